@@ -1,0 +1,44 @@
+/*
+ * The one door between an allocation policy and memory.
+ *
+ * Policies decide; a device obeys. The virtual device hands out addresses from a counter
+ * and costs nothing, others map host memory or call a GPU's driver. Addresses are
+ * numbers: no policy ever follows one. Sizes are bytes. Calls are made with the policy's
+ * lock held, from any thread. 0 is never a valid address.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/status.h"
+
+typedef struct TesseraDevice TesseraDevice;
+
+struct TesseraDevice
+{
+  /* cudaMalloc: TESSERA_OK and an address (a multiple of 512), or TESSERA_OUT_OF_DEVICE.
+   */
+  TesseraStatus (*allocate) (TesseraDevice *device,
+                             uint64_t size_bytes,
+                             uint32_t stream,
+                             uint64_t *out_addr);
+  void (*release) (TesseraDevice *device, uint64_t addr, uint64_t size_bytes);
+
+  /* Address space without memory: for one expandable segment. */
+  TesseraStatus (*reserve) (TesseraDevice *device,
+                            uint32_t stream,
+                            uint64_t page_bytes,
+                            uint64_t *out_addr,
+                            uint64_t *out_size_bytes);
+  void (*unreserve) (TesseraDevice *device, uint64_t addr, uint64_t size_bytes);
+  TesseraStatus (*map) (TesseraDevice *device,
+                        uint64_t addr,
+                        uint64_t size_bytes,
+                        uint32_t stream);
+  void (*unmap) (TesseraDevice *device, uint64_t addr, uint64_t size_bytes);
+
+  /* Waits until all frees that are pending on other streams are done. The device calls
+   * tessera_caching_free_completed() for each of them before it returns (a simulation
+   * does so in the recorded order). */
+  void (*synchronize) (TesseraDevice *device);
+};

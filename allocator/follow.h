@@ -1,0 +1,48 @@
+/*
+ * Following a plan: which slot, if any, serves this request now.
+ *
+ * A request is matched by signature (stream, rounded size, phase, order among its equals)
+ * within a bounded look-ahead and re-synchronised at every phase mark and step; never by
+ * position alone. An address is handed out only if its range is free at that moment. What
+ * does not match is a miss, and the caller serves it by expandable rules.
+ *
+ * Not thread-safe by itself.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/plan.h"
+
+typedef struct TesseraFollower TesseraFollower;
+
+/* @plan must outlive the follower. */
+TESSERA_MUST_USE TesseraStatus tessera_follower_new (const TesseraPlan *plan,
+                                                     TesseraFollower **out_follower);
+void tessera_follower_free (TesseraFollower *follower);
+
+/* The run enters a phase (name may be NULL: no name) or a step. Both optional; without
+ * any marks the step structure is found again from the requests themselves. */
+void tessera_follower_phase (TesseraFollower *follower, const char *name);
+void tessera_follower_step (TesseraFollower *follower);
+
+/* Returns true and the offset in the pool on a hit. @out_slot may be NULL. */
+bool tessera_follower_malloc (TesseraFollower *follower,
+                              uint64_t size_bytes,
+                              uint32_t stream,
+                              uint32_t pool,
+                              uint64_t *out_offset_bytes,
+                              uint32_t *out_slot);
+/* The block at this offset is done (after its side streams). False: nothing lies there.
+ */
+bool tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes);
+
+typedef struct
+{
+  uint64_t hits, misses;
+  uint64_t hit_bytes, miss_bytes;
+  uint64_t misses_unknown;  /* no slot of this signature near */
+  uint64_t misses_occupied; /* a slot matched but its range was not free */
+} TesseraFollowerStats;
+void tessera_follower_get_stats (const TesseraFollower *follower,
+                                 TesseraFollowerStats *out_stats);

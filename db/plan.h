@@ -1,0 +1,133 @@
+/*
+ * A plan in memory: where each request of a training run is to lie in one pool.
+ *
+ * A plan is a list of sections in the order in which a run passes through them: the
+ * start, the step that repeats, the end. A section holds slots in the order of their
+ * requests. All sections share one pool of @height_bytes: a slot's place is free in every
+ * moment in which a run that does the same can need it.
+ *
+ * Time of a plan: positions 0 .. n_positions, the events of one canonical run: start, ONE
+ * repeating step, end. A slot is alive over [born, died); a slot of the repeating step
+ * that lives past the step's end wraps: it is alive over [born, step end) and again over
+ * [step begin, died_next) and says so. Slots without end live to n_positions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/status.h"
+#include "db/trace.h"
+
+typedef enum
+{
+  TESSERA_CLASS_PERSISTENT = 1, /* outlives steps */
+  TESSERA_CLASS_SCOPED,         /* born in one phase, dies in another */
+  TESSERA_CLASS_TRANSIENT,      /* inside one phase */
+  TESSERA_CLASS_DYNAMIC         /* size or presence differs between steps */
+} TesseraClass;
+
+typedef enum
+{
+  TESSERA_FOLLOWABLE_NO,           /* e.g. a trace without order of requests */
+  TESSERA_FOLLOWABLE_SAME_BATCHES, /* only by a run that asks for the same things */
+  TESSERA_FOLLOWABLE_YES           /* a step repeats and was planned as such */
+} TesseraFollowable;
+
+typedef struct
+{
+  uint64_t size_bytes;  /* as asked for, in the trace the plan was made from */
+  uint64_t block_bytes; /* rounded up to the alignment: what the slot takes */
+  uint64_t offset_bytes;
+  uint32_t born;      /* position of its request */
+  uint32_t died;      /* position of its end; > born, <= n_positions */
+  uint32_t died_next; /* wraps: position inside the repeating step at which the block of
+                         the step before ends; else 0. With it, died is the step's end */
+  uint32_t section;
+  uint32_t phase;   /* string id into the plan's strings, or TESSERA_NONE */
+  uint32_t ordinal; /* among the slots of equal stream, block_bytes and phase instance */
+  uint32_t group;   /* index into groups, or TESSERA_NONE */
+  uint32_t block;   /* of the trace the plan was made from: its index in planner order */
+  uint16_t stream;  /* by first use */
+  uint16_t pool;
+  uint8_t lifetime_class; /* TesseraClass */
+  uint8_t wraps;
+} TesseraSlot;
+
+typedef enum
+{
+  TESSERA_SECTION_ONCE,
+  TESSERA_SECTION_REPEATS
+} TesseraSectionKind;
+
+typedef struct
+{
+  uint32_t begin; /* positions */
+  uint32_t end;
+  uint32_t first_slot;
+  uint32_t n_slots;
+  uint8_t kind; /* TesseraSectionKind */
+} TesseraSection;
+
+/* A range that passes from one stream to another (plans made across streams only). */
+typedef struct
+{
+  uint32_t from_slot;
+  uint32_t to_slot;
+} TesseraHandOver;
+
+typedef enum
+{
+  TESSERA_GROUP_PERSISTENT,
+  TESSERA_GROUP_HOMO_PHASE,
+  TESSERA_GROUP_HOMO_SIZE,
+  TESSERA_GROUP_HOMO_LAYER,
+  TESSERA_GROUP_HAND
+} TesseraGroupKind;
+
+/* Blocks that belong together; the reason is one a person can read. */
+typedef struct
+{
+  char *name; /* e.g. "forward -> backward, step 1" */
+  uint8_t kind;
+  uint8_t lifetime_class;
+  uint32_t n_blocks;
+  uint64_t height_bytes;      /* of its local layout */
+  uint64_t bytes_x_events;    /* sum of size * lifetime */
+  double time_memory_product; /* used / reserved area of the local layout, 0..1 */
+} TesseraGroup;
+
+typedef struct
+{
+  TesseraSlot *slots; /* by section, then born */
+  size_t n_slots;
+  TesseraSection *sections;
+  size_t n_sections;
+  TesseraHandOver *hand_overs;
+  size_t n_hand_overs;
+  TesseraGroup *groups;
+  size_t n_groups;
+  uint32_t n_positions;
+  char **strings; /* phase names */
+  size_t n_strings;
+
+  uint64_t height_bytes;
+  uint64_t bound_bytes; /* load bound of the canonical run */
+  uint32_t alignment_bytes;
+  uint64_t trace_fingerprint;
+  uint64_t slot_digest; /* of all slots' places: equal plans have equal digests */
+  uint32_t device;
+  uint32_t n_streams;
+  uint8_t across_streams;
+  uint8_t followable;  /* TesseraFollowable */
+  uint8_t checked;     /* the checker accepted it */
+  char *follow_reason; /* one sentence */
+  char *strategy;      /* e.g. "free: skyline by longest life" */
+  char *source;        /* the trace's source */
+} TesseraPlan;
+
+TESSERA_MUST_USE TesseraStatus tessera_plan_new (TesseraPlan **out_plan);
+void tessera_plan_free (TesseraPlan *plan); /* NULL is fine */
+
+/* FNV-1a over (section, ordinal order, block_bytes, offset, born, died, stream) of all
+ * slots. */
+uint64_t tessera_plan_digest (const TesseraPlan *plan);

@@ -1,0 +1,50 @@
+/*
+ * The trace (.tsr) and plan (.tsp) files: SQLite databases that anyone can query.
+ * docs/FORMAT.md describes the tables; db/schema.sql.h holds them.
+ *
+ * Saving writes a temporary file beside the target and renames it, so that a failure, a
+ * full disk or a cancel leaves neither half a file nor a damaged older one. Loading
+ * refuses files of other programs and of the future in one sentence.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/plan.h"
+#include "db/trace.h"
+
+#define TESSERA_TRACE_APPLICATION_ID 0x54535254 /* "TSRT" */
+#define TESSERA_PLAN_APPLICATION_ID 0x54535250  /* "TSRP" */
+
+TESSERA_MUST_USE TesseraStatus tessera_trace_save (const TesseraTrace *trace,
+                                                   const char *path,
+                                                   const TesseraProgress *progress,
+                                                   TesseraError *error);
+/* @device: which device's events (files of several), or TESSERA_NONE: the one with most.
+ */
+TESSERA_MUST_USE TesseraStatus tessera_trace_load (const char *path,
+                                                   uint32_t device,
+                                                   const TesseraProgress *progress,
+                                                   TesseraError *error,
+                                                   TesseraTrace **out_trace);
+TESSERA_MUST_USE TesseraStatus tessera_plan_save (const TesseraPlan *plan,
+                                                  const char *path,
+                                                  TesseraError *error);
+TESSERA_MUST_USE TesseraStatus tessera_plan_load (const char *path,
+                                                  TesseraError *error,
+                                                  TesseraPlan **out_plan);
+
+/* The plan's groups and slots, kept in the trace file as well (table group, slot). */
+TESSERA_MUST_USE TesseraStatus tessera_trace_save_plan (const char *trace_path,
+                                                        const TesseraPlan *plan,
+                                                        TesseraError *error);
+
+typedef enum
+{
+  TESSERA_FILE_OTHER,
+  TESSERA_FILE_TRACE,
+  TESSERA_FILE_PLAN
+} TesseraFileKind;
+
+/* Looks at the first 100 bytes only. Unreadable files are TESSERA_FILE_OTHER. */
+TesseraFileKind tessera_file_kind (const char *path);

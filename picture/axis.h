@@ -1,0 +1,33 @@
+/*
+ * The time axis: a monotone map from event index to a position 0..1.
+ *
+ * Bytes moved: each event is as wide as the bytes it allocates or frees, so that
+ * short-lived giants can be seen. Event index: all alike. Time: as the clock said.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/blocks.h"
+
+typedef enum
+{
+  TESSERA_AXIS_BYTES_MOVED,
+  TESSERA_AXIS_EVENTS,
+  TESSERA_AXIS_TIME
+} TesseraAxisKind;
+
+typedef struct
+{
+  TesseraAxisKind kind;
+  uint32_t n_events;
+  double *at; /* [n_events + 1], at[0] = 0, at[n_events] = 1, never falling */
+} TesseraAxis;
+
+TESSERA_MUST_USE TesseraStatus tessera_axis_new (const TesseraTrace *trace,
+                                                 const TesseraBlocks *blocks,
+                                                 TesseraAxisKind kind,
+                                                 TesseraAxis **out_axis);
+void tessera_axis_free (TesseraAxis *axis);
+/* The last event that begins at or before @position. */
+uint32_t tessera_axis_event_at (const TesseraAxis *axis, double position);

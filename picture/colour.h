@@ -1,0 +1,53 @@
+/*
+ * Which colour a block has, and what it is called in the legend.
+ *
+ * Colours are stable (the same key has the same colour in every view and run), muted, and
+ * told apart by colour-blind people (Paul Tol's qualitative schemes). Red and green are
+ * kept for verdicts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/plan.h"
+#include "planner/structure.h"
+
+typedef enum
+{
+  TESSERA_COLOUR_CLASS,
+  TESSERA_COLOUR_GROUP,
+  TESSERA_COLOUR_SIZE,
+  TESSERA_COLOUR_STREAM,
+  TESSERA_COLOUR_PHASE,
+  TESSERA_COLOUR_MODULE,
+  TESSERA_COLOUR_AGE,
+  TESSERA_N_COLOUR_KEYS
+} TesseraColourKey;
+
+typedef struct
+{
+  char name[96];
+  uint32_t rgb;
+  uint64_t n_blocks;
+  uint64_t peak_bytes; /* live of this key at the trace's peak */
+} TesseraLegendEntry;
+
+typedef struct
+{
+  TesseraColourKey key;
+  uint32_t *block_rgb;   /* [n_blocks] */
+  uint16_t *block_entry; /* [n_blocks] index into entries */
+  TesseraLegendEntry *entries;
+  size_t n_entries;
+} TesseraColouring;
+
+TESSERA_MUST_USE TesseraStatus tessera_colouring_new (const TesseraTrace *trace,
+                                                      const TesseraBlocks *blocks,
+                                                      const TesseraStructure *structure,
+                                                      const TesseraGroup *groups,
+                                                      size_t n_groups,
+                                                      TesseraColourKey key,
+                                                      bool dark,
+                                                      TesseraColouring **out_colouring);
+void tessera_colouring_free (TesseraColouring *colouring);
+const char *tessera_colour_key_name (TesseraColourKey key); /* "class", "group" ... */

@@ -1,0 +1,37 @@
+/*
+ * The whole picture on one sheet, without a display: both layouts, lanes, curves, legend,
+ * headline. For `tessera render`, the report and the README.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <cairo.h>
+
+#include "picture/scene.h"
+#include "simulator/verdict.h"
+
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraBlocks *blocks;
+  const TesseraStructure *structure;
+  const TesseraLayout *left, *right; /* right may be NULL */
+  const char *left_title, *right_title;
+  const char *left_subtitle, *right_subtitle;
+  const TesseraPlan *plan; /* (nullable) groups for the legend */
+  const TesseraVerdict *verdict;
+  const TesseraNeeds *needs;
+  TesseraAxisKind axis;
+  TesseraColourKey colour;
+  bool dark;
+  bool stacked; /* one above the other */
+} TesseraFigure;
+
+/* Draws into @cr at @width x @height user units. */
+TESSERA_MUST_USE TesseraStatus tessera_figure_draw (const TesseraFigure *figure,
+                                                    cairo_t *cr,
+                                                    double width,
+                                                    double height,
+                                                    double scale,
+                                                    TesseraError *error);

@@ -1,0 +1,58 @@
+/*
+ * Groups of blocks planned together, as STAlloc (EuroSys '26) defines them: HomoPhase
+ * (same phase of birth and death), HomoSize (same size), HomoLayer (dynamic, same
+ * modules).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/plan.h"
+#include "planner/structure.h"
+
+/* Sets group of every block and returns the groups with local height and time-memory
+ * product. Ownership of *out_groups (and each name) passes to the caller. */
+TESSERA_MUST_USE TesseraStatus tessera_group_blocks (const TesseraTrace *trace,
+                                                     TesseraBlocks *blocks,
+                                                     const TesseraStructure *structure,
+                                                     TesseraGroup **out_groups,
+                                                     size_t *out_n_groups);
+void tessera_groups_free (TesseraGroup *groups, size_t n_groups);
+
+/* The published pieces, usable alone (stalloc.md's worked examples are their tests). */
+typedef struct
+{
+  uint64_t size_bytes;
+  uint64_t begin, end;
+  uint64_t offset_bytes;
+} TesseraDecision;
+
+typedef struct
+{
+  TesseraDecision *decisions;
+  size_t n_decisions;
+} TesseraLocalPlan;
+
+/* used / reserved area: sum of size * life over height * span. */
+double tessera_time_memory_product (const TesseraLocalPlan *plan);
+/* Inserts the smaller (by height) into the larger; *out_accepted tells whether the fused
+ * area is smaller than the sum. On acceptance *out_fused is the new plan (caller frees
+ * decisions). */
+TESSERA_MUST_USE TesseraStatus tessera_fuse (const TesseraLocalPlan *a,
+                                             const TesseraLocalPlan *b,
+                                             bool *out_accepted,
+                                             TesseraLocalPlan *out_fused);
+/* Interval colouring of equal-size requests: layers[i] of request i; minimal number. */
+TESSERA_MUST_USE TesseraStatus tessera_colour (const TesseraDecision *requests,
+                                               size_t n_requests,
+                                               uint32_t *layers,
+                                               uint32_t *out_n_layers);
+/* Free intervals of [0, height) that no decision alive in [begin, end) touches; ascending
+ * pairs (low, high). Caller frees *out_pairs. */
+TESSERA_MUST_USE TesseraStatus tessera_reusable_space (const TesseraDecision *decisions,
+                                                       size_t n_decisions,
+                                                       uint64_t height_bytes,
+                                                       uint64_t begin,
+                                                       uint64_t end,
+                                                       uint64_t **out_pairs,
+                                                       size_t *out_n_pairs);

@@ -1,0 +1,30 @@
+/*
+ * From a trace to a checked plan.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/plan.h"
+#include "planner/structure.h"
+
+typedef struct
+{
+  bool across_streams; /* blocks of different streams may share addresses, one after
+                          another */
+  int64_t first_step;  /* plan from these steps only (numbers as shown); -1: all */
+  int64_t last_step;
+  uint32_t n_threads;   /* 0: one per processor */
+  uint64_t work_budget; /* 0: default */
+  const TesseraProgress *progress;
+} TesseraPlanOptions;
+
+/* The same trace, options and budget give the same slots on every machine. The plan has
+ * been checked when plan->checked is set; a plan that fails its check is never returned.
+ */
+TESSERA_MUST_USE TesseraStatus tessera_plan_trace (const TesseraTrace *trace,
+                                                   const TesseraBlocks *blocks,
+                                                   const TesseraStructure *structure,
+                                                   const TesseraPlanOptions *options,
+                                                   TesseraError *error,
+                                                   TesseraPlan **out_plan);

@@ -1,0 +1,58 @@
+/*
+ * Steps, phases and lifetime classes of a trace.
+ *
+ * Steps come from annotations or marks where there are any, else from the repetition of
+ * the (size, stream) sequence, with a stated confidence. Phases come from annotations,
+ * else from stacks (forward, backward, optimizer), marked as inferred.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/blocks.h"
+
+typedef enum
+{
+  TESSERA_STEPS_NONE,
+  TESSERA_STEPS_ANNOTATED,
+  TESSERA_STEPS_REPETITION
+} TesseraStepsFrom;
+
+typedef struct
+{
+  uint32_t begin_index;
+  uint32_t end_index;
+  int64_t number;     /* as the file calls it, else 0, 1, 2 ... */
+  uint64_t signature; /* equal: the same sequence of (action, size, stream, pool) */
+  uint32_t kind;      /* steps with equal signature have equal kind, 0, 1 ... */
+} TesseraStep;
+
+typedef struct
+{
+  uint32_t begin_index;
+  uint32_t end_index;
+  uint32_t name;     /* string id of the trace, or TESSERA_NONE when label is set */
+  const char *label; /* static text of inferred phases, else NULL */
+  uint32_t parent;   /* index into phases, or TESSERA_NONE */
+  uint32_t depth;
+  uint8_t is_inferred;
+} TesseraPhase;
+
+typedef struct
+{
+  TesseraStep *steps; /* in order, disjoint */
+  size_t n_steps;
+  TesseraStepsFrom steps_from;
+  double confidence;    /* 0..1; 1 for annotations */
+  TesseraPhase *phases; /* by begin, outer first */
+  size_t n_phases;
+  bool phases_inferred;
+  uint32_t *phase_of_event; /* [n_events] innermost, or TESSERA_NONE */
+} TesseraStructure;
+
+/* Fills the class, step and phases of @blocks as well. */
+TESSERA_MUST_USE TesseraStatus tessera_structure_new (const TesseraTrace *trace,
+                                                      TesseraBlocks *blocks,
+                                                      TesseraStructure **out_structure);
+void tessera_structure_free (TesseraStructure *structure);
+const char *tessera_phase_name (const TesseraTrace *trace, const TesseraPhase *phase);

@@ -1,0 +1,74 @@
+/*
+ * Where everything lay, over the whole trace, under one policy: recorded or simulated.
+ *
+ * Plain arrays, read-only once made. This is what the canvases draw, what the verdict
+ * explains and what the curves are taken from.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/blocks.h"
+
+#define TESSERA_NOWHERE UINT64_MAX
+
+/* Memory the driver gave: a segment, pages of an expandable one, or a plan's pool. */
+typedef struct
+{
+  uint64_t addr;
+  uint64_t size_bytes;
+  uint32_t born_index; /* from this event on ... */
+  uint32_t died_index; /* ... up to this one, or n_events */
+  uint16_t stream, pool;
+  bool is_small;
+  bool is_expandable; /* adjacent spans of equal stream and pool are one segment */
+  bool is_plan_pool;
+} TesseraSpan;
+
+typedef struct
+{
+  uint32_t event_index;
+  uint64_t size_bytes; /* rounded request */
+  uint16_t stream, pool;
+  uint64_t free_at_driver_bytes; /* TESSERA_NOWHERE: not known */
+} TesseraOom;
+
+/* Values in force AFTER the event. */
+typedef struct
+{
+  uint64_t *live_bytes;      /* asked for, not freed */
+  uint64_t *allocated_bytes; /* block bytes, not freed */
+  uint64_t *active_bytes;    /* and pending */
+  uint64_t *reserved_bytes;
+} TesseraCurves;
+
+typedef enum
+{
+  TESSERA_LAYOUT_RECORDED,
+  TESSERA_LAYOUT_NATIVE,
+  TESSERA_LAYOUT_EXPANDABLE,
+  TESSERA_LAYOUT_PLAN
+} TesseraLayoutKind;
+
+typedef struct
+{
+  TesseraLayoutKind kind;
+  uint32_t n_events;
+  size_t n_blocks;
+  uint64_t *addr;        /* [n_blocks], or TESSERA_NOWHERE (request failed) */
+  uint64_t *block_bytes; /* [n_blocks] what the block takes here */
+  uint32_t *died_index;  /* [n_blocks] when its memory became usable again here */
+  uint8_t *is_hit;       /* [n_blocks] plan only: lies in its slot; else NULL */
+  TesseraSpan *spans;    /* by born_index */
+  size_t n_spans;
+  TesseraOom *ooms;
+  size_t n_ooms;
+  TesseraCurves curves; /* [n_events] each */
+  uint64_t peak_live_bytes, peak_allocated_bytes, peak_active_bytes, peak_reserved_bytes;
+  uint32_t peak_reserved_index; /* first event of it */
+  uint64_t n_hits, n_misses;    /* plan only */
+  uint64_t n_retries;
+  char note[256]; /* what this layout can't know, or "" */
+} TesseraLayout;
+
+void tessera_layout_free (TesseraLayout *layout);

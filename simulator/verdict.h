@@ -1,0 +1,73 @@
+/*
+ * Why is reserved above allocated: one sentence, one number, and parts that sum to it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/structure.h"
+#include "simulator/layout.h"
+
+/* Reserved memory at one moment, each byte under the first label that holds. They sum to
+ * reserved_bytes, to the byte. */
+typedef struct
+{
+  uint32_t event_index;
+  uint64_t reserved_bytes;
+  uint64_t live_bytes;         /* asked for */
+  uint64_t rounding_bytes;     /* block minus asked for */
+  uint64_t pending_bytes;      /* freed, its event not done */
+  uint64_t other_stream_bytes; /* free, but of another stream or pool than that moment's
+                                  request (the next alloc or oom at or after the event) */
+  uint64_t hard_bytes;         /* free between live blocks of its segment */
+  uint64_t soft_bytes;         /* free at the edge of a segment in use */
+  uint64_t cache_bytes;        /* a whole free segment */
+  uint64_t largest_hole_bytes; /* usable by that moment's request's stream and pool */
+  uint64_t largest_hole_addr;
+  uint64_t request_bytes;        /* that moment's request, rounded; 0: none */
+  uint64_t free_at_driver_bytes; /* TESSERA_NOWHERE: not known */
+  uint64_t
+      outside_bytes; /* device memory that is not PyTorch's; TESSERA_NOWHERE: not known */
+} TesseraParts;
+
+TESSERA_MUST_USE TesseraStatus tessera_parts_at (const TesseraTrace *trace,
+                                                 const TesseraBlocks *blocks,
+                                                 const TesseraLayout *layout,
+                                                 uint32_t event_index,
+                                                 TesseraParts *out_parts);
+
+typedef enum
+{
+  TESSERA_CAUSE_NONE,          /* little is wasted */
+  TESSERA_CAUSE_FRAGMENTATION, /* holes between live blocks or at edges */
+  TESSERA_CAUSE_STREAMS,       /* free memory held by other streams or pools */
+  TESSERA_CAUSE_PENDING,       /* freed memory waits for events */
+  TESSERA_CAUSE_CACHE,         /* whole free segments: given back before anything fails */
+  TESSERA_CAUSE_SIZE           /* it simply does not fit: not fragmentation */
+} TesseraCause;
+
+/* What the policies would need; 0 where not computed (yet). */
+typedef struct
+{
+  uint64_t native_bytes, expandable_bytes, plan_bytes, bound_bytes;
+} TesseraNeeds;
+
+typedef struct
+{
+  TesseraCause cause;
+  bool died;          /* the trace holds a failed request */
+  TesseraParts parts; /* at the (last) failure, else at the first maximum of reserved */
+  char headline[160]; /* "Died of fragmentation, not of size." */
+  char sentence[512]; /* "7.83 GiB asked with 14.05 GiB free: ..." */
+} TesseraVerdict;
+
+/* @needs: (nullable) */
+void tessera_verdict (const TesseraTrace *trace,
+                      const TesseraLayout *layout,
+                      const TesseraParts *parts,
+                      const TesseraNeeds *needs,
+                      TesseraVerdict *out_verdict);
+
+/* "7.83 GiB", "512 B": binary units, two decimals. @buffer of at least 32 bytes;
+ * returned. */
+char *tessera_format_bytes (uint64_t bytes, char *buffer, size_t n_buffer);
