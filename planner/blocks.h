@@ -22,7 +22,8 @@ typedef struct
   uint64_t size_bytes;  /* as asked for; of a failed request: rounded */
   uint64_t block_bytes; /* size rounded up to the trace's alignment: the planner's size */
   uint32_t born_index;  /* event of its allocation; 0 when alive at the start */
-  uint32_t freed_index; /* event of free_requested, or n_events: never */
+  uint32_t freed_index; /* event of free_requested, or n_events: never; 0: before the
+                           trace */
   uint32_t died_index;  /* event of free_completed, or n_events: never; > born_index */
   uint32_t stack;       /* of the allocation, or TESSERA_NONE */
   uint32_t died_stack;  /* of the free, or TESSERA_NONE */
@@ -41,13 +42,24 @@ typedef struct
   size_t n_blocks;
   uint32_t n_events;
   uint32_t
-      *block_of_event; /* [n_events]: block that the event is about, or TESSERA_NONE */
-  uint64_t n_orphans;  /* frees of addresses nobody knows: counted, left aside */
+      *block_of_event;  /* [n_events]: block that the event is about, or TESSERA_NONE */
+  uint32_t *by_death;   /* [n_blocks]: indices of blocks, by died_index, then index */
+  uint64_t n_orphans;   /* frees of addresses nobody holds: counted, left aside */
+  uint64_t n_displaced; /* blocks whose end the trace lacks, found out when their address
+                           was handed out again: they end at that event */
 } TesseraBlocks;
 
+/*
+ * tessera_blocks_new:
+ *
+ * Pairs allocations with frees by address. What a damaged or truncated trace lacks is
+ * made up for as the flags and counts say; no trace is refused.
+ *
+ * Returns: TESSERA_OK or TESSERA_NO_MEMORY
+ */
 TESSERA_MUST_USE TesseraStatus tessera_blocks_new (const TesseraTrace *trace,
                                                    TesseraBlocks **out_blocks);
-void tessera_blocks_free (TesseraBlocks *blocks);
+void tessera_blocks_free (TesseraBlocks *blocks); /* NULL is fine */
 
 /* The load bound over [begin_index, end_index): the largest sum of block_bytes alive at
  * one moment (alive: [born, died)), and the first event where it is reached. */
