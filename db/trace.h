@@ -190,7 +190,9 @@ typedef struct TesseraTrace
 TESSERA_MUST_USE TesseraStatus tessera_trace_new (TesseraTrace **out_trace);
 void tessera_trace_free (TesseraTrace *trace); /* NULL is fine */
 
-/* All of these return TESSERA_OK or TESSERA_NO_MEMORY; a failed call changes nothing. */
+/* All of these return TESSERA_OK, TESSERA_NO_MEMORY, or TESSERA_BAD_INPUT where a count
+ * would leave its range (65,536 streams or pools, TESSERA_MAX_EVENTS ...); a failed call
+ * changes nothing. */
 TESSERA_MUST_USE TesseraStatus tessera_trace_add_event (TesseraTrace *trace,
                                                         const TesseraEvent *event);
 TESSERA_MUST_USE TesseraStatus tessera_trace_add_segment (TesseraHeld *held,
@@ -209,7 +211,8 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_set_meta (TesseraTrace *trace,
 const char *tessera_trace_get_meta (const TesseraTrace *trace,
                                     const char *key); /* or NULL */
 
-/* The following find or add; equal content gives the same index. */
+/* The following find or add; equal content gives the same index. Text ends at its first
+ * NUL byte. */
 TESSERA_MUST_USE TesseraStatus tessera_trace_intern (TesseraTrace *trace,
                                                      const char *text,
                                                      size_t n_bytes,
@@ -239,7 +242,7 @@ void tessera_trace_settle_ranges (TesseraTrace *trace);
  * tessera_trace_fingerprint:
  *
  * A digest of what a plan depends on: sizes, streams, pools, actions and order (not
- * addresses, time or stacks). 64-bit FNV-1a over the events' fields.
+ * addresses, time or stacks). 64-bit FNV-1a over alignment, blocks of the start, events.
  */
 uint64_t tessera_trace_fingerprint (const TesseraTrace *trace);
 

@@ -1,0 +1,55 @@
+/*
+ * A plan in memory: birth, end and digest.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "db/plan.h"
+
+#include <stdlib.h>
+
+#include "db/hash.h"
+
+TesseraStatus
+tessera_plan_new (TesseraPlan **out_plan)
+{
+  *out_plan = calloc (1, sizeof **out_plan);
+  return *out_plan ? TESSERA_OK : TESSERA_NO_MEMORY;
+}
+
+void
+tessera_plan_free (TesseraPlan *plan)
+{
+  if (!plan)
+    return;
+  for (size_t i = 0; plan->groups && i < plan->n_groups; i++)
+    free (plan->groups[i].name);
+  for (size_t i = 0; plan->strings && i < plan->n_strings; i++)
+    free (plan->strings[i]);
+  free (plan->slots);
+  free (plan->sections);
+  free (plan->hand_overs);
+  free (plan->groups);
+  free (plan->strings);
+  free (plan->follow_reason);
+  free (plan->strategy);
+  free (plan->source);
+  free (plan);
+}
+
+uint64_t
+tessera_plan_digest (const TesseraPlan *plan)
+{
+  uint64_t hash = TESSERA_HASH_START;
+
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+      const uint64_t numbers[] = { slot->section,      slot->ordinal, slot->block_bytes,
+                                   slot->offset_bytes, slot->born,    slot->died,
+                                   slot->stream };
+
+      for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+        hash = tessera_hash_number (hash, numbers[k]);
+    }
+  return hash;
+}

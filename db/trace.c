@@ -1,0 +1,270 @@
+/*
+ * A trace in memory: its arrays and what is looked up in them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "db/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/array.h"
+#include "db/hash.h"
+#include "db/index.h"
+#include "db/strings.h"
+
+#define MIB ((uint64_t) 1 << 20)
+
+void
+tessera_settings_default (TesseraSettings *settings)
+{
+  memset (settings, 0, sizeof *settings);
+  settings->max_split_bytes = UINT64_MAX;
+  settings->max_non_split_rounding_bytes = 20 * MIB;
+  settings->large_segment_bytes = 20 * MIB;
+}
+
+TesseraStatus
+tessera_trace_new (TesseraTrace **out_trace)
+{
+  TesseraTrace *trace = calloc (1, sizeof *trace);
+  uint16_t first;
+
+  *out_trace = NULL;
+  if (!trace)
+    return TESSERA_NO_MEMORY;
+  tessera_settings_default (&trace->settings);
+  trace->alignment_bytes = 512;
+  trace->source = strdup ("");
+  trace->frame_table = calloc (1, sizeof (TesseraIndex));
+  trace->stack_table = calloc (1, sizeof (TesseraIndex));
+  if (!trace->source || !trace->frame_table || !trace->stack_table ||
+      tessera_strings_new (&trace->strings) != TESSERA_OK ||
+      !TESSERA_RESERVE (trace->stack_begin, trace->cap_stacks, 1) ||
+      tessera_trace_add_stream (trace, 0, &first) != TESSERA_OK ||
+      tessera_trace_add_pool (trace, (TesseraPoolId){ 0 }, &first) != TESSERA_OK)
+    {
+      tessera_trace_free (trace);
+      return TESSERA_NO_MEMORY;
+    }
+  trace->stack_begin[0] = 0;
+  *out_trace = trace;
+  return TESSERA_OK;
+}
+
+static void
+clear_held (TesseraHeld *held)
+{
+  free (held->segments);
+  free (held->blocks);
+}
+
+void
+tessera_trace_free (TesseraTrace *trace)
+{
+  if (!trace)
+    return;
+  for (size_t i = 0; i < trace->n_meta; i++)
+    {
+      free (trace->meta[i].key);
+      free (trace->meta[i].value);
+    }
+  if (trace->frame_table)
+    tessera_index_clear (trace->frame_table);
+  if (trace->stack_table)
+    tessera_index_clear (trace->stack_table);
+  clear_held (&trace->start);
+  clear_held (&trace->end);
+  tessera_strings_free (trace->strings);
+  free (trace->source);
+  free (trace->devices);
+  free (trace->meta);
+  free (trace->events);
+  free (trace->streams);
+  free (trace->pools);
+  free (trace->frames);
+  free (trace->stack_frames);
+  free (trace->stack_begin);
+  free (trace->ranges);
+  free (trace->frame_table);
+  free (trace->stack_table);
+  free (trace);
+}
+
+#define APPEND(array, n, cap, item)                                                      \
+  if (!TESSERA_RESERVE (array, cap, (n) + 1))                                            \
+    return TESSERA_NO_MEMORY;                                                            \
+  (array)[(n)++] = (item);                                                               \
+  return TESSERA_OK
+
+TesseraStatus
+tessera_trace_add_event (TesseraTrace *trace, const TesseraEvent *event)
+{
+  if (trace->n_events >= TESSERA_MAX_EVENTS)
+    return TESSERA_BAD_INPUT;
+  APPEND (trace->events, trace->n_events, trace->cap_events, *event);
+}
+
+TesseraStatus
+tessera_trace_add_segment (TesseraHeld *held, const TesseraSegment *segment)
+{
+  APPEND (held->segments, held->n_segments, held->cap_segments, *segment);
+}
+
+TesseraStatus
+tessera_trace_add_block (TesseraHeld *held, const TesseraHeldBlock *block)
+{
+  APPEND (held->blocks, held->n_blocks, held->cap_blocks, *block);
+}
+
+TesseraStatus
+tessera_trace_add_range (TesseraTrace *trace, const TesseraRange *range)
+{
+  if (trace->n_ranges >= TESSERA_NONE)
+    return TESSERA_BAD_INPUT;
+  APPEND (trace->ranges, trace->n_ranges, trace->cap_ranges, *range);
+}
+
+TesseraStatus
+tessera_trace_add_device (TesseraTrace *trace, const TesseraDeviceInfo *device)
+{
+  APPEND (trace->devices, trace->n_devices, trace->cap_devices, *device);
+}
+
+TesseraStatus
+tessera_trace_set_source (TesseraTrace *trace, const char *path)
+{
+  const char *slash = strrchr (path, '/');
+  char *source = strdup (slash ? slash + 1 : path);
+
+  if (!source)
+    return TESSERA_NO_MEMORY;
+  free (trace->source);
+  trace->source = source;
+  return TESSERA_OK;
+}
+
+static TesseraMeta *
+find_meta (const TesseraTrace *trace, const char *key)
+{
+  for (size_t i = 0; i < trace->n_meta; i++)
+    if (strcmp (trace->meta[i].key, key) == 0)
+      return &trace->meta[i];
+  return NULL;
+}
+
+TesseraStatus
+tessera_trace_set_meta (TesseraTrace *trace, const char *key, const char *value)
+{
+  TesseraMeta *meta = find_meta (trace, key);
+  char *new_value = strdup (value);
+  char *new_key;
+
+  if (!new_value)
+    return TESSERA_NO_MEMORY;
+  if (meta)
+    {
+      free (meta->value);
+      meta->value = new_value;
+      return TESSERA_OK;
+    }
+  new_key = strdup (key);
+  if (!new_key || !TESSERA_RESERVE (trace->meta, trace->cap_meta, trace->n_meta + 1))
+    {
+      free (new_key);
+      free (new_value);
+      return TESSERA_NO_MEMORY;
+    }
+  trace->meta[trace->n_meta++] = (TesseraMeta){ .key = new_key, .value = new_value };
+  return TESSERA_OK;
+}
+
+const char *
+tessera_trace_get_meta (const TesseraTrace *trace, const char *key)
+{
+  const TesseraMeta *meta = find_meta (trace, key);
+
+  return meta ? meta->value : NULL;
+}
+
+TesseraStatus
+tessera_trace_intern (TesseraTrace *trace,
+                      const char *text,
+                      size_t n_bytes,
+                      uint32_t *out_string)
+{
+  return tessera_strings_intern (trace->strings, text, n_bytes, out_string);
+}
+
+const char *
+tessera_trace_string (const TesseraTrace *trace, uint32_t string)
+{
+  return tessera_strings_get (trace->strings, string);
+}
+
+size_t
+tessera_trace_n_strings (const TesseraTrace *trace)
+{
+  return tessera_strings_count (trace->strings);
+}
+
+/* A trace has a handful of streams and pools, nearly always that of the event before:
+ * looked for from the newest on. */
+TesseraStatus
+tessera_trace_add_stream (TesseraTrace *trace, uint64_t handle, uint16_t *out_stream)
+{
+  for (size_t i = trace->n_streams; i-- > 0;)
+    if (trace->streams[i] == handle)
+      {
+        *out_stream = (uint16_t) i;
+        return TESSERA_OK;
+      }
+  if (trace->n_streams > UINT16_MAX)
+    return TESSERA_BAD_INPUT;
+  *out_stream = (uint16_t) trace->n_streams;
+  APPEND (trace->streams, trace->n_streams, trace->cap_streams, handle);
+}
+
+TesseraStatus
+tessera_trace_add_pool (TesseraTrace *trace, TesseraPoolId id, uint16_t *out_pool)
+{
+  for (size_t i = trace->n_pools; i-- > 0;)
+    if (trace->pools[i].owner_id == id.owner_id && trace->pools[i].user_id == id.user_id)
+      {
+        *out_pool = (uint16_t) i;
+        return TESSERA_OK;
+      }
+  if (trace->n_pools > UINT16_MAX)
+    return TESSERA_BAD_INPUT;
+  *out_pool = (uint16_t) trace->n_pools;
+  APPEND (trace->pools, trace->n_pools, trace->cap_pools, id);
+}
+
+static uint64_t
+hash_held (uint64_t hash, const TesseraHeld *held)
+{
+  hash = tessera_hash_number (hash, held->n_blocks);
+  for (size_t i = 0; i < held->n_blocks; i++)
+    {
+      hash = tessera_hash_number (hash, held->blocks[i].size_bytes);
+      hash = tessera_hash_number (hash, held->blocks[i].state);
+    }
+  return hash;
+}
+
+uint64_t
+tessera_trace_fingerprint (const TesseraTrace *trace)
+{
+  uint64_t hash = tessera_hash_number (TESSERA_HASH_START, trace->alignment_bytes);
+
+  hash = hash_held (hash, &trace->start);
+  for (size_t i = 0; i < trace->n_events; i++)
+    {
+      const TesseraEvent *event = &trace->events[i];
+
+      hash = tessera_hash_number (hash, event->size_bytes);
+      hash = tessera_hash_number (hash, (uint64_t) event->stream << 32 |
+                                            (uint64_t) event->pool << 16 | event->action);
+    }
+  return hash;
+}
