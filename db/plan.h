@@ -7,9 +7,16 @@
  * moment in which a run that does the same can need it.
  *
  * Time of a plan: positions 0 .. n_positions, the events of one canonical run: start, ONE
- * repeating step, end. A slot is alive over [born, died); a slot of the repeating step
- * that lives past the step's end wraps: it is alive over [born, step end) and again over
- * [step begin, died_next) and says so. Slots without end live to n_positions.
+ * repeating step, end (of a plan without a repeating step: the events of the trace). A
+ * slot is alive over [born, died). A slot of the repeating step that lives past the
+ * step's end wraps: from the second step on, the block of the step before is alive over
+ * [step begin, died_next) as well. What the last step leaves behind lives into the end
+ * section: then died > step end. Slots without end live to n_positions.
+ *
+ * Identity of a request: its stream, its block_bytes, the stretch it comes in and its
+ * ordinal among the requests of that stretch that are equal in stream and block_bytes. A
+ * stretch is a longest run of consecutive events in the same step and the same innermost
+ * phase: a new one begins where a phase begins, ends or is returned to.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,10 +48,11 @@ typedef struct
   uint32_t born;      /* position of its request */
   uint32_t died;      /* position of its end; > born, <= n_positions */
   uint32_t died_next; /* wraps: position inside the repeating step at which the block of
-                         the step before ends; else 0. With it, died is the step's end */
+                         the step before ends; else 0. With it, died >= the step's end */
   uint32_t section;
-  uint32_t phase;   /* string id into the plan's strings, or TESSERA_NONE */
-  uint32_t ordinal; /* among the slots of equal stream, block_bytes and phase instance */
+  uint32_t phase;   /* innermost: string id into the plan's strings, or TESSERA_NONE */
+  uint32_t ordinal; /* 0, 1 ... in its stretch (above); TESSERA_NONE: never requested,
+                       alive before the run's first event */
   uint32_t group;   /* index into groups, or TESSERA_NONE */
   uint32_t block;   /* of the trace the plan was made from: its index in planner order */
   uint16_t stream;  /* by first use */
