@@ -54,6 +54,10 @@ typedef struct
 {
   TesseraSettings settings;
   uint64_t limit_bytes; /* memory fraction; 0: none */
+  /* Raw handle of each stream index (trace->streams), copied; NULL: the index itself.
+   * Streams are kept apart by index; the handle only orders them, as a flush shows. */
+  const uint64_t *stream_handles;
+  size_t n_streams;
 } TesseraCachingOptions;
 
 TESSERA_MUST_USE TesseraStatus tessera_caching_new (const TesseraCachingOptions *options,
@@ -65,6 +69,10 @@ void tessera_caching_free (TesseraCaching *caching);
 /* Sizes, as PyTorch computes them. */
 uint64_t tessera_round_size (const TesseraSettings *settings, uint64_t size_bytes);
 uint64_t tessera_segment_size (const TesseraSettings *settings, uint64_t block_bytes);
+/* Addresses of one expandable segment: 9/8 of the device, in whole pages. A device of
+ * unknown size (0) counts as endless. */
+uint64_t tessera_reservation_size (uint64_t device_bytes, uint64_t page_bytes);
+#define TESSERA_ENDLESS_RESERVATION_BYTES ((uint64_t) 1 << 44)
 #define TESSERA_SMALL_BYTES ((uint64_t) 1 << 20) /* at most this, rounded: small pool */
 #define TESSERA_MIN_BLOCK_BYTES ((uint64_t) 512)
 
@@ -74,7 +82,30 @@ typedef struct
   uint64_t block_bytes; /* what it really takes */
 } TesseraGrant;
 
-/* Returns TESSERA_OUT_OF_DEVICE after flush and retry, TESSERA_NO_MEMORY of the host. */
+/* Streams that appear later than the options; before the stream's first request only.
+ * Two streams must not have the same handle. */
+TESSERA_MUST_USE TesseraStatus tessera_caching_set_stream_handle (TesseraCaching *caching,
+                                                                  uint32_t stream,
+                                                                  uint64_t handle);
+
+/* Private pools (graphs, MemPool); pool 0 is the default one. Pools need no creation. */
+typedef struct
+{
+  bool is_unsplit;    /* "no_split": every request owns its whole segment */
+  bool serves_on_oom; /* "use_on_oom": free blocks serve others when the device is full */
+} TesseraCachingPoolOptions;
+TESSERA_MUST_USE TesseraStatus tessera_caching_set_pool (
+    TesseraCaching *caching, uint32_t pool, const TesseraCachingPoolOptions *options);
+/* The last user of a private pool is gone: the next flush takes its whole segments. A
+ * later request from the pool takes this back. Unknown pools and 0: TESSERA_INVALID. */
+TesseraStatus tessera_caching_release_pool (TesseraCaching *caching, uint32_t pool);
+/* While requests are routed to private pools (graph capture, use_mem_pool) a failing one
+ * does not flush. Requests of a private pool never do, whatever is set here. */
+void tessera_caching_set_routed (TesseraCaching *caching, bool is_routed);
+
+/* Returns TESSERA_OUT_OF_DEVICE after flush and retry (also for the 2^60 bytes and more
+ * that PyTorch refuses at once), TESSERA_NO_MEMORY of the host, TESSERA_INVALID for 0
+ * bytes or a pool beyond 65535. */
 TESSERA_MUST_USE TesseraStatus tessera_caching_malloc (TesseraCaching *caching,
                                                        uint64_t size_bytes,
                                                        uint32_t stream,
@@ -85,11 +116,17 @@ TESSERA_MUST_USE TesseraStatus tessera_caching_malloc (TesseraCaching *caching,
  * done. Unknown addresses give TESSERA_INVALID and change nothing. */
 TesseraStatus tessera_caching_free_requested (TesseraCaching *caching, uint64_t addr);
 TesseraStatus tessera_caching_free_completed (TesseraCaching *caching, uint64_t addr);
+/* Gives back what it can; without host memory some expandable pages may stay mapped. */
 void tessera_caching_empty_cache (TesseraCaching *caching);
 void tessera_caching_get_stats (const TesseraCaching *caching,
                                 TesseraCachingStats *out_stats);
 
-/* Puts the state at the start of a trace in place; before the first malloc only. */
+/* Puts the state at the start of a trace in place, and takes over the trace's stream
+ * handles; before the first malloc only (else TESSERA_INVALID). The device is not asked
+ * for this memory; see tessera_virtual_adopt(). Expandable segments keep the reservation
+ * they had: trace->device_bytes gives its size, the lowest address ever mapped its base.
+ * TESSERA_BAD_INPUT: blocks overlap or lie outside the segments; the allocator is then
+ * of no use but to be freed. */
 TESSERA_MUST_USE TesseraStatus tessera_caching_seed (TesseraCaching *caching,
                                                      const TesseraTrace *trace);
 
