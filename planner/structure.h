@@ -5,6 +5,11 @@
  * the (size, stream) sequence, with a stated confidence. Phases come from annotations,
  * else from stacks (forward, backward, optimizer), marked as inferred.
  *
+ * Lifetime classes: a block is persistent when it is alive over the whole of a step that
+ * began after its birth, or outlives the last; dynamic when the step before or after has
+ * no block of its size at its place; scoped when it is born in one computation phase and
+ * dies in another; else transient.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -34,6 +39,8 @@ typedef struct
   uint32_t name;     /* string id of the trace, or TESSERA_NONE when label is set */
   const char *label; /* static text of inferred phases, else NULL */
   uint32_t parent;   /* index into phases, or TESSERA_NONE */
+  uint32_t main;     /* the computation phase it belongs to (forward, backward, optimizer
+                        ...): itself or an enclosing one; classes and groups go by it */
   uint32_t depth;
   uint8_t is_inferred;
 } TesseraPhase;
@@ -50,9 +57,16 @@ typedef struct
   uint32_t *phase_of_event; /* [n_events] innermost, or TESSERA_NONE */
 } TesseraStructure;
 
-/* Fills the class, step and phases of @blocks as well. */
+/*
+ * tessera_structure_new:
+ *
+ * Fills the class, step and phases of @blocks as well.
+ *
+ * Returns: TESSERA_OK or TESSERA_NO_MEMORY
+ */
 TESSERA_MUST_USE TesseraStatus tessera_structure_new (const TesseraTrace *trace,
                                                       TesseraBlocks *blocks,
                                                       TesseraStructure **out_structure);
-void tessera_structure_free (TesseraStructure *structure);
+void tessera_structure_free (TesseraStructure *structure); /* NULL is fine */
+/* Borrowed; never NULL. */
 const char *tessera_phase_name (const TesseraTrace *trace, const TesseraPhase *phase);
