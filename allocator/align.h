@@ -1,0 +1,55 @@
+/*
+ * Where in a planned sequence of requests a run is, although the run leaves some out and
+ * makes others that nobody planned.
+ *
+ * It is an edit distance, one row at a time: a cell says how many planned requests were
+ * skipped plus how many unplanned ones came, if the run now stands at that place. A new
+ * request moves the row on, the cheapest cell is the place. So one missing or extra
+ * request costs one, and never shifts those that follow: after it the old diagonal is the
+ * cheapest again. Example, planned A B C A B C, the run makes A C B C A B C: the first C
+ * is taken for the planned one (one skipped), B then shows that it was extra.
+ *
+ * As long as each request is the one expected, the row is the distance from the cursor
+ * and need not be kept: one comparison a request. Otherwise 65 cells are worked out.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/status.h"
+
+enum
+{
+  TESSERA_ALIGN_REACH = 32, /* places looked at before and after the cursor */
+  TESSERA_ALIGN_CELLS = 2 * TESSERA_ALIGN_REACH + 1
+};
+
+/* The signatures ahead: of the section the run is in, then of the one expected next. */
+typedef struct
+{
+  const uint32_t *now;
+  const uint32_t *next;
+  uint32_t n_now;
+  uint32_t n_next;
+} TesseraRoute;
+
+typedef struct
+{
+  int64_t cursor;                     /* planned requests behind us, on this route */
+  int64_t base;                       /* place of cost[0] */
+  uint32_t streak;                    /* requests in a row that were the expected one */
+  bool is_sure;                       /* the row is the distance from the cursor */
+  uint32_t cost[TESSERA_ALIGN_CELLS]; /* above the cheapest cell's; when not sure */
+} TesseraAlign;
+
+void tessera_align_reset (TesseraAlign *align, int64_t cursor);
+
+/* The route now begins @n_places later than it did. */
+void tessera_align_move (TesseraAlign *align, int64_t n_places);
+
+/* A request with this signature came. Returns: whether it is a planned one, and which in
+ * *out_place. */
+bool tessera_align_request (TesseraAlign *align,
+                            const TesseraRoute *route,
+                            uint32_t signature,
+                            int64_t *out_place);

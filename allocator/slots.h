@@ -1,0 +1,70 @@
+/*
+ * What a follower looks up in a plan: the signature of each slot, the slots after which a
+ * run may be when it lost its way, and the ranks of their ranges.
+ *
+ * Made once from a plan and not changed afterwards.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/plan.h"
+
+/* As many requests in a row as tell one place of a run from another. */
+enum
+{
+  TESSERA_GRAM_SLOTS = 8
+};
+
+/* TESSERA_GRAM_SLOTS slots in a row, by a hash of their signatures. */
+typedef struct
+{
+  uint64_t hash;
+  uint32_t last_slot;
+} TesseraGram;
+
+/* A slot with the same stream, pool and size as another has the same signature. */
+typedef struct
+{
+  uint64_t block_bytes;
+  uint32_t stream_pool;
+  uint32_t signature; /* TESSERA_NONE: an empty place of the table */
+} TesseraSignature;
+
+typedef struct
+{
+  const TesseraPlan *plan;
+  uint32_t *signatures; /* [n_slots] 0, 1, 2 ... by first use */
+  uint32_t *ranks;      /* [n_slots] of the offset among all offsets */
+  uint32_t *end_ranks;  /* [n_slots] of the end */
+  uint64_t *offsets;    /* ascending, each once */
+  uint32_t n_offsets;
+  TesseraSignature *table; /* open addressing, a power of two */
+  uint32_t table_mask;
+  TesseraGram *grams; /* by hash, then slot */
+  uint32_t n_grams;
+} TesseraSlots;
+
+/* TESSERA_INVALID: a slot outside its pool or section, sections that are not the slots in
+ * order, nothing that @plan could be followed by. @plan must outlive @slots. */
+TESSERA_MUST_USE TesseraStatus tessera_slots_init (TesseraSlots *slots,
+                                                   const TesseraPlan *plan);
+void tessera_slots_clear (TesseraSlots *slots);
+
+/* The signature of a request, or TESSERA_NONE: the plan has no such slot. */
+uint32_t tessera_slots_find_signature (const TesseraSlots *slots,
+                                       uint64_t size_bytes,
+                                       uint32_t stream,
+                                       uint32_t pool);
+
+/*
+ * tessera_slots_find_gram:
+ * @signatures: (array fixed-size=TESSERA_GRAM_SLOTS): the latest requests, oldest first
+ * @cursor: the slot at which the run was thought to be
+ *
+ * Returns: the slot of the last of these requests: the first one at or after @cursor
+ *   where the plan asks for the same in a row, else the first of all, else TESSERA_NONE.
+ */
+uint32_t tessera_slots_find_gram (const TesseraSlots *slots,
+                                  const uint32_t *signatures,
+                                  uint32_t cursor);
