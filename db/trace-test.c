@@ -1,0 +1,405 @@
+/*
+ * Traces in memory: interning, stacks, ranges, fingerprints, failing allocations.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "db/trace.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "db/plan.h"
+#include "tests/fail_alloc.h"
+
+#define SEED 20240517
+
+static TesseraTrace *
+new_trace (void)
+{
+  TesseraTrace *trace = NULL;
+
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  return trace;
+}
+
+static uint32_t
+intern (TesseraTrace *trace, const char *text)
+{
+  uint32_t string = TESSERA_NONE;
+
+  g_assert_cmpint (tessera_trace_intern (trace, text, strlen (text), &string), ==,
+                   TESSERA_OK);
+  return string;
+}
+
+static void
+test_new (void)
+{
+  TesseraTrace *trace = new_trace ();
+
+  g_assert_cmpuint (trace->n_streams, ==, 1);
+  g_assert_cmpuint (trace->streams[0], ==, 0);
+  g_assert_cmpuint (trace->n_pools, ==, 1);
+  g_assert_cmpuint (trace->alignment_bytes, ==, 512);
+  g_assert_cmpuint (trace->settings.max_split_bytes, ==, UINT64_MAX);
+  g_assert_cmpuint (trace->settings.large_segment_bytes, ==, 20 << 20);
+  g_assert_cmpuint (trace->stack_begin[0], ==, 0);
+  g_assert_cmpstr (trace->source, ==, "");
+  tessera_trace_free (trace);
+  tessera_trace_free (NULL);
+}
+
+/* Against a GHashTable: equal text, equal id; ids by first use; text never moves. */
+static void
+test_strings_against_model (void)
+{
+  TesseraTrace *trace = new_trace ();
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
+  g_autoptr (GHashTable) model =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GPtrArray) borrowed = g_ptr_array_new ();
+
+  for (int i = 0; i < 50000; i++)
+    {
+      int number = g_rand_int_range (random, 0, 20000);
+      char *text = number % 1000 == 0
+                       ? g_strnfill ((gsize) number * 10, 'x') /* longer than a chunk */
+                       : g_strdup_printf ("name %d", number);
+      gpointer known = NULL;
+      uint32_t string = intern (trace, text);
+
+      if (g_hash_table_lookup_extended (model, text, NULL, &known))
+        {
+          g_assert_cmpuint (string, ==, GPOINTER_TO_UINT (known));
+          g_assert_true (tessera_trace_string (trace, string) == borrowed->pdata[string]);
+          g_free (text);
+          continue;
+        }
+      g_assert_cmpuint (string, ==, borrowed->len);
+      g_ptr_array_add (borrowed, (gpointer) tessera_trace_string (trace, string));
+      g_assert_cmpstr (tessera_trace_string (trace, string), ==, text);
+      g_hash_table_insert (model, text, GUINT_TO_POINTER (string));
+    }
+  g_assert_cmpuint (tessera_trace_n_strings (trace), ==, borrowed->len);
+  tessera_trace_free (trace);
+}
+
+static void
+test_strings_odd (void)
+{
+  TesseraTrace *trace = new_trace ();
+  uint32_t with_nul, empty, prefix;
+
+  prefix = intern (trace, "ab");
+  g_assert_cmpint (tessera_trace_intern (trace, "ab\0cd", 5, &with_nul), ==, TESSERA_OK);
+  g_assert_cmpuint (with_nul, ==, prefix);
+  g_assert_cmpint (tessera_trace_intern (trace, NULL, 0, &empty), ==, TESSERA_OK);
+  g_assert_cmpuint (empty, ==, 1);
+  g_assert_cmpuint (intern (trace, "abc"), ==, 2);
+  g_assert_cmpuint (intern (trace, "a"), ==, 3);
+  g_assert_cmpstr (tessera_trace_string (trace, TESSERA_NONE), ==, "");
+  g_assert_cmpstr (tessera_trace_string (trace, 99), ==, "");
+  tessera_trace_free (trace);
+}
+
+static void
+test_stacks (void)
+{
+  TesseraTrace *trace = new_trace ();
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
+  g_autoptr (GHashTable) model =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (int i = 0; i < 20000; i++)
+    {
+      uint32_t frames[5];
+      size_t n_frames = (size_t) g_rand_int_range (random, 0, 6);
+      g_autoptr (GString) key = g_string_new (NULL);
+      gpointer known = NULL;
+      uint32_t stack;
+
+      for (size_t k = 0; k < n_frames; k++)
+        {
+          TesseraFrame frame = { .name = (uint32_t) g_rand_int_range (random, 0, 3),
+                                 .file = TESSERA_NONE,
+                                 .line = g_rand_int_range (random, 0, 2) };
+
+          g_assert_cmpint (tessera_trace_add_frame (trace, &frame, &frames[k]), ==,
+                           TESSERA_OK);
+          g_assert_cmpuint (trace->frames[frames[k]].name, ==, frame.name);
+          g_assert_cmpint (trace->frames[frames[k]].line, ==, frame.line);
+          g_string_append_printf (key, "%u,", frames[k]);
+        }
+      g_assert_cmpint (tessera_trace_add_stack (trace, frames, n_frames, &stack), ==,
+                       TESSERA_OK);
+      if (g_hash_table_lookup_extended (model, key->str, NULL, &known))
+        g_assert_cmpuint (stack, ==, GPOINTER_TO_UINT (known));
+      else
+        g_hash_table_insert (model, g_strdup (key->str), GUINT_TO_POINTER (stack));
+      g_assert_cmpuint (trace->stack_begin[stack + 1] - trace->stack_begin[stack], ==,
+                        n_frames);
+      for (size_t k = 0; k < n_frames; k++)
+        g_assert_cmpuint (trace->stack_frames[trace->stack_begin[stack] + k], ==,
+                          frames[k]);
+    }
+  g_assert_cmpuint (trace->n_frames, ==, 6);
+  g_assert_cmpuint (trace->n_stacks, ==, g_hash_table_size (model));
+  tessera_trace_free (trace);
+}
+
+static void
+test_streams_and_pools (void)
+{
+  TesseraTrace *trace = new_trace ();
+  uint16_t index;
+
+  for (uint64_t i = 0; i <= UINT16_MAX; i++)
+    {
+      g_assert_cmpint (tessera_trace_add_stream (trace, i, &index), ==, TESSERA_OK);
+      g_assert_cmpuint (index, ==, i);
+    }
+  g_assert_cmpint (tessera_trace_add_stream (trace, 7, &index), ==, TESSERA_OK);
+  g_assert_cmpuint (index, ==, 7);
+  g_assert_cmpint (tessera_trace_add_stream (trace, 1 << 20, &index), ==,
+                   TESSERA_BAD_INPUT);
+  g_assert_cmpuint (trace->n_streams, ==, 65536);
+  g_assert_cmpint (tessera_trace_add_pool (trace, (TesseraPoolId){ 0, 3 }, &index), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (index, ==, 1);
+  g_assert_cmpint (tessera_trace_add_pool (trace, (TesseraPoolId){ 3, 0 }, &index), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (index, ==, 2);
+  tessera_trace_free (trace);
+}
+
+static void
+test_meta (void)
+{
+  TesseraTrace *trace = new_trace ();
+
+  g_assert_null (tessera_trace_get_meta (trace, "format"));
+  g_assert_cmpint (tessera_trace_set_meta (trace, "format", "pickle"), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_set_meta (trace, "note", ""), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_set_meta (trace, "format", "csv"), ==, TESSERA_OK);
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "format"), ==, "csv");
+  g_assert_cmpuint (trace->n_meta, ==, 2);
+  g_assert_cmpint (tessera_trace_set_source (trace, "/a/b.pickle"), ==, TESSERA_OK);
+  g_assert_cmpstr (trace->source, ==, "b.pickle");
+  tessera_trace_free (trace);
+}
+
+static void
+add_range (
+    TesseraTrace *trace, uint32_t begin, uint32_t end, int64_t begin_ns, int64_t end_ns)
+{
+  TesseraRange range = { .name = TESSERA_NONE,
+                         .begin_index = begin,
+                         .end_index = end,
+                         .begin_ns = begin_ns,
+                         .end_ns = end_ns };
+
+  g_assert_cmpint (tessera_trace_add_range (trace, &range), ==, TESSERA_OK);
+}
+
+static void
+test_ranges_without_events (void)
+{
+  TesseraTrace *trace = new_trace ();
+
+  add_range (trace, 10, 10, 95, 99);   /* in time inside the first, at its very end */
+  add_range (trace, 10, 20, 100, 200); /* the second */
+  add_range (trace, 0, 10, 0, 100);    /* the first */
+  add_range (trace, 10, 10, 100, 101); /* at the second's begin */
+  tessera_trace_settle_ranges (trace);
+  g_assert_cmpuint (trace->ranges[0].begin_index, ==, 0);
+  g_assert_cmpuint (trace->ranges[0].parent, ==, TESSERA_NONE);
+  g_assert_cmpint (trace->ranges[1].begin_ns, ==, 95);
+  g_assert_cmpuint (trace->ranges[1].parent, ==, 0);
+  g_assert_cmpuint (trace->ranges[2].end_index, ==, 20);
+  g_assert_cmpuint (trace->ranges[2].parent, ==, TESSERA_NONE);
+  g_assert_cmpint (trace->ranges[3].end_ns, ==, 101);
+  g_assert_cmpuint (trace->ranges[3].parent, ==, 2);
+  tessera_trace_free (trace);
+}
+
+/* The parent is the latest range before that contains this one; ranges overlap freely. */
+static void
+test_ranges_against_model (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
+
+  for (int round = 0; round < 300; round++)
+    {
+      TesseraTrace *trace = new_trace ();
+      int n_ranges = g_rand_int_range (random, 0, 30);
+
+      for (int i = 0; i < n_ranges; i++)
+        {
+          uint32_t begin = (uint32_t) g_rand_int_range (random, 0, 20);
+          uint32_t end = begin + (uint32_t) g_rand_int_range (random, 1, 15);
+
+          add_range (trace, begin, end, begin * 10, end * 10);
+        }
+      tessera_trace_settle_ranges (trace);
+      for (uint32_t i = 0; i < trace->n_ranges; i++)
+        {
+          uint32_t parent = TESSERA_NONE;
+
+          for (uint32_t k = 0; k < i; k++)
+            if (trace->ranges[k].end_index >= trace->ranges[i].end_index)
+              parent = k;
+          g_assert_cmpuint (trace->ranges[i].parent, ==, parent);
+        }
+      tessera_trace_free (trace);
+    }
+}
+
+static void
+test_fingerprint (void)
+{
+  TesseraTrace *a = new_trace (), *b = new_trace ();
+  TesseraEvent event = { .addr = 512, .size_bytes = 100, .action = TESSERA_ALLOC };
+
+  g_assert_cmpint (tessera_trace_add_event (a, &event), ==, TESSERA_OK);
+  event.addr = 1024;
+  event.at_ns = 77;
+  event.stack = TESSERA_NONE;
+  g_assert_cmpint (tessera_trace_add_event (b, &event), ==, TESSERA_OK);
+  g_assert_cmphex (tessera_trace_fingerprint (a), ==, tessera_trace_fingerprint (b));
+  b->events[0].stream = 1;
+  g_assert_cmphex (tessera_trace_fingerprint (a), !=, tessera_trace_fingerprint (b));
+  b->events[0].stream = 0;
+  b->events[0].size_bytes = 101;
+  g_assert_cmphex (tessera_trace_fingerprint (a), !=, tessera_trace_fingerprint (b));
+  tessera_trace_free (a);
+  tessera_trace_free (b);
+}
+
+/* Enough of everything that each array and table has to grow at least once. */
+static TesseraStatus
+build (TesseraTrace **out_trace)
+{
+  TesseraTrace *trace;
+  TesseraStatus status = tessera_trace_new (&trace);
+
+  for (uint32_t i = 0; status == TESSERA_OK && i < 100; i++)
+    {
+      char name[16];
+      uint32_t string = 0, frame = 0, stack = 0;
+      uint16_t stream, pool;
+
+      g_snprintf (name, sizeof name, "n%u", i);
+      status = tessera_trace_intern (trace, name, strlen (name), &string);
+      if (status == TESSERA_OK)
+        status =
+            tessera_trace_add_frame (trace, &(TesseraFrame){ .name = string }, &frame);
+      if (status == TESSERA_OK)
+        status = tessera_trace_add_stack (trace, &frame, 1, &stack);
+      if (status == TESSERA_OK)
+        status = tessera_trace_add_stream (trace, i, &stream);
+      if (status == TESSERA_OK)
+        status = tessera_trace_add_pool (trace, (TesseraPoolId){ i, 0 }, &pool);
+      if (status == TESSERA_OK)
+        status = tessera_trace_add_event (trace, &(TesseraEvent){ .stack = stack });
+      if (status == TESSERA_OK)
+        status = tessera_trace_add_segment (&trace->start, &(TesseraSegment){ 0 });
+      if (status == TESSERA_OK)
+        status = tessera_trace_add_block (&trace->end, &(TesseraHeldBlock){ 0 });
+      if (status == TESSERA_OK)
+        status = tessera_trace_add_range (trace, &(TesseraRange){ .name = string });
+      if (status == TESSERA_OK)
+        status = tessera_trace_add_device (trace, &(TesseraDeviceInfo){ 0 });
+      if (status == TESSERA_OK)
+        status = tessera_trace_set_meta (trace, name, name);
+    }
+  if (status == TESSERA_OK)
+    status = tessera_trace_set_source (trace, "x/y");
+  *out_trace = trace;
+  return status;
+}
+
+static void
+test_failing_allocations (void)
+{
+  long held = tessera_fail_alloc_held ();
+  unsigned nth = 1;
+
+  for (;; nth++)
+    {
+      TesseraTrace *trace;
+      TesseraStatus status;
+
+      tessera_fail_alloc_at (nth);
+      status = build (&trace);
+      if (!tessera_fail_alloc_stop ())
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          g_assert_cmpuint (trace->n_events, ==, 100);
+          tessera_trace_free (trace);
+          break;
+        }
+      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      tessera_trace_free (trace);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+  g_assert_cmpuint (nth, >, 200); /* two copies of 100 pieces of meta alone */
+}
+
+static void
+test_fail_sentence (void)
+{
+  TesseraError error = { 0 };
+  g_autofree char *long_text = g_strnfill (2000, 'x');
+
+  g_assert_cmpint (tessera_fail (&error, TESSERA_IO, "a\nb %s \xff\xc3\xa9", "c"), ==,
+                   TESSERA_IO);
+  g_assert_cmpstr (error.text, ==, "a b c ?\xc3\xa9");
+  g_assert_cmpint (tessera_fail (&error, TESSERA_FUTURE, "later"), ==, TESSERA_FUTURE);
+  g_assert_cmpint (error.status, ==, TESSERA_IO);
+  g_assert_cmpstr (error.text, ==, "a b c ?\xc3\xa9");
+  error = (TesseraError){ 0 };
+  tessera_fail (&error, TESSERA_IO, "%s", "");
+  g_assert_cmpuint (strlen (error.text), >, 0);
+  error = (TesseraError){ 0 };
+  tessera_fail (&error, TESSERA_IO, "%s\xc3\xa9", long_text + 2000 - 638);
+  g_assert_true (g_utf8_validate (error.text, -1, NULL));
+  g_assert_cmpint (tessera_fail (NULL, TESSERA_IO, "nobody reads it"), ==, TESSERA_IO);
+}
+
+static void
+test_plan_digest (void)
+{
+  TesseraPlan *plan = NULL;
+  uint64_t empty;
+
+  g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
+  empty = tessera_plan_digest (plan);
+  plan->slots = calloc (1, sizeof *plan->slots);
+  plan->n_slots = 1;
+  g_assert_cmphex (tessera_plan_digest (plan), !=, empty);
+  empty = tessera_plan_digest (plan);
+  plan->slots[0].offset_bytes = 512;
+  g_assert_cmphex (tessera_plan_digest (plan), !=, empty);
+  tessera_plan_free (plan);
+  tessera_plan_free (NULL);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/trace/new", test_new);
+  g_test_add_func ("/trace/strings-against-model", test_strings_against_model);
+  g_test_add_func ("/trace/strings-odd", test_strings_odd);
+  g_test_add_func ("/trace/stacks", test_stacks);
+  g_test_add_func ("/trace/streams-and-pools", test_streams_and_pools);
+  g_test_add_func ("/trace/meta", test_meta);
+  g_test_add_func ("/trace/ranges-without-events", test_ranges_without_events);
+  g_test_add_func ("/trace/ranges-against-model", test_ranges_against_model);
+  g_test_add_func ("/trace/fingerprint", test_fingerprint);
+  g_test_add_func ("/trace/failing-allocations", test_failing_allocations);
+  g_test_add_func ("/status/sentence", test_fail_sentence);
+  g_test_add_func ("/plan/digest", test_plan_digest);
+  return g_test_run ();
+}
