@@ -1,0 +1,63 @@
+/*
+ * The rule of the lowest reachable offset.
+ *
+ * The floor of an item is the highest of the skyline over its life: the offset it would
+ * get now. Next comes the item with the lowest floor, ties by rank. Lying there, it may
+ * leave a hole below itself that nothing can fill any more; where a section could then
+ * no longer hold all that is still to come under the capacity, the item has to wait.
+ * When all wait, the capacity is raised by the least that lets one of them go on.
+ *
+ * Example: capacity 4, a: 3 over [0,2), b: 1 over [1,3), c: 3 over [2,4). a lies at 0, so
+ * does c; b on top at 3: height 4. Had b been taken first, at 0, a and c would follow at
+ * 1: height 4 as well; but b before c and after a would leave a hole of 3 below c.
+ *
+ * Cost: O(log n) for each time an item is looked at; floors only rise, so a heap of
+ * lower bounds is enough and an item is looked at again only when its turn comes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/pack-tree.h"
+#include "planner/pack-watch.h"
+
+typedef struct
+{
+  uint64_t floor; /* a lower bound */
+  uint32_t rank;
+} TesseraWaiting;
+
+typedef struct
+{
+  const TesseraPackProblem *problem;
+  const uint32_t *order; /* items by rank, of the attempt in progress */
+  TesseraSkyline skyline;
+  TesseraRoom room;
+  TesseraWaiting *heap;  /* [n_items], by floor, then rank */
+  size_t n_heap;
+  uint32_t *parked_next; /* [n_items] by rank */
+  uint32_t *parked_head; /* [n_sections] ranks that wait for room there */
+  uint64_t *parked_bits; /* bit s: parked_head[s] is not empty */
+  size_t n_parked;
+  uint32_t n_raises; /* of the capacity */
+  bool has_limit;    /* the capacity still holds anybody back */
+} TesseraLowest;
+
+TESSERA_MUST_USE TesseraStatus tessera_lowest_init (TesseraLowest *lowest,
+                                                    const TesseraPackProblem *problem);
+void tessera_lowest_clear (TesseraLowest *lowest); /* frees; a zeroed one is fine */
+
+/*
+ * tessera_lowest_place:
+ * @order: items by rank: settles ties
+ * @capacity_bytes: at least the bound
+ * @offsets: (array): by item
+ *
+ * Returns: false when the watch said stop; else *out_height_bytes is set.
+ */
+TESSERA_MUST_USE bool tessera_lowest_place (TesseraLowest *lowest,
+                                            const uint32_t *order,
+                                            uint64_t capacity_bytes,
+                                            const TesseraPackWatch *watch,
+                                            uint64_t *offsets,
+                                            uint64_t *out_height_bytes);

@@ -1,0 +1,224 @@
+/*
+ * One zone's packing problem, brought to its shortest form. See pack-problem.h.
+ *
+ * Idea: sort births and deaths by time, deaths first; walk; a birth that follows a death
+ * opens a section. Cost O(n log n).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack-problem.h"
+
+#include "planner/pack-tree.h"
+
+#include <stdlib.h>
+
+/* A birth or a death of one life. Ascending @key: by time, deaths first. */
+typedef struct
+{
+  uint64_t key;  /* time * 2 + (1 for a birth) */
+  uint32_t life; /* item * 2 + (1 for its second life) */
+} Edge;
+
+/* The loads that the walk finds, one per section. */
+typedef struct
+{
+  uint64_t *load_bytes;
+  uint64_t *n_alive;
+} Loads;
+
+static int
+compare_edges (const void *a, const void *b)
+{
+  const Edge *x = a, *y = b;
+  if (x->key != y->key)
+    return x->key < y->key ? -1 : 1;
+  return x->life < y->life ? -1 : x->life > y->life;
+}
+
+static size_t
+collect_edges (const TesseraItem *items,
+               const uint32_t *members,
+               size_t n_members,
+               Edge *edges)
+{
+  size_t n_edges = 0;
+  for (size_t i = 0; i < n_members; i++)
+    {
+      const TesseraItem *item = &items[members[i]];
+      const uint32_t times[2][2] = { { item->begin, item->end },
+                                     { item->begin2, item->end2 } };
+      for (uint32_t k = 0; k < 2; k++)
+        {
+          if (times[k][0] >= times[k][1])
+            continue;
+          uint32_t life = (uint32_t) i * 2 + k;
+          edges[n_edges++] = (Edge){ (uint64_t) times[k][0] * 2 + 1, life };
+          edges[n_edges++] = (Edge){ (uint64_t) times[k][1] * 2, life };
+        }
+    }
+  return n_edges;
+}
+
+/* Sets the sections of every life and the load of every section. */
+static void
+walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Loads *loads)
+{
+  uint32_t section = 0;
+  bool has_died = false;
+  uint64_t load_bytes = 0, n_alive = 0;
+  for (size_t i = 0; i < n_edges; i++)
+    {
+      TesseraPackItem *item = &problem->items[edges[i].life / 2];
+      bool is_second = edges[i].life & 1;
+      if (edges[i].key & 1)
+        {
+          section += has_died ? 1 : 0;
+          has_died = false;
+          *(is_second ? &item->begin2 : &item->begin) = section;
+          load_bytes += item->size_bytes;
+          n_alive++;
+          /* Within a section all births come first: the last birth leaves its load. */
+          loads->load_bytes[section] = load_bytes;
+          loads->n_alive[section] = n_alive;
+          if (load_bytes > problem->bound_bytes)
+            problem->bound_bytes = load_bytes;
+        }
+      else
+        {
+          has_died = true;
+          *(is_second ? &item->end2 : &item->end) = section + 1;
+          load_bytes -= item->size_bytes;
+          n_alive--;
+        }
+    }
+  problem->n_sections = section + 1;
+}
+
+static uint64_t
+highest_in_life (const TesseraSkyline *skyline, const TesseraPackItem *item)
+{
+  uint64_t first = tessera_skyline_highest (skyline, item->begin, item->end);
+  uint64_t second = tessera_skyline_highest (skyline, item->begin2, item->end2);
+  return first > second ? first : second;
+}
+
+/* Load and contention of every item: the highest of its sections. */
+static TesseraStatus
+measure_items (TesseraPackProblem *problem, const Loads *loads)
+{
+  TesseraSkyline skyline;
+  TesseraStatus status = tessera_skyline_init (&skyline, problem->n_sections);
+  if (status != TESSERA_OK)
+    return status;
+  for (uint32_t s = 0; s < problem->n_sections; s++)
+    tessera_skyline_raise (&skyline, s, s + 1, loads->load_bytes[s]);
+  for (size_t i = 0; i < problem->n_items; i++)
+    problem->items[i].load_bytes = highest_in_life (&skyline, &problem->items[i]);
+  tessera_skyline_flatten (&skyline);
+  for (uint32_t s = 0; s < problem->n_sections; s++)
+    tessera_skyline_raise (&skyline, s, s + 1, loads->n_alive[s]);
+  for (size_t i = 0; i < problem->n_items; i++)
+    problem->items[i].contention =
+        (uint32_t) highest_in_life (&skyline, &problem->items[i]);
+  tessera_skyline_clear (&skyline);
+  return TESSERA_OK;
+}
+
+static bool
+lives_always (const TesseraPackProblem *problem, const TesseraPackItem *item)
+{
+  if (item->end - item->begin == problem->n_sections)
+    return true;
+  return item->begin2 == 0 && item->end2 >= item->begin &&
+         item->end == problem->n_sections;
+}
+
+/* Stacks those that live always, preferred ones lowest, and takes them out. */
+static void
+settle_those_that_live_always (TesseraPackProblem *problem, uint64_t *offsets)
+{
+  for (int preferred = 1; preferred >= 0; preferred--)
+    for (size_t i = 0; i < problem->n_items; i++)
+      {
+        const TesseraPackItem *item = &problem->items[i];
+        if (item->prefer_low != preferred || !lives_always (problem, item))
+          continue;
+        offsets[item->source] = problem->base_bytes;
+        problem->base_bytes += item->size_bytes;
+      }
+  size_t n_left = 0;
+  for (size_t i = 0; i < problem->n_items; i++)
+    if (!lives_always (problem, &problem->items[i]))
+      problem->items[n_left++] = problem->items[i];
+  problem->n_items = n_left;
+  problem->bound_bytes -= problem->base_bytes;
+}
+
+static void
+fill_items (TesseraPackProblem *problem, const TesseraItem *items, const uint32_t *members)
+{
+  for (size_t i = 0; i < problem->n_items; i++)
+    {
+      const TesseraItem *item = &items[members[i]];
+      uint64_t life = (uint64_t) item->end - item->begin;
+      if (item->begin2 < item->end2)
+        {
+          life += (uint64_t) item->end2 - item->begin2;
+          problem->has_second = true;
+        }
+      problem->items[i] = (TesseraPackItem){
+        .begin2 = UINT32_MAX, /* beside end2 == 0: meets nobody */
+        .size_bytes = item->size_bytes,
+        .life_events = life,
+        .source = members[i],
+        .prefer_low = item->prefer_low != 0,
+      };
+    }
+}
+
+TesseraStatus
+tessera_pack_problem_new (const TesseraItem *items,
+                          const uint32_t *members,
+                          size_t n_members,
+                          uint64_t *offsets,
+                          TesseraPackProblem **out_problem)
+{
+  TesseraStatus status = TESSERA_NO_MEMORY;
+  *out_problem = NULL;
+  TesseraPackProblem *problem = calloc (1, sizeof *problem);
+  Edge *edges = calloc (n_members * 4, sizeof *edges);
+  Loads loads = { calloc (n_members * 2, sizeof (uint64_t)),
+                  calloc (n_members * 2, sizeof (uint64_t)) };
+  if (problem == NULL || edges == NULL || loads.load_bytes == NULL ||
+      loads.n_alive == NULL)
+    goto out;
+  problem->items = calloc (n_members, sizeof *problem->items);
+  if (problem->items == NULL)
+    goto out;
+  problem->n_items = n_members;
+  fill_items (problem, items, members);
+  size_t n_edges = collect_edges (items, members, n_members, edges);
+  qsort (edges, n_edges, sizeof *edges, compare_edges);
+  walk_edges (problem, edges, n_edges, &loads);
+  status = measure_items (problem, &loads);
+  if (status != TESSERA_OK)
+    goto out;
+  settle_those_that_live_always (problem, offsets);
+  *out_problem = problem;
+  problem = NULL;
+out:
+  tessera_pack_problem_free (problem);
+  free (edges);
+  free (loads.load_bytes);
+  free (loads.n_alive);
+  return status;
+}
+
+void
+tessera_pack_problem_free (TesseraPackProblem *problem)
+{
+  if (problem == NULL)
+    return;
+  free (problem->items);
+  free (problem);
+}

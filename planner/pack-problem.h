@@ -1,0 +1,62 @@
+/*
+ * One zone's packing problem, brought to its shortest form.
+ *
+ * Time is cut into sections: a new one starts where something is born after something
+ * died. Two items share a moment exactly when they share a section, so nothing is lost,
+ * and everything later works on section numbers. Items that are alive in all sections
+ * share no address with anybody: they are stacked at the bottom once and for all, and
+ * what remains starts above them (base_bytes).
+ *
+ * Used by the packer only, in any thread; read-only once made.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/pack.h"
+
+typedef struct
+{
+  uint32_t begin, end;   /* sections [begin, end) */
+  uint32_t begin2, end2; /* second life; (UINT32_MAX, 0) where there is none */
+  uint64_t size_bytes;
+  uint64_t life_events;     /* of both lives together, in the caller's time */
+  uint64_t load_bytes;      /* largest load at any moment of its life */
+  uint32_t contention;      /* largest number of items alive at any moment of its life */
+  uint32_t source;          /* index into the caller's items */
+  uint8_t prefer_low;
+} TesseraPackItem;
+
+typedef struct
+{
+  TesseraPackItem *items;
+  size_t n_items;
+  uint32_t n_sections;
+  uint64_t base_bytes;  /* taken below by items that live always */
+  uint64_t bound_bytes; /* largest load of @items alone: base_bytes not counted */
+  bool has_second;      /* some item has a second life */
+} TesseraPackProblem;
+
+/* Tells whether two items are alive in one moment. */
+static inline bool
+tessera_pack_items_meet (const TesseraPackItem *a, const TesseraPackItem *b)
+{
+  return (a->begin < b->end && b->begin < a->end) ||
+         (a->begin2 < b->end && b->begin < a->end2) ||
+         (a->begin < b->end2 && b->begin2 < a->end) ||
+         (a->begin2 < b->end2 && b->begin2 < a->end2);
+}
+
+/*
+ * tessera_pack_problem_new:
+ * @members: indices of the items that belong to the zone
+ * @offsets: (array): receives the places of those that live always
+ *
+ * Returns: TESSERA_OK or TESSERA_NO_MEMORY; @items must have been validated.
+ */
+TESSERA_MUST_USE TesseraStatus tessera_pack_problem_new (const TesseraItem *items,
+                                                         const uint32_t *members,
+                                                         size_t n_members,
+                                                         uint64_t *offsets,
+                                                         TesseraPackProblem **out_problem);
+void tessera_pack_problem_free (TesseraPackProblem *problem); /* NULL is fine */
