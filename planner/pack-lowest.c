@@ -114,9 +114,9 @@ park (TesseraLowest *lowest, uint32_t rank, const TesseraPackItem *item)
 {
   bool in_first = tessera_room_lowest (&lowest->room, item->begin, item->end) <=
                   tessera_room_lowest (&lowest->room, item->begin2, item->end2);
-  uint32_t section =
-      in_first ? tessera_room_where (&lowest->room, item->begin, item->end)
-               : tessera_room_where (&lowest->room, item->begin2, item->end2);
+  uint32_t section = in_first
+                         ? tessera_room_where (&lowest->room, item->begin, item->end)
+                         : tessera_room_where (&lowest->room, item->begin2, item->end2);
   lowest->parked_next[rank] = lowest->parked_head[section];
   lowest->parked_head[section] = rank;
   lowest->parked_bits[section / 64] |= UINT64_C (1) << (section % 64);

@@ -33,7 +33,7 @@ typedef struct
   const uint32_t *order; /* items by rank, of the attempt in progress */
   TesseraSkyline skyline;
   TesseraRoom room;
-  TesseraWaiting *heap;  /* [n_items], by floor, then rank */
+  TesseraWaiting *heap; /* [n_items], by floor, then rank */
   size_t n_heap;
   uint32_t *parked_next; /* [n_items] by rank */
   uint32_t *parked_head; /* [n_sections] ranks that wait for room there */

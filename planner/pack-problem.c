@@ -155,7 +155,9 @@ settle_those_that_live_always (TesseraPackProblem *problem, uint64_t *offsets)
 }
 
 static void
-fill_items (TesseraPackProblem *problem, const TesseraItem *items, const uint32_t *members)
+fill_items (TesseraPackProblem *problem,
+            const TesseraItem *items,
+            const uint32_t *members)
 {
   for (size_t i = 0; i < problem->n_items; i++)
     {

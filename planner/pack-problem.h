@@ -20,10 +20,10 @@ typedef struct
   uint32_t begin, end;   /* sections [begin, end) */
   uint32_t begin2, end2; /* second life; (UINT32_MAX, 0) where there is none */
   uint64_t size_bytes;
-  uint64_t life_events;     /* of both lives together, in the caller's time */
-  uint64_t load_bytes;      /* largest load at any moment of its life */
-  uint32_t contention;      /* largest number of items alive at any moment of its life */
-  uint32_t source;          /* index into the caller's items */
+  uint64_t life_events; /* of both lives together, in the caller's time */
+  uint64_t load_bytes;  /* largest load at any moment of its life */
+  uint32_t contention;  /* largest number of items alive at any moment of its life */
+  uint32_t source;      /* index into the caller's items */
   uint8_t prefer_low;
 } TesseraPackItem;
 
@@ -54,9 +54,10 @@ tessera_pack_items_meet (const TesseraPackItem *a, const TesseraPackItem *b)
  *
  * Returns: TESSERA_OK or TESSERA_NO_MEMORY; @items must have been validated.
  */
-TESSERA_MUST_USE TesseraStatus tessera_pack_problem_new (const TesseraItem *items,
-                                                         const uint32_t *members,
-                                                         size_t n_members,
-                                                         uint64_t *offsets,
-                                                         TesseraPackProblem **out_problem);
+TESSERA_MUST_USE TesseraStatus
+tessera_pack_problem_new (const TesseraItem *items,
+                          const uint32_t *members,
+                          size_t n_members,
+                          uint64_t *offsets,
+                          TesseraPackProblem **out_problem);
 void tessera_pack_problem_free (TesseraPackProblem *problem); /* NULL is fine */

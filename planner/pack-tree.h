@@ -14,9 +14,9 @@
 
 typedef struct
 {
-  uint32_t n_leaves;     /* a power of two */
-  uint64_t *highest;     /* [2 * n_leaves]: of the node's sections */
-  uint64_t *raised_to;   /* [2 * n_leaves]: the whole node, not repeated below */
+  uint32_t n_leaves;   /* a power of two */
+  uint64_t *highest;   /* [2 * n_leaves]: of the node's sections */
+  uint64_t *raised_to; /* [2 * n_leaves]: the whole node, not repeated below */
 } TesseraSkyline;
 
 TESSERA_MUST_USE TesseraStatus tessera_skyline_init (TesseraSkyline *skyline,

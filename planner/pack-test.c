@@ -1,0 +1,362 @@
+/*
+ * Tests of packing: every packing is checked by brute force, pair by pair.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack.h"
+
+#include "tests/fail_alloc.h"
+
+#include <glib.h>
+#include <string.h>
+
+typedef struct
+{
+  uint32_t n_items;
+  uint32_t n_moments;
+  uint32_t n_zones;
+  uint64_t max_size_bytes;
+  gboolean has_second;
+} Shape;
+
+static TesseraItem
+random_item (GRand *random, const Shape *shape)
+{
+  uint32_t n = shape->n_moments;
+  uint32_t longest = g_rand_int_range (random, 0, 4) == 0 ? n : MAX (n / 8, 1);
+  uint32_t begin = (uint32_t) g_rand_int_range (random, 0, (int) n);
+  uint32_t life = 1 + (uint32_t) g_rand_int_range (random, 0, (int) longest);
+  TesseraItem item = {
+    .size_bytes = 1 + (uint64_t) (g_rand_double (random) * g_rand_double (random) *
+                                  (double) (shape->max_size_bytes - 1)),
+    .begin = begin,
+    .end = MIN (begin + life, n),
+    .zone = (uint32_t) g_rand_int_range (random, 0, (int) shape->n_zones),
+    .prefer_low = g_rand_boolean (random),
+  };
+  if (shape->has_second && begin > 1 && g_rand_boolean (random))
+    {
+      item.end2 = (uint32_t) g_rand_int_range (random, 1, (int) begin + 1);
+      item.begin2 = (uint32_t) g_rand_int_range (random, 0, (int) item.end2);
+    }
+  return item;
+}
+
+static TesseraItem *
+random_items (GRand *random, const Shape *shape)
+{
+  TesseraItem *items = g_new0 (TesseraItem, shape->n_items);
+  for (uint32_t i = 0; i < shape->n_items; i++)
+    items[i] = random_item (random, shape);
+  return items;
+}
+
+static gboolean
+alive_at (const TesseraItem *item, uint32_t moment)
+{
+  return (item->begin <= moment && moment < item->end) ||
+         (item->begin2 <= moment && moment < item->end2);
+}
+
+static uint64_t
+slow_bound (const TesseraItem *items, const Shape *shape)
+{
+  uint64_t sum = 0;
+  for (uint32_t zone = 0; zone < shape->n_zones; zone++)
+    {
+      uint64_t peak = 0;
+      for (uint32_t moment = 0; moment < shape->n_moments; moment++)
+        {
+          uint64_t load = 0;
+          for (uint32_t i = 0; i < shape->n_items; i++)
+            if (items[i].zone == zone && alive_at (&items[i], moment))
+              load += items[i].size_bytes;
+          peak = MAX (peak, load);
+        }
+      sum += peak;
+    }
+  return sum;
+}
+
+static gboolean
+meet (const TesseraItem *a, const TesseraItem *b)
+{
+  const uint32_t lives[2][2][2] = { { { a->begin, a->end }, { a->begin2, a->end2 } },
+                                    { { b->begin, b->end }, { b->begin2, b->end2 } } };
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < 2; k++)
+      {
+        uint32_t begin = MAX (lives[0][i][0], lives[1][k][0]);
+        uint32_t end = MIN (lives[0][i][1], lives[1][k][1]);
+        if (begin < end)
+          return TRUE;
+      }
+  return FALSE;
+}
+
+static void
+assert_packed (const TesseraItem *items,
+               size_t n_items,
+               const uint64_t *offsets,
+               const TesseraPacking *packing)
+{
+  uint64_t top = 0;
+  for (size_t i = 0; i < n_items; i++)
+    {
+      top = MAX (top, offsets[i] + items[i].size_bytes);
+      for (size_t k = 0; k < i; k++)
+        if (items[i].zone != items[k].zone || meet (&items[i], &items[k]))
+          g_assert_true (offsets[i] >= offsets[k] + items[k].size_bytes ||
+                         offsets[k] >= offsets[i] + items[i].size_bytes);
+    }
+  g_assert_cmpuint (packing->height_bytes, ==, top);
+  g_assert_cmpuint (packing->height_bytes, >=, packing->bound_bytes);
+  g_assert_nonnull (packing->strategy);
+}
+
+static const Shape shapes[] = {
+  { 1, 1, 1, 1, FALSE },           { 2, 3, 1, 10, FALSE },
+  { 12, 8, 1, 5, FALSE },          { 30, 20, 1, 100, TRUE },
+  { 60, 100, 3, 1 << 20, FALSE },  { 120, 40, 2, 1 << 20, TRUE },
+  { 300, 700, 1, 1 << 30, FALSE }, { 400, 900, 4, 64, TRUE },
+};
+
+static void
+test_random (void)
+{
+  GRand *random = g_rand_new_with_seed (20260101);
+  for (int run = 0; run < 160; run++)
+    {
+      const Shape *shape = &shapes[(gsize) run % G_N_ELEMENTS (shapes)];
+      TesseraItem *items = random_items (random, shape);
+      uint64_t *offsets = g_new (uint64_t, shape->n_items);
+      TesseraPackOptions options = { .n_threads = 1, .work_budget = 20000 };
+      TesseraPacking packing;
+      uint64_t bound = 0;
+      g_assert_cmpint (tessera_pack (items, shape->n_items, &options, offsets, &packing),
+                       ==, TESSERA_OK);
+      assert_packed (items, shape->n_items, offsets, &packing);
+      g_assert_cmpuint (packing.bound_bytes, ==, slow_bound (items, shape));
+      g_assert_cmpint (tessera_pack_bound (items, shape->n_items, &bound), ==,
+                       TESSERA_OK);
+      g_assert_cmpuint (bound, ==, packing.bound_bytes);
+      g_free (items);
+      g_free (offsets);
+    }
+  g_rand_free (random);
+}
+
+/* The same places with 1, 2 and 5 threads, and when asked again. */
+static void
+test_threads_change_nothing (void)
+{
+  GRand *random = g_rand_new_with_seed (7);
+  const Shape shape = { 400, 500, 2, 1 << 20, TRUE };
+  for (int run = 0; run < 6; run++)
+    {
+      TesseraItem *items = random_items (random, &shape);
+      uint64_t first[400], again[400];
+      for (uint32_t n_threads = 1; n_threads <= 5; n_threads += n_threads)
+        {
+          TesseraPackOptions options = { .n_threads = n_threads, .work_budget = 100000 };
+          TesseraPacking packing;
+          g_assert_cmpint (tessera_pack (items, shape.n_items, &options,
+                                         n_threads == 1 ? first : again, &packing),
+                           ==, TESSERA_OK);
+          if (n_threads > 1)
+            g_assert_cmpmem (first, sizeof first, again, sizeof again);
+        }
+      g_free (items);
+    }
+  g_rand_free (random);
+}
+
+static void
+test_small_ones (void)
+{
+  TesseraPacking packing;
+  uint64_t offsets[4];
+  g_assert_cmpint (tessera_pack (NULL, 0, NULL, NULL, &packing), ==, TESSERA_OK);
+  g_assert_cmpuint (packing.height_bytes, ==, 0);
+  g_assert_cmpuint (packing.bound_bytes, ==, 0);
+  const TesseraItem one = { .size_bytes = 512, .begin = 3, .end = 4 };
+  g_assert_cmpint (tessera_pack (&one, 1, NULL, offsets, &packing), ==, TESSERA_OK);
+  g_assert_cmpuint (packing.height_bytes, ==, 512);
+  g_assert_cmpuint (offsets[0], ==, 0);
+
+  /* Two that never meet share an address in one zone, not in two. */
+  TesseraItem two[] = { { .size_bytes = 8, .begin = 0, .end = 5 },
+                        { .size_bytes = 6, .begin = 5, .end = 9 } };
+  g_assert_cmpint (tessera_pack (two, 2, NULL, offsets, &packing), ==, TESSERA_OK);
+  g_assert_cmpuint (packing.height_bytes, ==, 8);
+  two[1].zone = 1;
+  g_assert_cmpint (tessera_pack (two, 2, NULL, offsets, &packing), ==, TESSERA_OK);
+  g_assert_cmpuint (packing.height_bytes, ==, 14);
+
+  /* One that wraps around meets at both ends. */
+  TesseraItem wrapped[] = {
+    { .size_bytes = 8, .begin = 6, .end = 9, .begin2 = 0, .end2 = 2 },
+    { .size_bytes = 4, .begin = 1, .end = 3 },
+    { .size_bytes = 4, .begin = 5, .end = 7 },
+    { .size_bytes = 8, .begin = 2, .end = 6 },
+  };
+  g_assert_cmpint (tessera_pack (wrapped, 4, NULL, offsets, &packing), ==, TESSERA_OK);
+  g_assert_cmpuint (packing.bound_bytes, ==, 12);
+  g_assert_cmpuint (packing.height_bytes, ==, 12);
+}
+
+/* Those that live always lie at the bottom, the preferred ones lowest. */
+static void
+test_preference (void)
+{
+  const TesseraItem items[] = {
+    { .size_bytes = 1, .begin = 0, .end = 9 },
+    { .size_bytes = 2, .begin = 0, .end = 9, .prefer_low = 1 },
+    { .size_bytes = 4, .begin = 0, .end = 5 },
+    { .size_bytes = 4, .begin = 5, .end = 9 },
+  };
+  uint64_t offsets[4];
+  TesseraPacking packing;
+  g_assert_cmpint (tessera_pack (items, 4, NULL, offsets, &packing), ==, TESSERA_OK);
+  g_assert_cmpuint (offsets[1], ==, 0);
+  g_assert_cmpuint (offsets[0], ==, 2);
+  g_assert_cmpuint (offsets[2], ==, 3);
+  g_assert_cmpuint (offsets[3], ==, 3);
+  g_assert_cmpuint (packing.height_bytes, ==, 7);
+}
+
+static void
+test_invalid (void)
+{
+  const uint64_t huge = UINT64_C (1) << 62;
+  const TesseraItem wrong[][3] = {
+    { { .size_bytes = 0, .begin = 0, .end = 1 } },
+    { { .size_bytes = 1, .begin = 1, .end = 1 } },
+    { { .size_bytes = 1, .begin = 2, .end = 1 } },
+    { { .size_bytes = 1, .begin = 2, .end = 3, .begin2 = 1, .end2 = 0 } },
+    { { .size_bytes = 1, .begin = 2, .end = 3, .begin2 = 1, .end2 = 3 } },
+    { { .size_bytes = huge, .begin = 0, .end = 1 },
+      { .size_bytes = huge, .begin = 1, .end = 2 } },
+    { { .size_bytes = UINT64_MAX, .begin = 0, .end = 1 },
+      { .size_bytes = UINT64_MAX, .begin = 1, .end = 2 } },
+  };
+  uint64_t offsets[2], bound;
+  TesseraPacking packing;
+  for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      size_t n = wrong[i][1].size_bytes != 0 ? 2 : 1;
+      g_assert_cmpint (tessera_pack (wrong[i], n, NULL, offsets, &packing), ==,
+                       TESSERA_INVALID);
+      g_assert_cmpint (tessera_pack_bound (wrong[i], n, &bound), ==, TESSERA_INVALID);
+    }
+  /* The largest that are possible; heights up to 2^63 - 1. */
+  const TesseraItem large[] = {
+    { .size_bytes = huge, .begin = 0, .end = 2 },
+    { .size_bytes = huge / 2, .begin = 1, .end = 3 },
+    { .size_bytes = huge / 2 - 1, .begin = 2, .end = 4 },
+  };
+  uint64_t places[3];
+  g_assert_cmpint (tessera_pack (large, 3, NULL, places, &packing), ==, TESSERA_OK);
+  assert_packed (large, 3, places, &packing);
+  g_assert_cmpuint (packing.height_bytes, ==, huge + huge / 2);
+}
+
+typedef struct
+{
+  int calls_left;
+  int n_calls;
+  double last;
+} Patience;
+
+static bool
+lose_patience (void *user, double fraction)
+{
+  Patience *patience = user;
+  g_assert_cmpfloat (fraction, >=, 0);
+  g_assert_cmpfloat (fraction, <=, 1);
+  g_assert_cmpfloat (fraction, >=, patience->last);
+  patience->last = fraction;
+  patience->n_calls++;
+  return patience->calls_left-- > 0;
+}
+
+static void
+test_progress_and_cancel (void)
+{
+  GRand *random = g_rand_new_with_seed (11);
+  const Shape shape = { 200, 300, 2, 1 << 20, FALSE };
+  TesseraItem *items = random_items (random, &shape);
+  uint64_t offsets[200];
+  int n_calls = 1;
+  for (int stop_after = 0; stop_after <= n_calls; stop_after++)
+    {
+      Patience patience = { .calls_left = stop_after };
+      TesseraProgress progress = { lose_patience, &patience };
+      TesseraPackOptions options = { .n_threads = 1 + (uint32_t) stop_after % 2,
+                                     .work_budget = 30000,
+                                     .progress = &progress };
+      TesseraPacking packing;
+      TesseraStatus status = tessera_pack (items, 200, &options, offsets, &packing);
+      if (patience.calls_left >= 0)
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          g_assert_cmpfloat (patience.last, ==, 1);
+          break;
+        }
+      g_assert_cmpint (status, ==, TESSERA_CANCELLED);
+      n_calls = patience.n_calls + 1;
+      g_assert_cmpint (n_calls, <, 600);
+    }
+  g_free (items);
+  g_rand_free (random);
+}
+
+static void
+test_no_memory (void)
+{
+  GRand *random = g_rand_new_with_seed (3);
+  const Shape shape = { 40, 30, 2, 100, TRUE };
+  TesseraItem *items = random_items (random, &shape);
+  uint64_t offsets[40], bound;
+  TesseraPackOptions options = { .n_threads = 2, .work_budget = 2000 };
+  TesseraPacking packing;
+  long held = tessera_fail_alloc_held ();
+  for (unsigned nth = 1;; nth++)
+    {
+      tessera_fail_alloc_at (nth);
+      TesseraStatus status = tessera_pack (items, 40, &options, offsets, &packing);
+      if (!tessera_fail_alloc_stop ())
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          g_assert_cmpuint (nth, >, 20);
+          break;
+        }
+      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  for (unsigned nth = 1;; nth++)
+    {
+      tessera_fail_alloc_at (nth);
+      TesseraStatus status = tessera_pack_bound (items, 40, &bound);
+      if (!tessera_fail_alloc_stop ())
+        break;
+      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+    }
+  g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+  g_free (items);
+  g_rand_free (random);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/pack/small-ones", test_small_ones);
+  g_test_add_func ("/pack/random", test_random);
+  g_test_add_func ("/pack/threads-change-nothing", test_threads_change_nothing);
+  g_test_add_func ("/pack/preference", test_preference);
+  g_test_add_func ("/pack/invalid", test_invalid);
+  g_test_add_func ("/pack/progress-and-cancel", test_progress_and_cancel);
+  g_test_add_func ("/pack/no-memory", test_no_memory);
+  return g_test_run ();
+}
