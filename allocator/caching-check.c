@@ -6,6 +6,7 @@
 #include "allocator/caching-internal.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 void
 tessera_caching_each (const TesseraCaching *caching,
@@ -54,13 +55,13 @@ static bool
 is_filed_right (const TesseraCaching *caching, const CachingBlock *block)
 {
   const CachingPool *pool = block->pool;
+  TesseraTreeKey key = tessera_caching_key_of (caching, block);
 
   if (block->state != TESSERA_BLOCK_FREE)
-    return tessera_caching_find (caching, block->addr) == block && block->is_mapped;
+    return tessera_table_get (&caching->table, block->addr) == block && block->is_mapped;
   return tessera_tree_contains (block->is_mapped ? &pool->free : &pool->unmapped,
                                 &block->node) &&
-         block->node.key.middle == (block->is_mapped ? block->size_bytes : 0) &&
-         block->node.key.minor == block->addr;
+         memcmp (&key, &block->node.key, sizeof key) == 0;
 }
 
 static bool

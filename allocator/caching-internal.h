@@ -110,6 +110,8 @@ TESSERA_MUST_USE TesseraStatus tessera_caching_get_pool (TesseraCaching *caching
                                                          uint32_t pool,
                                                          bool is_small,
                                                          CachingPool **out_pool);
+TesseraTreeKey tessera_caching_key_of (const TesseraCaching *caching,
+                                       const CachingBlock *block);
 void tessera_caching_insert (TesseraCaching *caching, CachingBlock *block);
 void tessera_caching_remove (TesseraCaching *caching, CachingBlock *block);
 CachingBlock *tessera_caching_search (TesseraCaching *caching,
@@ -189,16 +191,10 @@ bool tessera_caching_release_available (TesseraCaching *caching,
 void tessera_caching_collect_garbage (TesseraCaching *caching);
 CachingBlock *tessera_caching_next_whole (CachingBlock *block);
 
-/* For replays: the search is known to have missed (a flush follows in the recording). */
+/* caching.c: with @is_known_miss the search is left out */
 TESSERA_MUST_USE TesseraStatus tessera_caching_serve (TesseraCaching *caching,
                                                       uint64_t size_bytes,
                                                       uint32_t stream,
                                                       uint32_t pool,
                                                       bool is_known_miss,
-                                                      CachingBlock **out_block);
-CachingBlock *tessera_caching_find (const TesseraCaching *caching, uint64_t addr);
-/* Seeds with these block sizes (one for each block at the start) instead of the trace's.
- */
-TESSERA_MUST_USE TesseraStatus tessera_caching_seed_sizes (TesseraCaching *caching,
-                                                           const TesseraTrace *trace,
-                                                           const uint64_t *block_bytes);
+                                                      TesseraGrant *out_grant);

@@ -111,11 +111,14 @@ tessera_caching_release_pool (TesseraCaching *caching, uint32_t pool)
   return TESSERA_OK;
 }
 
-static TesseraTreeKey
-key_of (const TesseraCaching *caching, const CachingBlock *block)
+TesseraTreeKey
+tessera_caching_key_of (const TesseraCaching *caching, const CachingBlock *block)
 {
+  bool is_upside_down = caching->rules.equal_sizes_from_the_top && block->is_mapped;
+
   return (TesseraTreeKey){ tessera_caching_stream_handle (caching, block->stream),
-                           block->is_mapped ? block->size_bytes : 0, block->addr };
+                           block->is_mapped ? block->size_bytes : 0,
+                           is_upside_down ? ~block->addr : block->addr };
 }
 
 void
@@ -125,7 +128,7 @@ tessera_caching_insert (TesseraCaching *caching, CachingBlock *block)
 
   block->searches_at_insert = pool->n_searches;
   tessera_tree_insert (block->is_mapped ? &pool->free : &pool->unmapped, &block->node,
-                       key_of (caching, block));
+                       tessera_caching_key_of (caching, block));
 }
 
 void
@@ -195,15 +198,12 @@ refine_expandable (TesseraCaching *caching, CachingBlock *candidate)
   return candidate;
 }
 
-/* Deliberately wrong choices, for the tests that look whether a replay notices. */
+/* A wrong choice on purpose, for the tests that look whether a replay notices. */
 static CachingBlock *
-choose_by_altered_rule (const TesseraCaching *caching, CachingBlock *candidate)
+choose_first_fit (CachingBlock *candidate)
 {
-  uint64_t best_bytes = candidate->size_bytes;
-
   for (CachingBlock *at = candidate; at != NULL; at = next_of_stream (at))
-    if (caching->rules.first_fit ? at->addr < candidate->addr
-                                 : at->size_bytes == best_bytes)
+    if (at->addr < candidate->addr)
       candidate = at;
   return candidate;
 }
@@ -229,8 +229,8 @@ tessera_caching_search (TesseraCaching *caching, const CachingRequest *request)
     block = refine_expandable (caching, block);
   if (block == NULL)
     return NULL;
-  if (caching->rules.first_fit || caching->rules.equal_sizes_from_the_top)
-    block = choose_by_altered_rule (caching, block);
+  if (caching->rules.first_fit)
+    block = choose_first_fit (block);
 
   /* Only this candidate is tried: where it is refused the next is not looked at. */
   if (size_bytes < settings->max_split_bytes &&

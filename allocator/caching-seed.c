@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "allocator/caching-internal.h"
+#include "allocator/caching-replay.h"
 
 #include <stdlib.h>
 
@@ -238,8 +239,11 @@ seed_chain (TesseraCaching *caching,
   for (size_t i = index + 1;
        status == TESSERA_OK && first->is_expandable && i < start->n_segments; i++)
     if (is_same_reservation (first, &start->segments[i]))
-      status =
-          append_segment (&builder, trace, &start->segments[i], block_bytes, n_placed);
+      {
+        is_built[i] = true;
+        status =
+            append_segment (&builder, trace, &start->segments[i], block_bytes, n_placed);
+      }
   if (status != TESSERA_OK)
     return status;
   if (builder.end > builder.chain->addr + builder.chain->size_bytes)

@@ -112,13 +112,13 @@ tessera_caching_serve (TesseraCaching *caching,
                        uint32_t stream,
                        uint32_t pool,
                        bool is_known_miss,
-                       CachingBlock **out_block)
+                       TesseraGrant *out_grant)
 {
   CachingRequest request;
   CachingBlock *block = NULL;
   TesseraStatus status;
 
-  *out_block = NULL;
+  *out_grant = (TesseraGrant){ 0 };
   caching->has_started = true;
   status = make_request (caching, size_bytes, stream, pool, &request);
   if (status == TESSERA_OK && is_known_miss)
@@ -139,7 +139,7 @@ tessera_caching_serve (TesseraCaching *caching,
   block->requested_bytes = size_bytes;
   tessera_table_add (&caching->table, block->addr, block);
   tessera_caching_count_active (caching, block);
-  *out_block = block;
+  *out_grant = (TesseraGrant){ block->addr, block->size_bytes };
   return TESSERA_OK;
 }
 
@@ -150,26 +150,13 @@ tessera_caching_malloc (TesseraCaching *caching,
                         uint32_t pool,
                         TesseraGrant *out_grant)
 {
-  CachingBlock *block;
-  TesseraStatus status =
-      tessera_caching_serve (caching, size_bytes, stream, pool, false, &block);
-
-  *out_grant = (TesseraGrant){ 0 };
-  if (status == TESSERA_OK)
-    *out_grant = (TesseraGrant){ block->addr, block->size_bytes };
-  return status;
-}
-
-CachingBlock *
-tessera_caching_find (const TesseraCaching *caching, uint64_t addr)
-{
-  return tessera_table_get (&caching->table, addr);
+  return tessera_caching_serve (caching, size_bytes, stream, pool, false, out_grant);
 }
 
 TesseraStatus
 tessera_caching_free_requested (TesseraCaching *caching, uint64_t addr)
 {
-  CachingBlock *block = tessera_caching_find (caching, addr);
+  CachingBlock *block = tessera_table_get (&caching->table, addr);
 
   if (block == NULL || block->state != TESSERA_BLOCK_LIVE)
     return TESSERA_INVALID;
@@ -181,7 +168,7 @@ tessera_caching_free_requested (TesseraCaching *caching, uint64_t addr)
 TesseraStatus
 tessera_caching_free_completed (TesseraCaching *caching, uint64_t addr)
 {
-  CachingBlock *block = tessera_caching_find (caching, addr);
+  CachingBlock *block = tessera_table_get (&caching->table, addr);
 
   if (block == NULL || block->state != TESSERA_BLOCK_PENDING)
     return TESSERA_INVALID;

@@ -1,0 +1,82 @@
+/*
+ * The additions of caching-replay.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/caching-replay.h"
+
+#include "allocator/caching-internal.h"
+
+void
+tessera_caching_set_rules (TesseraCaching *caching, const TesseraRules *rules)
+{
+  caching->rules = *rules;
+}
+
+TesseraStatus
+tessera_caching_malloc_missed (TesseraCaching *caching,
+                               uint64_t size_bytes,
+                               uint32_t stream,
+                               uint32_t pool,
+                               TesseraGrant *out_grant)
+{
+  return tessera_caching_serve (caching, size_bytes, stream, pool, true, out_grant);
+}
+
+uint64_t
+tessera_caching_requested_at (const TesseraCaching *caching, uint64_t addr)
+{
+  const CachingBlock *block = tessera_table_get (&caching->table, addr);
+
+  return block != NULL ? block->requested_bytes : 0;
+}
+
+bool
+tessera_caching_block_before (const TesseraCaching *caching,
+                              uint64_t addr,
+                              uint64_t *out_addr,
+                              uint64_t *out_room_bytes)
+{
+  const CachingBlock *block = tessera_table_get (&caching->table, addr);
+
+  *out_addr = *out_room_bytes = 0;
+  if (block == NULL || block->previous == NULL ||
+      block->previous->state != TESSERA_BLOCK_LIVE)
+    return false;
+  *out_addr = block->previous->addr;
+  *out_room_bytes = block->size_bytes;
+  if (block->next != NULL && block->next->state == TESSERA_BLOCK_FREE)
+    *out_room_bytes += block->next->size_bytes;
+  return true;
+}
+
+uint32_t
+tessera_caching_private_pool_at (const TesseraCaching *caching, uint64_t addr)
+{
+  for (const CachingChain *chain = caching->first_chain; chain != NULL;
+       chain = chain->next)
+    if (chain->addr == addr)
+      return chain->first->pool->index;
+  return 0;
+}
+
+bool
+tessera_caching_each_flushed (const TesseraCaching *caching,
+                              bool (*visit) (void *user, uint64_t addr),
+                              void *user)
+{
+  if (caching->n_pools == 0 || caching->pools[0] == NULL)
+    return true;
+  for (int pass = 0; pass < 2; pass++)
+    {
+      const CachingPool *pool =
+          &caching->pools[0]->of_size[pass ^ caching->rules.small_pool_first];
+
+      for (CachingBlock *at =
+               tessera_caching_next_whole (tessera_caching_first_free (pool));
+           at != NULL; at = tessera_caching_next_whole (tessera_caching_after (at)))
+        if (!visit (user, at->addr))
+          return false;
+    }
+  return true;
+}

@@ -1,0 +1,224 @@
+/*
+ * The device of replay.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "simulator/replay.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Above every real device address: for reservations that the recording never maps. */
+#define MADE_UP_ADDR ((uint64_t) 1 << 60)
+
+const char *
+tessera_action_name (uint8_t action)
+{
+  static const char *const names[] = { [TESSERA_ALLOC] = "alloc",
+                                       [TESSERA_FREE_REQUESTED] = "free_requested",
+                                       [TESSERA_FREE_COMPLETED] = "free_completed",
+                                       [TESSERA_SEGMENT_ALLOC] = "segment_alloc",
+                                       [TESSERA_SEGMENT_FREE] = "segment_free",
+                                       [TESSERA_SEGMENT_MAP] = "segment_map",
+                                       [TESSERA_SEGMENT_UNMAP] = "segment_unmap",
+                                       [TESSERA_OOM] = "oom",
+                                       [TESSERA_SNAPSHOT] = "snapshot",
+                                       [TESSERA_MARK] = "mark" };
+
+  return action >= TESSERA_ALLOC && action <= TESSERA_MARK ? names[action] : "unknown";
+}
+
+void
+tessera_replay_differs (TesseraReplay *replay, uint32_t index, const char *format, ...)
+{
+  va_list args;
+
+  if (replay->difference_index != TESSERA_NONE)
+    return;
+  replay->difference_index = index;
+  va_start (args, format);
+  vsnprintf (replay->difference, sizeof replay->difference, format, args);
+  va_end (args);
+}
+
+static bool
+has_differed (const TesseraReplay *replay)
+{
+  return replay->difference_index != TESSERA_NONE;
+}
+
+static const TesseraEvent *
+head_of (const TesseraReplay *replay)
+{
+  return replay->next < replay->end ? &replay->trace->events[replay->next] : NULL;
+}
+
+/* The policy does something to [addr, addr + size) that the recording must say as well.
+ */
+static bool
+expect (TesseraReplay *replay, uint8_t action, uint64_t addr, uint64_t size_bytes)
+{
+  const TesseraEvent *head = head_of (replay);
+
+  if (has_differed (replay))
+    return false;
+  if (head == NULL)
+    tessera_replay_differs (replay, replay->call_index,
+                            "expected %s of %" PRIu64 " bytes at 0x%" PRIx64
+                            " before it, found none",
+                            tessera_action_name (action), size_bytes, addr);
+  else if (head->action != action || head->addr != addr || head->size_bytes != size_bytes)
+    tessera_replay_differs (replay, replay->next,
+                            "expected %s of %" PRIu64 " bytes at 0x%" PRIx64
+                            ", found %s of %" PRIu64 " at 0x%" PRIx64,
+                            tessera_action_name (action), size_bytes, addr,
+                            tessera_action_name (head->action), head->size_bytes,
+                            head->addr);
+  else
+    {
+      replay->next++;
+      replay->n_segments_right++;
+      return true;
+    }
+  return false;
+}
+
+/* Whether the driver refuses: something else follows in the window, or the call failed.
+ */
+static bool
+is_refused (TesseraReplay *replay, uint8_t action, uint64_t size_bytes)
+{
+  const TesseraEvent *head = head_of (replay);
+
+  if (has_differed (replay))
+    return true;
+  if (head == NULL && !replay->is_oom)
+    tessera_replay_differs (replay, replay->call_index,
+                            "expected %s of %" PRIu64 " bytes before it, found none",
+                            tessera_action_name (action), size_bytes);
+  return head == NULL || head->action != action;
+}
+
+static void
+note_given (TesseraReplay *replay, uint32_t index, uint64_t size_bytes)
+{
+  replay->given_index = index;
+  replay->given_addr = replay->trace->events[index].addr;
+  replay->given_bytes = size_bytes;
+}
+
+static TesseraStatus
+allocate (TesseraDevice *device, uint64_t size_bytes, uint32_t stream, uint64_t *out_addr)
+{
+  TesseraReplay *replay = (TesseraReplay *) device;
+  const TesseraEvent *head = head_of (replay);
+
+  *out_addr = 0;
+  if (is_refused (replay, TESSERA_SEGMENT_ALLOC, size_bytes))
+    return TESSERA_OUT_OF_DEVICE;
+  if (head->stream != stream)
+    tessera_replay_differs (replay, replay->next,
+                            "expected a segment_alloc on stream %u, found one on %u",
+                            stream, head->stream);
+  if (!expect (replay, TESSERA_SEGMENT_ALLOC, head->addr, size_bytes))
+    return TESSERA_OUT_OF_DEVICE;
+  note_given (replay, replay->next - 1, size_bytes);
+  *out_addr = head->addr;
+  return TESSERA_OK;
+}
+
+static void
+release (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
+{
+  expect ((TesseraReplay *) device, TESSERA_SEGMENT_FREE, addr, size_bytes);
+}
+
+/* The first map on this stream from here on is at the start of the new reservation. */
+static TesseraStatus
+reserve (TesseraDevice *device,
+         uint32_t stream,
+         uint64_t page_bytes,
+         uint64_t *out_addr,
+         uint64_t *out_size_bytes)
+{
+  TesseraReplay *replay = (TesseraReplay *) device;
+  const TesseraTrace *trace = replay->trace;
+
+  *out_size_bytes = tessera_reservation_size (trace->device_bytes, page_bytes);
+  for (uint32_t i = replay->next; i < trace->n_events; i++)
+    if (trace->events[i].action == TESSERA_SEGMENT_MAP &&
+        trace->events[i].stream == stream)
+      {
+        note_given (replay, i, *out_size_bytes);
+        *out_addr = trace->events[i].addr;
+        return TESSERA_OK;
+      }
+  *out_addr = replay->made_up_addr;
+  replay->made_up_addr += *out_size_bytes;
+  return TESSERA_OK;
+}
+
+static void
+unreserve (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
+{
+}
+
+static TesseraStatus
+map (TesseraDevice *device, uint64_t addr, uint64_t size_bytes, uint32_t stream)
+{
+  TesseraReplay *replay = (TesseraReplay *) device;
+
+  if (is_refused (replay, TESSERA_SEGMENT_MAP, size_bytes) ||
+      !expect (replay, TESSERA_SEGMENT_MAP, addr, size_bytes))
+    return TESSERA_OUT_OF_DEVICE;
+  return TESSERA_OK;
+}
+
+static void
+unmap (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
+{
+  expect ((TesseraReplay *) device, TESSERA_SEGMENT_UNMAP, addr, size_bytes);
+}
+
+void
+tessera_replay_complete (TesseraReplay *replay)
+{
+  const TesseraEvent *head;
+
+  for (head = head_of (replay); head != NULL && head->action == TESSERA_FREE_COMPLETED;
+       head = head_of (replay))
+    {
+      uint64_t requested_bytes =
+          tessera_caching_requested_at (replay->caching, head->addr);
+
+      if (has_differed (replay))
+        return;
+      if (requested_bytes != head->size_bytes ||
+          tessera_caching_free_completed (replay->caching, head->addr) != TESSERA_OK)
+        tessera_replay_differs (replay, replay->next,
+                                "expected the end of a pending free, found "
+                                "free_completed of %" PRIu64 " bytes at 0x%" PRIx64
+                                ", where %" PRIu64 " bytes are held",
+                                head->size_bytes, head->addr, requested_bytes);
+      replay->next++;
+    }
+}
+
+static void
+synchronize (TesseraDevice *device)
+{
+  tessera_replay_complete ((TesseraReplay *) device);
+}
+
+void
+tessera_replay_init (TesseraReplay *replay, const TesseraTrace *trace)
+{
+  *replay = (TesseraReplay){
+    .device = { allocate, release, reserve, unreserve, map, unmap, synchronize },
+    .trace = trace,
+    .made_up_addr = MADE_UP_ADDR,
+    .given_index = TESSERA_NONE,
+    .difference_index = TESSERA_NONE,
+  };
+}

@@ -1,0 +1,518 @@
+/*
+ * The replay: the recording cut into calls of the program, each made again.
+ *
+ * Entries of the driver and completions of frees come before the entry of the call that
+ * caused them; together they are the window of that call. Three questions have to be
+ * answered from the window alone:
+ *   - completions in front: from the event processing at the start of the call, so they
+ *     come before the search; but when expandable pages are given back right after them,
+ *     they are the flush's own wait, after the search and the map that failed;
+ *   - memory given back and then taken: a miss with a flush; given back and nothing
+ *     taken: an empty_cache() of its own;
+ *   - with max_split_size both may be in one window: if exactly what a flush would give
+ *     back was given back, it was an empty_cache().
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "simulator/verify.h"
+
+#include "simulator/replay.h"
+#include "simulator/verify-internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum
+{
+  /* A start block whose tail can't be told costs a whole replay; one in 57 generated
+   * histories had a single one. */
+  MAX_TAIL_RETRIES = 64,
+  EVENTS_PER_PROGRESS = 1 << 14
+};
+
+typedef struct
+{
+  TesseraReplay replay;
+  const TesseraTrace *trace;
+  TesseraCaching *caching;
+  TesseraVerification *verification;
+  uint64_t *start_bytes;    /* [start.n_blocks] as tried this time */
+  size_t hint_block;        /* start block that must have been larger, or n_blocks */
+  uint64_t hint_tail_bytes; /* ... by this */
+} Verifier;
+
+static bool
+is_of_device (uint8_t action)
+{
+  return action == TESSERA_FREE_COMPLETED ||
+         (action >= TESSERA_SEGMENT_ALLOC && action <= TESSERA_SEGMENT_UNMAP);
+}
+
+static bool
+is_given_back (uint8_t action)
+{
+  return action == TESSERA_SEGMENT_FREE || action == TESSERA_SEGMENT_UNMAP;
+}
+
+static bool
+is_taken (uint8_t action)
+{
+  return action == TESSERA_SEGMENT_ALLOC || action == TESSERA_SEGMENT_MAP;
+}
+
+static bool
+has_any (const TesseraReplay *replay, bool (*is_kind) (uint8_t action))
+{
+  for (uint32_t i = replay->next; i < replay->end; i++)
+    if (is_kind (replay->trace->events[i].action))
+      return true;
+  return false;
+}
+
+/* Private pools go when their last user does, which is the program's doing: told by what
+ * was given back. */
+static void
+note_released_pools (Verifier *verifier)
+{
+  const TesseraReplay *replay = &verifier->replay;
+
+  for (uint32_t i = replay->next; verifier->trace->n_pools > 1 && i < replay->end; i++)
+    if (replay->trace->events[i].action == TESSERA_SEGMENT_FREE)
+      {
+        uint32_t pool = tessera_caching_private_pool_at (verifier->caching,
+                                                         replay->trace->events[i].addr);
+
+        if (pool != 0)
+          tessera_caching_release_pool (verifier->caching, pool);
+      }
+}
+
+static void
+empty_cache (Verifier *verifier)
+{
+  note_released_pools (verifier);
+  tessera_caching_empty_cache (verifier->caching);
+}
+
+typedef struct
+{
+  const TesseraReplay *replay;
+  uint32_t at;
+} FlushMatch;
+
+static void
+skip_to_free (FlushMatch *match)
+{
+  while (match->at < match->replay->end &&
+         match->replay->trace->events[match->at].action != TESSERA_SEGMENT_FREE)
+    match->at++;
+}
+
+static bool
+matches_flushed (void *user, uint64_t addr)
+{
+  FlushMatch *match = user;
+
+  skip_to_free (match);
+  return match->at < match->replay->end &&
+         match->replay->trace->events[match->at++].addr == addr;
+}
+
+/* Whether the segments given back in the window are those that a flush gives back, with
+ * no wait among them. */
+static bool
+is_whole_flush (const Verifier *verifier)
+{
+  const TesseraReplay *replay = &verifier->replay;
+  FlushMatch match = { replay, replay->next };
+  bool has_freed = false;
+
+  for (uint32_t i = replay->next; i < replay->end; i++)
+    {
+      uint8_t action = replay->trace->events[i].action;
+
+      if (action == TESSERA_FREE_COMPLETED && has_freed)
+        return false;
+      has_freed |= action == TESSERA_SEGMENT_FREE;
+    }
+  if (!tessera_caching_each_flushed (verifier->caching, matches_flushed, &match))
+    return false;
+  skip_to_free (&match);
+  return match.at == replay->end;
+}
+
+/* What the window says about a flush before the call.
+ *
+ * Returns: whether the call itself flushes (its search is known to miss). */
+static bool
+settle_flush (Verifier *verifier, const TesseraEvent *call)
+{
+  const TesseraReplay *replay = &verifier->replay;
+  const TesseraSettings *settings = &verifier->trace->settings;
+  bool is_alloc = call != NULL && call->action == TESSERA_ALLOC;
+  bool is_oom = call != NULL && call->action == TESSERA_OOM;
+  /* No request of a private pool flushes, and without these two it gives nothing back. */
+  bool never_frees = call != NULL && call->pool != 0 &&
+                     settings->max_split_bytes == UINT64_MAX &&
+                     settings->garbage_collection_threshold <= 0;
+
+  if (!has_any (replay, is_given_back))
+    return false;
+  if (never_frees || (!is_oom && (!is_alloc || !has_any (replay, is_taken))))
+    {
+      empty_cache (verifier);
+      return false;
+    }
+  if (settings->max_split_bytes != UINT64_MAX &&
+      is_given_back (replay->trace->events[replay->next].action) &&
+      is_whole_flush (verifier))
+    empty_cache (verifier);
+  return true;
+}
+
+/* A wrong address right behind a start block of unknown size tells that size: the free
+ * block that was expected there must have been too small for this request. */
+static void
+look_for_tail (Verifier *verifier, const TesseraEvent *event, uint64_t addr)
+{
+  const TesseraHeld *start = &verifier->trace->start;
+  uint64_t before, room_bytes, tail_bytes;
+  size_t index;
+
+  if (!tessera_caching_block_before (verifier->caching, addr, &before, &room_bytes))
+    return;
+  index = tessera_held_find (start, before);
+  if (index == start->n_blocks || !start->blocks[index].tail_open)
+    return;
+  tail_bytes = room_bytes -
+               tessera_round_size (&verifier->trace->settings, event->size_bytes) +
+               TESSERA_MIN_BLOCK_BYTES;
+  if (tail_bytes == 0 || tail_bytes > TESSERA_SMALL_BYTES)
+    return;
+  verifier->hint_block = index;
+  verifier->hint_tail_bytes = tail_bytes;
+}
+
+/* Whether the recording goes on to treat this allocation as what it says it is. */
+static bool
+is_confirmed (const TesseraTrace *trace, uint32_t index)
+{
+  const TesseraEvent *event = &trace->events[index];
+  size_t at;
+
+  for (uint32_t i = index + 1; i < trace->n_events; i++)
+    if (trace->events[i].addr == event->addr &&
+        (trace->events[i].action == TESSERA_ALLOC ||
+         trace->events[i].action == TESSERA_FREE_REQUESTED))
+      return trace->events[i].action == TESSERA_FREE_REQUESTED &&
+             trace->events[i].size_bytes == event->size_bytes;
+  at = tessera_held_find (&trace->end, event->addr);
+  return at < trace->end.n_blocks && trace->end.blocks[at].state != TESSERA_BLOCK_FREE &&
+         trace->end.blocks[at].size_bytes == event->size_bytes;
+}
+
+static void
+differ_in_address (Verifier *verifier, uint32_t index, uint64_t expected)
+{
+  TesseraReplay *replay = &verifier->replay;
+  const TesseraEvent *event = &verifier->trace->events[index];
+
+  /* The expected address follows from one that was answered for this very call: if the
+   * rest of the recording stands by the allocation, that answer is what is wrong. */
+  if (replay->given_index != TESSERA_NONE &&
+      expected - replay->given_addr < replay->given_bytes &&
+      is_confirmed (verifier->trace, index))
+    tessera_replay_differs (
+        replay, replay->given_index,
+        "found %s at 0x%" PRIx64 ", but the block served from it lies at 0x%" PRIx64,
+        tessera_action_name (verifier->trace->events[replay->given_index].action),
+        replay->given_addr, event->addr);
+  else
+    tessera_replay_differs (replay, index,
+                            "expected alloc of %" PRIu64 " bytes at 0x%" PRIx64
+                            ", found it at 0x%" PRIx64,
+                            event->size_bytes, expected, event->addr);
+}
+
+static void
+replay_alloc (Verifier *verifier, uint32_t index, TesseraGrant grant)
+{
+  TesseraReplay *replay = &verifier->replay;
+  const TesseraEvent *event = &verifier->trace->events[index];
+
+  if (grant.addr == 0)
+    tessera_replay_differs (replay, index,
+                            "expected the request of %" PRIu64
+                            " bytes to fail, found it served at 0x%" PRIx64,
+                            event->size_bytes, event->addr);
+  else if (grant.addr != event->addr)
+    {
+      look_for_tail (verifier, event, grant.addr);
+      differ_in_address (verifier, index, grant.addr);
+    }
+  else if (replay->difference_index == TESSERA_NONE && replay->next == replay->end)
+    {
+      verifier->verification->addresses_right++;
+      verifier->verification->block_bytes[index] = grant.block_bytes;
+    }
+}
+
+static TesseraStatus
+replay_request (Verifier *verifier, uint32_t index, bool is_known_miss)
+{
+  const TesseraEvent *event = &verifier->trace->events[index];
+  TesseraGrant grant;
+  TesseraStatus status =
+      (is_known_miss ? tessera_caching_malloc_missed : tessera_caching_malloc) (
+          verifier->caching, event->size_bytes, event->stream, event->pool, &grant);
+
+  if (status == TESSERA_NO_MEMORY)
+    return status;
+  if (event->action == TESSERA_ALLOC)
+    replay_alloc (verifier, index, grant);
+  else if (status == TESSERA_OK)
+    tessera_replay_differs (&verifier->replay, index,
+                            "expected the request of %" PRIu64
+                            " bytes to be served at 0x%" PRIx64 ", found oom",
+                            event->size_bytes, grant.addr);
+  else if (verifier->replay.difference_index == TESSERA_NONE)
+    verifier->verification->ooms_right++;
+  return TESSERA_OK;
+}
+
+static void
+replay_free (Verifier *verifier, uint32_t index)
+{
+  const TesseraEvent *event = &verifier->trace->events[index];
+  uint64_t requested_bytes =
+      tessera_caching_requested_at (verifier->caching, event->addr);
+
+  if (requested_bytes != event->size_bytes ||
+      tessera_caching_free_requested (verifier->caching, event->addr) != TESSERA_OK)
+    tessera_replay_differs (&verifier->replay, index,
+                            "expected the free of a live block, found free_requested of "
+                            "%" PRIu64 " bytes at 0x%" PRIx64 ", where %" PRIu64
+                            " bytes are held",
+                            event->size_bytes, event->addr, requested_bytes);
+}
+
+/* One call of the program and its window [begin, index). */
+static TesseraStatus
+replay_call (Verifier *verifier, uint32_t begin, uint32_t index)
+{
+  TesseraReplay *replay = &verifier->replay;
+  const TesseraTrace *trace = verifier->trace;
+  const TesseraEvent *call = index < trace->n_events ? &trace->events[index] : NULL;
+  bool is_request =
+      call != NULL && (call->action == TESSERA_ALLOC || call->action == TESSERA_OOM);
+  uint32_t first = begin;
+  TesseraStatus status = TESSERA_OK;
+  bool flushes;
+
+  while (first < index && trace->events[first].action == TESSERA_FREE_COMPLETED)
+    first++;
+  replay->call_index = index;
+  replay->is_oom = call != NULL && call->action == TESSERA_OOM;
+  replay->given_index = TESSERA_NONE;
+  replay->next = begin;
+  if (!trace->settings.is_expandable || !is_request || first == index ||
+      !is_given_back (trace->events[first].action))
+    {
+      replay->end = first;
+      tessera_replay_complete (replay);
+    }
+  replay->end = index;
+  flushes = settle_flush (verifier, call);
+  if (is_request)
+    status = replay_request (verifier, index, flushes);
+  else if (call != NULL && call->action == TESSERA_FREE_REQUESTED)
+    replay_free (verifier, index);
+  if (replay->next < replay->end)
+    tessera_replay_differs (
+        replay, replay->next,
+        "expected nothing of the kind, found %s of %" PRIu64 " bytes at 0x%" PRIx64,
+        tessera_action_name (trace->events[replay->next].action),
+        trace->events[replay->next].size_bytes, trace->events[replay->next].addr);
+  return status;
+}
+
+static TesseraStatus
+replay_events (Verifier *verifier, const TesseraProgress *progress)
+{
+  const TesseraTrace *trace = verifier->trace;
+  uint32_t n_events = (uint32_t) trace->n_events, begin = 0;
+  TesseraStatus status = TESSERA_OK;
+
+  for (uint32_t i = 0; i <= n_events && status == TESSERA_OK &&
+                       verifier->replay.difference_index == TESSERA_NONE;
+       i++)
+    {
+      if (i % EVENTS_PER_PROGRESS == 0 &&
+          !tessera_progress (progress, (double) i / (n_events + 1.0)))
+        return TESSERA_CANCELLED;
+      if (i < n_events && is_of_device (trace->events[i].action))
+        continue;
+      status = replay_call (verifier, begin, i);
+      begin = i + 1;
+    }
+  return status;
+}
+
+/* Counts anew from the start, with the sizes of start blocks as known so far. */
+static TesseraStatus
+replay_once (Verifier *verifier,
+             const TesseraRules *rules,
+             const TesseraProgress *progress)
+{
+  const TesseraTrace *trace = verifier->trace;
+  TesseraVerification *verification = verifier->verification;
+  const TesseraCachingOptions options = { .settings = trace->settings,
+                                          .limit_bytes = trace->limit_bytes };
+  TesseraStatus status;
+
+  verification->addresses_right = verification->ooms_right = 0;
+  memset (verification->block_bytes, 0,
+          (trace->n_events + 1) * sizeof *verification->block_bytes);
+  verifier->hint_block = trace->start.n_blocks;
+  tessera_replay_init (&verifier->replay, trace);
+  status =
+      tessera_caching_new (&options, &verifier->replay.device, NULL, &verifier->caching);
+  if (status != TESSERA_OK)
+    return status;
+  verifier->replay.caching = verifier->caching;
+  tessera_caching_set_rules (verifier->caching, rules);
+  status = tessera_caching_seed_sizes (verifier->caching, trace, verifier->start_bytes);
+  if (status == TESSERA_BAD_INPUT)
+    {
+      tessera_replay_differs (&verifier->replay, 0,
+                              "expected a possible state at the start, found blocks that "
+                              "overlap or lie outside their segments");
+      return TESSERA_OK;
+    }
+  if (status != TESSERA_OK)
+    return status;
+  status = replay_events (verifier, progress);
+  verification->segments_right = verifier->replay.n_segments_right;
+  if (status == TESSERA_OK && verifier->replay.difference_index == TESSERA_NONE)
+    status = tessera_verify_final (verifier->caching, &verifier->replay, verification);
+  return status;
+}
+
+static void
+count_expected (const TesseraTrace *trace, TesseraVerification *verification)
+{
+  for (size_t i = 0; i < trace->n_events; i++)
+    {
+      uint8_t action = trace->events[i].action;
+
+      verification->addresses += action == TESSERA_ALLOC;
+      verification->ooms += action == TESSERA_OOM;
+      verification->segments += is_of_device (action) && action != TESSERA_FREE_COMPLETED;
+    }
+  verification->final_blocks = trace->end.n_blocks;
+  verification->has_history =
+      verification->addresses > 0 && trace->has_addresses && trace->has_segments;
+}
+
+static uint64_t
+smallest_size (const TesseraTrace *trace, size_t start_block)
+{
+  const TesseraHeldBlock *block = &trace->start.blocks[start_block];
+
+  return block->block_bytes != 0
+             ? block->block_bytes
+             : tessera_round_size (&trace->settings, block->size_bytes);
+}
+
+static TesseraStatus
+make_room (Verifier *verifier)
+{
+  const TesseraTrace *trace = verifier->trace;
+  TesseraVerification *verification = verifier->verification;
+
+  /* One more each: no allocation of zero bytes. */
+  verification->block_bytes =
+      calloc (trace->n_events + 1, sizeof *verification->block_bytes);
+  verification->start_block_bytes =
+      calloc (trace->start.n_blocks + 1, sizeof *verification->start_block_bytes);
+  if (verification->block_bytes == NULL || verification->start_block_bytes == NULL)
+    return TESSERA_NO_MEMORY;
+  verifier->start_bytes = verification->start_block_bytes;
+  for (size_t i = 0; i < trace->start.n_blocks; i++)
+    verifier->start_bytes[i] = smallest_size (trace, i);
+  return TESSERA_OK;
+}
+
+/* Replays until nothing more is learnt about the sizes of start blocks. */
+static TesseraStatus
+replay_with_retries (Verifier *verifier,
+                     const TesseraRules *rules,
+                     const TesseraProgress *progress)
+{
+  const TesseraHeld *start = &verifier->trace->start;
+  TesseraStatus status = TESSERA_OK;
+
+  for (int n_retries = 0; status == TESSERA_OK; n_retries++)
+    {
+      tessera_caching_free (verifier->caching);
+      verifier->caching = NULL;
+      status = replay_once (verifier, rules, progress);
+      if (verifier->hint_block == start->n_blocks || n_retries == MAX_TAIL_RETRIES)
+        break;
+      /* Each block is enlarged once: a second time something else is wrong. */
+      if (verifier->start_bytes[verifier->hint_block] !=
+          smallest_size (verifier->trace, verifier->hint_block))
+        break;
+      verifier->start_bytes[verifier->hint_block] += verifier->hint_tail_bytes;
+    }
+  tessera_caching_free (verifier->caching);
+  return status;
+}
+
+TesseraStatus
+tessera_verify_with_rules (const TesseraTrace *trace,
+                           const TesseraRules *rules,
+                           const TesseraProgress *progress,
+                           TesseraVerification *out_verification)
+{
+  Verifier verifier = { .trace = trace, .verification = out_verification };
+  TesseraStatus status;
+
+  *out_verification = (TesseraVerification){ .first_difference = TESSERA_NONE };
+  count_expected (trace, out_verification);
+  status = make_room (&verifier);
+  if (status == TESSERA_OK && out_verification->has_history)
+    {
+      status = replay_with_retries (&verifier, rules, progress);
+      out_verification->first_difference = verifier.replay.difference_index;
+      memcpy (out_verification->difference, verifier.replay.difference,
+              sizeof out_verification->difference);
+    }
+  if (status != TESSERA_OK)
+    tessera_verification_clear (out_verification);
+  return status;
+}
+
+TesseraStatus
+tessera_verify (const TesseraTrace *trace,
+                const TesseraProgress *progress,
+                TesseraVerification *out_verification)
+{
+  return tessera_verify_with_rules (trace, &tessera_rules_pytorch, progress,
+                                    out_verification);
+}
+
+void
+tessera_verification_clear (TesseraVerification *verification)
+{
+  free (verification->block_bytes);
+  free (verification->start_block_bytes);
+  *verification = (TesseraVerification){ .first_difference = TESSERA_NONE };
+}
+
+bool
+tessera_verification_is_exact (const TesseraVerification *verification)
+{
+  return verification->first_difference == TESSERA_NONE;
+}
