@@ -15,8 +15,17 @@
  *
  * Identity of a request: its stream, its block_bytes, the stretch it comes in and its
  * ordinal among the requests of that stretch that are equal in stream and block_bytes. A
- * stretch is a longest run of consecutive events in the same step and the same innermost
- * phase: a new one begins where a phase begins, ends or is returned to.
+ * stretch is a longest run of consecutive requests and frees in the same step and the
+ * same innermost phase.
+ *
+ * Two kinds of slots are no request's own (ordinal TESSERA_NONE): blocks alive before the
+ * first event (born 0), and spares, last of the repeating section: where a block outlives
+ * the birth of the next step's block in its place, two ranges are needed in turn, so the
+ * slot has a spare of equal stream, size and block. Both are reserved over the whole step
+ * (wraps, died_next == born), and a request that finds its slot taken gets the spare.
+ * A block of the start that lives on into the first repeating step shares the range of
+ * the wrapping slot that ends at the same request: its own slot then ends where the step
+ * begins, the other's second interval stands for the rest.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,8 +60,7 @@ typedef struct
                          the step before ends; else 0. With it, died >= the step's end */
   uint32_t section;
   uint32_t phase;   /* innermost: string id into the plan's strings, or TESSERA_NONE */
-  uint32_t ordinal; /* 0, 1 ... in its stretch (above); TESSERA_NONE: never requested,
-                       alive before the run's first event */
+  uint32_t ordinal; /* 0, 1 ... in its stretch, or TESSERA_NONE: see above */
   uint32_t group;   /* index into groups, or TESSERA_NONE */
   uint32_t block;   /* of the trace the plan was made from: its index in planner order */
   uint16_t stream;  /* by first use */
