@@ -24,10 +24,12 @@ typedef struct
   double *at; /* [n_events + 1], at[0] = 0, at[n_events] = 1, never falling */
 } TesseraAxis;
 
+/* A trace without time gets an axis of events when asked for one of time: see kind. */
 TESSERA_MUST_USE TesseraStatus tessera_axis_new (const TesseraTrace *trace,
                                                  const TesseraBlocks *blocks,
                                                  TesseraAxisKind kind,
                                                  TesseraAxis **out_axis);
 void tessera_axis_free (TesseraAxis *axis);
-/* The last event that begins at or before @position. */
+/* The last event that begins at or before @position; 0 left of the axis, the last event
+ * right of it. */
 uint32_t tessera_axis_event_at (const TesseraAxis *axis, double position);

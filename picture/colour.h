@@ -41,6 +41,8 @@ typedef struct
   size_t n_entries;
 } TesseraColouring;
 
+/* @structure may be NULL, @groups too when @n_groups is 0. At most 24 entries, the last
+ * of them "other (N)" where there were more. */
 TESSERA_MUST_USE TesseraStatus tessera_colouring_new (const TesseraTrace *trace,
                                                       const TesseraBlocks *blocks,
                                                       const TesseraStructure *structure,
@@ -50,4 +52,7 @@ TESSERA_MUST_USE TesseraStatus tessera_colouring_new (const TesseraTrace *trace,
                                                       bool dark,
                                                       TesseraColouring **out_colouring);
 void tessera_colouring_free (TesseraColouring *colouring);
+/* The colour that a name has unless a larger entry of its legend took it: for lanes of
+ * phases. */
+uint32_t tessera_colour_of_name (const char *name, bool dark);
 const char *tessera_colour_key_name (TesseraColourKey key); /* "class", "group" ... */

@@ -16,6 +16,8 @@
 
 typedef struct TesseraScene TesseraScene;
 
+/* @blocks, @layout and @axis are borrowed and must outlive the scene. Blocks whose
+ * request failed in this layout have no rectangle. */
 TESSERA_MUST_USE TesseraStatus tessera_scene_new (const TesseraBlocks *blocks,
                                                   const TesseraLayout *layout,
                                                   const TesseraAxis *axis,

@@ -1,0 +1,92 @@
+/*
+ * Colour values after Paul Tol, "Colour schemes" (SRON technical note, issue 3.2):
+ * bright, muted and light qualitative schemes without their reds and greens, which are
+ * kept for verdicts, and the iridescent scale.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/palette.h"
+
+#include <string.h>
+
+static const uint32_t palette[TESSERA_N_PALETTE] = {
+  0x4477aa, 0xddcc77, 0xaa3377, 0x88ccee, 0xee8866, 0x44aa99, 0xcc6677,
+  0x5d4fa8, 0x999933, 0xaa4499, 0x77aadd, 0xccbb44, 0x882255, 0x99ddff,
+  0xffaabb, 0x44bb99, 0xbbcc33, 0x66ccee, 0xaaaa00, 0xeedd88
+};
+
+/* Phases that most training runs have, by the part of a name that gives them away. */
+static const struct
+{
+  const char *part;
+  uint32_t slot;
+} usual[] = { { "recompute", 4 }, { "zero_grad", 8 }, { "backward", 1 }, { "forward", 5 },
+              { "ptimizer", 9 },  { "eval", 10 },     { "loss", 6 } };
+
+/* Iridescent, its palest end left out. */
+static const uint32_t scale[] = { 0xd0e7ca, 0xb5ddd8, 0x9bd2e1, 0x81c4e7, 0x7eb2e4,
+                                  0x9398d2, 0x9d7db2, 0x906388, 0x684957 };
+
+uint32_t
+tessera_palette_mix (uint32_t a, uint32_t b, double share_of_b)
+{
+  uint32_t rgb = 0;
+  for (int shift = 0; shift <= 16; shift += 8)
+    {
+      double from = a >> shift & 255, to = b >> shift & 255;
+      rgb |= (uint32_t) (from + (to - from) * share_of_b + 0.5) << shift;
+    }
+  return rgb;
+}
+
+uint32_t
+tessera_palette_fit (uint32_t rgb, bool dark)
+{
+  double light =
+      (0.299 * (rgb >> 16 & 255) + 0.587 * (rgb >> 8 & 255) + 0.114 * (rgb & 255)) /
+      255.0;
+  double least = dark ? 0.38 : 0.20, most = dark ? 0.68 : 0.80;
+  if (light < least)
+    return tessera_palette_mix (rgb, 0xffffff, (least - light) / (1.0 - light));
+  if (light > most)
+    return tessera_palette_mix (rgb, 0x000000, 1.0 - most / light);
+  return rgb;
+}
+
+uint32_t
+tessera_palette_rgb (uint32_t slot, bool dark)
+{
+  uint32_t rgb = palette[slot % TESSERA_N_PALETTE];
+  if (slot >= TESSERA_N_PALETTE)
+    rgb = tessera_palette_mix (rgb, 0x000000, 0.25);
+  return tessera_palette_fit (rgb, dark);
+}
+
+uint32_t
+tessera_palette_slot (const char *name)
+{
+  for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+    if (strstr (name, usual[i].part) != NULL)
+      return usual[i].slot;
+  uint32_t hash = 2166136261u; /* FNV-1a */
+  for (; *name != '\0'; name++)
+    hash = (hash ^ (unsigned char) *name) * 16777619u;
+  hash ^= hash >> 15;
+  return hash % TESSERA_N_PALETTE;
+}
+
+uint32_t
+tessera_palette_scale (double position, bool dark)
+{
+  const int n = (int) (sizeof scale / sizeof scale[0]);
+  double at = position < 0.0 ? 0.0 : position > 1.0 ? n - 1 : position * (n - 1);
+  int step = (int) at < n - 1 ? (int) at : n - 2;
+  return tessera_palette_fit (
+      tessera_palette_mix (scale[step], scale[step + 1], at - step), dark);
+}
+
+uint32_t
+tessera_palette_other (bool dark)
+{
+  return dark ? 0x85878c : 0xb4b4b4;
+}

@@ -1,0 +1,26 @@
+/*
+ * The colours themselves: Paul Tol's qualitative schemes, which colour-blind people can
+ * tell apart, fitted to light and dark backgrounds.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TESSERA_N_PALETTE 20u
+
+/* Colour @slot of the palette; beyond TESSERA_N_PALETTE: darker repeats. */
+uint32_t tessera_palette_rgb (uint32_t slot, bool dark);
+/* The slot that a name prefers: the same in every run. Names of usual phases have theirs,
+ * others by hash. */
+uint32_t tessera_palette_slot (const char *name);
+/* A scale from small (0) to large (1). */
+uint32_t tessera_palette_scale (double position, bool dark);
+/* Of all that is left over. */
+uint32_t tessera_palette_other (bool dark);
+/* @rgb made lighter or darker until it can be seen on the background. */
+uint32_t tessera_palette_fit (uint32_t rgb, bool dark);
+uint32_t tessera_palette_mix (uint32_t a, uint32_t b, double share_of_b);

@@ -1,0 +1,63 @@
+/*
+ * One tile of a picture: exact area coverage, added up in floats, then turned to pixels.
+ *
+ * Blocks of one address space never overlap, so adding each one's share of a pixel is
+ * exact antialiasing at every zoom. Two planes: what lies on the ground (reserved
+ * memory, hatching, edges) and the blocks above it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TESSERA_TILE_WIDTH 256
+#define TESSERA_TILE_HEIGHT 128
+
+typedef float TesseraFour __attribute__ ((vector_size (16)));
+
+typedef struct
+{
+  TesseraFour *blocks; /* [width * height] red, green, blue times cover, and cover */
+  TesseraFour *ground; /* cover of reserved memory, of hatching, of edges, 0 */
+  int width, height;   /* of the part in use */
+} TesseraTile;
+
+/* In pixels of the tile, y downwards; x0 <= x1, y0 <= y1; may lie outside of it. */
+typedef struct
+{
+  double x0, x1, y0, y1;
+} TesseraBounds;
+
+static inline TesseraFour
+tessera_four_of_rgb (uint32_t rgb)
+{
+  return (TesseraFour){ (float) (rgb >> 16 & 255), (float) (rgb >> 8 & 255),
+                        (float) (rgb & 255), 1.0f };
+}
+
+/* Adds @ink times covered area to each pixel of @plane that @bounds touches. */
+void tessera_tile_fill (const TesseraTile *tile,
+                        TesseraFour *plane,
+                        const TesseraBounds *bounds,
+                        TesseraFour ink);
+/* A block: filled, with a darker rim that fades in where the block is big enough to have
+ * one. */
+void tessera_tile_fill_block (const TesseraTile *tile,
+                              const TesseraBounds *bounds,
+                              uint32_t rgb);
+/* A thin line along the inside of @bounds on the ground plane, where it is big enough. */
+void tessera_tile_edge (const TesseraTile *tile, const TesseraBounds *bounds);
+
+typedef struct
+{
+  uint32_t background_rgb, reserved_rgb, hatch_rgb, edge_rgb;
+} TesseraGround;
+
+/* @phase: x + y of the tile's first pixel within the whole picture, for hatching. */
+void tessera_tile_resolve (const TesseraTile *tile,
+                           const TesseraGround *ground,
+                           int64_t phase,
+                           uint32_t *pixels,
+                           size_t stride_pixels);

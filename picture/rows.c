@@ -1,0 +1,518 @@
+/*
+ * Rows by first fit.
+ *
+ * Two orders are tried: the longest life first (what stays for ever lies at the bottom,
+ * like the floor that everything else stands on), and the order of time. The first is
+ * kept unless the second is lower by more than SLACK_PERCENT. Each placement looks at
+ * all rows placed so far; beyond MAX_OFFLINE_ROWS only the order of time is used, where
+ * rows whose life is over can be forgotten.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_OFFLINE_ROWS 4096
+#define SLACK_PERCENT 2
+
+typedef struct
+{
+  const TesseraBlocks *blocks;
+  const TesseraLayout *layout;
+  TesseraRows *rows;
+  size_t cap_rows;
+} Builder;
+
+static int
+compare_u64 (uint64_t a, uint64_t b)
+{
+  return (a > b) - (a < b);
+}
+
+/* Expandable spans of one owner together and by address; the others as they come. */
+static int
+compare_owner (const void *pa, const void *pb, void *user)
+{
+  const TesseraSpan *spans = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  const TesseraSpan *a = &spans[ia], *b = &spans[ib];
+  int order = a->is_expandable - b->is_expandable;
+  if (order == 0 && a->is_expandable)
+    order = compare_u64 (a->stream, b->stream);
+  if (order == 0 && a->is_expandable)
+    order = compare_u64 (a->pool, b->pool);
+  if (order == 0 && a->is_expandable)
+    order = a->is_small - b->is_small;
+  if (order == 0)
+    order = compare_u64 (a->addr, b->addr);
+  return order != 0 ? order : compare_u64 (ia, ib);
+}
+
+static int
+compare_born (const void *pa, const void *pb, void *user)
+{
+  const TesseraSpan *spans = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  int order = compare_u64 (spans[ia].born_index, spans[ib].born_index);
+  return order != 0 ? order : compare_u64 (ia, ib);
+}
+
+static int
+compare_died (const void *pa, const void *pb, void *user)
+{
+  const TesseraSpan *spans = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  int order = compare_u64 (spans[ia].died_index, spans[ib].died_index);
+  return order != 0 ? order : compare_u64 (ia, ib);
+}
+
+static uint32_t *
+sorted_spans (const TesseraLayout *layout,
+              int (*compare) (const void *, const void *, void *))
+{
+  uint32_t *order = malloc ((layout->n_spans + 1) * sizeof *order);
+  if (order == NULL)
+    return NULL;
+  for (size_t i = 0; i < layout->n_spans; i++)
+    order[i] = (uint32_t) i;
+  qsort_r (order, layout->n_spans, sizeof *order, compare, layout->spans);
+  return order;
+}
+
+static TesseraRow *
+add_row (Builder *builder, uint64_t addr, uint64_t size, uint32_t born, uint32_t died)
+{
+  TesseraRows *rows = builder->rows;
+  if (rows->n_rows == builder->cap_rows)
+    {
+      size_t cap = builder->cap_rows > 0 ? builder->cap_rows * 2 : 64;
+      TesseraRow *grown = realloc (rows->rows, cap * sizeof *grown);
+      if (grown == NULL)
+        return NULL;
+      rows->rows = grown;
+      builder->cap_rows = cap;
+    }
+  TesseraRow *row = &rows->rows[rows->n_rows++];
+  *row = (TesseraRow){ addr, size, 0, born, died };
+  return row;
+}
+
+/* Whether @span carries on the expandable reservation that @last belongs to. */
+static bool
+carries_on (const TesseraSpan *last, const TesseraRow *row, const TesseraSpan *span)
+{
+  return last != NULL && last->is_expandable && span->is_expandable &&
+         last->stream == span->stream && last->pool == span->pool &&
+         last->is_small == span->is_small && span->addr <= row->addr + row->size_bytes;
+}
+
+static TesseraStatus
+rows_of_spans (Builder *builder)
+{
+  const TesseraLayout *layout = builder->layout;
+  uint32_t *order = sorted_spans (layout, compare_owner);
+  if (order == NULL)
+    return TESSERA_NO_MEMORY;
+  const TesseraSpan *last = NULL;
+  TesseraRow *row = NULL;
+  for (size_t i = 0; i < layout->n_spans; i++)
+    {
+      const TesseraSpan *span = &layout->spans[order[i]];
+      if (carries_on (last, row, span))
+        {
+          uint64_t end = span->addr + span->size_bytes;
+          if (end > row->addr + row->size_bytes)
+            row->size_bytes = end - row->addr;
+          if (span->born_index < row->born_index)
+            row->born_index = span->born_index;
+          if (span->died_index > row->died_index)
+            row->died_index = span->died_index;
+        }
+      else
+        row = add_row (builder, span->addr, span->size_bytes, span->born_index,
+                       span->died_index);
+      if (row == NULL)
+        {
+          free (order);
+          return TESSERA_NO_MEMORY;
+        }
+      builder->rows->row_of_span[order[i]] = (uint32_t) (builder->rows->n_rows - 1);
+      last = span;
+    }
+  builder->rows->n_span_rows = builder->rows->n_rows;
+  free (order);
+  return TESSERA_OK;
+}
+
+/* ---- blocks into spans ------------------------------------------------------------ */
+
+/* Spans alive at one moment, by address, while events pass. */
+typedef struct
+{
+  const TesseraLayout *layout;
+  uint32_t *by_born, *by_died;
+  uint32_t *alive;
+  size_t next_born, next_died, n_alive;
+} Sweep;
+
+/* How many spans alive begin at or below @addr. */
+static size_t
+count_to (const Sweep *sweep, uint64_t addr)
+{
+  size_t low = 0, high = sweep->n_alive;
+  while (low < high)
+    {
+      size_t middle = low + (high - low) / 2;
+      if (sweep->layout->spans[sweep->alive[middle]].addr <= addr)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+static void
+forget (Sweep *sweep, uint32_t span)
+{
+  size_t at = count_to (sweep, sweep->layout->spans[span].addr);
+  while (at > 0 && sweep->alive[at - 1] != span)
+    at--;
+  if (at == 0)
+    return;
+  memmove (&sweep->alive[at - 1], &sweep->alive[at],
+           (sweep->n_alive - at) * sizeof *sweep->alive);
+  sweep->n_alive--;
+}
+
+static void
+advance (Sweep *sweep, uint32_t event_index)
+{
+  const TesseraSpan *spans = sweep->layout->spans;
+  size_t n = sweep->layout->n_spans;
+  while (sweep->next_born < n &&
+         spans[sweep->by_born[sweep->next_born]].born_index <= event_index)
+    {
+      uint32_t span = sweep->by_born[sweep->next_born++];
+      if (spans[span].died_index <= event_index) /* over before anybody looked */
+        continue;
+      size_t at = count_to (sweep, spans[span].addr);
+      memmove (&sweep->alive[at + 1], &sweep->alive[at],
+               (sweep->n_alive - at) * sizeof *sweep->alive);
+      sweep->alive[at] = span;
+      sweep->n_alive++;
+    }
+  while (sweep->next_died < n &&
+         spans[sweep->by_died[sweep->next_died]].died_index <= event_index)
+    forget (sweep, sweep->by_died[sweep->next_died++]);
+}
+
+/* Blocks come by born_index, those alive at the start first: one sweep finds all. */
+static bool
+place_blocks (Builder *builder, Sweep *sweep)
+{
+  bool all_found = true;
+  for (size_t i = 0; i < builder->blocks->n_blocks; i++)
+    {
+      uint64_t addr = builder->layout->addr[i];
+      builder->rows->block_y[i] = TESSERA_NOWHERE;
+      if (addr == TESSERA_NOWHERE)
+        continue;
+      advance (sweep, builder->blocks->blocks[i].born_index);
+      size_t at = count_to (sweep, addr);
+      const TesseraSpan *span =
+          at > 0 ? &builder->layout->spans[sweep->alive[at - 1]] : NULL;
+      if (span != NULL && addr - span->addr < span->size_bytes)
+        {
+          /* for now the number of its row, which is not placed yet */
+          builder->rows->block_y[i] = builder->rows->row_of_span[sweep->alive[at - 1]];
+        }
+      else
+        all_found = false;
+    }
+  return all_found;
+}
+
+static TesseraStatus
+find_rows_of_blocks (Builder *builder, bool *out_all_found)
+{
+  const TesseraLayout *layout = builder->layout;
+  Sweep sweep = { .layout = layout };
+  sweep.by_born = sorted_spans (layout, compare_born);
+  sweep.by_died = sorted_spans (layout, compare_died);
+  sweep.alive = malloc ((layout->n_spans + 1) * sizeof *sweep.alive);
+  bool ok = sweep.by_born != NULL && sweep.by_died != NULL && sweep.alive != NULL;
+  if (ok)
+    *out_all_found = place_blocks (builder, &sweep);
+  free (sweep.by_born);
+  free (sweep.by_died);
+  free (sweep.alive);
+  return ok ? TESSERA_OK : TESSERA_NO_MEMORY;
+}
+
+static int
+compare_addr (const void *pa, const void *pb, void *user)
+{
+  const TesseraLayout *layout = user;
+  size_t a = *(const uint32_t *) pa, b = *(const uint32_t *) pb;
+  return compare_u64 (layout->addr[a], layout->addr[b]);
+}
+
+/* Blocks outside of any span: each run of addresses that they touch is a row range. */
+static TesseraStatus
+rows_of_lone_blocks (Builder *builder)
+{
+  const TesseraLayout *layout = builder->layout;
+  TesseraRows *rows = builder->rows;
+  size_t n = 0;
+  uint32_t *lone = malloc ((layout->n_blocks + 1) * sizeof *lone);
+  if (lone == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < layout->n_blocks; i++)
+    if (layout->addr[i] != TESSERA_NOWHERE && rows->block_y[i] == TESSERA_NOWHERE)
+      lone[n++] = (uint32_t) i;
+  qsort_r (lone, n, sizeof *lone, compare_addr, (void *) layout);
+  TesseraRow *row = NULL;
+  for (size_t i = 0; i < n; i++)
+    {
+      uint64_t addr = layout->addr[lone[i]], size = layout->block_bytes[lone[i]];
+      if (row == NULL || addr > row->addr + row->size_bytes)
+        row = add_row (builder, addr, size, 0, layout->n_events);
+      else if (addr + size > row->addr + row->size_bytes)
+        row->size_bytes = addr + size - row->addr;
+      if (row == NULL)
+        {
+          free (lone);
+          return TESSERA_NO_MEMORY;
+        }
+      rows->block_y[lone[i]] = rows->n_rows - 1;
+    }
+  free (lone);
+  return TESSERA_OK;
+}
+
+/* ---- first fit -------------------------------------------------------------------- */
+
+typedef struct
+{
+  const TesseraRows *rows;
+  bool *is_pool; /* [n_rows]: a plan's pool, at the bottom */
+} Order;
+
+static int
+compare_time (const void *pa, const void *pb, void *user)
+{
+  const Order *order = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  const TesseraRow *a = &order->rows->rows[ia], *b = &order->rows->rows[ib];
+  int by = order->is_pool[ib] - order->is_pool[ia];
+  if (by == 0)
+    by = compare_u64 (a->born_index, b->born_index);
+  if (by == 0)
+    by = compare_u64 (b->died_index, a->died_index);
+  if (by == 0)
+    by = compare_u64 (a->addr, b->addr);
+  return by != 0 ? by : compare_u64 (ia, ib);
+}
+
+static int
+compare_life (const void *pa, const void *pb, void *user)
+{
+  const Order *order = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  const TesseraRow *a = &order->rows->rows[ia], *b = &order->rows->rows[ib];
+  int by = order->is_pool[ib] - order->is_pool[ia];
+  if (by == 0)
+    by = compare_u64 (b->died_index - b->born_index, a->died_index - a->born_index);
+  return by != 0 ? by : compare_time (pa, pb, user);
+}
+
+/* Places rows in @order, lowest gap first; @placed is room for n_rows numbers, kept by
+ * y. Returns the height. */
+static uint64_t
+first_fit (
+    TesseraRow *rows, const uint32_t *order, size_t n, bool by_time, uint32_t *placed)
+{
+  uint64_t height = 0;
+  size_t n_placed = 0;
+  for (size_t i = 0; i < n; i++)
+    {
+      TesseraRow *row = &rows[order[i]];
+      uint64_t y = 0;
+      size_t kept = 0;
+      bool found = false;
+      for (size_t k = 0; k < n_placed; k++)
+        {
+          const TesseraRow *other = &rows[placed[k]];
+          if (by_time && other->died_index <= row->born_index)
+            continue; /* over: nothing later can meet it */
+          placed[kept++] = placed[k];
+          if (found || other->died_index <= row->born_index ||
+              row->died_index <= other->born_index)
+            continue;
+          if (other->y_bytes >= y && other->y_bytes - y >= row->size_bytes)
+            found = true;
+          else if (other->y_bytes + other->size_bytes > y)
+            y = other->y_bytes + other->size_bytes;
+        }
+      row->y_bytes = y;
+      size_t place = kept;
+      for (; place > 0 && rows[placed[place - 1]].y_bytes > y; place--)
+        placed[place] = placed[place - 1];
+      placed[place] = order[i];
+      n_placed = kept + 1;
+      if (y + row->size_bytes > height)
+        height = y + row->size_bytes;
+    }
+  return height;
+}
+
+static TesseraStatus
+place_rows (TesseraRows *rows, const TesseraLayout *layout)
+{
+  size_t n = rows->n_rows;
+  Order by = { rows, calloc (n + 1, sizeof (bool)) };
+  uint32_t *order = malloc ((n + 1) * sizeof *order);
+  uint32_t *placed = malloc ((n + 1) * sizeof *placed);
+  bool ok = by.is_pool != NULL && order != NULL && placed != NULL;
+  if (ok)
+    {
+      for (size_t i = 0; i < layout->n_spans; i++)
+        if (layout->spans[i].is_plan_pool)
+          by.is_pool[rows->row_of_span[i]] = true;
+      for (size_t i = 0; i < n; i++)
+        order[i] = (uint32_t) i;
+      qsort_r (order, n, sizeof *order, compare_time, &by);
+      rows->height_bytes = first_fit (rows->rows, order, n, n > MAX_OFFLINE_ROWS, placed);
+    }
+  if (ok && n <= MAX_OFFLINE_ROWS)
+    {
+      uint64_t by_time = rows->height_bytes;
+      qsort_r (order, n, sizeof *order, compare_life, &by);
+      rows->height_bytes = first_fit (rows->rows, order, n, false, placed);
+      if (rows->height_bytes > by_time + by_time / 100 * SLACK_PERCENT)
+        {
+          qsort_r (order, n, sizeof *order, compare_time, &by);
+          rows->height_bytes = first_fit (rows->rows, order, n, false, placed);
+        }
+    }
+  free (by.is_pool);
+  free (order);
+  free (placed);
+  return ok ? TESSERA_OK : TESSERA_NO_MEMORY;
+}
+
+TesseraStatus
+tessera_rows_new (const TesseraBlocks *blocks,
+                  const TesseraLayout *layout,
+                  TesseraRows **out_rows)
+{
+  *out_rows = NULL;
+  TesseraRows *rows = calloc (1, sizeof *rows);
+  if (rows == NULL)
+    return TESSERA_NO_MEMORY;
+  Builder builder = { blocks, layout, rows, 0 };
+  bool all_found = true;
+  rows->layout = layout;
+  rows->row_of_span = malloc ((layout->n_spans + 1) * sizeof *rows->row_of_span);
+  rows->block_y = malloc ((layout->n_blocks + 1) * sizeof *rows->block_y);
+  TesseraStatus status =
+      rows->row_of_span != NULL && rows->block_y != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
+  if (status == TESSERA_OK)
+    status = rows_of_spans (&builder);
+  if (status == TESSERA_OK)
+    status = find_rows_of_blocks (&builder, &all_found);
+  if (status == TESSERA_OK && !all_found)
+    status = rows_of_lone_blocks (&builder);
+  if (status == TESSERA_OK)
+    status = place_rows (rows, layout);
+  if (status != TESSERA_OK)
+    {
+      tessera_rows_free (rows);
+      return status;
+    }
+  for (size_t i = 0; i < layout->n_blocks; i++)
+    if (rows->block_y[i] != TESSERA_NOWHERE)
+      {
+        const TesseraRow *row = &rows->rows[rows->block_y[i]];
+        rows->block_y[i] = row->y_bytes + (layout->addr[i] - row->addr);
+      }
+  *out_rows = rows;
+  return TESSERA_OK;
+}
+
+void
+tessera_rows_free (TesseraRows *rows)
+{
+  if (rows == NULL)
+    return;
+  tessera_rows_drop_blocks (rows);
+  free (rows->rows);
+  free (rows->row_of_span);
+  free (rows);
+}
+
+void
+tessera_rows_drop_blocks (TesseraRows *rows)
+{
+  free (rows->block_y);
+  rows->block_y = NULL;
+}
+
+/* ---- asking ----------------------------------------------------------------------- */
+
+/* The next row from number *@i on whose memory is there at an event, with the span (or
+ * lone run) that is: its address and size. */
+static const TesseraRow *
+next_alive (const TesseraRows *rows,
+            uint32_t event_index,
+            size_t *i,
+            uint64_t *addr,
+            uint64_t *size)
+{
+  size_t n_spans = rows->layout->n_spans;
+  for (; *i < n_spans; (*i)++)
+    {
+      const TesseraSpan *span = &rows->layout->spans[*i];
+      if (span->born_index > event_index || span->died_index <= event_index)
+        continue;
+      *addr = span->addr;
+      *size = span->size_bytes;
+      return &rows->rows[rows->row_of_span[(*i)++]];
+    }
+  size_t lone = rows->n_span_rows + (*i - n_spans);
+  if (lone >= rows->n_rows)
+    return NULL;
+  (*i)++;
+  *addr = rows->rows[lone].addr;
+  *size = rows->rows[lone].size_bytes;
+  return &rows->rows[lone];
+}
+
+uint64_t
+tessera_rows_y_of (const TesseraRows *rows, uint64_t addr, uint32_t event_index)
+{
+  size_t i = 0;
+  uint64_t from, size;
+  const TesseraRow *row;
+  while ((row = next_alive (rows, event_index, &i, &from, &size)) != NULL)
+    if (addr >= from && addr - from < size)
+      return row->y_bytes + (addr - row->addr);
+  return TESSERA_NOWHERE;
+}
+
+uint64_t
+tessera_rows_addr_at (const TesseraRows *rows, uint64_t y_bytes, uint32_t event_index)
+{
+  size_t i = 0;
+  uint64_t from, size;
+  const TesseraRow *row;
+  while ((row = next_alive (rows, event_index, &i, &from, &size)) != NULL)
+    {
+      uint64_t y = row->y_bytes + (from - row->addr);
+      if (y_bytes >= y && y_bytes - y < size)
+        return from + (y_bytes - y);
+    }
+  return TESSERA_NOWHERE;
+}

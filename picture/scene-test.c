@@ -1,0 +1,210 @@
+/*
+ * Rows, hit tests and rectangle queries of scenes, against looking at every block.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/made-layout.h"
+#include "picture/scene.h"
+
+#include <glib.h>
+#include <stdlib.h>
+
+#define SEED 77
+
+typedef struct
+{
+  MadeLayout *made;
+  TesseraAxis *axis;
+  TesseraScene *scene;
+} Stage;
+
+static Stage
+stage_of (MadeLayout *made)
+{
+  Stage stage = { .made = made };
+  g_assert_cmpint (
+      tessera_axis_new (&made->trace, &made->blocks, TESSERA_AXIS_EVENTS, &stage.axis),
+      ==, 0);
+  g_assert_cmpint (
+      tessera_scene_new (&made->blocks, &made->layout, stage.axis, &stage.scene), ==, 0);
+  return stage;
+}
+
+static void
+stage_clear (Stage *stage)
+{
+  tessera_scene_free (stage->scene);
+  tessera_axis_free (stage->axis);
+  made_layout_free (stage->made);
+}
+
+static void
+set_span (MadeLayout *made,
+          size_t i,
+          uint64_t addr,
+          uint64_t size,
+          uint32_t born,
+          uint32_t died)
+{
+  made->layout.spans[i] = (TesseraSpan){
+    .addr = addr, .size_bytes = size, .born_index = born, .died_index = died
+  };
+}
+
+/* Two segments live at different times, one always: two rows deep, the long one below. */
+static void
+test_rows_are_shared (void)
+{
+  MadeLayout *made = made_layout_new (10, 1, 3);
+  set_span (made, 0, 1000, 100, 0, 5);
+  set_span (made, 1, 9000, 50, 1, 10);
+  set_span (made, 2, 5000, 100, 5, 10);
+  made_layout_set (made, 0, 5020, 30, 6, 9);
+  Stage stage = stage_of (made);
+  g_assert_cmpuint (tessera_scene_height_bytes (stage.scene), ==, 150);
+  g_assert_cmpuint (tessera_scene_y_of (stage.scene, 9000, 3), ==, 0);
+  g_assert_cmpuint (tessera_scene_y_of (stage.scene, 1000, 3), ==, 50);
+  g_assert_cmpuint (tessera_scene_y_of (stage.scene, 1000, 7), ==, TESSERA_NOWHERE);
+  g_assert_cmpuint (tessera_scene_y_of (stage.scene, 5099, 7), ==, 149);
+  g_assert_cmpuint (tessera_scene_addr_at (stage.scene, 149, 7), ==, 5099);
+  g_assert_cmpuint (tessera_scene_addr_at (stage.scene, 149, 2), ==, 1099);
+  g_assert_cmpuint (tessera_scene_addr_at (stage.scene, 20, 0), ==, TESSERA_NOWHERE);
+  TesseraView rect;
+  g_assert_true (tessera_scene_block_rect (stage.scene, 0, &rect));
+  g_assert_cmpfloat (rect.y0, ==, 70);
+  g_assert_cmpfloat (rect.y1, ==, 100);
+  g_assert_cmpuint (tessera_scene_block_at (stage.scene, 0.65, 71), ==, 0);
+  g_assert_cmpuint (tessera_scene_block_at (stage.scene, 0.65, 101), ==, TESSERA_NONE);
+  stage_clear (&stage);
+}
+
+/* The same address given twice, to segments of different size, belongs to whichever is
+ * alive. */
+static void
+test_address_comes_back (void)
+{
+  MadeLayout *made = made_layout_new (10, 2, 3);
+  set_span (made, 0, 1000, 100, 0, 5);
+  set_span (made, 1, 1000, 400, 5, 10);
+  set_span (made, 2, 4000, 300, 0, 10);
+  made_layout_set (made, 0, 1000, 100, 0, 5);
+  made_layout_set (made, 1, 1000, 400, 5, 9);
+  Stage stage = stage_of (made);
+  g_assert_cmpuint (tessera_scene_height_bytes (stage.scene), ==, 700);
+  g_assert_cmpuint (tessera_scene_block_at (stage.scene, 0.2, 350), ==, 0);
+  g_assert_cmpuint (tessera_scene_block_at (stage.scene, 0.6, 650), ==, 1);
+  g_assert_cmpuint (tessera_scene_block_at (stage.scene, 0.2, 650), ==, TESSERA_NONE);
+  stage_clear (&stage);
+}
+
+/* Pages of one reservation stay in their order whenever they were mapped. */
+static void
+test_expandable (void)
+{
+  const uint64_t page = 2 << 20, base = UINT64_C (1) << 40;
+  MadeLayout *made = made_layout_new (10, 1, 4);
+  set_span (made, 0, base + page, page, 0, 10);
+  set_span (made, 1, base, page, 2, 6);
+  set_span (made, 2, base + 2 * page, 2 * page, 1, 10);
+  set_span (made, 3, base * 2, page, 0, 10);
+  for (int i = 0; i < 4; i++)
+    made->layout.spans[i].is_expandable = true;
+  made_layout_set (made, 0, base + page / 2, 2 * page, 3, 5);
+  Stage stage = stage_of (made);
+  g_assert_cmpuint (tessera_scene_height_bytes (stage.scene), ==, 5 * page);
+  uint64_t y = tessera_scene_y_of (stage.scene, base + page, 0);
+  g_assert_cmpuint (tessera_scene_y_of (stage.scene, base, 3), ==, y - page);
+  g_assert_cmpuint (tessera_scene_y_of (stage.scene, base, 7), ==, TESSERA_NOWHERE);
+  g_assert_cmpuint (tessera_scene_y_of (stage.scene, base + 3 * page, 9), ==,
+                    y + 2 * page);
+  TesseraView rect;
+  g_assert_true (tessera_scene_block_rect (stage.scene, 0, &rect));
+  g_assert_cmpfloat (rect.y1 - rect.y0, ==, 2.0 * (double) page);
+  stage_clear (&stage);
+}
+
+/* A plan's pool begins at 0 though others live longer; without any segments the rows are
+ * what blocks touch. */
+static void
+test_pool_and_lone_blocks (void)
+{
+  MadeLayout *made = made_layout_new (10, 3, 2);
+  set_span (made, 0, 1 << 20, 100, 0, 10);
+  set_span (made, 1, 0, 500, 2, 9);
+  made->layout.spans[1].is_plan_pool = true;
+  made_layout_set (made, 0, 40, 10, 3, 4);
+  made_layout_set (made, 1, 900000, 10, 3, 4);
+  made_layout_set (made, 2, 900010, 20, 5, 6);
+  Stage stage = stage_of (made);
+  g_assert_cmpuint (tessera_scene_y_of (stage.scene, 40, 3), ==, 40);
+  g_assert_cmpuint (tessera_scene_height_bytes (stage.scene), ==, 630);
+  TesseraView rect, next;
+  g_assert_true (tessera_scene_block_rect (stage.scene, 1, &rect));
+  g_assert_true (tessera_scene_block_rect (stage.scene, 2, &next));
+  g_assert_cmpfloat (rect.y1, ==, next.y0);
+  made->layout.addr[0] = TESSERA_NOWHERE;
+  g_assert_false (tessera_scene_block_rect (stage.scene, 0, &rect));
+  stage_clear (&stage);
+}
+
+static int
+compare_u32 (const void *a, const void *b)
+{
+  return *(const uint32_t *) a < *(const uint32_t *) b ? -1 : 1;
+}
+
+/* Live at every moment is at most what is reserved, and no two blocks overlap. */
+static void
+test_against_all_blocks (void)
+{
+  g_test_message ("seed %d", SEED);
+  uint64_t state = SEED;
+  Stage stage = stage_of (made_layout_random (3000, SEED));
+  size_t n_blocks = stage.made->blocks.n_blocks;
+  double height = (double) tessera_scene_height_bytes (stage.scene);
+  TesseraView *rects = g_new (TesseraView, n_blocks);
+  for (uint32_t i = 0; i < n_blocks; i++)
+    g_assert_true (tessera_scene_block_rect (stage.scene, i, &rects[i]));
+  for (int round = 0; round < 300; round++)
+    {
+      double t = (double) (made_random (&state) % 1000003) / 1000003.0;
+      double y = (double) (made_random (&state) % 1000003) / 1000003.0 * height;
+      double w = (double) (made_random (&state) % 1000) / 20000.0;
+      TesseraView view = { t, t + w, y, y + w * height };
+      uint32_t want_at = TESSERA_NONE, *found, *want = g_new (uint32_t, n_blocks);
+      size_t n_found, n_want = 0;
+      for (uint32_t i = 0; i < n_blocks; i++)
+        {
+          const TesseraView *r = &rects[i];
+          if (r->t0 <= t && t < r->t1 && r->y0 <= y && y < r->y1)
+            {
+              g_assert_cmpuint (want_at, ==, TESSERA_NONE);
+              want_at = i;
+            }
+          if (r->t0 < view.t1 && view.t0 < r->t1 && r->y0 < view.y1 && view.y0 < r->y1)
+            want[n_want++] = i;
+        }
+      g_assert_cmpuint (tessera_scene_block_at (stage.scene, t, y), ==, want_at);
+      g_assert_cmpint (tessera_scene_blocks_in (stage.scene, &view, &found, &n_found), ==,
+                       TESSERA_OK);
+      if (n_found > 0)
+        qsort (found, n_found, sizeof *found, compare_u32);
+      g_assert_cmpmem (found, (int) n_found * 4, want, (int) n_want * 4);
+      free (found);
+      g_free (want);
+    }
+  g_free (rects);
+  stage_clear (&stage);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/scene/rows-are-shared", test_rows_are_shared);
+  g_test_add_func ("/scene/address-comes-back", test_address_comes_back);
+  g_test_add_func ("/scene/expandable", test_expandable);
+  g_test_add_func ("/scene/pool-and-lone-blocks", test_pool_and_lone_blocks);
+  g_test_add_func ("/scene/against-all-blocks", test_against_all_blocks);
+  return g_test_run ();
+}

@@ -1,0 +1,222 @@
+/*
+ * Building a scene, and asking it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/scene-private.h"
+
+#include <stdlib.h>
+
+/* What the index asks for while it is built. */
+typedef struct
+{
+  const TesseraScene *scene;
+  const uint64_t *block_y;
+} Maker;
+
+static uint32_t
+time_units (double position)
+{
+  double units = position * TESSERA_INDEX_TIME_UNITS;
+  if (!(units > 0.0))
+    return 0;
+  return units < (double) UINT32_MAX ? (uint32_t) units : UINT32_MAX;
+}
+
+static bool
+make_box (const TesseraScene *scene,
+          uint32_t born,
+          uint32_t died,
+          uint64_t y_bytes,
+          uint64_t size_bytes,
+          TesseraBox *out_box)
+{
+  const TesseraAxis *axis = scene->axis;
+  died = died < axis->n_events ? died : axis->n_events;
+  if (born >= died || size_bytes == 0)
+    return false;
+  out_box->t0 = time_units (axis->at[born]);
+  out_box->t1 = time_units (axis->at[died]);
+  out_box->y0 = (uint32_t) (y_bytes >> scene->y_shift);
+  out_box->y1 = (uint32_t) ((y_bytes + size_bytes) >> scene->y_shift);
+  if (out_box->t1 == out_box->t0) /* thinner than a unit: as thin as can be */
+    out_box->t1 = out_box->t0 < UINT32_MAX ? out_box->t0 + 1 : out_box->t0--;
+  if (out_box->y1 == out_box->y0)
+    out_box->y1++;
+  return true;
+}
+
+static bool
+box_of_block (void *user, uint32_t block, TesseraBox *out_box)
+{
+  const Maker *maker = user;
+  const TesseraLayout *layout = maker->scene->layout;
+  uint64_t y = maker->block_y[block];
+  return y != TESSERA_NOWHERE &&
+         make_box (maker->scene, maker->scene->blocks->blocks[block].born_index,
+                   layout->died_index[block], y, layout->block_bytes[block], out_box);
+}
+
+static bool
+box_of_span (void *user, uint32_t number, TesseraBox *out_box)
+{
+  const TesseraScene *scene = ((const Maker *) user)->scene;
+  const TesseraSpan *span = &scene->layout->spans[number];
+  const TesseraRow *row = &scene->rows->rows[scene->rows->row_of_span[number]];
+  return make_box (scene, span->born_index, span->died_index,
+                   row->y_bytes + (span->addr - row->addr), span->size_bytes, out_box);
+}
+
+TesseraStatus
+tessera_scene_new (const TesseraBlocks *blocks,
+                   const TesseraLayout *layout,
+                   const TesseraAxis *axis,
+                   TesseraScene **out_scene)
+{
+  *out_scene = NULL;
+  if (layout->n_blocks != blocks->n_blocks || layout->n_blocks >= UINT32_MAX ||
+      layout->n_spans >= UINT32_MAX || axis->n_events != layout->n_events)
+    return TESSERA_INVALID;
+  TesseraScene *scene = calloc (1, sizeof *scene);
+  if (scene == NULL)
+    return TESSERA_NO_MEMORY;
+  scene->blocks = blocks;
+  scene->layout = layout;
+  scene->axis = axis;
+  TesseraStatus status = tessera_rows_new (blocks, layout, &scene->rows);
+  if (status == TESSERA_OK)
+    {
+      Maker maker = { scene, scene->rows->block_y };
+      uint64_t height = scene->rows->height_bytes;
+      while (height >> scene->y_shift >= UINT32_MAX)
+        scene->y_shift++;
+      uint32_t units = (uint32_t) (height >> scene->y_shift) + 1;
+      status = tessera_index_init (&scene->block_index, (uint32_t) layout->n_blocks,
+                                   box_of_block, &maker, units);
+      if (status == TESSERA_OK)
+        status = tessera_index_init (&scene->span_index, (uint32_t) layout->n_spans,
+                                     box_of_span, &maker, units);
+      tessera_rows_drop_blocks (scene->rows);
+    }
+  if (status != TESSERA_OK)
+    tessera_scene_free (scene);
+  else
+    *out_scene = scene;
+  return status;
+}
+
+void
+tessera_scene_free (TesseraScene *scene)
+{
+  if (scene == NULL)
+    return;
+  tessera_rows_free (scene->rows);
+  tessera_index_clear (&scene->block_index);
+  tessera_index_clear (&scene->span_index);
+  free (scene);
+}
+
+uint64_t
+tessera_scene_height_bytes (const TesseraScene *scene)
+{
+  return scene->rows->height_bytes;
+}
+
+uint64_t
+tessera_scene_y_of (const TesseraScene *scene, uint64_t addr, uint32_t event_index)
+{
+  return tessera_rows_y_of (scene->rows, addr, event_index);
+}
+
+uint64_t
+tessera_scene_addr_at (const TesseraScene *scene, uint64_t y_bytes, uint32_t event_index)
+{
+  return tessera_rows_addr_at (scene->rows, y_bytes, event_index);
+}
+
+TesseraBox
+tessera_scene_box_of_view (const TesseraScene *scene, const TesseraView *view)
+{
+  double per_unit = 1.0 / (double) (UINT64_C (1) << scene->y_shift);
+  double y0 = view->y0 * per_unit, y1 = view->y1 * per_unit;
+  TesseraBox box = { time_units (view->t0), time_units (view->t1), 0, 0 };
+  if (box.t1 < UINT32_MAX)
+    box.t1++;
+  box.y0 = y0 > 0.0 ? (y0 < (double) UINT32_MAX ? (uint32_t) y0 : UINT32_MAX) : 0;
+  box.y1 =
+      y1 > 0.0 ? (y1 < (double) (UINT32_MAX - 1) ? (uint32_t) y1 + 1 : UINT32_MAX) : 0;
+  return box;
+}
+
+uint32_t
+tessera_scene_block_at (const TesseraScene *scene, double t, double y_bytes)
+{
+  if (!(t >= 0.0 && t <= 1.0 && y_bytes >= 0.0))
+    return TESSERA_NONE;
+  TesseraView point = { t, t, y_bytes, y_bytes };
+  TesseraBox box = tessera_scene_box_of_view (scene, &point);
+  TesseraWalk walk;
+  tessera_walk_init (&walk, &scene->block_index, box);
+  const TesseraRecord *records;
+  size_t n;
+  while ((records = tessera_walk_next (&walk, &n)) != NULL)
+    for (size_t i = 0; i < n; i++)
+      if (tessera_box_meets (&records[i].box, &box))
+        return records[i].id;
+  return TESSERA_NONE;
+}
+
+TesseraStatus
+tessera_scene_blocks_in (const TesseraScene *scene,
+                         const TesseraView *view,
+                         uint32_t **out_blocks,
+                         size_t *out_n_blocks)
+{
+  *out_blocks = NULL;
+  *out_n_blocks = 0;
+  TesseraBox box = tessera_scene_box_of_view (scene, view);
+  uint32_t *found = NULL;
+  size_t n_found = 0, cap = 0, n;
+  const TesseraRecord *records;
+  TesseraWalk walk;
+  tessera_walk_init (&walk, &scene->block_index, box);
+  while ((records = tessera_walk_next (&walk, &n)) != NULL)
+    {
+      if (n_found + n > cap)
+        {
+          cap = cap * 2 + TESSERA_INDEX_FAN;
+          uint32_t *grown = realloc (found, cap * sizeof *grown);
+          if (grown == NULL)
+            {
+              free (found);
+              return TESSERA_NO_MEMORY;
+            }
+          found = grown;
+        }
+      for (size_t i = 0; i < n; i++)
+        if (tessera_box_meets (&records[i].box, &box))
+          found[n_found++] = records[i].id;
+    }
+  *out_blocks = found;
+  *out_n_blocks = n_found;
+  return TESSERA_OK;
+}
+
+bool
+tessera_scene_block_rect (const TesseraScene *scene,
+                          uint32_t block,
+                          TesseraView *out_rect)
+{
+  const TesseraLayout *layout = scene->layout;
+  if (block >= layout->n_blocks || layout->addr[block] == TESSERA_NOWHERE)
+    return false;
+  uint32_t born = scene->blocks->blocks[block].born_index;
+  uint32_t died = layout->died_index[block];
+  died = died < layout->n_events ? died : layout->n_events;
+  uint64_t y = tessera_rows_y_of (scene->rows, layout->addr[block], born);
+  if (y == TESSERA_NOWHERE || born >= died)
+    return false;
+  *out_rect = (TesseraView){ scene->axis->at[born], scene->axis->at[died], (double) y,
+                             (double) (y + layout->block_bytes[block]) };
+  return true;
+}
