@@ -513,6 +513,39 @@ test_still_taken (void)
   clear_plan (&plan);
 }
 
+/* Where a block outlives the birth of its successor the slot and its spare take turns. */
+static void
+test_spare (void)
+{
+  static const guint ends[] = { 0, 3 };
+  TesseraPlan plan = make_small_plan ("ABA", "   ", ends, 2);
+  TesseraFollower *follower;
+  uint64_t old = 0;
+  uint32_t slots[4];
+
+  plan.slots[2].ordinal = TESSERA_NONE;
+  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  for (int step = 0; step < 4; step++)
+    {
+      uint64_t fresh;
+      uint64_t other;
+
+      tessera_follower_step (follower);
+      g_assert_true (tessera_follower_malloc (follower, 512, 0, 0, &fresh, &slots[step]));
+      if (step > 0)
+        g_assert_true (tessera_follower_free_at (follower, old));
+      g_assert_true (tessera_follower_malloc (follower, 1024, 0, 0, &other, NULL));
+      g_assert_true (tessera_follower_free_at (follower, other));
+      old = fresh;
+    }
+  g_assert_cmpuint (slots[0], ==, 0);
+  g_assert_cmpuint (slots[1], ==, 2);
+  g_assert_cmpuint (slots[2], ==, 0);
+  g_assert_cmpuint (slots[3], ==, 2);
+  tessera_follower_free (follower);
+  clear_plan (&plan);
+}
+
 static void
 check_refused (TesseraPlan *plan)
 {
@@ -561,6 +594,7 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator/follow/phase", test_phase);
   g_test_add_func ("/allocator/follow/streams-and-pools", test_streams_and_pools);
   g_test_add_func ("/allocator/follow/still-taken", test_still_taken);
+  g_test_add_func ("/allocator/follow/spare", test_spare);
   g_test_add_func ("/allocator/follow/hostile-plans", test_hostile_plans);
   return g_test_run ();
 }

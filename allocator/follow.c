@@ -110,6 +110,12 @@ tessera_follower_free (TesseraFollower *follower)
   free (follower);
 }
 
+static uint32_t
+n_asked_now (const TesseraFollower *follower)
+{
+  return follower->slots.n_asked[follower->section];
+}
+
 static const TesseraSection *
 section_now (const TesseraFollower *follower)
 {
@@ -130,7 +136,7 @@ tessera_follower_step (TesseraFollower *follower)
   /* The start may hold steps of its own (the first ones often differ): a mark far from
      its end is one of theirs. */
   if (section->kind != TESSERA_SECTION_REPEATS &&
-      follower->align.cursor + TESSERA_ALIGN_REACH < section->n_slots)
+      follower->align.cursor + TESSERA_ALIGN_REACH < n_asked_now (follower))
     return;
   for (uint32_t k = 0; k < plan->n_sections; k++)
     {
@@ -166,7 +172,7 @@ tessera_follower_phase (TesseraFollower *follower, const char *name)
     return;
   while (phase < plan->n_strings && strcmp (plan->strings[phase], name) != 0)
     phase++;
-  n_slots = section_now (follower)->n_slots;
+  n_slots = n_asked_now (follower);
   if (phase == plan->n_strings || follower->align.cursor >= n_slots)
     return;
   cursor = follower->align.cursor > 0 ? (uint32_t) follower->align.cursor : 0;
@@ -190,7 +196,7 @@ route_ahead (const TesseraFollower *follower)
   const TesseraSection *now = section_now (follower);
   TesseraRoute route = {
     .now = follower->slots.signatures + now->first_slot,
-    .n_now = now->n_slots,
+    .n_now = n_asked_now (follower),
   };
 
   if (follower->next_section != TESSERA_NONE)
@@ -198,7 +204,7 @@ route_ahead (const TesseraFollower *follower)
       const TesseraSection *next = &follower->plan->sections[follower->next_section];
 
       route.next = follower->slots.signatures + next->first_slot;
-      route.n_next = next->n_slots;
+      route.n_next = follower->slots.n_asked[follower->next_section];
     }
   return route;
 }
@@ -219,7 +225,7 @@ choose_next (TesseraFollower *follower, uint32_t signature)
       if (s >= plan->n_sections ||
           (s == section && section_now (follower)->kind != TESSERA_SECTION_REPEATS))
         continue;
-      if (plan->sections[s].n_slots > 0 &&
+      if (follower->slots.n_asked[s] > 0 &&
           follower->slots.signatures[plan->sections[s].first_slot] == signature)
         {
           follower->next_section = s;
@@ -233,7 +239,7 @@ choose_next (TesseraFollower *follower, uint32_t signature)
 static void
 pass_on (TesseraFollower *follower)
 {
-  int64_t n_now = section_now (follower)->n_slots;
+  int64_t n_now = n_asked_now (follower);
   int64_t margin = follower->align.is_sure ? 1 : TESSERA_ALIGN_REACH / 2;
 
   if (follower->next_section == TESSERA_NONE || follower->align.cursor < n_now + margin)
@@ -284,17 +290,16 @@ find_slot (TesseraFollower *follower, uint32_t signature)
   int64_t place;
   uint32_t slot = TESSERA_NONE;
 
-  if (follower->align.is_sure &&
-      follower->align.cursor == section_now (follower)->n_slots)
+  if (follower->align.is_sure && follower->align.cursor == n_asked_now (follower))
     choose_next (follower, signature);
   route = route_ahead (follower);
   if (tessera_align_request (&follower->align, &route, signature, &place))
     {
       const TesseraSection *section = section_now (follower);
 
-      if (place >= section->n_slots)
+      if (place >= n_asked_now (follower))
         {
-          place -= section->n_slots;
+          place -= n_asked_now (follower);
           section = &follower->plan->sections[follower->next_section];
         }
       slot = section->first_slot + (uint32_t) place;
@@ -319,15 +324,19 @@ take (TesseraFollower *follower, uint32_t slot)
   return true;
 }
 
-/* A slot like @wanted, shortly before it, that the run left out: nobody else needs its
- * range while it would have lived. */
+/* The slot's planned spare; else a slot like it, shortly before it, that the run left
+ * out: nobody else needs its range while it would have lived. */
 static uint32_t
 take_spare (TesseraFollower *follower, uint32_t wanted)
 {
   const TesseraPlan *plan = follower->plan;
   const TesseraSlot *like = &plan->slots[wanted];
   uint32_t first = plan->sections[like->section].first_slot;
+  uint32_t spare = follower->slots.spares[wanted];
 
+  if (spare != TESSERA_NONE && plan->slots[spare].block_bytes == like->block_bytes &&
+      take (follower, spare))
+    return spare;
   for (uint32_t d = 1; d <= TESSERA_ALIGN_REACH && wanted - first >= d; d++)
     {
       uint32_t slot = wanted - d;

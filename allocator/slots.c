@@ -12,6 +12,16 @@
 #define FNV_PRIME UINT64_C (0x100000001b3)
 
 static bool
+is_slot_sound (const TesseraPlan *plan, uint32_t slot, uint32_t section)
+{
+  const TesseraSlot *s = &plan->slots[slot];
+
+  return s->section == section && s->block_bytes > 0 &&
+         s->block_bytes <= plan->height_bytes &&
+         s->offset_bytes <= plan->height_bytes - s->block_bytes;
+}
+
+static bool
 is_sound (const TesseraPlan *plan)
 {
   uint32_t slot = 0;
@@ -24,19 +34,11 @@ is_sound (const TesseraPlan *plan)
 
       if (section->first_slot != slot || section->n_slots > plan->n_slots - slot)
         return false;
-      slot += section->n_slots;
+      for (uint32_t i = 0; i < section->n_slots; i++)
+        if (!is_slot_sound (plan, slot++, s))
+          return false;
     }
-  if (slot != plan->n_slots)
-    return false;
-  for (slot = 0; slot < plan->n_slots; slot++)
-    {
-      const TesseraSlot *s = &plan->slots[slot];
-
-      if (s->block_bytes == 0 || s->block_bytes > plan->height_bytes ||
-          s->offset_bytes > plan->height_bytes - s->block_bytes)
-        return false;
-    }
-  return true;
+  return slot == plan->n_slots;
 }
 
 /* The size as the plan counts it: whole steps of its alignment, at least one. */
@@ -114,6 +116,76 @@ fill_signatures (TesseraSlots *slots)
     }
 }
 
+/* Spares stand last in a section that repeats; they are no request's own. */
+static void
+count_asked (TesseraSlots *slots)
+{
+  const TesseraPlan *plan = slots->plan;
+
+  for (uint32_t s = 0; s < plan->n_sections; s++)
+    {
+      const TesseraSection *section = &plan->sections[s];
+      uint32_t n_asked = section->n_slots;
+
+      while (section->kind == TESSERA_SECTION_REPEATS && n_asked > 0 &&
+             plan->slots[section->first_slot + n_asked - 1].ordinal == TESSERA_NONE)
+        n_asked--;
+      slots->n_asked[s] = n_asked;
+    }
+}
+
+typedef struct
+{
+  uint32_t section;
+  uint32_t block;
+  uint32_t slot;
+} Spare;
+
+static int
+compare_spares (const void *a, const void *b)
+{
+  const Spare *x = a;
+  const Spare *y = b;
+
+  if (x->section != y->section)
+    return x->section < y->section ? -1 : 1;
+  return (x->block > y->block) - (x->block < y->block);
+}
+
+/* A spare and the slot it stands in for were made from the same block. */
+static TesseraStatus
+fill_spares (TesseraSlots *slots)
+{
+  const TesseraPlan *plan = slots->plan;
+  Spare *spares = malloc ((plan->n_slots + 1) * sizeof *spares);
+  size_t n_spares = 0;
+
+  if (spares == NULL)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t s = 0; s < plan->n_sections; s++)
+    for (uint32_t i = slots->n_asked[s]; i < plan->sections[s].n_slots; i++)
+      {
+        uint32_t slot = plan->sections[s].first_slot + i;
+
+        spares[n_spares++] = (Spare){ s, plan->slots[slot].block, slot };
+      }
+  if (n_spares > 0)
+    qsort (spares, n_spares, sizeof *spares, compare_spares);
+  for (uint32_t s = 0; s < plan->n_sections; s++)
+    for (uint32_t i = 0; i < plan->sections[s].n_slots; i++)
+      {
+        uint32_t slot = plan->sections[s].first_slot + i;
+        const Spare wanted = { s, plan->slots[slot].block, slot };
+        const Spare *spare = NULL;
+
+        if (i < slots->n_asked[s] && n_spares > 0)
+          spare = bsearch (&wanted, spares, n_spares, sizeof *spares, compare_spares);
+        slots->spares[slot] = spare != NULL ? spare->slot : TESSERA_NONE;
+      }
+  free (spares);
+  return TESSERA_OK;
+}
+
 static int
 compare_u64 (const void *a, const void *b)
 {
@@ -188,11 +260,9 @@ fill_grams (TesseraSlots *slots)
 {
   for (uint32_t s = 0; s < slots->plan->n_sections; s++)
     {
-      const TesseraSection *section = &slots->plan->sections[s];
-
-      for (uint32_t i = TESSERA_GRAM_SLOTS; i <= section->n_slots; i++)
+      for (uint32_t i = TESSERA_GRAM_SLOTS; i <= slots->n_asked[s]; i++)
         {
-          uint32_t end = section->first_slot + i;
+          uint32_t end = slots->plan->sections[s].first_slot + i;
 
           slots->grams[slots->n_grams++] = (TesseraGram){
             .hash = hash_gram (slots->signatures + end - TESSERA_GRAM_SLOTS),
@@ -217,18 +287,27 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
     n_table *= 2;
   slots->table_mask = (uint32_t) (n_table - 1);
   slots->signatures = malloc (n_slots * sizeof *slots->signatures);
+  slots->spares = malloc (n_slots * sizeof *slots->spares);
+  slots->n_asked = calloc (plan->n_sections + 1, sizeof *slots->n_asked);
   slots->ranks = malloc (n_slots * sizeof *slots->ranks);
   slots->end_ranks = malloc (n_slots * sizeof *slots->end_ranks);
   slots->offsets = malloc (n_slots * sizeof *slots->offsets);
   slots->table = malloc (n_table * sizeof *slots->table);
   slots->grams = malloc (n_slots * sizeof *slots->grams);
-  if (slots->signatures == NULL || slots->ranks == NULL || slots->end_ranks == NULL ||
-      slots->offsets == NULL || slots->table == NULL || slots->grams == NULL)
+  if (slots->signatures == NULL || slots->spares == NULL || slots->n_asked == NULL ||
+      slots->ranks == NULL || slots->end_ranks == NULL || slots->offsets == NULL ||
+      slots->table == NULL || slots->grams == NULL)
     {
       tessera_slots_clear (slots);
       return TESSERA_NO_MEMORY;
     }
   fill_signatures (slots);
+  count_asked (slots);
+  if (fill_spares (slots) != TESSERA_OK)
+    {
+      tessera_slots_clear (slots);
+      return TESSERA_NO_MEMORY;
+    }
   fill_ranks (slots);
   fill_grams (slots);
   return TESSERA_OK;
@@ -238,6 +317,8 @@ void
 tessera_slots_clear (TesseraSlots *slots)
 {
   free (slots->signatures);
+  free (slots->spares);
+  free (slots->n_asked);
   free (slots->ranks);
   free (slots->end_ranks);
   free (slots->offsets);

@@ -1,6 +1,6 @@
 /*
- * What a follower looks up in a plan: the signature of each slot, the slots after which a
- * run may be when it lost its way, and the ranks of their ranges.
+ * What a follower looks up in a plan: the signature of each slot, its spare, the slots
+ * after which a run may be when it lost its way, and the ranks of their ranges.
  *
  * Made once from a plan and not changed afterwards.
  *
@@ -35,6 +35,8 @@ typedef struct
 {
   const TesseraPlan *plan;
   uint32_t *signatures; /* [n_slots] 0, 1, 2 ... by first use */
+  uint32_t *spares;     /* [n_slots] the slot to take when this one is taken, or NONE */
+  uint32_t *n_asked;    /* [n_sections] slots that are requested: all but the spares */
   uint32_t *ranks;      /* [n_slots] of the offset among all offsets */
   uint32_t *end_ranks;  /* [n_slots] of the end */
   uint64_t *offsets;    /* ascending, each once */

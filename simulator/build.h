@@ -1,0 +1,66 @@
+/*
+ * Building a layout event by event: who lies where, what is reserved, the curves.
+ *
+ * The recorded layout and the simulated ones differ in who decides; what follows from a
+ * decision is worked out here, once. A failure of the host's memory is kept in @status,
+ * so that observers, which return nothing, can report it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "simulator/layout.h"
+
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraBlocks *blocks;
+  TesseraLayout *layout;
+  TesseraStatus status;
+  bool without_curves;
+  uint8_t *states; /* [n_blocks] TesseraBlockState; FREE: not placed, or gone */
+  uint32_t now;    /* event that is worked on */
+  uint64_t live_bytes, allocated_bytes, active_bytes, reserved_bytes;
+  uint32_t *open; /* spans that have not ended, ascending addr */
+  size_t n_open, cap_open;
+  size_t cap_spans, cap_ooms;
+} TesseraBuild;
+
+TESSERA_MUST_USE TesseraStatus tessera_build_init (TesseraBuild *build,
+                                                   const TesseraTrace *trace,
+                                                   const TesseraBlocks *blocks,
+                                                   TesseraLayoutKind kind,
+                                                   bool without_curves);
+void tessera_build_clear (TesseraBuild *build); /* the layout too, if still here */
+
+void tessera_build_place (TesseraBuild *build,
+                          uint32_t block,
+                          uint64_t addr,
+                          uint64_t block_bytes);
+/* Blocks that were not placed, or are gone, are left alone. */
+void tessera_build_free_requested (TesseraBuild *build, uint32_t block);
+void tessera_build_free_completed (TesseraBuild *build, uint32_t block);
+/* A request that was not served; its rounded size. */
+void tessera_build_oom (TesseraBuild *build,
+                        const TesseraBlock *block,
+                        uint64_t size_bytes,
+                        uint64_t free_at_driver_bytes);
+
+/* @span's life is filled in here. */
+void tessera_build_add_span (TesseraBuild *build, TesseraSpan span);
+/* Memory goes back; cuts spans that are larger. */
+void tessera_build_cut (TesseraBuild *build, uint64_t addr, uint64_t size_bytes);
+
+/* The state before the first event stands: peaks begin with it. */
+void tessera_build_start (TesseraBuild *build);
+/* Nothing more happens in event @build->now. */
+void tessera_build_end_event (TesseraBuild *build);
+/* Hands the layout over; NULL on failure (then see @status). */
+TESSERA_MUST_USE TesseraLayout *tessera_build_finish (TesseraBuild *build);
+
+/* Was freed before the first event and waits for its completion. */
+bool tessera_is_pending_at_start (const TesseraTrace *trace,
+                                  const TesseraBlocks *blocks,
+                                  uint32_t block);
+/* Index of the block of the start that lies at @addr, or TESSERA_NONE. */
+uint32_t tessera_start_block_at (const TesseraBlocks *blocks, uint64_t addr);

@@ -1,0 +1,272 @@
+/*
+ * Every byte reserved at one moment, under one label.
+ *
+ * Segments and what lies in them are put in order of address and walked once: what is not
+ * part of a block is free, and its label follows from whose segment it is and what lies
+ * on either side of it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "simulator/verdict.h"
+
+#include <stdlib.h>
+
+#include "allocator/caching.h"
+
+typedef struct
+{
+  uint64_t addr;
+  uint64_t size_bytes;
+  uint64_t asked_bytes;
+  bool is_pending;
+} Held;
+
+typedef struct
+{
+  const TesseraEvent *request; /* that moment's; NULL: none */
+  bool request_is_small;
+  TesseraSpan *segments;
+  size_t n_segments;
+  Held *held;
+  size_t n_held;
+  TesseraParts *parts;
+} Moment;
+
+static int
+compare_spans (const void *a, const void *b)
+{
+  const TesseraSpan *x = a;
+  const TesseraSpan *y = b;
+
+  return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static int
+compare_held (const void *a, const void *b)
+{
+  const Held *x = a;
+  const Held *y = b;
+
+  return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+/* Mapped pages side by side are one segment of one reservation. */
+static bool
+is_continued (const TesseraSpan *segment, const TesseraSpan *next)
+{
+  return segment->is_expandable && next->is_expandable &&
+         segment->addr + segment->size_bytes == next->addr &&
+         segment->stream == next->stream && segment->pool == next->pool &&
+         segment->is_small == next->is_small;
+}
+
+static TesseraStatus
+gather_segments (Moment *moment, const TesseraLayout *layout, uint32_t event_index)
+{
+  size_t n = 0;
+  size_t n_joined = 0;
+
+  moment->segments = malloc ((layout->n_spans + 1) * sizeof *moment->segments);
+  if (moment->segments == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < layout->n_spans && layout->spans[i].born_index <= event_index;
+       i++)
+    if (layout->spans[i].died_index > event_index)
+      moment->segments[n++] = layout->spans[i];
+  if (n > 0)
+    qsort (moment->segments, n, sizeof *moment->segments, compare_spans);
+  for (size_t i = 0; i < n; i++)
+    if (n_joined > 0 &&
+        is_continued (&moment->segments[n_joined - 1], &moment->segments[i]))
+      moment->segments[n_joined - 1].size_bytes += moment->segments[i].size_bytes;
+    else
+      moment->segments[n_joined++] = moment->segments[i];
+  moment->n_segments = n_joined;
+  return TESSERA_OK;
+}
+
+static bool
+is_held (const TesseraBlocks *blocks,
+         const TesseraLayout *layout,
+         size_t block,
+         uint32_t event_index)
+{
+  return layout->died_index[block] > event_index &&
+         layout->addr[block] != TESSERA_NOWHERE &&
+         blocks->blocks[block].born_index <= event_index;
+}
+
+static TesseraStatus
+gather_held (Moment *moment,
+             const TesseraBlocks *blocks,
+             const TesseraLayout *layout,
+             uint32_t event_index)
+{
+  size_t n_blocks = layout->n_blocks;
+  size_t n = 0;
+
+  /* By birth but for those of the start, which all count as born at 0. */
+  while (n_blocks > 0 && blocks->blocks[n_blocks - 1].born_index > event_index)
+    n_blocks--;
+  for (size_t i = 0; i < n_blocks; i++)
+    n += is_held (blocks, layout, i, event_index);
+  moment->held = malloc ((n + 1) * sizeof *moment->held);
+  if (moment->held == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < n_blocks; i++)
+    if (is_held (blocks, layout, i, event_index))
+      moment->held[moment->n_held++] = (Held){
+        .addr = layout->addr[i],
+        .size_bytes = layout->block_bytes[i],
+        .asked_bytes = blocks->blocks[i].size_bytes,
+        .is_pending = blocks->blocks[i].freed_index <= event_index,
+      };
+  if (moment->n_held > 0)
+    qsort (moment->held, moment->n_held, sizeof *moment->held, compare_held);
+  return TESSERA_OK;
+}
+
+static void
+find_request (Moment *moment, const TesseraTrace *trace, uint32_t event_index)
+{
+  for (size_t e = event_index; e < trace->n_events && moment->request == NULL; e++)
+    if (trace->events[e].action == TESSERA_ALLOC ||
+        trace->events[e].action == TESSERA_OOM)
+      moment->request = &trace->events[e];
+  if (moment->request == NULL)
+    return;
+  moment->parts->request_bytes =
+      tessera_round_size (&trace->settings, moment->request->size_bytes);
+  moment->request_is_small = moment->parts->request_bytes <= TESSERA_SMALL_BYTES;
+}
+
+/* Could that moment's request not use free memory of this segment? */
+static bool
+is_other (const Moment *moment, const TesseraSpan *segment)
+{
+  const TesseraEvent *request = moment->request;
+
+  return request != NULL && !segment->is_plan_pool &&
+         (segment->stream != request->stream || segment->pool != request->pool ||
+          segment->is_small != moment->request_is_small);
+}
+
+static void
+count_free (Moment *moment,
+            const TesseraSpan *segment,
+            uint64_t addr,
+            uint64_t end,
+            bool is_used_below,
+            bool is_used_above)
+{
+  TesseraParts *parts = moment->parts;
+  uint64_t size_bytes = end - addr;
+
+  if (is_other (moment, segment))
+    {
+      parts->other_stream_bytes += size_bytes;
+      return;
+    }
+  if (size_bytes > parts->largest_hole_bytes)
+    {
+      parts->largest_hole_bytes = size_bytes;
+      parts->largest_hole_addr = addr;
+    }
+  if (is_used_below && is_used_above)
+    parts->hard_bytes += size_bytes;
+  else if (is_used_below || is_used_above)
+    parts->soft_bytes += size_bytes;
+  else
+    parts->cache_bytes += size_bytes;
+}
+
+static void
+count_held (Moment *moment, const Held *held, uint64_t size_bytes)
+{
+  TesseraParts *parts = moment->parts;
+  uint64_t asked_bytes = held->asked_bytes < size_bytes ? held->asked_bytes : size_bytes;
+
+  if (held->is_pending)
+    parts->pending_bytes += size_bytes;
+  else
+    {
+      parts->live_bytes += asked_bytes;
+      parts->rounding_bytes += size_bytes - asked_bytes;
+    }
+}
+
+/* @next_held: the first block that ends above the segment's begin. What a damaged file
+ * lets overlap or stick out is cut off, so that the parts always sum up. */
+static void
+count_segment (Moment *moment, const TesseraSpan *segment, size_t *next_held)
+{
+  uint64_t at = segment->addr;
+  uint64_t end = segment->addr + segment->size_bytes;
+  bool is_used = false;
+  size_t i = *next_held;
+
+  moment->parts->reserved_bytes += segment->size_bytes;
+  for (; i < moment->n_held && moment->held[i].addr < end; i++)
+    {
+      const Held *held = &moment->held[i];
+      uint64_t begin = held->addr > at ? held->addr : at;
+      uint64_t held_end = held->addr + held->size_bytes;
+
+      if (held_end > end)
+        held_end = end;
+      if (held_end <= begin)
+        continue;
+      if (begin > at)
+        count_free (moment, segment, at, begin, is_used, true);
+      count_held (moment, held, held_end - begin);
+      at = held_end;
+      is_used = true;
+    }
+  if (at < end)
+    count_free (moment, segment, at, end, is_used, false);
+  *next_held = i;
+}
+
+static void
+add_device (TesseraParts *parts, const TesseraTrace *trace, const TesseraLayout *layout)
+{
+  uint64_t known_bytes = parts->reserved_bytes;
+
+  parts->free_at_driver_bytes = parts->outside_bytes = TESSERA_NOWHERE;
+  for (size_t i = 0; i < layout->n_ooms; i++)
+    if (layout->ooms[i].event_index == parts->event_index)
+      parts->free_at_driver_bytes = layout->ooms[i].free_at_driver_bytes;
+  if (layout->kind != TESSERA_LAYOUT_RECORDED || trace->device_bytes == 0 ||
+      parts->free_at_driver_bytes == TESSERA_NOWHERE)
+    return;
+  known_bytes += parts->free_at_driver_bytes;
+  if (known_bytes <= trace->device_bytes)
+    parts->outside_bytes = trace->device_bytes - known_bytes;
+}
+
+TesseraStatus
+tessera_parts_at (const TesseraTrace *trace,
+                  const TesseraBlocks *blocks,
+                  const TesseraLayout *layout,
+                  uint32_t event_index,
+                  TesseraParts *out_parts)
+{
+  Moment moment = { .parts = out_parts };
+  size_t next_held = 0;
+  TesseraStatus status;
+
+  *out_parts = (TesseraParts){ .event_index = event_index };
+  status = gather_segments (&moment, layout, event_index);
+  if (status == TESSERA_OK)
+    status = gather_held (&moment, blocks, layout, event_index);
+  if (status == TESSERA_OK)
+    {
+      find_request (&moment, trace, event_index);
+      for (size_t i = 0; i < moment.n_segments; i++)
+        count_segment (&moment, &moment.segments[i], &next_held);
+      add_device (out_parts, trace, layout);
+    }
+  free (moment.segments);
+  free (moment.held);
+  return status;
+}

@@ -1,0 +1,327 @@
+/*
+ * Why is reserved above allocated: one sentence, one number.
+ *
+ * Of a run that failed: would the request have fitted into all that was free? If not, it
+ * is not fragmentation. If so, what kept most of it back is the cause. Of a run that went
+ * through: what share of the peak was never in use, by the published definition of
+ * fragmentation (1 - peak allocated / peak reserved), and where most of it lies.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "simulator/verdict.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Below this share of reserved there is nothing worth winning: the tails of blocks and
+ * the last segment of each pool are always there. */
+#define LITTLE_SHARE 0.03
+
+enum
+{
+  NUMBER_BYTES = 32
+};
+
+typedef struct
+{
+  char *at;
+  size_t n_left;
+} Text;
+
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraLayout *layout;
+  const TesseraParts *parts;
+  TesseraNeeds needs;
+  uint64_t free_at_driver_bytes; /* 0 where not known */
+  uint64_t free_bytes;           /* there and inside the segments */
+  uint64_t device_bytes;         /* 0: not known */
+  bool is_recorded;
+} Case;
+
+char *
+tessera_format_bytes (uint64_t bytes, char *buffer, size_t n_buffer)
+{
+  static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+  double value = (double) bytes / 1024;
+  size_t unit = 0;
+
+  if (bytes < 1024)
+    {
+      snprintf (buffer, n_buffer, "%u B", (unsigned) bytes);
+      return buffer;
+    }
+  /* What would be written as 1024.00 is written in the next unit. */
+  while (value >= 1023.995 && unit + 1 < sizeof units / sizeof units[0])
+    {
+      value /= 1024;
+      unit++;
+    }
+  snprintf (buffer, n_buffer, "%.2f %s", value, units[unit]);
+  return buffer;
+}
+
+static void TESSERA_PRINTF (2, 3) say (Text *text, const char *format, ...)
+{
+  va_list args;
+  int n;
+
+  va_start (args, format);
+  n = vsnprintf (text->at, text->n_left, format, args);
+  va_end (args);
+  if (n < 0)
+    return;
+  if ((size_t) n >= text->n_left)
+    n = (int) text->n_left - 1;
+  text->at += n;
+  text->n_left -= (size_t) n;
+}
+
+/* "@before 1.23 GiB@after", or nothing for 0 bytes. Returns: whether it said anything. */
+static bool
+say_bytes (Text *text, const char *before, uint64_t bytes, const char *after)
+{
+  char number[NUMBER_BYTES];
+
+  if (bytes == 0)
+    return false;
+  say (text, "%s%s%s", before, tessera_format_bytes (bytes, number, sizeof number),
+       after);
+  return true;
+}
+
+static double
+share (uint64_t part, uint64_t whole)
+{
+  return whole > 0 ? (double) part / (double) whole : 0;
+}
+
+/* What kept most of the free memory back. */
+static TesseraCause
+largest_cause (const TesseraParts *parts)
+{
+  const struct
+  {
+    TesseraCause cause;
+    uint64_t bytes;
+  } causes[] = {
+    { TESSERA_CAUSE_FRAGMENTATION, parts->hard_bytes + parts->soft_bytes },
+    { TESSERA_CAUSE_STREAMS, parts->other_stream_bytes },
+    { TESSERA_CAUSE_PENDING, parts->pending_bytes },
+    { TESSERA_CAUSE_CACHE, parts->cache_bytes },
+  };
+  size_t largest = 0;
+
+  for (size_t i = 1; i < sizeof causes / sizeof causes[0]; i++)
+    if (causes[i].bytes > causes[largest].bytes)
+      largest = i;
+  return causes[largest].bytes > 0 ? causes[largest].cause : TESSERA_CAUSE_NONE;
+}
+
+static void
+say_needs (const Case *this, Text *text)
+{
+  const TesseraNeeds *needs = &this->needs;
+  const char *separator = "";
+
+  if (needs->native_bytes == 0 && needs->expandable_bytes == 0 && needs->plan_bytes == 0)
+    return;
+  say (text, " Smallest device: ");
+  if (say_bytes (text, separator, needs->native_bytes, " as it is"))
+    separator = ", ";
+  if (say_bytes (text, separator, needs->expandable_bytes, " with expandable segments"))
+    separator = ", ";
+  say_bytes (text, separator, needs->plan_bytes, " with the plan");
+  say (text, ".");
+}
+
+/* What would have saved a run that failed. */
+static void
+say_cures (const Case *this, Text *text)
+{
+  const TesseraNeeds *needs = &this->needs;
+  bool was_expandable = this->is_recorded ? this->trace->settings.is_expandable
+                                          : this->layout->kind != TESSERA_LAYOUT_NATIVE;
+
+  if (this->device_bytes == 0)
+    {
+      say_needs (this, text);
+      return;
+    }
+  say_bytes (text, " ", needs->bound_bytes, " were needed.");
+  if (needs->expandable_bytes > 0 && !was_expandable)
+    {
+      bool fits = needs->expandable_bytes <= this->device_bytes;
+
+      say_bytes (text,
+                 fits ? " Expandable segments fit in " : " Expandable segments need ",
+                 needs->expandable_bytes, fits ? "." : ": no cure.");
+    }
+  if (needs->plan_bytes > 0)
+    {
+      bool fits = needs->plan_bytes <= this->device_bytes;
+
+      say_bytes (text, fits ? " The plan fits in " : " The plan needs ",
+                 needs->plan_bytes, fits ? "." : ": no cure.");
+    }
+}
+
+static void
+say_outside (const Case *this, Text *text)
+{
+  const uint64_t worth_saying = (uint64_t) 1 << 20;
+
+  if (this->parts->outside_bytes != TESSERA_NOWHERE &&
+      this->parts->outside_bytes >= worth_saying)
+    say_bytes (text, " ", this->parts->outside_bytes,
+               " of the device are not PyTorch's.");
+}
+
+/* "6.18 GiB at the driver, 7.87 GiB in pieces inside PyTorch's segments". */
+static void
+say_free (const Case *this, Text *text)
+{
+  const TesseraParts *parts = this->parts;
+  const struct
+  {
+    uint64_t bytes;
+    const char *where;
+  } places[] = {
+    { this->free_at_driver_bytes, " at the driver" },
+    { parts->hard_bytes + parts->soft_bytes, " in pieces inside PyTorch's segments" },
+    { parts->other_stream_bytes, " held by other streams or pools" },
+    { parts->pending_bytes, " freed but waiting for other streams" },
+    { parts->cache_bytes, " in whole free segments" },
+  };
+  const char *separator = "";
+
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+    if (say_bytes (text, separator, places[i].bytes, places[i].where))
+      separator = ", ";
+}
+
+static void
+judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *sentence)
+{
+  static const char *const endings[] = {
+    [TESSERA_CAUSE_NONE] = "of size, not of fragmentation.",
+    [TESSERA_CAUSE_FRAGMENTATION] = "of fragmentation, not of size.",
+    [TESSERA_CAUSE_STREAMS] = "with its free memory held by other streams or pools.",
+    [TESSERA_CAUSE_PENDING] = "with freed memory still waiting for other streams.",
+    [TESSERA_CAUSE_CACHE] = "with whole segments free in its own cache.",
+    [TESSERA_CAUSE_SIZE] = "of size, not of fragmentation.",
+  };
+  const TesseraParts *parts = this->parts;
+  uint64_t live_bytes = parts->live_bytes + parts->rounding_bytes;
+  char asked[NUMBER_BYTES];
+  char number[NUMBER_BYTES];
+
+  verdict->cause = this->free_bytes < parts->request_bytes ? TESSERA_CAUSE_SIZE
+                                                           : largest_cause (parts);
+  if (verdict->cause == TESSERA_CAUSE_NONE)
+    verdict->cause = TESSERA_CAUSE_SIZE;
+  say (headline, "%s %s", this->is_recorded ? "Died" : "Would die",
+       endings[verdict->cause]);
+  tessera_format_bytes (parts->request_bytes, asked, sizeof asked);
+  if (verdict->cause == TESSERA_CAUSE_SIZE)
+    {
+      say (sentence, "%s asked with %s free in all: live blocks alone take ", asked,
+           tessera_format_bytes (this->free_bytes, number, sizeof number));
+      say (sentence, "%s.", tessera_format_bytes (live_bytes, number, sizeof number));
+    }
+  else
+    {
+      say (sentence, "%s asked with %s free: ", asked,
+           tessera_format_bytes (this->free_bytes, number, sizeof number));
+      say_free (this, sentence);
+      say_bytes (sentence, "; the largest hole is ", parts->largest_hole_bytes, "");
+      say (sentence, ".");
+    }
+  say_cures (this, sentence);
+}
+
+static void
+judge_success (const Case *this, TesseraVerdict *verdict, Text *headline, Text *sentence)
+{
+  static const char *const endings[] = {
+    [TESSERA_CAUSE_NONE] = "",
+    [TESSERA_CAUSE_FRAGMENTATION] = ", most of it in holes between blocks",
+    [TESSERA_CAUSE_STREAMS] = ", most of it held by other streams or pools",
+    [TESSERA_CAUSE_PENDING] = ", most of it freed but waiting for other streams",
+    [TESSERA_CAUSE_CACHE] = ", most of it in whole free segments",
+    [TESSERA_CAUSE_SIZE] = "",
+  };
+  const TesseraLayout *layout = this->layout;
+  uint64_t wasted_bytes = layout->peak_reserved_bytes > layout->peak_allocated_bytes
+                              ? layout->peak_reserved_bytes - layout->peak_allocated_bytes
+                              : 0;
+  double fragmentation = share (wasted_bytes, layout->peak_reserved_bytes);
+  char wasted[NUMBER_BYTES];
+  char number[NUMBER_BYTES];
+
+  if (layout->peak_reserved_bytes == 0)
+    {
+      say (headline, "Nothing was reserved.");
+      say (sentence, "No memory was taken from the driver in this trace.");
+      return;
+    }
+  verdict->cause =
+      fragmentation < LITTLE_SHARE ? TESSERA_CAUSE_NONE : largest_cause (this->parts);
+  if (verdict->cause == TESSERA_CAUSE_NONE)
+    say (headline, "%.1f %% of reserved is lost to fragmentation: nothing to win here.",
+         100 * fragmentation);
+  else
+    say (headline, "%.1f %% of reserved is never in use%s.", 100 * fragmentation,
+         endings[verdict->cause]);
+  say (sentence, "%s of %s reserved were never allocated",
+       tessera_format_bytes (wasted_bytes, wasted, sizeof wasted),
+       tessera_format_bytes (layout->peak_reserved_bytes, number, sizeof number));
+  say_bytes (sentence, " (peak ", layout->peak_allocated_bytes, ")");
+  if (verdict->cause != TESSERA_CAUSE_NONE)
+    {
+      say (sentence, "; when reserved first peaks: ");
+      say_free (this, sentence);
+    }
+  say (sentence, ".");
+  if (verdict->cause == TESSERA_CAUSE_CACHE)
+    say (sentence, " Such segments are given back before anything fails.");
+  say_needs (this, sentence);
+}
+
+void
+tessera_verdict (const TesseraTrace *trace,
+                 const TesseraLayout *layout,
+                 const TesseraParts *parts,
+                 const TesseraNeeds *needs,
+                 TesseraVerdict *out_verdict)
+{
+  Case this = {
+    .trace = trace,
+    .layout = layout,
+    .parts = parts,
+    .device_bytes = trace->device_bytes,
+    .is_recorded = layout->kind == TESSERA_LAYOUT_RECORDED,
+  };
+  Text headline = { out_verdict->headline, sizeof out_verdict->headline };
+  Text sentence = { out_verdict->sentence, sizeof out_verdict->sentence };
+
+  *out_verdict = (TesseraVerdict){ .parts = *parts, .died = layout->n_ooms > 0 };
+  if (needs != NULL)
+    this.needs = *needs;
+  if (parts->free_at_driver_bytes != TESSERA_NOWHERE)
+    {
+      this.free_at_driver_bytes = parts->free_at_driver_bytes;
+      /* At least so much is there. */
+      if (this.device_bytes == 0)
+        this.device_bytes = parts->reserved_bytes + parts->free_at_driver_bytes;
+    }
+  this.free_bytes = this.free_at_driver_bytes + parts->reserved_bytes -
+                    parts->live_bytes - parts->rounding_bytes;
+  if (out_verdict->died)
+    judge_failure (&this, out_verdict, &headline, &sentence);
+  else
+    judge_success (&this, out_verdict, &headline, &sentence);
+  say_outside (&this, &sentence);
+}
