@@ -1,12 +1,35 @@
 /*
  * The checker: accepts a plan or says which law it breaks. Shares nothing with the
- * packer.
+ * packer, not even a helper. O(n log n) in slots and hand-overs.
  *
- * Laws: alignment, bounds (0 <= offset, offset + size <= height), lifetimes (born < died,
- * inside the plan), no overlap in time x address, streams (no shared address between
- * streams unless the plan says across_streams and lists the hand-over), sections (slots
- * in order, each in its own), peak as stated, bound as stated, digest, and, given the
- * trace, fingerprint. O(n log n).
+ * Laws, in the order in which they are tried; the first that is broken is the verdict:
+ *
+ * alignment    alignment_bytes is not 0; every block_bytes and offset_bytes is a multiple
+ *              of it; block_bytes is not 0 and not less than size_bytes
+ * bounds       offset_bytes + block_bytes <= height_bytes, without overflow
+ * sections     sections in order and disjoint, within [0, n_positions), one at most
+ *              repeats; first_slot and n_slots cut the slots without rest; a slot names
+ *              its section and is born inside it, in order of birth; those that are no
+ *              request's own (ordinal TESSERA_NONE) may stand anywhere in the section and
+ *              be born at its begin though it is empty
+ * lifetimes    born < died <= n_positions; one that wraps belongs to the section that
+ *              repeats, died >= its end, begin < died_next <= born; else died_next is 0
+ * overlap      two slots that are alive in one moment share no address. A slot is alive
+ *              over [born, died) and, when it wraps, over [section begin, died_next) too
+ * streams      stream < n_streams. Without across_streams: slots of different streams
+ *              never share an address, and no hand-over is listed. With it: every
+ *              hand-over is listed (see below), and all that is listed is between two
+ *              slots of different streams
+ * height       height_bytes is the highest end of a slot
+ * bound        bound_bytes is the largest sum of block_bytes alive in one moment
+ * digest       slot_digest is what tessera_plan_digest() says
+ * fingerprint  trace_fingerprint is the trace's (where a trace is given)
+ *
+ * What has to be listed as a hand-over: walk the slots in the order of the list, those of
+ * the section that repeats twice. Where a slot B is born, look at every address of
+ * its range for the slot A that was the last to be born there. If A's stream is another
+ * than B's, (A, B) is a hand-over; each pair needs to be listed once. More pairs of
+ * different streams may be listed: waiting too often is slow, not wrong.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,7 +55,7 @@ typedef enum
 const char *tessera_law_name (TesseraLaw law);
 
 /* @trace: (nullable): the trace it claims to be made from. On TESSERA_REFUSED *out_law is
- * the first broken law and @error says expected and found. */
+ * the first broken law and @error says expected and found. TESSERA_NO_MEMORY else. */
 TESSERA_MUST_USE TesseraStatus tessera_check_plan (const TesseraPlan *plan,
                                                    const TesseraTrace *trace,
                                                    TesseraLaw *out_law,

@@ -1,0 +1,28 @@
+/*
+ * The laws of a plan that need a sweep over its positions or its addresses: overlap,
+ * bound and streams. Part of the checker; each assumes that the laws tried before it hold
+ * (see check.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/plan.h"
+
+/* A slot in words, for the sentence that says what was found. */
+typedef struct
+{
+  char text[200];
+} TesseraSlotText;
+
+void tessera_check_describe (const TesseraPlan *plan,
+                             size_t slot_index,
+                             TesseraSlotText *text);
+
+/* Each: TESSERA_OK, TESSERA_REFUSED with a sentence in @error, or TESSERA_NO_MEMORY. */
+TESSERA_MUST_USE TesseraStatus tessera_check_overlap (const TesseraPlan *plan,
+                                                      TesseraError *error);
+TESSERA_MUST_USE TesseraStatus tessera_check_bound (const TesseraPlan *plan,
+                                                    TesseraError *error);
+TESSERA_MUST_USE TesseraStatus tessera_check_streams (const TesseraPlan *plan,
+                                                      TesseraError *error);
