@@ -5,6 +5,7 @@
  */
 #include "allocator/caching.h"
 #include "allocator/virtual.h"
+#include "tests/fail_alloc.h"
 
 #include <glib.h>
 
@@ -353,6 +354,64 @@ test_refusals (void)
       TESSERA_INVALID);
 }
 
+/* Grows, splits, flushes and unmaps; says whether the host's memory sufficed. */
+static bool
+run_expandable_history (Bench *bench)
+{
+  uint64_t held[48] = { 0 };
+  bool is_complete = true;
+
+  for (size_t i = 0; i < 4 * G_N_ELEMENTS (held); i++)
+    {
+      uint64_t *slot = &held[i * 7 % G_N_ELEMENTS (held)];
+      TesseraGrant grant;
+
+      if (*slot != 0)
+        give (bench, *slot);
+      is_complete &=
+          tessera_caching_malloc (bench->caching, i % 3 == 0 ? 3 * MIB * i : 700 * i + 1,
+                                  i % 2, i % 5 == 0, &grant) != TESSERA_NO_MEMORY;
+      *slot = grant.addr;
+      if (i % 50 == 49)
+        tessera_caching_empty_cache (bench->caching);
+    }
+  return is_complete;
+}
+
+/* Each allocation of the host fails once. Nothing breaks, nothing leaks. */
+static void
+test_failing_host (void)
+{
+  TesseraCachingOptions options = default_options ();
+  static const uint64_t handles[] = { 0, 7 };
+  bool is_complete = false;
+  Bench bench = { 0 };
+
+  options.settings.is_expandable = true;
+  options.stream_handles = handles;
+  options.n_streams = 2;
+  for (unsigned long nth = 1; !is_complete; nth++)
+    {
+      long held = tessera_fail_alloc_held ();
+      TesseraStatus status;
+
+      g_assert_cmpuint (nth, <, 1000);
+      tessera_virtual_init (&bench.device, 1500 * MIB);
+      tessera_fail_alloc_at (nth);
+      status = tessera_caching_new (&options, &bench.device.device, NULL, &bench.caching);
+      if (status == TESSERA_OK)
+        {
+          run_expandable_history (&bench);
+          is_complete = !tessera_fail_alloc_stop ();
+          g_assert_true (run_expandable_history (&bench));
+          bench_close (&bench);
+        }
+      else
+        tessera_fail_alloc_stop ();
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+}
+
 static void
 test_rounding (void)
 {
@@ -398,6 +457,7 @@ main (int argc, char **argv)
   g_test_add_func ("/caching/expandable", test_expandable_growth);
   g_test_add_func ("/caching/limit-and-garbage", test_limit_and_garbage);
   g_test_add_func ("/caching/pool-options", test_pool_options);
+  g_test_add_func ("/caching/failing-host", test_failing_host);
   g_test_add_func ("/caching/refusals", test_refusals);
   return g_test_run ();
 }
