@@ -1,0 +1,39 @@
+/*
+ * Stacks of a trace as a tree, the way files hold them.
+ *
+ * Stacks of one program share their outer calls: on real snapshots the tree has a tenth
+ * of the nodes that the lists have frames (figures in docs/FORMAT.md).
+ *
+ * Private to db/.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/trace.h"
+
+typedef struct
+{
+  uint32_t caller; /* an earlier node, or TESSERA_NONE: outermost */
+  uint32_t frame;
+} TesseraStackNode;
+
+typedef struct
+{
+  TesseraStackNode *nodes;
+  size_t n_nodes, cap_nodes;
+  uint32_t *stack_nodes; /* of each stack: its innermost node; TESSERA_NONE: no frames */
+  size_t n_stacks, cap_stacks;
+} TesseraStackTree;
+
+/* Builds the tree of all stacks of @trace. @tree is zeroed by the caller; to be cleared
+ * also after a failure. */
+TESSERA_MUST_USE TesseraStatus tessera_stack_tree_fill (TesseraStackTree *tree,
+                                                        const TesseraTrace *trace);
+void tessera_stack_tree_clear (TesseraStackTree *tree);
+
+/* Adds the stack whose innermost call is @node (checked by the caller) to @trace.
+ * Returns: TESSERA_BAD_INPUT if the trace has it already, or too much of it. */
+TESSERA_MUST_USE TesseraStatus tessera_stack_tree_unfold (const TesseraStackTree *tree,
+                                                          uint32_t node,
+                                                          TesseraTrace *trace);

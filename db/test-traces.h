@@ -1,0 +1,19 @@
+/*
+ * Traces and plans for tests of db/: made up at random, and compared field by field.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/plan.h"
+#include "db/trace.h"
+
+/* Every field takes odd values now and then; what @seed gives is always the same. */
+TesseraTrace *test_trace_new (uint32_t seed, size_t n_events);
+TesseraPlan *test_plan_new (uint32_t seed, size_t n_slots);
+
+/* Like one that a program left: blocks that live and die, a third of them for long. */
+TesseraTrace *test_trace_new_plausible (uint32_t seed, size_t n_events);
+
+void test_traces_assert_equal (const TesseraTrace *a, const TesseraTrace *b);
+void test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b);
