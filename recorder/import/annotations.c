@@ -1,0 +1,285 @@
+/*
+ * Named ranges from a snapshot's annotations.
+ *
+ * Annotations have a time only, so they are put between entries by time. Entries that
+ * have the very time of an annotation are inside: a range begins before the first entry
+ * whose time is not below its START, and ends after the last whose time is not above its
+ * END. Entries of equal times are mostly one call (its segment_alloc and alloc, its
+ * free_requested and free_completed), which a boundary must not cut. Where one range ends
+ * and the next begins in the same microsecond, the entries of that microsecond stay with
+ * the first: neighbours never overlap.
+ *
+ * An END belongs to the latest open START of its name. A ring may have lost the START
+ * (the range then begins with the trace) or never seen the END (it ends with it).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <glib.h>
+
+#include "db/array.h"
+#include "recorder/import/snapshot.h"
+
+typedef struct
+{
+  int64_t at_ns;
+  uint32_t name;        /* string of the trace */
+  uint32_t open_before; /* START: the open one of this name before it */
+  uint32_t at_index;
+  uint32_t order; /* in the file */
+  bool is_end;
+  bool is_closed;
+} Mark;
+
+typedef struct
+{
+  TesseraCapture *capture;
+  Mark *marks;
+  size_t n_marks, cap_marks;
+  uint32_t *open; /* string of the trace -> latest open START, or TESSERA_NONE */
+  size_t n_open, cap_open;
+  uint64_t n_flawed;
+  uint64_t n_begun_before;
+  uint64_t n_unfinished;
+} Marks;
+
+TesseraRangeKind
+tessera_range_kind_of (const char *name)
+{
+  static const char *const words[] = { "step", "iteration", "iter", "ProfilerStep" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (words); i++)
+    {
+      size_t n = strlen (words[i]);
+      const char *digits = name + n + 1;
+
+      if (g_ascii_strncasecmp (name, words[i], n) != 0 || name[n] == '\0' ||
+          strchr (" #_:", name[n]) == NULL || *digits == '\0')
+        continue;
+      if (digits[strspn (digits, "0123456789")] == '\0')
+        return TESSERA_RANGE_STEP;
+    }
+  return TESSERA_RANGE_PHASE;
+}
+
+static TesseraStatus
+add_mark (Marks *marks, const TesseraAnnotationRecord *record, int64_t zero_us)
+{
+  Mark mark = { .at_ns = (record->time_us - zero_us) * 1000,
+                .order = (uint32_t) marks->n_marks,
+                .open_before = TESSERA_NONE,
+                .is_end = record->is_end };
+  TesseraStatus status = tessera_capture_string (
+      marks->capture, tessera_value_make (TESSERA_VALUE_TEXT, record->name), &mark.name);
+
+  if (status != TESSERA_OK)
+    return status;
+  if (!TESSERA_RESERVE (marks->marks, marks->cap_marks, marks->n_marks + 1))
+    return tessera_capture_no_memory (marks->capture);
+  marks->marks[marks->n_marks++] = mark;
+  return TESSERA_OK;
+}
+
+static bool
+any_of_device (const TesseraCapture *capture, const TesseraObject *list)
+{
+  for (size_t i = 0; i < list->n_items; i++)
+    if (tessera_value_is_record (list->items[i], TESSERA_RECORD_ANNOTATION))
+      for (uint32_t k = 0; k < tessera_record_count (list->items[i]); k++)
+        if (capture->annotations[tessera_record_first (list->items[i]) + k].device ==
+            capture->trace->device)
+          return true;
+  return false;
+}
+
+/* Those made while the chosen device was current; when none was, those of all devices:
+ * the time still says where they belong. */
+static TesseraStatus
+gather_marks (Marks *marks, const TesseraObject *list, int64_t zero_us)
+{
+  TesseraCapture *capture = marks->capture;
+  bool is_narrow = any_of_device (capture, list);
+
+  for (size_t i = 0; i < list->n_items; i++)
+    {
+      TesseraValue item = tessera_heap_resolve (&capture->pickle.heap, list->items[i]);
+
+      if (!tessera_value_is_record (item, TESSERA_RECORD_ANNOTATION))
+        {
+          marks->n_flawed++;
+          continue;
+        }
+      for (uint32_t k = 0; k < tessera_record_count (item); k++)
+        {
+          const TesseraAnnotationRecord *record =
+              &capture->annotations[tessera_record_first (item) + k];
+          TesseraStatus status;
+
+          marks->n_flawed += record->is_flawed;
+          if (record->is_flawed ||
+              (is_narrow && record->device != capture->trace->device))
+            continue;
+          status = add_mark (marks, record, zero_us);
+          if (status != TESSERA_OK)
+            return status;
+        }
+    }
+  return TESSERA_OK;
+}
+
+static int
+compare_marks (const void *left, const void *right)
+{
+  const Mark *a = left, *b = right;
+
+  if (a->at_ns != b->at_ns)
+    return a->at_ns < b->at_ns ? -1 : 1;
+  return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* One pass over marks and events, both by time. */
+static void
+place_marks (Marks *marks)
+{
+  const TesseraTrace *trace = marks->capture->trace;
+  uint32_t not_before = 0, after = 0; /* first event with time >= t, > t */
+  const Mark *last_end = NULL;
+
+  for (size_t i = 0; i < marks->n_marks; i++)
+    {
+      Mark *mark = &marks->marks[i];
+
+      while (not_before < trace->n_events &&
+             trace->events[not_before].at_ns < mark->at_ns)
+        not_before++;
+      if (after < not_before)
+        after = not_before;
+      while (after < trace->n_events && trace->events[after].at_ns <= mark->at_ns)
+        after++;
+      mark->at_index = not_before;
+      if (mark->is_end || (last_end != NULL && last_end->at_ns == mark->at_ns))
+        mark->at_index = after;
+      if (mark->is_end)
+        last_end = mark;
+    }
+}
+
+static TesseraStatus
+add_range (Marks *marks, const Mark *begin, const Mark *end, uint32_t name)
+{
+  TesseraTrace *trace = marks->capture->trace;
+  int64_t last_ns = trace->n_events > 0 ? trace->events[trace->n_events - 1].at_ns : 0;
+  TesseraRange range = { .name = name,
+                         .begin_index = begin != NULL ? begin->at_index : 0,
+                         .end_index =
+                             end != NULL ? end->at_index : (uint32_t) trace->n_events,
+                         .begin_ns = begin != NULL ? begin->at_ns : 0,
+                         .end_ns = end != NULL ? end->at_ns : last_ns,
+                         .parent = TESSERA_NONE };
+
+  if (range.begin_ns > range.end_ns)
+    {
+      /* Only a range that the trace cuts: its known end lies outside the events. */
+      if (begin == NULL)
+        range.begin_ns = range.end_ns;
+      else
+        range.end_ns = range.begin_ns;
+    }
+  range.kind = (uint8_t) tessera_range_kind_of (tessera_trace_string (trace, name));
+  if (tessera_trace_add_range (trace, &range) != TESSERA_OK)
+    return tessera_capture_no_memory (marks->capture);
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+open_slot (Marks *marks, uint32_t name, uint32_t **out_slot)
+{
+  *out_slot = NULL;
+  if (!TESSERA_RESERVE (marks->open, marks->cap_open, (size_t) name + 1))
+    return tessera_capture_no_memory (marks->capture);
+  while (marks->n_open <= name)
+    marks->open[marks->n_open++] = TESSERA_NONE;
+  *out_slot = &marks->open[name];
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+pair_marks (Marks *marks)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; i < marks->n_marks && status == TESSERA_OK; i++)
+    {
+      Mark *mark = &marks->marks[i];
+      Mark *begin;
+      uint32_t *slot;
+
+      status = open_slot (marks, mark->name, &slot);
+      if (status != TESSERA_OK)
+        return status;
+      if (!mark->is_end)
+        {
+          mark->open_before = *slot;
+          *slot = (uint32_t) i;
+          continue;
+        }
+      begin = *slot != TESSERA_NONE ? &marks->marks[*slot] : NULL;
+      marks->n_begun_before += begin == NULL;
+      if (begin != NULL)
+        {
+          begin->is_closed = true;
+          *slot = begin->open_before;
+        }
+      status = add_range (marks, begin, mark, mark->name);
+    }
+  for (size_t i = 0; i < marks->n_marks && status == TESSERA_OK; i++)
+    if (!marks->marks[i].is_end && !marks->marks[i].is_closed)
+      {
+        marks->n_unfinished++;
+        status = add_range (marks, &marks->marks[i], NULL, marks->marks[i].name);
+      }
+  return status;
+}
+
+static TesseraStatus
+note_marks (const Marks *marks)
+{
+  TesseraTrace *trace = marks->capture->trace;
+  TesseraStatus status = tessera_note (trace, "annotations_flawed", marks->n_flawed,
+                                       "annotations make no sense: left out");
+
+  if (status == TESSERA_OK)
+    status = tessera_note (trace, "annotations_begun_before", marks->n_begun_before,
+                           "annotations begin before the recording");
+  if (status == TESSERA_OK)
+    status = tessera_note (trace, "annotations_unfinished", marks->n_unfinished,
+                           "annotations do not end");
+  return status == TESSERA_OK ? TESSERA_OK : tessera_capture_no_memory (marks->capture);
+}
+
+TesseraStatus
+tessera_snapshot_take_annotations (TesseraCapture *capture,
+                                   const TesseraSnapshotParts *parts,
+                                   int64_t zero_us)
+{
+  Marks marks = { .capture = capture };
+  TesseraStatus status;
+
+  if (parts->annotations == NULL || zero_us == TESSERA_TIME_MISSING)
+    return TESSERA_OK;
+  status = gather_marks (&marks, parts->annotations, zero_us);
+  if (status == TESSERA_OK && marks.n_marks > 0)
+    {
+      qsort (marks.marks, marks.n_marks, sizeof *marks.marks, compare_marks);
+      place_marks (&marks);
+      status = pair_marks (&marks);
+    }
+  if (status == TESSERA_OK)
+    status = note_marks (&marks);
+  free (marks.marks);
+  free (marks.open);
+  tessera_trace_settle_ranges (capture->trace);
+  return status;
+}

@@ -1,0 +1,349 @@
+/*
+ * A PyTorch memory snapshot while it is being read: which dict becomes what.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "recorder/import/capture.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <glib.h>
+
+#include "db/array.h"
+
+static const char *const texts[TESSERA_N_TEXTS] = {
+#define TEXT(name, text) [TESSERA_TEXT_##name] = text,
+  TESSERA_SNAPSHOT_TEXTS (TEXT)
+#undef TEXT
+};
+
+_Static_assert(TESSERA_N_TEXTS <= 64, "TesseraFields.present has a bit for each");
+
+/* A dict is told by a key that no other kind has; the first that fits counts. */
+static const struct
+{
+  TesseraTextId key, also;
+  TesseraRecordMaker make;
+} makers[] = {
+  { TESSERA_TEXT_ACTION, TESSERA_TEXT_ACTION, tessera_make_entry },
+  { TESSERA_TEXT_FILENAME, TESSERA_TEXT_NAME, tessera_make_frame },
+  { TESSERA_TEXT_TOTAL_SIZE, TESSERA_TEXT_TOTAL_SIZE, tessera_make_segment },
+  { TESSERA_TEXT_STATE, TESSERA_TEXT_SIZE, tessera_make_block },
+  { TESSERA_TEXT_REAL_SIZE, TESSERA_TEXT_REAL_SIZE, tessera_make_history },
+  { TESSERA_TEXT_STAGE, TESSERA_TEXT_NAME, tessera_make_annotation },
+};
+
+static void
+gather_fields (const TesseraValue *pairs, size_t n_pairs, TesseraFields *fields)
+{
+  fields->present = 0;
+  for (size_t i = 0; i < n_pairs; i++)
+    {
+      uint64_t id = pairs[2 * i] >> TESSERA_VALUE_TAG_BITS;
+
+      if (tessera_value_kind (pairs[2 * i]) != TESSERA_VALUE_TEXT ||
+          id >= TESSERA_N_TEXTS)
+        continue;
+      fields->present |= (uint64_t) 1 << id;
+      fields->values[id] = pairs[2 * i + 1];
+    }
+}
+
+static TesseraStatus
+dict_done (void *user,
+           TesseraPickle *pickle,
+           const TesseraValue *pairs,
+           size_t n_pairs,
+           TesseraValue *out_value)
+{
+  TesseraCapture *capture = user;
+  TesseraFields fields;
+
+  gather_fields (pairs, n_pairs, &fields);
+  for (size_t i = 0; i < G_N_ELEMENTS (makers); i++)
+    if (tessera_fields_have (&fields, makers[i].key) &&
+        tessera_fields_have (&fields, makers[i].also))
+      return makers[i].make (capture, &fields, out_value);
+  return TESSERA_OK;
+}
+
+bool
+tessera_capture_fields (TesseraCapture *capture,
+                        TesseraValue value,
+                        TesseraFields *out_fields)
+{
+  const TesseraObject *dict = tessera_heap_object (
+      &capture->pickle.heap, tessera_heap_resolve (&capture->pickle.heap, value),
+      TESSERA_OBJECT_DICT);
+
+  out_fields->present = 0;
+  if (dict == NULL)
+    return false;
+  gather_fields (dict->items, dict->n_items / 2, out_fields);
+  return true;
+}
+
+TesseraStatus
+tessera_capture_no_memory (TesseraCapture *capture)
+{
+  return tessera_fail (capture->error, TESSERA_NO_MEMORY, "no memory left to read %s",
+                       capture->pickle.stream->name);
+}
+
+/* The conversion is remembered: a stack's frames name the same files over and over. */
+static TesseraStatus
+intern (TesseraCapture *capture, uint32_t text, uint32_t *out_string)
+{
+  const char *bytes = tessera_strings_get (capture->pickle.heap.texts, text);
+  size_t n_bytes = strlen (bytes);
+  char *valid = NULL;
+  TesseraStatus status;
+
+  if (!TESSERA_RESERVE (capture->strings, capture->cap_strings, (size_t) text + 1))
+    return tessera_capture_no_memory (capture);
+  while (capture->n_strings <= text)
+    capture->strings[capture->n_strings++] = TESSERA_NONE;
+  if (!g_utf8_validate (bytes, (gssize) n_bytes, NULL))
+    bytes = valid = g_utf8_make_valid (bytes, (gssize) n_bytes);
+  status = tessera_trace_intern (capture->trace, bytes, strlen (bytes),
+                                 &capture->strings[text]);
+  g_free (valid);
+  *out_string = capture->strings[text];
+  return status == TESSERA_OK ? TESSERA_OK : tessera_capture_no_memory (capture);
+}
+
+TesseraStatus
+tessera_capture_string (TesseraCapture *capture, TesseraValue value, uint32_t *out_string)
+{
+  uint32_t text = (uint32_t) (value >> TESSERA_VALUE_TAG_BITS);
+
+  if (tessera_value_kind (value) != TESSERA_VALUE_TEXT)
+    {
+      *out_string = TESSERA_NONE;
+      return TESSERA_OK;
+    }
+  if (text < capture->n_strings && capture->strings[text] != TESSERA_NONE)
+    {
+      *out_string = capture->strings[text];
+      return TESSERA_OK;
+    }
+  return intern (capture, text, out_string);
+}
+
+bool
+tessera_capture_flaw (TesseraCapture *capture,
+                      TesseraRecordKind kind,
+                      uint32_t index,
+                      TesseraTextId key,
+                      const TesseraFields *fields)
+{
+  bool is_missing = !tessera_fields_have (fields, key);
+
+  if (capture->n_flaws < TESSERA_MAX_FLAWS)
+    capture->flaws[capture->n_flaws++] = (TesseraFlaw){
+      .kind = kind,
+      .index = index,
+      .key = key,
+      .is_missing = is_missing,
+      .found = is_missing
+                   ? "nothing"
+                   : tessera_heap_describe (&capture->pickle.heap, fields->values[key]),
+      .at = tessera_stream_position (capture->pickle.stream),
+    };
+  return true;
+}
+
+TesseraStatus
+tessera_capture_refuse (TesseraCapture *capture,
+                        TesseraRecordKind kind,
+                        uint32_t index,
+                        const char *where)
+{
+  const char *file = capture->pickle.stream->name;
+
+  for (size_t i = 0; i < capture->n_flaws; i++)
+    {
+      const TesseraFlaw *flaw = &capture->flaws[i];
+
+      if (flaw->kind != kind || flaw->index != index)
+        continue;
+      if (flaw->is_missing)
+        return tessera_fail (capture->error, TESSERA_BAD_INPUT,
+                             "%s: %s (ends at byte %" PRIu64
+                             ") has no `%s`: the snapshot is damaged",
+                             file, where, flaw->at, texts[flaw->key]);
+      return tessera_fail (
+          capture->error, TESSERA_BAD_INPUT,
+          "%s: %s (ends at byte %" PRIu64
+          ") has %s as `%s`, which makes no sense there: the snapshot is "
+          "damaged",
+          file, where, flaw->at, flaw->found, texts[flaw->key]);
+    }
+  return tessera_fail (capture->error, TESSERA_BAD_INPUT,
+                       "%s: %s makes no sense: the snapshot is damaged", file, where);
+}
+
+bool
+tessera_capture_u64 (const TesseraCapture *capture,
+                     const TesseraFields *fields,
+                     TesseraTextId key,
+                     uint64_t *out_number)
+{
+  *out_number = 0;
+  return tessera_fields_have (fields, key) &&
+         tessera_heap_u64 (&capture->pickle.heap, fields->values[key], out_number);
+}
+
+/* Turns a list of frames into a stack of the trace, once: the list stands for it then. */
+TesseraStatus
+tessera_capture_stack (TesseraCapture *capture,
+                       const TesseraFields *fields,
+                       uint32_t *out_stack)
+{
+  TesseraValue value;
+  const TesseraObject *list;
+  size_t n_frames = 0;
+
+  *out_stack = TESSERA_NONE;
+  if (!tessera_fields_have (fields, TESSERA_TEXT_FRAMES))
+    return TESSERA_OK;
+  value =
+      tessera_heap_resolve (&capture->pickle.heap, fields->values[TESSERA_TEXT_FRAMES]);
+  if (tessera_value_is_record (value, TESSERA_RECORD_STACK))
+    {
+      *out_stack = tessera_record_first (value);
+      return TESSERA_OK;
+    }
+  list = tessera_heap_object (&capture->pickle.heap, value, TESSERA_OBJECT_LIST);
+  if (list == NULL)
+    return TESSERA_OK;
+  for (size_t i = 0; i < list->n_items; i++)
+    {
+      TesseraValue item = tessera_heap_resolve (&capture->pickle.heap, list->items[i]);
+      uint32_t count = tessera_record_count (item);
+
+      if (!tessera_value_is_record (item, TESSERA_RECORD_FRAME))
+        continue;
+      if (!TESSERA_RESERVE (capture->scratch, capture->cap_scratch, n_frames + count))
+        return tessera_capture_no_memory (capture);
+      for (uint32_t frame = 0; frame < count; frame++)
+        capture->scratch[n_frames++] = tessera_record_first (item) + frame;
+    }
+  if (n_frames > 0 && tessera_trace_add_stack (capture->trace, capture->scratch, n_frames,
+                                               out_stack) != TESSERA_OK)
+    return tessera_capture_no_memory (capture);
+  return tessera_pickle_become (
+      &capture->pickle, value,
+      tessera_value_record (TESSERA_RECORD_STACK, *out_stack, 1));
+}
+
+TesseraStatus
+tessera_capture_stream (TesseraCapture *capture, uint64_t handle, uint16_t *out_stream)
+{
+  for (size_t i = capture->n_streams; i-- > 0;)
+    if (capture->streams[i] == handle)
+      {
+        *out_stream = (uint16_t) i;
+        return TESSERA_OK;
+      }
+  if (capture->n_streams >= TESSERA_MAX_STREAMS)
+    return tessera_fail (capture->error, TESSERA_BAD_INPUT,
+                         "%s names more than %d streams: the snapshot is damaged",
+                         capture->pickle.stream->name, TESSERA_MAX_STREAMS);
+  if (!TESSERA_RESERVE (capture->streams, capture->cap_streams, capture->n_streams + 1))
+    return tessera_capture_no_memory (capture);
+  *out_stream = (uint16_t) capture->n_streams;
+  capture->streams[capture->n_streams++] = handle;
+  return TESSERA_OK;
+}
+
+bool
+tessera_capture_pool_id (TesseraCapture *capture,
+                         const TesseraFields *fields,
+                         TesseraTextId key,
+                         TesseraPoolId *out_id)
+{
+  const TesseraHeap *heap = &capture->pickle.heap;
+  TesseraValue value;
+  const TesseraObject *pair;
+
+  *out_id = (TesseraPoolId){ 0 };
+  if (!tessera_fields_have (fields, key))
+    return false;
+  value = tessera_heap_resolve (heap, fields->values[key]);
+  if (tessera_value_kind (value) == TESSERA_VALUE_PAIR)
+    {
+      out_id->owner_id = value >> (TESSERA_VALUE_TAG_BITS + 30);
+      out_id->user_id = value >> TESSERA_VALUE_TAG_BITS & (((uint64_t) 1 << 30) - 1);
+      return true;
+    }
+  pair = tessera_heap_object (&capture->pickle.heap, value, TESSERA_OBJECT_LIST);
+  return pair != NULL && pair->n_items == 2 &&
+         tessera_heap_u64 (heap, pair->items[0], &out_id->owner_id) &&
+         tessera_heap_u64 (heap, pair->items[1], &out_id->user_id);
+}
+
+TesseraStatus
+tessera_capture_pool (TesseraCapture *capture, TesseraPoolId id, uint16_t *out_pool)
+{
+  for (size_t i = capture->n_pools; i-- > 0;)
+    if (capture->pools[i].owner_id == id.owner_id &&
+        capture->pools[i].user_id == id.user_id)
+      {
+        *out_pool = (uint16_t) i;
+        return TESSERA_OK;
+      }
+  if (capture->n_pools >= TESSERA_MAX_STREAMS)
+    return tessera_fail (capture->error, TESSERA_BAD_INPUT,
+                         "%s names more than %d memory pools: the snapshot is damaged",
+                         capture->pickle.stream->name, TESSERA_MAX_STREAMS);
+  if (!TESSERA_RESERVE (capture->pools, capture->cap_pools, capture->n_pools + 1))
+    return tessera_capture_no_memory (capture);
+  *out_pool = (uint16_t) capture->n_pools;
+  capture->pools[capture->n_pools++] = id;
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_capture_init (TesseraCapture *capture,
+                      TesseraStream *stream,
+                      TesseraTrace *trace,
+                      TesseraError *error)
+{
+  TesseraStatus status;
+  uint16_t pool;
+
+  memset (capture, 0, sizeof *capture);
+  capture->trace = trace;
+  capture->error = error;
+  status = tessera_pickle_init (&capture->pickle, stream, error);
+  if (status != TESSERA_OK)
+    return status;
+  capture->pickle.dict_done = dict_done;
+  capture->pickle.user = capture;
+  for (uint32_t i = 0; i < TESSERA_N_TEXTS; i++)
+    {
+      uint32_t id;
+
+      if (tessera_strings_intern (capture->pickle.heap.texts, texts[i], strlen (texts[i]),
+                                  &id) != TESSERA_OK)
+        return tessera_capture_no_memory (capture);
+    }
+  return tessera_capture_pool (capture, (TesseraPoolId){ 0 }, &pool);
+}
+
+void
+tessera_capture_clear (TesseraCapture *capture)
+{
+  tessera_pickle_clear (&capture->pickle);
+  free (capture->streams);
+  free (capture->pools);
+  free (capture->segments);
+  free (capture->blocks);
+  free (capture->histories);
+  free (capture->annotations);
+  free (capture->scratch);
+  free (capture->strings);
+  memset (capture, 0, sizeof *capture);
+}

@@ -1,0 +1,267 @@
+/*
+ * The values a pickle is made of, and the lists and dicts they refer to.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "recorder/import/heap.h"
+
+#include <string.h>
+
+#include "db/array.h"
+
+/* A slot used again keeps a buffer of at most so many items: a dict or a stack, never a
+ * list of a million things. */
+#define KEEP_ITEMS 512
+#define INT_MAX_60 (((int64_t) 1 << 59) - 1)
+#define INT_MIN_60 (-((int64_t) 1 << 59))
+
+TesseraStatus
+tessera_heap_init (TesseraHeap *heap)
+{
+  memset (heap, 0, sizeof *heap);
+  heap->unused = UINT32_MAX;
+  return tessera_strings_new (&heap->texts);
+}
+
+void
+tessera_heap_clear (TesseraHeap *heap)
+{
+  for (size_t i = 0; i < heap->n_objects; i++)
+    free (heap->objects[i].items);
+  free (heap->objects);
+  free (heap->bigs);
+  free (heap->floats);
+  tessera_strings_free (heap->texts);
+  memset (heap, 0, sizeof *heap);
+}
+
+TesseraStatus
+tessera_heap_new_object (TesseraHeap *heap,
+                         TesseraObjectKind kind,
+                         TesseraValue *out_value)
+{
+  TesseraObject *object;
+  uint32_t slot = heap->unused;
+
+  if (slot != UINT32_MAX)
+    {
+      object = &heap->objects[slot];
+      heap->unused = object->memo;
+    }
+  else
+    {
+      if (heap->n_objects >= UINT32_MAX - 1 ||
+          !TESSERA_RESERVE (heap->objects, heap->cap_objects, heap->n_objects + 1))
+        return TESSERA_NO_MEMORY;
+      slot = (uint32_t) heap->n_objects++;
+      object = &heap->objects[slot];
+      memset (object, 0, sizeof *object);
+    }
+  object->n_items = 0;
+  object->memo = UINT32_MAX;
+  object->kind = (uint8_t) kind;
+  object->is_shared = false;
+  *out_value = tessera_value_make (TESSERA_VALUE_OBJECT, slot);
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_heap_new_big (TesseraHeap *heap, TesseraBig big, TesseraValue *out_value)
+{
+  int64_t as_signed = (int64_t) big.bits;
+
+  if (!big.is_huge && (as_signed < 0) == big.is_negative && as_signed <= INT_MAX_60 &&
+      as_signed >= INT_MIN_60)
+    {
+      *out_value = tessera_value_make (TESSERA_VALUE_INT, big.bits);
+      return TESSERA_OK;
+    }
+  if (!TESSERA_RESERVE (heap->bigs, heap->cap_bigs, heap->n_bigs + 1))
+    return TESSERA_NO_MEMORY;
+  heap->bigs[heap->n_bigs] = big;
+  *out_value = tessera_value_make (TESSERA_VALUE_BIG, heap->n_bigs++);
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_heap_new_float (TesseraHeap *heap, double number, TesseraValue *out_value)
+{
+  if (!TESSERA_RESERVE (heap->floats, heap->cap_floats, heap->n_floats + 1))
+    return TESSERA_NO_MEMORY;
+  heap->floats[heap->n_floats] = number;
+  *out_value = tessera_value_make (TESSERA_VALUE_FLOAT, heap->n_floats++);
+  return TESSERA_OK;
+}
+
+/* Joins records that carry on where the list's last run ends. */
+static bool
+lengthen_run (TesseraObject *object, TesseraValue value)
+{
+  TesseraValue last;
+
+  if (tessera_value_kind (value) != TESSERA_VALUE_RECORD || object->n_items == 0)
+    return false;
+  last = object->items[object->n_items - 1];
+  if (!tessera_value_is_record (last, tessera_record_kind (value)) ||
+      tessera_record_first (last) + tessera_record_count (last) !=
+          tessera_record_first (value) ||
+      tessera_record_count (last) + tessera_record_count (value) >
+          TESSERA_RECORD_MAX_COUNT)
+    return false;
+  object->items[object->n_items - 1] =
+      tessera_value_record (tessera_record_kind (last), tessera_record_first (last),
+                            tessera_record_count (last) + tessera_record_count (value));
+  return true;
+}
+
+TesseraStatus
+tessera_heap_append (TesseraHeap *heap,
+                     TesseraObject *object,
+                     const TesseraValue *values,
+                     size_t n_values)
+{
+  bool is_list = object->kind == TESSERA_OBJECT_LIST;
+
+  for (size_t i = 0; i < n_values; i++)
+    {
+      TesseraValue value = tessera_heap_resolve (heap, values[i]);
+
+      if (is_list && lengthen_run (object, value))
+        continue;
+      if (object->n_items == object->cap_items &&
+          !TESSERA_RESERVE (object->items, object->cap_items, object->n_items + 1))
+        return TESSERA_NO_MEMORY;
+      object->items[object->n_items++] = value;
+    }
+  return TESSERA_OK;
+}
+
+TesseraObject *
+tessera_heap_object (TesseraHeap *heap, TesseraValue value, TesseraObjectKind kind)
+{
+  TesseraObject *object;
+
+  if (tessera_value_kind (value) != TESSERA_VALUE_OBJECT)
+    return NULL;
+  object = &heap->objects[value >> TESSERA_VALUE_TAG_BITS];
+  return object->kind == kind ? object : NULL;
+}
+
+TesseraStatus
+tessera_heap_become (TesseraHeap *heap, TesseraValue value, TesseraValue becomes)
+{
+  uint32_t slot = (uint32_t) (value >> TESSERA_VALUE_TAG_BITS);
+  TesseraObject *object = &heap->objects[slot];
+
+  if (object->cap_items > KEEP_ITEMS)
+    {
+      free (object->items);
+      object->items = NULL;
+      object->cap_items = 0;
+    }
+  object->n_items = 0;
+  if (object->is_shared)
+    {
+      if (!TESSERA_RESERVE (object->items, object->cap_items, 1))
+        return TESSERA_NO_MEMORY;
+      object->items[0] = becomes;
+      object->n_items = 1;
+      object->kind = TESSERA_OBJECT_MOVED;
+      return TESSERA_OK;
+    }
+  object->kind = TESSERA_OBJECT_UNUSED;
+  object->memo = heap->unused;
+  heap->unused = slot;
+  return TESSERA_OK;
+}
+
+static int64_t
+small_int (TesseraValue value)
+{
+  return (int64_t) value >> TESSERA_VALUE_TAG_BITS;
+}
+
+bool
+tessera_heap_u64 (const TesseraHeap *heap, TesseraValue value, uint64_t *out_number)
+{
+  const TesseraBig *big;
+
+  *out_number = 0;
+  if (tessera_value_kind (value) == TESSERA_VALUE_INT)
+    {
+      *out_number = (uint64_t) small_int (value);
+      return small_int (value) >= 0;
+    }
+  if (tessera_value_kind (value) != TESSERA_VALUE_BIG)
+    return false;
+  big = &heap->bigs[value >> TESSERA_VALUE_TAG_BITS];
+  *out_number = big->bits;
+  return !big->is_negative && !big->is_huge;
+}
+
+bool
+tessera_heap_i64 (const TesseraHeap *heap, TesseraValue value, int64_t *out_number)
+{
+  const TesseraBig *big;
+
+  *out_number = 0;
+  if (tessera_value_kind (value) == TESSERA_VALUE_INT)
+    {
+      *out_number = small_int (value);
+      return true;
+    }
+  if (tessera_value_kind (value) != TESSERA_VALUE_BIG)
+    return false;
+  big = &heap->bigs[value >> TESSERA_VALUE_TAG_BITS];
+  *out_number = (int64_t) big->bits;
+  return !big->is_huge && ((int64_t) big->bits < 0) == big->is_negative;
+}
+
+bool
+tessera_heap_double (const TesseraHeap *heap, TesseraValue value, double *out_number)
+{
+  int64_t number;
+
+  if (tessera_value_kind (value) == TESSERA_VALUE_FLOAT)
+    {
+      *out_number = heap->floats[value >> TESSERA_VALUE_TAG_BITS];
+      return true;
+    }
+  if (!tessera_heap_i64 (heap, value, &number))
+    return false;
+  *out_number = (double) number;
+  return true;
+}
+
+uint64_t
+tessera_heap_length (const TesseraObject *object)
+{
+  uint64_t n = 0;
+
+  for (size_t i = 0; i < object->n_items; i++)
+    n += tessera_value_kind (object->items[i]) == TESSERA_VALUE_RECORD
+             ? tessera_record_count (object->items[i])
+             : 1;
+  return n;
+}
+
+const char *
+tessera_heap_describe (const TesseraHeap *heap, TesseraValue value)
+{
+  static const char *const words[] = { [TESSERA_VALUE_INT] = "a number",
+                                       [TESSERA_VALUE_BIG] =
+                                           "a number too large or below 0",
+                                       [TESSERA_VALUE_FLOAT] = "a fraction",
+                                       [TESSERA_VALUE_CONST] = "None, True or False",
+                                       [TESSERA_VALUE_TEXT] = "a text",
+                                       [TESSERA_VALUE_PAIR] = "a pair of numbers",
+                                       [TESSERA_VALUE_OBJECT] = "a list",
+                                       [TESSERA_VALUE_RECORD] =
+                                           "a dict or a list of dicts" };
+
+  value = tessera_heap_resolve (heap, value);
+  if (tessera_value_kind (value) == TESSERA_VALUE_OBJECT &&
+      heap->objects[value >> TESSERA_VALUE_TAG_BITS].kind == TESSERA_OBJECT_DICT)
+    return "a dict";
+  return words[tessera_value_kind (value)];
+}

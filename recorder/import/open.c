@@ -1,0 +1,134 @@
+/*
+ * Opening whatever an engineer has, by what it holds.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "recorder/import/import.h"
+
+#include <string.h>
+
+#include <glib.h>
+
+#include "recorder/import/csv.h"
+#include "recorder/import/params.h"
+#include "recorder/import/snapshot.h"
+
+typedef struct
+{
+  const char *begins;
+  size_t n_bytes;
+  const char *what;
+} Foreign;
+
+/* What people hand over by mistake. */
+static const Foreign foreigners[] = {
+  { "PK\3\4", 4,
+    "a zip archive (torch.save writes these): write the memory snapshot with "
+    "torch.cuda.memory._dump_snapshot and open that" },
+  { "{", 1, "JSON (a profiler trace?): open the memory snapshot (.pickle) of the run" },
+  { "[", 1, "JSON (a profiler trace?): open the memory snapshot (.pickle) of the run" },
+  { "<", 1, "a web page: open the snapshot (.pickle) it was made from" },
+  { "%PDF", 4, "a PDF document: open a memory snapshot (.pickle)" },
+  { "\x7f"
+    "ELF",
+    4, "a program: open a memory snapshot (.pickle)" },
+  { "\x28\xb5\x2f\xfd", 4, "packed with zstd: unpack it first (zstd -d)" },
+  { "\xfd"
+    "7zXZ",
+    5, "packed with xz: unpack it first (xz -d)" },
+  { "BZh", 3, "packed with bzip2: unpack it first (bunzip2)" },
+};
+
+static bool
+begins_with (const TesseraStream *stream, const char *bytes, size_t n_bytes)
+{
+  return (size_t) (stream->end - stream->at) >= n_bytes &&
+         memcmp (stream->at, bytes, n_bytes) == 0;
+}
+
+static bool
+is_text (const TesseraStream *stream)
+{
+  size_t n = (size_t) (stream->end - stream->at);
+
+  if (n > 512)
+    n = 512;
+  for (size_t i = 0; i < n; i++)
+    if (stream->at[i] < ' ' && strchr ("\t\n\r\f", stream->at[i]) == NULL)
+      return false;
+  return n == 0 || stream->at[0] != '\0';
+}
+
+static TesseraStatus
+refuse (const TesseraStream *stream, TesseraError *error)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (foreigners); i++)
+    if (begins_with (stream, foreigners[i].begins, foreigners[i].n_bytes))
+      return tessera_fail (error, TESSERA_FOREIGN, "%s is %s", stream->name,
+                           foreigners[i].what);
+  if (stream->at == stream->end)
+    return tessera_fail (error, TESSERA_BAD_INPUT,
+                         "%s is empty: write the snapshot again", stream->name);
+  if (is_text (stream))
+    return tessera_fail (error, TESSERA_FOREIGN,
+                         "%s is text, but no table of allocations: its first line has to "
+                         "name the columns action,id,size_bytes or id,lower,upper,size",
+                         stream->name);
+  return tessera_fail (error, TESSERA_FOREIGN,
+                       "%s is neither a memory snapshot (.pickle), a trace (.tsr) nor a "
+                       "table (.csv): it begins with byte 0x%02x",
+                       stream->name, stream->at[0]);
+}
+
+static TesseraStatus
+read_content (TesseraStream *stream,
+              const TesseraOpenOptions *options,
+              TesseraError *error,
+              TesseraTrace **out_trace)
+{
+  if (begins_with (stream, "\x80", 1))
+    return tessera_import_snapshot (stream, options, error, out_trace);
+  if (tessera_csv_knows (stream))
+    return tessera_import_csv (stream, error, out_trace);
+  return refuse (stream, error);
+}
+
+static TesseraStatus
+finish (TesseraTrace *trace, const char *path, const TesseraOpenOptions *options)
+{
+  TesseraStatus status = tessera_trace_set_source (trace, path);
+
+  if (options->device_bytes != 0)
+    trace->device_bytes = options->device_bytes;
+  if (options->limit_bytes != 0)
+    trace->limit_bytes = options->limit_bytes;
+  return status == TESSERA_OK ? tessera_params_fill (trace, path) : status;
+}
+
+TesseraStatus
+tessera_open (const char *path,
+              const TesseraOpenOptions *options,
+              TesseraError *error,
+              TesseraTrace **out_trace)
+{
+  TesseraStream *stream;
+  TesseraStatus status;
+
+  *out_trace = NULL;
+  status = tessera_stream_open (path, options->progress, error, &stream);
+  if (status != TESSERA_OK)
+    return status;
+  status = read_content (stream, options, error, out_trace);
+  tessera_stream_close (stream);
+  if (status == TESSERA_OK && finish (*out_trace, path, options) != TESSERA_OK)
+    status = tessera_fail (error, TESSERA_NO_MEMORY, "no memory left to open %s", path);
+  if (status == TESSERA_OK && !tessera_progress (options->progress, 1))
+    status = tessera_fail (error, TESSERA_CANCELLED, "reading %s was stopped as asked",
+                           (*out_trace)->source);
+  if (status != TESSERA_OK)
+    {
+      tessera_trace_free (*out_trace);
+      *out_trace = NULL;
+    }
+  return status;
+}
