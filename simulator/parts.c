@@ -161,23 +161,28 @@ count_free (Moment *moment,
 {
   TesseraParts *parts = moment->parts;
   uint64_t size_bytes = end - addr;
+  bool other = is_other (moment, segment);
+  bool other_size = other && segment->stream == moment->request->stream &&
+                    segment->pool == moment->request->pool;
+  uint64_t unlisted = 0;
+  uint64_t *place;
 
-  if (is_other (moment, segment))
-    {
-      parts->other_stream_bytes += size_bytes;
-      return;
-    }
-  if (size_bytes > parts->largest_hole_bytes)
+  if (is_used_below && is_used_above)
+    place = other_size ? &parts->other_size_hard_bytes : &parts->hard_bytes;
+  else if (is_used_below || is_used_above)
+    place = other_size ? &parts->other_size_soft_bytes : &parts->soft_bytes;
+  else
+    place = other_size ? &parts->other_size_cache_bytes : &parts->cache_bytes;
+  if (other && !other_size)
+    place = &unlisted;
+  *place += size_bytes;
+  if (other)
+    parts->other_stream_bytes += size_bytes;
+  else if (size_bytes > parts->largest_hole_bytes)
     {
       parts->largest_hole_bytes = size_bytes;
       parts->largest_hole_addr = addr;
     }
-  if (is_used_below && is_used_above)
-    parts->hard_bytes += size_bytes;
-  else if (is_used_below || is_used_above)
-    parts->soft_bytes += size_bytes;
-  else
-    parts->cache_bytes += size_bytes;
 }
 
 static void

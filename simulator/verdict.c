@@ -100,17 +100,20 @@ share (uint64_t part, uint64_t whole)
 
 /* What kept most of the free memory back. */
 static TesseraCause
-largest_cause (const TesseraParts *parts)
+largest_cause (uint64_t holes_bytes,
+               uint64_t streams_bytes,
+               uint64_t pending_bytes,
+               uint64_t cache_bytes)
 {
   const struct
   {
     TesseraCause cause;
     uint64_t bytes;
   } causes[] = {
-    { TESSERA_CAUSE_FRAGMENTATION, parts->hard_bytes + parts->soft_bytes },
-    { TESSERA_CAUSE_STREAMS, parts->other_stream_bytes },
-    { TESSERA_CAUSE_PENDING, parts->pending_bytes },
-    { TESSERA_CAUSE_CACHE, parts->cache_bytes },
+    { TESSERA_CAUSE_FRAGMENTATION, holes_bytes },
+    { TESSERA_CAUSE_STREAMS, streams_bytes },
+    { TESSERA_CAUSE_PENDING, pending_bytes },
+    { TESSERA_CAUSE_CACHE, cache_bytes },
   };
   size_t largest = 0;
 
@@ -118,6 +121,14 @@ largest_cause (const TesseraParts *parts)
     if (causes[i].bytes > causes[largest].bytes)
       largest = i;
   return causes[largest].bytes > 0 ? causes[largest].cause : TESSERA_CAUSE_NONE;
+}
+
+static bool
+is_least (uint64_t bytes, const TesseraNeeds *needs)
+{
+  return (needs->native_bytes == 0 || bytes <= needs->native_bytes) &&
+         (needs->expandable_bytes == 0 || bytes <= needs->expandable_bytes) &&
+         (needs->plan_bytes == 0 || bytes <= needs->plan_bytes);
 }
 
 static void
@@ -129,11 +140,15 @@ say_needs (const Case *this, Text *text)
   if (needs->native_bytes == 0 && needs->expandable_bytes == 0 && needs->plan_bytes == 0)
     return;
   say (text, " Smallest device: ");
-  if (say_bytes (text, separator, needs->native_bytes, " as it is"))
+  if (say_bytes (text, separator, needs->native_bytes, " native"))
     separator = ", ";
   if (say_bytes (text, separator, needs->expandable_bytes, " with expandable segments"))
     separator = ", ";
   say_bytes (text, separator, needs->plan_bytes, " with the plan");
+  /* A device may be smaller than what was ever held at once: a policy short of memory
+     waits for the side streams, and what was pending is gone. */
+  if (is_least (needs->bound_bytes, needs))
+    say_bytes (text, "; no layout is below ", needs->bound_bytes, "");
   say (text, ".");
 }
 
@@ -179,26 +194,26 @@ say_outside (const Case *this, Text *text)
                " of the device are not PyTorch's.");
 }
 
-/* "6.18 GiB at the driver, 7.87 GiB in pieces inside PyTorch's segments". */
-static void
-say_free (const Case *this, Text *text)
+typedef struct
 {
-  const TesseraParts *parts = this->parts;
-  const struct
-  {
-    uint64_t bytes;
-    const char *where;
-  } places[] = {
-    { this->free_at_driver_bytes, " at the driver" },
-    { parts->hard_bytes + parts->soft_bytes, " in pieces inside PyTorch's segments" },
-    { parts->other_stream_bytes, " held by other streams or pools" },
-    { parts->pending_bytes, " freed but waiting for other streams" },
-    { parts->cache_bytes, " in whole free segments" },
-  };
+  uint64_t bytes;
+  const char *where;
+} Place;
+
+/* "6.18 GiB at the driver, 7.87 GiB in pieces inside PyTorch's segments": all but what
+ * would not change the picture. */
+static void
+say_places (Text *text, const Place *places, size_t n_places)
+{
+  const uint64_t one_in = 200;
+  uint64_t all_bytes = 0;
   const char *separator = "";
 
-  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-    if (say_bytes (text, separator, places[i].bytes, places[i].where))
+  for (size_t i = 0; i < n_places; i++)
+    all_bytes += places[i].bytes;
+  for (size_t i = 0; i < n_places; i++)
+    if (places[i].bytes >= all_bytes / one_in &&
+        say_bytes (text, separator, places[i].bytes, places[i].where))
       separator = ", ";
 }
 
@@ -215,11 +230,21 @@ judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
   };
   const TesseraParts *parts = this->parts;
   uint64_t live_bytes = parts->live_bytes + parts->rounding_bytes;
+  const Place places[] = {
+    { this->free_at_driver_bytes, " at the driver" },
+    { parts->hard_bytes + parts->soft_bytes, " in pieces inside PyTorch's segments" },
+    { parts->other_stream_bytes, " held by other streams or pools" },
+    { parts->pending_bytes, " freed but waiting for other streams" },
+    { parts->cache_bytes, " in whole free segments" },
+  };
   char asked[NUMBER_BYTES];
   char number[NUMBER_BYTES];
 
-  verdict->cause = this->free_bytes < parts->request_bytes ? TESSERA_CAUSE_SIZE
-                                                           : largest_cause (parts);
+  verdict->cause = this->free_bytes < parts->request_bytes
+                       ? TESSERA_CAUSE_SIZE
+                       : largest_cause (parts->hard_bytes + parts->soft_bytes,
+                                        parts->other_stream_bytes, parts->pending_bytes,
+                                        parts->cache_bytes);
   if (verdict->cause == TESSERA_CAUSE_NONE)
     verdict->cause = TESSERA_CAUSE_SIZE;
   say (headline, "%s %s", this->is_recorded ? "Died" : "Would die",
@@ -235,11 +260,53 @@ judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
     {
       say (sentence, "%s asked with %s free: ", asked,
            tessera_format_bytes (this->free_bytes, number, sizeof number));
-      say_free (this, sentence);
+      say_places (sentence, places, sizeof places / sizeof places[0]);
       say_bytes (sentence, "; the largest hole is ", parts->largest_hole_bytes, "");
       say (sentence, ".");
     }
   say_cures (this, sentence);
+}
+
+/* In a recording the segment comes one event before the block that it was taken for: at
+ * the peak it looks free. */
+static uint64_t
+fresh_segment_bytes (const Case *this)
+{
+  const TesseraParts *parts = this->parts;
+  const TesseraEvent *event;
+
+  if (!this->is_recorded || parts->event_index >= this->trace->n_events)
+    return 0;
+  event = &this->trace->events[parts->event_index];
+  return event->action == TESSERA_SEGMENT_ALLOC && event->size_bytes <= parts->cache_bytes
+             ? event->size_bytes
+             : 0;
+}
+
+/* Free memory when reserved first peaks. What only serves requests of another size counts
+ * by its own shape here: no request failed for it. */
+static void
+judge_peak (const Case *this, TesseraVerdict *verdict, Text *sentence)
+{
+  const TesseraParts *parts = this->parts;
+  uint64_t hard_bytes = parts->hard_bytes + parts->other_size_hard_bytes;
+  uint64_t soft_bytes = parts->soft_bytes + parts->other_size_soft_bytes;
+  uint64_t cache_bytes =
+      parts->cache_bytes - fresh_segment_bytes (this) + parts->other_size_cache_bytes;
+  uint64_t streams_bytes = parts->other_stream_bytes - parts->other_size_hard_bytes -
+                           parts->other_size_soft_bytes - parts->other_size_cache_bytes;
+  const Place places[] = {
+    { hard_bytes, " between live blocks" },
+    { soft_bytes, " at the edges of segments in use" },
+    { streams_bytes, " in other streams or pools" },
+    { parts->pending_bytes, " freed but waiting for other streams" },
+    { cache_bytes, " in whole free segments" },
+  };
+
+  verdict->cause = largest_cause (hard_bytes + soft_bytes, streams_bytes,
+                                  parts->pending_bytes, cache_bytes);
+  say (sentence, "; free when reserved first peaks: ");
+  say_places (sentence, places, sizeof places / sizeof places[0]);
 }
 
 static void
@@ -267,26 +334,25 @@ judge_success (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
       say (sentence, "No memory was taken from the driver in this trace.");
       return;
     }
-  verdict->cause =
-      fragmentation < LITTLE_SHARE ? TESSERA_CAUSE_NONE : largest_cause (this->parts);
+  say (sentence, "%s of %s reserved were never allocated",
+       tessera_format_bytes (wasted_bytes, wasted, sizeof wasted),
+       tessera_format_bytes (layout->peak_reserved_bytes, number, sizeof number));
+  say_bytes (sentence, " (peak ", layout->peak_allocated_bytes, "");
+  if (layout->peak_active_bytes > layout->peak_allocated_bytes)
+    say_bytes (sentence, ", with what waits for other streams ",
+               layout->peak_active_bytes, "");
+  say (sentence, ")");
+  if (fragmentation >= LITTLE_SHARE)
+    judge_peak (this, verdict, sentence);
+  say (sentence, ".");
   if (verdict->cause == TESSERA_CAUSE_NONE)
     say (headline, "%.1f %% of reserved is lost to fragmentation: nothing to win here.",
          100 * fragmentation);
   else
     say (headline, "%.1f %% of reserved is never in use%s.", 100 * fragmentation,
          endings[verdict->cause]);
-  say (sentence, "%s of %s reserved were never allocated",
-       tessera_format_bytes (wasted_bytes, wasted, sizeof wasted),
-       tessera_format_bytes (layout->peak_reserved_bytes, number, sizeof number));
-  say_bytes (sentence, " (peak ", layout->peak_allocated_bytes, ")");
-  if (verdict->cause != TESSERA_CAUSE_NONE)
-    {
-      say (sentence, "; when reserved first peaks: ");
-      say_free (this, sentence);
-    }
-  say (sentence, ".");
   if (verdict->cause == TESSERA_CAUSE_CACHE)
-    say (sentence, " Such segments are given back before anything fails.");
+    say (sentence, " Whole segments are given back before anything fails.");
   say_needs (this, sentence);
 }
 

@@ -28,6 +28,9 @@ typedef struct
   uint64_t free_at_driver_bytes; /* TESSERA_NOWHERE: not known */
   uint64_t
       outside_bytes; /* device memory that is not PyTorch's; TESSERA_NOWHERE: not known */
+  /* Of other_stream_bytes: what is of the request's own stream and pool and only serves
+     requests of another size (small or large), by the same three labels. */
+  uint64_t other_size_hard_bytes, other_size_soft_bytes, other_size_cache_bytes;
 } TesseraParts;
 
 TESSERA_MUST_USE TesseraStatus tessera_parts_at (const TesseraTrace *trace,

@@ -1,0 +1,256 @@
+/*
+ * Tests of the verdict: each cause from parts made by hand, and the words it is told in.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "simulator/verdict.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define MIB ((uint64_t) 1 << 20)
+#define GIB ((uint64_t) 1 << 30)
+
+static void
+check_bytes (uint64_t bytes, const char *expected)
+{
+  char number[32];
+
+  g_assert_cmpstr (tessera_format_bytes (bytes, number, sizeof number), ==, expected);
+}
+
+static void
+test_format_bytes (void)
+{
+  check_bytes (0, "0 B");
+  check_bytes (1023, "1023 B");
+  check_bytes (1024, "1.00 KiB");
+  check_bytes (MIB - 1, "1.00 MiB");
+  check_bytes (GIB + GIB / 2, "1.50 GiB");
+  check_bytes (8407482368, "7.83 GiB");
+  check_bytes (UINT64_MAX, "16.00 EiB");
+}
+
+/* A run that failed: @parts on a device of @free_at_driver more than reserved. */
+static TesseraVerdict
+judge_oom (TesseraParts parts, const TesseraNeeds *needs)
+{
+  TesseraTrace *trace;
+  TesseraOom oom = { .size_bytes = parts.request_bytes };
+  TesseraLayout layout = { .kind = TESSERA_LAYOUT_RECORDED, .ooms = &oom, .n_ooms = 1 };
+  TesseraVerdict verdict;
+
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  parts.reserved_bytes = parts.live_bytes + parts.rounding_bytes + parts.pending_bytes +
+                         parts.other_stream_bytes + parts.hard_bytes + parts.soft_bytes +
+                         parts.cache_bytes;
+  layout.peak_reserved_bytes = parts.reserved_bytes;
+  tessera_verdict (trace, &layout, &parts, needs, &verdict);
+  tessera_trace_free (trace);
+  g_assert_true (verdict.died);
+  g_test_message ("%s %s", verdict.headline, verdict.sentence);
+  return verdict;
+}
+
+static void
+test_died_of_fragmentation (void)
+{
+  const TesseraNeeds needs = { .native_bytes = 41 * GIB,
+                               .expandable_bytes = 34 * GIB,
+                               .plan_bytes = 33 * GIB,
+                               .bound_bytes = 33 * GIB };
+  TesseraVerdict verdict = judge_oom ((TesseraParts){ .live_bytes = 25 * GIB,
+                                                      .hard_bytes = 5 * GIB,
+                                                      .soft_bytes = 3 * GIB,
+                                                      .other_stream_bytes = 4 * MIB,
+                                                      .largest_hole_bytes = 4 * GIB,
+                                                      .request_bytes = 7 * GIB,
+                                                      .free_at_driver_bytes = 6 * GIB,
+                                                      .outside_bytes = TESSERA_NOWHERE },
+                                      &needs);
+
+  g_assert_cmpint (verdict.cause, ==, TESSERA_CAUSE_FRAGMENTATION);
+  g_assert_cmpstr (verdict.headline, ==, "Died of fragmentation, not of size.");
+  g_assert_cmpstr (
+      verdict.sentence, ==,
+      "7.00 GiB asked with 14.00 GiB free: 6.00 GiB at the driver, 8.00 GiB in "
+      "pieces inside PyTorch's segments; the largest hole is 4.00 GiB. "
+      "33.00 GiB were needed. Expandable segments fit in 34.00 GiB. The plan "
+      "fits in 33.00 GiB.");
+}
+
+static void
+test_no_cure (void)
+{
+  const TesseraNeeds needs = { .expandable_bytes = 60 * GIB, .plan_bytes = 33 * GIB };
+  TesseraVerdict verdict = judge_oom ((TesseraParts){ .live_bytes = 25 * GIB,
+                                                      .hard_bytes = 8 * GIB,
+                                                      .request_bytes = 7 * GIB,
+                                                      .free_at_driver_bytes = 6 * GIB,
+                                                      .outside_bytes = 2 * GIB },
+                                      &needs);
+
+  g_assert_nonnull (
+      strstr (verdict.sentence, "Expandable segments need 60.00 GiB: no cure."));
+  g_assert_nonnull (strstr (verdict.sentence, "The plan fits in 33.00 GiB."));
+  g_assert_nonnull (
+      strstr (verdict.sentence, "2.00 GiB of the device are not PyTorch's."));
+}
+
+static void
+test_died_of_size (void)
+{
+  TesseraVerdict verdict = judge_oom ((TesseraParts){ .live_bytes = 38 * GIB,
+                                                      .hard_bytes = GIB,
+                                                      .request_bytes = 7 * GIB,
+                                                      .free_at_driver_bytes = GIB,
+                                                      .outside_bytes = TESSERA_NOWHERE },
+                                      NULL);
+
+  g_assert_cmpint (verdict.cause, ==, TESSERA_CAUSE_SIZE);
+  g_assert_cmpstr (verdict.headline, ==, "Died of size, not of fragmentation.");
+  g_assert_cmpstr (verdict.sentence, ==,
+                   "7.00 GiB asked with 2.00 GiB free in all: live blocks alone take "
+                   "38.00 GiB.");
+}
+
+static void
+test_died_of_others (void)
+{
+  TesseraParts parts = { .live_bytes = 10 * GIB,
+                         .request_bytes = GIB,
+                         .soft_bytes = GIB,
+                         .free_at_driver_bytes = GIB / 2,
+                         .outside_bytes = TESSERA_NOWHERE };
+
+  parts.other_stream_bytes = 4 * GIB;
+  g_assert_cmpint (judge_oom (parts, NULL).cause, ==, TESSERA_CAUSE_STREAMS);
+  parts.pending_bytes = 5 * GIB;
+  g_assert_cmpint (judge_oom (parts, NULL).cause, ==, TESSERA_CAUSE_PENDING);
+  parts.cache_bytes = 6 * GIB;
+  g_assert_cmpint (judge_oom (parts, NULL).cause, ==, TESSERA_CAUSE_CACHE);
+}
+
+/* A run that went through: peak allocated and reserved, and parts at the peak. */
+static TesseraVerdict
+judge_peak (uint64_t allocated,
+            uint64_t active,
+            TesseraParts parts,
+            const TesseraNeeds *needs)
+{
+  TesseraTrace *trace;
+  TesseraLayout layout = { .kind = TESSERA_LAYOUT_NATIVE,
+                           .peak_allocated_bytes = allocated,
+                           .peak_active_bytes = active,
+                           .peak_reserved_bytes = 100 * GIB };
+  TesseraVerdict verdict;
+
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  parts.reserved_bytes = 100 * GIB;
+  parts.free_at_driver_bytes = parts.outside_bytes = TESSERA_NOWHERE;
+  tessera_verdict (trace, &layout, &parts, needs, &verdict);
+  tessera_trace_free (trace);
+  g_assert_false (verdict.died);
+  g_test_message ("%s %s", verdict.headline, verdict.sentence);
+  return verdict;
+}
+
+static void
+test_went_through (void)
+{
+  TesseraParts parts = { .live_bytes = 60 * GIB,
+                         .hard_bytes = 15 * GIB,
+                         .soft_bytes = 5 * GIB };
+  const TesseraNeeds needs = { .native_bytes = 99 * GIB,
+                               .expandable_bytes = 85 * GIB,
+                               .plan_bytes = 81 * GIB,
+                               .bound_bytes = 80 * GIB };
+  TesseraVerdict verdict = judge_peak (80 * GIB, 80 * GIB, parts, &needs);
+
+  g_assert_cmpint (verdict.cause, ==, TESSERA_CAUSE_FRAGMENTATION);
+  g_assert_cmpstr (
+      verdict.headline, ==,
+      "20.0 % of reserved is never in use, most of it in holes between blocks.");
+  g_assert_cmpstr (
+      verdict.sentence, ==,
+      "20.00 GiB of 100.00 GiB reserved were never allocated (peak 80.00 GiB); "
+      "free when reserved first peaks: 15.00 GiB between live blocks, 5.00 GiB "
+      "at the edges of segments in use. Smallest device: 99.00 GiB native, "
+      "85.00 GiB with expandable segments, 81.00 GiB with the plan; no layout "
+      "is below 80.00 GiB.");
+}
+
+static void
+test_went_through_causes (void)
+{
+  TesseraParts parts = { .hard_bytes = GIB };
+
+  parts.other_stream_bytes = 10 * GIB;
+  g_assert_cmpint (judge_peak (60 * GIB, 60 * GIB, parts, NULL).cause, ==,
+                   TESSERA_CAUSE_STREAMS);
+  /* Free memory of the other size class is no other stream's. */
+  parts.other_size_soft_bytes = 8 * GIB;
+  g_assert_cmpint (judge_peak (60 * GIB, 60 * GIB, parts, NULL).cause, ==,
+                   TESSERA_CAUSE_FRAGMENTATION);
+  parts.other_size_soft_bytes = 0;
+  parts.other_size_cache_bytes = 8 * GIB;
+  g_assert_cmpint (judge_peak (60 * GIB, 60 * GIB, parts, NULL).cause, ==,
+                   TESSERA_CAUSE_CACHE);
+  parts.pending_bytes = 20 * GIB;
+  g_assert_cmpint (judge_peak (60 * GIB, 80 * GIB, parts, NULL).cause, ==,
+                   TESSERA_CAUSE_PENDING);
+}
+
+static void
+test_nothing_to_win (void)
+{
+  const TesseraParts parts = { .soft_bytes = GIB };
+  TesseraVerdict verdict = judge_peak (98 * GIB + 410 * MIB, 99 * GIB, parts, NULL);
+
+  g_assert_cmpint (verdict.cause, ==, TESSERA_CAUSE_NONE);
+  g_assert_cmpstr (verdict.headline, ==,
+                   "1.6 % of reserved is lost to fragmentation: nothing to win here.");
+  g_assert_cmpstr (
+      verdict.sentence, ==,
+      "1.60 GiB of 100.00 GiB reserved were never allocated (peak 98.40 GiB, "
+      "with what waits for other streams 99.00 GiB).");
+}
+
+/* The longest sentences end within their room. */
+static void
+test_room (void)
+{
+  const uint64_t big = UINT64_MAX / 16;
+  const TesseraNeeds needs = { big, big, big, big };
+  const TesseraParts parts = { .hard_bytes = big,
+                               .soft_bytes = big,
+                               .pending_bytes = big,
+                               .cache_bytes = big,
+                               .other_stream_bytes = big,
+                               .largest_hole_bytes = big,
+                               .request_bytes = big,
+                               .free_at_driver_bytes = big,
+                               .outside_bytes = big };
+  TesseraVerdict verdict = judge_oom (parts, &needs);
+
+  g_assert_cmpuint (strlen (verdict.sentence), <, sizeof verdict.sentence - 1);
+  verdict = judge_peak (GIB, big, parts, &needs);
+  g_assert_cmpuint (strlen (verdict.sentence), <, sizeof verdict.sentence - 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/simulator/verdict/format-bytes", test_format_bytes);
+  g_test_add_func ("/simulator/verdict/died-of-fragmentation",
+                   test_died_of_fragmentation);
+  g_test_add_func ("/simulator/verdict/no-cure", test_no_cure);
+  g_test_add_func ("/simulator/verdict/died-of-size", test_died_of_size);
+  g_test_add_func ("/simulator/verdict/died-of-others", test_died_of_others);
+  g_test_add_func ("/simulator/verdict/went-through", test_went_through);
+  g_test_add_func ("/simulator/verdict/went-through-causes", test_went_through_causes);
+  g_test_add_func ("/simulator/verdict/nothing-to-win", test_nothing_to_win);
+  g_test_add_func ("/simulator/verdict/room", test_room);
+  return g_test_run ();
+}
