@@ -119,7 +119,7 @@ tessera_scene_render (const TesseraScene *scene,
   double y_unit = (double) (UINT64_C (1) << scene->y_shift);
   Drawing d = { .scene = scene, .view = view, .ink = ink };
   d.faint_rgb = mean_rgb (ink->background_rgb, ink->edge_rgb);
-  d.x_per_unit = width / t_span / TESSERA_INDEX_TIME_UNITS;
+  d.x_per_unit = width / t_span / TESSERA_BOX_INDEX_TIME_UNITS;
   d.x_at_0 = -view->t0 / t_span * width;
   d.y_per_unit = height / y_span * y_unit;
   d.y_at_0 = view->y1 / y_span * height;

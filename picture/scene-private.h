@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "picture/index.h"
+#include "picture/box-index.h"
 #include "picture/rows.h"
 #include "picture/scene.h"
 
@@ -16,8 +16,8 @@ struct TesseraScene
   const TesseraAxis *axis;
   TesseraRows *rows;
   int y_shift; /* a unit of height in the indices is 1 << y_shift bytes */
-  TesseraIndex block_index;
-  TesseraIndex span_index;
+  TesseraBoxIndex block_index;
+  TesseraBoxIndex span_index;
 };
 
 /* All units that a view touches; an edge that lies between units takes both in. */

@@ -17,7 +17,7 @@ typedef struct
 static uint32_t
 time_units (double position)
 {
-  double units = position * TESSERA_INDEX_TIME_UNITS;
+  double units = position * TESSERA_BOX_INDEX_TIME_UNITS;
   if (!(units > 0.0))
     return 0;
   return units < (double) UINT32_MAX ? (uint32_t) units : UINT32_MAX;
@@ -91,11 +91,11 @@ tessera_scene_new (const TesseraBlocks *blocks,
       while (height >> scene->y_shift >= UINT32_MAX)
         scene->y_shift++;
       uint32_t units = (uint32_t) (height >> scene->y_shift) + 1;
-      status = tessera_index_init (&scene->block_index, (uint32_t) layout->n_blocks,
-                                   box_of_block, &maker, units);
+      status = tessera_box_index_init (&scene->block_index, (uint32_t) layout->n_blocks,
+                                       box_of_block, &maker, units);
       if (status == TESSERA_OK)
-        status = tessera_index_init (&scene->span_index, (uint32_t) layout->n_spans,
-                                     box_of_span, &maker, units);
+        status = tessera_box_index_init (&scene->span_index, (uint32_t) layout->n_spans,
+                                         box_of_span, &maker, units);
       tessera_rows_drop_blocks (scene->rows);
     }
   if (status != TESSERA_OK)
@@ -111,8 +111,8 @@ tessera_scene_free (TesseraScene *scene)
   if (scene == NULL)
     return;
   tessera_rows_free (scene->rows);
-  tessera_index_clear (&scene->block_index);
-  tessera_index_clear (&scene->span_index);
+  tessera_box_index_clear (&scene->block_index);
+  tessera_box_index_clear (&scene->span_index);
   free (scene);
 }
 
@@ -184,7 +184,7 @@ tessera_scene_blocks_in (const TesseraScene *scene,
     {
       if (n_found + n > cap)
         {
-          cap = cap * 2 + TESSERA_INDEX_FAN;
+          cap = cap * 2 + TESSERA_BOX_INDEX_FAN;
           uint32_t *grown = realloc (found, cap * sizeof *grown);
           if (grown == NULL)
             {

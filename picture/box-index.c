@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "picture/index.h"
+#include "picture/box-index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,12 +94,12 @@ widen (TesseraBox *box, const TesseraBox *by)
 }
 
 static TesseraStatus
-build_levels (TesseraIndex *index)
+build_levels (TesseraBoxIndex *index)
 {
   size_t n_below = index->n_records;
-  for (int level = 0; n_below > 0 && level < TESSERA_INDEX_MAX_LEVELS; level++)
+  for (int level = 0; n_below > 0 && level < TESSERA_BOX_INDEX_MAX_LEVELS; level++)
     {
-      size_t n = (n_below + TESSERA_INDEX_FAN - 1) / TESSERA_INDEX_FAN;
+      size_t n = (n_below + TESSERA_BOX_INDEX_FAN - 1) / TESSERA_BOX_INDEX_FAN;
       TesseraBox *nodes = malloc (n * sizeof *nodes);
       if (nodes == NULL)
         return TESSERA_NO_MEMORY;
@@ -107,10 +107,10 @@ build_levels (TesseraIndex *index)
         {
           const TesseraBox *below =
               level == 0 ? &index->records[i].box : &index->levels[level - 1][i];
-          if (i % TESSERA_INDEX_FAN == 0)
-            nodes[i / TESSERA_INDEX_FAN] = *below;
+          if (i % TESSERA_BOX_INDEX_FAN == 0)
+            nodes[i / TESSERA_BOX_INDEX_FAN] = *below;
           else
-            widen (&nodes[i / TESSERA_INDEX_FAN], below);
+            widen (&nodes[i / TESSERA_BOX_INDEX_FAN], below);
         }
       index->levels[level] = nodes;
       index->n_nodes[level] = n;
@@ -124,8 +124,11 @@ build_levels (TesseraIndex *index)
 
 /* Fills the records in the order of their keys. */
 static TesseraStatus
-gather (
-    TesseraIndex *index, const Sorted *sorted, size_t n, TesseraBoxOf box_of, void *user)
+gather (TesseraBoxIndex *index,
+        const Sorted *sorted,
+        size_t n,
+        TesseraBoxOf box_of,
+        void *user)
 {
   index->records = malloc ((n + 1) * sizeof *index->records);
   if (index->records == NULL)
@@ -140,11 +143,11 @@ gather (
 }
 
 TesseraStatus
-tessera_index_init (TesseraIndex *index,
-                    uint32_t n_ids,
-                    TesseraBoxOf box_of,
-                    void *user,
-                    uint32_t height_units)
+tessera_box_index_init (TesseraBoxIndex *index,
+                        uint32_t n_ids,
+                        TesseraBoxOf box_of,
+                        void *user,
+                        uint32_t height_units)
 {
   memset (index, 0, sizeof *index);
   Sorted *from = malloc (((size_t) n_ids + 1) * sizeof *from);
@@ -168,12 +171,12 @@ tessera_index_init (TesseraIndex *index,
   if (status == TESSERA_OK)
     status = build_levels (index);
   if (status != TESSERA_OK)
-    tessera_index_clear (index);
+    tessera_box_index_clear (index);
   return status;
 }
 
 void
-tessera_index_clear (TesseraIndex *index)
+tessera_box_index_clear (TesseraBoxIndex *index)
 {
   free (index->records);
   for (int i = 0; i < index->n_levels; i++)
@@ -182,7 +185,7 @@ tessera_index_clear (TesseraIndex *index)
 }
 
 void
-tessera_walk_init (TesseraWalk *walk, const TesseraIndex *index, TesseraBox box)
+tessera_walk_init (TesseraWalk *walk, const TesseraBoxIndex *index, TesseraBox box)
 {
   walk->index = index;
   walk->box = box;
@@ -197,7 +200,7 @@ tessera_walk_init (TesseraWalk *walk, const TesseraIndex *index, TesseraBox box)
 const TesseraRecord *
 tessera_walk_next (TesseraWalk *walk, size_t *out_n)
 {
-  const TesseraIndex *index = walk->index;
+  const TesseraBoxIndex *index = walk->index;
   int level = walk->level;
   while (level >= 0 && level < index->n_levels)
     {
@@ -210,7 +213,7 @@ tessera_walk_next (TesseraWalk *walk, size_t *out_n)
       if (!tessera_box_meets (&index->levels[level][node], &walk->box))
         continue;
       size_t n_below = level == 0 ? index->n_records : index->n_nodes[level - 1];
-      size_t begin = node * TESSERA_INDEX_FAN, end = begin + TESSERA_INDEX_FAN;
+      size_t begin = node * TESSERA_BOX_INDEX_FAN, end = begin + TESSERA_BOX_INDEX_FAN;
       end = end < n_below ? end : n_below;
       if (level == 0)
         {

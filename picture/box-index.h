@@ -12,9 +12,9 @@
 
 #include "db/status.h"
 
-#define TESSERA_INDEX_FAN 16u
-#define TESSERA_INDEX_MAX_LEVELS 8 /* FAN ^ 8 = 2 ^ 32 */
-#define TESSERA_INDEX_TIME_UNITS 4294967296.0
+#define TESSERA_BOX_INDEX_FAN 16u
+#define TESSERA_BOX_INDEX_MAX_LEVELS 8 /* FAN ^ 8 = 2 ^ 32 */
+#define TESSERA_BOX_INDEX_TIME_UNITS 4294967296.0
 
 typedef struct
 {
@@ -31,40 +31,40 @@ typedef struct
 {
   TesseraRecord *records;
   size_t n_records;
-  TesseraBox *levels[TESSERA_INDEX_MAX_LEVELS]; /* levels[0]: of FAN records each */
-  size_t n_nodes[TESSERA_INDEX_MAX_LEVELS];
+  TesseraBox *levels[TESSERA_BOX_INDEX_MAX_LEVELS]; /* levels[0]: of FAN records each */
+  size_t n_nodes[TESSERA_BOX_INDEX_MAX_LEVELS];
   int n_levels;
-} TesseraIndex;
+} TesseraBoxIndex;
 
 /* Gives the box of number @id, or returns false: it has none. */
 typedef bool (*TesseraBoxOf) (void *user, uint32_t id, TesseraBox *out_box);
 
 /*
- * tessera_index_init:
+ * tessera_box_index_init:
  * @box_of: asked twice for each id in [0, n_ids), first all in order, then in drawing
  *   order; must answer alike
  * @height_units: the largest y1
  *
  * Peak memory 28 bytes an id beside what @box_of needs.
  */
-TESSERA_MUST_USE TesseraStatus tessera_index_init (TesseraIndex *index,
-                                                   uint32_t n_ids,
-                                                   TesseraBoxOf box_of,
-                                                   void *user,
-                                                   uint32_t height_units);
-void tessera_index_clear (TesseraIndex *index);
+TESSERA_MUST_USE TesseraStatus tessera_box_index_init (TesseraBoxIndex *index,
+                                                       uint32_t n_ids,
+                                                       TesseraBoxOf box_of,
+                                                       void *user,
+                                                       uint32_t height_units);
+void tessera_box_index_clear (TesseraBoxIndex *index);
 
 /* Where a walk through the records that meet a box stands. */
 typedef struct
 {
-  const TesseraIndex *index;
+  const TesseraBoxIndex *index;
   TesseraBox box;
-  size_t next[TESSERA_INDEX_MAX_LEVELS]; /* node to look at, by level */
-  size_t end[TESSERA_INDEX_MAX_LEVELS];
+  size_t next[TESSERA_BOX_INDEX_MAX_LEVELS]; /* node to look at, by level */
+  size_t end[TESSERA_BOX_INDEX_MAX_LEVELS];
   int level;
 } TesseraWalk;
 
-void tessera_walk_init (TesseraWalk *walk, const TesseraIndex *index, TesseraBox box);
+void tessera_walk_init (TesseraWalk *walk, const TesseraBoxIndex *index, TesseraBox box);
 /* The next run of records that may meet the box (at most FAN), or NULL at the end. */
 const TesseraRecord *tessera_walk_next (TesseraWalk *walk, size_t *out_n);
 
