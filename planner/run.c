@@ -1,0 +1,416 @@
+/*
+ * The canonical run: see run.h.
+ *
+ * The last run of equal steps that nothing different follows is folded. Equal signatures
+ * do not yet say that the same requests are paired with the same frees, so a slot lives
+ * as long as the longest-lived of the blocks that it stands for. A block that is still
+ * alive when its step comes round a second time is a leak: then nothing can be folded.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/run.h"
+#include "planner/structure-private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Share of a step's requests that may differ from the step before when it is assumed to
+ * repeat without having been seen to. */
+#define ASSUMED_DIFFERENCE 0.1
+
+static bool
+has_requests (const TesseraRun *run, uint32_t begin, uint32_t end)
+{
+  for (uint32_t i = begin; i < end; i++)
+    if (tessera_is_request (&run->trace->events[i]))
+      return true;
+  return false;
+}
+
+/* Whether the steps and what lies between them and the next ask for the same. */
+static bool
+gaps_are_equal (const TesseraRun *run, uint32_t first, uint32_t last)
+{
+  const TesseraStep *steps = run->structure->steps;
+  const TesseraEvent *events = run->trace->events;
+
+  for (uint32_t k = first; k + 1 < last; k++)
+    {
+      uint32_t i = steps[k].end_index, j = steps[k + 1].end_index;
+      uint32_t end_i = steps[k + 1].begin_index, end_j = steps[k + 2].begin_index;
+
+      for (;; i++, j++)
+        {
+          while (i < end_i && !tessera_is_request (&events[i]))
+            i++;
+          while (j < end_j && !tessera_is_request (&events[j]))
+            j++;
+          if (i == end_i || j == end_j)
+            break;
+          if (events[i].action != events[j].action ||
+              events[i].size_bytes != events[j].size_bytes ||
+              events[i].stream != events[j].stream || events[i].pool != events[j].pool)
+            return false;
+        }
+      if (i != end_i || j != end_j)
+        return false;
+    }
+  return true;
+}
+
+/* A block born in [begin, end) that is alive at @until: the step leaks. */
+static bool
+leaks (const TesseraRun *run, uint32_t begin, uint32_t end, uint32_t until)
+{
+  const TesseraBlocks *blocks = run->blocks;
+
+  for (uint32_t i = begin; i < end; i++)
+    if (run->trace->events[i].action == TESSERA_ALLOC &&
+        blocks->blocks[blocks->block_of_event[i]].died_index >= until)
+      return true;
+  return false;
+}
+
+/* Narrows [*first, *last] to steps that fold; false: none do. */
+static bool
+narrow (const TesseraRun *run, uint32_t *first, uint32_t *last)
+{
+  const TesseraStep *steps = run->structure->steps;
+  bool has_gaps = false;
+
+  for (uint32_t k = *first; k < *last && !has_gaps; k++)
+    has_gaps = has_requests (run, steps[k].end_index, steps[k + 1].begin_index);
+  /* The last step has nothing between it and a next one: it goes to the end section. */
+  if (has_gaps)
+    {
+      if (*last - *first < 2 || !gaps_are_equal (run, *first, *last))
+        return false;
+      (*last)--;
+    }
+  for (uint32_t k = *last; k > *first; k--)
+    if (leaks (run, steps[k - 1].begin_index, steps[k].begin_index,
+               k == *last && !has_gaps ? steps[k].end_index : steps[k + 1].begin_index))
+      {
+        *first = k;
+        break;
+      }
+  /* Blocks from before the trace need a start section to be slots of. */
+  if (*first < *last && steps[*first].begin_index == 0 && run->blocks->n_blocks &&
+      (run->blocks->blocks[0].flags & TESSERA_AT_START))
+    (*first)++;
+  return *first < *last;
+}
+
+static void
+whole (TesseraRun *run, const char *reason)
+{
+  run->repeats = false;
+  run->n_positions = run->limit ? run->limit : 1;
+  snprintf (run->reason, sizeof run->reason, "%s", reason);
+}
+
+/* Share of the blocks born in the step that the step before has no equal of. */
+static double
+difference (const TesseraRun *run, uint32_t step)
+{
+  size_t n_born = 0, n_different = 0;
+
+  for (size_t i = 0; i < run->blocks->n_blocks; i++)
+    if (run->blocks->blocks[i].step == step)
+      {
+        n_born++;
+        n_different += run->blocks->blocks[i].lifetime_class == TESSERA_CLASS_DYNAMIC;
+      }
+  return n_born ? (double) n_different / (double) n_born : 1;
+}
+
+static TesseraStatus
+fold (TesseraRun *run, uint32_t first, uint32_t last)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint32_t n = 0, n_all = 0;
+
+  run->repeats = true;
+  run->first_step = first;
+  run->last_step = last;
+  run->step_begin = steps[first].begin_index;
+  run->last_begin = steps[last].begin_index;
+  run->last_end =
+      last + 1 < run->structure->n_steps && steps[last + 1].begin_index <= run->limit
+          ? steps[last + 1].begin_index
+          : steps[last].end_index;
+  run->step_end = first < last ? steps[first + 1].begin_index : run->last_end;
+  run->n_positions = run->limit - run->last_end + run->step_end;
+  run->requests = malloc ((run->last_end - run->step_begin + 1) * sizeof (uint32_t));
+  run->ordinal_of = malloc ((run->last_end - run->step_begin + 1) * sizeof (uint32_t));
+  if (!run->requests || !run->ordinal_of)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = run->step_begin, step = first; i < run->last_end; i++)
+    {
+      if (step < last && i == steps[step + 1].begin_index)
+        {
+          step++;
+          n = 0;
+        }
+      run->ordinal_of[i - run->step_begin] = n;
+      if (!tessera_is_request (&run->trace->events[i]))
+        continue;
+      run->requests[n_all++] = i;
+      n++;
+    }
+  run->n_requests = n_all / (last - first + 1);
+  return TESSERA_OK;
+}
+
+/* The longest run of steps of equal kind in [*first, *last]; of equals the latest. */
+static void
+longest_run (const TesseraRun *run, uint32_t *first, uint32_t *last)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint32_t from = *first, to = *last, begin = from;
+
+  *first = *last = from;
+  for (uint32_t k = from; k <= to; k++)
+    {
+      if (steps[k].kind != steps[begin].kind)
+        begin = k;
+      if (k - begin >= *last - *first)
+        {
+          *first = begin;
+          *last = k;
+        }
+    }
+}
+
+/* Nothing is folded: why, and what that means for a run. */
+static void
+decline (TesseraRun *run, bool is_one_step, bool are_alike)
+{
+  if (is_one_step)
+    whole (run, "the trace shows one step only and can't tell whether it repeats: a run "
+                "follows this plan only by asking for the same things in the same order");
+  else if (are_alike)
+    whole (run, "steps are alike but keep some of what they allocate: a run follows this "
+                "plan only by asking for the same things in the same order");
+  else
+    whole (run,
+           "each step asks for other sizes: a run follows this plan only with the same "
+           "batches in the same order");
+}
+
+/* Steps [from, to] are in view. */
+static TesseraStatus
+choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint32_t first = from, last = to;
+  bool are_alike;
+
+  longest_run (run, &first, &last);
+  /* Among steps that vary, two may be equal by chance. */
+  if (2 * (last - first + 1) < to - from + 1)
+    last = first;
+  are_alike = first < last;
+  if (are_alike && narrow (run, &first, &last))
+    {
+      snprintf (run->reason, sizeof run->reason,
+                "steps %" PRId64 " to %" PRId64
+                " ask for the same: a run follows this plan for any number of steps",
+                steps[first].number, steps[last].number);
+      return fold (run, first, last);
+    }
+  if (is_asked && to > from && steps[to].begin_index > 0 &&
+      difference (run, to) <= ASSUMED_DIFFERENCE)
+    {
+      run->is_assumed = true;
+      snprintf (run->reason, sizeof run->reason,
+                "step %" PRId64 " is taken for the one that repeats: it differs little "
+                "from the step before",
+                steps[to].number);
+      return fold (run, to, to);
+    }
+  decline (run, from == to, are_alike);
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+find_step (const TesseraStructure *structure,
+           int64_t number,
+           TesseraError *error,
+           uint32_t *out_index)
+{
+  for (uint32_t i = 0; i < structure->n_steps; i++)
+    if (structure->steps[i].number == number)
+      {
+        *out_index = i;
+        return TESSERA_OK;
+      }
+  if (structure->n_steps == 0)
+    return tessera_fail (error, TESSERA_INVALID,
+                         "step %" PRId64
+                         " was asked for, but no steps were found in this "
+                         "trace: plan it without a range of steps",
+                         number);
+  return tessera_fail (error, TESSERA_INVALID,
+                       "step %" PRId64 " was asked for, but the trace has steps %" PRId64
+                       " to %" PRId64 ": choose among these",
+                       number, structure->steps[0].number,
+                       structure->steps[structure->n_steps - 1].number);
+}
+
+TesseraStatus
+tessera_run_init (const TesseraTrace *trace,
+                  const TesseraBlocks *blocks,
+                  const TesseraStructure *structure,
+                  int64_t first_step,
+                  int64_t last_step,
+                  TesseraError *error,
+                  TesseraRun *out_run)
+{
+  uint32_t from = 0, to = structure->n_steps ? (uint32_t) structure->n_steps - 1 : 0;
+  TesseraStatus status = TESSERA_OK;
+
+  *out_run = (TesseraRun){ .trace = trace,
+                           .blocks = blocks,
+                           .structure = structure,
+                           .limit = (uint32_t) trace->n_events };
+  if (first_step >= 0)
+    status = find_step (structure, first_step, error, &from);
+  if (status == TESSERA_OK && last_step >= 0)
+    {
+      status = find_step (structure, last_step, error, &to);
+      if (status == TESSERA_OK && to < structure->n_steps - 1)
+        out_run->limit = structure->steps[to].end_index;
+    }
+  if (status != TESSERA_OK)
+    return status;
+  if (from > to)
+    return tessera_fail (error, TESSERA_INVALID,
+                         "the first step of the plan, %" PRId64 ", lies after the last, "
+                         "%" PRId64 ": exchange them",
+                         first_step, last_step);
+  if (structure->n_steps == 0)
+    whole (out_run,
+           "no step that repeats was found: a run follows this plan only by asking "
+           "for the same things in the same order");
+  else
+    status = choose (out_run, from, to, first_step >= 0 || last_step >= 0);
+  if (status != TESSERA_OK)
+    tessera_run_clear (out_run);
+  return status == TESSERA_NO_MEMORY
+             ? tessera_fail (error, status, "not enough memory to plan")
+             : status;
+}
+
+/* The position of an event outside the repeating steps. */
+static uint32_t
+position_of (const TesseraRun *run, uint32_t event)
+{
+  if (event >= run->limit)
+    return run->n_positions;
+  return run->repeats && event >= run->last_end ? event - run->last_end + run->step_end
+                                                : event;
+}
+
+/* The latest end of the blocks that a request of the repeating step stands for, in
+ * requests from its step's begin: from n_requests on it lies in the next step. What the
+ * last step leaves behind ends at *out_end, else that is 0. */
+static uint32_t
+latest_end (const TesseraRun *run, uint32_t ordinal, uint32_t *out_end)
+{
+  uint32_t n_steps = run->last_step - run->first_step + 1, latest = 0;
+  const TesseraStep *steps = &run->structure->steps[run->first_step];
+
+  *out_end = 0;
+  for (uint32_t k = 0; k < n_steps; k++)
+    {
+      uint32_t event = run->requests[(size_t) k * run->n_requests + ordinal];
+      uint32_t died = run->blocks->blocks[run->blocks->block_of_event[event]].died_index;
+      uint32_t end = k + 1 < n_steps ? steps[k + 1].begin_index : run->last_end;
+      uint32_t at;
+
+      if (died >= run->last_end)
+        {
+          *out_end = position_of (run, died);
+          continue;
+        }
+      at = run->ordinal_of[died - run->step_begin] + (died < end ? 0 : run->n_requests);
+      if (at > latest)
+        latest = at;
+    }
+  return latest;
+}
+
+static void
+spell_of_step (const TesseraRun *run, const TesseraBlock *block, TesseraSpell *spell)
+{
+  uint32_t after, n = run->n_requests;
+  uint32_t latest =
+      latest_end (run, run->ordinal_of[block->born_index - run->step_begin], &after);
+
+  spell->born = block->born_index;
+  spell->died = latest < n ? run->requests[latest] : run->step_end;
+  if (after)
+    spell->died = after > run->step_end ? after : run->step_end;
+  if (latest > n)
+    {
+      spell->tail = latest - n;
+      spell->died_next = run->requests[spell->tail];
+    }
+  if (run->is_assumed && after)
+    spell->died_next = spell->born; /* until its successor comes, for all we know */
+  spell->needs_spare = spell->died_next > spell->born;
+  if (spell->needs_spare)
+    spell->died_next = spell->born;
+  spell->wraps = spell->died_next > run->step_begin;
+  if (!spell->wraps)
+    spell->died_next = 0;
+}
+
+bool
+tessera_run_spell (const TesseraRun *run, uint32_t block, TesseraSpell *out_spell)
+{
+  const TesseraBlock *of = &run->blocks->blocks[block];
+
+  *out_spell = (TesseraSpell){ .tail = TESSERA_NONE };
+  if (of->born_index >= run->limit && !(of->flags & TESSERA_AT_START))
+    return false;
+  if (!run->repeats || of->born_index < run->step_begin ||
+      of->born_index >= run->last_end)
+    {
+      out_spell->born = position_of (run, of->born_index);
+      out_spell->died = position_of (run, of->died_index);
+      /* Through the first of the repeating steps: through the one that stands for all. */
+      if (run->repeats && of->died_index >= run->step_end &&
+          of->died_index < run->last_end)
+        out_spell->died = run->step_end;
+    }
+  else if (of->born_index < run->step_end)
+    spell_of_step (run, of, out_spell);
+  else
+    return false;
+  if (out_spell->died <= out_spell->born)
+    out_spell->died = out_spell->born + 1;
+  return true;
+}
+
+uint32_t
+tessera_run_tail (const TesseraRun *run, uint32_t block)
+{
+  const TesseraBlock *of = &run->blocks->blocks[block];
+
+  if (!run->repeats || of->born_index >= run->step_begin ||
+      of->died_index <= run->step_begin || of->died_index >= run->step_end)
+    return TESSERA_NONE;
+  return run->ordinal_of[of->died_index - run->step_begin];
+}
+
+void
+tessera_run_clear (TesseraRun *run)
+{
+  free (run->requests);
+  free (run->ordinal_of);
+  memset (run, 0, sizeof *run);
+}

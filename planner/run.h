@@ -1,0 +1,62 @@
+/*
+ * The canonical run: the part of a trace that a plan is made for, with the steps that
+ * repeat folded into one.
+ *
+ * Positions are those of the events before the second repeating step; what comes after
+ * the last is moved up. Steps fold only when they repeat exactly (db/plan.h); of events
+ * in them the ordinal among the step's requests and frees is what they have in common.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/plan.h"
+#include "planner/structure.h"
+
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraBlocks *blocks;
+  const TesseraStructure *structure;
+  uint32_t limit;  /* events from here on are left out */
+  bool repeats;    /* else all below but n_positions is 0 */
+  bool is_assumed; /* the last step stands alone: that it repeats is an assumption */
+  uint32_t first_step, last_step; /* of structure: that repeat */
+  uint32_t step_begin, step_end;  /* first repeating step: events and positions */
+  uint32_t last_begin, last_end;  /* the last of them: events */
+  uint32_t n_positions;
+  uint32_t n_requests; /* and frees, of one repeating step */
+  uint32_t *requests;  /* their events: first step's, second's, ... last's */
+  uint32_t
+      *ordinal_of; /* [last_end - step_begin] requests in its step before the event */
+  char reason[160];
+} TesseraRun;
+
+/* Lifetime of a block in positions; see TesseraSlot. */
+typedef struct
+{
+  uint32_t born, died, died_next;
+  bool wraps;
+  bool needs_spare;
+  uint32_t
+      tail; /* ordinal of the next step's request at which it ends, or TESSERA_NONE */
+} TesseraSpell;
+
+/* @first_step, @last_step: numbers as shown, -1: from the first, to the last. Returns
+ * TESSERA_INVALID when the trace has no such steps. */
+TESSERA_MUST_USE TesseraStatus tessera_run_init (const TesseraTrace *trace,
+                                                 const TesseraBlocks *blocks,
+                                                 const TesseraStructure *structure,
+                                                 int64_t first_step,
+                                                 int64_t last_step,
+                                                 TesseraError *error,
+                                                 TesseraRun *out_run);
+void tessera_run_clear (TesseraRun *run);
+
+/* Returns: whether the canonical run holds the block; *out_spell is its lifetime there.
+ */
+bool tessera_run_spell (const TesseraRun *run, uint32_t block, TesseraSpell *out_spell);
+
+/* For a block of the start that dies in the first repeating step: the ordinal of its end
+ * there, else TESSERA_NONE. */
+uint32_t tessera_run_tail (const TesseraRun *run, uint32_t block);
