@@ -1,8 +1,9 @@
 /*
  * The law of streams. See check.h for what it says and check-sweep.h.
  *
- * Without sharing, one walk over the slots by offset is enough: the highest end so far,
- * and the highest among the other streams, tell whether somebody else is still there.
+ * Without sharing, one walk over the slots by offset is enough: if the slot that reaches
+ * highest so far is of the newcomer's stream, no other stream can still be there, for it
+ * would have met that slot before.
  * With sharing, a map of the addresses says who was born there last; it is cut at all
  * offsets and ends that occur, and a birth makes one piece of what it covers, so that all
  * births together touch O(slots) pieces.
@@ -51,32 +52,6 @@ top_of (const TesseraPlan *plan, uint32_t slot)
   return plan->slots[slot].offset_bytes + plan->slots[slot].block_bytes;
 }
 
-/* The highest slot so far and the highest of the streams other than its own. */
-typedef struct
-{
-  uint32_t first;
-  uint32_t other;
-} Highest;
-
-static void
-note_highest (const TesseraPlan *plan, Highest *highest, uint32_t slot)
-{
-  const TesseraSlot *slots = plan->slots;
-  bool is_first = highest->first == TESSERA_NONE ||
-                  top_of (plan, slot) > top_of (plan, highest->first);
-  bool has_stream = highest->first != TESSERA_NONE &&
-                    slots[slot].stream == slots[highest->first].stream;
-  if (is_first)
-    {
-      if (!has_stream)
-        highest->other = highest->first;
-      highest->first = slot;
-    }
-  else if (!has_stream && (highest->other == TESSERA_NONE ||
-                           top_of (plan, slot) > top_of (plan, highest->other)))
-    highest->other = slot;
-}
-
 static TesseraStatus
 check_apart (const TesseraPlan *plan, TesseraError *error)
 {
@@ -87,16 +62,18 @@ check_apart (const TesseraPlan *plan, TesseraError *error)
     starts[i] = (Start){ plan->slots[i].offset_bytes, (uint32_t) i };
   qsort (starts, plan->n_slots, sizeof *starts, compare_starts);
   TesseraStatus status = TESSERA_OK;
-  Highest highest = { TESSERA_NONE, TESSERA_NONE };
+  uint32_t highest = TESSERA_NONE;
   for (size_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
     {
-      uint32_t slot = starts[i].slot, rival = highest.first;
-      if (rival != TESSERA_NONE && plan->slots[rival].stream == plan->slots[slot].stream)
-        rival = highest.other;
-      if (rival != TESSERA_NONE && top_of (plan, rival) > starts[i].offset_bytes)
+      uint32_t slot = starts[i].slot;
+      bool is_alone = highest == TESSERA_NONE ||
+                      plan->slots[highest].stream == plan->slots[slot].stream ||
+                      top_of (plan, highest) <= starts[i].offset_bytes;
+      if (!is_alone)
         status =
-            refuse_pair (plan, "no address shared between streams", rival, slot, error);
-      note_highest (plan, &highest, slot);
+            refuse_pair (plan, "no address shared between streams", highest, slot, error);
+      if (highest == TESSERA_NONE || top_of (plan, slot) > top_of (plan, highest))
+        highest = slot;
     }
   free (starts);
   return status;
