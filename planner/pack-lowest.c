@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOBODY UINT32_MAX
-
 /* After so many raises the capacity no longer holds anybody back: an instance that needs
  * more is far from the bound, and other candidates do better there. */
 #define MAX_RAISES 200
+
+/* How many choices pass between two looks at the watch. */
+#define LOOK_EVERY 256
 
 TesseraStatus
 tessera_lowest_init (TesseraLowest *lowest, const TesseraPackProblem *problem)
@@ -20,13 +21,16 @@ tessera_lowest_init (TesseraLowest *lowest, const TesseraPackProblem *problem)
   size_t n_words = problem->n_sections / 64 + 1;
   lowest->problem = problem;
   if (tessera_skyline_init (&lowest->skyline, problem->n_sections) != TESSERA_OK ||
-      tessera_room_init (&lowest->room, problem->n_sections) != TESSERA_OK)
+      tessera_room_init (&lowest->room, problem->n_sections) != TESSERA_OK ||
+      tessera_windows_init (&lowest->windows, problem->n_sections) != TESSERA_OK ||
+      tessera_finder_init (&lowest->finder, problem) != TESSERA_OK)
     goto fail;
   lowest->heap = calloc (problem->n_items, sizeof *lowest->heap);
+  lowest->ranks = calloc (problem->n_items, sizeof *lowest->ranks);
   lowest->parked_next = calloc (problem->n_items, sizeof *lowest->parked_next);
   lowest->parked_head = calloc (problem->n_sections, sizeof *lowest->parked_head);
   lowest->parked_bits = calloc (n_words, sizeof *lowest->parked_bits);
-  if (lowest->heap != NULL && lowest->parked_next != NULL &&
+  if (lowest->heap != NULL && lowest->ranks != NULL && lowest->parked_next != NULL &&
       lowest->parked_head != NULL && lowest->parked_bits != NULL)
     return TESSERA_OK;
 fail:
@@ -39,7 +43,10 @@ tessera_lowest_clear (TesseraLowest *lowest)
 {
   tessera_skyline_clear (&lowest->skyline);
   tessera_room_clear (&lowest->room);
+  tessera_windows_clear (&lowest->windows);
+  tessera_finder_clear (&lowest->finder);
   free (lowest->heap);
+  free (lowest->ranks);
   free (lowest->parked_next);
   free (lowest->parked_head);
   free (lowest->parked_bits);
@@ -108,6 +115,35 @@ room_for (const TesseraLowest *lowest, const TesseraPackItem *item)
   return first < second ? first : second;
 }
 
+static bool
+has_second_life (const TesseraPackItem *item)
+{
+  return item->begin2 < item->end2;
+}
+
+/* From now on the item may be chosen. */
+static void
+wait_for_turn (TesseraLowest *lowest, uint32_t rank)
+{
+  uint32_t item_index = lowest->order[rank];
+  const TesseraPackItem *item = &lowest->problem->items[item_index];
+  if (has_second_life (item))
+    push (lowest, (TesseraWaiting){ floor_of (lowest, item), rank });
+  else
+    tessera_finder_set (&lowest->finder, item_index, rank);
+}
+
+/* The item, which was chosen, is no longer waiting. */
+static void
+take (TesseraLowest *lowest, uint32_t rank)
+{
+  uint32_t item_index = lowest->order[rank];
+  if (has_second_life (&lowest->problem->items[item_index]))
+    pop (lowest);
+  else
+    tessera_finder_set (&lowest->finder, item_index, TESSERA_NO_RANK);
+}
+
 /* The item waits until something is placed in the section that is short of room. */
 static void
 park (TesseraLowest *lowest, uint32_t rank, const TesseraPackItem *item)
@@ -127,14 +163,14 @@ static void
 unpark_section (TesseraLowest *lowest, uint32_t section)
 {
   uint32_t rank = lowest->parked_head[section];
-  lowest->parked_head[section] = NOBODY;
+  lowest->parked_head[section] = TESSERA_NO_RANK;
   lowest->parked_bits[section / 64] &= ~(UINT64_C (1) << (section % 64));
-  while (rank != NOBODY)
+  while (rank != TESSERA_NO_RANK)
     {
-      const TesseraPackItem *item = &lowest->problem->items[lowest->order[rank]];
-      push (lowest, (TesseraWaiting){ floor_of (lowest, item), rank });
-      rank = lowest->parked_next[rank];
+      uint32_t next = lowest->parked_next[rank];
+      wait_for_turn (lowest, rank);
       lowest->n_parked--;
+      rank = next;
     }
 }
 
@@ -173,9 +209,26 @@ start (TesseraLowest *lowest, const uint32_t *order, uint64_t capacity_bytes)
   memset (lowest->parked_bits, 0,
           (problem->n_sections / 64 + 1) * sizeof *lowest->parked_bits);
   lowest->n_parked = 0;
-  lowest->n_heap = problem->n_items;
-  for (size_t i = 0; i < problem->n_items; i++)
-    lowest->heap[i] = (TesseraWaiting){ 0, (uint32_t) i };
+  lowest->n_heap = 0;
+  tessera_windows_flatten (&lowest->windows);
+  for (size_t rank = 0; rank < problem->n_items; rank++)
+    {
+      bool is_single = !has_second_life (&problem->items[order[rank]]);
+      lowest->ranks[order[rank]] = is_single ? (uint32_t) rank : TESSERA_NO_RANK;
+      if (!is_single)
+        push (lowest, (TesseraWaiting){ 0, (uint32_t) rank });
+    }
+  tessera_finder_fill (&lowest->finder, lowest->ranks, problem->n_items);
+}
+
+/* The windows as they were before any was lifted. */
+static void
+lower_windows (TesseraLowest *lowest)
+{
+  tessera_windows_flatten (&lowest->windows);
+  for (uint32_t s = 0; s < lowest->problem->n_sections; s++)
+    tessera_windows_raise (&lowest->windows, s, s + 1,
+                           tessera_skyline_highest (&lowest->skyline, s, s + 1));
 }
 
 /* Everybody waits: the capacity is raised by the least that lets one go on. */
@@ -184,7 +237,7 @@ raise_capacity (TesseraLowest *lowest)
 {
   int64_t least = INT64_MAX;
   for (uint32_t s = 0; s < lowest->problem->n_sections; s++)
-    for (uint32_t rank = lowest->parked_head[s]; rank != NOBODY;
+    for (uint32_t rank = lowest->parked_head[s]; rank != TESSERA_NO_RANK;
          rank = lowest->parked_next[rank])
       {
         const TesseraPackItem *item = &lowest->problem->items[lowest->order[rank]];
@@ -194,20 +247,65 @@ raise_capacity (TesseraLowest *lowest)
       }
   tessera_room_add_all (&lowest->room, least);
   lowest->has_limit = ++lowest->n_raises < MAX_RAISES;
+  lower_windows (lowest);
   unpark (lowest, 0, lowest->problem->n_sections);
+}
+
+/* Gives the first of the second-lived its true floor at the moment. Returns: its rank, or
+ * TESSERA_NO_RANK where none waits. */
+static uint32_t
+settle_heap (TesseraLowest *lowest)
+{
+  while (lowest->n_heap > 0)
+    {
+      TesseraWaiting first = lowest->heap[0];
+      const TesseraPackItem *item = &lowest->problem->items[lowest->order[first.rank]];
+      uint64_t floor = floor_of (lowest, item);
+      if (floor == first.floor)
+        return first.rank;
+      sift_down (lowest, 0, (TesseraWaiting){ floor, first.rank });
+    }
+  return TESSERA_NO_RANK;
+}
+
+/* The rank that comes next, with windows lifted on the way as needed; TESSERA_NO_RANK:
+ * whoever is left is parked. */
+static uint32_t
+choose (TesseraLowest *lowest)
+{
+  uint32_t second = settle_heap (lowest);
+  for (;;)
+    {
+      uint64_t height_bytes;
+      uint32_t end;
+      uint32_t begin = tessera_windows_lowest (&lowest->windows, &height_bytes, &end);
+      uint32_t best = tessera_finder_best (&lowest->finder, begin, end);
+      if (second != TESSERA_NO_RANK &&
+          (lowest->heap[0].floor < height_bytes ||
+           (lowest->heap[0].floor == height_bytes && second < best)))
+        return second;
+      if (best != TESSERA_NO_RANK)
+        return best;
+      if (!tessera_windows_lift (&lowest->windows, begin))
+        return second;
+    }
 }
 
 static void
 put (TesseraLowest *lowest, const TesseraPackItem *item, uint64_t floor)
 {
+  const uint32_t lives[2][2] = { { item->begin, item->end },
+                                 { item->begin2, item->end2 } };
   uint64_t top = floor + item->size_bytes;
-  int64_t size_bytes = (int64_t) item->size_bytes;
-  tessera_skyline_raise (&lowest->skyline, item->begin, item->end, top);
-  tessera_skyline_raise (&lowest->skyline, item->begin2, item->end2, top);
-  tessera_room_add (&lowest->room, item->begin, item->end, size_bytes);
-  tessera_room_add (&lowest->room, item->begin2, item->end2, size_bytes);
-  unpark (lowest, item->begin, item->end);
-  unpark (lowest, item->begin2, item->end2);
+  for (int i = 0; i < 2; i++)
+    {
+      tessera_skyline_raise (&lowest->skyline, lives[i][0], lives[i][1], top);
+      tessera_windows_raise (&lowest->windows, lives[i][0], lives[i][1], top);
+      tessera_room_add (&lowest->room, lives[i][0], lives[i][1],
+                        (int64_t) item->size_bytes);
+    }
+  for (int i = 0; i < 2; i++)
+    unpark (lowest, lives[i][0], lives[i][1]);
 }
 
 bool
@@ -221,31 +319,28 @@ tessera_lowest_place (TesseraLowest *lowest,
   uint64_t height_bytes = 0;
   uint32_t n_looks = 0;
   start (lowest, order, capacity_bytes);
-  while (lowest->n_heap > 0 || lowest->n_parked > 0)
+  for (size_t n_placed = 0; n_placed < lowest->problem->n_items;)
     {
-      if ((++n_looks & 1023) == 0 && !tessera_pack_watch_goes_on (watch, height_bytes))
+      if (++n_looks % LOOK_EVERY == 0 &&
+          !tessera_pack_watch_goes_on (watch, height_bytes))
         return false;
-      if (lowest->n_heap == 0)
+      uint32_t rank = choose (lowest);
+      if (rank == TESSERA_NO_RANK)
         {
           raise_capacity (lowest);
           continue;
         }
-      TesseraWaiting first = lowest->heap[0];
-      const TesseraPackItem *item = &lowest->problem->items[order[first.rank]];
+      const TesseraPackItem *item = &lowest->problem->items[order[rank]];
       uint64_t floor = floor_of (lowest, item);
-      if (floor != first.floor)
-        {
-          sift_down (lowest, 0, (TesseraWaiting){ floor, first.rank });
-          continue;
-        }
-      pop (lowest);
+      take (lowest, rank);
       if (lowest->has_limit && (int64_t) floor > room_for (lowest, item))
         {
-          park (lowest, first.rank, item);
+          park (lowest, rank, item);
           continue;
         }
       put (lowest, item, floor);
-      offsets[order[first.rank]] = floor;
+      n_placed++;
+      offsets[order[rank]] = floor;
       if (floor + item->size_bytes > height_bytes)
         height_bytes = floor + item->size_bytes;
     }

@@ -11,15 +11,21 @@
  * does c; b on top at 3: height 4. Had b been taken first, at 0, a and c would follow at
  * 1: height 4 as well; but b before c and after a would leave a hole of 3 below c.
  *
- * Cost: O(log n) for each time an item is looked at; floors only rise, so a heap of
- * lower bounds is enough and an item is looked at again only when its turn comes.
+ * Floors are not kept. What matters is the lowest window of the skyline: items that live
+ * inside it have its height as floor and come next; if there are none, the window is
+ * lifted. Items with two lives, which may lie in windows of different heights, wait in a
+ * heap by a lower bound of their floor and are looked at when their turn seems to come.
+ *
+ * Cost: some O(log n) a placement, and a question to the finder for each.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
+#include "planner/pack-finder.h"
 #include "planner/pack-tree.h"
 #include "planner/pack-watch.h"
+#include "planner/pack-windows.h"
 
 typedef struct
 {
@@ -33,7 +39,10 @@ typedef struct
   const uint32_t *order; /* items by rank, of the attempt in progress */
   TesseraSkyline skyline;
   TesseraRoom room;
-  TesseraWaiting *heap; /* [n_items], by floor, then rank */
+  TesseraWindows windows;
+  TesseraFinder finder; /* those with one life that wait */
+  uint32_t *ranks;      /* [n_items] scratch */
+  TesseraWaiting *heap; /* [n_items] those with two, by floor, then rank */
   size_t n_heap;
   uint32_t *parked_next; /* [n_items] by rank */
   uint32_t *parked_head; /* [n_sections] ranks that wait for room there */

@@ -45,7 +45,7 @@ compare_entries (const void *a, const void *b)
       if (x->keys[k] < y->keys[k])
         return 1;
     }
-  return x->item < y->item ? -1 : x->item > y->item;
+  return x->source < y->source ? -1 : x->source > y->source;
 }
 
 void
@@ -57,6 +57,7 @@ tessera_order_items (const TesseraPackProblem *problem,
   for (size_t i = 0; i < problem->n_items; i++)
     {
       entries[i].item = (uint32_t) i;
+      entries[i].source = problem->items[i].source;
       for (int k = 0; k < TESSERA_ORDER_MAX_KEYS; k++)
         entries[i].keys[k] = measure (&problem->items[i], keys[k]);
     }

@@ -1,5 +1,5 @@
 /*
- * Orders of items: by up to four measures, ties by position in the problem.
+ * Orders of items: by up to four measures, ties as the caller had them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,6 +26,7 @@ typedef struct
 {
   double keys[TESSERA_ORDER_MAX_KEYS];
   uint32_t item;
+  uint32_t source; /* settles ties: as the caller had them */
 } TesseraOrderEntry;
 
 /* Fills @order with the positions of all items; @entries is scratch of n_items. */

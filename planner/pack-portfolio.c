@@ -189,7 +189,9 @@ alter_order (const Portfolio *portfolio, uint32_t number, TesseraDesk *desk)
       double key = (double) rank;
       if (sticks_out || random_fraction (&state) < chance)
         key *= random_fraction (&state);
-      desk->entries[rank] = (TesseraOrderEntry){ .keys = { -key }, .item = item };
+      desk->entries[rank] = (TesseraOrderEntry){ .keys = { -key },
+                                                 .item = item,
+                                                 .source = (uint32_t) rank };
     }
   tessera_order_entries (desk->entries, problem->n_items, desk->order);
 }

@@ -178,6 +178,46 @@ fill_items (TesseraPackProblem *problem,
     }
 }
 
+/* Every other bit of the result is one of @x. */
+static uint64_t
+spread_bits (uint64_t x)
+{
+  static const struct
+  {
+    int shift;
+    uint64_t mask;
+  } steps[] = {
+    { 16, UINT64_C (0x0000ffff0000ffff) }, { 8, UINT64_C (0x00ff00ff00ff00ff) },
+    { 4, UINT64_C (0x0f0f0f0f0f0f0f0f) },  { 2, UINT64_C (0x3333333333333333) },
+    { 1, UINT64_C (0x5555555555555555) },
+  };
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+    x = (x | x << steps[i].shift) & steps[i].mask;
+  return x;
+}
+
+/* Along a curve that fills the plane of (begin, end), so that what is near in time is
+ * near in the array; ties as the caller had them. */
+static int
+compare_in_time (const void *a, const void *b)
+{
+  const TesseraPackItem *x = a, *y = b;
+  if (x->curve != y->curve)
+    return x->curve < y->curve ? -1 : 1;
+  return x->source < y->source ? -1 : x->source > y->source;
+}
+
+static void
+sort_in_time (TesseraPackProblem *problem)
+{
+  for (size_t i = 0; i < problem->n_items; i++)
+    {
+      TesseraPackItem *item = &problem->items[i];
+      item->curve = spread_bits (item->begin) << 1 | spread_bits (item->end);
+    }
+  qsort (problem->items, problem->n_items, sizeof *problem->items, compare_in_time);
+}
+
 TesseraStatus
 tessera_pack_problem_new (const TesseraItem *items,
                           const uint32_t *members,
@@ -206,6 +246,7 @@ tessera_pack_problem_new (const TesseraItem *items,
   if (status != TESSERA_OK)
     goto out;
   settle_those_that_live_always (problem, offsets);
+  sort_in_time (problem);
   *out_problem = problem;
   problem = NULL;
 out:

@@ -19,6 +19,7 @@ typedef struct
 {
   uint32_t begin, end;   /* sections [begin, end) */
   uint32_t begin2, end2; /* second life; (UINT32_MAX, 0) where there is none */
+  uint64_t curve;        /* place of (begin, end) on a space-filling curve */
   uint64_t size_bytes;
   uint64_t life_events; /* of both lives together, in the caller's time */
   uint64_t load_bytes;  /* largest load at any moment of its life */
@@ -29,7 +30,7 @@ typedef struct
 
 typedef struct
 {
-  TesseraPackItem *items;
+  TesseraPackItem *items; /* ascending curve */
   size_t n_items;
   uint32_t n_sections;
   uint64_t base_bytes;  /* taken below by items that live always */
