@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,16 +182,10 @@ make_wary (sqlite3 *db)
 static bool
 has_companion (const char *path, const char *suffix)
 {
-  size_t n_bytes = strlen (path) + strlen (suffix) + 1;
-  char *name = malloc (n_bytes);
-  bool is_there;
+  char name[PATH_MAX];
+  int n_bytes = snprintf (name, sizeof name, "%s%s", path, suffix);
 
-  if (!name)
-    return true;
-  snprintf (name, n_bytes, "%s%s", path, suffix);
-  is_there = access (name, F_OK) == 0;
-  free (name);
-  return is_there;
+  return (size_t) n_bytes >= sizeof name || access (name, F_OK) == 0;
 }
 
 /* The file as a URI. Without a journal beside it nobody is changing it (we replace files

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +47,12 @@ tessera_new_file_discard (TesseraNewFile *file)
 static TesseraStatus
 make_temporary (TesseraNewFile *file)
 {
+  char resolved[PATH_MAX];
   struct stat info;
   size_t n_bytes;
   int failure = EEXIST;
 
-  file->target = realpath (file->path, NULL);
-  if (!file->target)
-    file->target = strdup (file->path);
+  file->target = strdup (realpath (file->path, resolved) ? resolved : file->path);
   if (!file->target)
     return fail_sqlite (file, SQLITE_NOMEM);
   if (stat (file->target, &info) == 0 && !S_ISREG (info.st_mode))

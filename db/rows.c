@@ -40,6 +40,17 @@ tessera_item_clear (const TesseraTable *table, void *item)
       }
 }
 
+/* A number that is one, a text that is there. */
+static bool
+is_sound (const TesseraColumn *column, const void *item)
+{
+  const char *at = (const char *) item + column->offset;
+
+  return column->kind == TESSERA_COLUMN_REAL   ? isfinite (*(const double *) at)
+         : column->kind == TESSERA_COLUMN_TEXT ? *(char *const *) at != NULL
+                                               : true;
+}
+
 /* Returns: whether @column is a number with a limit; its value goes to *out_number. */
 static bool
 limited_number (const TesseraColumn *column, const void *item, uint64_t *out_number)
@@ -100,10 +111,9 @@ tessera_item_check (const TesseraTable *table,
       const TesseraColumn *column = &table->columns[i];
       uint64_t number, below = limit_of (column, limits);
 
-      if (column->kind == TESSERA_COLUMN_REAL &&
-          !isfinite (*(const double *) ((const char *) item + column->offset)))
+      if (!is_sound (column, item))
         {
-          snprintf (reason, reason_bytes, "%s is not a number", column->name);
+          snprintf (reason, reason_bytes, "%s is missing or not a number", column->name);
           return false;
         }
       if (!limited_number (column, item, &number))

@@ -338,7 +338,8 @@ test_wrong_values (Place *place, gconstpointer data)
     { "UPDATE recording SET device = 4294967295", "*holds no recording*" },
     { "UPDATE recording SET alignment_bytes = 0", "*alignment_bytes is 0*" },
     { "UPDATE recording SET has_time = 2", "*has_time is of the wrong type*" },
-    { "UPDATE recording SET garbage_collection_threshold = 9e999", "*is not a number*" },
+    { "UPDATE recording SET garbage_collection_threshold = 9e999",
+      "*is missing or not a number*" },
     { "UPDATE frame SET name = 51", "*frame, row 0, name is 51,*" },
     { "UPDATE frame SET name = 1, file = 1, line = 1", "*frame, row 1, it repeats*" },
     { "UPDATE string SET text = 'same'", "*string, row 1, it repeats an earlier row*" },
@@ -413,7 +414,8 @@ test_wrong_plan_values (Place *place, gconstpointer data)
       " checked, follow_reason, strategy, source FROM plan",
       "*plan, row 1, it repeats*" },
     { "UPDATE block_group SET kind = 5", "*kind is 5*" },
-    { "UPDATE block_group SET time_memory_product = -9e999", "*is not a number*" },
+    { "UPDATE block_group SET time_memory_product = -9e999",
+      "*is missing or not a number*" },
   };
   TesseraPlan *plan = test_plan_new (SEED, 21);
   g_autofree char *bytes = NULL;

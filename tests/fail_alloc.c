@@ -109,21 +109,3 @@ __wrap_strdup (const char *text)
 {
   return __wrap_strndup (text, strlen (text));
 }
-
-void *
-tessera_fail_alloc_malloc (size_t n_bytes)
-{
-  return __wrap_malloc (n_bytes);
-}
-
-void *
-tessera_fail_alloc_realloc (void *block, size_t n_bytes)
-{
-  return __wrap_realloc (block, n_bytes);
-}
-
-void
-tessera_fail_alloc_free (void *block)
-{
-  __wrap_free (block);
-}

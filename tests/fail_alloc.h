@@ -32,8 +32,3 @@ bool tessera_fail_alloc_stop (void);
 
 /* Blocks allocated less blocks freed since the program began. */
 long tessera_fail_alloc_held (void);
-
-/* The wrapped functions, for libraries that let themselves be given an allocator. */
-void *tessera_fail_alloc_malloc (size_t n_bytes);
-void *tessera_fail_alloc_realloc (void *block, size_t n_bytes);
-void tessera_fail_alloc_free (void *block);

@@ -61,7 +61,7 @@ CREATE TABLE slot (
   died_next      INTEGER NOT NULL, -- wraps: end of the block of the step before; else 0
   section        INTEGER NOT NULL, -- section_index
   phase          INTEGER,          -- see phase_name; NULL: none
-  ordinal        INTEGER,          -- among its equals; NULL: alive before the first event
+  ordinal        INTEGER,          -- among its equals; NULL: no request's own
   block_group    INTEGER,          -- group_index; NULL: none
   block          INTEGER,          -- of the trace: start by address, then by birth
   stream         INTEGER NOT NULL, -- by first use

@@ -1,0 +1,444 @@
+/*
+ * Trace and plan files when memory, disk or the operating system fail: the k-th
+ * allocation, the k-th write, the sync and the rename, for every k.
+ *
+ * SQLite gets its memory, its pwrite() and its pread() from here. It allocates thousands
+ * of times a file: of those, each STRIDE-th is made to fail, or each with -m slow.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "db/store.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "db/test-traces.h"
+#include "tests/fail_alloc.h"
+
+#define SEED 20240517
+#define STRIDE 29
+
+int __real_fsync (int fd);
+int __real_rename (const char *from, const char *to);
+int __wrap_fsync (int fd);
+int __wrap_rename (const char *from, const char *to);
+
+/* Calls of each kind until the one that fails with @number; 0: not armed. */
+typedef struct
+{
+  long n_left;
+  int number;
+  bool has_failed;
+} Fault;
+
+static Fault sqlite_fault, write_fault, read_fault, fsync_fault, rename_fault;
+static long n_sqlite_held; /* blocks that SQLite has */
+
+static bool
+strike (Fault *fault)
+{
+  if (fault->n_left <= 0 || --fault->n_left > 0)
+    return false;
+  fault->has_failed = true;
+  errno = fault->number;
+  return true;
+}
+
+int
+__wrap_fsync (int fd)
+{
+  return strike (&fsync_fault) ? -1 : __real_fsync (fd);
+}
+
+int
+__wrap_rename (const char *from, const char *to)
+{
+  return strike (&rename_fault) ? -1 : __real_rename (from, to);
+}
+
+static ssize_t
+faulty_pwrite (int fd, const void *bytes, size_t n_bytes, off_t offset)
+{
+  return strike (&write_fault) ? -1 : pwrite (fd, bytes, n_bytes, offset);
+}
+
+static ssize_t
+faulty_pread (int fd, void *bytes, size_t n_bytes, off_t offset)
+{
+  return strike (&read_fault) ? -1 : pread (fd, bytes, n_bytes, offset);
+}
+
+/* SQLite asks for a block's size: it stands in front of it. */
+typedef struct
+{
+  size_t n_bytes;
+  max_align_t block[];
+} Sized;
+
+static Sized *
+sized_of (void *block)
+{
+  return (Sized *) ((char *) block - offsetof (Sized, block));
+}
+
+static void *
+sized_realloc (void *block, int n_bytes)
+{
+  Sized *sized = strike (&sqlite_fault)
+                     ? NULL
+                     : g_try_realloc (block ? sized_of (block) : NULL,
+                                      sizeof *sized + (size_t) n_bytes);
+
+  if (!sized)
+    return NULL;
+  n_sqlite_held += !block;
+  sized->n_bytes = (size_t) n_bytes;
+  return sized->block;
+}
+
+static void *
+sized_malloc (int n_bytes)
+{
+  return sized_realloc (NULL, n_bytes);
+}
+
+static void
+sized_free (void *block)
+{
+  n_sqlite_held--;
+  g_free (sized_of (block));
+}
+
+static int
+sized_size (void *block)
+{
+  return block ? (int) sized_of (block)->n_bytes : 0;
+}
+
+static int
+sized_roundup (int n_bytes)
+{
+  return (n_bytes + 7) & ~7;
+}
+
+static int
+sized_init (void *user)
+{
+  return SQLITE_OK;
+}
+
+static void
+sized_shutdown (void *user)
+{
+}
+
+static void
+take_over_sqlite (void)
+{
+  static const sqlite3_mem_methods methods = { sized_malloc,   sized_free,
+                                               sized_realloc,  sized_size,
+                                               sized_roundup,  sized_init,
+                                               sized_shutdown, NULL };
+  sqlite3_vfs *vfs;
+
+  g_assert_cmpint (sqlite3_config (SQLITE_CONFIG_MALLOC, &methods), ==, SQLITE_OK);
+  g_assert_cmpint (sqlite3_initialize (), ==, SQLITE_OK);
+  vfs = sqlite3_vfs_find (NULL);
+  for (const char *name = NULL; (name = vfs->xNextSystemCall (vfs, name));)
+    if (g_str_has_prefix (name, "pwrite"))
+      vfs->xSetSystemCall (vfs, name, (sqlite3_syscall_ptr) faulty_pwrite);
+    else if (g_str_has_prefix (name, "pread"))
+      vfs->xSetSystemCall (vfs, name, (sqlite3_syscall_ptr) faulty_pread);
+}
+
+typedef struct
+{
+  char *folder, *trace_path, *plan_path;
+  TesseraTrace *trace;
+  TesseraPlan *plan;
+} Scene;
+
+static void
+scene_begin (Scene *scene, gconstpointer data)
+{
+  scene->folder = g_dir_make_tmp ("tessera-fault-XXXXXX", NULL);
+  scene->trace_path = g_build_filename (scene->folder, "a.tsr", NULL);
+  scene->plan_path = g_build_filename (scene->folder, "a.tsp", NULL);
+  scene->trace = test_trace_new (SEED, 50);
+  scene->plan = test_plan_new (SEED, 9);
+}
+
+static void
+scene_end (Scene *scene, gconstpointer data)
+{
+  g_remove (scene->trace_path);
+  g_remove (scene->plan_path);
+  g_assert_cmpint (g_rmdir (scene->folder), ==, 0);
+  g_free (scene->folder);
+  g_free (scene->trace_path);
+  g_free (scene->plan_path);
+  tessera_trace_free (scene->trace);
+  tessera_plan_free (scene->plan);
+}
+
+static unsigned
+count_files (const Scene *scene)
+{
+  g_autoptr (GDir) folder = g_dir_open (scene->folder, 0, NULL);
+  unsigned n_files = 0;
+
+  while (g_dir_read_name (folder))
+    n_files++;
+  return n_files;
+}
+
+typedef TesseraStatus (*Work) (const Scene *scene, TesseraError *error);
+
+static TesseraStatus
+save_trace (const Scene *scene, TesseraError *error)
+{
+  return tessera_trace_save (scene->trace, scene->trace_path, NULL, error);
+}
+
+static TesseraStatus
+save_plan (const Scene *scene, TesseraError *error)
+{
+  return tessera_plan_save (scene->plan, scene->plan_path, error);
+}
+
+static TesseraStatus
+save_plan_in_trace (const Scene *scene, TesseraError *error)
+{
+  return tessera_trace_save_plan (scene->trace_path, scene->plan, error);
+}
+
+static TesseraStatus
+load_trace (const Scene *scene, TesseraError *error)
+{
+  TesseraTrace *trace = NULL;
+  TesseraStatus status =
+      tessera_trace_load (scene->trace_path, TESSERA_NONE, NULL, error, &trace);
+
+  if (status == TESSERA_OK)
+    test_traces_assert_equal (trace, scene->trace);
+  tessera_trace_free (trace);
+  return status;
+}
+
+static TesseraStatus
+load_plan (const Scene *scene, TesseraError *error)
+{
+  TesseraPlan *plan = NULL;
+  TesseraStatus status = tessera_plan_load (scene->plan_path, error, &plan);
+
+  if (status == TESSERA_OK)
+    test_plans_assert_equal (plan, scene->plan);
+  tessera_plan_free (plan);
+  return status;
+}
+
+static const Work all_work[] = { save_trace, save_plan, save_plan_in_trace, load_trace,
+                                 load_plan };
+
+static void
+assert_works (const Scene *scene, Work work)
+{
+  TesseraError error = { 0 };
+  TesseraStatus status = work (scene, &error);
+
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_cmpint (status, ==, TESSERA_OK);
+}
+
+/* After a failure the older files are whole and alone. */
+static void
+assert_unharmed (const Scene *scene)
+{
+  g_assert_cmpuint (count_files (scene), ==, 2);
+  assert_works (scene, load_trace);
+  assert_works (scene, load_plan);
+}
+
+static void
+assert_out_of_memory (TesseraStatus status, const TesseraError *error)
+{
+  g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+  g_assert_cmpint (error->status, ==, TESSERA_NO_MEMORY);
+  g_assert_true (g_str_has_suffix (error->text, "no memory left"));
+}
+
+static void
+test_failing_allocations (Scene *scene, gconstpointer data)
+{
+  assert_works (scene, save_trace);
+  assert_works (scene, save_plan);
+  for (size_t i = 0; i < G_N_ELEMENTS (all_work); i++)
+    {
+      long held = tessera_fail_alloc_held (), sqlite_held = n_sqlite_held;
+      unsigned nth = 1;
+
+      for (;; nth++)
+        {
+          TesseraError error = { 0 };
+          TesseraStatus status;
+
+          tessera_fail_alloc_at (nth);
+          status = all_work[i](scene, &error);
+          if (!tessera_fail_alloc_stop ())
+            break;
+          assert_out_of_memory (status, &error);
+          g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+          g_assert_cmpint (n_sqlite_held, ==, sqlite_held);
+        }
+      g_test_message ("work %zu: %u allocations", i, nth - 1);
+      g_assert_cmpuint (nth, >, 5);
+      assert_unharmed (scene);
+    }
+}
+
+static void
+test_failing_sqlite_allocations (Scene *scene, gconstpointer data)
+{
+  assert_works (scene, save_trace);
+  assert_works (scene, save_plan);
+  for (size_t i = 0; i < G_N_ELEMENTS (all_work); i++)
+    {
+      long held = tessera_fail_alloc_held (), sqlite_held = n_sqlite_held, nth = 1;
+      unsigned n_failed = 0, n_lived = 0;
+
+      for (;; nth += g_test_slow () ? 1 : STRIDE, n_failed++)
+        {
+          TesseraError error = { 0 };
+          TesseraStatus status;
+
+          sqlite_fault = (Fault){ .n_left = nth, .number = ENOMEM };
+          status = all_work[i](scene, &error);
+          if (!sqlite_fault.has_failed)
+            break;
+          if (status == TESSERA_OK) /* SQLite can do without some of its caches */
+            n_lived++;
+          else
+            assert_out_of_memory (status, &error);
+          g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+          g_assert_cmpint (n_sqlite_held, ==, sqlite_held);
+        }
+      sqlite_fault = (Fault){ 0 };
+      g_test_message ("work %zu: %ld allocations, %u of %u dispensable", i, nth, n_lived,
+                      n_failed);
+      g_assert_cmpuint (n_lived, <=, n_failed / 10);
+      assert_unharmed (scene);
+    }
+}
+
+static void
+fail_every (Scene *scene, Work work, Fault *fault, int number, const char *pattern)
+{
+  long nth = 1;
+
+  for (;; nth++)
+    {
+      TesseraError error = { 0 };
+      TesseraStatus status;
+
+      *fault = (Fault){ .n_left = nth, .number = number };
+      status = work (scene, &error);
+      if (!fault->has_failed)
+        break;
+      *fault = (Fault){ 0 };
+      g_assert_cmpint (status, ==, TESSERA_IO);
+      if (!g_pattern_match_simple (pattern, error.text))
+        g_error ("expected: %s, found: %s", pattern, error.text);
+      assert_unharmed (scene);
+    }
+  *fault = (Fault){ 0 };
+  g_assert_cmpint (nth, >, 1);
+}
+
+static void
+test_failing_writes (Scene *scene, gconstpointer data)
+{
+  static const Work saves[] = { save_trace, save_plan, save_plan_in_trace };
+
+  assert_works (scene, save_trace);
+  assert_works (scene, save_plan);
+  for (size_t i = 0; i < G_N_ELEMENTS (saves); i++)
+    {
+      fail_every (scene, saves[i], &write_fault, ENOSPC,
+                  "Cannot write *: the disk is full;*");
+      fail_every (scene, saves[i], &write_fault, EIO, "Cannot write *: *");
+    }
+}
+
+/* The last fsync() is that of the folder: a file system that cannot does no harm. */
+static void
+test_failing_sync_and_rename (Scene *scene, gconstpointer data)
+{
+  TesseraError error = { 0 };
+
+  assert_works (scene, save_trace);
+  assert_works (scene, save_plan);
+  fail_every (scene, save_trace, &rename_fault, EACCES,
+              "Cannot write */a.tsr: Permission denied");
+  fsync_fault = (Fault){ .n_left = 1, .number = EIO };
+  g_assert_cmpint (save_trace (scene, &error), ==, TESSERA_IO);
+  assert_unharmed (scene);
+  fsync_fault = (Fault){ .n_left = 2, .number = EINVAL };
+  assert_works (scene, save_trace);
+  g_assert_true (fsync_fault.has_failed);
+  assert_unharmed (scene);
+}
+
+/* Not EIO: SQLite calls a file damaged of which the disk cannot read a part. */
+static void
+test_failing_reads (Scene *scene, gconstpointer data)
+{
+  assert_works (scene, save_trace);
+  assert_works (scene, save_plan);
+  fail_every (scene, load_trace, &read_fault, ESTALE, "Cannot read *");
+  fail_every (scene, load_plan, &read_fault, ESTALE, "Cannot read *");
+}
+
+/* A limit of the operating system instead of a fault of ours. */
+static void
+test_file_size_limit (Scene *scene, gconstpointer data)
+{
+  struct rlimit before, limited;
+  TesseraError error = { 0 };
+  TesseraStatus status;
+
+  assert_works (scene, save_trace);
+  assert_works (scene, save_plan);
+  g_assert_cmpint (getrlimit (RLIMIT_FSIZE, &before), ==, 0);
+  limited = before;
+  limited.rlim_cur = 20000;
+  signal (SIGXFSZ, SIG_IGN);
+  g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &limited), ==, 0);
+  status = save_trace (scene, &error);
+  g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &before), ==, 0);
+  g_assert_cmpint (status, ==, TESSERA_IO);
+  g_assert_true (g_str_has_prefix (error.text, "Cannot write "));
+  assert_unharmed (scene);
+}
+
+#define ADD(path, test)                                                                  \
+  g_test_add ("/store-fault/" path, Scene, NULL, scene_begin, test, scene_end)
+
+int
+main (int argc, char **argv)
+{
+  take_over_sqlite ();
+  g_test_init (&argc, &argv, NULL);
+  ADD ("allocations", test_failing_allocations);
+  ADD ("sqlite-allocations", test_failing_sqlite_allocations);
+  ADD ("writes", test_failing_writes);
+  ADD ("sync-and-rename", test_failing_sync_and_rename);
+  ADD ("reads", test_failing_reads);
+  ADD ("file-size-limit", test_file_size_limit);
+  return g_test_run ();
+}
