@@ -16,7 +16,6 @@
 #include "allocator/virtual.h"
 #include "db/array.h"
 #include "simulator/build.h"
-#include "simulator/flushes.h"
 
 #define POOL_GRAIN_BYTES ((uint64_t) 2 << 20)
 
@@ -39,8 +38,6 @@ typedef struct
   uint64_t pool_addr;        /* plan only: where its pool lies */
   Pending *pending;          /* freed and not completed, at the policy */
   size_t n_pending, cap_pending;
-  TesseraFlushes flushes; /* calls of empty_cache() */
-  size_t n_flushed;
   size_t n_dead;  /* of blocks->by_death */
   uint32_t phase; /* the follower was last told */
   size_t n_steps; /* of the structure, told to the follower */
@@ -340,24 +337,54 @@ begin (Run *run)
   return run->build.status;
 }
 
-/* The private pools that the recorded call took memory from are without users by then. */
-static void
-empty_cache (Run *run, uint32_t e)
+static bool
+is_device_action (uint8_t action)
+{
+  return action >= TESSERA_SEGMENT_ALLOC && action <= TESSERA_SEGMENT_UNMAP;
+}
+
+/* Does the segment that the driver got back at event @e begin an empty_cache()? Up to the
+ * program's next call nothing is asked of the driver: a request that fails or finds no
+ * block would have (pytorch-allocator.md, section 9). Private pools it took from are
+ * without users by then. */
+static bool
+is_empty_cache (Run *run, uint32_t e)
 {
   const TesseraTrace *trace = run->trace;
+  uint32_t end = e;
+  bool is_flush = true;
 
-  for (; trace->n_pools > 1 && e < trace->n_events; e++)
+  for (; end < trace->n_events; end++)
     {
-      const TesseraEvent *event = &trace->events[e];
+      uint8_t action = trace->events[end].action;
 
-      if (event->action != TESSERA_SEGMENT_FREE &&
-          event->action != TESSERA_SEGMENT_UNMAP &&
-          event->action != TESSERA_FREE_COMPLETED)
+      if (action == TESSERA_SEGMENT_ALLOC || action == TESSERA_SEGMENT_MAP ||
+          action == TESSERA_OOM)
+        is_flush = false;
+      if (!is_device_action (action) && action != TESSERA_FREE_COMPLETED &&
+          action != TESSERA_MARK)
         break;
-      if (event->action != TESSERA_FREE_COMPLETED && event->pool != 0)
-        tessera_caching_release_pool (run->caching, event->pool);
     }
-  tessera_caching_empty_cache (run->caching);
+  for (uint32_t i = e; is_flush && i < end; i++)
+    if (is_device_action (trace->events[i].action) && trace->events[i].pool != 0)
+      tessera_caching_release_pool (run->caching, trace->events[i].pool);
+  return is_flush;
+}
+
+/* The first of the segments that one call gave back. */
+static bool
+is_first_return (const TesseraTrace *trace, uint32_t e)
+{
+  while (e-- > 0)
+    {
+      uint8_t action = trace->events[e].action;
+
+      if (is_device_action (action))
+        return action == TESSERA_SEGMENT_ALLOC || action == TESSERA_SEGMENT_MAP;
+      if (action != TESSERA_FREE_COMPLETED && action != TESSERA_MARK)
+        return true;
+    }
+  return true;
 }
 
 /* Steps and phases, as a run tells them that names them itself. What was only inferred
@@ -405,12 +432,8 @@ see_event (Run *run, const TesseraEvent *event, uint32_t e)
       break;
     case TESSERA_SEGMENT_FREE:
     case TESSERA_SEGMENT_UNMAP:
-      if (run->n_flushed < run->flushes.n_events &&
-          run->flushes.events[run->n_flushed] == e)
-        {
-          run->n_flushed++;
-          empty_cache (run, e);
-        }
+      if (is_first_return (run->trace, e) && is_empty_cache (run, e))
+        tessera_caching_empty_cache (run->caching);
       break;
     default:
       break;
@@ -537,8 +560,6 @@ tessera_run (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     status = open_policy (&run, run_options->limit_bytes);
   if (status == TESSERA_OK)
-    status = tessera_flushes_find (trace, &run.flushes);
-  if (status == TESSERA_OK)
     status = begin (&run);
   if (status == TESSERA_OK)
     status = walk (&run, run_options->stop_at_first_oom);
@@ -558,7 +579,6 @@ tessera_run (const TesseraTrace *trace,
   tessera_caching_free (run.caching);
   tessera_follower_free (run.follower);
   tessera_build_clear (&run.build);
-  tessera_flushes_clear (&run.flushes);
   free (run.pending);
   return status;
 }

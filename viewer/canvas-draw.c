@@ -1,0 +1,261 @@
+/*
+ * What lies on top of a canvas's tiles: grid, lines, failures, holes, outlines.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/canvas-private.h"
+#include "viewer/describe.h"
+#include "viewer/draw.h"
+
+#include <math.h>
+
+/* A mark is never smaller than this many pixels. */
+#define LEAST_MARK 8
+
+static void
+draw_grid (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
+{
+  const TesseraView *v = &self->document->view;
+  int width = gtk_widget_get_width (GTK_WIDGET (self));
+  int height = gtk_widget_get_height (GTK_WIDGET (self));
+  double step = tessera_nice_step_bytes (v->y1 - v->y0, MAX (height / 110, 2));
+  /* The bound's own label comes first where both want the same place. */
+  double bound_y = tessera_canvas_y_of (self, (double) self->document->data->bound_bytes);
+
+  for (double at = ceil (v->y0 / step) * step; at < v->y1; at += step)
+    {
+      double y = round (tessera_canvas_y_of (self, at));
+      g_autofree char *text = NULL;
+      g_autoptr (PangoLayout) layout = NULL;
+
+      tessera_draw_box (snapshot, 0, y, width, 1, palette->dim, 0.22);
+      if (at <= 0 || y < 16 || y > height - 4 || fabs (y - bound_y) < 30)
+        continue;
+      text = tessera_describe_bytes_round ((uint64_t) at);
+      layout = tessera_text_new (GTK_WIDGET (self), text, 0.85, FALSE);
+      tessera_draw_label (snapshot, layout, 7, y - 17, palette->dim, palette->background);
+    }
+}
+
+static void
+draw_device (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
+{
+  uint64_t device = self->document->ceiling_bytes;
+  int width = gtk_widget_get_width (GTK_WIDGET (self)), w, h;
+  double y = round (tessera_canvas_y_of (self, (double) device));
+  g_autofree char *size = tessera_describe_bytes (device);
+  g_autofree char *text = g_strdup_printf (
+      "%s %s", self->document->ceiling_is_device ? "device" : "obtainable", size);
+  g_autoptr (PangoLayout) layout =
+      tessera_text_new (GTK_WIDGET (self), text, 0.85, FALSE);
+
+  if (device == 0 || y < 0 || y > gtk_widget_get_height (GTK_WIDGET (self)))
+    return;
+  tessera_draw_box (snapshot, 0, y - 1, width, 2, palette->bad, 1);
+  pango_layout_get_pixel_size (layout, &w, &h);
+  tessera_draw_label (snapshot, layout, width - w - 8, y + 3, palette->bad,
+                      palette->background);
+}
+
+static void
+draw_bound (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
+{
+  uint64_t bound = self->document->data->bound_bytes;
+  int width = gtk_widget_get_width (GTK_WIDGET (self)), w, h;
+  double y = round (tessera_canvas_y_of (self, (double) bound));
+  g_autofree char *size = tessera_describe_bytes (bound);
+  g_autofree char *text = g_strdup_printf ("bound %s", size);
+  g_autoptr (PangoLayout) layout =
+      tessera_text_new (GTK_WIDGET (self), text, 0.85, FALSE);
+
+  if (y < 0 || y > gtk_widget_get_height (GTK_WIDGET (self)))
+    return;
+  tessera_draw_dashes (snapshot, 0, y - 1, width, 1, 6, palette->good);
+  pango_layout_get_pixel_size (layout, &w, &h);
+  tessera_draw_label (snapshot, layout, 7, y >= h + 4 ? y - h - 3 : y + 3, palette->good,
+                      palette->background);
+}
+
+/* A request that failed, at its size: where the plan has room for it, or on top of all
+ * that was reserved. */
+static void
+draw_request (TesseraCanvas *self,
+              GtkSnapshot *snapshot,
+              const TesseraPalette *palette,
+              const TesseraOom *oom)
+{
+  TesseraData *data = self->document->data;
+  const TesseraSheet *sheet = tessera_canvas_sheet (self);
+  uint32_t block = oom->event_index < data->blocks->n_events
+                       ? data->blocks->block_of_event[oom->event_index]
+                       : TESSERA_NONE;
+  TesseraView rect = {
+    .t0 = tessera_sheet_t_of (sheet, oom->event_index),
+    .t1 = tessera_sheet_t_of (sheet, oom->event_index + 1),
+    .y0 = (double) sheet->layout->curves.reserved_bytes[oom->event_index],
+  };
+  double x, y, width, height;
+
+  rect.y1 = rect.y0 + (double) oom->size_bytes;
+  if (block != TESSERA_NONE)
+    (void) tessera_scene_block_rect (sheet->scene, block, &rect);
+  x = tessera_canvas_x_of (self, rect.t0);
+  y = tessera_canvas_y_of (self, rect.y1);
+  width = MAX (tessera_canvas_x_of (self, rect.t1) - x, LEAST_MARK);
+  height = MAX (tessera_canvas_y_of (self, rect.y0) - y, 3);
+  x = MIN (x, MAX (gtk_widget_get_width (GTK_WIDGET (self)) - width, 0));
+  tessera_draw_box (snapshot, x, y, width, height, palette->bad, 0.3);
+  tessera_draw_outline (snapshot, x, y, width, height, 1.5, palette->bad);
+}
+
+static void
+draw_failure_label (TesseraCanvas *self,
+                    GtkSnapshot *snapshot,
+                    const TesseraPalette *palette,
+                    const TesseraOom *oom,
+                    double x)
+{
+  int canvas_width = gtk_widget_get_width (GTK_WIDGET (self)), w1, w2, h;
+  uint64_t device = self->document->ceiling_bytes;
+  g_autofree char *asked = tessera_describe_bytes (oom->size_bytes);
+  g_autofree char *text = g_strdup_printf ("asked %s", asked);
+  g_autoptr (PangoLayout) title =
+      tessera_text_new (GTK_WIDGET (self), "out of memory", 0.9, TRUE);
+  g_autoptr (PangoLayout) line = tessera_text_new (GTK_WIDGET (self), text, 0.85, FALSE);
+  double y = MAX (tessera_canvas_y_of (self, (double) device) + 6, 6);
+
+  pango_layout_get_pixel_size (title, &w1, &h);
+  pango_layout_get_pixel_size (line, &w2, NULL);
+  /* Below the device's own label, to the side of the mark where there is room. */
+  y = device == 0 ? 8 : y + h + 4;
+  w1 = MAX (w1, w2) + 12;
+  x = x - w1 - 6 > 0 ? x - w1 - 6 : MIN (x + 8, canvas_width - w1);
+  tessera_draw_pill (snapshot, x, y, w1, 2 * h + 8, 4, palette->background, 0.88);
+  tessera_draw_text (snapshot, title, x + 6, y + 3, palette->bad);
+  tessera_draw_text (snapshot, line, x + 6, y + 4 + h, palette->dim);
+}
+
+static void
+draw_failures (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
+{
+  const TesseraSheet *sheet = tessera_canvas_sheet (self);
+  const TesseraSheet *left = self->document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraLayout *recorded = left != NULL ? left->layout : sheet->layout;
+  int width = gtk_widget_get_width (GTK_WIDGET (self));
+  int height = gtk_widget_get_height (GTK_WIDGET (self));
+  double last_x = -1e9;
+
+  for (size_t i = 0; i < recorded->n_ooms; i++)
+    {
+      const TesseraOom *oom = &recorded->ooms[i];
+      double x = tessera_canvas_x_of (self, tessera_sheet_t_of (sheet, oom->event_index));
+
+      if (x < -LEAST_MARK || x > width + LEAST_MARK)
+        continue;
+      draw_request (self, snapshot, palette, oom);
+      if (sheet->planned != NULL || x - last_x < 2)
+        continue;
+      tessera_draw_box (snapshot, MIN (round (x), width - 1), 0, 1, height, palette->bad,
+                        0.9);
+      if (x - last_x > 160)
+        draw_failure_label (self, snapshot, palette, oom, x);
+      last_x = x;
+    }
+}
+
+/* The largest hole of the chosen moment, from its segment's row at that event. */
+static void
+draw_hole (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
+{
+  TesseraDocument *document = self->document;
+  const TesseraSheet *sheet = tessera_canvas_sheet (self);
+  const TesseraParts *parts = &document->parts;
+  g_autofree char *size = tessera_describe_bytes (parts->largest_hole_bytes);
+  g_autofree char *text = g_strdup_printf ("largest hole %s", size);
+  g_autoptr (PangoLayout) layout = NULL;
+  uint64_t bottom;
+  double x, y, height;
+  int w, h;
+
+  if (parts->largest_hole_bytes == 0 || self->side != TESSERA_SIDE_LEFT)
+    return;
+  bottom =
+      tessera_scene_y_of (sheet->scene, parts->largest_hole_addr, parts->event_index);
+  if (bottom == TESSERA_NOWHERE)
+    return;
+  x = tessera_canvas_x_of (self, tessera_sheet_t_of (sheet, parts->event_index));
+  y = tessera_canvas_y_of (self, (double) bottom + (double) parts->largest_hole_bytes);
+  height = tessera_canvas_y_of (self, (double) bottom) - y;
+  if (height < 3)
+    return;
+  tessera_draw_outline (snapshot, x - 4, y, 8, height, 2, palette->accent);
+  layout = tessera_text_new (GTK_WIDGET (self), text, 0.85, FALSE);
+  pango_layout_get_pixel_size (layout, &w, &h);
+  if (height > h + 4)
+    tessera_draw_label (snapshot, layout, x - w - 12 > 0 ? x - w - 12 : x + 12,
+                        y + height / 2 - h / 2.0, palette->accent, palette->background);
+}
+
+static void
+draw_moment (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
+{
+  double x = round (tessera_canvas_x_of (
+      self, tessera_sheet_t_of (tessera_canvas_sheet (self), self->document->moment)));
+  int height = gtk_widget_get_height (GTK_WIDGET (self));
+
+  if (x >= 0 && x <= gtk_widget_get_width (GTK_WIDGET (self)))
+    tessera_draw_dashes (snapshot, x, 0, 1, height, 3, palette->dim);
+}
+
+static void
+draw_block (
+    TesseraCanvas *self, GtkSnapshot *snapshot, uint32_t block, double line, uint32_t rgb)
+{
+  TesseraView rect;
+  int canvas_width = gtk_widget_get_width (GTK_WIDGET (self));
+  int canvas_height = gtk_widget_get_height (GTK_WIDGET (self));
+  double x, y, x1, y1;
+
+  if (block == TESSERA_NONE ||
+      !tessera_scene_block_rect (tessera_canvas_sheet (self)->scene, block, &rect))
+    return;
+  /* Cut to what can be seen: a box of a million pixels makes the renderer slow. */
+  x = CLAMP (tessera_canvas_x_of (self, rect.t0), -20, canvas_width + 20);
+  x1 = CLAMP (tessera_canvas_x_of (self, rect.t1), -20, canvas_width + 20);
+  y = CLAMP (tessera_canvas_y_of (self, rect.y1), -20, canvas_height + 20);
+  y1 = CLAMP (tessera_canvas_y_of (self, rect.y0), -20, canvas_height + 20);
+  tessera_draw_outline (snapshot, x - line, y - line, MAX (x1 - x, 2) + 2 * line,
+                        MAX (y1 - y, 2) + 2 * line, line, rgb);
+}
+
+static void
+draw_band (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
+{
+  double x = MIN (self->band_x, self->band_end_x);
+  double y = MIN (self->band_y, self->band_end_y);
+  double width = fabs (self->band_end_x - self->band_x);
+  double height = fabs (self->band_end_y - self->band_y);
+
+  if (!self->banding)
+    return;
+  tessera_draw_box (snapshot, x, y, width, height, palette->accent, 0.15);
+  tessera_draw_outline (snapshot, x, y, width, height, 1, palette->accent);
+}
+
+void
+tessera_canvas_draw_marks (TesseraCanvas *self, GtkSnapshot *snapshot)
+{
+  TesseraDocument *document = self->document;
+  const TesseraPalette *palette = tessera_palette (document->dark);
+
+  draw_grid (self, snapshot, palette);
+  draw_moment (self, snapshot, palette);
+  draw_bound (self, snapshot, palette);
+  draw_hole (self, snapshot, palette);
+  draw_failures (self, snapshot, palette);
+  draw_device (self, snapshot, palette);
+  if (document->hovered != document->selected)
+    draw_block (self, snapshot, document->hovered, 1, palette->text);
+  draw_block (self, snapshot, document->selected, 2, palette->select);
+  draw_band (self, snapshot, palette);
+}

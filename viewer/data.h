@@ -1,0 +1,79 @@
+/*
+ * What a trace file became: events, blocks, structure, and the layouts made from them.
+ *
+ * Shared between the main thread and workers by reference counting; what is in it never
+ * changes once it is there. Axes and layouts are made when first asked for.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "db/plan.h"
+#include "picture/curves.h"
+#include "picture/scene.h"
+#include "planner/groups.h"
+#include "simulator/simulate.h"
+#include "simulator/verdict.h"
+
+#define TESSERA_N_AXES 3
+#define TESSERA_N_LAYOUTS 3 /* recorded, native, expandable: a plan's is its own */
+
+typedef struct
+{
+  TesseraFold *live;
+  TesseraFold *allocated;
+  TesseraFold *reserved;
+} TesseraFolds;
+
+typedef struct
+{
+  TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+  TesseraGroup *groups;
+  size_t n_groups;
+  uint64_t bound_bytes;
+  uint32_t bound_index; /* first event of it */
+
+  /* private */
+  GMutex lock;
+  TesseraAxis *axes[TESSERA_N_AXES];
+  TesseraLayout *layouts[TESSERA_N_LAYOUTS];
+  TesseraFolds folds[TESSERA_N_LAYOUTS];
+} TesseraData;
+
+/* Reads a file and works out everything but axes and layouts. @error is filled. */
+TesseraStatus tessera_data_open (const char *path,
+                                 const TesseraProgress *progress,
+                                 TesseraError *error,
+                                 TesseraData **out_data);
+TesseraData *tessera_data_ref (TesseraData *data);
+void tessera_data_unref (TesseraData *data); /* NULL is fine */
+
+/* Made on first use, borrowed, valid as long as @data. Any thread. */
+TesseraStatus tessera_data_get_axis (TesseraData *data,
+                                     TesseraAxisKind kind,
+                                     TesseraError *error,
+                                     const TesseraAxis **out_axis);
+TesseraStatus tessera_data_get_layout (TesseraData *data,
+                                       TesseraLayoutKind kind,
+                                       const TesseraProgress *progress,
+                                       TesseraError *error,
+                                       const TesseraLayout **out_layout);
+/* Of a layout that was already made. */
+const TesseraFolds *tessera_data_get_folds (TesseraData *data, TesseraLayoutKind kind);
+
+/* Not kept: the caller frees it. */
+TesseraStatus tessera_data_simulate (TesseraData *data,
+                                     TesseraLayoutKind kind,
+                                     const TesseraPlan *plan,
+                                     const TesseraProgress *progress,
+                                     TesseraError *error,
+                                     TesseraLayout **out_layout);
+
+/* Every failure leaves with a sentence, also where a layer below had none to give.
+ * @doing: "reading", "planning" ... */
+TesseraStatus
+tessera_explain (TesseraStatus status, TesseraError *error, const char *doing);

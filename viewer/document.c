@@ -1,0 +1,290 @@
+/*
+ * The session: what is open, what was made of it, and what the person looks at.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document.h"
+
+#include "db/store.h"
+#include "planner/check.h"
+#include "viewer/document-view.h"
+
+G_DEFINE_TYPE (TesseraDocument, tessera_document, G_TYPE_OBJECT)
+
+static guint changed_signal;
+
+void
+tessera_document_changed (TesseraDocument *self, guint what)
+{
+  g_signal_emit (self, changed_signal, 0, what);
+}
+
+static void
+clear_contents (TesseraDocument *self)
+{
+  for (int i = 0; i < TESSERA_N_SIDES; i++)
+    g_clear_pointer (&self->sheets[i], tessera_sheet_unref);
+  g_clear_pointer (&self->paint, tessera_paint_unref);
+  g_clear_pointer (&self->planned, tessera_planned_unref);
+  g_clear_pointer (&self->data, tessera_data_unref);
+  self->needs = (TesseraNeeds){ 0 };
+  self->verdict = (TesseraVerdict){ 0 };
+  self->parts = (TesseraParts){ 0 };
+  self->selected = TESSERA_NONE;
+  self->hovered = TESSERA_NONE;
+  self->moment = 0;
+}
+
+static void
+tessera_document_finalize (GObject *object)
+{
+  TesseraDocument *self = TESSERA_DOCUMENT (object);
+
+  clear_contents (self);
+  g_free (self->path);
+  g_free (self->error);
+  G_OBJECT_CLASS (tessera_document_parent_class)->finalize (object);
+}
+
+static void
+tessera_document_class_init (TesseraDocumentClass *class)
+{
+  G_OBJECT_CLASS (class)->finalize = tessera_document_finalize;
+  changed_signal = g_signal_new ("changed", TESSERA_TYPE_DOCUMENT, G_SIGNAL_RUN_LAST, 0,
+                                 NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_UINT);
+}
+
+static void
+tessera_document_init (TesseraDocument *self)
+{
+  clear_contents (self);
+  self->plan_automatically = TRUE;
+  self->view = (TesseraView){ 0, 1, 0, 1 };
+  self->world_bytes = 1;
+}
+
+TesseraDocument *
+tessera_document_new (void)
+{
+  return g_object_new (TESSERA_TYPE_DOCUMENT, NULL);
+}
+
+void
+tessera_document_close (TesseraDocument *self)
+{
+  for (int i = 0; i < TESSERA_N_WORKS; i++)
+    g_clear_pointer (&self->jobs[i], tessera_job_drop);
+  clear_contents (self);
+  g_clear_pointer (&self->path, g_free);
+  g_clear_pointer (&self->error, g_free);
+  tessera_document_changed (self, TESSERA_CHANGED_ALL);
+}
+
+void
+tessera_document_cancel (TesseraDocument *self)
+{
+  static const TesseraWork order[] = { TESSERA_WORK_LOAD, TESSERA_WORK_PLAN,
+                                       TESSERA_WORK_SHEETS, TESSERA_WORK_NEEDS };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (order); i++)
+    if (self->jobs[order[i]] != NULL)
+      {
+        tessera_job_cancel (self->jobs[order[i]]);
+        return;
+      }
+}
+
+gboolean
+tessera_document_is_busy (TesseraDocument *self)
+{
+  for (int i = 0; i < TESSERA_N_WORKS; i++)
+    if (self->jobs[i] != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+TesseraStatus
+tessera_document_export_plan (TesseraDocument *self,
+                              const char *path,
+                              TesseraError *error)
+{
+  TesseraLaw law;
+  TesseraStatus status;
+
+  if (self->planned == NULL)
+    return tessera_fail (error, TESSERA_INVALID,
+                         "There is no plan yet: make one before exporting it.");
+  status = tessera_check_plan (self->planned->plan, self->data->trace, &law, error);
+  if (status == TESSERA_OK)
+    status = tessera_plan_save (self->planned->plan, path, error);
+  return tessera_explain (status, error, "writing the plan");
+}
+
+void
+tessera_document_take_error (TesseraDocument *self, char *sentence)
+{
+  g_free (self->error);
+  self->error = sentence;
+  tessera_document_changed (self, TESSERA_CHANGED_WORK);
+}
+
+void
+tessera_document_refresh_paint (TesseraDocument *self)
+{
+  g_clear_pointer (&self->paint, tessera_paint_unref);
+  if (self->data != NULL)
+    self->paint = tessera_paint_new (self->data, self->colour_key, self->dark, NULL);
+  tessera_document_changed (self, TESSERA_CHANGED_COLOUR);
+}
+
+void
+tessera_document_set_colour_key (TesseraDocument *self, TesseraColourKey key)
+{
+  if (self->colour_key == key)
+    return;
+  self->colour_key = key;
+  tessera_document_refresh_paint (self);
+}
+
+void
+tessera_document_set_dark (TesseraDocument *self, gboolean dark)
+{
+  if (self->dark == dark)
+    return;
+  self->dark = dark;
+  tessera_document_refresh_paint (self);
+}
+
+void
+tessera_document_filter (TesseraDocument *self, size_t entry, gboolean alone)
+{
+  g_autofree uint8_t *shown = NULL;
+  TesseraPaint *paint;
+  size_t n, n_shown = 0;
+
+  if (self->paint == NULL || entry >= self->paint->colouring->n_entries)
+    return;
+  n = self->paint->colouring->n_entries;
+  shown = g_memdup2 (self->paint->shown_entries, n);
+  for (size_t i = 0; i < n; i++)
+    n_shown += shown[i];
+  if (!alone)
+    shown[entry] = !shown[entry];
+  else
+    {
+      gboolean was_alone = n_shown == 1 && shown[entry];
+
+      for (size_t i = 0; i < n; i++)
+        shown[i] = was_alone || i == entry;
+    }
+  paint = tessera_paint_new (self->data, self->colour_key, self->dark, shown);
+  if (paint == NULL)
+    return;
+  tessera_paint_unref (self->paint);
+  self->paint = paint;
+  tessera_document_changed (self, TESSERA_CHANGED_COLOUR);
+}
+
+void
+tessera_document_show_all (TesseraDocument *self)
+{
+  if (self->paint != NULL && self->paint->shown != NULL)
+    tessera_document_refresh_paint (self);
+}
+
+void
+tessera_document_show_alone (TesseraDocument *self, TesseraColourKey key, uint32_t block)
+{
+  if (self->data == NULL)
+    return;
+  self->colour_key = key;
+  tessera_document_refresh_paint (self);
+  if (self->paint != NULL)
+    tessera_document_filter (self, self->paint->colouring->block_entry[block], TRUE);
+}
+
+void
+tessera_document_select (TesseraDocument *self, uint32_t block)
+{
+  if (self->selected == block)
+    return;
+  self->selected = block;
+  tessera_document_changed (self, TESSERA_CHANGED_SELECTION);
+}
+
+void
+tessera_document_hover (TesseraDocument *self, TesseraSide side, uint32_t block)
+{
+  if (self->hovered == block && self->hovered_side == side)
+    return;
+  self->hovered = block;
+  self->hovered_side = side;
+  tessera_document_changed (self, TESSERA_CHANGED_HOVER);
+}
+
+void
+tessera_document_select_next (TesseraDocument *self, int direction)
+{
+  size_t n = self->data != NULL ? self->data->blocks->n_blocks : 0;
+  gint64 next;
+
+  if (n == 0)
+    return;
+  if (self->selected == TESSERA_NONE)
+    next = direction > 0 ? 0 : (gint64) n - 1;
+  else
+    next = CLAMP ((gint64) self->selected + direction, 0, (gint64) n - 1);
+  tessera_document_select (self, (uint32_t) next);
+  tessera_document_reveal (self, (uint32_t) next);
+}
+
+void
+tessera_document_refresh_parts (TesseraDocument *self)
+{
+  TesseraSheet *sheet = self->sheets[TESSERA_SIDE_LEFT];
+
+  self->parts = (TesseraParts){ 0 };
+  if (sheet != NULL &&
+      tessera_parts_at (self->data->trace, self->data->blocks, sheet->layout,
+                        self->moment, &self->parts) != TESSERA_OK)
+    self->parts = (TesseraParts){ 0 };
+  tessera_document_changed (self, TESSERA_CHANGED_MOMENT);
+}
+
+void
+tessera_document_set_moment (TesseraDocument *self, uint32_t event_index)
+{
+  if (self->data == NULL || self->data->blocks->n_events == 0)
+    return;
+  event_index = MIN (event_index, self->data->blocks->n_events - 1);
+  if (self->moment == event_index)
+    return;
+  self->moment = event_index;
+  tessera_document_refresh_parts (self);
+}
+
+void
+tessera_document_reset_moment (TesseraDocument *self)
+{
+  tessera_document_set_moment (self, self->verdict.parts.event_index);
+}
+
+void
+tessera_document_refresh_verdict (TesseraDocument *self)
+{
+  const TesseraLayout *layout;
+  TesseraParts parts;
+
+  if (self->data == NULL)
+    return;
+  if (tessera_data_get_layout (self->data, TESSERA_LAYOUT_RECORDED, NULL, NULL,
+                               &layout) != TESSERA_OK)
+    return;
+  if (tessera_parts_at (self->data->trace, self->data->blocks, layout,
+                        layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index
+                                           : layout->peak_reserved_index,
+                        &parts) != TESSERA_OK)
+    return;
+  tessera_verdict (self->data->trace, layout, &parts, &self->needs, &self->verdict);
+  tessera_document_changed (self, TESSERA_CHANGED_VERDICT);
+}

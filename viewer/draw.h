@@ -1,0 +1,63 @@
+/*
+ * Small pieces that every drawing uses: filled and outlined boxes, lines, text.
+ *
+ * Coordinates are logical pixels. Colours are 0xRRGGBB, @alpha 0..1.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <gtk/gtk.h>
+
+GdkRGBA tessera_rgba (uint32_t rgb, double alpha);
+void tessera_draw_box (GtkSnapshot *snapshot,
+                       double x,
+                       double y,
+                       double width,
+                       double height,
+                       uint32_t rgb,
+                       double alpha);
+/* Inside the box, @line pixels thick. */
+void tessera_draw_outline (GtkSnapshot *snapshot,
+                           double x,
+                           double y,
+                           double width,
+                           double height,
+                           double line,
+                           uint32_t rgb);
+void tessera_draw_pill (GtkSnapshot *snapshot,
+                        double x,
+                        double y,
+                        double width,
+                        double height,
+                        double radius,
+                        uint32_t rgb,
+                        double alpha);
+/* Dashes of @dash pixels with equal gaps, along x or y, whichever is longer. */
+void tessera_draw_dashes (GtkSnapshot *snapshot,
+                          double x,
+                          double y,
+                          double width,
+                          double height,
+                          double dash,
+                          uint32_t rgb);
+
+/* Text of a widget's font at @points (0: the widget's own size). */
+PangoLayout *tessera_text_new (GtkWidget *widget,
+                               const char *text,
+                               double relative_size,
+                               gboolean bold);
+void tessera_draw_text (
+    GtkSnapshot *snapshot, PangoLayout *layout, double x, double y, uint32_t rgb);
+/* The same on a ground of its own, so that it can be read on anything. */
+void tessera_draw_label (GtkSnapshot *snapshot,
+                         PangoLayout *layout,
+                         double x,
+                         double y,
+                         uint32_t rgb,
+                         uint32_t ground_rgb);
+
+/* A step of 1, 2 or 5 times a power of ten (or of two, for bytes) of which about
+ * @most fit into @span. */
+double tessera_nice_step (double span, int most);
+double tessera_nice_step_bytes (double span, int most);

@@ -1,0 +1,49 @@
+/*
+ * Work on another thread that shows its progress and can be stopped.
+ *
+ * A job is started from the main thread, does its work on a worker, and reports back on
+ * the main thread. Its owner lives at least as long as the job. A job that was dropped
+ * (because a newer one took its place) never reports.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <glib-object.h>
+
+#include "db/status.h"
+
+typedef struct TesseraJob TesseraJob;
+
+/* On the worker. @input is the job's own: results go there too. */
+typedef TesseraStatus (*TesseraJobWork) (TesseraJob *job,
+                                         gpointer input,
+                                         TesseraError *error);
+/* On the main thread, once, unless the job was dropped. */
+typedef void (*TesseraJobDone) (gpointer owner,
+                                gpointer input,
+                                TesseraStatus status,
+                                const TesseraError *error);
+/* On the main thread, whenever the fraction changed. */
+typedef void (*TesseraJobProgress) (gpointer owner, double fraction);
+
+typedef struct
+{
+  TesseraJobWork work;
+  TesseraJobDone done;
+  TesseraJobProgress progress; /* (nullable) */
+  GDestroyNotify free_input;
+} TesseraJobKind;
+
+/* Returns: (transfer full). @input passes to the job. */
+TesseraJob *
+tessera_job_start (const TesseraJobKind *kind, GObject *owner, gpointer input);
+/* Asks the worker to stop; it reports TESSERA_CANCELLED soon. */
+void tessera_job_cancel (TesseraJob *job);
+/* Asks the worker to stop, hears nothing of it any more, and gives the reference up. */
+void tessera_job_drop (TesseraJob *job);
+void tessera_job_unref (TesseraJob *job);
+
+/* For the worker: what to hand to long calls. @begin and @end: the part of the whole job
+ * that the call is. Valid until the next call of this on the same job. */
+const TesseraProgress *tessera_job_progress (TesseraJob *job, double begin, double end);

@@ -1,0 +1,123 @@
+/*
+ * Colours of the drawing.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/paint.h"
+
+static const TesseraPalette light = {
+  .background = 0xffffff,
+  .reserved = 0xeceef1,
+  .hatch = 0xc3c7ce,
+  .edge = 0xb4b9c2,
+  .frame = 0xd0d4da,
+  .grid = 0xe3e6ea,
+  .text = 0x1c1f24,
+  .dim = 0x5c636e,
+  .bad = 0xc01c28,
+  .good = 0x17834f,
+  .select = 0xf08000,
+  .accent = 0x1c71d8,
+  .lane = 0xe4e7eb,
+  .curve_reserved = 0xc9cfd7,
+  .curve_allocated = 0xa8c4ea,
+  .curve_live = 0x5d95d9,
+};
+
+static const TesseraPalette dark_one = {
+  .background = 0x1b1d20,
+  .reserved = 0x2b2e33,
+  .hatch = 0x4a4f57,
+  .edge = 0x5a606a,
+  .frame = 0x3c4048,
+  .grid = 0x2d3036,
+  .text = 0xf2f3f5,
+  .dim = 0xa2a8b3,
+  .bad = 0xff7b72,
+  .good = 0x4cd48a,
+  .select = 0xffc233,
+  .accent = 0x62a0ea,
+  .lane = 0x3d424a,
+  .curve_reserved = 0x4a5059,
+  .curve_allocated = 0x3f5f8c,
+  .curve_live = 0x5787c6,
+};
+
+const TesseraPalette *
+tessera_palette (gboolean dark)
+{
+  return dark ? &dark_one : &light;
+}
+
+static void
+paint_clear (gpointer user)
+{
+  TesseraPaint *paint = user;
+
+  tessera_colouring_free (paint->colouring);
+  g_free (paint->shown);
+  g_free (paint->shown_entries);
+  tessera_data_unref (paint->data);
+}
+
+TesseraPaint *
+tessera_paint_ref (TesseraPaint *paint)
+{
+  return g_atomic_rc_box_acquire (paint);
+}
+
+void
+tessera_paint_unref (TesseraPaint *paint)
+{
+  if (paint != NULL)
+    g_atomic_rc_box_release_full (paint, paint_clear);
+}
+
+static void
+filter (TesseraPaint *paint, const uint8_t *shown_entries)
+{
+  const TesseraColouring *colouring = paint->colouring;
+  size_t n_blocks = paint->data->blocks->n_blocks;
+  gboolean all = TRUE;
+
+  paint->shown_entries = g_malloc (MAX (colouring->n_entries, 1));
+  for (size_t i = 0; i < colouring->n_entries; i++)
+    {
+      paint->shown_entries[i] = shown_entries == NULL || shown_entries[i];
+      all &= paint->shown_entries[i];
+    }
+  if (all)
+    return;
+  paint->shown = g_malloc (MAX (n_blocks, 1));
+  for (size_t i = 0; i < n_blocks; i++)
+    paint->shown[i] = paint->shown_entries[colouring->block_entry[i]];
+}
+
+TesseraPaint *
+tessera_paint_new (TesseraData *data,
+                   TesseraColourKey key,
+                   gboolean dark,
+                   const uint8_t *shown_entries)
+{
+  TesseraPaint *paint = g_atomic_rc_box_new0 (TesseraPaint);
+  const TesseraPalette *palette = tessera_palette (dark);
+
+  paint->data = tessera_data_ref (data);
+  paint->dark = dark;
+  if (tessera_colouring_new (data->trace, data->blocks, data->structure, data->groups,
+                             data->n_groups, key, dark, &paint->colouring) != TESSERA_OK)
+    {
+      tessera_paint_unref (paint);
+      return NULL;
+    }
+  filter (paint, shown_entries);
+  paint->ink = (TesseraInk){
+    .block_rgb = paint->colouring->block_rgb,
+    .block_shown = paint->shown,
+    .background_rgb = palette->background,
+    .reserved_rgb = palette->reserved,
+    .hatch_rgb = palette->hatch,
+    .edge_rgb = palette->edge,
+  };
+  return paint;
+}

@@ -1,0 +1,47 @@
+/*
+ * Plans that were made and followed, and layouts ready to be drawn.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "viewer/data.h"
+
+/* A plan and how the trace runs when it is followed. Shared like TesseraData. */
+typedef struct
+{
+  TesseraData *data;
+  TesseraPlan *plan;
+  TesseraLayout *layout;
+  double seconds; /* that planning took */
+} TesseraPlanned;
+
+TesseraStatus tessera_planned_new (TesseraData *data,
+                                   const TesseraProgress *progress,
+                                   TesseraError *error,
+                                   TesseraPlanned **out_planned);
+TesseraPlanned *tessera_planned_ref (TesseraPlanned *planned);
+void tessera_planned_unref (TesseraPlanned *planned); /* NULL is fine */
+
+/* One layout on one axis, ready to draw. Shared like TesseraData. */
+typedef struct
+{
+  TesseraData *data;
+  TesseraPlanned *planned; /* NULL but for a plan's sheet */
+  const TesseraLayout *layout;
+  const TesseraAxis *axis;
+  TesseraScene *scene;
+} TesseraSheet;
+
+/* @planned: (nullable): its layout, else the one of @kind. */
+TesseraStatus tessera_sheet_new (TesseraData *data,
+                                 TesseraPlanned *planned,
+                                 TesseraLayoutKind kind,
+                                 TesseraAxisKind axis_kind,
+                                 const TesseraProgress *progress,
+                                 TesseraError *error,
+                                 TesseraSheet **out_sheet);
+TesseraSheet *tessera_sheet_ref (TesseraSheet *sheet);
+void tessera_sheet_unref (TesseraSheet *sheet); /* NULL is fine */
+/* Where a moment lies on the sheet's axis, 0..1. */
+double tessera_sheet_t_of (const TesseraSheet *sheet, uint32_t event_index);
