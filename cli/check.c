@@ -1,0 +1,78 @@
+/* tessera check P.tsp [--trace FILE]. SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/study.h"
+#include "db/store.h"
+#include "planner/check.h"
+#include "recorder/import/import.h"
+
+static void
+print_result (const char *path,
+              const TesseraPlan *plan,
+              TesseraLaw law,
+              const char *text,
+              gboolean json)
+{
+  if (json)
+    {
+      g_autoptr (JsonBuilder) builder = json_builder_new ();
+      json_builder_begin_object (builder);
+      cli_json_text (builder, "file", path);
+      cli_json_bool (builder, "accepted", law == TESSERA_LAW_NONE);
+      cli_json_text (builder, "law",
+                     law == TESSERA_LAW_NONE ? NULL : tessera_law_name (law));
+      cli_json_text (builder, "finding", law == TESSERA_LAW_NONE ? NULL : text);
+      cli_json_bytes (builder, "slots", plan->n_slots);
+      cli_json_bytes (builder, "height_bytes", plan->height_bytes);
+      cli_json_bytes (builder, "bound_bytes", plan->bound_bytes);
+      json_builder_end_object (builder);
+      cli_print_json (builder);
+    }
+  else if (law == TESSERA_LAW_NONE)
+    {
+      char height[32];
+      printf ("%s: accepted: %zu slots in %s, no overlap in time and address\n", path,
+              plan->n_slots,
+              tessera_format_bytes (plan->height_bytes, height, sizeof height));
+    }
+}
+
+int
+cli_check (int argc, char **argv)
+{
+  g_autofree char *trace_path = NULL;
+  CliCommon common = { 0 };
+  GOptionEntry entries[] = { { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace_path,
+                               "The trace it claims to be made from", "FILE" },
+                             { NULL } };
+  TesseraError error = { 0 };
+  TesseraLaw law = TESSERA_LAW_NONE;
+  TesseraPlan *plan = NULL;
+  TesseraTrace *trace = NULL;
+
+  if (!cli_parse ("check", &argc, &argv, entries, &common, 1, 1))
+    return CLI_USAGE;
+  TesseraStatus status = tessera_plan_load (argv[1], &error, &plan);
+  if (status == TESSERA_OK && trace_path != NULL)
+    {
+      const TesseraOpenOptions options = {
+        .device = plan->device,
+        .progress = cli_progress ("opening"),
+      };
+      status = tessera_open (trace_path, &options, &error, &trace);
+      cli_progress_end ();
+    }
+  if (status == TESSERA_OK)
+    {
+      status = tessera_check_plan (plan, trace, &law, &error);
+      print_result (argv[1], plan, law, error.text, common.json);
+    }
+  if (status != TESSERA_OK && law != TESSERA_LAW_NONE)
+    fprintf (stderr, "tessera: %s: breaks the law of %s: %s\n", argv[1],
+             tessera_law_name (law), error.text);
+  else if (status != TESSERA_OK)
+    cli_fail (&error);
+  tessera_trace_free (trace);
+  tessera_plan_free (plan);
+  return status == TESSERA_OK ? CLI_DONE : CLI_FAILED;
+}

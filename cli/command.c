@@ -1,0 +1,265 @@
+/*
+ * What all subcommands share: options, sizes, sentences, progress, JSON.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/command.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const CliCommand *command;
+static CliCommon *parsing; /* GOption's callbacks for sizes have no other way to it */
+
+void
+cli_set_command (const CliCommand *running)
+{
+  command = running;
+}
+
+static gboolean
+parse_size_option (const char *name, const char *value, gpointer user, GError **error)
+{
+  guint64 bytes;
+  if (!cli_parse_bytes (value, &bytes))
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "%s takes bytes or a size like 40GiB, not \"%s\"", name, value);
+      return FALSE;
+    }
+  if (g_str_equal (name, "--device-memory"))
+    parsing->device_bytes = bytes;
+  else
+    parsing->limit_bytes = bytes;
+  return TRUE;
+}
+
+static void
+add_common (GOptionContext *context, CliCommon *common)
+{
+  const GOptionEntry entries[] = {
+    { "json", 0, 0, G_OPTION_ARG_NONE, &common->json, "Print JSON", NULL },
+    { "device", 0, 0, G_OPTION_ARG_INT, &common->device,
+      "Which device of the file (default: the one with most events)", "N" },
+    { "device-memory", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_size_option,
+      "Memory of the device, which snapshots do not tell", "BYTES" },
+    { "memory-limit", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_size_option,
+      "Limit set by set_per_process_memory_fraction", "BYTES" },
+    { NULL }
+  };
+  common->device = -1;
+  parsing = common;
+  g_option_context_add_main_entries (context, entries, NULL);
+}
+
+gboolean
+cli_parse (const char *name,
+           int *argc,
+           char ***argv,
+           GOptionEntry *entries,
+           CliCommon *common,
+           int min_files,
+           int max_files)
+{
+  g_autofree char *program = g_strdup_printf ("tessera %s", name);
+  g_autoptr (GOptionContext) context = g_option_context_new (command->synopsis);
+  g_autoptr (GError) error = NULL;
+
+  g_set_prgname (program);
+  g_option_context_set_summary (context, command->help);
+  if (entries != NULL)
+    g_option_context_add_main_entries (context, entries, NULL);
+  if (common != NULL)
+    add_common (context, common);
+  if (!g_option_context_parse (context, argc, argv, &error))
+    {
+      cli_usage (name, "%s", error->message);
+      return FALSE;
+    }
+  int n_files = *argc - 1;
+  if (n_files < min_files || (max_files >= 0 && n_files > max_files))
+    {
+      cli_usage (name, "expected %s, got %d argument%s", command->synopsis, n_files,
+                 n_files == 1 ? "" : "s");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+cli_parse_bytes (const char *text, guint64 *out_bytes)
+{
+  static const struct
+  {
+    const char *unit;
+    double factor;
+  } units[] = {
+    { "", 1.0 },
+    { "B", 1.0 },
+    { "KiB", 1024.0 },
+    { "MiB", 1048576.0 },
+    { "GiB", 1073741824.0 },
+    { "TiB", 1099511627776.0 },
+    { "KB", 1e3 },
+    { "MB", 1e6 },
+    { "GB", 1e9 },
+    { "TB", 1e12 },
+    { "K", 1024.0 },
+    { "M", 1048576.0 },
+    { "G", 1073741824.0 },
+  };
+  char *end = NULL;
+  if (*text == '\0' || *text == '-' || *text == '+')
+    return FALSE;
+  guint64 whole = g_ascii_strtoull (text, &end, 10);
+  if (*end == '\0' && end != text)
+    {
+      *out_bytes = whole;
+      return TRUE;
+    }
+  double number = g_ascii_strtod (text, &end);
+  if (end == text)
+    return FALSE;
+  while (*end == ' ')
+    end++;
+  for (size_t i = 0; i < G_N_ELEMENTS (units); i++)
+    if (g_ascii_strcasecmp (end, units[i].unit) == 0)
+      {
+        double bytes = number * units[i].factor;
+        if (!(bytes >= 0 && bytes < 9.2e18))
+          return FALSE;
+        *out_bytes = (guint64) bytes;
+        return TRUE;
+      }
+  return FALSE;
+}
+
+gboolean
+cli_parse_steps (const char *text, gint64 *out_first, gint64 *out_last)
+{
+  char *end = NULL;
+  if (!g_ascii_isdigit (*text))
+    return FALSE;
+  *out_first = g_ascii_strtoll (text, &end, 10);
+  *out_last = *out_first;
+  if (*end == '\0')
+    return TRUE;
+  if (*end != '-' || !g_ascii_isdigit (end[1]))
+    return FALSE;
+  *out_last = g_ascii_strtoll (end + 1, &end, 10);
+  return *end == '\0' && *out_last >= *out_first;
+}
+
+int
+cli_fail (const TesseraError *error)
+{
+  cli_progress_end ();
+  fprintf (stderr, "tessera: %s\n",
+           error->text[0] != '\0' ? error->text : "out of memory");
+  return CLI_FAILED;
+}
+
+int
+cli_usage (const char *name, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  fprintf (stderr, "tessera %s: %s (see tessera %s --help)\n", name, text, name);
+  return CLI_USAGE;
+}
+
+static volatile sig_atomic_t interrupted;
+static const char *progress_what;
+static bool progress_shown;
+
+static void
+on_interrupt (int signal_number)
+{
+  interrupted = 1;
+}
+
+static bool
+show_progress (void *user, double fraction)
+{
+  if (isatty (STDERR_FILENO))
+    {
+      fprintf (stderr, "\r%s %3.0f %%", progress_what, fraction * 100);
+      fflush (stderr);
+      progress_shown = true;
+    }
+  return !interrupted;
+}
+
+const TesseraProgress *
+cli_progress (const char *what)
+{
+  static const TesseraProgress progress = { show_progress, NULL };
+  progress_what = what;
+  /* The first ctrl-C asks the work to stop, the second one kills. */
+  struct sigaction action = { .sa_handler = on_interrupt,
+                              .sa_flags = (int) SA_RESETHAND };
+  sigaction (SIGINT, &action, NULL);
+  return &progress;
+}
+
+void
+cli_progress_end (void)
+{
+  if (progress_shown)
+    fprintf (stderr, "\r%*s\r", 60, "");
+  progress_shown = false;
+}
+
+void
+cli_print_json (JsonBuilder *builder)
+{
+  g_autoptr (JsonGenerator) generator = json_generator_new ();
+  g_autoptr (JsonNode) root = json_builder_get_root (builder);
+  json_generator_set_pretty (generator, TRUE);
+  json_generator_set_root (generator, root);
+  g_autofree char *text = json_generator_to_data (generator, NULL);
+  puts (text);
+}
+
+void
+cli_json_bytes (JsonBuilder *builder, const char *key, guint64 bytes)
+{
+  json_builder_set_member_name (builder, key);
+  if (bytes == G_MAXUINT64)
+    json_builder_add_null_value (builder);
+  else
+    json_builder_add_int_value (builder, (gint64) bytes);
+}
+
+void
+cli_json_text (JsonBuilder *builder, const char *key, const char *text)
+{
+  json_builder_set_member_name (builder, key);
+  if (text == NULL)
+    json_builder_add_null_value (builder);
+  else if (g_utf8_validate (text, -1, NULL))
+    json_builder_add_string_value (builder, text);
+  else
+    {
+      g_autofree char *valid = g_utf8_make_valid (text, -1);
+      json_builder_add_string_value (builder, valid);
+    }
+}
+
+void
+cli_json_bool (JsonBuilder *builder, const char *key, gboolean value)
+{
+  json_builder_set_member_name (builder, key);
+  json_builder_add_boolean_value (builder, value);
+}
+
+void
+cli_json_number (JsonBuilder *builder, const char *key, double value)
+{
+  json_builder_set_member_name (builder, key);
+  json_builder_add_double_value (builder, value);
+}

@@ -1,0 +1,39 @@
+/* tessera fit FILE: the smallest devices. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/study.h"
+#include "cli/verdict.h"
+
+int
+cli_fit (int argc, char **argv)
+{
+  gboolean across = FALSE;
+  CliCommon common = { 0 };
+  GOptionEntry entries[] = { { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
+                               "Let the plan pass ranges from stream to stream", NULL },
+                             { NULL } };
+  TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
+  CliStudy study;
+  TesseraError error = { 0 };
+
+  if (!cli_parse ("fit", &argc, &argv, entries, &common, 1, 1))
+    return CLI_USAGE;
+  options.across_streams = across;
+  TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_plan (&study, &options, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_needs (&study, &error);
+  int result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
+  if (status == TESSERA_OK && common.json)
+    {
+      g_autoptr (JsonBuilder) builder = json_builder_new ();
+      json_builder_begin_object (builder);
+      cli_json_text (builder, "file", study.path);
+      cli_json_needs (builder, &study.needs);
+      json_builder_end_object (builder);
+      cli_print_json (builder);
+    }
+  else if (status == TESSERA_OK)
+    cli_print_needs (&study.needs);
+  cli_study_clear (&study);
+  return result;
+}

@@ -1,0 +1,45 @@
+/* tessera import FILE -o T.tsr. SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/study.h"
+#include "db/store.h"
+
+int
+cli_import (int argc, char **argv)
+{
+  g_autofree char *output = NULL;
+  CliCommon common = { 0 };
+  GOptionEntry entries[] = { { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
+                               "The trace to write", "T.tsr" },
+                             { NULL } };
+  CliStudy study;
+  TesseraError error = { 0 };
+
+  if (!cli_parse ("import", &argc, &argv, entries, &common, 1, 1))
+    return CLI_USAGE;
+  if (output == NULL)
+    return cli_usage ("import", "say where to write with -o T.tsr");
+  int result = CLI_DONE;
+  TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
+  if (status == TESSERA_OK)
+    status = tessera_trace_save (study.trace, output, cli_progress ("writing"), &error);
+  cli_progress_end ();
+  if (status != TESSERA_OK)
+    result = cli_fail (&error);
+  else if (common.json)
+    {
+      g_autoptr (JsonBuilder) builder = json_builder_new ();
+      json_builder_begin_object (builder);
+      cli_json_text (builder, "file", output);
+      cli_json_bytes (builder, "events", study.trace->n_events);
+      cli_json_bytes (builder, "stacks", study.trace->n_stacks);
+      cli_json_bytes (builder, "blocks", study.blocks->n_blocks);
+      json_builder_end_object (builder);
+      cli_print_json (builder);
+    }
+  else
+    printf ("%s: %zu events, %zu blocks, %zu stacks\n", output, study.trace->n_events,
+            study.blocks->n_blocks, study.trace->n_stacks);
+  cli_study_clear (&study);
+  return result;
+}

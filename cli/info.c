@@ -1,0 +1,157 @@
+/* tessera info FILE: the verdict. SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/study.h"
+#include "cli/verdict.h"
+
+static const char *const steps_from[] = {
+  [TESSERA_STEPS_NONE] = "none",
+  [TESSERA_STEPS_ANNOTATED] = "annotations",
+  [TESSERA_STEPS_REPETITION] = "repetition",
+};
+
+static double
+fragmentation (const TesseraLayout *layout)
+{
+  return layout->peak_reserved_bytes > 0 ? 1.0 - (double) layout->peak_allocated_bytes /
+                                                     (double) layout->peak_reserved_bytes
+                                         : 0.0;
+}
+
+static void
+json_facts (JsonBuilder *builder, const CliStudy *study)
+{
+  const TesseraTrace *trace = study->trace;
+  const TesseraLayout *layout = study->layout;
+
+  cli_json_text (builder, "file", study->path);
+  cli_json_text (builder, "format", tessera_trace_get_meta (trace, "format"));
+  cli_json_bytes (builder, "device", trace->device);
+  cli_json_bytes (builder, "devices", trace->n_devices);
+  cli_json_bytes (builder, "device_bytes",
+                  trace->device_bytes ? trace->device_bytes : G_MAXUINT64);
+  cli_json_bytes (builder, "events", trace->n_events);
+  cli_json_bytes (builder, "blocks", study->blocks->n_blocks);
+  cli_json_bytes (builder, "streams", trace->n_streams);
+  cli_json_bytes (builder, "steps", study->structure->n_steps);
+  cli_json_text (builder, "steps_from", steps_from[study->structure->steps_from]);
+  cli_json_number (builder, "steps_confidence", study->structure->confidence);
+  cli_json_bytes (builder, "phases", study->structure->n_phases);
+  cli_json_bool (builder, "phases_inferred", study->structure->phases_inferred);
+  cli_json_text (builder, "layout", cli_layout_name (layout->kind));
+  cli_json_text (builder, "note", layout->note);
+  cli_json_bytes (builder, "peak_live_bytes", layout->peak_live_bytes);
+  cli_json_bytes (builder, "peak_allocated_bytes", layout->peak_allocated_bytes);
+  cli_json_bytes (builder, "peak_active_bytes", layout->peak_active_bytes);
+  cli_json_bytes (builder, "peak_reserved_bytes", layout->peak_reserved_bytes);
+  cli_json_number (builder, "fragmentation", fragmentation (layout));
+  cli_json_bytes (builder, "ooms", layout->n_ooms);
+}
+
+static TesseraStatus
+json_failures (JsonBuilder *builder, const CliStudy *study, TesseraError *error)
+{
+  json_builder_set_member_name (builder, "failures");
+  json_builder_begin_array (builder);
+  for (size_t i = 0; i < study->layout->n_ooms; i++)
+    {
+      TesseraVerdict verdict;
+      TesseraStatus status =
+          cli_study_verdict (study, study->layout->ooms[i].event_index, &verdict, error);
+      if (status != TESSERA_OK)
+        return status;
+      json_builder_begin_object (builder);
+      cli_json_parts (builder, &verdict.parts);
+      json_builder_end_object (builder);
+    }
+  json_builder_end_array (builder);
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+print_json (const CliStudy *study, const TesseraVerdict *verdict, TesseraError *error)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  json_builder_begin_object (builder);
+  json_facts (builder, study);
+  cli_json_text (builder, "headline", verdict->headline);
+  cli_json_text (builder, "sentence", verdict->sentence);
+  cli_json_text (builder, "cause", cli_cause_name (verdict->cause));
+  cli_json_bool (builder, "died", verdict->died);
+  cli_json_parts (builder, &verdict->parts);
+  TesseraStatus status = json_failures (builder, study, error);
+  if (status != TESSERA_OK)
+    return status;
+  json_builder_set_member_name (builder, "needs");
+  json_builder_begin_object (builder);
+  cli_json_needs (builder, &study->needs);
+  json_builder_end_object (builder);
+  json_builder_end_object (builder);
+  cli_print_json (builder);
+  return TESSERA_OK;
+}
+
+static void
+print_text (const CliStudy *study, const TesseraVerdict *verdict)
+{
+  const TesseraTrace *trace = study->trace;
+  const TesseraStructure *structure = study->structure;
+  const char *format = tessera_trace_get_meta (trace, "format");
+
+  printf ("%s\n%s\n", verdict->headline, verdict->sentence);
+  cli_print_parts (&verdict->parts);
+  cli_print_needs (&study->needs);
+  printf ("\n%s: %s, device %u of %zu; %zu events, %zu blocks, %zu stream%s\n",
+          trace->source != NULL ? trace->source : study->path,
+          format != NULL ? format : "trace", trace->device,
+          trace->n_devices > 0 ? trace->n_devices : 1, trace->n_events,
+          study->blocks->n_blocks, trace->n_streams, trace->n_streams == 1 ? "" : "s");
+  printf (
+      "%zu steps (%s, confidence %.2f), %zu phases%s; layout %s; fragmentation %.1f %%\n",
+      structure->n_steps, steps_from[structure->steps_from], structure->confidence,
+      structure->n_phases, structure->phases_inferred ? " (inferred)" : "",
+      cli_layout_name (study->layout->kind), fragmentation (study->layout) * 100);
+  if (study->layout->note[0] != '\0')
+    printf ("note: %s\n", study->layout->note);
+}
+
+int
+cli_info (int argc, char **argv)
+{
+  gint64 at = -1;
+  gboolean fast = FALSE;
+  CliCommon common = { 0 };
+  GOptionEntry entries[] = { { "at", 0, 0, G_OPTION_ARG_INT64, &at,
+                               "The moment to explain (default: the last failure, "
+                               "else the first maximum of reserved)",
+                               "EVENT" },
+                             { "fast", 0, 0, G_OPTION_ARG_NONE, &fast,
+                               "Leave out plan and smallest devices", NULL },
+                             { NULL } };
+  const TesseraPlanOptions plan_options = { .first_step = -1, .last_step = -1 };
+  CliStudy study;
+  TesseraVerdict verdict;
+  TesseraError error = { 0 };
+
+  if (!cli_parse ("info", &argc, &argv, entries, &common, 1, 1))
+    return CLI_USAGE;
+  if (at < -1 || at >= (gint64) TESSERA_NONE)
+    return cli_usage ("info", "--at takes an event index, 0 or more");
+  TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);
+  if (status == TESSERA_OK && !fast)
+    status = cli_study_plan (&study, &plan_options, &error);
+  if (status == TESSERA_OK && !fast)
+    status = cli_study_needs (&study, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_verdict (&study, at < 0 ? TESSERA_NONE : (uint32_t) at, &verdict,
+                                &error);
+  if (status == TESSERA_OK && common.json)
+    status = print_json (&study, &verdict, &error);
+  else if (status == TESSERA_OK)
+    print_text (&study, &verdict);
+  int result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
+  cli_study_clear (&study);
+  return result;
+}

@@ -1,0 +1,96 @@
+/*
+ * tessera: one command, a subcommand per question.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/command.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static const CliCommand commands[] = {
+  { "info", "FILE", "why is reserved above allocated: the verdict and its parts",
+    "FILE is a PyTorch snapshot (.pickle, .pickle.gz), a CSV or a .tsr.\n"
+    "The parts sum to the reserved bytes of that moment, to the byte.",
+    cli_info },
+  { "import", "FILE -o T.tsr",
+    "turn a snapshot or CSV into a trace that anyone can query",
+    "docs/FORMAT.md describes the tables and answers ten questions in SQL.", cli_import },
+  { "simulate", "FILE...",
+    "run a trace again under a policy, or verify our allocator against it",
+    "--verify replays recorded snapshots through our own allocator and compares every\n"
+    "address, segment, out-of-memory and final block; status 1 unless all are equal.",
+    cli_simulate },
+  { "fit", "FILE", "the smallest device that completes the trace, policy by policy",
+    "Found by bisection over the simulation, to 2 MiB.", cli_fit },
+  { "plan", "FILE -o P.tsp", "plan where every block goes; checked before it is written",
+    "The same trace, options and budget give the same plan on every machine.", cli_plan },
+  { "check", "P.tsp", "accept a plan or name the law it breaks",
+    "The checker shares no code with the planner.", cli_check },
+  { "export", "FILE -o OUT",
+    "tables as CSV or JSON: blocks, events, segments, curves, steps, slots",
+    "FILE is a snapshot, a .tsr, or (for slots) a .tsp.", cli_export },
+  { "render", "FILE -o PICTURE.png|svg", "draw both layouts side by side",
+    "Time runs to the right, addresses upward; reserved but free memory is hatched.",
+    cli_render },
+  { "report", "FILE -o REPORT.html",
+    "one self-contained HTML page: verdict, pictures, tables",
+    "The page needs no network and prints well.", cli_report },
+  { "view", "[FILE]", "open the viewer", "Starts tessera-viewer.", cli_view },
+};
+
+static const CliCommand *
+find (const char *name)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (commands); i++)
+    if (strcmp (commands[i].name, name) == 0)
+      return &commands[i];
+  return NULL;
+}
+
+static void
+print_help (FILE *to)
+{
+  fputs ("tessera: GPU memory fragmentation, seen, explained and planned away\n\n"
+         "usage: tessera COMMAND [OPTIONS]\n\n",
+         to);
+  for (size_t i = 0; i < G_N_ELEMENTS (commands); i++)
+    fprintf (to, "  %-9s %-24s %s\n", commands[i].name, commands[i].synopsis,
+             commands[i].summary);
+  fputs ("\n`tessera COMMAND --help` tells a command's options. Status: 0 done, 1 the "
+         "input is\n"
+         "at fault, 2 the command line is.\n",
+         to);
+}
+
+int
+main (int argc, char **argv)
+{
+  setlocale (LC_CTYPE, "");
+  if (argc < 2)
+    {
+      print_help (stderr);
+      return CLI_USAGE;
+    }
+  if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0 ||
+      strcmp (argv[1], "help") == 0)
+    {
+      print_help (stdout);
+      return CLI_DONE;
+    }
+  if (strcmp (argv[1], "--version") == 0)
+    {
+      puts ("tessera " TESSERA_VERSION);
+      return CLI_DONE;
+    }
+  const CliCommand *command = find (argv[1]);
+  if (command == NULL)
+    {
+      fprintf (stderr, "tessera: there is no command \"%s\" (see tessera --help)\n",
+               argv[1]);
+      return CLI_USAGE;
+    }
+  cli_set_command (command);
+  return command->run (argc - 1, argv + 1);
+}

@@ -1,0 +1,113 @@
+/* tessera plan FILE -o P.tsp. SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/study.h"
+#include "db/store.h"
+
+static const char *const followable[] = {
+  [TESSERA_FOLLOWABLE_NO] = "no",
+  [TESSERA_FOLLOWABLE_SAME_BATCHES] = "same batches only",
+  [TESSERA_FOLLOWABLE_YES] = "yes",
+};
+
+static void
+print_json (const CliStudy *study, const char *output)
+{
+  const TesseraPlan *plan = study->plan;
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  g_autofree char *digest =
+      g_strdup_printf ("%016" G_GINT64_MODIFIER "x", plan->slot_digest);
+  g_autofree char *fingerprint =
+      g_strdup_printf ("%016" G_GINT64_MODIFIER "x", plan->trace_fingerprint);
+
+  json_builder_begin_object (builder);
+  cli_json_text (builder, "file", study->path);
+  cli_json_text (builder, "plan", output);
+  cli_json_bytes (builder, "bound_bytes", plan->bound_bytes);
+  cli_json_bytes (builder, "height_bytes", plan->height_bytes);
+  cli_json_bytes (builder, "slots", plan->n_slots);
+  cli_json_bytes (builder, "sections", plan->n_sections);
+  cli_json_bytes (builder, "groups", plan->n_groups);
+  cli_json_bytes (builder, "hand_overs", plan->n_hand_overs);
+  cli_json_number (builder, "seconds", study->plan_seconds);
+  cli_json_text (builder, "strategy", plan->strategy);
+  cli_json_bool (builder, "checked", plan->checked);
+  cli_json_text (builder, "followable", followable[plan->followable]);
+  cli_json_text (builder, "follow_reason", plan->follow_reason);
+  cli_json_bytes (builder, "hits", study->planned->n_hits);
+  cli_json_bytes (builder, "misses", study->planned->n_misses);
+  cli_json_text (builder, "slot_digest", digest);
+  cli_json_text (builder, "fingerprint", fingerprint);
+  json_builder_end_object (builder);
+  cli_print_json (builder);
+}
+
+static void
+print_text (const CliStudy *study, const char *output)
+{
+  const TesseraPlan *plan = study->plan;
+  char height[32], bound[32];
+  double over = plan->bound_bytes > 0
+                    ? ((double) plan->height_bytes / (double) plan->bound_bytes - 1) * 100
+                    : 0;
+
+  printf ("height %s, bound %s (%.3f %% above), %zu slots, %zu groups, %.2f s\n",
+          tessera_format_bytes (plan->height_bytes, height, sizeof height),
+          tessera_format_bytes (plan->bound_bytes, bound, sizeof bound), over,
+          plan->n_slots, plan->n_groups, study->plan_seconds);
+  printf ("strategy %s; %s\n", plan->strategy, plan->checked ? "checked" : "not checked");
+  printf ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
+          " misses\n",
+          study->planned->n_hits, study->planned->n_misses);
+  printf ("followable: %s%s%s\n", followable[plan->followable],
+          plan->follow_reason != NULL ? ": " : "",
+          plan->follow_reason != NULL ? plan->follow_reason : "");
+  if (plan->across_streams)
+    printf ("%zu hand-overs between streams\n", plan->n_hand_overs);
+  if (output != NULL)
+    printf ("written to %s\n", output);
+}
+
+int
+cli_plan (int argc, char **argv)
+{
+  g_autofree char *output = NULL;
+  g_autofree char *steps = NULL;
+  gboolean across = FALSE;
+  gint64 budget = 0;
+  CliCommon common = { 0 };
+  GOptionEntry entries[] = {
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "The plan to write", "P.tsp" },
+    { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
+      "Let ranges pass from stream to stream; lists each hand-over", NULL },
+    { "steps", 0, 0, G_OPTION_ARG_STRING, &steps, "Plan from these steps only", "A-B" },
+    { "budget", 0, 0, G_OPTION_ARG_INT64, &budget, "Work units (placements tried)", "N" },
+    { NULL }
+  };
+  TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
+  CliStudy study;
+  TesseraError error = { 0 };
+
+  if (!cli_parse ("plan", &argc, &argv, entries, &common, 1, 1))
+    return CLI_USAGE;
+  if (steps != NULL && !cli_parse_steps (steps, &options.first_step, &options.last_step))
+    return cli_usage ("plan", "--steps takes A or A-B, not \"%s\"", steps);
+  if (budget < 0)
+    return cli_usage ("plan", "--budget takes a number of work units, 0 or more");
+  options.across_streams = across;
+  options.work_budget = (uint64_t) budget;
+  TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
+  options.progress = cli_progress ("planning");
+  if (status == TESSERA_OK)
+    status = cli_study_plan (&study, &options, &error);
+  if (status == TESSERA_OK && output != NULL)
+    status = tessera_plan_save (study.plan, output, &error);
+  cli_progress_end ();
+  int result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
+  if (status == TESSERA_OK && common.json)
+    print_json (&study, output);
+  else if (status == TESSERA_OK)
+    print_text (&study, output);
+  cli_study_clear (&study);
+  return result;
+}

@@ -1,0 +1,236 @@
+/* The page of `tessera report`, section by section. SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/report.h"
+
+#include "cli/culprits.h"
+#include "cli/report-css.h"
+#include "cli/sheet.h"
+#include "cli/verdict.h"
+
+#define LARGEST_BLOCKS 20
+#define CULPRIT_LINES 20
+#define MOST_GROUPS 24
+
+static void
+append_escaped (GString *html, const char *text)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  g_autofree char *escaped = g_markup_escape_text (valid, -1);
+  g_string_append (html, escaped);
+}
+
+static void
+append_bytes (GString *html, uint64_t bytes)
+{
+  char text[32];
+  g_string_append_printf (html,
+                          "<td class=n title=\"%" G_GUINT64_FORMAT " bytes\">%s</td>",
+                          bytes, tessera_format_bytes (bytes, text, sizeof text));
+}
+
+static void
+append_bar_row (GString *html, const char *label, uint64_t bytes, uint64_t whole)
+{
+  g_string_append (html, "<tr><td>");
+  append_escaped (html, label);
+  g_string_append (html, "</td>");
+  append_bytes (html, bytes);
+  g_string_append_printf (
+      html, "<td class=bar><span style=\"width:%.2f%%\"></span></td></tr>\n",
+      whole > 0 ? (double) bytes / (double) whole * 100 : 0);
+}
+
+static void
+append_number (GString *html, const char *label, uint64_t bytes)
+{
+  char text[32];
+  if (bytes > 0)
+    g_string_append_printf (
+        html, "<div><dt>%s</dt><dd title=\"%" G_GUINT64_FORMAT " bytes\">%s</dd></div>\n",
+        label, bytes, tessera_format_bytes (bytes, text, sizeof text));
+}
+
+static void
+append_head (GString *html, const CliStudy *study, const TesseraVerdict *verdict)
+{
+  g_string_append (html, "<!doctype html><html lang=en><head><meta charset=utf-8>"
+                         "<meta name=viewport content=\"width=device-width\"><title>");
+  append_escaped (html,
+                  study->trace->source != NULL ? study->trace->source : study->path);
+  g_string_append_printf (html, " - Tessera</title><style>%s</style></head><body>\n<h1>",
+                          report_css);
+  append_escaped (html, verdict->headline);
+  g_string_append (html, "</h1>\n<p class=lead>");
+  append_escaped (html, verdict->sentence);
+  g_string_append (html, "</p>\n<dl class=numbers>\n");
+  append_number (html, "smallest device: native", study->needs.native_bytes);
+  append_number (html, "expandable segments", study->needs.expandable_bytes);
+  append_number (html, "plan", study->needs.plan_bytes);
+  append_number (html, "load bound", study->needs.bound_bytes);
+  g_string_append (html, "</dl>\n");
+}
+
+static TesseraStatus
+append_picture (GString *html,
+                const CliStudy *study,
+                const TesseraVerdict *verdict,
+                TesseraError *error)
+{
+  g_string_append (html, "<picture>\n");
+  for (int dark = 1; dark >= 0; dark--)
+    {
+      const CliSheet sheet = { .width = 1600, .height = 1000, .scale = 1, .dark = dark };
+      g_autoptr (GBytes) png = NULL;
+      TesseraFigure figure;
+      CliTitles titles;
+      gsize n_bytes;
+      cli_sheet_figure (study, verdict, &sheet, &titles, &figure);
+      TesseraStatus status = cli_sheet_png (&figure, &sheet, &png, error);
+      if (status != TESSERA_OK)
+        return status;
+      const guchar *data = g_bytes_get_data (png, &n_bytes);
+      g_autofree char *text = g_base64_encode (data, n_bytes);
+      g_string_append_printf (html,
+                              dark ? "<source media=\"(prefers-color-scheme: dark)\" "
+                                     "srcset=\"data:image/png;base64,%s\">\n"
+                                   : "<img alt=\"time runs right, addresses up: "
+                                     "PyTorch's layout beside the planned one\" "
+                                     "src=\"data:image/png;base64,%s\">\n",
+                              text);
+    }
+  g_string_append (html, "</picture>\n");
+  return TESSERA_OK;
+}
+
+static void
+append_parts (GString *html, const TesseraParts *parts)
+{
+  g_string_append_printf (html,
+                          "<h2>Reserved memory at event %u, byte by byte</h2>\n<table>\n",
+                          parts->event_index);
+  for (size_t i = 0; i < cli_n_parts (); i++)
+    {
+      uint64_t bytes;
+      const char *label = cli_part (parts, i, &bytes);
+      append_bar_row (html, label, bytes, parts->reserved_bytes);
+    }
+  append_bar_row (html, "reserved", parts->reserved_bytes, parts->reserved_bytes);
+  g_string_append (
+      html,
+      "</table>\n<p class=dim>Hard: between live blocks of its segment. Soft: at the "
+      "edge of a segment in use. Cache: a whole free segment.</p>\n");
+}
+
+static void
+append_largest (GString *html, const CliStudy *study, uint32_t at)
+{
+  g_autoptr (GArray) live = cli_live_blocks (study, at);
+  g_string_append_printf (
+      html,
+      "<h2>Largest of %u live blocks</h2>\n<table><tr><th class=n>size"
+      "<th class=n>events<th>born in<th>class<th>line</tr>\n",
+      live->len);
+  static const char *const classes[] = { "", "persistent", "scoped", "transient",
+                                         "dynamic" };
+  for (guint i = 0; i < MIN (live->len, LARGEST_BLOCKS); i++)
+    {
+      const TesseraBlock *block =
+          &study->blocks->blocks[g_array_index (live, guint32, i)];
+      g_autofree char *line = cli_own_line (study->trace, block->stack);
+      g_string_append (html, "<tr>");
+      append_bytes (html, block->size_bytes);
+      g_string_append_printf (html, "<td class=n>%u</td><td>",
+                              block->died_index - block->born_index);
+      if (block->born_phase != TESSERA_NONE)
+        append_escaped (
+            html, tessera_phase_name (study->trace,
+                                      &study->structure->phases[block->born_phase]));
+      g_string_append_printf (html, "</td><td>%s</td><td><code>",
+                              classes[block->lifetime_class]);
+      append_escaped (html, line);
+      g_string_append (html, "</code></td></tr>\n");
+    }
+  g_string_append (html, "</table>\n");
+}
+
+static void
+append_culprits (GString *html, const CliStudy *study, const TesseraParts *parts)
+{
+  g_autoptr (GArray) culprits = cli_culprits (study, parts->event_index);
+  g_string_append (html, "<h2>Live bytes by source line</h2>\n<table><tr><th>line<th "
+                         "class=n>bytes<th></tr>\n");
+  for (guint i = 0; i < MIN (culprits->len, CULPRIT_LINES); i++)
+    {
+      const CliCulprit *culprit = &g_array_index (culprits, CliCulprit, i);
+      g_autofree char *label =
+          g_strdup_printf ("%s (%" G_GUINT64_FORMAT " block%s)", culprit->line,
+                           culprit->n_blocks, culprit->n_blocks == 1 ? "" : "s");
+      append_bar_row (html, label, culprit->bytes, parts->live_bytes);
+    }
+  g_string_append (html, "</table>\n");
+}
+
+static void
+append_plan (GString *html, const CliStudy *study)
+{
+  const TesseraPlan *plan = study->plan;
+  char height[32], bound[32];
+  g_string_append_printf (
+      html,
+      "<h2>The plan</h2>\n<p>Height %s, load bound %s; %zu slots; checked by code "
+      "that shares nothing with the planner. Followed on this trace: %" G_GUINT64_FORMAT
+      " hits, %" G_GUINT64_FORMAT " misses.</p>\n<p class=dim>",
+      tessera_format_bytes (plan->height_bytes, height, sizeof height),
+      tessera_format_bytes (plan->bound_bytes, bound, sizeof bound), plan->n_slots,
+      study->planned->n_hits, study->planned->n_misses);
+  append_escaped (html, plan->strategy != NULL ? plan->strategy : "");
+  if (plan->follow_reason != NULL)
+    {
+      g_string_append (html, ". ");
+      append_escaped (html, plan->follow_reason);
+    }
+  g_string_append (
+      html, "</p>\n<table><tr><th>group<th class=n>height<th class=n>blocks<th class=n>"
+            "time-memory product</tr>\n");
+  for (size_t i = 0; i < MIN (plan->n_groups, MOST_GROUPS); i++)
+    {
+      g_string_append (html, "<tr><td>");
+      append_escaped (html, plan->groups[i].name);
+      g_string_append (html, "</td>");
+      append_bytes (html, plan->groups[i].height_bytes);
+      g_string_append_printf (html, "<td class=n>%u</td><td class=n>%.3f</td></tr>\n",
+                              plan->groups[i].n_blocks,
+                              plan->groups[i].time_memory_product);
+    }
+  g_string_append (html, "</table>\n");
+}
+
+TesseraStatus
+cli_report_html (const CliStudy *study, GString **out_html, TesseraError *error)
+{
+  TesseraVerdict verdict;
+  TesseraStatus status = cli_study_verdict (study, TESSERA_NONE, &verdict, error);
+  if (status != TESSERA_OK)
+    return status;
+  GString *html = g_string_new (NULL);
+  append_head (html, study, &verdict);
+  status = append_picture (html, study, &verdict, error);
+  if (status != TESSERA_OK)
+    {
+      g_string_free (html, TRUE);
+      return status;
+    }
+  append_parts (html, &verdict.parts);
+  append_largest (html, study, verdict.parts.event_index);
+  append_culprits (html, study, &verdict.parts);
+  if (study->plan != NULL && study->planned != NULL)
+    append_plan (html, study);
+  g_string_append_printf (html,
+                          "<p class=dim>Tessera %s; %zu events, %zu blocks, %zu steps. ",
+                          TESSERA_VERSION, study->trace->n_events,
+                          study->blocks->n_blocks, study->structure->n_steps);
+  append_escaped (html, study->layout->note);
+  g_string_append (html, "</p>\n</body></html>\n");
+  *out_html = html;
+  return TESSERA_OK;
+}

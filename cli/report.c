@@ -1,0 +1,44 @@
+/* tessera report FILE -o REPORT.html. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report.h"
+
+#include <stdio.h>
+
+int
+cli_report (int argc, char **argv)
+{
+  g_autofree char *output = NULL;
+  gboolean across = FALSE;
+  CliCommon common = { 0 };
+  GOptionEntry entries[] = { { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
+                               "The page to write", "REPORT.html" },
+                             { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
+                               "Plan across streams", NULL },
+                             { NULL } };
+  TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
+  g_autoptr (GError) failure = NULL;
+  TesseraError error = { 0 };
+  GString *html = NULL;
+  CliStudy study;
+
+  if (!cli_parse ("report", &argc, &argv, entries, &common, 1, 1))
+    return CLI_USAGE;
+  if (output == NULL)
+    return cli_usage ("report", "say where to write with -o REPORT.html");
+  options.across_streams = across;
+  TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_plan (&study, &options, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_needs (&study, &error);
+  if (status == TESSERA_OK)
+    status = cli_report_html (&study, &html, &error);
+  if (status == TESSERA_OK &&
+      !g_file_set_contents (output, html->str, (gssize) html->len, &failure))
+    status = tessera_fail (&error, TESSERA_IO, "%s", failure->message);
+  if (html != NULL)
+    g_string_free (html, TRUE);
+  cli_study_clear (&study);
+  return status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
+}

@@ -1,0 +1,163 @@
+/* See study.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/study.h"
+
+#include <string.h>
+
+#include "recorder/import/import.h"
+
+TesseraStatus
+cli_study_open (CliStudy *study,
+                const char *path,
+                const CliCommon *common,
+                TesseraError *error)
+{
+  const TesseraOpenOptions options = {
+    .device = common->device < 0 ? TESSERA_NONE : (uint32_t) common->device,
+    .device_bytes = common->device_bytes,
+    .limit_bytes = common->limit_bytes,
+    .progress = cli_progress ("opening"),
+  };
+  memset (study, 0, sizeof *study);
+  study->path = g_strdup (path);
+  TesseraStatus status = tessera_open (path, &options, error, &study->trace);
+  if (status == TESSERA_OK)
+    status = tessera_blocks_new (study->trace, &study->blocks);
+  if (status == TESSERA_OK)
+    status = tessera_structure_new (study->trace, study->blocks, &study->structure);
+  cli_progress_end ();
+  if (status == TESSERA_NO_MEMORY)
+    tessera_fail (error, status, "%s: not enough memory to open it", path);
+  return status;
+}
+
+TesseraStatus
+cli_study_layout (CliStudy *study,
+                  TesseraLayoutKind kind,
+                  const CliCommon *common,
+                  TesseraError *error)
+{
+  bool recorded = study->trace->has_addresses && study->trace->has_segments;
+  TesseraSimulateOptions options = {
+    .kind = kind == TESSERA_LAYOUT_RECORDED && !recorded ? TESSERA_LAYOUT_NATIVE : kind,
+    .first_step = -1,
+    .last_step = -1,
+    .progress = cli_progress ("simulating"),
+  };
+  if (options.kind != TESSERA_LAYOUT_RECORDED && common != NULL)
+    {
+      options.device_bytes = common->device_bytes;
+      options.limit_bytes = common->limit_bytes;
+    }
+  g_clear_pointer (&study->layout, tessera_layout_free);
+  TesseraStatus status = tessera_simulate (study->trace, study->blocks, study->structure,
+                                           &options, error, &study->layout);
+  cli_progress_end ();
+  return status;
+}
+
+TesseraStatus
+cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError *error)
+{
+  gint64 begin_us = g_get_monotonic_time ();
+  TesseraStatus status = tessera_plan_trace (
+      study->trace, study->blocks, study->structure, options, error, &study->plan);
+  study->plan_seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
+  if (status != TESSERA_OK)
+    return status;
+  const TesseraSimulateOptions follow = {
+    .kind = TESSERA_LAYOUT_PLAN,
+    .plan = study->plan,
+    .first_step = -1,
+    .last_step = -1,
+  };
+  return tessera_simulate (study->trace, study->blocks, study->structure, &follow, error,
+                           &study->planned);
+}
+
+TesseraStatus
+cli_study_needs (CliStudy *study, TesseraError *error)
+{
+  static const TesseraLayoutKind kinds[] = { TESSERA_LAYOUT_NATIVE,
+                                             TESSERA_LAYOUT_EXPANDABLE,
+                                             TESSERA_LAYOUT_PLAN };
+  uint64_t *needs[] = { &study->needs.native_bytes, &study->needs.expandable_bytes,
+                        &study->needs.plan_bytes };
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; i < G_N_ELEMENTS (kinds) && status == TESSERA_OK; i++)
+    {
+      if (kinds[i] == TESSERA_LAYOUT_PLAN && study->plan == NULL)
+        continue;
+      const TesseraSimulateOptions options = {
+        .kind = kinds[i],
+        .plan = kinds[i] == TESSERA_LAYOUT_PLAN ? study->plan : NULL,
+        .first_step = -1,
+        .last_step = -1,
+        .without_curves = true,
+        .progress = cli_progress ("finding the smallest device"),
+      };
+      status = tessera_fit (study->trace, study->blocks, study->structure, &options,
+                            error, needs[i]);
+    }
+  cli_progress_end ();
+  study->needs.bound_bytes =
+      tessera_blocks_bound (study->blocks, 0, study->blocks->n_events, NULL);
+  return status;
+}
+
+void
+cli_study_clear (CliStudy *study)
+{
+  g_clear_pointer (&study->planned, tessera_layout_free);
+  g_clear_pointer (&study->plan, tessera_plan_free);
+  g_clear_pointer (&study->layout, tessera_layout_free);
+  g_clear_pointer (&study->structure, tessera_structure_free);
+  g_clear_pointer (&study->blocks, tessera_blocks_free);
+  g_clear_pointer (&study->trace, tessera_trace_free);
+  g_clear_pointer (&study->path, g_free);
+}
+
+uint32_t
+cli_study_moment (const CliStudy *study)
+{
+  const TesseraLayout *layout = study->layout;
+  return layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index
+                            : layout->peak_reserved_index;
+}
+
+TesseraStatus
+cli_study_verdict (const CliStudy *study,
+                   uint32_t event_index,
+                   TesseraVerdict *out_verdict,
+                   TesseraError *error)
+{
+  TesseraParts parts;
+  if (event_index == TESSERA_NONE)
+    event_index = cli_study_moment (study);
+  if (event_index >= study->layout->n_events)
+    return tessera_fail (error, TESSERA_INVALID,
+                         "%s has events 0 to %u, so there is no event %u", study->path,
+                         study->layout->n_events - 1, event_index);
+  TesseraStatus status =
+      tessera_parts_at (study->trace, study->blocks, study->layout, event_index, &parts);
+  if (status == TESSERA_OK)
+    tessera_verdict (study->trace, study->layout, &parts, &study->needs, out_verdict);
+  return status;
+}
+
+const char *
+cli_layout_name (TesseraLayoutKind kind)
+{
+  switch (kind)
+    {
+    case TESSERA_LAYOUT_RECORDED:
+      return "as recorded";
+    case TESSERA_LAYOUT_NATIVE:
+      return "native";
+    case TESSERA_LAYOUT_EXPANDABLE:
+      return "expandable segments";
+    case TESSERA_LAYOUT_PLAN:
+      return "plan";
+    }
+  return "";
+}

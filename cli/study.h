@@ -1,0 +1,54 @@
+/*
+ * A file opened and studied: what every subcommand starts from.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "cli/command.h"
+#include "planner/planner.h"
+#include "simulator/simulate.h"
+#include "simulator/verdict.h"
+
+typedef struct
+{
+  char *path;
+  TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+  TesseraLayout *layout; /* as recorded, or native where the file has no addresses */
+  TesseraPlan *plan;     /* filled by cli_study_plan() */
+  TesseraLayout *planned;
+  TesseraNeeds needs; /* filled by cli_study_needs() */
+  double plan_seconds;
+} CliStudy;
+
+/* Opens and finds blocks, steps and phases. */
+TESSERA_MUST_USE TesseraStatus cli_study_open (CliStudy *study,
+                                               const char *path,
+                                               const CliCommon *common,
+                                               TesseraError *error);
+/* Adds the layout under @kind (RECORDED falls back to NATIVE where nothing was recorded).
+ */
+TESSERA_MUST_USE TesseraStatus cli_study_layout (CliStudy *study,
+                                                 TesseraLayoutKind kind,
+                                                 const CliCommon *common,
+                                                 TesseraError *error);
+/* Plans, and lays the trace out under the plan. */
+TESSERA_MUST_USE TesseraStatus cli_study_plan (CliStudy *study,
+                                               const TesseraPlanOptions *options,
+                                               TesseraError *error);
+/* The smallest devices; needs the plan. */
+TESSERA_MUST_USE TesseraStatus cli_study_needs (CliStudy *study, TesseraError *error);
+void cli_study_clear (CliStudy *study);
+
+/* The moment a verdict is about: the last failure, else the first maximum of reserved. */
+uint32_t cli_study_moment (const CliStudy *study);
+/* Verdict at @event_index (TESSERA_NONE: the moment above), with what is known of needs.
+ */
+TESSERA_MUST_USE TesseraStatus cli_study_verdict (const CliStudy *study,
+                                                  uint32_t event_index,
+                                                  TesseraVerdict *out_verdict,
+                                                  TesseraError *error);
+/* The layout's name: "as recorded", "native", "expandable segments", "plan". */
+const char *cli_layout_name (TesseraLayoutKind kind);

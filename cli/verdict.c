@@ -1,0 +1,128 @@
+/* The verdict and its parts as JSON and as text. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verdict.h"
+
+#include <stdio.h>
+
+static const char *const cause_names[] = {
+  [TESSERA_CAUSE_NONE] = "none",       [TESSERA_CAUSE_FRAGMENTATION] = "fragmentation",
+  [TESSERA_CAUSE_STREAMS] = "streams", [TESSERA_CAUSE_PENDING] = "pending",
+  [TESSERA_CAUSE_CACHE] = "cache",     [TESSERA_CAUSE_SIZE] = "size",
+};
+
+/* The parts in the order in which a byte is judged; their labels on screen and on paper.
+ */
+static const struct
+{
+  const char *key;
+  const char *label;
+  size_t at;
+} rows[] = {
+  { "live_bytes", "live", offsetof (TesseraParts, live_bytes) },
+  { "rounding_bytes", "rounding", offsetof (TesseraParts, rounding_bytes) },
+  { "pending_bytes", "pending on an event", offsetof (TesseraParts, pending_bytes) },
+  { "other_stream_bytes", "other stream or pool",
+    offsetof (TesseraParts, other_stream_bytes) },
+  { "hard_bytes", "hard holes", offsetof (TesseraParts, hard_bytes) },
+  { "soft_bytes", "soft holes", offsetof (TesseraParts, soft_bytes) },
+  { "cache_bytes", "cache", offsetof (TesseraParts, cache_bytes) },
+};
+
+static uint64_t
+value_of (const TesseraParts *parts, size_t row)
+{
+  return *(const uint64_t *) (const void *) ((const char *) parts + rows[row].at);
+}
+
+const char *
+cli_cause_name (TesseraCause cause)
+{
+  return cause_names[cause];
+}
+
+size_t
+cli_n_parts (void)
+{
+  return G_N_ELEMENTS (rows);
+}
+
+const char *
+cli_part (const TesseraParts *parts, size_t row, uint64_t *out_bytes)
+{
+  *out_bytes = value_of (parts, row);
+  return rows[row].label;
+}
+
+void
+cli_json_parts (JsonBuilder *builder, const TesseraParts *parts)
+{
+  cli_json_bytes (builder, "at_event", parts->event_index);
+  cli_json_bytes (builder, "reserved_bytes", parts->reserved_bytes);
+  json_builder_set_member_name (builder, "parts");
+  json_builder_begin_object (builder);
+  for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
+    cli_json_bytes (builder, rows[i].key, value_of (parts, i));
+  json_builder_end_object (builder);
+  cli_json_bytes (builder, "largest_hole_bytes", parts->largest_hole_bytes);
+  cli_json_bytes (builder, "request_bytes", parts->request_bytes);
+  cli_json_bytes (builder, "free_at_driver_bytes", parts->free_at_driver_bytes);
+  cli_json_bytes (builder, "outside_bytes", parts->outside_bytes);
+}
+
+void
+cli_json_needs (JsonBuilder *builder, const TesseraNeeds *needs)
+{
+  cli_json_bytes (builder, "native_bytes", needs->native_bytes);
+  cli_json_bytes (builder, "expandable_bytes", needs->expandable_bytes);
+  cli_json_bytes (builder, "plan_bytes", needs->plan_bytes);
+  cli_json_bytes (builder, "bound_bytes", needs->bound_bytes);
+}
+
+static void
+print_bar (const char *label, uint64_t bytes, uint64_t whole)
+{
+  char text[32];
+  int n = whole > 0 ? (int) ((double) bytes / (double) whole * 40 + 0.5) : 0;
+  printf ("  %-22s %12s  ", label, tessera_format_bytes (bytes, text, sizeof text));
+  for (int i = 0; i < n; i++)
+    fputs ("#", stdout);
+  puts ("");
+}
+
+void
+cli_print_parts (const TesseraParts *parts)
+{
+  printf ("\nAt event %u:\n", parts->event_index);
+  for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
+    print_bar (rows[i].label, value_of (parts, i), parts->reserved_bytes);
+  print_bar ("= reserved", parts->reserved_bytes, parts->reserved_bytes);
+  char hole[32], request[32], driver[32];
+  if (parts->request_bytes > 0)
+    printf ("  the request then: %s; largest hole it could use: %s\n",
+            tessera_format_bytes (parts->request_bytes, request, sizeof request),
+            tessera_format_bytes (parts->largest_hole_bytes, hole, sizeof hole));
+  if (parts->free_at_driver_bytes != TESSERA_NOWHERE)
+    printf ("  free at the driver: %s\n",
+            tessera_format_bytes (parts->free_at_driver_bytes, driver, sizeof driver));
+  if (parts->outside_bytes != TESSERA_NOWHERE && parts->outside_bytes > 0)
+    printf ("  device memory that is not PyTorch's: %s\n",
+            tessera_format_bytes (parts->outside_bytes, driver, sizeof driver));
+}
+
+void
+cli_print_needs (const TesseraNeeds *needs)
+{
+  const struct
+  {
+    const char *label;
+    uint64_t bytes;
+  } lines[] = {
+    { "native", needs->native_bytes },
+    { "expandable segments", needs->expandable_bytes },
+    { "plan", needs->plan_bytes },
+    { "load bound", needs->bound_bytes },
+  };
+  puts ("\nSmallest device that completes:");
+  for (size_t i = 0; i < G_N_ELEMENTS (lines); i++)
+    if (lines[i].bytes > 0)
+      print_bar (lines[i].label, lines[i].bytes, needs->native_bytes);
+}

@@ -1,0 +1,23 @@
+/*
+ * The verdict and its parts, as JSON (stable keys) and as text.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "cli/command.h"
+#include "simulator/verdict.h"
+
+const char *cli_cause_name (TesseraCause cause);
+/* The parts one by one, in the order in which a byte is judged. */
+size_t cli_n_parts (void);
+const char *cli_part (const TesseraParts *parts, size_t row, uint64_t *out_bytes);
+
+/* Members at_event, reserved_bytes, parts {...}, largest_hole_bytes, request_bytes,
+ * free_at_driver_bytes, outside_bytes of the object under construction. */
+void cli_json_parts (JsonBuilder *builder, const TesseraParts *parts);
+/* Members native_bytes, expandable_bytes, plan_bytes, bound_bytes. */
+void cli_json_needs (JsonBuilder *builder, const TesseraNeeds *needs);
+
+void cli_print_parts (const TesseraParts *parts);
+void cli_print_needs (const TesseraNeeds *needs);

@@ -1,0 +1,47 @@
+/* tessera view [FILE]: starts the viewer. SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+
+/* Beside this program, in the build tree beside it, or on PATH. */
+static char *
+find_viewer (void)
+{
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  if (self != NULL)
+    {
+      g_autofree char *folder = g_path_get_dirname (self);
+      const char *const beside[] = { "tessera-viewer", "../viewer/tessera-viewer" };
+      for (size_t i = 0; i < G_N_ELEMENTS (beside); i++)
+        {
+          g_autofree char *path = g_build_filename (folder, beside[i], NULL);
+          if (g_file_test (path, G_FILE_TEST_IS_EXECUTABLE))
+            return g_steal_pointer (&path);
+        }
+    }
+  return g_find_program_in_path ("tessera-viewer");
+}
+
+int
+cli_view (int argc, char **argv)
+{
+  TesseraError error = { 0 };
+  if (!cli_parse ("view", &argc, &argv, NULL, NULL, 0, 1))
+    return CLI_USAGE;
+  g_autofree char *viewer = find_viewer ();
+  if (viewer == NULL)
+    {
+      tessera_fail (
+          &error, TESSERA_IO,
+          "tessera-viewer is neither beside this program nor on PATH: build with GTK 4, "
+          "or use `tessera report FILE -o REPORT.html`");
+      return cli_fail (&error);
+    }
+  char *const arguments[] = { viewer, argc > 1 ? argv[1] : NULL, NULL };
+  execv (viewer, arguments);
+  tessera_fail (&error, TESSERA_IO, "%s does not start: %s", viewer, g_strerror (errno));
+  return cli_fail (&error);
+}
