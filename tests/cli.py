@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""The main paths of the `tessera` command, run as a person would; prints TAP.
+
+cli.py TESSERA SOURCE_ROOT
+"""
+import csv
+import gzip
+import json
+import os
+import pickle
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TESSERA, ROOT = sys.argv[1], Path(sys.argv[2])
+SAMPLE = ROOT / "samples" / "finetune-oom.pickle.gz"
+FSDP = ROOT / "samples" / "fsdp1-7b-rank3of16.pickle.gz"
+GIB = 1 << 30
+PARTS = ("live_bytes", "rounding_bytes", "pending_bytes", "other_stream_bytes", "hard_bytes",
+         "soft_bytes", "cache_bytes")
+tests = []
+
+
+def test(function):
+    tests.append(function)
+    return function
+
+
+def run(*arguments, cwd=None, limit=None):
+    """limit: the largest file the command may write, in bytes."""
+    command = [TESSERA, *map(str, arguments)]
+    if limit is not None:
+        command = ["sh", "-c", f"trap '' XFSZ; ulimit -f {limit // 512}; exec \"$@\"", "sh", *command]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+
+
+def good(*arguments):
+    done = run(*arguments)
+    assert done.returncode == 0, f"{arguments}: status {done.returncode}: {done.stderr}"
+    return done.stdout
+
+
+def refused(*arguments, status=1, words=(), **kwargs):
+    """One sentence on stderr that holds all words; the given status; nothing on stdout."""
+    done = run(*arguments, **kwargs)
+    assert done.returncode == status, f"{arguments}: status {done.returncode}, not {status}: {done.stderr}"
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, f"{arguments}: expected one sentence, got {done.stderr!r}"
+    for word in words:
+        assert str(word) in lines[0], f"{arguments}: {word!r} is not in {lines[0]!r}"
+
+
+def check_sum(parts):
+    assert sum(parts["parts"][key] for key in PARTS) == parts["reserved_bytes"], parts
+
+
+@test
+def info_tells_the_story_of_the_sample(tmp):
+    info = json.loads(good("info", SAMPLE, "--json"))
+    check_sum(info)
+    for failure in info["failures"]:
+        check_sum(failure)
+    assert info["cause"] == "fragmentation" and info["died"] is True
+    assert info["ooms"] == 1 and len(info["failures"]) == 1
+    assert round(info["request_bytes"] / GIB, 2) == 7.83
+    assert round((info["reserved_bytes"] - info["parts"]["live_bytes"]) / GIB, 2) == 7.87
+    assert round(info["free_at_driver_bytes"] / GIB, 2) == 6.18
+    needs = info["needs"]
+    assert 41.03 * GIB < needs["native_bytes"] <= 41.06 * GIB, needs
+    assert 33.35 * GIB < needs["expandable_bytes"] <= 33.41 * GIB, needs
+    assert needs["plan_bytes"] <= 33.18 * GIB, needs
+    assert needs["expandable_bytes"] < needs["native_bytes"]
+    text = good("info", SAMPLE)
+    assert info["headline"] in text and info["sentence"] in text
+
+
+@test
+def info_sums_at_any_moment(tmp):
+    for event in (0, 1, 1000, 20000, 33456):
+        info = json.loads(good("info", SAMPLE, "--fast", "--at", event, "--json"))
+        assert info["at_event"] == event
+        check_sum(info)
+    refused("info", SAMPLE, "--fast", "--at", 33457, words=("33457",))
+    refused("info", SAMPLE, "--fast", "--at", "-5", status=2)
+
+
+@test
+def samples_verify(tmp):
+    out = good("simulate", "--verify", SAMPLE, FSDP)
+    for line in out.splitlines():
+        pairs = [word for word in line.split() if "/" in word and word.replace("/", "").isdigit()]
+        assert len(pairs) == 4 and all(a == b for a, b in (p.split("/") for p in pairs)), line
+    assert "addresses 11410/11410" in out and "addresses 26391/26391" in out, out
+
+
+def altered_sample(path, change):
+    with gzip.open(SAMPLE) as file:
+        snapshot = pickle.load(file)
+    change(snapshot)
+    path.write_bytes(pickle.dumps(snapshot, 4))
+
+
+@test
+def one_changed_address_is_caught(tmp):
+    trace_of = lambda snapshot: snapshot["device_traces"][0]
+    seen = {}
+
+    def move_alloc(snapshot):
+        index = [i for i, entry in enumerate(trace_of(snapshot)) if entry["action"] == "alloc"][5000]
+        seen["index"] = index
+        trace_of(snapshot)[index] = dict(trace_of(snapshot)[index], addr=trace_of(snapshot)[index]["addr"] + 512)
+
+    def grow_segment(snapshot):
+        index = [i for i, entry in enumerate(trace_of(snapshot)) if entry["action"] == "segment_alloc"][40]
+        seen["index"] = index
+        trace_of(snapshot)[index] = dict(trace_of(snapshot)[index], size=trace_of(snapshot)[index]["size"] + (2 << 20))
+
+    for change in (move_alloc, grow_segment):
+        path = tmp / "altered.pickle"
+        altered_sample(path, change)
+        done = run("simulate", "--verify", path)
+        assert done.returncode == 1, done.stdout
+        assert str(seen["index"]) in done.stdout + done.stderr, (seen, done.stdout, done.stderr)
+
+
+@test
+def import_gives_the_same_answers(tmp):
+    good("import", SAMPLE, "-o", tmp / "s.tsr")
+    from_pickle = json.loads(good("info", SAMPLE, "--fast", "--json"))
+    from_trace = json.loads(good("info", tmp / "s.tsr", "--fast", "--json"))
+    for key in ("events", "blocks", "peak_reserved_bytes", "parts", "headline", "sentence"):
+        assert from_pickle[key] == from_trace[key], key
+    with sqlite3.connect(tmp / "s.tsr") as base:
+        assert base.execute("SELECT count(*) FROM event").fetchone()[0] == from_pickle["events"]
+
+
+@test
+def plan_is_checked_followed_and_repeatable(tmp):
+    for name, extra in ((SAMPLE, ()), (FSDP, ()), (FSDP, ("--across-streams",))):
+        plan = json.loads(good("plan", name, "-o", tmp / "a.tsp", "--json", *extra))
+        assert plan["checked"] is True and plan["misses"] == 0 and plan["hits"] > 0, plan
+        assert plan["bound_bytes"] <= plan["height_bytes"], plan
+        again = json.loads(good("plan", name, "-o", tmp / "b.tsp", "--json", *extra))
+        assert again["slot_digest"] == plan["slot_digest"]
+        good("check", tmp / "a.tsp", "--trace", name)
+        followed = json.loads(good("simulate", name, "--policy", f"plan:{tmp / 'a.tsp'}", "--json"))
+        assert followed["misses"] == 0 and followed["ooms"] == 0, followed
+    refused("check", tmp / "a.tsp", "--trace", SAMPLE, words=("fingerprint",))
+
+
+@test
+def sample_plan_is_near_the_bound_and_says_why_it_is_not_followable(tmp):
+    plan = json.loads(good("plan", SAMPLE, "--json"))
+    assert plan["height_bytes"] <= plan["bound_bytes"] * 1.0005, plan
+    assert plan["followable"] == "same batches only" and plan["follow_reason"], plan
+
+
+@test
+def a_damaged_plan_is_refused(tmp):
+    good("plan", SAMPLE, "-o", tmp / "p.tsp")
+    with sqlite3.connect(tmp / "p.tsp") as base:
+        base.execute("UPDATE slot SET offset_bytes = offset_bytes + 512 WHERE rowid = 5000")
+    done = run("check", tmp / "p.tsp")
+    assert done.returncode == 1 and "law" in done.stderr, done.stderr
+
+
+@test
+def tables_export(tmp):
+    for table, rows in (("blocks", None), ("events", 33457), ("segments", None), ("curves", 33457), ("steps", None)):
+        good("export", SAMPLE, "-t", table, "-o", tmp / f"{table}.csv")
+        with open(tmp / f"{table}.csv", newline="", encoding="utf-8") as file:
+            found = list(csv.DictReader(file))
+        assert len(found) == rows or (rows is None and found), (table, len(found))
+        as_json = json.loads(good("export", SAMPLE, "-t", table, "--json"))
+        assert len(as_json) == len(found)
+    good("plan", SAMPLE, "-o", tmp / "p.tsp")
+    assert json.loads(good("export", tmp / "p.tsp", "--json"))
+    refused("export", SAMPLE, "-t", "nothing", status=2)
+
+
+@test
+def pictures_and_report(tmp):
+    good("render", SAMPLE, "-o", tmp / "p.png", "--size", "1280x720", "--scale", "2")
+    data = (tmp / "p.png").read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert int.from_bytes(data[16:20], "big") == 2560 and int.from_bytes(data[20:24], "big") == 1440
+    good("render", SAMPLE, "-o", tmp / "p.svg", "--dark", "--axis", "events", "--colour", "size", "--stacked")
+    assert "<svg" in (tmp / "p.svg").read_text()[:500]
+    good("report", SAMPLE, "-o", tmp / "r.html")
+    html = (tmp / "r.html").read_text()
+    info = json.loads(good("info", SAMPLE, "--json"))
+    assert info["headline"] in html and "data:image/png;base64," in html
+    assert "http://" not in html and "https://" not in html
+    for bad in (("--size", "3x4"), ("--axis", "sideways"), ("--colour", "plaid"), ("--scale", "99")):
+        refused("render", SAMPLE, "-o", tmp / "x.png", *bad, status=2)
+    refused("render", SAMPLE, "-o", tmp / "x.bmp", status=2)
+
+
+@test
+def bad_files_get_one_sentence(tmp):
+    (tmp / "empty.pickle").write_bytes(b"")
+    (tmp / "notes.txt").write_text("hello, this is not a snapshot\n")
+    (tmp / "evil.pickle").write_bytes(b"cos\nsystem\n(S'true'\ntR.")
+    (tmp / "evil4.pickle").write_bytes(b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x04true\x85R.")
+    (tmp / "list.pickle").write_bytes(pickle.dumps([1, 2, 3]))
+    (tmp / "page.html").write_text("<!doctype html><html></html>")
+    raw = gzip.open(SAMPLE).read()
+    (tmp / "cut.pickle").write_bytes(raw[: len(raw) // 2])
+    (tmp / "cut.pickle.gz").write_bytes(SAMPLE.read_bytes()[:100000])
+    (tmp / "other.sqlite").unlink(missing_ok=True)
+    with sqlite3.connect(tmp / "other.sqlite") as base:
+        base.execute("CREATE TABLE t (x)")
+    for name in ("empty.pickle", "notes.txt", "evil.pickle", "evil4.pickle", "list.pickle", "page.html",
+                 "cut.pickle", "cut.pickle.gz", "other.sqlite", "missing.pickle"):
+        refused("info", tmp / name, words=(name,))
+        refused("import", tmp / name, "-o", tmp / "out.tsr", words=(name,))
+        assert not (tmp / "out.tsr").exists()
+    refused("info", tmp, words=("directory",))
+    refused("info", tmp / "evil.pickle", words=("GLOBAL",))
+    refused("info", tmp / "evil4.pickle", words=("STACK_GLOBAL",))
+
+
+@test
+def files_of_the_future_are_refused(tmp):
+    good("import", SAMPLE, "-o", tmp / "s.tsr")
+    good("plan", SAMPLE, "-o", tmp / "p.tsp")
+    for name in ("s.tsr", "p.tsp"):
+        with sqlite3.connect(tmp / name) as base:
+            base.execute("PRAGMA user_version = 9999")
+    refused("info", tmp / "s.tsr", words=("s.tsr", "9999"))
+    refused("check", tmp / "p.tsp", words=("p.tsp", "9999"))
+
+
+@test
+def a_full_disk_leaves_nothing_and_spares_the_old_file(tmp):
+    (tmp / "kept.tsr").write_text("old")
+    for target in ("kept.tsr", "new.tsr"):
+        refused("import", SAMPLE, "-o", tmp / target, limit=200 * 1024)
+    assert (tmp / "kept.tsr").read_text() == "old"
+    assert sorted(os.listdir(tmp)) == ["kept.tsr"], os.listdir(tmp)
+
+
+@test
+def usage_mistakes_have_status_two(tmp):
+    refused("fly", status=2)
+    refused("info", status=2)
+    refused("info", SAMPLE, "--no-such-option", status=2)
+    refused("import", SAMPLE, status=2)
+    refused("simulate", SAMPLE, status=2)
+    refused("simulate", SAMPLE, "--policy", "magic", status=2)
+    refused("info", SAMPLE, "--device-memory", "lots", status=2)
+    assert run("--help").returncode == 0 and run("--version").returncode == 0
+    for command in ("info", "import", "simulate", "fit", "plan", "check", "export", "render", "report", "view"):
+        assert command in good(command, "--help")
+
+
+@test
+def simulated_policies_report_their_peaks(tmp):
+    native = json.loads(good("simulate", SAMPLE, "--policy", "native", "--json"))
+    expandable = json.loads(good("simulate", SAMPLE, "--policy", "expandable", "--json"))
+    small = json.loads(good("simulate", SAMPLE, "--policy", "native", "--device-memory", "30GiB", "--json"))
+    assert native["ooms"] == 0 and expandable["ooms"] == 0 and small["ooms"] > 0
+    assert expandable["peak_reserved_bytes"] < native["peak_reserved_bytes"]
+    fit = json.loads(good("fit", SAMPLE, "--json"))
+    for policy in ("native", "expandable"):
+        need = fit[f"{policy}_bytes"]
+        done = json.loads(good("simulate", SAMPLE, "--policy", policy, "--device-memory", need, "--json"))
+        assert done["ooms"] == 0
+        done = json.loads(good("simulate", SAMPLE, "--policy", policy, "--device-memory", need - (2 << 20), "--json"))
+        assert done["ooms"] > 0
+
+
+@test
+def csv_becomes_a_plan(tmp):
+    rows = ["seq,time_us,action,id,size_bytes,stream,iteration,phase,module"]
+    seq = 0
+    for step in range(3):
+        for name, action in ((0, "alloc"), (1, "alloc"), (0, "free"), (2, "alloc"), (1, "free"), (2, "free")):
+            rows.append(f"{seq},{seq * 10},{action},{step * 10 + name},{(name + 1) << 20},0,{step},forward,layer{name}")
+            seq += 1
+    (tmp / "t.csv").write_text("\n".join(rows) + "\n")
+    plan = json.loads(good("plan", tmp / "t.csv", "-o", tmp / "t.tsp", "--json"))
+    assert plan["bound_bytes"] == 5 << 20 and plan["height_bytes"] == 5 << 20, plan
+    assert plan["followable"] == "yes" and plan["misses"] == 0, plan
+    (tmp / "i.csv").write_text("id,lower,upper,size\na,0,2,10\nb,1,3,5\nc,2,4,10\n")
+    plan = json.loads(good("plan", tmp / "i.csv", "--json"))
+    assert plan["bound_bytes"] == 15 and plan["height_bytes"] == 15, plan
+    (tmp / "bad.csv").write_text(rows[0] + "\n0,0,alloc,1,abc,0,0,forward,x\n")
+    refused("plan", tmp / "bad.csv", words=("bad.csv", "line 2", "abc"))
+
+
+def main():
+    failed = 0
+    print(f"1..{len(tests)}")
+    for number, function in enumerate(tests, 1):
+        title = function.__name__.replace("_", " ")
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                function(Path(folder))
+                print(f"ok {number} - {title}", flush=True)
+            except Exception as problem:  # a test's failure is any exception
+                failed += 1
+                print(f"not ok {number} - {title}")
+                for line in f"{type(problem).__name__}: {problem}"[:3000].splitlines():
+                    print(f"# {line}")
+    return 1 if failed else 0
+
+
+sys.exit(main())
