@@ -3,8 +3,9 @@
 
 repeat.py SNAPSHOT MEGABYTES OUT.pickle
 
-The first copy defines every string and stack, later copies refer to them, as PyTorch's own files
-do; so the result has the density of a real file of that size.
+Strings and frames are defined once and referred to; each captured stack is a list of its own,
+shared by the entries of one call, in every copy: as in PyTorch's own files, so that the result
+has the density of a real file of that size.
 """
 import gzip
 import pickle
@@ -20,9 +21,11 @@ class Plain(pickle.Unpickler):
 class Writer:
     def __init__(self):
         self.memo = {}
+        self.next = 0
 
     def remember(self, key):
-        self.memo[key] = len(self.memo)
+        self.memo[key] = self.next
+        self.next += 1
         return b"r" + struct.pack("<I", self.memo[key])
 
     def text(self, value):
@@ -51,11 +54,23 @@ class Writer:
         if isinstance(value, tuple):
             return b"(" + b"".join(map(self.value, value)) + b"t"
         if isinstance(value, dict):
-            items = b"".join(self.text(k) + self.value(v) for k, v in value.items())
-            return b"}(" + items + b"u"
+            return self.frame(value) if "filename" in value else self.items(value)
         if isinstance(value, list):
             return self.shared_list(value)
         raise TypeError(type(value))
+
+    def items(self, value):
+        return b"}(" + b"".join(self.text(k) + self.value(v) for k, v in value.items()) + b"u"
+
+    def frame(self, value):
+        key = ("frame", value["name"], value["filename"], value["line"])
+        if key in self.memo:
+            return b"j" + struct.pack("<I", self.memo[key])
+        data = self.items(value)
+        return data + self.remember(key)
+
+    def forget_lists(self):
+        self.memo = {k: v for k, v in self.memo.items() if isinstance(k, str) or k[0] != "list"}
 
     def shared_list(self, value):
         key = ("list", id(value))
@@ -77,6 +92,7 @@ def main():
             out.write(writer.text(key) + writer.value(value))
         out.write(writer.text("device_traces") + b"](](")
         out.write(b"".join(map(writer.value, traces[0])) + b"e")
+        writer.forget_lists()
         again = b"".join(map(writer.value, traces[0]))
         # The list is on the stack: further batches append to it.
         while out.tell() < megabytes * 1_000_000:
