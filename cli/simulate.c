@@ -22,7 +22,7 @@ print_verification (const char *path, const TesseraVerification *v)
           path, v->addresses_right, v->addresses, v->segments_right, v->segments,
           v->ooms_right, v->ooms, v->final_right, v->final_blocks);
   if (v->difference[0] != '\0')
-    printf ("  %s\n", v->difference);
+    printf ("  entry %u: %s\n", v->first_difference, v->difference);
 }
 
 static void
@@ -40,6 +40,8 @@ json_verification (JsonBuilder *builder, const char *path, const TesseraVerifica
   cli_json_bytes (builder, "ooms", v->ooms);
   cli_json_bytes (builder, "final_right", v->final_right);
   cli_json_bytes (builder, "final_blocks", v->final_blocks);
+  if (v->first_difference != TESSERA_NONE)
+    cli_json_bytes (builder, "first_difference", v->first_difference);
   cli_json_text (builder, "difference", v->difference);
   json_builder_end_object (builder);
 }
