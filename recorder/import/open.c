@@ -9,9 +9,13 @@
 
 #include <glib.h>
 
+#include "db/store.h"
 #include "recorder/import/csv.h"
 #include "recorder/import/params.h"
 #include "recorder/import/snapshot.h"
+
+/* With its NUL: the first 16 bytes of any SQLite database. */
+#define SQLITE_MAGIC "SQLite format 3"
 
 typedef struct
 {
@@ -80,29 +84,56 @@ refuse (const TesseraStream *stream, TesseraError *error)
                        stream->name, stream->at[0]);
 }
 
+/* A database is read by path: the stream has only sniffed at it. */
+static TesseraStatus
+open_database (const TesseraStream *stream,
+               const char *path,
+               const TesseraOpenOptions *options,
+               TesseraError *error,
+               TesseraTrace **out_trace)
+{
+  if (stream->is_gzip)
+    return tessera_fail (error, TESSERA_BAD_INPUT,
+                         "%s is a packed database: unpack it first (gunzip)",
+                         stream->name);
+  if (tessera_file_kind (path) == TESSERA_FILE_PLAN)
+    return tessera_fail (
+        error, TESSERA_FOREIGN,
+        "%s is a plan (.tsp) where a trace is wanted: open the snapshot or "
+        "the .tsr that it was made from",
+        stream->name);
+  return tessera_trace_load (path, options->device, options->progress, error, out_trace);
+}
+
 static TesseraStatus
 read_content (TesseraStream *stream,
+              const char *path,
               const TesseraOpenOptions *options,
               TesseraError *error,
               TesseraTrace **out_trace)
 {
+  TesseraStatus status;
+
+  if (begins_with (stream, SQLITE_MAGIC, sizeof SQLITE_MAGIC))
+    return open_database (stream, path, options, error, out_trace);
   if (begins_with (stream, "\x80", 1))
-    return tessera_import_snapshot (stream, options, error, out_trace);
-  if (tessera_csv_knows (stream))
-    return tessera_import_csv (stream, error, out_trace);
-  return refuse (stream, error);
+    status = tessera_import_snapshot (stream, options, error, out_trace);
+  else if (tessera_csv_knows (stream))
+    status = tessera_import_csv (stream, error, out_trace);
+  else
+    status = refuse (stream, error);
+  /* A trace that was saved keeps the name of the file it was made from; others get it. */
+  return status == TESSERA_OK ? tessera_trace_set_source (*out_trace, path) : status;
 }
 
 static TesseraStatus
 finish (TesseraTrace *trace, const char *path, const TesseraOpenOptions *options)
 {
-  TesseraStatus status = tessera_trace_set_source (trace, path);
-
   if (options->device_bytes != 0)
     trace->device_bytes = options->device_bytes;
   if (options->limit_bytes != 0)
     trace->limit_bytes = options->limit_bytes;
-  return status == TESSERA_OK ? tessera_params_fill (trace, path) : status;
+  return tessera_params_fill (trace, path);
 }
 
 TesseraStatus
@@ -118,7 +149,7 @@ tessera_open (const char *path,
   status = tessera_stream_open (path, options->progress, error, &stream);
   if (status != TESSERA_OK)
     return status;
-  status = read_content (stream, options, error, out_trace);
+  status = read_content (stream, path, options, error, out_trace);
   tessera_stream_close (stream);
   if (status == TESSERA_OK && finish (*out_trace, path, options) != TESSERA_OK)
     status = tessera_fail (error, TESSERA_NO_MEMORY, "no memory left to open %s", path);
