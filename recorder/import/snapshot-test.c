@@ -1,0 +1,693 @@
+/*
+ * Tests of the snapshot importer on snapshots made here: each era, devices, flaws.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "recorder/import/snapshot.h"
+
+#include "recorder/import/pickle-writer.h"
+#include "tests/fail_alloc.h"
+
+#define MIB ((uint64_t) 1 << 20)
+#define BASE UINT64_C (0x7f0000000000)
+
+static TesseraStatus
+import (const void *bytes,
+        size_t n_bytes,
+        uint32_t device,
+        TesseraError *error,
+        TesseraTrace **out)
+{
+  const TesseraOpenOptions options = { .device = device };
+  TesseraStream *stream;
+  TesseraStatus status = tessera_stream_open_memory (bytes, n_bytes, &stream);
+
+  *out = NULL;
+  if (status != TESSERA_OK)
+    return tessera_fail (error, status, "no memory left");
+  status = tessera_import_snapshot (stream, &options, error, out);
+  tessera_stream_close (stream);
+  return status;
+}
+
+/* Ends the pickle and imports it; it must be fine. */
+static TesseraTrace *
+finish (GByteArray *to)
+{
+  TesseraError error = { 0 };
+  TesseraTrace *trace;
+
+  put_op (to, '.');
+  if (import (to->data, to->len, TESSERA_NONE, &error, &trace) != TESSERA_OK)
+    g_error ("%s", error.text);
+  g_byte_array_unref (to);
+  return trace;
+}
+
+/* Ends the pickle and imports it; the sentence must hold @says. */
+static void
+finish_refused (GByteArray *to, const char *says)
+{
+  TesseraError error = { 0 };
+  TesseraTrace *trace;
+
+  put_op (to, '.');
+  g_assert_cmpint (import (to->data, to->len, TESSERA_NONE, &error, &trace), ==,
+                   TESSERA_BAD_INPUT);
+  g_assert_null (trace);
+  if (strstr (error.text, says) == NULL)
+    g_error ("\"%s\" does not say \"%s\"", error.text, says);
+  g_byte_array_unref (to);
+}
+
+static void
+put_frame (GByteArray *to, const char *name, int line)
+{
+  open_dict (to);
+  put_key_text (to, "name", name);
+  put_key_text (to, "filename", "train.py");
+  put_key_u64 (to, "line", (uint64_t) line);
+  close_dict (to);
+}
+
+static void
+put_annotation (GByteArray *to, const char *stage, const char *name, uint64_t time_us)
+{
+  open_dict (to);
+  put_key_text (to, "stage", stage);
+  put_key_text (to, "name", name);
+  put_key_u64 (to, "device", 0);
+  put_key_u64 (to, "time_us", time_us);
+  close_dict (to);
+}
+
+/* 2.0: blocks without address but with history; entries without time. */
+static void
+test_2_0 (void)
+{
+  GByteArray *to = pickle_new (2);
+  TesseraTrace *trace;
+
+  open_dict (to);
+  put_text (to, "segments");
+  open_list (to);
+  open_dict (to);
+  put_key_u64 (to, "address", BASE);
+  put_key_u64 (to, "total_size", 2 * MIB);
+  put_key_text (to, "segment_type", "small");
+  put_text (to, "blocks");
+  open_list (to);
+  put_block (to, 0, 1024, 1000, "active_allocated");
+  open_dict (to);
+  put_key_u64 (to, "size", 512);
+  put_key_text (to, "state", "active_awaiting_free");
+  put_text (to, "history");
+  open_list (to);
+  open_dict (to);
+  put_key_u64 (to, "addr", BASE + 1024);
+  put_key_u64 (to, "real_size", 300);
+  put_text (to, "frames");
+  open_list (to);
+  put_frame (to, "forward", 7);
+  close_list (to);
+  close_dict (to);
+  close_list (to);
+  close_dict (to);
+  put_block (to, 0, 2 * MIB - 1536, 4, "inactive");
+  close_segment (to);
+  close_list (to);
+  put_text (to, "device_traces");
+  open_list (to);
+  open_list (to);
+  put_entry (to, "snapshot", 0, 1324, 0, 0);
+  close_list (to);
+  close_list (to);
+  close_dict (to);
+  trace = finish (to);
+
+  g_assert_cmpuint (trace->n_events, ==, 1);
+  g_assert_false (trace->has_time);
+  g_assert_true (trace->has_segments);
+  g_assert_cmpuint (trace->end.n_blocks, ==, 3);
+  g_assert_cmpuint (trace->end.blocks[1].addr, ==, BASE + 1024);
+  g_assert_cmpuint (trace->end.blocks[1].size_bytes, ==, 300);
+  g_assert_cmpuint (trace->end.blocks[1].state, ==, TESSERA_BLOCK_PENDING);
+  g_assert_cmpuint (trace->end.blocks[1].stack, ==, 0);
+  g_assert_cmpuint (trace->end.blocks[2].size_bytes, ==, 0);
+  g_assert_cmpuint (trace->end.blocks[2].state, ==, TESSERA_BLOCK_FREE);
+  g_assert_cmpuint (trace->start.n_blocks, ==, 2);
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "pytorch"), ==, "2.0 or so");
+  g_assert_nonnull (tessera_trace_get_meta (trace, "history"));
+  tessera_trace_free (trace);
+}
+
+/* 1.13 and memory_snapshot(): the list of segments alone. */
+static void
+test_bare_segments (void)
+{
+  GByteArray *to = pickle_new (3);
+  TesseraTrace *trace;
+
+  open_list (to);
+  open_segment (to, 0, BASE, 2 * MIB, "small", FALSE);
+  put_block (to, BASE, 2 * MIB, 2 * MIB, "active_allocated");
+  close_segment (to);
+  close_list (to);
+  trace = finish (to);
+  g_assert_cmpuint (trace->n_events, ==, 0);
+  g_assert_cmpuint (trace->start.n_blocks, ==, 1);
+  g_assert_cmpuint (trace->end.n_segments, ==, 1);
+  g_assert_false (trace->starts_empty);
+  tessera_trace_free (trace);
+}
+
+/* Like 2.6: settings, annotations, a stack shared by the entries of a call. */
+static GByteArray *
+whole_snapshot (void)
+{
+  GByteArray *to = pickle_new (4);
+
+  open_dict (to);
+  put_text (to, "segments");
+  open_list (to);
+  open_segment (to, 0, BASE, 20 * MIB, "large", FALSE);
+  put_block (to, BASE, 4 * MIB, 4 * MIB, "active_allocated");
+  put_block (to, BASE + 4 * MIB, 16 * MIB, 0, "inactive");
+  close_segment (to);
+  close_list (to);
+  put_text (to, "device_traces");
+  open_list (to);
+  open_list (to);
+  open_dict (to);
+  put_key_text (to, "action", "segment_alloc");
+  put_key_u64 (to, "addr", BASE);
+  put_key_u64 (to, "size", 20 * MIB);
+  put_key_u64 (to, "stream", 0);
+  put_key_u64 (to, "time_us", 1000000);
+  put_text (to, "frames");
+  put_op (to, ']');
+  put_op (to, 0x94); /* memo 0: the list */
+  put_op (to, '(');
+  put_frame (to, "layer", 3);
+  put_frame (to, "main", 9);
+  close_list (to);
+  close_dict (to);
+  open_dict (to);
+  put_key_text (to, "action", "alloc");
+  put_key_u64 (to, "addr", BASE);
+  put_key_u64 (to, "size", 4 * MIB);
+  put_key_u64 (to, "stream", 0);
+  put_key_u64 (to, "time_us", 1000000);
+  put_text (to, "frames");
+  put_bytes (to, "h\x00", 2);
+  close_dict (to);
+  put_entry (to, "alloc", BASE + 4 * MIB, 2 * MIB, 77, 1000010);
+  put_entry (to, "free_requested", BASE + 4 * MIB, 2 * MIB, 77, 1000020);
+  put_entry (to, "free_completed", BASE + 4 * MIB, 2 * MIB, 77, 1000020);
+  put_entry (to, "oom", 12345, 64 * MIB, 0, 1000030);
+  put_entry (to, "teleport", 1, 2, 0, 1000031);
+  put_entry (to, "annotate", BASE, 4 * MIB, 0, 1000032);
+  close_list (to);
+  close_list (to);
+  put_text (to, "allocator_settings");
+  open_dict (to);
+  put_key_text (
+      to, "PYTORCH_CUDA_ALLOC_CONF",
+      "max_split_size_mb:64,max_non_split_rounding_mb: 32,large_segment_size_mb:40");
+  put_key_u64 (to, "max_split_size", 64 * MIB);
+  put_text (to, "garbage_collection_threshold");
+  put_bytes (to, "G\x3f\xe8\x00\x00\x00\x00\x00\x00", 9);
+  put_text (to, "expandable_segments");
+  put_op (to, 0x88);
+  put_text (to, "roundup_power2_divisions");
+  open_dict (to);
+  put_key_u64 (to, "1", 8);
+  put_key_u64 (to, "4", 2);
+  put_key_u64 (to, "32768", 16);
+  close_dict (to);
+  close_dict (to);
+  put_text (to, "external_annotations");
+  open_list (to);
+  put_annotation (to, "END", "before", 1000005);
+  put_annotation (to, "START", "step 3", 1000010);
+  put_annotation (to, "START", "forward", 1000010);
+  put_annotation (to, "END", "forward", 1000020);
+  put_annotation (to, "START", "backward", 1000020);
+  put_annotation (to, "END", "backward", 1000030);
+  put_annotation (to, "END", "step 3", 1000030);
+  put_annotation (to, "START", "ProfilerStep#12", 1000031);
+  close_list (to);
+  put_text (to, "host_traces");
+  open_list (to);
+  put_entry (to, "alloc", 64, 64, 0, 5);
+  close_list (to);
+  put_text (to, "host_segments");
+  open_list (to);
+  put_text (to, "anything");
+  put_text (to, "at all");
+  close_list (to);
+  close_dict (to);
+  return to;
+}
+
+static void
+check_range (const TesseraTrace *trace,
+             size_t index,
+             const char *name,
+             uint32_t begin_index,
+             uint32_t end_index,
+             TesseraRangeKind kind)
+{
+  const TesseraRange *range = &trace->ranges[index];
+
+  g_assert_cmpstr (tessera_trace_string (trace, range->name), ==, name);
+  g_assert_cmpuint (range->begin_index, ==, begin_index);
+  g_assert_cmpuint (range->end_index, ==, end_index);
+  g_assert_cmpuint (range->kind, ==, kind);
+}
+
+static void
+test_whole (void)
+{
+  TesseraTrace *trace = finish (whole_snapshot ());
+  const TesseraFrame *frame;
+
+  g_assert_cmpuint (trace->n_events, ==, 7); /* teleport left out */
+  g_assert_cmpuint (trace->events[6].action, ==, TESSERA_MARK);
+  g_assert_cmpuint (trace->events[5].action, ==, TESSERA_OOM);
+  g_assert_cmpuint (trace->events[5].addr, ==, 12345);
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "note.unknown_actions"), ==,
+                   "1 entries of unknown actions left out: teleport");
+  g_assert_true (trace->has_time);
+  g_assert_cmpint (trace->events[2].at_ns, ==, 10000);
+  g_assert_cmpuint (trace->n_streams, ==, 2);
+  g_assert_cmpuint (trace->streams[trace->events[2].stream], ==, 77);
+  g_assert_cmpuint (trace->n_stacks, ==, 1);
+  g_assert_cmpuint (trace->events[0].stack, ==, 0);
+  g_assert_cmpuint (trace->events[1].stack, ==, 0);
+  g_assert_cmpuint (trace->events[2].stack, ==, TESSERA_NONE);
+  frame = &trace->frames[trace->stack_frames[0]];
+  g_assert_cmpstr (tessera_trace_string (trace, frame->name), ==, "layer");
+  g_assert_cmpint (frame->line, ==, 3);
+  g_assert_true (trace->starts_empty);
+  g_assert_cmpuint (trace->start.n_blocks, ==, 0);
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "note.host_entries"), ==,
+                   "1 entries of host memory left aside");
+  g_assert_nonnull (tessera_trace_get_meta (trace, "note.host_segments"));
+  g_assert_cmpuint (trace->n_devices, ==, 1);
+  tessera_trace_free (trace);
+}
+
+static void
+test_settings (void)
+{
+  TesseraTrace *trace = finish (whole_snapshot ());
+  const TesseraSettings *settings = &trace->settings;
+
+  g_assert_cmpuint (settings->max_split_bytes, ==, 64 * MIB);
+  g_assert_cmpuint (settings->max_non_split_rounding_bytes, ==, 32 * MIB);
+  g_assert_cmpuint (settings->large_segment_bytes, ==, 40 * MIB);
+  g_assert_cmpfloat (settings->garbage_collection_threshold, ==, 0.75);
+  g_assert_true (settings->is_expandable);
+  g_assert_cmpuint (settings->roundup_divisions[0], ==, 8);
+  g_assert_cmpuint (settings->roundup_divisions[1], ==, 0);
+  g_assert_cmpuint (settings->roundup_divisions[2], ==, 2);
+  g_assert_cmpuint (settings->roundup_divisions[15], ==, 16);
+  g_assert_nonnull (
+      strstr (tessera_trace_get_meta (trace, "alloc_conf"), "max_split_size_mb:64"));
+  tessera_trace_free (trace);
+}
+
+/* Entries of a mark's very time are inside; neighbours do not overlap. */
+static void
+test_annotations (void)
+{
+  TesseraTrace *trace = finish (whole_snapshot ());
+
+  g_assert_cmpuint (trace->n_ranges, ==, 5);
+  check_range (trace, 0, "before", 0, 2, TESSERA_RANGE_PHASE);
+  check_range (trace, 1, "step 3", 2, 6, TESSERA_RANGE_STEP);
+  check_range (trace, 2, "forward", 2, 5, TESSERA_RANGE_PHASE);
+  check_range (trace, 3, "backward", 5, 6, TESSERA_RANGE_PHASE);
+  check_range (trace, 4, "ProfilerStep#12", 6, 7, TESSERA_RANGE_STEP);
+  g_assert_cmpuint (trace->ranges[2].parent, ==, 1);
+  g_assert_cmpuint (trace->ranges[3].parent, ==, 1);
+  g_assert_nonnull (tessera_trace_get_meta (trace, "note.annotations_begun_before"));
+  g_assert_nonnull (tessera_trace_get_meta (trace, "note.annotations_unfinished"));
+  tessera_trace_free (trace);
+
+  g_assert_cmpint (tessera_range_kind_of ("step 0"), ==, TESSERA_RANGE_STEP);
+  g_assert_cmpint (tessera_range_kind_of ("Iteration_12"), ==, TESSERA_RANGE_STEP);
+  g_assert_cmpint (tessera_range_kind_of ("step"), ==, TESSERA_RANGE_PHASE);
+  g_assert_cmpint (tessera_range_kind_of ("step x"), ==, TESSERA_RANGE_PHASE);
+  g_assert_cmpint (tessera_range_kind_of ("stepping 1"), ==, TESSERA_RANGE_PHASE);
+  g_assert_cmpint (tessera_range_kind_of ("Optimizer.step#AdamW.step"), ==,
+                   TESSERA_RANGE_PHASE);
+}
+
+/* Three devices: 0 with a segment only, 1 with two entries, 3 with one. */
+static GByteArray *
+devices_snapshot (void)
+{
+  GByteArray *to = pickle_new (4);
+
+  open_dict (to);
+  put_text (to, "device_traces"); /* before segments */
+  open_list (to);
+  put_op (to, ']');
+  open_list (to);
+  put_entry (to, "alloc", BASE, 512, 5, 1000);
+  put_entry (to, "alloc", BASE + 512, 512, 6, 1001);
+  close_list (to);
+  put_op (to, ']');
+  open_list (to);
+  put_entry (to, "free_requested", BASE, 512, 6, 900);
+  close_list (to);
+  close_list (to);
+  put_text (to, "segments");
+  open_list (to);
+  open_segment (to, 0, BASE, 2 * MIB, "small", FALSE);
+  put_block (to, BASE, 2 * MIB, 1, "inactive");
+  close_segment (to);
+  open_segment (to, 1, BASE, 2 * MIB, "small", FALSE);
+  put_block (to, BASE, 512, 512, "active_allocated");
+  put_block (to, BASE + 512, 512, 512, "active_allocated");
+  put_block (to, BASE + 1024, 2 * MIB - 1024, 1, "inactive");
+  close_segment (to);
+  open_segment (to, 3, BASE, 2 * MIB, "small", FALSE);
+  put_block (to, BASE, 512, 512, "active_pending_free");
+  put_block (to, BASE + 512, 2 * MIB - 512, 1, "inactive");
+  close_segment (to);
+  close_list (to);
+  close_dict (to);
+  put_op (to, '.');
+  return to;
+}
+
+static void
+test_devices (void)
+{
+  GByteArray *to = devices_snapshot ();
+  TesseraError error = { 0 };
+  TesseraTrace *trace;
+
+  g_assert_cmpint (import (to->data, to->len, TESSERA_NONE, &error, &trace), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (trace->device, ==, 1);
+  g_assert_cmpuint (trace->n_devices, ==, 3);
+  g_assert_cmpuint (trace->devices[2].device, ==, 3);
+  g_assert_cmpuint (trace->n_events, ==, 2);
+  g_assert_cmpuint (trace->end.n_segments, ==, 1);
+  g_assert_cmpuint (trace->end.n_blocks, ==, 3);
+  g_assert_cmpuint (trace->events[1].stream, ==, 2);
+  tessera_trace_free (trace);
+
+  g_assert_cmpint (import (to->data, to->len, 3, &error, &trace), ==, TESSERA_OK);
+  g_assert_cmpuint (trace->n_events, ==, 1);
+  g_assert_cmpuint (trace->events[0].stream, ==, 1); /* 6 is the first of this device */
+  g_assert_cmpint (trace->events[0].at_ns, ==, 0);
+  g_assert_cmpuint (trace->start.blocks[0].state, ==, TESSERA_BLOCK_LIVE);
+  tessera_trace_free (trace);
+
+  g_assert_cmpint (import (to->data, to->len, 0, &error, &trace), ==, TESSERA_OK);
+  g_assert_cmpuint (trace->n_events, ==, 0);
+  tessera_trace_free (trace);
+
+  g_assert_cmpint (import (to->data, to->len, 2, &error, &trace), ==, TESSERA_INVALID);
+  g_assert_nonnull (strstr (error.text, "nothing of device 2: choose from 0, 1, 3"));
+  g_byte_array_unref (to);
+}
+
+/* One entry and one segment, with something wrong about one of them. */
+static void
+check_flaw (const char *key,
+            gboolean in_segment,
+            const char *body,
+            size_t n_bytes,
+            const char *says)
+{
+  static const char *const entry_keys[] = { "addr", "size", "stream", "action" };
+  static const char *const segment_keys[] = { "address", "total_size", "device",
+                                              "blocks" };
+  GByteArray *to = pickle_new (4);
+
+  open_dict (to);
+  put_text (to, "segments");
+  open_list (to);
+  open_dict (to);
+  for (size_t i = 0; i < G_N_ELEMENTS (segment_keys); i++)
+    {
+      if (!in_segment || strcmp (key, segment_keys[i]) != 0)
+        {
+          put_text (to, segment_keys[i]);
+          if (i == 3)
+            put_op (to, ']');
+          else
+            put_u64 (to, i == 0 ? BASE : i == 1 ? 2 * MIB : 0);
+        }
+      else if (body != NULL)
+        {
+          put_text (to, key);
+          put_bytes (to, body, n_bytes);
+        }
+    }
+  close_dict (to);
+  close_list (to);
+  put_text (to, "device_traces");
+  open_list (to);
+  open_list (to);
+  open_dict (to);
+  for (size_t i = 0; i < G_N_ELEMENTS (entry_keys); i++)
+    {
+      if (in_segment || strcmp (key, entry_keys[i]) != 0)
+        {
+          put_text (to, entry_keys[i]);
+          if (i == 3)
+            put_text (to, "alloc");
+          else
+            put_u64 (to, i == 0 ? BASE : 512);
+        }
+      else if (body != NULL)
+        {
+          put_text (to, key);
+          put_bytes (to, body, n_bytes);
+        }
+    }
+  close_dict (to);
+  close_list (to);
+  close_list (to);
+  close_dict (to);
+  finish_refused (to, says);
+}
+
+#define HUGE "\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01" /* 2^64 */
+#define ALMOST "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00"
+#define FLAW(key, in_segment, body, says)                                                \
+  check_flaw (key, in_segment, body, sizeof (body) - 1, says)
+
+static void
+test_flaws (void)
+{
+  check_flaw ("addr", FALSE, NULL, 0, "trace entry 0 of device 0 (ends at byte");
+  check_flaw ("addr", FALSE, NULL, 0, "has no `addr`");
+  check_flaw ("size", FALSE, NULL, 0, "has no `size`");
+  FLAW ("size", FALSE,
+        "X\x03\x00\x00\x00"
+        "abc",
+        "has a text as `size`");
+  FLAW ("size", FALSE, "\x8a\x01\xff", "as `size`");
+  FLAW ("size", FALSE, HUGE, "as `size`");
+  FLAW ("size", FALSE, ALMOST, "as `size`");
+  FLAW ("size", FALSE, "]", "has a list as `size`");
+  FLAW ("size", FALSE, "N", "has None, True or False as `size`");
+  FLAW ("addr", FALSE, HUGE, "as `addr`");
+  FLAW ("addr", FALSE, ALMOST, "as `addr`"); /* the block would end past 2^64 */
+  FLAW ("addr", FALSE, "}", "has a dict as `addr`");
+  FLAW ("stream", FALSE, "G\x3f\xe8\x00\x00\x00\x00\x00\x00",
+        "has a fraction as `stream`");
+  FLAW ("action", FALSE, "K\x05", "has a number as `action`");
+  check_flaw ("action", FALSE, NULL, 0, "trace entry 0 of device 0 is a dict");
+  check_flaw ("address", TRUE, NULL, 0, "segment 0 (ends at byte");
+  FLAW ("address", TRUE, ALMOST, "as `address`");
+  FLAW ("total_size", TRUE, HUGE, "as `total_size`");
+  FLAW ("device", TRUE, HUGE, "as `device`");
+  FLAW ("device", TRUE, "J\x00\x00\x01\x00", "as `device`");
+  FLAW ("blocks", TRUE, "K\x05", "has a number as `blocks`");
+  FLAW ("blocks", TRUE,
+        "](K\x05"
+        "e",
+        "as `blocks`");
+  check_flaw ("total_size", TRUE, NULL, 0, "`segments` holds a dict");
+}
+
+static void
+check_top (const char *body, size_t n_bytes, const char *says)
+{
+  GByteArray *to = pickle_new (4);
+
+  put_bytes (to, body, n_bytes);
+  finish_refused (to, says);
+}
+
+#define TOP(body, says) check_top (body, sizeof (body) - 1, says)
+
+static void
+test_other_pickles (void)
+{
+  TOP ("K\x05", "is a pickle of a number, not a memory snapshot");
+  TOP ("]", "is a pickle of a list");
+  TOP ("](K\x05"
+       "e",
+       "is a pickle of a list");
+  TOP ("}", "is a pickle of another dict");
+  TOP ("}(\x8c\x08segmentsK\x05u", "`segments` is a number");
+  TOP ("}(\x8c\x0d"
+       "device_tracesNu",
+       "`device_traces` is None");
+  TOP ("}(\x8c\x0d"
+       "device_traces](K\x05"
+       "eu",
+       "`device_traces` holds a number");
+  TOP ("}(\x8c\x0d"
+       "device_traces](](K\x05"
+       "eeu",
+       "trace entry 0 of device 0 is a number");
+  TOP ("}(\x8c\x08segments](NK\x01"
+       "eu",
+       "`segments` holds None");
+  /* A list of entries that holds itself. */
+  TOP ("}(\x8c\x0d"
+       "device_traces](]\x94(h\x00"
+       "eeu",
+       "trace entry 0 of device 0 is a list");
+  /* An entry that is in the list twice. */
+  TOP ("}(\x8c\x0d"
+       "device_traces](](}\x94(\x8c\x06"
+       "action\x8c\x08snapshotuh\x00"
+       "eeu",
+       "lists a trace entry twice");
+}
+
+/* A snapshot without segments is a trace of requests. */
+static void
+test_no_segments (void)
+{
+  GByteArray *to = pickle_new (4);
+  TesseraTrace *trace;
+
+  open_dict (to);
+  put_text (to, "device_traces");
+  open_list (to);
+  open_list (to);
+  put_entry (to, "free_requested", BASE, 1000, 0, 5);
+  put_entry (to, "free_completed", BASE, 1000, 0, 0); /* no time: none at all */
+  close_list (to);
+  close_list (to);
+  close_dict (to);
+  trace = finish (to);
+  g_assert_false (trace->has_segments);
+  g_assert_false (trace->has_time);
+  g_assert_cmpuint (trace->start.n_blocks, ==, 1);
+  g_assert_cmpuint (trace->start.blocks[0].block_bytes, ==, 1024);
+  g_assert_cmpuint (trace->start.blocks[0].state, ==, TESSERA_BLOCK_LIVE);
+  tessera_trace_free (trace);
+}
+
+/* Cut at 50 places (and at all of the first and last 50): a sentence each time. */
+static void
+test_truncated (void)
+{
+  GByteArray *to = whole_snapshot ();
+
+  put_op (to, '.');
+  for (guint n = 0; n < to->len; n += n < 50 || n + 50 > to->len ? 1 : to->len / 50)
+    {
+      TesseraError error = { 0 };
+      TesseraTrace *trace;
+      long held = tessera_fail_alloc_held ();
+
+      g_assert_cmpint (import (to->data, n, TESSERA_NONE, &error, &trace), ==,
+                       TESSERA_BAD_INPUT);
+      g_assert_null (trace);
+      g_assert_nonnull (strstr (error.text, "in the middle of its data"));
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  g_byte_array_unref (to);
+}
+
+static void
+test_no_memory (void)
+{
+  GByteArray *to = whole_snapshot ();
+
+  put_op (to, '.');
+  for (unsigned long nth = 1;; nth++)
+    {
+      TesseraError error = { 0 };
+      TesseraTrace *trace;
+      TesseraStatus status;
+      long held = tessera_fail_alloc_held ();
+
+      tessera_fail_alloc_at (nth);
+      status = import (to->data, to->len, TESSERA_NONE, &error, &trace);
+      if (!tessera_fail_alloc_stop ())
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          g_assert_cmpuint (nth, >, 50);
+          tessera_trace_free (trace);
+          break;
+        }
+      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      g_assert_null (trace);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+      g_assert_cmpstr (error.text, !=, "");
+    }
+  g_byte_array_unref (to);
+}
+
+/* One bit turned, anywhere: a trace or a sentence. Seed fixed, so a failure repeats. */
+static void
+test_damaged (void)
+{
+  GByteArray *to = whole_snapshot ();
+  GRand *random = g_rand_new_with_seed (20240611);
+
+  put_op (to, '.');
+  for (int round = 0; round < 3000; round++)
+    {
+      guint at = (guint) g_rand_int_range (random, 0, (gint32) to->len);
+      guint8 was = to->data[at];
+      TesseraError error = { 0 };
+      TesseraTrace *trace;
+      TesseraStatus status;
+
+      to->data[at] ^= (guint8) (1 << g_rand_int_range (random, 0, 8));
+      status = import (to->data, to->len, TESSERA_NONE, &error, &trace);
+      g_assert_true ((status == TESSERA_OK) == (trace != NULL));
+      g_assert_true ((status == TESSERA_OK) == (error.text[0] == '\0'));
+      g_assert_true (g_utf8_validate (error.text, -1, NULL));
+      tessera_trace_free (trace);
+      to->data[at] = was;
+    }
+  g_rand_free (random);
+  g_byte_array_unref (to);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/snapshot/2.0", test_2_0);
+  g_test_add_func ("/snapshot/bare-segments", test_bare_segments);
+  g_test_add_func ("/snapshot/whole", test_whole);
+  g_test_add_func ("/snapshot/settings", test_settings);
+  g_test_add_func ("/snapshot/annotations", test_annotations);
+  g_test_add_func ("/snapshot/devices", test_devices);
+  g_test_add_func ("/snapshot/flaws", test_flaws);
+  g_test_add_func ("/snapshot/other-pickles", test_other_pickles);
+  g_test_add_func ("/snapshot/no-segments", test_no_segments);
+  g_test_add_func ("/snapshot/truncated", test_truncated);
+  g_test_add_func ("/snapshot/no-memory", test_no_memory);
+  g_test_add_func ("/snapshot/damaged", test_damaged);
+  return g_test_run ();
+}
