@@ -22,8 +22,8 @@ room_from (const CachingBlock *start, uint64_t size_bytes)
   return room_bytes;
 }
 
-static CachingBlock *
-find_room (TesseraCaching *caching, const CachingRequest *request)
+CachingBlock *
+tessera_caching_find_room (TesseraCaching *caching, const CachingRequest *request)
 {
   CachingBlock *at =
       tessera_caching_lowest (caching, &request->pool->unmapped, request->stream, 0);
@@ -118,7 +118,7 @@ tessera_caching_expand (TesseraCaching *caching,
                         CachingBlock **out_block)
 {
   uint64_t size_bytes = request->size_bytes;
-  CachingBlock *block = find_room (caching, request);
+  CachingBlock *block = tessera_caching_find_room (caching, request);
   TesseraStatus status = TESSERA_OK;
 
   if (block == NULL)

@@ -114,6 +114,9 @@ TesseraTreeKey tessera_caching_key_of (const TesseraCaching *caching,
                                        const CachingBlock *block);
 void tessera_caching_insert (TesseraCaching *caching, CachingBlock *block);
 void tessera_caching_remove (TesseraCaching *caching, CachingBlock *block);
+/* The free block that serves the request, or NULL; search also counts and takes it. */
+CachingBlock *tessera_caching_candidate (TesseraCaching *caching,
+                                         const CachingRequest *request);
 CachingBlock *tessera_caching_search (TesseraCaching *caching,
                                       const CachingRequest *request);
 CachingBlock *tessera_caching_lowest (TesseraCaching *caching,
@@ -180,6 +183,11 @@ TESSERA_MUST_USE TesseraStatus tessera_caching_obtain (TesseraCaching *caching,
 TESSERA_MUST_USE TesseraStatus tessera_caching_expand (TesseraCaching *caching,
                                                        const CachingRequest *request,
                                                        CachingBlock **out_block);
+/* The block from which an expandable segment would grow for this request, or NULL. */
+CachingBlock *tessera_caching_find_room (TesseraCaching *caching,
+                                         const CachingRequest *request);
+bool tessera_caching_is_within_limit (const TesseraCaching *caching,
+                                      const CachingRequest *request);
 /* @block is free and mapped; its whole pages go back. */
 TESSERA_MUST_USE TesseraStatus tessera_caching_unmap (TesseraCaching *caching,
                                                       CachingBlock *block);

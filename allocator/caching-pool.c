@@ -216,13 +216,12 @@ tessera_caching_count_search (TesseraCaching *caching, CachingPool *pool)
 }
 
 CachingBlock *
-tessera_caching_search (TesseraCaching *caching, const CachingRequest *request)
+tessera_caching_candidate (TesseraCaching *caching, const CachingRequest *request)
 {
   const TesseraSettings *settings = &caching->settings;
   uint64_t size_bytes = request->size_bytes;
   CachingBlock *block;
 
-  tessera_caching_count_search (caching, request->pool);
   block =
       tessera_caching_lowest (caching, &request->pool->free, request->stream, size_bytes);
   if (block != NULL && block->chain->page_bytes != 0)
@@ -239,6 +238,17 @@ tessera_caching_search (TesseraCaching *caching, const CachingRequest *request)
   if (size_bytes >= settings->max_split_bytes &&
       block->size_bytes >= size_bytes + settings->max_non_split_rounding_bytes)
     return NULL;
-  tessera_caching_remove (caching, block);
+  return block;
+}
+
+CachingBlock *
+tessera_caching_search (TesseraCaching *caching, const CachingRequest *request)
+{
+  CachingBlock *block;
+
+  tessera_caching_count_search (caching, request->pool);
+  block = tessera_caching_candidate (caching, request);
+  if (block != NULL)
+    tessera_caching_remove (caching, block);
   return block;
 }

@@ -4,14 +4,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "allocator/made-options.h"
 #include "allocator/naive.h"
-
-#define MIB ((uint64_t) 1 << 20)
 
 enum
 {
-  N_STREAMS = 3,
-  N_POOLS = 3,
   N_HISTORIES = 400,
   N_OPERATIONS = 600
 };
@@ -73,65 +70,6 @@ complete_all (void *user)
                      ==, TESSERA_OK);
 }
 
-static uint64_t
-pick (GRand *rand, const uint64_t *values, guint n)
-{
-  return values[g_rand_int_range (rand, 0, (gint32) n)];
-}
-
-static bool
-happens (GRand *rand, double probability)
-{
-  return g_rand_double (rand) < probability;
-}
-
-static uint64_t
-random_size (GRand *rand)
-{
-  static const uint64_t edges[] = { 1,        511,          512,      513,
-                                    MIB - 1,  MIB,          MIB + 1,  10 * MIB - 512,
-                                    10 * MIB, 10 * MIB + 1, 19 * MIB, 20 * MIB,
-                                    24 * MIB };
-  double kind = g_rand_double (rand);
-
-  if (kind < 0.15)
-    return pick (rand, edges, G_N_ELEMENTS (edges));
-  if (kind < 0.5)
-    return (uint64_t) g_rand_int_range (rand, 1, (gint32) MIB);
-  if (kind < 0.8)
-    return 512 * (uint64_t) g_rand_int_range (rand, 2048, 8192);
-  return MIB / 4 * (uint64_t) g_rand_int_range (rand, 16, 180);
-}
-
-static void
-random_options (GRand *rand, TesseraCachingOptions *options)
-{
-  static const uint64_t handles[N_STREAMS] = { 0, 0x9000, 0x5000 };
-  static const uint64_t segments[] = { 20 * MIB, 20 * MIB, 32 * MIB };
-  TesseraSettings *settings = &options->settings;
-
-  *options = (TesseraCachingOptions){ .stream_handles = handles, .n_streams = N_STREAMS };
-  tessera_settings_default (settings);
-  settings->is_expandable = happens (rand, 0.4);
-  settings->large_segment_bytes = pick (rand, segments, G_N_ELEMENTS (segments));
-  if (happens (rand, 0.4))
-    {
-      /* PyTorch refuses less than a large segment. */
-      settings->max_split_bytes =
-          settings->large_segment_bytes + MIB * (uint64_t) g_rand_int_range (rand, 0, 16);
-      settings->max_non_split_rounding_bytes =
-          MIB * (uint64_t) g_rand_int_range (rand, 1, 24);
-    }
-  if (happens (rand, 0.3))
-    for (guint i = 0; i < 16; i++)
-      settings->roundup_divisions[i] = 1u << g_rand_int_range (rand, 0, 5);
-  if (happens (rand, 0.5))
-    options->limit_bytes = MIB * (uint64_t) g_rand_int_range (rand, 60, 300);
-  if (happens (rand, 0.6))
-    settings->garbage_collection_threshold =
-        happens (rand, 0.3) ? 0.5 : g_rand_double_range (rand, 0.2, 0.95);
-}
-
 static void
 pair_open (Pair *pair, guint32 seed)
 {
@@ -140,10 +78,8 @@ pair_open (Pair *pair, guint32 seed)
   uint64_t device_bytes;
 
   *pair = (Pair){ .rand = g_rand_new_with_seed (seed) };
-  random_options (pair->rand, &options);
-  device_bytes = happens (pair->rand, 0.2)
-                     ? 0
-                     : MIB * (uint64_t) g_rand_int_range (pair->rand, 50, 300);
+  made_options (pair->rand, &options);
+  device_bytes = made_device_bytes (pair->rand);
   naive_open (&pair->naive, &options, device_bytes);
   tessera_virtual_init (&pair->device, device_bytes);
   pair->device.synchronize = complete_all;
@@ -211,11 +147,9 @@ compare_figures (Pair *pair)
 static void
 do_malloc (Pair *pair)
 {
-  uint64_t size = random_size (pair->rand);
-  uint32_t stream = (uint32_t) g_rand_int_range (pair->rand, 0, N_STREAMS);
-  uint32_t pool = happens (pair->rand, 0.85)
-                      ? 0
-                      : (uint32_t) g_rand_int_range (pair->rand, 0, N_POOLS);
+  uint64_t size = made_request_bytes (pair->rand);
+  uint32_t stream = made_stream (pair->rand);
+  uint32_t pool = made_pool (pair->rand);
   TesseraGrant ours, theirs;
   TesseraStatus status =
       tessera_caching_malloc (pair->caching, size, stream, pool, &ours);
@@ -253,7 +187,7 @@ do_complete (Pair *pair)
 static void
 do_rare (Pair *pair)
 {
-  uint32_t pool = (uint32_t) g_rand_int_range (pair->rand, 1, N_POOLS);
+  uint32_t pool = (uint32_t) g_rand_int_range (pair->rand, 1, MADE_N_POOLS);
 
   switch (g_rand_int_range (pair->rand, 0, 3))
     {

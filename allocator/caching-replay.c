@@ -23,6 +23,30 @@ tessera_caching_malloc_missed (TesseraCaching *caching,
   return tessera_caching_serve (caching, size_bytes, stream, pool, true, out_grant);
 }
 
+bool
+tessera_caching_needs_no_device (TesseraCaching *caching,
+                                 uint64_t size_bytes,
+                                 uint32_t stream,
+                                 uint32_t pool)
+{
+  CachingRequest request = { .stream = stream };
+  const CachingBlock *room;
+
+  request.size_bytes = tessera_round_size (&caching->settings, size_bytes);
+  if (tessera_caching_get_pool (caching, pool,
+                                request.size_bytes <= caching->rules.small_bytes,
+                                &request.pool) != TESSERA_OK)
+    return false;
+  if (tessera_caching_candidate (caching, &request) != NULL)
+    return true;
+  if (!caching->settings.is_expandable ||
+      !tessera_caching_is_within_limit (caching, &request))
+    return false;
+  /* Growing takes what max_split_size kept the search from, if no page is missing. */
+  room = tessera_caching_find_room (caching, &request);
+  return room != NULL && room->is_mapped && room->size_bytes >= request.size_bytes;
+}
+
 uint64_t
 tessera_caching_requested_at (const TesseraCaching *caching, uint64_t addr)
 {
@@ -50,14 +74,45 @@ tessera_caching_block_before (const TesseraCaching *caching,
   return true;
 }
 
+static bool
+reaches (const CachingChain *chain, uint64_t addr)
+{
+  return addr - chain->addr < chain->size_bytes;
+}
+
+/* Reservations of an endless device overlap; what is mapped never does. */
+static bool
+is_mapped_at (const CachingChain *chain, uint64_t addr)
+{
+  for (const CachingBlock *block = chain->first; block != NULL; block = block->next)
+    if (addr - block->addr < block->size_bytes)
+      return block->is_mapped;
+  return false;
+}
+
 uint32_t
-tessera_caching_private_pool_at (const TesseraCaching *caching, uint64_t addr)
+tessera_caching_pool_at (const TesseraCaching *caching, uint64_t addr)
 {
   for (const CachingChain *chain = caching->first_chain; chain != NULL;
        chain = chain->next)
-    if (chain->addr == addr)
+    if (reaches (chain, addr) && is_mapped_at (chain, addr))
       return chain->first->pool->index;
   return 0;
+}
+
+bool
+tessera_caching_is_reserved (const TesseraCaching *caching,
+                             uint64_t addr,
+                             uint32_t stream,
+                             uint32_t pool,
+                             uint64_t page_bytes)
+{
+  for (const CachingChain *chain = caching->first_chain; chain != NULL;
+       chain = chain->next)
+    if (chain->page_bytes == page_bytes && reaches (chain, addr) &&
+        chain->first->stream == stream && chain->first->pool->index == pool)
+      return true;
+  return false;
 }
 
 bool

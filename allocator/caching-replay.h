@@ -20,6 +20,12 @@ TESSERA_MUST_USE TesseraStatus tessera_caching_malloc_missed (TesseraCaching *ca
                                                               uint32_t pool,
                                                               TesseraGrant *out_grant);
 
+/* Whether this request would be served now without asking the device. */
+bool tessera_caching_needs_no_device (TesseraCaching *caching,
+                                      uint64_t size_bytes,
+                                      uint32_t stream,
+                                      uint32_t pool);
+
 /* Like tessera_caching_seed(), with other sizes of the blocks (one for each at the
  * start). NULL: the trace's own. */
 TESSERA_MUST_USE TesseraStatus tessera_caching_seed_sizes (TesseraCaching *caching,
@@ -36,8 +42,14 @@ bool tessera_caching_block_before (const TesseraCaching *caching,
                                    uint64_t *out_addr,
                                    uint64_t *out_room_bytes);
 
-/* The private pool whose segment begins at @addr; 0: none. */
-uint32_t tessera_caching_private_pool_at (const TesseraCaching *caching, uint64_t addr);
+/* The pool that holds memory at @addr, 0 where none does. */
+uint32_t tessera_caching_pool_at (const TesseraCaching *caching, uint64_t addr);
+/* Whether a reservation of this kind, mapped or not, reaches @addr. */
+bool tessera_caching_is_reserved (const TesseraCaching *caching,
+                                  uint64_t addr,
+                                  uint32_t stream,
+                                  uint32_t pool,
+                                  uint64_t page_bytes);
 
 /* Tells the segments that a flush would give back now, in order, until @visit returns
  * false. Returns: whether it never did. */

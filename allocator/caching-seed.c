@@ -2,9 +2,9 @@
  * The state at the start of a trace: segments and blocks that nobody allocates in it.
  *
  * What lies between the blocks of a segment is free. All expandable ranges of one
- * (stream, pool) belong to one reservation. Where it begins is not recorded; the lowest
- * address ever mapped in it does as well, because pages are counted from there and below
- * it nothing ever happens.
+ * (stream, pool) within reach belong to one reservation. Where it begins is not recorded;
+ * the lowest address ever mapped in it does as well, because pages are counted from there
+ * and below it nothing ever happens.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -170,12 +170,29 @@ is_same_reservation (const TesseraSegment *a, const TesseraSegment *b)
          a->pool == b->pool && a->is_small == b->is_small;
 }
 
-/* One page serves a request of a small pool, so only there a map is no multiple of the
- * large page. */
+/* Where the reservations of this stream and pool that are built already end. */
 static uint64_t
-lowest_mapped (const TesseraTrace *trace, const TesseraSegment *segment)
+end_of_earlier (const Builder *builder, const CachingChain *chain)
 {
-  uint64_t lowest = segment->addr;
+  uint64_t end = 0;
+
+  for (const CachingChain *at = builder->caching->first_chain; at != NULL; at = at->next)
+    if (at != chain && at->page_bytes != 0 && at->first->pool == builder->pool &&
+        at->first->stream == builder->stream && at->addr + at->size_bytes > end)
+      end = at->addr + at->size_bytes;
+  return end;
+}
+
+/* The lowest address ever mapped that can belong to the reservation of @segment. One
+ * page serves a request of a small pool, so only there a map is no multiple of the large
+ * page. */
+static uint64_t
+find_base (const Builder *builder,
+           const TesseraTrace *trace,
+           const TesseraSegment *segment,
+           const CachingChain *chain)
+{
+  uint64_t lowest = segment->addr, floor = end_of_earlier (builder, chain);
 
   for (size_t i = 0; i < trace->n_events; i++)
     {
@@ -184,7 +201,8 @@ lowest_mapped (const TesseraTrace *trace, const TesseraSegment *segment)
 
       if (event->action == TESSERA_SEGMENT_MAP && event->stream == segment->stream &&
           event->pool == segment->pool && is_small == segment->is_small &&
-          event->addr < lowest)
+          event->addr < lowest && event->addr >= floor &&
+          segment->addr - event->addr < chain->size_bytes)
         lowest = event->addr;
     }
   return lowest;
@@ -209,11 +227,11 @@ begin_chain (Builder *builder, const TesseraTrace *trace, const TesseraSegment *
   chain->size_bytes = segment->size_bytes;
   if (segment->is_expandable)
     {
-      chain->addr = lowest_mapped (trace, segment);
       chain->page_bytes = segment->is_small ? caching->rules.small_buffer_bytes
                                             : caching->settings.large_segment_bytes;
       chain->size_bytes =
           tessera_reservation_size (trace->device_bytes, chain->page_bytes);
+      chain->addr = find_base (builder, trace, segment, chain);
     }
   builder->end = chain->addr;
   return TESSERA_OK;
@@ -238,7 +256,8 @@ seed_chain (TesseraCaching *caching,
   status = append_segment (&builder, trace, first, block_bytes, n_placed);
   for (size_t i = index + 1;
        status == TESSERA_OK && first->is_expandable && i < start->n_segments; i++)
-    if (is_same_reservation (first, &start->segments[i]))
+    if (is_same_reservation (first, &start->segments[i]) &&
+        start->segments[i].addr - builder.chain->addr < builder.chain->size_bytes)
       {
         is_built[i] = true;
         status =

@@ -9,9 +9,10 @@
 static TesseraStatus
 add_segment (TesseraCaching *caching,
              const CachingRequest *request,
-             uint64_t segment_bytes,
              CachingBlock **out_block)
 {
+  uint64_t segment_bytes = tessera_rules_segment_size (
+      &caching->rules, &caching->settings, request->size_bytes);
   CachingPool *pool = request->pool;
   CachingChain *chain;
   CachingBlock *block;
@@ -39,21 +40,28 @@ add_segment (TesseraCaching *caching,
   return TESSERA_OK;
 }
 
+/* Expandable segments take less, but PyTorch holds this size against the limit too. */
+bool
+tessera_caching_is_within_limit (const TesseraCaching *caching,
+                                 const CachingRequest *request)
+{
+  uint64_t segment_bytes = tessera_rules_segment_size (
+      &caching->rules, &caching->settings, request->size_bytes);
+
+  return caching->limit_bytes == 0 ||
+         caching->stats.reserved_bytes + segment_bytes <= caching->limit_bytes;
+}
+
 static TesseraStatus
 try_device (TesseraCaching *caching,
             const CachingRequest *request,
             CachingBlock **out_block)
 {
-  uint64_t segment_bytes = tessera_rules_segment_size (
-      &caching->rules, &caching->settings, request->size_bytes);
-
-  /* Expandable segments take less, but PyTorch holds this size against the limit. */
-  if (caching->limit_bytes != 0 &&
-      caching->stats.reserved_bytes + segment_bytes > caching->limit_bytes)
+  if (!tessera_caching_is_within_limit (caching, request))
     return TESSERA_OUT_OF_DEVICE;
   if (caching->settings.is_expandable)
     return tessera_caching_expand (caching, request, out_block);
-  return add_segment (caching, request, segment_bytes, out_block);
+  return add_segment (caching, request, out_block);
 }
 
 /* Pools that their owner offered for this case serve without growing. */

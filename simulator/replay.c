@@ -134,7 +134,37 @@ release (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
   expect ((TesseraReplay *) device, TESSERA_SEGMENT_FREE, addr, size_bytes);
 }
 
-/* The first map on this stream from here on is at the start of the new reservation. */
+/* The next map of this kind, @is_outside all reservations there are or anywhere.
+ *
+ * Returns: its index, or n_events. */
+static uint32_t
+find_map (const TesseraReplay *replay,
+          uint32_t stream,
+          uint64_t page_bytes,
+          bool is_outside)
+{
+  const TesseraTrace *trace = replay->trace;
+  uint64_t large_bytes = trace->settings.large_segment_bytes;
+  uint16_t pool = trace->events[replay->call_index].pool;
+  uint32_t at;
+
+  for (at = replay->next; at < trace->n_events; at++)
+    {
+      const TesseraEvent *event = &trace->events[at];
+
+      if (event->action == TESSERA_SEGMENT_MAP && event->stream == stream &&
+          event->pool == pool &&
+          (event->size_bytes % large_bytes == 0) == (page_bytes == large_bytes) &&
+          (!is_outside || !tessera_caching_is_reserved (replay->caching, event->addr,
+                                                        stream, pool, page_bytes)))
+        break;
+    }
+  return at;
+}
+
+/* Where a reservation begins shows in the first map in it. That is the next entry; or a
+ * later one, where the driver refuses now and the reservation is kept for then. How far
+ * the others reach is our guess: outside them is better, but not a must. */
 static TesseraStatus
 reserve (TesseraDevice *device,
          uint32_t stream,
@@ -144,16 +174,22 @@ reserve (TesseraDevice *device,
 {
   TesseraReplay *replay = (TesseraReplay *) device;
   const TesseraTrace *trace = replay->trace;
+  const TesseraEvent *head = head_of (replay);
+  uint32_t at = replay->next;
 
   *out_size_bytes = tessera_reservation_size (trace->device_bytes, page_bytes);
-  for (uint32_t i = replay->next; i < trace->n_events; i++)
-    if (trace->events[i].action == TESSERA_SEGMENT_MAP &&
-        trace->events[i].stream == stream)
-      {
-        note_given (replay, i, *out_size_bytes);
-        *out_addr = trace->events[i].addr;
-        return TESSERA_OK;
-      }
+  if (head == NULL || head->action != TESSERA_SEGMENT_MAP)
+    {
+      at = find_map (replay, stream, page_bytes, true);
+      if (at == trace->n_events)
+        at = find_map (replay, stream, page_bytes, false);
+    }
+  if (at < trace->n_events)
+    {
+      note_given (replay, at, *out_size_bytes);
+      *out_addr = trace->events[at].addr;
+      return TESSERA_OK;
+    }
   *out_addr = replay->made_up_addr;
   replay->made_up_addr += *out_size_bytes;
   return TESSERA_OK;

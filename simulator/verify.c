@@ -8,9 +8,10 @@
  *     come before the search; but when expandable pages are given back right after them,
  *     they are the flush's own wait, after the search and the map that failed;
  *   - memory given back and then taken: a miss with a flush; given back and nothing
- *     taken: an empty_cache() of its own;
- *   - with max_split_size both may be in one window: if exactly what a flush would give
- *     back was given back, it was an empty_cache().
+ *     taken, or where a free block would have served: an empty_cache() of its own;
+ *   - where requests also give memory back without a flush (max_split_size, garbage
+ *     collection): if exactly what a flush gives back was given back, it was an
+ *     empty_cache().
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,6 +38,7 @@ typedef struct
   const TesseraTrace *trace;
   TesseraCaching *caching;
   TesseraVerification *verification;
+  bool gives_back_early;    /* requests may give memory back without a flush */
   uint64_t *start_bytes;    /* [start.n_blocks] as tried this time */
   size_t hint_block;        /* start block that must have been larger, or n_blocks */
   uint64_t hint_tail_bytes; /* ... by this */
@@ -78,21 +80,14 @@ note_released_pools (Verifier *verifier)
   const TesseraReplay *replay = &verifier->replay;
 
   for (uint32_t i = replay->next; verifier->trace->n_pools > 1 && i < replay->end; i++)
-    if (replay->trace->events[i].action == TESSERA_SEGMENT_FREE)
+    if (is_given_back (replay->trace->events[i].action))
       {
-        uint32_t pool = tessera_caching_private_pool_at (verifier->caching,
-                                                         replay->trace->events[i].addr);
+        uint32_t pool =
+            tessera_caching_pool_at (verifier->caching, replay->trace->events[i].addr);
 
         if (pool != 0)
           tessera_caching_release_pool (verifier->caching, pool);
       }
-}
-
-static void
-empty_cache (Verifier *verifier)
-{
-  note_released_pools (verifier);
-  tessera_caching_empty_cache (verifier->caching);
 }
 
 typedef struct
@@ -139,36 +134,53 @@ is_whole_flush (const Verifier *verifier)
   if (!tessera_caching_each_flushed (verifier->caching, matches_flushed, &match))
     return false;
   skip_to_free (&match);
-  return match.at == replay->end;
+  return has_freed && match.at == replay->end;
 }
 
-/* What the window says about a flush before the call.
- *
- * Returns: whether the call itself flushes (its search is known to miss). */
 static bool
-settle_flush (Verifier *verifier, const TesseraEvent *call)
+is_request (const TesseraEvent *call)
+{
+  return call != NULL && (call->action == TESSERA_ALLOC || call->action == TESSERA_OOM);
+}
+
+static bool
+needs_no_device (const Verifier *verifier, const TesseraEvent *call)
+{
+  return tessera_caching_needs_no_device (verifier->caching, call->size_bytes,
+                                          call->stream, call->pool);
+}
+
+/* Whether this request can't have flushed: the program emptied the cache before it. */
+static bool
+can_not_flush (const Verifier *verifier, const TesseraEvent *call, bool has_completed)
+{
+  /* No request of a private pool flushes, and without these it gives nothing back. */
+  if (call->pool != 0 && !verifier->gives_back_early)
+    return true;
+  if (call->action == TESSERA_ALLOC && !has_any (&verifier->replay, is_taken))
+    return true;
+  /* Unless the block that would serve is free only since the flush waited for it. */
+  return !has_completed && needs_no_device (verifier, call);
+}
+
+/* Puts an empty_cache() before the call in effect, where the window tells of one.
+ *
+ * Returns: whether the call's search is known to miss, because memory is given back and
+ * more is taken (or refused). */
+static bool
+settle_flush (Verifier *verifier, const TesseraEvent *call, bool has_completed)
 {
   const TesseraReplay *replay = &verifier->replay;
-  const TesseraSettings *settings = &verifier->trace->settings;
-  bool is_alloc = call != NULL && call->action == TESSERA_ALLOC;
-  bool is_oom = call != NULL && call->action == TESSERA_OOM;
-  /* No request of a private pool flushes, and without these two it gives nothing back. */
-  bool never_frees = call != NULL && call->pool != 0 &&
-                     settings->max_split_bytes == UINT64_MAX &&
-                     settings->garbage_collection_threshold <= 0;
 
   if (!has_any (replay, is_given_back))
     return false;
-  if (never_frees || (!is_oom && (!is_alloc || !has_any (replay, is_taken))))
-    {
-      empty_cache (verifier);
-      return false;
-    }
-  if (settings->max_split_bytes != UINT64_MAX &&
-      is_given_back (replay->trace->events[replay->next].action) &&
-      is_whole_flush (verifier))
-    empty_cache (verifier);
-  return true;
+  note_released_pools (verifier);
+  if (!is_request (call) || can_not_flush (verifier, call, has_completed) ||
+      (verifier->gives_back_early &&
+       is_given_back (replay->trace->events[replay->next].action) &&
+       is_whole_flush (verifier)))
+    tessera_caching_empty_cache (verifier->caching);
+  return call != NULL && (call->action == TESSERA_OOM || has_any (replay, is_taken));
 }
 
 /* A wrong address right behind a start block of unknown size tells that size: the free
@@ -297,6 +309,28 @@ replay_free (Verifier *verifier, uint32_t index)
                             event->size_bytes, event->addr, requested_bytes);
 }
 
+/* Whether the completions in front of @first come from the flush's own wait. */
+static bool
+waits_in_flush (const TesseraTrace *trace, uint32_t first, uint32_t index)
+{
+  const TesseraEvent *call = &trace->events[index];
+
+  /* A failed request has flushed; where nothing else shows, before the flush or in it
+   * makes a difference only to the search, which has missed. */
+  if (first == index)
+    return call->action == TESSERA_OOM && call->pool == 0;
+  return trace->settings.is_expandable && is_given_back (trace->events[first].action);
+}
+
+static bool
+completes_at_once (const TesseraTrace *trace, uint32_t begin)
+{
+  return begin > 0 && begin < trace->n_events &&
+         trace->events[begin].action == TESSERA_FREE_COMPLETED &&
+         trace->events[begin - 1].action == TESSERA_FREE_REQUESTED &&
+         trace->events[begin - 1].addr == trace->events[begin].addr;
+}
+
 /* One call of the program and its window [begin, index). */
 static TesseraStatus
 replay_call (Verifier *verifier, uint32_t begin, uint32_t index)
@@ -304,11 +338,9 @@ replay_call (Verifier *verifier, uint32_t begin, uint32_t index)
   TesseraReplay *replay = &verifier->replay;
   const TesseraTrace *trace = verifier->trace;
   const TesseraEvent *call = index < trace->n_events ? &trace->events[index] : NULL;
-  bool is_request =
-      call != NULL && (call->action == TESSERA_ALLOC || call->action == TESSERA_OOM);
   uint32_t first = begin;
   TesseraStatus status = TESSERA_OK;
-  bool flushes;
+  bool has_completed, is_known_miss, is_at_once = completes_at_once (trace, begin);
 
   while (first < index && trace->events[first].action == TESSERA_FREE_COMPLETED)
     first++;
@@ -316,16 +348,17 @@ replay_call (Verifier *verifier, uint32_t begin, uint32_t index)
   replay->is_oom = call != NULL && call->action == TESSERA_OOM;
   replay->given_index = TESSERA_NONE;
   replay->next = begin;
-  if (!trace->settings.is_expandable || !is_request || first == index ||
-      !is_given_back (trace->events[first].action))
-    {
-      replay->end = first;
-      tessera_replay_complete (replay);
-    }
+  /* A free that completes at once may look like the wait of a flush; it can't be if
+   * without it there was no reason to flush. */
+  if (is_request (call) && waits_in_flush (trace, first, index))
+    first = begin + (is_at_once && needs_no_device (verifier, call));
+  has_completed = first > begin + is_at_once;
+  replay->end = first;
+  tessera_replay_complete (replay);
   replay->end = index;
-  flushes = settle_flush (verifier, call);
-  if (is_request)
-    status = replay_request (verifier, index, flushes);
+  is_known_miss = settle_flush (verifier, call, has_completed);
+  if (is_request (call))
+    status = replay_request (verifier, index, is_known_miss);
   else if (call != NULL && call->action == TESSERA_FREE_REQUESTED)
     replay_free (verifier, index);
   if (replay->next < replay->end)
@@ -476,7 +509,12 @@ tessera_verify_with_rules (const TesseraTrace *trace,
                            const TesseraProgress *progress,
                            TesseraVerification *out_verification)
 {
-  Verifier verifier = { .trace = trace, .verification = out_verification };
+  const TesseraSettings *settings = &trace->settings;
+  Verifier verifier = { .trace = trace,
+                        .verification = out_verification,
+                        .gives_back_early = settings->max_split_bytes != UINT64_MAX ||
+                                            (settings->garbage_collection_threshold > 0 &&
+                                             trace->limit_bytes != 0) };
   TesseraStatus status;
 
   *out_verification = (TesseraVerification){ .first_difference = TESSERA_NONE };
