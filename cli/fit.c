@@ -28,12 +28,12 @@ cli_fit (int argc, char **argv)
       g_autoptr (JsonBuilder) builder = json_builder_new ();
       json_builder_begin_object (builder);
       cli_json_text (builder, "file", study.path);
-      cli_json_needs (builder, &study.needs);
+      cli_json_needs (builder, &study);
       json_builder_end_object (builder);
       cli_print_json (builder);
     }
   else if (status == TESSERA_OK)
-    cli_print_needs (&study.needs);
+    cli_print_needs (&study);
   cli_study_clear (&study);
   return result;
 }

@@ -84,7 +84,7 @@ print_json (const CliStudy *study, const TesseraVerdict *verdict, TesseraError *
     return status;
   json_builder_set_member_name (builder, "needs");
   json_builder_begin_object (builder);
-  cli_json_needs (builder, &study->needs);
+  cli_json_needs (builder, study);
   json_builder_end_object (builder);
   json_builder_end_object (builder);
   cli_print_json (builder);
@@ -100,7 +100,7 @@ print_text (const CliStudy *study, const TesseraVerdict *verdict)
 
   printf ("%s\n%s\n", verdict->headline, verdict->sentence);
   cli_print_parts (&verdict->parts);
-  cli_print_needs (&study->needs);
+  cli_print_needs (study);
   printf ("\n%s: %s, device %u of %zu; %zu events, %zu blocks, %zu stream%s\n",
           trace->source != NULL ? trace->source : study->path,
           format != NULL ? format : "trace", trace->device,
@@ -119,16 +119,20 @@ int
 cli_info (int argc, char **argv)
 {
   gint64 at = -1;
-  gboolean fast = FALSE;
+  gboolean fast = FALSE, across = FALSE;
   CliCommon common = { 0 };
   GOptionEntry entries[] = { { "at", 0, 0, G_OPTION_ARG_INT64, &at,
                                "The moment to explain (default: the last failure, "
                                "else the first maximum of reserved)",
                                "EVENT" },
+                             { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
+                               "Let the plan pass ranges from stream to stream", NULL },
+                             { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
+                               "Let the plan pass ranges from stream to stream", NULL },
                              { "fast", 0, 0, G_OPTION_ARG_NONE, &fast,
                                "Leave out plan and smallest devices", NULL },
                              { NULL } };
-  const TesseraPlanOptions plan_options = { .first_step = -1, .last_step = -1 };
+  TesseraPlanOptions plan_options = { .first_step = -1, .last_step = -1 };
   CliStudy study;
   TesseraVerdict verdict;
   TesseraError error = { 0 };
@@ -137,6 +141,7 @@ cli_info (int argc, char **argv)
     return CLI_USAGE;
   if (at < -1 || at >= (gint64) TESSERA_NONE)
     return cli_usage ("info", "--at takes an event index, 0 or more");
+  plan_options.across_streams = across;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
   if (status == TESSERA_OK)
     status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);

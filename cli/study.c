@@ -74,32 +74,63 @@ cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError
                            &study->planned);
 }
 
+/* One run without curves: peak of reserved memory, and flushes with a retry. */
+static TesseraStatus
+run_once (CliStudy *study,
+          const TesseraSimulateOptions *options,
+          uint64_t *out_reserved_bytes,
+          uint64_t *out_retries,
+          TesseraError *error)
+{
+  TesseraLayout *layout = NULL;
+  TesseraStatus status = tessera_simulate (study->trace, study->blocks, study->structure,
+                                           options, error, &layout);
+  if (status != TESSERA_OK)
+    return status;
+  if (out_reserved_bytes != NULL)
+    *out_reserved_bytes = layout->peak_reserved_bytes;
+  if (out_retries != NULL)
+    *out_retries = layout->n_retries;
+  tessera_layout_free (layout);
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+find_need (CliStudy *study, TesseraLayoutKind kind, CliNeed *need, TesseraError *error)
+{
+  TesseraSimulateOptions options = {
+    .kind = kind,
+    .plan = kind == TESSERA_LAYOUT_PLAN ? study->plan : NULL,
+    .first_step = -1,
+    .last_step = -1,
+    .without_curves = true,
+    .progress = cli_progress ("finding the smallest device"),
+  };
+  TesseraStatus status = tessera_fit (study->trace, study->blocks, study->structure,
+                                      &options, error, &need->smallest_bytes);
+  if (status == TESSERA_OK)
+    status = run_once (study, &options, &need->endless_bytes, NULL, error);
+  options.device_bytes = need->smallest_bytes;
+  if (status == TESSERA_OK)
+    status = run_once (study, &options, NULL, &need->retries, error);
+  return status;
+}
+
 TesseraStatus
 cli_study_needs (CliStudy *study, TesseraError *error)
 {
   static const TesseraLayoutKind kinds[] = { TESSERA_LAYOUT_NATIVE,
                                              TESSERA_LAYOUT_EXPANDABLE,
                                              TESSERA_LAYOUT_PLAN };
-  uint64_t *needs[] = { &study->needs.native_bytes, &study->needs.expandable_bytes,
-                        &study->needs.plan_bytes };
   TesseraStatus status = TESSERA_OK;
 
   for (size_t i = 0; i < G_N_ELEMENTS (kinds) && status == TESSERA_OK; i++)
-    {
-      if (kinds[i] == TESSERA_LAYOUT_PLAN && study->plan == NULL)
-        continue;
-      const TesseraSimulateOptions options = {
-        .kind = kinds[i],
-        .plan = kinds[i] == TESSERA_LAYOUT_PLAN ? study->plan : NULL,
-        .first_step = -1,
-        .last_step = -1,
-        .without_curves = true,
-        .progress = cli_progress ("finding the smallest device"),
-      };
-      status = tessera_fit (study->trace, study->blocks, study->structure, &options,
-                            error, needs[i]);
-    }
+    if (kinds[i] != TESSERA_LAYOUT_PLAN || study->plan != NULL)
+      status = find_need (study, kinds[i], &study->need[kinds[i]], error);
   cli_progress_end ();
+  study->needs.native_bytes = study->need[TESSERA_LAYOUT_NATIVE].smallest_bytes;
+  study->needs.expandable_bytes = study->need[TESSERA_LAYOUT_EXPANDABLE].smallest_bytes;
+  study->needs.plan_bytes = study->need[TESSERA_LAYOUT_PLAN].smallest_bytes;
   study->needs.bound_bytes =
       tessera_blocks_bound (study->blocks, 0, study->blocks->n_events, NULL);
   return status;

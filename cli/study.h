@@ -10,6 +10,14 @@
 #include "simulator/simulate.h"
 #include "simulator/verdict.h"
 
+/* What one policy needs. */
+typedef struct
+{
+  uint64_t smallest_bytes; /* the smallest device that completes */
+  uint64_t retries;        /* how often it flushed and waited there */
+  uint64_t endless_bytes;  /* the most it reserves where memory never ends */
+} CliNeed;
+
 typedef struct
 {
   char *path;
@@ -19,7 +27,8 @@ typedef struct
   TesseraLayout *layout; /* as recorded, or native where the file has no addresses */
   TesseraPlan *plan;     /* filled by cli_study_plan() */
   TesseraLayout *planned;
-  TesseraNeeds needs; /* filled by cli_study_needs() */
+  TesseraNeeds needs;                    /* filled by cli_study_needs() */
+  CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
   double plan_seconds;
 } CliStudy;
 

@@ -68,13 +68,40 @@ cli_json_parts (JsonBuilder *builder, const TesseraParts *parts)
   cli_json_bytes (builder, "outside_bytes", parts->outside_bytes);
 }
 
-void
-cli_json_needs (JsonBuilder *builder, const TesseraNeeds *needs)
+static const struct
 {
-  cli_json_bytes (builder, "native_bytes", needs->native_bytes);
-  cli_json_bytes (builder, "expandable_bytes", needs->expandable_bytes);
-  cli_json_bytes (builder, "plan_bytes", needs->plan_bytes);
-  cli_json_bytes (builder, "bound_bytes", needs->bound_bytes);
+  const char *key;
+  const char *label;
+  TesseraLayoutKind kind;
+} policies[] = {
+  { "native", "native", TESSERA_LAYOUT_NATIVE },
+  { "expandable", "expandable segments", TESSERA_LAYOUT_EXPANDABLE },
+  { "plan", "plan", TESSERA_LAYOUT_PLAN },
+};
+
+void
+cli_json_needs (JsonBuilder *builder, const CliStudy *study)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (policies); i++)
+    {
+      const CliNeed *need = &study->need[policies[i].kind];
+      const struct
+      {
+        const char *suffix;
+        uint64_t value;
+      } members[] = {
+        { "bytes", need->smallest_bytes },
+        { "retries", need->retries },
+        { "endless_bytes", need->endless_bytes },
+      };
+      for (size_t k = 0; k < G_N_ELEMENTS (members); k++)
+        {
+          g_autofree char *key =
+              g_strdup_printf ("%s_%s", policies[i].key, members[k].suffix);
+          cli_json_bytes (builder, key, members[k].value);
+        }
+    }
+  cli_json_bytes (builder, "bound_bytes", study->needs.bound_bytes);
 }
 
 static void
@@ -109,20 +136,22 @@ cli_print_parts (const TesseraParts *parts)
 }
 
 void
-cli_print_needs (const TesseraNeeds *needs)
+cli_print_needs (const CliStudy *study)
 {
-  const struct
-  {
-    const char *label;
-    uint64_t bytes;
-  } lines[] = {
-    { "native", needs->native_bytes },
-    { "expandable segments", needs->expandable_bytes },
-    { "plan", needs->plan_bytes },
-    { "load bound", needs->bound_bytes },
-  };
-  puts ("\nSmallest device that completes:");
-  for (size_t i = 0; i < G_N_ELEMENTS (lines); i++)
-    if (lines[i].bytes > 0)
-      print_bar (lines[i].label, lines[i].bytes, needs->native_bytes);
+  char smallest[32], endless[32];
+  if (study->needs.bound_bytes == 0)
+    return;
+  printf ("\n%-22s %14s %10s %22s\n", "", "smallest", "retries", "reserved where memory");
+  printf ("%-22s %14s %10s %22s\n", "policy", "device", "there", "never ends");
+  for (size_t i = 0; i < G_N_ELEMENTS (policies); i++)
+    {
+      const CliNeed *need = &study->need[policies[i].kind];
+      if (need->smallest_bytes > 0)
+        printf ("  %-20s %14s %10" G_GUINT64_FORMAT " %22s\n", policies[i].label,
+                tessera_format_bytes (need->smallest_bytes, smallest, sizeof smallest),
+                need->retries,
+                tessera_format_bytes (need->endless_bytes, endless, sizeof endless));
+    }
+  printf ("  %-20s %14s\n", "load bound",
+          tessera_format_bytes (study->needs.bound_bytes, smallest, sizeof smallest));
 }

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "cli/command.h"
+#include "cli/study.h"
 #include "simulator/verdict.h"
 
 const char *cli_cause_name (TesseraCause cause);
@@ -16,8 +16,10 @@ const char *cli_part (const TesseraParts *parts, size_t row, uint64_t *out_bytes
 /* Members at_event, reserved_bytes, parts {...}, largest_hole_bytes, request_bytes,
  * free_at_driver_bytes, outside_bytes of the object under construction. */
 void cli_json_parts (JsonBuilder *builder, const TesseraParts *parts);
-/* Members native_bytes, expandable_bytes, plan_bytes, bound_bytes. */
-void cli_json_needs (JsonBuilder *builder, const TesseraNeeds *needs);
+/* Members native_bytes, expandable_bytes, plan_bytes, bound_bytes, and per policy
+ * _retries (flushes with a wait on that device) and _endless_bytes (reserved where memory
+ * never ends). */
+void cli_json_needs (JsonBuilder *builder, const CliStudy *study);
 
 void cli_print_parts (const TesseraParts *parts);
-void cli_print_needs (const TesseraNeeds *needs);
+void cli_print_needs (const CliStudy *study);
