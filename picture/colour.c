@@ -193,7 +193,7 @@ compare_place (const void *pa, const void *pb, void *user)
 static uint32_t
 fixed_rgb (const Legend *legend, size_t key)
 {
-  static const uint32_t classes[] = { 0xbbbbbb, 0x4477aa, 0xddaa33, 0x66ccee, 0xaa4499 };
+  static const uint32_t classes[] = { 0xbbbbbb, 0x4477aa, 0xddcc77, 0x88ccee, 0xaa4499 };
   switch (legend->keys.kind)
     {
     case TESSERA_COLOUR_CLASS:

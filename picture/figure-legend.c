@@ -12,7 +12,7 @@
 #define SWATCH 10.0
 #define HATCH_STEP 4.0
 #define BAR_X 78.0
-#define BAR_RIGHT 48.0
+#define BAR_RIGHT 44.0
 
 typedef struct
 {
@@ -131,31 +131,48 @@ draw_special_entries (Column *column, const TesseraParts *parts)
   column->y += ROW;
 }
 
+/* Whether entry @i is among the @n that hold most. */
+static bool
+is_among (const TesseraColouring *colouring, size_t i, size_t n)
+{
+  size_t n_larger = 0;
+  for (size_t k = 0; k < colouring->n_entries; k++)
+    n_larger +=
+        colouring->entries[k].peak_bytes > colouring->entries[i].peak_bytes ||
+        (colouring->entries[k].peak_bytes == colouring->entries[i].peak_bytes && k < i);
+  return n_larger < n;
+}
+
+/* All entries where there is room, else those that hold most and the sum of the rest. */
+static void
+draw_entries (Column *column, size_t n_rows)
+{
+  const TesseraColouring *colouring = column->sheet->colouring;
+  size_t n = colouring->n_entries <= n_rows ? colouring->n_entries : n_rows - 1;
+  uint64_t rest_bytes = 0;
+  char name[32];
+  for (size_t i = 0; i < colouring->n_entries; i++)
+    if (is_among (colouring, i, n))
+      draw_entry (column, &colouring->entries[i]);
+    else
+      rest_bytes += colouring->entries[i].peak_bytes;
+  if (n == colouring->n_entries)
+    return;
+  snprintf (name, sizeof name, "%zu more", colouring->n_entries - n);
+  draw_name (column, name);
+  draw_amount (column, rest_bytes, false);
+  column->y += ROW;
+}
+
 static void
 draw_legend (Column *column, const TesseraParts *parts, double bottom)
 {
-  const TesseraSheet *sheet = column->sheet;
-  const TesseraColouring *colouring = sheet->colouring;
   char caption[64];
   snprintf (caption, sizeof caption, "At the peak, by %s",
-            tessera_colour_key_name (colouring->key));
+            tessera_colour_key_name (column->sheet->colouring->key));
   draw_caption (column, caption, true);
   double room = bottom - column->y - 2.0 * ROW;
-  size_t fits = room > ROW ? (size_t) (room / ROW) : 1;
-  size_t n = colouring->n_entries <= fits ? colouring->n_entries : fits - 1;
-  for (size_t i = 0; i < n; i++)
-    draw_entry (column, &colouring->entries[i]);
-  if (n < colouring->n_entries)
-    {
-      uint64_t bytes = 0;
-      char name[32];
-      for (size_t i = n; i < colouring->n_entries; i++)
-        bytes += colouring->entries[i].peak_bytes;
-      snprintf (name, sizeof name, "%zu more", colouring->n_entries - n);
-      draw_name (column, name);
-      draw_amount (column, bytes, false);
-      column->y += ROW;
-    }
+  draw_entries (column, room > ROW ? (size_t) (room / ROW) : 1);
   draw_special_entries (column, parts);
 }
 
@@ -178,12 +195,50 @@ draw_part (
   column->y += ROW;
 }
 
-#define N_PARTS 9
+#define N_PARTS 8
+#define RULE_HEIGHT 18.0
 
 static double
 parts_height (const TesseraParts *parts)
 {
-  return parts != NULL ? (N_PARTS + 1) * ROW + 24.0 : 0.0;
+  return parts != NULL ? RULE_HEIGHT + ROW + 4.0 + N_PARTS * ROW : 0.0;
+}
+
+static void
+draw_rule (Column *column)
+{
+  TesseraArea line = { column->area.x, column->y + RULE_HEIGHT / 2.0, column->area.width,
+                       1.0 };
+  tessera_fill_area (column->sheet->cr, line, column->sheet->theme->line, 1.0);
+  column->y += RULE_HEIGHT;
+}
+
+/* What lay beside PyTorch's segments at that moment, where there is room to say it. */
+static void
+draw_facts (Column *column, const TesseraParts *parts)
+{
+  const struct
+  {
+    const char *name;
+    uint64_t bytes;
+  } facts[] = { { "asked", parts->request_bytes },
+                { "largest hole", parts->largest_hole_bytes },
+                { "free at the driver", parts->free_at_driver_bytes },
+                { "not PyTorch's", parts->outside_bytes } };
+  size_t n = sizeof facts / sizeof facts[0];
+  if (column->y + RULE_HEIGHT + (double) n * ROW > column->area.y + column->area.height)
+    return;
+  draw_rule (column);
+  for (size_t i = 0; i < n; i++)
+    {
+      const TesseraTextStyle style = style_of (column, false, false, TESSERA_TEXT_LEFT);
+      if (facts[i].bytes == TESSERA_NOWHERE || facts[i].bytes == 0)
+        continue;
+      tessera_text_draw (column->sheet->cr, &style, column->area.x, column->y + 13.0,
+                         column->area.width - BAR_RIGHT, facts[i].name);
+      draw_amount (column, facts[i].bytes, false);
+      column->y += ROW;
+    }
 }
 
 static void
@@ -198,12 +253,7 @@ draw_parts (Column *column, const TesseraVerdict *verdict)
                { "pending", p->pending_bytes }, { "other stream", p->other_stream_bytes },
                { "hard holes", p->hard_bytes }, { "soft holes", p->soft_bytes },
                { "cache", p->cache_bytes } };
-  const TesseraSheet *sheet = column->sheet;
-  column->y += 9.0;
-  tessera_fill_area (sheet->cr,
-                     (TesseraArea){ column->area.x, column->y, column->area.width, 1.0 },
-                     sheet->theme->line, 1.0);
-  column->y += 9.0;
+  draw_rule (column);
   draw_caption (column, verdict->died ? "At the failure" : "At the peak of reserved",
                 true);
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -219,5 +269,8 @@ tessera_draw_legend (const TesseraSheet *sheet, TesseraArea area)
   Column column = { sheet, area, area.y };
   draw_legend (&column, parts, area.y + area.height - parts_height (parts) - ROW);
   if (parts != NULL)
-    draw_parts (&column, verdict);
+    {
+      draw_parts (&column, verdict);
+      draw_facts (&column, parts);
+    }
 }

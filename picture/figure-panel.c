@@ -17,6 +17,7 @@
 #define LANES_GAP 5.0
 #define MAX_MARKS 16 /* failed requests that are drawn */
 #define MIN_MARK_WIDTH 7.0
+#define LEAST_HOLE 18.0 /* pixels; smaller ones are not worth a label */
 
 typedef struct
 {
@@ -146,14 +147,15 @@ draw_device (const Panel *panel)
 {
   const TesseraSheet *sheet = panel->sheet;
   const TesseraArea *c = &panel->canvas;
-  if (sheet->device_bytes <= 0.0)
+  if (!sheet->shows_room)
     return;
-  double y = floor (y_of (panel, sheet->device_bytes));
+  double y = floor (y_of (panel, (double) sheet->room_bytes));
   tessera_fill_area (sheet->cr, (TesseraArea){ c->x, y, c->width, 1.0 },
                      sheet->theme->red, 1.0);
   char bytes[32], text[48];
-  tessera_format_bytes ((uint64_t) sheet->device_bytes, bytes, sizeof bytes);
-  snprintf (text, sizeof text, "device %s", bytes);
+  tessera_format_bytes (sheet->room_bytes, bytes, sizeof bytes);
+  snprintf (text, sizeof text, "%s %s", sheet->room_is_device ? "device" : "available",
+            bytes);
   draw_label (panel, c->x + 7.0, y + 13.0, sheet->theme->red, false, TESSERA_TEXT_LEFT,
               text);
 }
@@ -206,6 +208,41 @@ draw_oom (const Panel *panel, const TesseraOom *oom, bool with_label)
             c->y + c->height - 20.0);
   draw_label (panel, at, y, sheet->theme->red, true, align, "out of memory");
   draw_label (panel, at, y + 14.0, sheet->theme->dim, false, align, text);
+}
+
+/* The largest hole that the request could have used, as a bar at that moment. */
+static void
+draw_hole (const Panel *panel)
+{
+  const TesseraSheet *sheet = panel->sheet;
+  const TesseraVerdict *verdict = sheet->figure->verdict;
+  if (verdict == NULL || panel->layout != sheet->figure->left ||
+      verdict->parts.largest_hole_bytes == 0 ||
+      verdict->parts.event_index >= sheet->axis->n_events)
+    return;
+  const TesseraParts *parts = &verdict->parts;
+  uint64_t low =
+      tessera_scene_y_of (panel->scene, parts->largest_hole_addr, parts->event_index);
+  if (low == TESSERA_NOWHERE)
+    return;
+  double t = sheet->axis->at[parts->event_index];
+  double x = floor (panel->canvas.x + t * panel->canvas.width);
+  double bottom = y_of (panel, (double) low);
+  double top = y_of (panel, (double) low + (double) parts->largest_hole_bytes);
+  if (bottom - top < LEAST_HOLE)
+    return;
+  const TesseraArea ends[] = { { x - 6.0, floor (top) + 1.0, 6.0, 1.0 },
+                               { x - 6.0, floor (bottom) - 2.0, 6.0, 1.0 },
+                               { x - 4.0, floor (top) + 1.0, 2.0, bottom - top - 2.0 } };
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+    tessera_fill_area (sheet->cr, ends[i], sheet->theme->text, 0.9);
+  char bytes[32], text[64];
+  tessera_format_bytes (parts->largest_hole_bytes, bytes, sizeof bytes);
+  snprintf (text, sizeof text, "largest hole %s", bytes);
+  bool on_left = t > 0.35;
+  draw_label (panel, on_left ? x - 13.0 : x + 10.0, floor ((top + bottom) / 2.0) + 4.0,
+              sheet->theme->text, false, on_left ? TESSERA_TEXT_RIGHT : TESSERA_TEXT_LEFT,
+              text);
 }
 
 static void
@@ -275,6 +312,7 @@ tessera_draw_panel (const TesseraSheet *sheet,
   draw_bound (&panel);
   draw_device (&panel);
   draw_marks (&panel);
+  draw_hole (&panel);
   tessera_frame_area (sheet->cr, panel.canvas, sheet->theme->line, 1.0);
   cairo_restore (sheet->cr);
   return TESSERA_OK;

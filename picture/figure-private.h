@@ -33,11 +33,14 @@ typedef struct
   TesseraColouring *colouring;
   TesseraScene *left, *right; /* right may be NULL */
   double top_bytes;           /* height that both canvases show */
-  double device_bytes;        /* 0: not told, or far above everything else */
+  uint64_t room_bytes;        /* what the process could have had; 0: not known */
+  bool room_is_device;        /* room_bytes is the device, not read off a failure */
+  bool shows_room;            /* it is not far above everything else */
   uint64_t bound_bytes;       /* 0: not known */
 } TesseraSheet;
 
 /* Each draws its part into @area; text never leaves it. */
+double tessera_head_height (const TesseraSheet *sheet, double width);
 void tessera_draw_head (const TesseraSheet *sheet, TesseraArea area);
 void tessera_draw_legend (const TesseraSheet *sheet, TesseraArea area);
 TesseraStatus tessera_draw_panel (const TesseraSheet *sheet,
@@ -55,6 +58,8 @@ void tessera_set_rgb (cairo_t *cr, uint32_t rgb, double alpha);
 void tessera_fill_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha);
 /* A crisp line one unit wide along the area's inside. */
 void tessera_frame_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha);
+/* "1,234,567". */
+char *tessera_format_count (uint64_t count, char *text, size_t n_text);
 /* Bytes as "12.34", in the unit of all of a sheet's tables; see tessera_unit_name(). */
 void
 tessera_number (const TesseraSheet *sheet, uint64_t bytes, char *text, size_t n_text);

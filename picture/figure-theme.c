@@ -13,7 +13,7 @@ static const TesseraTheme light = { .sheet = 0xfcfcfc,
                                     .text = 0x1b1d21,
                                     .dim = 0x696d75,
                                     .reserved = 0xf1f1f3,
-                                    .hatch = 0xc4c6cb,
+                                    .hatch = 0xcccdd2,
                                     .edge = 0xb4b7bd,
                                     .red = 0xc01c28,
                                     .green = 0x1b8f54,
@@ -111,4 +111,21 @@ tessera_tick_bytes (double top_bytes, const char **out_unit, double *out_unit_by
   *out_unit = units[unit].name;
   *out_unit_bytes = units[unit].bytes;
   return steps[i] * units[unit].bytes;
+}
+
+char *
+tessera_format_count (uint64_t count, char *text, size_t n_text)
+{
+  char digits[24];
+  size_t n =
+      (size_t) snprintf (digits, sizeof digits, "%llu", (unsigned long long) count);
+  size_t to = 0;
+  for (size_t i = 0; i < n && to + 2 < n_text; i++)
+    {
+      if (i > 0 && (n - i) % 3 == 0)
+        text[to++] = ',';
+      text[to++] = digits[i];
+    }
+  text[to] = '\0';
+  return text;
 }

@@ -1,7 +1,7 @@
 /*
  * Colour values after Paul Tol, "Colour schemes" (SRON technical note, issue 3.2):
  * bright, muted and light qualitative schemes without their reds and greens, which are
- * kept for verdicts, and the iridescent scale.
+ * kept for verdicts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,9 +23,9 @@ static const struct
 } usual[] = { { "recompute", 4 }, { "zero_grad", 8 }, { "backward", 1 }, { "forward", 5 },
               { "ptimizer", 9 },  { "eval", 10 },     { "loss", 6 } };
 
-/* Iridescent, its palest end left out. */
-static const uint32_t scale[] = { 0xd0e7ca, 0xb5ddd8, 0x9bd2e1, 0x81c4e7, 0x7eb2e4,
-                                  0x9398d2, 0x9d7db2, 0x906388, 0x684957 };
+/* Viridis (Smith and van der Walt), its darkest end left out. */
+static const uint32_t scale[] = { 0xfde725, 0xaddc30, 0x5ec962, 0x28ae80,
+                                  0x21918c, 0x2c728e, 0x3b528b, 0x472d7b };
 
 uint32_t
 tessera_palette_mix (uint32_t a, uint32_t b, double share_of_b)

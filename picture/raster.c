@@ -124,6 +124,7 @@ mix (TesseraFour a, TesseraFour b, float share_of_b)
 static inline uint32_t
 rgb_of_four (TesseraFour c)
 {
+  /* never below 0 by more than rounding errors, which + 0.5 takes up */
   return (uint32_t) (c[0] + 0.5f) << 16 | (uint32_t) (c[1] + 0.5f) << 8 |
          (uint32_t) (c[2] + 0.5f);
 }

@@ -348,6 +348,23 @@ test_filter (void)
 }
 
 static void
+test_pending (void)
+{
+  MadeLayout *made = made_layout_new (8, 1, 0);
+  made_layout_set (made, 0, 0, 1 << 20, 0, 8);
+  made->blocks.blocks[0].freed_index = 4;
+  Stage stage = stage_of (made, TESSERA_AXIS_EVENTS);
+  stage.rgb[0] = 0x4477aa;
+  TesseraInk ink = ink_of (stage.rgb);
+  TesseraView view = { 0.0, 1.0, 0.0, 1 << 20 };
+  uint32_t pixels[80 * 20];
+  tessera_scene_render (stage.scene, &view, &ink, pixels, 80, 80, 20, 0, 0);
+  g_assert_cmphex (pixels[10 * 80 + 20], ==, 0x4477aa);
+  g_assert_cmphex (pixels[10 * 80 + 60], ==, 0x9ab1c8); /* 45 % of it, 55 % reserved */
+  stage_clear (&stage);
+}
+
+static void
 test_empty (void)
 {
   Stage stage = stage_of (made_layout_new (0, 0, 0), TESSERA_AXIS_BYTES_MOVED);
@@ -373,6 +390,7 @@ main (int argc, char **argv)
   g_test_add_func ("/render/tiles-join", test_tiles_join);
   g_test_add_func ("/render/thin-peak", test_thin_peak);
   g_test_add_func ("/render/filter", test_filter);
+  g_test_add_func ("/render/pending", test_pending);
   g_test_add_func ("/render/empty", test_empty);
   return g_test_run ();
 }

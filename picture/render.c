@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define SPARE_SIDE 32
+#define PALER 0.55f
 
 typedef struct
 {
@@ -102,6 +103,31 @@ draw_blocks (const Drawing *d, const TesseraTile *tile, TesseraBox box, int x, i
     }
 }
 
+/* What is freed and waits for an event of another stream is paler than what is in use:
+ * part of the block's colour is taken back. */
+static void
+draw_pending (const Drawing *d, const TesseraTile *tile, TesseraBox box, int x, int y)
+{
+  const TesseraInk *ink = d->ink;
+  const TesseraFour ground = tessera_four_of_rgb (ink->reserved_rgb);
+  const TesseraRecord *records;
+  size_t n;
+  TesseraWalk walk;
+  tessera_walk_init (&walk, &d->scene->pending_index, box);
+  while ((records = tessera_walk_next (&walk, &n)) != NULL)
+    for (size_t i = 0; i < n; i++)
+      {
+        uint32_t block = records[i].id;
+        if (!tessera_box_meets (&records[i].box, &box) ||
+            (ink->block_shown != NULL && !ink->block_shown[block]))
+          continue;
+        TesseraBounds bounds = bounds_of (d, &records[i].box, x, y);
+        TesseraFour paler =
+            (ground - tessera_four_of_rgb (ink->block_rgb[block])) * PALER;
+        tessera_tile_fill (tile, tile->blocks, &bounds, paler);
+      }
+}
+
 void
 tessera_scene_render (const TesseraScene *scene,
                       const TesseraView *view,
@@ -145,6 +171,7 @@ tessera_scene_render (const TesseraScene *scene,
             TesseraBox box = box_of_tile (&d, &tile, x, y, width, height);
             draw_spans (&d, &tile, box, x, y);
             draw_blocks (&d, &tile, box, x, y);
+            draw_pending (&d, &tile, box, x, y);
           }
         tessera_tile_resolve (&tile, &ground, origin_x + x + origin_y + y,
                               pixels + (size_t) y * stride_pixels + x, stride_pixels);

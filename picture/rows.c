@@ -1,11 +1,5 @@
 /*
- * Rows by first fit.
- *
- * Two orders are tried: the longest life first (what stays for ever lies at the bottom,
- * like the floor that everything else stands on), and the order of time. The first is
- * kept unless the second is lower by more than SLACK_PERCENT. Each placement looks at
- * all rows placed so far; beyond MAX_OFFLINE_ROWS only the order of time is used, where
- * rows whose life is over can be forgotten.
+ * Which addresses become rows, and which blocks lie in them; rows-place.c says where.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,9 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_OFFLINE_ROWS 4096
-#define SLACK_PERCENT 2
 
 typedef struct
 {
@@ -292,117 +283,6 @@ rows_of_lone_blocks (Builder *builder)
   return TESSERA_OK;
 }
 
-/* ---- first fit -------------------------------------------------------------------- */
-
-typedef struct
-{
-  const TesseraRows *rows;
-  bool *is_pool; /* [n_rows]: a plan's pool, at the bottom */
-} Order;
-
-static int
-compare_time (const void *pa, const void *pb, void *user)
-{
-  const Order *order = user;
-  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
-  const TesseraRow *a = &order->rows->rows[ia], *b = &order->rows->rows[ib];
-  int by = order->is_pool[ib] - order->is_pool[ia];
-  if (by == 0)
-    by = compare_u64 (a->born_index, b->born_index);
-  if (by == 0)
-    by = compare_u64 (b->died_index, a->died_index);
-  if (by == 0)
-    by = compare_u64 (a->addr, b->addr);
-  return by != 0 ? by : compare_u64 (ia, ib);
-}
-
-static int
-compare_life (const void *pa, const void *pb, void *user)
-{
-  const Order *order = user;
-  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
-  const TesseraRow *a = &order->rows->rows[ia], *b = &order->rows->rows[ib];
-  int by = order->is_pool[ib] - order->is_pool[ia];
-  if (by == 0)
-    by = compare_u64 (b->died_index - b->born_index, a->died_index - a->born_index);
-  return by != 0 ? by : compare_time (pa, pb, user);
-}
-
-/* Places rows in @order, lowest gap first; @placed is room for n_rows numbers, kept by
- * y. Returns the height. */
-static uint64_t
-first_fit (
-    TesseraRow *rows, const uint32_t *order, size_t n, bool by_time, uint32_t *placed)
-{
-  uint64_t height = 0;
-  size_t n_placed = 0;
-  for (size_t i = 0; i < n; i++)
-    {
-      TesseraRow *row = &rows[order[i]];
-      uint64_t y = 0;
-      size_t kept = 0;
-      bool found = false;
-      for (size_t k = 0; k < n_placed; k++)
-        {
-          const TesseraRow *other = &rows[placed[k]];
-          if (by_time && other->died_index <= row->born_index)
-            continue; /* over: nothing later can meet it */
-          placed[kept++] = placed[k];
-          if (found || other->died_index <= row->born_index ||
-              row->died_index <= other->born_index)
-            continue;
-          if (other->y_bytes >= y && other->y_bytes - y >= row->size_bytes)
-            found = true;
-          else if (other->y_bytes + other->size_bytes > y)
-            y = other->y_bytes + other->size_bytes;
-        }
-      row->y_bytes = y;
-      size_t place = kept;
-      for (; place > 0 && rows[placed[place - 1]].y_bytes > y; place--)
-        placed[place] = placed[place - 1];
-      placed[place] = order[i];
-      n_placed = kept + 1;
-      if (y + row->size_bytes > height)
-        height = y + row->size_bytes;
-    }
-  return height;
-}
-
-static TesseraStatus
-place_rows (TesseraRows *rows, const TesseraLayout *layout)
-{
-  size_t n = rows->n_rows;
-  Order by = { rows, calloc (n + 1, sizeof (bool)) };
-  uint32_t *order = malloc ((n + 1) * sizeof *order);
-  uint32_t *placed = malloc ((n + 1) * sizeof *placed);
-  bool ok = by.is_pool != NULL && order != NULL && placed != NULL;
-  if (ok)
-    {
-      for (size_t i = 0; i < layout->n_spans; i++)
-        if (layout->spans[i].is_plan_pool)
-          by.is_pool[rows->row_of_span[i]] = true;
-      for (size_t i = 0; i < n; i++)
-        order[i] = (uint32_t) i;
-      qsort_r (order, n, sizeof *order, compare_time, &by);
-      rows->height_bytes = first_fit (rows->rows, order, n, n > MAX_OFFLINE_ROWS, placed);
-    }
-  if (ok && n <= MAX_OFFLINE_ROWS)
-    {
-      uint64_t by_time = rows->height_bytes;
-      qsort_r (order, n, sizeof *order, compare_life, &by);
-      rows->height_bytes = first_fit (rows->rows, order, n, false, placed);
-      if (rows->height_bytes > by_time + by_time / 100 * SLACK_PERCENT)
-        {
-          qsort_r (order, n, sizeof *order, compare_time, &by);
-          rows->height_bytes = first_fit (rows->rows, order, n, false, placed);
-        }
-    }
-  free (by.is_pool);
-  free (order);
-  free (placed);
-  return ok ? TESSERA_OK : TESSERA_NO_MEMORY;
-}
-
 TesseraStatus
 tessera_rows_new (const TesseraBlocks *blocks,
                   const TesseraLayout *layout,
@@ -426,7 +306,7 @@ tessera_rows_new (const TesseraBlocks *blocks,
   if (status == TESSERA_OK && !all_found)
     status = rows_of_lone_blocks (&builder);
   if (status == TESSERA_OK)
-    status = place_rows (rows, layout);
+    status = tessera_rows_place (rows);
   if (status != TESSERA_OK)
     {
       tessera_rows_free (rows);

@@ -37,6 +37,8 @@ typedef struct
 TESSERA_MUST_USE TesseraStatus tessera_rows_new (const TesseraBlocks *blocks,
                                                  const TesseraLayout *layout,
                                                  TesseraRows **out_rows);
+/* Sets y_bytes of all rows and the height of everything. */
+TESSERA_MUST_USE TesseraStatus tessera_rows_place (TesseraRows *rows);
 void tessera_rows_free (TesseraRows *rows);
 /* Lets go of block_y once it was read. */
 void tessera_rows_drop_blocks (TesseraRows *rows);

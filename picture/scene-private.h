@@ -18,6 +18,7 @@ struct TesseraScene
   int y_shift; /* a unit of height in the indices is 1 << y_shift bytes */
   TesseraBoxIndex block_index;
   TesseraBoxIndex span_index;
+  TesseraBoxIndex pending_index; /* the last part of blocks: freed, not free yet */
 };
 
 /* All units that a view touches; an edge that lies between units takes both in. */

@@ -12,6 +12,7 @@ typedef struct
 {
   const TesseraScene *scene;
   const uint64_t *block_y;
+  const uint32_t *pending; /* blocks, by number in the index of pending parts */
 } Maker;
 
 static uint32_t
@@ -67,6 +68,51 @@ box_of_span (void *user, uint32_t number, TesseraBox *out_box)
                    row->y_bytes + (span->addr - row->addr), span->size_bytes, out_box);
 }
 
+/* From the free to when the memory could be used again. */
+static bool
+box_of_pending (void *user, uint32_t number, TesseraBox *out_box)
+{
+  const Maker *maker = user;
+  uint32_t block = maker->pending[number];
+  const TesseraLayout *layout = maker->scene->layout;
+  return make_box (maker->scene, maker->scene->blocks->blocks[block].freed_index,
+                   layout->died_index[block], maker->block_y[block],
+                   layout->block_bytes[block], out_box);
+}
+
+/* Most frees complete with the next event: those are not worth a rectangle. */
+static bool
+is_pending (const Maker *maker, size_t block)
+{
+  const TesseraBlock *b = &maker->scene->blocks->blocks[block];
+  uint32_t died = maker->scene->layout->died_index[block];
+  uint32_t n_events = maker->scene->layout->n_events;
+  return maker->block_y[block] != TESSERA_NOWHERE && b->freed_index >= b->born_index &&
+         b->freed_index < n_events && died > b->freed_index + 1;
+}
+
+static TesseraStatus
+index_pending (TesseraScene *scene, Maker *maker, uint32_t height_units)
+{
+  size_t n = 0, n_blocks = scene->layout->n_blocks;
+  for (size_t i = 0; i < n_blocks; i++)
+    n += is_pending (maker, i);
+  uint32_t *pending = malloc ((n + 1) * sizeof *pending);
+  if (pending == NULL)
+    return TESSERA_NO_MEMORY;
+  n = 0;
+  for (size_t i = 0; i < n_blocks; i++)
+    if (is_pending (maker, i))
+      pending[n++] = (uint32_t) i;
+  maker->pending = pending;
+  TesseraStatus status = tessera_box_index_init (&scene->pending_index, (uint32_t) n,
+                                                 box_of_pending, maker, height_units);
+  for (size_t i = 0; i < scene->pending_index.n_records; i++)
+    scene->pending_index.records[i].id = pending[scene->pending_index.records[i].id];
+  free (pending);
+  return status;
+}
+
 TesseraStatus
 tessera_scene_new (const TesseraBlocks *blocks,
                    const TesseraLayout *layout,
@@ -86,7 +132,7 @@ tessera_scene_new (const TesseraBlocks *blocks,
   TesseraStatus status = tessera_rows_new (blocks, layout, &scene->rows);
   if (status == TESSERA_OK)
     {
-      Maker maker = { scene, scene->rows->block_y };
+      Maker maker = { scene, scene->rows->block_y, NULL };
       uint64_t height = scene->rows->height_bytes;
       while (height >> scene->y_shift >= UINT32_MAX)
         scene->y_shift++;
@@ -96,6 +142,8 @@ tessera_scene_new (const TesseraBlocks *blocks,
       if (status == TESSERA_OK)
         status = tessera_box_index_init (&scene->span_index, (uint32_t) layout->n_spans,
                                          box_of_span, &maker, units);
+      if (status == TESSERA_OK)
+        status = index_pending (scene, &maker, units);
       tessera_rows_drop_blocks (scene->rows);
     }
   if (status != TESSERA_OK)
@@ -113,6 +161,7 @@ tessera_scene_free (TesseraScene *scene)
   tessera_rows_free (scene->rows);
   tessera_box_index_clear (&scene->block_index);
   tessera_box_index_clear (&scene->span_index);
+  tessera_box_index_clear (&scene->pending_index);
   free (scene);
 }
 

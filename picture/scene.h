@@ -68,7 +68,8 @@ typedef struct
  * tessera_scene_render:
  * @pixels: 0x00RRGGBB, @stride_pixels per row, top row first; every pixel is written
  *
- * Exact area coverage at every zoom: blocks thinner than a pixel blend by density, so no
+ * The part of a block after its free, until its memory can be used again, is paler. Exact
+ * area coverage at every zoom: blocks thinner than a pixel blend by density, so no
  * peak vanishes and nothing pops. Thread-safe for different @pixels. Hatching is in
  * device pixels from the view's origin, so that tiles join: @origin_x, @origin_y place
  * pixel (0, 0) within the whole picture.

@@ -157,6 +157,35 @@ fit_line (cairo_t *cr, const char *text, double max_width)
     }
 }
 
+/* Takes the next line off *@rest, all of what is left when it @is_last. */
+static void
+next_line (cairo_t *cr, const char **rest, double max_width, bool is_last, char *line)
+{
+  size_t fits = fit_line (cr, *rest, max_width);
+  if (is_last || fits == 0) /* to be cut; so is one long word */
+    fits = strlen (*rest);
+  memcpy (line, *rest, fits);
+  line[fits] = '\0';
+  *rest += fits;
+  *rest += strspn (*rest, " ");
+}
+
+int
+tessera_text_lines (cairo_t *cr,
+                    const TesseraTextStyle *style,
+                    double max_width,
+                    int max_lines,
+                    const char *text)
+{
+  char all[MAX_TEXT_BYTES + 4], line[MAX_TEXT_BYTES + 4];
+  int n = 0;
+  copy_valid (all, text);
+  select_font (cr, style);
+  for (const char *rest = all; n < max_lines && *rest != '\0'; n++)
+    next_line (cr, &rest, max_width, n + 1 == max_lines, line);
+  return n;
+}
+
 int
 tessera_text_wrap (cairo_t *cr,
                    const TesseraTextStyle *style,
@@ -168,21 +197,13 @@ tessera_text_wrap (cairo_t *cr,
                    const char *text)
 {
   char all[MAX_TEXT_BYTES + 4], line[MAX_TEXT_BYTES + 4];
+  int n = 0;
   copy_valid (all, text);
-  const char *rest = all;
-  for (int n = 0; n < max_lines; n++)
+  for (const char *rest = all; n < max_lines && *rest != '\0'; n++)
     {
-      if (*rest == '\0')
-        return n;
       select_font (cr, style);
-      size_t fits = fit_line (cr, rest, max_width);
-      if (n + 1 == max_lines || fits == 0)
-        fits = strlen (rest); /* the last line, or one long word: cut */
-      memcpy (line, rest, fits);
-      line[fits] = '\0';
+      next_line (cr, &rest, max_width, n + 1 == max_lines, line);
       tessera_text_draw (cr, style, x, y + n * line_height, max_width, line);
-      rest += fits;
-      rest += strspn (rest, " ");
     }
-  return max_lines;
+  return n;
 }

@@ -36,6 +36,12 @@ double tessera_text_draw (cairo_t *cr,
                           double y,
                           double max_width,
                           const char *text);
+/* How many lines tessera_text_wrap() would draw. */
+int tessera_text_lines (cairo_t *cr,
+                        const TesseraTextStyle *style,
+                        double max_width,
+                        int max_lines,
+                        const char *text);
 /* Draws at most @max_lines lines, @line_height apart, broken at spaces; what is left over
  * ends in an ellipsis. Returns the number of lines. */
 int tessera_text_wrap (cairo_t *cr,

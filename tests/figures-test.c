@@ -1,0 +1,199 @@
+/*
+ * Pictures of real traces: imported, laid out, planned where a planner is at hand, drawn.
+ * TESSERA_PICTURES=folder keeps the pictures for looking at.
+ *
+ * Checks what must hold on any trace: the legend sums to the peak of live, each placed
+ * block has its rectangle and is hit at its middle, rows are no higher than what is
+ * reserved needs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/figure.h"
+#include "planner/planner.h"
+#include "recorder/import/import.h"
+#include "simulator/simulate.h"
+
+#include <glib.h>
+#include <stdio.h>
+
+typedef struct
+{
+  TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+  TesseraLayout *left, *right;
+  TesseraPlan *plan;
+} Stage;
+
+static TesseraLayout *
+simulate (const Stage *stage, TesseraLayoutKind kind)
+{
+  TesseraSimulateOptions options = {
+    .kind = kind, .plan = stage->plan, .first_step = -1, .last_step = -1
+  };
+  TesseraError error = { 0 };
+  TesseraLayout *layout = NULL;
+  TesseraStatus status = tessera_simulate (stage->trace, stage->blocks, stage->structure,
+                                           &options, &error, &layout);
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  return layout;
+}
+
+static void
+check_scene (const Stage *stage, const TesseraLayout *layout)
+{
+  TesseraAxis *axis;
+  TesseraScene *scene;
+  gint64 from = g_get_monotonic_time ();
+  g_assert_cmpint (
+      tessera_axis_new (stage->trace, stage->blocks, TESSERA_AXIS_BYTES_MOVED, &axis), ==,
+      0);
+  g_assert_cmpint (tessera_scene_new (stage->blocks, layout, axis, &scene), ==, 0);
+  double height = (double) tessera_scene_height_bytes (scene);
+  g_test_message ("scene %.0f ms, %zu spans, height %.3f x reserved",
+                  (double) (g_get_monotonic_time () - from) / 1000.0, layout->n_spans,
+                  height / (double) layout->peak_reserved_bytes);
+  g_assert_cmpfloat (height, <, 1.5 * (double) layout->peak_reserved_bytes);
+  size_t n_missed = 0;
+  for (uint32_t i = 0; i < stage->blocks->n_blocks; i++)
+    {
+      TesseraView r;
+      if (layout->addr[i] == TESSERA_NOWHERE)
+        continue;
+      g_assert_true (tessera_scene_block_rect (scene, i, &r));
+      n_missed +=
+          tessera_scene_block_at (scene, (r.t0 + r.t1) / 2, (r.y0 + r.y1) / 2) != i;
+    }
+  g_assert_cmpuint (n_missed, ==, 0);
+  tessera_scene_free (scene);
+  tessera_axis_free (axis);
+}
+
+static void
+draw (const TesseraFigure *figure, int width, int height, const char *name)
+{
+  cairo_surface_t *surface =
+      cairo_image_surface_create (CAIRO_FORMAT_RGB24, width, height);
+  cairo_t *cr = cairo_create (surface);
+  TesseraError error = { 0 };
+  TesseraStatus status = tessera_figure_draw (figure, cr, width, height, 1.0, &error);
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  cairo_destroy (cr);
+  const char *folder = g_getenv ("TESSERA_PICTURES");
+  if (folder != NULL)
+    {
+      char *path = g_strdup_printf ("%s/%s.png", folder, name);
+      cairo_surface_write_to_png (surface, path);
+      g_free (path);
+    }
+  cairo_surface_destroy (surface);
+}
+
+static Stage *
+stage_new (const char *path)
+{
+  Stage *stage = g_new0 (Stage, 1);
+  TesseraError error = { 0 };
+  TesseraOpenOptions open = { .device = TESSERA_NONE };
+  TesseraPlanOptions plan = { .first_step = -1, .last_step = -1 };
+  TesseraStatus status = tessera_open (path, &open, &error, &stage->trace);
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  g_assert_cmpint (tessera_blocks_new (stage->trace, &stage->blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (stage->trace, stage->blocks, &stage->structure),
+                   ==, TESSERA_OK);
+  stage->left = simulate (stage, TESSERA_LAYOUT_RECORDED);
+  status = tessera_plan_trace (stage->trace, stage->blocks, stage->structure, &plan,
+                               &error, &stage->plan);
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  stage->right = simulate (stage, TESSERA_LAYOUT_PLAN);
+  return stage;
+}
+
+static void
+stage_free (Stage *stage)
+{
+  tessera_layout_free (stage->left);
+  tessera_layout_free (stage->right);
+  tessera_plan_free (stage->plan);
+  tessera_structure_free (stage->structure);
+  tessera_blocks_free (stage->blocks);
+  tessera_trace_free (stage->trace);
+  g_free (stage);
+}
+
+static void
+draw_all (const Stage *stage, const char *name)
+{
+  TesseraNeeds needs = { .plan_bytes = stage->plan->height_bytes,
+                         .bound_bytes = stage->plan->bound_bytes };
+  TesseraParts parts;
+  TesseraVerdict verdict;
+  uint32_t at = stage->left->n_ooms > 0
+                    ? stage->left->ooms[stage->left->n_ooms - 1].event_index
+                    : stage->left->peak_reserved_index;
+  g_assert_cmpint (
+      tessera_parts_at (stage->trace, stage->blocks, stage->left, at, &parts), ==,
+      TESSERA_OK);
+  tessera_verdict (stage->trace, stage->left, &parts, &needs, &verdict);
+  TesseraFigure figure = { .trace = stage->trace,
+                           .blocks = stage->blocks,
+                           .structure = stage->structure,
+                           .left = stage->left,
+                           .right = stage->right,
+                           .left_title = "PyTorch, as recorded",
+                           .right_title = "Plan",
+                           .right_subtitle = stage->plan->strategy,
+                           .plan = stage->plan,
+                           .verdict = &verdict,
+                           .needs = &needs,
+                           .colour = TESSERA_COLOUR_CLASS };
+  draw (&figure, 1600, 1000, name);
+  for (int key = 0; key < TESSERA_N_COLOUR_KEYS; key++)
+    {
+      char *named = g_strdup_printf ("%s-%d", name, key);
+      figure.colour = (TesseraColourKey) key;
+      figure.dark = key % 2 == 0;
+      draw (&figure, 1280, 720, named);
+      g_free (named);
+    }
+}
+
+static void
+test_real (const void *data)
+{
+  const char *name = data, *folder = g_getenv ("TESSERA_SHARED_DATA");
+  char *path = g_build_filename (folder != NULL ? folder : "", name, NULL);
+  if (folder == NULL || !g_file_test (path, G_FILE_TEST_EXISTS))
+    {
+      char *text = g_strdup_printf ("%s is not there", path);
+      g_test_skip (text);
+      g_free (text);
+    }
+  else
+    {
+      Stage *stage = stage_new (path);
+      char *base = g_path_get_basename (name);
+      base[strcspn (base, ".")] = '\0';
+      check_scene (stage, stage->left);
+      check_scene (stage, stage->right);
+      draw_all (stage, base);
+      g_free (base);
+      stage_free (stage);
+    }
+  g_free (path);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/figures/finetune-oom", "sample/finetune-oom.pickle", test_real);
+  g_test_add_data_func ("/figures/pretrain-gpt", "sample/pretrain-gpt.pickle", test_real);
+  g_test_add_data_func ("/figures/fsdp1", "snapshots/jobs/fsdp1_7b_r3of16_late.pickle.gz",
+                        test_real);
+  return g_test_run ();
+}
