@@ -20,14 +20,15 @@
 typedef struct
 {
   TesseraLegendEntry entry;
-  size_t first_key; /* the lowest key of this name: its place in ordered sets */
+  size_t first_key;   /* the lowest key of this name: its place in ordered sets */
+  uint64_t all_bytes; /* of all its blocks */
 } Named;
 
 typedef struct
 {
   TesseraKeys keys;
-  uint64_t *blocks_of_key, *peak_of_key; /* [n_keys] */
-  uint32_t *named_of_key;                /* [n_keys] */
+  uint64_t *blocks_of_key, *bytes_of_key, *peak_of_key; /* [n_keys] */
+  uint32_t *named_of_key;                               /* [n_keys] */
   Named *named;
   size_t n_named, cap_named;
   uint32_t *slots; /* hash table: number of a name + 1 */
@@ -89,6 +90,7 @@ count_keys (Legend *legend)
       const TesseraBlock *b = &blocks->blocks[i];
       size_t key = tessera_key_of (&legend->keys, b);
       legend->blocks_of_key[key]++;
+      legend->bytes_of_key[key] += b->size_bytes;
       if ((b->flags & TESSERA_FAILED) == 0 && b->born_index <= peak &&
           peak < b->freed_index && peak != TESSERA_NONE)
         legend->peak_of_key[key] += b->size_bytes;
@@ -155,9 +157,10 @@ join_names (Legend *legend)
           legend->slots[slot] = (uint32_t) legend->n_named;
         }
       legend->named_of_key[key] = legend->slots[slot] - 1;
-      TesseraLegendEntry *entry = &legend->named[legend->slots[slot] - 1].entry;
-      entry->n_blocks += legend->blocks_of_key[key];
-      entry->peak_bytes += legend->peak_of_key[key];
+      Named *named = &legend->named[legend->slots[slot] - 1];
+      named->all_bytes += legend->bytes_of_key[key];
+      named->entry.n_blocks += legend->blocks_of_key[key];
+      named->entry.peak_bytes += legend->peak_of_key[key];
     }
   return TESSERA_OK;
 }
@@ -176,8 +179,8 @@ compare_weight (const void *pa, const void *pb, void *user)
   const Named *a = &named[*(const uint32_t *) pa], *b = &named[*(const uint32_t *) pb];
   if (a->entry.peak_bytes != b->entry.peak_bytes)
     return a->entry.peak_bytes < b->entry.peak_bytes ? 1 : -1;
-  if (a->entry.n_blocks != b->entry.n_blocks)
-    return a->entry.n_blocks < b->entry.n_blocks ? 1 : -1;
+  if (a->all_bytes != b->all_bytes)
+    return a->all_bytes < b->all_bytes ? 1 : -1;
   return strcmp (a->entry.name, b->entry.name);
 }
 
@@ -309,10 +312,11 @@ tessera_colouring_new (const TesseraTrace *trace,
       size_t n_keys = legend.keys.n_keys;
       colouring->key = key;
       legend.blocks_of_key = calloc (n_keys, sizeof *legend.blocks_of_key);
+      legend.bytes_of_key = calloc (n_keys, sizeof *legend.bytes_of_key);
       legend.peak_of_key = calloc (n_keys, sizeof *legend.peak_of_key);
       legend.named_of_key = calloc (n_keys, sizeof *legend.named_of_key);
-      if (legend.blocks_of_key == NULL || legend.peak_of_key == NULL ||
-          legend.named_of_key == NULL)
+      if (legend.blocks_of_key == NULL || legend.bytes_of_key == NULL ||
+          legend.peak_of_key == NULL || legend.named_of_key == NULL)
         status = TESSERA_NO_MEMORY;
     }
   if (status == TESSERA_OK)
@@ -323,6 +327,7 @@ tessera_colouring_new (const TesseraTrace *trace,
     status = colour_blocks (&legend, colouring);
   tessera_keys_clear (&legend.keys);
   free (legend.blocks_of_key);
+  free (legend.bytes_of_key);
   free (legend.peak_of_key);
   free (legend.named_of_key);
   free (legend.named);

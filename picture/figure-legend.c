@@ -56,8 +56,9 @@ draw_amount (const Column *column, uint64_t bytes, bool is_bold)
 static void
 draw_name (const Column *column, const char *name)
 {
-  const TesseraTextStyle style = style_of (column, false, false, TESSERA_TEXT_LEFT);
+  TesseraTextStyle style = style_of (column, false, false, TESSERA_TEXT_LEFT);
   double x = SWATCH + 9.0;
+  style.cuts_middle = true;
   tessera_text_draw (column->sheet->cr, &style, column->area.x + x, column->y + 13.0,
                      column->area.width - x - BAR_RIGHT, name);
 }

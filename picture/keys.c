@@ -222,6 +222,17 @@ name_module (const TesseraKeys *keys, size_t key, char *name)
     set_name (name, "no stack");
 }
 
+/* A group of one step and the same of the next are one entry: "forward -> backward". */
+static void
+name_group (const TesseraKeys *keys, size_t key, char *name)
+{
+  bool is_known = key < keys->n_groups && keys->groups[key].name != NULL;
+  set_name (name, is_known ? keys->groups[key].name : "no group");
+  char *step = strstr (name, ", step ");
+  if (step != NULL)
+    *step = '\0';
+}
+
 void
 tessera_key_name (const TesseraKeys *keys, size_t key, char *name)
 {
@@ -230,9 +241,7 @@ tessera_key_name (const TesseraKeys *keys, size_t key, char *name)
   switch (keys->kind)
     {
     case TESSERA_COLOUR_GROUP:
-      set_name (name, key < keys->n_groups && keys->groups[key].name != NULL
-                          ? keys->groups[key].name
-                          : "no group");
+      name_group (keys, key, name);
       return;
     case TESSERA_COLOUR_SIZE:
       name_size (key, name);

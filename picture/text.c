@@ -88,13 +88,44 @@ copy_valid (char *to, const char *from)
   to[n] = '\0';
 }
 
+/* Keeps the first third of what fits and the end of @text, in place. */
+static void
+cut_middle (cairo_t *cr, char *text, double max_width)
+{
+  char tried[MAX_TEXT_BYTES + 4], head[MAX_TEXT_BYTES + 4];
+  const char *tail = text;
+  strcpy (head, text);
+  for (size_t n = strlen (head); n > 0 && measure (cr, head) > max_width / 3.0;)
+    n = drop_letter (head, n);
+  tail += strlen (head);
+  do
+    {
+      if (*tail == '\0')
+        {
+          text[0] = '\0';
+          return;
+        }
+      do
+        tail++;
+      while (((unsigned char) *tail & 0xc0) == 0x80);
+      snprintf (tried, sizeof tried, "%s" ELLIPSIS "%s", head, tail);
+    }
+  while (measure (cr, tried) > max_width);
+  strcpy (text, tried);
+}
+
 /* Cuts @text in place until it fits, the ellipsis included. */
 static void
-cut (cairo_t *cr, char *text, double max_width)
+cut (cairo_t *cr, const TesseraTextStyle *style, char *text, double max_width)
 {
   size_t n = strlen (text);
   if (measure (cr, text) <= max_width)
     return;
+  if (style->cuts_middle)
+    {
+      cut_middle (cr, text, max_width);
+      return;
+    }
   while (n > 0)
     {
       n = drop_letter (text, n);
@@ -121,7 +152,7 @@ tessera_text_draw (cairo_t *cr,
   char shown[MAX_TEXT_BYTES + 4];
   select_font (cr, style);
   copy_valid (shown, text);
-  cut (cr, shown, max_width);
+  cut (cr, style, shown, max_width);
   if (shown[0] == '\0')
     return 0.0;
   double width = measure (cr, shown);

@@ -23,6 +23,8 @@ typedef struct
   bool is_bold;
   uint32_t rgb;
   TesseraTextAlign align;
+  bool cuts_middle; /* what does not fit loses its middle, not its end: for names that
+                       begin alike */
 } TesseraTextStyle;
 
 /* No hinting: a text is as wide at every scale. Once per cairo_t. */
