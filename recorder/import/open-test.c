@@ -1,0 +1,479 @@
+/*
+ * Tests of opening files: by content, with gzip, progress and cancel, and every real
+ * file.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "recorder/import/import.h"
+
+#include <unistd.h>
+#include <zlib.h>
+
+#include <glib/gstdio.h>
+
+#include "db/store.h"
+#include "recorder/import/pickle-writer.h"
+
+static char *folder; /* for files made here */
+
+static char *
+write_file (const char *name, const void *bytes, size_t n_bytes)
+{
+  char *path = g_build_filename (folder, name, NULL);
+
+  g_assert_true (g_file_set_contents (path, bytes, (gssize) n_bytes, NULL));
+  return path;
+}
+
+static char *
+write_gzip (const char *name, const void *bytes, size_t n_bytes)
+{
+  char *path = g_build_filename (folder, name, NULL);
+  gzFile file = gzopen (path, "wb1");
+
+  g_assert_nonnull (file);
+  g_assert_cmpint (gzwrite (file, bytes, (unsigned) n_bytes), ==, (int) n_bytes);
+  g_assert_cmpint (gzclose (file), ==, Z_OK);
+  return path;
+}
+
+/* A snapshot of @n entries. */
+static GByteArray *
+snapshot_of (int n)
+{
+  GByteArray *to = pickle_new (4);
+
+  open_dict (to);
+  put_text (to, "segments");
+  open_list (to);
+  open_segment (to, 0, 4096, (uint64_t) 2 << 20, "small", FALSE);
+  put_block (to, 4096, (uint64_t) 2 << 20, 0, "inactive");
+  close_segment (to);
+  close_list (to);
+  put_text (to, "device_traces");
+  open_list (to);
+  open_list (to);
+  for (int i = 0; i < n; i++)
+    put_entry (to,
+               i % 3 == 0   ? "alloc"
+               : i % 3 == 1 ? "free_requested"
+                            : "free_completed",
+               4096, 512, 0, (uint64_t) i + 1);
+  close_list (to);
+  close_list (to);
+  close_dict (to);
+  put_op (to, '.');
+  return to;
+}
+
+static TesseraStatus
+open_with (const char *path,
+           const TesseraProgress *progress,
+           TesseraError *error,
+           TesseraTrace **out)
+{
+  const TesseraOpenOptions options = { .device = TESSERA_NONE, .progress = progress };
+  TesseraStatus status;
+
+  *error = (TesseraError){ 0 };
+  status = tessera_open (path, &options, error, out);
+  g_assert_true ((status == TESSERA_OK) == (*out != NULL));
+  g_assert_true ((status == TESSERA_OK) == (error->text[0] == '\0'));
+  g_assert_true (g_utf8_validate (error->text, -1, NULL));
+  return status;
+}
+
+static void
+check_refused (const char *path, TesseraStatus expected, const char *says)
+{
+  TesseraError error;
+  TesseraTrace *trace;
+
+  g_assert_cmpint (open_with (path, NULL, &error, &trace), ==, expected);
+  if (strstr (error.text, says) == NULL)
+    g_error ("\"%s\" does not say \"%s\"", error.text, says);
+}
+
+static void
+test_foreign (void)
+{
+  static const struct
+  {
+    const char *name;
+    const char *bytes;
+    size_t n_bytes;
+    TesseraStatus status;
+    const char *says;
+  } cases[] = {
+    { "empty.pickle", "", 0, TESSERA_BAD_INPUT, "empty.pickle is empty" },
+    { "notes.pickle", "dear diary\n", 11, TESSERA_FOREIGN, "notes.pickle is text, but" },
+    { "a.json", "{\"traceEvents\": []}", 19, TESSERA_FOREIGN, "a.json is JSON" },
+    { "b.json", "[1]", 3, TESSERA_FOREIGN, "is JSON" },
+    { "a.html", "<!DOCTYPE html>", 15, TESSERA_FOREIGN, "is a web page" },
+    { "a.pt", "PK\3\4....", 8, TESSERA_FOREIGN, "is a zip archive" },
+    { "a.bin", "\1\2\3\4", 4, TESSERA_FOREIGN, "begins with byte 0x01" },
+    { "a.zst", "\x28\xb5\x2f\xfd...", 7, TESSERA_FOREIGN, "zstd" },
+    { "bad.gz", "\x1f\x8b\x08\x00oh no, this is no gzip", 26, TESSERA_BAD_INPUT,
+      "bad.gz cannot be read" },
+    { "short.gz", "\x1f\x8b", 2, TESSERA_BAD_INPUT, "cut off" },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path =
+          write_file (cases[i].name, cases[i].bytes, cases[i].n_bytes);
+
+      check_refused (path, cases[i].status, cases[i].says);
+    }
+  check_refused (folder, TESSERA_BAD_INPUT, "is a folder");
+  check_refused ("/no/such/file.pickle", TESSERA_IO, "file.pickle cannot be opened: ");
+}
+
+static void
+test_permission (void)
+{
+  g_autofree char *path = write_file ("closed.pickle", "\x80\x04N.", 4);
+
+  if (geteuid () == 0)
+    {
+      g_test_skip ("root may read everything");
+      return;
+    }
+  g_assert_cmpint (g_chmod (path, 0), ==, 0);
+  check_refused (path, TESSERA_IO, "closed.pickle cannot be opened: ");
+}
+
+static void
+test_gzip (void)
+{
+  GByteArray *to = snapshot_of (30000);
+  g_autofree char *packed = write_gzip ("packed.pickle.gz", to->data, to->len);
+  g_autofree char *bytes = NULL;
+  g_autofree char *twice = NULL;
+  gsize n_bytes;
+  TesseraError error;
+  TesseraTrace *trace;
+
+  g_assert_cmpint (open_with (packed, NULL, &error, &trace), ==, TESSERA_OK);
+  g_assert_cmpuint (trace->n_events, ==, 30000);
+  g_assert_cmpstr (trace->source, ==, "packed.pickle.gz");
+  tessera_trace_free (trace);
+
+  /* Cut anywhere: a sentence. */
+  g_assert_true (g_file_get_contents (packed, &bytes, &n_bytes, NULL));
+  for (int i = 1; i < 50; i++)
+    {
+      g_autofree char *cut = write_file ("cut.gz", bytes, n_bytes * (gsize) i / 50);
+
+      check_refused (cut, TESSERA_BAD_INPUT, "cut.gz");
+    }
+
+  /* Two members, as `cat a.gz b.gz` makes them, are one content. */
+  {
+    g_autofree char *first = write_gzip ("1.gz", to->data, to->len / 2);
+    g_autofree char *second =
+        write_gzip ("2.gz", to->data + to->len / 2, to->len - to->len / 2);
+    g_autofree char *a = NULL;
+    g_autofree char *b = NULL;
+    g_autoptr (GString) both = NULL;
+    gsize n_a, n_b;
+
+    g_assert_true (g_file_get_contents (first, &a, &n_a, NULL));
+    g_assert_true (g_file_get_contents (second, &b, &n_b, NULL));
+    both = g_string_new_len (a, (gssize) n_a);
+    g_string_append_len (both, b, (gssize) n_b);
+    twice = write_file ("twice.gz", both->str, both->len);
+  }
+  g_assert_cmpint (open_with (twice, NULL, &error, &trace), ==, TESSERA_OK);
+  g_assert_cmpuint (trace->n_events, ==, 30000);
+  tessera_trace_free (trace);
+  g_byte_array_unref (to);
+}
+
+typedef struct
+{
+  int n_calls;
+  int stop_at; /* 0: never */
+  double last;
+} Watch;
+
+static bool
+watch (void *user, double fraction)
+{
+  Watch *self = user;
+
+  g_assert_cmpfloat (fraction, >=, self->last);
+  g_assert_cmpfloat (fraction, <=, 1);
+  self->last = fraction;
+  return ++self->n_calls != self->stop_at;
+}
+
+static void
+test_progress (void)
+{
+  GByteArray *to = snapshot_of (60000);
+  char *paths[] = { write_file ("plain.pickle", to->data, to->len),
+                    write_gzip ("packed.gz", to->data, to->len) };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (paths); i++)
+    {
+      Watch self = { 0 };
+      TesseraProgress progress = { .report = watch, .user = &self };
+      TesseraError error;
+      TesseraTrace *trace;
+      int n_calls;
+
+      g_assert_cmpint (open_with (paths[i], &progress, &error, &trace), ==, TESSERA_OK);
+      tessera_trace_free (trace);
+      g_assert_cmpfloat (self.last, ==, 1);
+      n_calls = self.n_calls;
+      g_assert_cmpint (n_calls, >, 1);
+      g_assert_cmpint (n_calls, <, 500);
+      for (int stop_at = 1; stop_at <= n_calls; stop_at++)
+        {
+          self = (Watch){ .stop_at = stop_at };
+          g_assert_cmpint (open_with (paths[i], &progress, &error, &trace), ==,
+                           TESSERA_CANCELLED);
+          g_assert_nonnull (strstr (error.text, "was stopped as asked"));
+          g_assert_cmpint (self.n_calls, ==, stop_at);
+        }
+      g_free (paths[i]);
+    }
+  g_byte_array_unref (to);
+}
+
+static void
+test_params (void)
+{
+  GByteArray *to = snapshot_of (3);
+  g_autofree char *path = write_gzip ("run.pickle.gz", to->data, to->len);
+  g_autofree char *params = g_build_filename (folder, "params.json", NULL);
+  const TesseraOpenOptions options = { .device = TESSERA_NONE, .device_bytes = 5 };
+  TesseraError error;
+  TesseraTrace *trace;
+
+  g_free (write_file ("params.json", "{\"run\": {\"total\": 99, \"limit\": 7}}", 34));
+  g_assert_cmpint (open_with (path, NULL, &error, &trace), ==, TESSERA_OK);
+  g_assert_cmpuint (trace->device_bytes, ==, 99);
+  g_assert_cmpuint (trace->limit_bytes, ==, 7);
+  tessera_trace_free (trace);
+
+  g_assert_cmpint (tessera_open (path, &options, &error, &trace), ==, TESSERA_OK);
+  g_assert_cmpuint (trace->device_bytes, ==, 5);
+  g_assert_cmpuint (trace->limit_bytes, ==, 7);
+  tessera_trace_free (trace);
+
+  g_free (
+      write_file ("params.json", "{\"run\": {\"total\": \"x\", \"limit\": null}}", 38));
+  g_assert_cmpint (open_with (path, NULL, &error, &trace), ==, TESSERA_OK);
+  g_assert_cmpuint (trace->device_bytes, ==, 0);
+  tessera_trace_free (trace);
+
+  g_free (write_file ("params.json", "{\"run\": ", 8));
+  g_assert_cmpint (open_with (path, NULL, &error, &trace), ==, TESSERA_OK);
+  g_assert_nonnull (tessera_trace_get_meta (trace, "note.params"));
+  tessera_trace_free (trace);
+  g_assert_cmpint (g_unlink (params), ==, 0);
+  g_byte_array_unref (to);
+}
+
+/* What is saved opens again, under the name of its origin; a plan is no trace. */
+static void
+test_databases (void)
+{
+  GByteArray *to = snapshot_of (3);
+  g_autofree char *path = write_file ("origin.pickle", to->data, to->len);
+  g_autofree char *saved = g_build_filename (folder, "saved.tsr", NULL);
+  g_autofree char *planned = g_build_filename (folder, "planned.tsp", NULL);
+  TesseraError error;
+  TesseraTrace *trace;
+  TesseraPlan *plan;
+
+  g_assert_cmpint (open_with (path, NULL, &error, &trace), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_save (trace, saved, NULL, &error), ==, TESSERA_OK);
+  tessera_trace_free (trace);
+  g_assert_cmpint (open_with (saved, NULL, &error, &trace), ==, TESSERA_OK);
+  g_assert_cmpuint (trace->n_events, ==, 3);
+  g_assert_cmpstr (trace->source, ==, "origin.pickle");
+  tessera_trace_free (trace);
+
+  g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
+  plan->alignment_bytes = 512;
+  if (tessera_plan_save (plan, planned, &error) != TESSERA_OK)
+    g_error ("%s", error.text);
+  tessera_plan_free (plan);
+  check_refused (planned, TESSERA_FOREIGN, "planned.tsp is a plan (.tsp)");
+  g_byte_array_unref (to);
+}
+
+/* Ascending, apart, blocks inside segments. */
+static void
+check_start (const TesseraTrace *trace)
+{
+  const TesseraHeld *start = &trace->start;
+  uint64_t end = 0;
+  size_t k = 0;
+
+  for (size_t i = 0; i < start->n_segments; i++)
+    {
+      g_assert_cmpuint (start->segments[i].addr, >=, end);
+      end = start->segments[i].addr + start->segments[i].size_bytes;
+    }
+  end = 0;
+  for (size_t i = 0; i < start->n_blocks; i++)
+    {
+      const TesseraHeldBlock *block = &start->blocks[i];
+
+      g_assert_cmpuint (block->addr, >=, end);
+      g_assert_cmpuint (block->block_bytes, >=, block->size_bytes);
+      g_assert_cmpint (block->state, !=, TESSERA_BLOCK_FREE);
+      end = block->addr + block->block_bytes;
+      while (k < start->n_segments &&
+             start->segments[k].addr + start->segments[k].size_bytes <= block->addr)
+        k++;
+      g_assert_cmpuint (k, <, start->n_segments);
+      g_assert_cmpuint (start->segments[k].addr, <=, block->addr);
+      g_assert_cmpuint (end, <=, start->segments[k].addr + start->segments[k].size_bytes);
+    }
+}
+
+/* Figures of the README files beside them, and of the reference simulator (start blocks).
+ */
+static const struct
+{
+  const char *path;
+  size_t n_events, n_allocs, n_ooms, n_start_blocks, n_end_blocks, n_streams;
+} real_files[] = {
+  { "snapshots/real/medium-seq128-train.pickle", 19136, 6526, 0, 664, 918, 1 },
+  { "snapshots/real/medium-seq512-train.pickle", 22332, 7591, 0, 664, 1041, 1 },
+  { "snapshots/real/large-ctx256-fullstep.pickle", 20128, 6769, 0, 326, 1711, 1 },
+  { "snapshots/real/xl-ctx128-forward-amp.pickle", 5992, 2703, 0, 324, 1758, 1 },
+  { "snapshots/real/cnn-small.pickle", 5803, 1935, 0, 31, 54, 1 },
+  { "snapshots/real/finetune-2.1-no-time.pickle", 10307, 3505, 0, 622, 1079, 1 },
+  { "snapshots/real/inference-oom-2.0-format.pickle", 1, 0, 0, 460, 463, 1 },
+  { "snapshots/pytorch-2.6/c_exp_1.pickle", 9426, 3118, 6, 230, 523, 3 },
+  { "snapshots/pytorch-2.6/c_pool_1.pickle", 7534, 2594, 0, 192, 528, 2 },
+  { "snapshots/pytorch-2.6/c_split_1.pickle", 9628, 3108, 8, 187, 416, 2 },
+  { "snapshots/pytorch-2.6/f_streams_oom.pickle", 9156, 3123, 2, 187, 532, 4 },
+  { "snapshots/pytorch-2.6/t_exp.pickle", 2500, 847, 1, 326, 549, 3 },
+  { "snapshots/jobs/fsdp2_7b_r3of16.pickle", 90163, 30571, 0, 0, 1034, 3 },
+  { "snapshots/jobs/fsdp1_7b_r3of16_late.pickle", 78874, 26391, 0, 0, 329, 4 },
+  { "snapshots/jobs/p_fsdp1_late_nolimit_exp_16g.pickle", 80300, 26391, 0, 0, 287, 4 },
+  { "snapshots/jobs/meg_pp4vp2_tp2_rcfull.pickle", 82795, 27629, 0, 0, 142, 1 },
+  { "snapshots/jobs/moe64_perm_moeck.pickle", 92743, 31645, 0, 0, 1960, 1 },
+  { "snapshots/jobs/unet_var.pickle", 83593, 28746, 0, 0, 1699, 1 },
+  { "snapshots/jobs/llama1b_var_length.pickle", 119961, 40250, 0, 0, 488, 1 },
+  { "snapshots/jobs/llama1b_var_length_batch.pickle", 139446, 46680, 0, 0, 561, 1 },
+  { "snapshots/jobs/hf_qwen3moe_eager.pickle", 635296, 211962, 0, 0, 546, 1 },
+  { "sample/finetune-oom.pickle", 33457, 11410, 1, 0, 476, 1 },
+  { "sample/pretrain-gpt.pickle", 35951, 12259, 0, 0, 482, 1 },
+};
+
+/* The path of a shared file, packed or not; NULL: it is not there. */
+static char *
+find_shared (const char *shared, const char *path)
+{
+  g_autofree char *plain = g_build_filename (shared, path, NULL);
+  g_autofree char *packed = g_strconcat (plain, ".gz", NULL);
+
+  if (g_file_test (plain, G_FILE_TEST_EXISTS))
+    return g_steal_pointer (&plain);
+  return g_file_test (packed, G_FILE_TEST_EXISTS) ? g_steal_pointer (&packed) : NULL;
+}
+
+static void
+test_real (gconstpointer data)
+{
+  const char *shared = g_getenv ("TESSERA_SHARED_DATA");
+  size_t i = GPOINTER_TO_SIZE (data);
+  g_autofree char *path =
+      shared != NULL ? find_shared (shared, real_files[i].path) : NULL;
+  TesseraError error;
+  TesseraTrace *trace;
+  size_t counts[TESSERA_MARK + 1] = { 0 };
+
+  if (path == NULL)
+    {
+      g_test_skip ("the shared traces are not there");
+      return;
+    }
+  if (open_with (path, NULL, &error, &trace) != TESSERA_OK)
+    g_error ("%s", error.text);
+  for (size_t k = 0; k < trace->n_events; k++)
+    counts[trace->events[k].action]++;
+  g_assert_cmpuint (trace->n_events, ==, real_files[i].n_events);
+  g_assert_cmpuint (counts[TESSERA_ALLOC], ==, real_files[i].n_allocs);
+  g_assert_cmpuint (counts[TESSERA_OOM], ==, real_files[i].n_ooms);
+  g_assert_cmpuint (trace->start.n_blocks, ==, real_files[i].n_start_blocks);
+  g_assert_cmpuint (trace->end.n_blocks, ==, real_files[i].n_end_blocks);
+  g_assert_cmpuint (trace->n_streams, ==, real_files[i].n_streams);
+  check_start (trace);
+  tessera_trace_free (trace);
+}
+
+/* A real file cut at 50 places. */
+static void
+test_real_truncated (void)
+{
+  const char *shared = g_getenv ("TESSERA_SHARED_DATA");
+  g_autofree char *path =
+      shared != NULL ? find_shared (shared, "snapshots/real/cnn-small.pickle") : NULL;
+  g_autofree char *bytes = NULL;
+  gsize n_bytes;
+
+  if (path == NULL)
+    {
+      g_test_skip ("the shared traces are not there");
+      return;
+    }
+  g_assert_true (g_file_get_contents (path, &bytes, &n_bytes, NULL));
+  for (int i = 1; i < 50; i++)
+    {
+      g_autofree char *cut = write_file ("cut.pickle", bytes, n_bytes * (gsize) i / 50);
+
+      check_refused (cut, TESSERA_BAD_INPUT, "in the middle of its data");
+    }
+}
+
+static void
+remove_folder (void)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (folder, name, NULL);
+
+      g_unlink (path);
+    }
+  g_rmdir (folder);
+  g_free (folder);
+}
+
+int
+main (int argc, char **argv)
+{
+  int rc;
+
+  g_test_init (&argc, &argv, NULL);
+  folder = g_dir_make_tmp ("tessera-open-XXXXXX", NULL);
+  g_assert_nonnull (folder);
+  g_test_add_func ("/open/foreign", test_foreign);
+  g_test_add_func ("/open/permission", test_permission);
+  g_test_add_func ("/open/gzip", test_gzip);
+  g_test_add_func ("/open/progress", test_progress);
+  g_test_add_func ("/open/params", test_params);
+  g_test_add_func ("/open/databases", test_databases);
+  g_test_add_func ("/open/real-truncated", test_real_truncated);
+  for (size_t i = 0; i < G_N_ELEMENTS (real_files); i++)
+    {
+      g_autofree char *base = g_path_get_basename (real_files[i].path);
+      g_autofree char *name = g_strconcat ("/open/real/", base, NULL);
+
+      g_test_add_data_func (name, GSIZE_TO_POINTER (i), test_real);
+    }
+  rc = g_test_run ();
+  remove_folder ();
+  return rc;
+}
