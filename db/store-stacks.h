@@ -1,8 +1,8 @@
 /*
  * Stacks of a trace as a tree, the way files hold them.
  *
- * Stacks of one program share their outer calls: on real snapshots the tree has a tenth
- * of the nodes that the lists have frames (figures in docs/FORMAT.md).
+ * Stacks of one program share their outer calls. Frames in lists and nodes in the tree,
+ * on real snapshots: 1,837 and 313; 8,061 and 3,942; 9,376 and 4,482; 24,215 and 4,159.
  *
  * Private to db/.
  *

@@ -231,3 +231,28 @@ CREATE VIEW block AS
          event_index < 0 AS at_start
     FROM life JOIN recording ON recording.device = life.device
    WHERE action = 1 OR event_index < 0;
+
+-- Bytes in use after each event that changed them. live: asked for and not freed; active:
+-- rounded up, until the memory may be used again; reserved: what the driver gave.
+CREATE VIEW usage AS
+  WITH life AS MATERIALIZED (SELECT * FROM block),
+  change (device, event_index, live, active, reserved) AS (
+    SELECT device, born_index, size_bytes, block_bytes, 0 FROM life
+    UNION ALL
+    SELECT device, freed_index, -size_bytes, 0, 0 FROM life WHERE freed_index IS NOT NULL
+    UNION ALL
+    SELECT device, died_index, 0, -block_bytes, 0 FROM life WHERE died_index IS NOT NULL
+    UNION ALL
+    SELECT device, event_index, 0, 0, iif(action IN (4, 6), size_bytes, -size_bytes)
+      FROM event WHERE action BETWEEN 4 AND 7
+    UNION ALL
+    SELECT device, 0, 0, 0, size_bytes FROM segment WHERE at_end = 0
+  )
+  SELECT device,
+         event_index,
+         sum(sum(live)) OVER so_far AS live_bytes,
+         sum(sum(active)) OVER so_far AS active_bytes,
+         sum(sum(reserved)) OVER so_far AS reserved_bytes
+    FROM change
+   GROUP BY device, event_index
+  WINDOW so_far AS (PARTITION BY device ORDER BY event_index);

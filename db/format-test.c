@@ -1,0 +1,522 @@
+/*
+ * docs/FORMAT.md is true: each of its queries is run on a small trace whose answers were
+ * worked out by hand, its tables and columns are those of the schema, the views say what
+ * a naive walk over the events says, and older formats are brought up.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <sqlite3.h>
+#include <string.h>
+
+#include "db/schema.h"
+#include "db/store.h"
+#include "db/test-traces.h"
+
+#define SEED 20240517
+#define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
+#define SQL_OK(db, call)                                                                 \
+  G_STMT_START                                                                           \
+  {                                                                                      \
+    if ((call) != SQLITE_OK)                                                             \
+      g_error ("%s", sqlite3_errmsg (db));                                               \
+  }                                                                                      \
+  G_STMT_END
+
+typedef struct
+{
+  char *folder, *path;
+} Place;
+
+static void
+place_begin (Place *place, gconstpointer data)
+{
+  place->folder = g_dir_make_tmp ("tessera-format-XXXXXX", NULL);
+  place->path = g_build_filename (place->folder, "a.file", NULL);
+}
+
+static void
+place_end (Place *place, gconstpointer data)
+{
+  g_remove (place->path);
+  g_assert_cmpint (g_rmdir (place->folder), ==, 0);
+  g_free (place->folder);
+  g_free (place->path);
+}
+
+/* All rows of @sql: columns parted by '|', rows by '\n'. */
+static char *
+ask (const char *path, const char *sql)
+{
+  sqlite3 *db = NULL;
+  sqlite3_stmt *statement = NULL;
+  GString *answer = g_string_new (NULL);
+  int rc;
+
+  SQL_OK (db, sqlite3_open (path, &db));
+  SQL_OK (db, sqlite3_prepare_v2 (db, sql, -1, &statement, NULL));
+  while ((rc = sqlite3_step (statement)) == SQLITE_ROW)
+    for (int i = 0; i < sqlite3_column_count (statement); i++)
+      {
+        const char *text = (const char *) sqlite3_column_text (statement, i);
+
+        g_string_append (answer, text ? text : "NULL");
+        g_string_append_c (answer, i + 1 < sqlite3_column_count (statement) ? '|' : '\n');
+      }
+  g_assert_cmpint (rc, ==, SQLITE_DONE);
+  sqlite3_finalize (statement);
+  g_assert_cmpint (sqlite3_close (db), ==, SQLITE_OK);
+  return g_string_free (answer, FALSE);
+}
+
+static uint32_t
+add_stack (TesseraTrace *trace, const char *const *files, const int64_t *lines, size_t n)
+{
+  uint32_t frames[4], stack, name;
+
+  OK (tessera_trace_intern (trace, "f", 1, &name));
+  for (size_t i = 0; i < n; i++)
+    {
+      TesseraFrame frame = { .name = name, .line = lines[i] };
+
+      OK (tessera_trace_intern (trace, files[i], strlen (files[i]), &frame.file));
+      OK (tessera_trace_add_frame (trace, &frame, &frames[i]));
+    }
+  OK (tessera_trace_add_stack (trace, frames, n, &stack));
+  return stack;
+}
+
+static void
+add_range (TesseraTrace *trace, const char *name, int kind, uint32_t begin, uint32_t end)
+{
+  TesseraRange range = { .begin_index = begin,
+                         .end_index = end,
+                         .begin_ns = begin * 1000,
+                         .end_ns = end * 1000,
+                         .kind = (uint8_t) kind };
+
+  OK (tessera_trace_intern (trace, name, strlen (name), &range.name));
+  OK (tessera_trace_add_range (trace, &range));
+}
+
+/* Rounded to 512: 1,000 -> 1,024; 300,000 -> 300,032; 500,000 -> 500,224; 10,000,000 ->
+ * 10,000,384. One block is there at the start, in a segment of 2 MiB. */
+static TesseraTrace *
+known_trace (void)
+{
+  enum
+  {
+    MIB = 1 << 20
+  };
+  static const char *const deep_files[] = { "x/torch/nn.py", "train.py", "train.py" };
+  static const int64_t deep_lines[] = { 5, 20, 10 };
+  TesseraTrace *trace = NULL;
+  uint32_t deep, shallow;
+  uint16_t side;
+
+  OK (tessera_trace_new (&trace));
+  OK (tessera_trace_add_stream (trace, 77, &side));
+  deep = add_stack (trace, deep_files, deep_lines, 3);
+  shallow = add_stack (trace, deep_files + 2, deep_lines + 2, 1);
+  OK (tessera_trace_add_segment (&trace->start,
+                                 &(TesseraSegment){ .addr = 0x1000000,
+                                                    .size_bytes = 2 * MIB,
+                                                    .stack = TESSERA_NONE }));
+  OK (tessera_trace_add_block (&trace->start,
+                               &(TesseraHeldBlock){ .addr = 0x1000000,
+                                                    .size_bytes = 1000,
+                                                    .stack = shallow,
+                                                    .state = TESSERA_BLOCK_LIVE }));
+  {
+    const TesseraEvent events[] = {
+      { 0x1001000, 500000, 0, deep, 0, 0, TESSERA_ALLOC, 0 },
+      { 0x1100000, 300000, 0, shallow, 0, 0, TESSERA_ALLOC, 0 },
+      { 0x1001000, 500000, 0, deep, 0, 0, TESSERA_FREE_REQUESTED, 0 },
+      { 0x1001000, 500000, 0, deep, 0, 0, TESSERA_FREE_COMPLETED, 0 },
+      { 0x2000000, 20 * MIB, 0, deep, 0, 0, TESSERA_SEGMENT_ALLOC, 0 },
+      { 0x2000000, 10000000, 0, deep, 0, 0, TESSERA_ALLOC, 0 },
+      { 0x2a00000, 500000, 0, deep, side, 0, TESSERA_ALLOC, 0 },
+      { 0x2a00000, 500000, 0, shallow, side, 0, TESSERA_FREE_REQUESTED, 0 },
+      { 5000000, 1 << 30, 0, deep, 0, 0, TESSERA_OOM, 0 },
+      { 0x2a00000, 500000, 0, shallow, side, 0, TESSERA_FREE_COMPLETED, 0 },
+      { 0x1001000, 300000, 0, TESSERA_NONE, 0, 0, TESSERA_ALLOC, 0 },
+      { 0x1100000, 300000, 0, shallow, 0, 0, TESSERA_FREE_REQUESTED, 0 },
+      { 0x1100000, 300000, 0, shallow, 0, 0, TESSERA_FREE_COMPLETED, 0 },
+      { 0, 0, 0, TESSERA_NONE, 0, 0, TESSERA_MARK, 0 },
+    };
+
+    for (uint32_t i = 0; i < G_N_ELEMENTS (events); i++)
+      {
+        TesseraEvent event = events[i];
+
+        event.at_ns = i * 1000000;
+        OK (tessera_trace_add_event (trace, &event));
+      }
+  }
+  add_range (trace, "step 1", TESSERA_RANGE_STEP, 0, 5);
+  add_range (trace, "step 2", TESSERA_RANGE_STEP, 5, 14);
+  add_range (trace, "step 3", TESSERA_RANGE_STEP, 14, 14);
+  add_range (trace, "forward", TESSERA_RANGE_PHASE, 0, 2);
+  add_range (trace, "forward", TESSERA_RANGE_PHASE, 5, 7);
+  add_range (trace, "backward", TESSERA_RANGE_PHASE, 2, 5);
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+/* By the number in the heading. */
+static const char *const answers[] = {
+  NULL,
+  /* 1 */ "6|0.006|10801000|10801664|23068672\n",
+  /* 2 */ "10000000|5|NULL|0\n500000|6|9|1\n300000|1|12|0\n1000|0|NULL|0\n",
+  /* 3 */ "train.py|20|10500608|2\ntrain.py|10|301056|2\n",
+  /* 4 */
+  "0|501000|501000\n7|801000|801000\n14|301000|301000\n21|301000|301000\n"
+  "28|301000|301000\n35|10301000|10301000\n42|10801000|10801000\n"
+  "50|10301000|10301000\n64|10301000|10301000\n71|10601000|10601000\n"
+  "78|10301000|10301000\n85|10301000|10301000\n",
+  /* 5 */ "step 1|2|800000.0|500000\nstep 2|3|10800000.0|10000000\nstep 3|0|0.0|NULL\n",
+  /* 6 */
+  "10000000|5|0|f|x/torch/nn.py|5\n300000|10|0|NULL|NULL|NULL\n"
+  "1000|0|1|f|train.py|10\n",
+  /* 7 */ "500000|2|1000000\n300000|2|600000\n10000000|1|10000000\n",
+  /* 8 */ "forward|2|4|11300000.0\nbackward|1|0|0.0\n",
+  /* 9 */ "8|1073741824|5000000|23068672|12267008\n",
+  /* 10 */ "500000|2|2.0\n500000|1|1.0\n300000|10|10.0\n",
+  /* 11 */ "1536|1024|50.0|by hand|no step repeats\n",
+  /* 12 */ "large|1|1024\nsmall|2|1024\n",
+};
+
+#define FIRST_PLAN_QUESTION 11
+
+static TesseraPlan *
+known_plan (void)
+{
+  TesseraPlan *plan = NULL;
+
+  OK (tessera_plan_new (&plan));
+  plan->alignment_bytes = 512;
+  plan->n_positions = 10;
+  plan->height_bytes = 1536;
+  plan->bound_bytes = 1024;
+  plan->strategy = strdup ("by hand");
+  plan->follow_reason = strdup ("no step repeats");
+  plan->sections = calloc (1, sizeof *plan->sections);
+  plan->sections[plan->n_sections++] = (TesseraSection){ .end = 10, .n_slots = 3 };
+  plan->groups = calloc (2, sizeof *plan->groups);
+  plan->groups[plan->n_groups++].name = strdup ("small");
+  plan->groups[plan->n_groups++].name = strdup ("large");
+  plan->slots = calloc (3, sizeof *plan->slots);
+  plan->slots[plan->n_slots++] =
+      (TesseraSlot){ .block_bytes = 512, .phase = TESSERA_NONE };
+  plan->slots[plan->n_slots++] =
+      (TesseraSlot){ .block_bytes = 512, .phase = TESSERA_NONE };
+  plan->slots[plan->n_slots++] =
+      (TesseraSlot){ .block_bytes = 1024, .phase = TESSERA_NONE, .group = 1 };
+  return plan;
+}
+
+static char *
+read_document (void)
+{
+  g_autofree char *path =
+      g_build_filename (g_getenv ("TESSERA_SOURCE_ROOT"), "docs", "FORMAT.md", NULL);
+  char *text = NULL;
+
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  return text;
+}
+
+static void
+test_questions (Place *place, gconstpointer data)
+{
+  g_autofree char *document = read_document ();
+  g_autofree char *plan_path = g_strconcat (place->path, ".tsp", NULL);
+  g_auto (GStrv) sections = g_strsplit (document, "\n### ", -1);
+  TesseraTrace *trace = known_trace ();
+  TesseraPlan *plan = known_plan ();
+  unsigned n_asked = 0;
+
+  OK (tessera_trace_save (trace, place->path, NULL, NULL));
+  OK (tessera_plan_save (plan, plan_path, NULL));
+  OK (tessera_trace_save_plan (place->path, plan, NULL));
+  for (size_t i = 0; sections[i]; i++)
+    {
+      unsigned number = (unsigned) g_ascii_strtoull (sections[i], NULL, 10);
+      char *sql = strstr (sections[i], "```sql\n");
+      g_autofree char *answer = NULL, *plan_answer = NULL;
+
+      if (!sql)
+        continue;
+      sql += strlen ("```sql\n");
+      *strstr (sql, "```") = '\0';
+      g_assert_cmpuint (number, ==, ++n_asked);
+      g_assert_cmpuint (number, <, G_N_ELEMENTS (answers));
+      g_test_message ("question %u", number);
+      answer = ask (place->path, sql);
+      g_assert_cmpstr (answer, ==, answers[number]);
+      if (number < FIRST_PLAN_QUESTION)
+        continue;
+      plan_answer = ask (plan_path, sql);
+      g_assert_cmpstr (plan_answer, ==, answers[number]);
+    }
+  g_assert_cmpuint (n_asked, ==, G_N_ELEMENTS (answers) - 1);
+  tessera_trace_free (trace);
+  tessera_plan_free (plan);
+  g_remove (plan_path);
+}
+
+/* Every table, view and column is described, in backquotes, in a table of the document.
+ */
+static void
+test_document_is_complete (Place *place, gconstpointer data)
+{
+  g_autofree char *document = read_document ();
+  g_autofree char *names = NULL;
+  g_auto (GStrv) rows = NULL;
+  TesseraTrace *trace = known_trace ();
+
+  OK (tessera_trace_save (trace, place->path, NULL, NULL));
+  names =
+      ask (place->path, "SELECT schema.name, column.name"
+                        " FROM sqlite_schema AS schema"
+                        " JOIN pragma_table_info (schema.name) AS column"
+                        " WHERE column.name NOT IN ('recording_index', 'device_index',"
+                        " 'meta_index', 'plan_index', 'hand_over_index')");
+  rows = g_strsplit (names, "\n", -1);
+  g_assert_cmpuint (g_strv_length (rows), >, 150);
+  for (size_t i = 0; rows[i] && *rows[i]; i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (rows[i], "|", 2);
+      g_autofree char *table = g_strdup_printf ("`%s`", parts[0]);
+      g_autofree char *column = g_strdup_printf ("`%s`", parts[1]);
+
+      if (!strstr (document, table) || !strstr (document, column))
+        g_error ("docs/FORMAT.md does not describe %s.%s", parts[0], parts[1]);
+    }
+  tessera_trace_free (trace);
+}
+
+typedef struct
+{
+  uint64_t size_bytes;
+  long born, freed, died; /* -1: never */
+} Life;
+
+/* What view block has to say, event by event, from a table of who lives at an address. */
+static char *
+walk (const TesseraTrace *trace)
+{
+  g_autoptr (GHashTable) living = g_hash_table_new (g_int64_hash, g_int64_equal);
+  g_autoptr (GPtrArray) lives = g_ptr_array_new_with_free_func (g_free);
+  GString *text = g_string_new (NULL);
+
+  for (size_t i = 0; i < trace->n_events; i++)
+    {
+      TesseraEvent *event = &trace->events[i];
+      Life *life = g_hash_table_lookup (living, &event->addr);
+
+      if (event->action == TESSERA_ALLOC)
+        {
+          life = g_new (Life, 1);
+          *life = (Life){ event->size_bytes, (long) i, -1, -1 };
+          g_ptr_array_add (lives, life);
+          g_hash_table_replace (living, &event->addr, life);
+        }
+      else if (event->action == TESSERA_FREE_REQUESTED)
+        life->freed = (long) i;
+      else
+        {
+          life->died = (long) i;
+          g_hash_table_remove (living, &event->addr);
+        }
+    }
+  for (guint i = 0; i < lives->len; i++)
+    {
+      const Life *life = lives->pdata[i];
+
+      g_string_append_printf (text, "%" G_GUINT64_FORMAT "|%ld|%ld|%ld\n",
+                              life->size_bytes, life->born, life->freed, life->died);
+    }
+  return g_string_free (text, FALSE);
+}
+
+static void
+test_blocks_against_walk (Place *place, gconstpointer data)
+{
+  for (uint32_t round = 0; round < 3; round++)
+    {
+      TesseraTrace *trace = test_trace_new_plausible (SEED + round, 20000);
+      g_autofree char *wanted = walk (trace);
+      g_autofree char *found = NULL;
+
+      OK (tessera_trace_save (trace, place->path, NULL, NULL));
+      found =
+          ask (place->path, "SELECT size_bytes, born_index, ifnull (freed_index, -1),"
+                            " ifnull (died_index, -1) FROM block ORDER BY born_index");
+      g_assert_true (strcmp (wanted, found) == 0);
+      tessera_trace_free (trace);
+    }
+}
+
+/* The odd ends: a block that waits at the start, one that waits at the end, one whose
+ * address comes again without a free, and a size of zero. */
+static void
+test_blocks_odd (Place *place, gconstpointer data)
+{
+  static const TesseraEvent events[] = {
+    { 512, 9, 0, TESSERA_NONE, 0, 0, TESSERA_FREE_COMPLETED, 0 },
+    { 512, 0, 0, TESSERA_NONE, 0, 0, TESSERA_ALLOC, 0 },
+    { 512, 10, 0, TESSERA_NONE, 0, 0, TESSERA_ALLOC, 0 },
+    { 512, 10, 0, TESSERA_NONE, 0, 0, TESSERA_FREE_REQUESTED, 0 },
+    { 1024, 10, 0, TESSERA_NONE, 0, 0, TESSERA_FREE_REQUESTED, 0 },
+  };
+  TesseraTrace *trace = NULL;
+  g_autofree char *found = NULL;
+
+  OK (tessera_trace_new (&trace));
+  for (size_t i = 0; i < G_N_ELEMENTS (events); i++)
+    OK (tessera_trace_add_event (trace, &events[i]));
+  OK (tessera_trace_add_block (&trace->start,
+                               &(TesseraHeldBlock){ .addr = 512,
+                                                    .size_bytes = 9,
+                                                    .stack = TESSERA_NONE,
+                                                    .state = TESSERA_BLOCK_PENDING }));
+  OK (tessera_trace_save (trace, place->path, NULL, NULL));
+  found = ask (place->path, "SELECT born_index, freed_index, died_index, size_bytes,"
+                            " block_bytes, at_start FROM block ORDER BY born_index");
+  g_assert_cmpstr (found, ==,
+                   "0|0|0|9|512|1\n"
+                   "1|2|2|0|512|0\n"
+                   "2|3|NULL|10|512|0\n");
+  tessera_trace_free (trace);
+}
+
+static void
+execute (sqlite3 *db, const char *sql)
+{
+  SQL_OK (db, sqlite3_exec (db, sql, NULL, NULL, NULL));
+}
+
+/* Turns the file into what version 1 would have written. */
+static void
+make_version_1 (const char *path)
+{
+  sqlite3 *db = NULL;
+  g_autofree char *old_path = g_strconcat (path, ".old", NULL);
+  g_autofree char *attach =
+      g_strdup_printf ("ATTACH '%s' AS old; PRAGMA foreign_keys = OFF", old_path);
+  g_auto (GStrv) tables = NULL;
+  g_autofree char *names = NULL;
+
+  g_assert_cmpint (g_rename (path, old_path), ==, 0);
+  SQL_OK (db, sqlite3_open (path, &db));
+  SQL_OK (db, tessera_schema_migrate (db, &tessera_trace_format, 0, 1));
+  g_assert_cmpint (sqlite3_close (db), ==, SQLITE_OK);
+  names = ask (path, "SELECT name FROM sqlite_schema WHERE type = 'table'");
+  tables = g_strsplit (names, "\n", -1);
+  SQL_OK (db, sqlite3_open (path, &db));
+  execute (db, attach);
+  for (size_t i = 0; tables[i] && *tables[i]; i++)
+    {
+      g_autofree char *copy = g_strdup_printf (
+          "DELETE FROM main.%s; INSERT INTO main.%s SELECT * FROM old.%s", tables[i],
+          tables[i], tables[i]);
+
+      execute (db, copy);
+    }
+  g_assert_cmpint (sqlite3_close (db), ==, SQLITE_OK);
+  g_remove (old_path);
+}
+
+#define ALL_OF_SCHEMA                                                                    \
+  "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+
+/* Version 1 had no tables for plans and edits. */
+static void
+test_migration_1_to_2 (Place *place, gconstpointer data)
+{
+  TesseraTrace *trace = test_trace_new (SEED, 200), *loaded = NULL;
+  TesseraPlan *plan = known_plan ();
+  g_autofree char *fresh_schema = NULL, *schema = NULL, *version = NULL, *slots = NULL;
+  TesseraError error = { 0 };
+
+  OK (tessera_trace_save (trace, place->path, NULL, NULL));
+  fresh_schema = ask (place->path, ALL_OF_SCHEMA);
+  make_version_1 (place->path);
+  version = ask (place->path, "PRAGMA user_version");
+  g_assert_cmpstr (version, ==, "1\n");
+  g_assert_cmpint (tessera_trace_load (place->path, TESSERA_NONE, NULL, &error, &loaded),
+                   ==, TESSERA_OK);
+  test_traces_assert_equal (trace, loaded);
+  tessera_trace_free (loaded);
+  g_free (version);
+  version = ask (place->path, "PRAGMA user_version"); /* reading changed nothing */
+  g_assert_cmpstr (version, ==, "1\n");
+  OK (tessera_trace_save_plan (place->path, plan, NULL));
+  g_free (version);
+  version = ask (place->path, "PRAGMA user_version");
+  g_assert_cmpstr (version, ==, "2\n");
+  schema = ask (place->path, ALL_OF_SCHEMA);
+  g_assert_cmpstr (schema, ==, fresh_schema);
+  slots = ask (place->path, "SELECT count(*) FROM slot");
+  g_assert_cmpstr (slots, ==, "3\n");
+  OK (tessera_trace_load (place->path, TESSERA_NONE, NULL, NULL, &loaded));
+  test_traces_assert_equal (trace, loaded);
+  tessera_trace_free (loaded);
+  tessera_trace_free (trace);
+  tessera_plan_free (plan);
+}
+
+/* A file that says version 1 but is not: refused, not half migrated. */
+static void
+test_migration_of_damaged (Place *place, gconstpointer data)
+{
+  TesseraTrace *trace = test_trace_new (SEED, 20), *loaded = NULL;
+  TesseraError error = { 0 };
+  sqlite3 *db = NULL;
+
+  OK (tessera_trace_save (trace, place->path, NULL, NULL));
+  SQL_OK (db, sqlite3_open (place->path, &db));
+  execute (db, "PRAGMA user_version = 1");
+  g_assert_cmpint (sqlite3_close (db), ==, SQLITE_OK);
+  g_assert_cmpint (tessera_trace_load (place->path, TESSERA_NONE, NULL, &error, &loaded),
+                   ==, TESSERA_BAD_INPUT);
+  g_assert_null (loaded);
+  g_assert_cmpstr (error.text, !=, "");
+  tessera_trace_free (trace);
+}
+
+static void
+test_tables_are_strict (Place *place, gconstpointer data)
+{
+  TesseraTrace *trace = known_trace ();
+  g_autofree char *lax = NULL, *ids = NULL;
+
+  OK (tessera_trace_save (trace, place->path, NULL, NULL));
+  lax = ask (place->path, "SELECT name FROM pragma_table_list"
+                          " WHERE schema = 'main' AND type = 'table' AND NOT strict"
+                          " AND name NOT LIKE 'sqlite_%'");
+  g_assert_cmpstr (lax, ==, "");
+  ids = ask (place->path, "SELECT application_id, user_version FROM"
+                          " pragma_application_id, pragma_user_version");
+  g_assert_cmpstr (ids, ==, "1414746708|2\n");
+  tessera_trace_free (trace);
+}
+
+#define ADD(path, test)                                                                  \
+  g_test_add ("/format/" path, Place, NULL, place_begin, test, place_end)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  ADD ("questions", test_questions);
+  ADD ("document-is-complete", test_document_is_complete);
+  ADD ("blocks-against-walk", test_blocks_against_walk);
+  ADD ("blocks-odd", test_blocks_odd);
+  ADD ("migration-1-to-2", test_migration_1_to_2);
+  ADD ("migration-of-damaged", test_migration_of_damaged);
+  ADD ("tables-are-strict", test_tables_are_strict);
+  return g_test_run ();
+}
