@@ -100,14 +100,6 @@ is_refused (TesseraReplay *replay, uint8_t action, uint64_t size_bytes)
   return head == NULL || head->action != action;
 }
 
-static void
-note_given (TesseraReplay *replay, uint32_t index, uint64_t size_bytes)
-{
-  replay->given_index = index;
-  replay->given_addr = replay->trace->events[index].addr;
-  replay->given_bytes = size_bytes;
-}
-
 static TesseraStatus
 allocate (TesseraDevice *device, uint64_t size_bytes, uint32_t stream, uint64_t *out_addr)
 {
@@ -123,7 +115,6 @@ allocate (TesseraDevice *device, uint64_t size_bytes, uint32_t stream, uint64_t 
                             stream, head->stream);
   if (!expect (replay, TESSERA_SEGMENT_ALLOC, head->addr, size_bytes))
     return TESSERA_OUT_OF_DEVICE;
-  note_given (replay, replay->next - 1, size_bytes);
   *out_addr = head->addr;
   return TESSERA_OK;
 }
@@ -186,7 +177,6 @@ reserve (TesseraDevice *device,
     }
   if (at < trace->n_events)
     {
-      note_given (replay, at, *out_size_bytes);
       *out_addr = trace->events[at].addr;
       return TESSERA_OK;
     }
@@ -254,7 +244,6 @@ tessera_replay_init (TesseraReplay *replay, const TesseraTrace *trace)
     .device = { allocate, release, reserve, unreserve, map, unmap, synchronize },
     .trace = trace,
     .made_up_addr = MADE_UP_ADDR,
-    .given_index = TESSERA_NONE,
     .difference_index = TESSERA_NONE,
   };
 }

@@ -20,13 +20,12 @@ typedef struct
   TesseraDevice device; /* must be first */
   const TesseraTrace *trace;
   TesseraCaching *caching;
-  uint32_t next, end;  /* what is left of the window */
+  uint32_t begin;      /* of the window */
+  uint32_t next, end;  /* what is left of it */
   uint32_t call_index; /* the program's call that the window leads to */
   bool is_oom;         /* ... which failed */
   uint64_t made_up_addr;
   uint64_t n_segments_right;
-  uint32_t given_index; /* the last entry from which an address was answered */
-  uint64_t given_addr, given_bytes;
 
   uint32_t difference_index; /* TESSERA_NONE: none so far */
   char difference[TESSERA_DIFFERENCE_BYTES];

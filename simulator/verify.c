@@ -224,27 +224,39 @@ is_confirmed (const TesseraTrace *trace, uint32_t index)
          trace->end.blocks[at].size_bytes == event->size_bytes;
 }
 
+/* The entry in the window by which the driver gave the memory at @addr, or NULL. */
+static const TesseraEvent *
+find_given (const TesseraReplay *replay, uint64_t addr)
+{
+  for (uint32_t i = replay->begin; i < replay->call_index; i++)
+    {
+      const TesseraEvent *event = &replay->trace->events[i];
+
+      if (is_taken (event->action) && addr - event->addr < event->size_bytes)
+        return event;
+    }
+  return NULL;
+}
+
 static void
 differ_in_address (Verifier *verifier, uint32_t index, uint64_t expected)
 {
   TesseraReplay *replay = &verifier->replay;
-  const TesseraEvent *event = &verifier->trace->events[index];
+  const TesseraEvent *events = verifier->trace->events;
+  const TesseraEvent *given = find_given (replay, expected);
 
-  /* The expected address follows from one that was answered for this very call: if the
-   * rest of the recording stands by the allocation, that answer is what is wrong. */
-  if (replay->given_index != TESSERA_NONE &&
-      expected - replay->given_addr < replay->given_bytes &&
-      is_confirmed (verifier->trace, index))
+  /* The expected address follows from what the driver gave for this very call: if the
+   * rest of the recording stands by the allocation, that entry is what is wrong. */
+  if (given != NULL && is_confirmed (verifier->trace, index))
     tessera_replay_differs (
-        replay, replay->given_index,
+        replay, (uint32_t) (given - events),
         "found %s at 0x%" PRIx64 ", but the block served from it lies at 0x%" PRIx64,
-        tessera_action_name (verifier->trace->events[replay->given_index].action),
-        replay->given_addr, event->addr);
+        tessera_action_name (given->action), given->addr, events[index].addr);
   else
     tessera_replay_differs (replay, index,
                             "expected alloc of %" PRIu64 " bytes at 0x%" PRIx64
                             ", found it at 0x%" PRIx64,
-                            event->size_bytes, expected, event->addr);
+                            events[index].size_bytes, expected, events[index].addr);
 }
 
 static void
@@ -346,8 +358,7 @@ replay_call (Verifier *verifier, uint32_t begin, uint32_t index)
     first++;
   replay->call_index = index;
   replay->is_oom = call != NULL && call->action == TESSERA_OOM;
-  replay->given_index = TESSERA_NONE;
-  replay->next = begin;
+  replay->begin = replay->next = begin;
   /* A free that completes at once may look like the wait of a flush; it can't be if
    * without it there was no reason to flush. */
   if (is_request (call) && waits_in_flush (trace, first, index))
