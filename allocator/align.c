@@ -54,6 +54,24 @@ open_row (TesseraAlign *align)
   align->streak = 0;
 }
 
+void
+tessera_align_hint (TesseraAlign *align, int64_t place)
+{
+  if (place < align->cursor - REACH || place > align->cursor + REACH)
+    return;
+  if (align->is_sure)
+    open_row (align);
+  align->streak = 0;
+  for (int k = 0; k < CELLS; k++)
+    {
+      int64_t away = align->base + k - place;
+      uint32_t cost = (uint32_t) (away < 0 ? -away : away);
+
+      if (cost < align->cost[k])
+        align->cost[k] = cost;
+    }
+}
+
 /* Brings the cursor back to the middle; new cells are skips from, or extras to, the edge.
  */
 static void
@@ -79,7 +97,8 @@ centre_row (TesseraAlign *align)
 }
 
 /* Moves the row on by one request. Returns the cell of the best place: the cheapest; of
- * equals one where the request is a planned one, then the nearest to the cursor. */
+ * equals one where the request is a planned one, then the nearest to the place right
+ * after the cursor. */
 static int
 move_row (TesseraAlign *align,
           const TesseraRoute *route,
@@ -95,7 +114,7 @@ move_row (TesseraAlign *align,
     {
       int64_t place = align->base + k;
       uint32_t cost = align->cost[k] + 1; /* an extra request */
-      uint32_t away = (uint32_t) (k < REACH ? REACH - k : k - REACH);
+      uint32_t away = (uint32_t) (k <= REACH ? REACH + 1 - k : k - REACH - 1);
       uint32_t rank;
 
       matched[k] = from <= cost && is_planned (route, place - 1, signature);

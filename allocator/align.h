@@ -44,6 +44,10 @@ typedef struct
 
 void tessera_align_reset (TesseraAlign *align, int64_t cursor);
 
+/* The run may as well stand at @place: the next requests decide. Places out of reach are
+ * left aside. */
+void tessera_align_hint (TesseraAlign *align, int64_t place);
+
 /* The route now begins @n_places later than it did. */
 void tessera_align_move (TesseraAlign *align, int64_t n_places);
 

@@ -25,7 +25,9 @@ enum
   ASTRAY_LIMIT = 8,
   /* A phase that begins so few slots ahead was reached with its last requests left out.
    */
-  PHASE_REACH = 16
+  PHASE_REACH = 16,
+  /* Slots that the run left out, latest first: searched where a slot is not free. */
+  MAX_LEFT_OUT = 128
 };
 
 struct TesseraFollower
@@ -40,6 +42,8 @@ struct TesseraFollower
   uint32_t next_section;
   uint32_t recent[TESSERA_GRAM_SLOTS]; /* signatures of the last requests, oldest first */
   uint32_t n_recent;
+  uint32_t left_out[MAX_LEFT_OUT]; /* a ring of slots */
+  uint32_t n_left_out;             /* ever */
   uint32_t astray;
   bool has_marks; /* the run tells its steps */
   TesseraFollowerStats stats;
@@ -167,6 +171,7 @@ tessera_follower_phase (TesseraFollower *follower, const char *name)
   uint32_t n_slots;
   uint32_t cursor;
   uint32_t reach;
+  bool is_astray;
 
   if (name == NULL || follower->section == TESSERA_NONE)
     return;
@@ -176,18 +181,23 @@ tessera_follower_phase (TesseraFollower *follower, const char *name)
   if (phase == plan->n_strings || follower->align.cursor >= n_slots)
     return;
   cursor = follower->align.cursor > 0 ? (uint32_t) follower->align.cursor : 0;
-  /* On its way a run is believed, but for the last requests of the phase before. */
-  if (follower->astray < ASTRAY_LIMIT &&
+  is_astray = follower->astray >= ASTRAY_LIMIT;
+  if (!is_astray &&
       plan->slots[section_now (follower)->first_slot + cursor].phase == phase)
     return;
-  reach = follower->astray < ASTRAY_LIMIT ? PHASE_REACH : n_slots;
+  reach = is_astray ? n_slots : PHASE_REACH;
   for (uint32_t d = 0; d < reach && cursor + d < n_slots; d++)
-    if (phase_begins_at (follower, cursor + d, phase))
-      {
+    {
+      if (!phase_begins_at (follower, cursor + d, phase))
+        continue;
+      /* A run on its way may also have entered a phase without any requests. */
+      if (!is_astray)
+        tessera_align_hint (&follower->align, cursor + d);
+      else
         tessera_align_reset (&follower->align, cursor + d);
-        follower->astray = 0;
-        return;
-      }
+      follower->astray = 0;
+      return;
+    }
 }
 
 static TesseraRoute
@@ -282,17 +292,28 @@ find_again (TesseraFollower *follower)
   return slot;
 }
 
+static void
+note_left_out (TesseraFollower *follower, uint32_t first, uint32_t end)
+{
+  if (end - first > MAX_LEFT_OUT)
+    first = end - MAX_LEFT_OUT;
+  for (uint32_t slot = first; slot < end; slot++)
+    follower->left_out[follower->n_left_out++ % MAX_LEFT_OUT] = slot;
+}
+
 /* The slot that this request is, or TESSERA_NONE. */
 static uint32_t
 find_slot (TesseraFollower *follower, uint32_t signature)
 {
   TesseraRoute route;
+  int64_t cursor;
   int64_t place;
   uint32_t slot = TESSERA_NONE;
 
   if (follower->align.is_sure && follower->align.cursor == n_asked_now (follower))
     choose_next (follower, signature);
   route = route_ahead (follower);
+  cursor = follower->align.cursor;
   if (tessera_align_request (&follower->align, &route, signature, &place))
     {
       const TesseraSection *section = section_now (follower);
@@ -302,6 +323,9 @@ find_slot (TesseraFollower *follower, uint32_t signature)
           place -= n_asked_now (follower);
           section = &follower->plan->sections[follower->next_section];
         }
+      else if (place > cursor && cursor >= 0)
+        note_left_out (follower, section->first_slot + (uint32_t) cursor,
+                       section->first_slot + (uint32_t) place);
       slot = section->first_slot + (uint32_t) place;
       follower->astray -= follower->astray > 0;
     }
@@ -324,29 +348,42 @@ take (TesseraFollower *follower, uint32_t slot)
   return true;
 }
 
-/* The slot's planned spare; else a slot like it, shortly before it, that the run left
- * out: nobody else needs its range while it would have lived. */
+/* Of the slots that the run left out, the smallest that would have lived long enough:
+ * nobody else needs its range until then. */
+static uint32_t
+find_left_out (const TesseraFollower *follower, const TesseraSlot *like)
+{
+  const TesseraPlan *plan = follower->plan;
+  uint32_t n = follower->n_left_out < MAX_LEFT_OUT ? follower->n_left_out : MAX_LEFT_OUT;
+  uint32_t best = TESSERA_NONE;
+
+  for (uint32_t i = 0; i < n; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[follower->left_out[i]];
+
+      if (slot->section == like->section && slot->stream == like->stream &&
+          slot->pool == like->pool && slot->born < like->born &&
+          slot->died >= like->died && slot->block_bytes >= like->block_bytes &&
+          follower->used_in[follower->left_out[i]] != follower->visit &&
+          (best == TESSERA_NONE || slot->block_bytes < plan->slots[best].block_bytes))
+        best = follower->left_out[i];
+    }
+  return best;
+}
+
+/* For a request whose slot is not free: the planned spare, else a slot left out. */
 static uint32_t
 take_spare (TesseraFollower *follower, uint32_t wanted)
 {
-  const TesseraPlan *plan = follower->plan;
-  const TesseraSlot *like = &plan->slots[wanted];
-  uint32_t first = plan->sections[like->section].first_slot;
+  const TesseraSlot *like = &follower->plan->slots[wanted];
   uint32_t spare = follower->slots.spares[wanted];
 
-  if (spare != TESSERA_NONE && plan->slots[spare].block_bytes == like->block_bytes &&
+  if (spare != TESSERA_NONE &&
+      follower->plan->slots[spare].block_bytes == like->block_bytes &&
       take (follower, spare))
     return spare;
-  for (uint32_t d = 1; d <= TESSERA_ALIGN_REACH && wanted - first >= d; d++)
-    {
-      uint32_t slot = wanted - d;
-
-      if (follower->slots.signatures[slot] == follower->slots.signatures[wanted] &&
-          follower->used_in[slot] != follower->visit &&
-          plan->slots[slot].died >= like->died && take (follower, slot))
-        return slot;
-    }
-  return TESSERA_NONE;
+  spare = find_left_out (follower, like);
+  return spare != TESSERA_NONE && take (follower, spare) ? spare : TESSERA_NONE;
 }
 
 bool

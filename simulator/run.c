@@ -16,6 +16,7 @@
 #include "allocator/virtual.h"
 #include "db/array.h"
 #include "simulator/build.h"
+#include "simulator/flushes.h"
 
 #define POOL_GRAIN_BYTES ((uint64_t) 2 << 20)
 
@@ -38,6 +39,8 @@ typedef struct
   uint64_t pool_addr;        /* plan only: where its pool lies */
   Pending *pending;          /* freed and not completed, at the policy */
   size_t n_pending, cap_pending;
+  TesseraFlushes flushes; /* calls of empty_cache() */
+  size_t n_flushed;
   size_t n_dead;  /* of blocks->by_death */
   uint32_t phase; /* the follower was last told */
   size_t n_steps; /* of the structure, told to the follower */
@@ -200,9 +203,8 @@ place_in_plan (Run *run, uint32_t b, bool is_request)
   const TesseraBlock *block = &run->blocks->blocks[b];
   TesseraLayout *layout = run->build.layout;
   uint64_t offset_bytes;
-  uint32_t slot;
   bool is_hit = tessera_follower_malloc (run->follower, block->size_bytes, block->stream,
-                                         block->pool, &offset_bytes, &slot);
+                                         block->pool, &offset_bytes, NULL);
 
   if (is_request && is_counted (run, block))
     {
@@ -212,8 +214,7 @@ place_in_plan (Run *run, uint32_t b, bool is_request)
   if (!is_hit)
     return false;
   layout->is_hit[b] = 1;
-  tessera_build_place (&run->build, b, run->pool_addr + offset_bytes,
-                       run->options->plan->slots[slot].block_bytes);
+  tessera_build_place (&run->build, b, run->pool_addr + offset_bytes, block->block_bytes);
   return true;
 }
 
@@ -337,54 +338,24 @@ begin (Run *run)
   return run->build.status;
 }
 
-static bool
-is_device_action (uint8_t action)
-{
-  return action >= TESSERA_SEGMENT_ALLOC && action <= TESSERA_SEGMENT_UNMAP;
-}
-
-/* Does the segment that the driver got back at event @e begin an empty_cache()? Up to the
- * program's next call nothing is asked of the driver: a request that fails or finds no
- * block would have (pytorch-allocator.md, section 9). Private pools it took from are
- * without users by then. */
-static bool
-is_empty_cache (Run *run, uint32_t e)
+/* The private pools that the recorded call took memory from are without users by then. */
+static void
+empty_cache (Run *run, uint32_t e)
 {
   const TesseraTrace *trace = run->trace;
-  uint32_t end = e;
-  bool is_flush = true;
 
-  for (; end < trace->n_events; end++)
+  for (; trace->n_pools > 1 && e < trace->n_events; e++)
     {
-      uint8_t action = trace->events[end].action;
+      const TesseraEvent *event = &trace->events[e];
 
-      if (action == TESSERA_SEGMENT_ALLOC || action == TESSERA_SEGMENT_MAP ||
-          action == TESSERA_OOM)
-        is_flush = false;
-      if (!is_device_action (action) && action != TESSERA_FREE_COMPLETED &&
-          action != TESSERA_MARK)
+      if (event->action != TESSERA_SEGMENT_FREE &&
+          event->action != TESSERA_SEGMENT_UNMAP &&
+          event->action != TESSERA_FREE_COMPLETED)
         break;
+      if (event->action != TESSERA_FREE_COMPLETED && event->pool != 0)
+        tessera_caching_release_pool (run->caching, event->pool);
     }
-  for (uint32_t i = e; is_flush && i < end; i++)
-    if (is_device_action (trace->events[i].action) && trace->events[i].pool != 0)
-      tessera_caching_release_pool (run->caching, trace->events[i].pool);
-  return is_flush;
-}
-
-/* The first of the segments that one call gave back. */
-static bool
-is_first_return (const TesseraTrace *trace, uint32_t e)
-{
-  while (e-- > 0)
-    {
-      uint8_t action = trace->events[e].action;
-
-      if (is_device_action (action))
-        return action == TESSERA_SEGMENT_ALLOC || action == TESSERA_SEGMENT_MAP;
-      if (action != TESSERA_FREE_COMPLETED && action != TESSERA_MARK)
-        return true;
-    }
-  return true;
+  tessera_caching_empty_cache (run->caching);
 }
 
 /* Steps and phases, as a run tells them that names them itself. What was only inferred
@@ -432,8 +403,12 @@ see_event (Run *run, const TesseraEvent *event, uint32_t e)
       break;
     case TESSERA_SEGMENT_FREE:
     case TESSERA_SEGMENT_UNMAP:
-      if (is_first_return (run->trace, e) && is_empty_cache (run, e))
-        tessera_caching_empty_cache (run->caching);
+      if (run->n_flushed < run->flushes.n_events &&
+          run->flushes.events[run->n_flushed] == e)
+        {
+          run->n_flushed++;
+          empty_cache (run, e);
+        }
       break;
     default:
       break;
@@ -560,6 +535,8 @@ tessera_run (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     status = open_policy (&run, run_options->limit_bytes);
   if (status == TESSERA_OK)
+    status = tessera_flushes_find (trace, &run.flushes);
+  if (status == TESSERA_OK)
     status = begin (&run);
   if (status == TESSERA_OK)
     status = walk (&run, run_options->stop_at_first_oom);
@@ -579,6 +556,7 @@ tessera_run (const TesseraTrace *trace,
   tessera_caching_free (run.caching);
   tessera_follower_free (run.follower);
   tessera_build_clear (&run.build);
+  tessera_flushes_clear (&run.flushes);
   free (run.pending);
   return status;
 }

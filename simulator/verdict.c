@@ -252,8 +252,11 @@ judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
   tessera_format_bytes (parts->request_bytes, asked, sizeof asked);
   if (verdict->cause == TESSERA_CAUSE_SIZE)
     {
-      say (sentence, "%s asked with %s free in all: live blocks alone take ", asked,
-           tessera_format_bytes (this->free_bytes, number, sizeof number));
+      say (sentence,
+           "This is not fragmentation: %s asked with %s free in all, and live blocks "
+           "alone "
+           "take ",
+           asked, tessera_format_bytes (this->free_bytes, number, sizeof number));
       say (sentence, "%s.", tessera_format_bytes (live_bytes, number, sizeof number));
     }
   else
