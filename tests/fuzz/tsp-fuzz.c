@@ -1,0 +1,60 @@
+/*
+ * Fuzz target: the reader of plan files. What it accepts can be saved again.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <glib.h>
+
+#include "db/store.h"
+#include "db/test-traces.h"
+#include "tests/fuzz/file-input.h"
+
+#define SEED 1
+#define N_SLOTS 21
+
+static void
+make_base (const char *path)
+{
+  TesseraPlan *plan = test_plan_new (SEED, N_SLOTS);
+
+  g_assert_cmpint (tessera_plan_save (plan, path, NULL), ==, TESSERA_OK);
+  tessera_plan_free (plan);
+}
+
+static void
+walk (const TesseraPlan *plan)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+
+      g_assert_cmpuint (slot->section, <, plan->n_sections);
+      g_assert_cmpuint (slot->died, <=, plan->n_positions);
+      g_assert_true (slot->phase == TESSERA_NONE || slot->phase < plan->n_strings);
+      g_assert_true (slot->group == TESSERA_NONE || slot->group < plan->n_groups);
+    }
+  for (size_t i = 0; i < plan->n_sections; i++)
+    g_assert_cmpuint ((uint64_t) plan->sections[i].first_slot + plan->sections[i].n_slots,
+                      <=, plan->n_slots);
+}
+
+int
+LLVMFuzzerTestOneInput (const uint8_t *data, size_t n_bytes)
+{
+  const char *path = fuzz_file_input (data, n_bytes, make_base);
+  TesseraError error = { 0 };
+  TesseraPlan *plan = NULL, *again = NULL;
+  TesseraStatus status = tessera_plan_load (path, &error, &plan);
+
+  g_assert_true ((status == TESSERA_OK) == (plan != NULL));
+  g_assert_true ((status == TESSERA_OK) == (error.text[0] == '\0'));
+  if (status != TESSERA_OK)
+    return 0;
+  walk (plan);
+  g_assert_cmpint (tessera_plan_save (plan, path, NULL), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_plan_load (path, NULL, &again), ==, TESSERA_OK);
+  test_plans_assert_equal (plan, again);
+  tessera_plan_free (again);
+  tessera_plan_free (plan);
+  return 0;
+}
