@@ -49,65 +49,108 @@ item_of (const TesseraPlanBuild *build, const TesseraSlot *slot)
   return item;
 }
 
-/* The slot of the repeating step that ends at request @ordinal of the next, its spare
- * where there is one; TESSERA_NONE: none does. */
-static TesseraStatus
-map_tails (const TesseraPlanBuild *build, uint32_t **out_slot_of)
+/* A slot that lives on into a step: of the repeating step into the next, or of the start
+ * into the first. */
+typedef struct
 {
-  const TesseraPlan *plan = build->plan;
-  uint32_t *slot_of = malloc ((build->run.n_requests + 1) * sizeof *slot_of);
+  uint64_t owner, block_bytes;
+  uint32_t tail; /* requests of that step before it ends */
+  uint32_t slot;
+} Tail;
 
-  *out_slot_of = slot_of;
-  if (!slot_of)
-    return TESSERA_NO_MEMORY;
-  memset (slot_of, 0xff, (build->run.n_requests + 1) * sizeof *slot_of);
-  for (uint32_t i = 0; i < plan->n_slots; i++)
-    {
-      TesseraSpell spell;
-
-      if (plan->sections[plan->slots[i].section].kind == TESSERA_SECTION_REPEATS &&
-          tessera_run_spell (&build->run, plan->slots[i].block, &spell) &&
-          spell.tail != TESSERA_NONE)
-        slot_of[spell.tail] = i;
-    }
-  return TESSERA_OK;
+static int
+compare_shapes (const Tail *x, const Tail *y)
+{
+  if (x->owner != y->owner)
+    return x->owner < y->owner ? -1 : 1;
+  return x->block_bytes < y->block_bytes ? -1 : x->block_bytes > y->block_bytes;
 }
 
-/* A block of the start that lives on into the first repeating step takes the range of the
- * wrapping slot that ends where it does. */
+static int
+by_shape_and_tail (const void *a, const void *b)
+{
+  const Tail *x = a, *y = b;
+  int order = compare_shapes (x, y);
+
+  if (order)
+    return order;
+  if (x->tail != y->tail)
+    return x->tail < y->tail ? -1 : 1;
+  return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+/* Tails of the start first, then those of the repeating step, each sorted. Of a slot with
+ * a spare, the spare. */
+static void
+list_tails (const TesseraPlanBuild *build,
+            Tail *tails,
+            size_t *out_n_starts,
+            size_t *out_n_wraps)
+{
+  const TesseraPlan *plan = build->plan;
+  const TesseraRun *run = &build->run;
+  size_t n = 0;
+  uint32_t i = 0;
+
+  for (; i < plan->n_slots && plan->slots[i].born < run->step_begin; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+      uint32_t tail = tessera_run_tail (run, slot->block);
+
+      if (tail != TESSERA_NONE)
+        tails[n++] = (Tail){ tessera_slot_owner (slot), slot->block_bytes, tail, i };
+    }
+  *out_n_starts = n;
+  for (; i < plan->n_slots && plan->slots[i].born < run->step_end; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+      TesseraSpell spell;
+
+      if (slot->wraps && tessera_run_spell (run, slot->block, &spell) &&
+          spell.tail != TESSERA_NONE && (!spell.needs_spare || i >= build->first_spare))
+        tails[n++] =
+            (Tail){ tessera_slot_owner (slot), slot->block_bytes, spell.tail, i };
+    }
+  *out_n_wraps = n - *out_n_starts;
+  qsort (tails, *out_n_starts, sizeof *tails, by_shape_and_tail);
+  qsort (tails + *out_n_starts, *out_n_wraps, sizeof *tails, by_shape_and_tail);
+}
+
+/* A block of the start that lives on into the first repeating step takes the range of a
+ * wrapping slot that ends no sooner there: they are never both alive. */
 static TesseraStatus
 join_tails (TesseraPlanBuild *build)
 {
-  TesseraPlan *plan = build->plan;
-  uint32_t *slot_of, begin = build->run.step_begin;
-  TesseraStatus status = map_tails (build, &slot_of);
+  TesseraSlot *slots = build->plan->slots;
+  Tail *tails = malloc ((build->plan->n_slots + 1) * sizeof *tails), *wrap, *end;
+  size_t n_starts, n_wraps;
 
-  for (uint32_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
+  if (!tails)
+    return TESSERA_NO_MEMORY;
+  list_tails (build, tails, &n_starts, &n_wraps);
+  wrap = tails + n_starts;
+  end = wrap + n_wraps;
+  for (Tail *start = tails; start < tails + n_starts; start++)
     {
-      TesseraSlot *slot = &plan->slots[i];
-      uint32_t tail = tessera_run_tail (&build->run, slot->block);
       TesseraItem *item;
-      const TesseraSlot *other;
 
-      if (slot->born >= begin)
-        break;
-      if (tail == TESSERA_NONE || slot_of[tail] == TESSERA_NONE)
+      while (wrap < end &&
+             (compare_shapes (wrap, start) < 0 ||
+              (compare_shapes (wrap, start) == 0 && wrap->tail < start->tail)))
+        wrap++;
+      if (wrap == end || compare_shapes (wrap, start) != 0)
         continue;
-      other = &plan->slots[slot_of[tail]];
-      if (!other->wraps || other->block_bytes != slot->block_bytes ||
-          other->stream != slot->stream || other->pool != slot->pool)
-        continue;
-      item = &build->items[build->item_of_slot[slot_of[tail]]];
-      slot->died = begin;
-      build->item_of_slot[i] = build->item_of_slot[slot_of[tail]];
+      item = &build->items[build->item_of_slot[wrap->slot]];
+      slots[start->slot].died = build->run.step_begin;
+      build->item_of_slot[start->slot] = build->item_of_slot[wrap->slot];
       if (item->begin2 < item->end2)
-        item->begin2 = slot->born;
+        item->begin2 = slots[start->slot].born;
       else
-        item->begin = slot->born;
-      slot_of[tail] = TESSERA_NONE;
+        item->begin = slots[start->slot].born;
+      wrap++;
     }
-  free (slot_of);
-  return status;
+  free (tails);
+  return TESSERA_OK;
 }
 
 /* Items that no slot uses any more are dropped, the order is kept. */

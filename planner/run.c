@@ -1,10 +1,10 @@
 /*
  * The canonical run: see run.h.
  *
- * The last run of equal steps that nothing different follows is folded. Equal signatures
- * do not yet say that the same requests are paired with the same frees, so a slot lives
- * as long as the longest-lived of the blocks that it stands for. A block that is still
- * alive when its step comes round a second time is a leak: then nothing can be folded.
+ * The longest run of steps with equal requests is folded. That says nothing of frees, so
+ * a slot lives as long as the longest-lived of the blocks that it stands for. A block
+ * that is alive through the whole of the step after its own is a leak: from there on
+ * nothing can be folded.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,42 +21,39 @@
 #define ASSUMED_DIFFERENCE 0.1
 
 static bool
-has_requests (const TesseraRun *run, uint32_t begin, uint32_t end)
+asks (const TesseraEvent *event)
 {
-  for (uint32_t i = begin; i < end; i++)
-    if (tessera_is_request (&run->trace->events[i]))
-      return true;
-  return false;
+  return event->action == TESSERA_ALLOC || event->action == TESSERA_OOM;
 }
 
-/* Whether the steps and what lies between them and the next ask for the same. */
+/* A digest of the requests in [begin, end). */
+static uint64_t
+digest (const TesseraRun *run, uint32_t begin, uint32_t end)
+{
+  uint64_t hash = TESSERA_FNV_BASIS;
+
+  for (uint32_t i = begin; i < end; i++)
+    {
+      const TesseraEvent *event = &run->trace->events[i];
+
+      if (!asks (event))
+        continue;
+      hash = tessera_mix (tessera_mix (hash, event->action), event->size_bytes);
+      hash = tessera_mix (hash, (uint64_t) event->stream << 16 | event->pool);
+    }
+  return hash;
+}
+
+/* What lies between steps k and k + 1, for first <= k < last, asks for the same. */
 static bool
 gaps_are_equal (const TesseraRun *run, uint32_t first, uint32_t last)
 {
   const TesseraStep *steps = run->structure->steps;
-  const TesseraEvent *events = run->trace->events;
+  uint64_t of_first = digest (run, steps[first].end_index, steps[first + 1].begin_index);
 
-  for (uint32_t k = first; k + 1 < last; k++)
-    {
-      uint32_t i = steps[k].end_index, j = steps[k + 1].end_index;
-      uint32_t end_i = steps[k + 1].begin_index, end_j = steps[k + 2].begin_index;
-
-      for (;; i++, j++)
-        {
-          while (i < end_i && !tessera_is_request (&events[i]))
-            i++;
-          while (j < end_j && !tessera_is_request (&events[j]))
-            j++;
-          if (i == end_i || j == end_j)
-            break;
-          if (events[i].action != events[j].action ||
-              events[i].size_bytes != events[j].size_bytes ||
-              events[i].stream != events[j].stream || events[i].pool != events[j].pool)
-            return false;
-        }
-      if (i != end_i || j != end_j)
-        return false;
-    }
+  for (uint32_t k = first + 1; k < last; k++)
+    if (digest (run, steps[k].end_index, steps[k + 1].begin_index) != of_first)
+      return false;
   return true;
 }
 
@@ -81,7 +78,8 @@ narrow (const TesseraRun *run, uint32_t *first, uint32_t *last)
   bool has_gaps = false;
 
   for (uint32_t k = *first; k < *last && !has_gaps; k++)
-    has_gaps = has_requests (run, steps[k].end_index, steps[k + 1].begin_index);
+    has_gaps =
+        digest (run, steps[k].end_index, steps[k + 1].begin_index) != TESSERA_FNV_BASIS;
   /* The last step has nothing between it and a next one: it goes to the end section. */
   if (has_gaps)
     {
@@ -155,7 +153,7 @@ fold (TesseraRun *run, uint32_t first, uint32_t last)
           n = 0;
         }
       run->ordinal_of[i - run->step_begin] = n;
-      if (!tessera_is_request (&run->trace->events[i]))
+      if (!asks (&run->trace->events[i]))
         continue;
       run->requests[n_all++] = i;
       n++;
@@ -164,18 +162,24 @@ fold (TesseraRun *run, uint32_t first, uint32_t last)
   return TESSERA_OK;
 }
 
-/* The longest run of steps of equal kind in [*first, *last]; of equals the latest. */
+/* The longest run of steps in [*first, *last] that ask for the same; of equals the
+ * latest.
+ */
 static void
 longest_run (const TesseraRun *run, uint32_t *first, uint32_t *last)
 {
   const TesseraStep *steps = run->structure->steps;
   uint32_t from = *first, to = *last, begin = from;
+  uint64_t before = 0;
 
   *first = *last = from;
   for (uint32_t k = from; k <= to; k++)
     {
-      if (steps[k].kind != steps[begin].kind)
+      uint64_t now = digest (run, steps[k].begin_index, steps[k].end_index);
+
+      if (k == from || now != before)
         begin = k;
+      before = now;
       if (k - begin >= *last - *first)
         {
           *first = begin;
@@ -315,7 +319,7 @@ position_of (const TesseraRun *run, uint32_t event)
 }
 
 /* The latest end of the blocks that a request of the repeating step stands for, in
- * requests from its step's begin: from n_requests on it lies in the next step. What the
+ * requests from its step's begin: beyond n_requests it lies in the next step. What the
  * last step leaves behind ends at *out_end, else that is 0. */
 static uint32_t
 latest_end (const TesseraRun *run, uint32_t ordinal, uint32_t *out_end)
@@ -343,6 +347,13 @@ latest_end (const TesseraRun *run, uint32_t ordinal, uint32_t *out_end)
   return latest;
 }
 
+/* Where in the repeating step its request @ordinal is. */
+static uint32_t
+position_of_request (const TesseraRun *run, uint32_t ordinal)
+{
+  return ordinal < run->n_requests ? run->requests[ordinal] : run->step_end;
+}
+
 static void
 spell_of_step (const TesseraRun *run, const TesseraBlock *block, TesseraSpell *spell)
 {
@@ -351,13 +362,13 @@ spell_of_step (const TesseraRun *run, const TesseraBlock *block, TesseraSpell *s
       latest_end (run, run->ordinal_of[block->born_index - run->step_begin], &after);
 
   spell->born = block->born_index;
-  spell->died = latest < n ? run->requests[latest] : run->step_end;
+  spell->died = position_of_request (run, latest);
   if (after)
     spell->died = after > run->step_end ? after : run->step_end;
   if (latest > n)
     {
       spell->tail = latest - n;
-      spell->died_next = run->requests[spell->tail];
+      spell->died_next = position_of_request (run, spell->tail);
     }
   if (run->is_assumed && after)
     spell->died_next = spell->born; /* until its successor comes, for all we know */

@@ -3,8 +3,10 @@
  * repeat folded into one.
  *
  * Positions are those of the events before the second repeating step; what comes after
- * the last is moved up. Steps fold only when they repeat exactly (db/plan.h); of events
- * in them the ordinal among the step's requests and frees is what they have in common.
+ * the last is moved up. Steps fold when they ask for the same things in the same order;
+ * what their events have in common is how many of the step's requests came before. Frees
+ * that wait for another stream come at other moments each time, so an end counts as the
+ * next request: nothing can take the place sooner.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -57,6 +59,6 @@ void tessera_run_clear (TesseraRun *run);
  */
 bool tessera_run_spell (const TesseraRun *run, uint32_t block, TesseraSpell *out_spell);
 
-/* For a block of the start that dies in the first repeating step: the ordinal of its end
- * there, else TESSERA_NONE. */
+/* For a block of the start that dies in the first repeating step: how many of its
+ * requests come before, else TESSERA_NONE. */
 uint32_t tessera_run_tail (const TesseraRun *run, uint32_t block);
