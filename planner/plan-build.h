@@ -25,15 +25,35 @@ typedef struct
   uint32_t *item_of_slot;
 } TesseraPlanBuild;
 
+/* A slot that reaches into a step: from the start into the first, or from the repeating
+ * step into the next. */
+typedef struct
+{
+  uint64_t owner, block_bytes;
+  uint32_t tail; /* how far */
+  uint32_t slot;
+  uint32_t partner; /* slot, or TESSERA_NONE */
+} TesseraTail;
+
+/* Finds for each of @starts one of @wraps of equal owner and size that reaches no less
+ * far, each at most once: the two never need their range at the same time. Sorts both. */
+void tessera_match_tails (TesseraTail *starts,
+                          size_t n_starts,
+                          TesseraTail *wraps,
+                          size_t n_wraps);
+
 /* Slots in their order, without offsets; sections; phases and ordinals. */
 TESSERA_MUST_USE TesseraStatus tessera_build_slots (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_names (TesseraPlanBuild *build);
 /* Items of the slots, in zones that keep apart what must not share an address. */
 TESSERA_MUST_USE TesseraStatus tessera_build_items (TesseraPlanBuild *build);
-/* Offsets, height and strategy. */
+/* Drops items that no slot uses any more; the order is kept. */
+TESSERA_MUST_USE TesseraStatus tessera_build_close_ranks (TesseraPlanBuild *build);
+/* Offsets, height and strategy, for the items as they are. */
 TESSERA_MUST_USE TesseraStatus tessera_build_offsets (TesseraPlanBuild *build);
-/* The same where a range may pass from stream to stream, and the list of hand-overs. */
+/* The same where a range may pass from stream to stream. */
 TESSERA_MUST_USE TesseraStatus tessera_build_across (TesseraPlanBuild *build);
+/* The list of ranges that do. */
 TESSERA_MUST_USE TesseraStatus tessera_build_hand_overs (TesseraPlanBuild *build);
 
 /* Whether what PyTorch keeps apart by size is kept apart here: more than one stream. */

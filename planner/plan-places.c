@@ -49,17 +49,8 @@ item_of (const TesseraPlanBuild *build, const TesseraSlot *slot)
   return item;
 }
 
-/* A slot that lives on into a step: of the repeating step into the next, or of the start
- * into the first. */
-typedef struct
-{
-  uint64_t owner, block_bytes;
-  uint32_t tail; /* requests of that step before it ends */
-  uint32_t slot;
-} Tail;
-
 static int
-compare_shapes (const Tail *x, const Tail *y)
+compare_shapes (const TesseraTail *x, const TesseraTail *y)
 {
   if (x->owner != y->owner)
     return x->owner < y->owner ? -1 : 1;
@@ -69,7 +60,7 @@ compare_shapes (const Tail *x, const Tail *y)
 static int
 by_shape_and_tail (const void *a, const void *b)
 {
-  const Tail *x = a, *y = b;
+  const TesseraTail *x = a, *y = b;
   int order = compare_shapes (x, y);
 
   if (order)
@@ -79,11 +70,42 @@ by_shape_and_tail (const void *a, const void *b)
   return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-/* Tails of the start first, then those of the repeating step, each sorted. Of a slot with
- * a spare, the spare. */
+void
+tessera_match_tails (TesseraTail *starts,
+                     size_t n_starts,
+                     TesseraTail *wraps,
+                     size_t n_wraps)
+{
+  size_t k = 0;
+
+  qsort (starts, n_starts, sizeof *starts, by_shape_and_tail);
+  qsort (wraps, n_wraps, sizeof *wraps, by_shape_and_tail);
+  for (size_t i = 0; i < n_starts; i++)
+    {
+      starts[i].partner = TESSERA_NONE;
+      while (k < n_wraps && (compare_shapes (&wraps[k], &starts[i]) < 0 ||
+                             (compare_shapes (&wraps[k], &starts[i]) == 0 &&
+                              wraps[k].tail < starts[i].tail)))
+        k++;
+      if (k < n_wraps && compare_shapes (&wraps[k], &starts[i]) == 0)
+        starts[i].partner = wraps[k++].slot;
+    }
+}
+
+static TesseraTail
+make_tail (const TesseraSlot *slot, uint32_t tail, uint32_t index)
+{
+  return (TesseraTail){ .owner = tessera_slot_owner (slot),
+                        .block_bytes = slot->block_bytes,
+                        .tail = tail,
+                        .slot = index };
+}
+
+/* Tails of the start, then those of the repeating step: the number of requests before the
+ * end. Of a slot with a spare, the spare. */
 static void
 list_tails (const TesseraPlanBuild *build,
-            Tail *tails,
+            TesseraTail *tails,
             size_t *out_n_starts,
             size_t *out_n_wraps)
 {
@@ -94,11 +116,10 @@ list_tails (const TesseraPlanBuild *build,
 
   for (; i < plan->n_slots && plan->slots[i].born < run->step_begin; i++)
     {
-      const TesseraSlot *slot = &plan->slots[i];
-      uint32_t tail = tessera_run_tail (run, slot->block);
+      uint32_t tail = tessera_run_tail (run, plan->slots[i].block);
 
       if (tail != TESSERA_NONE)
-        tails[n++] = (Tail){ tessera_slot_owner (slot), slot->block_bytes, tail, i };
+        tails[n++] = make_tail (&plan->slots[i], tail, i);
     }
   *out_n_starts = n;
   for (; i < plan->n_slots && plan->slots[i].born < run->step_end; i++)
@@ -108,12 +129,9 @@ list_tails (const TesseraPlanBuild *build,
 
       if (slot->wraps && tessera_run_spell (run, slot->block, &spell) &&
           spell.tail != TESSERA_NONE && (!spell.needs_spare || i >= build->first_spare))
-        tails[n++] =
-            (Tail){ tessera_slot_owner (slot), slot->block_bytes, spell.tail, i };
+        tails[n++] = make_tail (slot, spell.tail, i);
     }
   *out_n_wraps = n - *out_n_starts;
-  qsort (tails, *out_n_starts, sizeof *tails, by_shape_and_tail);
-  qsort (tails + *out_n_starts, *out_n_wraps, sizeof *tails, by_shape_and_tail);
 }
 
 /* A block of the start that lives on into the first repeating step takes the range of a
@@ -122,43 +140,39 @@ static TesseraStatus
 join_tails (TesseraPlanBuild *build)
 {
   TesseraSlot *slots = build->plan->slots;
-  Tail *tails = malloc ((build->plan->n_slots + 1) * sizeof *tails), *wrap, *end;
+  TesseraTail *tails = malloc ((build->plan->n_slots + 1) * sizeof *tails);
   size_t n_starts, n_wraps;
 
   if (!tails)
     return TESSERA_NO_MEMORY;
   list_tails (build, tails, &n_starts, &n_wraps);
-  wrap = tails + n_starts;
-  end = wrap + n_wraps;
-  for (Tail *start = tails; start < tails + n_starts; start++)
+  tessera_match_tails (tails, n_starts, tails + n_starts, n_wraps);
+  for (const TesseraTail *start = tails; start < tails + n_starts; start++)
     {
       TesseraItem *item;
 
-      while (wrap < end &&
-             (compare_shapes (wrap, start) < 0 ||
-              (compare_shapes (wrap, start) == 0 && wrap->tail < start->tail)))
-        wrap++;
-      if (wrap == end || compare_shapes (wrap, start) != 0)
+      if (start->partner == TESSERA_NONE)
         continue;
-      item = &build->items[build->item_of_slot[wrap->slot]];
+      item = &build->items[build->item_of_slot[start->partner]];
       slots[start->slot].died = build->run.step_begin;
-      build->item_of_slot[start->slot] = build->item_of_slot[wrap->slot];
+      build->item_of_slot[start->slot] = build->item_of_slot[start->partner];
       if (item->begin2 < item->end2)
         item->begin2 = slots[start->slot].born;
       else
         item->begin = slots[start->slot].born;
-      wrap++;
     }
   free (tails);
   return TESSERA_OK;
 }
 
-/* Items that no slot uses any more are dropped, the order is kept. */
-static void
-close_ranks (TesseraPlanBuild *build, uint32_t *new_index)
+TesseraStatus
+tessera_build_close_ranks (TesseraPlanBuild *build)
 {
+  uint32_t *new_index = malloc ((build->n_items + 1) * sizeof *new_index);
   size_t n_items = 0;
 
+  if (!new_index)
+    return TESSERA_NO_MEMORY;
   memset (new_index, 0xff, (build->n_items + 1) * sizeof *new_index);
   for (size_t i = 0; i < build->plan->n_slots; i++)
     new_index[build->item_of_slot[i]] = 0;
@@ -171,6 +185,8 @@ close_ranks (TesseraPlanBuild *build, uint32_t *new_index)
   build->n_items = n_items;
   for (size_t i = 0; i < build->plan->n_slots; i++)
     build->item_of_slot[i] = new_index[build->item_of_slot[i]];
+  free (new_index);
+  return TESSERA_OK;
 }
 
 static TesseraStatus
@@ -186,7 +202,7 @@ set_zones (TesseraPlanBuild *build)
     {
       uint64_t owner = tessera_slot_owner (&plan->slots[i]);
 
-      if (plan->across_streams || !tessera_build_splits_sizes (build))
+      if (!tessera_build_splits_sizes (build))
         owner = plan->slots[i].pool;
       owned[i] = (Owned){ owner, (uint32_t) i };
     }
@@ -204,28 +220,23 @@ TesseraStatus
 tessera_build_items (TesseraPlanBuild *build)
 {
   const TesseraPlan *plan = build->plan;
-  uint32_t *new_index = malloc ((plan->n_slots + 1) * sizeof *new_index);
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  TesseraStatus status = TESSERA_OK;
 
   build->items = malloc ((plan->n_slots + 1) * sizeof *build->items);
   build->item_of_slot = malloc ((plan->n_slots + 1) * sizeof *build->item_of_slot);
-  if (!new_index || !build->items || !build->item_of_slot)
-    goto out;
+  if (!build->items || !build->item_of_slot)
+    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
       build->items[i] = item_of (build, &plan->slots[i]);
       build->item_of_slot[i] = (uint32_t) i;
     }
   build->n_items = plan->n_slots;
-  status = build->run.repeats ? join_tails (build) : TESSERA_OK;
+  if (build->run.repeats)
+    status = join_tails (build);
   if (status == TESSERA_OK)
-    {
-      close_ranks (build, new_index);
-      status = set_zones (build);
-    }
-out:
-  free (new_index);
-  return status;
+    status = tessera_build_close_ranks (build);
+  return status == TESSERA_OK ? set_zones (build) : status;
 }
 
 TesseraStatus
@@ -258,10 +269,4 @@ tessera_build_offsets (TesseraPlanBuild *build)
 out:
   free (offsets);
   return status;
-}
-
-TesseraStatus
-tessera_build_across (TesseraPlanBuild *build)
-{
-  return tessera_build_offsets (build);
 }
