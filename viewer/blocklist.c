@@ -365,7 +365,7 @@ tessera_parse_bytes (const char *text, uint64_t *out_bytes)
   double value = g_ascii_strtod (text, &end), unit = 1;
   const char *letter;
 
-  if (end == text || value < 0)
+  if (end == text || !(value >= 0))
     return FALSE;
   while (g_ascii_isspace (*end))
     end++;

@@ -95,7 +95,11 @@ tessera_data_open (const char *path,
     status =
         tessera_explain (read_structure (data), error, "looking for blocks and steps");
   if (status == TESSERA_OK)
-    *out_data = g_steal_pointer (&data);
+    {
+      data->own_kind =
+          data->trace->has_addresses ? TESSERA_LAYOUT_RECORDED : TESSERA_LAYOUT_NATIVE;
+      *out_data = g_steal_pointer (&data);
+    }
   tessera_data_unref (data);
   return status;
 }

@@ -34,6 +34,7 @@ typedef struct
   TesseraStructure *structure;
   TesseraGroup *groups;
   size_t n_groups;
+  TesseraLayoutKind own_kind; /* as recorded; native where no address was recorded */
   uint64_t bound_bytes;
   uint32_t bound_index; /* first event of it */
 

@@ -18,6 +18,7 @@ typedef struct
   TesseraAxisKind axis_kind;
   TesseraColourKey colour_key;
   gboolean dark;
+  gboolean across_streams;
   TesseraSheet *sheets[TESSERA_N_SIDES];
   TesseraPaint *paint;
   TesseraLayoutKind fit_kind;
@@ -49,6 +50,7 @@ input_new (TesseraDocument *self)
   input->axis_kind = self->axis_kind;
   input->colour_key = self->colour_key;
   input->dark = self->dark;
+  input->across_streams = self->across_streams;
   return input;
 }
 
@@ -96,26 +98,19 @@ static TesseraStatus
 load_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Input *input = user;
-  const TesseraLayout *recorded;
   TesseraStatus status;
 
   status = tessera_data_open (input->path, tessera_job_progress (job, 0, 0.7), error,
                               &input->data);
   if (status == TESSERA_OK)
-    status =
-        tessera_data_get_layout (input->data, TESSERA_LAYOUT_RECORDED,
-                                 tessera_job_progress (job, 0.7, 0.9), error, &recorded);
-  /* Where no address was recorded there is nothing to draw but a simulation. */
-  input->left_kind = status == TESSERA_OK && !input->data->trace->has_addresses
-                         ? TESSERA_LAYOUT_NATIVE
-                         : TESSERA_LAYOUT_RECORDED;
+    input->left_kind = input->data->own_kind;
   if (status == TESSERA_OK)
     status = tessera_sheet_new (input->data, NULL, input->left_kind, input->axis_kind,
-                                tessera_job_progress (job, 0.9, 1), error,
+                                tessera_job_progress (job, 0.7, 1), error,
                                 &input->sheets[TESSERA_SIDE_LEFT]);
   if (status != TESSERA_OK)
     return status;
-  input->paint = tessera_paint_new (input->data, input->colour_key, input->dark, NULL);
+  input->paint = tessera_paint_new (input->data, input->colour_key, input->dark);
   return input->paint != NULL ? TESSERA_OK
                               : tessera_explain (TESSERA_NO_MEMORY, error, "colouring");
 }
@@ -268,8 +263,9 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
   TesseraStatus status;
 
   g_clear_pointer (&input->planned, tessera_planned_unref);
-  status = tessera_planned_new (input->data, tessera_job_progress (job, 0, 0.9), error,
-                                &input->planned);
+  status =
+      tessera_planned_new (input->data, input->across_streams,
+                           tessera_job_progress (job, 0, 0.9), error, &input->planned);
   if (status == TESSERA_OK)
     status = tessera_sheet_new (input->data, input->planned, TESSERA_LAYOUT_PLAN,
                                 input->axis_kind, tessera_job_progress (job, 0.9, 1),
@@ -310,6 +306,13 @@ tessera_document_plan (TesseraDocument *self)
 {
   if (self->data != NULL)
     start (self, TESSERA_WORK_PLAN, &plan_kind, input_new (self));
+}
+
+void
+tessera_document_set_across_streams (TesseraDocument *self, gboolean across)
+{
+  self->across_streams = across;
+  tessera_document_plan (self);
 }
 
 /* --- needs ------------------------------------------------------------------------ */

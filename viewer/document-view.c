@@ -24,13 +24,15 @@ least_span_bytes (const TesseraDocument *self)
 static void
 clamp_span (double *low, double *high, double least, double world)
 {
-  double span = CLAMP (*high - *low, MIN (least, world), world);
-  double middle = (*low + *high) / 2;
+  double span = *high - *low;
+  double middle = *low + span / 2;
 
-  if (!isfinite (middle))
-    middle = world / 2;
+  /* Whatever was asked for: also what is not a number comes out as a view. */
+  if (!isfinite (span) || !isfinite (middle))
+    span = world, middle = world / 2;
+  span = CLAMP (span, MIN (least, world), world);
   *low = CLAMP (middle - span / 2, 0, world - span);
-  *high = *low + span;
+  *high = MIN (*low + span, world);
 }
 
 void
@@ -170,8 +172,8 @@ refresh_ceiling (TesseraDocument *self)
   self->ceiling_bytes = self->data != NULL ? self->data->trace->device_bytes : 0;
   self->ceiling_is_device = self->ceiling_bytes != 0;
   if (self->ceiling_bytes != 0 || self->data == NULL ||
-      tessera_data_get_layout (self->data, TESSERA_LAYOUT_RECORDED, NULL, NULL,
-                               &layout) != TESSERA_OK)
+      tessera_data_get_layout (self->data, self->data->own_kind, NULL, NULL, &layout) !=
+          TESSERA_OK)
     return;
   for (size_t i = 0; i < layout->n_ooms; i++)
     if (layout->ooms[i].free_at_driver_bytes != TESSERA_NOWHERE)

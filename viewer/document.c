@@ -133,7 +133,7 @@ tessera_document_refresh_paint (TesseraDocument *self)
 {
   g_clear_pointer (&self->paint, tessera_paint_unref);
   if (self->data != NULL)
-    self->paint = tessera_paint_new (self->data, self->colour_key, self->dark, NULL);
+    self->paint = tessera_paint_new (self->data, self->colour_key, self->dark);
   tessera_document_changed (self, TESSERA_CHANGED_COLOUR);
 }
 
@@ -177,9 +177,7 @@ tessera_document_filter (TesseraDocument *self, size_t entry, gboolean alone)
       for (size_t i = 0; i < n; i++)
         shown[i] = was_alone || i == entry;
     }
-  paint = tessera_paint_new (self->data, self->colour_key, self->dark, shown);
-  if (paint == NULL)
-    return;
+  paint = tessera_paint_filter (self->paint, shown);
   tessera_paint_unref (self->paint);
   self->paint = paint;
   tessera_document_changed (self, TESSERA_CHANGED_COLOUR);
@@ -277,8 +275,8 @@ tessera_document_refresh_verdict (TesseraDocument *self)
 
   if (self->data == NULL)
     return;
-  if (tessera_data_get_layout (self->data, TESSERA_LAYOUT_RECORDED, NULL, NULL,
-                               &layout) != TESSERA_OK)
+  if (tessera_data_get_layout (self->data, self->data->own_kind, NULL, NULL, &layout) !=
+      TESSERA_OK)
     return;
   if (tessera_parts_at (self->data->trace, self->data->blocks, layout,
                         layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index

@@ -80,6 +80,7 @@ struct _TesseraDocument
   double fractions[TESSERA_N_WORKS];
   char *error; /* the last thing that went wrong, one sentence; NULL: nothing */
   gboolean plan_automatically; /* as soon as a trace is there */
+  gboolean across_streams;     /* how to plan */
 };
 
 TesseraDocument *tessera_document_new (void);
@@ -98,6 +99,8 @@ TesseraStatus tessera_document_export_plan (TesseraDocument *self,
                                             TesseraError *error);
 void tessera_document_take_error (TesseraDocument *self, char *sentence); /* NULL: seen */
 
+/* May blocks of different streams share addresses? Plans again. */
+void tessera_document_set_across_streams (TesseraDocument *self, gboolean across);
 void tessera_document_set_left_kind (TesseraDocument *self, TesseraLayoutKind kind);
 void tessera_document_set_axis_kind (TesseraDocument *self, TesseraAxisKind kind);
 void tessera_document_set_colour_key (TesseraDocument *self, TesseraColourKey key);

@@ -44,19 +44,21 @@ static const struct
   { "bound", "need-bound", "Most bytes alive at one moment: no layout can need less" },
 };
 
-/* Green and red are verdicts: does it fit the device that there is? */
+/* Green and red are verdicts: does it fit what there is, and is a plan of any use? */
 static const char *
 verdict_class (TesseraDocument *document, int which, uint64_t bytes)
 {
-  uint64_t device = document->ceiling_bytes;
+  const TesseraNeeds *needs = &document->needs;
 
   if (which == BOUND || bytes == 0)
     return "quiet";
-  if (device != 0 && bytes > device)
+  if (document->ceiling_bytes != 0 && bytes > document->ceiling_bytes)
     return "bad";
-  if (which == PLAN || (device != 0 && document->verdict.died))
+  if (document->ceiling_bytes != 0 && document->verdict.died)
     return "good";
-  return "plain";
+  return which == PLAN && bytes <= needs->native_bytes && bytes <= needs->expandable_bytes
+             ? "good"
+             : "plain";
 }
 
 static void
@@ -128,22 +130,27 @@ tessera_headline_class_init (TesseraHeadlineClass *class)
 static void
 add_numbers (TesseraHeadline *self)
 {
-  GtkWidget *numbers = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 22);
+  GtkWidget *grid = gtk_grid_new ();
+  GtkWidget *above = tessera_label_new ("smallest device", "caption");
 
+  gtk_grid_set_column_spacing (GTK_GRID (grid), 20);
+  gtk_widget_add_css_class (above, "number-span");
+  gtk_grid_attach (GTK_GRID (grid), above, 0, 0, BOUND, 1);
   for (int i = 0; i < N_NUMBERS; i++)
     {
-      GtkWidget *column = gtk_box_new (GTK_ORIENTATION_VERTICAL, 1);
+      GtkWidget *column = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
 
       self->numbers[i] = tessera_label_new ("", "number");
+      gtk_label_set_ellipsize (GTK_LABEL (self->numbers[i]), PANGO_ELLIPSIZE_NONE);
       gtk_widget_set_name (self->numbers[i], captions[i].name);
       gtk_widget_set_tooltip_text (column, captions[i].tooltip);
       gtk_box_append (GTK_BOX (column),
                       tessera_label_new (captions[i].caption, "caption"));
       gtk_box_append (GTK_BOX (column), self->numbers[i]);
-      gtk_box_append (GTK_BOX (numbers), column);
+      gtk_grid_attach (GTK_GRID (grid), column, i, 1, 1, 1);
     }
-  gtk_widget_set_valign (numbers, GTK_ALIGN_CENTER);
-  gtk_box_append (GTK_BOX (self), numbers);
+  gtk_widget_set_valign (grid, GTK_ALIGN_CENTER);
+  gtk_box_append (GTK_BOX (self), grid);
 }
 
 static void

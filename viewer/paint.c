@@ -5,6 +5,8 @@
  */
 #include "viewer/paint.h"
 
+#include <string.h>
+
 static const TesseraPalette light = {
   .background = 0xffffff,
   .reserved = 0xeceef1,
@@ -54,7 +56,9 @@ paint_clear (gpointer user)
 {
   TesseraPaint *paint = user;
 
-  tessera_colouring_free (paint->colouring);
+  if (paint->unfiltered == NULL)
+    tessera_colouring_free (paint->colouring);
+  tessera_paint_unref (paint->unfiltered);
   g_free (paint->shown);
   g_free (paint->shown_entries);
   tessera_data_unref (paint->data);
@@ -73,34 +77,25 @@ tessera_paint_unref (TesseraPaint *paint)
     g_atomic_rc_box_release_full (paint, paint_clear);
 }
 
-static void
-filter (TesseraPaint *paint, const uint8_t *shown_entries)
+static TesseraInk
+ink_of (const TesseraPaint *paint)
 {
-  const TesseraColouring *colouring = paint->colouring;
-  size_t n_blocks = paint->data->blocks->n_blocks;
-  gboolean all = TRUE;
+  const TesseraPalette *palette = tessera_palette (paint->dark);
 
-  paint->shown_entries = g_malloc (MAX (colouring->n_entries, 1));
-  for (size_t i = 0; i < colouring->n_entries; i++)
-    {
-      paint->shown_entries[i] = shown_entries == NULL || shown_entries[i];
-      all &= paint->shown_entries[i];
-    }
-  if (all)
-    return;
-  paint->shown = g_malloc (MAX (n_blocks, 1));
-  for (size_t i = 0; i < n_blocks; i++)
-    paint->shown[i] = paint->shown_entries[colouring->block_entry[i]];
+  return (TesseraInk){
+    .block_rgb = paint->colouring->block_rgb,
+    .block_shown = paint->shown,
+    .background_rgb = palette->background,
+    .reserved_rgb = palette->reserved,
+    .hatch_rgb = palette->hatch,
+    .edge_rgb = palette->edge,
+  };
 }
 
 TesseraPaint *
-tessera_paint_new (TesseraData *data,
-                   TesseraColourKey key,
-                   gboolean dark,
-                   const uint8_t *shown_entries)
+tessera_paint_new (TesseraData *data, TesseraColourKey key, gboolean dark)
 {
   TesseraPaint *paint = g_atomic_rc_box_new0 (TesseraPaint);
-  const TesseraPalette *palette = tessera_palette (dark);
 
   paint->data = tessera_data_ref (data);
   paint->dark = dark;
@@ -110,14 +105,31 @@ tessera_paint_new (TesseraData *data,
       tessera_paint_unref (paint);
       return NULL;
     }
-  filter (paint, shown_entries);
-  paint->ink = (TesseraInk){
-    .block_rgb = paint->colouring->block_rgb,
-    .block_shown = paint->shown,
-    .background_rgb = palette->background,
-    .reserved_rgb = palette->reserved,
-    .hatch_rgb = palette->hatch,
-    .edge_rgb = palette->edge,
-  };
+  paint->shown_entries = g_malloc (MAX (paint->colouring->n_entries, 1));
+  memset (paint->shown_entries, 1, paint->colouring->n_entries);
+  paint->ink = ink_of (paint);
   return paint;
+}
+
+TesseraPaint *
+tessera_paint_filter (TesseraPaint *paint, const uint8_t *shown_entries)
+{
+  TesseraPaint *whole = paint->unfiltered != NULL ? paint->unfiltered : paint;
+  const TesseraColouring *colouring = whole->colouring;
+  size_t n_blocks = whole->data->blocks->n_blocks;
+  TesseraPaint *filtered;
+
+  if (memchr (shown_entries, 0, colouring->n_entries) == NULL)
+    return tessera_paint_ref (whole);
+  filtered = g_atomic_rc_box_new0 (TesseraPaint);
+  filtered->data = tessera_data_ref (whole->data);
+  filtered->unfiltered = tessera_paint_ref (whole);
+  filtered->colouring = whole->colouring;
+  filtered->dark = whole->dark;
+  filtered->shown_entries = g_memdup2 (shown_entries, colouring->n_entries);
+  filtered->shown = g_malloc (MAX (n_blocks, 1));
+  for (size_t i = 0; i < n_blocks; i++)
+    filtered->shown[i] = shown_entries[colouring->block_entry[i]];
+  filtered->ink = ink_of (filtered);
+  return filtered;
 }

@@ -32,9 +32,10 @@ typedef struct
 const TesseraPalette *tessera_palette (gboolean dark);
 
 /* Colours of all blocks. Shared between threads by reference counting, never changed. */
-typedef struct
+typedef struct TesseraPaint
 {
   TesseraData *data;
+  struct TesseraPaint *unfiltered; /* NULL, or the one that owns the colouring */
   TesseraColouring *colouring;
   uint8_t *shown;         /* [n_blocks], or NULL: all */
   uint8_t *shown_entries; /* [n_entries] */
@@ -42,11 +43,10 @@ typedef struct
   TesseraInk ink;
 } TesseraPaint;
 
-/* @shown_entries: (nullable) (array): which legend entries are shown; NULL: all. NULL is
- * returned when memory ran out. */
-TesseraPaint *tessera_paint_new (TesseraData *data,
-                                 TesseraColourKey key,
-                                 gboolean dark,
-                                 const uint8_t *shown_entries);
+/* Everything shown. NULL is returned when memory ran out. */
+TesseraPaint *tessera_paint_new (TesseraData *data, TesseraColourKey key, gboolean dark);
+/* The same colours with some legend entries left out.
+ * @shown_entries: (array): for each entry, whether it is shown. */
+TesseraPaint *tessera_paint_filter (TesseraPaint *paint, const uint8_t *shown_entries);
 TesseraPaint *tessera_paint_ref (TesseraPaint *paint);
 void tessera_paint_unref (TesseraPaint *paint); /* NULL is fine */

@@ -42,7 +42,7 @@ left_subtitle (const TesseraLayout *layout)
   g_autofree char *live = tessera_describe_bytes (layout->peak_live_bytes);
   GString *text = g_string_new (NULL);
 
-  g_string_append_printf (text, "peak reserved %s, live %s", reserved, live);
+  g_string_append_printf (text, "%s reserved, %s live", reserved, live);
   if (layout->n_ooms == 1)
     g_string_append (text, ", died");
   else if (layout->n_ooms > 1)

@@ -77,7 +77,9 @@ tessera_picture_save (TesseraDocument *document,
   if (!svg)
     cairo_surface_set_device_scale (surface, PNG_SCALE, PNG_SCALE);
   status = draw (&figure, surface, svg ? 1 : PNG_SCALE, error);
-  cairo_surface_finish (surface);
+  /* An SVG is written as it is finished; of a finished image nothing can be read. */
+  if (svg)
+    cairo_surface_finish (surface);
   written = cairo_surface_status (surface);
   if (status == TESSERA_OK && !svg && written == CAIRO_STATUS_SUCCESS)
     written = cairo_surface_write_to_png (surface, path);

@@ -18,12 +18,12 @@ typedef struct
   int quiet_ms;
 } Shot;
 
-gboolean
-tessera_widget_save_png (GtkWidget *widget, const char *path)
+GdkTexture *
+tessera_widget_to_texture (GtkWidget *widget)
 {
   g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (widget);
   g_autoptr (GtkSnapshot) snapshot = gtk_snapshot_new ();
-  g_autoptr (GdkTexture) texture = NULL;
+  GdkTexture *texture;
   GskRenderNode *node;
   GtkNative *native = gtk_widget_get_native (widget);
   int scale = gtk_widget_get_scale_factor (widget);
@@ -35,12 +35,20 @@ tessera_widget_save_png (GtkWidget *widget, const char *path)
   gdk_paintable_snapshot (paintable, snapshot, width, height);
   node = gtk_snapshot_to_node (snapshot);
   if (node == NULL || native == NULL)
-    return FALSE;
+    return NULL;
   texture = gsk_renderer_render_texture (
       gtk_native_get_renderer (native), node,
       &GRAPHENE_RECT_INIT (0, 0, (float) (width * scale), (float) (height * scale)));
   gsk_render_node_unref (node);
-  return gdk_texture_save_to_png (texture, path);
+  return texture;
+}
+
+gboolean
+tessera_widget_save_png (GtkWidget *widget, const char *path)
+{
+  g_autoptr (GdkTexture) texture = tessera_widget_to_texture (widget);
+
+  return texture != NULL && gdk_texture_save_to_png (texture, path);
 }
 
 static gboolean

@@ -7,6 +7,9 @@
 
 #include "viewer/window.h"
 
+/* What a widget shows now, in device pixels. NULL: nothing was drawn yet. */
+GdkTexture *tessera_widget_to_texture (GtkWidget *widget);
+
 /* What the window shows now. FALSE: nothing was drawn yet, or it cannot be written. */
 gboolean tessera_widget_save_png (GtkWidget *widget, const char *path);
 

@@ -32,12 +32,14 @@ tessera_planned_unref (TesseraPlanned *planned)
 
 TesseraStatus
 tessera_planned_new (TesseraData *data,
+                     gboolean across_streams,
                      const TesseraProgress *progress,
                      TesseraError *error,
                      TesseraPlanned **out_planned)
 {
   TesseraPlanned *planned = g_atomic_rc_box_new0 (TesseraPlanned);
-  TesseraPlanOptions options = { .first_step = -1,
+  TesseraPlanOptions options = { .across_streams = across_streams,
+                                 .first_step = -1,
                                  .last_step = -1,
                                  .progress = progress };
   gint64 begin_us = g_get_monotonic_time ();

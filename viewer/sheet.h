@@ -16,7 +16,9 @@ typedef struct
   double seconds; /* that planning took */
 } TesseraPlanned;
 
+/* @across_streams: blocks of different streams may share addresses. */
 TesseraStatus tessera_planned_new (TesseraData *data,
+                                   gboolean across_streams,
                                    const TesseraProgress *progress,
                                    TesseraError *error,
                                    TesseraPlanned **out_planned);

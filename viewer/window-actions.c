@@ -170,6 +170,15 @@ change_dark (GSimpleAction *action, GVariant *state, gpointer user)
 }
 
 static void
+change_across (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+
+  tessera_document_set_across_streams (self->document, g_variant_get_boolean (state));
+  g_simple_action_set_state (action, state);
+}
+
+static void
 change_table (GSimpleAction *action, GVariant *state, gpointer user)
 {
   TesseraWindow *self = user;
@@ -209,6 +218,7 @@ static const GActionEntry entries[] = {
   { "colour", NULL, "s", "'class'", change_colour },
   { "arrange", NULL, "s", "'side'", change_arrange },
   { "dark", NULL, NULL, "false", change_dark },
+  { "across-streams", NULL, NULL, "false", change_across },
   { "table", NULL, NULL, "false", change_table },
 };
 
@@ -257,8 +267,8 @@ tessera_window_update_actions (TesseraWindow *self)
   set_state (self, "dark", g_variant_new_boolean (document->dark));
   if (self->left_menu == NULL)
     return;
-  left_title = g_strdup_printf ("PyTorch: %s",
-                                tessera_layout_kind_name (document->left_kind));
+  left_title =
+      g_strdup_printf ("PyTorch: %s", tessera_layout_kind_name (document->left_kind));
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->left_menu), left_title);
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->axis_menu), axis);
 }

@@ -1,0 +1,58 @@
+/*
+ * What the viewer's tests share.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/test-help.h"
+
+#include <glib/gstdio.h>
+#include <unistd.h>
+
+char *
+test_sample_path (void)
+{
+  const char *root = g_getenv ("TESSERA_SOURCE_ROOT");
+  const char *shared = g_getenv ("TESSERA_SHARED_DATA");
+  g_autofree char *bundled = NULL;
+  g_autofree char *given = NULL;
+
+  if (root != NULL)
+    bundled = g_build_filename (root, "samples", "finetune-oom.pickle.gz", NULL);
+  if (bundled != NULL && g_file_test (bundled, G_FILE_TEST_EXISTS))
+    return g_steal_pointer (&bundled);
+  if (shared != NULL)
+    given = g_build_filename (shared, "sample", "finetune-oom.pickle", NULL);
+  if (given != NULL && g_file_test (given, G_FILE_TEST_EXISTS))
+    return g_steal_pointer (&given);
+  return NULL;
+}
+
+char *
+test_three_blocks_path (void)
+{
+  static const char table[] =
+      "seq,time_us,action,id,size_bytes,stream,iteration,phase,module\n"
+      "0,0,alloc,1,1048576,0,0,forward,a\n"
+      "1,10,alloc,2,2097152,0,0,forward,b\n"
+      "2,20,mark,0,0,0,0,forward,\n"
+      "3,30,free,2,2097152,0,0,backward,b\n"
+      "4,40,alloc,3,2097152,0,0,backward,c\n"
+      "5,50,free,1,1048576,0,0,backward,a\n"
+      "6,60,mark,0,0,0,0,backward,\n";
+  char *path = NULL;
+  int fd = g_file_open_tmp ("three-blocks-XXXXXX.csv", &path, NULL);
+
+  g_assert_cmpint (fd, >=, 0);
+  g_assert_cmpint (write (fd, table, sizeof table - 1), ==, sizeof table - 1);
+  close (fd);
+  return path;
+}
+
+void
+test_open (TesseraDocument *document, const char *path)
+{
+  tessera_document_open (document, path);
+  WAIT (!tessera_document_is_busy (document), SLOW_MS);
+  g_assert_cmpstr (document->error, ==, NULL);
+  g_assert_nonnull (document->data);
+}

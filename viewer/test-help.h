@@ -1,0 +1,49 @@
+/*
+ * What the viewer's tests share: waiting for a condition, and traces to open.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "viewer/document.h"
+
+static inline gboolean
+test_set_true (gpointer flag)
+{
+  *(gboolean *) flag = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+static inline gboolean
+test_keep_on (gpointer unused)
+{
+  return G_SOURCE_CONTINUE;
+}
+
+/* Runs the main loop until @condition holds; fails after @ms. */
+#define WAIT(condition, ms)                                                              \
+  G_STMT_START                                                                           \
+  {                                                                                      \
+    gboolean late_ = FALSE;                                                              \
+    guint alarm_ = g_timeout_add ((ms), test_set_true, &late_);                          \
+    guint tick_ = g_timeout_add (10, test_keep_on, NULL);                                \
+    while (!(condition) && !late_)                                                       \
+      g_main_context_iteration (NULL, TRUE);                                             \
+    if (!late_)                                                                          \
+      g_source_remove (alarm_);                                                          \
+    g_source_remove (tick_);                                                             \
+    g_assert_true (condition);                                                           \
+  }                                                                                      \
+  G_STMT_END
+
+#define SLOW_MS 60000
+
+/* The bundled sample that died, or NULL where it is not there. */
+char *test_sample_path (void);
+/* A table of three blocks, in a new file: A [0, 5) 1 MiB, B [1, 3) 2 MiB, C [3, end)
+ * 2 MiB. The caller unlinks it. */
+char *test_three_blocks_path (void);
+/* Opens and waits until nothing is at work any more. */
+void test_open (TesseraDocument *document, const char *path);

@@ -1,0 +1,26 @@
+/*
+ * A window for tests: made, found through, looked at, taken down without a leak.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "viewer/app.h"
+#include "viewer/test-help.h"
+#include "viewer/window.h"
+
+/* FALSE: there is no display, and the test program should skip. */
+gboolean test_init_display (int *argc, char ***argv);
+
+/* Presented and mapped; nothing open. */
+TesseraWindow *test_window_new (void);
+/* Destroys it and makes sure that nothing still holds it or its document. */
+void test_window_free (TesseraWindow *window);
+/* Opens and waits until all is done and drawn. */
+void test_window_open (TesseraWindow *window, const char *path);
+void test_window_settle (TesseraWindow *window);
+
+/* The widget of that name, anywhere below @root; the test fails where there is none. */
+GtkWidget *test_find (GtkWidget *root, const char *name);
+/* What a widget shows, 0xAARRGGBB a device pixel. */
+uint32_t *test_pixels (GtkWidget *widget, int *out_width, int *out_height);
