@@ -174,23 +174,36 @@ tessera_describe_life (TesseraData *data, uint32_t block)
   return g_strdup_printf ("%s %s", count, events);
 }
 
+/* Where the plan's pool that holds an address begins; TESSERA_NOWHERE: none does. */
+static uint64_t
+pool_begin (const TesseraLayout *layout, uint64_t addr)
+{
+  for (size_t i = 0; i < layout->n_spans; i++)
+    {
+      const TesseraSpan *span = &layout->spans[i];
+
+      if (span->is_plan_pool && addr >= span->addr && addr - span->addr < span->size_bytes)
+        return span->addr;
+    }
+  return TESSERA_NOWHERE;
+}
+
 char *
 tessera_describe_place (const TesseraSheet *sheet, uint32_t block)
 {
-  uint64_t addr = sheet->layout->addr[block];
+  const TesseraLayout *layout = sheet->layout;
+  uint64_t addr = layout->addr[block], begin;
+  g_autofree char *offset = NULL;
 
   if (addr == TESSERA_NOWHERE)
     return g_strdup ("nowhere: the request failed");
-  if (sheet->planned != NULL)
-    {
-      g_autofree char *offset = tessera_describe_bytes (addr);
-      gboolean missed = sheet->layout->is_hit != NULL && !sheet->layout->is_hit[block];
-
-      return missed
-                 ? g_strdup_printf ("0x%" G_GINT64_MODIFIER "x, outside the plan", addr)
-                 : g_strdup_printf ("%s into the pool", offset);
-    }
-  return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", addr);
+  if (sheet->planned == NULL)
+    return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", addr);
+  begin = pool_begin (layout, addr);
+  if (begin == TESSERA_NOWHERE)
+    return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x, outside the plan", addr);
+  offset = tessera_describe_bytes (addr - begin);
+  return g_strdup_printf ("%s into the pool", offset);
 }
 
 char *
