@@ -717,7 +717,8 @@ tessera_pickle_init (TesseraPickle *pickle, TesseraStream *stream, TesseraError 
   memset (pickle, 0, sizeof *pickle);
   pickle->stream = stream;
   pickle->error = error;
-  if (tessera_heap_init (&pickle->heap) != TESSERA_OK)
+  if (tessera_heap_init (&pickle->heap) != TESSERA_OK ||
+      !TESSERA_RESERVE (pickle->stack, pickle->cap_stack, 1))
     return no_memory (pickle);
   return TESSERA_OK;
 }
