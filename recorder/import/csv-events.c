@@ -168,14 +168,15 @@ run_alloc (Reader *reader)
   Id *id;
   TesseraStatus status = find_id (reader, &id);
 
-  if (status == TESSERA_OK && (id->addr != 0 || id->is_empty))
+  if (status != TESSERA_OK)
+    return status;
+  if (id->addr != 0 || id->is_empty)
     return tessera_csv_refuse (reader->csv,
                                "id \"%.80s\" is allocated again, and was not freed since "
                                "line %" PRIu64,
                                tessera_csv_text (reader->csv, reader->columns[ID]),
                                id->line);
-  if (status == TESSERA_OK)
-    status = read_size (reader, &id->size_bytes);
+  status = read_size (reader, &id->size_bytes);
   if (status == TESSERA_OK)
     status = read_stream (reader, &id->stream);
   if (status != TESSERA_OK)
@@ -217,7 +218,9 @@ run_free (Reader *reader)
   Id *id;
   TesseraStatus status = find_id (reader, &id);
 
-  if (status == TESSERA_OK && id->addr == 0 && !id->is_empty)
+  if (status != TESSERA_OK)
+    return status;
+  if (id->addr == 0 && !id->is_empty)
     {
       if (id->line != 0)
         return tessera_csv_refuse (reader->csv, "id \"%.80s\" is freed twice",

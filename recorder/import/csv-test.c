@@ -192,6 +192,7 @@ test_sentences (void)
     { "action,id,size_bytes\nalloc,a,18446744073709551615\n",
       "no device has 2^60 bytes" },
     { "action,id,size_bytes\nalloc,,5\n", "line 2: id is empty" },
+    { "action,id,size_bytes\nalloc,a,5\nfree,,5\n", "line 3: id is empty" },
     { "action,id,size_bytes\nmove,a,5\n",
       "line 2: action is \"move\": expected alloc, free or mark" },
     { "action,id,size_bytes\nalloc,a,5\nalloc,a,5\n",
