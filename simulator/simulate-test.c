@@ -10,7 +10,9 @@
 
 #include <glib.h>
 
+#include "simulator/made-trace.h"
 #include "simulator/verdict.h"
+#include "tests/fail_alloc.h"
 
 #define MIB ((uint64_t) 1 << 20)
 #define SEED 20260613
@@ -446,6 +448,99 @@ test_refusals (void)
   case_clear (&c);
 }
 
+/* Recordings of our own policy under all its settings: what is drawn of them is what they
+ * say, from whichever moment they begin, and simulating the policy tells the same story.
+ */
+static void
+test_recorded (void)
+{
+  for (guint32 seed = 1; seed <= 24; seed++)
+    for (guint skip = 0; skip <= 400; skip += 400)
+      {
+        Case c = case_new (made_trace (seed, skip, 800));
+        TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
+        TesseraLayout *layout = simulate (&c, &options);
+
+        g_assert_cmpstr (layout->note, ==, "");
+        check_layout (&c, layout, seed);
+        tessera_layout_free (layout);
+        options.device_bytes = c.trace->device_bytes;
+        for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_EXPANDABLE; kind++)
+          {
+            options.kind = kind;
+            layout = simulate (&c, &options);
+            check_layout (&c, layout, seed);
+            tessera_layout_free (layout);
+          }
+        case_clear (&c);
+      }
+}
+
+/* Each allocation of the host refused once: the same answer, and nothing kept. */
+static void
+check_faults (const Case *c, const TesseraSimulateOptions *options)
+{
+  long held = tessera_fail_alloc_held ();
+
+  for (unsigned long nth = 1;; nth++)
+    {
+      TesseraLayout *layout;
+      TesseraError error = { 0 };
+      TesseraStatus status;
+
+      tessera_fail_alloc_at (nth);
+      status =
+          tessera_simulate (c->trace, c->blocks, c->structure, options, &error, &layout);
+      if (!tessera_fail_alloc_stop ())
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          g_assert_cmpuint (nth, >, 10);
+          tessera_layout_free (layout);
+          break;
+        }
+      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      g_assert_cmpstr (error.text, !=, "");
+      g_assert_null (layout);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+}
+
+static void
+test_faults (void)
+{
+  Case c = case_new (make_trace (300, 2, 8, SEED));
+  TesseraPlan *plan = stack_plan (&c);
+  TesseraSimulateOptions options = { .plan = plan, .first_step = -1, .last_step = -1 };
+  TesseraLayout *layout;
+  long held;
+
+  for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_PLAN; kind++)
+    {
+      options.kind = kind;
+      check_faults (&c, &options);
+    }
+  layout = simulate (&c, &options);
+  held = tessera_fail_alloc_held ();
+  for (unsigned long nth = 1; nth <= 2; nth++)
+    {
+      TesseraParts parts;
+
+      tessera_fail_alloc_at (nth);
+      g_assert_cmpint (tessera_parts_at (c.trace, c.blocks, layout, 100, &parts), ==,
+                       TESSERA_NO_MEMORY);
+      g_assert_true (tessera_fail_alloc_stop ());
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  tessera_layout_free (layout);
+  /* A recording of the same: the file's word for what lies where. */
+  c.trace->has_addresses = c.trace->has_segments = true;
+  options.kind = TESSERA_LAYOUT_RECORDED;
+  check_faults (&c, &options);
+  stack_plan_free (plan);
+  case_clear (&c);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -455,5 +550,7 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/simulate/small-device", test_small_device);
   g_test_add_func ("/simulator/simulate/fit", test_fit);
   g_test_add_func ("/simulator/simulate/refusals", test_refusals);
+  g_test_add_func ("/simulator/simulate/recorded", test_recorded);
+  g_test_add_func ("/simulator/simulate/faults", test_faults);
   return g_test_run ();
 }
