@@ -68,8 +68,9 @@ tessera_attempt (TesseraDesk *desk,
 {
   const TesseraPackProblem *problem = desk->problem;
   if (placement == TESSERA_PLACE_LOWEST)
-    return tessera_lowest_place (&desk->lowest, desk->order, problem->bound_bytes, watch,
-                                 desk->offsets, out_height_bytes);
+    return tessera_lowest_place (&desk->lowest, desk->order, problem->bound_bytes, true,
+                                 watch, desk->offsets,
+                                 out_height_bytes) == TESSERA_LOWEST_DONE;
   uint64_t height_bytes = 0;
   tessera_skyline_flatten (&desk->lowest.skyline);
   tessera_shelf_empty (&desk->shelf);

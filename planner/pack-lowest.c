@@ -193,6 +193,7 @@ start (TesseraLowest *lowest, const uint32_t *order, uint64_t capacity_bytes)
 {
   const TesseraPackProblem *problem = lowest->problem;
   lowest->order = order;
+  lowest->capacity_bytes = capacity_bytes;
   lowest->has_limit = true;
   lowest->n_raises = 0;
   tessera_skyline_flatten (&lowest->skyline);
@@ -246,6 +247,7 @@ raise_capacity (TesseraLowest *lowest)
           least = missing;
       }
   tessera_room_add_all (&lowest->room, least);
+  lowest->capacity_bytes += (uint64_t) least;
   lowest->has_limit = ++lowest->n_raises < MAX_RAISES;
   lower_windows (lowest);
   unpark (lowest, 0, lowest->problem->n_sections);
@@ -308,10 +310,11 @@ put (TesseraLowest *lowest, const TesseraPackItem *item, uint64_t floor)
     unpark (lowest, lives[i][0], lives[i][1]);
 }
 
-bool
+TesseraLowestEnd
 tessera_lowest_place (TesseraLowest *lowest,
                       const uint32_t *order,
                       uint64_t capacity_bytes,
+                      bool may_raise,
                       const TesseraPackWatch *watch,
                       uint64_t *offsets,
                       uint64_t *out_height_bytes)
@@ -321,13 +324,18 @@ tessera_lowest_place (TesseraLowest *lowest,
   start (lowest, order, capacity_bytes);
   for (size_t n_placed = 0; n_placed < lowest->problem->n_items;)
     {
-      if (++n_looks % LOOK_EVERY == 0 &&
-          !tessera_pack_watch_goes_on (watch, height_bytes))
-        return false;
+      /* In some section a raised capacity is filled to the last byte: as good a lower
+       * bound of the height in the end as the height that has been reached. */
+      if (n_looks++ % LOOK_EVERY == 0 &&
+          !tessera_pack_watch_goes_on (watch, lowest->capacity_bytes))
+        return TESSERA_LOWEST_STOPPED;
       uint32_t rank = choose (lowest);
+      if (rank == TESSERA_NO_RANK && !may_raise)
+        return TESSERA_LOWEST_STUCK;
       if (rank == TESSERA_NO_RANK)
         {
           raise_capacity (lowest);
+          n_looks = 0;
           continue;
         }
       const TesseraPackItem *item = &lowest->problem->items[order[rank]];
@@ -345,5 +353,16 @@ tessera_lowest_place (TesseraLowest *lowest,
         height_bytes = floor + item->size_bytes;
     }
   *out_height_bytes = height_bytes;
-  return true;
+  return TESSERA_LOWEST_DONE;
+}
+
+size_t
+tessera_lowest_list_parked (const TesseraLowest *lowest, uint32_t *ranks)
+{
+  size_t n_parked = 0;
+  for (uint32_t s = 0; s < lowest->problem->n_sections; s++)
+    for (uint32_t rank = lowest->parked_head[s]; rank != TESSERA_NO_RANK;
+         rank = lowest->parked_next[rank])
+      ranks[n_parked++] = rank;
+  return n_parked;
 }

@@ -7,10 +7,6 @@
  * no longer hold all that is still to come under the capacity, the item has to wait.
  * When all wait, the capacity is raised by the least that lets one of them go on.
  *
- * Example: capacity 4, a: 3 over [0,2), b: 1 over [1,3), c: 3 over [2,4). a lies at 0, so
- * does c; b on top at 3: height 4. Had b been taken first, at 0, a and c would follow at
- * 1: height 4 as well; but b before c and after a would leave a hole of 3 below c.
- *
  * Floors are not kept. What matters is the lowest window of the skyline: items that live
  * inside it have its height as floor and come next; if there are none, the window is
  * lifted. Items with two lives, which may lie in windows of different heights, wait in a
@@ -48,6 +44,7 @@ typedef struct
   uint32_t *parked_head; /* [n_sections] ranks that wait for room there */
   uint64_t *parked_bits; /* bit s: parked_head[s] is not empty */
   size_t n_parked;
+  uint64_t capacity_bytes;
   uint32_t n_raises; /* of the capacity */
   bool has_limit;    /* the capacity still holds anybody back */
 } TesseraLowest;
@@ -56,17 +53,27 @@ TESSERA_MUST_USE TesseraStatus tessera_lowest_init (TesseraLowest *lowest,
                                                     const TesseraPackProblem *problem);
 void tessera_lowest_clear (TesseraLowest *lowest); /* frees; a zeroed one is fine */
 
+typedef enum
+{
+  TESSERA_LOWEST_DONE,
+  TESSERA_LOWEST_STUCK,  /* all that are left wait for room */
+  TESSERA_LOWEST_STOPPED /* the watch said so */
+} TesseraLowestEnd;
+
 /*
  * tessera_lowest_place:
  * @order: items by rank: settles ties
  * @capacity_bytes: at least the bound
- * @offsets: (array): by item
- *
- * Returns: false when the watch said stop; else *out_height_bytes is set.
+ * @may_raise: raise the capacity rather than be stuck
+ * @offsets: (array): by item; complete when done
+ * @out_height_bytes: set when done
  */
-TESSERA_MUST_USE bool tessera_lowest_place (TesseraLowest *lowest,
-                                            const uint32_t *order,
-                                            uint64_t capacity_bytes,
-                                            const TesseraPackWatch *watch,
-                                            uint64_t *offsets,
-                                            uint64_t *out_height_bytes);
+TESSERA_MUST_USE TesseraLowestEnd tessera_lowest_place (TesseraLowest *lowest,
+                                                        const uint32_t *order,
+                                                        uint64_t capacity_bytes,
+                                                        bool may_raise,
+                                                        const TesseraPackWatch *watch,
+                                                        uint64_t *offsets,
+                                                        uint64_t *out_height_bytes);
+/* After TESSERA_LOWEST_STUCK: fills @ranks with who waits; returns how many. */
+size_t tessera_lowest_list_parked (const TesseraLowest *lowest, uint32_t *ranks);

@@ -4,14 +4,13 @@
  * Attempts are numbered and taken in that order by whoever is idle. The winner is the
  * lowest number that reaches the bound, else the lowest height, ties to the lower number;
  * see pack-watch.h for why no thread can change that by being fast. While the bound is
- * not reached, rounds of altered orders follow: items that stick out above the bound, and
- * some others, move forward in the best order so far.
+ * not reached, rounds of chains follow (pack-chain.h), each asked for less than the best.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/pack-portfolio.h"
 
-#include "planner/pack-attempt.h"
+#include "planner/pack-chain.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -55,18 +54,18 @@ static const TesseraCandidate candidates[] = {
 #define N_CANDIDATES ((uint32_t) (sizeof candidates / sizeof candidates[0]))
 
 /* A walk over neighbours costs the square of the number of items; above this the fits are
- * left out (at 50,000 items one takes about a second). */
-#define MAX_ITEMS_TO_FIT 50000
+ * left out (at 30,000 items one takes about a quarter of a second). */
+#define MAX_ITEMS_TO_FIT 32768
 
-/* Altered orders of one round; fixed, so that rounds do not depend on the machine. */
-#define N_ALTERED 16
+/* A chain makes so many placements, or one attempt, in a round: enough to be worth the
+ * start of a thread. Fixed, so that rounds do not depend on the machine. */
+#define PLACEMENTS_A_ROUND 4096u
 
 /* An attempt that finished, with the order that led to it. */
 typedef struct
 {
   uint64_t height_bytes; /* UINT64_MAX: none */
   uint32_t number;
-  TesseraPlacement placement;
   const char *name;
   uint64_t *offsets; /* [n_items] */
   uint32_t *order;   /* [n_items] */
@@ -79,9 +78,11 @@ typedef struct
   TesseraPackShared shared;
   _Atomic uint32_t next_number;
   uint32_t n_attempts; /* of this round */
-  uint32_t round;      /* 0: the candidates; later ones alter @best */
-  uint64_t work_done;  /* placements of the finished rounds of altered orders */
-  Finished best;       /* of the finished rounds */
+  uint32_t round;      /* 0: the candidates; then chains */
+  uint64_t work_done;  /* placements of the finished rounds of chains */
+  uint32_t n_tries;    /* of a chain in a round */
+  TesseraChain chains[TESSERA_N_CHAINS];
+  Finished best; /* of the finished rounds */
 } Portfolio;
 
 typedef struct
@@ -139,7 +140,9 @@ static void
 keep_attempt (Worker *worker, Finished attempt)
 {
   Portfolio *portfolio = worker->portfolio;
-  LOWER (&portfolio->shared.best_height_bytes, attempt.height_bytes);
+  /* A chain goes on from where it was: it must not matter when another succeeds. */
+  if (portfolio->round == 0)
+    LOWER (&portfolio->shared.best_height_bytes, attempt.height_bytes);
   if (attempt.height_bytes == portfolio->problem->bound_bytes)
     LOWER (&portfolio->shared.reached, attempt.number);
   if (!is_better (&attempt, &worker->best))
@@ -151,74 +154,41 @@ keep_attempt (Worker *worker, Finished attempt)
   worker->best = attempt;
 }
 
-/* splitmix64: the same everywhere, and any seed is a good one. */
-static uint64_t
-random_next (uint64_t *state)
+/* A candidate of the portfolio. */
+static bool
+attempt_candidate (Portfolio *portfolio, TesseraDesk *desk, Finished *attempt)
 {
-  uint64_t z = (*state += UINT64_C (0x9e3779b97f4a7c15));
-  z = (z ^ (z >> 30)) * UINT64_C (0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C (0x94d049bb133111eb);
-  return z ^ (z >> 31);
+  const TesseraCandidate *candidate = &candidates[attempt->number];
+  const TesseraPackWatch watch = { &portfolio->shared, attempt->number };
+  bool is_fit = candidate->placement == TESSERA_PLACE_FIRST_FIT ||
+                candidate->placement == TESSERA_PLACE_BEST_FIT;
+  if (is_fit && portfolio->problem->n_items > MAX_ITEMS_TO_FIT)
+    return false;
+  attempt->name = candidate->name;
+  tessera_order_items (portfolio->problem, candidate->keys, desk->entries, desk->order);
+  return tessera_attempt (desk, candidate->placement, &watch, &attempt->height_bytes);
 }
 
-/* 0 <= value < 1 */
-static double
-random_fraction (uint64_t *state)
+/* Some attempts of a chain, at less than the best of the rounds before. */
+static bool
+attempt_chain (Portfolio *portfolio, TesseraDesk *desk, Finished *attempt)
 {
-  return (double) (random_next (state) >> 11) * 0x1p-53;
-}
-
-/* The best order so far, with the items that stick out above the bound moved forward by a
- * random part of their way, and, in three attempts of four, some others as well: one, a
- * few, or one in a hundred. */
-static void
-alter_order (const Portfolio *portfolio, uint32_t number, TesseraDesk *desk)
-{
-  static const double others[4] = { 0, 1, 4, 0.01 };
-  const TesseraPackProblem *problem = portfolio->problem;
-  const Finished *best = &portfolio->best;
-  double n_items = (double) problem->n_items;
-  double part = others[number % 4];
-  double chance = part < 1 ? part : part / n_items;
-  uint64_t state = ((uint64_t) portfolio->round << 32) + number;
-  for (size_t rank = 0; rank < problem->n_items; rank++)
-    {
-      uint32_t item = best->order[rank];
-      uint64_t top = best->offsets[item] + problem->items[item].size_bytes;
-      bool sticks_out = top > problem->bound_bytes;
-      double key = (double) rank;
-      if (sticks_out || random_fraction (&state) < chance)
-        key *= random_fraction (&state);
-      desk->entries[rank] = (TesseraOrderEntry){ .keys = { -key },
-                                                 .item = item,
-                                                 .source = (uint32_t) rank };
-    }
-  tessera_order_entries (desk->entries, problem->n_items, desk->order);
+  const TesseraPackWatch watch = { &portfolio->shared, attempt->number };
+  attempt->name = "lowest offset next; what is in trouble moves forward";
+  return tessera_chain_try (&portfolio->chains[attempt->number], desk,
+                            portfolio->best.height_bytes - 1, portfolio->n_tries, &watch,
+                            &attempt->height_bytes);
 }
 
 static void
 attempt_number (Worker *worker, uint32_t number)
 {
   Portfolio *portfolio = worker->portfolio;
-  TesseraDesk *desk = &worker->desk;
-  Finished attempt = { .number = number,
-                       .name = portfolio->best.name,
-                       .placement = portfolio->best.placement };
-  if (portfolio->round == 0)
-    {
-      attempt.name = candidates[number].name;
-      attempt.placement = candidates[number].placement;
-      bool is_fit = attempt.placement == TESSERA_PLACE_FIRST_FIT ||
-                    attempt.placement == TESSERA_PLACE_BEST_FIT;
-      if (is_fit && portfolio->problem->n_items > MAX_ITEMS_TO_FIT)
-        return;
-      tessera_order_items (portfolio->problem, candidates[number].keys, desk->entries,
-                           desk->order);
-    }
-  else
-    alter_order (portfolio, number, desk);
-  const TesseraPackWatch watch = { &portfolio->shared, number };
-  if (tessera_attempt (desk, attempt.placement, &watch, &attempt.height_bytes))
+  Finished attempt = { .number = number };
+  bool is_finished = portfolio->round == 0
+                         ? attempt_candidate (portfolio, &worker->desk, &attempt)
+                         : attempt_chain (portfolio, &worker->desk, &attempt);
+  if (is_finished)
     keep_attempt (worker, attempt);
 }
 
@@ -283,20 +253,29 @@ run_round (Portfolio *portfolio, Worker *workers, pthread_t *threads, uint32_t n
     swap_finished (&portfolio->best, winner);
 }
 
-static void
+static TesseraStatus
 run_rounds (Portfolio *portfolio, Worker *workers, pthread_t *threads)
 {
   const TesseraPackProblem *problem = portfolio->problem;
   run_round (portfolio, workers, threads, N_CANDIDATES);
-  uint64_t work_of_round = (uint64_t) problem->n_items * N_ALTERED;
-  while (portfolio->best.height_bytes > problem->bound_bytes &&
+  portfolio->n_tries = 1 + PLACEMENTS_A_ROUND / (uint32_t) problem->n_items;
+  uint64_t work_of_round =
+      (uint64_t) portfolio->n_tries * problem->n_items * TESSERA_N_CHAINS;
+  if (portfolio->best.height_bytes == problem->bound_bytes ||
+      work_of_round > portfolio->options->work_budget)
+    return TESSERA_OK;
+  TesseraStatus status =
+      tessera_chains_init (portfolio->chains, problem, workers[0].desk.entries);
+  atomic_store (&portfolio->shared.best_height_bytes, UINT64_MAX);
+  while (status == TESSERA_OK && portfolio->best.height_bytes > problem->bound_bytes &&
          !atomic_load (&portfolio->shared.cancelled) &&
          portfolio->work_done + work_of_round <= portfolio->options->work_budget)
     {
       portfolio->round++;
-      run_round (portfolio, workers, threads, N_ALTERED);
+      run_round (portfolio, workers, threads, TESSERA_N_CHAINS);
       portfolio->work_done += work_of_round;
     }
+  return status;
 }
 
 TesseraStatus
@@ -325,15 +304,16 @@ tessera_portfolio_run (const TesseraPackProblem *problem,
           finished_init (&workers[i].best, problem->n_items) != TESSERA_OK)
         goto out;
     }
-  run_rounds (&portfolio, workers, threads);
-  status = TESSERA_CANCELLED;
-  if (atomic_load (&portfolio.shared.cancelled))
+  status = run_rounds (&portfolio, workers, threads);
+  if (status == TESSERA_OK && atomic_load (&portfolio.shared.cancelled))
+    status = TESSERA_CANCELLED;
+  if (status != TESSERA_OK)
     goto out;
   memcpy (offsets, portfolio.best.offsets, problem->n_items * sizeof *offsets);
   *out_height_bytes = portfolio.best.height_bytes;
   *out_strategy = portfolio.best.name;
-  status = TESSERA_OK;
 out:
+  tessera_chains_clear (portfolio.chains);
   for (uint32_t i = 0; workers != NULL && i < options->n_threads; i++)
     {
       tessera_desk_clear (&workers[i].desk);

@@ -16,7 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What improving may cost when the caller does not say: about half a second. */
+/* What improving may cost when the caller does not say: about a second of one
+ * processor. */
 #define DEFAULT_WORK_BUDGET (UINT64_C (1) << 20)
 
 /* More threads than this have nothing to do: the portfolio is not longer. */
@@ -123,6 +124,12 @@ portfolio_options (const TesseraPackOptions *options)
   return result;
 }
 
+static uint64_t
+part_of (uint64_t whole, size_t part, size_t parts)
+{
+  return (uint64_t) ((double) whole * (double) part / (double) parts);
+}
+
 /* Packs one zone on top of packing->height_bytes. */
 static TesseraStatus
 pack_zone (const TesseraItem *items,
@@ -178,13 +185,16 @@ tessera_pack (const TesseraItem *items,
   TesseraStatus status = validate (items, n_items);
   if (status != TESSERA_OK || n_items == 0)
     return status;
-  TesseraPortfolioOptions zone_options = portfolio_options (options);
+  const TesseraPortfolioOptions options_of_all = portfolio_options (options);
+  TesseraPortfolioOptions zone_options = options_of_all;
   TesseraPacking packing = *out_packing;
   uint64_t highest_zone_bytes = 0;
   Zones zones = { 0 };
   status = zones_init (&zones, items, n_items);
   for (size_t z = 0, begin = 0; z < zones.n_zones && status == TESSERA_OK; z++)
     {
+      size_t n_members = zones.ends[z] - begin;
+      zone_options.work_budget = part_of (options_of_all.work_budget, n_members, n_items);
       zone_options.fraction_begin = (double) begin / (double) n_items;
       zone_options.fraction_end = (double) zones.ends[z] / (double) n_items;
       status = pack_zone (items, &zones.items[begin], zones.ends[z] - begin,
