@@ -140,14 +140,25 @@ append_items (TesseraPickle *pickle, size_t first)
   return TESSERA_OK;
 }
 
+/* A dict that became a record gave its slot back: what is held at once stays small. */
+static TesseraStatus
+new_object (TesseraPickle *pickle, TesseraObjectKind kind, TesseraValue *out_value)
+{
+  if (pickle->heap.n_objects >= TESSERA_PICKLE_MAX_OBJECTS &&
+      pickle->heap.unused == UINT32_MAX)
+    return refuse (pickle, "more lists and dicts at once than a snapshot ever has");
+  if (tessera_heap_new_object (&pickle->heap, kind, out_value) != TESSERA_OK)
+    return no_memory (pickle);
+  return TESSERA_OK;
+}
+
 static TesseraStatus
 make (TesseraPickle *pickle, TesseraObjectKind kind)
 {
   TesseraValue value;
+  TesseraStatus status = new_object (pickle, kind, &value);
 
-  if (tessera_heap_new_object (&pickle->heap, kind, &value) != TESSERA_OK)
-    return no_memory (pickle);
-  return push (pickle, value);
+  return status == TESSERA_OK ? push (pickle, value) : status;
 }
 
 /* Replaces the values from @first on by one object that holds them. */
@@ -156,9 +167,10 @@ gather (TesseraPickle *pickle, size_t first, TesseraObjectKind kind)
 {
   TesseraValue value;
   TesseraObject *object;
+  TesseraStatus status = new_object (pickle, kind, &value);
 
-  if (tessera_heap_new_object (&pickle->heap, kind, &value) != TESSERA_OK)
-    return no_memory (pickle);
+  if (status != TESSERA_OK)
+    return status;
   object = tessera_heap_object (&pickle->heap, value, kind);
   if (tessera_heap_append (&pickle->heap, object, pickle->stack + first,
                            pickle->n_stack - first) != TESSERA_OK)

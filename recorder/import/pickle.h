@@ -20,6 +20,7 @@
 
 #define TESSERA_PICKLE_MAX_NESTING 10000
 #define TESSERA_PICKLE_MAX_STACK ((size_t) 1 << 27)        /* values: 1 GiB */
+#define TESSERA_PICKLE_MAX_OBJECTS ((size_t) 1 << 24)      /* lists and dicts at once */
 #define TESSERA_PICKLE_MAX_TEXT_BYTES ((uint64_t) 1 << 28) /* one text */
 #define TESSERA_PICKLE_MAX_RECORD_PAIRS 256 /* longer dicts are no records */
 
