@@ -12,6 +12,7 @@
 
 #include "db/schema.h"
 #include "db/store.h"
+#include "db/test-place.h"
 #include "db/test-traces.h"
 
 #define SEED 20240517
@@ -23,52 +24,6 @@
       g_error ("%s", sqlite3_errmsg (db));                                               \
   }                                                                                      \
   G_STMT_END
-
-typedef struct
-{
-  char *folder, *path;
-} Place;
-
-static void
-place_begin (Place *place, gconstpointer data)
-{
-  place->folder = g_dir_make_tmp ("tessera-format-XXXXXX", NULL);
-  place->path = g_build_filename (place->folder, "a.file", NULL);
-}
-
-static void
-place_end (Place *place, gconstpointer data)
-{
-  g_remove (place->path);
-  g_assert_cmpint (g_rmdir (place->folder), ==, 0);
-  g_free (place->folder);
-  g_free (place->path);
-}
-
-/* All rows of @sql: columns parted by '|', rows by '\n'. */
-static char *
-ask (const char *path, const char *sql)
-{
-  sqlite3 *db = NULL;
-  sqlite3_stmt *statement = NULL;
-  GString *answer = g_string_new (NULL);
-  int rc;
-
-  SQL_OK (db, sqlite3_open (path, &db));
-  SQL_OK (db, sqlite3_prepare_v2 (db, sql, -1, &statement, NULL));
-  while ((rc = sqlite3_step (statement)) == SQLITE_ROW)
-    for (int i = 0; i < sqlite3_column_count (statement); i++)
-      {
-        const char *text = (const char *) sqlite3_column_text (statement, i);
-
-        g_string_append (answer, text ? text : "NULL");
-        g_string_append_c (answer, i + 1 < sqlite3_column_count (statement) ? '|' : '\n');
-      }
-  g_assert_cmpint (rc, ==, SQLITE_DONE);
-  sqlite3_finalize (statement);
-  g_assert_cmpint (sqlite3_close (db), ==, SQLITE_OK);
-  return g_string_free (answer, FALSE);
-}
 
 static uint32_t
 add_stack (TesseraTrace *trace, const char *const *files, const int64_t *lines, size_t n)
@@ -228,7 +183,7 @@ read_document (void)
 }
 
 static void
-test_questions (Place *place, gconstpointer data)
+test_questions (TestPlace *place, gconstpointer data)
 {
   g_autofree char *document = read_document ();
   g_autofree char *plan_path = g_strconcat (place->path, ".tsp", NULL);
@@ -253,11 +208,11 @@ test_questions (Place *place, gconstpointer data)
       g_assert_cmpuint (number, ==, ++n_asked);
       g_assert_cmpuint (number, <, G_N_ELEMENTS (answers));
       g_test_message ("question %u", number);
-      answer = ask (place->path, sql);
+      answer = test_ask (place->path, sql);
       g_assert_cmpstr (answer, ==, answers[number]);
       if (number < FIRST_PLAN_QUESTION)
         continue;
-      plan_answer = ask (plan_path, sql);
+      plan_answer = test_ask (plan_path, sql);
       g_assert_cmpstr (plan_answer, ==, answers[number]);
     }
   g_assert_cmpuint (n_asked, ==, G_N_ELEMENTS (answers) - 1);
@@ -269,7 +224,7 @@ test_questions (Place *place, gconstpointer data)
 /* Every table, view and column is described, in backquotes, in a table of the document.
  */
 static void
-test_document_is_complete (Place *place, gconstpointer data)
+test_document_is_complete (TestPlace *place, gconstpointer data)
 {
   g_autofree char *document = read_document ();
   g_autofree char *names = NULL;
@@ -277,12 +232,12 @@ test_document_is_complete (Place *place, gconstpointer data)
   TesseraTrace *trace = known_trace ();
 
   OK (tessera_trace_save (trace, place->path, NULL, NULL));
-  names =
-      ask (place->path, "SELECT schema.name, column.name"
-                        " FROM sqlite_schema AS schema"
-                        " JOIN pragma_table_info (schema.name) AS column"
-                        " WHERE column.name NOT IN ('recording_index', 'device_index',"
-                        " 'meta_index', 'plan_index', 'hand_over_index')");
+  names = test_ask (place->path,
+                    "SELECT schema.name, column.name"
+                    " FROM sqlite_schema AS schema"
+                    " JOIN pragma_table_info (schema.name) AS column"
+                    " WHERE column.name NOT IN ('recording_index', 'device_index',"
+                    " 'meta_index', 'plan_index', 'hand_over_index')");
   rows = g_strsplit (names, "\n", -1);
   g_assert_cmpuint (g_strv_length (rows), >, 150);
   for (size_t i = 0; rows[i] && *rows[i]; i++)
@@ -342,7 +297,7 @@ walk (const TesseraTrace *trace)
 }
 
 static void
-test_blocks_against_walk (Place *place, gconstpointer data)
+test_blocks_against_walk (TestPlace *place, gconstpointer data)
 {
   for (uint32_t round = 0; round < 3; round++)
     {
@@ -351,9 +306,9 @@ test_blocks_against_walk (Place *place, gconstpointer data)
       g_autofree char *found = NULL;
 
       OK (tessera_trace_save (trace, place->path, NULL, NULL));
-      found =
-          ask (place->path, "SELECT size_bytes, born_index, ifnull (freed_index, -1),"
-                            " ifnull (died_index, -1) FROM block ORDER BY born_index");
+      found = test_ask (place->path,
+                        "SELECT size_bytes, born_index, ifnull (freed_index, -1),"
+                        " ifnull (died_index, -1) FROM block ORDER BY born_index");
       g_assert_true (strcmp (wanted, found) == 0);
       tessera_trace_free (trace);
     }
@@ -362,7 +317,7 @@ test_blocks_against_walk (Place *place, gconstpointer data)
 /* The odd ends: a block that waits at the start, one that waits at the end, one whose
  * address comes again without a free, and a size of zero. */
 static void
-test_blocks_odd (Place *place, gconstpointer data)
+test_blocks_odd (TestPlace *place, gconstpointer data)
 {
   static const TesseraEvent events[] = {
     { 512, 9, 0, TESSERA_NONE, 0, 0, TESSERA_FREE_COMPLETED, 0 },
@@ -383,8 +338,8 @@ test_blocks_odd (Place *place, gconstpointer data)
                                                     .stack = TESSERA_NONE,
                                                     .state = TESSERA_BLOCK_PENDING }));
   OK (tessera_trace_save (trace, place->path, NULL, NULL));
-  found = ask (place->path, "SELECT born_index, freed_index, died_index, size_bytes,"
-                            " block_bytes, at_start FROM block ORDER BY born_index");
+  found = test_ask (place->path, "SELECT born_index, freed_index, died_index, size_bytes,"
+                                 " block_bytes, at_start FROM block ORDER BY born_index");
   g_assert_cmpstr (found, ==,
                    "0|0|0|9|512|1\n"
                    "1|2|2|0|512|0\n"
@@ -413,7 +368,7 @@ make_version_1 (const char *path)
   SQL_OK (db, sqlite3_open (path, &db));
   SQL_OK (db, tessera_schema_migrate (db, &tessera_trace_format, 0, 1));
   g_assert_cmpint (sqlite3_close (db), ==, SQLITE_OK);
-  names = ask (path, "SELECT name FROM sqlite_schema WHERE type = 'table'");
+  names = test_ask (path, "SELECT name FROM sqlite_schema WHERE type = 'table'");
   tables = g_strsplit (names, "\n", -1);
   SQL_OK (db, sqlite3_open (path, &db));
   execute (db, attach);
@@ -434,7 +389,7 @@ make_version_1 (const char *path)
 
 /* Version 1 had no tables for plans and edits. */
 static void
-test_migration_1_to_2 (Place *place, gconstpointer data)
+test_migration_1_to_2 (TestPlace *place, gconstpointer data)
 {
   TesseraTrace *trace = test_trace_new (SEED, 200), *loaded = NULL;
   TesseraPlan *plan = known_plan ();
@@ -442,24 +397,24 @@ test_migration_1_to_2 (Place *place, gconstpointer data)
   TesseraError error = { 0 };
 
   OK (tessera_trace_save (trace, place->path, NULL, NULL));
-  fresh_schema = ask (place->path, ALL_OF_SCHEMA);
+  fresh_schema = test_ask (place->path, ALL_OF_SCHEMA);
   make_version_1 (place->path);
-  version = ask (place->path, "PRAGMA user_version");
+  version = test_ask (place->path, "PRAGMA user_version");
   g_assert_cmpstr (version, ==, "1\n");
   g_assert_cmpint (tessera_trace_load (place->path, TESSERA_NONE, NULL, &error, &loaded),
                    ==, TESSERA_OK);
   test_traces_assert_equal (trace, loaded);
   tessera_trace_free (loaded);
   g_free (version);
-  version = ask (place->path, "PRAGMA user_version"); /* reading changed nothing */
+  version = test_ask (place->path, "PRAGMA user_version"); /* reading changed nothing */
   g_assert_cmpstr (version, ==, "1\n");
   OK (tessera_trace_save_plan (place->path, plan, NULL));
   g_free (version);
-  version = ask (place->path, "PRAGMA user_version");
+  version = test_ask (place->path, "PRAGMA user_version");
   g_assert_cmpstr (version, ==, "2\n");
-  schema = ask (place->path, ALL_OF_SCHEMA);
+  schema = test_ask (place->path, ALL_OF_SCHEMA);
   g_assert_cmpstr (schema, ==, fresh_schema);
-  slots = ask (place->path, "SELECT count(*) FROM slot");
+  slots = test_ask (place->path, "SELECT count(*) FROM slot");
   g_assert_cmpstr (slots, ==, "3\n");
   OK (tessera_trace_load (place->path, TESSERA_NONE, NULL, NULL, &loaded));
   test_traces_assert_equal (trace, loaded);
@@ -470,16 +425,13 @@ test_migration_1_to_2 (Place *place, gconstpointer data)
 
 /* A file that says version 1 but is not: refused, not half migrated. */
 static void
-test_migration_of_damaged (Place *place, gconstpointer data)
+test_migration_of_damaged (TestPlace *place, gconstpointer data)
 {
   TesseraTrace *trace = test_trace_new (SEED, 20), *loaded = NULL;
   TesseraError error = { 0 };
-  sqlite3 *db = NULL;
 
   OK (tessera_trace_save (trace, place->path, NULL, NULL));
-  SQL_OK (db, sqlite3_open (place->path, &db));
-  execute (db, "PRAGMA user_version = 1");
-  g_assert_cmpint (sqlite3_close (db), ==, SQLITE_OK);
+  test_execute (place->path, "PRAGMA user_version = 1");
   g_assert_cmpint (tessera_trace_load (place->path, TESSERA_NONE, NULL, &error, &loaded),
                    ==, TESSERA_BAD_INPUT);
   g_assert_null (loaded);
@@ -488,24 +440,24 @@ test_migration_of_damaged (Place *place, gconstpointer data)
 }
 
 static void
-test_tables_are_strict (Place *place, gconstpointer data)
+test_tables_are_strict (TestPlace *place, gconstpointer data)
 {
   TesseraTrace *trace = known_trace ();
   g_autofree char *lax = NULL, *ids = NULL;
 
   OK (tessera_trace_save (trace, place->path, NULL, NULL));
-  lax = ask (place->path, "SELECT name FROM pragma_table_list"
-                          " WHERE schema = 'main' AND type = 'table' AND NOT strict"
-                          " AND name NOT LIKE 'sqlite_%'");
+  lax = test_ask (place->path, "SELECT name FROM pragma_table_list"
+                               " WHERE schema = 'main' AND type = 'table' AND NOT strict"
+                               " AND name NOT LIKE 'sqlite_%'");
   g_assert_cmpstr (lax, ==, "");
-  ids = ask (place->path, "SELECT application_id, user_version FROM"
-                          " pragma_application_id, pragma_user_version");
+  ids = test_ask (place->path, "SELECT application_id, user_version FROM"
+                               " pragma_application_id, pragma_user_version");
   g_assert_cmpstr (ids, ==, "1414746708|2\n");
   tessera_trace_free (trace);
 }
 
 #define ADD(path, test)                                                                  \
-  g_test_add ("/format/" path, Place, NULL, place_begin, test, place_end)
+  g_test_add ("/format/" path, TestPlace, NULL, test_place_begin, test, test_place_end)
 
 int
 main (int argc, char **argv)

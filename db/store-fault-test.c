@@ -11,13 +11,13 @@
 
 #include <errno.h>
 #include <glib.h>
-#include <glib/gstdio.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "db/test-place.h"
 #include "db/test-traces.h"
 #include "tests/fail_alloc.h"
 
@@ -159,7 +159,8 @@ take_over_sqlite (void)
 
 typedef struct
 {
-  char *folder, *trace_path, *plan_path;
+  TestPlace place; /* its path is the trace's */
+  char *plan_path;
   TesseraTrace *trace;
   TesseraPlan *plan;
 } Scene;
@@ -167,9 +168,8 @@ typedef struct
 static void
 scene_begin (Scene *scene, gconstpointer data)
 {
-  scene->folder = g_dir_make_tmp ("tessera-fault-XXXXXX", NULL);
-  scene->trace_path = g_build_filename (scene->folder, "a.tsr", NULL);
-  scene->plan_path = g_build_filename (scene->folder, "a.tsp", NULL);
+  test_place_begin (&scene->place, NULL);
+  scene->plan_path = g_build_filename (scene->place.folder, "a.tsp", NULL);
   scene->trace = test_trace_new (SEED, 50);
   scene->plan = test_plan_new (SEED, 9);
 }
@@ -177,25 +177,10 @@ scene_begin (Scene *scene, gconstpointer data)
 static void
 scene_end (Scene *scene, gconstpointer data)
 {
-  g_remove (scene->trace_path);
-  g_remove (scene->plan_path);
-  g_assert_cmpint (g_rmdir (scene->folder), ==, 0);
-  g_free (scene->folder);
-  g_free (scene->trace_path);
+  test_place_end (&scene->place, NULL);
   g_free (scene->plan_path);
   tessera_trace_free (scene->trace);
   tessera_plan_free (scene->plan);
-}
-
-static unsigned
-count_files (const Scene *scene)
-{
-  g_autoptr (GDir) folder = g_dir_open (scene->folder, 0, NULL);
-  unsigned n_files = 0;
-
-  while (g_dir_read_name (folder))
-    n_files++;
-  return n_files;
 }
 
 typedef TesseraStatus (*Work) (const Scene *scene, TesseraError *error);
@@ -203,7 +188,7 @@ typedef TesseraStatus (*Work) (const Scene *scene, TesseraError *error);
 static TesseraStatus
 save_trace (const Scene *scene, TesseraError *error)
 {
-  return tessera_trace_save (scene->trace, scene->trace_path, NULL, error);
+  return tessera_trace_save (scene->trace, scene->place.path, NULL, error);
 }
 
 static TesseraStatus
@@ -215,7 +200,7 @@ save_plan (const Scene *scene, TesseraError *error)
 static TesseraStatus
 save_plan_in_trace (const Scene *scene, TesseraError *error)
 {
-  return tessera_trace_save_plan (scene->trace_path, scene->plan, error);
+  return tessera_trace_save_plan (scene->place.path, scene->plan, error);
 }
 
 static TesseraStatus
@@ -223,7 +208,7 @@ load_trace (const Scene *scene, TesseraError *error)
 {
   TesseraTrace *trace = NULL;
   TesseraStatus status =
-      tessera_trace_load (scene->trace_path, TESSERA_NONE, NULL, error, &trace);
+      tessera_trace_load (scene->place.path, TESSERA_NONE, NULL, error, &trace);
 
   if (status == TESSERA_OK)
     test_traces_assert_equal (trace, scene->trace);
@@ -260,7 +245,7 @@ assert_works (const Scene *scene, Work work)
 static void
 assert_unharmed (const Scene *scene)
 {
-  g_assert_cmpuint (count_files (scene), ==, 2);
+  g_assert_cmpuint (test_place_count_files (&scene->place), ==, 2);
   assert_works (scene, load_trace);
   assert_works (scene, load_plan);
 }
@@ -384,7 +369,7 @@ test_failing_sync_and_rename (Scene *scene, gconstpointer data)
   assert_works (scene, save_trace);
   assert_works (scene, save_plan);
   fail_every (scene, save_trace, &rename_fault, EACCES,
-              "Cannot write */a.tsr: Permission denied");
+              "Cannot write *.tsr: Permission denied");
   fsync_fault = (Fault){ .n_left = 1, .number = EIO };
   g_assert_cmpint (save_trace (scene, &error), ==, TESSERA_IO);
   assert_unharmed (scene);

@@ -227,6 +227,27 @@ test_trace_new_plausible (uint32_t seed, size_t n_events)
   return trace;
 }
 
+static void
+fill_slots (TesseraPlan *plan, GRand *random)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    plan->slots[i] = (TesseraSlot){ .size_bytes = any_bytes (random),
+                                    .block_bytes = any_bytes (random),
+                                    .offset_bytes = any_bytes (random),
+                                    .born = below (random, 1000),
+                                    .died = below (random, 1001),
+                                    .died_next = below (random, 1001),
+                                    .section = below (random, 3),
+                                    .phase = any_index (random, 2),
+                                    .ordinal = any_index (random, 100),
+                                    .group = any_index (random, 4),
+                                    .block = any_index (random, 100),
+                                    .stream = (uint16_t) below (random, 65536),
+                                    .pool = (uint16_t) below (random, 65536),
+                                    .lifetime_class = (uint8_t) below (random, 5),
+                                    .wraps = (uint8_t) below (random, 2) };
+}
+
 TesseraPlan *
 test_plan_new (uint32_t seed, size_t n_slots)
 {
@@ -262,22 +283,7 @@ test_plan_new (uint32_t seed, size_t n_slots)
                         .height_bytes = any_bytes (random),
                         .bytes_x_events = any_64 (random),
                         .time_memory_product = g_rand_double (random) };
-  for (size_t i = 0; i < n_slots; i++)
-    plan->slots[i] = (TesseraSlot){ .size_bytes = any_bytes (random),
-                                    .block_bytes = any_bytes (random),
-                                    .offset_bytes = any_bytes (random),
-                                    .born = below (random, 1000),
-                                    .died = below (random, 1001),
-                                    .died_next = below (random, 1001),
-                                    .section = below (random, 3),
-                                    .phase = any_index (random, 2),
-                                    .ordinal = any_index (random, 100),
-                                    .group = any_index (random, 4),
-                                    .block = any_index (random, 100),
-                                    .stream = (uint16_t) below (random, 65536),
-                                    .pool = (uint16_t) below (random, 65536),
-                                    .lifetime_class = (uint8_t) below (random, 5),
-                                    .wraps = (uint8_t) below (random, 2) };
+  fill_slots (plan, random);
   for (uint32_t i = 0; i < 2; i++)
     plan->hand_overs[i] =
         (TesseraHandOver){ below (random, n_slots), below (random, n_slots) };

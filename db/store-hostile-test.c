@@ -1,0 +1,288 @@
+/*
+ * Trace and plan files that are not what they should be: each is refused in one sentence.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "db/store.h"
+
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "db/test-place.h"
+#include "db/test-traces.h"
+
+#define SEED 20240517
+
+static void
+save (const TestPlace *place, const TesseraTrace *trace)
+{
+  TesseraError error = { 0 };
+  TesseraStatus status = tessera_trace_save (trace, place->path, NULL, &error);
+
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_cmpint (status, ==, TESSERA_OK);
+}
+
+static void
+assert_refused (const TestPlace *place, TesseraStatus wanted, const char *pattern)
+{
+  TesseraError error = { 0 };
+  TesseraTrace *trace = (TesseraTrace *) &error;
+  TesseraStatus status =
+      tessera_trace_load (place->path, TESSERA_NONE, NULL, &error, &trace);
+
+  if (!g_pattern_match_simple (pattern, error.text))
+    g_error ("expected: %s, found: %s", pattern, error.text);
+  g_assert_cmpint (status, ==, wanted);
+  g_assert_cmpint (error.status, ==, wanted);
+  g_assert_null (trace);
+  g_assert_null (strchr (error.text, '\n'));
+}
+
+static void
+test_refusals (TestPlace *place, gconstpointer data)
+{
+  TesseraTrace *trace = test_trace_new (SEED, 100);
+  TesseraPlan *plan = test_plan_new (SEED, 9);
+
+  assert_refused (place, TESSERA_IO, "Cannot read *.tsr: No such file or directory");
+  g_assert_true (g_file_set_contents (place->path, "", 0, NULL));
+  assert_refused (place, TESSERA_FOREIGN, "*.tsr is empty, not a Tessera trace");
+  g_assert_true (g_file_set_contents (place->path, "seq,time_us\n", -1, NULL));
+  assert_refused (place, TESSERA_FOREIGN, "*does not begin like one");
+  g_assert_cmpint (tessera_file_kind (place->path), ==, TESSERA_FILE_OTHER);
+  g_assert_true (g_file_set_contents (place->path, "SQLite fo", -1, NULL));
+  assert_refused (place, TESSERA_BAD_INPUT, "*is cut short*");
+  g_remove (place->path);
+  test_execute (place->path, "PRAGMA application_id = 7; CREATE TABLE event (a)");
+  assert_refused (place, TESSERA_FOREIGN,
+                  "*of another program (application_id 0x00000007)*");
+  g_assert_cmpint (tessera_file_kind (place->path), ==, TESSERA_FILE_OTHER);
+  g_remove (place->path);
+  g_assert_cmpint (tessera_plan_save (plan, place->path, NULL), ==, TESSERA_OK);
+  assert_refused (place, TESSERA_FOREIGN,
+                  "*is a Tessera plan, but a trace is needed here");
+  tessera_plan_free (plan);
+  save (place, trace);
+  test_execute (place->path, "PRAGMA user_version = 3");
+  assert_refused (place, TESSERA_FUTURE,
+                  "*newer Tessera (format 3; this one reads up to 2)*");
+  test_execute (place->path, "PRAGMA user_version = 0");
+  assert_refused (place, TESSERA_BAD_INPUT, "*has no format version*");
+  g_remove (place->path);
+  g_assert_cmpint (g_mkdir (place->path, 0700), ==, 0);
+  assert_refused (place, TESSERA_IO, "Cannot read *: Is a directory");
+  g_assert_cmpint (g_rmdir (place->path), ==, 0);
+  g_assert_cmpint (mkfifo (place->path, 0600), ==, 0);
+  assert_refused (place, TESSERA_IO, "*is not a file but a device or pipe");
+  tessera_trace_free (trace);
+}
+
+static void
+test_truncated (TestPlace *place, gconstpointer data)
+{
+  TesseraTrace *trace = test_trace_new (SEED, 1000);
+  g_autofree char *bytes = NULL;
+  size_t n_bytes;
+
+  save (place, trace);
+  g_assert_true (g_file_get_contents (place->path, &bytes, &n_bytes, NULL));
+  for (size_t i = 1; i <= 50; i++)
+    {
+      g_assert_true (
+          g_file_set_contents (place->path, bytes, (gssize) (n_bytes * i / 51), NULL));
+      assert_refused (place, TESSERA_BAD_INPUT, "*is cut short: it has * of * bytes*");
+    }
+  tessera_trace_free (trace);
+}
+
+/* Whatever bytes are turned over, the file is read or refused, and what is read can be
+ * walked. The schema comes first in a file: half of the damage goes beyond it. */
+static void
+test_damaged (TestPlace *place, gconstpointer data)
+{
+  TesseraTrace *trace = test_trace_new (SEED, 300);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
+  g_autofree char *bytes = NULL;
+  size_t n_bytes;
+  unsigned n_refused = 0;
+
+  save (place, trace);
+  g_assert_true (g_file_get_contents (place->path, &bytes, &n_bytes, NULL));
+  for (int round = 0; round < 200; round++)
+    {
+      g_autofree char *damaged = g_memdup2 (bytes, n_bytes);
+      TesseraError error = { 0 };
+      TesseraTrace *loaded = NULL;
+
+      for (int i = g_rand_int_range (random, 1, 20); i > 0; i--)
+        damaged[g_rand_int_range (random, round % 2 ? 100 : 20000, (int) n_bytes)] =
+            (char) g_rand_int (random);
+      g_assert_true (g_file_set_contents (place->path, damaged, (gssize) n_bytes, NULL));
+      if (tessera_trace_load (place->path, TESSERA_NONE, NULL, &error, &loaded) !=
+          TESSERA_OK)
+        {
+          g_assert_cmpstr (error.text, !=, "");
+          g_assert_null (loaded);
+          n_refused++;
+          continue;
+        }
+      for (size_t i = 0; i < loaded->n_events; i++)
+        if (loaded->events[i].stack != TESSERA_NONE)
+          g_assert_cmpuint (loaded->events[i].stack, <, loaded->n_stacks);
+      tessera_trace_free (loaded);
+    }
+  g_assert_cmpuint (n_refused, >, 50);
+  g_assert_cmpuint (n_refused, <, 200);
+  tessera_trace_free (trace);
+}
+
+static const struct
+{
+  const char *sql;
+  const char *pattern;
+} wrong_values[] = {
+  { "UPDATE event SET action = 0 WHERE event_index = 5", "*event, row 5, action is 0,*" },
+  { "UPDATE event SET action = 11 WHERE event_index = 5", "*row 5, action is 11,*" },
+  { "UPDATE event SET action = 300 WHERE event_index = 5", "*row 5, action is of the*" },
+  { "UPDATE event SET stream = 6", "*event, row 0, stream is 6,*" },
+  { "UPDATE event SET stream = 70000", "*event, row 0, stream is of the wrong type*" },
+  { "UPDATE event SET pool = -1", "*event, row 0, pool is of the wrong type*" },
+  { "UPDATE event SET pool_known = 2", "*pool_known is 2*" },
+  { "UPDATE event SET stack = 1000000", "*event, row 0, stack is 1000000*" },
+  { "UPDATE event SET stack = 4294967295", "*stack is of the wrong type or too large*" },
+  { "UPDATE event SET size_bytes = -1", "*event, row 0, size_bytes is of the wrong*" },
+  { "DELETE FROM event WHERE event_index = 7", "*event, row 7, *leaves a gap*" },
+  { "DELETE FROM event WHERE event_index = 99", "*holds 99 of 100 events*" },
+  { "DELETE FROM event WHERE event_index = 0", "*event, row 0*leaves a gap*" },
+  { "UPDATE event SET event_index = -1 WHERE event_index = 0", "*numbering is broken*" },
+  { "UPDATE recording SET n_events = 1152921504606846976",
+    "*100 of 1152921504606846976*" },
+  { "UPDATE recording SET n_events = -1", "*holds no recording*" },
+  { "DELETE FROM recording", "*holds no recording*" },
+  { "UPDATE recording SET device = 4294967295", "*holds no recording*" },
+  { "UPDATE recording SET alignment_bytes = 0", "*alignment_bytes is 0*" },
+  { "UPDATE recording SET has_time = 2", "*has_time is of the wrong type*" },
+  { "UPDATE recording SET garbage_collection_threshold = 9e999",
+    "*is missing or not a number*" },
+  { "UPDATE frame SET name = 51", "*frame, row 0, name is 51,*" },
+  { "UPDATE frame SET name = 1, file = 1, line = 1", "*frame, row 1, it repeats*" },
+  { "UPDATE string SET text = 'same'", "*string, row 1, it repeats an earlier row*" },
+  { "UPDATE stack_node SET caller = node_index", "*stack_node, row 0, caller is not*" },
+  { "UPDATE stack_node SET frame = 60", "*stack_node, row 0, frame is 60*" },
+  { "UPDATE stack SET node = 100000", "*stack, row 0, node is 100000*" },
+  { "UPDATE stack SET node = 3", "*stack, row 1, it repeats*" },
+  { "UPDATE stream SET handle = 5 WHERE stream_index = 0", "*stream, row 0*" },
+  { "UPDATE stream SET handle = 0 WHERE stream_index = 3",
+    "*stream, row 3, it repeats*" },
+  { "UPDATE held_block SET state = 3", "*held_block, row 0, state is 3*" },
+  { "UPDATE segment SET stack = 200", "*segment, row 0, stack is 200*" },
+  { "UPDATE range SET end_index = 101", "*range, row 0, end_index is 101*" },
+  { "UPDATE range SET begin_index = 3, end_index = 2",
+    "*end_index is before begin_index*" },
+  { "UPDATE range SET parent = range_index", "*parent is not an earlier row*" },
+  { "UPDATE range SET kind = 4", "*kind is 4*" },
+  { "UPDATE meta SET key = 'x'", "*meta, row 1, it repeats*" },
+  { "INSERT INTO rounding SELECT device, 16, 0 FROM recording", "*rounding, row 16*" },
+  { "DROP TABLE edit", "*its table edit is not as Tessera makes it*" },
+  { "ALTER TABLE event ADD COLUMN more INTEGER", "*its table event is not as*" },
+  { "DROP VIEW block; DROP TABLE event; CREATE VIEW event AS WITH RECURSIVE"
+    " n (event_index) AS (SELECT 0 UNION ALL SELECT event_index + 1 FROM n)"
+    " SELECT * FROM n",
+    "*its table event is not as Tessera makes it*" },
+};
+
+/* One wrong value in an otherwise good file, and the words that name it. */
+static void
+test_wrong_values (TestPlace *place, gconstpointer data)
+{
+  TesseraTrace *trace = test_trace_new (SEED, 100);
+  g_autofree char *bytes = NULL;
+  size_t n_bytes;
+
+  save (place, trace);
+  g_assert_cmpuint (trace->n_ranges, >, 1);
+  g_assert_cmpuint (trace->start.n_segments, >, 1);
+  g_assert_true (g_file_get_contents (place->path, &bytes, &n_bytes, NULL));
+  for (size_t i = 0; i < G_N_ELEMENTS (wrong_values); i++)
+    {
+      g_assert_true (g_file_set_contents (place->path, bytes, (gssize) n_bytes, NULL));
+      g_test_message ("%s", wrong_values[i].sql);
+      test_execute (place->path, wrong_values[i].sql);
+      assert_refused (place, TESSERA_BAD_INPUT, wrong_values[i].pattern);
+    }
+  tessera_trace_free (trace);
+}
+
+static const struct
+{
+  const char *sql;
+  const char *pattern;
+} wrong_plan_values[] = {
+  { "UPDATE slot SET died = 1001", "*slot, row 0, died is 1001*" },
+  { "UPDATE slot SET section = 3", "*slot, row 0, section is 3*" },
+  { "UPDATE slot SET phase = 2", "*slot, row 0, phase is 2*" },
+  { "UPDATE slot SET block_group = 4", "*slot, row 0, block_group is 4*" },
+  { "UPDATE slot SET wraps = 2", "*wraps is 2*" },
+  { "UPDATE slot SET lifetime_class = 5", "*lifetime_class is 5*" },
+  { "UPDATE slot SET offset_bytes = -512", "*offset_bytes is of the wrong type*" },
+  { "DELETE FROM slot WHERE slot_index = 20",
+    "*section, row 2, its slots do not exist*" },
+  { "DELETE FROM slot WHERE slot_index = 3", "*slot, row 3, the numbering is broken*" },
+  { "UPDATE section SET end_position = 1001", "*end_position is 1001*" },
+  { "UPDATE section SET n_slots = 4294967295", "*its slots do not exist*" },
+  { "UPDATE hand_over SET to_slot = 21", "*hand_over, row 0, to_slot is 21*" },
+  { "UPDATE plan SET followable = 3", "*followable is 3*" },
+  { "UPDATE plan SET n_positions = 10", "*" },
+  { "DELETE FROM plan", "*holds no plan*" },
+  { "INSERT INTO plan SELECT 1, height_bytes, bound_bytes, alignment_bytes, "
+    "n_positions,"
+    " trace_fingerprint, slot_digest, device, n_streams, across_streams, followable,"
+    " checked, follow_reason, strategy, source FROM plan",
+    "*plan, row 1, it repeats*" },
+  { "UPDATE block_group SET kind = 5", "*kind is 5*" },
+  { "UPDATE block_group SET time_memory_product = -9e999",
+    "*is missing or not a number*" },
+};
+
+static void
+test_wrong_plan_values (TestPlace *place, gconstpointer data)
+{
+  TesseraPlan *plan = test_plan_new (SEED, 21);
+  g_autofree char *bytes = NULL;
+  size_t n_bytes;
+
+  g_assert_cmpint (tessera_plan_save (plan, place->path, NULL), ==, TESSERA_OK);
+  g_assert_true (g_file_get_contents (place->path, &bytes, &n_bytes, NULL));
+  for (size_t i = 0; i < G_N_ELEMENTS (wrong_plan_values); i++)
+    {
+      TesseraError error = { 0 };
+      TesseraPlan *loaded = NULL;
+
+      g_assert_true (g_file_set_contents (place->path, bytes, (gssize) n_bytes, NULL));
+      test_execute (place->path, wrong_plan_values[i].sql);
+      g_assert_cmpint (tessera_plan_load (place->path, &error, &loaded), ==,
+                       TESSERA_BAD_INPUT);
+      if (!g_pattern_match_simple (wrong_plan_values[i].pattern, error.text))
+        g_error ("expected: %s, found: %s", wrong_plan_values[i].pattern, error.text);
+    }
+  tessera_plan_free (plan);
+}
+
+#define ADD(path, test)                                                                  \
+  g_test_add ("/store-hostile/" path, TestPlace, NULL, test_place_begin, test,           \
+              test_place_end)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  ADD ("refusals", test_refusals);
+  ADD ("truncated", test_truncated);
+  ADD ("damaged", test_damaged);
+  ADD ("wrong-values", test_wrong_values);
+  ADD ("wrong-plan-values", test_wrong_plan_values);
+  return g_test_run ();
+}

@@ -1,0 +1,26 @@
+/*
+ * A folder of its own for each test of files, and SQL on the file in it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <glib.h>
+
+typedef struct
+{
+  char *folder;
+  char *path; /* in it; not there yet */
+} TestPlace;
+
+/* For g_test_add(). The end removes what is left in the folder. */
+void test_place_begin (TestPlace *place, gconstpointer data);
+void test_place_end (TestPlace *place, gconstpointer data);
+unsigned test_place_count_files (const TestPlace *place);
+
+/* Runs @sql on the file, which is made if need be. */
+void test_execute (const char *path, const char *sql);
+
+/* Returns: (transfer full): all rows of @sql: columns parted by '|', each row ended by
+ * '\n', NULL as "NULL". */
+char *test_ask (const char *path, const char *sql);
