@@ -182,7 +182,8 @@ pool_begin (const TesseraLayout *layout, uint64_t addr)
     {
       const TesseraSpan *span = &layout->spans[i];
 
-      if (span->is_plan_pool && addr >= span->addr && addr - span->addr < span->size_bytes)
+      if (span->is_plan_pool && addr >= span->addr &&
+          addr - span->addr < span->size_bytes)
         return span->addr;
     }
   return TESSERA_NOWHERE;

@@ -13,7 +13,7 @@
 #define LEAST_SPAN_BYTES 4096.0
 #define MOST_ZOOM_Y 1e7
 /* A revealed block takes at least this share of what is shown. */
-#define LEAST_SHARE 0.004
+#define LEAST_SHARE 0.001
 
 static double
 least_span_bytes (const TesseraDocument *self)

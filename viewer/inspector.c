@@ -6,6 +6,7 @@
 #include "viewer/inspector.h"
 
 #include "viewer/describe.h"
+#include "viewer/largest.h"
 #include "viewer/neighbours.h"
 #include "viewer/stack-view.h"
 #include "viewer/ui.h"
@@ -202,6 +203,7 @@ tessera_inspector_init (TesseraInspector *self)
   gtk_box_append (GTK_BOX (self->filled), self->exact);
   gtk_box_append (GTK_BOX (self->filled), facts_new (self));
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
+  gtk_box_set_spacing (GTK_BOX (self), 10);
   gtk_box_append (GTK_BOX (self), self->empty);
   gtk_box_append (GTK_BOX (self), self->filled);
   gtk_widget_set_name (GTK_WIDGET (self), "inspector");
@@ -218,6 +220,8 @@ tessera_inspector_new (TesseraDocument *document)
   gtk_box_append (GTK_BOX (self->filled), self->stack);
   gtk_box_append (GTK_BOX (self->filled), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
   gtk_box_append (GTK_BOX (self->filled), self->neighbours);
+  gtk_box_append (GTK_BOX (self), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
+  gtk_box_append (GTK_BOX (self), tessera_largest_new (document));
   tessera_watch (document, GTK_WIDGET (self), on_changed);
   return GTK_WIDGET (self);
 }

@@ -93,6 +93,7 @@ add_fixed_rows (TesseraLegend *self)
 {
   const TesseraPalette *palette = tessera_palette (self->document->dark);
   TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraParts *parts = &self->document->verdict.parts;
   g_autofree char *free_bytes = NULL;
   GtkWidget *row;
 
@@ -108,14 +109,13 @@ add_fixed_rows (TesseraLegend *self)
       gtk_widget_add_css_class (row, "legend-fixed");
       gtk_box_append (GTK_BOX (self->entries), row);
     }
-  free_bytes = tessera_describe_bytes (
-      sheet->layout->peak_reserved_bytes -
-      sheet->layout->curves.allocated_bytes[sheet->layout->peak_reserved_index]);
+  free_bytes = tessera_describe_bytes (parts->reserved_bytes - parts->live_bytes -
+                                       parts->rounding_bytes);
   row = row_box_new (tessera_swatch_new (palette->reserved, palette->hatch),
                      "reserved, free", free_bytes);
   gtk_widget_add_css_class (row, "legend-fixed");
-  gtk_widget_set_tooltip_text (row,
-                               "Taken from the device, used by nothing, at the peak");
+  gtk_widget_set_tooltip_text (
+      row, "Taken from the device and used by nothing at the verdict's moment");
   gtk_box_append (GTK_BOX (self->entries), row);
 }
 

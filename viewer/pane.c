@@ -7,6 +7,7 @@
 
 #include "viewer/describe.h"
 #include "viewer/lanes.h"
+#include "viewer/ruler.h"
 #include "viewer/ui.h"
 
 struct _TesseraPane
@@ -39,10 +40,9 @@ static char *
 left_subtitle (const TesseraLayout *layout)
 {
   g_autofree char *reserved = tessera_describe_bytes (layout->peak_reserved_bytes);
-  g_autofree char *live = tessera_describe_bytes (layout->peak_live_bytes);
   GString *text = g_string_new (NULL);
 
-  g_string_append_printf (text, "%s reserved, %s live", reserved, live);
+  g_string_append_printf (text, "%s reserved", reserved);
   if (layout->n_ooms == 1)
     g_string_append (text, ", died");
   else if (layout->n_ooms > 1)
@@ -58,11 +58,11 @@ right_subtitle (const TesseraPlanned *planned)
   GString *text = g_string_new (NULL);
   double over = (double) plan->height_bytes / (double) MAX (plan->bound_bytes, 1) - 1;
 
-  g_string_append_printf (text, "height %s", height);
+  g_string_append_printf (text, "%s", height);
   if (plan->height_bytes <= plan->bound_bytes)
     g_string_append (text, " = bound");
   else
-    g_string_append_printf (text, ", %.2f %% over the bound", over * 100);
+    g_string_append_printf (text, ", %.1f %% over bound", over * 100);
   if (plan->checked)
     g_string_append (text, ", checked");
   g_string_append_printf (text, " · %.2f s", planned->seconds);
@@ -212,6 +212,7 @@ tessera_pane_new (TesseraDocument *document, TesseraSide side)
   gtk_box_append (GTK_BOX (self), head_new (self));
   gtk_box_append (GTK_BOX (self), self->lanes);
   gtk_box_append (GTK_BOX (self), overlay);
+  gtk_box_append (GTK_BOX (self), tessera_ruler_new (document));
   tessera_watch (document, GTK_WIDGET (self), on_changed);
   return GTK_WIDGET (self);
 }

@@ -80,7 +80,8 @@ SIMPLE (cancel, tessera_document_cancel (self->document))
 SIMPLE (export_plan, tessera_window_choose_plan_target (self))
 SIMPLE (export_plan_to,
         tessera_window_export_plan (self, g_variant_get_string (parameter, NULL)))
-SIMPLE (save_picture, tessera_window_choose_picture_target (self))
+SIMPLE (save_picture, tessera_window_choose_picture_target (self, ".png"))
+SIMPLE (save_report, tessera_window_choose_picture_target (self, ".html"))
 SIMPLE (save_picture_to,
         tessera_window_save_picture (self, g_variant_get_string (parameter, NULL)))
 SIMPLE (dismiss, tessera_window_say (self, "", FALSE))
@@ -196,6 +197,7 @@ static const GActionEntry entries[] = {
   { "export-plan", on_export_plan },
   { "export-plan-to", on_export_plan_to, "s" },
   { "save-picture", on_save_picture },
+  { "save-report", on_save_report },
   { "save-picture-to", on_save_picture_to, "s" },
   { "dismiss", on_dismiss },
   { "zoom-in", on_zoom_in },
@@ -256,6 +258,7 @@ tessera_window_update_actions (TesseraWindow *self)
                                has_trace && document->jobs[TESSERA_WORK_PLAN] == NULL);
   g_simple_action_set_enabled (action_of (self, "export-plan"), has_plan);
   g_simple_action_set_enabled (action_of (self, "export-plan-to"), has_plan);
+  g_simple_action_set_enabled (action_of (self, "save-report"), has_plan);
   g_simple_action_set_enabled (action_of (self, "go-failure"),
                                left != NULL && left->layout->n_ooms > 0);
   g_simple_action_set_enabled (action_of (self, "cancel"),

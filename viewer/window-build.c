@@ -125,6 +125,7 @@ empty_page_new (void)
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 14);
   GtkWidget *picture = gtk_image_new_from_icon_name ("org.tessera.Viewer");
   GtkWidget *open = gtk_button_new_with_label ("Open a snapshot");
+  GtkWidget *code;
 
   gtk_image_set_pixel_size (GTK_IMAGE (picture), 112);
   gtk_actionable_set_action_name (GTK_ACTIONABLE (open), "win.open");
@@ -141,12 +142,17 @@ empty_page_new (void)
                          "better.",
                          "empty-text"));
   gtk_box_append (GTK_BOX (box), open);
-  gtk_box_append (GTK_BOX (box),
-                  wrapped_label_new ("To make one, in the training script:\n"
-                                     "torch.cuda.memory._record_memory_history()\n"
-                                     "…\n"
-                                     "torch.cuda.memory._dump_snapshot(\"run.pickle\")",
-                                     "empty-code"));
+  gtk_box_append (
+      GTK_BOX (box),
+      wrapped_label_new ("To make one, add to the training script:", "empty-text"));
+  code = gtk_label_new ("torch.cuda.memory._record_memory_history()\n"
+                        "…\n"
+                        "torch.cuda.memory._dump_snapshot(\"run.pickle\")");
+  gtk_label_set_selectable (GTK_LABEL (code), TRUE);
+  gtk_widget_set_focusable (code, FALSE);
+  gtk_widget_add_css_class (code, "empty-code");
+  gtk_widget_set_halign (code, GTK_ALIGN_CENTER);
+  gtk_box_append (GTK_BOX (box), code);
   gtk_widget_set_halign (box, GTK_ALIGN_CENTER);
   gtk_widget_set_valign (box, GTK_ALIGN_CENTER);
   gtk_widget_set_name (box, "empty");

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/picture-file.h"
+#include "viewer/report-file.h"
 #include "viewer/window-private.h"
 
 #include <string.h>
@@ -120,13 +121,17 @@ tessera_window_save_picture (TesseraWindow *self, const char *path)
   g_autofree char *text = NULL;
   gboolean stacked = gtk_orientable_get_orientation (GTK_ORIENTABLE (self->panes)) ==
                      GTK_ORIENTATION_VERTICAL;
+  TesseraStatus status =
+      g_str_has_suffix (path, ".html")
+          ? tessera_report_save (self->document, path, &error)
+          : tessera_picture_save (self->document, stacked, path, &error);
 
-  if (tessera_picture_save (self->document, stacked, path, &error) != TESSERA_OK)
+  if (status != TESSERA_OK)
     {
       tessera_window_say (self, error.text, TRUE);
       return;
     }
-  text = g_strdup_printf ("The picture was written to %s.", path);
+  text = g_strdup_printf ("%s was written.", path);
   tessera_window_say (self, text, FALSE);
 }
 
@@ -158,12 +163,12 @@ tessera_window_choose_plan_target (TesseraWindow *self)
 }
 
 void
-tessera_window_choose_picture_target (TesseraWindow *self)
+tessera_window_choose_picture_target (TesseraWindow *self, const char *suffix)
 {
-  g_autofree char *name = sibling_name (self, ".png");
+  g_autofree char *name = sibling_name (self, suffix);
 
-  choose (self, "Save a picture (.png or .svg)", GTK_FILE_CHOOSER_ACTION_SAVE, "Save",
-          name, picture_target_chosen);
+  choose (self, "Save a picture (.png, .svg) or a report (.html)",
+          GTK_FILE_CHOOSER_ACTION_SAVE, "Save", name, picture_target_chosen);
 }
 
 /* --- recent files

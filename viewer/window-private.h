@@ -39,7 +39,8 @@ void tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases);
 /* window-files.c */
 void tessera_window_choose_file (TesseraWindow *self);
 void tessera_window_choose_plan_target (TesseraWindow *self);
-void tessera_window_choose_picture_target (TesseraWindow *self);
+/* @suffix: ".png", ".svg" or ".html": of the name that is proposed. */
+void tessera_window_choose_picture_target (TesseraWindow *self, const char *suffix);
 void tessera_window_export_plan (TesseraWindow *self, const char *path);
 void tessera_window_save_picture (TesseraWindow *self, const char *path);
 void tessera_window_watch_recent (TesseraWindow *self);

@@ -11,6 +11,7 @@
 #include "planner/check.h"
 
 #include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
 #include <string.h>
 
 typedef struct
@@ -120,6 +121,35 @@ test_headline (Fixture *f, gconstpointer unused)
                    tessera_format_bytes (d->needs.bound_bytes, buffer, sizeof buffer));
 }
 
+/* What `tessera info --json` prints is what stands on top of the window. */
+static void
+test_headline_is_infos (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = test_sample_path ();
+  const char *tessera = g_getenv ("TESSERA_CLI");
+  const char *const argv[] = { tessera, "info", "--json", path, NULL };
+  g_autofree char *output = NULL;
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autoptr (GError) error = NULL;
+  JsonObject *info;
+  int wait_status;
+
+  if (path == NULL || tessera == NULL)
+    {
+      g_test_skip ("the sample or the command is not there");
+      return;
+    }
+  g_assert_true (g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_STDERR_TO_DEV_NULL,
+                               NULL, NULL, &output, NULL, &wait_status, &error));
+  g_assert_true (json_parser_load_from_data (parser, output, -1, &error));
+  info = json_node_get_object (json_parser_get_root (parser));
+  test_window_open (f->window, path);
+  g_assert_cmpstr (text_of (f, "verdict-headline"), ==,
+                   json_object_get_string_member (info, "headline"));
+  g_assert_cmpstr (text_of (f, "verdict-sentence"), ==,
+                   json_object_get_string_member (info, "sentence"));
+}
+
 static void
 test_zoom_actions (Fixture *f, gconstpointer unused)
 {
@@ -203,7 +233,7 @@ test_export_plan (Fixture *f, gconstpointer unused)
 static void
 test_save_picture (Fixture *f, gconstpointer unused)
 {
-  static const char *const suffixes[] = { ".png", ".svg" };
+  static const char *const suffixes[] = { ".png", ".svg", ".html" };
 
   test_window_open (f->window, f->path);
   for (size_t i = 0; i < G_N_ELEMENTS (suffixes); i++)
@@ -289,6 +319,7 @@ main (int argc, char **argv)
   ADD ("open and close", test_open_and_close);
   ADD ("error is said", test_error_is_said);
   ADD ("headline", test_headline);
+  ADD ("headline is info's", test_headline_is_infos);
   ADD ("zoom actions", test_zoom_actions);
   ADD ("selection is everywhere", test_selection_is_everywhere);
   ADD ("filter table", test_filter_table);
