@@ -341,6 +341,38 @@ test_tail (void)
   tessera_trace_free (trace);
 }
 
+/* The allocation of a block is recorded at a wrong address: the true one must not look
+ * older than the trace, where something else lay before it. */
+static void
+test_wrong_address (void)
+{
+  const uint64_t base = (uint64_t) 1 << 40;
+  const TesseraSegment segment = {
+    .addr = base, .size_bytes = 2 * MIB, .stack = TESSERA_NONE, .is_small = true
+  };
+  const TesseraHeldBlock block = {
+    .addr = base, .size_bytes = 2048, .block_bytes = 2048, .state = TESSERA_BLOCK_LIVE
+  };
+  const TesseraEvent events[] = {
+    { .addr = base + 1024, .size_bytes = 512, .action = TESSERA_ALLOC },
+    { .addr = base + 1024, .size_bytes = 512, .action = TESSERA_FREE_REQUESTED },
+    { .addr = base + 1024, .size_bytes = 512, .action = TESSERA_FREE_COMPLETED },
+    { .addr = base + 512 * 1024, .size_bytes = 2048, .action = TESSERA_ALLOC },
+  };
+  TesseraTrace *trace;
+
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  trace->has_segments = true;
+  g_assert_cmpint (tessera_trace_add_segment (&trace->end, &segment), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_add_block (&trace->end, &block), ==, TESSERA_OK);
+  for (size_t i = 0; i < G_N_ELEMENTS (events); i++)
+    g_assert_cmpint (tessera_trace_add_event (trace, &events[i]), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_rewind (trace), ==, TESSERA_OK);
+  g_assert_cmpuint (trace->start.n_blocks, ==, 0);
+  g_assert_nonnull (tessera_trace_get_meta (trace, "note.alloc_not_live"));
+  tessera_trace_free (trace);
+}
+
 /* Entries that contradict the end in every way: the start is still in order. */
 static void
 test_nonsense (void)
@@ -407,6 +439,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/start/against-model", test_against_model);
   g_test_add_func ("/start/tail", test_tail);
+  g_test_add_func ("/start/wrong-address", test_wrong_address);
   g_test_add_func ("/start/nonsense", test_nonsense);
   return g_test_run ();
 }

@@ -222,18 +222,49 @@ begin_at_end (Rewind *rewind)
 
 /* Blocks */
 
+/* The least a block can take, whatever the settings were when it was made. */
+static uint64_t
+least_end (uint64_t addr, uint64_t size_bytes)
+{
+  return addr + (size_bytes + TESSERA_MIN_BLOCK_BYTES - 1) / TESSERA_MIN_BLOCK_BYTES *
+                    TESSERA_MIN_BLOCK_BYTES;
+}
+
+/* What an allocation got was free before it: other blocks there are older only because
+ * their own allocation is missing or wrong. */
+static void
+drop_overlapped (Rewind *rewind, const TesseraEvent *event)
+{
+  uint64_t end = least_end (event->addr, event->size_bytes);
+  TesseraTreeNode *node = tessera_tree_below (&rewind->blocks, key_of (event->addr));
+
+  if (node != NULL &&
+      least_end (addr_of (node), ((Block *) node)->size_bytes) > event->addr)
+    {
+      rewind->n_overlaps++;
+      drop (&rewind->blocks, node);
+    }
+  while ((node = tessera_tree_at_least (&rewind->blocks, key_of (event->addr))) != NULL &&
+         addr_of (node) < end)
+    {
+      rewind->n_overlaps++;
+      drop (&rewind->blocks, node);
+    }
+}
+
 static void
 undo_alloc (Rewind *rewind, const TesseraEvent *event)
 {
   Block *block = (Block *) at (&rewind->blocks, event->addr);
 
   if (block == NULL)
+    rewind->n_unknown_allocs++;
+  else
     {
-      rewind->n_unknown_allocs++;
-      return;
+      rewind->n_size_differs += block->size_bytes != event->size_bytes;
+      drop (&rewind->blocks, &block->node);
     }
-  rewind->n_size_differs += block->size_bytes != event->size_bytes;
-  drop (&rewind->blocks, &block->node);
+  drop_overlapped (rewind, event);
 }
 
 static TesseraStatus
