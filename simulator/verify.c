@@ -18,6 +18,7 @@
 #include "simulator/verify.h"
 
 #include "simulator/replay.h"
+#include "simulator/verify-back.h"
 #include "simulator/verify-internal.h"
 
 #include <inttypes.h>
@@ -534,6 +535,8 @@ tessera_verify_with_rules (const TesseraTrace *trace,
   if (status == TESSERA_OK && out_verification->has_history)
     {
       status = replay_with_retries (&verifier, rules, progress);
+      if (status == TESSERA_OK)
+        status = tessera_verify_back (&verifier.replay);
       out_verification->first_difference = verifier.replay.difference_index;
       memcpy (out_verification->difference, verifier.replay.difference,
               sizeof out_verification->difference);
