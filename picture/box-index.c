@@ -10,6 +10,8 @@
  */
 #include "picture/box-index.h"
 
+#include "picture/big-alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +19,12 @@
 #define SMALL_Y_BITS 11    /* 1 / 2048 of the height */
 #define MORTON_BITS 13     /* of each direction; 2 * 13 + 6 bits of class = 32 */
 #define RADIX_BITS 11
+#define GATHER_AHEAD 24 /* records between asking for one and copying it */
 
 typedef struct
 {
   uint32_t key;
-  uint32_t id;
+  uint32_t at; /* which record */
 } Sorted;
 
 /* 0: smaller than 2^-bits of the world; then one more for each factor of 8, at most 7. */
@@ -122,54 +125,49 @@ build_levels (TesseraBoxIndex *index)
   return TESSERA_OK;
 }
 
-/* Fills the records in the order of their keys. */
-static TesseraStatus
-gather (TesseraBoxIndex *index,
-        const Sorted *sorted,
-        size_t n,
-        TesseraBoxOf box_of,
-        void *user)
+/* The records' order, or NULL: no memory. */
+static Sorted *
+sort_records (const TesseraRecord *records, size_t n, uint32_t height_units)
 {
-  index->records = malloc ((n + 1) * sizeof *index->records);
-  if (index->records == NULL)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < n; i++)
+  Sorted *from = tessera_big_alloc (n * sizeof *from);
+  Sorted *to = tessera_big_alloc (n * sizeof *to);
+  if (from == NULL || to == NULL)
     {
-      TesseraRecord *record = &index->records[index->n_records++];
-      record->id = sorted[i].id;
-      box_of (user, record->id, &record->box);
+      free (from);
+      free (to);
+      return NULL;
     }
-  return TESSERA_OK;
+  for (size_t i = 0; i < n; i++)
+    from[i] = (Sorted){ key_of (&records[i].box, height_units), (uint32_t) i };
+  Sorted *sorted = radix_sort (from, to, n);
+  free (sorted == from ? to : from);
+  return sorted;
 }
 
 TesseraStatus
 tessera_box_index_init (TesseraBoxIndex *index,
-                        uint32_t n_ids,
-                        TesseraBoxOf box_of,
-                        void *user,
+                        TesseraRecord *records,
+                        size_t n_records,
                         uint32_t height_units)
 {
   memset (index, 0, sizeof *index);
-  Sorted *from = malloc (((size_t) n_ids + 1) * sizeof *from);
-  Sorted *to = malloc (((size_t) n_ids + 1) * sizeof *to);
-  TesseraStatus status = from != NULL && to != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
-  if (status == TESSERA_OK)
+  TesseraStatus status = TESSERA_NO_MEMORY;
+  Sorted *sorted = sort_records (records, n_records, height_units);
+  if (sorted != NULL)
+    index->records = tessera_big_alloc (n_records * sizeof *index->records);
+  if (index->records != NULL)
     {
-      size_t n = 0;
-      TesseraBox box;
-      for (uint32_t id = 0; id < n_ids; id++)
-        if (box_of (user, id, &box))
-          from[n++] = (Sorted){ key_of (&box, height_units), id };
-      Sorted *sorted = radix_sort (from, to, n);
-      free (sorted == from ? to : from);
-      from = sorted;
-      to = NULL;
-      status = gather (index, sorted, n, box_of, user);
+      for (size_t i = 0; i < n_records; i++)
+        {
+          size_t ahead = i + GATHER_AHEAD < n_records ? i + GATHER_AHEAD : i;
+          __builtin_prefetch (&records[sorted[ahead].at]);
+          index->records[i] = records[sorted[i].at];
+        }
+      index->n_records = n_records;
+      status = build_levels (index);
     }
-  free (from);
-  free (to);
-  if (status == TESSERA_OK)
-    status = build_levels (index);
+  free (sorted);
+  free (records);
   if (status != TESSERA_OK)
     tessera_box_index_clear (index);
   return status;

@@ -50,11 +50,6 @@ tessera_tile_fill (const TesseraTile *tile,
   if (!(x0 < x1 && y0 < y1))
     return;
   int left = (int) x0, top = (int) y0;
-  if (x1 <= left + 1 && y1 <= top + 1) /* most blocks of a big trace: one pixel */
-    {
-      plane[top * tile->width + left] += ink * (float) ((x1 - x0) * (y1 - y0));
-      return;
-    }
   int right = (int) ceil (x1) - 1, bottom = (int) ceil (y1) - 1;
   float left_share = share (x0, x1, left), right_share = share (x0, x1, right);
   for (int y = top; y <= bottom; y++)

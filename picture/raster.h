@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,24 @@ void tessera_tile_fill (const TesseraTile *tile,
                         TesseraFour *plane,
                         const TesseraBounds *bounds,
                         TesseraFour ink);
+/* Adds a rectangle that lies within one pixel of the tile; false: it does not. Most
+ * blocks of a big trace do. */
+static inline bool
+tessera_tile_fill_pixel (const TesseraTile *tile,
+                         TesseraFour *plane,
+                         const TesseraBounds *b,
+                         uint32_t rgb)
+{
+  if (!(b->x0 >= 0.0 && b->y0 >= 0.0 && b->x1 <= tile->width && b->y1 <= tile->height))
+    return false;
+  int x = (int) b->x0, y = (int) b->y0;
+  if (b->x1 > x + 1 || b->y1 > y + 1)
+    return false;
+  plane[y * tile->width + x] +=
+      tessera_four_of_rgb (rgb) * (float) ((b->x1 - b->x0) * (b->y1 - b->y0));
+  return true;
+}
+
 /* A block: filled, with a darker rim that fades in where the block is big enough to have
  * one. */
 void tessera_tile_fill_block (const TesseraTile *tile,

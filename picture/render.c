@@ -96,9 +96,10 @@ draw_blocks (const Drawing *d, const TesseraTile *tile, TesseraBox box, int x, i
             continue;
           uint32_t block = records[i].id;
           bool is_shown = ink->block_shown == NULL || ink->block_shown[block];
+          uint32_t rgb = is_shown ? ink->block_rgb[block] : d->faint_rgb;
           TesseraBounds bounds = bounds_of (d, &records[i].box, x, y);
-          tessera_tile_fill_block (tile, &bounds,
-                                   is_shown ? ink->block_rgb[block] : d->faint_rgb);
+          if (!tessera_tile_fill_pixel (tile, tile->blocks, &bounds, rgb))
+            tessera_tile_fill_block (tile, &bounds, rgb);
         }
     }
 }

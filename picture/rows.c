@@ -5,6 +5,8 @@
  */
 #include "picture/rows.h"
 
+#include "picture/big-alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,6 +147,7 @@ typedef struct
   const TesseraLayout *layout;
   uint32_t *by_born, *by_died;
   uint32_t *alive;
+  uint64_t *alive_addr; /* beside each other, so that a search stays in the cache */
   size_t next_born, next_died, n_alive;
 } Sweep;
 
@@ -156,7 +159,7 @@ count_to (const Sweep *sweep, uint64_t addr)
   while (low < high)
     {
       size_t middle = low + (high - low) / 2;
-      if (sweep->layout->spans[sweep->alive[middle]].addr <= addr)
+      if (sweep->alive_addr[middle] <= addr)
         low = middle + 1;
       else
         high = middle;
@@ -172,8 +175,10 @@ forget (Sweep *sweep, uint32_t span)
     at--;
   if (at == 0)
     return;
-  memmove (&sweep->alive[at - 1], &sweep->alive[at],
-           (sweep->n_alive - at) * sizeof *sweep->alive);
+  size_t n_above = sweep->n_alive - at;
+  memmove (&sweep->alive[at - 1], &sweep->alive[at], n_above * sizeof *sweep->alive);
+  memmove (&sweep->alive_addr[at - 1], &sweep->alive_addr[at],
+           n_above * sizeof *sweep->alive_addr);
   sweep->n_alive--;
 }
 
@@ -189,9 +194,12 @@ advance (Sweep *sweep, uint32_t event_index)
       if (spans[span].died_index <= event_index) /* over before anybody looked */
         continue;
       size_t at = count_to (sweep, spans[span].addr);
-      memmove (&sweep->alive[at + 1], &sweep->alive[at],
-               (sweep->n_alive - at) * sizeof *sweep->alive);
+      size_t n_above = sweep->n_alive - at;
+      memmove (&sweep->alive[at + 1], &sweep->alive[at], n_above * sizeof *sweep->alive);
+      memmove (&sweep->alive_addr[at + 1], &sweep->alive_addr[at],
+               n_above * sizeof *sweep->alive_addr);
       sweep->alive[at] = span;
+      sweep->alive_addr[at] = spans[span].addr;
       sweep->n_alive++;
     }
   while (sweep->next_died < n &&
@@ -233,12 +241,15 @@ find_rows_of_blocks (Builder *builder, bool *out_all_found)
   sweep.by_born = sorted_spans (layout, compare_born);
   sweep.by_died = sorted_spans (layout, compare_died);
   sweep.alive = malloc ((layout->n_spans + 1) * sizeof *sweep.alive);
-  bool ok = sweep.by_born != NULL && sweep.by_died != NULL && sweep.alive != NULL;
+  sweep.alive_addr = malloc ((layout->n_spans + 1) * sizeof *sweep.alive_addr);
+  bool ok = sweep.by_born != NULL && sweep.by_died != NULL && sweep.alive != NULL &&
+            sweep.alive_addr != NULL;
   if (ok)
     *out_all_found = place_blocks (builder, &sweep);
   free (sweep.by_born);
   free (sweep.by_died);
   free (sweep.alive);
+  free (sweep.alive_addr);
   return ok ? TESSERA_OK : TESSERA_NO_MEMORY;
 }
 
@@ -296,7 +307,7 @@ tessera_rows_new (const TesseraBlocks *blocks,
   bool all_found = true;
   rows->layout = layout;
   rows->row_of_span = malloc ((layout->n_spans + 1) * sizeof *rows->row_of_span);
-  rows->block_y = malloc ((layout->n_blocks + 1) * sizeof *rows->block_y);
+  rows->block_y = tessera_big_alloc (layout->n_blocks * sizeof *rows->block_y);
   TesseraStatus status =
       rows->row_of_span != NULL && rows->block_y != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
   if (status == TESSERA_OK)

@@ -3,17 +3,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "picture/big-alloc.h"
 #include "picture/scene-private.h"
 
 #include <stdlib.h>
-
-/* What the index asks for while it is built. */
-typedef struct
-{
-  const TesseraScene *scene;
-  const uint64_t *block_y;
-  const uint32_t *pending; /* blocks, by number in the index of pending parts */
-} Maker;
 
 static uint32_t
 time_units (double position)
@@ -47,69 +40,93 @@ make_box (const TesseraScene *scene,
   return true;
 }
 
-static bool
-box_of_block (void *user, uint32_t block, TesseraBox *out_box)
+/* The order of blocks is that of time: what they need of the axis lies close together. */
+static TesseraStatus
+index_blocks (TesseraScene *scene, uint32_t height_units)
 {
-  const Maker *maker = user;
-  const TesseraLayout *layout = maker->scene->layout;
-  uint64_t y = maker->block_y[block];
-  return y != TESSERA_NOWHERE &&
-         make_box (maker->scene, maker->scene->blocks->blocks[block].born_index,
-                   layout->died_index[block], y, layout->block_bytes[block], out_box);
+  const TesseraLayout *layout = scene->layout;
+  const uint64_t *block_y = scene->rows->block_y;
+  TesseraRecord *records = tessera_big_alloc (layout->n_blocks * sizeof *records);
+  size_t n = 0;
+  if (records == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < layout->n_blocks; i++)
+    {
+      records[n].id = (uint32_t) i;
+      n += block_y[i] != TESSERA_NOWHERE &&
+           make_box (scene, scene->blocks->blocks[i].born_index, layout->died_index[i],
+                     block_y[i], layout->block_bytes[i], &records[n].box);
+    }
+  return tessera_box_index_init (&scene->block_index, records, n, height_units);
 }
 
-static bool
-box_of_span (void *user, uint32_t number, TesseraBox *out_box)
+static TesseraStatus
+index_spans (TesseraScene *scene, uint32_t height_units)
 {
-  const TesseraScene *scene = ((const Maker *) user)->scene;
-  const TesseraSpan *span = &scene->layout->spans[number];
-  const TesseraRow *row = &scene->rows->rows[scene->rows->row_of_span[number]];
-  return make_box (scene, span->born_index, span->died_index,
-                   row->y_bytes + (span->addr - row->addr), span->size_bytes, out_box);
-}
-
-/* From the free to when the memory could be used again. */
-static bool
-box_of_pending (void *user, uint32_t number, TesseraBox *out_box)
-{
-  const Maker *maker = user;
-  uint32_t block = maker->pending[number];
-  const TesseraLayout *layout = maker->scene->layout;
-  return make_box (maker->scene, maker->scene->blocks->blocks[block].freed_index,
-                   layout->died_index[block], maker->block_y[block],
-                   layout->block_bytes[block], out_box);
+  const TesseraLayout *layout = scene->layout;
+  TesseraRecord *records = tessera_big_alloc (layout->n_spans * sizeof *records);
+  size_t n = 0;
+  if (records == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < layout->n_spans; i++)
+    {
+      const TesseraSpan *span = &layout->spans[i];
+      const TesseraRow *row = &scene->rows->rows[scene->rows->row_of_span[i]];
+      records[n].id = (uint32_t) i;
+      n += make_box (scene, span->born_index, span->died_index,
+                     row->y_bytes + (span->addr - row->addr), span->size_bytes,
+                     &records[n].box);
+    }
+  return tessera_box_index_init (&scene->span_index, records, n, height_units);
 }
 
 /* Most frees complete with the next event: those are not worth a rectangle. */
 static bool
-is_pending (const Maker *maker, size_t block)
+is_pending (const TesseraScene *scene, size_t block)
 {
-  const TesseraBlock *b = &maker->scene->blocks->blocks[block];
-  uint32_t died = maker->scene->layout->died_index[block];
-  uint32_t n_events = maker->scene->layout->n_events;
-  return maker->block_y[block] != TESSERA_NOWHERE && b->freed_index >= b->born_index &&
-         b->freed_index < n_events && died > b->freed_index + 1;
+  const TesseraBlock *b = &scene->blocks->blocks[block];
+  return b->freed_index >= b->born_index && b->freed_index < scene->layout->n_events &&
+         scene->layout->died_index[block] > b->freed_index + 1 &&
+         scene->rows->block_y[block] != TESSERA_NOWHERE;
+}
+
+/* From the free of a block to when its memory could be used again. */
+static TesseraStatus
+index_pending (TesseraScene *scene, uint32_t height_units)
+{
+  const TesseraLayout *layout = scene->layout;
+  size_t n = 0, n_pending = 0;
+  for (size_t i = 0; i < layout->n_blocks; i++)
+    n_pending += is_pending (scene, i);
+  TesseraRecord *records = tessera_big_alloc (n_pending * sizeof *records);
+  if (records == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; n_pending > 0 && i < layout->n_blocks; i++)
+    if (is_pending (scene, i))
+      {
+        records[n].id = (uint32_t) i;
+        n += make_box (scene, scene->blocks->blocks[i].freed_index, layout->died_index[i],
+                       scene->rows->block_y[i], layout->block_bytes[i], &records[n].box);
+      }
+  return tessera_box_index_init (&scene->pending_index, records, n, height_units);
 }
 
 static TesseraStatus
-index_pending (TesseraScene *scene, Maker *maker, uint32_t height_units)
+build (TesseraScene *scene)
 {
-  size_t n = 0, n_blocks = scene->layout->n_blocks;
-  for (size_t i = 0; i < n_blocks; i++)
-    n += is_pending (maker, i);
-  uint32_t *pending = malloc ((n + 1) * sizeof *pending);
-  if (pending == NULL)
-    return TESSERA_NO_MEMORY;
-  n = 0;
-  for (size_t i = 0; i < n_blocks; i++)
-    if (is_pending (maker, i))
-      pending[n++] = (uint32_t) i;
-  maker->pending = pending;
-  TesseraStatus status = tessera_box_index_init (&scene->pending_index, (uint32_t) n,
-                                                 box_of_pending, maker, height_units);
-  for (size_t i = 0; i < scene->pending_index.n_records; i++)
-    scene->pending_index.records[i].id = pending[scene->pending_index.records[i].id];
-  free (pending);
+  TesseraStatus status = tessera_rows_new (scene->blocks, scene->layout, &scene->rows);
+  if (status != TESSERA_OK)
+    return status;
+  uint64_t height = scene->rows->height_bytes;
+  while (height >> scene->y_shift >= UINT32_MAX)
+    scene->y_shift++;
+  uint32_t units = (uint32_t) (height >> scene->y_shift) + 1;
+  status = index_spans (scene, units);
+  if (status == TESSERA_OK)
+    status = index_pending (scene, units);
+  if (status == TESSERA_OK)
+    status = index_blocks (scene, units);
+  tessera_rows_drop_blocks (scene->rows);
   return status;
 }
 
@@ -129,23 +146,7 @@ tessera_scene_new (const TesseraBlocks *blocks,
   scene->blocks = blocks;
   scene->layout = layout;
   scene->axis = axis;
-  TesseraStatus status = tessera_rows_new (blocks, layout, &scene->rows);
-  if (status == TESSERA_OK)
-    {
-      Maker maker = { scene, scene->rows->block_y, NULL };
-      uint64_t height = scene->rows->height_bytes;
-      while (height >> scene->y_shift >= UINT32_MAX)
-        scene->y_shift++;
-      uint32_t units = (uint32_t) (height >> scene->y_shift) + 1;
-      status = tessera_box_index_init (&scene->block_index, (uint32_t) layout->n_blocks,
-                                       box_of_block, &maker, units);
-      if (status == TESSERA_OK)
-        status = tessera_box_index_init (&scene->span_index, (uint32_t) layout->n_spans,
-                                         box_of_span, &maker, units);
-      if (status == TESSERA_OK)
-        status = index_pending (scene, &maker, units);
-      tessera_rows_drop_blocks (scene->rows);
-    }
+  TesseraStatus status = build (scene);
   if (status != TESSERA_OK)
     tessera_scene_free (scene);
   else

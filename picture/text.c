@@ -88,14 +88,14 @@ copy_valid (char *to, const char *from)
   to[n] = '\0';
 }
 
-/* Keeps the first third of what fits and the end of @text, in place. */
+/* Keeps the first half of what fits and the end of @text, in place. */
 static void
 cut_middle (cairo_t *cr, char *text, double max_width)
 {
   char tried[MAX_TEXT_BYTES + 4], head[MAX_TEXT_BYTES + 4];
   const char *tail = text;
   strcpy (head, text);
-  for (size_t n = strlen (head); n > 0 && measure (cr, head) > max_width / 3.0;)
+  for (size_t n = strlen (head); n > 0 && measure (cr, head) > max_width * 0.45;)
     n = drop_letter (head, n);
   tail += strlen (head);
   do
