@@ -13,6 +13,9 @@
 #define RIM_FULL 8.0
 #define RIM_SHADE 0.30 /* how much darker */
 #define RIM_INSET 0.5  /* so that two neighbours share one pixel */
+/* Cover is a sum of many differences: these are far from any true value but 1. */
+#define ALL_COVERED 0.9995f
+#define OVERLAPPED 1.0005f
 #define HATCH_PERIOD 6 /* pixels along a row */
 
 /* One diagonal line per period, about a pixel wide, with soft sides. */
@@ -24,17 +27,6 @@ share (double low, double high, int pixel)
   double from = low > pixel ? low : pixel;
   double to = high < pixel + 1 ? high : pixel + 1;
   return (float) (to - from);
-}
-
-static void
-fill_row (TesseraFour *row, int first, int last, float left, float right, TesseraFour ink)
-{
-  row[first] += ink * left;
-  if (last == first)
-    return;
-  for (int x = first + 1; x < last; x++)
-    row[x] += ink;
-  row[last] += ink * right;
 }
 
 void
@@ -49,15 +41,25 @@ tessera_tile_fill (const TesseraTile *tile,
   double y1 = bounds->y1 < tile->height ? bounds->y1 : tile->height;
   if (!(x0 < x1 && y0 < y1))
     return;
-  int left = (int) x0, top = (int) y0;
-  int right = (int) ceil (x1) - 1, bottom = (int) ceil (y1) - 1;
-  float left_share = share (x0, x1, left), right_share = share (x0, x1, right);
-  for (int y = top; y <= bottom; y++)
+  int left = (int) x0, top = (int) y0, right = (int) x1, bottom = (int) y1;
+  right -= right == x1 && right > left;
+  bottom -= bottom == y1;
+  const size_t stride = (size_t) TESSERA_TILE_STRIDE (tile->width);
+  const TesseraFour first = ink * share (x0, x1, left);
+  const TesseraFour last = ink * share (x0, x1, right);
+  TesseraFour *line = plane + (size_t) top * stride;
+  for (int y = top; y <= bottom; y++, line += stride)
     {
-      TesseraFour here = ink;
-      if (y == top || y == bottom)
-        here *= share (y0, y1, y);
-      fill_row (plane + y * tile->width, left, right, left_share, right_share, here);
+      float height = y == top || y == bottom ? share (y0, y1, y) : 1.0f;
+      line[left] += first * height;
+      if (left == right)
+        line[left + 1] -= first * height;
+      else
+        {
+          line[left + 1] += (ink - first) * height;
+          line[right] += (last - ink) * height;
+          line[right + 1] -= last * height;
+        }
     }
 }
 
@@ -119,7 +121,7 @@ mix (TesseraFour a, TesseraFour b, float share_of_b)
 static inline uint32_t
 rgb_of_four (TesseraFour c)
 {
-  /* never below 0 by more than rounding errors, which + 0.5 takes up */
+  /* rounding errors leave it less than 0.01 outside of 0 ... 255: + 0.5 takes that up */
   return (uint32_t) (c[0] + 0.5f) << 16 | (uint32_t) (c[1] + 0.5f) << 8 |
          (uint32_t) (c[2] + 0.5f);
 }
@@ -137,22 +139,25 @@ tessera_tile_resolve (const TesseraTile *tile,
   const TesseraFour edge = tessera_four_of_rgb (ground->edge_rgb);
   for (int y = 0; y < tile->height; y++)
     {
-      const TesseraFour *above = tile->blocks + y * tile->width;
-      const TesseraFour *below = tile->ground + y * tile->width;
+      const TesseraFour *above = tile->blocks + y * TESSERA_TILE_STRIDE (tile->width);
+      const TesseraFour *below = tile->ground + y * TESSERA_TILE_STRIDE (tile->width);
       uint32_t *out = pixels + (size_t) y * stride_pixels;
+      TesseraFour block = { 0.0f }, cover = { 0.0f };
       int line = (int) ((phase + y) % HATCH_PERIOD);
       line = line < 0 ? line + HATCH_PERIOD : line;
       for (int x = 0; x < tile->width; x++)
         {
-          TesseraFour c = above[x];
-          if (c[3] < 0.9999f)
+          block += above[x];
+          cover += below[x];
+          TesseraFour c = block;
+          if (c[3] < ALL_COVERED)
             {
-              TesseraFour base = mix (background, reserved, below[x][0]);
-              base = mix (base, hatch, below[x][1] * hatch_cover[line]);
-              base = mix (base, edge, below[x][2]);
+              TesseraFour base = mix (background, reserved, cover[0]);
+              base = mix (base, hatch, cover[1] * hatch_cover[line]);
+              base = mix (base, edge, cover[2]);
               c += base * (1.0f - c[3]);
             }
-          else if (c[3] > 1.0001f) /* overlapping data: their mean */
+          else if (c[3] > OVERLAPPED) /* such data: their mean */
             c /= c[3];
           out[x] = rgb_of_four (c);
           line = line + 1 < HATCH_PERIOD ? line + 1 : 0;

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "picture/big-alloc.h"
 #include "picture/raster.h"
 #include "picture/scene-private.h"
 
@@ -153,12 +154,13 @@ tessera_scene_render (const TesseraScene *scene,
   const TesseraGround ground = { ink->background_rgb, ink->reserved_rgb, ink->hatch_rgb,
                                  ink->edge_rgb };
 
-  TesseraFour spare[2 * SPARE_SIDE * SPARE_SIDE];
-  size_t n_pixels = (size_t) TESSERA_TILE_WIDTH * TESSERA_TILE_HEIGHT;
-  TesseraFour *planes = aligned_alloc (64, 2 * n_pixels * sizeof *planes);
+  TesseraFour spare[2 * TESSERA_TILE_STRIDE (SPARE_SIDE) * SPARE_SIDE];
+  size_t n_pixels =
+      (size_t) TESSERA_TILE_STRIDE (TESSERA_TILE_WIDTH) * TESSERA_TILE_HEIGHT;
+  TesseraFour *planes = tessera_big_alloc (2 * n_pixels * sizeof *planes);
   int tile_width = planes != NULL ? TESSERA_TILE_WIDTH : SPARE_SIDE;
   int tile_height = planes != NULL ? TESSERA_TILE_HEIGHT : SPARE_SIDE;
-  n_pixels = (size_t) tile_width * (size_t) tile_height;
+  n_pixels = (size_t) TESSERA_TILE_STRIDE (tile_width) * (size_t) tile_height;
   TesseraTile tile = { .blocks = planes != NULL ? planes : spare };
   tile.ground = tile.blocks + n_pixels;
   for (int y = 0; y < height; y += tile_height)
