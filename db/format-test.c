@@ -439,6 +439,35 @@ test_migration_of_damaged (TestPlace *place, gconstpointer data)
   tessera_trace_free (trace);
 }
 
+/* Files that were written once and stay as they are: the text of a published version's
+ * tables must never change, only a further migration may. */
+static void
+test_frozen_files (TestPlace *place, gconstpointer data)
+{
+  static const char *const traces[] = { "version-1", "whole" };
+  g_autofree char *corpus = g_build_filename (g_getenv ("TESSERA_SOURCE_ROOT"), "tests",
+                                              "fuzz", "corpus", NULL);
+  g_autofree char *plan_path = g_build_filename (corpus, "tsp", "whole", NULL);
+  TesseraPlan *plan = NULL;
+
+  for (size_t i = 0; i < G_N_ELEMENTS (traces); i++)
+    {
+      g_autofree char *path = g_build_filename (corpus, "tsr", traces[i], NULL);
+      TesseraError error = { 0 };
+      TesseraTrace *trace = NULL;
+      TesseraStatus status =
+          tessera_trace_load (path, TESSERA_NONE, NULL, &error, &trace);
+
+      g_assert_cmpstr (error.text, ==, "");
+      g_assert_cmpint (status, ==, TESSERA_OK);
+      g_assert_cmpuint (trace->n_events, ==, 6);
+      tessera_trace_free (trace);
+    }
+  OK (tessera_plan_load (plan_path, NULL, &plan));
+  g_assert_cmpuint (plan->n_slots, ==, 5);
+  tessera_plan_free (plan);
+}
+
 static void
 test_tables_are_strict (TestPlace *place, gconstpointer data)
 {
@@ -469,6 +498,7 @@ main (int argc, char **argv)
   ADD ("blocks-odd", test_blocks_odd);
   ADD ("migration-1-to-2", test_migration_1_to_2);
   ADD ("migration-of-damaged", test_migration_of_damaged);
+  ADD ("frozen-files", test_frozen_files);
   ADD ("tables-are-strict", test_tables_are_strict);
   return g_test_run ();
 }

@@ -1,10 +1,13 @@
 /*
  * The trace (.tsr) and plan (.tsp) files: SQLite databases that anyone can query.
- * docs/FORMAT.md describes the tables; db/schema.sql.h holds them.
+ * docs/FORMAT.md describes the tables; db/schema/ holds them, version by version.
  *
  * Saving writes a temporary file beside the target and renames it, so that a failure, a
- * full disk or a cancel leaves neither half a file nor a damaged older one. Loading
- * refuses files of other programs and of the future in one sentence.
+ * full disk or a cancel leaves neither half a file nor a damaged older one. It checks
+ * what loading checks (indexes exist, sizes are below 2^63) and refuses with
+ * TESSERA_INVALID. Loading refuses files of other programs and of the future in one
+ * sentence, reads those of older versions, and believes nothing unchecked: what it
+ * returns is sound, whoever made the file. Calls for different files may run in parallel.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
