@@ -111,8 +111,8 @@ test_died_of_size (void)
   g_assert_cmpstr (verdict.headline, ==, "Died of size, not of fragmentation.");
   g_assert_cmpstr (
       verdict.sentence, ==,
-      "This is not fragmentation: 7.00 GiB asked with 2.00 GiB free in all, and "
-      "live blocks alone take 38.00 GiB.");
+      "This is not fragmentation, because all that was free would not hold it: "
+      "7.00 GiB asked, 2.00 GiB free, and live blocks alone take 38.00 GiB.");
 }
 
 static void
@@ -179,6 +179,20 @@ test_went_through (void)
       "at the edges of segments in use. Smallest device: 99.00 GiB native, "
       "85.00 GiB with expandable segments, 81.00 GiB with the plan; no layout "
       "is below 80.00 GiB.");
+}
+
+/* A policy short of memory waits until nothing is pending: its device may be below what
+ * any layout needs. */
+static void
+test_below_the_bound (void)
+{
+  const TesseraParts parts = { .pending_bytes = 30 * GIB };
+  const TesseraNeeds needs = { .native_bytes = 70 * GIB, .bound_bytes = 80 * GIB };
+  TesseraVerdict verdict = judge_peak (60 * GIB, 90 * GIB, parts, &needs);
+
+  g_assert_true (g_str_has_suffix (verdict.sentence,
+                                   "Smallest device: 70.00 GiB native; below 80.00 GiB "
+                                   "only by waiting for other streams."));
 }
 
 static void
@@ -250,6 +264,7 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/verdict/died-of-size", test_died_of_size);
   g_test_add_func ("/simulator/verdict/died-of-others", test_died_of_others);
   g_test_add_func ("/simulator/verdict/went-through", test_went_through);
+  g_test_add_func ("/simulator/verdict/below-the-bound", test_below_the_bound);
   g_test_add_func ("/simulator/verdict/went-through-causes", test_went_through_causes);
   g_test_add_func ("/simulator/verdict/nothing-to-win", test_nothing_to_win);
   g_test_add_func ("/simulator/verdict/room", test_room);

@@ -149,6 +149,9 @@ say_needs (const Case *this, Text *text)
      waits for the side streams, and what was pending is gone. */
   if (is_least (needs->bound_bytes, needs))
     say_bytes (text, "; no layout is below ", needs->bound_bytes, "");
+  else
+    say_bytes (text, "; below ", needs->bound_bytes,
+               " only by waiting for other streams");
   say (text, ".");
 }
 
@@ -253,9 +256,8 @@ judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
   if (verdict->cause == TESSERA_CAUSE_SIZE)
     {
       say (sentence,
-           "This is not fragmentation: %s asked with %s free in all, and live blocks "
-           "alone "
-           "take ",
+           "This is not fragmentation, because all that was free would not hold it: "
+           "%s asked, %s free, and live blocks alone take ",
            asked, tessera_format_bytes (this->free_bytes, number, sizeof number));
       say (sentence, "%s.", tessera_format_bytes (live_bytes, number, sizeof number));
     }
