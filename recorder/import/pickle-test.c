@@ -293,70 +293,70 @@ test_memo (void)
 }
 
 /* Each must end with a sentence that holds the text. */
+static const struct
+{
+  const char *body;
+  size_t n_bytes;
+  const char *says;
+} refusals[] = {
+  { "cos\nsystem\n", 11, "GLOBAL at byte 2: this file wants to build objects" },
+  { "K\x01R", 3, "REDUCE at byte 4" },
+  { "b", 1, "BUILD at byte 2" },
+  { "(i", 2, "INST at byte 3" },
+  { "(o", 2, "OBJ at byte 3" },
+  { "\x81", 1, "NEWOBJ at byte 2" },
+  { "\x92", 1, "NEWOBJ_EX at byte 2" },
+  { "\x93", 1, "STACK_GLOBAL at byte 2" },
+  { "\x82\x01", 2, "EXT1 at byte 2" },
+  { "\x83\x01\x01", 3, "EXT2 at byte 2" },
+  { "\x84\x01\x01\x01\x01", 5, "EXT4 at byte 2" },
+  { "Px\n", 3, "PERSID at byte 2: this file refers to data outside" },
+  { "K\x01Q", 3, "BINPERSID at byte 4" },
+  { "\x97", 1, "NEXT_BUFFER at byte 2" },
+  { "I5\n", 3, "INT at byte 2: this is the text form" },
+  { "0", 1, "POP at byte 2" },
+  { "B\x00\x00\x00\x00", 5, "BINBYTES at byte 2" },
+  { "\xee", 1, "byte 2 is 0xee" },
+  { "h\x00", 2, "BINGET at byte 2: it refers to a memo entry" },
+  { "K\x01r\xff\xff\xff\x7f", 7, "LONG_BINPUT at byte 4" },
+  { "u", 1, "SETITEMS at byte 2: there is no MARK" },
+  { "e", 1, "APPENDS at byte 2: there is no MARK" },
+  { "(K\x01u", 4, "SETITEMS at byte 5: there is no dict" },
+  { "(K\x01"
+    "e",
+    4, "APPENDS at byte 5: there is no list" },
+  { "K\x01(K\x01"
+    "e",
+    6, "APPENDS at byte 7: there is no open list" },
+  { "}(K\x01u", 5, "SETITEMS at byte 6: a key has no value" },
+  { "(K\x01"
+    "d",
+    4, "DICT at byte 5: a key has no value" },
+  { "](K\x01K\x02K\x03s", 9, "SETITEM at byte 10: there is no open dict" },
+  { "a", 1, "APPEND at byte 2" },
+  { "s", 1, "SETITEM at byte 2" },
+  { "K\x01(s", 4, "SETITEM at byte 5" },
+  { "t", 1, "TUPLE at byte 2" },
+  { "\x86", 1, "TUPLE2 at byte 2" },
+  { "\x94", 1, "MEMOIZE at byte 2: there is nothing" },
+  { "", 0, "STOP at byte 2: the data is not finished" },
+  { "K\x01K\x02", 4, "STOP at byte 6: the data is not finished" },
+  { "K\x01(", 3, "STOP at byte 5: the data is not finished" },
+  { "\x80\x06", 2, "PROTO at byte 2: only pickle protocols 2 to 5" },
+  { "\x80\x01", 2, "PROTO at byte 2" },
+};
+
 static void
 test_refusals (void)
 {
-  static const struct
-  {
-    const char *body;
-    size_t n_bytes;
-    const char *says;
-  } cases[] = {
-    { "cos\nsystem\n", 11, "GLOBAL at byte 2: this file wants to build objects" },
-    { "K\x01R", 3, "REDUCE at byte 4" },
-    { "b", 1, "BUILD at byte 2" },
-    { "(i", 2, "INST at byte 3" },
-    { "(o", 2, "OBJ at byte 3" },
-    { "\x81", 1, "NEWOBJ at byte 2" },
-    { "\x92", 1, "NEWOBJ_EX at byte 2" },
-    { "\x93", 1, "STACK_GLOBAL at byte 2" },
-    { "\x82\x01", 2, "EXT1 at byte 2" },
-    { "\x83\x01\x01", 3, "EXT2 at byte 2" },
-    { "\x84\x01\x01\x01\x01", 5, "EXT4 at byte 2" },
-    { "Px\n", 3, "PERSID at byte 2: this file refers to data outside" },
-    { "K\x01Q", 3, "BINPERSID at byte 4" },
-    { "\x97", 1, "NEXT_BUFFER at byte 2" },
-    { "I5\n", 3, "INT at byte 2: this is the text form" },
-    { "0", 1, "POP at byte 2" },
-    { "B\x00\x00\x00\x00", 5, "BINBYTES at byte 2" },
-    { "\xee", 1, "byte 2 is 0xee" },
-    { "h\x00", 2, "BINGET at byte 2: it refers to a memo entry" },
-    { "K\x01r\xff\xff\xff\x7f", 7, "LONG_BINPUT at byte 4" },
-    { "u", 1, "SETITEMS at byte 2: there is no MARK" },
-    { "e", 1, "APPENDS at byte 2: there is no MARK" },
-    { "(K\x01u", 4, "SETITEMS at byte 5: there is no dict" },
-    { "(K\x01"
-      "e",
-      4, "APPENDS at byte 5: there is no list" },
-    { "K\x01(K\x01"
-      "e",
-      6, "APPENDS at byte 7: there is no open list" },
-    { "}(K\x01u", 5, "SETITEMS at byte 6: a key has no value" },
-    { "(K\x01"
-      "d",
-      4, "DICT at byte 5: a key has no value" },
-    { "](K\x01K\x02K\x03s", 9, "SETITEM at byte 10: there is no open dict" },
-    { "a", 1, "APPEND at byte 2" },
-    { "s", 1, "SETITEM at byte 2" },
-    { "K\x01(s", 4, "SETITEM at byte 5" },
-    { "t", 1, "TUPLE at byte 2" },
-    { "\x86", 1, "TUPLE2 at byte 2" },
-    { "\x94", 1, "MEMOIZE at byte 2: there is nothing" },
-    { "", 0, "STOP at byte 2: the data is not finished" },
-    { "K\x01K\x02", 4, "STOP at byte 6: the data is not finished" },
-    { "K\x01(", 3, "STOP at byte 5: the data is not finished" },
-    { "\x80\x06", 2, "PROTO at byte 2: only pickle protocols 2 to 5" },
-    { "\x80\x01", 2, "PROTO at byte 2" },
-  };
-
-  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
+  for (size_t i = 0; i < G_N_ELEMENTS (refusals); i++)
     {
       Read read;
 
-      read_body (&read, cases[i].body, cases[i].n_bytes);
+      read_body (&read, refusals[i].body, refusals[i].n_bytes);
       g_assert_cmpint (read.status, ==, TESSERA_BAD_INPUT);
-      if (strstr (read.error.text, cases[i].says) == NULL)
-        g_error ("\"%s\" does not say \"%s\"", read.error.text, cases[i].says);
+      if (strstr (read.error.text, refusals[i].says) == NULL)
+        g_error ("\"%s\" does not say \"%s\"", read.error.text, refusals[i].says);
       read_done (&read);
     }
 }

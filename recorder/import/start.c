@@ -18,94 +18,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "recorder/import/start-internal.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 #include "allocator/caching.h"
-#include "allocator/tree.h"
-#include "recorder/import/snapshot.h"
 
 #define SMALL_SEGMENT_BYTES ((uint64_t) 2 << 20)
-
-typedef struct
-{
-  TesseraTreeNode node; /* first: a node is its item */
-  uint64_t size_bytes;
-  uint32_t stack;
-  uint16_t stream;
-  uint16_t pool;
-  bool is_small;
-  bool is_expandable;
-} Segment;
-
-typedef struct
-{
-  TesseraTreeNode node;
-  uint64_t size_bytes;  /* as asked for */
-  uint64_t block_bytes; /* known ones */
-  uint64_t upper;       /* unknown ones: nothing of theirs lies at or above */
-  uint32_t stack;
-  bool is_known;
-  bool is_pending;
-} Block;
-
-/* Which pool an address of an expandable range was ever seen to serve. */
-typedef struct
-{
-  TesseraTreeNode node;
-  uint16_t pool;
-  bool is_small;
-} Known;
-
-typedef struct
-{
-  TesseraTrace *trace;
-  TesseraTree segments, blocks, known;
-  bool needs_pools; /* some event does not say its pool, and there is more than one */
-  uint64_t n_unknown_allocs, n_double_frees, n_outside, n_unknown_requests,
-      n_unknown_segments, n_overlaps, n_size_differs, n_tails, n_open;
-} Rewind;
-
-static uint64_t
-addr_of (const TesseraTreeNode *node)
-{
-  return node->key.major;
-}
-
-static TesseraTreeKey
-key_of (uint64_t addr)
-{
-  return (TesseraTreeKey){ .major = addr };
-}
-
-static TesseraTreeNode *
-at (const TesseraTree *tree, uint64_t addr)
-{
-  TesseraTreeNode *node = tessera_tree_at_least (tree, key_of (addr));
-
-  return node != NULL && addr_of (node) == addr ? node : NULL;
-}
-
-/* The last node at or below @addr. */
-static TesseraTreeNode *
-floor_of (const TesseraTree *tree, uint64_t addr)
-{
-  return tessera_tree_below (tree, (TesseraTreeKey){ .major = addr, .middle = 1 });
-}
-
-static uint64_t
-end_of (const Segment *segment)
-{
-  return addr_of (&segment->node) + segment->size_bytes;
-}
-
-static Segment *
-segment_over (const Rewind *rewind, uint64_t addr)
-{
-  Segment *segment = (Segment *) floor_of (&rewind->segments, addr);
-
-  return segment != NULL && addr < end_of (segment) ? segment : NULL;
-}
 
 static void
 drop (TesseraTree *tree, TesseraTreeNode *node)
@@ -116,45 +35,51 @@ drop (TesseraTree *tree, TesseraTreeNode *node)
 
 /* Nothing may begin there yet. */
 static TesseraStatus
-add_segment (Rewind *rewind, uint64_t addr, const Segment *like, uint64_t size_bytes)
+add_segment (Rewind *rewind,
+             uint64_t addr,
+             const RewindSegment *like,
+             uint64_t size_bytes)
 {
-  Segment *segment = malloc (sizeof *segment);
+  RewindSegment *segment = malloc (sizeof *segment);
 
   if (segment == NULL)
     return TESSERA_NO_MEMORY;
   *segment = *like;
   segment->size_bytes = size_bytes;
-  tessera_tree_insert (&rewind->segments, &segment->node, key_of (addr));
+  tessera_tree_insert (&rewind->segments, &segment->node, rewind_key_of (addr));
   return TESSERA_OK;
 }
 
 static TesseraStatus
 remember (Rewind *rewind, uint64_t addr, bool is_small, uint16_t pool)
 {
-  Known *known = (Known *) at (&rewind->known, addr);
+  RewindKnown *known = (RewindKnown *) rewind_at (&rewind->known, addr);
 
   if (known == NULL)
     {
       known = malloc (sizeof *known);
       if (known == NULL)
         return TESSERA_NO_MEMORY;
-      tessera_tree_insert (&rewind->known, &known->node, key_of (addr));
+      tessera_tree_insert (&rewind->known, &known->node, rewind_key_of (addr));
     }
   known->is_small = is_small;
   known->pool = pool;
   return TESSERA_OK;
 }
 
-static const Known *
+static const RewindKnown *
 nearest (const Rewind *rewind, uint64_t addr)
 {
-  const TesseraTreeNode *below = floor_of (&rewind->known, addr);
-  const TesseraTreeNode *above = tessera_tree_at_least (&rewind->known, key_of (addr));
+  const TesseraTreeNode *below = rewind_floor_of (&rewind->known, addr);
+  const TesseraTreeNode *above =
+      tessera_tree_at_least (&rewind->known, rewind_key_of (addr));
 
   if (below == NULL || above == NULL)
-    return (const Known *) (below != NULL ? below : above);
-  return (const Known *) (addr - addr_of (below) <= addr_of (above) - addr ? below
-                                                                           : above);
+    return (const RewindKnown *) (below != NULL ? below : above);
+  return (const RewindKnown *) (addr - rewind_addr_of (below) <=
+                                        rewind_addr_of (above) - addr
+                                    ? below
+                                    : above);
 }
 
 /* A range that is not whole large pages serves small requests: they map 2 MiB at a time.
@@ -169,7 +94,7 @@ static TesseraStatus
 learn_map (Rewind *rewind, const TesseraEvent *event)
 {
   bool is_small = maps_small_pages (rewind, event);
-  const Known *near = nearest (rewind, event->addr);
+  const RewindKnown *near = nearest (rewind, event->addr);
   uint16_t pool = near != NULL && near->is_small == is_small ? near->pool : 0;
 
   return remember (rewind, event->addr, is_small, event->pool_known ? event->pool : pool);
@@ -185,13 +110,13 @@ begin_at_end (Rewind *rewind)
   for (size_t i = 0; i < trace->end.n_segments && status == TESSERA_OK; i++)
     {
       const TesseraSegment *from = &trace->end.segments[i];
-      Segment segment = { .stack = from->stack,
-                          .stream = from->stream,
-                          .pool = from->pool,
-                          .is_small = from->is_small,
-                          .is_expandable = from->is_expandable };
+      RewindSegment segment = { .stack = from->stack,
+                                .stream = from->stream,
+                                .pool = from->pool,
+                                .is_small = from->is_small,
+                                .is_expandable = from->is_expandable };
 
-      if (at (&rewind->segments, from->addr) != NULL)
+      if (rewind_at (&rewind->segments, from->addr) != NULL)
         continue; /* counted by the importer */
       status = add_segment (rewind, from->addr, &segment, from->size_bytes);
       if (status == TESSERA_OK && from->is_expandable)
@@ -200,9 +125,10 @@ begin_at_end (Rewind *rewind)
   for (size_t i = 0; i < trace->end.n_blocks && status == TESSERA_OK; i++)
     {
       const TesseraHeldBlock *from = &trace->end.blocks[i];
-      Block *block;
+      RewindBlock *block;
 
-      if (from->state == TESSERA_BLOCK_FREE || at (&rewind->blocks, from->addr) != NULL)
+      if (from->state == TESSERA_BLOCK_FREE ||
+          rewind_at (&rewind->blocks, from->addr) != NULL)
         continue;
       block = calloc (1, sizeof *block);
       if (block == NULL)
@@ -212,7 +138,7 @@ begin_at_end (Rewind *rewind)
       block->stack = from->stack;
       block->is_known = true;
       block->is_pending = from->state == TESSERA_BLOCK_PENDING;
-      tessera_tree_insert (&rewind->blocks, &block->node, key_of (from->addr));
+      tessera_tree_insert (&rewind->blocks, &block->node, rewind_key_of (from->addr));
     }
   for (size_t i = 0; i < trace->n_events && status == TESSERA_OK; i++)
     if (trace->events[i].action == TESSERA_SEGMENT_MAP)
@@ -236,16 +162,18 @@ static void
 drop_overlapped (Rewind *rewind, const TesseraEvent *event)
 {
   uint64_t end = least_end (event->addr, event->size_bytes);
-  TesseraTreeNode *node = tessera_tree_below (&rewind->blocks, key_of (event->addr));
+  TesseraTreeNode *node =
+      tessera_tree_below (&rewind->blocks, rewind_key_of (event->addr));
 
   if (node != NULL &&
-      least_end (addr_of (node), ((Block *) node)->size_bytes) > event->addr)
+      least_end (rewind_addr_of (node), ((RewindBlock *) node)->size_bytes) > event->addr)
     {
       rewind->n_overlaps++;
       drop (&rewind->blocks, node);
     }
-  while ((node = tessera_tree_at_least (&rewind->blocks, key_of (event->addr))) != NULL &&
-         addr_of (node) < end)
+  while ((node = tessera_tree_at_least (&rewind->blocks, rewind_key_of (event->addr))) !=
+             NULL &&
+         rewind_addr_of (node) < end)
     {
       rewind->n_overlaps++;
       drop (&rewind->blocks, node);
@@ -255,7 +183,7 @@ drop_overlapped (Rewind *rewind, const TesseraEvent *event)
 static void
 undo_alloc (Rewind *rewind, const TesseraEvent *event)
 {
-  Block *block = (Block *) at (&rewind->blocks, event->addr);
+  RewindBlock *block = (RewindBlock *) rewind_at (&rewind->blocks, event->addr);
 
   if (block == NULL)
     rewind->n_unknown_allocs++;
@@ -270,11 +198,12 @@ undo_alloc (Rewind *rewind, const TesseraEvent *event)
 static TesseraStatus
 undo_free_completed (Rewind *rewind, const TesseraEvent *event)
 {
-  TesseraTreeNode *above = tessera_tree_at_least (&rewind->blocks, key_of (event->addr));
-  const Segment *segment = segment_over (rewind, event->addr);
-  Block *block, *below;
+  TesseraTreeNode *above =
+      tessera_tree_at_least (&rewind->blocks, rewind_key_of (event->addr));
+  const RewindSegment *segment = rewind_segment_over (rewind, event->addr);
+  RewindBlock *block, *below;
 
-  if (above != NULL && addr_of (above) == event->addr)
+  if (above != NULL && rewind_addr_of (above) == event->addr)
     {
       rewind->n_double_frees++;
       return TESSERA_OK;
@@ -288,13 +217,13 @@ undo_free_completed (Rewind *rewind, const TesseraEvent *event)
   if (block == NULL)
     return TESSERA_NO_MEMORY;
   block->size_bytes = event->size_bytes;
-  block->upper = segment != NULL ? end_of (segment) : UINT64_MAX;
-  if (above != NULL && addr_of (above) < block->upper)
-    block->upper = addr_of (above);
+  block->upper = segment != NULL ? rewind_end_of (segment) : UINT64_MAX;
+  if (above != NULL && rewind_addr_of (above) < block->upper)
+    block->upper = rewind_addr_of (above);
   block->stack = TESSERA_NONE;
   block->is_pending = true;
-  tessera_tree_insert (&rewind->blocks, &block->node, key_of (event->addr));
-  below = (Block *) tessera_tree_previous (&block->node);
+  tessera_tree_insert (&rewind->blocks, &block->node, rewind_key_of (event->addr));
+  below = (RewindBlock *) tessera_tree_previous (&block->node);
   if (below != NULL && !below->is_known && below->upper > event->addr)
     below->upper = event->addr;
   return TESSERA_OK;
@@ -303,7 +232,7 @@ undo_free_completed (Rewind *rewind, const TesseraEvent *event)
 static void
 undo_free_requested (Rewind *rewind, const TesseraEvent *event)
 {
-  Block *block = (Block *) at (&rewind->blocks, event->addr);
+  RewindBlock *block = (RewindBlock *) rewind_at (&rewind->blocks, event->addr);
 
   if (block == NULL)
     rewind->n_unknown_requests++;
@@ -316,7 +245,7 @@ undo_free_requested (Rewind *rewind, const TesseraEvent *event)
 static void
 undo_segment_alloc (Rewind *rewind, const TesseraEvent *event)
 {
-  Segment *segment = (Segment *) at (&rewind->segments, event->addr);
+  RewindSegment *segment = (RewindSegment *) rewind_at (&rewind->segments, event->addr);
 
   if (segment == NULL)
     {
@@ -330,12 +259,12 @@ undo_segment_alloc (Rewind *rewind, const TesseraEvent *event)
 static TesseraStatus
 undo_segment_free (Rewind *rewind, const TesseraEvent *event)
 {
-  Segment segment = { .stack = TESSERA_NONE,
-                      .stream = event->stream,
-                      .pool = event->pool_known ? event->pool : 0,
-                      .is_small = event->size_bytes == SMALL_SEGMENT_BYTES };
+  RewindSegment segment = { .stack = TESSERA_NONE,
+                            .stream = event->stream,
+                            .pool = event->pool_known ? event->pool : 0,
+                            .is_small = event->size_bytes == SMALL_SEGMENT_BYTES };
 
-  if (at (&rewind->segments, event->addr) != NULL)
+  if (rewind_at (&rewind->segments, event->addr) != NULL)
     {
       rewind->n_unknown_segments++;
       return TESSERA_OK;
@@ -346,8 +275,8 @@ undo_segment_free (Rewind *rewind, const TesseraEvent *event)
 static TesseraStatus
 undo_segment_map (Rewind *rewind, const TesseraEvent *event)
 {
-  Segment *segment = segment_over (rewind, event->addr);
-  Segment like;
+  RewindSegment *segment = rewind_segment_over (rewind, event->addr);
+  RewindSegment like;
   uint64_t begin, end, cut = event->addr + event->size_bytes;
   TesseraStatus status = TESSERA_OK;
 
@@ -357,18 +286,18 @@ undo_segment_map (Rewind *rewind, const TesseraEvent *event)
       return TESSERA_OK;
     }
   like = *segment;
-  begin = addr_of (&segment->node);
-  end = end_of (segment);
+  begin = rewind_addr_of (&segment->node);
+  end = rewind_end_of (segment);
   drop (&rewind->segments, &segment->node);
   if (event->addr > begin)
     status = add_segment (rewind, begin, &like, event->addr - begin);
-  if (status == TESSERA_OK && cut < end && at (&rewind->segments, cut) == NULL)
+  if (status == TESSERA_OK && cut < end && rewind_at (&rewind->segments, cut) == NULL)
     status = add_segment (rewind, cut, &like, end - cut);
   return status;
 }
 
 static bool
-can_join (const Segment *segment, const Segment *like)
+can_join (const RewindSegment *segment, const RewindSegment *like)
 {
   return segment != NULL && segment->is_expandable && segment->stream == like->stream &&
          segment->is_small == like->is_small && segment->pool == like->pool;
@@ -377,12 +306,12 @@ can_join (const Segment *segment, const Segment *like)
 static TesseraStatus
 undo_segment_unmap (Rewind *rewind, const TesseraEvent *event)
 {
-  const Known *near = nearest (rewind, event->addr);
-  Segment like = { .stack = TESSERA_NONE,
-                   .stream = event->stream,
-                   .is_expandable = true };
+  const RewindKnown *near = nearest (rewind, event->addr);
+  RewindSegment like = { .stack = TESSERA_NONE,
+                         .stream = event->stream,
+                         .is_expandable = true };
   uint64_t begin = event->addr, end = event->addr + event->size_bytes;
-  Segment *joined;
+  RewindSegment *joined;
   TesseraStatus status;
 
   like.is_small = near != NULL ? near->is_small : maps_small_pages (rewind, event);
@@ -390,20 +319,20 @@ undo_segment_unmap (Rewind *rewind, const TesseraEvent *event)
   status = remember (rewind, event->addr, like.is_small, like.pool);
   if (status != TESSERA_OK)
     return status;
-  joined = begin > 0 ? segment_over (rewind, begin - 1) : NULL;
+  joined = begin > 0 ? rewind_segment_over (rewind, begin - 1) : NULL;
   if (can_join (joined, &like))
     {
-      begin = addr_of (&joined->node);
-      end = end_of (joined) > end ? end_of (joined) : end;
+      begin = rewind_addr_of (&joined->node);
+      end = rewind_end_of (joined) > end ? rewind_end_of (joined) : end;
       drop (&rewind->segments, &joined->node);
     }
-  joined = (Segment *) at (&rewind->segments, end);
+  joined = (RewindSegment *) rewind_at (&rewind->segments, end);
   if (can_join (joined, &like))
     {
-      end = end_of (joined);
+      end = rewind_end_of (joined);
       drop (&rewind->segments, &joined->node);
     }
-  if (at (&rewind->segments, begin) != NULL)
+  if (rewind_at (&rewind->segments, begin) != NULL)
     {
       rewind->n_unknown_segments++;
       return TESSERA_OK;
@@ -445,11 +374,11 @@ undo (Rewind *rewind, const TesseraEvent *event)
 static void
 find_pool (Rewind *rewind, TesseraEvent *event)
 {
-  const Segment *segment;
+  const RewindSegment *segment;
 
   if (event->pool_known || event->action > TESSERA_SEGMENT_UNMAP)
     return;
-  segment = segment_over (rewind, event->addr);
+  segment = rewind_segment_over (rewind, event->addr);
   if (segment != NULL)
     event->pool = segment->pool;
 }
@@ -477,149 +406,6 @@ walk_back (Rewind *rewind)
   return TESSERA_OK;
 }
 
-/* The start */
-
-/* How large an unknown block was, see the head of this file. */
-static void
-settle_size (Rewind *rewind, const Segment *segment, Block *block, bool *out_open)
-{
-  const TesseraSettings *settings = &rewind->trace->settings;
-  uint64_t rounded = tessera_round_size (settings, block->size_bytes);
-  uint64_t room = block->upper - addr_of (&block->node);
-
-  block->block_bytes = rounded;
-  *out_open = false;
-  if (rounded > room)
-    {
-      rewind->n_overlaps++;
-      block->block_bytes = room;
-    }
-  else if (segment != NULL && rounded < room && !segment->is_small &&
-           !segment->is_expandable)
-    {
-      if (room - rounded <= TESSERA_SMALL_BYTES || rounded >= settings->max_split_bytes)
-        {
-          rewind->n_tails++;
-          block->block_bytes = room;
-        }
-      else
-        {
-          rewind->n_open++;
-          *out_open = true;
-        }
-    }
-}
-
-static TesseraStatus
-settle_segments (Rewind *rewind)
-{
-  uint64_t end = 0;
-
-  for (TesseraTreeNode *node = tessera_tree_first (&rewind->segments); node != NULL;
-       node = tessera_tree_next (node))
-    {
-      const Segment *from = (const Segment *) node;
-      TesseraSegment segment = { .addr = addr_of (node),
-                                 .size_bytes = from->size_bytes,
-                                 .stack = from->stack,
-                                 .stream = from->stream,
-                                 .pool = from->pool,
-                                 .is_small = from->is_small,
-                                 .is_expandable = from->is_expandable };
-
-      if (segment.size_bytes == 0 || segment.addr < end)
-        {
-          rewind->n_overlaps++;
-          continue;
-        }
-      end = end_of (from);
-      if (tessera_trace_add_segment (&rewind->trace->start, &segment) != TESSERA_OK)
-        return TESSERA_NO_MEMORY;
-    }
-  return TESSERA_OK;
-}
-
-/* Blocks in order beside the segments in order; what lies in none, or over its neighbour,
- * is left out: whoever reads the start state may rely on it. */
-static TesseraStatus
-settle_blocks (Rewind *rewind)
-{
-  TesseraHeld *start = &rewind->trace->start;
-  size_t k = 0;
-  uint64_t end = 0;
-
-  for (TesseraTreeNode *node = tessera_tree_first (&rewind->blocks); node != NULL;
-       node = tessera_tree_next (node))
-    {
-      Block *from = (Block *) node;
-      const TesseraTreeNode *next = tessera_tree_next (node);
-      TesseraHeldBlock block = { .addr = addr_of (node), .stack = from->stack };
-      const Segment *segment;
-      uint64_t limit = UINT64_MAX;
-      bool is_open = false;
-
-      while (k < start->n_segments &&
-             start->segments[k].addr + start->segments[k].size_bytes <= block.addr)
-        k++;
-      if (k < start->n_segments && start->segments[k].addr <= block.addr)
-        limit = start->segments[k].addr + start->segments[k].size_bytes;
-      else if (rewind->trace->has_segments)
-        {
-          rewind->n_outside++;
-          continue;
-        }
-      segment = segment_over (rewind, block.addr);
-      if (!from->is_known)
-        settle_size (rewind, segment, from, &is_open);
-      if (next != NULL && addr_of (next) < limit)
-        limit = addr_of (next);
-      if (from->block_bytes > limit - block.addr)
-        {
-          rewind->n_overlaps++;
-          from->block_bytes = limit - block.addr;
-        }
-      if (block.addr < end || from->block_bytes == 0)
-        continue;
-      block.size_bytes = from->size_bytes;
-      block.block_bytes = from->block_bytes;
-      block.state = from->is_pending ? TESSERA_BLOCK_PENDING : TESSERA_BLOCK_LIVE;
-      block.tail_open = is_open;
-      end = block.addr + block.block_bytes;
-      if (tessera_trace_add_block (start, &block) != TESSERA_OK)
-        return TESSERA_NO_MEMORY;
-    }
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-note_oddities (const Rewind *rewind)
-{
-  const struct
-  {
-    const char *key;
-    uint64_t n;
-    const char *text;
-  } notes[] = {
-    { "alloc_not_live", rewind->n_unknown_allocs, "allocations are not live afterwards" },
-    { "free_still_live", rewind->n_double_frees, "freed blocks are live afterwards" },
-    { "outside_segments", rewind->n_outside, "frees or blocks lie in no segment" },
-    { "free_not_completed", rewind->n_unknown_requests, "free requests never complete" },
-    { "segment_mismatch", rewind->n_unknown_segments,
-      "segment entries contradict the end" },
-    { "start_overlaps", rewind->n_overlaps, "ranges of the start state overlap: cut" },
-    { "size_differs", rewind->n_size_differs,
-      "sizes differ between entries and the end" },
-    { "start_tails", rewind->n_tails, "blocks older than the trace own a tail" },
-    { "start_tails_open", rewind->n_open, "blocks older than the trace may own a tail" },
-  };
-
-  for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
-    if (tessera_note (rewind->trace, notes[i].key, notes[i].n, notes[i].text) !=
-        TESSERA_OK)
-      return TESSERA_NO_MEMORY;
-  return TESSERA_OK;
-}
-
 static void
 clear_tree (TesseraTree *tree)
 {
@@ -636,11 +422,7 @@ tessera_rewind (TesseraTrace *trace)
   if (status == TESSERA_OK)
     status = walk_back (&rewind);
   if (status == TESSERA_OK)
-    status = settle_segments (&rewind);
-  if (status == TESSERA_OK)
-    status = settle_blocks (&rewind);
-  if (status == TESSERA_OK)
-    status = note_oddities (&rewind);
+    status = tessera_rewind_settle (&rewind);
   clear_tree (&rewind.segments);
   clear_tree (&rewind.blocks);
   clear_tree (&rewind.known);
