@@ -29,11 +29,15 @@ enum
 #define LEAST_CONFIDENCE 0.9
 #define LEAST_COVERAGE 0.6
 
+/* Share of what periods allocate that may still be there at their end. */
+#define MOST_KEPT 0.01
+
 typedef struct
 {
   uint64_t *tokens; /* one an allocation */
   uint32_t *events;
   size_t n_tokens;
+  TesseraAction freed; /* the event that tells of a free; tables may have only one kind */
 } Sequence;
 
 typedef struct
@@ -62,12 +66,15 @@ take_tokens (const TesseraTrace *trace, Sequence *sequence)
   sequence->tokens = malloc ((trace->n_events + 1) * sizeof *sequence->tokens);
   sequence->events = malloc ((trace->n_events + 1) * sizeof *sequence->events);
   sequence->n_tokens = 0;
+  sequence->freed = TESSERA_FREE_COMPLETED;
   if (!sequence->tokens || !sequence->events)
     return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < trace->n_events; i++)
     {
       const TesseraEvent *event = &trace->events[i];
 
+      if (event->action == TESSERA_FREE_REQUESTED)
+        sequence->freed = TESSERA_FREE_REQUESTED;
       if (event->action != TESSERA_ALLOC)
         continue;
       sequence->events[sequence->n_tokens] = (uint32_t) i;
@@ -185,8 +192,29 @@ score_period (const Sequence *sequence, size_t period)
   return best;
 }
 
+/* Whether the periods end with more than they began with. */
+static bool
+piles_up (const TesseraTrace *trace, const Sequence *sequence, const Repetition *found)
+{
+  size_t first = found->begin - found->period, n = (found->end - first) / found->period;
+  size_t last = first + n * found->period - 1;
+  uint32_t end = last + 1 < sequence->n_tokens ? sequence->events[last + 1]
+                                               : (uint32_t) trace->n_events;
+  double allocated = 0, freed = 0;
+
+  for (uint32_t i = sequence->events[first]; i < end; i++)
+    if (trace->events[i].action == TESSERA_ALLOC)
+      allocated += (double) trace->events[i].size_bytes;
+    else if (trace->events[i].action == sequence->freed)
+      freed += (double) trace->events[i].size_bytes;
+  return allocated - freed > MOST_KEPT * allocated;
+}
+
 static TesseraStatus
-find_period (const Sequence *sequence, size_t window, Repetition *best)
+find_period (const TesseraTrace *trace,
+             const Sequence *sequence,
+             size_t window,
+             Repetition *best)
 {
   Candidate candidates[MAX_CANDIDATES];
 
@@ -206,6 +234,7 @@ find_period (const Sequence *sequence, size_t window, Repetition *best)
       if (found.end - found.begin >= found.period &&
           found.confidence >= LEAST_CONFIDENCE &&
           covered >= LEAST_COVERAGE * (double) sequence->n_tokens &&
+          !piles_up (trace, sequence, &found) &&
           (found.score > best->score ||
            (found.score == best->score && found.period < best->period)))
         *best = found;
@@ -238,7 +267,7 @@ find_cut (const TesseraTrace *trace, const Sequence *sequence, const Repetition 
           next++;
           load += (double) event->size_bytes;
         }
-      else if (event->action == TESSERA_FREE_REQUESTED)
+      else if (event->action == sequence->freed)
         load -= (double) event->size_bytes;
     }
   return cut;
@@ -253,9 +282,9 @@ tessera_find_repetition (const TesseraTrace *trace, TesseraStructure *structure)
   size_t n_steps, cut;
 
   if (status == TESSERA_OK)
-    status = find_period (&sequence, 32, &found);
+    status = find_period (trace, &sequence, 32, &found);
   if (status == TESSERA_OK && !found.score)
-    status = find_period (&sequence, 4, &found); /* a loop of few allocations */
+    status = find_period (trace, &sequence, 4, &found); /* a loop of few allocations */
   if (status != TESSERA_OK || !found.score)
     goto out;
   cut = find_cut (trace, &sequence, &found);
