@@ -502,19 +502,19 @@ tessera_blocks_bound (const TesseraBlocks *blocks,
 {
   const TesseraBlock *all = blocks->blocks;
   uint64_t load = 0, bound = 0;
-  uint32_t at_index = begin_index;
   size_t birth = 0, death = 0;
 
-  if (begin_index < end_index)
-    {
-      for (; birth < blocks->n_blocks && all[birth].born_index <= begin_index; birth++)
-        load += all[birth].block_bytes;
-      for (; death < blocks->n_blocks &&
-             all[blocks->by_death[death]].died_index <= begin_index;
-           death++)
-        load -= all[blocks->by_death[death]].block_bytes;
-      bound = load;
-    }
+  if (out_at_index)
+    *out_at_index = begin_index;
+  if (begin_index >= end_index)
+    return 0;
+  for (; birth < blocks->n_blocks && all[birth].born_index <= begin_index; birth++)
+    load += all[birth].block_bytes;
+  for (; death < blocks->n_blocks &&
+         all[blocks->by_death[death]].died_index <= begin_index;
+       death++)
+    load -= all[blocks->by_death[death]].block_bytes;
+  bound = load;
   for (; birth < blocks->n_blocks && all[birth].born_index < end_index; birth++)
     {
       for (; all[blocks->by_death[death]].died_index <= all[birth].born_index; death++)
@@ -523,10 +523,9 @@ tessera_blocks_bound (const TesseraBlocks *blocks,
       if (load > bound)
         {
           bound = load;
-          at_index = all[birth].born_index;
+          if (out_at_index)
+            *out_at_index = all[birth].born_index;
         }
     }
-  if (out_at_index)
-    *out_at_index = at_index;
   return bound;
 }

@@ -81,10 +81,13 @@ is_equal (const TesseraBlock *a, const TesseraBlock *b)
   return a->size_bytes == b->size_bytes && a->stream == b->stream && a->pool == b->pool;
 }
 
-static void
-mark_dynamic (TesseraBlock *block)
+/* Differences between two steps are counted first, and marked when the way is chosen. */
+static uint32_t
+differ (TesseraBlock *blocks, uint32_t n, bool mark)
 {
-  block->lifetime_class = TESSERA_CLASS_DYNAMIC;
+  for (uint32_t i = 0; i < n && mark; i++)
+    blocks[i].lifetime_class = TESSERA_CLASS_DYNAMIC;
+  return n;
 }
 
 static bool
@@ -119,9 +122,11 @@ find_agreement (const TesseraBlock *a,
   *out_a = *out_b = 1;
 }
 
-static void
-align (TesseraBlock *a, uint32_t n_a, TesseraBlock *b, uint32_t n_b)
+static uint32_t
+align (TesseraBlock *a, uint32_t n_a, TesseraBlock *b, uint32_t n_b, bool mark)
 {
+  uint32_t n_differ = 0;
+
   while (n_a && n_b)
     {
       uint32_t skip_a = 1, skip_b = 1;
@@ -129,20 +134,25 @@ align (TesseraBlock *a, uint32_t n_a, TesseraBlock *b, uint32_t n_b)
       if (!is_equal (a, b))
         {
           find_agreement (a, n_a, b, n_b, &skip_a, &skip_b);
-          for (uint32_t i = 0; i < skip_a; i++)
-            mark_dynamic (&a[i]);
-          for (uint32_t i = 0; i < skip_b; i++)
-            mark_dynamic (&b[i]);
+          n_differ += differ (a, skip_a, mark) + differ (b, skip_b, mark);
         }
       a += skip_a;
       b += skip_b;
       n_a -= skip_a;
       n_b -= skip_b;
     }
-  for (; n_a; n_a--)
-    mark_dynamic (a++);
-  for (; n_b; n_b--)
-    mark_dynamic (b++);
+  return n_differ + differ (a, n_a, mark) + differ (b, n_b, mark);
+}
+
+static uint32_t
+pair_up (TesseraBlock *a, TesseraBlock *b, uint32_t n, bool mark)
+{
+  uint32_t n_differ = 0;
+
+  for (uint32_t i = 0; i < n; i++)
+    if (!is_equal (&a[i], &b[i]))
+      n_differ += differ (&a[i], 1, mark) + differ (&b[i], 1, mark);
+  return n_differ;
 }
 
 static void
@@ -150,27 +160,25 @@ compare_steps (const Classes *classes, size_t earlier)
 {
   const TesseraStructure *structure = classes->structure;
   const TesseraStep *later = &structure->steps[earlier + 1];
-  TesseraBlock *all = classes->blocks->blocks;
-  uint32_t begin_a, end_a, begin_b, end_b;
-  bool is_cut;
+  TesseraBlock *a = classes->blocks->blocks, *b = a;
+  uint32_t begin_a, end_a, begin_b, end_b, n_a, n_b;
+  bool is_pairwise;
 
   if (structure->steps[earlier].kind == later->kind)
     return;
   blocks_of_step (classes, earlier, &begin_a, &end_a);
   blocks_of_step (classes, earlier + 1, &begin_b, &end_b);
-  is_cut =
-      later->end_index == classes->blocks->n_events && end_b - begin_b < end_a - begin_a;
-  if (!is_cut && end_a - begin_a != end_b - begin_b)
-    {
-      align (&all[begin_a], end_a - begin_a, &all[begin_b], end_b - begin_b);
-      return;
-    }
-  for (; begin_b < end_b; begin_a++, begin_b++)
-    if (!is_equal (&all[begin_a], &all[begin_b]))
-      {
-        mark_dynamic (&all[begin_a]);
-        mark_dynamic (&all[begin_b]);
-      }
+  a += begin_a;
+  b += begin_b;
+  n_a = end_a - begin_a;
+  n_b = end_b - begin_b;
+  is_pairwise = n_a == n_b;
+  if (n_b < n_a && later->end_index == classes->blocks->n_events)
+    is_pairwise = pair_up (a, b, n_b, false) <= align (a, n_a, b, n_b, false);
+  if (is_pairwise)
+    pair_up (a, b, n_b, true);
+  else
+    align (a, n_a, b, n_b, true);
 }
 
 /* The first step that begins after the block's birth. */

@@ -1,0 +1,272 @@
+/*
+ * Blocks from events: whole and damaged traces; the bound against a naive one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/blocks.h"
+
+#include "planner/test-traces.h"
+#include "tests/fail_alloc.h"
+
+static TesseraBlocks *
+make (const TesseraTrace *trace)
+{
+  TesseraBlocks *blocks;
+
+  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  return blocks;
+}
+
+static void
+assert_block (const TesseraBlocks *blocks,
+              size_t index,
+              uint32_t born,
+              uint32_t freed,
+              uint32_t died,
+              uint16_t flags)
+{
+  const TesseraBlock *block = &blocks->blocks[index];
+
+  g_assert_cmpuint (index, <, blocks->n_blocks);
+  g_assert_cmpuint (block->born_index, ==, born);
+  g_assert_cmpuint (block->freed_index, ==, freed);
+  g_assert_cmpuint (block->died_index, ==, died);
+  g_assert_cmpuint (block->flags, ==, flags);
+}
+
+static void
+clear (TesseraTrace *trace, TesseraBlocks *blocks)
+{
+  tessera_blocks_free (blocks);
+  tessera_trace_free (trace);
+}
+
+/* An address that comes back, a free that waits, one that never completes. */
+static void
+test_pairs (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  TesseraBlocks *blocks;
+
+  test_alloc (trace, 0xa00, 100); /* 0 */
+  test_free (trace, 0xa00, 100);  /* 1 2 */
+  test_alloc (trace, 0xa00, 513); /* 3 */
+  test_event (trace, TESSERA_FREE_REQUESTED, 0xa00, 513, 0);
+  test_alloc (trace, 0xb00, 512); /* 5 */
+  test_event (trace, TESSERA_FREE_COMPLETED, 0xa00, 513, 0);
+  test_event (trace, TESSERA_FREE_REQUESTED, 0xb00, 512, 0);
+  test_alloc (trace, 0xc00, 0); /* 8 */
+  blocks = make (trace);
+  g_assert_cmpuint (blocks->n_blocks, ==, 4);
+  assert_block (blocks, 0, 0, 1, 2, 0);
+  assert_block (blocks, 1, 3, 4, 6, 0);
+  assert_block (blocks, 2, 5, 7, 9, TESSERA_AT_END);
+  assert_block (blocks, 3, 8, 9, 9, TESSERA_AT_END);
+  g_assert_cmpuint (blocks->blocks[0].block_bytes, ==, 512);
+  g_assert_cmpuint (blocks->blocks[1].block_bytes, ==, 1024);
+  g_assert_cmpuint (blocks->blocks[2].block_bytes, ==, 512);
+  g_assert_cmpuint (blocks->blocks[3].block_bytes, ==, 512);
+  g_assert_cmpuint (blocks->block_of_event[6], ==, 1);
+  g_assert_cmpuint (blocks->by_death[0], ==, 0);
+  g_assert_cmpuint (blocks->by_death[1], ==, 1);
+  clear (trace, blocks);
+}
+
+/* Tables may tell of a free by either event alone. */
+static void
+test_lone_frees (void)
+{
+  for (int action = TESSERA_FREE_REQUESTED; action <= TESSERA_FREE_COMPLETED; action++)
+    {
+      TesseraTrace *trace = test_trace_new ();
+      TesseraBlocks *blocks;
+
+      test_alloc (trace, 0xa00, 512);
+      test_event (trace, (TesseraAction) action, 0xa00, 512, 0);
+      test_alloc (trace, 0xa00, 512);
+      blocks = make (trace);
+      g_assert_cmpuint (blocks->n_blocks, ==, 2);
+      assert_block (blocks, 0, 0, 1, 1, 0);
+      assert_block (blocks, 1, 2, 3, 3, TESSERA_AT_END);
+      g_assert_cmpuint (blocks->n_displaced, ==, 0);
+      clear (trace, blocks);
+    }
+}
+
+static void
+test_start (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  TesseraBlocks *blocks;
+
+  test_held (trace, 0xb00, 700, false);
+  test_held (trace, 0xd00, 512, true);
+  test_event (trace, TESSERA_FREE_COMPLETED, 0xd00, 512, 0); /* 0 */
+  test_free (trace, 0xa00, 512);                             /* unknown: 1 2 */
+  test_free (trace, 0xa00, 512);                             /* twice: an orphan */
+  test_alloc (trace, 0xb00, 512);                            /* 5: still held */
+  test_event (trace, TESSERA_OOM, 1 << 30, 2048, 0);         /* 6 */
+  blocks = make (trace);
+  g_assert_cmpuint (blocks->n_blocks, ==, 5);
+  assert_block (blocks, 0, 0, 1, 2, TESSERA_AT_START | TESSERA_UNKNOWN_START);
+  assert_block (blocks, 1, 0, 5, 5, TESSERA_AT_START);
+  assert_block (blocks, 2, 0, 0, 1, TESSERA_AT_START);
+  assert_block (blocks, 3, 5, 7, 7, TESSERA_AT_END);
+  assert_block (blocks, 4, 6, 7, 7, TESSERA_FAILED);
+  g_assert_cmpuint (blocks->n_orphans, ==, 2);
+  g_assert_cmpuint (blocks->n_displaced, ==, 1);
+  g_assert_cmpuint (blocks->block_of_event[0], ==, 2);
+  g_assert_cmpuint (blocks->block_of_event[4], ==, TESSERA_NONE);
+  clear (trace, blocks);
+}
+
+/* Requested, never completed, and not in the state at the end: the entry is missing. */
+static void
+test_end (void)
+{
+  const TesseraSegment segment = { .addr = 0x1000, .size_bytes = 1 << 21 };
+  TesseraTrace *trace = test_trace_new ();
+  TesseraBlocks *blocks;
+
+  g_assert_cmpint (tessera_trace_add_segment (&trace->end, &segment), ==, TESSERA_OK);
+  test_alloc (trace, 0x1000, 512);
+  test_alloc (trace, 0x2000, 512);
+  test_free (trace, 0x2000, 512);
+  test_event (trace, TESSERA_FREE_REQUESTED, 0x1000, 512, 0); /* 4 */
+  test_alloc (trace, 0x3000, 512);
+  blocks = make (trace);
+  assert_block (blocks, 0, 0, 4, 4, 0);
+  clear (trace, blocks);
+}
+
+static void
+test_giant (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  TesseraBlocks *blocks;
+
+  test_alloc (trace, 0xa00, UINT64_MAX);
+  blocks = make (trace);
+  g_assert_cmpuint (blocks->blocks[0].block_bytes, ==, UINT64_MAX - 511);
+  clear (trace, blocks);
+}
+
+static uint64_t
+naive_bound (const TesseraBlocks *blocks, uint32_t begin, uint32_t end, uint32_t *out_at)
+{
+  uint64_t bound = 0;
+
+  *out_at = begin;
+  for (uint32_t i = begin; i < end; i++)
+    {
+      uint64_t load = 0;
+
+      for (size_t k = 0; k < blocks->n_blocks; k++)
+        if (blocks->blocks[k].born_index <= i && i < blocks->blocks[k].died_index)
+          load += blocks->blocks[k].block_bytes;
+      if (load > bound)
+        {
+          bound = load;
+          *out_at = i;
+        }
+    }
+  return bound;
+}
+
+static void
+test_bound (void)
+{
+  for (uint32_t seed = 1; seed <= 20; seed++)
+    {
+      TesseraTrace *trace = test_trace_random (seed, 60, 2);
+      TesseraBlocks *blocks = make (trace);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+
+      for (int i = 0; i < 20; i++)
+        {
+          uint32_t begin =
+              (uint32_t) g_rand_int_range (rand, 0, (gint32) trace->n_events);
+          uint32_t end =
+              (uint32_t) g_rand_int_range (rand, 0, (gint32) trace->n_events + 1);
+          uint32_t at, expected_at;
+          uint64_t bound = tessera_blocks_bound (blocks, begin, end, &at);
+
+          g_assert_cmpuint (bound, ==, naive_bound (blocks, begin, end, &expected_at));
+          g_assert_cmpuint (at, ==, expected_at);
+        }
+      clear (trace, blocks);
+    }
+}
+
+/* Hostile orders of events: every block lives, ends inside, and is in order. */
+static void
+test_nonsense (void)
+{
+  for (uint32_t seed = 1; seed <= 200; seed++)
+    {
+      TesseraTrace *trace = test_trace_new ();
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+      TesseraBlocks *blocks;
+
+      for (int i = 0; i < 40; i++)
+        test_event (trace, (TesseraAction) g_rand_int_range (rand, 1, 11),
+                    (uint64_t) g_rand_int_range (rand, 0, 6) << 12,
+                    (uint64_t) g_rand_int_range (rand, 0, 3) << 9, 0);
+      blocks = make (trace);
+      for (size_t i = 0; i < blocks->n_blocks; i++)
+        {
+          const TesseraBlock *block = &blocks->blocks[i];
+
+          g_assert_cmpuint (block->born_index, <, block->died_index);
+          g_assert_cmpuint (block->died_index, <=, trace->n_events);
+          g_assert_cmpuint (block->freed_index, <=, block->died_index);
+          if (i)
+            g_assert_cmpuint (blocks->blocks[i - 1].born_index, <=, block->born_index);
+          if (i)
+            g_assert_cmpuint (blocks->blocks[blocks->by_death[i - 1]].died_index, <=,
+                              blocks->blocks[blocks->by_death[i]].died_index);
+        }
+      clear (trace, blocks);
+    }
+}
+
+static void
+test_no_memory (void)
+{
+  TesseraTrace *trace = test_trace_random (7, 800, 2);
+
+  for (unsigned nth = 1;; nth++)
+    {
+      TesseraBlocks *blocks = NULL;
+      long held = tessera_fail_alloc_held ();
+      TesseraStatus status;
+
+      tessera_fail_alloc_at (nth);
+      status = tessera_blocks_new (trace, &blocks);
+      if (!tessera_fail_alloc_stop ())
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          tessera_blocks_free (blocks);
+          break;
+        }
+      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      g_assert_null (blocks);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  tessera_trace_free (trace);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/planner/blocks/pairs", test_pairs);
+  g_test_add_func ("/planner/blocks/lone-frees", test_lone_frees);
+  g_test_add_func ("/planner/blocks/start", test_start);
+  g_test_add_func ("/planner/blocks/end", test_end);
+  g_test_add_func ("/planner/blocks/giant", test_giant);
+  g_test_add_func ("/planner/blocks/bound", test_bound);
+  g_test_add_func ("/planner/blocks/nonsense", test_nonsense);
+  g_test_add_func ("/planner/blocks/no-memory", test_no_memory);
+  return g_test_run ();
+}

@@ -1,0 +1,505 @@
+/*
+ * Plans: what folds and what does not, against the real trace block by block; the rule of
+ * streams against a naive reading of it; height against the bound on the shared files.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/planner.h"
+
+#include "planner/test-traces.h"
+#include "tests/fail_alloc.h"
+
+#include <string.h>
+
+typedef struct
+{
+  TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+  TesseraPlan *plan;
+} Case;
+
+static const TesseraPlanOptions all_steps = { .first_step = -1, .last_step = -1 };
+static const TesseraPlanOptions across = { .across_streams = true,
+                                           .first_step = -1,
+                                           .last_step = -1 };
+
+static Case
+look (TesseraTrace *trace)
+{
+  Case c = { .trace = trace };
+
+  g_assert_cmpint (tessera_blocks_new (trace, &c.blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (trace, c.blocks, &c.structure), ==, TESSERA_OK);
+  return c;
+}
+
+static Case
+plan (TesseraTrace *trace, const TesseraPlanOptions *options)
+{
+  Case c = look (trace);
+  TesseraError error = { 0 };
+
+  if (tessera_plan_trace (trace, c.blocks, c.structure, options, &error, &c.plan) !=
+      TESSERA_OK)
+    g_error ("%s", error.text);
+  g_assert_true (c.plan->checked);
+  return c;
+}
+
+static void
+clear (Case *c)
+{
+  tessera_plan_free (c->plan);
+  tessera_structure_free (c->structure);
+  tessera_blocks_free (c->blocks);
+  tessera_trace_free (c->trace);
+}
+
+static bool
+shares_range (const TesseraSlot *a, const TesseraSlot *b)
+{
+  return a->offset_bytes < b->offset_bytes + b->block_bytes &&
+         b->offset_bytes < a->offset_bytes + a->block_bytes;
+}
+
+static uint32_t
+find_spare (const TesseraPlan *p, uint32_t slot)
+{
+  for (uint32_t i = 0; i < p->n_slots; i++)
+    if (i != slot && p->slots[i].block == p->slots[slot].block &&
+        p->slots[i].ordinal == TESSERA_NONE)
+      return i;
+  g_error ("slot %u is taken and has no spare", slot);
+}
+
+/* The slot of each block of the trace, as a run would take them: the j-th request of a
+ * repeating step takes the j-th slot, or its spare while that is taken. */
+static uint32_t *
+place (const Case *c, uint32_t first_step, uint32_t n_steps)
+{
+  const TesseraPlan *p = c->plan;
+  const TesseraBlock *all = c->blocks->blocks;
+  uint32_t *slot_of = g_new (uint32_t, c->blocks->n_blocks + 1);
+  uint32_t slot = 0;
+
+  for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
+    slot_of[b] = TESSERA_NONE;
+  for (uint32_t i = 0; i < p->n_slots; i++)
+    if (slot_of[p->slots[i].block] == TESSERA_NONE)
+      slot_of[p->slots[i].block] = i;
+  for (uint32_t s = first_step + 1; s < first_step + n_steps; s++)
+    {
+      slot = 0;
+      while (p->sections[p->slots[slot].section].kind != TESSERA_SECTION_REPEATS)
+        slot++;
+      for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
+        if (all[b].step == s)
+          {
+            g_assert_cmpuint (p->slots[slot].block_bytes, ==, all[b].block_bytes);
+            g_assert_cmpuint (p->slots[slot].ordinal, !=, TESSERA_NONE);
+            slot_of[b] = slot++;
+          }
+    }
+  for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
+    for (uint32_t a = 0; a < b; a++)
+      if (slot_of[a] == slot_of[b] && all[a].died_index > all[b].born_index)
+        slot_of[b] = find_spare (p, slot_of[b]);
+  return slot_of;
+}
+
+static bool
+is_small (const TesseraBlock *block)
+{
+  return block->block_bytes <= 1 << 20;
+}
+
+/* A request of a's owner that a's range could have served, before b. */
+static bool
+is_open (const Case *c, const TesseraBlock *a, const TesseraBlock *b)
+{
+  const TesseraBlocks *blocks = c->blocks;
+
+  if (c->trace->n_streams == 1 ||
+      (a->stream == b->stream && is_small (a) == is_small (b)))
+    return true;
+  for (uint32_t i = a->died_index; i < b->born_index; i++)
+    if (c->trace->events[i].action == TESSERA_ALLOC)
+      {
+        const TesseraBlock *request = &blocks->blocks[blocks->block_of_event[i]];
+
+        if (request->stream == a->stream && is_small (request) == is_small (a) &&
+            request->block_bytes <= a->block_bytes)
+          return true;
+      }
+  return false;
+}
+
+/* In the real trace no two blocks meet in time and address, and ranges pass from stream
+ * to stream only where PyTorch's own rule has ordered them. */
+static void
+check_real (const Case *c, uint32_t first_step, uint32_t n_steps)
+{
+  g_autofree uint32_t *slot_of = place (c, first_step, n_steps);
+  const TesseraBlock *all = c->blocks->blocks;
+
+  for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
+    for (uint32_t a = 0; a < c->blocks->n_blocks; a++)
+      {
+        g_assert_cmpuint (slot_of[a], !=, TESSERA_NONE);
+        if (a == b || all[a].born_index > all[b].born_index ||
+            !shares_range (&c->plan->slots[slot_of[a]], &c->plan->slots[slot_of[b]]))
+          continue;
+        g_assert_cmpuint (all[a].died_index, <=, all[b].born_index);
+        g_assert_true (is_open (c, &all[a], &all[b]));
+      }
+}
+
+/* The batch needs a spare, the loss wraps; parameters are the start. */
+static void
+test_fold (void)
+{
+  Case c = plan (test_trace_loop (5, 6, true), &all_steps);
+  size_t n_spares = 0, n_wraps = 0;
+
+  g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+  g_assert_cmpuint (c.plan->n_sections, ==, 2);
+  g_assert_cmpuint (c.plan->sections[0].n_slots, ==, 6);
+  g_assert_cmpuint (c.plan->sections[1].n_slots, ==, 6 + 2 + 1);
+  for (size_t i = 0; i < c.plan->n_slots; i++)
+    {
+      n_spares += c.plan->slots[i].ordinal == TESSERA_NONE;
+      n_wraps += c.plan->slots[i].wraps;
+    }
+  g_assert_cmpuint (n_spares, ==, 1);
+  g_assert_cmpuint (n_wraps, >=, 2); /* the loss and the spare */
+  g_assert_cmpuint (c.plan->height_bytes, ==, c.plan->bound_bytes);
+  check_real (&c, 0, 5);
+  clear (&c);
+}
+
+/* What comes before the first and after the last of the steps has sections of its own. */
+static void
+test_end (void)
+{
+  TesseraTrace *trace = test_trace_loop (4, 6, true);
+  Case c;
+
+  test_free (trace, 0x40000000, 4);
+  for (uint64_t i = 0; i < 5; i++)
+    test_alloc (trace, 0x50000000 + (i << 20), 512 * (100 + i));
+  c = plan (trace, &all_steps);
+  g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+  g_assert_cmpuint (c.plan->n_sections, ==, 3);
+  g_assert_cmpuint (c.plan->sections[2].n_slots, ==, 5);
+  check_real (&c, 0, 4);
+  clear (&c);
+}
+
+static TesseraTrace *
+leaking_loop (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+
+  for (uint64_t s = 0; s < 4; s++)
+    {
+      g_autofree char *name = g_strdup_printf ("step %u", (guint) s);
+      uint32_t begin = (uint32_t) trace->n_events;
+
+      test_alloc (trace, (s + 1) << 30, 5000);
+      test_alloc (trace, 0x1000, 800);
+      test_free (trace, 0x1000, 800);
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+static void
+test_whole (void)
+{
+  Case c = plan (leaking_loop (), &all_steps);
+
+  g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_SAME_BATCHES);
+  g_assert_nonnull (strstr (c.plan->follow_reason, "keep some"));
+  g_assert_cmpuint (c.plan->n_sections, ==, 1);
+  check_real (&c, 0, 0);
+  clear (&c);
+
+  c = plan (test_trace_random (5, 300, 1), &all_steps);
+  g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_SAME_BATCHES);
+  g_assert_nonnull (strstr (c.plan->follow_reason, "no step"));
+  g_assert_cmpuint (c.plan->bound_bytes, ==,
+                    tessera_blocks_bound (c.blocks, 0, c.blocks->n_events, NULL));
+  check_real (&c, 0, 0);
+  clear (&c);
+}
+
+/* A plan of an instance is nobody's; an empty trace has an empty one. */
+static void
+test_odd (void)
+{
+  TesseraTrace *trace = test_trace_random (5, 30, 1);
+  Case c;
+
+  trace->alignment_bytes = 1;
+  c = plan (trace, &all_steps);
+  g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_NO);
+  clear (&c);
+
+  c = plan (test_trace_new (), &all_steps);
+  g_assert_cmpuint (c.plan->n_slots, ==, 0);
+  g_assert_cmpuint (c.plan->height_bytes, ==, 0);
+  clear (&c);
+
+  trace = test_trace_new ();
+  test_held (trace, 0x1000, 700, false);
+  test_event (trace, TESSERA_SNAPSHOT, 0, 0, 0);
+  c = plan (trace, &all_steps);
+  g_assert_cmpuint (c.plan->n_slots, ==, 1);
+  g_assert_cmpuint (c.plan->slots[0].ordinal, ==, TESSERA_NONE);
+  g_assert_cmpuint (c.plan->height_bytes, ==, 1024);
+  clear (&c);
+}
+
+static void
+test_steps (void)
+{
+  const TesseraPlanOptions some = { .first_step = 1, .last_step = 2 };
+  const TesseraPlanOptions alone = { .first_step = 1, .last_step = 1 };
+  const TesseraPlanOptions none = { .first_step = 1, .last_step = 9 };
+  const TesseraPlanOptions backwards = { .first_step = 3, .last_step = 2 };
+  Case c = plan (test_trace_loop (5, 6, true), &some);
+  TesseraError error = { 0 };
+  TesseraPlan *refused;
+
+  g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+  g_assert_cmpuint (c.plan->n_positions, ==, c.structure->steps[1].end_index);
+  g_assert_cmpint (
+      tessera_plan_trace (c.trace, c.blocks, c.structure, &none, &error, &refused), ==,
+      TESSERA_INVALID);
+  g_assert_null (refused);
+  g_assert_nonnull (strstr (error.text, "steps 0 to 4"));
+  error = (TesseraError){ 0 };
+  g_assert_cmpint (
+      tessera_plan_trace (c.trace, c.blocks, c.structure, &backwards, &error, &refused),
+      ==, TESSERA_INVALID);
+  clear (&c);
+
+  /* One step says nothing of the next. */
+  c = plan (test_trace_loop (5, 6, true), &alone);
+  g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_SAME_BATCHES);
+  clear (&c);
+}
+
+static void
+test_giant (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  TesseraError error = { 0 };
+  Case c;
+
+  test_alloc (trace, 0x1000, UINT64_MAX);
+  test_alloc (trace, 0x2000, UINT64_MAX);
+  c = look (trace);
+  g_assert_cmpint (
+      tessera_plan_trace (trace, c.blocks, c.structure, &all_steps, &error, &c.plan), ==,
+      TESSERA_REFUSED);
+  g_assert_null (c.plan);
+  g_assert_cmpuint (error.text[0], !=, '\0');
+  clear (&c);
+}
+
+/* Equal on every machine: the number of threads is no matter. */
+static void
+test_digest (void)
+{
+  uint64_t digest = 0;
+
+  for (uint32_t n_threads = 1; n_threads <= 3; n_threads++)
+    {
+      const TesseraPlanOptions options = { .first_step = -1,
+                                           .last_step = -1,
+                                           .n_threads = n_threads };
+      Case c = plan (test_trace_random (11, 900, 2), &options);
+
+      if (n_threads > 1)
+        g_assert_cmpuint (c.plan->slot_digest, ==, digest);
+      digest = c.plan->slot_digest;
+      clear (&c);
+    }
+}
+
+static void
+test_streams (void)
+{
+  for (uint32_t seed = 1; seed <= 12; seed++)
+    {
+      Case apart = plan (test_trace_random (seed, 200, 3), &all_steps);
+      Case c = plan (test_trace_random (seed, 200, 3), &across);
+
+      check_real (&apart, 0, 0);
+      check_real (&c, 0, 0);
+      g_assert_cmpuint (apart.plan->n_hand_overs, ==, 0);
+      g_assert_cmpuint (c.plan->height_bytes, <=, apart.plan->height_bytes);
+      clear (&apart);
+      clear (&c);
+    }
+}
+
+/* The loop with its layers dealt out to streams, in sizes of both classes. */
+static void
+test_streams_fold (void)
+{
+  for (uint32_t seed = 1; seed <= 12; seed++)
+    {
+      TesseraTrace *trace = test_trace_loop (5, 12, true);
+      Case c;
+
+      test_event (trace, TESSERA_SNAPSHOT, 0, 0, 2); /* there are three streams */
+      for (size_t i = 0; i < trace->n_events; i++)
+        {
+          TesseraEvent *event = &trace->events[i];
+          /* The batch lies at two addresses in turn, and is one thing. */
+          uint64_t layer = event->addr >> 28 == 3 ? 0x300 : event->addr >> 20;
+
+          event->stream = (uint16_t) ((layer * seed + layer / 3) % 3);
+          if ((layer + seed) % 4 == 0)
+            event->size_bytes *= 300;
+        }
+      c = plan (trace, &across);
+      g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+      check_real (&c, 0, 5);
+      clear (&c);
+    }
+}
+
+static void
+no_memory (TesseraTrace *trace, const TesseraPlanOptions *options)
+{
+  Case c = look (trace);
+
+  for (unsigned nth = 1;; nth++)
+    {
+      TesseraError error = { 0 };
+      TesseraPlan *made = NULL;
+      long held = tessera_fail_alloc_held ();
+      TesseraStatus status;
+
+      tessera_fail_alloc_at (nth);
+      status = tessera_plan_trace (trace, c.blocks, c.structure, options, &error, &made);
+      if (!tessera_fail_alloc_stop ())
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          tessera_plan_free (made);
+          break;
+        }
+      tessera_plan_free (made); /* the packer may do with fewer orders */
+      g_assert_true (status == TESSERA_OK ? made != NULL : made == NULL);
+      g_assert_true (status == TESSERA_OK || status == TESSERA_NO_MEMORY);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  clear (&c);
+}
+
+static void
+test_no_memory (void)
+{
+  const TesseraPlanOptions one = { .first_step = -1, .last_step = -1, .n_threads = 1 };
+  TesseraPlanOptions both = one;
+
+  both.across_streams = true;
+  no_memory (test_trace_loop (3, 4, true), &one);
+  no_memory (test_trace_random (2, 30, 3), &both);
+}
+
+static bool
+stop_at_once (void *user, double fraction)
+{
+  return false;
+}
+
+static void
+test_cancel (void)
+{
+  const TesseraProgress progress = { stop_at_once, NULL };
+  const TesseraPlanOptions options = { .first_step = -1,
+                                       .last_step = -1,
+                                       .progress = &progress };
+  Case c = look (test_trace_random (4, 3000, 1));
+  TesseraError error = { 0 };
+
+  g_assert_cmpint (
+      tessera_plan_trace (c.trace, c.blocks, c.structure, &options, &error, &c.plan), ==,
+      TESSERA_CANCELLED);
+  g_assert_null (c.plan);
+  clear (&c);
+}
+
+/* The most that height may be above the bound of the trace itself, in parts of 10,000. */
+typedef struct
+{
+  const char *path;
+  uint64_t parts;
+} Shared;
+
+static const Shared shared[] = {
+  { "sample/finetune-oom.pickle", 5 },
+  { "sample/pretrain-gpt.pickle", 5 },
+  { "snapshots/real/cnn-small.pickle", 5 },
+  { "snapshots/real/finetune-2.1-no-time.pickle", 5 },
+  { "snapshots/real/large-ctx256-fullstep.pickle", 5 },
+  { "snapshots/real/medium-seq128-train.pickle", 5 },
+  { "snapshots/real/medium-seq512-train.pickle", 5 },
+  { "snapshots/real/xl-ctx128-forward-amp.pickle", 5 },
+  { "snapshots/jobs/meg_pp4vp2_tp2_rcfull.pickle.gz", 50 },
+  { "snapshots/jobs/moe64_perm_moeck.pickle.gz", 50 },
+  { "snapshots/jobs/unet_var.pickle.gz", 50 },
+  { "snapshots/jobs/llama1b_var_length.pickle.gz", 50 },
+  { "snapshots/jobs/llama1b_var_length_batch.pickle.gz", 50 },
+  { "snapshots/jobs/hf_qwen3moe_eager.pickle.gz", 50 },
+};
+
+static void
+test_shared (gconstpointer user)
+{
+  const Shared *file = user;
+  TesseraTrace *trace = test_trace_shared (file->path);
+  uint64_t bound;
+  Case c;
+
+  if (!trace)
+    return;
+  c = plan (trace, &all_steps);
+  bound = tessera_blocks_bound (c.blocks, 0, c.blocks->n_events, NULL);
+  g_test_message ("%s: bound %" G_GUINT64_FORMAT " height %" G_GUINT64_FORMAT " (%s; %s)",
+                  file->path, bound, c.plan->height_bytes, c.plan->strategy,
+                  c.plan->follow_reason);
+  g_assert_cmpuint (c.plan->height_bytes, >=, bound);
+  g_assert_cmpuint (c.plan->height_bytes - bound, <=, bound / 10000 * file->parts);
+  clear (&c);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/planner/plan/fold", test_fold);
+  g_test_add_func ("/planner/plan/end", test_end);
+  g_test_add_func ("/planner/plan/whole", test_whole);
+  g_test_add_func ("/planner/plan/odd", test_odd);
+  g_test_add_func ("/planner/plan/steps", test_steps);
+  g_test_add_func ("/planner/plan/giant", test_giant);
+  g_test_add_func ("/planner/plan/digest", test_digest);
+  g_test_add_func ("/planner/plan/streams", test_streams);
+  g_test_add_func ("/planner/plan/streams-fold", test_streams_fold);
+  g_test_add_func ("/planner/plan/no-memory", test_no_memory);
+  g_test_add_func ("/planner/plan/cancel", test_cancel);
+  for (size_t i = 0; i < G_N_ELEMENTS (shared); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/planner/plan/%s", shared[i].path);
+
+      g_test_add_data_func (path, &shared[i], test_shared);
+    }
+  return g_test_run ();
+}

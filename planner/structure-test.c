@@ -1,0 +1,318 @@
+/*
+ * Steps, phases and classes of made-up traces, and what the real ones are known to hold.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/structure.h"
+
+#include "db/plan.h"
+#include "planner/test-traces.h"
+#include "tests/fail_alloc.h"
+
+#include <string.h>
+
+typedef struct
+{
+  TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+} Case;
+
+static Case
+look (TesseraTrace *trace)
+{
+  Case c = { .trace = trace };
+
+  g_assert_cmpint (tessera_blocks_new (trace, &c.blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (trace, c.blocks, &c.structure), ==, TESSERA_OK);
+  return c;
+}
+
+static void
+clear (Case *c)
+{
+  tessera_structure_free (c->structure);
+  tessera_blocks_free (c->blocks);
+  tessera_trace_free (c->trace);
+}
+
+static void
+test_ranges (void)
+{
+  Case c = look (test_trace_loop (4, 3, true));
+  const TesseraStructure *s = c.structure;
+
+  g_assert_cmpint (s->steps_from, ==, TESSERA_STEPS_ANNOTATED);
+  g_assert_cmpuint (s->n_steps, ==, 4);
+  for (size_t i = 0; i < 4; i++)
+    g_assert_cmpint (s->steps[i].number, ==, (int64_t) i);
+  g_assert_cmpuint (s->steps[0].kind, ==, 0);
+  g_assert_cmpuint (s->steps[1].kind, ==, 1);
+  g_assert_cmpuint (s->steps[2].kind, ==, 1);
+  g_assert_cmpuint (s->steps[3].kind, ==, 1);
+  g_assert_cmpuint (s->n_phases, ==, 8);
+  g_assert_false (s->phases_inferred);
+  g_assert_cmpstr (tessera_phase_name (c.trace, &s->phases[1]), ==, "backward");
+  clear (&c);
+}
+
+/* The same loop without a name: found by repetition, cut anywhere but of full length. */
+static void
+test_repetition (void)
+{
+  Case named = look (test_trace_loop (6, 12, true));
+  Case c = look (test_trace_loop (6, 12, false));
+  uint32_t length =
+      named.structure->steps[2].end_index - named.structure->steps[2].begin_index;
+
+  g_assert_cmpint (c.structure->steps_from, ==, TESSERA_STEPS_REPETITION);
+  g_assert_cmpuint (c.structure->n_steps, >=, 4);
+  g_assert_cmpfloat (c.structure->confidence, >=, 0.99);
+  for (size_t i = 1; i < c.structure->n_steps; i++)
+    g_assert_cmpuint (c.structure->steps[i].end_index - c.structure->steps[i].begin_index,
+                      ==, length);
+  clear (&c);
+  clear (&named);
+}
+
+/* One pass of equal layers that keep their activations is no loop of steps. */
+static void
+test_layers (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  Case c;
+
+  for (uint64_t l = 0; l < 40; l++)
+    {
+      for (uint64_t i = 0; i < 8; i++)
+        test_alloc (trace, (l * 8 + i + 1) << 20, 512 * (i + 1));
+      for (uint64_t i = 0; i < 6; i++)
+        test_free (trace, (l * 8 + i + 1) << 20, 512 * (i + 1));
+    }
+  c = look (trace);
+  g_assert_cmpint (c.structure->steps_from, ==, TESSERA_STEPS_NONE);
+  clear (&c);
+}
+
+static void
+test_random (void)
+{
+  Case c = look (test_trace_random (3, 2000, 3));
+
+  g_assert_cmpint (c.structure->steps_from, ==, TESSERA_STEPS_NONE);
+  g_assert_cmpuint (c.structure->n_steps, ==, 0);
+  g_assert_cmpfloat (c.structure->confidence, ==, 0);
+  clear (&c);
+}
+
+/* Without ranges of steps, the ends of optimizer steps: zero_grad right after included.
+ */
+static void
+test_optimizer (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  Case c;
+
+  for (uint64_t i = 0; i < 40; i++)
+    test_alloc (trace, (i + 1) << 20, 512 * (i % 7 + i / 10 + 1));
+  test_range (trace, TESSERA_RANGE_PHASE, "Optimizer.step#AdamW.step", 6, 9);
+  test_range (trace, TESSERA_RANGE_PHASE, "Optimizer.zero_grad#AdamW.zero_grad", 9, 10);
+  test_range (trace, TESSERA_RANGE_PHASE, "Optimizer.step#AdamW.step", 26, 29);
+  test_range (trace, TESSERA_RANGE_PHASE, "Optimizer.zero_grad#AdamW.zero_grad", 29, 30);
+  tessera_trace_settle_ranges (trace);
+  c = look (trace);
+  g_assert_cmpuint (c.structure->n_steps, ==, 2);
+  g_assert_cmpuint (c.structure->steps[0].begin_index, ==, 0);
+  g_assert_cmpuint (c.structure->steps[0].end_index, ==, 10);
+  g_assert_cmpuint (c.structure->steps[1].begin_index, ==, 10);
+  g_assert_cmpuint (c.structure->steps[1].end_index, ==, 30);
+  clear (&c);
+}
+
+static void
+test_nesting (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  const TesseraPhase *inner;
+  Case c;
+
+  for (uint64_t i = 0; i < 10; i++)
+    test_alloc (trace, (i + 1) << 20, 512);
+  test_range (trace, TESSERA_RANGE_PHASE, "fwdbwd", 0, 9);
+  test_range (trace, TESSERA_RANGE_PHASE, "forward", 1, 8);
+  test_range (trace, TESSERA_RANGE_OTHER, "all_gather (layers.0)", 2, 4);
+  tessera_trace_settle_ranges (trace);
+  c = look (trace);
+  g_assert_cmpuint (c.structure->phase_of_event[0], ==, 0);
+  g_assert_cmpuint (c.structure->phase_of_event[2], ==, 2);
+  g_assert_cmpuint (c.structure->phase_of_event[4], ==, 1);
+  g_assert_cmpuint (c.structure->phase_of_event[9], ==, TESSERA_NONE);
+  inner = &c.structure->phases[2];
+  g_assert_cmpuint (inner->depth, ==, 2);
+  g_assert_cmpuint (inner->parent, ==, 1);
+  g_assert_cmpuint (inner->main, ==, 1);
+  clear (&c);
+}
+
+static uint32_t
+add_stack (TesseraTrace *trace, const char *name, const char *file)
+{
+  TesseraFrame frame = { 0 };
+  uint32_t index, stack;
+
+  g_assert_cmpint (tessera_trace_intern (trace, name, strlen (name), &frame.name), ==,
+                   TESSERA_OK);
+  g_assert_cmpint (tessera_trace_intern (trace, file, strlen (file), &frame.file), ==,
+                   TESSERA_OK);
+  g_assert_cmpint (tessera_trace_add_frame (trace, &frame, &index), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_add_stack (trace, &index, 1, &stack), ==, TESSERA_OK);
+  return stack;
+}
+
+/* Forward by its frames, backward by having none after it, optimizer by its file. */
+static void
+test_inferred (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  uint32_t forward = add_stack (trace, "forward", "model.py");
+  uint32_t optimizer = add_stack (trace, "_multi_tensor_adamw", "torch/optim/adamw.py");
+  Case c;
+
+  for (uint64_t i = 0; i < 30; i++)
+    {
+      test_alloc (trace, (i + 1) << 20, 512 * (i + 1));
+      trace->events[i].stack = i < 10 ? forward : i < 20 ? TESSERA_NONE : optimizer;
+    }
+  trace->events[5].stack = optimizer; /* a stray: smoothed away */
+  c = look (trace);
+  g_assert_true (c.structure->phases_inferred);
+  g_assert_cmpuint (c.structure->n_phases, ==, 3);
+  g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[0]), ==, "forward");
+  g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[1]), ==, "backward");
+  g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[2]), ==, "optimizer");
+  g_assert_cmpuint (c.structure->phases[1].begin_index, ==, 10);
+  clear (&c);
+}
+
+static void
+test_classes (void)
+{
+  Case c = look (test_trace_loop (4, 3, true));
+  const TesseraBlock *all = c.blocks->blocks;
+
+  for (size_t i = 0; i < 3; i++)
+    g_assert_cmpint (all[i].lifetime_class, ==, TESSERA_CLASS_PERSISTENT);
+  for (size_t i = 3; i < c.blocks->n_blocks; i++)
+    if (all[i].size_bytes >= 8192)
+      g_assert_cmpint (all[i].lifetime_class, ==, TESSERA_CLASS_SCOPED);
+  clear (&c);
+}
+
+/* A block of another size in each step, and one that only some steps have. */
+static void
+test_dynamic (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  size_t n_dynamic = 0;
+  Case c;
+
+  for (uint64_t s = 0; s < 4; s++)
+    {
+      uint32_t begin = (uint32_t) trace->n_events;
+      g_autofree char *name = g_strdup_printf ("step %u", (guint) s);
+
+      for (uint64_t i = 0; i < 20; i++)
+        {
+          uint64_t size = i == 5 ? 512 * (s + 1) : 512 * (i + 10);
+
+          test_alloc (trace, (i + 1) << 20, size);
+          test_free (trace, (i + 1) << 20, size);
+          if (i == 12 && s == 2)
+            {
+              test_alloc (trace, 100 << 20, 77 * 512);
+              test_free (trace, 100 << 20, 77 * 512);
+            }
+        }
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  c = look (trace);
+  for (size_t i = 0; i < c.blocks->n_blocks; i++)
+    if (c.blocks->blocks[i].lifetime_class == TESSERA_CLASS_DYNAMIC)
+      n_dynamic++;
+  g_assert_cmpuint (n_dynamic, ==, 4 + 1);
+  clear (&c);
+}
+
+static void
+test_no_memory (void)
+{
+  TesseraTrace *trace = test_trace_loop (6, 12, false);
+  TesseraBlocks *blocks;
+
+  add_stack (trace, "forward", "model.py");
+  for (size_t i = 0; i < trace->n_events; i++)
+    trace->events[i].stack = 0;
+  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  for (unsigned nth = 1;; nth++)
+    {
+      TesseraStructure *structure = NULL;
+      long held = tessera_fail_alloc_held ();
+      TesseraStatus status;
+
+      tessera_fail_alloc_at (nth);
+      status = tessera_structure_new (trace, blocks, &structure);
+      if (!tessera_fail_alloc_stop ())
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          tessera_structure_free (structure);
+          break;
+        }
+      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      g_assert_null (structure);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  tessera_blocks_free (blocks);
+  tessera_trace_free (trace);
+}
+
+/* The shared sample repeats from its second step on; so does its sequence without names.
+ */
+static void
+test_shared (void)
+{
+  TesseraTrace *trace = test_trace_shared ("sample/pretrain-gpt.pickle");
+  Case c;
+
+  if (!trace)
+    return;
+  c = look (trace);
+  g_assert_cmpuint (c.structure->n_steps, ==, 4);
+  g_assert_cmpuint (c.structure->steps[1].kind, ==, c.structure->steps[3].kind);
+  g_assert_cmpuint (c.structure->steps[0].kind, !=, c.structure->steps[1].kind);
+  tessera_structure_free (c.structure);
+  trace->n_ranges = 0;
+  g_assert_cmpint (tessera_structure_new (trace, c.blocks, &c.structure), ==, TESSERA_OK);
+  g_assert_cmpint (c.structure->steps_from, ==, TESSERA_STEPS_REPETITION);
+  g_assert_cmpuint (c.structure->n_steps, ==, 3);
+  g_assert_true (c.structure->phases_inferred);
+  clear (&c);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/planner/structure/ranges", test_ranges);
+  g_test_add_func ("/planner/structure/repetition", test_repetition);
+  g_test_add_func ("/planner/structure/layers", test_layers);
+  g_test_add_func ("/planner/structure/random", test_random);
+  g_test_add_func ("/planner/structure/optimizer", test_optimizer);
+  g_test_add_func ("/planner/structure/nesting", test_nesting);
+  g_test_add_func ("/planner/structure/inferred", test_inferred);
+  g_test_add_func ("/planner/structure/classes", test_classes);
+  g_test_add_func ("/planner/structure/dynamic", test_dynamic);
+  g_test_add_func ("/planner/structure/no-memory", test_no_memory);
+  g_test_add_func ("/planner/structure/shared", test_shared);
+  return g_test_run ();
+}
