@@ -1,0 +1,220 @@
+/*
+ * Axes, and curves folded along them: no event without width, no peak without a column.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/axis.h"
+#include "picture/curves.h"
+#include "picture/made-layout.h"
+
+#include <glib.h>
+#include <math.h>
+#include <string.h>
+
+#define SEED 4711
+
+static TesseraAxis *
+axis_of (const MadeLayout *made, TesseraAxisKind kind)
+{
+  TesseraAxis *axis;
+  g_assert_cmpint (tessera_axis_new (&made->trace, &made->blocks, kind, &axis), ==,
+                   TESSERA_OK);
+  g_assert_cmpfloat (axis->at[0], ==, 0.0);
+  g_assert_cmpfloat (axis->at[axis->n_events], ==, 1.0);
+  for (uint32_t i = 0; i < axis->n_events; i++)
+    g_assert_cmpfloat (axis->at[i], <, axis->at[i + 1]);
+  return axis;
+}
+
+static double
+width_of (const TesseraAxis *axis, uint32_t event)
+{
+  return axis->at[event + 1] - axis->at[event];
+}
+
+/* Two blocks of 100 and 300 bytes, both come and go; one more was there at the start, one
+ * request fails: widths are in proportion beside the small share that all have. */
+static void
+test_bytes_moved (void)
+{
+  MadeLayout *made = made_layout_new (10, 4, 0);
+  made_layout_set (made, 0, 0, 5000, 0, 10);
+  made->blocks.blocks[0].flags = TESSERA_AT_START | TESSERA_AT_END;
+  made_layout_set (made, 1, 0, 100, 1, 3);
+  made_layout_set (made, 2, 0, 300, 2, 8);
+  made_layout_set (made, 3, 0, 200, 5, 6);
+  made->blocks.blocks[3].flags = TESSERA_FAILED;
+  TesseraAxis *axis = axis_of (made, TESSERA_AXIS_BYTES_MOVED);
+  static const double bytes[10] = { 0, 100, 300, 100, 0, 200, 0, 0, 300, 0 };
+  for (uint32_t i = 0; i < 10; i++)
+    {
+      double want = (bytes[i] + 1000.0 / 500.0) / (1000.0 + 1000.0 / 50.0);
+      g_assert_cmpfloat (fabs (width_of (axis, i) - want), <, 1e-12);
+    }
+  tessera_axis_free (axis);
+  made_layout_free (made);
+}
+
+static void
+test_events_and_time (void)
+{
+  MadeLayout *made = made_layout_new (5, 0, 0);
+  static const int64_t at_ns[5] = { 100, 200, 150, 200, 500 };
+  for (int i = 0; i < 5; i++)
+    made->trace.events[i].at_ns = at_ns[i];
+  TesseraAxis *axis = axis_of (made, TESSERA_AXIS_EVENTS);
+  g_assert_cmpfloat (fabs (width_of (axis, 3) - 0.2), <, 1e-12);
+  tessera_axis_free (axis);
+
+  axis = axis_of (made, TESSERA_AXIS_TIME); /* the trace has no time */
+  g_assert_cmpint (axis->kind, ==, TESSERA_AXIS_EVENTS);
+  tessera_axis_free (axis);
+
+  made->trace.has_time = true;
+  axis = axis_of (made, TESSERA_AXIS_TIME);
+  g_assert_cmpint (axis->kind, ==, TESSERA_AXIS_TIME);
+  static const double widths[5] = { 100, 0, 0, 300, 0 };
+  for (uint32_t i = 0; i < 5; i++)
+    {
+      double want = (widths[i] + 400.0 / 250.0) / (400.0 + 400.0 / 50.0);
+      g_assert_cmpfloat (fabs (width_of (axis, i) - want), <, 1e-12);
+    }
+  tessera_axis_free (axis);
+  made_layout_free (made);
+}
+
+static void
+test_event_at (void)
+{
+  g_test_message ("seed %d", SEED);
+  uint64_t state = SEED;
+  MadeLayout *made = made_layout_random (500, SEED);
+  TesseraAxis *axis = axis_of (made, TESSERA_AXIS_BYTES_MOVED);
+  for (uint32_t i = 0; i < axis->n_events; i++)
+    g_assert_cmpuint (tessera_axis_event_at (axis, axis->at[i]), ==, i);
+  for (int round = 0; round < 1000; round++)
+    {
+      double position = (double) (made_random (&state) % 1000003) / 1000003.0;
+      uint32_t event = tessera_axis_event_at (axis, position);
+      g_assert_true (axis->at[event] <= position && position < axis->at[event + 1]);
+    }
+  g_assert_cmpuint (tessera_axis_event_at (axis, -1.0), ==, 0);
+  g_assert_cmpuint (tessera_axis_event_at (axis, 2.0), ==, axis->n_events - 1);
+  tessera_axis_free (axis);
+  made_layout_free (made);
+}
+
+static void
+test_empty (void)
+{
+  MadeLayout *made = made_layout_new (0, 0, 0);
+  TesseraAxis *axis;
+  TesseraFold *fold;
+  uint64_t low[3], high[3] = { 9, 9, 9 };
+  g_assert_cmpint (
+      tessera_axis_new (&made->trace, &made->blocks, TESSERA_AXIS_BYTES_MOVED, &axis), ==,
+      0);
+  g_assert_cmpuint (tessera_axis_event_at (axis, 0.5), ==, 0);
+  g_assert_cmpint (tessera_fold_new (NULL, 0, &fold), ==, TESSERA_OK);
+  tessera_fold_columns (fold, axis, 0.0, 1.0, 3, low, high);
+  g_assert_cmpuint (high[2], ==, 0);
+  tessera_fold_free (fold);
+  tessera_axis_free (axis);
+  made_layout_free (made);
+}
+
+/* ---- curves -------------------------------------------------------------------------
+ */
+
+/* A peak of one event among a hundred thousand is in some column at every zoom that shows
+ * it, and the bottom of another is, too. */
+static void
+test_planted_peak (void)
+{
+  const uint32_t n = 100000, peak = 31415;
+  MadeLayout *made = made_layout_new (n, 0, 0);
+  TesseraAxis *axis = axis_of (made, TESSERA_AXIS_EVENTS);
+  uint64_t *values = g_new (uint64_t, n), low[777], high[777];
+  for (uint32_t i = 0; i < n; i++)
+    values[i] = 1000 + i % 7;
+  values[peak] = 1 << 30;
+  values[peak + 40] = 3;
+  TesseraFold *fold;
+  g_assert_cmpint (tessera_fold_new (values, n, &fold), ==, TESSERA_OK);
+  for (double zoom = 1.0; zoom < 900.0; zoom *= 1.3)
+    for (uint32_t n_columns = 1; n_columns <= 777; n_columns += 97)
+      {
+        uint64_t highest = 0, lowest = UINT64_MAX;
+        double t0 = MAX (0.0, axis->at[peak] - 0.5 / zoom);
+        tessera_fold_columns (fold, axis, t0, t0 + 1.0 / zoom, n_columns, low, high);
+        for (uint32_t c = 0; c < n_columns; c++)
+          if (t0 + (c + 0.5) / n_columns / zoom < 1.0)
+            {
+              g_assert_cmpuint (low[c], <=, high[c]);
+              highest = MAX (highest, high[c]);
+              lowest = MIN (lowest, low[c]);
+            }
+        g_assert_cmpuint (highest, ==, 1 << 30);
+        g_assert_cmpuint (lowest, ==, 3);
+      }
+  tessera_fold_free (fold);
+  g_free (values);
+  tessera_axis_free (axis);
+  made_layout_free (made);
+}
+
+/* Against looking at every event that is in force somewhere in a column. */
+static void
+test_columns (void)
+{
+  g_test_message ("seed %d", SEED);
+  uint64_t state = SEED, low[60], high[60];
+  for (int round = 0; round < 60; round++)
+    {
+      MadeLayout *made =
+          made_layout_random (1 + made_random (&state) % 700, SEED + round);
+      TesseraAxis *axis = axis_of (made, TESSERA_AXIS_BYTES_MOVED);
+      uint32_t n = axis->n_events, n_columns = 1 + (uint32_t) (made_random (&state) % 60);
+      uint64_t *values = g_new (uint64_t, n);
+      for (uint32_t i = 0; i < n; i++)
+        values[i] = made_random (&state) % 1000;
+      TesseraFold *fold;
+      g_assert_cmpint (tessera_fold_new (values, n, &fold), ==, TESSERA_OK);
+      double t0 = (double) (made_random (&state) % 1000) / 1000.0 - 0.2, span = 1.3;
+      span /= (double) (1 + made_random (&state) % 50);
+      tessera_fold_columns (fold, axis, t0, t0 + span, n_columns, low, high);
+      for (uint32_t c = 0; c < n_columns; c++)
+        {
+          double from = t0 + c * (span / n_columns),
+                 to = t0 + (c + 1) * (span / n_columns);
+          uint64_t want_low = UINT64_MAX, want_high = 0;
+          for (uint32_t i = 0; i < n; i++)
+            if (axis->at[i] < to && axis->at[i + 1] > from)
+              {
+                want_low = MIN (want_low, values[i]);
+                want_high = MAX (want_high, values[i]);
+              }
+          if (want_low == UINT64_MAX)
+            want_low = 0;
+          g_assert_cmpuint (low[c], ==, want_low);
+          g_assert_cmpuint (high[c], ==, want_high);
+        }
+      tessera_fold_free (fold);
+      g_free (values);
+      tessera_axis_free (axis);
+      made_layout_free (made);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/axis/bytes-moved", test_bytes_moved);
+  g_test_add_func ("/axis/events-and-time", test_events_and_time);
+  g_test_add_func ("/axis/event-at", test_event_at);
+  g_test_add_func ("/axis/empty", test_empty);
+  g_test_add_func ("/curves/planted-peak", test_planted_peak);
+  g_test_add_func ("/curves/columns", test_columns);
+  return g_test_run ();
+}

@@ -1,0 +1,250 @@
+/*
+ * Colours and legends: stable, told apart, and summing to what is live at the peak.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/colour.h"
+#include "picture/made-trace.h"
+#include "picture/palette.h"
+#include "planner/groups.h"
+
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct
+{
+  TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+  TesseraGroup *groups;
+  size_t n_groups;
+} Stage;
+
+static Stage
+stage_new (void)
+{
+  Stage stage = { .trace = made_trace_new () };
+  g_assert_cmpint (tessera_blocks_new (stage.trace, &stage.blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (stage.trace, stage.blocks, &stage.structure),
+                   ==, TESSERA_OK);
+  g_assert_cmpint (tessera_group_blocks (stage.trace, stage.blocks, stage.structure,
+                                         &stage.groups, &stage.n_groups),
+                   ==, TESSERA_OK);
+  return stage;
+}
+
+static void
+stage_clear (Stage *stage)
+{
+  tessera_groups_free (stage->groups, stage->n_groups);
+  tessera_structure_free (stage->structure);
+  tessera_blocks_free (stage->blocks);
+  tessera_trace_free (stage->trace);
+}
+
+static TesseraColouring *
+colouring_of (const Stage *stage, TesseraColourKey key, bool dark)
+{
+  TesseraColouring *colouring = NULL;
+  TesseraStatus status =
+      tessera_colouring_new (stage->trace, stage->blocks, stage->structure, stage->groups,
+                             stage->n_groups, key, dark, &colouring);
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  g_assert_cmpint (colouring->key, ==, key);
+  return colouring;
+}
+
+static const TesseraLegendEntry *
+find_entry (const TesseraColouring *colouring, const char *name)
+{
+  for (size_t i = 0; i < colouring->n_entries; i++)
+    if (strcmp (colouring->entries[i].name, name) == 0)
+      return &colouring->entries[i];
+  g_error ("no entry \"%s\"", name);
+}
+
+/* Most live after any event, block by block: slow and plain. */
+static uint64_t
+peak_live (const TesseraBlocks *blocks)
+{
+  uint64_t most = 0;
+  for (uint32_t event = 0; event < blocks->n_events; event++)
+    {
+      uint64_t live = 0;
+      for (size_t i = 0; i < blocks->n_blocks; i++)
+        {
+          const TesseraBlock *b = &blocks->blocks[i];
+          if ((b->flags & TESSERA_FAILED) == 0 && b->born_index <= event &&
+              event < b->freed_index)
+            live += b->size_bytes;
+        }
+      most = MAX (most, live);
+    }
+  return most;
+}
+
+static void
+test_sums (void)
+{
+  Stage stage = stage_new ();
+  uint64_t peak = peak_live (stage.blocks);
+  for (int key = 0; key < TESSERA_N_COLOUR_KEYS; key++)
+    for (int dark = 0; dark <= 1; dark++)
+      {
+        TesseraColouring *colouring = colouring_of (&stage, (TesseraColourKey) key, dark);
+        uint64_t bytes = 0, n_blocks = 0;
+        g_assert_cmpuint (colouring->n_entries, >, 0);
+        g_assert_cmpuint (colouring->n_entries, <=, 24);
+        for (size_t i = 0; i < colouring->n_entries; i++)
+          {
+            bytes += colouring->entries[i].peak_bytes;
+            n_blocks += colouring->entries[i].n_blocks;
+            for (size_t k = 0; k < i; k++)
+              {
+                g_assert_cmphex (colouring->entries[i].rgb, !=,
+                                 colouring->entries[k].rgb);
+                g_assert_cmpstr (colouring->entries[i].name, !=,
+                                 colouring->entries[k].name);
+              }
+          }
+        g_assert_cmpuint (bytes, ==, peak);
+        g_assert_cmpuint (n_blocks, ==, stage.blocks->n_blocks);
+        for (size_t i = 0; i < stage.blocks->n_blocks; i++)
+          g_assert_cmphex (colouring->block_rgb[i], ==,
+                           colouring->entries[colouring->block_entry[i]].rgb);
+        tessera_colouring_free (colouring);
+      }
+  stage_clear (&stage);
+}
+
+static void
+test_names (void)
+{
+  Stage stage = stage_new ();
+  TesseraColouring *colouring = colouring_of (&stage, TESSERA_COLOUR_MODULE, false);
+  g_assert_cmpuint (find_entry (colouring, "model.py:__init__")->n_blocks, ==,
+                    MADE_TRACE_LAYERS);
+  g_assert_cmpuint (find_entry (colouring, "no stack")->n_blocks, ==,
+                    1); /* what failed */
+  find_entry (colouring, "model.py:attention");
+  tessera_colouring_free (colouring);
+
+  colouring = colouring_of (&stage, TESSERA_COLOUR_PHASE, false);
+  g_assert_cmpuint (find_entry (colouring, "outside of phases")->n_blocks, >=,
+                    MADE_TRACE_LAYERS);
+  g_assert_cmphex (find_entry (colouring, "forward")->rgb, ==,
+                   tessera_colour_of_name ("forward", false));
+  tessera_colouring_free (colouring);
+
+  colouring = colouring_of (&stage, TESSERA_COLOUR_SIZE, false);
+  g_assert_cmpuint (find_entry (colouring, "to 256 MiB")->n_blocks, >, MADE_TRACE_LAYERS);
+  tessera_colouring_free (colouring);
+
+  colouring = colouring_of (&stage, TESSERA_COLOUR_STREAM, true);
+  g_assert_cmpuint (colouring->n_entries, ==, 1);
+  g_assert_cmpstr (colouring->entries[0].name, ==, "stream 0 (default)");
+  tessera_colouring_free (colouring);
+
+  colouring = colouring_of (&stage, TESSERA_COLOUR_AGE, true);
+  g_assert_cmpstr (colouring->entries[colouring->n_entries - 1].name, ==, "to the end");
+  tessera_colouring_free (colouring);
+  g_assert_cmpstr (tessera_colour_key_name (TESSERA_COLOUR_AGE), ==, "age");
+  g_assert_cmpstr (tessera_colour_key_name ((TesseraColourKey) 99), ==, "");
+  stage_clear (&stage);
+}
+
+/* The size that every bucket ends with is inside, one byte more is in the next. */
+static void
+test_size_buckets (void)
+{
+  Stage stage = stage_new ();
+  stage.blocks->blocks[0].size_bytes = UINT64_C (1) << 20;
+  stage.blocks->blocks[1].size_bytes = (UINT64_C (1) << 20) + 1;
+  stage.blocks->blocks[2].size_bytes = UINT64_C (1) << 40;
+  stage.blocks->blocks[3].size_bytes = 1;
+  TesseraColouring *colouring = colouring_of (&stage, TESSERA_COLOUR_SIZE, false);
+  static const char *const names[] = { "to 1 MiB", "to 2 MiB", "over 16 GiB",
+                                       "to 4 KiB" };
+  for (size_t i = 0; i < 4; i++)
+    g_assert_cmpstr (colouring->entries[colouring->block_entry[i]].name, ==, names[i]);
+  g_assert_cmpstr (colouring->entries[0].name, ==, "to 4 KiB");
+  tessera_colouring_free (colouring);
+  stage_clear (&stage);
+}
+
+/* A hundred modules: 23 have names and colours of their own, the rest is one entry, and
+ * what holds most is never in it. */
+static void
+test_other (void)
+{
+  TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  trace->starts_empty = true;
+  for (uint64_t i = 0; i < 100; i++)
+    {
+      TesseraFrame frame = { .line = 1 };
+      uint32_t frame_id, stack;
+      char *name = g_strdup_printf ("layer_%d", (int) i);
+      g_assert_cmpint (tessera_trace_intern (trace, name, strlen (name), &frame.name), ==,
+                       0);
+      g_assert_cmpint (tessera_trace_intern (trace, "net.py", 6, &frame.file), ==, 0);
+      g_assert_cmpint (tessera_trace_add_frame (trace, &frame, &frame_id), ==, 0);
+      g_assert_cmpint (tessera_trace_add_stack (trace, &frame_id, 1, &stack), ==, 0);
+      TesseraEvent event = { .addr = (i + 1) << 30,
+                             .size_bytes = 512 * (i + 1),
+                             .stack = stack,
+                             .action = TESSERA_ALLOC };
+      g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, 0);
+      g_free (name);
+    }
+  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  TesseraColouring *colouring, *again;
+  g_assert_cmpint (tessera_colouring_new (trace, blocks, NULL, NULL, 0,
+                                          TESSERA_COLOUR_MODULE, false, &colouring),
+                   ==, TESSERA_OK);
+  g_assert_cmpuint (colouring->n_entries, ==, 24);
+  g_assert_cmpstr (colouring->entries[0].name, ==, "net.py:layer_99");
+  g_assert_cmpstr (colouring->entries[23].name, ==, "other (77)");
+  g_assert_cmpuint (colouring->entries[23].n_blocks, ==, 77);
+  g_assert_cmpuint (colouring->entries[23].peak_bytes, ==, 512 * 77 * 78 / 2);
+  g_assert_cmpuint (colouring->block_entry[0], ==, 23);
+  g_assert_cmpint (tessera_colouring_new (trace, blocks, NULL, NULL, 0,
+                                          TESSERA_COLOUR_MODULE, false, &again),
+                   ==, TESSERA_OK);
+  g_assert_cmpmem (again->block_rgb, 100 * 4, colouring->block_rgb, 100 * 4);
+  tessera_colouring_free (again);
+  tessera_colouring_free (colouring);
+  tessera_blocks_free (blocks);
+  tessera_trace_free (trace);
+}
+
+/* On white and on near-black every colour can be seen. */
+static void
+test_contrast (void)
+{
+  for (uint32_t slot = 0; slot < 2 * TESSERA_N_PALETTE; slot++)
+    for (int dark = 0; dark <= 1; dark++)
+      {
+        uint32_t rgb = tessera_palette_rgb (slot, dark);
+        int light = (299 * (int) (rgb >> 16 & 255) + 587 * (int) (rgb >> 8 & 255) +
+                     114 * (int) (rgb & 255)) /
+                    1000;
+        g_assert_true (dark ? light >= 90 : light <= 210);
+        for (uint32_t other = 0; other < slot; other++)
+          g_assert_cmphex (tessera_palette_rgb (other, dark), !=, rgb);
+      }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/colour/sums", test_sums);
+  g_test_add_func ("/colour/names", test_names);
+  g_test_add_func ("/colour/size-buckets", test_size_buckets);
+  g_test_add_func ("/colour/other", test_other);
+  g_test_add_func ("/colour/contrast", test_contrast);
+  return g_test_run ();
+}
