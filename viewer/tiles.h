@@ -11,14 +11,11 @@
 
 #include <gtk/gtk.h>
 
-#include "viewer/paint.h"
-#include "viewer/sheet.h"
-
-#define TESSERA_TILE_PIXELS 256
+#include "viewer/tile-level.h"
 
 typedef struct TesseraTiles TesseraTiles;
 
-/* @ready: (nullable): called on the main thread whenever a tile arrived. */
+/* @ready: called on the main thread whenever a tile arrived. */
 TesseraTiles *tessera_tiles_new (void (*ready) (gpointer user), gpointer user);
 /* @ready is not called any more; tiles that are being drawn are let go of. */
 void tessera_tiles_free (TesseraTiles *tiles);
