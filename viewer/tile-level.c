@@ -8,6 +8,9 @@
  */
 #include "viewer/tile-level.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #define SIZE TESSERA_TILE_PIXELS
 
 typedef struct
@@ -125,6 +128,18 @@ deliver (gpointer user)
   return G_SOURCE_REMOVE;
 }
 
+/* Whoever moves the picture comes before whoever refines it. On Linux a thread has a
+ * niceness of its own. */
+static void
+step_back (void)
+{
+  static __thread gboolean done;
+
+  if (!done)
+    (void) setpriority (PRIO_PROCESS, (id_t) gettid (), 5);
+  done = TRUE;
+}
+
 static void
 draw_tile (gpointer user, gpointer unused)
 {
@@ -138,6 +153,7 @@ draw_tile (gpointer user, gpointer unused)
     .y1 = (y + SIZE) / level->sy,
   };
 
+  step_back ();
   if (!g_atomic_int_get (&level->dropped))
     {
       tile->pixels = g_new (uint32_t, SIZE * SIZE);

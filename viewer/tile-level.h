@@ -29,6 +29,7 @@ typedef struct
   double sy;                  /* device pixels per byte */
   gboolean whole;             /* made for a view of everything; the owner's to set */
   gboolean complete;          /* nothing that was wanted is missing; the owner's to set */
+  TesseraView view;           /* that was wanted last; the owner's to set */
   TesseraSheet *sheet;
   TesseraPaint *paint;
 

@@ -103,6 +103,28 @@ append_level (const TesseraTileLevel *level,
   tessera_tile_level_for_each (level, append_stretched, &s);
 }
 
+static gboolean
+is_within (const TesseraView *inner, const TesseraView *outer)
+{
+  return inner->t0 >= outer->t0 && inner->t1 <= outer->t1 && inner->y0 >= outer->y0 &&
+         inner->y1 <= outer->y1;
+}
+
+/* The whole picture is painted only where the last one leaves something bare. */
+static void
+append_old_levels (const TesseraTiles *tiles,
+                   GtkSnapshot *snapshot,
+                   const TesseraView *view,
+                   double width,
+                   double height)
+{
+  if (tiles->base != NULL &&
+      (tiles->back == NULL || !is_within (view, &tiles->back->view)))
+    append_level (tiles->base, snapshot, view, width, height);
+  if (tiles->back != NULL)
+    append_level (tiles->back, snapshot, view, width, height);
+}
+
 /* Calls @each for every tile that the window needs. */
 static void
 for_each_wanted (const Window *w,
@@ -219,16 +241,12 @@ tessera_tiles_snapshot (TesseraTiles *tiles,
   pass.window = &window;
   for_each_wanted (&window, want, &pass);
   tiles->front->complete = pass.n_missing == 0;
+  tiles->front->view = *view;
 
   gtk_snapshot_save (snapshot);
   gtk_snapshot_scale (snapshot, 1.0f / (float) scale, 1.0f / (float) scale);
-  for (int i = 0; i < 2 && !tiles->front->complete; i++)
-    {
-      const TesseraTileLevel *level = i == 0 ? tiles->base : tiles->back;
-
-      if (level != NULL)
-        append_level (level, snapshot, view, w, h);
-    }
+  if (!tiles->front->complete)
+    append_old_levels (tiles, snapshot, view, w, h);
   for_each_wanted (&window, show, &pass);
   gtk_snapshot_restore (snapshot);
   if (tessera_tile_level_count (tiles->front) > MOST_TILES)
