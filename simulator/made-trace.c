@@ -37,7 +37,7 @@ record_segment (Recorder *recorder,
                 uint32_t stream,
                 uint32_t pool)
 {
-  const TesseraEvent event = { .action = action,
+  const TesseraEvent event = { .action = (uint8_t) action,
                                .addr = addr,
                                .size_bytes = size_bytes,
                                .stream = (uint16_t) stream,
@@ -211,7 +211,7 @@ hold (const TesseraCaching *caching, bool is_start, TesseraHeld *held)
       const TesseraHeldBlock block = { .addr = info->addr,
                                        .size_bytes = info->size_bytes,
                                        .block_bytes = info->block_bytes,
-                                       .state = info->state,
+                                       .state = (uint8_t) info->state,
                                        .stack = TESSERA_NONE };
 
       if (info->segment_addr != segment_addr ||

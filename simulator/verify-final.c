@@ -78,8 +78,8 @@ compare_blocks (const Blocks *ours,
           tessera_replay_differs (replay, (uint32_t) trace->n_events,
                                   "final state: expected a %s block of %" PRIu64
                                   " bytes at 0x%" PRIx64 ", found none there",
-                                  state_name (expected->state), expected->block_bytes,
-                                  expected->addr);
+                                  state_name ((uint8_t) expected->state),
+                                  expected->block_bytes, expected->addr);
           i++;
           continue;
         }
@@ -100,9 +100,9 @@ compare_blocks (const Blocks *ours,
         tessera_replay_differs (replay, (uint32_t) trace->n_events,
                                 "final state: expected a %s block of %" PRIu64
                                 " bytes at 0x%" PRIx64 ", found a %s one of %" PRIu64,
-                                state_name (expected->state), expected->block_bytes,
-                                expected->addr, state_name (found->state),
-                                found->block_bytes);
+                                state_name ((uint8_t) expected->state),
+                                expected->block_bytes, expected->addr,
+                                state_name (found->state), found->block_bytes);
     }
 }
 

@@ -6,6 +6,7 @@
  */
 #include "simulator/made-trace.h"
 #include "simulator/verify-internal.h"
+#include "tests/fail_alloc.h"
 
 #define MIB ((uint64_t) 1 << 20)
 
@@ -68,9 +69,10 @@ test_from_the_middle (void)
 static void
 add (TesseraTrace *trace, TesseraAction action, uint64_t addr, uint64_t size_bytes)
 {
-  const TesseraEvent event = {
-    .action = action, .addr = addr, .size_bytes = size_bytes, .stack = TESSERA_NONE
-  };
+  const TesseraEvent event = { .action = (uint8_t) action,
+                               .addr = addr,
+                               .size_bytes = size_bytes,
+                               .stack = TESSERA_NONE };
 
   g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
 }
@@ -95,7 +97,7 @@ add_block (TesseraHeld *held,
   const TesseraHeldBlock block = { .addr = addr,
                                    .size_bytes = size_bytes,
                                    .block_bytes = block_bytes,
-                                   .state = state,
+                                   .state = (uint8_t) state,
                                    .stack = TESSERA_NONE };
 
   g_assert_cmpint (tessera_trace_add_block (held, &block), ==, TESSERA_OK);
@@ -296,6 +298,95 @@ test_changed_final_state (void)
   g_rand_free (rand);
 }
 
+/* Any of the numbers of a file may be anything. */
+static void
+spoil_event (GRand *rand, TesseraEvent *event)
+{
+  static const uint64_t extremes[] = {
+    0, 1, 512, 2 * MIB, UINT64_MAX, UINT64_MAX - 511, (uint64_t) 1 << 63
+  };
+  uint64_t value = extremes[g_rand_int_range (rand, 0, G_N_ELEMENTS (extremes))];
+
+  switch (g_rand_int_range (rand, 0, 5))
+    {
+    case 0:
+      event->addr = value;
+      break;
+    case 1:
+      event->size_bytes = value;
+      break;
+    case 2:
+      event->action = (uint8_t) g_rand_int_range (rand, 0, 256);
+      break;
+    case 3:
+      event->stream = (uint16_t) g_rand_int (rand);
+      break;
+    default:
+      event->pool = (uint16_t) g_rand_int (rand);
+      break;
+    }
+}
+
+static void
+spoil_held (GRand *rand, TesseraHeld *held)
+{
+  for (size_t i = 0; i < held->n_blocks; i++)
+    if (g_rand_int_range (rand, 0, 20) == 0)
+      held->blocks[i].block_bytes = (uint64_t) g_rand_int (rand) << 32;
+  for (size_t i = 0; i < held->n_segments; i++)
+    if (g_rand_int_range (rand, 0, 20) == 0)
+      held->segments[i].addr = UINT64_MAX - g_rand_int (rand);
+}
+
+/* Nothing that a file can say breaks the replay; sanitizers watch. */
+static void
+test_hostile (void)
+{
+  GRand *rand = g_rand_new_with_seed (20260106);
+
+  for (guint32 seed = 1; seed <= N_HISTORIES; seed++)
+    {
+      TesseraTrace *trace = made_trace (seed, seed % 9 * 40, N_OPERATIONS);
+      TesseraVerification verification;
+
+      g_test_message ("seed %u", seed);
+      for (gint32 n = g_rand_int_range (rand, 1, 8); n > 0; n--)
+        spoil_event (
+            rand, &trace->events[g_rand_int_range (rand, 0, (gint32) trace->n_events)]);
+      if (seed % 4 == 0)
+        spoil_held (rand, &trace->start);
+      if (seed % 4 == 1)
+        spoil_held (rand, &trace->end);
+      verification = verify (trace);
+      tessera_verification_clear (&verification);
+      tessera_trace_free (trace);
+    }
+  g_rand_free (rand);
+}
+
+static void
+test_failing_host (void)
+{
+  TesseraTrace *trace = made_trace (2, 30, 90);
+  bool is_complete = false;
+
+  for (unsigned long nth = 1; !is_complete; nth++)
+    {
+      long held = tessera_fail_alloc_held ();
+      TesseraVerification verification;
+      TesseraStatus status;
+
+      g_assert_cmpuint (nth, <, 5000);
+      tessera_fail_alloc_at (nth);
+      status = tessera_verify (trace, NULL, &verification);
+      is_complete = !tessera_fail_alloc_stop ();
+      g_assert_cmpint (status, ==, is_complete ? TESSERA_OK : TESSERA_NO_MEMORY);
+      tessera_verification_clear (&verification);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  tessera_trace_free (trace);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -308,5 +399,7 @@ main (int argc, char **argv)
   g_test_add_func ("/verify/impossible-start", test_impossible_start);
   g_test_add_func ("/verify/changed-entry", test_changed_entry);
   g_test_add_func ("/verify/changed-final-state", test_changed_final_state);
+  g_test_add_func ("/verify/hostile", test_hostile);
+  g_test_add_func ("/verify/failing-host", test_failing_host);
   return g_test_run ();
 }
