@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "picture/figure-private.h"
+#include "picture/palette.h"
 
 #include <stdio.h>
 
@@ -12,6 +13,7 @@
 #define LANE_GAP 3.0
 #define MAX_DEPTH 2u
 #define LABEL_MARGIN 4.0
+#define DARK_GROUND 0.5 /* below it labels are white */
 
 static uint32_t
 n_depths (const TesseraStructure *structure)
@@ -78,15 +80,16 @@ static void
 draw_phases (const TesseraSheet *sheet, TesseraArea lane, uint32_t depth)
 {
   const TesseraFigure *figure = sheet->figure;
-  const TesseraTextStyle style = { 8.5, false, 0x15171a, TESSERA_TEXT_CENTRE };
+  TesseraTextStyle style = { 8.5, false, 0, TESSERA_TEXT_CENTRE };
   for (size_t i = 0; i < figure->structure->n_phases; i++)
     {
       const TesseraPhase *phase = &figure->structure->phases[i];
       if (phase->depth != depth)
         continue;
       const char *name = tessera_phase_name (figure->trace, phase);
-      draw_stretch (sheet, lane, phase->begin_index, phase->end_index,
-                    tessera_colour_of_name (name, figure->dark), &style, name);
+      uint32_t rgb = tessera_colour_of_name (name, figure->dark);
+      style.rgb = tessera_palette_light (rgb) < DARK_GROUND ? 0xffffff : 0x15171a;
+      draw_stretch (sheet, lane, phase->begin_index, phase->end_index, rgb, &style, name);
     }
 }
 

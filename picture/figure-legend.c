@@ -198,6 +198,8 @@ draw_part (
 
 #define N_PARTS 8
 #define RULE_HEIGHT 18.0
+#define LEAST_HOLDERS 3.0 /* rows worth a caption */
+#define MOST_HOLDERS 10u
 
 static double
 parts_height (const TesseraParts *parts)
@@ -262,6 +264,30 @@ draw_parts (Column *column, const TesseraVerdict *verdict)
   draw_part (column, "reserved", p->reserved_bytes, p->reserved_bytes, true);
 }
 
+/* The modules that hold most at the peak, where the column has room for some. */
+static void
+draw_holders (Column *column)
+{
+  const TesseraColouring *modules = column->sheet->modules;
+  TesseraTextStyle style = style_of (column, false, false, TESSERA_TEXT_LEFT);
+  double bottom = column->area.y + column->area.height;
+  double room = bottom - column->y - RULE_HEIGHT - ROW - 4.0;
+  style.cuts_middle = true;
+  if (modules == NULL || modules->n_entries < 2 || room < LEAST_HOLDERS * ROW)
+    return;
+  draw_rule (column);
+  draw_caption (column, "At the peak, by module", true);
+  for (size_t i = 0; i < modules->n_entries && i < MOST_HOLDERS; i++)
+    {
+      if (modules->entries[i].peak_bytes == 0 || column->y + ROW > bottom)
+        return;
+      tessera_text_draw (column->sheet->cr, &style, column->area.x, column->y + 13.0,
+                         column->area.width - BAR_RIGHT, modules->entries[i].name);
+      draw_amount (column, modules->entries[i].peak_bytes, false);
+      column->y += ROW;
+    }
+}
+
 void
 tessera_draw_legend (const TesseraSheet *sheet, TesseraArea area)
 {
@@ -274,4 +300,5 @@ tessera_draw_legend (const TesseraSheet *sheet, TesseraArea area)
       draw_parts (&column, verdict);
       draw_facts (&column, parts);
     }
+  draw_holders (&column);
 }

@@ -17,6 +17,7 @@
 #define LANES_GAP 5.0
 #define MAX_MARKS 16 /* failed requests that are drawn */
 #define MIN_MARK_WIDTH 7.0
+#define NOTE_FROM 20    /* rows above the peak of reserved by 1 / NOTE_FROM of it */
 #define LEAST_HOLE 18.0 /* pixels; smaller ones are not worth a label */
 
 typedef struct
@@ -265,6 +266,23 @@ draw_marks (const Panel *panel)
     }
 }
 
+/* Reservations keep their rows when others come and go: what is drawn can be taller than
+ * what was ever reserved at once, and then says so. */
+static void
+draw_note (const Panel *panel)
+{
+  uint64_t height = tessera_scene_height_bytes (panel->scene);
+  uint64_t peak = panel->layout->peak_reserved_bytes;
+  const TesseraArea *c = &panel->canvas;
+  if (peak == 0 || height <= peak + peak / NOTE_FROM)
+    return;
+  char bytes[32], text[96];
+  tessera_format_bytes (peak, bytes, sizeof bytes);
+  snprintf (text, sizeof text, "never more than %s reserved at once", bytes);
+  draw_label (panel, c->x + c->width - 7.0, c->y + 14.0, panel->sheet->theme->dim, false,
+              TESSERA_TEXT_RIGHT, text);
+}
+
 static void
 draw_title (const Panel *panel, TesseraArea area)
 {
@@ -313,6 +331,7 @@ tessera_draw_panel (const TesseraSheet *sheet,
   draw_device (&panel);
   draw_marks (&panel);
   draw_hole (&panel);
+  draw_note (&panel);
   tessera_frame_area (sheet->cr, panel.canvas, sheet->theme->line, 1.0);
   cairo_restore (sheet->cr);
   return TESSERA_OK;

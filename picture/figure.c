@@ -134,6 +134,9 @@ sheet_init (TesseraSheet *sheet)
     status = tessera_scene_new (f->blocks, f->left, sheet->axis, &sheet->left);
   if (status == TESSERA_OK && f->right != NULL)
     status = tessera_scene_new (f->blocks, f->right, sheet->axis, &sheet->right);
+  if (status == TESSERA_OK && f->colour != TESSERA_COLOUR_MODULE)
+    status = tessera_colouring_new (f->trace, f->blocks, f->structure, NULL, 0,
+                                    TESSERA_COLOUR_MODULE, f->dark, &sheet->modules);
   if (status == TESSERA_OK)
     find_top (sheet);
   return status;
@@ -145,6 +148,7 @@ sheet_clear (TesseraSheet *sheet)
   tessera_scene_free (sheet->left);
   tessera_scene_free (sheet->right);
   tessera_colouring_free (sheet->colouring);
+  tessera_colouring_free (sheet->modules);
   tessera_axis_free (sheet->axis);
 }
 

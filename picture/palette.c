@@ -39,12 +39,17 @@ tessera_palette_mix (uint32_t a, uint32_t b, double share_of_b)
   return rgb;
 }
 
+double
+tessera_palette_light (uint32_t rgb)
+{
+  return (0.299 * (rgb >> 16 & 255) + 0.587 * (rgb >> 8 & 255) + 0.114 * (rgb & 255)) /
+         255.0;
+}
+
 uint32_t
 tessera_palette_fit (uint32_t rgb, bool dark)
 {
-  double light =
-      (0.299 * (rgb >> 16 & 255) + 0.587 * (rgb >> 8 & 255) + 0.114 * (rgb & 255)) /
-      255.0;
+  double light = tessera_palette_light (rgb);
   double least = dark ? 0.38 : 0.20, most = dark ? 0.68 : 0.80;
   if (light < least)
     return tessera_palette_mix (rgb, 0xffffff, (least - light) / (1.0 - light));

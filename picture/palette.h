@@ -23,4 +23,6 @@ uint32_t tessera_palette_scale (double position, bool dark);
 uint32_t tessera_palette_other (bool dark);
 /* @rgb made lighter or darker until it can be seen on the background. */
 uint32_t tessera_palette_fit (uint32_t rgb, bool dark);
+/* How light a colour looks, 0..1. */
+double tessera_palette_light (uint32_t rgb);
 uint32_t tessera_palette_mix (uint32_t a, uint32_t b, double share_of_b);
