@@ -4,12 +4,6 @@
 #include "cli/study.h"
 #include "db/store.h"
 
-static const char *const followable[] = {
-  [TESSERA_FOLLOWABLE_NO] = "no",
-  [TESSERA_FOLLOWABLE_SAME_BATCHES] = "same batches only",
-  [TESSERA_FOLLOWABLE_YES] = "yes",
-};
-
 static void
 print_json (const CliStudy *study, const char *output)
 {
@@ -32,7 +26,7 @@ print_json (const CliStudy *study, const char *output)
   cli_json_number (builder, "seconds", study->plan_seconds);
   cli_json_text (builder, "strategy", plan->strategy);
   cli_json_bool (builder, "checked", plan->checked);
-  cli_json_text (builder, "followable", followable[plan->followable]);
+  cli_json_text (builder, "followable", cli_followable_name (plan));
   cli_json_text (builder, "follow_reason", plan->follow_reason);
   cli_json_bytes (builder, "hits", study->planned->n_hits);
   cli_json_bytes (builder, "misses", study->planned->n_misses);
@@ -59,7 +53,7 @@ print_text (const CliStudy *study, const char *output)
   printf ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
           " misses\n",
           study->planned->n_hits, study->planned->n_misses);
-  printf ("followable: %s%s%s\n", followable[plan->followable],
+  printf ("followable: %s%s%s\n", cli_followable_name (plan),
           plan->follow_reason != NULL ? ": " : "",
           plan->follow_reason != NULL ? plan->follow_reason : "");
   if (plan->across_streams)

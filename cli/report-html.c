@@ -35,9 +35,12 @@ append_bar_row (GString *html, const char *label, uint64_t bytes, uint64_t whole
   append_escaped (html, label);
   g_string_append (html, "</td>");
   append_bytes (html, bytes);
-  g_string_append_printf (
-      html, "<td class=bar><span style=\"width:%.2f%%\"></span></td></tr>\n",
-      whole > 0 ? (double) bytes / (double) whole * 100 : 0);
+  if (bytes > 0 && whole > 0)
+    g_string_append_printf (
+        html, "<td class=bar><span style=\"width:%.2f%%\"></span></td></tr>\n",
+        (double) bytes / (double) whole * 100);
+  else
+    g_string_append (html, "<td></td></tr>\n");
 }
 
 static void
@@ -183,10 +186,12 @@ append_plan (GString *html, const CliStudy *study)
       tessera_format_bytes (plan->height_bytes, height, sizeof height),
       tessera_format_bytes (plan->bound_bytes, bound, sizeof bound), plan->n_slots,
       study->planned->n_hits, study->planned->n_misses);
-  append_escaped (html, plan->strategy != NULL ? plan->strategy : "");
+  g_string_append (html, "Strategy ");
+  append_escaped (html, plan->strategy);
+  g_string_append_printf (html, ". Followable: %s", cli_followable_name (plan));
   if (plan->follow_reason != NULL)
     {
-      g_string_append (html, ". ");
+      g_string_append (html, ": ");
       append_escaped (html, plan->follow_reason);
     }
   g_string_append (
@@ -205,6 +210,31 @@ append_plan (GString *html, const CliStudy *study)
   g_string_append (html, "</table>\n");
 }
 
+static void
+append_needs (GString *html, const CliStudy *study)
+{
+  static const TesseraLayoutKind kinds[] = { TESSERA_LAYOUT_NATIVE,
+                                             TESSERA_LAYOUT_EXPANDABLE,
+                                             TESSERA_LAYOUT_PLAN };
+  g_string_append (html,
+                   "<h2>What would fit</h2>\n<table><tr><th>policy<th class=n>smallest "
+                   "device<th class=n>flushes and waits there<th class=n>reserved "
+                   "where memory never ends</tr>\n");
+  for (size_t i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      const CliNeed *need = &study->need[kinds[i]];
+      g_string_append_printf (html, "<tr><td>%s</td>", cli_layout_name (kinds[i]));
+      append_bytes (html, need->smallest_bytes);
+      g_string_append_printf (html, "<td class=n>%" G_GUINT64_FORMAT "</td>",
+                              need->retries);
+      append_bytes (html, need->endless_bytes);
+      g_string_append (html, "</tr>\n");
+    }
+  g_string_append (html,
+                   "</table>\n<p class=dim>A request that failed counts as served "
+                   "here. Found by running the trace again under each policy.</p>\n");
+}
+
 TesseraStatus
 cli_report_html (const CliStudy *study, GString **out_html, TesseraError *error)
 {
@@ -221,6 +251,7 @@ cli_report_html (const CliStudy *study, GString **out_html, TesseraError *error)
       return status;
     }
   append_parts (html, &verdict.parts);
+  append_needs (html, study);
   append_largest (html, study, verdict.parts.event_index);
   append_culprits (html, study, &verdict.parts);
   if (study->plan != NULL && study->planned != NULL)

@@ -192,3 +192,17 @@ cli_layout_name (TesseraLayoutKind kind)
     }
   return "";
 }
+
+const char *
+cli_followable_name (const TesseraPlan *plan)
+{
+  switch (plan->followable)
+    {
+    case TESSERA_FOLLOWABLE_YES:
+      return "yes";
+    case TESSERA_FOLLOWABLE_SAME_BATCHES:
+      return "same batches only";
+    default:
+      return "no";
+    }
+}

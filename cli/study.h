@@ -61,3 +61,5 @@ TESSERA_MUST_USE TesseraStatus cli_study_verdict (const CliStudy *study,
                                                   TesseraError *error);
 /* The layout's name: "as recorded", "native", "expandable segments", "plan". */
 const char *cli_layout_name (TesseraLayoutKind kind);
+/* "yes", "same batches only", "no". */
+const char *cli_followable_name (const TesseraPlan *plan);
