@@ -170,16 +170,29 @@ by_rank (const void *a, const void *b)
 }
 
 static double
+life_of (const TesseraItem *item)
+{
+  return (double) (item->end - item->begin) + (item->end2 - item->begin2);
+}
+
+/* Large ones first, to a different degree; by area (size * life) and by life alone were
+ * 3 to 8 % higher on the FSDP jobs than the best of these. */
+static double
 rank_of (const Candidate *candidate, int order)
 {
-  const TesseraItem *item = &candidate->longer;
-  double life = (double) (item->end - item->begin) + (item->end2 - item->begin2);
-  double size = (double) item->size_bytes;
+  double size = (double) candidate->plain.size_bytes;
 
-  return order == 0   ? size
-         : order == 1 ? size * life
-         : order == 2 ? life
-                      : size * size * life;
+  switch (order)
+    {
+    case 0:
+      return size;
+    case 1:
+      return size * size * size * size * life_of (&candidate->longer);
+    case 2:
+      return size * size * life_of (&candidate->longer);
+    default:
+      return size * size * life_of (&candidate->plain);
+    }
 }
 
 /* Each at the lowest offset where nothing placed before is in its way. */
@@ -235,10 +248,12 @@ first_fit (Across *across, int order, uint64_t *out_height)
 static TesseraStatus
 try_orders (Across *across)
 {
-  static const char *const names[] = { "across streams: first fit by size",
-                                       "across streams: first fit by area",
-                                       "across streams: first fit by life",
-                                       "across streams: first fit by size, area" };
+  static const char *const names[] = {
+    "across streams: first fit by size",
+    "across streams: first fit by size^4 * life",
+    "across streams: first fit by size^2 * life",
+    "across streams: first fit by size^2 * life, closed time left out",
+  };
 
   for (int order = 0; order < (int) (sizeof names / sizeof *names); order++)
     {
