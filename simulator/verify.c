@@ -1,412 +1,26 @@
 /*
- * The replay: the recording cut into calls of the program, each made again.
- *
- * Entries of the driver and completions of frees come before the entry of the call that
- * caused them; together they are the window of that call. Three questions have to be
- * answered from the window alone:
- *   - completions in front: from the event processing at the start of the call, so they
- *     come before the search; but when expandable pages are given back right after them,
- *     they are the flush's own wait, after the search and the map that failed;
- *   - memory given back and then taken: a miss with a flush; given back and nothing
- *     taken, or where a free block would have served: an empty_cache() of its own;
- *   - where requests also give memory back without a flush (max_split_size, garbage
- *     collection): if exactly what a flush gives back was given back, it was an
- *     empty_cache().
+ * The verification as a whole: counts, the state at the start, retries, the result.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "simulator/verify.h"
 
-#include "simulator/replay.h"
-#include "simulator/verify-back.h"
-#include "simulator/verify-internal.h"
-
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "simulator/verify-back.h"
+#include "simulator/verify-internal.h"
 
 enum
 {
   /* A start block whose tail can't be told costs a whole replay; one in 57 generated
    * histories had a single one. */
-  MAX_TAIL_RETRIES = 64,
-  EVENTS_PER_PROGRESS = 1 << 14
+  MAX_TAIL_RETRIES = 64
 };
-
-typedef struct
-{
-  TesseraReplay replay;
-  const TesseraTrace *trace;
-  TesseraCaching *caching;
-  TesseraVerification *verification;
-  bool gives_back_early;    /* requests may give memory back without a flush */
-  uint64_t *start_bytes;    /* [start.n_blocks] as tried this time */
-  size_t hint_block;        /* start block that must have been larger, or n_blocks */
-  uint64_t hint_tail_bytes; /* ... by this */
-} Verifier;
-
-static bool
-is_of_device (uint8_t action)
-{
-  return action == TESSERA_FREE_COMPLETED ||
-         (action >= TESSERA_SEGMENT_ALLOC && action <= TESSERA_SEGMENT_UNMAP);
-}
-
-static bool
-is_given_back (uint8_t action)
-{
-  return action == TESSERA_SEGMENT_FREE || action == TESSERA_SEGMENT_UNMAP;
-}
-
-static bool
-is_taken (uint8_t action)
-{
-  return action == TESSERA_SEGMENT_ALLOC || action == TESSERA_SEGMENT_MAP;
-}
-
-static bool
-has_any (const TesseraReplay *replay, bool (*is_kind) (uint8_t action))
-{
-  for (uint32_t i = replay->next; i < replay->end; i++)
-    if (is_kind (replay->trace->events[i].action))
-      return true;
-  return false;
-}
-
-/* Private pools go when their last user does, which is the program's doing: told by what
- * was given back. */
-static void
-note_released_pools (Verifier *verifier)
-{
-  const TesseraReplay *replay = &verifier->replay;
-
-  for (uint32_t i = replay->next; verifier->trace->n_pools > 1 && i < replay->end; i++)
-    if (is_given_back (replay->trace->events[i].action))
-      {
-        uint32_t pool =
-            tessera_caching_pool_at (verifier->caching, replay->trace->events[i].addr);
-
-        if (pool != 0)
-          tessera_caching_release_pool (verifier->caching, pool);
-      }
-}
-
-typedef struct
-{
-  const TesseraReplay *replay;
-  uint32_t at;
-} FlushMatch;
-
-static void
-skip_to_free (FlushMatch *match)
-{
-  while (match->at < match->replay->end &&
-         match->replay->trace->events[match->at].action != TESSERA_SEGMENT_FREE)
-    match->at++;
-}
-
-static bool
-matches_flushed (void *user, uint64_t addr)
-{
-  FlushMatch *match = user;
-
-  skip_to_free (match);
-  return match->at < match->replay->end &&
-         match->replay->trace->events[match->at++].addr == addr;
-}
-
-/* Whether the segments given back in the window are those that a flush gives back, with
- * no wait among them. */
-static bool
-is_whole_flush (const Verifier *verifier)
-{
-  const TesseraReplay *replay = &verifier->replay;
-  FlushMatch match = { replay, replay->next };
-  bool has_freed = false;
-
-  for (uint32_t i = replay->next; i < replay->end; i++)
-    {
-      uint8_t action = replay->trace->events[i].action;
-
-      if (action == TESSERA_FREE_COMPLETED && has_freed)
-        return false;
-      has_freed |= action == TESSERA_SEGMENT_FREE;
-    }
-  if (!tessera_caching_each_flushed (verifier->caching, matches_flushed, &match))
-    return false;
-  skip_to_free (&match);
-  return has_freed && match.at == replay->end;
-}
-
-static bool
-is_request (const TesseraEvent *call)
-{
-  return call != NULL && (call->action == TESSERA_ALLOC || call->action == TESSERA_OOM);
-}
-
-static bool
-needs_no_device (const Verifier *verifier, const TesseraEvent *call)
-{
-  return tessera_caching_needs_no_device (verifier->caching, call->size_bytes,
-                                          call->stream, call->pool);
-}
-
-/* Whether this request can't have flushed: the program emptied the cache before it. */
-static bool
-can_not_flush (const Verifier *verifier, const TesseraEvent *call, bool has_completed)
-{
-  /* No request of a private pool flushes, and without these it gives nothing back. */
-  if (call->pool != 0 && !verifier->gives_back_early)
-    return true;
-  if (call->action == TESSERA_ALLOC && !has_any (&verifier->replay, is_taken))
-    return true;
-  /* Unless the block that would serve is free only since the flush waited for it. */
-  return !has_completed && needs_no_device (verifier, call);
-}
-
-/* Puts an empty_cache() before the call in effect, where the window tells of one.
- *
- * Returns: whether the call's search is known to miss, because memory is given back and
- * more is taken (or refused). */
-static bool
-settle_flush (Verifier *verifier, const TesseraEvent *call, bool has_completed)
-{
-  const TesseraReplay *replay = &verifier->replay;
-
-  if (!has_any (replay, is_given_back))
-    return false;
-  note_released_pools (verifier);
-  if (!is_request (call) || can_not_flush (verifier, call, has_completed) ||
-      (verifier->gives_back_early &&
-       is_given_back (replay->trace->events[replay->next].action) &&
-       is_whole_flush (verifier)))
-    tessera_caching_empty_cache (verifier->caching);
-  return call != NULL && (call->action == TESSERA_OOM || has_any (replay, is_taken));
-}
-
-/* A wrong address right behind a start block of unknown size tells that size: the free
- * block that was expected there must have been too small for this request. */
-static void
-look_for_tail (Verifier *verifier, const TesseraEvent *event, uint64_t addr)
-{
-  const TesseraHeld *start = &verifier->trace->start;
-  uint64_t before, room_bytes, tail_bytes;
-  size_t index;
-
-  if (!tessera_caching_block_before (verifier->caching, addr, &before, &room_bytes))
-    return;
-  index = tessera_held_find (start, before);
-  if (index == start->n_blocks || !start->blocks[index].tail_open)
-    return;
-  tail_bytes = room_bytes -
-               tessera_round_size (&verifier->trace->settings, event->size_bytes) +
-               TESSERA_MIN_BLOCK_BYTES;
-  if (tail_bytes == 0 || tail_bytes > TESSERA_SMALL_BYTES)
-    return;
-  verifier->hint_block = index;
-  verifier->hint_tail_bytes = tail_bytes;
-}
-
-/* Whether the recording goes on to treat this allocation as what it says it is. */
-static bool
-is_confirmed (const TesseraTrace *trace, uint32_t index)
-{
-  const TesseraEvent *event = &trace->events[index];
-  size_t at;
-
-  for (uint32_t i = index + 1; i < trace->n_events; i++)
-    if (trace->events[i].addr == event->addr &&
-        (trace->events[i].action == TESSERA_ALLOC ||
-         trace->events[i].action == TESSERA_FREE_REQUESTED))
-      return trace->events[i].action == TESSERA_FREE_REQUESTED &&
-             trace->events[i].size_bytes == event->size_bytes;
-  at = tessera_held_find (&trace->end, event->addr);
-  return at < trace->end.n_blocks && trace->end.blocks[at].state != TESSERA_BLOCK_FREE &&
-         trace->end.blocks[at].size_bytes == event->size_bytes;
-}
-
-/* The entry in the window by which the driver gave the memory at @addr, or NULL. */
-static const TesseraEvent *
-find_given (const TesseraReplay *replay, uint64_t addr)
-{
-  for (uint32_t i = replay->begin; i < replay->call_index; i++)
-    {
-      const TesseraEvent *event = &replay->trace->events[i];
-
-      if (is_taken (event->action) && addr - event->addr < event->size_bytes)
-        return event;
-    }
-  return NULL;
-}
-
-static void
-differ_in_address (Verifier *verifier, uint32_t index, uint64_t expected)
-{
-  TesseraReplay *replay = &verifier->replay;
-  const TesseraEvent *events = verifier->trace->events;
-  const TesseraEvent *given = find_given (replay, expected);
-
-  /* The expected address follows from what the driver gave for this very call: if the
-   * rest of the recording stands by the allocation, that entry is what is wrong. */
-  if (given != NULL && is_confirmed (verifier->trace, index))
-    tessera_replay_differs (
-        replay, (uint32_t) (given - events),
-        "found %s at 0x%" PRIx64 ", but the block served from it lies at 0x%" PRIx64,
-        tessera_action_name (given->action), given->addr, events[index].addr);
-  else
-    tessera_replay_differs (replay, index,
-                            "expected alloc of %" PRIu64 " bytes at 0x%" PRIx64
-                            ", found it at 0x%" PRIx64,
-                            events[index].size_bytes, expected, events[index].addr);
-}
-
-static void
-replay_alloc (Verifier *verifier, uint32_t index, TesseraGrant grant)
-{
-  TesseraReplay *replay = &verifier->replay;
-  const TesseraEvent *event = &verifier->trace->events[index];
-
-  if (grant.addr == 0)
-    tessera_replay_differs (replay, index,
-                            "expected the request of %" PRIu64
-                            " bytes to fail, found it served at 0x%" PRIx64,
-                            event->size_bytes, event->addr);
-  else if (grant.addr != event->addr)
-    {
-      look_for_tail (verifier, event, grant.addr);
-      differ_in_address (verifier, index, grant.addr);
-    }
-  else if (replay->difference_index == TESSERA_NONE && replay->next == replay->end)
-    {
-      verifier->verification->addresses_right++;
-      verifier->verification->block_bytes[index] = grant.block_bytes;
-    }
-}
-
-static TesseraStatus
-replay_request (Verifier *verifier, uint32_t index, bool is_known_miss)
-{
-  const TesseraEvent *event = &verifier->trace->events[index];
-  TesseraGrant grant;
-  TesseraStatus status =
-      (is_known_miss ? tessera_caching_malloc_missed : tessera_caching_malloc) (
-          verifier->caching, event->size_bytes, event->stream, event->pool, &grant);
-
-  if (status == TESSERA_NO_MEMORY)
-    return status;
-  if (event->action == TESSERA_ALLOC)
-    replay_alloc (verifier, index, grant);
-  else if (status == TESSERA_OK)
-    tessera_replay_differs (&verifier->replay, index,
-                            "expected the request of %" PRIu64
-                            " bytes to be served at 0x%" PRIx64 ", found oom",
-                            event->size_bytes, grant.addr);
-  else if (verifier->replay.difference_index == TESSERA_NONE)
-    verifier->verification->ooms_right++;
-  return TESSERA_OK;
-}
-
-static void
-replay_free (Verifier *verifier, uint32_t index)
-{
-  const TesseraEvent *event = &verifier->trace->events[index];
-  uint64_t requested_bytes =
-      tessera_caching_requested_at (verifier->caching, event->addr);
-
-  if (requested_bytes != event->size_bytes ||
-      tessera_caching_free_requested (verifier->caching, event->addr) != TESSERA_OK)
-    tessera_replay_differs (&verifier->replay, index,
-                            "expected the free of a live block, found free_requested of "
-                            "%" PRIu64 " bytes at 0x%" PRIx64 ", where %" PRIu64
-                            " bytes are held",
-                            event->size_bytes, event->addr, requested_bytes);
-}
-
-/* Whether the completions in front of @first come from the flush's own wait. */
-static bool
-waits_in_flush (const TesseraTrace *trace, uint32_t first, uint32_t index)
-{
-  const TesseraEvent *call = &trace->events[index];
-
-  /* A failed request has flushed; where nothing else shows, before the flush or in it
-   * makes a difference only to the search, which has missed. */
-  if (first == index)
-    return call->action == TESSERA_OOM && call->pool == 0;
-  return trace->settings.is_expandable && is_given_back (trace->events[first].action);
-}
-
-static bool
-completes_at_once (const TesseraTrace *trace, uint32_t begin)
-{
-  return begin > 0 && begin < trace->n_events &&
-         trace->events[begin].action == TESSERA_FREE_COMPLETED &&
-         trace->events[begin - 1].action == TESSERA_FREE_REQUESTED &&
-         trace->events[begin - 1].addr == trace->events[begin].addr;
-}
-
-/* One call of the program and its window [begin, index). */
-static TesseraStatus
-replay_call (Verifier *verifier, uint32_t begin, uint32_t index)
-{
-  TesseraReplay *replay = &verifier->replay;
-  const TesseraTrace *trace = verifier->trace;
-  const TesseraEvent *call = index < trace->n_events ? &trace->events[index] : NULL;
-  uint32_t first = begin;
-  TesseraStatus status = TESSERA_OK;
-  bool has_completed, is_known_miss, is_at_once = completes_at_once (trace, begin);
-
-  while (first < index && trace->events[first].action == TESSERA_FREE_COMPLETED)
-    first++;
-  replay->call_index = index;
-  replay->is_oom = call != NULL && call->action == TESSERA_OOM;
-  replay->begin = replay->next = begin;
-  /* A free that completes at once may look like the wait of a flush; it can't be if
-   * without it there was no reason to flush. */
-  if (is_request (call) && waits_in_flush (trace, first, index))
-    first = begin + (is_at_once && needs_no_device (verifier, call));
-  has_completed = first > begin + is_at_once;
-  replay->end = first;
-  tessera_replay_complete (replay);
-  replay->end = index;
-  is_known_miss = settle_flush (verifier, call, has_completed);
-  if (is_request (call))
-    status = replay_request (verifier, index, is_known_miss);
-  else if (call != NULL && call->action == TESSERA_FREE_REQUESTED)
-    replay_free (verifier, index);
-  if (replay->next < replay->end)
-    tessera_replay_differs (
-        replay, replay->next,
-        "expected nothing of the kind, found %s of %" PRIu64 " bytes at 0x%" PRIx64,
-        tessera_action_name (trace->events[replay->next].action),
-        trace->events[replay->next].size_bytes, trace->events[replay->next].addr);
-  return status;
-}
-
-static TesseraStatus
-replay_events (Verifier *verifier, const TesseraProgress *progress)
-{
-  const TesseraTrace *trace = verifier->trace;
-  uint32_t n_events = (uint32_t) trace->n_events, begin = 0;
-  TesseraStatus status = TESSERA_OK;
-
-  for (uint32_t i = 0; i <= n_events && status == TESSERA_OK &&
-                       verifier->replay.difference_index == TESSERA_NONE;
-       i++)
-    {
-      if (i % EVENTS_PER_PROGRESS == 0 &&
-          !tessera_progress (progress, (double) i / (n_events + 1.0)))
-        return TESSERA_CANCELLED;
-      if (i < n_events && is_of_device (trace->events[i].action))
-        continue;
-      status = replay_call (verifier, begin, i);
-      begin = i + 1;
-    }
-  return status;
-}
 
 /* Counts anew from the start, with the sizes of start blocks as known so far. */
 static TesseraStatus
-replay_once (Verifier *verifier,
+replay_once (TesseraVerifier *verifier,
              const TesseraRules *rules,
              const TesseraProgress *progress)
 {
@@ -437,7 +51,7 @@ replay_once (Verifier *verifier,
     }
   if (status != TESSERA_OK)
     return status;
-  status = replay_events (verifier, progress);
+  status = tessera_verify_events (verifier, progress);
   verification->segments_right = verifier->replay.n_segments_right;
   if (status == TESSERA_OK && verifier->replay.difference_index == TESSERA_NONE)
     status = tessera_verify_final (verifier->caching, &verifier->replay, verification);
@@ -453,7 +67,8 @@ count_expected (const TesseraTrace *trace, TesseraVerification *verification)
 
       verification->addresses += action == TESSERA_ALLOC;
       verification->ooms += action == TESSERA_OOM;
-      verification->segments += is_of_device (action) && action != TESSERA_FREE_COMPLETED;
+      verification->segments +=
+          tessera_is_of_device (action) && action != TESSERA_FREE_COMPLETED;
     }
   verification->final_blocks = trace->end.n_blocks;
   verification->has_history =
@@ -471,7 +86,7 @@ smallest_size (const TesseraTrace *trace, size_t start_block)
 }
 
 static TesseraStatus
-make_room (Verifier *verifier)
+make_room (TesseraVerifier *verifier)
 {
   const TesseraTrace *trace = verifier->trace;
   TesseraVerification *verification = verifier->verification;
@@ -491,7 +106,7 @@ make_room (Verifier *verifier)
 
 /* Replays until nothing more is learnt about the sizes of start blocks. */
 static TesseraStatus
-replay_with_retries (Verifier *verifier,
+replay_with_retries (TesseraVerifier *verifier,
                      const TesseraRules *rules,
                      const TesseraProgress *progress)
 {
@@ -522,11 +137,12 @@ tessera_verify_with_rules (const TesseraTrace *trace,
                            TesseraVerification *out_verification)
 {
   const TesseraSettings *settings = &trace->settings;
-  Verifier verifier = { .trace = trace,
-                        .verification = out_verification,
-                        .gives_back_early = settings->max_split_bytes != UINT64_MAX ||
-                                            (settings->garbage_collection_threshold > 0 &&
-                                             trace->limit_bytes != 0) };
+  TesseraVerifier verifier = { .trace = trace,
+                               .verification = out_verification,
+                               .gives_back_early =
+                                   settings->max_split_bytes != UINT64_MAX ||
+                                   (settings->garbage_collection_threshold > 0 &&
+                                    trace->limit_bytes != 0) };
   TesseraStatus status;
 
   *out_verification = (TesseraVerification){ .first_difference = TESSERA_NONE };

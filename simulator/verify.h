@@ -12,6 +12,8 @@
 
 typedef struct
 {
+  /* "right" counts what agreed before the first difference; the final blocks are
+   * compared one by one, but only if the replay got to the end (else 0 are right). */
   uint64_t addresses_right, addresses; /* allocations */
   uint64_t segments_right, segments;   /* segment alloc, free, map, unmap */
   uint64_t ooms_right, ooms;
@@ -24,8 +26,17 @@ typedef struct
   uint64_t *start_block_bytes; /* [start.n_blocks]. Caller frees */
 } TesseraVerification;
 
+/* Returns TESSERA_OK with or without differences; TESSERA_NO_MEMORY, TESSERA_CANCELLED,
+ * or TESSERA_INVALID for settings that make no sense, with nothing to clear.
+ *
+ * The entry named is the one that is wrong, as far as the recording can tell: the rest of
+ * it is asked which of two it agrees with. What no recording can show to be wrong is the
+ * base address (if it stays a multiple of 2 MiB) or size of a segment that was free when
+ * the trace began and was given back before anything lay in it, as long as its place in
+ * the order of the flush stays the same. */
 TESSERA_MUST_USE TesseraStatus tessera_verify (const TesseraTrace *trace,
                                                const TesseraProgress *progress,
                                                TesseraVerification *out_verification);
 void tessera_verification_clear (TesseraVerification *verification);
+/* No difference; also where there was nothing to verify: look at has_history first. */
 bool tessera_verification_is_exact (const TesseraVerification *verification);
