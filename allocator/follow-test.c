@@ -247,6 +247,46 @@ test_spare (void)
   clear_plan (&plan);
 }
 
+/* The block of the step before is still in A's place. Whether B's place, free for this
+ * moment, serves A's next request instead. */
+static void
+check_elsewhere (uint16_t stream_of_b, uint32_t a_died, bool expected)
+{
+  static const guint ends[] = { 0, 2 };
+  TesseraPlan plan = make_small_plan ("AB", "  ", ends, 2);
+  TesseraFollower *follower;
+  TesseraFollowerStats stats;
+  uint64_t offset = 0;
+
+  plan.n_streams = 2;
+  plan.sections[1].end = plan.n_positions = 2;
+  plan.slots[0].died = a_died;
+  plan.slots[1].stream = stream_of_b;
+  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  g_assert_true (tessera_follower_malloc (follower, 512, 0, 0, &offset, NULL));
+  tessera_follower_step (follower);
+  g_assert_cmpint (tessera_follower_malloc (follower, 512, 0, 0, &offset, NULL), ==,
+                   expected);
+  tessera_follower_get_stats (follower, &stats);
+  g_assert_cmpuint (stats.hits_elsewhere, ==, expected);
+  g_assert_cmpuint (stats.misses_occupied, ==, !expected);
+  if (expected)
+    {
+      g_assert_cmpuint (offset, ==, plan.slots[1].offset_bytes);
+      g_assert_true (tessera_follower_free_at (follower, offset));
+    }
+  tessera_follower_free (follower);
+  clear_plan (&plan);
+}
+
+static void
+test_elsewhere (void)
+{
+  check_elsewhere (0, 1, true);
+  check_elsewhere (1, 1, false); /* another stream's */
+  check_elsewhere (0, 2, false); /* B needs it while A lives */
+}
+
 static void
 check_refused (TesseraPlan *plan)
 {
@@ -294,6 +334,7 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator/follow/streams-and-pools", test_streams_and_pools);
   g_test_add_func ("/allocator/follow/still-taken", test_still_taken);
   g_test_add_func ("/allocator/follow/spare", test_spare);
+  g_test_add_func ("/allocator/follow/elsewhere", test_elsewhere);
   g_test_add_func ("/allocator/follow/hostile-plans", test_hostile_plans);
   return g_test_run ();
 }

@@ -4,8 +4,9 @@
  * The run is aligned with the slots of the section it is in (allocator/align.h); where it
  * lost its way altogether, say after an evaluation, the last requests are looked for in
  * all sections. Whatever this says is only a proposal: a range is handed out when it is
- * free (allocator/taken.h). Cost: a look-up in a hash table, a comparison and two words
- * of a bitmap where the run does what was planned.
+ * free (allocator/taken.h), else another that is not needed meanwhile
+ * (allocator/reuse.h). Cost: a look-up in a hash table, a comparison and two words of a
+ * bitmap where the run does what was planned.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #include "allocator/align.h"
+#include "allocator/reuse.h"
 #include "allocator/slots.h"
 #include "allocator/taken.h"
 
@@ -35,6 +37,7 @@ struct TesseraFollower
   const TesseraPlan *plan;
   TesseraSlots slots;
   TesseraTaken *taken;
+  TesseraReuse reuse;
   TesseraAlign align; /* places counted from the first slot of @section */
   uint32_t *used_in;  /* [n_slots] visit of its section in which it was last handed out */
   uint32_t visit;     /* counts sections entered */
@@ -88,6 +91,9 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
                               &follower->taken);
   if (status != TESSERA_OK)
     goto fail;
+  status = tessera_reuse_init (&follower->reuse, &follower->slots);
+  if (status != TESSERA_OK)
+    goto fail;
   status = TESSERA_NO_MEMORY;
   follower->used_in = calloc (plan->n_slots + 1, sizeof *follower->used_in);
   if (follower->used_in == NULL)
@@ -110,6 +116,7 @@ tessera_follower_free (TesseraFollower *follower)
     return;
   tessera_slots_clear (&follower->slots);
   tessera_taken_free (follower->taken);
+  tessera_reuse_clear (&follower->reuse);
   free (follower->used_in);
   free (follower);
 }
@@ -361,9 +368,10 @@ find_left_out (const TesseraFollower *follower, const TesseraSlot *like)
     {
       const TesseraSlot *slot = &plan->slots[follower->left_out[i]];
 
-      if (slot->section == like->section && slot->stream == like->stream &&
-          slot->pool == like->pool && slot->born < like->born &&
-          slot->died >= like->died && slot->block_bytes >= like->block_bytes &&
+      if (slot->section == like->section &&
+          tessera_reuse_key (plan, slot) == tessera_reuse_key (plan, like) &&
+          slot->born < like->born && slot->died >= like->died &&
+          slot->block_bytes >= like->block_bytes &&
           follower->used_in[follower->left_out[i]] != follower->visit &&
           (best == TESSERA_NONE || slot->block_bytes < plan->slots[best].block_bytes))
         best = follower->left_out[i];
@@ -371,19 +379,34 @@ find_left_out (const TesseraFollower *follower, const TesseraSlot *like)
   return best;
 }
 
-/* For a request whose slot is not free: the planned spare, else a slot left out. */
-static uint32_t
-take_spare (TesseraFollower *follower, uint32_t wanted)
+/* For a request whose slot is not free: the planned spare, else a slot left out, else any
+ * place of the pool that nobody needs meanwhile. Returns: whether there is one. */
+static bool
+take_instead (TesseraFollower *follower,
+              uint32_t wanted,
+              uint64_t *out_offset_bytes,
+              uint32_t *out_slot)
 {
-  const TesseraSlot *like = &follower->plan->slots[wanted];
+  const TesseraSlot *slots = follower->plan->slots;
+  const TesseraSection *section = &follower->plan->sections[slots[wanted].section];
+  uint32_t n_asked = follower->slots.n_asked[slots[wanted].section];
   uint32_t spare = follower->slots.spares[wanted];
 
-  if (spare != TESSERA_NONE &&
-      follower->plan->slots[spare].block_bytes == like->block_bytes &&
-      take (follower, spare))
-    return spare;
-  spare = find_left_out (follower, like);
-  return spare != TESSERA_NONE && take (follower, spare) ? spare : TESSERA_NONE;
+  if (spare == TESSERA_NONE || slots[spare].block_bytes != slots[wanted].block_bytes ||
+      !take (follower, spare))
+    {
+      spare = find_left_out (follower, &slots[wanted]);
+      if (spare == TESSERA_NONE || !take (follower, spare))
+        {
+          *out_slot = wanted;
+          return tessera_reuse_take (&follower->reuse, follower->taken, wanted,
+                                     section->first_slot + n_asked - wanted - 1,
+                                     out_offset_bytes);
+        }
+    }
+  *out_slot = spare;
+  *out_offset_bytes = slots[spare].offset_bytes;
+  return true;
 }
 
 bool
@@ -398,18 +421,18 @@ tessera_follower_malloc (TesseraFollower *follower,
   uint32_t signature =
       tessera_slots_find_signature (&follower->slots, size_bytes, stream, pool);
   uint32_t slot = TESSERA_NONE;
-  bool is_known = false;
+  bool is_known;
 
   /* What no slot is like tells nothing about the place: the row would not change. */
   if (signature != TESSERA_NONE)
     {
       remember (follower, signature);
       slot = find_slot (follower, signature);
-      is_known = slot != TESSERA_NONE;
-      if (is_known && !take (follower, slot))
-        slot = take_spare (follower, slot);
     }
-  if (slot == TESSERA_NONE)
+  is_known = slot != TESSERA_NONE;
+  if (is_known && take (follower, slot))
+    *out_offset_bytes = follower->plan->slots[slot].offset_bytes;
+  else if (!is_known || !take_instead (follower, slot, out_offset_bytes, &slot))
     {
       stats->misses++;
       stats->miss_bytes += size_bytes;
@@ -419,9 +442,10 @@ tessera_follower_malloc (TesseraFollower *follower,
         stats->misses_unknown++;
       return false;
     }
+  else
+    stats->hits_elsewhere++;
   stats->hits++;
   stats->hit_bytes += size_bytes;
-  *out_offset_bytes = follower->plan->slots[slot].offset_bytes;
   if (out_slot != NULL)
     *out_slot = slot;
   return true;

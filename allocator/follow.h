@@ -3,8 +3,9 @@
  *
  * A request is matched by signature (stream, rounded size, phase, order among its equals)
  * within a bounded look-ahead and re-synchronised at every phase mark and step; never by
- * position alone. An address is handed out only if its range is free at that moment. What
- * does not match is a miss, and the caller serves it by expandable rules.
+ * position alone. An address is handed out only if its range is free at that moment. A
+ * request whose slot is taken gets another place that no slot needs meanwhile. What does
+ * not match is a miss, and the caller serves it by expandable rules.
  *
  * Not thread-safe by itself.
  *
@@ -41,6 +42,8 @@ typedef struct
 {
   uint64_t hits, misses;
   uint64_t hit_bytes, miss_bytes;
+  uint64_t hits_elsewhere;  /* of the hits: in another place of the pool than planned,
+                               because the planned one was not free */
   uint64_t misses_unknown;  /* no slot of this signature near */
   uint64_t misses_occupied; /* a slot matched but its range was not free */
 } TesseraFollowerStats;

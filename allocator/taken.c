@@ -172,17 +172,30 @@ find_before (const TesseraTaken *taken, uint32_t rank, uint32_t *out_rank)
 }
 
 bool
+tessera_taken_is_blocked (const TesseraTaken *taken,
+                          uint64_t offset_bytes,
+                          uint32_t end_rank,
+                          uint64_t *out_end_bytes)
+{
+  uint32_t before;
+
+  /* Taken ranges are disjoint: the last that begins below the end decides. */
+  if (!find_before (taken, end_rank, &before))
+    return false;
+  *out_end_bytes = taken->offsets[before] + taken->ranges[before].size_bytes;
+  return *out_end_bytes > offset_bytes;
+}
+
+bool
 tessera_taken_take (TesseraTaken *taken,
                     uint32_t rank,
                     uint32_t end_rank,
                     uint64_t size_bytes,
                     uint32_t holder)
 {
-  uint32_t before;
+  uint64_t end_bytes;
 
-  /* Taken ranges are disjoint: the last that begins below the end decides. */
-  if (find_before (taken, end_rank, &before) &&
-      taken->offsets[before] + taken->ranges[before].size_bytes > taken->offsets[rank])
+  if (tessera_taken_is_blocked (taken, taken->offsets[rank], end_rank, &end_bytes))
     return false;
   set_bit (taken, rank);
   taken->ranges[rank] = (Range){ .size_bytes = size_bytes, .holder = holder };

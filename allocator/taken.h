@@ -33,6 +33,13 @@ bool tessera_taken_take (TesseraTaken *taken,
                          uint64_t size_bytes,
                          uint32_t holder);
 
+/* Is anything of [@offset_bytes, its end) taken, where @end_rank is the rank of its end?
+ * Then *out_end_bytes is where the last such range ends. */
+bool tessera_taken_is_blocked (const TesseraTaken *taken,
+                               uint64_t offset_bytes,
+                               uint32_t end_rank,
+                               uint64_t *out_end_bytes);
+
 /* Gives back what begins at @offset_bytes. Returns: whether anything did; its holder in
  * *out_holder. */
 bool tessera_taken_give_back (TesseraTaken *taken,
