@@ -31,7 +31,7 @@ add_event (Run *run, TesseraAction action, Tensor tensor, uint32_t stack)
                          .size_bytes = tensor.size_bytes,
                          .at_ns = run->now_ns,
                          .stack = stack,
-                         .action = action };
+                         .action = (uint8_t) action };
   run->now_ns += 1000;
   g_assert_cmpint (tessera_trace_add_event (run->trace, &event), ==, TESSERA_OK);
 }
@@ -84,7 +84,7 @@ add_range (Run *run, const char *name, uint32_t begin, TesseraRangeKind kind)
                          .begin_ns = begin * 1000,
                          .end_ns = run->now_ns,
                          .parent = TESSERA_NONE,
-                         .kind = kind };
+                         .kind = (uint8_t) kind };
   g_assert_cmpint (tessera_trace_add_range (run->trace, &range), ==, TESSERA_OK);
 }
 

@@ -331,6 +331,47 @@ test_thin_peak (void)
   stage_clear (&stage);
 }
 
+typedef struct
+{
+  const Stage *stage;
+  uint32_t *pixels;
+} Job;
+
+static gpointer
+draw_job (gpointer data)
+{
+  const Job *job = data;
+  TesseraInk ink = ink_of (job->stage->rgb);
+  double top = (double) tessera_scene_height_bytes (job->stage->scene);
+  TesseraView whole = { 0.0, 1.0, 0.0, top };
+  tessera_scene_render (job->stage->scene, &whole, &ink, job->pixels, 300, 300, 200, 0,
+                        0);
+  return NULL;
+}
+
+static void
+test_threads (void)
+{
+  Stage stage = stage_of (made_layout_random (3000, SEED), TESSERA_AXIS_BYTES_MOVED);
+  Job jobs[4];
+  GThread *threads[4];
+  for (int i = 0; i < 4; i++)
+    {
+      jobs[i] = (Job){ &stage, g_new0 (uint32_t, 300 * 200) };
+      threads[i] = g_thread_new ("draw", draw_job, &jobs[i]);
+    }
+  for (int i = 0; i < 4; i++)
+    g_thread_join (threads[i]);
+  for (int i = 0; i < 4; i++)
+    {
+      g_assert_cmpmem (jobs[i].pixels, 300 * 200 * 4, jobs[0].pixels, 300 * 200 * 4);
+      if (i > 0)
+        g_free (jobs[i].pixels);
+    }
+  g_free (jobs[0].pixels);
+  stage_clear (&stage);
+}
+
 static void
 test_filter (void)
 {
@@ -389,6 +430,7 @@ main (int argc, char **argv)
   g_test_add_func ("/render/brute-force", test_brute_force);
   g_test_add_func ("/render/tiles-join", test_tiles_join);
   g_test_add_func ("/render/thin-peak", test_thin_peak);
+  g_test_add_func ("/render/threads", test_threads);
   g_test_add_func ("/render/filter", test_filter);
   g_test_add_func ("/render/pending", test_pending);
   g_test_add_func ("/render/empty", test_empty);

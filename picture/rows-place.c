@@ -118,7 +118,7 @@ row_bound (const TesseraRows *rows, uint32_t n_events, TesseraStatus *status)
       *status = TESSERA_NO_MEMORY;
       return 0;
     }
-  for (size_t i = 0; i < rows->n_rows; i++)
+  for (size_t i = 0; i < rows->n_span_rows; i++)
     {
       const TesseraRow *row = &rows->rows[i];
       uint32_t died = row->died_index <= n_events ? row->died_index : n_events + 1;
@@ -139,7 +139,7 @@ row_bound (const TesseraRows *rows, uint32_t n_events, TesseraStatus *status)
 static TesseraStatus
 pack_rows (TesseraRows *rows, uint32_t n_events)
 {
-  size_t n = rows->n_rows;
+  size_t n = rows->n_span_rows;
   const TesseraPackOptions options = { .n_threads = 1, .work_budget = PACK_WORK };
   TesseraItem *items = calloc (n + 1, sizeof *items);
   uint64_t *offsets = calloc (n + 1, sizeof *offsets);
@@ -183,7 +183,7 @@ find_pools (const TesseraRows *rows, bool *is_pool)
 static void
 place_in_orders (TesseraRows *rows, Order *by, uint32_t *order, uint32_t *placed)
 {
-  size_t n = rows->n_rows;
+  size_t n = rows->n_span_rows;
   for (size_t i = 0; i < n; i++)
     order[i] = (uint32_t) i;
   qsort_r (order, n, sizeof *order, compare_time, by);
@@ -204,17 +204,28 @@ place_in_orders (TesseraRows *rows, Order *by, uint32_t *order, uint32_t *placed
 static bool
 all_solid (const TesseraRows *rows)
 {
-  for (size_t i = 0; i < rows->n_rows; i++)
+  for (size_t i = 0; i < rows->n_span_rows; i++)
     if (rows->rows[i].size_bytes == 0 ||
         rows->rows[i].born_index >= rows->rows[i].died_index)
       return false;
   return true;
 }
 
+/* Runs of blocks outside of any span are there all the time: one above the other. */
+static void
+stack_lone_rows (TesseraRows *rows)
+{
+  for (size_t i = rows->n_span_rows; i < rows->n_rows; i++)
+    {
+      rows->rows[i].y_bytes = rows->height_bytes;
+      rows->height_bytes += rows->rows[i].size_bytes;
+    }
+}
+
 TesseraStatus
 tessera_rows_place (TesseraRows *rows)
 {
-  size_t n = rows->n_rows;
+  size_t n = rows->n_span_rows;
   uint32_t n_events = rows->layout->n_events;
   Order by = { rows, calloc (n + 1, sizeof (bool)) };
   uint32_t *order = malloc ((n + 1) * sizeof *order);
@@ -230,6 +241,7 @@ tessera_rows_place (TesseraRows *rows)
       if (status == TESSERA_OK && !has_pool && n <= MAX_OFFLINE_ROWS &&
           is_lower (bound, rows->height_bytes) && all_solid (rows))
         status = pack_rows (rows, n_events);
+      stack_lone_rows (rows);
     }
   free (by.is_pool);
   free (order);

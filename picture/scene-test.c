@@ -147,6 +147,51 @@ test_pool_and_lone_blocks (void)
   stage_clear (&stage);
 }
 
+/* Segments that come and go at random, few and (order of time only) many: none overlaps
+ * another that is there at the same time, and the height is near what is needed. */
+static void
+test_random_rows (void)
+{
+  static const size_t counts[] = { 3, 60, 400, 5000 };
+  uint64_t state = SEED;
+  for (size_t c = 0; c < G_N_ELEMENTS (counts); c++)
+    {
+      const uint32_t n_events = 2000;
+      size_t n = counts[c];
+      MadeLayout *made = made_layout_new (n_events, 0, n);
+      uint64_t load[2000] = { 0 }, bound = 0;
+      for (size_t i = 0; i < n; i++)
+        {
+          uint32_t born = (uint32_t) (made_random (&state) % n_events);
+          uint32_t died =
+              born + 1 + (uint32_t) (made_random (&state) % (n_events - born));
+          uint64_t size = (1 + made_random (&state) % 20) << 21;
+          set_span (made, i, (uint64_t) (i + 1) << 40, size, born, died);
+          for (uint32_t e = born; e < died; e++)
+            {
+              load[e] += size;
+              bound = MAX (bound, load[e]);
+            }
+        }
+      Stage stage = stage_of (made);
+      uint64_t height = tessera_scene_height_bytes (stage.scene);
+      g_assert_cmpuint (height, >=, bound);
+      g_assert_cmpuint (height, <=, bound + bound / 4);
+      for (size_t i = 0; i < MIN (n, 400); i++)
+        for (size_t k = 0; k < i; k++)
+          {
+            const TesseraSpan *a = &made->layout.spans[i], *b = &made->layout.spans[k];
+            if (a->born_index >= b->died_index || b->born_index >= a->died_index)
+              continue;
+            uint64_t ya = tessera_scene_y_of (stage.scene, a->addr, a->born_index);
+            uint64_t yb = tessera_scene_y_of (stage.scene, b->addr, b->born_index);
+            g_assert_true (ya >= yb + b->size_bytes || yb >= ya + a->size_bytes);
+            g_assert_cmpuint (ya + a->size_bytes, <=, height);
+          }
+      stage_clear (&stage);
+    }
+}
+
 static int
 compare_u32 (const void *a, const void *b)
 {
@@ -205,6 +250,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scene/address-comes-back", test_address_comes_back);
   g_test_add_func ("/scene/expandable", test_expandable);
   g_test_add_func ("/scene/pool-and-lone-blocks", test_pool_and_lone_blocks);
+  g_test_add_func ("/scene/random-rows", test_random_rows);
   g_test_add_func ("/scene/against-all-blocks", test_against_all_blocks);
   return g_test_run ();
 }
