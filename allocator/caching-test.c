@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/caching.h"
+#include "allocator/caching-internal.h"
 #include "allocator/virtual.h"
 #include "tests/fail_alloc.h"
 
@@ -354,6 +354,45 @@ test_refusals (void)
       TESSERA_INVALID);
 }
 
+static void
+assert_noticed (Bench *bench)
+{
+  TesseraError error = { 0 };
+
+  g_assert_cmpint (tessera_caching_check (bench->caching, &error), ==, TESSERA_INVALID);
+  g_assert_cmpstr (error.text, !=, "");
+}
+
+/* The check must be able to fail: each kind of damage is done and undone. */
+static void
+test_check_notices (void)
+{
+  TesseraCachingOptions options = default_options ();
+  Bench bench;
+  CachingBlock *block;
+
+  bench_open (&bench, &options, 0);
+  take (&bench, 3 * MIB);
+  give (&bench, take (&bench, 5 * MIB));
+  bench.caching->stats.reserved_bytes++;
+  assert_noticed (&bench);
+  bench.caching->stats.reserved_bytes--;
+  bench.caching->stats.active_bytes -= 512;
+  assert_noticed (&bench);
+  bench.caching->stats.active_bytes += 512;
+  block = bench.caching->first_chain->first;
+  block->size_bytes += 512;
+  assert_noticed (&bench);
+  block->size_bytes -= 512;
+  block->state = TESSERA_BLOCK_FREE; /* beside a free one, and in no list */
+  assert_noticed (&bench);
+  block->state = TESSERA_BLOCK_LIVE;
+  block->next->node.key.middle++;
+  assert_noticed (&bench);
+  block->next->node.key.middle--;
+  bench_close (&bench);
+}
+
 /* Grows, splits, flushes and unmaps; says whether the host's memory sufficed. */
 static bool
 run_expandable_history (Bench *bench)
@@ -457,6 +496,7 @@ main (int argc, char **argv)
   g_test_add_func ("/caching/expandable", test_expandable_growth);
   g_test_add_func ("/caching/limit-and-garbage", test_limit_and_garbage);
   g_test_add_func ("/caching/pool-options", test_pool_options);
+  g_test_add_func ("/caching/check-notices", test_check_notices);
   g_test_add_func ("/caching/failing-host", test_failing_host);
   g_test_add_func ("/caching/refusals", test_refusals);
   return g_test_run ();
