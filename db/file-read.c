@@ -230,8 +230,9 @@ static int
 bring_up (sqlite3 **db, const TesseraFormat *format, unsigned version)
 {
   sqlite3 *memory = NULL;
-  int rc = sqlite3_open_v2 (":memory:", &memory,
-                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+  int rc = sqlite3_open_v2 (
+      ":memory:", &memory,
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 
   if (rc == SQLITE_OK)
     rc = tessera_file_copy_all (*db, memory);
@@ -262,7 +263,8 @@ tessera_file_open (const char *path,
     return status;
   uri = dup_uri (path);
   if (uri)
-    rc = sqlite3_open_v2 (uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    rc = sqlite3_open_v2 (
+        uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
   free (uri);
   if (rc == SQLITE_OK)
     rc = make_wary (db);

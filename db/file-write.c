@@ -88,7 +88,8 @@ static int
 open_temporary (TesseraNewFile *file, unsigned page_bytes)
 {
   char pragmas[224];
-  int rc = sqlite3_open_v2 (file->temporary, &file->db, SQLITE_OPEN_READWRITE, NULL);
+  int rc = sqlite3_open_v2 (file->temporary, &file->db,
+                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 
   if (rc != SQLITE_OK)
     return rc;

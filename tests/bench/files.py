@@ -7,6 +7,7 @@ files.py TESSERA SOURCE_ROOT [BIG_MEGABYTES]
 import gzip
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,21 @@ def one(path, folder, plan=True, baseline=True):
     (Path(folder) / "t.tsr").unlink()
 
 
+def open_a_million(base, folder):
+    """Opens a trace of about a million blocks, to the layout that the viewer draws."""
+    snapshot, trace = Path(folder) / "million.pickle", Path(folder) / "million.tsr"
+    subprocess.run([sys.executable, ROOT / "tests" / "bench" / "repeat.py", base, "575", snapshot], check=True)
+    timed("import", snapshot, "-o", trace)
+    cpu, wall, peak, out = timed("info", trace, "--fast", "--json")
+    found = json.loads(out)
+    begin = time.process_time()
+    with sqlite3.connect(trace) as base:
+        base.execute("SELECT sum(addr), sum(size_bytes) FROM event").fetchone()
+    baseline = time.process_time() - begin
+    print(f"open {found['blocks']} blocks, {found['events']} events (.tsr): {cpu:.2f} s CPU, {wall:.2f} s, "
+          f"peak {peak / 1e6:.0f} MB; {cpu / baseline:.1f} x one SQL pass over its events", flush=True)
+
+
 def main():
     files = sorted((ROOT / "samples").glob("*.gz"))
     if SHARED.is_dir():
@@ -71,6 +87,7 @@ def main():
         big = Path(folder) / "big.pickle"
         subprocess.run([sys.executable, ROOT / "tests" / "bench" / "repeat.py", base, str(BIG), big], check=True)
         one(big, folder, plan=False, baseline=False)
+        open_a_million(base, folder)
 
 
 main()
