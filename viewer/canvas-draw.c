@@ -108,6 +108,17 @@ draw_request (TesseraCanvas *self,
   tessera_draw_outline (snapshot, x, y, width, height, 1.5, palette->bad);
 }
 
+/* Below the device's own label. */
+static double
+failure_label_y (TesseraCanvas *self, int text_height)
+{
+  uint64_t device = self->document->ceiling_bytes;
+
+  if (device == 0)
+    return 8;
+  return MAX (tessera_canvas_y_of (self, (double) device) + 6, 6) + text_height + 4;
+}
+
 static void
 draw_failure_label (TesseraCanvas *self,
                     GtkSnapshot *snapshot,
@@ -116,18 +127,21 @@ draw_failure_label (TesseraCanvas *self,
                     double x)
 {
   int canvas_width = gtk_widget_get_width (GTK_WIDGET (self)), w1, w2, h;
-  uint64_t device = self->document->ceiling_bytes;
+  const TesseraParts *parts = &self->document->verdict.parts;
+  gboolean has_hole = parts->event_index == oom->event_index;
   g_autofree char *asked = tessera_describe_bytes (oom->size_bytes);
-  g_autofree char *text = g_strdup_printf ("asked %s", asked);
+  g_autofree char *hole = tessera_describe_bytes (parts->largest_hole_bytes);
+  g_autofree char *text = has_hole ? g_strdup_printf ("asked %s, hole %s", asked, hole)
+                                   : g_strdup_printf ("asked %s", asked);
   g_autoptr (PangoLayout) title =
       tessera_text_new (GTK_WIDGET (self), "out of memory", 0.9, TRUE);
   g_autoptr (PangoLayout) line = tessera_text_new (GTK_WIDGET (self), text, 0.85, FALSE);
-  double y = MAX (tessera_canvas_y_of (self, (double) device) + 6, 6);
+  double y;
 
   pango_layout_get_pixel_size (title, &w1, &h);
   pango_layout_get_pixel_size (line, &w2, NULL);
-  /* Below the device's own label, to the side of the mark where there is room. */
-  y = device == 0 ? 8 : y + h + 4;
+  y = failure_label_y (self, h);
+  /* To the side of the mark where there is room. */
   w1 = MAX (w1, w2) + 12;
   x = x - w1 - 6 > 0 ? x - w1 - 6 : MIN (x + 8, canvas_width - w1);
   tessera_draw_pill (snapshot, x, y, w1, 2 * h + 8, 4, palette->background, 0.88);
@@ -173,9 +187,9 @@ draw_hole (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
   g_autofree char *size = tessera_describe_bytes (parts->largest_hole_bytes);
   g_autofree char *text = g_strdup_printf ("largest hole %s", size);
   g_autoptr (PangoLayout) layout = NULL;
+  int canvas_height = gtk_widget_get_height (GTK_WIDGET (self)), w, h;
   uint64_t bottom;
-  double x, y, height;
-  int w, h;
+  double x, y, height, label_y;
 
   if (parts->largest_hole_bytes == 0 || self->side != TESSERA_SIDE_LEFT)
     return;
@@ -191,9 +205,13 @@ draw_hole (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
   tessera_draw_outline (snapshot, x - 4, y, 8, height, 2, palette->accent);
   layout = tessera_text_new (GTK_WIDGET (self), text, 0.85, FALSE);
   pango_layout_get_pixel_size (layout, &w, &h);
+  /* In the middle of what can be seen of it, but not behind a failure's words. */
+  label_y = (MAX (y, 0) + MIN (y + height, canvas_height) - h) / 2;
+  if (sheet->layout->n_ooms > 0)
+    label_y = MAX (label_y, failure_label_y (self, h) + 2 * h + 12);
   if (height > h + 4)
-    tessera_draw_label (snapshot, layout, x - w - 12 > 0 ? x - w - 12 : x + 12,
-                        y + height / 2 - h / 2.0, palette->accent, palette->background);
+    tessera_draw_label (snapshot, layout, x - w - 12 > 0 ? x - w - 12 : x + 12, label_y,
+                        palette->accent, palette->background);
 }
 
 static void

@@ -8,6 +8,8 @@
 #include "viewer/document-view.h"
 #include "viewer/document.h"
 
+#include "db/store.h"
+
 /* What a worker is given, and what it gives back. */
 typedef struct
 {
@@ -155,8 +157,14 @@ static const TesseraJobKind load_kind = { load_work, load_done, load_progress,
 void
 tessera_document_open (TesseraDocument *self, const char *path)
 {
-  Input *input = input_new (self);
+  Input *input;
 
+  if (tessera_file_kind (path) == TESSERA_FILE_PLAN)
+    {
+      tessera_document_open_plan (self, path);
+      return;
+    }
+  input = input_new (self);
   g_clear_pointer (&input->data, tessera_data_unref);
   g_clear_pointer (&input->planned, tessera_planned_unref);
   input->path = g_strdup (path);
@@ -263,9 +271,14 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
   TesseraStatus status;
 
   g_clear_pointer (&input->planned, tessera_planned_unref);
-  status =
-      tessera_planned_new (input->data, input->across_streams,
-                           tessera_job_progress (job, 0, 0.9), error, &input->planned);
+  if (input->path != NULL)
+    status =
+        tessera_planned_load (input->data, input->path,
+                              tessera_job_progress (job, 0, 0.9), error, &input->planned);
+  else
+    status =
+        tessera_planned_new (input->data, input->across_streams,
+                             tessera_job_progress (job, 0, 0.9), error, &input->planned);
   if (status == TESSERA_OK)
     status = tessera_sheet_new (input->data, input->planned, TESSERA_LAYOUT_PLAN,
                                 input->axis_kind, tessera_job_progress (job, 0.9, 1),
@@ -306,6 +319,23 @@ tessera_document_plan (TesseraDocument *self)
 {
   if (self->data != NULL)
     start (self, TESSERA_WORK_PLAN, &plan_kind, input_new (self));
+}
+
+void
+tessera_document_open_plan (TesseraDocument *self, const char *path)
+{
+  Input *input;
+
+  if (self->data == NULL)
+    {
+      tessera_document_take_error (
+          self,
+          g_strdup_printf ("%s is a plan: open the trace it was made from first.", path));
+      return;
+    }
+  input = input_new (self);
+  input->path = g_strdup (path);
+  start (self, TESSERA_WORK_PLAN, &plan_kind, input);
 }
 
 void

@@ -260,6 +260,14 @@ test_exports (Fixture *f, gconstpointer unused)
   g_assert_cmpint (tessera_check_plan (plan, f->document->data->trace, &law, &error), ==,
                    TESSERA_OK);
   tessera_plan_free (plan);
+  /* A plan's file, opened, takes the plan's place. */
+  {
+    const TesseraPlanned *before = f->document->planned;
+
+    test_open (f->document, path);
+    g_assert_true (f->document->planned != before);
+    g_assert_cmpuint (f->document->planned->plan->height_bytes, ==, 3 << 20);
+  }
   g_unlink (path);
   error = (TesseraError){ 0 };
   g_assert_cmpint (

@@ -85,8 +85,11 @@ struct _TesseraDocument
 
 TesseraDocument *tessera_document_new (void);
 
-/* Opens in the background. What was open stays until the new one is there. */
+/* Opens in the background. What was open stays until the new one is there. A plan's
+ * file is shown over the trace that is open. */
 void tessera_document_open (TesseraDocument *self, const char *path);
+/* Shows a plan from a file in place of the one there is. */
+void tessera_document_open_plan (TesseraDocument *self, const char *path);
 void tessera_document_close (TesseraDocument *self);
 /* Makes or makes again the plan, in the background. */
 void tessera_document_plan (TesseraDocument *self);

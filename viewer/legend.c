@@ -10,6 +10,8 @@
 
 /* Entries beyond this are summed up in one line: nobody tells more colours apart. */
 #define MOST_ENTRIES 200
+/* Entries in sight; the others unfold. */
+#define MOST_OPEN 12
 
 struct _TesseraLegend
 {
@@ -123,37 +125,61 @@ static void
 rebuild (TesseraLegend *self)
 {
   const TesseraColouring *colouring;
+  GtkWidget *more = NULL;
+  size_t n_rows = 0;
 
   tessera_remove_children (self->entries);
   if (self->document->paint == NULL)
     return;
   colouring = self->document->paint->colouring;
   for (size_t i = 0; i < MIN (colouring->n_entries, MOST_ENTRIES); i++)
-    if (colouring->entries[i].n_blocks > 0)
-      gtk_box_append (GTK_BOX (self->entries), row_new (self, &colouring->entries[i], i));
+    {
+      if (colouring->entries[i].n_blocks == 0)
+        continue;
+      if (n_rows == MOST_OPEN)
+        more = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+      gtk_box_append (GTK_BOX (more != NULL ? more : self->entries),
+                      row_new (self, &colouring->entries[i], i));
+      n_rows++;
+    }
+  if (more != NULL)
+    {
+      g_autofree char *text = g_strdup_printf ("%zu more", n_rows - MOST_OPEN);
+      GtkWidget *expander = gtk_expander_new (text);
+
+      gtk_expander_set_child (GTK_EXPANDER (expander), more);
+      gtk_box_append (GTK_BOX (self->entries), expander);
+    }
   add_fixed_rows (self);
+}
+
+static void
+style_rows (GtkWidget *parent, const TesseraPaint *paint)
+{
+  GtkWidget *row;
+
+  for (row = gtk_widget_get_first_child (parent); row != NULL;
+       row = gtk_widget_get_next_sibling (row))
+    {
+      size_t entry = GPOINTER_TO_SIZE (g_object_get_data (G_OBJECT (row), "entry"));
+
+      if (!gtk_widget_has_css_class (row, "legend-row"))
+        style_rows (row, paint);
+      else if (paint->shown_entries[entry])
+        gtk_widget_remove_css_class (row, "filtered");
+      else
+        gtk_widget_add_css_class (row, "filtered");
+    }
 }
 
 static void
 show_filter (TesseraLegend *self)
 {
   const TesseraPaint *paint = self->document->paint;
-  GtkWidget *row;
 
   gtk_widget_set_visible (self->all, paint != NULL && paint->shown != NULL);
-  if (paint == NULL)
-    return;
-  for (row = gtk_widget_get_first_child (self->entries); row != NULL;
-       row = gtk_widget_get_next_sibling (row))
-    if (GTK_IS_BUTTON (row))
-      {
-        size_t entry = GPOINTER_TO_SIZE (g_object_get_data (G_OBJECT (row), "entry"));
-
-        if (paint->shown_entries[entry])
-          gtk_widget_remove_css_class (row, "filtered");
-        else
-          gtk_widget_add_css_class (row, "filtered");
-      }
+  if (paint != NULL)
+    style_rows (self->entries, paint);
 }
 
 /* Rebuilding while a row handles its own click would pull it away under the gesture, so

@@ -5,6 +5,8 @@
  */
 #include "viewer/sheet.h"
 
+#include "db/store.h"
+#include "planner/check.h"
 #include "planner/planner.h"
 
 static void
@@ -59,6 +61,31 @@ tessera_planned_new (TesseraData *data,
     *out_planned = g_steal_pointer (&planned);
   tessera_planned_unref (planned);
   return status;
+}
+
+TesseraStatus
+tessera_planned_load (TesseraData *data,
+                      const char *path,
+                      const TesseraProgress *progress,
+                      TesseraError *error,
+                      TesseraPlanned **out_planned)
+{
+  TesseraPlanned *planned = g_atomic_rc_box_new0 (TesseraPlanned);
+  TesseraLaw law;
+  TesseraStatus status;
+
+  *out_planned = NULL;
+  planned->data = tessera_data_ref (data);
+  status = tessera_plan_load (path, error, &planned->plan);
+  if (status == TESSERA_OK)
+    status = tessera_check_plan (planned->plan, data->trace, &law, error);
+  if (status == TESSERA_OK)
+    status = tessera_data_simulate (data, TESSERA_LAYOUT_PLAN, planned->plan, progress,
+                                    error, &planned->layout);
+  if (status == TESSERA_OK)
+    *out_planned = g_steal_pointer (&planned);
+  tessera_planned_unref (planned);
+  return tessera_explain (status, error, "reading the plan");
 }
 
 static void

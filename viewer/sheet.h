@@ -22,6 +22,12 @@ TesseraStatus tessera_planned_new (TesseraData *data,
                                    const TesseraProgress *progress,
                                    TesseraError *error,
                                    TesseraPlanned **out_planned);
+/* A plan from a file, checked against the trace it is to serve. */
+TesseraStatus tessera_planned_load (TesseraData *data,
+                                    const char *path,
+                                    const TesseraProgress *progress,
+                                    TesseraError *error,
+                                    TesseraPlanned **out_planned);
 TesseraPlanned *tessera_planned_ref (TesseraPlanned *planned);
 void tessera_planned_unref (TesseraPlanned *planned); /* NULL is fine */
 

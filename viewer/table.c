@@ -29,6 +29,7 @@ struct _TesseraTable
   GtkWidget *count;
   int probed_column; /* set by the sorters while they are probed */
   gboolean selecting;
+  guint scroll_tick; /* 0: none is waiting */
 };
 
 G_DEFINE_TYPE (TesseraTable, tessera_table, GTK_TYPE_BOX)
@@ -44,7 +45,7 @@ static const struct
   [TESSERA_COLUMN_LIFE] = { "Life", 168, TRUE },
   [TESSERA_COLUMN_CLASS] = { "Class", 88, FALSE },
   [TESSERA_COLUMN_PHASES] = { "Phases", 150, FALSE },
-  [TESSERA_COLUMN_SOURCE] = { "Source", -1, FALSE },
+  [TESSERA_COLUMN_SOURCE] = { "Source", 210, FALSE },
   [TESSERA_COLUMN_GROUP] = { "Group", 150, FALSE },
   [TESSERA_COLUMN_ADDRESS] = { "Address", 130, TRUE },
 };
@@ -156,10 +157,7 @@ add_column (TesseraTable *self, TesseraColumn column)
   gtk_column_view_column_set_sorter (added, GTK_SORTER (sorter));
   g_object_unref (sorter);
   gtk_column_view_column_set_resizable (added, TRUE);
-  if (columns[column].width > 0)
-    gtk_column_view_column_set_fixed_width (added, columns[column].width);
-  else
-    gtk_column_view_column_set_expand (added, TRUE);
+  gtk_column_view_column_set_fixed_width (added, columns[column].width);
   gtk_column_view_append_column (GTK_COLUMN_VIEW (self->view), added);
   g_object_unref (added); /* the view's */
   return added;
@@ -168,15 +166,35 @@ add_column (TesseraTable *self, TesseraColumn column)
 /* --- selection
  * --------------------------------------------------------------------------- */
 
-/* "list.scroll-to-item" belongs to the list inside the column view. */
-static void
-scroll_to (TesseraTable *self, guint position)
+/* "list.scroll-to-item" belongs to the list inside the column view, and only works once
+ * that has its size: before, it would show nothing but the one row. */
+static gboolean
+scroll_to_selected (GtkWidget *view, GdkFrameClock *clock, gpointer user)
 {
-  GtkWidget *child = gtk_widget_get_first_child (self->view);
+  TesseraTable *self = user;
+  guint position = gtk_single_selection_get_selected (self->selection);
+  GtkWidget *child = gtk_widget_get_first_child (view);
 
+  if (position == GTK_INVALID_LIST_POSITION || !gtk_widget_get_mapped (view))
+    {
+      self->scroll_tick = 0;
+      return G_SOURCE_REMOVE;
+    }
+  if (gtk_widget_get_height (view) < 40)
+    return G_SOURCE_CONTINUE;
+  self->scroll_tick = 0;
   for (; child != NULL; child = gtk_widget_get_next_sibling (child))
     if (gtk_widget_activate_action (child, "list.scroll-to-item", "u", position))
-      return;
+      break;
+  return G_SOURCE_REMOVE;
+}
+
+static void
+queue_scroll (TesseraTable *self)
+{
+  if (self->scroll_tick == 0)
+    self->scroll_tick =
+        gtk_widget_add_tick_callback (self->view, scroll_to_selected, self, NULL);
 }
 
 static void
@@ -203,8 +221,7 @@ follow_selection (TesseraTable *self)
     return;
   self->selecting = TRUE;
   gtk_single_selection_set_selected (self->selection, position);
-  if (position != GTK_INVALID_LIST_POSITION)
-    scroll_to (self, position);
+  queue_scroll (self);
   self->selecting = FALSE;
 }
 
@@ -346,6 +363,7 @@ tessera_table_init (TesseraTable *self)
                     G_CALLBACK (on_sorter_changed), self);
   gtk_column_view_sort_by_column (GTK_COLUMN_VIEW (self->view), by_size,
                                   GTK_SORT_DESCENDING);
+  g_signal_connect_swapped (self->view, "map", G_CALLBACK (queue_scroll), self);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
   gtk_widget_set_vexpand (scrolled, TRUE);
   gtk_box_append (GTK_BOX (self), filter_bar_new (self));

@@ -52,7 +52,8 @@ header_new (TesseraWindow *self)
   GtkWidget *plan = gtk_button_new_with_label ("Plan");
 
   gtk_actionable_set_action_name (GTK_ACTIONABLE (open_button), "win.open");
-  gtk_widget_set_tooltip_text (open_button, "Open a snapshot or trace (Ctrl+O)");
+  gtk_widget_set_tooltip_text (open_button,
+                               "Open a snapshot, a trace or a plan (Ctrl+O)");
   self->recent_menu = gtk_menu_button_new ();
   gtk_widget_set_tooltip_text (self->recent_menu, "Recent files");
   tessera_set_accessible_label (self->recent_menu, "Recent files");
@@ -184,11 +185,14 @@ key_new (const char *name, const char *css_class)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 5);
   GtkWidget *mark = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+  GtkWidget *label;
 
   gtk_widget_set_css_classes (mark, (const char *[]){ "curve-key", css_class, NULL });
   gtk_widget_set_valign (mark, GTK_ALIGN_CENTER);
   gtk_box_append (GTK_BOX (box), mark);
-  gtk_box_append (GTK_BOX (box), tessera_label_new (name, "quiet"));
+  label = tessera_label_new (name, "quiet");
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_NONE);
+  gtk_box_append (GTK_BOX (box), label);
   return box;
 }
 
@@ -204,6 +208,7 @@ curves_panel_new (TesseraWindow *self)
   gtk_widget_add_css_class (self->axis_menu, "small");
   gtk_menu_button_set_has_frame (GTK_MENU_BUTTON (self->axis_menu), FALSE);
   gtk_widget_set_hexpand (gap, TRUE);
+  gtk_label_set_ellipsize (GTK_LABEL (title), PANGO_ELLIPSIZE_NONE);
   gtk_box_append (GTK_BOX (head), title);
   gtk_box_append (GTK_BOX (head), key_new ("reserved", "key-reserved"));
   gtk_box_append (GTK_BOX (head), key_new ("allocated", "key-allocated"));

@@ -87,12 +87,12 @@ void
 tessera_window_choose_file (TesseraWindow *self)
 {
   static const char *const traces[] = { "*.pickle", "*.pickle.gz", "*.pkl", "*.pkl.gz",
-                                        "*.tsr",    "*.csv",       NULL };
+                                        "*.tsr",    "*.tsp",       "*.csv", NULL };
   static const char *const all[] = { "*", NULL };
 
   choose (self, "Open a snapshot or trace", GTK_FILE_CHOOSER_ACTION_OPEN, "Open", NULL,
           tessera_window_open);
-  add_filter (self, "Snapshots and traces", traces);
+  add_filter (self, "Snapshots, traces, plans", traces);
   add_filter (self, "All files", all);
 }
 
