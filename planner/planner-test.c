@@ -292,6 +292,46 @@ test_steps (void)
   clear (&c);
 }
 
+/* Events and ranges in no order at all: there is a plan, or a reason against it. */
+static void
+test_nonsense (void)
+{
+  static const char *const names[] = { "step 1", "forward", "Optimizer.step#A",
+                                       "layers.0", "Optimizer.zero_grad#A" };
+
+  for (uint32_t seed = 1; seed <= 300; seed++)
+    {
+      TesseraTrace *trace = test_trace_new ();
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+      const TesseraPlanOptions options = { .across_streams = seed % 2,
+                                           .first_step = seed % 3 ? -1 : 1,
+                                           .last_step = -1 };
+      TesseraError error = { 0 };
+      TesseraStatus status;
+      Case c;
+
+      for (int i = 0; i < 12; i++)
+        {
+          uint32_t begin = (uint32_t) g_rand_int_range (rand, 0, 70);
+
+          test_range (trace, (TesseraRangeKind) g_rand_int_range (rand, 0, 4),
+                      names[g_rand_int_range (rand, 0, G_N_ELEMENTS (names))], begin,
+                      begin + (uint32_t) g_rand_int_range (rand, 0, 30));
+        }
+      for (int i = 0; i < 60; i++)
+        test_event (trace, (TesseraAction) g_rand_int_range (rand, 1, 11),
+                    (uint64_t) g_rand_int_range (rand, 0, 6) << 12,
+                    (uint64_t) g_rand_int_range (rand, 0, 9) << 9,
+                    (uint16_t) g_rand_int_range (rand, 0, 2));
+      tessera_trace_settle_ranges (trace);
+      c = look (trace);
+      status =
+          tessera_plan_trace (trace, c.blocks, c.structure, &options, &error, &c.plan);
+      g_assert_true (status == TESSERA_OK || (status == TESSERA_INVALID && !c.plan));
+      clear (&c);
+    }
+}
+
 static void
 test_giant (void)
 {
@@ -519,6 +559,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/plan/whole", test_whole);
   g_test_add_func ("/planner/plan/odd", test_odd);
   g_test_add_func ("/planner/plan/steps", test_steps);
+  g_test_add_func ("/planner/plan/nonsense", test_nonsense);
   g_test_add_func ("/planner/plan/giant", test_giant);
   g_test_add_func ("/planner/plan/digest", test_digest);
   g_test_add_func ("/planner/plan/streams", test_streams);
