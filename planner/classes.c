@@ -18,8 +18,11 @@
 
 enum
 {
-  REACH = 16, /* allocations more or fewer that alignment looks past */
-  RUN = 4     /* allocations that have to agree for steps to be in step again */
+  REACH = 16,   /* allocations more and fewer that alignment looks past */
+  RUN = 4,      /* allocations that have to agree for steps to be in step again */
+  FAR = 2048,   /* allocations more or fewer, when nothing agrees within reach */
+  FAR_RUN = 16, /* ... that have to agree then */
+  PATIENCE = 20 * 1000 * 1000 /* comparisons that looking far may cost in all */
 };
 
 typedef struct
@@ -91,11 +94,15 @@ differ (TesseraBlock *blocks, uint32_t n, bool mark)
 }
 
 static bool
-runs_agree (const TesseraBlock *a, uint32_t n_a, const TesseraBlock *b, uint32_t n_b)
+runs_agree (const TesseraBlock *a,
+            uint32_t n_a,
+            const TesseraBlock *b,
+            uint32_t n_b,
+            uint32_t n_run)
 {
-  if (n_a < RUN || n_b < RUN)
+  if (n_a < n_run || n_b < n_run)
     return n_a == n_b && n_a == 0;
-  for (uint32_t i = 0; i < RUN; i++)
+  for (uint32_t i = 0; i < n_run; i++)
     if (!is_equal (&a[i], &b[i]))
       return false;
   return true;
@@ -107,25 +114,39 @@ find_agreement (const TesseraBlock *a,
                 uint32_t n_a,
                 const TesseraBlock *b,
                 uint32_t n_b,
+                uint32_t *patience,
                 uint32_t *out_a,
                 uint32_t *out_b)
 {
   for (uint32_t sum = 1; sum <= REACH; sum++)
     for (uint32_t i = 0; i <= sum; i++)
       if (i <= n_a && sum - i <= n_b &&
-          runs_agree (a + i, n_a - i, b + (sum - i), n_b - (sum - i)))
+          runs_agree (a + i, n_a - i, b + (sum - i), n_b - (sum - i), RUN))
         {
           *out_a = i;
           *out_b = sum - i;
           return;
         }
   *out_a = *out_b = 1;
+  for (uint32_t i = REACH + 1; i <= FAR && *patience; i++, --*patience)
+    if (i <= n_a && runs_agree (a + i, n_a - i, b, n_b, FAR_RUN))
+      {
+        *out_a = i;
+        *out_b = 0;
+        return;
+      }
+    else if (i <= n_b && runs_agree (a, n_a, b + i, n_b - i, FAR_RUN))
+      {
+        *out_a = 0;
+        *out_b = i;
+        return;
+      }
 }
 
 static uint32_t
 align (TesseraBlock *a, uint32_t n_a, TesseraBlock *b, uint32_t n_b, bool mark)
 {
-  uint32_t n_differ = 0;
+  uint32_t n_differ = 0, patience = PATIENCE;
 
   while (n_a && n_b)
     {
@@ -133,7 +154,7 @@ align (TesseraBlock *a, uint32_t n_a, TesseraBlock *b, uint32_t n_b, bool mark)
 
       if (!is_equal (a, b))
         {
-          find_agreement (a, n_a, b, n_b, &skip_a, &skip_b);
+          find_agreement (a, n_a, b, n_b, &patience, &skip_a, &skip_b);
           n_differ += differ (a, skip_a, mark) + differ (b, skip_b, mark);
         }
       a += skip_a;
