@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/blocklist.h"
+#include "viewer/largest.h"
 #include "viewer/test-help.h"
 
 #include <glib/gstdio.h>
@@ -122,6 +123,33 @@ test_filter_text (void)
   tessera_data_unref (data);
 }
 
+/* The slow way: the largest of those alive, again and again. */
+static void
+test_largest (void)
+{
+  TesseraData *data = open_data ();
+  const TesseraBlocks *blocks = data->blocks;
+  uint32_t moment = blocks->n_events / 2, largest[10];
+  size_t n = tessera_largest_blocks (blocks, moment, G_N_ELEMENTS (largest), largest);
+  g_autofree uint8_t *taken = g_new0 (uint8_t, blocks->n_blocks);
+
+  g_assert_cmpuint (n, >, 0);
+  for (size_t rank = 0; rank < n; rank++)
+    {
+      uint32_t best = TESSERA_NONE;
+
+      for (uint32_t i = 0; i < blocks->n_blocks; i++)
+        if (!taken[i] && blocks->blocks[i].born_index <= moment &&
+            blocks->blocks[i].died_index > moment &&
+            (best == TESSERA_NONE ||
+             blocks->blocks[i].size_bytes > blocks->blocks[best].size_bytes))
+          best = i;
+      g_assert_cmpuint (largest[rank], ==, best);
+      taken[best] = 1;
+    }
+  tessera_data_unref (data);
+}
+
 static void
 test_parse_bytes (void)
 {
@@ -161,6 +189,7 @@ main (int argc, char **argv)
   g_test_add_func ("/blocklist/sort", test_sort);
   g_test_add_func ("/blocklist/filter sizes", test_filter_sizes);
   g_test_add_func ("/blocklist/filter text", test_filter_text);
+  g_test_add_func ("/blocklist/largest", test_largest);
   g_test_add_func ("/blocklist/parse bytes", test_parse_bytes);
   return g_test_run ();
 }
