@@ -109,8 +109,10 @@ tessera_caching_is_reserved (const TesseraCaching *caching,
 {
   for (const CachingChain *chain = caching->first_chain; chain != NULL;
        chain = chain->next)
-    if (chain->page_bytes == page_bytes && reaches (chain, addr) &&
-        chain->first->stream == stream && chain->first->pool->index == pool)
+    /* A damaged file may name a segment of no bytes: its chain has no block. */
+    if (chain->first != NULL && chain->page_bytes == page_bytes &&
+        reaches (chain, addr) && chain->first->stream == stream &&
+        chain->first->pool->index == pool)
       return true;
   return false;
 }

@@ -175,9 +175,17 @@ open_span (TesseraBuild *build, TesseraSpan span)
   layout->spans[layout->n_spans++] = span;
 }
 
+/* A file may name ranges that reach beyond the last address: they end there. */
+static uint64_t
+clip (uint64_t addr, uint64_t size_bytes)
+{
+  return size_bytes < UINT64_MAX - addr ? size_bytes : UINT64_MAX - addr;
+}
+
 void
 tessera_build_add_span (TesseraBuild *build, TesseraSpan span)
 {
+  span.size_bytes = clip (span.addr, span.size_bytes);
   build->reserved_bytes += span.size_bytes;
   if (!build->without_curves)
     open_span (build, span);
@@ -186,7 +194,7 @@ tessera_build_add_span (TesseraBuild *build, TesseraSpan span)
 void
 tessera_build_cut (TesseraBuild *build, uint64_t addr, uint64_t size_bytes)
 {
-  uint64_t end = addr + size_bytes;
+  uint64_t end = addr + clip (addr, size_bytes);
   size_t at;
 
   if (build->without_curves)

@@ -215,10 +215,10 @@ count_segment (Moment *moment, const TesseraSpan *segment, size_t *next_held)
     {
       const Held *held = &moment->held[i];
       uint64_t begin = held->addr > at ? held->addr : at;
-      uint64_t held_end = held->addr + held->size_bytes;
+      uint64_t held_end = end;
 
-      if (held_end > end)
-        held_end = end;
+      if (held->size_bytes < end - held->addr)
+        held_end = held->addr + held->size_bytes;
       if (held_end <= begin)
         continue;
       if (begin > at)
