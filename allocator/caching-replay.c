@@ -117,23 +117,32 @@ tessera_caching_is_reserved (const TesseraCaching *caching,
   return false;
 }
 
+static bool
+each_whole (const CachingPool *pool,
+            bool (*visit) (void *user, uint64_t addr),
+            void *user)
+{
+  for (CachingBlock *at = tessera_caching_next_whole (tessera_caching_first_free (pool));
+       at != NULL; at = tessera_caching_next_whole (tessera_caching_after (at)))
+    if (!visit (user, at->addr))
+      return false;
+  return true;
+}
+
 bool
 tessera_caching_each_flushed (const TesseraCaching *caching,
                               bool (*visit) (void *user, uint64_t addr),
                               void *user)
 {
-  if (caching->n_pools == 0 || caching->pools[0] == NULL)
-    return true;
-  for (int pass = 0; pass < 2; pass++)
+  for (size_t i = 0; i < caching->n_pools; i++)
     {
-      const CachingPool *pool =
-          &caching->pools[0]->of_size[pass ^ caching->rules.small_pool_first];
+      const CachingPoolPair *pair = caching->pools[i];
+      bool is_small_first = i != 0 || caching->rules.small_pool_first;
 
-      for (CachingBlock *at =
-               tessera_caching_next_whole (tessera_caching_first_free (pool));
-           at != NULL; at = tessera_caching_next_whole (tessera_caching_after (at)))
-        if (!visit (user, at->addr))
-          return false;
+      if (pair != NULL && (i == 0 || pair->is_unused) &&
+          (!each_whole (&pair->of_size[is_small_first], visit, user) ||
+           !each_whole (&pair->of_size[!is_small_first], visit, user)))
+        return false;
     }
   return true;
 }

@@ -37,6 +37,12 @@ tessera_is_taken (uint8_t action)
 }
 
 static bool
+is_unmapped (uint8_t action)
+{
+  return action == TESSERA_SEGMENT_UNMAP;
+}
+
+static bool
 has_any (const TesseraReplay *replay, bool (*is_kind) (uint8_t action))
 {
   for (uint32_t i = replay->next; i < replay->end; i++)
@@ -129,8 +135,9 @@ can_not_flush (const TesseraVerifier *verifier,
                const TesseraEvent *call,
                bool has_completed)
 {
-  /* No request of a private pool flushes, and without these it gives nothing back. */
-  if (call->pool != 0 && !verifier->gives_back_early)
+  /* No request of a private pool flushes, and what some give back early are segments. */
+  if (call->pool != 0 &&
+      (!verifier->gives_back_early || has_any (&verifier->replay, is_unmapped)))
     return true;
   if (call->action == TESSERA_ALLOC && !has_any (&verifier->replay, tessera_is_taken))
     return true;
