@@ -9,87 +9,19 @@
  */
 #include "planner/blocks.h"
 
-#include "db/plan.h"
+#include "planner/places.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Open addressing, linear probing. A key stays for good once seen: addresses come back.
- */
-typedef struct
-{
-  uint64_t addr;
-  uint32_t holder; /* block, or TESSERA_NONE: free */
-  uint8_t is_used;
-} Place;
-
-typedef struct
-{
-  Place *places;
-  size_t n_places; /* a power of two */
-  size_t n_used;
-} PlaceTable;
 
 typedef struct
 {
   const TesseraTrace *trace;
   TesseraBlocks *out;
-  PlaceTable table;
+  TesseraPlaces places;
   size_t cap_blocks;
   bool completes; /* the trace has FREE_COMPLETED events: a lone request is pending */
-  uint32_t *order;
 } Walk;
-
-static size_t
-place_slot (const PlaceTable *table, uint64_t addr)
-{
-  /* Multiplication by 2^64 / golden ratio spreads addresses that are multiples of 512. */
-  size_t i =
-      (size_t) ((addr * UINT64_C (0x9E3779B97F4A7C15)) >> 20) & (table->n_places - 1);
-
-  while (table->places[i].is_used && table->places[i].addr != addr)
-    i = (i + 1) & (table->n_places - 1);
-  return i;
-}
-
-static TesseraStatus
-place_table_grow (PlaceTable *table)
-{
-  PlaceTable larger = { .n_places = table->n_places ? 2 * table->n_places : 1024,
-                        .n_used = table->n_used };
-
-  larger.places = calloc (larger.n_places, sizeof *larger.places);
-  if (!larger.places)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < table->n_places; i++)
-    if (table->places[i].is_used)
-      larger.places[place_slot (&larger, table->places[i].addr)] = table->places[i];
-  free (table->places);
-  *table = larger;
-  return TESSERA_OK;
-}
-
-/* The place of @addr, made if need be; NULL when there is no memory. */
-static Place *
-place_find (PlaceTable *table, uint64_t addr)
-{
-  size_t i;
-
-  if (2 * table->n_used >= table->n_places && place_table_grow (table) != TESSERA_OK)
-    return NULL;
-  i = place_slot (table, addr);
-  return &table->places[i];
-}
-
-static void
-place_hold (PlaceTable *table, Place *place, uint64_t addr, uint32_t block)
-{
-  if (!place->is_used)
-    table->n_used++;
-  place->is_used = 1;
-  place->addr = addr;
-  place->holder = block;
-}
 
 /* A size close to 2^64 stays what it is, rounded down: nothing wraps to a small block. */
 static uint64_t
@@ -178,12 +110,12 @@ hold_start (Walk *walk)
       const TesseraHeldBlock *held = &start->blocks[i];
       const TesseraSegment *segment = segment_at (start, held->addr);
       TesseraBlock block = new_block (walk);
-      Place *place;
+      TesseraPlace *place;
       uint32_t index;
 
       if (held->state == TESSERA_BLOCK_FREE)
         continue;
-      place = place_find (&walk->table, held->addr);
+      place = tessera_places_find (&walk->places, held->addr);
       if (!place)
         return TESSERA_NO_MEMORY;
       block.addr = held->addr;
@@ -199,7 +131,7 @@ hold_start (Walk *walk)
         block.freed_index = 0;
       if (add_block (walk, &block, &index) != TESSERA_OK)
         return TESSERA_NO_MEMORY;
-      place_hold (&walk->table, place, held->addr, index);
+      tessera_places_hold (&walk->places, place, held->addr, index);
     }
   return TESSERA_OK;
 }
@@ -218,7 +150,7 @@ see_alloc (Walk *walk, const TesseraEvent *event, uint32_t at_index)
 {
   TesseraBlocks *out = walk->out;
   TesseraBlock block = new_block (walk);
-  Place *place = place_find (&walk->table, event->addr);
+  TesseraPlace *place = tessera_places_find (&walk->places, event->addr);
   uint32_t index;
 
   if (!place)
@@ -236,7 +168,7 @@ see_alloc (Walk *walk, const TesseraEvent *event, uint32_t at_index)
   block.pool = event->pool;
   if (add_block (walk, &block, &index) != TESSERA_OK)
     return TESSERA_NO_MEMORY;
-  place_hold (&walk->table, place, event->addr, index);
+  tessera_places_hold (&walk->places, place, event->addr, index);
   out->block_of_event[at_index] = index;
   return TESSERA_OK;
 }
@@ -263,7 +195,7 @@ see_failure (Walk *walk, const TesseraEvent *event, uint32_t at_index)
 /* A free of an address that no event and no state named before: it lived from the start.
  */
 static TesseraStatus
-assume_start (Walk *walk, Place *place, const TesseraEvent *event)
+assume_start (Walk *walk, TesseraPlace *place, const TesseraEvent *event)
 {
   TesseraBlock block = new_block (walk);
   uint32_t index;
@@ -278,14 +210,14 @@ assume_start (Walk *walk, Place *place, const TesseraEvent *event)
     block.freed_index = 0;
   if (add_block (walk, &block, &index) != TESSERA_OK)
     return TESSERA_NO_MEMORY;
-  place_hold (&walk->table, place, event->addr, index);
+  tessera_places_hold (&walk->places, place, event->addr, index);
   return TESSERA_OK;
 }
 
 static TesseraStatus
 see_free (Walk *walk, const TesseraEvent *event, uint32_t at_index)
 {
-  Place *place = place_find (&walk->table, event->addr);
+  TesseraPlace *place = tessera_places_find (&walk->places, event->addr);
   TesseraBlock *block;
 
   if (!place)
@@ -478,7 +410,7 @@ tessera_blocks_new (const TesseraTrace *trace, TesseraBlocks **out_blocks)
   *out_blocks = walk.out;
   walk.out = NULL;
 out:
-  free (walk.table.places);
+  tessera_places_clear (&walk.places);
   tessera_blocks_free (walk.out);
   return status;
 }
@@ -510,8 +442,8 @@ tessera_blocks_bound (const TesseraBlocks *blocks,
     return 0;
   for (; birth < blocks->n_blocks && all[birth].born_index <= begin_index; birth++)
     load += all[birth].block_bytes;
-  for (; death < blocks->n_blocks &&
-         all[blocks->by_death[death]].died_index <= begin_index;
+  for (;
+       death < blocks->n_blocks && all[blocks->by_death[death]].died_index <= begin_index;
        death++)
     load -= all[blocks->by_death[death]].block_bytes;
   bound = load;
