@@ -123,7 +123,7 @@ on_shot (gpointer user, gboolean success)
 
   if (!success)
     g_printerr ("tessera-viewer: %s could not be written.\n", self->screenshot);
-  self->failed = !success;
+  self->failed |= !success;
   on_quit (NULL, NULL, self);
 }
 
@@ -208,11 +208,19 @@ tessera_app_handle_local_options (GApplication *app, GVariantDict *options)
 {
   TesseraApp *self = TESSERA_APP (app);
   g_autofree char *size = NULL;
+  int scale;
 
   g_variant_dict_lookup (options, "screenshot", "^ay", &self->screenshot);
   g_variant_dict_lookup (options, "actions", "s", &self->actions);
   g_variant_dict_lookup (options, "dark", "b", &self->dark);
   g_variant_dict_lookup (options, "stacked", "b", &self->stacked);
+  /* GDK reads it when it opens the display, which comes after. */
+  if (g_variant_dict_lookup (options, "scale", "i", &scale))
+    {
+      g_autofree char *text = g_strdup_printf ("%d", CLAMP (scale, 1, 4));
+
+      g_setenv ("GDK_SCALE", text, TRUE);
+    }
   if (g_variant_dict_lookup (options, "size", "s", &size))
     {
       g_auto (GStrv) parts = g_strsplit (size, "x", 2);
@@ -261,6 +269,7 @@ tessera_app_init (TesseraApp *self)
     { "screenshot", 0, 0, G_OPTION_ARG_FILENAME, NULL,
       "Write the window as a PNG and quit", "PNG" },
     { "size", 0, 0, G_OPTION_ARG_STRING, NULL, "Size of the window", "WxH" },
+    { "scale", 0, 0, G_OPTION_ARG_INT, NULL, "Device pixels per pixel", "N" },
     { "dark", 0, 0, G_OPTION_ARG_NONE, NULL, "Dark colours", NULL },
     { "stacked", 0, 0, G_OPTION_ARG_NONE, NULL, "One layout above the other", NULL },
     { "actions", 0, 0, G_OPTION_ARG_STRING, NULL, "Actions before the screenshot",
@@ -281,4 +290,10 @@ tessera_app_new (void)
   return g_object_new (TESSERA_TYPE_APP, "application-id", TESSERA_APPLICATION_ID,
                        "flags", G_APPLICATION_HANDLES_OPEN, "resource-base-path",
                        "/org/tessera/Viewer", NULL);
+}
+
+gboolean
+tessera_app_has_failed (TesseraApp *self)
+{
+  return self->failed;
 }

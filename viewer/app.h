@@ -13,3 +13,5 @@
 G_DECLARE_FINAL_TYPE (TesseraApp, tessera_app, TESSERA, APP, GtkApplication)
 
 TesseraApp *tessera_app_new (void);
+/* A picture that was asked for could not be made. */
+gboolean tessera_app_has_failed (TesseraApp *self);

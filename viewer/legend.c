@@ -56,6 +56,8 @@ row_box_new (GtkWidget *swatch, const char *name, const char *amount)
   GtkWidget *number = tessera_label_new (amount, "amount");
 
   gtk_widget_set_hexpand (label, TRUE);
+  /* Names of modules and hooks differ at their ends. */
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
   gtk_label_set_ellipsize (GTK_LABEL (number), PANGO_ELLIPSIZE_NONE);
   gtk_box_append (GTK_BOX (box), swatch);
   gtk_box_append (GTK_BOX (box), label);

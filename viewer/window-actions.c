@@ -111,6 +111,16 @@ on_open_path (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
+on_select (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TesseraWindow *self = user;
+  uint32_t block = g_variant_get_uint32 (parameter);
+
+  if (self->document->data != NULL && block < self->document->data->blocks->n_blocks)
+    tessera_document_select (self->document, block);
+}
+
+static void
 change_left (GSimpleAction *action, GVariant *state, gpointer user)
 {
   TesseraWindow *self = user;
@@ -215,6 +225,7 @@ static const GActionEntry entries[] = {
   { "previous-block", on_previous_block },
   { "clear", on_clear },
   { "show-all", on_show_all },
+  { "select", on_select, "u" },
   { "left", NULL, "s", "'recorded'", change_left },
   { "axis", NULL, "s", "'bytes'", change_axis },
   { "colour", NULL, "s", "'class'", change_colour },
