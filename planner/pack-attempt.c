@@ -40,12 +40,8 @@ tessera_desk_clear (TesseraDesk *desk)
 static uint64_t
 place_on_skyline (TesseraDesk *desk, const TesseraPackItem *item)
 {
-  TesseraSkyline *skyline = &desk->lowest.skyline;
-  uint64_t offset = tessera_skyline_highest (skyline, item->begin, item->end);
-  uint64_t second = tessera_skyline_highest (skyline, item->begin2, item->end2);
-  offset = offset > second ? offset : second;
-  tessera_skyline_raise (skyline, item->begin, item->end, offset + item->size_bytes);
-  tessera_skyline_raise (skyline, item->begin2, item->end2, offset + item->size_bytes);
+  uint64_t offset = tessera_reach_floor (&desk->lowest.reach, item);
+  tessera_reach_raise (&desk->lowest.reach, item, offset + item->size_bytes);
   return offset;
 }
 
@@ -72,7 +68,7 @@ tessera_attempt (TesseraDesk *desk,
                                  watch, desk->offsets,
                                  out_height_bytes) == TESSERA_LOWEST_DONE;
   uint64_t height_bytes = 0;
-  tessera_skyline_flatten (&desk->lowest.skyline);
+  tessera_reach_flatten (&desk->lowest.reach);
   tessera_shelf_empty (&desk->shelf);
   for (size_t i = 0; i < problem->n_items; i++)
     {

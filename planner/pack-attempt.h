@@ -33,7 +33,7 @@ typedef struct
   uint32_t *order;
   uint64_t *offsets; /* by item, of the last attempt */
   TesseraShelf shelf;
-  TesseraLowest lowest; /* its skyline serves TESSERA_PLACE_SKYLINE as well */
+  TesseraLowest lowest; /* its reach serves TESSERA_PLACE_SKYLINE as well */
 } TesseraDesk;
 
 TESSERA_MUST_USE TesseraStatus tessera_desk_init (TesseraDesk *desk,

@@ -50,8 +50,10 @@ tessera_finder_init (TesseraFinder *finder, const TesseraPackProblem *problem)
       TesseraFinderBox *box = &finder->boxes[n_leaves + i];
       *box = (TesseraFinderBox){ UINT32_MAX, 0, UINT32_MAX, 0 };
       if (i < problem->n_items)
-        *box = (TesseraFinderBox){ problem->items[i].begin, problem->items[i].begin,
-                                   problem->items[i].end, problem->items[i].end };
+        *box = (TesseraFinderBox){ problem->items[i].lives.begin,
+                                   problem->items[i].lives.begin,
+                                   problem->items[i].lives.end,
+                                   problem->items[i].lives.end };
     }
   for (uint32_t node = n_leaves - 1; node >= ROOT; node--)
     finder->boxes[node] = join (&finder->boxes[node * 2], &finder->boxes[node * 2 + 1]);

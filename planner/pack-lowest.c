@@ -20,7 +20,7 @@ tessera_lowest_init (TesseraLowest *lowest, const TesseraPackProblem *problem)
 {
   size_t n_words = problem->n_sections / 64 + 1;
   lowest->problem = problem;
-  if (tessera_skyline_init (&lowest->skyline, problem->n_sections) != TESSERA_OK ||
+  if (tessera_reach_init (&lowest->reach, problem) != TESSERA_OK ||
       tessera_room_init (&lowest->room, problem->n_sections) != TESSERA_OK ||
       tessera_windows_init (&lowest->windows, problem->n_sections) != TESSERA_OK ||
       tessera_finder_init (&lowest->finder, problem) != TESSERA_OK)
@@ -41,7 +41,7 @@ fail:
 void
 tessera_lowest_clear (TesseraLowest *lowest)
 {
-  tessera_skyline_clear (&lowest->skyline);
+  tessera_reach_clear (&lowest->reach);
   tessera_room_clear (&lowest->room);
   tessera_windows_clear (&lowest->windows);
   tessera_finder_clear (&lowest->finder);
@@ -102,23 +102,23 @@ pop (TesseraLowest *lowest)
 static uint64_t
 floor_of (const TesseraLowest *lowest, const TesseraPackItem *item)
 {
-  uint64_t first = tessera_skyline_highest (&lowest->skyline, item->begin, item->end);
-  uint64_t second = tessera_skyline_highest (&lowest->skyline, item->begin2, item->end2);
-  return first > second ? first : second;
+  return tessera_reach_floor (&lowest->reach, item);
 }
 
 static int64_t
 room_for (const TesseraLowest *lowest, const TesseraPackItem *item)
 {
-  int64_t first = tessera_room_lowest (&lowest->room, item->begin, item->end);
-  int64_t second = tessera_room_lowest (&lowest->room, item->begin2, item->end2);
+  int64_t first = tessera_room_lowest (&lowest->room, item->lives.begin, item->lives.end);
+  int64_t second =
+      tessera_room_lowest (&lowest->room, item->lives.begin2, item->lives.end2);
   return first < second ? first : second;
 }
 
+/* Its floor is not that of one window. */
 static bool
-has_second_life (const TesseraPackItem *item)
+waits_in_heap (const TesseraLowest *lowest, const TesseraPackItem *item)
 {
-  return item->begin2 < item->end2;
+  return lowest->problem->n_owners > 1 || item->lives.begin2 < item->lives.end2;
 }
 
 /* From now on the item may be chosen. */
@@ -127,7 +127,7 @@ wait_for_turn (TesseraLowest *lowest, uint32_t rank)
 {
   uint32_t item_index = lowest->order[rank];
   const TesseraPackItem *item = &lowest->problem->items[item_index];
-  if (has_second_life (item))
+  if (waits_in_heap (lowest, item))
     push (lowest, (TesseraWaiting){ floor_of (lowest, item), rank });
   else
     tessera_finder_set (&lowest->finder, item_index, rank);
@@ -138,7 +138,7 @@ static void
 take (TesseraLowest *lowest, uint32_t rank)
 {
   uint32_t item_index = lowest->order[rank];
-  if (has_second_life (&lowest->problem->items[item_index]))
+  if (waits_in_heap (lowest, &lowest->problem->items[item_index]))
     pop (lowest);
   else
     tessera_finder_set (&lowest->finder, item_index, TESSERA_NO_RANK);
@@ -148,11 +148,12 @@ take (TesseraLowest *lowest, uint32_t rank)
 static void
 park (TesseraLowest *lowest, uint32_t rank, const TesseraPackItem *item)
 {
-  bool in_first = tessera_room_lowest (&lowest->room, item->begin, item->end) <=
-                  tessera_room_lowest (&lowest->room, item->begin2, item->end2);
-  uint32_t section = in_first
-                         ? tessera_room_where (&lowest->room, item->begin, item->end)
-                         : tessera_room_where (&lowest->room, item->begin2, item->end2);
+  bool in_first =
+      tessera_room_lowest (&lowest->room, item->lives.begin, item->lives.end) <=
+      tessera_room_lowest (&lowest->room, item->lives.begin2, item->lives.end2);
+  uint32_t section =
+      in_first ? tessera_room_where (&lowest->room, item->lives.begin, item->lives.end)
+               : tessera_room_where (&lowest->room, item->lives.begin2, item->lives.end2);
   lowest->parked_next[rank] = lowest->parked_head[section];
   lowest->parked_head[section] = rank;
   lowest->parked_bits[section / 64] |= UINT64_C (1) << (section % 64);
@@ -196,14 +197,14 @@ start (TesseraLowest *lowest, const uint32_t *order, uint64_t capacity_bytes)
   lowest->capacity_bytes = capacity_bytes;
   lowest->has_limit = true;
   lowest->n_raises = 0;
-  tessera_skyline_flatten (&lowest->skyline);
+  tessera_reach_flatten (&lowest->reach);
   tessera_room_reset (&lowest->room, (int64_t) capacity_bytes);
   for (size_t i = 0; i < problem->n_items; i++)
     {
       const TesseraPackItem *item = &problem->items[i];
-      tessera_room_add (&lowest->room, item->begin, item->end,
+      tessera_room_add (&lowest->room, item->lives.begin, item->lives.end,
                         -(int64_t) item->size_bytes);
-      tessera_room_add (&lowest->room, item->begin2, item->end2,
+      tessera_room_add (&lowest->room, item->lives.begin2, item->lives.end2,
                         -(int64_t) item->size_bytes);
     }
   memset (lowest->parked_head, 0xff, problem->n_sections * sizeof *lowest->parked_head);
@@ -214,7 +215,7 @@ start (TesseraLowest *lowest, const uint32_t *order, uint64_t capacity_bytes)
   tessera_windows_flatten (&lowest->windows);
   for (size_t rank = 0; rank < problem->n_items; rank++)
     {
-      bool is_single = !has_second_life (&problem->items[order[rank]]);
+      bool is_single = !waits_in_heap (lowest, &problem->items[order[rank]]);
       lowest->ranks[order[rank]] = is_single ? (uint32_t) rank : TESSERA_NO_RANK;
       if (!is_single)
         push (lowest, (TesseraWaiting){ 0, (uint32_t) rank });
@@ -229,7 +230,7 @@ lower_windows (TesseraLowest *lowest)
   tessera_windows_flatten (&lowest->windows);
   for (uint32_t s = 0; s < lowest->problem->n_sections; s++)
     tessera_windows_raise (&lowest->windows, s, s + 1,
-                           tessera_skyline_highest (&lowest->skyline, s, s + 1));
+                           tessera_skyline_highest (&lowest->reach.own[0], s, s + 1));
 }
 
 /* Everybody waits: the capacity is raised by the least that lets one go on. */
@@ -249,11 +250,12 @@ raise_capacity (TesseraLowest *lowest)
   tessera_room_add_all (&lowest->room, least);
   lowest->capacity_bytes += (uint64_t) least;
   lowest->has_limit = ++lowest->n_raises < MAX_RAISES;
-  lower_windows (lowest);
+  if (lowest->problem->n_owners == 1)
+    lower_windows (lowest);
   unpark (lowest, 0, lowest->problem->n_sections);
 }
 
-/* Gives the first of the second-lived its true floor at the moment. Returns: its rank, or
+/* Gives the first of the heap its true floor at the moment. Returns: its rank, or
  * TESSERA_NO_RANK where none waits. */
 static uint32_t
 settle_heap (TesseraLowest *lowest)
@@ -276,6 +278,8 @@ static uint32_t
 choose (TesseraLowest *lowest)
 {
   uint32_t second = settle_heap (lowest);
+  if (lowest->problem->n_owners > 1)
+    return second;
   for (;;)
     {
       uint64_t height_bytes;
@@ -296,13 +300,14 @@ choose (TesseraLowest *lowest)
 static void
 put (TesseraLowest *lowest, const TesseraPackItem *item, uint64_t floor)
 {
-  const uint32_t lives[2][2] = { { item->begin, item->end },
-                                 { item->begin2, item->end2 } };
+  const uint32_t lives[2][2] = { { item->lives.begin, item->lives.end },
+                                 { item->lives.begin2, item->lives.end2 } };
   uint64_t top = floor + item->size_bytes;
+  tessera_reach_raise (&lowest->reach, item, top);
   for (int i = 0; i < 2; i++)
     {
-      tessera_skyline_raise (&lowest->skyline, lives[i][0], lives[i][1], top);
-      tessera_windows_raise (&lowest->windows, lives[i][0], lives[i][1], top);
+      if (lowest->problem->n_owners == 1)
+        tessera_windows_raise (&lowest->windows, lives[i][0], lives[i][1], top);
       tessera_room_add (&lowest->room, lives[i][0], lives[i][1],
                         (int64_t) item->size_bytes);
     }

@@ -9,8 +9,9 @@
  *
  * Floors are not kept. What matters is the lowest window of the skyline: items that live
  * inside it have its height as floor and come next; if there are none, the window is
- * lifted. Items with two lives, which may lie in windows of different heights, wait in a
- * heap by a lower bound of their floor and are looked at when their turn seems to come.
+ * lifted. Items with two lives, which may lie in windows of different heights, and all
+ * items where there are several owners, wait in a heap by a lower bound of their floor
+ * and are looked at when their turn seems to come.
  *
  * Cost: some O(log n) a placement, and a question to the finder for each.
  *
@@ -19,6 +20,7 @@
 #pragma once
 
 #include "planner/pack-finder.h"
+#include "planner/pack-reach.h"
 #include "planner/pack-tree.h"
 #include "planner/pack-watch.h"
 #include "planner/pack-windows.h"
@@ -33,7 +35,7 @@ typedef struct
 {
   const TesseraPackProblem *problem;
   const uint32_t *order; /* items by rank, of the attempt in progress */
-  TesseraSkyline skyline;
+  TesseraReach reach;
   TesseraRoom room;
   TesseraWindows windows;
   TesseraFinder finder; /* those with one life that wait */

@@ -12,6 +12,7 @@
 static double
 measure (const TesseraPackItem *item, TesseraOrderKey key)
 {
+  double size = (double) item->size_bytes, life = (double) item->life_events;
   switch (key)
     {
     case TESSERA_BY_PREFERENCE:
@@ -21,13 +22,17 @@ measure (const TesseraPackItem *item, TesseraOrderKey key)
     case TESSERA_BY_LOAD:
       return (double) item->load_bytes;
     case TESSERA_BY_LIFE:
-      return (double) item->life_events;
+      return life;
     case TESSERA_BY_AREA:
-      return (double) item->size_bytes * (double) item->life_events;
+      return size * life;
+    case TESSERA_BY_SIZE2_LIFE:
+      return size * size * life;
+    case TESSERA_BY_SIZE4_LIFE:
+      return size * size * size * size * life;
     case TESSERA_BY_SIZE:
-      return (double) item->size_bytes;
+      return size;
     case TESSERA_BY_BIRTH:
-      return -(double) item->begin;
+      return -(double) item->lives.begin;
     case TESSERA_BY_END_OF_LIST:
       break;
     }

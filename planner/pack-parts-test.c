@@ -203,7 +203,8 @@ test_finder (void)
             }
           pick_range (random, problem->n_sections, &begin, &end);
           for (uint32_t i = 0; i < n; i++)
-            if (problem->items[i].begin >= begin && problem->items[i].end <= end)
+            if (problem->items[i].lives.begin >= begin &&
+                problem->items[i].lives.end <= end)
               best = MIN (best, ranks[i]);
           g_assert_cmpuint (tessera_finder_best (&finder, begin, end), ==, best);
         }

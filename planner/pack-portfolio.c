@@ -35,6 +35,8 @@ static const TesseraCandidate candidates[] = {
   { "lowest offset next; life, area", LOWEST (BY (LIFE), BY (AREA)) },
   { "lowest offset next; area", LOWEST (BY (AREA)) },
   { "first fit by area", FIRST_FIT (BY (AREA)) },
+  { "first fit by size^2 * life", FIRST_FIT (BY (SIZE2_LIFE)) },
+  { "first fit by size^4 * life", FIRST_FIT (BY (SIZE4_LIFE)) },
   { "first fit by contention, life, area",
     FIRST_FIT (BY (CONTENTION), BY (LIFE), BY (AREA)) },
   { "skyline by life, area", SKYLINE (BY (LIFE), BY (AREA)) },
@@ -46,6 +48,8 @@ static const TesseraCandidate candidates[] = {
   { "best fit by contention, life, area",
     BEST_FIT (BY (CONTENTION), BY (LIFE), BY (AREA)) },
   { "best fit by area", BEST_FIT (BY (AREA)) },
+  { "best fit by size^2 * life", BEST_FIT (BY (SIZE2_LIFE)) },
+  { "best fit by size^4 * life", BEST_FIT (BY (SIZE4_LIFE)) },
   { "lowest offset next; size", LOWEST (BY (SIZE), BY (LIFE)) },
   { "first fit by life", FIRST_FIT (BY (LIFE), BY (AREA)) },
   { "first fit by birth", FIRST_FIT (BY (BIRTH)) },
@@ -56,6 +60,11 @@ static const TesseraCandidate candidates[] = {
 /* A walk over neighbours costs the square of the number of items; above this the fits are
  * left out (at 30,000 items one takes about a quarter of a second). */
 #define MAX_ITEMS_TO_FIT 32768
+
+/* With several owners the lowest reachable offset has no windows to go by, which costs
+ * some twenty times as much (a tenth of a second at 3,000 items), and more the larger. */
+#define MAX_ITEMS_OF_OWNERS 4096
+#define COST_OF_OWNERS 16
 
 /* A chain makes so many placements, or one attempt, in a round: enough to be worth the
  * start of a thread. Fixed, so that rounds do not depend on the machine. */
@@ -154,15 +163,30 @@ keep_attempt (Worker *worker, Finished attempt)
   worker->best = attempt;
 }
 
+/* More are left to the other placements. */
+static size_t
+most_items (const TesseraPackProblem *problem, TesseraPlacement placement)
+{
+  switch (placement)
+    {
+    case TESSERA_PLACE_FIRST_FIT:
+    case TESSERA_PLACE_BEST_FIT:
+      return MAX_ITEMS_TO_FIT;
+    case TESSERA_PLACE_LOWEST:
+      return problem->n_owners > 1 ? MAX_ITEMS_OF_OWNERS : SIZE_MAX;
+    case TESSERA_PLACE_SKYLINE:
+      break;
+    }
+  return SIZE_MAX;
+}
+
 /* A candidate of the portfolio. */
 static bool
 attempt_candidate (Portfolio *portfolio, TesseraDesk *desk, Finished *attempt)
 {
   const TesseraCandidate *candidate = &candidates[attempt->number];
   const TesseraPackWatch watch = { &portfolio->shared, attempt->number };
-  bool is_fit = candidate->placement == TESSERA_PLACE_FIRST_FIT ||
-                candidate->placement == TESSERA_PLACE_BEST_FIT;
-  if (is_fit && portfolio->problem->n_items > MAX_ITEMS_TO_FIT)
+  if (portfolio->problem->n_items > most_items (portfolio->problem, candidate->placement))
     return false;
   attempt->name = candidate->name;
   tessera_order_items (portfolio->problem, candidate->keys, desk->entries, desk->order);
@@ -261,7 +285,10 @@ run_rounds (Portfolio *portfolio, Worker *workers, pthread_t *threads)
   portfolio->n_tries = 1 + PLACEMENTS_A_ROUND / (uint32_t) problem->n_items;
   uint64_t work_of_round =
       (uint64_t) portfolio->n_tries * problem->n_items * TESSERA_N_CHAINS;
+  if (problem->n_owners > 1)
+    work_of_round *= COST_OF_OWNERS;
   if (portfolio->best.height_bytes == problem->bound_bytes ||
+      problem->n_items > most_items (problem, TESSERA_PLACE_LOWEST) ||
       work_of_round > portfolio->options->work_budget)
     return TESSERA_OK;
   TesseraStatus status =

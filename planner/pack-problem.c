@@ -16,7 +16,7 @@
 typedef struct
 {
   uint64_t key;  /* time * 2 + (1 for a birth) */
-  uint32_t life; /* item * 2 + (1 for its second life) */
+  uint32_t life; /* item * 4 + 0, 1: its lives, 2, 3: its wide ones */
 } Edge;
 
 /* The loads that the walk finds, one per section. */
@@ -35,23 +35,28 @@ compare_edges (const void *a, const void *b)
   return x->life < y->life ? -1 : x->life > y->life;
 }
 
+/* Up to eight an item. */
 static size_t
-collect_edges (const TesseraItem *items,
-               const uint32_t *members,
-               size_t n_members,
-               Edge *edges)
+collect_edges (const TesseraPackProblem *problem, const TesseraItem *items, Edge *edges)
 {
   size_t n_edges = 0;
-  for (size_t i = 0; i < n_members; i++)
+  for (size_t i = 0; i < problem->n_items; i++)
     {
-      const TesseraItem *item = &items[members[i]];
-      const uint32_t times[2][2] = { { item->begin, item->end },
-                                     { item->begin2, item->end2 } };
-      for (uint32_t k = 0; k < 2; k++)
+      const TesseraItem *item = &items[problem->items[i].source];
+      bool has_wide = item->wide_begin < item->wide_end;
+      const uint32_t times[4][2] = {
+        { item->begin, item->end },
+        { item->begin2, item->end2 },
+        { has_wide ? item->wide_begin : item->begin,
+          has_wide ? item->wide_end : item->end },
+        { has_wide ? item->wide_begin2 : item->begin2,
+          has_wide ? item->wide_end2 : item->end2 },
+      };
+      for (uint32_t k = 0; k < (problem->n_owners > 1 ? 4u : 2u); k++)
         {
           if (times[k][0] >= times[k][1])
             continue;
-          uint32_t life = (uint32_t) i * 2 + k;
+          uint32_t life = (uint32_t) i * 4 + k;
           edges[n_edges++] = (Edge){ (uint64_t) times[k][0] * 2 + 1, life };
           edges[n_edges++] = (Edge){ (uint64_t) times[k][1] * 2, life };
         }
@@ -59,7 +64,18 @@ collect_edges (const TesseraItem *items,
   return n_edges;
 }
 
-/* Sets the sections of every life and the load of every section. */
+/* Where the section of an edge goes. */
+static uint32_t *
+side_of_edge (TesseraPackItem *item, const Edge *edge)
+{
+  TesseraPackLives *lives = edge->life & 2 ? &item->wide : &item->lives;
+  if (edge->key & 1)
+    return edge->life & 1 ? &lives->begin2 : &lives->begin;
+  return edge->life & 1 ? &lives->end2 : &lives->end;
+}
+
+/* Sets the sections of every life and the load of every section. Wide lives make sections
+ * but no load: what is only closed takes nothing from its owner. */
 static void
 walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Loads *loads)
 {
@@ -68,37 +84,35 @@ walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Load
   uint64_t load_bytes = 0, n_alive = 0;
   for (size_t i = 0; i < n_edges; i++)
     {
-      TesseraPackItem *item = &problem->items[edges[i].life / 2];
-      bool is_second = edges[i].life & 1;
-      if (edges[i].key & 1)
+      TesseraPackItem *item = &problem->items[edges[i].life / 4];
+      bool is_birth = edges[i].key & 1, is_wide = edges[i].life & 2;
+      section += is_birth && has_died ? 1 : 0;
+      has_died = !is_birth;
+      *side_of_edge (item, &edges[i]) = is_birth ? section : section + 1;
+      if (!is_wide)
         {
-          section += has_died ? 1 : 0;
-          has_died = false;
-          *(is_second ? &item->begin2 : &item->begin) = section;
-          load_bytes += item->size_bytes;
-          n_alive++;
-          /* Within a section all births come first: the last birth leaves its load. */
-          loads->load_bytes[section] = load_bytes;
-          loads->n_alive[section] = n_alive;
-          if (load_bytes > problem->bound_bytes)
-            problem->bound_bytes = load_bytes;
+          load_bytes += is_birth ? item->size_bytes : -item->size_bytes;
+          n_alive += is_birth ? 1 : UINT64_MAX;
         }
-      else
-        {
-          has_died = true;
-          *(is_second ? &item->end2 : &item->end) = section + 1;
-          load_bytes -= item->size_bytes;
-          n_alive--;
-        }
+      if (!is_birth)
+        continue;
+      /* Within a section all births come first: the last birth leaves its load. */
+      loads->load_bytes[section] = load_bytes;
+      loads->n_alive[section] = n_alive;
+      if (load_bytes > problem->bound_bytes)
+        problem->bound_bytes = load_bytes;
     }
   problem->n_sections = section + 1;
+  for (size_t i = 0; i < problem->n_items && problem->n_owners == 1; i++)
+    problem->items[i].wide = problem->items[i].lives;
 }
 
 static uint64_t
 highest_in_life (const TesseraSkyline *skyline, const TesseraPackItem *item)
 {
-  uint64_t first = tessera_skyline_highest (skyline, item->begin, item->end);
-  uint64_t second = tessera_skyline_highest (skyline, item->begin2, item->end2);
+  uint64_t first = tessera_skyline_highest (skyline, item->lives.begin, item->lives.end);
+  uint64_t second =
+      tessera_skyline_highest (skyline, item->lives.begin2, item->lives.end2);
   return first > second ? first : second;
 }
 
@@ -127,10 +141,11 @@ measure_items (TesseraPackProblem *problem, const Loads *loads)
 static bool
 lives_always (const TesseraPackProblem *problem, const TesseraPackItem *item)
 {
-  if (item->end - item->begin == problem->n_sections)
+  const TesseraPackLives *lives = &item->lives;
+  if (lives->end - lives->begin == problem->n_sections)
     return true;
-  return item->begin2 == 0 && item->end2 >= item->begin &&
-         item->end == problem->n_sections;
+  return lives->begin2 == 0 && lives->end2 >= lives->begin &&
+         lives->end == problem->n_sections;
 }
 
 /* Stacks those that live always, preferred ones lowest, and takes them out. */
@@ -154,11 +169,27 @@ settle_those_that_live_always (TesseraPackProblem *problem, uint64_t *offsets)
   problem->bound_bytes -= problem->base_bytes;
 }
 
+/* How many owners there are, if that matters at all. */
+static uint32_t
+count_owners (const TesseraItem *items, const uint32_t *members, size_t n_members)
+{
+  bool has_wide = false;
+  uint32_t highest = 0;
+  for (size_t i = 0; i < n_members; i++)
+    {
+      const TesseraItem *item = &items[members[i]];
+      has_wide = has_wide || item->wide_begin < item->wide_end;
+      highest = item->owner > highest ? item->owner : highest;
+    }
+  return has_wide ? highest + 1 : 1;
+}
+
 static void
 fill_items (TesseraPackProblem *problem,
             const TesseraItem *items,
             const uint32_t *members)
 {
+  const TesseraPackLives none = { .begin2 = UINT32_MAX }; /* end2 == 0: meets nobody */
   for (size_t i = 0; i < problem->n_items; i++)
     {
       const TesseraItem *item = &items[members[i]];
@@ -169,9 +200,11 @@ fill_items (TesseraPackProblem *problem,
           problem->has_second = true;
         }
       problem->items[i] = (TesseraPackItem){
-        .begin2 = UINT32_MAX, /* beside end2 == 0: meets nobody */
+        .lives = none,
+        .wide = none,
         .size_bytes = item->size_bytes,
         .life_events = life,
+        .owner = problem->n_owners > 1 ? item->owner : 0,
         .source = members[i],
         .prefer_low = item->prefer_low != 0,
       };
@@ -213,7 +246,7 @@ sort_in_time (TesseraPackProblem *problem)
   for (size_t i = 0; i < problem->n_items; i++)
     {
       TesseraPackItem *item = &problem->items[i];
-      item->curve = spread_bits (item->begin) << 1 | spread_bits (item->end);
+      item->curve = spread_bits (item->lives.begin) << 1 | spread_bits (item->lives.end);
     }
   qsort (problem->items, problem->n_items, sizeof *problem->items, compare_in_time);
 }
@@ -228,9 +261,9 @@ tessera_pack_problem_new (const TesseraItem *items,
   TesseraStatus status = TESSERA_NO_MEMORY;
   *out_problem = NULL;
   TesseraPackProblem *problem = calloc (1, sizeof *problem);
-  Edge *edges = calloc (n_members * 4, sizeof *edges);
-  Loads loads = { calloc (n_members * 2, sizeof (uint64_t)),
-                  calloc (n_members * 2, sizeof (uint64_t)) };
+  Edge *edges = calloc (n_members * 8, sizeof *edges);
+  Loads loads = { calloc (n_members * 4, sizeof (uint64_t)),
+                  calloc (n_members * 4, sizeof (uint64_t)) };
   if (problem == NULL || edges == NULL || loads.load_bytes == NULL ||
       loads.n_alive == NULL)
     goto out;
@@ -238,8 +271,9 @@ tessera_pack_problem_new (const TesseraItem *items,
   if (problem->items == NULL)
     goto out;
   problem->n_items = n_members;
+  problem->n_owners = count_owners (items, members, n_members);
   fill_items (problem, items, members);
-  size_t n_edges = collect_edges (items, members, n_members, edges);
+  size_t n_edges = collect_edges (problem, items, edges);
   qsort (edges, n_edges, sizeof *edges, compare_edges);
   walk_edges (problem, edges, n_edges, &loads);
   status = measure_items (problem, &loads);

@@ -19,11 +19,18 @@ typedef struct
 {
   uint32_t begin, end;   /* sections [begin, end) */
   uint32_t begin2, end2; /* second life; (UINT32_MAX, 0) where there is none */
-  uint64_t curve;        /* place of (begin, end) on a space-filling curve */
+} TesseraPackLives;
+
+typedef struct
+{
+  TesseraPackLives lives; /* for items of its own owner */
+  TesseraPackLives wide;  /* for those of others; the same where there is one owner */
+  uint64_t curve;         /* place of (begin, end) on a space-filling curve */
   uint64_t size_bytes;
   uint64_t life_events; /* of both lives together, in the caller's time */
   uint64_t load_bytes;  /* largest load at any moment of its life */
   uint32_t contention;  /* largest number of items alive at any moment of its life */
+  uint32_t owner;       /* 0 .. n_owners - 1 */
   uint32_t source;      /* index into the caller's items */
   uint8_t prefer_low;
 } TesseraPackItem;
@@ -35,17 +42,26 @@ typedef struct
   uint32_t n_sections;
   uint64_t base_bytes;  /* taken below by items that live always */
   uint64_t bound_bytes; /* largest load of @items alone: base_bytes not counted */
+  uint32_t n_owners;    /* 1 where wide lives are the same or all have one owner */
   bool has_second;      /* some item has a second life */
 } TesseraPackProblem;
 
-/* Tells whether two items are alive in one moment. */
+/* Tells whether some moment lies in lives of both. */
 static inline bool
-tessera_pack_items_meet (const TesseraPackItem *a, const TesseraPackItem *b)
+tessera_pack_lives_meet (const TesseraPackLives *a, const TesseraPackLives *b)
 {
   return (a->begin < b->end && b->begin < a->end) ||
          (a->begin2 < b->end && b->begin < a->end2) ||
          (a->begin < b->end2 && b->begin2 < a->end) ||
          (a->begin2 < b->end2 && b->begin2 < a->end2);
+}
+
+/* Tells whether two items may not share an address. */
+static inline bool
+tessera_pack_items_meet (const TesseraPackItem *a, const TesseraPackItem *b)
+{
+  return a->owner == b->owner ? tessera_pack_lives_meet (&a->lives, &b->lives)
+                              : tessera_pack_lives_meet (&a->wide, &b->wide);
 }
 
 /*

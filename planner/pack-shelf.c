@@ -47,15 +47,30 @@ tessera_shelf_empty (TesseraShelf *shelf)
 }
 
 static uint32_t
+lower (uint32_t a, uint32_t b)
+{
+  return a < b ? a : b;
+}
+
+static uint32_t
+higher (uint32_t a, uint32_t b)
+{
+  return a > b ? a : b;
+}
+
+/* All lives, wide ones too, lie in [first_section, last_section). */
+static uint32_t
 first_section (const TesseraPackItem *item)
 {
-  return item->begin2 < item->begin ? item->begin2 : item->begin;
+  return lower (lower (item->lives.begin, item->lives.begin2),
+                lower (item->wide.begin, item->wide.begin2));
 }
 
 static uint32_t
 last_section (const TesseraPackItem *item)
 {
-  return item->end2 > item->end ? item->end2 : item->end;
+  return higher (higher (item->lives.end, item->lives.end2),
+                 higher (item->wide.end, item->wide.end2));
 }
 
 /* Where a walk over the neighbours of an item stands. */
@@ -92,13 +107,14 @@ static bool
 walk_chunk (const TesseraShelf *shelf, const TesseraShelfChunk *chunk, Walk *walk)
 {
   const TesseraPackItem *item = walk->item;
-  bool has_second = shelf->problem->has_second;
+  bool has_one_life = !shelf->problem->has_second && shelf->problem->n_owners == 1;
   for (uint32_t i = 0; i < chunk->n_entries; i++)
     {
       const TesseraShelfEntry *entry = &chunk->entries[i];
-      bool meets = entry->begin < item->end && item->begin < entry->end;
-      if (!meets && has_second)
-        meets = tessera_pack_items_meet (item, &shelf->problem->items[entry->item]);
+      bool meets =
+          has_one_life
+              ? entry->begin < item->lives.end && item->lives.begin < entry->end
+              : tessera_pack_items_meet (item, &shelf->problem->items[entry->item]);
       if (meets && meet_entry (walk, entry))
         return true;
     }
@@ -183,8 +199,9 @@ tessera_shelf_put (TesseraShelf *shelf, uint32_t item_index, uint64_t offset)
   for (; at > 0 && chunk->entries[at - 1].offset > offset; at--)
     chunk->entries[at] = chunk->entries[at - 1];
   const TesseraPackItem *item = &shelf->problem->items[item_index];
-  chunk->entries[at] = (TesseraShelfEntry){ offset, offset + item->size_bytes,
-                                            item->begin, item->end, item_index };
+  chunk->entries[at] =
+      (TesseraShelfEntry){ offset, offset + item->size_bytes, item->lives.begin,
+                           item->lives.end, item_index };
   chunk->n_entries++;
   widen_chunk (chunk, item);
 }

@@ -25,14 +25,30 @@
 
 #define STRATEGY_NOTHING_TO_DO "stacked: all live always"
 
+/* More owners than this would take too much room for their skylines. */
+#define MAX_OWNERS 256
+
+/* The life lies within one of the wide ones. */
+static bool
+is_covered (const TesseraItem *item, uint32_t begin, uint32_t end)
+{
+  return begin >= end || (item->wide_begin <= begin && end <= item->wide_end) ||
+         (item->wide_begin2 <= begin && end <= item->wide_end2);
+}
+
 static bool
 item_is_valid (const TesseraItem *item)
 {
-  if (item->size_bytes == 0 || item->begin >= item->end)
+  if (item->size_bytes == 0 || item->begin >= item->end || item->owner >= MAX_OWNERS)
     return false;
-  if (item->begin2 == item->end2)
-    return true;
-  return item->begin2 < item->end2 && item->end2 <= item->begin;
+  if (item->begin2 != item->end2 &&
+      (item->begin2 >= item->end2 || item->end2 > item->begin))
+    return false;
+  if (item->wide_begin == item->wide_end)
+    return item->wide_end == 0 && item->wide_begin2 == item->wide_end2;
+  return item->wide_begin < item->wide_end && item->wide_begin2 <= item->wide_end2 &&
+         is_covered (item, item->begin, item->end) &&
+         is_covered (item, item->begin2, item->end2);
 }
 
 /* A height never exceeds the sum of all sizes, and that has to fit into 63 bits. */
@@ -40,7 +56,7 @@ static TesseraStatus
 validate (const TesseraItem *items, size_t n_items)
 {
   uint64_t sum_bytes = 0;
-  if (n_items > UINT32_MAX / 2)
+  if (n_items > UINT32_MAX / 4)
     return TESSERA_INVALID;
   for (size_t i = 0; i < n_items; i++)
     if (!item_is_valid (&items[i]) ||

@@ -13,7 +13,13 @@ typedef struct
   uint32_t begin, end;   /* alive over [begin, end), end > begin */
   uint32_t begin2, end2; /* and again over this one, earlier; begin2 == end2: not */
   uint32_t zone;         /* items of different zones never share an address (streams) */
-  uint8_t prefer_low;    /* persistent: at the bottom where heights are equal */
+  /* Where ranges pass between owners (streams) only some time after an end: for items of
+   * other owners this one is alive over [wide_begin, wide_end) and [wide_begin2,
+   * wide_end2), which hold the lives above; all 0: no difference. */
+  uint32_t owner; /* small numbers: 0, 1, 2 ... */
+  uint32_t wide_begin, wide_end;
+  uint32_t wide_begin2, wide_end2;
+  uint8_t prefer_low; /* persistent: at the bottom where heights are equal */
 } TesseraItem;
 
 typedef struct

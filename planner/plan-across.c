@@ -3,9 +3,8 @@
  *
  * Ranges are closed to other owners for a while after a block's end (plan-closing.h), but
  * not to its own: an item has a plain and a long lifetime, and two items conflict when
- * the plain ones meet, or, of different owners, the long ones. The packer knows no such
- * pairs. Here is a plain first fit in several orders; the lowest wins, keeping streams
- * apart included. Cost: O(items^2) of a comparison, so beyond MAX_ITEMS streams are kept
+ * the plain ones meet, or, of different owners, the long ones. To the packer the long
+ * ones are the wide lives of an item. Where keeping streams apart is no worse, they stay
  * apart.
  *
  * A block of the start that is closed into the first repeating step shares its range with
@@ -16,18 +15,17 @@
  */
 #include "planner/plan-closing.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ITEMS 60000
+#define MAX_OWNERS 256 /* the packer's */
 
 typedef struct
 {
   TesseraItem plain, longer;
   uint64_t owner;
-  uint64_t offset;
-  double rank; /* higher: placed sooner */
-  uint32_t item;
+  uint32_t number; /* of the owner: small */
 } Candidate;
 
 typedef struct
@@ -36,9 +34,8 @@ typedef struct
   TesseraClosing *closing;
   uint32_t *lead;        /* [n_items] the slot whose end is the item's */
   uint32_t *from;        /* [n_items] begin of what reaches into the repeating step */
-  Candidate *candidates; /* [n_items] in the order of placing */
-  uint32_t *placed;      /* candidates by offset */
-  uint64_t *best;        /* [n_items] offsets of the lowest so far */
+  Candidate *candidates; /* [n_items] */
+  uint64_t *best;        /* [n_items] offsets */
   uint64_t height;
   const char *strategy;
 } Across;
@@ -110,10 +107,8 @@ prepare (Across *across)
   across->lead = malloc ((n_items + 1) * sizeof *across->lead);
   across->from = malloc ((n_items + 1) * sizeof *across->from);
   across->candidates = malloc ((n_items + 1) * sizeof *across->candidates);
-  across->placed = malloc ((n_items + 1) * sizeof *across->placed);
   across->best = malloc ((n_items + 1) * sizeof *across->best);
-  if (!across->lead || !across->from || !across->candidates || !across->placed ||
-      !across->best)
+  if (!across->lead || !across->from || !across->candidates || !across->best)
     return TESSERA_NO_MEMORY;
   find_leads (across);
   if (join_closed (across) != TESSERA_OK)
@@ -124,7 +119,7 @@ prepare (Across *across)
       Candidate *candidate = &across->candidates[i];
       bool is_joined = across->from[i] != build->run.step_begin;
 
-      *candidate = (Candidate){ .plain = build->items[i], .item = i };
+      *candidate = (Candidate){ .plain = build->items[i] };
       candidate->owner = tessera_slot_owner (&build->plan->slots[across->lead[i]]);
       candidate->longer = candidate->plain;
       tessera_closing_extend (across->closing, across->lead[i], across->from[i],
@@ -135,155 +130,80 @@ prepare (Across *across)
   return TESSERA_OK;
 }
 
+/* Small numbers for owners, in the order of their first item. Returns: false where there
+ * are more than the packer takes. */
 static bool
-spans_meet (uint32_t begin_a, uint32_t end_a, uint32_t begin_b, uint32_t end_b)
+number_owners (Across *across)
 {
-  return begin_a < end_b && begin_b < end_a && begin_a < end_a && begin_b < end_b;
-}
+  uint64_t owners[MAX_OWNERS];
+  uint32_t n_owners = 0, last = 0;
 
-static bool
-lives_meet (const TesseraItem *a, const TesseraItem *b)
-{
-  return spans_meet (a->begin, a->end, b->begin, b->end) ||
-         spans_meet (a->begin2, a->end2, b->begin, b->end) ||
-         spans_meet (a->begin, a->end, b->begin2, b->end2) ||
-         spans_meet (a->begin2, a->end2, b->begin2, b->end2);
-}
-
-/* Private pools share with nobody. */
-static bool
-conflict (const Candidate *a, const Candidate *b)
-{
-  if (a->owner == b->owner)
-    return lives_meet (&a->plain, &b->plain);
-  return a->owner >> 32 != b->owner >> 32 || lives_meet (&a->longer, &b->longer);
-}
-
-static int
-by_rank (const void *a, const void *b)
-{
-  const Candidate *x = a, *y = b;
-
-  if (x->rank != y->rank)
-    return x->rank > y->rank ? -1 : 1;
-  return x->item < y->item ? -1 : x->item > y->item;
-}
-
-static double
-life_of (const TesseraItem *item)
-{
-  return (double) (item->end - item->begin) + (item->end2 - item->begin2);
-}
-
-/* Large ones first, to a different degree; by area (size * life) and by life alone were
- * 3 to 8 % higher on the FSDP jobs than the best of these. */
-static double
-rank_of (const Candidate *candidate, int order)
-{
-  double size = (double) candidate->plain.size_bytes;
-
-  switch (order)
+  for (size_t i = 0; i < across->build->n_items; i++)
     {
-    case 0:
-      return size;
-    case 1:
-      return size * size * size * size * life_of (&candidate->longer);
-    case 2:
-      return size * size * life_of (&candidate->longer);
-    default:
-      return size * size * life_of (&candidate->plain);
+      uint64_t owner = across->candidates[i].owner;
+
+      if (!n_owners || owners[last] != owner)
+        for (last = 0; last < n_owners && owners[last] != owner;)
+          last++;
+      if (last == MAX_OWNERS)
+        return false;
+      if (last == n_owners)
+        owners[n_owners++] = owner;
+      across->candidates[i].number = last;
     }
+  return true;
 }
 
-/* Each at the lowest offset where nothing placed before is in its way. */
+/* Private pools share with nobody: they are zones. */
 static TesseraStatus
-first_fit (Across *across, int order, uint64_t *out_height)
+pack (Across *across)
 {
-  Candidate *candidates = across->candidates;
+  const TesseraPlanOptions *options = across->build->options;
+  const TesseraPackOptions pack_options = { .n_threads = options->n_threads,
+                                            .work_budget = options->work_budget,
+                                            .progress = options->progress };
   size_t n = across->build->n_items;
+  TesseraItem *items = calloc (n + 1, sizeof *items);
+  TesseraPacking packing;
+  TesseraStatus status;
 
-  *out_height = 0;
-  for (size_t i = 0; i < n; i++)
-    candidates[i].rank = rank_of (&candidates[i], order);
-  qsort (candidates, n, sizeof *candidates, by_rank);
+  if (!items)
+    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < n; i++)
     {
-      Candidate *candidate = &candidates[i];
-      uint64_t floor = 0, size_bytes = candidate->plain.size_bytes;
-      size_t low = 0, high = i;
+      const Candidate *candidate = &across->candidates[i];
 
-      for (size_t k = 0; k < i; k++)
-        {
-          const Candidate *other = &candidates[across->placed[k]];
-
-          if (other->offset + other->plain.size_bytes <= floor ||
-              !conflict (candidate, other))
-            continue;
-          if (other->offset >= floor + size_bytes)
-            break;
-          floor = other->offset + other->plain.size_bytes;
-        }
-      candidate->offset = floor;
-      while (low < high)
-        {
-          size_t middle = low + (high - low) / 2;
-
-          if (candidates[across->placed[middle]].offset <= floor)
-            low = middle + 1;
-          else
-            high = middle;
-        }
-      memmove (across->placed + low + 1, across->placed + low,
-               (i - low) * sizeof *across->placed);
-      across->placed[low] = (uint32_t) i;
-      if (floor + size_bytes > *out_height)
-        *out_height = floor + size_bytes;
-      if (i % 1024 == 0 &&
-          !tessera_progress (across->build->options->progress, (double) i / (double) n))
-        return TESSERA_CANCELLED;
+      items[i] = candidate->plain;
+      items[i].zone = (uint32_t) (candidate->owner >> 32);
+      items[i].owner = candidate->number;
+      items[i].wide_begin = candidate->longer.begin;
+      items[i].wide_end = candidate->longer.end;
+      items[i].wide_begin2 = candidate->longer.begin2;
+      items[i].wide_end2 = candidate->longer.end2;
     }
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-try_orders (Across *across)
-{
-  static const char *const names[] = {
-    "across streams: first fit by size",
-    "across streams: first fit by size^4 * life",
-    "across streams: first fit by size^2 * life",
-    "across streams: first fit by size^2 * life, closed time left out",
-  };
-
-  for (int order = 0; order < (int) (sizeof names / sizeof *names); order++)
-    {
-      uint64_t height;
-      TesseraStatus status = first_fit (across, order, &height);
-
-      if (status != TESSERA_OK)
-        return status;
-      if (across->strategy && height >= across->height)
-        continue;
-      across->strategy = names[order];
-      across->height = height;
-      for (size_t i = 0; i < across->build->n_items; i++)
-        across->best[across->candidates[i].item] = across->candidates[i].offset;
-    }
-  return TESSERA_OK;
+  status = tessera_pack (items, n, &pack_options, across->best, &packing);
+  free (items);
+  across->height = packing.height_bytes;
+  across->strategy = packing.strategy;
+  return status;
 }
 
 /* Takes the offsets found, unless keeping the streams apart was no worse. */
 static TesseraStatus
 choose (Across *across)
 {
+  static const char prefix[] = "across streams: ";
   TesseraPlan *plan = across->build->plan;
+  size_t n_bytes;
   char *strategy;
 
   if (!across->strategy || across->height >= plan->height_bytes)
     return TESSERA_OK;
-  strategy = strdup (across->strategy);
+  n_bytes = strlen (prefix) + strlen (across->strategy) + 1;
+  strategy = malloc (n_bytes);
   if (!strategy)
     return TESSERA_NO_MEMORY;
+  snprintf (strategy, n_bytes, "%s%s", prefix, across->strategy);
   free (plan->strategy);
   plan->strategy = strategy;
   plan->height_bytes = across->height;
@@ -298,14 +218,13 @@ tessera_build_across (TesseraPlanBuild *build)
   Across across = { .build = build };
   TesseraStatus status = tessera_build_offsets (build); /* streams apart */
 
-  if (status != TESSERA_OK || !tessera_build_splits_sizes (build) ||
-      build->n_items > MAX_ITEMS)
+  if (status != TESSERA_OK || !tessera_build_splits_sizes (build) || build->n_items == 0)
     return status;
   status = tessera_closing_new (build, &across.closing);
   if (status == TESSERA_OK)
     status = prepare (&across);
-  if (status == TESSERA_OK)
-    status = try_orders (&across);
+  if (status == TESSERA_OK && number_owners (&across))
+    status = pack (&across);
   if (status == TESSERA_OK)
     status = choose (&across);
   if (status == TESSERA_OK)
@@ -314,7 +233,6 @@ tessera_build_across (TesseraPlanBuild *build)
   free (across.lead);
   free (across.from);
   free (across.candidates);
-  free (across.placed);
   free (across.best);
   return status;
 }
