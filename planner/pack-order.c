@@ -27,8 +27,10 @@ measure (const TesseraPackItem *item, TesseraOrderKey key)
       return size * life;
     case TESSERA_BY_SIZE2_LIFE:
       return size * size * life;
-    case TESSERA_BY_SIZE4_LIFE:
-      return size * size * size * size * life;
+    case TESSERA_BY_SIZE2_WIDE:
+      return size * size * (double) item->wide_events;
+    case TESSERA_BY_SIZE4_WIDE:
+      return size * size * size * size * (double) item->wide_events;
     case TESSERA_BY_SIZE:
       return size;
     case TESSERA_BY_BIRTH:

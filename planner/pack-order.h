@@ -18,9 +18,10 @@ typedef enum
   TESSERA_BY_LIFE,        /* longest first */
   TESSERA_BY_AREA,        /* largest size * life first */
   TESSERA_BY_SIZE2_LIFE,  /* largest size^2 * life first */
-  TESSERA_BY_SIZE4_LIFE,
-  TESSERA_BY_SIZE, /* largest first */
-  TESSERA_BY_BIRTH /* earliest first */
+  TESSERA_BY_SIZE2_WIDE,  /* the same of the wide lives */
+  TESSERA_BY_SIZE4_WIDE,  /* largest size^4 * wide life first */
+  TESSERA_BY_SIZE,        /* largest first */
+  TESSERA_BY_BIRTH        /* earliest first */
 } TesseraOrderKey;
 
 /* Room for sorting, one per thread. */

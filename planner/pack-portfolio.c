@@ -36,7 +36,8 @@ static const TesseraCandidate candidates[] = {
   { "lowest offset next; area", LOWEST (BY (AREA)) },
   { "first fit by area", FIRST_FIT (BY (AREA)) },
   { "first fit by size^2 * life", FIRST_FIT (BY (SIZE2_LIFE)) },
-  { "first fit by size^4 * life", FIRST_FIT (BY (SIZE4_LIFE)) },
+  { "first fit by size^2 * wide life", FIRST_FIT (BY (SIZE2_WIDE)) },
+  { "first fit by size^4 * wide life", FIRST_FIT (BY (SIZE4_WIDE)) },
   { "first fit by contention, life, area",
     FIRST_FIT (BY (CONTENTION), BY (LIFE), BY (AREA)) },
   { "skyline by life, area", SKYLINE (BY (LIFE), BY (AREA)) },
@@ -49,7 +50,7 @@ static const TesseraCandidate candidates[] = {
     BEST_FIT (BY (CONTENTION), BY (LIFE), BY (AREA)) },
   { "best fit by area", BEST_FIT (BY (AREA)) },
   { "best fit by size^2 * life", BEST_FIT (BY (SIZE2_LIFE)) },
-  { "best fit by size^4 * life", BEST_FIT (BY (SIZE4_LIFE)) },
+  { "best fit by size^4 * wide life", BEST_FIT (BY (SIZE4_WIDE)) },
   { "lowest offset next; size", LOWEST (BY (SIZE), BY (LIFE)) },
   { "first fit by life", FIRST_FIT (BY (LIFE), BY (AREA)) },
   { "first fit by birth", FIRST_FIT (BY (BIRTH)) },
@@ -170,8 +171,9 @@ most_items (const TesseraPackProblem *problem, TesseraPlacement placement)
   switch (placement)
     {
     case TESSERA_PLACE_FIRST_FIT:
-    case TESSERA_PLACE_BEST_FIT:
       return MAX_ITEMS_TO_FIT;
+    case TESSERA_PLACE_BEST_FIT: /* never won with owners, walks all the way up */
+      return problem->n_owners > 1 ? MAX_ITEMS_OF_OWNERS : MAX_ITEMS_TO_FIT;
     case TESSERA_PLACE_LOWEST:
       return problem->n_owners > 1 ? MAX_ITEMS_OF_OWNERS : SIZE_MAX;
     case TESSERA_PLACE_SKYLINE:

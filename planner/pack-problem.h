@@ -28,6 +28,7 @@ typedef struct
   uint64_t curve;         /* place of (begin, end) on a space-filling curve */
   uint64_t size_bytes;
   uint64_t life_events; /* of both lives together, in the caller's time */
+  uint64_t wide_events; /* the same of the wide ones */
   uint64_t load_bytes;  /* largest load at any moment of its life */
   uint32_t contention;  /* largest number of items alive at any moment of its life */
   uint32_t owner;       /* 0 .. n_owners - 1 */
