@@ -1,7 +1,7 @@
 /*
  * Colour values after Paul Tol, "Colour schemes" (SRON technical note, issue 3.2):
- * bright, muted and light qualitative schemes without their reds and greens, which are
- * kept for verdicts.
+ * bright, muted, light, dark and older 21-colour schemes without their reds and greens,
+ * which are kept for verdicts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,8 +11,8 @@
 
 static const uint32_t palette[TESSERA_N_PALETTE] = {
   0x4477aa, 0xddcc77, 0xaa3377, 0x88ccee, 0xee8866, 0x44aa99, 0xcc6677,
-  0x5d4fa8, 0x999933, 0xaa4499, 0x77aadd, 0xccbb44, 0x882255, 0x99ddff,
-  0xffaabb, 0x44bb99, 0xbbcc33, 0x66ccee, 0xaaaa00, 0xeedd88
+  0x5d4fa8, 0x999933, 0xaa4499, 0xcc99bb, 0xccbb44, 0x882255, 0x666633,
+  0xffaabb, 0xaa7744, 0xbbcc33, 0x225555, 0xaaaa00, 0x774411
 };
 
 /* Phases that most training runs have, by the part of a name that gives them away. */
