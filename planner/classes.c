@@ -22,7 +22,7 @@ enum
   RUN = 4,      /* allocations that have to agree for steps to be in step again */
   FAR = 2048,   /* allocations more or fewer, when nothing agrees within reach */
   FAR_RUN = 16, /* ... that have to agree then */
-  PATIENCE = 20 * 1000 * 1000 /* comparisons that looking far may cost in all */
+  PATIENCE = 20 * 1000 * 1000 /* comparisons that looking far may cost in a trace */
 };
 
 typedef struct
@@ -31,6 +31,7 @@ typedef struct
   TesseraBlocks *blocks;
   const TesseraStructure *structure;
   uint32_t *first_of_step; /* [n_steps + 1]: the first block born in or after the step */
+  uint32_t patience;       /* comparisons that looking far may still cost */
 } Classes;
 
 /* Blocks born in step @step are [*out_begin, *out_end): they are in order of birth. */
@@ -144,9 +145,14 @@ find_agreement (const TesseraBlock *a,
 }
 
 static uint32_t
-align (TesseraBlock *a, uint32_t n_a, TesseraBlock *b, uint32_t n_b, bool mark)
+align (TesseraBlock *a,
+       uint32_t n_a,
+       TesseraBlock *b,
+       uint32_t n_b,
+       uint32_t *patience,
+       bool mark)
 {
-  uint32_t n_differ = 0, patience = PATIENCE;
+  uint32_t n_differ = 0;
 
   while (n_a && n_b)
     {
@@ -154,7 +160,7 @@ align (TesseraBlock *a, uint32_t n_a, TesseraBlock *b, uint32_t n_b, bool mark)
 
       if (!is_equal (a, b))
         {
-          find_agreement (a, n_a, b, n_b, &patience, &skip_a, &skip_b);
+          find_agreement (a, n_a, b, n_b, patience, &skip_a, &skip_b);
           n_differ += differ (a, skip_a, mark) + differ (b, skip_b, mark);
         }
       a += skip_a;
@@ -177,13 +183,14 @@ pair_up (TesseraBlock *a, TesseraBlock *b, uint32_t n, bool mark)
 }
 
 static void
-compare_steps (const Classes *classes, size_t earlier)
+compare_steps (Classes *classes, size_t earlier)
 {
   const TesseraStructure *structure = classes->structure;
   const TesseraStep *later = &structure->steps[earlier + 1];
   TesseraBlock *a = classes->blocks->blocks, *b = a;
   uint32_t begin_a, end_a, begin_b, end_b, n_a, n_b;
   bool is_pairwise;
+  uint32_t for_count = classes->patience;
 
   if (structure->steps[earlier].kind == later->kind)
     return;
@@ -195,11 +202,11 @@ compare_steps (const Classes *classes, size_t earlier)
   n_b = end_b - begin_b;
   is_pairwise = n_a == n_b;
   if (n_b < n_a && later->end_index == classes->blocks->n_events)
-    is_pairwise = pair_up (a, b, n_b, false) <= align (a, n_a, b, n_b, false);
+    is_pairwise = pair_up (a, b, n_b, false) <= align (a, n_a, b, n_b, &for_count, false);
   if (is_pairwise)
     pair_up (a, b, n_b, true);
   else
-    align (a, n_a, b, n_b, true);
+    align (a, n_a, b, n_b, &classes->patience, true);
 }
 
 /* The first step that begins after the block's birth. */
@@ -270,7 +277,7 @@ tessera_classify (const TesseraTrace *trace,
                   TesseraBlocks *blocks,
                   const TesseraStructure *structure)
 {
-  Classes classes = { trace, blocks, structure, NULL };
+  Classes classes = { trace, blocks, structure, NULL, PATIENCE };
 
   classes.first_of_step = malloc ((structure->n_steps + 1) * sizeof (uint32_t));
   if (!classes.first_of_step)
