@@ -24,7 +24,6 @@ struct TesseraFold
   const uint64_t *values;
   uint32_t n_values;
   Span *levels[MAX_LEVELS]; /* levels[k] covers FAN ^ (k + 1) values per entry */
-  uint32_t n_entries[MAX_LEVELS];
   int n_levels;
 };
 
@@ -71,7 +70,6 @@ tessera_fold_new (const uint64_t *values, uint32_t n_values, TesseraFold **out_f
           tessera_fold_free (fold);
           return TESSERA_NO_MEMORY;
         }
-      fold->n_entries[level] = n_above;
       fold->n_levels++;
       fill_level (fold, level, n);
       n = n_above;
