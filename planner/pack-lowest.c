@@ -12,6 +12,9 @@
  * more is far from the bound, and other candidates do better there. */
 #define MAX_RAISES 200
 
+/* Each raise looks at all sections: in all at so many. */
+#define MAX_SECTIONS_OF_RAISES 4000000
+
 /* How many choices pass between two looks at the watch. */
 #define LOOK_EVERY 256
 
@@ -249,7 +252,10 @@ raise_capacity (TesseraLowest *lowest)
       }
   tessera_room_add_all (&lowest->room, least);
   lowest->capacity_bytes += (uint64_t) least;
-  lowest->has_limit = ++lowest->n_raises < MAX_RAISES;
+  lowest->n_raises++;
+  lowest->has_limit =
+      lowest->n_raises < MAX_RAISES &&
+      lowest->n_raises < MAX_SECTIONS_OF_RAISES / lowest->problem->n_sections;
   if (lowest->problem->n_owners == 1)
     lower_windows (lowest);
   unpark (lowest, 0, lowest->problem->n_sections);

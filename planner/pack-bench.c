@@ -1,0 +1,136 @@
+/*
+ * What packing costs and reaches: the planner instances of the shared data, and made-up
+ * traces of growing size. Prints a table; seconds are of the wall, on all processors, and
+ * beside them how many times as long as sorting as many numbers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack.h"
+
+#include <glib.h>
+#include <stdlib.h>
+
+static int
+compare_numbers (const void *a, const void *b)
+{
+  const guint64 *x = a, *y = b;
+  return *x < *y ? -1 : *x > *y;
+}
+
+/* The baseline: sorting @n random numbers. */
+static double
+sort_seconds (gsize n)
+{
+  GRand *random = g_rand_new_with_seed (1);
+  guint64 *numbers = g_new (guint64, n);
+  for (gsize i = 0; i < n; i++)
+    numbers[i] = (guint64) g_rand_int (random) << 32 | g_rand_int (random);
+  gint64 begin_us = g_get_monotonic_time ();
+  qsort (numbers, n, sizeof *numbers, compare_numbers);
+  double seconds = (double) (g_get_monotonic_time () - begin_us) * 1e-6;
+  g_free (numbers);
+  g_rand_free (random);
+  return seconds;
+}
+
+static void
+print_row (const char *name, const GArray *items)
+{
+  TesseraPacking packing;
+  guint64 *offsets = g_new (guint64, items->len + 1);
+  gint64 begin_us = g_get_monotonic_time ();
+  TesseraStatus status = tessera_pack ((const TesseraItem *) items->data, items->len,
+                                       NULL, offsets, &packing);
+  double seconds = (double) (g_get_monotonic_time () - begin_us) * 1e-6;
+  if (status != TESSERA_OK)
+    g_print ("| %s | %u | refused: status %d |\n", name, items->len, status);
+  else
+    g_print ("| %s | %u | %.4f | %.0f | %.5f | %s |\n", name, items->len, seconds,
+             seconds / sort_seconds (items->len),
+             (double) packing.height_bytes / (double) packing.bound_bytes,
+             packing.strategy);
+  g_free (offsets);
+}
+
+/* Lines `id,lower,upper,size` after a header. */
+static GArray *
+read_instance (const char *path)
+{
+  GArray *items = g_array_new (FALSE, TRUE, sizeof (TesseraItem));
+  char *text = NULL;
+  if (g_file_get_contents (path, &text, NULL, NULL))
+    {
+      char **lines = g_strsplit (text, "\n", -1);
+      for (char **line = lines + 1; lines[0] != NULL && *line != NULL; line++)
+        {
+          char **cells = g_strsplit (*line, ",", 4);
+          if (g_strv_length (cells) == 4)
+            {
+              TesseraItem item = {
+                .begin = (uint32_t) g_ascii_strtoull (cells[1], NULL, 10),
+                .end = (uint32_t) g_ascii_strtoull (cells[2], NULL, 10),
+                .size_bytes = g_ascii_strtoull (cells[3], NULL, 10),
+              };
+              g_array_append_val (items, item);
+            }
+          g_strfreev (cells);
+        }
+      g_strfreev (lines);
+    }
+  g_free (text);
+  return items;
+}
+
+/* Like training: most blocks live for some events, one in eight for up to a tenth of the
+ * trace, one in a hundred to its end; sizes from 512 bytes to 512 MiB, small ones more.
+ */
+static GArray *
+make_trace (guint n)
+{
+  GRand *random = g_rand_new_with_seed (n);
+  GArray *items = g_array_new (FALSE, TRUE, sizeof (TesseraItem));
+  for (guint i = 0; i < n; i++)
+    {
+      gint kind = g_rand_int_range (random, 0, 100);
+      guint longest = kind == 0 ? 3 * n : kind < 13 ? n / 10 + 2 : 40;
+      guint life = 1 + (guint) g_rand_int_range (random, 0, (gint) longest);
+      TesseraItem item = {
+        .begin = 2 * i,
+        .end = kind == 0 ? 2 * n : MIN (2 * i + life, 2 * n),
+        .size_bytes = UINT64_C (512) << g_rand_int_range (random, 0, 20),
+      };
+      g_array_append_val (items, item);
+    }
+  g_rand_free (random);
+  return items;
+}
+
+int
+main (void)
+{
+  static const char *const names[] = { "minimalloc-A", "minimalloc-B",  "minimalloc-C",
+                                       "minimalloc-D", "minimalloc-E",  "minimalloc-F",
+                                       "minimalloc-G", "somas-resnet50" };
+  static const guint sizes[] = { 1000, 10000, 100000, 300000 };
+  const char *data = g_getenv ("TESSERA_SHARED_DATA");
+  g_print ("| items | number | seconds | x sorting | height / bound | strategy |\n"
+           "|---|---|---|---|---|---|\n");
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      char *path = g_strdup_printf ("%s/dsa/%s.csv", data != NULL ? data : ".", names[i]);
+      GArray *items = read_instance (path);
+      if (items->len > 0)
+        print_row (names[i], items);
+      else
+        g_print ("| %s | not there |\n", names[i]);
+      g_array_free (items, TRUE);
+      g_free (path);
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      GArray *items = make_trace (sizes[i]);
+      print_row ("made up", items);
+      g_array_free (items, TRUE);
+    }
+  return 0;
+}
