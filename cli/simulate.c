@@ -9,7 +9,7 @@
 #include "simulator/verify.h"
 
 static void
-print_verification (const char *path, const TesseraVerification *v)
+print_verification (const char *path, size_t n_events, const TesseraVerification *v)
 {
   if (!v->has_history)
     {
@@ -21,8 +21,12 @@ print_verification (const char *path, const TesseraVerification *v)
           "/%" G_GUINT64_FORMAT " final %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT "\n",
           path, v->addresses_right, v->addresses, v->segments_right, v->segments,
           v->ooms_right, v->ooms, v->final_right, v->final_blocks);
-  if (v->difference[0] != '\0')
+  if (v->difference[0] == '\0')
+    return;
+  if (v->first_difference < n_events)
     printf ("  entry %u: %s\n", v->first_difference, v->difference);
+  else
+    printf ("  state at the end: %s\n", v->difference);
 }
 
 static void
@@ -30,7 +34,8 @@ json_verification (JsonBuilder *builder, const char *path, const TesseraVerifica
 {
   json_builder_begin_object (builder);
   cli_json_text (builder, "file", path);
-  cli_json_bool (builder, "verified", tessera_verification_is_exact (v));
+  cli_json_bool (builder, "verified",
+                 v->has_history && tessera_verification_is_exact (v));
   cli_json_bool (builder, "has_history", v->has_history);
   cli_json_bytes (builder, "addresses_right", v->addresses_right);
   cli_json_bytes (builder, "addresses", v->addresses);
@@ -73,7 +78,7 @@ verify_one (const char *path, const CliCommon *common, JsonBuilder *builder)
       if (builder != NULL)
         json_verification (builder, path, &verification);
       else
-        print_verification (path, &verification);
+        print_verification (path, trace->n_events, &verification);
       if (verification.has_history && !tessera_verification_is_exact (&verification))
         result = CLI_FAILED;
     }
