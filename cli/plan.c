@@ -67,13 +67,15 @@ cli_plan (int argc, char **argv)
 {
   g_autofree char *output = NULL;
   g_autofree char *steps = NULL;
-  gboolean across = FALSE;
+  gboolean across = FALSE, store = FALSE;
   gint64 budget = 0;
   CliCommon common = { 0 };
   GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "The plan to write", "P.tsp" },
     { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
       "Let ranges pass from stream to stream; lists each hand-over", NULL },
+    { "store", 0, 0, G_OPTION_ARG_NONE, &store,
+      "Keep groups and slots in FILE as well, which is a .tsr", NULL },
     { "steps", 0, 0, G_OPTION_ARG_STRING, &steps, "Plan from these steps only", "A-B" },
     { "budget", 0, 0, G_OPTION_ARG_INT64, &budget, "Work units (placements tried)", "N" },
     { NULL }
@@ -88,6 +90,10 @@ cli_plan (int argc, char **argv)
     return cli_usage ("plan", "--steps takes A or A-B, not \"%s\"", steps);
   if (budget < 0)
     return cli_usage ("plan", "--budget takes a number of work units, 0 or more");
+  if (store && tessera_file_kind (argv[1]) != TESSERA_FILE_TRACE)
+    return cli_usage ("plan",
+                      "--store writes into a .tsr, and %s is none (see tessera import)",
+                      argv[1]);
   options.across_streams = across;
   options.work_budget = (uint64_t) budget;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
@@ -96,6 +102,8 @@ cli_plan (int argc, char **argv)
     status = cli_study_plan (&study, &options, &error);
   if (status == TESSERA_OK && output != NULL)
     status = tessera_plan_save (study.plan, output, &error);
+  if (status == TESSERA_OK && store)
+    status = tessera_trace_save_plan (argv[1], study.plan, &error);
   cli_progress_end ();
   int result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
   if (status == TESSERA_OK && common.json)

@@ -26,7 +26,7 @@ print_verification (const char *path, size_t n_events, const TesseraVerification
   if (v->first_difference < n_events)
     printf ("  entry %u: %s\n", v->first_difference, v->difference);
   else
-    printf ("  state at the end: %s\n", v->difference);
+    printf ("  %s\n", v->difference); /* says that it is the final state */
 }
 
 static void
