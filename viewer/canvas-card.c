@@ -1,5 +1,5 @@
 /*
- * The card beside the pointer: what the block under it is, in three lines.
+ * The card beside the pointer: what the block under it is, in a few lines.
  *
  * Drawn, not a GtkTooltip: it must follow the pointer without delay.
  *
@@ -38,13 +38,11 @@ second_line (TesseraCanvas *self, uint32_t block)
 static char *
 third_line (TesseraCanvas *self, uint32_t block)
 {
-  TesseraData *data = self->document->data;
   g_autofree char *place = tessera_describe_place (tessera_canvas_sheet (self), block);
-  g_autofree char *source = tessera_describe_source (data, block);
-  g_autofree char *group = tessera_describe_group (data, block);
+  g_autofree char *group = tessera_describe_group (self->document->data, block);
   GString *text = g_string_new (place);
 
-  append_word (text, *source != '\0' ? source : group);
+  append_word (text, group);
   return g_string_free (text, FALSE);
 }
 
@@ -56,7 +54,8 @@ tessera_canvas_draw_card (TesseraCanvas *self, GtkSnapshot *snapshot)
   uint32_t block = document->hovered;
   int canvas_width = gtk_widget_get_width (GTK_WIDGET (self));
   int canvas_height = gtk_widget_get_height (GTK_WIDGET (self));
-  g_autofree char *size = NULL, *title = NULL, *second = NULL, *third = NULL;
+  g_autofree char *size = NULL, *title = NULL, *second = NULL, *third = NULL,
+                  *source = NULL;
   g_autoptr (PangoLayout) head = NULL, body = NULL;
   g_autofree char *lines = NULL;
   int w1, w2, h1, h2;
@@ -71,7 +70,8 @@ tessera_canvas_draw_card (TesseraCanvas *self, GtkSnapshot *snapshot)
       tessera_class_name (document->data->blocks->blocks[block].lifetime_class));
   second = second_line (self, block);
   third = third_line (self, block);
-  lines = g_strdup_printf ("%s\n%s", second, third);
+  source = tessera_describe_source (document->data, block);
+  lines = g_strjoin ("\n", second, third, *source != '\0' ? source : NULL, NULL);
   head = tessera_text_new (GTK_WIDGET (self), title, 1.0, TRUE);
   body = tessera_text_new (GTK_WIDGET (self), lines, 0.85, FALSE);
   pango_layout_set_ellipsize (body, PANGO_ELLIPSIZE_END);

@@ -8,6 +8,7 @@
 /* A window that stays settled this long has drawn its last tile too. */
 #define QUIET_MS 400
 #define LOOK_EVERY_MS 50
+#define MOST_TRIES 20
 
 typedef struct
 {
@@ -16,6 +17,7 @@ typedef struct
   void (*done) (gpointer user, gboolean success);
   gpointer user;
   int quiet_ms;
+  int n_tries;
 } Shot;
 
 GdkTexture *
@@ -56,6 +58,7 @@ look (gpointer user)
 {
   Shot *shot = user;
   g_autoptr (TesseraWindow) window = g_weak_ref_get (&shot->window);
+  gboolean success;
 
   if (window == NULL)
     return G_SOURCE_REMOVE;
@@ -63,7 +66,14 @@ look (gpointer user)
       tessera_window_is_settled (window) ? shot->quiet_ms + LOOK_EVERY_MS : 0;
   if (shot->quiet_ms < QUIET_MS)
     return G_SOURCE_CONTINUE;
-  shot->done (shot->user, tessera_widget_save_png (GTK_WIDGET (window), shot->path));
+  success = tessera_widget_save_png (GTK_WIDGET (window), shot->path);
+  /* Between frames there may be nothing to take yet. */
+  if (!success && shot->n_tries++ < MOST_TRIES)
+    {
+      gtk_widget_queue_draw (GTK_WIDGET (window));
+      return G_SOURCE_CONTINUE;
+    }
+  shot->done (shot->user, success);
   return G_SOURCE_REMOVE;
 }
 

@@ -102,10 +102,11 @@ test_find (GtkWidget *root, const char *name)
 uint32_t *
 test_pixels (GtkWidget *widget, int *out_width, int *out_height)
 {
-  g_autoptr (GdkTexture) texture = tessera_widget_to_texture (widget);
+  g_autoptr (GdkTexture) texture = NULL;
   uint32_t *pixels;
 
-  g_assert_nonnull (texture);
+  /* Between frames there may be nothing to take yet. */
+  WAIT (texture != NULL || (texture = tessera_widget_to_texture (widget)) != NULL, 5000);
   *out_width = gdk_texture_get_width (texture);
   *out_height = gdk_texture_get_height (texture);
   pixels = g_new (uint32_t, (size_t) *out_width * (size_t) *out_height);
