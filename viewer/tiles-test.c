@@ -16,6 +16,7 @@
 
 typedef struct
 {
+  MadeLayout *made;
   TesseraData *data;
   TesseraSheet *sheet;
   TesseraPaint *paint;
@@ -29,12 +30,10 @@ on_ready (gpointer user)
   ((Fixture *) user)->n_ready++;
 }
 
-/* The made-up layout is the process's; data and sheet only borrow it, so neither is ever
- * given up for good. */
 static void
 set_up (Fixture *f, gconstpointer unused)
 {
-  MadeLayout *made = made_layout_random (20000, 7);
+  MadeLayout *made = f->made = made_layout_random (20000, 7);
   TesseraError error = { 0 };
 
   f->data = g_atomic_rc_box_new0 (TesseraData);
@@ -60,7 +59,18 @@ set_up (Fixture *f, gconstpointer unused)
 static void
 tear_down (Fixture *f, gconstpointer unused)
 {
+  gboolean passed = FALSE;
+
   tessera_tiles_free (f->tiles);
+  /* The last tiles on their way let go of sheet and colours. */
+  g_timeout_add (100, test_set_true, &passed);
+  WAIT (passed, 5000);
+  /* Trace and blocks were only lent by the made-up layout. */
+  f->data->trace = NULL;
+  f->data->blocks = NULL;
+  tessera_paint_unref (f->paint);
+  tessera_sheet_unref (f->sheet);
+  made_layout_free (f->made);
 }
 
 static cairo_surface_t *
