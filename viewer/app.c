@@ -20,6 +20,7 @@ struct _TesseraApp
   gboolean dark;
   gboolean stacked;
   gboolean failed;
+  gboolean wants_file; /* one was named */
 };
 
 G_DEFINE_TYPE (TesseraApp, tessera_app, GTK_TYPE_APPLICATION)
@@ -160,6 +161,9 @@ when_ready (gpointer user)
 
   if (!tessera_window_is_settled (ready->window))
     return G_SOURCE_CONTINUE;
+  /* A picture of an error is a picture, but the caller wanted the file's. */
+  if (tessera_window_get_document (ready->window)->data == NULL)
+    ready->app->failed = ready->app->wants_file;
   do_actions (ready->app, GTK_WIDGET (ready->window));
   tessera_screenshot_when_settled (ready->window, ready->app->screenshot, on_shot,
                                    ready->app);
@@ -195,6 +199,7 @@ tessera_app_activate (GApplication *app)
 static void
 tessera_app_open (GApplication *app, GFile **files, int n_files, const char *hint)
 {
+  TESSERA_APP (app)->wants_file = TRUE;
   for (int i = 0; i < n_files; i++)
     {
       GtkWidget *window = show_window (TESSERA_APP (app));

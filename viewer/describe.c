@@ -15,15 +15,30 @@ tessera_describe_bytes (uint64_t bytes)
   return g_strdup (tessera_format_bytes (bytes, buffer, sizeof buffer));
 }
 
+/* "40.00 GiB" -> "40 GiB". */
+static char *
+without_idle_decimals (char *text)
+{
+  static const char *const idle[] = { ".00 ", ".0 " };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (idle); i++)
+    {
+      char *at = strstr (text, idle[i]);
+
+      if (at != NULL)
+        {
+          const char *rest = at + strlen (idle[i]) - 1;
+
+          memmove (at, rest, strlen (rest) + 1);
+        }
+    }
+  return text;
+}
+
 char *
 tessera_describe_bytes_round (uint64_t bytes)
 {
-  char *text = tessera_describe_bytes (bytes);
-  char *idle = strstr (text, ".00 ");
-
-  if (idle != NULL)
-    memmove (idle, idle + 3, strlen (idle + 3) + 1);
-  return text;
+  return without_idle_decimals (tessera_describe_bytes (bytes));
 }
 
 char *
@@ -57,13 +72,15 @@ tessera_describe_duration (int64_t ns)
 
   if (ns < 0)
     return g_strdup ("unknown");
+  if (ns == 0)
+    return g_strdup ("0 s");
   if (ns < 1000)
     return g_strdup_printf ("%d ns", (int) ns);
   if (ns < 1000000)
-    return g_strdup_printf ("%.1f µs", at / 1e3);
+    return without_idle_decimals (g_strdup_printf ("%.1f µs", at / 1e3));
   if (ns < 1000000000)
-    return g_strdup_printf ("%.2f ms", at / 1e6);
-  return g_strdup_printf ("%.2f s", at / 1e9);
+    return without_idle_decimals (g_strdup_printf ("%.2f ms", at / 1e6));
+  return without_idle_decimals (g_strdup_printf ("%.2f s", at / 1e9));
 }
 
 const char *

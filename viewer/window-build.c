@@ -40,6 +40,35 @@ menu_button_new (const char *menu_id, const char *tooltip)
   return button;
 }
 
+/* A toggle that follows its action: pressed when the action's state is @target, or true.
+ */
+static GtkWidget *
+toggle_new (const char *icon, const char *action, const char *target, const char *tooltip)
+{
+  GtkWidget *toggle = gtk_toggle_button_new ();
+
+  gtk_button_set_icon_name (GTK_BUTTON (toggle), icon);
+  if (target != NULL)
+    gtk_actionable_set_action_target (GTK_ACTIONABLE (toggle), "s", target);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (toggle), action);
+  gtk_widget_set_tooltip_text (toggle, tooltip);
+  tessera_set_accessible_label (toggle, tooltip);
+  return toggle;
+}
+
+static GtkWidget *
+arrange_new (void)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+
+  gtk_widget_add_css_class (box, "linked");
+  gtk_box_append (GTK_BOX (box), toggle_new ("tessera-side-symbolic", "win.arrange",
+                                             "side", "Side by side"));
+  gtk_box_append (GTK_BOX (box), toggle_new ("tessera-stacked-symbolic", "win.arrange",
+                                             "stacked", "One above the other"));
+  return box;
+}
+
 static GtkWidget *
 header_new (TesseraWindow *self)
 {
@@ -85,6 +114,10 @@ header_new (TesseraWindow *self)
   gtk_header_bar_pack_end (GTK_HEADER_BAR (header), main_menu);
   gtk_header_bar_pack_end (GTK_HEADER_BAR (header), export);
   gtk_header_bar_pack_end (GTK_HEADER_BAR (header), plan);
+  gtk_header_bar_pack_end (GTK_HEADER_BAR (header),
+                           toggle_new ("tessera-table-symbolic", "win.table", NULL,
+                                       "Table of blocks (Ctrl+T)"));
+  gtk_header_bar_pack_end (GTK_HEADER_BAR (header), arrange_new ());
   return header;
 }
 

@@ -305,7 +305,7 @@ test_is_accessible (Fixture *f, gconstpointer unused)
   gtk_test_accessible_assert_property (
       GTK_ACCESSIBLE (test_find (GTK_WIDGET (f->window), "canvas-right")),
       GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
-      "block of 1.00 MiB, 7 events, 50.0 µs, 0 B into the pool");
+      "block of 1.00 MiB, 7 events, 50 µs, 0 B into the pool");
 }
 
 int
