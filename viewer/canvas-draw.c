@@ -11,6 +11,24 @@
 
 /* A mark is never smaller than this many pixels. */
 #define LEAST_MARK 8
+/* Pixels beyond the edge: far enough for no outline to show. */
+#define OUT_OF_SIGHT 20
+
+/* Places cut to what can be seen: a box of a million pixels is slow, and one of a
+ * billion more than the renderer can count. */
+static double
+visible_x (TesseraCanvas *self, double t)
+{
+  return CLAMP (tessera_canvas_x_of (self, t), -OUT_OF_SIGHT,
+                gtk_widget_get_width (GTK_WIDGET (self)) + OUT_OF_SIGHT);
+}
+
+static double
+visible_y (TesseraCanvas *self, double bytes)
+{
+  return CLAMP (tessera_canvas_y_of (self, bytes), -OUT_OF_SIGHT,
+                gtk_widget_get_height (GTK_WIDGET (self)) + OUT_OF_SIGHT);
+}
 
 static void
 draw_grid (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
@@ -99,10 +117,10 @@ draw_request (TesseraCanvas *self,
   rect.y1 = rect.y0 + (double) oom->size_bytes;
   if (block != TESSERA_NONE)
     (void) tessera_scene_block_rect (sheet->scene, block, &rect);
-  x = tessera_canvas_x_of (self, rect.t0);
-  y = tessera_canvas_y_of (self, rect.y1);
-  width = MAX (tessera_canvas_x_of (self, rect.t1) - x, LEAST_MARK);
-  height = MAX (tessera_canvas_y_of (self, rect.y0) - y, 3);
+  x = visible_x (self, rect.t0);
+  y = visible_y (self, rect.y1);
+  width = MAX (visible_x (self, rect.t1) - x, LEAST_MARK);
+  height = MAX (visible_y (self, rect.y0) - y, 3);
   x = MIN (x, MAX (gtk_widget_get_width (GTK_WIDGET (self)) - width, 0));
   tessera_draw_box (snapshot, x, y, width, height, palette->bad, 0.3);
   tessera_draw_outline (snapshot, x, y, width, height, 1.5, palette->bad);
@@ -157,14 +175,15 @@ draw_failures (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette 
   const TesseraLayout *recorded = left != NULL ? left->layout : sheet->layout;
   int width = gtk_widget_get_width (GTK_WIDGET (self));
   int height = gtk_widget_get_height (GTK_WIDGET (self));
-  double last_x = -1e9;
+  double last_x = -1e9, x1;
 
   for (size_t i = 0; i < recorded->n_ooms; i++)
     {
       const TesseraOom *oom = &recorded->ooms[i];
       double x = tessera_canvas_x_of (self, tessera_sheet_t_of (sheet, oom->event_index));
 
-      if (x < -LEAST_MARK || x > width + LEAST_MARK)
+      x1 = tessera_canvas_x_of (self, tessera_sheet_t_of (sheet, oom->event_index + 1));
+      if (x1 < -LEAST_MARK || x > width + LEAST_MARK)
         continue;
       draw_request (self, snapshot, palette, oom);
       if (sheet->planned != NULL || x - last_x < 2)
@@ -197,9 +216,9 @@ draw_hole (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
       tessera_scene_y_of (sheet->scene, parts->largest_hole_addr, parts->event_index);
   if (bottom == TESSERA_NOWHERE)
     return;
-  x = tessera_canvas_x_of (self, tessera_sheet_t_of (sheet, parts->event_index));
-  y = tessera_canvas_y_of (self, (double) bottom + (double) parts->largest_hole_bytes);
-  height = tessera_canvas_y_of (self, (double) bottom) - y;
+  x = visible_x (self, tessera_sheet_t_of (sheet, parts->event_index));
+  y = visible_y (self, (double) bottom + (double) parts->largest_hole_bytes);
+  height = visible_y (self, (double) bottom) - y;
   if (height < 3)
     return;
   tessera_draw_outline (snapshot, x - 4, y, 8, height, 2, palette->accent);
@@ -230,18 +249,15 @@ draw_block (
     TesseraCanvas *self, GtkSnapshot *snapshot, uint32_t block, double line, uint32_t rgb)
 {
   TesseraView rect;
-  int canvas_width = gtk_widget_get_width (GTK_WIDGET (self));
-  int canvas_height = gtk_widget_get_height (GTK_WIDGET (self));
   double x, y, x1, y1;
 
   if (block == TESSERA_NONE ||
       !tessera_scene_block_rect (tessera_canvas_sheet (self)->scene, block, &rect))
     return;
-  /* Cut to what can be seen: a box of a million pixels makes the renderer slow. */
-  x = CLAMP (tessera_canvas_x_of (self, rect.t0), -20, canvas_width + 20);
-  x1 = CLAMP (tessera_canvas_x_of (self, rect.t1), -20, canvas_width + 20);
-  y = CLAMP (tessera_canvas_y_of (self, rect.y1), -20, canvas_height + 20);
-  y1 = CLAMP (tessera_canvas_y_of (self, rect.y0), -20, canvas_height + 20);
+  x = visible_x (self, rect.t0);
+  x1 = visible_x (self, rect.t1);
+  y = visible_y (self, rect.y1);
+  y1 = visible_y (self, rect.y0);
   tessera_draw_outline (snapshot, x - line, y - line, MAX (x1 - x, 2) + 2 * line,
                         MAX (y1 - y, 2) + 2 * line, line, rgb);
 }

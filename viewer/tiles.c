@@ -15,6 +15,10 @@
 /* Tiles kept of one level: 64 MiB of pixels. */
 #define MOST_TILES 256
 
+/* Cairo cannot draw an image larger than 32,767 pixels; one pixel of a tile that is
+ * stretched so far tells nothing anyhow. */
+#define MOST_STRETCHED 16384
+
 struct TesseraTiles
 {
   void (*ready) (gpointer user);
@@ -85,7 +89,8 @@ append_stretched (TesseraTilePlace place, GskRenderNode *node, gpointer user)
   double y0 = round ((w->high - low - SIZE) * s->fy),
          y1 = round ((w->high - low) * s->fy);
 
-  if (x1 > MAX (x0, 0) && y1 > MAX (y0, 0) && x0 < w->width && y0 < w->height)
+  if (x1 > MAX (x0, 0) && y1 > MAX (y0, 0) && x0 < w->width && y0 < w->height &&
+      x1 - x0 < MOST_STRETCHED && y1 - y0 < MOST_STRETCHED)
     append (s->snapshot, node, x0, y0, x1, y1);
 }
 
