@@ -46,22 +46,6 @@ parse_colour (const char *text, TesseraColourKey *out_colour)
   return FALSE;
 }
 
-static gboolean
-parse_policy (const char *text, TesseraLayoutKind *out_kind)
-{
-  static const char *const names[] = { "recorded", "native", "expandable" };
-  static const TesseraLayoutKind kinds[] = { TESSERA_LAYOUT_RECORDED,
-                                             TESSERA_LAYOUT_NATIVE,
-                                             TESSERA_LAYOUT_EXPANDABLE };
-  for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
-    if (text == NULL || g_str_equal (text, names[i]))
-      {
-        *out_kind = kinds[i];
-        return TRUE;
-      }
-  return FALSE;
-}
-
 /* Returns a sentence about the first mistake, or NULL. */
 static const char *
 parse_sheet (const RenderOptions *options,
@@ -71,6 +55,7 @@ parse_sheet (const RenderOptions *options,
   *out_sheet = (CliSheet){ .width = 1600, .height = 1000, .scale = options->scale };
   out_sheet->dark = options->dark;
   out_sheet->stacked = options->stacked;
+  const char *plan = NULL;
   if (options->output == NULL)
     return "say where to draw with -o PICTURE.png or -o PICTURE.svg";
   if (!g_str_has_suffix (options->output, ".png") &&
@@ -87,7 +72,9 @@ parse_sheet (const RenderOptions *options,
     return "--axis takes bytes, events or time";
   if (!parse_colour (options->colour, &out_sheet->colour))
     return "--colour takes class, group, size, stream, phase, module or age";
-  if (!parse_policy (options->policy, out_kind))
+  *out_kind = TESSERA_LAYOUT_RECORDED;
+  if (options->policy != NULL &&
+      (!cli_parse_policy (options->policy, out_kind, &plan) || plan != NULL))
     return "--policy takes recorded, native or expandable";
   return NULL;
 }

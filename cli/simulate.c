@@ -106,26 +106,6 @@ verify_all (int n_files, char **files, const CliCommon *common)
   return result;
 }
 
-static gboolean
-parse_policy (const char *text, TesseraLayoutKind *out_kind, const char **out_plan)
-{
-  *out_plan = NULL;
-  if (g_str_equal (text, "recorded"))
-    *out_kind = TESSERA_LAYOUT_RECORDED;
-  else if (g_str_equal (text, "native"))
-    *out_kind = TESSERA_LAYOUT_NATIVE;
-  else if (g_str_equal (text, "expandable"))
-    *out_kind = TESSERA_LAYOUT_EXPANDABLE;
-  else if (g_str_has_prefix (text, "plan:") && text[5] != '\0')
-    {
-      *out_kind = TESSERA_LAYOUT_PLAN;
-      *out_plan = text + 5;
-    }
-  else
-    return FALSE;
-  return TRUE;
-}
-
 static void
 print_layout (const TesseraLayout *layout, gboolean json)
 {
@@ -217,7 +197,7 @@ cli_simulate (int argc, char **argv)
     return policy != NULL
                ? cli_usage ("simulate", "--verify and --policy exclude each other")
                : verify_all (argc - 1, argv + 1, &common);
-  if (policy == NULL || !parse_policy (policy, &options.kind, &plan_path))
+  if (policy == NULL || !cli_parse_policy (policy, &options.kind, &plan_path))
     return cli_usage ("simulate",
                       "say --verify, or --policy native|expandable|recorded|plan:P.tsp");
   if (argc != 2)

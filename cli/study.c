@@ -206,3 +206,23 @@ cli_followable_name (const TesseraPlan *plan)
       return "no";
     }
 }
+
+gboolean
+cli_parse_policy (const char *text, TesseraLayoutKind *out_kind, const char **out_plan)
+{
+  *out_plan = NULL;
+  if (g_str_equal (text, "recorded"))
+    *out_kind = TESSERA_LAYOUT_RECORDED;
+  else if (g_str_equal (text, "native"))
+    *out_kind = TESSERA_LAYOUT_NATIVE;
+  else if (g_str_equal (text, "expandable"))
+    *out_kind = TESSERA_LAYOUT_EXPANDABLE;
+  else if (g_str_has_prefix (text, "plan:") && text[5] != '\0')
+    {
+      *out_kind = TESSERA_LAYOUT_PLAN;
+      *out_plan = text + 5;
+    }
+  else
+    return FALSE;
+  return TRUE;
+}

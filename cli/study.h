@@ -63,3 +63,7 @@ TESSERA_MUST_USE TesseraStatus cli_study_verdict (const CliStudy *study,
 const char *cli_layout_name (TesseraLayoutKind kind);
 /* "yes", "same batches only", "no". */
 const char *cli_followable_name (const TesseraPlan *plan);
+/* "recorded", "native", "expandable" or "plan:P.tsp"; *out_plan points into @text, or
+ * NULL. */
+gboolean
+cli_parse_policy (const char *text, TesseraLayoutKind *out_kind, const char **out_plan);
