@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
-#include "db/schema.h"
+#include "db/store/schema.h"
 #include "db/store.h"
 #include "db/test-place.h"
 #include "db/test-traces.h"

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/plan-build.h"
-#include "planner/structure-private.h"
+#include "planner/structure/private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/run.h"
-#include "planner/structure-private.h"
+#include "planner/structure/private.h"
 
 #include <inttypes.h>
 #include <stdio.h>

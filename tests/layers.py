@@ -46,7 +46,8 @@ def sources(root, build, folder):
         return
     members = subprocess.run(["ar", "t", str(library)], capture_output=True, text=True, check=True).stdout.split()
     home = Path(LIBRARIES[folder]).parent
-    wanted = [root / home / name.removesuffix(".o") for name in members]
+    # Meson names the object of sub/name.c sub_name.c.o; no source has a "_" of its own.
+    wanted = [root / home / name.removesuffix(".o").replace("_", "/") for name in members]
     seen = set()
     while wanted:
         path = wanted.pop()

@@ -1,0 +1,165 @@
+/*
+ * Looking at everything: the walk over all blocks, and the check of all invariants.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/caching/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void
+tessera_caching_each (const TesseraCaching *caching,
+                      void (*visit) (void *user, const TesseraBlockInfo *info),
+                      void *user)
+{
+  for (const CachingChain *chain = caching->first_chain; chain != NULL;
+       chain = chain->next)
+    for (const CachingBlock *block = chain->first; block != NULL; block = block->next)
+      {
+        const TesseraBlockInfo info = {
+          .addr = block->addr,
+          .block_bytes = block->size_bytes,
+          .size_bytes = block->requested_bytes,
+          .segment_addr = chain->addr,
+          .stream = block->stream,
+          .pool = block->pool->index,
+          .is_small = block->pool->is_small,
+          .is_expandable = chain->page_bytes != 0,
+          .state = block->state,
+        };
+
+        if (block->is_mapped)
+          visit (user, &info);
+      }
+}
+
+typedef struct
+{
+  TesseraCachingStats sums;
+  uint64_t n_free, n_unmapped, n_active;
+} Census;
+
+static bool
+equals (TesseraError *error, const char *what, uint64_t expected, uint64_t found)
+{
+  if (expected == found)
+    return true;
+  tessera_fail (error, TESSERA_INVALID,
+                "the allocator's %s should be %" PRIu64 " and is %" PRIu64, what,
+                expected, found);
+  return false;
+}
+
+static bool
+is_filed_right (const TesseraCaching *caching, const CachingBlock *block)
+{
+  const CachingPool *pool = block->pool;
+  TesseraTreeKey key = tessera_caching_key_of (caching, block);
+
+  if (block->state != TESSERA_BLOCK_FREE)
+    return tessera_table_get (&caching->table, block->addr) == block && block->is_mapped;
+  return tessera_tree_contains (block->is_mapped ? &pool->free : &pool->unmapped,
+                                &block->node) &&
+         memcmp (&key, &block->node.key, sizeof key) == 0;
+}
+
+static bool
+check_block (const TesseraCaching *caching,
+             const CachingBlock *block,
+             uint64_t addr,
+             const CachingBlock *previous,
+             TesseraError *error)
+{
+  if (!equals (error, "next block of a segment", addr, block->addr))
+    return false;
+  if (block->previous != previous || block->size_bytes == 0)
+    return equals (error, "link of neighbours", 1, 0);
+  if (!caching->rules.forward_merge_only && previous != NULL &&
+      previous->state == TESSERA_BLOCK_FREE && block->state == TESSERA_BLOCK_FREE &&
+      previous->is_mapped == block->is_mapped)
+    return equals (error, "number of free neighbours", 0, 1);
+  if (!is_filed_right (caching, block))
+    return equals (error, "place of the block in its list", block->addr, 0);
+  return true;
+}
+
+static void
+count_block (Census *census, const CachingBlock *block)
+{
+  if (block->is_mapped)
+    census->sums.reserved_bytes += block->size_bytes;
+  if (block->state == TESSERA_BLOCK_FREE)
+    {
+      census->n_free += block->is_mapped;
+      census->n_unmapped += !block->is_mapped;
+      return;
+    }
+  census->n_active++;
+  census->sums.active_bytes += block->size_bytes;
+  census->sums.requested_bytes += block->requested_bytes;
+  if (block->state == TESSERA_BLOCK_LIVE)
+    census->sums.allocated_bytes += block->size_bytes;
+}
+
+static bool
+check_chain (const TesseraCaching *caching,
+             const CachingChain *chain,
+             Census *census,
+             TesseraError *error)
+{
+  const CachingBlock *previous = NULL;
+  uint64_t addr = chain->addr;
+
+  for (const CachingBlock *block = chain->first; block != NULL; block = block->next)
+    {
+      if (!check_block (caching, block, addr, previous, error))
+        return false;
+      count_block (census, block);
+      addr += block->size_bytes;
+      previous = block;
+    }
+  return equals (error, "end of a segment", chain->addr + chain->size_bytes, addr);
+}
+
+static bool
+check_trees (const TesseraCaching *caching, const Census *census, TesseraError *error)
+{
+  uint64_t n_free = 0, n_unmapped = 0;
+
+  for (size_t i = 0; i < caching->n_pools; i++)
+    for (int side = 0; side < 2 && caching->pools[i] != NULL; side++)
+      {
+        const CachingPool *pool = &caching->pools[i]->of_size[side];
+
+        if (!tessera_tree_check (&pool->free) || !tessera_tree_check (&pool->unmapped))
+          return equals (error, "order of free blocks", 1, 0);
+        n_free += pool->free.n_nodes;
+        n_unmapped += pool->unmapped.n_nodes;
+      }
+  return equals (error, "number of free blocks", census->n_free, n_free) &&
+         equals (error, "number of unmapped blocks", census->n_unmapped, n_unmapped);
+}
+
+TesseraStatus
+tessera_caching_check (const TesseraCaching *caching, TesseraError *error)
+{
+  const TesseraCachingStats *stats = &caching->stats;
+  Census census = { 0 };
+
+  for (const CachingChain *chain = caching->first_chain; chain != NULL;
+       chain = chain->next)
+    if (!check_chain (caching, chain, &census, error))
+      return TESSERA_INVALID;
+  if (!check_trees (caching, &census, error) ||
+      !equals (error, "active blocks", census.n_active, caching->table.n_used) ||
+      !equals (error, "reserved bytes", census.sums.reserved_bytes,
+               stats->reserved_bytes) ||
+      !equals (error, "allocated bytes", census.sums.allocated_bytes,
+               stats->allocated_bytes) ||
+      !equals (error, "active bytes", census.sums.active_bytes, stats->active_bytes) ||
+      !equals (error, "requested bytes", census.sums.requested_bytes,
+               stats->requested_bytes))
+    return TESSERA_INVALID;
+  return TESSERA_OK;
+}

@@ -1,0 +1,280 @@
+/*
+ * Opening a trace or plan file: whose it is, whether it is whole, which version.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "db/store/file.h"
+#include "db/store/rows.h"
+#include "db/store.h"
+
+/* SQLite's file header: https://www.sqlite.org/fileformat.html, 1.3. Big-endian. */
+#define HEADER_BYTES 100
+#define MAGIC "SQLite format 3"
+#define AT_PAGE_BYTES 16 /* two bytes; 1 stands for 65536 */
+#define AT_N_PAGES 28
+#define AT_USER_VERSION 60
+#define AT_APPLICATION_ID 68
+
+typedef struct
+{
+  unsigned char bytes[HEADER_BYTES];
+  size_t n_bytes; /* how much of it there was */
+  uint64_t file_bytes;
+} Header;
+
+static uint32_t
+number_at (const Header *header, size_t at)
+{
+  const unsigned char *bytes = header->bytes + at;
+
+  return (uint32_t) bytes[0] << 24 | (uint32_t) bytes[1] << 16 |
+         (uint32_t) bytes[2] << 8 | bytes[3];
+}
+
+/* Returns: 0 or an errno. What is not a plain file cannot be one of ours; opening a pipe
+ * must not wait for its writer. */
+static int
+read_header (const char *path, Header *header)
+{
+  struct stat info;
+  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failure = 0;
+
+  memset (header, 0, sizeof *header);
+  if (fd < 0)
+    return errno;
+  if (fstat (fd, &info) != 0)
+    failure = errno;
+  else if (!S_ISREG (info.st_mode))
+    failure = S_ISDIR (info.st_mode) ? EISDIR : ESPIPE;
+  else
+    {
+      ssize_t n_bytes = read (fd, header->bytes, HEADER_BYTES);
+
+      failure = n_bytes < 0 ? errno : 0;
+      header->n_bytes = n_bytes < 0 ? 0 : (size_t) n_bytes;
+      header->file_bytes = (uint64_t) info.st_size;
+    }
+  close (fd);
+  return failure;
+}
+
+TesseraFileKind
+tessera_file_kind (const char *path)
+{
+  Header header;
+
+  if (read_header (path, &header) != 0 || header.n_bytes < HEADER_BYTES ||
+      memcmp (header.bytes, MAGIC, sizeof MAGIC) != 0)
+    return TESSERA_FILE_OTHER;
+  switch (number_at (&header, AT_APPLICATION_ID))
+    {
+    case TESSERA_TRACE_APPLICATION_ID:
+      return TESSERA_FILE_TRACE;
+    case TESSERA_PLAN_APPLICATION_ID:
+      return TESSERA_FILE_PLAN;
+    default:
+      return TESSERA_FILE_OTHER;
+    }
+}
+
+static TesseraStatus
+refuse_owner (const char *path,
+              const TesseraFormat *format,
+              uint32_t application_id,
+              TesseraError *error)
+{
+  const TesseraFormat *other =
+      format == &tessera_trace_format ? &tessera_plan_format : &tessera_trace_format;
+
+  if (application_id == other->application_id)
+    return tessera_fail (error, TESSERA_FOREIGN,
+                         "%s is a Tessera %s, but a %s is needed here", path, other->noun,
+                         format->noun);
+  return tessera_fail (error, TESSERA_FOREIGN,
+                       "%s is an SQLite database of another program (application_id"
+                       " 0x%08x), not a Tessera %s",
+                       path, application_id, format->noun);
+}
+
+static TesseraStatus
+check_whole (const char *path, const Header *header, TesseraError *error)
+{
+  uint64_t page_bytes = number_at (header, AT_PAGE_BYTES) >> 16;
+  uint64_t wanted_bytes =
+      (page_bytes == 1 ? 65536 : page_bytes) * number_at (header, AT_N_PAGES);
+
+  if (header->n_bytes == HEADER_BYTES && header->file_bytes >= wanted_bytes)
+    return TESSERA_OK;
+  return tessera_fail (
+      error, TESSERA_BAD_INPUT,
+      "%s is cut short: it has %llu of %llu bytes; copy or make it again", path,
+      (unsigned long long) header->file_bytes, (unsigned long long) wanted_bytes);
+}
+
+static TesseraStatus
+check_header (const char *path,
+              const TesseraFormat *format,
+              TesseraError *error,
+              unsigned *out_version)
+{
+  Header header;
+  int failure = read_header (path, &header);
+
+  if (failure == ESPIPE)
+    return tessera_fail (error, TESSERA_IO,
+                         "Cannot read %s: it is not a file but a device or pipe", path);
+  if (failure)
+    return tessera_fail (error, TESSERA_IO, "Cannot read %s: %s", path,
+                         strerror (failure));
+  if (header.file_bytes == 0)
+    return tessera_fail (error, TESSERA_FOREIGN, "%s is empty, not a Tessera %s", path,
+                         format->noun);
+  if (memcmp (header.bytes, MAGIC,
+              header.n_bytes < sizeof MAGIC ? header.n_bytes : sizeof MAGIC) != 0)
+    return tessera_fail (error, TESSERA_FOREIGN,
+                         "%s is not a Tessera %s: it does not begin like one", path,
+                         format->noun);
+  if (header.n_bytes < HEADER_BYTES)
+    return check_whole (path, &header, error);
+  if (number_at (&header, AT_APPLICATION_ID) != format->application_id)
+    return refuse_owner (path, format, number_at (&header, AT_APPLICATION_ID), error);
+  *out_version = number_at (&header, AT_USER_VERSION);
+  if (*out_version > format->n_migrations)
+    return tessera_fail (error, TESSERA_FUTURE,
+                         "%s was written by a newer Tessera (format %u; this one reads up"
+                         " to %u): update Tessera to open it",
+                         path, *out_version, format->n_migrations);
+  if (*out_version == 0)
+    return tessera_fail (error, TESSERA_BAD_INPUT,
+                         "%s is damaged: it has no format version; make it again", path);
+  return check_whole (path, &header, error);
+}
+
+/* What a file holds must not run: no views, no triggers, no functions with effects. */
+static int
+make_wary (sqlite3 *db)
+{
+  static const int switches[][2] = { { SQLITE_DBCONFIG_DEFENSIVE, 1 },
+                                     { SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
+                                     { SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 },
+                                     { SQLITE_DBCONFIG_ENABLE_VIEW, 0 } };
+
+  for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+    {
+      int rc = sqlite3_db_config (db, switches[i][0], switches[i][1], NULL);
+
+      if (rc != SQLITE_OK)
+        return rc;
+    }
+  return sqlite3_exec (db, "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY",
+                       NULL, NULL, NULL);
+}
+
+static bool
+has_companion (const char *path, const char *suffix)
+{
+  char name[PATH_MAX];
+  int n_bytes = snprintf (name, sizeof name, "%s%s", path, suffix);
+
+  return (size_t) n_bytes >= sizeof name || access (name, F_OK) == 0;
+}
+
+/* The file as a URI. Without a journal beside it nobody is changing it (we replace files
+ * whole), so it is opened immutable: no locks, nothing left behind, read-only media. */
+static char *
+dup_uri (const char *path)
+{
+  static const char digits[] = "0123456789ABCDEF";
+  bool is_immutable = !has_companion (path, "-journal") && !has_companion (path, "-wal");
+  const char *query = is_immutable ? "?immutable=1" : "";
+  char *uri = malloc (3 * strlen (path) + 32), *at = uri;
+
+  if (!uri)
+    return NULL;
+  at += sprintf (at, "file:%s", *path == '/' ? "//" : "");
+  for (; *path; path++)
+    if (strchr ("%?#", *path))
+      {
+        *at++ = '%';
+        *at++ = digits[(unsigned char) *path >> 4];
+        *at++ = digits[*path & 0xf];
+      }
+    else
+      *at++ = *path;
+  strcpy (at, query);
+  return uri;
+}
+
+int
+tessera_file_copy_all (sqlite3 *from, sqlite3 *to)
+{
+  sqlite3_backup *backup = sqlite3_backup_init (to, "main", from, "main");
+
+  if (!backup)
+    return sqlite3_errcode (to);
+  sqlite3_backup_step (backup, -1);
+  return sqlite3_backup_finish (backup);
+}
+
+/* Replaces *db by a copy in memory of the newest version. */
+static int
+bring_up (sqlite3 **db, const TesseraFormat *format, unsigned version)
+{
+  sqlite3 *memory = NULL;
+  int rc = sqlite3_open_v2 (
+      ":memory:", &memory,
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+
+  if (rc == SQLITE_OK)
+    rc = tessera_file_copy_all (*db, memory);
+  if (rc == SQLITE_OK)
+    rc = make_wary (memory);
+  if (rc == SQLITE_OK)
+    rc = tessera_schema_migrate (memory, format, version, format->n_migrations);
+  sqlite3_close (rc == SQLITE_OK ? *db : memory);
+  if (rc == SQLITE_OK)
+    *db = memory;
+  return rc;
+}
+
+TesseraStatus
+tessera_file_open (const char *path,
+                   const TesseraFormat *format,
+                   TesseraError *error,
+                   sqlite3 **out_db)
+{
+  sqlite3 *db = NULL;
+  unsigned version = 0;
+  TesseraStatus status = check_header (path, format, error, &version);
+  char *uri;
+  int rc = SQLITE_NOMEM;
+
+  *out_db = NULL;
+  if (status != TESSERA_OK)
+    return status;
+  uri = dup_uri (path);
+  if (uri)
+    rc = sqlite3_open_v2 (
+        uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+  free (uri);
+  if (rc == SQLITE_OK)
+    rc = make_wary (db);
+  if (rc == SQLITE_OK && version < format->n_migrations)
+    rc = bring_up (&db, format, version);
+  status = rc == SQLITE_OK ? tessera_schema_check (db, format, path, error)
+                           : tessera_fail_sqlite (error, db, rc, path, "read");
+  if (status != TESSERA_OK)
+    sqlite3_close (db);
+  else
+    *out_db = db;
+  return status;
+}

@@ -1,0 +1,47 @@
+/*
+ * A trace or plan file as a whole: looked at, opened, made beside its target and renamed.
+ *
+ * Private to db/.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <sqlite3.h>
+
+#include "db/store/schema.h"
+
+/* Opens @path for reading, refusing in one sentence what is not a whole file of @format.
+ * Files of an older version are read into memory and brought up there. */
+TESSERA_MUST_USE TesseraStatus tessera_file_open (const char *path,
+                                                  const TesseraFormat *format,
+                                                  TesseraError *error,
+                                                  sqlite3 **out_db);
+
+/* Every page of @from into @to. Returns: what SQLite says. */
+int tessera_file_copy_all (sqlite3 *from, sqlite3 *to);
+
+typedef struct
+{
+  sqlite3 *db;      /* in a transaction */
+  char *target;     /* resolved: a symbolic link stays one */
+  char *temporary;  /* beside it */
+  const char *path; /* as the caller named it; borrowed */
+  TesseraError *error;
+} TesseraNewFile;
+
+/* Starts an empty file of the newest version. @page_bytes: of SQLite. */
+TESSERA_MUST_USE TesseraStatus tessera_new_file_create (TesseraNewFile *file,
+                                                        const char *path,
+                                                        const TesseraFormat *format,
+                                                        unsigned page_bytes,
+                                                        TesseraError *error);
+/* Starts from a copy of @path, brought to the newest version. */
+TESSERA_MUST_USE TesseraStatus tessera_new_file_copy (TesseraNewFile *file,
+                                                      const char *path,
+                                                      const TesseraFormat *format,
+                                                      TesseraError *error);
+/* Puts it on disk and in the target's place. Discards it when that fails. */
+TESSERA_MUST_USE TesseraStatus tessera_new_file_commit (TesseraNewFile *file);
+/* Leaves nothing behind. */
+void tessera_new_file_discard (TesseraNewFile *file);

@@ -1,0 +1,261 @@
+/*
+ * A plan into its file, into the file of its trace, and back.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "db/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/array.h"
+#include "db/store/file.h"
+#include "db/store/tables.h"
+
+/* Plans are small (some MB at most), their tables few. */
+#define PAGE_BYTES 1024
+
+static void
+set_limits (TesseraLimits *limits, const TesseraPlan *plan)
+{
+  tessera_limits_init (limits);
+  limits->below[TESSERA_LIMIT_POSITIONS] = (uint64_t) plan->n_positions + 1;
+  limits->below[TESSERA_LIMIT_STRINGS] = plan->n_strings;
+  limits->below[TESSERA_LIMIT_SECTIONS] = plan->n_sections;
+  limits->below[TESSERA_LIMIT_GROUPS] = plan->n_groups;
+  limits->below[TESSERA_LIMIT_SLOTS] = plan->n_slots;
+}
+
+static TesseraStatus
+write_plan (TesseraNewFile *file, const TesseraPlan *plan)
+{
+  const struct
+  {
+    const TesseraTable *table;
+    TesseraRows rows;
+  } parts[] = {
+    { &tessera_plan_table, { plan, 1, NULL } },
+    { &tessera_phase_name_table, { plan->strings, plan->n_strings, NULL } },
+    { &tessera_section_table, { plan->sections, plan->n_sections, NULL } },
+    { &tessera_group_table, { plan->groups, plan->n_groups, NULL } },
+    { &tessera_slot_table, { plan->slots, plan->n_slots, NULL } },
+    { &tessera_hand_over_table, { plan->hand_overs, plan->n_hand_overs, NULL } },
+  };
+  TesseraLimits limits;
+  TesseraRowWriter *writer;
+  TesseraStatus status;
+
+  set_limits (&limits, plan);
+  status = tessera_row_writer_new (file->db, file->path, &limits, plan->n_slots, NULL,
+                                   file->error, &writer);
+  for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)
+    status =
+        tessera_write_rows (writer, parts[i].table, (TesseraScope){ 0 }, parts[i].rows);
+  tessera_row_writer_free (writer);
+  return status;
+}
+
+static TesseraStatus
+write_and_commit (TesseraNewFile *file, const TesseraPlan *plan)
+{
+  TesseraStatus status = write_plan (file, plan);
+
+  if (status == TESSERA_OK)
+    return tessera_new_file_commit (file);
+  tessera_new_file_discard (file);
+  return status;
+}
+
+TesseraStatus
+tessera_plan_save (const TesseraPlan *plan, const char *path, TesseraError *error)
+{
+  TesseraNewFile file;
+  TesseraStatus status =
+      tessera_new_file_create (&file, path, &tessera_plan_format, PAGE_BYTES, error);
+
+  return status == TESSERA_OK ? write_and_commit (&file, plan) : status;
+}
+
+TesseraStatus
+tessera_trace_save_plan (const char *trace_path,
+                         const TesseraPlan *plan,
+                         TesseraError *error)
+{
+  TesseraNewFile file;
+  TesseraStatus status =
+      tessera_new_file_copy (&file, trace_path, &tessera_trace_format, error);
+  int rc;
+
+  if (status != TESSERA_OK)
+    return status;
+  rc = sqlite3_exec (file.db,
+                     "DELETE FROM plan; DELETE FROM phase_name; DELETE FROM section;"
+                     "DELETE FROM block_group; DELETE FROM slot; DELETE FROM hand_over",
+                     NULL, NULL, NULL);
+  if (rc == SQLITE_OK)
+    return write_and_commit (&file, plan);
+  status = tessera_fail_sqlite (error, file.db, rc, trace_path, "write");
+  tessera_new_file_discard (&file);
+  return status;
+}
+
+/* Arrays of a plan have no room to spare: its capacities are known here only. */
+typedef struct
+{
+  TesseraPlan *plan;
+  bool has_plan;
+  size_t cap_strings, cap_sections, cap_groups, cap_slots, cap_hand_overs;
+} Load;
+
+static TesseraStatus
+take_plan (void *user, void *item, uint64_t index, uint64_t key)
+{
+  Load *load = user;
+
+  if (load->has_plan)
+    {
+      tessera_item_clear (&tessera_plan_table, item);
+      return TESSERA_BAD_INPUT;
+    }
+  *load->plan = *(const TesseraPlan *) item;
+  load->has_plan = true;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+take_phase_name (void *user, void *item, uint64_t index, uint64_t key)
+{
+  Load *load = user;
+  TesseraPlan *plan = load->plan;
+
+  if (!TESSERA_RESERVE (plan->strings, load->cap_strings, plan->n_strings + 1))
+    {
+      tessera_item_clear (&tessera_phase_name_table, item);
+      return TESSERA_NO_MEMORY;
+    }
+  plan->strings[plan->n_strings++] = ((TesseraTextItem *) item)->text;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+take_section (void *user, void *item, uint64_t index, uint64_t key)
+{
+  Load *load = user;
+  TesseraPlan *plan = load->plan;
+
+  if (!TESSERA_RESERVE (plan->sections, load->cap_sections, plan->n_sections + 1))
+    return TESSERA_NO_MEMORY;
+  plan->sections[plan->n_sections++] = *(const TesseraSection *) item;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+take_group (void *user, void *item, uint64_t index, uint64_t key)
+{
+  Load *load = user;
+  TesseraPlan *plan = load->plan;
+
+  if (!TESSERA_RESERVE (plan->groups, load->cap_groups, plan->n_groups + 1))
+    {
+      tessera_item_clear (&tessera_group_table, item);
+      return TESSERA_NO_MEMORY;
+    }
+  plan->groups[plan->n_groups++] = *(const TesseraGroup *) item;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+take_slot (void *user, void *item, uint64_t index, uint64_t key)
+{
+  Load *load = user;
+  TesseraPlan *plan = load->plan;
+
+  if (plan->n_slots >= TESSERA_NONE)
+    return TESSERA_BAD_INPUT;
+  if (!TESSERA_RESERVE (plan->slots, load->cap_slots, plan->n_slots + 1))
+    return TESSERA_NO_MEMORY;
+  plan->slots[plan->n_slots++] = *(const TesseraSlot *) item;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+take_hand_over (void *user, void *item, uint64_t index, uint64_t key)
+{
+  Load *load = user;
+  TesseraPlan *plan = load->plan;
+
+  if (!TESSERA_RESERVE (plan->hand_overs, load->cap_hand_overs, plan->n_hand_overs + 1))
+    return TESSERA_NO_MEMORY;
+  plan->hand_overs[plan->n_hand_overs++] = *(const TesseraHandOver *) item;
+  return TESSERA_OK;
+}
+
+/* Sections and slots name each other: sections are read first, against no limit, and
+ * looked at again once the slots are there. */
+static TesseraStatus
+check_sections (TesseraRowReader *reader, const TesseraPlan *plan)
+{
+  char reason[160];
+
+  for (size_t i = 0; i < plan->n_sections; i++)
+    if (!tessera_item_check (&tessera_section_table, &plan->sections[i], i,
+                             &reader->limits, reason, sizeof reason))
+      return tessera_fail (reader->error, TESSERA_BAD_INPUT,
+                           "%s is damaged: in table section, row %zu, %s; make it again",
+                           reader->path, i, reason);
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+read_plan (TesseraRowReader *reader, Load *load)
+{
+  static const struct
+  {
+    const TesseraTable *table;
+    TesseraTakeRow take;
+  } parts[] = { { &tessera_plan_table, take_plan },
+                { &tessera_phase_name_table, take_phase_name },
+                { &tessera_section_table, take_section },
+                { &tessera_group_table, take_group },
+                { &tessera_slot_table, take_slot },
+                { &tessera_hand_over_table, take_hand_over } };
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)
+    {
+      set_limits (&reader->limits, load->plan);
+      if (parts[i].table == &tessera_section_table)
+        reader->limits.below[TESSERA_LIMIT_SLOTS] = UINT64_MAX;
+      status = tessera_read_rows (reader, parts[i].table, (TesseraScope){ 0 },
+                                  parts[i].take, load);
+      if (status == TESSERA_OK && !load->has_plan)
+        status =
+            tessera_fail (reader->error, TESSERA_BAD_INPUT,
+                          "%s is damaged: it holds no plan; make it again", reader->path);
+    }
+  set_limits (&reader->limits, load->plan);
+  return status == TESSERA_OK ? check_sections (reader, load->plan) : status;
+}
+
+TesseraStatus
+tessera_plan_load (const char *path, TesseraError *error, TesseraPlan **out_plan)
+{
+  Load load = { 0 };
+  TesseraRowReader reader = { .path = path, .error = error };
+  TesseraStatus status =
+      tessera_file_open (path, &tessera_plan_format, error, &reader.db);
+
+  *out_plan = NULL;
+  if (status != TESSERA_OK)
+    return status;
+  status = tessera_plan_new (&load.plan);
+  status = status == TESSERA_OK
+               ? read_plan (&reader, &load)
+               : tessera_fail_sqlite (error, NULL, SQLITE_NOMEM, path, "read");
+  sqlite3_close (reader.db);
+  if (status == TESSERA_OK)
+    *out_plan = load.plan;
+  else
+    tessera_plan_free (load.plan);
+  return status;
+}

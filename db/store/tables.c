@@ -1,0 +1,286 @@
+/*
+ * Which struct goes into which table of a trace or plan file.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "db/store/tables.h"
+
+#include "db/store/stacks.h"
+
+#define COLUMN(Item, field, column_kind, ...)                                            \
+  {                                                                                      \
+    .name = #field, .offset = offsetof (Item, field),                                    \
+    .kind = TESSERA_COLUMN_##column_kind, __VA_ARGS__                                    \
+  }
+/* Where the column is called otherwise than the field. */
+#define NAMED(column_name, Item, field, column_kind, ...)                                \
+  {                                                                                      \
+    .name = column_name, .offset = offsetof (Item, field),                               \
+    .kind = TESSERA_COLUMN_##column_kind, __VA_ARGS__                                    \
+  }
+/* The item is the value. */
+#define WHOLE(column_name, column_kind, ...)                                             \
+  {                                                                                      \
+    .name = column_name, .kind = TESSERA_COLUMN_##column_kind, __VA_ARGS__               \
+  }
+#define BELOW(what) .limit = TESSERA_LIMIT_##what
+
+#define TABLE(variable, table_name, key_name, Item, column_list, ...)                    \
+  const TesseraTable tessera_##variable##_table = { .name = table_name,                  \
+                                                    .key = key_name,                     \
+                                                    .columns = column_list,              \
+                                                    .n_columns = sizeof column_list /    \
+                                                                 sizeof *column_list,    \
+                                                    .item_bytes = sizeof (Item),         \
+                                                    __VA_ARGS__ };                       \
+  _Static_assert(sizeof column_list / sizeof *column_list <= TESSERA_MAX_COLUMNS,        \
+                 "more columns than a row can have")
+
+static const TesseraColumn recording_columns[] = {
+  COLUMN (TesseraTrace, source, TEXT),
+  COLUMN (TesseraTrace, n_events, COUNT),
+  NAMED ("memory_bytes", TesseraTrace, device_bytes, BYTES),
+  COLUMN (TesseraTrace, limit_bytes, BYTES),
+  COLUMN (TesseraTrace, alignment_bytes, U32, .minimum = 1),
+  COLUMN (TesseraTrace, has_addresses, BOOL),
+  COLUMN (TesseraTrace, has_segments, BOOL),
+  COLUMN (TesseraTrace, has_time, BOOL),
+  COLUMN (TesseraTrace, starts_empty, BOOL),
+  NAMED ("is_expandable", TesseraTrace, settings.is_expandable, BOOL),
+  NAMED ("max_split_bytes", TesseraTrace, settings.max_split_bytes, BYTES_OR_ALL),
+  NAMED ("max_non_split_rounding_bytes",
+         TesseraTrace,
+         settings.max_non_split_rounding_bytes,
+         BYTES),
+  NAMED ("large_segment_bytes", TesseraTrace, settings.large_segment_bytes, BYTES),
+  NAMED ("garbage_collection_threshold",
+         TesseraTrace,
+         settings.garbage_collection_threshold,
+         REAL),
+};
+TABLE (recording,
+       "recording",
+       "recording_index",
+       TesseraTrace,
+       recording_columns,
+       .n_scopes = 1,
+       .has_gaps = true);
+
+static const TesseraColumn rounding_columns[] = { WHOLE ("divisions", U32) };
+TABLE (rounding, "rounding", "interval_index", uint32_t, rounding_columns, .n_scopes = 1);
+
+static const TesseraColumn meta_columns[] = { COLUMN (TesseraMeta, key, TEXT),
+                                              COLUMN (TesseraMeta, value, TEXT) };
+TABLE (meta, "meta", "meta_index", TesseraMeta, meta_columns);
+
+static const TesseraColumn string_columns[] = { COLUMN (TesseraTextItem, text, TEXT) };
+TABLE (string, "string", "string_index", TesseraTextItem, string_columns);
+
+static const TesseraColumn frame_columns[] = {
+  COLUMN (TesseraFrame, name, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraFrame, file, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraFrame, line, NUMBER)
+};
+TABLE (frame, "frame", "frame_index", TesseraFrame, frame_columns);
+
+/* Callers come first: no walk outward can run in a circle. */
+static const char *
+check_stack_node (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraStackNode *node = item;
+
+  return node->caller == TESSERA_NONE || node->caller < index ? NULL
+                                                              : "caller is not an earlier"
+                                                                " row";
+}
+
+static const TesseraColumn stack_node_columns[] = {
+  COLUMN (TesseraStackNode, caller, U32_OR_NONE),
+  COLUMN (TesseraStackNode, frame, U32, BELOW (FRAMES))
+};
+TABLE (stack_node,
+       "stack_node",
+       "node_index",
+       TesseraStackNode,
+       stack_node_columns,
+       .check = check_stack_node);
+
+static const TesseraColumn stack_columns[] = { WHOLE (
+    "node", U32_OR_NONE, BELOW (NODES)) };
+TABLE (stack, "stack", "stack_index", uint32_t, stack_columns);
+
+static const TesseraColumn device_columns[] = {
+  COLUMN (TesseraDeviceInfo, device, U32), COLUMN (TesseraDeviceInfo, n_events, BYTES),
+  COLUMN (TesseraDeviceInfo, n_segments, BYTES)
+};
+TABLE (device, "device", "device_index", TesseraDeviceInfo, device_columns);
+
+static const TesseraColumn stream_columns[] = { WHOLE ("handle", BITS) };
+TABLE (stream, "stream", "stream_index", uint64_t, stream_columns, .n_scopes = 1);
+
+static const TesseraColumn pool_columns[] = { COLUMN (TesseraPoolId, owner_id, BITS),
+                                              COLUMN (TesseraPoolId, user_id, BITS) };
+TABLE (pool, "pool", "pool_index", TesseraPoolId, pool_columns, .n_scopes = 1);
+
+static const TesseraColumn event_columns[] = {
+  COLUMN (TesseraEvent, action, U8, BELOW (ACTIONS), .minimum = 1),
+  COLUMN (TesseraEvent, addr, BITS),
+  COLUMN (TesseraEvent, size_bytes, BYTES),
+  COLUMN (TesseraEvent, at_ns, NUMBER),
+  COLUMN (TesseraEvent, stack, U32_OR_NONE, BELOW (STACKS)),
+  COLUMN (TesseraEvent, stream, U16, BELOW (STREAMS)),
+  COLUMN (TesseraEvent, pool, U16, BELOW (POOLS)),
+  COLUMN (TesseraEvent, pool_known, FLAG)
+};
+TABLE (event,
+       "event",
+       "event_index",
+       TesseraEvent,
+       event_columns,
+       .n_scopes = 1,
+       .has_gaps = true);
+
+static const TesseraColumn segment_columns[] = {
+  COLUMN (TesseraSegment, addr, BITS),
+  COLUMN (TesseraSegment, size_bytes, BYTES),
+  COLUMN (TesseraSegment, stack, U32_OR_NONE, BELOW (STACKS)),
+  COLUMN (TesseraSegment, stream, U16, BELOW (STREAMS)),
+  COLUMN (TesseraSegment, pool, U16, BELOW (POOLS)),
+  COLUMN (TesseraSegment, is_small, BOOL),
+  COLUMN (TesseraSegment, is_expandable, BOOL)
+};
+TABLE (
+    segment, "segment", "segment_index", TesseraSegment, segment_columns, .n_scopes = 2);
+
+static const TesseraColumn held_block_columns[] = {
+  COLUMN (TesseraHeldBlock, addr, BITS),
+  COLUMN (TesseraHeldBlock, size_bytes, BYTES),
+  COLUMN (TesseraHeldBlock, block_bytes, BYTES),
+  COLUMN (TesseraHeldBlock, stack, U32_OR_NONE, BELOW (STACKS)),
+  COLUMN (TesseraHeldBlock, state, U8, BELOW (STATES)),
+  COLUMN (TesseraHeldBlock, tail_open, FLAG)
+};
+TABLE (held_block,
+       "held_block",
+       "block_index",
+       TesseraHeldBlock,
+       held_block_columns,
+       .n_scopes = 2);
+
+/* Parents come first: no walk outward can run in a circle. */
+static const char *
+check_range (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraRange *range = item;
+
+  if (range->begin_index > range->end_index)
+    return "end_index is before begin_index";
+  if (range->parent != TESSERA_NONE && range->parent >= index)
+    return "parent is not an earlier row";
+  return NULL;
+}
+
+static const TesseraColumn range_columns[] = {
+  COLUMN (TesseraRange, name, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraRange, kind, U8, BELOW (RANGE_KINDS)),
+  COLUMN (TesseraRange, begin_index, U32, BELOW (MOMENTS)),
+  COLUMN (TesseraRange, end_index, U32, BELOW (MOMENTS)),
+  COLUMN (TesseraRange, begin_ns, NUMBER),
+  COLUMN (TesseraRange, end_ns, NUMBER),
+  COLUMN (TesseraRange, parent, U32_OR_NONE),
+  COLUMN (TesseraRange, is_inferred, FLAG)
+};
+TABLE (range,
+       "range",
+       "range_index",
+       TesseraRange,
+       range_columns,
+       .n_scopes = 1,
+       .check = check_range);
+
+static const TesseraColumn plan_columns[] = {
+  COLUMN (TesseraPlan, height_bytes, BYTES),
+  COLUMN (TesseraPlan, bound_bytes, BYTES),
+  COLUMN (TesseraPlan, alignment_bytes, U32, .minimum = 1),
+  COLUMN (TesseraPlan, n_positions, U32),
+  COLUMN (TesseraPlan, trace_fingerprint, BITS),
+  COLUMN (TesseraPlan, slot_digest, BITS),
+  COLUMN (TesseraPlan, device, U32),
+  COLUMN (TesseraPlan, n_streams, U32),
+  COLUMN (TesseraPlan, across_streams, FLAG),
+  COLUMN (TesseraPlan, followable, U8, BELOW (FOLLOWABLES)),
+  COLUMN (TesseraPlan, checked, FLAG),
+  COLUMN (TesseraPlan, follow_reason, TEXT_OR_NULL),
+  COLUMN (TesseraPlan, strategy, TEXT_OR_NULL),
+  COLUMN (TesseraPlan, source, TEXT_OR_NULL)
+};
+TABLE (plan, "plan", "plan_index", TesseraPlan, plan_columns);
+
+static const TesseraColumn phase_name_columns[] = { NAMED (
+    "name", TesseraTextItem, text, TEXT) };
+TABLE (phase_name, "phase_name", "phase", TesseraTextItem, phase_name_columns);
+
+static const char *
+check_section (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraSection *section = item;
+
+  if (section->begin > section->end)
+    return "end_position is before begin_position";
+  if ((uint64_t) section->first_slot + section->n_slots >
+      limits->below[TESSERA_LIMIT_SLOTS])
+    return "its slots do not exist";
+  return NULL;
+}
+
+/* first_slot may be one past the last: of an empty section at the end. */
+static const TesseraColumn section_columns[] = {
+  NAMED ("begin_position", TesseraSection, begin, U32, BELOW (POSITIONS)),
+  NAMED ("end_position", TesseraSection, end, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraSection, first_slot, U32), COLUMN (TesseraSection, n_slots, U32),
+  NAMED ("repeats", TesseraSection, kind, FLAG)
+};
+TABLE (section,
+       "section",
+       "section_index",
+       TesseraSection,
+       section_columns,
+       .check = check_section);
+
+static const TesseraColumn group_columns[] = {
+  COLUMN (TesseraGroup, name, TEXT),
+  COLUMN (TesseraGroup, kind, U8, BELOW (GROUP_KINDS)),
+  COLUMN (TesseraGroup, lifetime_class, U8, BELOW (CLASSES)),
+  COLUMN (TesseraGroup, n_blocks, U32),
+  COLUMN (TesseraGroup, height_bytes, BYTES),
+  COLUMN (TesseraGroup, bytes_x_events, BITS),
+  COLUMN (TesseraGroup, time_memory_product, REAL)
+};
+TABLE (group, "block_group", "group_index", TesseraGroup, group_columns);
+
+/* Whether lifetimes and places make sense is the checker's to say (planner/check.h): a
+ * plan that breaks its laws can be read, so that the law can be named. */
+static const TesseraColumn slot_columns[] = {
+  COLUMN (TesseraSlot, size_bytes, BYTES),
+  COLUMN (TesseraSlot, block_bytes, BYTES),
+  COLUMN (TesseraSlot, offset_bytes, BYTES),
+  COLUMN (TesseraSlot, born, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraSlot, died, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraSlot, died_next, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraSlot, section, U32, BELOW (SECTIONS)),
+  COLUMN (TesseraSlot, phase, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraSlot, ordinal, U32_OR_NONE),
+  NAMED ("block_group", TesseraSlot, group, U32_OR_NONE, BELOW (GROUPS)),
+  COLUMN (TesseraSlot, block, U32_OR_NONE),
+  COLUMN (TesseraSlot, stream, U16),
+  COLUMN (TesseraSlot, pool, U16),
+  COLUMN (TesseraSlot, lifetime_class, U8, BELOW (CLASSES)),
+  COLUMN (TesseraSlot, wraps, FLAG)
+};
+TABLE (slot, "slot", "slot_index", TesseraSlot, slot_columns);
+
+static const TesseraColumn hand_over_columns[] = {
+  COLUMN (TesseraHandOver, from_slot, U32, BELOW (SLOTS)),
+  COLUMN (TesseraHandOver, to_slot, U32, BELOW (SLOTS))
+};
+TABLE (hand_over, "hand_over", "hand_over_index", TesseraHandOver, hand_over_columns);

@@ -1,0 +1,40 @@
+/*
+ * Which struct goes into which table of a trace or plan file.
+ *
+ * Private to db/.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/plan.h"
+#include "db/store/rows.h"
+
+typedef struct
+{
+  char *text;
+} TesseraTextItem;
+
+/* of a trace file */
+extern const TesseraTable tessera_recording_table;  /* TesseraTrace */
+extern const TesseraTable tessera_rounding_table;   /* uint32_t */
+extern const TesseraTable tessera_meta_table;       /* TesseraMeta */
+extern const TesseraTable tessera_string_table;     /* TesseraTextItem */
+extern const TesseraTable tessera_frame_table;      /* TesseraFrame */
+extern const TesseraTable tessera_stack_node_table; /* TesseraStackNode */
+extern const TesseraTable tessera_stack_table;      /* uint32_t: node */
+extern const TesseraTable tessera_device_table;     /* TesseraDeviceInfo */
+extern const TesseraTable tessera_stream_table;     /* uint64_t */
+extern const TesseraTable tessera_pool_table;       /* TesseraPoolId */
+extern const TesseraTable tessera_event_table;      /* TesseraEvent */
+extern const TesseraTable tessera_segment_table;    /* TesseraSegment */
+extern const TesseraTable tessera_held_block_table; /* TesseraHeldBlock */
+extern const TesseraTable tessera_range_table;      /* TesseraRange */
+
+/* of both files */
+extern const TesseraTable tessera_plan_table;       /* TesseraPlan */
+extern const TesseraTable tessera_phase_name_table; /* TesseraTextItem */
+extern const TesseraTable tessera_section_table;    /* TesseraSection */
+extern const TesseraTable tessera_group_table;      /* TesseraGroup */
+extern const TesseraTable tessera_slot_table;       /* TesseraSlot */
+extern const TesseraTable tessera_hand_over_table;  /* TesseraHandOver */

@@ -1,0 +1,260 @@
+/*
+ * One sheet: what is on it and where.
+ *
+ *   headline, sentence                              native  expandable  plan  bound
+ *   ------------------------------------------------------------------------------
+ *   legend    | left title            | right title
+ *             | steps, phases         | steps, phases
+ *   parts     | canvas                | canvas
+ *             | memory over time
+ *   where it came from
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/figure/private.h"
+
+#include "planner/groups.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARGIN 20.0
+#define LEGEND_SHARE 0.165
+#define LEGEND_LEAST 190.0
+#define LEGEND_MOST 264.0
+#define GAP 14.0
+#define SCALE_WIDTH 46.0 /* numbers left of a canvas */
+#define FOOT_HEIGHT 22.0
+#define MIN_WIDTH 560.0
+#define MIN_HEIGHT 400.0
+#define DEVICE_IN_SIGHT 1.6 /* a device larger than this times all else is left out */
+#define ROOM_ABOVE 1.03
+
+static double
+larger (double a, double b)
+{
+  return a > b ? a : b;
+}
+
+/* Where the tallest thing of a layout ends: its rows, or a request that had no room. */
+static double
+layout_top (const TesseraLayout *layout, const TesseraScene *scene)
+{
+  double top = (double) tessera_scene_height_bytes (scene);
+  for (size_t i = 0; i < layout->n_ooms; i++)
+    {
+      uint32_t at = layout->ooms[i].event_index;
+      if (layout->curves.reserved_bytes != NULL && at < layout->n_events)
+        top = larger (top, (double) layout->curves.reserved_bytes[at] +
+                               (double) layout->ooms[i].size_bytes);
+    }
+  return top;
+}
+
+/* The device, where the trace tells; else what was reserved and still free at the driver
+ * when a recorded request failed. */
+static void
+find_room (TesseraSheet *sheet)
+{
+  const TesseraLayout *layout = sheet->figure->left;
+  sheet->room_bytes = sheet->figure->trace->device_bytes;
+  sheet->room_is_device = sheet->room_bytes > 0;
+  if (sheet->room_is_device || layout->curves.reserved_bytes == NULL)
+    return;
+  for (size_t i = 0; i < layout->n_ooms; i++)
+    if (layout->ooms[i].free_at_driver_bytes != TESSERA_NOWHERE &&
+        layout->ooms[i].event_index < layout->n_events)
+      sheet->room_bytes = layout->curves.reserved_bytes[layout->ooms[i].event_index] +
+                          layout->ooms[i].free_at_driver_bytes;
+}
+
+static void
+find_top (TesseraSheet *sheet)
+{
+  const TesseraFigure *figure = sheet->figure;
+  sheet->bound_bytes = figure->needs != NULL ? figure->needs->bound_bytes : 0;
+  if (sheet->bound_bytes == 0 && figure->plan != NULL)
+    sheet->bound_bytes = figure->plan->bound_bytes;
+  double top = layout_top (figure->left, sheet->left);
+  if (sheet->right != NULL)
+    top = larger (top, layout_top (figure->right, sheet->right));
+  top = larger (top, (double) sheet->bound_bytes);
+  find_room (sheet);
+  double room = (double) sheet->room_bytes;
+  sheet->shows_room = room > 0.0 && room <= top * DEVICE_IN_SIGHT;
+  if (sheet->shows_room)
+    top = larger (top, room);
+  sheet->top_bytes = top > 0.0 ? top * ROOM_ABOVE : 1.0;
+}
+
+/* Blocks know their groups only where somebody has grouped them, and a plan's groups are
+ * numbered by its own grouping: colours by group are taken from a grouping made here. */
+static TesseraStatus
+colour_by_group (TesseraSheet *sheet)
+{
+  const TesseraFigure *f = sheet->figure;
+  TesseraBlocks grouped = *f->blocks;
+  TesseraGroup *groups = NULL;
+  size_t n_groups = 0;
+  grouped.blocks = malloc ((grouped.n_blocks + 1) * sizeof *grouped.blocks);
+  if (grouped.blocks == NULL)
+    return TESSERA_NO_MEMORY;
+  if (grouped.n_blocks > 0)
+    memcpy (grouped.blocks, f->blocks->blocks, grouped.n_blocks * sizeof *grouped.blocks);
+  TesseraStatus status =
+      tessera_group_blocks (f->trace, &grouped, f->structure, &groups, &n_groups);
+  if (status == TESSERA_OK)
+    status = tessera_colouring_new (f->trace, &grouped, f->structure, groups, n_groups,
+                                    f->colour, f->dark, &sheet->colouring);
+  tessera_groups_free (groups, n_groups);
+  free (grouped.blocks);
+  return status;
+}
+
+static TesseraStatus
+colour_blocks (TesseraSheet *sheet)
+{
+  const TesseraFigure *f = sheet->figure;
+  if (f->colour == TESSERA_COLOUR_GROUP && f->structure != NULL)
+    return colour_by_group (sheet);
+  return tessera_colouring_new (f->trace, f->blocks, f->structure, NULL, 0, f->colour,
+                                f->dark, &sheet->colouring);
+}
+
+static TesseraStatus
+sheet_init (TesseraSheet *sheet)
+{
+  const TesseraFigure *f = sheet->figure;
+  TesseraStatus status = tessera_axis_new (f->trace, f->blocks, f->axis, &sheet->axis);
+  if (status == TESSERA_OK)
+    status = colour_blocks (sheet);
+  if (status == TESSERA_OK)
+    status = tessera_scene_new (f->blocks, f->left, sheet->axis, &sheet->left);
+  if (status == TESSERA_OK && f->right != NULL)
+    status = tessera_scene_new (f->blocks, f->right, sheet->axis, &sheet->right);
+  if (status == TESSERA_OK && f->colour != TESSERA_COLOUR_MODULE)
+    status = tessera_colouring_new (f->trace, f->blocks, f->structure, NULL, 0,
+                                    TESSERA_COLOUR_MODULE, f->dark, &sheet->modules);
+  if (status == TESSERA_OK)
+    find_top (sheet);
+  return status;
+}
+
+static void
+sheet_clear (TesseraSheet *sheet)
+{
+  tessera_scene_free (sheet->left);
+  tessera_scene_free (sheet->right);
+  tessera_colouring_free (sheet->colouring);
+  tessera_colouring_free (sheet->modules);
+  tessera_axis_free (sheet->axis);
+}
+
+static void
+draw_foot (const TesseraSheet *sheet, TesseraArea area)
+{
+  const TesseraFigure *f = sheet->figure;
+  const TesseraTextStyle dim = { 10.5, false, sheet->theme->dim, TESSERA_TEXT_LEFT };
+  char text[400], device[32] = "", blocks[32], events[32];
+  if (f->trace->device_bytes > 0)
+    tessera_format_bytes (f->trace->device_bytes, device, sizeof device);
+  snprintf (text, sizeof text, "%.200s \xc2\xb7 %s blocks \xc2\xb7 %s events%s%s",
+            f->trace->source != NULL ? f->trace->source : "trace",
+            tessera_format_count (f->blocks->n_blocks, blocks, sizeof blocks),
+            tessera_format_count (f->blocks->n_events, events, sizeof events),
+            device[0] != '\0' ? " \xc2\xb7 device " : "", device);
+  tessera_text_draw (sheet->cr, &dim, area.x, area.y + 15.0, area.width, text);
+}
+
+/* Both canvases, side by side or one above the other. */
+static TesseraStatus
+draw_panels (const TesseraSheet *sheet, TesseraArea area)
+{
+  const TesseraFigure *f = sheet->figure;
+  TesseraArea left = area, right = area;
+  if (sheet->right == NULL)
+    return tessera_draw_panel (sheet, f->left, sheet->left, area, true);
+  if (f->stacked)
+    {
+      left.height = floor ((area.height - GAP) / 2.0);
+      right.y += left.height + GAP;
+      right.height = area.height - left.height - GAP;
+    }
+  else
+    {
+      double canvas = floor ((area.width - SCALE_WIDTH - GAP) / 2.0);
+      left.width = canvas + SCALE_WIDTH;
+      right.x += left.width + GAP;
+      right.width = canvas;
+    }
+  TesseraStatus status = tessera_draw_panel (sheet, f->left, sheet->left, left, true);
+  if (status == TESSERA_OK)
+    status = tessera_draw_panel (sheet, f->right, sheet->right, right, f->stacked);
+  return status;
+}
+
+static TesseraStatus
+draw_sheet (const TesseraSheet *sheet, double width, double height)
+{
+  cairo_t *cr = sheet->cr;
+  double inner = width - 2.0 * MARGIN, below = tessera_head_height (sheet, inner);
+  double curves = floor (height * 0.16 < 96.0 ? 96.0 : height * 0.16);
+  double legend = floor (fmin (fmax (width * LEGEND_SHARE, LEGEND_LEAST), LEGEND_MOST));
+  double right_x = MARGIN + legend + GAP, right_width = width - MARGIN - right_x;
+  double foot_y = height - FOOT_HEIGHT - 4.0, curves_y = floor (foot_y - curves);
+  tessera_fill_area (cr, (TesseraArea){ 0, 0, width, height }, sheet->theme->sheet, 1.0);
+  tessera_draw_head (sheet, (TesseraArea){ MARGIN, 0, inner, below });
+  tessera_fill_area (cr, (TesseraArea){ 0, below, width, 1 }, sheet->theme->line, 1.0);
+  tessera_draw_legend (
+      sheet, (TesseraArea){ MARGIN, below + 12.0, legend - 8.0, foot_y - below - 12.0 });
+  TesseraStatus status =
+      draw_panels (sheet, (TesseraArea){ right_x, below + 10.0, right_width,
+                                         curves_y - below - 10.0 - GAP });
+  if (status == TESSERA_OK)
+    status = tessera_draw_curves (
+        sheet, (TesseraArea){ right_x, curves_y, right_width, curves });
+  draw_foot (sheet, (TesseraArea){ right_x + SCALE_WIDTH, foot_y,
+                                   right_width - SCALE_WIDTH, FOOT_HEIGHT });
+  return status;
+}
+
+TesseraStatus
+tessera_figure_draw (const TesseraFigure *figure,
+                     cairo_t *cr,
+                     double width,
+                     double height,
+                     double scale,
+                     TesseraError *error)
+{
+  if (!(width >= MIN_WIDTH && height >= MIN_HEIGHT && scale > 0.0 &&
+        width * scale < 32768.0 && height * scale < 32768.0))
+    return tessera_fail (
+        error, TESSERA_INVALID,
+        "A picture of %.0f x %.0f at scale %g can't be drawn: it needs at "
+        "least %.0f x %.0f, and at most 32,767 pixels each way.",
+        width, height, scale, MIN_WIDTH, MIN_HEIGHT);
+  TesseraSheet sheet = {
+    .figure = figure, .theme = tessera_theme (figure->dark), .cr = cr, .scale = scale
+  };
+  cairo_save (cr);
+  tessera_text_prepare (cr);
+  TesseraStatus status = sheet_init (&sheet);
+  if (status == TESSERA_OK)
+    status = draw_sheet (&sheet, width, height);
+  cairo_restore (cr);
+  sheet_clear (&sheet);
+  if (status == TESSERA_OK && cairo_status (cr) != CAIRO_STATUS_SUCCESS)
+    return tessera_fail (error, TESSERA_IO, "The picture could not be drawn: %s.",
+                         cairo_status_to_string (cairo_status (cr)));
+  if (status == TESSERA_NO_MEMORY)
+    return tessera_fail (
+        error, status,
+        "The picture needs more memory than this machine has left; close "
+        "something else or draw it smaller.");
+  if (status != TESSERA_OK)
+    return tessera_fail (error, status,
+                         "The layouts of this picture do not belong to one trace.");
+  return status;
+}

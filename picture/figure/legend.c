@@ -1,0 +1,304 @@
+/*
+ * The left column: which colour is what, and what reserved memory was made of.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/figure/private.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define ROW 18.0
+#define SWATCH 10.0
+#define HATCH_STEP 4.0
+#define BAR_X 78.0
+#define BAR_RIGHT 44.0
+
+typedef struct
+{
+  const TesseraSheet *sheet;
+  TesseraArea area;
+  double y; /* top of the next row */
+} Column;
+
+static TesseraTextStyle
+style_of (const Column *column, bool is_bold, bool is_dim, TesseraTextAlign align)
+{
+  const TesseraTheme *theme = column->sheet->theme;
+  return (TesseraTextStyle){ 11.0, is_bold, is_dim ? theme->dim : theme->text, align };
+}
+
+/* A caption with the unit of the numbers below it. */
+static void
+draw_caption (Column *column, const char *text, bool with_unit)
+{
+  const TesseraTextStyle left = style_of (column, true, false, TESSERA_TEXT_LEFT);
+  const TesseraTextStyle right = style_of (column, false, true, TESSERA_TEXT_RIGHT);
+  cairo_t *cr = column->sheet->cr;
+  double room = column->area.width - (with_unit ? 34.0 : 0.0);
+  tessera_text_draw (cr, &left, column->area.x, column->y + 13.0, room, text);
+  if (with_unit)
+    tessera_text_draw (cr, &right, column->area.x + column->area.width, column->y + 13.0,
+                       34.0, tessera_unit_name (column->sheet));
+  column->y += ROW + 4.0;
+}
+
+static void
+draw_amount (const Column *column, uint64_t bytes, bool is_bold)
+{
+  const TesseraTextStyle style = style_of (column, is_bold, !is_bold, TESSERA_TEXT_RIGHT);
+  char text[32];
+  tessera_number (column->sheet, bytes, text, sizeof text);
+  tessera_text_draw (column->sheet->cr, &style, column->area.x + column->area.width,
+                     column->y + 13.0, BAR_RIGHT, text);
+}
+
+static void
+draw_name (const Column *column, const char *name)
+{
+  TesseraTextStyle style = style_of (column, false, false, TESSERA_TEXT_LEFT);
+  double x = SWATCH + 9.0;
+  style.cuts_middle = true;
+  tessera_text_draw (column->sheet->cr, &style, column->area.x + x, column->y + 13.0,
+                     column->area.width - x - BAR_RIGHT, name);
+}
+
+static TesseraArea
+swatch_of (const Column *column)
+{
+  return (TesseraArea){ column->area.x, column->y + 4.0, SWATCH, SWATCH };
+}
+
+static void
+draw_entry (Column *column, const TesseraLegendEntry *entry)
+{
+  tessera_fill_area (column->sheet->cr, swatch_of (column), entry->rgb, 1.0);
+  draw_name (column, entry->name);
+  draw_amount (column, entry->peak_bytes, false);
+  column->y += ROW;
+}
+
+static void
+draw_hatched_swatch (const TesseraSheet *sheet, TesseraArea area)
+{
+  cairo_t *cr = sheet->cr;
+  tessera_fill_area (cr, area, sheet->theme->reserved, 1.0);
+  cairo_save (cr);
+  cairo_rectangle (cr, area.x, area.y, area.width, area.height);
+  cairo_clip (cr);
+  tessera_set_rgb (cr, sheet->theme->hatch, 1.0);
+  cairo_set_line_width (cr, 1.0);
+  for (double x = -area.height; x < area.width; x += HATCH_STEP)
+    {
+      cairo_move_to (cr, area.x + x, area.y + area.height);
+      cairo_line_to (cr, area.x + x + area.height, area.y);
+    }
+  cairo_stroke (cr);
+  cairo_restore (cr);
+  tessera_frame_area (cr, area, sheet->theme->edge, 1.0);
+}
+
+static uint64_t
+failed_bytes (const TesseraBlocks *blocks)
+{
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    if ((blocks->blocks[i].flags & TESSERA_FAILED) != 0)
+      bytes = blocks->blocks[i].size_bytes; /* the last */
+  return bytes;
+}
+
+static void
+draw_special_entries (Column *column, const TesseraParts *parts)
+{
+  const TesseraSheet *sheet = column->sheet;
+  uint64_t failed = failed_bytes (sheet->figure->blocks);
+  if (failed > 0)
+    {
+      TesseraArea swatch = swatch_of (column);
+      tessera_fill_area (sheet->cr, swatch, sheet->theme->red, 0.25);
+      tessera_frame_area (sheet->cr, swatch, sheet->theme->red, 1.0);
+      draw_name (column, "failed request");
+      draw_amount (column, failed, false);
+      column->y += ROW;
+    }
+  draw_hatched_swatch (sheet, swatch_of (column));
+  draw_name (column, "reserved, free");
+  if (parts != NULL)
+    draw_amount (column,
+                 parts->other_stream_bytes + parts->hard_bytes + parts->soft_bytes +
+                     parts->cache_bytes,
+                 false);
+  column->y += ROW;
+}
+
+/* Whether entry @i is among the @n that hold most. */
+static bool
+is_among (const TesseraColouring *colouring, size_t i, size_t n)
+{
+  size_t n_larger = 0;
+  for (size_t k = 0; k < colouring->n_entries; k++)
+    n_larger +=
+        colouring->entries[k].peak_bytes > colouring->entries[i].peak_bytes ||
+        (colouring->entries[k].peak_bytes == colouring->entries[i].peak_bytes && k < i);
+  return n_larger < n;
+}
+
+/* All entries where there is room, else those that hold most and the sum of the rest. */
+static void
+draw_entries (Column *column, size_t n_rows)
+{
+  const TesseraColouring *colouring = column->sheet->colouring;
+  size_t n = colouring->n_entries <= n_rows ? colouring->n_entries : n_rows - 1;
+  uint64_t rest_bytes = 0;
+  char name[32];
+  for (size_t i = 0; i < colouring->n_entries; i++)
+    if (is_among (colouring, i, n))
+      draw_entry (column, &colouring->entries[i]);
+    else
+      rest_bytes += colouring->entries[i].peak_bytes;
+  if (n == colouring->n_entries)
+    return;
+  snprintf (name, sizeof name, "%zu more", colouring->n_entries - n);
+  draw_name (column, name);
+  draw_amount (column, rest_bytes, false);
+  column->y += ROW;
+}
+
+static void
+draw_legend (Column *column, const TesseraParts *parts, double bottom)
+{
+  char caption[64];
+  snprintf (caption, sizeof caption, "At the peak, by %s",
+            tessera_colour_key_name (column->sheet->colouring->key));
+  draw_caption (column, caption, true);
+  double room = bottom - column->y - 2.0 * ROW;
+  draw_entries (column, room > ROW ? (size_t) (room / ROW) : 1);
+  draw_special_entries (column, parts);
+}
+
+static void
+draw_part (
+    Column *column, const char *name, uint64_t bytes, uint64_t of_bytes, bool is_sum)
+{
+  const TesseraSheet *sheet = column->sheet;
+  const TesseraTextStyle style = style_of (column, is_sum, false, TESSERA_TEXT_LEFT);
+  double room = column->area.width - BAR_X - BAR_RIGHT;
+  double share = of_bytes > 0 ? (double) bytes / (double) of_bytes : 0.0;
+  uint32_t rgb = is_sum ? sheet->theme->dim : sheet->theme->live;
+  tessera_text_draw (sheet->cr, &style, column->area.x, column->y + 13.0, BAR_X - 6.0,
+                     name);
+  TesseraArea bar = { column->area.x + BAR_X, column->y + 6.0, fmax (room * share, 0.75),
+                      6.0 };
+  if (bytes > 0)
+    tessera_fill_area (sheet->cr, bar, rgb, 1.0);
+  draw_amount (column, bytes, is_sum);
+  column->y += ROW;
+}
+
+#define N_PARTS 8
+#define RULE_HEIGHT 18.0
+#define LEAST_HOLDERS 3.0 /* rows worth a caption */
+#define MOST_HOLDERS 10u
+
+static double
+parts_height (const TesseraParts *parts)
+{
+  return parts != NULL ? RULE_HEIGHT + ROW + 4.0 + N_PARTS * ROW : 0.0;
+}
+
+static void
+draw_rule (Column *column)
+{
+  TesseraArea line = { column->area.x, column->y + RULE_HEIGHT / 2.0, column->area.width,
+                       1.0 };
+  tessera_fill_area (column->sheet->cr, line, column->sheet->theme->line, 1.0);
+  column->y += RULE_HEIGHT;
+}
+
+/* What lay beside PyTorch's segments at that moment, where there is room to say it. */
+static void
+draw_facts (Column *column, const TesseraParts *parts)
+{
+  const struct
+  {
+    const char *name;
+    uint64_t bytes;
+  } facts[] = { { "asked", parts->request_bytes },
+                { "largest hole", parts->largest_hole_bytes },
+                { "free at the driver", parts->free_at_driver_bytes },
+                { "not PyTorch's", parts->outside_bytes } };
+  size_t n = sizeof facts / sizeof facts[0];
+  if (column->y + RULE_HEIGHT + (double) n * ROW > column->area.y + column->area.height)
+    return;
+  draw_rule (column);
+  for (size_t i = 0; i < n; i++)
+    {
+      const TesseraTextStyle style = style_of (column, false, false, TESSERA_TEXT_LEFT);
+      if (facts[i].bytes == TESSERA_NOWHERE || facts[i].bytes == 0)
+        continue;
+      tessera_text_draw (column->sheet->cr, &style, column->area.x, column->y + 13.0,
+                         column->area.width - BAR_RIGHT, facts[i].name);
+      draw_amount (column, facts[i].bytes, false);
+      column->y += ROW;
+    }
+}
+
+static void
+draw_parts (Column *column, const TesseraVerdict *verdict)
+{
+  const TesseraParts *p = &verdict->parts;
+  const struct
+  {
+    const char *name;
+    uint64_t bytes;
+  } rows[] = { { "live", p->live_bytes },       { "rounding", p->rounding_bytes },
+               { "pending", p->pending_bytes }, { "other stream", p->other_stream_bytes },
+               { "hard holes", p->hard_bytes }, { "soft holes", p->soft_bytes },
+               { "cache", p->cache_bytes } };
+  draw_rule (column);
+  draw_caption (column, verdict->died ? "At the failure" : "At the peak of reserved",
+                true);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    draw_part (column, rows[i].name, rows[i].bytes, p->reserved_bytes, false);
+  draw_part (column, "reserved", p->reserved_bytes, p->reserved_bytes, true);
+}
+
+/* The modules that hold most at the peak, where the column has room for some. */
+static void
+draw_holders (Column *column)
+{
+  const TesseraColouring *modules = column->sheet->modules;
+  TesseraTextStyle style = style_of (column, false, false, TESSERA_TEXT_LEFT);
+  double bottom = column->area.y + column->area.height;
+  double room = bottom - column->y - RULE_HEIGHT - ROW - 4.0;
+  style.cuts_middle = true;
+  if (modules == NULL || modules->n_entries < 2 || room < LEAST_HOLDERS * ROW)
+    return;
+  draw_rule (column);
+  draw_caption (column, "At the peak, by module", true);
+  for (size_t i = 0; i < modules->n_entries && i < MOST_HOLDERS; i++)
+    {
+      if (modules->entries[i].peak_bytes == 0 || column->y + ROW > bottom)
+        return;
+      tessera_text_draw (column->sheet->cr, &style, column->area.x, column->y + 13.0,
+                         column->area.width - BAR_RIGHT, modules->entries[i].name);
+      draw_amount (column, modules->entries[i].peak_bytes, false);
+      column->y += ROW;
+    }
+}
+
+void
+tessera_draw_legend (const TesseraSheet *sheet, TesseraArea area)
+{
+  const TesseraVerdict *verdict = sheet->figure->verdict;
+  const TesseraParts *parts = verdict != NULL ? &verdict->parts : NULL;
+  Column column = { sheet, area, area.y };
+  draw_legend (&column, parts, area.y + area.height - parts_height (parts) - ROW);
+  if (parts != NULL)
+    {
+      draw_parts (&column, verdict);
+      draw_facts (&column, parts);
+    }
+  draw_holders (&column);
+}

@@ -1,0 +1,338 @@
+/*
+ * One layout: title, lanes, canvas, and what is marked on the canvas.
+ *
+ * The canvas is a raster (it may hold millions of blocks) at device resolution; all else
+ * is drawn as vectors above it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/figure/private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TITLE_HEIGHT 24.0
+#define SCALE_WIDTH 46.0
+#define LANES_GAP 5.0
+#define MAX_MARKS 16 /* failed requests that are drawn */
+#define MIN_MARK_WIDTH 7.0
+#define NOTE_FROM 20    /* rows above the peak of reserved by 1 / NOTE_FROM of it */
+#define LEAST_HOLE 18.0 /* pixels; smaller ones are not worth a label */
+
+typedef struct
+{
+  const TesseraSheet *sheet;
+  const TesseraLayout *layout;
+  const TesseraScene *scene;
+  TesseraArea canvas;
+} Panel;
+
+static double
+y_of (const Panel *panel, double bytes)
+{
+  const TesseraArea *c = &panel->canvas;
+  return c->y + c->height * (1.0 - bytes / panel->sheet->top_bytes);
+}
+
+static TesseraStatus
+draw_raster (const Panel *panel)
+{
+  const TesseraSheet *sheet = panel->sheet;
+  const TesseraTheme *theme = sheet->theme;
+  const TesseraArea *c = &panel->canvas;
+  int width = (int) lround (c->width * sheet->scale);
+  int height = (int) lround (c->height * sheet->scale);
+  cairo_surface_t *surface =
+      cairo_image_surface_create (CAIRO_FORMAT_RGB24, width, height);
+  if (cairo_surface_status (surface) != CAIRO_STATUS_SUCCESS)
+    {
+      cairo_surface_destroy (surface);
+      return TESSERA_NO_MEMORY;
+    }
+  TesseraView view = { 0.0, 1.0, 0.0, sheet->top_bytes };
+  TesseraInk ink = { sheet->colouring->block_rgb,
+                     NULL,
+                     theme->canvas,
+                     theme->reserved,
+                     theme->hatch,
+                     theme->edge };
+  cairo_surface_flush (surface);
+  tessera_scene_render (panel->scene, &view, &ink,
+                        (uint32_t *) (void *) cairo_image_surface_get_data (surface),
+                        (size_t) cairo_image_surface_get_stride (surface) / 4, width,
+                        height, 0, 0);
+  cairo_surface_mark_dirty (surface);
+  cairo_save (sheet->cr);
+  cairo_translate (sheet->cr, c->x, c->y);
+  cairo_scale (sheet->cr, c->width / width, c->height / height);
+  cairo_set_source_surface (sheet->cr, surface, 0, 0);
+  cairo_pattern_set_filter (cairo_get_source (sheet->cr), CAIRO_FILTER_NEAREST);
+  cairo_paint (sheet->cr);
+  cairo_restore (sheet->cr);
+  cairo_surface_destroy (surface);
+  return TESSERA_OK;
+}
+
+/* Words on the canvas, on a ground that keeps them readable above blocks. */
+static void
+draw_label (const Panel *panel,
+            double x,
+            double y,
+            uint32_t rgb,
+            bool is_bold,
+            TesseraTextAlign align,
+            const char *text)
+{
+  const TesseraSheet *sheet = panel->sheet;
+  const TesseraTextStyle style = { 10.0, is_bold, rgb, align };
+  const TesseraArea *c = &panel->canvas;
+  double room = align == TESSERA_TEXT_RIGHT ? x - c->x - 4.0 : c->x + c->width - x - 4.0;
+  double width = fmin (tessera_text_width (sheet->cr, &style, text), room);
+  double left = align == TESSERA_TEXT_RIGHT ? x - width : x;
+  if (room <= 0.0)
+    return;
+  tessera_fill_area (sheet->cr, (TesseraArea){ left - 3.0, y - 10.0, width + 6.0, 14.0 },
+                     sheet->theme->canvas, 0.78);
+  tessera_text_draw (sheet->cr, &style, x, y, room, text);
+}
+
+static void
+draw_scale (const Panel *panel, bool with_numbers)
+{
+  const TesseraSheet *sheet = panel->sheet;
+  const TesseraArea *c = &panel->canvas;
+  const TesseraTextStyle style = { 10.0, false, sheet->theme->dim, TESSERA_TEXT_RIGHT };
+  const char *unit;
+  double unit_bytes, step = tessera_tick_bytes (sheet->top_bytes, &unit, &unit_bytes);
+  for (double at = 0.0; at < sheet->top_bytes; at += step)
+    {
+      double y = floor (y_of (panel, at));
+      char text[32];
+      if (at > 0.0)
+        tessera_fill_area (sheet->cr, (TesseraArea){ c->x, y, c->width, 1.0 },
+                           sheet->theme->text, 0.09);
+      snprintf (text, sizeof text, "%.0f %s", at / unit_bytes, at > 0.0 ? unit : "");
+      if (with_numbers)
+        tessera_text_draw (sheet->cr, &style, c->x - 6.0,
+                           fmax (y, c->y) + 3.5 - (at > 0.0 ? 0.0 : 3.5),
+                           SCALE_WIDTH - 6.0, text);
+    }
+}
+
+static void
+draw_bound (const Panel *panel)
+{
+  const TesseraSheet *sheet = panel->sheet;
+  const TesseraArea *c = &panel->canvas;
+  if (sheet->bound_bytes == 0)
+    return;
+  double y = floor (y_of (panel, (double) sheet->bound_bytes)) + 0.5;
+  const double dashes[] = { 5.0, 4.0 };
+  tessera_set_rgb (sheet->cr, sheet->theme->green, 1.0);
+  cairo_set_line_width (sheet->cr, 1.0);
+  cairo_set_dash (sheet->cr, dashes, 2, 0.0);
+  cairo_move_to (sheet->cr, c->x, y);
+  cairo_line_to (sheet->cr, c->x + c->width, y);
+  cairo_stroke (sheet->cr);
+  cairo_set_dash (sheet->cr, NULL, 0, 0.0);
+  char bytes[32], text[48];
+  tessera_format_bytes (sheet->bound_bytes, bytes, sizeof bytes);
+  snprintf (text, sizeof text, "bound %s", bytes);
+  draw_label (panel, c->x + 7.0, y - 5.0, sheet->theme->green, false, TESSERA_TEXT_LEFT,
+              text);
+}
+
+static void
+draw_device (const Panel *panel)
+{
+  const TesseraSheet *sheet = panel->sheet;
+  const TesseraArea *c = &panel->canvas;
+  if (!sheet->shows_room)
+    return;
+  double y = floor (y_of (panel, (double) sheet->room_bytes));
+  tessera_fill_area (sheet->cr, (TesseraArea){ c->x, y, c->width, 1.0 },
+                     sheet->theme->red, 1.0);
+  char bytes[32], text[48];
+  tessera_format_bytes (sheet->room_bytes, bytes, sizeof bytes);
+  snprintf (text, sizeof text, "%s %s", sheet->room_is_device ? "device" : "available",
+            bytes);
+  draw_label (panel, c->x + 7.0, y + 13.0, sheet->theme->red, false, TESSERA_TEXT_LEFT,
+              text);
+}
+
+static void
+draw_red_rect (const Panel *panel, double t0, double t1, double y0, double y1)
+{
+  const TesseraSheet *sheet = panel->sheet;
+  const TesseraArea *c = &panel->canvas;
+  double width = fmax ((t1 - t0) * c->width, MIN_MARK_WIDTH);
+  double x = fmin (c->x + t0 * c->width, c->x + c->width - width);
+  double top = fmax (y_of (panel, y1), c->y), bottom = y_of (panel, y0);
+  TesseraArea area = { floor (x), floor (top), ceil (width), fmax (bottom - top, 2.0) };
+  tessera_fill_area (sheet->cr, area, sheet->theme->red, 0.28);
+  tessera_frame_area (sheet->cr, area, sheet->theme->red, 1.0);
+}
+
+/* A request that failed: where it happened, and its size above what was reserved. */
+static void
+draw_oom (const Panel *panel, const TesseraOom *oom, bool with_label)
+{
+  const TesseraSheet *sheet = panel->sheet;
+  const TesseraArea *c = &panel->canvas;
+  if (oom->event_index >= sheet->axis->n_events)
+    return;
+  double t0 = sheet->axis->at[oom->event_index],
+         t1 = sheet->axis->at[oom->event_index + 1];
+  double x = fmin (floor (c->x + t0 * c->width), c->x + c->width - 1.0);
+  tessera_fill_area (sheet->cr, (TesseraArea){ x, c->y, 1.0, c->height },
+                     sheet->theme->red, 0.9);
+  double reserved = panel->layout->curves.reserved_bytes != NULL
+                        ? (double) panel->layout->curves.reserved_bytes[oom->event_index]
+                        : 0.0;
+  draw_red_rect (panel, t0, t1, reserved, reserved + (double) oom->size_bytes);
+  if (!with_label)
+    return;
+  char size[32], left[32], text[96];
+  tessera_format_bytes (oom->size_bytes, size, sizeof size);
+  snprintf (text, sizeof text, "asked %s", size);
+  if (oom->free_at_driver_bytes != TESSERA_NOWHERE)
+    {
+      tessera_format_bytes (oom->free_at_driver_bytes, left, sizeof left);
+      snprintf (text, sizeof text, "asked %s, %s free at the driver", size, left);
+    }
+  bool on_left = t0 > 0.5;
+  double at = on_left ? x - 8.0 : x + 9.0 + fmax ((t1 - t0) * c->width, MIN_MARK_WIDTH);
+  TesseraTextAlign align = on_left ? TESSERA_TEXT_RIGHT : TESSERA_TEXT_LEFT;
+  double y =
+      fmin (fmax (y_of (panel, reserved + (double) oom->size_bytes * 0.5), c->y + 34.0),
+            c->y + c->height - 20.0);
+  draw_label (panel, at, y, sheet->theme->red, true, align, "out of memory");
+  draw_label (panel, at, y + 14.0, sheet->theme->dim, false, align, text);
+}
+
+/* The largest hole that the request could have used, as a bar at that moment. */
+static void
+draw_hole (const Panel *panel)
+{
+  const TesseraSheet *sheet = panel->sheet;
+  const TesseraVerdict *verdict = sheet->figure->verdict;
+  if (verdict == NULL || panel->layout != sheet->figure->left ||
+      verdict->parts.largest_hole_bytes == 0 ||
+      verdict->parts.event_index >= sheet->axis->n_events)
+    return;
+  const TesseraParts *parts = &verdict->parts;
+  uint64_t low =
+      tessera_scene_y_of (panel->scene, parts->largest_hole_addr, parts->event_index);
+  if (low == TESSERA_NOWHERE)
+    return;
+  double t = sheet->axis->at[parts->event_index];
+  double x = floor (panel->canvas.x + t * panel->canvas.width);
+  double bottom = y_of (panel, (double) low);
+  double top = y_of (panel, (double) low + (double) parts->largest_hole_bytes);
+  if (bottom - top < LEAST_HOLE)
+    return;
+  const TesseraArea ends[] = { { x - 6.0, floor (top) + 1.0, 6.0, 1.0 },
+                               { x - 6.0, floor (bottom) - 2.0, 6.0, 1.0 },
+                               { x - 4.0, floor (top) + 1.0, 2.0, bottom - top - 2.0 } };
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+    tessera_fill_area (sheet->cr, ends[i], sheet->theme->text, 0.9);
+  char bytes[32], text[64];
+  tessera_format_bytes (parts->largest_hole_bytes, bytes, sizeof bytes);
+  snprintf (text, sizeof text, "largest hole %s", bytes);
+  bool on_left = t > 0.35;
+  draw_label (panel, on_left ? x - 13.0 : x + 10.0, floor ((top + bottom) / 2.0) + 4.0,
+              sheet->theme->text, false, on_left ? TESSERA_TEXT_RIGHT : TESSERA_TEXT_LEFT,
+              text);
+}
+
+static void
+draw_marks (const Panel *panel)
+{
+  const TesseraLayout *layout = panel->layout;
+  const TesseraBlocks *blocks = panel->sheet->figure->blocks;
+  size_t first = layout->n_ooms > MAX_MARKS ? layout->n_ooms - MAX_MARKS : 0;
+  for (size_t i = first; i < layout->n_ooms; i++)
+    draw_oom (panel, &layout->ooms[i], i + 1 == layout->n_ooms);
+  int n_marks = 0;
+  for (size_t i = blocks->n_blocks; i > 0 && n_marks < MAX_MARKS; i--)
+    {
+      TesseraView rect; /* failed once, and has a place here */
+      if ((blocks->blocks[i - 1].flags & TESSERA_FAILED) == 0 ||
+          !tessera_scene_block_rect (panel->scene, (uint32_t) (i - 1), &rect))
+        continue;
+      draw_red_rect (panel, rect.t0, rect.t1, rect.y0, rect.y1);
+      n_marks++;
+    }
+}
+
+/* Reservations keep their rows when others come and go: what is drawn can be taller than
+ * what was ever reserved at once, and then says so. */
+static void
+draw_note (const Panel *panel)
+{
+  uint64_t height = tessera_scene_height_bytes (panel->scene);
+  uint64_t peak = panel->layout->peak_reserved_bytes;
+  const TesseraArea *c = &panel->canvas;
+  if (peak == 0 || height <= peak + peak / NOTE_FROM)
+    return;
+  char bytes[32], text[96];
+  tessera_format_bytes (peak, bytes, sizeof bytes);
+  snprintf (text, sizeof text, "never more than %s reserved at once", bytes);
+  draw_label (panel, c->x + c->width - 7.0, c->y + 14.0, panel->sheet->theme->dim, false,
+              TESSERA_TEXT_RIGHT, text);
+}
+
+static void
+draw_title (const Panel *panel, TesseraArea area)
+{
+  const TesseraSheet *sheet = panel->sheet;
+  const TesseraFigure *f = sheet->figure;
+  bool is_right = panel->layout == f->right;
+  const char *title = is_right ? f->right_title : f->left_title;
+  const char *subtitle = is_right ? f->right_subtitle : f->left_subtitle;
+  const TesseraTextStyle bold = { 13.0, true, sheet->theme->text, TESSERA_TEXT_LEFT };
+  const TesseraTextStyle dim = { 11.0, false, sheet->theme->dim, TESSERA_TEXT_LEFT };
+  double width = 0.0;
+  if (title != NULL)
+    width =
+        tessera_text_draw (sheet->cr, &bold, area.x, area.y + 13.0, area.width, title);
+  if (subtitle != NULL)
+    tessera_text_draw (sheet->cr, &dim, area.x + width + (width > 0.0 ? 10.0 : 0.0),
+                       area.y + 13.0, area.width - width - 10.0, subtitle);
+}
+
+TesseraStatus
+tessera_draw_panel (const TesseraSheet *sheet,
+                    const TesseraLayout *layout,
+                    const TesseraScene *scene,
+                    TesseraArea area,
+                    bool with_scale)
+{
+  if (with_scale)
+    {
+      area.x += SCALE_WIDTH;
+      area.width -= SCALE_WIDTH;
+    }
+  double lanes = tessera_lanes_height (sheet->figure->structure);
+  double above = TITLE_HEIGHT + lanes + (lanes > 0.0 ? LANES_GAP - 3.0 : 0.0);
+  Panel panel = { sheet, layout, scene, area };
+  panel.canvas = (TesseraArea){ floor (area.x), floor (area.y + above),
+                                floor (area.width), floor (area.height - above) };
+  draw_title (&panel, area);
+  tessera_draw_lanes (sheet, (TesseraArea){ panel.canvas.x, area.y + TITLE_HEIGHT,
+                                            panel.canvas.width, lanes });
+  TesseraStatus status = draw_raster (&panel);
+  if (status != TESSERA_OK)
+    return status;
+  cairo_save (sheet->cr);
+  draw_scale (&panel, with_scale);
+  draw_bound (&panel);
+  draw_device (&panel);
+  draw_marks (&panel);
+  draw_hole (&panel);
+  draw_note (&panel);
+  tessera_frame_area (sheet->cr, panel.canvas, sheet->theme->line, 1.0);
+  cairo_restore (sheet->cr);
+  return TESSERA_OK;
+}

@@ -1,0 +1,240 @@
+/*
+ * Text by cairo's toy calls.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/figure/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_TEXT_BYTES 640
+#define ELLIPSIS "\xe2\x80\xa6"
+
+void
+tessera_text_prepare (cairo_t *cr)
+{
+  cairo_font_options_t *options = cairo_font_options_create ();
+  cairo_font_options_set_hint_style (options, CAIRO_HINT_STYLE_NONE);
+  cairo_font_options_set_hint_metrics (options, CAIRO_HINT_METRICS_OFF);
+  cairo_font_options_set_antialias (options, CAIRO_ANTIALIAS_GRAY);
+  cairo_set_font_options (cr, options);
+  cairo_font_options_destroy (options);
+}
+
+static void
+select_font (cairo_t *cr, const TesseraTextStyle *style)
+{
+  cairo_select_font_face (cr, "Sans", CAIRO_FONT_SLANT_NORMAL,
+                          style->is_bold ? CAIRO_FONT_WEIGHT_BOLD
+                                         : CAIRO_FONT_WEIGHT_NORMAL);
+  cairo_set_font_size (cr, style->size);
+}
+
+static double
+measure (cairo_t *cr, const char *text)
+{
+  cairo_text_extents_t extents;
+  cairo_text_extents (cr, text, &extents);
+  return extents.x_advance;
+}
+
+double
+tessera_text_width (cairo_t *cr, const TesseraTextStyle *style, const char *text)
+{
+  select_font (cr, style);
+  return measure (cr, text);
+}
+
+/* Takes the last letter (of UTF-8) off. */
+static size_t
+drop_letter (char *text, size_t n)
+{
+  while (n > 0 && ((unsigned char) text[n - 1] & 0xc0) == 0x80)
+    n--;
+  n = n > 0 ? n - 1 : 0;
+  text[n] = '\0';
+  return n;
+}
+
+/* Copies what is valid UTF-8, so that cairo never sees anything else. */
+static void
+copy_valid (char *to, const char *from)
+{
+  size_t n = 0;
+  while (*from != '\0' && n + 8 < MAX_TEXT_BYTES)
+    {
+      unsigned char c = (unsigned char) *from;
+      int more = c < 0x80                ? 0
+                 : c >= 0xf0 && c < 0xf5 ? 3
+                 : c >= 0xe0             ? 2
+                 : c >= 0xc2             ? 1
+                                         : -1;
+      if (c >= 0xf5)
+        more = -1;
+      for (int i = 1; more > 0 && i <= more; i++)
+        if (((unsigned char) from[i] & 0xc0) != 0x80)
+          more = -1;
+      if (more < 0 || (more == 0 && c < 0x20))
+        {
+          to[n++] = c < 0x20 ? ' ' : '?';
+          from++;
+          continue;
+        }
+      memcpy (to + n, from, (size_t) more + 1);
+      n += (size_t) more + 1;
+      from += more + 1;
+    }
+  to[n] = '\0';
+}
+
+/* Keeps the first half of what fits and the end of @text, in place. */
+static void
+cut_middle (cairo_t *cr, char *text, double max_width)
+{
+  char tried[MAX_TEXT_BYTES + 4], head[MAX_TEXT_BYTES + 4];
+  const char *tail = text;
+  strcpy (head, text);
+  for (size_t n = strlen (head); n > 0 && measure (cr, head) > max_width * 0.45;)
+    n = drop_letter (head, n);
+  tail += strlen (head);
+  do
+    {
+      if (*tail == '\0')
+        {
+          text[0] = '\0';
+          return;
+        }
+      do
+        tail++;
+      while (((unsigned char) *tail & 0xc0) == 0x80);
+      snprintf (tried, sizeof tried, "%s" ELLIPSIS "%s", head, tail);
+    }
+  while (measure (cr, tried) > max_width);
+  strcpy (text, tried);
+}
+
+/* Cuts @text in place until it fits, the ellipsis included. */
+static void
+cut (cairo_t *cr, const TesseraTextStyle *style, char *text, double max_width)
+{
+  size_t n = strlen (text);
+  if (measure (cr, text) <= max_width)
+    return;
+  if (style->cuts_middle)
+    {
+      cut_middle (cr, text, max_width);
+      return;
+    }
+  while (n > 0)
+    {
+      n = drop_letter (text, n);
+      while (n > 0 && text[n - 1] == ' ')
+        text[--n] = '\0';
+      char tried[MAX_TEXT_BYTES + 4];
+      snprintf (tried, sizeof tried, "%s" ELLIPSIS, text);
+      if (n > 0 && measure (cr, tried) <= max_width)
+        {
+          strcpy (text, tried);
+          return;
+        }
+    }
+}
+
+double
+tessera_text_draw (cairo_t *cr,
+                   const TesseraTextStyle *style,
+                   double x,
+                   double y,
+                   double max_width,
+                   const char *text)
+{
+  char shown[MAX_TEXT_BYTES + 4];
+  select_font (cr, style);
+  copy_valid (shown, text);
+  cut (cr, style, shown, max_width);
+  if (shown[0] == '\0')
+    return 0.0;
+  double width = measure (cr, shown);
+  if (style->align == TESSERA_TEXT_CENTRE)
+    x -= width / 2.0;
+  else if (style->align == TESSERA_TEXT_RIGHT)
+    x -= width;
+  cairo_set_source_rgb (cr, (style->rgb >> 16 & 255) / 255.0,
+                        (style->rgb >> 8 & 255) / 255.0, (style->rgb & 255) / 255.0);
+  cairo_move_to (cr, x, y);
+  cairo_show_text (cr, shown);
+  cairo_new_path (cr);
+  return width;
+}
+
+/* Bytes of @text that fit into a line: up to a space, or all. */
+static size_t
+fit_line (cairo_t *cr, const char *text, double max_width)
+{
+  char line[MAX_TEXT_BYTES + 4];
+  size_t fits = 0, n = 0;
+  for (;;)
+    {
+      size_t end = n + strcspn (text + n, " ");
+      memcpy (line, text, end);
+      line[end] = '\0';
+      if (measure (cr, line) > max_width)
+        return fits;
+      fits = end;
+      if (text[end] == '\0')
+        return fits;
+      n = end + 1;
+    }
+}
+
+/* Takes the next line off *@rest, all of what is left when it @is_last. */
+static void
+next_line (cairo_t *cr, const char **rest, double max_width, bool is_last, char *line)
+{
+  size_t fits = fit_line (cr, *rest, max_width);
+  if (is_last || fits == 0) /* to be cut; so is one long word */
+    fits = strlen (*rest);
+  memcpy (line, *rest, fits);
+  line[fits] = '\0';
+  *rest += fits;
+  *rest += strspn (*rest, " ");
+}
+
+int
+tessera_text_lines (cairo_t *cr,
+                    const TesseraTextStyle *style,
+                    double max_width,
+                    int max_lines,
+                    const char *text)
+{
+  char all[MAX_TEXT_BYTES + 4], line[MAX_TEXT_BYTES + 4];
+  int n = 0;
+  copy_valid (all, text);
+  select_font (cr, style);
+  for (const char *rest = all; n < max_lines && *rest != '\0'; n++)
+    next_line (cr, &rest, max_width, n + 1 == max_lines, line);
+  return n;
+}
+
+int
+tessera_text_wrap (cairo_t *cr,
+                   const TesseraTextStyle *style,
+                   double x,
+                   double y,
+                   double max_width,
+                   double line_height,
+                   int max_lines,
+                   const char *text)
+{
+  char all[MAX_TEXT_BYTES + 4], line[MAX_TEXT_BYTES + 4];
+  int n = 0;
+  copy_valid (all, text);
+  for (const char *rest = all; n < max_lines && *rest != '\0'; n++)
+    {
+      select_font (cr, style);
+      next_line (cr, &rest, max_width, n + 1 == max_lines, line);
+      tessera_text_draw (cr, style, x, y + n * line_height, max_width, line);
+    }
+  return n;
+}

@@ -1,0 +1,409 @@
+/*
+ * Which addresses become rows, and which blocks lie in them; rows-place.c says where.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/scene/rows.h"
+
+#include "picture/scene/big-alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct
+{
+  const TesseraBlocks *blocks;
+  const TesseraLayout *layout;
+  TesseraRows *rows;
+  size_t cap_rows;
+} Builder;
+
+static int
+compare_u64 (uint64_t a, uint64_t b)
+{
+  return (a > b) - (a < b);
+}
+
+/* Expandable spans of one owner together and by address; the others as they come. */
+static int
+compare_owner (const void *pa, const void *pb, void *user)
+{
+  const TesseraSpan *spans = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  const TesseraSpan *a = &spans[ia], *b = &spans[ib];
+  int order = a->is_expandable - b->is_expandable;
+  if (order == 0 && a->is_expandable)
+    order = compare_u64 (a->stream, b->stream);
+  if (order == 0 && a->is_expandable)
+    order = compare_u64 (a->pool, b->pool);
+  if (order == 0 && a->is_expandable)
+    order = a->is_small - b->is_small;
+  if (order == 0)
+    order = compare_u64 (a->addr, b->addr);
+  return order != 0 ? order : compare_u64 (ia, ib);
+}
+
+static int
+compare_born (const void *pa, const void *pb, void *user)
+{
+  const TesseraSpan *spans = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  int order = compare_u64 (spans[ia].born_index, spans[ib].born_index);
+  return order != 0 ? order : compare_u64 (ia, ib);
+}
+
+static int
+compare_died (const void *pa, const void *pb, void *user)
+{
+  const TesseraSpan *spans = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  int order = compare_u64 (spans[ia].died_index, spans[ib].died_index);
+  return order != 0 ? order : compare_u64 (ia, ib);
+}
+
+static uint32_t *
+sorted_spans (const TesseraLayout *layout,
+              int (*compare) (const void *, const void *, void *))
+{
+  uint32_t *order = malloc ((layout->n_spans + 1) * sizeof *order);
+  if (order == NULL)
+    return NULL;
+  for (size_t i = 0; i < layout->n_spans; i++)
+    order[i] = (uint32_t) i;
+  qsort_r (order, layout->n_spans, sizeof *order, compare, layout->spans);
+  return order;
+}
+
+static TesseraRow *
+add_row (Builder *builder, uint64_t addr, uint64_t size, uint32_t born, uint32_t died)
+{
+  TesseraRows *rows = builder->rows;
+  if (rows->n_rows == builder->cap_rows)
+    {
+      size_t cap = builder->cap_rows > 0 ? builder->cap_rows * 2 : 64;
+      TesseraRow *grown = realloc (rows->rows, cap * sizeof *grown);
+      if (grown == NULL)
+        return NULL;
+      rows->rows = grown;
+      builder->cap_rows = cap;
+    }
+  TesseraRow *row = &rows->rows[rows->n_rows++];
+  *row = (TesseraRow){ addr, size, 0, born, died };
+  return row;
+}
+
+/* Whether @span carries on the expandable reservation that @last belongs to. */
+static bool
+carries_on (const TesseraSpan *last, const TesseraRow *row, const TesseraSpan *span)
+{
+  return last != NULL && last->is_expandable && span->is_expandable &&
+         last->stream == span->stream && last->pool == span->pool &&
+         last->is_small == span->is_small && span->addr <= row->addr + row->size_bytes;
+}
+
+static TesseraStatus
+rows_of_spans (Builder *builder)
+{
+  const TesseraLayout *layout = builder->layout;
+  uint32_t *order = sorted_spans (layout, compare_owner);
+  if (order == NULL)
+    return TESSERA_NO_MEMORY;
+  const TesseraSpan *last = NULL;
+  TesseraRow *row = NULL;
+  for (size_t i = 0; i < layout->n_spans; i++)
+    {
+      const TesseraSpan *span = &layout->spans[order[i]];
+      if (carries_on (last, row, span))
+        {
+          uint64_t end = span->addr + span->size_bytes;
+          if (end > row->addr + row->size_bytes)
+            row->size_bytes = end - row->addr;
+          if (span->born_index < row->born_index)
+            row->born_index = span->born_index;
+          if (span->died_index > row->died_index)
+            row->died_index = span->died_index;
+        }
+      else
+        row = add_row (builder, span->addr, span->size_bytes, span->born_index,
+                       span->died_index);
+      if (row == NULL)
+        {
+          free (order);
+          return TESSERA_NO_MEMORY;
+        }
+      builder->rows->row_of_span[order[i]] = (uint32_t) (builder->rows->n_rows - 1);
+      last = span;
+    }
+  builder->rows->n_span_rows = builder->rows->n_rows;
+  free (order);
+  return TESSERA_OK;
+}
+
+/* ---- blocks into spans ------------------------------------------------------------ */
+
+/* Spans alive at one moment, by address, while events pass. */
+typedef struct
+{
+  const TesseraLayout *layout;
+  uint32_t *by_born, *by_died;
+  uint32_t *alive;
+  uint64_t *alive_addr; /* beside each other, so that a search stays in the cache */
+  size_t next_born, next_died, n_alive;
+} Sweep;
+
+/* How many spans alive begin at or below @addr. */
+static size_t
+count_to (const Sweep *sweep, uint64_t addr)
+{
+  size_t low = 0, high = sweep->n_alive;
+  while (low < high)
+    {
+      size_t middle = low + (high - low) / 2;
+      if (sweep->alive_addr[middle] <= addr)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+static void
+forget (Sweep *sweep, uint32_t span)
+{
+  size_t at = count_to (sweep, sweep->layout->spans[span].addr);
+  while (at > 0 && sweep->alive[at - 1] != span)
+    at--;
+  if (at == 0)
+    return;
+  size_t n_above = sweep->n_alive - at;
+  memmove (&sweep->alive[at - 1], &sweep->alive[at], n_above * sizeof *sweep->alive);
+  memmove (&sweep->alive_addr[at - 1], &sweep->alive_addr[at],
+           n_above * sizeof *sweep->alive_addr);
+  sweep->n_alive--;
+}
+
+static void
+advance (Sweep *sweep, uint32_t event_index)
+{
+  const TesseraSpan *spans = sweep->layout->spans;
+  size_t n = sweep->layout->n_spans;
+  while (sweep->next_born < n &&
+         spans[sweep->by_born[sweep->next_born]].born_index <= event_index)
+    {
+      uint32_t span = sweep->by_born[sweep->next_born++];
+      if (spans[span].died_index <= event_index) /* over before anybody looked */
+        continue;
+      size_t at = count_to (sweep, spans[span].addr);
+      size_t n_above = sweep->n_alive - at;
+      memmove (&sweep->alive[at + 1], &sweep->alive[at], n_above * sizeof *sweep->alive);
+      memmove (&sweep->alive_addr[at + 1], &sweep->alive_addr[at],
+               n_above * sizeof *sweep->alive_addr);
+      sweep->alive[at] = span;
+      sweep->alive_addr[at] = spans[span].addr;
+      sweep->n_alive++;
+    }
+  while (sweep->next_died < n &&
+         spans[sweep->by_died[sweep->next_died]].died_index <= event_index)
+    forget (sweep, sweep->by_died[sweep->next_died++]);
+}
+
+/* Blocks come by born_index, those alive at the start first: one sweep finds all. */
+static bool
+place_blocks (Builder *builder, Sweep *sweep)
+{
+  bool all_found = true;
+  for (size_t i = 0; i < builder->blocks->n_blocks; i++)
+    {
+      uint64_t addr = builder->layout->addr[i];
+      builder->rows->block_y[i] = TESSERA_NOWHERE;
+      if (addr == TESSERA_NOWHERE)
+        continue;
+      advance (sweep, builder->blocks->blocks[i].born_index);
+      size_t at = count_to (sweep, addr);
+      const TesseraSpan *span =
+          at > 0 ? &builder->layout->spans[sweep->alive[at - 1]] : NULL;
+      if (span != NULL && addr - span->addr < span->size_bytes)
+        {
+          /* for now the number of its row, which is not placed yet */
+          builder->rows->block_y[i] = builder->rows->row_of_span[sweep->alive[at - 1]];
+        }
+      else
+        all_found = false;
+    }
+  return all_found;
+}
+
+static TesseraStatus
+find_rows_of_blocks (Builder *builder, bool *out_all_found)
+{
+  const TesseraLayout *layout = builder->layout;
+  Sweep sweep = { .layout = layout };
+  sweep.by_born = sorted_spans (layout, compare_born);
+  sweep.by_died = sorted_spans (layout, compare_died);
+  sweep.alive = malloc ((layout->n_spans + 1) * sizeof *sweep.alive);
+  sweep.alive_addr = malloc ((layout->n_spans + 1) * sizeof *sweep.alive_addr);
+  bool ok = sweep.by_born != NULL && sweep.by_died != NULL && sweep.alive != NULL &&
+            sweep.alive_addr != NULL;
+  if (ok)
+    *out_all_found = place_blocks (builder, &sweep);
+  free (sweep.by_born);
+  free (sweep.by_died);
+  free (sweep.alive);
+  free (sweep.alive_addr);
+  return ok ? TESSERA_OK : TESSERA_NO_MEMORY;
+}
+
+static int
+compare_addr (const void *pa, const void *pb, void *user)
+{
+  const TesseraLayout *layout = user;
+  size_t a = *(const uint32_t *) pa, b = *(const uint32_t *) pb;
+  return compare_u64 (layout->addr[a], layout->addr[b]);
+}
+
+/* Blocks outside of any span: each run of addresses that they touch is a row range. */
+static TesseraStatus
+rows_of_lone_blocks (Builder *builder)
+{
+  const TesseraLayout *layout = builder->layout;
+  TesseraRows *rows = builder->rows;
+  size_t n = 0;
+  uint32_t *lone = malloc ((layout->n_blocks + 1) * sizeof *lone);
+  if (lone == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < layout->n_blocks; i++)
+    if (layout->addr[i] != TESSERA_NOWHERE && rows->block_y[i] == TESSERA_NOWHERE)
+      lone[n++] = (uint32_t) i;
+  qsort_r (lone, n, sizeof *lone, compare_addr, (void *) layout);
+  TesseraRow *row = NULL;
+  for (size_t i = 0; i < n; i++)
+    {
+      uint64_t addr = layout->addr[lone[i]], size = layout->block_bytes[lone[i]];
+      if (row == NULL || addr > row->addr + row->size_bytes)
+        row = add_row (builder, addr, size, 0, layout->n_events);
+      else if (addr + size > row->addr + row->size_bytes)
+        row->size_bytes = addr + size - row->addr;
+      if (row == NULL)
+        {
+          free (lone);
+          return TESSERA_NO_MEMORY;
+        }
+      rows->block_y[lone[i]] = rows->n_rows - 1;
+    }
+  free (lone);
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_rows_new (const TesseraBlocks *blocks,
+                  const TesseraLayout *layout,
+                  TesseraRows **out_rows)
+{
+  *out_rows = NULL;
+  TesseraRows *rows = calloc (1, sizeof *rows);
+  if (rows == NULL)
+    return TESSERA_NO_MEMORY;
+  Builder builder = { blocks, layout, rows, 0 };
+  bool all_found = true;
+  rows->layout = layout;
+  rows->row_of_span = malloc ((layout->n_spans + 1) * sizeof *rows->row_of_span);
+  rows->block_y = tessera_big_alloc (layout->n_blocks * sizeof *rows->block_y);
+  TesseraStatus status =
+      rows->row_of_span != NULL && rows->block_y != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
+  if (status == TESSERA_OK)
+    status = rows_of_spans (&builder);
+  if (status == TESSERA_OK)
+    status = find_rows_of_blocks (&builder, &all_found);
+  if (status == TESSERA_OK && !all_found)
+    status = rows_of_lone_blocks (&builder);
+  if (status == TESSERA_OK)
+    status = tessera_rows_place (rows);
+  if (status != TESSERA_OK)
+    {
+      tessera_rows_free (rows);
+      return status;
+    }
+  for (size_t i = 0; i < layout->n_blocks; i++)
+    if (rows->block_y[i] != TESSERA_NOWHERE)
+      {
+        const TesseraRow *row = &rows->rows[rows->block_y[i]];
+        rows->block_y[i] = row->y_bytes + (layout->addr[i] - row->addr);
+      }
+  *out_rows = rows;
+  return TESSERA_OK;
+}
+
+void
+tessera_rows_free (TesseraRows *rows)
+{
+  if (rows == NULL)
+    return;
+  tessera_rows_drop_blocks (rows);
+  free (rows->rows);
+  free (rows->row_of_span);
+  free (rows);
+}
+
+void
+tessera_rows_drop_blocks (TesseraRows *rows)
+{
+  free (rows->block_y);
+  rows->block_y = NULL;
+}
+
+/* ---- asking ----------------------------------------------------------------------- */
+
+/* The next row from number *@i on whose memory is there at an event, with the span (or
+ * lone run) that is: its address and size. */
+static const TesseraRow *
+next_alive (const TesseraRows *rows,
+            uint32_t event_index,
+            size_t *i,
+            uint64_t *addr,
+            uint64_t *size)
+{
+  size_t n_spans = rows->layout->n_spans;
+  for (; *i < n_spans; (*i)++)
+    {
+      const TesseraSpan *span = &rows->layout->spans[*i];
+      if (span->born_index > event_index || span->died_index <= event_index)
+        continue;
+      *addr = span->addr;
+      *size = span->size_bytes;
+      return &rows->rows[rows->row_of_span[(*i)++]];
+    }
+  size_t lone = rows->n_span_rows + (*i - n_spans);
+  if (lone >= rows->n_rows)
+    return NULL;
+  (*i)++;
+  *addr = rows->rows[lone].addr;
+  *size = rows->rows[lone].size_bytes;
+  return &rows->rows[lone];
+}
+
+uint64_t
+tessera_rows_y_of (const TesseraRows *rows, uint64_t addr, uint32_t event_index)
+{
+  size_t i = 0;
+  uint64_t from, size;
+  const TesseraRow *row;
+  while ((row = next_alive (rows, event_index, &i, &from, &size)) != NULL)
+    if (addr >= from && addr - from < size)
+      return row->y_bytes + (addr - row->addr);
+  return TESSERA_NOWHERE;
+}
+
+uint64_t
+tessera_rows_addr_at (const TesseraRows *rows, uint64_t y_bytes, uint32_t event_index)
+{
+  size_t i = 0;
+  uint64_t from, size;
+  const TesseraRow *row;
+  while ((row = next_alive (rows, event_index, &i, &from, &size)) != NULL)
+    {
+      uint64_t y = row->y_bytes + (from - row->addr);
+      if (y_bytes >= y && y_bytes - y < size)
+        return from + (y_bytes - y);
+    }
+  return TESSERA_NOWHERE;
+}

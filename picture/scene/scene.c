@@ -1,0 +1,272 @@
+/*
+ * Building a scene, and asking it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/scene/big-alloc.h"
+#include "picture/scene/private.h"
+
+#include <stdlib.h>
+
+static uint32_t
+time_units (double position)
+{
+  double units = position * TESSERA_BOX_INDEX_TIME_UNITS;
+  if (!(units > 0.0))
+    return 0;
+  return units < (double) UINT32_MAX ? (uint32_t) units : UINT32_MAX;
+}
+
+static bool
+make_box (const TesseraScene *scene,
+          uint32_t born,
+          uint32_t died,
+          uint64_t y_bytes,
+          uint64_t size_bytes,
+          TesseraBox *out_box)
+{
+  const TesseraAxis *axis = scene->axis;
+  died = died < axis->n_events ? died : axis->n_events;
+  if (born >= died || size_bytes == 0)
+    return false;
+  out_box->t0 = time_units (axis->at[born]);
+  out_box->t1 = time_units (axis->at[died]);
+  out_box->y0 = (uint32_t) (y_bytes >> scene->y_shift);
+  out_box->y1 = (uint32_t) ((y_bytes + size_bytes) >> scene->y_shift);
+  if (out_box->t1 == out_box->t0) /* thinner than a unit: as thin as can be */
+    out_box->t1 = out_box->t0 < UINT32_MAX ? out_box->t0 + 1 : out_box->t0--;
+  if (out_box->y1 == out_box->y0)
+    out_box->y1++;
+  return true;
+}
+
+/* The order of blocks is that of time: what they need of the axis lies close together. */
+static TesseraStatus
+index_blocks (TesseraScene *scene, uint32_t height_units)
+{
+  const TesseraLayout *layout = scene->layout;
+  const uint64_t *block_y = scene->rows->block_y;
+  TesseraRecord *records = tessera_big_alloc (layout->n_blocks * sizeof *records);
+  size_t n = 0;
+  if (records == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < layout->n_blocks; i++)
+    {
+      records[n].id = (uint32_t) i;
+      n += block_y[i] != TESSERA_NOWHERE &&
+           make_box (scene, scene->blocks->blocks[i].born_index, layout->died_index[i],
+                     block_y[i], layout->block_bytes[i], &records[n].box);
+    }
+  return tessera_box_index_init (&scene->block_index, records, n, height_units);
+}
+
+static TesseraStatus
+index_spans (TesseraScene *scene, uint32_t height_units)
+{
+  const TesseraLayout *layout = scene->layout;
+  TesseraRecord *records = tessera_big_alloc (layout->n_spans * sizeof *records);
+  size_t n = 0;
+  if (records == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < layout->n_spans; i++)
+    {
+      const TesseraSpan *span = &layout->spans[i];
+      const TesseraRow *row = &scene->rows->rows[scene->rows->row_of_span[i]];
+      records[n].id = (uint32_t) i;
+      n += make_box (scene, span->born_index, span->died_index,
+                     row->y_bytes + (span->addr - row->addr), span->size_bytes,
+                     &records[n].box);
+    }
+  return tessera_box_index_init (&scene->span_index, records, n, height_units);
+}
+
+/* Most frees complete with the next event: those are not worth a rectangle. */
+static bool
+is_pending (const TesseraScene *scene, size_t block)
+{
+  const TesseraBlock *b = &scene->blocks->blocks[block];
+  return b->freed_index >= b->born_index && b->freed_index < scene->layout->n_events &&
+         scene->layout->died_index[block] > b->freed_index + 1 &&
+         scene->rows->block_y[block] != TESSERA_NOWHERE;
+}
+
+/* From the free of a block to when its memory could be used again. */
+static TesseraStatus
+index_pending (TesseraScene *scene, uint32_t height_units)
+{
+  const TesseraLayout *layout = scene->layout;
+  size_t n = 0, n_pending = 0;
+  for (size_t i = 0; i < layout->n_blocks; i++)
+    n_pending += is_pending (scene, i);
+  TesseraRecord *records = tessera_big_alloc (n_pending * sizeof *records);
+  if (records == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; n_pending > 0 && i < layout->n_blocks; i++)
+    if (is_pending (scene, i))
+      {
+        records[n].id = (uint32_t) i;
+        n += make_box (scene, scene->blocks->blocks[i].freed_index, layout->died_index[i],
+                       scene->rows->block_y[i], layout->block_bytes[i], &records[n].box);
+      }
+  return tessera_box_index_init (&scene->pending_index, records, n, height_units);
+}
+
+static TesseraStatus
+build (TesseraScene *scene)
+{
+  TesseraStatus status = tessera_rows_new (scene->blocks, scene->layout, &scene->rows);
+  if (status != TESSERA_OK)
+    return status;
+  uint64_t height = scene->rows->height_bytes;
+  while (height >> scene->y_shift >= UINT32_MAX)
+    scene->y_shift++;
+  uint32_t units = (uint32_t) (height >> scene->y_shift) + 1;
+  status = index_spans (scene, units);
+  if (status == TESSERA_OK)
+    status = index_pending (scene, units);
+  if (status == TESSERA_OK)
+    status = index_blocks (scene, units);
+  tessera_rows_drop_blocks (scene->rows);
+  return status;
+}
+
+TesseraStatus
+tessera_scene_new (const TesseraBlocks *blocks,
+                   const TesseraLayout *layout,
+                   const TesseraAxis *axis,
+                   TesseraScene **out_scene)
+{
+  *out_scene = NULL;
+  if (layout->n_blocks != blocks->n_blocks || layout->n_blocks >= UINT32_MAX ||
+      layout->n_spans >= UINT32_MAX || axis->n_events != layout->n_events)
+    return TESSERA_INVALID;
+  TesseraScene *scene = calloc (1, sizeof *scene);
+  if (scene == NULL)
+    return TESSERA_NO_MEMORY;
+  scene->blocks = blocks;
+  scene->layout = layout;
+  scene->axis = axis;
+  TesseraStatus status = build (scene);
+  if (status != TESSERA_OK)
+    tessera_scene_free (scene);
+  else
+    *out_scene = scene;
+  return status;
+}
+
+void
+tessera_scene_free (TesseraScene *scene)
+{
+  if (scene == NULL)
+    return;
+  tessera_rows_free (scene->rows);
+  tessera_box_index_clear (&scene->block_index);
+  tessera_box_index_clear (&scene->span_index);
+  tessera_box_index_clear (&scene->pending_index);
+  free (scene);
+}
+
+uint64_t
+tessera_scene_height_bytes (const TesseraScene *scene)
+{
+  return scene->rows->height_bytes;
+}
+
+uint64_t
+tessera_scene_y_of (const TesseraScene *scene, uint64_t addr, uint32_t event_index)
+{
+  return tessera_rows_y_of (scene->rows, addr, event_index);
+}
+
+uint64_t
+tessera_scene_addr_at (const TesseraScene *scene, uint64_t y_bytes, uint32_t event_index)
+{
+  return tessera_rows_addr_at (scene->rows, y_bytes, event_index);
+}
+
+TesseraBox
+tessera_scene_box_of_view (const TesseraScene *scene, const TesseraView *view)
+{
+  double per_unit = 1.0 / (double) (UINT64_C (1) << scene->y_shift);
+  double y0 = view->y0 * per_unit, y1 = view->y1 * per_unit;
+  TesseraBox box = { time_units (view->t0), time_units (view->t1), 0, 0 };
+  if (box.t1 < UINT32_MAX)
+    box.t1++;
+  box.y0 = y0 > 0.0 ? (y0 < (double) UINT32_MAX ? (uint32_t) y0 : UINT32_MAX) : 0;
+  box.y1 =
+      y1 > 0.0 ? (y1 < (double) (UINT32_MAX - 1) ? (uint32_t) y1 + 1 : UINT32_MAX) : 0;
+  return box;
+}
+
+uint32_t
+tessera_scene_block_at (const TesseraScene *scene, double t, double y_bytes)
+{
+  if (!(t >= 0.0 && t <= 1.0 && y_bytes >= 0.0))
+    return TESSERA_NONE;
+  TesseraView point = { t, t, y_bytes, y_bytes };
+  TesseraBox box = tessera_scene_box_of_view (scene, &point);
+  TesseraWalk walk;
+  tessera_walk_init (&walk, &scene->block_index, box);
+  const TesseraRecord *records;
+  size_t n;
+  while ((records = tessera_walk_next (&walk, &n)) != NULL)
+    for (size_t i = 0; i < n; i++)
+      if (tessera_box_meets (&records[i].box, &box))
+        return records[i].id;
+  return TESSERA_NONE;
+}
+
+TesseraStatus
+tessera_scene_blocks_in (const TesseraScene *scene,
+                         const TesseraView *view,
+                         uint32_t **out_blocks,
+                         size_t *out_n_blocks)
+{
+  *out_blocks = NULL;
+  *out_n_blocks = 0;
+  TesseraBox box = tessera_scene_box_of_view (scene, view);
+  uint32_t *found = NULL;
+  size_t n_found = 0, cap = 0, n;
+  const TesseraRecord *records;
+  TesseraWalk walk;
+  tessera_walk_init (&walk, &scene->block_index, box);
+  while ((records = tessera_walk_next (&walk, &n)) != NULL)
+    {
+      if (n_found + n > cap)
+        {
+          cap = cap * 2 + TESSERA_BOX_INDEX_FAN;
+          uint32_t *grown = realloc (found, cap * sizeof *grown);
+          if (grown == NULL)
+            {
+              free (found);
+              return TESSERA_NO_MEMORY;
+            }
+          found = grown;
+        }
+      for (size_t i = 0; i < n; i++)
+        if (tessera_box_meets (&records[i].box, &box))
+          found[n_found++] = records[i].id;
+    }
+  *out_blocks = found;
+  *out_n_blocks = n_found;
+  return TESSERA_OK;
+}
+
+bool
+tessera_scene_block_rect (const TesseraScene *scene,
+                          uint32_t block,
+                          TesseraView *out_rect)
+{
+  const TesseraLayout *layout = scene->layout;
+  if (block >= layout->n_blocks || layout->addr[block] == TESSERA_NOWHERE)
+    return false;
+  uint32_t born = scene->blocks->blocks[block].born_index;
+  uint32_t died = layout->died_index[block];
+  died = died < layout->n_events ? died : layout->n_events;
+  uint64_t y = tessera_rows_y_of (scene->rows, layout->addr[block], born);
+  if (y == TESSERA_NOWHERE || born >= died)
+    return false;
+  *out_rect = (TesseraView){ scene->axis->at[born], scene->axis->at[died], (double) y,
+                             (double) (y + layout->block_bytes[block]) };
+  return true;
+}

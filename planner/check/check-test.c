@@ -1,0 +1,456 @@
+/*
+ * Tests of the checker: plans that are right, plans that break one named law, and a slow
+ * oracle that looks at every position and every address.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/check.h"
+
+#include "planner/check/test-plans.h"
+#include "tests/fail_alloc.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define N_VARIANTS 1000
+#define SEED 4711
+
+static TesseraTrace *
+small_trace (void)
+{
+  TesseraTrace *trace;
+  const TesseraEvent event = {
+    .addr = 512, .size_bytes = 100, .action = TESSERA_ALLOC, .stack = TESSERA_NONE
+  };
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
+  return trace;
+}
+
+/* ---- breaking one law ---- */
+
+/* Each breaks its law at a random place; FALSE: not possible in this plan. */
+typedef gboolean (*Breaker) (GRand *random, TesseraPlan *plan);
+
+static TesseraSlot *
+any_slot (GRand *random, TesseraPlan *plan)
+{
+  return &plan->slots[check_pick (random, (guint) plan->n_slots)];
+}
+
+static gboolean
+break_alignment (GRand *random, TesseraPlan *plan)
+{
+  TesseraSlot *slot = any_slot (random, plan);
+  switch (check_pick (random, 5))
+    {
+    case 0:
+      slot->offset_bytes += 1 + check_pick (random, CHECK_ALIGNMENT - 1);
+      break;
+    case 1:
+      slot->block_bytes += 1 + check_pick (random, CHECK_ALIGNMENT - 1);
+      break;
+    case 2:
+      slot->size_bytes = slot->block_bytes + 1;
+      break;
+    case 3:
+      slot->block_bytes = slot->size_bytes = 0;
+      break;
+    default:
+      plan->alignment_bytes = 0;
+    }
+  return TRUE;
+}
+
+static gboolean
+break_bounds (GRand *random, TesseraPlan *plan)
+{
+  TesseraSlot *slot = any_slot (random, plan);
+  switch (check_pick (random, 3))
+    {
+    case 0:
+      slot->offset_bytes = plan->height_bytes;
+      break;
+    case 1:
+      slot->offset_bytes = UINT64_MAX - CHECK_ALIGNMENT + 1; /* the sum overflows */
+      break;
+    default:
+      plan->height_bytes -= 1;
+    }
+  return TRUE;
+}
+
+static gboolean
+break_sections (GRand *random, TesseraPlan *plan)
+{
+  TesseraSection *section = &plan->sections[check_pick (random, 3)];
+  TesseraSlot *slot = any_slot (random, plan);
+  switch (check_pick (random, 7))
+    {
+    case 0:
+      slot->section = (slot->section + 1) % 3;
+      break;
+    case 1:
+      section->first_slot++;
+      break;
+    case 2:
+      section->n_slots += check_pick (random, 2) ? 1 : UINT32_MAX;
+      break;
+    case 3:
+      plan->sections[check_pick (random, 2) * 2].kind = TESSERA_SECTION_REPEATS;
+      break;
+    case 4:
+      slot->born = plan->sections[slot->section].end;
+      break;
+    case 5:
+      plan->sections[2].end = plan->n_positions + 1;
+      break;
+    default:
+      plan->sections[1].begin = plan->sections[0].end - 1;
+    }
+  return TRUE;
+}
+
+static gboolean
+break_lifetime (GRand *random, TesseraPlan *plan)
+{
+  TesseraSlot *slot = any_slot (random, plan);
+  switch (check_pick (random, 5))
+    {
+    case 0:
+      slot->died = slot->born;
+      break;
+    case 1:
+      slot->died = plan->n_positions + 1;
+      break;
+    case 2:
+      slot->died_next = slot->wraps ? slot->born + 1 : 1;
+      break;
+    case 3:
+      if (!slot->wraps)
+        return FALSE;
+      slot->died_next = plan->sections[1].begin;
+      break;
+    default:
+      if (slot->wraps || slot->section == 1)
+        return FALSE;
+      slot->wraps = 1;
+      slot->died_next = slot->born;
+    }
+  return TRUE;
+}
+
+static gboolean
+break_overlap (GRand *random, TesseraPlan *plan)
+{
+  TesseraSlot *slot = any_slot (random, plan), *other = any_slot (random, plan);
+  if (slot == other || check_share_addresses (slot, other))
+    return FALSE;
+  for (uint32_t position = 0; position < plan->n_positions; position++)
+    if (check_is_alive (plan, slot, position) && check_is_alive (plan, other, position))
+      {
+        slot->offset_bytes = other->offset_bytes + other->block_bytes - CHECK_ALIGNMENT;
+        return slot->offset_bytes + slot->block_bytes <= plan->height_bytes;
+      }
+  return FALSE;
+}
+
+static gboolean
+drop_hand_over (GRand *random, TesseraPlan *plan)
+{
+  if (plan->n_hand_overs == 0)
+    return FALSE;
+  plan->hand_overs[check_pick (random, (guint) plan->n_hand_overs)] =
+      plan->hand_overs[plan->n_hand_overs - 1];
+  plan->n_hand_overs--;
+  return TRUE;
+}
+
+static gboolean
+break_streams (GRand *random, TesseraPlan *plan)
+{
+  TesseraSlot *slot = any_slot (random, plan), *other = any_slot (random, plan);
+  switch (check_pick (random, 4))
+    {
+    case 0:
+      slot->stream = (uint16_t) plan->n_streams;
+      break;
+    case 1:
+      return drop_hand_over (random, plan);
+    case 2:
+      if (plan->n_hand_overs == 0)
+        return FALSE;
+      plan->hand_overs[0].to_slot = (uint32_t) plan->n_slots;
+      break;
+    default:
+      if (plan->across_streams || slot == other || !check_share_addresses (slot, other))
+        return FALSE;
+      plan->n_streams = 4;
+      slot->stream = 3;
+    }
+  return TRUE;
+}
+
+static gboolean
+break_height (GRand *random, TesseraPlan *plan)
+{
+  plan->height_bytes += 1 + check_pick (random, 1000);
+  return TRUE;
+}
+
+static gboolean
+break_bound (GRand *random, TesseraPlan *plan)
+{
+  plan->bound_bytes += check_pick (random, 2) ? 1 + check_pick (random, 99) : UINT64_MAX;
+  return TRUE;
+}
+
+static gboolean
+break_digest (GRand *random, TesseraPlan *plan)
+{
+  plan->slot_digest ^= UINT64_C (1) << check_pick (random, 64);
+  return TRUE;
+}
+
+static gboolean
+break_fingerprint (GRand *random, TesseraPlan *plan)
+{
+  plan->trace_fingerprint ^= UINT64_C (1) << check_pick (random, 64);
+  return TRUE;
+}
+
+static const struct
+{
+  TesseraLaw law;
+  Breaker breaks;
+} breakers[] = {
+  { TESSERA_LAW_ALIGNMENT, break_alignment },
+  { TESSERA_LAW_BOUNDS, break_bounds },
+  { TESSERA_LAW_SECTIONS, break_sections },
+  { TESSERA_LAW_LIFETIME, break_lifetime },
+  { TESSERA_LAW_OVERLAP, break_overlap },
+  { TESSERA_LAW_STREAMS, break_streams },
+  { TESSERA_LAW_HEIGHT, break_height },
+  { TESSERA_LAW_BOUND, break_bound },
+  { TESSERA_LAW_DIGEST, break_digest },
+  { TESSERA_LAW_FINGERPRINT, break_fingerprint },
+};
+
+static void
+assert_accepted (const TesseraPlan *plan, const TesseraTrace *trace)
+{
+  TesseraError error = { 0 };
+  TesseraLaw law;
+  TesseraStatus status = tessera_check_plan (plan, trace, &law, &error);
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  g_assert_cmpint (law, ==, TESSERA_LAW_NONE);
+}
+
+static void
+test_broken (void)
+{
+  GRand *random = g_rand_new_with_seed (SEED);
+  TesseraTrace *trace = small_trace ();
+  guint counts[G_N_ELEMENTS (breakers)] = { 0 };
+  for (guint n = 0; n < N_VARIANTS;)
+    {
+      guint k = n % G_N_ELEMENTS (breakers);
+      TesseraPlan *plan = check_random_plan (random, check_pick (random, 2) == 0);
+      plan->trace_fingerprint = tessera_trace_fingerprint (trace);
+      assert_accepted (plan, trace);
+      if (breakers[k].breaks (random, plan))
+        {
+          TesseraError error = { 0 };
+          TesseraLaw law;
+          /* The places changed on purpose: the digest is not what is meant. */
+          if (breakers[k].law != TESSERA_LAW_DIGEST)
+            plan->slot_digest = tessera_plan_digest (plan);
+          g_assert_cmpint (tessera_check_plan (plan, trace, &law, &error), ==,
+                           TESSERA_REFUSED);
+          g_assert_cmpstr (tessera_law_name (law), ==,
+                           tessera_law_name (breakers[k].law));
+          g_assert_true (g_str_has_prefix (error.text, tessera_law_name (law)));
+          g_assert_nonnull (strstr (error.text, "expected"));
+          g_assert_nonnull (strstr (error.text, "found"));
+          counts[k]++;
+          n++;
+        }
+      tessera_plan_free (plan);
+    }
+  for (gsize k = 0; k < G_N_ELEMENTS (breakers); k++)
+    g_assert_cmpuint (counts[k], ==, N_VARIANTS / G_N_ELEMENTS (breakers));
+  tessera_trace_free (trace);
+  g_rand_free (random);
+}
+
+/* ---- changes that leave a plan right ---- */
+
+static void
+turn_upside_down (GRand *random, TesseraPlan *plan)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    plan->slots[i].offset_bytes =
+        plan->height_bytes - plan->slots[i].offset_bytes - plan->slots[i].block_bytes;
+}
+
+static void
+raise_the_upper_part (GRand *random, TesseraPlan *plan)
+{
+  uint64_t cut = any_slot (random, plan)->offset_bytes;
+  uint64_t by = CHECK_ALIGNMENT * (1 + check_pick (random, 5));
+  /* Whoever reaches over the cut pulls those above it along: raise from its top on. */
+  for (size_t i = 0; i < plan->n_slots; i++)
+    for (size_t k = 0; k < plan->n_slots; k++)
+      {
+        const TesseraSlot *slot = &plan->slots[k];
+        if (slot->offset_bytes < cut && cut < slot->offset_bytes + slot->block_bytes)
+          cut = slot->offset_bytes + slot->block_bytes;
+      }
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (plan->slots[i].offset_bytes >= cut)
+      plan->slots[i].offset_bytes += by;
+}
+
+static void
+move_one (GRand *random, TesseraPlan *plan)
+{
+  size_t i = check_pick (random, (guint) plan->n_slots);
+  do
+    plan->slots[i].offset_bytes =
+        (uint64_t) CHECK_ALIGNMENT *
+        check_pick (random, (guint) (plan->height_bytes / CHECK_ALIGNMENT + 9));
+  while (!check_fits (plan, i, plan->n_slots));
+}
+
+static void
+shorten_a_life (GRand *random, TesseraPlan *plan)
+{
+  TesseraSlot *slot = any_slot (random, plan);
+  if (!slot->wraps)
+    slot->died = slot->born + 1 + check_pick (random, slot->died - slot->born);
+}
+
+static void
+list_more (GRand *random, TesseraPlan *plan)
+{
+  TesseraHandOver pair = { check_pick (random, (guint) plan->n_slots),
+                           check_pick (random, (guint) plan->n_slots) };
+  if (plan->across_streams &&
+      plan->slots[pair.from_slot].stream != plan->slots[pair.to_slot].stream)
+    {
+      plan->hand_overs =
+          realloc (plan->hand_overs, (plan->n_hand_overs + 1) * sizeof *plan->hand_overs);
+      plan->hand_overs[plan->n_hand_overs++] = pair;
+    }
+}
+
+static void
+test_valid (void)
+{
+  static void (*const changes[]) (GRand *, TesseraPlan *) = { turn_upside_down,
+                                                              raise_the_upper_part,
+                                                              move_one, shorten_a_life };
+  GRand *random = g_rand_new_with_seed (SEED + 1);
+  for (guint n = 0; n < N_VARIANTS; n++)
+    {
+      TesseraPlan *plan = check_random_plan (random, check_pick (random, 2) == 0);
+      changes[n % G_N_ELEMENTS (changes)](random, plan);
+      check_seal (plan);
+      list_more (random, plan);
+      assert_accepted (plan, NULL);
+      tessera_plan_free (plan);
+    }
+  g_rand_free (random);
+}
+
+/* Random places, most of them wrong: the verdict is the oracle's. */
+static void
+test_oracle (void)
+{
+  GRand *random = g_rand_new_with_seed (SEED + 2);
+  guint n_right = 0, n_overlaps = 0, n_streams = 0;
+  for (guint n = 0; n < 3000; n++)
+    {
+      TesseraPlan *plan = check_pick (random, 2) ? check_random_slots (random, n % 2)
+                                                 : check_random_plan (random, n % 2);
+      guint n_moved = check_pick (random, 4);
+      gboolean is_spread = check_pick (random, 2);
+      for (size_t i = 0; i < plan->n_slots; i++)
+        if (plan->height_bytes == 0)
+          plan->slots[i].offset_bytes =
+              is_spread ? i * 8 * CHECK_ALIGNMENT
+                        : (uint64_t) CHECK_ALIGNMENT * check_pick (random, 400);
+      for (guint i = 0; i < n_moved; i++)
+        any_slot (random, plan)->offset_bytes =
+            (uint64_t) CHECK_ALIGNMENT * check_pick (random, 40);
+      check_seal (plan);
+      if (check_pick (random, 3) == 0)
+        drop_hand_over (random, plan);
+      TesseraLaw expected = check_oracle_overlap (plan)   ? TESSERA_LAW_OVERLAP
+                            : check_oracle_streams (plan) ? TESSERA_LAW_STREAMS
+                                                          : TESSERA_LAW_NONE;
+      TesseraLaw law;
+      TesseraStatus status = tessera_check_plan (plan, NULL, &law, NULL);
+      g_assert_cmpstr (tessera_law_name (law), ==, tessera_law_name (expected));
+      g_assert_cmpint (status, ==,
+                       expected == TESSERA_LAW_NONE ? TESSERA_OK : TESSERA_REFUSED);
+      n_right += expected == TESSERA_LAW_NONE;
+      n_overlaps += expected == TESSERA_LAW_OVERLAP;
+      n_streams += expected == TESSERA_LAW_STREAMS;
+      tessera_plan_free (plan);
+    }
+  /* Each verdict has been asked for often enough to mean something. */
+  g_assert_cmpuint (n_right, >, 200);
+  g_assert_cmpuint (n_overlaps, >, 200);
+  g_assert_cmpuint (n_streams, >, 200);
+  g_rand_free (random);
+}
+
+static void
+test_empty (void)
+{
+  TesseraPlan plan = { .alignment_bytes = 512 };
+  plan.slot_digest = tessera_plan_digest (&plan);
+  assert_accepted (&plan, NULL);
+}
+
+static void
+test_no_memory (void)
+{
+  GRand *random = g_rand_new_with_seed (SEED + 3);
+  for (int across = 0; across < 2; across++)
+    {
+      TesseraPlan *plan = check_random_plan (random, across);
+      long held = tessera_fail_alloc_held ();
+      for (unsigned nth = 1;; nth++)
+        {
+          TesseraLaw law;
+          tessera_fail_alloc_at (nth);
+          TesseraStatus status = tessera_check_plan (plan, NULL, &law, NULL);
+          g_assert_cmpint (law, ==, TESSERA_LAW_NONE);
+          g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+          if (!tessera_fail_alloc_stop ())
+            {
+              g_assert_cmpint (status, ==, TESSERA_OK);
+              g_assert_cmpuint (nth, >, 5);
+              break;
+            }
+          g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+        }
+      tessera_plan_free (plan);
+    }
+  g_rand_free (random);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/check/empty", test_empty);
+  g_test_add_func ("/check/broken", test_broken);
+  g_test_add_func ("/check/valid", test_valid);
+  g_test_add_func ("/check/oracle", test_oracle);
+  g_test_add_func ("/check/no-memory", test_no_memory);
+  return g_test_run ();
+}

@@ -1,0 +1,298 @@
+/*
+ * The checker: accepts a plan or says which law it breaks. See check.h.
+ *
+ * Each law is one function that finds the first slot in its way. The laws that look at
+ * single slots come first, so that the sweeps behind them may rely on sane numbers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/check.h"
+
+#include "planner/check/sweep.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const char *
+tessera_law_name (TesseraLaw law)
+{
+  switch (law)
+    {
+    case TESSERA_LAW_NONE:
+      return "none";
+    case TESSERA_LAW_ALIGNMENT:
+      return "alignment";
+    case TESSERA_LAW_BOUNDS:
+      return "bounds";
+    case TESSERA_LAW_LIFETIME:
+      return "lifetime";
+    case TESSERA_LAW_OVERLAP:
+      return "overlap";
+    case TESSERA_LAW_STREAMS:
+      return "streams";
+    case TESSERA_LAW_SECTIONS:
+      return "sections";
+    case TESSERA_LAW_HEIGHT:
+      return "height";
+    case TESSERA_LAW_BOUND:
+      return "bound";
+    case TESSERA_LAW_DIGEST:
+      return "digest";
+    case TESSERA_LAW_FINGERPRINT:
+      return "fingerprint";
+    }
+  return "unknown";
+}
+
+void
+tessera_check_describe (const TesseraPlan *plan, size_t slot_index, TesseraSlotText *text)
+{
+  const TesseraSlot *slot = &plan->slots[slot_index];
+  int n = snprintf (text->text, sizeof text->text,
+                    "slot %zu (%" PRIu64 " bytes at offset %" PRIu64 ", stream %u, "
+                    "[%" PRIu32 ", %" PRIu32 ")",
+                    slot_index, slot->block_bytes, slot->offset_bytes,
+                    (unsigned) slot->stream, slot->born, slot->died);
+  if (n > 0 && (size_t) n < sizeof text->text)
+    snprintf (text->text + n, sizeof text->text - (size_t) n,
+              slot->wraps ? " and up to %" PRIu32 " of the next step)" : ")",
+              slot->died_next);
+}
+
+static TesseraStatus
+refuse_slot (const TesseraPlan *plan,
+             size_t slot_index,
+             TesseraError *error,
+             const char *expected,
+             uint64_t number)
+{
+  TesseraSlotText text;
+  tessera_check_describe (plan, slot_index, &text);
+  return tessera_fail (error, TESSERA_REFUSED, "%s %" PRIu64 ", found %s", expected,
+                       number, text.text);
+}
+
+static TesseraStatus
+check_alignment (const TesseraPlan *plan, TesseraError *error)
+{
+  uint64_t alignment = plan->alignment_bytes;
+  if (alignment == 0)
+    return tessera_fail (error, TESSERA_REFUSED,
+                         "alignment: expected at least 1 byte, found 0");
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+      if (slot->offset_bytes % alignment != 0 || slot->block_bytes % alignment != 0)
+        return refuse_slot (plan, i, error,
+                            "alignment: expected offset and bytes to be multiples of",
+                            alignment);
+      if (slot->block_bytes == 0 || slot->block_bytes < slot->size_bytes)
+        return refuse_slot (plan, i, error,
+                            "alignment: expected more than 0 bytes and at least the size "
+                            "asked for, which is",
+                            slot->size_bytes);
+    }
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+check_bounds (const TesseraPlan *plan, TesseraError *error)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+      if (slot->block_bytes <= plan->height_bytes &&
+          slot->offset_bytes <= plan->height_bytes - slot->block_bytes)
+        continue;
+      return refuse_slot (plan, i, error,
+                          "bounds: expected all slots inside the pool, whose bytes are",
+                          plan->height_bytes);
+    }
+  return TESSERA_OK;
+}
+
+/* The slots of one section; *slot_index is where they begin and then where they end. */
+static TesseraStatus
+check_slots_of_section (const TesseraPlan *plan,
+                        size_t section_index,
+                        size_t *slot_index,
+                        TesseraError *error)
+{
+  const TesseraSection *section = &plan->sections[section_index];
+  uint32_t last_born = section->begin;
+  size_t end = *slot_index + section->n_slots;
+  for (; *slot_index < end; ++*slot_index)
+    {
+      const TesseraSlot *slot = &plan->slots[*slot_index];
+      bool is_requested = slot->ordinal != TESSERA_NONE;
+      uint32_t earliest = is_requested ? last_born : section->begin;
+      bool is_inside =
+          slot->born < section->end || (!is_requested && slot->born == section->begin);
+      if (slot->section == section_index && slot->born >= earliest && is_inside)
+        {
+          last_born = is_requested ? slot->born : last_born;
+          continue;
+        }
+      TesseraSlotText text;
+      tessera_check_describe (plan, *slot_index, &text);
+      return tessera_fail (error, TESSERA_REFUSED,
+                           "sections: expected a slot of section %zu born in [%" PRIu32
+                           ", %" PRIu32 "), found section %" PRIu32 ", %s",
+                           section_index, earliest, section->end, slot->section,
+                           text.text);
+    }
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+check_sections (const TesseraPlan *plan, TesseraError *error)
+{
+  size_t n_repeats = 0, slot_index = 0;
+  uint32_t last_end = 0;
+  if (plan->n_slots > UINT32_MAX / 2)
+    return tessera_fail (error, TESSERA_REFUSED,
+                         "sections: expected at most %" PRIu32 " slots, found %zu",
+                         UINT32_MAX / 2, plan->n_slots);
+  for (size_t i = 0; i < plan->n_sections; i++)
+    {
+      const TesseraSection *section = &plan->sections[i];
+      if (section->begin < last_end || section->end < section->begin ||
+          section->end > plan->n_positions)
+        return tessera_fail (error, TESSERA_REFUSED,
+                             "sections: expected section %zu inside [%" PRIu32
+                             ", %" PRIu32 "), found [%" PRIu32 ", %" PRIu32 ")",
+                             i, last_end, plan->n_positions, section->begin,
+                             section->end);
+      n_repeats += section->kind == TESSERA_SECTION_REPEATS;
+      if (n_repeats > 1)
+        return tessera_fail (
+            error, TESSERA_REFUSED,
+            "sections: expected one that repeats, found section %zu as another", i);
+      if (section->first_slot != slot_index ||
+          section->n_slots > plan->n_slots - slot_index)
+        return tessera_fail (
+            error, TESSERA_REFUSED,
+            "sections: expected section %zu to begin at slot %zu of %zu, "
+            "found slot %" PRIu32 " and %" PRIu32 " slots",
+            i, slot_index, plan->n_slots, section->first_slot, section->n_slots);
+      TesseraStatus status = check_slots_of_section (plan, i, &slot_index, error);
+      if (status != TESSERA_OK)
+        return status;
+      last_end = section->end;
+    }
+  if (slot_index != plan->n_slots)
+    return tessera_fail (error, TESSERA_REFUSED,
+                         "sections: expected all %zu slots in sections, found %zu",
+                         plan->n_slots, slot_index);
+  return TESSERA_OK;
+}
+
+static bool
+wrap_is_sane (const TesseraPlan *plan, const TesseraSlot *slot)
+{
+  const TesseraSection *section = &plan->sections[slot->section];
+  if (!slot->wraps)
+    return slot->died_next == 0;
+  return section->kind == TESSERA_SECTION_REPEATS && slot->died >= section->end &&
+         slot->died_next > section->begin && slot->died_next <= slot->born;
+}
+
+static TesseraStatus
+check_lifetimes (const TesseraPlan *plan, TesseraError *error)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+      if (slot->born >= slot->died || slot->died > plan->n_positions)
+        return refuse_slot (plan, i, error,
+                            "lifetime: expected birth before end, and end not after",
+                            plan->n_positions);
+      if (!wrap_is_sane (plan, slot))
+        return refuse_slot (plan, i, error,
+                            "lifetime: expected a wrap, if any, from the end of the "
+                            "repeating section to not after the next birth; its next end "
+                            "is",
+                            slot->died_next);
+    }
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+check_height (const TesseraPlan *plan, TesseraError *error)
+{
+  uint64_t highest = 0;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      uint64_t top = plan->slots[i].offset_bytes + plan->slots[i].block_bytes;
+      highest = top > highest ? top : highest;
+    }
+  if (highest == plan->height_bytes)
+    return TESSERA_OK;
+  return tessera_fail (error, TESSERA_REFUSED,
+                       "height: expected %" PRIu64 " bytes, the highest end of a slot, "
+                       "found %" PRIu64,
+                       highest, plan->height_bytes);
+}
+
+static TesseraStatus
+check_digest (const TesseraPlan *plan, TesseraError *error)
+{
+  uint64_t digest = tessera_plan_digest (plan);
+  if (digest == plan->slot_digest)
+    return TESSERA_OK;
+  return tessera_fail (error, TESSERA_REFUSED,
+                       "digest: expected %016" PRIx64 ", found %016" PRIx64, digest,
+                       plan->slot_digest);
+}
+
+static TesseraStatus
+check_fingerprint (const TesseraPlan *plan,
+                   const TesseraTrace *trace,
+                   TesseraError *error)
+{
+  uint64_t fingerprint = tessera_trace_fingerprint (trace);
+  if (fingerprint == plan->trace_fingerprint)
+    return TESSERA_OK;
+  return tessera_fail (error, TESSERA_REFUSED,
+                       "fingerprint: expected %016" PRIx64 ", the trace's, found "
+                       "%016" PRIx64 ": the plan was made from another trace",
+                       fingerprint, plan->trace_fingerprint);
+}
+
+TesseraStatus
+tessera_check_plan (const TesseraPlan *plan,
+                    const TesseraTrace *trace,
+                    TesseraLaw *out_law,
+                    TesseraError *error)
+{
+  static const struct
+  {
+    TesseraLaw law;
+    TesseraStatus (*check) (const TesseraPlan *plan, TesseraError *error);
+  } laws[] = {
+    { TESSERA_LAW_ALIGNMENT, check_alignment },
+    { TESSERA_LAW_BOUNDS, check_bounds },
+    { TESSERA_LAW_SECTIONS, check_sections },
+    { TESSERA_LAW_LIFETIME, check_lifetimes },
+    { TESSERA_LAW_OVERLAP, tessera_check_overlap },
+    { TESSERA_LAW_STREAMS, tessera_check_streams },
+    { TESSERA_LAW_HEIGHT, check_height },
+    { TESSERA_LAW_BOUND, tessera_check_bound },
+    { TESSERA_LAW_DIGEST, check_digest },
+  };
+  TesseraStatus status = TESSERA_OK;
+  *out_law = TESSERA_LAW_NONE;
+  for (size_t i = 0; i < sizeof laws / sizeof *laws && status == TESSERA_OK; i++)
+    {
+      status = laws[i].check (plan, error);
+      if (status == TESSERA_REFUSED)
+        *out_law = laws[i].law;
+    }
+  if (status == TESSERA_OK && trace != NULL)
+    {
+      status = check_fingerprint (plan, trace, error);
+      if (status == TESSERA_REFUSED)
+        *out_law = TESSERA_LAW_FINGERPRINT;
+    }
+  return status;
+}

@@ -1,0 +1,264 @@
+/*
+ * Random plans and a slow oracle for the tests of the checker. See test-plans.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/check/test-plans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+guint
+check_pick (GRand *random, guint n)
+{
+  return (guint) g_rand_int_range (random, 0, (int) n);
+}
+
+/* ---- the oracle: by definition, without any thought of speed ---- */
+
+gboolean
+check_is_alive (const TesseraPlan *plan, const TesseraSlot *slot, uint32_t position)
+{
+  return (slot->born <= position && position < slot->died) ||
+         (slot->wraps && plan->sections[slot->section].begin <= position &&
+          position < slot->died_next);
+}
+
+gboolean
+check_share_addresses (const TesseraSlot *a, const TesseraSlot *b)
+{
+  return MAX (a->offset_bytes, b->offset_bytes) <
+         MIN (a->offset_bytes + a->block_bytes, b->offset_bytes + b->block_bytes);
+}
+
+gboolean
+check_oracle_overlap (const TesseraPlan *plan)
+{
+  for (uint32_t position = 0; position < plan->n_positions; position++)
+    for (size_t i = 0; i < plan->n_slots; i++)
+      for (size_t k = 0; k < i; k++)
+        if (check_is_alive (plan, &plan->slots[i], position) &&
+            check_is_alive (plan, &plan->slots[k], position) &&
+            check_share_addresses (&plan->slots[i], &plan->slots[k]))
+          return TRUE;
+  return FALSE;
+}
+
+static uint64_t
+oracle_bound (const TesseraPlan *plan)
+{
+  uint64_t bound = 0;
+  for (uint32_t position = 0; position < plan->n_positions; position++)
+    {
+      uint64_t load = 0;
+      for (size_t i = 0; i < plan->n_slots; i++)
+        if (check_is_alive (plan, &plan->slots[i], position))
+          load += plan->slots[i].block_bytes;
+      bound = MAX (bound, load);
+    }
+  return bound;
+}
+
+static uint64_t
+oracle_height (const TesseraPlan *plan)
+{
+  uint64_t height = 0;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    height = MAX (height, plan->slots[i].offset_bytes + plan->slots[i].block_bytes);
+  return height;
+}
+
+/* Every hand-over, unit by unit of addresses; an array of TesseraHandOver. */
+static GArray *
+oracle_hand_overs (const TesseraPlan *plan)
+{
+  GArray *pairs = g_array_new (FALSE, FALSE, sizeof (TesseraHandOver));
+  size_t n_units = oracle_height (plan) / CHECK_ALIGNMENT;
+  uint32_t *last = g_new (uint32_t, n_units + 1);
+  memset (last, 0xff, n_units * sizeof *last);
+  for (size_t s = 0; s < plan->n_sections; s++)
+    for (int time = 0; time <= (plan->sections[s].kind == TESSERA_SECTION_REPEATS);
+         time++)
+      for (uint32_t i = 0; i < plan->sections[s].n_slots; i++)
+        {
+          uint32_t to = plan->sections[s].first_slot + i;
+          const TesseraSlot *slot = &plan->slots[to];
+          size_t end = (slot->offset_bytes + slot->block_bytes) / CHECK_ALIGNMENT;
+          for (size_t unit = slot->offset_bytes / CHECK_ALIGNMENT; unit < end; unit++)
+            {
+              TesseraHandOver pair = { last[unit], to };
+              last[unit] = to;
+              if (pair.from_slot != TESSERA_NONE &&
+                  plan->slots[pair.from_slot].stream != slot->stream)
+                g_array_append_val (pairs, pair);
+            }
+        }
+  g_free (last);
+  return pairs;
+}
+
+static gboolean
+has_pair (const TesseraHandOver *pairs, size_t n, TesseraHandOver pair)
+{
+  for (size_t i = 0; i < n; i++)
+    if (pairs[i].from_slot == pair.from_slot && pairs[i].to_slot == pair.to_slot)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+check_oracle_streams (const TesseraPlan *plan)
+{
+  gboolean broken = FALSE;
+  if (!plan->across_streams)
+    {
+      for (size_t i = 0; i < plan->n_slots; i++)
+        for (size_t k = 0; k < i; k++)
+          broken |= plan->slots[i].stream != plan->slots[k].stream &&
+                    check_share_addresses (&plan->slots[i], &plan->slots[k]);
+      return broken;
+    }
+  GArray *pairs = oracle_hand_overs (plan);
+  for (guint i = 0; i < pairs->len; i++)
+    broken |= !has_pair (plan->hand_overs, plan->n_hand_overs,
+                         g_array_index (pairs, TesseraHandOver, i));
+  g_array_free (pairs, TRUE);
+  return broken;
+}
+
+/* ---- plans ---- */
+
+static void
+list_hand_overs (TesseraPlan *plan)
+{
+  GArray *pairs = oracle_hand_overs (plan);
+  free (plan->hand_overs);
+  plan->hand_overs = calloc (pairs->len + 1, sizeof *plan->hand_overs);
+  plan->n_hand_overs = 0;
+  for (guint i = 0; i < pairs->len; i++)
+    {
+      TesseraHandOver pair = g_array_index (pairs, TesseraHandOver, i);
+      if (!has_pair (plan->hand_overs, plan->n_hand_overs, pair))
+        plan->hand_overs[plan->n_hand_overs++] = pair;
+    }
+  g_array_free (pairs, TRUE);
+}
+
+/* States what follows from the slots. */
+void
+check_seal (TesseraPlan *plan)
+{
+  plan->height_bytes = oracle_height (plan);
+  plan->bound_bytes = oracle_bound (plan);
+  plan->slot_digest = tessera_plan_digest (plan);
+  if (plan->across_streams)
+    list_hand_overs (plan);
+}
+
+static void
+random_life (GRand *random, const TesseraPlan *plan, TesseraSlot *slot)
+{
+  const TesseraSection *section = &plan->sections[slot->section];
+  uint32_t left = plan->n_positions - slot->born;
+  slot->died = slot->born + 1 +
+               check_pick (random, check_pick (random, 4) == 0 ? left : MIN (left, 6));
+  if (section->kind == TESSERA_SECTION_REPEATS && slot->born > section->begin &&
+      check_pick (random, 4) == 0)
+    {
+      slot->wraps = 1;
+      slot->died =
+          section->end + check_pick (random, plan->n_positions - section->end + 1);
+      slot->died_next =
+          section->begin + 1 + check_pick (random, slot->born - section->begin);
+    }
+}
+
+static int
+compare_born (const void *a, const void *b)
+{
+  const uint32_t *x = a, *y = b;
+  return *x < *y ? -1 : *x > *y;
+}
+
+/* The slots of one section, in order of birth, each at offset 0. */
+static void
+random_section (GRand *random, TesseraPlan *plan, uint32_t section_index)
+{
+  TesseraSection *section = &plan->sections[section_index];
+  uint32_t births[64];
+  for (uint32_t i = 0; i < section->n_slots; i++)
+    births[i] = section->begin + check_pick (random, section->end - section->begin);
+  qsort (births, section->n_slots, sizeof *births, compare_born);
+  for (uint32_t i = 0; i < section->n_slots; i++)
+    {
+      TesseraSlot *slot = &plan->slots[section->first_slot + i];
+      *slot = (TesseraSlot){
+        .block_bytes = CHECK_ALIGNMENT * (1 + check_pick (random, 8)),
+        .born = births[i],
+        .section = section_index,
+        .phase = TESSERA_NONE,
+        .group = TESSERA_NONE,
+        .ordinal = i,
+        .stream = (uint16_t) check_pick (random, plan->n_streams),
+      };
+      slot->size_bytes = slot->block_bytes - check_pick (random, CHECK_ALIGNMENT);
+      random_life (random, plan, slot);
+    }
+}
+
+gboolean
+check_fits (const TesseraPlan *plan, size_t slot_index, size_t n_placed)
+{
+  const TesseraSlot *slot = &plan->slots[slot_index];
+  for (size_t k = 0; k < n_placed; k++)
+    {
+      const TesseraSlot *other = &plan->slots[k];
+      if (k == slot_index || !check_share_addresses (slot, other))
+        continue;
+      if (!plan->across_streams && slot->stream != other->stream)
+        return FALSE;
+      for (uint32_t position = 0; position < plan->n_positions; position++)
+        if (check_is_alive (plan, slot, position) &&
+            check_is_alive (plan, other, position))
+          return FALSE;
+    }
+  return TRUE;
+}
+
+TesseraPlan *
+check_random_slots (GRand *random, gboolean across)
+{
+  TesseraPlan *plan;
+  g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
+  plan->alignment_bytes = CHECK_ALIGNMENT;
+  plan->n_streams = 1 + check_pick (random, 3);
+  plan->across_streams = across ? 1 : 0;
+  plan->n_sections = 3;
+  plan->sections = calloc (3, sizeof *plan->sections);
+  for (uint32_t s = 0; s < 3; s++)
+    {
+      TesseraSection *section = &plan->sections[s];
+      section->begin = plan->n_positions;
+      section->end = plan->n_positions += 3 + check_pick (random, 20);
+      section->first_slot = (uint32_t) plan->n_slots;
+      section->n_slots = 3 + check_pick (random, 12);
+      section->kind = s == 1 ? TESSERA_SECTION_REPEATS : TESSERA_SECTION_ONCE;
+      plan->n_slots += section->n_slots;
+    }
+  plan->slots = calloc (plan->n_slots, sizeof *plan->slots);
+  for (uint32_t s = 0; s < 3; s++)
+    random_section (random, plan, s);
+  return plan;
+}
+
+/* A right plan: every slot at the first offset where it fits. */
+TesseraPlan *
+check_random_plan (GRand *random, gboolean across)
+{
+  TesseraPlan *plan = check_random_slots (random, across);
+  for (size_t i = 0; i < plan->n_slots; i++)
+    while (!check_fits (plan, i, i))
+      plan->slots[i].offset_bytes += CHECK_ALIGNMENT;
+  check_seal (plan);
+  return plan;
+}

@@ -1,0 +1,372 @@
+/*
+ * Groups of blocks: groups.h.
+ *
+ * Persistent blocks are grouped by the phase they come from; dynamic ones by the modules
+ * (else the phases) of birth and death, over all steps; the others by the very phases of
+ * birth and death. Where one of these has many large blocks of one size, they are a group
+ * of their own: in those, interval colouring is exact.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/groups/private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many equal blocks of at least this size make a HomoSize group. */
+#define MANY_BLOCKS 16
+#define LARGE_BYTES (UINT64_C (1) << 20)
+
+typedef struct
+{
+  TesseraGroupKey key;
+  uint32_t block;
+} Keyed;
+
+typedef struct
+{
+  const TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  const TesseraStructure *structure;
+  uint32_t *module_of_event; /* string ids; NULL: the trace names no modules */
+  uint32_t *first_of_name;   /* [n_phases] the first phase of equal name */
+  Keyed *keyed;              /* by key, then block */
+  TesseraGroup *groups;
+  size_t n_groups, cap_groups;
+} Grouping;
+
+static int
+compare_keys (const TesseraGroupKey *x, const TesseraGroupKey *y)
+{
+  if (x->kind != y->kind)
+    return x->kind < y->kind ? -1 : 1;
+  if (x->step != y->step)
+    return x->step < y->step ? -1 : 1;
+  if (x->from != y->from)
+    return x->from < y->from ? -1 : 1;
+  if (x->to != y->to)
+    return x->to < y->to ? -1 : 1;
+  if (x->lifetime_class != y->lifetime_class)
+    return x->lifetime_class < y->lifetime_class ? -1 : 1;
+  return x->size_bytes < y->size_bytes ? -1 : x->size_bytes > y->size_bytes;
+}
+
+static int
+by_key (const void *a, const void *b)
+{
+  const Keyed *x = a, *y = b;
+  int order = compare_keys (&x->key, &y->key);
+
+  return order ? order : x->block < y->block ? -1 : x->block > y->block;
+}
+
+/* The innermost module at each event, or NULL when there are none. */
+static TesseraStatus
+find_modules (Grouping *grouping)
+{
+  const TesseraTrace *trace = grouping->trace;
+  uint32_t *open;
+  size_t n_modules = 0, n_open = 0, next = 0;
+
+  for (size_t i = 0; i < trace->n_ranges; i++)
+    n_modules += trace->ranges[i].kind == TESSERA_RANGE_MODULE;
+  if (n_modules == 0)
+    return TESSERA_OK;
+  open = malloc (n_modules * sizeof *open);
+  grouping->module_of_event = malloc ((trace->n_events + 1) * sizeof *open);
+  if (!open || !grouping->module_of_event)
+    {
+      free (open);
+      return TESSERA_NO_MEMORY;
+    }
+  for (uint32_t i = 0; i < trace->n_events; i++)
+    {
+      for (; next < trace->n_ranges && trace->ranges[next].begin_index <= i; next++)
+        if (trace->ranges[next].kind == TESSERA_RANGE_MODULE)
+          open[n_open++] = (uint32_t) next;
+      while (n_open && trace->ranges[open[n_open - 1]].end_index <= i)
+        n_open--;
+      grouping->module_of_event[i] =
+          n_open ? trace->ranges[open[n_open - 1]].name : TESSERA_NONE;
+    }
+  free (open);
+  return TESSERA_OK;
+}
+
+/* Phases of equal name, whatever their instance: the first of them stands for all. */
+static TesseraStatus
+find_names (Grouping *grouping)
+{
+  const TesseraStructure *structure = grouping->structure;
+  size_t n_strings = tessera_trace_n_strings (grouping->trace);
+  uint32_t *first = malloc ((n_strings + 1) * sizeof *first);
+  uint32_t *labelled = malloc ((structure->n_phases + 1) * sizeof *labelled);
+  size_t n_labelled = 0;
+
+  grouping->first_of_name =
+      malloc ((structure->n_phases + 1) * sizeof *grouping->first_of_name);
+  if (!first || !labelled || !grouping->first_of_name)
+    {
+      free (first);
+      free (labelled);
+      return TESSERA_NO_MEMORY;
+    }
+  memset (first, 0xff, (n_strings + 1) * sizeof *first);
+  for (uint32_t i = 0; i < structure->n_phases; i++)
+    {
+      const TesseraPhase *phase = &structure->phases[i];
+      size_t k = 0;
+
+      grouping->first_of_name[i] = i;
+      if (!phase->label && phase->name < n_strings)
+        {
+          if (first[phase->name] == TESSERA_NONE)
+            first[phase->name] = i;
+          grouping->first_of_name[i] = first[phase->name];
+        }
+      if (!phase->label)
+        continue;
+      while (k < n_labelled && structure->phases[labelled[k]].label != phase->label)
+        k++;
+      if (k == n_labelled) /* labels are static text, a handful */
+        labelled[n_labelled++] = i;
+      grouping->first_of_name[i] = labelled[k];
+    }
+  free (first);
+  free (labelled);
+  return TESSERA_OK;
+}
+
+static uint32_t
+main_of (const Grouping *grouping, uint32_t phase)
+{
+  return phase == TESSERA_NONE ? TESSERA_NONE : grouping->structure->phases[phase].main;
+}
+
+static uint32_t
+name_of (const Grouping *grouping, uint32_t phase)
+{
+  return phase == TESSERA_NONE ? TESSERA_NONE
+                               : grouping->first_of_name[main_of (grouping, phase)];
+}
+
+static TesseraGroupKey
+key_of (const Grouping *grouping, const TesseraBlock *block)
+{
+  const uint32_t *modules = grouping->module_of_event;
+  TesseraGroupKey key = { .lifetime_class = block->lifetime_class, .step = TESSERA_NONE };
+
+  switch (block->lifetime_class)
+    {
+    case TESSERA_CLASS_PERSISTENT:
+      key.kind = TESSERA_GROUP_PERSISTENT;
+      key.from = name_of (grouping, block->born_phase);
+      key.to = TESSERA_NONE;
+      break;
+    case TESSERA_CLASS_DYNAMIC:
+      key.kind = TESSERA_GROUP_HOMO_LAYER;
+      key.are_modules = modules != NULL;
+      key.from =
+          modules ? modules[block->born_index] : name_of (grouping, block->born_phase);
+      key.to = name_of (grouping, block->died_phase);
+      if (modules)
+        key.to = block->died_index < grouping->blocks->n_events
+                     ? modules[block->died_index]
+                     : TESSERA_NONE;
+      break;
+    default:
+      key.kind = TESSERA_GROUP_HOMO_PHASE;
+      key.from = main_of (grouping, block->born_phase);
+      key.to = main_of (grouping, block->died_phase);
+      key.step = block->step;
+      key.size_bytes = block->block_bytes;
+    }
+  return key;
+}
+
+static TesseraStatus
+add_group (Grouping *grouping, const TesseraGroupKey *key, uint32_t *out_group)
+{
+  if (grouping->n_groups == grouping->cap_groups)
+    {
+      size_t cap = grouping->cap_groups ? 2 * grouping->cap_groups : 32;
+      TesseraGroup *more = realloc (grouping->groups, cap * sizeof *more);
+
+      if (!more)
+        return TESSERA_NO_MEMORY;
+      grouping->groups = more;
+      grouping->cap_groups = cap;
+    }
+  *out_group = (uint32_t) grouping->n_groups;
+  grouping->groups[grouping->n_groups++] = (TesseraGroup){
+    .kind = key->kind,
+    .lifetime_class = key->lifetime_class,
+  };
+  return TESSERA_OK;
+}
+
+static bool
+is_many (const Keyed *keyed, size_t n)
+{
+  return keyed->key.kind == TESSERA_GROUP_HOMO_PHASE && n >= MANY_BLOCKS &&
+         keyed->key.size_bytes >= LARGE_BYTES;
+}
+
+/* Keys equal but for the size. */
+static bool
+is_same_phase (const TesseraGroupKey *a, const TesseraGroupKey *b)
+{
+  TesseraGroupKey x = *a, y = *b;
+
+  x.size_bytes = y.size_bytes = 0;
+  return compare_keys (&x, &y) == 0;
+}
+
+/* Gives the members of each key a group; keys[i] afterwards says what group i is. */
+static TesseraStatus
+assign (Grouping *grouping, TesseraGroupKey **out_keys)
+{
+  size_t n = grouping->blocks->n_blocks;
+  TesseraGroupKey *keys = calloc (n + 1, sizeof *keys);
+  uint32_t rest = TESSERA_NONE, group = 0;
+  TesseraStatus status = keys ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  *out_keys = keys;
+  for (size_t i = 0, end; i < n && status == TESSERA_OK; i = end)
+    {
+      Keyed *keyed = &grouping->keyed[i];
+
+      for (end = i;
+           end < n && compare_keys (&grouping->keyed[end].key, &keyed->key) == 0;)
+        end++;
+      if (i && !is_same_phase (&keyed->key, &keyed[-1].key))
+        rest = TESSERA_NONE;
+      group = rest;
+      if (is_many (keyed, end - i) || rest == TESSERA_NONE)
+        {
+          status = add_group (grouping, &keyed->key, &group);
+          if (status != TESSERA_OK)
+            break;
+          keys[group] = keyed->key;
+          if (is_many (keyed, end - i))
+            keys[group].kind = grouping->groups[group].kind = TESSERA_GROUP_HOMO_SIZE;
+          else
+            {
+              keys[group].size_bytes = 0;
+              rest = group;
+            }
+        }
+      for (size_t k = i; k < end; k++)
+        grouping->blocks->blocks[grouping->keyed[k].block].group = group;
+    }
+  return status;
+}
+
+/* Members of group g are [first[g], first[g + 1]) of an array in the order of @blocks. */
+static void
+sort_by_group (const TesseraBlocks *blocks,
+               const uint32_t *order,
+               const uint32_t *first,
+               uint32_t *next,
+               size_t n_groups,
+               uint32_t *members)
+{
+  memcpy (next, first, n_groups * sizeof *next);
+  for (uint32_t i = 0; i < blocks->n_blocks; i++)
+    {
+      uint32_t block = order ? order[i] : i;
+
+      members[next[blocks->blocks[block].group]++] = block;
+    }
+}
+
+static TesseraStatus
+measure (Grouping *grouping, const TesseraGroupKey *keys)
+{
+  TesseraBlocks *blocks = grouping->blocks;
+  size_t n_groups = grouping->n_groups;
+  uint32_t *first = calloc (2 * n_groups + 2, sizeof *first),
+           *next = first + n_groups + 1;
+  uint32_t *births = malloc ((2 * blocks->n_blocks + 1) * sizeof *births);
+  uint32_t *deaths = births + blocks->n_blocks, *ordinals = NULL;
+  uint64_t *offsets = malloc ((blocks->n_blocks + 1) * sizeof *offsets);
+  TesseraStatus status = TESSERA_NO_MEMORY;
+
+  if (first && births && offsets)
+    status = tessera_phase_ordinals (grouping->trace, grouping->structure, &ordinals);
+  if (status == TESSERA_OK)
+    {
+      for (size_t i = 0; i < blocks->n_blocks; i++)
+        first[blocks->blocks[i].group + 1]++;
+      for (size_t g = 0; g < n_groups; g++)
+        first[g + 1] += first[g];
+      sort_by_group (blocks, NULL, first, next, n_groups, births);
+      sort_by_group (blocks, blocks->by_death, first, next, n_groups, deaths);
+    }
+  for (size_t g = 0; g < n_groups && status == TESSERA_OK; g++)
+    {
+      TesseraGroup *group = &grouping->groups[g];
+
+      status = tessera_group_measure (blocks, births + first[g], deaths + first[g],
+                                      first[g + 1] - first[g], offsets, group);
+      if (status == TESSERA_OK)
+        group->name = tessera_group_name (grouping->trace, grouping->structure, ordinals,
+                                          &keys[g], group->n_blocks);
+      if (!group->name)
+        status = TESSERA_NO_MEMORY;
+    }
+  free (first);
+  free (births);
+  free (offsets);
+  free (ordinals);
+  return status;
+}
+
+TesseraStatus
+tessera_group_blocks (const TesseraTrace *trace,
+                      TesseraBlocks *blocks,
+                      const TesseraStructure *structure,
+                      TesseraGroup **out_groups,
+                      size_t *out_n_groups)
+{
+  Grouping grouping = { .trace = trace, .blocks = blocks, .structure = structure };
+  TesseraGroupKey *keys = NULL;
+  TesseraStatus status = find_modules (&grouping);
+
+  *out_groups = NULL;
+  *out_n_groups = 0;
+  if (status == TESSERA_OK)
+    status = find_names (&grouping);
+  grouping.keyed = malloc ((blocks->n_blocks + 1) * sizeof *grouping.keyed);
+  if (!grouping.keyed)
+    status = TESSERA_NO_MEMORY;
+  if (status == TESSERA_OK)
+    {
+      for (uint32_t i = 0; i < blocks->n_blocks; i++)
+        grouping.keyed[i] = (Keyed){ key_of (&grouping, &blocks->blocks[i]), i };
+      qsort (grouping.keyed, blocks->n_blocks, sizeof *grouping.keyed, by_key);
+      status = assign (&grouping, &keys);
+    }
+  if (status == TESSERA_OK)
+    status = measure (&grouping, keys);
+  if (status == TESSERA_OK)
+    {
+      *out_groups = grouping.groups;
+      *out_n_groups = grouping.n_groups;
+    }
+  else
+    tessera_groups_free (grouping.groups, grouping.n_groups);
+  free (keys);
+  free (grouping.keyed);
+  free (grouping.module_of_event);
+  free (grouping.first_of_name);
+  return status;
+}
+
+void
+tessera_groups_free (TesseraGroup *groups, size_t n_groups)
+{
+  for (size_t i = 0; i < n_groups; i++)
+    free (groups[i].name);
+  free (groups);
+}

@@ -1,0 +1,52 @@
+/*
+ * One attempt at a packing problem: an order of items and a way to place them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/pack/lowest.h"
+#include "planner/pack/order.h"
+#include "planner/pack/shelf.h"
+#include "planner/pack/watch.h"
+
+typedef enum
+{
+  TESSERA_PLACE_FIRST_FIT, /* lowest gap that takes it */
+  TESSERA_PLACE_BEST_FIT,  /* smallest gap that takes it */
+  TESSERA_PLACE_SKYLINE,   /* on top of all that lies in its sections */
+  TESSERA_PLACE_LOWEST     /* lowest reachable offset next; the order settles ties */
+} TesseraPlacement;
+
+typedef struct
+{
+  const char *name; /* for people: which order, which placement */
+  TesseraOrderKey keys[TESSERA_ORDER_MAX_KEYS];
+  TesseraPlacement placement;
+} TesseraCandidate;
+
+/* What one thread needs to make attempts, one after another. */
+typedef struct
+{
+  const TesseraPackProblem *problem;
+  TesseraOrderEntry *entries;
+  uint32_t *order;
+  uint64_t *offsets; /* by item, of the last attempt */
+  TesseraShelf shelf;
+  TesseraLowest lowest; /* its reach serves TESSERA_PLACE_SKYLINE as well */
+} TesseraDesk;
+
+TESSERA_MUST_USE TesseraStatus tessera_desk_init (TesseraDesk *desk,
+                                                  const TesseraPackProblem *problem);
+void tessera_desk_clear (TesseraDesk *desk); /* frees; a zeroed one is fine */
+
+/*
+ * tessera_attempt:
+ *
+ * Places all items in the order that stands in @desk. Returns: false when the watch said
+ * stop; else desk->offsets and *out_height_bytes are set.
+ */
+TESSERA_MUST_USE bool tessera_attempt (TesseraDesk *desk,
+                                       TesseraPlacement placement,
+                                       const TesseraPackWatch *watch,
+                                       uint64_t *out_height_bytes);

@@ -1,0 +1,32 @@
+/*
+ * The portfolio: orders x placements, tried in threads.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/pack/problem.h"
+
+typedef struct
+{
+  uint32_t n_threads;   /* at least 1 */
+  uint64_t work_budget; /* placements that may be tried on improving */
+  const TesseraProgress *progress;
+  double fraction_begin; /* which part of the whole this problem is, for @progress */
+  double fraction_end;
+} TesseraPortfolioOptions;
+
+/*
+ * tessera_portfolio_run:
+ * @offsets: (array): by item of @problem, above base_bytes
+ * @out_strategy: static text
+ *
+ * Returns: TESSERA_OK, TESSERA_NO_MEMORY or TESSERA_CANCELLED. The result depends on
+ * @problem and the work budget alone, not on the number of threads.
+ */
+TESSERA_MUST_USE TesseraStatus
+tessera_portfolio_run (const TesseraPackProblem *problem,
+                       const TesseraPortfolioOptions *options,
+                       uint64_t *offsets,
+                       uint64_t *out_height_bytes,
+                       const char **out_strategy);

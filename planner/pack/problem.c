@@ -1,0 +1,304 @@
+/*
+ * One zone's packing problem, brought to its shortest form. See problem.h.
+ *
+ * Idea: sort births and deaths by time, deaths first; walk; a birth that follows a death
+ * opens a section. Cost O(n log n).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack/problem.h"
+
+#include "planner/pack/tree.h"
+
+#include <stdlib.h>
+
+/* A birth or a death of one life. Ascending @key: by time, deaths first. */
+typedef struct
+{
+  uint64_t key;  /* time * 2 + (1 for a birth) */
+  uint32_t life; /* item * 4 + 0, 1: its lives, 2, 3: its wide ones */
+} Edge;
+
+/* The loads that the walk finds, one per section. */
+typedef struct
+{
+  uint64_t *load_bytes;
+  uint64_t *n_alive;
+} Loads;
+
+static int
+compare_edges (const void *a, const void *b)
+{
+  const Edge *x = a, *y = b;
+  if (x->key != y->key)
+    return x->key < y->key ? -1 : 1;
+  return x->life < y->life ? -1 : x->life > y->life;
+}
+
+/* Up to eight an item. */
+static size_t
+collect_edges (const TesseraPackProblem *problem, const TesseraItem *items, Edge *edges)
+{
+  size_t n_edges = 0;
+  for (size_t i = 0; i < problem->n_items; i++)
+    {
+      const TesseraItem *item = &items[problem->items[i].source];
+      bool has_wide = item->wide_begin < item->wide_end;
+      const uint32_t times[4][2] = {
+        { item->begin, item->end },
+        { item->begin2, item->end2 },
+        { has_wide ? item->wide_begin : item->begin,
+          has_wide ? item->wide_end : item->end },
+        { has_wide ? item->wide_begin2 : item->begin2,
+          has_wide ? item->wide_end2 : item->end2 },
+      };
+      for (uint32_t k = 0; k < (problem->n_owners > 1 ? 4u : 2u); k++)
+        {
+          if (times[k][0] >= times[k][1])
+            continue;
+          uint32_t life = (uint32_t) i * 4 + k;
+          edges[n_edges++] = (Edge){ (uint64_t) times[k][0] * 2 + 1, life };
+          edges[n_edges++] = (Edge){ (uint64_t) times[k][1] * 2, life };
+        }
+    }
+  return n_edges;
+}
+
+/* Where the section of an edge goes. */
+static uint32_t *
+side_of_edge (TesseraPackItem *item, const Edge *edge)
+{
+  TesseraPackLives *lives = edge->life & 2 ? &item->wide : &item->lives;
+  if (edge->key & 1)
+    return edge->life & 1 ? &lives->begin2 : &lives->begin;
+  return edge->life & 1 ? &lives->end2 : &lives->end;
+}
+
+/* Sets the sections of every life and the load of every section. Wide lives make sections
+ * but no load: what is only closed takes nothing from its owner. */
+static void
+walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Loads *loads)
+{
+  uint32_t section = 0;
+  bool has_died = false;
+  uint64_t load_bytes = 0, n_alive = 0;
+  for (size_t i = 0; i < n_edges; i++)
+    {
+      TesseraPackItem *item = &problem->items[edges[i].life / 4];
+      bool is_birth = edges[i].key & 1, is_wide = edges[i].life & 2;
+      section += is_birth && has_died ? 1 : 0;
+      has_died = !is_birth;
+      *side_of_edge (item, &edges[i]) = is_birth ? section : section + 1;
+      if (!is_wide)
+        {
+          load_bytes += is_birth ? item->size_bytes : -item->size_bytes;
+          n_alive += is_birth ? 1 : UINT64_MAX;
+        }
+      if (!is_birth)
+        continue;
+      /* Within a section all births come first: the last birth leaves its load. */
+      loads->load_bytes[section] = load_bytes;
+      loads->n_alive[section] = n_alive;
+      if (load_bytes > problem->bound_bytes)
+        problem->bound_bytes = load_bytes;
+    }
+  problem->n_sections = section + 1;
+  for (size_t i = 0; i < problem->n_items && problem->n_owners == 1; i++)
+    problem->items[i].wide = problem->items[i].lives;
+}
+
+static uint64_t
+highest_in_life (const TesseraSkyline *skyline, const TesseraPackItem *item)
+{
+  uint64_t first = tessera_skyline_highest (skyline, item->lives.begin, item->lives.end);
+  uint64_t second =
+      tessera_skyline_highest (skyline, item->lives.begin2, item->lives.end2);
+  return first > second ? first : second;
+}
+
+/* Load and contention of every item: the highest of its sections. */
+static TesseraStatus
+measure_items (TesseraPackProblem *problem, const Loads *loads)
+{
+  TesseraSkyline skyline;
+  TesseraStatus status = tessera_skyline_init (&skyline, problem->n_sections);
+  if (status != TESSERA_OK)
+    return status;
+  for (uint32_t s = 0; s < problem->n_sections; s++)
+    tessera_skyline_raise (&skyline, s, s + 1, loads->load_bytes[s]);
+  for (size_t i = 0; i < problem->n_items; i++)
+    problem->items[i].load_bytes = highest_in_life (&skyline, &problem->items[i]);
+  tessera_skyline_flatten (&skyline);
+  for (uint32_t s = 0; s < problem->n_sections; s++)
+    tessera_skyline_raise (&skyline, s, s + 1, loads->n_alive[s]);
+  for (size_t i = 0; i < problem->n_items; i++)
+    problem->items[i].contention =
+        (uint32_t) highest_in_life (&skyline, &problem->items[i]);
+  tessera_skyline_clear (&skyline);
+  return TESSERA_OK;
+}
+
+static bool
+lives_always (const TesseraPackProblem *problem, const TesseraPackItem *item)
+{
+  const TesseraPackLives *lives = &item->lives;
+  if (lives->end - lives->begin == problem->n_sections)
+    return true;
+  return lives->begin2 == 0 && lives->end2 >= lives->begin &&
+         lives->end == problem->n_sections;
+}
+
+/* Stacks those that live always, preferred ones lowest, and takes them out. */
+static void
+settle_those_that_live_always (TesseraPackProblem *problem, uint64_t *offsets)
+{
+  for (int preferred = 1; preferred >= 0; preferred--)
+    for (size_t i = 0; i < problem->n_items; i++)
+      {
+        const TesseraPackItem *item = &problem->items[i];
+        if (item->prefer_low != preferred || !lives_always (problem, item))
+          continue;
+        offsets[item->source] = problem->base_bytes;
+        problem->base_bytes += item->size_bytes;
+      }
+  size_t n_left = 0;
+  for (size_t i = 0; i < problem->n_items; i++)
+    if (!lives_always (problem, &problem->items[i]))
+      problem->items[n_left++] = problem->items[i];
+  problem->n_items = n_left;
+  problem->bound_bytes -= problem->base_bytes;
+}
+
+/* How many owners there are, if that matters at all. */
+static uint32_t
+count_owners (const TesseraItem *items, const uint32_t *members, size_t n_members)
+{
+  bool has_wide = false;
+  uint32_t highest = 0;
+  for (size_t i = 0; i < n_members; i++)
+    {
+      const TesseraItem *item = &items[members[i]];
+      has_wide = has_wide || item->wide_begin < item->wide_end;
+      highest = item->owner > highest ? item->owner : highest;
+    }
+  return has_wide ? highest + 1 : 1;
+}
+
+static void
+fill_items (TesseraPackProblem *problem,
+            const TesseraItem *items,
+            const uint32_t *members)
+{
+  const TesseraPackLives none = { .begin2 = UINT32_MAX }; /* end2 == 0: meets nobody */
+  for (size_t i = 0; i < problem->n_items; i++)
+    {
+      const TesseraItem *item = &items[members[i]];
+      uint64_t life = (uint64_t) item->end - item->begin;
+      if (item->begin2 < item->end2)
+        {
+          life += (uint64_t) item->end2 - item->begin2;
+          problem->has_second = true;
+        }
+      uint64_t wide = (uint64_t) (item->wide_end - item->wide_begin) +
+                      (item->wide_end2 - item->wide_begin2);
+      problem->items[i] = (TesseraPackItem){
+        .lives = none,
+        .wide = none,
+        .size_bytes = item->size_bytes,
+        .life_events = life,
+        .wide_events = wide > life ? wide : life,
+        .owner = problem->n_owners > 1 ? item->owner : 0,
+        .source = members[i],
+        .prefer_low = item->prefer_low != 0,
+      };
+    }
+}
+
+/* Every other bit of the result is one of @x. */
+static uint64_t
+spread_bits (uint64_t x)
+{
+  static const struct
+  {
+    int shift;
+    uint64_t mask;
+  } steps[] = {
+    { 16, UINT64_C (0x0000ffff0000ffff) }, { 8, UINT64_C (0x00ff00ff00ff00ff) },
+    { 4, UINT64_C (0x0f0f0f0f0f0f0f0f) },  { 2, UINT64_C (0x3333333333333333) },
+    { 1, UINT64_C (0x5555555555555555) },
+  };
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+    x = (x | x << steps[i].shift) & steps[i].mask;
+  return x;
+}
+
+/* Along a curve that fills the plane of (begin, end), so that what is near in time is
+ * near in the array; ties as the caller had them. */
+static int
+compare_in_time (const void *a, const void *b)
+{
+  const TesseraPackItem *x = a, *y = b;
+  if (x->curve != y->curve)
+    return x->curve < y->curve ? -1 : 1;
+  return x->source < y->source ? -1 : x->source > y->source;
+}
+
+static void
+sort_in_time (TesseraPackProblem *problem)
+{
+  for (size_t i = 0; i < problem->n_items; i++)
+    {
+      TesseraPackItem *item = &problem->items[i];
+      item->curve = spread_bits (item->lives.begin) << 1 | spread_bits (item->lives.end);
+    }
+  qsort (problem->items, problem->n_items, sizeof *problem->items, compare_in_time);
+}
+
+TesseraStatus
+tessera_pack_problem_new (const TesseraItem *items,
+                          const uint32_t *members,
+                          size_t n_members,
+                          uint64_t *offsets,
+                          TesseraPackProblem **out_problem)
+{
+  TesseraStatus status = TESSERA_NO_MEMORY;
+  *out_problem = NULL;
+  TesseraPackProblem *problem = calloc (1, sizeof *problem);
+  Edge *edges = calloc (n_members * 8, sizeof *edges);
+  Loads loads = { calloc (n_members * 4, sizeof (uint64_t)),
+                  calloc (n_members * 4, sizeof (uint64_t)) };
+  if (problem == NULL || edges == NULL || loads.load_bytes == NULL ||
+      loads.n_alive == NULL)
+    goto out;
+  problem->items = calloc (n_members, sizeof *problem->items);
+  if (problem->items == NULL)
+    goto out;
+  problem->n_items = n_members;
+  problem->n_owners = count_owners (items, members, n_members);
+  fill_items (problem, items, members);
+  size_t n_edges = collect_edges (problem, items, edges);
+  qsort (edges, n_edges, sizeof *edges, compare_edges);
+  walk_edges (problem, edges, n_edges, &loads);
+  status = measure_items (problem, &loads);
+  if (status != TESSERA_OK)
+    goto out;
+  settle_those_that_live_always (problem, offsets);
+  sort_in_time (problem);
+  *out_problem = problem;
+  problem = NULL;
+out:
+  tessera_pack_problem_free (problem);
+  free (edges);
+  free (loads.load_bytes);
+  free (loads.n_alive);
+  return status;
+}
+
+void
+tessera_pack_problem_free (TesseraPackProblem *problem)
+{
+  if (problem == NULL)
+    return;
+  free (problem->items);
+  free (problem);
+}

@@ -1,0 +1,29 @@
+/*
+ * How low an item can go: the skyline, or one for each owner.
+ *
+ * Where ranges may pass between owners, an item has lives in the eyes of its own owner's
+ * items and wider ones in those of others. Then there are two skylines for each owner:
+ * what its own items have raised over their own lives, and what all others have raised
+ * over their wider ones. An item's floor is the higher of what it finds in both.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/pack/problem.h"
+#include "planner/pack/tree.h"
+
+typedef struct
+{
+  uint32_t n_owners;
+  TesseraSkyline *own;    /* [n_owners] */
+  TesseraSkyline *others; /* [n_owners]; unused where there is one owner */
+} TesseraReach;
+
+TESSERA_MUST_USE TesseraStatus tessera_reach_init (TesseraReach *reach,
+                                                   const TesseraPackProblem *problem);
+void tessera_reach_clear (TesseraReach *reach); /* frees; a zeroed one is fine */
+void tessera_reach_flatten (TesseraReach *reach);
+uint64_t tessera_reach_floor (const TesseraReach *reach, const TesseraPackItem *item);
+/* The item was placed; it ends at @top. */
+void tessera_reach_raise (TesseraReach *reach, const TesseraPackItem *item, uint64_t top);

@@ -1,0 +1,48 @@
+/*
+ * The placed items of one attempt in the order of their addresses, and the gaps between
+ * them as one more item would find them.
+ *
+ * Idea: entries sorted by offset in chunks of some dozen; each chunk knows the sections
+ * that its entries touch at all, so that a question skips chunks that cannot matter. A
+ * question walks upwards over the entries alive together with the item and stops at the
+ * first gap (first fit) or at the top (best fit). Cost: the entries met on the way.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/pack/problem.h"
+
+#define TESSERA_SHELF_CHUNK 64
+
+typedef struct
+{
+  uint64_t offset, top; /* [offset, top) */
+  uint32_t begin, end;  /* first life */
+  uint32_t item;
+} TesseraShelfEntry;
+
+typedef struct
+{
+  uint32_t n_entries;
+  uint32_t next;       /* chunk of higher offsets, or UINT32_MAX */
+  uint32_t begin, end; /* every entry's lives lie within */
+  TesseraShelfEntry entries[TESSERA_SHELF_CHUNK];
+} TesseraShelfChunk;
+
+typedef struct
+{
+  const TesseraPackProblem *problem;
+  TesseraShelfChunk *chunks; /* [0] holds the lowest entries */
+  uint32_t n_chunks;
+} TesseraShelf;
+
+TESSERA_MUST_USE TesseraStatus tessera_shelf_init (TesseraShelf *shelf,
+                                                   const TesseraPackProblem *problem);
+void tessera_shelf_clear (TesseraShelf *shelf); /* frees; a zeroed one is fine */
+void tessera_shelf_empty (TesseraShelf *shelf);
+/* The lowest offset at which the item fits. */
+uint64_t tessera_shelf_first_fit (const TesseraShelf *shelf, const TesseraPackItem *item);
+/* The lower end of the smallest gap that takes it, else the top of its neighbours. */
+uint64_t tessera_shelf_best_fit (const TesseraShelf *shelf, const TesseraPackItem *item);
+void tessera_shelf_put (TesseraShelf *shelf, uint32_t item, uint64_t offset);
