@@ -243,6 +243,38 @@ test_typing_is_typing (Fixture *f, gconstpointer unused)
   g_assert_true (tessera_document_is_fit (f->document));
 }
 
+static void
+on_after_paint (GdkFrameClock *clock, gpointer painted)
+{
+  *(gboolean *) painted = TRUE;
+}
+
+/* From everything to a speck in one step: old tiles would be stretched beyond what the X
+ * server's pictures can be; the frame must be drawn all the same. */
+static void
+test_far_jump (Fixture *f, gconstpointer unused)
+{
+  double world = f->document->world_bytes;
+
+  for (double share = 0.1; share > 1e-9; share /= 10)
+    {
+      GdkFrameClock *clock = gtk_widget_get_frame_clock (f->canvas);
+      gboolean painted = FALSE;
+      gulong handler;
+
+      tessera_document_fit (f->document);
+      test_window_settle (f->window);
+      handler =
+          g_signal_connect (clock, "after-paint", G_CALLBACK (on_after_paint), &painted);
+      tessera_document_set_view (
+          f->document,
+          &(TesseraView){ 0.51, 0.51 + share, 0.1 * world, (0.1 + share) * world });
+      WAIT (painted, 5000);
+      g_signal_handler_disconnect (clock, handler);
+      test_window_settle (f->window);
+    }
+}
+
 static uint32_t
 pixel_at (const uint32_t *pixels, int width, int height, double share_x, double share_y)
 {
@@ -321,6 +353,7 @@ main (int argc, char **argv)
   ADD ("click selects", test_click_selects);
   ADD ("keys", test_keys);
   ADD ("typing is typing", test_typing_is_typing);
+  ADD ("far jump", test_far_jump);
   ADD ("pixels", test_pixels_are_right);
   return g_test_run ();
 }

@@ -184,23 +184,6 @@ test_never_blank (Fixture *f, gconstpointer unused)
   g_assert_cmpuint (n_drawn, >, WIDTH * HEIGHT * 9 / 10);
 }
 
-/* From everything to a speck in one step: old tiles are stretched beyond what can be
- * drawn, and left out. */
-static void
-test_far_jump (Fixture *f, gconstpointer unused)
-{
-  double top = (double) tessera_scene_height_bytes (f->sheet->scene);
-  const TesseraView all = { 0, 1, 0, top };
-  const TesseraView speck = { 0.5, 0.5 + 1e-8, top / 2, top / 2 + 8192 };
-
-  assert_exact (f, &all, 1);
-  cairo_surface_destroy (draw (f, &speck, 1));
-  WAIT (
-      (cairo_surface_destroy (draw (f, &speck, 1)), tessera_tiles_is_complete (f->tiles)),
-      SLOW_MS);
-  assert_exact (f, &all, 2);
-}
-
 /* Freed while tiles are on their way: nothing is called, nothing is lost. */
 static void
 test_free_early (Fixture *f, gconstpointer unused)
@@ -230,7 +213,6 @@ main (int argc, char **argv)
   ADD ("is exact", test_is_exact);
   ADD ("pans cheaply", test_pans_cheaply);
   ADD ("never blank", test_never_blank);
-  ADD ("far jump", test_far_jump);
   ADD ("free early", test_free_early);
   return g_test_run ();
 }

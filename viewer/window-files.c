@@ -198,8 +198,11 @@ show_recent (GtkRecentManager *manager, TesseraWindow *self)
   for (GList *i = items; i != NULL && n < MOST_RECENT; i = i->next)
     if (is_ours (i->data))
       {
-        g_autoptr (GMenuItem) item =
-            g_menu_item_new (gtk_recent_info_get_display_name (i->data), NULL);
+        g_auto (GStrv) parts =
+            g_strsplit (gtk_recent_info_get_display_name (i->data), "_", -1);
+        /* A single underscore would be taken for a key to press. */
+        g_autofree char *label = g_strjoinv ("__", parts);
+        g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
 
         g_menu_item_set_action_and_target (item, "win.open-path", "s",
                                            gtk_recent_info_get_uri (i->data));
