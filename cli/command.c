@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 static const CliCommand *command;
+/* --device was not given: no number that a person may type. */
+#define ANY_DEVICE G_MININT
+
 static CliCommon *parsing; /* GOption's callbacks for sizes have no other way to it */
 
 void
@@ -49,9 +52,20 @@ add_common (GOptionContext *context, CliCommon *common)
       "Limit set by set_per_process_memory_fraction", "BYTES" },
     { NULL }
   };
-  common->device = -1;
+  common->device = ANY_DEVICE;
   parsing = common;
   g_option_context_add_main_entries (context, entries, NULL);
+}
+
+/* GOption leaves a "--" where it is if what follows begins with a dash. */
+static void
+drop_dashes (int *argc, char **argv)
+{
+  if (*argc < 2 || !g_str_equal (argv[1], "--"))
+    return;
+  for (int i = 1; i < *argc; i++)
+    argv[i] = argv[i + 1];
+  (*argc)--;
 }
 
 gboolean
@@ -78,6 +92,14 @@ cli_parse (const char *name,
       cli_usage (name, "%s", error->message);
       return FALSE;
     }
+  if (common != NULL && common->device != ANY_DEVICE && common->device < 0)
+    {
+      cli_usage (name, "--device takes a number, 0 or more");
+      return FALSE;
+    }
+  if (common != NULL && common->device == ANY_DEVICE)
+    common->device = -1;
+  drop_dashes (argc, *argv);
   int n_files = *argc - 1;
   if (n_files < min_files || (max_files >= 0 && n_files > max_files))
     {
@@ -114,7 +136,7 @@ cli_parse_bytes (const char *text, guint64 *out_bytes)
   if (*text == '\0' || *text == '-' || *text == '+')
     return FALSE;
   guint64 whole = g_ascii_strtoull (text, &end, 10);
-  if (*end == '\0' && end != text)
+  if (*end == '\0' && end != text && whole <= G_MAXINT64)
     {
       *out_bytes = whole;
       return TRUE;

@@ -1,6 +1,7 @@
 /* tessera export FILE: tables as CSV or JSON. SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "cli/output.h"
 #include "cli/study.h"
 #include "cli/table.h"
 #include "db/store.h"
@@ -241,6 +242,9 @@ cli_export (int argc, char **argv)
 
   if (!cli_parse ("export", &argc, &argv, entries, &common, 1, 1))
     return CLI_USAGE;
+  int result = cli_check_output ("export", argv[1], output);
+  if (result != CLI_DONE)
+    return result;
   CliTableFormat format =
       common.json || (output != NULL && g_str_has_suffix (output, ".json")) ? CLI_JSON
                                                                             : CLI_CSV;

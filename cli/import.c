@@ -1,6 +1,7 @@
 /* tessera import FILE -o T.tsr. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "cli/output.h"
 #include "cli/study.h"
 #include "db/store.h"
 
@@ -19,7 +20,9 @@ cli_import (int argc, char **argv)
     return CLI_USAGE;
   if (output == NULL)
     return cli_usage ("import", "say where to write with -o T.tsr");
-  int result = CLI_DONE;
+  int result = cli_check_output ("import", argv[1], output);
+  if (result != CLI_DONE)
+    return result;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
   if (status == TESSERA_OK)
     status = tessera_trace_save (study.trace, output, cli_progress ("writing"), &error);

@@ -4,6 +4,9 @@
 #include "cli/study.h"
 #include "cli/verdict.h"
 
+/* --at was not given: no number that a person may type. */
+#define NO_EVENT G_MININT64
+
 static const char *const steps_from[] = {
   [TESSERA_STEPS_NONE] = "none",
   [TESSERA_STEPS_ANNOTATED] = "annotations",
@@ -118,15 +121,13 @@ print_text (const CliStudy *study, const TesseraVerdict *verdict)
 int
 cli_info (int argc, char **argv)
 {
-  gint64 at = -1;
+  gint64 at = NO_EVENT;
   gboolean fast = FALSE, across = FALSE;
   CliCommon common = { 0 };
   GOptionEntry entries[] = { { "at", 0, 0, G_OPTION_ARG_INT64, &at,
                                "The moment to explain (default: the last failure, "
                                "else the first maximum of reserved)",
                                "EVENT" },
-                             { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
-                               "Let the plan pass ranges from stream to stream", NULL },
                              { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
                                "Let the plan pass ranges from stream to stream", NULL },
                              { "fast", 0, 0, G_OPTION_ARG_NONE, &fast,
@@ -139,7 +140,7 @@ cli_info (int argc, char **argv)
 
   if (!cli_parse ("info", &argc, &argv, entries, &common, 1, 1))
     return CLI_USAGE;
-  if (at < -1 || at >= (gint64) TESSERA_NONE)
+  if (at != NO_EVENT && (at < 0 || at >= (gint64) TESSERA_NONE))
     return cli_usage ("info", "--at takes an event index, 0 or more");
   plan_options.across_streams = across;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
@@ -150,8 +151,8 @@ cli_info (int argc, char **argv)
   if (status == TESSERA_OK && !fast)
     status = cli_study_needs (&study, &error);
   if (status == TESSERA_OK)
-    status = cli_study_verdict (&study, at < 0 ? TESSERA_NONE : (uint32_t) at, &verdict,
-                                &error);
+    status = cli_study_verdict (&study, at == NO_EVENT ? TESSERA_NONE : (uint32_t) at,
+                                &verdict, &error);
   if (status == TESSERA_OK && common.json)
     status = print_json (&study, &verdict, &error);
   else if (status == TESSERA_OK)

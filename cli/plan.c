@@ -1,6 +1,7 @@
 /* tessera plan FILE -o P.tsp. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "cli/output.h"
 #include "cli/study.h"
 #include "db/store.h"
 
@@ -94,6 +95,9 @@ cli_plan (int argc, char **argv)
     return cli_usage ("plan",
                       "--store writes into a .tsr, and %s is none (see tessera import)",
                       argv[1]);
+  int result = cli_check_output ("plan", argv[1], output);
+  if (result != CLI_DONE)
+    return result;
   options.across_streams = across;
   options.work_budget = (uint64_t) budget;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
@@ -105,7 +109,7 @@ cli_plan (int argc, char **argv)
   if (status == TESSERA_OK && store)
     status = tessera_trace_save_plan (argv[1], study.plan, &error);
   cli_progress_end ();
-  int result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
+  result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
   if (status == TESSERA_OK && common.json)
     print_json (&study, output);
   else if (status == TESSERA_OK)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/output.h"
 #include "cli/sheet.h"
 
 typedef struct
@@ -160,7 +161,7 @@ cli_render (int argc, char **argv)
     { NULL }
   };
   CliSheet sheet;
-  TesseraLayoutKind kind;
+  TesseraLayoutKind kind = TESSERA_LAYOUT_RECORDED;
   int result;
 
   if (!cli_parse ("render", &argc, &argv, entries, &common, 1, 1))
@@ -169,7 +170,9 @@ cli_render (int argc, char **argv)
     {
       const char *mistake = parse_sheet (&options, &sheet, &kind);
       result = mistake != NULL ? cli_usage ("render", "%s", mistake)
-                               : render (argv[1], &options, &sheet, kind, &common);
+                               : cli_check_output ("render", argv[1], options.output);
+      if (result == CLI_DONE)
+        result = render (argv[1], &options, &sheet, kind, &common);
     }
   g_free (options.output);
   g_free (options.size);

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "cli/output.h"
+
 int
 cli_report (int argc, char **argv)
 {
@@ -24,6 +26,9 @@ cli_report (int argc, char **argv)
     return CLI_USAGE;
   if (output == NULL)
     return cli_usage ("report", "say where to write with -o REPORT.html");
+  int result = cli_check_output ("report", argv[1], output);
+  if (result != CLI_DONE)
+    return result;
   options.across_streams = across;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
   if (status == TESSERA_OK)

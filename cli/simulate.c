@@ -142,6 +142,27 @@ print_layout (const TesseraLayout *layout, gboolean json)
     printf ("note: %s\n", layout->note);
 }
 
+/* Counting in steps that are not there would say 0 hits and 0 misses. */
+static TesseraStatus
+find_steps (const CliStudy *study,
+            const TesseraSimulateOptions *options,
+            TesseraError *error)
+{
+  const TesseraStructure *structure = study->structure;
+  for (size_t i = 0; i < structure->n_steps; i++)
+    if (structure->steps[i].number >= options->first_step &&
+        structure->steps[i].number <= options->last_step)
+      return TESSERA_OK;
+  if (structure->n_steps == 0)
+    return tessera_fail (error, TESSERA_INVALID,
+                         "%s has no steps to count in: leave --steps out", study->path);
+  return tessera_fail (error, TESSERA_INVALID,
+                       "%s has steps %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
+                       ": choose among these",
+                       study->path, (gint64) structure->steps[0].number,
+                       (gint64) structure->steps[structure->n_steps - 1].number);
+}
+
 static int
 simulate_one (const char *path,
               const TesseraSimulateOptions *given,
@@ -157,6 +178,8 @@ simulate_one (const char *path,
   TesseraStatus status = cli_study_open (&study, path, common, &error);
   if (status == TESSERA_OK && plan_path != NULL)
     status = tessera_plan_load (plan_path, &error, &plan);
+  if (status == TESSERA_OK && options.first_step >= 0)
+    status = find_steps (&study, &options, &error);
   options.plan = plan;
   options.device_bytes = common->device_bytes;
   options.limit_bytes = common->limit_bytes;

@@ -165,6 +165,12 @@ cli_study_verdict (const CliStudy *study,
   TesseraParts parts;
   if (event_index == TESSERA_NONE)
     event_index = cli_study_moment (study);
+  if (study->layout->n_events == 0)
+    return tessera_fail (
+        error, TESSERA_INVALID,
+        "%s holds no events: nothing was recorded; turn the recording of "
+        "memory history on before the run allocates",
+        study->path);
   if (event_index >= study->layout->n_events)
     return tessera_fail (error, TESSERA_INVALID,
                          "%s has events 0 to %u, so there is no event %u", study->path,

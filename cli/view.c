@@ -25,12 +25,37 @@ find_viewer (void)
   return g_find_program_in_path ("tessera-viewer");
 }
 
+static gboolean
+has_display (void)
+{
+  static const char *const said_by[] = { "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "DISPLAY",
+                                         "BROADWAY_DISPLAY", "GDK_BACKEND" };
+  for (size_t i = 0; i < G_N_ELEMENTS (said_by); i++)
+    if (g_getenv (said_by[i]) != NULL && *g_getenv (said_by[i]) != '\0')
+      return TRUE;
+  return FALSE;
+}
+
 int
 cli_view (int argc, char **argv)
 {
   TesseraError error = { 0 };
   if (!cli_parse ("view", &argc, &argv, NULL, NULL, 0, 1))
     return CLI_USAGE;
+  if (argc > 1 && access (argv[1], R_OK) != 0)
+    {
+      g_autofree char *shown = g_filename_display_name (argv[1]);
+      tessera_fail (&error, TESSERA_IO, "%s cannot be opened: %s", shown,
+                    g_strerror (errno));
+      return cli_fail (&error);
+    }
+  if (!has_display ())
+    {
+      tessera_fail (&error, TESSERA_IO,
+                    "there is no display here: `tessera report FILE -o REPORT.html` "
+                    "writes the same as a page");
+      return cli_fail (&error);
+    }
   g_autofree char *viewer = find_viewer ();
   if (viewer == NULL)
     {

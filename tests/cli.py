@@ -257,6 +257,56 @@ def a_full_disk_leaves_nothing_and_spares_the_old_file(tmp):
 
 
 @test
+def the_file_that_is_read_is_never_written(tmp):
+    for name, arguments in (("s.pickle", ("import",)), ("s.pickle", ("plan",)), ("s.pickle", ("export",)),
+                            ("s.pickle", ("report",)), ("s.png", ("render",))):
+        (tmp / name).write_bytes(gzip.open(SAMPLE).read())
+        (tmp / "hard.png").unlink(missing_ok=True)
+        os.link(tmp / name, tmp / "hard.png")
+        for output in (name, "hard.png"):
+            before = (tmp / name).read_bytes()
+            refused(*arguments, tmp / name, "-o", tmp / output, status=2, words=("-o",))
+            assert (tmp / name).read_bytes() == before, (name, arguments)
+
+
+@test
+def outputs_that_cannot_be_are_refused_first(tmp):
+    os.mkfifo(tmp / "pipe.png")
+    (tmp / "folder.png").mkdir()
+    for command in ("import", "plan", "export", "report", "render"):
+        for output in ("pipe.png", "folder.png", "nowhere/o.png"):
+            refused(command, SAMPLE, "-o", tmp / output, words=(output, "cannot be written"))
+        refused(command, SAMPLE, "-o", "", status=2)
+    assert (tmp / "pipe.png").is_fifo() and sorted(os.listdir(tmp)) == ["folder.png", "pipe.png"]
+
+
+@test
+def a_snapshot_without_history_says_so(tmp):
+    (tmp / "none.pickle").write_bytes(pickle.dumps({"segments": [], "device_traces": [[]]}, 4))
+    for command in (("info",), ("render", "-o", tmp / "p.png"), ("report", "-o", tmp / "r.html")):
+        refused(command[0], tmp / "none.pickle", *command[1:], words=("none.pickle", "no events"))
+
+
+@test
+def steps_that_are_not_there_are_not_counted(tmp):
+    good("plan", FSDP, "-o", tmp / "p.tsp")
+    counted = ("simulate", FSDP, "--policy", f"plan:{tmp / 'p.tsp'}", "--json", "--steps")
+    assert json.loads(good(*counted, "1"))["hits"] > 0
+    refused(*counted, "900-901", words=("choose among",))
+
+
+@test
+def a_viewer_without_display_is_one_sentence(tmp):
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "BROADWAY_DISPLAY", "GDK_BACKEND")
+    kept = {name: os.environ.pop(name) for name in names if name in os.environ}
+    try:
+        refused("view", SAMPLE, words=("display",))
+        refused("view", tmp / "missing.pickle", words=("missing.pickle",))
+    finally:
+        os.environ.update(kept)
+
+
+@test
 def usage_mistakes_have_status_two(tmp):
     refused("fly", status=2)
     refused("info", status=2)
@@ -265,6 +315,10 @@ def usage_mistakes_have_status_two(tmp):
     refused("simulate", SAMPLE, status=2)
     refused("simulate", SAMPLE, "--policy", "magic", status=2)
     refused("info", SAMPLE, "--device-memory", "lots", status=2)
+    refused("info", SAMPLE, "--device-memory", "99999999999999999999999", status=2)
+    refused("info", SAMPLE, "--device", "-1", status=2)
+    refused("info", SAMPLE, "--at", "-1", status=2)
+    refused("info", "--", "-no-such-file", words=("-no-such-file",))
     assert run("--help").returncode == 0 and run("--version").returncode == 0
     for command in ("info", "import", "simulate", "fit", "plan", "check", "export", "render", "report", "view"):
         assert command in good(command, "--help")

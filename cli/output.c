@@ -1,0 +1,39 @@
+/* See output.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/output.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int
+cannot_write (const char *output, const char *why)
+{
+  g_autofree char *shown = g_filename_display_name (output);
+  TesseraError error = { 0 };
+  tessera_fail (&error, TESSERA_IO, "%s cannot be written: %s", shown, why);
+  return cli_fail (&error);
+}
+
+int
+cli_check_output (const char *name, const char *input, const char *output)
+{
+  struct stat in, out;
+  if (output == NULL)
+    return CLI_DONE;
+  if (*output == '\0')
+    return cli_usage (name, "-o takes the name of a file, not an empty one");
+  if (stat (output, &out) == 0)
+    {
+      if (S_ISDIR (out.st_mode))
+        return cannot_write (output, "it is a folder; name a file in it");
+      /* A new file takes the place of the old one: never that of a device. */
+      if (!S_ISREG (out.st_mode))
+        return cannot_write (output, "it is a device or pipe; name a file");
+      if (stat (input, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+        return cli_usage (name, "-o names the file that is read: choose another one");
+    }
+  g_autofree char *folder = g_path_get_dirname (output);
+  if (access (folder, W_OK | X_OK) != 0)
+    return cannot_write (output, g_strerror (errno));
+  return CLI_DONE;
+}

@@ -1,0 +1,21 @@
+/*
+ * Where a subcommand writes: looked at before the work begins.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "cli/command.h"
+
+/*
+ * cli_check_output:
+ * @name: the subcommand
+ * @input: the file it reads
+ * @output: (nullable): the file it is to write; NULL is fine
+ *
+ * Prints a sentence where @output can't be written or must not be: a folder or device in
+ * its place, a folder that is not there, or @input itself, which would be lost.
+ *
+ * Returns: CLI_DONE, CLI_FAILED or CLI_USAGE
+ */
+int cli_check_output (const char *name, const char *input, const char *output);
