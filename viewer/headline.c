@@ -161,7 +161,7 @@ tessera_headline_init (TesseraHeadline *self)
   self->title = tessera_label_new ("", "verdict");
   self->sentence = tessera_label_new ("", "verdict-sentence");
   gtk_label_set_wrap (GTK_LABEL (self->sentence), TRUE);
-  gtk_label_set_lines (GTK_LABEL (self->sentence), 3);
+  gtk_label_set_lines (GTK_LABEL (self->sentence), 4);
   gtk_label_set_selectable (GTK_LABEL (self->sentence), TRUE);
   gtk_widget_set_focusable (self->sentence, FALSE);
   gtk_widget_set_name (self->title, "verdict-headline");

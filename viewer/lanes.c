@@ -260,6 +260,11 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
         self->n_depths =
             MAX (self->n_depths, document->data->structure->phases[i].depth + 1);
       self->n_depths = MIN (self->n_depths, MOST_DEPTH);
+      /* A trace without steps and phases leaves its room to the canvas. */
+      gtk_widget_set_visible (GTK_WIDGET (self),
+                              document->data != NULL &&
+                                  (document->data->structure->n_steps > 0 ||
+                                   document->data->structure->n_phases > 0));
       gtk_widget_queue_resize (GTK_WIDGET (self));
     }
   if (what & (TESSERA_CHANGED_VIEW | TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS |
