@@ -65,7 +65,10 @@ right_subtitle (const TesseraPlanned *planned)
     g_string_append_printf (text, ", %.1f %% over bound", over * 100);
   if (plan->checked)
     g_string_append (text, ", checked");
-  g_string_append_printf (text, " · %.2f s", planned->seconds);
+  if (planned->seconds > 0)
+    g_string_append_printf (text, " · %.2f s", planned->seconds);
+  else
+    g_string_append (text, " · from a file");
   return g_string_free (text, FALSE);
 }
 
