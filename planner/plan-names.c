@@ -78,15 +78,18 @@ cursor_reach (Cursor *cursor, uint32_t event)
     }
 }
 
-/* The plan's id of a name, added where it is new. Phases have few names. */
+/* Ids of the plan's names, by name; TESSERA_NONE: empty. Larger than names can come. */
+typedef struct
+{
+  uint32_t *ids;
+  size_t n_ids; /* a power of two */
+} NameTable;
+
 static TesseraStatus
-name_id (TesseraPlan *plan, const char *name, uint32_t *out_id)
+name_add (TesseraPlan *plan, const char *name)
 {
   size_t n = plan->n_strings;
 
-  for (*out_id = 0; *out_id < n; ++*out_id)
-    if (strcmp (plan->strings[*out_id], name) == 0)
-      return TESSERA_OK;
   if ((n & (n - 1)) == 0)
     {
       char **more = realloc (plan->strings, (n ? 2 * n : 1) * sizeof *more);
@@ -102,9 +105,46 @@ name_id (TesseraPlan *plan, const char *name, uint32_t *out_id)
   return TESSERA_OK;
 }
 
+/* The plan's id of a name, added where it is new. */
+static TesseraStatus
+name_id (TesseraPlan *plan, const NameTable *table, const char *name, uint32_t *out_id)
+{
+  uint64_t hash = 14695981039346656037u; /* FNV-1a */
+  TesseraStatus status = TESSERA_OK;
+  size_t at;
+
+  for (const char *c = name; *c != '\0'; c++)
+    hash = (hash ^ (uint8_t) *c) * 1099511628211u;
+  for (at = hash & (table->n_ids - 1);; at = (at + 1) & (table->n_ids - 1))
+    if (table->ids[at] == TESSERA_NONE ||
+        strcmp (plan->strings[table->ids[at]], name) == 0)
+      break;
+  if (table->ids[at] == TESSERA_NONE)
+    {
+      status = name_add (plan, name);
+      if (status == TESSERA_OK)
+        table->ids[at] = (uint32_t) (plan->n_strings - 1);
+    }
+  *out_id = table->ids[at];
+  return status;
+}
+
+static bool
+name_table_init (NameTable *table, size_t n_names)
+{
+  table->n_ids = 16;
+  while (table->n_ids < 2 * n_names)
+    table->n_ids *= 2;
+  table->ids = malloc (table->n_ids * sizeof *table->ids);
+  if (table->ids)
+    memset (table->ids, 0xff, table->n_ids * sizeof *table->ids);
+  return table->ids != NULL;
+}
+
 /* Ids by string of the trace, so that each name is compared once. */
 static TesseraStatus
 phase_id (TesseraPlanBuild *build,
+          const NameTable *names,
           uint32_t *id_of_string,
           uint32_t phase,
           uint32_t *out_id)
@@ -113,12 +153,12 @@ phase_id (TesseraPlanBuild *build,
   TesseraStatus status;
 
   if (of->label)
-    return name_id (build->plan, of->label, out_id);
+    return name_id (build->plan, names, of->label, out_id);
   if (of->name == TESSERA_NONE)
     return TESSERA_OK;
   if (id_of_string[of->name] == TESSERA_NONE)
     {
-      status = name_id (build->plan, tessera_trace_string (build->trace, of->name),
+      status = name_id (build->plan, names, tessera_trace_string (build->trace, of->name),
                         &id_of_string[of->name]);
       if (status != TESSERA_OK)
         return status;
@@ -134,13 +174,15 @@ tessera_build_names (TesseraPlanBuild *build)
   size_t n_strings = tessera_trace_n_strings (build->trace);
   uint32_t *id_of_string = malloc ((n_strings + 1) * sizeof *id_of_string);
   CountTable table = { NULL, 16 };
+  NameTable names = { 0 };
   Cursor cursor = { .build = build };
   TesseraStatus status = TESSERA_NO_MEMORY;
 
   while (table.n_counts < 2 * plan->n_slots)
     table.n_counts *= 2;
   table.counts = calloc (table.n_counts, sizeof *table.counts);
-  if (!id_of_string || !table.counts)
+  if (!id_of_string || !table.counts ||
+      !name_table_init (&names, n_strings + build->structure->n_phases))
     goto out;
   memset (id_of_string, 0xff, (n_strings + 1) * sizeof *id_of_string);
   status = TESSERA_OK;
@@ -150,7 +192,7 @@ tessera_build_names (TesseraPlanBuild *build)
       const TesseraBlock *block = &build->blocks->blocks[slot->block];
 
       if (block->born_phase != TESSERA_NONE)
-        status = phase_id (build, id_of_string, block->born_phase, &slot->phase);
+        status = phase_id (build, &names, id_of_string, block->born_phase, &slot->phase);
       if (block->flags & TESSERA_AT_START ||
           (i >= build->first_spare && i < build->first_spare + build->n_spares))
         continue;
@@ -159,6 +201,7 @@ tessera_build_names (TesseraPlanBuild *build)
     }
 out:
   free (id_of_string);
+  free (names.ids);
   free (table.counts);
   return status;
 }

@@ -359,6 +359,18 @@ def csv_becomes_a_plan(tmp):
     refused("plan", tmp / "bad.csv", words=("bad.csv", "line 2", "abc"))
 
 
+@test
+def a_phase_of_its_own_for_every_request(tmp):
+    n = 30000
+    rows = ["seq,time_us,action,id,size_bytes,stream,iteration,phase,module"]
+    rows += [f"{i},{i},alloc,{i},1024,0,{i},p{i},m" for i in range(n)]
+    (tmp / "t.csv").write_text("\n".join(rows) + "\n")
+    plan = json.loads(good("plan", tmp / "t.csv", "-o", tmp / "t.tsp", "--json"))
+    assert plan["hits"] == n and plan["misses"] == 0, plan
+    slots = json.loads(good("export", tmp / "t.tsp", "--json"))
+    assert [slot["phase"] for slot in slots] == [f"p{i}" for i in range(n)]
+
+
 def main():
     failed = 0
     print(f"1..{len(tests)}")

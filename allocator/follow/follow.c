@@ -32,9 +32,16 @@ enum
   MAX_LEFT_OUT = 128
 };
 
+typedef struct
+{
+  const char *name;
+  uint32_t phase;
+} PhaseName;
+
 struct TesseraFollower
 {
   const TesseraPlan *plan;
+  PhaseName *phases; /* [plan->n_strings] by name: a run may enter one at every request */
   TesseraSlots slots;
   TesseraTaken *taken;
   TesseraReuse reuse;
@@ -51,6 +58,29 @@ struct TesseraFollower
   bool has_marks; /* the run tells its steps */
   TesseraFollowerStats stats;
 };
+
+static int
+compare_names (const void *a, const void *b)
+{
+  const PhaseName *x = a;
+  const PhaseName *y = b;
+
+  return strcmp (x->name, y->name);
+}
+
+static bool
+sort_phases (TesseraFollower *follower)
+{
+  const TesseraPlan *plan = follower->plan;
+
+  follower->phases = calloc (plan->n_strings + 1, sizeof *follower->phases);
+  if (follower->phases == NULL)
+    return false;
+  for (uint32_t i = 0; i < plan->n_strings; i++)
+    follower->phases[i] = (PhaseName){ plan->strings[i], i };
+  qsort (follower->phases, plan->n_strings, sizeof *follower->phases, compare_names);
+  return true;
+}
 
 /* The section that comes after @section when nothing says otherwise. */
 static uint32_t
@@ -96,7 +126,7 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
     goto fail;
   status = TESSERA_NO_MEMORY;
   follower->used_in = calloc (plan->n_slots + 1, sizeof *follower->used_in);
-  if (follower->used_in == NULL)
+  if (follower->used_in == NULL || !sort_phases (follower))
     goto fail;
   follower->section = follower->next_section = TESSERA_NONE;
   if (plan->n_sections > 0)
@@ -118,6 +148,7 @@ tessera_follower_free (TesseraFollower *follower)
   tessera_taken_free (follower->taken);
   tessera_reuse_clear (&follower->reuse);
   free (follower->used_in);
+  free (follower->phases);
   free (follower);
 }
 
@@ -174,7 +205,9 @@ void
 tessera_follower_phase (TesseraFollower *follower, const char *name)
 {
   const TesseraPlan *plan = follower->plan;
-  uint32_t phase = 0;
+  const PhaseName key = { .name = name };
+  const PhaseName *found;
+  uint32_t phase;
   uint32_t n_slots;
   uint32_t cursor;
   uint32_t reach;
@@ -182,11 +215,11 @@ tessera_follower_phase (TesseraFollower *follower, const char *name)
 
   if (name == NULL || follower->section == TESSERA_NONE)
     return;
-  while (phase < plan->n_strings && strcmp (plan->strings[phase], name) != 0)
-    phase++;
+  found = bsearch (&key, follower->phases, plan->n_strings, sizeof key, compare_names);
   n_slots = n_asked_now (follower);
-  if (phase == plan->n_strings || follower->align.cursor >= n_slots)
+  if (found == NULL || follower->align.cursor >= n_slots)
     return;
+  phase = found->phase;
   cursor = follower->align.cursor > 0 ? (uint32_t) follower->align.cursor : 0;
   is_astray = follower->astray >= ASTRAY_LIMIT;
   if (!is_astray &&
