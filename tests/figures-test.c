@@ -8,37 +8,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/stage.h"
+
 #include "picture/figure.h"
-#include "planner/planner.h"
-#include "recorder/import/import.h"
-#include "simulator/simulate.h"
 
 #include <glib.h>
 #include <stdio.h>
-
-typedef struct
-{
-  TesseraTrace *trace;
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
-  TesseraLayout *left, *right;
-  TesseraPlan *plan;
-} Stage;
-
-static TesseraLayout *
-simulate (const Stage *stage, TesseraLayoutKind kind)
-{
-  TesseraSimulateOptions options = {
-    .kind = kind, .plan = stage->plan, .first_step = -1, .last_step = -1
-  };
-  TesseraError error = { 0 };
-  TesseraLayout *layout = NULL;
-  TesseraStatus status = tessera_simulate (stage->trace, stage->blocks, stage->structure,
-                                           &options, &error, &layout);
-  g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
-  return layout;
-}
 
 static void
 check_scene (const Stage *stage, const TesseraLayout *layout)
@@ -91,40 +66,6 @@ draw (const TesseraFigure *figure, int width, int height, const char *name)
   cairo_surface_destroy (surface);
 }
 
-static Stage *
-stage_new (const char *path)
-{
-  Stage *stage = g_new0 (Stage, 1);
-  TesseraError error = { 0 };
-  TesseraOpenOptions open = { .device = TESSERA_NONE };
-  TesseraPlanOptions plan = { .first_step = -1, .last_step = -1 };
-  TesseraStatus status = tessera_open (path, &open, &error, &stage->trace);
-  g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
-  g_assert_cmpint (tessera_blocks_new (stage->trace, &stage->blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (stage->trace, stage->blocks, &stage->structure),
-                   ==, TESSERA_OK);
-  stage->left = simulate (stage, TESSERA_LAYOUT_RECORDED);
-  status = tessera_plan_trace (stage->trace, stage->blocks, stage->structure, &plan,
-                               &error, &stage->plan);
-  g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
-  stage->right = simulate (stage, TESSERA_LAYOUT_PLAN);
-  return stage;
-}
-
-static void
-stage_free (Stage *stage)
-{
-  tessera_layout_free (stage->left);
-  tessera_layout_free (stage->right);
-  tessera_plan_free (stage->plan);
-  tessera_structure_free (stage->structure);
-  tessera_blocks_free (stage->blocks);
-  tessera_trace_free (stage->trace);
-  g_free (stage);
-}
-
 static void
 draw_all (const Stage *stage, const char *name)
 {
@@ -165,9 +106,11 @@ draw_all (const Stage *stage, const char *name)
 static void
 test_real (const void *data)
 {
-  const char *name = data, *folder = g_getenv ("TESSERA_SHARED_DATA");
+  const char *name = data;
+  bool is_ours = g_str_has_prefix (name, "samples/");
+  const char *folder = g_getenv (is_ours ? "TESSERA_SOURCE_ROOT" : "TESSERA_SHARED_DATA");
   char *path = g_build_filename (folder != NULL ? folder : "", name, NULL);
-  if (folder == NULL || !g_file_test (path, G_FILE_TEST_EXISTS))
+  if (!is_ours && (folder == NULL || !g_file_test (path, G_FILE_TEST_EXISTS)))
     {
       char *text = g_strdup_printf ("%s is not there", path);
       g_test_skip (text);
@@ -191,9 +134,10 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_data_func ("/figures/finetune-oom", "sample/finetune-oom.pickle", test_real);
+  g_test_add_data_func ("/figures/finetune-oom", "samples/finetune-oom.pickle.gz",
+                        test_real);
   g_test_add_data_func ("/figures/pretrain-gpt", "sample/pretrain-gpt.pickle", test_real);
-  g_test_add_data_func ("/figures/fsdp1", "snapshots/jobs/fsdp1_7b_r3of16_late.pickle.gz",
+  g_test_add_data_func ("/figures/fsdp1", "samples/fsdp1-7b-rank3of16.pickle.gz",
                         test_real);
   return g_test_run ();
 }
