@@ -109,12 +109,12 @@ name_add (TesseraPlan *plan, const char *name)
 static TesseraStatus
 name_id (TesseraPlan *plan, const NameTable *table, const char *name, uint32_t *out_id)
 {
-  uint64_t hash = 14695981039346656037u; /* FNV-1a */
+  uint64_t hash = TESSERA_FNV_BASIS;
   TesseraStatus status = TESSERA_OK;
   size_t at;
 
   for (const char *c = name; *c != '\0'; c++)
-    hash = (hash ^ (uint8_t) *c) * 1099511628211u;
+    hash = tessera_mix (hash, (uint8_t) *c);
   for (at = hash & (table->n_ids - 1);; at = (at + 1) & (table->n_ids - 1))
     if (table->ids[at] == TESSERA_NONE ||
         strcmp (plan->strings[table->ids[at]], name) == 0)

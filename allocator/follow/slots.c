@@ -51,13 +51,16 @@ round_to_plan (const TesseraPlan *plan, uint64_t size_bytes)
   return (n_steps > 0 ? n_steps : 1) * step;
 }
 
+/* The finalizer of SplitMix64: sizes are multiples of the alignment, and often one of
+ * another, so every bit has to reach the low ones. */
 static uint32_t
 hash_key (uint64_t block_bytes, uint32_t stream_pool)
 {
-  uint64_t h = (FNV_START ^ block_bytes) * FNV_PRIME;
+  uint64_t h = block_bytes + stream_pool * UINT64_C (0x9e3779b97f4a7c15);
 
-  h = (h ^ stream_pool ^ (h >> 29)) * FNV_PRIME;
-  return (uint32_t) (h >> 32);
+  h = (h ^ (h >> 30)) * UINT64_C (0xbf58476d1ce4e5b9);
+  h = (h ^ (h >> 27)) * UINT64_C (0x94d049bb133111eb);
+  return (uint32_t) (h ^ (h >> 31));
 }
 
 /* The place of the key in the table: where it is, or the empty one where it would be. */
