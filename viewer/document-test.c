@@ -242,6 +242,15 @@ test_parts_sum (Fixture *f, gconstpointer unused)
 }
 
 static void
+save (Fixture *f, TesseraSave what, const char *path)
+{
+  g_clear_pointer (&f->document->notice, g_free);
+  g_clear_pointer (&f->document->error, g_free);
+  tessera_document_save (f->document, what, FALSE, path);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+}
+
+static void
 test_exports (Fixture *f, gconstpointer unused)
 {
   g_autofree char *path = g_strconcat (f->path, ".tsp", NULL);
@@ -249,13 +258,13 @@ test_exports (Fixture *f, gconstpointer unused)
   TesseraPlan *plan = NULL;
   TesseraLaw law;
 
-  g_assert_cmpint (tessera_document_export_plan (f->document, path, &error), ==,
-                   TESSERA_INVALID);
-  g_assert_cmpstr (error.text, !=, "");
+  save (f, TESSERA_SAVE_PLAN, path);
+  g_assert_nonnull (f->document->error);
+  g_clear_pointer (&f->document->error, g_free);
   test_open (f->document, f->path);
-  error = (TesseraError){ 0 };
-  g_assert_cmpint (tessera_document_export_plan (f->document, path, &error), ==,
-                   TESSERA_OK);
+  save (f, TESSERA_SAVE_PLAN, path);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+  g_assert_nonnull (strstr (f->document->notice, path));
   g_assert_cmpint (tessera_plan_load (path, &error, &plan), ==, TESSERA_OK);
   g_assert_cmpint (tessera_check_plan (plan, f->document->data->trace, &law, &error), ==,
                    TESSERA_OK);
@@ -269,11 +278,113 @@ test_exports (Fixture *f, gconstpointer unused)
     g_assert_cmpuint (f->document->planned->plan->height_bytes, ==, 3 << 20);
   }
   g_unlink (path);
-  error = (TesseraError){ 0 };
-  g_assert_cmpint (
-      tessera_document_export_plan (f->document, "/nowhere/plan.tsp", &error), !=,
-      TESSERA_OK);
-  g_assert_cmpstr (error.text, !=, "");
+}
+
+static const struct
+{
+  TesseraSave what;
+  const char *name;
+  const char *begin; /* of the file */
+} targets[] = {
+  { TESSERA_SAVE_PICTURE, "a.png", "\x89PNG" },
+  { TESSERA_SAVE_PICTURE, "a.svg", "<?xml" },
+  { TESSERA_SAVE_REPORT, "a.html", "<!" },
+  { TESSERA_SAVE_PLAN, "a.tsp", "" },
+};
+
+/* A path in a new folder, which must hold nothing else when it goes. */
+static char *
+target_new (size_t i)
+{
+  g_autofree char *folder = g_dir_make_tmp ("saves-XXXXXX", NULL);
+
+  return g_build_filename (folder, targets[i].name, NULL);
+}
+
+static void
+target_free (char *path)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+
+  g_unlink (path);
+  g_assert_cmpint (g_rmdir (folder), ==, 0);
+  g_free (path);
+}
+
+/* The work is a worker's: the call comes back with nothing written yet said, and what it
+ * reads stays alive though all is closed meanwhile. */
+static void
+test_saves_in_background (Fixture *f, gconstpointer unused)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (targets); i++)
+    {
+      char *path = target_new (i);
+      g_autofree char *bytes = NULL;
+      size_t n_bytes = 0;
+
+      test_open (f->document, f->path);
+      g_clear_pointer (&f->document->notice, g_free);
+      tessera_document_save (f->document, targets[i].what, TRUE, path);
+      g_assert_nonnull (f->document->jobs[TESSERA_WORK_SAVE]);
+      g_assert_null (f->document->notice);
+      /* One at a time, aloud. */
+      tessera_document_save (f->document, targets[i].what, TRUE, "/nowhere/second");
+      g_assert_nonnull (strstr (f->document->error, "/nowhere/second"));
+      tessera_document_close (f->document);
+      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+      g_assert_cmpstr (f->document->error, ==, NULL);
+      g_assert_nonnull (strstr (f->document->notice, path));
+      g_assert_true (g_file_get_contents (path, &bytes, &n_bytes, NULL));
+      g_assert_cmpuint (n_bytes, >, 1000);
+      g_assert_true (g_str_has_prefix (bytes, targets[i].begin));
+      target_free (path);
+    }
+}
+
+static void
+test_failed_save_leaves_nothing (Fixture *f, gconstpointer unused)
+{
+  test_open (f->document, f->path);
+  for (size_t i = 0; i < G_N_ELEMENTS (targets); i++)
+    {
+      char *path = target_new (i);
+      g_autofree char *inside = g_build_filename (path, "below", NULL);
+
+      /* A folder is in the way. */
+      g_assert_cmpint (g_mkdir (path, 0700), ==, 0);
+      save (f, targets[i].what, path);
+      g_assert_nonnull (f->document->error);
+      g_assert_null (f->document->notice);
+      g_assert_cmpint (g_rmdir (path), ==, 0);
+      /* No such folder. */
+      save (f, targets[i].what, inside);
+      g_assert_nonnull (f->document->error);
+      g_assert_nonnull (strstr (f->document->error, targets[i].name));
+      target_free (path);
+    }
+  g_clear_pointer (&f->document->error, g_free);
+}
+
+/* Stopped, in time or not: what was there, or all of the new one. */
+static void
+test_stopped_save_is_whole (Fixture *f, gconstpointer unused)
+{
+  test_open (f->document, f->path);
+  for (size_t i = 0; i < G_N_ELEMENTS (targets); i++)
+    {
+      char *path = target_new (i);
+      g_autofree char *bytes = NULL;
+
+      g_assert_true (g_file_set_contents (path, "old", -1, NULL));
+      g_clear_pointer (&f->document->notice, g_free);
+      tessera_document_save (f->document, targets[i].what, FALSE, path);
+      tessera_document_cancel (f->document);
+      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+      g_assert_cmpstr (f->document->error, ==, NULL);
+      g_assert_true (g_file_get_contents (path, &bytes, NULL, NULL));
+      g_assert_cmpint (g_str_equal (bytes, "old"), ==, f->document->notice == NULL);
+      target_free (path);
+    }
 }
 
 int
@@ -295,5 +406,8 @@ main (int argc, char **argv)
   ADD ("filter", test_filter);
   ADD ("parts sum", test_parts_sum);
   ADD ("exports", test_exports);
+  ADD ("saves in the background", test_saves_in_background);
+  ADD ("a failed save leaves nothing", test_failed_save_leaves_nothing);
+  ADD ("a stopped save is whole", test_stopped_save_is_whole);
   return g_test_run ();
 }

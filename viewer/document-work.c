@@ -38,7 +38,7 @@ void
 tessera_work_start (TesseraDocument *self,
                     TesseraWork work,
                     const TesseraJobKind *kind,
-                    TesseraWorkInput *input)
+                    gpointer input)
 {
   g_clear_pointer (&self->jobs[work], tessera_job_drop);
   self->fractions[work] = 0;

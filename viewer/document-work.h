@@ -30,11 +30,11 @@ typedef struct
 TesseraWorkInput *tessera_work_input_new (TesseraDocument *self);
 void tessera_work_input_free (gpointer input);
 
-/* Drops the work of the same kind that runs. @input passes. */
+/* Drops the work of the same kind that runs. @input, the kind's own, passes. */
 void tessera_work_start (TesseraDocument *self,
                          TesseraWork work,
                          const TesseraJobKind *kind,
-                         TesseraWorkInput *input);
+                         gpointer input);
 /* Common end of all works. Returns: TRUE when there is a result. */
 gboolean tessera_work_finished (TesseraDocument *self,
                                 TesseraWork work,

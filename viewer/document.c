@@ -5,8 +5,6 @@
  */
 #include "viewer/document.h"
 
-#include "db/store.h"
-#include "planner/check.h"
 #include "viewer/document-view.h"
 
 G_DEFINE_TYPE (TesseraDocument, tessera_document, G_TYPE_OBJECT)
@@ -43,6 +41,7 @@ tessera_document_finalize (GObject *object)
   clear_contents (self);
   g_free (self->path);
   g_free (self->error);
+  g_free (self->notice);
   G_OBJECT_CLASS (tessera_document_parent_class)->finalize (object);
 }
 
@@ -72,8 +71,10 @@ tessera_document_new (void)
 void
 tessera_document_close (TesseraDocument *self)
 {
+  /* A file that is being written has all it needs and comes to its end. */
   for (int i = 0; i < TESSERA_N_WORKS; i++)
-    g_clear_pointer (&self->jobs[i], tessera_job_drop);
+    if (i != TESSERA_WORK_SAVE)
+      g_clear_pointer (&self->jobs[i], tessera_job_drop);
   clear_contents (self);
   g_clear_pointer (&self->path, g_free);
   g_clear_pointer (&self->error, g_free);
@@ -84,7 +85,8 @@ void
 tessera_document_cancel (TesseraDocument *self)
 {
   static const TesseraWork order[] = { TESSERA_WORK_LOAD, TESSERA_WORK_PLAN,
-                                       TESSERA_WORK_SHEETS, TESSERA_WORK_NEEDS };
+                                       TESSERA_WORK_SHEETS, TESSERA_WORK_SAVE,
+                                       TESSERA_WORK_NEEDS };
 
   for (size_t i = 0; i < G_N_ELEMENTS (order); i++)
     if (self->jobs[order[i]] != NULL)
@@ -101,23 +103,6 @@ tessera_document_is_busy (TesseraDocument *self)
     if (self->jobs[i] != NULL)
       return TRUE;
   return FALSE;
-}
-
-TesseraStatus
-tessera_document_export_plan (TesseraDocument *self,
-                              const char *path,
-                              TesseraError *error)
-{
-  TesseraLaw law;
-  TesseraStatus status;
-
-  if (self->planned == NULL)
-    return tessera_fail (error, TESSERA_INVALID,
-                         "There is no plan yet: make one before exporting it.");
-  status = tessera_check_plan (self->planned->plan, self->data->trace, &law, error);
-  if (status == TESSERA_OK)
-    status = tessera_plan_save (self->planned->plan, path, error);
-  return tessera_explain (status, error, "writing the plan");
 }
 
 void

@@ -42,8 +42,16 @@ typedef enum
   TESSERA_WORK_SHEETS, /* simulating, changing the axis */
   TESSERA_WORK_PLAN,
   TESSERA_WORK_NEEDS, /* the smallest devices */
+  TESSERA_WORK_SAVE,
   TESSERA_N_WORKS
 } TesseraWork;
+
+typedef enum
+{
+  TESSERA_SAVE_PICTURE, /* PNG or SVG, as the name ends */
+  TESSERA_SAVE_REPORT,
+  TESSERA_SAVE_PLAN /* checked once more before */
+} TesseraSave;
 
 #define TESSERA_TYPE_DOCUMENT (tessera_document_get_type ())
 G_DECLARE_FINAL_TYPE (TesseraDocument, tessera_document, TESSERA, DOCUMENT, GObject)
@@ -78,7 +86,8 @@ struct _TesseraDocument
 
   TesseraJob *jobs[TESSERA_N_WORKS]; /* NULL: not at it */
   double fractions[TESSERA_N_WORKS];
-  char *error; /* the last thing that went wrong, one sentence; NULL: nothing */
+  char *error;  /* the last thing that went wrong, one sentence; NULL: nothing */
+  char *notice; /* the last thing that was done, one sentence; NULL: nothing */
   gboolean plan_automatically; /* as soon as a trace is there */
   gboolean across_streams;     /* how to plan */
 };
@@ -96,10 +105,12 @@ void tessera_document_plan (TesseraDocument *self);
 /* Stops the most recent of the works that run; opening first. */
 void tessera_document_cancel (TesseraDocument *self);
 gboolean tessera_document_is_busy (TesseraDocument *self);
-/* Checks the plan once more and writes it. On failure @error has the sentence. */
-TesseraStatus tessera_document_export_plan (TesseraDocument *self,
-                                            const char *path,
-                                            TesseraError *error);
+/* Writes a file in the background, one at a time; then says so in notice or error.
+ * @stacked: of a picture, one layout above the other. */
+void tessera_document_save (TesseraDocument *self,
+                            TesseraSave what,
+                            gboolean stacked,
+                            const char *path);
 void tessera_document_take_error (TesseraDocument *self, char *sentence); /* NULL: seen */
 
 /* May blocks of different streams share addresses? Plans again. */

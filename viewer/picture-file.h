@@ -5,10 +5,9 @@
  */
 #pragma once
 
-#include "viewer/document.h"
+#include "viewer/document-save.h"
 
-/* The name decides: ".svg", else PNG. @error is filled on failure. */
-TesseraStatus tessera_picture_save (TesseraDocument *document,
-                                    gboolean stacked,
-                                    const char *path,
+/* The name decides: ".svg", else PNG. @error is filled on failure. Any thread. */
+TesseraStatus tessera_picture_save (const TesseraSaveInput *input,
+                                    const TesseraProgress *progress,
                                     TesseraError *error);

@@ -5,8 +5,9 @@
  */
 #pragma once
 
-#include "viewer/document.h"
+#include "viewer/document-save.h"
 
-/* One self-contained HTML page. @error is filled on failure. */
-TesseraStatus
-tessera_report_save (TesseraDocument *document, const char *path, TesseraError *error);
+/* One self-contained HTML page. @error is filled on failure. Any thread. */
+TesseraStatus tessera_report_save (const TesseraSaveInput *input,
+                                   const TesseraProgress *progress,
+                                   TesseraError *error);

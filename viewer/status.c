@@ -49,7 +49,8 @@ static void
 show_work (TesseraStatusBar *self)
 {
   static const char *const names[TESSERA_N_WORKS] = { "Opening", "Simulating", "Planning",
-                                                      "Looking for the smallest device" };
+                                                      "Looking for the smallest device",
+                                                      "Writing" };
   TesseraDocument *document = self->document;
   int work = 0;
 

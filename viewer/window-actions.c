@@ -251,15 +251,15 @@ void
 tessera_window_update_actions (TesseraWindow *self)
 {
   static const char *const need_trace[] = {
-    "close-file", "plan",     "save-picture",   "zoom-in",    "zoom-out",
-    "fit",        "pan-left", "pan-right",      "pan-up",     "pan-down",
-    "go-begin",   "go-end",   "go-peak",        "next-block", "previous-block",
-    "clear",      "left",     "save-picture-to"
+    "close-file", "plan",           "zoom-in",  "zoom-out", "fit",    "pan-left",
+    "pan-right",  "pan-up",         "pan-down", "go-begin", "go-end", "go-peak",
+    "next-block", "previous-block", "clear",    "left",
   };
   TesseraDocument *document = self->document;
   const TesseraSheet *left = document->sheets[TESSERA_SIDE_LEFT];
   gboolean has_trace = document->data != NULL;
-  gboolean has_plan = document->planned != NULL;
+  gboolean can_save = document->jobs[TESSERA_WORK_SAVE] == NULL;
+  gboolean can_save_plan = document->planned != NULL && can_save;
   g_autofree char *left_title = NULL;
   g_autofree char *axis = g_strdup_printf ("axis: %s", axis_titles[document->axis_kind]);
 
@@ -267,9 +267,12 @@ tessera_window_update_actions (TesseraWindow *self)
     g_simple_action_set_enabled (action_of (self, need_trace[i]), has_trace);
   g_simple_action_set_enabled (action_of (self, "plan"),
                                has_trace && document->jobs[TESSERA_WORK_PLAN] == NULL);
-  g_simple_action_set_enabled (action_of (self, "export-plan"), has_plan);
-  g_simple_action_set_enabled (action_of (self, "export-plan-to"), has_plan);
-  g_simple_action_set_enabled (action_of (self, "save-report"), has_plan);
+  g_simple_action_set_enabled (action_of (self, "export-plan"), can_save_plan);
+  g_simple_action_set_enabled (action_of (self, "export-plan-to"), can_save_plan);
+  g_simple_action_set_enabled (action_of (self, "save-report"), can_save_plan);
+  g_simple_action_set_enabled (action_of (self, "save-picture"), has_trace && can_save);
+  g_simple_action_set_enabled (action_of (self, "save-picture-to"),
+                               has_trace && can_save);
   g_simple_action_set_enabled (action_of (self, "go-failure"),
                                left != NULL && left->layout->n_ooms > 0);
   g_simple_action_set_enabled (action_of (self, "cancel"),

@@ -3,8 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/picture-file.h"
-#include "viewer/report-file.h"
 #include "viewer/window-private.h"
 
 #include <string.h>
@@ -102,37 +100,19 @@ tessera_window_choose_file (TesseraWindow *self)
 void
 tessera_window_export_plan (TesseraWindow *self, const char *path)
 {
-  TesseraError error = { 0 };
-  g_autofree char *text = NULL;
-
-  if (tessera_document_export_plan (self->document, path, &error) != TESSERA_OK)
-    {
-      tessera_window_say (self, error.text, TRUE);
-      return;
-    }
-  text = g_strdup_printf ("The plan was checked and written to %s.", path);
-  tessera_window_say (self, text, FALSE);
+  tessera_document_save (self->document, TESSERA_SAVE_PLAN, FALSE, path);
 }
 
 void
 tessera_window_save_picture (TesseraWindow *self, const char *path)
 {
-  TesseraError error = { 0 };
-  g_autofree char *text = NULL;
   gboolean stacked = gtk_orientable_get_orientation (GTK_ORIENTABLE (self->panes)) ==
                      GTK_ORIENTATION_VERTICAL;
-  TesseraStatus status =
-      g_str_has_suffix (path, ".html")
-          ? tessera_report_save (self->document, path, &error)
-          : tessera_picture_save (self->document, stacked, path, &error);
 
-  if (status != TESSERA_OK)
-    {
-      tessera_window_say (self, error.text, TRUE);
-      return;
-    }
-  text = g_strdup_printf ("%s was written.", path);
-  tessera_window_say (self, text, FALSE);
+  tessera_document_save (self->document,
+                         g_str_has_suffix (path, ".html") ? TESSERA_SAVE_REPORT
+                                                          : TESSERA_SAVE_PICTURE,
+                         stacked, path);
 }
 
 static void

@@ -222,6 +222,9 @@ test_export_plan (Fixture *f, gconstpointer unused)
   WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
   g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), "win.export-plan-to",
                                              "s", path));
+  g_assert_false (is_enabled (f, "export-plan"));
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_true (is_enabled (f, "export-plan"));
   g_assert_nonnull (strstr (text_of (f, "message"), path));
   g_assert_cmpint (tessera_plan_load (path, &error, &plan), ==, TESSERA_OK);
   g_assert_cmpint (tessera_check_plan (plan, f->document->data->trace, &law, &error), ==,
@@ -244,6 +247,8 @@ test_save_picture (Fixture *f, gconstpointer unused)
 
       g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window),
                                                  "win.save-picture-to", "s", path));
+      g_assert_false (is_enabled (f, "save-picture-to"));
+      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
       g_assert_nonnull (strstr (text_of (f, "message"), path));
       g_test_message ("%s", text_of (f, "message"));
       g_assert_true (g_file_get_contents (path, &contents, &length, NULL));

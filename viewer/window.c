@@ -119,6 +119,16 @@ show_error (TesseraWindow *self)
     g_clear_pointer (&self->document->path, g_free);
 }
 
+/* So is what was done. */
+static void
+show_notice (TesseraWindow *self)
+{
+  g_autofree char *sentence = g_steal_pointer (&self->document->notice);
+
+  if (sentence != NULL)
+    tessera_window_say (self, sentence, FALSE);
+}
+
 static void
 remember (TesseraWindow *self)
 {
@@ -138,7 +148,10 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   TesseraWindow *self = user;
 
   if (what & TESSERA_CHANGED_WORK)
-    show_error (self);
+    {
+      show_error (self);
+      show_notice (self);
+    }
   if (what & TESSERA_CHANGED_COLOUR)
     {
       if (document->dark)
