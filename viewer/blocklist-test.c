@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/blocklist.h"
-#include "viewer/largest.h"
+#include "viewer/moment.h"
 #include "viewer/test-help.h"
 
 #include <glib/gstdio.h>

@@ -202,7 +202,7 @@ draw_hole (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
 {
   TesseraDocument *document = self->document;
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
-  const TesseraParts *parts = &document->parts;
+  const TesseraParts *parts = &document->told.parts;
   g_autofree char *size = tessera_describe_bytes (parts->largest_hole_bytes);
   g_autofree char *text = g_strdup_printf ("largest hole %s", size);
   g_autoptr (PangoLayout) layout = NULL;

@@ -24,6 +24,19 @@ on_sheets_progress (gpointer owner, double fraction)
 
 /* --- opening ------------------------------------------------------------------- */
 
+/* The last failure, else the peak: what the verdict is about, and shown first. */
+static TesseraStatus
+tell_verdicts_moment (TesseraWorkInput *input, TesseraError *error)
+{
+  const TesseraLayout *layout = input->sheets[TESSERA_SIDE_LEFT]->layout;
+
+  input->moment = layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index
+                                     : layout->peak_reserved_index;
+  return tessera_explain (
+      tessera_moment_at (input->data, layout, input->moment, &input->told), error,
+      "looking at the moment");
+}
+
 static TesseraStatus
 load_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
@@ -38,6 +51,8 @@ load_work (TesseraJob *job, gpointer user, TesseraError *error)
     status = tessera_sheet_new (input->data, NULL, input->left_kind, input->axis_kind,
                                 tessera_job_progress (job, 0.7, 1), error,
                                 &input->sheets[TESSERA_SIDE_LEFT]);
+  if (status == TESSERA_OK)
+    status = tell_verdicts_moment (input, error);
   if (status != TESSERA_OK)
     return status;
   input->paint = tessera_paint_new (input->data, input->colour_key, input->dark);
@@ -67,9 +82,10 @@ load_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
   if (input->colour_key != self->colour_key || input->dark != self->dark)
     tessera_document_refresh_paint (self);
   tessera_document_refresh_world (self);
+  self->moment = input->moment;
+  self->told = input->told;
+  self->verdict.parts = input->told.parts;
   tessera_document_refresh_verdict (self);
-  self->moment = self->verdict.parts.event_index;
-  tessera_document_refresh_parts (self);
   tessera_document_changed (self, TESSERA_CHANGED_ALL);
   if (input->axis_kind != self->axis_kind)
     tessera_document_set_left_kind (self, self->left_kind);
@@ -165,8 +181,10 @@ sheets_done (gpointer owner,
         self->sheets[i] = g_steal_pointer (&input->sheets[i]);
       }
   tessera_document_refresh_world (self);
+  /* The hole lies in the layout that was. */
+  self->told.parts.largest_hole_bytes = 0;
   tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
-  tessera_document_refresh_parts (self);
+  tessera_document_refresh_moment (self);
 }
 
 static const TesseraJobKind sheets_kind = { sheets_work, sheets_done, on_sheets_progress,

@@ -230,15 +230,41 @@ test_parts_sum (Fixture *f, gconstpointer unused)
   test_open (f->document, f->path);
   for (uint32_t event = 0; event < f->document->data->blocks->n_events; event++)
     {
-      const TesseraParts *p = &f->document->parts;
+      const TesseraParts *p = &f->document->told.parts;
 
       tessera_document_set_moment (f->document, event);
+      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
       g_assert_cmpuint (p->event_index, ==, event);
       g_assert_cmpuint (p->live_bytes + p->rounding_bytes + p->pending_bytes +
                             p->other_stream_bytes + p->hard_bytes + p->soft_bytes +
                             p->cache_bytes,
                         ==, p->reserved_bytes);
     }
+}
+
+/* However many were asked for: what is told in the end is of the last, and of the layout
+ * that is shown. */
+static void
+test_latest_moment_wins (Fixture *f, gconstpointer unused)
+{
+  TesseraMoment told;
+
+  test_open (f->document, f->path);
+  for (int pass = 0; pass < 200; pass++)
+    tessera_document_set_moment (f->document, (uint32_t) pass % 5);
+  tessera_document_set_moment (f->document, 3);
+  tessera_document_set_left_kind (f->document, TESSERA_LAYOUT_EXPANDABLE);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_cmpuint (f->document->told.parts.event_index, ==, 3);
+  g_assert_cmpint (tessera_moment_at (f->document->data,
+                                      f->document->sheets[TESSERA_SIDE_LEFT]->layout, 3,
+                                      &told),
+                   ==, TESSERA_OK);
+  g_assert_cmpuint (f->document->told.parts.reserved_bytes, ==,
+                    told.parts.reserved_bytes);
+  g_assert_cmpuint (f->document->told.n_largest, ==, told.n_largest);
+  for (size_t i = 0; i < told.n_largest; i++)
+    g_assert_cmpuint (f->document->told.largest[i], ==, told.largest[i]);
 }
 
 static void
@@ -405,6 +431,7 @@ main (int argc, char **argv)
   ADD ("layouts switch", test_layouts_switch);
   ADD ("filter", test_filter);
   ADD ("parts sum", test_parts_sum);
+  ADD ("latest moment wins", test_latest_moment_wins);
   ADD ("exports", test_exports);
   ADD ("saves in the background", test_saves_in_background);
   ADD ("a failed save leaves nothing", test_failed_save_leaves_nothing);

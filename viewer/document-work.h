@@ -24,6 +24,8 @@ typedef struct
   TesseraPaint *paint;
   TesseraLayoutKind fit_kind;
   uint64_t fit_bytes;
+  uint32_t moment;    /* event */
+  TesseraMoment told; /* of it */
 } TesseraWorkInput;
 
 /* All that is open and chosen now. */

@@ -27,7 +27,7 @@ clear_contents (TesseraDocument *self)
   g_clear_pointer (&self->data, tessera_data_unref);
   self->needs = (TesseraNeeds){ 0 };
   self->verdict = (TesseraVerdict){ 0 };
-  self->parts = (TesseraParts){ 0 };
+  self->told = (TesseraMoment){ 0 };
   self->selected = TESSERA_NONE;
   self->hovered = TESSERA_NONE;
   self->moment = 0;
@@ -222,51 +222,15 @@ tessera_document_select_next (TesseraDocument *self, int direction)
 }
 
 void
-tessera_document_refresh_parts (TesseraDocument *self)
-{
-  TesseraSheet *sheet = self->sheets[TESSERA_SIDE_LEFT];
-
-  self->parts = (TesseraParts){ 0 };
-  if (sheet != NULL &&
-      tessera_parts_at (self->data->trace, self->data->blocks, sheet->layout,
-                        self->moment, &self->parts) != TESSERA_OK)
-    self->parts = (TesseraParts){ 0 };
-  tessera_document_changed (self, TESSERA_CHANGED_MOMENT);
-}
-
-void
-tessera_document_set_moment (TesseraDocument *self, uint32_t event_index)
-{
-  if (self->data == NULL || self->data->blocks->n_events == 0)
-    return;
-  event_index = MIN (event_index, self->data->blocks->n_events - 1);
-  if (self->moment == event_index)
-    return;
-  self->moment = event_index;
-  tessera_document_refresh_parts (self);
-}
-
-void
-tessera_document_reset_moment (TesseraDocument *self)
-{
-  tessera_document_set_moment (self, self->verdict.parts.event_index);
-}
-
-void
 tessera_document_refresh_verdict (TesseraDocument *self)
 {
+  const TesseraParts parts = self->verdict.parts;
   const TesseraLayout *layout;
-  TesseraParts parts;
 
   if (self->data == NULL)
     return;
   if (tessera_data_get_layout (self->data, self->data->own_kind, NULL, NULL, &layout) !=
       TESSERA_OK)
-    return;
-  if (tessera_parts_at (self->data->trace, self->data->blocks, layout,
-                        layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index
-                                           : layout->peak_reserved_index,
-                        &parts) != TESSERA_OK)
     return;
   tessera_verdict (self->data->trace, layout, &parts, &self->needs, &self->verdict);
   tessera_document_changed (self, TESSERA_CHANGED_VERDICT);

@@ -11,6 +11,7 @@
 #include <glib-object.h>
 
 #include "viewer/job.h"
+#include "viewer/moment.h"
 #include "viewer/paint.h"
 #include "viewer/sheet.h"
 
@@ -21,7 +22,7 @@ enum
   TESSERA_CHANGED_SHEETS = 1 << 1,    /* a layout on either side, or the axis */
   TESSERA_CHANGED_VIEW = 1 << 2,      /* the part that is shown */
   TESSERA_CHANGED_SELECTION = 1 << 3, /* the selected block */
-  TESSERA_CHANGED_MOMENT = 1 << 4,    /* the chosen moment and its parts */
+  TESSERA_CHANGED_MOMENT = 1 << 4,    /* the chosen moment, what is told of it */
   TESSERA_CHANGED_COLOUR = 1 << 5,    /* colours, dark or light, legend filter */
   TESSERA_CHANGED_VERDICT = 1 << 6,   /* verdict or needs */
   TESSERA_CHANGED_WORK = 1 << 7,      /* what is being worked on, and how far */
@@ -43,6 +44,7 @@ typedef enum
   TESSERA_WORK_PLAN,
   TESSERA_WORK_NEEDS, /* the smallest devices */
   TESSERA_WORK_SAVE,
+  TESSERA_WORK_MOMENT, /* too short to be shown */
   TESSERA_N_WORKS
 } TesseraWork;
 
@@ -82,7 +84,7 @@ struct _TesseraDocument
   uint32_t hovered;
   TesseraSide hovered_side;
   uint32_t moment;    /* event */
-  TesseraParts parts; /* at the moment, of the left layout */
+  TesseraMoment told; /* of the moment and the left layout; comes a little later */
 
   TesseraJob *jobs[TESSERA_N_WORKS]; /* NULL: not at it */
   double fractions[TESSERA_N_WORKS];
@@ -135,7 +137,7 @@ void tessera_document_reset_moment (TesseraDocument *self);
 void tessera_document_select_next (TesseraDocument *self, int direction);
 /* For document-*.c. */
 void tessera_document_changed (TesseraDocument *self, guint what);
-void tessera_document_refresh_parts (TesseraDocument *self);
+void tessera_document_refresh_moment (TesseraDocument *self);
 void tessera_document_refresh_verdict (TesseraDocument *self);
 void tessera_document_refresh_paint (TesseraDocument *self);
 void tessera_document_refresh_world (TesseraDocument *self);

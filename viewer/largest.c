@@ -9,54 +9,24 @@
 #include "viewer/document-view.h"
 #include "viewer/ui.h"
 
-#define N_ROWS 12
-
 struct _TesseraLargest
 {
   GtkBox parent_instance;
 
   TesseraDocument *document;
   GtkWidget *heading;
-  GtkWidget *rows[N_ROWS]; /* buttons */
-  GtkWidget *sizes[N_ROWS];
-  GtkWidget *sources[N_ROWS];
-  uint32_t blocks[N_ROWS];
+  GtkWidget *rows[TESSERA_N_LARGEST]; /* buttons */
+  GtkWidget *sizes[TESSERA_N_LARGEST];
+  GtkWidget *sources[TESSERA_N_LARGEST];
 };
 
 G_DEFINE_TYPE (TesseraLargest, tessera_largest, GTK_TYPE_BOX)
-
-size_t
-tessera_largest_blocks (const TesseraBlocks *blocks,
-                        uint32_t event_index,
-                        size_t n,
-                        uint32_t *out_blocks)
-{
-  size_t n_found = 0;
-
-  for (size_t i = 0; n > 0 && i < blocks->n_blocks; i++)
-    {
-      const TesseraBlock *block = &blocks->blocks[i];
-      size_t at;
-
-      if (block->born_index > event_index || block->died_index <= event_index)
-        continue;
-      if (n_found == n &&
-          block->size_bytes <= blocks->blocks[out_blocks[n - 1]].size_bytes)
-        continue;
-      at = n_found < n ? n_found++ : n - 1;
-      for (; at > 0 && blocks->blocks[out_blocks[at - 1]].size_bytes < block->size_bytes;
-           at--)
-        out_blocks[at] = out_blocks[at - 1];
-      out_blocks[at] = (uint32_t) i;
-    }
-  return n_found;
-}
 
 static void
 show_row (TesseraLargest *self, size_t row)
 {
   TesseraData *data = self->document->data;
-  uint32_t block = self->blocks[row];
+  uint32_t block = self->document->told.largest[row];
   g_autofree char *size = tessera_describe_bytes (data->blocks->blocks[block].size_bytes);
   g_autofree char *source = tessera_describe_source (data, block);
   g_autofree char *phases = tessera_describe_phases (data, block);
@@ -74,7 +44,7 @@ static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraLargest *self = user;
-  g_autofree char *event = tessera_describe_count (document->moment);
+  g_autofree char *event = tessera_describe_count (document->told.parts.event_index);
   g_autofree char *text = NULL;
   size_t n;
 
@@ -83,15 +53,14 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   gtk_widget_set_visible (GTK_WIDGET (self), document->data != NULL);
   if (document->data == NULL)
     return;
-  n = tessera_largest_blocks (document->data->blocks, document->moment, N_ROWS,
-                              self->blocks);
-  for (size_t i = 0; i < N_ROWS; i++)
+  n = document->told.n_largest;
+  for (size_t i = 0; i < TESSERA_N_LARGEST; i++)
     {
       gtk_widget_set_visible (self->rows[i], i < n);
       if (i < n)
         show_row (self, i);
     }
-  if (document->moment != document->verdict.parts.event_index)
+  if (document->told.parts.event_index != document->verdict.parts.event_index)
     text = g_strdup_printf ("Largest at event %s", event);
   else
     text = g_strdup (document->verdict.died ? "Largest at the failure"
@@ -102,11 +71,11 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 static void
 on_clicked (GtkButton *row, TesseraLargest *self)
 {
-  for (size_t i = 0; i < N_ROWS; i++)
+  for (size_t i = 0; i < TESSERA_N_LARGEST; i++)
     if (self->rows[i] == GTK_WIDGET (row))
       {
-        tessera_document_select (self->document, self->blocks[i]);
-        tessera_document_reveal (self->document, self->blocks[i]);
+        tessera_document_select (self->document, self->document->told.largest[i]);
+        tessera_document_reveal (self->document, self->document->told.largest[i]);
         return;
       }
 }
@@ -131,7 +100,7 @@ tessera_largest_init (TesseraLargest *self)
   self->heading = tessera_heading_new ("");
   gtk_widget_set_margin_bottom (self->heading, 4);
   gtk_box_append (GTK_BOX (self), self->heading);
-  for (size_t i = 0; i < N_ROWS; i++)
+  for (size_t i = 0; i < TESSERA_N_LARGEST; i++)
     {
       GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 10);
 

@@ -85,10 +85,10 @@ static void
 set_heading (TesseraPartsView *self)
 {
   TesseraDocument *document = self->document;
-  g_autofree char *event = tessera_describe_count (document->moment);
+  g_autofree char *event = tessera_describe_count (document->told.parts.event_index);
   g_autofree char *text = NULL;
 
-  if (document->moment != document->verdict.parts.event_index)
+  if (document->told.parts.event_index != document->verdict.parts.event_index)
     text = g_strdup_printf ("At event %s", event);
   else
     text = g_strdup (document->verdict.died ? "At the failure" : "At the peak");
@@ -98,7 +98,7 @@ set_heading (TesseraPartsView *self)
 static void
 add_extra_rows (TesseraPartsView *self, int row)
 {
-  const TesseraParts *p = &self->document->parts;
+  const TesseraParts *p = &self->document->told.parts;
   const struct
   {
     const char *name;
@@ -122,7 +122,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraPartsView *self = user;
   const TesseraPalette *palette = tessera_palette (document->dark);
-  double whole = (double) MAX (document->parts.reserved_bytes, 1);
+  double whole = (double) MAX (document->told.parts.reserved_bytes, 1);
   int row = 0;
 
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_COLOUR)))
@@ -134,12 +134,12 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   set_heading (self);
   for (size_t i = 0; i < G_N_ELEMENTS (parts); i++)
     {
-      uint64_t bytes = G_STRUCT_MEMBER (uint64_t, &document->parts, parts[i].offset);
+      uint64_t bytes = G_STRUCT_MEMBER (uint64_t, &document->told.parts, parts[i].offset);
 
       add_row (self, row++, parts[i].name, bytes, (double) bytes / whole,
                palette->curve_live, parts[i].tooltip, NULL);
     }
-  add_row (self, row++, "reserved", document->parts.reserved_bytes, 1, palette->dim,
+  add_row (self, row++, "reserved", document->told.parts.reserved_bytes, 1, palette->dim,
            "Taken from the device: the sum of the above", "strong");
   add_extra_rows (self, row);
 }

@@ -48,18 +48,18 @@ show_moment (TesseraStatusBar *self)
 static void
 show_work (TesseraStatusBar *self)
 {
-  static const char *const names[TESSERA_N_WORKS] = { "Opening", "Simulating", "Planning",
-                                                      "Looking for the smallest device",
-                                                      "Writing" };
+  static const char *const names[TESSERA_WORK_MOMENT] = {
+    "Opening", "Simulating", "Planning", "Looking for the smallest device", "Writing"
+  };
   TesseraDocument *document = self->document;
   int work = 0;
 
-  while (work < TESSERA_N_WORKS && document->jobs[work] == NULL)
+  while (work < TESSERA_WORK_MOMENT && document->jobs[work] == NULL)
     work++;
-  gtk_widget_set_visible (self->work, work < TESSERA_N_WORKS);
-  gtk_widget_set_visible (self->progress, work < TESSERA_N_WORKS);
-  gtk_widget_set_visible (self->cancel, work < TESSERA_N_WORKS);
-  if (work == TESSERA_N_WORKS)
+  gtk_widget_set_visible (self->work, work < TESSERA_WORK_MOMENT);
+  gtk_widget_set_visible (self->progress, work < TESSERA_WORK_MOMENT);
+  gtk_widget_set_visible (self->cancel, work < TESSERA_WORK_MOMENT);
+  if (work == TESSERA_WORK_MOMENT)
     return;
   gtk_label_set_text (GTK_LABEL (self->work), names[work]);
   gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->progress),
