@@ -158,20 +158,30 @@ cli_parse_bytes (const char *text, guint64 *out_bytes)
   return FALSE;
 }
 
-gboolean
-cli_parse_steps (const char *text, gint64 *out_first, gint64 *out_last)
+/* A step's number: digits only, below 2^53, as JSON carries it. */
+static gboolean
+parse_step (const char *text, const char **out_end, gint64 *out_step)
 {
   char *end = NULL;
   if (!g_ascii_isdigit (*text))
     return FALSE;
-  *out_first = g_ascii_strtoll (text, &end, 10);
+  guint64 number = g_ascii_strtoull (text, &end, 10);
+  *out_end = end;
+  *out_step = (gint64) number;
+  return number < (guint64) 1 << 53;
+}
+
+gboolean
+cli_parse_steps (const char *text, gint64 *out_first, gint64 *out_last)
+{
+  const char *end;
+  if (!parse_step (text, &end, out_first))
+    return FALSE;
   *out_last = *out_first;
   if (*end == '\0')
     return TRUE;
-  if (*end != '-' || !g_ascii_isdigit (end[1]))
-    return FALSE;
-  *out_last = g_ascii_strtoll (end + 1, &end, 10);
-  return *end == '\0' && *out_last >= *out_first;
+  return *end == '-' && parse_step (end + 1, &end, out_last) && *end == '\0' &&
+         *out_last >= *out_first;
 }
 
 int

@@ -7,6 +7,8 @@
 /* --at was not given: no number that a person may type. */
 #define NO_EVENT G_MININT64
 
+#define MOST_FAILURES 100
+
 static const char *const steps_from[] = {
   [TESSERA_STEPS_NONE] = "none",
   [TESSERA_STEPS_ANNOTATED] = "annotations",
@@ -56,7 +58,9 @@ json_failures (JsonBuilder *builder, const CliStudy *study, TesseraError *error)
 {
   json_builder_set_member_name (builder, "failures");
   json_builder_begin_array (builder);
-  for (size_t i = 0; i < study->layout->n_ooms; i++)
+  /* The last ones: a loop that catches the error may fail thousands of times. */
+  size_t n = study->layout->n_ooms;
+  for (size_t i = n > MOST_FAILURES ? n - MOST_FAILURES : 0; i < n; i++)
     {
       TesseraVerdict verdict;
       TesseraStatus status =

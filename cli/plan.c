@@ -5,6 +5,13 @@
 #include "cli/study.h"
 #include "db/store.h"
 
+/* Never be worse than PyTorch alone: a plan that is must say so. */
+static bool
+is_worse (const CliStudy *study)
+{
+  return study->plan->height_bytes > study->layout->peak_reserved_bytes;
+}
+
 static void
 print_json (const CliStudy *study, const char *output)
 {
@@ -29,12 +36,31 @@ print_json (const CliStudy *study, const char *output)
   cli_json_bool (builder, "checked", plan->checked);
   cli_json_text (builder, "followable", cli_followable_name (plan));
   cli_json_text (builder, "follow_reason", plan->follow_reason);
+  cli_json_bytes (builder, "recorded_reserved_bytes", study->layout->peak_reserved_bytes);
+  cli_json_bool (builder, "worse_than_recorded", is_worse (study));
   cli_json_bytes (builder, "hits", study->planned->n_hits);
   cli_json_bytes (builder, "misses", study->planned->n_misses);
   cli_json_text (builder, "slot_digest", digest);
   cli_json_text (builder, "fingerprint", fingerprint);
   json_builder_end_object (builder);
   cli_print_json (builder);
+}
+
+static void
+print_warning (const CliStudy *study)
+{
+  char height[32], recorded[32];
+
+  if (!is_worse (study))
+    return;
+  printf ("warning: the plan takes %s where the run as it was reserved %s: following it "
+          "would be worse%s\n",
+          tessera_format_bytes (study->plan->height_bytes, height, sizeof height),
+          tessera_format_bytes (study->layout->peak_reserved_bytes, recorded,
+                                sizeof recorded),
+          study->trace->n_streams > 1 && !study->plan->across_streams
+              ? " (--across-streams may take less)"
+              : "");
 }
 
 static void
@@ -57,6 +83,7 @@ print_text (const CliStudy *study, const char *output)
   printf ("followable: %s%s%s\n", cli_followable_name (plan),
           plan->follow_reason != NULL ? ": " : "",
           plan->follow_reason != NULL ? plan->follow_reason : "");
+  print_warning (study);
   if (plan->across_streams)
     printf ("%zu hand-overs between streams\n", plan->n_hand_overs);
   if (output != NULL)
@@ -104,6 +131,8 @@ cli_plan (int argc, char **argv)
   options.progress = cli_progress ("planning");
   if (status == TESSERA_OK)
     status = cli_study_plan (&study, &options, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);
   if (status == TESSERA_OK && output != NULL)
     status = tessera_plan_save (study.plan, output, &error);
   if (status == TESSERA_OK && store)

@@ -152,6 +152,24 @@ def plan_is_checked_followed_and_repeatable(tmp):
 
 
 @test
+def a_plan_that_is_worse_says_so(tmp):
+    better = json.loads(good("plan", FSDP, "--json"))
+    assert better["worse_than_recorded"] is False
+    assert better["height_bytes"] < better["recorded_reserved_bytes"], better
+    # Two streams take turns: apart, the plan needs both peaks; the run flushed in between.
+    mib = 1 << 20
+    entries, base = [], 1 << 40
+    for stream, addr in ((0, base), (7, base + 64 * mib)):
+        for action, size in (("segment_alloc", 64 * mib), ("alloc", 64 * mib), ("free_requested", 64 * mib),
+                             ("free_completed", 64 * mib), ("segment_free", 64 * mib)):
+            entries.append({"action": action, "addr": addr, "size": size, "stream": stream})
+    (tmp / "turns.pickle").write_bytes(pickle.dumps({"segments": [], "device_traces": [entries]}, 4))
+    worse = json.loads(good("plan", tmp / "turns.pickle", "--json"))
+    assert worse["worse_than_recorded"] is True and worse["height_bytes"] == 128 * mib, worse
+    assert "worse" in good("plan", tmp / "turns.pickle")
+
+
+@test
 def a_trace_keeps_the_plan_made_from_it(tmp):
     good("import", SAMPLE, "-o", tmp / "s.tsr")
     plan = json.loads(good("plan", tmp / "s.tsr", "--store", "--json"))

@@ -18,7 +18,10 @@ tessera_pickle_push (TesseraPickle *pickle, TesseraValue value)
 {
   if (pickle->n_stack == pickle->cap_stack)
     {
-      if (pickle->n_stack >= TESSERA_PICKLE_MAX_STACK)
+      if (pickle->n_stack >= TESSERA_PICKLE_MAX_STACK ||
+          (pickle->n_stack >= TESSERA_PICKLE_FREE_STACK &&
+           tessera_stream_position (pickle->stream) / pickle->n_stack <
+               TESSERA_PICKLE_STACK_VALUE_BYTES))
         return tessera_pickle_refuse (
             pickle, "more values wait on the stack than a snapshot ever has");
       if (!TESSERA_RESERVE (pickle->stack, pickle->cap_stack, pickle->n_stack + 1))

@@ -423,6 +423,25 @@ test_nesting (void)
   g_byte_array_unref (to);
 }
 
+/* Values of a byte each would take many times their file's size. */
+static void
+test_pile (void)
+{
+  GByteArray *to = pickle_new (4);
+  Read read;
+
+  put_op (to, '(');
+  for (size_t i = 0; i < 3 * TESSERA_PICKLE_FREE_STACK; i++)
+    put_op (to, 'N');
+  put_op (to, 't');
+  put_op (to, '.');
+  read_bytes (&read, to->data, to->len);
+  g_assert_cmpint (read.status, ==, TESSERA_BAD_INPUT);
+  g_assert_nonnull (strstr (read.error.text, "more values wait on the stack"));
+  read_done (&read);
+  g_byte_array_unref (to);
+}
+
 /* Turns dicts with the key 1 into records, numbered. */
 static TesseraStatus
 number_dict (void *user,
@@ -490,6 +509,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pickle/each-byte", test_each_byte);
   g_test_add_func ("/pickle/cycles", test_cycles);
   g_test_add_func ("/pickle/nesting", test_nesting);
+  g_test_add_func ("/pickle/pile", test_pile);
   g_test_add_func ("/pickle/records", test_records);
   return g_test_run ();
 }

@@ -19,6 +19,11 @@
 #include "recorder/import/stream.h"
 
 #define TESSERA_PICKLE_MAX_NESTING 10000
+/* What waits on the stack is mostly records of 50 bytes of file and more. A file that
+ * piles up values of a byte each would take several times its size in memory: past so
+ * many values each has to stand for so many bytes read. */
+#define TESSERA_PICKLE_FREE_STACK ((size_t) 1 << 20)
+#define TESSERA_PICKLE_STACK_VALUE_BYTES 12
 #define TESSERA_PICKLE_MAX_STACK ((size_t) 1 << 27)        /* values: 1 GiB */
 #define TESSERA_PICKLE_MAX_OBJECTS ((size_t) 1 << 24)      /* lists and dicts at once */
 #define TESSERA_PICKLE_MAX_TEXT_BYTES ((uint64_t) 1 << 28) /* one text */
