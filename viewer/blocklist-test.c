@@ -17,8 +17,9 @@ open_data (void)
   TesseraError error = { 0 };
   TesseraData *data = NULL;
 
-  g_assert_cmpint (tessera_data_open (path != NULL ? path : made, NULL, &error, &data),
-                   ==, TESSERA_OK);
+  g_assert_cmpint (
+      tessera_data_open (path != NULL ? path : made, TESSERA_NONE, NULL, &error, &data),
+      ==, TESSERA_OK);
   if (made != NULL)
     g_unlink (made);
   return data;

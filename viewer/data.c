@@ -79,12 +79,13 @@ read_structure (TesseraData *data)
 
 TesseraStatus
 tessera_data_open (const char *path,
+                   uint32_t device,
                    const TesseraProgress *progress,
                    TesseraError *error,
                    TesseraData **out_data)
 {
   TesseraData *data = g_atomic_rc_box_new0 (TesseraData);
-  TesseraOpenOptions options = { .device = TESSERA_NONE, .progress = progress };
+  TesseraOpenOptions options = { .device = device, .progress = progress };
   TesseraStatus status;
 
   *out_data = NULL;

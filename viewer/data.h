@@ -45,8 +45,10 @@ typedef struct
   TesseraFolds folds[TESSERA_N_LAYOUTS];
 } TesseraData;
 
-/* Reads a file and works out everything but axes and layouts. @error is filled. */
+/* Reads a file and works out everything but axes and layouts. @device: which of the
+ * file, or TESSERA_NONE: the one with most events. @error is filled. */
 TesseraStatus tessera_data_open (const char *path,
+                                 uint32_t device,
                                  const TesseraProgress *progress,
                                  TesseraError *error,
                                  TesseraData **out_data);

@@ -43,8 +43,8 @@ load_work (TesseraJob *job, gpointer user, TesseraError *error)
   TesseraWorkInput *input = user;
   TesseraStatus status;
 
-  status = tessera_data_open (input->path, tessera_job_progress (job, 0, 0.7), error,
-                              &input->data);
+  status = tessera_data_open (input->path, input->device,
+                              tessera_job_progress (job, 0, 0.7), error, &input->data);
   if (status == TESSERA_OK)
     input->left_kind = input->data->own_kind;
   if (status == TESSERA_OK)
@@ -98,27 +98,40 @@ load_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
 static const TesseraJobKind load_kind = { load_work, load_done, on_load_progress,
                                           tessera_work_input_free };
 
+static void
+load (TesseraDocument *self, const char *path, uint32_t device)
+{
+  TesseraWorkInput *input = tessera_work_input_new (self);
+
+  g_clear_pointer (&input->data, tessera_data_unref);
+  g_clear_pointer (&input->planned, tessera_planned_unref);
+  input->path = g_strdup (path);
+  input->device = device;
+  g_clear_pointer (&self->error, g_free);
+  tessera_work_start (self, TESSERA_WORK_LOAD, &load_kind, input);
+}
+
 void
 tessera_document_open (TesseraDocument *self, const char *path)
 {
-  TesseraWorkInput *input;
-
   if (tessera_file_kind (path) == TESSERA_FILE_PLAN)
     {
       tessera_document_open_plan (self, path);
       return;
     }
-  input = tessera_work_input_new (self);
-  g_clear_pointer (&input->data, tessera_data_unref);
-  g_clear_pointer (&input->planned, tessera_planned_unref);
-  input->path = g_strdup (path);
   if (self->data == NULL)
     {
       g_free (self->path);
       self->path = g_strdup (path);
     }
-  g_clear_pointer (&self->error, g_free);
-  tessera_work_start (self, TESSERA_WORK_LOAD, &load_kind, input);
+  load (self, path, TESSERA_NONE);
+}
+
+void
+tessera_document_set_device (TesseraDocument *self, uint32_t device)
+{
+  if (self->data != NULL && self->data->trace->device != device)
+    load (self, self->path, device);
 }
 
 /* --- other layouts, other axes --------------------------------------------------- */

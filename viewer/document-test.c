@@ -268,6 +268,32 @@ test_latest_moment_wins (Fixture *f, gconstpointer unused)
 }
 
 static void
+test_devices (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = test_devices_path ();
+
+  test_open (f->document, path);
+  g_assert_cmpuint (f->document->data->trace->n_devices, ==, 3);
+  g_assert_cmpuint (f->document->data->trace->device, ==, 1);
+  g_assert_cmpuint (f->document->data->trace->n_events, ==, 2);
+  tessera_document_set_device (f->document, 3);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_cmpstr (f->document->path, ==, path);
+  g_assert_cmpuint (f->document->data->trace->device, ==, 3);
+  g_assert_cmpuint (f->document->data->trace->n_events, ==, 1);
+  /* What is not there is said, and what is open stays. */
+  tessera_document_set_device (f->document, 2);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_nonnull (f->document->error);
+  g_assert_cmpuint (f->document->data->trace->device, ==, 3);
+  /* The device is that file's: another file begins anew. */
+  test_open (f->document, f->path);
+  test_open (f->document, path);
+  g_assert_cmpuint (f->document->data->trace->device, ==, 1);
+  g_unlink (path);
+}
+
+static void
 save (Fixture *f, TesseraSave what, const char *path)
 {
   g_clear_pointer (&f->document->notice, g_free);
@@ -432,6 +458,7 @@ main (int argc, char **argv)
   ADD ("filter", test_filter);
   ADD ("parts sum", test_parts_sum);
   ADD ("latest moment wins", test_latest_moment_wins);
+  ADD ("devices", test_devices);
   ADD ("exports", test_exports);
   ADD ("saves in the background", test_saves_in_background);
   ADD ("a failed save leaves nothing", test_failed_save_leaves_nothing);

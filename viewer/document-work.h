@@ -13,6 +13,7 @@
 typedef struct
 {
   char *path;
+  uint32_t device; /* of the file to open */
   TesseraData *data;
   TesseraPlanned *planned;
   TesseraLayoutKind left_kind;

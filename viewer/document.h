@@ -99,6 +99,8 @@ TesseraDocument *tessera_document_new (void);
 /* Opens in the background. What was open stays until the new one is there. A plan's
  * file is shown over the trace that is open. */
 void tessera_document_open (TesseraDocument *self, const char *path);
+/* Opens the same file again, another device of it. */
+void tessera_document_set_device (TesseraDocument *self, uint32_t device);
 /* Shows a plan from a file in place of the one there is. */
 void tessera_document_open_plan (TesseraDocument *self, const char *path);
 void tessera_document_close (TesseraDocument *self);

@@ -5,6 +5,8 @@
  */
 #include "viewer/test-help.h"
 
+#include "recorder/import/snapshot-writer.h"
+
 #include <glib/gstdio.h>
 #include <unistd.h>
 
@@ -45,6 +47,20 @@ test_three_blocks_path (void)
   g_assert_cmpint (fd, >=, 0);
   g_assert_cmpint (write (fd, table, sizeof table - 1), ==, sizeof table - 1);
   close (fd);
+  return path;
+}
+
+char *
+test_devices_path (void)
+{
+  g_autoptr (GByteArray) pickle = devices_snapshot ();
+  char *path = NULL;
+  int fd = g_file_open_tmp ("devices-XXXXXX.pickle", &path, NULL);
+
+  g_assert_cmpint (fd, >=, 0);
+  close (fd);
+  g_assert_true (
+      g_file_set_contents (path, (const char *) pickle->data, pickle->len, NULL));
   return path;
 }
 

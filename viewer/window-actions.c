@@ -121,6 +121,14 @@ on_select (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
+on_device (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TesseraWindow *self = user;
+
+  tessera_document_set_device (self->document, g_variant_get_uint32 (parameter));
+}
+
+static void
 change_left (GSimpleAction *action, GVariant *state, gpointer user)
 {
   TesseraWindow *self = user;
@@ -226,6 +234,7 @@ static const GActionEntry entries[] = {
   { "clear", on_clear },
   { "show-all", on_show_all },
   { "select", on_select, "u" },
+  { "device", on_device, "u" },
   { "left", NULL, "s", "'recorded'", change_left },
   { "axis", NULL, "s", "'bytes'", change_axis },
   { "colour", NULL, "s", "'class'", change_colour },

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/curves.h"
+#include "viewer/devices.h"
 #include "viewer/groups.h"
 #include "viewer/headline.h"
 #include "viewer/inspector.h"
@@ -111,6 +112,8 @@ header_new (TesseraWindow *self)
   gtk_header_bar_set_title_widget (GTK_HEADER_BAR (header), titles);
   gtk_header_bar_pack_start (GTK_HEADER_BAR (header), open);
   gtk_header_bar_pack_start (GTK_HEADER_BAR (header), self->left_menu);
+  gtk_header_bar_pack_start (GTK_HEADER_BAR (header),
+                             tessera_devices_new (self->document));
   gtk_header_bar_pack_end (GTK_HEADER_BAR (header), main_menu);
   gtk_header_bar_pack_end (GTK_HEADER_BAR (header), export);
   gtk_header_bar_pack_end (GTK_HEADER_BAR (header), plan);

@@ -295,6 +295,32 @@ test_switches (Fixture *f, gconstpointer unused)
                    TESSERA_LAYOUT_EXPANDABLE);
 }
 
+/* The list is there for a file of several devices alone, and opens what is chosen. */
+static void
+test_devices (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = test_devices_path ();
+  GtkWidget *list = test_find (GTK_WIDGET (f->window), "devices");
+
+  g_assert_false (gtk_widget_get_visible (list));
+  test_window_open (f->window, path);
+  g_assert_true (gtk_widget_get_mapped (list));
+  g_assert_cmpuint (gtk_drop_down_get_selected (GTK_DROP_DOWN (list)), ==, 1);
+  gtk_drop_down_set_selected (GTK_DROP_DOWN (list), 2);
+  test_window_settle (f->window);
+  g_assert_cmpuint (f->document->data->trace->device, ==, 3);
+  g_assert_cmpuint (gtk_drop_down_get_selected (GTK_DROP_DOWN (list)), ==, 2);
+  /* One that cannot be opened leaves the list at what is open. */
+  g_unlink (path);
+  gtk_drop_down_set_selected (GTK_DROP_DOWN (list), 1);
+  test_window_settle (f->window);
+  g_assert_nonnull (strstr (text_of (f, "message"), "cannot be opened"));
+  g_assert_cmpuint (f->document->data->trace->device, ==, 3);
+  g_assert_cmpuint (gtk_drop_down_get_selected (GTK_DROP_DOWN (list)), ==, 2);
+  test_window_open (f->window, f->path);
+  g_assert_false (gtk_widget_get_visible (list));
+}
+
 static void
 test_is_accessible (Fixture *f, gconstpointer unused)
 {
@@ -331,6 +357,7 @@ main (int argc, char **argv)
   ADD ("export plan", test_export_plan);
   ADD ("save picture", test_save_picture);
   ADD ("switches", test_switches);
+  ADD ("devices", test_devices);
   ADD ("is accessible", test_is_accessible);
   return g_test_run ();
 }
