@@ -61,42 +61,71 @@ compare_life (const void *pa, const void *pb, void *user)
   return by != 0 ? by : compare_time (pa, pb, user);
 }
 
-/* Places rows in @order, lowest gap first; @placed is room for n_rows numbers, kept by
- * y. Returns the height. */
+/* A row that has its place: side by side in memory, as all of them are looked at for
+ * each row that is placed. */
+typedef struct
+{
+  uint64_t y_bytes;
+  uint64_t size_bytes;
+  uint32_t born_index;
+  uint32_t died_index;
+} Placed;
+
+/* The lowest gap between what was placed, by y, that @row fits into while it lives. */
+static uint64_t
+find_gap (const Placed *placed, size_t n_placed, const TesseraRow *row)
+{
+  uint64_t y = 0;
+  for (size_t k = 0; k < n_placed; k++)
+    {
+      const Placed *other = &placed[k];
+      if (other->died_index <= row->born_index || row->died_index <= other->born_index)
+        continue;
+      if (other->y_bytes >= y && other->y_bytes - y >= row->size_bytes)
+        break;
+      if (other->y_bytes + other->size_bytes > y)
+        y = other->y_bytes + other->size_bytes;
+    }
+  return y;
+}
+
+/* Lets go of what is over at @event_index. Returns how many are left. */
+static size_t
+forget_dead (Placed *placed, size_t n_placed, uint32_t event_index)
+{
+  size_t kept = 0;
+  for (size_t k = 0; k < n_placed; k++)
+    if (placed[k].died_index > event_index)
+      placed[kept++] = placed[k];
+  return kept;
+}
+
+/* Places rows in @order, lowest gap first; @placed is room for n_rows, kept by y.
+ * @by_time: @order is that of time, so that what is over can meet nothing later. Returns
+ * the height. */
 static uint64_t
 first_fit (
-    TesseraRow *rows, const uint32_t *order, size_t n, bool by_time, uint32_t *placed)
+    TesseraRow *rows, const uint32_t *order, size_t n, bool by_time, Placed *placed)
 {
   uint64_t height = 0;
-  size_t n_placed = 0;
+  size_t n_placed = 0, n_most = 64;
   for (size_t i = 0; i < n; i++)
     {
       TesseraRow *row = &rows[order[i]];
-      uint64_t y = 0;
-      size_t kept = 0;
-      bool found = false;
-      for (size_t k = 0; k < n_placed; k++)
+      /* Now and then: few of the dead are looked at again. */
+      if (by_time && n_placed >= n_most)
         {
-          const TesseraRow *other = &rows[placed[k]];
-          if (by_time && other->died_index <= row->born_index)
-            continue; /* over: nothing later can meet it */
-          placed[kept++] = placed[k];
-          if (found || other->died_index <= row->born_index ||
-              row->died_index <= other->born_index)
-            continue;
-          if (other->y_bytes >= y && other->y_bytes - y >= row->size_bytes)
-            found = true;
-          else if (other->y_bytes + other->size_bytes > y)
-            y = other->y_bytes + other->size_bytes;
+          n_placed = forget_dead (placed, n_placed, row->born_index);
+          n_most = n_placed + n_placed / 4 + 64;
         }
-      row->y_bytes = y;
-      size_t place = kept;
-      for (; place > 0 && rows[placed[place - 1]].y_bytes > y; place--)
+      row->y_bytes = find_gap (placed, n_placed, row);
+      size_t place = n_placed++;
+      for (; place > 0 && placed[place - 1].y_bytes > row->y_bytes; place--)
         placed[place] = placed[place - 1];
-      placed[place] = order[i];
-      n_placed = kept + 1;
-      if (y + row->size_bytes > height)
-        height = y + row->size_bytes;
+      placed[place] =
+          (Placed){ row->y_bytes, row->size_bytes, row->born_index, row->died_index };
+      if (row->y_bytes + row->size_bytes > height)
+        height = row->y_bytes + row->size_bytes;
     }
   return height;
 }
@@ -181,7 +210,7 @@ find_pools (const TesseraRows *rows, bool *is_pool)
 
 /* Both orders, the better of the two. */
 static void
-place_in_orders (TesseraRows *rows, Order *by, uint32_t *order, uint32_t *placed)
+place_in_orders (TesseraRows *rows, Order *by, uint32_t *order, Placed *placed)
 {
   size_t n = rows->n_span_rows;
   for (size_t i = 0; i < n; i++)
@@ -229,7 +258,7 @@ tessera_rows_place (TesseraRows *rows)
   uint32_t n_events = rows->layout->n_events;
   Order by = { rows, calloc (n + 1, sizeof (bool)) };
   uint32_t *order = malloc ((n + 1) * sizeof *order);
-  uint32_t *placed = malloc ((n + 1) * sizeof *placed);
+  Placed *placed = malloc ((n + 1) * sizeof *placed);
   TesseraStatus status = by.is_pool != NULL && order != NULL && placed != NULL
                              ? TESSERA_OK
                              : TESSERA_NO_MEMORY;
