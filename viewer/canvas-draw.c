@@ -75,23 +75,55 @@ draw_device (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *p
                       palette->background);
 }
 
-static void
-draw_bound (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
+/* The bound's label and where it stands: at the left edge, above its line where there is
+ * room. */
+static PangoLayout *
+bound_label_new (TesseraCanvas *self, graphene_rect_t *out_box)
 {
   uint64_t bound = self->document->data->bound_bytes;
-  int width = gtk_widget_get_width (GTK_WIDGET (self)), w, h;
   double y = round (tessera_canvas_y_of (self, (double) bound));
   g_autofree char *size = tessera_describe_bytes (bound);
   g_autofree char *text = g_strdup_printf ("bound %s", size);
-  g_autoptr (PangoLayout) layout =
-      tessera_text_new (GTK_WIDGET (self), text, 0.85, FALSE);
+  PangoLayout *layout = tessera_text_new (GTK_WIDGET (self), text, 0.85, FALSE);
+  int w, h;
+
+  pango_layout_get_pixel_size (layout, &w, &h);
+  *out_box = GRAPHENE_RECT_INIT (7, (float) (y >= h + 4 ? y - h - 3 : y + 3), (float) w,
+                                 (float) h);
+  return layout;
+}
+
+static void
+draw_bound (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
+{
+  double y =
+      round (tessera_canvas_y_of (self, (double) self->document->data->bound_bytes));
+  g_autoptr (PangoLayout) layout = NULL;
+  graphene_rect_t box;
 
   if (y < 0 || y > gtk_widget_get_height (GTK_WIDGET (self)))
     return;
-  tessera_draw_dashes (snapshot, 0, y - 1, width, 1, 6, palette->good);
-  pango_layout_get_pixel_size (layout, &w, &h);
-  tessera_draw_label (snapshot, layout, 7, y >= h + 4 ? y - h - 3 : y + 3, palette->good,
+  layout = bound_label_new (self, &box);
+  tessera_draw_dashes (snapshot, 0, y - 1, gtk_widget_get_width (GTK_WIDGET (self)), 1, 6,
+                       palette->good);
+  tessera_draw_label (snapshot, layout, box.origin.x, box.origin.y, palette->good,
                       palette->background);
+}
+
+/* Where a label of @width x @height at (@x, @y) stands so that the bound's can be read:
+ * below it, where both want the same place. */
+static double
+y_off_bound_label (TesseraCanvas *self, double x, double y, int width, int height)
+{
+  graphene_rect_t box, wanted;
+  g_autoptr (PangoLayout) bound = bound_label_new (self, &box);
+
+  /* With the ground that both stand on, and a pixel of air. */
+  graphene_rect_inset (&box, -7, -1);
+  graphene_rect_init (&wanted, (float) x, (float) y, (float) width, (float) height);
+  if (!graphene_rect_intersection (&box, &wanted, NULL))
+    return y;
+  return box.origin.y + box.size.height + 1;
 }
 
 /* A request that failed, at its size: where the plan has room for it, or on top of all
@@ -228,9 +260,11 @@ draw_hole (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
   label_y = (MAX (y, 0) + MIN (y + height, canvas_height) - h) / 2;
   if (sheet->layout->n_ooms > 0)
     label_y = MAX (label_y, failure_label_y (self, h) + 2 * h + 12);
+  x = x - w - 12 > 0 ? x - w - 12 : x + 12;
+  label_y = y_off_bound_label (self, x, label_y, w, h);
   if (height > h + 4)
-    tessera_draw_label (snapshot, layout, x - w - 12 > 0 ? x - w - 12 : x + 12, label_y,
-                        palette->accent, palette->background);
+    tessera_draw_label (snapshot, layout, x, label_y, palette->accent,
+                        palette->background);
 }
 
 static void
