@@ -32,6 +32,8 @@ enum
 /* Share of what periods allocate that may still be there at their end. */
 #define MOST_KEPT 0.01
 
+#define NOT_SEEN SIZE_MAX
+
 typedef struct
 {
   uint64_t *tokens; /* one an allocation */
@@ -85,24 +87,6 @@ take_tokens (const TesseraTrace *trace, Sequence *sequence)
   return TESSERA_OK;
 }
 
-static int
-by_window (const void *a, const void *b)
-{
-  const Window *x = a, *y = b;
-
-  if (x->hash != y->hash)
-    return x->hash < y->hash ? -1 : 1;
-  return x->at < y->at ? -1 : x->at > y->at;
-}
-
-static int
-by_size (const void *a, const void *b)
-{
-  const size_t *x = a, *y = b;
-
-  return *x < *y ? -1 : *x > *y;
-}
-
 static void
 offer (Candidate *candidates, size_t period, uint64_t count)
 {
@@ -118,23 +102,29 @@ offer (Candidate *candidates, size_t period, uint64_t count)
       }
 }
 
-/* Fills candidates (weight 0: none) with the weightiest distances of equal windows. */
-static TesseraStatus
-find_candidates (const Sequence *sequence, size_t window, Candidate *candidates)
+/* Where a window's hash was seen last, then its place: NOT_SEEN before the first time. A
+ * table at most half full, probed in steps of one. */
+static size_t
+seen_before (Window *table, size_t mask, uint64_t hash, size_t at)
+{
+  size_t i = (size_t) ((hash * UINT64_C (0x9E3779B97F4A7C15)) >> 20) & mask;
+
+  while (table[i].at != NOT_SEEN && table[i].hash != hash)
+    i = (i + 1) & mask;
+  size_t before = table[i].at;
+  table[i] = (Window){ hash, at };
+  return before;
+}
+
+/* Counts, for each distance, the windows that equal one so far before and none between.
+ */
+static void
+count_distances (
+    const Sequence *sequence, size_t window, Window *table, size_t mask, uint32_t *counts)
 {
   const uint64_t base = UINT64_C (0x9E3779B97F4A7C15);
-  size_t n_windows = sequence->n_tokens - window + 1, n_distances = 0;
-  Window *windows = malloc (n_windows * sizeof *windows);
-  size_t *distances = malloc (n_windows * sizeof *distances);
   uint64_t hash = 0, top = 1;
 
-  memset (candidates, 0, MAX_CANDIDATES * sizeof *candidates);
-  if (!windows || !distances)
-    {
-      free (windows);
-      free (distances);
-      return TESSERA_NO_MEMORY;
-    }
   for (size_t i = 0; i + 1 < window; i++)
     top *= base;
   for (size_t i = 0; i < sequence->n_tokens; i++)
@@ -142,22 +132,40 @@ find_candidates (const Sequence *sequence, size_t window, Candidate *candidates)
       if (i >= window)
         hash -= sequence->tokens[i - window] * top;
       hash = hash * base + sequence->tokens[i];
-      if (i + 1 >= window)
-        windows[i + 1 - window] = (Window){ hash, i + 1 - window };
+      if (i + 1 < window)
+        continue;
+      size_t before = seen_before (table, mask, hash, i);
+      if (before != NOT_SEEN)
+        counts[i - before]++;
     }
-  qsort (windows, n_windows, sizeof *windows, by_window);
-  for (size_t i = 1; i < n_windows; i++)
-    if (windows[i].hash == windows[i - 1].hash)
-      distances[n_distances++] = windows[i].at - windows[i - 1].at;
-  qsort (distances, n_distances, sizeof *distances, by_size);
-  for (size_t i = 0, first = 0; i < n_distances; i++)
-    if (i + 1 == n_distances || distances[i + 1] != distances[i])
-      {
-        offer (candidates, distances[i], i + 1 - first);
-        first = i + 1;
-      }
-  free (windows);
-  free (distances);
+}
+
+/* Fills candidates (weight 0: none) with the weightiest distances of equal windows. */
+static TesseraStatus
+find_candidates (const Sequence *sequence, size_t window, Candidate *candidates)
+{
+  size_t n_slots = 2;
+
+  while (n_slots < 2 * sequence->n_tokens)
+    n_slots *= 2;
+  Window *table = malloc (n_slots * sizeof *table);
+  uint32_t *counts = calloc (sequence->n_tokens + 1, sizeof *counts);
+
+  memset (candidates, 0, MAX_CANDIDATES * sizeof *candidates);
+  if (!table || !counts)
+    {
+      free (table);
+      free (counts);
+      return TESSERA_NO_MEMORY;
+    }
+  for (size_t i = 0; i < n_slots; i++)
+    table[i].at = NOT_SEEN;
+  count_distances (sequence, window, table, n_slots - 1, counts);
+  for (size_t distance = 1; distance < sequence->n_tokens; distance++)
+    if (counts[distance] > 0)
+      offer (candidates, distance, counts[distance]);
+  free (table);
+  free (counts);
   return TESSERA_OK;
 }
 
