@@ -265,18 +265,34 @@ on_filter (TesseraTable *self)
   follow_selection (self);
 }
 
+/* Sorting a million rows takes a second: only for somebody who looks at them. */
+static void
+fill (TesseraTable *self)
+{
+  bool is_seen = gtk_widget_get_mapped (GTK_WIDGET (self));
+
+  self->selecting = TRUE;
+  tessera_block_list_set_data (self->list, is_seen ? self->document->data : NULL);
+  self->selecting = FALSE;
+  show_count (self);
+}
+
+static void
+on_map (TesseraTable *self)
+{
+  if (self->document == NULL)
+    return;
+  fill (self);
+  follow_selection (self);
+}
+
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraTable *self = user;
 
   if (what & TESSERA_CHANGED_TRACE)
-    {
-      self->selecting = TRUE;
-      tessera_block_list_set_data (self->list, document->data);
-      self->selecting = FALSE;
-      show_count (self);
-    }
+    fill (self);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION))
     follow_selection (self);
 }
@@ -342,6 +358,7 @@ tessera_table_init (TesseraTable *self)
   GtkWidget *scrolled = gtk_scrolled_window_new ();
   GtkColumnViewColumn *by_size = NULL;
 
+  g_signal_connect (self, "map", G_CALLBACK (on_map), NULL);
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 6);
   self->list = tessera_block_list_new ();
