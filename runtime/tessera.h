@@ -1,0 +1,123 @@
+/*
+ * libtessera.so: Tessera inside a training process.
+ *
+ * PyTorch calls the tessera_torch_* functions through a pluggable allocator; the Python
+ * package calls the others through ctypes. Nothing here aborts, exits or prints. All
+ * functions may be called from any thread, with or without the interpreter's lock, and in
+ * a forked child, where they serve memory no more and record nothing: a child has no
+ * device. The library is never unloaded.
+ *
+ * Sizes are bytes. Text is UTF-8. Functions that return int give 0, or -1 after which
+ * tessera_last_error() says why in one sentence (kept per thread).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define TESSERA_API __attribute__ ((visibility ("default")))
+
+TESSERA_API const char *tessera_version (void);
+TESSERA_API const char *tessera_last_error (void);
+
+/*
+ * Before tessera_start(). Unknown keys and values that make no sense are refused.
+ *
+ * policy       native (default), expandable, direct, plan
+ * record       path of the trace to write; %r rank, %h host, %p process; none by default
+ * plan         path of the plan to follow; implies policy=plan
+ * rank, world  of this process; default: RANK and WORLD_SIZE of the environment, else 0, 1
+ * alloc_conf   text of PYTORCH_CUDA_ALLOC_CONF, which native and expandable obey
+ * limit        fraction of the device, 0..1
+ * flush_ms     at most this long until an event is in the file (default 250)
+ * ring_events  events that the ring holds (default 262144)
+ * stacks       1: Python stacks of allocations are recorded; 0 (default): they are not
+ */
+TESSERA_API int tessera_configure (const char *key, const char *value);
+
+/* Opens plan and trace. What fails is declined and said by a notice: without the trace
+ * the run goes on unrecorded, without the plan under expandable rules. -1 only where it
+ * could not serve memory at all (no driver, no memory): then PyTorch's own allocator must
+ * stay in place. */
+TESSERA_API int tessera_start (void);
+/* Everything recorded is in the file and the file is closed; memory is served as before.
+ * Call at interpreter exit. Safe to call twice. */
+TESSERA_API void tessera_stop (void);
+/* What was recorded so far is in the file when this returns. For tests and snapshots. */
+TESSERA_API int tessera_flush (void);
+
+/* A sentence that a person should read, each once: a plan declined, a trace that cannot
+ * be written, a missing hook. Returns its length, 0 when there is none. */
+TESSERA_API size_t tessera_take_notice (char *out_text, size_t n_bytes);
+
+/*
+ * What the program is doing. Names are copied. Steps and phases are the process's, modules
+ * the calling thread's: a phase of the main thread holds for the autograd thread too.
+ */
+TESSERA_API void tessera_step (int64_t number); /* a step ends here, this one begins; -1:
+                                                   none begins */
+TESSERA_API void tessera_phase_begin (const char *name);
+TESSERA_API void tessera_phase_end (void);
+TESSERA_API void tessera_module_begin (const char *name);
+TESSERA_API void tessera_module_end (void);
+TESSERA_API void tessera_mark (const char *name);
+/* Asked on threads that autograd runs, before an allocation is recorded: the name of the
+ * module whose backward runs (borrowed until the next call on this thread), or NULL. It is
+ * called with the interpreter's lock held. NULL: nobody is asked. */
+TESSERA_API void tessera_set_module_finder (const char *(*find) (void) );
+
+/* PyTorch's own statistics, in its own order: whole, small pool, large pool. */
+typedef struct
+{
+  uint64_t current, peak, allocated, freed;
+} TesseraStat;
+
+typedef struct
+{
+  uint64_t struct_bytes; /* set by the caller: sizeof as it knows it */
+  TesseraStat allocation[3], segment[3], active[3], inactive_split[3];
+  TesseraStat allocated_bytes[3], reserved_bytes[3], active_bytes[3];
+  TesseraStat inactive_split_bytes[3], requested_bytes[3];
+  TesseraStat oversize_allocations, oversize_segments;
+  uint64_t n_alloc_retries, n_ooms, n_sync_all_streams, n_device_alloc, n_device_free;
+  uint64_t max_split_bytes; /* UINT64_MAX: no limit */
+
+  /* Following a plan. */
+  uint64_t plan_height_bytes; /* 0: no plan is followed */
+  uint64_t hits, misses, hit_bytes, miss_bytes;
+  uint64_t hits_elsewhere, misses_unknown, misses_occupied, misses_unordered;
+  uint64_t extra_bytes, peak_extra_bytes; /* reserved outside the pool */
+
+  /* Recording. */
+  uint64_t n_events, n_lost;
+} TesseraDeviceStats;
+
+TESSERA_API int tessera_get_stats (int device, TesseraDeviceStats *out_stats);
+TESSERA_API void tessera_reset_peak_stats (int device);
+TESSERA_API void tessera_reset_accumulated_stats (int device);
+
+/* PyTorch's side: see torch/csrc/cuda/CUDAPluggableAllocator.h for when each is called.
+ * Streams are cudaStream_t. Sizes are those of the tensors. Failure to allocate raises a
+ * C++ exception through the call, whose text begins "CUDA out of memory.". */
+typedef struct
+{
+  uint64_t owner_id, user_id;
+} TesseraTorchPool;
+
+TESSERA_API void *tessera_torch_alloc (ssize_t size, int device, void *stream);
+TESSERA_API void tessera_torch_free (void *ptr, size_t size, int device, void *stream);
+TESSERA_API void tessera_torch_init (int n_devices);
+TESSERA_API void tessera_torch_empty_cache (void);
+TESSERA_API void tessera_torch_memory_fraction (double fraction, int device);
+TESSERA_API void *tessera_torch_base_alloc (void *ptr, size_t *out_size);
+TESSERA_API void tessera_torch_record_stream (void *ptr, void *stream);
+TESSERA_API void
+tessera_torch_begin_pool (int device, TesseraTorchPool pool, void *filter);
+TESSERA_API void tessera_torch_end_pool (int device, TesseraTorchPool pool);
+TESSERA_API void tessera_torch_release_pool (int device, TesseraTorchPool pool);
+/* The Python package says once which hooks PyTorch took: without record_stream nothing is
+ * reused from stream to stream, and no plan is followed. */
+TESSERA_API void tessera_torch_has_record_stream (int is_installed);
