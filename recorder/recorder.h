@@ -4,9 +4,9 @@
  * Producers put events into a ring of fixed size and never wait; one thread of the
  * recorder's own writes them into a .tsr file, a transaction every flush interval. The
  * place in the ring is the event's index, taken at the call: whoever holds the lock that
- * orders two operations on memory calls under that lock, and a free before the address can
- * be used again. When the ring is full the event is lost and counted; so is every later
- * one of the same burst.
+ * orders two operations on memory calls under that lock, and a free before the address
+ * can be used again. When the ring is full the event is lost and counted; so is every
+ * later one of the same burst.
  *
  * The file is a whole trace after every transaction: killed, the process leaves one that
  * opens and lacks at most the flush interval. A forked child records nothing and never
@@ -22,11 +22,11 @@ typedef struct TesseraRecorder TesseraRecorder;
 
 typedef struct
 {
-  const char *path;      /* no pattern; a file that is there is replaced */
-  const char *source;    /* shown as where the trace comes from */
-  uint32_t ring_events;  /* rounded up to a power of two; 0: 262144 */
-  uint32_t flush_ms;     /* 0: 250 */
-  bool stacks;           /* capture Python stacks; needs a Python in the process */
+  const char *path;        /* no pattern; a file that is there is replaced */
+  const char *source;      /* shown as where the trace comes from */
+  uint32_t ring_events;    /* rounded up to a power of two; 0: 262144 */
+  uint32_t flush_ms;       /* 0: 250 */
+  bool stacks;             /* capture Python stacks; needs a Python in the process */
   const TesseraMeta *meta; /* borrowed for the call */
   size_t n_meta;
 } TesseraRecorderOptions;
@@ -38,7 +38,8 @@ tessera_recorder_open (const TesseraRecorderOptions *options,
                        TesseraRecorder **out_recorder);
 
 /* A device before its first event, a stream and a pool before their first. Cold: they may
- * take a lock and allocate. Indices as in TesseraTrace (stream and pool 0 need no call). */
+ * take a lock and allocate. Indices as in TesseraTrace (stream and pool 0 need no call).
+ */
 typedef struct
 {
   uint32_t device;
@@ -59,9 +60,8 @@ void tessera_recorder_pool (TesseraRecorder *recorder,
                             uint16_t pool,
                             TesseraPoolId id);
 /* Later news of the kind (key, value) of the trace's meta; a known key is replaced. */
-void tessera_recorder_meta (TesseraRecorder *recorder,
-                            const char *key,
-                            const char *value);
+void
+tessera_recorder_meta (TesseraRecorder *recorder, const char *key, const char *value);
 
 /* The calling thread's Python stack, innermost first: TESSERA_NONE where there is none,
  * where stacks are off or the interpreter ends. Takes the interpreter's lock: call it
@@ -85,10 +85,10 @@ void tessera_recorder_range_end (TesseraRecorder *recorder, uint32_t range);
 
 typedef struct
 {
-  uint64_t n_events;      /* recorded */
-  uint64_t n_lost;        /* the ring was full */
-  uint64_t n_written;     /* in the file */
-  bool has_failed;        /* a full disk, say: recording has ended, see error */
+  uint64_t n_events;  /* recorded */
+  uint64_t n_lost;    /* the ring was full */
+  uint64_t n_written; /* in the file */
+  bool has_failed;    /* a full disk, say: recording has ended, see error */
   TesseraError error;
 } TesseraRecorderStats;
 void tessera_recorder_get_stats (TesseraRecorder *recorder,
@@ -101,5 +101,6 @@ TESSERA_MUST_USE TesseraStatus tessera_recorder_flush (TesseraRecorder *recorder
 void tessera_recorder_end_state (TesseraRecorder *recorder,
                                  uint32_t device,
                                  const TesseraHeld *held);
-/* Writes the rest, checkpoints, joins the thread, frees. In a forked child: frees only. */
+/* Writes the rest, checkpoints, joins the thread, frees. In a forked child: frees only.
+ */
 void tessera_recorder_close (TesseraRecorder *recorder);

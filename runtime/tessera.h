@@ -29,12 +29,11 @@ TESSERA_API const char *tessera_last_error (void);
  * policy       native (default), expandable, direct, plan
  * record       path of the trace to write; %r rank, %h host, %p process; none by default
  * plan         path of the plan to follow; implies policy=plan
- * rank, world  of this process; default: RANK and WORLD_SIZE of the environment, else 0, 1
- * alloc_conf   text of PYTORCH_CUDA_ALLOC_CONF, which native and expandable obey
- * limit        fraction of the device, 0..1
- * flush_ms     at most this long until an event is in the file (default 250)
- * ring_events  events that the ring holds (default 262144)
- * stacks       1: Python stacks of allocations are recorded; 0 (default): they are not
+ * rank, world  of this process; default: RANK and WORLD_SIZE of the environment, else 0,
+ * 1 alloc_conf   text of PYTORCH_CUDA_ALLOC_CONF, which native and expandable obey limit
+ * fraction of the device, 0..1 flush_ms     at most this long until an event is in the
+ * file (default 250) ring_events  events that the ring holds (default 262144) stacks 1:
+ * Python stacks of allocations are recorded; 0 (default): they are not
  */
 TESSERA_API int tessera_configure (const char *key, const char *value);
 
@@ -54,8 +53,9 @@ TESSERA_API int tessera_flush (void);
 TESSERA_API size_t tessera_take_notice (char *out_text, size_t n_bytes);
 
 /*
- * What the program is doing. Names are copied. Steps and phases are the process's, modules
- * the calling thread's: a phase of the main thread holds for the autograd thread too.
+ * What the program is doing. Names are copied. Steps and phases are the process's,
+ * modules the calling thread's: a phase of the main thread holds for the autograd thread
+ * too.
  */
 TESSERA_API void tessera_step (int64_t number); /* a step ends here, this one begins; -1:
                                                    none begins */
@@ -65,8 +65,8 @@ TESSERA_API void tessera_module_begin (const char *name);
 TESSERA_API void tessera_module_end (void);
 TESSERA_API void tessera_mark (const char *name);
 /* Asked on threads that autograd runs, before an allocation is recorded: the name of the
- * module whose backward runs (borrowed until the next call on this thread), or NULL. It is
- * called with the interpreter's lock held. NULL: nobody is asked. */
+ * module whose backward runs (borrowed until the next call on this thread), or NULL. It
+ * is called with the interpreter's lock held. NULL: nobody is asked. */
 TESSERA_API void tessera_set_module_finder (const char *(*find) (void) );
 
 /* PyTorch's own statistics, in its own order: whole, small pool, large pool. */

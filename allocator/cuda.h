@@ -1,0 +1,42 @@
+/*
+ * A device that is a GPU, through the CUDA driver that the process has already.
+ *
+ * The driver is found by dlopen ("libcuda.so.1", already loaded by PyTorch), never
+ * linked. Memory comes from cuMemAlloc (segments) and from the virtual memory calls
+ * (reservations, pages), in the primary context, whichever thread calls. Calls made while
+ * the thread captures a graph go through relaxed capture mode.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "allocator/device.h"
+
+typedef struct TesseraCuda TesseraCuda;
+typedef struct TesseraCudaEvent TesseraCudaEvent; /* without timing; pooled */
+
+/* TESSERA_REFUSED and a sentence where there is no driver, or it lacks a call. */
+TESSERA_MUST_USE TesseraStatus tessera_cuda_open (int ordinal,
+                                                  TesseraError *error,
+                                                  TesseraCuda **out_cuda);
+void tessera_cuda_close (TesseraCuda *cuda);
+
+/* Borrowed. @synchronize as in TesseraVirtual: told when the policy waits. */
+TesseraDevice *tessera_cuda_device (TesseraCuda *cuda);
+void tessera_cuda_set_synchronize (TesseraCuda *cuda,
+                                   void (*synchronize) (void *user),
+                                   void *user);
+
+/* Memory of the device, and what the driver has left of it. */
+void tessera_cuda_memory (TesseraCuda *cuda,
+                          uint64_t *out_total_bytes,
+                          uint64_t *out_free_bytes);
+
+/* Events. Record returns NULL where the driver refuses (or ends): the caller then waits
+ * for the stream before it believes anything. */
+TesseraCudaEvent *tessera_cuda_event_record (TesseraCuda *cuda, uint64_t stream);
+bool tessera_cuda_event_is_done (TesseraCuda *cuda, TesseraCudaEvent *event);
+void tessera_cuda_event_wait (TesseraCuda *cuda, TesseraCudaEvent *event); /* the host */
+void tessera_cuda_event_release (TesseraCuda *cuda, TesseraCudaEvent *event);
+bool tessera_cuda_stream_is_capturing (TesseraCuda *cuda, uint64_t stream);
+void tessera_cuda_stream_wait (TesseraCuda *cuda, uint64_t stream); /* the host */

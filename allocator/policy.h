@@ -1,0 +1,106 @@
+/*
+ * One allocation policy over one device: native, expandable, direct or plan.
+ *
+ * The same object serves a simulated run over the virtual device and a training process
+ * over a real one. Native and expandable are TesseraCaching. Direct asks the device for
+ * every request of 1 MiB and more, and shares slabs among smaller ones: only what lives
+ * must fit. Plan is one pool of the plan's height, followed by matching; what does not
+ * match is served by expandable rules.
+ *
+ * What plan hands out is free at that moment, by a record that shares nothing with the
+ * matching, and ordered for its stream: the last users of every byte of the range were
+ * the same stream, or none; where more than one stream is at work, bytes last used by a
+ * large request (> 1 MiB rounded) serve a small one, and the reverse, only after the
+ * stream has made a request that PyTorch could have served from that block (same size
+ * class, not larger). What is not so ordered is a miss. Plans made across streams are
+ * refused by tessera_policy_new(): their hand-overs need events on the device.
+ *
+ * Not thread-safe: the caller holds one lock per device.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "allocator/caching.h"
+#include "allocator/follow.h"
+
+typedef struct TesseraPolicy TesseraPolicy;
+
+typedef enum
+{
+  TESSERA_POLICY_NATIVE,
+  TESSERA_POLICY_EXPANDABLE,
+  TESSERA_POLICY_DIRECT,
+  TESSERA_POLICY_PLAN
+} TesseraPolicyKind;
+
+typedef struct
+{
+  TesseraPolicyKind kind;
+  TesseraCachingOptions caching; /* settings.is_expandable follows from kind; limit_bytes
+                                    holds for everything, the plan's pool included */
+  const TesseraPlan *plan;       /* plan only; outlives the policy */
+  bool allows_across; /* simulation only: take a plan made across streams as it is */
+} TesseraPolicyOptions;
+
+/* Takes the plan's pool from the device at once: TESSERA_OUT_OF_DEVICE where it does not
+ * fit, TESSERA_REFUSED for a plan that this cannot follow; @error says why. */
+TESSERA_MUST_USE TesseraStatus tessera_policy_new (const TesseraPolicyOptions *options,
+                                                   TesseraDevice *device,
+                                                   const TesseraObserver *observer,
+                                                   TesseraError *error,
+                                                   TesseraPolicy **out_policy);
+/* Memory that is still held stays with the device. NULL is fine. */
+void tessera_policy_free (TesseraPolicy *policy);
+
+typedef struct
+{
+  TesseraGrant grant;
+  bool is_hit;   /* plan: lies in the pool */
+  uint32_t slot; /* plan: the slot, or TESSERA_NONE */
+} TesseraPolicyGrant;
+
+/* As tessera_caching_malloc(). */
+TESSERA_MUST_USE TesseraStatus tessera_policy_malloc (TesseraPolicy *policy,
+                                                      uint64_t size_bytes,
+                                                      uint32_t stream,
+                                                      uint32_t pool,
+                                                      TesseraPolicyGrant *out_grant);
+TesseraStatus tessera_policy_free_requested (TesseraPolicy *policy, uint64_t addr);
+TesseraStatus tessera_policy_free_completed (TesseraPolicy *policy, uint64_t addr);
+void tessera_policy_empty_cache (TesseraPolicy *policy);
+
+/* As their namesakes in caching.h. */
+TESSERA_MUST_USE TesseraStatus tessera_policy_set_stream_handle (TesseraPolicy *policy,
+                                                                 uint32_t stream,
+                                                                 uint64_t handle);
+TESSERA_MUST_USE TesseraStatus tessera_policy_set_pool (
+    TesseraPolicy *policy, uint32_t pool, const TesseraCachingPoolOptions *options);
+TesseraStatus tessera_policy_release_pool (TesseraPolicy *policy, uint32_t pool);
+void tessera_policy_set_routed (TesseraPolicy *policy, bool is_routed);
+void tessera_policy_set_limit (TesseraPolicy *policy, uint64_t limit_bytes);
+
+/* Marks of the program; only plan listens. */
+void tessera_policy_step (TesseraPolicy *policy);
+void tessera_policy_phase (TesseraPolicy *policy, const char *name);
+
+typedef struct
+{
+  TesseraCachingStats caching; /* pool included in reserved; blocks in the pool counted */
+  TesseraFollowerStats follower;
+  uint64_t misses_unordered; /* of the misses: free, but not ordered for the stream */
+  uint64_t pool_addr, pool_bytes;         /* plan; else 0 */
+  uint64_t extra_bytes, peak_extra_bytes; /* reserved outside the pool */
+} TesseraPolicyStats;
+void tessera_policy_get_stats (const TesseraPolicy *policy,
+                               TesseraPolicyStats *out_stats);
+void tessera_policy_reset_peaks (TesseraPolicy *policy);
+
+/* Blocks as in tessera_caching_each(); those of the plan's pool first. */
+void tessera_policy_each (const TesseraPolicy *policy,
+                          void (*visit) (void *user, const TesseraBlockInfo *info),
+                          void *user);
+/* For a simulated run that takes over a state: native and expandable only, else NULL. */
+TesseraCaching *tessera_policy_caching (TesseraPolicy *policy);
+TESSERA_MUST_USE TesseraStatus tessera_policy_check (const TesseraPolicy *policy,
+                                                     TesseraError *error);
