@@ -120,6 +120,10 @@ TesseraStatus tessera_caching_free_completed (TesseraCaching *caching, uint64_t 
 void tessera_caching_empty_cache (TesseraCaching *caching);
 void tessera_caching_get_stats (const TesseraCaching *caching,
                                 TesseraCachingStats *out_stats);
+/* Peaks begin anew with what is held now. */
+void tessera_caching_reset_peaks (TesseraCaching *caching);
+/* From the next request on; what is held above it already stays. 0: none. */
+void tessera_caching_set_limit (TesseraCaching *caching, uint64_t limit_bytes);
 
 /* Puts the state at the start of a trace in place, and takes over the trace's stream
  * handles; before the first malloc only (else TESSERA_INVALID). The device is not asked

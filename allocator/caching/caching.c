@@ -193,3 +193,20 @@ tessera_caching_get_stats (const TesseraCaching *caching, TesseraCachingStats *o
 {
   *out_stats = caching->stats;
 }
+
+void
+tessera_caching_reset_peaks (TesseraCaching *caching)
+{
+  TesseraCachingStats *stats = &caching->stats;
+
+  stats->peak_allocated_bytes = stats->allocated_bytes;
+  stats->peak_active_bytes = stats->active_bytes;
+  stats->peak_requested_bytes = stats->requested_bytes;
+  stats->peak_reserved_bytes = stats->reserved_bytes;
+}
+
+void
+tessera_caching_set_limit (TesseraCaching *caching, uint64_t limit_bytes)
+{
+  caching->limit_bytes = limit_bytes;
+}

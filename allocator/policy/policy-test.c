@@ -1,0 +1,211 @@
+/*
+ * Tests of the policies over the virtual device.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/policy.h"
+
+#include <glib.h>
+
+#include "allocator/virtual.h"
+#include "tests/fail_alloc.h"
+
+#define SEED 20261121
+#define MIB ((uint64_t) 1 << 20)
+
+static TesseraPolicyOptions
+make_options (TesseraPolicyKind kind)
+{
+  return (TesseraPolicyOptions){
+    .kind = kind,
+    .caching = { .settings = { .max_split_bytes = UINT64_MAX,
+                               .large_segment_bytes = 20 * MIB } },
+  };
+}
+
+static TesseraPolicy *
+new_policy (const TesseraPolicyOptions *options, TesseraVirtual *device)
+{
+  TesseraError error = { 0 };
+  TesseraPolicy *policy;
+
+  if (tessera_policy_new (options, &device->device, NULL, &error, &policy) != TESSERA_OK)
+    g_error ("%s", error.text);
+  return policy;
+}
+
+/* Whatever way a request goes, it ends where the caching allocator alone would put it. */
+static void
+test_is_caching (gconstpointer user)
+{
+  TesseraPolicyKind kind = (TesseraPolicyKind) GPOINTER_TO_INT (user);
+  TesseraPolicyOptions options = make_options (kind);
+  TesseraCachingOptions plain = options.caching;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
+  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (uint64_t));
+  TesseraVirtual devices[2];
+  TesseraPolicy *policy;
+  TesseraCaching *caching;
+  TesseraPolicyStats stats;
+  TesseraCachingStats expected;
+  TesseraError error = { 0 };
+
+  g_test_message ("seed %d", SEED);
+  plain.settings.is_expandable = kind == TESSERA_POLICY_EXPANDABLE;
+  for (int i = 0; i < 2; i++)
+    tessera_virtual_init (&devices[i], 256 * MIB);
+  policy = new_policy (&options, &devices[0]);
+  g_assert_cmpint (tessera_caching_new (&plain, &devices[1].device, NULL, &caching), ==,
+                   TESSERA_OK);
+  g_assert_nonnull (tessera_policy_caching (policy));
+  for (int n = 0; n < 4000; n++)
+    if (live->len == 0 || g_rand_int_range (rand, 0, 100) < 52)
+      {
+        uint64_t size =
+            (uint64_t) g_rand_int_range (rand, 1, n % 3 == 0 ? 9000000 : 9000);
+        uint32_t stream = (uint32_t) g_rand_int_range (rand, 0, 3);
+        TesseraPolicyGrant grant;
+        TesseraGrant other;
+        TesseraStatus status = tessera_policy_malloc (policy, size, stream, 0, &grant);
+
+        g_assert_cmpint (status, ==,
+                         tessera_caching_malloc (caching, size, stream, 0, &other));
+        g_assert_cmpuint (grant.grant.addr, ==, other.addr);
+        g_assert_cmpuint (grant.grant.block_bytes, ==, other.block_bytes);
+        g_assert_false (grant.is_hit);
+        g_assert_cmpuint (grant.slot, ==, TESSERA_NONE);
+        if (status == TESSERA_OK)
+          g_array_append_val (live, other.addr);
+      }
+    else
+      {
+        guint i = (guint) g_rand_int_range (rand, 0, (gint32) live->len);
+        uint64_t addr = g_array_index (live, uint64_t, i);
+
+        g_assert_cmpint (tessera_policy_free_requested (policy, addr), ==, TESSERA_OK);
+        g_assert_cmpint (tessera_policy_free_completed (policy, addr), ==, TESSERA_OK);
+        g_assert_cmpint (tessera_policy_free_completed (policy, addr), ==,
+                         TESSERA_INVALID);
+        g_assert_cmpint (tessera_caching_free_requested (caching, addr), ==, TESSERA_OK);
+        g_assert_cmpint (tessera_caching_free_completed (caching, addr), ==, TESSERA_OK);
+        g_array_remove_index_fast (live, i);
+      }
+  tessera_policy_get_stats (policy, &stats);
+  tessera_caching_get_stats (caching, &expected);
+  g_assert_cmpmem (&stats.caching, sizeof stats.caching, &expected, sizeof expected);
+  g_assert_cmpuint (stats.extra_bytes, ==, expected.reserved_bytes);
+  g_assert_cmpuint (stats.pool_bytes, ==, 0);
+  g_assert_cmpint (tessera_policy_check (policy, &error), ==, TESSERA_OK);
+  tessera_caching_free (caching);
+  tessera_policy_free (policy);
+}
+
+static void
+test_peaks_and_limit (void)
+{
+  const TesseraPolicyOptions options = make_options (TESSERA_POLICY_NATIVE);
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraPolicyGrant grant;
+  TesseraPolicyStats stats;
+
+  tessera_virtual_init (&device, 0);
+  policy = new_policy (&options, &device);
+  g_assert_cmpint (tessera_policy_malloc (policy, 30 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OK);
+  g_assert_cmpint (tessera_policy_free_requested (policy, grant.grant.addr), ==,
+                   TESSERA_OK);
+  g_assert_cmpint (tessera_policy_free_completed (policy, grant.grant.addr), ==,
+                   TESSERA_OK);
+  tessera_policy_empty_cache (policy);
+  tessera_policy_get_stats (policy, &stats);
+  g_assert_cmpuint (stats.caching.peak_allocated_bytes, ==, 30 * MIB);
+  g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, 30 * MIB);
+  tessera_policy_reset_peaks (policy);
+  tessera_policy_get_stats (policy, &stats);
+  g_assert_cmpuint (stats.caching.peak_allocated_bytes, ==, 0);
+  g_assert_cmpuint (stats.caching.peak_active_bytes, ==, 0);
+  g_assert_cmpuint (stats.caching.peak_requested_bytes, ==, 0);
+  g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, 0);
+
+  tessera_policy_set_limit (policy, 10 * MIB);
+  g_assert_cmpint (tessera_policy_malloc (policy, 12 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  tessera_policy_set_limit (policy, 0);
+  g_assert_cmpint (tessera_policy_malloc (policy, 12 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OK);
+  tessera_policy_free (policy);
+}
+
+/* Settings that cannot be, and every allocation that can fail. */
+static void
+test_refusals (gconstpointer user)
+{
+  TesseraPolicyOptions options =
+      make_options ((TesseraPolicyKind) GPOINTER_TO_INT (user));
+  const uint64_t handles[] = { 0, 7 };
+  long held = tessera_fail_alloc_held ();
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraError error;
+  unsigned nth = 1;
+
+  options.caching.stream_handles = handles;
+  options.caching.n_streams = G_N_ELEMENTS (handles);
+  for (;; nth++)
+    {
+      TesseraPolicyGrant grant;
+      TesseraStatus status;
+      bool has_failed;
+
+      error = (TesseraError){ 0 };
+      tessera_virtual_init (&device, 0);
+      tessera_fail_alloc_at (nth);
+      status = tessera_policy_new (&options, &device.device, NULL, &error, &policy);
+      for (uint32_t i = 0; status == TESSERA_OK && i < 40; i++)
+        status =
+            tessera_policy_malloc (policy, i % 2 == 0 ? 3 * MIB : 3000, i % 2, 0, &grant);
+      has_failed = tessera_fail_alloc_stop ();
+      g_assert_cmpint (status, ==, has_failed ? TESSERA_NO_MEMORY : TESSERA_OK);
+      if (policy == NULL)
+        g_assert_cmpstr (error.text, !=, "");
+      else
+        g_assert_cmpint (tessera_policy_check (policy, &error), ==, TESSERA_OK);
+      tessera_policy_free (policy);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+      if (!has_failed)
+        break;
+    }
+  g_assert_cmpuint (nth, >, 5);
+
+  options.caching.settings.large_segment_bytes = 0;
+  error = (TesseraError){ 0 };
+  g_assert_cmpint (tessera_policy_new (&options, &device.device, NULL, &error, &policy),
+                   ==, TESSERA_INVALID);
+  g_assert_null (policy);
+  g_assert_cmpstr (error.text, !=, "");
+  tessera_policy_free (NULL);
+}
+
+int
+main (int argc, char **argv)
+{
+  const struct
+  {
+    const char *name;
+    TesseraPolicyKind kind;
+  } kinds[] = { { "native", TESSERA_POLICY_NATIVE },
+                { "expandable", TESSERA_POLICY_EXPANDABLE } };
+
+  g_test_init (&argc, &argv, NULL);
+  for (size_t i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      g_autofree char *same = g_strdup_printf ("/policy/%s/is-caching", kinds[i].name);
+      g_autofree char *faults = g_strdup_printf ("/policy/%s/refusals", kinds[i].name);
+
+      g_test_add_data_func (same, GINT_TO_POINTER (kinds[i].kind), test_is_caching);
+      g_test_add_data_func (faults, GINT_TO_POINTER (kinds[i].kind), test_refusals);
+    }
+  g_test_add_func ("/policy/peaks-and-limit", test_peaks_and_limit);
+  return g_test_run ();
+}
