@@ -48,6 +48,9 @@ typedef struct
       peak_reserved_bytes;
   uint64_t n_retries;
   uint64_t n_ooms;
+  /* Free blocks that share a cudaMalloc segment with others: [0] large, [1] small pools.
+   */
+  uint64_t n_inactive_split[2], inactive_split_bytes[2];
 } TesseraCachingStats;
 
 typedef struct

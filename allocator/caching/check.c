@@ -91,6 +91,11 @@ count_block (Census *census, const CachingBlock *block)
     census->sums.reserved_bytes += block->size_bytes;
   if (block->state == TESSERA_BLOCK_FREE)
     {
+      if (tessera_caching_is_inactive_split (block))
+        {
+          census->sums.n_inactive_split[block->pool->is_small]++;
+          census->sums.inactive_split_bytes[block->pool->is_small] += block->size_bytes;
+        }
       census->n_free += block->is_mapped;
       census->n_unmapped += !block->is_mapped;
       return;
@@ -141,6 +146,20 @@ check_trees (const TesseraCaching *caching, const Census *census, TesseraError *
          equals (error, "number of unmapped blocks", census->n_unmapped, n_unmapped);
 }
 
+static bool
+check_inactive_splits (const TesseraCachingStats *stats,
+                       const TesseraCachingStats *sums,
+                       TesseraError *error)
+{
+  for (int side = 0; side < 2; side++)
+    if (!equals (error, "inactive splits", sums->n_inactive_split[side],
+                 stats->n_inactive_split[side]) ||
+        !equals (error, "bytes of inactive splits", sums->inactive_split_bytes[side],
+                 stats->inactive_split_bytes[side]))
+      return false;
+  return true;
+}
+
 TesseraStatus
 tessera_caching_check (const TesseraCaching *caching, TesseraError *error)
 {
@@ -152,6 +171,7 @@ tessera_caching_check (const TesseraCaching *caching, TesseraError *error)
     if (!check_chain (caching, chain, &census, error))
       return TESSERA_INVALID;
   if (!check_trees (caching, &census, error) ||
+      !check_inactive_splits (stats, &census.sums, error) ||
       !equals (error, "active blocks", census.n_active, caching->table.n_used) ||
       !equals (error, "reserved bytes", census.sums.reserved_bytes,
                stats->reserved_bytes) ||

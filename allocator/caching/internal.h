@@ -112,6 +112,9 @@ TESSERA_MUST_USE TesseraStatus tessera_caching_get_pool (TesseraCaching *caching
                                                          CachingPool **out_pool);
 TesseraTreeKey tessera_caching_key_of (const TesseraCaching *caching,
                                        const CachingBlock *block);
+/* Whether PyTorch counts this free block as an inactive split: it could not go back to
+ * the driver alone. */
+bool tessera_caching_is_inactive_split (const CachingBlock *block);
 void tessera_caching_insert (TesseraCaching *caching, CachingBlock *block);
 void tessera_caching_remove (TesseraCaching *caching, CachingBlock *block);
 /* The free block that serves the request, or NULL; search also counts and takes it. */

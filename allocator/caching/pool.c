@@ -121,11 +121,24 @@ tessera_caching_key_of (const TesseraCaching *caching, const CachingBlock *block
                            is_upside_down ? ~block->addr : block->addr };
 }
 
+bool
+tessera_caching_is_inactive_split (const CachingBlock *block)
+{
+  return block->chain->page_bytes == 0 && tessera_caching_is_split (block);
+}
+
+/* A block keeps or lacks neighbours as long as it is in its tree: what is counted when it
+ * comes is counted when it goes. */
 void
 tessera_caching_insert (TesseraCaching *caching, CachingBlock *block)
 {
   CachingPool *pool = block->pool;
 
+  if (tessera_caching_is_inactive_split (block))
+    {
+      caching->stats.n_inactive_split[pool->is_small]++;
+      caching->stats.inactive_split_bytes[pool->is_small] += block->size_bytes;
+    }
   block->searches_at_insert = pool->n_searches;
   tessera_tree_insert (block->is_mapped ? &pool->free : &pool->unmapped, &block->node,
                        tessera_caching_key_of (caching, block));
@@ -136,6 +149,11 @@ tessera_caching_remove (TesseraCaching *caching, CachingBlock *block)
 {
   CachingPool *pool = block->pool;
 
+  if (tessera_caching_is_inactive_split (block))
+    {
+      caching->stats.n_inactive_split[pool->is_small]--;
+      caching->stats.inactive_split_bytes[pool->is_small] -= block->size_bytes;
+    }
   tessera_tree_remove (block->is_mapped ? &pool->free : &pool->unmapped, &block->node);
 }
 

@@ -12,6 +12,7 @@
 #include "allocator/caching-replay.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A chain that grows at its upper end. */
 typedef struct
@@ -290,6 +291,24 @@ is_sound (const TesseraHeld *held)
   return true;
 }
 
+/* While a segment is built its first block has no neighbour yet. */
+static void
+count_inactive_splits (TesseraCaching *caching)
+{
+  TesseraCachingStats *stats = &caching->stats;
+
+  memset (stats->n_inactive_split, 0, sizeof stats->n_inactive_split);
+  memset (stats->inactive_split_bytes, 0, sizeof stats->inactive_split_bytes);
+  for (const CachingChain *chain = caching->first_chain; chain != NULL;
+       chain = chain->next)
+    for (const CachingBlock *block = chain->first; block != NULL; block = block->next)
+      if (block->state == TESSERA_BLOCK_FREE && tessera_caching_is_inactive_split (block))
+        {
+          stats->n_inactive_split[block->pool->is_small]++;
+          stats->inactive_split_bytes[block->pool->is_small] += block->size_bytes;
+        }
+}
+
 TesseraStatus
 tessera_caching_seed_sizes (TesseraCaching *caching,
                             const TesseraTrace *trace,
@@ -314,6 +333,7 @@ tessera_caching_seed_sizes (TesseraCaching *caching,
     if (!is_built[i])
       status = seed_chain (caching, trace, i, block_bytes, is_built, &n_placed);
   free (is_built);
+  count_inactive_splits (caching);
   if (status == TESSERA_OK && n_placed != start->n_blocks)
     return TESSERA_BAD_INPUT;
   return status;
