@@ -3,9 +3,10 @@
  *
  * A request is matched by signature (stream, rounded size, phase, order among its equals)
  * within a bounded look-ahead and re-synchronised at every phase mark and step; never by
- * position alone. An address is handed out only if its range is free at that moment. A
- * request whose slot is taken gets another place that no slot needs meanwhile. What does
- * not match is a miss, and the caller serves it by expandable rules.
+ * position alone. An address is handed out only if its range is free at that moment, and
+ * the caller's own guard takes it. A request whose slot is taken gets another place that
+ * no slot needs meanwhile. What does not match is a miss, and the caller serves it by
+ * expandable rules.
  *
  * Not thread-safe by itself.
  *
@@ -21,6 +22,18 @@ typedef struct TesseraFollower TesseraFollower;
 TESSERA_MUST_USE TesseraStatus tessera_follower_new (const TesseraPlan *plan,
                                                      TesseraFollower **out_follower);
 void tessera_follower_free (TesseraFollower *follower);
+
+/* Has the last word on each range: @take takes it for the request that is being served
+ * and returns true, or tells in *out_end_bytes up to where it is no use to ask again
+ * (beyond @offset_bytes). A range that it took is always handed out. */
+typedef struct
+{
+  bool (*take) (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes);
+  void *user;
+} TesseraFollowerGuard;
+/* Copied; none at first. */
+void tessera_follower_set_guard (TesseraFollower *follower,
+                                 const TesseraFollowerGuard *guard);
 
 /* The run enters a phase (name may be NULL: no name) or a step. Both optional; without
  * any marks the step structure is found again from the requests themselves. */
@@ -42,10 +55,11 @@ typedef struct
 {
   uint64_t hits, misses;
   uint64_t hit_bytes, miss_bytes;
-  uint64_t hits_elsewhere;  /* of the hits: in another place of the pool than planned,
-                               because the planned one was not free */
-  uint64_t misses_unknown;  /* no slot of this signature near */
-  uint64_t misses_occupied; /* a slot matched but its range was not free */
+  uint64_t hits_elsewhere; /* of the hits: in another place of the pool than planned,
+                              because the planned one was not free (or granted) */
+  uint64_t misses_unknown; /* no slot of this signature near */
+  uint64_t
+      misses_occupied; /* a slot matched but its range was not free, or not granted */
 } TesseraFollowerStats;
 void tessera_follower_get_stats (const TesseraFollower *follower,
                                  TesseraFollowerStats *out_stats);

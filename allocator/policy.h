@@ -12,7 +12,8 @@
  * the same stream, or none; where more than one stream is at work, bytes last used by a
  * large request (> 1 MiB rounded) serve a small one, and the reverse, only after the
  * stream has made a request that PyTorch could have served from that block (same size
- * class, not larger). What is not so ordered is a miss. Plans made across streams are
+ * class, not larger). Nothing passes between private pools. A request whose slot is not
+ * so ordered gets another place that is, else it is a miss. Plans made across streams are
  * refused by tessera_policy_new(): their hand-overs need events on the device.
  *
  * Not thread-safe: the caller holds one lock per device.
@@ -40,11 +41,14 @@ typedef struct
   TesseraCachingOptions caching; /* settings.is_expandable follows from kind; limit_bytes
                                     holds for everything, the plan's pool included */
   const TesseraPlan *plan;       /* plan only; outlives the policy */
-  bool allows_across; /* simulation only: take a plan made across streams as it is */
+  bool
+      is_simulation; /* nothing computes on this memory: any plan is taken as it is, also
+                        one made across streams, whose hand-overs then count as ordered */
 } TesseraPolicyOptions;
 
-/* Takes the plan's pool from the device at once: TESSERA_OUT_OF_DEVICE where it does not
- * fit, TESSERA_REFUSED for a plan that this cannot follow; @error says why. */
+/* Takes the plan's pool from the device at once, as one segment of stream 0 that is never
+ * given back: TESSERA_OUT_OF_DEVICE where it does not fit (or the limit forbids it),
+ * TESSERA_REFUSED for a plan that this cannot follow; @error says why. */
 TESSERA_MUST_USE TesseraStatus tessera_policy_new (const TesseraPolicyOptions *options,
                                                    TesseraDevice *device,
                                                    const TesseraObserver *observer,
@@ -56,7 +60,7 @@ void tessera_policy_free (TesseraPolicy *policy);
 typedef struct
 {
   TesseraGrant grant;
-  bool is_hit;   /* plan: lies in the pool */
+  bool is_hit;   /* plan: the plan served it, in the pool */
   uint32_t slot; /* plan: the slot, or TESSERA_NONE */
 } TesseraPolicyGrant;
 
@@ -70,7 +74,8 @@ TesseraStatus tessera_policy_free_requested (TesseraPolicy *policy, uint64_t add
 TesseraStatus tessera_policy_free_completed (TesseraPolicy *policy, uint64_t addr);
 void tessera_policy_empty_cache (TesseraPolicy *policy);
 
-/* As their namesakes in caching.h. */
+/* As their namesakes in caching.h. A stream is told as soon as it is known to work, be it
+ * only as the side stream of a block: the rules of several streams hold from then on. */
 TESSERA_MUST_USE TesseraStatus tessera_policy_set_stream_handle (TesseraPolicy *policy,
                                                                  uint32_t stream,
                                                                  uint64_t handle);

@@ -11,14 +11,11 @@
 
 #include <stdlib.h>
 
-#include "allocator/caching.h"
-#include "allocator/follow.h"
+#include "allocator/policy.h"
 #include "allocator/virtual.h"
 #include "db/array.h"
 #include "simulator/build.h"
 #include "simulator/flushes.h"
-
-#define POOL_GRAIN_BYTES ((uint64_t) 2 << 20)
 
 typedef struct
 {
@@ -34,17 +31,16 @@ typedef struct
   const TesseraSimulateOptions *options;
   TesseraBuild build;
   TesseraVirtual device;
-  TesseraCaching *caching;
-  TesseraFollower *follower; /* plan only */
-  uint64_t pool_addr;        /* plan only: where its pool lies */
-  Pending *pending;          /* freed and not completed, at the policy */
+  TesseraPolicy *policy;
+  Pending *pending; /* freed and not completed, at the policy */
   size_t n_pending, cap_pending;
   TesseraFlushes flushes; /* calls of empty_cache() */
   size_t n_flushed;
   size_t n_dead;  /* of blocks->by_death */
-  uint32_t phase; /* the follower was last told */
-  size_t n_steps; /* of the structure, told to the follower */
+  uint32_t phase; /* the policy was last told */
+  size_t n_steps; /* of the structure, told to the policy */
   bool completes; /* the trace has completions; else a free is both */
+  bool is_pool;   /* what the policy takes now is the plan's pool */
 } Run;
 
 static void
@@ -63,7 +59,8 @@ see_segment (void *user,
                                                       .stream = (uint16_t) stream,
                                                       .pool = (uint16_t) pool,
                                                       .is_small = is_small,
-                                                      .is_expandable = is_expandable });
+                                                      .is_expandable = is_expandable,
+                                                      .is_plan_pool = run->is_pool });
 }
 
 static void
@@ -99,14 +96,9 @@ see_segment_gone (void *user, uint64_t addr, uint64_t size_bytes)
 static void
 complete (Run *run, uint32_t block)
 {
-  uint64_t addr = run->build.layout->addr[block];
-
   if (run->build.states[block] != TESSERA_BLOCK_PENDING)
     return;
-  if (run->follower != NULL && run->build.layout->is_hit[block])
-    tessera_follower_free_at (run->follower, addr - run->pool_addr);
-  else
-    tessera_caching_free_completed (run->caching, addr);
+  tessera_policy_free_completed (run->policy, run->build.layout->addr[block]);
   tessera_build_free_completed (&run->build, block);
   /* Nearly always the last one: completed at the event after its request. */
   for (size_t i = run->n_pending; i-- > 0;)
@@ -118,26 +110,25 @@ complete (Run *run, uint32_t block)
 }
 
 static void
+note_pending (Run *run, uint32_t block)
+{
+  if (TESSERA_RESERVE (run->pending, run->cap_pending, run->n_pending + 1))
+    run->pending[run->n_pending++] = (Pending){
+      .died_index = run->blocks->blocks[block].died_index,
+      .block = block,
+    };
+  else
+    run->build.status = TESSERA_NO_MEMORY;
+}
+
+static void
 request_free (Run *run, uint32_t block)
 {
-  uint64_t addr = run->build.layout->addr[block];
-  bool is_hit = run->follower != NULL && run->build.layout->is_hit[block];
-
   if (run->build.states[block] != TESSERA_BLOCK_LIVE)
     return;
   tessera_build_free_requested (&run->build, block);
-  if (is_hit)
-    return;
-  tessera_caching_free_requested (run->caching, addr);
-  if (!TESSERA_RESERVE (run->pending, run->cap_pending, run->n_pending + 1))
-    {
-      run->build.status = TESSERA_NO_MEMORY;
-      return;
-    }
-  run->pending[run->n_pending++] = (Pending){
-    .died_index = run->blocks->blocks[block].died_index,
-    .block = block,
-  };
+  tessera_policy_free_requested (run->policy, run->build.layout->addr[block]);
+  note_pending (run, block);
 }
 
 static int
@@ -163,7 +154,7 @@ synchronize (void *user)
     {
       uint32_t block = run->pending[i].block;
 
-      tessera_caching_free_completed (run->caching, run->build.layout->addr[block]);
+      tessera_policy_free_completed (run->policy, run->build.layout->addr[block]);
       tessera_build_free_completed (&run->build, block);
     }
   run->n_pending = 0;
@@ -197,41 +188,33 @@ is_counted (const Run *run, const TesseraBlock *block)
          (options->last_step < 0 || number <= options->last_step);
 }
 
-static bool
-place_in_plan (Run *run, uint32_t b, bool is_request)
+static void
+count_hit (Run *run, uint32_t b, bool is_hit, bool is_request)
 {
-  const TesseraBlock *block = &run->blocks->blocks[b];
   TesseraLayout *layout = run->build.layout;
-  uint64_t offset_bytes;
-  bool is_hit = tessera_follower_malloc (run->follower, block->size_bytes, block->stream,
-                                         block->pool, &offset_bytes, NULL);
 
-  if (is_request && is_counted (run, block))
+  if (layout->kind != TESSERA_LAYOUT_PLAN)
+    return;
+  layout->is_hit[b] = is_hit;
+  if (is_request && is_counted (run, &run->blocks->blocks[b]))
     {
       layout->n_hits += is_hit;
       layout->n_misses += !is_hit;
     }
-  if (!is_hit)
-    return false;
-  layout->is_hit[b] = 1;
-  tessera_build_place (&run->build, b, run->pool_addr + offset_bytes, block->block_bytes);
-  return true;
 }
 
 static void
 place (Run *run, uint32_t b, bool is_request)
 {
   const TesseraBlock *block = &run->blocks->blocks[b];
-  TesseraGrant grant;
-  TesseraStatus status;
+  TesseraPolicyGrant grant;
+  TesseraStatus status =
+      tessera_policy_malloc (run->policy, block->size_bytes > 0 ? block->size_bytes : 1,
+                             block->stream, block->pool, &grant);
 
-  if (run->follower != NULL && place_in_plan (run, b, is_request))
-    return;
-  status =
-      tessera_caching_malloc (run->caching, block->size_bytes > 0 ? block->size_bytes : 1,
-                              block->stream, block->pool, &grant);
+  count_hit (run, b, grant.is_hit, is_request);
   if (status == TESSERA_OK)
-    tessera_build_place (&run->build, b, grant.addr, grant.block_bytes);
+    tessera_build_place (&run->build, b, grant.grant.addr, grant.grant.block_bytes);
   else if (status == TESSERA_OUT_OF_DEVICE)
     tessera_build_oom (&run->build, block,
                        tessera_round_size (&run->trace->settings, block->size_bytes),
@@ -258,7 +241,8 @@ static TesseraStatus
 seed (Run *run)
 {
   const TesseraHeld *start = &run->trace->start;
-  TesseraStatus status = tessera_caching_seed (run->caching, run->trace);
+  TesseraCaching *caching = tessera_policy_caching (run->policy);
+  TesseraStatus status = tessera_caching_seed (caching, run->trace);
 
   if (status != TESSERA_OK)
     return status;
@@ -267,7 +251,7 @@ seed (Run *run)
     see_segment (run, start->segments[i].addr, start->segments[i].size_bytes,
                  start->segments[i].stream, start->segments[i].pool,
                  start->segments[i].is_small, start->segments[i].is_expandable);
-  tessera_caching_each (run->caching, note_seeded, run);
+  tessera_caching_each (caching, note_seeded, run);
   return TESSERA_OK;
 }
 
@@ -288,11 +272,7 @@ request_start_frees (Run *run, bool is_seeded)
         {
           /* The policy knows already. */
           tessera_build_free_requested (&run->build, b);
-          if (!TESSERA_RESERVE (run->pending, run->cap_pending, run->n_pending + 1))
-            run->build.status = TESSERA_NO_MEMORY;
-          else
-            run->pending[run->n_pending++] =
-                (Pending){ .died_index = run->blocks->blocks[b].died_index, .block = b };
+          note_pending (run, b);
         }
     }
 }
@@ -306,7 +286,7 @@ squeeze_start (Run *run)
 
   if (device->device_bytes == 0 || device->used_bytes <= device->device_bytes)
     return;
-  tessera_caching_empty_cache (run->caching);
+  tessera_policy_empty_cache (run->policy);
   if (device->used_bytes > device->device_bytes)
     tessera_build_oom (&run->build, &nobody, device->used_bytes - device->device_bytes,
                        0);
@@ -353,9 +333,9 @@ empty_cache (Run *run, uint32_t e)
           event->action != TESSERA_FREE_COMPLETED)
         break;
       if (event->action != TESSERA_FREE_COMPLETED && event->pool != 0)
-        tessera_caching_release_pool (run->caching, event->pool);
+        tessera_policy_release_pool (run->policy, event->pool);
     }
-  tessera_caching_empty_cache (run->caching);
+  tessera_policy_empty_cache (run->policy);
 }
 
 /* Steps and phases, as a run tells them that names them itself. What was only inferred
@@ -369,13 +349,13 @@ tell_marks (Run *run, uint32_t e)
     for (; run->n_steps < structure->n_steps &&
            structure->steps[run->n_steps].begin_index <= e;
          run->n_steps++)
-      tessera_follower_step (run->follower);
+      tessera_policy_step (run->policy);
   if (!structure->phases_inferred && structure->phase_of_event != NULL &&
       structure->phase_of_event[e] != run->phase)
     {
       run->phase = structure->phase_of_event[e];
-      tessera_follower_phase (
-          run->follower,
+      tessera_policy_phase (
+          run->policy,
           run->phase == TESSERA_NONE
               ? NULL
               : tessera_phase_name (run->trace, &structure->phases[run->phase]));
@@ -445,7 +425,7 @@ walk (Run *run, bool stop_at_first_oom)
         break;
       build->now = e;
       complete_dead (run, e);
-      if (run->follower != NULL)
+      if (run->options->kind == TESSERA_LAYOUT_PLAN)
         tell_marks (run, e);
       see_event (run, &trace->events[e], e);
       tessera_build_end_event (build);
@@ -456,37 +436,18 @@ walk (Run *run, bool stop_at_first_oom)
   return build->status;
 }
 
-/* The plan's pool is taken first, as one piece of the device; what the device has left is
- * what the policy for misses may use. */
 static TesseraStatus
-open_pool (Run *run)
-{
-  const TesseraPlan *plan = run->options->plan;
-  uint64_t height_bytes = plan->height_bytes;
-  TesseraStatus status = tessera_follower_new (plan, &run->follower);
-
-  if (status != TESSERA_OK)
-    return status;
-  run->pool_addr = run->device.next_addr;
-  run->device.next_addr +=
-      (height_bytes + POOL_GRAIN_BYTES - 1) / POOL_GRAIN_BYTES * POOL_GRAIN_BYTES;
-  run->device.used_bytes += height_bytes;
-  tessera_build_add_span (&run->build, (TesseraSpan){ .addr = run->pool_addr,
-                                                      .size_bytes = height_bytes,
-                                                      .is_plan_pool = true });
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-open_policy (Run *run, uint64_t limit_bytes)
+open_kind (Run *run, TesseraPolicyKind kind, uint64_t limit_bytes, TesseraError *error)
 {
   const TesseraTrace *trace = run->trace;
-  uint64_t taken_bytes = 0;
-  TesseraCachingOptions caching = {
-    .settings = trace->settings,
-    .limit_bytes = limit_bytes,
-    .stream_handles = trace->streams,
-    .n_streams = trace->n_streams,
+  const TesseraPolicyOptions options = {
+    .kind = kind,
+    .caching = { .settings = trace->settings,
+                 .limit_bytes = limit_bytes,
+                 .stream_handles = trace->streams,
+                 .n_streams = trace->n_streams },
+    .plan = run->options->plan,
+    .is_simulation = true,
   };
   const TesseraObserver observer = {
     .segment_alloc = see_segment_alloc,
@@ -496,21 +457,41 @@ open_policy (Run *run, uint64_t limit_bytes)
     .user = run,
   };
 
+  return tessera_policy_new (&options, &run->device.device, &observer, error,
+                             &run->policy);
+}
+
+/* A plan whose pool has no room is declined, as in training: what it would have taken is
+ * a request that failed, and the run goes on under expandable rules. */
+static TesseraStatus
+open_policy (Run *run, uint64_t limit_bytes, TesseraError *error)
+{
+  static const TesseraPolicyKind kinds[] = {
+    [TESSERA_LAYOUT_NATIVE] = TESSERA_POLICY_NATIVE,
+    [TESSERA_LAYOUT_EXPANDABLE] = TESSERA_POLICY_EXPANDABLE,
+    [TESSERA_LAYOUT_PLAN] = TESSERA_POLICY_PLAN,
+  };
+  TesseraLayoutKind kind = run->options->kind;
+  TesseraError declined = { 0 };
+  TesseraStatus status;
+
   tessera_virtual_init (&run->device, run->options->device_bytes);
   run->device.synchronize = synchronize;
   run->device.user = run;
-  caching.settings.is_expandable = run->options->kind != TESSERA_LAYOUT_NATIVE;
-  if (run->options->kind == TESSERA_LAYOUT_PLAN)
+  run->is_pool = kind == TESSERA_LAYOUT_PLAN;
+  status = open_kind (run, kinds[kind], limit_bytes, &declined);
+  run->is_pool = false;
+  if (status == TESSERA_OUT_OF_DEVICE)
     {
-      TesseraStatus status = open_pool (run);
+      const TesseraBlock nobody = { .size_bytes = 0 };
 
-      if (status != TESSERA_OK)
-        return status;
-      taken_bytes = run->options->plan->height_bytes;
+      tessera_build_oom (&run->build, &nobody, run->options->plan->height_bytes,
+                         free_at_device (run));
+      return open_kind (run, TESSERA_POLICY_EXPANDABLE, limit_bytes, error);
     }
-  if (limit_bytes != 0)
-    caching.limit_bytes = limit_bytes > taken_bytes ? limit_bytes - taken_bytes : 1;
-  return tessera_caching_new (&caching, &run->device.device, &observer, &run->caching);
+  if (status != TESSERA_OK)
+    tessera_fail (error, status, "%s", declined.text);
+  return status;
 }
 
 TesseraStatus
@@ -533,7 +514,7 @@ tessera_run (const TesseraTrace *trace,
 
   *out_layout = NULL;
   if (status == TESSERA_OK)
-    status = open_policy (&run, run_options->limit_bytes);
+    status = open_policy (&run, run_options->limit_bytes, error);
   if (status == TESSERA_OK)
     status = tessera_flushes_find (trace, &run.flushes);
   if (status == TESSERA_OK)
@@ -542,10 +523,10 @@ tessera_run (const TesseraTrace *trace,
     status = walk (&run, run_options->stop_at_first_oom);
   if (status == TESSERA_OK)
     {
-      TesseraCachingStats stats;
+      TesseraPolicyStats stats;
 
-      tessera_caching_get_stats (run.caching, &stats);
-      run.build.layout->n_retries = stats.n_retries;
+      tessera_policy_get_stats (run.policy, &stats);
+      run.build.layout->n_retries = stats.caching.n_retries;
       *out_layout = tessera_build_finish (&run.build);
       status = run.build.status;
     }
@@ -553,8 +534,7 @@ tessera_run (const TesseraTrace *trace,
     tessera_fail (error, status, "there is no memory left for the simulation");
   else if (status != TESSERA_OK)
     tessera_fail (error, status, "the state at the start of the trace is damaged");
-  tessera_caching_free (run.caching);
-  tessera_follower_free (run.follower);
+  tessera_policy_free (run.policy);
   tessera_build_clear (&run.build);
   tessera_flushes_clear (&run.flushes);
   free (run.pending);

@@ -44,6 +44,7 @@ struct TesseraFollower
   PhaseName *phases; /* [plan->n_strings] by name: a run may enter one at every request */
   TesseraSlots slots;
   TesseraTaken *taken;
+  TesseraFollowerGuard guard;
   TesseraReuse reuse;
   TesseraAlign align; /* places counted from the first slot of @section */
   uint32_t *used_in;  /* [n_slots] visit of its section in which it was last handed out */
@@ -150,6 +151,12 @@ tessera_follower_free (TesseraFollower *follower)
   free (follower->used_in);
   free (follower->phases);
   free (follower);
+}
+
+void
+tessera_follower_set_guard (TesseraFollower *follower, const TesseraFollowerGuard *guard)
+{
+  follower->guard = *guard;
 }
 
 static uint32_t
@@ -380,9 +387,11 @@ find_slot (TesseraFollower *follower, uint32_t signature)
 static bool
 take (TesseraFollower *follower, uint32_t slot)
 {
-  if (!tessera_taken_take (follower->taken, follower->slots.ranks[slot],
+  uint64_t end_bytes;
+
+  if (!tessera_taken_take (follower->taken, &follower->guard, follower->slots.ranks[slot],
                            follower->slots.end_ranks[slot],
-                           follower->plan->slots[slot].block_bytes, slot))
+                           follower->plan->slots[slot].block_bytes, slot, &end_bytes))
     return false;
   follower->used_in[slot] = follower->visit;
   return true;
@@ -432,8 +441,8 @@ take_instead (TesseraFollower *follower,
       if (spare == TESSERA_NONE || !take (follower, spare))
         {
           *out_slot = wanted;
-          return tessera_reuse_take (&follower->reuse, follower->taken, wanted,
-                                     section->first_slot + n_asked - wanted - 1,
+          return tessera_reuse_take (&follower->reuse, follower->taken, &follower->guard,
+                                     wanted, section->first_slot + n_asked - wanted - 1,
                                      out_offset_bytes);
         }
     }

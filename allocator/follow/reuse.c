@@ -153,6 +153,7 @@ is_needed (const TesseraSlots *slots,
 bool
 tessera_reuse_take (const TesseraReuse *reuse,
                     TesseraTaken *taken,
+                    const TesseraFollowerGuard *guard,
                     uint32_t slot,
                     uint32_t n_after,
                     uint64_t *out_offset_bytes)
@@ -182,10 +183,12 @@ tessera_reuse_take (const TesseraReuse *reuse,
         {
           end_rank = tessera_taken_rank (taken, end);
           if (!tessera_taken_is_blocked (taken, begin, end_rank, &next) &&
-              !is_needed (slots, slot, n_needed, begin, end, &next))
+              !is_needed (slots, slot, n_needed, begin, end, &next) &&
+              tessera_taken_take (taken, guard, r, end_rank, wanted->block_bytes, slot,
+                                  &next))
             {
               *out_offset_bytes = begin;
-              return tessera_taken_take (taken, r, end_rank, wanted->block_bytes, slot);
+              return true;
             }
         }
       r = tessera_taken_rank (taken, next);

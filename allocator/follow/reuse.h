@@ -35,10 +35,12 @@ void tessera_reuse_clear (TesseraReuse *reuse);
  * @slot: what is asked for; its own place is not free
  * @n_after: slots after it that are requested in its section
  *
- * Takes the lowest such place. Returns: whether there is one; where in *out_offset_bytes.
+ * Takes the lowest such place that @guard takes too. Returns: whether there is one; where
+ * in *out_offset_bytes.
  */
 bool tessera_reuse_take (const TesseraReuse *reuse,
                          TesseraTaken *taken,
+                         const TesseraFollowerGuard *guard,
                          uint32_t slot,
                          uint32_t n_after,
                          uint64_t *out_offset_bytes);

@@ -9,6 +9,8 @@
 
 #define SEED 20260612
 
+static const TesseraFollowerGuard no_guard;
+
 typedef struct
 {
   uint64_t begin, end;
@@ -67,8 +69,9 @@ test_random (gconstpointer user)
 
       if (g_rand_boolean (rand))
         {
-          bool took =
-              tessera_taken_take (taken, rank, tessera_taken_rank (taken, end), size, n);
+          uint64_t again;
+          bool took = tessera_taken_take (
+              taken, &no_guard, rank, tessera_taken_rank (taken, end), size, n, &again);
 
           g_assert_cmpint (took, ==, list_take (list, (Range){ offsets[rank], end, n }));
         }

@@ -188,14 +188,17 @@ tessera_taken_is_blocked (const TesseraTaken *taken,
 
 bool
 tessera_taken_take (TesseraTaken *taken,
+                    const TesseraFollowerGuard *guard,
                     uint32_t rank,
                     uint32_t end_rank,
                     uint64_t size_bytes,
-                    uint32_t holder)
+                    uint32_t holder,
+                    uint64_t *out_end_bytes)
 {
-  uint64_t end_bytes;
+  uint64_t offset_bytes = taken->offsets[rank];
 
-  if (tessera_taken_is_blocked (taken, taken->offsets[rank], end_rank, &end_bytes))
+  if (tessera_taken_is_blocked (taken, offset_bytes, end_rank, out_end_bytes) ||
+      (guard->take != NULL && !guard->take (guard->user, offset_bytes, out_end_bytes)))
     return false;
   set_bit (taken, rank);
   taken->ranges[rank] = (Range){ .size_bytes = size_bytes, .holder = holder };

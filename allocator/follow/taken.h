@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "db/status.h"
+#include "allocator/follow.h"
 
 typedef struct TesseraTaken TesseraTaken;
 
@@ -26,12 +26,15 @@ void tessera_taken_free (TesseraTaken *taken); /* NULL is fine */
 uint32_t tessera_taken_rank (const TesseraTaken *taken, uint64_t offset_bytes);
 
 /* Takes [offset of @rank, + size_bytes) for @holder if no byte of it is taken, where
- * @end_rank is the rank of its end. Returns: whether it was free. */
+ * @end_rank is the rank of its end, and @guard takes it too. Returns: whether it did; if
+ * not, *out_end_bytes is where to look again. */
 bool tessera_taken_take (TesseraTaken *taken,
+                         const TesseraFollowerGuard *guard,
                          uint32_t rank,
                          uint32_t end_rank,
                          uint64_t size_bytes,
-                         uint32_t holder);
+                         uint32_t holder,
+                         uint64_t *out_end_bytes);
 
 /* Is anything of [@offset_bytes, its end) taken, where @end_rank is the rank of its end?
  * Then *out_end_bytes is where the last such range ends. */

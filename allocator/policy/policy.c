@@ -7,22 +7,55 @@
 
 #include <stdlib.h>
 
+#include "allocator/policy/planned.h"
+
+typedef struct
+{
+  uint64_t allocated_bytes, active_bytes, requested_bytes;
+} Peaks;
+
 struct TesseraPolicy
 {
   TesseraPolicyKind kind;
-  TesseraCaching *caching;
+  TesseraCaching *caching; /* plan: serves what the plan does not */
+  TesseraPlanned *planned; /* plan only */
+  uint64_t pool_bytes;     /* of the plan */
+  Peaks peaks;             /* of all parts together */
 };
 
+/* What the pool leaves of a limit, of which 0 would be none. */
+static uint64_t
+limit_beside_pool (const TesseraPolicy *policy, uint64_t limit_bytes)
+{
+  if (limit_bytes == 0 || limit_bytes > policy->pool_bytes)
+    return limit_bytes - (limit_bytes != 0 ? policy->pool_bytes : 0);
+  return 1;
+}
+
 static TesseraStatus
-open_caching (TesseraPolicy *policy,
-              const TesseraPolicyOptions *options,
-              TesseraDevice *device,
-              const TesseraObserver *observer)
+open_parts (TesseraPolicy *policy,
+            const TesseraPolicyOptions *options,
+            TesseraDevice *device,
+            const TesseraObserver *observer,
+            TesseraError *error)
 {
   TesseraCachingOptions caching = options->caching;
+  TesseraStatus status;
 
-  caching.settings.is_expandable = policy->kind != TESSERA_POLICY_NATIVE;
-  return tessera_caching_new (&caching, device, observer, &policy->caching);
+  if (options->kind == TESSERA_POLICY_PLAN && options->plan != NULL)
+    policy->pool_bytes = options->plan->height_bytes;
+  caching.settings.is_expandable = options->kind != TESSERA_POLICY_NATIVE;
+  caching.limit_bytes = limit_beside_pool (policy, caching.limit_bytes);
+  status = tessera_caching_new (&caching, device, observer, &policy->caching);
+  if (status == TESSERA_INVALID)
+    return tessera_fail (error, status,
+                         "the allocator's settings make no sense together");
+  /* Last: what it takes from the device stays there. */
+  if (status == TESSERA_OK && options->kind == TESSERA_POLICY_PLAN)
+    status = tessera_planned_new (options, device, observer, error, &policy->planned);
+  if (status == TESSERA_NO_MEMORY)
+    tessera_fail (error, status, "there is no memory left for the allocation policy");
+  return status;
 }
 
 TesseraStatus
@@ -33,29 +66,22 @@ tessera_policy_new (const TesseraPolicyOptions *options,
                     TesseraPolicy **out_policy)
 {
   TesseraPolicy *policy;
-  TesseraStatus status;
+  TesseraStatus status = TESSERA_NO_MEMORY;
 
   *out_policy = NULL;
-  if (options->kind != TESSERA_POLICY_NATIVE &&
-      options->kind != TESSERA_POLICY_EXPANDABLE)
+  if (options->kind == TESSERA_POLICY_DIRECT)
     return tessera_fail (error, TESSERA_REFUSED,
-                         "this version serves the policies native and expandable only");
+                         "this version does not serve the policy direct");
   policy = calloc (1, sizeof *policy);
   if (policy == NULL)
-    return tessera_fail (error, TESSERA_NO_MEMORY,
+    return tessera_fail (error, status,
                          "there is no memory left for the allocation policy");
   policy->kind = options->kind;
-  status = open_caching (policy, options, device, observer);
+  status = open_parts (policy, options, device, observer, error);
   if (status == TESSERA_OK)
     *out_policy = policy;
   else
-    {
-      tessera_fail (error, status,
-                    status == TESSERA_NO_MEMORY
-                        ? "there is no memory left for the allocation policy"
-                        : "the allocator's settings make no sense together");
-      tessera_policy_free (policy);
-    }
+    tessera_policy_free (policy);
   return status;
 }
 
@@ -65,7 +91,42 @@ tessera_policy_free (TesseraPolicy *policy)
   if (policy == NULL)
     return;
   tessera_caching_free (policy->caching);
+  tessera_planned_free (policy->planned);
   free (policy);
+}
+
+static void
+raise_to (uint64_t *peak_bytes, uint64_t bytes)
+{
+  if (bytes > *peak_bytes)
+    *peak_bytes = bytes;
+}
+
+/* What is held now, over all parts. */
+static void
+sum_parts (const TesseraPolicy *policy, TesseraPolicyStats *out_stats)
+{
+  *out_stats = (TesseraPolicyStats){ 0 };
+  tessera_caching_get_stats (policy->caching, &out_stats->caching);
+  out_stats->extra_bytes = out_stats->caching.reserved_bytes;
+  out_stats->peak_extra_bytes = out_stats->caching.peak_reserved_bytes;
+  if (policy->planned != NULL)
+    tessera_planned_add_stats (policy->planned, out_stats);
+  out_stats->caching.peak_reserved_bytes += policy->pool_bytes;
+}
+
+/* Peaks of a sum are no sum of peaks: after each request that can raise them. */
+static void
+raise_peaks (TesseraPolicy *policy)
+{
+  TesseraPolicyStats stats;
+
+  if (policy->planned == NULL)
+    return;
+  sum_parts (policy, &stats);
+  raise_to (&policy->peaks.allocated_bytes, stats.caching.allocated_bytes);
+  raise_to (&policy->peaks.active_bytes, stats.caching.active_bytes);
+  raise_to (&policy->peaks.requested_bytes, stats.caching.requested_bytes);
 }
 
 TesseraStatus
@@ -75,20 +136,35 @@ tessera_policy_malloc (TesseraPolicy *policy,
                        uint32_t pool,
                        TesseraPolicyGrant *out_grant)
 {
+  TesseraStatus status = TESSERA_OK;
+
   *out_grant = (TesseraPolicyGrant){ .slot = TESSERA_NONE };
-  return tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
-                                 &out_grant->grant);
+  if (size_bytes == 0 || pool > UINT16_MAX)
+    return TESSERA_INVALID;
+  if (policy->planned != NULL)
+    status =
+        tessera_planned_malloc (policy->planned, size_bytes, stream, pool, out_grant);
+  if (status == TESSERA_OK && !out_grant->is_hit)
+    status = tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
+                                     &out_grant->grant);
+  if (status == TESSERA_OK)
+    raise_peaks (policy);
+  return status;
 }
 
 TesseraStatus
 tessera_policy_free_requested (TesseraPolicy *policy, uint64_t addr)
 {
+  if (policy->planned != NULL && tessera_planned_holds (policy->planned, addr))
+    return tessera_planned_free_requested (policy->planned, addr);
   return tessera_caching_free_requested (policy->caching, addr);
 }
 
 TesseraStatus
 tessera_policy_free_completed (TesseraPolicy *policy, uint64_t addr)
 {
+  if (policy->planned != NULL && tessera_planned_holds (policy->planned, addr))
+    return tessera_planned_free_completed (policy->planned, addr);
   return tessera_caching_free_completed (policy->caching, addr);
 }
 
@@ -101,6 +177,8 @@ tessera_policy_empty_cache (TesseraPolicy *policy)
 TesseraStatus
 tessera_policy_set_stream_handle (TesseraPolicy *policy, uint32_t stream, uint64_t handle)
 {
+  if (policy->planned != NULL)
+    tessera_planned_see_stream (policy->planned, stream);
   return tessera_caching_set_stream_handle (policy->caching, stream, handle);
 }
 
@@ -127,32 +205,40 @@ tessera_policy_set_routed (TesseraPolicy *policy, bool is_routed)
 void
 tessera_policy_set_limit (TesseraPolicy *policy, uint64_t limit_bytes)
 {
-  tessera_caching_set_limit (policy->caching, limit_bytes);
+  tessera_caching_set_limit (policy->caching, limit_beside_pool (policy, limit_bytes));
 }
 
 void
 tessera_policy_step (TesseraPolicy *policy)
 {
+  if (policy->planned != NULL)
+    tessera_planned_step (policy->planned);
 }
 
 void
 tessera_policy_phase (TesseraPolicy *policy, const char *name)
 {
+  if (policy->planned != NULL)
+    tessera_planned_phase (policy->planned, name);
 }
 
 void
 tessera_policy_get_stats (const TesseraPolicy *policy, TesseraPolicyStats *out_stats)
 {
-  *out_stats = (TesseraPolicyStats){ 0 };
-  tessera_caching_get_stats (policy->caching, &out_stats->caching);
-  out_stats->extra_bytes = out_stats->caching.reserved_bytes;
-  out_stats->peak_extra_bytes = out_stats->caching.peak_reserved_bytes;
+  sum_parts (policy, out_stats);
+  if (policy->planned == NULL)
+    return;
+  out_stats->caching.peak_allocated_bytes = policy->peaks.allocated_bytes;
+  out_stats->caching.peak_active_bytes = policy->peaks.active_bytes;
+  out_stats->caching.peak_requested_bytes = policy->peaks.requested_bytes;
 }
 
 void
 tessera_policy_reset_peaks (TesseraPolicy *policy)
 {
   tessera_caching_reset_peaks (policy->caching);
+  policy->peaks = (Peaks){ 0 };
+  raise_peaks (policy);
 }
 
 void
@@ -160,17 +246,23 @@ tessera_policy_each (const TesseraPolicy *policy,
                      void (*visit) (void *user, const TesseraBlockInfo *info),
                      void *user)
 {
+  if (policy->planned != NULL)
+    tessera_planned_each (policy->planned, visit, user);
   tessera_caching_each (policy->caching, visit, user);
 }
 
 TesseraCaching *
 tessera_policy_caching (TesseraPolicy *policy)
 {
-  return policy->caching;
+  return policy->planned == NULL ? policy->caching : NULL;
 }
 
 TesseraStatus
 tessera_policy_check (const TesseraPolicy *policy, TesseraError *error)
 {
-  return tessera_caching_check (policy->caching, error);
+  TesseraStatus status = tessera_caching_check (policy->caching, error);
+
+  if (status == TESSERA_OK && policy->planned != NULL)
+    status = tessera_planned_check (policy->planned, error);
+  return status;
 }
