@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records what a PyTorch program does with device memory, and follows plans.
+
+    import torch, tessera
+    tessera.enable(record="run-%r.tsr")
+
+before the first use of CUDA. Steps, phases and modules are found by itself; step() and
+phase() say more where that is not enough. Whatever fails is one sentence on stderr, and
+training goes on with PyTorch's own allocator.
+"""
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional, Union
+
+from .marks import Finished
+from .say import be_quiet, say
+
+if TYPE_CHECKING:
+    from .session import Session
+
+__all__ = [
+    "Finished",
+    "disable",
+    "enable",
+    "flush",
+    "mark",
+    "phase",
+    "stats",
+    "step",
+]
+
+_session: Optional["Session"] = None
+
+
+def enable(
+    record: Optional[str] = None,
+    plan: Optional[str] = None,
+    policy: Optional[str] = None,
+    stacks: bool = False,
+    modules: bool = True,
+    quiet: bool = False,
+    steps: Optional[int] = None,
+    **options: Union[str, int, float],
+) -> bool:
+    """Serve PyTorch's device memory from Tessera's library, from CUDA's start on.
+
+    record   path of the trace to write; %r rank, %h host, %p process
+    plan     path of the plan to follow
+    policy   "native" (as PyTorch does; the default), "expandable", "direct" or "plan"
+    stacks   record the Python stack of each allocation
+    modules  record which module runs, in the backward pass too
+    quiet    say nothing on stderr
+    steps    end the program (Finished, status 0) after so many whole steps
+    options  further keys of the library: rank, world, alloc_conf, limit, flush_ms,
+             ring_events
+
+    With none of record, plan and policy the hooks alone are installed: steps are counted
+    and PyTorch's allocator stays.
+
+    Returns whether that is arranged. It is not where CUDA is in use already, the library
+    is missing or refuses an option: then a sentence says so and nothing has changed.
+    """
+    global _session
+    be_quiet(quiet)
+    if _session is not None:
+        say("tessera.enable() was called before in this process: this call changes nothing")
+        return False
+    keys: Dict[str, Optional[Union[str, int, float]]] = {
+        "record": record,
+        "plan": plan,
+        "policy": policy,
+        "stacks": 1 if stacks else None,
+    }
+    keys.update(options)
+    chosen = {key: value for key, value in keys.items() if value is not None}
+    session = _make_session(chosen, modules, steps)
+    if session is None:
+        return False
+    session.install_hooks()
+    _session = session
+    return True
+
+
+def _make_session(
+    chosen: Dict[str, Union[str, int, float]], modules: bool, steps: Optional[int]
+) -> Optional["Session"]:
+    try:
+        from . import allocator
+        from .library import Library, LibraryError
+        from .session import Session
+    except ImportError as error:
+        say("it needs PyTorch, which can't be imported: %s" % error)
+        return None
+    session = Session(chosen, modules, steps)
+    if not chosen:
+        return session
+    reason = allocator.why_not()
+    if not reason:
+        try:
+            session.prepare(Library())
+        except LibraryError as error:
+            reason = "%s; PyTorch's own allocator stays" % str(error).rstrip(".")
+    if reason:
+        say(reason)
+        return None
+    return session
+
+
+def disable() -> None:
+    """Close the trace and take the hooks out. Memory that PyTorch asks for from here on
+    is still served by the library: an allocator in use can't be exchanged."""
+    global _session
+    if _session is not None:
+        _session.close()
+        _session.remove_hooks()
+        _session = None
+
+
+def flush() -> bool:
+    """Returns whether everything recorded so far is in the file."""
+    from .library import LibraryError
+
+    if _session is None or _session.library is None:
+        return False
+    try:
+        _session.library.flush()
+    except LibraryError as error:
+        say(str(error))
+        return False
+    return True
+
+
+def step() -> None:
+    """A training step ends here and the next begins. The first call switches the steps
+    found by themselves off."""
+    if _session is not None:
+        _session.marks.explicit_step()
+
+
+@contextlib.contextmanager
+def phase(name: str) -> Iterator[None]:
+    """What runs inside is @name: `with tessera.phase("eval"):`. Names that begin with
+    eval, valid, test, predict, generate, save or checkpoint are work between steps."""
+    session = _session
+    depth = session.marks.user_phase(name) if session is not None else 0
+    try:
+        yield
+    finally:
+        if session is not None:
+            session.marks.close(depth)
+
+
+def mark(name: str) -> None:
+    """A moment worth finding again in the trace."""
+    if _session is not None and _session.library is not None:
+        _session.library.mark(name)
+
+
+def stats(device: Optional[Any] = None) -> Dict[str, int]:
+    """What the library counts beside PyTorch's own statistics, of one device (default:
+    the current one): plan_height_bytes, hits, misses, hit_bytes, miss_bytes,
+    hits_elsewhere, misses_unknown, misses_occupied, misses_unordered, extra_bytes,
+    peak_extra_bytes, n_events, n_lost. Empty while the library serves nothing."""
+    import torch
+
+    from .statistics import followed
+
+    cuda: Any = torch.cuda
+    if _session is None or _session.library is None or not cuda.is_initialized():
+        return {}
+    index = torch.device("cuda" if device is None else device).index
+    return followed(_session.library, cuda.current_device() if index is None else index)
+
+
+def enable_from_environment() -> bool:
+    """What TESSERA_RECORD, TESSERA_PLAN, TESSERA_POLICY, TESSERA_STACKS, TESSERA_STEPS,
+    TESSERA_DRY_RUN, TESSERA_WORLD, TESSERA_RANK and TESSERA_QUIET ask for. Returns
+    whether anything was arranged."""
+    environment = os.environ
+    if environment.get("TESSERA_DRY_RUN", "0") not in ("", "0") or "TESSERA_WORLD" in environment:
+        from . import dryrun
+
+        dryrun.install()
+    try:
+        steps = int(environment.get("TESSERA_STEPS", "0"))
+    except ValueError:
+        say("TESSERA_STEPS is no number: the program runs to its end")
+        steps = 0
+    wanted = {
+        key: environment.get("TESSERA_" + key.upper()) or None
+        for key in ("record", "plan", "policy")
+    }
+    stop_after = steps if steps > 0 else None
+    if any(wanted.values()) and enable(
+        stacks=environment.get("TESSERA_STACKS", "0") not in ("", "0"),
+        steps=stop_after,
+        **wanted,  # type: ignore[arg-type]
+    ):
+        return True
+    return stop_after is not None and enable(steps=stop_after)

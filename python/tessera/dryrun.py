@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rank of any job, alone, over a CUDA that computes nothing.
+
+With TESSERA_WORLD the program sees that many ranks and is TESSERA_RANK of them: every
+process group is PyTorch's fake one, whose collectives return at once, whatever backend is
+asked for. Nothing here is used on a real device.
+"""
+
+import functools
+import os
+import sys
+from typing import Any, Callable
+
+import torch
+
+from .say import say
+
+#: Devices that a node is taken to have.
+RANKS_PER_NODE = 8
+
+
+def _number(name: str, default: int) -> int:
+    try:
+        return int(os.environ.get(name, default))
+    except ValueError:
+        say("%s is no number: %d is taken" % (name, default))
+        return default
+
+
+def _set_environment(rank: int, world: int) -> None:
+    os.environ.update(
+        RANK=str(rank),
+        WORLD_SIZE=str(world),
+        LOCAL_RANK=str(rank % RANKS_PER_NODE),
+        LOCAL_WORLD_SIZE=str(min(world, RANKS_PER_NODE)),
+    )
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    os.environ.setdefault("MASTER_PORT", "29500")
+
+
+def _replace(name: str, make: Callable[[Any], Any]) -> None:
+    """Puts make(function) in the place of torch.distributed's function @name in every
+    module that has it by name."""
+    import torch.distributed.distributed_c10d as c10d
+
+    original = getattr(c10d, name)
+    replacement = functools.wraps(original)(make(original))
+    for module_name, module in list(sys.modules.items()):
+        if module_name.startswith("torch.distributed") and (
+            vars(module).get(name) is original
+        ):
+            setattr(module, name, replacement)
+
+
+def _install_group(rank: int, world: int) -> None:
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    def make_init(original: Any) -> Any:
+        def init_process_group(*args: Any, **kwargs: Any) -> Any:
+            return original("fake", store=FakeStore(), rank=rank, world_size=world)
+
+        return init_process_group
+
+    def make_new(original: Any) -> Any:
+        def new_group(*args: Any, **kwargs: Any) -> Any:
+            # (ranks, timeout, backend, pg_options, ...): the last two do not apply.
+            kept = args[:2] + ("fake", None) + args[4:] if len(args) > 2 else args
+            if len(args) <= 2:
+                kwargs["backend"] = "fake"
+            kwargs.pop("pg_options", None)
+            kwargs.pop("device_id", None)
+            return original(*kept, **kwargs)
+
+        return new_group
+
+    _replace("init_process_group", make_init)
+    _replace("new_group", make_new)
+
+
+def _install_ddp() -> None:
+    """DistributedDataParallel compares the ranks' shapes, which come back as zeros, and
+    reduces gradients by a future whose value the fake group does not give."""
+    import torch.distributed as dist
+    from torch.nn.parallel import distributed as ddp
+
+    def is_same(*args: Any, **kwargs: Any) -> bool:
+        return True
+
+    def reduce(group: Any, bucket: Any) -> Any:
+        buffer = bucket.buffer()
+        buffer.div_(dist.get_world_size(group))
+        dist.all_reduce(buffer, group=group, async_op=True)
+        future: Any = torch.futures.Future()
+        future.set_result(buffer)
+        return future
+
+    initialise: Any = ddp.DistributedDataParallel.__init__
+
+    @functools.wraps(initialise)
+    def initialise_and_hook(self: Any, *args: Any, **kwargs: Any) -> None:
+        initialise(self, *args, **kwargs)
+        ddp.DistributedDataParallel.register_comm_hook(self, self.process_group, reduce)
+        # A hook of the program's own would wait for the same future.
+        self.register_comm_hook = lambda state, hook: None
+
+    setattr(ddp, "_verify_param_shape_across_processes", is_same)
+    setattr(ddp.DistributedDataParallel, "__init__", initialise_and_hook)
+
+
+def install() -> None:
+    """As the environment asks; called right after `import torch`."""
+    world = _number("TESSERA_WORLD", 0)
+    if world > 0:
+        rank = _number("TESSERA_RANK", 0)
+        if not 0 <= rank < world:
+            say("TESSERA_RANK is outside 0 .. %d: rank 0 is taken" % (world - 1))
+            rank = 0
+        _set_environment(rank, world)
+        if torch.distributed.is_available():
+            _install_group(rank, world)
+            _install_ddp()

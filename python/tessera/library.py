@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libtessera.so through ctypes: the functions of ``runtime/tessera.h``."""
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Any, Callable, List, Optional, Union
+
+NAME = "libtessera.so"
+
+#: ``const char *(*) (void)``; the address is borrowed, so it is returned as a number.
+ModuleFinder = ctypes.CFUNCTYPE(ctypes.c_void_p)
+
+_STAT_FIELDS = ("current", "peak", "allocated", "freed")
+_BY_POOL = (
+    "allocation",
+    "segment",
+    "active",
+    "inactive_split",
+    "allocated_bytes",
+    "reserved_bytes",
+    "active_bytes",
+    "inactive_split_bytes",
+    "requested_bytes",
+)
+_WHOLE = ("oversize_allocations", "oversize_segments")
+_COUNTS = (
+    "n_alloc_retries",
+    "n_ooms",
+    "n_sync_all_streams",
+    "n_device_alloc",
+    "n_device_free",
+    "max_split_bytes",
+)
+#: What the library counts beside PyTorch's statistics: following and recording.
+OWN_COUNTS = (
+    "plan_height_bytes",
+    "hits",
+    "misses",
+    "hit_bytes",
+    "miss_bytes",
+    "hits_elsewhere",
+    "misses_unknown",
+    "misses_occupied",
+    "misses_unordered",
+    "extra_bytes",
+    "peak_extra_bytes",
+    "n_events",
+    "n_lost",
+)
+
+
+class Stat(ctypes.Structure):
+    """TesseraStat."""
+
+    _fields_ = [(name, ctypes.c_uint64) for name in _STAT_FIELDS]
+
+
+class DeviceStats(ctypes.Structure):
+    """TesseraDeviceStats. The fields' order is the header's."""
+
+    _fields_ = (
+        [("struct_bytes", ctypes.c_uint64)]
+        + [(name, Stat * 3) for name in _BY_POOL]
+        + [(name, Stat) for name in _WHOLE]
+        + [(name, ctypes.c_uint64) for name in _COUNTS + OWN_COUNTS]
+    )
+
+
+class LibraryError(Exception):
+    """What the library, or the search for it, says in one sentence."""
+
+
+def _candidates() -> List[str]:
+    package = Path(__file__).resolve().parent
+    return [
+        str(package / NAME),
+        str(package.parent.parent / "build" / "runtime" / NAME),
+        NAME,
+    ]
+
+
+def _load(path: Optional[str]) -> ctypes.CDLL:
+    asked = path or os.environ.get("TESSERA_LIBRARY")
+    reason = ""
+    for candidate in [asked] if asked else _candidates():
+        if os.sep in candidate and not os.path.exists(candidate):
+            reason = reason or "%s is not there" % candidate
+            continue
+        try:
+            return ctypes.CDLL(candidate)
+        except OSError as error:
+            reason = str(error)
+    raise LibraryError(
+        "%s can't be loaded (%s): set TESSERA_LIBRARY to its path" % (asked or NAME, reason)
+    )
+
+
+class Library:
+    """The loaded library. It is never unloaded: PyTorch keeps addresses of it."""
+
+    def __init__(self, path: Optional[str] = None) -> None:
+        self._handle = _load(path)
+        self._finder: Optional[Any] = None
+        try:
+            self._declare()
+        except AttributeError as error:
+            raise LibraryError("%s is no libtessera.so: %s" % (self._handle._name, error)) from None
+
+    def _function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+        function = getattr(self._handle, "tessera_" + name)
+        function.restype = result
+        function.argtypes = list(arguments)
+        return function  # type: ignore[no-any-return]
+
+    def _declare(self) -> None:
+        text, number, address = ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p
+        self._version = self._function("version", text)
+        self._last_error = self._function("last_error", text)
+        self._configure = self._function("configure", number, text, text)
+        self._start = self._function("start", number)
+        self._flush = self._function("flush", number)
+        self._take_notice = self._function("take_notice", ctypes.c_size_t, text, ctypes.c_size_t)
+        self._set_finder = self._function("set_module_finder", None, address)
+        self._get_stats = self._function("get_stats", number, number, ctypes.POINTER(DeviceStats))
+        self._mark = self._function("mark", None, text)
+        #: Everything recorded is in the closed file; memory is served as before.
+        self.stop = self._function("stop", None)
+        #: A step ends here and this one begins; -1: none begins.
+        self.step = self._function("step", None, ctypes.c_int64)
+        self._phase_begin = self._function("phase_begin", None, text)
+        self.phase_end = self._function("phase_end", None)
+        #: Takes the address of a zero-terminated name, see names.py.
+        self.module_begin = self._function("module_begin", None, address)
+        self.module_end = self._function("module_end", None)
+        self.reset_peak_stats = self._function("reset_peak_stats", None, number)
+        self.reset_accumulated_stats = self._function("reset_accumulated_stats", None, number)
+        self.has_record_stream = self._function("torch_has_record_stream", None, number)
+
+    def _error(self) -> LibraryError:
+        return LibraryError((self._last_error() or b"unknown error").decode("utf-8", "replace"))
+
+    def address(self, function: str) -> int:
+        """Where ``tessera_FUNCTION`` lies, for PyTorch to call."""
+        pointer = ctypes.cast(getattr(self._handle, "tessera_" + function), ctypes.c_void_p)
+        assert pointer.value is not None
+        return pointer.value
+
+    def version(self) -> str:
+        return str((self._version() or b"").decode())
+
+    def configure(self, key: str, value: Union[str, int, float]) -> None:
+        """Before start(). Raises LibraryError when refused."""
+        if self._configure(key.encode(), str(value).encode()) != 0:
+            raise self._error()
+
+    def start(self) -> None:
+        """Raises LibraryError where PyTorch's own allocator must stay."""
+        if self._start() != 0:
+            raise self._error()
+
+    def flush(self) -> None:
+        """What was recorded so far is in the file on return. Raises LibraryError."""
+        if self._flush() != 0:
+            raise self._error()
+
+    def take_notices(self) -> List[str]:
+        """What a person should read, each once."""
+        text = ctypes.create_string_buffer(1024)
+        notices = []
+        while self._take_notice(text, len(text)):
+            notices.append(text.value.decode("utf-8", "replace"))
+        return notices
+
+    def phase_begin(self, name: str) -> None:
+        self._phase_begin(name.encode())
+
+    def mark(self, name: str) -> None:
+        self._mark(name.encode())
+
+    def set_module_finder(self, find: Optional[Callable[[], Optional[int]]]) -> None:
+        """``find`` gives the address of the name of the module whose backward runs, or
+        None; it must not raise. It is kept alive here."""
+        finder = None if find is None else ModuleFinder(find)
+        self._set_finder(None if finder is None else ctypes.cast(finder, ctypes.c_void_p))
+        self._finder = finder
+
+    def get_stats(self, device: int) -> DeviceStats:
+        """Of a device that never served anything: all zero."""
+        stats = DeviceStats()
+        stats.struct_bytes = ctypes.sizeof(DeviceStats)
+        if self._get_stats(device, ctypes.byref(stats)) != 0:
+            return DeviceStats(max_split_bytes=2**64 - 1)
+        return stats

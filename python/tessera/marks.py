@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps and phases: what the hooks see, put into order and told to the library.
+
+A step begins where the one before it ends, so that all steps that repeat are made of the
+same requests and three of them are enough to plan from. Start-up, up to the first forward
+pass, is in none. Evaluation, checkpoint saving and the like that come before a step's
+first forward pass end the step's range (nothing of it was done yet); it begins anew at
+that forward pass, which is where a follower of a plan finds its place again. When a trace
+is recorded without following and the step before began the same way, that is how this
+program steps: it stays in the step.
+
+Phases are the process's: `forward` is an outermost call of a module with gradients,
+`eval` one without, `backward` a run of the autograd engine, `recompute` a module's call
+inside it, `optimizer` an optimizer's step. The second and later micro-batches of a step
+have a phase of their own inside these ("micro-batch 1 forward"): the planner groups
+blocks by the enclosing phase, so equal work keeps equal names, while a follower that lost
+its way finds the very micro-batch by the innermost name.
+"""
+
+import threading
+from typing import Callable, Dict, List, Optional, Protocol
+
+#: Begins of names by which a user's phase counts as work between steps.
+BETWEEN = ("eval", "valid", "test", "save", "saving", "checkpoint", "generat", "predict")
+
+
+class Finished(SystemExit):
+    """Raised, with status 0, where the asked number of whole steps is done."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+class Told(Protocol):
+    """What is told of steps and phases; library.Library is one."""
+
+    def step(self, number: int) -> None: ...
+
+    def phase_begin(self, name: str) -> None: ...
+
+    def phase_end(self) -> None: ...
+
+
+class Marks:
+    """One per process. The hooks call it from the training thread, and during a backward
+    pass from autograd's threads, for which the training thread waits."""
+
+    def __init__(
+        self,
+        stop_after: Optional[int] = None,
+        is_following: bool = False,
+        on_step: Optional[Callable[[], None]] = None,
+    ) -> None:
+        self._told: Optional[Told] = None
+        self._stop_after = stop_after
+        self._is_following = is_following
+        self._on_step = on_step
+        self._owner: Optional[int] = None
+        self._phases: List[str] = []
+        self._is_explicit = False
+        self._in_step = False
+        self._is_fresh = True  # nothing of the step was done yet
+        self._is_due = False  # the last step was done where nothing could be raised
+        self._began_between = False
+        self._last_began_between = False
+        self._n_forwards: Dict[int, int] = {}  # by id of the outermost module
+        self._n_backwards = 0
+        #: Whole steps so far; also the number of the step that is being done.
+        self.n_done = 0
+
+    def attach(self, told: Told) -> None:
+        """From here on @told is told, beginning with what is open now."""
+        self._told = told
+        if self._in_step:
+            told.step(self.n_done)
+        for name in self._phases:
+            told.phase_begin(name)
+
+    def detach(self) -> None:
+        self._told = None
+
+    # -- phases --------------------------------------------------------------------------
+
+    def is_ours(self) -> bool:
+        """Whether the calling thread trains: the first one that did so."""
+        thread = threading.get_ident()
+        if self._owner is None:
+            self._owner = thread
+        return self._owner == thread
+
+    def open(self, name: str) -> int:
+        """A phase begins. Returns the depth to close() to."""
+        depth = len(self._phases)
+        self._phases.append(name)
+        if self._told is not None:
+            self._told.phase_begin(name)
+        return depth
+
+    def close(self, depth: int) -> None:
+        """Ends all phases from @depth on; an exception may have left some open."""
+        while len(self._phases) > depth:
+            self._phases.pop()
+            if self._told is not None:
+                self._told.phase_end()
+
+    def is_between(self) -> bool:
+        """Whether the user has called this work evaluation or the like."""
+        return any(name.lower().startswith(BETWEEN) for name in self._phases)
+
+    def _open_micro_batch(self, name: str, number: int) -> int:
+        depth = self.open(name)
+        if number:
+            self.open("micro-batch %d %s" % (number, name))
+        return depth
+
+    def forward(self, root: int) -> int:
+        """An outermost module, whose id is @root, is called with gradients."""
+        self.raise_if_due()
+        self._work()
+        number = self._n_forwards.get(root, 0)
+        self._n_forwards[root] = number + 1
+        return self._open_micro_batch("forward", number)
+
+    def evaluation(self, name: str = "eval") -> int:
+        """An outermost module is called without gradients, or the user says so."""
+        self.raise_if_due()
+        self._between()
+        return self.open(name)
+
+    def backward(self) -> int:
+        self.raise_if_due()
+        self._work()
+        number = self._n_backwards
+        self._n_backwards += 1
+        return self._open_micro_batch("backward", number)
+
+    def optimizer(self) -> int:
+        self._work()
+        return self.open("optimizer")
+
+    def user_phase(self, name: str) -> int:
+        if name.lower().startswith(BETWEEN):
+            return self.evaluation(name)
+        return self.open(name)
+
+    # -- steps ---------------------------------------------------------------------------
+
+    def _tell_step(self, number: int) -> None:
+        self._in_step = number >= 0
+        self._is_fresh = True
+        if self._told is not None:
+            self._told.step(number)
+
+    def _work(self) -> None:
+        """Something is done that belongs to a step."""
+        if self.is_between():
+            return
+        if not self._in_step:
+            self._tell_step(self.n_done)
+        self._is_fresh = False
+
+    def _between(self) -> None:
+        if not (self._in_step and self._is_fresh):
+            return
+        self._began_between = True
+        if self._is_following or not self._last_began_between:
+            self._tell_step(-1)
+
+    def _boundary(self) -> None:
+        self.n_done += 1
+        self._last_began_between = self._began_between
+        self._began_between = False
+        self._n_forwards.clear()
+        self._n_backwards = 0
+        self._is_due = self._stop_after is not None and self.n_done >= self._stop_after
+        self._tell_step(-1 if self._is_due else self.n_done)
+        if self._on_step is not None:
+            self._on_step()
+
+    def raise_if_due(self) -> None:
+        """Ends the program where enough steps are done, in the training thread alone."""
+        if self._is_due and self._owner == threading.get_ident():
+            raise Finished()
+
+    def found_end(self) -> None:
+        """The last optimizer of a step has stepped."""
+        if not self._is_explicit:
+            self._boundary()
+
+    def explicit_step(self) -> None:
+        """The user says: a step ends here, and the next begins."""
+        was_found = not self._is_explicit and self._in_step and self._is_fresh
+        self._is_explicit = True
+        if not self._in_step:
+            self._tell_step(self.n_done)
+        elif not (was_found and self.n_done):
+            self._boundary()
+        self.is_ours()
+        self.raise_if_due()

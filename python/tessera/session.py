@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tessera.enable() sets up, and in which order it happens.
+
+Hooks are in place at once. The library starts, and replaces PyTorch's allocator, at the
+moment at which PyTorch initialises CUDA and not before: a process that never uses a
+device (a launcher, a data loader's worker) then writes no trace, and one that forks
+before it trains is not spoiled by an early CUDA context.
+"""
+
+import atexit
+import os
+from typing import Any, Dict, Optional, Union
+
+import torch
+
+from . import allocator, engine, statistics
+from .library import Library, LibraryError
+from .marks import Marks
+from .modules import Modules
+from .optimizers import Optimizers
+from .say import say
+
+Value = Union[str, int, float]
+
+
+class Session:
+    """One per process; @options are keys of tessera_configure()."""
+
+    def __init__(self, options: Dict[str, Value], has_modules: bool, stop_after: Optional[int]):
+        self._options = options
+        self.library: Optional[Library] = None
+        self._is_attached = False
+        self.marks = Marks(stop_after, "plan" in options, self._on_step)
+        self.modules = Modules(self.marks, has_modules, say)
+        self._optimizers = Optimizers(self.marks)
+
+    def install_hooks(self) -> None:
+        self.modules.install()
+        self._optimizers.install()
+        self._remove_engine = engine.install(self.marks, self.modules)
+
+    def remove_hooks(self) -> None:
+        self.modules.remove()
+        self._optimizers.remove()
+        self._remove_engine()
+
+    def prepare(self, library: Library) -> None:
+        """The library is configured, and starts when CUDA does. Raises LibraryError."""
+        for key, value in self._options.items():
+            library.configure(key, value)
+        self.library = library
+        initialise: Any = torch._C._cuda_init
+
+        def start_and_initialise() -> None:
+            setattr(torch._C, "_cuda_init", initialise)
+            try:
+                self._start(library)
+            except Exception as error:
+                say("not started, a call failed: %s: %s" % (type(error).__name__, error))
+            initialise()
+
+        setattr(torch._C, "_cuda_init", start_and_initialise)
+
+    def _tell_rank(self, library: Library) -> None:
+        """Where the environment does not say it, torch.distributed may."""
+        distributed = torch.distributed
+        if "RANK" in os.environ or "rank" in self._options:
+            return
+        if distributed.is_available() and distributed.is_initialized():
+            library.configure("rank", distributed.get_rank())
+            library.configure("world", distributed.get_world_size())
+
+    def _start(self, library: Library) -> None:
+        try:
+            self._tell_rank(library)
+            library.start()
+            try:
+                allocator.install(library)
+            except LibraryError:
+                library.stop()
+                raise
+        except LibraryError as error:
+            self.library = None
+            say("%s; PyTorch's own allocator stays" % str(error).rstrip("."))
+            return
+        statistics.install(library)
+        self.attach(library)
+        atexit.register(self.close)
+
+    def attach(self, library: Library) -> None:
+        self._is_attached = True
+        self.marks.attach(library)
+        self.modules.attach(library)
+        self._say_notices()
+
+    def _say_notices(self) -> None:
+        if self.library is not None:
+            for notice in self.library.take_notices():
+                say(notice)
+
+    def _on_step(self) -> None:
+        self.modules.forget()
+        if self._is_attached:
+            self._say_notices()
+
+    def close(self) -> None:
+        """The trace is closed; memory goes on being served, which can't be undone."""
+        self.marks.detach()
+        self.modules.detach()
+        if self.library is not None and self._is_attached:
+            self._is_attached = False
+            self.library.stop()
+            self._say_notices()

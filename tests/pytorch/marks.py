@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""Steps, phases and modules found by the hooks, against what a person would write down.
+Nothing needs a device here.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import contextlib
+
+import torch
+from told import expect, finish, tessera, watch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+TRAIN = ">forward, <, >backward, <, >optimizer, <,"
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.inner(x) + x
+
+
+class Net(nn.Module):
+    """Two blocks, each recomputed when asked: "new" or "reentrant"."""
+
+    def __init__(self, recomputes=None):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(), Block()])
+        self.recomputes = recomputes
+
+    def forward(self, x):
+        for block in self.blocks:
+            if self.recomputes and torch.is_grad_enabled():
+                x = checkpoint(block, x, use_reentrant=self.recomputes == "reentrant")
+            else:
+                x = block(x)
+        return x
+
+
+def batch():
+    return torch.ones(2, 4, requires_grad=True)
+
+
+def sgd(*modules):
+    return torch.optim.SGD([p for m in modules for p in m.parameters()], lr=0.1)
+
+
+def train(net, optimizer, n_steps=1, n_micro=1):
+    for _ in range(n_steps):
+        for _ in range(n_micro):
+            net(batch()).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def plain(told):
+    net = Net()
+    optimizer = sgd(net)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    for _ in range(2):
+        train(net, optimizer)
+        schedule.step()
+
+
+def accumulation(told):
+    net = Net()
+    train(net, sgd(net), n_steps=2, n_micro=2)
+
+
+MICRO = """>forward, <, >backward, <, >forward, >micro-batch 1 forward, <, <,
+    >backward, >micro-batch 1 backward, <, <, >optimizer, <,"""
+
+
+def loss_module(told):
+    """A loss that is a module is a forward pass of its own, of the same micro-batch."""
+    net, loss = Net(), nn.MSELoss()
+    optimizer = sgd(net)
+    for _ in range(2):
+        loss(net(batch()), torch.zeros(2, 4)).backward()
+    optimizer.step()
+
+
+def evaluation(told):
+    net = Net()
+    optimizer = sgd(net)
+    for step in range(4):
+        train(net, optimizer)
+        if step == 1:
+            with tessera.phase("eval"):
+                net(batch())
+                net(batch())
+        if step == 2:
+            with torch.no_grad():
+                net(batch())
+
+
+def evaluation_each_step(told):
+    net = Net()
+    optimizer = sgd(net)
+    for _ in range(3):
+        train(net, optimizer)
+        with torch.no_grad():
+            net(batch())
+
+
+def adversaries(told):
+    critic, maker = Net(), Net()
+    optimizers = sgd(critic), sgd(maker)
+    for _ in range(2):
+        for _ in range(2):
+            critic(maker(batch()).detach()).sum().backward()
+            optimizers[0].step()
+        critic(maker(batch())).sum().backward()
+        optimizers[1].step()
+
+
+def adversaries_wanted():
+    words = []
+    for step in range(2):
+        words.append(f"step {step}")
+        for number in range(3):
+            for phase in ("forward", "forward", "backward"):
+                inner = [f">micro-batch {number} {phase}", "<"] if number else []
+                words += [">" + phase] + inner + ["<"]
+            words += [">optimizer", "<"]
+    return words + ["step 2"]
+
+
+class Wrapper(torch.optim.Optimizer):
+    """Steps another optimizer's parameters through that one, as SAM does."""
+
+    def __init__(self, inner):
+        super().__init__(inner.param_groups, {})
+        self.inner = inner
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        self.inner.step()
+
+
+def wrapped(told):
+    net = Net()
+    train(net, Wrapper(sgd(net)), n_steps=2)
+
+
+def wrapper_aside(told):
+    net = Net()
+    outer = Wrapper(sgd(net))
+    train(net, outer.inner, n_steps=2)
+
+
+def closure(told):
+    net = Net()
+    optimizer = sgd(net)
+
+    def again():
+        optimizer.zero_grad()
+        loss = net(batch()).sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(again)
+    optimizer.step(again)
+
+
+def skipped_by_scaler(told):
+    """Gradients of the middle step overflow: no optimizer steps, yet a step is over."""
+    net = Net()
+    optimizer = sgd(net)
+    scaler = torch.amp.GradScaler("cpu") if hasattr(torch, "amp") else torch.cuda.amp.GradScaler()
+    for step in range(3):
+        loss = net(batch()).sum() * (float("inf") if step == 1 else 1.0)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+
+
+def explicit(told):
+    net = Net()
+    optimizer = sgd(net)
+    for _ in range(2):
+        train(net, optimizer, n_steps=2)
+        tessera.step()
+    train(net, optimizer)
+
+
+def explicit_first(told):
+    net = Net()
+    optimizer = sgd(net)
+    for _ in range(2):
+        tessera.step()
+        train(net, optimizer)
+
+
+def stopped(told):
+    net = Net()
+    train(net, sgd(net), n_steps=100)
+
+
+class Breaks(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        self.inner(x)
+        raise ValueError("meant to happen")
+
+
+def broken(told):
+    net = Net()
+    optimizer = sgd(net)
+    with contextlib.suppress(ValueError):
+        Breaks(net)(batch())
+    train(net, optimizer)
+
+
+def recomputed(kind):
+    def program(told):
+        net = Net(kind)
+        train(net, sgd(net))
+
+    return program
+
+
+def paths(told):
+    net = Net()
+    train(net, sgd(net))
+
+
+def paths_of_two(told):
+    net, other = Net(), Net()
+    net(batch())
+    nn.Sequential(other)(batch())
+
+
+class Peeks(torch.autograd.Function):
+    """Passes on, and asks in its backward in which module it is."""
+
+    told = None
+    found = []
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        Peeks.found.append(Peeks.told.asked())
+        return gradient
+
+
+class Peeking(Block):
+    def forward(self, x):
+        return Peeks.apply(self.inner(Peeks.apply(x)))
+
+
+def backward_modules(kind):
+    def program(told):
+        Peeks.told, Peeks.found = told, []
+        net = Net(kind)
+        net.blocks = nn.ModuleList([Peeking(), Peeking()])
+        Peeks.apply(net(batch())).sum().backward()
+        told.words[:] = map(str, Peeks.found)
+
+    return program
+
+
+expect("a plain loop", watch(plain), f"step 0, {TRAIN} step 1, {TRAIN} step 2")
+expect("accumulation", watch(accumulation), f"step 0, {MICRO} step 1, {MICRO} step 2")
+expect(
+    "a loss that is a module",
+    watch(loss_module),
+    """step 0, >forward, <, >forward, <, >backward, <,
+    >forward, >micro-batch 1 forward, <, <, >forward, >micro-batch 1 forward, <, <,
+    >backward, >micro-batch 1 backward, <, <, >optimizer, <, step 1""",
+)
+expect(
+    "evaluation between steps",
+    watch(evaluation),
+    f"""step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >eval, <, step 2, {TRAIN}
+    step 3, >eval, <, {TRAIN} step 4""",
+)
+expect(
+    "evaluation between steps, when a plan is followed",
+    watch(evaluation, options={"plan": "a.tsp"}),
+    f"""step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >eval, <, step 2, {TRAIN}
+    step 3, step -1, >eval, <, step 3, {TRAIN} step 4""",
+)
+expect(
+    "evaluation at each step belongs to it",
+    watch(evaluation_each_step),
+    f"""step 0, {TRAIN} step 1, step -1, >eval, <, step 1, {TRAIN}
+    step 2, >eval, <, {TRAIN} step 3, >eval, <""",
+)
+expect("two optimizers that take turns", watch(adversaries), adversaries_wanted())
+WRAPPED = ">forward, <, >backward, <, >optimizer, >optimizer, <, <,"
+expect("an optimizer in an optimizer", watch(wrapped), f"step 0, {WRAPPED} step 1, {WRAPPED} step 2")
+expect("an optimizer that only holds another", watch(wrapper_aside), f"step 0, {TRAIN} step 1, {TRAIN} step 2")
+CLOSURE = ">optimizer, >forward, <, >backward, <, <,"
+expect("forward inside step()", watch(closure), f"step 0, {CLOSURE} step 1, {CLOSURE} step 2")
+SCALED = ">forward, <, >backward, <, >optimizer, >optimizer, <, <,"
+expect(
+    "a scaler that skips a step",
+    watch(skipped_by_scaler),
+    f"step 0, {SCALED} step 1, {TRAIN} step 2, {SCALED} step 3",
+)
+expect(
+    "steps by hand, two optimizer steps each",
+    watch(explicit),
+    f"""step 0, {TRAIN} step 1, {TRAIN} step 2, {TRAIN}
+    >forward, >micro-batch 1 forward, <, <, >backward, >micro-batch 1 backward, <, <, >optimizer, <,
+    step 3, {TRAIN}""",
+)
+expect("steps by hand, at their begin", watch(explicit_first), f"step 0, {TRAIN} step 1, {TRAIN}")
+expect("an end after two steps", watch(stopped, stop_after=2), f"step 0, {TRAIN} step 1, {TRAIN} step -1, finished")
+expect("an exception in forward", watch(broken), f"step 0, >forward, <, {TRAIN} step 1")
+RECOMPUTED = "step 0, >forward, <, >backward, >recompute, <, >recompute, <, <, >optimizer, <, step 1"
+expect("recomputation", watch(recomputed("new")), RECOMPUTED)
+expect("reentrant recomputation", watch(recomputed("reentrant")), RECOMPUTED)
+BLOCKS = "(blocks.0, (blocks.0.inner, ), ), (blocks.1, (blocks.1.inner, ), ),"
+expect(
+    "paths of modules",
+    watch(paths, has_modules=True),
+    f"step 0, >forward, (Net, {BLOCKS} ), <, >backward, <, >optimizer, <, step 1",
+)
+OTHER = "(Sequential.0, (Sequential.0.blocks.0, (Sequential.0.blocks.0.inner, ), ), (Sequential.0.blocks.1, (Sequential.0.blocks.1.inner, ), ), ),"
+expect(
+    "paths of a second program's modules",
+    watch(paths_of_two, has_modules=True),
+    f"step 0, >forward, (Net, {BLOCKS} ), <, >forward, (Sequential, {OTHER} ), <",
+)
+for kind in (None, "new", "reentrant"):
+    expect(
+        f"modules of the backward pass ({kind or 'no recomputation'})",
+        watch(backward_modules(kind), has_modules=True),
+        "None, blocks.1, blocks.1, blocks.0, blocks.0",
+    )
+finish()
