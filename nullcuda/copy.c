@@ -1,0 +1,176 @@
+/*
+ * Copies and memsets: they take time on their stream, and what comes to the host is
+ * filled by rule: an answer laid ready, else what the program sent there itself, else
+ * zeros.
+ *
+ * A copy or memset that touches device addresses without memory behind them fails with
+ * cudaErrorIllegalAddress: an allocator under test hears of it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <string.h>
+
+#include "nullcuda/device.h"
+#include "nullcuda/memory.h"
+#include "nullcuda/remembered.h"
+#include "nullcuda/stream.h"
+
+#define COPY_NS 2000.0
+#define BYTES_PER_NS_DEVICE 1500.0 /* 1.5 TB/s read and written again */
+#define BYTES_PER_NS_HOST 50.0     /* PCI express */
+#define BYTES_PER_NS_SET 2500.0
+
+static void
+fill_host (void *out, uint64_t addr, size_t n_bytes)
+{
+  memset (out, 0, n_bytes);
+  if (!null_answer_take (out, n_bytes))
+    null_remembered_take (addr, out, n_bytes);
+}
+
+/* What the copy does to bytes, as far as there are any. */
+static void
+move (void *to, const void *from, size_t n_bytes)
+{
+  bool to_device = null_memory_is_ours ((uint64_t) to);
+  bool from_device = null_memory_is_ours ((uint64_t) from);
+  if (!to_device && !from_device)
+    memmove (to, from, n_bytes);
+  else if (!to_device)
+    fill_host (to, (uint64_t) from, n_bytes);
+  else if (from_device)
+    null_remembered_forget ((uint64_t) to, n_bytes);
+  else
+    null_remembered_put ((uint64_t) to, from, n_bytes);
+}
+
+static double
+copy_ns (const void *to, const void *from, size_t n_bytes)
+{
+  bool is_inside =
+      null_memory_is_ours ((uint64_t) to) && null_memory_is_ours ((uint64_t) from);
+  return COPY_NS +
+         (double) n_bytes / (is_inside ? BYTES_PER_NS_DEVICE : BYTES_PER_NS_HOST);
+}
+
+static int
+copy (const char *name, void *to, const void *from, size_t n_bytes, void *stream)
+{
+  if (!null_memory_is_backed ((uint64_t) to, n_bytes) ||
+      !null_memory_is_backed ((uint64_t) from, n_bytes))
+    return null_fail (NULL_ILLEGAL_ADDRESS, name);
+  int error = null_submit (name, stream, copy_ns (to, from, n_bytes));
+  if (error == NULL_OK && n_bytes > 0)
+    move (to, from, n_bytes);
+  return error;
+}
+
+int cudaStreamSynchronize (void *stream);
+
+NULL_API (int,
+          cudaMemcpyAsync,
+          void *to,
+          const void *from,
+          size_t n_bytes,
+          int kind,
+          void *stream)
+{
+  return copy ("cudaMemcpyAsync", to, from, n_bytes, stream);
+}
+
+NULL_API (int, cudaMemcpy, void *to, const void *from, size_t n_bytes, int kind)
+{
+  int error = copy ("cudaMemcpy", to, from, n_bytes, NULL);
+  return error == NULL_OK ? cudaStreamSynchronize (NULL) : error;
+}
+
+NULL_API (int,
+          cudaMemcpyPeerAsync,
+          void *to,
+          int to_device,
+          const void *from,
+          int from_device,
+          size_t n_bytes,
+          void *stream)
+{
+  return copy ("cudaMemcpyPeerAsync", to, from, n_bytes, stream);
+}
+
+NULL_API (int,
+          cudaMemcpy2DAsync,
+          void *to,
+          size_t to_pitch,
+          const void *from,
+          size_t from_pitch,
+          size_t n_bytes,
+          size_t n_rows,
+          int kind,
+          void *stream)
+{
+  for (size_t row = 0; row < n_rows; row++)
+    if (!null_memory_is_backed ((uint64_t) to + row * to_pitch, n_bytes) ||
+        !null_memory_is_backed ((uint64_t) from + row * from_pitch, n_bytes))
+      return null_fail (NULL_ILLEGAL_ADDRESS, "cudaMemcpy2DAsync");
+  int error =
+      null_submit ("cudaMemcpy2DAsync", stream, copy_ns (to, from, n_bytes * n_rows));
+  for (size_t row = 0; row < n_rows && error == NULL_OK; row++)
+    move ((char *) to + row * to_pitch, (const char *) from + row * from_pitch, n_bytes);
+  return error;
+}
+
+static int
+set (const char *name, void *to, int value, size_t n_bytes, void *stream)
+{
+  if (!null_memory_is_backed ((uint64_t) to, n_bytes))
+    return null_fail (NULL_ILLEGAL_ADDRESS, name);
+  int error = null_submit (name, stream, COPY_NS + (double) n_bytes / BYTES_PER_NS_SET);
+  if (error == NULL_OK && null_memory_is_ours ((uint64_t) to))
+    null_remembered_forget ((uint64_t) to, n_bytes);
+  else if (error == NULL_OK)
+    memset (to, value, n_bytes);
+  return error;
+}
+
+NULL_API (int, cudaMemsetAsync, void *to, int value, size_t n_bytes, void *stream)
+{
+  return set ("cudaMemsetAsync", to, value, n_bytes, stream);
+}
+
+NULL_API (int, cudaMemset, void *to, int value, size_t n_bytes)
+{
+  return set ("cudaMemset", to, value, n_bytes, NULL);
+}
+
+NULL_API (
+    int, cuMemsetD32Async, uint64_t to, unsigned value, size_t n_words, void *stream)
+{
+  return null_memory_is_ours (to)
+             ? set ("cuMemsetD32Async", (void *) to, 0, 4 * n_words, stream)
+             : null_unsupported ("cuMemsetD32Async of host memory", NULL_NOT_SUPPORTED);
+}
+
+NULL_API (int, cuMemcpyHtoD_v2, uint64_t to, const void *from, size_t n_bytes)
+{
+  return cudaMemcpy ((void *) to, from, n_bytes, NULL_HOST_TO_DEVICE);
+}
+
+NULL_API (int, cuMemcpyDtoH_v2, void *to, uint64_t from, size_t n_bytes)
+{
+  return cudaMemcpy (to, (const void *) from, n_bytes, NULL_DEVICE_TO_HOST);
+}
+
+NULL_API (int,
+          cuMemcpyHtoDAsync_v2,
+          uint64_t to,
+          const void *from,
+          size_t n_bytes,
+          void *stream)
+{
+  return copy ("cuMemcpyHtoDAsync_v2", (void *) to, from, n_bytes, stream);
+}
+
+NULL_API (
+    int, cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t n_bytes, void *stream)
+{
+  return copy ("cuMemcpyDtoHAsync_v2", to, (const void *) from, n_bytes, stream);
+}

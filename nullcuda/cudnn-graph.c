@@ -1,0 +1,148 @@
+/*
+ * cuDNN's graph interface: descriptors that know how many elements hang below them.
+ *
+ * A program builds tensors, operations, a graph of them, asks a heuristic for engines,
+ * and makes plans. Here each graph has one engine, and that engine asks for a workspace
+ * of two bytes for each element of the tensors of its graph: what a change of their
+ * layout would take. The real engines ask for other sizes; docs/NULLCUDA.md says so.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <pthread.h>
+
+#include "nullcuda/cudnn.h"
+#include "nullcuda/device.h"
+#include "nullcuda/slab.h"
+#include "nullcuda/stream.h"
+
+/* cudnnBackendAttributeName_t */
+enum
+{
+  HEURISTIC_RESULTS = 202,
+  ENGINE_CONFIG_WORKSPACE = 303,
+  PLAN_WORKSPACE = 402,
+  N_ENGINES = 802,
+  TENSOR_DIMENSIONS = 902,
+};
+
+/* cudnnBackendAttributeType_t */
+enum
+{
+  TYPE_INT64 = 3,
+  TYPE_DESCRIPTOR = 15,
+};
+
+#define WORKSPACE_BYTES_PER_ELEMENT 2
+#define WORKSPACE_ALIGNMENT 512
+#define EXECUTE_NS 20000.0
+#define ELEMENT_NS 0.004 /* read, written and read again, two bytes each, at 1.5 TB/s */
+
+typedef struct
+{
+  bool is_used;
+  int64_t n_elements; /* of the tensors that were put into it */
+} Descriptor;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static NullSlab descriptors = { .object_bytes = sizeof (Descriptor) };
+
+/* Under the lock. */
+static int64_t
+elements_of (const void *handle)
+{
+  return null_slab_has (&descriptors, handle) ? ((const Descriptor *) handle)->n_elements
+                                              : 0;
+}
+
+NULL_API (int, cudnnBackendCreateDescriptor, int type, void **out_descriptor)
+{
+  pthread_mutex_lock (&lock);
+  *out_descriptor = null_slab_take (&descriptors);
+  pthread_mutex_unlock (&lock);
+  return *out_descriptor != NULL ? NULL_OK : CUDNN_ALLOC_FAILED;
+}
+
+NULL_API (int, cudnnBackendDestroyDescriptor, void *descriptor)
+{
+  pthread_mutex_lock (&lock);
+  if (null_slab_has (&descriptors, descriptor))
+    null_slab_give (&descriptors, descriptor);
+  pthread_mutex_unlock (&lock);
+  return NULL_OK;
+}
+
+NULL_API (int, cudnnBackendFinalize, void *descriptor) { return NULL_OK; }
+
+NULL_API (int,
+          cudnnBackendSetAttribute,
+          void *handle,
+          int attribute,
+          int type,
+          int64_t n,
+          const void *elements)
+{
+  int error = NULL_OK;
+  pthread_mutex_lock (&lock);
+  Descriptor *descriptor = null_slab_has (&descriptors, handle) ? handle : NULL;
+  if (descriptor == NULL)
+    error = CUDNN_BAD_PARAM;
+  else if (attribute == TENSOR_DIMENSIONS && type == TYPE_INT64)
+    {
+      descriptor->n_elements = 1;
+      for (int64_t i = 0; i < n; i++)
+        descriptor->n_elements *= ((const int64_t *) elements)[i];
+    }
+  else if (type == TYPE_DESCRIPTOR)
+    for (int64_t i = 0; i < n; i++)
+      descriptor->n_elements += elements_of (((void *const *) elements)[i]);
+  pthread_mutex_unlock (&lock);
+  return error;
+}
+
+/* The heuristic's only result: the first of the descriptors that the program made for
+ * them. */
+static void
+give_engine (const Descriptor *heuristic, int64_t n_wanted, void **results)
+{
+  if (n_wanted > 0 && results != NULL && null_slab_has (&descriptors, results[0]))
+    ((Descriptor *) results[0])->n_elements = heuristic->n_elements;
+}
+
+NULL_API (int,
+          cudnnBackendGetAttribute,
+          void *handle,
+          int attribute,
+          int type,
+          int64_t n_wanted,
+          int64_t *out_n,
+          void *out)
+{
+  pthread_mutex_lock (&lock);
+  const Descriptor *descriptor = null_slab_has (&descriptors, handle) ? handle : NULL;
+  int64_t n = descriptor != NULL, value = 0;
+  if (n == 1 && attribute == HEURISTIC_RESULTS)
+    give_engine (descriptor, n_wanted, out);
+  else if (n == 1 &&
+           (attribute == PLAN_WORKSPACE || attribute == ENGINE_CONFIG_WORKSPACE))
+    value =
+        (descriptor->n_elements * WORKSPACE_BYTES_PER_ELEMENT + WORKSPACE_ALIGNMENT - 1) /
+        WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
+  else if (n == 1 && attribute == N_ENGINES)
+    value = 1;
+  else
+    n = 0; /* no knobs, no notes, nothing else to tell */
+  pthread_mutex_unlock (&lock);
+  if (out_n != NULL)
+    *out_n = n;
+  if (type == TYPE_INT64 && n_wanted > 0 && out != NULL)
+    *(int64_t *) out = value;
+  return descriptor != NULL ? NULL_OK : CUDNN_BAD_PARAM;
+}
+
+NULL_API (int, cudnnBackendExecute, NullCudnn *handle, void *plan, void *pack)
+{
+  pthread_mutex_lock (&lock);
+  double work_ns = EXECUTE_NS + (double) elements_of (plan) * ELEMENT_NS;
+  pthread_mutex_unlock (&lock);
+  return null_submit ("cudnnBackendExecute", handle->stream, work_ns);
+}

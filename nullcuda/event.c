@@ -1,0 +1,179 @@
+/*
+ * Events: marks in a stream's queue.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "nullcuda/device.h"
+#include "nullcuda/graph.h"
+#include "nullcuda/slab.h"
+#include "nullcuda/stream.h"
+
+#define HOST_NS_PER_RECORD 500.0
+#define HOST_NS_PER_QUERY 200.0
+
+enum
+{
+  DISABLE_TIMING = 2, /* cudaEventDisableTiming */
+};
+
+struct NullEvent
+{
+  bool is_used;
+  bool has_time;
+  double at_ns;                  /* 0: never recorded, which counts as done */
+  unsigned long long capture_id; /* of the capture that recorded it last; 0: none */
+};
+
+static NullSlab events = { .object_bytes = sizeof (NullEvent) };
+
+static NullEvent *
+find (void *handle)
+{
+  return null_slab_has (&events, handle) ? handle : NULL;
+}
+
+NULL_API (int, cudaEventCreateWithFlags, void **out_event, unsigned flags)
+{
+  if (null_device_current () < 0)
+    return null_fail (NULL_NO_DEVICE, "cudaEventCreateWithFlags");
+  null_clock_lock ();
+  NullEvent *event = null_slab_take (&events);
+  if (event != NULL)
+    event->has_time = (flags & DISABLE_TIMING) == 0;
+  null_clock_unlock ();
+  *out_event = event;
+  return event != NULL ? NULL_OK
+                       : null_fail (NULL_OUT_OF_MEMORY, "cudaEventCreateWithFlags");
+}
+
+NULL_API (int, cudaEventCreate, void **out_event)
+{
+  return cudaEventCreateWithFlags (out_event, 0);
+}
+
+NULL_API (int, cuEventCreate, void **out_event, unsigned flags)
+{
+  return cudaEventCreateWithFlags (out_event, flags);
+}
+
+NULL_API (int, cudaEventDestroy, void *handle)
+{
+  null_clock_lock ();
+  NullEvent *event = find (handle);
+  if (event != NULL)
+    null_slab_give (&events, event);
+  null_clock_unlock ();
+  return event != NULL ? NULL_OK : null_fail (NULL_INVALID_HANDLE, "cudaEventDestroy");
+}
+
+NULL_API (int, cuEventDestroy_v2, void *handle) { return cudaEventDestroy (handle); }
+
+NULL_API (int, cudaEventRecord, void *handle, void *stream_handle)
+{
+  null_clock_lock ();
+  NullEvent *event = find (handle);
+  const NullStream *stream = null_stream_find (stream_handle);
+  bool is_valid = event != NULL && stream != NULL;
+  if (is_valid)
+    {
+      null_clock_spend (HOST_NS_PER_RECORD);
+      event->capture_id = stream->capture != NULL ? null_graph_id (stream->capture) : 0;
+      event->at_ns =
+          stream->end_ns > null_clock_now () ? stream->end_ns : null_clock_now ();
+    }
+  null_clock_unlock ();
+  return is_valid ? NULL_OK : null_fail (NULL_INVALID_HANDLE, "cudaEventRecord");
+}
+
+NULL_API (int, cudaEventRecordWithFlags, void *event, void *stream, unsigned flags)
+{
+  return cudaEventRecord (event, stream);
+}
+
+NULL_API (int, cuEventRecord, void *event, void *stream)
+{
+  return cudaEventRecord (event, stream);
+}
+
+/* What a wait for, or a question about, the event finds wrong. */
+static int
+objection (const NullEvent *event)
+{
+  if (event == NULL)
+    return NULL_INVALID_HANDLE;
+  return event->capture_id != 0 ? NULL_CAPTURED_EVENT : NULL_OK;
+}
+
+NULL_API (int, cudaEventQuery, void *handle)
+{
+  null_clock_lock ();
+  const NullEvent *event = find (handle);
+  int error = objection (event);
+  null_clock_spend (HOST_NS_PER_QUERY);
+  if (error == NULL_OK && event->at_ns > null_clock_now ())
+    error = NULL_NOT_READY;
+  null_clock_unlock ();
+  return error == NULL_OK ? NULL_OK : null_fail (error, "cudaEventQuery");
+}
+
+NULL_API (int, cuEventQuery, void *event) { return cudaEventQuery (event); }
+
+NULL_API (int, cudaEventSynchronize, void *handle)
+{
+  null_clock_lock ();
+  const NullEvent *event = find (handle);
+  int error = objection (event);
+  if (error == NULL_OK)
+    null_clock_reach (event->at_ns);
+  null_clock_unlock ();
+  return error == NULL_OK ? NULL_OK : null_fail (error, "cudaEventSynchronize");
+}
+
+NULL_API (int, cuEventSynchronize, void *event) { return cudaEventSynchronize (event); }
+
+NULL_API (int, cudaEventElapsedTime, float *out_ms, void *from_handle, void *to_handle)
+{
+  null_clock_lock ();
+  const NullEvent *from = find (from_handle);
+  const NullEvent *to = find (to_handle);
+  int error = NULL_OK;
+  if (from == NULL || to == NULL || !from->has_time || !to->has_time ||
+      from->at_ns <= 0 || to->at_ns <= 0)
+    error = NULL_INVALID_HANDLE;
+  else if (from->at_ns > null_clock_now () || to->at_ns > null_clock_now ())
+    error = NULL_NOT_READY;
+  else
+    *out_ms = (float) ((to->at_ns - from->at_ns) / 1e6);
+  null_clock_unlock ();
+  return error == NULL_OK ? NULL_OK : null_fail (error, "cudaEventElapsedTime");
+}
+
+/* CUDA 13 calls the same so. */
+NULL_API (int, cudaEventElapsedTime_v2, float *out_ms, void *from, void *to)
+{
+  return cudaEventElapsedTime (out_ms, from, to);
+}
+
+/* A stream that waits for an event of a capture joins that capture. */
+NULL_API (int, cudaStreamWaitEvent, void *stream_handle, void *handle, unsigned flags)
+{
+  null_clock_lock ();
+  NullStream *stream = null_stream_find (stream_handle);
+  const NullEvent *event = find (handle);
+  bool is_valid = stream != NULL && event != NULL;
+  if (is_valid)
+    {
+      null_clock_spend (HOST_NS_PER_RECORD);
+      if (event->capture_id != 0)
+        null_graph_join (stream, event->capture_id);
+      else
+        null_stream_wait (stream, event->at_ns);
+    }
+  null_clock_unlock ();
+  return is_valid ? NULL_OK : null_fail (NULL_INVALID_HANDLE, "cudaStreamWaitEvent");
+}
+
+NULL_API (int, cuStreamWaitEvent, void *stream, void *event, unsigned flags)
+{
+  return cudaStreamWaitEvent (stream, event, flags);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nullcuda/graph.h"
+
+#include <stdlib.h>
+
+#include "nullcuda/device.h"
+#include "nullcuda/slab.h"
+
+enum
+{
+  CAPTURE_NONE = 0,
+  CAPTURE_ACTIVE = 1,
+};
+
+/* A graph and the executables made from it share this. */
+struct NullGraph
+{
+  bool is_used;
+  unsigned n_references;
+  unsigned long long id; /* of the capture, from 1 */
+  double ns;             /* of all its work, one after the other */
+  size_t n_nodes;
+};
+
+static NullSlab graphs = { .object_bytes = sizeof (NullGraph) };
+static unsigned long long n_captures;
+static _Thread_local int thread_mode; /* cudaStreamCaptureMode of unsafe calls */
+
+static NullGraph *
+find (void *handle)
+{
+  return null_slab_has (&graphs, handle) ? handle : NULL;
+}
+
+void
+null_graph_add (NullGraph *graph, double ns)
+{
+  graph->ns += ns;
+  graph->n_nodes++;
+}
+
+unsigned long long
+null_graph_id (const NullGraph *graph)
+{
+  return graph->id;
+}
+
+void
+null_graph_join (NullStream *stream, unsigned long long capture_id)
+{
+  for (size_t i = 0; i < graphs.n_objects && stream->capture == NULL; i++)
+    {
+      NullGraph *graph = null_slab_get (&graphs, i);
+      if (graph != NULL && graph->id == capture_id && graph->n_references == 0)
+        stream->capture = graph;
+    }
+}
+
+/* References: 0 while it is captured, then one by the graph and one by each executable.
+ */
+static int
+let_go (const char *name, void *handle)
+{
+  null_clock_lock ();
+  NullGraph *graph = find (handle);
+  if (graph != NULL && --graph->n_references == 0)
+    null_slab_give (&graphs, graph);
+  null_clock_unlock ();
+  return graph != NULL ? NULL_OK : null_fail (NULL_INVALID_VALUE, name);
+}
+
+NULL_API (int, cudaStreamBeginCapture, void *handle, int mode)
+{
+  null_clock_lock ();
+  NullStream *stream = (uintptr_t) handle == 0 ? NULL : null_stream_find (handle);
+  int error =
+      stream == NULL || stream->capture != NULL ? NULL_CAPTURE_UNSUPPORTED : NULL_OK;
+  NullGraph *graph = error == NULL_OK ? null_slab_take (&graphs) : NULL;
+  if (graph != NULL)
+    {
+      graph->id = ++n_captures;
+      stream->capture = graph;
+      stream->began_capture = true;
+    }
+  else if (error == NULL_OK)
+    error = NULL_OUT_OF_MEMORY;
+  null_clock_unlock ();
+  return error == NULL_OK ? NULL_OK : null_fail (error, "cudaStreamBeginCapture");
+}
+
+static void
+leave_capture (NullStream *stream, void *graph)
+{
+  if (stream->capture == graph)
+    {
+      stream->capture = NULL;
+      stream->began_capture = false;
+    }
+}
+
+NULL_API (int, cudaStreamEndCapture, void *handle, void **out_graph)
+{
+  null_clock_lock ();
+  NullStream *stream = null_stream_find (handle);
+  bool is_valid = stream != NULL && stream->capture != NULL && stream->began_capture;
+  *out_graph = NULL;
+  if (is_valid)
+    {
+      NullGraph *graph = stream->capture;
+      graph->n_references = 1;
+      null_stream_each (leave_capture, graph);
+      *out_graph = graph;
+    }
+  null_clock_unlock ();
+  return is_valid ? NULL_OK : null_fail (NULL_CAPTURE_UNMATCHED, "cudaStreamEndCapture");
+}
+
+NULL_API (int, cudaStreamIsCapturing, void *handle, int *out_status)
+{
+  null_clock_lock ();
+  const NullStream *stream = null_stream_find (handle);
+  *out_status = stream != NULL && stream->capture != NULL ? CAPTURE_ACTIVE : CAPTURE_NONE;
+  null_clock_unlock ();
+  return stream != NULL ? NULL_OK
+                        : null_fail (NULL_INVALID_HANDLE, "cudaStreamIsCapturing");
+}
+
+NULL_API (int, cuStreamIsCapturing, void *stream, int *out_status)
+{
+  return cudaStreamIsCapturing (stream, out_status);
+}
+
+/* As CUDA 12 has it; dependencies are not kept. */
+NULL_API (int,
+          cudaStreamGetCaptureInfo_v2,
+          void *handle,
+          int *out_status,
+          unsigned long long *out_id,
+          void **out_graph,
+          const void **out_dependencies,
+          size_t *out_n_dependencies)
+{
+  null_clock_lock ();
+  const NullStream *stream = null_stream_find (handle);
+  NullGraph *graph = stream != NULL ? stream->capture : NULL;
+  *out_status = graph != NULL ? CAPTURE_ACTIVE : CAPTURE_NONE;
+  if (out_id != NULL)
+    *out_id = graph != NULL ? graph->id : 0;
+  if (out_graph != NULL)
+    *out_graph = graph;
+  if (out_dependencies != NULL)
+    *out_dependencies = NULL;
+  if (out_n_dependencies != NULL)
+    *out_n_dependencies = 0;
+  null_clock_unlock ();
+  return stream != NULL ? NULL_OK
+                        : null_fail (NULL_INVALID_HANDLE, "cudaStreamGetCaptureInfo_v2");
+}
+
+/* With the data of edges: _v3 in CUDA 12, without a suffix in CUDA 13. */
+NULL_API (int,
+          cudaStreamGetCaptureInfo_v3,
+          void *handle,
+          int *out_status,
+          unsigned long long *out_id,
+          void **out_graph,
+          const void **out_dependencies,
+          const void **out_edges,
+          size_t *out_n_dependencies)
+{
+  if (out_edges != NULL)
+    *out_edges = NULL;
+  return cudaStreamGetCaptureInfo_v2 (handle, out_status, out_id, out_graph,
+                                      out_dependencies, out_n_dependencies);
+}
+
+NULL_API (int,
+          cudaStreamGetCaptureInfo,
+          void *handle,
+          int *out_status,
+          unsigned long long *out_id,
+          void **out_graph,
+          const void **out_dependencies,
+          const void **out_edges,
+          size_t *out_n_dependencies)
+{
+  return cudaStreamGetCaptureInfo_v3 (handle, out_status, out_id, out_graph,
+                                      out_dependencies, out_edges, out_n_dependencies);
+}
+
+NULL_API (int,
+          cuStreamGetCaptureInfo_v2,
+          void *handle,
+          int *out_status,
+          unsigned long long *out_id,
+          void **out_graph,
+          const void **out_dependencies,
+          size_t *out_n_dependencies)
+{
+  return cudaStreamGetCaptureInfo_v2 (handle, out_status, out_id, out_graph,
+                                      out_dependencies, out_n_dependencies);
+}
+
+NULL_API (int,
+          cuStreamGetCaptureInfo_v3,
+          void *handle,
+          int *out_status,
+          unsigned long long *out_id,
+          void **out_graph,
+          const void **out_dependencies,
+          const void **out_edges,
+          size_t *out_n_dependencies)
+{
+  return cudaStreamGetCaptureInfo_v3 (handle, out_status, out_id, out_graph,
+                                      out_dependencies, out_edges, out_n_dependencies);
+}
+
+NULL_API (int, cudaThreadExchangeStreamCaptureMode, int *inout_mode)
+{
+  int before = thread_mode;
+  thread_mode = *inout_mode;
+  *inout_mode = before;
+  return NULL_OK;
+}
+
+NULL_API (int, cuThreadExchangeStreamCaptureMode, int *inout_mode)
+{
+  return cudaThreadExchangeStreamCaptureMode (inout_mode);
+}
+
+NULL_API (int,
+          cudaGraphInstantiate,
+          void **out_executable,
+          void *handle,
+          unsigned long long flags)
+{
+  null_clock_lock ();
+  NullGraph *graph = find (handle);
+  if (graph != NULL)
+    graph->n_references++;
+  *out_executable = graph;
+  null_clock_unlock ();
+  return graph != NULL ? NULL_OK : null_fail (NULL_INVALID_VALUE, "cudaGraphInstantiate");
+}
+
+NULL_API (int,
+          cudaGraphInstantiateWithFlags,
+          void **out_executable,
+          void *graph,
+          unsigned long long flags)
+{
+  return cudaGraphInstantiate (out_executable, graph, flags);
+}
+
+NULL_API (int, cudaGraphLaunch, void *executable, void *stream_handle)
+{
+  null_clock_lock ();
+  const NullGraph *graph = find (executable);
+  NullStream *stream = null_stream_find (stream_handle);
+  bool is_valid = graph != NULL && stream != NULL;
+  if (is_valid)
+    null_stream_queue (stream, graph->ns);
+  null_clock_unlock ();
+  return is_valid ? NULL_OK : null_fail (NULL_INVALID_VALUE, "cudaGraphLaunch");
+}
+
+NULL_API (int, cudaGraphDestroy, void *graph)
+{
+  return let_go ("cudaGraphDestroy", graph);
+}
+
+NULL_API (int, cudaGraphExecDestroy, void *executable)
+{
+  return let_go ("cudaGraphExecDestroy", executable);
+}
+
+/* How many there are: nodes themselves are not kept, so that none can be asked for. */
+NULL_API (int, cudaGraphGetNodes, void *handle, void **out_nodes, size_t *inout_n)
+{
+  if (out_nodes != NULL)
+    return null_unsupported ("cudaGraphGetNodes of single nodes", NULL_NOT_SUPPORTED);
+  null_clock_lock ();
+  const NullGraph *graph = find (handle);
+  *inout_n = graph != NULL ? graph->n_nodes : 0;
+  null_clock_unlock ();
+  return graph != NULL ? NULL_OK : null_fail (NULL_INVALID_VALUE, "cudaGraphGetNodes");
+}

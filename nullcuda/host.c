@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nullcuda/host.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "nullcuda/device.h"
+#include "nullcuda/memory.h"
+#include "nullcuda/ranges.h"
+
+enum
+{
+  PINNED,
+  REGISTERED, /* the program's own memory, which we never free */
+  MANAGED,
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static NullRanges host; /* value: one of the kinds */
+
+static bool
+remember (void *addr, size_t n_bytes, int kind)
+{
+  pthread_mutex_lock (&lock);
+  bool is_kept = !null_ranges_overlap (&host, (uint64_t) addr, n_bytes) &&
+                 null_ranges_insert (&host, (NullRange){ (uint64_t) addr, n_bytes,
+                                                         (uint64_t) kind, NULL });
+  pthread_mutex_unlock (&lock);
+  return is_kept;
+}
+
+/* Takes out the range that begins at @addr. */
+static bool
+forget (void *addr, NullRange *out_range)
+{
+  pthread_mutex_lock (&lock);
+  size_t index = null_ranges_at (&host, (uint64_t) addr);
+  bool is_there = index < host.n && host.items[index].addr == (uint64_t) addr;
+  if (is_there)
+    {
+      *out_range = host.items[index];
+      null_ranges_remove (&host, index);
+    }
+  pthread_mutex_unlock (&lock);
+  return is_there;
+}
+
+/* Pages that read as zeros until somebody writes them: large pinned buffers cost nothing.
+ */
+static int
+allocate (const char *name, void **out_addr, size_t n_bytes, int kind)
+{
+  *out_addr = NULL;
+  if (null_device_current () < 0)
+    return null_fail (NULL_NO_DEVICE, name);
+  if (n_bytes == 0)
+    return NULL_OK;
+  void *addr =
+      mmap (NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (addr == MAP_FAILED)
+    return null_fail (NULL_OUT_OF_MEMORY, name);
+  if (!remember (addr, n_bytes, kind))
+    {
+      munmap (addr, n_bytes);
+      return null_fail (NULL_OUT_OF_MEMORY, name);
+    }
+  *out_addr = addr;
+  return NULL_OK;
+}
+
+NULL_API (int, cudaHostAlloc, void **out_addr, size_t n_bytes, unsigned flags)
+{
+  return allocate ("cudaHostAlloc", out_addr, n_bytes, PINNED);
+}
+
+NULL_API (int, cudaMallocHost, void **out_addr, size_t n_bytes)
+{
+  return allocate ("cudaMallocHost", out_addr, n_bytes, PINNED);
+}
+
+NULL_API (int, cudaMallocManaged, void **out_addr, size_t n_bytes, unsigned flags)
+{
+  return allocate ("cudaMallocManaged", out_addr, n_bytes, MANAGED);
+}
+
+NULL_API (int, cudaFreeHost, void *addr)
+{
+  NullRange range;
+  if (addr == NULL)
+    return NULL_OK;
+  if (!forget (addr, &range))
+    return null_fail (NULL_INVALID_VALUE, "cudaFreeHost");
+  if (range.value != REGISTERED)
+    munmap (addr, range.n_bytes);
+  return NULL_OK;
+}
+
+NULL_API (int, cudaHostRegister, void *addr, size_t n_bytes, unsigned flags)
+{
+  if (null_device_current () < 0)
+    return null_fail (NULL_NO_DEVICE, "cudaHostRegister");
+  if (addr == NULL || n_bytes == 0 || null_memory_is_ours ((uint64_t) addr))
+    return null_fail (NULL_INVALID_VALUE, "cudaHostRegister");
+  return remember (addr, n_bytes, REGISTERED)
+             ? NULL_OK
+             : null_fail (NULL_HOST_MEMORY_ALREADY_REGISTERED, "cudaHostRegister");
+}
+
+NULL_API (int, cudaHostUnregister, void *addr)
+{
+  NullRange range;
+  return forget (addr, &range)
+             ? NULL_OK
+             : null_fail (NULL_HOST_MEMORY_NOT_REGISTERED, "cudaHostUnregister");
+}
+
+NULL_API (int, cudaHostGetDevicePointer, void **out_addr, void *addr, unsigned flags)
+{
+  *out_addr = addr;
+  return null_host_kind ((uint64_t) addr) != NULL_MEMORY_UNREGISTERED
+             ? NULL_OK
+             : null_fail (NULL_INVALID_VALUE, "cudaHostGetDevicePointer");
+}
+
+int
+null_host_kind (uint64_t addr)
+{
+  pthread_mutex_lock (&lock);
+  const NullRange *range = null_ranges_find (&host, addr, 1);
+  int kind = range == NULL             ? NULL_MEMORY_UNREGISTERED
+             : range->value == MANAGED ? NULL_MEMORY_MANAGED
+                                       : NULL_MEMORY_HOST;
+  pthread_mutex_unlock (&lock);
+  return kind;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nullcuda/memory.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "nullcuda/device.h"
+#include "nullcuda/ranges.h"
+#include "nullcuda/settings.h"
+#include "nullcuda/vmm.h"
+
+/* Where Linux maps nothing by itself, and where address sanitizer lets programs map.
+ * Always the same, so that two runs give equal addresses. */
+#define ARENA_ADDR UINT64_C (0x200000000000)
+#define ARENA_BYTES (UINT64_C (32) << 40)
+#define ARENA_LEAST_BYTES (UINT64_C (1) << 40)
+
+enum
+{
+  RESERVED =
+      NULL_MAX_DEVICES, /* a range's value: below it the device whose memory it is */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static NullRanges ranges; /* allocations and reservations */
+static uint64_t used_bytes[NULL_MAX_DEVICES];
+static uint64_t arena_addr, arena_bytes;
+static pthread_once_t arena_once = PTHREAD_ONCE_INIT;
+
+/* Address space may be limited (ulimit -v, thread sanitizer): take what there is. */
+static void
+reserve_arena (void)
+{
+  for (uint64_t n_bytes = ARENA_BYTES; n_bytes >= ARENA_LEAST_BYTES; n_bytes /= 2)
+    {
+      void *map = mmap ((void *) ARENA_ADDR, n_bytes, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (map == MAP_FAILED)
+        continue;
+      arena_addr = (uint64_t) (uintptr_t) map;
+      arena_bytes = n_bytes;
+      return;
+    }
+  null_log (0, "no address space for the device's memory: every allocation will fail");
+}
+
+bool
+null_memory_is_ours (uint64_t addr)
+{
+  pthread_once (&arena_once, reserve_arena);
+  return addr >= arena_addr && addr - arena_addr < arena_bytes;
+}
+
+bool
+null_budget_take (int device, uint64_t n_bytes)
+{
+  uint64_t budget_bytes = null_settings ()->budget_bytes;
+  pthread_mutex_lock (&lock);
+  bool fits = n_bytes <= budget_bytes && used_bytes[device] <= budget_bytes - n_bytes;
+  if (fits)
+    used_bytes[device] += n_bytes;
+  pthread_mutex_unlock (&lock);
+  return fits;
+}
+
+void
+null_budget_give (int device, uint64_t n_bytes)
+{
+  pthread_mutex_lock (&lock);
+  used_bytes[device] -= n_bytes;
+  pthread_mutex_unlock (&lock);
+}
+
+/* A free range of the arena, marked with @value. */
+static int
+place (uint64_t n_bytes,
+       uint64_t alignment,
+       uint64_t wanted_addr,
+       uint64_t value,
+       uint64_t *out_addr)
+{
+  pthread_once (&arena_once, reserve_arena);
+  pthread_mutex_lock (&lock);
+  uint64_t end = arena_addr + arena_bytes;
+  uint64_t addr = wanted_addr;
+  if (addr < arena_addr || addr >= end || end - addr < n_bytes || addr % alignment != 0 ||
+      null_ranges_overlap (&ranges, addr, n_bytes))
+    addr = null_ranges_gap (&ranges, arena_addr, end, n_bytes, alignment);
+  bool is_placed = addr != 0 && null_ranges_insert (
+                                    &ranges, (NullRange){ addr, n_bytes, value, NULL });
+  pthread_mutex_unlock (&lock);
+  *out_addr = is_placed ? addr : 0;
+  return is_placed ? NULL_OK : NULL_OUT_OF_MEMORY;
+}
+
+/* Takes the range that begins at @addr out, where its value fits. */
+static bool
+unplace (uint64_t addr, bool is_reservation, NullRange *out_range)
+{
+  pthread_mutex_lock (&lock);
+  size_t index = null_ranges_at (&ranges, addr);
+  bool is_there = index < ranges.n && ranges.items[index].addr == addr &&
+                  (ranges.items[index].value == RESERVED) == is_reservation;
+  if (is_there)
+    {
+      *out_range = ranges.items[index];
+      null_ranges_remove (&ranges, index);
+    }
+  pthread_mutex_unlock (&lock);
+  return is_there;
+}
+
+int
+null_memory_allocate (int device, uint64_t n_bytes, uint64_t *out_addr)
+{
+  *out_addr = 0;
+  if (n_bytes == 0)
+    return NULL_OK;
+  if (n_bytes > UINT64_MAX / 2)
+    return NULL_OUT_OF_MEMORY;
+  uint64_t whole_bytes = (n_bytes + NULL_GRANULE - 1) / NULL_GRANULE * NULL_GRANULE;
+  if (!null_budget_take (device, whole_bytes))
+    return NULL_OUT_OF_MEMORY;
+  int error = place (whole_bytes, NULL_GRANULE, 0, (uint64_t) device, out_addr);
+  if (error != NULL_OK)
+    null_budget_give (device, whole_bytes);
+  return error;
+}
+
+int
+null_memory_release (uint64_t addr)
+{
+  NullRange range;
+  if (!unplace (addr, false, &range))
+    return NULL_INVALID_VALUE;
+  null_budget_give ((int) range.value, range.n_bytes);
+  return NULL_OK;
+}
+
+int
+null_memory_reserve (uint64_t n_bytes,
+                     uint64_t alignment,
+                     uint64_t wanted_addr,
+                     uint64_t *out_addr)
+{
+  *out_addr = 0;
+  if (n_bytes == 0 || n_bytes % NULL_GRANULE != 0 || (alignment & (alignment - 1)) != 0)
+    return NULL_INVALID_VALUE;
+  if (alignment < NULL_GRANULE)
+    alignment = NULL_GRANULE;
+  return place (n_bytes, alignment, wanted_addr, RESERVED, out_addr);
+}
+
+int
+null_memory_unreserve (uint64_t addr, uint64_t n_bytes)
+{
+  NullRange range;
+  if (null_vmm_is_mapped (addr, n_bytes) || !unplace (addr, true, &range))
+    return NULL_INVALID_VALUE;
+  if (range.n_bytes == n_bytes)
+    return NULL_OK;
+  uint64_t again = 0;
+  return place (range.n_bytes, NULL_GRANULE, addr, RESERVED, &again) == NULL_OK
+             ? NULL_INVALID_VALUE
+             : NULL_OUT_OF_MEMORY;
+}
+
+bool
+null_memory_is_reserved (uint64_t addr, uint64_t n_bytes)
+{
+  pthread_mutex_lock (&lock);
+  const NullRange *range = null_ranges_find (&ranges, addr, n_bytes);
+  bool is_reserved = range != NULL && range->value == RESERVED;
+  pthread_mutex_unlock (&lock);
+  return is_reserved;
+}
+
+bool
+null_memory_find (uint64_t addr,
+                  uint64_t *out_base,
+                  uint64_t *out_n_bytes,
+                  int *out_device)
+{
+  if (!null_memory_is_ours (addr))
+    return false;
+  pthread_mutex_lock (&lock);
+  const NullRange *range = null_ranges_find (&ranges, addr, 1);
+  bool is_plain = range != NULL && range->value != RESERVED;
+  if (is_plain)
+    {
+      *out_base = range->addr;
+      *out_n_bytes = range->n_bytes;
+      *out_device = (int) range->value;
+    }
+  pthread_mutex_unlock (&lock);
+  return is_plain || null_vmm_find (addr, out_base, out_n_bytes, out_device);
+}
+
+bool
+null_memory_is_backed (uint64_t addr, uint64_t n_bytes)
+{
+  while (n_bytes > 0 && null_memory_is_ours (addr))
+    {
+      uint64_t base, size_bytes;
+      int device;
+      if (!null_memory_find (addr, &base, &size_bytes, &device))
+        return false;
+      uint64_t here_bytes = base + size_bytes - addr;
+      if (here_bytes >= n_bytes)
+        return true;
+      addr += here_bytes;
+      n_bytes -= here_bytes;
+    }
+  return true;
+}
+
+/* What the driver would say: of the device, even where the budget is larger. */
+static void
+memory_info (int device, size_t *out_free_bytes, size_t *out_total_bytes)
+{
+  uint64_t total_bytes = null_settings ()->profile.total_bytes;
+  uint64_t budget_bytes = null_settings ()->budget_bytes;
+  uint64_t ceiling_bytes = budget_bytes < total_bytes ? budget_bytes : total_bytes;
+  pthread_mutex_lock (&lock);
+  uint64_t used = used_bytes[device];
+  pthread_mutex_unlock (&lock);
+  *out_free_bytes = used < ceiling_bytes ? ceiling_bytes - used : 0;
+  *out_total_bytes = total_bytes;
+}
+
+NULL_API (int, cudaMemGetInfo, size_t *out_free_bytes, size_t *out_total_bytes)
+{
+  int device = null_device_current ();
+  if (device < 0)
+    return null_fail (NULL_NO_DEVICE, "cudaMemGetInfo");
+  memory_info (device, out_free_bytes, out_total_bytes);
+  return NULL_OK;
+}
+
+NULL_API (int, cuMemGetInfo_v2, size_t *out_free_bytes, size_t *out_total_bytes)
+{
+  return cudaMemGetInfo (out_free_bytes, out_total_bytes);
+}

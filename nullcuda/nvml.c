@@ -1,0 +1,134 @@
+/*
+ * NVML: as much as PyTorch's allocator and torch.cuda ask for.
+ *
+ * A device's handle is its number, plus one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "nullcuda/api.h"
+#include "nullcuda/memory.h"
+#include "nullcuda/settings.h"
+
+enum
+{
+  NVML_INVALID_ARGUMENT = 2,
+  NVML_NOT_SUPPORTED = 3,
+  NVML_NOT_FOUND = 6,
+  NVML_DRIVER_NOT_LOADED = 9,
+};
+
+NULL_API (int, nvmlInit_v2, void)
+{
+  return null_settings ()->refuses ? NVML_DRIVER_NOT_LOADED : NULL_OK;
+}
+
+NULL_API (int, nvmlInit, void) { return nvmlInit_v2 (); }
+
+NULL_API (int, nvmlInitWithFlags, unsigned flags) { return nvmlInit_v2 (); }
+
+NULL_API (int, nvmlShutdown, void) { return NULL_OK; }
+
+NULL_API (const char *, nvmlErrorString, int error)
+{
+  return error == NULL_OK ? "Success" : "Not supported by the null CUDA";
+}
+
+NULL_API (int, nvmlSystemGetCudaDriverVersion_v2, int *out_version)
+{
+  *out_version = null_settings ()->cuda_version;
+  return NULL_OK;
+}
+
+NULL_API (int, nvmlSystemGetCudaDriverVersion, int *out_version)
+{
+  return nvmlSystemGetCudaDriverVersion_v2 (out_version);
+}
+
+NULL_API (int, nvmlDeviceGetCount_v2, unsigned *out_n)
+{
+  *out_n = (unsigned) null_settings ()->n_devices;
+  return NULL_OK;
+}
+
+NULL_API (int, nvmlDeviceGetCount, unsigned *out_n)
+{
+  return nvmlDeviceGetCount_v2 (out_n);
+}
+
+NULL_API (int, nvmlDeviceGetHandleByIndex_v2, unsigned index, void **out_device)
+{
+  *out_device = (void *) (uintptr_t) (index + 1);
+  return index < (unsigned) null_settings ()->n_devices ? NULL_OK : NVML_INVALID_ARGUMENT;
+}
+
+NULL_API (int, nvmlDeviceGetHandleByIndex, unsigned index, void **out_device)
+{
+  return nvmlDeviceGetHandleByIndex_v2 (index, out_device);
+}
+
+/* As cudaDeviceGetPCIBusId() writes it: the bus is the device's number, plus one. */
+NULL_API (int, nvmlDeviceGetHandleByPciBusId_v2, const char *text, void **out_device)
+{
+  unsigned domain, bus;
+  if (sscanf (text, "%x:%x:", &domain, &bus) != 2 || bus == 0 ||
+      bus > (unsigned) null_settings ()->n_devices)
+    return NVML_NOT_FOUND;
+  *out_device = (void *) (uintptr_t) bus;
+  return NULL_OK;
+}
+
+NULL_API (int, nvmlDeviceGetName, void *device, char *out_name, unsigned n_bytes)
+{
+  snprintf (out_name, n_bytes, "%s", null_settings ()->profile.model);
+  return NULL_OK;
+}
+
+NULL_API (int, nvmlDeviceGetUUID, void *device, char *out_text, unsigned n_bytes)
+{
+  snprintf (out_text, n_bytes, "GPU-6e756c6c-2d67-7075-2d%02x-000000000000",
+            (unsigned) (uintptr_t) device);
+  return NULL_OK;
+}
+
+/* Out-of-memory messages list the processes on the device: there are none to name. */
+NULL_API (int,
+          nvmlDeviceGetComputeRunningProcesses,
+          void *device,
+          unsigned *inout_n,
+          void *out_processes)
+{
+  *inout_n = 0;
+  return NULL_OK;
+}
+
+NULL_API (int,
+          nvmlDeviceGetComputeRunningProcesses_v3,
+          void *device,
+          unsigned *inout_n,
+          void *out_processes)
+{
+  *inout_n = 0;
+  return NULL_OK;
+}
+
+/* nvmlGpuFabricInfo_v2_t begins so, and v3 too: the caller set the version. */
+typedef struct
+{
+  unsigned version;
+  unsigned char cluster_uuid[16];
+  int status;
+  unsigned clique_id;
+  unsigned char state; /* 0: not supported */
+} FabricInfo;
+
+NULL_API (int, nvmlDeviceGetGpuFabricInfoV, void *device, FabricInfo *out_info)
+{
+  memset (out_info->cluster_uuid, 0, sizeof out_info->cluster_uuid);
+  out_info->status = NVML_NOT_SUPPORTED;
+  out_info->clique_id = 0;
+  out_info->state = 0;
+  return NULL_OK;
+}

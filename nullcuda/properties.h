@@ -1,0 +1,57 @@
+/*
+ * cudaDeviceProp: where CUDA 12 and CUDA 13 keep what is answered, and what is answered.
+ *
+ * FIELD (name, offset in CUDA 12, offset in CUDA 13, type, value), where `p` is a
+ * NullProfile. CUDA 13 dropped fields, so that most offsets differ. layout-test.c
+ * compares all of it with the real headers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#define NULL_PROPERTIES_BYTES_12 1032
+#define NULL_PROPERTIES_BYTES_13 1008
+
+#define NULL_PROPERTIES(FIELD)                                                           \
+  FIELD (totalGlobalMem, 288, 288, size_t, p->total_bytes)                               \
+  FIELD (sharedMemPerBlock, 296, 296, size_t, 49152)                                     \
+  FIELD (regsPerBlock, 304, 304, int, 65536)                                             \
+  FIELD (warpSize, 308, 308, int, 32)                                                    \
+  FIELD (memPitch, 312, 312, size_t, 2147483647)                                         \
+  FIELD (maxThreadsPerBlock, 320, 320, int, 1024)                                        \
+  FIELD (maxThreadsDim[0], 324, 324, int, 1024)                                          \
+  FIELD (maxThreadsDim[1], 328, 328, int, 1024)                                          \
+  FIELD (maxThreadsDim[2], 332, 332, int, 64)                                            \
+  FIELD (maxGridSize[0], 336, 336, int, 2147483647)                                      \
+  FIELD (maxGridSize[1], 340, 340, int, 65535)                                           \
+  FIELD (maxGridSize[2], 344, 344, int, 65535)                                           \
+  FIELD (totalConstMem, 352, 352, size_t, 65536)                                         \
+  FIELD (major, 360, 360, int, p->major)                                                 \
+  FIELD (minor, 364, 364, int, p->minor)                                                 \
+  FIELD (textureAlignment, 368, 368, size_t, 512)                                        \
+  FIELD (texturePitchAlignment, 376, 376, size_t, 32)                                    \
+  FIELD (multiProcessorCount, 388, 384, int, p->n_multiprocessors)                       \
+  FIELD (canMapHostMemory, 400, 392, int, 1)                                             \
+  FIELD (maxTexture1D, 408, 396, int, 131072)                                            \
+  FIELD (surfaceAlignment, 568, 552, size_t, 512)                                        \
+  FIELD (concurrentKernels, 576, 560, int, 1)                                            \
+  FIELD (ECCEnabled, 580, 564, int, 1)                                                   \
+  FIELD (pciBusID, 584, 568, int, device + 1)                                            \
+  FIELD (asyncEngineCount, 600, 584, int, 3)                                             \
+  FIELD (unifiedAddressing, 604, 588, int, 1)                                            \
+  FIELD (memoryBusWidth, 612, 592, int, p->bus_bits)                                     \
+  FIELD (l2CacheSize, 616, 596, int, p->l2_bytes)                                        \
+  FIELD (maxThreadsPerMultiProcessor, 624, 604, int, p->max_threads_per_multiprocessor)  \
+  FIELD (streamPrioritiesSupported, 628, 608, int, 1)                                    \
+  FIELD (globalL1CacheSupported, 632, 612, int, 1)                                       \
+  FIELD (localL1CacheSupported, 636, 616, int, 1)                                        \
+  FIELD (sharedMemPerMultiprocessor, 640, 624, size_t,                                   \
+         p->shared_bytes_per_multiprocessor)                                             \
+  FIELD (regsPerMultiprocessor, 648, 632, int, 65536)                                    \
+  FIELD (managedMemory, 652, 636, int, 1)                                                \
+  FIELD (computePreemptionSupported, 680, 660, int, 1)                                   \
+  FIELD (cooperativeLaunch, 688, 668, int, 1)                                            \
+  FIELD (sharedMemPerBlockOptin, 696, 672, size_t, p->shared_bytes_per_block_optin)      \
+  FIELD (maxBlocksPerMultiProcessor, 712, 688, int, p->max_blocks_per_multiprocessor)    \
+  FIELD (reservedSharedMemPerBlock, 720, 696, size_t, 1024)                              \
+  FIELD (hostRegisterSupported, 728, 704, int, 1)                                        \
+  FIELD (memoryPoolsSupported, 744, 720, int, 1)                                         \
+  FIELD (clusterLaunch, 772, 748, int, p->major >= 9)

@@ -1,0 +1,43 @@
+/*
+ * Ranges of addresses that do not overlap, sorted: what lies where.
+ *
+ * An array with binary search: a job holds some thousands of ranges, and looks up far
+ * more often than it inserts. Not locked: the owner's lock guards each of them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct
+{
+  uint64_t addr, n_bytes;
+  uint64_t value; /* the owner's */
+  void *data;     /* the owner's */
+} NullRange;
+
+typedef struct
+{
+  NullRange *items;
+  size_t n, capacity;
+} NullRanges;
+
+/* Index of the first range that ends after @addr; n where there is none. */
+size_t null_ranges_at (const NullRanges *ranges, uint64_t addr);
+/* The range that holds all of [addr, addr + n_bytes), or NULL. Valid until a change. */
+NullRange *null_ranges_find (const NullRanges *ranges, uint64_t addr, uint64_t n_bytes);
+/* Whether any byte of it is taken. */
+bool null_ranges_overlap (const NullRanges *ranges, uint64_t addr, uint64_t n_bytes);
+/* False: no memory. The range must be free. */
+bool null_ranges_insert (NullRanges *ranges, NullRange range);
+void null_ranges_remove (NullRanges *ranges, size_t index);
+/* The lowest free address of @n_bytes at a multiple of @alignment within [from, to), or
+ * 0. */
+uint64_t null_ranges_gap (const NullRanges *ranges,
+                          uint64_t from,
+                          uint64_t to,
+                          uint64_t n_bytes,
+                          uint64_t alignment);

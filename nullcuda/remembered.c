@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nullcuda/remembered.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nullcuda/ranges.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static NullRanges known; /* data: a copy of the bytes */
+static uint64_t known_bytes;
+
+static void
+keep (uint64_t addr, const void *bytes, uint64_t n_bytes)
+{
+  NullRange range = { addr, n_bytes, 0, n_bytes > 0 ? malloc (n_bytes) : NULL };
+  if (range.data == NULL)
+    return;
+  memcpy (range.data, bytes, n_bytes);
+  if (null_ranges_insert (&known, range))
+    known_bytes += n_bytes;
+  else
+    free (range.data);
+}
+
+/* Takes [addr, addr + n_bytes) out of what is known, keeps what lies before and behind
+ * it, and copies what it takes to @out where that is not NULL. */
+static size_t
+cut (uint64_t addr, uint64_t n_bytes, char *out)
+{
+  uint64_t end = addr + n_bytes;
+  size_t found_bytes = 0, index;
+  while ((index = null_ranges_at (&known, addr)) < known.n &&
+         known.items[index].addr < end)
+    {
+      NullRange range = known.items[index];
+      uint64_t range_end = range.addr + range.n_bytes;
+      uint64_t from = range.addr > addr ? range.addr : addr;
+      uint64_t to = range_end < end ? range_end : end;
+      const char *bytes = range.data;
+      null_ranges_remove (&known, index);
+      known_bytes -= range.n_bytes;
+      if (out != NULL)
+        memcpy (out + (from - addr), bytes + (from - range.addr), to - from);
+      found_bytes += to - from;
+      keep (range.addr, bytes, from - range.addr);
+      keep (to, bytes + (to - range.addr), range_end - to);
+      free (range.data);
+    }
+  return found_bytes;
+}
+
+void
+null_remembered_put (uint64_t addr, const void *bytes, size_t n_bytes)
+{
+  pthread_mutex_lock (&lock);
+  cut (addr, n_bytes, NULL);
+  if (known_bytes > NULL_REMEMBERED_BYTES)
+    {
+      for (size_t i = 0; i < known.n; i++)
+        free (known.items[i].data);
+      known.n = 0;
+      known_bytes = 0;
+    }
+  if (n_bytes <= NULL_REMEMBERED_COPY_BYTES)
+    keep (addr, bytes, n_bytes);
+  pthread_mutex_unlock (&lock);
+}
+
+size_t
+null_remembered_take (uint64_t addr, void *out, size_t n_bytes)
+{
+  pthread_mutex_lock (&lock);
+  size_t found_bytes = cut (addr, n_bytes, out);
+  pthread_mutex_unlock (&lock);
+  return found_bytes;
+}
+
+void
+null_remembered_forget (uint64_t addr, uint64_t n_bytes)
+{
+  pthread_mutex_lock (&lock);
+  cut (addr, n_bytes, NULL);
+  pthread_mutex_unlock (&lock);
+}

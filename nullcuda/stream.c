@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nullcuda/stream.h"
+
+#include "nullcuda/device.h"
+#include "nullcuda/graph.h"
+#include "nullcuda/settings.h"
+#include "nullcuda/slab.h"
+
+#define HOST_NS_PER_LAUNCH 5000.0
+#define HOST_NS_PER_QUERY 200.0
+#define QUEUE_NS 2e8 /* how far a stream may be behind the host before the host waits */
+
+enum
+{
+  NON_BLOCKING = 1, /* cudaStreamNonBlocking */
+};
+
+static NullSlab streams = { .object_bytes = sizeof (NullStream) };
+static NullStream
+    *defaults[NULL_MAX_DEVICES]; /* the legacy default stream of each device */
+static unsigned long long n_made;
+
+static NullStream *
+make (int device, unsigned flags, int priority)
+{
+  NullStream *stream = null_slab_take (&streams);
+  if (stream == NULL)
+    return NULL;
+  stream->device = device;
+  stream->is_blocking = (flags & NON_BLOCKING) == 0;
+  stream->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
+  stream->id = ++n_made;
+  return stream;
+}
+
+NullStream *
+null_stream_find (void *handle)
+{
+  if ((uintptr_t) handle > 2)
+    return null_slab_has (&streams, handle) ? handle : NULL;
+  int device = null_device_current ();
+  if (device < 0)
+    return NULL;
+  if (defaults[device] == NULL)
+    defaults[device] = make (device, 0, 0);
+  return defaults[device];
+}
+
+void
+null_stream_each (void (*visit) (NullStream *stream, void *user), void *user)
+{
+  for (size_t i = 0; i < streams.n_objects; i++)
+    {
+      NullStream *stream = null_slab_get (&streams, i);
+      if (stream != NULL)
+        visit (stream, user);
+    }
+}
+
+typedef struct
+{
+  int device;
+  bool only_blocking;
+  double end_ns;
+} Latest;
+
+static void
+look_for_latest (NullStream *stream, void *user)
+{
+  Latest *latest = user;
+  if (stream->device == latest->device &&
+      (stream->is_blocking || !latest->only_blocking) && stream->end_ns > latest->end_ns)
+    latest->end_ns = stream->end_ns;
+}
+
+static double
+last_end (int device, bool only_blocking)
+{
+  Latest latest = { device, only_blocking, 0 };
+  null_stream_each (look_for_latest, &latest);
+  return latest.end_ns;
+}
+
+double
+null_stream_last_end (int device)
+{
+  return last_end (device, false);
+}
+
+void
+null_stream_wait (NullStream *stream, double at_ns)
+{
+  if (stream->end_ns < at_ns)
+    stream->end_ns = at_ns;
+}
+
+/* The default stream and blocking streams take turns, as CUDA's legacy rules say. */
+static void
+take_turns (NullStream *stream)
+{
+  NullStream *standard = defaults[stream->device];
+  if (stream == standard)
+    null_stream_wait (stream, last_end (stream->device, true));
+  else if (stream->is_blocking && standard != NULL)
+    null_stream_wait (stream, standard->end_ns);
+}
+
+void
+null_stream_queue (NullStream *stream, double ns)
+{
+  null_clock_spend (HOST_NS_PER_LAUNCH);
+  if (stream->capture != NULL)
+    {
+      null_graph_add (stream->capture, ns);
+      return;
+    }
+  if (!null_settings ()->is_lagging)
+    return;
+  take_turns (stream);
+  null_stream_wait (stream, null_clock_now ());
+  stream->end_ns += ns;
+  null_clock_reach (stream->end_ns - QUEUE_NS);
+}
+
+int
+null_submit (const char *name, void *handle, double ns)
+{
+  null_clock_lock ();
+  NullStream *stream = null_stream_find (handle);
+  if (stream != NULL)
+    null_stream_queue (stream, ns);
+  null_clock_unlock ();
+  return stream != NULL ? NULL_OK : null_fail (NULL_INVALID_HANDLE, name);
+}
+
+static int
+create (const char *name, void **out_stream, unsigned flags, int priority)
+{
+  int device = null_device_current ();
+  *out_stream = NULL;
+  if (device < 0)
+    return null_fail (NULL_NO_DEVICE, name);
+  null_clock_lock ();
+  *out_stream = make (device, flags, priority);
+  null_clock_unlock ();
+  return *out_stream != NULL ? NULL_OK : null_fail (NULL_OUT_OF_MEMORY, name);
+}
+
+NULL_API (int, cudaStreamCreate, void **out_stream)
+{
+  return create ("cudaStreamCreate", out_stream, 0, 0);
+}
+
+NULL_API (int, cudaStreamCreateWithFlags, void **out_stream, unsigned flags)
+{
+  return create ("cudaStreamCreateWithFlags", out_stream, flags, 0);
+}
+
+NULL_API (
+    int, cudaStreamCreateWithPriority, void **out_stream, unsigned flags, int priority)
+{
+  return create ("cudaStreamCreateWithPriority", out_stream, flags, priority);
+}
+
+NULL_API (int, cuStreamCreate, void **out_stream, unsigned flags)
+{
+  return create ("cuStreamCreate", out_stream, flags, 0);
+}
+
+NULL_API (int, cudaStreamDestroy, void *handle)
+{
+  null_clock_lock ();
+  NullStream *stream = (uintptr_t) handle > 2 ? null_stream_find (handle) : NULL;
+  if (stream != NULL)
+    null_slab_give (&streams, stream);
+  null_clock_unlock ();
+  return stream != NULL ? NULL_OK : null_fail (NULL_INVALID_HANDLE, "cudaStreamDestroy");
+}
+
+NULL_API (int, cuStreamDestroy_v2, void *handle) { return cudaStreamDestroy (handle); }
+
+NULL_API (int, cudaStreamGetPriority, void *handle, int *out_priority)
+{
+  null_clock_lock ();
+  const NullStream *stream = null_stream_find (handle);
+  *out_priority = stream != NULL ? stream->priority : 0;
+  null_clock_unlock ();
+  return stream != NULL ? NULL_OK
+                        : null_fail (NULL_INVALID_HANDLE, "cudaStreamGetPriority");
+}
+
+/* What a wait for, or a question about, the stream finds wrong. */
+static int
+objection (const NullStream *stream)
+{
+  if (stream == NULL)
+    return NULL_INVALID_HANDLE;
+  return stream->capture != NULL ? NULL_CAPTURE_UNSUPPORTED : NULL_OK;
+}
+
+NULL_API (int, cudaStreamQuery, void *handle)
+{
+  null_clock_lock ();
+  const NullStream *stream = null_stream_find (handle);
+  int error = objection (stream);
+  null_clock_spend (HOST_NS_PER_QUERY);
+  if (error == NULL_OK && stream->end_ns > null_clock_now ())
+    error = NULL_NOT_READY;
+  null_clock_unlock ();
+  return error == NULL_OK ? NULL_OK : null_fail (error, "cudaStreamQuery");
+}
+
+NULL_API (int, cuStreamQuery, void *handle) { return cudaStreamQuery (handle); }
+
+NULL_API (int, cudaStreamSynchronize, void *handle)
+{
+  null_clock_lock ();
+  NullStream *stream = null_stream_find (handle);
+  int error = objection (stream);
+  if (error == NULL_OK)
+    {
+      take_turns (stream);
+      null_clock_reach (stream->end_ns);
+    }
+  null_clock_unlock ();
+  return error == NULL_OK ? NULL_OK : null_fail (error, "cudaStreamSynchronize");
+}
+
+NULL_API (int, cuStreamSynchronize, void *handle)
+{
+  return cudaStreamSynchronize (handle);
+}
+
+NULL_API (int, cudaDeviceSynchronize, void)
+{
+  int device = null_device_current ();
+  if (device < 0)
+    return null_fail (NULL_NO_DEVICE, "cudaDeviceSynchronize");
+  null_clock_wait_for_all (device);
+  return NULL_OK;
+}
+
+NULL_API (int, cuCtxSynchronize, void) { return cudaDeviceSynchronize (); }
+
+NULL_API (int, cuStreamGetCtx, void *handle, void **out_context)
+{
+  null_clock_lock ();
+  const NullStream *stream = null_stream_find (handle);
+  *out_context = stream != NULL ? (void *) (uintptr_t) (stream->device + 1) : NULL;
+  null_clock_unlock ();
+  return stream != NULL ? NULL_OK : null_fail (NULL_INVALID_HANDLE, "cuStreamGetCtx");
+}
+
+/* For scripts: work of that length, such as a collective under a fake process group. */
+NULL_API (void, nullcuda_delay, void *stream, double ns)
+{
+  (void) null_submit ("nullcuda_delay", stream, ns > 0 ? ns : 0);
+}
+
+/* Host functions run at once: nothing that they wait for is ever left undone. */
+NULL_API (int, cudaLaunchHostFunc, void *stream, void (*function) (void *), void *user)
+{
+  int error = null_submit ("cudaLaunchHostFunc", stream, 0);
+  if (error == NULL_OK)
+    function (user);
+  return error;
+}
+
+NULL_API (int,
+          cudaStreamAddCallback,
+          void *stream,
+          void (*function) (void *stream, int status, void *user),
+          void *user,
+          unsigned flags)
+{
+  int error = null_submit ("cudaStreamAddCallback", stream, 0);
+  if (error == NULL_OK)
+    function (stream, NULL_OK, user);
+  return error;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nullcuda/vmm.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "nullcuda/device.h"
+#include "nullcuda/memory.h"
+#include "nullcuda/ranges.h"
+#include "nullcuda/remembered.h"
+#include "nullcuda/settings.h"
+
+typedef struct
+{
+  uint64_t n_bytes;
+  unsigned n_references, n_mappings;
+  NullAllocationProp prop;
+} Physical;
+
+/* Handles are numbers beside device addresses, never pointers: a stale one is told. */
+#define HANDLE_BASE UINT64_C (0x7a0000000000)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static NullRanges mappings; /* value: the handle */
+static Physical *physical;  /* by handle */
+static size_t n_physical, physical_capacity;
+static size_t *vacant; /* indices of physical that are free, capacity as physical */
+static size_t n_vacant;
+
+/* The memory behind @handle, or NULL. Valid until the lock is let go. */
+static Physical *
+lookup (uint64_t handle)
+{
+  if (handle < HANDLE_BASE || handle - HANDLE_BASE >= n_physical)
+    return NULL;
+  Physical *found = &physical[handle - HANDLE_BASE];
+  return found->n_references > 0 || found->n_mappings > 0 ? found : NULL;
+}
+
+static void
+settle (uint64_t handle)
+{
+  Physical *gone = &physical[handle - HANDLE_BASE];
+  if (gone->n_references > 0 || gone->n_mappings > 0)
+    return;
+  null_budget_give (gone->prop.location.id, gone->n_bytes);
+  vacant[n_vacant++] = (size_t) (handle - HANDLE_BASE);
+}
+
+static bool
+grow (void)
+{
+  if (n_vacant > 0 || n_physical < physical_capacity)
+    return true;
+  size_t capacity = physical_capacity == 0 ? 1024 : 2 * physical_capacity;
+  Physical *all = realloc (physical, capacity * sizeof *all);
+  if (all == NULL)
+    return false;
+  physical = all;
+  size_t *indices = realloc (vacant, capacity * sizeof *indices);
+  if (indices == NULL)
+    return false;
+  vacant = indices;
+  physical_capacity = capacity;
+  return true;
+}
+
+bool
+null_vmm_is_mapped (uint64_t addr, uint64_t n_bytes)
+{
+  pthread_mutex_lock (&lock);
+  bool is_mapped = null_ranges_overlap (&mappings, addr, n_bytes);
+  pthread_mutex_unlock (&lock);
+  return is_mapped;
+}
+
+bool
+null_vmm_find (uint64_t addr, uint64_t *out_base, uint64_t *out_n_bytes, int *out_device)
+{
+  pthread_mutex_lock (&lock);
+  const NullRange *mapping = null_ranges_find (&mappings, addr, 1);
+  if (mapping != NULL)
+    {
+      *out_base = mapping->addr;
+      *out_n_bytes = mapping->n_bytes;
+      *out_device = physical[mapping->value - HANDLE_BASE].prop.location.id;
+    }
+  pthread_mutex_unlock (&lock);
+  return mapping != NULL;
+}
+
+NULL_API (int,
+          cuMemAddressReserve,
+          uint64_t *out_addr,
+          size_t n_bytes,
+          size_t alignment,
+          uint64_t wanted_addr,
+          unsigned long long flags)
+{
+  int error = null_memory_reserve (n_bytes, alignment, wanted_addr, out_addr);
+  return error == NULL_OK ? NULL_OK : null_fail (error, "cuMemAddressReserve");
+}
+
+NULL_API (int, cuMemAddressFree, uint64_t addr, size_t n_bytes)
+{
+  int error = null_memory_unreserve (addr, n_bytes);
+  return error == NULL_OK ? NULL_OK : null_fail (error, "cuMemAddressFree");
+}
+
+NULL_API (int,
+          cuMemCreate,
+          uint64_t *out_handle,
+          size_t n_bytes,
+          const NullAllocationProp *prop,
+          unsigned long long flags)
+{
+  int device = prop->location.id;
+  if (n_bytes == 0 || n_bytes % NULL_GRANULE != 0 || prop->location.type != 1)
+    return null_fail (NULL_INVALID_VALUE, "cuMemCreate");
+  if (device < 0 || device >= null_settings ()->n_devices)
+    return null_fail (NULL_INVALID_DEVICE, "cuMemCreate");
+  if (!null_budget_take (device, n_bytes))
+    return null_fail (NULL_OUT_OF_MEMORY, "cuMemCreate");
+  pthread_mutex_lock (&lock);
+  bool has_room = grow ();
+  if (has_room)
+    {
+      size_t index = n_vacant > 0 ? vacant[--n_vacant] : n_physical++;
+      physical[index] = (Physical){ n_bytes, 1, 0, *prop };
+      *out_handle = HANDLE_BASE + index;
+    }
+  pthread_mutex_unlock (&lock);
+  if (has_room)
+    return NULL_OK;
+  null_budget_give (device, n_bytes);
+  return null_fail (NULL_OUT_OF_MEMORY, "cuMemCreate");
+}
+
+NULL_API (int, cuMemRelease, uint64_t handle)
+{
+  pthread_mutex_lock (&lock);
+  Physical *memory = lookup (handle);
+  bool is_held = memory != NULL && memory->n_references > 0;
+  if (is_held)
+    {
+      memory->n_references--;
+      settle (handle);
+    }
+  pthread_mutex_unlock (&lock);
+  return is_held ? NULL_OK : null_fail (NULL_INVALID_VALUE, "cuMemRelease");
+}
+
+NULL_API (int,
+          cuMemMap,
+          uint64_t addr,
+          size_t n_bytes,
+          size_t offset,
+          uint64_t handle,
+          unsigned long long flags)
+{
+  int error = NULL_INVALID_VALUE;
+  if (offset != 0 || addr % NULL_GRANULE != 0 || !null_memory_is_reserved (addr, n_bytes))
+    return null_fail (error, "cuMemMap");
+  pthread_mutex_lock (&lock);
+  Physical *memory = lookup (handle);
+  if (memory != NULL && memory->n_references > 0 && memory->n_bytes == n_bytes &&
+      !null_ranges_overlap (&mappings, addr, n_bytes))
+    {
+      NullRange mapping = { addr, n_bytes, handle, NULL };
+      error = null_ranges_insert (&mappings, mapping) ? NULL_OK : NULL_OUT_OF_MEMORY;
+      memory->n_mappings += error == NULL_OK;
+    }
+  pthread_mutex_unlock (&lock);
+  return error == NULL_OK ? NULL_OK : null_fail (error, "cuMemMap");
+}
+
+/* Whether whole mappings, one after the other, make up the range. */
+static bool
+is_covered (uint64_t addr, uint64_t n_bytes)
+{
+  uint64_t end = addr + n_bytes;
+  for (size_t i = null_ranges_at (&mappings, addr); addr < end; i++)
+    {
+      if (i == mappings.n || mappings.items[i].addr != addr ||
+          mappings.items[i].n_bytes > end - addr)
+        return false;
+      addr += mappings.items[i].n_bytes;
+    }
+  return true;
+}
+
+NULL_API (int, cuMemUnmap, uint64_t addr, size_t n_bytes)
+{
+  pthread_mutex_lock (&lock);
+  bool is_whole = n_bytes > 0 && is_covered (addr, n_bytes);
+  size_t index = null_ranges_at (&mappings, addr);
+  while (is_whole && index < mappings.n && mappings.items[index].addr < addr + n_bytes)
+    {
+      uint64_t handle = mappings.items[index].value;
+      null_ranges_remove (&mappings, index);
+      physical[handle - HANDLE_BASE].n_mappings--;
+      settle (handle);
+    }
+  pthread_mutex_unlock (&lock);
+  if (!is_whole)
+    return null_fail (NULL_INVALID_VALUE, "cuMemUnmap");
+  null_remembered_forget (addr, n_bytes);
+  return NULL_OK;
+}
+
+NULL_API (int,
+          cuMemSetAccess,
+          uint64_t addr,
+          size_t n_bytes,
+          const void *descriptions,
+          size_t n_descriptions)
+{
+  pthread_mutex_lock (&lock);
+  bool is_whole = is_covered (addr, n_bytes);
+  pthread_mutex_unlock (&lock);
+  return is_whole ? NULL_OK : null_fail (NULL_INVALID_VALUE, "cuMemSetAccess");
+}
+
+NULL_API (int,
+          cuMemGetAllocationGranularity,
+          size_t *out_n_bytes,
+          const NullAllocationProp *prop,
+          int option)
+{
+  *out_n_bytes = NULL_GRANULE;
+  return NULL_OK;
+}
+
+NULL_API (int,
+          cuMemGetAllocationPropertiesFromHandle,
+          NullAllocationProp *out_prop,
+          uint64_t handle)
+{
+  pthread_mutex_lock (&lock);
+  const Physical *memory = lookup (handle);
+  if (memory != NULL)
+    *out_prop = memory->prop;
+  pthread_mutex_unlock (&lock);
+  return memory != NULL
+             ? NULL_OK
+             : null_fail (NULL_INVALID_VALUE, "cuMemGetAllocationPropertiesFromHandle");
+}
+
+NULL_API (int, cuMemRetainAllocationHandle, uint64_t *out_handle, void *addr)
+{
+  pthread_mutex_lock (&lock);
+  const NullRange *mapping = null_ranges_find (&mappings, (uint64_t) addr, 1);
+  if (mapping != NULL)
+    {
+      *out_handle = mapping->value;
+      physical[mapping->value - HANDLE_BASE].n_references++;
+    }
+  pthread_mutex_unlock (&lock);
+  return mapping != NULL ? NULL_OK
+                         : null_fail (NULL_INVALID_VALUE, "cuMemRetainAllocationHandle");
+}
