@@ -119,6 +119,9 @@ TESSERA_MUST_USE TesseraStatus tessera_caching_malloc (TesseraCaching *caching,
  * done. Unknown addresses give TESSERA_INVALID and change nothing. */
 TesseraStatus tessera_caching_free_requested (TesseraCaching *caching, uint64_t addr);
 TesseraStatus tessera_caching_free_completed (TesseraCaching *caching, uint64_t addr);
+/* Completes a free; a cudaMalloc segment of the default pool that is wholly free then
+ * goes back at once, which PyTorch never does. */
+TesseraStatus tessera_caching_free_to_device (TesseraCaching *caching, uint64_t addr);
 /* Gives back what it can; without host memory some expandable pages may stay mapped. */
 void tessera_caching_empty_cache (TesseraCaching *caching);
 void tessera_caching_get_stats (const TesseraCaching *caching,

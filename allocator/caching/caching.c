@@ -165,13 +165,15 @@ tessera_caching_free_requested (TesseraCaching *caching, uint64_t addr)
   return TESSERA_OK;
 }
 
-TesseraStatus
-tessera_caching_free_completed (TesseraCaching *caching, uint64_t addr)
+/* Returns: the free block that the block at @addr is part of now; NULL: none is pending
+ * there. */
+static CachingBlock *
+complete (TesseraCaching *caching, uint64_t addr)
 {
   CachingBlock *block = tessera_table_get (&caching->table, addr);
 
   if (block == NULL || block->state != TESSERA_BLOCK_PENDING)
-    return TESSERA_INVALID;
+    return NULL;
   tessera_table_remove (&caching->table, addr);
   block->state = TESSERA_BLOCK_FREE;
   caching->stats.active_bytes -= block->size_bytes;
@@ -179,6 +181,24 @@ tessera_caching_free_completed (TesseraCaching *caching, uint64_t addr)
   block->requested_bytes = 0;
   tessera_caching_merge (caching, block);
   tessera_caching_insert (caching, block);
+  return block;
+}
+
+TesseraStatus
+tessera_caching_free_completed (TesseraCaching *caching, uint64_t addr)
+{
+  return complete (caching, addr) != NULL ? TESSERA_OK : TESSERA_INVALID;
+}
+
+TesseraStatus
+tessera_caching_free_to_device (TesseraCaching *caching, uint64_t addr)
+{
+  CachingBlock *block = complete (caching, addr);
+
+  if (block == NULL)
+    return TESSERA_INVALID;
+  if (block->pool->index == 0)
+    tessera_caching_release_whole (caching, block);
   return TESSERA_OK;
 }
 

@@ -201,6 +201,8 @@ bool tessera_caching_release_available (TesseraCaching *caching,
                                         const CachingRequest *request);
 void tessera_caching_collect_garbage (TesseraCaching *caching);
 CachingBlock *tessera_caching_next_whole (CachingBlock *block);
+/* @block is free; if it is the whole of a cudaMalloc segment, that goes back. */
+void tessera_caching_release_whole (TesseraCaching *caching, CachingBlock *block);
 
 /* caching.c: with @is_known_miss the search is left out */
 TESSERA_MUST_USE TesseraStatus tessera_caching_serve (TesseraCaching *caching,

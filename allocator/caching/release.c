@@ -27,6 +27,13 @@ is_whole_segment (const CachingBlock *block)
   return block->chain->page_bytes == 0 && !tessera_caching_is_split (block);
 }
 
+void
+tessera_caching_release_whole (TesseraCaching *caching, CachingBlock *block)
+{
+  if (is_whole_segment (block))
+    release_segment (caching, block);
+}
+
 CachingBlock *
 tessera_caching_next_whole (CachingBlock *block)
 {

@@ -137,6 +137,216 @@ test_peaks_and_limit (void)
   tessera_policy_free (policy);
 }
 
+static TesseraPolicyGrant
+take (TesseraPolicy *policy, uint64_t size_bytes, uint32_t stream, uint32_t pool)
+{
+  TesseraPolicyGrant grant;
+
+  g_assert_cmpint (tessera_policy_malloc (policy, size_bytes, stream, pool, &grant), ==,
+                   TESSERA_OK);
+  return grant;
+}
+
+static void
+give_back (TesseraPolicy *policy, uint64_t addr)
+{
+  g_assert_cmpint (tessera_policy_free_requested (policy, addr), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_policy_free_requested (policy, addr), ==, TESSERA_INVALID);
+  g_assert_cmpint (tessera_policy_free_completed (policy, addr), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_policy_free_completed (policy, addr), ==, TESSERA_INVALID);
+}
+
+static void
+add_block (void *user, const TesseraBlockInfo *info)
+{
+  TesseraCachingStats *sums = user;
+
+  sums->reserved_bytes += info->block_bytes;
+  sums->requested_bytes += info->size_bytes;
+  if (info->state != TESSERA_BLOCK_FREE)
+    sums->active_bytes += info->block_bytes;
+  if (info->state == TESSERA_BLOCK_LIVE)
+    sums->allocated_bytes += info->block_bytes;
+}
+
+static TesseraPolicyStats
+check_sums (TesseraPolicy *policy, const TesseraVirtual *device)
+{
+  TesseraCachingStats sums = { 0 };
+  TesseraPolicyStats stats;
+  TesseraError error = { 0 };
+
+  if (tessera_policy_check (policy, &error) != TESSERA_OK)
+    g_error ("%s", error.text);
+  tessera_policy_each (policy, add_block, &sums);
+  tessera_policy_get_stats (policy, &stats);
+  g_assert_cmpuint (stats.caching.reserved_bytes, ==, sums.reserved_bytes);
+  g_assert_cmpuint (stats.caching.requested_bytes, ==, sums.requested_bytes);
+  g_assert_cmpuint (stats.caching.active_bytes, ==, sums.active_bytes);
+  g_assert_cmpuint (stats.caching.allocated_bytes, ==, sums.allocated_bytes);
+  g_assert_cmpuint (device->used_bytes, ==, sums.reserved_bytes);
+  g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, device->peak_used_bytes);
+  g_assert_cmpuint (stats.extra_bytes, ==, stats.caching.reserved_bytes);
+  return stats;
+}
+
+/* Large ones each of their own, small ones together; nothing is kept. */
+static void
+test_direct (void)
+{
+  const TesseraPolicyOptions options = make_options (TESSERA_POLICY_DIRECT);
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraPolicyStats stats;
+  uint64_t addrs[4];
+
+  tessera_virtual_init (&device, 0);
+  policy = new_policy (&options, &device);
+  g_assert_null (tessera_policy_caching (policy));
+  addrs[0] = take (policy, MIB, 0, 0).grant.addr;
+  g_assert_cmpuint (device.used_bytes, ==, MIB);
+  addrs[1] = take (policy, 3 * MIB + 1, 1, 0).grant.addr;
+  g_assert_cmpuint (device.used_bytes, ==, 4 * MIB + 512);
+  addrs[2] = take (policy, MIB - 1, 0, 0).grant.addr;
+  addrs[3] = take (policy, 5000, 0, 0).grant.addr;
+  g_assert_cmpuint (device.used_bytes, ==, 6 * MIB + 512);
+  stats = check_sums (policy, &device);
+  g_assert_cmpuint (stats.caching.requested_bytes, ==, 5 * MIB + 5000);
+  for (guint i = 0; i < 4; i++)
+    {
+      give_back (policy, addrs[i]);
+      check_sums (policy, &device);
+    }
+  g_assert_cmpuint (device.used_bytes, ==, 0);
+  g_assert_cmpint (tessera_policy_free_requested (policy, 0), ==, TESSERA_INVALID);
+  tessera_policy_reset_peaks (policy);
+  tessera_policy_get_stats (policy, &stats);
+  g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, 0);
+  g_assert_cmpuint (stats.caching.peak_allocated_bytes, ==, 0);
+  tessera_policy_free (policy);
+}
+
+/* Reserved is never above what lives, but for the rest of the slabs. */
+static void
+test_direct_random (void)
+{
+  const TesseraPolicyOptions options = make_options (TESSERA_POLICY_DIRECT);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
+  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (uint64_t));
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraPolicyStats stats;
+
+  g_test_message ("seed %d", SEED);
+  tessera_virtual_init (&device, 0);
+  policy = new_policy (&options, &device);
+  for (int n = 0; n < 3000; n++)
+    if (live->len == 0 || g_rand_int_range (rand, 0, 100) < (n / 1000 == 1 ? 40 : 55))
+      {
+        uint64_t size =
+            (uint64_t) g_rand_int_range (rand, 1, n % 2 == 0 ? 9000000 : 9000);
+        uint64_t addr =
+            take (policy, size, (uint32_t) g_rand_int_range (rand, 0, 3), 0).grant.addr;
+
+        g_array_append_val (live, addr);
+      }
+    else
+      {
+        guint i = (guint) g_rand_int_range (rand, 0, (gint32) live->len);
+
+        give_back (policy, g_array_index (live, uint64_t, i));
+        g_array_remove_index_fast (live, i);
+        if (n % 50 == 0)
+          check_sums (policy, &device);
+      }
+  for (guint i = 0; i < live->len; i++)
+    give_back (policy, g_array_index (live, uint64_t, i));
+  stats = check_sums (policy, &device);
+  g_assert_cmpuint (stats.caching.reserved_bytes, ==, 0);
+  g_assert_cmpuint (device.n_allocated, >, 500);
+  g_assert_cmpuint (device.n_allocated, ==, device.n_released);
+  tessera_policy_free (policy);
+}
+
+typedef struct
+{
+  TesseraPolicy *policy;
+  uint64_t pending;
+} Waiting;
+
+static void
+complete_pending (void *user)
+{
+  Waiting *waiting = user;
+
+  if (waiting->pending != 0)
+    g_assert_cmpint (tessera_policy_free_completed (waiting->policy, waiting->pending),
+                     ==, TESSERA_OK);
+  waiting->pending = 0;
+}
+
+/* What is pending is waited for; then the device has the last word, or the limit. */
+static void
+test_direct_out_of_memory (void)
+{
+  const TesseraPolicyOptions options = make_options (TESSERA_POLICY_DIRECT);
+  Waiting waiting = { 0 };
+  TesseraVirtual device;
+  TesseraPolicyGrant grant;
+  TesseraPolicyStats stats;
+
+  tessera_virtual_init (&device, 32 * MIB);
+  device.synchronize = complete_pending;
+  device.user = &waiting;
+  waiting.policy = new_policy (&options, &device);
+  waiting.pending = take (waiting.policy, 20 * MIB, 0, 0).grant.addr;
+  g_assert_cmpint (tessera_policy_free_requested (waiting.policy, waiting.pending), ==,
+                   TESSERA_OK);
+  give_back (waiting.policy, take (waiting.policy, 30 * MIB, 0, 0).grant.addr);
+  g_assert_cmpuint (waiting.pending, ==, 0);
+  g_assert_cmpint (tessera_policy_malloc (waiting.policy, 33 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  g_assert_cmpuint (grant.grant.addr, ==, 0);
+  stats = check_sums (waiting.policy, &device);
+  g_assert_cmpuint (stats.caching.n_retries, ==, 2);
+  g_assert_cmpuint (stats.caching.n_ooms, ==, 1);
+  g_assert_cmpint (tessera_policy_malloc (waiting.policy, UINT64_MAX, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+
+  /* Slabs and segments count together. */
+  tessera_policy_set_limit (waiting.policy, 4 * MIB);
+  give_back (waiting.policy, take (waiting.policy, 4 * MIB, 0, 0).grant.addr);
+  take (waiting.policy, 3 * MIB, 0, 0);
+  g_assert_cmpint (tessera_policy_malloc (waiting.policy, 512, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  g_assert_cmpint (tessera_policy_malloc (waiting.policy, 2 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  tessera_policy_set_limit (waiting.policy, 5 * MIB);
+  take (waiting.policy, 512, 0, 0);
+  check_sums (waiting.policy, &device);
+  tessera_policy_free (waiting.policy);
+}
+
+/* A captured graph uses its blocks after they are freed. */
+static void
+test_direct_private_pool (void)
+{
+  const TesseraPolicyOptions options = make_options (TESSERA_POLICY_DIRECT);
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+
+  tessera_virtual_init (&device, 0);
+  policy = new_policy (&options, &device);
+  give_back (policy, take (policy, 30 * MIB, 0, 3).grant.addr);
+  give_back (policy, take (policy, 512, 0, 3).grant.addr);
+  tessera_policy_empty_cache (policy);
+  g_assert_cmpuint (device.used_bytes, ==, 32 * MIB);
+  g_assert_cmpint (tessera_policy_release_pool (policy, 3), ==, TESSERA_OK);
+  tessera_policy_empty_cache (policy);
+  g_assert_cmpuint (device.used_bytes, ==, 0);
+  tessera_policy_free (policy);
+}
+
 /* Settings that cannot be, and every allocation that can fail. */
 static void
 test_refusals (gconstpointer user)
@@ -195,7 +405,8 @@ main (int argc, char **argv)
     const char *name;
     TesseraPolicyKind kind;
   } kinds[] = { { "native", TESSERA_POLICY_NATIVE },
-                { "expandable", TESSERA_POLICY_EXPANDABLE } };
+                { "expandable", TESSERA_POLICY_EXPANDABLE },
+                { "direct", TESSERA_POLICY_DIRECT } };
 
   g_test_init (&argc, &argv, NULL);
   for (size_t i = 0; i < G_N_ELEMENTS (kinds); i++)
@@ -203,9 +414,14 @@ main (int argc, char **argv)
       g_autofree char *same = g_strdup_printf ("/policy/%s/is-caching", kinds[i].name);
       g_autofree char *faults = g_strdup_printf ("/policy/%s/refusals", kinds[i].name);
 
-      g_test_add_data_func (same, GINT_TO_POINTER (kinds[i].kind), test_is_caching);
+      if (kinds[i].kind != TESSERA_POLICY_DIRECT)
+        g_test_add_data_func (same, GINT_TO_POINTER (kinds[i].kind), test_is_caching);
       g_test_add_data_func (faults, GINT_TO_POINTER (kinds[i].kind), test_refusals);
     }
   g_test_add_func ("/policy/peaks-and-limit", test_peaks_and_limit);
+  g_test_add_func ("/policy/direct/figures", test_direct);
+  g_test_add_func ("/policy/direct/random", test_direct_random);
+  g_test_add_func ("/policy/direct/out-of-memory", test_direct_out_of_memory);
+  g_test_add_func ("/policy/direct/private-pool", test_direct_private_pool);
   return g_test_run ();
 }

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "allocator/policy/direct.h"
 #include "allocator/policy/planned.h"
 
 typedef struct
@@ -17,10 +18,11 @@ typedef struct
 struct TesseraPolicy
 {
   TesseraPolicyKind kind;
-  TesseraCaching *caching; /* plan: serves what the plan does not */
+  TesseraCaching *caching; /* plan: serves what the plan does not; direct: its slabs */
   TesseraPlanned *planned; /* plan only */
+  TesseraDirect *direct;   /* direct only */
   uint64_t pool_bytes;     /* of the plan */
-  Peaks peaks;             /* of all parts together */
+  Peaks peaks;             /* plan: of all parts together */
 };
 
 /* What the pool leaves of a limit, of which 0 would be none. */
@@ -46,7 +48,14 @@ open_parts (TesseraPolicy *policy,
     policy->pool_bytes = options->plan->height_bytes;
   caching.settings.is_expandable = options->kind != TESSERA_POLICY_NATIVE;
   caching.limit_bytes = limit_beside_pool (policy, caching.limit_bytes);
-  status = tessera_caching_new (&caching, device, observer, &policy->caching);
+  if (options->kind == TESSERA_POLICY_DIRECT)
+    {
+      status = tessera_direct_new (options, device, observer, &policy->direct);
+      if (status == TESSERA_OK)
+        policy->caching = tessera_direct_slabs (policy->direct);
+    }
+  else
+    status = tessera_caching_new (&caching, device, observer, &policy->caching);
   if (status == TESSERA_INVALID)
     return tessera_fail (error, status,
                          "the allocator's settings make no sense together");
@@ -69,9 +78,6 @@ tessera_policy_new (const TesseraPolicyOptions *options,
   TesseraStatus status = TESSERA_NO_MEMORY;
 
   *out_policy = NULL;
-  if (options->kind == TESSERA_POLICY_DIRECT)
-    return tessera_fail (error, TESSERA_REFUSED,
-                         "this version does not serve the policy direct");
   policy = calloc (1, sizeof *policy);
   if (policy == NULL)
     return tessera_fail (error, status,
@@ -90,7 +96,9 @@ tessera_policy_free (TesseraPolicy *policy)
 {
   if (policy == NULL)
     return;
-  tessera_caching_free (policy->caching);
+  if (policy->direct == NULL)
+    tessera_caching_free (policy->caching);
+  tessera_direct_free (policy->direct);
   tessera_planned_free (policy->planned);
   free (policy);
 }
@@ -107,7 +115,10 @@ static void
 sum_parts (const TesseraPolicy *policy, TesseraPolicyStats *out_stats)
 {
   *out_stats = (TesseraPolicyStats){ 0 };
-  tessera_caching_get_stats (policy->caching, &out_stats->caching);
+  if (policy->direct != NULL)
+    tessera_direct_get_stats (policy->direct, &out_stats->caching);
+  else
+    tessera_caching_get_stats (policy->caching, &out_stats->caching);
   out_stats->extra_bytes = out_stats->caching.reserved_bytes;
   out_stats->peak_extra_bytes = out_stats->caching.peak_reserved_bytes;
   if (policy->planned != NULL)
@@ -141,6 +152,9 @@ tessera_policy_malloc (TesseraPolicy *policy,
   *out_grant = (TesseraPolicyGrant){ .slot = TESSERA_NONE };
   if (size_bytes == 0 || pool > UINT16_MAX)
     return TESSERA_INVALID;
+  if (policy->direct != NULL)
+    return tessera_direct_malloc (policy->direct, size_bytes, stream, pool,
+                                  &out_grant->grant);
   if (policy->planned != NULL)
     status =
         tessera_planned_malloc (policy->planned, size_bytes, stream, pool, out_grant);
@@ -157,6 +171,8 @@ tessera_policy_free_requested (TesseraPolicy *policy, uint64_t addr)
 {
   if (policy->planned != NULL && tessera_planned_holds (policy->planned, addr))
     return tessera_planned_free_requested (policy->planned, addr);
+  if (policy->direct != NULL)
+    return tessera_direct_free_requested (policy->direct, addr);
   return tessera_caching_free_requested (policy->caching, addr);
 }
 
@@ -165,6 +181,8 @@ tessera_policy_free_completed (TesseraPolicy *policy, uint64_t addr)
 {
   if (policy->planned != NULL && tessera_planned_holds (policy->planned, addr))
     return tessera_planned_free_completed (policy->planned, addr);
+  if (policy->direct != NULL)
+    return tessera_direct_free_completed (policy->direct, addr);
   return tessera_caching_free_completed (policy->caching, addr);
 }
 
@@ -205,7 +223,10 @@ tessera_policy_set_routed (TesseraPolicy *policy, bool is_routed)
 void
 tessera_policy_set_limit (TesseraPolicy *policy, uint64_t limit_bytes)
 {
-  tessera_caching_set_limit (policy->caching, limit_beside_pool (policy, limit_bytes));
+  if (policy->direct != NULL)
+    tessera_direct_set_limit (policy->direct, limit_bytes);
+  else
+    tessera_caching_set_limit (policy->caching, limit_beside_pool (policy, limit_bytes));
 }
 
 void
@@ -236,6 +257,8 @@ tessera_policy_get_stats (const TesseraPolicy *policy, TesseraPolicyStats *out_s
 void
 tessera_policy_reset_peaks (TesseraPolicy *policy)
 {
+  if (policy->direct != NULL)
+    tessera_direct_reset_peaks (policy->direct);
   tessera_caching_reset_peaks (policy->caching);
   policy->peaks = (Peaks){ 0 };
   raise_peaks (policy);
@@ -248,19 +271,27 @@ tessera_policy_each (const TesseraPolicy *policy,
 {
   if (policy->planned != NULL)
     tessera_planned_each (policy->planned, visit, user);
-  tessera_caching_each (policy->caching, visit, user);
+  if (policy->direct != NULL)
+    tessera_direct_each (policy->direct, visit, user);
+  else
+    tessera_caching_each (policy->caching, visit, user);
 }
 
 TesseraCaching *
 tessera_policy_caching (TesseraPolicy *policy)
 {
-  return policy->planned == NULL ? policy->caching : NULL;
+  return policy->kind == TESSERA_POLICY_NATIVE ||
+                 policy->kind == TESSERA_POLICY_EXPANDABLE
+             ? policy->caching
+             : NULL;
 }
 
 TesseraStatus
 tessera_policy_check (const TesseraPolicy *policy, TesseraError *error)
 {
-  TesseraStatus status = tessera_caching_check (policy->caching, error);
+  TesseraStatus status = policy->direct != NULL
+                             ? tessera_direct_check (policy->direct, error)
+                             : tessera_caching_check (policy->caching, error);
 
   if (status == TESSERA_OK && policy->planned != NULL)
     status = tessera_planned_check (policy->planned, error);
