@@ -83,6 +83,8 @@ cli_parse (const char *name,
 
   g_set_prgname (program);
   g_option_context_set_summary (context, command->help);
+  /* A program's own options are not ours. */
+  g_option_context_set_strict_posix (context, command->takes_program);
   if (entries != NULL)
     g_option_context_add_main_entries (context, entries, NULL);
   if (common != NULL)

@@ -24,6 +24,7 @@ typedef struct
   const char *summary;                /* one line, lower case */
   const char *help;                   /* what it prints and how to read it */
   int (*run) (int argc, char **argv); /* argv[0] is the subcommand */
+  gboolean takes_program; /* what follows the options is a program with its own */
 } CliCommand;
 
 /* main says which command runs, before it does: for the help text. */
@@ -39,6 +40,9 @@ int cli_export (int argc, char **argv);
 int cli_render (int argc, char **argv);
 int cli_report (int argc, char **argv);
 int cli_view (int argc, char **argv);
+int cli_dry_run (int argc, char **argv);
+int cli_record (int argc, char **argv);
+int cli_run (int argc, char **argv);
 
 /* Options that every subcommand reading a trace understands. */
 typedef struct

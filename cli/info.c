@@ -1,6 +1,7 @@
 /* tessera info FILE: the verdict. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "cli/recording.h"
 #include "cli/study.h"
 #include "cli/verdict.h"
 
@@ -28,6 +29,7 @@ json_facts (JsonBuilder *builder, const CliStudy *study)
 {
   const TesseraTrace *trace = study->trace;
   const TesseraLayout *layout = study->layout;
+  CliRecording recording;
 
   cli_json_text (builder, "file", study->path);
   cli_json_text (builder, "format", tessera_trace_get_meta (trace, "format"));
@@ -51,6 +53,8 @@ json_facts (JsonBuilder *builder, const CliStudy *study)
   cli_json_bytes (builder, "peak_reserved_bytes", layout->peak_reserved_bytes);
   cli_json_number (builder, "fragmentation", fragmentation (layout));
   cli_json_bytes (builder, "ooms", layout->n_ooms);
+  cli_recording (study, &recording);
+  cli_recording_json (builder, &recording);
 }
 
 static TesseraStatus
@@ -104,6 +108,7 @@ print_text (const CliStudy *study, const TesseraVerdict *verdict)
   const TesseraTrace *trace = study->trace;
   const TesseraStructure *structure = study->structure;
   const char *format = tessera_trace_get_meta (trace, "format");
+  CliRecording recording;
 
   printf ("%s\n%s\n", verdict->headline, verdict->sentence);
   cli_print_parts (&verdict->parts);
@@ -118,6 +123,8 @@ print_text (const CliStudy *study, const TesseraVerdict *verdict)
       structure->n_steps, steps_from[structure->steps_from], structure->confidence,
       structure->n_phases, structure->phases_inferred ? " (inferred)" : "",
       cli_layout_name (study->layout->kind), fragmentation (study->layout) * 100);
+  cli_recording (study, &recording);
+  cli_recording_print (&recording);
   if (study->layout->note[0] != '\0')
     printf ("note: %s\n", study->layout->note);
 }

@@ -38,6 +38,21 @@ static const CliCommand commands[] = {
     "one self-contained HTML page: verdict, pictures, tables",
     "The page needs no network and prints well.", cli_report },
   { "view", "[FILE]", "open the viewer", "Starts tessera-viewer.", cli_view },
+  { "dry-run", "-- PROGRAM...", "train with no GPU: will it fit, and what is its plan?",
+    "PROGRAM is what you would type, e.g. python train.py --lr 3e-4. It runs unchanged "
+    "over a\n"
+    "CUDA that computes nothing, one rank, and stops after some whole steps. Then its "
+    "trace is\n"
+    "simulated and planned.",
+    cli_dry_run, TRUE },
+  { "record", "-o T.tsr -- PROGRAM...", "train on a GPU and record a trace",
+    "PROGRAM is what you would type, torchrun included. The exit status is PROGRAM's.",
+    cli_record, TRUE },
+  { "run", "--plan P.tsp -- PROGRAM...", "train on a GPU and follow a plan",
+    "A plan that does not hold for the job is declined, and the job goes on without. The "
+    "exit\n"
+    "status is PROGRAM's.",
+    cli_run, TRUE },
 };
 
 static const CliCommand *
@@ -56,7 +71,7 @@ print_help (FILE *to)
          "usage: tessera COMMAND [OPTIONS]\n\n",
          to);
   for (size_t i = 0; i < G_N_ELEMENTS (commands); i++)
-    fprintf (to, "  %-9s %-24s %s\n", commands[i].name, commands[i].synopsis,
+    fprintf (to, "  %-9s %-26s %s\n", commands[i].name, commands[i].synopsis,
              commands[i].summary);
   fputs ("\n`tessera COMMAND --help` tells a command's options. Status: 0 done, 1 the "
          "input is\n"

@@ -29,7 +29,8 @@ cli_check_output (const char *name, const char *input, const char *output)
       /* A new file takes the place of the old one: never that of a device. */
       if (!S_ISREG (out.st_mode))
         return cannot_write (output, "it is a device or pipe; name a file");
-      if (stat (input, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+      if (input != NULL && stat (input, &in) == 0 && in.st_dev == out.st_dev &&
+          in.st_ino == out.st_ino)
         return cli_usage (name, "-o names the file that is read: choose another one");
     }
   g_autofree char *folder = g_path_get_dirname (output);

@@ -10,7 +10,7 @@
 /*
  * cli_check_output:
  * @name: the subcommand
- * @input: the file it reads
+ * @input: (nullable): the file it reads
  * @output: (nullable): the file it is to write; NULL is fine
  *
  * Prints a sentence where @output can't be written or must not be: a folder or device in

@@ -5,24 +5,14 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/place.h"
 
 /* Beside this program, in the build tree beside it, or on PATH. */
 static char *
 find_viewer (void)
 {
-  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
-  if (self != NULL)
-    {
-      g_autofree char *folder = g_path_get_dirname (self);
-      const char *const beside[] = { "tessera-viewer", "../viewer/tessera-viewer" };
-      for (size_t i = 0; i < G_N_ELEMENTS (beside); i++)
-        {
-          g_autofree char *path = g_build_filename (folder, beside[i], NULL);
-          if (g_file_test (path, G_FILE_TEST_IS_EXECUTABLE))
-            return g_steal_pointer (&path);
-        }
-    }
-  return g_find_program_in_path ("tessera-viewer");
+  char *path = cli_place_find (CLI_PLACE_VIEWER);
+  return path != NULL ? path : g_find_program_in_path ("tessera-viewer");
 }
 
 static gboolean

@@ -20,7 +20,7 @@ ALLOWED = {
     "planner": {"db", "allocator"},
     "simulator": {"db", "allocator", "planner"},
     "picture": {"db", "planner", "simulator"},
-    "cli": {"db", "recorder", "planner", "simulator", "picture"},
+    "cli": {"db", "recorder", "planner", "simulator", "picture", "nullcuda"},
     "viewer": {"db", "recorder", "planner", "simulator", "picture", "cli"},
 }
 GUEST = ("db", "allocator", "planner", "simulator")

@@ -1,0 +1,143 @@
+/* See answer.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/answer.h"
+
+#include <stdio.h>
+
+#include "cli/verdict.h"
+
+static const char *const fits_names[] = {
+  [CLI_FITS_NATIVELY] = "native",
+  [CLI_FITS_EXPANDABLE] = "expandable",
+  [CLI_FITS_PLANNED] = "plan",
+  [CLI_FITS_NOT] = "no",
+};
+
+static guint64
+available (const CliQuestion *question)
+{
+  return question->gpu_bytes > question->headroom_bytes
+             ? question->gpu_bytes - question->headroom_bytes
+             : 0;
+}
+
+static gboolean
+fits (const CliStudy *study, TesseraLayoutKind kind, const CliQuestion *question)
+{
+  return study->need[kind].smallest_bytes <= available (question) &&
+         (kind != TESSERA_LAYOUT_PLAN ||
+          study->plan->followable != TESSERA_FOLLOWABLE_NO);
+}
+
+CliFits
+cli_answer (const CliStudy *study, const CliQuestion *question)
+{
+  if (fits (study, TESSERA_LAYOUT_NATIVE, question))
+    return CLI_FITS_NATIVELY;
+  if (fits (study, TESSERA_LAYOUT_EXPANDABLE, question))
+    return CLI_FITS_EXPANDABLE;
+  return fits (study, TESSERA_LAYOUT_PLAN, question) ? CLI_FITS_PLANNED : CLI_FITS_NOT;
+}
+
+/* One sentence that a person acts on. */
+static char *
+sentence (const CliStudy *study, const CliQuestion *question)
+{
+  char native[32], expandable[32], plan[32], there[32], bound[32];
+  tessera_format_bytes (study->needs.native_bytes, native, sizeof native);
+  tessera_format_bytes (study->needs.expandable_bytes, expandable, sizeof expandable);
+  tessera_format_bytes (study->needs.plan_bytes, plan, sizeof plan);
+  tessera_format_bytes (study->needs.bound_bytes, bound, sizeof bound);
+  tessera_format_bytes (available (question), there, sizeof there);
+  switch (cli_answer (study, question))
+    {
+    case CLI_FITS_NATIVELY:
+      return g_strdup_printf ("Fits natively: it needs %s, and %s leaves %s to PyTorch.",
+                              native, question->gpu, there);
+    case CLI_FITS_EXPANDABLE:
+      return g_strdup_printf (
+          "Fits only with expandable segments "
+          "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)%s: native needs %s, "
+          "expandable segments %s, the plan %s, and %s leaves %s to PyTorch.",
+          fits (study, TESSERA_LAYOUT_PLAN, question) ? " or with the plan" : "", native,
+          expandable, plan, question->gpu, there);
+    case CLI_FITS_PLANNED:
+      return g_strdup_printf ("Fits only with the plan: native needs %s, expandable "
+                              "segments %s, the plan %s, and %s leaves %s to PyTorch.",
+                              native, expandable, plan, question->gpu, there);
+    case CLI_FITS_NOT:
+      break;
+    }
+  return g_strdup_printf (
+      "Does not fit: native needs %s, expandable segments %s, the plan %s, and %s leaves "
+      "%s to PyTorch; %s are live at once%s.",
+      native, expandable, plan, question->gpu, there, bound,
+      study->needs.bound_bytes > available (question) ? ", more than any layout can hold"
+                                                      : "");
+}
+
+/* What a run that computes nothing cannot know; ends with NULL. */
+static void
+not_seen (const CliQuestion *question, const char *out_lines[5])
+{
+  size_t n = 0;
+  out_lines[n++] = "memory outside PyTorch's allocator (CUDA context, kernels, NCCL): "
+                   "the head-room is an assumption";
+  out_lines[n++] = "workspaces that cuBLAS and cuDNN choose by GPU and shape";
+  out_lines[n++] =
+      "sizes that depend on values (masks, expert routing): counts are drawn "
+      "or zero, not computed";
+  out_lines[n++] =
+      question->is_lagging
+          ? "when side streams finish: a modelled clock says (--lag)"
+          : "how late side streams finish: here all work ends at once (--lag)";
+  out_lines[n] = NULL;
+}
+
+void
+cli_answer_print (const CliStudy *study, const CliQuestion *question)
+{
+  char gpu[32], headroom[32], live[32];
+  const char *unseen[5];
+  g_autofree char *text = sentence (study, question);
+
+  printf ("%s\n", text);
+  if (study->plan->followable != TESSERA_FOLLOWABLE_YES)
+    printf ("The plan can be followed: %s%s%s\n", cli_followable_name (study->plan),
+            study->plan->follow_reason != NULL ? ": " : "",
+            study->plan->follow_reason != NULL ? study->plan->follow_reason : "");
+  cli_print_needs (study);
+  printf ("  %-20s %14s\n", "live",
+          tessera_format_bytes (study->layout->peak_live_bytes, live, sizeof live));
+  printf ("\n%s has %s; head-room %s (%s)\n", question->gpu,
+          tessera_format_bytes (question->gpu_bytes, gpu, sizeof gpu),
+          tessera_format_bytes (question->headroom_bytes, headroom, sizeof headroom),
+          question->headroom_why);
+  not_seen (question, unseen);
+  puts ("Not seen by a run that computes nothing:");
+  for (size_t i = 0; unseen[i] != NULL; i++)
+    printf ("  - %s\n", unseen[i]);
+}
+
+void
+cli_answer_json (JsonBuilder *builder, const CliStudy *study, const CliQuestion *question)
+{
+  const char *unseen[5];
+  g_autofree char *text = sentence (study, question);
+
+  cli_json_text (builder, "gpu", question->gpu);
+  cli_json_bytes (builder, "gpu_bytes", question->gpu_bytes);
+  cli_json_bytes (builder, "headroom_bytes", question->headroom_bytes);
+  cli_json_text (builder, "headroom_why", question->headroom_why);
+  cli_json_bytes (builder, "available_bytes", available (question));
+  cli_json_bytes (builder, "live_bytes", study->layout->peak_live_bytes);
+  cli_json_needs (builder, study);
+  cli_json_text (builder, "fits", fits_names[cli_answer (study, question)]);
+  cli_json_text (builder, "sentence", text);
+  cli_json_text (builder, "followable", cli_followable_name (study->plan));
+  not_seen (question, unseen);
+  json_builder_set_member_name (builder, "not_seen");
+  json_builder_begin_array (builder);
+  for (size_t i = 0; unseen[i] != NULL; i++)
+    json_builder_add_string_value (builder, unseen[i]);
+  json_builder_end_array (builder);
+}

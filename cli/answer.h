@@ -1,0 +1,36 @@
+/*
+ * The fit answer: does a recorded run fit a GPU, and under which policy?
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "cli/study.h"
+
+/* What is asked about. Strings are borrowed. */
+typedef struct
+{
+  const char *gpu;          /* "h100-80" */
+  guint64 gpu_bytes;        /* as its driver reports it */
+  guint64 headroom_bytes;   /* of these, not for PyTorch's tensors */
+  const char *headroom_why; /* what the head-room is for */
+  gboolean is_lagging;      /* side streams finished late, by a modelled clock */
+} CliQuestion;
+
+/* Best first: what fits natively needs nobody's help. */
+typedef enum
+{
+  CLI_FITS_NATIVELY,
+  CLI_FITS_EXPANDABLE,
+  CLI_FITS_PLANNED,
+  CLI_FITS_NOT
+} CliFits;
+
+/* @study has a plan and needs (cli_study_plan(), cli_study_needs()) and a layout. */
+CliFits cli_answer (const CliStudy *study, const CliQuestion *question);
+void cli_answer_print (const CliStudy *study, const CliQuestion *question);
+/* Members of the object under construction: gpu, gpu_bytes, headroom_bytes,
+ * headroom_why, available_bytes, live_bytes, fits, sentence, not_seen, and the needs. */
+void cli_answer_json (JsonBuilder *builder,
+                      const CliStudy *study,
+                      const CliQuestion *question);

@@ -1,0 +1,218 @@
+/*
+ * tessera dry-run: a training program over a CUDA that computes nothing; then the answer
+ * whether it fits.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <string.h>
+
+#include "cli/output.h"
+#include "cli/program.h"
+#include "cli/rehearsal.h"
+#include "db/store.h"
+#include "nullcuda/settings.h"
+
+#define MIB ((guint64) 1 << 20)
+
+/* Rules of thumb for what a GPU holds beside PyTorch's memory, not measured here: a
+ * context whose kernels load lazily takes about half a GiB, libraries add to it; NCCL
+ * holds buffers for each communicator. */
+#define CONTEXT_BYTES (768 * MIB)
+#define NCCL_BYTES (1024 * MIB)
+#define CONTEXT_WHY "assumed: 768 MiB for the CUDA context and its kernels"
+#define NCCL_WHY CONTEXT_WHY ", 1 GiB for NCCL's buffers"
+
+/* No GPU has as much, and the null CUDA's addresses end somewhere. */
+#define MOST_GPU_BYTES ((guint64) 16 << 40)
+#define MOST_WORLD (1 << 20)
+
+/* T.tsr -> T.tsp */
+static char *
+plan_beside (const char *trace_path)
+{
+  size_t n = strlen (trace_path);
+  if (g_str_has_suffix (trace_path, ".tsr"))
+    n -= strlen (".tsr");
+  return g_strdup_printf ("%.*s.tsp", (int) n, trace_path);
+}
+
+static char *
+trace_of (char **program, const CliJob *job)
+{
+  g_autofree char *name = cli_program_name (program);
+  return job->world > 1
+             ? g_strdup_printf ("%s-rank%" G_GINT64_FORMAT ".tsr", name, job->rank)
+             : g_strdup_printf ("%s.tsr", name);
+}
+
+static gboolean
+parse_gpu (const char *gpu, CliJob *job, guint64 *out_bytes)
+{
+  const NullProfile *profile = null_profile_find (gpu);
+  if (profile != NULL)
+    *out_bytes = profile->total_bytes;
+  else if (cli_parse_bytes (gpu, &job->gpu_bytes))
+    *out_bytes = job->gpu_bytes;
+  else
+    return FALSE;
+  return *out_bytes >= NULL_GRANULE && *out_bytes < MOST_GPU_BYTES;
+}
+
+typedef struct
+{
+  char *gpu, *policy, *plan, *output, *headroom;
+  gint world, rank, n_steps, lag;
+  gboolean stacks, json;
+} Options;
+
+/* The numbers and names of the command line; CLI_USAGE with a sentence where one is
+ * wrong.
+ */
+static int
+take_options (const Options *options, CliRehearsal *run)
+{
+  CliJob *job = &run->job;
+  CliQuestion *question = &run->question;
+  guint64 headroom_bytes = 0;
+
+  const char *gpu = options->gpu != NULL ? options->gpu : "h100-80";
+  const char *policy = options->policy != NULL ? options->policy
+                       : options->plan != NULL ? "plan"
+                                               : "native";
+
+  if (!parse_gpu (gpu, job, &question->gpu_bytes))
+    return cli_usage ("dry-run",
+                      "--gpu takes a100-40, a100-80, h100-80, h200-141, rtx4090-24 or a "
+                      "size like 24GiB, not \"%s\"",
+                      gpu);
+  if (options->world < 0 || options->world > MOST_WORLD)
+    return cli_usage ("dry-run", "--world takes the number of ranks, 1 or more");
+  if (options->rank < 0 || options->rank >= MAX (options->world, 1))
+    return cli_usage ("dry-run", "--rank takes 0 to %d in a world of %d (see --world)",
+                      MAX (options->world, 1) - 1, MAX (options->world, 1));
+  if (options->n_steps < 1)
+    return cli_usage ("dry-run", "--steps takes the number of whole steps, 1 or more");
+  if (options->lag != 0 && options->lag != 1)
+    return cli_usage ("dry-run", "--lag takes 0 or 1");
+  if (!cli_job_policy_is_known (policy))
+    return cli_usage ("dry-run",
+                      "--policy takes native, expandable, direct or plan, not \"%s\"",
+                      policy);
+  if (g_str_equal (policy, "plan") != (options->plan != NULL))
+    return cli_usage ("dry-run", "--policy plan and --plan P.tsp go together");
+  if (options->headroom != NULL && !cli_parse_bytes (options->headroom, &headroom_bytes))
+    return cli_usage ("dry-run", "--headroom takes bytes or a size like 2GiB, not \"%s\"",
+                      options->headroom);
+
+  job->is_dry = TRUE;
+  job->gpu = gpu;
+  job->policy = policy;
+  job->stacks = options->stacks ? "1" : "0";
+  job->lag = options->lag == 1 ? "1" : "0";
+  job->n_steps = options->n_steps;
+  job->rank = options->rank;
+  job->world = options->world;
+  question->gpu = gpu;
+  question->is_lagging = options->lag == 1;
+  gboolean has_group = options->world > 1;
+  question->headroom_bytes = options->headroom != NULL ? headroom_bytes
+                             : has_group               ? CONTEXT_BYTES + NCCL_BYTES
+                                                       : CONTEXT_BYTES;
+  question->headroom_why = options->headroom != NULL ? "as asked for"
+                           : has_group               ? NCCL_WHY
+                                                     : CONTEXT_WHY;
+  run->json = options->json;
+  return CLI_DONE;
+}
+
+/* Where it writes, and the plan that it follows, looked at before minutes go by. */
+static int
+take_paths (const Options *options, CliRehearsal *run)
+{
+  TesseraError error = { 0 };
+  TesseraPlan *plan = NULL;
+  g_autofree char *named = options->output != NULL ? g_strdup (options->output)
+                                                   : trace_of (run->program, &run->job);
+
+  if (*named == '\0' || strchr (named, '%') != NULL)
+    return cli_usage ("dry-run",
+                      "-o takes the name of one file, without %%: a dry run is "
+                      "one process");
+  run->trace_path = g_canonicalize_filename (named, NULL);
+  run->plan_path = plan_beside (run->trace_path);
+  run->job.record = run->trace_path;
+  int result = cli_check_output ("dry-run", options->plan, run->trace_path);
+  if (result == CLI_DONE)
+    result = cli_check_output ("dry-run", options->plan, run->plan_path);
+  if (result != CLI_DONE || options->plan == NULL)
+    return result;
+  run->followed_path = g_canonicalize_filename (options->plan, NULL);
+  run->job.plan = run->followed_path;
+  if (tessera_plan_load (run->followed_path, &error, &plan) != TESSERA_OK)
+    return cli_fail (&error);
+  tessera_plan_free (plan);
+  return CLI_DONE;
+}
+
+static int
+dry_run (const Options *options, char **program)
+{
+  const char *launcher = cli_program_launcher (program);
+  CliRehearsal run = { .program = program };
+  if (launcher != NULL)
+    return cli_usage ("dry-run",
+                      "a dry run is one rank of the job: leave %s out and say --world 64 "
+                      "--rank 3 -- python train.py",
+                      launcher);
+  int result = take_options (options, &run);
+  if (result == CLI_DONE)
+    result = take_paths (options, &run);
+  if (result == CLI_DONE)
+    result = cli_rehearse (&run);
+  g_free (run.trace_path);
+  g_free (run.plan_path);
+  g_free (run.followed_path);
+  return result;
+}
+
+int
+cli_dry_run (int argc, char **argv)
+{
+  Options options = { .n_steps = 3, .lag = 1, .stacks = TRUE };
+  GOptionEntry entries[] = {
+    { "gpu", 0, 0, G_OPTION_ARG_STRING, &options.gpu,
+      "a100-40, a100-80, h100-80 (default), h200-141, rtx4090-24, or a size like 24GiB",
+      "GPU" },
+    { "world", 0, 0, G_OPTION_ARG_INT, &options.world,
+      "Ranks of the job, whose process group is made up", "N" },
+    { "rank", 0, 0, G_OPTION_ARG_INT, &options.rank, "Which of them to run (0)", "N" },
+    { "steps", 0, 0, G_OPTION_ARG_INT, &options.n_steps,
+      "Stop after this many whole steps (3)", "N" },
+    { "policy", 0, 0, G_OPTION_ARG_STRING, &options.policy,
+      "native (default), expandable, direct or plan", "POLICY" },
+    { "plan", 0, 0, G_OPTION_ARG_FILENAME, &options.plan, "Follow this plan", "P.tsp" },
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+      "The trace to write (default: the script's name); its plan goes beside it, as .tsp",
+      "T.tsr" },
+    { "stacks", 0, 0, G_OPTION_ARG_NONE, &options.stacks,
+      "Record the lines that allocate (default)", NULL },
+    { "no-stacks", 0, G_OPTION_FLAG_REVERSE, G_OPTION_ARG_NONE, &options.stacks,
+      "Do not, which is faster", NULL },
+    { "lag", 0, 0, G_OPTION_ARG_INT, &options.lag,
+      "1: work takes a modelled time (default); 0: it ends at once", "0|1" },
+    { "headroom", 0, 0, G_OPTION_ARG_STRING, &options.headroom,
+      "Memory of the GPU that is not PyTorch's", "BYTES" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &options.json,
+      "Print JSON; the program's own output goes to stderr", NULL },
+    { NULL }
+  };
+  int result = cli_parse ("dry-run", &argc, &argv, entries, NULL, 1, -1)
+                   ? dry_run (&options, argv + 1)
+                   : CLI_USAGE;
+  g_free (options.gpu);
+  g_free (options.policy);
+  g_free (options.plan);
+  g_free (options.output);
+  g_free (options.headroom);
+  return result;
+}

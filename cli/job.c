@@ -1,0 +1,224 @@
+/* See job.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/job.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/place.h"
+
+/* What the null CUDA hands out: more than any GPU has, so that a run which does not fit
+ * is recorded to its end. The program is told the GPU's own size. */
+#define DRY_BUDGET "32TiB"
+
+#define GPUS_PER_NODE 8
+
+gboolean
+cli_job_policy_is_known (const char *policy)
+{
+  static const char *const policies[] = { "native", "expandable", "direct", "plan",
+                                          NULL };
+  return g_strv_contains (policies, policy);
+}
+
+static void
+set (char ***env, const char *name, const char *value)
+{
+  if (value != NULL)
+    *env = g_environ_setenv (*env, name, value, TRUE);
+}
+
+static void
+set_number (char ***env, const char *name, gint64 number)
+{
+  g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, number);
+  set (env, name, text);
+}
+
+/* Puts @first before what a variable of several paths has. */
+static void
+put_first (char ***env, const char *name, const char *first)
+{
+  const char *rest = g_environ_getenv (*env, name);
+  g_autofree char *both = rest != NULL && *rest != '\0'
+                              ? g_strdup_printf ("%s:%s", first, rest)
+                              : g_strdup (first);
+  set (env, name, both);
+}
+
+static TesseraStatus
+find (CliPlace place, const char *what, char **out_path, TesseraError *error)
+{
+  *out_path = cli_place_find (place);
+  if (*out_path != NULL)
+    return TESSERA_OK;
+  return tessera_fail (error, TESSERA_IO,
+                       "%s is neither beside this program nor installed: build all of "
+                       "Tessera (./run), or install it",
+                       what);
+}
+
+static TesseraStatus
+set_dry (char ***env, const CliJob *job, TesseraError *error)
+{
+  g_autofree char *nullcuda = NULL;
+  TesseraStatus status =
+      find (CLI_PLACE_NULLCUDA, "the null CUDA (libnullcuda.so)", &nullcuda, error);
+  if (status != TESSERA_OK)
+    return status;
+  g_autofree char *preloaded = g_build_filename (nullcuda, "libnullcuda.so", NULL);
+
+  put_first (env, "LD_PRELOAD", preloaded);
+  put_first (env, "LD_LIBRARY_PATH", nullcuda);
+  set (env, "NULLCUDA_FORCE", "1"); /* a dry run is dry beside a GPU too */
+  set (env, "NULLCUDA_BUDGET", DRY_BUDGET);
+  set (env, "NULLCUDA_LAG", job->lag);
+  if (job->gpu_bytes > 0)
+    set_number (env, "NULLCUDA_DEVICE", (gint64) job->gpu_bytes);
+  else
+    set (env, "NULLCUDA_DEVICE", job->gpu);
+  set (env, "TESSERA_DRY_RUN", "1");
+  set_number (env, "TESSERA_STEPS", job->n_steps);
+  if (job->world > 0)
+    {
+      set_number (env, "TESSERA_WORLD", job->world);
+      set_number (env, "TESSERA_RANK", job->rank);
+      /* A rank takes the device of its number in the node. */
+      set_number (env, "NULLCUDA_COUNT", MIN (job->world, GPUS_PER_NODE));
+    }
+  /* A dry run is what its command line says. */
+  if (job->plan == NULL)
+    *env = g_environ_unsetenv (*env, "TESSERA_PLAN");
+  return TESSERA_OK;
+}
+
+TesseraStatus
+cli_job_environ (const CliJob *job, char ***out_environ, TesseraError *error)
+{
+  g_auto (GStrv) env = g_get_environ ();
+  g_autofree char *library = NULL, *autoload = NULL;
+
+  *out_environ = NULL;
+  TesseraStatus status = find (CLI_PLACE_LIBRARY, "libtessera.so", &library, error);
+  if (status == TESSERA_OK)
+    status = find (CLI_PLACE_AUTOLOAD, "Tessera's Python package", &autoload, error);
+  if (status == TESSERA_OK && job->is_dry)
+    status = set_dry (&env, job, error);
+  if (status != TESSERA_OK)
+    return status;
+  put_first (&env, "PYTHONPATH", autoload);
+  if (g_environ_getenv (env, "TESSERA_LIBRARY") == NULL)
+    set (&env, "TESSERA_LIBRARY", library);
+  set (&env, "TESSERA_RECORD", job->record);
+  set (&env, "TESSERA_PLAN", job->plan);
+  set (&env, "TESSERA_POLICY", job->policy);
+  set (&env, "TESSERA_STACKS", job->stacks);
+  *out_environ = g_steal_pointer (&env);
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+does_not_start (const char *program, const char *why, TesseraError *error)
+{
+  g_autofree char *shown = g_filename_display_name (program);
+  return tessera_fail (error, TESSERA_IO,
+                       "%s does not start: %s; after -- comes the command as you would "
+                       "type it, e.g. python train.py",
+                       shown, why);
+}
+
+static char *
+absolute (const char *path)
+{
+  return path != NULL ? g_canonicalize_filename (path, NULL) : NULL;
+}
+
+int
+cli_job_become (const CliJob *wanted, char **program)
+{
+  g_autofree char *record = absolute (wanted->record);
+  g_autofree char *plan = absolute (wanted->plan);
+  g_auto (GStrv) env = NULL;
+  CliJob job = *wanted;
+  TesseraError error = { 0 };
+
+  job.record = record;
+  job.plan = plan;
+  if (cli_job_environ (&job, &env, &error) != TESSERA_OK)
+    {
+      fprintf (stderr, "tessera: %s; going on without Tessera\n", error.text);
+      env = g_get_environ ();
+    }
+  execvpe (program[0], program, env);
+  int problem = errno;
+  error = (TesseraError){ 0 };
+  (void) does_not_start (program[0], g_strerror (problem), &error);
+  return cli_fail (&error);
+}
+
+static volatile pid_t child;
+static volatile sig_atomic_t was_stopped;
+
+static void
+pass_on (int signal_number, siginfo_t *info, void *context)
+{
+  was_stopped = 1;
+  /* Ctrl-C goes to everything in the foreground: the child has had it. */
+  if (signal_number == SIGINT && info->si_code == SI_KERNEL)
+    return;
+  if (child > 0)
+    kill (child, signal_number);
+}
+
+/* In the child, before the program: it ends with us, were we killed. */
+static void
+end_with_parent (gpointer user)
+{
+  prctl (PR_SET_PDEATHSIG, SIGTERM);
+}
+
+static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP };
+
+static gboolean
+spawn (char **program, char **env, gboolean to_stderr, GPid *out_pid, GError **error)
+{
+  return g_spawn_async_with_pipes_and_fds (
+      NULL, (const char *const *) program, (const char *const *) env,
+      G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_CHILD_INHERITS_STDIN,
+      end_with_parent, NULL, -1, to_stderr ? STDERR_FILENO : -1, -1, NULL, NULL, 0,
+      out_pid, NULL, NULL, NULL, error);
+}
+
+TesseraStatus
+cli_job_wait (char **program,
+              char **environ_of_job,
+              gboolean to_stderr,
+              CliJobEnd *out_end,
+              TesseraError *error)
+{
+  struct sigaction before[G_N_ELEMENTS (passed_on)];
+  struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO };
+  g_autoptr (GError) problem = NULL;
+  GPid pid = 0;
+  int wait_status = 0;
+
+  memset (out_end, 0, sizeof *out_end);
+  if (!spawn (program, environ_of_job, to_stderr, &pid, &problem))
+    return does_not_start (program[0], problem->message, error);
+  child = pid;
+  for (size_t i = 0; i < G_N_ELEMENTS (passed_on); i++)
+    sigaction (passed_on[i], &action, &before[i]);
+  while (waitpid (pid, &wait_status, 0) < 0 && errno == EINTR)
+    continue;
+  child = 0;
+  for (size_t i = 0; i < G_N_ELEMENTS (passed_on); i++)
+    sigaction (passed_on[i], &before[i], NULL);
+  out_end->status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : 0;
+  out_end->signal_number = WIFSIGNALED (wait_status) ? WTERMSIG (wait_status) : 0;
+  out_end->was_stopped = was_stopped != 0;
+  return TESSERA_OK;
+}

@@ -1,0 +1,65 @@
+/*
+ * A training program and the environment that makes it record, follow a plan, or run over
+ * the null CUDA. The program itself is never changed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "cli/command.h"
+
+/* All strings are borrowed; NULL: the program's own environment decides. */
+typedef struct
+{
+  const char *record; /* pattern of the trace's path */
+  const char *plan;
+  const char *policy; /* native, expandable, direct, plan */
+  const char *stacks; /* "0", "1" */
+
+  /* Dry runs only. */
+  gboolean is_dry;
+  guint64 gpu_bytes;  /* 0: @gpu is a profile */
+  const char *gpu;    /* as given */
+  const char *lag;    /* "0", "1" */
+  gint64 n_steps;     /* whole steps after which the program is stopped */
+  gint64 rank, world; /* world 0: no process group */
+} CliJob;
+
+/* How a program ended. */
+typedef struct
+{
+  int status;           /* of its exit */
+  int signal_number;    /* that ended it; 0: none did */
+  gboolean was_stopped; /* we were told to end, and told it */
+} CliJobEnd;
+
+/* Whether @policy is one of those that the library knows. */
+gboolean cli_job_policy_is_known (const char *policy);
+
+/*
+ * cli_job_environ:
+ * @out_environ: (transfer full): strv of "NAME=value"
+ *
+ * Fails with a sentence where a part that the job needs is not installed.
+ */
+TESSERA_MUST_USE TesseraStatus cli_job_environ (const CliJob *job,
+                                                char ***out_environ,
+                                                TesseraError *error);
+
+/* Becomes the program, whose exit status is then ours, and which gets all signals. Where
+ * a part of Tessera is missing it runs without, after a sentence. Returns (the status to
+ * exit with) only where the program does not start. */
+int cli_job_become (const CliJob *job, char **program);
+
+/*
+ * cli_job_wait:
+ * @to_stderr: its standard output goes to ours of errors
+ *
+ * Runs the program to its end. Signals that would end us go to it instead; ctrl-C reaches
+ * it from the terminal.
+ */
+TESSERA_MUST_USE TesseraStatus cli_job_wait (char **program,
+                                             char **environ_of_job,
+                                             gboolean to_stderr,
+                                             CliJobEnd *out_end,
+                                             TesseraError *error);

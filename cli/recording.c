@@ -1,0 +1,119 @@
+/* See recording.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/recording.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static guint64
+number (const TesseraTrace *trace, const char *key)
+{
+  const char *text = tessera_trace_get_meta (trace, key);
+  return text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
+}
+
+/* The pool holds for one device of the file. */
+static gboolean
+has_pool (const TesseraTrace *trace)
+{
+  return tessera_trace_get_meta (trace, "plan_pool_bytes") != NULL &&
+         (tessera_trace_get_meta (trace, "plan_device") == NULL ||
+          number (trace, "plan_device") == trace->device);
+}
+
+static void
+count_hits (const CliStudy *study, CliRecording *recording)
+{
+  guint64 pool_addr = number (study->trace, "plan_pool_addr");
+  for (size_t i = 0; i < study->blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &study->blocks->blocks[i];
+      if (block->flags & (TESSERA_AT_START | TESSERA_FAILED))
+        continue;
+      if (block->addr >= pool_addr && block->addr - pool_addr < recording->pool_bytes)
+        recording->hits++;
+      else
+        {
+          recording->misses++;
+          recording->missed_bytes += block->size_bytes;
+        }
+    }
+}
+
+void
+cli_recording (const CliStudy *study, CliRecording *out_recording)
+{
+  const TesseraTrace *trace = study->trace;
+
+  memset (out_recording, 0, sizeof *out_recording);
+  out_recording->policy = tessera_trace_get_meta (trace, "policy");
+  out_recording->plan_source = tessera_trace_get_meta (trace, "plan_source");
+  out_recording->rank = number (trace, "rank");
+  out_recording->world = number (trace, "world");
+  out_recording->lost_events = number (trace, "lost_events");
+  out_recording->was_followed =
+      out_recording->policy != NULL && g_str_equal (out_recording->policy, "plan") &&
+      has_pool (trace) && study->layout->kind == TESSERA_LAYOUT_RECORDED;
+  if (!out_recording->was_followed)
+    return;
+  out_recording->pool_bytes = number (trace, "plan_pool_bytes");
+  /* The pool is there from the first event to the last. */
+  if (study->layout->peak_reserved_bytes > out_recording->pool_bytes)
+    out_recording->extra_bytes =
+        study->layout->peak_reserved_bytes - out_recording->pool_bytes;
+  count_hits (study, out_recording);
+}
+
+void
+cli_recording_print (const CliRecording *recording)
+{
+  char missed[32], pool[32], extra[32];
+
+  if (recording->policy == NULL)
+    return;
+  printf ("recorded by Tessera under policy %s", recording->policy);
+  if (recording->world > 1)
+    printf (", rank %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT, recording->rank,
+            recording->world);
+  if (recording->was_followed)
+    printf ("; plan %s: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
+            " misses (%s), pool %s, extras %s",
+            recording->plan_source != NULL ? recording->plan_source : "", recording->hits,
+            recording->misses,
+            tessera_format_bytes (recording->missed_bytes, missed, sizeof missed),
+            tessera_format_bytes (recording->pool_bytes, pool, sizeof pool),
+            tessera_format_bytes (recording->extra_bytes, extra, sizeof extra));
+  else if (recording->plan_source != NULL)
+    printf ("; plan %s was declined", recording->plan_source);
+  puts ("");
+  if (recording->lost_events > 0)
+    printf ("note: %" G_GUINT64_FORMAT " events are lost: they came faster than they "
+            "could be written\n",
+            recording->lost_events);
+}
+
+void
+cli_recording_json (JsonBuilder *builder, const CliRecording *recording)
+{
+  json_builder_set_member_name (builder, "recording");
+  if (recording->policy == NULL)
+    {
+      json_builder_add_null_value (builder);
+      return;
+    }
+  json_builder_begin_object (builder);
+  cli_json_text (builder, "policy", recording->policy);
+  cli_json_text (builder, "plan_source", recording->plan_source);
+  cli_json_bool (builder, "followed_plan", recording->was_followed);
+  cli_json_bytes (builder, "rank", recording->rank);
+  cli_json_bytes (builder, "world", recording->world);
+  cli_json_bytes (builder, "lost_events", recording->lost_events);
+  if (recording->was_followed)
+    {
+      cli_json_bytes (builder, "hits", recording->hits);
+      cli_json_bytes (builder, "misses", recording->misses);
+      cli_json_bytes (builder, "missed_bytes", recording->missed_bytes);
+      cli_json_bytes (builder, "pool_bytes", recording->pool_bytes);
+      cli_json_bytes (builder, "extra_bytes", recording->extra_bytes);
+    }
+  json_builder_end_object (builder);
+}

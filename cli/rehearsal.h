@@ -1,0 +1,23 @@
+/*
+ * A dry run performed: the program runs over the null CUDA, its trace is planned, and the
+ * fit answer is printed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "cli/answer.h"
+#include "cli/job.h"
+
+typedef struct
+{
+  CliJob job;
+  CliQuestion question;
+  gboolean json;
+  char **program;               /* borrowed; ends with NULL */
+  char *trace_path, *plan_path; /* absolute; written */
+  char *followed_path;          /* a plan that is read, or NULL */
+} CliRehearsal;
+
+/* Prints the answer, or a sentence why there is none. Returns the exit status. */
+int cli_rehearse (const CliRehearsal *rehearsal);
