@@ -11,7 +11,7 @@ static const struct
   [CLI_PLACE_VIEWER] = { "../viewer/tessera-viewer", "tessera-viewer" },
   [CLI_PLACE_LIBRARY] = { "../runtime/libtessera.so",
                           TESSERA_LIBRARIES "/libtessera.so" },
-  [CLI_PLACE_NULLCUDA] = { "../nullcuda", TESSERA_LIBRARIES "/nullcuda" },
+  [CLI_PLACE_NULLCUDA] = { "../nullcuda", TESSERA_LIBRARIES "/tessera/nullcuda" },
   [CLI_PLACE_AUTOLOAD] = { "../../python/tessera/autoload",
                            TESSERA_PYTHON "/tessera/autoload" },
 };
