@@ -20,9 +20,11 @@
 #define HEADER_BYTES 100
 #define MAGIC "SQLite format 3"
 #define AT_PAGE_BYTES 16 /* two bytes; 1 stands for 65536 */
+#define AT_READ_VERSION 19
 #define AT_N_PAGES 28
 #define AT_USER_VERSION 60
 #define AT_APPLICATION_ID 68
+#define WAL_VERSION 2
 
 typedef struct
 {
@@ -120,6 +122,41 @@ check_whole (const char *path, const Header *header, TesseraError *error)
       (unsigned long long) header->file_bytes, (unsigned long long) wanted_bytes);
 }
 
+static bool
+has_companion (const char *path, const char *suffix)
+{
+  char name[PATH_MAX];
+  int n_bytes = snprintf (name, sizeof name, "%s%s", path, suffix);
+
+  return (size_t) n_bytes >= sizeof name || access (name, F_OK) == 0;
+}
+
+/* SQLite locks bytes from 2^30 on: https://www.sqlite.org/fileformat.html, 1.4. Asking
+ * takes none. */
+#define LOCKS_AT (1 << 30)
+#define LOCKS_BYTES 512
+
+TesseraStatus
+tessera_file_check_idle (const char *path, TesseraError *error)
+{
+  struct flock lock = {
+    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCKS_AT, .l_len = LOCKS_BYTES
+  };
+  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  bool is_locked;
+
+  if (fd < 0)
+    return TESSERA_OK; /* who reads or writes it will say why not */
+  is_locked = fcntl (fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  close (fd);
+  if (!is_locked)
+    return TESSERA_OK;
+  return tessera_fail (error, TESSERA_IO,
+                       "%s is being recorded by process %ld: wait for its end, or name"
+                       " another file",
+                       path, (long) lock.l_pid);
+}
+
 static TesseraStatus
 check_header (const char *path,
               const TesseraFormat *format,
@@ -156,7 +193,11 @@ check_header (const char *path,
   if (*out_version == 0)
     return tessera_fail (error, TESSERA_BAD_INPUT,
                          "%s is damaged: it has no format version; make it again", path);
-  return check_whole (path, &header, error);
+  if (header.bytes[AT_READ_VERSION] == WAL_VERSION &&
+      tessera_file_check_idle (path, error) != TESSERA_OK)
+    return TESSERA_IO;
+  /* a killed recorder's pages may lie in the WAL yet */
+  return has_companion (path, "-wal") ? TESSERA_OK : check_whole (path, &header, error);
 }
 
 /* What a file holds must not run: no views, no triggers, no functions with effects. */
@@ -166,6 +207,7 @@ make_wary (sqlite3 *db)
   static const int switches[][2] = { { SQLITE_DBCONFIG_DEFENSIVE, 1 },
                                      { SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
                                      { SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 },
+                                     { SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1 },
                                      { SQLITE_DBCONFIG_ENABLE_VIEW, 0 } };
 
   for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
@@ -175,27 +217,23 @@ make_wary (sqlite3 *db)
       if (rc != SQLITE_OK)
         return rc;
     }
-  return sqlite3_exec (db, "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY",
+  /* exclusive: the index of a WAL needs no shared memory, so no file beside it */
+  return sqlite3_exec (db,
+                       "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;"
+                       "PRAGMA locking_mode = EXCLUSIVE",
                        NULL, NULL, NULL);
 }
 
-static bool
-has_companion (const char *path, const char *suffix)
-{
-  char name[PATH_MAX];
-  int n_bytes = snprintf (name, sizeof name, "%s%s", path, suffix);
-
-  return (size_t) n_bytes >= sizeof name || access (name, F_OK) == 0;
-}
-
 /* The file as a URI. Without a journal beside it nobody is changing it (we replace files
- * whole), so it is opened immutable: no locks, nothing left behind, read-only media. */
+ * whole), so it is opened immutable: no locks, nothing left behind, read-only media. With
+ * a WAL a recorder was killed: read along without locks, also from read-only media. */
 static char *
 dup_uri (const char *path)
 {
   static const char digits[] = "0123456789ABCDEF";
-  bool is_immutable = !has_companion (path, "-journal") && !has_companion (path, "-wal");
-  const char *query = is_immutable ? "?immutable=1" : "";
+  const char *query = has_companion (path, "-wal")       ? "?vfs=unix-none"
+                      : has_companion (path, "-journal") ? ""
+                                                         : "?immutable=1";
   char *uri = malloc (3 * strlen (path) + 32), *at = uri;
 
   if (!uri)

@@ -186,6 +186,22 @@ sync_folder (char *target)
   sync_path (slash ? target : ".", O_RDONLY | O_DIRECTORY);
 }
 
+/* Returns: 0 or an errno. */
+static int
+remove_journals (const char *target)
+{
+  static const char *const suffixes[] = { "-wal", "-shm", "-journal" };
+  char name[PATH_MAX + 16];
+
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+    {
+      snprintf (name, sizeof name, "%s%s", target, suffixes[i]);
+      if (unlink (name) != 0 && errno != ENOENT)
+        return errno;
+    }
+  return 0;
+}
+
 TesseraStatus
 tessera_new_file_commit (TesseraNewFile *file)
 {
@@ -198,6 +214,8 @@ tessera_new_file_commit (TesseraNewFile *file)
   if (rc != SQLITE_OK)
     return settle (file, fail_sqlite (file, rc));
   failure = sync_path (file->temporary, O_RDWR);
+  if (!failure)
+    failure = remove_journals (file->target);
   if (!failure && rename (file->temporary, file->target) != 0)
     failure = errno;
   if (failure)

@@ -18,6 +18,10 @@ TESSERA_MUST_USE TesseraStatus tessera_file_open (const char *path,
                                                   TesseraError *error,
                                                   sqlite3 **out_db);
 
+/* TESSERA_IO if another process records into @path right now, as far as locks tell. */
+TESSERA_MUST_USE TesseraStatus tessera_file_check_idle (const char *path,
+                                                        TesseraError *error);
+
 /* Every page of @from into @to. Returns: what SQLite says. */
 int tessera_file_copy_all (sqlite3 *from, sqlite3 *to);
 
@@ -41,7 +45,8 @@ TESSERA_MUST_USE TesseraStatus tessera_new_file_copy (TesseraNewFile *file,
                                                       const char *path,
                                                       const TesseraFormat *format,
                                                       TesseraError *error);
-/* Puts it on disk and in the target's place. Discards it when that fails. */
+/* Puts it on disk and in the target's place, where journals of an older file must not be
+ * taken for its own: they go first. Discards it when that fails. */
 TESSERA_MUST_USE TesseraStatus tessera_new_file_commit (TesseraNewFile *file);
 /* Leaves nothing behind. */
 void tessera_new_file_discard (TesseraNewFile *file);

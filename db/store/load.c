@@ -10,7 +10,7 @@
 
 #include "db/array.h"
 #include "db/store/file.h"
-#include "db/store/stacks.h"
+#include "db/stack-tree.h"
 #include "db/store/tables.h"
 
 typedef struct

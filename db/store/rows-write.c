@@ -121,6 +121,12 @@ report (TesseraRowWriter *writer)
   return false;
 }
 
+static uint64_t
+key_of (const TesseraRows *rows, size_t index)
+{
+  return rows->keys ? rows->keys[index] : rows->first_key + index;
+}
+
 /* Makes the cursor's item ready, or says why it cannot be saved. */
 static int
 cursor_settle (Cursor *cursor)
@@ -140,8 +146,8 @@ cursor_settle (Cursor *cursor)
     }
   else
     cursor->item = (const char *) writer->rows.items + cursor->index * table->item_bytes;
-  if (tessera_item_check (table, cursor->item, cursor->index, writer->limits, reason,
-                          sizeof reason))
+  if (tessera_item_check (table, cursor->item, key_of (&writer->rows, cursor->index),
+                          writer->limits, reason, sizeof reason))
     return SQLITE_OK;
   writer->status = tessera_fail (writer->error, TESSERA_INVALID,
                                  "Cannot save %s: in table %s, row %zu, %s", writer->path,
@@ -233,10 +239,11 @@ static int
 source_column (sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
 {
   const Cursor *cursor = (const Cursor *) base;
-  const TesseraTable *table = ((Source *) base->pVtab)->writer->table;
+  const TesseraRowWriter *writer = ((Source *) base->pVtab)->writer;
+  const TesseraTable *table = writer->table;
 
   if (number == 0)
-    sqlite3_result_int64 (context, (sqlite3_int64) cursor->index);
+    sqlite3_result_int64 (context, (sqlite3_int64) key_of (&writer->rows, cursor->index));
   else if ((size_t) number <= table->n_columns)
     result_value (context, &table->columns[number - 1],
                   cursor->item + table->columns[number - 1].offset);
@@ -305,13 +312,14 @@ tessera_row_writer_free (TesseraRowWriter *writer)
 
 /* INSERT INTO t (device, key, a) SELECT ?1, k, c0 FROM source */
 static void
-compose (const TesseraTable *table, char *sql)
+compose (const TesseraTable *table, bool replaces, char *sql)
 {
   static const char *const scopes[] = { "", "device, ", "device, at_end, " };
   static const char *const values[] = { "", "?1, ", "?1, ?2, " };
   size_t at = 0;
 
-  at += (size_t) snprintf (sql, SQL_BYTES, "INSERT INTO %s (%s%s", table->name,
+  at += (size_t) snprintf (sql, SQL_BYTES, "%s INTO %s (%s%s",
+                           replaces ? "REPLACE" : "INSERT", table->name,
                            scopes[table->n_scopes], table->key);
   for (size_t i = 0; i < table->n_columns; i++)
     at += (size_t) snprintf (sql + at, SQL_BYTES - at, ", %s", table->columns[i].name);
@@ -340,7 +348,7 @@ tessera_write_rows (TesseraRowWriter *writer,
   writer->scratch = calloc (1, table->item_bytes);
   if (!writer->scratch)
     return tessera_fail_sqlite (writer->error, NULL, SQLITE_NOMEM, writer->path, "write");
-  compose (table, sql);
+  compose (table, rows.replaces, sql);
   rc = sqlite3_prepare_v2 (writer->db, sql, -1, &statement, NULL);
   if (rc == SQLITE_OK && table->n_scopes > 0)
     rc = sqlite3_bind_int64 (statement, 1, scope.device);

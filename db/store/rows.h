@@ -104,6 +104,9 @@ typedef struct
   size_t n_items;
   /* (nullable): fills @scratch, which has item_bytes, with item @index */
   void (*get) (const void *items, size_t index, void *scratch);
+  uint64_t first_key;   /* of the first item; the others follow without gaps, ... */
+  const uint32_t *keys; /* (nullable): ... or the key of each item */
+  bool replaces;        /* rows that have the same key give way */
 } TesseraRows;
 
 typedef struct TesseraRowWriter TesseraRowWriter;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "db/store/file.h"
-#include "db/store/stacks.h"
+#include "db/stack-tree.h"
 #include "db/store/tables.h"
 
 /* A file has some thirty tables and each takes a page at least: small traces get small

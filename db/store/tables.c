@@ -5,7 +5,7 @@
  */
 #include "db/store/tables.h"
 
-#include "db/store/stacks.h"
+#include "db/stack-tree.h"
 
 #define COLUMN(Item, field, column_kind, ...)                                            \
   {                                                                                      \

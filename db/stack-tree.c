@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "db/store/stacks.h"
+#include "db/stack-tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +26,9 @@ node_equal (const void *owner, uint32_t index, const void *wanted)
 }
 
 static TesseraStatus
-find_or_add (TesseraStackTree *tree,
-             TesseraIndex *index,
-             TesseraStackNode node,
-             uint32_t *out_node)
+find_or_add (TesseraStackTree *tree, TesseraStackNode node, uint32_t *out_node)
 {
+  TesseraIndex *index = &tree->index;
   uint64_t hash =
       tessera_hash_number (TESSERA_HASH_START, (uint64_t) node.caller << 32 | node.frame);
 
@@ -47,9 +45,26 @@ find_or_add (TesseraStackTree *tree,
 }
 
 TesseraStatus
+tessera_stack_tree_add (TesseraStackTree *tree,
+                        const uint32_t *frames,
+                        size_t n_frames,
+                        uint32_t *out_node)
+{
+  TesseraStackNode node = { .caller = TESSERA_NONE };
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = n_frames; status == TESSERA_OK && i-- > 0;)
+    {
+      node.frame = frames[i];
+      status = find_or_add (tree, node, &node.caller);
+    }
+  *out_node = node.caller;
+  return status;
+}
+
+TesseraStatus
 tessera_stack_tree_fill (TesseraStackTree *tree, const TesseraTrace *trace)
 {
-  TesseraIndex index = { 0 };
   TesseraStatus status = TESSERA_OK;
 
   if (trace->n_stack_frames > MAX_STACK_FRAMES)
@@ -58,17 +73,12 @@ tessera_stack_tree_fill (TesseraStackTree *tree, const TesseraTrace *trace)
     return TESSERA_NO_MEMORY;
   for (size_t stack = 0; status == TESSERA_OK && stack < trace->n_stacks; stack++)
     {
-      TesseraStackNode node = { .caller = TESSERA_NONE };
+      uint32_t begin = trace->stack_begin[stack], node;
 
-      for (uint32_t at = trace->stack_begin[stack + 1];
-           status == TESSERA_OK && at > trace->stack_begin[stack]; at--)
-        {
-          node.frame = trace->stack_frames[at - 1];
-          status = find_or_add (tree, &index, node, &node.caller);
-        }
-      tree->stack_nodes[tree->n_stacks++] = node.caller;
+      status = tessera_stack_tree_add (tree, trace->stack_frames + begin,
+                                       trace->stack_begin[stack + 1] - begin, &node);
+      tree->stack_nodes[tree->n_stacks++] = node;
     }
-  tessera_index_clear (&index);
   return status;
 }
 
@@ -77,6 +87,7 @@ tessera_stack_tree_clear (TesseraStackTree *tree)
 {
   free (tree->nodes);
   free (tree->stack_nodes);
+  tessera_index_clear (&tree->index);
   memset (tree, 0, sizeof *tree);
 }
 

@@ -4,12 +4,11 @@
  * Stacks of one program share their outer calls. Frames in lists and nodes in the tree,
  * on real snapshots: 1,837 and 313; 8,061 and 3,942; 9,376 and 4,482; 24,215 and 4,159.
  *
- * Private to db/.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
+#include "db/index.h"
 #include "db/trace.h"
 
 typedef struct
@@ -24,7 +23,15 @@ typedef struct
   size_t n_nodes, cap_nodes;
   uint32_t *stack_nodes; /* of each stack: its innermost node; TESSERA_NONE: no frames */
   size_t n_stacks, cap_stacks;
+  TesseraIndex index; /* finds nodes */
 } TesseraStackTree;
+
+/* Finds or adds the calls of one stack, @frames innermost first. No frames:
+ * TESSERA_NONE. */
+TESSERA_MUST_USE TesseraStatus tessera_stack_tree_add (TesseraStackTree *tree,
+                                                       const uint32_t *frames,
+                                                       size_t n_frames,
+                                                       uint32_t *out_node);
 
 /* Builds the tree of all stacks of @trace. @tree is zeroed by the caller; to be cleared
  * also after a failure. */
