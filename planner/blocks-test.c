@@ -93,6 +93,23 @@ test_lone_frees (void)
     }
 }
 
+/* A recording that began before anything was there lost an allocation, not a start. */
+static void
+test_starts_empty (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  TesseraBlocks *blocks;
+
+  trace->starts_empty = true;
+  test_free (trace, 0xa00, 512);  /* 0 1 */
+  test_alloc (trace, 0xa00, 512); /* 2 */
+  blocks = make (trace);
+  g_assert_cmpuint (blocks->n_blocks, ==, 1);
+  assert_block (blocks, 0, 2, 3, 3, TESSERA_AT_END);
+  g_assert_cmpuint (blocks->n_orphans, ==, 2);
+  clear (trace, blocks);
+}
+
 static void
 test_start (void)
 {
@@ -262,6 +279,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planner/blocks/pairs", test_pairs);
   g_test_add_func ("/planner/blocks/lone-frees", test_lone_frees);
+  g_test_add_func ("/planner/blocks/starts-empty", test_starts_empty);
   g_test_add_func ("/planner/blocks/start", test_start);
   g_test_add_func ("/planner/blocks/end", test_end);
   g_test_add_func ("/planner/blocks/giant", test_giant);

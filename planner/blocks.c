@@ -192,8 +192,8 @@ see_failure (Walk *walk, const TesseraEvent *event, uint32_t at_index)
   return TESSERA_OK;
 }
 
-/* A free of an address that no event and no state named before: it lived from the start.
- */
+/* A free of an address that no event and no state named before: it lived from the start,
+ * unless nothing did (a recording may have lost the allocation). */
 static TesseraStatus
 assume_start (Walk *walk, TesseraPlace *place, const TesseraEvent *event)
 {
@@ -222,7 +222,7 @@ see_free (Walk *walk, const TesseraEvent *event, uint32_t at_index)
 
   if (!place)
     return TESSERA_NO_MEMORY;
-  if (!place->is_used && event->size_bytes > 0 &&
+  if (!place->is_used && event->size_bytes > 0 && !walk->trace->starts_empty &&
       assume_start (walk, place, event) != TESSERA_OK)
     return TESSERA_NO_MEMORY;
   if (!place->is_used || place->holder == TESSERA_NONE)

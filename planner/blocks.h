@@ -13,7 +13,8 @@ enum
   TESSERA_AT_END = 2,       /* alive after the last */
   TESSERA_FAILED = 4,       /* a request that failed: lives for its own event only */
   TESSERA_UNKNOWN_START = 8 /* freed in the trace, never allocated in it, and not in the
-                               state at the start either: taken as alive from event 0 */
+                               state at the start either: taken as alive from event 0,
+                               unless the trace starts empty */
 };
 
 typedef struct
