@@ -1,0 +1,491 @@
+/*
+ * Recording and reading again. SPDX-License-Identifier: Apache-2.0
+ */
+#include "recorder/recorder.h"
+
+#include <glib.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "db/store.h"
+#include "db/test-place.h"
+
+/* Who may do nothing: root would be let into a folder that nobody may write. */
+#define NOBODY 65534
+#define FIRST_ADDR UINT64_C (0x7f0000000000)
+
+static TesseraRecorder *
+begin (const TestPlace *place, uint32_t ring_events, uint32_t flush_ms)
+{
+  const TesseraMeta meta[] = { { .key = (char *) "policy", .value = (char *) "native" } };
+  TesseraRecorderOptions options = { .path = place->path,
+                                     .source = "train.py",
+                                     .ring_events = ring_events,
+                                     .flush_ms = flush_ms,
+                                     .meta = meta,
+                                     .n_meta = 1 };
+  TesseraError error = { 0 };
+  TesseraRecorder *recorder;
+  TesseraStatus status = tessera_recorder_open (&options, &error, &recorder);
+
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  return recorder;
+}
+
+static void
+add_device (TesseraRecorder *recorder, uint32_t number)
+{
+  TesseraRecordedDevice device = { .device = number,
+                                   .memory_bytes = (uint64_t) 80 << 30,
+                                   .alignment_bytes = 512 };
+
+  tessera_settings_default (&device.settings);
+  tessera_recorder_device (recorder, &device);
+}
+
+/* The k-th event of a device: allocations and frees of a few addresses. */
+static TesseraEvent
+event_at (uint64_t k)
+{
+  return (TesseraEvent){ .action = k % 2 ? TESSERA_FREE_COMPLETED : TESSERA_ALLOC,
+                         .addr = FIRST_ADDR + k / 2 % 64 * 4096,
+                         .size_bytes = 1 + k / 2,
+                         .stack = TESSERA_NONE };
+}
+
+static void
+record (TesseraRecorder *recorder, uint32_t device, uint64_t from, uint64_t to)
+{
+  for (uint64_t k = from; k < to; k++)
+    {
+      TesseraEvent event = event_at (k);
+
+      g_assert_true (tessera_recorder_event (recorder, device, &event));
+    }
+}
+
+static TesseraTrace *
+load (const TestPlace *place, uint32_t device)
+{
+  TesseraError error = { 0 };
+  TesseraTrace *trace;
+  TesseraStatus status = tessera_trace_load (place->path, device, NULL, &error, &trace);
+
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  return trace;
+}
+
+static void
+check_events (const TesseraTrace *trace, uint64_t n_events)
+{
+  g_assert_cmpuint (trace->n_events, ==, n_events);
+  for (uint64_t k = 0; k < n_events; k++)
+    {
+      TesseraEvent want = event_at (k);
+
+      g_assert_cmphex (trace->events[k].addr, ==, want.addr);
+      g_assert_cmpuint (trace->events[k].size_bytes, ==, want.size_bytes);
+      g_assert_cmpuint (trace->events[k].action, ==, want.action);
+      g_assert_cmpint (trace->events[k].at_ns, >=, k ? trace->events[k - 1].at_ns : 0);
+    }
+}
+
+static void
+test_whole (TestPlace *place, gconstpointer data)
+{
+  TesseraRecorder *recorder = begin (place, 0, 0);
+  TesseraSegment segments[] = { { .addr = FIRST_ADDR, .size_bytes = 2 << 20 } };
+  TesseraHeld held = { .segments = segments, .n_segments = 1 };
+  TesseraRecorderStats stats;
+  TesseraTrace *trace;
+
+  add_device (recorder, 3);
+  tessera_recorder_stream (recorder, 3, 1, 0xdead);
+  tessera_recorder_pool (recorder, 3, 1, (TesseraPoolId){ 1, 2 });
+  record (recorder, 3, 0, 1000);
+  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  tessera_recorder_get_stats (recorder, &stats);
+  g_assert_cmpuint (stats.n_events, ==, 1000);
+  g_assert_cmpuint (stats.n_written, ==, 1000);
+  record (recorder, 3, 1000, 200000);
+  tessera_recorder_end_state (recorder, 3, &held);
+  tessera_recorder_close (recorder);
+  g_assert_cmpuint (test_place_count_files (place), ==, 1);
+
+  trace = load (place, TESSERA_NONE);
+  check_events (trace, 200000);
+  g_assert_cmpint (trace->events[0].at_ns, ==, 0);
+  g_assert_cmpstr (trace->source, ==, "train.py");
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "policy"), ==, "native");
+  g_assert_cmpuint (trace->device, ==, 3);
+  g_assert_cmpuint (trace->n_streams, ==, 2);
+  g_assert_cmpuint (trace->n_pools, ==, 2);
+  g_assert_cmpuint (trace->end.n_segments, ==, 1);
+  g_assert_true (trace->starts_empty && trace->has_segments && trace->has_addresses &&
+                 trace->has_time);
+  tessera_trace_free (trace);
+}
+
+/* Opened, recorded into and killed by a process of its own. */
+static void
+record_and_die (const TestPlace *place, uint64_t n_events)
+{
+  int outcome;
+  pid_t child = fork ();
+
+  if (child == 0)
+    {
+      TesseraRecorder *recorder = begin (place, 0, 0);
+
+      add_device (recorder, 0);
+      record (recorder, 0, 0, n_events);
+      if (tessera_recorder_flush (recorder, NULL) != TESSERA_OK)
+        _exit (1);
+      kill (getpid (), SIGKILL);
+    }
+  g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
+  g_assert_true (WIFSIGNALED (outcome) && WTERMSIG (outcome) == SIGKILL);
+}
+
+/* Before the first event. */
+static void
+test_killed_early (TestPlace *place, gconstpointer data)
+{
+  TesseraTrace *trace;
+
+  record_and_die (place, 0);
+  trace = load (place, TESSERA_NONE);
+  check_events (trace, 0);
+  tessera_trace_free (trace);
+}
+
+static void
+test_killed (TestPlace *place, gconstpointer data)
+{
+  g_autofree char *wal = g_strconcat (place->path, "-wal", NULL);
+  TesseraTrace *trace;
+  int outcome;
+  pid_t child;
+
+  record_and_die (place, 5000);
+  g_assert_true (g_file_test (wal, G_FILE_TEST_EXISTS));
+  /* reading changes nothing, so it can be done twice, and where nothing may change */
+  for (int again = 0; again < 2; again++)
+    {
+      trace = load (place, TESSERA_NONE);
+      check_events (trace, 5000);
+      tessera_trace_free (trace);
+      g_assert_cmpuint (test_place_count_files (place), ==, 2);
+    }
+  g_assert_cmpint (chmod (place->path, 0444), ==, 0);
+  g_assert_cmpint (chmod (wal, 0444), ==, 0);
+  g_assert_cmpint (chmod (place->folder, 0555), ==, 0);
+  child = fork ();
+  if (child == 0)
+    {
+      if (geteuid () == 0 && setuid (NOBODY) != 0)
+        _exit (1);
+      trace = load (place, TESSERA_NONE);
+      check_events (trace, 5000);
+      tessera_trace_free (trace);
+      _exit (0);
+    }
+  g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
+  g_assert_cmpint (outcome, ==, 0);
+  g_assert_cmpint (chmod (place->folder, 0700), ==, 0);
+}
+
+/* What a killed recorder left beside the file is not taken for the new one's. */
+static void
+test_replaces_killed (TestPlace *place, gconstpointer data)
+{
+  TesseraRecorder *recorder;
+  TesseraTrace *trace;
+
+  record_and_die (place, 5000);
+  recorder = begin (place, 0, 0);
+  add_device (recorder, 0);
+  record (recorder, 0, 0, 10);
+  tessera_recorder_close (recorder);
+  trace = load (place, TESSERA_NONE);
+  check_events (trace, 10);
+  g_assert_cmpint (tessera_trace_save (trace, place->path, NULL, NULL), ==, TESSERA_OK);
+  tessera_trace_free (trace);
+
+  record_and_die (place, 5000);
+  trace = load (place, TESSERA_NONE);
+  g_assert_cmpint (tessera_trace_save (trace, place->path, NULL, NULL), ==, TESSERA_OK);
+  tessera_trace_free (trace);
+  g_assert_cmpuint (test_place_count_files (place), ==, 1);
+  trace = load (place, TESSERA_NONE);
+  check_events (trace, 5000);
+  tessera_trace_free (trace);
+}
+
+static uint32_t
+begin_range (TesseraRecorder *recorder, TesseraRangeKind kind, const char *name)
+{
+  uint32_t range = tessera_recorder_range_begin (recorder, kind, name, false);
+
+  g_assert_cmpuint (range, !=, TESSERA_NONE);
+  return range;
+}
+
+static void
+check_range (const TesseraTrace *trace,
+             size_t index,
+             const char *name,
+             uint32_t begin_index,
+             uint32_t end_index,
+             uint32_t parent)
+{
+  const TesseraRange *range = &trace->ranges[index];
+
+  g_assert_cmpstr (tessera_trace_string (trace, range->name), ==, name);
+  g_assert_cmpuint (range->begin_index, ==, begin_index);
+  g_assert_cmpuint (range->end_index, ==, end_index);
+  g_assert_cmpuint (range->parent, ==, parent);
+  g_assert_cmpint (range->begin_ns, <=, range->end_ns);
+}
+
+/* Order and parents are those that an importer would find. */
+static void
+check_settled (TesseraTrace *trace)
+{
+  gsize n_bytes = trace->n_ranges * sizeof *trace->ranges;
+  g_autofree TesseraRange *ranges = g_memdup2 (trace->ranges, n_bytes);
+
+  tessera_trace_settle_ranges (trace);
+  for (size_t i = 0; i < trace->n_ranges; i++)
+    {
+      g_assert_cmpuint (ranges[i].begin_index, ==, trace->ranges[i].begin_index);
+      g_assert_cmpint (ranges[i].begin_ns, ==, trace->ranges[i].begin_ns);
+      g_assert_cmpuint (ranges[i].parent, ==, trace->ranges[i].parent);
+    }
+}
+
+static void
+test_ranges (TestPlace *place, gconstpointer data)
+{
+  TesseraRecorder *recorder = begin (place, 0, 60000);
+  uint32_t step, forward, module, other;
+  TesseraTrace *trace;
+
+  step = begin_range (recorder, TESSERA_RANGE_STEP, "step 1");
+  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  add_device (recorder, 1);
+  record (recorder, 1, 0, 10);
+  forward = begin_range (recorder, TESSERA_RANGE_PHASE, "forward");
+  record (recorder, 1, 10, 20);
+  module = begin_range (recorder, TESSERA_RANGE_MODULE, "layer");
+  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  other = begin_range (recorder, TESSERA_RANGE_MODULE, "of another thread");
+  record (recorder, 1, 20, 30);
+  tessera_recorder_range_end (recorder, module);
+  record (recorder, 1, 30, 40);
+  tessera_recorder_range_end (recorder, other);
+  tessera_recorder_range_end (recorder, forward);
+  tessera_recorder_range_end (recorder, forward); /* a slip of the caller's */
+  tessera_recorder_range_end (recorder, step);
+  step = begin_range (recorder, TESSERA_RANGE_STEP, "step 2");
+  record (recorder, 1, 40, 50);
+  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  add_device (recorder, 2);
+  record (recorder, 2, 0, 5);
+  tessera_recorder_close (recorder);
+
+  trace = load (place, 1);
+  check_events (trace, 50);
+  g_assert_cmpuint (trace->n_ranges, ==, 5);
+  check_range (trace, 0, "step 1", 0, 40, TESSERA_NONE);
+  check_range (trace, 1, "forward", 10, 40, 0);
+  check_range (trace, 2, "layer", 20, 30, 1);
+  check_range (trace, 3, "of another thread", 20, 40, 1);
+  check_range (trace, 4, "step 2", 40, 50, TESSERA_NONE);
+  g_assert_cmpint (trace->ranges[0].begin_ns, <, 0); /* before the first event */
+  check_settled (trace);
+  tessera_trace_free (trace);
+
+  trace = load (place, 2);
+  check_events (trace, 5);
+  g_assert_cmpuint (trace->n_ranges, ==, 5);
+  check_range (trace, 4, "step 2", 0, 5, TESSERA_NONE);
+  tessera_trace_free (trace);
+}
+
+/* Ring of 64, writer asleep: what does not fit is lost, and the file says where. */
+static void
+test_lost (TestPlace *place, gconstpointer data)
+{
+  TesseraRecorder *recorder = begin (place, 64, 60000);
+  uint64_t n_kept = 0, n_tried = 1000000;
+  TesseraRecorderStats stats;
+  uint32_t range;
+  TesseraTrace *trace;
+  const TesseraRange *gap;
+
+  add_device (recorder, 0);
+  range = begin_range (recorder, TESSERA_RANGE_PHASE, "forward");
+  for (uint64_t k = 0; k < n_tried; k++)
+    {
+      TesseraEvent event = event_at (k);
+
+      n_kept += tessera_recorder_event (recorder, 0, &event);
+    }
+  tessera_recorder_range_end (recorder, range);
+  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  tessera_recorder_get_stats (recorder, &stats);
+  g_assert_cmpuint (stats.n_events, ==, n_kept);
+  g_assert_cmpuint (stats.n_written, ==, n_kept);
+  g_assert_cmpuint (stats.n_lost, >=, n_tried - n_kept);
+  g_assert_cmpuint (n_kept, <, n_tried);
+  record (recorder, 0, 0, 10); /* the burst is over */
+  tessera_recorder_close (recorder);
+
+  trace = load (place, TESSERA_NONE);
+  g_assert_cmpuint (trace->n_events, ==, n_kept + 10);
+  g_assert_cmpuint (trace->n_ranges, >=, 2);
+  g_assert_cmpstr (tessera_trace_string (trace, trace->ranges[0].name), ==, "forward");
+  g_assert_cmpuint (trace->ranges[0].end_index, <=, n_kept);
+  gap = &trace->ranges[1];
+  g_assert_true (
+      g_str_has_suffix (tessera_trace_string (trace, gap->name), " events lost"));
+  g_assert_cmpuint (gap->begin_index, ==, gap->end_index);
+  g_assert_cmpuint (gap->begin_index, >, 0);
+  g_assert_cmpuint (
+      g_ascii_strtoull (tessera_trace_get_meta (trace, "lost_events"), NULL, 10), >=,
+      n_tried - n_kept);
+  check_settled (trace);
+  tessera_trace_free (trace);
+}
+
+/* Events that name a device, stream or pool that nobody has told are lost, not the file.
+ */
+static void
+test_refused (TestPlace *place, gconstpointer data)
+{
+  TesseraRecorder *recorder = begin (place, 0, 0);
+  TesseraEvent event = event_at (0);
+  TesseraRecorderStats stats;
+  TesseraTrace *trace;
+
+  add_device (recorder, 0);
+  record (recorder, 0, 0, 4);
+  g_assert_true (tessera_recorder_event (recorder, 7, &event));
+  event.stream = 3;
+  g_assert_true (tessera_recorder_event (recorder, 0, &event));
+  record (recorder, 0, 4, 8);
+  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  tessera_recorder_get_stats (recorder, &stats);
+  g_assert_cmpuint (stats.n_events, ==, 8);
+  g_assert_cmpuint (stats.n_lost, ==, 2);
+  g_assert_false (stats.has_failed);
+  tessera_recorder_close (recorder);
+  trace = load (place, TESSERA_NONE);
+  check_events (trace, 8);
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "lost_events"), ==, "2");
+  tessera_trace_free (trace);
+}
+
+static void
+test_fork (TestPlace *place, gconstpointer data)
+{
+  TesseraRecorder *recorder = begin (place, 0, 0);
+  TesseraTrace *trace;
+  int outcome;
+  pid_t child;
+
+  add_device (recorder, 0);
+  record (recorder, 0, 0, 1000);
+  child = fork ();
+  if (child == 0)
+    {
+      TesseraEvent event = event_at (0);
+      TesseraRecorderStats stats;
+      bool is_quiet = !tessera_recorder_event (recorder, 0, &event);
+
+      is_quiet &= tessera_recorder_range_begin (recorder, TESSERA_RANGE_PHASE, "child",
+                                                false) == TESSERA_NONE;
+      is_quiet &= tessera_recorder_stack (recorder) == TESSERA_NONE;
+      is_quiet &= tessera_recorder_flush (recorder, NULL) == TESSERA_INVALID;
+      tessera_recorder_meta (recorder, "child", "was here");
+      tessera_recorder_get_stats (recorder, &stats);
+      is_quiet &= stats.n_events == 0;
+      tessera_recorder_close (recorder);
+      _exit (is_quiet ? 0 : 1);
+    }
+  g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
+  g_assert_true (WIFEXITED (outcome));
+  g_assert_cmpint (WEXITSTATUS (outcome), ==, 0);
+  record (recorder, 0, 1000, 2000);
+  tessera_recorder_close (recorder);
+  trace = load (place, TESSERA_NONE);
+  check_events (trace, 2000);
+  g_assert_null (tessera_trace_get_meta (trace, "child"));
+  tessera_trace_free (trace);
+}
+
+static void
+expect_refused (const TestPlace *place, int go_fd)
+{
+  TesseraRecorderOptions options = { .path = place->path };
+  TesseraError error = { 0 }, again = { 0 };
+  TesseraRecorder *recorder;
+  TesseraTrace *trace;
+  bool is_refused;
+  char go;
+
+  if (read (go_fd, &go, 1) != 1)
+    _exit (1);
+  is_refused = tessera_trace_load (place->path, TESSERA_NONE, NULL, &error, &trace) ==
+                   TESSERA_IO &&
+               strstr (error.text, "is being recorded by process") &&
+               tessera_recorder_open (&options, &again, &recorder) == TESSERA_IO &&
+               strstr (again.text, "is being recorded by process");
+  _exit (is_refused ? 0 : 1);
+}
+
+/* Another process's recording can neither be read nor replaced while it goes on. */
+static void
+test_busy (TestPlace *place, gconstpointer data)
+{
+  TesseraRecorder *recorder;
+  int outcome, pipe_fds[2];
+  pid_t child;
+
+  g_assert_cmpint (pipe (pipe_fds), ==, 0);
+  child = fork (); /* before there is a second thread */
+  if (child == 0)
+    expect_refused (place, pipe_fds[0]);
+  recorder = begin (place, 0, 0);
+  g_assert_cmpint (write (pipe_fds[1], "", 1), ==, 1);
+  g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
+  g_assert_cmpint (outcome, ==, 0);
+  tessera_recorder_close (recorder);
+  close (pipe_fds[0]);
+  close (pipe_fds[1]);
+}
+
+#define TEST(name, function)                                                             \
+  g_test_add (name, TestPlace, NULL, test_place_begin, function, test_place_end)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  TEST ("/recorder/whole", test_whole);
+  TEST ("/recorder/killed-early", test_killed_early);
+  TEST ("/recorder/killed", test_killed);
+  TEST ("/recorder/replaces-killed", test_replaces_killed);
+  TEST ("/recorder/ranges", test_ranges);
+  TEST ("/recorder/lost", test_lost);
+  TEST ("/recorder/refused", test_refused);
+  TEST ("/recorder/fork", test_fork);
+  TEST ("/recorder/busy", test_busy);
+  return g_test_run ();
+}
