@@ -33,6 +33,7 @@ tessera_plan_free (TesseraPlan *plan)
   free (plan->follow_reason);
   free (plan->strategy);
   free (plan->source);
+  free (plan->torch);
   free (plan);
 }
 

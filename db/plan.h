@@ -139,6 +139,12 @@ typedef struct
   char *follow_reason; /* one sentence */
   char *strategy;      /* e.g. "free: skyline by longest life" */
   char *source;        /* the trace's source */
+
+  /* The run that the trace was of. */
+  uint32_t world; /* processes; 0: not told */
+  uint32_t rank;
+  uint64_t device_bytes; /* memory of its device; 0: not told */
+  char *torch;           /* version of PyTorch; NULL: not told */
 } TesseraPlan;
 
 TESSERA_MUST_USE TesseraStatus tessera_plan_new (TesseraPlan **out_plan);

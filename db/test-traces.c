@@ -300,6 +300,10 @@ test_plan_new (uint32_t seed, size_t n_slots)
   plan->follow_reason = below (random, 2) ? strdup ("a step repeats") : NULL;
   plan->strategy = strdup ("free: skyline by longest life");
   plan->source = strdup ("a.pickle");
+  plan->world = 16;
+  plan->rank = 3;
+  plan->device_bytes = (uint64_t) 80 << 30;
+  plan->torch = strdup ("2.15.0");
   return plan;
 }
 
@@ -507,4 +511,8 @@ test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
   g_assert_cmpstr (a->follow_reason, ==, b->follow_reason);
   g_assert_cmpstr (a->strategy, ==, b->strategy);
   g_assert_cmpstr (a->source, ==, b->source);
+  SAME (world);
+  SAME (rank);
+  SAME (device_bytes);
+  g_assert_cmpstr (a->torch, ==, b->torch);
 }

@@ -105,11 +105,39 @@ describe (TesseraPlanBuild *build)
   return plan->follow_reason && plan->source ? TESSERA_OK : TESSERA_NO_MEMORY;
 }
 
+/* 0 where the recording did not say, or not sensibly. */
+static uint32_t
+number_told (const TesseraTrace *trace, const char *key)
+{
+  const char *text = tessera_trace_get_meta (trace, key);
+  unsigned long number = text != NULL ? strtoul (text, NULL, 10) : 0;
+
+  return number < UINT32_MAX ? (uint32_t) number : 0;
+}
+
+/* Which run it was, so that another can decline the plan. */
+static TesseraStatus
+describe_run (TesseraPlanBuild *build)
+{
+  TesseraPlan *plan = build->plan;
+  const char *torch = tessera_trace_get_meta (build->trace, "torch");
+
+  plan->world = number_told (build->trace, "world");
+  plan->rank = number_told (build->trace, "rank");
+  plan->device_bytes = build->trace->device_bytes;
+  if (torch == NULL)
+    return TESSERA_OK;
+  plan->torch = strdup (torch);
+  return plan->torch != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
+}
+
 static TesseraStatus
 make (TesseraPlanBuild *build)
 {
   TesseraStatus status = describe (build);
 
+  if (status == TESSERA_OK)
+    status = describe_run (build);
   if (status == TESSERA_OK)
     status = tessera_build_slots (build);
   if (status == TESSERA_OK)

@@ -13,8 +13,9 @@
 #include "db/store.h"
 
 static const char *const trace_migrations[] = { TESSERA_SQL_TRACE_1,
-                                                TESSERA_SQL_PLAN_1 TESSERA_SQL_TRACE_2 };
-static const char *const plan_migrations[] = { TESSERA_SQL_PLAN_1 };
+                                                TESSERA_SQL_PLAN_1 TESSERA_SQL_TRACE_2,
+                                                TESSERA_SQL_PLAN_2 };
+static const char *const plan_migrations[] = { TESSERA_SQL_PLAN_1, TESSERA_SQL_PLAN_2 };
 
 #define LENGTH(array) (sizeof (array) / sizeof *(array))
 

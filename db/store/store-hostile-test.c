@@ -66,9 +66,9 @@ test_refusals (TestPlace *place, gconstpointer data)
                   "*is a Tessera plan, but a trace is needed here");
   tessera_plan_free (plan);
   save (place, trace);
-  test_execute (place->path, "PRAGMA user_version = 3");
+  test_execute (place->path, "PRAGMA user_version = 4");
   assert_refused (place, TESSERA_FUTURE,
-                  "*newer Tessera (format 3; this one reads up to 2)*");
+                  "*newer Tessera (format 4; this one reads up to 3)*");
   test_execute (place->path, "PRAGMA user_version = 0");
   assert_refused (place, TESSERA_BAD_INPUT, "*has no format version*");
   g_remove (place->path);
@@ -240,7 +240,8 @@ static const struct
   { "INSERT INTO plan SELECT 1, height_bytes, bound_bytes, alignment_bytes, "
     "n_positions,"
     " trace_fingerprint, slot_digest, device, n_streams, across_streams, followable,"
-    " checked, follow_reason, strategy, source FROM plan",
+    " checked, follow_reason, strategy, source, world, rank, device_bytes, torch FROM "
+    "plan",
     "*plan, row 1, it repeats*" },
   { "UPDATE block_group SET kind = 5", "*kind is 5*" },
   { "UPDATE block_group SET time_memory_product = -9e999",

@@ -212,7 +212,11 @@ static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, checked, FLAG),
   COLUMN (TesseraPlan, follow_reason, TEXT_OR_NULL),
   COLUMN (TesseraPlan, strategy, TEXT_OR_NULL),
-  COLUMN (TesseraPlan, source, TEXT_OR_NULL)
+  COLUMN (TesseraPlan, source, TEXT_OR_NULL),
+  COLUMN (TesseraPlan, world, U32),
+  COLUMN (TesseraPlan, rank, U32),
+  COLUMN (TesseraPlan, device_bytes, BYTES),
+  COLUMN (TesseraPlan, torch, TEXT_OR_NULL)
 };
 TABLE (plan, "plan", "plan_index", TesseraPlan, plan_columns);
 
