@@ -20,7 +20,6 @@ enum
 {
   HEURISTIC_RESULTS = 202,
   ENGINE_CONFIG_WORKSPACE = 303,
-  ENGINE_CONFIG_SHARED_MEMORY = 304,
   PLAN_WORKSPACE = 402,
   N_ENGINES = 802,
   TENSOR_DIMENSIONS = 902,
@@ -31,7 +30,6 @@ enum
 {
   TYPE_INT64 = 3,
   TYPE_DESCRIPTOR = 15,
-  TYPE_INT32 = 23,
 };
 
 #define WORKSPACE_BYTES_PER_ELEMENT 2
@@ -131,8 +129,6 @@ NULL_API (int,
         WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
   else if (n == 1 && attribute == N_ENGINES)
     value = 1;
-  else if (n == 1 && attribute == ENGINE_CONFIG_SHARED_MEMORY)
-    value = 0; /* unanswered, the frontend takes it for more than any GPU has */
   else
     n = 0; /* no knobs, no notes, nothing else to tell */
   pthread_mutex_unlock (&lock);
@@ -140,8 +136,6 @@ NULL_API (int,
     *out_n = n;
   if (type == TYPE_INT64 && n_wanted > 0 && out != NULL)
     *(int64_t *) out = value;
-  else if (type == TYPE_INT32 && n_wanted > 0 && out != NULL)
-    *(int32_t *) out = (int32_t) value;
   return descriptor != NULL ? NULL_OK : CUDNN_BAD_PARAM;
 }
 

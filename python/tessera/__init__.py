@@ -173,6 +173,13 @@ def stats(device: Optional[Any] = None) -> Dict[str, int]:
     return followed(_session.library, cuda.current_device() if index is None else index)
 
 
+def enable_on_import() -> None:
+    """enable_from_environment(), as soon as somebody imports torch."""
+    from .imports import after_import
+
+    after_import("torch", enable_from_environment)
+
+
 def enable_from_environment() -> bool:
     """What TESSERA_RECORD, TESSERA_PLAN, TESSERA_POLICY, TESSERA_STACKS, TESSERA_STEPS,
     TESSERA_DRY_RUN, TESSERA_WORLD, TESSERA_RANK and TESSERA_QUIET ask for. Returns

@@ -29,7 +29,6 @@ def _parameters(optimizer: torch.optim.Optimizer) -> Set[int]:
         id(parameter)
         for group in optimizer.param_groups
         for parameter in group["params"]
-        if parameter.requires_grad
     }
 
 
@@ -37,7 +36,7 @@ class Clock:
     """A training step is over when every optimizer at work has stepped since the last one.
 
     At work are the optimizers alive when one is first seen to step, without those that
-    wrap another (they hold the same parameters), have nothing to train, or let another
+    wrap another (they hold the same parameters), hold nothing, or let another
     step PATIENCE times without a step of their own.
     """
 

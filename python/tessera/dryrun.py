@@ -3,7 +3,8 @@
 
 With TESSERA_WORLD the program sees that many ranks and is TESSERA_RANK of them: every
 process group is PyTorch's fake one, whose collectives return at once, whatever backend is
-asked for. Nothing here is used on a real device.
+asked for. Sizes that depend on data are answered from a drawn distribution (answers.py).
+Nothing here is used on a real device.
 """
 
 import functools
@@ -13,10 +14,13 @@ from typing import Any, Callable
 
 import torch
 
+from . import answers
 from .say import say
 
 #: Devices that a node is taken to have.
 RANKS_PER_NODE = 8
+
+_is_installed = False
 
 
 def _number(name: str, default: int) -> int:
@@ -86,11 +90,12 @@ def _install_ddp() -> None:
     def is_same(*args: Any, **kwargs: Any) -> bool:
         return True
 
-    def reduce(group: Any, bucket: Any) -> Any:
+    # DistributedDataParallel refuses a hook that is annotated otherwise.
+    def reduce(group: Any, bucket):  # type: ignore[no-untyped-def]
         buffer = bucket.buffer()
         buffer.div_(dist.get_world_size(group))
         dist.all_reduce(buffer, group=group, async_op=True)
-        future: Any = torch.futures.Future()
+        future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
         future.set_result(buffer)
         return future
 
@@ -107,8 +112,22 @@ def _install_ddp() -> None:
     setattr(ddp.DistributedDataParallel, "__init__", initialise_and_hook)
 
 
+def _leave_cudnn_attention() -> None:
+    """cuDNN's attention runs engines that only cuDNN has; PyTorch's own flash attention
+    takes its place. It allocates much the same: output and one number a row."""
+    leave = getattr(torch.backends.cuda, "enable_cudnn_sdp", None)
+    if leave is not None:
+        leave(False)
+
+
 def install() -> None:
-    """As the environment asks; called right after `import torch`."""
+    """As the environment asks; called right after `import torch`. Once a process."""
+    global _is_installed
+    if _is_installed:
+        return
+    _is_installed = True
+    answers.install()
+    _leave_cudnn_attention()
     world = _number("TESSERA_WORLD", 0)
     if world > 0:
         rank = _number("TESSERA_RANK", 0)

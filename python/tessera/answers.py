@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes that depend on data, under a CUDA that computes nothing.
+
+nonzero(), where(condition) and masked_select() read a count from the device, which would
+always be 0. The null CUDA is told before each what to answer, so that PyTorch's own code
+with its temporary tensors runs with a count from skew.py. Inside a module of experts
+(Hugging Face's, "eager"), the counts are how many tokens each expert gets. Indexing by a
+mask, x[mask], goes on finding nothing: a __getitem__ of our own would make of every tensor
+a sequence, which PyTorch's constructors treat otherwise.
+"""
+
+import ctypes
+import functools
+from typing import Any, Callable, List, Optional
+
+import torch
+from torch.nn.modules import module as nn_module
+
+from .imports import after_import
+from .skew import Skew
+
+_COUNT_BYTES = 4
+_FLAG_BYTES, _INDEX_BYTES = 1, 8
+
+
+class Answers:
+    """Installed for good; nothing of it is used on a real device."""
+
+    def __init__(self, null: Any) -> None:
+        self._tell = null.nullcuda_answer
+        self._tell.restype = None
+        self._tell.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        self.skew = Skew()
+        #: What the next masked_select() is to find, where somebody knows.
+        self.n_selected: Optional[int] = None
+        self._hits: List[int] = []  # tokens of each expert that has any
+        self._experts: Optional[torch.nn.Module] = None
+
+    def answer(self, value: int, n_bytes: int = _COUNT_BYTES) -> None:
+        self._tell(value.to_bytes(n_bytes, "little", signed=True), n_bytes)
+
+    def _answer_loop(self, n_indices: int) -> None:
+        """What a loop over experts reads beside counts: whether it is at its end, and the
+        index of the expert. 0 is right for the first and harmless for the second, but
+        memory that held a batch of tokens before would give one of those."""
+        for _ in range(n_indices):
+            self.answer(0, _INDEX_BYTES)
+        if self._hits:
+            self.answer(0, _FLAG_BYTES)
+            self.answer(0, _INDEX_BYTES)
+
+    def install(self) -> None:
+        for owner in (torch, torch.Tensor):
+            self._wrap(owner, "nonzero", self._nonzero)
+            self._wrap(owner, "masked_select", self._masked_select)
+        self._wrap(torch, "where", self._where)
+        nn_module.register_module_forward_pre_hook(self._before)
+        nn_module.register_module_forward_hook(self._after, always_call=True)
+
+    def _wrap(self, owner: Any, name: str, count: Callable[..., Optional[int]]) -> None:
+        function = getattr(owner, name)
+
+        @functools.wraps(function)
+        def answered(*args: Any, **kwargs: Any) -> Any:
+            found = count(*args, **kwargs)
+            if found is not None:
+                self.answer(found)
+            return function(*args, **kwargs)
+
+        setattr(owner, name, answered)
+
+    # -- what each call is to find, or None where it reads no count -----------------------
+
+    def _nonzero(self, tensor: Any, **kwargs: Any) -> Optional[int]:
+        if not tensor.is_cuda:
+            return None
+        if self._experts is not None:
+            self._answer_loop(0)
+            return len(self._hits)
+        return self.skew.part("nonzero", tensor.numel())
+
+    def _where(self, condition: Any, *args: Any, **kwargs: Any) -> Optional[int]:
+        if args or kwargs or not condition.is_cuda:
+            return None
+        if self._experts is not None and self._hits:
+            count = self._hits.pop(0)
+            self._answer_loop(2)
+            return count
+        return self.skew.part("where", condition.numel())
+
+    def _masked_select(self, tensor: Any, mask: Any, **kwargs: Any) -> Optional[int]:
+        if not tensor.is_cuda:
+            return None
+        if self.n_selected is not None:
+            return self.n_selected
+        return self.skew.part("masked_select", mask.numel())
+
+    # -- modules of experts ---------------------------------------------------------------
+
+    def _before(self, module: torch.nn.Module, args: Any) -> None:
+        if type(module).__name__.endswith("Experts") and len(args) > 1:
+            n_experts, chosen = getattr(module, "num_experts", None), args[1]
+            if isinstance(n_experts, int) and isinstance(chosen, torch.Tensor):
+                if chosen.is_cuda and chosen.dim() == 2:
+                    rows = self.skew.counts(module, n_experts, chosen.numel(), chosen.shape[0])
+                    self._hits = [count for count in rows[0] if count]
+                    self._experts = module
+
+    def _after(self, module: torch.nn.Module, args: Any, output: Any) -> None:
+        if module is self._experts:
+            self._experts = None
+            self._hits = []
+
+
+def install() -> None:
+    """Where the null CUDA is loaded."""
+    null: Any = ctypes.CDLL(None)
+    if not hasattr(null, "nullcuda_answer"):
+        return
+    answers = Answers(null)
+    answers.install()
+
+    def install_megatron() -> None:
+        from .megatron import install as install_dispatcher
+
+        install_dispatcher(answers)
+
+    after_import("megatron.core.transformer.moe.token_dispatcher", install_megatron)
