@@ -161,6 +161,90 @@ test_phase (void)
   clear_plan (&plan);
 }
 
+static guint
+count_in_place (TesseraFollower *follower, const TesseraPlan *plan, guint first, guint n)
+{
+  guint n_in_place = 0;
+
+  for (guint i = first; i < first + n; i++)
+    {
+      uint64_t offset;
+      uint32_t slot;
+
+      if (!tessera_follower_malloc (follower, plan->slots[i].size_bytes, 0, 0, &offset,
+                                    &slot))
+        continue;
+      n_in_place += slot == i;
+      g_assert_true (tessera_follower_free_at (follower, offset));
+    }
+  return n_in_place;
+}
+
+/* Logging between steps asks for what a later part of a step asks for, and for more than
+ * is looked ahead: the phase that begins then says where the run is. */
+static void
+test_far_phase (void)
+{
+  const guint n_start = 2, n_forward = 100, n_tail = 60;
+  const guint ends[] = { n_start, n_start + n_forward + n_tail };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
+  g_autoptr (GString) sizes = g_string_new (NULL);
+  g_autofree char *phases = g_strnfill (ends[1], ' ');
+  TesseraPlan plan;
+  TesseraFollower *follower;
+
+  memset (phases + n_start, 'f', n_forward);
+  for (guint i = 0; i < ends[1]; i++)
+    g_string_append_c (sizes, (char) g_rand_int_range (rand, 'A', 'Z'));
+  plan = make_small_plan (sizes->str, phases, ends, 2);
+  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  count_in_place (follower, &plan, 0, n_start);
+  for (guint step = 0; step < 3; step++)
+    {
+      tessera_follower_step (follower);
+      if (step > 0)
+        count_in_place (follower, &plan, n_start + n_forward, n_tail / 2);
+      tessera_follower_phase (follower, "forward");
+      g_assert_cmpuint (count_in_place (follower, &plan, n_start, n_forward), ==,
+                        n_forward);
+      tessera_follower_phase (follower, NULL);
+      /* entered again without requests: that moves nothing */
+      tessera_follower_phase (follower, "forward");
+      tessera_follower_phase (follower, NULL);
+      g_assert_cmpuint (count_in_place (follower, &plan, n_start + n_forward, n_tail), ==,
+                        n_tail);
+    }
+  tessera_follower_free (follower);
+  clear_plan (&plan);
+}
+
+/* An evaluation that asks for what the start asked for does not bring the start back. */
+static void
+test_start_is_past (void)
+{
+  const guint n_start = 150, n_step = 60;
+  const guint ends[] = { n_start, n_start + n_step };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
+  g_autoptr (GString) sizes = g_string_new (NULL);
+  g_autofree char *phases = g_strnfill (n_start + n_step, ' ');
+  TesseraPlan plan;
+  TesseraFollower *follower;
+
+  for (guint i = 0; i < n_start + n_step; i++)
+    g_string_append_c (sizes, (char) g_rand_int_range (rand, 'A', 'Z'));
+  plan = make_small_plan (sizes->str, phases, ends, 2);
+  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  g_assert_cmpuint (count_in_place (follower, &plan, 0, n_start), ==, n_start);
+  tessera_follower_step (follower);
+  g_assert_cmpuint (count_in_place (follower, &plan, n_start, n_step), ==, n_step);
+  tessera_follower_step (follower);
+  count_in_place (follower, &plan, 0, n_start / 2);
+  tessera_follower_step (follower);
+  g_assert_cmpuint (count_in_place (follower, &plan, n_start, n_step), ==, n_step);
+  tessera_follower_free (follower);
+  clear_plan (&plan);
+}
+
 static void
 test_streams_and_pools (void)
 {
@@ -331,6 +415,8 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator/follow/sections", test_sections);
   g_test_add_func ("/allocator/follow/lost", test_lost);
   g_test_add_func ("/allocator/follow/phase", test_phase);
+  g_test_add_func ("/allocator/follow/far-phase", test_far_phase);
+  g_test_add_func ("/allocator/follow/start-is-past", test_start_is_past);
   g_test_add_func ("/allocator/follow/streams-and-pools", test_streams_and_pools);
   g_test_add_func ("/allocator/follow/still-taken", test_still_taken);
   g_test_add_func ("/allocator/follow/spare", test_spare);

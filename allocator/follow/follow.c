@@ -25,9 +25,11 @@ enum
   /* A miss counts up, a hit down: with as many the place is looked for anew. */
   ASTRAY_MISS = 2,
   ASTRAY_LIMIT = 8,
-  /* A phase that begins so few slots ahead was reached with its last requests left out.
-   */
+  /* A phase that begins so few slots ahead was reached with the last requests before it
+     left out. */
   PHASE_REACH = 16,
+  /* A phase far off is believed where one of its first requests comes first. */
+  PHASE_FIRST = 8,
   /* Slots that the run left out, latest first: searched where a slot is not free. */
   MAX_LEFT_OUT = 128
 };
@@ -56,7 +58,9 @@ struct TesseraFollower
   uint32_t left_out[MAX_LEFT_OUT]; /* a ring of slots */
   uint32_t n_left_out;             /* ever */
   uint32_t astray;
-  bool has_marks; /* the run tells its steps */
+  uint32_t far_phase; /* slot of the section at which the phase begins that was entered,
+                         far from the cursor; NONE: the run is where it should be */
+  bool has_marks;     /* the run tells its steps */
   TesseraFollowerStats stats;
 };
 
@@ -102,6 +106,7 @@ enter (TesseraFollower *follower, uint32_t section, uint32_t place)
   follower->next_section = expect_after (follower, section);
   follower->visit++;
   follower->astray = 0;
+  follower->far_phase = TESSERA_NONE;
   tessera_align_reset (&follower->align, place);
 }
 
@@ -208,43 +213,70 @@ phase_begins_at (const TesseraFollower *follower, uint32_t place, uint32_t phase
   return slot->phase == phase && (place == 0 || slot[-1].phase != phase);
 }
 
+/* Where the phase begins next, from @cursor on and round to it; n_slots: nowhere. */
+static uint32_t
+find_phase (const TesseraFollower *follower, uint32_t cursor, uint32_t phase)
+{
+  uint32_t n_slots = n_asked_now (follower);
+
+  for (uint32_t d = 0; d < n_slots; d++)
+    if (phase_begins_at (follower, (cursor + d) % n_slots, phase))
+      return (cursor + d) % n_slots;
+  return n_slots;
+}
+
 void
 tessera_follower_phase (TesseraFollower *follower, const char *name)
 {
-  const TesseraPlan *plan = follower->plan;
   const PhaseName key = { .name = name };
   const PhaseName *found;
-  uint32_t phase;
-  uint32_t n_slots;
-  uint32_t cursor;
-  uint32_t reach;
-  bool is_astray;
+  uint32_t n_slots, cursor, place;
+  bool repeats, is_lost;
 
+  follower->far_phase = TESSERA_NONE;
   if (name == NULL || follower->section == TESSERA_NONE)
     return;
-  found = bsearch (&key, follower->phases, plan->n_strings, sizeof key, compare_names);
+  found = bsearch (&key, follower->phases, follower->plan->n_strings, sizeof key,
+                   compare_names);
   n_slots = n_asked_now (follower);
-  if (found == NULL || follower->align.cursor >= n_slots)
+  if (found == NULL || n_slots == 0)
     return;
-  phase = found->phase;
+  repeats = section_now (follower)->kind == TESSERA_SECTION_REPEATS;
   cursor = follower->align.cursor > 0 ? (uint32_t) follower->align.cursor : 0;
-  is_astray = follower->astray >= ASTRAY_LIMIT;
-  if (!is_astray &&
-      plan->slots[section_now (follower)->first_slot + cursor].phase == phase)
+  is_lost = follower->astray >= ASTRAY_LIMIT || cursor >= n_slots;
+  if (cursor >= n_slots && !repeats)
     return;
-  reach = is_astray ? n_slots : PHASE_REACH;
-  for (uint32_t d = 0; d < reach && cursor + d < n_slots; d++)
-    {
-      if (!phase_begins_at (follower, cursor + d, phase))
-        continue;
-      /* A run on its way may also have entered a phase without any requests. */
-      if (!is_astray)
-        tessera_align_hint (&follower->align, cursor + d);
-      else
-        tessera_align_reset (&follower->align, cursor + d);
-      follower->astray = 0;
-      return;
-    }
+  if (!is_lost &&
+      follower->plan->slots[section_now (follower)->first_slot + cursor].phase ==
+          found->phase)
+    return;
+  place = find_phase (follower, cursor % n_slots, found->phase);
+  if (place == n_slots || (place < cursor && !repeats))
+    return;
+  if (!is_lost && place >= cursor && place - cursor < PHASE_REACH)
+    tessera_align_hint (&follower->align, place);
+  else
+    /* The run may also enter a phase without any requests: the next one tells. */
+    follower->far_phase = place;
+  follower->astray = 0;
+}
+
+/* The first request since a phase was entered that begins elsewhere: if it is one of the
+ * phase's first, the run is there, whatever was taken for planned before. */
+static void
+go_to_phase (TesseraFollower *follower, uint32_t signature)
+{
+  uint32_t first = section_now (follower)->first_slot;
+  uint32_t place = follower->far_phase;
+  uint32_t n_slots = n_asked_now (follower);
+
+  follower->far_phase = TESSERA_NONE;
+  for (uint32_t i = place; i < n_slots && i < place + PHASE_FIRST; i++)
+    if (follower->slots.signatures[first + i] == signature)
+      {
+        enter (follower, follower->section, place);
+        return;
+      }
 }
 
 static TesseraRoute
@@ -317,6 +349,16 @@ remember (TesseraFollower *follower, uint32_t signature)
     follower->n_recent++;
 }
 
+/* The first slot that may still come: once steps repeat, the start does not come again,
+ * however like it an evaluation looks. */
+static uint32_t
+first_ahead (const TesseraFollower *follower)
+{
+  const TesseraSection *section = section_now (follower);
+
+  return section->kind == TESSERA_SECTION_REPEATS ? section->first_slot : 0;
+}
+
 /* Looks for the last requests in the whole plan. */
 static uint32_t
 find_again (TesseraFollower *follower)
@@ -330,7 +372,8 @@ find_again (TesseraFollower *follower)
   if (follower->n_recent < TESSERA_GRAM_SLOTS)
     return TESSERA_NONE;
   slot = tessera_slots_find_gram (&follower->slots, follower->recent,
-                                  cursor > 0 ? (uint32_t) cursor : 0);
+                                  cursor > 0 ? (uint32_t) cursor : 0,
+                                  first_ahead (follower));
   if (slot == TESSERA_NONE)
     return TESSERA_NONE;
   while (slot - plan->sections[s].first_slot >= plan->sections[s].n_slots)
@@ -357,6 +400,8 @@ find_slot (TesseraFollower *follower, uint32_t signature)
   int64_t place;
   uint32_t slot = TESSERA_NONE;
 
+  if (follower->far_phase != TESSERA_NONE)
+    go_to_phase (follower, signature);
   if (follower->align.is_sure && follower->align.cursor == n_asked_now (follower))
     choose_next (follower, signature);
   route = route_ahead (follower);

@@ -333,10 +333,11 @@ tessera_slots_clear (TesseraSlots *slots)
 uint32_t
 tessera_slots_find_gram (const TesseraSlots *slots,
                          const uint32_t *signatures,
-                         uint32_t cursor)
+                         uint32_t cursor,
+                         uint32_t first)
 {
   const TesseraGram from = { .hash = hash_gram (signatures), .last_slot = cursor };
-  const TesseraGram any = { .hash = from.hash };
+  const TesseraGram any = { .hash = from.hash, .last_slot = first };
   const TesseraGram *starts[] = { &from, &any };
 
   for (size_t k = 0; k < sizeof starts / sizeof starts[0]; k++)

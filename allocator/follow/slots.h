@@ -63,10 +63,13 @@ uint32_t tessera_slots_find_signature (const TesseraSlots *slots,
  * tessera_slots_find_gram:
  * @signatures: (array fixed-size=TESSERA_GRAM_SLOTS): the latest requests, oldest first
  * @cursor: the slot at which the run was thought to be
+ * @first: slots before it are past
  *
  * Returns: the slot of the last of these requests: the first one at or after @cursor
- *   where the plan asks for the same in a row, else the first of all, else TESSERA_NONE.
+ *   where the plan asks for the same in a row, else the first one at or after @first,
+ *   else TESSERA_NONE.
  */
 uint32_t tessera_slots_find_gram (const TesseraSlots *slots,
                                   const uint32_t *signatures,
-                                  uint32_t cursor);
+                                  uint32_t cursor,
+                                  uint32_t first);
