@@ -387,6 +387,31 @@ test_streams (void)
     }
 }
 
+/* A recording of one stream is planned for a run that may bring another. */
+static void
+test_recorded (void)
+{
+  for (uint32_t seed = 1; seed <= 6; seed++)
+    {
+      TesseraTrace *trace = test_trace_random (seed, 200, 1);
+      Case c;
+
+      g_assert_cmpint (tessera_trace_set_meta (trace, "policy", "native"), ==,
+                       TESSERA_OK);
+      c = plan (trace, &all_steps);
+      for (uint32_t a = 0; a < c.plan->n_slots; a++)
+        for (uint32_t b = 0; b < a; b++)
+          {
+            bool a_is_small = c.plan->slots[a].block_bytes <= 1 << 20;
+            bool b_is_small = c.plan->slots[b].block_bytes <= 1 << 20;
+
+            g_assert_true (a_is_small == b_is_small ||
+                           !shares_range (&c.plan->slots[a], &c.plan->slots[b]));
+          }
+      clear (&c);
+    }
+}
+
 /* Steps of random allocations on three streams, in sizes of both classes, all alike; a
  * few blocks live on into the next step. */
 static TesseraTrace *
@@ -563,6 +588,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/plan/giant", test_giant);
   g_test_add_func ("/planner/plan/digest", test_digest);
   g_test_add_func ("/planner/plan/streams", test_streams);
+  g_test_add_func ("/planner/plan/recorded", test_recorded);
   g_test_add_func ("/planner/plan/streams-fold", test_streams_fold);
   g_test_add_func ("/planner/plan/no-memory", test_no_memory);
   g_test_add_func ("/planner/plan/cancel", test_cancel);
