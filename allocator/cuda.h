@@ -2,9 +2,13 @@
  * A device that is a GPU, through the CUDA driver that the process has already.
  *
  * The driver is found by dlopen ("libcuda.so.1", already loaded by PyTorch), never
- * linked. Memory comes from cuMemAlloc (segments) and from the virtual memory calls
- * (reservations, pages), in the primary context, whichever thread calls. Calls made while
- * the thread captures a graph go through relaxed capture mode.
+ * linked, and never unloaded. Memory comes from cuMemAlloc (segments) and from the
+ * virtual memory calls (reservations, pages), in the primary context, whichever thread
+ * calls. Calls made while the thread captures a graph go through relaxed capture mode.
+ * Once the driver has shut down (the process exits) every call still returns and does
+ * nothing.
+ *
+ * Calls are made with the lock of the device's policy held, but for those that wait.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,6 +23,7 @@ typedef struct TesseraCudaEvent TesseraCudaEvent; /* without timing; pooled */
 TESSERA_MUST_USE TesseraStatus tessera_cuda_open (int ordinal,
                                                   TesseraError *error,
                                                   TesseraCuda **out_cuda);
+/* Memory stays with the device. NULL is fine. */
 void tessera_cuda_close (TesseraCuda *cuda);
 
 /* Borrowed. @synchronize as in TesseraVirtual: told when the policy waits. */
@@ -27,7 +32,7 @@ void tessera_cuda_set_synchronize (TesseraCuda *cuda,
                                    void (*synchronize) (void *user),
                                    void *user);
 
-/* Memory of the device, and what the driver has left of it. */
+/* Memory of the device, and what the driver has left of it; 0 where it does not say. */
 void tessera_cuda_memory (TesseraCuda *cuda,
                           uint64_t *out_total_bytes,
                           uint64_t *out_free_bytes);
@@ -35,8 +40,11 @@ void tessera_cuda_memory (TesseraCuda *cuda,
 /* Events. Record returns NULL where the driver refuses (or ends): the caller then waits
  * for the stream before it believes anything. */
 TesseraCudaEvent *tessera_cuda_event_record (TesseraCuda *cuda, uint64_t stream);
+/* Also once the driver has shut down: nothing computes any more. */
 bool tessera_cuda_event_is_done (TesseraCuda *cuda, TesseraCudaEvent *event);
 void tessera_cuda_event_wait (TesseraCuda *cuda, TesseraCudaEvent *event); /* the host */
 void tessera_cuda_event_release (TesseraCuda *cuda, TesseraCudaEvent *event);
+/* Also where the driver would not say, as for the legacy stream while another captures.
+ */
 bool tessera_cuda_stream_is_capturing (TesseraCuda *cuda, uint64_t stream);
 void tessera_cuda_stream_wait (TesseraCuda *cuda, uint64_t stream); /* the host */

@@ -16,8 +16,8 @@ typedef struct TesseraDevice TesseraDevice;
 
 struct TesseraDevice
 {
-  /* cudaMalloc: TESSERA_OK and an address (a multiple of 512), or TESSERA_OUT_OF_DEVICE.
-   */
+  /* cudaMalloc: TESSERA_OK and an address (a multiple of 512), or TESSERA_OUT_OF_DEVICE;
+   * here and below TESSERA_IO where the driver fails for another reason. */
   TesseraStatus (*allocate) (TesseraDevice *device,
                              uint64_t size_bytes,
                              uint32_t stream,

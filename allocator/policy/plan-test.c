@@ -293,7 +293,7 @@ test_refusals (void)
   char reason[] = "it has no order";
 
   tessera_virtual_init (&device, 7 * MIB - 1);
-  assert_refused (&options, door, TESSERA_OUT_OF_DEVICE, "no room");
+  assert_refused (&options, door, TESSERA_OUT_OF_DEVICE, "does not give");
   tessera_virtual_init (&device, 7 * MIB);
   options.caching.limit_bytes = 6 * MIB;
   assert_refused (&options, door, TESSERA_OUT_OF_DEVICE, "may use");

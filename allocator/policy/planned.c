@@ -84,6 +84,7 @@ take_pool (TesseraPlanned *planned,
            TesseraError *error)
 {
   uint64_t pool_bytes = planned->plan->height_bytes;
+  TesseraStatus status;
 
   if (pool_bytes == 0)
     return TESSERA_OK;
@@ -93,10 +94,11 @@ take_pool (TesseraPlanned *planned,
                          " bytes is larger than the %" PRIu64
                          " bytes that this process may use",
                          pool_bytes, limit_bytes);
-  if (device->allocate (device, pool_bytes, 0, &planned->pool_addr) != TESSERA_OK)
-    return tessera_fail (
-        error, TESSERA_OUT_OF_DEVICE,
-        "the device has no room for the plan's pool of %" PRIu64 " bytes", pool_bytes);
+  status = device->allocate (device, pool_bytes, 0, &planned->pool_addr);
+  if (status != TESSERA_OK)
+    return tessera_fail (error, status,
+                         "the device does not give the plan's pool of %" PRIu64 " bytes",
+                         pool_bytes);
   planned->pool_bytes = pool_bytes;
   if (observer != NULL && observer->segment_alloc != NULL)
     observer->segment_alloc (observer->user, planned->pool_addr, pool_bytes, 0, 0, false);
