@@ -29,11 +29,15 @@ TESSERA_API const char *tessera_last_error (void);
  * policy       native (default), expandable, direct, plan
  * record       path of the trace to write; %r rank, %h host, %p process; none by default
  * plan         path of the plan to follow; implies policy=plan
- * rank, world  of this process; default: RANK and WORLD_SIZE of the environment, else 0,
- * 1 alloc_conf   text of PYTORCH_CUDA_ALLOC_CONF, which native and expandable obey limit
- * fraction of the device, 0..1 flush_ms     at most this long until an event is in the
- * file (default 250) ring_events  events that the ring holds (default 262144) stacks 1:
- * Python stacks of allocations are recorded; 0 (default): they are not
+ * torch        version of PyTorch, kept in the trace; a plan of another one is declined
+ * rank, world  of this process; default: RANK and WORLD_SIZE of the environment, else 0
+ *              of 1
+ * alloc_conf   text of PYTORCH_CUDA_ALLOC_CONF, which native and expandable obey;
+ *              default: that of the environment
+ * limit        fraction of the device, 0..1; 0: none
+ * flush_ms     at most this long until an event is in the file (default 250)
+ * ring_events  events that the ring holds (default 262144)
+ * stacks       1: Python stacks of allocations are recorded; 0 (default): they are not
  */
 TESSERA_API int tessera_configure (const char *key, const char *value);
 

@@ -20,11 +20,12 @@ ALLOWED = {
     "recorder/import": {"db", "allocator"},
     "planner": {"db", "allocator"},
     "simulator": {"db", "allocator", "planner"},
+    "runtime": {"db", "allocator", "recorder", "planner"},
     "picture": {"db", "planner", "simulator"},
     "cli": {"db", "recorder/import", "planner", "simulator", "picture", "nullcuda"},
     "viewer": {"db", "recorder/import", "planner", "simulator", "picture", "cli"},
 }
-GUEST = ("db", "allocator", "recorder", "planner", "simulator")
+GUEST = ("db", "allocator", "recorder", "planner", "simulator", "runtime")
 NOT_FOR_GUESTS = re.compile(r"<(glib|gio|gtk|cairo|json-glib|zlib)")
 FORBIDDEN_CALLS = {"abort", "exit", "_exit", "printf", "puts", "fprintf", "perror", "__assert_fail",
                    "__printf_chk", "__fprintf_chk", "vprintf", "putchar"}
@@ -35,6 +36,7 @@ LIBRARIES = {
     "recorder/import": "recorder/import/libtessera-import.a",
     "planner": "planner/libtessera-planner.a",
     "simulator": "simulator/libtessera-simulator.a",
+    "runtime": "runtime/libtessera-runtime.a",
     "picture": "picture/libtessera-picture.a",
     "cli": "cli/libtessera-cli.a",
     "viewer": "viewer/libtessera-viewer.a",

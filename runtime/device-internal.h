@@ -1,0 +1,147 @@
+/*
+ * The inside of a device. Every field is guarded by @lock unless it says otherwise.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <pthread.h>
+
+#include "allocator/table.h"
+#include "runtime/device.h"
+#include "runtime/spans.h"
+#include "runtime/stats.h"
+
+enum
+{
+  MAX_SIDES = 6,  /* more side streams than that count as all that are known */
+  MAX_ROUTES = 16 /* pools open at once */
+};
+
+typedef struct RuntimeBlock RuntimeBlock;
+typedef struct RuntimeWait RuntimeWait;
+
+struct RuntimeBlock
+{
+  uint64_t addr, size_bytes, block_bytes;
+  uint16_t stream, pool;
+  bool is_small;
+  bool uses_all_streams;
+  bool is_stuck; /* used by a stream that could not be noted: never free again */
+  uint8_t n_sides;
+  uint16_t sides[MAX_SIDES]; /* queues of the streams that use it beside its own */
+  uint32_t n_waits;          /* events that are not done */
+  RuntimeBlock *next;        /* spare, or put off while a graph is captured */
+};
+
+/* A freed block waits for an event of a side stream. */
+struct RuntimeWait
+{
+  TesseraCudaEvent *event;
+  RuntimeBlock *block;
+  RuntimeWait *next; /* of the same stream, later; or spare */
+};
+
+/* A stream that uses blocks of others. Not every such stream allocates, so that these
+ * have a numbering of their own. */
+typedef struct
+{
+  uint64_t handle;
+  RuntimeWait *first, *last;
+} RuntimeQueue;
+
+typedef struct
+{
+  TesseraPoolId id;
+  uint32_t n_users; /* graphs that were captured into it and are not destroyed */
+} RuntimePool;
+
+typedef struct
+{
+  uint16_t pool;
+  pthread_t thread; /* that opened it */
+} RuntimeRoute;
+
+typedef struct RuntimeChunk RuntimeChunk;
+
+struct RuntimeDevice
+{
+  pthread_mutex_t lock;
+  int ordinal;               /* fixed */
+  uint64_t memory_bytes;     /* fixed */
+  TesseraSettings settings;  /* fixed */
+  TesseraPolicyKind kind;    /* fixed: what really serves */
+  bool has_record_stream;    /* fixed */
+  TesseraCuda *cuda;         /* fixed */
+  TesseraPolicy *policy;     /* fixed */
+  TesseraRecorder *recorder; /* of the call under way, or NULL */
+  TesseraTable table;        /* RuntimeBlock by address: live and pending */
+  RuntimeSpans spans;
+  RuntimeStats stats;
+
+  uint64_t *streams; /* handles of those that allocate, by first use */
+  size_t n_streams, cap_streams;
+  uint16_t last_stream;
+  TesseraTable stream_of; /* handle -> index + 1 */
+  RuntimeQueue *queues;
+  size_t n_queues, cap_queues;
+  size_t n_waits; /* in all queues */
+  RuntimeBlock *put_off, **put_off_end;
+
+  RuntimePool *pools; /* [0] is the default one */
+  size_t n_pools, cap_pools;
+  RuntimeRoute routes[MAX_ROUTES];
+  size_t n_routes;
+
+  RuntimeBlock *spare_blocks;
+  RuntimeWait *spare_waits;
+  uint64_t retries_before, ooms_before; /* figures that a reset left behind */
+  uint32_t n_steps;
+  bool has_judged_plan;
+};
+
+/* The lock, and @recorder as that of the call under way. tessera_device_unlock() ends it.
+ */
+void tessera_device_enter (RuntimeDevice *device, TesseraRecorder *recorder);
+
+/* blocks.c: both from stocks that grow; NULL: no memory */
+RuntimeBlock *tessera_device_take_block (RuntimeDevice *device);
+void tessera_device_give_block (RuntimeDevice *device, RuntimeBlock *block);
+RuntimeWait *tessera_device_take_wait (RuntimeDevice *device);
+void tessera_device_give_wait (RuntimeDevice *device, RuntimeWait *wait);
+
+/* streams.c: by first use; false: no memory, or too many */
+bool tessera_device_stream (RuntimeDevice *device, uint64_t handle, uint16_t *out_stream);
+
+/* pools.c */
+uint16_t tessera_device_route (RuntimeDevice *device, uint64_t stream_handle);
+
+/* pending.c */
+/* @block is in use on the stream too. */
+void tessera_device_note_side (RuntimeDevice *device,
+                               RuntimeBlock *block,
+                               uint64_t stream_handle);
+/* Whether the end of a free has to wait. */
+bool tessera_device_must_pend (RuntimeDevice *device, const RuntimeBlock *block);
+/* The block is freed and other streams use it: completes it when they are done. */
+void tessera_device_pend (RuntimeDevice *device, RuntimeBlock *block);
+/* Completes what is done by now; nothing while a pool is open. */
+void tessera_device_poll (RuntimeDevice *device);
+/* Waits for all that is pending. */
+void tessera_device_wait (RuntimeDevice *device);
+
+/* serve.c */
+void tessera_device_complete (RuntimeDevice *device, RuntimeBlock *block);
+void tessera_device_record (RuntimeDevice *device,
+                            TesseraAction action,
+                            const RuntimeBlock *block,
+                            uint32_t stack);
+void tessera_device_count_splits (RuntimeDevice *device);
+
+/* oom.c: the sentence of the exception; also counts and records */
+void tessera_device_fail (RuntimeDevice *device,
+                          const RuntimeRequest *request,
+                          uint16_t stream,
+                          TesseraStatus status,
+                          char *out_text,
+                          size_t n_bytes);

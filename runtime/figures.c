@@ -1,0 +1,112 @@
+/*
+ * The figures of a device for whoever asks, and what it holds at the end of a recording.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/device-internal.h"
+
+#include <stdlib.h>
+
+void
+tessera_device_get_stats (RuntimeDevice *device, TesseraDeviceStats *out_stats)
+{
+  TesseraPolicyStats policy;
+
+  tessera_device_lock (device);
+  tessera_policy_get_stats (device->policy, &policy);
+  *out_stats = device->stats;
+  tessera_device_unlock (device);
+  out_stats->n_alloc_retries = policy.caching.n_retries - device->retries_before;
+  out_stats->plan_height_bytes = policy.pool_bytes;
+  out_stats->extra_bytes = policy.extra_bytes;
+  out_stats->peak_extra_bytes = policy.peak_extra_bytes;
+  out_stats->hits = policy.follower.hits;
+  out_stats->misses = policy.follower.misses;
+  out_stats->hit_bytes = policy.follower.hit_bytes;
+  out_stats->miss_bytes = policy.follower.miss_bytes;
+  out_stats->hits_elsewhere = policy.follower.hits_elsewhere;
+  out_stats->misses_unknown = policy.follower.misses_unknown;
+  out_stats->misses_occupied = policy.follower.misses_occupied;
+  out_stats->misses_unordered = policy.misses_unordered;
+}
+
+void
+tessera_device_reset_peaks (RuntimeDevice *device)
+{
+  tessera_device_lock (device);
+  tessera_stats_reset_peaks (&device->stats);
+  tessera_policy_reset_peaks (device->policy);
+  tessera_device_unlock (device);
+}
+
+void
+tessera_device_reset_accumulated (RuntimeDevice *device)
+{
+  TesseraPolicyStats policy;
+
+  tessera_device_lock (device);
+  tessera_policy_get_stats (device->policy, &policy);
+  device->retries_before = policy.caching.n_retries;
+  tessera_stats_reset_accumulated (&device->stats);
+  tessera_device_unlock (device);
+}
+
+typedef struct
+{
+  TesseraHeld held;
+  bool has_failed;
+} Collection;
+
+static void
+collect_block (void *user, const TesseraBlockInfo *info)
+{
+  Collection *collection = user;
+  const TesseraHeldBlock block = { .addr = info->addr,
+                                   .size_bytes = info->size_bytes,
+                                   .block_bytes = info->block_bytes,
+                                   .stack = TESSERA_NONE,
+                                   .state = (uint8_t) info->state };
+
+  if (tessera_trace_add_block (&collection->held, &block) != TESSERA_OK)
+    collection->has_failed = true;
+}
+
+static void
+collect_span (Collection *collection, const RuntimeSpan *span)
+{
+  const TesseraSegment segment = { .addr = span->addr,
+                                   .size_bytes = span->size_bytes,
+                                   .stack = TESSERA_NONE,
+                                   .stream = (uint16_t) span->stream,
+                                   .pool = (uint16_t) span->pool,
+                                   .is_small = span->is_small,
+                                   .is_expandable = span->is_expandable };
+
+  if (tessera_trace_add_segment (&collection->held, &segment) != TESSERA_OK)
+    collection->has_failed = true;
+}
+
+static int
+compare_blocks (const void *a, const void *b)
+{
+  const TesseraHeldBlock *x = a, *y = b;
+
+  return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+void
+tessera_device_record_end (RuntimeDevice *device, TesseraRecorder *recorder)
+{
+  Collection collection = { 0 };
+
+  for (size_t i = 0; i < device->spans.n; i++)
+    collect_span (&collection, &device->spans.all[i]);
+  tessera_policy_each (device->policy, collect_block, &collection);
+  if (collection.held.n_blocks != 0)
+    qsort (collection.held.blocks, collection.held.n_blocks,
+           sizeof *collection.held.blocks, compare_blocks);
+  if (!collection.has_failed)
+    tessera_recorder_end_state (recorder, (uint32_t) device->ordinal, &collection.held);
+  free (collection.held.segments);
+  free (collection.held.blocks);
+}

@@ -1,0 +1,489 @@
+/*
+ * A plan from one process, followed in the next; and plans that are declined.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/program.h"
+
+#include <glib/gstdio.h>
+#include <sqlite3.h>
+#include <string.h>
+
+#include "db/store.h"
+#include "planner/planner.h"
+
+#define MIB ((gsize) 1 << 20)
+
+enum
+{
+  N_LAYERS = 12,
+  N_STEPS = 4
+};
+
+static const uintptr_t PREFETCH = 0x1040; /* handle of a stream */
+
+static void
+forward_and_backward (void **parameters)
+{
+  void *activations[N_LAYERS], *workspace;
+
+  tessera_phase_begin ("forward");
+  for (int i = 0; i < N_LAYERS; i++)
+    {
+      workspace = program_must_alloc ((ssize_t) (MIB + 4096 * (gsize) i), 0);
+      activations[i] = program_must_alloc ((ssize_t) (3 * MIB + 512 * (gsize) i), 0);
+      program_free (workspace, 0);
+    }
+  tessera_phase_end ();
+  tessera_phase_begin ("backward");
+  for (int i = N_LAYERS - 1; i >= 0; i--)
+    {
+      if (parameters[N_LAYERS + i] == NULL) /* a gradient */
+        parameters[N_LAYERS + i] = program_must_alloc (2 * (ssize_t) MIB, 0);
+      workspace = program_must_alloc (5 * (ssize_t) MIB, 0);
+      program_free (activations[i], 0);
+      program_free (workspace, 0);
+    }
+  tessera_phase_end ();
+}
+
+/* Something that the plan never saw. */
+static void
+evaluate (void)
+{
+  void *logits[3];
+
+  tessera_phase_begin ("evaluation");
+  for (int i = 0; i < 3; i++)
+    logits[i] = program_must_alloc ((7 + i) * (ssize_t) MIB, 0);
+  for (int i = 0; i < 3; i++)
+    program_free (logits[i], 0);
+  tessera_phase_end ();
+}
+
+static void
+train (gboolean evaluates)
+{
+  void *parameters[2 * N_LAYERS] = { NULL };
+
+  for (int i = 0; i < N_LAYERS; i++)
+    parameters[i] = program_must_alloc (2 * (ssize_t) MIB, 0);
+  for (int step = 0; step < N_STEPS; step++)
+    {
+      void *batch;
+
+      tessera_step (step);
+      batch = program_must_alloc (1000000, PREFETCH);
+      forward_and_backward (parameters);
+      program_free (batch, PREFETCH);
+      if (evaluates && step == 2)
+        {
+          tessera_step (-1);
+          evaluate ();
+        }
+    }
+  tessera_step (-1);
+  for (int i = 0; i < 2 * N_LAYERS; i++)
+    program_free (parameters[i], 0);
+}
+
+static void
+record_body (void)
+{
+  program_start ("record", program_file ("run.tsr"), "rank", "1", "world", "4", "torch",
+                 "2.15.0", NULL);
+  train (FALSE);
+  tessera_stop ();
+}
+
+/* run.tsr -> run.tsp */
+static void
+make_plan (gboolean across_streams)
+{
+  const TesseraPlanOptions options = { .across_streams = across_streams,
+                                       .first_step = -1,
+                                       .last_step = -1 };
+  TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+  TesseraPlan *plan;
+  TesseraError error = { 0 };
+
+  PROGRAM_RUN_CHILD (record_body);
+  trace = program_load ("run.tsr");
+  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (trace, blocks, &structure), ==, TESSERA_OK);
+  if (tessera_plan_trace (trace, blocks, structure, &options, &error, &plan) !=
+          TESSERA_OK ||
+      tessera_plan_save (plan, program_file ("run.tsp"), &error) != TESSERA_OK)
+    g_error ("%s", error.text);
+  g_assert_cmpint (plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+  tessera_plan_free (plan);
+  tessera_structure_free (structure);
+  tessera_blocks_free (blocks);
+  tessera_trace_free (trace);
+}
+
+static void
+follow_body (void)
+{
+  TesseraDeviceStats stats;
+  char *notices;
+
+  program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "torch",
+                 "2.15.0", "record", program_file ("followed.tsr"), NULL);
+  train (FALSE);
+  notices = program_notices ();
+  g_assert_cmpstr (notices, ==, "");
+  g_free (notices);
+  stats = program_stats ();
+  g_assert_cmpuint (stats.misses, ==, 0);
+  g_assert_cmpuint (stats.hits, ==, stats.allocation[0].allocated);
+  g_assert_cmpuint (stats.peak_extra_bytes, ==, 0);
+  g_assert_cmpuint (stats.plan_height_bytes, >, 0);
+  g_assert_cmpuint (stats.reserved_bytes[0].peak, >=, stats.plan_height_bytes);
+  g_assert_cmpuint (stats.reserved_bytes[0].peak, <, stats.plan_height_bytes + 2 * MIB);
+  g_assert_cmpuint (stats.allocated_bytes[0].current, ==, 0);
+  tessera_stop ();
+}
+
+/* Blocks that live at once share no address, whoever handed them out. */
+static void
+assert_no_overlap (const TesseraTrace *trace)
+{
+  for (gsize i = 0; i < trace->n_events; i++)
+    {
+      const TesseraEvent *born = &trace->events[i];
+
+      if (born->action != TESSERA_ALLOC)
+        continue;
+      for (gsize k = i + 1; k < trace->n_events; k++)
+        {
+          const TesseraEvent *event = &trace->events[k];
+
+          if (event->action == TESSERA_FREE_COMPLETED && event->addr == born->addr)
+            break;
+          if (event->action == TESSERA_ALLOC)
+            g_assert_true (event->addr >= born->addr + born->size_bytes ||
+                           born->addr >= event->addr + event->size_bytes);
+        }
+    }
+}
+
+static guint
+count_slots (const char *name)
+{
+  sqlite3 *db;
+  sqlite3_stmt *query;
+  guint n_slots;
+
+  g_assert_cmpint (sqlite3_open (program_file (name), &db), ==, SQLITE_OK);
+  g_assert_cmpint (sqlite3_prepare_v2 (db, "SELECT count(*) FROM slot", -1, &query, NULL),
+                   ==, SQLITE_OK);
+  g_assert_cmpint (sqlite3_step (query), ==, SQLITE_ROW);
+  n_slots = (guint) sqlite3_column_int (query, 0);
+  sqlite3_finalize (query);
+  sqlite3_close (db);
+  return n_slots;
+}
+
+static void
+test_follow (void)
+{
+  TesseraTrace *trace;
+
+  make_plan (FALSE);
+  PROGRAM_RUN_CHILD (follow_body);
+  g_assert_cmpuint (count_slots ("followed.tsr"), >, 0);
+  trace = program_load ("followed.tsr");
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "policy"), ==, "plan");
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "plan_source"), ==, "run.tsp");
+  g_assert_nonnull (tessera_trace_get_meta (trace, "plan_digest"));
+  g_assert_nonnull (tessera_trace_get_meta (trace, "plan_pool_addr"));
+  assert_no_overlap (trace);
+  tessera_trace_free (trace);
+}
+
+static void
+detour_body (void)
+{
+  TesseraDeviceStats stats;
+
+  program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "record",
+                 program_file ("followed.tsr"), NULL);
+  train (TRUE);
+  stats = program_stats ();
+  g_assert_cmpuint (stats.misses, <=, 3); /* nothing but the evaluation */
+  g_assert_cmpuint (stats.peak_extra_bytes, <=, 64 * MIB);
+  tessera_stop ();
+}
+
+static void
+test_detour (void)
+{
+  TesseraTrace *trace;
+
+  make_plan (FALSE);
+  PROGRAM_RUN_CHILD (detour_body);
+  trace = program_load ("followed.tsr");
+  assert_no_overlap (trace);
+  tessera_trace_free (trace);
+}
+
+/* Declined, the run goes on under expandable rules; @why is in the sentence. */
+static void
+assert_declined (const char *why)
+{
+  TesseraDeviceStats stats;
+  char *notices;
+
+  train (FALSE);
+  notices = program_notices ();
+  if (strstr (notices, why) == NULL || strstr (notices, "expandable rules") == NULL)
+    g_error ("no word of \"%s\": %s", why, notices);
+  g_assert_true (strchr (notices, '\n') == notices + strlen (notices) - 1);
+  g_free (notices);
+  stats = program_stats ();
+  g_assert_cmpuint (stats.plan_height_bytes, ==, 0);
+  g_assert_cmpuint (stats.segment[0].allocated, ==, 0); /* expandable ones are none */
+  g_assert_cmpuint (stats.reserved_bytes[0].allocated, >, 0);
+}
+
+/* As rank 1 of 4, as the plan was made. */
+static void
+start_with_plan (void)
+{
+  program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", NULL);
+}
+
+static void
+missing_body (void)
+{
+  program_start ("plan", program_file ("no-such.tsp"), NULL);
+  assert_declined ("no-such.tsp");
+}
+
+static void
+foreign_body (void)
+{
+  program_start ("plan", program_file ("run.tsr"), NULL);
+  assert_declined ("run.tsr");
+}
+
+static void
+truncated_body (void)
+{
+  start_with_plan ();
+  assert_declined ("run.tsp");
+}
+
+static void
+edited_body (void)
+{
+  start_with_plan ();
+  assert_declined ("refused by the checker");
+}
+
+static void
+across_body (void)
+{
+  start_with_plan ();
+  assert_declined ("stream to stream");
+}
+
+static void
+no_hook_body (void)
+{
+  start_with_plan ();
+  tessera_torch_has_record_stream (0);
+  assert_declined ("record_stream");
+}
+
+/* The run itself would not fit either: one request is enough to open the device. */
+static void
+too_large_body (void)
+{
+  char *notices;
+
+  program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "limit",
+                 "0.05", NULL);
+  program_free (program_must_alloc (1000, 0), 0);
+  notices = program_notices ();
+  g_assert_nonnull (strstr (notices, "the plan's pool of "));
+  g_assert_nonnull (strstr (notices, "expandable rules"));
+  g_free (notices);
+  g_assert_cmpuint (program_stats ().plan_height_bytes, ==, 0);
+}
+
+static void
+other_rank_body (void)
+{
+  program_start ("plan", program_file ("run.tsp"), "rank", "2", "world", "4", NULL);
+  assert_declined ("rank 1 of 4, and this is rank 2 of 4");
+}
+
+static void
+other_torch_body (void)
+{
+  program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "torch",
+                 "2.14.0", NULL);
+  assert_declined ("PyTorch 2.15.0, and this is 2.14.0");
+}
+
+static void
+other_device_body (void)
+{
+  start_with_plan ();
+  assert_declined ("device of ");
+}
+
+static void
+nameless_body (void)
+{
+  program_start ("policy", "plan", NULL);
+  assert_declined ("No plan");
+}
+
+static void
+test_missing (void)
+{
+  PROGRAM_RUN_CHILD (missing_body);
+}
+
+static void
+test_foreign (void)
+{
+  PROGRAM_RUN_CHILD (record_body);
+  PROGRAM_RUN_CHILD (foreign_body);
+}
+
+static void
+test_truncated (void)
+{
+  char *bytes;
+  gsize n_bytes;
+
+  make_plan (FALSE);
+  g_assert_true (g_file_get_contents (program_file ("run.tsp"), &bytes, &n_bytes, NULL));
+  g_assert_true (g_file_set_contents (program_file ("run.tsp"), bytes,
+                                      (gssize) (n_bytes / 2), NULL));
+  g_free (bytes);
+  PROGRAM_RUN_CHILD (truncated_body);
+}
+
+static void
+edit (const char *sql)
+{
+  sqlite3 *db;
+
+  g_assert_cmpint (sqlite3_open (program_file ("run.tsp"), &db), ==, SQLITE_OK);
+  g_assert_cmpint (sqlite3_exec (db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+  g_assert_cmpint (sqlite3_changes (db), >, 0);
+  sqlite3_close (db);
+}
+
+static void
+test_edited (void)
+{
+  make_plan (FALSE);
+  edit ("UPDATE slot SET offset_bytes = 0 WHERE slot_index = 5");
+  PROGRAM_RUN_CHILD (edited_body);
+}
+
+static void
+test_across (void)
+{
+  make_plan (TRUE);
+  PROGRAM_RUN_CHILD (across_body);
+}
+
+static void
+test_no_hook (void)
+{
+  make_plan (FALSE);
+  PROGRAM_RUN_CHILD (no_hook_body);
+}
+
+static void
+test_too_large (void)
+{
+  g_setenv ("NULLCUDA_DEVICE", "1GiB", TRUE);
+  make_plan (FALSE);
+  PROGRAM_RUN_CHILD (too_large_body);
+  g_unsetenv ("NULLCUDA_DEVICE");
+}
+
+static void
+test_other_run (void)
+{
+  make_plan (FALSE);
+  PROGRAM_RUN_CHILD (other_rank_body);
+  PROGRAM_RUN_CHILD (other_torch_body);
+  edit ("UPDATE plan SET device_bytes = device_bytes * 2");
+  PROGRAM_RUN_CHILD (other_device_body);
+}
+
+static void
+test_nameless (void)
+{
+  PROGRAM_RUN_CHILD (nameless_body);
+}
+
+/* A run of another kind: more than half of what it asks for misses. */
+static void
+other_model_body (void)
+{
+  char *notices;
+
+  start_with_plan ();
+  for (int step = 0; step < 4; step++)
+    {
+      tessera_step (step);
+      for (int i = 0; i < 50; i++)
+        program_free (program_must_alloc ((40 + i) * (ssize_t) MIB, 0), 0);
+    }
+  notices = program_notices ();
+  g_assert_nonnull (strstr (notices, "another model or batch"));
+  g_free (notices);
+}
+
+static void
+test_other_model (void)
+{
+  make_plan (FALSE);
+  PROGRAM_RUN_CHILD (other_model_body);
+}
+
+int
+main (int argc, char **argv)
+{
+  program_init (&argc, &argv);
+  PROGRAM_ADD_CHILD (record_body);
+  PROGRAM_ADD_CHILD (follow_body);
+  PROGRAM_ADD_CHILD (detour_body);
+  PROGRAM_ADD_CHILD (missing_body);
+  PROGRAM_ADD_CHILD (foreign_body);
+  PROGRAM_ADD_CHILD (truncated_body);
+  PROGRAM_ADD_CHILD (edited_body);
+  PROGRAM_ADD_CHILD (across_body);
+  PROGRAM_ADD_CHILD (no_hook_body);
+  PROGRAM_ADD_CHILD (too_large_body);
+  PROGRAM_ADD_CHILD (other_rank_body);
+  PROGRAM_ADD_CHILD (other_torch_body);
+  PROGRAM_ADD_CHILD (other_device_body);
+  PROGRAM_ADD_CHILD (nameless_body);
+  PROGRAM_ADD_CHILD (other_model_body);
+  g_test_add_func ("/plan/follow", test_follow);
+  g_test_add_func ("/plan/detour", test_detour);
+  g_test_add_func ("/plan/missing", test_missing);
+  g_test_add_func ("/plan/foreign", test_foreign);
+  g_test_add_func ("/plan/truncated", test_truncated);
+  g_test_add_func ("/plan/edited", test_edited);
+  g_test_add_func ("/plan/across", test_across);
+  g_test_add_func ("/plan/no-hook", test_no_hook);
+  g_test_add_func ("/plan/too-large", test_too_large);
+  g_test_add_func ("/plan/other-run", test_other_run);
+  g_test_add_func ("/plan/nameless", test_nameless);
+  g_test_add_func ("/plan/other-model", test_other_model);
+  return program_finish ();
+}

@@ -1,0 +1,51 @@
+/*
+ * The library in its process: started, stopped, forked; its recorder and its devices.
+ *
+ * Locks, in the order in which they are taken: marks (phases and steps), process (opening
+ * devices), one per device; notices last. The recorder is used between enter and leave,
+ * which cost an atomic addition each, so that it can be closed under a running program.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "runtime/options.h"
+#include "recorder/recorder.h"
+
+enum
+{
+  TESSERA_MAX_DEVICES = 64
+};
+
+typedef struct RuntimeDevice RuntimeDevice;
+
+typedef enum
+{
+  TESSERA_PROCESS_NEW,
+  TESSERA_PROCESS_SERVING,
+  TESSERA_PROCESS_FORKED /* a child: no device, no file */
+} TesseraProcessState;
+
+TesseraProcessState tessera_process_state (void);
+
+/* NULL where nothing is recorded; else to be left again. */
+TesseraRecorder *tessera_recorder_enter (void);
+void tessera_recorder_leave (TesseraRecorder *recorder); /* NULL is fine */
+/* Under a device's lock: @recorder, or NULL where recording ended in the meantime. */
+TesseraRecorder *tessera_recorder_still (TesseraRecorder *recorder);
+
+/* The device, opened if need be; NULL and @error where it cannot be. Takes locks. */
+RuntimeDevice *tessera_process_device (int ordinal, TesseraError *error);
+/* NULL where it was never used, or the number is none. Takes no lock. */
+RuntimeDevice *tessera_process_known_device (int ordinal);
+
+/* What PyTorch said before the device was there: the memory fraction (0: nothing), and
+ * whether the record_stream hook is in place. */
+double tessera_torch_fraction (int ordinal);
+bool tessera_torch_tells_streams (void);
+
+/* What the marks say now, for a device that opens late. Called with the marks' lock. */
+void tessera_marks_lock (void);
+void tessera_marks_unlock (void);
+void tessera_marks_tell (RuntimeDevice *device);
+void tessera_marks_after_fork (void);

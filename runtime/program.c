@@ -1,0 +1,238 @@
+/*
+ * For tests: random programs, caught exceptions, child processes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/program.h"
+
+#include <glib/gstdio.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "db/store.h"
+#include "simulator/verify.h"
+
+#define FOLDER_VARIABLE "TESSERA_TEST_FOLDER"
+
+static __thread jmp_buf *catcher;
+static __thread char caught[2048];
+
+/* What libstdc++ exports under this name throws; this one jumps. */
+void _ZSt21__throw_runtime_errorPKc (const char *text);
+
+__attribute__ ((visibility ("default"))) void
+_ZSt21__throw_runtime_errorPKc (const char *text)
+{
+  g_assert_nonnull (catcher);
+  g_strlcpy (caught, text, sizeof caught);
+  longjmp (*catcher, 1);
+}
+
+const char *
+program_alloc (ssize_t size, uintptr_t stream, void **out_ptr)
+{
+  jmp_buf here;
+  const char *volatile text = NULL;
+
+  *out_ptr = NULL;
+  catcher = &here;
+  if (setjmp (here) == 0)
+    *out_ptr = tessera_torch_alloc (size, 0, (void *) stream);
+  else
+    text = caught;
+  catcher = NULL;
+  return text;
+}
+
+void *
+program_must_alloc (ssize_t size, uintptr_t stream)
+{
+  void *ptr;
+
+  g_assert_cmpstr (program_alloc (size, stream, &ptr), ==, NULL);
+  g_assert_nonnull (ptr);
+  return ptr;
+}
+
+void
+program_free (void *ptr, uintptr_t stream)
+{
+  /* The size that PyTorch passes may be that of an older block. */
+  tessera_torch_free (ptr, 12345, 0, (void *) stream);
+}
+
+void
+program_start (const char *key, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, key);
+  for (; key != NULL; key = va_arg (arguments, const char *))
+    if (tessera_configure (key, va_arg (arguments, const char *)) != 0)
+      g_error ("%s: %s", key, tessera_last_error ());
+  va_end (arguments);
+  if (tessera_start () != 0)
+    g_error ("%s", tessera_last_error ());
+  tessera_torch_init (1);
+  tessera_torch_has_record_stream (1);
+}
+
+char *
+program_notices (void)
+{
+  GString *all = g_string_new (NULL);
+  char text[1024];
+
+  while (tessera_take_notice (text, sizeof text) != 0)
+    g_string_append_printf (all, "%s\n", text);
+  return g_string_free (all, FALSE);
+}
+
+TesseraDeviceStats
+program_stats (void)
+{
+  TesseraDeviceStats stats = { .struct_bytes = sizeof stats };
+
+  g_assert_cmpint (tessera_get_stats (0, &stats), ==, 0);
+  return stats;
+}
+
+typedef struct
+{
+  void *ptr;
+  gsize size;
+  uintptr_t stream;
+} Live;
+
+/* Streams are any numbers; 0 is the default one. */
+static uintptr_t
+handle_of (guint stream)
+{
+  return stream == 0 ? 0 : 0x1000 + stream * 0x40;
+}
+
+static gsize
+draw_size (GRand *rand)
+{
+  static const double tops[] = { 2000, 1 << 20, (1 << 20) + 1000, 8 << 20, 30 << 20 };
+
+  return (gsize) g_rand_double_range (rand, 1, tops[g_rand_int_range (rand, 0, 5)]);
+}
+
+static void
+free_one (GArray *lives, guint index, gsize *used)
+{
+  Live live = g_array_index (lives, Live, index);
+
+  g_array_remove_index_fast (lives, index);
+  *used -= live.size;
+  program_free (live.ptr, live.stream);
+}
+
+void
+program_run (const Program *program)
+{
+  GArray *lives = g_array_new (FALSE, FALSE, sizeof (Live));
+  GRand *rand = program->rand;
+  gsize used = 0;
+
+  for (guint i = 0; i < program->n_requests; i++)
+    {
+      Live live = { .size = draw_size (rand),
+                    .stream = handle_of (
+                        (guint) g_rand_int_range (rand, 0, (gint) program->n_streams)) };
+
+      while (lives->len > 0 &&
+             (used + live.size > program->most_bytes || g_rand_double (rand) < 0.47))
+        free_one (lives, (guint) g_rand_int_range (rand, 0, (gint) lives->len), &used);
+      live.ptr = program_must_alloc ((ssize_t) live.size, live.stream);
+      used += live.size;
+      g_array_append_val (lives, live);
+      if (g_rand_double (rand) < program->side_uses)
+        tessera_torch_record_stream (
+            live.ptr, (void *) handle_of (
+                          (guint) g_rand_int_range (rand, 0, (gint) program->n_streams)));
+      if (g_rand_double (rand) < program->empty_caches)
+        tessera_torch_empty_cache ();
+    }
+  while (lives->len > 0)
+    free_one (lives, lives->len - 1, &used);
+  g_array_free (lives, TRUE);
+}
+
+void
+program_run_child (const char *path)
+{
+  g_test_trap_subprocess (path, 0, G_TEST_SUBPROCESS_DEFAULT);
+  g_test_trap_assert_passed ();
+}
+
+const char *
+program_file (const char *name)
+{
+  g_autofree char *path = g_build_filename (g_getenv (FOLDER_VARIABLE), name, NULL);
+
+  return g_intern_string (path);
+}
+
+TesseraTrace *
+program_load (const char *name)
+{
+  TesseraTrace *trace;
+  TesseraError error = { 0 };
+
+  if (tessera_trace_load (program_file (name), TESSERA_NONE, NULL, &error, &trace) !=
+      TESSERA_OK)
+    g_error ("%s", error.text);
+  return trace;
+}
+
+void
+program_verify (const char *name, guint n_requests)
+{
+  TesseraTrace *trace = program_load (name);
+  TesseraVerification verification;
+
+  g_assert_cmpint (tessera_verify (trace, NULL, &verification), ==, TESSERA_OK);
+  g_assert_cmpstr (verification.difference, ==, "");
+  g_assert_cmpuint (verification.addresses, ==, n_requests);
+  g_assert_cmpuint (verification.addresses_right, ==, n_requests);
+  g_assert_cmpuint (verification.segments_right, ==, verification.segments);
+  g_assert_cmpuint (verification.final_right, ==, verification.final_blocks);
+  g_assert_true (trace->starts_empty);
+  tessera_verification_clear (&verification);
+  tessera_trace_free (trace);
+}
+
+static char *own_folder; /* made by this process, to be removed by it */
+
+void
+program_init (int *argc, char ***argv)
+{
+  if (g_getenv (FOLDER_VARIABLE) == NULL)
+    {
+      own_folder = g_dir_make_tmp ("tessera-XXXXXX", NULL);
+      g_assert_nonnull (own_folder);
+      g_setenv (FOLDER_VARIABLE, own_folder, TRUE);
+    }
+  g_test_init (argc, argv, NULL);
+}
+
+int
+program_finish (void)
+{
+  int result = g_test_run ();
+
+  if (own_folder != NULL)
+    {
+      GDir *folder = g_dir_open (own_folder, 0, NULL);
+
+      for (const char *name = g_dir_read_name (folder); name != NULL;
+           name = g_dir_read_name (folder))
+        g_unlink (program_file (name));
+      g_dir_close (folder);
+      g_rmdir (own_folder);
+    }
+  return result;
+}

@@ -1,0 +1,427 @@
+/*
+ * Serving requests as PyTorch's allocator would, over the null CUDA.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/program.h"
+
+#include <string.h>
+
+#define MIB ((gsize) 1 << 20)
+#define GIB ((gsize) 1 << 30)
+
+enum
+{
+  N_REQUESTS = 4000,
+  N_THREADS = 8,
+  N_REQUESTS_OF_THREAD = 500
+};
+
+static const uintptr_t A = 0x1040, B = 0x1080; /* handles of streams */
+
+static void
+assert_quiet (void)
+{
+  char *notices = program_notices ();
+
+  g_assert_cmpstr (notices, ==, "");
+  g_free (notices);
+}
+
+static void
+run_recorded (const char *policy, const char *conf, double side_uses)
+{
+  guint32 seed = (guint32) g_test_rand_int ();
+  Program program = { .rand = g_rand_new_with_seed (seed),
+                      .n_requests = N_REQUESTS,
+                      .n_streams = 4,
+                      .side_uses = side_uses,
+                      .empty_caches = 0.001,
+                      .most_bytes = 2 * GIB };
+
+  g_printerr ("seed %u\n", seed);
+  program_start ("policy", policy, "record", program_file ("run.tsr"), "alloc_conf", conf,
+                 NULL);
+  program_run (&program);
+  assert_quiet ();
+  tessera_stop ();
+  assert_quiet ();
+  g_rand_free (program.rand);
+}
+
+static void
+native_body (void)
+{
+  run_recorded ("native", "", 0.1);
+}
+
+static void
+expandable_body (void)
+{
+  run_recorded ("expandable", "", 0.1);
+}
+
+static void
+settings_body (void)
+{
+  run_recorded ("native",
+                "roundup_power2_divisions:[1:8,4:2,>:4],max_split_size_mb:64,"
+                "garbage_collection_threshold:0.8",
+                0);
+}
+
+static void
+test_native (void)
+{
+  PROGRAM_RUN_CHILD (native_body);
+  program_verify ("run.tsr", N_REQUESTS);
+}
+
+static void
+test_expandable (void)
+{
+  PROGRAM_RUN_CHILD (expandable_body);
+  program_verify ("run.tsr", N_REQUESTS);
+}
+
+static void
+test_settings (void)
+{
+  PROGRAM_RUN_CHILD (settings_body);
+  program_verify ("run.tsr", N_REQUESTS);
+}
+
+static void
+assert_stat (const TesseraStat *stat, guint64 now, guint64 peak, guint64 up, guint64 down)
+{
+  g_assert_cmpuint (stat->current, ==, now);
+  g_assert_cmpuint (stat->peak, ==, peak);
+  g_assert_cmpuint (stat->allocated, ==, up);
+  g_assert_cmpuint (stat->freed, ==, down);
+}
+
+/* What PyTorch's memory_stats() says after the same calls. */
+static void
+figures_body (void)
+{
+  TesseraDeviceStats stats;
+  void *small, *large;
+
+  program_start ("policy", "native", NULL);
+  small = program_must_alloc (1000, 0);
+  large = program_must_alloc (30 * (ssize_t) MIB, 0);
+  program_free (large, 0);
+  large = program_must_alloc (9 * (ssize_t) MIB, 0);
+  stats = program_stats ();
+  assert_stat (&stats.allocation[0], 2, 2, 3, 1);
+  assert_stat (&stats.allocated_bytes[1], 1024, 1024, 1024, 0);
+  assert_stat (&stats.allocated_bytes[2], 9 * MIB, 30 * MIB, 39 * MIB, 30 * MIB);
+  assert_stat (&stats.requested_bytes[0], 1000 + 9 * MIB, 1000 + 30 * MIB,
+               1000 + 39 * MIB, 30 * MIB);
+  assert_stat (&stats.reserved_bytes[0], 32 * MIB, 32 * MIB, 32 * MIB, 0);
+  assert_stat (&stats.segment[1], 1, 1, 1, 0);
+  /* The first request left 2 MiB - 1024 behind; the last cut 21 MiB off. */
+  assert_stat (&stats.inactive_split[0], 2, 2, 2, 0);
+  assert_stat (&stats.inactive_split_bytes[2], 21 * MIB, 21 * MIB, 21 * MIB, 0);
+  g_assert_cmpuint (stats.n_device_alloc, ==, 2);
+  g_assert_cmpuint (stats.max_split_bytes, ==, UINT64_MAX);
+
+  program_free (large, 0);
+  program_free (small, 0);
+  program_free (NULL, 0);
+  tessera_torch_empty_cache ();
+  tessera_reset_peak_stats (0);
+  tessera_reset_accumulated_stats (0);
+  stats = program_stats ();
+  assert_stat (&stats.reserved_bytes[0], 0, 0, 0, 0);
+  assert_stat (&stats.inactive_split[0], 0, 0, 0, 0);
+  assert_stat (&stats.active[0], 0, 0, 0, 0);
+  assert_quiet ();
+}
+
+static void
+test_figures (void)
+{
+  PROGRAM_RUN_CHILD (figures_body);
+}
+
+/* A block that a side stream uses stays active after its free. */
+static void
+sides_body (void)
+{
+  void *first, *second;
+
+  program_start ("policy", "native", "record", program_file ("run.tsr"), NULL);
+  first = program_must_alloc (4 * (ssize_t) MIB, A);
+  tessera_torch_record_stream (first, (void *) A); /* its own: nothing */
+  for (uintptr_t stream = 1; stream < 20; stream++)
+    tessera_torch_record_stream (first, (void *) (B + stream * 64));
+  tessera_torch_record_stream (first, (void *) B);
+  program_free (first, A);
+  program_free (first, A); /* twice changes nothing */
+  g_assert_cmpuint (program_stats ().allocation[0].current, ==, 0);
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
+  tessera_torch_empty_cache ();
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 0);
+  g_assert_cmpuint (program_stats ().reserved_bytes[0].current, ==, 0);
+  g_assert_cmpuint (program_stats ().n_sync_all_streams, ==, 1);
+
+  first = program_must_alloc (4 * (ssize_t) MIB, A);
+  program_free (first, A);
+  second = program_must_alloc (4 * (ssize_t) MIB, A);
+  g_assert_true (first == second);
+  program_free (second, A);
+  tessera_stop ();
+}
+
+static void
+test_sides (void)
+{
+  PROGRAM_RUN_CHILD (sides_body);
+  program_verify ("run.tsr", 3);
+}
+
+/* Without the hook a block that was freed waits for every stream that is known. */
+static void
+no_hook_body (void)
+{
+  void *first, *other;
+
+  program_start ("policy", "native", NULL);
+  tessera_torch_has_record_stream (0);
+  other = program_must_alloc (512, B);
+  first = program_must_alloc (4 * (ssize_t) MIB, A);
+  program_free (first, A);
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 2);
+  tessera_torch_empty_cache ();
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
+  program_free (other, B);
+}
+
+static void
+test_no_hook (void)
+{
+  PROGRAM_RUN_CHILD (no_hook_body);
+}
+
+/* The device of this test has 1 GiB. */
+static void
+out_of_memory_body (void)
+{
+  const char *text;
+  void *blocks[16], *ptr;
+  int n = 0;
+
+  program_start ("policy", "native", "record", program_file ("run.tsr"), NULL);
+  while ((text = program_alloc (100 * (ssize_t) MIB, 0, &blocks[n])) == NULL)
+    n++;
+  g_assert_cmpint (n, >=, 8);
+  g_assert_true (
+      g_str_has_prefix (text, "CUDA out of memory. Tried to allocate 100.00 MiB. "
+                              "GPU 0 has a total capacity of 1024.00 MiB of which "));
+  g_assert_nonnull (strstr (text, "MiB is allocated by PyTorch, and 0 bytes is reserved "
+                                  "by PyTorch but unallocated. Tessera: not "
+                                  "fragmentation; "));
+  for (int i = 0; i < n; i += 2)
+    program_free (blocks[i], 0);
+  /* Cut up what is free, so that a flush cannot give it back. */
+  for (int i = 0; i < n; i += 2)
+    blocks[i] = program_must_alloc (60 * (ssize_t) MIB, 0);
+  text = program_alloc (200 * (ssize_t) MIB, 0, &ptr);
+  g_assert_nonnull (strstr (text, "Tessera: fragmentation; "));
+  g_assert_nonnull (strstr (text, "in pieces of at most 40.00 MiB."));
+  text = program_alloc (200 * (ssize_t) MIB, A, &ptr);
+  g_assert_nonnull (strstr (text, "Tessera: fragmentation; "));
+  g_assert_nonnull (strstr (text, "held for other streams"));
+  g_assert_cmpuint (program_stats ().n_ooms, ==, 3);
+  g_assert_nonnull (program_alloc (-1, 0, &ptr));
+  for (int i = 0; i < n; i++)
+    program_free (blocks[i], 0);
+  program_free (program_must_alloc (200 * (ssize_t) MIB, A), A);
+  assert_quiet ();
+  tessera_stop ();
+}
+
+static void
+test_out_of_memory (void)
+{
+  guint n_failed = 0;
+  TesseraTrace *trace;
+
+  g_setenv ("NULLCUDA_DEVICE", "1GiB", TRUE);
+  PROGRAM_RUN_CHILD (out_of_memory_body);
+  g_unsetenv ("NULLCUDA_DEVICE");
+  trace = program_load ("run.tsr");
+  for (gsize i = 0; i < trace->n_events; i++)
+    if (trace->events[i].action == TESSERA_OOM)
+      {
+        n_failed++;
+        g_assert_cmpuint (trace->events[i].addr, <, 200 * MIB);
+      }
+  g_assert_cmpuint (n_failed, ==, 4);
+  tessera_trace_free (trace);
+}
+
+static void
+limit_body (void)
+{
+  void *ptr;
+
+  tessera_torch_memory_fraction (0.5, 0); /* before the device is there */
+  program_start ("policy", "native", NULL);
+  g_assert_nonnull (program_alloc (600 * (ssize_t) MIB, 0, &ptr));
+  program_free (program_must_alloc (500 * (ssize_t) MIB, 0), 0);
+  tessera_torch_memory_fraction (1.0, 0);
+  program_free (program_must_alloc (600 * (ssize_t) MIB, 0), 0);
+}
+
+static void
+test_limit (void)
+{
+  g_setenv ("NULLCUDA_DEVICE", "1GiB", TRUE);
+  PROGRAM_RUN_CHILD (limit_body);
+  g_unsetenv ("NULLCUDA_DEVICE");
+}
+
+static gpointer
+run_thread (gpointer user)
+{
+  Program program = { .rand = g_rand_new_with_seed (GPOINTER_TO_UINT (user)),
+                      .n_requests = N_REQUESTS_OF_THREAD,
+                      .n_streams = 4,
+                      .side_uses = 0.1,
+                      .empty_caches = 0.002,
+                      .most_bytes = GIB };
+
+  tessera_module_begin ("a module");
+  program_run (&program);
+  tessera_module_end ();
+  g_rand_free (program.rand);
+  return NULL;
+}
+
+static void
+threads_body (void)
+{
+  GThread *threads[N_THREADS];
+
+  program_start ("policy", "native", "record", program_file ("run.tsr"), NULL);
+  for (guint i = 0; i < N_THREADS; i++)
+    threads[i] = g_thread_new ("program", run_thread, GUINT_TO_POINTER (i));
+  for (int step = 0; step < 20; step++)
+    {
+      tessera_step (step);
+      tessera_phase_begin ("forward");
+      program_stats ();
+      tessera_phase_end ();
+    }
+  for (guint i = 0; i < N_THREADS; i++)
+    g_thread_join (threads[i]);
+  assert_quiet ();
+  tessera_stop ();
+}
+
+static void
+test_threads (void)
+{
+  PROGRAM_RUN_CHILD (threads_body);
+  program_verify ("run.tsr", N_THREADS * N_REQUESTS_OF_THREAD);
+}
+
+static void
+pools_body (void)
+{
+  const TesseraTorchPool pool = { 7, 0 };
+  void *outside, *inside, *again;
+
+  program_start ("policy", "native", "record", program_file ("run.tsr"), NULL);
+  outside = program_must_alloc (4 * (ssize_t) MIB, 0);
+  program_free (outside, 0);
+  tessera_torch_begin_pool (0, pool, NULL);
+  inside = program_must_alloc (4 * (ssize_t) MIB, 0);
+  g_assert_true (inside != outside);
+  program_free (inside, 0);
+  again = program_must_alloc (4 * (ssize_t) MIB, 0);
+  g_assert_true (again == inside);
+  tessera_torch_record_stream (again, (void *) B);
+  program_free (again, 0); /* put off: events cannot be recorded now */
+  program_free (program_must_alloc (512, 0), 0);
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
+  tessera_torch_end_pool (0, pool);
+  g_assert_true (program_must_alloc (4 * (ssize_t) MIB, 0) == outside);
+  program_free (outside, 0);
+  tessera_torch_empty_cache ();
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 0);
+  g_assert_cmpuint (program_stats ().reserved_bytes[0].current, ==, 22 * MIB);
+  tessera_torch_release_pool (0, pool);
+  tessera_torch_empty_cache ();
+  g_assert_cmpuint (program_stats ().reserved_bytes[0].current, ==, 0);
+  assert_quiet ();
+  tessera_stop ();
+}
+
+static void
+test_pools (void)
+{
+  TesseraTrace *trace;
+
+  PROGRAM_RUN_CHILD (pools_body);
+  trace = program_load ("run.tsr");
+  g_assert_cmpuint (trace->n_pools, ==, 2);
+  g_assert_cmpuint (trace->pools[1].owner_id, ==, 7);
+  tessera_trace_free (trace);
+  program_verify ("run.tsr", 5);
+}
+
+static void
+base_body (void)
+{
+  size_t size;
+  char *first, *second;
+
+  program_start ("policy", "native", NULL);
+  first = program_must_alloc (1000, 0);
+  second = program_must_alloc (1000, 0);
+  g_assert_true (tessera_torch_base_alloc (second, &size) == first);
+  g_assert_cmpuint (size, ==, 2 * MIB);
+  g_assert_null (tessera_torch_base_alloc (&size, &size));
+  g_assert_cmpuint (size, ==, 0);
+  g_assert_null (tessera_torch_alloc (0, 0, NULL));
+  program_free (first, 0);
+  program_free (second, 0);
+}
+
+static void
+test_base (void)
+{
+  PROGRAM_RUN_CHILD (base_body);
+}
+
+int
+main (int argc, char **argv)
+{
+  program_init (&argc, &argv);
+  PROGRAM_ADD_CHILD (native_body);
+  PROGRAM_ADD_CHILD (expandable_body);
+  PROGRAM_ADD_CHILD (settings_body);
+  PROGRAM_ADD_CHILD (figures_body);
+  PROGRAM_ADD_CHILD (sides_body);
+  PROGRAM_ADD_CHILD (no_hook_body);
+  PROGRAM_ADD_CHILD (out_of_memory_body);
+  PROGRAM_ADD_CHILD (limit_body);
+  PROGRAM_ADD_CHILD (threads_body);
+  PROGRAM_ADD_CHILD (pools_body);
+  PROGRAM_ADD_CHILD (base_body);
+  g_test_add_func ("/runtime/native", test_native);
+  g_test_add_func ("/runtime/expandable", test_expandable);
+  g_test_add_func ("/runtime/settings", test_settings);
+  g_test_add_func ("/runtime/figures", test_figures);
+  g_test_add_func ("/runtime/side-streams", test_sides);
+  g_test_add_func ("/runtime/no-hook", test_no_hook);
+  g_test_add_func ("/runtime/out-of-memory", test_out_of_memory);
+  g_test_add_func ("/runtime/limit", test_limit);
+  g_test_add_func ("/runtime/threads", test_threads);
+  g_test_add_func ("/runtime/pools", test_pools);
+  g_test_add_func ("/runtime/base", test_base);
+  return program_finish ();
+}
