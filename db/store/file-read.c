@@ -224,6 +224,12 @@ make_wary (sqlite3 *db)
                        NULL, NULL, NULL);
 }
 
+bool
+tessera_file_is_at_rest (const char *path)
+{
+  return !has_companion (path, "-journal") && !has_companion (path, "-wal");
+}
+
 /* The file as a URI. Without a journal beside it nobody is changing it (we replace files
  * whole), so it is opened immutable: no locks, nothing left behind, read-only media. With
  * a WAL a recorder was killed: read along without locks, also from read-only media. */

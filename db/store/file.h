@@ -22,6 +22,10 @@ TESSERA_MUST_USE TesseraStatus tessera_file_open (const char *path,
 TESSERA_MUST_USE TesseraStatus tessera_file_check_idle (const char *path,
                                                         TesseraError *error);
 
+/* Nobody is changing the file, and nothing beside it belongs to it: it can be opened any
+ * number of times and reads the same. */
+bool tessera_file_is_at_rest (const char *path);
+
 /* Every page of @from into @to. Returns: what SQLite says. */
 int tessera_file_copy_all (sqlite3 *from, sqlite3 *to);
 

@@ -14,7 +14,7 @@
 #define N_REPORTS 100
 
 static void
-compose (const TesseraTable *table, char *sql)
+compose (const TesseraTable *table, TesseraScope scope, char *sql)
 {
   static const char *const scopes[] = { "", " WHERE device = ?1",
                                         " WHERE device = ?1 AND at_end = ?2" };
@@ -22,8 +22,29 @@ compose (const TesseraTable *table, char *sql)
 
   for (size_t i = 0; i < table->n_columns; i++)
     at += (size_t) snprintf (sql + at, SQL_BYTES - at, ", %s", table->columns[i].name);
-  snprintf (sql + at, SQL_BYTES - at, " FROM %s%s ORDER BY %s", table->name,
-            scopes[table->n_scopes], table->key);
+  at += (size_t) snprintf (sql + at, SQL_BYTES - at, " FROM %s%s", table->name,
+                           scopes[table->n_scopes]);
+  if (scope.end_key > 0)
+    at += (size_t) snprintf (sql + at, SQL_BYTES - at, "%s %s >= ?3 AND %s < ?4",
+                             table->n_scopes > 0 ? " AND" : " WHERE", table->key,
+                             table->key);
+  snprintf (sql + at, SQL_BYTES - at, " ORDER BY %s", table->key);
+}
+
+static int
+bind (sqlite3_stmt *statement, const TesseraTable *table, TesseraScope scope)
+{
+  int rc = SQLITE_OK;
+
+  if (table->n_scopes > 0)
+    rc = sqlite3_bind_int64 (statement, 1, scope.device);
+  if (rc == SQLITE_OK && table->n_scopes > 1)
+    rc = sqlite3_bind_int (statement, 2, scope.at_end);
+  if (rc == SQLITE_OK && scope.end_key > 0)
+    rc = sqlite3_bind_int64 (statement, 3, (sqlite3_int64) scope.begin_key);
+  if (rc == SQLITE_OK && scope.end_key > 0)
+    rc = sqlite3_bind_int64 (statement, 4, (sqlite3_int64) scope.end_key);
+  return rc;
 }
 
 static TesseraStatus
@@ -85,18 +106,20 @@ store_null (const TesseraColumn *column, char *at)
 }
 
 static TesseraStatus
-store_text (sqlite3_stmt *statement, int number, char *at)
+store_text (sqlite3_value *value, char *at)
 {
-  const char *text = (const char *) sqlite3_column_text (statement, number);
+  const char *text = (const char *) sqlite3_value_text (value);
 
   *(char **) at = text ? strdup (text) : NULL;
   return *(char **) at ? TESSERA_OK : TESSERA_NO_MEMORY;
 }
 
+/* @value: unprotected, which is enough for a connection of one thread; asking it is
+ * faster than asking the statement for each thing about a column. */
 static TesseraStatus
-store_value (sqlite3_stmt *statement, int number, const TesseraColumn *column, char *at)
+store_value (sqlite3_value *value, const TesseraColumn *column, char *at)
 {
-  int type = sqlite3_column_type (statement, number);
+  int type = sqlite3_value_type (value);
   bool is_text =
       column->kind == TESSERA_COLUMN_TEXT || column->kind == TESSERA_COLUMN_TEXT_OR_NULL;
 
@@ -105,14 +128,13 @@ store_value (sqlite3_stmt *statement, int number, const TesseraColumn *column, c
   if (type == SQLITE_NULL)
     return store_null (column, at);
   if (is_text)
-    return type == SQLITE_TEXT ? store_text (statement, number, at) : TESSERA_BAD_INPUT;
+    return type == SQLITE_TEXT ? store_text (value, at) : TESSERA_BAD_INPUT;
   if (column->kind == TESSERA_COLUMN_REAL)
     {
-      *(double *) at = sqlite3_column_double (statement, number);
+      *(double *) at = sqlite3_value_double (value);
       return type == SQLITE_FLOAT ? TESSERA_OK : TESSERA_BAD_INPUT;
     }
-  if (type == SQLITE_INTEGER &&
-      store_number (column, sqlite3_column_int64 (statement, number), at))
+  if (type == SQLITE_INTEGER && store_number (column, sqlite3_value_int64 (value), at))
     return TESSERA_OK;
   return TESSERA_BAD_INPUT;
 }
@@ -130,8 +152,8 @@ read_item (TesseraRowReader *reader,
   for (size_t i = 0; i < table->n_columns; i++)
     {
       const TesseraColumn *column = &table->columns[i];
-      TesseraStatus status =
-          store_value (statement, (int) i + 1, column, item + column->offset);
+      TesseraStatus status = store_value (sqlite3_column_value (statement, (int) i + 1),
+                                          column, item + column->offset);
 
       if (status == TESSERA_OK)
         continue;
@@ -147,6 +169,13 @@ read_item (TesseraRowReader *reader,
     return TESSERA_OK;
   tessera_item_clear (table, item);
   return fail_row (reader, table, index, reason);
+}
+
+TesseraStatus
+tessera_fail_cancelled (const TesseraRowReader *reader)
+{
+  return tessera_fail (reader->error, TESSERA_CANCELLED, "Reading %s was cancelled",
+                       reader->path);
 }
 
 static TesseraStatus
@@ -172,21 +201,21 @@ take_item (TesseraRowReader *reader,
                          reader->n_read < reader->n_rows
                              ? (double) reader->n_read / (double) reader->n_rows
                              : 1.0))
-    return tessera_fail (reader->error, TESSERA_CANCELLED, "Reading %s was cancelled",
-                         reader->path);
+    return tessera_fail_cancelled (reader);
   return TESSERA_OK;
 }
 
+/* @index: of the first row, which is also the least key it may have. */
 static TesseraStatus
 step_rows (TesseraRowReader *reader,
            const TesseraTable *table,
+           uint64_t index,
            sqlite3_stmt *statement,
            TesseraTakeRow take,
            void *user,
            char *item)
 {
-  sqlite3_int64 last_key = -1;
-  uint64_t index = 0;
+  sqlite3_int64 last_key = (sqlite3_int64) index - 1;
   int rc;
 
   while ((rc = sqlite3_step (statement)) == SQLITE_ROW)
@@ -226,15 +255,14 @@ tessera_read_rows (TesseraRowReader *reader,
 
   if (!item)
     return tessera_fail_sqlite (reader->error, NULL, SQLITE_NOMEM, reader->path, "read");
-  compose (table, sql);
+  compose (table, scope, sql);
   rc = sqlite3_prepare_v2 (reader->db, sql, -1, &statement, NULL);
-  if (rc == SQLITE_OK && table->n_scopes > 0)
-    rc = sqlite3_bind_int64 (statement, 1, scope.device);
-  if (rc == SQLITE_OK && table->n_scopes > 1)
-    rc = sqlite3_bind_int (statement, 2, scope.at_end);
-  status = rc == SQLITE_OK ? step_rows (reader, table, statement, take, user, item)
-                           : tessera_fail_sqlite (reader->error, reader->db, rc,
-                                                  reader->path, "read");
+  if (rc == SQLITE_OK)
+    rc = bind (statement, table, scope);
+  status =
+      rc == SQLITE_OK
+          ? step_rows (reader, table, scope.begin_key, statement, take, user, item)
+          : tessera_fail_sqlite (reader->error, reader->db, rc, reader->path, "read");
   sqlite3_finalize (statement);
   free (item);
   return status;
