@@ -18,8 +18,9 @@ open_data (void)
   TesseraData *data = NULL;
 
   g_assert_cmpint (
-      tessera_data_open (path != NULL ? path : made, TESSERA_NONE, NULL, &error, &data),
+      tessera_data_read (path != NULL ? path : made, TESSERA_NONE, NULL, &error, &data),
       ==, TESSERA_OK);
+  g_assert_cmpint (tessera_data_analyse (data, &error), ==, TESSERA_OK);
   if (made != NULL)
     g_unlink (made);
   return data;

@@ -61,24 +61,8 @@ tessera_explain (TesseraStatus status, TesseraError *error, const char *doing)
   return tessera_fail (error, status, "Something went wrong while %s.", doing);
 }
 
-static TesseraStatus
-read_structure (TesseraData *data)
-{
-  TesseraStatus status = tessera_blocks_new (data->trace, &data->blocks);
-
-  if (status == TESSERA_OK)
-    status = tessera_structure_new (data->trace, data->blocks, &data->structure);
-  if (status == TESSERA_OK)
-    status = tessera_group_blocks (data->trace, data->blocks, data->structure,
-                                   &data->groups, &data->n_groups);
-  if (status == TESSERA_OK)
-    data->bound_bytes = tessera_blocks_bound (data->blocks, 0, data->blocks->n_events,
-                                              &data->bound_index);
-  return status;
-}
-
 TesseraStatus
-tessera_data_open (const char *path,
+tessera_data_read (const char *path,
                    uint32_t device,
                    const TesseraProgress *progress,
                    TesseraError *error,
@@ -93,8 +77,8 @@ tessera_data_open (const char *path,
   status = tessera_explain (tessera_open (path, &options, error, &data->trace), error,
                             "reading");
   if (status == TESSERA_OK)
-    status =
-        tessera_explain (read_structure (data), error, "looking for blocks and steps");
+    status = tessera_explain (tessera_blocks_new (data->trace, &data->blocks), error,
+                              "looking for blocks");
   if (status == TESSERA_OK)
     {
       data->own_kind =
@@ -106,19 +90,43 @@ tessera_data_open (const char *path,
 }
 
 TesseraStatus
+tessera_data_analyse (TesseraData *data, TesseraError *error)
+{
+  TesseraStatus status =
+      tessera_structure_new (data->trace, data->blocks, &data->structure);
+
+  if (status == TESSERA_OK)
+    status = tessera_group_blocks (data->trace, data->blocks, data->structure,
+                                   &data->groups, &data->n_groups);
+  if (status == TESSERA_OK)
+    data->bound_bytes = tessera_blocks_bound (data->blocks, 0, data->blocks->n_events,
+                                              &data->bound_index);
+  return tessera_explain (status, error, "looking for steps and groups");
+}
+
+TesseraStatus
 tessera_data_get_axis (TesseraData *data,
                        TesseraAxisKind kind,
                        TesseraError *error,
                        const TesseraAxis **out_axis)
 {
+  TesseraAxis *axis = NULL;
   TesseraStatus status = TESSERA_OK;
 
   g_mutex_lock (&data->lock);
-  if (data->axes[kind] == NULL)
-    status = tessera_axis_new (data->trace, data->blocks, kind, &data->axes[kind]);
   *out_axis = data->axes[kind];
   g_mutex_unlock (&data->lock);
-  return tessera_explain (status, error, "laying out the time axis");
+  if (*out_axis != NULL)
+    return TESSERA_OK;
+  status = tessera_explain (tessera_axis_new (data->trace, data->blocks, kind, &axis),
+                            error, "laying out the time axis");
+  g_mutex_lock (&data->lock);
+  if (status == TESSERA_OK && data->axes[kind] == NULL)
+    data->axes[kind] = g_steal_pointer (&axis);
+  *out_axis = data->axes[kind];
+  g_mutex_unlock (&data->lock);
+  tessera_axis_free (axis);
+  return status;
 }
 
 static TesseraStatus
@@ -152,7 +160,8 @@ tessera_data_simulate (TesseraData *data,
     .progress = progress,
   };
 
-  return tessera_explain (tessera_simulate (data->trace, data->blocks, data->structure,
+  return tessera_explain (tessera_simulate (data->trace, data->blocks,
+                                            plan != NULL ? data->structure : NULL,
                                             &options, error, out_layout),
                           error, "simulating the allocator");
 }

@@ -45,13 +45,17 @@ typedef struct
   TesseraFolds folds[TESSERA_N_LAYOUTS];
 } TesseraData;
 
-/* Reads a file and works out everything but axes and layouts. @device: which of the
- * file, or TESSERA_NONE: the one with most events. @error is filled. */
-TesseraStatus tessera_data_open (const char *path,
+/* Reads a file, and finds its blocks. @device: which of the file, or TESSERA_NONE: the
+ * one with most events. @error is filled. */
+TesseraStatus tessera_data_read (const char *path,
                                  uint32_t device,
                                  const TesseraProgress *progress,
                                  TesseraError *error,
                                  TesseraData **out_data);
+/* Finds steps, phases, groups and the bound, once, before anybody else asks for them.
+ * Axes and layouts of policies other than a plan need none of that and may be made on
+ * another thread meanwhile. */
+TesseraStatus tessera_data_analyse (TesseraData *data, TesseraError *error);
 TesseraData *tessera_data_ref (TesseraData *data);
 void tessera_data_unref (TesseraData *data); /* NULL is fine */
 

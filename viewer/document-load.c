@@ -37,20 +37,60 @@ tell_verdicts_moment (TesseraWorkInput *input, TesseraError *error)
       "looking at the moment");
 }
 
+/* What the left picture does not wait for. */
+typedef struct
+{
+  TesseraData *data;
+  TesseraAxisKind axis_kind;
+  TesseraStatus status;
+  TesseraError error;
+} Analysis;
+
+static gpointer
+analyse (gpointer user)
+{
+  Analysis *analysis = user;
+  const TesseraAxis *axis;
+
+  /* The picture needs it after its layout, so it comes first. */
+  analysis->status = tessera_data_get_axis (analysis->data, analysis->axis_kind,
+                                            &analysis->error, &axis);
+  if (analysis->status == TESSERA_OK)
+    analysis->status = tessera_data_analyse (analysis->data, &analysis->error);
+  return NULL;
+}
+
+/* The layout and its picture here, the analysis on another thread. */
+static TesseraStatus
+make_left_sheet (TesseraJob *job, TesseraWorkInput *input, TesseraError *error)
+{
+  Analysis analysis = { .data = input->data, .axis_kind = input->axis_kind };
+  GThread *thread = g_thread_try_new ("analysis", analyse, &analysis, NULL);
+  TesseraStatus status;
+
+  if (thread == NULL)
+    analyse (&analysis);
+  input->left_kind = input->data->own_kind;
+  status = tessera_sheet_new (input->data, NULL, input->left_kind, input->axis_kind,
+                              tessera_job_progress (job, 0.7, 1), error,
+                              &input->sheets[TESSERA_SIDE_LEFT]);
+  if (thread != NULL)
+    g_thread_join (thread);
+  if (status == TESSERA_OK && analysis.status != TESSERA_OK)
+    return tessera_fail (error, analysis.status, "%s", analysis.error.text);
+  return status;
+}
+
 static TesseraStatus
 load_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
   TesseraWorkInput *input = user;
   TesseraStatus status;
 
-  status = tessera_data_open (input->path, input->device,
+  status = tessera_data_read (input->path, input->device,
                               tessera_job_progress (job, 0, 0.7), error, &input->data);
   if (status == TESSERA_OK)
-    input->left_kind = input->data->own_kind;
-  if (status == TESSERA_OK)
-    status = tessera_sheet_new (input->data, NULL, input->left_kind, input->axis_kind,
-                                tessera_job_progress (job, 0.7, 1), error,
-                                &input->sheets[TESSERA_SIDE_LEFT]);
+    status = make_left_sheet (job, input, error);
   if (status == TESSERA_OK)
     status = tell_verdicts_moment (input, error);
   if (status != TESSERA_OK)
