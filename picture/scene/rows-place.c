@@ -8,10 +8,11 @@
  * went so that it is not, the planner's packer is asked, and taken where it is lower.
  *
  * Each placement looks at all rows placed so far; beyond MAX_OFFLINE_ROWS only the order
- * of time is used, where rows whose life is over can be forgotten.
+ * of time is used, where rows whose life is over give their place back.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "picture/scene/gaps.h"
 #include "picture/scene/rows.h"
 #include "planner/pack.h"
 
@@ -89,35 +90,16 @@ find_gap (const Placed *placed, size_t n_placed, const TesseraRow *row)
   return y;
 }
 
-/* Lets go of what is over at @event_index. Returns how many are left. */
-static size_t
-forget_dead (Placed *placed, size_t n_placed, uint32_t event_index)
-{
-  size_t kept = 0;
-  for (size_t k = 0; k < n_placed; k++)
-    if (placed[k].died_index > event_index)
-      placed[kept++] = placed[k];
-  return kept;
-}
-
-/* Places rows in @order, lowest gap first; @placed is room for n_rows, kept by y.
- * @by_time: @order is that of time, so that what is over can meet nothing later. Returns
+/* Places rows in @order, lowest gap first; @placed is room for n_rows, kept by y. Returns
  * the height. */
 static uint64_t
-first_fit (
-    TesseraRow *rows, const uint32_t *order, size_t n, bool by_time, Placed *placed)
+first_fit (TesseraRow *rows, const uint32_t *order, size_t n, Placed *placed)
 {
   uint64_t height = 0;
-  size_t n_placed = 0, n_most = 64;
+  size_t n_placed = 0;
   for (size_t i = 0; i < n; i++)
     {
       TesseraRow *row = &rows[order[i]];
-      /* Now and then: few of the dead are looked at again. */
-      if (by_time && n_placed >= n_most)
-        {
-          n_placed = forget_dead (placed, n_placed, row->born_index);
-          n_most = n_placed + n_placed / 4 + 64;
-        }
       row->y_bytes = find_gap (placed, n_placed, row);
       size_t place = n_placed++;
       for (; place > 0 && placed[place - 1].y_bytes > row->y_bytes; place--)
@@ -128,6 +110,55 @@ first_fit (
         height = row->y_bytes + row->size_bytes;
     }
   return height;
+}
+
+static int
+compare_death (const void *pa, const void *pb, void *user)
+{
+  const TesseraRow *rows = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  int by = compare_u64 (rows[ia].died_index, rows[ib].died_index);
+  return by != 0 ? by : compare_u64 (ia, ib);
+}
+
+static bool
+is_solid (const TesseraRow *row)
+{
+  return row->size_bytes > 0 && row->born_index < row->died_index;
+}
+
+/* The same for the order of time, where all that is not over is in the way. A pool is
+ * there from the beginning. Rows that are never there lie at 0. */
+static TesseraStatus
+first_fit_by_time (TesseraRows *rows, const Order *by, const uint32_t *order)
+{
+  size_t n = rows->n_span_rows, n_over = 0;
+  uint32_t *by_death = malloc ((n + 1) * sizeof *by_death);
+  TesseraGaps gaps = { NULL, 0, 0 };
+  TesseraStatus status =
+      by_death != NULL ? tessera_gaps_init (&gaps, n) : TESSERA_NO_MEMORY;
+  for (size_t i = 0; status == TESSERA_OK && i < n; i++)
+    by_death[i] = (uint32_t) i;
+  if (status == TESSERA_OK)
+    qsort_r (by_death, n, sizeof *by_death, compare_death, rows->rows);
+  rows->height_bytes = 0;
+  for (size_t i = 0; status == TESSERA_OK && i < n; i++)
+    {
+      TesseraRow *row = &rows->rows[order[i]], *over;
+      while (!by->is_pool[order[i]] && n_over < n &&
+             (over = &rows->rows[by_death[n_over]])->died_index <= row->born_index)
+        {
+          if (is_solid (over))
+            tessera_gaps_give (&gaps, over->y_bytes, over->y_bytes + over->size_bytes);
+          n_over++;
+        }
+      row->y_bytes = is_solid (row) ? tessera_gaps_take (&gaps, row->size_bytes) : 0;
+      if (row->y_bytes + row->size_bytes > rows->height_bytes)
+        rows->height_bytes = row->y_bytes + row->size_bytes;
+    }
+  tessera_gaps_clear (&gaps);
+  free (by_death);
+  return status;
 }
 
 static bool
@@ -209,24 +240,25 @@ find_pools (const TesseraRows *rows, bool *is_pool)
 }
 
 /* Both orders, the better of the two. */
-static void
-place_in_orders (TesseraRows *rows, Order *by, uint32_t *order, Placed *placed)
+static TesseraStatus
+place_in_orders (TesseraRows *rows, Order *by, uint32_t *order)
 {
   size_t n = rows->n_span_rows;
   for (size_t i = 0; i < n; i++)
     order[i] = (uint32_t) i;
   qsort_r (order, n, sizeof *order, compare_time, by);
-  rows->height_bytes = first_fit (rows->rows, order, n, n > MAX_OFFLINE_ROWS, placed);
   if (n > MAX_OFFLINE_ROWS)
-    return;
-  uint64_t by_time = rows->height_bytes;
+    return first_fit_by_time (rows, by, order);
+  Placed placed[MAX_OFFLINE_ROWS];
+  uint64_t by_time = first_fit (rows->rows, order, n, placed);
   qsort_r (order, n, sizeof *order, compare_life, by);
-  rows->height_bytes = first_fit (rows->rows, order, n, false, placed);
+  rows->height_bytes = first_fit (rows->rows, order, n, placed);
   if (is_lower (by_time, rows->height_bytes))
     {
       qsort_r (order, n, sizeof *order, compare_time, by);
-      rows->height_bytes = first_fit (rows->rows, order, n, false, placed);
+      rows->height_bytes = first_fit (rows->rows, order, n, placed);
     }
+  return TESSERA_OK;
 }
 
 /* The packer takes no empty rows and none without life. */
@@ -234,8 +266,7 @@ static bool
 all_solid (const TesseraRows *rows)
 {
   for (size_t i = 0; i < rows->n_span_rows; i++)
-    if (rows->rows[i].size_bytes == 0 ||
-        rows->rows[i].born_index >= rows->rows[i].died_index)
+    if (!is_solid (&rows->rows[i]))
       return false;
   return true;
 }
@@ -258,22 +289,23 @@ tessera_rows_place (TesseraRows *rows)
   uint32_t n_events = rows->layout->n_events;
   Order by = { rows, calloc (n + 1, sizeof (bool)) };
   uint32_t *order = malloc ((n + 1) * sizeof *order);
-  Placed *placed = malloc ((n + 1) * sizeof *placed);
-  TesseraStatus status = by.is_pool != NULL && order != NULL && placed != NULL
-                             ? TESSERA_OK
-                             : TESSERA_NO_MEMORY;
+  bool has_pool = false;
+  TesseraStatus status =
+      by.is_pool != NULL && order != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
   if (status == TESSERA_OK)
     {
-      bool has_pool = find_pools (rows, by.is_pool);
-      place_in_orders (rows, &by, order, placed);
-      uint64_t bound = row_bound (rows, n_events, &status);
-      if (status == TESSERA_OK && !has_pool && n <= MAX_OFFLINE_ROWS &&
-          is_lower (bound, rows->height_bytes) && all_solid (rows))
-        status = pack_rows (rows, n_events);
-      stack_lone_rows (rows);
+      has_pool = find_pools (rows, by.is_pool);
+      status = place_in_orders (rows, &by, order);
     }
+  if (status == TESSERA_OK && !has_pool && n <= MAX_OFFLINE_ROWS)
+    {
+      uint64_t bound = row_bound (rows, n_events, &status);
+      if (status == TESSERA_OK && is_lower (bound, rows->height_bytes) &&
+          all_solid (rows))
+        status = pack_rows (rows, n_events);
+    }
+  stack_lone_rows (rows);
   free (by.is_pool);
   free (order);
-  free (placed);
   return status;
 }

@@ -6,9 +6,9 @@
 #include "picture/scene/rows.h"
 
 #include "picture/scene/big-alloc.h"
+#include "planner/check/marks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct
 {
@@ -40,6 +40,15 @@ compare_owner (const void *pa, const void *pb, void *user)
     order = a->is_small - b->is_small;
   if (order == 0)
     order = compare_u64 (a->addr, b->addr);
+  return order != 0 ? order : compare_u64 (ia, ib);
+}
+
+static int
+compare_span_addr (const void *pa, const void *pb, void *user)
+{
+  const TesseraSpan *spans = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  int order = compare_u64 (spans[ia].addr, spans[ib].addr);
   return order != 0 ? order : compare_u64 (ia, ib);
 }
 
@@ -146,40 +155,30 @@ typedef struct
 {
   const TesseraLayout *layout;
   uint32_t *by_born, *by_died;
-  uint32_t *alive;
-  uint64_t *alive_addr; /* beside each other, so that a search stays in the cache */
-  size_t next_born, next_died, n_alive;
+  uint32_t *by_addr, *rank; /* the spans by address, and of each span its place there */
+  uint64_t *addr;           /* of by_addr: a search stays in the cache */
+  TesseraMarks alive;       /* ranks */
+  size_t next_born, next_died;
 } Sweep;
 
-/* How many spans alive begin at or below @addr. */
-static size_t
-count_to (const Sweep *sweep, uint64_t addr)
+/* The span alive that begins at or below @addr and nearest to it, or NULL. */
+static const TesseraSpan *
+alive_below (const Sweep *sweep, uint64_t addr, uint32_t *out_span)
 {
-  size_t low = 0, high = sweep->n_alive;
+  size_t low = 0, high = sweep->layout->n_spans;
   while (low < high)
     {
       size_t middle = low + (high - low) / 2;
-      if (sweep->alive_addr[middle] <= addr)
+      if (sweep->addr[middle] <= addr)
         low = middle + 1;
       else
         high = middle;
     }
-  return low;
-}
-
-static void
-forget (Sweep *sweep, uint32_t span)
-{
-  size_t at = count_to (sweep, sweep->layout->spans[span].addr);
-  while (at > 0 && sweep->alive[at - 1] != span)
-    at--;
-  if (at == 0)
-    return;
-  size_t n_above = sweep->n_alive - at;
-  memmove (&sweep->alive[at - 1], &sweep->alive[at], n_above * sizeof *sweep->alive);
-  memmove (&sweep->alive_addr[at - 1], &sweep->alive_addr[at],
-           n_above * sizeof *sweep->alive_addr);
-  sweep->n_alive--;
+  uint64_t rank = tessera_marks_below (&sweep->alive, low);
+  if (rank == TESSERA_NO_MARK)
+    return NULL;
+  *out_span = sweep->by_addr[rank];
+  return &sweep->layout->spans[*out_span];
 }
 
 static void
@@ -193,18 +192,11 @@ advance (Sweep *sweep, uint32_t event_index)
       uint32_t span = sweep->by_born[sweep->next_born++];
       if (spans[span].died_index <= event_index) /* over before anybody looked */
         continue;
-      size_t at = count_to (sweep, spans[span].addr);
-      size_t n_above = sweep->n_alive - at;
-      memmove (&sweep->alive[at + 1], &sweep->alive[at], n_above * sizeof *sweep->alive);
-      memmove (&sweep->alive_addr[at + 1], &sweep->alive_addr[at],
-               n_above * sizeof *sweep->alive_addr);
-      sweep->alive[at] = span;
-      sweep->alive_addr[at] = spans[span].addr;
-      sweep->n_alive++;
+      tessera_marks_add (&sweep->alive, sweep->rank[span]);
     }
   while (sweep->next_died < n &&
          spans[sweep->by_died[sweep->next_died]].died_index <= event_index)
-    forget (sweep, sweep->by_died[sweep->next_died++]);
+    tessera_marks_remove (&sweep->alive, sweep->rank[sweep->by_died[sweep->next_died++]]);
 }
 
 /* Blocks come by born_index, those alive at the start first: one sweep finds all. */
@@ -219,18 +211,34 @@ place_blocks (Builder *builder, Sweep *sweep)
       if (addr == TESSERA_NOWHERE)
         continue;
       advance (sweep, builder->blocks->blocks[i].born_index);
-      size_t at = count_to (sweep, addr);
-      const TesseraSpan *span =
-          at > 0 ? &builder->layout->spans[sweep->alive[at - 1]] : NULL;
+      uint32_t number;
+      const TesseraSpan *span = alive_below (sweep, addr, &number);
       if (span != NULL && addr - span->addr < span->size_bytes)
         {
           /* for now the number of its row, which is not placed yet */
-          builder->rows->block_y[i] = builder->rows->row_of_span[sweep->alive[at - 1]];
+          builder->rows->block_y[i] = builder->rows->row_of_span[number];
         }
       else
         all_found = false;
     }
   return all_found;
+}
+
+static TesseraStatus
+rank_by_addr (Sweep *sweep)
+{
+  const TesseraLayout *layout = sweep->layout;
+  sweep->by_addr = sorted_spans (layout, compare_span_addr);
+  sweep->rank = malloc ((layout->n_spans + 1) * sizeof *sweep->rank);
+  sweep->addr = malloc ((layout->n_spans + 1) * sizeof *sweep->addr);
+  if (sweep->by_addr == NULL || sweep->rank == NULL || sweep->addr == NULL)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < layout->n_spans; i++)
+    {
+      sweep->rank[sweep->by_addr[i]] = i;
+      sweep->addr[i] = layout->spans[sweep->by_addr[i]].addr;
+    }
+  return tessera_marks_init (&sweep->alive, layout->n_spans);
 }
 
 static TesseraStatus
@@ -240,17 +248,18 @@ find_rows_of_blocks (Builder *builder, bool *out_all_found)
   Sweep sweep = { .layout = layout };
   sweep.by_born = sorted_spans (layout, compare_born);
   sweep.by_died = sorted_spans (layout, compare_died);
-  sweep.alive = malloc ((layout->n_spans + 1) * sizeof *sweep.alive);
-  sweep.alive_addr = malloc ((layout->n_spans + 1) * sizeof *sweep.alive_addr);
-  bool ok = sweep.by_born != NULL && sweep.by_died != NULL && sweep.alive != NULL &&
-            sweep.alive_addr != NULL;
-  if (ok)
+  TesseraStatus status = sweep.by_born != NULL && sweep.by_died != NULL
+                             ? rank_by_addr (&sweep)
+                             : TESSERA_NO_MEMORY;
+  if (status == TESSERA_OK)
     *out_all_found = place_blocks (builder, &sweep);
   free (sweep.by_born);
   free (sweep.by_died);
-  free (sweep.alive);
-  free (sweep.alive_addr);
-  return ok ? TESSERA_OK : TESSERA_NO_MEMORY;
+  free (sweep.by_addr);
+  free (sweep.rank);
+  free (sweep.addr);
+  tessera_marks_clear (&sweep.alive);
+  return status;
 }
 
 static int
