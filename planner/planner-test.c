@@ -289,6 +289,8 @@ test_steps (void)
   /* One step says nothing of the next. */
   c = plan (test_trace_loop (5, 6, true), &alone);
   g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_SAME_BATCHES);
+  g_assert_nonnull (strstr (c.plan->follow_reason, "one step was asked for"));
+  g_assert_nonnull (strstr (c.plan->follow_reason, "same order"));
   clear (&c);
 }
 

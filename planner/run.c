@@ -192,7 +192,11 @@ longest_run (const TesseraRun *run, uint32_t *first, uint32_t *last)
 static void
 decline (TesseraRun *run, bool is_one_step, bool are_alike)
 {
-  if (is_one_step)
+  if (is_one_step && run->structure->n_steps > 1)
+    whole (run, "one step was asked for and can't tell whether it repeats (ask for two): "
+                "a run follows this plan only by asking for the same things in the same "
+                "order");
+  else if (is_one_step)
     whole (run, "the trace shows one step only and can't tell whether it repeats: a run "
                 "follows this plan only by asking for the same things in the same order");
   else if (are_alike)

@@ -344,6 +344,28 @@ test_small_device (void)
   case_clear (&c);
 }
 
+/* Nothing has room for it; the sentence names the file. */
+static void
+test_fits_nowhere (void)
+{
+  TesseraTrace *trace;
+  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE };
+  TesseraError error = { 0 };
+  uint64_t device_bytes;
+  Case c;
+
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_set_source (trace, "odd.csv"), ==, TESSERA_OK);
+  add_event (trace, TESSERA_ALLOC, 512, INT64_MAX, 0);
+  add_event (trace, TESSERA_ALLOC, 1024, INT64_MAX, 0);
+  c = case_new (trace);
+  g_assert_cmpint (
+      tessera_fit (c.trace, c.blocks, c.structure, &options, &error, &device_bytes), ==,
+      TESSERA_REFUSED);
+  g_assert_true (g_str_has_prefix (error.text, "odd.csv: no device is large enough"));
+  case_clear (&c);
+}
+
 static void
 test_fit (void)
 {
@@ -549,6 +571,7 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/simulate/policies", test_policies);
   g_test_add_func ("/simulator/simulate/small-device", test_small_device);
   g_test_add_func ("/simulator/simulate/fit", test_fit);
+  g_test_add_func ("/simulator/simulate/fits-nowhere", test_fits_nowhere);
   g_test_add_func ("/simulator/simulate/refusals", test_refusals);
   g_test_add_func ("/simulator/simulate/recorded", test_recorded);
   g_test_add_func ("/simulator/simulate/faults", test_faults);

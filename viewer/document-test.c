@@ -208,6 +208,9 @@ test_filter (Fixture *f, gconstpointer unused)
 
   test_open (f->document, f->path);
   tessera_document_set_colour_key (f->document, TESSERA_COLOUR_SIZE);
+  g_assert_cmpint (f->document->paint->colouring->key, !=, TESSERA_COLOUR_SIZE);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_cmpint (f->document->paint->colouring->key, ==, TESSERA_COLOUR_SIZE);
   colouring = f->document->paint->colouring;
   entry = colouring->block_entry[0];
   g_assert_null (f->document->paint->shown);
@@ -222,6 +225,15 @@ test_filter (Fixture *f, gconstpointer unused)
   g_assert_false (f->document->paint->shown[0]);
   tessera_document_show_all (f->document);
   g_assert_null (f->document->paint->shown);
+
+  /* The latest of several wishes holds; the colours of a file that is closed never come.
+   */
+  tessera_document_set_dark (f->document, TRUE);
+  tessera_document_show_alone (f->document, TESSERA_COLOUR_STREAM, 1);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_cmpint (f->document->paint->colouring->key, ==, TESSERA_COLOUR_STREAM);
+  g_assert_true (f->document->paint->dark);
+  g_assert_true (f->document->paint->shown == NULL || f->document->paint->shown[1]);
 }
 
 static void

@@ -20,6 +20,7 @@ typedef struct
   TesseraAxisKind axis_kind;
   TesseraColourKey colour_key;
   gboolean dark;
+  uint32_t alone; /* of colours: a block, or TESSERA_NONE: all are shown */
   gboolean across_streams;
   TesseraSheet *sheets[TESSERA_N_SIDES];
   TesseraPaint *paint;

@@ -44,7 +44,8 @@ typedef enum
   TESSERA_WORK_PLAN,
   TESSERA_WORK_NEEDS, /* the smallest devices */
   TESSERA_WORK_SAVE,
-  TESSERA_WORK_MOMENT, /* too short to be shown */
+  TESSERA_WORK_MOMENT, /* too short to be shown, as what follows */
+  TESSERA_WORK_PAINT,  /* colours */
   TESSERA_N_WORKS
 } TesseraWork;
 
@@ -123,7 +124,8 @@ void tessera_document_set_left_kind (TesseraDocument *self, TesseraLayoutKind ki
 void tessera_document_set_axis_kind (TesseraDocument *self, TesseraAxisKind kind);
 void tessera_document_set_colour_key (TesseraDocument *self, TesseraColourKey key);
 void tessera_document_set_dark (TesseraDocument *self, gboolean dark);
-/* One entry of the legend in or out; @alone: it alone, or all again. */
+/* Colours come a little later, from a worker.
+ * One entry of the legend in or out; @alone: it alone, or all again. */
 void tessera_document_filter (TesseraDocument *self, size_t entry, gboolean alone);
 void tessera_document_show_all (TesseraDocument *self);
 /* Colours by @key and shows only what has @block's colour. */

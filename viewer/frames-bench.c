@@ -135,6 +135,7 @@ made_document (size_t n_blocks)
   document->world_bytes = (double) tessera_scene_height_bytes (sheet->scene);
   tessera_document_fit (document);
   tessera_document_refresh_paint (document);
+  WAIT (document->paint != NULL, SLOW_MS);
   return document;
 }
 

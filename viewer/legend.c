@@ -190,6 +190,9 @@ static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraLegend *self = user;
+  const TesseraPaint *paint = document->paint;
+  /* What is there to be seen: the chosen colours come a little later. */
+  int shown = paint != NULL ? (int) paint->colouring->key * 2 + paint->dark : -1;
   gboolean key_changed =
       gtk_drop_down_get_selected (GTK_DROP_DOWN (self->key)) != document->colour_key;
 
@@ -197,10 +200,9 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
     gtk_drop_down_set_selected (GTK_DROP_DOWN (self->key), document->colour_key);
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_SHEETS)))
     return;
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS) ||
-      self->built_for != (int) document->colour_key * 2 + document->dark)
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS) || self->built_for != shown)
     rebuild (self);
-  self->built_for = (int) document->colour_key * 2 + document->dark;
+  self->built_for = shown;
   show_filter (self);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "recorder/import/import.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -118,6 +119,9 @@ test_foreign (void)
     { "short.gz", "\x1f\x8b", 2, TESSERA_BAD_INPUT, "cut off" },
   };
 
+  g_autofree char *pipe_path = g_build_filename (folder, "pipe.csv", NULL);
+
+  g_assert_cmpint (mkfifo (pipe_path, 0600), ==, 0);
   for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       g_autofree char *path =
@@ -126,6 +130,8 @@ test_foreign (void)
       check_refused (path, cases[i].status, cases[i].says);
     }
   check_refused (folder, TESSERA_BAD_INPUT, "is a folder");
+  check_refused ("/dev/null", TESSERA_BAD_INPUT, "null is a device or pipe");
+  check_refused (pipe_path, TESSERA_BAD_INPUT, "pipe.csv is a device or pipe");
   check_refused ("/no/such/file.pickle", TESSERA_IO, "file.pickle cannot be opened: ");
 }
 

@@ -175,7 +175,8 @@ static TesseraStatus
 open_file (TesseraStream *stream, const char *path, TesseraError *error)
 {
   struct stat about;
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  /* Opening a pipe must not wait for its writer. */
+  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
   if (fd < 0 || fstat (fd, &about) < 0)
     {
@@ -190,6 +191,10 @@ open_file (TesseraStream *stream, const char *path, TesseraError *error)
   if (S_ISDIR (about.st_mode))
     return tessera_fail (error, TESSERA_BAD_INPUT,
                          "%s is a folder: choose one file in it", stream->name);
+  if (!S_ISREG (about.st_mode))
+    return tessera_fail (error, TESSERA_BAD_INPUT,
+                         "%s is a device or pipe: write it into a file and open that",
+                         stream->name);
   stream->file_bytes = about.st_size > 0 ? (uint64_t) about.st_size : 0;
   return TESSERA_OK;
 }
