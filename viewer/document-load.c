@@ -144,7 +144,7 @@ load (TesseraDocument *self, const char *path, uint32_t device)
   TesseraWorkInput *input = tessera_work_input_new (self);
 
   g_clear_pointer (&input->data, tessera_data_unref);
-  g_clear_pointer (&input->planned, tessera_planned_unref);
+  g_clear_pointer (&input->planned, tessera_followed_unref);
   input->path = g_strdup (path);
   input->device = device;
   g_clear_pointer (&self->error, g_free);

@@ -26,15 +26,15 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
   TesseraWorkInput *input = user;
   TesseraStatus status;
 
-  g_clear_pointer (&input->planned, tessera_planned_unref);
+  g_clear_pointer (&input->planned, tessera_followed_unref);
   if (input->path != NULL)
-    status =
-        tessera_planned_load (input->data, input->path,
-                              tessera_job_progress (job, 0, 0.9), error, &input->planned);
+    status = tessera_followed_load (input->data, input->path,
+                                    tessera_job_progress (job, 0, 0.9), error,
+                                    &input->planned);
   else
     status =
-        tessera_planned_new (input->data, input->across_streams,
-                             tessera_job_progress (job, 0, 0.9), error, &input->planned);
+        tessera_followed_new (input->data, input->across_streams,
+                              tessera_job_progress (job, 0, 0.9), error, &input->planned);
   if (status == TESSERA_OK)
     status = tessera_sheet_new (input->data, input->planned, TESSERA_LAYOUT_PLAN,
                                 input->axis_kind, tessera_job_progress (job, 0.9, 1),
@@ -50,7 +50,7 @@ plan_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
 
   if (tessera_work_finished (self, TESSERA_WORK_PLAN, status, error))
     {
-      tessera_planned_unref (self->planned);
+      tessera_followed_unref (self->planned);
       self->planned = g_steal_pointer (&input->planned);
       tessera_sheet_unref (self->sheets[TESSERA_SIDE_RIGHT]);
       self->sheets[TESSERA_SIDE_RIGHT] =

@@ -24,7 +24,7 @@ input_free (gpointer user)
 
   for (int i = 0; i < TESSERA_N_SIDES; i++)
     tessera_sheet_unref (input->sheets[i]);
-  tessera_planned_unref (input->planned);
+  tessera_followed_unref (input->planned);
   tessera_data_unref (input->data);
   g_free (input->source);
   g_free (input->path);
@@ -39,7 +39,7 @@ input_new (TesseraDocument *self, const char *path)
   input->path = g_strdup (path);
   input->source = g_strdup (self->path);
   input->data = self->data != NULL ? tessera_data_ref (self->data) : NULL;
-  input->planned = self->planned != NULL ? tessera_planned_ref (self->planned) : NULL;
+  input->planned = self->planned != NULL ? tessera_followed_ref (self->planned) : NULL;
   for (int i = 0; i < TESSERA_N_SIDES; i++)
     if (self->sheets[i] != NULL)
       input->sheets[i] = tessera_sheet_ref (self->sheets[i]);

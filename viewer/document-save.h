@@ -16,7 +16,7 @@ typedef struct
   char *path;       /* of the file to write */
   char *source;     /* of the trace */
   TesseraData *data;
-  TesseraPlanned *planned;               /* (nullable) */
+  TesseraFollowed *planned;              /* (nullable) */
   TesseraSheet *sheets[TESSERA_N_SIDES]; /* (nullable) each */
   TesseraNeeds needs;
   TesseraVerdict verdict;

@@ -335,7 +335,7 @@ test_exports (Fixture *f, gconstpointer unused)
   tessera_plan_free (plan);
   /* A plan's file, opened, takes the plan's place. */
   {
-    const TesseraPlanned *before = f->document->planned;
+    const TesseraFollowed *before = f->document->planned;
 
     test_open (f->document, path);
     g_assert_true (f->document->planned != before);

@@ -13,7 +13,7 @@ tessera_work_input_free (gpointer user)
   for (int i = 0; i < TESSERA_N_SIDES; i++)
     tessera_sheet_unref (input->sheets[i]);
   tessera_paint_unref (input->paint);
-  tessera_planned_unref (input->planned);
+  tessera_followed_unref (input->planned);
   tessera_data_unref (input->data);
   g_free (input->path);
   g_free (input);
@@ -25,7 +25,7 @@ tessera_work_input_new (TesseraDocument *self)
   TesseraWorkInput *input = g_new0 (TesseraWorkInput, 1);
 
   input->data = self->data != NULL ? tessera_data_ref (self->data) : NULL;
-  input->planned = self->planned != NULL ? tessera_planned_ref (self->planned) : NULL;
+  input->planned = self->planned != NULL ? tessera_followed_ref (self->planned) : NULL;
   input->left_kind = self->left_kind;
   input->axis_kind = self->axis_kind;
   input->colour_key = self->colour_key;

@@ -15,7 +15,7 @@ typedef struct
   char *path;
   uint32_t device; /* of the file to open */
   TesseraData *data;
-  TesseraPlanned *planned;
+  TesseraFollowed *planned;
   TesseraLayoutKind left_kind;
   TesseraAxisKind axis_kind;
   TesseraColourKey colour_key;

@@ -23,7 +23,7 @@ clear_contents (TesseraDocument *self)
   for (int i = 0; i < TESSERA_N_SIDES; i++)
     g_clear_pointer (&self->sheets[i], tessera_sheet_unref);
   g_clear_pointer (&self->paint, tessera_paint_unref);
-  g_clear_pointer (&self->planned, tessera_planned_unref);
+  g_clear_pointer (&self->planned, tessera_followed_unref);
   g_clear_pointer (&self->data, tessera_data_unref);
   self->needs = (TesseraNeeds){ 0 };
   self->verdict = (TesseraVerdict){ 0 };

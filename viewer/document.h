@@ -65,7 +65,7 @@ struct _TesseraDocument
 
   char *path;        /* of what is open or being opened; NULL: nothing */
   TesseraData *data; /* NULL: nothing open (yet) */
-  TesseraPlanned *planned;
+  TesseraFollowed *planned;
   TesseraSheet *sheets[TESSERA_N_SIDES]; /* NULL: not made (yet) */
   TesseraLayoutKind left_kind;
   TesseraAxisKind axis_kind;

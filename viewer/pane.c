@@ -51,7 +51,7 @@ left_subtitle (const TesseraLayout *layout)
 }
 
 static char *
-right_subtitle (const TesseraPlanned *planned)
+right_subtitle (const TesseraFollowed *planned)
 {
   const TesseraPlan *plan = planned->plan;
   g_autofree char *height = tessera_describe_bytes (plan->height_bytes);

@@ -12,34 +12,34 @@
 static void
 planned_clear (gpointer user)
 {
-  TesseraPlanned *planned = user;
+  TesseraFollowed *planned = user;
 
   tessera_layout_free (planned->layout);
   tessera_plan_free (planned->plan);
   tessera_data_unref (planned->data);
 }
 
-TesseraPlanned *
-tessera_planned_ref (TesseraPlanned *planned)
+TesseraFollowed *
+tessera_followed_ref (TesseraFollowed *planned)
 {
   return g_atomic_rc_box_acquire (planned);
 }
 
 void
-tessera_planned_unref (TesseraPlanned *planned)
+tessera_followed_unref (TesseraFollowed *planned)
 {
   if (planned != NULL)
     g_atomic_rc_box_release_full (planned, planned_clear);
 }
 
 TesseraStatus
-tessera_planned_new (TesseraData *data,
-                     gboolean across_streams,
-                     const TesseraProgress *progress,
-                     TesseraError *error,
-                     TesseraPlanned **out_planned)
+tessera_followed_new (TesseraData *data,
+                      gboolean across_streams,
+                      const TesseraProgress *progress,
+                      TesseraError *error,
+                      TesseraFollowed **out_planned)
 {
-  TesseraPlanned *planned = g_atomic_rc_box_new0 (TesseraPlanned);
+  TesseraFollowed *planned = g_atomic_rc_box_new0 (TesseraFollowed);
   TesseraPlanOptions options = { .across_streams = across_streams,
                                  .first_step = -1,
                                  .last_step = -1,
@@ -59,18 +59,18 @@ tessera_planned_new (TesseraData *data,
                                     error, &planned->layout);
   if (status == TESSERA_OK)
     *out_planned = g_steal_pointer (&planned);
-  tessera_planned_unref (planned);
+  tessera_followed_unref (planned);
   return status;
 }
 
 TesseraStatus
-tessera_planned_load (TesseraData *data,
-                      const char *path,
-                      const TesseraProgress *progress,
-                      TesseraError *error,
-                      TesseraPlanned **out_planned)
+tessera_followed_load (TesseraData *data,
+                       const char *path,
+                       const TesseraProgress *progress,
+                       TesseraError *error,
+                       TesseraFollowed **out_planned)
 {
-  TesseraPlanned *planned = g_atomic_rc_box_new0 (TesseraPlanned);
+  TesseraFollowed *planned = g_atomic_rc_box_new0 (TesseraFollowed);
   TesseraLaw law;
   TesseraStatus status;
 
@@ -84,7 +84,7 @@ tessera_planned_load (TesseraData *data,
                                     error, &planned->layout);
   if (status == TESSERA_OK)
     *out_planned = g_steal_pointer (&planned);
-  tessera_planned_unref (planned);
+  tessera_followed_unref (planned);
   return tessera_explain (status, error, "reading the plan");
 }
 
@@ -94,7 +94,7 @@ sheet_clear (gpointer user)
   TesseraSheet *sheet = user;
 
   tessera_scene_free (sheet->scene);
-  tessera_planned_unref (sheet->planned);
+  tessera_followed_unref (sheet->planned);
   tessera_data_unref (sheet->data);
 }
 
@@ -113,7 +113,7 @@ tessera_sheet_unref (TesseraSheet *sheet)
 
 TesseraStatus
 tessera_sheet_new (TesseraData *data,
-                   TesseraPlanned *planned,
+                   TesseraFollowed *planned,
                    TesseraLayoutKind kind,
                    TesseraAxisKind axis_kind,
                    const TesseraProgress *progress,
@@ -125,7 +125,7 @@ tessera_sheet_new (TesseraData *data,
 
   *out_sheet = NULL;
   sheet->data = tessera_data_ref (data);
-  sheet->planned = planned != NULL ? tessera_planned_ref (planned) : NULL;
+  sheet->planned = planned != NULL ? tessera_followed_ref (planned) : NULL;
   if (planned != NULL)
     sheet->layout = planned->layout;
   else

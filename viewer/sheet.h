@@ -14,28 +14,28 @@ typedef struct
   TesseraPlan *plan;
   TesseraLayout *layout;
   double seconds; /* that planning took */
-} TesseraPlanned;
+} TesseraFollowed;
 
 /* @across_streams: blocks of different streams may share addresses. */
-TesseraStatus tessera_planned_new (TesseraData *data,
-                                   gboolean across_streams,
-                                   const TesseraProgress *progress,
-                                   TesseraError *error,
-                                   TesseraPlanned **out_planned);
-/* A plan from a file, checked against the trace it is to serve. */
-TesseraStatus tessera_planned_load (TesseraData *data,
-                                    const char *path,
+TesseraStatus tessera_followed_new (TesseraData *data,
+                                    gboolean across_streams,
                                     const TesseraProgress *progress,
                                     TesseraError *error,
-                                    TesseraPlanned **out_planned);
-TesseraPlanned *tessera_planned_ref (TesseraPlanned *planned);
-void tessera_planned_unref (TesseraPlanned *planned); /* NULL is fine */
+                                    TesseraFollowed **out_planned);
+/* A plan from a file, checked against the trace it is to serve. */
+TesseraStatus tessera_followed_load (TesseraData *data,
+                                     const char *path,
+                                     const TesseraProgress *progress,
+                                     TesseraError *error,
+                                     TesseraFollowed **out_planned);
+TesseraFollowed *tessera_followed_ref (TesseraFollowed *planned);
+void tessera_followed_unref (TesseraFollowed *planned); /* NULL is fine */
 
 /* One layout on one axis, ready to draw. Shared like TesseraData. */
 typedef struct
 {
   TesseraData *data;
-  TesseraPlanned *planned; /* NULL but for a plan's sheet */
+  TesseraFollowed *planned; /* NULL but for a plan's sheet */
   const TesseraLayout *layout;
   const TesseraAxis *axis;
   TesseraScene *scene;
@@ -43,7 +43,7 @@ typedef struct
 
 /* @planned: (nullable): its layout, else the one of @kind. */
 TesseraStatus tessera_sheet_new (TesseraData *data,
-                                 TesseraPlanned *planned,
+                                 TesseraFollowed *planned,
                                  TesseraLayoutKind kind,
                                  TesseraAxisKind axis_kind,
                                  const TesseraProgress *progress,
