@@ -4,7 +4,7 @@
  * The C API is found by name in the process: nothing is linked, so one library serves
  * Python 3.9 to 3.14 and programs without it. Frames are remembered by code object and
  * instruction; the code objects they are remembered by stay referenced for the rest of
- * the process.
+ * the process. Of a deeper stack the innermost 256 frames are kept.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -471,6 +471,18 @@ test_busy (TestPlace *place, gconstpointer data)
   close (pipe_fds[1]);
 }
 
+/* Stacks are wished for where there is no Python. */
+static void
+test_no_python (TestPlace *place, gconstpointer data)
+{
+  TesseraRecorderOptions options = { .path = place->path, .stacks = true };
+  TesseraRecorder *recorder;
+
+  g_assert_cmpint (tessera_recorder_open (&options, NULL, &recorder), ==, TESSERA_OK);
+  g_assert_cmpuint (tessera_recorder_stack (recorder), ==, TESSERA_NONE);
+  tessera_recorder_close (recorder);
+}
+
 #define TEST(name, function)                                                             \
   g_test_add (name, TestPlace, NULL, test_place_begin, function, test_place_end)
 
@@ -487,5 +499,6 @@ main (int argc, char **argv)
   TEST ("/recorder/refused", test_refused);
   TEST ("/recorder/fork", test_fork);
   TEST ("/recorder/busy", test_busy);
+  TEST ("/recorder/no-python", test_no_python);
   return g_test_run ();
 }

@@ -9,8 +9,10 @@
  * later one of the same burst.
  *
  * The file is a whole trace after every transaction: killed, the process leaves one that
- * opens and lacks at most the flush interval. A forked child records nothing and never
- * touches its parent's file. Guest code: libc, pthreads, SQLite.
+ * opens and lacks at most the flush interval. What is lost, and events that name what
+ * nobody has told, are counted in meta "lost_events" and shown by a range without events
+ * where they would be. A forked child records nothing and never touches its parent's
+ * file. Guest code: libc, pthreads, SQLite.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,16 +24,17 @@ typedef struct TesseraRecorder TesseraRecorder;
 
 typedef struct
 {
-  const char *path;        /* no pattern; a file that is there is replaced */
-  const char *source;      /* shown as where the trace comes from */
-  uint32_t ring_events;    /* rounded up to a power of two; 0: 262144 */
-  uint32_t flush_ms;       /* 0: 250 */
-  bool stacks;             /* capture Python stacks; needs a Python in the process */
+  const char *path;     /* no pattern; a file that is there is replaced */
+  const char *source;   /* shown as where the trace comes from */
+  uint32_t ring_events; /* rounded up to a power of two; 0: 262144 */
+  uint32_t flush_ms;    /* 0: 250; written from half of it on, a batch at a time */
+  bool stacks;          /* capture Python stacks; needs a Python in the process by now */
   const TesseraMeta *meta; /* borrowed for the call */
   size_t n_meta;
 } TesseraRecorderOptions;
 
-/* TESSERA_IO and a sentence where the file cannot be made. The thread runs on return. */
+/* TESSERA_IO and a sentence where the file cannot be made, or another process records
+ * into it. The thread runs on return. */
 TESSERA_MUST_USE TesseraStatus
 tessera_recorder_open (const TesseraRecorderOptions *options,
                        TesseraError *error,
@@ -97,10 +100,11 @@ void tessera_recorder_get_stats (TesseraRecorder *recorder,
 /* Waits until all events so far are in the file. */
 TESSERA_MUST_USE TesseraStatus tessera_recorder_flush (TesseraRecorder *recorder,
                                                        TesseraError *error);
-/* What the driver has given and what lies in it, at the end: before closing. Copied. */
+/* What the driver has given and what lies in it, at the end: before closing. Copied, and
+ * put in order. */
 void tessera_recorder_end_state (TesseraRecorder *recorder,
                                  uint32_t device,
                                  const TesseraHeld *held);
-/* Writes the rest, checkpoints, joins the thread, frees. In a forked child: frees only.
- */
+/* Writes the rest, checkpoints, joins the thread, frees; waits on the disk. No other call
+ * may be going on or follow. In a forked child: frees only. NULL is fine. */
 void tessera_recorder_close (TesseraRecorder *recorder);

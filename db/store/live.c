@@ -5,6 +5,7 @@
  */
 #include "db/live.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -356,6 +357,22 @@ check_there (const TesseraLive *live, TesseraError *error)
                        "Cannot write %s: the file was removed or replaced", live->path);
 }
 
+/* SQLite does not keep the system's reason of a failed commit. */
+static TesseraStatus
+commit (const TesseraLive *live, TesseraError *error)
+{
+  int rc;
+
+  errno = 0;
+  rc = sqlite3_exec (live->db, "COMMIT", NULL, NULL, NULL);
+  if (rc == SQLITE_OK)
+    return TESSERA_OK;
+  if ((rc & 0xff) == SQLITE_IOERR && errno)
+    return tessera_fail (error, TESSERA_IO, "Cannot write %s: %s", live->path,
+                         strerror (errno));
+  return fail_sqlite (live, live->db, rc, error);
+}
+
 TesseraStatus
 tessera_live_write (TesseraLive *live, const TesseraLiveBatch *batch, TesseraError *error)
 {
@@ -369,11 +386,7 @@ tessera_live_write (TesseraLive *live, const TesseraLiveBatch *batch, TesseraErr
     return fail_sqlite (live, live->db, rc, error);
   status = write_batch (live, live->db, batch, error);
   if (status == TESSERA_OK)
-    {
-      rc = sqlite3_exec (live->db, "COMMIT", NULL, NULL, NULL);
-      if (rc != SQLITE_OK)
-        status = fail_sqlite (live, live->db, rc, error);
-    }
+    status = commit (live, error);
   if (status != TESSERA_OK)
     sqlite3_exec (live->db, "ROLLBACK", NULL, NULL, NULL);
   return status;

@@ -1,0 +1,234 @@
+/*
+ * What ends a recording, and that it ends nothing else.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "db/store.h"
+#include "db/test-place.h"
+#include "recorder/recorder.h"
+
+/* SQLite writes through this table of system calls. */
+#include <sqlite3.h>
+
+static TesseraStatus
+open_recorder (const char *path, TesseraError *error, TesseraRecorder **out_recorder)
+{
+  TesseraRecorderOptions options = { .path = path };
+  TesseraStatus status = tessera_recorder_open (&options, error, out_recorder);
+
+  if (status == TESSERA_OK)
+    {
+      TesseraRecordedDevice device = { .alignment_bytes = 512 };
+
+      tessera_settings_default (&device.settings);
+      tessera_recorder_device (*out_recorder, &device);
+    }
+  return status;
+}
+
+static void
+record (TesseraRecorder *recorder, uint64_t n_events)
+{
+  for (uint64_t k = 0; k < n_events; k++)
+    {
+      TesseraEvent event = { .action = k % 2 ? TESSERA_FREE_COMPLETED : TESSERA_ALLOC,
+                             .addr = 4096,
+                             .size_bytes = 512,
+                             .stack = TESSERA_NONE };
+
+      (void) tessera_recorder_event (recorder, 0, &event);
+    }
+}
+
+/* Recording has ended with a sentence; calls go on being harmless. */
+static void
+expect_ended (TesseraRecorder *recorder, const char *words)
+{
+  TesseraRecorderStats stats;
+  TesseraError error = { 0 };
+  TesseraEvent event = { .action = TESSERA_ALLOC, .addr = 4096, .stack = TESSERA_NONE };
+
+  g_assert_cmpint (tessera_recorder_flush (recorder, &error), ==, TESSERA_IO);
+  g_test_message ("%s", error.text);
+  g_assert_nonnull (strstr (error.text, words));
+  tessera_recorder_get_stats (recorder, &stats);
+  g_assert_true (stats.has_failed);
+  g_assert_cmpstr (stats.error.text, ==, error.text);
+  g_assert_false (tessera_recorder_event (recorder, 0, &event));
+  g_assert_cmpuint (
+      tessera_recorder_range_begin (recorder, TESSERA_RANGE_STEP, "step", false), ==,
+      TESSERA_NONE);
+  tessera_recorder_close (recorder);
+}
+
+static uint64_t
+count_events (const TestPlace *place)
+{
+  TesseraError error = { 0 };
+  uint64_t n_events;
+  TesseraTrace *trace;
+  TesseraStatus status =
+      tessera_trace_load (place->path, TESSERA_NONE, NULL, &error, &trace);
+
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  n_events = trace->n_events;
+  tessera_trace_free (trace);
+  return n_events;
+}
+
+static void
+test_no_place (TestPlace *place, gconstpointer data)
+{
+  g_autofree char *path = g_build_filename (place->folder, "none", "t.tsr", NULL);
+  TesseraError error = { 0 };
+  TesseraRecorder *recorder = (TesseraRecorder *) &error;
+
+  g_assert_cmpint (open_recorder (path, &error, &recorder), ==, TESSERA_IO);
+  g_assert_null (recorder);
+  g_assert_nonnull (strstr (error.text, "No such file"));
+  error = (TesseraError){ 0 };
+  g_assert_cmpint (open_recorder (place->folder, &error, &recorder), ==, TESSERA_IO);
+  g_assert_null (recorder);
+  g_assert_cmpuint (test_place_count_files (place), ==, 0);
+}
+
+/* A file that may grow no further: no signal, a sentence, and what was written stays. In
+ * a process of its own, since limits can only go down. */
+static void
+test_file_limit (TestPlace *place, gconstpointer data)
+{
+  int outcome;
+  pid_t child = fork ();
+
+  if (child == 0)
+    {
+      const struct rlimit limit = { 1 << 20, 1 << 20 };
+      TesseraRecorder *recorder;
+
+      g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &limit), ==, 0);
+      g_assert_cmpint (open_recorder (place->path, NULL, &recorder), ==, TESSERA_OK);
+      record (recorder, 100);
+      g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+      record (recorder, 200000);
+      expect_ended (recorder, "File too large");
+      _exit (0);
+    }
+  g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
+  g_assert_cmpint (outcome, ==, 0);
+  g_assert_cmpuint (count_events (place), >=, 100);
+}
+
+static void
+test_removed (TestPlace *place, gconstpointer data)
+{
+  TesseraRecorder *recorder;
+
+  g_assert_cmpint (open_recorder (place->path, NULL, &recorder), ==, TESSERA_OK);
+  record (recorder, 100);
+  g_assert_cmpint (g_remove (place->path), ==, 0);
+  expect_ended (recorder, "was removed or replaced");
+}
+
+static void
+test_replaced (TestPlace *place, gconstpointer data)
+{
+  g_autofree char *other = g_strconcat (place->path, ".other", NULL);
+  g_autofree char *text = NULL;
+  TesseraRecorder *recorder;
+
+  g_assert_cmpint (open_recorder (place->path, NULL, &recorder), ==, TESSERA_OK);
+  g_assert_true (g_file_set_contents (other, "other", -1, NULL));
+  g_assert_cmpint (g_rename (other, place->path), ==, 0);
+  record (recorder, 100);
+  expect_ended (recorder, "was removed or replaced");
+  g_assert_true (g_file_get_contents (place->path, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, "other");
+}
+
+/* The disk: full from the n-th write on. */
+static atomic_long n_writes_left;
+static ssize_t (*real_pwrite) (int fd, const void *bytes, size_t n_bytes, off_t at);
+
+static ssize_t
+pwrite_while_room (int fd, const void *bytes, size_t n_bytes, off_t at)
+{
+  if (atomic_fetch_sub (&n_writes_left, 1) > 0)
+    return real_pwrite (fd, bytes, n_bytes, at);
+  errno = ENOSPC;
+  return -1;
+}
+
+static void
+set_writes_left (long n)
+{
+  sqlite3_vfs *vfs = sqlite3_vfs_find (NULL);
+  const char *name = vfs->xGetSystemCall (vfs, "pwrite64") ? "pwrite64" : "pwrite";
+
+  if (!real_pwrite)
+    real_pwrite =
+        (ssize_t (*) (int, const void *, size_t, off_t)) vfs->xGetSystemCall (vfs, name);
+  atomic_store (&n_writes_left, n);
+  vfs->xSetSystemCall (vfs, name, (sqlite3_syscall_ptr) pwrite_while_room);
+}
+
+static void
+test_disk_full (TestPlace *place, gconstpointer data)
+{
+  long most = 4096;
+
+  for (long n_writes = 0; n_writes < most; n_writes += 1 + n_writes / 8)
+    {
+      TesseraRecorder *recorder;
+      TesseraError error = { 0 };
+      uint64_t n_flushed = 0;
+      TesseraStatus status;
+
+      set_writes_left (n_writes);
+      status = open_recorder (place->path, &error, &recorder);
+      for (int i = 0; status == TESSERA_OK && i < 10; i++)
+        {
+          record (recorder, 1000);
+          status = tessera_recorder_flush (recorder, &error);
+          n_flushed += status == TESSERA_OK ? 1000 : 0;
+        }
+      if (recorder && status != TESSERA_OK)
+        expect_ended (recorder, "the disk is full");
+      else
+        tessera_recorder_close (recorder);
+      set_writes_left (LONG_MAX);
+      if (status != TESSERA_OK)
+        g_assert_nonnull (strstr (error.text, "the disk is full"));
+      else
+        most = n_writes; /* it needed no more */
+      if (g_file_test (place->path, G_FILE_TEST_EXISTS))
+        g_assert_cmpuint (count_events (place), >=, n_flushed);
+      else
+        g_assert_cmpuint (n_flushed, ==, 0);
+    }
+  g_assert_cmpint (most, <, 4096);
+}
+
+#define TEST(name, function)                                                             \
+  g_test_add (name, TestPlace, NULL, test_place_begin, function, test_place_end)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  TEST ("/recorder/fault/no-place", test_no_place);
+  TEST ("/recorder/fault/file-limit", test_file_limit);
+  TEST ("/recorder/fault/removed", test_removed);
+  TEST ("/recorder/fault/replaced", test_replaced);
+  TEST ("/recorder/fault/disk-full", test_disk_full);
+  return g_test_run ();
+}
