@@ -20,6 +20,7 @@ enum
 {
   HEURISTIC_RESULTS = 202,
   ENGINE_CONFIG_WORKSPACE = 303,
+  ENGINE_CONFIG_SHARED_MEMORY = 304, /* bytes that it wants, an int32 */
   PLAN_WORKSPACE = 402,
   N_ENGINES = 802,
   TENSOR_DIMENSIONS = 902,
@@ -129,6 +130,8 @@ NULL_API (int,
         WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
   else if (n == 1 && attribute == N_ENGINES)
     value = 1;
+  else if (n == 1 && attribute == ENGINE_CONFIG_SHARED_MEMORY)
+    *(int32_t *) out = 0;
   else
     n = 0; /* no knobs, no notes, nothing else to tell */
   pthread_mutex_unlock (&lock);

@@ -10,6 +10,13 @@
 #include "nullcuda/device.h"
 #include "nullcuda/settings.h"
 
+enum
+{
+  CUDNN_MAJOR = 9,
+  CUDNN_MINOR = 26,
+  CUDNN_PATCH = 0,
+};
+
 NULL_API (int, cudnnCreate, NullCudnn **out_handle)
 {
   *out_handle = null_device_current () < 0 ? NULL : calloc (1, sizeof (NullCudnn));
@@ -34,9 +41,20 @@ NULL_API (int, cudnnGetStream, NullCudnn *handle, void **out_stream)
   return NULL_OK;
 }
 
+/* PyTorch takes any version of its major number that is not older than its own. */
 NULL_API (size_t, cudnnGetVersion, void)
 {
-  return null_settings ()->cuda_version >= 13000 ? 92600 : 90100;
+  return CUDNN_MAJOR * 10000 + CUDNN_MINOR * 100 + CUDNN_PATCH;
+}
+
+/* libraryPropertyType: major 0, minor 1, patch 2. */
+NULL_API (int, cudnnGetProperty, int property, int *out_value)
+{
+  static const int version[] = { CUDNN_MAJOR, CUDNN_MINOR, CUDNN_PATCH };
+  if (property < 0 || property > 2)
+    return CUDNN_BAD_PARAM;
+  *out_value = version[property];
+  return NULL_OK;
 }
 
 NULL_API (size_t, cudnnGetCudartVersion, void)
