@@ -2,9 +2,11 @@
  * cuDNN's graph interface: descriptors that know how many elements hang below them.
  *
  * A program builds tensors, operations, a graph of them, asks a heuristic for engines,
- * and makes plans. Here each graph has one engine, and that engine asks for a workspace
- * of two bytes for each element of the tensors of its graph: what a change of their
- * layout would take. The real engines ask for other sizes; docs/NULLCUDA.md says so.
+ * and makes plans. Here each graph has one engine. Where the graph holds a convolution,
+ * that engine asks for a workspace of two bytes for each element of its tensors, what a
+ * change of their layout would take; the real engines ask for other sizes
+ * (docs/NULLCUDA.md). Attention asks for none: what its backward pass accumulates, the
+ * front end allocates itself.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,6 +17,13 @@
 #include "nullcuda/slab.h"
 #include "nullcuda/stream.h"
 
+/* cudnnBackendDescriptorType_t */
+enum
+{
+  CONVOLUTION_FORWARD = 10,
+  CONVOLUTION_BACKWARD_DATA = 12, /* that of the filter lies between */
+};
+
 /* cudnnBackendAttributeName_t */
 enum
 {
@@ -24,6 +33,7 @@ enum
   PLAN_WORKSPACE = 402,
   N_ENGINES = 802,
   TENSOR_DIMENSIONS = 902,
+  TENSOR_IS_VIRTUAL = 907, /* it is never in memory */
 };
 
 /* cudnnBackendAttributeType_t */
@@ -41,26 +51,43 @@ enum
 typedef struct
 {
   bool is_used;
-  int64_t n_elements; /* of the tensors that were put into it */
+  bool is_virtual;
+  int type;
+  int64_t n_elements;  /* of the tensors that were put into it */
+  int64_t n_reordered; /* those of convolutions */
 } Descriptor;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static NullSlab descriptors = { .object_bytes = sizeof (Descriptor) };
 
-/* Under the lock. */
-static int64_t
-elements_of (const void *handle)
+/* Under the lock: the object of that handle, or NULL. */
+static Descriptor *
+find (void *handle)
 {
-  return null_slab_has (&descriptors, handle) ? ((const Descriptor *) handle)->n_elements
-                                              : 0;
+  return null_slab_has (&descriptors, handle) ? handle : NULL;
+}
+
+/* Under the lock: @part becomes part of @whole. */
+static void
+put_in (Descriptor *whole, const Descriptor *part)
+{
+  bool is_convolution =
+      whole->type >= CONVOLUTION_FORWARD && whole->type <= CONVOLUTION_BACKWARD_DATA;
+  if (part == NULL || part->is_virtual)
+    return;
+  whole->n_elements += part->n_elements;
+  whole->n_reordered += is_convolution ? part->n_elements : part->n_reordered;
 }
 
 NULL_API (int, cudnnBackendCreateDescriptor, int type, void **out_descriptor)
 {
   pthread_mutex_lock (&lock);
-  *out_descriptor = null_slab_take (&descriptors);
+  Descriptor *descriptor = null_slab_take (&descriptors);
+  if (descriptor != NULL)
+    descriptor->type = type;
   pthread_mutex_unlock (&lock);
-  return *out_descriptor != NULL ? NULL_OK : CUDNN_ALLOC_FAILED;
+  *out_descriptor = descriptor;
+  return descriptor != NULL ? NULL_OK : CUDNN_ALLOC_FAILED;
 }
 
 NULL_API (int, cudnnBackendDestroyDescriptor, void *descriptor)
@@ -84,7 +111,7 @@ NULL_API (int,
 {
   int error = NULL_OK;
   pthread_mutex_lock (&lock);
-  Descriptor *descriptor = null_slab_has (&descriptors, handle) ? handle : NULL;
+  Descriptor *descriptor = find (handle);
   if (descriptor == NULL)
     error = CUDNN_BAD_PARAM;
   else if (attribute == TENSOR_DIMENSIONS && type == TYPE_INT64)
@@ -93,9 +120,11 @@ NULL_API (int,
       for (int64_t i = 0; i < n; i++)
         descriptor->n_elements *= ((const int64_t *) elements)[i];
     }
+  else if (attribute == TENSOR_IS_VIRTUAL && n == 1)
+    descriptor->is_virtual = *(const bool *) elements;
   else if (type == TYPE_DESCRIPTOR)
     for (int64_t i = 0; i < n; i++)
-      descriptor->n_elements += elements_of (((void *const *) elements)[i]);
+      put_in (descriptor, find (((void *const *) elements)[i]));
   pthread_mutex_unlock (&lock);
   return error;
 }
@@ -105,8 +134,9 @@ NULL_API (int,
 static void
 give_engine (const Descriptor *heuristic, int64_t n_wanted, void **results)
 {
-  if (n_wanted > 0 && results != NULL && null_slab_has (&descriptors, results[0]))
-    ((Descriptor *) results[0])->n_elements = heuristic->n_elements;
+  Descriptor *result = n_wanted > 0 && results != NULL ? find (results[0]) : NULL;
+  if (result != NULL)
+    put_in (result, heuristic);
 }
 
 NULL_API (int,
@@ -119,15 +149,15 @@ NULL_API (int,
           void *out)
 {
   pthread_mutex_lock (&lock);
-  const Descriptor *descriptor = null_slab_has (&descriptors, handle) ? handle : NULL;
+  const Descriptor *descriptor = find (handle);
   int64_t n = descriptor != NULL, value = 0;
   if (n == 1 && attribute == HEURISTIC_RESULTS)
     give_engine (descriptor, n_wanted, out);
   else if (n == 1 &&
            (attribute == PLAN_WORKSPACE || attribute == ENGINE_CONFIG_WORKSPACE))
-    value =
-        (descriptor->n_elements * WORKSPACE_BYTES_PER_ELEMENT + WORKSPACE_ALIGNMENT - 1) /
-        WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
+    value = (descriptor->n_reordered * WORKSPACE_BYTES_PER_ELEMENT + WORKSPACE_ALIGNMENT -
+             1) /
+            WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
   else if (n == 1 && attribute == N_ENGINES)
     value = 1;
   else if (n == 1 && attribute == ENGINE_CONFIG_SHARED_MEMORY)
@@ -145,7 +175,9 @@ NULL_API (int,
 NULL_API (int, cudnnBackendExecute, NullCudnn *handle, void *plan, void *pack)
 {
   pthread_mutex_lock (&lock);
-  double work_ns = EXECUTE_NS + (double) elements_of (plan) * ELEMENT_NS;
+  const Descriptor *descriptor = find (plan);
+  double n_elements = descriptor != NULL ? (double) descriptor->n_elements : 0;
   pthread_mutex_unlock (&lock);
-  return null_submit ("cudnnBackendExecute", handle->stream, work_ns);
+  return null_submit ("cudnnBackendExecute", handle->stream,
+                      EXECUTE_NS + n_elements * ELEMENT_NS);
 }

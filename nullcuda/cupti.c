@@ -1,6 +1,6 @@
 /*
- * CUPTI, which profilers ask for activities of the device: there are none. All of its other
- * calls fail, and PyTorch's profiler goes on with what the host does.
+ * CUPTI, which profilers ask for activities of the device: there are none. All of its
+ * other calls fail, and PyTorch's profiler goes on with what the host does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
