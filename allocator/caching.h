@@ -126,6 +126,8 @@ TesseraStatus tessera_caching_free_to_device (TesseraCaching *caching, uint64_t 
 void tessera_caching_empty_cache (TesseraCaching *caching);
 void tessera_caching_get_stats (const TesseraCaching *caching,
                                 TesseraCachingStats *out_stats);
+/* The same where it lies, for whoever looks after every call. Borrowed. */
+const TesseraCachingStats *tessera_caching_stats (const TesseraCaching *caching);
 /* Peaks begin anew with what is held now. */
 void tessera_caching_reset_peaks (TesseraCaching *caching);
 /* From the next request on; what is held above it already stays. 0: none. */

@@ -13,7 +13,7 @@
  * Always the same, so that two runs give equal addresses. */
 #define ARENA_ADDR UINT64_C (0x200000000000)
 #define ARENA_BYTES (UINT64_C (32) << 40)
-#define ARENA_LEAST_BYTES (UINT64_C (1) << 40)
+#define ARENA_LEAST_BYTES (UINT64_C (64) << 30)
 
 enum
 {

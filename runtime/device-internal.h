@@ -67,13 +67,15 @@ typedef struct RuntimeChunk RuntimeChunk;
 struct RuntimeDevice
 {
   pthread_mutex_t lock;
-  int ordinal;               /* fixed */
-  uint64_t memory_bytes;     /* fixed */
-  TesseraSettings settings;  /* fixed */
-  TesseraPolicyKind kind;    /* fixed: what really serves */
-  bool has_record_stream;    /* fixed */
-  TesseraCuda *cuda;         /* fixed */
-  TesseraPolicy *policy;     /* fixed */
+  int ordinal;              /* fixed */
+  uint64_t memory_bytes;    /* fixed */
+  TesseraSettings settings; /* fixed */
+  TesseraPolicyKind kind;   /* fixed: what really serves */
+  bool has_record_stream;   /* fixed */
+  TesseraCuda *cuda;        /* fixed */
+  TesseraPolicy *policy;    /* fixed */
+  /* Native only, else NULL: cudaMalloc segments alone have inactive splits. Borrowed. */
+  const TesseraCachingStats *native_stats;
   TesseraRecorder *recorder; /* of the call under way, or NULL */
   TesseraTable table;        /* RuntimeBlock by address: live and pending */
   RuntimeSpans spans;

@@ -240,6 +240,9 @@ fill (RuntimeDevice *device,
     record_device (device, limit_bytes);
   if (open_policy (device, plan, limit_bytes, error) != TESSERA_OK)
     return false;
+  if (device->kind == TESSERA_POLICY_NATIVE)
+    device->native_stats =
+        tessera_caching_stats (tessera_policy_caching (device->policy));
   if (device->recorder != NULL)
     {
       tessera_recorder_meta (device->recorder, "policy",

@@ -410,7 +410,7 @@ test_too_large (void)
   g_setenv ("NULLCUDA_DEVICE", "1GiB", TRUE);
   make_plan (FALSE);
   PROGRAM_RUN_CHILD (too_large_body);
-  g_unsetenv ("NULLCUDA_DEVICE");
+  g_setenv ("NULLCUDA_DEVICE", "16GiB", TRUE);
 }
 
 static void

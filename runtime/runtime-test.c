@@ -250,7 +250,7 @@ test_out_of_memory (void)
 
   g_setenv ("NULLCUDA_DEVICE", "1GiB", TRUE);
   PROGRAM_RUN_CHILD (out_of_memory_body);
-  g_unsetenv ("NULLCUDA_DEVICE");
+  g_setenv ("NULLCUDA_DEVICE", "16GiB", TRUE);
   trace = program_load ("run.tsr");
   for (gsize i = 0; i < trace->n_events; i++)
     if (trace->events[i].action == TESSERA_OOM)
@@ -280,7 +280,7 @@ test_limit (void)
 {
   g_setenv ("NULLCUDA_DEVICE", "1GiB", TRUE);
   PROGRAM_RUN_CHILD (limit_body);
-  g_unsetenv ("NULLCUDA_DEVICE");
+  g_setenv ("NULLCUDA_DEVICE", "16GiB", TRUE);
 }
 
 static gpointer

@@ -22,16 +22,11 @@ tessera_device_record (RuntimeDevice *device,
     tessera_recorder_event (device->recorder, (uint32_t) device->ordinal, &event);
 }
 
-/* Only cudaMalloc segments have such splits; see TesseraCachingStats. */
 void
 tessera_device_count_splits (RuntimeDevice *device)
 {
-  TesseraPolicyStats now;
-
-  if (device->kind != TESSERA_POLICY_NATIVE)
-    return;
-  tessera_policy_get_stats (device->policy, &now);
-  tessera_stats_splits (&device->stats, &now.caching);
+  if (device->native_stats != NULL)
+    tessera_stats_splits (&device->stats, device->native_stats);
 }
 
 static uint64_t

@@ -208,6 +208,12 @@ tessera_caching_empty_cache (TesseraCaching *caching)
   (void) !tessera_caching_release_cached (caching);
 }
 
+const TesseraCachingStats *
+tessera_caching_stats (const TesseraCaching *caching)
+{
+  return &caching->stats;
+}
+
 void
 tessera_caching_get_stats (const TesseraCaching *caching, TesseraCachingStats *out_stats)
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What libtessera.so shows and needs.
 
-library-test.py LIBRARY HEADER
+symbols-test.py LIBRARY HEADER
 
 It shows the functions of runtime/tessera.h and nothing else, however much of SQLite it holds, and
 needs nothing that a training container may lack. Prints TAP.
