@@ -48,6 +48,7 @@ class Session:
         """The library is configured, and starts when CUDA does. Raises LibraryError."""
         for key, value in self._options.items():
             library.configure(key, value)
+        library.configure("torch", torch.__version__)
         self.library = library
         initialise: Any = torch._C._cuda_init
 
