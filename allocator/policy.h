@@ -13,7 +13,9 @@
  * large request (> 1 MiB rounded) serve a small one, and the reverse, only after the
  * stream has made a request that PyTorch could have served from that block (same size
  * class, not larger). Nothing passes between private pools. A request whose slot is not
- * so ordered gets another place that is, else it is a miss. Plans made across streams are
+ * so ordered gets another place that is, else it is a miss. A miss that finds the device
+ * full may lie anywhere in the pool that is free and ordered: no run ends for memory that
+ * a plan keeps unused. Plans made across streams are
  * refused by tessera_policy_new(): their hand-overs need events on the device.
  *
  * Not thread-safe: the caller holds one lock per device.
@@ -94,6 +96,7 @@ typedef struct
   TesseraCachingStats caching; /* pool included in reserved; blocks in the pool counted */
   TesseraFollowerStats follower;
   uint64_t misses_unordered; /* of the misses: free, but not ordered for the stream */
+  uint64_t misses_rescued;   /* of the misses: the device was full, the pool was not */
   uint64_t pool_addr, pool_bytes;         /* plan; else 0 */
   uint64_t extra_bytes, peak_extra_bytes; /* reserved outside the pool */
 } TesseraPolicyStats;

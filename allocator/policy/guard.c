@@ -242,6 +242,27 @@ tessera_guard_ask (const TesseraGuard *guard,
   return TESSERA_GUARD_TAKEN; /* no piece reaches down to it: outside */
 }
 
+bool
+tessera_guard_find (const TesseraGuard *guard,
+                    const TesseraGuardRequest *request,
+                    uint64_t *out_offset_bytes)
+{
+  uint64_t begin_bytes = 0;
+
+  for (const Piece *piece = (const Piece *) tessera_tree_first (&guard->pieces);
+       piece != NULL; piece = next_of (piece))
+    {
+      if (ask_piece (guard, piece, request) != TESSERA_GUARD_GRANTED)
+        begin_bytes = piece->end_bytes;
+      else if (piece->end_bytes - begin_bytes >= request->block_bytes)
+        {
+          *out_offset_bytes = begin_bytes;
+          return true;
+        }
+    }
+  return false;
+}
+
 /* Makes a piece begin at @offset_bytes, with the history of the one that held it. */
 static Piece *
 split_at (TesseraGuard *guard, uint64_t offset_bytes)

@@ -79,6 +79,13 @@ tessera_guard_take (TesseraGuard *guard,
                     const TesseraGuardRequest *request,
                     uint64_t *out_end_bytes);
 
+/* The lowest place of the pool that would be granted to the request. Looks at every
+ * piece: for the moment in which the run would end without one. Returns: whether there is
+ * one. */
+bool tessera_guard_find (const TesseraGuard *guard,
+                         const TesseraGuardRequest *request,
+                         uint64_t *out_offset_bytes);
+
 /* Of the block that begins there; TESSERA_INVALID: none does, or not in that state. */
 TesseraStatus tessera_guard_free_requested (TesseraGuard *guard, uint64_t offset_bytes);
 TesseraStatus tessera_guard_free_completed (TesseraGuard *guard, uint64_t offset_bytes);

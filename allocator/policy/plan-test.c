@@ -252,18 +252,61 @@ test_limit (void)
   tessera_virtual_init (&device, 0);
   options.caching.limit_bytes = 27 * MIB;
   policy = new_policy (&options, &device.device);
-  grant = take (policy, 5 * MIB, 0);
+  grant = take (policy, 8 * MIB, 0);
   give_back (policy, grant);
   tessera_policy_empty_cache (policy);
   tessera_policy_set_limit (policy, 27 * MIB - 1);
-  g_assert_cmpint (tessera_policy_malloc (policy, 5 * MIB, 0, 0, &grant), ==,
+  g_assert_cmpint (tessera_policy_malloc (policy, 8 * MIB, 0, 0, &grant), ==,
                    TESSERA_OUT_OF_DEVICE);
   tessera_policy_set_limit (policy, MIB);
-  g_assert_cmpint (tessera_policy_malloc (policy, 512, 0, 0, &grant), ==,
+  g_assert_cmpint (tessera_policy_malloc (policy, 8 * MIB, 0, 0, &grant), ==,
                    TESSERA_OUT_OF_DEVICE);
   tessera_policy_set_limit (policy, 0);
   g_assert_cmpint (tessera_policy_malloc (policy, 90 * MIB, 0, 0, &grant), ==,
                    TESSERA_OK);
+  tessera_policy_free (policy);
+}
+
+/* Memory that the plan does not use at the moment serves before the run ends. */
+static void
+test_rescue (void)
+{
+  g_autofree Planned *made = new_small_plan ();
+  TesseraPolicyOptions options = make_options (made);
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraPolicyStats stats;
+  TesseraPolicyGrant first;
+  TesseraPolicyGrant rescued;
+  TesseraPolicyGrant grant;
+
+  tessera_virtual_init (&device, 8 * MIB);
+  policy = new_policy (&options, &device.device);
+  first = take (policy, made->slots[0].size_bytes, 0);
+  g_assert_true (first.is_hit);
+  rescued = take (policy, 2 * MIB + 512, 0);
+  tessera_policy_get_stats (policy, &stats);
+  g_assert_false (rescued.is_hit);
+  g_assert_cmpuint (rescued.slot, ==, TESSERA_NONE);
+  g_assert_cmpuint (rescued.grant.addr, ==, stats.pool_addr + 4 * MIB);
+  g_assert_cmpuint (stats.misses_rescued, ==, 1);
+  g_assert_cmpuint (stats.caching.n_ooms, ==, 0);
+  g_assert_cmpint (tessera_policy_malloc (policy, 2 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  /* Its slot is taken now, and there is no other place: the device has one page. */
+  grant = take (policy, made->slots[2].size_bytes, 0);
+  tessera_policy_get_stats (policy, &stats);
+  g_assert_cmpuint (stats.misses_rescued, ==, 1 + !grant.is_hit);
+  check_sums (policy);
+  give_back (policy, rescued);
+  give_back (policy, first);
+  give_back (policy, grant);
+  /* Of the other stream only what no one used: the last MiB but 512. */
+  g_assert_cmpint (tessera_policy_malloc (policy, 3 * MIB, 1, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  stats = check_sums (policy);
+  g_assert_cmpuint (stats.caching.n_ooms, ==, 2);
+  g_assert_cmpuint (stats.caching.peak_allocated_bytes, ==, 6 * MIB + 512 + 1024);
   tessera_policy_free (policy);
 }
 
@@ -340,7 +383,8 @@ typedef struct
   TesseraPolicy *policy;
   Oracle *oracle;
   GArray *live, *pending;
-  guint n_hits;
+  uint64_t pool_addr, pool_bytes;
+  guint n_hits, n_in_pool;
 } Run;
 
 static void
@@ -373,11 +417,12 @@ ask (Run *run, const TesseraSlot *like, uint32_t stream)
   if (tessera_policy_malloc (run->policy, like->size_bytes, stream, 0, &held.grant) !=
       TESSERA_OK)
     return;
-  if (held.grant.is_hit)
+  run->n_hits += held.grant.is_hit;
+  if (held.grant.grant.addr - run->pool_addr < run->pool_bytes)
     {
       g_assert_cmpint (oracle_ask (run->oracle, held.grant.grant.addr, asked), ==,
                        ORACLE_GRANT);
-      run->n_hits++;
+      run->n_in_pool++;
     }
   held.id = oracle_grant (run->oracle, held.grant.grant.addr, asked);
   g_array_append_val (run->live, held);
@@ -434,11 +479,13 @@ test_random (void)
       TesseraHost host;
       Run run = { .live = live, .pending = pending };
 
-      tessera_host_init (&host, 96 * MIB);
+      tessera_host_init (&host, 44 * MIB);
       host.synchronize = complete_all;
       host.user = &run;
       run.policy = new_policy (&options, &host.device);
       tessera_policy_get_stats (run.policy, &stats);
+      run.pool_addr = stats.pool_addr;
+      run.pool_bytes = stats.pool_bytes;
       run.oracle = oracle = oracle_new (stats.pool_addr, stats.pool_bytes);
       run_program (&run, rand, made);
       stats = check_sums (run.policy);
@@ -448,6 +495,8 @@ test_random (void)
                       (guint) stats.follower.misses, (guint) stats.misses_unordered);
       g_assert_cmpuint (stats.follower.hits, ==, run.n_hits);
       g_assert_cmpuint (run.n_hits, >, 300);
+      g_assert_cmpuint (run.n_in_pool - run.n_hits, ==, stats.misses_rescued);
+      g_assert_cmpuint (stats.misses_rescued, >, 20);
       g_assert_cmpuint (stats.misses_unordered, >, 100);
       g_assert_cmpuint (stats.misses_unordered, <=, stats.follower.misses);
       g_array_append_vals (pending, live->data, live->len);
@@ -513,6 +562,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/follows", test_follows);
   g_test_add_func ("/plan/limit", test_limit);
   g_test_add_func ("/plan/refusals", test_refusals);
+  g_test_add_func ("/plan/rescue", test_rescue);
   g_test_add_func ("/plan/random", test_random);
   g_test_add_func ("/plan/faults", test_faults);
   return g_test_run ();

@@ -20,6 +20,7 @@ struct TesseraPlanned
   TesseraGuardRequest request; /* that is being served */
   bool is_unordered;           /* ... and some range was refused to it for that */
   uint64_t misses_unordered;
+  uint64_t n_rescued;
 };
 
 static bool
@@ -211,6 +212,24 @@ tessera_planned_malloc (TesseraPlanned *planned,
 }
 
 bool
+tessera_planned_rescue (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
+{
+  uint64_t offset_bytes;
+  uint64_t end_bytes;
+
+  if (!tessera_guard_find (planned->guard, &planned->request, &offset_bytes) ||
+      tessera_guard_take (planned->guard, offset_bytes, &planned->request, &end_bytes) !=
+          TESSERA_GUARD_GRANTED)
+    return false;
+  planned->n_rescued++;
+  *out_grant = (TesseraPolicyGrant){
+    .grant = { planned->pool_addr + offset_bytes, planned->request.block_bytes },
+    .slot = TESSERA_NONE,
+  };
+  return true;
+}
+
+bool
 tessera_planned_holds (const TesseraPlanned *planned, uint64_t addr)
 {
   return addr >= planned->pool_addr && addr - planned->pool_addr < planned->pool_bytes;
@@ -229,7 +248,7 @@ tessera_planned_free_completed (TesseraPlanned *planned, uint64_t addr)
   TesseraStatus status = tessera_guard_free_completed (planned->guard, offset_bytes);
 
   if (status == TESSERA_OK)
-    tessera_follower_free_at (planned->follower, offset_bytes);
+    tessera_follower_free_at (planned->follower, offset_bytes); /* if it placed it */
   return status;
 }
 
@@ -266,6 +285,9 @@ tessera_planned_add_stats (const TesseraPlanned *planned, TesseraPolicyStats *st
   stats->pool_addr = planned->pool_addr;
   stats->pool_bytes = planned->pool_bytes;
   stats->misses_unordered = planned->misses_unordered;
+  stats->misses_rescued = planned->n_rescued;
+  /* The caching allocator gave up on them, the program did not notice. */
+  stats->caching.n_ooms -= planned->n_rescued;
 }
 
 void

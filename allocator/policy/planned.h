@@ -28,6 +28,11 @@ TESSERA_MUST_USE TesseraStatus tessera_planned_malloc (TesseraPlanned *planned,
                                                        uint32_t stream,
                                                        uint32_t pool,
                                                        TesseraPolicyGrant *out_grant);
+/* For the same request, when it found memory nowhere else: any place of the pool that is
+ * free and ordered for it, whatever the plan wants with it. Returns: whether there is
+ * one.
+ */
+bool tessera_planned_rescue (TesseraPlanned *planned, TesseraPolicyGrant *out_grant);
 bool tessera_planned_holds (const TesseraPlanned *planned, uint64_t addr);
 /* Of a block in the pool. */
 TesseraStatus tessera_planned_free_requested (TesseraPlanned *planned, uint64_t addr);

@@ -161,6 +161,9 @@ tessera_policy_malloc (TesseraPolicy *policy,
   if (status == TESSERA_OK && !out_grant->is_hit)
     status = tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
                                      &out_grant->grant);
+  if (status == TESSERA_OUT_OF_DEVICE && policy->planned != NULL &&
+      tessera_planned_rescue (policy->planned, out_grant))
+    status = TESSERA_OK;
   if (status == TESSERA_OK)
     raise_peaks (policy);
   return status;
