@@ -1,0 +1,204 @@
+/*
+ * Memory: one budget for all kinds of it, out of memory at the right byte.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <glib.h>
+
+#include "nullcuda/settings.h"
+#include "nullcuda/test-calls.h"
+
+#define N_GRANULES 32 /* of the device: 64 MiB */
+#define MIB (UINT64_C (1) << 20)
+
+static size_t
+free_bytes (void)
+{
+  size_t n_bytes, total_bytes;
+  g_assert_cmpint (cudaMemGetInfo (&n_bytes, &total_bytes), ==, NULL_OK);
+  g_assert_cmpuint (total_bytes, ==, N_GRANULES * NULL_GRANULE);
+  return n_bytes;
+}
+
+static int
+kind_of (const void *addr)
+{
+  NullPointerAttributes attributes;
+  g_assert_cmpint (cudaPointerGetAttributes (&attributes, addr), ==, NULL_OK);
+  return attributes.type;
+}
+
+static void
+test_plain (void)
+{
+  void *all[N_GRANULES], *more, *again;
+  for (int i = 0; i < N_GRANULES; i++)
+    g_assert_cmpint (cudaMalloc (&all[i], i % 2 == 0 ? 1 : NULL_GRANULE), ==, NULL_OK);
+  g_assert_cmpuint (free_bytes (), ==, 0);
+  g_assert_cmpint (cudaMalloc (&more, 1), ==, NULL_OUT_OF_MEMORY);
+  g_assert_null (more);
+  g_assert_cmpint (cudaGetLastError (), ==, NULL_OUT_OF_MEMORY);
+  g_assert_cmpint (cudaGetLastError (), ==, NULL_OK);
+  g_assert_cmpint (kind_of ((char *) all[3] + NULL_GRANULE - 1), ==, NULL_MEMORY_DEVICE);
+
+  g_assert_cmpint (cudaFree (all[3]), ==, NULL_OK);
+  g_assert_cmpint (kind_of (all[3]), ==, NULL_MEMORY_UNREGISTERED);
+  g_assert_cmpint (cudaFree (all[3]), ==, NULL_INVALID_VALUE);
+  g_assert_cmpint (cudaMalloc (&more, NULL_GRANULE + 1), ==, NULL_OUT_OF_MEMORY);
+  g_assert_cmpint (cudaMalloc (&again, NULL_GRANULE), ==, NULL_OK);
+  g_assert_true (again == all[3]);
+  for (int i = 0; i < N_GRANULES; i++)
+    g_assert_cmpint (cudaFree (all[i]), ==, NULL_OK);
+  g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
+  g_assert_cmpint (cudaMalloc (&more, N_GRANULES * NULL_GRANULE + 1), ==,
+                   NULL_OUT_OF_MEMORY);
+  g_assert_cmpint (cudaMalloc (&more, SIZE_MAX), ==, NULL_OUT_OF_MEMORY);
+}
+
+static const NullAllocationProp on_device_0 = { 1, 0, { 1, 0 }, NULL, { 0 } };
+
+static void
+test_virtual (void)
+{
+  uint64_t addr, handles[N_GRANULES], another;
+  g_assert_cmpint (cuMemAddressReserve (&addr, 128 * MIB, 0, 0, 0), ==, NULL_OK);
+  g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
+  for (int i = 0; i < N_GRANULES; i++)
+    g_assert_cmpint (cuMemCreate (&handles[i], NULL_GRANULE, &on_device_0, 0), ==,
+                     NULL_OK);
+  g_assert_cmpint (cuMemCreate (&another, NULL_GRANULE, &on_device_0, 0), ==,
+                   NULL_OUT_OF_MEMORY);
+  g_assert_cmpint (cuMemCreate (&another, 1, &on_device_0, 0), ==, NULL_INVALID_VALUE);
+
+  for (int i = 0; i < 2; i++)
+    g_assert_cmpint (cuMemMap (addr + i * NULL_GRANULE, NULL_GRANULE, 0, handles[i], 0),
+                     ==, NULL_OK);
+  g_assert_cmpint (cuMemMap (addr, NULL_GRANULE, 0, handles[2], 0), ==,
+                   NULL_INVALID_VALUE);
+  g_assert_cmpint (cuMemMap (addr + 128 * MIB, NULL_GRANULE, 0, handles[2], 0), ==,
+                   NULL_INVALID_VALUE);
+  g_assert_cmpint (cuMemSetAccess (addr, 2 * NULL_GRANULE, &on_device_0.location, 1), ==,
+                   NULL_OK);
+  g_assert_cmpint (cuMemSetAccess (addr, 3 * NULL_GRANULE, &on_device_0.location, 1), ==,
+                   NULL_INVALID_VALUE);
+
+  /* A memset goes as far as there is memory, and no further. */
+  char *start = (char *) addr;
+  g_assert_cmpint (cudaMemsetAsync (start, 0, 2 * NULL_GRANULE, NULL), ==, NULL_OK);
+  g_assert_cmpint (cudaMemsetAsync (start, 0, 2 * NULL_GRANULE + 1, NULL), ==,
+                   NULL_ILLEGAL_ADDRESS);
+  g_assert_cmpint (kind_of (start + 2 * NULL_GRANULE - 1), ==, NULL_MEMORY_DEVICE);
+  g_assert_cmpint (kind_of (start + 2 * NULL_GRANULE), ==, NULL_MEMORY_UNREGISTERED);
+
+  /* Memory is given back when its handle is released and mapped nowhere. */
+  for (int i = 0; i < N_GRANULES; i++)
+    g_assert_cmpint (cuMemRelease (handles[i]), ==, NULL_OK);
+  g_assert_cmpint (cuMemRelease (handles[5]), ==, NULL_INVALID_VALUE);
+  g_assert_cmpuint (free_bytes (), ==, (N_GRANULES - 2) * NULL_GRANULE);
+  g_assert_cmpint (cuMemAddressFree (addr, 128 * MIB), ==, NULL_INVALID_VALUE);
+  g_assert_cmpint (cuMemUnmap (addr + MIB, MIB), ==, NULL_INVALID_VALUE);
+  g_assert_cmpint (cuMemUnmap (addr, 2 * NULL_GRANULE), ==, NULL_OK);
+  g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
+  g_assert_cmpint (cuMemAddressFree (addr, 64 * MIB), ==, NULL_INVALID_VALUE);
+  g_assert_cmpint (cuMemAddressFree (addr, 128 * MIB), ==, NULL_OK);
+}
+
+static void
+test_pools_share_the_budget (void)
+{
+  void *half, *rest, *more;
+  uint64_t handle;
+  g_assert_cmpint (cudaMallocAsync (&half, 32 * MIB, NULL), ==, NULL_OK);
+  g_assert_cmpint (cuMemCreate (&handle, 16 * MIB, &on_device_0, 0), ==, NULL_OK);
+  g_assert_cmpint (cudaMalloc (&rest, 16 * MIB), ==, NULL_OK);
+  g_assert_cmpint (cudaMallocAsync (&more, 1, NULL), ==, NULL_OUT_OF_MEMORY);
+  g_assert_cmpint (cudaFreeAsync (half, NULL), ==, NULL_OK);
+  g_assert_cmpuint (free_bytes (), ==, 32 * MIB);
+  g_assert_cmpint (cudaFree (rest), ==, NULL_OK);
+  g_assert_cmpint (cuMemRelease (handle), ==, NULL_OK);
+  g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
+}
+
+static void
+test_host (void)
+{
+  char *own = g_malloc0 (8192);
+  void *pinned;
+  g_assert_cmpint (cudaHostAlloc (&pinned, 100, 0), ==, NULL_OK);
+  ((char *) pinned)[99] = 1;
+  g_assert_cmpint (kind_of (pinned), ==, NULL_MEMORY_HOST);
+  g_assert_cmpint (kind_of (own), ==, NULL_MEMORY_UNREGISTERED);
+  g_assert_cmpint (cudaHostRegister (own, 8192, 0), ==, NULL_OK);
+  g_assert_cmpint (kind_of (own + 8191), ==, NULL_MEMORY_HOST);
+  g_assert_cmpint (cudaHostRegister (own + 1, 1, 0), ==,
+                   NULL_HOST_MEMORY_ALREADY_REGISTERED);
+  g_assert_cmpint (cudaHostUnregister (own), ==, NULL_OK);
+  g_assert_cmpint (cudaHostUnregister (own), ==, NULL_HOST_MEMORY_NOT_REGISTERED);
+  g_assert_cmpint (cudaFreeHost (pinned), ==, NULL_OK);
+  g_assert_cmpint (cudaFreeHost (pinned), ==, NULL_INVALID_VALUE);
+  g_free (own);
+}
+
+enum
+{
+  N_THREADS = 4,
+  N_ROUNDS = 2000,
+  N_HELD = 8,
+};
+
+/* What a thread wrote to its memory nobody else overwrote, and all of it is given back.
+ */
+static gpointer
+allocate_and_free (gpointer user)
+{
+  GRand *random = g_rand_new_with_seed (GPOINTER_TO_UINT (user));
+  void *held[N_HELD] = { NULL };
+  for (int i = 0; i < N_ROUNDS; i++)
+    {
+      int which = g_rand_int_range (random, 0, N_HELD);
+      if (held[which] != NULL)
+        {
+          gpointer mark = NULL;
+          g_assert_cmpint (
+              cudaMemcpy (&mark, held[which], sizeof mark, NULL_DEVICE_TO_HOST), ==,
+              NULL_OK);
+          g_assert_true (mark == user);
+          g_assert_cmpint (cudaFree (held[which]), ==, NULL_OK);
+          held[which] = NULL;
+        }
+      else if (cudaMalloc (&held[which],
+                           (size_t) g_rand_int_range (random, 1, 5000000)) == NULL_OK)
+        g_assert_cmpint (
+            cudaMemcpy (held[which], &user, sizeof user, NULL_HOST_TO_DEVICE), ==,
+            NULL_OK);
+    }
+  for (int which = 0; which < N_HELD; which++)
+    g_assert_cmpint (cudaFree (held[which]), ==, NULL_OK);
+  g_rand_free (random);
+  return NULL;
+}
+
+static void
+test_threads (void)
+{
+  GThread *threads[N_THREADS];
+  for (guint i = 0; i < N_THREADS; i++)
+    threads[i] = g_thread_new ("memory", allocate_and_free, GUINT_TO_POINTER (i + 1));
+  for (guint i = 0; i < N_THREADS; i++)
+    g_thread_join (threads[i]);
+  g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_setenv ("NULLCUDA_DEVICE", "64MiB", TRUE);
+  g_setenv ("NULLCUDA_FORCE", "1", TRUE);
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/memory/plain", test_plain);
+  g_test_add_func ("/memory/virtual", test_virtual);
+  g_test_add_func ("/memory/pools", test_pools_share_the_budget);
+  g_test_add_func ("/memory/host", test_host);
+  g_test_add_func ("/memory/threads", test_threads);
+  return g_test_run ();
+}
