@@ -36,13 +36,16 @@ plan_beside (const char *trace_path)
   return g_strdup_printf ("%.*s.tsp", (int) n, trace_path);
 }
 
+/* In the working directory, after the script; not over the trace of the plan it follows.
+ */
 static char *
-trace_of (char **program, const CliJob *job)
+trace_of (char **program, const CliJob *job, gboolean follows)
 {
   g_autofree char *name = cli_program_name (program);
-  return job->world > 1
-             ? g_strdup_printf ("%s-rank%" G_GINT64_FORMAT ".tsr", name, job->rank)
-             : g_strdup_printf ("%s.tsr", name);
+  g_autofree char *rank = job->world > 1
+                              ? g_strdup_printf ("-rank%" G_GINT64_FORMAT, job->rank)
+                              : g_strdup ("");
+  return g_strdup_printf ("%s%s%s.tsr", name, rank, follows ? "-planned" : "");
 }
 
 static gboolean
@@ -131,8 +134,9 @@ take_paths (const Options *options, CliRehearsal *run)
 {
   TesseraError error = { 0 };
   TesseraPlan *plan = NULL;
-  g_autofree char *named = options->output != NULL ? g_strdup (options->output)
-                                                   : trace_of (run->program, &run->job);
+  g_autofree char *named =
+      options->output != NULL ? g_strdup (options->output)
+                              : trace_of (run->program, &run->job, options->plan != NULL);
 
   if (*named == '\0' || strchr (named, '%') != NULL)
     return cli_usage ("dry-run",
@@ -192,7 +196,8 @@ cli_dry_run (int argc, char **argv)
       "native (default), expandable, direct or plan", "POLICY" },
     { "plan", 0, 0, G_OPTION_ARG_FILENAME, &options.plan, "Follow this plan", "P.tsp" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-      "The trace to write (default: the script's name); its plan goes beside it, as .tsp",
+      "The trace to write (default: the script's name, and -planned with --plan); its "
+      "plan goes beside it, as .tsp",
       "T.tsr" },
     { "stacks", 0, 0, G_OPTION_ARG_NONE, &options.stacks,
       "Record the lines that allocate (default)", NULL },

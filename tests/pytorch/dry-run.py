@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""`tessera dry-run`, `record` and `run` around an unmodified training script; prints TAP.
+
+Each step of the story goes on from what the one before left behind.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BUILD, ROOT = Path(os.environ["TESSERA_BUILD_ROOT"]), Path(os.environ["TESSERA_SOURCE_ROOT"])
+TESSERA = BUILD / "cli" / "tessera"
+GPT = (sys.executable, ROOT / "examples" / "gpt.py", "--batch", 1, "--length", 256)
+tests = []
+
+
+def test(function):
+    tests.append(function)
+    return function
+
+
+def run(tmp, *arguments, largest_file=None, **environment):
+    command = [str(TESSERA), *map(str, arguments)]
+    if largest_file is not None:  # in bytes: a disk that is full
+        command = ["sh", "-c", f"trap '' XFSZ; ulimit -f {largest_file // 512}; exec \"$@\"", "sh", *command]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
+    return subprocess.run(command, cwd=tmp, capture_output=True, text=True, timeout=300,
+                          env={**environ, **environment})
+
+
+def over_null_cuda(tmp, *arguments, **kwargs):
+    """As on a machine with a device: the caller's own preload is the driver."""
+    folder = BUILD / "nullcuda"
+    return run(tmp, *arguments, LD_PRELOAD=str(folder / "libnullcuda.so"), LD_LIBRARY_PATH=str(folder),
+               NULLCUDA_FORCE="1", **kwargs)
+
+
+def said(done):
+    """What Tessera says of itself, apart from the script's own output."""
+    return [line for line in done.stderr.splitlines() if line.startswith("tessera")]
+
+
+def answer_of(done, status=0):
+    assert done.returncode == status, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])
+    return json.loads(done.stdout)
+
+
+def rows(trace, query):
+    with sqlite3.connect(trace) as base:
+        return base.execute(query).fetchall()
+
+
+def one(trace, query):
+    return rows(trace, query)[0][0]
+
+
+@test
+def a_dry_run_gives_trace_answer_and_plan(tmp):
+    done = run(tmp, "dry-run", "--json", "--", *GPT)
+    answer = answer_of(done)
+    assert Path(answer["trace"]) == tmp / "gpt.tsr" and Path(answer["plan"]) == tmp / "gpt.tsp", answer
+    assert "step 1:" in done.stderr, done.stderr
+    assert answer["steps"] == 3 and answer["recording"]["policy"] == "native", answer
+    assert answer["recording"]["lost_events"] == 0, answer
+    # The answer is what the trace itself gives.
+    assert answer["events"] == one(tmp / "gpt.tsr", "SELECT count(*) FROM event")
+    assert answer["live_bytes"] == one(tmp / "gpt.tsr", "SELECT max(live_bytes) FROM usage")
+    fit = json.loads(run(tmp, "fit", "gpt.tsr", "--json").stdout)
+    for key in ("native_bytes", "expandable_bytes", "plan_bytes", "bound_bytes"):
+        assert answer[key] == fit[key], (key, answer, fit)
+    assert answer["live_bytes"] <= answer["bound_bytes"] <= answer["plan_bytes"], answer
+    assert answer["fits"] == "native" and answer["followable"] == "yes", answer
+    assert run(tmp, "check", "gpt.tsp", "--trace", "gpt.tsr").returncode == 0
+    rank, world, device_bytes, torch = rows(tmp / "gpt.tsp", "SELECT rank, world, device_bytes, torch FROM plan")[0]
+    assert (rank, device_bytes) == (0, answer["gpu_bytes"]) and world <= 1 and torch, (rank, world, device_bytes, torch)
+
+
+@test
+def the_trace_knows_steps_phases_modules_and_lines(tmp):
+    trace = tmp / "gpt.tsr"
+    assert len(rows(trace, "SELECT * FROM step WHERE NOT is_inferred")) >= 3
+    phases = {row[0] for row in rows(trace, "SELECT DISTINCT name FROM phase")}
+    assert {"forward", "backward", "optimizer"} <= phases, phases
+    modules = {row[0] for row in rows(trace, "SELECT DISTINCT text FROM range JOIN string ON string_index = name "
+                                             "WHERE kind = 3")}
+    assert len(modules) > 10, modules
+    allocations = one(trace, "SELECT count(*) FROM event WHERE action = 1")
+    with_lines = one(trace, "SELECT count(DISTINCT event_index) FROM event JOIN stack_frame USING (stack) "
+                            "WHERE action = 1 AND file LIKE '%/examples/%'")
+    assert with_lines > allocations / 2, (with_lines, allocations)
+    info = json.loads(run(tmp, "info", "gpt.tsr", "--json", "--fast").stdout)
+    assert info["steps"] >= 3 and info["steps_from"] == "annotations" and info["phases"] > 0, info
+    for command in (("report", "gpt.tsr", "-o", "gpt.html"), ("render", "gpt.tsr", "-o", "gpt.png")):
+        assert run(tmp, *command).returncode == 0, command
+
+
+@test
+def a_dry_run_follows_the_plan(tmp):
+    answer = answer_of(run(tmp, "dry-run", "--json", "--plan", "gpt.tsp", "--", *GPT, "--seed", 1))
+    recording = answer["recording"]
+    assert Path(answer["trace"]) == tmp / "gpt-planned.tsr", answer
+    assert recording["followed_plan"] is True and recording["plan_source"] == "gpt.tsp", recording
+    assert recording["misses"] <= recording["hits"] / 100, recording
+    assert recording["pool_bytes"] >= answer["live_bytes"] - recording["extra_bytes"], (recording, answer)
+
+
+@test
+def run_follows_it_where_there_is_a_device(tmp):
+    done = over_null_cuda(tmp, "run", "--plan", "gpt.tsp", "-o", "run-%r.tsr", "--", *GPT, RANK="0", WORLD_SIZE="1")
+    assert done.returncode == 0 and "step 3:" in done.stdout, (done.stdout, done.stderr)
+    recording = json.loads(run(tmp, "info", "run-0.tsr", "--json", "--fast").stdout)["recording"]
+    assert recording["followed_plan"] is True and recording["misses"] <= recording["hits"] / 100, recording
+
+
+@test
+def record_gives_the_same_requests(tmp):
+    """A device, native rules, four whole steps: the first three are the dry run's."""
+    done = over_null_cuda(tmp, "record", "-o", "rec-%r.tsr", "--policy", "expandable", "--", *GPT, RANK="0")
+    assert done.returncode == 0 and "step 3:" in done.stdout, (done.stdout, done.stderr)
+    query = ("SELECT size_bytes, stream FROM event WHERE action = 1 AND event_index < "
+             "(SELECT max(end_index) FROM (SELECT end_index FROM step ORDER BY begin_index LIMIT 3)) "
+             "ORDER BY event_index")
+    dry, real = rows(tmp / "gpt.tsr", query), rows(tmp / "rec-0.tsr", query)
+    assert len(dry) > 1000 and dry == real, (len(dry), len(real))
+    assert len(rows(tmp / "rec-0.tsr", "SELECT * FROM step")) >= 4
+
+
+@test
+def a_failing_script_keeps_its_trace_and_status(tmp):
+    (tmp / "fails.py").write_text("import sys, torch\nx = torch.ones(1 << 20, device='cuda')\nsys.exit(7)\n")
+    done = run(tmp, "dry-run", "--", sys.executable, "fails.py")
+    assert done.returncode == 1 and "status 7" in said(done)[-1] and "fails.tsr" in said(done)[-1], done
+    assert one(tmp / "fails.tsr", "SELECT count(*) FROM event WHERE action = 1 AND size_bytes = 4 << 20") == 1
+    assert over_null_cuda(tmp, "record", "-o", "f.tsr", "--", sys.executable, "fails.py").returncode == 7
+    done = run(tmp, "dry-run", "--", sys.executable, "missing.py")
+    assert done.returncode == 1 and "nothing was recorded" in said(done)[-1], done
+    assert not (tmp / "missing.tsr").exists()
+
+
+@test
+def plans_that_do_not_hold_are_declined_and_training_goes_on(tmp):
+    (tmp / "cut.tsp").write_bytes((tmp / "gpt.tsp").read_bytes()[:20000])
+    for plan in ("cut.tsp", "missing.tsp"):
+        done = over_null_cuda(tmp, "run", "--plan", plan, "--", *GPT, "--steps", 1)
+        assert done.returncode == 0 and "step 0:" in done.stdout, (done.stdout, done.stderr)
+        assert len([line for line in said(done) if plan in line]) == 1, done.stderr
+    # Another model: nothing of the plan fits it, and it trains to its end all the same.
+    done = over_null_cuda(tmp, "run", "--plan", "gpt.tsp", "-o", "other.tsr", "--", *GPT, "--length", 192)
+    assert done.returncode == 0 and "step 3:" in done.stdout, (done.stdout, done.stderr)
+    recording = json.loads(run(tmp, "info", "other.tsr", "--json", "--fast").stdout)["recording"]
+    assert recording["plan_source"] == "gpt.tsp", recording
+    assert not recording["followed_plan"] or recording["misses"] > 0, recording
+
+
+@test
+def a_full_disk_does_not_stop_training(tmp):
+    done = over_null_cuda(tmp, "record", "-o", "full.tsr", "--", *GPT, largest_file=96 << 10)
+    assert done.returncode == 0 and "step 3:" in done.stdout, (done.stdout, done.stderr)
+    assert len(said(done)) == 1 and "full.tsr" in said(done)[0], done.stderr
+
+
+def main():
+    failed = 0
+    print(f"1..{len(tests)}")
+    with tempfile.TemporaryDirectory() as folder:
+        for number, function in enumerate(tests, 1):
+            title = function.__name__.replace("_", " ")
+            try:
+                function(Path(folder).resolve())
+                print(f"ok {number} - {title}", flush=True)
+            except Exception as problem:  # a test's failure is any exception
+                failed += 1
+                print(f"not ok {number} - {title}", flush=True)
+                for line in f"{type(problem).__name__}: {problem}"[:6000].splitlines():
+                    print(f"# {line}")
+    return 1 if failed else 0
+
+
+sys.exit(main())
