@@ -112,14 +112,6 @@ def _install_ddp() -> None:
     setattr(ddp.DistributedDataParallel, "__init__", initialise_and_hook)
 
 
-def _leave_cudnn_attention() -> None:
-    """cuDNN's attention runs engines that only cuDNN has; PyTorch's own flash attention
-    takes its place. It allocates much the same: output and one number a row."""
-    leave = getattr(torch.backends.cuda, "enable_cudnn_sdp", None)
-    if leave is not None:
-        leave(False)
-
-
 def install() -> None:
     """As the environment asks; called right after `import torch`. Once a process."""
     global _is_installed
@@ -127,7 +119,6 @@ def install() -> None:
         return
     _is_installed = True
     answers.install()
-    _leave_cudnn_attention()
     world = _number("TESSERA_WORLD", 0)
     if world > 0:
         rank = _number("TESSERA_RANK", 0)
