@@ -8,7 +8,9 @@
  * may lose those since the last checkpoint (some MiB of them), never the file:
  * synchronous is NORMAL. Any failure ends it: what was written before stays.
  *
- * One thread at a time; blocks SIGXFSZ or die of it. Calls wait on the disk.
+ * One thread at a time; it blocks SIGXFSZ or dies of it. Calls wait on the disk. The
+ * process itself must not open the file meanwhile: closing it again would lose the lock
+ * that keeps other processes out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -16,6 +16,7 @@ typedef struct
 /* For g_test_add(). The end removes what is left in the folder. */
 void test_place_begin (TestPlace *place, gconstpointer data);
 void test_place_end (TestPlace *place, gconstpointer data);
+void test_place_empty (const TestPlace *place);
 unsigned test_place_count_files (const TestPlace *place);
 
 /* Runs @sql on the file, which is made if need be. */

@@ -6,8 +6,11 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <errno.h>
+#include <signal.h>
+#include <sqlite3.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,9 +18,6 @@
 #include "db/store.h"
 #include "db/test-place.h"
 #include "recorder/recorder.h"
-
-/* SQLite writes through this table of system calls. */
-#include <sqlite3.h>
 
 static TesseraStatus
 open_recorder (const char *path, TesseraError *error, TesseraRecorder **out_recorder)
@@ -155,30 +155,64 @@ test_replaced (TestPlace *place, gconstpointer data)
   g_assert_cmpstr (text, ==, "other");
 }
 
-/* The disk: full from the n-th write on. */
-static atomic_long n_writes_left;
+/* SQLite's calls of the system, counted down; then the disk is full, or we are dead. */
+static atomic_long n_calls_left = LONG_MAX;
+static bool dies;
 static ssize_t (*real_pwrite) (int fd, const void *bytes, size_t n_bytes, off_t at);
+static int (*real_truncate) (int fd, off_t n_bytes);
+static int (*real_unlink) (const char *path);
+
+static bool
+may_call (void)
+{
+  if (atomic_fetch_sub (&n_calls_left, 1) > 0)
+    return true;
+  if (dies)
+    kill (getpid (), SIGKILL);
+  errno = ENOSPC;
+  return false;
+}
 
 static ssize_t
-pwrite_while_room (int fd, const void *bytes, size_t n_bytes, off_t at)
+counted_pwrite (int fd, const void *bytes, size_t n_bytes, off_t at)
 {
-  if (atomic_fetch_sub (&n_writes_left, 1) > 0)
-    return real_pwrite (fd, bytes, n_bytes, at);
-  errno = ENOSPC;
-  return -1;
+  return may_call () ? real_pwrite (fd, bytes, n_bytes, at) : -1;
+}
+
+static int
+counted_truncate (int fd, off_t n_bytes)
+{
+  return may_call () ? real_truncate (fd, n_bytes) : -1;
+}
+
+static int
+counted_unlink (const char *path)
+{
+  return may_call () ? real_unlink (path) : -1;
+}
+
+static sqlite3_syscall_ptr
+replace_call (const char *name, sqlite3_syscall_ptr by)
+{
+  sqlite3_vfs *vfs = sqlite3_vfs_find (NULL);
+  sqlite3_syscall_ptr real = vfs->xGetSystemCall (vfs, name);
+
+  g_assert_cmpint (vfs->xSetSystemCall (vfs, name, by), ==, SQLITE_OK);
+  return real;
 }
 
 static void
-set_writes_left (long n)
+replace_calls (void)
 {
   sqlite3_vfs *vfs = sqlite3_vfs_find (NULL);
-  const char *name = vfs->xGetSystemCall (vfs, "pwrite64") ? "pwrite64" : "pwrite";
+  const char *pwrite_name = vfs->xGetSystemCall (vfs, "pwrite64") ? "pwrite64" : "pwrite";
 
-  if (!real_pwrite)
-    real_pwrite =
-        (ssize_t (*) (int, const void *, size_t, off_t)) vfs->xGetSystemCall (vfs, name);
-  atomic_store (&n_writes_left, n);
-  vfs->xSetSystemCall (vfs, name, (sqlite3_syscall_ptr) pwrite_while_room);
+  real_pwrite = (ssize_t (*) (int, const void *, size_t, off_t)) replace_call (
+      pwrite_name, (sqlite3_syscall_ptr) counted_pwrite);
+  real_truncate = (int (*) (int, off_t)) replace_call (
+      "ftruncate", (sqlite3_syscall_ptr) counted_truncate);
+  real_unlink = (int (*) (const char *)) replace_call (
+      "unlink", (sqlite3_syscall_ptr) counted_unlink);
 }
 
 static void
@@ -193,7 +227,7 @@ test_disk_full (TestPlace *place, gconstpointer data)
       uint64_t n_flushed = 0;
       TesseraStatus status;
 
-      set_writes_left (n_writes);
+      atomic_store (&n_calls_left, n_writes);
       status = open_recorder (place->path, &error, &recorder);
       for (int i = 0; status == TESSERA_OK && i < 10; i++)
         {
@@ -205,7 +239,7 @@ test_disk_full (TestPlace *place, gconstpointer data)
         expect_ended (recorder, "the disk is full");
       else
         tessera_recorder_close (recorder);
-      set_writes_left (LONG_MAX);
+      atomic_store (&n_calls_left, LONG_MAX);
       if (status != TESSERA_OK)
         g_assert_nonnull (strstr (error.text, "the disk is full"));
       else
@@ -216,6 +250,58 @@ test_disk_full (TestPlace *place, gconstpointer data)
         g_assert_cmpuint (n_flushed, ==, 0);
     }
   g_assert_cmpint (most, <, 4096);
+}
+
+/* Records, flushes, closes; tells how far it came. */
+static void
+live_until (const TestPlace *place, long n_calls, atomic_long *n_flushed)
+{
+  TesseraRecorder *recorder;
+
+  dies = true;
+  atomic_store (&n_calls_left, n_calls);
+  if (open_recorder (place->path, NULL, &recorder) != TESSERA_OK)
+    _exit (1);
+  for (int i = 0; i < 3; i++)
+    {
+      record (recorder, 1000);
+      if (tessera_recorder_flush (recorder, NULL) != TESSERA_OK)
+        _exit (1);
+      atomic_fetch_add (n_flushed, 1000);
+    }
+  tessera_recorder_close (recorder);
+  _exit (0);
+}
+
+/* Killed before each call that changes a file, from the first to the last of closing, it
+ * leaves no trace or a whole one. */
+static void
+test_killed_at_each_call (TestPlace *place, gconstpointer data)
+{
+  atomic_long *n_flushed = mmap (NULL, sizeof *n_flushed, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  int outcome = 1;
+  long n_calls;
+
+  for (n_calls = 0; outcome != 0; n_calls++)
+    {
+      pid_t child;
+
+      atomic_store (n_flushed, 0);
+      child = fork ();
+      if (child == 0)
+        live_until (place, n_calls, n_flushed);
+      g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
+      g_assert_true (outcome == 0 ||
+                     (WIFSIGNALED (outcome) && WTERMSIG (outcome) == SIGKILL));
+      if (g_file_test (place->path, G_FILE_TEST_EXISTS))
+        g_assert_cmpuint (count_events (place), >=, (uint64_t) atomic_load (n_flushed));
+      else
+        g_assert_cmpint (atomic_load (n_flushed), ==, 0);
+      test_place_empty (place);
+    }
+  g_test_message ("killed before each of %ld calls", n_calls - 1);
+  munmap (n_flushed, sizeof *n_flushed);
 }
 
 #define TEST(name, function)                                                             \
@@ -229,6 +315,8 @@ main (int argc, char **argv)
   TEST ("/recorder/fault/file-limit", test_file_limit);
   TEST ("/recorder/fault/removed", test_removed);
   TEST ("/recorder/fault/replaced", test_replaced);
+  replace_calls ();
   TEST ("/recorder/fault/disk-full", test_disk_full);
+  TEST ("/recorder/fault/killed-at-each-call", test_killed_at_each_call);
   return g_test_run ();
 }

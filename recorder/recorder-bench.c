@@ -1,6 +1,6 @@
 /*
  * What recording costs: nanoseconds of an event for the program, events a second into the
- * file, bytes of an event in it.
+ * file, bytes of an event in it, what waiting costs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,6 +15,7 @@
 #define N_BURST 250000 /* fits the ring */
 #define N_SUSTAINED 5000000
 #define N_THREADS 2
+#define IDLE_SECONDS 3
 
 static TesseraEvent
 event_at (uint64_t k)
@@ -38,13 +39,13 @@ begin (const TestPlace *place, uint32_t flush_ms)
   return recorder;
 }
 
-/* Of the thread: other work on the machine matters less. */
+/* Of a thread or of all: other work on the machine matters less. */
 static gsize
-cpu_ns (void)
+cpu_ns (clockid_t clock)
 {
   struct timespec now;
 
-  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime (clock, &now);
   return (gsize) now.tv_sec * 1000000000 + (gsize) now.tv_nsec;
 }
 
@@ -52,7 +53,7 @@ static gpointer
 record_burst (gpointer data)
 {
   TesseraRecorder *recorder = data;
-  gsize from_ns = cpu_ns ();
+  gsize from_ns = cpu_ns (CLOCK_THREAD_CPUTIME_ID);
 
   for (uint64_t k = 0; k < N_BURST / N_THREADS; k++)
     {
@@ -60,7 +61,7 @@ record_burst (gpointer data)
 
       (void) tessera_recorder_event (recorder, 0, &event);
     }
-  return GSIZE_TO_POINTER (cpu_ns () - from_ns);
+  return GSIZE_TO_POINTER (cpu_ns (CLOCK_THREAD_CPUTIME_ID) - from_ns);
 }
 
 /* The ring is touched first: a program's first lap costs page faults. */
@@ -95,6 +96,7 @@ bench_sustained (const TestPlace *place)
 {
   TesseraRecorder *recorder = begin (place, 0);
   gint64 from_us = g_get_monotonic_time ();
+  gsize from_ns = cpu_ns (CLOCK_PROCESS_CPUTIME_ID);
   TesseraRecorderStats stats;
   double seconds;
   GStatBuf info;
@@ -118,9 +120,24 @@ bench_sustained (const TestPlace *place)
   tessera_recorder_close (recorder);
   seconds = (double) (g_get_monotonic_time () - from_us) / 1e6;
   g_assert_cmpint (g_stat (place->path, &info), ==, 0);
-  printf ("sustained: %.0f events/s; %.1f bytes an event; lost %llu\n",
-          N_SUSTAINED / seconds, (double) info.st_size / N_SUSTAINED,
-          (unsigned long long) stats.n_lost);
+  printf (
+      "sustained: %.0f events/s, %.0f ns of CPU each; %.1f bytes an event; lost %llu\n",
+      N_SUSTAINED / seconds,
+      (double) (cpu_ns (CLOCK_PROCESS_CPUTIME_ID) - from_ns) / N_SUSTAINED,
+      (double) info.st_size / N_SUSTAINED, (unsigned long long) stats.n_lost);
+}
+
+/* Nothing happens. */
+static void
+bench_idle (const TestPlace *place)
+{
+  TesseraRecorder *recorder = begin (place, 0);
+  gsize from_ns = cpu_ns (CLOCK_PROCESS_CPUTIME_ID);
+
+  g_usleep (IDLE_SECONDS * G_USEC_PER_SEC);
+  printf ("idle: %.3f %% of a core\n",
+          (double) (cpu_ns (CLOCK_PROCESS_CPUTIME_ID) - from_ns) / (IDLE_SECONDS * 1e7));
+  tessera_recorder_close (recorder);
 }
 
 int
@@ -131,6 +148,7 @@ main (void)
   test_place_begin (&place, NULL);
   bench_calls (&place);
   bench_sustained (&place);
+  bench_idle (&place);
   test_place_end (&place, NULL);
   return 0;
 }
