@@ -73,32 +73,60 @@ is_in_step (const TesseraTrace *trace, const TesseraRange *range)
   return false;
 }
 
-/* Steps keep the numbers of their names when these rise from step to step. */
+/* A range that is a step of its own, behind those found so far. */
+static bool
+is_next_step (const TesseraTrace *trace,
+              const TesseraStructure *structure,
+              const TesseraRange *range)
+{
+  return range->kind == TESSERA_RANGE_STEP && range->end_index > range->begin_index &&
+         range->end_index <= trace->n_events && !is_in_step (trace, range) &&
+         (structure->n_steps == 0 ||
+          range->begin_index >= structure->steps[structure->n_steps - 1].end_index);
+}
+
+/* A step that is begun twice (an evaluation came before its first work) is what was done
+ * the second time. */
+static void
+drop_given_up (TesseraStructure *structure)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < structure->n_steps; i++)
+    {
+      if (n > 0 && structure->steps[n - 1].number == structure->steps[i].number)
+        n--;
+      structure->steps[n++] = structure->steps[i];
+    }
+  structure->n_steps = n;
+}
+
+/* Steps keep the numbers of their names when these rise. */
 static TesseraStatus
 steps_from_ranges (const TesseraTrace *trace, TesseraStructure *structure)
 {
-  bool are_numbered = true;
+  bool are_numbered = true, do_rise = false;
   int64_t last = -1;
 
   for (size_t i = 0; i < trace->n_ranges; i++)
     {
       const TesseraRange *range = &trace->ranges[i];
-      int64_t number;
+      int64_t number = number_in (tessera_trace_string (trace, range->name));
 
-      if (range->kind != TESSERA_RANGE_STEP || range->end_index <= range->begin_index ||
-          range->end_index > trace->n_events || is_in_step (trace, range) ||
-          (structure->n_steps &&
-           range->begin_index < structure->steps[structure->n_steps - 1].end_index))
+      if (!is_next_step (trace, structure, range))
         continue;
       if (add_step (structure, range->begin_index, range->end_index) != TESSERA_OK)
         return TESSERA_NO_MEMORY;
-      number = number_in (tessera_trace_string (trace, range->name));
-      are_numbered = are_numbered && number > last;
+      are_numbered = are_numbered && number >= 0 && number >= last;
+      do_rise = do_rise || (structure->n_steps > 1 && number > last);
       last = number;
       structure->steps[structure->n_steps - 1].number = number;
     }
-  for (size_t i = 0; i < structure->n_steps && !are_numbered; i++)
-    structure->steps[i].number = (int64_t) i;
+  if (are_numbered && do_rise)
+    drop_given_up (structure);
+  else if (structure->n_steps != 1 || !are_numbered)
+    for (size_t i = 0; i < structure->n_steps; i++)
+      structure->steps[i].number = (int64_t) i;
   return TESSERA_OK;
 }
 

@@ -129,6 +129,35 @@ test_optimizer (void)
   clear (&c);
 }
 
+/* A step that an evaluation interrupted before its first work begins anew; steps whose
+ * names all end with the same number are all steps. */
+static void
+test_begun_twice (void)
+{
+  static const char *const again[] = { "step 4", "step 5", "step 5", "step 6" };
+  static const char *const alike[] = { "v2", "v2", "v2", "v2" };
+
+  for (size_t k = 0; k < 2; k++)
+    {
+      TesseraTrace *trace = test_trace_new ();
+      Case c;
+
+      for (uint64_t i = 0; i < 40; i++)
+        test_alloc (trace, (i + 1) << 20, 512);
+      for (uint32_t i = 0; i < 4; i++)
+        test_range (trace, TESSERA_RANGE_STEP, k ? alike[i] : again[i], 10 * i,
+                    10 * i + 8);
+      tessera_trace_settle_ranges (trace);
+      c = look (trace);
+      g_assert_cmpuint (c.structure->n_steps, ==, k ? 4 : 3);
+      for (size_t i = 0; i < c.structure->n_steps; i++)
+        g_assert_cmpint (c.structure->steps[i].number, ==, (int64_t) (k ? i : i + 4));
+      if (k == 0)
+        g_assert_cmpuint (c.structure->steps[1].begin_index, ==, 20);
+      clear (&c);
+    }
+}
+
 static void
 test_nesting (void)
 {
@@ -308,6 +337,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/structure/layers", test_layers);
   g_test_add_func ("/planner/structure/random", test_random);
   g_test_add_func ("/planner/structure/optimizer", test_optimizer);
+  g_test_add_func ("/planner/structure/begun-twice", test_begun_twice);
   g_test_add_func ("/planner/structure/nesting", test_nesting);
   g_test_add_func ("/planner/structure/inferred", test_inferred);
   g_test_add_func ("/planner/structure/classes", test_classes);
