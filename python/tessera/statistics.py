@@ -48,10 +48,10 @@ def _as_dict(stat: Stat) -> Dict[str, int]:
     return {name: int(getattr(stat, name)) for name, _ in Stat._fields_}  # type: ignore[misc]
 
 
-def nested(library: Library, device: int) -> Dict[str, Any]:
-    """What torch.cuda.memory_stats_as_nested_dict(device) returns."""
+def nested(library: Library, device: int, documentation: str) -> Dict[str, Any]:
+    """What torch.cuda.memory_stats_as_nested_dict(device) returns, with the keys that
+    @documentation names of those that came late."""
     stats = library.get_stats(device)
-    documentation = torch.cuda.memory_stats.__doc__ or ""
     limit = int(stats.max_split_bytes)
     result: Dict[str, Any] = {
         key: int(getattr(stats, field)) for key, field in _COUNTS.items()
@@ -73,9 +73,12 @@ def followed(library: Library, device: int) -> Dict[str, int]:
     return {name: int(getattr(stats, name)) for name in OWN_COUNTS}
 
 
-def _three(library: Library) -> Tuple[Callable[[int], Any], ...]:
+def _three(library: Library, module: Any) -> Tuple[Callable[[int], Any], ...]:
+    memory_stats: Any = getattr(module, "memory_stats", None)
+    documentation = str(getattr(memory_stats, "__doc__", None) or "")
+
     def answer(device: int) -> Dict[str, Any]:
-        return nested(library, device)
+        return nested(library, device, documentation)
 
     def reset_peak(device: int) -> None:
         library.reset_peak_stats(device)
@@ -106,8 +109,12 @@ def _replacements(library: Library) -> Dict[str, Callable[..., Any]]:
         replacements["_accelerator_isAllocatorInitialized"] = lambda: True
         replacements["_accelerator_emptyCache"] = lambda: torch._C._cuda_emptyCache()
     # A function object for each: torch.compile knows PyTorch's functions by their objects.
-    for prefix, infix in (("_cuda_", "Memory"), ("_accelerator_", "")):
-        answer, reset_peak, reset_accumulated = _three(library)
+    accelerator: Any = getattr(torch, "accelerator", None)
+    for prefix, infix, module in (
+        ("_cuda_", "Memory", torch.cuda),
+        ("_accelerator_", "", accelerator),
+    ):
+        answer, reset_peak, reset_accumulated = _three(library, module)
         replacements[prefix + ("memoryStats" if infix else "getDeviceStats")] = answer
         replacements[prefix + "resetPeak%sStats" % infix] = reset_peak
         replacements[prefix + "resetAccumulated%sStats" % infix] = reset_accumulated
