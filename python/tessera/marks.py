@@ -55,6 +55,7 @@ class Marks:
         self._stop_after = stop_after
         self._is_following = is_following
         self._on_step = on_step
+        self._main = threading.main_thread().ident
         self._owner: Optional[int] = None
         self._phases: List[str] = []
         self._is_explicit = False
@@ -82,9 +83,10 @@ class Marks:
     # -- phases --------------------------------------------------------------------------
 
     def is_ours(self) -> bool:
-        """Whether the calling thread trains: the first one that did so."""
+        """Whether the calling thread trains: the first one that did so, or, once it does,
+        the main one (another may prepare data with modules of its own)."""
         thread = threading.get_ident()
-        if self._owner is None:
+        if self._owner is None or thread == self._main:
             self._owner = thread
         return self._owner == thread
 

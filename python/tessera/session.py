@@ -31,7 +31,8 @@ class Session:
         self.library: Optional[Library] = None
         self._is_attached = False
         self.marks = Marks(stop_after, "plan" in options, self._on_step)
-        self.modules = Modules(self.marks, has_modules, say)
+        # Names are for the trace; to follow a plan, none is asked for.
+        self.modules = Modules(self.marks, has_modules and "record" in options, say)
         self._optimizers = Optimizers(self.marks)
 
     def install_hooks(self) -> None:

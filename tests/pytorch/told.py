@@ -52,7 +52,7 @@ class Told:
 def watch(program, has_modules=False, stop_after=None, options=None):
     """Runs @program(told) under the hooks. Returns what they told."""
     told = Told()
-    session = Session(options or {}, has_modules, stop_after)
+    session = Session({"record": "none", **(options or {})}, has_modules, stop_after)
     session.install_hooks()
     session.attach(told)
     tessera._session = session
