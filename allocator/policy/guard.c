@@ -43,7 +43,8 @@ struct TesseraGuard
 {
   TesseraTree pieces; /* cover [0, height) without gaps */
   uint64_t height_bytes;
-  uint64_t now; /* counts requests */
+  uint64_t now;  /* counts requests */
+  Piece *recent; /* freed last, or NULL */
   TesseraEvidence evidence;
   TesseraGuardStats stats;
   Chunk *chunks;
@@ -215,31 +216,46 @@ ask_piece (const TesseraGuard *guard,
   return TESSERA_GUARD_UNORDERED;
 }
 
+/* Granted: the pieces that the range begins and ends in. */
+static TesseraGuardVerdict
+ask (const TesseraGuard *guard,
+     uint64_t offset_bytes,
+     const TesseraGuardRequest *request,
+     uint64_t *out_end_bytes,
+     Piece **out_first,
+     Piece **out_last)
+{
+  Piece *piece;
+
+  *out_end_bytes = guard->height_bytes;
+  if (request->block_bytes == 0 || offset_bytes >= guard->height_bytes ||
+      request->block_bytes > guard->height_bytes - offset_bytes)
+    return TESSERA_GUARD_TAKEN;
+  *out_last = piece_at (guard, offset_bytes + request->block_bytes - 1);
+  /* From the far end: what is told to be in the way lets the caller look behind all. */
+  for (piece = *out_last; piece != NULL;
+       piece = (Piece *) tessera_tree_previous (&piece->node))
+    {
+      TesseraGuardVerdict verdict = ask_piece (guard, piece, request);
+
+      *out_end_bytes = piece->end_bytes;
+      *out_first = piece;
+      if (verdict != TESSERA_GUARD_GRANTED || begin_of (piece) <= offset_bytes)
+        return verdict;
+    }
+  return TESSERA_GUARD_TAKEN; /* no piece reaches down to it: outside */
+}
+
 TesseraGuardVerdict
 tessera_guard_ask (const TesseraGuard *guard,
                    uint64_t offset_bytes,
                    const TesseraGuardRequest *request,
                    uint64_t *out_end_bytes)
 {
-  uint64_t end_bytes;
-  const Piece *piece;
+  Piece *first;
+  Piece *last;
 
-  *out_end_bytes = guard->height_bytes;
-  if (request->block_bytes == 0 || offset_bytes >= guard->height_bytes ||
-      request->block_bytes > guard->height_bytes - offset_bytes)
-    return TESSERA_GUARD_TAKEN;
-  end_bytes = offset_bytes + request->block_bytes;
-  /* From the far end: what is told to be in the way lets the caller look behind all. */
-  for (piece = piece_at (guard, end_bytes - 1); piece != NULL;
-       piece = (const Piece *) tessera_tree_previous (&piece->node))
-    {
-      TesseraGuardVerdict verdict = ask_piece (guard, piece, request);
-
-      *out_end_bytes = piece->end_bytes;
-      if (verdict != TESSERA_GUARD_GRANTED || begin_of (piece) <= offset_bytes)
-        return verdict;
-    }
-  return TESSERA_GUARD_TAKEN; /* no piece reaches down to it: outside */
+  return ask (guard, offset_bytes, request, out_end_bytes, &first, &last);
 }
 
 bool
@@ -263,21 +279,28 @@ tessera_guard_find (const TesseraGuard *guard,
   return false;
 }
 
-/* Makes a piece begin at @offset_bytes, with the history of the one that held it. */
+/* Cuts @piece at @offset_bytes inside it. Returns: the rest, of the same history. */
 static Piece *
-split_at (TesseraGuard *guard, uint64_t offset_bytes)
+cut (TesseraGuard *guard, Piece *piece, uint64_t offset_bytes)
 {
-  Piece *piece = piece_at (guard, offset_bytes);
-  Piece *rest;
+  Piece *rest = take_spare (guard);
 
-  if (begin_of (piece) == offset_bytes)
-    return piece;
-  rest = take_spare (guard);
   *rest = *piece;
   piece->end_bytes = offset_bytes;
   tessera_tree_insert (&guard->pieces, &rest->node,
                        (TesseraTreeKey){ .major = offset_bytes });
   return rest;
+}
+
+static void
+drop (TesseraGuard *guard, Piece *piece)
+{
+  tessera_tree_remove (&guard->pieces, &piece->node);
+  if (guard->recent == piece)
+    guard->recent = NULL;
+  piece->link = guard->spare;
+  guard->spare = piece;
+  guard->n_spare++;
 }
 
 static void
@@ -294,26 +317,24 @@ tessera_guard_take (TesseraGuard *guard,
                     const TesseraGuardRequest *request,
                     uint64_t *out_end_bytes)
 {
-  TesseraGuardVerdict verdict =
-      tessera_guard_ask (guard, offset_bytes, request, out_end_bytes);
-  uint64_t end_bytes;
+  uint64_t end_bytes = offset_bytes + request->block_bytes;
   Piece *first;
+  Piece *last;
+  TesseraGuardVerdict verdict =
+      ask (guard, offset_bytes, request, out_end_bytes, &first, &last);
 
   if (verdict != TESSERA_GUARD_GRANTED)
     return verdict;
-  end_bytes = offset_bytes + request->block_bytes;
-  first = split_at (guard, offset_bytes);
-  if (end_bytes < guard->height_bytes)
-    split_at (guard, end_bytes);
+  if (last->end_bytes > end_bytes)
+    cut (guard, last, end_bytes);
+  if (begin_of (first) < offset_bytes)
+    first = cut (guard, first, offset_bytes);
   while (first->end_bytes < end_bytes)
     {
       Piece *piece = next_of (first);
 
       first->end_bytes = piece->end_bytes;
-      tessera_tree_remove (&guard->pieces, &piece->node);
-      piece->link = guard->spare;
-      guard->spare = piece;
-      guard->n_spare++;
+      drop (guard, piece);
     }
   first->size_bytes = request->size_bytes;
   first->block_bytes = request->block_bytes;
@@ -324,12 +345,15 @@ tessera_guard_take (TesseraGuard *guard,
   return TESSERA_GUARD_GRANTED;
 }
 
+/* The second half of a free mostly follows the first at once. */
 static Piece *
-block_at (const TesseraGuard *guard, uint64_t offset_bytes, TesseraBlockState state)
+block_at (TesseraGuard *guard, uint64_t offset_bytes, TesseraBlockState state)
 {
-  Piece *piece =
-      offset_bytes < guard->height_bytes ? piece_at (guard, offset_bytes) : NULL;
+  Piece *piece = guard->recent;
 
+  if (piece == NULL || begin_of (piece) != offset_bytes)
+    piece = offset_bytes < guard->height_bytes ? piece_at (guard, offset_bytes) : NULL;
+  guard->recent = piece;
   return piece != NULL && begin_of (piece) == offset_bytes && piece->state == state
              ? piece
              : NULL;
