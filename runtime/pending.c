@@ -33,12 +33,15 @@ queue_of (RuntimeDevice *device, uint64_t handle, uint16_t *out_queue)
 void
 tessera_device_note_side (RuntimeDevice *device, RuntimeBlock *block, uint64_t handle)
 {
-  uint16_t queue;
+  uint16_t queue, stream;
   size_t i = 0;
 
   if (handle == device->streams[block->stream])
     return;
-  if (!queue_of (device, handle, &queue))
+  /* A stream that only ever computes is one of several all the same: planner and policy
+     must know, since what they keep apart then, a program may rely on. */
+  if (!tessera_device_stream (device, handle, &stream) ||
+      !queue_of (device, handle, &queue))
     {
       block->is_stuck = true;
       return;

@@ -177,7 +177,13 @@ sides_body (void)
 static void
 test_sides (void)
 {
+  TesseraTrace *trace;
+
   PROGRAM_RUN_CHILD (sides_body);
+  trace = program_load ("run.tsr");
+  /* The default one, A, and 20 that nothing was allocated on. */
+  g_assert_cmpuint (trace->n_streams, ==, 22);
+  tessera_trace_free (trace);
   program_verify ("run.tsr", 3);
 }
 

@@ -125,13 +125,15 @@ tessera_device_free (RuntimeDevice *device, uint64_t addr, TesseraRecorder *reco
 bool
 tessera_device_record_stream (RuntimeDevice *device, uint64_t addr, uint64_t stream)
 {
+  TesseraRecorder *recorder = tessera_recorder_enter ();
   RuntimeBlock *block;
 
-  tessera_device_lock (device);
+  tessera_device_enter (device, recorder);
   block = tessera_table_get (&device->table, addr);
   if (block != NULL)
     tessera_device_note_side (device, block, stream);
   tessera_device_unlock (device);
+  tessera_recorder_leave (recorder);
   return block != NULL;
 }
 
