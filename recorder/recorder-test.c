@@ -4,6 +4,7 @@
 #include "recorder/recorder.h"
 
 #include <glib.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -471,6 +472,72 @@ test_busy (TestPlace *place, gconstpointer data)
   close (pipe_fds[1]);
 }
 
+#define N_DEVICES 2
+#define N_THREADS 4
+#define N_ROUNDS 200
+#define ROUND_EVENTS 100
+
+typedef struct
+{
+  TesseraRecorder *recorder;
+  pthread_mutex_t locks[N_DEVICES]; /* the sanitizer does not know GMutex */
+  uint64_t n_events[N_DEVICES];     /* guarded by them */
+} Crowd;
+
+static gpointer
+run_crowd (gpointer data)
+{
+  Crowd *crowd = data;
+
+  for (unsigned round = 0; round < N_ROUNDS; round++)
+    {
+      uint32_t device = round % N_DEVICES;
+      uint32_t outer = begin_range (crowd->recorder, TESSERA_RANGE_PHASE, "outer");
+      uint32_t inner = begin_range (crowd->recorder, TESSERA_RANGE_MODULE, "inner");
+
+      for (unsigned i = 0; i < ROUND_EVENTS; i++)
+        {
+          pthread_mutex_lock (&crowd->locks[device]);
+          record (crowd->recorder, device, crowd->n_events[device],
+                  crowd->n_events[device] + 1);
+          crowd->n_events[device]++;
+          pthread_mutex_unlock (&crowd->locks[device]);
+        }
+      tessera_recorder_range_end (crowd->recorder, inner);
+      tessera_recorder_range_end (crowd->recorder, outer);
+    }
+  return NULL;
+}
+
+/* Events are in the order of their device's lock, ranges in the file's. */
+static void
+test_threads (TestPlace *place, gconstpointer data)
+{
+  Crowd crowd = { .recorder = begin (place, 0, 20) };
+  GThread *threads[N_THREADS];
+
+  for (uint32_t device = 0; device < N_DEVICES; device++)
+    {
+      pthread_mutex_init (&crowd.locks[device], NULL);
+      add_device (crowd.recorder, device);
+    }
+  for (int i = 0; i < N_THREADS; i++)
+    threads[i] = g_thread_new (NULL, run_crowd, &crowd);
+  for (int i = 0; i < N_THREADS; i++)
+    g_thread_join (threads[i]);
+  tessera_recorder_close (crowd.recorder);
+  for (uint32_t device = 0; device < N_DEVICES; device++)
+    {
+      TesseraTrace *trace = load (place, device);
+
+      check_events (trace, N_THREADS * N_ROUNDS * ROUND_EVENTS / N_DEVICES);
+      g_assert_cmpuint (trace->n_ranges, ==, 2 * N_THREADS * N_ROUNDS);
+      check_settled (trace);
+      tessera_trace_free (trace);
+      pthread_mutex_destroy (&crowd.locks[device]);
+    }
+}
+
 /* Stacks are wished for where there is no Python. */
 static void
 test_no_python (TestPlace *place, gconstpointer data)
@@ -500,5 +567,6 @@ main (int argc, char **argv)
   TEST ("/recorder/fork", test_fork);
   TEST ("/recorder/busy", test_busy);
   TEST ("/recorder/no-python", test_no_python);
+  TEST ("/recorder/threads", test_threads);
   return g_test_run ();
 }

@@ -91,11 +91,12 @@ produce (gpointer data)
   return NULL;
 }
 
-/* Each producer's items come out in its order; what is missing was counted. */
-static void
-test_threads (void)
+/* Each producer's items come out in its order; what is missing was counted.
+ * Returns: how many were. */
+static uint64_t
+run_threads (uint32_t ring_items)
 {
-  TesseraRing *ring = make (RING_ITEMS);
+  TesseraRing *ring = make (ring_items);
   Producer producers[N_THREADS];
   GThread *threads[N_THREADS];
   uint64_t next[N_THREADS] = { 0 }, n_taken = 0, n_lost = 0, n_missed = 0;
@@ -129,6 +130,20 @@ test_threads (void)
   g_assert_cmpuint (tessera_ring_n_lost (ring), ==, n_missed);
   g_assert_cmpuint (tessera_ring_n_pushed (ring), ==, n_taken);
   tessera_ring_free (ring);
+  return n_lost;
+}
+
+static void
+test_threads (void)
+{
+  (void) run_threads (RING_ITEMS);
+}
+
+/* Where there is room for all, nothing is lost, however often the writer passes by. */
+static void
+test_threads_with_room (void)
+{
+  g_assert_cmpuint (run_threads (N_THREADS * N_EACH), ==, 0);
 }
 
 int
@@ -138,5 +153,6 @@ main (int argc, char **argv)
   g_test_add_func ("/recorder/ring/wrap", test_wrap);
   g_test_add_func ("/recorder/ring/burst", test_burst);
   g_test_add_func ("/recorder/ring/threads", test_threads);
+  g_test_add_func ("/recorder/ring/threads-with-room", test_threads_with_room);
   return g_test_run ();
 }

@@ -86,12 +86,18 @@ tessera_ring_push (TesseraRing *ring, const TesseraRingItem *item)
   if (atomic_load_explicit (&ring->is_losing, memory_order_relaxed))
     return lose (ring);
   do
-    /* acquire: the writer has copied what was in the place */
-    if (position - atomic_load_explicit (&ring->tail, memory_order_acquire) > ring->mask)
-      {
-        atomic_store_explicit (&ring->is_losing, true, memory_order_relaxed);
-        return lose (ring);
-      }
+    {
+      /* acquire: the writer has copied what was in the place. Below 0: others have come
+       * and the writer has gone past since head was read; the exchange will fail. */
+      int64_t n_ahead =
+          (int64_t) (position - atomic_load_explicit (&ring->tail, memory_order_acquire));
+
+      if (n_ahead > (int64_t) ring->mask)
+        {
+          atomic_store_explicit (&ring->is_losing, true, memory_order_relaxed);
+          return lose (ring);
+        }
+    }
   while (!atomic_compare_exchange_weak_explicit (
       &ring->head, &position, position + 1, memory_order_relaxed, memory_order_relaxed));
   place = &ring->places[position & ring->mask];
