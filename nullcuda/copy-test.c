@@ -67,6 +67,34 @@ test_forgotten (void)
 }
 
 static void
+launch (unsigned n_kernels)
+{
+  NullDim one = { 1, 1, 1 };
+  for (unsigned i = 0; i < n_kernels; i++)
+    g_assert_cmpint (cudaLaunchKernel (NULL, one, one, NULL, 0, NULL), ==, NULL_OK);
+}
+
+/* A program that runs on has other tensors there by now. */
+static void
+test_too_old (void)
+{
+  char *device;
+  g_assert_cmpint (cudaMalloc ((void **) &device, 4096), ==, NULL_OK);
+  send (device, "abcd", 4);
+  launch (NULL_REMEMBERED_KERNELS);
+  expect (device, "abcd", 4);
+  send (device, "abcd", 4);
+  launch (NULL_REMEMBERED_KERNELS + 1);
+  expect (device, "\0\0\0\0", 4);
+  send (device, "abcd", 4);
+  launch (NULL_REMEMBERED_KERNELS_PART);
+  expect (device, "ab", 2);
+  launch (1);
+  expect (device + 3, "\0", 1);
+  g_assert_cmpint (cudaFree (device), ==, NULL_OK);
+}
+
+static void
 test_answers (void)
 {
   char *device;
@@ -117,6 +145,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/copy/given-back-once", test_given_back_once);
   g_test_add_func ("/copy/forgotten", test_forgotten);
+  g_test_add_func ("/copy/too-old", test_too_old);
   g_test_add_func ("/copy/answers", test_answers);
   g_test_add_func ("/copy/illegal", test_illegal);
   g_test_add_func ("/copy/at-once", test_at_once);

@@ -50,7 +50,7 @@ enum
 
 typedef struct
 {
-  bool is_used;
+  NullSlabHead head;
   bool is_virtual;
   int type;
   int64_t n_elements;  /* of the tensors that were put into it */
@@ -58,7 +58,7 @@ typedef struct
 } Descriptor;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static NullSlab descriptors = { .object_bytes = sizeof (Descriptor) };
+static NullSlab descriptors = { 0x1e3000000000, sizeof (Descriptor), NULL, 0, 0 };
 
 /* Under the lock: the object of that handle, or NULL. */
 static Descriptor *

@@ -18,13 +18,13 @@ enum
 
 struct NullEvent
 {
-  bool is_used;
+  NullSlabHead head;
   bool has_time;
   double at_ns;                  /* 0: never recorded, which counts as done */
   unsigned long long capture_id; /* of the capture that recorded it last; 0: none */
 };
 
-static NullSlab events = { .object_bytes = sizeof (NullEvent) };
+static NullSlab events = { 0x1e1000000000, sizeof (NullEvent), NULL, 0, 0 };
 
 static NullEvent *
 find (void *handle)

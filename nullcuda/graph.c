@@ -15,14 +15,14 @@ enum
 /* A graph and the executables made from it share this. */
 struct NullGraph
 {
-  bool is_used;
+  NullSlabHead head;
   unsigned n_references;
   unsigned long long id; /* of the capture, from 1 */
   double ns;             /* of all its work, one after the other */
   size_t n_nodes;
 };
 
-static NullSlab graphs = { .object_bytes = sizeof (NullGraph) };
+static NullSlab graphs = { 0x1e2000000000, sizeof (NullGraph), NULL, 0, 0 };
 static unsigned long long n_captures;
 static _Thread_local int thread_mode; /* cudaStreamCaptureMode of unsafe calls */
 

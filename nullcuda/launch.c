@@ -8,9 +8,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <string.h>
-
 #include "nullcuda/device.h"
+#include "nullcuda/remembered.h"
 #include "nullcuda/settings.h"
 #include "nullcuda/stream.h"
 
@@ -22,6 +21,7 @@
 static int
 launch (const char *name, NullDim grid, NullDim block, size_t shared_bytes, void *stream)
 {
+  null_remembered_age ();
   double n_blocks = (double) grid.x * grid.y * grid.z;
   double n_threads = n_blocks * block.x * block.y * block.z;
   double work_ns = shared_bytes >= TILED_SHARED_BYTES

@@ -8,13 +8,14 @@
 #include "nullcuda/ranges.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static NullRanges known; /* data: a copy of the bytes */
+static NullRanges known; /* data: a copy of the bytes; value: the kernel before it */
+static _Atomic uint64_t n_kernels;
 static uint64_t known_bytes;
 
 static void
-keep (uint64_t addr, const void *bytes, uint64_t n_bytes)
+keep (uint64_t addr, const void *bytes, uint64_t n_bytes, uint64_t kernel)
 {
-  NullRange range = { addr, n_bytes, 0, n_bytes > 0 ? malloc (n_bytes) : NULL };
+  NullRange range = { addr, n_bytes, kernel, n_bytes > 0 ? malloc (n_bytes) : NULL };
   if (range.data == NULL)
     return;
   memcpy (range.data, bytes, n_bytes);
@@ -24,13 +25,28 @@ keep (uint64_t addr, const void *bytes, uint64_t n_bytes)
     free (range.data);
 }
 
+/* Whether the range still tells what a copy of [addr, addr + n_bytes) would find. */
+static bool
+is_young (const NullRange *range, uint64_t addr, uint64_t n_bytes)
+{
+  bool is_whole = range->addr == addr && range->n_bytes == n_bytes;
+  return n_kernels - range->value <=
+         (is_whole ? NULL_REMEMBERED_KERNELS : NULL_REMEMBERED_KERNELS_PART);
+}
+
+void
+null_remembered_age (void)
+{
+  n_kernels++;
+}
+
 /* Takes [addr, addr + n_bytes) out of what is known, keeps what lies before and behind
  * it, and copies what it takes to @out where that is not NULL. */
-static size_t
+static void
 cut (uint64_t addr, uint64_t n_bytes, char *out)
 {
   uint64_t end = addr + n_bytes;
-  size_t found_bytes = 0, index;
+  size_t index;
   while ((index = null_ranges_at (&known, addr)) < known.n &&
          known.items[index].addr < end)
     {
@@ -41,14 +57,12 @@ cut (uint64_t addr, uint64_t n_bytes, char *out)
       const char *bytes = range.data;
       null_ranges_remove (&known, index);
       known_bytes -= range.n_bytes;
-      if (out != NULL)
+      if (out != NULL && is_young (&range, addr, n_bytes))
         memcpy (out + (from - addr), bytes + (from - range.addr), to - from);
-      found_bytes += to - from;
-      keep (range.addr, bytes, from - range.addr);
-      keep (to, bytes + (to - range.addr), range_end - to);
+      keep (range.addr, bytes, from - range.addr, range.value);
+      keep (to, bytes + (to - range.addr), range_end - to, range.value);
       free (range.data);
     }
-  return found_bytes;
 }
 
 void
@@ -64,17 +78,16 @@ null_remembered_put (uint64_t addr, const void *bytes, size_t n_bytes)
       known_bytes = 0;
     }
   if (n_bytes <= NULL_REMEMBERED_COPY_BYTES)
-    keep (addr, bytes, n_bytes);
+    keep (addr, bytes, n_bytes, n_kernels);
   pthread_mutex_unlock (&lock);
 }
 
-size_t
+void
 null_remembered_take (uint64_t addr, void *out, size_t n_bytes)
 {
   pthread_mutex_lock (&lock);
-  size_t found_bytes = cut (addr, n_bytes, out);
+  cut (addr, n_bytes, out);
   pthread_mutex_unlock (&lock);
-  return found_bytes;
 }
 
 void

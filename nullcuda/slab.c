@@ -1,81 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nullcuda/slab.h"
 
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#define OBJECTS_PER_CHUNK 1024
+#define MAX_OBJECTS                                                                      \
+  (UINT32_C (1) << 22) /* addresses only: memory comes when it is used */
 
 static bool
-grow (NullSlab *slab)
+map (NullSlab *slab)
 {
-  size_t capacity = slab->capacity + OBJECTS_PER_CHUNK;
-  char **chunks = realloc (slab->chunks, (slab->n_chunks + 1) * sizeof *chunks);
-  if (chunks == NULL)
+  void *objects =
+      mmap ((void *) slab->wanted_addr, MAX_OBJECTS * slab->object_bytes,
+            PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (objects == MAP_FAILED)
     return false;
-  slab->chunks = chunks;
-  size_t *vacant = realloc (slab->vacant, capacity * sizeof *vacant);
-  if (vacant == NULL)
-    return false;
-  slab->vacant = vacant;
-  char *chunk = calloc (OBJECTS_PER_CHUNK, slab->object_bytes);
-  if (chunk == NULL)
-    return false;
-  slab->chunks[slab->n_chunks++] = chunk;
-  slab->capacity = capacity;
+  slab->objects = objects;
   return true;
 }
 
-static char *
+static NullSlabHead *
 object_at (const NullSlab *slab, size_t index)
 {
-  return slab->chunks[index / OBJECTS_PER_CHUNK] +
-         index % OBJECTS_PER_CHUNK * slab->object_bytes;
-}
-
-static size_t
-index_of (const NullSlab *slab, const void *handle)
-{
-  for (size_t i = 0; i < slab->n_chunks; i++)
-    {
-      size_t offset = (size_t) ((uintptr_t) handle - (uintptr_t) slab->chunks[i]);
-      if (offset < OBJECTS_PER_CHUNK * slab->object_bytes &&
-          offset % slab->object_bytes == 0)
-        return i * OBJECTS_PER_CHUNK + offset / slab->object_bytes;
-    }
-  return SIZE_MAX;
+  return (NullSlabHead *) (slab->objects + index * slab->object_bytes);
 }
 
 void *
 null_slab_take (NullSlab *slab)
 {
-  if (slab->n_vacant == 0 && slab->n_objects == slab->capacity && !grow (slab))
+  if (slab->objects == NULL && !map (slab))
     return NULL;
-  size_t index = slab->n_vacant > 0 ? slab->vacant[--slab->n_vacant] : slab->n_objects++;
-  char *object = object_at (slab, index);
+  NullSlabHead *object;
+  if (slab->first_vacant > 0)
+    {
+      object = object_at (slab, slab->first_vacant - 1);
+      slab->first_vacant = object->next_vacant;
+    }
+  else if (slab->n_objects < MAX_OBJECTS)
+    object = object_at (slab, slab->n_objects++);
+  else
+    return NULL;
   memset (object, 0, slab->object_bytes);
-  *(bool *) object = true;
+  object->is_used = true;
   return object;
 }
 
 bool
 null_slab_has (const NullSlab *slab, const void *handle)
 {
-  size_t index = index_of (slab, handle);
-  return index < slab->n_objects && *(const bool *) handle;
+  uintptr_t offset = (uintptr_t) handle - (uintptr_t) slab->objects;
+  return offset < slab->n_objects * slab->object_bytes &&
+         offset % slab->object_bytes == 0 && ((const NullSlabHead *) handle)->is_used;
 }
 
 void
 null_slab_give (NullSlab *slab, void *object)
 {
-  *(bool *) object = false;
-  slab->vacant[slab->n_vacant++] = index_of (slab, object);
+  NullSlabHead *head = object;
+  head->is_used = false;
+  head->next_vacant = slab->first_vacant;
+  slab->first_vacant =
+      (uint32_t) (((uintptr_t) object - (uintptr_t) slab->objects) / slab->object_bytes) +
+      1;
 }
 
 void *
 null_slab_get (const NullSlab *slab, size_t index)
 {
-  char *object = index < slab->n_objects ? object_at (slab, index) : NULL;
-  return object != NULL && *(bool *) object ? object : NULL;
+  NullSlabHead *object = index < slab->n_objects ? object_at (slab, index) : NULL;
+  return object != NULL && object->is_used ? object : NULL;
 }

@@ -4,7 +4,6 @@
 #include "nullcuda/device.h"
 #include "nullcuda/graph.h"
 #include "nullcuda/settings.h"
-#include "nullcuda/slab.h"
 
 #define HOST_NS_PER_LAUNCH 5000.0
 #define HOST_NS_PER_QUERY 200.0
@@ -15,7 +14,7 @@ enum
   NON_BLOCKING = 1, /* cudaStreamNonBlocking */
 };
 
-static NullSlab streams = { .object_bytes = sizeof (NullStream) };
+static NullSlab streams = { 0x1e0000000000, sizeof (NullStream), NULL, 0, 0 };
 static NullStream
     *defaults[NULL_MAX_DEVICES]; /* the legacy default stream of each device */
 static unsigned long long n_made;

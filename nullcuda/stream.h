@@ -6,10 +6,11 @@
 #pragma once
 
 #include "nullcuda/clock.h"
+#include "nullcuda/slab.h"
 
 struct NullStream
 {
-  bool is_used;
+  NullSlabHead head;
   bool is_blocking; /* waits for the default stream, and that one for it */
   int device, priority;
   double end_ns; /* when what is queued is done */

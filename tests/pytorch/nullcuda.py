@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""The unmodified PyTorch over the null CUDA.
+
+nullcuda.py CASE LIBRARY TESSERA
+
+Runs CASE in processes of its own with LIBRARY preloaded. TESSERA is the command line tool.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+INSIDE = "TESSERA_TEST_INSIDE"
+
+
+# ---- outside: starts processes and compares what they leave
+
+def inside(case: str, library: str, argument: str = "", **environment: str) -> None:
+    """Runs a function of the second half in a process under the null CUDA."""
+    folder = str(Path(library).parent)
+    settings = {"LD_PRELOAD": library, "LD_LIBRARY_PATH": folder, "NULLCUDA_FORCE": "1", INSIDE: case}
+    run = subprocess.run([sys.executable, __file__, argument], env=os.environ | settings | environment, timeout=240)
+    if run.returncode != 0:
+        sys.exit(f"{case} {environment} ended with {run.returncode}")
+
+
+def decisions(path: Path) -> list:
+    """What the allocator did, without the times at which it did so."""
+    with path.open("rb") as file:
+        snapshot = pickle.load(file)
+    entries = [[{**entry, "time_us": 0} for entry in device] for device in snapshot["device_traces"]]
+    return [entries, snapshot["segments"]]
+
+
+def train_twice(library: str, tessera: str, configuration: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = Path(folder, "first.pickle"), Path(folder, "second.pickle")
+        for path in first, second:
+            inside("gpt", library, str(path), PYTORCH_CUDA_ALLOC_CONF=configuration)
+        if decisions(first) != decisions(second):
+            sys.exit("two runs of one program left different snapshots")
+        if not decisions(first)[0][0]:
+            sys.exit("the snapshot is empty")
+        subprocess.run([tessera, "simulate", "--verify", str(first)], check=True)
+
+
+OUTSIDE = {
+    "train": lambda library, tessera: train_twice(library, tessera, ""),
+    "expandable": lambda library, tessera: train_twice(library, tessera, "expandable_segments:True"),
+    "memory": lambda library, tessera: inside("memory", library, NULLCUDA_DEVICE="1GiB"),
+    "streams": lambda library, tessera: [inside("streams", library, lag, NULLCUDA_LAG=lag) for lag in "10"],
+    "values": lambda library, tessera: inside("values", library),
+    "operations": lambda library, tessera: inside("operations", library),
+    "devices": lambda library, tessera: inside("devices", library, NULLCUDA_DEVICE="a100-40", NULLCUDA_COUNT="2"),
+}
+
+
+# ---- inside: under the null CUDA
+
+def expect(is_true: bool, what: str) -> None:
+    if not is_true:
+        sys.exit(f"not true: {what}")
+
+
+def raises(kind: type, texts: tuple[str, ...], call) -> None:
+    try:
+        call()
+    except kind as error:
+        for text in texts:
+            expect(text in str(error), f"{text!r} in {str(error)!r}")
+    else:
+        sys.exit(f"{texts} was not raised")
+
+
+def gpt(path: str) -> None:
+    import torch
+    from torch import nn
+
+    torch.cuda.memory._record_memory_history(context=None, stacks="python")
+    torch.manual_seed(1)
+    layer = nn.TransformerEncoderLayer(256, 4, 1024, batch_first=True, norm_first=True)
+    model = nn.Sequential(nn.Embedding(1000, 256), nn.TransformerEncoder(layer, 4, enable_nested_tensor=False),
+                          nn.Linear(256, 1000)).to("cuda", torch.bfloat16)
+    optimizer = torch.optim.AdamW(model.parameters())
+    for length in 256, 512, 384:
+        tokens = torch.randint(0, 1000, (8, length)).cuda(non_blocking=True)
+        # No autocast: it frees its cache in the order of host addresses, which are random.
+        loss = nn.functional.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten())
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        expect(loss.item() == 0, "a loss is zero")
+    torch.cuda.memory._dump_snapshot(path)
+
+
+def memory(_: str) -> None:
+    import torch
+
+    gib = 1 << 30
+    expect(torch.cuda.mem_get_info() == (gib, gib), "all of 1 GiB is free")
+    whole = torch.empty(gib, dtype=torch.uint8, device="cuda")  # to the last byte
+    expect(torch.cuda.mem_get_info() == (0, gib), "nothing is free")
+    raises(torch.OutOfMemoryError, ("CUDA out of memory. Tried to allocate 2.00 MiB.",
+                                    "total capacity of 1024.00 MiB of which 0 bytes is free"),
+           lambda: torch.empty(1, device="cuda"))
+    del whole
+    torch.empty(1, device="cuda")  # the cached segment is given back for it
+    raises(torch.OutOfMemoryError, ("Tried to allocate 1.00 GiB",),
+           lambda: torch.empty(gib + 1, dtype=torch.uint8, device="cuda"))
+    statistics = torch.cuda.memory_stats()
+    expect(statistics["num_ooms"] == 2, "two failures are counted")
+    expect(torch.empty(1000, pin_memory=True).is_pinned(), "pinned memory is known as such")
+    expect(not torch.empty(1000).is_pinned(), "other host memory is not")
+
+
+def streams(lag: str) -> None:
+    import torch
+
+    side = torch.cuda.Stream()
+    n_bytes = 64 << 20
+    torch.empty(0, device="cuda")
+    block = torch.empty(n_bytes, dtype=torch.uint8, device="cuda")
+    with torch.cuda.stream(side):
+        for _ in range(50):
+            block + 1
+    block.record_stream(side)
+    address = block.data_ptr()
+    del block
+    early = torch.empty(n_bytes, dtype=torch.uint8, device="cuda").data_ptr()
+    expect((early == address) == (lag == "0"), f"with lag {lag} the block comes back {'late' if lag == '1' else 'at once'}")
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    matrix = torch.empty(8192, 8192, dtype=torch.bfloat16, device="cuda")
+    begin.record()
+    for _ in range(10):
+        matrix @ matrix
+    end.record()
+    end.synchronize()
+    ms = begin.elapsed_time(end)
+    expect(18 < ms < 19 if lag == "1" else ms < 1, f"ten products of 8192 take {ms} ms")
+
+    still = torch.zeros(64, 64, device="cuda")
+    layer = torch.nn.Linear(64, 64).cuda()
+    with torch.cuda.stream(side):
+        layer(still).sum().backward()
+    torch.cuda.current_stream().wait_stream(side)
+    layer.zero_grad()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        expect(torch.cuda.is_current_stream_capturing(), "the stream captures")
+        result = layer(still)
+        result.sum().backward()
+    expect(not torch.cuda.is_current_stream_capturing(), "the capture is over")
+    for _ in range(3):
+        graph.replay()
+    torch.cuda.synchronize()
+    expect(result.shape == (64, 64), "the graph ran")
+
+
+def values(_: str) -> None:
+    import torch
+    from torch import nn
+
+    numbers = torch.arange(100).cuda()
+    expect([numbers[i].item() for i in range(3)] == [0, 1, 2], "what was sent there comes back by parts")
+    expect(torch.tensor([[4, 5], [6, 7]]).cuda().tolist() == [[4, 5], [6, 7]], "and whole")
+
+    library = ctypes.CDLL("libcuda.so.1")
+    library.nullcuda_now_ns.restype = ctypes.c_double
+    expect(library.nullcuda_now_ns() > 0, "the name of the driver is the null CUDA")
+    mask = torch.zeros(100, dtype=torch.bool, device="cuda")
+    expect(mask.nonzero().shape == (0, 1), "nothing is found in zeros")
+    library.nullcuda_answer(ctypes.byref(ctypes.c_int(37)), ctypes.c_size_t(4))
+    expect(mask.nonzero().shape == (37, 1), "a count is answered")
+
+    model = nn.Linear(8, 8).cuda()
+    optimizer, scaler = torch.optim.Adam(model.parameters()), torch.amp.GradScaler("cuda")
+    for _ in range(3):
+        with torch.autocast("cuda", torch.float16):
+            loss = model(torch.ones(4, 8, device="cuda")).sum()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        expect(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).item() == 0, "a norm is zero")
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+    expect(optimizer.state[model.weight]["step"].item() == 3, "no step was skipped for infinities")
+
+    data = torch.utils.data.TensorDataset(torch.ones(8, 8), torch.arange(8))
+    for batch, numbers in torch.utils.data.DataLoader(data, 4, pin_memory=True, num_workers=1):
+        expect(batch.is_pinned(), "a loader pins")
+        expect(numbers.to("cuda", non_blocking=True).tolist() == numbers.tolist(), "numbers go there and back")
+
+
+def operations(_: str) -> None:
+    import torch
+    from torch import nn
+    from torch.nn import functional
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    def tensor(*shape, **options):
+        return torch.empty(*shape, device="cuda", **options)
+
+    for channels_last in False, True:
+        layout = torch.channels_last if channels_last else torch.contiguous_format
+        model = nn.Sequential(nn.Conv2d(3, 32, 7, 2, 3), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(3, 2),
+                              nn.Conv2d(32, 32, 3, groups=4), nn.ConvTranspose2d(32, 8, 2, 2), nn.Flatten(),
+                              nn.LazyLinear(10)).cuda()
+        with torch.autocast("cuda", torch.bfloat16, enabled=channels_last):
+            model(tensor(4, 3, 64, 64).to(memory_format=layout)).sum().backward()
+
+    for backend in SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.CUDNN_ATTENTION, SDPBackend.MATH:
+        heads = [tensor(2, 8, 256, 64, dtype=torch.bfloat16, requires_grad=True) for _ in range(3)]
+        with sdpa_kernel(backend):
+            functional.scaled_dot_product_attention(*heads, is_causal=True).sum().backward()
+        expect(heads[0].grad.shape == heads[0].shape, f"{backend} goes both ways")
+
+    rows, index = tensor(100, 64, requires_grad=True), torch.zeros(50, dtype=torch.long, device="cuda")
+    nn.Embedding(100, 64).cuda()(index).sum().backward()
+    (rows[index].sum() + rows.gather(0, index[:, None].expand(-1, 64)).sum()).backward()
+    tensor(100, 64).index_add_(0, index, tensor(50, 64)).scatter_add_(0, index[:, None].expand(-1, 64), tensor(50, 64))
+    plain = tensor(8, 10000)
+    for call in (lambda: plain.topk(5), plain.sort, lambda: plain.cumsum(-1), plain.unique, plain.median,
+                 lambda: plain.masked_fill_(plain > 0, 1), lambda: torch.multinomial(plain.abs(), 4),
+                 lambda: torch.bincount(index, minlength=8), lambda: torch.randperm(1000, device="cuda"),
+                 lambda: torch.gcd(index, index),  # compiled at run time
+                 lambda: torch.bmm(tensor(4, 8, 8, dtype=torch.float64), tensor(4, 8, 8, dtype=torch.float64)),
+                 lambda: functional.ctc_loss(tensor(50, 4, 20), torch.ones(4, 10, dtype=torch.long, device="cuda"),
+                                             torch.full((4,), 50), torch.full((4,), 10))):
+        call()
+    for kind in (torch.optim.SGD, torch.optim.AdamW, torch.optim.Adafactor, torch.optim.RMSprop, torch.optim.Adagrad):
+        layer = nn.Linear(64, 64).cuda()
+        layer(tensor(8, 64)).sum().backward()
+        kind(layer.parameters(), lr=0.1).step()
+
+    square = tensor(32, 32)
+    raises(RuntimeError, ("cusolverDnCreate",), lambda: torch.linalg.inv(square))
+    raises(RuntimeError, ("CUFFT_NOT_SUPPORTED",), lambda: torch.fft.fft(square))
+    raises(RuntimeError, ("null CUDA has no cudnnCreateRNNDescriptor",), lambda: nn.LSTM(32, 64).cuda()(square))
+    raises(RuntimeError, ("null CUDA has no cudaIpcGetMemHandle",), square.untyped_storage()._share_cuda_)
+
+
+def devices(_: str) -> None:
+    import torch
+
+    expect(torch.cuda.device_count() == 2, "two devices")
+    properties = torch.cuda.get_device_properties(1)
+    expect(properties.name == "NVIDIA A100-SXM4-40GB" and properties.total_memory == 40536 << 20, str(properties))
+    expect((properties.major, properties.minor, properties.multi_processor_count, properties.warp_size)
+           == (8, 0, 108, 32), str(properties))
+    expect(properties.max_threads_per_multi_processor == 2048, str(properties))
+    there = torch.empty(1 << 20, device="cuda:1")
+    expect(there.to("cuda:0").device.index == 0, "copies go between devices")
+    expect(torch.cuda.mem_get_info(1)[0] < torch.cuda.mem_get_info(0)[1], "each has its own memory")
+
+
+def main() -> None:
+    case = os.environ.get(INSIDE)
+    if case:
+        globals()[case](sys.argv[1])
+    else:
+        case, library, tessera = sys.argv[1:]
+        OUTSIDE[case](library, tessera)
+
+
+if __name__ == "__main__":
+    main()
