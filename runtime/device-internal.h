@@ -14,8 +14,9 @@
 
 enum
 {
-  MAX_SIDES = 6,  /* more side streams than that count as all that are known */
-  MAX_ROUTES = 16 /* pools open at once */
+  MAX_SIDES = 6,   /* more side streams than that count as all that are known */
+  MAX_ROUTES = 16, /* pools open at once */
+  JUDGED_STEPS = 2 /* then half of the requests should have hit the plan */
 };
 
 typedef struct RuntimeBlock RuntimeBlock;
@@ -98,8 +99,7 @@ struct RuntimeDevice
   RuntimeBlock *spare_blocks;
   RuntimeWait *spare_waits;
   uint64_t retries_before, ooms_before; /* figures that a reset left behind */
-  uint32_t n_steps;
-  bool has_judged_plan;
+  uint32_t n_steps;                     /* ended */
 };
 
 /* The lock, and @recorder as that of the call under way. tessera_device_unlock() ends it.

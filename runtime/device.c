@@ -299,24 +299,27 @@ tessera_device_set_fraction (RuntimeDevice *device, double fraction)
   tessera_device_unlock (device);
 }
 
-void
-tessera_device_step (RuntimeDevice *device)
+/* After some steps it shows whether a plan was made for this program. */
+static void
+judge_plan (RuntimeDevice *device)
 {
   TesseraPolicyStats stats;
 
+  tessera_policy_get_stats (device->policy, &stats);
+  if (stats.follower.hits < stats.follower.misses)
+    tessera_notice ("The plan looks made for another model or batch: of the first "
+                    "%" PRIu64 " requests %" PRIu64 " missed it.",
+                    stats.follower.hits + stats.follower.misses, stats.follower.misses);
+}
+
+void
+tessera_device_step (RuntimeDevice *device, bool ends_one)
+{
   tessera_device_lock (device);
   tessera_policy_step (device->policy);
-  if (device->kind == TESSERA_POLICY_PLAN && !device->has_judged_plan)
-    {
-      tessera_policy_get_stats (device->policy, &stats);
-      /* The first call begins the first step. */
-      device->has_judged_plan = ++device->n_steps > 2;
-      if (device->has_judged_plan && stats.follower.hits < stats.follower.misses)
-        tessera_notice ("The plan looks made for another model or batch: of the first "
-                        "%" PRIu64 " requests %" PRIu64 " missed it.",
-                        stats.follower.hits + stats.follower.misses,
-                        stats.follower.misses);
-    }
+  device->n_steps += ends_one;
+  if (ends_one && device->n_steps == JUDGED_STEPS && tessera_device_follows (device))
+    judge_plan (device);
   tessera_device_unlock (device);
 }
 

@@ -68,8 +68,8 @@ void tessera_device_get_stats (RuntimeDevice *device, TesseraDeviceStats *out_st
 void tessera_device_reset_peaks (RuntimeDevice *device);
 void tessera_device_reset_accumulated (RuntimeDevice *device);
 
-/* The marks of the program; they take the lock. */
-void tessera_device_step (RuntimeDevice *device);
+/* The marks of the program; they take the lock. @ends_one: a step was under way. */
+void tessera_device_step (RuntimeDevice *device, bool ends_one);
 void tessera_device_phase (RuntimeDevice *device, const char *name);
 void tessera_device_mark (RuntimeDevice *device, TesseraRecorder *recorder);
 

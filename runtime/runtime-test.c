@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "tests/fail_alloc.h"
+
 #define MIB ((gsize) 1 << 20)
 #define GIB ((gsize) 1 << 30)
 
@@ -350,7 +352,8 @@ pools_body (void)
   again = program_must_alloc (4 * (ssize_t) MIB, 0);
   g_assert_true (again == inside);
   tessera_torch_record_stream (again, (void *) B);
-  program_free (again, 0); /* put off: events cannot be recorded now */
+  tessera_torch_empty_cache (); /* nothing: frees are not allowed now */
+  program_free (again, 0);      /* put off: events cannot be recorded now */
   program_free (program_must_alloc (512, 0), 0);
   g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
   tessera_torch_end_pool (0, pool);
@@ -403,6 +406,42 @@ test_base (void)
   PROGRAM_RUN_CHILD (base_body);
 }
 
+/* Every allocation on the way fails once: an exception, and all goes on. */
+static void
+faults_body (void)
+{
+  const TesseraTorchPool pool = { 7, 0 };
+  uintptr_t stream = A;
+  bool has_failed = true;
+
+  program_start ("policy", "native", NULL);
+  for (unsigned nth = 1; has_failed; nth++)
+    {
+      const char *text;
+      void *ptr;
+
+      stream += 64; /* seen for the first time, each */
+      tessera_fail_alloc_at (nth);
+      tessera_torch_begin_pool (0, pool, NULL);
+      text = program_alloc (3 * (ssize_t) MIB, stream, &ptr);
+      tessera_torch_record_stream (ptr, (void *) (stream + 8));
+      program_free (ptr, stream);
+      tessera_torch_end_pool (0, pool);
+      tessera_torch_release_pool (0, pool);
+      has_failed = tessera_fail_alloc_stop ();
+      if (text != NULL)
+        g_assert_true (g_str_has_prefix (text, "CUDA out of memory."));
+    }
+  tessera_torch_empty_cache ();
+  g_assert_cmpuint (program_stats ().allocated_bytes[0].current, ==, 0);
+}
+
+static void
+test_faults (void)
+{
+  PROGRAM_RUN_CHILD (faults_body);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -418,6 +457,7 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (threads_body);
   PROGRAM_ADD_CHILD (pools_body);
   PROGRAM_ADD_CHILD (base_body);
+  PROGRAM_ADD_CHILD (faults_body);
   g_test_add_func ("/runtime/native", test_native);
   g_test_add_func ("/runtime/expandable", test_expandable);
   g_test_add_func ("/runtime/settings", test_settings);
@@ -429,5 +469,6 @@ main (int argc, char **argv)
   g_test_add_func ("/runtime/threads", test_threads);
   g_test_add_func ("/runtime/pools", test_pools);
   g_test_add_func ("/runtime/base", test_base);
+  g_test_add_func ("/runtime/faults", test_faults);
   return program_finish ();
 }

@@ -141,7 +141,8 @@ void
 tessera_device_empty_cache (RuntimeDevice *device, TesseraRecorder *recorder)
 {
   tessera_device_enter (device, recorder);
-  tessera_policy_empty_cache (device->policy);
+  if (device->n_routes == 0) /* a graph that is captured allows no frees */
+    tessera_policy_empty_cache (device->policy);
   tessera_device_count_splits (device);
   tessera_device_unlock (device);
 }
