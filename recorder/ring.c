@@ -12,7 +12,6 @@
 #include "recorder/ring.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #define LINE_BYTES 64
@@ -34,29 +33,29 @@ struct TesseraRing
   _Alignas(LINE_BYTES) atomic_uint_fast64_t n_lost;
   uint64_t n_lost_told; /* writer's own */
   uint64_t mask;
-  Place *places;
+  Place places[];
 };
+
+static size_t
+mapped_bytes (size_t n_places)
+{
+  return sizeof (TesseraRing) + n_places * sizeof (Place);
+}
 
 TesseraStatus
 tessera_ring_new (uint32_t n_items, TesseraRing **out_ring)
 {
-  TesseraRing *ring = aligned_alloc (LINE_BYTES, sizeof *ring);
   size_t n_places = 1;
-  void *places;
+  TesseraRing *ring;
 
   *out_ring = NULL;
-  if (!ring)
-    return TESSERA_NO_MEMORY;
   while (n_places < n_items)
     n_places *= 2;
-  places = mmap (NULL, n_places * sizeof (Place), PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (places == MAP_FAILED)
-    {
-      free (ring);
-      return TESSERA_NO_MEMORY;
-    }
-  *ring = (TesseraRing){ .mask = n_places - 1, .places = places };
+  ring = mmap (NULL, mapped_bytes (n_places), PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (ring == MAP_FAILED)
+    return TESSERA_NO_MEMORY;
+  ring->mask = n_places - 1;
   *out_ring = ring;
   return TESSERA_OK;
 }
@@ -64,10 +63,8 @@ tessera_ring_new (uint32_t n_items, TesseraRing **out_ring)
 void
 tessera_ring_free (TesseraRing *ring)
 {
-  if (!ring)
-    return;
-  munmap (ring->places, (ring->mask + 1) * sizeof (Place));
-  free (ring);
+  if (ring)
+    munmap (ring, mapped_bytes (ring->mask + 1));
 }
 
 static bool

@@ -276,8 +276,16 @@ cannot_lock (int rc)
 static TesseraStatus
 reopen (TesseraLive *live, TesseraError *error)
 {
+  char real[PATH_MAX];
   struct stat info;
-  int rc = enter_wal (live, NULL);
+  int rc;
+
+  if (!realpath (live->path, real))
+    return fail_sqlite (live, NULL, SQLITE_CANTOPEN, error);
+  live->real = strdup (real);
+  if (!live->real)
+    return fail_sqlite (live, NULL, SQLITE_NOMEM, error);
+  rc = enter_wal (live, NULL);
 
   if (cannot_lock (rc))
     {
@@ -333,8 +341,6 @@ tessera_live_create (const char *path,
       else
         tessera_new_file_discard (&file);
     }
-  if (status == TESSERA_OK && !(live->real = realpath (path, NULL)))
-    status = fail_sqlite (live, NULL, SQLITE_CANTOPEN, error);
   if (status == TESSERA_OK)
     status = reopen (live, error);
   if (status == TESSERA_OK)
