@@ -414,6 +414,41 @@ test_recorded (void)
     }
 }
 
+/* A step for each letter of @kinds; equal letters ask for the same. */
+static TesseraTrace *
+steps_of_kinds (const char *kinds)
+{
+  TesseraTrace *trace = test_trace_new ();
+
+  test_alloc (trace, 1 << 20, 4096);
+  for (uint32_t s = 0; kinds[s]; s++)
+    {
+      g_autofree char *name = g_strdup_printf ("step %u", s);
+      uint32_t begin = (uint32_t) trace->n_events;
+
+      for (uint64_t i = 2; i < 6; i++)
+        test_alloc (trace, i << 20, 512 * (uint64_t) kinds[s]);
+      for (uint64_t i = 2; i < 6; i++)
+        test_free (trace, i << 20, 512 * (uint64_t) kinds[s]);
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+/* Most steps are alike although few are so in a row; two alike among many are chance. */
+static void
+test_interrupted (void)
+{
+  Case often = plan (steps_of_kinds ("xaabaacaad"), &all_steps);
+  Case chance = plan (steps_of_kinds ("xaabcdefgh"), &all_steps);
+
+  g_assert_cmpint (often.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+  g_assert_cmpint (chance.plan->followable, !=, TESSERA_FOLLOWABLE_YES);
+  clear (&often);
+  clear (&chance);
+}
+
 /* Steps of random allocations on three streams, in sizes of both classes, all alike; a
  * few blocks live on into the next step. */
 static TesseraTrace *
@@ -591,6 +626,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/plan/digest", test_digest);
   g_test_add_func ("/planner/plan/streams", test_streams);
   g_test_add_func ("/planner/plan/recorded", test_recorded);
+  g_test_add_func ("/planner/plan/interrupted", test_interrupted);
   g_test_add_func ("/planner/plan/streams-fold", test_streams_fold);
   g_test_add_func ("/planner/plan/no-memory", test_no_memory);
   g_test_add_func ("/planner/plan/cancel", test_cancel);

@@ -188,6 +188,20 @@ longest_run (const TesseraRun *run, uint32_t *first, uint32_t *last)
     }
 }
 
+/* How many steps in [from, to] ask for the same as step @like, in a row or not: where
+ * every few steps evaluate or log, the runs between are short. */
+static uint32_t
+count_alike (const TesseraRun *run, uint32_t from, uint32_t to, uint32_t like)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint64_t wanted = digest (run, steps[like].begin_index, steps[like].end_index);
+  uint32_t n = 0;
+
+  for (uint32_t k = from; k <= to; k++)
+    n += digest (run, steps[k].begin_index, steps[k].end_index) == wanted;
+  return n;
+}
+
 /* Nothing is folded: why, and what that means for a run. */
 static void
 decline (TesseraRun *run, bool is_one_step, bool are_alike)
@@ -218,7 +232,7 @@ choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked)
 
   longest_run (run, &first, &last);
   /* Among steps that vary, two may be equal by chance. */
-  if (2 * (last - first + 1) < to - from + 1)
+  if (2 * count_alike (run, from, to, first) < to - from + 1)
     last = first;
   are_alike = first < last;
   if (are_alike && narrow (run, &first, &last))

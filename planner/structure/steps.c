@@ -79,25 +79,26 @@ is_next_step (const TesseraTrace *trace,
               const TesseraStructure *structure,
               const TesseraRange *range)
 {
-  return range->kind == TESSERA_RANGE_STEP && range->end_index > range->begin_index &&
+  return range->kind == TESSERA_RANGE_STEP && range->end_index >= range->begin_index &&
          range->end_index <= trace->n_events && !is_in_step (trace, range) &&
          (structure->n_steps == 0 ||
           range->begin_index >= structure->steps[structure->n_steps - 1].end_index);
 }
 
-/* A step that is begun twice (an evaluation came before its first work) is what was done
- * the second time. */
+/* Keeps the steps in which anything happened. By their numbers, one that is begun twice
+ * (an evaluation came before its first work, or the program ended) is what was done the
+ * second time. */
 static void
-drop_given_up (TesseraStructure *structure)
+keep_done (TesseraStructure *structure, bool are_numbered)
 {
+  TesseraStep *steps = structure->steps;
   size_t n = 0;
 
   for (size_t i = 0; i < structure->n_steps; i++)
-    {
-      if (n > 0 && structure->steps[n - 1].number == structure->steps[i].number)
-        n--;
-      structure->steps[n++] = structure->steps[i];
-    }
+    if (steps[i].begin_index < steps[i].end_index &&
+        !(are_numbered && i + 1 < structure->n_steps &&
+          steps[i].number == steps[i + 1].number))
+      steps[n++] = steps[i];
   structure->n_steps = n;
 }
 
@@ -122,9 +123,8 @@ steps_from_ranges (const TesseraTrace *trace, TesseraStructure *structure)
       last = number;
       structure->steps[structure->n_steps - 1].number = number;
     }
-  if (are_numbered && do_rise)
-    drop_given_up (structure);
-  else if (structure->n_steps != 1 || !are_numbered)
+  keep_done (structure, are_numbered && do_rise);
+  if (!are_numbered || (!do_rise && structure->n_steps > 1))
     for (size_t i = 0; i < structure->n_steps; i++)
       structure->steps[i].number = (int64_t) i;
   return TESSERA_OK;

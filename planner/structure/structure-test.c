@@ -129,27 +129,29 @@ test_optimizer (void)
   clear (&c);
 }
 
-/* A step that an evaluation interrupted before its first work begins anew; steps whose
- * names all end with the same number are all steps. */
+/* A step that an evaluation interrupted before its first work begins anew; the last is
+ * begun again with nothing in it where the program ended. Steps whose names all end with
+ * the same number are all steps. */
 static void
 test_begun_twice (void)
 {
-  static const char *const again[] = { "step 4", "step 5", "step 5", "step 6" };
-  static const char *const alike[] = { "v2", "v2", "v2", "v2" };
+  static const char *const again[] = { "step 4", "step 5", "step 5", "step 6", "step 7" };
+  static const char *const alike[] = { "v2", "v2", "v2", "v2", "v2" };
 
   for (size_t k = 0; k < 2; k++)
     {
       TesseraTrace *trace = test_trace_new ();
       Case c;
 
-      for (uint64_t i = 0; i < 40; i++)
+      for (uint64_t i = 0; i < 50; i++)
         test_alloc (trace, (i + 1) << 20, 512);
-      for (uint32_t i = 0; i < 4; i++)
+      for (uint32_t i = 0; i < 5; i++)
         test_range (trace, TESSERA_RANGE_STEP, k ? alike[i] : again[i], 10 * i,
                     10 * i + 8);
+      test_range (trace, TESSERA_RANGE_STEP, k ? "v2" : "step 7", 48, 48);
       tessera_trace_settle_ranges (trace);
       c = look (trace);
-      g_assert_cmpuint (c.structure->n_steps, ==, k ? 4 : 3);
+      g_assert_cmpuint (c.structure->n_steps, ==, k ? 5 : 3);
       for (size_t i = 0; i < c.structure->n_steps; i++)
         g_assert_cmpint (c.structure->steps[i].number, ==, (int64_t) (k ? i : i + 4));
       if (k == 0)
