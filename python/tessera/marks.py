@@ -78,6 +78,11 @@ class Marks:
             told.phase_begin(name)
 
     def detach(self) -> None:
+        """The last. A step that has begun with nothing done is begun once more and left
+        empty, by which whoever reads the trace knows that there was none."""
+        if self._is_fresh and (self._in_step or self._began_between):
+            self._tell_step(self.n_done)
+            self._tell_step(-1)
         self._told = None
 
     # -- phases --------------------------------------------------------------------------

@@ -93,16 +93,16 @@ def trainer(told):
 
 
 if kind == "sharded":
-    expect("FSDP2", watch(sharded), f"step 0, {TRAIN} step 1, {TRAIN} step 2")
+    expect("FSDP2", watch(sharded), f"step 0, {TRAIN} step 1, {TRAIN} step 2, step 2, step -1")
     words = [word for word in watch(sharded, has_modules=True) if word.startswith("(")]
     named = "(model.layers.1.mlp.down_proj" in words and words[0] == "(FSDPLlamaForCausalLM"
     expect("FSDP2's modules", [named], [True])
 elif kind == "replicated":
-    expect("DDP", watch(replicated), f"step 0, {ACCUMULATE} step 1, {ACCUMULATE} step 2")
+    expect("DDP", watch(replicated), f"step 0, {ACCUMULATE} step 1, {ACCUMULATE} step 2, step 2, step -1")
 else:
     expect(
         "Trainer",
         watch(trainer),
-        f"step 0, {ACCUMULATE} step 1, {ACCUMULATE} step 2, step -1, >eval, <, step 2, {ACCUMULATE} step 3, >eval, <",
+        f"step 0, {ACCUMULATE} step 1, {ACCUMULATE} step 2, step -1, >eval, <, step 2, {ACCUMULATE} step 3, >eval, <, step 3, step -1",
     )
 finish()

@@ -97,6 +97,13 @@ def evaluation(told):
                 net(batch())
 
 
+def evaluation_last(told):
+    net = Net()
+    train(net, sgd(net), n_steps=2)
+    with torch.no_grad():
+        net(batch())
+
+
 def evaluation_each_step(told):
     net = Net()
     optimizer = sgd(net)
@@ -126,7 +133,7 @@ def adversaries_wanted():
                 inner = [f">micro-batch {number} {phase}", "<"] if number else []
                 words += [">" + phase] + inner + ["<"]
             words += [">optimizer", "<"]
-    return words + ["step 2"]
+    return words + ["step 2", "step 2", "step -1"]
 
 
 class Wrapper(torch.optim.Optimizer):
@@ -270,44 +277,49 @@ def backward_modules(kind):
     return program
 
 
-expect("a plain loop", watch(plain), f"step 0, {TRAIN} step 1, {TRAIN} step 2")
-expect("accumulation", watch(accumulation), f"step 0, {MICRO} step 1, {MICRO} step 2")
+expect("a plain loop", watch(plain), f"step 0, {TRAIN} step 1, {TRAIN} step 2, step 2, step -1")
+expect("accumulation", watch(accumulation), f"step 0, {MICRO} step 1, {MICRO} step 2, step 2, step -1")
 expect(
     "a loss that is a module",
     watch(loss_module),
     """step 0, >forward, <, >forward, <, >backward, <,
     >forward, >micro-batch 1 forward, <, <, >forward, >micro-batch 1 forward, <, <,
-    >backward, >micro-batch 1 backward, <, <, >optimizer, <, step 1""",
+    >backward, >micro-batch 1 backward, <, <, >optimizer, <, step 1, step 1, step -1""",
 )
 expect(
     "evaluation between steps",
     watch(evaluation),
     f"""step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >eval, <, step 2, {TRAIN}
-    step 3, >eval, <, {TRAIN} step 4""",
+    step 3, >eval, <, {TRAIN} step 4, step 4, step -1""",
 )
 expect(
     "evaluation between steps, when a plan is followed",
     watch(evaluation, options={"plan": "a.tsp"}),
     f"""step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >eval, <, step 2, {TRAIN}
-    step 3, step -1, >eval, <, step 3, {TRAIN} step 4""",
+    step 3, step -1, >eval, <, step 3, {TRAIN} step 4, step 4, step -1""",
+)
+expect(
+    "evaluation at the end",
+    watch(evaluation_last),
+    f"step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >eval, <, step 2, step -1",
 )
 expect(
     "evaluation at each step belongs to it",
     watch(evaluation_each_step),
     f"""step 0, {TRAIN} step 1, step -1, >eval, <, step 1, {TRAIN}
-    step 2, >eval, <, {TRAIN} step 3, >eval, <""",
+    step 2, >eval, <, {TRAIN} step 3, >eval, <, step 3, step -1""",
 )
 expect("two optimizers that take turns", watch(adversaries), adversaries_wanted())
 WRAPPED = ">forward, <, >backward, <, >optimizer, >optimizer, <, <,"
-expect("an optimizer in an optimizer", watch(wrapped), f"step 0, {WRAPPED} step 1, {WRAPPED} step 2")
-expect("an optimizer that only holds another", watch(wrapper_aside), f"step 0, {TRAIN} step 1, {TRAIN} step 2")
+expect("an optimizer in an optimizer", watch(wrapped), f"step 0, {WRAPPED} step 1, {WRAPPED} step 2, step 2, step -1")
+expect("an optimizer that only holds another", watch(wrapper_aside), f"step 0, {TRAIN} step 1, {TRAIN} step 2, step 2, step -1")
 CLOSURE = ">optimizer, >forward, <, >backward, <, <,"
-expect("forward inside step()", watch(closure), f"step 0, {CLOSURE} step 1, {CLOSURE} step 2")
+expect("forward inside step()", watch(closure), f"step 0, {CLOSURE} step 1, {CLOSURE} step 2, step 2, step -1")
 SCALED = ">forward, <, >backward, <, >optimizer, >optimizer, <, <,"
 expect(
     "a scaler that skips a step",
     watch(skipped_by_scaler),
-    f"step 0, {SCALED} step 1, {TRAIN} step 2, {SCALED} step 3",
+    f"step 0, {SCALED} step 1, {TRAIN} step 2, {SCALED} step 3, step 3, step -1",
 )
 expect(
     "steps by hand, two optimizer steps each",
@@ -318,15 +330,15 @@ expect(
 )
 expect("steps by hand, at their begin", watch(explicit_first), f"step 0, {TRAIN} step 1, {TRAIN}")
 expect("an end after two steps", watch(stopped, stop_after=2), f"step 0, {TRAIN} step 1, {TRAIN} step -1, finished")
-expect("an exception in forward", watch(broken), f"step 0, >forward, <, {TRAIN} step 1")
-RECOMPUTED = "step 0, >forward, <, >backward, >recompute, <, >recompute, <, <, >optimizer, <, step 1"
+expect("an exception in forward", watch(broken), f"step 0, >forward, <, {TRAIN} step 1, step 1, step -1")
+RECOMPUTED = "step 0, >forward, <, >backward, >recompute, <, >recompute, <, <, >optimizer, <, step 1, step 1, step -1"
 expect("recomputation", watch(recomputed("new")), RECOMPUTED)
 expect("reentrant recomputation", watch(recomputed("reentrant")), RECOMPUTED)
 BLOCKS = "(blocks.0, (blocks.0.inner, ), ), (blocks.1, (blocks.1.inner, ), ),"
 expect(
     "paths of modules",
     watch(paths, has_modules=True),
-    f"step 0, >forward, (Net, {BLOCKS} ), <, >backward, <, >optimizer, <, step 1",
+    f"step 0, >forward, (Net, {BLOCKS} ), <, >backward, <, >optimizer, <, step 1, step 1, step -1",
 )
 OTHER = "(Sequential.0, (Sequential.0.blocks.0, (Sequential.0.blocks.0.inner, ), ), (Sequential.0.blocks.1, (Sequential.0.blocks.1.inner, ), ), ),"
 expect(
