@@ -20,8 +20,6 @@ enum
   N_STEPS = 4
 };
 
-static const uintptr_t PREFETCH = 0x1040; /* handle of a stream */
-
 static void
 forward_and_backward (void **parameters)
 {
@@ -73,9 +71,9 @@ train (gboolean evaluates)
       void *batch;
 
       tessera_step (step);
-      batch = program_must_alloc (1000000, PREFETCH);
+      batch = program_must_alloc (1000000, program_stream (1));
       forward_and_backward (parameters);
-      program_free (batch, PREFETCH);
+      program_free (batch, program_stream (1));
       if (evaluates && step == 2)
         {
           tessera_step (-1);

@@ -148,7 +148,7 @@ static gpointer
 keep_busy (gpointer user)
 {
   while (!g_atomic_int_get (&stop_it))
-    program_free (program_must_alloc (5000, 0x1040), 0x1040);
+    program_free (program_must_alloc (5000, program_stream (1)), program_stream (1));
   return NULL;
 }
 

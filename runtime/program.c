@@ -5,6 +5,7 @@
  */
 #include "runtime/program.h"
 
+#include <dlfcn.h>
 #include <glib/gstdio.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,6 +63,48 @@ program_free (void *ptr, uintptr_t stream)
   tessera_torch_free (ptr, 12345, 0, (void *) stream);
 }
 
+/* The null CUDA has the driver's functions and the runtime's, and some of its own. */
+static gpointer
+null_function (const char *name)
+{
+  gpointer library = dlopen ("libcuda.so.1", RTLD_LAZY);
+  gpointer found = library != NULL ? dlsym (library, name) : NULL;
+
+  if (found == NULL)
+    g_error ("%s", dlerror ());
+  return found;
+}
+
+uintptr_t
+program_stream (guint index)
+{
+  static GMutex lock;
+  static void *streams[PROGRAM_MAX_STREAMS];
+  int (*create) (void **out_stream, unsigned flags);
+  void *stream;
+
+  g_assert_cmpuint (index, <, PROGRAM_MAX_STREAMS);
+  if (index == 0)
+    return 0;
+  g_mutex_lock (&lock);
+  if (streams[index] == NULL)
+    {
+      create = null_function ("cudaStreamCreateWithFlags");
+      g_assert_cmpint (create (&streams[index], 1), ==, 0); /* apart from the default */
+    }
+  stream = streams[index];
+  g_mutex_unlock (&lock);
+  return (uintptr_t) stream;
+}
+
+void
+program_delay (uintptr_t stream, double ns)
+{
+  void (*delay) (void *stream, double ns) = null_function ("nullcuda_delay");
+
+  delay ((void *) stream, ns);
+}
+
 void
 program_start (const char *key, ...)
 {
@@ -105,13 +148,6 @@ typedef struct
   uintptr_t stream;
 } Live;
 
-/* Streams are any numbers; 0 is the default one. */
-static uintptr_t
-handle_of (guint stream)
-{
-  return stream == 0 ? 0 : 0x1000 + stream * 0x40;
-}
-
 static gsize
 draw_size (GRand *rand)
 {
@@ -140,7 +176,7 @@ program_run (const Program *program)
   for (guint i = 0; i < program->n_requests; i++)
     {
       Live live = { .size = draw_size (rand),
-                    .stream = handle_of (
+                    .stream = program_stream (
                         (guint) g_rand_int_range (rand, 0, (gint) program->n_streams)) };
 
       while (lives->len > 0 &&
@@ -151,7 +187,7 @@ program_run (const Program *program)
       g_array_append_val (lives, live);
       if (g_rand_double (rand) < program->side_uses)
         tessera_torch_record_stream (
-            live.ptr, (void *) handle_of (
+            live.ptr, (void *) program_stream (
                           (guint) g_rand_int_range (rand, 0, (gint) program->n_streams)));
       if (g_rand_double (rand) < program->empty_caches)
         tessera_torch_empty_cache ();

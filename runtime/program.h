@@ -20,6 +20,12 @@ const char *program_alloc (ssize_t size, uintptr_t stream, void **out_ptr);
 void *program_must_alloc (ssize_t size, uintptr_t stream);
 void program_free (void *ptr, uintptr_t stream);
 
+#define PROGRAM_MAX_STREAMS 256
+/* The handle of a stream, made when first asked for; 0 is the default stream. */
+uintptr_t program_stream (guint index);
+/* Gives the stream work to do, on the null CUDA's clock. */
+void program_delay (uintptr_t stream, double ns);
+
 /* Settings as key, value ... NULL; then the start, which must succeed. */
 void program_start (const char *key, ...) G_GNUC_NULL_TERMINATED;
 /* All notices so far, a line each. Free with g_free(). */

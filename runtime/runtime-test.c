@@ -19,8 +19,6 @@ enum
   N_REQUESTS_OF_THREAD = 500
 };
 
-static const uintptr_t A = 0x1040, B = 0x1080; /* handles of streams */
-
 static void
 assert_quiet (void)
 {
@@ -147,33 +145,68 @@ test_figures (void)
   PROGRAM_RUN_CHILD (figures_body);
 }
 
-/* A block that a side stream uses stays active after its free. */
+/* A block that side streams use is free when they are done, not before. */
 static void
 sides_body (void)
 {
+  uintptr_t own, side;
   void *first, *second;
 
   program_start ("policy", "native", "record", program_file ("run.tsr"), NULL);
-  first = program_must_alloc (4 * (ssize_t) MIB, A);
-  tessera_torch_record_stream (first, (void *) A); /* its own: nothing */
-  for (uintptr_t stream = 1; stream < 20; stream++)
-    tessera_torch_record_stream (first, (void *) (B + stream * 64));
-  tessera_torch_record_stream (first, (void *) B);
-  program_free (first, A);
-  program_free (first, A); /* twice changes nothing */
+  own = program_stream (1);
+  side = program_stream (2);
+  first = program_must_alloc (4 * (ssize_t) MIB, own);
+  tessera_torch_record_stream (first, (void *) own); /* nothing */
+  tessera_torch_record_stream (first, (void *) side);
+  tessera_torch_record_stream (first, (void *) side);
+  program_delay (side, 1e7);
+  program_free (first, own);
+  program_free (first, own); /* twice changes nothing */
   g_assert_cmpuint (program_stats ().allocation[0].current, ==, 0);
   g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
-  tessera_torch_empty_cache ();
+  second = program_must_alloc (4 * (ssize_t) MIB, own);
+  g_assert_true (second != first);
+  program_free (second, own);
+  tessera_torch_empty_cache (); /* waits */
   g_assert_cmpuint (program_stats ().active[0].current, ==, 0);
   g_assert_cmpuint (program_stats ().reserved_bytes[0].current, ==, 0);
   g_assert_cmpuint (program_stats ().n_sync_all_streams, ==, 1);
 
-  first = program_must_alloc (4 * (ssize_t) MIB, A);
-  program_free (first, A);
-  second = program_must_alloc (4 * (ssize_t) MIB, A);
+  first = program_must_alloc (4 * (ssize_t) MIB, own);
+  tessera_torch_record_stream (first, (void *) side); /* which has nothing to do */
+  program_free (first, own);
+  second = program_must_alloc (4 * (ssize_t) MIB, own);
   g_assert_true (first == second);
-  program_free (second, A);
+  program_free (second, own);
   tessera_stop ();
+}
+
+/* More side streams than a block has room for. */
+static void
+many_sides_body (void)
+{
+  uintptr_t own;
+  void *block;
+
+  program_start ("policy", "native", NULL);
+  own = program_stream (1);
+  block = program_must_alloc (1000, own);
+  for (guint i = 0; i < 20; i++)
+    {
+      tessera_torch_record_stream (block, (void *) program_stream (2 + i));
+      program_delay (program_stream (2 + i), 1e6 * i);
+    }
+  program_free (block, own);
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
+  tessera_torch_empty_cache ();
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 0);
+  assert_quiet ();
+}
+
+static void
+test_many_sides (void)
+{
+  PROGRAM_RUN_CHILD (many_sides_body);
 }
 
 static void
@@ -183,27 +216,34 @@ test_sides (void)
 
   PROGRAM_RUN_CHILD (sides_body);
   trace = program_load ("run.tsr");
-  /* The default one, A, and 20 that nothing was allocated on. */
-  g_assert_cmpuint (trace->n_streams, ==, 22);
+  /* The default one, one of its own, and one that nothing was allocated on. */
+  g_assert_cmpuint (trace->n_streams, ==, 3);
   tessera_trace_free (trace);
-  program_verify ("run.tsr", 3);
+  program_verify ("run.tsr", 4);
 }
 
 /* Without the hook a block that was freed waits for every stream that is known. */
 static void
 no_hook_body (void)
 {
-  void *first, *other;
+  uintptr_t own, other_stream;
+  void *first, *second, *other;
 
   program_start ("policy", "native", NULL);
   tessera_torch_has_record_stream (0);
-  other = program_must_alloc (512, B);
-  first = program_must_alloc (4 * (ssize_t) MIB, A);
-  program_free (first, A);
-  g_assert_cmpuint (program_stats ().active[0].current, ==, 2);
+  own = program_stream (1);
+  other_stream = program_stream (2);
+  other = program_must_alloc (512, other_stream);
+  first = program_must_alloc (4 * (ssize_t) MIB, own);
+  program_delay (other_stream, 1e7);
+  program_free (first, own);
+  second = program_must_alloc (4 * (ssize_t) MIB, own);
+  g_assert_true (second != first);
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 3);
   tessera_torch_empty_cache ();
-  g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
-  program_free (other, B);
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 2);
+  program_free (second, own);
+  program_free (other, other_stream);
 }
 
 static void
@@ -238,14 +278,15 @@ out_of_memory_body (void)
   text = program_alloc (200 * (ssize_t) MIB, 0, &ptr);
   g_assert_nonnull (strstr (text, "Tessera: fragmentation; "));
   g_assert_nonnull (strstr (text, "in pieces of at most 40.00 MiB."));
-  text = program_alloc (200 * (ssize_t) MIB, A, &ptr);
+  text = program_alloc (200 * (ssize_t) MIB, program_stream (1), &ptr);
   g_assert_nonnull (strstr (text, "Tessera: fragmentation; "));
   g_assert_nonnull (strstr (text, "held for other streams"));
   g_assert_cmpuint (program_stats ().n_ooms, ==, 3);
   g_assert_nonnull (program_alloc (-1, 0, &ptr));
   for (int i = 0; i < n; i++)
     program_free (blocks[i], 0);
-  program_free (program_must_alloc (200 * (ssize_t) MIB, A), A);
+  program_free (program_must_alloc (200 * (ssize_t) MIB, program_stream (1)),
+                program_stream (1));
   assert_quiet ();
   tessera_stop ();
 }
@@ -351,7 +392,7 @@ pools_body (void)
   program_free (inside, 0);
   again = program_must_alloc (4 * (ssize_t) MIB, 0);
   g_assert_true (again == inside);
-  tessera_torch_record_stream (again, (void *) B);
+  tessera_torch_record_stream (again, (void *) program_stream (1));
   tessera_torch_empty_cache (); /* nothing: frees are not allowed now */
   program_free (again, 0);      /* put off: events cannot be recorded now */
   program_free (program_must_alloc (512, 0), 0);
@@ -411,20 +452,20 @@ static void
 faults_body (void)
 {
   const TesseraTorchPool pool = { 7, 0 };
-  uintptr_t stream = A;
   bool has_failed = true;
 
   program_start ("policy", "native", NULL);
   for (unsigned nth = 1; has_failed; nth++)
     {
+      uintptr_t stream = program_stream (2 * nth); /* seen for the first time, each */
+      uintptr_t side = program_stream (2 * nth + 1);
       const char *text;
       void *ptr;
 
-      stream += 64; /* seen for the first time, each */
       tessera_fail_alloc_at (nth);
       tessera_torch_begin_pool (0, pool, NULL);
       text = program_alloc (3 * (ssize_t) MIB, stream, &ptr);
-      tessera_torch_record_stream (ptr, (void *) (stream + 8));
+      tessera_torch_record_stream (ptr, (void *) side);
       program_free (ptr, stream);
       tessera_torch_end_pool (0, pool);
       tessera_torch_release_pool (0, pool);
@@ -458,11 +499,13 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (pools_body);
   PROGRAM_ADD_CHILD (base_body);
   PROGRAM_ADD_CHILD (faults_body);
+  PROGRAM_ADD_CHILD (many_sides_body);
   g_test_add_func ("/runtime/native", test_native);
   g_test_add_func ("/runtime/expandable", test_expandable);
   g_test_add_func ("/runtime/settings", test_settings);
   g_test_add_func ("/runtime/figures", test_figures);
   g_test_add_func ("/runtime/side-streams", test_sides);
+  g_test_add_func ("/runtime/many-side-streams", test_many_sides);
   g_test_add_func ("/runtime/no-hook", test_no_hook);
   g_test_add_func ("/runtime/out-of-memory", test_out_of_memory);
   g_test_add_func ("/runtime/limit", test_limit);
