@@ -132,7 +132,7 @@ has_companion (const char *path, const char *suffix)
 }
 
 /* SQLite locks bytes from 2^30 on: https://www.sqlite.org/fileformat.html, 1.4. Asking
- * takes none. */
+ * for a reader's lock takes none and finds writers alone. */
 #define LOCKS_AT (1 << 30)
 #define LOCKS_BYTES 512
 
@@ -140,7 +140,7 @@ TesseraStatus
 tessera_file_check_idle (const char *path, TesseraError *error)
 {
   struct flock lock = {
-    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCKS_AT, .l_len = LOCKS_BYTES
+    .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = LOCKS_AT, .l_len = LOCKS_BYTES
   };
   int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   bool is_locked;

@@ -17,8 +17,8 @@
 #include "db/store/tables.h"
 
 #define PAGE_BYTES 4096
-/* Pages in the WAL before they move into the file. More makes checkpoints rarer, and the
- * WAL that a kill leaves longer: 16 MiB take 20 ms to read along. */
+/* Pages in the WAL before they move into the file: 16 MiB. More makes checkpoints rarer,
+ * and the WAL that a kill leaves longer. */
 #define CHECKPOINT_PAGES 4096
 
 struct TesseraLive
