@@ -161,12 +161,12 @@ cli_job_become (const CliJob *wanted, char **program)
 }
 
 static volatile pid_t child;
-static volatile sig_atomic_t was_stopped;
+static volatile sig_atomic_t stopped_by; /* a signal; 0: none came */
 
 static void
 pass_on (int signal_number, siginfo_t *info, void *context)
 {
-  was_stopped = 1;
+  stopped_by = signal_number;
   /* Ctrl-C goes to everything in the foreground: the child has had it. */
   if (signal_number == SIGINT && info->si_code == SI_KERNEL)
     return;
@@ -182,6 +182,26 @@ end_with_parent (gpointer user)
 }
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP };
+
+/* What was ignored (nohup) stays so. */
+static void
+pass_signals_on (struct sigaction *before)
+{
+  struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO };
+  for (size_t i = 0; i < G_N_ELEMENTS (passed_on); i++)
+    {
+      sigaction (passed_on[i], &action, &before[i]);
+      if (before[i].sa_handler == SIG_IGN)
+        sigaction (passed_on[i], &before[i], NULL);
+    }
+}
+
+static void
+keep_signals (const struct sigaction *before)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (passed_on); i++)
+    sigaction (passed_on[i], &before[i], NULL);
+}
 
 static gboolean
 spawn (char **program, char **env, gboolean to_stderr, GPid *out_pid, GError **error)
@@ -201,24 +221,24 @@ cli_job_wait (char **program,
               TesseraError *error)
 {
   struct sigaction before[G_N_ELEMENTS (passed_on)];
-  struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO };
   g_autoptr (GError) problem = NULL;
   GPid pid = 0;
   int wait_status = 0;
 
   memset (out_end, 0, sizeof *out_end);
-  if (!spawn (program, environ_of_job, to_stderr, &pid, &problem))
-    return does_not_start (program[0], problem->message, error);
+  pass_signals_on (before);
+  gboolean has_started = spawn (program, environ_of_job, to_stderr, &pid, &problem);
   child = pid;
-  for (size_t i = 0; i < G_N_ELEMENTS (passed_on); i++)
-    sigaction (passed_on[i], &action, &before[i]);
-  while (waitpid (pid, &wait_status, 0) < 0 && errno == EINTR)
+  if (has_started && stopped_by != 0)
+    kill (pid, stopped_by); /* it came before there was anybody to pass it on to */
+  while (has_started && waitpid (pid, &wait_status, 0) < 0 && errno == EINTR)
     continue;
   child = 0;
-  for (size_t i = 0; i < G_N_ELEMENTS (passed_on); i++)
-    sigaction (passed_on[i], &before[i], NULL);
+  keep_signals (before);
+  if (!has_started)
+    return does_not_start (program[0], problem->message, error);
   out_end->status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : 0;
   out_end->signal_number = WIFSIGNALED (wait_status) ? WTERMSIG (wait_status) : 0;
-  out_end->was_stopped = was_stopped != 0;
+  out_end->was_stopped = stopped_by != 0;
   return TESSERA_OK;
 }
