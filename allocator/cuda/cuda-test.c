@@ -14,6 +14,7 @@
 #include "allocator/cuda/driver.h"
 #include "allocator/cuda/fake/fake-cuda.h"
 #include "allocator/policy.h"
+#include "tests/fail_alloc.h"
 
 #define SEED 20261124
 #define MIB ((uint64_t) 1 << 20)
@@ -357,6 +358,31 @@ test_faults (void)
       }
 }
 
+/* The same for each allocation of the host. */
+static void
+test_host_faults (void)
+{
+  long held = tessera_fail_alloc_held ();
+  unsigned nth = 1;
+  bool has_failed = true;
+
+  for (; has_failed; nth++)
+    {
+      TesseraError error = { 0 };
+      TesseraStatus status;
+
+      tessera_fail_alloc_at (nth);
+      status = do_all (&error);
+      has_failed = tessera_fail_alloc_stop ();
+      g_assert_cmpint (status == TESSERA_OK, ==, !has_failed);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+      check_manners ();
+      g_assert_cmpuint (fake->used_bytes + fake->n_pages + fake->n_mapped, ==, 0);
+      g_assert_cmpuint (fake->n_events + fake->n_reservations + fake->n_retained, ==, 0);
+    }
+  g_assert_cmpuint (nth, >, 4); /* the device, its reservations, an event */
+}
+
 /* A wait that the driver refuses leaves the pages where a kernel may still need them. */
 static void
 test_refused_wait (void)
@@ -488,6 +514,7 @@ main (int argc, char **argv)
   if (fake != NULL)
     {
       g_test_add_func ("/cuda/faults", test_faults);
+      g_test_add_func ("/cuda/host-faults", test_host_faults);
       g_test_add_func ("/cuda/refused-wait", test_refused_wait);
       g_test_add_func ("/cuda/over", test_over);
     }

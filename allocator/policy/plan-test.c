@@ -432,7 +432,7 @@ ask (Run *run, const TesseraSlot *like, uint32_t stream)
 static void
 run_program (Run *run, GRand *rand, const Planned *made)
 {
-  for (guint n = 0; n < 5000; n++)
+  for (guint n = 0; n < 3000; n++)
     {
       const TesseraSlot *slot = &made->slots[n % MAX_SLOTS];
       gint32 chance = g_rand_int_range (rand, 0, 100);
@@ -467,7 +467,7 @@ run_program (Run *run, GRand *rand, const Planned *made)
 static void
 test_random (void)
 {
-  for (guint seed = SEED; seed < SEED + 4; seed++)
+  for (guint seed = SEED; seed < SEED + 2; seed++)
     {
       g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
       g_autofree Planned *made = new_hostile_plan (rand, 24 * MIB);
@@ -494,7 +494,7 @@ test_random (void)
                       (guint) stats.follower.hits_elsewhere,
                       (guint) stats.follower.misses, (guint) stats.misses_unordered);
       g_assert_cmpuint (stats.follower.hits, ==, run.n_hits);
-      g_assert_cmpuint (run.n_hits, >, 300);
+      g_assert_cmpuint (run.n_hits, >, 200);
       g_assert_cmpuint (run.n_in_pool - run.n_hits, ==, stats.misses_rescued);
       g_assert_cmpuint (stats.misses_rescued, >, 20);
       g_assert_cmpuint (stats.misses_unordered, >, 100);
