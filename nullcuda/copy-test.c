@@ -94,6 +94,31 @@ test_too_old (void)
   g_assert_cmpint (cudaFree (device), ==, NULL_OK);
 }
 
+/* Pinned memory is cleared by pages: no byte more, no byte less. */
+static void
+test_pinned (void)
+{
+  enum
+  {
+    N_BYTES = 5 * 4096
+  };
+  char *device, *pinned;
+  g_assert_cmpint (cudaMalloc ((void **) &device, N_BYTES), ==, NULL_OK);
+  g_assert_cmpint (cudaHostAlloc ((void **) &pinned, N_BYTES, 0), ==, NULL_OK);
+  for (size_t from = 0; from < 9000; from += 1000)
+    for (size_t to = from; to <= N_BYTES; to += 1024)
+      {
+        memset (pinned, 'x', N_BYTES);
+        g_assert_cmpint (
+            cudaMemcpy (pinned + from, device, to - from, NULL_DEVICE_TO_HOST), ==,
+            NULL_OK);
+        for (size_t i = 0; i < N_BYTES; i++)
+          g_assert_cmpint (pinned[i], ==, i >= from && i < to ? 0 : 'x');
+      }
+  g_assert_cmpint (cudaFreeHost (pinned), ==, NULL_OK);
+  g_assert_cmpint (cudaFree (device), ==, NULL_OK);
+}
+
 static void
 test_answers (void)
 {
@@ -146,6 +171,7 @@ main (int argc, char **argv)
   g_test_add_func ("/copy/given-back-once", test_given_back_once);
   g_test_add_func ("/copy/forgotten", test_forgotten);
   g_test_add_func ("/copy/too-old", test_too_old);
+  g_test_add_func ("/copy/pinned", test_pinned);
   g_test_add_func ("/copy/answers", test_answers);
   g_test_add_func ("/copy/illegal", test_illegal);
   g_test_add_func ("/copy/at-once", test_at_once);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "nullcuda/device.h"
+#include "nullcuda/host.h"
 #include "nullcuda/memory.h"
 #include "nullcuda/remembered.h"
 #include "nullcuda/stream.h"
@@ -23,7 +24,7 @@
 static void
 fill_host (void *out, uint64_t addr, size_t n_bytes)
 {
-  memset (out, 0, n_bytes);
+  null_host_clear (out, n_bytes);
   if (!null_answer_take (out, n_bytes))
     null_remembered_take (addr, out, n_bytes);
 }

@@ -2,6 +2,7 @@
 #include "nullcuda/host.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "nullcuda/device.h"
@@ -132,4 +133,32 @@ null_host_kind (uint64_t addr)
                                        : NULL_MEMORY_HOST;
   pthread_mutex_unlock (&lock);
   return kind;
+}
+
+#define PAGE_BYTES UINT64_C (4096)
+
+static bool
+is_pinned (uint64_t addr, uint64_t n_bytes)
+{
+  pthread_mutex_lock (&lock);
+  const NullRange *range = null_ranges_find (&host, addr, n_bytes);
+  bool is_ours = range != NULL && range->value == PINNED;
+  pthread_mutex_unlock (&lock);
+  return is_ours;
+}
+
+void
+null_host_clear (void *addr, size_t n_bytes)
+{
+  uint64_t from = (uint64_t) addr, to = from + n_bytes;
+  uint64_t first = (from + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+  uint64_t last = to / PAGE_BYTES * PAGE_BYTES;
+  if (first >= last || !is_pinned (from, n_bytes) ||
+      madvise ((void *) first, last - first, MADV_DONTNEED) != 0)
+    {
+      memset (addr, 0, n_bytes);
+      return;
+    }
+  memset (addr, 0, first - from);
+  memset ((void *) last, 0, to - last);
 }

@@ -23,6 +23,7 @@ ALLOWED = {
     "runtime": {"db", "allocator", "recorder", "planner"},
     "picture": {"db", "planner", "simulator"},
     "cli": {"db", "recorder/import", "planner", "simulator", "picture", "nullcuda"},
+    "nullcuda": set(),
     "viewer": {"db", "recorder/import", "planner", "simulator", "picture", "cli"},
 }
 GUEST = ("db", "allocator", "recorder", "planner", "simulator", "runtime")
@@ -37,6 +38,7 @@ LIBRARIES = {
     "planner": "planner/libtessera-planner.a",
     "simulator": "simulator/libtessera-simulator.a",
     "runtime": "runtime/libtessera-runtime.a",
+    "nullcuda": "nullcuda/libnullcuda-parts.a",
     "picture": "picture/libtessera-picture.a",
     "cli": "cli/libtessera-cli.a",
     "viewer": "viewer/libtessera-viewer.a",
