@@ -185,34 +185,39 @@ count_in_place (TesseraFollower *follower, const TesseraPlan *plan, guint first,
 static void
 test_far_phase (void)
 {
-  const guint n_start = 2, n_forward = 100, n_tail = 60;
-  const guint ends[] = { n_start, n_start + n_forward + n_tail };
+  const guint n_start = 2, n_forward = 100, n_tail = 60, n_step = n_forward + n_tail;
+  /* the start holds the first two steps */
+  const guint ends[] = { n_start + 2 * n_step, n_start + 3 * n_step };
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
   g_autoptr (GString) sizes = g_string_new (NULL);
   g_autofree char *phases = g_strnfill (ends[1], ' ');
   TesseraPlan plan;
   TesseraFollower *follower;
 
-  memset (phases + n_start, 'f', n_forward);
   for (guint i = 0; i < ends[1]; i++)
-    g_string_append_c (sizes, (char) g_rand_int_range (rand, 'A', 'Z'));
+    {
+      g_string_append_c (sizes, (char) g_rand_int_range (rand, 'A', 'Z'));
+      if (i >= n_start && (i - n_start) % n_step < n_forward)
+        phases[i] = 'f';
+    }
   plan = make_small_plan (sizes->str, phases, ends, 2);
   g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
   count_in_place (follower, &plan, 0, n_start);
-  for (guint step = 0; step < 3; step++)
+  for (guint step = 0; step < 5; step++)
     {
+      guint forward = n_start + MIN (step, 2) * n_step, tail = forward + n_forward;
+
       tessera_follower_step (follower);
       if (step > 0)
-        count_in_place (follower, &plan, n_start + n_forward, n_tail / 2);
+        count_in_place (follower, &plan, tail, n_tail / 2);
       tessera_follower_phase (follower, "forward");
-      g_assert_cmpuint (count_in_place (follower, &plan, n_start, n_forward), ==,
+      g_assert_cmpuint (count_in_place (follower, &plan, forward, n_forward), ==,
                         n_forward);
       tessera_follower_phase (follower, NULL);
       /* entered again without requests: that moves nothing */
       tessera_follower_phase (follower, "forward");
       tessera_follower_phase (follower, NULL);
-      g_assert_cmpuint (count_in_place (follower, &plan, n_start + n_forward, n_tail), ==,
-                        n_tail);
+      g_assert_cmpuint (count_in_place (follower, &plan, tail, n_tail), ==, n_tail);
     }
   tessera_follower_free (follower);
   clear_plan (&plan);

@@ -60,6 +60,8 @@ struct TesseraFollower
   uint32_t astray;
   uint32_t far_phase; /* slot of the section at which the phase begins that was entered,
                          far from the cursor; NONE: the run is where it should be */
+  uint32_t mark;      /* slot of the section at which the run told a step */
+  bool is_at_mark;    /* ... and entered no phase of the plan since */
   bool has_marks;     /* the run tells its steps */
   TesseraFollowerStats stats;
 };
@@ -102,6 +104,8 @@ expect_after (const TesseraFollower *follower, uint32_t section)
 static void
 enter (TesseraFollower *follower, uint32_t section, uint32_t place)
 {
+  if (section != follower->section)
+    follower->is_at_mark = false;
   follower->section = section;
   follower->next_section = expect_after (follower, section);
   follower->visit++;
@@ -176,6 +180,12 @@ section_now (const TesseraFollower *follower)
   return &follower->plan->sections[follower->section];
 }
 
+static uint32_t
+cursor_now (const TesseraFollower *follower)
+{
+  return follower->align.cursor > 0 ? (uint32_t) follower->align.cursor : 0;
+}
+
 void
 tessera_follower_step (TesseraFollower *follower)
 {
@@ -191,7 +201,12 @@ tessera_follower_step (TesseraFollower *follower)
      its end is one of theirs. */
   if (section->kind != TESSERA_SECTION_REPEATS &&
       follower->align.cursor + TESSERA_ALIGN_REACH < n_asked_now (follower))
-    return;
+    {
+      if (!follower->is_at_mark)
+        follower->mark = cursor_now (follower);
+      follower->is_at_mark = true;
+      return;
+    }
   for (uint32_t k = 0; k < plan->n_sections; k++)
     {
       uint32_t s = (follower->section + k) % (uint32_t) plan->n_sections;
@@ -199,6 +214,8 @@ tessera_follower_step (TesseraFollower *follower)
       if (plan->sections[s].kind == TESSERA_SECTION_REPEATS)
         {
           enter (follower, s, 0);
+          follower->mark = 0;
+          follower->is_at_mark = true;
           return;
         }
     }
@@ -213,16 +230,44 @@ phase_begins_at (const TesseraFollower *follower, uint32_t place, uint32_t phase
   return slot->phase == phase && (place == 0 || slot[-1].phase != phase);
 }
 
-/* Where the phase begins next, from @cursor on and round to it; n_slots: nowhere. */
+/* Where the phase begins next, from @from on; n_slots: nowhere. In a section that repeats
+ * what lies before comes again. */
 static uint32_t
-find_phase (const TesseraFollower *follower, uint32_t cursor, uint32_t phase)
+find_phase (const TesseraFollower *follower, uint32_t from, uint32_t phase)
 {
   uint32_t n_slots = n_asked_now (follower);
+  bool repeats = section_now (follower)->kind == TESSERA_SECTION_REPEATS;
 
-  for (uint32_t d = 0; d < n_slots; d++)
-    if (phase_begins_at (follower, (cursor + d) % n_slots, phase))
-      return (cursor + d) % n_slots;
+  for (uint32_t d = 0; d < n_slots && (repeats || from + d < n_slots); d++)
+    if (phase_begins_at (follower, (from + d) % n_slots, phase))
+      return (from + d) % n_slots;
   return n_slots;
+}
+
+/* The run enters a phase of the plan, and the slot at the cursor is of another. The first
+ * one of a step is looked for from where the step began: what was asked for between steps
+ * may have looked like any other part. */
+static void
+expect_phase (TesseraFollower *follower, uint32_t phase)
+{
+  uint32_t n_slots = n_asked_now (follower);
+  uint32_t cursor = cursor_now (follower);
+  bool is_lost = follower->astray >= ASTRAY_LIMIT || cursor >= n_slots;
+  uint32_t from = follower->is_at_mark ? follower->mark : cursor;
+  bool repeats = section_now (follower)->kind == TESSERA_SECTION_REPEATS;
+  uint32_t place;
+
+  if (from >= n_slots && !repeats)
+    return;
+  place = find_phase (follower, from % n_slots, phase);
+  if (place == n_slots)
+    return;
+  if (!is_lost && place >= cursor && place - cursor < PHASE_REACH)
+    tessera_align_hint (&follower->align, place);
+  else
+    /* The run may also enter a phase without any requests: the next one tells. */
+    follower->far_phase = place;
+  follower->astray = 0;
 }
 
 void
@@ -230,8 +275,7 @@ tessera_follower_phase (TesseraFollower *follower, const char *name)
 {
   const PhaseName key = { .name = name };
   const PhaseName *found;
-  uint32_t n_slots, cursor, place;
-  bool repeats, is_lost;
+  uint32_t n_slots, cursor;
 
   follower->far_phase = TESSERA_NONE;
   if (name == NULL || follower->section == TESSERA_NONE)
@@ -241,24 +285,12 @@ tessera_follower_phase (TesseraFollower *follower, const char *name)
   n_slots = n_asked_now (follower);
   if (found == NULL || n_slots == 0)
     return;
-  repeats = section_now (follower)->kind == TESSERA_SECTION_REPEATS;
-  cursor = follower->align.cursor > 0 ? (uint32_t) follower->align.cursor : 0;
-  is_lost = follower->astray >= ASTRAY_LIMIT || cursor >= n_slots;
-  if (cursor >= n_slots && !repeats)
-    return;
-  if (!is_lost &&
-      follower->plan->slots[section_now (follower)->first_slot + cursor].phase ==
+  cursor = cursor_now (follower);
+  if (cursor >= n_slots || follower->astray >= ASTRAY_LIMIT ||
+      follower->plan->slots[section_now (follower)->first_slot + cursor].phase !=
           found->phase)
-    return;
-  place = find_phase (follower, cursor % n_slots, found->phase);
-  if (place == n_slots || (place < cursor && !repeats))
-    return;
-  if (!is_lost && place >= cursor && place - cursor < PHASE_REACH)
-    tessera_align_hint (&follower->align, place);
-  else
-    /* The run may also enter a phase without any requests: the next one tells. */
-    follower->far_phase = place;
-  follower->astray = 0;
+    expect_phase (follower, found->phase);
+  follower->is_at_mark = false;
 }
 
 /* The first request since a phase was entered that begins elsewhere: if it is one of the
@@ -335,6 +367,7 @@ pass_on (TesseraFollower *follower)
     return;
   tessera_align_move (&follower->align, n_now);
   follower->section = follower->next_section;
+  follower->is_at_mark = false;
   follower->next_section = expect_after (follower, follower->section);
   follower->visit++;
 }
