@@ -150,17 +150,19 @@ def main() -> None:
     batches = batches_for(args, VOCABULARY)
     run = get_forward_backward_func()
 
-    def pass_through(forward_only: bool) -> float:
-        losses = run(forward_step_func=forward_step, data_iterator=[batches] * len(model),
-                     model=model, num_microbatches=args.micro_batches, seq_length=args.length,
-                     micro_batch_size=args.batch, forward_only=forward_only)
+    def pass_through(forward_only: bool = False) -> float:
+        with torch.set_grad_enabled(not forward_only):
+            losses = run(forward_step_func=forward_step, data_iterator=[batches] * len(model),
+                         model=model, num_microbatches=args.micro_batches,
+                         seq_length=args.length, micro_batch_size=args.batch,
+                         forward_only=forward_only)
         return sum(each["loss"].item() for each in losses) / max(1, len(losses))
 
     for step in range(args.steps):
         for chunk in model:
             chunk.zero_grad_buffer()
         optimizer.zero_grad()
-        loss = pass_through(forward_only=False)
+        loss = pass_through()
         optimizer.step()
         report(step, loss)
         between_steps(args, step, torch.nn.ModuleList(model),

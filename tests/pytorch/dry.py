@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests inside PyTorch share: dry runs of the examples, and traces read back."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+SOURCE = Path(os.environ["TESSERA_SOURCE_ROOT"])
+BUILD = Path(os.environ["TESSERA_BUILD_ROOT"])
+TESSERA = BUILD / "cli" / "tessera"
+EXAMPLES = SOURCE / "examples"
+ALLOC = 1  # event.action of a trace
+
+MIB = 1 << 20
+
+
+def scratch():
+    """A folder for the test's files, gone at its end."""
+    return tempfile.TemporaryDirectory(prefix="tessera-")
+
+
+def shared(*parts):
+    """A file of the shared data, or the end of the test: skipped."""
+    path = Path(os.environ.get("TESSERA_SHARED_DATA", "")).joinpath(*parts)
+    if not os.environ.get("TESSERA_SHARED_DATA") or not path.exists():
+        print(f"skipped: {'/'.join(parts)} is not there (TESSERA_SHARED_DATA)")
+        sys.exit(77)
+    return path
+
+
+def run(*command, env=(), cwd=None):
+    """The finished process, which must have ended with 0."""
+    done = subprocess.run([str(part) for part in command], env={**os.environ, **dict(env)},
+                          cwd=cwd, capture_output=True, text=True)
+    if done.returncode != 0:
+        print(done.stdout[-2000:], done.stderr[-4000:], sep="\n")
+        sys.exit(f"{' '.join(str(part) for part in command)} ended with {done.returncode}")
+    return done
+
+
+def tessera(*arguments):
+    return run(TESSERA, *arguments).stdout
+
+
+def dry_run(trace, script, *arguments, options=(), env=()):
+    """Runs a script of ours, and gives what `tessera dry-run --json` answers."""
+    done = run(TESSERA, "dry-run", "--json", *options, "-o", trace, "--",
+               sys.executable, script, *arguments, env=env, cwd=Path(trace).parent)
+    return json.loads(done.stdout)
+
+
+def over_null(script, *arguments):
+    """Runs a script in a dry run that PyTorch's own allocator serves."""
+    null = BUILD / "nullcuda"
+    given = {"LD_PRELOAD": null / "libnullcuda.so", "LD_LIBRARY_PATH": null,
+             "NULLCUDA_FORCE": "1", "TESSERA_DRY_RUN": "1",
+             "PYTHONPATH": SOURCE / "python" / "tessera" / "autoload"}
+    return run(sys.executable, script, *arguments, env={k: str(v) for k, v in given.items()})
+
+
+def query(trace, sql, *arguments):
+    with closing(sqlite3.connect(f"file:{trace}?mode=ro", uri=True)) as database:
+        return database.execute(sql, arguments).fetchall()
+
+
+def requests_of(trace, begin=0, end=1 << 62):
+    """The sizes asked for between two events, in order."""
+    return [size for size, in query(
+        trace, "SELECT size_bytes FROM event WHERE action = ? AND event_index >= ? "
+        "AND event_index < ? ORDER BY event_index", ALLOC, begin, end)]
+
+
+def steps_of(trace):
+    """(first event, event behind the last) of each step. What is done between steps cuts a
+    step that had begun in two: the larger part is its work."""
+    parts = {}
+    for name, begin, end in query(trace, "SELECT name, begin_index, end_index FROM step"):
+        parts[name] = max(parts.get(name, (0, 0)), (begin, end), key=lambda p: p[1] - p[0])
+    return sorted(parts.values())
+
+
+class Report:
+    """Says each finding; done() ends the test by them."""
+
+    def __init__(self):
+        self.failed = 0
+
+    def expect(self, holds, sentence):
+        print(f"{'ok' if holds else 'NOT OK'}: {sentence}", flush=True)
+        self.failed += not holds
+
+    def done(self):
+        sys.exit(1 if self.failed else 0)

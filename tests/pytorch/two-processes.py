@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""A plan made from one process is followed in another that does more than the first.
+
+    two-processes.py NAME SHIM
+
+Process A is recorded and planned. Process B has another seed, logs the norms of all weights,
+evaluates and saves between steps, and brings its batches over on a stream of their own. The
+shim between PyTorch and the library judges: what was handed out was free and aligned, and how
+many of the requests that the plan knows were served as planned.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import difflib
+import json
+import sys
+from pathlib import Path
+
+import dry
+
+# NAME: (script, its arguments, ranks, rank)
+JOBS = {
+    "gpt": ("gpt", [], 0, 0),
+    "gpt-recompute": ("gpt", ["--recompute"], 0, 0),
+    "llama": ("llama", [], 0, 0),
+    "ddp": ("ddp", [], 16, 3),
+    "megatron": ("megatron_gpt", [], 8, 0),
+}
+# DDP rebuilds its buckets in the second step: a step that repeats is seen from the third on.
+STEPS_OF_A, STEPS_OF_B = 5, 6
+FIRST_STEADY = 2
+EVALUATE_EVERY = 2
+MORE = ["--log-norms", "--evaluate-every", EVALUATE_EVERY, "--save-every", "2", "--prefetch"]
+
+LEAST_HIT = 0.999
+# Megatron's model holds the tensor that it received last until it receives the next. After an
+# evaluation that is one of the evaluation's, and it lies where the plan has another.
+MOST_LARGE_MISSES_AFTER_EVALUATION = {"megatron": 1}
+MOST_EXTRA_BYTES = 64 * dry.MIB
+GRANULE_BYTES = 2 * dry.MIB  # the driver's
+
+
+def job(trace, script, arguments, world, rank, steps, options=(), env=()):
+    ranks = ["--world", world, "--rank", rank] if world else []
+    return dry.dry_run(trace, dry.EXAMPLES / f"{script}.py", *arguments, "--steps", steps + 1,
+                       options=["--steps", steps, *ranks, *options], env=env)
+
+
+def known(planned, made):
+    """Which of the requests made, by size and stream, process A makes too: the longest common
+    order."""
+    matcher = difflib.SequenceMatcher(None, planned, made, autojunk=False)
+    return {made_at + i for _, made_at, n in matcher.get_matching_blocks() for i in range(n)}
+
+
+def requests_of_step(trace, step):
+    """(size, handle of the stream) of each."""
+    begin, end = dry.steps_of(trace)[step]
+    return dry.query(
+        trace, "SELECT size_bytes, handle FROM event JOIN stream "
+        "ON stream = stream_index AND stream.device = event.device WHERE action = ? "
+        "AND event_index >= ? AND event_index < ? ORDER BY event_index", dry.ALLOC, begin, end)
+
+
+def judge_step(report, name, step, made, planned):
+    """Requests of 1 MiB and more all hit. Returns: requests that A makes too, those hit."""
+    of_plan = known(planned, [(size, stream) for _, size, _, stream, _ in made])
+    n_known_hit = sum(made[i][2] for i in of_plan)
+    large = [is_hit for _, size, is_hit, *_ in made if size >= dry.MIB]
+    is_after_evaluation = step % EVALUATE_EVERY == 0
+    most = MOST_LARGE_MISSES_AFTER_EVALUATION.get(name, 0) if is_after_evaluation else 0
+    print(f"    step {step}: {len(made)} requests, {sum(r[2] for r in made)} hit; "
+          f"{len(of_plan)} that process A makes, {n_known_hit} hit")
+    report.expect(len(large) - sum(large) <= most < len(large),
+                  f"{sum(large)} of {len(large)} requests of 1 MiB and more hit in step {step}")
+    return len(of_plan), n_known_hit
+
+
+def judge_steps(report, name, seen, planned):
+    """The steady steps: requests that A makes too, large requests, memory beside the pool."""
+    n_known = n_known_hit = most_extra = 0
+    for step in range(FIRST_STEADY, STEPS_OF_B):
+        made = [request for request in seen["requests"] if request[0] == step]
+        n, n_hit = judge_step(report, name, step, made, planned)
+        n_known, n_known_hit = n_known + n, n_known_hit + n_hit
+        most_extra = max(most_extra, *(extra for *_, extra in made))
+    report.expect(n_known_hit >= LEAST_HIT * n_known > 0,
+                  f"{n_known_hit} of {n_known} requests of the plan hit "
+                  f"({n_known_hit / max(n_known, 1):.3%})")
+    report.expect(most_extra <= MOST_EXTRA_BYTES,
+                  f"{most_extra / dry.MIB:.1f} MiB of extras in steady steps at most")
+
+
+def judge_safety(report, seen):
+    for what in ("overlaps", "misaligned", "unknown_frees", "failed"):
+        report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
+    report.expect(seen["hits"] == seen["hits_said"] > 0,
+                  f"{seen['hits']} hits seen, {seen['hits_said']} said by the library")
+    report.expect(seen["hits_span_bytes"] <= seen["plan_height_bytes"],
+                  f"hits lie within {seen['hits_span_bytes']} bytes, the plan is "
+                  f"{seen['plan_height_bytes']} high")
+
+
+def judge_peak(report, seen):
+    stated = seen["plan_height_bytes"] + seen["peak_extra_said"]
+    off = seen["peak_reserved_bytes"] - stated
+    report.expect(abs(off) <= GRANULE_BYTES,
+                  f"peak at the driver {seen['peak_reserved_bytes']:,} bytes = plan "
+                  f"{seen['plan_height_bytes']:,} + extras {seen['peak_extra_said']:,} {off:+,}")
+
+
+def main(name, shim):
+    script, arguments, world, rank = JOBS[name]
+    report = dry.Report()
+    with dry.scratch() as folder:
+        first, second, report_path = (Path(folder) / each
+                                      for each in ("a.tsr", "b.tsr", "shim.json"))
+        job(first, script, ["--seed", "1", *arguments], world, rank, STEPS_OF_A)
+        more = [*MORE, "--output", Path(folder) / "checkpoint.pt"]
+        job(second, script, ["--seed", "2", *arguments, *more], world, rank, STEPS_OF_B,
+            options=["--plan", first.with_suffix(".tsp")],
+            env={"TESSERA_LIBRARY": str(shim), "TESSERA_SHIM_REPORT": str(report_path)})
+
+        seen = json.loads(report_path.read_text(encoding="utf-8"))
+        print(name)
+        judge_steps(report, name, seen, requests_of_step(first, STEPS_OF_A - 1))
+        judge_safety(report, seen)
+        judge_peak(report, seen)
+    report.done()
+
+
+main(sys.argv[1], Path(sys.argv[2]).resolve())
