@@ -211,6 +211,10 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_set_meta (TesseraTrace *trace,
 const char *tessera_trace_get_meta (const TesseraTrace *trace,
                                     const char *key); /* or NULL */
 
+/* Meta "format" of what libtessera records. Such a trace without a segment at the end is
+ * that of a process that was killed, or gave everything back. */
+#define TESSERA_FORMAT_RECORDED "recorded by libtessera"
+
 /* The following find or add; equal content gives the same index. Text ends at its first
  * NUL byte. */
 TESSERA_MUST_USE TesseraStatus tessera_trace_intern (TesseraTrace *trace,

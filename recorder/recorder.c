@@ -104,7 +104,7 @@ tessera_recorder_open (const TesseraRecorderOptions *options,
   pthread_mutex_init (&recorder->range_lock, NULL);
   for (size_t i = 0; i < options->n_meta; i++)
     tessera_names_meta (&recorder->names, options->meta[i].key, options->meta[i].value);
-  tessera_names_meta (&recorder->names, "format", "recorded by libtessera");
+  tessera_names_meta (&recorder->names, "format", TESSERA_FORMAT_RECORDED);
   if (options->stacks)
     recorder->python = tessera_python_new (&recorder->names);
   status = tessera_writer_start (

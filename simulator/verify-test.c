@@ -53,6 +53,23 @@ test_own_recordings (void)
     }
 }
 
+/* A recording that was cut off says nothing of its end, so nothing of it is compared. */
+static void
+test_killed (void)
+{
+  TesseraTrace *trace = made_trace (1, 0, N_OPERATIONS);
+  TesseraVerification verification;
+
+  trace->end.n_segments = trace->end.n_blocks = 0;
+  verification = verify (trace);
+  g_assert_cmpuint (verification.first_difference, ==, trace->n_events);
+  tessera_verification_clear (&verification);
+  g_assert_cmpint (tessera_trace_set_meta (trace, "format", TESSERA_FORMAT_RECORDED), ==,
+                   TESSERA_OK);
+  assert_exact (trace);
+  tessera_trace_free (trace);
+}
+
 static void
 test_from_the_middle (void)
 {
@@ -392,6 +409,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/verify/own-recordings", test_own_recordings);
+  g_test_add_func ("/verify/killed", test_killed);
   g_test_add_func ("/verify/from-the-middle", test_from_the_middle);
   g_test_add_func ("/verify/threshold-of-split", test_threshold_of_split);
   g_test_add_func ("/verify/open-tail", test_open_tail);

@@ -17,7 +17,8 @@ typedef struct
   uint64_t addresses_right, addresses; /* allocations */
   uint64_t segments_right, segments;   /* segment alloc, free, map, unmap */
   uint64_t ooms_right, ooms;
-  uint64_t final_right, final_blocks; /* blocks of the state at the end */
+  uint64_t final_right, final_blocks; /* blocks of the state at the end; 0 where a killed
+                                         recording has none */
   bool has_history;            /* false: no allocation in the file: nothing verified */
   uint32_t first_difference;   /* event index, or TESSERA_NONE; n_events: final state */
   char difference[256];        /* expected and found, or "" */
