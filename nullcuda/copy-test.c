@@ -87,7 +87,6 @@ test_too_old (void)
   launch (NULL_REMEMBERED_KERNELS + 1);
   expect (device, "\0\0\0\0", 4);
   send (device, "abcd", 4);
-  launch (NULL_REMEMBERED_KERNELS_PART);
   expect (device, "ab", 2);
   launch (1);
   expect (device + 3, "\0", 1);

@@ -30,8 +30,7 @@ static bool
 is_young (const NullRange *range, uint64_t addr, uint64_t n_bytes)
 {
   bool is_whole = range->addr == addr && range->n_bytes == n_bytes;
-  return n_kernels - range->value <=
-         (is_whole ? NULL_REMEMBERED_KERNELS : NULL_REMEMBERED_KERNELS_PART);
+  return n_kernels - range->value <= (is_whole ? NULL_REMEMBERED_KERNELS : 0);
 }
 
 void

@@ -5,8 +5,9 @@
  * sent there itself. Programs do send numbers round (DistributedDataParallel its bucket
  * indices) and die on zeros. Nobody knows which kernel overwrites it later, or
  * whether the program's own allocator gave the address to another tensor: so each byte is
- * given back once, a copy as a whole for 1024 kernels, parts of it for 64; copies,
- * memsets and frees forget what they cover.
+ * given back once, a copy as a whole for 1024 kernels, parts of it until the next one
+ * (what PyTorch sends for a kernel's own use is freed when that one is launched, and a
+ * count may come to lie there); copies, memsets and frees forget what they cover.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +17,6 @@
 
 #define NULL_REMEMBERED_COPY_BYTES 65536 /* longer copies are not remembered */
 #define NULL_REMEMBERED_KERNELS 1024     /* how long a copy is given back whole */
-#define NULL_REMEMBERED_KERNELS_PART 64  /* and how long in parts */
 #define NULL_REMEMBERED_BYTES                                                            \
   (UINT64_C (64) << 20) /* of all copies: then all are forgotten */
 
