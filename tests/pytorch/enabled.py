@@ -6,9 +6,11 @@ SPDX-License-Identifier: Apache-2.0
 """
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 from told import expect, finish
@@ -55,6 +57,25 @@ torch.cuda.empty_cache()
 found["nothing left"] = torch.cuda.memory_allocated()
 print(json.dumps(found))
 """
+# Everything of the package's own, by hand.
+BY_HAND = """
+import json, torch, tessera
+assert tessera.enable(record="hand-%r.tsr", flush_ms=50)
+assert tessera.stats() == {}
+weight = torch.zeros(1000, 1000, device="cuda", requires_grad=True)
+for _ in range(2):
+    tessera.step()
+    (weight * 2).sum().backward()
+with tessera.phase("eval"):
+    tessera.mark("look here")
+    kept = weight.detach() * 3
+assert tessera.flush()
+counted = tessera.stats("cuda:0")
+tessera.disable()
+assert tessera.stats() == {} and not tessera.flush()
+more = torch.zeros(5, device="cuda")
+print(json.dumps([counted["n_events"] > 8, counted["n_lost"], counted["plan_height_bytes"]]))
+"""
 LATE = "import torch; torch.zeros(1, device='cuda'); import tessera; print(tessera.enable(record='late.tsr'))"
 REFUSED = "import torch, tessera; print(tessera.enable(policy='best')); torch.zeros(1, device='cuda')"
 TWICE = "import torch, tessera; tessera.enable(policy='native'); print(tessera.enable(policy='native'))"
@@ -97,6 +118,13 @@ with tempfile.TemporaryDirectory(prefix="tessera-") as folder:
         expect(f"as PyTorch's own allocator: {key}", [ours[key]], [native[key]])
     expect("nothing was said", said, [])
     expect("a trace is there", [Path(folder, "run.tsr").exists()], [True])
+
+    expect("by hand", run(BY_HAND, folder), [0, "[true, 0, 0]", []])
+    with closing(sqlite3.connect(Path(folder, "hand-0.tsr"))) as database:
+        names = {name for (name,) in database.execute("SELECT name FROM phase")}
+        steps = [name for (name,) in database.execute("SELECT name FROM step ORDER BY range_index")]
+    expect("its phases", sorted(names), ["backward", "eval"])
+    expect("its steps", steps, ["step 0", "step 1"])
 
     is_one_sentence("too late", run(LATE, folder), "False", "before tessera.enable()")
     is_one_sentence("an option that makes no sense", run(REFUSED, folder), "False", "stays")
