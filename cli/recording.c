@@ -11,34 +11,6 @@ number (const TesseraTrace *trace, const char *key)
   return text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
 }
 
-/* The pool holds for one device of the file. */
-static gboolean
-has_pool (const TesseraTrace *trace)
-{
-  return tessera_trace_get_meta (trace, "plan_pool_bytes") != NULL &&
-         (tessera_trace_get_meta (trace, "plan_device") == NULL ||
-          number (trace, "plan_device") == trace->device);
-}
-
-static void
-count_hits (const CliStudy *study, CliRecording *recording)
-{
-  guint64 pool_addr = number (study->trace, "plan_pool_addr");
-  for (size_t i = 0; i < study->blocks->n_blocks; i++)
-    {
-      const TesseraBlock *block = &study->blocks->blocks[i];
-      if (block->flags & (TESSERA_AT_START | TESSERA_FAILED))
-        continue;
-      if (block->addr >= pool_addr && block->addr - pool_addr < recording->pool_bytes)
-        recording->hits++;
-      else
-        {
-          recording->misses++;
-          recording->missed_bytes += block->size_bytes;
-        }
-    }
-}
-
 void
 cli_recording (const CliStudy *study, CliRecording *out_recording)
 {
@@ -50,17 +22,17 @@ cli_recording (const CliStudy *study, CliRecording *out_recording)
   out_recording->rank = number (trace, "rank");
   out_recording->world = number (trace, "world");
   out_recording->lost_events = number (trace, "lost_events");
-  out_recording->was_followed =
-      out_recording->policy != NULL && g_str_equal (out_recording->policy, "plan") &&
-      has_pool (trace) && study->layout->kind == TESSERA_LAYOUT_RECORDED;
+  out_recording->was_followed = study->layout->pool_bytes > 0;
   if (!out_recording->was_followed)
     return;
-  out_recording->pool_bytes = number (trace, "plan_pool_bytes");
+  out_recording->pool_bytes = study->layout->pool_bytes;
   /* The pool is there from the first event to the last. */
   if (study->layout->peak_reserved_bytes > out_recording->pool_bytes)
     out_recording->extra_bytes =
         study->layout->peak_reserved_bytes - out_recording->pool_bytes;
-  count_hits (study, out_recording);
+  out_recording->hits = study->layout->n_hits;
+  out_recording->misses = study->layout->n_misses;
+  out_recording->missed_bytes = study->layout->miss_bytes;
 }
 
 void

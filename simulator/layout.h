@@ -58,7 +58,8 @@ typedef struct
   uint64_t *addr;        /* [n_blocks], or TESSERA_NOWHERE (request failed) */
   uint64_t *block_bytes; /* [n_blocks] what the block takes here */
   uint32_t *died_index;  /* [n_blocks] when its memory became usable again here */
-  uint8_t *is_hit;       /* [n_blocks] plan only: lies in its slot; else NULL */
+  uint8_t *is_hit;       /* [n_blocks] a plan was followed, in simulation or by the run
+                            itself: lies in the plan's pool; else NULL */
   TesseraSpan *spans;    /* by born_index */
   size_t n_spans;
   TesseraOom *ooms;
@@ -66,7 +67,9 @@ typedef struct
   TesseraCurves curves; /* [n_events] each */
   uint64_t peak_live_bytes, peak_allocated_bytes, peak_active_bytes, peak_reserved_bytes;
   uint32_t peak_reserved_index; /* first event of it */
-  uint64_t n_hits, n_misses;    /* plan only */
+  uint64_t n_hits, n_misses;    /* of requests; where is_hit is there */
+  uint64_t miss_bytes;          /* asked for by those that missed */
+  uint64_t pool_bytes;          /* of the plan's pool; as recorded only */
   uint64_t n_retries;
   char note[256]; /* what this layout can't know, or "" */
 } TesseraLayout;

@@ -10,9 +10,11 @@
 #include "simulator/recorded.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "allocator/caching.h"
 #include "simulator/build.h"
+#include "simulator/pool.h"
 #include "simulator/verify.h"
 
 typedef struct
@@ -21,6 +23,7 @@ typedef struct
   const TesseraTrace *trace;
   const TesseraBlocks *blocks;
   TesseraVerification replay;
+  TesseraRecordedPool pool;
   size_t n_dead;      /* of blocks->by_death */
   uint64_t n_rounded; /* blocks whose size is not from the replay */
 } Recorded;
@@ -28,10 +31,44 @@ typedef struct
 static uint64_t
 size_of (Recorded *recorded, const TesseraBlock *block, uint64_t replayed_bytes)
 {
-  if (replayed_bytes != 0)
+  bool is_in_pool = tessera_pool_holds (recorded->pool, block->addr);
+
+  if (replayed_bytes != 0 && !is_in_pool)
     return replayed_bytes;
-  recorded->n_rounded++;
+  recorded->n_rounded += !is_in_pool; /* a slot has no tail */
   return tessera_round_size (&recorded->trace->settings, block->size_bytes);
+}
+
+static void
+add_span (Recorded *recorded, TesseraSpan span)
+{
+  span.is_plan_pool = tessera_pool_holds (recorded->pool, span.addr);
+  tessera_build_add_span (&recorded->build, span);
+}
+
+static TesseraStatus
+count_hits (Recorded *recorded)
+{
+  TesseraLayout *layout = recorded->build.layout;
+  TesseraRecordedPool pool = recorded->pool;
+
+  if (pool.n_bytes == 0)
+    return TESSERA_OK;
+  layout->pool_bytes = pool.n_bytes;
+  layout->is_hit = calloc (layout->n_blocks + 1, sizeof *layout->is_hit);
+  if (layout->is_hit == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < layout->n_blocks; i++)
+    {
+      const TesseraBlock *block = &recorded->blocks->blocks[i];
+      bool was_missed = tessera_pool_was_missed (pool, block);
+
+      layout->is_hit[i] = tessera_pool_holds (pool, block->addr);
+      layout->n_hits += tessera_pool_was_asked (pool, block) && !was_missed;
+      layout->n_misses += was_missed;
+      layout->miss_bytes += was_missed ? block->size_bytes : 0;
+    }
+  return TESSERA_OK;
 }
 
 static void
@@ -44,13 +81,12 @@ place_start (Recorded *recorded)
     {
       const TesseraSegment *segment = &start->segments[i];
 
-      tessera_build_add_span (build,
-                              (TesseraSpan){ .addr = segment->addr,
-                                             .size_bytes = segment->size_bytes,
-                                             .stream = segment->stream,
-                                             .pool = segment->pool,
-                                             .is_small = segment->is_small,
-                                             .is_expandable = segment->is_expandable });
+      add_span (recorded, (TesseraSpan){ .addr = segment->addr,
+                                         .size_bytes = segment->size_bytes,
+                                         .stream = segment->stream,
+                                         .pool = segment->pool,
+                                         .is_small = segment->is_small,
+                                         .is_expandable = segment->is_expandable });
     }
   for (size_t i = 0; i < start->n_blocks; i++)
     {
@@ -82,19 +118,19 @@ see_segment (Recorded *recorded, const TesseraEvent *event)
       tessera_build_cut (&recorded->build, event->addr, event->size_bytes);
       return;
     }
-  tessera_build_add_span (
-      &recorded->build,
-      (TesseraSpan){
-          .addr = event->addr,
-          .size_bytes = event->size_bytes,
-          .stream = event->stream,
-          .pool = event->pool,
-          .is_expandable = is_map,
-          /* Small pools have segments of one size; one request there never maps as much
-             as a page of a large pool. */
-          .is_small = is_map ? event->size_bytes % settings->large_segment_bytes != 0
-                             : event->size_bytes == 2 * TESSERA_SMALL_BYTES,
-      });
+  add_span (recorded,
+            (TesseraSpan){
+                .addr = event->addr,
+                .size_bytes = event->size_bytes,
+                .stream = event->stream,
+                .pool = event->pool,
+                .is_expandable = is_map,
+                /* Small pools have segments of one size; one request there never maps as
+                   much as a page of a large pool. */
+                .is_small = is_map
+                                ? event->size_bytes % settings->large_segment_bytes != 0
+                                : event->size_bytes == 2 * TESSERA_SMALL_BYTES,
+            });
 }
 
 static void
@@ -177,7 +213,9 @@ tessera_lay_recorded (const TesseraTrace *trace,
                       TesseraError *error,
                       TesseraLayout **out_layout)
 {
-  Recorded recorded = { .trace = trace, .blocks = blocks };
+  Recorded recorded = { .trace = trace,
+                        .blocks = blocks,
+                        .pool = tessera_recorded_pool (trace) };
   TesseraStatus status;
 
   *out_layout = NULL;
@@ -196,6 +234,8 @@ tessera_lay_recorded (const TesseraTrace *trace,
       place_start (&recorded);
       status = walk (&recorded, options->progress);
     }
+  if (status == TESSERA_OK)
+    status = count_hits (&recorded);
   if (status == TESSERA_OK)
     {
       *out_layout = tessera_build_finish (&recorded.build);

@@ -200,6 +200,7 @@ count_hit (Run *run, uint32_t b, bool is_hit, bool is_request)
     {
       layout->n_hits += is_hit;
       layout->n_misses += !is_hit;
+      layout->miss_bytes += is_hit ? 0 : run->blocks->blocks[b].size_bytes;
     }
 }
 

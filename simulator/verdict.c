@@ -10,6 +10,7 @@
  */
 #include "simulator/verdict.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -361,6 +362,26 @@ judge_success (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
   say_needs (this, sentence);
 }
 
+/* How the plan fared that the recorded run followed. */
+static void
+say_followed (const Case *this, Text *sentence)
+{
+  const TesseraLayout *layout = this->layout;
+  const char *source = tessera_trace_get_meta (this->trace, "plan_source");
+
+  if (layout->pool_bytes == 0)
+    return;
+  say (sentence, " Plan %s was followed: %" PRIu64 " hits, %" PRIu64 " misses",
+       source != NULL ? source : "without a name", layout->n_hits, layout->n_misses);
+  if (layout->n_misses > 0)
+    say_bytes (sentence, " (", layout->miss_bytes, ")");
+  say_bytes (sentence, ", pool ", layout->pool_bytes, "");
+  if (layout->peak_reserved_bytes > layout->pool_bytes)
+    say_bytes (sentence, ", extras ", layout->peak_reserved_bytes - layout->pool_bytes,
+               "");
+  say (sentence, ".");
+}
+
 void
 tessera_verdict (const TesseraTrace *trace,
                  const TesseraLayout *layout,
@@ -395,4 +416,5 @@ tessera_verdict (const TesseraTrace *trace,
   else
     judge_success (&this, out_verdict, &headline, &sentence);
   say_outside (&this, &sentence);
+  say_followed (&this, &sentence);
 }

@@ -241,6 +241,7 @@ filter_order (TesseraBlockList *self)
   g_autofree uint8_t *stacks = by_text ? match_stacks (self) : NULL;
   g_autofree uint8_t *phases = by_text ? match_phases (self) : NULL;
   g_autofree uint8_t *groups = by_text ? match_groups (self) : NULL;
+  gboolean is_missed = by_text && has_text (self, "missed the plan");
   uint8_t classes[8] = { 0 };
 
   for (uint8_t i = 0; by_text && i < 8; i++)
@@ -256,7 +257,8 @@ filter_order (TesseraBlockList *self)
           (b->born_phase < self->data->structure->n_phases && phases[b->born_phase]) ||
           (b->died_phase < self->data->structure->n_phases && phases[b->died_phase]) ||
           (b->group < self->data->n_groups && groups[b->group]) ||
-          classes[b->lifetime_class & 7])
+          classes[b->lifetime_class & 7] ||
+          (is_missed && tessera_pool_was_missed (self->data->pool, b)))
         self->order[self->n_order++] = i;
     }
 }

@@ -267,6 +267,39 @@ draw_hole (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
                         palette->background);
 }
 
+/* Of the plan that the recorded run followed. */
+static void
+draw_pool (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
+{
+  const TesseraSheet *sheet = tessera_canvas_sheet (self);
+  const TesseraLayout *layout = sheet->layout;
+  g_autofree char *size = tessera_describe_bytes (layout->pool_bytes);
+  g_autofree char *text = g_strdup_printf ("the plan's pool %s", size);
+  g_autoptr (PangoLayout) label = tessera_text_new (GTK_WIDGET (self), text, 0.85, FALSE);
+  int width = gtk_widget_get_width (GTK_WIDGET (self)), w, h;
+
+  pango_layout_get_pixel_size (label, &w, &h);
+  for (size_t i = 0; layout->pool_bytes > 0 && i < layout->n_spans; i++)
+    {
+      const TesseraSpan *span = &layout->spans[i];
+      uint64_t bottom = TESSERA_NOWHERE;
+      double x, y, right, height;
+
+      if (span->is_plan_pool)
+        bottom = tessera_scene_y_of (sheet->scene, span->addr, span->born_index);
+      if (bottom == TESSERA_NOWHERE)
+        continue;
+      x = visible_x (self, tessera_sheet_t_of (sheet, span->born_index));
+      right = visible_x (self, tessera_sheet_t_of (sheet, span->died_index));
+      y = visible_y (self, (double) (bottom + span->size_bytes));
+      height = visible_y (self, (double) bottom) - y;
+      tessera_draw_outline (snapshot, x, y, right - x, height, 2, palette->missed);
+      if (height > h + 8)
+        tessera_draw_label (snapshot, label, MIN (right, width) - w - 10, y + 5,
+                            palette->missed, palette->background);
+    }
+}
+
 static void
 draw_moment (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
 {
@@ -318,6 +351,7 @@ tessera_canvas_draw_marks (TesseraCanvas *self, GtkSnapshot *snapshot)
 
   draw_grid (self, snapshot, palette);
   draw_moment (self, snapshot, palette);
+  draw_pool (self, snapshot, palette);
   draw_bound (self, snapshot, palette);
   draw_hole (self, snapshot, palette);
   draw_failures (self, snapshot, palette);

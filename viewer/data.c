@@ -81,6 +81,7 @@ tessera_data_read (const char *path,
                               "looking for blocks");
   if (status == TESSERA_OK)
     {
+      data->pool = tessera_recorded_pool (data->trace);
       data->own_kind =
           data->trace->has_addresses ? TESSERA_LAYOUT_RECORDED : TESSERA_LAYOUT_NATIVE;
       *out_data = g_steal_pointer (&data);

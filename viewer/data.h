@@ -14,6 +14,7 @@
 #include "picture/curves.h"
 #include "picture/scene.h"
 #include "planner/groups.h"
+#include "simulator/pool.h"
 #include "simulator/simulate.h"
 #include "simulator/verdict.h"
 
@@ -34,6 +35,7 @@ typedef struct
   TesseraStructure *structure;
   TesseraGroup *groups;
   size_t n_groups;
+  TesseraRecordedPool pool;   /* of the plan that the recorded run followed */
   TesseraLayoutKind own_kind; /* as recorded; native where no address was recorded */
   uint64_t bound_bytes;
   uint32_t bound_index; /* first event of it */

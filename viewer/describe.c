@@ -210,14 +210,19 @@ char *
 tessera_describe_place (const TesseraSheet *sheet, uint32_t block)
 {
   const TesseraLayout *layout = sheet->layout;
+  const TesseraBlock *b = &sheet->data->blocks->blocks[block];
   uint64_t addr = layout->addr[block], begin;
   g_autofree char *offset = NULL;
 
   if (addr == TESSERA_NOWHERE)
     return g_strdup ("nowhere: the request failed");
-  if (sheet->planned == NULL)
-    return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", addr);
   begin = pool_begin (layout, addr);
+  if (sheet->planned == NULL && begin == TESSERA_NOWHERE)
+    return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x%s", addr,
+                            layout->pool_bytes > 0 &&
+                                    tessera_pool_was_missed (sheet->data->pool, b)
+                                ? ", missed the plan"
+                                : "");
   if (begin == TESSERA_NOWHERE)
     return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x, outside the plan", addr);
   offset = tessera_describe_bytes (addr - begin);

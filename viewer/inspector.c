@@ -202,6 +202,7 @@ tessera_inspector_init (TesseraInspector *self)
   gtk_box_append (GTK_BOX (self->filled), self->size);
   gtk_box_append (GTK_BOX (self->filled), self->exact);
   gtk_box_append (GTK_BOX (self->filled), facts_new (self));
+  gtk_widget_set_name (self->values[LEFT_AT], "block-left");
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 10);
   gtk_box_append (GTK_BOX (self), self->empty);

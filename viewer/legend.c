@@ -92,6 +92,25 @@ row_new (TesseraLegend *self, const TesseraLegendEntry *entry, size_t index)
   return row;
 }
 
+static GtkWidget *
+missed_row_new (const TesseraPalette *palette, const TesseraLayout *layout)
+{
+  g_autofree char *amount = tessera_describe_bytes (layout->miss_bytes);
+  g_autofree char *count = tessera_describe_count (layout->n_misses);
+  g_autofree char *tip = g_strdup_printf (
+      "%s requests found no place in the plan's pool%s", count,
+      layout->pool_bytes > 0
+          ? " when the run was recorded; in the table, look for \"missed\""
+          : " in simulation");
+  GtkWidget *row = row_box_new (tessera_swatch_new (palette->reserved, palette->missed),
+                                "missed the plan", amount);
+
+  gtk_widget_add_css_class (row, "legend-fixed");
+  gtk_widget_set_name (row, "legend-missed");
+  gtk_widget_set_tooltip_text (row, tip);
+  return row;
+}
+
 static void
 add_fixed_rows (TesseraLegend *self)
 {
@@ -112,6 +131,15 @@ add_fixed_rows (TesseraLegend *self)
                          "request that failed", asked);
       gtk_widget_add_css_class (row, "legend-fixed");
       gtk_box_append (GTK_BOX (self->entries), row);
+    }
+  for (int side = 0; side < TESSERA_N_SIDES; side++)
+    {
+      const TesseraSheet *of = self->document->sheets[side];
+
+      if (of == NULL || of->layout->n_misses == 0)
+        continue;
+      gtk_box_append (GTK_BOX (self->entries), missed_row_new (palette, of->layout));
+      break;
     }
   free_bytes = tessera_describe_bytes (parts->reserved_bytes - parts->live_bytes -
                                        parts->rounding_bytes);

@@ -12,6 +12,7 @@ static const TesseraPalette light = {
   .reserved = 0xeceef1,
   .hatch = 0xc3c7ce,
   .edge = 0xb4b9c2,
+  .missed = 0xb5179e,
   .frame = 0xd0d4da,
   .grid = 0xe3e6ea,
   .text = 0x1c1f24,
@@ -31,6 +32,7 @@ static const TesseraPalette dark_one = {
   .reserved = 0x2b2e33,
   .hatch = 0x4a4f57,
   .edge = 0x5a606a,
+  .missed = 0xff7ae0,
   .frame = 0x3c4048,
   .grid = 0x2d3036,
   .text = 0xf2f3f5,
@@ -89,6 +91,7 @@ ink_of (const TesseraPaint *paint)
     .reserved_rgb = palette->reserved,
     .hatch_rgb = palette->hatch,
     .edge_rgb = palette->edge,
+    .missed_rgb = palette->missed,
   };
 }
 

@@ -48,5 +48,8 @@ char *test_three_blocks_path (void);
 /* A snapshot of device 1 with two events, of device 3 with one, of 0 with none, in a new
  * file. The caller unlinks it. */
 char *test_devices_path (void);
+/* A recording of our own library, of four steps under a plan: a pool of 40 MiB with 25
+ * hits, and in the third step two misses, of 12 and of 1 MiB, in 20 MiB of extras. */
+char *test_followed_path (void);
 /* Opens and waits until nothing is at work any more. */
 void test_open (TesseraDocument *document, const char *path);

@@ -150,6 +150,37 @@ test_headline_is_infos (Fixture *f, gconstpointer unused)
                    json_object_get_string_member (info, "sentence"));
 }
 
+/* A run that followed a plan: hits and misses are told and can be found. */
+static void
+test_followed (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = test_followed_path ();
+  const TesseraLayout *layout;
+  GtkWidget *text;
+  uint32_t missed = 0;
+
+  test_window_open (f->window, path);
+  layout = f->document->sheets[TESSERA_SIDE_LEFT]->layout;
+  g_assert_cmpuint (layout->n_hits, ==, 25);
+  g_assert_cmpuint (layout->n_misses, ==, 2);
+  g_assert_true (layout->spans[0].is_plan_pool);
+  g_assert_nonnull (strstr (text_of (f, "verdict-sentence"),
+                            "Plan train.tsp was followed: 25 hits, 2 misses (13.00 MiB), "
+                            "pool 40.00 MiB, extras 20.00 MiB."));
+  g_assert_nonnull (test_find (GTK_WIDGET (f->window), "legend-missed"));
+  while (f->document->data->blocks->blocks[missed].size_bytes != 12 << 20)
+    missed++;
+  tessera_document_select (f->document, missed);
+  g_assert_true (g_str_has_suffix (text_of (f, "block-left"), ", missed the plan"));
+  tessera_document_select (f->document, 1);
+  g_assert_true (g_str_has_suffix (text_of (f, "block-left"), " into the pool"));
+  act (f, "win.table");
+  text = test_find (GTK_WIDGET (f->window), "filter-text");
+  gtk_editable_set_text (GTK_EDITABLE (text), "missed");
+  WAIT (g_str_equal (text_of (f, "block-count"), "2 of 27 blocks"), 5000);
+  g_unlink (path);
+}
+
 static void
 test_zoom_actions (Fixture *f, gconstpointer unused)
 {
@@ -351,6 +382,7 @@ main (int argc, char **argv)
   ADD ("error is said", test_error_is_said);
   ADD ("headline", test_headline);
   ADD ("headline is info's", test_headline_is_infos);
+  ADD ("followed plan", test_followed);
   ADD ("zoom actions", test_zoom_actions);
   ADD ("selection is everywhere", test_selection_is_everywhere);
   ADD ("filter table", test_filter_table);

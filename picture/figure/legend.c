@@ -79,14 +79,14 @@ draw_entry (Column *column, const TesseraLegendEntry *entry)
 }
 
 static void
-draw_hatched_swatch (const TesseraSheet *sheet, TesseraArea area)
+draw_hatched_swatch (const TesseraSheet *sheet, TesseraArea area, uint32_t hatch)
 {
   cairo_t *cr = sheet->cr;
   tessera_fill_area (cr, area, sheet->theme->reserved, 1.0);
   cairo_save (cr);
   cairo_rectangle (cr, area.x, area.y, area.width, area.height);
   cairo_clip (cr);
-  tessera_set_rgb (cr, sheet->theme->hatch, 1.0);
+  tessera_set_rgb (cr, hatch, 1.0);
   cairo_set_line_width (cr, 1.0);
   for (double x = -area.height; x < area.width; x += HATCH_STEP)
     {
@@ -122,7 +122,15 @@ draw_special_entries (Column *column, const TesseraParts *parts)
       draw_amount (column, failed, false);
       column->y += ROW;
     }
-  draw_hatched_swatch (sheet, swatch_of (column));
+  const TesseraLayout *left = sheet->figure->left;
+  if (left->pool_bytes > 0 && left->n_misses > 0)
+    {
+      draw_hatched_swatch (sheet, swatch_of (column), sheet->theme->missed);
+      draw_name (column, "missed the plan");
+      draw_amount (column, left->miss_bytes, false);
+      column->y += ROW;
+    }
+  draw_hatched_swatch (sheet, swatch_of (column), sheet->theme->hatch);
   draw_name (column, "reserved, free");
   if (parts != NULL)
     draw_amount (column,

@@ -56,7 +56,8 @@ draw_raster (const Panel *panel)
                      theme->canvas,
                      theme->reserved,
                      theme->hatch,
-                     theme->edge };
+                     theme->edge,
+                     theme->missed };
   cairo_surface_flush (surface);
   tessera_scene_render (panel->scene, &view, &ink,
                         (uint32_t *) (void *) cairo_image_surface_get_data (surface),

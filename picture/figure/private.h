@@ -12,7 +12,7 @@
 typedef struct
 {
   uint32_t sheet, canvas, line, text, dim;
-  uint32_t reserved, hatch, edge;
+  uint32_t reserved, hatch, edge, missed;
   uint32_t red, green, live, allocated;
 } TesseraTheme;
 

@@ -18,6 +18,12 @@
 #define OVERLAPPED 1.0005f
 #define HATCH_PERIOD 6 /* pixels along a row */
 
+/* Stripes: sums of errors are below; a plain area counts for so many, which no blocks on
+ * top of each other reach; no smaller than this many pixels. */
+#define NO_STRIPE 0.001f
+#define PLAIN_STRIPE 16.0f
+#define LEAST_STRIPE 3.0
+
 /* One diagonal line per period, about a pixel wide, with soft sides. */
 static const float hatch_cover[HATCH_PERIOD] = { 0.9f, 0.3f, 0.0f, 0.0f, 0.0f, 0.3f };
 
@@ -111,6 +117,36 @@ tessera_tile_edge (const TesseraTile *tile, const TesseraBounds *bounds)
   tessera_tile_fill (tile, tile->ground, &inside, -edge);
 }
 
+/* At least @least, about the same middle. */
+static void
+widen (double *low, double *high, double least)
+{
+  double more = least - (*high - *low);
+  if (more <= 0.0)
+    return;
+  *low -= more / 2;
+  *high += more / 2;
+}
+
+void
+tessera_tile_stripe (const TesseraTile *tile, const TesseraBounds *bounds)
+{
+  bool is_thin = bounds->x1 - bounds->x0 < 2 * HATCH_PERIOD ||
+                 bounds->y1 - bounds->y0 < 2 * HATCH_PERIOD;
+  TesseraBounds wide = *bounds;
+  widen (&wide.x0, &wide.x1, LEAST_STRIPE);
+  widen (&wide.y0, &wide.y1, LEAST_STRIPE);
+  TesseraFour stripes = { 0.0f, 0.0f, 0.0f, is_thin ? PLAIN_STRIPE : 1.0f };
+  tessera_tile_fill (tile, tile->ground, &wide, stripes);
+}
+
+/* How much of a pixel the stripes hide, @cover of them in it. */
+static inline float
+striped_share (float cover, float hatch)
+{
+  return cover > 1.5f ? cover / PLAIN_STRIPE : cover * hatch;
+}
+
 static inline TesseraFour
 mix (TesseraFour a, TesseraFour b, float share_of_b)
 {
@@ -137,6 +173,7 @@ tessera_tile_resolve (const TesseraTile *tile,
   const TesseraFour reserved = tessera_four_of_rgb (ground->reserved_rgb);
   const TesseraFour hatch = tessera_four_of_rgb (ground->hatch_rgb);
   const TesseraFour edge = tessera_four_of_rgb (ground->edge_rgb);
+  const TesseraFour stripe = tessera_four_of_rgb (ground->stripe_rgb);
   for (int y = 0; y < tile->height; y++)
     {
       const TesseraFour *above = tile->blocks + y * TESSERA_TILE_STRIDE (tile->width);
@@ -159,6 +196,8 @@ tessera_tile_resolve (const TesseraTile *tile,
             }
           else if (c[3] > OVERLAPPED) /* such data: their mean */
             c /= c[3];
+          if (cover[3] > NO_STRIPE)
+            c = mix (c, stripe, striped_share (cover[3], hatch_cover[line]));
           out[x] = rgb_of_four (c);
           line = line + 1 < HATCH_PERIOD ? line + 1 : 0;
         }

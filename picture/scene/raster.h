@@ -29,7 +29,8 @@ typedef float TesseraFour __attribute__ ((vector_size (16)));
 typedef struct
 {
   TesseraFour *blocks; /* [stride * height] red, green, blue times cover, and cover */
-  TesseraFour *ground; /* cover of reserved memory, of hatching, of edges, 0 */
+  TesseraFour *ground; /* cover of reserved memory, of hatching, of edges;
+                          of stripes over the blocks */
   int width, height;   /* of the part in use */
 } TesseraTile;
 
@@ -77,12 +78,15 @@ tessera_tile_fill_pixel (const TesseraTile *tile,
 void tessera_tile_fill_block (const TesseraTile *tile,
                               const TesseraBounds *bounds,
                               uint32_t rgb);
+/* Stripes all over @bounds, above the blocks; a plain area where they would be lost, some
+ * pixels wide and high however small @bounds are. */
+void tessera_tile_stripe (const TesseraTile *tile, const TesseraBounds *bounds);
 /* A thin line along the inside of @bounds on the ground plane, where it is big enough. */
 void tessera_tile_edge (const TesseraTile *tile, const TesseraBounds *bounds);
 
 typedef struct
 {
-  uint32_t background_rgb, reserved_rgb, hatch_rgb, edge_rgb;
+  uint32_t background_rgb, reserved_rgb, hatch_rgb, edge_rgb, stripe_rgb;
 } TesseraGround;
 
 /* @phase: x + y of the tile's first pixel within the whole picture, for hatching. */

@@ -14,12 +14,13 @@
 #define RESERVED 0xe0e0e0
 #define HATCH 0x808080
 #define EDGE 0xc00000
+#define MISSED 0xff00ff
 #define SEED 20240817
 
 static TesseraInk
 ink_of (const uint32_t *rgb)
 {
-  return (TesseraInk){ rgb, NULL, BACKGROUND, RESERVED, HATCH, EDGE };
+  return (TesseraInk){ rgb, NULL, BACKGROUND, RESERVED, HATCH, EDGE, MISSED };
 }
 
 /* ---- the reference: doubles, every rectangle against every pixel --------------------
@@ -388,6 +389,48 @@ test_filter (void)
   stage_clear (&stage);
 }
 
+/* What missed the plan is striped; where it is too small for stripes, it is a spot. */
+static void
+test_missed (void)
+{
+  uint8_t is_hit[] = { 1, 0, 0, 0 };
+  MadeLayout *made = made_layout_new (8000, 4, 0);
+  made_layout_set (made, 0, 0, 10 << 20, 0, 4000);
+  made_layout_set (made, 1, 0, 10 << 20, 4000, 8000);
+  made_layout_set (made, 2, 10 << 20, 10 << 20, 2000, 2001);
+  made_layout_set (made, 3, 10 << 20, 10 << 20, 6000, 8000);
+  made->blocks.blocks[3].flags = TESSERA_AT_START;
+  made->layout.is_hit = is_hit;
+  made->layout.n_misses = 2;
+  Stage stage = stage_of (made, TESSERA_AXIS_EVENTS);
+  for (int i = 0; i < 4; i++)
+    stage.rgb[i] = 0x4477aa;
+  TesseraInk ink = ink_of (stage.rgb);
+  TesseraView view = { 0.0, 1.0, 0.0, 20 << 20 };
+  uint32_t pixels[80 * 80];
+  int n_striped[3] = { 0 };
+  tessera_scene_render (stage.scene, &view, &ink, pixels, 80, 80, 80, 0, 0);
+  for (int x = 5; x < 35; x++)
+    {
+      n_striped[0] += pixels[60 * 80 + x] != 0x4477aa;
+      n_striped[1] += pixels[60 * 80 + 40 + x] != 0x4477aa;
+      n_striped[2] += pixels[20 * 80 + 20 + x] == MISSED;
+    }
+  g_assert_cmpint (n_striped[0], ==, 0);
+  g_assert_cmpint (n_striped[1], ==, 15); /* three of six pixels */
+  g_assert_cmpint (n_striped[2], ==, 0);
+  g_assert_cmphex (pixels[20 * 80 + 70], ==, 0x4477aa); /* was there before the plan */
+  for (int x = 0; x < 80; x++)
+    n_striped[2] += pixels[20 * 80 + x] == MISSED;
+  g_assert_cmpint (n_striped[2], >=, 2);
+  ink.block_shown = (const uint8_t[]){ 1, 0, 0, 1 };
+  tessera_scene_render (stage.scene, &view, &ink, pixels, 80, 80, 80, 0, 0);
+  for (int i = 0; i < 80 * 80; i++)
+    g_assert_cmphex (pixels[i], !=, MISSED);
+  made->layout.is_hit = NULL;
+  stage_clear (&stage);
+}
+
 static void
 test_pending (void)
 {
@@ -432,6 +475,7 @@ main (int argc, char **argv)
   g_test_add_func ("/render/thin-peak", test_thin_peak);
   g_test_add_func ("/render/threads", test_threads);
   g_test_add_func ("/render/filter", test_filter);
+  g_test_add_func ("/render/missed", test_missed);
   g_test_add_func ("/render/pending", test_pending);
   g_test_add_func ("/render/empty", test_empty);
   return g_test_run ();

@@ -79,6 +79,14 @@ draw_spans (const Drawing *d, const TesseraTile *tile, TesseraBox box, int x, in
       }
 }
 
+static bool
+has_missed (const TesseraScene *scene, uint32_t block)
+{
+  return scene->layout->is_hit != NULL && !scene->layout->is_hit[block] &&
+         (scene->blocks->blocks[block].flags &
+          (TESSERA_AT_START | TESSERA_UNKNOWN_START | TESSERA_FAILED)) == 0;
+}
+
 static void
 draw_blocks (const Drawing *d, const TesseraTile *tile, TesseraBox box, int x, int y)
 {
@@ -101,6 +109,8 @@ draw_blocks (const Drawing *d, const TesseraTile *tile, TesseraBox box, int x, i
           TesseraBounds bounds = bounds_of (d, &records[i].box, x, y);
           if (!tessera_tile_fill_pixel (tile, tile->blocks, &bounds, rgb))
             tessera_tile_fill_block (tile, &bounds, rgb);
+          if (d->scene->layout->n_misses > 0 && is_shown && has_missed (d->scene, block))
+            tessera_tile_stripe (tile, &bounds);
         }
     }
 }
@@ -152,7 +162,7 @@ tessera_scene_render (const TesseraScene *scene,
   d.y_per_unit = height / y_span * y_unit;
   d.y_at_0 = view->y1 / y_span * height;
   const TesseraGround ground = { ink->background_rgb, ink->reserved_rgb, ink->hatch_rgb,
-                                 ink->edge_rgb };
+                                 ink->edge_rgb, ink->missed_rgb };
 
   TesseraFour spare[2 * TESSERA_TILE_STRIDE (SPARE_SIDE) * SPARE_SIDE];
   size_t n_pixels =

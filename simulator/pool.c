@@ -1,0 +1,61 @@
+/*
+ * The pool of the plan that a recorded run followed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "simulator/pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Returns: whether @key is there and is a decimal number. */
+static bool
+read_number (const TesseraTrace *trace, const char *key, uint64_t *out_number)
+{
+  const char *text = tessera_trace_get_meta (trace, key);
+  char *end;
+
+  if (text == NULL || *text < '0' || *text > '9')
+    return false;
+  errno = 0;
+  *out_number = strtoull (text, &end, 10);
+  return errno == 0 && *end == '\0';
+}
+
+TesseraRecordedPool
+tessera_recorded_pool (const TesseraTrace *trace)
+{
+  const TesseraRecordedPool none = { 0, 0 };
+  const char *policy = tessera_trace_get_meta (trace, "policy");
+  TesseraRecordedPool pool;
+  uint64_t device = trace->device;
+
+  if (policy == NULL || strcmp (policy, "plan") != 0 || !trace->has_addresses ||
+      !read_number (trace, "plan_pool_addr", &pool.addr) ||
+      !read_number (trace, "plan_pool_bytes", &pool.n_bytes))
+    return none;
+  if (tessera_trace_get_meta (trace, "plan_device") != NULL &&
+      (!read_number (trace, "plan_device", &device) || device != trace->device))
+    return none;
+  return pool;
+}
+
+bool
+tessera_pool_holds (TesseraRecordedPool pool, uint64_t addr)
+{
+  return addr >= pool.addr && addr - pool.addr < pool.n_bytes;
+}
+
+bool
+tessera_pool_was_asked (TesseraRecordedPool pool, const TesseraBlock *block)
+{
+  return pool.n_bytes > 0 && (block->flags & (TESSERA_AT_START | TESSERA_UNKNOWN_START |
+                                              TESSERA_FAILED)) == 0;
+}
+
+bool
+tessera_pool_was_missed (TesseraRecordedPool pool, const TesseraBlock *block)
+{
+  return tessera_pool_was_asked (pool, block) && !tessera_pool_holds (pool, block->addr);
+}

@@ -1,0 +1,129 @@
+/*
+ * A trace that our own library could have recorded, of a run that followed a plan.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/test-help.h"
+
+#include "db/store.h"
+#include "planner/planner.h"
+
+#include <unistd.h>
+
+/* Addresses as the driver gives them. */
+#define POOL UINT64_C (0x7f0000000000)
+#define EXTRA UINT64_C (0x7f8000000000)
+#define POOL_BYTES (UINT64_C (40) << 20)
+#define EXTRA_BYTES (UINT64_C (20) << 20)
+#define MIB (UINT64_C (1) << 20)
+#define N_LAYERS 6
+
+typedef struct
+{
+  TesseraTrace *trace;
+  int64_t now_ns;
+} Run;
+
+static void
+add (Run *run, TesseraAction action, uint64_t addr, uint64_t size_bytes)
+{
+  TesseraEvent event = { .addr = addr,
+                         .size_bytes = size_bytes,
+                         .at_ns = run->now_ns += 1000,
+                         .stack = TESSERA_NONE,
+                         .action = (uint8_t) action };
+
+  g_assert_cmpint (tessera_trace_add_event (run->trace, &event), ==, TESSERA_OK);
+}
+
+static void
+drop (Run *run, uint64_t addr, uint64_t size_bytes)
+{
+  add (run, TESSERA_FREE_REQUESTED, addr, size_bytes);
+  add (run, TESSERA_FREE_COMPLETED, addr, size_bytes);
+}
+
+static void
+set_meta (Run *run, const char *key, uint64_t number)
+{
+  g_autofree char *text = g_strdup_printf ("%" G_GUINT64_FORMAT, number);
+
+  g_assert_cmpint (tessera_trace_set_meta (run->trace, key, text), ==, TESSERA_OK);
+}
+
+/* Activations come and go in the pool; in the last step one block more, which the plan
+ * does not know, and a small one, lie outside. */
+static void
+add_step (Run *run, bool has_misses)
+{
+  uint32_t begin = (uint32_t) run->trace->n_events;
+  TesseraRange range = { .begin_index = begin,
+                         .kind = TESSERA_RANGE_STEP,
+                         .parent = TESSERA_NONE };
+
+  for (uint64_t i = 0; i < N_LAYERS; i++)
+    add (run, TESSERA_ALLOC, POOL + (16 + 4 * i) * MIB, 4 * MIB);
+  if (has_misses)
+    {
+      add (run, TESSERA_SEGMENT_ALLOC, EXTRA, EXTRA_BYTES);
+      add (run, TESSERA_ALLOC, EXTRA, 12 * MIB);
+      add (run, TESSERA_ALLOC, EXTRA + 12 * MIB, MIB);
+      drop (run, EXTRA, 12 * MIB);
+    }
+  for (uint64_t i = N_LAYERS; i-- > 0;)
+    drop (run, POOL + (16 + 4 * i) * MIB, 4 * MIB);
+  if (has_misses)
+    drop (run, EXTRA + 12 * MIB, MIB);
+  range.end_index = (uint32_t) run->trace->n_events;
+  g_assert_cmpint (tessera_trace_intern (run->trace, "step", 4, &range.name), ==,
+                   TESSERA_OK);
+  g_assert_cmpint (tessera_trace_add_range (run->trace, &range), ==, TESSERA_OK);
+}
+
+static void
+store_plan (const TesseraTrace *trace, const char *path)
+{
+  TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+  TesseraPlan *plan;
+  TesseraError error = { 0 };
+
+  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (trace, blocks, &structure), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_plan_trace (trace, blocks, structure, &options, &error, &plan),
+                   ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_save_plan (path, plan, &error), ==, TESSERA_OK);
+  tessera_plan_free (plan);
+  tessera_structure_free (structure);
+  tessera_blocks_free (blocks);
+}
+
+char *
+test_followed_path (void)
+{
+  Run run = { NULL, 0 };
+  TesseraError error = { 0 };
+  char *path = NULL;
+  int fd = g_file_open_tmp ("followed-XXXXXX.tsr", &path, NULL);
+
+  g_assert_cmpint (fd, >=, 0);
+  close (fd);
+  g_assert_cmpint (tessera_trace_new (&run.trace), ==, TESSERA_OK);
+  run.trace->has_addresses = run.trace->has_segments = true;
+  run.trace->has_time = run.trace->starts_empty = true;
+  g_assert_cmpint (tessera_trace_set_meta (run.trace, "policy", "plan"), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_set_meta (run.trace, "plan_source", "train.tsp"), ==,
+                   TESSERA_OK);
+  set_meta (&run, "plan_pool_addr", POOL);
+  set_meta (&run, "plan_pool_bytes", POOL_BYTES);
+  add (&run, TESSERA_SEGMENT_ALLOC, POOL, POOL_BYTES);
+  add (&run, TESSERA_ALLOC, POOL, 16 * MIB); /* weights */
+  for (int step = 0; step < 4; step++)
+    add_step (&run, step == 2);
+  tessera_trace_settle_ranges (run.trace);
+  g_assert_cmpint (tessera_trace_save (run.trace, path, NULL, &error), ==, TESSERA_OK);
+  store_plan (run.trace, path);
+  tessera_trace_free (run.trace);
+  return path;
+}
