@@ -498,6 +498,28 @@ test_recorded (void)
       }
 }
 
+static TesseraTrace *
+followed_trace (const char *policy, const char *pool_bytes)
+{
+  TesseraTrace *trace;
+
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  trace->has_addresses = trace->has_segments = trace->starts_empty = true;
+  g_assert_cmpint (tessera_trace_set_meta (trace, "policy", policy), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_set_meta (trace, "plan_pool_addr", "1048576"), ==,
+                   TESSERA_OK);
+  g_assert_cmpint (tessera_trace_set_meta (trace, "plan_pool_bytes", pool_bytes), ==,
+                   TESSERA_OK);
+  add_event (trace, TESSERA_SEGMENT_ALLOC, MIB, 4 * MIB, 0);
+  add_event (trace, TESSERA_ALLOC, MIB, 700, 0);
+  add_event (trace, TESSERA_ALLOC, 5 * MIB - 512, 512, 0);
+  add_event (trace, TESSERA_SEGMENT_ALLOC, 5 * MIB, 2 * MIB, 0);
+  add_event (trace, TESSERA_ALLOC, 5 * MIB, 1000, 0);
+  add_event (trace, TESSERA_OOM, 0, 8 * MIB, 0);
+  add_event (trace, TESSERA_FREE_COMPLETED, 9 * MIB, 512, 0); /* of unknown origin */
+  return trace;
+}
+
 /* Each allocation of the host refused once: the same answer, and nothing kept. */
 static void
 check_faults (const Case *c, const TesseraSimulateOptions *options)
@@ -563,6 +585,49 @@ test_faults (void)
   case_clear (&c);
 }
 
+/* What a recording says of the plan that it followed. */
+static void
+test_followed (void)
+{
+  static const struct
+  {
+    const char *policy, *pool_bytes, *device;
+  } others[] = { { "native", "4194304", NULL },
+                 { "plan", "4194304x", NULL },
+                 { "plan", "-4194304", NULL },
+                 { "plan", "99999999999999999999", NULL },
+                 { "plan", "4194304", "3" } };
+  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
+  Case c = case_new (followed_trace ("plan", "4194304"));
+  TesseraLayout *layout = simulate (&c, &options);
+
+  g_assert_cmpuint (layout->pool_bytes, ==, 4 * MIB);
+  g_assert_cmpuint (layout->n_hits, ==, 2);
+  g_assert_cmpuint (layout->n_misses, ==, 1);
+  g_assert_cmpuint (layout->miss_bytes, ==, 1000);
+  g_assert_true (layout->spans[0].is_plan_pool);
+  g_assert_false (layout->spans[1].is_plan_pool);
+  for (size_t i = 0; i < c.blocks->n_blocks; i++)
+    g_assert_cmpint (layout->is_hit[i], ==, c.blocks->blocks[i].addr - MIB < 4 * MIB);
+  tessera_layout_free (layout);
+  check_faults (&c, &options);
+  case_clear (&c);
+  for (size_t i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      TesseraTrace *trace = followed_trace (others[i].policy, others[i].pool_bytes);
+
+      if (others[i].device != NULL)
+        g_assert_cmpint (tessera_trace_set_meta (trace, "plan_device", others[i].device),
+                         ==, TESSERA_OK);
+      c = case_new (trace);
+      layout = simulate (&c, &options);
+      g_assert_cmpuint (layout->pool_bytes + layout->n_hits + layout->n_misses, ==, 0);
+      g_assert_null (layout->is_hit);
+      tessera_layout_free (layout);
+      case_clear (&c);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -574,6 +639,7 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/simulate/fits-nowhere", test_fits_nowhere);
   g_test_add_func ("/simulator/simulate/refusals", test_refusals);
   g_test_add_func ("/simulator/simulate/recorded", test_recorded);
+  g_test_add_func ("/simulator/simulate/followed", test_followed);
   g_test_add_func ("/simulator/simulate/faults", test_faults);
   return g_test_run ();
 }

@@ -311,6 +311,8 @@ judge_peak (const Case *this, TesseraVerdict *verdict, Text *sentence)
 
   verdict->cause = largest_cause (hard_bytes + soft_bytes, streams_bytes,
                                   parts->pending_bytes, cache_bytes);
+  if (hard_bytes + soft_bytes + streams_bytes + parts->pending_bytes + cache_bytes == 0)
+    return;
   say (sentence, "; free when reserved first peaks: ");
   say_places (sentence, places, sizeof places / sizeof places[0]);
 }

@@ -167,6 +167,7 @@ test_followed (Fixture *f, gconstpointer unused)
   g_assert_nonnull (strstr (text_of (f, "verdict-sentence"),
                             "Plan train.tsp was followed: 25 hits, 2 misses (13.00 MiB), "
                             "pool 40.00 MiB, extras 20.00 MiB."));
+  g_assert_null (strstr (text_of (f, "verdict-sentence"), ": ."));
   g_assert_nonnull (test_find (GTK_WIDGET (f->window), "legend-missed"));
   while (f->document->data->blocks->blocks[missed].size_bytes != 12 << 20)
     missed++;

@@ -144,6 +144,24 @@ draw_bound (const Panel *panel)
               text);
 }
 
+/* Of the plan that the recorded run followed: it begins at 0. */
+static void
+draw_pool (const Panel *panel)
+{
+  const TesseraSheet *sheet = panel->sheet;
+  const TesseraArea *c = &panel->canvas;
+  if (panel->layout->pool_bytes == 0)
+    return;
+  double y = fmax (floor (y_of (panel, (double) panel->layout->pool_bytes)), c->y);
+  tessera_frame_area (sheet->cr, (TesseraArea){ c->x, y, c->width, c->y + c->height - y },
+                      sheet->theme->missed, 1.0);
+  char bytes[32], text[64];
+  tessera_format_bytes (panel->layout->pool_bytes, bytes, sizeof bytes);
+  snprintf (text, sizeof text, "the plan's pool %s", bytes);
+  draw_label (panel, c->x + 7.0, y + 13.0, sheet->theme->missed, false, TESSERA_TEXT_LEFT,
+              text);
+}
+
 static void
 draw_device (const Panel *panel)
 {
@@ -328,6 +346,7 @@ tessera_draw_panel (const TesseraSheet *sheet,
     return status;
   cairo_save (sheet->cr);
   draw_scale (&panel, with_scale);
+  draw_pool (&panel);
   draw_bound (&panel);
   draw_device (&panel);
   draw_marks (&panel);
