@@ -293,10 +293,10 @@ draw_pool (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
       right = visible_x (self, tessera_sheet_t_of (sheet, span->died_index));
       y = visible_y (self, (double) (bottom + span->size_bytes));
       height = visible_y (self, (double) bottom) - y;
-      tessera_draw_outline (snapshot, x, y, right - x, height, 2, palette->missed);
+      tessera_draw_outline (snapshot, x, y, right - x, height, 1.5, palette->accent);
       if (height > h + 8)
         tessera_draw_label (snapshot, label, MIN (right, width) - w - 10, y + 5,
-                            palette->missed, palette->background);
+                            palette->accent, palette->background);
     }
 }
 

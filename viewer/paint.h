@@ -15,7 +15,7 @@ typedef struct
   uint32_t reserved; /* fill of what is reserved and free */
   uint32_t hatch;
   uint32_t edge;   /* of segments */
-  uint32_t missed; /* stripes over blocks that missed the plan; the plan's pool */
+  uint32_t missed; /* stripes over blocks that missed the plan */
   uint32_t frame;
   uint32_t grid;
   uint32_t text;

@@ -154,11 +154,11 @@ draw_pool (const Panel *panel)
     return;
   double y = fmax (floor (y_of (panel, (double) panel->layout->pool_bytes)), c->y);
   tessera_frame_area (sheet->cr, (TesseraArea){ c->x, y, c->width, c->y + c->height - y },
-                      sheet->theme->missed, 1.0);
+                      sheet->theme->live, 1.0);
   char bytes[32], text[64];
   tessera_format_bytes (panel->layout->pool_bytes, bytes, sizeof bytes);
   snprintf (text, sizeof text, "the plan's pool %s", bytes);
-  draw_label (panel, c->x + 7.0, y + 13.0, sheet->theme->missed, false, TESSERA_TEXT_LEFT,
+  draw_label (panel, c->x + 7.0, y + 13.0, sheet->theme->live, false, TESSERA_TEXT_LEFT,
               text);
 }
 
