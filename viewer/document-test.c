@@ -226,9 +226,9 @@ test_filter (Fixture *f, gconstpointer unused)
   tessera_document_show_all (f->document);
   g_assert_null (f->document->paint->shown);
 
-  /* The latest of several wishes holds; the colours of a file that is closed never come.
-   */
+  /* One after the other: a worker whose work was dropped still holds the document. */
   tessera_document_set_dark (f->document, TRUE);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
   tessera_document_show_alone (f->document, TESSERA_COLOUR_STREAM, 1);
   WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
   g_assert_cmpint (f->document->paint->colouring->key, ==, TESSERA_COLOUR_STREAM);
