@@ -9,47 +9,15 @@
 #include <stdlib.h>
 
 #include "allocator/policy/evidence.h"
-#include "allocator/tree.h"
-
-enum
-{
-  CHUNK_PIECES = 256,
-  MAX_PIECES_PER_TAKE = 2 /* the rests before and after it */
-};
-
-typedef struct Piece Piece;
-
-/* [node.key.major, end), all of one history. */
-struct Piece
-{
-  TesseraTreeNode node; /* must be first */
-  uint64_t end_bytes;
-  uint64_t size_bytes;  /* asked for by the block here; 0 when free */
-  uint64_t block_bytes; /* of the block here, or the last one; 0: never used */
-  uint64_t done_at;     /* free: when the last one was done */
-  uint32_t stream, pool;
-  TesseraBlockState state;
-  Piece *link; /* spare */
-};
-
-typedef struct Chunk Chunk;
-struct Chunk
-{
-  Chunk *next;
-  Piece pieces[CHUNK_PIECES];
-};
+#include "allocator/policy/pieces.h"
 
 struct TesseraGuard
 {
-  TesseraTree pieces; /* cover [0, height) without gaps */
-  uint64_t height_bytes;
-  uint64_t now;  /* counts requests */
-  Piece *recent; /* freed last, or NULL */
+  TesseraPieces pieces; /* of the pool */
+  uint64_t now;         /* counts requests */
+  TesseraPiece *recent; /* freed last, or NULL */
   TesseraEvidence evidence;
   TesseraGuardStats stats;
-  Chunk *chunks;
-  Piece *spare;
-  size_t n_spare;
   uint32_t first_stream; /* of the first request */
   bool has_several;      /* streams at work */
   TesseraGuardLaws laws;
@@ -63,57 +31,6 @@ is_small (uint64_t block_bytes)
   return block_bytes <= TESSERA_SMALL_BYTES;
 }
 
-static uint64_t
-begin_of (const Piece *piece)
-{
-  return piece->node.key.major;
-}
-
-static Piece *
-next_of (const Piece *piece)
-{
-  return (Piece *) tessera_tree_next (&piece->node);
-}
-
-/* The piece that holds the byte at @offset_bytes, which must lie in the pool. */
-static Piece *
-piece_at (const TesseraGuard *guard, uint64_t offset_bytes)
-{
-  return (Piece *) tessera_tree_below (&guard->pieces,
-                                       (TesseraTreeKey){ .major = offset_bytes + 1 });
-}
-
-static bool
-prepare (TesseraGuard *guard)
-{
-  Chunk *chunk;
-
-  if (guard->n_spare >= MAX_PIECES_PER_TAKE)
-    return true;
-  chunk = calloc (1, sizeof *chunk);
-  if (chunk == NULL)
-    return false;
-  chunk->next = guard->chunks;
-  guard->chunks = chunk;
-  for (size_t i = 0; i < CHUNK_PIECES; i++)
-    {
-      chunk->pieces[i].link = guard->spare;
-      guard->spare = &chunk->pieces[i];
-    }
-  guard->n_spare += CHUNK_PIECES;
-  return true;
-}
-
-static Piece *
-take_spare (TesseraGuard *guard)
-{
-  Piece *piece = guard->spare;
-
-  guard->spare = piece->link;
-  guard->n_spare--;
-  return piece;
-}
-
 TesseraStatus
 tessera_guard_new (uint64_t height_bytes,
                    const TesseraGuardLaws *laws,
@@ -122,22 +39,13 @@ tessera_guard_new (uint64_t height_bytes,
   TesseraGuard *guard = calloc (1, sizeof *guard);
 
   *out_guard = NULL;
-  if (guard == NULL || !prepare (guard))
+  if (guard == NULL || tessera_pieces_init (&guard->pieces, height_bytes) != TESSERA_OK)
     {
       free (guard);
       return TESSERA_NO_MEMORY;
     }
-  guard->height_bytes = height_bytes;
   guard->laws = *laws;
   guard->first_stream = TESSERA_NONE;
-  if (height_bytes > 0)
-    {
-      Piece *all = take_spare (guard);
-
-      all->end_bytes = height_bytes;
-      all->state = TESSERA_BLOCK_FREE;
-      tessera_tree_insert (&guard->pieces, &all->node, (TesseraTreeKey){ 0 });
-    }
   *out_guard = guard;
   return TESSERA_OK;
 }
@@ -147,13 +55,7 @@ tessera_guard_free (TesseraGuard *guard)
 {
   if (guard == NULL)
     return;
-  while (guard->chunks != NULL)
-    {
-      Chunk *next = guard->chunks->next;
-
-      free (guard->chunks);
-      guard->chunks = next;
-    }
+  tessera_pieces_clear (&guard->pieces);
   tessera_evidence_clear (&guard->evidence);
   free (guard);
 }
@@ -161,7 +63,7 @@ tessera_guard_free (TesseraGuard *guard)
 TesseraStatus
 tessera_guard_see_request (TesseraGuard *guard, const TesseraGuardRequest *request)
 {
-  if (!prepare (guard))
+  if (!tessera_pieces_prepare (&guard->pieces))
     return TESSERA_NO_MEMORY;
   guard->now++;
   if (guard->first_stream == TESSERA_NONE)
@@ -184,7 +86,7 @@ tessera_guard_see_streams (TesseraGuard *guard)
 /* Has the stream of a done block asked since for what PyTorch could have served from it?
  */
 static bool
-was_asked_since (const TesseraGuard *guard, const Piece *piece)
+was_asked_since (const TesseraGuard *guard, const TesseraPiece *piece)
 {
   uint64_t since = guard->laws.since ? piece->done_at : 0;
   uint64_t least_bytes = tessera_evidence_least_after (
@@ -196,7 +98,7 @@ was_asked_since (const TesseraGuard *guard, const Piece *piece)
 
 static TesseraGuardVerdict
 ask_piece (const TesseraGuard *guard,
-           const Piece *piece,
+           const TesseraPiece *piece,
            const TesseraGuardRequest *request)
 {
   const TesseraGuardLaws *laws = &guard->laws;
@@ -222,25 +124,24 @@ ask (const TesseraGuard *guard,
      uint64_t offset_bytes,
      const TesseraGuardRequest *request,
      uint64_t *out_end_bytes,
-     Piece **out_first,
-     Piece **out_last)
+     TesseraPiece **out_first,
+     TesseraPiece **out_last)
 {
-  Piece *piece;
+  TesseraPiece *piece;
 
-  *out_end_bytes = guard->height_bytes;
-  if (request->block_bytes == 0 || offset_bytes >= guard->height_bytes ||
-      request->block_bytes > guard->height_bytes - offset_bytes)
+  *out_end_bytes = guard->pieces.height_bytes;
+  if (request->block_bytes == 0 || offset_bytes >= guard->pieces.height_bytes ||
+      request->block_bytes > guard->pieces.height_bytes - offset_bytes)
     return TESSERA_GUARD_TAKEN;
-  *out_last = piece_at (guard, offset_bytes + request->block_bytes - 1);
+  *out_last = tessera_pieces_at (&guard->pieces, offset_bytes + request->block_bytes - 1);
   /* From the far end: what is told to be in the way lets the caller look behind all. */
-  for (piece = *out_last; piece != NULL;
-       piece = (Piece *) tessera_tree_previous (&piece->node))
+  for (piece = *out_last; piece != NULL; piece = tessera_piece_previous (piece))
     {
       TesseraGuardVerdict verdict = ask_piece (guard, piece, request);
 
       *out_end_bytes = piece->end_bytes;
       *out_first = piece;
-      if (verdict != TESSERA_GUARD_GRANTED || begin_of (piece) <= offset_bytes)
+      if (verdict != TESSERA_GUARD_GRANTED || tessera_piece_begin (piece) <= offset_bytes)
         return verdict;
     }
   return TESSERA_GUARD_TAKEN; /* no piece reaches down to it: outside */
@@ -252,8 +153,8 @@ tessera_guard_ask (const TesseraGuard *guard,
                    const TesseraGuardRequest *request,
                    uint64_t *out_end_bytes)
 {
-  Piece *first;
-  Piece *last;
+  TesseraPiece *first;
+  TesseraPiece *last;
 
   return ask (guard, offset_bytes, request, out_end_bytes, &first, &last);
 }
@@ -265,8 +166,8 @@ tessera_guard_find (const TesseraGuard *guard,
 {
   uint64_t begin_bytes = 0;
 
-  for (const Piece *piece = (const Piece *) tessera_tree_first (&guard->pieces);
-       piece != NULL; piece = next_of (piece))
+  for (const TesseraPiece *piece = tessera_pieces_first (&guard->pieces); piece != NULL;
+       piece = tessera_piece_next (piece))
     {
       if (ask_piece (guard, piece, request) != TESSERA_GUARD_GRANTED)
         begin_bytes = piece->end_bytes;
@@ -277,30 +178,6 @@ tessera_guard_find (const TesseraGuard *guard,
         }
     }
   return false;
-}
-
-/* Cuts @piece at @offset_bytes inside it. Returns: the rest, of the same history. */
-static Piece *
-cut (TesseraGuard *guard, Piece *piece, uint64_t offset_bytes)
-{
-  Piece *rest = take_spare (guard);
-
-  *rest = *piece;
-  piece->end_bytes = offset_bytes;
-  tessera_tree_insert (&guard->pieces, &rest->node,
-                       (TesseraTreeKey){ .major = offset_bytes });
-  return rest;
-}
-
-static void
-drop (TesseraGuard *guard, Piece *piece)
-{
-  tessera_tree_remove (&guard->pieces, &piece->node);
-  if (guard->recent == piece)
-    guard->recent = NULL;
-  piece->link = guard->spare;
-  guard->spare = piece;
-  guard->n_spare++;
 }
 
 static void
@@ -318,24 +195,15 @@ tessera_guard_take (TesseraGuard *guard,
                     uint64_t *out_end_bytes)
 {
   uint64_t end_bytes = offset_bytes + request->block_bytes;
-  Piece *first;
-  Piece *last;
+  TesseraPiece *first;
+  TesseraPiece *last;
   TesseraGuardVerdict verdict =
       ask (guard, offset_bytes, request, out_end_bytes, &first, &last);
 
   if (verdict != TESSERA_GUARD_GRANTED)
     return verdict;
-  if (last->end_bytes > end_bytes)
-    cut (guard, last, end_bytes);
-  if (begin_of (first) < offset_bytes)
-    first = cut (guard, first, offset_bytes);
-  while (first->end_bytes < end_bytes)
-    {
-      Piece *piece = next_of (first);
-
-      first->end_bytes = piece->end_bytes;
-      drop (guard, piece);
-    }
+  guard->recent = NULL; /* it may become a part of another */
+  first = tessera_pieces_join (&guard->pieces, first, last, offset_bytes, end_bytes);
   first->size_bytes = request->size_bytes;
   first->block_bytes = request->block_bytes;
   first->stream = request->stream;
@@ -346,15 +214,18 @@ tessera_guard_take (TesseraGuard *guard,
 }
 
 /* The second half of a free mostly follows the first at once. */
-static Piece *
+static TesseraPiece *
 block_at (TesseraGuard *guard, uint64_t offset_bytes, TesseraBlockState state)
 {
-  Piece *piece = guard->recent;
+  TesseraPiece *piece = guard->recent;
 
-  if (piece == NULL || begin_of (piece) != offset_bytes)
-    piece = offset_bytes < guard->height_bytes ? piece_at (guard, offset_bytes) : NULL;
+  if (piece == NULL || tessera_piece_begin (piece) != offset_bytes)
+    piece = offset_bytes < guard->pieces.height_bytes
+                ? tessera_pieces_at (&guard->pieces, offset_bytes)
+                : NULL;
   guard->recent = piece;
-  return piece != NULL && begin_of (piece) == offset_bytes && piece->state == state
+  return piece != NULL && tessera_piece_begin (piece) == offset_bytes &&
+                 piece->state == state
              ? piece
              : NULL;
 }
@@ -362,7 +233,7 @@ block_at (TesseraGuard *guard, uint64_t offset_bytes, TesseraBlockState state)
 TesseraStatus
 tessera_guard_free_requested (TesseraGuard *guard, uint64_t offset_bytes)
 {
-  Piece *piece = block_at (guard, offset_bytes, TESSERA_BLOCK_LIVE);
+  TesseraPiece *piece = block_at (guard, offset_bytes, TESSERA_BLOCK_LIVE);
 
   if (piece == NULL)
     return TESSERA_INVALID;
@@ -374,7 +245,7 @@ tessera_guard_free_requested (TesseraGuard *guard, uint64_t offset_bytes)
 TesseraStatus
 tessera_guard_free_completed (TesseraGuard *guard, uint64_t offset_bytes)
 {
-  Piece *piece = block_at (guard, offset_bytes, TESSERA_BLOCK_PENDING);
+  TesseraPiece *piece = block_at (guard, offset_bytes, TESSERA_BLOCK_PENDING);
 
   if (piece == NULL)
     return TESSERA_INVALID;
@@ -398,12 +269,12 @@ tessera_guard_each (const TesseraGuard *guard,
                     void (*visit) (void *user, const TesseraBlockInfo *info),
                     void *user)
 {
-  for (const Piece *piece = (const Piece *) tessera_tree_first (&guard->pieces);
-       piece != NULL; piece = next_of (piece))
+  for (const TesseraPiece *piece = tessera_pieces_first (&guard->pieces); piece != NULL;
+       piece = tessera_piece_next (piece))
     {
       const TesseraBlockInfo info = {
-        .addr = pool_addr + begin_of (piece),
-        .block_bytes = piece->end_bytes - begin_of (piece),
+        .addr = pool_addr + tessera_piece_begin (piece),
+        .block_bytes = piece->end_bytes - tessera_piece_begin (piece),
         .size_bytes = piece->size_bytes,
         .segment_addr = pool_addr,
         .stream = piece->stream,
@@ -427,18 +298,15 @@ TesseraStatus
 tessera_guard_check (const TesseraGuard *guard, TesseraError *error)
 {
   TesseraGuardStats sums = { 0 };
-  uint64_t end_bytes = 0;
 
-  if (!tessera_tree_check (&guard->pieces))
-    return tessera_fail (error, TESSERA_INVALID, "guard: the tree of pieces is damaged");
-  for (const Piece *piece = (const Piece *) tessera_tree_first (&guard->pieces);
-       piece != NULL; piece = next_of (piece))
+  if (!tessera_pieces_check (&guard->pieces))
+    return tessera_fail (error, TESSERA_INVALID,
+                         "guard: the pieces do not cover the pool, each once");
+  for (const TesseraPiece *piece = tessera_pieces_first (&guard->pieces); piece != NULL;
+       piece = tessera_piece_next (piece))
     {
-      uint64_t piece_bytes = piece->end_bytes - begin_of (piece);
+      uint64_t piece_bytes = piece->end_bytes - tessera_piece_begin (piece);
 
-      if (begin_of (piece) != end_bytes)
-        return refuse (error, "a piece begins", end_bytes, begin_of (piece));
-      end_bytes = piece->end_bytes;
       if (piece->state == TESSERA_BLOCK_FREE)
         continue;
       if (piece_bytes != piece->block_bytes)
@@ -448,8 +316,6 @@ tessera_guard_check (const TesseraGuard *guard, TesseraError *error)
       if (piece->state == TESSERA_BLOCK_LIVE)
         sums.allocated_bytes += piece_bytes;
     }
-  if (end_bytes != guard->height_bytes)
-    return refuse (error, "the last piece ends", guard->height_bytes, end_bytes);
   if (sums.allocated_bytes != guard->stats.allocated_bytes)
     return refuse (error, "allocated bytes", sums.allocated_bytes,
                    guard->stats.allocated_bytes);

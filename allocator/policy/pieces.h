@@ -1,0 +1,81 @@
+/*
+ * The pieces of a plan's pool: ranges of one history each, that cover it without gaps.
+ *
+ * A search tree by place; look-ups cost O(log n). Pieces come from a stock, so that
+ * cutting never fails once room was prepared.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "allocator/caching.h"
+#include "allocator/tree.h"
+
+typedef struct TesseraPiece TesseraPiece;
+
+/* [node.key.major, end_bytes) of the pool. */
+struct TesseraPiece
+{
+  TesseraTreeNode node; /* must be first */
+  uint64_t end_bytes;
+  uint64_t size_bytes;  /* asked for by the block here; 0 when free */
+  uint64_t block_bytes; /* of the block here, or the last one; 0: never used */
+  uint64_t done_at;     /* free: when the last one was done */
+  uint32_t stream, pool;
+  TesseraBlockState state;
+  TesseraPiece *link; /* spare */
+};
+
+typedef struct
+{
+  TesseraTree tree;
+  uint64_t height_bytes; /* of the pool; fixed */
+  struct TesseraPieceChunk *chunks;
+  TesseraPiece *spare;
+  size_t n_spare;
+} TesseraPieces;
+
+/* One piece that nobody used yet. TESSERA_NO_MEMORY: nothing to clear. */
+TESSERA_MUST_USE TesseraStatus tessera_pieces_init (TesseraPieces *pieces,
+                                                    uint64_t height_bytes);
+void tessera_pieces_clear (TesseraPieces *pieces);
+/* Room for one tessera_pieces_join(). False: no memory. */
+TESSERA_MUST_USE bool tessera_pieces_prepare (TesseraPieces *pieces);
+
+/* The piece that holds the byte at @offset_bytes, which must lie in the pool. */
+TesseraPiece *tessera_pieces_at (const TesseraPieces *pieces, uint64_t offset_bytes);
+/* Makes one piece of [begin_bytes, end_bytes), which lies in @first to @last. What they
+ * reach beyond it keeps its history; the pieces between are gone. Returns: that piece, of
+ * the history of @first. */
+TesseraPiece *tessera_pieces_join (TesseraPieces *pieces,
+                                   TesseraPiece *first,
+                                   TesseraPiece *last,
+                                   uint64_t begin_bytes,
+                                   uint64_t end_bytes);
+/* Whether the tree is whole and the pieces cover the pool, each byte once. */
+TESSERA_MUST_USE bool tessera_pieces_check (const TesseraPieces *pieces);
+
+static inline uint64_t
+tessera_piece_begin (const TesseraPiece *piece)
+{
+  return piece->node.key.major;
+}
+
+/* In ascending order; NULL behind the last, or before the first. */
+static inline TesseraPiece *
+tessera_pieces_first (const TesseraPieces *pieces)
+{
+  return (TesseraPiece *) tessera_tree_first (&pieces->tree);
+}
+
+static inline TesseraPiece *
+tessera_piece_next (const TesseraPiece *piece)
+{
+  return (TesseraPiece *) tessera_tree_next (&piece->node);
+}
+
+static inline TesseraPiece *
+tessera_piece_previous (const TesseraPiece *piece)
+{
+  return (TesseraPiece *) tessera_tree_previous (&piece->node);
+}
