@@ -63,8 +63,6 @@ typedef struct
   pthread_t thread; /* that opened it */
 } RuntimeRoute;
 
-typedef struct RuntimeChunk RuntimeChunk;
-
 struct RuntimeDevice
 {
   pthread_mutex_t lock;
@@ -105,6 +103,12 @@ struct RuntimeDevice
 /* The lock, and @recorder as that of the call under way. tessera_device_unlock() ends it.
  */
 void tessera_device_enter (RuntimeDevice *device, TesseraRecorder *recorder);
+
+/* What @fraction of the memory is; 0: no limit, which is what 1 and more mean. */
+uint64_t tessera_device_limit (const RuntimeDevice *device, double fraction);
+
+/* segments.c: what the policy tells of the driver's memory */
+TesseraObserver tessera_device_observer (RuntimeDevice *device);
 
 /* blocks.c: both from stocks that grow; NULL: no memory */
 RuntimeBlock *tessera_device_take_block (RuntimeDevice *device);

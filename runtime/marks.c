@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "runtime/finder.h"
+#include "runtime/recording.h"
 
 enum
 {

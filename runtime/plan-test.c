@@ -9,9 +9,6 @@
 #include <sqlite3.h>
 #include <string.h>
 
-#include "db/store.h"
-#include "planner/planner.h"
-
 #define MIB ((gsize) 1 << 20)
 
 enum
@@ -98,28 +95,8 @@ record_body (void)
 static void
 make_plan (gboolean across_streams)
 {
-  const TesseraPlanOptions options = { .across_streams = across_streams,
-                                       .first_step = -1,
-                                       .last_step = -1 };
-  TesseraTrace *trace;
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
-  TesseraPlan *plan;
-  TesseraError error = { 0 };
-
   PROGRAM_RUN_CHILD (record_body);
-  trace = program_load ("run.tsr");
-  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (trace, blocks, &structure), ==, TESSERA_OK);
-  if (tessera_plan_trace (trace, blocks, structure, &options, &error, &plan) !=
-          TESSERA_OK ||
-      tessera_plan_save (plan, program_file ("run.tsp"), &error) != TESSERA_OK)
-    g_error ("%s", error.text);
-  g_assert_cmpint (plan->followable, ==, TESSERA_FOLLOWABLE_YES);
-  tessera_plan_free (plan);
-  tessera_structure_free (structure);
-  tessera_blocks_free (blocks);
-  tessera_trace_free (trace);
+  program_plan ("run.tsr", "run.tsp", across_streams);
 }
 
 static void
@@ -143,29 +120,6 @@ follow_body (void)
   g_assert_cmpuint (stats.reserved_bytes[0].peak, <, stats.plan_height_bytes + 2 * MIB);
   g_assert_cmpuint (stats.allocated_bytes[0].current, ==, 0);
   tessera_stop ();
-}
-
-/* Blocks that live at once share no address, whoever handed them out. */
-static void
-assert_no_overlap (const TesseraTrace *trace)
-{
-  for (gsize i = 0; i < trace->n_events; i++)
-    {
-      const TesseraEvent *born = &trace->events[i];
-
-      if (born->action != TESSERA_ALLOC)
-        continue;
-      for (gsize k = i + 1; k < trace->n_events; k++)
-        {
-          const TesseraEvent *event = &trace->events[k];
-
-          if (event->action == TESSERA_FREE_COMPLETED && event->addr == born->addr)
-            break;
-          if (event->action == TESSERA_ALLOC)
-            g_assert_true (event->addr >= born->addr + born->size_bytes ||
-                           born->addr >= event->addr + event->size_bytes);
-        }
-    }
 }
 
 static guint
@@ -198,7 +152,7 @@ test_follow (void)
   g_assert_cmpstr (tessera_trace_get_meta (trace, "plan_source"), ==, "run.tsp");
   g_assert_nonnull (tessera_trace_get_meta (trace, "plan_digest"));
   g_assert_nonnull (tessera_trace_get_meta (trace, "plan_pool_addr"));
-  assert_no_overlap (trace);
+  program_assert_no_overlap (trace);
   tessera_trace_free (trace);
 }
 
@@ -224,7 +178,7 @@ test_detour (void)
   make_plan (FALSE);
   PROGRAM_RUN_CHILD (detour_body);
   trace = program_load ("followed.tsr");
-  assert_no_overlap (trace);
+  program_assert_no_overlap (trace);
   tessera_trace_free (trace);
 }
 

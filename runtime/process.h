@@ -1,16 +1,14 @@
 /*
- * The library in its process: started, stopped, forked; its recorder and its devices.
+ * The library in its process: started, stopped, forked; and its devices.
  *
  * Locks, in the order in which they are taken: marks (phases and steps), process (opening
- * devices), one per device; notices last. The recorder is used between enter and leave,
- * which cost an atomic addition each, so that it can be closed under a running program.
+ * devices), one per device; notices last.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 #include "runtime/options.h"
-#include "recorder/recorder.h"
 
 enum
 {
@@ -27,12 +25,6 @@ typedef enum
 } TesseraProcessState;
 
 TesseraProcessState tessera_process_state (void);
-
-/* NULL where nothing is recorded; else to be left again. */
-TesseraRecorder *tessera_recorder_enter (void);
-void tessera_recorder_leave (TesseraRecorder *recorder); /* NULL is fine */
-/* Under a device's lock: @recorder, or NULL where recording ended in the meantime. */
-TesseraRecorder *tessera_recorder_still (TesseraRecorder *recorder);
 
 /* The device, opened if need be; NULL and @error where it cannot be. Takes locks. */
 RuntimeDevice *tessera_process_device (int ordinal, TesseraError *error);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "db/store.h"
+#include "planner/planner.h"
 #include "simulator/verify.h"
 
 #define FOLDER_VARIABLE "TESSERA_TEST_FOLDER"
@@ -215,15 +216,71 @@ program_file (const char *name)
 }
 
 TesseraTrace *
-program_load (const char *name)
+program_load_device (const char *name, guint32 device)
 {
   TesseraTrace *trace;
   TesseraError error = { 0 };
 
-  if (tessera_trace_load (program_file (name), TESSERA_NONE, NULL, &error, &trace) !=
+  if (tessera_trace_load (program_file (name), device, NULL, &error, &trace) !=
       TESSERA_OK)
     g_error ("%s", error.text);
   return trace;
+}
+
+TesseraTrace *
+program_load (const char *name)
+{
+  return program_load_device (name, TESSERA_NONE);
+}
+
+void
+program_plan (const char *recording, const char *name, gboolean across_streams)
+{
+  const TesseraPlanOptions options = { .across_streams = across_streams,
+                                       .first_step = -1,
+                                       .last_step = -1 };
+  TesseraTrace *trace = program_load_device (recording, 0);
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+  TesseraPlan *plan;
+  TesseraError error = { 0 };
+
+  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (trace, blocks, &structure), ==, TESSERA_OK);
+  if (tessera_plan_trace (trace, blocks, structure, &options, &error, &plan) !=
+          TESSERA_OK ||
+      tessera_plan_save (plan, program_file (name), &error) != TESSERA_OK)
+    g_error ("%s", error.text);
+  g_assert_cmpint (plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+  tessera_plan_free (plan);
+  tessera_structure_free (structure);
+  tessera_blocks_free (blocks);
+  tessera_trace_free (trace);
+}
+
+static void
+assert_alone (const TesseraTrace *trace, gsize born_index)
+{
+  const TesseraEvent *born = &trace->events[born_index];
+
+  for (gsize i = born_index + 1; i < trace->n_events; i++)
+    {
+      const TesseraEvent *event = &trace->events[i];
+
+      if (event->action == TESSERA_FREE_COMPLETED && event->addr == born->addr)
+        return;
+      if (event->action == TESSERA_ALLOC)
+        g_assert_true (event->addr >= born->addr + born->size_bytes ||
+                       born->addr >= event->addr + event->size_bytes);
+    }
+}
+
+void
+program_assert_no_overlap (const TesseraTrace *trace)
+{
+  for (gsize i = 0; i < trace->n_events; i++)
+    if (trace->events[i].action == TESSERA_ALLOC)
+      assert_alone (trace, i);
 }
 
 void

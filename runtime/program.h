@@ -46,7 +46,12 @@ void program_run (const Program *program);
 
 /* A file of this test, in a folder of its own that its child processes know too. */
 const char *program_file (const char *name);
-TesseraTrace *program_load (const char *name);
+TesseraTrace *program_load (const char *name); /* of its only device */
+TesseraTrace *program_load_device (const char *name, guint32 device);
+/* A plan for what device 0 did; it can be followed. */
+void program_plan (const char *recording, const char *plan, gboolean across_streams);
+/* Blocks that live at once share no address, whoever handed them out. */
+void program_assert_no_overlap (const TesseraTrace *trace);
 /* All that the recording @name says, replayed: every address and segment the same. */
 void program_verify (const char *name, guint n_requests);
 

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/device-internal.h"
+#include "runtime/recording.h"
 
 void
 tessera_device_record (RuntimeDevice *device,

@@ -12,6 +12,7 @@
 
 #include "runtime/finder.h"
 #include "runtime/notice.h"
+#include "runtime/recording.h"
 #include "runtime/throw.h"
 
 enum

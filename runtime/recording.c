@@ -1,0 +1,199 @@
+/*
+ * The recorder of the process.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/recording.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "db/store.h"
+#include "runtime/notice.h"
+#include "runtime/options.h"
+#include "runtime/tessera.h"
+
+/* A thread that was stopped inside of us (an interpreter that ends does that) is not
+ * waited for: the trace is then flushed and stays open. */
+#define LEAVE_TIMEOUT_MS 2000
+
+static _Atomic (TesseraRecorder *) recorder;
+static atomic_uint n_recorder_users;
+static char trace_path[sizeof tessera_options.record];
+
+TesseraRecorder *
+tessera_recorder_enter (void)
+{
+  TesseraRecorder *now;
+
+  if (atomic_load_explicit (&recorder, memory_order_relaxed) == NULL)
+    return NULL;
+  atomic_fetch_add (&n_recorder_users, 1); /* before the load: see wait_for_users() */
+  now = atomic_load (&recorder);
+  if (now == NULL)
+    atomic_fetch_sub (&n_recorder_users, 1);
+  return now;
+}
+
+void
+tessera_recorder_leave (TesseraRecorder *used)
+{
+  if (used != NULL)
+    atomic_fetch_sub (&n_recorder_users, 1);
+}
+
+TesseraRecorder *
+tessera_recorder_still (TesseraRecorder *used)
+{
+  return used != NULL ? atomic_load (&recorder) : NULL;
+}
+
+static const char *
+base_name (const char *path)
+{
+  const char *slash = strrchr (path, '/');
+
+  return slash != NULL ? slash + 1 : path;
+}
+
+typedef struct
+{
+  TesseraMeta all[10];
+  size_t n;
+  char rank[16], world[16], plan_digest[24];
+} Facts;
+
+static void
+add_fact (Facts *facts, const char *key, const char *value)
+{
+  if (*value != '\0')
+    facts->all[facts->n++] = (TesseraMeta){ (char *) key, (char *) value };
+}
+
+/* What the recording says of itself: see docs/FORMAT.md. */
+static void
+collect_facts (Facts *facts, TesseraPolicyKind policy, const TesseraPlan *plan)
+{
+  facts->n = 0;
+  facts->plan_digest[0] = '\0';
+  snprintf (facts->rank, sizeof facts->rank, "%u", tessera_options.rank);
+  snprintf (facts->world, sizeof facts->world, "%u", tessera_options.world);
+  if (plan != NULL)
+    snprintf (facts->plan_digest, sizeof facts->plan_digest, "%016" PRIx64,
+              plan->slot_digest);
+  add_fact (facts, "tessera", TESSERA_VERSION);
+  add_fact (facts, "policy", tessera_policy_kind_name (policy));
+  add_fact (facts, "rank", facts->rank);
+  add_fact (facts, "world", facts->world);
+  add_fact (facts, "torch", tessera_options.torch);
+  add_fact (facts, "alloc_conf", tessera_options.alloc_conf);
+  add_fact (facts, "plan_source", base_name (tessera_options.plan));
+  add_fact (facts, "plan_digest", facts->plan_digest);
+}
+
+void
+tessera_recording_begin (TesseraPolicyKind policy, const TesseraPlan *plan)
+{
+  Facts facts;
+  TesseraRecorderOptions options = {
+    .path = trace_path,
+    .source = "a live run",
+    .ring_events = tessera_options.ring_events,
+    .flush_ms = tessera_options.flush_ms,
+    .stacks = tessera_options.has_stacks,
+  };
+  TesseraRecorder *opened = NULL;
+  TesseraError error = { 0 };
+
+  collect_facts (&facts, policy, plan);
+  options.meta = facts.all;
+  options.n_meta = facts.n;
+  if (!tessera_options_expand (&tessera_options, tessera_options.record, trace_path,
+                               sizeof trace_path))
+    tessera_notice ("The path of the trace is too long, so nothing is recorded.");
+  else if (tessera_recorder_open (&options, &error, &opened) != TESSERA_OK)
+    tessera_notice ("%s; the run goes on unrecorded.", error.text);
+  atomic_store (&recorder, opened);
+}
+
+TesseraRecorder *
+tessera_recording_take (void)
+{
+  return atomic_exchange (&recorder, NULL);
+}
+
+void
+tessera_recording_forget (void)
+{
+  atomic_store (&recorder, NULL);
+}
+
+/* Whether nobody is left who entered before the recorder was taken away. */
+static bool
+wait_for_users (void)
+{
+  const struct timespec pause = { .tv_nsec = 1000000 };
+
+  for (int waited_ms = 0; atomic_load (&n_recorder_users) != 0; waited_ms++)
+    {
+      if (waited_ms == LEAVE_TIMEOUT_MS)
+        return false;
+      nanosleep (&pause, NULL);
+    }
+  return true;
+}
+
+static void
+note_loss (TesseraRecorder *closing)
+{
+  TesseraRecorderStats stats;
+
+  tessera_recorder_get_stats (closing, &stats);
+  if (stats.has_failed)
+    tessera_notice ("%s; recording ended there.", stats.error.text);
+  else if (stats.n_lost != 0)
+    tessera_notice ("The trace lacks %" PRIu64 " events of %" PRIu64
+                    ": the ring was full; a larger ring_events holds them.",
+                    stats.n_lost, stats.n_events + stats.n_lost);
+}
+
+/* What was followed, beside what became of it. A process that is killed leaves it out. */
+static void
+close_recorder (TesseraRecorder *closing, const TesseraPlan *followed)
+{
+  TesseraError error = { 0 };
+
+  (void) !tessera_recorder_flush (closing, NULL); /* what it met is told here: */
+  note_loss (closing);
+  tessera_recorder_close (closing);
+  if (followed != NULL &&
+      tessera_trace_save_plan (trace_path, followed, &error) != TESSERA_OK)
+    tessera_notice ("%s; the trace lacks the plan that was followed.", error.text);
+}
+
+void
+tessera_recording_end (TesseraRecorder *taken, const TesseraPlan *followed)
+{
+  TesseraError error = { 0 };
+
+  if (wait_for_users ())
+    close_recorder (taken, followed);
+  else if (tessera_recorder_flush (taken, &error) != TESSERA_OK)
+    tessera_notice ("%s", error.text);
+}
+
+int
+tessera_flush (void)
+{
+  TesseraRecorder *used = tessera_recorder_enter ();
+  TesseraError error = { 0 };
+  int result = 0;
+
+  if (used != NULL && tessera_recorder_flush (used, &error) != TESSERA_OK)
+    result = tessera_set_last_error ("%s", error.text);
+  tessera_recorder_leave (used);
+  return result;
+}

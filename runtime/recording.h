@@ -1,0 +1,30 @@
+/*
+ * The recorder of the process: opened once, used by every thread, closed under them.
+ *
+ * It is used between enter and leave, which cost an atomic addition each, so that it can
+ * be closed under a running program.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "allocator/policy.h"
+#include "recorder/recorder.h"
+
+/* NULL where nothing is recorded; else to be left again. */
+TesseraRecorder *tessera_recorder_enter (void);
+void tessera_recorder_leave (TesseraRecorder *recorder); /* NULL is fine */
+/* Under a device's lock: @recorder, or NULL where recording ended in the meantime. */
+TesseraRecorder *tessera_recorder_still (TesseraRecorder *recorder);
+
+/* Opens the trace that the options name; a notice where it cannot be. Called once.
+ * @policy: what the devices are opened with. @plan: (nullable): to be followed. */
+void tessera_recording_begin (TesseraPolicyKind policy, const TesseraPlan *plan);
+/* Nobody enters any more. Returns: (nullable): what is to be ended, once the devices have
+ * told it what they hold. */
+TesseraRecorder *tessera_recording_take (void);
+/* Waits a while for those who entered before, and closes it. @followed: (nullable): goes
+ * into the trace. */
+void tessera_recording_end (TesseraRecorder *taken, const TesseraPlan *followed);
+/* In a forked child: the parent's is not ours to close. */
+void tessera_recording_forget (void);
