@@ -1,31 +1,137 @@
 /*
- * libstdc++ throws for us: C cannot, but an exception passes through C that was compiled
- * with -fexceptions.
+ * C++ exceptions out of C, which cannot throw: PyTorch's own OutOfMemoryError, built by
+ * the constructor that libc10 exports, or a runtime_error that libstdc++ throws for us.
+ * Either passes through C that was compiled with -fexceptions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/throw.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "runtime/notice.h"
 
 /* std::__throw_runtime_error (const char *) */
 #define THROWER "_ZSt21__throw_runtime_errorPKc"
 
+/* c10::OutOfMemoryError and its constructor of (SourceLocation, std::string) */
+#define OUT_OF_MEMORY "N3c1016OutOfMemoryErrorE"
+#define CONSTRUCTOR                                                                      \
+  "_ZN3c1016OutOfMemoryErrorC1ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_" \
+  "traitsIcESaIcEEE"
+
+/* More than it ever took: 200 bytes in PyTorch 2.15. */
+#define EXCEPTION_BYTES 1024
+
+/* c10::SourceLocation, and a std::string whose text does not lie inside. */
+typedef struct
+{
+  const char *function, *file;
+  uint32_t line;
+} SourceLocation;
+
+typedef struct
+{
+  char *text;
+  size_t n_bytes;
+  union
+  {
+    size_t capacity;
+    char inside[16];
+  } room;
+} String;
+
+/* What it takes to throw c10::OutOfMemoryError. */
+typedef struct
+{
+  void *type;
+  void (*construct) (void *exception, SourceLocation from, String *text);
+  void *(*new_exception) (size_t n_bytes);
+  void (*throw_it) (void *exception, void *type, void (*destroy) (void *exception));
+  void *(*new_text) (size_t n_bytes);
+  void (*delete_text) (void *text);
+} Thrower;
+
+/* As PyTorch sees it: what stands before all others (another operator new), else what
+ * its library has, which may be loaded for its own eyes only. */
+static void *
+find_in (const char *library_name, const char *name)
+{
+  void *found = dlsym (RTLD_DEFAULT, name), *library;
+
+  if (found != NULL)
+    return found;
+  library = dlopen (library_name, RTLD_LAZY | RTLD_NOLOAD);
+  return library != NULL ? dlsym (library, name) : NULL;
+}
+
+static bool
+find_thrower (Thrower *thrower)
+{
+  const struct
+  {
+    void *to;
+    const char *library, *name;
+  } wanted[] = {
+    { &thrower->type, "libc10.so", "_ZTI" OUT_OF_MEMORY },
+    { &thrower->construct, "libc10.so", CONSTRUCTOR },
+    { &thrower->new_exception, "libstdc++.so.6", "__cxa_allocate_exception" },
+    { &thrower->throw_it, "libstdc++.so.6", "__cxa_throw" },
+    { &thrower->new_text, "libstdc++.so.6", "_Znwm" },
+    { &thrower->delete_text, "libstdc++.so.6", "_ZdlPv" },
+  };
+
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    {
+      void *found = find_in (wanted[i].library, wanted[i].name);
+
+      if (found == NULL)
+        return false;
+      memcpy (wanted[i].to, &found, sizeof found);
+    }
+  return true;
+}
+
+/* The first function of every table of a class with a virtual destructor. */
+static void
+destroy (void *exception)
+{
+  void (**table) (void *exception) = *(void (***) (void *)) exception;
+
+  table[0](exception);
+}
+
+static void
+throw_out_of_memory (const char *text)
+{
+  Thrower thrower;
+  String string = { .n_bytes = strlen (text) };
+  void *exception;
+
+  if (!find_thrower (&thrower))
+    return;
+  exception = thrower.new_exception (EXCEPTION_BYTES);
+  string.room.capacity = string.n_bytes;
+  string.text = thrower.new_text (string.n_bytes + 1);
+  memcpy (string.text, text, string.n_bytes + 1);
+  thrower.construct (exception, (SourceLocation){ __func__, __FILE__, __LINE__ },
+                     &string);
+  if (string.text != string.room.inside) /* not taken over */
+    thrower.delete_text (string.text);
+  thrower.throw_it (exception, thrower.type, destroy);
+}
+
 void
 tessera_throw (const char *text)
 {
-  void *found = dlsym (RTLD_DEFAULT, THROWER), *library;
   void (*thrower) (const char *text);
+  void *found;
 
-  if (found == NULL)
-    {
-      /* It is there, but loaded for somebody else's eyes only. */
-      library = dlopen ("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
-      if (library != NULL)
-        found = dlsym (library, THROWER);
-    }
+  throw_out_of_memory (text);
+  found = find_in ("libstdc++.so.6", THROWER);
   if (found == NULL)
     {
       tessera_notice ("%s (No exception could be raised: the process has no libstdc++.)",

@@ -5,6 +5,7 @@
  */
 #pragma once
 
-/* std::runtime_error with @text, by what libstdc++ exports. The caller holds no lock and
- * nothing to be freed. Returns only where the process has no libstdc++. */
+/* PyTorch's OutOfMemoryError with @text; where the process has none that we know how to
+ * build, std::runtime_error, which is its base in Python too. The caller holds no lock
+ * and nothing to be freed. Returns only where the process has no libstdc++. */
 void tessera_throw (const char *text);
