@@ -28,6 +28,7 @@ tessera_device_get_stats (RuntimeDevice *device, TesseraDeviceStats *out_stats)
   out_stats->misses_unknown = policy.follower.misses_unknown;
   out_stats->misses_occupied = policy.follower.misses_occupied;
   out_stats->misses_unordered = policy.misses_unordered;
+  out_stats->misses_rescued = policy.misses_rescued;
 }
 
 void

@@ -97,6 +97,8 @@ typedef struct
 
   /* Recording. */
   uint64_t n_events, n_lost;
+
+  uint64_t misses_rescued; /* the device was full; a gap of the pool served */
 } TesseraDeviceStats;
 
 TESSERA_API int tessera_get_stats (int device, TesseraDeviceStats *out_stats);

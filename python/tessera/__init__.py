@@ -161,7 +161,8 @@ def stats(device: Optional[Any] = None) -> Dict[str, int]:
     """What the library counts beside PyTorch's own statistics, of one device (default:
     the current one): plan_height_bytes, hits, misses, hit_bytes, miss_bytes,
     hits_elsewhere, misses_unknown, misses_occupied, misses_unordered, extra_bytes,
-    peak_extra_bytes, n_events, n_lost. Empty while the library serves nothing."""
+    peak_extra_bytes, n_events, n_lost, misses_rescued. Empty while the library serves
+    nothing."""
     import torch
 
     from .statistics import followed

@@ -47,6 +47,7 @@ OWN_COUNTS = (
     "peak_extra_bytes",
     "n_events",
     "n_lost",
+    "misses_rescued",
 )
 
 
