@@ -141,9 +141,7 @@ tessera_start (void)
   if (tessera_process_state () != TESSERA_PROCESS_NEW)
     result = tessera_set_last_error ("Tessera can be started once in a process.");
   else if (!has_driver ())
-    result = tessera_set_last_error (
-        "There is no CUDA driver (libcuda.so.1): PyTorch's own allocator stays in "
-        "place.");
+    result = tessera_set_last_error ("There is no CUDA driver (libcuda.so.1).");
   else
     {
       pthread_atfork (NULL, NULL, after_fork_in_child);
