@@ -35,7 +35,9 @@ size_of (Recorded *recorded, const TesseraBlock *block, uint64_t replayed_bytes)
 
   if (replayed_bytes != 0 && !is_in_pool)
     return replayed_bytes;
-  recorded->n_rounded += !is_in_pool; /* a slot has no tail */
+  /* Where a plan was followed nothing keeps a tail: neither slots nor what the expandable
+   * rules cut beside them. */
+  recorded->n_rounded += recorded->pool.n_bytes == 0;
   return tessera_round_size (&recorded->trace->settings, block->size_bytes);
 }
 
