@@ -38,6 +38,14 @@ cli_answer (const CliStudy *study, const CliQuestion *question)
   return fits (study, TESSERA_LAYOUT_PLAN, question) ? CLI_FITS_PLANNED : CLI_FITS_NOT;
 }
 
+/* Never worse than PyTorch alone: a plan that is must say so. */
+static gboolean
+is_plan_worse (const CliStudy *study)
+{
+  return study->needs.plan_bytes > study->needs.expandable_bytes ||
+         study->needs.plan_bytes > study->needs.native_bytes;
+}
+
 /* One sentence that a person acts on. */
 static char *
 sentence (const CliStudy *study, const CliQuestion *question)
@@ -58,8 +66,10 @@ sentence (const CliStudy *study, const CliQuestion *question)
           "Fits only with expandable segments "
           "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)%s: native needs %s, "
           "expandable segments %s, the plan %s, and %s leaves %s to PyTorch.",
-          fits (study, TESSERA_LAYOUT_PLAN, question) ? " or with the plan" : "", native,
-          expandable, plan, question->gpu, there);
+          fits (study, TESSERA_LAYOUT_PLAN, question) && !is_plan_worse (study)
+              ? " or with the plan"
+              : "",
+          native, expandable, plan, question->gpu, there);
     case CLI_FITS_PLANNED:
       return g_strdup_printf ("Fits only with the plan: native needs %s, expandable "
                               "segments %s, the plan %s, and %s leaves %s to PyTorch.",
@@ -73,6 +83,25 @@ sentence (const CliStudy *study, const CliQuestion *question)
       native, expandable, plan, question->gpu, there, bound,
       study->needs.bound_bytes > available (question) ? ", more than any layout can hold"
                                                       : "");
+}
+
+static void
+print_plan_warning (const CliStudy *study)
+{
+  char plan[32], other[32];
+  gboolean is_native = study->needs.native_bytes < study->needs.expandable_bytes;
+
+  if (!is_plan_worse (study))
+    return;
+  printf ("The plan is no gain here: it needs %s, %s %s. Do not follow it%s.\n",
+          tessera_format_bytes (study->needs.plan_bytes, plan, sizeof plan),
+          is_native ? "native" : "expandable segments",
+          tessera_format_bytes (is_native ? study->needs.native_bytes
+                                          : study->needs.expandable_bytes,
+                                other, sizeof other),
+          study->trace->n_streams > 1 && !study->plan->across_streams
+              ? " (tessera plan --across-streams may find a better one)"
+              : "");
 }
 
 /* What a run that computes nothing cannot know; ends with NULL. */
@@ -101,6 +130,7 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
   g_autofree char *text = sentence (study, question);
 
   printf ("%s\n", text);
+  print_plan_warning (study);
   if (study->plan->followable != TESSERA_FOLLOWABLE_YES)
     printf ("The plan can be followed: %s%s%s\n", cli_followable_name (study->plan),
             study->plan->follow_reason != NULL ? ": " : "",
@@ -133,6 +163,7 @@ cli_answer_json (JsonBuilder *builder, const CliStudy *study, const CliQuestion 
   cli_json_needs (builder, study);
   cli_json_text (builder, "fits", fits_names[cli_answer (study, question)]);
   cli_json_text (builder, "sentence", text);
+  cli_json_bool (builder, "plan_is_worse", is_plan_worse (study));
   cli_json_text (builder, "followable", cli_followable_name (study->plan));
   not_seen (question, unseen);
   json_builder_set_member_name (builder, "not_seen");
