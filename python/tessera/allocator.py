@@ -50,4 +50,6 @@ def install(library: Library) -> None:
     try:
         torch._C._cuda_changeCurrentAllocator(allocator)
     except RuntimeError as error:
-        raise LibraryError(str(error).splitlines()[0]) from None
+        raise LibraryError(
+            "PyTorch's own allocator can't be replaced any more (%s)" % str(error).splitlines()[0]
+        ) from None

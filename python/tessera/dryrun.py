@@ -112,6 +112,40 @@ def _install_ddp() -> None:
     setattr(ddp.DistributedDataParallel, "__init__", initialise_and_hook)
 
 
+#: What torchrun tells the processes that it starts.
+_LAUNCHERS = (
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+)
+
+
+def _is_about_ranks(error: BaseException) -> bool:
+    if isinstance(error, KeyError):
+        return bool(error.args) and error.args[0] in _LAUNCHERS
+    return isinstance(error, ValueError) and any(
+        "environment variable %s expected" % name in str(error) for name in _LAUNCHERS
+    )
+
+
+def _install_hint() -> None:
+    """A program that ends because nobody told it its rank is one that torchrun starts."""
+    before = sys.excepthook
+
+    def explain(kind: Any, error: BaseException, traceback: Any) -> None:
+        before(kind, error, traceback)
+        if _is_about_ranks(error):
+            say(
+                "this program expects a launcher such as torchrun: say which rank of how many "
+                "the dry run is, e.g. tessera dry-run --world 8 --rank 0 -- python ..."
+            )
+
+    sys.excepthook = explain
+
+
 def install() -> None:
     """As the environment asks; called right after `import torch`. Once a process."""
     global _is_installed
@@ -129,3 +163,5 @@ def install() -> None:
         if torch.distributed.is_available():
             _install_group(rank, world)
             _install_ddp()
+    else:
+        _install_hint()

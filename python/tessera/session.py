@@ -13,7 +13,7 @@ from typing import Any, Dict, Optional, Union
 
 import torch
 
-from . import allocator, engine, statistics
+from . import allocator, engine, refused, statistics
 from .library import Library, LibraryError
 from .marks import Marks
 from .modules import Modules
@@ -51,6 +51,7 @@ class Session:
             library.configure(key, value)
         library.configure("torch", torch.__version__)
         self.library = library
+        self._restore_refused = refused.install()
         initialise: Any = torch._C._cuda_init
 
         def start_and_initialise() -> None:
@@ -58,6 +59,7 @@ class Session:
             try:
                 self._start(library)
             except Exception as error:
+                self._restore_refused()
                 say("not started, a call failed: %s: %s" % (type(error).__name__, error))
             initialise()
 
@@ -83,6 +85,7 @@ class Session:
                 raise
         except LibraryError as error:
             self.library = None
+            self._restore_refused()
             say("%s; PyTorch's own allocator stays" % str(error).rstrip("."))
             return
         statistics.install(library)

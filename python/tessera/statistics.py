@@ -5,10 +5,9 @@ torch.cuda.memory_allocated(), memory_stats(), memory_summary() and the like are
 over a few functions of torch._C, which raise under a pluggable allocator. Those few are
 replaced; everything above is PyTorch's own, so keys, devices and texts are its own too.
 
-What else PyTorch refuses under a pluggable allocator goes on raising its RuntimeError
-("... does not yet support ..."): memory_snapshot(), _snapshot(), _dump_snapshot(),
-_record_memory_history(), out-of-memory observers, CUDA IPC, MemPool, checkpoints of
-pools (torch.compile's reduce-overhead mode) and torch.backends.cudnn.benchmark = True.
+What else PyTorch refuses under a pluggable allocator is left out (refused.py), or goes on
+raising its RuntimeError ("... does not yet support ..."): CUDA IPC, MemPool and checkpoints
+of pools (torch.compile's reduce-overhead mode).
 get_allocator_backend() says "pluggable".
 """
 
@@ -31,10 +30,11 @@ _BY_POOL = (
     "inactive_split_bytes",
     "requested_bytes",
 )
-#: PyTorch's counts and the library's; the library rejects nothing beforehand.
+#: PyTorch's counts and the library's.
 _COUNTS = {
     "num_alloc_retries": "n_alloc_retries",
     "num_ooms": "n_ooms",
+    "max_split_size": "max_split_bytes",
     "num_sync_all_streams": "n_sync_all_streams",
     "num_device_alloc": "n_device_alloc",
     "num_device_free": "n_device_free",
@@ -52,16 +52,19 @@ def nested(library: Library, device: int, documentation: str) -> Dict[str, Any]:
     """What torch.cuda.memory_stats_as_nested_dict(device) returns, with the keys that
     @documentation names of those that came late."""
     stats = library.get_stats(device)
-    limit = int(stats.max_split_bytes)
+    late = {key: value for key, value in _SINCE.items() if key in documentation}
     result: Dict[str, Any] = {
         key: int(getattr(stats, field)) for key, field in _COUNTS.items()
     }
-    result["max_split_size"] = -1 if limit == 2**64 - 1 else limit
-    for key, value in _SINCE.items():
-        if key in documentation:
-            result[key] = value
+    if result["max_split_size"] == 2**64 - 1:
+        result["max_split_size"] = -1
+    # In PyTorch's order: somebody may print the whole.
+    if "num_oom_rejections" in late:
+        result["num_oom_rejections"] = late.pop("num_oom_rejections")
     for key in _BY_POOL:
         result[key] = dict(zip(_POOLS, map(_as_dict, getattr(stats, key))))
+        if key == "reserved_bytes":
+            result.update(late)
     for key in ("oversize_allocations", "oversize_segments"):
         result[key] = _as_dict(getattr(stats, key))
     return result
