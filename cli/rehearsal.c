@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "cli/program.h"
@@ -66,8 +67,24 @@ tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
   return cli_fail (&error);
 }
 
+/* Processor seconds: other work on the machine does not lengthen them. */
+typedef struct
+{
+  double trace; /* of the program and its children */
+  double plan;
+} Seconds;
+
+static double
+seconds_used (int whose)
+{
+  struct rusage used;
+  getrusage (whose, &used);
+  return (double) (used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         (double) (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
 static void
-print_json (const CliRehearsal *run, const CliStudy *study)
+print_json (const CliRehearsal *run, const CliStudy *study, const Seconds *seconds)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
   CliRecording recording;
@@ -79,6 +96,8 @@ print_json (const CliRehearsal *run, const CliStudy *study)
   cli_json_bytes (builder, "blocks", study->blocks->n_blocks);
   cli_json_bytes (builder, "steps", study->structure->n_steps);
   cli_json_bytes (builder, "height_bytes", study->plan->height_bytes);
+  cli_json_number (builder, "trace_cpu_seconds", seconds->trace);
+  cli_json_number (builder, "plan_cpu_seconds", seconds->plan);
   cli_recording (study, &recording);
   cli_recording_json (builder, &recording);
   cli_answer_json (builder, study, &run->question);
@@ -109,14 +128,17 @@ answer (const CliRehearsal *run)
   const TesseraPlanOptions options = { .first_step = -1,
                                        .last_step = -1,
                                        .progress = cli_progress ("planning") };
+  Seconds seconds = { .trace = seconds_used (RUSAGE_CHILDREN) };
   CliStudy study;
   TesseraError error = { 0 };
 
   TesseraStatus status = cli_study_open (&study, run->trace_path, &common, &error);
   if (status == TESSERA_OK)
     status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);
+  seconds.plan = -seconds_used (RUSAGE_SELF);
   if (status == TESSERA_OK)
     status = cli_study_plan (&study, &options, &error);
+  seconds.plan += seconds_used (RUSAGE_SELF);
   if (status == TESSERA_OK)
     status = cli_study_needs (&study, &error);
   if (status == TESSERA_OK)
@@ -127,7 +149,7 @@ answer (const CliRehearsal *run)
     fputs ("tessera: no whole step was seen, so the answer is about the start only\n",
            stderr);
   if (status == TESSERA_OK && run->json)
-    print_json (run, &study);
+    print_json (run, &study, &seconds);
   else if (status == TESSERA_OK)
     print_text (run, &study);
   cli_study_clear (&study);
