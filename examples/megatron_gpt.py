@@ -24,16 +24,12 @@ from megatron.core.transformer import MegatronModule, TransformerConfig
 from megatron.core.transformer.moe import moe_utils
 from megatron.core.transformer.module import Float16Module
 from megatron.core.transformer.spec_utils import ModuleSpec
+from megatron.core.transformer.transformer_block import (TransformerBlockSubmodules,
+                                                         get_num_layers_to_build)
 from torch import Tensor
 
 from loop import add_between_steps, batches_for, between_steps, join_group, parser, report
-
-SIZES = {
-    "350m": dict(num_layers=16, hidden_size=1024, num_attention_heads=16, ffn_hidden_size=2816),
-    "7b": dict(num_layers=32, hidden_size=4096, num_attention_heads=32, ffn_hidden_size=11008),
-    "13b": dict(num_layers=40, hidden_size=5120, num_attention_heads=40, ffn_hidden_size=13824),
-}
-VOCABULARY = 32000
+from megatron_sizes import SIZES, Size
 
 # Megatron-core 0.16 asks for this name, and lacks it where Transformer Engine is missing.
 if not hasattr(moe_utils, "te_general_gemm"):
@@ -49,8 +45,23 @@ class Attention(MegatronModule):
     def forward(self, query: Tensor, key: Tensor, value: Tensor,
                 *_: object, **__: object) -> Tensor:
         query, key, value = (x.permute(1, 2, 0, 3) for x in (query, key, value))
-        mixed = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        dropout = self.config.attention_dropout if self.training else 0.0
+        with tensor_parallel.get_cuda_rng_tracker().fork():
+            mixed = F.scaled_dot_product_attention(query, key, value, dropout_p=dropout,
+                                                   is_causal=True, enable_gqa=True)
         return mixed.permute(2, 0, 1, 3).flatten(2)
+
+
+class SequenceNorm:
+    """The norm of a part of the sequence: Megatron-core's own over PyTorch's takes all of it."""
+
+    def __new__(cls, config: TransformerConfig, hidden_size: int, eps: float = 1e-5,
+                **_: object) -> torch.nn.Module:
+        kind = torch.nn.RMSNorm if config.normalization == "RMSNorm" else torch.nn.LayerNorm
+        norm = kind(hidden_size, eps=eps)
+        for weight in norm.parameters():
+            weight.sequence_parallel = True
+        return norm
 
 
 def options() -> argparse.ArgumentParser:
@@ -64,47 +75,70 @@ def options() -> argparse.ArgumentParser:
     options.add_argument("--experts", type=int, default=0, help="0: no mixture of experts")
     options.add_argument("--expert-parallel", type=int, default=1)
     options.add_argument("--recompute", choices=["full", "selective"])
+    options.add_argument("--sequence-parallel", action="store_true")
+    options.add_argument("--whole-optimizer", action="store_true",
+                         help="its state on every device, not distributed over them")
     return options
 
 
+def config_of_size(size: Size) -> dict[str, object]:
+    config: dict[str, object] = dict(
+        num_layers=size.layers, hidden_size=size.width, num_attention_heads=size.heads,
+        ffn_hidden_size=size.mlp, num_query_groups=size.key_value_groups,
+        add_qkv_bias=size.qkv_bias, **size.experts)
+    if size.is_gpt2:
+        return config | dict(hidden_dropout=0.1, attention_dropout=0.1)
+    return config | dict(gated_linear_unit=True, activation_func=F.silu, add_bias_linear=False,
+                         normalization="RMSNorm", hidden_dropout=0.0, attention_dropout=0.0)
+
+
 def transformer_config(args: argparse.Namespace) -> TransformerConfig:
-    chosen: dict[str, object] = {}
+    chosen = config_of_size(SIZES[args.size])
     if args.recompute:
         chosen.update(recompute_granularity=args.recompute)
     if args.recompute == "full":
         chosen.update(recompute_method="uniform", recompute_num_layers=1)
     if args.experts:
-        chosen.update(num_moe_experts=args.experts, moe_router_topk=2, moe_ffn_hidden_size=1408,
-                      moe_token_dispatcher_type="alltoall", moe_aux_loss_coeff=0.01,
-                      expert_model_parallel_size=args.expert_parallel)
+        chosen.update(num_moe_experts=args.experts, moe_router_topk=2, moe_ffn_hidden_size=1408)
+    if "num_moe_experts" in chosen:
+        chosen.update(moe_token_dispatcher_type="alltoall", moe_aux_loss_coeff=0.01,
+                      expert_model_parallel_size=args.expert_parallel,
+                      expert_tensor_parallel_size=1)
     # These need Apex or Transformer Engine.
     without_apex = dict.fromkeys(
         ["masked_softmax_fusion", "bias_activation_fusion", "bias_dropout_fusion",
          "gradient_accumulation_fusion", "apply_rope_fusion", "persist_layer_norm"], False)
     return TransformerConfig(
-        **SIZES[args.size], gated_linear_unit=True, activation_func=F.silu, add_bias_linear=False,
-        normalization="RMSNorm", hidden_dropout=0.0, attention_dropout=0.0,
         tensor_model_parallel_size=args.tensor, pipeline_model_parallel_size=args.pipeline,
         virtual_pipeline_model_parallel_size=args.chunks if args.chunks > 1 else None,
+        sequence_parallel=args.sequence_parallel,
         bf16=True, params_dtype=torch.bfloat16, pipeline_dtype=torch.bfloat16,
         deallocate_pipeline_outputs=True, **without_apex, **chosen)
 
 
-def layer_spec(args: argparse.Namespace) -> ModuleSpec:
-    spec = get_gpt_layer_local_spec(num_experts=args.experts or None, moe_grouped_gemm=False,
-                                    normalization="RMSNorm")
+def layer_spec(config: TransformerConfig, chunk: int | None
+               ) -> ModuleSpec | TransformerBlockSubmodules:
+    spec = get_gpt_layer_local_spec(num_experts=config.num_moe_experts, moe_grouped_gemm=False,
+                                    normalization=config.normalization)
     spec.submodules.self_attention.submodules.core_attention = Attention
-    return spec
+    if not config.sequence_parallel:
+        return spec
+    spec.submodules.input_layernorm = spec.submodules.pre_mlp_layernorm = SequenceNorm
+    return TransformerBlockSubmodules([spec] * get_num_layers_to_build(config, chunk),
+                                      layer_norm=SequenceNorm)
 
 
 def build_chunk(args: argparse.Namespace, config: TransformerConfig,
                 chunk: int | None) -> Float16Module:
+    size = SIZES[args.size]
     stage = dict(ignore_virtual=False, vp_stage=chunk) if chunk is not None else {}
     model = GPTModel(
-        config, layer_spec(args), vocab_size=VOCABULARY, max_sequence_length=args.length,
+        config, layer_spec(config, chunk), vocab_size=size.vocabulary,
+        max_sequence_length=args.length,
         pre_process=parallel_state.is_pipeline_first_stage(**stage),
         post_process=parallel_state.is_pipeline_last_stage(**stage), parallel_output=True,
-        share_embeddings_and_output_weights=False, position_embedding_type="rope", vp_stage=chunk)
+        share_embeddings_and_output_weights=size.is_gpt2,
+        position_embedding_type="learned_absolute" if size.is_gpt2 else "rope", vp_stage=chunk)
     model.model_type = ModelType.encoder_or_decoder
     return Float16Module(config, model.cuda())
 
@@ -113,7 +147,7 @@ def build(args: argparse.Namespace, config: TransformerConfig) -> list[Distribut
     numbers = range(args.chunks) if args.chunks > 1 else [None]
     chunks = [build_chunk(args, config, number) for number in numbers]
     reduction = DistributedDataParallelConfig(grad_reduce_in_fp32=True,
-                                              use_distributed_optimizer=True)
+                                              use_distributed_optimizer=not args.whole_optimizer)
     return [DistributedDataParallel(config, reduction, chunk, disable_bucketing=number > 0)
             for number, chunk in enumerate(chunks)]
 
@@ -135,19 +169,20 @@ def main() -> None:
     join_group()
     parallel_state.initialize_model_parallel(
         args.tensor, args.pipeline, args.chunks if args.chunks > 1 else None,
-        expert_model_parallel_size=args.expert_parallel, create_gloo_process_groups=False)
+        expert_model_parallel_size=args.expert_parallel, expert_tensor_parallel_size=1,
+        create_gloo_process_groups=False)
     tensor_parallel.model_parallel_cuda_manual_seed(args.seed + 1)
 
     config = transformer_config(args)
     model = build(args, config)
     optimizer = get_megatron_optimizer(
         OptimizerConfig(optimizer="adam", lr=1e-4, bf16=True, params_dtype=torch.bfloat16,
-                        use_distributed_optimizer=True, clip_grad=1.0),
+                        use_distributed_optimizer=not args.whole_optimizer, clip_grad=1.0),
         model, use_gloo_process_groups=False)
     config.finalize_model_grads_func = finalize_model_grads
     config.grad_scale_func = optimizer.scale_loss
 
-    batches = batches_for(args, VOCABULARY)
+    batches = batches_for(args, SIZES[args.size].vocabulary)
     run = get_forward_backward_func()
 
     def pass_through(forward_only: bool = False) -> float:
