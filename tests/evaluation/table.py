@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/evaluation/ROW.json and the tables of docs/EVALUATION.md that are made from them."""
+import json
+import os
+
+GIB = 1 << 30
+BEGIN, END = "<!-- rows: tests/evaluation/evaluate.py --table -->", "<!-- end of rows -->"
+
+POLICIES = ("native", "expandable", "plan")
+
+
+def save(source, result):
+    """One line, whole or not at all."""
+    path = source / "docs" / "evaluation" / f"{result['row']}.json"
+    half = path.with_suffix(".part")
+    half.write_text(json.dumps(result) + "\n", encoding="utf-8")
+    os.replace(half, path)
+
+
+def mean_and_worst(ranks, key, form):
+    """The worst rank is the one whose waste the plan removes least of."""
+    worst = min(ranks, key=lambda each: each["waste_removed"])
+    mean = sum(each[key] for each in ranks) / len(ranks)
+    return f"{form(mean)} ({form(worst[key])})"
+
+
+def gib(n_bytes):
+    return f"{n_bytes / GIB:.2f}"
+
+
+def cells(result):
+    ranks = result["ranks"]
+    yield result["title"]
+    yield result["options"]
+    yield f"{max(each['requests_a_step'] for each in ranks):,}"
+    yield f"{max(each['trace_cpu_seconds'] for each in ranks):.0f}"
+    yield f"{max(each['plan_cpu_seconds'] for each in ranks):.1f}"
+    for key in ("live", *POLICIES):
+        yield mean_and_worst(ranks, f"{key}_bytes", gib)
+    yield mean_and_worst(ranks, "waste_removed", lambda part: f"{part:.1%}")
+    most = [max(each[f"smallest_{policy}_bytes"] for each in ranks) for policy in POLICIES]
+    yield " / ".join(map(gib, most))
+
+
+HEAD = ["model", "options", "requests a step", "trace s", "plan s", "live", "native",
+        "expandable", "plan", "waste removed", "smallest device: native / expandable / plan"]
+
+FOLLOWED_HEAD = ["row", "rank", "hits", "misses", "missed", "pool", "extras"]
+
+
+def followed_cells(result):
+    seen = result["following"]
+    yield f"{result['title']}, {result['options']}"
+    yield str(seen["rank"])
+    if not seen["followed"]:
+        yield from ["declined", "", "", "", ""]
+        return
+    yield f"{seen['hits']:,}"
+    yield f"{seen['misses']:,}"
+    for key in ("missed_bytes", "pool_bytes", "extra_bytes"):
+        yield gib(seen[key])
+
+
+def as_table(head, rows):
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def regenerate(source, rows):
+    """Puts the tables between their marks."""
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8"))
+             for path in (source / "docs" / "evaluation").glob("*.json")}
+    results = [found[name] for name in rows if name in found]
+    missing = [name for name in rows if name not in found]
+    parts = [as_table(HEAD, map(cells, results)),
+             "Not run: " + (", ".join(missing) or "none") + "."]
+    followed = [result for result in results if result["following"]]
+    if followed:
+        parts += ["Plans followed in a second dry run, of another seed, from its first request to "
+                  "its last (GiB):", as_table(FOLLOWED_HEAD, map(followed_cells, followed))]
+    page = source / "docs" / "EVALUATION.md"
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN + "\n")
+    after = rest.split(END)[1]
+    page.write_text(f"{before}{BEGIN}\n" + "\n\n".join(parts) + f"\n{END}{after}",
+                    encoding="utf-8")
