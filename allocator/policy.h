@@ -81,8 +81,6 @@ void tessera_policy_empty_cache (TesseraPolicy *policy);
 TESSERA_MUST_USE TesseraStatus tessera_policy_set_stream_handle (TesseraPolicy *policy,
                                                                  uint32_t stream,
                                                                  uint64_t handle);
-TESSERA_MUST_USE TesseraStatus tessera_policy_set_pool (
-    TesseraPolicy *policy, uint32_t pool, const TesseraCachingPoolOptions *options);
 TesseraStatus tessera_policy_release_pool (TesseraPolicy *policy, uint32_t pool);
 void tessera_policy_set_routed (TesseraPolicy *policy, bool is_routed);
 void tessera_policy_set_limit (TesseraPolicy *policy, uint64_t limit_bytes);

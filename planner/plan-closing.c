@@ -171,11 +171,13 @@ opens_at (const TesseraClosing *closing, const TesseraSlot *slot, uint32_t died)
              : closing->end;
 }
 
-bool
-tessera_closing_stay (const TesseraClosing *closing,
-                      uint32_t index,
-                      int pass,
-                      TesseraOccupancy *out_stay)
+/* The slot's stay in the first of the two steps, or the only one (@pass 0), or in the
+ * second (1). Returns: false where there is no such stay. */
+static bool
+stay_of (const TesseraClosing *closing,
+         uint32_t index,
+         int pass,
+         TesseraOccupancy *out_stay)
 {
   const TesseraSlot *slot = &closing->build->plan->slots[index];
   uint32_t step_end = closing->build->run.step_end;
@@ -213,7 +215,7 @@ tessera_closing_is_free (const TesseraClosing *closing, uint32_t index)
       TesseraOccupancy stay;
       size_t birth;
 
-      if (!tessera_closing_stay (closing, index, pass, &stay))
+      if (!stay_of (closing, index, pass, &stay))
         continue;
       birth = first_from (closing, owner, stay.died);
       if (birth < closing->n_births && closing->births[birth].owner == owner &&
@@ -243,7 +245,7 @@ tessera_closing_tail (const TesseraClosing *closing, uint32_t index)
   TesseraOccupancy stay;
   uint32_t tail;
 
-  if (slot->born >= run->step_end || !tessera_closing_stay (closing, index, 0, &stay))
+  if (slot->born >= run->step_end || !stay_of (closing, index, 0, &stay))
     return 0;
   if (slot->born < run->step_begin)
     tail = stay.opens < run->step_end ? stay.opens : run->step_end;
@@ -265,9 +267,9 @@ tessera_closing_extend (const TesseraClosing *closing,
   TesseraOccupancy stay = { 0 }, last = { 0 };
   uint32_t tail = tessera_closing_tail (closing, index);
 
-  if (!tessera_closing_stay (closing, index, 0, &stay))
+  if (!stay_of (closing, index, 0, &stay))
     return;
-  if (!tessera_closing_stay (closing, index, 1, &last))
+  if (!stay_of (closing, index, 1, &last))
     {
       item->end = roll (closing, stay.opens);
       return;

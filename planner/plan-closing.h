@@ -27,12 +27,6 @@ TESSERA_MUST_USE TesseraStatus tessera_closing_new (const TesseraPlanBuild *buil
                                                     TesseraClosing **out_closing);
 void tessera_closing_free (TesseraClosing *closing); /* NULL is fine */
 
-/* The slot's stay in the first of the two steps, or the only one (@pass 0), or in the
- * second (1). Returns: false where there is no such stay. */
-bool tessera_closing_stay (const TesseraClosing *closing,
-                           uint32_t slot,
-                           int pass,
-                           TesseraOccupancy *out_stay);
 /* Whether no request of the owner comes while the range is closed: then closing it to
  * all is no loss to the owner. */
 bool tessera_closing_is_free (const TesseraClosing *closing, uint32_t slot);

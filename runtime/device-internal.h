@@ -142,7 +142,6 @@ void tessera_device_record (RuntimeDevice *device,
                             TesseraAction action,
                             const RuntimeBlock *block,
                             uint32_t stack);
-void tessera_device_count_splits (RuntimeDevice *device);
 
 /* oom.c: the sentence of the exception; also counts and records */
 void tessera_device_fail (RuntimeDevice *device,

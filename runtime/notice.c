@@ -42,7 +42,7 @@ tessera_notice (const char *format, ...)
 }
 
 size_t
-tessera_notice_take (char *out_text, size_t n_bytes)
+tessera_take_notice (char *out_text, size_t n_bytes)
 {
   size_t length = 0;
 
@@ -80,10 +80,4 @@ const char *
 tessera_last_error (void)
 {
   return last_error;
-}
-
-size_t
-tessera_take_notice (char *out_text, size_t n_bytes)
-{
-  return tessera_notice_take (out_text, n_bytes);
 }

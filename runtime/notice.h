@@ -10,9 +10,8 @@
 
 #include "db/status.h"
 
+/* For whoever calls tessera_take_notice(). */
 void tessera_notice (const char *format, ...) TESSERA_PRINTF (1, 2);
-/* Returns: its length (it may have been cut to @n_bytes), 0 when there is none. */
-size_t tessera_notice_take (char *out_text, size_t n_bytes);
 /* In a forked child: whoever held the lock is not there. */
 void tessera_notice_after_fork (void);
 

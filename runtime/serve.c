@@ -23,8 +23,8 @@ tessera_device_record (RuntimeDevice *device,
     tessera_recorder_event (device->recorder, (uint32_t) device->ordinal, &event);
 }
 
-void
-tessera_device_count_splits (RuntimeDevice *device)
+static void
+count_splits (RuntimeDevice *device)
 {
   if (device->native_stats != NULL)
     tessera_stats_splits (&device->stats, device->native_stats);
@@ -47,7 +47,7 @@ grant (RuntimeDevice *device,
   tessera_table_add (&device->table, block->addr, block);
   tessera_stats_alloc (&device->stats, block->is_small, block->size_bytes,
                        block->block_bytes);
-  tessera_device_count_splits (device);
+  count_splits (device);
   tessera_device_record (device, TESSERA_ALLOC, block, request->stack);
   return block->addr;
 }
@@ -97,7 +97,7 @@ tessera_device_complete (RuntimeDevice *device, RuntimeBlock *block)
   tessera_table_remove (&device->table, block->addr);
   tessera_stats_complete (&device->stats, block->is_small, block->size_bytes,
                           block->block_bytes);
-  tessera_device_count_splits (device);
+  count_splits (device);
   tessera_device_give_block (device, block);
 }
 
@@ -144,7 +144,7 @@ tessera_device_empty_cache (RuntimeDevice *device, TesseraRecorder *recorder)
   tessera_device_enter (device, recorder);
   if (device->n_routes == 0) /* a graph that is captured allows no frees */
     tessera_policy_empty_cache (device->policy);
-  tessera_device_count_splits (device);
+  count_splits (device);
   tessera_device_unlock (device);
 }
 

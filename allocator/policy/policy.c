@@ -204,14 +204,6 @@ tessera_policy_set_stream_handle (TesseraPolicy *policy, uint32_t stream, uint64
 }
 
 TesseraStatus
-tessera_policy_set_pool (TesseraPolicy *policy,
-                         uint32_t pool,
-                         const TesseraCachingPoolOptions *options)
-{
-  return tessera_caching_set_pool (policy->caching, pool, options);
-}
-
-TesseraStatus
 tessera_policy_release_pool (TesseraPolicy *policy, uint32_t pool)
 {
   return tessera_caching_release_pool (policy->caching, pool);
