@@ -7,15 +7,15 @@ SPDX-License-Identifier: Apache-2.0
 """
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-BUILD, ROOT = Path(os.environ["TESSERA_BUILD_ROOT"]), Path(os.environ["TESSERA_SOURCE_ROOT"])
-TESSERA = BUILD / "cli" / "tessera"
-GPT = (sys.executable, ROOT / "examples" / "gpt.py", "--batch", 1, "--length", 256)
+import dry
+from dry import query as rows
+
+GPT = (sys.executable, dry.EXAMPLES / "gpt.py", "--batch", 1, "--length", 256)
 tests = []
 
 
@@ -25,7 +25,7 @@ def test(function):
 
 
 def run(tmp, *arguments, largest_file=None, **environment):
-    command = [str(TESSERA), *map(str, arguments)]
+    command = [str(dry.TESSERA), *map(str, arguments)]
     if largest_file is not None:  # in bytes: a disk that is full
         command = ["sh", "-c", f"trap '' XFSZ; ulimit -f {largest_file // 512}; exec \"$@\"", "sh", *command]
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
@@ -35,9 +35,7 @@ def run(tmp, *arguments, largest_file=None, **environment):
 
 def over_null_cuda(tmp, *arguments, **kwargs):
     """As on a machine with a device: the caller's own preload is the driver."""
-    folder = BUILD / "nullcuda"
-    return run(tmp, *arguments, LD_PRELOAD=str(folder / "libnullcuda.so"), LD_LIBRARY_PATH=str(folder),
-               NULLCUDA_FORCE="1", **kwargs)
+    return run(tmp, *arguments, **dry.NULL_CUDA, **kwargs)
 
 
 def said(done):
@@ -48,11 +46,6 @@ def said(done):
 def answer_of(done, status=0):
     assert done.returncode == status, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])
     return json.loads(done.stdout)
-
-
-def rows(trace, query):
-    with sqlite3.connect(trace) as base:
-        return base.execute(query).fetchall()
 
 
 def one(trace, query):

@@ -14,6 +14,12 @@ SOURCE = Path(os.environ["TESSERA_SOURCE_ROOT"])
 BUILD = Path(os.environ["TESSERA_BUILD_ROOT"])
 TESSERA = BUILD / "cli" / "tessera"
 EXAMPLES = SOURCE / "examples"
+LIBRARY = BUILD / "runtime" / "libtessera.so"
+PACKAGE = SOURCE / "python"
+AUTOLOAD = PACKAGE / "tessera" / "autoload"
+# The environment of a process whose driver computes nothing.
+NULL_CUDA = {"LD_PRELOAD": str(BUILD / "nullcuda" / "libnullcuda.so"),
+             "LD_LIBRARY_PATH": str(BUILD / "nullcuda"), "NULLCUDA_FORCE": "1"}
 ALLOC = 1  # event.action of a trace
 
 MIB = 1 << 20
@@ -56,11 +62,8 @@ def dry_run(trace, script, *arguments, options=(), env=()):
 
 def over_null(script, *arguments):
     """Runs a script in a dry run that PyTorch's own allocator serves."""
-    null = BUILD / "nullcuda"
-    given = {"LD_PRELOAD": null / "libnullcuda.so", "LD_LIBRARY_PATH": null,
-             "NULLCUDA_FORCE": "1", "TESSERA_DRY_RUN": "1",
-             "PYTHONPATH": SOURCE / "python" / "tessera" / "autoload"}
-    return run(sys.executable, script, *arguments, env={k: str(v) for k, v in given.items()})
+    return run(sys.executable, script, *arguments,
+               env={**NULL_CUDA, "TESSERA_DRY_RUN": "1", "PYTHONPATH": str(AUTOLOAD)})
 
 
 def query(trace, sql, *arguments):

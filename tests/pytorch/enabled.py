@@ -6,18 +6,14 @@ SPDX-License-Identifier: Apache-2.0
 """
 import json
 import os
-import sqlite3
 import subprocess
 import sys
-import tempfile
-from contextlib import closing
 from pathlib import Path
 
+import dry
 from told import expect, finish
 
-SOURCE = Path(os.environ["TESSERA_SOURCE_ROOT"])
-BUILD = Path(os.environ["TESSERA_BUILD_ROOT"])
-AUTOLOAD = SOURCE / "python" / "tessera" / "autoload"
+PACKAGES = os.pathsep.join([str(dry.AUTOLOAD), str(dry.PACKAGE)])
 
 # A model is trained, and everything asked that people ask.
 PROGRAM = """
@@ -85,14 +81,11 @@ OTHER_SITE = "import sys; sys.stdout.write('other ran ')"
 
 
 def run(program, folder, **given):
-    null = BUILD / "nullcuda"
     environment = {
         **os.environ,
-        "LD_PRELOAD": str(null / "libnullcuda.so"),
-        "LD_LIBRARY_PATH": str(null),
-        "NULLCUDA_FORCE": "1",
-        "PYTHONPATH": os.pathsep.join([str(AUTOLOAD), str(SOURCE / "python")]),
-        "TESSERA_LIBRARY": str(BUILD / "runtime" / "libtessera.so"),
+        **dry.NULL_CUDA,
+        "PYTHONPATH": PACKAGES,
+        "TESSERA_LIBRARY": str(dry.LIBRARY),
         **given,
     }
     done = subprocess.run([sys.executable, "-c", program], env=environment, cwd=folder, capture_output=True, text=True)
@@ -110,7 +103,7 @@ def is_one_sentence(name, result, out, *words):
         print("  said:", said)
 
 
-with tempfile.TemporaryDirectory(prefix="tessera-") as folder:
+with dry.scratch() as folder:
     native = json.loads(run(PROGRAM, folder)[1])
     status, printed, said = run(PROGRAM, folder, TESSERA_RECORD="run.tsr")
     ours = json.loads(printed)
@@ -120,9 +113,9 @@ with tempfile.TemporaryDirectory(prefix="tessera-") as folder:
     expect("a trace is there", [Path(folder, "run.tsr").exists()], [True])
 
     expect("by hand", run(BY_HAND, folder), [0, "[true, 0, 0]", []])
-    with closing(sqlite3.connect(Path(folder, "hand-0.tsr"))) as database:
-        names = {name for (name,) in database.execute("SELECT name FROM phase")}
-        steps = [name for (name,) in database.execute("SELECT name FROM step ORDER BY range_index")]
+    by_hand = Path(folder, "hand-0.tsr")
+    names = {name for (name,) in dry.query(by_hand, "SELECT name FROM phase")}
+    steps = [name for (name,) in dry.query(by_hand, "SELECT name FROM step ORDER BY range_index")]
     expect("its phases", sorted(names), ["backward", "eval"])
     expect("its steps", steps, ["step 0", "step 1"])
 
@@ -153,7 +146,7 @@ with tempfile.TemporaryDirectory(prefix="tessera-") as folder:
     expect("then no trace is written", [Path(folder, "none.tsr").exists()], [False])
     Path(folder, "site").mkdir()
     Path(folder, "site", "sitecustomize.py").write_text(OTHER_SITE)
-    path = os.pathsep.join([str(AUTOLOAD), str(SOURCE / "python"), str(Path(folder, "site"))])
+    path = os.pathsep.join([PACKAGES, str(Path(folder, "site"))])
     result = run(ALIVE, folder, TESSERA_RECORD="b.tsr", PYTHONPATH=path)
     expect("another sitecustomize runs too", result, [0, "other ran 1000 pluggable", []])
 finish()

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """The unmodified PyTorch over the null CUDA.
 
-nullcuda.py CASE LIBRARY TESSERA
-
-Runs CASE in processes of its own with LIBRARY preloaded. TESSERA is the command line tool.
+    nullcuda.py CASE
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -14,19 +12,19 @@ import os
 import pickle
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+import dry
 
 INSIDE = "TESSERA_TEST_INSIDE"
 
 
 # ---- outside: starts processes and compares what they leave
 
-def inside(case: str, library: str, argument: str = "", **environment: str) -> None:
+def inside(case: str, argument: str = "", **environment: str) -> None:
     """Runs a function of the second half in a process under the null CUDA."""
-    folder = str(Path(library).parent)
-    settings = {"LD_PRELOAD": library, "LD_LIBRARY_PATH": folder, "NULLCUDA_FORCE": "1", INSIDE: case}
-    run = subprocess.run([sys.executable, __file__, argument], env=os.environ | settings | environment, timeout=240)
+    settings = {**os.environ, **dry.NULL_CUDA, INSIDE: case, **environment}
+    run = subprocess.run([sys.executable, __file__, argument], env=settings, timeout=240)
     if run.returncode != 0:
         sys.exit(f"{case} {environment} ended with {run.returncode}")
 
@@ -39,26 +37,26 @@ def decisions(path: Path) -> list:
     return [entries, snapshot["segments"]]
 
 
-def train_twice(library: str, tessera: str, configuration: str) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+def train_twice(configuration: str) -> None:
+    with dry.scratch() as folder:
         first, second = Path(folder, "first.pickle"), Path(folder, "second.pickle")
         for path in first, second:
-            inside("gpt", library, str(path), PYTORCH_CUDA_ALLOC_CONF=configuration)
+            inside("gpt", str(path), PYTORCH_CUDA_ALLOC_CONF=configuration)
         if decisions(first) != decisions(second):
             sys.exit("two runs of one program left different snapshots")
         if not decisions(first)[0][0]:
             sys.exit("the snapshot is empty")
-        subprocess.run([tessera, "simulate", "--verify", str(first)], check=True)
+        dry.tessera("simulate", "--verify", first)
 
 
 OUTSIDE = {
-    "train": lambda library, tessera: train_twice(library, tessera, ""),
-    "expandable": lambda library, tessera: train_twice(library, tessera, "expandable_segments:True"),
-    "memory": lambda library, tessera: inside("memory", library, NULLCUDA_DEVICE="1GiB"),
-    "streams": lambda library, tessera: [inside("streams", library, lag, NULLCUDA_LAG=lag) for lag in "10"],
-    "values": lambda library, tessera: inside("values", library),
-    "operations": lambda library, tessera: inside("operations", library),
-    "devices": lambda library, tessera: inside("devices", library, NULLCUDA_DEVICE="a100-40", NULLCUDA_COUNT="2"),
+    "train": lambda: train_twice(""),
+    "expandable": lambda: train_twice("expandable_segments:True"),
+    "memory": lambda: inside("memory", NULLCUDA_DEVICE="1GiB"),
+    "streams": lambda: [inside("streams", lag, NULLCUDA_LAG=lag) for lag in "10"],
+    "values": lambda: inside("values"),
+    "operations": lambda: inside("operations"),
+    "devices": lambda: inside("devices", NULLCUDA_DEVICE="a100-40", NULLCUDA_COUNT="2"),
 }
 
 
@@ -269,8 +267,7 @@ def main() -> None:
     if case:
         globals()[case](sys.argv[1])
     else:
-        case, library, tessera = sys.argv[1:]
-        OUTSIDE[case](library, tessera)
+        OUTSIDE[sys.argv[1]]()
 
 
 if __name__ == "__main__":

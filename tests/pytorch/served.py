@@ -10,14 +10,11 @@ SPDX-License-Identifier: Apache-2.0
 """
 import json
 import os
-import sqlite3
-import subprocess
 import sys
-import tempfile
 
-SOURCE_ROOT = os.environ["TESSERA_SOURCE_ROOT"]
-BUILD_ROOT = os.environ["TESSERA_BUILD_ROOT"]
-MIB = 1 << 20
+import dry
+from dry import MIB
+
 N_STEPS = 4
 
 # What both say of an event: what happened, and to how many bytes.
@@ -74,26 +71,23 @@ def run_tessera(policy, path):
     assert tessera.enable(record=path + ".tsr", policy=policy) is not False
     stats = train()
     tessera.disable()
-    with sqlite3.connect(path + ".tsr") as base:
-        events = list(base.execute(EVENTS))
+    events = dry.query(path + ".tsr", EVENTS)
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"stats": stats, "events": events}, file)
 
 
 def child(who, policy, path):
-    null = os.path.join(BUILD_ROOT, "nullcuda")
-    environment = dict(os.environ, LD_PRELOAD=os.path.join(null, "libnullcuda.so"), LD_LIBRARY_PATH=null,
-                       PYTHONPATH=os.path.join(SOURCE_ROOT, "python"), NULLCUDA_DEVICE="1GiB",
-                       TESSERA_LIBRARY=os.path.join(BUILD_ROOT, "runtime", "libtessera.so"))
+    environment = dict(dry.NULL_CUDA, PYTHONPATH=str(dry.PACKAGE), NULLCUDA_DEVICE="1GiB",
+                       TESSERA_LIBRARY=str(dry.LIBRARY))
     if policy == "expandable" and who == "torch":
         environment["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
-    subprocess.run([sys.executable, __file__, who, policy, path], env=environment, check=True)
+    dry.run(sys.executable, __file__, who, policy, path, env=environment)
     with open(path, encoding="utf-8") as file:
         return json.load(file)
 
 
 def compare(policy):
-    with tempfile.TemporaryDirectory() as folder:
+    with dry.scratch() as folder:
         torch = child("torch", policy, os.path.join(folder, "torch"))
         ours = child("tessera", policy, os.path.join(folder, "tessera"))
     failed = 0

@@ -5,17 +5,15 @@ CUDA that computes nothing come from it, nothing from the source tree.
 SPDX-License-Identifier: Apache-2.0
 """
 import os
-import sqlite3
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import venv
 import zipfile
 from pathlib import Path
 
-SOURCE = Path(os.environ["TESSERA_SOURCE_ROOT"])
-BUILD = Path(os.environ["TESSERA_BUILD_ROOT"])
+from dry import BUILD, EXAMPLES, PACKAGE, query, scratch
+
 STEPS = 2
 
 
@@ -28,7 +26,7 @@ def run(*command, cwd=None):
 
 
 def build(folder):
-    build_wheel = SOURCE / "python" / "build-wheel.py"
+    build_wheel = PACKAGE / "build-wheel.py"
     names = [run(sys.executable, build_wheel, "--build", BUILD, "-o", folder / part).stdout.strip() for part in "ab"]
     first, again = map(Path, names)
     assert first.read_bytes() == again.read_bytes(), "built twice, the wheel differs"
@@ -49,7 +47,7 @@ def install(wheel, folder):
     return python
 
 
-with tempfile.TemporaryDirectory(prefix="tessera-") as place:
+with scratch() as place:
     folder = Path(place)
     wheel = build(folder)
     print("ok -", wheel.name)
@@ -57,10 +55,9 @@ with tempfile.TemporaryDirectory(prefix="tessera-") as place:
     where = run(python, "-c", "import tessera; print(tessera.__file__)", cwd=folder).stdout
     assert where.startswith(str(folder / "venv")), where
     trace = folder / "gpt.tsr"
-    gpt = SOURCE / "examples" / "gpt.py"
+    gpt = EXAMPLES / "gpt.py"
     run(python, "-m", "tessera", "dry-run", "-o", trace, "--steps", STEPS, "--", python, gpt, cwd=folder)
-    with sqlite3.connect(trace) as database:
-        (n_steps,) = database.execute("SELECT count(*) FROM step").fetchone()
-        (n_events,) = database.execute("SELECT count(*) FROM event").fetchone()
+    ((n_steps,),) = query(trace, "SELECT count(*) FROM step")
+    ((n_events,),) = query(trace, "SELECT count(*) FROM event")
     print(f"{'ok' if n_steps == STEPS and n_events > 1000 else 'not ok'} - {n_steps} steps, {n_events} events")
     sys.exit(0 if n_steps == STEPS and n_events > 1000 else 1)
