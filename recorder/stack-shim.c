@@ -16,6 +16,7 @@ EXPORT void shim_event (uint64_t size_bytes);
 EXPORT void shim_event_without_python (uint64_t size_bytes);
 EXPORT void shim_event_while_raising (uint64_t size_bytes);
 EXPORT double shim_stack_ns (int n_times);
+EXPORT int shim_flush (void);
 EXPORT void shim_close (void);
 EXPORT void shim_close_after_python (void);
 
@@ -87,6 +88,13 @@ shim_stack_ns (int n_times)
   return ((double) (to.tv_sec - from.tv_sec) * 1e9 +
           (double) (to.tv_nsec - from.tv_nsec)) /
          n_times;
+}
+
+/* Returns: 0 when all events so far are in the file. */
+int
+shim_flush (void)
+{
+  return tessera_recorder_flush (recorder, NULL) == TESSERA_OK ? 0 : -1;
 }
 
 void
