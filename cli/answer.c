@@ -38,12 +38,21 @@ cli_answer (const CliStudy *study, const CliQuestion *question)
   return fits (study, TESSERA_LAYOUT_PLAN, question) ? CLI_FITS_PLANNED : CLI_FITS_NOT;
 }
 
+/* Natively in less than the plan needs, and not only by flushing its cache over and over.
+ */
+static gboolean
+is_native_better (const CliStudy *study)
+{
+  return study->needs.native_bytes < study->needs.plan_bytes &&
+         study->need[TESSERA_LAYOUT_NATIVE].retries == 0;
+}
+
 /* Never worse than PyTorch alone: a plan that is must say so. */
 static gboolean
 is_plan_worse (const CliStudy *study)
 {
   return study->needs.plan_bytes > study->needs.expandable_bytes ||
-         study->needs.plan_bytes > study->needs.native_bytes;
+         is_native_better (study);
 }
 
 /* One sentence that a person acts on. */
@@ -89,7 +98,8 @@ static void
 print_plan_warning (const CliStudy *study)
 {
   char plan[32], other[32];
-  gboolean is_native = study->needs.native_bytes < study->needs.expandable_bytes;
+  gboolean is_native = is_native_better (study) &&
+                       study->needs.native_bytes < study->needs.expandable_bytes;
 
   if (!is_plan_worse (study))
     return;

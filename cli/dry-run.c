@@ -144,14 +144,14 @@ take_paths (const Options *options, CliRehearsal *run)
                       "one process");
   run->trace_path = g_canonicalize_filename (named, NULL);
   run->plan_path = plan_beside (run->trace_path);
-  run->job.record = run->trace_path;
-  int result = cli_check_output ("dry-run", options->plan, run->trace_path);
+  run->job.record = run->trace_pattern = cli_job_pattern (run->trace_path);
+  int result = cli_check_trace_output ("dry-run", options->plan, run->trace_path);
   if (result == CLI_DONE)
     result = cli_check_output ("dry-run", options->plan, run->plan_path);
   if (result != CLI_DONE || options->plan == NULL)
     return result;
   run->followed_path = g_canonicalize_filename (options->plan, NULL);
-  run->job.plan = run->followed_path;
+  run->job.plan = run->followed_pattern = cli_job_pattern (run->followed_path);
   if (tessera_plan_load (run->followed_path, &error, &plan) != TESSERA_OK)
     return cli_fail (&error);
   tessera_plan_free (plan);
@@ -176,6 +176,8 @@ dry_run (const Options *options, char **program)
   g_free (run.trace_path);
   g_free (run.plan_path);
   g_free (run.followed_path);
+  g_free (run.trace_pattern);
+  g_free (run.followed_pattern);
   return result;
 }
 

@@ -131,10 +131,20 @@ does_not_start (const char *program, const char *why, TesseraError *error)
                        shown, why);
 }
 
-static char *
-absolute (const char *path)
+char *
+cli_job_pattern (const char *path)
 {
-  return path != NULL ? g_canonicalize_filename (path, NULL) : NULL;
+  g_auto (GStrv) parts = g_strsplit (path, "%", -1);
+  return g_strjoinv ("%%", parts);
+}
+
+/* A pattern; the folder that it is in, which nobody typed, is none. */
+static char *
+absolute (const char *pattern)
+{
+  g_autofree char *here = g_get_current_dir ();
+  g_autofree char *folder = cli_job_pattern (here);
+  return pattern != NULL ? g_canonicalize_filename (pattern, folder) : NULL;
 }
 
 int

@@ -11,8 +11,8 @@
 /* All strings are borrowed; NULL: the program's own environment decides. */
 typedef struct
 {
-  const char *record; /* pattern of the trace's path */
-  const char *plan;
+  const char *record; /* pattern of the trace's path, see cli_job_pattern() */
+  const char *plan;   /* pattern as well */
   const char *policy; /* native, expandable, direct, plan */
   const char *stacks; /* "0", "1" */
 
@@ -35,6 +35,9 @@ typedef struct
 
 /* Whether @policy is one of those that the library knows. */
 gboolean cli_job_policy_is_known (const char *policy);
+
+/* (transfer full): the pattern of @path alone, whatever % it holds. */
+char *cli_job_pattern (const char *path);
 
 /*
  * cli_job_environ:

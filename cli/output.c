@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "db/store.h"
+
 static int
 cannot_write (const char *output, const char *why)
 {
@@ -37,4 +39,19 @@ cli_check_output (const char *name, const char *input, const char *output)
   if (access (folder, W_OK | X_OK) != 0)
     return cannot_write (output, g_strerror (errno));
   return CLI_DONE;
+}
+
+int
+cli_check_trace_output (const char *name, const char *input, const char *output)
+{
+  struct stat there;
+  int result = cli_check_output (name, input, output);
+
+  if (result != CLI_DONE || output == NULL || g_str_has_suffix (output, ".tsr") ||
+      stat (output, &there) != 0 || there.st_size == 0 ||
+      tessera_file_kind (output) == TESSERA_FILE_TRACE)
+    return result;
+  return cannot_write (
+      output, "a file that is no trace is there and would be lost; name one that "
+              "ends in .tsr");
 }

@@ -19,3 +19,7 @@
  * Returns: CLI_DONE, CLI_FAILED or CLI_USAGE
  */
 int cli_check_output (const char *name, const char *input, const char *output);
+
+/* The same of a trace that a run will write, in whose place a file that is no trace, say
+ * the program itself, must not lie: only one that ends in .tsr is replaced unseen. */
+int cli_check_trace_output (const char *name, const char *input, const char *output);

@@ -28,7 +28,7 @@ cli_record (int argc, char **argv)
       (!cli_job_policy_is_known (policy) || g_str_equal (policy, "plan")))
     return cli_usage ("record", "--policy takes native, expandable or direct, not \"%s\"",
                       policy);
-  int result = cli_check_output ("record", NULL, output);
+  int result = cli_check_trace_output ("record", NULL, output);
   if (result != CLI_DONE)
     return result;
   job.record = output;

@@ -14,9 +14,10 @@ typedef struct
   CliJob job;
   CliQuestion question;
   gboolean json;
-  char **program;               /* borrowed; ends with NULL */
-  char *trace_path, *plan_path; /* absolute; written */
-  char *followed_path;          /* a plan that is read, or NULL */
+  char **program;                         /* borrowed; ends with NULL */
+  char *trace_path, *plan_path;           /* absolute; written */
+  char *followed_path;                    /* a plan that is read, or NULL */
+  char *trace_pattern, *followed_pattern; /* the same, as the job takes them */
 } CliRehearsal;
 
 /* Prints the answer, or a sentence why there is none. Returns the exit status. */

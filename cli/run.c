@@ -19,7 +19,7 @@ cli_run (int argc, char **argv)
     return CLI_USAGE;
   if (plan == NULL || *plan == '\0')
     return cli_usage ("run", "say which plan to follow with --plan P.tsp");
-  int result = cli_check_output ("run", plan, output);
+  int result = cli_check_trace_output ("run", plan, output);
   if (result != CLI_DONE)
     return result;
   job.plan = plan;

@@ -51,6 +51,22 @@ json_verification (JsonBuilder *builder, const char *path, const TesseraVerifica
   json_builder_end_object (builder);
 }
 
+/* Where the library served by rules that are not PyTorch's there is nothing to compare.
+ */
+static TesseraStatus
+check_rules (const TesseraTrace *trace, const char *path, TesseraError *error)
+{
+  const char *policy = tessera_trace_get_meta (trace, "policy");
+
+  if (g_strcmp0 (policy, "plan") != 0 && g_strcmp0 (policy, "direct") != 0)
+    return TESSERA_OK;
+  return tessera_fail (error, TESSERA_REFUSED,
+                       "%s was recorded under policy %s, which does not place blocks as "
+                       "PyTorch does: there is nothing to verify (tessera info says how "
+                       "the run went)",
+                       path, policy);
+}
+
 /* Returns the status to exit with: a file that differs, or cannot be read, is a failure.
  */
 static int
@@ -68,6 +84,8 @@ verify_one (const char *path, const CliCommon *common, JsonBuilder *builder)
   int result = CLI_DONE;
 
   TesseraStatus status = tessera_open (path, &options, &error, &trace);
+  if (status == TESSERA_OK)
+    status = check_rules (trace, path, &error);
   if (status == TESSERA_OK)
     status = tessera_verify (trace, options.progress, &verification);
   cli_progress_end ();

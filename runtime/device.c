@@ -59,7 +59,7 @@ judge_plan (RuntimeDevice *device)
   TesseraPolicyStats stats;
 
   tessera_policy_get_stats (device->policy, &stats);
-  if (stats.follower.hits < stats.follower.misses)
+  if (stats.follower.misses > (stats.follower.hits + stats.follower.misses) / 10)
     tessera_notice ("The plan looks made for another model or batch: of the first "
                     "%" PRIu64 " requests %" PRIu64 " missed it.",
                     stats.follower.hits + stats.follower.misses, stats.follower.misses);

@@ -144,15 +144,27 @@ set_stacks (TesseraOptions *options, const char *value)
   return true;
 }
 
+#define PATTERN                                                                          \
+  "a path in which % is followed by r (rank), h (host), p (process) or another %"
+#define TEXT "a shorter text"
+
 static const struct
 {
   const char *key;
   bool (*set) (TesseraOptions *options, const char *value);
+  const char *takes;
 } keys[] = {
-  { "policy", set_policy },         { "record", set_record }, { "plan", set_plan },
-  { "torch", set_torch },           { "rank", set_rank },     { "world", set_world },
-  { "alloc_conf", set_alloc_conf }, { "limit", set_limit },   { "flush_ms", set_flush },
-  { "ring_events", set_ring },      { "stacks", set_stacks },
+  { "policy", set_policy, "native, expandable, direct or plan" },
+  { "record", set_record, PATTERN },
+  { "plan", set_plan, PATTERN },
+  { "torch", set_torch, TEXT },
+  { "rank", set_rank, "a number from 0" },
+  { "world", set_world, "a number from 1" },
+  { "alloc_conf", set_alloc_conf, TEXT },
+  { "limit", set_limit, "a fraction from 0 to 1" },
+  { "flush_ms", set_flush, "milliseconds from 1 to 60000" },
+  { "ring_events", set_ring, "a number from 1 to 67108864" },
+  { "stacks", set_stacks, "0 or 1" },
 };
 
 int
@@ -167,8 +179,9 @@ tessera_configure (const char *key, const char *value)
     if (strcmp (keys[i].key, key) == 0)
       return keys[i].set (&tessera_options, value)
                  ? 0
-                 : tessera_set_last_error ("The value %.200s makes no sense for %s.",
-                                           value, key);
+                 : tessera_set_last_error (
+                       "The value %.200s makes no sense for %s, which takes %s.", value,
+                       key, keys[i].takes);
   return tessera_set_last_error ("There is no setting called %.200s.", key);
 }
 

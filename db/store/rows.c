@@ -148,12 +148,15 @@ tessera_fail_sqlite (
       return tessera_fail (
           error, TESSERA_IO,
           "Cannot %s %s: the disk is full; make room or name another place", verb, path);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return tessera_fail (error, TESSERA_IO,
+                           "Cannot %s %s: another process writes it; name another file",
+                           verb, path);
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
     case SQLITE_READONLY:
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
       return tessera_fail (error, TESSERA_IO, "Cannot %s %s: %s", verb, path, cause);
     default:
       return tessera_fail (error, TESSERA_BAD_INPUT,
