@@ -63,8 +63,8 @@ parse_gpu (const char *gpu, CliJob *job, guint64 *out_bytes)
 
 typedef struct
 {
-  char *gpu, *policy, *plan, *output, *headroom;
-  gint world, rank, n_steps, lag;
+  char *gpu, *policy, *plan, *output, *headroom, *steps;
+  gint world, rank, lag;
   gboolean stacks, json;
 } Options;
 
@@ -93,8 +93,13 @@ take_options (const Options *options, CliRehearsal *run)
   if (options->rank < 0 || options->rank >= MAX (options->world, 1))
     return cli_usage ("dry-run", "--rank takes 0 to %d in a world of %d (see --world)",
                       MAX (options->world, 1) - 1, MAX (options->world, 1));
-  if (options->n_steps < 1)
-    return cli_usage ("dry-run", "--steps takes the number of whole steps, 1 or more");
+  if (!cli_parse_steps (options->steps != NULL ? options->steps : "3-6",
+                        &job->least_steps, &job->most_steps) ||
+      job->least_steps < 1)
+    return cli_usage ("dry-run",
+                      "--steps takes a number of whole steps, 1 or more, or a range like "
+                      "3-6, not \"%s\"",
+                      options->steps);
   if (options->lag != 0 && options->lag != 1)
     return cli_usage ("dry-run", "--lag takes 0 or 1");
   if (!cli_job_policy_is_known (policy))
@@ -112,7 +117,6 @@ take_options (const Options *options, CliRehearsal *run)
   job->policy = policy;
   job->stacks = options->stacks ? "1" : "0";
   job->lag = options->lag == 1 ? "1" : "0";
-  job->n_steps = options->n_steps;
   job->rank = options->rank;
   job->world = options->world;
   question->gpu = gpu;
@@ -184,7 +188,7 @@ dry_run (const Options *options, char **program)
 int
 cli_dry_run (int argc, char **argv)
 {
-  Options options = { .n_steps = 3, .lag = 1, .stacks = TRUE };
+  Options options = { .lag = 1, .stacks = TRUE };
   GOptionEntry entries[] = {
     { "gpu", 0, 0, G_OPTION_ARG_STRING, &options.gpu,
       "a100-40, a100-80, h100-80 (default), h200-141, rtx4090-24, or a size like 24GiB",
@@ -192,8 +196,10 @@ cli_dry_run (int argc, char **argv)
     { "world", 0, 0, G_OPTION_ARG_INT, &options.world,
       "Ranks of the job, whose process group is made up", "N" },
     { "rank", 0, 0, G_OPTION_ARG_INT, &options.rank, "Which of them to run (0)", "N" },
-    { "steps", 0, 0, G_OPTION_ARG_INT, &options.n_steps,
-      "Stop after this many whole steps (3)", "N" },
+    { "steps", 0, 0, G_OPTION_ARG_STRING, &options.steps,
+      "Stop after this many whole steps; 3-6 (default): after three, or once a later one "
+      "repeats the one before, after six at most",
+      "N[-M]" },
     { "policy", 0, 0, G_OPTION_ARG_STRING, &options.policy,
       "native (default), expandable, direct or plan", "POLICY" },
     { "plan", 0, 0, G_OPTION_ARG_FILENAME, &options.plan, "Follow this plan", "P.tsp" },
@@ -221,5 +227,6 @@ cli_dry_run (int argc, char **argv)
   g_free (options.plan);
   g_free (options.output);
   g_free (options.headroom);
+  g_free (options.steps);
   return result;
 }

@@ -82,7 +82,9 @@ set_dry (char ***env, const CliJob *job, TesseraError *error)
   else
     set (env, "NULLCUDA_DEVICE", job->gpu);
   set (env, "TESSERA_DRY_RUN", "1");
-  set_number (env, "TESSERA_STEPS", job->n_steps);
+  g_autofree char *steps = g_strdup_printf ("%" G_GINT64_FORMAT "-%" G_GINT64_FORMAT,
+                                            job->least_steps, job->most_steps);
+  set (env, "TESSERA_STEPS", steps);
   if (job->world > 0)
     {
       set_number (env, "TESSERA_WORLD", job->world);

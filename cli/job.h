@@ -18,11 +18,12 @@ typedef struct
 
   /* Dry runs only. */
   gboolean is_dry;
-  guint64 gpu_bytes;  /* 0: @gpu is a profile */
-  const char *gpu;    /* as given */
-  const char *lag;    /* "0", "1" */
-  gint64 n_steps;     /* whole steps after which the program is stopped */
-  gint64 rank, world; /* world 0: no process group */
+  guint64 gpu_bytes;              /* 0: @gpu is a profile */
+  const char *gpu;                /* as given */
+  const char *lag;                /* "0", "1" */
+  gint64 least_steps, most_steps; /* whole steps after which the program is stopped: the
+                                     least once one repeats the one before */
+  gint64 rank, world;             /* world 0: no process group */
 } CliJob;
 
 /* How a program ended. */

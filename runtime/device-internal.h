@@ -98,6 +98,7 @@ struct RuntimeDevice
   RuntimeWait *spare_waits;
   uint64_t retries_before, ooms_before; /* figures that a reset left behind */
   uint32_t n_steps;                     /* ended */
+  uint64_t step_hash, last_step_hash;   /* of the requests so far; 0: none */
 };
 
 /* The lock, and @recorder as that of the call under way. tessera_device_unlock() ends it.

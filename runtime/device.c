@@ -71,9 +71,22 @@ tessera_device_step (RuntimeDevice *device, bool ends_one)
   tessera_device_lock (device);
   tessera_policy_step (device->policy);
   device->n_steps += ends_one;
+  device->step_hash = 0;
   if (ends_one && device->n_steps == JUDGED_STEPS && tessera_device_follows (device))
     judge_plan (device);
   tessera_device_unlock (device);
+}
+
+bool
+tessera_device_step_repeats (RuntimeDevice *device)
+{
+  bool does;
+
+  tessera_device_lock (device);
+  does = device->step_hash == device->last_step_hash;
+  device->last_step_hash = device->step_hash;
+  tessera_device_unlock (device);
+  return does;
 }
 
 void

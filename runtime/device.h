@@ -70,6 +70,8 @@ void tessera_device_reset_accumulated (RuntimeDevice *device);
 
 /* The marks of the program; they take the lock. @ends_one: a step was under way. */
 void tessera_device_step (RuntimeDevice *device, bool ends_one);
+/* See tessera_step_repeats(). */
+bool tessera_device_step_repeats (RuntimeDevice *device);
 void tessera_device_phase (RuntimeDevice *device, const char *name);
 void tessera_device_mark (RuntimeDevice *device, TesseraRecorder *recorder);
 

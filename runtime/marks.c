@@ -111,6 +111,21 @@ tessera_step (int64_t number)
   tessera_marks_unlock ();
 }
 
+int
+tessera_step_repeats (void)
+{
+  bool does = true;
+
+  if (tessera_process_state () == TESSERA_PROCESS_FORKED)
+    return 0;
+  tessera_marks_lock ();
+  for (int i = 0; i < TESSERA_MAX_DEVICES; i++)
+    if (tessera_process_known_device (i) != NULL)
+      does &= tessera_device_step_repeats (tessera_process_known_device (i));
+  tessera_marks_unlock ();
+  return does;
+}
+
 static void
 tell_devices (void)
 {

@@ -128,6 +128,8 @@ be_a_child (void *block)
   tessera_torch_record_stream (block, NULL);
   tessera_torch_empty_cache ();
   tessera_step (100);
+  if (tessera_step_repeats ())
+    return 4;
   tessera_phase_begin ("a phase of the child");
   tessera_phase_end ();
   tessera_module_begin ("a module of the child");

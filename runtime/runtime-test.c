@@ -349,6 +349,40 @@ run_thread (gpointer user)
   return NULL;
 }
 
+/* A step of one request on each of two streams. */
+static int
+step_repeats (ssize_t first_bytes, ssize_t second_bytes, guint stream)
+{
+  tessera_step (0);
+  program_free (program_must_alloc (first_bytes, 0), 0);
+  program_free (program_must_alloc (second_bytes, program_stream (stream)),
+                program_stream (stream));
+  return tessera_step_repeats ();
+}
+
+static void
+repeats_body (void)
+{
+  program_start ("policy", "native", NULL);
+  step_repeats ((ssize_t) MIB, 2 * (ssize_t) MIB, 1);
+  g_assert_true (step_repeats ((ssize_t) MIB, 2 * (ssize_t) MIB, 1));
+  g_assert_true (step_repeats ((ssize_t) MIB, 2 * (ssize_t) MIB, 1));
+  g_assert_false (step_repeats ((ssize_t) MIB, 2 * (ssize_t) MIB + 1, 1));
+  g_assert_false (step_repeats (2 * (ssize_t) MIB + 1, (ssize_t) MIB, 1));
+  g_assert_false (step_repeats (2 * (ssize_t) MIB + 1, (ssize_t) MIB, 2));
+  g_assert_true (step_repeats (2 * (ssize_t) MIB + 1, (ssize_t) MIB, 2));
+  /* What came before the step is not the step's. */
+  program_free (program_must_alloc (1000, 0), 0);
+  g_assert_true (step_repeats (2 * (ssize_t) MIB + 1, (ssize_t) MIB, 2));
+  tessera_stop ();
+}
+
+static void
+test_repeats (void)
+{
+  PROGRAM_RUN_CHILD (repeats_body);
+}
+
 static void
 threads_body (void)
 {
@@ -495,6 +529,7 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (no_hook_body);
   PROGRAM_ADD_CHILD (out_of_memory_body);
   PROGRAM_ADD_CHILD (limit_body);
+  PROGRAM_ADD_CHILD (repeats_body);
   PROGRAM_ADD_CHILD (threads_body);
   PROGRAM_ADD_CHILD (pools_body);
   PROGRAM_ADD_CHILD (base_body);
@@ -509,6 +544,7 @@ main (int argc, char **argv)
   g_test_add_func ("/runtime/no-hook", test_no_hook);
   g_test_add_func ("/runtime/out-of-memory", test_out_of_memory);
   g_test_add_func ("/runtime/limit", test_limit);
+  g_test_add_func ("/runtime/steps-repeat", test_repeats);
   g_test_add_func ("/runtime/threads", test_threads);
   g_test_add_func ("/runtime/pools", test_pools);
   g_test_add_func ("/runtime/base", test_base);

@@ -63,6 +63,9 @@ TESSERA_API size_t tessera_take_notice (char *out_text, size_t n_bytes);
  */
 TESSERA_API void tessera_step (int64_t number); /* a step ends here, this one begins; -1:
                                                    none begins */
+/* Called where a step ends, before tessera_step(): whether its requests, on all devices,
+ * were those of the step for which this was called last, by size, stream and order. */
+TESSERA_API int tessera_step_repeats (void);
 TESSERA_API void tessera_phase_begin (const char *name);
 TESSERA_API void tessera_phase_end (void);
 TESSERA_API void tessera_module_begin (const char *name);

@@ -407,7 +407,7 @@ def a_dry_run_is_dry_and_what_its_command_line_says(tmp):
     seen = variables(done)
     assert seen["LD_PRELOAD"].split(":")[0] == str(tmp / "build" / "nullcuda" / "libnullcuda.so"), seen
     assert seen["LD_LIBRARY_PATH"] == f"{tmp}/build/nullcuda:/mine", seen
-    for name, value in (("DRY_RUN", "1"), ("STEPS", "5"), ("WORLD", "64"), ("RANK", "3"), ("STACKS", "0"),
+    for name, value in (("DRY_RUN", "1"), ("STEPS", "5-5"), ("WORLD", "64"), ("RANK", "3"), ("STACKS", "0"),
                         ("POLICY", "native"), ("RECORD", str(tmp / "t.tsr")), ("PLAN", None)):
         assert seen.get(f"TESSERA_{name}") == value, (name, seen)
     assert seen["NULLCUDA_DEVICE"] == str(24 * GIB) and seen["NULLCUDA_LAG"] == "0", seen

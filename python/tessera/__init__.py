@@ -11,7 +11,7 @@ training goes on with PyTorch's own allocator.
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional, Tuple, Union
 
 from .marks import Finished
 from .say import be_quiet, say
@@ -40,7 +40,7 @@ def enable(
     stacks: bool = False,
     modules: bool = True,
     quiet: bool = False,
-    steps: Optional[int] = None,
+    steps: Optional[Union[int, Tuple[int, int]]] = None,
     **options: Union[str, int, float],
 ) -> bool:
     """Serve PyTorch's device memory from Tessera's library, from CUDA's start on.
@@ -51,7 +51,8 @@ def enable(
     stacks   record the Python stack of each allocation
     modules  record which module runs, in the backward pass too
     quiet    say nothing on stderr
-    steps    end the program (Finished, status 0) after so many whole steps
+    steps    end the program (Finished, status 0) after so many whole steps; (3, 6): after
+             three, or as soon from there on as one repeats the one before, six at most
     options  further keys of the library: rank, world, alloc_conf, limit, flush_ms,
              ring_events
 
@@ -74,7 +75,8 @@ def enable(
     }
     keys.update(options)
     chosen = {key: value for key, value in keys.items() if value is not None}
-    session = _make_session(chosen, modules, steps)
+    stop_after = (steps, steps) if isinstance(steps, int) else steps
+    session = _make_session(chosen, modules, stop_after)
     if session is None:
         return False
     session.install_hooks()
@@ -83,7 +85,9 @@ def enable(
 
 
 def _make_session(
-    chosen: Dict[str, Union[str, int, float]], modules: bool, steps: Optional[int]
+    chosen: Dict[str, Union[str, int, float]],
+    modules: bool,
+    stop_after: Optional[Tuple[int, int]],
 ) -> Optional["Session"]:
     try:
         from . import allocator
@@ -92,7 +96,7 @@ def _make_session(
     except ImportError as error:
         say("it needs PyTorch, which can't be imported: %s" % error)
         return None
-    session = Session(chosen, modules, steps)
+    session = Session(chosen, modules, stop_after)
     if not chosen:
         return session
     reason = allocator.why_not()
@@ -181,6 +185,17 @@ def enable_on_import() -> None:
     after_import("torch", enable_from_environment)
 
 
+def _steps_of(text: str) -> Optional[Tuple[int, int]]:
+    """Of "3", or "3-6"."""
+    try:
+        least, _, most = text.partition("-")
+        steps = (int(least or 0), int(most or least or 0))
+    except ValueError:
+        say("TESSERA_STEPS takes 3 or 3-6, not %r: the program runs to its end" % text)
+        return None
+    return steps if 0 < steps[0] <= steps[1] else None
+
+
 def enable_from_environment() -> bool:
     """What TESSERA_RECORD, TESSERA_PLAN, TESSERA_POLICY, TESSERA_STACKS, TESSERA_STEPS,
     TESSERA_DRY_RUN, TESSERA_WORLD, TESSERA_RANK and TESSERA_QUIET ask for. Returns
@@ -190,16 +205,11 @@ def enable_from_environment() -> bool:
         from . import dryrun
 
         dryrun.install()
-    try:
-        steps = int(environment.get("TESSERA_STEPS", "0"))
-    except ValueError:
-        say("TESSERA_STEPS is no number: the program runs to its end")
-        steps = 0
+    stop_after = _steps_of(environment.get("TESSERA_STEPS", ""))
     wanted = {
         key: environment.get("TESSERA_" + key.upper()) or None
         for key in ("record", "plan", "policy")
     }
-    stop_after = steps if steps > 0 else None
     if any(wanted.values()) and enable(
         stacks=environment.get("TESSERA_STACKS", "0") not in ("", "0"),
         steps=stop_after,

@@ -67,7 +67,7 @@ def _parse(arguments: List[str]) -> argparse.Namespace:
     dry.add_argument("-o", dest="output", default="run.tsr", help="the trace (run.tsr)")
     dry.add_argument("--gpu", default="h100-80", help="a100-40, h100-80, rtx4090-24, 24GiB ...")
     dry.add_argument("--budget", default="512GiB", help="what may be allocated all the same")
-    dry.add_argument("--steps", type=int, default=3, help="stop after so many whole steps (3)")
+    dry.add_argument("--steps", default="3-6", help="whole steps: 3, or 3-6, until one repeats (3-6)")
     dry.add_argument("--world", type=int, default=0, help="ranks that the program sees")
     dry.add_argument("--rank", type=int, default=0, help="which of them it is")
     dry.add_argument("program", nargs="+", help="after --: the program and its arguments")

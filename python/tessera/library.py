@@ -129,6 +129,7 @@ class Library:
         self.stop = self._function("stop", None)
         #: A step ends here and this one begins; -1: none begins.
         self.step = self._function("step", None, ctypes.c_int64)
+        self._step_repeats = self._function("step_repeats", number)
         self._phase_begin = self._function("phase_begin", None, text)
         self.phase_end = self._function("phase_end", None)
         #: Takes the address of a zero-terminated name, see names.py.
@@ -172,6 +173,10 @@ class Library:
         while self._take_notice(text, len(text)):
             notices.append(text.value.decode("utf-8", "replace"))
         return notices
+
+    def step_repeats(self) -> bool:
+        """Asked where a step ends, before step(): did it request what the last did?"""
+        return bool(self._step_repeats())
 
     def phase_begin(self, name: str) -> None:
         self._phase_begin(name.encode())

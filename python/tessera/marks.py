@@ -18,7 +18,7 @@ its way finds the very micro-batch by the innermost name.
 """
 
 import threading
-from typing import Callable, Dict, List, Optional, Protocol
+from typing import Callable, Dict, List, Optional, Protocol, Tuple
 
 #: Begins of names by which a user's phase counts as work between steps.
 BETWEEN = ("eval", "valid", "test", "save", "saving", "checkpoint", "generat", "predict")
@@ -36,6 +36,8 @@ class Told(Protocol):
 
     def step(self, number: int) -> None: ...
 
+    def step_repeats(self) -> bool: ...
+
     def phase_begin(self, name: str) -> None: ...
 
     def phase_end(self) -> None: ...
@@ -43,11 +45,15 @@ class Told(Protocol):
 
 class Marks:
     """One per process. The hooks call it from the training thread, and during a backward
-    pass from autograd's threads, for which the training thread waits."""
+    pass from autograd's threads, for which the training thread waits.
+
+    stop_after  (least, most): the program ends after so many whole steps, once the last
+                one repeats the one before it: a plan needs a step that repeats
+    """
 
     def __init__(
         self,
-        stop_after: Optional[int] = None,
+        stop_after: Optional[Tuple[int, int]] = None,
         is_following: bool = False,
         on_step: Optional[Callable[[], None]] = None,
     ) -> None:
@@ -173,13 +179,19 @@ class Marks:
         if self._is_following or not self._last_began_between:
             self._tell_step(-1)
 
+    def _is_last(self, repeats: bool) -> bool:
+        if self._stop_after is None:
+            return False
+        least, most = self._stop_after
+        return self.n_done >= (least if repeats else most)
+
     def _boundary(self) -> None:
         self.n_done += 1
         self._last_began_between = self._began_between
         self._began_between = False
         self._n_forwards.clear()
         self._n_backwards = 0
-        self._is_due = self._stop_after is not None and self.n_done >= self._stop_after
+        self._is_due = self._is_last(self._told is None or self._told.step_repeats())
         self._tell_step(-1 if self._is_due else self.n_done)
         if self._on_step is not None:
             self._on_step()

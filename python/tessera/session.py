@@ -9,7 +9,7 @@ before it trains is not spoiled by an early CUDA context.
 
 import atexit
 import os
-from typing import Any, Dict, Optional, Union
+from typing import Any, Dict, Optional, Tuple, Union
 
 import torch
 
@@ -26,7 +26,12 @@ Value = Union[str, int, float]
 class Session:
     """One per process; @options are keys of tessera_configure()."""
 
-    def __init__(self, options: Dict[str, Value], has_modules: bool, stop_after: Optional[int]):
+    def __init__(
+        self,
+        options: Dict[str, Value],
+        has_modules: bool,
+        stop_after: Optional[Tuple[int, int]],
+    ):
         self._options = options
         self.library: Optional[Library] = None
         self._is_attached = False

@@ -208,6 +208,14 @@ def stopped(told):
     train(net, sgd(net), n_steps=100)
 
 
+def stopped_after(repeats):
+    def program(told):
+        told.repeats = list(repeats)
+        stopped(told)
+
+    return program
+
+
 class Breaks(nn.Module):
     def __init__(self, inner):
         super().__init__()
@@ -329,7 +337,17 @@ expect(
     step 3, {TRAIN}""",
 )
 expect("steps by hand, at their begin", watch(explicit_first), f"step 0, {TRAIN} step 1, {TRAIN}")
-expect("an end after two steps", watch(stopped, stop_after=2), f"step 0, {TRAIN} step 1, {TRAIN} step -1, finished")
+expect("an end after two steps", watch(stopped, stop_after=(2, 2)), f"step 0, {TRAIN} step 1, {TRAIN} step -1, finished")
+expect(
+    "an end once a step repeats",
+    watch(stopped_after([False, True, False, False, True]), stop_after=(3, 6)),
+    "step 0, " + "".join(f"{TRAIN} step {k}, " for k in (1, 2, 3, 4)) + f"{TRAIN} step -1, finished",
+)
+expect(
+    "an end though no step repeats",
+    watch(stopped_after([False] * 9), stop_after=(1, 3)),
+    f"step 0, {TRAIN} step 1, {TRAIN} step 2, {TRAIN} step -1, finished",
+)
 expect("an exception in forward", watch(broken), f"step 0, >forward, <, {TRAIN} step 1, step 1, step -1")
 RECOMPUTED = "step 0, >forward, <, >backward, >recompute, <, >recompute, <, <, >optimizer, <, step 1, step 1, step -1"
 expect("recomputation", watch(recomputed("new")), RECOMPUTED)

@@ -20,9 +20,13 @@ class Told:
     def __init__(self):
         self.words = []
         self.find = None
+        self.repeats = []  # what is said of the coming steps; then all repeat
 
     def step(self, number):
         self.words.append(f"step {number}")
+
+    def step_repeats(self):
+        return self.repeats.pop(0) if self.repeats else True
 
     def phase_begin(self, name):
         self.words.append(">" + name)
