@@ -9,19 +9,13 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import dry
 from dry import query as rows
+from tap import run_tests, test
 
 GPT = (sys.executable, dry.EXAMPLES / "gpt.py", "--batch", 1, "--length", 256)
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
 
 
 def run(tmp, *arguments, largest_file=None, **environment):
@@ -158,21 +152,4 @@ def a_full_disk_does_not_stop_training(tmp):
     assert len(said(done)) == 1 and "full.tsr" in said(done)[0], done.stderr
 
 
-def main():
-    failed = 0
-    print(f"1..{len(tests)}")
-    with tempfile.TemporaryDirectory() as folder:
-        for number, function in enumerate(tests, 1):
-            title = function.__name__.replace("_", " ")
-            try:
-                function(Path(folder).resolve())
-                print(f"ok {number} - {title}", flush=True)
-            except Exception as problem:  # a test's failure is any exception
-                failed += 1
-                print(f"not ok {number} - {title}", flush=True)
-                for line in f"{type(problem).__name__}: {problem}"[:6000].splitlines():
-                    print(f"# {line}")
-    return 1 if failed else 0
-
-
-sys.exit(main())
+run_tests(one_folder=True)

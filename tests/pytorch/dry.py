@@ -12,6 +12,7 @@ from pathlib import Path
 
 SOURCE = Path(os.environ["TESSERA_SOURCE_ROOT"])
 BUILD = Path(os.environ["TESSERA_BUILD_ROOT"])
+sys.path.insert(0, str(SOURCE / "tests"))  # tap
 TESSERA = BUILD / "cli" / "tessera"
 EXAMPLES = SOURCE / "examples"
 LIBRARY = BUILD / "runtime" / "libtessera.so"

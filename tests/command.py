@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as tests call it: its path and the source tree are the script's arguments."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+TESSERA, ROOT = sys.argv[1], Path(sys.argv[2])
+SAMPLE = ROOT / "samples" / "finetune-oom.pickle.gz"
+FSDP = ROOT / "samples" / "fsdp1-7b-rank3of16.pickle.gz"
+GIB = 1 << 30
+
+
+def run(*arguments, cwd=None, limit=None):
+    """limit: the largest file the command may write, in bytes."""
+    command = [TESSERA, *map(str, arguments)]
+    if limit is not None:
+        command = ["sh", "-c", f"trap '' XFSZ; ulimit -f {limit // 512}; exec \"$@\"", "sh", *command]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+
+
+def good(*arguments):
+    done = run(*arguments)
+    assert done.returncode == 0, f"{arguments}: status {done.returncode}: {done.stderr}"
+    return done.stdout
+
+
+def refused(*arguments, status=1, words=(), **kwargs):
+    """One sentence on stderr that holds all words; the given status; nothing on stdout."""
+    done = run(*arguments, **kwargs)
+    assert done.returncode == status, f"{arguments}: status {done.returncode}, not {status}: {done.stderr}"
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, f"{arguments}: expected one sentence, got {done.stderr!r}"
+    for word in words:
+        assert str(word) in lines[0], f"{arguments}: {word!r} is not in {lines[0]!r}"
