@@ -34,11 +34,11 @@ release (const char *name, uint64_t addr)
   if (!null_memory_find (addr, &base, &n_bytes, &device))
     return null_fail (NULL_INVALID_VALUE, name);
   null_clock_wait_for_all (device);
+  /* Before the range is free: another thread may have it, and written to it, at once. */
+  if (addr == base)
+    null_remembered_forget (base, n_bytes);
   int error = null_memory_release (addr);
-  if (error != NULL_OK)
-    return null_fail (error, name);
-  null_remembered_forget (base, n_bytes);
-  return NULL_OK;
+  return error == NULL_OK ? NULL_OK : null_fail (error, name);
 }
 
 NULL_API (int, cudaMalloc, void **out_addr, size_t n_bytes)

@@ -129,9 +129,11 @@ NULL_API (int, cudaFreeAsync, void *addr, void *stream)
   if (addr == NULL)
     return NULL_OK;
   if (!null_memory_find ((uint64_t) addr, &base, &whole_bytes, &device) ||
-      null_memory_release ((uint64_t) addr) != NULL_OK)
+      base != (uint64_t) addr)
+    return null_fail (NULL_INVALID_VALUE, "cudaFreeAsync");
+  null_remembered_forget (base, whole_bytes); /* before somebody else may write there */
+  if (null_memory_release (base) != NULL_OK)
     return null_fail (NULL_INVALID_VALUE, "cudaFreeAsync");
   account (device, whole_bytes, false);
-  null_remembered_forget (base, whole_bytes);
   return null_submit ("cudaFreeAsync", stream, MALLOC_ASYNC_NS);
 }

@@ -194,6 +194,8 @@ NULL_API (int, cuMemUnmap, uint64_t addr, size_t n_bytes)
   pthread_mutex_lock (&lock);
   bool is_whole = n_bytes > 0 && is_covered (addr, n_bytes);
   size_t index = null_ranges_at (&mappings, addr);
+  if (is_whole)
+    null_remembered_forget (addr, n_bytes);
   while (is_whole && index < mappings.n && mappings.items[index].addr < addr + n_bytes)
     {
       uint64_t handle = mappings.items[index].value;
@@ -202,10 +204,7 @@ NULL_API (int, cuMemUnmap, uint64_t addr, size_t n_bytes)
       settle (handle);
     }
   pthread_mutex_unlock (&lock);
-  if (!is_whole)
-    return null_fail (NULL_INVALID_VALUE, "cuMemUnmap");
-  null_remembered_forget (addr, n_bytes);
-  return NULL_OK;
+  return is_whole ? NULL_OK : null_fail (NULL_INVALID_VALUE, "cuMemUnmap");
 }
 
 NULL_API (int,
