@@ -135,15 +135,17 @@ cli_info (int argc, char **argv)
   gint64 at = NO_EVENT;
   gboolean fast = FALSE, across = FALSE;
   CliCommon common = { 0 };
-  GOptionEntry entries[] = { { "at", 0, 0, G_OPTION_ARG_INT64, &at,
-                               "The moment to explain (default: the last failure, "
-                               "else the first maximum of reserved)",
-                               "EVENT" },
-                             { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
-                               "Let the plan pass ranges from stream to stream", NULL },
-                             { "fast", 0, 0, G_OPTION_ARG_NONE, &fast,
-                               "Leave out plan and smallest devices", NULL },
-                             { NULL } };
+  GOptionEntry entries[] = {
+    { "at", 0, 0, G_OPTION_ARG_INT64, &at,
+      "The moment to explain (default: the last failure, "
+      "else the first maximum of reserved, of a followed plan the fullest)",
+      "EVENT" },
+    { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
+      "Let the plan pass ranges from stream to stream", NULL },
+    { "fast", 0, 0, G_OPTION_ARG_NONE, &fast, "Leave out plan and smallest devices",
+      NULL },
+    { NULL }
+  };
   TesseraPlanOptions plan_options = { .first_step = -1, .last_step = -1 };
   CliStudy study;
   TesseraVerdict verdict;

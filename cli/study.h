@@ -51,7 +51,8 @@ TESSERA_MUST_USE TesseraStatus cli_study_plan (CliStudy *study,
 TESSERA_MUST_USE TesseraStatus cli_study_needs (CliStudy *study, TesseraError *error);
 void cli_study_clear (CliStudy *study);
 
-/* The moment a verdict is about: the last failure, else the first maximum of reserved. */
+/* The moment a verdict is about: the last failure, else peak_reserved_index of the
+ * layout. */
 uint32_t cli_study_moment (const CliStudy *study);
 /* Verdict at @event_index (TESSERA_NONE: the moment above), with what is known of needs.
  */

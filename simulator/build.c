@@ -187,6 +187,7 @@ tessera_build_add_span (TesseraBuild *build, TesseraSpan span)
 {
   span.size_bytes = clip (span.addr, span.size_bytes);
   build->reserved_bytes += span.size_bytes;
+  build->has_pool |= span.is_plan_pool;
   if (!build->without_curves)
     open_span (build, span);
 }
@@ -231,6 +232,15 @@ tessera_build_cut (TesseraBuild *build, uint64_t addr, uint64_t size_bytes)
     }
 }
 
+/* The first event that reserves the most explains why it is so much; not where that is a
+ * pool, reserved before anything lives: there the fullest of those events does. */
+static bool
+is_fuller (const TesseraBuild *build)
+{
+  return build->has_pool && build->reserved_bytes == build->layout->peak_reserved_bytes &&
+         build->allocated_bytes > build->fullest_bytes;
+}
+
 static void
 raise_peaks (TesseraBuild *build)
 {
@@ -242,8 +252,9 @@ raise_peaks (TesseraBuild *build)
     layout->peak_allocated_bytes = build->allocated_bytes;
   if (build->active_bytes > layout->peak_active_bytes)
     layout->peak_active_bytes = build->active_bytes;
-  if (build->reserved_bytes > layout->peak_reserved_bytes)
+  if (build->reserved_bytes > layout->peak_reserved_bytes || is_fuller (build))
     {
+      build->fullest_bytes = build->allocated_bytes;
       layout->peak_reserved_bytes = build->reserved_bytes;
       layout->peak_reserved_index = build->now;
     }

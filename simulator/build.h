@@ -21,7 +21,9 @@ typedef struct
   uint8_t *states; /* [n_blocks] TesseraBlockState; FREE: not placed, or gone */
   uint32_t now;    /* event that is worked on */
   uint64_t live_bytes, allocated_bytes, active_bytes, reserved_bytes;
-  uint32_t *open; /* spans that have not ended, ascending addr */
+  bool has_pool;          /* a plan's, which is reserved before anything lives */
+  uint64_t fullest_bytes; /* allocated at peak_reserved_index */
+  uint32_t *open;         /* spans that have not ended, ascending addr */
   size_t n_open, cap_open;
   size_t cap_spans, cap_ooms;
 } TesseraBuild;

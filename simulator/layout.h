@@ -66,7 +66,7 @@ typedef struct
   size_t n_ooms;
   TesseraCurves curves; /* [n_events] each */
   uint64_t peak_live_bytes, peak_allocated_bytes, peak_active_bytes, peak_reserved_bytes;
-  uint32_t peak_reserved_index; /* first event of it */
+  uint32_t peak_reserved_index; /* first event of it; with a plan's pool the fullest */
   uint64_t n_hits, n_misses;    /* of requests; where is_hit is there */
   uint64_t miss_bytes;          /* asked for by those that missed */
   uint64_t pool_bytes;          /* of the plan's pool; as recorded only */
