@@ -444,10 +444,10 @@ test_migration_of_damaged (TestPlace *place, gconstpointer data)
 static void
 test_frozen_files (TestPlace *place, gconstpointer data)
 {
-  static const char *const traces[] = { "version-1", "whole" };
+  static const char *const traces[] = { "version-1", "version-2" };
   g_autofree char *corpus = g_build_filename (g_getenv ("TESSERA_SOURCE_ROOT"), "tests",
                                               "fuzz", "corpus", NULL);
-  g_autofree char *plan_path = g_build_filename (corpus, "tsp", "whole", NULL);
+  g_autofree char *plan_path = g_build_filename (corpus, "tsp", "version-1", NULL);
   TesseraPlan *plan = NULL;
 
   for (size_t i = 0; i < G_N_ELEMENTS (traces); i++)
