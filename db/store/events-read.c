@@ -47,7 +47,10 @@ report (void *user, double fraction)
   Shared *shared = part->shared;
 
   if (part->is_first && !tessera_progress (shared->progress, fraction))
-    shared->is_cancelled = shared->is_over = true;
+    {
+      shared->is_cancelled = true;
+      shared->is_over = true;
+    }
   return !shared->is_over;
 }
 
