@@ -23,6 +23,23 @@ NULL_CUDA = {"LD_PRELOAD": str(BUILD / "nullcuda" / "libnullcuda.so"),
              "LD_LIBRARY_PATH": str(BUILD / "nullcuda"), "NULLCUDA_FORCE": "1"}
 ALLOC = 1  # event.action of a trace
 
+# The examples as jobs. NAME: (script, its arguments, ranks, rank)
+JOBS = {
+    "gpt": ("gpt", [], 0, 0),
+    "gpt-recompute": ("gpt", ["--recompute"], 0, 0),
+    "llama": ("llama", [], 0, 0),
+    "moe": ("moe", [], 0, 0),
+    "finetune": ("finetune", [], 0, 0),
+    "accumulate": ("accumulate", [], 0, 0),
+    "fsdp1": ("fsdp1", [], 16, 3),
+    "fsdp2": ("fsdp2", [], 16, 3),
+    "ddp": ("ddp", [], 16, 3),
+    "megatron": ("megatron_gpt", [], 8, 0),
+    "megatron-experts": ("megatron_gpt", ["--experts", "8", "--expert-parallel", "2"], 8, 0),
+    "unet": ("unet", [], 0, 0),
+    "cs336": ("cs336", [], 0, 0),
+}
+
 MIB = 1 << 20
 
 
@@ -59,6 +76,11 @@ def dry_run(trace, script, *arguments, options=(), env=()):
     done = run(TESSERA, "dry-run", "--json", *options, "-o", trace, "--",
                sys.executable, script, *arguments, env=env, cwd=Path(trace).parent)
     return json.loads(done.stdout)
+
+
+def rank_options(world, rank):
+    """Of `tessera dry-run`, for one rank of so many; 0: a job of one process."""
+    return ["--world", world, "--rank", rank] if world else []
 
 
 def over_null(script, *arguments):

@@ -17,14 +17,6 @@ from pathlib import Path
 
 import dry
 
-# NAME: (script, its arguments, ranks, rank)
-JOBS = {
-    "gpt": ("gpt", [], 0, 0),
-    "gpt-recompute": ("gpt", ["--recompute"], 0, 0),
-    "llama": ("llama", [], 0, 0),
-    "ddp": ("ddp", [], 16, 3),
-    "megatron": ("megatron_gpt", [], 8, 0),
-}
 # DDP rebuilds its buckets in the second step: a step that repeats is seen from the third on.
 STEPS_OF_A, STEPS_OF_B = 5, 6
 FIRST_STEADY = 2
@@ -40,9 +32,8 @@ GRANULE_BYTES = 2 * dry.MIB  # the driver's
 
 
 def job(trace, script, arguments, world, rank, steps, options=(), env=()):
-    ranks = ["--world", world, "--rank", rank] if world else []
     return dry.dry_run(trace, dry.EXAMPLES / f"{script}.py", *arguments, "--steps", steps + 1,
-                       options=["--steps", steps, *ranks, *options], env=env)
+                       options=["--steps", steps, *dry.rank_options(world, rank), *options], env=env)
 
 
 def known(planned, made):
@@ -109,7 +100,7 @@ def judge_peak(report, seen):
 
 
 def main(name, shim):
-    script, arguments, world, rank = JOBS[name]
+    script, arguments, world, rank = dry.JOBS[name]
     report = dry.Report()
     with dry.scratch() as folder:
         first, second, report_path = (Path(folder) / each
