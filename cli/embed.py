@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Turns a text file into a C header with one string: embed.py NAME INPUT OUTPUT."""
+"""Turns a text file into a C header with one string: embed.py NAME INPUT OUTPUT.
+
+SPDX-License-Identifier: Apache-2.0
+"""
 import json
 import sys
 

@@ -6,6 +6,8 @@ layers.py SOURCE_ROOT BUILD_ROOT
 Checks, folder by folder: which folders its files include from; which system headers it may use;
 which tessera_* symbols its static library takes from others; and that guest code (what loads
 into a training process) calls nothing that aborts, exits or prints. Prints TAP.
+
+SPDX-License-Identifier: Apache-2.0
 """
 import re
 import subprocess

@@ -3,6 +3,8 @@
 simulated events/s, plan seconds and height over bound. The samples, and real traces where present.
 
 files.py TESSERA SOURCE_ROOT [BIG_MEGABYTES]
+
+SPDX-License-Identifier: Apache-2.0
 """
 import gzip
 import json

@@ -6,6 +6,8 @@ repeat.py SNAPSHOT MEGABYTES OUT.pickle
 Strings and frames are defined once and referred to; each captured stack is a list of its own,
 shared by the entries of one call, in every copy: as in PyTorch's own files, so that the result
 has the density of a real file of that size.
+
+SPDX-License-Identifier: Apache-2.0
 """
 import gzip
 import pickle
