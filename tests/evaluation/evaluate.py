@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Rows of docs/EVALUATION.md: dry runs of single ranks, planned, and followed.
 
-    evaluate.py ROW...            dry-runs the row's ranks; writes docs/evaluation/ROW.json and the table
-    evaluate.py --follow ROW...   also a second dry run of the worst rank, of another seed, under its plan
+    evaluate.py ROW...            the row's ranks; then docs/evaluation/ROW.json and the table
+    evaluate.py --follow ROW...   also a second run of the worst rank, of another seed, planned
     evaluate.py --list            the rows
     evaluate.py --table           the table alone, from docs/evaluation
 

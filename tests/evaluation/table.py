@@ -17,11 +17,21 @@ def save(source, result):
     os.replace(half, path)
 
 
-def mean_and_worst(ranks, key, form):
-    """The worst rank is the one whose waste the plan removes least of."""
-    worst = min(ranks, key=lambda each: each["waste_removed"])
+def worst_of(ranks):
+    """The one whose waste the plan removes least of."""
+    return min(ranks, key=lambda each: each["waste_removed"])
+
+
+def gib_of(ranks, key):
     mean = sum(each[key] for each in ranks) / len(ranks)
-    return f"{form(mean)} ({form(worst[key])})"
+    return f"{gib(mean)} ({gib(worst_of(ranks)[key])})"
+
+
+def waste_removed(ranks):
+    """Of all ranks' waste together: one without any has no share to speak of."""
+    live, native, plan = (sum(each[f"{key}_bytes"] for each in ranks)
+                          for key in ("live", "native", "plan"))
+    return f"{1 - (plan - live) / (native - live):.1%} ({worst_of(ranks)['waste_removed']:.1%})"
 
 
 def gib(n_bytes):
@@ -36,8 +46,8 @@ def cells(result):
     yield f"{max(each['trace_cpu_seconds'] for each in ranks):.0f}"
     yield f"{max(each['plan_cpu_seconds'] for each in ranks):.1f}"
     for key in ("live", *POLICIES):
-        yield mean_and_worst(ranks, f"{key}_bytes", gib)
-    yield mean_and_worst(ranks, "waste_removed", lambda part: f"{part:.1%}")
+        yield gib_of(ranks, f"{key}_bytes")
+    yield waste_removed(ranks)
     most = [max(each[f"smallest_{policy}_bytes"] for each in ranks) for policy in POLICIES]
     yield " / ".join(map(gib, most))
 
