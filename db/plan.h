@@ -18,11 +18,19 @@
  * stretch is a longest run of consecutive requests and frees in the same step and the
  * same innermost phase.
  *
+ * Rotas: a block may outlive the birth of the next step's block in its place (died_next >
+ * born). Then its slot takes turns with all slots of the repeating section that wrap with
+ * died_next >= born and are equal in stream, pool and block_bytes: they are a rota. Each of
+ * its places is reserved over the whole step and up to the one end (died) that its slots
+ * have in common, and a request that finds its own taken gets any that is free. There is
+ * one at every moment, whoever lies where: a rota has as many slots as blocks are ever
+ * alive together.
+ *
  * Two kinds of slots are no request's own (ordinal TESSERA_NONE): blocks alive before the
- * first event (born 0), and spares, last of the repeating section: where a block outlives
- * the birth of the next step's block in its place, two ranges are needed in turn, so the
- * slot has a spare of equal stream, size and block. Both are reserved over the whole step
- * (wraps, died_next == born), and a request that finds its slot taken gets the spare.
+ * first event (born 0), and spares, last of the repeating section: the places that a rota
+ * needs beyond those of its requests (wraps, died_next >= born). In a plan across streams
+ * each slot takes turns with one spare of its own only, which was made from the same
+ * block; there both have died_next == born.
  * A block of the start that lives on into the first repeating step shares the range of
  * the wrapping slot that ends at the same request: its own slot then ends where the step
  * begins, the other's second interval stands for the rest.
@@ -57,7 +65,8 @@ typedef struct
   uint32_t born;      /* position of its request */
   uint32_t died;      /* position of its end; > born, <= n_positions */
   uint32_t died_next; /* wraps: position inside the repeating step at which the block of
-                         the step before ends; else 0. With it, died >= the step's end */
+                         the step before ends; else 0. With it, died >= the step's end.
+                         Beyond born: see rotas */
   uint32_t section;
   uint32_t phase;   /* innermost: string id into the plan's strings, or TESSERA_NONE */
   uint32_t ordinal; /* 0, 1 ... in its stretch, or TESSERA_NONE: see above */

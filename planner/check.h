@@ -13,9 +13,16 @@
  *              request's own (ordinal TESSERA_NONE) may stand anywhere in the section and
  *              be born at its begin though it is empty
  * lifetimes    born < died <= n_positions; one that wraps belongs to the section that
- *              repeats, died >= its end, begin < died_next <= born; else died_next is 0
+ *              repeats, died >= its end, begin < died_next <= its end, and across streams
+ *              died_next <= born; else died_next is 0
  * overlap      two slots that are alive in one moment share no address. A slot is alive
- *              over [born, died) and, when it wraps, over [section begin, died_next) too
+ *              over [born, died) and, when it wraps, over [section begin, died_next) too:
+ *              over all of [section begin, died) where died_next >= born
+ * rota         slots of the section that repeats which wrap with died_next >= born and are
+ *              equal in stream, pool and block_bytes are a rota, if one of them has
+ *              died_next > born. They have the same end, and their requests (those with
+ *              an ordinal) have never more blocks alive together than the rota has
+ *              slots: each block over [born, section end) and [section begin, died_next)
  * streams      stream < n_streams. Without across_streams: slots of different streams
  *              never share an address, and no hand-over is listed. With it: every
  *              hand-over is listed (see below), and all that is listed is between two
@@ -44,6 +51,7 @@ typedef enum
   TESSERA_LAW_BOUNDS,
   TESSERA_LAW_LIFETIME,
   TESSERA_LAW_OVERLAP,
+  TESSERA_LAW_ROTA,
   TESSERA_LAW_STREAMS,
   TESSERA_LAW_SECTIONS,
   TESSERA_LAW_HEIGHT,

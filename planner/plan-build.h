@@ -42,6 +42,13 @@ void tessera_match_tails (TesseraTail *starts,
                           TesseraTail *wraps,
                           size_t n_wraps);
 
+/* The spares of the repeating step, whose slots are the last so far: as few as serve all
+ * rotas (db/plan.h). Of a plan across streams each slot takes turns with a spare of its
+ * own only: the list of hand-overs wants to know who was where. */
+TESSERA_MUST_USE TesseraStatus tessera_build_rotas (TesseraPlanBuild *build);
+/* Adds a spare like the slot @like. */
+TESSERA_MUST_USE TesseraStatus tessera_build_spare (TesseraPlanBuild *build,
+                                                    uint32_t like);
 /* Slots in their order, without offsets; sections; phases and ordinals. */
 TESSERA_MUST_USE TesseraStatus tessera_build_slots (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_names (TesseraPlanBuild *build);

@@ -39,7 +39,7 @@ item_of (const TesseraPlanBuild *build, const TesseraSlot *slot)
                        .end = slot->died,
                        .prefer_low = slot->lifetime_class == TESSERA_CLASS_PERSISTENT };
 
-  if (slot->wraps && slot->died_next == slot->born)
+  if (slot->wraps && slot->died_next >= slot->born)
     item.begin = build->run.step_begin;
   else if (slot->wraps)
     {
@@ -101,8 +101,20 @@ make_tail (const TesseraSlot *slot, uint32_t tail, uint32_t index)
                         .slot = index };
 }
 
+/* Whether a block of the start may come to lie there: in any place of a rota, and of a
+ * slot that takes turns with a spare of its own in the spare. */
+static bool
+is_for_starts (const TesseraPlanBuild *build, uint32_t slot, const TesseraSpell *spell)
+{
+  bool is_spare = slot >= build->first_spare;
+
+  if (!build->plan->across_streams)
+    return !is_spare;
+  return is_spare || spell->died_next <= spell->born;
+}
+
 /* Tails of the start, then those of the repeating step: the number of requests before the
- * end. Of a slot with a spare, the spare. */
+ * end. */
 static void
 list_tails (const TesseraPlanBuild *build,
             TesseraTail *tails,
@@ -128,7 +140,7 @@ list_tails (const TesseraPlanBuild *build,
       TesseraSpell spell;
 
       if (slot->wraps && tessera_run_spell (run, slot->block, &spell) &&
-          spell.tail != TESSERA_NONE && (!spell.needs_spare || i >= build->first_spare))
+          spell.tail != TESSERA_NONE && is_for_starts (build, i, &spell))
         tails[n++] = make_tail (slot, spell.tail, i);
     }
   *out_n_wraps = n - *out_n_starts;

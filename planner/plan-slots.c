@@ -78,28 +78,28 @@ make_slot (const TesseraPlanBuild *build, uint32_t index, const TesseraSpell *sp
                         .wraps = spell->wraps };
 }
 
-/* The spares of the slots so far: those of the repeating step come at its very end. */
-static TesseraStatus
-add_spares (TesseraPlanBuild *build, const uint8_t *needs_spare, size_t n_slots)
+TesseraStatus
+tessera_build_spare (TesseraPlanBuild *build, uint32_t like)
 {
   uint32_t last = build->run.step_end - 1;
+  TesseraSlot spare = build->plan->slots[like];
 
-  build->first_spare = n_slots;
-  for (size_t i = 0; i < n_slots; i++)
-    {
-      TesseraSlot spare;
+  spare.born = last;
+  spare.wraps = last > build->run.step_begin || !build->plan->across_streams;
+  spare.died_next = last > build->run.step_begin ? last : spare.wraps ? last + 1 : 0;
+  return add_slot (build, &spare);
+}
 
-      if (!needs_spare[i])
-        continue;
-      spare = build->plan->slots[i];
-      spare.born = last;
-      spare.wraps = last > build->run.step_begin;
-      spare.died_next = spare.wraps ? last : 0;
-      if (add_slot (build, &spare) != TESSERA_OK)
-        return TESSERA_NO_MEMORY;
-      build->n_spares++;
-    }
-  return TESSERA_OK;
+/* Those of the repeating step come at its very end, after all slots so far. */
+static TesseraStatus
+add_spares (TesseraPlanBuild *build)
+{
+  TesseraStatus status;
+
+  build->first_spare = build->plan->n_slots;
+  status = tessera_build_rotas (build);
+  build->n_spares = build->plan->n_slots - build->first_spare;
+  return status;
 }
 
 static void
@@ -122,12 +122,9 @@ TesseraStatus
 tessera_build_slots (TesseraPlanBuild *build)
 {
   const TesseraRun *run = &build->run;
-  uint8_t *needs_spare = calloc (build->blocks->n_blocks + 1, 1);
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  TesseraStatus status = add_sections (build);
   bool are_spares_due = run->repeats;
 
-  if (needs_spare)
-    status = add_sections (build);
   for (uint32_t i = 0; status == TESSERA_OK && i < build->blocks->n_blocks; i++)
     {
       TesseraSpell spell;
@@ -137,19 +134,17 @@ tessera_build_slots (TesseraPlanBuild *build)
         continue;
       if (are_spares_due && spell.born >= run->step_end)
         {
-          status = add_spares (build, needs_spare, build->plan->n_slots);
+          status = add_spares (build);
           are_spares_due = false;
         }
       if (status != TESSERA_OK)
         break;
       slot = make_slot (build, i, &spell);
-      needs_spare[build->plan->n_slots] = spell.needs_spare;
       status = add_slot (build, &slot);
     }
   if (status == TESSERA_OK && are_spares_due)
-    status = add_spares (build, needs_spare, build->plan->n_slots);
+    status = add_spares (build);
   if (status == TESSERA_OK)
     count_slots (build->plan);
-  free (needs_spare);
   return status;
 }

@@ -66,7 +66,8 @@ load_bound (TesseraPlanBuild *build)
       if (slot->wraps)
         {
           change[build->run.step_begin] += slot->block_bytes;
-          change[slot->died_next] -= slot->block_bytes;
+          change[slot->died_next < slot->born ? slot->died_next : slot->born] -=
+              slot->block_bytes;
         }
     }
   for (uint32_t i = 0; i < plan->n_positions; i++)

@@ -390,9 +390,6 @@ spell_of_step (const TesseraRun *run, const TesseraBlock *block, TesseraSpell *s
     }
   if (run->is_assumed && after)
     spell->died_next = spell->born; /* until its successor comes, for all we know */
-  spell->needs_spare = spell->died_next > spell->born;
-  if (spell->needs_spare)
-    spell->died_next = spell->born;
   spell->wraps = spell->died_next > run->step_begin;
   if (!spell->wraps)
     spell->died_next = 0;

@@ -34,12 +34,12 @@ typedef struct
   char reason[160];
 } TesseraRun;
 
-/* Lifetime of a block in positions; see TesseraSlot. */
+/* Lifetime of a block in positions; see TesseraSlot. Where died_next is beyond born, a
+ * block outlives the birth of its successor. */
 typedef struct
 {
   uint32_t born, died, died_next;
   bool wraps;
-  bool needs_spare;
   uint32_t
       tail; /* ordinal of the next step's request at which it ends, or TESSERA_NONE */
 } TesseraSpell;

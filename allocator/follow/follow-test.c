@@ -336,6 +336,51 @@ test_spare (void)
   clear_plan (&plan);
 }
 
+/* Three slots and a spare take turns: new blocks come before the old ones go, step after
+ * step. What is free of theirs for a while is not lent to others. */
+static void
+test_rota (void)
+{
+  static const guint ends[] = { 0, 5 };
+  TesseraPlan plan = make_small_plan ("CCCBC", "     ", ends, 2);
+  TesseraFollower *follower;
+  TesseraFollowerStats stats;
+  uint64_t held[3];
+  uint64_t other;
+
+  for (uint32_t i = 0; i < 5; i++)
+    if (i != 3)
+      {
+        plan.slots[i].wraps = 1;
+        plan.slots[i].died = 5;
+        plan.slots[i].died_next = MIN (i + 1, 4);
+      }
+  plan.slots[4].ordinal = TESSERA_NONE;
+  plan.sections[1].end = plan.n_positions = 5;
+  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  for (int step = 0; step < 10; step++)
+    {
+      tessera_follower_step (follower);
+      for (uint32_t i = 0; i < 3; i++)
+        {
+          uint64_t fresh;
+
+          g_assert_true (tessera_follower_malloc (follower, 1536, 0, 0, &fresh, NULL));
+          if (step > 0)
+            g_assert_true (tessera_follower_free_at (follower, held[i]));
+          held[i] = fresh;
+        }
+      /* Not given back: from the second time on its place is taken. */
+      g_assert_cmpint (tessera_follower_malloc (follower, 1024, 0, 0, &other, NULL), ==,
+                       step == 0);
+    }
+  tessera_follower_get_stats (follower, &stats);
+  g_assert_cmpuint (stats.misses_occupied, ==, 9);
+  g_assert_cmpuint (stats.misses, ==, 9);
+  tessera_follower_free (follower);
+  clear_plan (&plan);
+}
+
 /* The block of the step before is still in A's place. Whether B's place, free for this
  * moment, serves A's next request instead. */
 static void
@@ -425,6 +470,7 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator/follow/streams-and-pools", test_streams_and_pools);
   g_test_add_func ("/allocator/follow/still-taken", test_still_taken);
   g_test_add_func ("/allocator/follow/spare", test_spare);
+  g_test_add_func ("/allocator/follow/rota", test_rota);
   g_test_add_func ("/allocator/follow/elsewhere", test_elsewhere);
   g_test_add_func ("/allocator/follow/hostile-plans", test_hostile_plans);
   return g_test_run ();

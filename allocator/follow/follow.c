@@ -50,6 +50,7 @@ struct TesseraFollower
   TesseraReuse reuse;
   TesseraAlign align; /* places counted from the first slot of @section */
   uint32_t *used_in;  /* [n_slots] visit of its section in which it was last handed out */
+  uint32_t *freed;    /* [n_rotas] slot given back last, or TESSERA_NONE */
   uint32_t visit;     /* counts sections entered */
   uint32_t section;   /* TESSERA_NONE: the plan has none */
   uint32_t next_section;
@@ -136,8 +137,11 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
     goto fail;
   status = TESSERA_NO_MEMORY;
   follower->used_in = calloc (plan->n_slots + 1, sizeof *follower->used_in);
-  if (follower->used_in == NULL || !sort_phases (follower))
+  follower->freed = malloc ((follower->slots.n_rotas + 1) * sizeof *follower->freed);
+  if (follower->used_in == NULL || follower->freed == NULL || !sort_phases (follower))
     goto fail;
+  for (uint32_t i = 0; i < follower->slots.n_rotas; i++)
+    follower->freed[i] = TESSERA_NONE;
   follower->section = follower->next_section = TESSERA_NONE;
   if (plan->n_sections > 0)
     enter (follower, 0, 0);
@@ -158,6 +162,7 @@ tessera_follower_free (TesseraFollower *follower)
   tessera_taken_free (follower->taken);
   tessera_reuse_clear (&follower->reuse);
   free (follower->used_in);
+  free (follower->freed);
   free (follower->phases);
   free (follower);
 }
@@ -499,8 +504,28 @@ find_left_out (const TesseraFollower *follower, const TesseraSlot *like)
   return best;
 }
 
-/* For a request whose slot is not free: the planned spare, else a slot left out, else any
- * place of the pool that nobody needs meanwhile. Returns: whether there is one. */
+/* A free place of the slot's rota: its spare, the one that was given back last, any. */
+static uint32_t
+take_turn (TesseraFollower *follower, uint32_t wanted)
+{
+  const TesseraSlots *slots = &follower->slots;
+  uint32_t place = slots->next_places[wanted];
+  uint32_t freed;
+
+  if (place == wanted)
+    return TESSERA_NONE;
+  if (take (follower, place))
+    return place;
+  freed = follower->freed[slots->rotas[wanted]];
+  if (freed != TESSERA_NONE && take (follower, freed))
+    return freed;
+  while (place != wanted && !take (follower, place))
+    place = slots->next_places[place];
+  return place != wanted ? place : TESSERA_NONE;
+}
+
+/* For a request whose slot is not free: a place of its rota, else a slot left out, else
+ * any place of the pool that nobody needs meanwhile. Returns: whether there is one. */
 static bool
 take_instead (TesseraFollower *follower,
               uint32_t wanted,
@@ -510,13 +535,12 @@ take_instead (TesseraFollower *follower,
   const TesseraSlot *slots = follower->plan->slots;
   const TesseraSection *section = &follower->plan->sections[slots[wanted].section];
   uint32_t n_asked = follower->slots.n_asked[slots[wanted].section];
-  uint32_t spare = follower->slots.spares[wanted];
+  uint32_t place = take_turn (follower, wanted);
 
-  if (spare == TESSERA_NONE || slots[spare].block_bytes != slots[wanted].block_bytes ||
-      !take (follower, spare))
+  if (place == TESSERA_NONE)
     {
-      spare = find_left_out (follower, &slots[wanted]);
-      if (spare == TESSERA_NONE || !take (follower, spare))
+      place = find_left_out (follower, &slots[wanted]);
+      if (place == TESSERA_NONE || !take (follower, place))
         {
           *out_slot = wanted;
           return tessera_reuse_take (&follower->reuse, follower->taken, &follower->guard,
@@ -524,8 +548,8 @@ take_instead (TesseraFollower *follower,
                                      out_offset_bytes);
         }
     }
-  *out_slot = spare;
-  *out_offset_bytes = slots[spare].offset_bytes;
+  *out_slot = place;
+  *out_offset_bytes = slots[place].offset_bytes;
   return true;
 }
 
@@ -576,7 +600,11 @@ tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes)
 {
   uint32_t slot;
 
-  return tessera_taken_give_back (follower->taken, offset_bytes, &slot);
+  if (!tessera_taken_give_back (follower->taken, offset_bytes, &slot))
+    return false;
+  if (follower->slots.rotas[slot] != TESSERA_NONE)
+    follower->freed[follower->slots.rotas[slot]] = slot;
+  return true;
 }
 
 void

@@ -16,7 +16,8 @@ enum
   MAX_NEEDED = 256,
   MAX_TRIES = 512,
   NOBODY = UINT32_MAX,
-  SEVERAL = UINT32_MAX - 1
+  SEVERAL = UINT32_MAX - 1,
+  TURNS = UINT32_MAX - 2
 };
 
 uint64_t
@@ -26,6 +27,14 @@ tessera_reuse_key (const TesseraPlan *plan, const TesseraSlot *slot)
 
   /* On a single stream any order is safe. */
   return plan->n_streams > 1 ? key | (slot->block_bytes <= SMALL_BYTES) : key;
+}
+
+/* Of a rota of more than a slot and its spare: which of its places are free, the next
+ * requests of the rota decide. */
+static bool
+takes_turns (const TesseraSlots *slots, uint32_t slot)
+{
+  return slots->next_places[slots->next_places[slot]] != slot;
 }
 
 /* Numbers the zones of the slots. Returns: how many, or MAX_ZONES + 1: too many. */
@@ -41,6 +50,11 @@ number_zones (TesseraReuse *reuse)
       uint64_t key = tessera_reuse_key (plan, &plan->slots[i]);
       uint32_t zone = 0;
 
+      if (takes_turns (reuse->slots, i))
+        {
+          reuse->zone_of_slot[i] = TURNS;
+          continue;
+        }
       while (zone < n_zones && keys[zone] != key)
         zone++;
       if (zone == MAX_ZONES)
@@ -100,6 +114,8 @@ tessera_reuse_init (TesseraReuse *reuse, const TesseraSlots *slots)
   reuse->is_off = n_zones > MAX_ZONES || slots->plan->across_streams;
   for (uint32_t z = 0; !reuse->is_off && z < n_zones; z++)
     mark_zone (reuse, z, depths);
+  if (!reuse->is_off)
+    mark_zone (reuse, TURNS, depths);
   for (uint32_t r = slots->n_offsets; r-- > 0;)
     {
       if (r + 1 < slots->n_offsets && reuse->zones[r + 1] != reuse->zones[r])
@@ -137,10 +153,9 @@ is_needed (const TesseraSlots *slots,
   for (uint32_t i = slot + 1; i <= slot + n_needed; i++)
     {
       const TesseraSlot *other = &slots->plan->slots[i];
-      uint32_t spare = slots->spares[i];
 
-      if (!overlaps (other, begin, end) && spare != TESSERA_NONE)
-        other = &slots->plan->slots[spare];
+      if (!overlaps (other, begin, end))
+        other = &slots->plan->slots[slots->next_places[i]];
       if (overlaps (other, begin, end))
         {
           *out_end_bytes = other->offset_bytes + other->block_bytes;

@@ -5,7 +5,8 @@
  * Most of the pool is not needed at most moments: a place will do that is free now and
  * that no slot needs as long as this one was to live. It must be one where only requests
  * lie that PyTorch would serve from the same memory as this one (stream, pool, and where
- * several streams are at work small or large): no range passes between them here.
+ * several streams are at work small or large): no range passes between them here. Places
+ * that slots take in turn are not lent.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -137,55 +137,107 @@ count_asked (TesseraSlots *slots)
     }
 }
 
+/* Slots of one section that are equal but for their number are one rota. */
 typedef struct
 {
   uint32_t section;
+  uint32_t signature;
+  uint32_t alone; /* across streams: its block, so that only its own spare is equal */
   uint32_t block;
   uint32_t slot;
-} Spare;
+} Member;
 
 static int
-compare_spares (const void *a, const void *b)
+compare_numbers (uint32_t x, uint32_t y)
 {
-  const Spare *x = a;
-  const Spare *y = b;
-
-  if (x->section != y->section)
-    return x->section < y->section ? -1 : 1;
-  return (x->block > y->block) - (x->block < y->block);
+  return (x > y) - (x < y);
 }
 
-/* A spare and the slot it stands in for were made from the same block. */
+static int
+compare_rotas (const Member *x, const Member *y)
+{
+  if (x->section != y->section)
+    return compare_numbers (x->section, y->section);
+  if (x->signature != y->signature)
+    return compare_numbers (x->signature, y->signature);
+  return compare_numbers (x->alone, y->alone);
+}
+
+/* A slot comes right before the spare that was made from the same block. */
+static int
+compare_members (const void *a, const void *b)
+{
+  const Member *x = a;
+  const Member *y = b;
+  int order = compare_rotas (x, y);
+
+  if (order != 0)
+    return order;
+  if (x->block != y->block)
+    return compare_numbers (x->block, y->block);
+  return compare_numbers (x->slot, y->slot);
+}
+
+/* Taken over the whole of a section that repeats. */
+static bool
+is_of_rota (const TesseraSlots *slots, uint32_t slot)
+{
+  const TesseraSlot *of = &slots->plan->slots[slot];
+  const TesseraSection *section = &slots->plan->sections[of->section];
+
+  if (section->kind != TESSERA_SECTION_REPEATS)
+    return false;
+  if (slot - section->first_slot >= slots->n_asked[of->section])
+    return true;
+  return of->wraps ? of->died_next >= of->born
+                   : of->born == section->begin && of->died >= section->end;
+}
+
+/* Links the slots of each rota in a ring. */
+static void
+link_rotas (TesseraSlots *slots, const Member *members, size_t n_members)
+{
+  size_t end;
+
+  for (size_t i = 0; i < n_members; i = end)
+    {
+      for (end = i; end < n_members && compare_rotas (&members[i], &members[end]) == 0;
+           end++)
+        {
+          slots->rotas[members[end].slot] = slots->n_rotas;
+          slots->next_places[members[end].slot] =
+              end + 1 < n_members ? members[end + 1].slot : TESSERA_NONE;
+        }
+      slots->next_places[members[end - 1].slot] = members[i].slot;
+      slots->n_rotas++;
+    }
+}
+
 static TesseraStatus
-fill_spares (TesseraSlots *slots)
+fill_rotas (TesseraSlots *slots)
 {
   const TesseraPlan *plan = slots->plan;
-  Spare *spares = malloc ((plan->n_slots + 1) * sizeof *spares);
-  size_t n_spares = 0;
+  Member *members = malloc ((plan->n_slots + 1) * sizeof *members);
+  size_t n_members = 0;
 
-  if (spares == NULL)
+  if (members == NULL)
     return TESSERA_NO_MEMORY;
-  for (uint32_t s = 0; s < plan->n_sections; s++)
-    for (uint32_t i = slots->n_asked[s]; i < plan->sections[s].n_slots; i++)
-      {
-        uint32_t slot = plan->sections[s].first_slot + i;
-
-        spares[n_spares++] = (Spare){ s, plan->slots[slot].block, slot };
-      }
-  if (n_spares > 0)
-    qsort (spares, n_spares, sizeof *spares, compare_spares);
-  for (uint32_t s = 0; s < plan->n_sections; s++)
-    for (uint32_t i = 0; i < plan->sections[s].n_slots; i++)
-      {
-        uint32_t slot = plan->sections[s].first_slot + i;
-        const Spare wanted = { s, plan->slots[slot].block, slot };
-        const Spare *spare = NULL;
-
-        if (i < slots->n_asked[s] && n_spares > 0)
-          spare = bsearch (&wanted, spares, n_spares, sizeof *spares, compare_spares);
-        slots->spares[slot] = spare != NULL ? spare->slot : TESSERA_NONE;
-      }
-  free (spares);
+  for (uint32_t i = 0; i < plan->n_slots; i++)
+    {
+      slots->rotas[i] = TESSERA_NONE;
+      slots->next_places[i] = i;
+      if (is_of_rota (slots, i))
+        members[n_members++] =
+            (Member){ .section = plan->slots[i].section,
+                      .signature = slots->signatures[i],
+                      .alone = plan->across_streams ? plan->slots[i].block : 0,
+                      .block = plan->slots[i].block,
+                      .slot = i };
+    }
+  if (n_members > 0)
+    qsort (members, n_members, sizeof *members, compare_members);
+  link_rotas (slots, members, n_members);
+  free (members);
   return TESSERA_OK;
 }
 
@@ -290,23 +342,24 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
     n_table *= 2;
   slots->table_mask = (uint32_t) (n_table - 1);
   slots->signatures = malloc (n_slots * sizeof *slots->signatures);
-  slots->spares = malloc (n_slots * sizeof *slots->spares);
+  slots->rotas = malloc (n_slots * sizeof *slots->rotas);
+  slots->next_places = malloc (n_slots * sizeof *slots->next_places);
   slots->n_asked = calloc (plan->n_sections + 1, sizeof *slots->n_asked);
   slots->ranks = malloc (n_slots * sizeof *slots->ranks);
   slots->end_ranks = malloc (n_slots * sizeof *slots->end_ranks);
   slots->offsets = malloc (n_slots * sizeof *slots->offsets);
   slots->table = malloc (n_table * sizeof *slots->table);
   slots->grams = malloc (n_slots * sizeof *slots->grams);
-  if (slots->signatures == NULL || slots->spares == NULL || slots->n_asked == NULL ||
-      slots->ranks == NULL || slots->end_ranks == NULL || slots->offsets == NULL ||
-      slots->table == NULL || slots->grams == NULL)
+  if (slots->signatures == NULL || slots->rotas == NULL || slots->next_places == NULL ||
+      slots->n_asked == NULL || slots->ranks == NULL || slots->end_ranks == NULL ||
+      slots->offsets == NULL || slots->table == NULL || slots->grams == NULL)
     {
       tessera_slots_clear (slots);
       return TESSERA_NO_MEMORY;
     }
   fill_signatures (slots);
   count_asked (slots);
-  if (fill_spares (slots) != TESSERA_OK)
+  if (fill_rotas (slots) != TESSERA_OK)
     {
       tessera_slots_clear (slots);
       return TESSERA_NO_MEMORY;
@@ -320,7 +373,8 @@ void
 tessera_slots_clear (TesseraSlots *slots)
 {
   free (slots->signatures);
-  free (slots->spares);
+  free (slots->rotas);
+  free (slots->next_places);
   free (slots->n_asked);
   free (slots->ranks);
   free (slots->end_ranks);

@@ -1,5 +1,5 @@
 /*
- * What a follower looks up in a plan: the signature of each slot, its spare, the slots
+ * What a follower looks up in a plan: the signature of each slot, its rota, the slots
  * after which a run may be when it lost its way, and the ranks of their ranges.
  *
  * Made once from a plan and not changed afterwards.
@@ -34,12 +34,15 @@ typedef struct
 typedef struct
 {
   const TesseraPlan *plan;
-  uint32_t *signatures; /* [n_slots] 0, 1, 2 ... by first use */
-  uint32_t *spares;     /* [n_slots] the slot to take when this one is taken, or NONE */
-  uint32_t *n_asked;    /* [n_sections] slots that are requested: all but the spares */
-  uint32_t *ranks;      /* [n_slots] of the offset among all offsets */
-  uint32_t *end_ranks;  /* [n_slots] of the end */
-  uint64_t *offsets;    /* ascending, each once */
+  uint32_t *signatures;  /* [n_slots] 0, 1, 2 ... by first use */
+  uint32_t *rotas;       /* [n_slots] 0, 1, 2 ..., or TESSERA_NONE: takes no turns */
+  uint32_t *next_places; /* [n_slots] the slot to take when this one is taken, and so on
+                            until all of its rota were tried and this one comes again */
+  uint32_t n_rotas;
+  uint32_t *n_asked;   /* [n_sections] slots that are requested: all but the spares */
+  uint32_t *ranks;     /* [n_slots] of the offset among all offsets */
+  uint32_t *end_ranks; /* [n_slots] of the end */
+  uint64_t *offsets;   /* ascending, each once */
   uint32_t n_offsets;
   TesseraSignature *table; /* open addressing, a power of two */
   uint32_t table_mask;

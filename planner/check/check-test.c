@@ -12,7 +12,7 @@
 #include <glib.h>
 #include <string.h>
 
-#define N_VARIANTS 1000
+#define N_VARIANTS 1100
 #define SEED 4711
 
 static TesseraTrace *
@@ -124,7 +124,9 @@ break_lifetime (GRand *random, TesseraPlan *plan)
       slot->died = plan->n_positions + 1;
       break;
     case 2:
-      slot->died_next = slot->wraps ? slot->born + 1 : 1;
+      slot->died_next = !slot->wraps           ? 1
+                        : plan->across_streams ? slot->born + 1
+                                               : plan->sections[1].end + 1;
       break;
     case 3:
       if (!slot->wraps)
@@ -155,6 +157,26 @@ break_overlap (GRand *random, TesseraPlan *plan)
   return FALSE;
 }
 
+/* One that takes turns ends sooner, or all live as long as they can. */
+static gboolean
+break_rota (GRand *random, TesseraPlan *plan)
+{
+  gboolean ends_sooner = check_pick (random, 2);
+  TesseraSlot *slot = NULL;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (plan->slots[i].wraps && plan->slots[i].died_next > plan->slots[i].born)
+      slot = &plan->slots[i];
+  if (slot == NULL)
+    return FALSE;
+  if (ends_sooner && slot->died > plan->sections[1].end)
+    slot->died--;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (!ends_sooner && plan->slots[i].block_bytes == slot->block_bytes &&
+        plan->slots[i].wraps && plan->slots[i].ordinal != TESSERA_NONE)
+      plan->slots[i].died_next = plan->sections[1].end;
+  return check_oracle_rotas (plan);
+}
+
 static gboolean
 drop_hand_over (GRand *random, TesseraPlan *plan)
 {
@@ -170,6 +192,8 @@ static gboolean
 break_streams (GRand *random, TesseraPlan *plan)
 {
   TesseraSlot *slot = any_slot (random, plan), *other = any_slot (random, plan);
+  if (slot->wraps && slot->died_next >= slot->born)
+    return FALSE; /* its rota would miss it first */
   switch (check_pick (random, 4))
     {
     case 0:
@@ -229,6 +253,7 @@ static const struct
   { TESSERA_LAW_SECTIONS, break_sections },
   { TESSERA_LAW_LIFETIME, break_lifetime },
   { TESSERA_LAW_OVERLAP, break_overlap },
+  { TESSERA_LAW_ROTA, break_rota },
   { TESSERA_LAW_STREAMS, break_streams },
   { TESSERA_LAW_HEIGHT, break_height },
   { TESSERA_LAW_BOUND, break_bound },
@@ -369,8 +394,8 @@ static void
 test_oracle (void)
 {
   GRand *random = g_rand_new_with_seed (SEED + 2);
-  guint n_right = 0, n_overlaps = 0, n_streams = 0;
-  for (guint n = 0; n < 3000; n++)
+  guint n_right = 0, n_overlaps = 0, n_rotas = 0, n_streams = 0;
+  for (guint n = 0; n < 4000; n++)
     {
       TesseraPlan *plan = check_pick (random, 2) ? check_random_slots (random, n % 2)
                                                  : check_random_plan (random, n % 2);
@@ -387,7 +412,10 @@ test_oracle (void)
       check_seal (plan);
       if (check_pick (random, 3) == 0)
         drop_hand_over (random, plan);
+      if (check_pick (random, 2) == 0)
+        break_rota (random, plan);
       TesseraLaw expected = check_oracle_overlap (plan)   ? TESSERA_LAW_OVERLAP
+                            : check_oracle_rotas (plan)   ? TESSERA_LAW_ROTA
                             : check_oracle_streams (plan) ? TESSERA_LAW_STREAMS
                                                           : TESSERA_LAW_NONE;
       TesseraLaw law;
@@ -397,12 +425,14 @@ test_oracle (void)
                        expected == TESSERA_LAW_NONE ? TESSERA_OK : TESSERA_REFUSED);
       n_right += expected == TESSERA_LAW_NONE;
       n_overlaps += expected == TESSERA_LAW_OVERLAP;
+      n_rotas += expected == TESSERA_LAW_ROTA;
       n_streams += expected == TESSERA_LAW_STREAMS;
       tessera_plan_free (plan);
     }
   /* Each verdict has been asked for often enough to mean something. */
   g_assert_cmpuint (n_right, >, 200);
   g_assert_cmpuint (n_overlaps, >, 200);
+  g_assert_cmpuint (n_rotas, >, 50);
   g_assert_cmpuint (n_streams, >, 200);
   g_rand_free (random);
 }

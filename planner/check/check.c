@@ -28,6 +28,8 @@ tessera_law_name (TesseraLaw law)
       return "lifetime";
     case TESSERA_LAW_OVERLAP:
       return "overlap";
+    case TESSERA_LAW_ROTA:
+      return "rota";
     case TESSERA_LAW_STREAMS:
       return "streams";
     case TESSERA_LAW_SECTIONS:
@@ -194,7 +196,8 @@ wrap_is_sane (const TesseraPlan *plan, const TesseraSlot *slot)
   if (!slot->wraps)
     return slot->died_next == 0;
   return section->kind == TESSERA_SECTION_REPEATS && slot->died >= section->end &&
-         slot->died_next > section->begin && slot->died_next <= slot->born;
+         slot->died_next > section->begin && slot->died_next <= section->end &&
+         (slot->died_next <= slot->born || !plan->across_streams);
 }
 
 static TesseraStatus
@@ -210,8 +213,8 @@ check_lifetimes (const TesseraPlan *plan, TesseraError *error)
       if (!wrap_is_sane (plan, slot))
         return refuse_slot (plan, i, error,
                             "lifetime: expected a wrap, if any, from the end of the "
-                            "repeating section to not after the next birth; its next end "
-                            "is",
+                            "repeating section into its next time, and across streams "
+                            "to not after the next birth; its next end is",
                             slot->died_next);
     }
   return TESSERA_OK;
@@ -275,6 +278,7 @@ tessera_check_plan (const TesseraPlan *plan,
     { TESSERA_LAW_SECTIONS, check_sections },
     { TESSERA_LAW_LIFETIME, check_lifetimes },
     { TESSERA_LAW_OVERLAP, tessera_check_overlap },
+    { TESSERA_LAW_ROTA, tessera_check_rotas },
     { TESSERA_LAW_STREAMS, tessera_check_streams },
     { TESSERA_LAW_HEIGHT, check_height },
     { TESSERA_LAW_BOUND, tessera_check_bound },

@@ -63,8 +63,11 @@ list_changes (const TesseraPlan *plan, Change **out_changes, size_t *out_n_chang
       if (!slot->wraps)
         continue;
       uint64_t begin = plan->sections[slot->section].begin;
+      uint32_t end = slot->died_next < slot->born ? slot->died_next : slot->born;
+      if (end == begin)
+        continue;
       changes[n++] = (Change){ begin * 2 + 1, life + 1 };
-      changes[n++] = (Change){ (uint64_t) slot->died_next * 2, life + 1 };
+      changes[n++] = (Change){ (uint64_t) end * 2, life + 1 };
     }
   qsort (changes, n, sizeof *changes, compare_changes);
   *out_n_changes = n;

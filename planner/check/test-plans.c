@@ -21,7 +21,7 @@ check_is_alive (const TesseraPlan *plan, const TesseraSlot *slot, uint32_t posit
 {
   return (slot->born <= position && position < slot->died) ||
          (slot->wraps && plan->sections[slot->section].begin <= position &&
-          position < slot->died_next);
+          position < MIN (slot->died_next, slot->born));
 }
 
 gboolean
@@ -41,6 +41,48 @@ check_oracle_overlap (const TesseraPlan *plan)
             check_is_alive (plan, &plan->slots[k], position) &&
             check_share_addresses (&plan->slots[i], &plan->slots[k]))
           return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_of_rota (const TesseraSlot *slot, const TesseraSlot *like)
+{
+  return slot->wraps && slot->died_next >= slot->born && slot->stream == like->stream &&
+         slot->pool == like->pool && slot->block_bytes == like->block_bytes;
+}
+
+/* Whether the rota of a slot that outlives its successor's birth lacks a place. */
+static gboolean
+oracle_rota (const TesseraPlan *plan, const TesseraSlot *like)
+{
+  const TesseraSection *section = &plan->sections[like->section];
+  for (uint32_t position = section->begin; position < section->end; position++)
+    {
+      guint n_places = 0, n_alive = 0;
+      for (size_t i = 0; i < plan->n_slots; i++)
+        {
+          const TesseraSlot *slot = &plan->slots[i];
+          if (!is_of_rota (slot, like))
+            continue;
+          if (slot->died != like->died)
+            return TRUE;
+          n_places++;
+          if (slot->ordinal != TESSERA_NONE)
+            n_alive += (slot->born <= position) + (position < slot->died_next);
+        }
+      if (n_alive > n_places)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+gboolean
+check_oracle_rotas (const TesseraPlan *plan)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (plan->slots[i].wraps && plan->slots[i].died_next > plan->slots[i].born &&
+        oracle_rota (plan, &plan->slots[i]))
+      return TRUE;
   return FALSE;
 }
 
@@ -206,6 +248,38 @@ random_section (GRand *random, TesseraPlan *plan, uint32_t section_index)
     }
 }
 
+/* Makes some slots of the section that repeats, which is section 1, take turns: of a size
+ * of their own, one of them a spare. */
+static void
+random_rota (GRand *random, TesseraPlan *plan)
+{
+  const TesseraSection *section = &plan->sections[1];
+  TesseraSlot *slots = plan->slots + section->first_slot;
+  uint32_t died =
+      section->end + check_pick (random, plan->n_positions - section->end + 1);
+  guint n_slots = 2 + check_pick (random, section->n_slots - 1);
+  for (guint i = 0; i < n_slots; i++)
+    {
+      if (slots[i].born == section->begin)
+        continue;
+      slots[i].stream = 0;
+      slots[i].block_bytes = slots[i].size_bytes = CHECK_ALIGNMENT * 9;
+      slots[i].wraps = 1;
+      slots[i].died = died;
+      slots[i].died_next = slots[i].born;
+      if (i == 0)
+        slots[i].ordinal = TESSERA_NONE;
+      else
+        slots[i].died_next += check_pick (random, section->end - slots[i].born + 1);
+    }
+  while (check_oracle_rotas (plan))
+    {
+      TesseraSlot *slot = &slots[check_pick (random, n_slots)];
+      if (slot->wraps)
+        slot->died_next = MIN (slot->died_next, slot->born);
+    }
+}
+
 gboolean
 check_fits (const TesseraPlan *plan, size_t slot_index, size_t n_placed)
 {
@@ -248,6 +322,8 @@ check_random_slots (GRand *random, gboolean across)
   plan->slots = calloc (plan->n_slots, sizeof *plan->slots);
   for (uint32_t s = 0; s < 3; s++)
     random_section (random, plan, s);
+  if (!across)
+    random_rota (random, plan);
   return plan;
 }
 
