@@ -100,15 +100,19 @@ print_plan_warning (const CliStudy *study)
   char plan[32], other[32];
   gboolean is_native = is_native_better (study) &&
                        study->needs.native_bytes < study->needs.expandable_bytes;
+  const CliNeed *need =
+      &study->need[is_native ? TESSERA_LAYOUT_NATIVE : TESSERA_LAYOUT_EXPANDABLE];
+  g_autofree char *retries =
+      need->retries > 0
+          ? g_strdup_printf (" with %" G_GUINT64_FORMAT " retries", need->retries)
+          : g_strdup ("");
 
   if (!is_plan_worse (study))
     return;
-  printf ("The plan is no gain here: it needs %s, %s %s. Do not follow it%s.\n",
+  printf ("The plan is not advised: it needs a device of %s, %s one of %s%s%s.\n",
           tessera_format_bytes (study->needs.plan_bytes, plan, sizeof plan),
           is_native ? "native" : "expandable segments",
-          tessera_format_bytes (is_native ? study->needs.native_bytes
-                                          : study->needs.expandable_bytes,
-                                other, sizeof other),
+          tessera_format_bytes (need->smallest_bytes, other, sizeof other), retries,
           study->trace->n_streams > 1 && !study->plan->across_streams
               ? " (tessera plan --across-streams may find a better one)"
               : "");
