@@ -27,7 +27,8 @@ cli_sheet_figure (const CliStudy *study,
                   TesseraFigure *out_figure)
 {
   char reserved[32], live[32];
-  g_snprintf (titles->left, sizeof titles->left, "PyTorch, %s",
+  g_snprintf (titles->left, sizeof titles->left, "%s, %s",
+              tessera_layout_owner (study->layout),
               cli_layout_name (study->layout->kind));
   g_snprintf (titles->left_sub, sizeof titles->left_sub,
               "peak reserved %s, peak live %s%s",

@@ -7,6 +7,15 @@
 
 #include <stdlib.h>
 
+const char *
+tessera_layout_owner (const TesseraLayout *layout)
+{
+  bool has_followed =
+      layout != NULL && layout->kind == TESSERA_LAYOUT_RECORDED && layout->pool_bytes > 0;
+
+  return has_followed ? "The planned run" : "PyTorch";
+}
+
 void
 tessera_layout_free (TesseraLayout *layout)
 {

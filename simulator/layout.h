@@ -75,3 +75,7 @@ typedef struct
 } TesseraLayout;
 
 void tessera_layout_free (TesseraLayout *layout);
+
+/* Whose layout it is, for titles: "PyTorch", or "The planned run" where it was recorded
+ * while a plan was followed. @layout may be NULL. */
+const char *tessera_layout_owner (const TesseraLayout *layout);

@@ -75,7 +75,11 @@ right_subtitle (const TesseraFollowed *planned)
 static char *
 left_title (TesseraDocument *document)
 {
-  return g_strdup_printf ("PyTorch, %s", tessera_layout_kind_name (document->left_kind));
+  const TesseraSheet *sheet = document->sheets[TESSERA_SIDE_LEFT];
+
+  return g_strdup_printf ("%s, %s",
+                          tessera_layout_owner (sheet != NULL ? sheet->layout : NULL),
+                          tessera_layout_kind_name (document->left_kind));
 }
 
 static void

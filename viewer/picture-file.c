@@ -26,7 +26,7 @@ figure_of (const TesseraSaveInput *input)
     .structure = input->data->structure,
     .left = left->layout,
     .right = right != NULL ? right->layout : NULL,
-    .left_title = "PyTorch",
+    .left_title = tessera_layout_owner (left->layout),
     .left_subtitle = tessera_layout_kind_name (left->layout->kind),
     .right_title = "Plan",
     .right_subtitle = "",

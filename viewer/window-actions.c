@@ -293,8 +293,9 @@ tessera_window_update_actions (TesseraWindow *self)
   set_state (self, "dark", g_variant_new_boolean (document->dark));
   if (self->left_menu == NULL)
     return;
-  left_title =
-      g_strdup_printf ("PyTorch: %s", tessera_layout_kind_name (document->left_kind));
+  left_title = g_strdup_printf ("%s: %s",
+                                tessera_layout_owner (left != NULL ? left->layout : NULL),
+                                tessera_layout_kind_name (document->left_kind));
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->left_menu), left_title);
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->axis_menu), axis);
 }
