@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the scripts of this folder share: a job under one allocator or another, and one JSON file
+each, which names the device."""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SOURCE = HERE.parents[1]
+BUILD = Path(os.environ.get("TESSERA_BUILD", SOURCE / "build")).resolve()
+PYTHON = os.environ.get("TESSERA_TEST_PYTHON", sys.executable)
+TESSERA = BUILD / "cli" / "tessera"
+
+REHEARSAL_DEVICE = "h100-80"
+EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
+DEVICE_KEYS = ("device", "device_bytes", "torch", "cuda")  # of a probe's facts
+#: Steps that warm up: they are left out of step times.
+WARM_UP = 2
+
+
+class Bench:
+    """One script's runs."""
+
+    def __init__(self, description):
+        options = argparse.ArgumentParser(description=description)
+        options.add_argument("out", type=Path, help="folder for NAME.json and snapshots")
+        options.add_argument("--rehearse", action="store_true",
+                             help="tiny sizes, over a CUDA that computes nothing: no figure counts")
+        args = options.parse_args()
+        self.out = args.out.resolve()
+        self.is_rehearsal = args.rehearse
+        self._folder = tempfile.TemporaryDirectory(prefix="tessera-")
+        self.folder = Path(self._folder.name)
+        self._device = {}
+
+    def _device_prefix(self):
+        if not self.is_rehearsal:
+            return []
+        null = BUILD / "nullcuda"
+        return ["env", f"LD_PRELOAD={null / 'libnullcuda.so'}", f"LD_LIBRARY_PATH={null}",
+                "NULLCUDA_FORCE=1", f"NULLCUDA_DEVICE={REHEARSAL_DEVICE}"]
+
+    def run(self, command, env=()):
+        """Its standard output. Ends the script where it fails."""
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                              env={**os.environ, "CUBLAS_WORKSPACE_CONFIG": ":4096:8", **dict(env)})
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(map(str, command))}\nended with {done.returncode}\n"
+                     f"{done.stdout[-1500:]}{done.stderr[-3000:]}")
+        return done.stdout
+
+    def tessera(self, *words):
+        """The answer of a command of ours, as --json gives it."""
+        return json.loads(self.run([TESSERA, *words, "--json"]))
+
+    def python(self, script, *words, under=(), env=()):
+        """Runs a script on the device; @under is a command of ours that starts it."""
+        before = [TESSERA, *under, "--"] if under else []
+        return self.run([*before, *self._device_prefix(), PYTHON, script, *words], env)
+
+    def example(self, job, *probe_options, under=(), env=()):
+        """Facts (see probe.py) of (example, its arguments)."""
+        script, *words = job
+        facts = self.folder / "facts.json"
+        facts.unlink(missing_ok=True)
+        self.python(HERE / "probe.py", "--facts", facts, *probe_options,
+                    SOURCE / "examples" / f"{script}.py", *words, under=under, env=env)
+        found = json.loads(facts.read_text(encoding="utf-8"))
+        self._device = {key: found.pop(key) for key in DEVICE_KEYS}
+        return found
+
+    def plan(self, job, policy="native"):
+        """Records a job and plans it: the trace and the plan."""
+        trace = self.folder / f"{'-'.join(map(str, job))}.tsr"
+        self.example(job, under=["record", "--policy", policy, "-o", trace])
+        plan = trace.with_suffix(".tsp")
+        self.tessera("plan", trace, "-o", plan)
+        return trace, plan
+
+    @property
+    def device_bytes(self):
+        return self._device["device_bytes"]
+
+    def save(self, name, results):
+        self.out.mkdir(parents=True, exist_ok=True)
+        path = self.out / f"{name}.json"
+        path.write_text(json.dumps({"name": name, "is_rehearsal": self.is_rehearsal,
+                                    **self._device, "results": results}, indent=1) + "\n",
+                        encoding="utf-8")
+        print(f"{path}: {self._device['device']}")
+
+
+def step_seconds(facts):
+    """The median step, or None where too few were made."""
+    steady = facts["step_seconds"][WARM_UP:]
+    return statistics.median(steady) if steady else None
