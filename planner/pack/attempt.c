@@ -56,6 +56,21 @@ place_on_shelf (TesseraDesk *desk, uint32_t item_index, TesseraPlacement placeme
   return offset;
 }
 
+/* Whether the items come in order of time: then the shelf may forget. */
+static bool
+is_by_time (const TesseraDesk *desk)
+{
+  uint32_t last = 0;
+  for (size_t i = 0; i < desk->problem->n_items; i++)
+    {
+      uint32_t first = tessera_pack_first_section (&desk->problem->items[desk->order[i]]);
+      if (first < last)
+        return false;
+      last = first;
+    }
+  return true;
+}
+
 bool
 tessera_attempt (TesseraDesk *desk,
                  TesseraPlacement placement,
@@ -68,6 +83,7 @@ tessera_attempt (TesseraDesk *desk,
                                  watch, desk->offsets,
                                  out_height_bytes) == TESSERA_LOWEST_DONE;
   uint64_t height_bytes = 0;
+  bool forgets = placement != TESSERA_PLACE_SKYLINE && is_by_time (desk);
   tessera_reach_flatten (&desk->lowest.reach);
   tessera_shelf_empty (&desk->shelf);
   for (size_t i = 0; i < problem->n_items; i++)
@@ -76,6 +92,8 @@ tessera_attempt (TesseraDesk *desk,
         return false;
       uint32_t item_index = desk->order[i];
       const TesseraPackItem *item = &problem->items[item_index];
+      if (forgets && i % LOOK_EVERY == 0)
+        tessera_shelf_forget (&desk->shelf, tessera_pack_first_section (item));
       uint64_t offset = placement == TESSERA_PLACE_SKYLINE
                             ? place_on_skyline (desk, item)
                             : place_on_shelf (desk, item_index, placement);

@@ -35,6 +35,8 @@ measure (const TesseraPackItem *item, TesseraOrderKey key)
       return size;
     case TESSERA_BY_BIRTH:
       return -(double) item->lives.begin;
+    case TESSERA_BY_TIME:
+      return -(double) tessera_pack_first_section (item);
     case TESSERA_BY_END_OF_LIST:
       break;
     }

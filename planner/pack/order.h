@@ -21,7 +21,8 @@ typedef enum
   TESSERA_BY_SIZE2_WIDE,  /* the same of the wide lives */
   TESSERA_BY_SIZE4_WIDE,  /* largest size^4 * wide life first */
   TESSERA_BY_SIZE,        /* largest first */
-  TESSERA_BY_BIRTH        /* earliest first */
+  TESSERA_BY_BIRTH,       /* earliest first */
+  TESSERA_BY_TIME         /* the same, of the earliest of all its lives */
 } TesseraOrderKey;
 
 /* Room for sorting, one per thread. */

@@ -250,15 +250,31 @@ naive_fit (const TesseraPackProblem *problem,
   return best != UINT64_MAX ? best : top;
 }
 
+/* The k-th of @items and those after it, the earliest of them first. */
+static void
+bring_earliest (const TesseraPackProblem *problem, uint32_t *items, uint32_t k)
+{
+  for (uint32_t i = k + 1; i < problem->n_items; i++)
+    if (tessera_pack_first_section (&problem->items[items[i]]) <
+        tessera_pack_first_section (&problem->items[items[k]]))
+      {
+        uint32_t later = items[k];
+        items[k] = items[i];
+        items[i] = later;
+      }
+}
+
+/* In any order, or in that of time: then the shelf forgets who is past. */
 static void
 test_shelf (void)
 {
   GRand *random = g_rand_new_with_seed (SEED + 4);
-  for (int run = 0; run < 40; run++)
+  for (int run = 0; run < 80; run++)
     {
       TesseraPackProblem *problem =
           random_problem (random, 1 + pick (random, 200), 60, run % 2);
       uint32_t n = (uint32_t) problem->n_items;
+      gboolean is_by_time = run % 4 >= 2;
       uint64_t offsets[200];
       uint32_t placed[200];
       TesseraShelf shelf;
@@ -270,6 +286,14 @@ test_shelf (void)
           uint32_t other = i + pick (random, n - i), item = placed[other];
           placed[other] = placed[i];
           placed[i] = item;
+          if (is_by_time)
+            {
+              bring_earliest (problem, placed, i);
+              item = placed[i];
+            }
+          if (is_by_time && pick (random, 8) == 0)
+            tessera_shelf_forget (&shelf,
+                                  tessera_pack_first_section (&problem->items[item]));
           uint64_t first = tessera_shelf_first_fit (&shelf, &problem->items[item]);
           uint64_t best = tessera_shelf_best_fit (&shelf, &problem->items[item]);
           g_assert_cmpuint (first, ==,

@@ -9,6 +9,7 @@
 
 #include <glib.h>
 #include <string.h>
+#include <string.h>
 
 typedef struct
 {
@@ -237,6 +238,54 @@ test_small_ones (void)
   g_assert_cmpuint (packing.height_bytes, ==, 12);
 }
 
+/* More than most fits can be tried for: micro-batches that overlap, whose blocks go in
+ * the order in which they came. A fit in order of time finds what the other orders miss,
+ * and the number of threads is no matter. */
+static void
+test_many (void)
+{
+  enum
+  {
+    N_ITEMS = 33000,
+    KEPT = 3000
+  };
+  GRand *random = g_rand_new_with_seed (33);
+  TesseraItem *items = g_new0 (TesseraItem, N_ITEMS);
+  uint64_t *offsets[2];
+  uint64_t heights[2];
+  for (uint32_t i = 0; i < N_ITEMS; i++)
+    {
+      bool is_kept = i % 8 == 0;
+      items[i].size_bytes = 512 * (1 + (uint64_t) g_rand_int_range (random, 0, 40));
+      items[i].begin = i;
+      items[i].end = i + (is_kept ? KEPT + i % 7 * 300
+                                  : 1 + (uint32_t) g_rand_int_range (random, 0, 12));
+    }
+  for (uint32_t k = 0; k < 2; k++)
+    {
+      TesseraPackOptions options = { .n_threads = 1 + 2 * k, .work_budget = 1 };
+      TesseraPacking packing;
+      offsets[k] = g_new (uint64_t, N_ITEMS);
+      g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, offsets[k], &packing), ==,
+                       TESSERA_OK);
+      if (k == 0)
+        assert_packed (items, N_ITEMS, offsets[k], &packing);
+      g_test_message ("%s: %.4f of the bound", packing.strategy,
+                      (double) packing.height_bytes / (double) packing.bound_bytes);
+      g_assert_cmpuint (packing.height_bytes, <=,
+                        packing.bound_bytes + packing.bound_bytes / 10);
+      g_assert_nonnull (strstr (packing.strategy, "in order of time"));
+      heights[k] = packing.height_bytes;
+    }
+  g_assert_cmpuint (heights[0], ==, heights[1]);
+  g_assert_cmpmem (offsets[0], N_ITEMS * sizeof *offsets[0], offsets[1],
+                   N_ITEMS * sizeof *offsets[1]);
+  g_free (offsets[0]);
+  g_free (offsets[1]);
+  g_free (items);
+  g_rand_free (random);
+}
+
 /* Those that live always lie at the bottom, the preferred ones lowest. */
 static void
 test_preference (void)
@@ -391,6 +440,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pack/small-ones", test_small_ones);
   g_test_add_func ("/pack/random", test_random);
   g_test_add_func ("/pack/threads-change-nothing", test_threads_change_nothing);
+  g_test_add_func ("/pack/many", test_many);
   g_test_add_func ("/pack/preference", test_preference);
   g_test_add_func ("/pack/invalid", test_invalid);
   g_test_add_func ("/pack/progress-and-cancel", test_progress_and_cancel);

@@ -47,6 +47,28 @@ typedef struct
   bool has_second;      /* some item has a second life */
 } TesseraPackProblem;
 
+/* All lives, wide ones too, lie in [first section, last section). */
+static inline uint32_t
+tessera_pack_first_section (const TesseraPackItem *item)
+{
+  uint32_t lives =
+      item->lives.begin < item->lives.begin2 ? item->lives.begin : item->lives.begin2;
+  uint32_t wide =
+      item->wide.begin < item->wide.begin2 ? item->wide.begin : item->wide.begin2;
+
+  return lives < wide ? lives : wide;
+}
+
+static inline uint32_t
+tessera_pack_last_section (const TesseraPackItem *item)
+{
+  uint32_t lives =
+      item->lives.end > item->lives.end2 ? item->lives.end : item->lives.end2;
+  uint32_t wide = item->wide.end > item->wide.end2 ? item->wide.end : item->wide.end2;
+
+  return lives > wide ? lives : wide;
+}
+
 /* Tells whether some moment lies in lives of both. */
 static inline bool
 tessera_pack_lives_meet (const TesseraPackLives *a, const TesseraPackLives *b)

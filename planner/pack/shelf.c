@@ -58,21 +58,6 @@ higher (uint32_t a, uint32_t b)
   return a > b ? a : b;
 }
 
-/* All lives, wide ones too, lie in [first_section, last_section). */
-static uint32_t
-first_section (const TesseraPackItem *item)
-{
-  return lower (lower (item->lives.begin, item->lives.begin2),
-                lower (item->wide.begin, item->wide.begin2));
-}
-
-static uint32_t
-last_section (const TesseraPackItem *item)
-{
-  return higher (higher (item->lives.end, item->lives.end2),
-                 higher (item->wide.end, item->wide.end2));
-}
-
 /* Where a walk over the neighbours of an item stands. */
 typedef struct
 {
@@ -125,7 +110,8 @@ static uint64_t
 fit (const TesseraShelf *shelf, const TesseraPackItem *item, bool stops_at_first)
 {
   Walk walk = { .item = item, .best_gap = UINT64_MAX, .stops_at_first = stops_at_first };
-  uint32_t begin = first_section (item), end = last_section (item);
+  uint32_t begin = tessera_pack_first_section (item),
+           end = tessera_pack_last_section (item);
   for (uint32_t c = 0; c != NO_CHUNK; c = shelf->chunks[c].next)
     {
       const TesseraShelfChunk *chunk = &shelf->chunks[c];
@@ -150,10 +136,10 @@ tessera_shelf_best_fit (const TesseraShelf *shelf, const TesseraPackItem *item)
 static void
 widen_chunk (TesseraShelfChunk *chunk, const TesseraPackItem *item)
 {
-  if (first_section (item) < chunk->begin)
-    chunk->begin = first_section (item);
-  if (last_section (item) > chunk->end)
-    chunk->end = last_section (item);
+  if (tessera_pack_first_section (item) < chunk->begin)
+    chunk->begin = tessera_pack_first_section (item);
+  if (tessera_pack_last_section (item) > chunk->end)
+    chunk->end = tessera_pack_last_section (item);
 }
 
 static void
@@ -204,4 +190,57 @@ tessera_shelf_put (TesseraShelf *shelf, uint32_t item_index, uint64_t offset)
                            item->lives.end, item_index };
   chunk->n_entries++;
   widen_chunk (chunk, item);
+}
+
+/* Drops the entries of a chunk that end by @section. */
+static void
+forget_in_chunk (TesseraShelf *shelf, TesseraShelfChunk *chunk, uint32_t section)
+{
+  uint32_t n_kept = 0;
+  chunk->begin = UINT32_MAX;
+  chunk->end = 0;
+  for (uint32_t i = 0; i < chunk->n_entries; i++)
+    {
+      const TesseraPackItem *item = &shelf->problem->items[chunk->entries[i].item];
+      if (tessera_pack_last_section (item) <= section)
+        continue;
+      chunk->entries[n_kept++] = chunk->entries[i];
+      widen_chunk (chunk, item);
+    }
+  chunk->n_entries = n_kept;
+}
+
+/* Empty ones go always, others where both together are at most half full: between two
+ * splits of a chunk there are as many puts as ever. */
+static bool
+fits_in (const TesseraShelfChunk *chunk, const TesseraShelfChunk *next)
+{
+  return next->n_entries == 0 ||
+         chunk->n_entries + next->n_entries <= TESSERA_SHELF_CHUNK / 2;
+}
+
+/* Takes over all of the next chunk, which is never used again. */
+static void
+join_next (TesseraShelf *shelf, TesseraShelfChunk *chunk)
+{
+  const TesseraShelfChunk *next = &shelf->chunks[chunk->next];
+  memcpy (&chunk->entries[chunk->n_entries], next->entries,
+          next->n_entries * sizeof *next->entries);
+  chunk->n_entries += next->n_entries;
+  chunk->begin = lower (chunk->begin, next->begin);
+  chunk->end = higher (chunk->end, next->end);
+  chunk->next = next->next;
+}
+
+void
+tessera_shelf_forget (TesseraShelf *shelf, uint32_t section)
+{
+  for (uint32_t c = 0; c != NO_CHUNK; c = shelf->chunks[c].next)
+    forget_in_chunk (shelf, &shelf->chunks[c], section);
+  for (uint32_t c = 0; c != NO_CHUNK; c = shelf->chunks[c].next)
+    {
+      TesseraShelfChunk *chunk = &shelf->chunks[c];
+      while (chunk->next != NO_CHUNK && fits_in (chunk, &shelf->chunks[chunk->next]))
+        join_next (shelf, chunk);
+    }
 }

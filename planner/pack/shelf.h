@@ -46,3 +46,5 @@ uint64_t tessera_shelf_first_fit (const TesseraShelf *shelf, const TesseraPackIt
 /* The lower end of the smallest gap that takes it, else the top of its neighbours. */
 uint64_t tessera_shelf_best_fit (const TesseraShelf *shelf, const TesseraPackItem *item);
 void tessera_shelf_put (TesseraShelf *shelf, uint32_t item, uint64_t offset);
+/* All items that are still to come live from @section on: those that don't may go. */
+void tessera_shelf_forget (TesseraShelf *shelf, uint32_t section);
