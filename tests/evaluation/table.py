@@ -9,9 +9,17 @@ BEGIN, END = "<!-- rows: tests/evaluation/evaluate.py --table -->", "<!-- end of
 POLICIES = ("native", "expandable", "plan")
 
 
+def path_of(source, name):
+    return source / "docs" / "evaluation" / f"{name}.json"
+
+
+def load(source, name):
+    return json.loads(path_of(source, name).read_text(encoding="utf-8"))
+
+
 def save(source, result):
     """One line, whole or not at all."""
-    path = source / "docs" / "evaluation" / f"{result['row']}.json"
+    path = path_of(source, result["row"])
     half = path.with_suffix(".part")
     half.write_text(json.dumps(result) + "\n", encoding="utf-8")
     os.replace(half, path)
@@ -78,10 +86,8 @@ def as_table(head, rows):
 
 def regenerate(source, rows):
     """Puts the tables between their marks."""
-    found = {path.stem: json.loads(path.read_text(encoding="utf-8"))
-             for path in (source / "docs" / "evaluation").glob("*.json")}
-    results = [found[name] for name in rows if name in found]
-    missing = [name for name in rows if name not in found]
+    results = [load(source, name) for name in rows if path_of(source, name).exists()]
+    missing = [name for name in rows if not path_of(source, name).exists()]
     parts = [as_table(HEAD, map(cells, results)),
              "Not run: " + (", ".join(missing) or "none") + "."]
     followed = [result for result in results if result["following"]]
