@@ -13,6 +13,7 @@
 #include "runtime/notice.h"
 #include "runtime/plan-file.h"
 #include "runtime/recording.h"
+#include "runtime/throw.h"
 #include "runtime/tessera.h"
 
 static atomic_int state;                                 /* TesseraProcessState */
@@ -145,6 +146,7 @@ tessera_start (void)
   else
     {
       pthread_atfork (NULL, NULL, after_fork_in_child);
+      tessera_throw_prepare ();
       tessera_options_settle (&tessera_options);
       policy = tessera_options.policy;
       if (policy == TESSERA_POLICY_PLAN)

@@ -55,6 +55,11 @@ typedef struct
   void (*delete_text) (void *text);
 } Thrower;
 
+/* What was found, under the process's lock, before anybody throws. */
+static Thrower out_of_memory;
+static bool has_out_of_memory;
+static void (*runtime_error) (const char *text);
+
 /* As PyTorch sees it: what stands before all others (another operator new), else what
  * its library has, which may be loaded for its own eyes only. */
 static void *
@@ -104,40 +109,39 @@ destroy (void *exception)
   table[0](exception);
 }
 
-static void
-throw_out_of_memory (const char *text)
+void
+tessera_throw_prepare (void)
 {
-  Thrower thrower;
+  void *found = find_in ("libstdc++.so.6", THROWER);
+
+  memcpy (&runtime_error, &found, sizeof found);
+  has_out_of_memory = find_thrower (&out_of_memory);
+}
+
+static void
+throw_out_of_memory (const Thrower *thrower, const char *text)
+{
   String string = { .n_bytes = strlen (text) };
   void *exception;
 
-  if (!find_thrower (&thrower))
-    return;
-  exception = thrower.new_exception (EXCEPTION_BYTES);
+  exception = thrower->new_exception (EXCEPTION_BYTES);
   string.room.capacity = string.n_bytes;
-  string.text = thrower.new_text (string.n_bytes + 1);
+  string.text = thrower->new_text (string.n_bytes + 1);
   memcpy (string.text, text, string.n_bytes + 1);
-  thrower.construct (exception, (SourceLocation){ __func__, __FILE__, __LINE__ },
-                     &string);
+  thrower->construct (exception, (SourceLocation){ __func__, __FILE__, __LINE__ },
+                      &string);
   if (string.text != string.room.inside) /* not taken over */
-    thrower.delete_text (string.text);
-  thrower.throw_it (exception, thrower.type, destroy);
+    thrower->delete_text (string.text);
+  thrower->throw_it (exception, thrower->type, destroy);
 }
 
 void
 tessera_throw (const char *text)
 {
-  void (*thrower) (const char *text);
-  void *found;
-
-  throw_out_of_memory (text);
-  found = find_in ("libstdc++.so.6", THROWER);
-  if (found == NULL)
-    {
-      tessera_notice ("%s (No exception could be raised: the process has no libstdc++.)",
-                      text);
-      return;
-    }
-  *(void **) &thrower = found;
-  thrower (text);
+  if (has_out_of_memory)
+    throw_out_of_memory (&out_of_memory, text);
+  if (runtime_error != NULL)
+    runtime_error (text);
+  tessera_notice ("%s (No exception could be raised: the process has no libstdc++.)",
+                  text);
 }
