@@ -27,6 +27,8 @@ typedef struct
   uint32_t n_threads;   /* 0: one per processor */
   uint64_t work_budget; /* units (placements tried); 0: default. Never seconds: the result
                            is a pure function of items and options */
+  size_t fit_at_most;   /* problems of more items are fitted in order of time only; 0:
+                           default */
   const TesseraProgress *progress;
 } TesseraPackOptions;
 

@@ -246,8 +246,8 @@ test_many (void)
 {
   enum
   {
-    N_ITEMS = 33000,
-    KEPT = 3000
+    N_ITEMS = 6000,
+    KEPT = 1500
   };
   GRand *random = g_rand_new_with_seed (33);
   TesseraItem *items = g_new0 (TesseraItem, N_ITEMS);
@@ -258,12 +258,14 @@ test_many (void)
       bool is_kept = i % 8 == 0;
       items[i].size_bytes = 512 * (1 + (uint64_t) g_rand_int_range (random, 0, 40));
       items[i].begin = i;
-      items[i].end = i + (is_kept ? KEPT + i % 7 * 300
+      items[i].end = i + (is_kept ? KEPT + i % 7 * 150
                                   : 1 + (uint32_t) g_rand_int_range (random, 0, 12));
     }
   for (uint32_t k = 0; k < 2; k++)
     {
-      TesseraPackOptions options = { .n_threads = 1 + 2 * k, .work_budget = 1 };
+      TesseraPackOptions options = { .n_threads = 1 + 2 * k,
+                                     .work_budget = 1,
+                                     .fit_at_most = N_ITEMS - 1 };
       TesseraPacking packing;
       offsets[k] = g_new (uint64_t, N_ITEMS);
       g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, offsets[k], &packing), ==,

@@ -60,11 +60,6 @@ static const TesseraCandidate candidates[] = {
 };
 #define N_CANDIDATES ((uint32_t) (sizeof candidates / sizeof candidates[0]))
 
-/* A walk over neighbours costs the square of the number of items; above this those
- * in other orders than that of time are left out (at 30,000 items one takes about a
- * quarter of a second). */
-#define MAX_ITEMS_TO_FIT 32768
-
 /* With several owners the lowest reachable offset has no windows to go by, which costs
  * some twenty times as much (a tenth of a second at 3,000 items), and more the larger. */
 #define MAX_ITEMS_OF_OWNERS 4096
@@ -169,16 +164,20 @@ keep_attempt (Worker *worker, Finished attempt)
 
 /* More are left to the other placements. */
 static size_t
-most_items (const TesseraPackProblem *problem, TesseraPlacement placement)
+most_items (const Portfolio *portfolio, TesseraPlacement placement)
 {
+  const size_t most_to_fit = portfolio->options->fit_at_most;
+  const bool has_owners = portfolio->problem->n_owners > 1;
+
   switch (placement)
     {
     case TESSERA_PLACE_FIRST_FIT:
-      return MAX_ITEMS_TO_FIT;
+      return most_to_fit;
     case TESSERA_PLACE_BEST_FIT: /* never won with owners, walks all the way up */
-      return problem->n_owners > 1 ? MAX_ITEMS_OF_OWNERS : MAX_ITEMS_TO_FIT;
+      return has_owners && most_to_fit > MAX_ITEMS_OF_OWNERS ? MAX_ITEMS_OF_OWNERS
+                                                             : most_to_fit;
     case TESSERA_PLACE_LOWEST:
-      return problem->n_owners > 1 ? MAX_ITEMS_OF_OWNERS : SIZE_MAX;
+      return has_owners ? MAX_ITEMS_OF_OWNERS : SIZE_MAX;
     case TESSERA_PLACE_SKYLINE:
       break;
     }
@@ -189,11 +188,13 @@ most_items (const TesseraPackProblem *problem, TesseraPlacement placement)
  * that can be paid for, and where many micro-batches overlap the best by far. A small one
  * has it by birth. */
 static bool
-is_tried (const TesseraPackProblem *problem, const TesseraCandidate *candidate)
+is_tried (const Portfolio *portfolio, const TesseraCandidate *candidate)
 {
+  const size_t n_items = portfolio->problem->n_items;
+
   return candidate->keys[0] == TESSERA_BY_TIME
-             ? problem->n_items > MAX_ITEMS_TO_FIT
-             : problem->n_items <= most_items (problem, candidate->placement);
+             ? n_items > portfolio->options->fit_at_most
+             : n_items <= most_items (portfolio, candidate->placement);
 }
 
 /* A candidate of the portfolio. */
@@ -202,7 +203,7 @@ attempt_candidate (Portfolio *portfolio, TesseraDesk *desk, Finished *attempt)
 {
   const TesseraCandidate *candidate = &candidates[attempt->number];
   const TesseraPackWatch watch = { &portfolio->shared, attempt->number };
-  if (!is_tried (portfolio->problem, candidate))
+  if (!is_tried (portfolio, candidate))
     return false;
   attempt->name = candidate->name;
   tessera_order_items (portfolio->problem, candidate->keys, desk->entries, desk->order);
@@ -304,7 +305,7 @@ run_rounds (Portfolio *portfolio, Worker *workers, pthread_t *threads)
   if (problem->n_owners > 1)
     work_of_round *= COST_OF_OWNERS;
   if (portfolio->best.height_bytes == problem->bound_bytes ||
-      problem->n_items > most_items (problem, TESSERA_PLACE_LOWEST) ||
+      problem->n_items > most_items (portfolio, TESSERA_PLACE_LOWEST) ||
       work_of_round > portfolio->options->work_budget)
     return TESSERA_OK;
   TesseraStatus status =
