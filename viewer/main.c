@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/app.h"
+#include "viewer/window/app.h"
 
 #include <malloc.h>
 

@@ -5,7 +5,7 @@
  */
 #include "viewer/test-window.h"
 
-#include "viewer/screenshot.h"
+#include "viewer/window/screenshot.h"
 
 static TesseraApp *app;
 

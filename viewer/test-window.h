@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "viewer/app.h"
+#include "viewer/window/app.h"
 #include "viewer/test-help.h"
-#include "viewer/window.h"
+#include "viewer/window/window.h"
 
 /* FALSE: there is no display, and the test program should skip. */
 gboolean test_init_display (int *argc, char ***argv);

@@ -1,0 +1,359 @@
+/*
+ * The canvas under a real hand: X events through XTest; and its pixels, counted.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/document-view.h"
+#include "viewer/test-window.h"
+
+#include <X11/extensions/XTest.h>
+#include <X11/keysym.h>
+#include <gdk/x11/gdkx.h>
+#include <glib/gstdio.h>
+
+typedef struct
+{
+  TesseraWindow *window;
+  TesseraDocument *document;
+  GtkWidget *canvas;
+  Display *display;
+  char *path;
+} Fixture;
+
+static void
+set_up (Fixture *f, gconstpointer unused)
+{
+  f->window = test_window_new ();
+  f->document = tessera_window_get_document (f->window);
+  f->path = test_three_blocks_path ();
+  f->display = gdk_x11_display_get_xdisplay (gdk_display_get_default ());
+  f->canvas = test_find (GTK_WIDGET (f->window), "canvas-left");
+  test_window_open (f->window, f->path);
+  WAIT (gtk_window_is_active (GTK_WINDOW (f->window)), 5000);
+}
+
+/* Puts the pointer on a share of a widget's width and height. */
+static void
+point_at (Fixture *f, GtkWidget *widget, double share_x, double share_y)
+{
+  GtkNative *native = gtk_widget_get_native (widget);
+  graphene_point_t inside =
+      GRAPHENE_POINT_INIT ((float) (share_x * gtk_widget_get_width (widget)),
+                           (float) (share_y * gtk_widget_get_height (widget)));
+  graphene_point_t p;
+  double ox, oy;
+  int scale = gtk_widget_get_scale_factor (widget), x, y;
+  Window child;
+
+  gtk_native_get_surface_transform (native, &ox, &oy);
+  g_assert_true (gtk_widget_compute_point (widget, GTK_WIDGET (native), &inside, &p));
+  XTranslateCoordinates (f->display,
+                         gdk_x11_surface_get_xid (gtk_native_get_surface (native)),
+                         DefaultRootWindow (f->display), (int) ((p.x + ox) * scale),
+                         (int) ((p.y + oy) * scale), &x, &y, &child);
+  XTestFakeMotionEvent (f->display, -1, x, y, 0);
+  XFlush (f->display);
+}
+
+static void
+button (Fixture *f, unsigned number, gboolean down)
+{
+  XTestFakeButtonEvent (f->display, number, down, 0);
+  XFlush (f->display);
+}
+
+/* Nothing is held down any more, as far as GTK has heard. */
+static gboolean
+is_released (Fixture *f)
+{
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (f->canvas);
+  gboolean released = TRUE;
+
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++)
+    {
+      g_autoptr (GObject) controller = g_list_model_get_item (controllers, i);
+
+      if (GTK_IS_GESTURE (controller) && gtk_gesture_is_active (GTK_GESTURE (controller)))
+        released = FALSE;
+    }
+  return released;
+}
+
+static void
+tear_down (Fixture *f, gconstpointer unused)
+{
+  WAIT (is_released (f), 5000);
+  test_window_free (f->window);
+  g_unlink (f->path);
+  g_free (f->path);
+}
+
+static void
+key (Fixture *f, KeySym symbol, gboolean down)
+{
+  XTestFakeKeyEvent (f->display, XKeysymToKeycode (f->display, symbol), down, 0);
+  XFlush (f->display);
+}
+
+static void
+type (Fixture *f, KeySym symbol)
+{
+  key (f, symbol, TRUE);
+  key (f, symbol, FALSE);
+}
+
+static double
+span_t (Fixture *f)
+{
+  return f->document->view.t1 - f->document->view.t0;
+}
+
+static double
+span_y (Fixture *f)
+{
+  return f->document->view.y1 - f->document->view.y0;
+}
+
+/* The share of the canvas where a block's middle is. */
+static void
+middle_of (Fixture *f, uint32_t block, double *share_x, double *share_y)
+{
+  const TesseraView *v = &f->document->view;
+  TesseraView rect;
+
+  g_assert_true (tessera_scene_block_rect (f->document->sheets[TESSERA_SIDE_LEFT]->scene,
+                                           block, &rect));
+  *share_x = ((rect.t0 + rect.t1) / 2 - v->t0) / (v->t1 - v->t0);
+  *share_y = (v->y1 - (rect.y0 + rect.y1) / 2) / (v->y1 - v->y0);
+}
+
+static void
+test_wheel (Fixture *f, gconstpointer unused)
+{
+  double world = f->document->world_bytes;
+
+  point_at (f, f->canvas, 0.25, 0.25);
+  button (f, 4, TRUE);
+  button (f, 4, FALSE);
+  WAIT (span_t (f) < 0.99, 5000);
+  g_assert_cmpfloat_with_epsilon (span_t (f), 0.8, 1e-6);
+  g_assert_cmpfloat_with_epsilon (span_y (f), 0.8 * world, world * 1e-6);
+  /* What was under the pointer still is. */
+  g_assert_cmpfloat_with_epsilon (f->document->view.t0 + 0.25 * span_t (f), 0.25, 0.01);
+  key (f, XK_Control_L, TRUE);
+  button (f, 4, TRUE);
+  button (f, 4, FALSE);
+  WAIT (span_t (f) < 0.7, 5000);
+  key (f, XK_Control_L, FALSE);
+  g_assert_cmpfloat_with_epsilon (span_t (f), 0.64, 1e-6);
+  g_assert_cmpfloat_with_epsilon (span_y (f), 0.8 * world, world * 1e-6);
+}
+
+static void
+test_drag (Fixture *f, gconstpointer unused)
+{
+  double before;
+
+  tessera_document_zoom (f->document, 4, 4, 0.5, f->document->world_bytes / 2);
+  before = f->document->view.t0;
+  point_at (f, f->canvas, 0.5, 0.5);
+  button (f, 1, TRUE);
+  point_at (f, f->canvas, 0.6, 0.5);
+  point_at (f, f->canvas, 0.75, 0.5);
+  WAIT (f->document->view.t0 < before - 0.04, 5000);
+  button (f, 1, FALSE);
+  /* A quarter of the width to the right is a quarter of the span earlier. */
+  WAIT (f->document->view.t0 < before - 0.06, 5000);
+  g_assert_cmpfloat_with_epsilon (f->document->view.t0, before - 0.25 * 0.25, 0.005);
+  g_assert_cmpuint (f->document->selected, ==, TESSERA_NONE);
+}
+
+static void
+test_rubber_band (Fixture *f, gconstpointer unused)
+{
+  double world = f->document->world_bytes;
+
+  point_at (f, f->canvas, 0.25, 0.25);
+  button (f, 3, TRUE);
+  point_at (f, f->canvas, 0.5, 0.5);
+  point_at (f, f->canvas, 0.75, 0.5);
+  button (f, 3, FALSE);
+  WAIT (span_t (f) < 0.9, 5000);
+  g_assert_cmpfloat_with_epsilon (f->document->view.t0, 0.25, 0.01);
+  g_assert_cmpfloat_with_epsilon (f->document->view.t1, 0.75, 0.01);
+  g_assert_cmpfloat_with_epsilon (f->document->view.y1, 0.75 * world, 0.01 * world);
+  g_assert_cmpfloat_with_epsilon (f->document->view.y0, 0.5 * world, 0.01 * world);
+}
+
+static void
+test_click_selects (Fixture *f, gconstpointer unused)
+{
+  GtkLabel *size = GTK_LABEL (test_find (GTK_WIDGET (f->window), "block-size"));
+  double x, y;
+
+  for (uint32_t block = 0; block < 3; block++)
+    {
+      middle_of (f, block, &x, &y);
+      point_at (f, f->canvas, x, y);
+      WAIT (f->document->hovered == block, 5000);
+      button (f, 1, TRUE);
+      button (f, 1, FALSE);
+      WAIT (f->document->selected == block, 5000);
+      g_assert_cmpstr (gtk_label_get_text (size), ==,
+                       block == 0 ? "1.00 MiB" : "2.00 MiB");
+    }
+}
+
+static void
+test_keys (Fixture *f, gconstpointer unused)
+{
+  gtk_widget_grab_focus (f->canvas);
+  type (f, XK_equal);
+  WAIT (span_t (f) < 0.9, 5000);
+  type (f, XK_Right);
+  WAIT (f->document->view.t1 >= 0.9, 5000);
+  type (f, XK_0);
+  WAIT (tessera_document_is_fit (f->document), 5000);
+  type (f, XK_n);
+  WAIT (f->document->selected == 0, 5000);
+  type (f, XK_n);
+  WAIT (f->document->selected == 1, 5000);
+  type (f, XK_p);
+  WAIT (f->document->selected == 0, 5000);
+  type (f, XK_Escape);
+  WAIT (f->document->selected == TESSERA_NONE, 5000);
+  type (f, XK_Tab);
+  WAIT (gtk_widget_has_focus (test_find (GTK_WIDGET (f->window), "canvas-right")), 5000);
+}
+
+/* Letters that move the picture are letters in a text field. */
+static void
+test_typing_is_typing (Fixture *f, gconstpointer unused)
+{
+  GtkWidget *text = test_find (GTK_WIDGET (f->window), "filter-text");
+
+  gtk_widget_activate_action (GTK_WIDGET (f->window), "win.table", NULL);
+  WAIT (gtk_widget_get_mapped (text), 5000);
+  gtk_widget_grab_focus (text);
+  type (f, XK_n);
+  type (f, XK_0);
+  type (f, XK_w);
+  WAIT (g_str_equal (gtk_editable_get_text (GTK_EDITABLE (text)), "n0w"), 5000);
+  g_assert_cmpuint (f->document->selected, ==, TESSERA_NONE);
+  g_assert_true (tessera_document_is_fit (f->document));
+}
+
+static void
+on_after_paint (GdkFrameClock *clock, gpointer painted)
+{
+  *(gboolean *) painted = TRUE;
+}
+
+/* From everything to a speck in one step: old tiles would be stretched beyond what the X
+ * server's pictures can be; the frame must be drawn all the same. */
+static void
+test_far_jump (Fixture *f, gconstpointer unused)
+{
+  double world = f->document->world_bytes;
+
+  for (double share = 0.1; share > 1e-9; share /= 10)
+    {
+      GdkFrameClock *clock = gtk_widget_get_frame_clock (f->canvas);
+      gboolean painted = FALSE;
+      gulong handler;
+
+      tessera_document_fit (f->document);
+      test_window_settle (f->window);
+      handler =
+          g_signal_connect (clock, "after-paint", G_CALLBACK (on_after_paint), &painted);
+      tessera_document_set_view (
+          f->document,
+          &(TesseraView){ 0.51, 0.51 + share, 0.1 * world, (0.1 + share) * world });
+      WAIT (painted, 5000);
+      g_signal_handler_disconnect (clock, handler);
+      test_window_settle (f->window);
+    }
+}
+
+static uint32_t
+pixel_at (const uint32_t *pixels, int width, int height, double share_x, double share_y)
+{
+  int x = CLAMP ((int) (share_x * width), 0, width - 1);
+  int y = CLAMP ((int) (share_y * height), 0, height - 1);
+
+  return pixels[(size_t) y * (size_t) width + (size_t) x] & 0xffffff;
+}
+
+static gboolean
+is_near (uint32_t a, uint32_t b)
+{
+  for (int shift = 0; shift < 24; shift += 8)
+    if (ABS ((int) (a >> shift & 255) - (int) (b >> shift & 255)) > 3)
+      return FALSE;
+  return TRUE;
+}
+
+/* The darkest line of the hatching: nine tenths of its colour. */
+static uint32_t
+mixed (uint32_t ground, uint32_t line)
+{
+  uint32_t sum = 0;
+
+  for (int shift = 0; shift < 24; shift += 8)
+    sum |= ((ground >> shift & 255) + 9 * (line >> shift & 255)) / 10 << shift;
+  return sum;
+}
+
+/* Three blocks give rectangles of their colours, and hatching where memory is reserved
+ * and free; at any scale factor (the test runs at 1 and at 2). */
+static void
+test_pixels_are_right (Fixture *f, gconstpointer unused)
+{
+  const TesseraSheet *sheet = f->document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraInk *ink = &f->document->paint->ink;
+  g_autofree uint32_t *pixels = NULL;
+  size_t n_reserved = 0, n_hatch = 0;
+  int width, height;
+  double x, y;
+
+  /* Out of the way of the marks that are drawn on top. */
+  tessera_document_set_moment (f->document, 0);
+  test_window_settle (f->window);
+  pixels = test_pixels (f->canvas, &width, &height);
+  g_assert_cmpint (width, ==,
+                   gtk_widget_get_width (f->canvas) *
+                       gtk_widget_get_scale_factor (f->canvas));
+  for (uint32_t block = 0; block < 3; block++)
+    {
+      middle_of (f, block, &x, &y);
+      g_assert_cmphex (pixel_at (pixels, width, height, x, y + 0.01), ==,
+                       ink->block_rgb[block]);
+    }
+  g_assert_cmpuint (sheet->layout->peak_reserved_bytes, >=, 20 << 20);
+  for (size_t i = 0; i < (size_t) width * (size_t) height; i++)
+    {
+      n_reserved += is_near (pixels[i], ink->reserved_rgb);
+      n_hatch += is_near (pixels[i], mixed (ink->reserved_rgb, ink->hatch_rgb));
+    }
+  /* Most of the picture is reserved and free. */
+  g_assert_cmpuint (n_reserved, >, (size_t) width * (size_t) height / 4);
+  g_assert_cmpuint (n_hatch, >, (size_t) width * (size_t) height / 50);
+}
+
+int
+main (int argc, char **argv)
+{
+  if (!test_init_display (&argc, &argv))
+    return 0;
+#define ADD(name, function)                                                              \
+  g_test_add ("/canvas/" name, Fixture, NULL, set_up, function, tear_down)
+  ADD ("wheel", test_wheel);
+  ADD ("drag", test_drag);
+  ADD ("rubber band", test_rubber_band);
+  ADD ("click selects", test_click_selects);
+  ADD ("keys", test_keys);
+  ADD ("typing is typing", test_typing_is_typing);
+  ADD ("far jump", test_far_jump);
+  ADD ("pixels", test_pixels_are_right);
+  return g_test_run ();
+}

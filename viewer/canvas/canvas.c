@@ -1,0 +1,193 @@
+/*
+ * Time x address: one layout, drawn, under the hand.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/canvas/canvas.h"
+
+#include "viewer/canvas/canvas-private.h"
+#include "viewer/document/describe.h"
+#include "viewer/canvas/draw.h"
+
+G_DEFINE_TYPE (TesseraCanvas, tessera_canvas, GTK_TYPE_WIDGET)
+
+double
+tessera_canvas_x_of (const TesseraCanvas *self, double t)
+{
+  const TesseraView *v = &self->document->view;
+
+  return (t - v->t0) / (v->t1 - v->t0) * gtk_widget_get_width (GTK_WIDGET (self));
+}
+
+double
+tessera_canvas_y_of (const TesseraCanvas *self, double bytes)
+{
+  const TesseraView *v = &self->document->view;
+
+  return (v->y1 - bytes) / (v->y1 - v->y0) * gtk_widget_get_height (GTK_WIDGET (self));
+}
+
+double
+tessera_canvas_t_at (const TesseraCanvas *self, double x)
+{
+  const TesseraView *v = &self->document->view;
+
+  return v->t0 + x / MAX (gtk_widget_get_width (GTK_WIDGET (self)), 1) * (v->t1 - v->t0);
+}
+
+double
+tessera_canvas_bytes_at (const TesseraCanvas *self, double y)
+{
+  const TesseraView *v = &self->document->view;
+
+  return v->y1 - y / MAX (gtk_widget_get_height (GTK_WIDGET (self)), 1) * (v->y1 - v->y0);
+}
+
+const TesseraSheet *
+tessera_canvas_sheet (const TesseraCanvas *self)
+{
+  return self->document->sheets[self->side];
+}
+
+static void
+say_value (TesseraCanvas *self)
+{
+  TesseraDocument *document = self->document;
+  const TesseraSheet *sheet = tessera_canvas_sheet (self);
+  g_autofree char *text = NULL;
+
+  if (sheet == NULL)
+    text = g_strdup ("nothing to show yet");
+  else if (document->selected == TESSERA_NONE)
+    text = g_strdup ("no block selected");
+  else
+    {
+      const TesseraBlock *block = &document->data->blocks->blocks[document->selected];
+      g_autofree char *size = tessera_describe_bytes (block->size_bytes);
+      g_autofree char *life = tessera_describe_life (document->data, document->selected);
+      g_autofree char *place = tessera_describe_place (sheet, document->selected);
+
+      text = g_strdup_printf ("block of %s, %s, %s", size, life, place);
+    }
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self),
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, text, -1);
+}
+
+static void
+on_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  TesseraCanvas *self = user;
+
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS))
+    tessera_tiles_set_sheet (self->tiles, document->sheets[self->side]);
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR))
+    tessera_tiles_set_paint (self->tiles, document->paint);
+  if (what & (TESSERA_CHANGED_SELECTION | TESSERA_CHANGED_SHEETS))
+    say_value (self);
+  if (what & ~(guint) TESSERA_CHANGED_WORK)
+    gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+static void
+on_tile (gpointer user)
+{
+  gtk_widget_queue_draw (user);
+}
+
+gboolean
+tessera_canvas_is_complete (TesseraCanvas *self)
+{
+  return tessera_tiles_is_complete (self->tiles);
+}
+
+static void
+tessera_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+  TesseraCanvas *self = TESSERA_CANVAS (widget);
+  const TesseraPalette *palette = tessera_palette (self->document->dark);
+  int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
+
+  gtk_snapshot_push_clip (snapshot,
+                          &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
+  tessera_draw_box (snapshot, 0, 0, width, height, palette->background, 1);
+  tessera_tiles_snapshot (self->tiles, snapshot, &self->document->view, width, height,
+                          gtk_widget_get_scale_factor (widget),
+                          self->pointer_x >= 0 ? self->pointer_x : width / 2.0,
+                          self->pointer_y >= 0 ? self->pointer_y : height / 2.0);
+  if (tessera_canvas_sheet (self) != NULL)
+    tessera_canvas_draw_marks (self, snapshot);
+  tessera_draw_outline (snapshot, 0, 0, width, height, 1, palette->frame);
+  if (gtk_widget_has_visible_focus (widget))
+    tessera_draw_outline (snapshot, 0, 0, width, height, 2, palette->accent);
+  if (tessera_canvas_sheet (self) != NULL)
+    tessera_canvas_draw_card (self, snapshot);
+  gtk_snapshot_pop (snapshot);
+}
+
+static void
+tessera_canvas_measure (GtkWidget *widget,
+                        GtkOrientation orientation,
+                        int for_size,
+                        int *minimum,
+                        int *natural,
+                        int *minimum_baseline,
+                        int *natural_baseline)
+{
+  *minimum = orientation == GTK_ORIENTATION_HORIZONTAL ? 160 : 96;
+  *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 480 : 400;
+}
+
+static void
+tessera_canvas_dispose (GObject *object)
+{
+  TesseraCanvas *self = TESSERA_CANVAS (object);
+
+  if (self->document != NULL)
+    g_clear_signal_handler (&self->changed_handler, self->document);
+  g_clear_pointer (&self->tiles, tessera_tiles_free);
+  g_clear_object (&self->document);
+  G_OBJECT_CLASS (tessera_canvas_parent_class)->dispose (object);
+}
+
+static void
+tessera_canvas_class_init (TesseraCanvasClass *class)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (class);
+
+  G_OBJECT_CLASS (class)->dispose = tessera_canvas_dispose;
+  widget_class->snapshot = tessera_canvas_snapshot;
+  widget_class->measure = tessera_canvas_measure;
+  gtk_widget_class_set_css_name (widget_class, "canvas");
+  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
+}
+
+static void
+tessera_canvas_init (TesseraCanvas *self)
+{
+  self->tiles = tessera_tiles_new (on_tile, self);
+  self->pointer_x = self->pointer_y = -1;
+  gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
+  tessera_canvas_add_controllers (self);
+}
+
+GtkWidget *
+tessera_canvas_new (TesseraDocument *document, TesseraSide side)
+{
+  TesseraCanvas *self = g_object_new (TESSERA_TYPE_CANVAS, NULL);
+
+  self->document = g_object_ref (document);
+  self->side = side;
+  self->changed_handler =
+      g_signal_connect (document, "changed", G_CALLBACK (on_changed), self);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  side == TESSERA_SIDE_LEFT
+                                      ? "PyTorch's layout, time by address"
+                                      : "Planned layout, time by address",
+                                  -1);
+  gtk_widget_set_name (GTK_WIDGET (self),
+                       side == TESSERA_SIDE_LEFT ? "canvas-left" : "canvas-right");
+  on_changed (document, TESSERA_CHANGED_ALL, self);
+  return GTK_WIDGET (self);
+}

@@ -1,0 +1,225 @@
+/*
+ * One side of the picture: title, lanes, canvas.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/canvas/pane.h"
+
+#include "viewer/document/describe.h"
+#include "viewer/canvas/lanes.h"
+#include "viewer/canvas/ruler.h"
+#include "viewer/window/ui.h"
+
+struct _TesseraPane
+{
+  GtkBox parent_instance;
+
+  TesseraDocument *document;
+  TesseraSide side;
+  GtkWidget *title;
+  GtkWidget *subtitle;
+  GtkWidget *spinner;
+  GtkWidget *lanes;
+  GtkWidget *canvas;
+  GtkWidget *cover; /* over the canvas while it has nothing to show */
+  GtkWidget *cover_text;
+  GtkWidget *progress;
+  GtkWidget *plan_button;
+  GtkWidget *cancel_button;
+};
+
+G_DEFINE_TYPE (TesseraPane, tessera_pane, GTK_TYPE_BOX)
+
+TesseraCanvas *
+tessera_pane_get_canvas (TesseraPane *self)
+{
+  return TESSERA_CANVAS (self->canvas);
+}
+
+static char *
+left_subtitle (const TesseraLayout *layout)
+{
+  g_autofree char *reserved = tessera_describe_bytes (layout->peak_reserved_bytes);
+  GString *text = g_string_new (NULL);
+
+  g_string_append_printf (text, "%s reserved", reserved);
+  if (layout->n_ooms == 1)
+    g_string_append (text, ", died");
+  else if (layout->n_ooms > 1)
+    g_string_append_printf (text, ", %zu requests failed", layout->n_ooms);
+  return g_string_free (text, FALSE);
+}
+
+static char *
+right_subtitle (const TesseraFollowed *planned)
+{
+  const TesseraPlan *plan = planned->plan;
+  g_autofree char *height = tessera_describe_bytes (plan->height_bytes);
+  GString *text = g_string_new (NULL);
+  double over = (double) plan->height_bytes / (double) MAX (plan->bound_bytes, 1) - 1;
+
+  g_string_append_printf (text, "%s", height);
+  if (plan->height_bytes <= plan->bound_bytes)
+    g_string_append (text, " = bound");
+  else
+    g_string_append_printf (text, ", %.1f %% over bound", over * 100);
+  if (plan->checked)
+    g_string_append (text, ", checked");
+  if (planned->seconds > 0)
+    g_string_append_printf (text, " · %.2f s", planned->seconds);
+  else
+    g_string_append (text, " · from a file");
+  return g_string_free (text, FALSE);
+}
+
+static char *
+left_title (TesseraDocument *document)
+{
+  const TesseraSheet *sheet = document->sheets[TESSERA_SIDE_LEFT];
+
+  return g_strdup_printf ("%s, %s",
+                          tessera_layout_owner (sheet != NULL ? sheet->layout : NULL),
+                          tessera_layout_kind_name (document->left_kind));
+}
+
+static void
+show_titles (TesseraPane *self)
+{
+  const TesseraSheet *sheet = self->document->sheets[self->side];
+  g_autofree char *title = NULL;
+  g_autofree char *subtitle = NULL;
+
+  title =
+      self->side == TESSERA_SIDE_LEFT ? left_title (self->document) : g_strdup ("Plan");
+  if (sheet == NULL)
+    subtitle = g_strdup ("");
+  else
+    subtitle = sheet->planned == NULL ? left_subtitle (sheet->layout)
+                                      : right_subtitle (sheet->planned);
+  gtk_label_set_text (GTK_LABEL (self->title), title);
+  gtk_label_set_text (GTK_LABEL (self->subtitle), subtitle);
+  gtk_widget_set_tooltip_text (self->subtitle, sheet != NULL && sheet->planned != NULL
+                                                   ? sheet->planned->plan->follow_reason
+                                                   : subtitle);
+}
+
+static void
+show_cover (TesseraPane *self)
+{
+  TesseraDocument *document = self->document;
+  gboolean planning = document->jobs[TESSERA_WORK_PLAN] != NULL;
+  gboolean empty = document->sheets[self->side] == NULL && document->data != NULL;
+
+  gtk_widget_set_visible (self->cover, empty && self->side == TESSERA_SIDE_RIGHT);
+  gtk_widget_set_visible (self->progress, planning);
+  gtk_widget_set_visible (self->cancel_button, planning);
+  gtk_widget_set_visible (self->plan_button, !planning);
+  gtk_label_set_text (GTK_LABEL (self->cover_text),
+                      planning ? "Planning…"
+                               : "No plan yet. A plan lays the same blocks so that they "
+                                 "need as little memory as they can.");
+  gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->progress),
+                                 document->fractions[TESSERA_WORK_PLAN]);
+}
+
+static void
+on_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  TesseraPane *self = user;
+  gboolean working =
+      document->jobs[TESSERA_WORK_SHEETS] != NULL ||
+      (self->side == TESSERA_SIDE_RIGHT && document->jobs[TESSERA_WORK_PLAN] != NULL);
+
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS))
+    show_titles (self);
+  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_WORK)))
+    return;
+  show_cover (self);
+  gtk_widget_set_visible (self->spinner, working);
+  gtk_spinner_set_spinning (GTK_SPINNER (self->spinner), working);
+}
+
+static GtkWidget *
+cover_new (TesseraPane *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
+
+  self->cover_text = gtk_label_new ("");
+  gtk_label_set_wrap (GTK_LABEL (self->cover_text), TRUE);
+  gtk_label_set_max_width_chars (GTK_LABEL (self->cover_text), 32);
+  gtk_label_set_justify (GTK_LABEL (self->cover_text), GTK_JUSTIFY_CENTER);
+  self->progress = gtk_progress_bar_new ();
+  gtk_widget_set_size_request (self->progress, 180, -1);
+  tessera_set_accessible_label (self->progress, "Planning");
+  self->plan_button = gtk_button_new_with_label ("Plan");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->plan_button), "win.plan");
+  gtk_widget_add_css_class (self->plan_button, "suggested-action");
+  self->cancel_button = gtk_button_new_with_label ("Cancel");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->cancel_button), "win.cancel");
+  gtk_widget_set_halign (self->plan_button, GTK_ALIGN_CENTER);
+  gtk_widget_set_halign (self->cancel_button, GTK_ALIGN_CENTER);
+  gtk_box_append (GTK_BOX (box), self->cover_text);
+  gtk_box_append (GTK_BOX (box), self->progress);
+  gtk_box_append (GTK_BOX (box), self->plan_button);
+  gtk_box_append (GTK_BOX (box), self->cancel_button);
+  gtk_widget_set_halign (box, GTK_ALIGN_CENTER);
+  gtk_widget_set_valign (box, GTK_ALIGN_CENTER);
+  return box;
+}
+
+static GtkWidget *
+head_new (TesseraPane *self)
+{
+  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+
+  self->title = tessera_label_new ("", "pane-title");
+  self->subtitle = tessera_label_new ("", "quiet");
+  self->spinner = gtk_spinner_new ();
+  gtk_label_set_ellipsize (GTK_LABEL (self->title), PANGO_ELLIPSIZE_NONE);
+  gtk_widget_set_hexpand (self->subtitle, TRUE);
+  gtk_box_append (GTK_BOX (head), self->title);
+  gtk_box_append (GTK_BOX (head), self->subtitle);
+  gtk_box_append (GTK_BOX (head), self->spinner);
+  return head;
+}
+
+static void
+tessera_pane_dispose (GObject *object)
+{
+  g_clear_object (&TESSERA_PANE (object)->document);
+  G_OBJECT_CLASS (tessera_pane_parent_class)->dispose (object);
+}
+
+static void
+tessera_pane_class_init (TesseraPaneClass *class)
+{
+  G_OBJECT_CLASS (class)->dispose = tessera_pane_dispose;
+}
+
+static void
+tessera_pane_init (TesseraPane *self)
+{
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
+  gtk_box_set_spacing (GTK_BOX (self), 4);
+}
+
+GtkWidget *
+tessera_pane_new (TesseraDocument *document, TesseraSide side)
+{
+  TesseraPane *self = g_object_new (TESSERA_TYPE_PANE, NULL);
+  GtkWidget *overlay = gtk_overlay_new ();
+
+  self->document = g_object_ref (document);
+  self->side = side;
+  self->lanes = tessera_lanes_new (document);
+  self->canvas = tessera_canvas_new (document, side);
+  self->cover = cover_new (self);
+  gtk_overlay_set_child (GTK_OVERLAY (overlay), self->canvas);
+  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), self->cover);
+  gtk_box_append (GTK_BOX (self), head_new (self));
+  gtk_box_append (GTK_BOX (self), self->lanes);
+  gtk_box_append (GTK_BOX (self), overlay);
+  gtk_box_append (GTK_BOX (self), tessera_ruler_new (document));
+  tessera_watch (document, GTK_WIDGET (self), on_changed);
+  return GTK_WIDGET (self);
+}

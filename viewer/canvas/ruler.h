@@ -1,0 +1,15 @@
+/*
+ * The time axis below a canvas: event numbers where they fall, or clock time.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "viewer/document/document.h"
+
+#include <gtk/gtk.h>
+
+#define TESSERA_TYPE_RULER (tessera_ruler_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraRuler, tessera_ruler, TESSERA, RULER, GtkWidget)
+
+GtkWidget *tessera_ruler_new (TesseraDocument *document);

@@ -1,0 +1,218 @@
+/*
+ * Tiles put together are the picture that one exact drawing gives: no seam, no shift, at
+ * any place and zoom. Needs no display.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "picture/made-layout.h"
+#include "viewer/test-help.h"
+#include "viewer/canvas/tiles.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define WIDTH 700
+#define HEIGHT 460
+
+typedef struct
+{
+  MadeLayout *made;
+  TesseraData *data;
+  TesseraSheet *sheet;
+  TesseraPaint *paint;
+  TesseraTiles *tiles;
+  int n_ready;
+} Fixture;
+
+static void
+on_ready (gpointer user)
+{
+  ((Fixture *) user)->n_ready++;
+}
+
+static void
+set_up (Fixture *f, gconstpointer unused)
+{
+  MadeLayout *made = f->made = made_layout_random (20000, 7);
+  TesseraError error = { 0 };
+
+  f->data = g_atomic_rc_box_new0 (TesseraData);
+  g_mutex_init (&f->data->lock);
+  f->data->trace = &made->trace;
+  f->data->blocks = &made->blocks;
+  f->data->structure = g_new0 (TesseraStructure, 1);
+  f->sheet = g_atomic_rc_box_new0 (TesseraSheet);
+  f->sheet->data = f->data;
+  f->sheet->layout = &made->layout;
+  g_assert_cmpint (
+      tessera_data_get_axis (f->data, TESSERA_AXIS_EVENTS, &error, &f->sheet->axis), ==,
+      TESSERA_OK);
+  g_assert_cmpint (tessera_scene_new (f->data->blocks, f->sheet->layout, f->sheet->axis,
+                                      &f->sheet->scene),
+                   ==, TESSERA_OK);
+  f->paint = tessera_paint_new (f->data, TESSERA_COLOUR_SIZE, FALSE);
+  f->tiles = tessera_tiles_new (on_ready, f);
+  tessera_tiles_set_sheet (f->tiles, f->sheet);
+  tessera_tiles_set_paint (f->tiles, f->paint);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer unused)
+{
+  gboolean passed = FALSE;
+
+  tessera_tiles_free (f->tiles);
+  /* The last tiles on their way let go of sheet and colours. */
+  g_timeout_add (100, test_set_true, &passed);
+  WAIT (passed, 5000);
+  /* Trace and blocks were only lent by the made-up layout. */
+  f->data->trace = NULL;
+  f->data->blocks = NULL;
+  tessera_paint_unref (f->paint);
+  tessera_sheet_unref (f->sheet);
+  made_layout_free (f->made);
+}
+
+static cairo_surface_t *
+draw (Fixture *f, const TesseraView *view, int scale)
+{
+  cairo_surface_t *surface =
+      cairo_image_surface_create (CAIRO_FORMAT_RGB24, WIDTH * scale, HEIGHT * scale);
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+  g_autoptr (GskRenderNode) node = NULL;
+  cairo_t *cr = cairo_create (surface);
+
+  tessera_tiles_snapshot (f->tiles, snapshot, view, WIDTH, HEIGHT, scale, 0, 0);
+  node = gtk_snapshot_free_to_node (snapshot);
+  cairo_scale (cr, scale, scale);
+  if (node != NULL)
+    gsk_render_node_draw (node, cr);
+  g_assert_cmpint (cairo_status (cr), ==, CAIRO_STATUS_SUCCESS);
+  cairo_destroy (cr);
+  return surface;
+}
+
+static gboolean
+is_near (uint32_t a, uint32_t b)
+{
+  for (int shift = 0; shift < 24; shift += 8)
+    if (abs ((int) (a >> shift & 255) - (int) (b >> shift & 255)) > 3)
+      return FALSE;
+  return TRUE;
+}
+
+static void
+assert_exact (Fixture *f, const TesseraView *view, int scale)
+{
+  int width = WIDTH * scale, height = HEIGHT * scale;
+  g_autofree uint32_t *expected = g_new (uint32_t, (size_t) width * (size_t) height);
+  double sx = width / (view->t1 - view->t0), sy = height / (view->y1 - view->y0);
+  /* Tiles lie on whole pixels: so does the picture that they make. */
+  double left = round (view->t0 * sx), low = round (view->y0 * sy);
+  TesseraView whole = { left / sx, (left + width) / sx, low / sy, (low + height) / sy };
+  cairo_surface_t *surface;
+  const uint32_t *pixels;
+  size_t n_different = 0;
+  int stride;
+
+  cairo_surface_destroy (draw (f, view, scale));
+  WAIT ((cairo_surface_destroy (draw (f, view, scale)),
+         tessera_tiles_is_complete (f->tiles)),
+        SLOW_MS);
+  surface = draw (f, view, scale);
+  pixels = (const uint32_t *) (const void *) cairo_image_surface_get_data (surface);
+  tessera_scene_render (f->sheet->scene, &whole, &f->paint->ink, expected, (size_t) width,
+                        width, height, (int64_t) left, -(int64_t) low - height);
+  stride = cairo_image_surface_get_stride (surface);
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      n_different += !is_near (pixels[y * (stride / 4) + x], expected[y * width + x]);
+  cairo_surface_destroy (surface);
+  /* Sums of floats may round to the other side of an edge here and there. */
+  g_assert_cmpuint (n_different, <, (size_t) width * (size_t) height / 2000);
+}
+
+static void
+test_is_exact (Fixture *f, gconstpointer unused)
+{
+  double top = (double) tessera_scene_height_bytes (f->sheet->scene);
+  const TesseraView views[] = {
+    { 0, 1, 0, top },
+    { 0.25, 0.5, top / 4, top / 2 },
+    { 0.123, 0.127, 0.3 * top, 0.31 * top },
+    { 0.9, 1, 0, top / 10 },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (views); i++)
+    for (int scale = 1; scale <= 2; scale++)
+      assert_exact (f, &views[i], scale);
+}
+
+/* Panning asks only for what comes into sight. */
+static void
+test_pans_cheaply (Fixture *f, gconstpointer unused)
+{
+  double top = (double) tessera_scene_height_bytes (f->sheet->scene);
+  TesseraView view = { 0.5, 0.6, 0, top };
+  int n_before;
+
+  assert_exact (f, &view, 1);
+  n_before = f->n_ready;
+  view.t0 += 0.001;
+  view.t1 += 0.001;
+  assert_exact (f, &view, 1);
+  g_assert_cmpint (f->n_ready - n_before, <=, HEIGHT / TESSERA_TILE_PIXELS + 2);
+}
+
+/* After a jump the old picture is stretched: something is there at once. */
+static void
+test_never_blank (Fixture *f, gconstpointer unused)
+{
+  double top = (double) tessera_scene_height_bytes (f->sheet->scene);
+  const TesseraView all = { 0, 1, 0, top }, part = { 0.4, 0.6, 0, top };
+  cairo_surface_t *surface;
+  const uint32_t *pixels;
+  size_t n_drawn = 0;
+
+  assert_exact (f, &all, 1);
+  surface = draw (f, &part, 1);
+  pixels = (const uint32_t *) (const void *) cairo_image_surface_get_data (surface);
+  g_assert_false (tessera_tiles_is_complete (f->tiles));
+  for (size_t i = 0; i < WIDTH * HEIGHT; i++)
+    n_drawn += (pixels[i] & 0xffffff) != 0;
+  cairo_surface_destroy (surface);
+  g_assert_cmpuint (n_drawn, >, WIDTH * HEIGHT * 9 / 10);
+}
+
+/* Freed while tiles are on their way: nothing is called, nothing is lost. */
+static void
+test_free_early (Fixture *f, gconstpointer unused)
+{
+  double top = (double) tessera_scene_height_bytes (f->sheet->scene);
+  const TesseraView all = { 0, 1, 0, top };
+  gboolean passed = FALSE;
+  int n_ready;
+
+  cairo_surface_destroy (draw (f, &all, 1));
+  tessera_tiles_free (f->tiles);
+  n_ready = f->n_ready;
+  g_timeout_add (200, test_set_true, &passed);
+  WAIT (passed, 5000);
+  g_assert_cmpint (f->n_ready, ==, n_ready);
+  f->tiles = tessera_tiles_new (on_ready, f);
+}
+
+int
+main (int argc, char **argv)
+{
+  /* Makes the render node types known; whether there is a display does not matter. */
+  (void) gtk_init_check ();
+  g_test_init (&argc, &argv, NULL);
+#define ADD(name, function)                                                              \
+  g_test_add ("/tiles/" name, Fixture, NULL, set_up, function, tear_down)
+  ADD ("is exact", test_is_exact);
+  ADD ("pans cheaply", test_pans_cheaply);
+  ADD ("never blank", test_never_blank);
+  ADD ("free early", test_free_early);
+  return g_test_run ();
+}

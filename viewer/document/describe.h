@@ -1,0 +1,39 @@
+/*
+ * Words for what is drawn: sizes, lifetimes, places, names. One way of saying each thing.
+ *
+ * All strings are (transfer full).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "viewer/document/document.h"
+
+char *tessera_describe_bytes (uint64_t bytes);       /* "7.83 GiB" */
+char *tessera_describe_bytes_round (uint64_t bytes); /* "40 GiB": no idle decimals */
+char *tessera_describe_bytes_exact (uint64_t bytes); /* "8,407,552,000 bytes" */
+char *tessera_describe_count (uint64_t count);       /* "33,457" */
+char *tessera_describe_duration (int64_t ns);        /* "1.25 ms" */
+
+const char *tessera_class_name (uint8_t lifetime_class);
+const char *tessera_layout_kind_name (TesseraLayoutKind kind); /* "as recorded" ... */
+
+/* "step 1, forward", or "before the first step". */
+char *tessera_describe_moment (TesseraData *data, uint32_t event_index);
+/* "step 1, forward": where a block was born; of an unknown moment "at the start". */
+char *tessera_describe_birth (TesseraData *data, uint32_t block);
+char *tessera_describe_death (TesseraData *data, uint32_t block);
+/* "7 events, 1.2 ms", "to the end". */
+char *tessera_describe_life (TesseraData *data, uint32_t block);
+/* "0x7f... ", "8.37 GiB into the pool". */
+char *tessera_describe_place (const TesseraSheet *sheet, uint32_t block);
+/* The block's phases: "forward -> backward". */
+char *tessera_describe_phases (TesseraData *data, uint32_t block);
+char *tessera_describe_group (TesseraData *data, uint32_t block);
+/* Innermost frame of the program itself: "train_step, finetune.py:33"; "" for none. */
+char *tessera_describe_source (TesseraData *data, uint32_t block);
+
+/* Of a frame: is it the program's own, or a library's? */
+gboolean tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame);
+/* "finetune.py:33", "" when unknown. */
+char *tessera_describe_frame_place (const TesseraTrace *trace, uint32_t frame);

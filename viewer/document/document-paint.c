@@ -1,0 +1,134 @@
+/*
+ * The session's colours: made by a worker, since some million blocks are looked at.
+ *
+ * Until they are there the picture keeps those it had.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/document-work.h"
+
+/* Takes @paint over. */
+static void
+take_paint (TesseraDocument *self, TesseraPaint *paint)
+{
+  tessera_paint_unref (self->paint);
+  self->paint = paint;
+  tessera_document_changed (self, TESSERA_CHANGED_COLOUR);
+}
+
+/* @paint with but the entry of @block shown. Takes @paint over. */
+static TesseraPaint *
+filter_alone (TesseraPaint *paint, uint32_t block)
+{
+  g_autofree uint8_t *shown = g_new0 (uint8_t, MAX (paint->colouring->n_entries, 1));
+  TesseraPaint *alone;
+
+  shown[paint->colouring->block_entry[block]] = 1;
+  alone = tessera_paint_filter (paint, shown);
+  tessera_paint_unref (paint);
+  return alone;
+}
+
+static TesseraStatus
+paint_work (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  TesseraWorkInput *input = user;
+
+  input->paint = tessera_paint_new (input->data, input->colour_key, input->dark);
+  if (input->paint == NULL)
+    return tessera_explain (TESSERA_NO_MEMORY, error, "colouring");
+  if (input->alone != TESSERA_NONE)
+    input->paint = filter_alone (input->paint, input->alone);
+  return TESSERA_OK;
+}
+
+static void
+paint_done (gpointer owner,
+            gpointer user,
+            TesseraStatus status,
+            const TesseraError *error)
+{
+  TesseraDocument *self = owner;
+  TesseraWorkInput *input = user;
+
+  if (tessera_work_finished (self, TESSERA_WORK_PAINT, status, error) &&
+      input->data == self->data)
+    take_paint (self, g_steal_pointer (&input->paint));
+}
+
+static const TesseraJobKind paint_kind = { paint_work, paint_done, NULL,
+                                           tessera_work_input_free };
+
+static void
+start_paint (TesseraDocument *self, uint32_t alone)
+{
+  TesseraWorkInput *input;
+
+  if (self->data == NULL)
+    return;
+  input = tessera_work_input_new (self);
+  input->alone = alone;
+  tessera_work_start (self, TESSERA_WORK_PAINT, &paint_kind, input);
+}
+
+void
+tessera_document_refresh_paint (TesseraDocument *self)
+{
+  start_paint (self, TESSERA_NONE);
+}
+
+void
+tessera_document_set_colour_key (TesseraDocument *self, TesseraColourKey key)
+{
+  if (self->colour_key == key)
+    return;
+  self->colour_key = key;
+  tessera_document_refresh_paint (self);
+}
+
+void
+tessera_document_set_dark (TesseraDocument *self, gboolean dark)
+{
+  if (self->dark == dark)
+    return;
+  self->dark = dark;
+  tessera_document_refresh_paint (self);
+}
+
+void
+tessera_document_filter (TesseraDocument *self, size_t entry, gboolean alone)
+{
+  g_autofree uint8_t *shown = NULL;
+  size_t n, n_shown = 0;
+
+  if (self->paint == NULL || entry >= self->paint->colouring->n_entries)
+    return;
+  n = self->paint->colouring->n_entries;
+  shown = g_memdup2 (self->paint->shown_entries, n);
+  for (size_t i = 0; i < n; i++)
+    n_shown += shown[i];
+  if (!alone)
+    shown[entry] = !shown[entry];
+  else
+    {
+      gboolean was_alone = n_shown == 1 && shown[entry];
+
+      for (size_t i = 0; i < n; i++)
+        shown[i] = was_alone || i == entry;
+    }
+  take_paint (self, tessera_paint_filter (self->paint, shown));
+}
+
+void
+tessera_document_show_all (TesseraDocument *self)
+{
+  if (self->paint != NULL && self->paint->unfiltered != NULL)
+    take_paint (self, tessera_paint_ref (self->paint->unfiltered));
+}
+
+void
+tessera_document_show_alone (TesseraDocument *self, TesseraColourKey key, uint32_t block)
+{
+  self->colour_key = key;
+  start_paint (self, block);
+}

@@ -1,0 +1,163 @@
+/*
+ * The session's work on other threads: planning, and what the policies need.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/document-view.h"
+#include "viewer/document/document-work.h"
+
+static void
+on_plan_progress (gpointer owner, double fraction)
+{
+  tessera_work_progressed (owner, TESSERA_WORK_PLAN, fraction);
+}
+
+static void
+on_needs_progress (gpointer owner, double fraction)
+{
+  tessera_work_progressed (owner, TESSERA_WORK_NEEDS, fraction);
+}
+
+/* --- planning --------------------------------------------------------------------- */
+
+static TesseraStatus
+plan_work (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  TesseraWorkInput *input = user;
+  TesseraStatus status;
+
+  g_clear_pointer (&input->planned, tessera_followed_unref);
+  if (input->path != NULL)
+    status = tessera_followed_load (input->data, input->path,
+                                    tessera_job_progress (job, 0, 0.9), error,
+                                    &input->planned);
+  else
+    status =
+        tessera_followed_new (input->data, input->across_streams,
+                              tessera_job_progress (job, 0, 0.9), error, &input->planned);
+  if (status == TESSERA_OK)
+    status = tessera_sheet_new (input->data, input->planned, TESSERA_LAYOUT_PLAN,
+                                input->axis_kind, tessera_job_progress (job, 0.9, 1),
+                                error, &input->sheets[TESSERA_SIDE_RIGHT]);
+  return status;
+}
+
+static void
+plan_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
+{
+  TesseraDocument *self = owner;
+  TesseraWorkInput *input = user;
+
+  if (tessera_work_finished (self, TESSERA_WORK_PLAN, status, error))
+    {
+      tessera_followed_unref (self->planned);
+      self->planned = g_steal_pointer (&input->planned);
+      tessera_sheet_unref (self->sheets[TESSERA_SIDE_RIGHT]);
+      self->sheets[TESSERA_SIDE_RIGHT] =
+          g_steal_pointer (&input->sheets[TESSERA_SIDE_RIGHT]);
+      self->needs.plan_bytes = 0;
+      tessera_document_refresh_world (self);
+      tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
+      if (input->axis_kind != self->axis_kind)
+        tessera_document_set_left_kind (self, self->left_kind);
+    }
+  if (self->needs.native_bytes == 0)
+    tessera_document_start_needs (self, TESSERA_LAYOUT_NATIVE);
+  else
+    tessera_document_start_needs (self, TESSERA_LAYOUT_PLAN);
+}
+
+static const TesseraJobKind plan_kind = { plan_work, plan_done, on_plan_progress,
+                                          tessera_work_input_free };
+
+void
+tessera_document_plan (TesseraDocument *self)
+{
+  if (self->data != NULL)
+    tessera_work_start (self, TESSERA_WORK_PLAN, &plan_kind,
+                        tessera_work_input_new (self));
+}
+
+void
+tessera_document_open_plan (TesseraDocument *self, const char *path)
+{
+  TesseraWorkInput *input;
+
+  if (self->data == NULL)
+    {
+      tessera_document_take_error (
+          self,
+          g_strdup_printf ("%s is a plan: open the trace it was made from first.", path));
+      return;
+    }
+  input = tessera_work_input_new (self);
+  input->path = g_strdup (path);
+  tessera_work_start (self, TESSERA_WORK_PLAN, &plan_kind, input);
+}
+
+void
+tessera_document_set_across_streams (TesseraDocument *self, gboolean across)
+{
+  self->across_streams = across;
+  tessera_document_plan (self);
+}
+
+/* --- needs ------------------------------------------------------------------------ */
+
+static TesseraStatus
+needs_work (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  TesseraWorkInput *input = user;
+  TesseraSimulateOptions options = {
+    .kind = input->fit_kind,
+    .plan = input->fit_kind == TESSERA_LAYOUT_PLAN ? input->planned->plan : NULL,
+    .first_step = -1,
+    .last_step = -1,
+    .without_curves = true,
+    .progress = tessera_job_progress (job, 0, 1),
+  };
+
+  return tessera_explain (tessera_fit (input->data->trace, input->data->blocks,
+                                       input->data->structure, &options, error,
+                                       &input->fit_bytes),
+                          error, "looking for the smallest device");
+}
+
+static void
+needs_done (gpointer owner,
+            gpointer user,
+            TesseraStatus status,
+            const TesseraError *error)
+{
+  TesseraDocument *self = owner;
+  TesseraWorkInput *input = user;
+
+  if (!tessera_work_finished (self, TESSERA_WORK_NEEDS, status, error))
+    return;
+  if (input->fit_kind == TESSERA_LAYOUT_NATIVE)
+    self->needs.native_bytes = input->fit_bytes;
+  else if (input->fit_kind == TESSERA_LAYOUT_EXPANDABLE)
+    self->needs.expandable_bytes = input->fit_bytes;
+  else
+    self->needs.plan_bytes = input->fit_bytes;
+  tessera_document_refresh_verdict (self);
+  if (input->fit_kind == TESSERA_LAYOUT_NATIVE)
+    tessera_document_start_needs (self, TESSERA_LAYOUT_EXPANDABLE);
+  else if (input->fit_kind == TESSERA_LAYOUT_EXPANDABLE && self->planned != NULL)
+    tessera_document_start_needs (self, TESSERA_LAYOUT_PLAN);
+}
+
+static const TesseraJobKind needs_kind = { needs_work, needs_done, on_needs_progress,
+                                           tessera_work_input_free };
+
+void
+tessera_document_start_needs (TesseraDocument *self, TesseraLayoutKind kind)
+{
+  TesseraWorkInput *input;
+
+  if (self->data == NULL || (kind == TESSERA_LAYOUT_PLAN && self->planned == NULL))
+    return;
+  input = tessera_work_input_new (self);
+  input->fit_kind = kind;
+  tessera_work_start (self, TESSERA_WORK_NEEDS, &needs_kind, input);
+}

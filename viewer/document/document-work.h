@@ -1,0 +1,50 @@
+/*
+ * What the session's works share: what a worker is given, how it starts, how it ends.
+ *
+ * For document-*.c only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "viewer/document/document.h"
+
+/* What a worker is given, and what it gives back. */
+typedef struct
+{
+  char *path;
+  uint32_t device; /* of the file to open */
+  TesseraData *data;
+  TesseraFollowed *planned;
+  TesseraLayoutKind left_kind;
+  TesseraAxisKind axis_kind;
+  TesseraColourKey colour_key;
+  gboolean dark;
+  uint32_t alone; /* of colours: a block, or TESSERA_NONE: all are shown */
+  gboolean across_streams;
+  TesseraSheet *sheets[TESSERA_N_SIDES];
+  TesseraPaint *paint;
+  TesseraLayoutKind fit_kind;
+  uint64_t fit_bytes;
+  uint32_t moment;    /* event */
+  TesseraMoment told; /* of it */
+} TesseraWorkInput;
+
+/* All that is open and chosen now. */
+TesseraWorkInput *tessera_work_input_new (TesseraDocument *self);
+void tessera_work_input_free (gpointer input);
+
+/* Drops the work of the same kind that runs. @input, the kind's own, passes. */
+void tessera_work_start (TesseraDocument *self,
+                         TesseraWork work,
+                         const TesseraJobKind *kind,
+                         gpointer input);
+/* Common end of all works. Returns: TRUE when there is a result. */
+gboolean tessera_work_finished (TesseraDocument *self,
+                                TesseraWork work,
+                                TesseraStatus status,
+                                const TesseraError *error);
+void tessera_work_progressed (TesseraDocument *self, TesseraWork work, double fraction);
+
+/* Looks for the smallest device under a policy, then under those that come after it. */
+void tessera_document_start_needs (TesseraDocument *self, TesseraLayoutKind kind);

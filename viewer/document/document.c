@@ -1,0 +1,164 @@
+/*
+ * The session: what is open, what was made of it, and what the person looks at.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/document.h"
+
+#include "viewer/document/document-view.h"
+
+G_DEFINE_TYPE (TesseraDocument, tessera_document, G_TYPE_OBJECT)
+
+static guint changed_signal;
+
+void
+tessera_document_changed (TesseraDocument *self, guint what)
+{
+  g_signal_emit (self, changed_signal, 0, what);
+}
+
+static void
+clear_contents (TesseraDocument *self)
+{
+  for (int i = 0; i < TESSERA_N_SIDES; i++)
+    g_clear_pointer (&self->sheets[i], tessera_sheet_unref);
+  g_clear_pointer (&self->paint, tessera_paint_unref);
+  g_clear_pointer (&self->planned, tessera_followed_unref);
+  g_clear_pointer (&self->data, tessera_data_unref);
+  self->needs = (TesseraNeeds){ 0 };
+  self->verdict = (TesseraVerdict){ 0 };
+  self->told = (TesseraMoment){ 0 };
+  self->selected = TESSERA_NONE;
+  self->hovered = TESSERA_NONE;
+  self->moment = 0;
+}
+
+static void
+tessera_document_finalize (GObject *object)
+{
+  TesseraDocument *self = TESSERA_DOCUMENT (object);
+
+  clear_contents (self);
+  g_free (self->path);
+  g_free (self->error);
+  g_free (self->notice);
+  G_OBJECT_CLASS (tessera_document_parent_class)->finalize (object);
+}
+
+static void
+tessera_document_class_init (TesseraDocumentClass *class)
+{
+  G_OBJECT_CLASS (class)->finalize = tessera_document_finalize;
+  changed_signal = g_signal_new ("changed", TESSERA_TYPE_DOCUMENT, G_SIGNAL_RUN_LAST, 0,
+                                 NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_UINT);
+}
+
+static void
+tessera_document_init (TesseraDocument *self)
+{
+  clear_contents (self);
+  self->plan_automatically = TRUE;
+  self->view = (TesseraView){ 0, 1, 0, 1 };
+  self->world_bytes = 1;
+}
+
+TesseraDocument *
+tessera_document_new (void)
+{
+  return g_object_new (TESSERA_TYPE_DOCUMENT, NULL);
+}
+
+void
+tessera_document_close (TesseraDocument *self)
+{
+  /* A file that is being written has all it needs and comes to its end. */
+  for (int i = 0; i < TESSERA_N_WORKS; i++)
+    if (i != TESSERA_WORK_SAVE)
+      g_clear_pointer (&self->jobs[i], tessera_job_drop);
+  clear_contents (self);
+  g_clear_pointer (&self->path, g_free);
+  g_clear_pointer (&self->error, g_free);
+  tessera_document_changed (self, TESSERA_CHANGED_ALL);
+}
+
+void
+tessera_document_cancel (TesseraDocument *self)
+{
+  static const TesseraWork order[] = { TESSERA_WORK_LOAD, TESSERA_WORK_PLAN,
+                                       TESSERA_WORK_SHEETS, TESSERA_WORK_SAVE,
+                                       TESSERA_WORK_NEEDS };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (order); i++)
+    if (self->jobs[order[i]] != NULL)
+      {
+        tessera_job_cancel (self->jobs[order[i]]);
+        return;
+      }
+}
+
+gboolean
+tessera_document_is_busy (TesseraDocument *self)
+{
+  for (int i = 0; i < TESSERA_N_WORKS; i++)
+    if (self->jobs[i] != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+void
+tessera_document_take_error (TesseraDocument *self, char *sentence)
+{
+  g_free (self->error);
+  self->error = sentence;
+  tessera_document_changed (self, TESSERA_CHANGED_WORK);
+}
+
+void
+tessera_document_select (TesseraDocument *self, uint32_t block)
+{
+  if (self->selected == block)
+    return;
+  self->selected = block;
+  tessera_document_changed (self, TESSERA_CHANGED_SELECTION);
+}
+
+void
+tessera_document_hover (TesseraDocument *self, TesseraSide side, uint32_t block)
+{
+  if (self->hovered == block && self->hovered_side == side)
+    return;
+  self->hovered = block;
+  self->hovered_side = side;
+  tessera_document_changed (self, TESSERA_CHANGED_HOVER);
+}
+
+void
+tessera_document_select_next (TesseraDocument *self, int direction)
+{
+  size_t n = self->data != NULL ? self->data->blocks->n_blocks : 0;
+  gint64 next;
+
+  if (n == 0)
+    return;
+  if (self->selected == TESSERA_NONE)
+    next = direction > 0 ? 0 : (gint64) n - 1;
+  else
+    next = CLAMP ((gint64) self->selected + direction, 0, (gint64) n - 1);
+  tessera_document_select (self, (uint32_t) next);
+  tessera_document_reveal (self, (uint32_t) next);
+}
+
+void
+tessera_document_refresh_verdict (TesseraDocument *self)
+{
+  const TesseraParts parts = self->verdict.parts;
+  const TesseraLayout *layout;
+
+  if (self->data == NULL)
+    return;
+  if (tessera_data_get_layout (self->data, self->data->own_kind, NULL, NULL, &layout) !=
+      TESSERA_OK)
+    return;
+  tessera_verdict (self->data->trace, layout, &parts, &self->needs, &self->verdict);
+  tessera_document_changed (self, TESSERA_CHANGED_VERDICT);
+}

@@ -1,0 +1,147 @@
+/*
+ * The session: what is open, what was made of it, and what the person looks at.
+ *
+ * No widgets here. Every view reads the fields and hears "changed"; every change goes
+ * through a function. Fields are for reading only outside document*.c. Main thread only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <glib-object.h>
+
+#include "viewer/document/job.h"
+#include "viewer/document/moment.h"
+#include "viewer/canvas/paint.h"
+#include "viewer/document/sheet.h"
+
+/* What a "changed" signal is about: its one argument, a guint. */
+enum
+{
+  TESSERA_CHANGED_TRACE = 1 << 0,     /* another file, or none: all is new */
+  TESSERA_CHANGED_SHEETS = 1 << 1,    /* a layout on either side, or the axis */
+  TESSERA_CHANGED_VIEW = 1 << 2,      /* the part that is shown */
+  TESSERA_CHANGED_SELECTION = 1 << 3, /* the selected block */
+  TESSERA_CHANGED_MOMENT = 1 << 4,    /* the chosen moment, what is told of it */
+  TESSERA_CHANGED_COLOUR = 1 << 5,    /* colours, dark or light, legend filter */
+  TESSERA_CHANGED_VERDICT = 1 << 6,   /* verdict or needs */
+  TESSERA_CHANGED_WORK = 1 << 7,      /* what is being worked on, and how far */
+  TESSERA_CHANGED_HOVER = 1 << 8,     /* what is under the pointer */
+  TESSERA_CHANGED_ALL = (1 << 9) - 1
+};
+
+typedef enum
+{
+  TESSERA_SIDE_LEFT, /* PyTorch: recorded or simulated */
+  TESSERA_SIDE_RIGHT /* the plan */
+} TesseraSide;
+#define TESSERA_N_SIDES 2
+
+typedef enum
+{
+  TESSERA_WORK_LOAD,
+  TESSERA_WORK_SHEETS, /* simulating, changing the axis */
+  TESSERA_WORK_PLAN,
+  TESSERA_WORK_NEEDS, /* the smallest devices */
+  TESSERA_WORK_SAVE,
+  TESSERA_WORK_MOMENT, /* too short to be shown, as what follows */
+  TESSERA_WORK_PAINT,  /* colours */
+  TESSERA_N_WORKS
+} TesseraWork;
+
+typedef enum
+{
+  TESSERA_SAVE_PICTURE, /* PNG or SVG, as the name ends */
+  TESSERA_SAVE_REPORT,
+  TESSERA_SAVE_PLAN /* checked once more before */
+} TesseraSave;
+
+#define TESSERA_TYPE_DOCUMENT (tessera_document_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraDocument, tessera_document, TESSERA, DOCUMENT, GObject)
+
+struct _TesseraDocument
+{
+  GObject parent_instance;
+
+  char *path;        /* of what is open or being opened; NULL: nothing */
+  TesseraData *data; /* NULL: nothing open (yet) */
+  TesseraFollowed *planned;
+  TesseraSheet *sheets[TESSERA_N_SIDES]; /* NULL: not made (yet) */
+  TesseraLayoutKind left_kind;
+  TesseraAxisKind axis_kind;
+
+  TesseraColourKey colour_key;
+  gboolean dark;
+  TesseraPaint *paint; /* NULL when nothing is open */
+
+  TesseraNeeds needs; /* 0: not known yet */
+  TesseraVerdict verdict;
+
+  uint64_t ceiling_bytes;     /* all that PyTorch could have got; 0: not known */
+  gboolean ceiling_is_device; /* ... is the device's memory, else what the driver said */
+  double world_bytes;         /* height of the world: all of both layouts and some air */
+  TesseraView view;
+  uint32_t selected; /* block, or TESSERA_NONE */
+  uint32_t hovered;
+  TesseraSide hovered_side;
+  uint32_t moment;    /* event */
+  TesseraMoment told; /* of the moment and the left layout; comes a little later */
+
+  TesseraJob *jobs[TESSERA_N_WORKS]; /* NULL: not at it */
+  double fractions[TESSERA_N_WORKS];
+  char *error;  /* the last thing that went wrong, one sentence; NULL: nothing */
+  char *notice; /* the last thing that was done, one sentence; NULL: nothing */
+  gboolean plan_automatically; /* as soon as a trace is there */
+  gboolean across_streams;     /* how to plan */
+};
+
+TesseraDocument *tessera_document_new (void);
+
+/* Opens in the background. What was open stays until the new one is there. A plan's
+ * file is shown over the trace that is open. */
+void tessera_document_open (TesseraDocument *self, const char *path);
+/* Opens the same file again, another device of it. */
+void tessera_document_set_device (TesseraDocument *self, uint32_t device);
+/* Shows a plan from a file in place of the one there is. */
+void tessera_document_open_plan (TesseraDocument *self, const char *path);
+void tessera_document_close (TesseraDocument *self);
+/* Makes or makes again the plan, in the background. */
+void tessera_document_plan (TesseraDocument *self);
+/* Stops the most recent of the works that run; opening first. */
+void tessera_document_cancel (TesseraDocument *self);
+gboolean tessera_document_is_busy (TesseraDocument *self);
+/* Writes a file in the background, one at a time; then says so in notice or error.
+ * @stacked: of a picture, one layout above the other. */
+void tessera_document_save (TesseraDocument *self,
+                            TesseraSave what,
+                            gboolean stacked,
+                            const char *path);
+void tessera_document_take_error (TesseraDocument *self, char *sentence); /* NULL: seen */
+
+/* May blocks of different streams share addresses? Plans again. */
+void tessera_document_set_across_streams (TesseraDocument *self, gboolean across);
+void tessera_document_set_left_kind (TesseraDocument *self, TesseraLayoutKind kind);
+void tessera_document_set_axis_kind (TesseraDocument *self, TesseraAxisKind kind);
+void tessera_document_set_colour_key (TesseraDocument *self, TesseraColourKey key);
+void tessera_document_set_dark (TesseraDocument *self, gboolean dark);
+/* Colours come a little later, from a worker.
+ * One entry of the legend in or out; @alone: it alone, or all again. */
+void tessera_document_filter (TesseraDocument *self, size_t entry, gboolean alone);
+void tessera_document_show_all (TesseraDocument *self);
+/* Colours by @key and shows only what has @block's colour. */
+void
+tessera_document_show_alone (TesseraDocument *self, TesseraColourKey key, uint32_t block);
+
+void tessera_document_select (TesseraDocument *self, uint32_t block);
+void tessera_document_hover (TesseraDocument *self, TesseraSide side, uint32_t block);
+void tessera_document_set_moment (TesseraDocument *self, uint32_t event_index);
+/* The moment of the verdict: the failure, else the peak. */
+void tessera_document_reset_moment (TesseraDocument *self);
+/* The block born before or after the selected one. */
+void tessera_document_select_next (TesseraDocument *self, int direction);
+/* For document-*.c. */
+void tessera_document_changed (TesseraDocument *self, guint what);
+void tessera_document_refresh_moment (TesseraDocument *self);
+void tessera_document_refresh_verdict (TesseraDocument *self);
+void tessera_document_refresh_paint (TesseraDocument *self);
+void tessera_document_refresh_world (TesseraDocument *self);

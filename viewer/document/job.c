@@ -1,0 +1,125 @@
+/*
+ * Work on another thread that shows its progress and can be stopped.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/job.h"
+
+struct TesseraJob
+{
+  gatomicrefcount references;
+  const TesseraJobKind *kind;
+  GObject *owner;
+  gpointer input;
+  gboolean dropped; /* main thread only */
+  int stop;         /* atomic */
+  int permille;     /* atomic: where the work is */
+  int told;         /* atomic: an idle that will tell the main thread is on its way */
+  TesseraStatus status;
+  TesseraError error;
+  TesseraProgress progress; /* worker only, as are the next two */
+  double begin;
+  double end;
+};
+
+static TesseraJob *
+job_ref (TesseraJob *job)
+{
+  g_atomic_ref_count_inc (&job->references);
+  return job;
+}
+
+void
+tessera_job_unref (TesseraJob *job)
+{
+  if (!g_atomic_ref_count_dec (&job->references))
+    return;
+  if (job->input != NULL)
+    job->kind->free_input (job->input);
+  g_object_unref (job->owner);
+  g_free (job);
+}
+
+static gboolean
+tell_progress (gpointer user)
+{
+  TesseraJob *job = user;
+
+  g_atomic_int_set (&job->told, 0);
+  if (!job->dropped && job->kind->progress != NULL)
+    job->kind->progress (job->owner, g_atomic_int_get (&job->permille) / 1000.0);
+  return G_SOURCE_REMOVE;
+}
+
+static bool
+report (void *user, double fraction)
+{
+  TesseraJob *job = user;
+  double whole = job->begin + CLAMP (fraction, 0, 1) * (job->end - job->begin);
+
+  g_atomic_int_set (&job->permille, (int) (whole * 1000));
+  if (g_atomic_int_compare_and_exchange (&job->told, 0, 1))
+    g_idle_add_full (G_PRIORITY_DEFAULT, tell_progress, job_ref (job),
+                     (GDestroyNotify) tessera_job_unref);
+  return !g_atomic_int_get (&job->stop);
+}
+
+const TesseraProgress *
+tessera_job_progress (TesseraJob *job, double begin, double end)
+{
+  job->begin = begin;
+  job->end = end;
+  return &job->progress;
+}
+
+static gboolean
+finish (gpointer user)
+{
+  TesseraJob *job = user;
+
+  if (!job->dropped)
+    job->kind->done (job->owner, job->input, job->status, &job->error);
+  return G_SOURCE_REMOVE;
+}
+
+static gpointer
+run (gpointer user)
+{
+  TesseraJob *job = user;
+
+  job->status = job->kind->work (job, job->input, &job->error);
+  if (job->status != TESSERA_OK && g_atomic_int_get (&job->stop))
+    job->status = TESSERA_CANCELLED;
+  /* The worker's reference passes on: the job ends where it began, on the main thread. */
+  g_idle_add_full (G_PRIORITY_DEFAULT, finish, job, (GDestroyNotify) tessera_job_unref);
+  return NULL;
+}
+
+TesseraJob *
+tessera_job_start (const TesseraJobKind *kind, GObject *owner, gpointer input)
+{
+  TesseraJob *job = g_new0 (TesseraJob, 1);
+
+  g_atomic_ref_count_init (&job->references);
+  job->kind = kind;
+  job->owner = g_object_ref (owner);
+  job->input = input;
+  job->progress = (TesseraProgress){ .report = report, .user = job };
+  job->end = 1;
+  g_thread_unref (g_thread_new ("job", run, job_ref (job)));
+  return job;
+}
+
+void
+tessera_job_cancel (TesseraJob *job)
+{
+  g_atomic_int_set (&job->stop, 1);
+}
+
+void
+tessera_job_drop (TesseraJob *job)
+{
+  job->dropped = TRUE;
+  tessera_job_cancel (job);
+  tessera_job_unref (job);
+}

@@ -1,0 +1,55 @@
+/*
+ * Plans that were made and followed, and layouts ready to be drawn.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "viewer/document/data.h"
+
+/* A plan and how the trace runs when it is followed. Shared like TesseraData. */
+typedef struct
+{
+  TesseraData *data;
+  TesseraPlan *plan;
+  TesseraLayout *layout;
+  double seconds; /* that planning took */
+} TesseraFollowed;
+
+/* @across_streams: blocks of different streams may share addresses. */
+TesseraStatus tessera_followed_new (TesseraData *data,
+                                    gboolean across_streams,
+                                    const TesseraProgress *progress,
+                                    TesseraError *error,
+                                    TesseraFollowed **out_planned);
+/* A plan from a file, checked against the trace it is to serve. */
+TesseraStatus tessera_followed_load (TesseraData *data,
+                                     const char *path,
+                                     const TesseraProgress *progress,
+                                     TesseraError *error,
+                                     TesseraFollowed **out_planned);
+TesseraFollowed *tessera_followed_ref (TesseraFollowed *planned);
+void tessera_followed_unref (TesseraFollowed *planned); /* NULL is fine */
+
+/* One layout on one axis, ready to draw. Shared like TesseraData. */
+typedef struct
+{
+  TesseraData *data;
+  TesseraFollowed *planned; /* NULL but for a plan's sheet */
+  const TesseraLayout *layout;
+  const TesseraAxis *axis;
+  TesseraScene *scene;
+} TesseraSheet;
+
+/* @planned: (nullable): its layout, else the one of @kind. */
+TesseraStatus tessera_sheet_new (TesseraData *data,
+                                 TesseraFollowed *planned,
+                                 TesseraLayoutKind kind,
+                                 TesseraAxisKind axis_kind,
+                                 const TesseraProgress *progress,
+                                 TesseraError *error,
+                                 TesseraSheet **out_sheet);
+TesseraSheet *tessera_sheet_ref (TesseraSheet *sheet);
+void tessera_sheet_unref (TesseraSheet *sheet); /* NULL is fine */
+/* Where a moment lies on the sheet's axis, 0..1. */
+double tessera_sheet_t_of (const TesseraSheet *sheet, uint32_t event_index);

@@ -1,0 +1,197 @@
+/*
+ * The list of blocks against slow, obvious sorting and filtering.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/panels/blocklist.h"
+#include "viewer/document/moment.h"
+#include "viewer/test-help.h"
+
+#include <glib/gstdio.h>
+
+static TesseraData *
+open_data (void)
+{
+  g_autofree char *path = test_sample_path ();
+  g_autofree char *made = path == NULL ? test_three_blocks_path () : NULL;
+  TesseraError error = { 0 };
+  TesseraData *data = NULL;
+
+  g_assert_cmpint (
+      tessera_data_read (path != NULL ? path : made, TESSERA_NONE, NULL, &error, &data),
+      ==, TESSERA_OK);
+  g_assert_cmpint (tessera_data_analyse (data, &error), ==, TESSERA_OK);
+  if (made != NULL)
+    g_unlink (made);
+  return data;
+}
+
+static uint32_t
+block_at (TesseraBlockList *list, guint position)
+{
+  g_autoptr (TesseraBlockRow) row = g_list_model_get_item (G_LIST_MODEL (list), position);
+
+  return tessera_block_row_get_block (row);
+}
+
+static int
+sign (uint64_t a, uint64_t b)
+{
+  return (a > b) - (a < b);
+}
+
+static void
+test_sort (void)
+{
+  TesseraData *data = open_data ();
+  g_autoptr (TesseraBlockList) list = tessera_block_list_new ();
+  guint n;
+
+  tessera_block_list_set_data (list, data);
+  n = g_list_model_get_n_items (G_LIST_MODEL (list));
+  g_assert_cmpuint (n, ==, data->blocks->n_blocks);
+  for (int down = 0; down < 2; down++)
+    {
+      tessera_block_list_sort (list, TESSERA_COLUMN_SIZE, down);
+      for (guint i = 1; i < n; i++)
+        {
+          uint32_t a = block_at (list, i - 1), b = block_at (list, i);
+          int order = sign (data->blocks->blocks[a].size_bytes,
+                            data->blocks->blocks[b].size_bytes);
+
+          g_assert_cmpint (down ? -order : order, <=, 0);
+          /* Equals stay in order of birth, whichever way. */
+          if (order == 0)
+            g_assert_cmpuint (a, <, b);
+        }
+    }
+  for (int column = 0; column < TESSERA_N_COLUMNS; column++)
+    {
+      g_autofree uint8_t *seen = g_new0 (uint8_t, n);
+
+      tessera_block_list_sort (list, (TesseraColumn) column, FALSE);
+      for (guint i = 0; i < n; i++)
+        seen[block_at (list, i)]++;
+      for (guint i = 0; i < n; i++)
+        g_assert_cmpuint (seen[i], ==, 1);
+    }
+  tessera_data_unref (data);
+}
+
+static void
+test_filter_sizes (void)
+{
+  TesseraData *data = open_data ();
+  g_autoptr (TesseraBlockList) list = tessera_block_list_new ();
+  const uint64_t least = 1 << 20, most = 64 << 20;
+  guint n_expected = 0;
+
+  tessera_block_list_set_data (list, data);
+  tessera_block_list_filter (list, "", least, most);
+  for (size_t i = 0; i < data->blocks->n_blocks; i++)
+    n_expected += data->blocks->blocks[i].size_bytes >= least &&
+                  data->blocks->blocks[i].size_bytes <= most;
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, n_expected);
+  for (guint i = 0; i < n_expected; i++)
+    {
+      uint32_t block = block_at (list, i);
+
+      g_assert_cmpuint (data->blocks->blocks[block].size_bytes, >=, least);
+      g_assert_cmpuint (data->blocks->blocks[block].size_bytes, <=, most);
+      g_assert_cmpuint (tessera_block_list_find (list, block), ==, i);
+    }
+  g_assert_null (g_list_model_get_item (G_LIST_MODEL (list), n_expected));
+  tessera_data_unref (data);
+}
+
+static void
+test_filter_text (void)
+{
+  TesseraData *data = open_data ();
+  g_autoptr (TesseraBlockList) list = tessera_block_list_new ();
+  guint n;
+
+  tessera_block_list_set_data (list, data);
+  tessera_block_list_filter (list, "BackWard", 0, UINT64_MAX);
+  n = g_list_model_get_n_items (G_LIST_MODEL (list));
+  g_assert_cmpuint (n, >, 0);
+  g_assert_cmpuint (n, <=, data->blocks->n_blocks);
+  tessera_block_list_filter (list, "no such words anywhere", 0, UINT64_MAX);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, 0);
+  g_assert_cmpuint (tessera_block_list_find (list, 0), ==, G_MAXUINT);
+  tessera_block_list_filter (list, "", 0, UINT64_MAX);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==,
+                    data->blocks->n_blocks);
+  tessera_data_unref (data);
+}
+
+/* The slow way: the largest of those alive, again and again. */
+static void
+test_largest (void)
+{
+  TesseraData *data = open_data ();
+  const TesseraBlocks *blocks = data->blocks;
+  uint32_t moment = blocks->n_events / 2, largest[10];
+  size_t n = tessera_largest_blocks (blocks, moment, G_N_ELEMENTS (largest), largest);
+  g_autofree uint8_t *taken = g_new0 (uint8_t, blocks->n_blocks);
+
+  g_assert_cmpuint (n, >, 0);
+  for (size_t rank = 0; rank < n; rank++)
+    {
+      uint32_t best = TESSERA_NONE;
+
+      for (uint32_t i = 0; i < blocks->n_blocks; i++)
+        if (!taken[i] && blocks->blocks[i].born_index <= moment &&
+            blocks->blocks[i].died_index > moment &&
+            (best == TESSERA_NONE ||
+             blocks->blocks[i].size_bytes > blocks->blocks[best].size_bytes))
+          best = i;
+      g_assert_cmpuint (largest[rank], ==, best);
+      taken[best] = 1;
+    }
+  tessera_data_unref (data);
+}
+
+static void
+test_parse_bytes (void)
+{
+  static const struct
+  {
+    const char *text;
+    gboolean good;
+    uint64_t bytes;
+  } cases[] = {
+    { "512", TRUE, 512 },
+    { "20 MiB", TRUE, 20 << 20 },
+    { "1.5k", TRUE, 1536 },
+    { "2GB", TRUE, UINT64_C (2) << 30 },
+    { "1 tib", TRUE, UINT64_C (1) << 40 },
+    { "7 b", TRUE, 7 },
+    { "", FALSE, 0 },
+    { "-1", FALSE, 0 },
+    { "much", FALSE, 0 },
+    { "1 MiX", FALSE, 0 },
+    { "1e30", FALSE, 0 },
+    { "nan", FALSE, 0 },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      uint64_t bytes = 0;
+
+      g_assert_cmpint (tessera_parse_bytes (cases[i].text, &bytes), ==, cases[i].good);
+      g_assert_cmpuint (bytes, ==, cases[i].bytes);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/blocklist/sort", test_sort);
+  g_test_add_func ("/blocklist/filter sizes", test_filter_sizes);
+  g_test_add_func ("/blocklist/filter text", test_filter_text);
+  g_test_add_func ("/blocklist/largest", test_largest);
+  g_test_add_func ("/blocklist/parse bytes", test_parse_bytes);
+  return g_test_run ();
+}

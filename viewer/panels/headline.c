@@ -1,0 +1,188 @@
+/*
+ * The verdict on top of the window: one sentence, four numbers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/panels/headline.h"
+
+#include "viewer/document/describe.h"
+#include "viewer/window/ui.h"
+
+enum
+{
+  NATIVE,
+  EXPANDABLE,
+  PLAN,
+  BOUND,
+  N_NUMBERS
+};
+
+struct _TesseraHeadline
+{
+  GtkBox parent_instance;
+
+  TesseraDocument *document;
+  GtkWidget *title;
+  GtkWidget *sentence;
+  GtkWidget *numbers[N_NUMBERS];
+};
+
+G_DEFINE_TYPE (TesseraHeadline, tessera_headline, GTK_TYPE_BOX)
+
+static const struct
+{
+  const char *caption;
+  const char *name;
+  const char *tooltip;
+} captions[N_NUMBERS] = {
+  { "native", "need-native",
+    "Smallest device on which PyTorch's native allocator completes" },
+  { "expandable", "need-expandable",
+    "Smallest device on which PyTorch with expandable segments completes" },
+  { "plan", "need-plan",
+    "Smallest device on which a run that follows the plan completes" },
+  { "bound", "need-bound", "Most bytes alive at one moment: no layout can need less" },
+};
+
+/* Green and red are verdicts: does it fit what there is, and is a plan of any use? */
+static const char *
+verdict_class (TesseraDocument *document, int which, uint64_t bytes)
+{
+  const TesseraNeeds *needs = &document->needs;
+
+  if (which == BOUND || bytes == 0)
+    return "quiet";
+  if (document->ceiling_bytes != 0 && bytes > document->ceiling_bytes)
+    return "bad";
+  if (document->ceiling_bytes != 0 && document->verdict.died)
+    return "good";
+  return which == PLAN && bytes <= needs->native_bytes && bytes <= needs->expandable_bytes
+             ? "good"
+             : "plain";
+}
+
+static void
+show_number (TesseraHeadline *self, int which, uint64_t bytes)
+{
+  TesseraDocument *document = self->document;
+  g_autofree char *text = NULL;
+  g_autofree char *exact = tessera_describe_bytes_exact (bytes);
+  gboolean coming = document->jobs[TESSERA_WORK_NEEDS] != NULL ||
+                    document->jobs[TESSERA_WORK_PLAN] != NULL;
+
+  text = bytes != 0 ? tessera_describe_bytes (bytes) : g_strdup (coming ? "…" : "–");
+  gtk_label_set_text (GTK_LABEL (self->numbers[which]), text);
+  gtk_widget_set_css_classes (
+      self->numbers[which],
+      (const char *[]){ "number", verdict_class (document, which, bytes), NULL });
+  if (bytes != 0)
+    {
+      g_autofree char *tip = g_strdup_printf ("%s: %s", captions[which].tooltip, exact);
+
+      gtk_widget_set_tooltip_text (gtk_widget_get_parent (self->numbers[which]), tip);
+    }
+}
+
+static void
+on_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  TesseraHeadline *self = user;
+
+  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_VERDICT | TESSERA_CHANGED_WORK)))
+    return;
+  gtk_widget_set_visible (GTK_WIDGET (self), document->data != NULL);
+  if (document->data == NULL)
+    return;
+  gtk_label_set_text (GTK_LABEL (self->title), document->verdict.headline);
+  gtk_label_set_text (GTK_LABEL (self->sentence), document->verdict.sentence);
+  gtk_widget_set_tooltip_text (self->sentence, document->verdict.sentence);
+  show_number (self, NATIVE, document->needs.native_bytes);
+  show_number (self, EXPANDABLE, document->needs.expandable_bytes);
+  show_number (self, PLAN, document->needs.plan_bytes);
+  show_number (self, BOUND, document->needs.bound_bytes);
+}
+
+const char *
+tessera_headline_get_title (TesseraHeadline *self)
+{
+  return gtk_label_get_text (GTK_LABEL (self->title));
+}
+
+const char *
+tessera_headline_get_sentence (TesseraHeadline *self)
+{
+  return gtk_label_get_text (GTK_LABEL (self->sentence));
+}
+
+static void
+tessera_headline_dispose (GObject *object)
+{
+  g_clear_object (&TESSERA_HEADLINE (object)->document);
+  G_OBJECT_CLASS (tessera_headline_parent_class)->dispose (object);
+}
+
+static void
+tessera_headline_class_init (TesseraHeadlineClass *class)
+{
+  G_OBJECT_CLASS (class)->dispose = tessera_headline_dispose;
+}
+
+static void
+add_numbers (TesseraHeadline *self)
+{
+  GtkWidget *grid = gtk_grid_new ();
+  GtkWidget *above = tessera_label_new ("smallest device", "caption");
+
+  gtk_grid_set_column_spacing (GTK_GRID (grid), 20);
+  gtk_widget_add_css_class (above, "number-span");
+  gtk_grid_attach (GTK_GRID (grid), above, 0, 0, BOUND, 1);
+  for (int i = 0; i < N_NUMBERS; i++)
+    {
+      GtkWidget *column = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+
+      self->numbers[i] = tessera_label_new ("", "number");
+      gtk_label_set_ellipsize (GTK_LABEL (self->numbers[i]), PANGO_ELLIPSIZE_NONE);
+      gtk_widget_set_name (self->numbers[i], captions[i].name);
+      gtk_widget_set_tooltip_text (column, captions[i].tooltip);
+      gtk_box_append (GTK_BOX (column),
+                      tessera_label_new (captions[i].caption, "caption"));
+      gtk_box_append (GTK_BOX (column), self->numbers[i]);
+      gtk_grid_attach (GTK_GRID (grid), column, i, 1, 1, 1);
+    }
+  gtk_widget_set_valign (grid, GTK_ALIGN_CENTER);
+  gtk_box_append (GTK_BOX (self), grid);
+}
+
+static void
+tessera_headline_init (TesseraHeadline *self)
+{
+  GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
+
+  self->title = tessera_label_new ("", "verdict");
+  self->sentence = tessera_label_new ("", "verdict-sentence");
+  gtk_label_set_wrap (GTK_LABEL (self->sentence), TRUE);
+  gtk_label_set_lines (GTK_LABEL (self->sentence), 4);
+  gtk_label_set_selectable (GTK_LABEL (self->sentence), TRUE);
+  gtk_widget_set_focusable (self->sentence, FALSE);
+  gtk_widget_set_name (self->title, "verdict-headline");
+  gtk_widget_set_name (self->sentence, "verdict-sentence");
+  gtk_box_append (GTK_BOX (words), self->title);
+  gtk_box_append (GTK_BOX (words), self->sentence);
+  gtk_widget_set_hexpand (words, TRUE);
+  gtk_widget_set_valign (words, GTK_ALIGN_CENTER);
+  gtk_box_append (GTK_BOX (self), words);
+  gtk_box_set_spacing (GTK_BOX (self), 24);
+  gtk_widget_add_css_class (GTK_WIDGET (self), "headline");
+  gtk_widget_set_name (GTK_WIDGET (self), "headline");
+  add_numbers (self);
+}
+
+GtkWidget *
+tessera_headline_new (TesseraDocument *document)
+{
+  TesseraHeadline *self = g_object_new (TESSERA_TYPE_HEADLINE, NULL);
+
+  self->document = g_object_ref (document);
+  tessera_watch (document, GTK_WIDGET (self), on_changed);
+  return GTK_WIDGET (self);
+}

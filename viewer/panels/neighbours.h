@@ -1,0 +1,21 @@
+/*
+ * What lies around the selected block: before and after it in time, below and above it in
+ * address. Each is a button that selects it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "viewer/document/document.h"
+
+#include <gtk/gtk.h>
+
+#define TESSERA_TYPE_NEIGHBOURS (tessera_neighbours_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraNeighbours, tessera_neighbours, TESSERA, NEIGHBOURS, GtkBox)
+
+GtkWidget *tessera_neighbours_new (TesseraDocument *document);
+
+/* The block that touches @block below (@above: above) while it is born, or
+ * TESSERA_NONE. */
+uint32_t
+tessera_neighbour_in_address (const TesseraSheet *sheet, uint32_t block, gboolean above);

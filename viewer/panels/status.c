@@ -1,0 +1,125 @@
+/*
+ * The line at the bottom: the chosen moment in words, and what is being worked on.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/panels/status.h"
+
+#include "viewer/document/describe.h"
+#include "viewer/window/ui.h"
+
+struct _TesseraStatusBar
+{
+  GtkBox parent_instance;
+
+  TesseraDocument *document;
+  GtkWidget *moment;
+  GtkWidget *work;
+  GtkWidget *progress;
+  GtkWidget *cancel;
+};
+
+G_DEFINE_TYPE (TesseraStatusBar, tessera_status_bar, GTK_TYPE_BOX)
+
+static void
+show_moment (TesseraStatusBar *self)
+{
+  TesseraDocument *document = self->document;
+  const TesseraSheet *sheet = document->sheets[TESSERA_SIDE_LEFT];
+  g_autofree char *event = tessera_describe_count (document->moment);
+  g_autofree char *n_events = NULL, *moment = NULL, *live = NULL, *reserved = NULL;
+  g_autofree char *text = NULL;
+
+  if (sheet == NULL || document->moment >= sheet->layout->n_events)
+    {
+      gtk_label_set_text (GTK_LABEL (self->moment), "");
+      return;
+    }
+  n_events = tessera_describe_count (sheet->layout->n_events);
+  moment = tessera_describe_moment (document->data, document->moment);
+  live = tessera_describe_bytes (sheet->layout->curves.live_bytes[document->moment]);
+  reserved =
+      tessera_describe_bytes (sheet->layout->curves.reserved_bytes[document->moment]);
+  text = g_strdup_printf ("Event %s of %s%s%s · live %s, reserved %s", event, n_events,
+                          *moment != '\0' ? " · " : "", moment, live, reserved);
+  gtk_label_set_text (GTK_LABEL (self->moment), text);
+}
+
+static void
+show_work (TesseraStatusBar *self)
+{
+  static const char *const names[TESSERA_WORK_MOMENT] = {
+    "Opening", "Simulating", "Planning", "Looking for the smallest device", "Writing"
+  };
+  TesseraDocument *document = self->document;
+  int work = 0;
+
+  while (work < TESSERA_WORK_MOMENT && document->jobs[work] == NULL)
+    work++;
+  gtk_widget_set_visible (self->work, work < TESSERA_WORK_MOMENT);
+  gtk_widget_set_visible (self->progress, work < TESSERA_WORK_MOMENT);
+  gtk_widget_set_visible (self->cancel, work < TESSERA_WORK_MOMENT);
+  if (work == TESSERA_WORK_MOMENT)
+    return;
+  gtk_label_set_text (GTK_LABEL (self->work), names[work]);
+  gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->progress),
+                                 document->fractions[work]);
+  tessera_set_accessible_label (self->progress, names[work]);
+}
+
+static void
+on_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  TesseraStatusBar *self = user;
+
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_SHEETS))
+    show_moment (self);
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_WORK))
+    show_work (self);
+}
+
+static void
+tessera_status_bar_dispose (GObject *object)
+{
+  g_clear_object (&TESSERA_STATUS_BAR (object)->document);
+  G_OBJECT_CLASS (tessera_status_bar_parent_class)->dispose (object);
+}
+
+static void
+tessera_status_bar_class_init (TesseraStatusBarClass *class)
+{
+  G_OBJECT_CLASS (class)->dispose = tessera_status_bar_dispose;
+}
+
+static void
+tessera_status_bar_init (TesseraStatusBar *self)
+{
+  self->moment = tessera_label_new ("", "quiet");
+  gtk_widget_set_hexpand (self->moment, TRUE);
+  gtk_widget_set_name (self->moment, "moment");
+  self->work = tessera_label_new ("", "quiet");
+  self->progress = gtk_progress_bar_new ();
+  gtk_widget_set_valign (self->progress, GTK_ALIGN_CENTER);
+  gtk_widget_set_size_request (self->progress, 110, -1);
+  self->cancel = gtk_button_new_from_icon_name ("tessera-stop-symbolic");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->cancel), "win.cancel");
+  gtk_widget_set_tooltip_text (self->cancel, "Stop");
+  tessera_set_accessible_label (self->cancel, "Stop");
+  gtk_widget_set_css_classes (self->cancel, (const char *[]){ "flat", "small", NULL });
+  gtk_box_append (GTK_BOX (self), self->moment);
+  gtk_box_append (GTK_BOX (self), self->work);
+  gtk_box_append (GTK_BOX (self), self->progress);
+  gtk_box_append (GTK_BOX (self), self->cancel);
+  gtk_box_set_spacing (GTK_BOX (self), 8);
+  gtk_widget_add_css_class (GTK_WIDGET (self), "status");
+}
+
+GtkWidget *
+tessera_status_bar_new (TesseraDocument *document)
+{
+  TesseraStatusBar *self = g_object_new (TESSERA_TYPE_STATUS, NULL);
+
+  self->document = g_object_ref (document);
+  tessera_watch (document, GTK_WIDGET (self), on_changed);
+  return GTK_WIDGET (self);
+}

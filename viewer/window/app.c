@@ -1,0 +1,304 @@
+/*
+ * The application: options, files from outside, style, keys.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/window/app.h"
+
+#include "viewer/window/screenshot.h"
+#include "viewer/window/window.h"
+
+#include <stdlib.h>
+
+struct _TesseraApp
+{
+  GtkApplication parent_instance;
+
+  char *screenshot; /* path, or NULL */
+  char *actions;    /* done to the window before the screenshot: "win.table,win.fit" */
+  int width, height;
+  gboolean dark;
+  gboolean stacked;
+  gboolean failed;
+  gboolean wants_file; /* one was named */
+};
+
+G_DEFINE_TYPE (TesseraApp, tessera_app, GTK_TYPE_APPLICATION)
+
+/* --- actions
+ * ------------------------------------------------------------------------------- */
+
+static void
+on_quit (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  GList *window;
+
+  while ((window = gtk_application_get_windows (user)) != NULL)
+    gtk_window_destroy (window->data);
+}
+
+static void
+on_about (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  gtk_show_about_dialog (gtk_application_get_active_window (user), "program-name",
+                         "Tessera", "logo-icon-name", TESSERA_APPLICATION_ID, "version",
+                         TESSERA_VERSION, "comments",
+                         "Why does GPU memory run out, and how would it lie better?",
+                         "license-type", GTK_LICENSE_APACHE_2_0, NULL);
+}
+
+static void
+on_new_window (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  gtk_window_present (GTK_WINDOW (tessera_window_new (user)));
+}
+
+static const GActionEntry entries[] = { { "quit", on_quit },
+                                        { "about", on_about },
+                                        { "new-window", on_new_window } };
+
+static void
+set_keys (GtkApplication *app)
+{
+  static const struct
+  {
+    const char *action;
+    const char *keys[3];
+  } keys[] = {
+    { "app.quit", { "<Control>q" } },
+    { "app.new-window", { "<Control>n" } },
+    { "win.open", { "<Control>o" } },
+    { "win.close-file", { "<Control>w" } },
+    { "win.plan", { "<Control>p" } },
+    { "win.export-plan", { "<Control>e" } },
+    { "win.save-picture", { "<Control>s" } },
+    { "win.table", { "<Control>t", "F9" } },
+    { "win.dark", { "<Control>d" } },
+    { "win.zoom-in", { "<Control>plus", "<Control>equal" } },
+    { "win.zoom-out", { "<Control>minus" } },
+    { "win.fit", { "<Control>0" } },
+    { "win.left::recorded", { "<Control>1" } },
+    { "win.left::native", { "<Control>2" } },
+    { "win.left::expandable", { "<Control>3" } },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (keys); i++)
+    gtk_application_set_accels_for_action (app, keys[i].action,
+                                           (const char *const *) keys[i].keys);
+}
+
+/* --- start
+ * --------------------------------------------------------------------------------- */
+
+static void
+load_style (void)
+{
+  GtkCssProvider *provider = gtk_css_provider_new ();
+
+  gtk_css_provider_load_from_resource (provider, "/org/tessera/Viewer/style.css");
+  gtk_style_context_add_provider_for_display (gdk_display_get_default (),
+                                              GTK_STYLE_PROVIDER (provider),
+                                              GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
+  g_object_unref (provider);
+}
+
+static void
+tessera_app_startup (GApplication *app)
+{
+  TesseraApp *self = TESSERA_APP (app);
+
+  G_APPLICATION_CLASS (tessera_app_parent_class)->startup (app);
+  load_style ();
+  g_action_map_add_action_entries (G_ACTION_MAP (app), entries, G_N_ELEMENTS (entries),
+                                   app);
+  set_keys (GTK_APPLICATION (app));
+  if (self->dark)
+    g_object_set (gtk_settings_get_default (), "gtk-application-prefer-dark-theme", TRUE,
+                  NULL);
+}
+
+static void
+on_shot (gpointer user, gboolean success)
+{
+  TesseraApp *self = user;
+
+  if (!success)
+    g_printerr ("tessera-viewer: %s could not be written.\n", self->screenshot);
+  self->failed |= !success;
+  on_quit (NULL, NULL, self);
+}
+
+/* Actions are as g_action_print_detailed_name() writes them. */
+static void
+do_actions (TesseraApp *self, GtkWidget *window)
+{
+  g_auto (GStrv) names = g_strsplit (self->actions != NULL ? self->actions : "", ",", -1);
+
+  for (char **name = names; *name != NULL; name++)
+    {
+      g_autofree char *action = NULL;
+      g_autoptr (GVariant) target = NULL;
+
+      if (**name == '\0')
+        continue;
+      if (!g_action_parse_detailed_name (*name, &action, &target, NULL) ||
+          !gtk_widget_activate_action_variant (window, action, target))
+        g_printerr ("tessera-viewer: there is no action %s.\n", *name);
+    }
+}
+
+typedef struct
+{
+  TesseraApp *app;
+  TesseraWindow *window;
+} Ready;
+
+/* The first settled moment is when a trace is there for the actions to work on. */
+static gboolean
+when_ready (gpointer user)
+{
+  Ready *ready = user;
+
+  if (!tessera_window_is_settled (ready->window))
+    return G_SOURCE_CONTINUE;
+  /* A picture of an error is a picture, but the caller wanted the file's. */
+  if (tessera_window_get_document (ready->window)->data == NULL)
+    ready->app->failed = ready->app->wants_file;
+  do_actions (ready->app, GTK_WIDGET (ready->window));
+  tessera_screenshot_when_settled (ready->window, ready->app->screenshot, on_shot,
+                                   ready->app);
+  return G_SOURCE_REMOVE;
+}
+
+static GtkWidget *
+show_window (TesseraApp *self)
+{
+  GtkWidget *window = tessera_window_new (GTK_APPLICATION (self));
+
+  if (self->width > 0)
+    gtk_window_set_default_size (GTK_WINDOW (window), self->width, self->height);
+  if (self->stacked)
+    gtk_widget_activate_action (window, "win.arrange", "s", "stacked");
+  gtk_window_present (GTK_WINDOW (window));
+  if (self->screenshot != NULL)
+    {
+      Ready *ready = g_new (Ready, 1);
+
+      *ready = (Ready){ self, TESSERA_WINDOW (window) };
+      g_timeout_add_full (G_PRIORITY_DEFAULT, 100, when_ready, ready, g_free);
+    }
+  return window;
+}
+
+static void
+tessera_app_activate (GApplication *app)
+{
+  show_window (TESSERA_APP (app));
+}
+
+static void
+tessera_app_open (GApplication *app, GFile **files, int n_files, const char *hint)
+{
+  TESSERA_APP (app)->wants_file = TRUE;
+  for (int i = 0; i < n_files; i++)
+    {
+      GtkWidget *window = show_window (TESSERA_APP (app));
+
+      tessera_window_open (TESSERA_WINDOW (window), files[i]);
+    }
+}
+
+static int
+tessera_app_handle_local_options (GApplication *app, GVariantDict *options)
+{
+  TesseraApp *self = TESSERA_APP (app);
+  g_autofree char *size = NULL;
+  int scale;
+
+  g_variant_dict_lookup (options, "screenshot", "^ay", &self->screenshot);
+  g_variant_dict_lookup (options, "actions", "s", &self->actions);
+  g_variant_dict_lookup (options, "dark", "b", &self->dark);
+  g_variant_dict_lookup (options, "stacked", "b", &self->stacked);
+  /* GDK reads it when it opens the display, which comes after. */
+  if (g_variant_dict_lookup (options, "scale", "i", &scale))
+    {
+      g_autofree char *text = g_strdup_printf ("%d", CLAMP (scale, 1, 4));
+
+      g_setenv ("GDK_SCALE", text, TRUE);
+    }
+  if (g_variant_dict_lookup (options, "size", "s", &size))
+    {
+      g_auto (GStrv) parts = g_strsplit (size, "x", 2);
+
+      self->width = parts[0] != NULL ? atoi (parts[0]) : 0;
+      self->height = parts[0] != NULL && parts[1] != NULL ? atoi (parts[1]) : 0;
+      if (self->width <= 0 || self->height <= 0)
+        {
+          g_printerr (
+              "tessera-viewer: --size wants WIDTHxHEIGHT, for example 1280x720.\n");
+          return 2;
+        }
+    }
+  if (self->screenshot != NULL)
+    g_application_set_flags (app,
+                             g_application_get_flags (app) | G_APPLICATION_NON_UNIQUE);
+  return -1;
+}
+
+static void
+tessera_app_finalize (GObject *object)
+{
+  TesseraApp *self = TESSERA_APP (object);
+
+  g_free (self->screenshot);
+  g_free (self->actions);
+  G_OBJECT_CLASS (tessera_app_parent_class)->finalize (object);
+}
+
+static void
+tessera_app_class_init (TesseraAppClass *class)
+{
+  GApplicationClass *app_class = G_APPLICATION_CLASS (class);
+
+  G_OBJECT_CLASS (class)->finalize = tessera_app_finalize;
+  app_class->startup = tessera_app_startup;
+  app_class->activate = tessera_app_activate;
+  app_class->open = tessera_app_open;
+  app_class->handle_local_options = tessera_app_handle_local_options;
+}
+
+static void
+tessera_app_init (TesseraApp *self)
+{
+  static const GOptionEntry options[] = {
+    { "screenshot", 0, 0, G_OPTION_ARG_FILENAME, NULL,
+      "Write the window as a PNG and quit", "PNG" },
+    { "size", 0, 0, G_OPTION_ARG_STRING, NULL, "Size of the window", "WxH" },
+    { "scale", 0, 0, G_OPTION_ARG_INT, NULL, "Device pixels per pixel", "N" },
+    { "dark", 0, 0, G_OPTION_ARG_NONE, NULL, "Dark colours", NULL },
+    { "stacked", 0, 0, G_OPTION_ARG_NONE, NULL, "One layout above the other", NULL },
+    { "actions", 0, 0, G_OPTION_ARG_STRING, NULL, "Actions before the screenshot",
+      "ACTION,..." },
+    { NULL },
+  };
+
+  g_application_add_main_option_entries (G_APPLICATION (self), options);
+  g_application_set_option_context_parameter_string (G_APPLICATION (self), "[FILE...]");
+  g_application_set_option_context_summary (
+      G_APPLICATION (self),
+      "Shows why GPU memory runs out, from a PyTorch memory snapshot or a .tsr trace.");
+}
+
+TesseraApp *
+tessera_app_new (void)
+{
+  return g_object_new (TESSERA_TYPE_APP, "application-id", TESSERA_APPLICATION_ID,
+                       "flags", G_APPLICATION_HANDLES_OPEN, "resource-base-path",
+                       "/org/tessera/Viewer", NULL);
+}
+
+gboolean
+tessera_app_has_failed (TesseraApp *self)
+{
+  return self->failed;
+}

@@ -1,0 +1,125 @@
+/*
+ * Short ways to make the widgets that the panels are built of.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/window/ui.h"
+
+#include "viewer/canvas/draw.h"
+
+void
+tessera_watch (TesseraDocument *document, GtkWidget *widget, TesseraChangedFunc changed)
+{
+  g_signal_connect_object (document, "changed", G_CALLBACK (changed), widget, 0);
+  changed (document, TESSERA_CHANGED_ALL, widget);
+}
+
+GtkWidget *
+tessera_label_new (const char *text, const char *css_classes)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  if (css_classes != NULL)
+    {
+      g_auto (GStrv) classes = g_strsplit (css_classes, " ", -1);
+
+      gtk_widget_set_css_classes (label, (const char **) classes);
+    }
+  return label;
+}
+
+GtkWidget *
+tessera_heading_new (const char *text)
+{
+  return tessera_label_new (text, "panel-heading");
+}
+
+typedef struct
+{
+  uint32_t rgb;
+  uint32_t hatch_rgb;
+  double share;
+} Patch;
+
+static void
+set_source (cairo_t *cr, uint32_t rgb)
+{
+  GdkRGBA colour = tessera_rgba (rgb, 1);
+
+  gdk_cairo_set_source_rgba (cr, &colour);
+}
+
+static void
+draw_swatch (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer user)
+{
+  const Patch *patch = user;
+
+  set_source (cr, patch->rgb);
+  cairo_rectangle (cr, 0, 0, width, height);
+  cairo_fill (cr);
+  if (patch->hatch_rgb == TESSERA_NONE)
+    return;
+  set_source (cr, patch->hatch_rgb);
+  cairo_set_line_width (cr, 1);
+  cairo_rectangle (cr, 0, 0, width, height);
+  cairo_clip (cr);
+  for (int x = 0; x < width + height; x += 4)
+    {
+      cairo_move_to (cr, x, 0);
+      cairo_line_to (cr, x - height, height);
+    }
+  cairo_stroke (cr);
+}
+
+static void
+draw_bar (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer user)
+{
+  const Patch *patch = user;
+
+  set_source (cr, patch->rgb);
+  cairo_rectangle (cr, 0, 0, MAX (patch->share * width, 1), height);
+  cairo_fill (cr);
+}
+
+static GtkWidget *
+patch_new (int width, int height, GtkDrawingAreaDrawFunc draw, const Patch *patch)
+{
+  GtkWidget *area = gtk_drawing_area_new ();
+
+  gtk_drawing_area_set_content_width (GTK_DRAWING_AREA (area), width);
+  gtk_drawing_area_set_content_height (GTK_DRAWING_AREA (area), height);
+  gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (area), draw,
+                                  g_memdup2 (patch, sizeof *patch), g_free);
+  gtk_widget_set_valign (area, GTK_ALIGN_CENTER);
+  return area;
+}
+
+GtkWidget *
+tessera_swatch_new (uint32_t rgb, uint32_t hatch_rgb)
+{
+  return patch_new (12, 12, draw_swatch, &(Patch){ rgb, hatch_rgb, 1 });
+}
+
+GtkWidget *
+tessera_bar_new (double share, uint32_t rgb)
+{
+  return patch_new (36, 6, draw_bar, &(Patch){ rgb, TESSERA_NONE, CLAMP (share, 0, 1) });
+}
+
+void
+tessera_remove_children (GtkWidget *box)
+{
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (box)) != NULL)
+    gtk_box_remove (GTK_BOX (box), child);
+}
+
+void
+tessera_set_accessible_label (GtkWidget *widget, const char *label)
+{
+  gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  label, -1);
+}

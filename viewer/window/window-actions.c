@@ -1,0 +1,343 @@
+/*
+ * Everything that can be done, as actions: menus, keys, buttons and tests use the same.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/document-view.h"
+#include "viewer/window/window-private.h"
+
+#include "viewer/document/describe.h"
+
+/* Steps of the keyboard: a share of what is shown, and a factor. */
+#define KEY_PAN 0.15
+#define KEY_ZOOM 1.4
+
+static const char *const left_names[] = { "recorded", "native", "expandable" };
+static const char *const axis_names[] = { "bytes", "events", "time" };
+static const char *const axis_titles[] = { "bytes moved", "event index", "time" };
+
+static int
+index_of (const char *const *names, int n, const char *name)
+{
+  for (int i = 0; i < n; i++)
+    if (g_str_equal (names[i], name))
+      return i;
+  return -1;
+}
+
+#define SIMPLE(name, statement)                                                          \
+  static void on_##name (GSimpleAction *action, GVariant *parameter, gpointer user)      \
+  {                                                                                      \
+    TesseraWindow *self = user;                                                          \
+    statement;                                                                           \
+  }
+
+static void
+zoom (TesseraWindow *self, double factor)
+{
+  const TesseraView *v = &self->document->view;
+
+  tessera_document_zoom (self->document, factor, factor, (v->t0 + v->t1) / 2,
+                         (v->y0 + v->y1) / 2);
+}
+
+static void
+go_to_failure (TesseraWindow *self)
+{
+  const TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
+
+  if (sheet != NULL && sheet->layout->n_ooms > 0)
+    tessera_document_go_to (self->document,
+                            sheet->layout->ooms[sheet->layout->n_ooms - 1].event_index);
+}
+
+static void
+go_to_peak (TesseraWindow *self)
+{
+  const TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
+
+  if (sheet != NULL)
+    tessera_document_go_to (self->document, sheet->layout->peak_reserved_index);
+}
+
+static void
+clear_choice (TesseraWindow *self)
+{
+  tessera_document_select (self->document, TESSERA_NONE);
+  tessera_document_reset_moment (self->document);
+}
+
+static void
+go_to_edge (TesseraWindow *self, gboolean end)
+{
+  tessera_document_pan (self->document, end ? 1e12 : -1e12, 0);
+}
+
+SIMPLE (open, tessera_window_choose_file (self))
+SIMPLE (close_file, tessera_document_close (self->document))
+SIMPLE (plan, tessera_document_plan (self->document))
+SIMPLE (cancel, tessera_document_cancel (self->document))
+SIMPLE (export_plan, tessera_window_choose_plan_target (self))
+SIMPLE (export_plan_to,
+        tessera_window_export_plan (self, g_variant_get_string (parameter, NULL)))
+SIMPLE (save_picture, tessera_window_choose_picture_target (self, ".png"))
+SIMPLE (save_report, tessera_window_choose_picture_target (self, ".html"))
+SIMPLE (save_picture_to,
+        tessera_window_save_picture (self, g_variant_get_string (parameter, NULL)))
+SIMPLE (dismiss, tessera_window_say (self, "", FALSE))
+SIMPLE (zoom_in, zoom (self, KEY_ZOOM))
+SIMPLE (zoom_out, zoom (self, 1 / KEY_ZOOM))
+SIMPLE (fit, tessera_document_fit (self->document))
+SIMPLE (pan_left, tessera_document_pan (self->document, -KEY_PAN, 0))
+SIMPLE (pan_right, tessera_document_pan (self->document, KEY_PAN, 0))
+SIMPLE (pan_up, tessera_document_pan (self->document, 0, KEY_PAN))
+SIMPLE (pan_down, tessera_document_pan (self->document, 0, -KEY_PAN))
+SIMPLE (go_begin, go_to_edge (self, FALSE))
+SIMPLE (go_end, go_to_edge (self, TRUE))
+SIMPLE (go_peak, go_to_peak (self))
+SIMPLE (go_failure, go_to_failure (self))
+SIMPLE (next_block, tessera_document_select_next (self->document, 1))
+SIMPLE (previous_block, tessera_document_select_next (self->document, -1))
+SIMPLE (clear, clear_choice (self))
+SIMPLE (show_all, tessera_document_show_all (self->document))
+
+static void
+on_open_path (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  g_autoptr (GFile) file =
+      g_file_new_for_commandline_arg (g_variant_get_string (parameter, NULL));
+
+  tessera_window_open (user, file);
+}
+
+static void
+on_select (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TesseraWindow *self = user;
+  uint32_t block = g_variant_get_uint32 (parameter);
+
+  if (self->document->data != NULL && block < self->document->data->blocks->n_blocks)
+    tessera_document_select (self->document, block);
+}
+
+static void
+on_device (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TesseraWindow *self = user;
+
+  tessera_document_set_device (self->document, g_variant_get_uint32 (parameter));
+}
+
+static void
+change_left (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+  int kind = index_of (left_names, G_N_ELEMENTS (left_names),
+                       g_variant_get_string (state, NULL));
+
+  if (kind >= 0 && (TesseraLayoutKind) kind != self->document->left_kind)
+    tessera_document_set_left_kind (self->document, (TesseraLayoutKind) kind);
+  tessera_window_update_actions (self);
+}
+
+static void
+change_axis (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+  int kind = index_of (axis_names, G_N_ELEMENTS (axis_names),
+                       g_variant_get_string (state, NULL));
+
+  if (kind >= 0)
+    tessera_document_set_axis_kind (self->document, (TesseraAxisKind) kind);
+  tessera_window_update_actions (self);
+}
+
+static void
+change_colour (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+
+  for (int key = 0; key < TESSERA_N_COLOUR_KEYS; key++)
+    if (g_str_equal (tessera_colour_key_name ((TesseraColourKey) key),
+                     g_variant_get_string (state, NULL)))
+      tessera_document_set_colour_key (self->document, (TesseraColourKey) key);
+  tessera_window_update_actions (self);
+}
+
+static void
+change_arrange (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+  gboolean stacked = g_str_equal (g_variant_get_string (state, NULL), "stacked");
+
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->panes),
+                                  stacked ? GTK_ORIENTATION_VERTICAL
+                                          : GTK_ORIENTATION_HORIZONTAL);
+  g_simple_action_set_state (action, state);
+}
+
+static void
+change_dark (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+  gboolean dark = g_variant_get_boolean (state);
+
+  g_object_set (gtk_widget_get_settings (GTK_WIDGET (self)),
+                "gtk-application-prefer-dark-theme", dark, NULL);
+  tessera_document_set_dark (self->document, dark);
+  g_simple_action_set_state (action, state);
+}
+
+static void
+change_across (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+
+  tessera_document_set_across_streams (self->document, g_variant_get_boolean (state));
+  g_simple_action_set_state (action, state);
+}
+
+static void
+change_table (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+
+  gtk_widget_set_visible (self->table_panel, g_variant_get_boolean (state));
+  g_simple_action_set_state (action, state);
+}
+
+static const GActionEntry entries[] = {
+  { "open", on_open },
+  { "open-path", on_open_path, "s" },
+  { "close-file", on_close_file },
+  { "plan", on_plan },
+  { "cancel", on_cancel },
+  { "export-plan", on_export_plan },
+  { "export-plan-to", on_export_plan_to, "s" },
+  { "save-picture", on_save_picture },
+  { "save-report", on_save_report },
+  { "save-picture-to", on_save_picture_to, "s" },
+  { "dismiss", on_dismiss },
+  { "zoom-in", on_zoom_in },
+  { "zoom-out", on_zoom_out },
+  { "fit", on_fit },
+  { "pan-left", on_pan_left },
+  { "pan-right", on_pan_right },
+  { "pan-up", on_pan_up },
+  { "pan-down", on_pan_down },
+  { "go-begin", on_go_begin },
+  { "go-end", on_go_end },
+  { "go-peak", on_go_peak },
+  { "go-failure", on_go_failure },
+  { "next-block", on_next_block },
+  { "previous-block", on_previous_block },
+  { "clear", on_clear },
+  { "show-all", on_show_all },
+  { "select", on_select, "u" },
+  { "device", on_device, "u" },
+  { "left", NULL, "s", "'recorded'", change_left },
+  { "axis", NULL, "s", "'bytes'", change_axis },
+  { "colour", NULL, "s", "'class'", change_colour },
+  { "arrange", NULL, "s", "'side'", change_arrange },
+  { "dark", NULL, NULL, "false", change_dark },
+  { "across-streams", NULL, NULL, "false", change_across },
+  { "table", NULL, NULL, "false", change_table },
+};
+
+static GSimpleAction *
+action_of (TesseraWindow *self, const char *name)
+{
+  return G_SIMPLE_ACTION (g_action_map_lookup_action (G_ACTION_MAP (self), name));
+}
+
+static void
+set_state (TesseraWindow *self, const char *name, GVariant *state)
+{
+  g_simple_action_set_state (action_of (self, name), state);
+}
+
+void
+tessera_window_update_actions (TesseraWindow *self)
+{
+  static const char *const need_trace[] = {
+    "close-file", "plan",           "zoom-in",  "zoom-out", "fit",    "pan-left",
+    "pan-right",  "pan-up",         "pan-down", "go-begin", "go-end", "go-peak",
+    "next-block", "previous-block", "clear",    "left",
+  };
+  TesseraDocument *document = self->document;
+  const TesseraSheet *left = document->sheets[TESSERA_SIDE_LEFT];
+  gboolean has_trace = document->data != NULL;
+  gboolean can_save = document->jobs[TESSERA_WORK_SAVE] == NULL;
+  gboolean can_save_plan = document->planned != NULL && can_save;
+  g_autofree char *left_title = NULL;
+  g_autofree char *axis = g_strdup_printf ("axis: %s", axis_titles[document->axis_kind]);
+
+  for (size_t i = 0; i < G_N_ELEMENTS (need_trace); i++)
+    g_simple_action_set_enabled (action_of (self, need_trace[i]), has_trace);
+  g_simple_action_set_enabled (action_of (self, "plan"),
+                               has_trace && document->jobs[TESSERA_WORK_PLAN] == NULL);
+  g_simple_action_set_enabled (action_of (self, "export-plan"), can_save_plan);
+  g_simple_action_set_enabled (action_of (self, "export-plan-to"), can_save_plan);
+  g_simple_action_set_enabled (action_of (self, "save-report"), can_save_plan);
+  g_simple_action_set_enabled (action_of (self, "save-picture"), has_trace && can_save);
+  g_simple_action_set_enabled (action_of (self, "save-picture-to"),
+                               has_trace && can_save);
+  g_simple_action_set_enabled (action_of (self, "go-failure"),
+                               left != NULL && left->layout->n_ooms > 0);
+  g_simple_action_set_enabled (action_of (self, "cancel"),
+                               tessera_document_is_busy (document));
+  set_state (self, "left", g_variant_new_string (left_names[document->left_kind]));
+  set_state (self, "axis", g_variant_new_string (axis_names[document->axis_kind]));
+  set_state (self, "colour",
+             g_variant_new_string (tessera_colour_key_name (document->colour_key)));
+  set_state (self, "dark", g_variant_new_boolean (document->dark));
+  if (self->left_menu == NULL)
+    return;
+  left_title = g_strdup_printf ("%s: %s",
+                                tessera_layout_owner (left != NULL ? left->layout : NULL),
+                                tessera_layout_kind_name (document->left_kind));
+  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->left_menu), left_title);
+  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->axis_menu), axis);
+}
+
+void
+tessera_window_add_actions (TesseraWindow *self)
+{
+  g_action_map_add_action_entries (G_ACTION_MAP (self), entries, G_N_ELEMENTS (entries),
+                                   self);
+}
+
+/* Keys without modifiers, which must not steal letters from the text fields: they belong
+ * to the part of the window that holds the canvases. */
+void
+tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases)
+{
+  static const struct
+  {
+    const char *keys;
+    const char *action;
+  } shortcuts[] = {
+    { "Left|a", "win.pan-left" },
+    { "Right|d", "win.pan-right" },
+    { "Up|w", "win.pan-up" },
+    { "Down|s", "win.pan-down" },
+    { "plus|equal|KP_Add", "win.zoom-in" },
+    { "minus|KP_Subtract", "win.zoom-out" },
+    { "0|KP_0", "win.fit" },
+    { "Home", "win.go-begin" },
+    { "End", "win.go-end" },
+    { "n", "win.next-block" },
+    { "p", "win.previous-block" },
+    { "k", "win.go-peak" },
+    { "f", "win.go-failure" },
+    { "Escape", "win.clear" },
+  };
+  GtkEventController *controller = gtk_shortcut_controller_new ();
+
+  for (size_t i = 0; i < G_N_ELEMENTS (shortcuts); i++)
+    gtk_shortcut_controller_add_shortcut (
+        GTK_SHORTCUT_CONTROLLER (controller),
+        gtk_shortcut_new (gtk_shortcut_trigger_parse_string (shortcuts[i].keys),
+                          gtk_named_action_new (shortcuts[i].action)));
+  gtk_widget_add_controller (canvases, controller);
+}

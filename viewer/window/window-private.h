@@ -1,0 +1,47 @@
+/*
+ * What the files of the window share.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "viewer/canvas/pane.h"
+#include "viewer/window/window.h"
+
+struct _TesseraWindow
+{
+  GtkApplicationWindow parent_instance;
+
+  TesseraDocument *document;
+  GtkWidget *title;
+  GtkWidget *subtitle;
+  GtkWidget *left_menu; /* which simulation */
+  GtkWidget *axis_menu;
+  GtkWidget *recent_menu;
+  GtkWidget *message;
+  GtkWidget *message_text;
+  GtkWidget *stack; /* empty, loading, main */
+  GtkWidget *loading_text;
+  GtkWidget *loading_progress;
+  GtkWidget *panes; /* both canvases */
+  GtkWidget *table_panel;
+  GtkWidget *canvases[TESSERA_N_SIDES];
+  GtkFileChooserNative *chooser; /* while one is open */
+  gulong recent_handler;
+};
+
+/* window-build.c */
+void tessera_window_build (TesseraWindow *self);
+/* window-actions.c */
+void tessera_window_add_actions (TesseraWindow *self);
+void tessera_window_update_actions (TesseraWindow *self);
+void tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases);
+/* window-files.c */
+void tessera_window_choose_file (TesseraWindow *self);
+void tessera_window_choose_plan_target (TesseraWindow *self);
+/* @suffix: ".png", ".svg" or ".html": of the name that is proposed. */
+void tessera_window_choose_picture_target (TesseraWindow *self, const char *suffix);
+void tessera_window_export_plan (TesseraWindow *self, const char *path);
+void tessera_window_save_picture (TesseraWindow *self, const char *path);
+void tessera_window_watch_recent (TesseraWindow *self);
+void tessera_window_accept_drops (TesseraWindow *self);

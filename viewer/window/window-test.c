@@ -1,0 +1,396 @@
+/*
+ * The window in the process: its states, its words, its commands.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/document-view.h"
+#include "viewer/panels/headline.h"
+#include "viewer/test-window.h"
+
+#include "db/store.h"
+#include "planner/check.h"
+
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+typedef struct
+{
+  TesseraWindow *window;
+  TesseraDocument *document;
+  char *path;
+} Fixture;
+
+static void
+set_up (Fixture *f, gconstpointer unused)
+{
+  f->window = test_window_new ();
+  f->document = tessera_window_get_document (f->window);
+  f->path = test_three_blocks_path ();
+}
+
+static void
+tear_down (Fixture *f, gconstpointer unused)
+{
+  test_window_free (f->window);
+  g_unlink (f->path);
+  g_free (f->path);
+}
+
+static void
+act (Fixture *f, const char *action)
+{
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), action, NULL));
+}
+
+static gboolean
+is_enabled (Fixture *f, const char *action)
+{
+  return g_action_group_get_action_enabled (G_ACTION_GROUP (f->window), action);
+}
+
+static const char *
+text_of (Fixture *f, const char *name)
+{
+  return gtk_label_get_text (GTK_LABEL (test_find (GTK_WIDGET (f->window), name)));
+}
+
+static void
+test_empty (Fixture *f, gconstpointer unused)
+{
+  g_assert_true (gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "empty")));
+  g_assert_false (
+      gtk_widget_get_visible (test_find (GTK_WIDGET (f->window), "headline")));
+  g_assert_true (is_enabled (f, "open"));
+  g_assert_false (is_enabled (f, "plan"));
+  g_assert_false (is_enabled (f, "export-plan"));
+}
+
+static void
+test_open_and_close (Fixture *f, gconstpointer unused)
+{
+  test_window_open (f->window, f->path);
+  g_assert_true (
+      gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "canvas-left")));
+  g_assert_true (
+      gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "canvas-right")));
+  g_assert_true (is_enabled (f, "export-plan"));
+  act (f, "win.close-file");
+  WAIT (gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "empty")), 5000);
+  g_assert_false (is_enabled (f, "export-plan"));
+}
+
+static void
+test_error_is_said (Fixture *f, gconstpointer unused)
+{
+  GtkWidget *message = test_find (GTK_WIDGET (f->window), "message");
+
+  test_window_open (f->window, "/nowhere/at-all.pickle");
+  g_assert_true (gtk_widget_get_mapped (message));
+  g_assert_nonnull (strstr (text_of (f, "message"), "at-all.pickle"));
+  g_assert_true (gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "empty")));
+  act (f, "win.dismiss");
+  WAIT (!gtk_widget_get_mapped (message), 5000);
+}
+
+/* The words on top are the verdict's, and the numbers are the needs'. */
+static void
+test_headline (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = test_sample_path ();
+  const TesseraDocument *d = f->document;
+  char buffer[32];
+
+  if (path == NULL)
+    {
+      g_test_skip ("the sample is not there");
+      return;
+    }
+  test_window_open (f->window, path);
+  g_assert_cmpstr (text_of (f, "verdict-headline"), ==, d->verdict.headline);
+  g_assert_cmpstr (text_of (f, "verdict-sentence"), ==, d->verdict.sentence);
+  g_assert_true (d->verdict.died);
+  g_assert_cmpstr (text_of (f, "need-native"), ==,
+                   tessera_format_bytes (d->needs.native_bytes, buffer, sizeof buffer));
+  g_assert_cmpstr (
+      text_of (f, "need-expandable"), ==,
+      tessera_format_bytes (d->needs.expandable_bytes, buffer, sizeof buffer));
+  g_assert_cmpstr (text_of (f, "need-plan"), ==,
+                   tessera_format_bytes (d->needs.plan_bytes, buffer, sizeof buffer));
+  g_assert_cmpstr (text_of (f, "need-bound"), ==,
+                   tessera_format_bytes (d->needs.bound_bytes, buffer, sizeof buffer));
+}
+
+/* What `tessera info --json` prints is what stands on top of the window. */
+static void
+test_headline_is_infos (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = test_sample_path ();
+  const char *tessera = g_getenv ("TESSERA_CLI");
+  const char *const argv[] = { tessera, "info", "--json", path, NULL };
+  g_autofree char *output = NULL;
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autoptr (GError) error = NULL;
+  JsonObject *info;
+  int wait_status;
+
+  if (path == NULL || tessera == NULL)
+    {
+      g_test_skip ("the sample or the command is not there");
+      return;
+    }
+  g_assert_true (g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_STDERR_TO_DEV_NULL,
+                               NULL, NULL, &output, NULL, &wait_status, &error));
+  g_assert_true (json_parser_load_from_data (parser, output, -1, &error));
+  info = json_node_get_object (json_parser_get_root (parser));
+  test_window_open (f->window, path);
+  g_assert_cmpstr (text_of (f, "verdict-headline"), ==,
+                   json_object_get_string_member (info, "headline"));
+  g_assert_cmpstr (text_of (f, "verdict-sentence"), ==,
+                   json_object_get_string_member (info, "sentence"));
+}
+
+/* A run that followed a plan: hits and misses are told and can be found. */
+static void
+test_followed (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = test_followed_path ();
+  const TesseraLayout *layout;
+  GtkWidget *text;
+  uint32_t missed = 0;
+
+  test_window_open (f->window, path);
+  layout = f->document->sheets[TESSERA_SIDE_LEFT]->layout;
+  g_assert_cmpuint (layout->n_hits, ==, 25);
+  g_assert_cmpuint (layout->n_misses, ==, 2);
+  g_assert_true (layout->spans[0].is_plan_pool);
+  g_assert_nonnull (strstr (text_of (f, "verdict-sentence"),
+                            "Plan train.tsp was followed: 25 hits, 2 misses (13.00 MiB), "
+                            "pool 40.00 MiB, extras 20.00 MiB."));
+  g_assert_null (strstr (text_of (f, "verdict-sentence"), ": ."));
+  g_assert_nonnull (test_find (GTK_WIDGET (f->window), "legend-missed"));
+  while (f->document->data->blocks->blocks[missed].size_bytes != 12 << 20)
+    missed++;
+  tessera_document_select (f->document, missed);
+  g_assert_true (g_str_has_suffix (text_of (f, "block-left"), ", missed the plan"));
+  tessera_document_select (f->document, 1);
+  g_assert_true (g_str_has_suffix (text_of (f, "block-left"), " into the pool"));
+  act (f, "win.table");
+  text = test_find (GTK_WIDGET (f->window), "filter-text");
+  gtk_editable_set_text (GTK_EDITABLE (text), "missed");
+  WAIT (g_str_equal (text_of (f, "block-count"), "2 of 27 blocks"), 5000);
+  g_unlink (path);
+}
+
+static void
+test_zoom_actions (Fixture *f, gconstpointer unused)
+{
+  double before;
+
+  test_window_open (f->window, f->path);
+  act (f, "win.zoom-in");
+  g_assert_cmpfloat (f->document->view.t1 - f->document->view.t0, <, 1);
+  before = f->document->view.t0;
+  act (f, "win.pan-right");
+  g_assert_cmpfloat (f->document->view.t0, >, before);
+  act (f, "win.go-begin");
+  g_assert_cmpfloat (f->document->view.t0, ==, 0);
+  act (f, "win.fit");
+  g_assert_true (tessera_document_is_fit (f->document));
+}
+
+static void
+test_selection_is_everywhere (Fixture *f, gconstpointer unused)
+{
+  test_window_open (f->window, f->path);
+  act (f, "win.table");
+  act (f, "win.next-block");
+  act (f, "win.next-block");
+  g_assert_cmpuint (f->document->selected, ==, 1);
+  g_assert_cmpstr (text_of (f, "block-size"), ==, "2.00 MiB");
+  g_assert_nonnull (strstr (text_of (f, "block-exact"), "2,097,152 bytes"));
+  WAIT (gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "block-table")), 5000);
+  {
+    GtkColumnView *view =
+        GTK_COLUMN_VIEW (test_find (GTK_WIDGET (f->window), "block-table"));
+    GtkSingleSelection *selection =
+        GTK_SINGLE_SELECTION (gtk_column_view_get_model (view));
+
+    /* By size, the largest first: both of 2 MiB before the one of 1 MiB. */
+    g_assert_cmpuint (gtk_single_selection_get_selected (selection), ==, 0);
+    gtk_single_selection_set_selected (selection, 2);
+    g_assert_cmpuint (f->document->selected, ==, 0);
+  }
+  act (f, "win.clear");
+  g_assert_cmpuint (f->document->selected, ==, TESSERA_NONE);
+}
+
+static void
+test_filter_table (Fixture *f, gconstpointer unused)
+{
+  GtkWidget *least;
+
+  test_window_open (f->window, f->path);
+  act (f, "win.table");
+  least = test_find (GTK_WIDGET (f->window), "filter-least");
+  gtk_editable_set_text (GTK_EDITABLE (least), "1.5 MiB");
+  WAIT (g_str_equal (text_of (f, "block-count"), "2 of 3 blocks"), 5000);
+  gtk_editable_set_text (GTK_EDITABLE (least), "many");
+  g_assert_true (gtk_widget_has_css_class (least, "error"));
+  gtk_editable_set_text (GTK_EDITABLE (least), "");
+  WAIT (g_str_equal (text_of (f, "block-count"), "3 blocks"), 5000);
+}
+
+static void
+test_export_plan (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = g_strconcat (f->path, ".tsp", NULL);
+  TesseraError error = { 0 };
+  TesseraPlan *plan = NULL;
+  TesseraLaw law;
+
+  test_window_open (f->window, f->path);
+  act (f, "win.plan");
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), "win.export-plan-to",
+                                             "s", path));
+  g_assert_false (is_enabled (f, "export-plan"));
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_true (is_enabled (f, "export-plan"));
+  g_assert_nonnull (strstr (text_of (f, "message"), path));
+  g_assert_cmpint (tessera_plan_load (path, &error, &plan), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_check_plan (plan, f->document->data->trace, &law, &error), ==,
+                   TESSERA_OK);
+  tessera_plan_free (plan);
+  g_unlink (path);
+}
+
+static void
+test_save_picture (Fixture *f, gconstpointer unused)
+{
+  static const char *const suffixes[] = { ".png", ".svg", ".html" };
+
+  test_window_open (f->window, f->path);
+  for (size_t i = 0; i < G_N_ELEMENTS (suffixes); i++)
+    {
+      g_autofree char *path = g_strconcat (f->path, suffixes[i], NULL);
+      g_autofree char *contents = NULL;
+      size_t length = 0;
+
+      g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window),
+                                                 "win.save-picture-to", "s", path));
+      g_assert_false (is_enabled (f, "save-picture-to"));
+      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+      g_assert_nonnull (strstr (text_of (f, "message"), path));
+      g_test_message ("%s", text_of (f, "message"));
+      g_assert_true (g_file_get_contents (path, &contents, &length, NULL));
+      g_assert_cmpuint (length, >, 1000);
+      g_unlink (path);
+    }
+}
+
+static void
+test_switches (Fixture *f, gconstpointer unused)
+{
+  static const char *const axes[] = { "events", "time", "bytes" };
+  static const char *const arranges[] = { "stacked", "side" };
+  GtkWidget *window = GTK_WIDGET (f->window);
+
+  test_window_open (f->window, f->path);
+  for (size_t i = 0; i < G_N_ELEMENTS (axes); i++)
+    {
+      g_assert_true (gtk_widget_activate_action (window, "win.axis", "s", axes[i]));
+      test_window_settle (f->window);
+    }
+  for (size_t i = 0; i < G_N_ELEMENTS (arranges); i++)
+    {
+      g_assert_true (
+          gtk_widget_activate_action (window, "win.arrange", "s", arranges[i]));
+      test_window_settle (f->window);
+    }
+  for (int key = 0; key < TESSERA_N_COLOUR_KEYS; key++)
+    {
+      g_assert_true (gtk_widget_activate_action (
+          window, "win.colour", "s", tessera_colour_key_name ((TesseraColourKey) key)));
+      test_window_settle (f->window);
+      g_assert_cmpint (f->document->paint->colouring->key, ==, key);
+    }
+  for (int i = 0; i < 2; i++)
+    {
+      act (f, "win.dark");
+      test_window_settle (f->window);
+      g_assert_cmpint (f->document->dark, ==, i == 0);
+    }
+  g_assert_true (gtk_widget_activate_action (window, "win.left", "s", "expandable"));
+  test_window_settle (f->window);
+  g_assert_cmpint (f->document->sheets[TESSERA_SIDE_LEFT]->layout->kind, ==,
+                   TESSERA_LAYOUT_EXPANDABLE);
+}
+
+/* The list is there for a file of several devices alone, and opens what is chosen. */
+static void
+test_devices (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = test_devices_path ();
+  GtkWidget *list = test_find (GTK_WIDGET (f->window), "devices");
+
+  g_assert_false (gtk_widget_get_visible (list));
+  test_window_open (f->window, path);
+  g_assert_true (gtk_widget_get_mapped (list));
+  g_assert_cmpuint (gtk_drop_down_get_selected (GTK_DROP_DOWN (list)), ==, 1);
+  gtk_drop_down_set_selected (GTK_DROP_DOWN (list), 2);
+  test_window_settle (f->window);
+  g_assert_cmpuint (f->document->data->trace->device, ==, 3);
+  g_assert_cmpuint (gtk_drop_down_get_selected (GTK_DROP_DOWN (list)), ==, 2);
+  /* One that cannot be opened leaves the list at what is open. */
+  g_unlink (path);
+  gtk_drop_down_set_selected (GTK_DROP_DOWN (list), 1);
+  test_window_settle (f->window);
+  g_assert_nonnull (strstr (text_of (f, "message"), "cannot be opened"));
+  g_assert_cmpuint (f->document->data->trace->device, ==, 3);
+  g_assert_cmpuint (gtk_drop_down_get_selected (GTK_DROP_DOWN (list)), ==, 2);
+  test_window_open (f->window, f->path);
+  g_assert_false (gtk_widget_get_visible (list));
+}
+
+static void
+test_is_accessible (Fixture *f, gconstpointer unused)
+{
+  GtkWidget *canvas = test_find (GTK_WIDGET (f->window), "canvas-left");
+
+  gtk_test_accessible_assert_role (GTK_ACCESSIBLE (canvas), GTK_ACCESSIBLE_ROLE_IMG);
+  gtk_test_accessible_assert_property (GTK_ACCESSIBLE (canvas),
+                                       GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                       "PyTorch's layout, time by address");
+  g_assert_true (gtk_widget_get_focusable (canvas));
+  test_window_open (f->window, f->path);
+  act (f, "win.next-block");
+  gtk_test_accessible_assert_property (
+      GTK_ACCESSIBLE (test_find (GTK_WIDGET (f->window), "canvas-right")),
+      GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+      "block of 1.00 MiB, 7 events, 50 µs, 0 B into the pool");
+}
+
+int
+main (int argc, char **argv)
+{
+  if (!test_init_display (&argc, &argv))
+    return 0;
+#define ADD(name, function)                                                              \
+  g_test_add ("/window/" name, Fixture, NULL, set_up, function, tear_down)
+  ADD ("empty", test_empty);
+  ADD ("open and close", test_open_and_close);
+  ADD ("error is said", test_error_is_said);
+  ADD ("headline", test_headline);
+  ADD ("headline is info's", test_headline_is_infos);
+  ADD ("followed plan", test_followed);
+  ADD ("zoom actions", test_zoom_actions);
+  ADD ("selection is everywhere", test_selection_is_everywhere);
+  ADD ("filter table", test_filter_table);
+  ADD ("export plan", test_export_plan);
+  ADD ("save picture", test_save_picture);
+  ADD ("switches", test_switches);
+  ADD ("devices", test_devices);
+  ADD ("is accessible", test_is_accessible);
+  return g_test_run ();
+}
