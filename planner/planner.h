@@ -6,10 +6,26 @@
 #pragma once
 
 #include "db/plan.h"
-#include "planner/structure.h"
+#include "planner/edit.h"
+
+/* What shapes the layout. Where it is not free, what grouping costs is in plan->strategy.
+ */
+typedef enum
+{
+  TESSERA_STRATEGY_FREE,        /* no groups: best height */
+  TESSERA_STRATEGY_PAPER,       /* as published (STAlloc): groups as rectangles, fused */
+  TESSERA_STRATEGY_PAPER_PLAIN, /* the same without the fusion of HomoPhase groups */
+  TESSERA_STRATEGY_AUTO         /* the better of paper and free */
+} TesseraStrategy;
 
 typedef struct
 {
+  TesseraStrategy strategy;
+  const TesseraEdit *edits; /* (nullable): in their order; those undone are skipped */
+  size_t n_edits;
+  TesseraEditConflict *out_conflict; /* (nullable): set on TESSERA_REFUSED */
+  bool is_preview;     /* as fast as can be: a portfolio's first orders only. What is kept
+                          and exported is planned without */
   bool across_streams; /* blocks of different streams may share addresses, one after
                           another */
   int64_t first_step;  /* plan from these steps only (numbers as shown); -1: all */

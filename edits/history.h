@@ -1,0 +1,56 @@
+/*
+ * The history of edits of one trace: a list, and how far it is undone.
+ *
+ * Undo and redo are without limit. An edit that is added behind undone ones replaces
+ * them. The planner is given the edits that stand. GLib's manners: out of memory ends our
+ * own process. Not thread-safe; take a copy for a worker (tessera_history_copy).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "planner/edit.h"
+
+typedef struct TesseraHistory TesseraHistory;
+
+TesseraHistory *tessera_history_new (void);
+TesseraHistory *tessera_history_copy (const TesseraHistory *history);
+void tessera_history_free (TesseraHistory *history); /* NULL is fine */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraHistory, tessera_history_free)
+
+/* Takes what is in *@edit over and leaves it cleared. Undone edits are dropped. */
+void tessera_history_add (TesseraHistory *history, TesseraEdit *edit);
+gboolean tessera_history_can_undo (const TesseraHistory *history);
+gboolean tessera_history_can_redo (const TesseraHistory *history);
+/* FALSE: there was nothing to undo or redo. */
+gboolean tessera_history_undo (TesseraHistory *history);
+gboolean tessera_history_redo (TesseraHistory *history);
+/* Undoes or redoes until @n_standing edits stand: a click into the list. */
+void tessera_history_go (TesseraHistory *history, size_t n_standing);
+void tessera_history_rename (TesseraHistory *history, size_t index, const char *name);
+void tessera_history_clear (TesseraHistory *history);
+
+/* All, those that stand first. Borrowed until the next change. */
+const TesseraEdit *tessera_history_get (const TesseraHistory *history,
+                                        size_t *out_n_edits);
+size_t tessera_history_get_n_standing (const TesseraHistory *history);
+
+/*
+ * JSON in and out: an array of objects, one an edit (docs/FORMAT.md). Reading refuses
+ * what is not understood in one sentence: unknown kinds and members, too (a misspelt rule
+ * must not select everything). @name: the file, for sentences.
+ */
+char *tessera_history_to_json (const TesseraHistory *history);
+TesseraHistory *tessera_history_from_json (const char *text,
+                                           gssize length,
+                                           const char *name,
+                                           TesseraError *error);
+
+/* Of a .tsr the table `edit`; of any other file PATH.edits.json beside it, where that is.
+ * A trace without edits gives an empty history. NULL: failed. */
+TesseraHistory *tessera_history_load (const char *trace_path, TesseraError *error);
+TesseraStatus tessera_history_save (const TesseraHistory *history,
+                                    const char *trace_path,
+                                    TesseraError *error);

@@ -1,0 +1,129 @@
+/*
+ * Edits: what a person changed about how blocks are grouped and placed.
+ *
+ * An edit is data: what it is about is said by a selector, as a rule where one can be
+ * said (module, phase, size, ordinal ...), so that the same edit can be applied to
+ * tomorrow's trace; else by a list of blocks of one trace. Edits are applied in the order
+ * of the list; those undone are skipped. JSON, history and storage are edits/'s business.
+ *
+ * What an edit does:
+ *
+ * - merge: the groups of all that @what selects become one, named @group.
+ * - split: each group that @what touches is split by @by; names get a suffix.
+ * - group: what is selected becomes a group of its own, named @group.
+ * - move: what is selected joins the group @group, which exists.
+ * - pin: offset_bytes of the selected. @at is the offset of the lowest of them; the
+ *   others keep the distances that they have in the plan the pin was made from (@shape).
+ * - together: the selected keep fixed distances from each other, as laid out by
+ *   themselves, wherever the planner puts them.
+ * - apart: what @what selects and what @with selects never share an address; without
+ *   @with no two of @what do.
+ * - dynamic: the selected get no slot: the dynamic allocator serves them.
+ * - class: the selected are of @lifetime_class from here on.
+ * - cap: the pool is at most @at bytes. What does not fit gets no slot, the least bytes x
+ *   lifetime first.
+ *
+ * Groups shape the layout under the strategies paper and auto (planner.h); pin, together,
+ * apart, dynamic, class and cap hold under all.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/plan.h"
+#include "planner/structure.h"
+
+typedef enum
+{
+  TESSERA_EDIT_MERGE = 1,
+  TESSERA_EDIT_SPLIT,
+  TESSERA_EDIT_GROUP,
+  TESSERA_EDIT_MOVE,
+  TESSERA_EDIT_PIN,
+  TESSERA_EDIT_TOGETHER,
+  TESSERA_EDIT_APART,
+  TESSERA_EDIT_DYNAMIC,
+  TESSERA_EDIT_CLASS,
+  TESSERA_EDIT_CAP
+} TesseraEditKind;
+
+typedef enum
+{
+  TESSERA_SPLIT_PHASE = 1, /* of birth */
+  TESSERA_SPLIT_SIZE,
+  TESSERA_SPLIT_MODULE,
+  TESSERA_SPLIT_STEP,
+  TESSERA_SPLIT_AT /* born before the event @at, or not */
+} TesseraSplitBy;
+
+/* All conditions that are set have to hold. All zero (see tessera_selector_init): every
+ * block. Texts are compared whole, "*" stands for any run of characters. Strings and
+ * blocks are owned by the selector. */
+typedef struct
+{
+  uint32_t *blocks; /* indices in planner order, ascending; NULL: no condition */
+  size_t n_blocks;
+  uint64_t least_bytes, most_bytes; /* size_bytes; most 0: no condition */
+  uint32_t least_life, most_life;   /* events from birth to death; most 0: none */
+  char *phase;      /* of birth: name of the innermost or an enclosing one */
+  char *died_phase; /* of death */
+  char *module;     /* path of the module range of birth, or innermost one of its stack */
+  char *source; /* a frame of its stack: "file.py:123", "file.py" or a function's name */
+  char *group;  /* name of its group, as edits so far have made it */
+  int64_t step; /* number of the step of birth as shown; -1: no condition */
+  int32_t stream;    /* -1: no condition */
+  uint32_t ordinal;  /* among blocks of its step, size and phase; TESSERA_NONE: none */
+  uint32_t alive_at; /* event; TESSERA_NONE: no condition */
+  uint8_t lifetime_class; /* TesseraClass; 0: no condition */
+} TesseraSelector;
+
+typedef struct
+{
+  TesseraEditKind kind;
+  char *name; /* one line that a person can read; never NULL */
+  TesseraSelector what;
+  TesseraSelector with; /* apart only */
+  bool has_with;
+  char *group; /* merge, group, move; else NULL */
+  uint64_t
+      *shape; /* pin of several: distance of each of what.blocks from the lowest; owned,
+                 what.n_blocks long, or NULL: all of them at @at (lives must differ) */
+  TesseraSplitBy by;
+  uint64_t at; /* pin: offset; cap: bytes; split at: event */
+  uint8_t lifetime_class;
+  int64_t created_s; /* since 1970, UTC */
+  bool is_undone;
+} TesseraEdit;
+
+void tessera_selector_init (TesseraSelector *selector);
+void tessera_selector_clear (TesseraSelector *selector); /* leaves it as after init */
+void tessera_edit_clear (TesseraEdit *edit);
+TESSERA_MUST_USE TesseraStatus tessera_selector_copy (const TesseraSelector *from,
+                                                      TesseraSelector *out_copy);
+TESSERA_MUST_USE TesseraStatus tessera_edit_copy (const TesseraEdit *from,
+                                                  TesseraEdit *out_copy);
+
+/*
+ * tessera_select:
+ * @groups: (nullable) (array length=n_groups): as blocks' group fields mean them
+ * @selected: (array): one byte for each block, 0 or 1
+ *
+ * Any thread. Linear in blocks, and in frames of stacks where @selector has a source or a
+ * module.
+ *
+ * Returns: TESSERA_OK or TESSERA_NO_MEMORY
+ */
+TESSERA_MUST_USE TesseraStatus tessera_select (const TesseraSelector *selector,
+                                               const TesseraTrace *trace,
+                                               const TesseraBlocks *blocks,
+                                               const TesseraStructure *structure,
+                                               const TesseraGroup *groups,
+                                               size_t n_groups,
+                                               uint8_t *selected);
+
+/* Two edits that cannot hold together (indices into the list; the same twice: one that
+ * cannot hold by itself), or TESSERA_NONE. */
+typedef struct
+{
+  uint32_t first, second;
+} TesseraEditConflict;
