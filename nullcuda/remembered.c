@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nullcuda/ranges.h"
+#include "nullcuda/memory/ranges.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static NullRanges known; /* data: a copy of the bytes; value: the kernel before it */

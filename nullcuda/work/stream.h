@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "nullcuda/clock.h"
-#include "nullcuda/slab.h"
+#include "nullcuda/work/clock.h"
+#include "nullcuda/memory/slab.h"
 
 struct NullStream
 {

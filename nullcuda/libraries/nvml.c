@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "nullcuda/api.h"
-#include "nullcuda/memory.h"
+#include "nullcuda/memory/memory.h"
 #include "nullcuda/settings.h"
 
 enum

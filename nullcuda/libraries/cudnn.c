@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "nullcuda/cudnn.h"
+#include "nullcuda/libraries/cudnn.h"
 
 #include <stdlib.h>
 

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/memory.h"
+#include "nullcuda/memory/memory.h"
 #include "nullcuda/remembered.h"
 #include "nullcuda/settings.h"
-#include "nullcuda/stream.h"
+#include "nullcuda/work/stream.h"
 
 #define MALLOC_ASYNC_NS 0.0 /* bookkeeping on the host */
 #define N_ATTRIBUTES 9      /* cudaMemPoolAttr begins with 1 */

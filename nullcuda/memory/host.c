@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/host.h"
+#include "nullcuda/memory/host.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/memory.h"
-#include "nullcuda/ranges.h"
+#include "nullcuda/memory/memory.h"
+#include "nullcuda/memory/ranges.h"
 
 enum
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/memory.h"
+#include "nullcuda/memory/memory.h"
 #include "nullcuda/settings.h"
 
 #define REGISTERS_PER_THREAD 64

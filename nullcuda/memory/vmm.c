@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/vmm.h"
+#include "nullcuda/memory/vmm.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/memory.h"
-#include "nullcuda/ranges.h"
+#include "nullcuda/memory/memory.h"
+#include "nullcuda/memory/ranges.h"
 #include "nullcuda/remembered.h"
 #include "nullcuda/settings.h"
 

@@ -12,10 +12,10 @@
  */
 #include <pthread.h>
 
-#include "nullcuda/cudnn.h"
+#include "nullcuda/libraries/cudnn.h"
 #include "nullcuda/device.h"
-#include "nullcuda/slab.h"
-#include "nullcuda/stream.h"
+#include "nullcuda/memory/slab.h"
+#include "nullcuda/work/stream.h"
 
 /* cudnnBackendDescriptorType_t */
 enum

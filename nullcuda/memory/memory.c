@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/memory.h"
+#include "nullcuda/memory/memory.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/ranges.h"
+#include "nullcuda/memory/ranges.h"
 #include "nullcuda/settings.h"
-#include "nullcuda/vmm.h"
+#include "nullcuda/memory/vmm.h"
 
 /* Where Linux maps nothing by itself, and where address sanitizer lets programs map.
  * Always the same, so that two runs give equal addresses. */

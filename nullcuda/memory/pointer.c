@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/host.h"
-#include "nullcuda/memory.h"
+#include "nullcuda/memory/host.h"
+#include "nullcuda/memory/memory.h"
 
 NULL_API (int, cudaPointerGetAttributes, NullPointerAttributes *out, const void *pointer)
 {

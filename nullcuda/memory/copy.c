@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/host.h"
-#include "nullcuda/memory.h"
+#include "nullcuda/memory/host.h"
+#include "nullcuda/memory/memory.h"
 #include "nullcuda/remembered.h"
-#include "nullcuda/stream.h"
+#include "nullcuda/work/stream.h"
 
 #define COPY_NS 2000.0
 #define BYTES_PER_NS_DEVICE 1500.0 /* 1.5 TB/s read and written again */

@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "nullcuda/clock.h"
+#include "nullcuda/work/clock.h"
 #include "nullcuda/device.h"
-#include "nullcuda/memory.h"
+#include "nullcuda/memory/memory.h"
 #include "nullcuda/remembered.h"
 #include "nullcuda/settings.h"
 

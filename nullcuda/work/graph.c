@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/graph.h"
+#include "nullcuda/work/graph.h"
 
 #include <stdlib.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/slab.h"
+#include "nullcuda/memory/slab.h"
 
 enum
 {

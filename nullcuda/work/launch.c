@@ -11,7 +11,7 @@
 #include "nullcuda/device.h"
 #include "nullcuda/remembered.h"
 #include "nullcuda/settings.h"
-#include "nullcuda/stream.h"
+#include "nullcuda/work/stream.h"
 
 #define KERNEL_NS 2500.0
 #define THREAD_NS 0.016
