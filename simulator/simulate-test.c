@@ -10,146 +10,13 @@
 
 #include <glib.h>
 
+#include "simulator/made-case.h"
 #include "simulator/made-trace.h"
 #include "simulator/verdict.h"
 #include "tests/fail_alloc.h"
 
 #define MIB ((uint64_t) 1 << 20)
 #define SEED 20260613
-
-static void
-add_event (TesseraTrace *trace,
-           uint8_t action,
-           uint64_t addr,
-           uint64_t size_bytes,
-           uint16_t stream)
-{
-  TesseraEvent event = { .action = action,
-                         .addr = addr,
-                         .size_bytes = size_bytes,
-                         .stream = stream,
-                         .stack = TESSERA_NONE };
-
-  g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
-}
-
-typedef struct
-{
-  uint64_t addr, size_bytes;
-  uint16_t stream;
-} Live;
-
-static uint64_t
-random_size (GRand *rand)
-{
-  switch (g_rand_int_range (rand, 0, 4))
-    {
-    case 0:
-      return (uint64_t) g_rand_int_range (rand, 1, 4096);
-    case 1:
-      return (uint64_t) g_rand_int_range (rand, 1, 40) * MIB;
-    default:
-      return (uint64_t) g_rand_int_range (rand, 1, 3 * (gint32) MIB);
-    }
-}
-
-/* @late: one free in so many waits for a while before it completes; 0: none. */
-static TesseraTrace *
-make_trace (guint n_calls, guint n_streams, guint late, guint seed)
-{
-  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (Live));
-  g_autoptr (GArray) waiting = g_array_new (FALSE, FALSE, sizeof (Live));
-  TesseraTrace *trace;
-  uint64_t next_addr = 512;
-
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
-  trace->alignment_bytes = 512;
-  trace->starts_empty = true;
-  for (guint s = 1; s < n_streams; s++)
-    {
-      uint16_t stream;
-
-      g_assert_cmpint (tessera_trace_add_stream (trace, 1000 + s, &stream), ==,
-                       TESSERA_OK);
-    }
-  for (guint i = 0; i < n_calls; i++)
-    {
-      if (waiting->len > 0 && g_rand_int_range (rand, 0, 12) == 0)
-        {
-          Live block = g_array_index (waiting, Live, 0);
-
-          add_event (trace, TESSERA_FREE_COMPLETED, block.addr, block.size_bytes,
-                     block.stream);
-          g_array_remove_index (waiting, 0);
-        }
-      if (live->len < 30 || (live->len < 200 && g_rand_boolean (rand)))
-        {
-          Live block = { .addr = next_addr,
-                         .size_bytes = random_size (rand),
-                         .stream =
-                             (uint16_t) g_rand_int_range (rand, 0, (gint32) n_streams) };
-
-          next_addr += 512;
-          g_array_append_val (live, block);
-          add_event (trace, TESSERA_ALLOC, block.addr, block.size_bytes, block.stream);
-        }
-      else
-        {
-          guint at = (guint) g_rand_int_range (rand, 0, (gint32) live->len);
-          Live block = g_array_index (live, Live, at);
-
-          g_array_remove_index (live, at);
-          add_event (trace, TESSERA_FREE_REQUESTED, block.addr, block.size_bytes,
-                     block.stream);
-          if (late > 0 && g_rand_int_range (rand, 0, (gint32) late) == 0)
-            g_array_append_val (waiting, block);
-          else
-            add_event (trace, TESSERA_FREE_COMPLETED, block.addr, block.size_bytes,
-                       block.stream);
-        }
-    }
-  return trace;
-}
-
-typedef struct
-{
-  TesseraTrace *trace;
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
-} Case;
-
-static Case
-case_new (TesseraTrace *trace)
-{
-  Case c = { .trace = trace };
-
-  g_assert_cmpint (tessera_blocks_new (trace, &c.blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (trace, c.blocks, &c.structure), ==, TESSERA_OK);
-  return c;
-}
-
-static void
-case_clear (Case *c)
-{
-  tessera_structure_free (c->structure);
-  tessera_blocks_free (c->blocks);
-  tessera_trace_free (c->trace);
-}
-
-static TesseraLayout *
-simulate (const Case *c, const TesseraSimulateOptions *options)
-{
-  TesseraLayout *layout;
-  TesseraError error = { 0 };
-  TesseraStatus status =
-      tessera_simulate (c->trace, c->blocks, c->structure, options, &error, &layout);
-
-  if (status != TESSERA_OK)
-    g_test_message ("%s", error.text);
-  g_assert_cmpint (status, ==, TESSERA_OK);
-  return layout;
-}
 
 /* Every slot on top of the one before: wasteful, and never wrong. */
 static TesseraPlan *
@@ -188,99 +55,13 @@ stack_plan_free (TesseraPlan *plan)
   g_free (plan);
 }
 
-static bool
-spans_hold (const TesseraLayout *layout, uint32_t at, uint64_t addr, uint64_t size_bytes)
-{
-  uint64_t held = 0;
-
-  for (size_t i = 0; i < layout->n_spans; i++)
-    {
-      const TesseraSpan *span = &layout->spans[i];
-      uint64_t begin = MAX (span->addr, addr);
-      uint64_t end = MIN (span->addr + span->size_bytes, addr + size_bytes);
-
-      if (span->born_index <= at && at < span->died_index && begin < end)
-        held += end - begin;
-    }
-  return held == size_bytes;
-}
-
-/* The figures after one event, from the plain arrays. */
-static void
-check_moment (const Case *c, const TesseraLayout *layout, uint32_t at)
-{
-  g_autoptr (GArray) alive = g_array_new (FALSE, FALSE, sizeof (size_t));
-  uint64_t live = 0, allocated = 0, active = 0, reserved = 0;
-  TesseraParts parts;
-
-  for (size_t i = 0; i < layout->n_blocks; i++)
-    {
-      const TesseraBlock *block = &c->blocks->blocks[i];
-
-      if (block->born_index > at || layout->died_index[i] <= at ||
-          layout->addr[i] == TESSERA_NOWHERE)
-        continue;
-      active += layout->block_bytes[i];
-      if (block->freed_index > at)
-        {
-          live += block->size_bytes;
-          allocated += layout->block_bytes[i];
-        }
-      g_assert_true (spans_hold (layout, at, layout->addr[i], layout->block_bytes[i]));
-      for (guint k = 0; k < alive->len; k++)
-        {
-          size_t other = g_array_index (alive, size_t, k);
-
-          g_assert_true (layout->addr[other] + layout->block_bytes[other] <=
-                             layout->addr[i] ||
-                         layout->addr[i] + layout->block_bytes[i] <= layout->addr[other]);
-        }
-      g_array_append_val (alive, i);
-    }
-  for (size_t i = 0; i < layout->n_spans; i++)
-    if (layout->spans[i].born_index <= at && at < layout->spans[i].died_index)
-      reserved += layout->spans[i].size_bytes;
-  g_assert_cmpuint (layout->curves.live_bytes[at], ==, live);
-  g_assert_cmpuint (layout->curves.allocated_bytes[at], ==, allocated);
-  g_assert_cmpuint (layout->curves.active_bytes[at], ==, active);
-  g_assert_cmpuint (layout->curves.reserved_bytes[at], ==, reserved);
-
-  g_assert_cmpint (tessera_parts_at (c->trace, c->blocks, layout, at, &parts), ==,
-                   TESSERA_OK);
-  g_assert_cmpuint (parts.reserved_bytes, ==, reserved);
-  g_assert_cmpuint (parts.live_bytes, ==, live);
-  g_assert_cmpuint (parts.rounding_bytes, ==, allocated - live);
-  g_assert_cmpuint (parts.pending_bytes, ==, active - allocated);
-  g_assert_cmpuint (parts.live_bytes + parts.rounding_bytes + parts.pending_bytes +
-                        parts.other_stream_bytes + parts.hard_bytes + parts.soft_bytes +
-                        parts.cache_bytes,
-                    ==, reserved);
-}
-
-static void
-check_layout (const Case *c, const TesseraLayout *layout, guint seed)
-{
-  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-  uint64_t peak = 0;
-
-  for (guint i = 0; i < 60; i++)
-    check_moment (c, layout,
-                  (uint32_t) g_rand_int_range (rand, 0, (gint32) layout->n_events));
-  for (uint32_t e = 0; e < layout->n_events; e++)
-    peak = MAX (peak, layout->curves.reserved_bytes[e]);
-  g_assert_cmpuint (layout->peak_reserved_bytes, ==, peak);
-  g_assert_cmpuint (layout->curves.reserved_bytes[layout->peak_reserved_index], ==, peak);
-  for (size_t i = 1; i < layout->n_spans; i++)
-    g_assert_cmpuint (layout->spans[i - 1].born_index, <=, layout->spans[i].born_index);
-}
-
 static void
 test_policies (void)
 {
   g_test_message ("seed %d", SEED);
   for (guint k = 0; k < 6; k++)
     {
-      Case c = case_new (make_trace (3000, 1 + k % 3, k < 3 ? 0 : 8, SEED + k));
+      Case c = case_new (case_trace (3000, 1 + k % 3, k < 3 ? 0 : 8, SEED + k));
       TesseraPlan *plan = stack_plan (&c);
       uint64_t peak = 0;
 
@@ -289,9 +70,9 @@ test_policies (void)
           TesseraSimulateOptions options = {
             .kind = kind, .plan = plan, .first_step = -1, .last_step = -1
           };
-          TesseraLayout *layout = simulate (&c, &options);
+          TesseraLayout *layout = case_simulate (&c, &options);
 
-          check_layout (&c, layout, SEED + k);
+          case_check_layout (&c, layout, SEED + k);
           g_assert_cmpuint (layout->n_ooms, ==, 0);
           if (kind == TESSERA_LAYOUT_PLAN)
             {
@@ -313,18 +94,18 @@ test_policies (void)
 static void
 test_small_device (void)
 {
-  Case c = case_new (make_trace (3000, 2, 8, SEED));
+  Case c = case_new (case_trace (3000, 2, 8, SEED));
 
   for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_EXPANDABLE; kind++)
     {
       TesseraSimulateOptions options = { .kind = kind };
-      TesseraLayout *endless = simulate (&c, &options);
+      TesseraLayout *endless = case_simulate (&c, &options);
       TesseraLayout *layout;
       size_t n_nowhere = 0;
 
       options.device_bytes = endless->peak_live_bytes * 3 / 4;
-      layout = simulate (&c, &options);
-      check_layout (&c, layout, SEED);
+      layout = case_simulate (&c, &options);
+      case_check_layout (&c, layout, SEED);
       g_assert_cmpuint (layout->n_ooms, >, 0);
       g_assert_cmpuint (layout->n_retries, >, 0);
       g_assert_cmpuint (layout->peak_reserved_bytes, <=, options.device_bytes);
@@ -356,8 +137,8 @@ test_fits_nowhere (void)
 
   g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
   g_assert_cmpint (tessera_trace_set_source (trace, "odd.csv"), ==, TESSERA_OK);
-  add_event (trace, TESSERA_ALLOC, 512, INT64_MAX, 0);
-  add_event (trace, TESSERA_ALLOC, 1024, INT64_MAX, 0);
+  case_add_event (trace, TESSERA_ALLOC, 512, INT64_MAX, 0);
+  case_add_event (trace, TESSERA_ALLOC, 1024, INT64_MAX, 0);
   c = case_new (trace);
   g_assert_cmpint (
       tessera_fit (c.trace, c.blocks, c.structure, &options, &error, &device_bytes), ==,
@@ -371,7 +152,7 @@ test_fit (void)
 {
   for (guint k = 0; k < 3; k++)
     {
-      Case c = case_new (make_trace (1500, 1 + k, k == 2 ? 8 : 0, SEED + k));
+      Case c = case_new (case_trace (1500, 1 + k, k == 2 ? 8 : 0, SEED + k));
       TesseraPlan *plan = stack_plan (&c);
 
       for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_PLAN; kind++)
@@ -385,13 +166,13 @@ test_fit (void)
           g_assert_cmpint (tessera_fit (c.trace, c.blocks, c.structure, &options, &error,
                                         &options.device_bytes),
                            ==, TESSERA_OK);
-          layout = simulate (&c, &options);
+          layout = case_simulate (&c, &options);
           g_assert_cmpuint (layout->n_ooms, ==, 0);
           if (kind == TESSERA_LAYOUT_PLAN)
             g_assert_cmpuint (options.device_bytes - plan->height_bytes, <, 2 * MIB);
           tessera_layout_free (layout);
           options.device_bytes -= 2 * MIB;
-          layout = simulate (&c, &options);
+          layout = case_simulate (&c, &options);
           g_assert_cmpuint (layout->n_ooms, >, 0);
           tessera_layout_free (layout);
         }
@@ -414,15 +195,15 @@ test_three_blocks (void)
      for, which fit at its end only. */
   g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
   trace->alignment_bytes = 512;
-  add_event (trace, TESSERA_ALLOC, 1, 6 * MIB - 100, 0);
-  add_event (trace, TESSERA_ALLOC, 2, 4 * MIB, 0);
-  add_event (trace, TESSERA_ALLOC, 3, 4 * MIB, 0);
-  add_event (trace, TESSERA_FREE_REQUESTED, 2, 4 * MIB, 0);
-  add_event (trace, TESSERA_FREE_COMPLETED, 2, 4 * MIB, 0);
-  add_event (trace, TESSERA_ALLOC, 4, 5 * MIB, 0);
-  add_event (trace, TESSERA_ALLOC, 5, 100, 0);
+  case_add_event (trace, TESSERA_ALLOC, 1, 6 * MIB - 100, 0);
+  case_add_event (trace, TESSERA_ALLOC, 2, 4 * MIB, 0);
+  case_add_event (trace, TESSERA_ALLOC, 3, 4 * MIB, 0);
+  case_add_event (trace, TESSERA_FREE_REQUESTED, 2, 4 * MIB, 0);
+  case_add_event (trace, TESSERA_FREE_COMPLETED, 2, 4 * MIB, 0);
+  case_add_event (trace, TESSERA_ALLOC, 4, 5 * MIB, 0);
+  case_add_event (trace, TESSERA_ALLOC, 5, 100, 0);
   c = case_new (trace);
-  layout = simulate (&c, &options);
+  layout = case_simulate (&c, &options);
   g_assert_cmpuint (layout->n_spans, ==, 2);
   g_assert_cmpuint (layout->spans[0].size_bytes, ==, 20 * MIB);
   g_assert_cmpuint (layout->addr[3] - layout->spans[0].addr, ==, 14 * MIB);
@@ -455,7 +236,7 @@ test_three_blocks (void)
 static void
 test_refusals (void)
 {
-  Case c = case_new (make_trace (10, 1, 0, SEED));
+  Case c = case_new (case_trace (10, 1, 0, SEED));
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
   TesseraError error = { 0 };
   TesseraLayout *layout;
@@ -481,17 +262,17 @@ test_recorded (void)
       {
         Case c = case_new (made_trace (seed, skip, 800));
         TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
-        TesseraLayout *layout = simulate (&c, &options);
+        TesseraLayout *layout = case_simulate (&c, &options);
 
         g_assert_cmpstr (layout->note, ==, "");
-        check_layout (&c, layout, seed);
+        case_check_layout (&c, layout, seed);
         tessera_layout_free (layout);
         options.device_bytes = c.trace->device_bytes;
         for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_EXPANDABLE; kind++)
           {
             options.kind = kind;
-            layout = simulate (&c, &options);
-            check_layout (&c, layout, seed);
+            layout = case_simulate (&c, &options);
+            case_check_layout (&c, layout, seed);
             tessera_layout_free (layout);
           }
         case_clear (&c);
@@ -510,13 +291,13 @@ followed_trace (const char *policy, const char *pool_bytes)
                    TESSERA_OK);
   g_assert_cmpint (tessera_trace_set_meta (trace, "plan_pool_bytes", pool_bytes), ==,
                    TESSERA_OK);
-  add_event (trace, TESSERA_SEGMENT_ALLOC, MIB, 4 * MIB, 0);
-  add_event (trace, TESSERA_ALLOC, MIB, 700, 0);
-  add_event (trace, TESSERA_ALLOC, 5 * MIB - 512, 512, 0);
-  add_event (trace, TESSERA_SEGMENT_ALLOC, 5 * MIB, 2 * MIB, 0);
-  add_event (trace, TESSERA_ALLOC, 5 * MIB, 1000, 0);
-  add_event (trace, TESSERA_OOM, 0, 8 * MIB, 0);
-  add_event (trace, TESSERA_FREE_COMPLETED, 9 * MIB, 512, 0); /* of unknown origin */
+  case_add_event (trace, TESSERA_SEGMENT_ALLOC, MIB, 4 * MIB, 0);
+  case_add_event (trace, TESSERA_ALLOC, MIB, 700, 0);
+  case_add_event (trace, TESSERA_ALLOC, 5 * MIB - 512, 512, 0);
+  case_add_event (trace, TESSERA_SEGMENT_ALLOC, 5 * MIB, 2 * MIB, 0);
+  case_add_event (trace, TESSERA_ALLOC, 5 * MIB, 1000, 0);
+  case_add_event (trace, TESSERA_OOM, 0, 8 * MIB, 0);
+  case_add_event (trace, TESSERA_FREE_COMPLETED, 9 * MIB, 512, 0); /* of unknown origin */
   return trace;
 }
 
@@ -553,7 +334,7 @@ check_faults (const Case *c, const TesseraSimulateOptions *options)
 static void
 test_faults (void)
 {
-  Case c = case_new (make_trace (300, 2, 8, SEED));
+  Case c = case_new (case_trace (300, 2, 8, SEED));
   TesseraPlan *plan = stack_plan (&c);
   TesseraSimulateOptions options = { .plan = plan, .first_step = -1, .last_step = -1 };
   TesseraLayout *layout;
@@ -564,7 +345,7 @@ test_faults (void)
       options.kind = kind;
       check_faults (&c, &options);
     }
-  layout = simulate (&c, &options);
+  layout = case_simulate (&c, &options);
   held = tessera_fail_alloc_held ();
   for (unsigned long nth = 1; nth <= 2; nth++)
     {
@@ -599,7 +380,7 @@ test_followed (void)
                  { "plan", "4194304", "3" } };
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
   Case c = case_new (followed_trace ("plan", "4194304"));
-  TesseraLayout *layout = simulate (&c, &options);
+  TesseraLayout *layout = case_simulate (&c, &options);
 
   g_assert_cmpuint (layout->pool_bytes, ==, 4 * MIB);
   g_assert_cmpuint (layout->n_hits, ==, 2);
@@ -620,7 +401,7 @@ test_followed (void)
         g_assert_cmpint (tessera_trace_set_meta (trace, "plan_device", others[i].device),
                          ==, TESSERA_OK);
       c = case_new (trace);
-      layout = simulate (&c, &options);
+      layout = case_simulate (&c, &options);
       g_assert_cmpuint (layout->pool_bytes + layout->n_hits + layout->n_misses, ==, 0);
       g_assert_null (layout->is_hit);
       tessera_layout_free (layout);

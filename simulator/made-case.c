@@ -1,0 +1,223 @@
+/*
+ * See made-case.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "simulator/made-case.h"
+
+#include "simulator/verdict.h"
+
+#define MIB ((uint64_t) 1 << 20)
+
+void
+case_add_event (TesseraTrace *trace,
+                uint8_t action,
+                uint64_t addr,
+                uint64_t size_bytes,
+                uint16_t stream)
+{
+  TesseraEvent event = { .action = action,
+                         .addr = addr,
+                         .size_bytes = size_bytes,
+                         .stream = stream,
+                         .stack = TESSERA_NONE };
+
+  g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
+}
+
+typedef struct
+{
+  uint64_t addr, size_bytes;
+  uint16_t stream;
+} Live;
+
+static uint64_t
+random_size (GRand *rand)
+{
+  switch (g_rand_int_range (rand, 0, 4))
+    {
+    case 0:
+      return (uint64_t) g_rand_int_range (rand, 1, 4096);
+    case 1:
+      return (uint64_t) g_rand_int_range (rand, 1, 40) * MIB;
+    default:
+      return (uint64_t) g_rand_int_range (rand, 1, 3 * (gint32) MIB);
+    }
+}
+
+TesseraTrace *
+case_trace (guint n_calls, guint n_streams, guint late, guint seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (Live));
+  g_autoptr (GArray) waiting = g_array_new (FALSE, FALSE, sizeof (Live));
+  TesseraTrace *trace;
+  uint64_t next_addr = 512;
+
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  trace->alignment_bytes = 512;
+  trace->starts_empty = true;
+  for (guint s = 1; s < n_streams; s++)
+    {
+      uint16_t stream;
+
+      g_assert_cmpint (tessera_trace_add_stream (trace, 1000 + s, &stream), ==,
+                       TESSERA_OK);
+    }
+  for (guint i = 0; i < n_calls; i++)
+    {
+      if (waiting->len > 0 && g_rand_int_range (rand, 0, 12) == 0)
+        {
+          Live block = g_array_index (waiting, Live, 0);
+
+          case_add_event (trace, TESSERA_FREE_COMPLETED, block.addr, block.size_bytes,
+                          block.stream);
+          g_array_remove_index (waiting, 0);
+        }
+      if (live->len < 30 || (live->len < 200 && g_rand_boolean (rand)))
+        {
+          Live block = { .addr = next_addr,
+                         .size_bytes = random_size (rand),
+                         .stream =
+                             (uint16_t) g_rand_int_range (rand, 0, (gint32) n_streams) };
+
+          next_addr += 512;
+          g_array_append_val (live, block);
+          case_add_event (trace, TESSERA_ALLOC, block.addr, block.size_bytes,
+                          block.stream);
+        }
+      else
+        {
+          guint at = (guint) g_rand_int_range (rand, 0, (gint32) live->len);
+          Live block = g_array_index (live, Live, at);
+
+          g_array_remove_index (live, at);
+          case_add_event (trace, TESSERA_FREE_REQUESTED, block.addr, block.size_bytes,
+                          block.stream);
+          if (late > 0 && g_rand_int_range (rand, 0, (gint32) late) == 0)
+            g_array_append_val (waiting, block);
+          else
+            case_add_event (trace, TESSERA_FREE_COMPLETED, block.addr, block.size_bytes,
+                            block.stream);
+        }
+    }
+  return trace;
+}
+
+Case
+case_new (TesseraTrace *trace)
+{
+  Case c = { .trace = trace };
+
+  g_assert_cmpint (tessera_blocks_new (trace, &c.blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (trace, c.blocks, &c.structure), ==, TESSERA_OK);
+  return c;
+}
+
+void
+case_clear (Case *c)
+{
+  tessera_structure_free (c->structure);
+  tessera_blocks_free (c->blocks);
+  tessera_trace_free (c->trace);
+}
+
+TesseraLayout *
+case_simulate (const Case *c, const TesseraSimulateOptions *options)
+{
+  TesseraLayout *layout;
+  TesseraError error = { 0 };
+  TesseraStatus status =
+      tessera_simulate (c->trace, c->blocks, c->structure, options, &error, &layout);
+
+  if (status != TESSERA_OK)
+    g_test_message ("%s", error.text);
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  return layout;
+}
+
+static bool
+spans_hold (const TesseraLayout *layout, uint32_t at, uint64_t addr, uint64_t size_bytes)
+{
+  uint64_t held = 0;
+
+  for (size_t i = 0; i < layout->n_spans; i++)
+    {
+      const TesseraSpan *span = &layout->spans[i];
+      uint64_t begin = MAX (span->addr, addr);
+      uint64_t end = MIN (span->addr + span->size_bytes, addr + size_bytes);
+
+      if (span->born_index <= at && at < span->died_index && begin < end)
+        held += end - begin;
+    }
+  return held == size_bytes;
+}
+
+/* The figures after one event, from the plain arrays. */
+static void
+check_moment (const Case *c, const TesseraLayout *layout, uint32_t at)
+{
+  g_autoptr (GArray) alive = g_array_new (FALSE, FALSE, sizeof (size_t));
+  uint64_t live = 0, allocated = 0, active = 0, reserved = 0;
+  TesseraParts parts;
+
+  for (size_t i = 0; i < layout->n_blocks; i++)
+    {
+      const TesseraBlock *block = &c->blocks->blocks[i];
+
+      if (block->born_index > at || layout->died_index[i] <= at ||
+          layout->addr[i] == TESSERA_NOWHERE)
+        continue;
+      active += layout->block_bytes[i];
+      if (block->freed_index > at)
+        {
+          live += block->size_bytes;
+          allocated += layout->block_bytes[i];
+        }
+      g_assert_true (spans_hold (layout, at, layout->addr[i], layout->block_bytes[i]));
+      for (guint k = 0; k < alive->len; k++)
+        {
+          size_t other = g_array_index (alive, size_t, k);
+
+          g_assert_true (layout->addr[other] + layout->block_bytes[other] <=
+                             layout->addr[i] ||
+                         layout->addr[i] + layout->block_bytes[i] <= layout->addr[other]);
+        }
+      g_array_append_val (alive, i);
+    }
+  for (size_t i = 0; i < layout->n_spans; i++)
+    if (layout->spans[i].born_index <= at && at < layout->spans[i].died_index)
+      reserved += layout->spans[i].size_bytes;
+  g_assert_cmpuint (layout->curves.live_bytes[at], ==, live);
+  g_assert_cmpuint (layout->curves.allocated_bytes[at], ==, allocated);
+  g_assert_cmpuint (layout->curves.active_bytes[at], ==, active);
+  g_assert_cmpuint (layout->curves.reserved_bytes[at], ==, reserved);
+
+  g_assert_cmpint (tessera_parts_at (c->trace, c->blocks, layout, at, &parts), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (parts.reserved_bytes, ==, reserved);
+  g_assert_cmpuint (parts.live_bytes, ==, live);
+  g_assert_cmpuint (parts.rounding_bytes, ==, allocated - live);
+  g_assert_cmpuint (parts.pending_bytes, ==, active - allocated);
+  g_assert_cmpuint (parts.live_bytes + parts.rounding_bytes + parts.pending_bytes +
+                        parts.other_stream_bytes + parts.hard_bytes + parts.soft_bytes +
+                        parts.cache_bytes,
+                    ==, reserved);
+}
+
+void
+case_check_layout (const Case *c, const TesseraLayout *layout, guint seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  uint64_t peak = 0;
+
+  for (guint i = 0; i < 60; i++)
+    check_moment (c, layout,
+                  (uint32_t) g_rand_int_range (rand, 0, (gint32) layout->n_events));
+  for (uint32_t e = 0; e < layout->n_events; e++)
+    peak = MAX (peak, layout->curves.reserved_bytes[e]);
+  g_assert_cmpuint (layout->peak_reserved_bytes, ==, peak);
+  g_assert_cmpuint (layout->curves.reserved_bytes[layout->peak_reserved_index], ==, peak);
+  for (size_t i = 1; i < layout->n_spans; i++)
+    g_assert_cmpuint (layout->spans[i - 1].born_index, <=, layout->spans[i].born_index);
+}

@@ -1,0 +1,32 @@
+/*
+ * A trace to be simulated, made at random, and the check of what became of it: what a
+ * layout says is worked out again from its blocks and spans, event by event.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "simulator/simulate.h"
+
+typedef struct
+{
+  TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+} Case;
+
+void case_add_event (TesseraTrace *trace,
+                     uint8_t action,
+                     uint64_t addr,
+                     uint64_t size_bytes,
+                     uint16_t stream);
+/* @late: one free in so many waits for a while before it completes; 0: none. */
+TesseraTrace *case_trace (guint n_calls, guint n_streams, guint late, guint seed);
+Case case_new (TesseraTrace *trace); /* takes @trace over */
+void case_clear (Case *c);
+/* Must go well. */
+TesseraLayout *case_simulate (const Case *c, const TesseraSimulateOptions *options);
+/* At sixty moments, and the peaks. */
+void case_check_layout (const Case *c, const TesseraLayout *layout, guint seed);
