@@ -33,7 +33,7 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
                                     &input->planned);
   else
     status =
-        tessera_followed_new (input->data, input->across_streams,
+        tessera_followed_new (input->data, &input->request,
                               tessera_job_progress (job, 0, 0.9), error, &input->planned);
   if (status == TESSERA_OK)
     status = tessera_sheet_new (input->data, input->planned, TESSERA_LAYOUT_PLAN,
@@ -98,7 +98,17 @@ tessera_document_open_plan (TesseraDocument *self, const char *path)
 void
 tessera_document_set_across_streams (TesseraDocument *self, gboolean across)
 {
-  self->across_streams = across;
+  self->request.across_streams = across;
+  tessera_document_plan (self);
+}
+
+void
+tessera_document_set_strategy (TesseraDocument *self, TesseraStrategy strategy)
+{
+  if (self->request.strategy == strategy)
+    return;
+  self->request.strategy = strategy;
+  tessera_document_changed (self, TESSERA_CHANGED_EDITS);
   tessera_document_plan (self);
 }
 

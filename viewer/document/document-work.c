@@ -31,7 +31,7 @@ tessera_work_input_new (TesseraDocument *self)
   input->colour_key = self->colour_key;
   input->dark = self->dark;
   input->alone = TESSERA_NONE;
-  input->across_streams = self->across_streams;
+  input->request = self->request;
   return input;
 }
 

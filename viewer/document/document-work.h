@@ -20,8 +20,8 @@ typedef struct
   TesseraAxisKind axis_kind;
   TesseraColourKey colour_key;
   gboolean dark;
-  uint32_t alone; /* of colours: a block, or TESSERA_NONE: all are shown */
-  gboolean across_streams;
+  uint32_t alone;             /* of colours: a block, or TESSERA_NONE: all are shown */
+  TesseraPlanRequest request; /* of a plan to be made */
   TesseraSheet *sheets[TESSERA_N_SIDES];
   TesseraPaint *paint;
   TesseraLayoutKind fit_kind;

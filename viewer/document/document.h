@@ -27,7 +27,8 @@ enum
   TESSERA_CHANGED_VERDICT = 1 << 6,   /* verdict or needs */
   TESSERA_CHANGED_WORK = 1 << 7,      /* what is being worked on, and how far */
   TESSERA_CHANGED_HOVER = 1 << 8,     /* what is under the pointer */
-  TESSERA_CHANGED_ALL = (1 << 9) - 1
+  TESSERA_CHANGED_EDITS = 1 << 9,     /* edits, strategy, what is proposed */
+  TESSERA_CHANGED_ALL = (1 << 10) - 1
 };
 
 typedef enum
@@ -92,7 +93,7 @@ struct _TesseraDocument
   char *error;  /* the last thing that went wrong, one sentence; NULL: nothing */
   char *notice; /* the last thing that was done, one sentence; NULL: nothing */
   gboolean plan_automatically; /* as soon as a trace is there */
-  gboolean across_streams;     /* how to plan */
+  TesseraPlanRequest request;  /* how to plan */
 };
 
 TesseraDocument *tessera_document_new (void);
@@ -120,6 +121,7 @@ void tessera_document_take_error (TesseraDocument *self, char *sentence); /* NUL
 
 /* May blocks of different streams share addresses? Plans again. */
 void tessera_document_set_across_streams (TesseraDocument *self, gboolean across);
+void tessera_document_set_strategy (TesseraDocument *self, TesseraStrategy strategy);
 void tessera_document_set_left_kind (TesseraDocument *self, TesseraLayoutKind kind);
 void tessera_document_set_axis_kind (TesseraDocument *self, TesseraAxisKind kind);
 void tessera_document_set_colour_key (TesseraDocument *self, TesseraColourKey key);

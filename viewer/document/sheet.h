@@ -1,35 +1,11 @@
 /*
- * Plans that were made and followed, and layouts ready to be drawn.
+ * Layouts ready to be drawn.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
-#include "viewer/document/data.h"
-
-/* A plan and how the trace runs when it is followed. Shared like TesseraData. */
-typedef struct
-{
-  TesseraData *data;
-  TesseraPlan *plan;
-  TesseraLayout *layout;
-  double seconds; /* that planning took */
-} TesseraFollowed;
-
-/* @across_streams: blocks of different streams may share addresses. */
-TesseraStatus tessera_followed_new (TesseraData *data,
-                                    gboolean across_streams,
-                                    const TesseraProgress *progress,
-                                    TesseraError *error,
-                                    TesseraFollowed **out_planned);
-/* A plan from a file, checked against the trace it is to serve. */
-TesseraStatus tessera_followed_load (TesseraData *data,
-                                     const char *path,
-                                     const TesseraProgress *progress,
-                                     TesseraError *error,
-                                     TesseraFollowed **out_planned);
-TesseraFollowed *tessera_followed_ref (TesseraFollowed *planned);
-void tessera_followed_unref (TesseraFollowed *planned); /* NULL is fine */
+#include "viewer/document/followed.h"
 
 /* One layout on one axis, ready to draw. Shared like TesseraData. */
 typedef struct

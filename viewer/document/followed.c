@@ -1,0 +1,91 @@
+/*
+ * Plans that were made or read, and how the trace runs when it follows them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/followed.h"
+
+#include "db/store.h"
+#include "planner/check.h"
+
+static void
+planned_clear (gpointer user)
+{
+  TesseraFollowed *planned = user;
+
+  tessera_layout_free (planned->layout);
+  tessera_plan_free (planned->plan);
+  tessera_data_unref (planned->data);
+}
+
+TesseraFollowed *
+tessera_followed_ref (TesseraFollowed *planned)
+{
+  return g_atomic_rc_box_acquire (planned);
+}
+
+void
+tessera_followed_unref (TesseraFollowed *planned)
+{
+  if (planned != NULL)
+    g_atomic_rc_box_release_full (planned, planned_clear);
+}
+
+TesseraStatus
+tessera_followed_new (TesseraData *data,
+                      const TesseraPlanRequest *request,
+                      const TesseraProgress *progress,
+                      TesseraError *error,
+                      TesseraFollowed **out_planned)
+{
+  TesseraFollowed *planned = g_atomic_rc_box_new0 (TesseraFollowed);
+  TesseraPlanOptions options = { .strategy = request->strategy,
+                                 .is_preview = request->is_preview,
+                                 .across_streams = request->across_streams,
+                                 .first_step = -1,
+                                 .last_step = -1,
+                                 .progress = progress };
+  gint64 begin_us = g_get_monotonic_time ();
+  TesseraStatus status;
+
+  *out_planned = NULL;
+  planned->data = tessera_data_ref (data);
+  planned->request = *request;
+  status =
+      tessera_explain (tessera_plan_trace (data->trace, data->blocks, data->structure,
+                                           &options, error, &planned->plan),
+                       error, "planning");
+  planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
+  if (status == TESSERA_OK)
+    status = tessera_data_simulate (data, TESSERA_LAYOUT_PLAN, planned->plan, progress,
+                                    error, &planned->layout);
+  if (status == TESSERA_OK)
+    *out_planned = g_steal_pointer (&planned);
+  tessera_followed_unref (planned);
+  return status;
+}
+
+TesseraStatus
+tessera_followed_load (TesseraData *data,
+                       const char *path,
+                       const TesseraProgress *progress,
+                       TesseraError *error,
+                       TesseraFollowed **out_planned)
+{
+  TesseraFollowed *planned = g_atomic_rc_box_new0 (TesseraFollowed);
+  TesseraLaw law;
+  TesseraStatus status;
+
+  *out_planned = NULL;
+  planned->data = tessera_data_ref (data);
+  status = tessera_plan_load (path, error, &planned->plan);
+  if (status == TESSERA_OK)
+    status = tessera_check_plan (planned->plan, data->trace, &law, error);
+  if (status == TESSERA_OK)
+    status = tessera_data_simulate (data, TESSERA_LAYOUT_PLAN, planned->plan, progress,
+                                    error, &planned->layout);
+  if (status == TESSERA_OK)
+    *out_planned = g_steal_pointer (&planned);
+  tessera_followed_unref (planned);
+  return tessera_explain (status, error, "reading the plan");
+}

@@ -1,0 +1,41 @@
+/*
+ * Plans that were made or read, and how the trace runs when it follows them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/planner.h"
+#include "viewer/document/data.h"
+
+/* What a plan is to be. */
+typedef struct
+{
+  TesseraStrategy strategy;
+  gboolean across_streams; /* blocks of different streams may share addresses */
+  gboolean is_preview; /* made at once, to be looked at until the full plan is there */
+} TesseraPlanRequest;
+
+/* A plan and how the trace runs when it is followed. Shared like TesseraData. */
+typedef struct
+{
+  TesseraData *data;
+  TesseraPlan *plan;
+  TesseraLayout *layout;
+  TesseraPlanRequest request; /* all zero: the plan is from a file */
+  double seconds;             /* that planning took; 0: it is from a file */
+} TesseraFollowed;
+
+TesseraStatus tessera_followed_new (TesseraData *data,
+                                    const TesseraPlanRequest *request,
+                                    const TesseraProgress *progress,
+                                    TesseraError *error,
+                                    TesseraFollowed **out_planned);
+/* A plan from a file, checked against the trace it is to serve. */
+TesseraStatus tessera_followed_load (TesseraData *data,
+                                     const char *path,
+                                     const TesseraProgress *progress,
+                                     TesseraError *error,
+                                     TesseraFollowed **out_planned);
+TesseraFollowed *tessera_followed_ref (TesseraFollowed *planned);
+void tessera_followed_unref (TesseraFollowed *planned); /* NULL is fine */
