@@ -1,6 +1,20 @@
 /*
  * Packing: offsets for rectangles of fixed lifetime, smallest height.
  *
+ * An item may be held to something, and most are to nothing:
+ *
+ *   pinned   it lies where the caller says and nowhere else. The others go around.
+ *   in, apart  sets. Two items never share an address, whenever they live, when one is in
+ *            a set that the other keeps apart from.
+ *   body     items of one body keep their distances: each lies at a base that the packer
+ *            chooses and all of them share, plus its own distance. In time they are items
+ *            like any other, and others may lie between them. A pinned one pins them all.
+ *
+ * Zones lie on top of each other, in the order of their numbers. Where something is
+ * pinned, which is an address of the whole pool, they can't be moved as a whole any more:
+ * then each zone goes, from the bottom up, where no zone before it lies and no other is
+ * pinned. Zones that share a body are placed together.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -20,6 +34,12 @@ typedef struct
   uint32_t wide_begin, wide_end;
   uint32_t wide_begin2, wide_end2;
   uint8_t prefer_low; /* persistent: at the bottom where heights are equal */
+  uint8_t is_pinned;
+  uint64_t pinned_bytes; /* its offset, of the whole pool; a multiple of the alignment */
+  uint64_t in, apart;    /* sets, a bit each: apart[i] & in[k] != 0 keeps i and k apart */
+  uint32_t body;         /* 1, 2 ...; 0: none */
+  uint64_t
+      body_offset_bytes; /* above the base of its body; a multiple of the alignment */
 } TesseraItem;
 
 typedef struct
@@ -35,8 +55,11 @@ typedef struct
 typedef struct
 {
   uint64_t height_bytes;
-  uint64_t bound_bytes; /* of the load, zones summed where they may not share */
+  uint64_t bound_bytes; /* of the load, zones summed where they may not share; not below
+                           the highest pinned end */
   const char *strategy; /* static text: the order and placement that won */
+  uint32_t conflict[2]; /* of TESSERA_REFUSED: two items that can't both have their way,
+                           in ascending order, or twice the same */
 } TesseraPacking;
 
 /*
@@ -45,13 +68,19 @@ typedef struct
  *
  * Tries a portfolio of orders and placements; the lowest-numbered one that reaches the
  * bound wins, else the best height, ties to the lower number. Sources in pack.c.
+ *
+ * Returns: TESSERA_OK; TESSERA_NO_MEMORY; TESSERA_CANCELLED; TESSERA_INVALID for items
+ * that are none, or sums beyond 63 bits; TESSERA_REFUSED where what is pinned overlaps,
+ * lies apart from its body or begins below 0, or where the distances of a body make two
+ * of its items overlap: out_packing->conflict tells which.
  */
 TESSERA_MUST_USE TesseraStatus tessera_pack (const TesseraItem *items,
                                              size_t n_items,
                                              const TesseraPackOptions *options,
                                              uint64_t *offsets,
                                              TesseraPacking *out_packing);
-/* The largest load over time (zones packed apart: the sum of their peaks). */
+/* The largest load over time (zones packed apart: the sum of their peaks), or the highest
+ * pinned end. Fails as above. */
 TESSERA_MUST_USE TesseraStatus tessera_pack_bound (const TesseraItem *items,
                                                    size_t n_items,
                                                    uint64_t *out_bound_bytes);

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many placements pass between two looks at the watch. */
-#define LOOK_EVERY 256
-
 TesseraStatus
 tessera_desk_init (TesseraDesk *desk, const TesseraPackProblem *problem)
 {
@@ -18,7 +15,10 @@ tessera_desk_init (TesseraDesk *desk, const TesseraPackProblem *problem)
   desk->entries = calloc (problem->n_items, sizeof *desk->entries);
   desk->order = calloc (problem->n_items, sizeof *desk->order);
   desk->offsets = calloc (problem->n_items, sizeof *desk->offsets);
+  if (problem->limits != NULL)
+    desk->bodies_put = calloc ((size_t) problem->n_bodies + 1, sizeof *desk->bodies_put);
   if (desk->entries != NULL && desk->order != NULL && desk->offsets != NULL &&
+      (problem->limits == NULL || desk->bodies_put != NULL) &&
       tessera_shelf_init (&desk->shelf, problem) == TESSERA_OK &&
       tessera_lowest_init (&desk->lowest, problem) == TESSERA_OK)
     return TESSERA_OK;
@@ -32,6 +32,7 @@ tessera_desk_clear (TesseraDesk *desk)
   free (desk->entries);
   free (desk->order);
   free (desk->offsets);
+  free (desk->bodies_put);
   tessera_shelf_clear (&desk->shelf);
   tessera_lowest_clear (&desk->lowest);
   memset (desk, 0, sizeof *desk);
@@ -78,6 +79,8 @@ tessera_attempt (TesseraDesk *desk,
                  uint64_t *out_height_bytes)
 {
   const TesseraPackProblem *problem = desk->problem;
+  if (problem->limits != NULL)
+    return tessera_attempt_limits (desk, placement, watch, out_height_bytes);
   if (placement == TESSERA_PLACE_LOWEST)
     return tessera_lowest_place (&desk->lowest, desk->order, problem->bound_bytes, true,
                                  watch, desk->offsets,
@@ -88,11 +91,12 @@ tessera_attempt (TesseraDesk *desk,
   tessera_shelf_empty (&desk->shelf);
   for (size_t i = 0; i < problem->n_items; i++)
     {
-      if (i % LOOK_EVERY == 0 && !tessera_pack_watch_goes_on (watch, height_bytes))
+      if (i % TESSERA_LOOK_EVERY == 0 &&
+          !tessera_pack_watch_goes_on (watch, height_bytes))
         return false;
       uint32_t item_index = desk->order[i];
       const TesseraPackItem *item = &problem->items[item_index];
-      if (forgets && i % LOOK_EVERY == 0)
+      if (forgets && i % TESSERA_LOOK_EVERY == 0)
         tessera_shelf_forget (&desk->shelf, tessera_pack_first_section (item));
       uint64_t offset = placement == TESSERA_PLACE_SKYLINE
                             ? place_on_skyline (desk, item)

@@ -10,6 +10,9 @@
 #include "planner/pack/shelf.h"
 #include "planner/pack/watch.h"
 
+/* How many placements pass between two looks at the watch. */
+#define TESSERA_LOOK_EVERY 256
+
 typedef enum
 {
   TESSERA_PLACE_FIRST_FIT, /* lowest gap that takes it */
@@ -31,7 +34,8 @@ typedef struct
   const TesseraPackProblem *problem;
   TesseraOrderEntry *entries;
   uint32_t *order;
-  uint64_t *offsets; /* by item, of the last attempt */
+  uint64_t *offsets;   /* by item, of the last attempt */
+  uint8_t *bodies_put; /* [n_bodies] of the attempt in progress; NULL without limits */
   TesseraShelf shelf;
   TesseraLowest lowest; /* its reach serves TESSERA_PLACE_SKYLINE as well */
 } TesseraDesk;
@@ -43,10 +47,16 @@ void tessera_desk_clear (TesseraDesk *desk); /* frees; a zeroed one is fine */
 /*
  * tessera_attempt:
  *
- * Places all items in the order that stands in @desk. Returns: false when the watch said
- * stop; else desk->offsets and *out_height_bytes are set.
+ * Places all items in the order that stands in @desk; TESSERA_PLACE_LOWEST is for
+ * problems without limits. Returns: false when the watch said stop; else desk->offsets
+ * and *out_height_bytes are set.
  */
 TESSERA_MUST_USE bool tessera_attempt (TesseraDesk *desk,
                                        TesseraPlacement placement,
                                        const TesseraPackWatch *watch,
                                        uint64_t *out_height_bytes);
+/* The same of a problem with limits. */
+TESSERA_MUST_USE bool tessera_attempt_limits (TesseraDesk *desk,
+                                              TesseraPlacement placement,
+                                              const TesseraPackWatch *watch,
+                                              uint64_t *out_height_bytes);

@@ -170,8 +170,9 @@ random_problem (GRand *random, uint32_t n_items, uint32_t n_moments, gboolean se
       if (second && items[i].begin > 0 && pick (random, 2))
         pick_range (random, items[i].begin, &items[i].begin2, &items[i].end2);
     }
-  g_assert_cmpint (tessera_pack_problem_new (items, members, n_items, offsets, &problem),
-                   ==, TESSERA_OK);
+  g_assert_cmpint (
+      tessera_pack_problem_new (items, NULL, members, n_items, offsets, &problem), ==,
+      TESSERA_OK);
   g_free (items);
   g_free (members);
   g_free (offsets);

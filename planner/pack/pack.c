@@ -11,6 +11,7 @@
 #include "planner/pack.h"
 
 #include "planner/pack/portfolio.h"
+#include "planner/pack/zones.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,71 +57,26 @@ item_is_valid (const TesseraItem *item)
          is_covered (item, item->begin2, item->end2);
 }
 
-/* A height never exceeds the sum of all sizes, and that has to fit into 63 bits. */
+/* A height never exceeds the highest pinned end and, above it, all items and bodies one
+ * on top of the other; that has to fit into 63 bits. */
 static TesseraStatus
 validate (const TesseraItem *items, size_t n_items)
 {
-  uint64_t sum_bytes = 0;
+  uint64_t sum_bytes = 0, pinned_bytes = 0;
   if (n_items > UINT32_MAX / 4)
     return TESSERA_INVALID;
   for (size_t i = 0; i < n_items; i++)
-    if (!item_is_valid (&items[i]) ||
-        __builtin_add_overflow (sum_bytes, items[i].size_bytes, &sum_bytes) ||
-        sum_bytes > INT64_MAX)
-      return TESSERA_INVALID;
-  return TESSERA_OK;
-}
-
-typedef struct
-{
-  uint32_t zone, item;
-} Member;
-
-static int
-compare_members (const void *a, const void *b)
-{
-  const Member *x = a, *y = b;
-  if (x->zone != y->zone)
-    return x->zone < y->zone ? -1 : 1;
-  return x->item < y->item ? -1 : x->item > y->item;
-}
-
-/* The items sorted by zone; ends[z] is where the z-th zone ends. */
-typedef struct
-{
-  uint32_t *items;
-  size_t *ends;
-  size_t n_zones;
-} Zones;
-
-static void
-zones_clear (Zones *zones)
-{
-  free (zones->items);
-  free (zones->ends);
-}
-
-static TesseraStatus
-zones_init (Zones *zones, const TesseraItem *items, size_t n_items)
-{
-  Member *members = calloc (n_items, sizeof *members);
-  zones->items = calloc (n_items, sizeof *zones->items);
-  zones->ends = calloc (n_items, sizeof *zones->ends);
-  if (members == NULL || zones->items == NULL || zones->ends == NULL)
     {
-      free (members);
-      return TESSERA_NO_MEMORY;
+      const TesseraItem *item = &items[i];
+      uint64_t distance = item->body != 0 ? item->body_offset_bytes : 0;
+      if (item->is_pinned != 0 && item->pinned_bytes > pinned_bytes)
+        pinned_bytes = item->pinned_bytes;
+      if (!item_is_valid (item) ||
+          __builtin_add_overflow (sum_bytes, item->size_bytes, &sum_bytes) ||
+          __builtin_add_overflow (sum_bytes, distance, &sum_bytes) ||
+          sum_bytes > INT64_MAX || pinned_bytes > INT64_MAX - sum_bytes)
+        return TESSERA_INVALID;
     }
-  for (size_t i = 0; i < n_items; i++)
-    members[i] = (Member){ items[i].zone, (uint32_t) i };
-  qsort (members, n_items, sizeof *members, compare_members);
-  for (size_t i = 0; i < n_items; i++)
-    {
-      zones->items[i] = members[i].item;
-      if (i + 1 == n_items || members[i + 1].zone != members[i].zone)
-        zones->ends[zones->n_zones++] = i + 1;
-    }
-  free (members);
   return TESSERA_OK;
 }
 
@@ -154,24 +110,93 @@ part_of (uint64_t whole, size_t part, size_t parts)
   return (uint64_t) ((double) whole * (double) part / (double) parts);
 }
 
-/* Packs one zone on top of packing->height_bytes. */
-static TesseraStatus
-pack_zone (const TesseraItem *items,
-           const uint32_t *members,
-           size_t n_members,
-           const TesseraPortfolioOptions *options,
-           uint64_t *offsets,
-           TesseraPacking *packing,
-           uint64_t *highest_zone_bytes)
+/* One call: what it was asked, and how far it has come. */
+typedef struct
 {
+  const TesseraItem *items;
+  TesseraPackLimit *limits; /* NULL: nobody is held to anything */
+  uint64_t highest_pin_bytes;
+  TesseraPackZones zones;
+  TesseraPortfolioOptions options;
+  uint64_t *offsets;
+  TesseraPacking packing;
+  uint64_t highest_group_bytes; /* whose strategy is told */
+} Call;
+
+/* Tells the problem what is not to be had, and what that makes of its bound. */
+static TesseraStatus
+set_limits (Call *call, size_t group, TesseraPackProblem *problem)
+{
+  size_t begin = group == 0 ? 0 : call->zones.ends[group - 1];
+  uint64_t load_bytes, pin_bytes = 0;
+  TesseraStatus status = tessera_pack_zones_load (&call->zones, call->items, begin,
+                                                  call->zones.ends[group], &load_bytes);
+  if (status != TESSERA_OK)
+    return status;
+  problem->bound_bytes = load_bytes - problem->base_bytes;
+  if (call->highest_pin_bytes == 0)
+    return TESSERA_OK;
+  status =
+      tessera_pack_zones_block (&call->zones, call->items, call->limits, call->offsets,
+                                group, &problem->blocked, &problem->n_blocked);
+  if (status != TESSERA_OK)
+    return status;
+  problem->bound_bytes =
+      tessera_pack_least_height (problem->blocked, problem->n_blocked, load_bytes);
+  for (size_t i = 0; i < problem->n_items; i++)
+    if (problem->limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED &&
+        problem->limits[i].pinned_bytes + problem->items[i].size_bytes > pin_bytes)
+      pin_bytes = problem->limits[i].pinned_bytes + problem->items[i].size_bytes;
+  if (pin_bytes > problem->bound_bytes)
+    problem->bound_bytes = pin_bytes;
+  return TESSERA_OK;
+}
+
+/* Notes where the items of a group have come to lie: on top of what there is, or, where
+ * something is pinned, in the whole pool. */
+static void
+note_places (Call *call,
+             size_t group,
+             const TesseraPackProblem *problem,
+             const uint64_t *places,
+             uint64_t height_bytes,
+             const char *strategy)
+{
+  TesseraPacking *packing = &call->packing;
+  bool is_stacked = call->highest_pin_bytes == 0;
+  for (size_t i = 0; i < problem->n_items; i++)
+    call->offsets[problem->items[i].source] = problem->base_bytes + places[i];
+  height_bytes += problem->base_bytes;
+  for (size_t i = group == 0 ? 0 : call->zones.ends[group - 1];
+       is_stacked && i < call->zones.ends[group]; i++)
+    call->offsets[call->zones.items[i]] += packing->height_bytes;
+  if (is_stacked)
+    packing->height_bytes += height_bytes;
+  else if (height_bytes > packing->height_bytes)
+    packing->height_bytes = height_bytes;
+  if (height_bytes > call->highest_group_bytes)
+    {
+      call->highest_group_bytes = height_bytes;
+      packing->strategy = strategy;
+    }
+}
+
+static TesseraStatus
+pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
+{
+  size_t begin = group == 0 ? 0 : call->zones.ends[group - 1];
   TesseraPackProblem *problem = NULL;
   uint64_t *places = NULL, height_bytes = 0;
   const char *strategy = STRATEGY_NOTHING_TO_DO;
-  TesseraStatus status =
-      tessera_pack_problem_new (items, members, n_members, offsets, &problem);
+  TesseraStatus status = tessera_pack_problem_new (
+      call->items, call->limits, &call->zones.items[begin],
+      call->zones.ends[group] - begin,
+      call->highest_pin_bytes == 0 ? call->offsets : NULL, &problem);
   if (status != TESSERA_OK)
     return status;
-  if (problem->n_items > 0)
+  if (call->limits != NULL)
+    status = set_limits (call, group, problem);
+  if (status == TESSERA_OK && problem->n_items > 0)
     {
       places = calloc (problem->n_items, sizeof *places);
       status = places == NULL ? TESSERA_NO_MEMORY
@@ -179,23 +204,39 @@ pack_zone (const TesseraItem *items,
                                                        &height_bytes, &strategy);
     }
   if (status == TESSERA_OK)
-    {
-      for (size_t i = 0; i < problem->n_items; i++)
-        offsets[problem->items[i].source] = problem->base_bytes + places[i];
-      for (size_t i = 0; i < n_members; i++)
-        offsets[members[i]] += packing->height_bytes;
-      height_bytes += problem->base_bytes;
-      packing->height_bytes += height_bytes;
-      packing->bound_bytes += problem->base_bytes + problem->bound_bytes;
-      if (height_bytes > *highest_zone_bytes)
-        {
-          *highest_zone_bytes = height_bytes;
-          packing->strategy = strategy;
-        }
-    }
+    note_places (call, group, problem, places, height_bytes, strategy);
   free (places);
   tessera_pack_problem_free (problem);
   return status;
+}
+
+/* Limits, zones, bound. */
+static TesseraStatus
+call_init (Call *call, const TesseraItem *items, size_t n_items)
+{
+  *call = (Call){ .items = items, .packing.strategy = STRATEGY_NOTHING_TO_DO };
+  TesseraStatus status = validate (items, n_items);
+  if (status != TESSERA_OK || n_items == 0)
+    return status;
+  status =
+      tessera_pack_limits_new (items, n_items, &call->limits, call->packing.conflict);
+  if (status != TESSERA_OK)
+    return status;
+  call->highest_pin_bytes = tessera_pack_highest_pin (items, call->limits, n_items);
+  status = tessera_pack_zones_init (&call->zones, items, call->limits, n_items);
+  if (status == TESSERA_OK)
+    status = tessera_pack_zones_load (&call->zones, items, 0, n_items,
+                                      &call->packing.bound_bytes);
+  if (call->packing.bound_bytes < call->highest_pin_bytes)
+    call->packing.bound_bytes = call->highest_pin_bytes;
+  return status;
+}
+
+static void
+call_clear (Call *call)
+{
+  tessera_pack_zones_clear (&call->zones);
+  free (call->limits);
 }
 
 TesseraStatus
@@ -205,58 +246,41 @@ tessera_pack (const TesseraItem *items,
               uint64_t *offsets,
               TesseraPacking *out_packing)
 {
+  Call call;
+  TesseraStatus status = call_init (&call, items, n_items);
   *out_packing = (TesseraPacking){ .strategy = STRATEGY_NOTHING_TO_DO };
-  TesseraStatus status = validate (items, n_items);
+  if (status == TESSERA_REFUSED)
+    memcpy (out_packing->conflict, call.packing.conflict, sizeof call.packing.conflict);
   if (status != TESSERA_OK || n_items == 0)
-    return status;
+    goto out;
   const TesseraPortfolioOptions options_of_all = portfolio_options (options);
-  TesseraPortfolioOptions zone_options = options_of_all;
-  TesseraPacking packing = *out_packing;
-  uint64_t highest_zone_bytes = 0;
-  Zones zones = { 0 };
-  status = zones_init (&zones, items, n_items);
-  for (size_t z = 0, begin = 0; z < zones.n_zones && status == TESSERA_OK; z++)
+  call.offsets = offsets;
+  for (size_t g = 0, begin = 0; g < call.zones.n_groups && status == TESSERA_OK; g++)
     {
-      size_t n_members = zones.ends[z] - begin;
-      zone_options.work_budget = part_of (options_of_all.work_budget, n_members, n_items);
-      zone_options.fraction_begin = (double) begin / (double) n_items;
-      zone_options.fraction_end = (double) zones.ends[z] / (double) n_items;
-      status = pack_zone (items, &zones.items[begin], zones.ends[z] - begin,
-                          &zone_options, offsets, &packing, &highest_zone_bytes);
-      begin = zones.ends[z];
+      TesseraPortfolioOptions group_options = options_of_all;
+      size_t end = call.zones.ends[g];
+      group_options.work_budget =
+          part_of (options_of_all.work_budget, end - begin, n_items);
+      group_options.fraction_begin = (double) begin / (double) n_items;
+      group_options.fraction_end = (double) end / (double) n_items;
+      status = pack_group (&call, g, &group_options);
+      begin = end;
     }
-  zones_clear (&zones);
-  if (status == TESSERA_OK && !tessera_progress (zone_options.progress, 1))
+  if (status == TESSERA_OK && !tessera_progress (options_of_all.progress, 1))
     status = TESSERA_CANCELLED;
   if (status == TESSERA_OK)
-    *out_packing = packing;
+    *out_packing = call.packing;
+out:
+  call_clear (&call);
   return status;
 }
 
 TesseraStatus
 tessera_pack_bound (const TesseraItem *items, size_t n_items, uint64_t *out_bound_bytes)
 {
-  *out_bound_bytes = 0;
-  TesseraStatus status = validate (items, n_items);
-  if (status != TESSERA_OK || n_items == 0)
-    return status;
-  Zones zones = { 0 };
-  uint64_t bound_bytes = 0;
-  uint64_t *offsets = calloc (n_items, sizeof *offsets);
-  status = offsets == NULL ? TESSERA_NO_MEMORY : zones_init (&zones, items, n_items);
-  for (size_t z = 0, begin = 0; z < zones.n_zones && status == TESSERA_OK; z++)
-    {
-      TesseraPackProblem *problem;
-      status = tessera_pack_problem_new (items, &zones.items[begin],
-                                         zones.ends[z] - begin, offsets, &problem);
-      if (status == TESSERA_OK)
-        bound_bytes += problem->base_bytes + problem->bound_bytes;
-      tessera_pack_problem_free (problem);
-      begin = zones.ends[z];
-    }
-  free (offsets);
-  zones_clear (&zones);
-  if (status == TESSERA_OK)
-    *out_bound_bytes = bound_bytes;
+  Call call;
+  TesseraStatus status = call_init (&call, items, n_items);
+  *out_bound_bytes = status == TESSERA_OK ? call.packing.bound_bytes : 0;
+  call_clear (&call);
   return status;
 }

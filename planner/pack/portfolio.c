@@ -176,7 +176,9 @@ most_items (const Portfolio *portfolio, TesseraPlacement placement)
     case TESSERA_PLACE_BEST_FIT: /* never won with owners, walks all the way up */
       return has_owners && most_to_fit > MAX_ITEMS_OF_OWNERS ? MAX_ITEMS_OF_OWNERS
                                                              : most_to_fit;
-    case TESSERA_PLACE_LOWEST:
+    case TESSERA_PLACE_LOWEST: /* knows nothing of limits */
+      if (portfolio->problem->limits != NULL)
+        return 0;
       return has_owners ? MAX_ITEMS_OF_OWNERS : SIZE_MAX;
     case TESSERA_PLACE_SKYLINE:
       break;

@@ -148,22 +148,43 @@ lives_always (const TesseraPackProblem *problem, const TesseraPackItem *item)
          lives->end == problem->n_sections;
 }
 
+/* A pin leaves nobody the bottom for sure. */
+static bool
+can_settle (const TesseraPackProblem *problem, const TesseraPackLimit *limits)
+{
+  for (size_t i = 0; limits != NULL && i < problem->n_items; i++)
+    if (limits[problem->items[i].source].pinned_bytes != TESSERA_PACK_NOT_PINNED)
+      return false;
+  return true;
+}
+
+static bool
+settles (const TesseraPackProblem *problem,
+         const TesseraPackLimit *limits,
+         const TesseraPackItem *item)
+{
+  return lives_always (problem, item) &&
+         (limits == NULL || limits[item->source].body == TESSERA_PACK_NO_BODY);
+}
+
 /* Stacks those that live always, preferred ones lowest, and takes them out. */
 static void
-settle_those_that_live_always (TesseraPackProblem *problem, uint64_t *offsets)
+settle_those_that_live_always (TesseraPackProblem *problem,
+                               const TesseraPackLimit *limits,
+                               uint64_t *offsets)
 {
   for (int preferred = 1; preferred >= 0; preferred--)
     for (size_t i = 0; i < problem->n_items; i++)
       {
         const TesseraPackItem *item = &problem->items[i];
-        if (item->prefer_low != preferred || !lives_always (problem, item))
+        if (item->prefer_low != preferred || !settles (problem, limits, item))
           continue;
         offsets[item->source] = problem->base_bytes;
         problem->base_bytes += item->size_bytes;
       }
   size_t n_left = 0;
   for (size_t i = 0; i < problem->n_items; i++)
-    if (!lives_always (problem, &problem->items[i]))
+    if (!settles (problem, limits, &problem->items[i]))
       problem->items[n_left++] = problem->items[i];
   problem->n_items = n_left;
   problem->bound_bytes -= problem->base_bytes;
@@ -254,8 +275,68 @@ sort_in_time (TesseraPackProblem *problem)
   qsort (problem->items, problem->n_items, sizeof *problem->items, compare_in_time);
 }
 
+typedef struct
+{
+  uint32_t body, item;
+} BodyItem;
+
+static int
+compare_body_items (const void *a, const void *b)
+{
+  const BodyItem *x = a, *y = b;
+  if (x->body != y->body)
+    return x->body < y->body ? -1 : 1;
+  return x->item < y->item ? -1 : x->item > y->item;
+}
+
+/* Lists the bodies of this problem and numbers them anew. */
+static TesseraStatus
+list_bodies (TesseraPackProblem *problem)
+{
+  BodyItem *found = malloc ((problem->n_items + 1) * sizeof *found);
+  size_t n_found = 0;
+  if (found == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < problem->n_items; i++)
+    if (problem->limits[i].body != TESSERA_PACK_NO_BODY)
+      found[n_found++] = (BodyItem){ problem->limits[i].body, (uint32_t) i };
+  qsort (found, n_found, sizeof *found, compare_body_items);
+  problem->body_items = malloc ((n_found + 1) * sizeof *problem->body_items);
+  problem->body_ends = malloc ((n_found + 1) * sizeof *problem->body_ends);
+  if (problem->body_items != NULL && problem->body_ends != NULL)
+    for (size_t i = 0; i < n_found; i++)
+      {
+        problem->body_items[i] = found[i].item;
+        problem->limits[found[i].item].body = problem->n_bodies;
+        problem->body_ends[problem->n_bodies] = (uint32_t) i + 1;
+        if (i + 1 == n_found || found[i + 1].body != found[i].body)
+          problem->n_bodies++;
+      }
+  free (found);
+  return problem->body_items != NULL && problem->body_ends != NULL ? TESSERA_OK
+                                                                   : TESSERA_NO_MEMORY;
+}
+
+static TesseraStatus
+take_limits (TesseraPackProblem *problem, const TesseraPackLimit *limits)
+{
+  if (limits == NULL)
+    return TESSERA_OK;
+  problem->limits = malloc ((problem->n_items + 1) * sizeof *problem->limits);
+  if (problem->limits == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < problem->n_items; i++)
+    {
+      problem->limits[i] = limits[problem->items[i].source];
+      problem->has_zones =
+          problem->has_zones || problem->limits[i].zone != problem->limits[0].zone;
+    }
+  return list_bodies (problem);
+}
+
 TesseraStatus
 tessera_pack_problem_new (const TesseraItem *items,
+                          const TesseraPackLimit *limits,
                           const uint32_t *members,
                           size_t n_members,
                           uint64_t *offsets,
@@ -282,8 +363,12 @@ tessera_pack_problem_new (const TesseraItem *items,
   status = measure_items (problem, &loads);
   if (status != TESSERA_OK)
     goto out;
-  settle_those_that_live_always (problem, offsets);
+  if (offsets != NULL && can_settle (problem, limits))
+    settle_those_that_live_always (problem, limits, offsets);
   sort_in_time (problem);
+  status = take_limits (problem, limits);
+  if (status != TESSERA_OK)
+    goto out;
   *out_problem = problem;
   problem = NULL;
 out:
@@ -300,5 +385,43 @@ tessera_pack_problem_free (TesseraPackProblem *problem)
   if (problem == NULL)
     return;
   free (problem->items);
+  free (problem->limits);
+  free (problem->body_items);
+  free (problem->body_ends);
+  free (problem->blocked);
   free (problem);
+}
+
+TesseraStatus
+tessera_pack_load (const TesseraItem *items,
+                   const uint32_t *members,
+                   size_t n_members,
+                   uint64_t *out_load_bytes)
+{
+  uint64_t load_bytes = 0, highest = 0;
+  size_t n_edges = 0;
+  Edge *edges = malloc ((n_members * 4 + 1) * sizeof *edges);
+  *out_load_bytes = 0;
+  if (edges == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < n_members; i++)
+    {
+      const TesseraItem *item = &items[members[i]];
+      edges[n_edges++] = (Edge){ (uint64_t) item->begin * 2 + 1, members[i] };
+      edges[n_edges++] = (Edge){ (uint64_t) item->end * 2, members[i] };
+      if (item->begin2 == item->end2)
+        continue;
+      edges[n_edges++] = (Edge){ (uint64_t) item->begin2 * 2 + 1, members[i] };
+      edges[n_edges++] = (Edge){ (uint64_t) item->end2 * 2, members[i] };
+    }
+  qsort (edges, n_edges, sizeof *edges, compare_edges);
+  for (size_t i = 0; i < n_edges; i++)
+    {
+      uint64_t size_bytes = items[edges[i].life].size_bytes;
+      load_bytes += edges[i].key & 1 ? size_bytes : -size_bytes;
+      highest = load_bytes > highest ? load_bytes : highest;
+    }
+  free (edges);
+  *out_load_bytes = highest;
+  return TESSERA_OK;
 }

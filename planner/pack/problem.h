@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "planner/pack.h"
+#include "planner/pack/limits.h"
 
 typedef struct
 {
@@ -36,6 +36,12 @@ typedef struct
   uint8_t prefer_low;
 } TesseraPackItem;
 
+/* Addresses that are not to be had. */
+typedef struct
+{
+  uint64_t begin_bytes, end_bytes;
+} TesseraPackRange;
+
 typedef struct
 {
   TesseraPackItem *items; /* ascending curve */
@@ -45,6 +51,17 @@ typedef struct
   uint64_t bound_bytes; /* largest load of @items alone: base_bytes not counted */
   uint32_t n_owners;    /* 1 where wide lives are the same or all have one owner */
   bool has_second;      /* some item has a second life */
+
+  /* NULL where nobody is held to anything: then there are no bodies and nothing is
+   * blocked either. Methods that know nothing of limits are for such problems only. */
+  TesseraPackLimit *limits; /* [n_items] */
+  uint32_t *body_items;     /* items by body */
+  uint32_t *body_ends;      /* [n_bodies] where in body_items each ends */
+  uint32_t n_bodies;
+  bool has_zones; /* some items are of different zones */
+  TesseraPackRange
+      *blocked; /* ascending, apart; the caller sets it, freed with the rest */
+  size_t n_blocked;
 } TesseraPackProblem;
 
 /* All lives, wide ones too, lie in [first section, last section). */
@@ -87,17 +104,35 @@ tessera_pack_items_meet (const TesseraPackItem *a, const TesseraPackItem *b)
                               : tessera_pack_lives_meet (&a->wide, &b->wide);
 }
 
+/* The same, whatever keeps them apart. @i and @k are positions in problem->items. */
+static inline bool
+tessera_pack_meet (const TesseraPackProblem *problem, uint32_t i, uint32_t k)
+{
+  return tessera_pack_items_meet (&problem->items[i], &problem->items[k]) ||
+         (problem->limits != NULL &&
+          tessera_pack_limits_meet (&problem->limits[i], &problem->limits[k]));
+}
+
 /*
  * tessera_pack_problem_new:
+ * @limits: (nullable): of all items, as limits.h makes them
  * @members: indices of the items that belong to the zone
- * @offsets: (array): receives the places of those that live always
+ * @offsets: (array) (nullable): receives the places of those that live always, which are
+ *   taken out; where something is pinned, or NULL was given, none is
  *
  * Returns: TESSERA_OK or TESSERA_NO_MEMORY; @items must have been validated.
  */
 TESSERA_MUST_USE TesseraStatus
 tessera_pack_problem_new (const TesseraItem *items,
+                          const TesseraPackLimit *limits,
                           const uint32_t *members,
                           size_t n_members,
                           uint64_t *offsets,
                           TesseraPackProblem **out_problem);
 void tessera_pack_problem_free (TesseraPackProblem *problem); /* NULL is fine */
+
+/* The largest load of the members over time. Returns: TESSERA_OK or TESSERA_NO_MEMORY. */
+TESSERA_MUST_USE TesseraStatus tessera_pack_load (const TesseraItem *items,
+                                                  const uint32_t *members,
+                                                  size_t n_members,
+                                                  uint64_t *out_load_bytes);

@@ -6,6 +6,9 @@
  * what its own items have raised over their own lives, and what all others have raised
  * over their wider ones. An item's floor is the higher of what it finds in both.
  *
+ * What may not share an address whenever it lives (limits.h) counts by the top of each
+ * set, and of the two highest zones.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -15,6 +18,15 @@
 
 typedef struct
 {
+  uint64_t in[64], apart[64]; /* of the items in a set, of those apart from it */
+  uint64_t zones[2];          /* of the highest zone; of all others */
+  uint32_t zone;              /* which is the highest */
+} TesseraReachTops;
+
+typedef struct
+{
+  const TesseraPackProblem *problem;
+  TesseraReachTops *tops; /* NULL where the problem has no limits */
   uint32_t n_owners;
   TesseraSkyline *own;    /* [n_owners] */
   TesseraSkyline *others; /* [n_owners]; unused where there is one owner */

@@ -14,7 +14,8 @@ TesseraStatus
 tessera_shelf_init (TesseraShelf *shelf, const TesseraPackProblem *problem)
 {
   /* A chunk is split when full: all but the first are at least half full. */
-  size_t n_chunks = problem->n_items / (TESSERA_SHELF_CHUNK / 2) + 2;
+  size_t n_chunks =
+      (problem->n_items + problem->n_blocked) / (TESSERA_SHELF_CHUNK / 2) + 2;
   shelf->problem = problem;
   shelf->chunks = calloc (n_chunks, sizeof *shelf->chunks);
   if (shelf->chunks == NULL)
@@ -37,6 +38,7 @@ clear_chunk (TesseraShelfChunk *chunk)
   chunk->next = NO_CHUNK;
   chunk->begin = UINT32_MAX;
   chunk->end = 0;
+  chunk->in = chunk->apart = 0;
 }
 
 void
@@ -88,10 +90,31 @@ meet_entry (Walk *walk, const TesseraShelfEntry *entry)
   return false;
 }
 
+/* The same of items that are held to something. */
+static bool
+walk_chunk_of_limits (const TesseraShelf *shelf,
+                      const TesseraShelfChunk *chunk,
+                      Walk *walk)
+{
+  const TesseraPackProblem *problem = shelf->problem;
+  uint32_t item_index = (uint32_t) (walk->item - problem->items);
+  for (uint32_t i = 0; i < chunk->n_entries; i++)
+    {
+      const TesseraShelfEntry *entry = &chunk->entries[i];
+      bool meets = entry->item == TESSERA_SHELF_BLOCKED ||
+                   tessera_pack_meet (problem, item_index, entry->item);
+      if (meets && meet_entry (walk, entry))
+        return true;
+    }
+  return false;
+}
+
 static bool
 walk_chunk (const TesseraShelf *shelf, const TesseraShelfChunk *chunk, Walk *walk)
 {
   const TesseraPackItem *item = walk->item;
+  if (shelf->problem->limits != NULL)
+    return walk_chunk_of_limits (shelf, chunk, walk);
   bool has_one_life = !shelf->problem->has_second && shelf->problem->n_owners == 1;
   for (uint32_t i = 0; i < chunk->n_entries; i++)
     {
@@ -106,16 +129,38 @@ walk_chunk (const TesseraShelf *shelf, const TesseraShelfChunk *chunk, Walk *wal
   return false;
 }
 
-static uint64_t
-fit (const TesseraShelf *shelf, const TesseraPackItem *item, bool stops_at_first)
+/* Whether some entry of the chunk may be in the way. */
+static bool
+matters (const TesseraShelf *shelf,
+         const TesseraShelfChunk *chunk,
+         const TesseraPackItem *item,
+         const uint32_t life[2])
 {
-  Walk walk = { .item = item, .best_gap = UINT64_MAX, .stops_at_first = stops_at_first };
-  uint32_t begin = tessera_pack_first_section (item),
-           end = tessera_pack_last_section (item);
+  if (chunk->begin < life[1] && life[0] < chunk->end)
+    return true;
+  if (shelf->problem->limits == NULL)
+    return false;
+  const TesseraPackLimit *limit = &shelf->problem->limits[item - shelf->problem->items];
+  return shelf->problem->has_zones ||
+         ((limit->in & chunk->apart) | (limit->apart & chunk->in)) != 0;
+}
+
+static uint64_t
+fit (const TesseraShelf *shelf,
+     const TesseraPackItem *item,
+     uint64_t from_bytes,
+     bool stops_at_first)
+{
+  Walk walk = { .item = item,
+                .top = from_bytes,
+                .best_gap = UINT64_MAX,
+                .stops_at_first = stops_at_first };
+  const uint32_t life[2] = { tessera_pack_first_section (item),
+                             tessera_pack_last_section (item) };
   for (uint32_t c = 0; c != NO_CHUNK; c = shelf->chunks[c].next)
     {
       const TesseraShelfChunk *chunk = &shelf->chunks[c];
-      if (chunk->begin < end && begin < chunk->end && walk_chunk (shelf, chunk, &walk))
+      if (matters (shelf, chunk, item, life) && walk_chunk (shelf, chunk, &walk))
         break;
     }
   return walk.best_gap != UINT64_MAX ? walk.best_at : walk.top;
@@ -124,22 +169,39 @@ fit (const TesseraShelf *shelf, const TesseraPackItem *item, bool stops_at_first
 uint64_t
 tessera_shelf_first_fit (const TesseraShelf *shelf, const TesseraPackItem *item)
 {
-  return fit (shelf, item, true);
+  return fit (shelf, item, 0, true);
 }
 
 uint64_t
 tessera_shelf_best_fit (const TesseraShelf *shelf, const TesseraPackItem *item)
 {
-  return fit (shelf, item, false);
+  return fit (shelf, item, 0, false);
+}
+
+uint64_t
+tessera_shelf_fit_from (const TesseraShelf *shelf,
+                        const TesseraPackItem *item,
+                        uint64_t from_bytes)
+{
+  return fit (shelf, item, from_bytes, true);
 }
 
 static void
-widen_chunk (TesseraShelfChunk *chunk, const TesseraPackItem *item)
+widen_chunk (const TesseraShelf *shelf, TesseraShelfChunk *chunk, uint32_t item_index)
 {
-  if (tessera_pack_first_section (item) < chunk->begin)
-    chunk->begin = tessera_pack_first_section (item);
-  if (tessera_pack_last_section (item) > chunk->end)
-    chunk->end = tessera_pack_last_section (item);
+  if (item_index == TESSERA_SHELF_BLOCKED)
+    {
+      chunk->begin = 0;
+      chunk->end = UINT32_MAX;
+      return;
+    }
+  const TesseraPackItem *item = &shelf->problem->items[item_index];
+  chunk->begin = lower (chunk->begin, tessera_pack_first_section (item));
+  chunk->end = higher (chunk->end, tessera_pack_last_section (item));
+  if (shelf->problem->limits == NULL)
+    return;
+  chunk->in |= shelf->problem->limits[item_index].in;
+  chunk->apart |= shelf->problem->limits[item_index].apart;
 }
 
 static void
@@ -156,20 +218,21 @@ split_chunk (TesseraShelf *shelf, uint32_t c)
   low->n_entries = half;
   low->begin = UINT32_MAX;
   low->end = 0;
+  low->in = low->apart = 0;
   for (uint32_t i = 0; i < low->n_entries; i++)
-    widen_chunk (low, &shelf->problem->items[low->entries[i].item]);
+    widen_chunk (shelf, low, low->entries[i].item);
   for (uint32_t i = 0; i < high->n_entries; i++)
-    widen_chunk (high, &shelf->problem->items[high->entries[i].item]);
+    widen_chunk (shelf, high, high->entries[i].item);
 }
 
-void
-tessera_shelf_put (TesseraShelf *shelf, uint32_t item_index, uint64_t offset)
+static void
+put_entry (TesseraShelf *shelf, const TesseraShelfEntry *entry)
 {
   uint32_t c = 0;
   for (;;)
     {
       uint32_t next = shelf->chunks[c].next;
-      if (next == NO_CHUNK || shelf->chunks[next].entries[0].offset > offset)
+      if (next == NO_CHUNK || shelf->chunks[next].entries[0].offset > entry->offset)
         break;
       c = next;
     }
@@ -177,19 +240,37 @@ tessera_shelf_put (TesseraShelf *shelf, uint32_t item_index, uint64_t offset)
     {
       split_chunk (shelf, c);
       uint32_t next = shelf->chunks[c].next;
-      if (shelf->chunks[next].entries[0].offset <= offset)
+      if (shelf->chunks[next].entries[0].offset <= entry->offset)
         c = next;
     }
   TesseraShelfChunk *chunk = &shelf->chunks[c];
   uint32_t at = chunk->n_entries;
-  for (; at > 0 && chunk->entries[at - 1].offset > offset; at--)
+  for (; at > 0 && chunk->entries[at - 1].offset > entry->offset; at--)
     chunk->entries[at] = chunk->entries[at - 1];
-  const TesseraPackItem *item = &shelf->problem->items[item_index];
-  chunk->entries[at] =
-      (TesseraShelfEntry){ offset, offset + item->size_bytes, item->lives.begin,
-                           item->lives.end, item_index };
+  chunk->entries[at] = *entry;
   chunk->n_entries++;
-  widen_chunk (chunk, item);
+  widen_chunk (shelf, chunk, entry->item);
+}
+
+void
+tessera_shelf_put (TesseraShelf *shelf, uint32_t item_index, uint64_t offset)
+{
+  const TesseraPackItem *item = &shelf->problem->items[item_index];
+  const TesseraShelfEntry entry = { offset, offset + item->size_bytes, item->lives.begin,
+                                    item->lives.end, item_index };
+  put_entry (shelf, &entry);
+}
+
+void
+tessera_shelf_block (TesseraShelf *shelf)
+{
+  for (size_t i = 0; i < shelf->problem->n_blocked; i++)
+    {
+      const TesseraPackRange *range = &shelf->problem->blocked[i];
+      const TesseraShelfEntry entry = { range->begin_bytes, range->end_bytes, 0,
+                                        UINT32_MAX, TESSERA_SHELF_BLOCKED };
+      put_entry (shelf, &entry);
+    }
 }
 
 /* Drops the entries of a chunk that end by @section. */
@@ -205,7 +286,7 @@ forget_in_chunk (TesseraShelf *shelf, TesseraShelfChunk *chunk, uint32_t section
       if (tessera_pack_last_section (item) <= section)
         continue;
       chunk->entries[n_kept++] = chunk->entries[i];
-      widen_chunk (chunk, item);
+      widen_chunk (shelf, chunk, chunk->entries[n_kept - 1].item);
     }
   chunk->n_entries = n_kept;
 }

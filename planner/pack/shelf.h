@@ -14,12 +14,13 @@
 #include "planner/pack/problem.h"
 
 #define TESSERA_SHELF_CHUNK 64
+#define TESSERA_SHELF_BLOCKED UINT32_MAX
 
 typedef struct
 {
   uint64_t offset, top; /* [offset, top) */
   uint32_t begin, end;  /* first life */
-  uint32_t item;
+  uint32_t item;        /* or TESSERA_SHELF_BLOCKED, which everybody meets */
 } TesseraShelfEntry;
 
 typedef struct
@@ -27,6 +28,7 @@ typedef struct
   uint32_t n_entries;
   uint32_t next;       /* chunk of higher offsets, or UINT32_MAX */
   uint32_t begin, end; /* every entry's lives lie within */
+  uint64_t in, apart;  /* sets that some entry is in, is apart from */
   TesseraShelfEntry entries[TESSERA_SHELF_CHUNK];
 } TesseraShelfChunk;
 
@@ -45,6 +47,12 @@ void tessera_shelf_empty (TesseraShelf *shelf);
 uint64_t tessera_shelf_first_fit (const TesseraShelf *shelf, const TesseraPackItem *item);
 /* The lower end of the smallest gap that takes it, else the top of its neighbours. */
 uint64_t tessera_shelf_best_fit (const TesseraShelf *shelf, const TesseraPackItem *item);
+/* The lowest offset from @from_bytes on at which the item fits. */
+uint64_t tessera_shelf_fit_from (const TesseraShelf *shelf,
+                                 const TesseraPackItem *item,
+                                 uint64_t from_bytes);
+/* Puts what problem->blocked holds onto an empty shelf. */
+void tessera_shelf_block (TesseraShelf *shelf);
 void tessera_shelf_put (TesseraShelf *shelf, uint32_t item, uint64_t offset);
 /* All items that are still to come live from @section on: those that don't may go. */
 void tessera_shelf_forget (TesseraShelf *shelf, uint32_t section);
