@@ -59,10 +59,11 @@ typedef struct
   const uint32_t *block_rgb;  /* [n_blocks] */
   const uint8_t *block_shown; /* [n_blocks] or NULL: all */
   uint32_t background_rgb;
-  uint32_t reserved_rgb; /* fill of reserved but free */
-  uint32_t hatch_rgb;    /* its hatching */
-  uint32_t edge_rgb;     /* faint edges of segments */
-  uint32_t missed_rgb;   /* stripes over blocks that missed the plan */
+  uint32_t reserved_rgb;    /* fill of reserved but free */
+  uint32_t hatch_rgb;       /* its hatching */
+  uint32_t edge_rgb;        /* faint edges of segments */
+  uint32_t missed_rgb;      /* stripes over blocks that missed the plan */
+  const uint8_t *block_lit; /* [n_blocks] or NULL: all; the others are dimmed */
 } TesseraInk;
 
 /*
@@ -70,11 +71,11 @@ typedef struct
  * @pixels: 0x00RRGGBB, @stride_pixels per row, top row first; every pixel is written
  *
  * Blocks that missed the plan that this layout follows are striped, and seen however
- * small. The part of a block after its free, until its memory can be used again, is
- * paler. Exact area coverage at every zoom: blocks thinner than a pixel blend by density,
- * so no peak vanishes and nothing pops. Thread-safe for different @pixels. Hatching is in
- * device pixels from the view's origin, so that tiles join: @origin_x, @origin_y place
- * pixel (0, 0) within the whole picture.
+ * small; so are those that alone are lit. The part of a block after its free, until its
+ * memory can be used again, is paler. Exact area coverage at every zoom: blocks thinner
+ * than a pixel blend by density, so no peak vanishes and nothing pops. Thread-safe for
+ * different @pixels. Hatching is in device pixels from the view's origin, so that tiles
+ * join: @origin_x, @origin_y place pixel (0, 0) within the whole picture.
  */
 void tessera_scene_render (const TesseraScene *scene,
                            const TesseraView *view,

@@ -23,6 +23,9 @@
 #define NO_STRIPE 0.001f
 #define PLAIN_STRIPE 16.0f
 #define LEAST_STRIPE 3.0
+/* So many pixels of a lit block are seen; less cover than this is an error of sums. */
+#define LEAST_LIT 2.0
+#define NO_LIGHT 0.01f
 
 /* One diagonal line per period, about a pixel wide, with soft sides. */
 static const float hatch_cover[HATCH_PERIOD] = { 0.9f, 0.3f, 0.0f, 0.0f, 0.0f, 0.3f };
@@ -140,6 +143,17 @@ tessera_tile_stripe (const TesseraTile *tile, const TesseraBounds *bounds)
   tessera_tile_fill (tile, tile->ground, &wide, stripes);
 }
 
+void
+tessera_tile_light (const TesseraTile *tile, const TesseraBounds *bounds, uint32_t rgb)
+{
+  TesseraBounds wide = *bounds;
+  if (bounds->x1 - bounds->x0 >= LEAST_LIT && bounds->y1 - bounds->y0 >= LEAST_LIT)
+    return;
+  widen (&wide.x0, &wide.x1, LEAST_LIT);
+  widen (&wide.y0, &wide.y1, LEAST_LIT);
+  tessera_tile_fill (tile, tile->lit, &wide, tessera_four_of_rgb (rgb));
+}
+
 /* How much of a pixel the stripes hide, @cover of them in it. */
 static inline float
 striped_share (float cover, float hatch)
@@ -152,6 +166,18 @@ mix (TesseraFour a, TesseraFour b, float share_of_b)
 {
   float s = share_of_b < 1.0f ? share_of_b : 1.0f;
   return a + (b - a) * s;
+}
+
+/* Many small lights in one pixel: their mean, without what rounding left outside. */
+static inline TesseraFour
+lighten (TesseraFour c, TesseraFour light)
+{
+  if (light[3] <= NO_LIGHT)
+    return c;
+  TesseraFour mean = light / light[3];
+  for (int i = 0; i < 3; i++)
+    mean[i] = mean[i] < 0.0f ? 0.0f : mean[i] > 255.0f ? 255.0f : mean[i];
+  return mix (c, mean, light[3]);
 }
 
 static inline uint32_t
@@ -179,7 +205,9 @@ tessera_tile_resolve (const TesseraTile *tile,
       const TesseraFour *above = tile->blocks + y * TESSERA_TILE_STRIDE (tile->width);
       const TesseraFour *below = tile->ground + y * TESSERA_TILE_STRIDE (tile->width);
       uint32_t *out = pixels + (size_t) y * stride_pixels;
-      TesseraFour block = { 0.0f }, cover = { 0.0f };
+      const TesseraFour *top =
+          tile->lit != NULL ? tile->lit + y * TESSERA_TILE_STRIDE (tile->width) : NULL;
+      TesseraFour block = { 0.0f }, cover = { 0.0f }, light = { 0.0f };
       int line = (int) ((phase + y) % HATCH_PERIOD);
       line = line < 0 ? line + HATCH_PERIOD : line;
       for (int x = 0; x < tile->width; x++)
@@ -196,6 +224,8 @@ tessera_tile_resolve (const TesseraTile *tile,
             }
           else if (c[3] > OVERLAPPED) /* such data: their mean */
             c /= c[3];
+          if (top != NULL)
+            c = lighten (c, light += top[x]);
           if (cover[3] > NO_STRIPE)
             c = mix (c, stripe, striped_share (cover[3], hatch_cover[line]));
           out[x] = rgb_of_four (c);

@@ -31,7 +31,8 @@ typedef struct
   TesseraFour *blocks; /* [stride * height] red, green, blue times cover, and cover */
   TesseraFour *ground; /* cover of reserved memory, of hatching, of edges;
                           of stripes over the blocks */
-  int width, height;   /* of the part in use */
+  TesseraFour *lit; /* as blocks, above them: what is to be seen however small; or NULL */
+  int width, height; /* of the part in use */
 } TesseraTile;
 
 /* In pixels of the tile, y downwards; x0 <= x1, y0 <= y1; may lie outside of it. */
@@ -81,6 +82,10 @@ void tessera_tile_fill_block (const TesseraTile *tile,
 /* Stripes all over @bounds, above the blocks; a plain area where they would be lost, some
  * pixels wide and high however small @bounds are. */
 void tessera_tile_stripe (const TesseraTile *tile, const TesseraBounds *bounds);
+/* On the lit plane, some pixels wide and high however small @bounds are; nothing where
+ * they are larger. */
+void
+tessera_tile_light (const TesseraTile *tile, const TesseraBounds *bounds, uint32_t rgb);
 /* A thin line along the inside of @bounds on the ground plane, where it is big enough. */
 void tessera_tile_edge (const TesseraTile *tile, const TesseraBounds *bounds);
 

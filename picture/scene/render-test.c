@@ -431,6 +431,49 @@ test_missed (void)
   stage_clear (&stage);
 }
 
+/* What is not lit keeps a quarter of its colour; what is lit is seen at any zoom. */
+static void
+test_lit (void)
+{
+  const uint8_t lit[] = { 1, 0, 1, 0 };
+  MadeLayout *made = made_layout_new (8000, 4, 0);
+  made_layout_set (made, 0, 0, 10 << 20, 0, 4000);
+  made_layout_set (made, 1, 0, 10 << 20, 4000, 8000);
+  made_layout_set (made, 2, (10 << 20) + (5 << 20), 512, 2000, 2001);
+  made_layout_set (made, 3, (10 << 20) + (5 << 20), 512, 6000, 6001);
+  Stage stage = stage_of (made, TESSERA_AXIS_EVENTS);
+  for (int i = 0; i < 4; i++)
+    stage.rgb[i] = 0x4060a0;
+  TesseraInk ink = ink_of (stage.rgb);
+  TesseraView view = { 0.0, 1.0, 0.0, 20 << 20 };
+  uint32_t pixels[80 * 80], ground[80 * 80];
+  int n_seen = 0;
+  tessera_scene_render (stage.scene, &view, &ink, ground, 80, 80, 80, 0, 0);
+  g_assert_cmphex (ground[60 * 80 + 20], ==, 0x4060a0);
+  g_assert_cmphex (ground[60 * 80 + 60], ==, 0x4060a0);
+  ink.block_lit = lit;
+  tessera_scene_render (stage.scene, &view, &ink, pixels, 80, 80, 80, 0, 0);
+  g_assert_cmphex (pixels[60 * 80 + 20], ==, 0x4060a0);
+  g_assert_cmphex (pixels[60 * 80 + 60], ==, 0xb8c0d0); /* the rest is reserved's */
+  for (int y = 0; y < 40; y++)
+    for (int x = 0; x < 80; x++)
+      {
+        uint32_t pixel = pixels[y * 80 + x];
+        if (x < 40)
+          n_seen += pixel == 0x4060a0;
+        else
+          g_assert_cmphex (pixel, ==, ground[y * 80 + x]);
+      }
+  g_assert_cmpint (n_seen, >=, 1);
+  g_assert_cmpint (n_seen, <=, 4);
+  /* Out of sight by the legend, out of light. */
+  ink.block_shown = (const uint8_t[]){ 1, 1, 0, 1 };
+  tessera_scene_render (stage.scene, &view, &ink, pixels, 80, 80, 80, 0, 0);
+  for (int i = 0; i < 40 * 80; i++)
+    g_assert_cmphex (pixels[i], !=, 0x4060a0);
+  stage_clear (&stage);
+}
+
 static void
 test_pending (void)
 {
@@ -476,6 +519,7 @@ main (int argc, char **argv)
   g_test_add_func ("/render/threads", test_threads);
   g_test_add_func ("/render/filter", test_filter);
   g_test_add_func ("/render/missed", test_missed);
+  g_test_add_func ("/render/lit", test_lit);
   g_test_add_func ("/render/pending", test_pending);
   g_test_add_func ("/render/empty", test_empty);
   return g_test_run ();

@@ -33,6 +33,36 @@ mean_rgb (uint32_t a, uint32_t b)
   return ((a >> 1) & 0x7f7f7fu) + ((b >> 1) & 0x7f7f7fu);
 }
 
+/* A quarter of its own colour. */
+static inline uint32_t
+dim_rgb (uint32_t rgb, uint32_t ground)
+{
+  return mean_rgb (mean_rgb (rgb, ground), ground);
+}
+
+static inline bool
+is_shown (const TesseraInk *ink, uint32_t block)
+{
+  return ink->block_shown == NULL || ink->block_shown[block];
+}
+
+static inline bool
+is_lit (const TesseraInk *ink, uint32_t block)
+{
+  return ink->block_lit == NULL || ink->block_lit[block];
+}
+
+/* What a block is drawn in. */
+static inline uint32_t
+rgb_of_block (const Drawing *d, uint32_t block)
+{
+  if (!is_shown (d->ink, block))
+    return d->faint_rgb;
+  if (!is_lit (d->ink, block))
+    return dim_rgb (d->ink->block_rgb[block], d->ink->reserved_rgb);
+  return d->ink->block_rgb[block];
+}
+
 static inline TesseraBounds
 bounds_of (const Drawing *d, const TesseraBox *box, int x, int y)
 {
@@ -104,13 +134,15 @@ draw_blocks (const Drawing *d, const TesseraTile *tile, TesseraBox box, int x, i
           if (!tessera_box_meets (&records[i].box, &box))
             continue;
           uint32_t block = records[i].id;
-          bool is_shown = ink->block_shown == NULL || ink->block_shown[block];
-          uint32_t rgb = is_shown ? ink->block_rgb[block] : d->faint_rgb;
+          uint32_t rgb = rgb_of_block (d, block);
           TesseraBounds bounds = bounds_of (d, &records[i].box, x, y);
           if (!tessera_tile_fill_pixel (tile, tile->blocks, &bounds, rgb))
             tessera_tile_fill_block (tile, &bounds, rgb);
-          if (d->scene->layout->n_misses > 0 && is_shown && has_missed (d->scene, block))
+          if (d->scene->layout->n_misses > 0 && is_shown (ink, block) &&
+              has_missed (d->scene, block))
             tessera_tile_stripe (tile, &bounds);
+          if (tile->lit != NULL && ink->block_lit[block] && is_shown (ink, block))
+            tessera_tile_light (tile, &bounds, rgb);
         }
     }
 }
@@ -130,12 +162,11 @@ draw_pending (const Drawing *d, const TesseraTile *tile, TesseraBox box, int x, 
     for (size_t i = 0; i < n; i++)
       {
         uint32_t block = records[i].id;
-        if (!tessera_box_meets (&records[i].box, &box) ||
-            (ink->block_shown != NULL && !ink->block_shown[block]))
+        if (!tessera_box_meets (&records[i].box, &box) || !is_shown (ink, block))
           continue;
         TesseraBounds bounds = bounds_of (d, &records[i].box, x, y);
         TesseraFour paler =
-            (ground - tessera_four_of_rgb (ink->block_rgb[block])) * PALER;
+            (ground - tessera_four_of_rgb (rgb_of_block (d, block))) * PALER;
         tessera_tile_fill (tile, tile->blocks, &bounds, paler);
       }
 }
@@ -164,21 +195,23 @@ tessera_scene_render (const TesseraScene *scene,
   const TesseraGround ground = { ink->background_rgb, ink->reserved_rgb, ink->hatch_rgb,
                                  ink->edge_rgb, ink->missed_rgb };
 
-  TesseraFour spare[2 * TESSERA_TILE_STRIDE (SPARE_SIDE) * SPARE_SIDE];
+  size_t n_planes = ink->block_lit != NULL ? 3 : 2;
+  TesseraFour spare[3 * TESSERA_TILE_STRIDE (SPARE_SIDE) * SPARE_SIDE];
   size_t n_pixels =
       (size_t) TESSERA_TILE_STRIDE (TESSERA_TILE_WIDTH) * TESSERA_TILE_HEIGHT;
-  TesseraFour *planes = tessera_big_alloc (2 * n_pixels * sizeof *planes);
+  TesseraFour *planes = tessera_big_alloc (n_planes * n_pixels * sizeof *planes);
   int tile_width = planes != NULL ? TESSERA_TILE_WIDTH : SPARE_SIDE;
   int tile_height = planes != NULL ? TESSERA_TILE_HEIGHT : SPARE_SIDE;
   n_pixels = (size_t) TESSERA_TILE_STRIDE (tile_width) * (size_t) tile_height;
   TesseraTile tile = { .blocks = planes != NULL ? planes : spare };
   tile.ground = tile.blocks + n_pixels;
+  tile.lit = n_planes > 2 ? tile.ground + n_pixels : NULL;
   for (int y = 0; y < height; y += tile_height)
     for (int x = 0; x < width; x += tile_width)
       {
         tile.width = width - x < tile_width ? width - x : tile_width;
         tile.height = height - y < tile_height ? height - y : tile_height;
-        memset (tile.blocks, 0, 2 * n_pixels * sizeof *tile.blocks);
+        memset (tile.blocks, 0, n_planes * n_pixels * sizeof *tile.blocks);
         if (t_span > 0.0 && y_span > 0.0)
           {
             TesseraBox box = box_of_tile (&d, &tile, x, y, width, height);
