@@ -62,7 +62,7 @@ tessera_canvas_draw_card (TesseraCanvas *self, GtkSnapshot *snapshot)
   double x, y, width, height;
 
   if (block == TESSERA_NONE || document->hovered_side != self->side ||
-      self->pointer_x < 0 || self->banding)
+      self->pointer_x < 0 || self->band != TESSERA_BAND_NONE)
     return;
   size = tessera_describe_bytes (document->data->blocks->blocks[block].size_bytes);
   title = g_strdup_printf (

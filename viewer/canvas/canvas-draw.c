@@ -329,6 +329,38 @@ draw_block (
                         MAX (y1 - y, 2) + 2 * line, line, rgb);
 }
 
+/* What the band covers: bytes of address and events of time. */
+static void
+draw_band_words (TesseraCanvas *self,
+                 GtkSnapshot *snapshot,
+                 const TesseraPalette *palette,
+                 uint32_t rgb)
+{
+  const TesseraAxis *axis = tessera_canvas_sheet (self)->axis;
+  TesseraView view = tessera_canvas_band_view (self);
+  g_autofree char *bytes = tessera_describe_bytes ((uint64_t) MAX (view.y1 - view.y0, 0));
+  g_autofree char *events = tessera_describe_count (
+      tessera_axis_event_at (axis, view.t1) - tessera_axis_event_at (axis, view.t0) + 1);
+  g_autofree char *text =
+      g_strdup_printf ("%s %s × %s events",
+                       self->band == TESSERA_BAND_ZOOM          ? "zoom into"
+                       : self->band == TESSERA_BAND_SELECT_MORE ? "select also"
+                                                                : "select",
+                       bytes, events);
+  g_autoptr (PangoLayout) layout =
+      tessera_text_new (GTK_WIDGET (self), text, 0.85, FALSE);
+  int w, h;
+  double x, y;
+
+  pango_layout_get_pixel_size (layout, &w, &h);
+  x = CLAMP (MIN (self->band_x, self->band_end_x) + 5, 5,
+             MAX (gtk_widget_get_width (GTK_WIDGET (self)) - w - 5, 5));
+  y = MIN (self->band_y, self->band_end_y) - h - 4;
+  if (y < 2)
+    y = MIN (self->band_y, self->band_end_y) + 4;
+  tessera_draw_label (snapshot, layout, x, y, rgb, palette->background);
+}
+
 static void
 draw_band (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
 {
@@ -337,10 +369,13 @@ draw_band (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
   double width = fabs (self->band_end_x - self->band_x);
   double height = fabs (self->band_end_y - self->band_y);
 
-  if (!self->banding)
+  uint32_t rgb = self->band == TESSERA_BAND_ZOOM ? palette->accent : palette->select;
+
+  if (self->band == TESSERA_BAND_NONE)
     return;
-  tessera_draw_box (snapshot, x, y, width, height, palette->accent, 0.15);
-  tessera_draw_outline (snapshot, x, y, width, height, 1, palette->accent);
+  tessera_draw_box (snapshot, x, y, width, height, rgb, 0.15);
+  tessera_draw_outline (snapshot, x, y, width, height, 1, rgb);
+  draw_band_words (self, snapshot, palette, rgb);
 }
 
 void

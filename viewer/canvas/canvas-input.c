@@ -2,11 +2,14 @@
  * The hand on a canvas: pointer, wheel, pinch, drag. Keys are the window's actions.
  *
  * Wheel zooms both ways at the pointer, with Control time alone, with Shift address
- * alone. Drag moves; drag with Shift or the right button draws a band to zoom into.
+ * alone. Drag moves; drag with the right button draws a band to zoom into, with Shift one
+ * to select by, with Control as well adding to what is selected. Click selects, with
+ * Control in or out, with Shift in; the right button asks what can be done.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/canvas/canvas-private.h"
+#include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
 
 #include <math.h>
@@ -92,6 +95,18 @@ on_pinch (GtkGestureZoom *gesture, double scale, TesseraCanvas *self)
   self->pinch = scale;
 }
 
+static TesseraBand
+band_for (TesseraCanvas *self, guint button, GdkModifierType state)
+{
+  if (tessera_canvas_sheet (self) == NULL)
+    return TESSERA_BAND_NONE;
+  if (button == GDK_BUTTON_SECONDARY)
+    return TESSERA_BAND_ZOOM;
+  if (state & GDK_SHIFT_MASK)
+    return state & GDK_CONTROL_MASK ? TESSERA_BAND_SELECT_MORE : TESSERA_BAND_SELECT;
+  return TESSERA_BAND_NONE;
+}
+
 static void
 on_drag_begin (GtkGestureDrag *gesture, double x, double y, TesseraCanvas *self)
 {
@@ -101,8 +116,7 @@ on_drag_begin (GtkGestureDrag *gesture, double x, double y, TesseraCanvas *self)
 
   gtk_widget_grab_focus (GTK_WIDGET (self));
   self->drag_view = self->document->view;
-  self->banding = (button == GDK_BUTTON_SECONDARY || (state & GDK_SHIFT_MASK) != 0) &&
-                  tessera_canvas_sheet (self) != NULL;
+  self->band = band_for (self, button, state);
   self->band_x = self->band_end_x = x;
   self->band_y = self->band_end_y = y;
 }
@@ -117,7 +131,7 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TesseraCanvas *se
 
   if (tessera_canvas_sheet (self) == NULL)
     return;
-  if (self->banding)
+  if (self->band != TESSERA_BAND_NONE)
     {
       self->band_end_x =
           CLAMP (self->band_x + dx, 0, gtk_widget_get_width (GTK_WIDGET (self)));
@@ -133,18 +147,60 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TesseraCanvas *se
   tessera_document_set_view (self->document, &next);
 }
 
+static uint32_t
+block_at (TesseraCanvas *self, double x, double y)
+{
+  return tessera_scene_block_at (tessera_canvas_sheet (self)->scene,
+                                 tessera_canvas_t_at (self, x),
+                                 tessera_canvas_bytes_at (self, y));
+}
+
 static void
-click (TesseraCanvas *self, double x, double y)
+click (TesseraCanvas *self, double x, double y, GdkModifierType state)
 {
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
-  double t = tessera_canvas_t_at (self, x);
+  uint32_t block;
 
   if (sheet == NULL)
     return;
-  tessera_document_set_moment (self->document, tessera_axis_event_at (sheet->axis, t));
-  tessera_document_select (
-      self->document,
-      tessera_scene_block_at (sheet->scene, t, tessera_canvas_bytes_at (self, y)));
+  block = block_at (self, x, y);
+  if (state & (GDK_CONTROL_MASK | GDK_SHIFT_MASK))
+    {
+      if (block != TESSERA_NONE && (state & GDK_SHIFT_MASK))
+        tessera_document_select_blocks (self->document, &block, 1, TESSERA_SELECT_MORE,
+                                        block);
+      else if (block != TESSERA_NONE)
+        tessera_document_select_toggle (self->document, block);
+      return;
+    }
+  tessera_document_set_moment (
+      self->document, tessera_axis_event_at (sheet->axis, tessera_canvas_t_at (self, x)));
+  tessera_document_select (self->document, block);
+}
+
+/* Of the block under the pointer, or of those selected where it is one of them. */
+static void
+ask (TesseraCanvas *self, double x, double y)
+{
+  uint32_t block;
+
+  if (tessera_canvas_sheet (self) == NULL)
+    return;
+  block = block_at (self, x, y);
+  if (block != TESSERA_NONE && !tessera_document_is_selected (self->document, block))
+    tessera_document_select (self->document, block);
+  tessera_canvas_pop_menu_up (self, x, y);
+}
+
+TesseraView
+tessera_canvas_band_view (const TesseraCanvas *self)
+{
+  return (TesseraView){
+    .t0 = tessera_canvas_t_at (self, MIN (self->band_x, self->band_end_x)),
+    .t1 = tessera_canvas_t_at (self, MAX (self->band_x, self->band_end_x)),
+    .y0 = tessera_canvas_bytes_at (self, MAX (self->band_y, self->band_end_y)),
+    .y1 = tessera_canvas_bytes_at (self, MIN (self->band_y, self->band_end_y)),
+  };
 }
 
 /* A band that is only wide, or only high, leaves the other direction as it is. */
@@ -152,12 +208,7 @@ static void
 zoom_to_band (TesseraCanvas *self, gboolean wide, gboolean high)
 {
   const TesseraView *v = &self->document->view;
-  TesseraView next = {
-    .t0 = tessera_canvas_t_at (self, MIN (self->band_x, self->band_end_x)),
-    .t1 = tessera_canvas_t_at (self, MAX (self->band_x, self->band_end_x)),
-    .y0 = tessera_canvas_bytes_at (self, MAX (self->band_y, self->band_end_y)),
-    .y1 = tessera_canvas_bytes_at (self, MIN (self->band_y, self->band_end_y)),
-  };
+  TesseraView next = tessera_canvas_band_view (self);
 
   if (!wide)
     next.t0 = v->t0, next.t1 = v->t1;
@@ -167,16 +218,41 @@ zoom_to_band (TesseraCanvas *self, gboolean wide, gboolean high)
 }
 
 static void
+end_band (TesseraCanvas *self, TesseraBand band, gboolean wide, gboolean high)
+{
+  TesseraView rect = tessera_canvas_band_view (self);
+
+  if (band == TESSERA_BAND_ZOOM)
+    zoom_to_band (self, wide, high);
+  else
+    tessera_document_select_in (self->document, self->side, &rect,
+                                band == TESSERA_BAND_SELECT_MORE ? TESSERA_SELECT_MORE
+                                                                 : TESSERA_SELECT_ONLY);
+}
+
+static void
 on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TesseraCanvas *self)
 {
-  gboolean was_band = self->banding;
+  GdkModifierType state =
+      gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (gesture));
+  TesseraBand band = self->band;
 
-  self->banding = FALSE;
+  self->band = TESSERA_BAND_NONE;
   gtk_widget_queue_draw (GTK_WIDGET (self));
-  if (was_band && (fabs (dx) >= LEAST_BAND || fabs (dy) >= LEAST_BAND))
-    zoom_to_band (self, fabs (dx) >= LEAST_BAND, fabs (dy) >= LEAST_BAND);
-  else if (!was_band && fabs (dx) < 3 && fabs (dy) < 3)
-    click (self, self->band_x, self->band_y);
+  if (band != TESSERA_BAND_NONE && (fabs (dx) >= LEAST_BAND || fabs (dy) >= LEAST_BAND))
+    end_band (self, band, fabs (dx) >= LEAST_BAND, fabs (dy) >= LEAST_BAND);
+  else if (band == TESSERA_BAND_ZOOM)
+    ask (self, self->band_x, self->band_y);
+  else if (fabs (dx) < 3 && fabs (dy) < 3)
+    click (self, self->band_x, self->band_y, state);
+}
+
+/* A gesture that is taken away draws no band and chooses nothing. */
+static void
+on_drag_cancel (GtkGesture *gesture, GdkEventSequence *sequence, TesseraCanvas *self)
+{
+  self->band = TESSERA_BAND_NONE;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
 static void
@@ -188,6 +264,7 @@ add_drag (TesseraCanvas *self, guint button)
   g_signal_connect (drag, "drag-begin", G_CALLBACK (on_drag_begin), self);
   g_signal_connect (drag, "drag-update", G_CALLBACK (on_drag_update), self);
   g_signal_connect (drag, "drag-end", G_CALLBACK (on_drag_end), self);
+  g_signal_connect (drag, "cancel", G_CALLBACK (on_drag_cancel), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drag));
 }
 

@@ -8,6 +8,15 @@
 #include "viewer/canvas/canvas.h"
 #include "viewer/canvas/tiles.h"
 
+/* What a rubber band that is being drawn is for. */
+typedef enum
+{
+  TESSERA_BAND_NONE,
+  TESSERA_BAND_ZOOM,
+  TESSERA_BAND_SELECT,
+  TESSERA_BAND_SELECT_MORE
+} TesseraBand;
+
 struct _TesseraCanvas
 {
   GtkWidget parent_instance;
@@ -18,11 +27,12 @@ struct _TesseraCanvas
   TesseraTiles *tiles;
 
   double pointer_x, pointer_y; /* last seen; < 0: not here */
-  gboolean banding;            /* a rubber band is being drawn */
-  double band_x, band_y;       /* where it began */
+  TesseraBand band;
+  double band_x, band_y; /* where it began */
   double band_end_x, band_end_y;
   TesseraView drag_view; /* the view when a drag began */
   double pinch;          /* scale of the pinch so far */
+  GtkWidget *menu;       /* of a block; NULL: was never asked for */
 };
 
 /* Between logical pixels and the world. */
@@ -30,6 +40,8 @@ double tessera_canvas_x_of (const TesseraCanvas *self, double t);
 double tessera_canvas_y_of (const TesseraCanvas *self, double bytes);
 double tessera_canvas_t_at (const TesseraCanvas *self, double x);
 double tessera_canvas_bytes_at (const TesseraCanvas *self, double y);
+/* What the band covers. */
+TesseraView tessera_canvas_band_view (const TesseraCanvas *self);
 const TesseraSheet *tessera_canvas_sheet (const TesseraCanvas *self); /* or NULL */
 
 /* canvas-draw.c: what lies on top of the tiles. */
@@ -38,3 +50,5 @@ void tessera_canvas_draw_marks (TesseraCanvas *self, GtkSnapshot *snapshot);
 void tessera_canvas_draw_card (TesseraCanvas *self, GtkSnapshot *snapshot);
 /* canvas-input.c */
 void tessera_canvas_add_controllers (TesseraCanvas *self);
+/* canvas-menu.c: what can be done with blocks, at a place of the canvas. */
+void tessera_canvas_pop_menu_up (TesseraCanvas *self, double x, double y);

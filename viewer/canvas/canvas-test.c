@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/test-window.h"
 
@@ -204,6 +205,111 @@ test_click_selects (Fixture *f, gconstpointer unused)
     }
 }
 
+static uint32_t
+pixel_at (const uint32_t *pixels, int width, int height, double share_x, double share_y)
+{
+  int x = CLAMP ((int) (share_x * width), 0, width - 1);
+  int y = CLAMP ((int) (share_y * height), 0, height - 1);
+
+  return pixels[(size_t) y * (size_t) width + (size_t) x] & 0xffffff;
+}
+
+static gboolean
+is_near (uint32_t a, uint32_t b)
+{
+  for (int shift = 0; shift < 24; shift += 8)
+    if (ABS ((int) (a >> shift & 255) - (int) (b >> shift & 255)) > 3)
+      return FALSE;
+  return TRUE;
+}
+
+/* A quarter of a colour on its ground. */
+static uint32_t
+quarter (uint32_t rgb, uint32_t ground)
+{
+  uint32_t sum = 0;
+
+  for (int shift = 0; shift < 24; shift += 8)
+    sum |= ((rgb >> shift & 255) + 3 * (ground >> shift & 255)) / 4 << shift;
+  return sum;
+}
+
+static void
+click_block (Fixture *f, uint32_t block)
+{
+  double x, y;
+
+  middle_of (f, block, &x, &y);
+  point_at (f, f->canvas, x, y);
+  WAIT (f->document->hovered == block, 5000);
+  button (f, 1, TRUE);
+  button (f, 1, FALSE);
+}
+
+/* Control takes in and out; a band with Shift takes what it meets. */
+static void
+test_several (Fixture *f, gconstpointer unused)
+{
+  click_block (f, 0);
+  WAIT (f->document->selected == 0, 5000);
+  key (f, XK_Control_L, TRUE);
+  click_block (f, 2);
+  WAIT (tessera_document_n_selected (f->document) == 2, 5000);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  click_block (f, 0);
+  WAIT (tessera_document_n_selected (f->document) == 1, 5000);
+  key (f, XK_Control_L, FALSE);
+  g_assert_true (tessera_document_is_selected (f->document, 2));
+  key (f, XK_Shift_L, TRUE);
+  point_at (f, f->canvas, 0.02, 0.02);
+  button (f, 1, TRUE);
+  point_at (f, f->canvas, 0.5, 0.5);
+  point_at (f, f->canvas, 0.98, 0.98);
+  button (f, 1, FALSE);
+  WAIT (tessera_document_n_selected (f->document) == 3, 5000);
+  key (f, XK_Shift_L, FALSE);
+  g_assert_true (tessera_document_is_fit (f->document)); /* and moved nothing */
+}
+
+/* The others lose three quarters of their colour on both sides. */
+static void
+test_others_are_dimmed (Fixture *f, gconstpointer unused)
+{
+  static const char *const names[] = { "canvas-left", "canvas-right" };
+  const uint32_t two[] = { 0, 1 };
+  int width, height;
+
+  tessera_document_set_moment (f->document, 0);
+  point_at (f, f->canvas, 0.5, 0.02); /* no card over anything */
+  WAIT (f->document->hovered == TESSERA_NONE, 5000);
+  tessera_document_select_blocks (f->document, two, 2, TESSERA_SELECT_ONLY, 0);
+  test_window_settle (f->window);
+  for (int side = 0; side < TESSERA_N_SIDES; side++)
+    {
+      GtkWidget *canvas = test_find (GTK_WIDGET (f->window), names[side]);
+      g_autofree uint32_t *pixels = test_pixels (canvas, &width, &height);
+      const TesseraInk *ink = &f->document->paint->ink;
+
+      for (uint32_t block = 0; block < 3; block++)
+        {
+          const TesseraView *v = &f->document->view;
+          TesseraView rect;
+          uint32_t pixel;
+
+          g_assert_true (
+              tessera_scene_block_rect (f->document->sheets[side]->scene, block, &rect));
+          pixel = pixel_at (pixels, width, height,
+                            ((rect.t0 + rect.t1) / 2 - v->t0) / (v->t1 - v->t0),
+                            (v->y1 - (rect.y0 + rect.y1) / 2) / (v->y1 - v->y0) + 0.01);
+          if (block < 2)
+            g_assert_cmphex (pixel, ==, ink->block_rgb[block]);
+          else
+            g_assert_true (
+                is_near (pixel, quarter (ink->block_rgb[block], ink->reserved_rgb)));
+        }
+    }
+}
+
 static void
 test_keys (Fixture *f, gconstpointer unused)
 {
@@ -220,6 +326,12 @@ test_keys (Fixture *f, gconstpointer unused)
   WAIT (f->document->selected == 1, 5000);
   type (f, XK_p);
   WAIT (f->document->selected == 0, 5000);
+  key (f, XK_Shift_L, TRUE);
+  type (f, XK_n);
+  WAIT (tessera_document_n_selected (f->document) == 2, 5000);
+  key (f, XK_Shift_L, FALSE);
+  type (f, XK_v);
+  WAIT (tessera_document_n_selected (f->document) == 3, 5000);
   type (f, XK_Escape);
   WAIT (f->document->selected == TESSERA_NONE, 5000);
   type (f, XK_Tab);
@@ -273,24 +385,6 @@ test_far_jump (Fixture *f, gconstpointer unused)
       g_signal_handler_disconnect (clock, handler);
       test_window_settle (f->window);
     }
-}
-
-static uint32_t
-pixel_at (const uint32_t *pixels, int width, int height, double share_x, double share_y)
-{
-  int x = CLAMP ((int) (share_x * width), 0, width - 1);
-  int y = CLAMP ((int) (share_y * height), 0, height - 1);
-
-  return pixels[(size_t) y * (size_t) width + (size_t) x] & 0xffffff;
-}
-
-static gboolean
-is_near (uint32_t a, uint32_t b)
-{
-  for (int shift = 0; shift < 24; shift += 8)
-    if (ABS ((int) (a >> shift & 255) - (int) (b >> shift & 255)) > 3)
-      return FALSE;
-  return TRUE;
 }
 
 /* The darkest line of the hatching: nine tenths of its colour. */
@@ -351,6 +445,8 @@ main (int argc, char **argv)
   ADD ("drag", test_drag);
   ADD ("rubber band", test_rubber_band);
   ADD ("click selects", test_click_selects);
+  ADD ("several", test_several);
+  ADD ("others are dimmed", test_others_are_dimmed);
   ADD ("keys", test_keys);
   ADD ("typing is typing", test_typing_is_typing);
   ADD ("far jump", test_far_jump);

@@ -80,7 +80,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS))
     tessera_tiles_set_sheet (self->tiles, document->sheets[self->side]);
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR))
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_SELECTION))
     tessera_tiles_set_paint (self->tiles, document->paint);
   if (what & (TESSERA_CHANGED_SELECTION | TESSERA_CHANGED_SHEETS))
     say_value (self);
@@ -137,6 +137,33 @@ tessera_canvas_measure (GtkWidget *widget,
   *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 480 : 400;
 }
 
+void
+tessera_canvas_ask (TesseraCanvas *self)
+{
+  int width = gtk_widget_get_width (GTK_WIDGET (self));
+  int height = gtk_widget_get_height (GTK_WIDGET (self));
+  const TesseraSheet *sheet = tessera_canvas_sheet (self);
+  TesseraView rect = self->document->view;
+  double x, y;
+
+  if (sheet == NULL)
+    return;
+  if (self->document->selected != TESSERA_NONE)
+    (void) tessera_scene_block_rect (sheet->scene, self->document->selected, &rect);
+  x = tessera_canvas_x_of (self, (rect.t0 + rect.t1) / 2);
+  y = tessera_canvas_y_of (self, (rect.y0 + rect.y1) / 2);
+  tessera_canvas_pop_menu_up (self, CLAMP (x, 0, width), CLAMP (y, 0, height));
+}
+
+static void
+tessera_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
+{
+  TesseraCanvas *self = TESSERA_CANVAS (widget);
+
+  if (self->menu != NULL)
+    gtk_popover_present (GTK_POPOVER (self->menu));
+}
+
 static void
 tessera_canvas_dispose (GObject *object)
 {
@@ -144,6 +171,7 @@ tessera_canvas_dispose (GObject *object)
 
   if (self->document != NULL)
     g_clear_signal_handler (&self->changed_handler, self->document);
+  g_clear_pointer (&self->menu, gtk_widget_unparent);
   g_clear_pointer (&self->tiles, tessera_tiles_free);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (tessera_canvas_parent_class)->dispose (object);
@@ -157,6 +185,7 @@ tessera_canvas_class_init (TesseraCanvasClass *class)
   G_OBJECT_CLASS (class)->dispose = tessera_canvas_dispose;
   widget_class->snapshot = tessera_canvas_snapshot;
   widget_class->measure = tessera_canvas_measure;
+  widget_class->size_allocate = tessera_canvas_size_allocate;
   gtk_widget_class_set_css_name (widget_class, "canvas");
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
 }

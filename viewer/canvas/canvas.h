@@ -16,5 +16,7 @@
 G_DECLARE_FINAL_TYPE (TesseraCanvas, tessera_canvas, TESSERA, CANVAS, GtkWidget)
 
 GtkWidget *tessera_canvas_new (TesseraDocument *document, TesseraSide side);
+/* What can be done with the selection, at the block that leads it: for the keyboard. */
+void tessera_canvas_ask (TesseraCanvas *self);
 /* All that is in sight has been drawn exactly. */
 gboolean tessera_canvas_is_complete (TesseraCanvas *self);

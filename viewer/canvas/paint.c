@@ -58,10 +58,11 @@ paint_clear (gpointer user)
 {
   TesseraPaint *paint = user;
 
-  if (paint->unfiltered == NULL)
+  if (paint->whole == NULL)
     tessera_colouring_free (paint->colouring);
-  tessera_paint_unref (paint->unfiltered);
-  g_free (paint->shown);
+  tessera_paint_unref (paint->whole);
+  g_clear_pointer (&paint->shown, g_atomic_rc_box_release);
+  tessera_selection_unref (paint->lit);
   g_free (paint->shown_entries);
   tessera_data_unref (paint->data);
 }
@@ -92,6 +93,7 @@ ink_of (const TesseraPaint *paint)
     .hatch_rgb = palette->hatch,
     .edge_rgb = palette->edge,
     .missed_rgb = palette->missed,
+    .block_lit = paint->lit != NULL ? paint->lit->is_in : NULL,
   };
 }
 
@@ -114,25 +116,53 @@ tessera_paint_new (TesseraData *data, TesseraColourKey key, gboolean dark)
   return paint;
 }
 
+/* @entries: (array), @shown: (transfer full) (nullable), @lit: (nullable) */
+static TesseraPaint *
+derive (TesseraPaint *paint,
+        const uint8_t *entries,
+        uint8_t *shown,
+        TesseraSelection *lit)
+{
+  TesseraPaint *whole = paint->whole != NULL ? paint->whole : paint;
+  TesseraPaint *derived;
+
+  if (shown == NULL && lit == NULL)
+    return tessera_paint_ref (whole);
+  derived = g_atomic_rc_box_new0 (TesseraPaint);
+  derived->data = tessera_data_ref (whole->data);
+  derived->whole = tessera_paint_ref (whole);
+  derived->colouring = whole->colouring;
+  derived->dark = whole->dark;
+  derived->shown_entries = g_memdup2 (entries, MAX (whole->colouring->n_entries, 1));
+  derived->shown = shown;
+  derived->lit = tessera_selection_ref (lit);
+  derived->ink = ink_of (derived);
+  return derived;
+}
+
 TesseraPaint *
 tessera_paint_filter (TesseraPaint *paint, const uint8_t *shown_entries)
 {
-  TesseraPaint *whole = paint->unfiltered != NULL ? paint->unfiltered : paint;
-  const TesseraColouring *colouring = whole->colouring;
-  size_t n_blocks = whole->data->blocks->n_blocks;
-  TesseraPaint *filtered;
+  const TesseraColouring *colouring = paint->colouring;
+  size_t n_blocks = paint->data->blocks->n_blocks;
+  uint8_t *shown = NULL;
 
-  if (memchr (shown_entries, 0, colouring->n_entries) == NULL)
-    return tessera_paint_ref (whole);
-  filtered = g_atomic_rc_box_new0 (TesseraPaint);
-  filtered->data = tessera_data_ref (whole->data);
-  filtered->unfiltered = tessera_paint_ref (whole);
-  filtered->colouring = whole->colouring;
-  filtered->dark = whole->dark;
-  filtered->shown_entries = g_memdup2 (shown_entries, colouring->n_entries);
-  filtered->shown = g_malloc (MAX (n_blocks, 1));
-  for (size_t i = 0; i < n_blocks; i++)
-    filtered->shown[i] = shown_entries[colouring->block_entry[i]];
-  filtered->ink = ink_of (filtered);
-  return filtered;
+  if (memchr (shown_entries, 0, colouring->n_entries) != NULL)
+    {
+      shown = g_atomic_rc_box_alloc (MAX (n_blocks, 1));
+      for (size_t i = 0; i < n_blocks; i++)
+        shown[i] = shown_entries[colouring->block_entry[i]];
+    }
+  return derive (paint, shown_entries, shown, paint->lit);
+}
+
+TesseraPaint *
+tessera_paint_light (TesseraPaint *paint, TesseraSelection *selection)
+{
+  gboolean any = selection != NULL && selection->n_blocks > 1;
+  uint8_t *shown = paint->shown;
+
+  return derive (paint, paint->shown_entries,
+                 shown != NULL ? g_atomic_rc_box_acquire (shown) : NULL,
+                 any ? selection : NULL);
 }

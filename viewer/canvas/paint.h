@@ -7,6 +7,7 @@
 #pragma once
 
 #include "viewer/document/data.h"
+#include "viewer/document/selection.h"
 
 /* 0xRRGGBB each. */
 typedef struct
@@ -36,18 +37,22 @@ const TesseraPalette *tessera_palette (gboolean dark);
 typedef struct TesseraPaint
 {
   TesseraData *data;
-  struct TesseraPaint *unfiltered; /* NULL, or the one that owns the colouring */
+  struct TesseraPaint *whole; /* NULL, or the one that owns the colouring and shows all */
   TesseraColouring *colouring;
-  uint8_t *shown;         /* [n_blocks], or NULL: all */
+  uint8_t *shown;         /* [n_blocks], or NULL: all; shared */
   uint8_t *shown_entries; /* [n_entries] */
+  TesseraSelection *lit;  /* the others are dimmed; NULL: all are lit */
   gboolean dark;
   TesseraInk ink;
 } TesseraPaint;
 
-/* Everything shown. NULL is returned when memory ran out. */
+/* Everything shown and lit. NULL is returned when memory ran out. */
 TesseraPaint *tessera_paint_new (TesseraData *data, TesseraColourKey key, gboolean dark);
-/* The same colours with some legend entries left out.
+/* The same with some legend entries left out.
  * @shown_entries: (array): for each entry, whether it is shown. */
 TesseraPaint *tessera_paint_filter (TesseraPaint *paint, const uint8_t *shown_entries);
+/* The same with but @selection lit; of one block or NULL: all are. Costs nothing that
+ * grows with the blocks. */
+TesseraPaint *tessera_paint_light (TesseraPaint *paint, TesseraSelection *selection);
 TesseraPaint *tessera_paint_ref (TesseraPaint *paint);
 void tessera_paint_unref (TesseraPaint *paint); /* NULL is fine */

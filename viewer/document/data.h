@@ -19,6 +19,7 @@
 #include "simulator/verdict.h"
 
 #define TESSERA_N_AXES 3
+#define TESSERA_N_CLASSES 5 /* of TesseraClass, and 0: not known */
 #define TESSERA_N_LAYOUTS 3 /* recorded, native, expandable: a plan's is its own */
 
 typedef struct

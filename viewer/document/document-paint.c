@@ -7,12 +7,25 @@
  */
 #include "viewer/document/document-work.h"
 
+/* Lights the selection up. */
+void
+tessera_document_relight (TesseraDocument *self)
+{
+  TesseraPaint *before = self->paint;
+
+  if (before == NULL)
+    return;
+  self->paint = tessera_paint_light (before, self->selection);
+  tessera_paint_unref (before);
+}
+
 /* Takes @paint over. */
 static void
 take_paint (TesseraDocument *self, TesseraPaint *paint)
 {
   tessera_paint_unref (self->paint);
   self->paint = paint;
+  tessera_document_relight (self);
   tessera_document_changed (self, TESSERA_CHANGED_COLOUR);
 }
 
@@ -122,8 +135,8 @@ tessera_document_filter (TesseraDocument *self, size_t entry, gboolean alone)
 void
 tessera_document_show_all (TesseraDocument *self)
 {
-  if (self->paint != NULL && self->paint->unfiltered != NULL)
-    take_paint (self, tessera_paint_ref (self->paint->unfiltered));
+  if (self->paint != NULL && self->paint->whole != NULL)
+    take_paint (self, tessera_paint_ref (self->paint->whole));
 }
 
 void

@@ -5,8 +5,6 @@
  */
 #include "viewer/document/document.h"
 
-#include "viewer/document/document-view.h"
-
 G_DEFINE_TYPE (TesseraDocument, tessera_document, G_TYPE_OBJECT)
 
 static guint changed_signal;
@@ -29,6 +27,8 @@ clear_contents (TesseraDocument *self)
   self->verdict = (TesseraVerdict){ 0 };
   self->told = (TesseraMoment){ 0 };
   self->selected = TESSERA_NONE;
+  g_clear_pointer (&self->selection, tessera_selection_unref);
+  tessera_selection_facts_clear (&self->facts);
   self->hovered = TESSERA_NONE;
   self->moment = 0;
 }
@@ -114,15 +114,6 @@ tessera_document_take_error (TesseraDocument *self, char *sentence)
 }
 
 void
-tessera_document_select (TesseraDocument *self, uint32_t block)
-{
-  if (self->selected == block)
-    return;
-  self->selected = block;
-  tessera_document_changed (self, TESSERA_CHANGED_SELECTION);
-}
-
-void
 tessera_document_hover (TesseraDocument *self, TesseraSide side, uint32_t block)
 {
   if (self->hovered == block && self->hovered_side == side)
@@ -130,22 +121,6 @@ tessera_document_hover (TesseraDocument *self, TesseraSide side, uint32_t block)
   self->hovered = block;
   self->hovered_side = side;
   tessera_document_changed (self, TESSERA_CHANGED_HOVER);
-}
-
-void
-tessera_document_select_next (TesseraDocument *self, int direction)
-{
-  size_t n = self->data != NULL ? self->data->blocks->n_blocks : 0;
-  gint64 next;
-
-  if (n == 0)
-    return;
-  if (self->selected == TESSERA_NONE)
-    next = direction > 0 ? 0 : (gint64) n - 1;
-  else
-    next = CLAMP ((gint64) self->selected + direction, 0, (gint64) n - 1);
-  tessera_document_select (self, (uint32_t) next);
-  tessera_document_reveal (self, (uint32_t) next);
 }
 
 void

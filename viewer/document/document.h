@@ -12,6 +12,7 @@
 
 #include "viewer/document/job.h"
 #include "viewer/document/moment.h"
+#include "viewer/document/selection-facts.h"
 #include "viewer/canvas/paint.h"
 #include "viewer/document/sheet.h"
 
@@ -21,14 +22,15 @@ enum
   TESSERA_CHANGED_TRACE = 1 << 0,     /* another file, or none: all is new */
   TESSERA_CHANGED_SHEETS = 1 << 1,    /* a layout on either side, or the axis */
   TESSERA_CHANGED_VIEW = 1 << 2,      /* the part that is shown */
-  TESSERA_CHANGED_SELECTION = 1 << 3, /* the selected block */
+  TESSERA_CHANGED_SELECTION = 1 << 3, /* the selected blocks */
   TESSERA_CHANGED_MOMENT = 1 << 4,    /* the chosen moment, what is told of it */
   TESSERA_CHANGED_COLOUR = 1 << 5,    /* colours, dark or light, legend filter */
   TESSERA_CHANGED_VERDICT = 1 << 6,   /* verdict or needs */
   TESSERA_CHANGED_WORK = 1 << 7,      /* what is being worked on, and how far */
   TESSERA_CHANGED_HOVER = 1 << 8,     /* what is under the pointer */
   TESSERA_CHANGED_EDITS = 1 << 9,     /* edits, strategy, what is proposed */
-  TESSERA_CHANGED_ALL = (1 << 10) - 1
+  TESSERA_CHANGED_FACTS = 1 << 10,    /* what is told of the selection */
+  TESSERA_CHANGED_ALL = (1 << 11) - 1
 };
 
 typedef enum
@@ -47,6 +49,8 @@ typedef enum
   TESSERA_WORK_SAVE,
   TESSERA_WORK_MOMENT, /* too short to be shown, as what follows */
   TESSERA_WORK_PAINT,  /* colours */
+  TESSERA_WORK_SELECT, /* looking for blocks */
+  TESSERA_WORK_FACTS,  /* what is told of the selection */
   TESSERA_N_WORKS
 } TesseraWork;
 
@@ -82,7 +86,10 @@ struct _TesseraDocument
   gboolean ceiling_is_device; /* ... is the device's memory, else what the driver said */
   double world_bytes;         /* height of the world: all of both layouts and some air */
   TesseraView view;
-  uint32_t selected; /* block, or TESSERA_NONE */
+  uint32_t selected;           /* block that leads the selection, or TESSERA_NONE */
+  TesseraSelection *selection; /* all that is selected; NULL: nothing */
+  TesseraSelectionFacts facts; /* of two and more; come a little later: of another
+                                  selection until then */
   uint32_t hovered;
   TesseraSide hovered_side;
   uint32_t moment;    /* event */
@@ -134,6 +141,7 @@ void tessera_document_show_all (TesseraDocument *self);
 void
 tessera_document_show_alone (TesseraDocument *self, TesseraColourKey key, uint32_t block);
 
+/* It alone; TESSERA_NONE: nothing. Of several: document-select.h. */
 void tessera_document_select (TesseraDocument *self, uint32_t block);
 void tessera_document_hover (TesseraDocument *self, TesseraSide side, uint32_t block);
 void tessera_document_set_moment (TesseraDocument *self, uint32_t event_index);
@@ -142,6 +150,8 @@ void tessera_document_reset_moment (TesseraDocument *self);
 /* The block born before or after the selected one. */
 void tessera_document_select_next (TesseraDocument *self, int direction);
 /* For document-*.c. */
+void tessera_document_relight (TesseraDocument *self);
+void tessera_document_refresh_facts (TesseraDocument *self);
 void tessera_document_changed (TesseraDocument *self, guint what);
 void tessera_document_refresh_moment (TesseraDocument *self);
 void tessera_document_refresh_verdict (TesseraDocument *self);

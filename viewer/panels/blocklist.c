@@ -319,6 +319,12 @@ tessera_block_list_filter (TesseraBlockList *self,
   rebuild (self);
 }
 
+uint32_t
+tessera_block_list_get (TesseraBlockList *self, guint position)
+{
+  return self->order[position];
+}
+
 guint
 tessera_block_list_find (TesseraBlockList *self, uint32_t block)
 {

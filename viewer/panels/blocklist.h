@@ -41,6 +41,8 @@ void tessera_block_list_filter (TesseraBlockList *self,
                                 const char *text,
                                 uint64_t least_bytes,
                                 uint64_t most_bytes);
+/* The block of a row that there is. */
+uint32_t tessera_block_list_get (TesseraBlockList *self, guint position);
 /* Where a block is in the list, or G_MAXUINT. */
 guint tessera_block_list_find (TesseraBlockList *self, uint32_t block);
 

@@ -8,6 +8,7 @@
 #include "viewer/document/describe.h"
 #include "viewer/panels/largest.h"
 #include "viewer/panels/neighbours.h"
+#include "viewer/panels/selection-view.h"
 #include "viewer/panels/stack-view.h"
 #include "viewer/window/ui.h"
 
@@ -188,7 +189,8 @@ tessera_inspector_init (TesseraInspector *self)
 {
   self->empty = tessera_label_new (
       "Click a block to see its size, its life, where it lies in both layouts, and the "
-      "line of the program that asked for it.",
+      "line of the program that asked for it. Ctrl+click takes more of them, Shift+drag "
+      "all that a band covers.",
       "quiet");
   gtk_label_set_wrap (GTK_LABEL (self->empty), TRUE);
   gtk_label_set_ellipsize (GTK_LABEL (self->empty), PANGO_ELLIPSIZE_NONE);
@@ -217,6 +219,7 @@ tessera_inspector_new (TesseraDocument *document)
 
   self->document = g_object_ref (document);
   self->neighbours = tessera_neighbours_new (document);
+  gtk_box_prepend (GTK_BOX (self), tessera_selection_view_new (document));
   gtk_box_append (GTK_BOX (self->filled), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
   gtk_box_append (GTK_BOX (self->filled), self->stack);
   gtk_box_append (GTK_BOX (self->filled), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));

@@ -6,6 +6,7 @@
 #include "viewer/panels/largest.h"
 
 #include "viewer/document/describe.h"
+#include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/window/ui.h"
 
@@ -68,14 +69,30 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   gtk_label_set_text (GTK_LABEL (self->heading), text);
 }
 
+/* With Control or Shift the blocks of several rows. */
+static gboolean
+wants_more (GtkWidget *row)
+{
+  GdkSeat *seat = gdk_display_get_default_seat (gtk_widget_get_display (row));
+  GdkDevice *keyboard = seat != NULL ? gdk_seat_get_keyboard (seat) : NULL;
+
+  return keyboard != NULL && (gdk_device_get_modifier_state (keyboard) &
+                              (GDK_CONTROL_MASK | GDK_SHIFT_MASK)) != 0;
+}
+
 static void
 on_clicked (GtkButton *row, TesseraLargest *self)
 {
   for (size_t i = 0; i < TESSERA_N_LARGEST; i++)
     if (self->rows[i] == GTK_WIDGET (row))
       {
-        tessera_document_select (self->document, self->document->told.largest[i]);
-        tessera_document_reveal (self->document, self->document->told.largest[i]);
+        uint32_t block = self->document->told.largest[i];
+
+        if (wants_more (self->rows[i]))
+          tessera_document_select_toggle (self->document, block);
+        else
+          tessera_document_select (self->document, block);
+        tessera_document_reveal (self->document, block);
         return;
       }
 }

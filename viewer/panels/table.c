@@ -10,6 +10,7 @@
 #include "viewer/panels/table.h"
 
 #include "viewer/document/describe.h"
+#include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/window/ui.h"
 
@@ -21,7 +22,7 @@ struct _TesseraTable
 
   TesseraDocument *document;
   TesseraBlockList *list;
-  GtkSingleSelection *selection;
+  GtkMultiSelection *selection;
   GtkWidget *view;
   GtkWidget *text;
   GtkWidget *least;
@@ -108,6 +109,8 @@ on_bind (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
   gtk_widget_set_tooltip_text (label, text);
 }
 
+static void follow_selection (TesseraTable *self);
+
 /* --- sorting
  * ---------------------------------------------------------------------------- */
 
@@ -135,9 +138,13 @@ on_sorter_changed (GtkSorter *sorter, GtkSorterChange change, TesseraTable *self
 
   self->probed_column = -1;
   ordering = gtk_sorter_compare (sorter, a, b);
-  if (self->probed_column >= 0)
-    tessera_block_list_sort (self->list, (TesseraColumn) self->probed_column,
-                             ordering == GTK_ORDERING_LARGER);
+  if (self->probed_column < 0)
+    return;
+  self->selecting = TRUE; /* rows that go were not taken out by anybody */
+  tessera_block_list_sort (self->list, (TesseraColumn) self->probed_column,
+                           ordering == GTK_ORDERING_LARGER);
+  self->selecting = FALSE;
+  follow_selection (self);
 }
 
 static GtkColumnViewColumn *
@@ -172,7 +179,7 @@ static gboolean
 scroll_to_selected (GtkWidget *view, GdkFrameClock *clock, gpointer user)
 {
   TesseraTable *self = user;
-  guint position = gtk_single_selection_get_selected (self->selection);
+  guint position = tessera_block_list_find (self->list, self->document->selected);
   GtkWidget *child = gtk_widget_get_first_child (view);
 
   if (position == GTK_INVALID_LIST_POSITION || !gtk_widget_get_mapped (view))
@@ -197,30 +204,73 @@ queue_scroll (TesseraTable *self)
         gtk_widget_add_tick_callback (self->view, scroll_to_selected, self, NULL);
 }
 
+/* Rows say what is selected. Of those that came in now the last leads. */
 static void
-on_selected (GtkSingleSelection *selection, GParamSpec *spec, TesseraTable *self)
+on_selected (GtkSelectionModel *model, guint first, guint n_changed, TesseraTable *self)
 {
-  TesseraBlockRow *row = gtk_single_selection_get_selected_item (selection);
+  g_autoptr (GtkBitset) rows = NULL;
+  g_autofree uint32_t *blocks = NULL;
+  uint32_t lead = TESSERA_NONE;
+  GtkBitsetIter iter;
+  guint position;
+  size_t n = 0;
 
-  if (self->selecting || row == NULL)
+  if (self->selecting)
     return;
+  rows = gtk_selection_model_get_selection (model);
+  blocks = g_new (uint32_t, MAX (gtk_bitset_get_size (rows), 1));
+  for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
+       more = gtk_bitset_iter_next (&iter, &position))
+    {
+      uint32_t block = tessera_block_list_get (self->list, position);
+
+      if (!tessera_document_is_selected (self->document, block))
+        lead = block;
+      blocks[n++] = block;
+    }
   self->selecting = TRUE;
-  tessera_document_select (self->document, tessera_block_row_get_block (row));
-  tessera_document_reveal (self->document, tessera_block_row_get_block (row));
+  tessera_document_select_blocks (self->document, blocks, n, TESSERA_SELECT_ONLY, lead);
+  if (self->document->selected != TESSERA_NONE)
+    tessera_document_reveal (self->document, self->document->selected);
   self->selecting = FALSE;
+}
+
+static GtkBitset *
+selected_rows (TesseraTable *self)
+{
+  TesseraDocument *document = self->document;
+  guint n_rows = g_list_model_get_n_items (G_LIST_MODEL (self->list));
+  GtkBitset *rows = gtk_bitset_new_empty ();
+
+  if (document->selection == NULL)
+    return rows;
+  /* By runs: one row at a time, a million would take longer than a frame has. */
+  for (guint i = 0, end; i < n_rows; i = end + 1)
+    {
+      for (end = i;
+           end < n_rows && tessera_document_is_selected (
+                               document, tessera_block_list_get (self->list, end));
+           end++)
+        ;
+      if (end > i)
+        gtk_bitset_add_range (rows, i, end - i);
+    }
+  return rows;
 }
 
 static void
 follow_selection (TesseraTable *self)
 {
-  guint position = self->document->selected == TESSERA_NONE
-                       ? GTK_INVALID_LIST_POSITION
-                       : tessera_block_list_find (self->list, self->document->selected);
+  guint n_rows = g_list_model_get_n_items (G_LIST_MODEL (self->list));
+  g_autoptr (GtkBitset) rows = NULL;
+  g_autoptr (GtkBitset) all = NULL;
 
-  if (self->selecting)
+  if (self->selecting || n_rows == 0)
     return;
   self->selecting = TRUE;
-  gtk_single_selection_set_selected (self->selection, position);
+  rows = selected_rows (self);
+  all = gtk_bitset_new_range (0, n_rows);
+  gtk_selection_model_set_selection (GTK_SELECTION_MODEL (self->selection), rows, all);
   queue_scroll (self);
   self->selecting = FALSE;
 }
@@ -258,9 +308,11 @@ show_count (TesseraTable *self)
 static void
 on_filter (TesseraTable *self)
 {
+  self->selecting = TRUE;
   tessera_block_list_filter (
       self->list, gtk_editable_get_text (GTK_EDITABLE (self->text)),
       entered_bytes (self->least, 0), entered_bytes (self->most, UINT64_MAX));
+  self->selecting = FALSE;
   show_count (self);
   follow_selection (self);
 }
@@ -362,9 +414,7 @@ tessera_table_init (TesseraTable *self)
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 6);
   self->list = tessera_block_list_new ();
-  self->selection = gtk_single_selection_new (G_LIST_MODEL (g_object_ref (self->list)));
-  gtk_single_selection_set_autoselect (self->selection, FALSE);
-  gtk_single_selection_set_can_unselect (self->selection, TRUE);
+  self->selection = gtk_multi_selection_new (G_LIST_MODEL (g_object_ref (self->list)));
   self->view = gtk_column_view_new (GTK_SELECTION_MODEL (self->selection));
   gtk_widget_set_name (self->view, "block-table");
   gtk_widget_add_css_class (self->view, "data-table");
@@ -395,7 +445,7 @@ tessera_table_new (TesseraDocument *document)
 
   self->document = g_object_ref (document);
   tessera_watch (document, GTK_WIDGET (self), on_changed);
-  g_signal_connect_object (self->selection, "notify::selected", G_CALLBACK (on_selected),
+  g_signal_connect_object (self->selection, "selection-changed", G_CALLBACK (on_selected),
                            self, 0);
   return GTK_WIDGET (self);
 }

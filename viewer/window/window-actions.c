@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/window/window-private.h"
 
@@ -73,6 +74,14 @@ go_to_edge (TesseraWindow *self, gboolean end)
   tessera_document_pan (self->document, end ? 1e12 : -1e12, 0);
 }
 
+/* The side that has the focus, else the left one. */
+static TesseraSide
+side_of_focus (TesseraWindow *self)
+{
+  return gtk_widget_has_focus (self->canvases[TESSERA_SIDE_RIGHT]) ? TESSERA_SIDE_RIGHT
+                                                                   : TESSERA_SIDE_LEFT;
+}
+
 SIMPLE (open, tessera_window_choose_file (self))
 SIMPLE (close_file, tessera_document_close (self->document))
 SIMPLE (plan, tessera_document_plan (self->document))
@@ -98,6 +107,21 @@ SIMPLE (go_peak, go_to_peak (self))
 SIMPLE (go_failure, go_to_failure (self))
 SIMPLE (next_block, tessera_document_select_next (self->document, 1))
 SIMPLE (previous_block, tessera_document_select_next (self->document, -1))
+SIMPLE (next_block_too, tessera_document_select_next_too (self->document, 1))
+SIMPLE (previous_block_too, tessera_document_select_next_too (self->document, -1))
+SIMPLE (select_group,
+        tessera_document_select_group_of (self->document, self->document->selected))
+SIMPLE (select_alive,
+        tessera_document_select_alive (self->document,
+                                       self->document->moment,
+                                       TESSERA_SELECT_ONLY))
+SIMPLE (select_sight,
+        tessera_document_select_in (self->document,
+                                    side_of_focus (self),
+                                    &self->document->view,
+                                    TESSERA_SELECT_ONLY))
+SIMPLE (select_all, tessera_document_select_all (self->document))
+SIMPLE (ask, tessera_canvas_ask (TESSERA_CANVAS (self->canvases[side_of_focus (self)])))
 SIMPLE (clear, clear_choice (self))
 SIMPLE (show_all, tessera_document_show_all (self->document))
 
@@ -231,6 +255,13 @@ static const GActionEntry entries[] = {
   { "go-failure", on_go_failure },
   { "next-block", on_next_block },
   { "previous-block", on_previous_block },
+  { "next-block-too", on_next_block_too },
+  { "previous-block-too", on_previous_block_too },
+  { "select-group", on_select_group },
+  { "select-alive", on_select_alive },
+  { "select-sight", on_select_sight },
+  { "select-all", on_select_all },
+  { "ask", on_ask },
   { "clear", on_clear },
   { "show-all", on_show_all },
   { "select", on_select, "u" },
@@ -260,9 +291,28 @@ void
 tessera_window_update_actions (TesseraWindow *self)
 {
   static const char *const need_trace[] = {
-    "close-file", "plan",           "zoom-in",  "zoom-out", "fit",    "pan-left",
-    "pan-right",  "pan-up",         "pan-down", "go-begin", "go-end", "go-peak",
-    "next-block", "previous-block", "clear",    "left",
+    "close-file",
+    "plan",
+    "zoom-in",
+    "zoom-out",
+    "fit",
+    "pan-left",
+    "pan-right",
+    "pan-up",
+    "pan-down",
+    "go-begin",
+    "go-end",
+    "go-peak",
+    "next-block",
+    "previous-block",
+    "clear",
+    "left",
+    "next-block-too",
+    "previous-block-too",
+    "select-alive",
+    "select-sight",
+    "select-all",
+    "ask",
   };
   TesseraDocument *document = self->document;
   const TesseraSheet *left = document->sheets[TESSERA_SIDE_LEFT];
@@ -284,6 +334,8 @@ tessera_window_update_actions (TesseraWindow *self)
                                has_trace && can_save);
   g_simple_action_set_enabled (action_of (self, "go-failure"),
                                left != NULL && left->layout->n_ooms > 0);
+  g_simple_action_set_enabled (action_of (self, "select-group"),
+                               document->selected != TESSERA_NONE);
   g_simple_action_set_enabled (action_of (self, "cancel"),
                                tessera_document_is_busy (document));
   set_state (self, "left", g_variant_new_string (left_names[document->left_kind]));
@@ -328,6 +380,13 @@ tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases)
     { "End", "win.go-end" },
     { "n", "win.next-block" },
     { "p", "win.previous-block" },
+    { "<Shift>n", "win.next-block-too" },
+    { "<Shift>p", "win.previous-block-too" },
+    { "g", "win.select-group" },
+    { "l", "win.select-alive" },
+    { "v", "win.select-sight" },
+    { "<Control>a", "win.select-all" },
+    { "Menu|<Shift>F10", "win.ask" },
     { "k", "win.go-peak" },
     { "f", "win.go-failure" },
     { "Escape", "win.clear" },

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/panels/headline.h"
 #include "viewer/test-window.h"
@@ -213,16 +214,48 @@ test_selection_is_everywhere (Fixture *f, gconstpointer unused)
   {
     GtkColumnView *view =
         GTK_COLUMN_VIEW (test_find (GTK_WIDGET (f->window), "block-table"));
-    GtkSingleSelection *selection =
-        GTK_SINGLE_SELECTION (gtk_column_view_get_model (view));
+    GtkSelectionModel *selection = gtk_column_view_get_model (view);
 
     /* By size, the largest first: both of 2 MiB before the one of 1 MiB. */
-    g_assert_cmpuint (gtk_single_selection_get_selected (selection), ==, 0);
-    gtk_single_selection_set_selected (selection, 2);
+    g_assert_true (gtk_selection_model_is_selected (selection, 0));
+    gtk_selection_model_select_item (selection, 2, TRUE);
     g_assert_cmpuint (f->document->selected, ==, 0);
   }
   act (f, "win.clear");
   g_assert_cmpuint (f->document->selected, ==, TESSERA_NONE);
+}
+
+/* Several rows of the table are several blocks, and the other way round. */
+static void
+test_selection_of_several (Fixture *f, gconstpointer unused)
+{
+  GtkSelectionModel *rows;
+
+  test_window_open (f->window, f->path);
+  act (f, "win.table");
+  WAIT (gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "block-table")), 5000);
+  rows = gtk_column_view_get_model (
+      GTK_COLUMN_VIEW (test_find (GTK_WIDGET (f->window), "block-table")));
+  act (f, "win.next-block");
+  g_assert_false (
+      gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "selection-count")));
+  act (f, "win.next-block-too");
+  test_window_settle (f->window);
+  g_assert_cmpstr (text_of (f, "selection-count"), ==, "2 blocks");
+  g_assert_cmpstr (text_of (f, "selection-bytes"), ==, "3.00 MiB asked");
+  g_assert_cmpstr (text_of (f, "selection-peak"), ==, "3.00 MiB, 100.0 % of it");
+  /* By size: B, C, A. */
+  g_assert_true (gtk_selection_model_is_selected (rows, 0));
+  g_assert_false (gtk_selection_model_is_selected (rows, 1));
+  g_assert_true (gtk_selection_model_is_selected (rows, 2));
+  gtk_selection_model_select_range (rows, 0, 2, TRUE);
+  g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 2);
+  g_assert_true (tessera_document_is_selected (f->document, 2));
+  g_assert_false (tessera_document_is_selected (f->document, 0));
+  gtk_selection_model_select_all (rows);
+  test_window_settle (f->window);
+  g_assert_cmpstr (text_of (f, "selection-count"), ==, "3 blocks");
+  g_assert_cmpstr (text_of (f, "selection-sizes"), ==, "2 × 2.00 MiB\n1 × 1.00 MiB");
 }
 
 static void
@@ -386,6 +419,7 @@ main (int argc, char **argv)
   ADD ("followed plan", test_followed);
   ADD ("zoom actions", test_zoom_actions);
   ADD ("selection is everywhere", test_selection_is_everywhere);
+  ADD ("selection of several", test_selection_of_several);
   ADD ("filter table", test_filter_table);
   ADD ("export plan", test_export_plan);
   ADD ("save picture", test_save_picture);
