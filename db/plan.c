@@ -25,10 +25,16 @@ tessera_plan_free (TesseraPlan *plan)
     free (plan->groups[i].name);
   for (size_t i = 0; plan->strings && i < plan->n_strings; i++)
     free (plan->strings[i]);
+  for (size_t i = 0; plan->edits && i < plan->n_edits; i++)
+    {
+      free (plan->edits[i].name);
+      free (plan->edits[i].rule);
+    }
   free (plan->slots);
   free (plan->sections);
   free (plan->hand_overs);
   free (plan->groups);
+  free (plan->edits);
   free (plan->strings);
   free (plan->follow_reason);
   free (plan->strategy);

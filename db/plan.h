@@ -121,6 +121,13 @@ typedef struct
   double time_memory_product; /* used / reserved area of the local layout, 0..1 */
 } TesseraGroup;
 
+/* A change that a person made, as it was when the plan was: edits/history.h reads it. */
+typedef struct
+{
+  char *name;
+  char *rule; /* one JSON object (docs/FORMAT.md) */
+} TesseraPlanEdit;
+
 typedef struct
 {
   TesseraSlot *slots; /* by section, then born */
@@ -131,12 +138,16 @@ typedef struct
   size_t n_hand_overs;
   TesseraGroup *groups;
   size_t n_groups;
+  TesseraPlanEdit *edits; /* those that stood, in the order in which they were applied */
+  size_t n_edits;
   uint32_t n_positions;
   char **strings; /* phase names */
   size_t n_strings;
 
   uint64_t height_bytes;
   uint64_t bound_bytes; /* load bound of the canonical run */
+  uint64_t ungrouped_bytes; /* height of the best layout without groups: what is above it
+                               is the price of grouping; 0: not looked for */
   uint32_t alignment_bytes;
   uint64_t trace_fingerprint;
   uint64_t slot_digest; /* of all slots' places: equal plans have equal digests */

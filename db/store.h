@@ -42,6 +42,27 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_save_plan (const char *trace_path,
                                                         const TesseraPlan *plan,
                                                         TesseraError *error);
 
+/* A row of a trace's table `edit`. What the rule says is edits/history.h's business. */
+typedef struct
+{
+  char *name;
+  char *rule; /* one JSON object */
+  int64_t created_s;
+  uint8_t is_undone;
+} TesseraStoredEdit;
+
+/* All edits of the file, in their order. Ownership passes to the caller. */
+TESSERA_MUST_USE TesseraStatus tessera_trace_load_edits (const char *trace_path,
+                                                         TesseraError *error,
+                                                         TesseraStoredEdit **out_edits,
+                                                         size_t *out_n_edits);
+/* Replaces them; the rest of the file stays as it is. */
+TESSERA_MUST_USE TesseraStatus tessera_trace_save_edits (const char *trace_path,
+                                                         const TesseraStoredEdit *edits,
+                                                         size_t n_edits,
+                                                         TesseraError *error);
+void tessera_stored_edits_free (TesseraStoredEdit *edits, size_t n_edits);
+
 typedef enum
 {
   TESSERA_FILE_OTHER,

@@ -284,6 +284,12 @@ test_plan_new (uint32_t seed, size_t n_slots)
                         .bytes_x_events = any_64 (random),
                         .time_memory_product = g_rand_double (random) };
   fill_slots (plan, random);
+  plan->n_edits = 2;
+  plan->edits = calloc (2, sizeof *plan->edits);
+  for (uint32_t i = 0; i < 2; i++)
+    plan->edits[i] = (TesseraPlanEdit){ g_strdup_printf ("edit %u", i),
+                                        strdup ("{\"kind\": \"cap\"}") };
+  plan->ungrouped_bytes = any_bytes (random);
   for (uint32_t i = 0; i < 2; i++)
     plan->hand_overs[i] =
         (TesseraHandOver){ below (random, n_slots), below (random, n_slots) };
@@ -494,6 +500,13 @@ test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
       SAME (hand_overs[i].from_slot);
       SAME (hand_overs[i].to_slot);
     }
+  SAME (n_edits);
+  for (size_t i = 0; i < a->n_edits; i++)
+    {
+      g_assert_cmpstr (a->edits[i].name, ==, b->edits[i].name);
+      g_assert_cmpstr (a->edits[i].rule, ==, b->edits[i].rule);
+    }
+  SAME (ungrouped_bytes);
   SAME (n_strings);
   for (size_t i = 0; i < a->n_strings; i++)
     g_assert_cmpstr (a->strings[i], ==, b->strings[i]);

@@ -40,6 +40,7 @@ write_plan (TesseraNewFile *file, const TesseraPlan *plan)
     { &tessera_group_table, { plan->groups, plan->n_groups, NULL } },
     { &tessera_slot_table, { plan->slots, plan->n_slots, NULL } },
     { &tessera_hand_over_table, { plan->hand_overs, plan->n_hand_overs, NULL } },
+    { &tessera_plan_edit_table, { plan->edits, plan->n_edits, NULL } },
   };
   TesseraLimits limits;
   TesseraRowWriter *writer;
@@ -90,7 +91,8 @@ tessera_trace_save_plan (const char *trace_path,
     return status;
   rc = sqlite3_exec (file.db,
                      "DELETE FROM plan; DELETE FROM phase_name; DELETE FROM section;"
-                     "DELETE FROM block_group; DELETE FROM slot; DELETE FROM hand_over",
+                     "DELETE FROM block_group; DELETE FROM slot; DELETE FROM hand_over;"
+                     "DELETE FROM plan_edit",
                      NULL, NULL, NULL);
   if (rc == SQLITE_OK)
     return write_and_commit (&file, plan);
@@ -104,7 +106,7 @@ typedef struct
 {
   TesseraPlan *plan;
   bool has_plan;
-  size_t cap_strings, cap_sections, cap_groups, cap_slots, cap_hand_overs;
+  size_t cap_strings, cap_sections, cap_groups, cap_slots, cap_hand_overs, cap_edits;
 } Load;
 
 static TesseraStatus
@@ -190,6 +192,21 @@ take_hand_over (void *user, void *item, uint64_t index, uint64_t key)
   return TESSERA_OK;
 }
 
+static TesseraStatus
+take_edit (void *user, void *item, uint64_t index, uint64_t key)
+{
+  Load *load = user;
+  TesseraPlan *plan = load->plan;
+
+  if (!TESSERA_RESERVE (plan->edits, load->cap_edits, plan->n_edits + 1))
+    {
+      tessera_item_clear (&tessera_plan_edit_table, item);
+      return TESSERA_NO_MEMORY;
+    }
+  plan->edits[plan->n_edits++] = *(const TesseraPlanEdit *) item;
+  return TESSERA_OK;
+}
+
 /* Sections and slots name each other: sections are read first, against no limit, and
  * looked at again once the slots are there. */
 static TesseraStatus
@@ -218,7 +235,8 @@ read_plan (TesseraRowReader *reader, Load *load)
                 { &tessera_section_table, take_section },
                 { &tessera_group_table, take_group },
                 { &tessera_slot_table, take_slot },
-                { &tessera_hand_over_table, take_hand_over } };
+                { &tessera_hand_over_table, take_hand_over },
+                { &tessera_plan_edit_table, take_edit } };
   TesseraStatus status = TESSERA_OK;
 
   for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)

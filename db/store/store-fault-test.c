@@ -228,8 +228,37 @@ load_plan (const Scene *scene, TesseraError *error)
   return status;
 }
 
-static const Work all_work[] = { save_trace, save_plan, save_plan_in_trace, load_trace,
-                                 load_plan };
+static TesseraStatus
+save_edits (const Scene *scene, TesseraError *error)
+{
+  char name[] = "mine", rule[] = "{}";
+  const TesseraStoredEdit edits[] = { { name, rule, 1700000000, 0 },
+                                      { name, rule, 1700000001, 1 } };
+
+  return tessera_trace_save_edits (scene->place.path, edits, G_N_ELEMENTS (edits), error);
+}
+
+static TesseraStatus
+load_edits (const Scene *scene, TesseraError *error)
+{
+  TesseraStoredEdit *edits = NULL;
+  size_t n_edits = 0;
+  TesseraStatus status =
+      tessera_trace_load_edits (scene->place.path, error, &edits, &n_edits);
+
+  if (status == TESSERA_OK)
+    {
+      g_assert_cmpuint (n_edits, ==, 2);
+      g_assert_cmpint (edits[1].created_s, ==, 1700000001);
+      g_assert_cmpuint (edits[1].is_undone, ==, 1);
+    }
+  tessera_stored_edits_free (edits, n_edits);
+  return status;
+}
+
+/* Saving a trace forgets its edits: saving those comes later. */
+static const Work all_work[] = { save_trace, save_plan,  save_plan_in_trace, load_trace,
+                                 load_plan,  save_edits, load_edits };
 
 static void
 assert_works (const Scene *scene, Work work)
@@ -348,7 +377,7 @@ fail_every (Scene *scene, Work work, Fault *fault, int number, const char *patte
 static void
 test_failing_writes (Scene *scene, gconstpointer data)
 {
-  static const Work saves[] = { save_trace, save_plan, save_plan_in_trace };
+  static const Work saves[] = { save_trace, save_plan, save_plan_in_trace, save_edits };
 
   assert_works (scene, save_trace);
   assert_works (scene, save_plan);

@@ -66,9 +66,9 @@ test_refusals (TestPlace *place, gconstpointer data)
                   "*is a Tessera plan, but a trace is needed here");
   tessera_plan_free (plan);
   save (place, trace);
-  test_execute (place->path, "PRAGMA user_version = 4");
+  test_execute (place->path, "PRAGMA user_version = 5");
   assert_refused (place, TESSERA_FUTURE,
-                  "*newer Tessera (format 4; this one reads up to 3)*");
+                  "*newer Tessera (format 5; this one reads up to 4)*");
   test_execute (place->path, "PRAGMA user_version = 0");
   assert_refused (place, TESSERA_BAD_INPUT, "*has no format version*");
   g_remove (place->path);
@@ -234,14 +234,17 @@ static const struct
   { "UPDATE section SET end_position = 1001", "*end_position is 1001*" },
   { "UPDATE section SET n_slots = 4294967295", "*its slots do not exist*" },
   { "UPDATE hand_over SET to_slot = 21", "*hand_over, row 0, to_slot is 21*" },
+  { "UPDATE plan_edit SET plan_edit_index = 7 WHERE plan_edit_index = 1",
+    "*plan_edit, row 1, the numbering is broken*" },
+  { "UPDATE plan SET ungrouped_bytes = -1", "*ungrouped_bytes is*" },
   { "UPDATE plan SET followable = 3", "*followable is 3*" },
   { "UPDATE plan SET n_positions = 10", "*" },
   { "DELETE FROM plan", "*holds no plan*" },
   { "INSERT INTO plan SELECT 1, height_bytes, bound_bytes, alignment_bytes, "
     "n_positions,"
     " trace_fingerprint, slot_digest, device, n_streams, across_streams, followable,"
-    " checked, follow_reason, strategy, source, world, rank, device_bytes, torch FROM "
-    "plan",
+    " checked, follow_reason, strategy, source, world, rank, device_bytes, torch,"
+    " ungrouped_bytes FROM plan",
     "*plan, row 1, it repeats*" },
   { "UPDATE block_group SET kind = 5", "*kind is 5*" },
   { "UPDATE block_group SET time_memory_product = -9e999",

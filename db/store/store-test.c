@@ -95,6 +95,44 @@ test_plan_round_trip (TestPlace *place, gconstpointer data)
     }
 }
 
+/* Edits in the trace's file are replaced; trace and plan stay as they are. */
+static void
+test_edits_in_trace (TestPlace *place, gconstpointer data)
+{
+  char name[] = "to the \xe2\x86\x93 bottom", rule[] = "{\"kind\":\"pin\"}", empty[] = "";
+  const TesseraStoredEdit edits[] = { { name, rule, 1700000000, 0 },
+                                      { empty, rule, -1, 1 } };
+  TesseraTrace *trace = test_trace_new (SEED, 500), *loaded;
+  TesseraPlan *plan = test_plan_new (SEED, 30);
+
+  save (place, trace);
+  g_assert_cmpint (tessera_trace_save_plan (place->path, plan, NULL), ==, TESSERA_OK);
+  for (size_t n = 3; n-- > 0;)
+    {
+      TesseraStoredEdit *found = NULL;
+      size_t n_found = 0;
+
+      g_assert_cmpint (tessera_trace_save_edits (place->path, edits, n, NULL), ==,
+                       TESSERA_OK);
+      g_assert_cmpint (tessera_trace_load_edits (place->path, NULL, &found, &n_found), ==,
+                       TESSERA_OK);
+      g_assert_cmpuint (n_found, ==, n);
+      for (size_t i = 0; i < n; i++)
+        {
+          g_assert_cmpstr (found[i].name, ==, edits[i].name);
+          g_assert_cmpstr (found[i].rule, ==, edits[i].rule);
+          g_assert_cmpint (found[i].created_s, ==, edits[i].created_s);
+          g_assert_cmpuint (found[i].is_undone, ==, edits[i].is_undone);
+        }
+      tessera_stored_edits_free (found, n_found);
+    }
+  loaded = load (place, TESSERA_NONE);
+  test_traces_assert_equal (trace, loaded);
+  tessera_trace_free (loaded);
+  tessera_trace_free (trace);
+  tessera_plan_free (plan);
+}
+
 /* A plan in the trace's file is replaced by the next; trace and edits stay as they are.
  */
 static void
@@ -104,7 +142,7 @@ test_plan_in_trace (TestPlace *place, gconstpointer data)
   TesseraError error = { 0 };
 
   save (place, trace);
-  test_execute (place->path, "INSERT INTO edit VALUES (0, 'mine', 1700000000, '{}')");
+  test_execute (place->path, "INSERT INTO edit VALUES (0, 'mine', 1700000000, '{}', 0)");
   for (uint32_t round = 0; round < 2; round++)
     {
       TesseraPlan *plan = test_plan_new (SEED + round, 300 - round * 100);
@@ -349,6 +387,7 @@ main (int argc, char **argv)
   ADD ("empty-round-trip", test_empty_round_trip);
   ADD ("plan-round-trip", test_plan_round_trip);
   ADD ("plan-in-trace", test_plan_in_trace);
+  ADD ("edits-in-trace", test_edits_in_trace);
   ADD ("cannot-save", test_cannot_save);
   ADD ("targets", test_targets);
   ADD ("cancel", test_cancel);

@@ -198,6 +198,12 @@ TABLE (range,
        .n_scopes = 1,
        .check = check_range);
 
+static const TesseraColumn edit_columns[] = {
+  COLUMN (TesseraStoredEdit, name, TEXT), COLUMN (TesseraStoredEdit, created_s, NUMBER),
+  COLUMN (TesseraStoredEdit, rule, TEXT), COLUMN (TesseraStoredEdit, is_undone, FLAG)
+};
+TABLE (edit, "edit", "edit_index", TesseraStoredEdit, edit_columns);
+
 static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, height_bytes, BYTES),
   COLUMN (TesseraPlan, bound_bytes, BYTES),
@@ -216,7 +222,8 @@ static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, world, U32),
   COLUMN (TesseraPlan, rank, U32),
   COLUMN (TesseraPlan, device_bytes, BYTES),
-  COLUMN (TesseraPlan, torch, TEXT_OR_NULL)
+  COLUMN (TesseraPlan, torch, TEXT_OR_NULL),
+  COLUMN (TesseraPlan, ungrouped_bytes, BYTES)
 };
 TABLE (plan, "plan", "plan_index", TesseraPlan, plan_columns);
 
@@ -288,3 +295,7 @@ static const TesseraColumn hand_over_columns[] = {
   COLUMN (TesseraHandOver, to_slot, U32, BELOW (SLOTS))
 };
 TABLE (hand_over, "hand_over", "hand_over_index", TesseraHandOver, hand_over_columns);
+
+static const TesseraColumn plan_edit_columns[] = { COLUMN (TesseraPlanEdit, name, TEXT),
+                                                   COLUMN (TesseraPlanEdit, rule, TEXT) };
+TABLE (plan_edit, "plan_edit", "plan_edit_index", TesseraPlanEdit, plan_edit_columns);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "db/plan.h"
+#include "db/store.h"
 #include "db/store/rows.h"
 
 typedef struct
@@ -31,6 +32,8 @@ extern const TesseraTable tessera_segment_table;    /* TesseraSegment */
 extern const TesseraTable tessera_held_block_table; /* TesseraHeldBlock */
 extern const TesseraTable tessera_range_table;      /* TesseraRange */
 
+extern const TesseraTable tessera_edit_table;       /* TesseraStoredEdit */
+
 /* of both files */
 extern const TesseraTable tessera_plan_table;       /* TesseraPlan */
 extern const TesseraTable tessera_phase_name_table; /* TesseraTextItem */
@@ -38,3 +41,4 @@ extern const TesseraTable tessera_section_table;    /* TesseraSection */
 extern const TesseraTable tessera_group_table;      /* TesseraGroup */
 extern const TesseraTable tessera_slot_table;       /* TesseraSlot */
 extern const TesseraTable tessera_hand_over_table;  /* TesseraHandOver */
+extern const TesseraTable tessera_plan_edit_table;  /* TesseraPlanEdit */
