@@ -67,12 +67,13 @@ typedef struct
   uint32_t least_life, most_life;   /* events from birth to death; most 0: none */
   char *phase;      /* of birth: name of the innermost or an enclosing one */
   char *died_phase; /* of death */
-  char *module;     /* path of the module range of birth, or innermost one of its stack */
+  char *module;     /* path of the innermost module range of birth; in a trace without
+                       modules the file of the stack's innermost frame called forward */
   char *source; /* a frame of its stack: "file.py:123", "file.py" or a function's name */
   char *group;  /* name of its group, as edits so far have made it */
   int64_t step; /* number of the step of birth as shown; -1: no condition */
   int32_t stream;    /* -1: no condition */
-  uint32_t ordinal;  /* among blocks of its step, size and phase; TESSERA_NONE: none */
+  uint32_t ordinal;  /* see tessera_block_ordinals; TESSERA_NONE: no condition */
   uint32_t alive_at; /* event; TESSERA_NONE: no condition */
   uint8_t lifetime_class; /* TesseraClass; 0: no condition */
 } TesseraSelector;
@@ -120,6 +121,14 @@ TESSERA_MUST_USE TesseraStatus tessera_select (const TesseraSelector *selector,
                                                const TesseraGroup *groups,
                                                size_t n_groups,
                                                uint8_t *selected);
+
+/* 0, 1 ... of each block among those of equal step, size_bytes and name of the innermost
+ * phase of birth, in planner order. @ordinals: (array): one for each block. Returns:
+ * TESSERA_OK or TESSERA_NO_MEMORY. */
+TESSERA_MUST_USE TesseraStatus tessera_block_ordinals (const TesseraTrace *trace,
+                                                       const TesseraBlocks *blocks,
+                                                       const TesseraStructure *structure,
+                                                       uint32_t *ordinals);
 
 /* Two edits that cannot hold together (indices into the list; the same twice: one that
  * cannot hold by itself), or TESSERA_NONE. */

@@ -11,6 +11,7 @@
 #include "planner/groups/private.h"
 
 #include "db/hash.h"
+#include "planner/modules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,39 +139,6 @@ sort_by_key (Keyed *keyed, size_t n)
   free (firsts);
   free (sorted);
   return status;
-}
-
-/* The innermost module at each event, or NULL when there are none. */
-static TesseraStatus
-find_modules (Grouping *grouping)
-{
-  const TesseraTrace *trace = grouping->trace;
-  uint32_t *open;
-  size_t n_modules = 0, n_open = 0, next = 0;
-
-  for (size_t i = 0; i < trace->n_ranges; i++)
-    n_modules += trace->ranges[i].kind == TESSERA_RANGE_MODULE;
-  if (n_modules == 0)
-    return TESSERA_OK;
-  open = malloc (n_modules * sizeof *open);
-  grouping->module_of_event = malloc ((trace->n_events + 1) * sizeof *open);
-  if (!open || !grouping->module_of_event)
-    {
-      free (open);
-      return TESSERA_NO_MEMORY;
-    }
-  for (uint32_t i = 0; i < trace->n_events; i++)
-    {
-      for (; next < trace->n_ranges && trace->ranges[next].begin_index <= i; next++)
-        if (trace->ranges[next].kind == TESSERA_RANGE_MODULE)
-          open[n_open++] = (uint32_t) next;
-      while (n_open && trace->ranges[open[n_open - 1]].end_index <= i)
-        n_open--;
-      grouping->module_of_event[i] =
-          n_open ? trace->ranges[open[n_open - 1]].name : TESSERA_NONE;
-    }
-  free (open);
-  return TESSERA_OK;
 }
 
 /* Phases of equal name, whatever their instance: the first of them stands for all. */
@@ -411,7 +379,7 @@ tessera_group_blocks (const TesseraTrace *trace,
 {
   Grouping grouping = { .trace = trace, .blocks = blocks, .structure = structure };
   TesseraGroupKey *keys = NULL;
-  TesseraStatus status = find_modules (&grouping);
+  TesseraStatus status = tessera_find_modules (trace, &grouping.module_of_event);
 
   *out_groups = NULL;
   *out_n_groups = 0;

@@ -1,0 +1,237 @@
+/*
+ * Which blocks a selector means: planner/edit.h.
+ *
+ * What a text is compared with is shared by many blocks (phases, groups, stacks,
+ * modules), so each is compared once and blocks look the answer up.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/edit.h"
+
+#include "planner/edits/match.h"
+#include "planner/modules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Answers of one text: whether the thing with that index is meant. NULL: no condition. */
+typedef struct
+{
+  uint8_t *phases, *died_phases; /* by phase */
+  uint8_t *groups;               /* by group */
+  uint8_t *stacks;               /* by stack: source */
+  uint8_t *modules;              /* by string, or by stack where there are no modules */
+  uint32_t *module_of_event;
+  uint32_t *ordinals; /* by block */
+} Answers;
+
+static void
+clear (Answers *answers)
+{
+  free (answers->phases);
+  free (answers->died_phases);
+  free (answers->groups);
+  free (answers->stacks);
+  free (answers->modules);
+  free (answers->module_of_event);
+  free (answers->ordinals);
+}
+
+/* A phase is meant if it or an enclosing one is; outer ones come first. */
+static uint8_t *
+ask_phases (const TesseraTrace *trace,
+            const TesseraStructure *structure,
+            const char *pattern)
+{
+  uint8_t *answers = calloc (structure->n_phases + 1, 1);
+
+  for (size_t i = 0; answers && i < structure->n_phases; i++)
+    {
+      const TesseraPhase *phase = &structure->phases[i];
+
+      answers[i] = tessera_match (pattern, tessera_phase_name (trace, phase)) ||
+                   (phase->parent < i && answers[phase->parent]);
+    }
+  return answers;
+}
+
+static uint8_t *
+ask_groups (const TesseraGroup *groups, size_t n_groups, const char *pattern)
+{
+  uint8_t *answers = calloc (n_groups + 1, 1);
+
+  for (size_t i = 0; answers && i < n_groups; i++)
+    answers[i] = tessera_match (pattern, groups[i].name);
+  return answers;
+}
+
+/* "dir/file.py:12", "file.py:12", "dir/file.py", "file.py", "function" */
+static bool
+is_frame (const TesseraTrace *trace, const TesseraFrame *frame, const char *pattern)
+{
+  const char *file = tessera_trace_string (trace, frame->file);
+  const char *slash = strrchr (file, '/');
+  char line[512];
+
+  if (tessera_match (pattern, tessera_trace_string (trace, frame->name)) ||
+      tessera_match (pattern, file) || (slash && tessera_match (pattern, slash + 1)))
+    return true;
+  if (frame->line <= 0)
+    return false;
+  snprintf (line, sizeof line, "%s:%lld", file, (long long) frame->line);
+  if (tessera_match (pattern, line))
+    return true;
+  snprintf (line, sizeof line, "%s:%lld", slash ? slash + 1 : file,
+            (long long) frame->line);
+  return tessera_match (pattern, line);
+}
+
+static uint8_t *
+ask_stacks (const TesseraTrace *trace, const char *pattern)
+{
+  uint8_t *frames = calloc (trace->n_frames + 1, 1);
+  uint8_t *answers = frames ? calloc (trace->n_stacks + 1, 1) : NULL;
+
+  for (size_t i = 0; answers && i < trace->n_frames; i++)
+    frames[i] = is_frame (trace, &trace->frames[i], pattern);
+  for (size_t s = 0; answers && s < trace->n_stacks; s++)
+    for (uint32_t i = trace->stack_begin[s]; i < trace->stack_begin[s + 1]; i++)
+      answers[s] |= frames[trace->stack_frames[i]];
+  free (frames);
+  return answers;
+}
+
+static TesseraStatus
+ask_modules (const TesseraTrace *trace, const char *pattern, Answers *answers)
+{
+  TesseraStatus status = tessera_find_modules (trace, &answers->module_of_event);
+  bool by_string = answers->module_of_event != NULL;
+  size_t n = by_string ? tessera_trace_n_strings (trace) : trace->n_stacks;
+
+  if (status != TESSERA_OK)
+    return status;
+  answers->modules = calloc (n + 1, 1);
+  if (!answers->modules)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < n; i++)
+    {
+      const char *name = by_string ? tessera_trace_string (trace, i)
+                                   : tessera_module_of_stack (trace, i);
+
+      answers->modules[i] = name && tessera_match (pattern, name);
+    }
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+ask (const TesseraSelector *selector,
+     const TesseraTrace *trace,
+     const TesseraBlocks *blocks,
+     const TesseraStructure *structure,
+     const TesseraGroup *groups,
+     size_t n_groups,
+     Answers *answers)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  if (selector->phase)
+    answers->phases = ask_phases (trace, structure, selector->phase);
+  if (selector->died_phase)
+    answers->died_phases = ask_phases (trace, structure, selector->died_phase);
+  if (selector->group)
+    answers->groups = ask_groups (groups, n_groups, selector->group);
+  if (selector->source)
+    answers->stacks = ask_stacks (trace, selector->source);
+  if ((selector->phase && !answers->phases) ||
+      (selector->died_phase && !answers->died_phases) ||
+      (selector->group && !answers->groups) || (selector->source && !answers->stacks))
+    return TESSERA_NO_MEMORY;
+  if (selector->module)
+    status = ask_modules (trace, selector->module, answers);
+  if (status != TESSERA_OK || selector->ordinal == TESSERA_NONE)
+    return status;
+  answers->ordinals = malloc ((blocks->n_blocks + 1) * sizeof *answers->ordinals);
+  return answers->ordinals
+             ? tessera_block_ordinals (trace, blocks, structure, answers->ordinals)
+             : TESSERA_NO_MEMORY;
+}
+
+static bool
+is_answered (const uint8_t *answers, uint32_t index, size_t n)
+{
+  return !answers || (index < n && answers[index]);
+}
+
+static bool
+is_of_module (const Answers *answers,
+              const TesseraTrace *trace,
+              const TesseraBlock *block)
+{
+  if (!answers->modules)
+    return true;
+  if (!answers->module_of_event)
+    return is_answered (answers->modules, block->stack, trace->n_stacks);
+  if (block->flags & TESSERA_AT_START || block->born_index >= trace->n_events)
+    return false;
+  return is_answered (answers->modules, answers->module_of_event[block->born_index],
+                      tessera_trace_n_strings (trace));
+}
+
+/* What needs no text. */
+static bool
+is_of_numbers (const TesseraSelector *selector,
+               const TesseraStructure *structure,
+               const TesseraBlock *block)
+{
+  uint32_t life = block->died_index - block->born_index;
+
+  if (block->size_bytes < selector->least_bytes || life < selector->least_life)
+    return false;
+  if ((selector->most_bytes && block->size_bytes > selector->most_bytes) ||
+      (selector->most_life && life > selector->most_life))
+    return false;
+  if (selector->stream >= 0 && block->stream != selector->stream)
+    return false;
+  if (selector->lifetime_class && block->lifetime_class != selector->lifetime_class)
+    return false;
+  if (selector->alive_at != TESSERA_NONE &&
+      (block->born_index > selector->alive_at || block->died_index <= selector->alive_at))
+    return false;
+  return selector->step < 0 || (block->step < structure->n_steps &&
+                                structure->steps[block->step].number == selector->step);
+}
+
+TesseraStatus
+tessera_select (const TesseraSelector *selector,
+                const TesseraTrace *trace,
+                const TesseraBlocks *blocks,
+                const TesseraStructure *structure,
+                const TesseraGroup *groups,
+                size_t n_groups,
+                uint8_t *selected)
+{
+  Answers answers = { 0 };
+  TesseraStatus status =
+      ask (selector, trace, blocks, structure, groups, n_groups, &answers);
+
+  memset (selected, selector->blocks ? 0 : 1, blocks->n_blocks);
+  for (size_t i = 0; selector->blocks && i < selector->n_blocks; i++)
+    if (selector->blocks[i] < blocks->n_blocks)
+      selected[selector->blocks[i]] = 1;
+  for (size_t i = 0; status == TESSERA_OK && i < blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &blocks->blocks[i];
+
+      selected[i] =
+          selected[i] && is_of_numbers (selector, structure, block) &&
+          is_answered (answers.phases, block->born_phase, structure->n_phases) &&
+          is_answered (answers.died_phases, block->died_phase, structure->n_phases) &&
+          is_answered (answers.groups, block->group, n_groups) &&
+          is_answered (answers.stacks, block->stack, trace->n_stacks) &&
+          is_of_module (&answers, trace, block) &&
+          (!answers.ordinals || answers.ordinals[i] == selector->ordinal);
+    }
+  clear (&answers);
+  return status;
+}

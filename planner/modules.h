@@ -1,0 +1,24 @@
+/*
+ * Which module of the model an event of a trace belongs to.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/trace.h"
+
+/* String ids of the innermost module's name at each event, TESSERA_NONE outside of all;
+ * *out_modules is NULL where the trace names no modules. The caller frees it. */
+TESSERA_MUST_USE TesseraStatus tessera_find_modules (const TesseraTrace *trace,
+                                                     uint32_t **out_modules);
+
+/* What stands for a module where a trace names none: the base name of the file of the
+ * innermost frame that is called forward. Borrowed from @trace; NULL: there is none. */
+const char *tessera_module_of_stack (const TesseraTrace *trace, uint32_t stack);
+
+/* The module in which a block was born: by @modules, as found above, else by @stack.
+ * @event: of its birth. Borrowed from @trace; NULL: there is none. */
+const char *tessera_module_of_birth (const TesseraTrace *trace,
+                                     const uint32_t *modules,
+                                     uint32_t event,
+                                     uint32_t stack);
