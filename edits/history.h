@@ -49,8 +49,17 @@ TesseraHistory *tessera_history_from_json (const char *text,
                                            TesseraError *error);
 
 /* Of a .tsr the table `edit`; of any other file PATH.edits.json beside it, where that is.
- * A trace without edits gives an empty history. NULL: failed. */
+ * A trace without edits gives an empty history. NULL: failed. Saving writes the whole
+ * file or none (docs/FORMAT.md); an empty history leaves no PATH.edits.json. */
 TesseraHistory *tessera_history_load (const char *trace_path, TesseraError *error);
 TesseraStatus tessera_history_save (const TesseraHistory *history,
                                     const char *trace_path,
                                     TesseraError *error);
+
+/* The edits that stand, into a plan that was made with them and has none yet: it carries
+ * them into its file. */
+void tessera_history_into_plan (const TesseraHistory *history, TesseraPlan *plan);
+/* The edits that made a plan. @name: its file, for sentences. NULL: failed. */
+TesseraHistory *tessera_history_from_plan (const TesseraPlan *plan,
+                                           const char *name,
+                                           TesseraError *error);

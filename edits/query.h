@@ -1,11 +1,13 @@
 /*
  * Selectors as text: what the search field, the command line and lists of edits show.
  *
- *   size>=1MiB phase=backward module=*mlp* class=transient life<100 step=3 stream=1
- *   source=train.py:12 group="forward -> backward" alive=12345
+ *   size>=1MiB phase=backward died=optimizer module=*mlp* class=transient life<100 step=3
+ *   stream=1 ordinal=0 source=train.py:12 group="forward -> backward" alive=12345
+ *   blocks=3,7-9
  *
- * Conditions are joined by blanks: all have to hold. Sizes take KiB, MiB, GiB; texts with
- * blanks are quoted.
+ * Conditions are joined by blanks: all have to hold. size and life take < <= = >= >, the
+ * others = only. Sizes take KiB, MiB, GiB, TiB; texts with blanks are quoted, and inside
+ * quotes a backslash stands before a quote or a backslash.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,13 +21,14 @@
  * condition (g_free()). An empty text selects every block. */
 gboolean
 tessera_query_parse (const char *text, TesseraSelector *selector, char **out_error);
-/* The text of @selector; blocks by hand are told as "12 blocks". */
+/* The text of @selector, which reads back as the same; but blocks by hand are told as "12
+ * blocks", since there may be thousands. */
 char *tessera_query_format (const TesseraSelector *selector);
-/* One sentence for a list: "Pin 12 blocks (forward -> backward) at 3.25 GiB". */
+/* One sentence for a list: "Pin size>=1MiB phase=backward at 3.25 GiB". */
 char *tessera_edit_describe (const TesseraEdit *edit);
-/* The narrowest rule that selects exactly what @blocks are (by module, phase, size,
- * ordinal ...), so that it holds for tomorrow's trace; FALSE: there is none, and
- * @selector lists the blocks. */
+/* The rule that selects exactly the chosen (by module, phase, size, ordinal ...), so that
+ * it holds for tomorrow's trace, without conditions that are not needed for that; FALSE:
+ * there is none, and @selector lists the blocks. */
 gboolean tessera_query_rule_for (const TesseraTrace *trace,
                                  const TesseraBlocks *blocks,
                                  const TesseraStructure *structure,

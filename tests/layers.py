@@ -21,12 +21,13 @@ ALLOWED = {
     "recorder": {"db"},
     "recorder/import": {"db", "allocator"},
     "planner": {"db", "allocator"},
+    "edits": {"db", "planner"},
     "simulator": {"db", "allocator", "planner"},
     "runtime": {"db", "allocator", "recorder", "planner"},
     "picture": {"db", "planner", "simulator"},
-    "cli": {"db", "recorder/import", "planner", "simulator", "picture", "nullcuda"},
+    "cli": {"db", "recorder/import", "planner", "edits", "simulator", "picture", "nullcuda"},
     "nullcuda": set(),
-    "viewer": {"db", "recorder/import", "planner", "simulator", "picture", "cli"},
+    "viewer": {"db", "recorder/import", "planner", "edits", "simulator", "picture", "cli"},
 }
 GUEST = ("db", "allocator", "recorder", "planner", "simulator", "runtime")
 NOT_FOR_GUESTS = re.compile(r"<(glib|gio|gtk|cairo|json-glib|zlib)")
@@ -38,6 +39,7 @@ LIBRARIES = {
     "recorder": "recorder/libtessera-recorder.a",
     "recorder/import": "recorder/import/libtessera-import.a",
     "planner": "planner/libtessera-planner.a",
+    "edits": "edits/libtessera-edits.a",
     "simulator": "simulator/libtessera-simulator.a",
     "runtime": "runtime/libtessera-runtime.a",
     "nullcuda": "nullcuda/libnullcuda-parts.a",

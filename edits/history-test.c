@@ -1,0 +1,250 @@
+/*
+ * Tests of edits' history, JSON and storage.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "edits/history.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "db/store.h"
+#include "edits/test-edits.h"
+#include "planner/test-traces.h"
+
+static TesseraHistory *
+one_of_each (void)
+{
+  TesseraHistory *history = tessera_history_new ();
+
+  for (TesseraEditKind kind = TESSERA_EDIT_MERGE; kind <= TESSERA_EDIT_CAP; kind++)
+    {
+      TesseraEdit edit = test_edit_of_kind (kind);
+
+      tessera_history_add (history, &edit);
+      g_assert_null (edit.name);
+    }
+  return history;
+}
+
+static void
+assert_equal (const TesseraHistory *a, const TesseraHistory *b)
+{
+  size_t n_a, n_b;
+  const TesseraEdit *of_a = tessera_history_get (a, &n_a);
+  const TesseraEdit *of_b = tessera_history_get (b, &n_b);
+
+  g_assert_cmpuint (n_a, ==, n_b);
+  g_assert_cmpuint (tessera_history_get_n_standing (a), ==,
+                    tessera_history_get_n_standing (b));
+  for (size_t i = 0; i < n_a; i++)
+    test_edits_assert_equal (&of_a[i], &of_b[i]);
+}
+
+static void
+test_undo (void)
+{
+  g_autoptr (TesseraHistory) history = one_of_each (), copy = NULL;
+  TesseraEdit edit = test_edit_of_kind (TESSERA_EDIT_CAP);
+  size_t n_edits;
+
+  g_assert_false (tessera_history_redo (history));
+  for (size_t i = TESSERA_EDIT_CAP; i-- > 3;)
+    {
+      g_assert_true (tessera_history_undo (history));
+      g_assert_cmpuint (tessera_history_get_n_standing (history), ==, i);
+      g_assert_true (tessera_history_get (history, NULL)[i].is_undone);
+    }
+  copy = tessera_history_copy (history);
+  assert_equal (history, copy);
+  g_assert_true (tessera_history_redo (history));
+  g_assert_cmpuint (tessera_history_get_n_standing (history), ==, 4);
+  g_assert_false (tessera_history_get (history, NULL)[3].is_undone);
+  tessera_history_add (history, &edit);
+  tessera_history_get (history, &n_edits);
+  g_assert_cmpuint (n_edits, ==, 5);
+  g_assert_false (tessera_history_can_redo (history));
+  tessera_history_go (history, 0);
+  g_assert_false (tessera_history_undo (history));
+  tessera_history_go (history, 1000);
+  g_assert_cmpuint (tessera_history_get_n_standing (history), ==, 5);
+  tessera_history_rename (history, 4, "other");
+  g_assert_cmpstr (tessera_history_get (history, NULL)[4].name, ==, "other");
+  tessera_history_clear (history);
+  g_assert_false (tessera_history_can_undo (history));
+  g_assert_cmpuint (tessera_history_get_n_standing (copy), ==, 3);
+}
+
+static void
+test_json (void)
+{
+  g_autoptr (TesseraHistory) history = one_of_each (), read = NULL;
+  g_autofree char *text = NULL;
+  TesseraError error = { 0 };
+
+  tessera_history_go (history, 8);
+  text = tessera_history_to_json (history);
+  read = tessera_history_from_json (text, -1, "it", &error);
+  g_assert_cmpstr (error.text, ==, "");
+  assert_equal (history, read);
+}
+
+static const struct
+{
+  const char *text, *sentence;
+} bad[] = {
+  { "", "it is empty" },
+  { "[", "*not JSON*" },
+  { "{}", "it is not an array*" },
+  { "[1]", "it: edit 1, an edit is not an object" },
+  { "[{}]", "it: edit 1, \"kind\" is missing" },
+  { "[{\"kind\": 3, \"name\": \"\"}]", "*\"kind\" is not a text" },
+  { "[{\"kind\": \"melt\", \"name\": \"\"}]", "*\"kind\" is \"melt\", which is unknown" },
+  { "[{\"kind\": \"dynamic\"}]", "*\"name\" is missing" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"a\\nb\"}]", "*\"name\" is not one line*" },
+  { "[{\"kind\": \"cap\", \"name\": \"\"}]", "*\"pool_bytes\" is missing" },
+  { "[{\"kind\": \"cap\", \"name\": \"\", \"pool_bytes\": -1}]",
+    "*\"pool_bytes\" is -1*" },
+  { "[{\"kind\": \"cap\", \"name\": \"\", \"pool_bytes\": 1.5}]", "*not a whole number" },
+  { "[{\"kind\": \"cap\", \"name\": \"\", \"pool_bytes\": 99999999999999999999}]",
+    "*\"pool_bytes\" is*" },
+  { "[{\"kind\": \"cap\", \"name\": \"\", \"pool_bytes\": 1, \"what\": {}}]",
+    "*kind cap has no member \"what\"" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"wath\": {}}]", "*no member \"wath\"" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": []}]",
+    "*\"what\" is not an object" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"fase\": \"x\"}}]",
+    "*no member \"fase\"" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": [2, 2]}}]",
+    "*\"blocks\" do not ascend" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": [4294967295]}}]",
+    "*\"blocks\" is 4294967295*" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": 3}}]",
+    "*\"blocks\" is not an array" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"class\": \"odd\"}}]",
+    "*\"class\" is \"odd\", which is unknown" },
+  { "[{\"kind\": \"split\", \"name\": \"\", \"by\": \"at\"}]",
+    "*\"at_index\" is missing" },
+  { "[{\"kind\": \"split\", \"name\": \"\", \"by\": \"size\", \"at_index\": 3}]",
+    "*\"at_index\" goes with*" },
+  { "[{\"kind\": \"group\", \"name\": \"\", \"group\": \"\"}]", "*\"group\" is empty" },
+  { "[{\"kind\": \"pin\", \"name\": \"\", \"offset_bytes\": 0, \"shape\": [0]}]",
+    "*\"shape\" does not give one distance*" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"is_undone\": 1}]",
+    "*\"is_undone\" is neither*" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"a\", \"is_undone\": true},"
+    " {\"kind\": \"dynamic\", \"name\": \"b\"}]",
+    "it: edit 2 stands behind one that is undone" },
+  { "[[[[[[[[[[[[[[[[[[[[", "*not a list of edits*" },
+  { "/* \" */ []", "*not a list of edits*" },
+  { "]", "*not a list of edits*" },
+  { "[\"\xff\"]", "*not a list of edits*" },
+};
+
+static void
+test_hostile_json (void)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      TesseraError error = { 0 };
+
+      g_assert_null (tessera_history_from_json (bad[i].text, -1, "it", &error));
+      if (!g_pattern_match_simple (bad[i].sentence, error.text))
+        g_error ("%s: expected %s, found %s", bad[i].text, bad[i].sentence, error.text);
+      g_assert_cmpint (error.status, ==, TESSERA_BAD_INPUT);
+    }
+}
+
+/* Saves, loads, undoes, saves and loads again; ends with an empty history. */
+static void
+check_storage (const char *path)
+{
+  g_autoptr (TesseraHistory) history = one_of_each (), found = NULL, again = NULL,
+                             none = NULL;
+  TesseraError error = { 0 };
+
+  none = tessera_history_load (path, &error);
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_false (tessera_history_can_undo (none));
+  g_assert_cmpint (tessera_history_save (history, path, &error), ==, TESSERA_OK);
+  found = tessera_history_load (path, &error);
+  g_assert_cmpstr (error.text, ==, "");
+  assert_equal (history, found);
+  tessera_history_go (found, 4);
+  g_assert_cmpint (tessera_history_save (found, path, &error), ==, TESSERA_OK);
+  again = tessera_history_load (path, &error);
+  assert_equal (found, again);
+  g_assert_cmpint (tessera_history_save (none, path, &error), ==, TESSERA_OK);
+  g_assert_cmpstr (error.text, ==, "");
+}
+
+static void
+test_storage (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("edits-XXXXXX", NULL);
+  g_autofree char *trace_path = g_build_filename (folder, "a.tsr", NULL);
+  g_autofree char *other_path = g_build_filename (folder, "a.pickle", NULL);
+  g_autofree char *beside = g_strconcat (other_path, ".edits.json", NULL);
+  TesseraTrace *trace = test_trace_loop (3, 4, true);
+  TesseraError error = { 0 };
+
+  g_assert_cmpint (tessera_trace_save (trace, trace_path, NULL, NULL), ==, TESSERA_OK);
+  g_assert_true (g_file_set_contents (other_path, "a snapshot", -1, NULL));
+  check_storage (trace_path);
+  check_storage (other_path);
+  g_assert_false (g_file_test (beside, G_FILE_TEST_EXISTS));
+  g_assert_true (g_file_set_contents (beside, "[{]", -1, NULL));
+  g_assert_null (tessera_history_load (other_path, &error));
+  g_assert_nonnull (strstr (error.text, "a.pickle.edits.json"));
+  g_unlink (beside);
+  g_unlink (other_path);
+  g_unlink (trace_path);
+  g_assert_cmpint (g_rmdir (folder), ==, 0);
+  tessera_trace_free (trace);
+}
+
+/* Those that stand, and these only. */
+static void
+test_in_plan (void)
+{
+  g_autoptr (TesseraHistory) history = one_of_each (), found = NULL;
+  TesseraError error = { 0 };
+  TesseraPlan *plan;
+  size_t n_found;
+
+  g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
+  tessera_history_go (history, 7);
+  tessera_history_into_plan (history, plan);
+  g_assert_cmpuint (plan->n_edits, ==, 7);
+  found = tessera_history_from_plan (plan, "plan", &error);
+  g_assert_cmpstr (error.text, ==, "");
+  tessera_history_get (found, &n_found);
+  g_assert_cmpuint (n_found, ==, 7);
+  for (size_t i = 0; i < n_found; i++)
+    {
+      TesseraEdit wanted;
+
+      g_assert_cmpint (
+          tessera_edit_copy (&tessera_history_get (history, NULL)[i], &wanted), ==,
+          TESSERA_OK);
+      wanted.created_s = 0;
+      test_edits_assert_equal (&wanted, &tessera_history_get (found, NULL)[i]);
+      tessera_edit_clear (&wanted);
+    }
+  plan->edits[2].rule[0] = '[';
+  g_assert_null (tessera_history_from_plan (plan, "plan", &error));
+  g_assert_true (g_str_has_prefix (error.text, "plan: edit 3"));
+  tessera_plan_free (plan);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/edits/history/undo", test_undo);
+  g_test_add_func ("/edits/history/json", test_json);
+  g_test_add_func ("/edits/history/hostile-json", test_hostile_json);
+  g_test_add_func ("/edits/history/storage", test_storage);
+  g_test_add_func ("/edits/history/in-plan", test_in_plan);
+  return g_test_run ();
+}

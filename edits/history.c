@@ -1,0 +1,139 @@
+/*
+ * The list of edits and how far it is undone: history.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "edits/history.h"
+
+struct TesseraHistory
+{
+  GArray *edits;    /* TesseraEdit */
+  gsize n_standing; /* the first of them; the others are undone */
+};
+
+static void
+clear_edit (gpointer edit)
+{
+  tessera_edit_clear (edit);
+}
+
+TesseraHistory *
+tessera_history_new (void)
+{
+  TesseraHistory *history = g_new0 (TesseraHistory, 1);
+
+  history->edits = g_array_new (FALSE, FALSE, sizeof (TesseraEdit));
+  g_array_set_clear_func (history->edits, clear_edit);
+  return history;
+}
+
+TesseraHistory *
+tessera_history_copy (const TesseraHistory *history)
+{
+  TesseraHistory *copy = tessera_history_new ();
+
+  for (guint i = 0; i < history->edits->len; i++)
+    {
+      TesseraEdit edit;
+
+      if (tessera_edit_copy (&g_array_index (history->edits, TesseraEdit, i), &edit) !=
+          TESSERA_OK)
+        g_error ("there is no memory left for %u edits", history->edits->len);
+      g_array_append_val (copy->edits, edit);
+    }
+  copy->n_standing = history->n_standing;
+  return copy;
+}
+
+void
+tessera_history_free (TesseraHistory *history)
+{
+  if (!history)
+    return;
+  g_array_unref (history->edits);
+  g_free (history);
+}
+
+void
+tessera_history_add (TesseraHistory *history, TesseraEdit *edit)
+{
+  TesseraEdit taken = *edit;
+
+  g_array_set_size (history->edits, (guint) history->n_standing);
+  taken.is_undone = false;
+  g_array_append_val (history->edits, taken);
+  history->n_standing++;
+  *edit = (TesseraEdit){ 0 };
+  tessera_selector_init (&edit->what);
+  tessera_selector_init (&edit->with);
+}
+
+gboolean
+tessera_history_can_undo (const TesseraHistory *history)
+{
+  return history->n_standing > 0;
+}
+
+gboolean
+tessera_history_can_redo (const TesseraHistory *history)
+{
+  return history->n_standing < history->edits->len;
+}
+
+gboolean
+tessera_history_undo (TesseraHistory *history)
+{
+  if (!tessera_history_can_undo (history))
+    return FALSE;
+  tessera_history_go (history, history->n_standing - 1);
+  return TRUE;
+}
+
+gboolean
+tessera_history_redo (TesseraHistory *history)
+{
+  if (!tessera_history_can_redo (history))
+    return FALSE;
+  tessera_history_go (history, history->n_standing + 1);
+  return TRUE;
+}
+
+void
+tessera_history_go (TesseraHistory *history, size_t n_standing)
+{
+  history->n_standing = MIN (n_standing, history->edits->len);
+  for (guint i = 0; i < history->edits->len; i++)
+    g_array_index (history->edits, TesseraEdit, i).is_undone = i >= history->n_standing;
+}
+
+void
+tessera_history_rename (TesseraHistory *history, size_t index, const char *name)
+{
+  TesseraEdit *edit;
+
+  g_return_if_fail (index < history->edits->len && name != NULL);
+  edit = &g_array_index (history->edits, TesseraEdit, index);
+  g_free (edit->name);
+  edit->name = g_strdup (name);
+}
+
+void
+tessera_history_clear (TesseraHistory *history)
+{
+  g_array_set_size (history->edits, 0);
+  history->n_standing = 0;
+}
+
+const TesseraEdit *
+tessera_history_get (const TesseraHistory *history, size_t *out_n_edits)
+{
+  if (out_n_edits != NULL)
+    *out_n_edits = history->edits->len;
+  return (const TesseraEdit *) history->edits->data;
+}
+
+size_t
+tessera_history_get_n_standing (const TesseraHistory *history)
+{
+  return history->n_standing;
+}

@@ -1,0 +1,446 @@
+/*
+ * Selectors as text: query.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "edits/query.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "edits/names.h"
+
+typedef enum
+{
+  OP_EQUAL,
+  OP_LESS,
+  OP_LESS_EQUAL,
+  OP_MORE,
+  OP_MORE_EQUAL
+} Operator;
+
+static const struct
+{
+  const char *text;
+  Operator operator;
+} operators[] = { { "<=", OP_LESS_EQUAL },
+                  { ">=", OP_MORE_EQUAL },
+                  { "<", OP_LESS },
+                  { ">", OP_MORE },
+                  { "=", OP_EQUAL } };
+
+static const struct
+{
+  const char *suffix;
+  double factor;
+} units[] = { { "KiB", 1024.0 },
+              { "MiB", 1024.0 * 1024 },
+              { "GiB", 1024.0 * 1024 * 1024 },
+              { "TiB", 1024.0 * 1024 * 1024 * 1024 },
+              { "B", 1 },
+              { "", 1 } };
+
+typedef struct
+{
+  char *key;
+  Operator operator;
+  char *value;
+} Condition;
+
+/* Returns: FALSE, with the sentence. */
+static gboolean G_GNUC_PRINTF (2, 3) complain (char **out_error, const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  *out_error = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  return FALSE;
+}
+
+/* Whole numbers are exact to their last digit. */
+static gboolean
+parse_size (const char *text, guint64 *out_bytes)
+{
+  char *end;
+
+  if (!g_ascii_isdigit (*text))
+    return FALSE;
+  errno = 0;
+  *out_bytes = g_ascii_strtoull (text, &end, 10);
+  if (errno != 0)
+    return FALSE;
+  for (gsize i = 0; i < G_N_ELEMENTS (units); i++)
+    {
+      char *rest = end;
+      double value = *end == '.' ? g_ascii_strtod (text, &rest) * units[i].factor : 0;
+
+      if (!g_str_equal (rest, units[i].suffix))
+        continue;
+      if (*end == '.')
+        *out_bytes = value < 0x1p63 ? (guint64) value : G_MAXUINT64;
+      else if (!g_uint64_checked_mul (out_bytes, *out_bytes, (guint64) units[i].factor))
+        return FALSE;
+      return *out_bytes <= G_MAXINT64;
+    }
+  return FALSE;
+}
+
+static gboolean
+parse_u32 (const char *text, guint64 *out_number)
+{
+  return g_ascii_string_to_unsigned (text, 10, 0, TESSERA_NONE - 1, out_number, NULL);
+}
+
+/* Cuts one condition off *text. FALSE: nothing is left, or *out_error says why. */
+static gboolean
+take_condition (const char **text, Condition *condition, char **out_error)
+{
+  const char *at = *text;
+  GString *value;
+  gsize n_key;
+  gboolean is_quoted = FALSE;
+
+  while (g_ascii_isspace (*at))
+    at++;
+  if (*at == '\0')
+    return FALSE;
+  n_key = strcspn (at, "<>= \t\r\n");
+  for (gsize i = 0; i < G_N_ELEMENTS (operators); i++)
+    if (g_str_has_prefix (at + n_key, operators[i].text))
+      {
+        condition->operator= operators[i].operator;
+        condition->key = g_strndup (at, n_key);
+        at += n_key + strlen (operators[i].text);
+        break;
+      }
+  if (condition->key == NULL)
+    return complain (out_error,
+                     "\"%.*s\" is no condition: write size>=1MiB, phase=backward",
+                     (int) MIN (n_key, 60), at);
+  value = g_string_new (NULL);
+  for (; *at != '\0' && (is_quoted || !g_ascii_isspace (*at)); at++)
+    if (*at == '"')
+      is_quoted = !is_quoted;
+    else
+      {
+        if (*at == '\\' && is_quoted && at[1] != '\0')
+          at++;
+        g_string_append_c (value, *at);
+      }
+  condition->value = g_string_free (value, FALSE);
+  *text = at;
+  if (is_quoted)
+    return complain (out_error, "the text of %s=\" has no end: a \" is missing",
+                     condition->key);
+  return TRUE;
+}
+
+/* Narrows [*least, *most] (most 0: no limit). FALSE: nothing is left. */
+static gboolean
+narrow (Operator operator, guint64 number, guint64 *least, guint64 *most)
+{
+  guint64 from = 0, to = G_MAXUINT64;
+
+  switch (operator)
+    {
+    case OP_EQUAL:
+      from = to = number;
+      break;
+    case OP_LESS:
+      if (number == 0)
+        return FALSE;
+      to = number - 1;
+      break;
+    case OP_LESS_EQUAL:
+      to = number;
+      break;
+    case OP_MORE:
+      from = number + 1;
+      break;
+    case OP_MORE_EQUAL:
+      from = number;
+      break;
+    }
+  *least = MAX (*least, from);
+  if (to < G_MAXUINT64)
+    *most = *most > 0 ? MIN (*most, to) : to;
+  /* 0 would mean that there is no limit. */
+  return to != 0 && (*most == 0 || *least <= *most);
+}
+
+static gboolean
+apply_size (const Condition *condition, TesseraSelector *selector, char **out_error)
+{
+  guint64 bytes;
+
+  if (!parse_size (condition->value, &bytes))
+    return complain (out_error, "size takes bytes, as in size>=1.5MiB, not \"%s\"",
+                     condition->value);
+  return narrow (condition->operator, bytes, &selector->least_bytes,
+                 &selector->most_bytes) ||
+         complain (out_error, "no block is of such a size: size and \"%s\"",
+                   condition->value);
+}
+
+static gboolean
+apply_life (const Condition *condition, TesseraSelector *selector, char **out_error)
+{
+  guint64 number, least = selector->least_life, most = selector->most_life;
+
+  if (!parse_u32 (condition->value, &number) || number > G_MAXUINT32 - 2)
+    return complain (out_error,
+                     "life takes a number of events, as in life<100, not \"%s\"",
+                     condition->value);
+  if (!narrow (condition->operator, number, &least, &most))
+    return complain (out_error, "no block lives so: life and \"%s\"", condition->value);
+  selector->least_life = (guint32) least;
+  selector->most_life = (guint32) most;
+  return TRUE;
+}
+
+static int
+compare_blocks (gconstpointer a, gconstpointer b)
+{
+  const guint32 *x = a, *y = b;
+
+  return (*x > *y) - (*x < *y);
+}
+
+/* "3,7-9" */
+static gboolean
+apply_blocks (const Condition *condition, TesseraSelector *selector, char **out_error)
+{
+  g_auto (GStrv) parts = g_strsplit (condition->value, ",", -1);
+  g_autoptr (GArray) blocks = g_array_new (TRUE, TRUE, sizeof (guint32));
+  gsize n = 0;
+
+  for (gsize i = 0; parts[i] != NULL; i++)
+    {
+      g_auto (GStrv) ends = g_strsplit (parts[i], "-", 2);
+      guint64 first, last;
+
+      if (ends[0] == NULL || !parse_u32 (ends[0], &first) ||
+          !parse_u32 (ends[1] != NULL ? ends[1] : ends[0], &last) || last < first ||
+          last - first > 10 * 1000 * 1000)
+        return complain (
+            out_error, "blocks takes numbers, as in blocks=3,7-9, not \"%s\"", parts[i]);
+      for (guint32 k = (guint32) first; k <= last; k++)
+        g_array_append_val (blocks, k);
+    }
+  if (blocks->len == 0)
+    return complain (out_error, "blocks takes numbers, as in blocks=3,7-9");
+  g_array_sort (blocks, compare_blocks);
+  g_free (selector->blocks);
+  selector->blocks = g_new (guint32, blocks->len);
+  for (guint i = 0; i < blocks->len; i++)
+    if (i == 0 || g_array_index (blocks, guint32, i) != selector->blocks[n - 1])
+      selector->blocks[n++] = g_array_index (blocks, guint32, i);
+  selector->n_blocks = n;
+  return TRUE;
+}
+
+static gboolean
+apply_number (const Condition *condition,
+              guint64 most,
+              guint64 *out_number,
+              char **out_error)
+{
+  return g_ascii_string_to_unsigned (condition->value, 10, 0, most, out_number, NULL) ||
+         complain (out_error, "%s takes a number, not \"%s\"", condition->key,
+                   condition->value);
+}
+
+static gboolean
+apply_text (const Condition *condition, char **text, char **out_error)
+{
+  if (!g_utf8_validate (condition->value, -1, NULL) || *condition->value == '\0' ||
+      strpbrk (condition->value, "\n\r\t") != NULL)
+    return complain (out_error, "%s takes a text on one line", condition->key);
+  g_free (*text);
+  *text = g_strdup (condition->value);
+  return TRUE;
+}
+
+static gboolean
+apply_class (const Condition *condition, TesseraSelector *selector, char **out_error)
+{
+  selector->lifetime_class = edits_class_of (condition->value);
+  return selector->lifetime_class != 0 ||
+         complain (out_error,
+                   "class takes persistent, scoped, transient or dynamic, not \"%s\"",
+                   condition->value);
+}
+
+static gboolean
+apply_equality (const Condition *condition, TesseraSelector *selector, char **out_error)
+{
+  const struct
+  {
+    const char *key;
+    char **text;
+  } texts[] = { { "phase", &selector->phase },
+                { "died", &selector->died_phase },
+                { "module", &selector->module },
+                { "source", &selector->source },
+                { "group", &selector->group } };
+  guint64 number;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
+    if (g_str_equal (condition->key, texts[i].key))
+      return apply_text (condition, texts[i].text, out_error);
+  if (g_str_equal (condition->key, "class"))
+    return apply_class (condition, selector, out_error);
+  if (g_str_equal (condition->key, "blocks"))
+    return apply_blocks (condition, selector, out_error);
+  if (g_str_equal (condition->key, "step"))
+    {
+      if (!apply_number (condition, G_MAXINT64, &number, out_error))
+        return FALSE;
+      selector->step = (gint64) number;
+    }
+  else if (g_str_equal (condition->key, "stream"))
+    {
+      if (!apply_number (condition, G_MAXUINT16, &number, out_error))
+        return FALSE;
+      selector->stream = (gint32) number;
+    }
+  else if (g_str_equal (condition->key, "ordinal") ||
+           g_str_equal (condition->key, "alive"))
+    {
+      if (!apply_number (condition, TESSERA_NONE - 1, &number, out_error))
+        return FALSE;
+      *(*condition->key == 'o' ? &selector->ordinal : &selector->alive_at) =
+          (guint32) number;
+    }
+  else
+    return complain (out_error,
+                     "there is no condition %s: size, life, phase, died, module, source, "
+                     "group, class, step, stream, ordinal, alive, blocks",
+                     condition->key);
+  return TRUE;
+}
+
+static gboolean
+apply (const Condition *condition, TesseraSelector *selector, char **out_error)
+{
+  if (g_str_equal (condition->key, "size"))
+    return apply_size (condition, selector, out_error);
+  if (g_str_equal (condition->key, "life"))
+    return apply_life (condition, selector, out_error);
+  if (condition->operator!= OP_EQUAL)
+    return complain (out_error, "%s takes = only", condition->key);
+  return apply_equality (condition, selector, out_error);
+}
+
+gboolean
+tessera_query_parse (const char *text, TesseraSelector *selector, char **out_error)
+{
+  gboolean is_good = TRUE;
+
+  *out_error = NULL;
+  tessera_selector_init (selector);
+  while (is_good)
+    {
+      Condition condition = { 0 };
+      gboolean is_there = take_condition (&text, &condition, out_error);
+
+      is_good = is_there && apply (&condition, selector, out_error);
+      g_free (condition.key);
+      g_free (condition.value);
+      if (!is_there)
+        break;
+    }
+  if (*out_error == NULL)
+    return TRUE;
+  tessera_selector_clear (selector);
+  return FALSE;
+}
+
+/* In the largest unit that says it exactly. */
+static void
+add_size (GString *text, const char *condition, guint64 bytes)
+{
+  gsize best = 4; /* bytes */
+
+  for (gsize i = 0; i < 4; i++)
+    if (bytes > 0 && bytes % (guint64) units[i].factor == 0)
+      best = i;
+  g_string_append_printf (text, " %s%" G_GUINT64_FORMAT "%s", condition,
+                          bytes / (guint64) units[best].factor,
+                          best < 4 ? units[best].suffix : "");
+}
+
+static void
+add_limits (
+    GString *text, const char *key, guint64 least, guint64 most, gboolean are_bytes)
+{
+  const struct
+  {
+    const char *operator;
+    guint64 number;
+  } parts[] = { { least == most ? "=" : ">=", least },
+                { "<=", least == most ? 0 : most } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (parts); i++)
+    {
+      g_autofree char *condition = g_strconcat (key, parts[i].operator, NULL);
+
+      if (parts[i].number == 0)
+        continue;
+      if (are_bytes)
+        add_size (text, condition, parts[i].number);
+      else
+        g_string_append_printf (text, " %s%" G_GUINT64_FORMAT, condition,
+                                parts[i].number);
+    }
+}
+
+static void
+add_text (GString *text, const char *key, const char *value)
+{
+  if (value == NULL)
+    return;
+  g_string_append_printf (text, " %s=", key);
+  if (strpbrk (value, " \"\\") == NULL)
+    {
+      g_string_append (text, value);
+      return;
+    }
+  g_string_append_c (text, '"');
+  for (; *value != '\0'; value++)
+    {
+      if (*value == '"' || *value == '\\')
+        g_string_append_c (text, '\\');
+      g_string_append_c (text, *value);
+    }
+  g_string_append_c (text, '"');
+}
+
+char *
+tessera_query_format (const TesseraSelector *selector)
+{
+  GString *text = g_string_new (NULL);
+
+  if (selector->blocks != NULL)
+    g_string_append_printf (text, " %zu block%s", selector->n_blocks,
+                            selector->n_blocks == 1 ? "" : "s");
+  add_limits (text, "size", selector->least_bytes, selector->most_bytes, TRUE);
+  add_limits (text, "life", selector->least_life, selector->most_life, FALSE);
+  add_text (text, "phase", selector->phase);
+  add_text (text, "died", selector->died_phase);
+  add_text (text, "module", selector->module);
+  add_text (text, "source", selector->source);
+  add_text (text, "group", selector->group);
+  add_text (text, "class", edits_class_name (selector->lifetime_class));
+  if (selector->step >= 0)
+    g_string_append_printf (text, " step=%" G_GINT64_FORMAT, selector->step);
+  if (selector->stream >= 0)
+    g_string_append_printf (text, " stream=%d", selector->stream);
+  if (selector->ordinal != TESSERA_NONE)
+    g_string_append_printf (text, " ordinal=%u", selector->ordinal);
+  if (selector->alive_at != TESSERA_NONE)
+    g_string_append_printf (text, " alive=%u", selector->alive_at);
+  g_string_erase (text, 0, text->len > 0);
+  return g_string_free (text, FALSE);
+}

@@ -1,0 +1,269 @@
+/*
+ * Rules for blocks that were chosen by hand: query.h.
+ *
+ * What all of them have in common is the narrowest rule there can be. If it means others
+ * as well, there is none. If not, conditions that another run need not have are left out
+ * again while the rule still means the same blocks.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "edits/query.h"
+
+#include <string.h>
+
+#include "planner/modules.h"
+
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraBlocks *blocks;
+  const TesseraStructure *structure;
+  const TesseraGroup *groups;
+  gsize n_groups;
+  guint32 *modules; /* of events; NULL: the trace names none */
+  guint32 *ordinals;
+  guint8 *chosen;   /* by block */
+  guint8 *selected; /* room for as many */
+} View;
+
+static void
+no_memory (TesseraStatus status)
+{
+  if (status != TESSERA_OK)
+    g_error ("there is no memory left for a rule");
+}
+
+static const char *
+phase_of (const View *view, guint32 phase)
+{
+  return phase < view->structure->n_phases
+             ? tessera_phase_name (view->trace, &view->structure->phases[phase])
+             : NULL;
+}
+
+/* The innermost Python frame outside of PyTorch, "file.py:12"; NULL: there is none. */
+static char *
+source_of (const View *view, guint32 stack)
+{
+  const TesseraTrace *trace = view->trace;
+
+  for (guint32 i = stack < trace->n_stacks ? trace->stack_begin[stack] : 0;
+       stack < trace->n_stacks && i < trace->stack_begin[stack + 1]; i++)
+    {
+      const TesseraFrame *frame = &trace->frames[trace->stack_frames[i]];
+      const char *file = tessera_trace_string (trace, frame->file);
+
+      if (g_str_has_suffix (file, ".py") && strstr (file, "/torch/") == NULL)
+        {
+          g_autofree char *base = g_path_get_basename (file);
+
+          return g_strdup_printf ("%s:%" G_GINT64_FORMAT, base, frame->line);
+        }
+    }
+  return NULL;
+}
+
+/* Everything that can be said of one block. */
+static void
+describe_block (const View *view, guint32 index, TesseraSelector *selector)
+{
+  const TesseraBlock *block = &view->blocks->blocks[index];
+  gboolean is_at_start = (block->flags & TESSERA_AT_START) != 0;
+
+  tessera_selector_init (selector);
+  selector->least_bytes = selector->most_bytes = block->size_bytes;
+  selector->phase = g_strdup (phase_of (view, block->born_phase));
+  selector->died_phase = g_strdup (phase_of (view, block->died_phase));
+  selector->module =
+      g_strdup (is_at_start && view->modules
+                    ? NULL
+                    : tessera_module_of_birth (view->trace, view->modules,
+                                               block->born_index, block->stack));
+  selector->source = source_of (view, block->stack);
+  if (block->group < view->n_groups)
+    selector->group = g_strdup (view->groups[block->group].name);
+  if (block->step < view->structure->n_steps)
+    selector->step = view->structure->steps[block->step].number;
+  selector->stream = block->stream;
+  selector->ordinal = view->ordinals != NULL ? view->ordinals[index] : TESSERA_NONE;
+  selector->lifetime_class = block->lifetime_class;
+}
+
+static void
+keep_common (char **text, const char *other)
+{
+  if (*text != NULL && g_strcmp0 (*text, other) != 0)
+    g_clear_pointer (text, g_free);
+}
+
+/* Leaves what both say. */
+static void
+intersect (TesseraSelector *common, const TesseraSelector *other)
+{
+  common->least_bytes = MIN (common->least_bytes, other->least_bytes);
+  common->most_bytes = MAX (common->most_bytes, other->most_bytes);
+  keep_common (&common->phase, other->phase);
+  keep_common (&common->died_phase, other->died_phase);
+  keep_common (&common->module, other->module);
+  keep_common (&common->source, other->source);
+  keep_common (&common->group, other->group);
+  if (common->step != other->step)
+    common->step = -1;
+  if (common->stream != other->stream)
+    common->stream = -1;
+  if (common->ordinal != other->ordinal)
+    common->ordinal = TESSERA_NONE;
+  if (common->lifetime_class != other->lifetime_class)
+    common->lifetime_class = 0;
+}
+
+static gboolean
+is_exact (const View *view, const TesseraSelector *selector)
+{
+  no_memory (tessera_select (selector, view->trace, view->blocks, view->structure,
+                             view->groups, view->n_groups, view->selected));
+  return memcmp (view->selected, view->chosen, view->blocks->n_blocks) == 0;
+}
+
+/* The condition that another run is least likely to have comes first. */
+static void
+leave_out (TesseraSelector *selector, guint condition)
+{
+  switch (condition)
+    {
+    case 0:
+      g_clear_pointer (&selector->group, g_free);
+      break;
+    case 1:
+      selector->step = -1;
+      break;
+    case 2:
+      g_clear_pointer (&selector->source, g_free);
+      break;
+    case 3:
+      selector->lifetime_class = 0;
+      break;
+    case 4:
+      selector->stream = -1;
+      break;
+    case 5:
+      selector->ordinal = TESSERA_NONE;
+      break;
+    default:
+      g_clear_pointer (&selector->died_phase, g_free);
+    }
+}
+
+#define N_LEFT_OUT 7
+
+static void
+generalise (const View *view, TesseraSelector *selector)
+{
+  for (guint condition = 0; condition < N_LEFT_OUT; condition++)
+    {
+      TesseraSelector wider;
+
+      no_memory (tessera_selector_copy (selector, &wider));
+      leave_out (&wider, condition);
+      if (is_exact (view, &wider))
+        {
+          TesseraSelector narrower = *selector;
+
+          *selector = wider;
+          wider = narrower;
+        }
+      tessera_selector_clear (&wider);
+    }
+}
+
+static void
+list_blocks (const View *view, TesseraSelector *selector)
+{
+  gsize n = 0;
+
+  tessera_selector_init (selector);
+  selector->blocks = g_new (guint32, view->blocks->n_blocks + 1);
+  for (guint32 i = 0; i < view->blocks->n_blocks; i++)
+    if (view->chosen[i])
+      selector->blocks[n++] = i;
+  selector->n_blocks = n;
+}
+
+static gboolean
+find_rule (const View *view,
+           const guint32 *chosen,
+           gsize n_chosen,
+           TesseraSelector *selector)
+{
+  if (n_chosen == 0)
+    {
+      list_blocks (view, selector);
+      return FALSE;
+    }
+  describe_block (view, chosen[0], selector);
+  for (gsize i = 1; i < n_chosen; i++)
+    {
+      TesseraSelector other;
+
+      describe_block (view, chosen[i], &other);
+      intersect (selector, &other);
+      tessera_selector_clear (&other);
+    }
+  if (is_exact (view, selector))
+    {
+      generalise (view, selector);
+      return TRUE;
+    }
+  tessera_selector_clear (selector);
+  list_blocks (view, selector);
+  return FALSE;
+}
+
+gboolean
+tessera_query_rule_for (const TesseraTrace *trace,
+                        const TesseraBlocks *blocks,
+                        const TesseraStructure *structure,
+                        const TesseraGroup *groups,
+                        size_t n_groups,
+                        const uint32_t *chosen,
+                        size_t n_chosen,
+                        TesseraSelector *selector)
+{
+  g_autofree guint32 *ordinals = g_new (guint32, blocks->n_blocks + 1);
+  g_autofree guint8 *marks = g_new0 (guint8, blocks->n_blocks + 1);
+  g_autofree guint8 *selected = g_new0 (guint8, blocks->n_blocks + 1);
+  View view = { .trace = trace,
+                .blocks = blocks,
+                .structure = structure,
+                .groups = groups,
+                .n_groups = n_groups,
+                .ordinals = ordinals,
+                .chosen = marks,
+                .selected = selected };
+  gboolean is_rule;
+
+  no_memory (tessera_block_ordinals (trace, blocks, structure, ordinals));
+  no_memory (tessera_find_modules (trace, &view.modules));
+  for (gsize i = 0; i < n_chosen; i++)
+    marks[chosen[i]] = 1;
+  is_rule = find_rule (&view, chosen, n_chosen, selector);
+  g_free (view.modules);
+  return is_rule;
+}
+
+void
+tessera_query_similar (const TesseraTrace *trace,
+                       const TesseraBlocks *blocks,
+                       const TesseraStructure *structure,
+                       uint32_t block,
+                       TesseraSelector *selector)
+{
+  View view = { .trace = trace, .blocks = blocks, .structure = structure };
+
+  no_memory (tessera_find_modules (trace, &view.modules));
+  describe_block (&view, block, selector);
+  selector->step = -1;
+  selector->lifetime_class = 0;
+  g_clear_pointer (&selector->source, g_free);
+  g_free (view.modules);
+}

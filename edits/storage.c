@@ -1,0 +1,160 @@
+/*
+ * Where the edits of a trace are kept: history.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "edits/history.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "db/store.h"
+#include "edits/json.h"
+
+static char *
+path_beside (const char *trace_path)
+{
+  return g_strconcat (trace_path, ".edits.json", NULL);
+}
+
+static TesseraHistory *
+load_rows (const char *trace_path, TesseraError *error)
+{
+  g_autoptr (TesseraHistory) history = tessera_history_new ();
+  TesseraStoredEdit *rows;
+  size_t n_rows, n_standing = 0;
+  TesseraStatus status = tessera_trace_load_edits (trace_path, error, &rows, &n_rows);
+
+  for (size_t i = 0; status == TESSERA_OK && i < n_rows; i++)
+    {
+      g_autofree char *where =
+          g_strdup_printf ("%s: in table edit, row %zu", trace_path, i);
+      TesseraEdit edit;
+
+      status = edits_json_read_row (rows[i].rule, where, &edit, error);
+      if (status != TESSERA_OK)
+        break;
+      edit.name = g_strdup (rows[i].name);
+      edit.created_s = rows[i].created_s;
+      tessera_history_add (history, &edit);
+      if (!rows[i].is_undone && n_standing < i)
+        status = tessera_fail (error, TESSERA_BAD_INPUT,
+                               "%s, an edit stands behind one that is undone", where);
+      n_standing += !rows[i].is_undone;
+    }
+  tessera_stored_edits_free (rows, n_rows);
+  if (status != TESSERA_OK)
+    return NULL;
+  tessera_history_go (history, n_standing);
+  return g_steal_pointer (&history);
+}
+
+static TesseraHistory *
+load_beside (const char *trace_path, TesseraError *error)
+{
+  g_autofree char *path = path_beside (trace_path);
+  g_autofree char *text = NULL;
+  g_autoptr (GError) failure = NULL;
+  gsize n_bytes;
+
+  if (g_file_get_contents (path, &text, &n_bytes, &failure))
+    return tessera_history_from_json (text, (gssize) n_bytes, path, error);
+  if (g_error_matches (failure, G_FILE_ERROR, G_FILE_ERROR_NOENT) ||
+      g_error_matches (failure, G_FILE_ERROR, G_FILE_ERROR_NOTDIR))
+    return tessera_history_new ();
+  tessera_fail (error, TESSERA_IO, "Cannot read %s: %s", path, failure->message);
+  return NULL;
+}
+
+TesseraHistory *
+tessera_history_load (const char *trace_path, TesseraError *error)
+{
+  return tessera_file_kind (trace_path) == TESSERA_FILE_TRACE
+             ? load_rows (trace_path, error)
+             : load_beside (trace_path, error);
+}
+
+static TesseraStatus
+save_rows (const TesseraHistory *history, const char *trace_path, TesseraError *error)
+{
+  size_t n_edits;
+  const TesseraEdit *edits = tessera_history_get (history, &n_edits);
+  TesseraStoredEdit *rows = g_new0 (TesseraStoredEdit, n_edits + 1);
+  TesseraStatus status;
+
+  for (size_t i = 0; i < n_edits; i++)
+    rows[i] = (TesseraStoredEdit){ .name = g_strdup (edits[i].name),
+                                   .rule = edits_json_write_row (&edits[i]),
+                                   .created_s = edits[i].created_s,
+                                   .is_undone = edits[i].is_undone };
+  status = tessera_trace_save_edits (trace_path, rows, n_edits, error);
+  tessera_stored_edits_free (rows, n_edits);
+  return status;
+}
+
+/* Without edits there is no file. */
+static TesseraStatus
+save_beside (const TesseraHistory *history, const char *trace_path, TesseraError *error)
+{
+  g_autofree char *path = path_beside (trace_path);
+  g_autofree char *text = tessera_history_to_json (history);
+  g_autoptr (GError) failure = NULL;
+  size_t n_edits;
+
+  tessera_history_get (history, &n_edits);
+  if (n_edits == 0)
+    return g_unlink (path) == 0 || errno == ENOENT
+               ? TESSERA_OK
+               : tessera_fail (error, TESSERA_IO, "Cannot remove %s: %s", path,
+                               g_strerror (errno));
+  if (g_file_set_contents_full (
+          path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE,
+          0666, &failure))
+    return TESSERA_OK;
+  return tessera_fail (error, TESSERA_IO, "Cannot write %s: %s", path, failure->message);
+}
+
+TesseraStatus
+tessera_history_save (const TesseraHistory *history,
+                      const char *trace_path,
+                      TesseraError *error)
+{
+  return tessera_file_kind (trace_path) == TESSERA_FILE_TRACE
+             ? save_rows (history, trace_path, error)
+             : save_beside (history, trace_path, error);
+}
+
+void
+tessera_history_into_plan (const TesseraHistory *history, TesseraPlan *plan)
+{
+  size_t n_edits = tessera_history_get_n_standing (history);
+  const TesseraEdit *edits = tessera_history_get (history, NULL);
+
+  g_return_if_fail (plan->n_edits == 0);
+  if (n_edits == 0)
+    return;
+  plan->edits = g_new0 (TesseraPlanEdit, n_edits);
+  plan->n_edits = n_edits;
+  for (size_t i = 0; i < n_edits; i++)
+    plan->edits[i] =
+        (TesseraPlanEdit){ g_strdup (edits[i].name), edits_json_write_row (&edits[i]) };
+}
+
+TesseraHistory *
+tessera_history_from_plan (const TesseraPlan *plan, const char *name, TesseraError *error)
+{
+  g_autoptr (TesseraHistory) history = tessera_history_new ();
+
+  for (size_t i = 0; i < plan->n_edits; i++)
+    {
+      g_autofree char *where = g_strdup_printf ("%s: edit %zu", name, i + 1);
+      TesseraEdit edit;
+
+      if (edits_json_read_row (plan->edits[i].rule, where, &edit, error) != TESSERA_OK)
+        return NULL;
+      edit.name = g_strdup (plan->edits[i].name);
+      tessera_history_add (history, &edit);
+    }
+  return g_steal_pointer (&history);
+}
