@@ -1,6 +1,7 @@
 /* tessera plan FILE -o P.tsp. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "cli/laws.h"
 #include "cli/output.h"
 #include "cli/study.h"
 #include "db/store.h"
@@ -40,6 +41,7 @@ print_json (const CliStudy *study, const char *output)
   cli_json_bool (builder, "worse_than_recorded", is_worse (study));
   cli_json_bytes (builder, "hits", study->planned->n_hits);
   cli_json_bytes (builder, "misses", study->planned->n_misses);
+  cli_json_laws (builder, study->laws);
   cli_json_text (builder, "slot_digest", digest);
   cli_json_text (builder, "fingerprint", fingerprint);
   json_builder_end_object (builder);
@@ -83,6 +85,7 @@ print_text (const CliStudy *study, const char *output)
   printf ("followable: %s%s%s\n", cli_followable_name (plan),
           plan->follow_reason != NULL ? ": " : "",
           plan->follow_reason != NULL ? plan->follow_reason : "");
+  cli_print_laws (study);
   print_warning (study);
   if (plan->across_streams)
     printf ("%zu hand-overs between streams\n", plan->n_hand_overs);
@@ -131,6 +134,8 @@ cli_plan (int argc, char **argv)
   options.progress = cli_progress ("planning");
   if (status == TESSERA_OK)
     status = cli_study_plan (&study, &options, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_laws (&study, &error);
   if (status == TESSERA_OK)
     status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);
   if (status == TESSERA_OK && output != NULL)

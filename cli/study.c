@@ -74,6 +74,17 @@ cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError
                            &study->planned);
 }
 
+TesseraStatus
+cli_study_laws (CliStudy *study, TesseraError *error)
+{
+  TesseraStatus status =
+      tessera_laws_new (study->trace, study->blocks, study->structure, &study->laws);
+  return status == TESSERA_OK
+             ? status
+             : tessera_fail (error, status, "%s: not enough memory to compare its steps",
+                             study->path);
+}
+
 /* One run without curves: peak of reserved memory, and flushes with a retry. */
 static TesseraStatus
 run_once (CliStudy *study,
@@ -141,6 +152,7 @@ cli_study_clear (CliStudy *study)
 {
   g_clear_pointer (&study->planned, tessera_layout_free);
   g_clear_pointer (&study->plan, tessera_plan_free);
+  g_clear_pointer (&study->laws, tessera_laws_free);
   g_clear_pointer (&study->layout, tessera_layout_free);
   g_clear_pointer (&study->structure, tessera_structure_free);
   g_clear_pointer (&study->blocks, tessera_blocks_free);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cli/command.h"
+#include "planner/laws/laws.h"
 #include "planner/planner.h"
 #include "simulator/simulate.h"
 #include "simulator/verdict.h"
@@ -26,6 +27,7 @@ typedef struct
   TesseraStructure *structure;
   TesseraLayout *layout; /* as recorded, or native where the file has no addresses */
   TesseraPlan *plan;     /* filled by cli_study_plan() */
+  TesseraLaws *laws;     /* filled by cli_study_laws() */
   TesseraLayout *planned;
   TesseraNeeds needs;                    /* filled by cli_study_needs() */
   CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
@@ -47,6 +49,8 @@ TESSERA_MUST_USE TesseraStatus cli_study_layout (CliStudy *study,
 TESSERA_MUST_USE TesseraStatus cli_study_plan (CliStudy *study,
                                                const TesseraPlanOptions *options,
                                                TesseraError *error);
+/* What kinds of step there are, and how their sizes follow from length and batch. */
+TESSERA_MUST_USE TesseraStatus cli_study_laws (CliStudy *study, TesseraError *error);
 /* The smallest devices; needs the plan. */
 TESSERA_MUST_USE TesseraStatus cli_study_needs (CliStudy *study, TesseraError *error);
 void cli_study_clear (CliStudy *study);

@@ -1,0 +1,12 @@
+/* Kinds of step and laws of their sizes, as text and JSON. SPDX-License-Identifier:
+ * Apache-2.0
+ */
+#pragma once
+
+#include "cli/output.h"
+#include "cli/study.h"
+
+/* Nothing where no kind of step varies by a law. */
+void cli_print_laws (const CliStudy *study);
+/* Member "steps_that_vary" of the object that is open; null where none do. */
+void cli_json_laws (JsonBuilder *builder, const TesseraLaws *laws);

@@ -1,0 +1,529 @@
+/*
+ * Laws of sizes: what is found is what was put in, and nothing where nothing was.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/laws/diff.h"
+#include "planner/laws/laws.h"
+#include "planner/test-traces.h"
+#include "tests/fail_alloc.h"
+
+#include <string.h>
+
+#define PAGE ((uint64_t) 1 << 30)
+#define N_STATES 3
+
+static const uint64_t lengths[] = { 1327, 3319, 1538, 3860, 2554, 1001, 1760, 2349 };
+static const uint64_t batches[] = { 4, 2, 3, 1, 3, 2, 4, 1 };
+
+static uint64_t
+round_up (uint64_t value, uint64_t to)
+{
+  return (value + to - 1) / to * to;
+}
+
+static TesseraFitSteps
+steps_of (uint32_t n, bool has_batch)
+{
+  TesseraFitSteps steps = { .n_steps = n, .has_batch = has_batch };
+
+  for (uint32_t i = 0; i < n; i++)
+    steps.parameters[i] =
+        (TesseraParameters){ .batch = has_batch ? batches[i] : 1, .length = lengths[i] };
+  return steps;
+}
+
+static uint64_t
+known_size (int law, uint64_t b, uint64_t l, uint64_t cap)
+{
+  switch (law)
+    {
+    case 0:
+      return 4096;
+    case 1:
+      return 8 * b * l;
+    case 2:
+      return 2048 * b * round_up (l, 8);
+    case 3:
+      return b * l * l * 2 + 512;
+    case 4:
+      return 8 * b * (l - 1);
+    case 5:
+      return 4 * b * l * round_up (l, 8);
+    case 6:
+      return 1024 * b * round_up (l, 128) + 64;
+    default:
+      return MIN (65536 * b * round_up (l, 16), 65536 * cap);
+    }
+}
+
+static void
+test_known (void)
+{
+  static const uint8_t kinds[] = { TESSERA_SIZE_CONSTANT, TESSERA_SIZE_AFFINE,
+                                   TESSERA_SIZE_ROUNDED,  TESSERA_SIZE_QUADRATIC,
+                                   TESSERA_SIZE_AFFINE,   TESSERA_SIZE_ROUNDED,
+                                   TESSERA_SIZE_ROUNDED,  TESSERA_SIZE_ROUNDED };
+
+  for (int has_batch = 0; has_batch < 2; has_batch++)
+    for (int law = 0; law < 8; law++)
+      {
+        TesseraFitSteps steps = steps_of (8, has_batch);
+        /* So that four observations at least are below it, and two above. */
+        uint64_t sizes[8], cap = has_batch ? 4700 : 3000;
+        TesseraSizeLaw found;
+
+        for (uint32_t i = 0; i < 8; i++)
+          sizes[i] = known_size (law, steps.parameters[i].batch, lengths[i], cap);
+        tessera_fit_law (&steps, sizes, &found);
+        g_assert_cmpint (found.kind, ==, kinds[law]);
+        g_assert_true (tessera_size_law_is_valid (&found));
+        /* It holds where nobody looked, too. */
+        for (uint64_t l = 7; l < 6000; l += 61)
+          {
+            const TesseraParameters unseen = { has_batch ? 5 : 1, l };
+            uint64_t bytes;
+
+            g_assert_true (tessera_size_law_evaluate (&found, &unseen, &bytes));
+            g_assert_cmpuint (bytes, ==, known_size (law, unseen.batch, l, cap));
+          }
+      }
+}
+
+/* One byte more anywhere, and there is no law: the largest size is what is left. */
+static void
+test_noise (void)
+{
+  for (int law = 1; law < 7; law++)
+    for (uint32_t at = 0; at < 8; at++)
+      {
+        TesseraFitSteps steps = steps_of (8, true);
+        uint64_t sizes[8], most = 0, bytes;
+        TesseraSizeLaw found;
+
+        for (uint32_t i = 0; i < 8; i++)
+          {
+            sizes[i] = known_size (law, batches[i], lengths[i], 0) + (i == at);
+            most = MAX (most, sizes[i]);
+          }
+        tessera_fit_law (&steps, sizes, &found);
+        g_assert_cmpint (found.kind, ==, TESSERA_SIZE_BOUNDED);
+        g_assert_true (tessera_size_law_evaluate (&found, &steps.parameters[0], &bytes));
+        g_assert_cmpuint (bytes, ==, most);
+      }
+}
+
+/* Random sizes follow nothing, however few they are. */
+static void
+test_random_has_no_law (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+
+  for (int round = 0; round < 2000; round++)
+    {
+      TesseraFitSteps steps = steps_of (8, round % 2);
+      uint64_t sizes[8];
+      TesseraSizeLaw found;
+
+      for (uint32_t i = 0; i < 8; i++)
+        sizes[i] = i < 3 + (uint32_t) round % 6
+                       ? (uint64_t) g_rand_int_range (rand, 1, 1 << 30)
+                       : TESSERA_ABSENT;
+      tessera_fit_law (&steps, sizes, &found);
+      g_assert_cmpint (found.kind, ==, TESSERA_SIZE_BOUNDED);
+    }
+}
+
+/* k coefficients need k + 1 different observations; equal ones count once. */
+static void
+test_too_few (void)
+{
+  TesseraFitSteps steps = steps_of (8, false);
+  uint64_t sizes[8];
+  TesseraSizeLaw found;
+
+  for (uint32_t n = 0; n <= 3; n++)
+    {
+      for (uint32_t i = 0; i < 8; i++)
+        sizes[i] = i < n ? known_size (4, 1, lengths[i], 0) : TESSERA_ABSENT;
+      tessera_fit_law (&steps, sizes, &found);
+      g_assert_cmpint (found.kind, ==,
+                       n < 3 ? TESSERA_SIZE_BOUNDED : TESSERA_SIZE_AFFINE);
+    }
+  steps.parameters[2] = steps.parameters[0];
+  sizes[2] = sizes[0];
+  tessera_fit_law (&steps, sizes, &found);
+  g_assert_cmpint (found.kind, ==, TESSERA_SIZE_BOUNDED);
+  sizes[2]++; /* the same parameters, another size */
+  tessera_fit_law (&steps, sizes, &found);
+  g_assert_cmpint (found.kind, ==, TESSERA_SIZE_BOUNDED);
+}
+
+/* The only step with a batch of its own says what the batch does, and nobody confirms it.
+ */
+static void
+test_unconfirmed (void)
+{
+  TesseraFitSteps steps = steps_of (8, true);
+  uint64_t sizes[8];
+  TesseraSizeLaw found;
+
+  for (uint32_t i = 0; i < 8; i++)
+    {
+      steps.parameters[i].batch = i == 5 ? 3 : 2;
+      sizes[i] =
+          16 * steps.parameters[i].batch * lengths[i] + 4 * steps.parameters[i].batch;
+    }
+  tessera_fit_law (&steps, sizes, &found);
+  g_assert_cmpint (found.kind, !=, TESSERA_SIZE_BOUNDED); /* 16 B L + 4 B has two terms */
+  for (uint32_t i = 0; i < 8; i++)
+    sizes[i] = i == 5 ? 777 : 8 * lengths[i];
+  tessera_fit_law (&steps, sizes, &found);
+  g_assert_cmpint (found.kind, ==, TESSERA_SIZE_BOUNDED);
+}
+
+static void
+test_extremes (void)
+{
+  TesseraFitSteps steps = { .n_steps = 4 };
+  uint64_t sizes[4], bytes;
+  TesseraSizeLaw law = { .numerators = { -5 }, .denominator = 1, .rounding = 1 };
+
+  for (uint32_t i = 0; i < 4; i++)
+    {
+      steps.parameters[i] = (TesseraParameters){ 1, (UINT64_C (1) << 49) + i };
+      sizes[i] = (UINT64_C (1) << 50) - i * 3;
+    }
+  tessera_fit_law (&steps, sizes, &law);
+  g_assert_true (tessera_size_law_is_valid (&law));
+  law = (TesseraSizeLaw){ .numerators = { -5 }, .denominator = 1, .rounding = 1 };
+  g_assert_false (tessera_size_law_evaluate (&law, &steps.parameters[0], &bytes));
+  law.numerators[TESSERA_TERM_TOKENS] = TESSERA_MAX_TERM;
+  g_assert_false (tessera_size_law_evaluate (&law, &steps.parameters[0], &bytes));
+  law.rounding = 9;
+  g_assert_false (tessera_size_law_is_valid (&law));
+}
+
+/* The longest common sequence, by the table of all prefixes. */
+static uint32_t
+common_by_table (const uint64_t *a, uint32_t n_a, const uint64_t *b, uint32_t n_b)
+{
+  uint32_t table[33][33] = { { 0 } };
+
+  for (uint32_t i = 1; i <= n_a; i++)
+    for (uint32_t k = 1; k <= n_b; k++)
+      table[i][k] = a[i - 1] == b[k - 1] ? table[i - 1][k - 1] + 1
+                                         : MAX (table[i - 1][k], table[i][k - 1]);
+  return table[n_a][n_b];
+}
+
+static void
+test_diff (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+
+  for (int round = 0; round < 3000; round++)
+    {
+      uint64_t a[32], b[32];
+      uint32_t n_a = (uint32_t) g_rand_int_range (rand, 0, 33), b_of_a[32], n_common;
+      uint32_t n_b = (uint32_t) g_rand_int_range (rand, 0, 33), n = 0, next = 0;
+
+      for (uint32_t i = 0; i < 32; i++)
+        {
+          a[i] = (uint64_t) g_rand_int_range (rand, 0, 2 + round % 7);
+          b[i] = (uint64_t) g_rand_int_range (rand, 0, 2 + round % 7);
+        }
+      g_assert_cmpint (tessera_diff (a, n_a, b, n_b, 64, b_of_a, &n_common), ==,
+                       TESSERA_OK);
+      for (uint32_t i = 0; i < n_a; i++)
+        if (b_of_a[i] != TESSERA_NONE)
+          {
+            g_assert_cmpuint (b_of_a[i], >=, next);
+            g_assert_cmpuint (b_of_a[i], <, n_b);
+            g_assert_cmpuint (a[i], ==, b[b_of_a[i]]);
+            next = b_of_a[i] + 1;
+            n++;
+          }
+      g_assert_cmpuint (n, ==, n_common);
+      g_assert_cmpuint (n, ==, common_by_table (a, n_a, b, n_b));
+    }
+}
+
+typedef struct
+{
+  uint32_t n_steps, n_layers;
+  bool has_batch, first_makes_state, masks_pad;
+} Made;
+
+static void
+put (TesseraTrace *trace, GArray *held, uint64_t *next, uint64_t bytes)
+{
+  uint64_t addr = *next;
+
+  *next += PAGE;
+  test_alloc (trace, addr, bytes);
+  g_array_append_val (held, addr);
+  g_array_append_val (held, bytes);
+}
+
+static void
+drop_all (TesseraTrace *trace, GArray *held)
+{
+  for (guint i = held->len; i > 0; i -= 2)
+    test_free (trace, g_array_index (held, uint64_t, i - 2),
+               g_array_index (held, uint64_t, i - 1));
+  g_array_set_size (held, 0);
+}
+
+/* A training loop over batches of different length: tokens, positions, rotations, for
+ * each layer an activation, a mask (in some layers, and only where the length is no
+ * multiple of 8) and a workspace without a law; the first step makes the optimizer's
+ * state. */
+static TesseraTrace *
+made_trace (const Made *made)
+{
+  TesseraTrace *trace = test_trace_new ();
+  g_autoptr (GArray) held = g_array_new (FALSE, FALSE, sizeof (uint64_t));
+  g_autoptr (GArray) kept = g_array_new (FALSE, FALSE, sizeof (uint64_t));
+  uint64_t next = PAGE;
+
+  for (uint32_t l = 0; l < made->n_layers; l++)
+    put (trace, kept, &next, 4096 * (l + 1));
+  for (uint32_t s = 0; s < made->n_steps; s++)
+    {
+      uint64_t b = made->has_batch ? batches[s] : 2, l = lengths[s];
+      uint32_t begin = (uint32_t) trace->n_events;
+      g_autofree char *name = g_strdup_printf ("step %u", s);
+
+      put (trace, held, &next, 8 * b * l);
+      put (trace, held, &next, 4 * l);
+      put (trace, held, &next, 128 * l);
+      for (uint32_t k = 0; k < made->n_layers; k++)
+        {
+          put (trace, held, &next, 2 * b * l * (64 + 8 * k));
+          if (made->masks_pad && k % 4 == 0 && l % 8 != 0)
+            put (trace, held, &next, 2 * b * l * round_up (l, 8));
+          put (trace, held, &next, 100 + (s * s * 7919 + k * k * s * 104729) % 1000);
+        }
+      put (trace, held, &next, 4);
+      drop_all (trace, held);
+      for (uint32_t k = 0; s == 0 && made->first_makes_state && k < N_STATES; k++)
+        put (trace, kept, &next, 8192 * (k + 1));
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+typedef struct
+{
+  TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+  TesseraLaws *laws;
+} Studied;
+
+static void
+study (TesseraTrace *trace, Studied *out)
+{
+  out->trace = trace;
+  g_assert_cmpint (tessera_blocks_new (trace, &out->blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (trace, out->blocks, &out->structure), ==,
+                   TESSERA_OK);
+  g_assert_cmpint (tessera_laws_new (trace, out->blocks, out->structure, &out->laws), ==,
+                   TESSERA_OK);
+}
+
+static void
+clear (Studied *of)
+{
+  tessera_laws_free (of->laws);
+  tessera_structure_free (of->structure);
+  tessera_blocks_free (of->blocks);
+  tessera_trace_free (of->trace);
+}
+
+static void
+test_kinds (void)
+{
+  for (int variant = 0; variant < 8; variant++)
+    {
+      const Made made = { 8, 12, variant & 1, variant & 2, variant & 4 };
+      const TesseraKindLaws *laws;
+      const TesseraKind *kind;
+      uint32_t n_once = made.first_makes_state ? N_STATES : 0;
+      Studied studied;
+
+      study (made_trace (&made), &studied);
+      kind = tessera_laws_main (studied.laws, &laws);
+      g_assert_nonnull (kind);
+      g_assert_cmpuint (kind->n_steps, ==, 8);
+      g_assert_cmpuint (kind->n_slots, ==, 28 + (made.masks_pad ? 3 : 0) + n_once);
+      g_assert_cmpint (laws->steps.has_batch, ==, made.has_batch);
+      for (uint32_t i = 0; i < 8; i++)
+        {
+          const TesseraParameters *found = &laws->steps.parameters[i];
+
+          g_assert_cmpuint (found->length, ==, lengths[kind->steps[i]]);
+          g_assert_cmpuint (found->batch, ==,
+                            made.has_batch ? batches[kind->steps[i]] : 1);
+        }
+      g_assert_cmpuint (laws->n_slots_by_kind[TESSERA_SIZE_CONSTANT], ==, 1);
+      g_assert_cmpuint (laws->n_slots_by_kind[TESSERA_SIZE_AFFINE], ==, 15);
+      g_assert_cmpuint (laws->n_slots_by_kind[TESSERA_SIZE_ROUNDED], ==,
+                        made.masks_pad ? 3 : 0);
+      g_assert_cmpuint (laws->n_slots_by_kind[TESSERA_SIZE_BOUNDED], ==, 12 + n_once);
+      clear (&studied);
+    }
+}
+
+/* Every block has one slot, slots are in the order of each step's requests, and none ends
+ * before a block of it does. */
+static void
+check_kind (const Studied *of, const TesseraKind *kind)
+{
+  for (uint32_t k = 0; k < kind->n_steps; k++)
+    {
+      uint32_t before = 0, n = 0;
+
+      for (uint32_t i = 0; i < kind->n_slots; i++)
+        {
+          uint32_t b = tessera_kind_block (kind, i, k);
+
+          if (b == TESSERA_NONE)
+            continue;
+          g_assert_cmpuint (of->blocks->blocks[b].step, ==, kind->steps[k]);
+          g_assert_true (n == 0 || b == before + 1);
+          before = b;
+          n++;
+          for (uint32_t j = i + 1; j < kind->n_slots; j++)
+            {
+              uint32_t later = tessera_kind_block (kind, j, k);
+
+              if (later != TESSERA_NONE && j >= kind->slots[i].died)
+                g_assert_cmpuint (of->blocks->blocks[b].died_index, <=,
+                                  of->blocks->blocks[later].born_index);
+            }
+        }
+      for (uint32_t b = 0, n_born = 0; b <= of->blocks->n_blocks; b++)
+        if (b == of->blocks->n_blocks)
+          g_assert_cmpuint (n_born, ==, n);
+        else
+          n_born += of->blocks->blocks[b].step == kind->steps[k];
+    }
+}
+
+static void
+test_slots_hold_their_blocks (void)
+{
+  for (int variant = 0; variant < 8; variant++)
+    {
+      const Made made = { 8, 5, variant & 1, variant & 2, variant & 4 };
+      Studied studied;
+
+      study (made_trace (&made), &studied);
+      for (uint32_t k = 0; k < studied.laws->kinds.n_kinds; k++)
+        check_kind (&studied, &studied.laws->kinds.kinds[k]);
+      clear (&studied);
+    }
+}
+
+/* Two steps, or steps that are equal, have no law. */
+static void
+test_no_kind (void)
+{
+  const Made two = { 2, 5, false, false, false };
+  const TesseraKindLaws *laws;
+  Studied studied;
+
+  study (made_trace (&two), &studied);
+  g_assert_null (tessera_laws_main (studied.laws, &laws));
+  clear (&studied);
+  study (test_trace_loop (6, 5, true), &studied);
+  g_assert_null (tessera_laws_main (studied.laws, &laws));
+  clear (&studied);
+}
+
+static void
+test_real (void)
+{
+  static const struct
+  {
+    const char *path;
+    bool has_batch;
+    uint32_t n_steps, n[TESSERA_N_SIZE_KINDS];
+  } files[] = {
+    { "snapshots/jobs/llama1b_var_length.pickle.gz",
+      false,
+      12,
+      { 902, 2264, 36, 113, 298 } },
+    { "snapshots/jobs/llama1b_var_length_batch.pickle.gz",
+      true,
+      14,
+      { 901, 2267, 36, 80, 330 } },
+  };
+
+  for (size_t f = 0; f < G_N_ELEMENTS (files); f++)
+    {
+      TesseraTrace *trace = test_trace_shared (files[f].path);
+      const TesseraKindLaws *laws;
+      const TesseraKind *kind;
+      Studied studied;
+
+      if (trace == NULL)
+        return;
+      study (trace, &studied);
+      kind = tessera_laws_main (studied.laws, &laws);
+      g_assert_nonnull (kind);
+      g_assert_cmpuint (kind->n_steps, ==, files[f].n_steps);
+      g_assert_cmpint (laws->steps.has_batch, ==, files[f].has_batch);
+      for (int k = 0; k < TESSERA_N_SIZE_KINDS; k++)
+        g_assert_cmpuint (laws->n_slots_by_kind[k], ==, files[f].n[k]);
+      clear (&studied);
+    }
+}
+
+static void
+test_no_memory (void)
+{
+  const Made made = { 8, 5, true, true, true };
+  Studied studied;
+  TesseraLaws *laws;
+  TesseraStatus status;
+
+  study (made_trace (&made), &studied);
+  for (unsigned long nth = 1;; nth++)
+    {
+      long held = tessera_fail_alloc_held ();
+
+      tessera_fail_alloc_at (nth);
+      status = tessera_laws_new (studied.trace, studied.blocks, studied.structure, &laws);
+      if (!tessera_fail_alloc_stop ())
+        break;
+      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      g_assert_null (laws);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  tessera_laws_free (laws);
+  clear (&studied);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/planner/laws/fit/known", test_known);
+  g_test_add_func ("/planner/laws/fit/noise", test_noise);
+  g_test_add_func ("/planner/laws/fit/random", test_random_has_no_law);
+  g_test_add_func ("/planner/laws/fit/too-few", test_too_few);
+  g_test_add_func ("/planner/laws/fit/unconfirmed", test_unconfirmed);
+  g_test_add_func ("/planner/laws/fit/extremes", test_extremes);
+  g_test_add_func ("/planner/laws/diff", test_diff);
+  g_test_add_func ("/planner/laws/kinds", test_kinds);
+  g_test_add_func ("/planner/laws/slots-hold-their-blocks", test_slots_hold_their_blocks);
+  g_test_add_func ("/planner/laws/no-kind", test_no_kind);
+  g_test_add_func ("/planner/laws/real", test_real);
+  g_test_add_func ("/planner/laws/no-memory", test_no_memory);
+  return g_test_run ();
+}

@@ -1,0 +1,419 @@
+/*
+ * What varies between the steps of a kind: see parameters.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/laws/parameters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/laws/vectors.h"
+
+enum
+{
+  MAX_DIRECTIONS = 12, /* those that most slots are proportional to */
+  MAX_CANDIDATES = 3 * MAX_DIRECTIONS,
+  MAX_SCORED = 256, /* vectors of most slots that candidates are judged by */
+  /* Slots that a second parameter has to explain beyond those that one does, of those
+     that vary: one in so many, unless both multiplied are what most slots follow. */
+  WORTH_A_PARAMETER = 2,
+  WORTH_A_STRANGER = 10,
+  MAX_FACTOR = 64 /* batch x length, over the same without common divisors */
+};
+
+/* Whole numbers without a common divisor, one for each step. */
+typedef struct
+{
+  uint64_t values[TESSERA_FIT_STEPS];
+  uint32_t n_slots; /* proportional to it */
+} Direction;
+
+typedef struct
+{
+  const TesseraVectors *vectors;
+  uint32_t n_steps;
+  uint32_t scored[MAX_SCORED]; /* vectors that vary */
+  size_t n_scored;
+  Direction candidates[MAX_CANDIDATES];
+  size_t n_candidates;
+} Search;
+
+static uint64_t
+common_divisor (uint64_t a, uint64_t b)
+{
+  while (b != 0)
+    {
+      uint64_t rest = a % b;
+
+      a = b;
+      b = rest;
+    }
+  return a;
+}
+
+/* Divides by what all have in common. Returns: false: not a direction, since nothing
+ * varies or a step has none. */
+static bool
+reduce (Direction *direction, uint32_t n_steps)
+{
+  uint64_t divisor = 0;
+  bool is_varied = false;
+
+  for (uint32_t k = 0; k < n_steps; k++)
+    {
+      if (direction->values[k] == 0 || direction->values[k] > (uint64_t) TESSERA_MAX_TERM)
+        return false;
+      divisor = common_divisor (divisor, direction->values[k]);
+      is_varied = is_varied || direction->values[k] != direction->values[0];
+    }
+  for (uint32_t k = 0; k < n_steps; k++)
+    direction->values[k] /= divisor;
+  return is_varied;
+}
+
+static bool
+is_equal (const Direction *a, const Direction *b, uint32_t n_steps)
+{
+  return memcmp (a->values, b->values, n_steps * sizeof *a->values) == 0;
+}
+
+/* Counts @direction among the @n first of @known. Returns: how many are known then. */
+static size_t
+count_in (Direction *known, size_t n, const Direction *direction, uint32_t n_steps)
+{
+  for (size_t i = 0; i < n; i++)
+    if (is_equal (&known[i], direction, n_steps))
+      {
+        known[i].n_slots += direction->n_slots;
+        return n;
+      }
+  known[n] = *direction;
+  return n + 1;
+}
+
+static int
+by_slots (const void *a, const void *b)
+{
+  const Direction *x = a;
+  const Direction *y = b;
+
+  if (x->n_slots != y->n_slots)
+    return x->n_slots > y->n_slots ? -1 : 1;
+  return memcmp (x->values, y->values, sizeof x->values);
+}
+
+static bool
+varies (const TesseraVectors *vectors, uint32_t index)
+{
+  const uint64_t *sizes = tessera_vector (vectors, index);
+  uint64_t seen = TESSERA_ABSENT;
+
+  for (uint32_t k = 0; k < vectors->n_steps; k++)
+    if (sizes[k] != TESSERA_ABSENT)
+      {
+        if (seen != TESSERA_ABSENT && sizes[k] != seen)
+          return true;
+        seen = sizes[k];
+      }
+  return false;
+}
+
+/* Keeps the vectors that vary, those of most slots. */
+static void
+choose_scored (Search *search)
+{
+  const uint32_t *n_slots_of = search->vectors->n_slots_of;
+
+  for (uint32_t i = 0; i < search->vectors->n_vectors; i++)
+    {
+      size_t at = search->n_scored;
+
+      if (!varies (search->vectors, i))
+        continue;
+      while (at > 0 && n_slots_of[search->scored[at - 1]] < n_slots_of[i])
+        at--;
+      if (at == MAX_SCORED)
+        continue;
+      search->n_scored += search->n_scored < MAX_SCORED;
+      memmove (&search->scored[at + 1], &search->scored[at],
+               (search->n_scored - at - 1) * sizeof search->scored[0]);
+      search->scored[at] = i;
+    }
+}
+
+/* The directions that most slots lie in. */
+static TesseraStatus
+find_directions (Search *search)
+{
+  const TesseraVectors *vectors = search->vectors;
+  Direction *known = calloc (MAX_SCORED + 1, sizeof *known);
+  size_t n = 0;
+
+  if (!known)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < search->n_scored; i++)
+    {
+      Direction direction = { .n_slots = vectors->n_slots_of[search->scored[i]] };
+
+      memcpy (direction.values, tessera_vector (vectors, search->scored[i]),
+              search->n_steps * sizeof *direction.values);
+      if (reduce (&direction, search->n_steps))
+        n = count_in (known, n, &direction, search->n_steps);
+    }
+  qsort (known, n, sizeof *known, by_slots);
+  search->n_candidates = n < MAX_DIRECTIONS ? n : MAX_DIRECTIONS;
+  memcpy (search->candidates, known, search->n_candidates * sizeof *known);
+  free (known);
+  return TESSERA_OK;
+}
+
+/* @of / @by as whole numbers. Returns: false: they would be too large. */
+static bool
+divide (const Direction *of, const Direction *by, uint32_t n_steps, Direction *out)
+{
+  uint64_t below = 1;
+
+  *out = (Direction){ .n_slots = 0 };
+  for (uint32_t k = 0; k < n_steps; k++)
+    {
+      uint64_t rest = by->values[k] / common_divisor (of->values[k], by->values[k]);
+
+      below = below / common_divisor (below, rest) * rest;
+      if (below > UINT32_MAX)
+        return false;
+    }
+  for (uint32_t k = 0; k < n_steps; k++)
+    {
+      uint64_t divisor = common_divisor (of->values[k], by->values[k]);
+
+      if (of->values[k] > (uint64_t) TESSERA_MAX_TERM / below)
+        return false;
+      out->values[k] = of->values[k] / divisor * (below / (by->values[k] / divisor));
+    }
+  return reduce (out, n_steps);
+}
+
+/* Batch or length alone may give no size: as quotients of the first, which nearly all
+ * sizes are proportional to, and another. */
+static void
+add_quotients (Search *search)
+{
+  size_t n = search->n_candidates;
+
+  for (size_t i = 1; i < n; i++)
+    for (int turn = 0; turn < 2; turn++)
+      {
+        Direction quotient;
+        const Direction *of = &search->candidates[turn ? i : 0];
+        const Direction *by = &search->candidates[turn ? 0 : i];
+
+        if (divide (of, by, search->n_steps, &quotient))
+          search->n_candidates = count_in (search->candidates, search->n_candidates,
+                                           &quotient, search->n_steps);
+      }
+}
+
+static void
+set_steps (const Search *search,
+           const Direction *batch,
+           const Direction *length,
+           TesseraFitSteps *out_steps)
+{
+  memset (out_steps, 0, sizeof *out_steps);
+  out_steps->n_steps = search->n_steps;
+  out_steps->has_batch = batch != NULL;
+  for (uint32_t k = 0; k < search->n_steps; k++)
+    out_steps->parameters[k] = (TesseraParameters){
+      .batch = batch ? batch->values[k] : 1,
+      .length = length ? length->values[k] : 1,
+    };
+}
+
+/* Slots that have a law by these parameters. */
+static uint64_t
+score (const Search *search, const TesseraFitSteps *steps)
+{
+  uint64_t n_exact = 0;
+
+  for (size_t i = 0; i < search->n_scored; i++)
+    {
+      uint32_t vector = search->scored[i];
+      TesseraSizeLaw law;
+
+      tessera_fit_law (steps, tessera_vector (search->vectors, vector), &law);
+      n_exact +=
+          law.kind == TESSERA_SIZE_BOUNDED ? 0 : search->vectors->n_slots_of[vector];
+    }
+  return n_exact;
+}
+
+/* Batch times length is, but for a small factor, what most slots are proportional to. A
+ * quotient with anything else gives that too, with a factor beyond reason. */
+static bool
+is_product (const Search *search, const Direction *batch, const Direction *length)
+{
+  const Direction *tokens = &search->candidates[0];
+  uint64_t factor = 0;
+
+  for (uint32_t k = 0; k < search->n_steps; k++)
+    {
+      uint64_t product;
+
+      if (__builtin_mul_overflow (batch->values[k], length->values[k], &product) ||
+          product % tokens->values[k] != 0 ||
+          (k > 0 && product / tokens->values[k] != factor))
+        return false;
+      factor = product / tokens->values[k];
+    }
+  return factor <= MAX_FACTOR;
+}
+
+/* How many slots a pair has to explain to be worth it. */
+static uint64_t
+threshold (const Search *search, size_t batch, size_t length, uint64_t single)
+{
+  uint64_t n_varying = 0;
+
+  if (is_product (search, &search->candidates[batch], &search->candidates[length]))
+    return single + WORTH_A_PARAMETER;
+  for (size_t i = 0; i < search->n_scored; i++)
+    n_varying += search->vectors->n_slots_of[search->scored[i]];
+  return single + WORTH_A_PARAMETER + n_varying / WORTH_A_STRANGER;
+}
+
+/* Of two that explain as much (batch and length exchanged, where nothing is square), the
+ * length is the larger. */
+static bool
+is_longer (const TesseraFitSteps *steps, const TesseraFitSteps *than)
+{
+  return than->has_batch && steps->parameters[0].length > than->parameters[0].length;
+}
+
+static void
+choose (const Search *search, TesseraFitSteps *out_steps)
+{
+  TesseraFitSteps steps;
+  uint64_t best = 0, single;
+
+  set_steps (search, NULL, NULL, out_steps);
+  for (size_t i = 0; i < search->n_candidates; i++)
+    {
+      uint64_t n_exact;
+
+      set_steps (search, NULL, &search->candidates[i], &steps);
+      n_exact = score (search, &steps);
+      if (n_exact > best)
+        {
+          best = n_exact;
+          *out_steps = steps;
+        }
+    }
+  single = best;
+  for (size_t i = 0; i < search->n_candidates; i++)
+    for (size_t k = 0; k < search->n_candidates; k++)
+      {
+        uint64_t n_exact;
+
+        if (k == i)
+          continue;
+        set_steps (search, &search->candidates[i], &search->candidates[k], &steps);
+        n_exact = score (search, &steps);
+        if ((n_exact > best || (n_exact == best && is_longer (&steps, out_steps))) &&
+            n_exact >= threshold (search, i, k, single))
+          {
+            best = n_exact;
+            *out_steps = steps;
+          }
+      }
+}
+
+static TesseraStatus
+find_parameters (Search *search, const TesseraFitSteps *steps, TesseraKindLaws *laws)
+{
+  TesseraStatus status;
+
+  laws->varies = true;
+  if (steps)
+    {
+      laws->steps = *steps;
+      return TESSERA_OK;
+    }
+  choose_scored (search);
+  status = find_directions (search);
+  if (status != TESSERA_OK)
+    return status;
+  add_quotients (search);
+  choose (search, &laws->steps);
+  laws->varies = search->n_candidates > 0;
+  return TESSERA_OK;
+}
+
+/* Slots of one vector share a law. */
+static TesseraStatus
+fit_all (TesseraKindLaws *laws, const TesseraVectors *vectors, const TesseraKind *kind)
+{
+  uint32_t n_slots = kind->n_slots;
+
+  laws->laws = calloc (vectors->n_vectors + 1, sizeof *laws->laws);
+  laws->law_of_slot = malloc ((n_slots + 1) * sizeof *laws->law_of_slot);
+  if (!laws->laws || !laws->law_of_slot)
+    return TESSERA_NO_MEMORY;
+  laws->n_laws = vectors->n_vectors;
+  for (uint32_t i = 0; i < vectors->n_vectors; i++)
+    {
+      tessera_fit_law (&laws->steps, tessera_vector (vectors, i), &laws->laws[i]);
+      laws->n_slots_by_kind[laws->laws[i].kind] += vectors->n_slots_of[i];
+    }
+  memcpy (laws->law_of_slot, vectors->of_slot, n_slots * sizeof *laws->law_of_slot);
+  for (uint32_t i = 0; i < n_slots; i++)
+    laws->n_slots_once += kind->slots[i].n_seen == 1;
+  return TESSERA_OK;
+}
+
+static bool
+has_giants (const TesseraVectors *vectors)
+{
+  for (size_t i = 0; i < (size_t) vectors->n_vectors * vectors->n_steps; i++)
+    if (vectors->sizes[i] != TESSERA_ABSENT &&
+        vectors->sizes[i] > (uint64_t) TESSERA_MAX_TERM)
+      return true;
+  return false;
+}
+
+TesseraStatus
+tessera_kind_laws_init (TesseraKindLaws *laws,
+                        const TesseraKind *kind,
+                        const TesseraBlocks *blocks,
+                        const TesseraFitSteps *steps)
+{
+  TesseraVectors vectors;
+  Search *search = calloc (1, sizeof *search);
+  TesseraStatus status = tessera_vectors_init (&vectors, kind, blocks);
+
+  memset (laws, 0, sizeof *laws);
+  if (!search)
+    status = TESSERA_NO_MEMORY;
+  if (status == TESSERA_OK && has_giants (&vectors))
+    status = TESSERA_REFUSED;
+  if (status == TESSERA_OK)
+    {
+      *search = (Search){ .vectors = &vectors, .n_steps = kind->n_steps };
+      status = find_parameters (search, steps, laws);
+    }
+  if (status == TESSERA_OK)
+    status = fit_all (laws, &vectors, kind);
+  tessera_vectors_clear (&vectors);
+  free (search);
+  if (status != TESSERA_OK)
+    tessera_kind_laws_clear (laws);
+  return status;
+}
+
+void
+tessera_kind_laws_clear (TesseraKindLaws *laws)
+{
+  free (laws->laws);
+  free (laws->law_of_slot);
+  memset (laws, 0, sizeof *laws);
+}

@@ -1,0 +1,165 @@
+/*
+ * A kind compared once more, by sizes: see refine.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/laws/refine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/laws/merge.h"
+
+typedef struct
+{
+  const TesseraKind *kind;
+  const TesseraBlocks *blocks;
+  const TesseraFitSteps *steps;
+  TesseraSizeLaw *laws;   /* [n_slots]: those of the typical steps where all have none */
+  uint32_t *law_of_block; /* [n_blocks] */
+  TesseraSkeleton *skeletons;
+} Refine;
+
+/* The law of a slot, from the steps that are exactly like the first if need be. */
+static void
+fit_slot (const Refine *refine, uint32_t slot, TesseraSizeLaw *law)
+{
+  uint64_t all[TESSERA_FIT_STEPS], typical[TESSERA_FIT_STEPS];
+  const TesseraKind *kind = refine->kind;
+
+  for (uint32_t k = 0; k < kind->n_steps; k++)
+    {
+      uint32_t block = tessera_kind_block (kind, slot, k);
+
+      all[k] = block == TESSERA_NONE ? TESSERA_ABSENT
+                                     : refine->blocks->blocks[block].size_bytes;
+      typical[k] = kind->hashes[k] == kind->hashes[0] ? all[k] : TESSERA_ABSENT;
+    }
+  tessera_fit_law (refine->steps, all, law);
+  if (law->kind == TESSERA_SIZE_BOUNDED)
+    tessera_fit_law (refine->steps, typical, law);
+}
+
+/* Each block whose size its slot's law gives. */
+static void
+see_blocks (Refine *refine)
+{
+  const TesseraKind *kind = refine->kind;
+
+  for (uint32_t i = 0; i < kind->n_slots; i++)
+    {
+      fit_slot (refine, i, &refine->laws[i]);
+      for (uint32_t k = 0; k < kind->n_steps; k++)
+        {
+          uint32_t block = tessera_kind_block (kind, i, k);
+          uint64_t bytes;
+
+          if (block != TESSERA_NONE && refine->laws[i].kind != TESSERA_SIZE_BOUNDED &&
+              tessera_size_law_evaluate (&refine->laws[i], &refine->steps->parameters[k],
+                                         &bytes) &&
+              bytes == refine->blocks->blocks[block].size_bytes)
+            refine->law_of_block[block] = i;
+        }
+    }
+}
+
+/* All steps merged anew, in the same order. *out_kind has no slots if one no longer
+ * joins.
+ */
+static TesseraStatus
+merge_all (const Refine *refine, TesseraKind *out_kind)
+{
+  const TesseraKind *kind = refine->kind;
+  const TesseraMergeSizes sizes = { .laws = refine->laws,
+                                    .law_of_block = refine->law_of_block,
+                                    .parameters = refine->steps->parameters };
+  TesseraMerge merge;
+  TesseraStatus status = tessera_merge_init (&merge, kind->n_steps);
+  bool has_joined = true;
+
+  merge.sizes = &sizes;
+  for (uint32_t k = 0; k < kind->n_steps && status == TESSERA_OK && has_joined; k++)
+    status = tessera_merge_step (&merge, &refine->skeletons[k], k, refine->blocks,
+                                 &has_joined);
+  if (status == TESSERA_OK && has_joined)
+    status = tessera_merge_finish (&merge, refine->blocks, out_kind);
+  tessera_merge_clear (&merge);
+  return status;
+}
+
+/* Takes what the two have in common over to the new one. */
+static void
+replace_kind (TesseraKind *kind, TesseraKind *by)
+{
+  by->steps = kind->steps;
+  by->hashes = kind->hashes;
+  kind->steps = NULL;
+  kind->hashes = NULL;
+  tessera_kind_clear (kind);
+  *kind = *by;
+}
+
+/* Keeps the new kind if fewer bytes are without a law. */
+static TesseraStatus
+adopt (const Refine *refine,
+       TesseraKind *kind,
+       TesseraKindLaws *laws,
+       TesseraKind *better)
+{
+  TesseraKindLaws better_laws;
+  TesseraStatus status =
+      tessera_kind_laws_init (&better_laws, better, refine->blocks, refine->steps);
+
+  if (status != TESSERA_OK)
+    {
+      tessera_kind_clear (better);
+      return status;
+    }
+  replace_kind (kind, better);
+  tessera_kind_laws_clear (laws);
+  *laws = better_laws;
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_kind_refine (TesseraKind *kind,
+                     TesseraKindLaws *laws,
+                     const TesseraTrace *trace,
+                     const TesseraBlocks *blocks,
+                     const TesseraStructure *structure)
+{
+  TesseraFitSteps steps = laws->steps;
+  Refine refine = { .kind = kind, .blocks = blocks, .steps = &steps };
+  TesseraKind better = { .n_slots = 0 };
+  TesseraStatus status = TESSERA_OK;
+  uint32_t n = 0;
+
+  refine.laws = calloc (kind->n_slots + 1, sizeof *refine.laws);
+  refine.law_of_block = malloc ((blocks->n_blocks + 1) * sizeof *refine.law_of_block);
+  refine.skeletons = calloc (kind->n_steps + 1, sizeof *refine.skeletons);
+  if (!refine.laws || !refine.law_of_block || !refine.skeletons)
+    status = TESSERA_NO_MEMORY;
+  else
+    memset (refine.law_of_block, 0xff, blocks->n_blocks * sizeof *refine.law_of_block);
+  while (n < kind->n_steps && status == TESSERA_OK)
+    {
+      status = tessera_skeleton_init (&refine.skeletons[n], trace, blocks, structure,
+                                      kind->steps[n]);
+      n += status == TESSERA_OK;
+    }
+  if (status == TESSERA_OK)
+    {
+      see_blocks (&refine);
+      status = merge_all (&refine, &better);
+    }
+  if (status == TESSERA_OK && better.n_slots > 0)
+    status = adopt (&refine, kind, laws, &better);
+  else
+    tessera_kind_clear (&better);
+  for (uint32_t i = 0; i < n; i++)
+    tessera_skeleton_clear (&refine.skeletons[i]);
+  free (refine.laws);
+  free (refine.law_of_block);
+  free (refine.skeletons);
+  return status;
+}
