@@ -35,6 +35,7 @@ int cli_info (int argc, char **argv);
 int cli_simulate (int argc, char **argv);
 int cli_fit (int argc, char **argv);
 int cli_plan (int argc, char **argv);
+int cli_explain (int argc, char **argv);
 int cli_check (int argc, char **argv);
 int cli_export (int argc, char **argv);
 int cli_render (int argc, char **argv);

@@ -26,6 +26,12 @@ static const CliCommand commands[] = {
     "Found by bisection over the simulation, to 2 MiB.", cli_fit },
   { "plan", "FILE -o P.tsp", "plan where every block goes; checked before it is written",
     "The same trace, options and budget give the same plan on every machine.", cli_plan },
+  { "explain", "FILE [BLOCK]",
+    "why a block lies where the plan puts it; what makes the peak",
+    "Without BLOCK: what is alive at the peak, and what the plan would take if it were "
+    "freed before.\n"
+    "BLOCK is an index as `tessera export --table blocks` and the viewer show it.",
+    cli_explain },
   { "check", "P.tsp", "accept a plan or name the law it breaks",
     "The checker shares no code with the planner.", cli_check },
   { "export", "FILE -o OUT",

@@ -26,6 +26,30 @@ def check_sum(parts):
 
 
 @test
+def explain_tells_of_blocks_and_of_the_peak(tmp):
+    plan = json.loads(good("plan", SAMPLE, "--json"))
+    peak = json.loads(good("explain", SAMPLE, "--json"))
+    assert peak["bound_bytes"] == plan["bound_bytes"] and peak["height_bytes"] == plan["height_bytes"]
+    assert sum(row["bytes"] for row in peak["rows"]) == peak["bound_bytes"]
+    asked = [row for row in peak["rows"] if "what_if" in row]
+    assert len(asked) == 5 and all(row["what_if"]["bound_bytes"] <= peak["bound_bytes"] for row in asked)
+    assert any(row["what_if"]["height_bytes"] < peak["height_bytes"] for row in asked)
+    for by in "line", "size":
+        rows = json.loads(good("explain", SAMPLE, "--by", by, "--rows", "0", "--json"))["rows"]
+        assert sum(row["bytes"] for row in rows) == peak["bound_bytes"]
+    good("export", SAMPLE, "-t", "blocks", "-o", str(tmp / "blocks.csv"))
+    blocks = list(csv.DictReader((tmp / "blocks.csv").open()))
+    largest = max(range(len(blocks)), key=lambda i: int(blocks[i]["size_bytes"]) * (blocks[i]["addr"] != ""))
+    told = json.loads(good("explain", SAMPLE, str(largest), "--freed-before", "backward", "--json"))
+    assert told["block"] == largest and told["size_bytes"] == int(blocks[largest]["size_bytes"])
+    assert told["lower_offset_bytes"] <= told["offset_bytes"]
+    assert told["offset_bytes"] + told["block_bytes"] <= plan["height_bytes"]
+    assert told["offset_bytes"] == 0 or told["below"], told
+    refused("explain", SAMPLE, str(len(blocks)), words=("there is no block",))
+    refused("explain", SAMPLE, "--freed-before", "lunch", words=("no phase called",))
+
+
+@test
 def info_tells_the_story_of_the_sample(tmp):
     info = json.loads(good("info", SAMPLE, "--json"))
     check_sum(info)

@@ -1,0 +1,218 @@
+/*
+ * Tests of blocks as they would be if some were freed earlier.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/what-if.h"
+
+#include "planner/planner.h"
+#include "planner/test-traces.h"
+#include "tests/fail_alloc.h"
+
+#include <string.h>
+
+typedef struct
+{
+  TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+} Case;
+
+static Case
+case_new (TesseraTrace *trace)
+{
+  Case c = { .trace = trace };
+
+  g_assert_cmpint (tessera_blocks_new (trace, &c.blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (trace, c.blocks, &c.structure), ==, TESSERA_OK);
+  return c;
+}
+
+static void
+case_clear (Case *c)
+{
+  tessera_structure_free (c->structure);
+  tessera_blocks_free (c->blocks);
+  tessera_trace_free (c->trace);
+}
+
+static uint64_t
+load_at (const TesseraBlocks *blocks, uint32_t event)
+{
+  uint64_t load = 0;
+
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    if (blocks->blocks[i].born_index <= event && blocks->blocks[i].died_index > event)
+      load += blocks->blocks[i].block_bytes;
+  return load;
+}
+
+static void
+check_copy (const TesseraBlocks *blocks,
+            const uint8_t *chosen,
+            const TesseraMoments *moments,
+            const TesseraBlocks *copy,
+            size_t n_changed,
+            uint64_t changed_bytes)
+{
+  uint64_t bound = 0;
+
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      const TesseraBlock *was = &blocks->blocks[i], *is = &copy->blocks[i];
+      uint32_t died = was->died_index;
+
+      if (chosen[i] && moments == NULL)
+        died = was->born_index + 1;
+      for (size_t m = moments ? moments->n_events : 0; chosen[i] && m-- > 0;)
+        if (was->born_index < moments->events[m] && moments->events[m] < was->died_index)
+          died = moments->events[m];
+      g_assert_cmpuint (is->died_index, ==, died);
+      g_assert_cmpuint (is->born_index, ==, was->born_index);
+      g_assert_cmpuint (is->freed_index, <=, is->died_index);
+      if (died != was->died_index)
+        {
+          n_changed--;
+          changed_bytes -= was->block_bytes;
+        }
+      if (i > 0)
+        g_assert_cmpuint (copy->blocks[copy->by_death[i - 1]].died_index, <=,
+                          copy->blocks[copy->by_death[i]].died_index);
+    }
+  g_assert_cmpuint (n_changed, ==, 0);
+  g_assert_cmpuint (changed_bytes, ==, 0);
+  for (uint32_t e = 0; e < copy->n_events; e++)
+    bound = MAX (bound, load_at (copy, e));
+  g_assert_cmpuint (tessera_blocks_bound (copy, 0, copy->n_events, NULL), ==, bound);
+}
+
+static void
+test_random (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+
+  for (uint32_t seed = 0; seed < 20; seed++)
+    {
+      Case c = case_new (test_trace_random (seed, 120, 2));
+      g_autofree uint8_t *chosen = g_new (uint8_t, c.blocks->n_blocks);
+      uint32_t events[] = { c.blocks->n_events / 3, c.blocks->n_events / 2 };
+      const TesseraMoments both = { events, 2 };
+      const TesseraMoments *moments = seed % 3 == 0 ? NULL : &both;
+      TesseraBlocks copy;
+      size_t n_changed;
+      uint64_t changed_bytes;
+
+      for (size_t i = 0; i < c.blocks->n_blocks; i++)
+        chosen[i] = (uint8_t) g_rand_int_range (rand, 0, 2);
+      g_assert_cmpint (tessera_blocks_freed_before (c.blocks, chosen, moments, &n_changed,
+                                                    &changed_bytes, &copy),
+                       ==, TESSERA_OK);
+      g_assert_cmpuint (n_changed, >, 0);
+      check_copy (c.blocks, chosen, moments, &copy, n_changed, changed_bytes);
+      tessera_blocks_freed_before_clear (&copy);
+      case_clear (&c);
+    }
+}
+
+/* Freeing all that lives before the peak of each step leaves less at it, and the plan of
+ * the loop is lower by that. */
+static void
+test_loop (void)
+{
+  Case c = case_new (test_trace_loop (4, 6, true));
+  g_autofree uint8_t *chosen = g_new0 (uint8_t, c.blocks->n_blocks);
+  const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
+  TesseraMoments peaks, forwards;
+  TesseraPlan *before, *after;
+  TesseraError error = { 0 };
+  TesseraBlocks copy;
+  size_t n_changed;
+  uint64_t changed_bytes;
+
+  g_assert_cmpint (tessera_moments_of_peaks (c.blocks, c.structure, &peaks), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (peaks.n_events, ==, c.structure->n_steps);
+  for (size_t i = 0; i < peaks.n_events; i++)
+    {
+      const TesseraStep *step = &c.structure->steps[i];
+      uint64_t most = 0;
+
+      for (uint32_t e = step->begin_index; e < step->end_index; e++)
+        most = MAX (most, load_at (c.blocks, e));
+      g_assert_cmpuint (load_at (c.blocks, peaks.events[i]), ==, most);
+    }
+  for (size_t i = 0; i < c.blocks->n_blocks; i++)
+    chosen[i] = c.blocks->blocks[i].lifetime_class == TESSERA_CLASS_SCOPED;
+  g_assert_cmpint (tessera_blocks_freed_before (c.blocks, chosen, &peaks, &n_changed,
+                                                &changed_bytes, &copy),
+                   ==, TESSERA_OK);
+  g_assert_cmpint (
+      tessera_plan_trace (c.trace, c.blocks, c.structure, &options, &error, &before), ==,
+      TESSERA_OK);
+  g_assert_cmpint (
+      tessera_plan_trace (c.trace, &copy, c.structure, &options, &error, &after), ==,
+      TESSERA_OK);
+  g_assert_cmpuint (after->bound_bytes, <, before->bound_bytes);
+  g_assert_cmpuint (after->height_bytes, <, before->height_bytes);
+  g_assert_cmpuint (after->followable, ==, before->followable);
+  tessera_plan_free (before);
+  tessera_plan_free (after);
+  tessera_blocks_freed_before_clear (&copy);
+
+  g_assert_cmpint (tessera_moments_of_phase (c.trace, c.structure, "forward", &forwards),
+                   ==, TESSERA_OK);
+  g_assert_cmpuint (forwards.n_events, ==, 4);
+  free (forwards.events);
+  g_assert_cmpint (tessera_moments_of_phase (c.trace, c.structure, "no such", &forwards),
+                   ==, TESSERA_OK);
+  g_assert_cmpuint (forwards.n_events, ==, 0);
+  free (forwards.events);
+  free (peaks.events);
+  case_clear (&c);
+}
+
+static void
+test_no_memory (void)
+{
+  Case c = case_new (test_trace_loop (3, 3, true));
+  g_autofree uint8_t *chosen = g_new (uint8_t, c.blocks->n_blocks);
+  unsigned long nth = 1;
+
+  memset (chosen, 1, c.blocks->n_blocks);
+  for (;; nth++)
+    {
+      long held = tessera_fail_alloc_held ();
+      TesseraMoments peaks = { 0 };
+      TesseraBlocks copy = { 0 };
+      TesseraStatus status;
+      size_t n_changed;
+      uint64_t changed_bytes;
+      bool failed;
+
+      tessera_fail_alloc_at (nth);
+      status = tessera_moments_of_peaks (c.blocks, c.structure, &peaks);
+      if (status == TESSERA_OK)
+        status = tessera_blocks_freed_before (c.blocks, chosen, &peaks, &n_changed,
+                                              &changed_bytes, &copy);
+      failed = tessera_fail_alloc_stop ();
+      g_assert_cmpint (status, ==, failed ? TESSERA_NO_MEMORY : TESSERA_OK);
+      if (!failed)
+        tessera_blocks_freed_before_clear (&copy);
+      free (peaks.events);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+      if (!failed)
+        break;
+    }
+  g_assert_cmpuint (nth, >, 3);
+  case_clear (&c);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/planner/what-if/random", test_random);
+  g_test_add_func ("/planner/what-if/loop", test_loop);
+  g_test_add_func ("/planner/what-if/no-memory", test_no_memory);
+  return g_test_run ();
+}

@@ -1,0 +1,179 @@
+/*
+ * See what-if.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/what-if.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+TesseraStatus
+tessera_moments_of_peaks (const TesseraBlocks *blocks,
+                          const TesseraStructure *structure,
+                          TesseraMoments *out_moments)
+{
+  size_t n = structure->n_steps;
+
+  out_moments->n_events = 0;
+  out_moments->events = malloc ((n + 1) * sizeof *out_moments->events);
+  if (!out_moments->events)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < n; i++)
+    {
+      const TesseraStep *step = &structure->steps[i];
+
+      if (step->begin_index < step->end_index)
+        (void) tessera_blocks_bound (blocks, step->begin_index, step->end_index,
+                                     &out_moments->events[out_moments->n_events++]);
+    }
+  if (out_moments->n_events == 0 && blocks->n_events > 0)
+    {
+      (void) tessera_blocks_bound (blocks, 0, blocks->n_events, &out_moments->events[0]);
+      out_moments->n_events = 1;
+    }
+  return TESSERA_OK;
+}
+
+/* Whether the phase or one around it has the name, from @phase on outward. */
+static bool
+is_inside (const TesseraTrace *trace,
+           const TesseraStructure *structure,
+           uint32_t phase,
+           const char *name)
+{
+  for (; phase != TESSERA_NONE; phase = structure->phases[phase].parent)
+    if (strcmp (tessera_phase_name (trace, &structure->phases[phase]), name) == 0)
+      return true;
+  return false;
+}
+
+TesseraStatus
+tessera_moments_of_phase (const TesseraTrace *trace,
+                          const TesseraStructure *structure,
+                          const char *name,
+                          TesseraMoments *out_moments)
+{
+  out_moments->n_events = 0;
+  out_moments->events = malloc ((structure->n_phases + 1) * sizeof *out_moments->events);
+  if (!out_moments->events)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < structure->n_phases; i++)
+    {
+      const TesseraPhase *phase = &structure->phases[i];
+
+      if (strcmp (tessera_phase_name (trace, phase), name) == 0 &&
+          !is_inside (trace, structure, phase->parent, name))
+        out_moments->events[out_moments->n_events++] = phase->begin_index;
+    }
+  return TESSERA_OK;
+}
+
+/* The first of @moments at which the block is alive and older, or its end; without
+ * moments it is gone as soon as it was there. */
+static uint32_t
+end_of (const TesseraBlock *block, const TesseraMoments *moments)
+{
+  size_t low = 0, high = moments != NULL ? moments->n_events : 0;
+
+  if (moments == NULL)
+    return block->born_index + 1;
+  while (low < high)
+    {
+      size_t middle = low + (high - low) / 2;
+
+      if (moments->events[middle] <= block->born_index)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low < moments->n_events && moments->events[low] < block->died_index
+             ? moments->events[low]
+             : block->died_index;
+}
+
+typedef struct
+{
+  uint32_t died_index, block;
+} Death;
+
+static int
+by_death (const void *a, const void *b)
+{
+  const Death *left = a, *right = b;
+
+  if (left->died_index != right->died_index)
+    return left->died_index < right->died_index ? -1 : 1;
+  return left->block < right->block ? -1 : left->block > right->block;
+}
+
+static TesseraStatus
+sort_deaths (TesseraBlocks *copy)
+{
+  Death *deaths = malloc ((copy->n_blocks + 1) * sizeof *deaths);
+
+  if (!deaths)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < copy->n_blocks; i++)
+    deaths[i] = (Death){ copy->blocks[i].died_index, (uint32_t) i };
+  qsort (deaths, copy->n_blocks, sizeof *deaths, by_death);
+  for (size_t i = 0; i < copy->n_blocks; i++)
+    copy->by_death[i] = deaths[i].block;
+  free (deaths);
+  return TESSERA_OK;
+}
+
+static void
+free_early (TesseraBlock *block, uint32_t end)
+{
+  block->died_index = end;
+  if (block->freed_index > end)
+    block->freed_index = end;
+  block->flags &= (uint16_t) ~TESSERA_AT_END;
+}
+
+TesseraStatus
+tessera_blocks_freed_before (const TesseraBlocks *blocks,
+                             const uint8_t *chosen,
+                             const TesseraMoments *moments,
+                             size_t *out_n_changed,
+                             uint64_t *out_changed_bytes,
+                             TesseraBlocks *out_copy)
+{
+  TesseraStatus status;
+
+  *out_n_changed = 0;
+  *out_changed_bytes = 0;
+  *out_copy = *blocks;
+  out_copy->blocks = malloc ((blocks->n_blocks + 1) * sizeof *out_copy->blocks);
+  out_copy->by_death = malloc ((blocks->n_blocks + 1) * sizeof *out_copy->by_death);
+  if (!out_copy->blocks || !out_copy->by_death)
+    {
+      tessera_blocks_freed_before_clear (out_copy);
+      return TESSERA_NO_MEMORY;
+    }
+  memcpy (out_copy->blocks, blocks->blocks, blocks->n_blocks * sizeof *out_copy->blocks);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      uint32_t end = chosen[i] ? end_of (&blocks->blocks[i], moments) : 0;
+
+      if (!chosen[i] || end == blocks->blocks[i].died_index)
+        continue;
+      free_early (&out_copy->blocks[i], end);
+      ++*out_n_changed;
+      *out_changed_bytes += blocks->blocks[i].block_bytes;
+    }
+  status = sort_deaths (out_copy);
+  if (status != TESSERA_OK)
+    tessera_blocks_freed_before_clear (out_copy);
+  return status;
+}
+
+void
+tessera_blocks_freed_before_clear (TesseraBlocks *copy)
+{
+  free (copy->blocks);
+  free (copy->by_death);
+  copy->blocks = NULL;
+  copy->by_death = NULL;
+}
