@@ -1,0 +1,382 @@
+/*
+ * Where a run is in its plan.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/follow/course.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum
+{
+  /* A miss counts up, a hit down: with as many the place is looked for anew. */
+  ASTRAY_MISS = 2,
+  ASTRAY_LIMIT = 8,
+  /* A phase that begins so few slots ahead was reached with the last requests before it
+     left out. */
+  PHASE_REACH = 16,
+  /* A phase far off is believed where one of its first requests comes first. */
+  PHASE_FIRST = 8
+};
+
+static int
+compare_names (const void *a, const void *b)
+{
+  const TesseraPhaseName *x = a;
+  const TesseraPhaseName *y = b;
+
+  return strcmp (x->name, y->name);
+}
+
+static bool
+sort_phases (TesseraCourse *course)
+{
+  const TesseraPlan *plan = course->plan;
+
+  course->phases = calloc (plan->n_strings + 1, sizeof *course->phases);
+  if (course->phases == NULL)
+    return false;
+  for (uint32_t i = 0; i < plan->n_strings; i++)
+    course->phases[i] = (TesseraPhaseName){ plan->strings[i], i };
+  qsort (course->phases, plan->n_strings, sizeof *course->phases, compare_names);
+  return true;
+}
+
+/* The section that comes after @section when nothing says otherwise. */
+static uint32_t
+expect_after (const TesseraCourse *course, uint32_t section)
+{
+  const TesseraPlan *plan = course->plan;
+  bool repeats = plan->sections[section].kind == TESSERA_SECTION_REPEATS;
+
+  if (repeats && (!course->has_marks || section + 1 == plan->n_sections))
+    return section;
+  return section + 1 < plan->n_sections ? section + 1 : TESSERA_NONE;
+}
+
+static void
+enter (TesseraCourse *course, uint32_t section, uint32_t place)
+{
+  if (section != course->section)
+    course->is_at_mark = false;
+  course->section = section;
+  course->next_section = expect_after (course, section);
+  course->visit++;
+  course->astray = 0;
+  course->far_phase = TESSERA_NONE;
+  tessera_align_reset (&course->align, place);
+}
+
+TesseraStatus
+tessera_course_init (TesseraCourse *course, const TesseraSlots *slots)
+{
+  *course = (TesseraCourse){ .plan = slots->plan, .slots = slots };
+  course->section = course->next_section = TESSERA_NONE;
+  if (!sort_phases (course))
+    return TESSERA_NO_MEMORY;
+  if (course->plan->n_sections > 0)
+    enter (course, 0, 0);
+  return TESSERA_OK;
+}
+
+void
+tessera_course_clear (TesseraCourse *course)
+{
+  free (course->phases);
+  *course = (TesseraCourse){ 0 };
+}
+
+static uint32_t
+n_asked_now (const TesseraCourse *course)
+{
+  return course->slots->n_asked[course->section];
+}
+
+static const TesseraSection *
+section_now (const TesseraCourse *course)
+{
+  return &course->plan->sections[course->section];
+}
+
+static uint32_t
+cursor_now (const TesseraCourse *course)
+{
+  return course->align.cursor > 0 ? (uint32_t) course->align.cursor : 0;
+}
+
+void
+tessera_course_step (TesseraCourse *course)
+{
+  const TesseraPlan *plan = course->plan;
+  const TesseraSection *section;
+
+  course->has_marks = true;
+  if (course->section == TESSERA_NONE)
+    return;
+  course->next_section = expect_after (course, course->section);
+  section = section_now (course);
+  /* The start may hold steps of its own (the first ones often differ): a mark far from
+     its end is one of theirs. */
+  if (section->kind != TESSERA_SECTION_REPEATS &&
+      course->align.cursor + TESSERA_ALIGN_REACH < n_asked_now (course))
+    {
+      if (!course->is_at_mark)
+        course->mark = cursor_now (course);
+      course->is_at_mark = true;
+      return;
+    }
+  for (uint32_t k = 0; k < plan->n_sections; k++)
+    {
+      uint32_t s = (course->section + k) % (uint32_t) plan->n_sections;
+
+      if (plan->sections[s].kind == TESSERA_SECTION_REPEATS)
+        {
+          enter (course, s, 0);
+          course->mark = 0;
+          course->is_at_mark = true;
+          return;
+        }
+    }
+}
+
+static bool
+phase_begins_at (const TesseraCourse *course, uint32_t place, uint32_t phase)
+{
+  const TesseraSlot *slot =
+      &course->plan->slots[section_now (course)->first_slot + place];
+
+  return slot->phase == phase && (place == 0 || slot[-1].phase != phase);
+}
+
+/* Where the phase begins next, from @from on; n_slots: nowhere. In a section that repeats
+ * what lies before comes again. */
+static uint32_t
+find_phase (const TesseraCourse *course, uint32_t from, uint32_t phase)
+{
+  uint32_t n_slots = n_asked_now (course);
+  bool repeats = section_now (course)->kind == TESSERA_SECTION_REPEATS;
+
+  for (uint32_t d = 0; d < n_slots && (repeats || from + d < n_slots); d++)
+    if (phase_begins_at (course, (from + d) % n_slots, phase))
+      return (from + d) % n_slots;
+  return n_slots;
+}
+
+/* The run enters a phase of the plan, and the slot at the cursor is of another. The first
+ * one of a step is looked for from where the step began: what was asked for between steps
+ * may have looked like any other part. */
+static void
+expect_phase (TesseraCourse *course, uint32_t phase)
+{
+  uint32_t n_slots = n_asked_now (course);
+  uint32_t cursor = cursor_now (course);
+  bool is_lost = course->astray >= ASTRAY_LIMIT || cursor >= n_slots;
+  uint32_t from = course->is_at_mark ? course->mark : cursor;
+  bool repeats = section_now (course)->kind == TESSERA_SECTION_REPEATS;
+  uint32_t place;
+
+  if (from >= n_slots && !repeats)
+    return;
+  place = find_phase (course, from % n_slots, phase);
+  if (place == n_slots)
+    return;
+  if (!is_lost && place >= cursor && place - cursor < PHASE_REACH)
+    tessera_align_hint (&course->align, place);
+  else
+    /* The run may also enter a phase without any requests: the next one tells. */
+    course->far_phase = place;
+  course->astray = 0;
+}
+
+void
+tessera_course_phase (TesseraCourse *course, const char *name)
+{
+  const TesseraPhaseName key = { .name = name };
+  const TesseraPhaseName *found;
+  uint32_t n_slots, cursor;
+
+  course->far_phase = TESSERA_NONE;
+  if (name == NULL || course->section == TESSERA_NONE)
+    return;
+  found =
+      bsearch (&key, course->phases, course->plan->n_strings, sizeof key, compare_names);
+  n_slots = n_asked_now (course);
+  if (found == NULL || n_slots == 0)
+    return;
+  cursor = cursor_now (course);
+  if (cursor >= n_slots || course->astray >= ASTRAY_LIMIT ||
+      course->plan->slots[section_now (course)->first_slot + cursor].phase !=
+          found->phase)
+    expect_phase (course, found->phase);
+  course->is_at_mark = false;
+}
+
+/* The first request since a phase was entered that begins elsewhere: if it is one of the
+ * phase's first, the run is there, whatever was taken for planned before. */
+static void
+go_to_phase (TesseraCourse *course, uint32_t signature)
+{
+  uint32_t first = section_now (course)->first_slot;
+  uint32_t place = course->far_phase;
+  uint32_t n_slots = n_asked_now (course);
+
+  course->far_phase = TESSERA_NONE;
+  for (uint32_t i = place; i < n_slots && i < place + PHASE_FIRST; i++)
+    if (course->slots->signatures[first + i] == signature)
+      {
+        enter (course, course->section, place);
+        return;
+      }
+}
+
+static TesseraRoute
+route_ahead (const TesseraCourse *course)
+{
+  const TesseraSection *now = section_now (course);
+  TesseraRoute route = {
+    .now = course->slots->signatures + now->first_slot,
+    .n_now = n_asked_now (course),
+  };
+
+  if (course->next_section != TESSERA_NONE)
+    {
+      const TesseraSection *next = &course->plan->sections[course->next_section];
+
+      route.next = course->slots->signatures + next->first_slot;
+      route.n_next = course->slots->n_asked[course->next_section];
+    }
+  return route;
+}
+
+/* At the end of a section that repeats and is not the last, the request itself tells
+ * whether it is done again. */
+static void
+choose_next (TesseraCourse *course, uint32_t signature)
+{
+  const TesseraPlan *plan = course->plan;
+  uint32_t section = course->section;
+  const uint32_t choices[] = { expect_after (course, section), section, section + 1 };
+
+  for (size_t k = 0; k < sizeof choices / sizeof choices[0]; k++)
+    {
+      uint32_t s = choices[k];
+
+      if (s >= plan->n_sections ||
+          (s == section && section_now (course)->kind != TESSERA_SECTION_REPEATS))
+        continue;
+      if (course->slots->n_asked[s] > 0 &&
+          course->slots->signatures[plan->sections[s].first_slot] == signature)
+        {
+          course->next_section = s;
+          return;
+        }
+    }
+}
+
+/* The run passes from one section to the next: at once when it is sure of it, else when
+ * most of what it may still be compared with lies there. */
+static void
+pass_on (TesseraCourse *course)
+{
+  int64_t n_now = n_asked_now (course);
+  int64_t margin = course->align.is_sure ? 1 : TESSERA_ALIGN_REACH / 2;
+
+  if (course->next_section == TESSERA_NONE || course->align.cursor < n_now + margin)
+    return;
+  tessera_align_move (&course->align, n_now);
+  course->section = course->next_section;
+  course->is_at_mark = false;
+  course->next_section = expect_after (course, course->section);
+  course->visit++;
+}
+
+static void
+remember (TesseraCourse *course, uint32_t signature)
+{
+  memmove (course->recent, course->recent + 1,
+           (TESSERA_GRAM_SLOTS - 1) * sizeof course->recent[0]);
+  course->recent[TESSERA_GRAM_SLOTS - 1] = signature;
+  if (course->n_recent < TESSERA_GRAM_SLOTS)
+    course->n_recent++;
+}
+
+/* The first slot that may still come: once steps repeat, the start does not come again,
+ * however like it an evaluation looks. */
+static uint32_t
+first_ahead (const TesseraCourse *course)
+{
+  const TesseraSection *section = section_now (course);
+
+  return section->kind == TESSERA_SECTION_REPEATS ? section->first_slot : 0;
+}
+
+/* Looks for the last requests in the whole plan. */
+static uint32_t
+find_again (TesseraCourse *course)
+{
+  const TesseraPlan *plan = course->plan;
+  const TesseraSection *section = section_now (course);
+  int64_t cursor = course->align.cursor + section->first_slot;
+  uint32_t slot;
+  uint32_t s = 0;
+
+  if (course->n_recent < TESSERA_GRAM_SLOTS)
+    return TESSERA_NONE;
+  slot =
+      tessera_slots_find_gram (course->slots, course->recent,
+                               cursor > 0 ? (uint32_t) cursor : 0, first_ahead (course));
+  if (slot == TESSERA_NONE)
+    return TESSERA_NONE;
+  while (slot - plan->sections[s].first_slot >= plan->sections[s].n_slots)
+    s++;
+  enter (course, s, slot - plan->sections[s].first_slot + 1);
+  return slot;
+}
+
+static void
+note_left_out (TesseraCourse *course, uint32_t first, uint32_t end)
+{
+  if (end - first > TESSERA_MAX_LEFT_OUT)
+    first = end - TESSERA_MAX_LEFT_OUT;
+  for (uint32_t slot = first; slot < end; slot++)
+    course->left_out[course->n_left_out++ % TESSERA_MAX_LEFT_OUT] = slot;
+}
+
+uint32_t
+tessera_course_find (TesseraCourse *course, uint32_t signature)
+{
+  TesseraRoute route;
+  int64_t cursor;
+  int64_t place;
+  uint32_t slot = TESSERA_NONE;
+
+  remember (course, signature);
+  if (course->far_phase != TESSERA_NONE)
+    go_to_phase (course, signature);
+  if (course->align.is_sure && course->align.cursor == n_asked_now (course))
+    choose_next (course, signature);
+  route = route_ahead (course);
+  cursor = course->align.cursor;
+  if (tessera_align_request (&course->align, &route, signature, &place))
+    {
+      const TesseraSection *section = section_now (course);
+
+      if (place >= n_asked_now (course))
+        {
+          place -= n_asked_now (course);
+          section = &course->plan->sections[course->next_section];
+        }
+      else if (place > cursor && cursor >= 0)
+        note_left_out (course, section->first_slot + (uint32_t) cursor,
+                       section->first_slot + (uint32_t) place);
+      slot = section->first_slot + (uint32_t) place;
+      course->astray -= course->astray > 0;
+    }
+  else
+    course->astray += ASTRAY_MISS;
+  pass_on (course);
+  if (slot == TESSERA_NONE && course->astray >= ASTRAY_LIMIT)
+    slot = find_again (course);
+  return slot;
+}

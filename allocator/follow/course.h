@@ -1,0 +1,60 @@
+/*
+ * Where a run is in its plan: which slot, if any, a request is.
+ *
+ * The run is aligned with the slots of the section it is in (allocator/follow/align.h).
+ * Steps and phases that it tells say where it should be; where it lost its way
+ * altogether, say after an evaluation, the last requests are looked for in all sections.
+ * This knows nothing of memory: whether the slot's place is free is another question.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "allocator/follow/align.h"
+#include "allocator/follow/slots.h"
+
+enum
+{
+  TESSERA_MAX_LEFT_OUT = 128
+};
+
+typedef struct
+{
+  const char *name;
+  uint32_t phase;
+} TesseraPhaseName;
+
+typedef struct
+{
+  const TesseraPlan *plan;
+  const TesseraSlots *slots;
+  TesseraPhaseName *phases; /* [plan->n_strings] by name: a run may enter one at every
+                               request */
+  TesseraAlign align;       /* places counted from the first slot of @section */
+  uint32_t visit;           /* counts sections entered */
+  uint32_t section;         /* TESSERA_NONE: the plan has none */
+  uint32_t next_section;
+  uint32_t recent[TESSERA_GRAM_SLOTS]; /* signatures of the last requests, oldest first */
+  uint32_t n_recent;
+  uint32_t left_out[TESSERA_MAX_LEFT_OUT]; /* a ring: slots that the run left out */
+  uint32_t n_left_out;                     /* ever */
+  uint32_t astray;
+  uint32_t far_phase; /* slot of the section at which the phase begins that was entered,
+                         far from the cursor; NONE: the run is where it should be */
+  uint32_t mark;      /* slot of the section at which the run told a step */
+  bool is_at_mark;    /* ... and entered no phase of the plan since */
+  bool has_marks;     /* the run tells its steps */
+} TesseraCourse;
+
+/* @slots must outlive @course. */
+TESSERA_MUST_USE TesseraStatus tessera_course_init (TesseraCourse *course,
+                                                    const TesseraSlots *slots);
+void tessera_course_clear (TesseraCourse *course);
+
+/* As tessera_follower_step() and tessera_follower_phase(). */
+void tessera_course_step (TesseraCourse *course);
+void tessera_course_phase (TesseraCourse *course, const char *name);
+
+/* A request came with this signature of the plan's. Returns: the slot that it is, or
+ * TESSERA_NONE. */
+uint32_t tessera_course_find (TesseraCourse *course, uint32_t signature);
