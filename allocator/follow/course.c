@@ -291,16 +291,6 @@ pass_on (TesseraCourse *course)
   course->visit++;
 }
 
-static void
-remember (TesseraCourse *course, uint32_t signature)
-{
-  memmove (course->recent, course->recent + 1,
-           (TESSERA_GRAM_SLOTS - 1) * sizeof course->recent[0]);
-  course->recent[TESSERA_GRAM_SLOTS - 1] = signature;
-  if (course->n_recent < TESSERA_GRAM_SLOTS)
-    course->n_recent++;
-}
-
 /* The first slot that may still come: once steps repeat, the start does not come again,
  * however like it an evaluation looks. */
 static uint32_t
@@ -318,14 +308,16 @@ find_again (TesseraCourse *course)
   const TesseraPlan *plan = course->plan;
   const TesseraSection *section = section_now (course);
   int64_t cursor = course->align.cursor + section->first_slot;
+  uint32_t recent[TESSERA_GRAM_SLOTS]; /* oldest first */
   uint32_t slot;
   uint32_t s = 0;
 
   if (course->n_recent < TESSERA_GRAM_SLOTS)
     return TESSERA_NONE;
-  slot =
-      tessera_slots_find_gram (course->slots, course->recent,
-                               cursor > 0 ? (uint32_t) cursor : 0, first_ahead (course));
+  for (uint32_t i = 0; i < TESSERA_GRAM_SLOTS; i++)
+    recent[i] = course->recent[(course->n_recent + i) % TESSERA_GRAM_SLOTS];
+  slot = tessera_slots_find_gram (
+      course->slots, recent, cursor > 0 ? (uint32_t) cursor : 0, first_ahead (course));
   if (slot == TESSERA_NONE)
     return TESSERA_NONE;
   while (slot - plan->sections[s].first_slot >= plan->sections[s].n_slots)
@@ -351,7 +343,7 @@ tessera_course_find (TesseraCourse *course, uint32_t signature)
   int64_t place;
   uint32_t slot = TESSERA_NONE;
 
-  remember (course, signature);
+  course->recent[course->n_recent++ % TESSERA_GRAM_SLOTS] = signature;
   if (course->far_phase != TESSERA_NONE)
     go_to_phase (course, signature);
   if (course->align.is_sure && course->align.cursor == n_asked_now (course))

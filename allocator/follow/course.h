@@ -34,8 +34,8 @@ typedef struct
   uint32_t visit;           /* counts sections entered */
   uint32_t section;         /* TESSERA_NONE: the plan has none */
   uint32_t next_section;
-  uint32_t recent[TESSERA_GRAM_SLOTS]; /* signatures of the last requests, oldest first */
-  uint32_t n_recent;
+  uint32_t recent[TESSERA_GRAM_SLOTS];     /* a ring: signatures of the last requests */
+  uint64_t n_recent;                       /* ever */
   uint32_t left_out[TESSERA_MAX_LEFT_OUT]; /* a ring: slots that the run left out */
   uint32_t n_left_out;                     /* ever */
   uint32_t astray;
