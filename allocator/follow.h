@@ -5,7 +5,7 @@
  * within a bounded look-ahead and re-synchronised at every phase mark and step; never by
  * position alone. An address is handed out only if its range is free at that moment, and
  * the caller's own guard takes it. A request whose slot is taken gets another place that
- * no slot needs meanwhile. What does not match is a miss, and the caller serves it by
+ * no slot needs meanwhile, or swaps with a later one of its size. What does not match is a miss, and the caller serves it by
  * expandable rules.
  *
  * Not thread-safe by itself.

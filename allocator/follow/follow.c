@@ -130,8 +130,9 @@ find_left_out (const TesseraFollower *follower, const TesseraSlot *like)
       const TesseraSlot *slot = &plan->slots[follower->course.left_out[i]];
 
       if (slot->section == like->section &&
-          tessera_reuse_key (plan, slot) == tessera_reuse_key (plan, like) &&
+          tessera_zone_key (plan, slot) == tessera_zone_key (plan, like) &&
           slot->born < like->born && slot->died >= like->died &&
+          slot->died_next >= like->died_next &&
           slot->block_bytes >= like->block_bytes &&
           follower->used_in[follower->course.left_out[i]] != follower->course.visit &&
           (best == TESSERA_NONE || slot->block_bytes < plan->slots[best].block_bytes))
@@ -161,7 +162,7 @@ take_turn (TesseraFollower *follower, uint32_t wanted)
 }
 
 /* For a request whose slot is not free: a place of its rota, else a slot left out, else
- * any place of the pool that nobody needs meanwhile. Returns: whether there is one. */
+ * what the rest of the pool can spare. Returns: whether there is one. */
 static bool
 take_instead (TesseraFollower *follower,
               uint32_t wanted,
@@ -169,8 +170,7 @@ take_instead (TesseraFollower *follower,
               uint32_t *out_slot)
 {
   const TesseraSlot *slots = follower->plan->slots;
-  const TesseraSection *section = &follower->plan->sections[slots[wanted].section];
-  uint32_t n_asked = follower->slots.n_asked[slots[wanted].section];
+  const TesseraFollowerStats *stats = &follower->stats;
   uint32_t place = take_turn (follower, wanted);
 
   if (place == TESSERA_NONE)
@@ -180,7 +180,7 @@ take_instead (TesseraFollower *follower,
         {
           *out_slot = wanted;
           return tessera_reuse_take (&follower->reuse, follower->taken, &follower->guard,
-                                     wanted, section->first_slot + n_asked - wanted - 1,
+                                     wanted, stats->hits + stats->misses,
                                      out_offset_bytes);
         }
     }

@@ -171,6 +171,21 @@ find_before (const TesseraTaken *taken, uint32_t rank, uint32_t *out_rank)
   return true;
 }
 
+static bool
+is_begin (const TesseraTaken *taken, uint32_t rank)
+{
+  return (taken->level[0][rank / WORD_BITS] >> (rank % WORD_BITS) & 1) != 0;
+}
+
+bool
+tessera_taken_begins (const TesseraTaken *taken, uint32_t rank, uint64_t *out_end_bytes)
+{
+  if (!is_begin (taken, rank))
+    return false;
+  *out_end_bytes = taken->offsets[rank] + taken->ranges[rank].size_bytes;
+  return true;
+}
+
 bool
 tessera_taken_is_blocked (const TesseraTaken *taken,
                           uint64_t offset_bytes,
@@ -211,7 +226,7 @@ tessera_taken_give_back (TesseraTaken *taken, uint64_t offset_bytes, uint32_t *o
   uint32_t rank = tessera_taken_rank (taken, offset_bytes);
 
   if (rank == taken->n_offsets || taken->offsets[rank] != offset_bytes ||
-      (taken->level[0][rank / WORD_BITS] >> (rank % WORD_BITS) & 1) == 0)
+      !is_begin (taken, rank))
     return false;
   clear_bit (taken, rank);
   *out_holder = taken->ranges[rank].holder;
