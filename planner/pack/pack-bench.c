@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack.h"
+#include "planner/pack/test-instances.h"
 
 #include <glib.h>
 #include <stdlib.h>
@@ -52,35 +52,6 @@ print_row (const char *name, const GArray *items)
   g_free (offsets);
 }
 
-/* Lines `id,lower,upper,size` after a header. */
-static GArray *
-read_instance (const char *path)
-{
-  GArray *items = g_array_new (FALSE, TRUE, sizeof (TesseraItem));
-  char *text = NULL;
-  if (g_file_get_contents (path, &text, NULL, NULL))
-    {
-      char **lines = g_strsplit (text, "\n", -1);
-      for (char **line = lines + 1; lines[0] != NULL && *line != NULL; line++)
-        {
-          char **cells = g_strsplit (*line, ",", 4);
-          if (g_strv_length (cells) == 4)
-            {
-              TesseraItem item = {
-                .begin = (uint32_t) g_ascii_strtoull (cells[1], NULL, 10),
-                .end = (uint32_t) g_ascii_strtoull (cells[2], NULL, 10),
-                .size_bytes = g_ascii_strtoull (cells[3], NULL, 10),
-              };
-              g_array_append_val (items, item);
-            }
-          g_strfreev (cells);
-        }
-      g_strfreev (lines);
-    }
-  g_free (text);
-  return items;
-}
-
 /* Like training: most blocks live for some events, one in eight for up to a tenth of the
  * trace, one in a hundred to its end; sizes from 512 bytes to 512 MiB, small ones more.
  */
@@ -112,19 +83,16 @@ main (void)
                                        "minimalloc-D", "minimalloc-E",  "minimalloc-F",
                                        "minimalloc-G", "somas-resnet50" };
   static const guint sizes[] = { 1000, 10000, 100000, 300000 };
-  const char *data = g_getenv ("TESSERA_SHARED_DATA");
   g_print ("| items | number | seconds | x sorting | height / bound | strategy |\n"
            "|---|---|---|---|---|---|\n");
   for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
     {
-      char *path = g_strdup_printf ("%s/dsa/%s.csv", data != NULL ? data : ".", names[i]);
-      GArray *items = read_instance (path);
+      GArray *items = test_instance_read (names[i]);
       if (items->len > 0)
         print_row (names[i], items);
       else
         g_print ("| %s | not there |\n", names[i]);
       g_array_free (items, TRUE);
-      g_free (path);
     }
   for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++)
     {

@@ -1,0 +1,73 @@
+/*
+ * Exact packing: does a layout of at most this height exist?
+ *
+ * The answer is a layout, or a proof that there is none (the search ended), or that the
+ * work was not enough to know. For hard cores of some hundred items that no rule packs;
+ * what the portfolio of pack.h packs to the bound needs no proof. The ideas (sections,
+ * lowest places, canonical layouts, refusal by section) are MiniMalloc's (ASPLOS '23);
+ * how this search differs stands in exact/state.h and exact/descent.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/status.h"
+
+typedef struct
+{
+  uint64_t size_bytes;   /* > 0 */
+  uint32_t begin, end;   /* alive over [begin, end), end > begin */
+  uint32_t begin2, end2; /* and again over this one, end2 <= begin; both 0: not */
+} TesseraExactItem;
+
+typedef enum
+{
+  TESSERA_EXACT_UNKNOWN,   /* the budget is spent */
+  TESSERA_EXACT_FITS,      /* and here is how */
+  TESSERA_EXACT_IMPOSSIBLE /* proven: no layout of this height exists */
+} TesseraExactAnswer;
+
+/* Parts of the search that can be switched off, to show that the answer stays. */
+enum
+{
+  TESSERA_EXACT_NO_BLOCKING = 1, /* canonical layouts */
+  TESSERA_EXACT_NO_SWAPS = 2,    /* order of equal lives, equal items */
+  TESSERA_EXACT_NO_MEMO = 4,     /* failed states are remembered */
+  TESSERA_EXACT_NO_CORES = 8,    /* taking out what is easy, independent parts */
+  TESSERA_EXACT_NO_REFUSAL = 16  /* refusal by section */
+};
+
+typedef struct
+{
+  uint64_t capacity_bytes;
+  uint64_t work_budget; /* units (an item looked at, a few ns); 0: default. Never seconds:
+                           answer and layout are pure functions of items, capacity and
+                           budget */
+  uint32_t without;     /* TESSERA_EXACT_NO_... */
+  const TesseraProgress *progress;
+} TesseraExactOptions;
+
+typedef struct
+{
+  TesseraExactAnswer answer;
+  uint64_t n_decisions; /* items placed or put off, over all restarts */
+  uint64_t work;        /* units spent */
+  uint32_t n_restarts;
+  uint32_t n_in_core; /* items that had to be searched for */
+} TesseraExactResult;
+
+/*
+ * tessera_exact_search:
+ * @offsets: (array length=n_items): filled where the answer is TESSERA_EXACT_FITS, else
+ *   left as it was
+ *
+ * Works in the calling thread alone.
+ *
+ * Returns: TESSERA_OK whatever the answer, TESSERA_INVALID, TESSERA_NO_MEMORY or
+ * TESSERA_CANCELLED.
+ */
+TESSERA_MUST_USE TesseraStatus tessera_exact_search (const TesseraExactItem *items,
+                                                     size_t n_items,
+                                                     const TesseraExactOptions *options,
+                                                     uint64_t *offsets,
+                                                     TesseraExactResult *out_result);

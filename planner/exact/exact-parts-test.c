@@ -1,0 +1,171 @@
+/*
+ * Tests of the parts of the exact search: states, keys, reductions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/exact/memo.h"
+#include "planner/exact/reduce.h"
+
+#include <glib.h>
+#include <string.h>
+
+/* Three of one life, and one that meets them in its second life. */
+static TesseraCore *
+small_core (void)
+{
+  TesseraCoreItem items[] = {
+    { .size = 1, .begin = 0, .end = 1, .source = 0 },
+    { .size = 2, .begin = 0, .end = 1, .source = 1 },
+    { .size = 3, .begin = 0, .end = 1, .source = 2 },
+    { .size = 2, .begin = 5, .end = 7, .begin2 = 0, .end2 = 3, .source = 3 },
+    { .size = 4, .begin = 5, .end = 6, .source = 4 },
+  };
+  TesseraCore *core = NULL;
+  uint32_t n_sections = 0;
+  g_assert_true (tessera_core_cut (items, G_N_ELEMENTS (items), &n_sections));
+  g_assert_cmpuint (n_sections, ==, 2);
+  g_assert_cmpint (tessera_core_new (items, G_N_ELEMENTS (items), n_sections, 10, &core),
+                   ==, TESSERA_OK);
+  return core;
+}
+
+static gboolean
+same_key (TesseraStateKey a, TesseraStateKey b)
+{
+  return a.low == b.low || a.high == b.high;
+}
+
+/* The same items placed to the same height, in another order, are another state: what
+ * lies right below says whether the next one may be placed there. */
+static void
+test_order_is_in_the_key (void)
+{
+  TesseraCore *core = small_core ();
+  TesseraStateKey keys[2];
+  for (uint32_t k = 0; k < 2; k++)
+    {
+      TesseraExactState state;
+      g_assert_cmpint (tessera_exact_state_init (&state, core, 0), ==, TESSERA_OK);
+      g_assert_true (tessera_exact_state_start (&state));
+      g_assert_true (tessera_exact_state_place (&state, k));
+      g_assert_true (tessera_exact_state_place (&state, 1 - k));
+      g_assert_cmpuint (state.floors[2], ==, 3);
+      g_assert_cmpuint (state.floors[3], ==, 3);
+      keys[k] = tessera_memo_key (&state, 0, 2);
+      g_assert_true (tessera_exact_state_is_dominated (&state, 2));
+      tessera_exact_state_clear (&state);
+    }
+  g_assert_false (same_key (keys[0], keys[1]));
+  tessera_core_free (core);
+}
+
+static void
+test_key (void)
+{
+  TesseraCore *core = small_core ();
+  TesseraExactState state;
+  g_assert_cmpint (tessera_exact_state_init (&state, core, 0), ==, TESSERA_OK);
+  g_assert_true (tessera_exact_state_start (&state));
+  TesseraStateKey start = tessera_memo_key (&state, 0, 2);
+  uint64_t *fields[] = { state.floors, state.blocked, state.placed };
+  for (size_t k = 0; k < G_N_ELEMENTS (fields); k++)
+    for (uint32_t i = 0; i < core->n_items; i++)
+      {
+        uint64_t before = fields[k][i];
+        fields[k][i] = before + 1;
+        g_assert_false (same_key (start, tessera_memo_key (&state, 0, 2)));
+        fields[k][i] = before;
+      }
+  TesseraMemo memo;
+  g_assert_cmpint (tessera_memo_init (&memo), ==, TESSERA_OK);
+  g_assert_false (tessera_memo_holds (&memo, start));
+  tessera_memo_add (&memo, start);
+  g_assert_true (tessera_memo_holds (&memo, start));
+  start.high ^= 1;
+  g_assert_false (tessera_memo_holds (&memo, start));
+  tessera_memo_clear (&memo);
+  tessera_exact_state_clear (&state);
+  tessera_core_free (core);
+}
+
+/* All that changes comes back. */
+static void
+test_undo (void)
+{
+  TesseraCore *core = small_core ();
+  TesseraExactState state;
+  g_assert_cmpint (tessera_exact_state_init (&state, core, 0), ==, TESSERA_OK);
+  g_assert_true (tessera_exact_state_start (&state));
+  size_t start = state.n_trail;
+  uint64_t floors[5], level[2], reach[2], across[2];
+  memcpy (floors, state.floors, sizeof floors);
+  memcpy (level, state.level, sizeof level);
+  memcpy (reach, state.reach, sizeof reach);
+  memcpy (across, state.across, sizeof across);
+  g_assert_cmpuint (reach[0], ==, 8);
+  g_assert_true (tessera_exact_state_is_lowest (&state, 3));
+  g_assert_true (tessera_exact_state_put_off (&state, 3));
+  g_assert_cmpuint (state.floors[3], ==, 1); /* above the smallest of the others */
+  g_assert_true (tessera_exact_state_place (&state, 0));
+  g_assert_cmpuint (state.blocked[3], ==, 0);
+  g_assert_true (tessera_exact_state_place (&state, 3));
+  g_assert_cmpuint (state.across[0], ==, 0);
+  g_assert_cmpuint (state.floors[4], ==, 3);
+  tessera_exact_state_undo (&state, start);
+  g_assert_cmpmem (floors, sizeof floors, state.floors, sizeof floors);
+  g_assert_cmpmem (level, sizeof level, state.level, sizeof level);
+  g_assert_cmpmem (reach, sizeof reach, state.reach, sizeof reach);
+  g_assert_cmpmem (across, sizeof across, state.across, sizeof across);
+  tessera_exact_state_clear (&state);
+  tessera_core_free (core);
+}
+
+/* One that lives always, one that fits wherever the others are, two parts of two. */
+static void
+test_reduction (void)
+{
+  const TesseraExactItem items[] = {
+    { .size_bytes = 40, .begin = 0, .end = 90 },
+    { .size_bytes = 30, .begin = 0, .end = 20 },
+    { .size_bytes = 30, .begin = 10, .end = 40 },
+    { .size_bytes = 30, .begin = 30, .end = 45 },
+    { .size_bytes = 40, .begin = 50, .end = 80 },
+    { .size_bytes = 10, .begin = 60, .end = 90 },
+    { .size_bytes = 30, .begin = 45, .end = 70 },
+    { .size_bytes = 30, .begin = 75, .end = 90 },
+  };
+  TesseraReduction reduction;
+  g_assert_cmpint (tessera_reduction_init (&reduction, items, G_N_ELEMENTS (items), 10),
+                   ==, TESSERA_OK);
+  g_assert_cmpint (tessera_reduction_run (&reduction, 12, false), ==, TESSERA_OK);
+  g_assert_false (reduction.is_impossible);
+  g_assert_cmpuint (reduction.places[0], ==, 0);
+  uint32_t n_left = reduction.n_easy;
+  for (uint32_t k = 0; k < reduction.n_cores; k++)
+    {
+      n_left += reduction.cores[k].n_items;
+      g_assert_cmpuint (reduction.cores[k].base + reduction.cores[k].capacity, ==, 12);
+    }
+  for (uint32_t i = 1; i < G_N_ELEMENTS (items); i++)
+    n_left += reduction.places[i] != UINT64_MAX;
+  g_assert_cmpuint (n_left, ==, G_N_ELEMENTS (items) - 1);
+  g_assert_cmpuint (reduction.n_easy, >, 0);
+  tessera_reduction_clear (&reduction);
+
+  g_assert_cmpint (tessera_reduction_init (&reduction, items, G_N_ELEMENTS (items), 10),
+                   ==, TESSERA_OK);
+  g_assert_cmpint (tessera_reduction_run (&reduction, 11, false), ==, TESSERA_OK);
+  g_assert_true (reduction.is_impossible);
+  tessera_reduction_clear (&reduction);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/exact-parts/order-is-in-the-key", test_order_is_in_the_key);
+  g_test_add_func ("/exact-parts/key", test_key);
+  g_test_add_func ("/exact-parts/undo", test_undo);
+  g_test_add_func ("/exact-parts/reduction", test_reduction);
+  return g_test_run ();
+}

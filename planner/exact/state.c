@@ -1,0 +1,334 @@
+/*
+ * Where a search stands. See state.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/exact/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_TRAIL 4096
+
+TesseraStatus
+tessera_exact_state_init (TesseraExactState *state,
+                          const TesseraCore *core,
+                          uint32_t without)
+{
+  size_t n_items = core->n_items, n_sections = core->n_sections;
+  uint32_t n_members = core->members_begin[n_sections];
+  uint64_t **of_items[] = { &state->floors, &state->placed, &state->blocked,
+                            &state->under };
+  uint64_t **of_sections[] = { &state->level, &state->reach, &state->across,
+                               &state->weights };
+  bool is_complete = true;
+  memset (state, 0, sizeof *state);
+  state->core = core;
+  state->without = without;
+  for (size_t k = 0; k < sizeof of_items / sizeof *of_items; k++)
+    is_complete &= (*of_items[k] = calloc (n_items, sizeof (uint64_t))) != NULL;
+  for (size_t k = 0; k < sizeof of_sections / sizeof *of_sections; k++)
+    is_complete &= (*of_sections[k] = calloc (n_sections, sizeof (uint64_t))) != NULL;
+  state->in_order = calloc (n_members + 1u, sizeof *state->in_order);
+  state->queue = calloc (n_items, sizeof *state->queue);
+  state->touched = calloc (n_sections, sizeof *state->touched);
+  state->is_queued = calloc (n_items, 1);
+  state->is_touched = calloc (n_sections, 1);
+  state->trail = calloc (FIRST_TRAIL, sizeof *state->trail);
+  state->trail_capacity = FIRST_TRAIL;
+  if (!is_complete || state->in_order == NULL || state->queue == NULL ||
+      state->touched == NULL || state->is_queued == NULL || state->is_touched == NULL ||
+      state->trail == NULL)
+    {
+      tessera_exact_state_clear (state);
+      return TESSERA_NO_MEMORY;
+    }
+  memcpy (state->in_order, core->members, n_members * sizeof *state->in_order);
+  return TESSERA_OK;
+}
+
+void
+tessera_exact_state_clear (TesseraExactState *state)
+{
+  free (state->floors);
+  free (state->placed);
+  free (state->blocked);
+  free (state->under);
+  free (state->level);
+  free (state->reach);
+  free (state->across);
+  free (state->weights);
+  free (state->in_order);
+  free (state->queue);
+  free (state->touched);
+  free (state->is_queued);
+  free (state->is_touched);
+  free (state->trail);
+  memset (state, 0, sizeof *state);
+}
+
+static void
+change (TesseraExactState *state, uint64_t *where, uint64_t value)
+{
+  if (state->n_trail == state->trail_capacity)
+    {
+      TesseraTrailEntry *larger =
+          realloc (state->trail, state->trail_capacity * 2 * sizeof *larger);
+      if (larger == NULL)
+        {
+          state->no_memory = true;
+          return;
+        }
+      state->trail = larger;
+      state->trail_capacity *= 2;
+    }
+  state->trail[state->n_trail++] = (TesseraTrailEntry){ where, *where };
+  *where = value;
+}
+
+void
+tessera_exact_state_undo (TesseraExactState *state, size_t n_trail)
+{
+  while (state->n_trail > n_trail)
+    {
+      const TesseraTrailEntry *entry = &state->trail[--state->n_trail];
+      *entry->where = entry->before;
+    }
+}
+
+static void
+touch (TesseraExactState *state, uint32_t begin, uint32_t end)
+{
+  for (uint32_t s = begin; s < end; s++)
+    if (!state->is_touched[s])
+      {
+        state->is_touched[s] = 1;
+        state->touched[state->n_touched++] = s;
+      }
+}
+
+static void
+enqueue (TesseraExactState *state, uint32_t item)
+{
+  const TesseraCoreItem *it = &state->core->items[item];
+  if (!state->is_queued[item])
+    {
+      state->is_queued[item] = 1;
+      state->queue[state->n_queue++] = item;
+    }
+  touch (state, it->begin2, it->end2);
+  touch (state, it->begin, it->end);
+}
+
+static bool
+raise_floor (TesseraExactState *state, uint32_t item, uint64_t floor)
+{
+  if (floor <= state->floors[item])
+    return true;
+  if (floor + state->core->items[item].size > state->core->capacity)
+    return false;
+  change (state, &state->floors[item], floor);
+  enqueue (state, item);
+  return true;
+}
+
+/* An item that was put off lies above one of those that get in its way. */
+static bool
+raise_above_blockers (TesseraExactState *state, uint32_t item, uint64_t blocked)
+{
+  const TesseraCore *core = state->core;
+  uint64_t lowest_top = UINT64_MAX;
+  uint32_t begin = core->near_begin[item], end = core->near_begin[item + 1];
+  state->work += end - begin;
+  for (uint32_t k = begin; k < end; k++)
+    {
+      uint32_t other = core->near[k];
+      if (state->placed[other] || state->floors[other] >= blocked)
+        continue;
+      uint64_t top = state->floors[other] + core->items[other].size;
+      lowest_top = top < lowest_top ? top : lowest_top;
+    }
+  return lowest_top != UINT64_MAX && raise_floor (state, item, lowest_top);
+}
+
+/* What a changed item means for itself and those that it meets. */
+static bool
+spread (TesseraExactState *state, uint32_t item)
+{
+  const TesseraCore *core = state->core;
+  uint32_t twin = core->twin[item];
+  if (twin != TESSERA_CORE_NONE && !(state->without & TESSERA_EXACT_NO_SWAPS) &&
+      !state->placed[twin] &&
+      !raise_floor (state, twin, state->floors[item] + core->items[item].size))
+    return false;
+  if (!state->placed[item] && state->blocked[item] != 0 &&
+      !raise_above_blockers (state, item, state->blocked[item]))
+    return false;
+  uint32_t end = core->near_begin[item + 1];
+  state->work += end - core->near_begin[item];
+  for (uint32_t k = core->near_begin[item]; k < end; k++)
+    {
+      uint32_t other = core->near[k];
+      if (!state->placed[other] && state->blocked[other] != 0 &&
+          !raise_above_blockers (state, other, state->blocked[other]))
+        return false;
+    }
+  return true;
+}
+
+/* Ascending floors; what a moment ago was in order is nearly so. */
+static void
+sort_members (const TesseraExactState *state, uint32_t *members, uint32_t n_members)
+{
+  for (uint32_t k = 1; k < n_members; k++)
+    {
+      uint32_t item = members[k], at = k;
+      uint64_t floor = state->floors[item];
+      for (; at > 0 && state->floors[members[at - 1]] > floor; at--)
+        members[at] = members[at - 1];
+      members[at] = item;
+    }
+}
+
+/* Brings level and reach of a section up to date. False: refused. */
+static bool
+look_at_section (TesseraExactState *state, uint32_t section)
+{
+  const TesseraCore *core = state->core;
+  uint32_t begin = core->members_begin[section];
+  uint32_t n_members = core->members_begin[section + 1] - begin;
+  uint32_t *members = &state->in_order[begin];
+  uint64_t level = UINT64_MAX, reach = 0;
+  state->work += n_members * 2;
+  sort_members (state, members, n_members);
+  for (uint32_t k = 0; k < n_members; k++)
+    {
+      uint32_t item = members[k];
+      if (state->placed[item])
+        continue;
+      uint64_t floor = state->floors[item];
+      level = level == UINT64_MAX ? floor : level;
+      reach = (floor > reach ? floor : reach) + core->items[item].size;
+    }
+  if (level != state->level[section])
+    change (state, &state->level[section], level);
+  if (reach != state->reach[section])
+    change (state, &state->reach[section], reach);
+  return reach <= core->capacity || (state->without & TESSERA_EXACT_NO_REFUSAL);
+}
+
+/* Until nothing follows any more, or the state is refused. */
+static bool
+settle (TesseraExactState *state, bool is_possible)
+{
+  while (is_possible && state->n_queue > 0)
+    {
+      uint32_t item = state->queue[--state->n_queue];
+      state->is_queued[item] = 0;
+      is_possible = spread (state, item);
+    }
+  for (uint32_t k = 0; k < state->n_touched; k++)
+    {
+      uint32_t section = state->touched[k];
+      state->is_touched[section] = 0;
+      if (is_possible && !look_at_section (state, section))
+        {
+          is_possible = false;
+          state->weights[section]++;
+        }
+    }
+  state->n_touched = 0;
+  while (state->n_queue > 0)
+    state->is_queued[state->queue[--state->n_queue]] = 0;
+  return is_possible && !state->no_memory;
+}
+
+bool
+tessera_exact_state_start (TesseraExactState *state)
+{
+  const TesseraCore *core = state->core;
+  for (uint32_t i = 0; i < core->n_items; i++)
+    {
+      const TesseraCoreItem *item = &core->items[i];
+      for (uint32_t s = tessera_core_first_section (item); s + 1 < item->end; s++)
+        state->across[s]++;
+      enqueue (state, i);
+      if (item->size > core->capacity)
+        return settle (state, false);
+    }
+  return settle (state, true);
+}
+
+/* The item waits no more. */
+static void
+take_out (TesseraExactState *state, uint32_t item)
+{
+  const TesseraCoreItem *it = &state->core->items[item];
+  change (state, &state->placed[item], 1);
+  for (uint32_t s = tessera_core_first_section (it); s + 1 < it->end; s++)
+    change (state, &state->across[s], state->across[s] - 1);
+  enqueue (state, item);
+}
+
+bool
+tessera_exact_state_place (TesseraExactState *state, uint32_t item)
+{
+  const TesseraCore *core = state->core;
+  uint64_t floor = state->floors[item], top = floor + core->items[item].size;
+  bool is_possible = true;
+  uint32_t end = core->near_begin[item + 1];
+  take_out (state, item);
+  state->work += end - core->near_begin[item];
+  for (uint32_t k = core->near_begin[item]; k < end && is_possible; k++)
+    {
+      uint32_t other = core->near[k];
+      if (state->placed[other])
+        continue;
+      if (state->blocked[other] > floor)
+        change (state, &state->blocked[other], 0);
+      is_possible = raise_floor (state, other, top);
+      if (tessera_core_same_lives (&core->items[item], &core->items[other]))
+        change (state, &state->under[other], item + 1);
+    }
+  return settle (state, is_possible);
+}
+
+bool
+tessera_exact_state_put_off (TesseraExactState *state, uint32_t item)
+{
+  if (state->without & TESSERA_EXACT_NO_BLOCKING)
+    return settle (state, raise_above_blockers (state, item, UINT64_MAX));
+  change (state, &state->blocked[item],
+          state->floors[item] + state->core->items[item].size);
+  enqueue (state, item);
+  return settle (state, true);
+}
+
+bool
+tessera_exact_state_is_dominated (const TesseraExactState *state, uint32_t item)
+{
+  const TesseraCoreItem *items = state->core->items;
+  if (state->under[item] == 0 || (state->without & TESSERA_EXACT_NO_SWAPS))
+    return false;
+  uint32_t below = (uint32_t) state->under[item] - 1;
+  return state->floors[below] + items[below].size == state->floors[item] &&
+         items[below].size < items[item].size;
+}
+
+static bool
+is_level (const TesseraExactState *state, uint32_t begin, uint32_t end, uint64_t floor)
+{
+  for (uint32_t s = begin; s < end; s++)
+    if (state->level[s] != floor)
+      return false;
+  return true;
+}
+
+bool
+tessera_exact_state_is_lowest (const TesseraExactState *state, uint32_t item)
+{
+  const TesseraCoreItem *it = &state->core->items[item];
+  uint64_t floor = state->floors[item];
+  return is_level (state, it->begin, it->end, floor) &&
+         is_level (state, it->begin2, it->end2, floor);
+}
