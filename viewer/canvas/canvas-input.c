@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/canvas/canvas-private.h"
+#include "viewer/canvas/canvas-moving.h"
 #include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
 
@@ -117,6 +117,9 @@ on_drag_begin (GtkGestureDrag *gesture, double x, double y, TesseraCanvas *self)
   gtk_widget_grab_focus (GTK_WIDGET (self));
   self->drag_view = self->document->view;
   self->band = band_for (self, button, state);
+  if (button == GDK_BUTTON_PRIMARY && self->band == TESSERA_BAND_NONE &&
+      (state & GDK_CONTROL_MASK) == 0)
+    (void) tessera_canvas_begin_pin (self, x, y);
   self->band_x = self->band_end_x = x;
   self->band_y = self->band_end_y = y;
 }
@@ -131,6 +134,11 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TesseraCanvas *se
 
   if (tessera_canvas_sheet (self) == NULL)
     return;
+  if (self->pinning)
+    {
+      tessera_canvas_update_pin (self, dy);
+      return;
+    }
   if (self->band != TESSERA_BAND_NONE)
     {
       self->band_end_x =
@@ -238,6 +246,8 @@ on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TesseraCanvas *self)
   TesseraBand band = self->band;
 
   self->band = TESSERA_BAND_NONE;
+  if (self->pinning)
+    tessera_canvas_end_pin (self, fabs (dx) >= 3 || fabs (dy) >= 3);
   gtk_widget_queue_draw (GTK_WIDGET (self));
   if (band != TESSERA_BAND_NONE && (fabs (dx) >= LEAST_BAND || fabs (dy) >= LEAST_BAND))
     end_band (self, band, fabs (dx) >= LEAST_BAND, fabs (dy) >= LEAST_BAND);
@@ -252,6 +262,8 @@ static void
 on_drag_cancel (GtkGesture *gesture, GdkEventSequence *sequence, TesseraCanvas *self)
 {
   self->band = TESSERA_BAND_NONE;
+  if (self->pinning)
+    tessera_canvas_end_pin (self, FALSE);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 

@@ -33,6 +33,12 @@ struct _TesseraCanvas
   TesseraView drag_view; /* the view when a drag began */
   double pinch;          /* scale of the pinch so far */
   GtkWidget *menu;       /* of a block; NULL: was never asked for */
+
+  gboolean pinning;    /* what is selected is in the hand */
+  double pin_dy;       /* pixels it was moved by */
+  TesseraMoves *moves; /* on their way; or NULL */
+  guint moves_tick;
+  int64_t moves_begin_us, moves_now_us;
 };
 
 /* Between logical pixels and the world. */

@@ -5,7 +5,7 @@
  */
 #include "viewer/canvas/canvas.h"
 
-#include "viewer/canvas/canvas-private.h"
+#include "viewer/canvas/canvas-moving.h"
 #include "viewer/document/describe.h"
 #include "viewer/canvas/draw.h"
 
@@ -82,7 +82,13 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
     tessera_tiles_set_sheet (self->tiles, document->sheets[self->side]);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_SELECTION))
     tessera_tiles_set_paint (self->tiles, document->paint);
-  if (what & (TESSERA_CHANGED_SELECTION | TESSERA_CHANGED_SHEETS))
+  if (self->side == TESSERA_SIDE_RIGHT && (what & TESSERA_CHANGED_SHEETS) &&
+      (what & TESSERA_CHANGED_TRACE) == 0)
+    tessera_canvas_start_moves (self);
+  if (self->pinning && (what & TESSERA_CHANGED_PROPOSAL))
+    tessera_canvas_update_pin (self, self->pin_dy);
+  if (what &
+      (TESSERA_CHANGED_SELECTION | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_PROPOSAL))
     say_value (self);
   if (what & ~(guint) TESSERA_CHANGED_WORK)
     gtk_widget_queue_draw (GTK_WIDGET (self));
@@ -114,8 +120,12 @@ tessera_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
                           gtk_widget_get_scale_factor (widget),
                           self->pointer_x >= 0 ? self->pointer_x : width / 2.0,
                           self->pointer_y >= 0 ? self->pointer_y : height / 2.0);
+  tessera_canvas_draw_moves (self, snapshot);
   if (tessera_canvas_sheet (self) != NULL)
-    tessera_canvas_draw_marks (self, snapshot);
+    {
+      tessera_canvas_draw_marks (self, snapshot);
+      tessera_canvas_draw_proposal (self, snapshot);
+    }
   tessera_draw_outline (snapshot, 0, 0, width, height, 1, palette->frame);
   if (gtk_widget_has_visible_focus (widget))
     tessera_draw_outline (snapshot, 0, 0, width, height, 2, palette->accent);
@@ -169,6 +179,7 @@ tessera_canvas_dispose (GObject *object)
 {
   TesseraCanvas *self = TESSERA_CANVAS (object);
 
+  tessera_canvas_stop_moves (self);
   if (self->document != NULL)
     g_clear_signal_handler (&self->changed_handler, self->document);
   g_clear_pointer (&self->menu, gtk_widget_unparent);

@@ -9,6 +9,7 @@
 #include "viewer/document/document-work.h"
 
 #include "db/store.h"
+#include "viewer/document/document-edit.h"
 
 static void
 on_load_progress (gpointer owner, double fraction)
@@ -95,9 +96,25 @@ load_work (TesseraJob *job, gpointer user, TesseraError *error)
     status = tell_verdicts_moment (input, error);
   if (status != TESSERA_OK)
     return status;
+  input->history = tessera_history_load (input->path, &input->history_error);
   input->paint = tessera_paint_new (input->data, input->colour_key, input->dark);
   return input->paint != NULL ? TESSERA_OK
                               : tessera_explain (TESSERA_NO_MEMORY, error, "colouring");
+}
+
+/* Edits that cannot be read are no reason not to look at the trace. They stay where they
+ * are: what is edited now is not kept. */
+static void
+take_edits (TesseraDocument *self, TesseraWorkInput *input)
+{
+  self->edits_unreadable = input->history == NULL;
+  if (self->edits_unreadable)
+    self->error = g_strdup_printf ("The edits of this trace are left aside, and new ones "
+                                   "not kept: %s",
+                                   input->history_error.text);
+  tessera_document_take_history (self, input->history != NULL
+                                           ? g_steal_pointer (&input->history)
+                                           : tessera_history_new ());
 }
 
 static void
@@ -113,6 +130,7 @@ load_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
   tessera_document_close (self);
   self->path = g_steal_pointer (&path);
   self->data = g_steal_pointer (&input->data);
+  take_edits (self, input);
   self->left_kind = input->left_kind;
   self->sheets[TESSERA_SIDE_LEFT] = g_steal_pointer (&input->sheets[TESSERA_SIDE_LEFT]);
   self->paint = g_steal_pointer (&input->paint);
@@ -218,6 +236,7 @@ sheets_done (gpointer owner,
   TesseraWorkInput *input = user;
   TesseraSheet *old = self->sheets[TESSERA_SIDE_LEFT];
 
+  g_clear_pointer (&self->moves, tessera_moves_unref);
   if (!tessera_work_finished (self, TESSERA_WORK_SHEETS, status, error))
     {
       /* The picture stays as it was, so the menus must say so. */

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/document/document-view.h"
 #include "viewer/document/document-work.h"
 
 static TesseraStatus
@@ -73,4 +74,38 @@ void
 tessera_document_reset_moment (TesseraDocument *self)
 {
   tessera_document_set_moment (self, self->verdict.parts.event_index);
+}
+
+void
+tessera_document_select_hole_keeper (TesseraDocument *self)
+{
+  const TesseraSheet *sheet = self->sheets[TESSERA_SIDE_LEFT];
+  const TesseraParts *parts = &self->told.parts;
+  uint32_t beside[2], keeper = TESSERA_NONE, died = 0;
+  uint64_t bottom;
+  double t;
+
+  if (sheet == NULL || parts->largest_hole_bytes == 0)
+    return;
+  bottom =
+      tessera_scene_y_of (sheet->scene, parts->largest_hole_addr, parts->event_index);
+  if (bottom == TESSERA_NOWHERE)
+    return;
+  /* In the middle of the event, half of the smallest block beyond the edges. */
+  t = (tessera_sheet_t_of (sheet, parts->event_index) +
+       tessera_sheet_t_of (sheet, parts->event_index + 1)) /
+      2;
+  beside[0] = tessera_scene_block_at (
+      sheet->scene, t, (double) (bottom + parts->largest_hole_bytes) + 256);
+  beside[1] = tessera_scene_block_at (sheet->scene, t, (double) bottom - 256);
+  for (int i = 0; i < 2; i++)
+    if (beside[i] != TESSERA_NONE && sheet->layout->died_index[beside[i]] > died)
+      {
+        keeper = beside[i];
+        died = sheet->layout->died_index[keeper];
+      }
+  if (keeper == TESSERA_NONE)
+    return;
+  tessera_document_select (self, keeper);
+  tessera_document_reveal (self, keeper);
 }

@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/document/document-edit.h"
+#include "viewer/document/document-propose.h"
 #include "viewer/document/document-view.h"
 #include "viewer/document/document-work.h"
 
@@ -20,10 +22,16 @@ on_needs_progress (gpointer owner, double fraction)
 
 /* --- planning --------------------------------------------------------------------- */
 
+static void plan_done (gpointer owner,
+                       gpointer user,
+                       TesseraStatus status,
+                       const TesseraError *error);
+
 static TesseraStatus
 plan_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
   TesseraWorkInput *input = user;
+  TesseraSheet *was = g_steal_pointer (&input->sheets[TESSERA_SIDE_RIGHT]);
   TesseraStatus status;
 
   g_clear_pointer (&input->planned, tessera_followed_unref);
@@ -32,14 +40,72 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
                                     tessera_job_progress (job, 0, 0.9), error,
                                     &input->planned);
   else
-    status =
-        tessera_followed_new (input->data, &input->request,
-                              tessera_job_progress (job, 0, 0.9), error, &input->planned);
+    status = tessera_followed_new (input->data, &input->request, input->history,
+                                   tessera_job_progress (job, 0, 0.9), error,
+                                   &input->conflict, &input->planned);
   if (status == TESSERA_OK)
     status = tessera_sheet_new (input->data, input->planned, TESSERA_LAYOUT_PLAN,
                                 input->axis_kind, tessera_job_progress (job, 0.9, 1),
                                 error, &input->sheets[TESSERA_SIDE_RIGHT]);
+  if (status == TESSERA_OK && was != NULL)
+    input->moves = tessera_moves_new (was, input->sheets[TESSERA_SIDE_RIGHT]);
+  tessera_sheet_unref (was);
   return status;
+}
+
+static const TesseraJobKind plan_kind = { plan_work, plan_done, on_plan_progress,
+                                          tessera_work_input_free };
+
+/* The plan that was stays unless there is a new one. */
+static void
+take_plan (TesseraDocument *self, TesseraWorkInput *input)
+{
+  tessera_document_drop_proposal (self);
+  tessera_moves_unref (self->moves);
+  /* Heights of two axes cannot be compared, nor times. */
+  self->moves =
+      input->axis_kind == self->axis_kind ? g_steal_pointer (&input->moves) : NULL;
+  tessera_followed_unref (self->planned);
+  self->planned = g_steal_pointer (&input->planned);
+  /* One from a file is what was asked for, whatever stands. */
+  self->planned->request.generation =
+      input->path != NULL ? self->request.generation : input->request.generation;
+  tessera_sheet_unref (self->sheets[TESSERA_SIDE_RIGHT]);
+  self->sheets[TESSERA_SIDE_RIGHT] = g_steal_pointer (&input->sheets[TESSERA_SIDE_RIGHT]);
+  self->needs.plan_bytes = 0;
+  tessera_document_refresh_world (self);
+  tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
+  if (input->axis_kind != self->axis_kind)
+    tessera_document_set_left_kind (self, self->left_kind);
+}
+
+/* What PyTorch needs does not depend on the plan: it is looked for once. */
+static void
+seek_needs (TesseraDocument *self)
+{
+  if (self->needs.expandable_bytes != 0)
+    tessera_document_start_needs (self, TESSERA_LAYOUT_PLAN);
+  else if (self->jobs[TESSERA_WORK_NEEDS] == NULL)
+    tessera_document_start_needs (self, self->needs.native_bytes == 0
+                                            ? TESSERA_LAYOUT_NATIVE
+                                            : TESSERA_LAYOUT_EXPANDABLE);
+}
+
+static void
+start_plan (TesseraDocument *self, gboolean is_preview)
+{
+  TesseraWorkInput *input;
+
+  if (self->data == NULL)
+    return;
+  input = tessera_work_input_new (self);
+  input->request.is_preview = is_preview;
+  input->history = tessera_history_copy (self->history);
+  input->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
+  if (self->sheets[TESSERA_SIDE_RIGHT] != NULL)
+    input->sheets[TESSERA_SIDE_RIGHT] =
+        tessera_sheet_ref (self->sheets[TESSERA_SIDE_RIGHT]);
+  tessera_work_start (self, TESSERA_WORK_PLAN, &plan_kind, input);
 }
 
 static void
@@ -48,34 +114,28 @@ plan_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
   TesseraDocument *self = owner;
   TesseraWorkInput *input = user;
 
+  if (status == TESSERA_REFUSED)
+    self->conflict = input->conflict;
   if (tessera_work_finished (self, TESSERA_WORK_PLAN, status, error))
-    {
-      tessera_followed_unref (self->planned);
-      self->planned = g_steal_pointer (&input->planned);
-      tessera_sheet_unref (self->sheets[TESSERA_SIDE_RIGHT]);
-      self->sheets[TESSERA_SIDE_RIGHT] =
-          g_steal_pointer (&input->sheets[TESSERA_SIDE_RIGHT]);
-      self->needs.plan_bytes = 0;
-      tessera_document_refresh_world (self);
-      tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
-      if (input->axis_kind != self->axis_kind)
-        tessera_document_set_left_kind (self, self->left_kind);
-    }
-  if (self->needs.native_bytes == 0)
-    tessera_document_start_needs (self, TESSERA_LAYOUT_NATIVE);
+    take_plan (self, input);
+  if (status == TESSERA_REFUSED)
+    tessera_document_changed (self, TESSERA_CHANGED_EDITS);
+  if (status == TESSERA_OK && input->request.is_preview && input->path == NULL)
+    start_plan (self, FALSE);
   else
-    tessera_document_start_needs (self, TESSERA_LAYOUT_PLAN);
+    seek_needs (self);
 }
-
-static const TesseraJobKind plan_kind = { plan_work, plan_done, on_plan_progress,
-                                          tessera_work_input_free };
 
 void
 tessera_document_plan (TesseraDocument *self)
 {
-  if (self->data != NULL)
-    tessera_work_start (self, TESSERA_WORK_PLAN, &plan_kind,
-                        tessera_work_input_new (self));
+  start_plan (self, FALSE);
+}
+
+void
+tessera_document_plan_at_once (TesseraDocument *self)
+{
+  start_plan (self, TRUE);
 }
 
 void
@@ -95,11 +155,21 @@ tessera_document_open_plan (TesseraDocument *self, const char *path)
   tessera_work_start (self, TESSERA_WORK_PLAN, &plan_kind, input);
 }
 
+/* Another plan of the same edits: the one that is shown is not it. */
+static void
+wish_changed (TesseraDocument *self)
+{
+  self->request.generation++;
+  tessera_document_remember_height (self);
+  tessera_document_changed (self, TESSERA_CHANGED_EDITS);
+  tessera_document_plan_at_once (self);
+}
+
 void
 tessera_document_set_across_streams (TesseraDocument *self, gboolean across)
 {
   self->request.across_streams = across;
-  tessera_document_plan (self);
+  wish_changed (self);
 }
 
 void
@@ -108,8 +178,7 @@ tessera_document_set_strategy (TesseraDocument *self, TesseraStrategy strategy)
   if (self->request.strategy == strategy)
     return;
   self->request.strategy = strategy;
-  tessera_document_changed (self, TESSERA_CHANGED_EDITS);
-  tessera_document_plan (self);
+  wish_changed (self);
 }
 
 /* --- needs ------------------------------------------------------------------------ */

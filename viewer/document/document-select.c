@@ -8,6 +8,7 @@
  */
 #include "viewer/document/document-select.h"
 
+#include "viewer/document/document-propose.h"
 #include "viewer/document/document-view.h"
 #include "viewer/document/document-work.h"
 
@@ -32,6 +33,7 @@ tessera_document_set_selection (TesseraDocument *self,
       return;
     }
   self->selected = lead;
+  tessera_document_drop_proposal (self);
   tessera_selection_unref (self->selection);
   self->selection = selection;
   tessera_document_relight (self);

@@ -13,6 +13,8 @@ tessera_work_input_free (gpointer user)
   for (int i = 0; i < TESSERA_N_SIDES; i++)
     tessera_sheet_unref (input->sheets[i]);
   tessera_paint_unref (input->paint);
+  tessera_history_free (input->history);
+  tessera_moves_unref (input->moves);
   tessera_followed_unref (input->planned);
   tessera_data_unref (input->data);
   g_free (input->path);

@@ -22,8 +22,12 @@ typedef struct
   gboolean dark;
   uint32_t alone;             /* of colours: a block, or TESSERA_NONE: all are shown */
   TesseraPlanRequest request; /* of a plan to be made */
+  TesseraHistory *history;    /* edits that it is to follow */
+  TesseraEditConflict conflict;
+  TesseraError history_error; /* its text is empty: the edits could be read */
   TesseraSheet *sheets[TESSERA_N_SIDES];
   TesseraPaint *paint;
+  TesseraMoves *moves;
   TesseraLayoutKind fit_kind;
   uint64_t fit_bytes;
   uint32_t moment;    /* event */

@@ -5,6 +5,8 @@
  */
 #include "viewer/document/document.h"
 
+#include "viewer/document/document-edit.h"
+
 G_DEFINE_TYPE (TesseraDocument, tessera_document, G_TYPE_OBJECT)
 
 static guint changed_signal;
@@ -23,6 +25,14 @@ clear_contents (TesseraDocument *self)
   g_clear_pointer (&self->paint, tessera_paint_unref);
   g_clear_pointer (&self->planned, tessera_followed_unref);
   g_clear_pointer (&self->data, tessera_data_unref);
+  g_clear_pointer (&self->history, tessera_history_free);
+  g_clear_pointer (&self->rule, tessera_rule_free);
+  g_clear_pointer (&self->moves, tessera_moves_unref);
+  g_clear_pointer (&self->proposal.landings, tessera_landings_unref);
+  g_clear_pointer (&self->proposal.pushed, g_array_unref);
+  self->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
+  self->edits_unreadable = FALSE;
+  self->former_bytes = 0;
   self->needs = (TesseraNeeds){ 0 };
   self->verdict = (TesseraVerdict){ 0 };
   self->told = (TesseraMoment){ 0 };
@@ -57,6 +67,7 @@ static void
 tessera_document_init (TesseraDocument *self)
 {
   clear_contents (self);
+  g_queue_init (&self->next_kept);
   self->plan_automatically = TRUE;
   self->view = (TesseraView){ 0, 1, 0, 1 };
   self->world_bytes = 1;
@@ -71,9 +82,9 @@ tessera_document_new (void)
 void
 tessera_document_close (TesseraDocument *self)
 {
-  /* A file that is being written has all it needs and comes to its end. */
+  /* What is being written has all it needs and comes to its end. */
   for (int i = 0; i < TESSERA_N_WORKS; i++)
-    if (i != TESSERA_WORK_SAVE)
+    if (i != TESSERA_WORK_SAVE && i != TESSERA_WORK_KEEP)
       g_clear_pointer (&self->jobs[i], tessera_job_drop);
   clear_contents (self);
   g_clear_pointer (&self->path, g_free);

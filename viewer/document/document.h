@@ -14,6 +14,8 @@
 #include "viewer/document/moment.h"
 #include "viewer/document/selection-facts.h"
 #include "viewer/canvas/paint.h"
+#include "viewer/document/landings.h"
+#include "viewer/document/moves.h"
 #include "viewer/document/sheet.h"
 
 /* What a "changed" signal is about: its one argument, a guint. */
@@ -28,9 +30,10 @@ enum
   TESSERA_CHANGED_VERDICT = 1 << 6,   /* verdict or needs */
   TESSERA_CHANGED_WORK = 1 << 7,      /* what is being worked on, and how far */
   TESSERA_CHANGED_HOVER = 1 << 8,     /* what is under the pointer */
-  TESSERA_CHANGED_EDITS = 1 << 9,     /* edits, strategy, what is proposed */
+  TESSERA_CHANGED_EDITS = 1 << 9,     /* edits, how to plan, which edits conflict */
   TESSERA_CHANGED_FACTS = 1 << 10,    /* what is told of the selection */
-  TESSERA_CHANGED_ALL = (1 << 11) - 1
+  TESSERA_CHANGED_PROPOSAL = 1 << 11, /* what is on the move; the selection's rule */
+  TESSERA_CHANGED_ALL = (1 << 12) - 1
 };
 
 typedef enum
@@ -51,6 +54,10 @@ typedef enum
   TESSERA_WORK_PAINT,  /* colours */
   TESSERA_WORK_SELECT, /* looking for blocks */
   TESSERA_WORK_FACTS,  /* what is told of the selection */
+  TESSERA_WORK_RULE,   /* what is selected, as a rule */
+  TESSERA_WORK_EDIT,   /* the same, for an edit of it */
+  TESSERA_WORK_KEEP,   /* edits to where they are kept */
+  TESSERA_WORK_PLACES, /* where what is selected could lie */
   TESSERA_N_WORKS
 } TesseraWork;
 
@@ -60,6 +67,14 @@ typedef enum
   TESSERA_SAVE_REPORT,
   TESSERA_SAVE_PLAN /* checked once more before */
 } TesseraSave;
+
+/* What is selected, on the move: see document-propose.h. */
+typedef struct
+{
+  TesseraLandings *landings; /* NULL: nothing is */
+  uint64_t offset_bytes;     /* of the lowest */
+  GArray *pushed;            /* uint32_t: blocks that are in the way there */
+} TesseraProposal;
 
 #define TESSERA_TYPE_DOCUMENT (tessera_document_get_type ())
 G_DECLARE_FINAL_TYPE (TesseraDocument, tessera_document, TESSERA, DOCUMENT, GObject)
@@ -79,6 +94,14 @@ struct _TesseraDocument
   gboolean dark;
   TesseraPaint *paint; /* NULL when nothing is open */
 
+  TesseraHistory *history;      /* edits of what is open; NULL: nothing is */
+  TesseraEditConflict conflict; /* which of them cannot hold together; or NONE */
+  gboolean edits_unreadable;    /* those kept with the trace: nothing is kept there now */
+  uint64_t former_bytes; /* height of the plan before the last change; 0: unknown */
+  TesseraProposal proposal;
+  TesseraMoves *moves;      /* from the plan's former picture to this; or NULL */
+  struct TesseraRule *rule; /* of what is selected, once found; or NULL */
+
   TesseraNeeds needs; /* 0: not known yet */
   TesseraVerdict verdict;
 
@@ -97,8 +120,9 @@ struct _TesseraDocument
 
   TesseraJob *jobs[TESSERA_N_WORKS]; /* NULL: not at it */
   double fractions[TESSERA_N_WORKS];
-  char *error;  /* the last thing that went wrong, one sentence; NULL: nothing */
-  char *notice; /* the last thing that was done, one sentence; NULL: nothing */
+  GQueue next_kept; /* document-keep.c */
+  char *error;      /* the last thing that went wrong, one sentence; NULL: nothing */
+  char *notice;     /* the last thing that was done, one sentence; NULL: nothing */
   gboolean plan_automatically; /* as soon as a trace is there */
   TesseraPlanRequest request;  /* how to plan */
 };
@@ -115,6 +139,8 @@ void tessera_document_open_plan (TesseraDocument *self, const char *path);
 void tessera_document_close (TesseraDocument *self);
 /* Makes or makes again the plan, in the background. */
 void tessera_document_plan (TesseraDocument *self);
+/* The same, with a preview of it at once. */
+void tessera_document_plan_at_once (TesseraDocument *self);
 /* Stops the most recent of the works that run; opening first. */
 void tessera_document_cancel (TesseraDocument *self);
 gboolean tessera_document_is_busy (TesseraDocument *self);
@@ -145,6 +171,9 @@ tessera_document_show_alone (TesseraDocument *self, TesseraColourKey key, uint32
 void tessera_document_select (TesseraDocument *self, uint32_t block);
 void tessera_document_hover (TesseraDocument *self, TesseraSide side, uint32_t block);
 void tessera_document_set_moment (TesseraDocument *self, uint32_t event_index);
+/* Of the two blocks beside the largest hole of the moment the one that lives on longest:
+ * while it lies there, the hole cannot grow. */
+void tessera_document_select_hole_keeper (TesseraDocument *self);
 /* The moment of the verdict: the failure, else the peak. */
 void tessera_document_reset_moment (TesseraDocument *self);
 /* The block born before or after the selected one. */

@@ -34,14 +34,17 @@ tessera_followed_unref (TesseraFollowed *planned)
 TesseraStatus
 tessera_followed_new (TesseraData *data,
                       const TesseraPlanRequest *request,
+                      const TesseraHistory *history,
                       const TesseraProgress *progress,
                       TesseraError *error,
+                      TesseraEditConflict *out_conflict,
                       TesseraFollowed **out_planned)
 {
   TesseraFollowed *planned = g_atomic_rc_box_new0 (TesseraFollowed);
   TesseraPlanOptions options = { .strategy = request->strategy,
                                  .is_preview = request->is_preview,
                                  .across_streams = request->across_streams,
+                                 .out_conflict = out_conflict,
                                  .first_step = -1,
                                  .last_step = -1,
                                  .progress = progress };
@@ -51,10 +54,17 @@ tessera_followed_new (TesseraData *data,
   *out_planned = NULL;
   planned->data = tessera_data_ref (data);
   planned->request = *request;
+  if (history != NULL)
+    {
+      options.edits = tessera_history_get (history, &options.n_edits);
+      options.n_edits = tessera_history_get_n_standing (history);
+    }
   status =
       tessera_explain (tessera_plan_trace (data->trace, data->blocks, data->structure,
                                            &options, error, &planned->plan),
                        error, "planning");
+  if (status == TESSERA_OK && history != NULL && planned->plan->n_edits == 0)
+    tessera_history_into_plan (history, planned->plan);
   planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
   if (status == TESSERA_OK)
     status = tessera_data_simulate (data, TESSERA_LAYOUT_PLAN, planned->plan, progress,

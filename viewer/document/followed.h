@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "edits/history.h"
 #include "planner/planner.h"
 #include "viewer/document/data.h"
 
@@ -14,6 +15,7 @@ typedef struct
   TesseraStrategy strategy;
   gboolean across_streams; /* blocks of different streams may share addresses */
   gboolean is_preview; /* made at once, to be looked at until the full plan is there */
+  uint32_t generation; /* of the session's edits: which stood */
 } TesseraPlanRequest;
 
 /* A plan and how the trace runs when it is followed. Shared like TesseraData. */
@@ -26,10 +28,14 @@ typedef struct
   double seconds;             /* that planning took; 0: it is from a file */
 } TesseraFollowed;
 
+/* @history: (nullable): edits to be applied.
+ * @out_conflict: (nullable): set on TESSERA_REFUSED. */
 TesseraStatus tessera_followed_new (TesseraData *data,
                                     const TesseraPlanRequest *request,
+                                    const TesseraHistory *history,
                                     const TesseraProgress *progress,
                                     TesseraError *error,
+                                    TesseraEditConflict *out_conflict,
                                     TesseraFollowed **out_planned);
 /* A plan from a file, checked against the trace it is to serve. */
 TesseraStatus tessera_followed_load (TesseraData *data,
