@@ -6,6 +6,8 @@
 #include "viewer/panels/headline.h"
 
 #include "viewer/document/describe.h"
+#include "viewer/document/document-edit.h"
+#include "viewer/panels/edits.h"
 #include "viewer/window/ui.h"
 
 enum
@@ -24,6 +26,7 @@ struct _TesseraHeadline
   TesseraDocument *document;
   GtkWidget *title;
   GtkWidget *sentence;
+  GtkWidget *change; /* what the last edit cost or won */
   GtkWidget *numbers[N_NUMBERS];
 };
 
@@ -84,10 +87,21 @@ show_number (TesseraHeadline *self, int which, uint64_t bytes)
 }
 
 static void
+show_change (TesseraHeadline *self)
+{
+  g_autofree char *change = tessera_describe_change (self->document);
+
+  gtk_label_set_text (GTK_LABEL (self->change), change != NULL ? change : "");
+  gtk_widget_set_visible (self->change, change != NULL);
+}
+
+static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraHeadline *self = user;
 
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS))
+    show_change (self);
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_VERDICT | TESSERA_CHANGED_WORK)))
     return;
   gtk_widget_set_visible (GTK_WIDGET (self), document->data != NULL);
@@ -168,6 +182,9 @@ tessera_headline_init (TesseraHeadline *self)
   gtk_widget_set_name (self->sentence, "verdict-sentence");
   gtk_box_append (GTK_BOX (words), self->title);
   gtk_box_append (GTK_BOX (words), self->sentence);
+  self->change = tessera_label_new ("", "verdict-change");
+  gtk_widget_set_name (self->change, "plan-change");
+  gtk_box_append (GTK_BOX (words), self->change);
   gtk_widget_set_hexpand (words, TRUE);
   gtk_widget_set_valign (words, GTK_ALIGN_CENTER);
   gtk_box_append (GTK_BOX (self), words);

@@ -5,6 +5,7 @@
  */
 #include "viewer/window/app.h"
 
+#include "viewer/panels/edit-commands.h"
 #include "viewer/window/screenshot.h"
 #include "viewer/window/window.h"
 
@@ -80,11 +81,24 @@ set_keys (GtkApplication *app)
     { "win.left::recorded", { "<Control>1" } },
     { "win.left::native", { "<Control>2" } },
     { "win.left::expandable", { "<Control>3" } },
+    { "win.undo", { "<Control>z" } },
+    { "win.redo", { "<Control><Shift>z" } },
+    { "win.side::block", { "<Control>i" } },
+    { "win.side::edits", { "<Control>h" } },
   };
+  size_t n;
+  const TesseraEditCommand *commands = tessera_edit_commands (&n);
 
   for (size_t i = 0; i < G_N_ELEMENTS (keys); i++)
     gtk_application_set_accels_for_action (app, keys[i].action,
                                            (const char *const *) keys[i].keys);
+  for (size_t i = 0; i < n; i++)
+    {
+      g_autofree char *action = g_strconcat ("win.", commands[i].action, NULL);
+
+      gtk_application_set_accels_for_action (
+          app, action, (const char *const[]){ commands[i].key, NULL });
+    }
 }
 
 /* --- start

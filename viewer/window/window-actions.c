@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/document/document-edit.h"
+#include "viewer/document/document-propose.h"
 #include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/window/window-private.h"
@@ -64,6 +66,12 @@ go_to_peak (TesseraWindow *self)
 static void
 clear_choice (TesseraWindow *self)
 {
+  /* What is in the hand is put back first. */
+  if (tessera_document_is_proposing (self->document))
+    {
+      tessera_document_drop_proposal (self->document);
+      return;
+    }
   tessera_document_select (self->document, TESSERA_NONE);
   tessera_document_reset_moment (self->document);
 }
@@ -287,6 +295,13 @@ set_state (TesseraWindow *self, const char *name, GVariant *state)
   g_simple_action_set_state (action_of (self, name), state);
 }
 
+/* What is off says why; what is on, what it does. */
+static void
+tell_why (GtkWidget *button, const char *why, const char *what)
+{
+  gtk_widget_set_tooltip_text (button, why != NULL ? why : what);
+}
+
 void
 tessera_window_update_actions (TesseraWindow *self)
 {
@@ -318,7 +333,7 @@ tessera_window_update_actions (TesseraWindow *self)
   const TesseraSheet *left = document->sheets[TESSERA_SIDE_LEFT];
   gboolean has_trace = document->data != NULL;
   gboolean can_save = document->jobs[TESSERA_WORK_SAVE] == NULL;
-  gboolean can_save_plan = document->planned != NULL && can_save;
+  gboolean can_save_plan = tessera_document_why_no_export (document) == NULL;
   g_autofree char *left_title = NULL;
   g_autofree char *axis = g_strdup_printf ("axis: %s", axis_titles[document->axis_kind]);
 
@@ -338,6 +353,7 @@ tessera_window_update_actions (TesseraWindow *self)
                                document->selected != TESSERA_NONE);
   g_simple_action_set_enabled (action_of (self, "cancel"),
                                tessera_document_is_busy (document));
+  tessera_window_update_edit_actions (self);
   set_state (self, "left", g_variant_new_string (left_names[document->left_kind]));
   set_state (self, "axis", g_variant_new_string (axis_names[document->axis_kind]));
   set_state (self, "colour",
@@ -345,6 +361,13 @@ tessera_window_update_actions (TesseraWindow *self)
   set_state (self, "dark", g_variant_new_boolean (document->dark));
   if (self->left_menu == NULL)
     return;
+  tell_why (self->export_button, tessera_document_why_no_export (document),
+            "Write the plan to a file (Ctrl+E)");
+  tell_why (self->plan_button,
+            !has_trace                                  ? "Open a trace first"
+            : document->jobs[TESSERA_WORK_PLAN] != NULL ? "The plan is being made"
+                                                        : NULL,
+            "Make the plan again (Ctrl+P)");
   left_title = g_strdup_printf ("%s: %s",
                                 tessera_layout_owner (left != NULL ? left->layout : NULL),
                                 tessera_layout_kind_name (document->left_kind));
@@ -357,6 +380,7 @@ tessera_window_add_actions (TesseraWindow *self)
 {
   g_action_map_add_action_entries (G_ACTION_MAP (self), entries, G_N_ELEMENTS (entries),
                                    self);
+  tessera_window_add_edit_actions (self);
 }
 
 /* Keys without modifiers, which must not steal letters from the text fields: they belong
@@ -388,6 +412,12 @@ tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases)
     { "<Control>a", "win.select-all" },
     { "Menu|<Shift>F10", "win.ask" },
     { "k", "win.go-peak" },
+    { "h", "win.go-hole" },
+    { "<Alt>Up", "win.pin-up" },
+    { "<Alt>Down", "win.pin-down" },
+    { "<Alt><Shift>Up", "win.pin-up-push" },
+    { "<Alt><Shift>Down", "win.pin-down-push" },
+    { "Return|KP_Enter", "win.pin-here" },
     { "f", "win.go-failure" },
     { "Escape", "win.clear" },
   };

@@ -5,6 +5,8 @@
  */
 #include "viewer/canvas/curves.h"
 #include "viewer/panels/devices.h"
+#include "viewer/panels/edit-bar.h"
+#include "viewer/panels/edit-menu.h"
 #include "viewer/panels/groups.h"
 #include "viewer/panels/headline.h"
 #include "viewer/panels/inspector.h"
@@ -70,6 +72,31 @@ arrange_new (void)
   return box;
 }
 
+/* The menu says itself why an item is off, so it can always be opened. */
+static GtkWidget *
+edit_button_new (TesseraWindow *self)
+{
+  GtkWidget *button = gtk_menu_button_new ();
+
+  gtk_menu_button_set_label (GTK_MENU_BUTTON (button), "Edit");
+  gtk_menu_button_set_popover (GTK_MENU_BUTTON (button),
+                               tessera_edit_menu_new (self->document));
+  gtk_widget_set_tooltip_text (button, "Change the plan by hand");
+  gtk_widget_set_name (button, "edit-button");
+  return button;
+}
+
+static GtkWidget *
+plans_new (GtkWidget *plan)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+
+  gtk_widget_add_css_class (box, "linked");
+  gtk_box_append (GTK_BOX (box), plan);
+  gtk_box_append (GTK_BOX (box), menu_button_new ("plan-menu", "How to plan"));
+  return box;
+}
+
 static GtkWidget *
 header_new (TesseraWindow *self)
 {
@@ -101,10 +128,8 @@ header_new (TesseraWindow *self)
   gtk_box_append (GTK_BOX (titles), self->title);
   gtk_box_append (GTK_BOX (titles), self->subtitle);
   gtk_actionable_set_action_name (GTK_ACTIONABLE (plan), "win.plan");
-  gtk_widget_set_tooltip_text (plan, "Make the plan again (Ctrl+P)");
   gtk_widget_set_name (plan, "plan-button");
   gtk_actionable_set_action_name (GTK_ACTIONABLE (export), "win.export-plan");
-  gtk_widget_set_tooltip_text (export, "Write the plan to a file (Ctrl+E)");
   gtk_widget_add_css_class (export, "suggested-action");
   gtk_widget_set_name (export, "export-button");
   gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (main_menu), "open-menu-symbolic");
@@ -114,9 +139,12 @@ header_new (TesseraWindow *self)
   gtk_header_bar_pack_start (GTK_HEADER_BAR (header), self->left_menu);
   gtk_header_bar_pack_start (GTK_HEADER_BAR (header),
                              tessera_devices_new (self->document));
+  gtk_header_bar_pack_start (GTK_HEADER_BAR (header), edit_button_new (self));
   gtk_header_bar_pack_end (GTK_HEADER_BAR (header), main_menu);
   gtk_header_bar_pack_end (GTK_HEADER_BAR (header), export);
-  gtk_header_bar_pack_end (GTK_HEADER_BAR (header), plan);
+  self->plan_button = plan;
+  self->export_button = export;
+  gtk_header_bar_pack_end (GTK_HEADER_BAR (header), plans_new (plan));
   gtk_header_bar_pack_end (GTK_HEADER_BAR (header),
                            toggle_new ("tessera-table-symbolic", "win.table", NULL,
                                        "Table of blocks (Ctrl+T)"));
@@ -138,7 +166,16 @@ message_new (TesseraWindow *self)
   gtk_widget_set_name (self->message_text, "message");
   gtk_widget_add_css_class (close, "flat");
   gtk_widget_set_valign (close, GTK_ALIGN_CENTER);
+  self->conflict_undo = gtk_button_new_with_label ("Undo the last");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->conflict_undo), "win.undo");
+  gtk_widget_set_name (self->conflict_undo, "conflict-undo");
+  self->conflict_show = gtk_button_new_with_label ("Show the other");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->conflict_show),
+                                  "win.show-conflict");
+  gtk_widget_set_name (self->conflict_show, "conflict-show");
   gtk_box_append (GTK_BOX (self->message), self->message_text);
+  gtk_box_append (GTK_BOX (self->message), self->conflict_undo);
+  gtk_box_append (GTK_BOX (self->message), self->conflict_show);
   gtk_box_append (GTK_BOX (self->message), close);
   gtk_widget_set_visible (self->message, FALSE);
   return self->message;
@@ -273,6 +310,8 @@ centre_new (TesseraWindow *self)
       self->canvases[side] = GTK_WIDGET (tessera_pane_get_canvas (TESSERA_PANE (pane)));
       gtk_box_append (GTK_BOX (self->panes), pane);
     }
+  self->edit_bar = tessera_edit_bar_new (self->document);
+  gtk_box_append (GTK_BOX (top), self->edit_bar);
   gtk_box_append (GTK_BOX (top), self->panes);
   gtk_box_append (GTK_BOX (top), curves_panel_new (self));
   gtk_box_append (GTK_BOX (top), tessera_status_bar_new (self->document));
@@ -327,10 +366,15 @@ right_panel_new (TesseraWindow *self)
 
   gtk_widget_add_css_class (inspector, "panel");
   gtk_widget_add_css_class (groups, "panel");
+  self->edits = tessera_edits_view_new (self->document);
+  gtk_widget_add_css_class (self->edits, "panel");
+  self->side = stack;
   gtk_stack_add_titled (GTK_STACK (stack), scrolled_new (inspector, 256), "block",
                         "Block");
   gtk_stack_add_titled (GTK_STACK (stack), scrolled_new (groups, 256), "groups",
                         "Groups");
+  gtk_stack_add_titled (GTK_STACK (stack), scrolled_new (self->edits, 256), "edits",
+                        "Edits");
   gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (switcher), GTK_STACK (stack));
   gtk_widget_set_halign (switcher, GTK_ALIGN_FILL);
   gtk_box_set_homogeneous (GTK_BOX (box), FALSE);

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/document/document-edit.h"
 #include "viewer/window/window-private.h"
 
 #include <string.h>
@@ -149,6 +150,41 @@ tessera_window_choose_picture_target (TesseraWindow *self, const char *suffix)
 
   choose (self, "Save a picture (.png, .svg) or a report (.html)",
           GTK_FILE_CHOOSER_ACTION_SAVE, "Save", name, picture_target_chosen);
+}
+
+/* --- edits ------------------------------------------------------------------------- */
+
+static void
+edits_source_chosen (TesseraWindow *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file);
+
+  if (path != NULL)
+    tessera_document_load_edits (self->document, path);
+}
+
+static void
+edits_target_chosen (TesseraWindow *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file);
+
+  if (path != NULL)
+    tessera_document_save_edits (self->document, path);
+}
+
+void
+tessera_window_choose_edits (TesseraWindow *self, gboolean to_write)
+{
+  static const char *const json[] = { "*.json", NULL };
+  g_autofree char *name = to_write ? sibling_name (self, ".edits.json") : NULL;
+
+  if (to_write)
+    choose (self, "Write the edits", GTK_FILE_CHOOSER_ACTION_SAVE, "Write", name,
+            edits_target_chosen);
+  else
+    choose (self, "Add edits from a file", GTK_FILE_CHOOSER_ACTION_OPEN, "Add", NULL,
+            edits_source_chosen);
+  add_filter (self, "Edits (JSON)", json);
 }
 
 /* --- recent files

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "viewer/canvas/pane.h"
+#include "viewer/panels/edits.h"
 #include "viewer/window/window.h"
 
 struct _TesseraWindow
@@ -28,6 +29,11 @@ struct _TesseraWindow
   GtkWidget *canvases[TESSERA_N_SIDES];
   GtkFileChooserNative *chooser; /* while one is open */
   gulong recent_handler;
+  GtkWidget *edit_bar;
+  GtkWidget *side;                          /* GtkStack of the panels on the right */
+  GtkWidget *edits;                         /* the history, one of them */
+  GtkWidget *conflict_undo, *conflict_show; /* buttons of the message */
+  GtkWidget *plan_button, *export_button;
 };
 
 /* window-build.c */
@@ -36,7 +42,14 @@ void tessera_window_build (TesseraWindow *self);
 void tessera_window_add_actions (TesseraWindow *self);
 void tessera_window_update_actions (TesseraWindow *self);
 void tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases);
+/* window-edits.c */
+void tessera_window_add_edit_actions (TesseraWindow *self);
+void tessera_window_update_edit_actions (TesseraWindow *self);
+/* The message's buttons: seen where edits conflict. */
+void tessera_window_show_conflict (TesseraWindow *self);
 /* window-files.c */
+/* Of edits, as JSON: to be written, or to be read. */
+void tessera_window_choose_edits (TesseraWindow *self, gboolean to_write);
 void tessera_window_choose_file (TesseraWindow *self);
 void tessera_window_choose_plan_target (TesseraWindow *self);
 /* @suffix: ".png", ".svg" or ".html": of the name that is proposed. */

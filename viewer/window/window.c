@@ -49,6 +49,8 @@ tessera_window_say (TesseraWindow *self, const char *sentence, gboolean is_error
       self->message,
       (const char *[]){ "message", is_error ? "message-error" : "message-info", NULL });
   gtk_widget_set_visible (self->message, *sentence != '\0');
+  gtk_widget_set_visible (self->conflict_undo, FALSE);
+  gtk_widget_set_visible (self->conflict_show, FALSE);
 }
 
 static char *
@@ -115,6 +117,7 @@ show_error (TesseraWindow *self)
   if (sentence == NULL)
     return;
   tessera_window_say (self, sentence, TRUE);
+  tessera_window_show_conflict (self);
   if (self->document->data == NULL)
     g_clear_pointer (&self->document->path, g_free);
 }
@@ -147,6 +150,11 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraWindow *self = user;
 
+  /* What was said of the last file, or of edits that conflicted, is over. */
+  if (((what & TESSERA_CHANGED_TRACE) && document->data != NULL) ||
+      ((what & TESSERA_CHANGED_EDITS) && document->conflict.first == TESSERA_NONE &&
+       gtk_widget_get_visible (self->conflict_undo)))
+    tessera_window_say (self, "", FALSE);
   if (what & TESSERA_CHANGED_WORK)
     {
       show_error (self);
@@ -166,7 +174,6 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
     }
   if ((what & TESSERA_CHANGED_TRACE) && document->data != NULL)
     {
-      tessera_window_say (self, "", FALSE);
       remember (self);
       gtk_widget_grab_focus (self->canvases[TESSERA_SIDE_LEFT]);
     }
