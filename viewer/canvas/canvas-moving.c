@@ -88,7 +88,8 @@ tessera_canvas_start_moves (TesseraCanvas *self)
   tessera_canvas_stop_moves (self);
   g_object_get (gtk_widget_get_settings (GTK_WIDGET (self)), "gtk-enable-animations",
                 &animate, NULL);
-  if (!animate || moves == NULL || moves->n_moves == 0)
+  if (!animate || moves == NULL || moves->n_moves == 0 ||
+      !gtk_widget_get_mapped (GTK_WIDGET (self)))
     return;
   self->moves = tessera_moves_ref (moves);
   self->moves_begin_us = self->moves_now_us = 0;

@@ -7,6 +7,7 @@
 
 #include "viewer/canvas/canvas-moving.h"
 #include "viewer/document/describe.h"
+#include "viewer/document/document-propose.h"
 #include "viewer/canvas/draw.h"
 
 G_DEFINE_TYPE (TesseraCanvas, tessera_canvas, GTK_TYPE_WIDGET)
@@ -54,10 +55,13 @@ say_value (TesseraCanvas *self)
 {
   TesseraDocument *document = self->document;
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
+  g_autofree char *proposed = tessera_document_describe_proposal (document);
   g_autofree char *text = NULL;
 
   if (sheet == NULL)
     text = g_strdup ("nothing to show yet");
+  else if (proposed != NULL && self->side == TESSERA_SIDE_RIGHT)
+    text = g_strdup_printf ("on the move: %s", proposed);
   else if (document->selected == TESSERA_NONE)
     text = g_strdup ("no block selected");
   else
@@ -103,7 +107,7 @@ on_tile (gpointer user)
 gboolean
 tessera_canvas_is_complete (TesseraCanvas *self)
 {
-  return tessera_tiles_is_complete (self->tiles);
+  return self->moves == NULL && tessera_tiles_is_complete (self->tiles);
 }
 
 static void

@@ -63,8 +63,13 @@ right_subtitle (const TesseraFollowed *planned)
     g_string_append (text, " = bound");
   else
     g_string_append_printf (text, ", %.1f %% over bound", over * 100);
-  if (plan->checked)
+  if (planned->request.is_preview)
+    g_string_append (text, ", preview");
+  else if (plan->checked)
     g_string_append (text, ", checked");
+  if (plan->n_edits > 0)
+    g_string_append_printf (text, ", %zu edit%s", plan->n_edits,
+                            plan->n_edits == 1 ? "" : "s");
   if (planned->seconds > 0)
     g_string_append_printf (text, " · %.2f s", planned->seconds);
   else
@@ -171,14 +176,20 @@ static GtkWidget *
 head_new (TesseraPane *self)
 {
   GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+  GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
 
   self->title = tessera_label_new ("", "pane-title");
   self->subtitle = tessera_label_new ("", "quiet");
   self->spinner = gtk_spinner_new ();
   gtk_label_set_ellipsize (GTK_LABEL (self->title), PANGO_ELLIPSIZE_NONE);
-  gtk_widget_set_hexpand (self->subtitle, TRUE);
-  gtk_box_append (GTK_BOX (head), self->title);
-  gtk_box_append (GTK_BOX (head), self->subtitle);
+  gtk_widget_set_name (self->subtitle, self->side == TESSERA_SIDE_LEFT
+                                           ? "subtitle-left"
+                                           : "subtitle-right");
+  gtk_widget_set_hexpand (words, TRUE);
+  /* Below each other: two panes beside panels have no width for more. */
+  gtk_box_append (GTK_BOX (words), self->title);
+  gtk_box_append (GTK_BOX (words), self->subtitle);
+  gtk_box_append (GTK_BOX (head), words);
   gtk_box_append (GTK_BOX (head), self->spinner);
   return head;
 }

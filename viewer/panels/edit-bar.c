@@ -28,6 +28,7 @@ struct _TesseraEditBar
   GtkWidget *choice;
   GtkWidget *problem;
   GtkWidget *apply;
+  GWeakRef came_from; /* who had the focus, and gets it back */
 };
 
 G_DEFINE_TYPE (TesseraEditBar, tessera_edit_bar, GTK_TYPE_BOX)
@@ -227,7 +228,11 @@ check (TesseraEditBar *self)
   problem = fill (self, &edit);
   tessera_edit_clear (&edit);
   gtk_label_set_text (GTK_LABEL (self->problem), problem != NULL ? problem : "");
-  gtk_widget_set_visible (self->problem, problem != NULL);
+  /* Nothing typed yet is nothing wrong yet. */
+  gtk_widget_set_visible (
+      self->problem,
+      problem != NULL && (*gtk_editable_get_text (GTK_EDITABLE (self->entry)) != '\0' ||
+                          gtk_widget_get_visible (self->choice)));
   gtk_widget_set_sensitive (self->apply, problem == NULL);
   gtk_widget_set_tooltip_text (self->apply, problem);
   if (problem != NULL && *gtk_editable_get_text (GTK_EDITABLE (self->entry)) != '\0')
@@ -290,9 +295,14 @@ tessera_edit_bar_is_open (TesseraEditBar *self)
 void
 tessera_edit_bar_close (TesseraEditBar *self)
 {
+  g_autoptr (GtkWidget) came_from = NULL;
+
   if (self->command == NULL)
     return;
   self->command = NULL;
+  came_from = g_weak_ref_get (&self->came_from);
+  if (came_from != NULL && gtk_widget_get_mapped (came_from))
+    gtk_widget_grab_focus (came_from);
   gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
 }
 
@@ -314,9 +324,12 @@ void
 tessera_edit_bar_ask (TesseraEditBar *self, const TesseraEditCommand *command)
 {
   size_t which = asked_of (command->kind);
+  GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self)));
   g_autofree char *title = g_strndup (command->title, strcspn (command->title, "\xe2"));
   g_autofree char *text = NULL;
 
+  if (focus != NULL && !gtk_widget_is_ancestor (focus, GTK_WIDGET (self)))
+    g_weak_ref_set (&self->came_from, focus);
   self->command = command;
   text = first_text (self);
   tessera_document_seek_rule (self->document);
@@ -352,6 +365,7 @@ static void
 tessera_edit_bar_dispose (GObject *object)
 {
   g_clear_object (&TESSERA_EDIT_BAR (object)->document);
+  g_weak_ref_set (&TESSERA_EDIT_BAR (object)->came_from, NULL);
   G_OBJECT_CLASS (tessera_edit_bar_parent_class)->dispose (object);
 }
 
@@ -405,18 +419,21 @@ tessera_edit_bar_init (TesseraEditBar *self)
   self->title = tessera_label_new ("", "pane-title");
   gtk_label_set_ellipsize (GTK_LABEL (self->title), PANGO_ELLIPSIZE_NONE);
   self->what = tessera_label_new ("", "quiet");
-  gtk_widget_set_hexpand (self->what, TRUE);
+  gtk_label_set_wrap (GTK_LABEL (self->what), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (self->what), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_lines (GTK_LABEL (self->what), 3);
+  gtk_widget_set_hexpand (self->title, TRUE);
   gtk_widget_set_name (self->what, "edit-what");
   self->by_rule = gtk_check_button_new_with_label ("As a rule, for tomorrow's trace too");
   gtk_check_button_set_active (GTK_CHECK_BUTTON (self->by_rule), TRUE);
   gtk_widget_set_name (self->by_rule, "edit-by-rule");
   gtk_box_append (GTK_BOX (head), self->title);
-  gtk_box_append (GTK_BOX (head), self->what);
   gtk_box_append (GTK_BOX (head), self->by_rule);
   add_values (self, row);
   self->problem = tessera_label_new ("", "problem");
   gtk_widget_set_name (self->problem, "edit-problem");
   gtk_box_append (GTK_BOX (self), head);
+  gtk_box_append (GTK_BOX (self), self->what);
   gtk_box_append (GTK_BOX (self), row);
   gtk_box_append (GTK_BOX (self), self->problem);
   gtk_widget_add_css_class (GTK_WIDGET (self), "edit-bar");

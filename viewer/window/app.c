@@ -142,32 +142,37 @@ on_shot (gpointer user, gboolean success)
   on_quit (NULL, NULL, self);
 }
 
-/* Actions are as g_action_print_detailed_name() writes them. */
+/* An action is as g_action_print_detailed_name() writes it. */
 static void
-do_actions (TesseraApp *self, GtkWidget *window)
+do_action (GtkWidget *window, const char *name)
 {
-  g_auto (GStrv) names = g_strsplit (self->actions != NULL ? self->actions : "", ",", -1);
+  g_autofree char *action = NULL;
+  g_autoptr (GVariant) target = NULL;
 
-  for (char **name = names; *name != NULL; name++)
-    {
-      g_autofree char *action = NULL;
-      g_autoptr (GVariant) target = NULL;
-
-      if (**name == '\0')
-        continue;
-      if (!g_action_parse_detailed_name (*name, &action, &target, NULL) ||
-          !gtk_widget_activate_action_variant (window, action, target))
-        g_printerr ("tessera-viewer: there is no action %s.\n", *name);
-    }
+  if (*name != '\0' && (!g_action_parse_detailed_name (name, &action, &target, NULL) ||
+                        !gtk_widget_activate_action_variant (window, action, target)))
+    g_printerr ("tessera-viewer: there is no action %s.\n", name);
 }
 
 typedef struct
 {
   TesseraApp *app;
   TesseraWindow *window;
+  char **actions; /* to be done, NULL at the end */
+  size_t n_done;
 } Ready;
 
-/* The first settled moment is when a trace is there for the actions to work on. */
+static void
+ready_free (gpointer user)
+{
+  Ready *ready = user;
+
+  g_strfreev (ready->actions);
+  g_free (ready);
+}
+
+/* The first settled moment is when a trace is there for the actions to work on; each has
+ * its whole effect before the next. */
 static gboolean
 when_ready (gpointer user)
 {
@@ -178,7 +183,11 @@ when_ready (gpointer user)
   /* A picture of an error is a picture, but the caller wanted the file's. */
   if (tessera_window_get_document (ready->window)->data == NULL)
     ready->app->failed = ready->app->wants_file;
-  do_actions (ready->app, GTK_WIDGET (ready->window));
+  if (ready->actions[ready->n_done] != NULL)
+    {
+      do_action (GTK_WIDGET (ready->window), ready->actions[ready->n_done++]);
+      return G_SOURCE_CONTINUE;
+    }
   tessera_screenshot_when_settled (ready->window, ready->app->screenshot, on_shot,
                                    ready->app);
   return G_SOURCE_REMOVE;
@@ -196,10 +205,12 @@ show_window (TesseraApp *self)
   gtk_window_present (GTK_WINDOW (window));
   if (self->screenshot != NULL)
     {
-      Ready *ready = g_new (Ready, 1);
+      Ready *ready = g_new0 (Ready, 1);
 
-      *ready = (Ready){ self, TESSERA_WINDOW (window) };
-      g_timeout_add_full (G_PRIORITY_DEFAULT, 100, when_ready, ready, g_free);
+      ready->app = self;
+      ready->window = TESSERA_WINDOW (window);
+      ready->actions = g_strsplit (self->actions != NULL ? self->actions : "", ",", -1);
+      g_timeout_add_full (G_PRIORITY_DEFAULT, 100, when_ready, ready, ready_free);
     }
   return window;
 }
