@@ -2,6 +2,7 @@
 #include "cli/job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -218,11 +219,18 @@ keep_signals (const struct sigaction *before)
 static gboolean
 spawn (char **program, char **env, gboolean to_stderr, GPid *out_pid, GError **error)
 {
-  return g_spawn_async_with_pipes_and_fds (
+  /* GLib closes in the child what it takes stdout from: not the stderr that is to stay.
+   */
+  int child_stdout = to_stderr ? fcntl (STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
+  gboolean has_started = g_spawn_async_with_pipes_and_fds (
       NULL, (const char *const *) program, (const char *const *) env,
       G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_CHILD_INHERITS_STDIN,
-      end_with_parent, NULL, -1, to_stderr ? STDERR_FILENO : -1, -1, NULL, NULL, 0,
-      out_pid, NULL, NULL, NULL, error);
+      end_with_parent, NULL, -1, child_stdout, -1, NULL, NULL, 0, out_pid, NULL, NULL,
+      NULL, error);
+
+  if (child_stdout >= 0)
+    close (child_stdout);
+  return has_started;
 }
 
 TesseraStatus
