@@ -35,6 +35,7 @@ typedef struct
                        uint32_t pool,
                        bool is_small);
   void (*segment_unmap) (void *user, uint64_t addr, uint64_t size_bytes);
+  void (*plan_declined) (void *user); /* TesseraPolicy: its figures say why */
   void *user;
 } TesseraObserver;
 

@@ -15,7 +15,10 @@
  * class, not larger). Nothing passes between private pools. A request whose slot is not
  * so ordered gets another place that is, else it is a miss. A miss that finds the device
  * full may lie anywhere in the pool that is free and ordered: no run ends for memory that
- * a plan keeps unused. Plans made across streams are
+ * a plan keeps unused. A plan that was made for another run is declined
+ * (allocator/policy/judge.h): expandable rules serve from then on, blocks in the pool
+ * stay until they are freed, and the pages that nobody needs are given back. So is one
+ * whose pool has the memory that a request would fail for. Plans made across streams are
  * refused by tessera_policy_new(): their hand-overs need events on the device.
  *
  * Not thread-safe: the caller holds one lock per device.
@@ -46,11 +49,12 @@ typedef struct
   bool
       is_simulation; /* nothing computes on this memory: any plan is taken as it is, also
                         one made across streams, whose hand-overs then count as ordered */
+  bool never_declines; /* a plan is followed however badly it fits: for tests */
 } TesseraPolicyOptions;
 
-/* Takes the plan's pool from the device at once, as one segment of stream 0 that is never
- * given back: TESSERA_OUT_OF_DEVICE where it does not fit (or the limit forbids it),
- * TESSERA_REFUSED for a plan that this cannot follow; @error says why. */
+/* Takes the plan's pool from the device at once, as pages of stream 0 that stay while the
+ * plan is followed: TESSERA_OUT_OF_DEVICE where it does not fit (or the limit forbids
+ * it), TESSERA_REFUSED for a plan that this cannot follow; @error says why. */
 TESSERA_MUST_USE TesseraStatus tessera_policy_new (const TesseraPolicyOptions *options,
                                                    TesseraDevice *device,
                                                    const TesseraObserver *observer,
@@ -89,14 +93,38 @@ void tessera_policy_set_limit (TesseraPolicy *policy, uint64_t limit_bytes);
 void tessera_policy_step (TesseraPolicy *policy);
 void tessera_policy_phase (TesseraPolicy *policy, const char *name);
 
+/* Requests, some of which missed the plan. */
+typedef struct
+{
+  uint64_t n_requests, n_misses;
+  uint64_t asked_bytes, missed_bytes;
+} TesseraHitCount;
+
+typedef enum
+{
+  TESSERA_NOT_DECLINED,
+  TESSERA_DECLINED_FOR_MISSES,
+  TESSERA_DECLINED_FOR_SHORTAGE /* the device was full, and the pool was not */
+} TesseraDeclineReason;
+
+/* Once, and for good. */
+typedef struct
+{
+  TesseraDeclineReason reason;
+  TesseraHitCount misfit;  /* of the stretches of the run that decided it; or nothing */
+  uint64_t pool_bytes;     /* of the whole pool */
+  uint64_t returned_bytes; /* of it at once */
+} TesseraDecline;
+
 typedef struct
 {
   TesseraCachingStats caching; /* pool included in reserved; blocks in the pool counted */
   TesseraFollowerStats follower;
   uint64_t misses_unordered; /* of the misses: free, but not ordered for the stream */
   uint64_t misses_rescued;   /* of the misses: the device was full, the pool was not */
-  uint64_t pool_addr, pool_bytes;         /* plan; else 0 */
+  uint64_t pool_addr, pool_bytes;         /* plan: that are held; else 0 */
   uint64_t extra_bytes, peak_extra_bytes; /* reserved outside the pool */
+  TesseraDecline decline;
 } TesseraPolicyStats;
 void tessera_policy_get_stats (const TesseraPolicy *policy,
                                TesseraPolicyStats *out_stats);

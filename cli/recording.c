@@ -26,10 +26,12 @@ cli_recording (const CliStudy *study, CliRecording *out_recording)
   if (!out_recording->was_followed)
     return;
   out_recording->pool_bytes = study->layout->pool_bytes;
-  /* The pool is there from the first event to the last. */
-  if (study->layout->peak_reserved_bytes > out_recording->pool_bytes)
+  /* The pool is there from the first event to the last, unless it was declined. */
+  if (study->layout->declined_index == 0 &&
+      study->layout->peak_reserved_bytes > out_recording->pool_bytes)
     out_recording->extra_bytes =
         study->layout->peak_reserved_bytes - out_recording->pool_bytes;
+  out_recording->declined_index = study->layout->declined_index;
   out_recording->hits = study->layout->n_hits;
   out_recording->misses = study->layout->n_misses;
   out_recording->missed_bytes = study->layout->miss_bytes;
@@ -48,13 +50,18 @@ cli_recording_print (const CliRecording *recording)
             recording->world);
   if (recording->was_followed)
     printf ("; plan %s: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
-            " misses (%s), pool %s, extras %s",
+            " misses (%s), pool %s",
             recording->plan_source != NULL ? recording->plan_source : "", recording->hits,
             recording->misses,
             tessera_format_bytes (recording->missed_bytes, missed, sizeof missed),
-            tessera_format_bytes (recording->pool_bytes, pool, sizeof pool),
+            tessera_format_bytes (recording->pool_bytes, pool, sizeof pool));
+  if (recording->was_followed && recording->declined_index == 0)
+    printf (", extras %s",
             tessera_format_bytes (recording->extra_bytes, extra, sizeof extra));
-  else if (recording->plan_source != NULL)
+  if (recording->declined_index > 0)
+    printf ("; it did not suit, and was declined at event %" G_GUINT64_FORMAT,
+            recording->declined_index);
+  if (!recording->was_followed && recording->plan_source != NULL)
     printf ("; plan %s was declined", recording->plan_source);
   puts ("");
   if (recording->lost_events > 0)
@@ -81,6 +88,7 @@ cli_recording_json (JsonBuilder *builder, const CliRecording *recording)
   cli_json_bytes (builder, "lost_events", recording->lost_events);
   if (recording->was_followed)
     {
+      cli_json_bytes (builder, "declined_at_event", recording->declined_index);
       cli_json_bytes (builder, "hits", recording->hits);
       cli_json_bytes (builder, "misses", recording->misses);
       cli_json_bytes (builder, "missed_bytes", recording->missed_bytes);

@@ -15,8 +15,7 @@
 enum
 {
   MAX_SIDES = 6,   /* more side streams than that count as all that are known */
-  MAX_ROUTES = 16, /* pools open at once */
-  JUDGED_STEPS = 2 /* then half of the requests should have hit the plan */
+  MAX_ROUTES = 16 /* pools open at once */
 };
 
 typedef struct RuntimeBlock RuntimeBlock;
@@ -97,7 +96,6 @@ struct RuntimeDevice
   RuntimeBlock *spare_blocks;
   RuntimeWait *spare_waits;
   uint64_t retries_before, ooms_before; /* figures that a reset left behind */
-  uint32_t n_steps;                     /* ended */
   uint64_t step_hash, last_step_hash;   /* of the requests so far; 0: none */
 };
 
@@ -110,6 +108,9 @@ uint64_t tessera_device_limit (const RuntimeDevice *device, double fraction);
 
 /* segments.c: what the policy tells of the driver's memory */
 TesseraObserver tessera_device_observer (RuntimeDevice *device);
+
+/* declined.c: the policy gave up its plan (@user: the device); said and recorded */
+void tessera_device_plan_declined (void *user);
 
 /* blocks.c: both from stocks that grow; NULL: no memory */
 RuntimeBlock *tessera_device_take_block (RuntimeDevice *device);

@@ -5,9 +5,6 @@
  */
 #include "runtime/device-internal.h"
 
-#include <inttypes.h>
-
-#include "runtime/notice.h"
 #include "runtime/recording.h"
 
 void
@@ -52,28 +49,12 @@ tessera_device_set_fraction (RuntimeDevice *device, double fraction)
   tessera_device_unlock (device);
 }
 
-/* After some steps it shows whether a plan was made for this program. */
-static void
-judge_plan (RuntimeDevice *device)
-{
-  TesseraPolicyStats stats;
-
-  tessera_policy_get_stats (device->policy, &stats);
-  if (stats.follower.misses > (stats.follower.hits + stats.follower.misses) / 10)
-    tessera_notice ("The plan looks made for another model or batch: of the first "
-                    "%" PRIu64 " requests %" PRIu64 " missed it.",
-                    stats.follower.hits + stats.follower.misses, stats.follower.misses);
-}
-
 void
-tessera_device_step (RuntimeDevice *device, bool ends_one)
+tessera_device_step (RuntimeDevice *device, TesseraRecorder *recorder)
 {
-  tessera_device_lock (device);
+  tessera_device_enter (device, recorder);
   tessera_policy_step (device->policy);
-  device->n_steps += ends_one;
   device->step_hash = 0;
-  if (ends_one && device->n_steps == JUDGED_STEPS && tessera_device_follows (device))
-    judge_plan (device);
   tessera_device_unlock (device);
 }
 

@@ -23,7 +23,8 @@ RuntimeDevice *tessera_device_open (int ordinal,
                                     const TesseraPlan *plan,
                                     TesseraRecorder *recorder,
                                     TesseraError *error);
-/* Whether it follows a plan. Fixed; takes no lock. */
+/* Whether it was opened to follow a plan, be that declined since. Fixed; takes no lock.
+ */
 bool tessera_device_follows (const RuntimeDevice *device);
 void tessera_device_lock (RuntimeDevice *device);
 void tessera_device_unlock (RuntimeDevice *device);
@@ -68,8 +69,8 @@ void tessera_device_get_stats (RuntimeDevice *device, TesseraDeviceStats *out_st
 void tessera_device_reset_peaks (RuntimeDevice *device);
 void tessera_device_reset_accumulated (RuntimeDevice *device);
 
-/* The marks of the program; they take the lock. @ends_one: a step was under way. */
-void tessera_device_step (RuntimeDevice *device, bool ends_one);
+/* The marks of the program; they take the lock. */
+void tessera_device_step (RuntimeDevice *device, TesseraRecorder *recorder);
 /* See tessera_step_repeats(). */
 bool tessera_device_step_repeats (RuntimeDevice *device);
 void tessera_device_phase (RuntimeDevice *device, const char *name);

@@ -28,7 +28,6 @@ typedef struct
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Mark phases[MAX_DEPTH]; /* the process's */
 static unsigned n_phases;
-static bool is_in_step;
 static uint32_t step_range = TESSERA_NONE;
 
 static __thread uint32_t modules[MAX_DEPTH]; /* ranges of this thread */
@@ -105,8 +104,7 @@ tessera_step (int64_t number)
       number >= 0 ? begin_range (recorder, TESSERA_RANGE_STEP, name) : TESSERA_NONE;
   for (int i = 0; i < TESSERA_MAX_DEVICES; i++)
     if (tessera_process_known_device (i) != NULL)
-      tessera_device_step (tessera_process_known_device (i), is_in_step);
-  is_in_step = number >= 0;
+      tessera_device_step (tessera_process_known_device (i), recorder);
   tessera_recorder_leave (recorder);
   tessera_marks_unlock ();
 }

@@ -4,33 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/device-internal.h"
+#include "runtime/size.h"
 
 #include <stdio.h>
-
-typedef struct
-{
-  char text[32];
-} Size;
-
-/* As PyTorch writes sizes. */
-static Size
-size_text (uint64_t bytes)
-{
-  static const char *const units[] = { "KiB", "MiB", "GiB" };
-  double amount = (double) bytes / 1024;
-  size_t unit = 0;
-  Size size;
-
-  if (bytes <= 1024)
-    {
-      snprintf (size.text, sizeof size.text, "%u bytes", (unsigned) bytes);
-      return size;
-    }
-  for (; unit + 1 < sizeof units / sizeof *units && amount > 1024; unit++)
-    amount /= 1024;
-  snprintf (size.text, sizeof size.text, "%.2f %s", amount, units[unit]);
-  return size;
-}
 
 /* Free memory that is reserved, as the request finds it. */
 typedef struct
@@ -68,20 +44,20 @@ write_verdict (const Census *census, uint64_t free_bytes, char *out_text, size_t
     snprintf (out_text, n_bytes,
               "Tessera: fragmentation; %s is free in the cache of this stream, but in "
               "pieces of at most %s.",
-              size_text (census->own_bytes).text,
-              size_text (census->own_largest_bytes).text);
+              tessera_size_text (census->own_bytes).text,
+              tessera_size_text (census->own_largest_bytes).text);
   else if (census->own_bytes + census->elsewhere_bytes + free_bytes >=
            census->wanted_bytes)
     snprintf (out_text, n_bytes,
               "Tessera: fragmentation; %s is free, but held for other streams, pools or "
               "sizes, and %s for this one.",
-              size_text (census->elsewhere_bytes).text,
-              size_text (census->own_bytes).text);
+              tessera_size_text (census->elsewhere_bytes).text,
+              tessera_size_text (census->own_bytes).text);
   else
     snprintf (out_text, n_bytes,
               "Tessera: not fragmentation; even all that is free together lacks %s.",
-              size_text (census->wanted_bytes - census->own_bytes -
-                         census->elsewhere_bytes - free_bytes)
+              tessera_size_text (census->wanted_bytes - census->own_bytes -
+                                 census->elsewhere_bytes - free_bytes)
                   .text);
 }
 
@@ -120,7 +96,7 @@ tessera_device_fail (RuntimeDevice *device,
     {
       snprintf (
           out_text, n_bytes, "CUDA out of memory. Tried to allocate %s. Tessera: %s.",
-          size_text (request->size_bytes).text,
+          tessera_size_text (request->size_bytes).text,
           status == TESSERA_NO_MEMORY ? "the host has no memory left to keep count of it"
                                       : "the driver failed, and not for lack of memory");
       return;
@@ -137,8 +113,8 @@ tessera_device_fail (RuntimeDevice *device,
       "CUDA out of memory. Tried to allocate %s. GPU %d has a total capacity of %s "
       "of which %s is free. Of the allocated memory %s is allocated by PyTorch, and "
       "%s is reserved by PyTorch but unallocated. %s",
-      size_text (tessera_segment_size (&device->settings, rounded)).text, device->ordinal,
-      size_text (total_bytes).text, size_text (free_bytes).text,
-      size_text (allocated).text,
-      size_text (reserved > allocated ? reserved - allocated : 0).text, verdict);
+      tessera_size_text (tessera_segment_size (&device->settings, rounded)).text,
+      device->ordinal, tessera_size_text (total_bytes).text,
+      tessera_size_text (free_bytes).text, tessera_size_text (allocated).text,
+      tessera_size_text (reserved > allocated ? reserved - allocated : 0).text, verdict);
 }

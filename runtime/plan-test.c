@@ -17,6 +17,8 @@ enum
   N_STEPS = 4
 };
 
+static gsize batch = 1; /* samples; a plan is made with one */
+
 static void
 forward_and_backward (void **parameters)
 {
@@ -25,8 +27,9 @@ forward_and_backward (void **parameters)
   tessera_phase_begin ("forward");
   for (int i = 0; i < N_LAYERS; i++)
     {
-      workspace = program_must_alloc ((ssize_t) (MIB + 4096 * (gsize) i), 0);
-      activations[i] = program_must_alloc ((ssize_t) (3 * MIB + 512 * (gsize) i), 0);
+      workspace = program_must_alloc ((ssize_t) (batch * (MIB + 4096 * (gsize) i)), 0);
+      activations[i] =
+          program_must_alloc ((ssize_t) (batch * (3 * MIB + 512 * (gsize) i)), 0);
       program_free (workspace, 0);
     }
   tessera_phase_end ();
@@ -57,20 +60,16 @@ evaluate (void)
 }
 
 static void
-train (gboolean evaluates)
+train_steps (void **parameters, int n_steps, gboolean evaluates)
 {
-  void *parameters[2 * N_LAYERS] = { NULL };
-
-  for (int i = 0; i < N_LAYERS; i++)
-    parameters[i] = program_must_alloc (2 * (ssize_t) MIB, 0);
-  for (int step = 0; step < N_STEPS; step++)
+  for (int step = 0; step < n_steps; step++)
     {
-      void *batch;
+      void *samples;
 
       tessera_step (step);
-      batch = program_must_alloc (1000000, program_stream (1));
+      samples = program_must_alloc (1000000, program_stream (1));
       forward_and_backward (parameters);
-      program_free (batch, program_stream (1));
+      program_free (samples, program_stream (1));
       if (evaluates && step == 2)
         {
           tessera_step (-1);
@@ -78,8 +77,30 @@ train (gboolean evaluates)
         }
     }
   tessera_step (-1);
+}
+
+static void
+make_model (void **parameters)
+{
+  for (int i = 0; i < N_LAYERS; i++)
+    parameters[i] = program_must_alloc (2 * (ssize_t) MIB, 0);
+}
+
+static void
+free_model (void **parameters)
+{
   for (int i = 0; i < 2 * N_LAYERS; i++)
     program_free (parameters[i], 0);
+}
+
+static void
+train (gboolean evaluates)
+{
+  void *parameters[2 * N_LAYERS] = { NULL };
+
+  make_model (parameters);
+  train_steps (parameters, N_STEPS, evaluates);
+  free_model (parameters);
 }
 
 static void
@@ -381,29 +402,99 @@ test_nameless (void)
   PROGRAM_RUN_CHILD (nameless_body);
 }
 
-/* A run of another kind: more than half of what it asks for misses. */
+/* In one sentence, with the figures; what hit is known. */
+static TesseraDeviceStats
+assert_misfits (void)
+{
+  TesseraDeviceStats stats = program_stats ();
+  char *notices = program_notices ();
+
+  g_assert_nonnull (strstr (notices, "declined"));
+  g_assert_nonnull (strstr (notices, "another model or batch"));
+  g_assert_nonnull (strstr (notices, "given back"));
+  g_assert_true (strchr (notices, '\n') == notices + strlen (notices) - 1);
+  g_free (notices);
+  g_assert_cmpuint (stats.plan_is_declined, ==, 1);
+  g_assert_cmpuint (stats.plan_height_bytes, ==, 0);
+  g_assert_cmpuint (stats.misses, >, 0);
+  g_assert_cmpuint (stats.reserved_bytes[0].current, ==,
+                    stats.pool_bytes + stats.extra_bytes);
+  return stats;
+}
+
+/* Nothing of the pool lives: all of it is given back. */
 static void
 other_model_body (void)
 {
-  char *notices;
+  TesseraDeviceStats stats;
 
-  start_with_plan ();
-  for (int step = 0; step < 4; step++)
+  program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "record",
+                 program_file ("followed.tsr"), NULL);
+  for (int step = 0; step < 6; step++)
     {
       tessera_step (step);
-      for (int i = 0; i < 50; i++)
+      for (int i = 0; i < 70; i++)
         program_free (program_must_alloc ((40 + i) * (ssize_t) MIB, 0), 0);
     }
-  notices = program_notices ();
-  g_assert_nonnull (strstr (notices, "another model or batch"));
-  g_free (notices);
+  stats = assert_misfits ();
+  g_assert_cmpuint (stats.pool_bytes, ==, 0);
+  g_assert_cmpuint (stats.misses, ==, 2 * 70);
+  g_assert_cmpuint (stats.reserved_bytes[0].current, <, 140 * MIB);
+  tessera_stop ();
 }
 
+/* The weights stay where they are, the memory of the rest is given back. */
 static void
-test_other_model (void)
+other_batch_body (void)
 {
+  void *parameters[2 * N_LAYERS] = { NULL };
+  TesseraDeviceStats stats;
+
+  program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "record",
+                 program_file ("followed.tsr"), NULL);
+  batch = 2;
+  make_model (parameters);
+  g_assert_cmpuint (program_stats ().misses, ==, 0);
+  train_steps (parameters, 8, FALSE);
+  stats = assert_misfits ();
+  g_assert_cmpuint (stats.pool_bytes, >=, 2 * N_LAYERS * 2 * MIB);
+  g_assert_cmpuint (stats.pool_bytes, <=, 2 * N_LAYERS * 2 * MIB + 4 * MIB);
+  free_model (parameters);
+  g_assert_cmpuint (program_stats ().pool_bytes, ==, 0);
+  tessera_stop ();
+}
+
+/* @user: the body of the run. */
+static void
+test_declined_later (gconstpointer user)
+{
+  TesseraTrace *trace;
+  guint64 declined, mapped = 0, unmapped = 0;
+
   make_plan (FALSE);
-  PROGRAM_RUN_CHILD (other_model_body);
+  if (user != NULL)
+    PROGRAM_RUN_CHILD (other_batch_body);
+  else
+    PROGRAM_RUN_CHILD (other_model_body);
+  trace = program_load ("followed.tsr");
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "policy"), ==, "plan");
+  g_assert_nonnull (tessera_trace_get_meta (trace, "plan_declined"));
+  declined = g_ascii_strtoull (tessera_trace_get_meta (trace, "plan_declined"), NULL, 10);
+  g_assert_cmpuint (declined, >, 100);
+  g_assert_cmpuint (declined, <, trace->n_events);
+  for (size_t e = 0; e < trace->n_events; e++)
+    {
+      if (trace->events[e].action == TESSERA_SEGMENT_MAP)
+        mapped += trace->events[e].size_bytes;
+      if (trace->events[e].action == TESSERA_SEGMENT_UNMAP)
+        unmapped += trace->events[e].size_bytes;
+    }
+  /* Events before it are the plan's, and so are the pages that go right after. */
+  g_assert_cmpint (trace->events[declined - 1].action, ==, TESSERA_SEGMENT_UNMAP);
+  g_assert_cmpuint (mapped, >, unmapped);
+  g_assert_cmpuint (unmapped, >, 0);
+  program_assert_no_overlap (trace);
+  tessera_trace_free (trace);
 }
 
 int
@@ -425,6 +516,7 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (other_device_body);
   PROGRAM_ADD_CHILD (nameless_body);
   PROGRAM_ADD_CHILD (other_model_body);
+  PROGRAM_ADD_CHILD (other_batch_body);
   g_test_add_func ("/plan/follow", test_follow);
   g_test_add_func ("/plan/detour", test_detour);
   g_test_add_func ("/plan/missing", test_missing);
@@ -436,6 +528,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/too-large", test_too_large);
   g_test_add_func ("/plan/other-run", test_other_run);
   g_test_add_func ("/plan/nameless", test_nameless);
-  g_test_add_func ("/plan/other-model", test_other_model);
+  g_test_add_data_func ("/plan/other-model", NULL, test_declined_later);
+  g_test_add_data_func ("/plan/other-batch", "", test_declined_later);
   return program_finish ();
 }

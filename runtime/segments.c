@@ -75,6 +75,10 @@ on_segment_unmap (void *user, uint64_t addr, uint64_t size_bytes)
 TesseraObserver
 tessera_device_observer (RuntimeDevice *device)
 {
-  return (TesseraObserver){ on_segment_alloc, on_segment_free, on_segment_map,
-                            on_segment_unmap, device };
+  return (TesseraObserver){ .segment_alloc = on_segment_alloc,
+                            .segment_free = on_segment_free,
+                            .segment_map = on_segment_map,
+                            .segment_unmap = on_segment_unmap,
+                            .plan_declined = tessera_device_plan_declined,
+                            .user = device };
 }

@@ -93,7 +93,7 @@ typedef struct
   uint64_t max_split_bytes; /* UINT64_MAX: no limit */
 
   /* Following a plan. */
-  uint64_t plan_height_bytes; /* 0: no plan is followed */
+  uint64_t plan_height_bytes; /* 0: no plan is followed, or no more */
   uint64_t hits, misses, hit_bytes, miss_bytes;
   uint64_t hits_elsewhere, misses_unknown, misses_occupied, misses_unordered;
   uint64_t extra_bytes, peak_extra_bytes; /* reserved outside the pool */
@@ -102,6 +102,11 @@ typedef struct
   uint64_t n_events, n_lost;
 
   uint64_t misses_rescued; /* the device was full; a gap of the pool served */
+
+  /* 1: the plan was followed and turned out not to fit; hits and misses are those until
+   * then, plan_height_bytes is 0, and what is left of its pool is still held. */
+  uint64_t plan_is_declined;
+  uint64_t pool_bytes; /* of the plan: held now */
 } TesseraDeviceStats;
 
 TESSERA_API int tessera_get_stats (int device, TesseraDeviceStats *out_stats);

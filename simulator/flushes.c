@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "db/array.h"
+#include "simulator/pool.h"
 
 /* Of a device some may be taken by others (context, libraries, other processes). */
 #define SURE_SHARE 0.9
@@ -99,6 +100,7 @@ TesseraStatus
 tessera_flushes_find (const TesseraTrace *trace, TesseraFlushes *out_flushes)
 {
   uint64_t capacity_bytes = known_capacity (trace);
+  TesseraRecordedPool pool = tessera_recorded_pool (trace);
   Window window = { .reserved_bytes = start_bytes (trace) };
 
   *out_flushes = (TesseraFlushes){ 0 };
@@ -109,6 +111,11 @@ tessera_flushes_find (const TesseraTrace *trace, TesseraFlushes *out_flushes)
 
       if (is_taken (action))
         window.taken_bytes += event->size_bytes;
+      else if (is_given_back (action) && tessera_pool_holds (pool, event->addr))
+        /* A declined plan's: nobody called for it. */
+        window.reserved_bytes -= event->size_bytes < window.reserved_bytes
+                                     ? event->size_bytes
+                                     : window.reserved_bytes;
       else if (is_given_back (action))
         {
           if (window.given_bytes == 0)

@@ -69,6 +69,8 @@ typedef struct
   uint32_t peak_reserved_index; /* first event of it; with a plan's pool the fullest */
   uint64_t n_hits, n_misses;    /* of requests; where is_hit is there */
   uint64_t miss_bytes;          /* asked for by those that missed */
+  uint32_t declined_index;      /* from this event on no plan was followed any more, and
+                                   nothing counts as a hit or a miss; 0: there was no such */
   uint64_t pool_bytes;          /* of the plan's pool; as recorded only */
   uint64_t n_retries;
   char note[256]; /* what this layout can't know, or "" */

@@ -26,10 +26,11 @@ read_number (const TesseraTrace *trace, const char *key, uint64_t *out_number)
 TesseraRecordedPool
 tessera_recorded_pool (const TesseraTrace *trace)
 {
-  const TesseraRecordedPool none = { 0, 0 };
+  const TesseraRecordedPool none = { 0 };
   const char *policy = tessera_trace_get_meta (trace, "policy");
-  TesseraRecordedPool pool;
+  TesseraRecordedPool pool = { 0 };
   uint64_t device = trace->device;
+  uint64_t declined_index;
 
   if (policy == NULL || strcmp (policy, "plan") != 0 || !trace->has_addresses ||
       !read_number (trace, "plan_pool_addr", &pool.addr) ||
@@ -38,6 +39,9 @@ tessera_recorded_pool (const TesseraTrace *trace)
   if (tessera_trace_get_meta (trace, "plan_device") != NULL &&
       (!read_number (trace, "plan_device", &device) || device != trace->device))
     return none;
+  if (read_number (trace, "plan_declined", &declined_index) &&
+      declined_index < trace->n_events)
+    pool.declined_index = (uint32_t) declined_index;
   return pool;
 }
 
@@ -50,8 +54,10 @@ tessera_pool_holds (TesseraRecordedPool pool, uint64_t addr)
 bool
 tessera_pool_was_asked (TesseraRecordedPool pool, const TesseraBlock *block)
 {
-  return pool.n_bytes > 0 && (block->flags & (TESSERA_AT_START | TESSERA_UNKNOWN_START |
-                                              TESSERA_FAILED)) == 0;
+  return pool.n_bytes > 0 &&
+         (block->flags & (TESSERA_AT_START | TESSERA_UNKNOWN_START | TESSERA_FAILED)) ==
+             0 &&
+         (pool.declined_index == 0 || block->born_index < pool.declined_index);
 }
 
 bool

@@ -45,6 +45,8 @@ static void
 add_span (Recorded *recorded, TesseraSpan span)
 {
   span.is_plan_pool = tessera_pool_holds (recorded->pool, span.addr);
+  if (span.is_plan_pool) /* it grows no more than a segment does */
+    span.is_small = span.is_expandable = false;
   tessera_build_add_span (&recorded->build, span);
 }
 
@@ -57,6 +59,7 @@ count_hits (Recorded *recorded)
   if (pool.n_bytes == 0)
     return TESSERA_OK;
   layout->pool_bytes = pool.n_bytes;
+  layout->declined_index = pool.declined_index;
   layout->is_hit = calloc (layout->n_blocks + 1, sizeof *layout->is_hit);
   if (layout->is_hit == NULL)
     return TESSERA_NO_MEMORY;

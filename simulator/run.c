@@ -9,6 +9,7 @@
  */
 #include "simulator/run.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "allocator/policy.h"
@@ -54,13 +55,14 @@ see_segment (void *user,
 {
   Run *run = user;
 
-  tessera_build_add_span (&run->build, (TesseraSpan){ .addr = addr,
-                                                      .size_bytes = size_bytes,
-                                                      .stream = (uint16_t) stream,
-                                                      .pool = (uint16_t) pool,
-                                                      .is_small = is_small,
-                                                      .is_expandable = is_expandable,
-                                                      .is_plan_pool = run->is_pool });
+  tessera_build_add_span (&run->build,
+                          (TesseraSpan){ .addr = addr,
+                                         .size_bytes = size_bytes,
+                                         .stream = (uint16_t) stream,
+                                         .pool = (uint16_t) pool,
+                                         .is_small = is_small,
+                                         .is_expandable = is_expandable && !run->is_pool,
+                                         .is_plan_pool = run->is_pool });
 }
 
 static void
@@ -91,6 +93,19 @@ see_segment_gone (void *user, uint64_t addr, uint64_t size_bytes)
   Run *run = user;
 
   tessera_build_cut (&run->build, addr, size_bytes);
+}
+
+static void
+see_plan_declined (void *user)
+{
+  Run *run = user;
+  TesseraLayout *layout = run->build.layout;
+
+  layout->declined_index = run->build.now;
+  snprintf (layout->note, sizeof layout->note,
+            "The plan does not suit this run, which declines it at event %u: expandable "
+            "rules serve from there on, and what nobody needs of the pool is given back.",
+            run->build.now);
 }
 
 static void
@@ -196,7 +211,8 @@ count_hit (Run *run, uint32_t b, bool is_hit, bool is_request)
   if (layout->kind != TESSERA_LAYOUT_PLAN)
     return;
   layout->is_hit[b] = is_hit;
-  if (is_request && is_counted (run, &run->blocks->blocks[b]))
+  if (is_request && layout->declined_index == 0 &&
+      is_counted (run, &run->blocks->blocks[b]))
     {
       layout->n_hits += is_hit;
       layout->n_misses += !is_hit;
@@ -455,6 +471,7 @@ open_kind (Run *run, TesseraPolicyKind kind, uint64_t limit_bytes, TesseraError 
     .segment_free = see_segment_gone,
     .segment_map = see_segment_map,
     .segment_unmap = see_segment_gone,
+    .plan_declined = see_plan_declined,
     .user = run,
   };
 

@@ -378,9 +378,12 @@ say_followed (const Case *this, Text *sentence)
   if (layout->n_misses > 0)
     say_bytes (sentence, " (", layout->miss_bytes, ")");
   say_bytes (sentence, ", pool ", layout->pool_bytes, "");
-  if (layout->peak_reserved_bytes > layout->pool_bytes)
+  if (layout->declined_index == 0 && layout->peak_reserved_bytes > layout->pool_bytes)
     say_bytes (sentence, ", extras ", layout->peak_reserved_bytes - layout->pool_bytes,
                "");
+  if (layout->declined_index > 0)
+    say (sentence, "; it did not suit the run, which declined it at event %" PRIu32,
+         layout->declined_index);
   say (sentence, ".");
 }
 

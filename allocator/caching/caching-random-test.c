@@ -74,7 +74,7 @@ static void
 pair_open (Pair *pair, guint32 seed)
 {
   TesseraCachingOptions options;
-  TesseraObserver observer = { on_alloc, on_free, on_map, on_unmap, pair };
+  TesseraObserver observer = { on_alloc, on_free, on_map, on_unmap, .user = pair };
   uint64_t device_bytes;
 
   *pair = (Pair){ .rand = g_rand_new_with_seed (seed) };

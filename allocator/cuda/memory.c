@@ -142,7 +142,7 @@ map_pages (TesseraCuda *self, uint64_t addr, uint64_t size_bytes, uint64_t page_
       mapped_bytes += result == CUDA_OK ? page_bytes : 0;
     }
   if (result == CUDA_OK)
-    result = self->driver.set_access (addr, size_bytes, &access, 1);
+    result = self->driver.set_access (addr, mapped_bytes, &access, 1);
   if (result != CUDA_OK)
     unmap_pages (self, addr, mapped_bytes, page_bytes);
   return result;
@@ -156,7 +156,7 @@ map (TesseraDevice *device, uint64_t addr, uint64_t size_bytes, uint32_t stream)
   CudaScope scope;
   int result;
 
-  if (reservation == NULL || size_bytes % reservation->page_bytes != 0)
+  if (reservation == NULL || (addr - reservation->addr) % reservation->page_bytes != 0)
     return TESSERA_INVALID;
   result = tessera_cuda_enter (self, &scope);
   if (result != CUDA_OK)

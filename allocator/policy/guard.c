@@ -21,6 +21,7 @@ struct TesseraGuard
   uint32_t first_stream; /* of the first request */
   bool has_several;      /* streams at work */
   TesseraGuardLaws laws;
+  uint64_t released[(UINT16_MAX + 1) / 64]; /* private pools, one bit each */
 };
 
 const TesseraGuardLaws tessera_guard_laws = { true, true, true, true, true, true, true };
@@ -60,12 +61,31 @@ tessera_guard_free (TesseraGuard *guard)
   free (guard);
 }
 
+/* Pools have 16 bits. */
+static bool
+was_released (const TesseraGuard *guard, uint32_t pool)
+{
+  return (guard->released[pool / 64] >> pool % 64 & 1) != 0;
+}
+
+static void
+set_released (TesseraGuard *guard, uint32_t pool, bool is_released)
+{
+  uint64_t bit = (uint64_t) 1 << pool % 64;
+
+  guard->released[pool / 64] &= ~bit;
+  if (is_released)
+    guard->released[pool / 64] |= bit;
+}
+
 TesseraStatus
 tessera_guard_see_request (TesseraGuard *guard, const TesseraGuardRequest *request)
 {
   if (!tessera_pieces_prepare (&guard->pieces))
     return TESSERA_NO_MEMORY;
   guard->now++;
+  if (request->pool != 0)
+    set_released (guard, request->pool, false);
   if (guard->first_stream == TESSERA_NONE)
     guard->first_stream = request->stream;
   if (request->stream != guard->first_stream)
@@ -104,7 +124,7 @@ ask_piece (const TesseraGuard *guard,
   const TesseraGuardLaws *laws = &guard->laws;
 
   if ((piece->state == TESSERA_BLOCK_LIVE && laws->live) ||
-      (piece->state == TESSERA_BLOCK_PENDING && laws->pending))
+      (piece->state == TESSERA_BLOCK_PENDING && laws->pending) || piece->is_gone)
     return TESSERA_GUARD_TAKEN;
   if (piece->block_bytes == 0)
     return TESSERA_GUARD_GRANTED;
@@ -258,6 +278,82 @@ tessera_guard_free_completed (TesseraGuard *guard, uint64_t offset_bytes)
 }
 
 void
+tessera_guard_release_pool (TesseraGuard *guard, uint32_t pool)
+{
+  if (pool <= UINT16_MAX)
+    set_released (guard, pool, true);
+}
+
+static bool
+is_needed (const TesseraGuard *guard, const TesseraPiece *piece)
+{
+  return piece->state != TESSERA_BLOCK_FREE || piece->is_gone ||
+         (piece->block_bytes != 0 && piece->pool != 0 &&
+          !was_released (guard, piece->pool));
+}
+
+/* The whole pages of [begin_bytes, end_bytes). */
+static bool
+has_pages (const TesseraGuard *guard,
+           uint64_t page_bytes,
+           uint64_t *begin_bytes,
+           uint64_t *end_bytes)
+{
+  uint64_t into_bytes = *begin_bytes % page_bytes;
+
+  if (*begin_bytes >= *end_bytes ||
+      (into_bytes != 0 && *end_bytes - *begin_bytes <= page_bytes - into_bytes))
+    return false;
+  *begin_bytes += into_bytes != 0 ? page_bytes - into_bytes : 0;
+  if (*end_bytes < guard->pieces.height_bytes)
+    *end_bytes -= *end_bytes % page_bytes;
+  return *begin_bytes < *end_bytes;
+}
+
+bool
+tessera_guard_next_unneeded (const TesseraGuard *guard,
+                             uint64_t from_bytes,
+                             uint64_t page_bytes,
+                             uint64_t *out_begin_bytes,
+                             uint64_t *out_end_bytes)
+{
+  const TesseraPiece *piece = from_bytes < guard->pieces.height_bytes
+                                  ? tessera_pieces_at (&guard->pieces, from_bytes)
+                                  : NULL;
+
+  while (piece != NULL)
+    {
+      *out_begin_bytes = tessera_piece_begin (piece);
+      if (*out_begin_bytes < from_bytes)
+        *out_begin_bytes = from_bytes;
+      *out_end_bytes = *out_begin_bytes;
+      for (; piece != NULL && !is_needed (guard, piece);
+           piece = tessera_piece_next (piece))
+        *out_end_bytes = piece->end_bytes;
+      if (has_pages (guard, page_bytes, out_begin_bytes, out_end_bytes))
+        return true;
+      if (piece != NULL)
+        piece = tessera_piece_next (piece);
+    }
+  return false;
+}
+
+TesseraStatus
+tessera_guard_close (TesseraGuard *guard, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  TesseraPiece *piece;
+
+  if (!tessera_pieces_prepare (&guard->pieces))
+    return TESSERA_NO_MEMORY;
+  guard->recent = NULL; /* it may become a part of another */
+  piece = tessera_pieces_join (
+      &guard->pieces, tessera_pieces_at (&guard->pieces, begin_bytes),
+      tessera_pieces_at (&guard->pieces, end_bytes - 1), begin_bytes, end_bytes);
+  piece->is_gone = true;
+  return TESSERA_OK;
+}
+
+void
 tessera_guard_get_stats (const TesseraGuard *guard, TesseraGuardStats *out_stats)
 {
   *out_stats = guard->stats;
@@ -282,7 +378,8 @@ tessera_guard_each (const TesseraGuard *guard,
         .state = piece->state,
       };
 
-      visit (user, &info);
+      if (!piece->is_gone)
+        visit (user, &info);
     }
 }
 

@@ -90,13 +90,31 @@ bool tessera_guard_find (const TesseraGuard *guard,
 TesseraStatus tessera_guard_free_requested (TesseraGuard *guard, uint64_t offset_bytes);
 TesseraStatus tessera_guard_free_completed (TesseraGuard *guard, uint64_t offset_bytes);
 
+/* Once the pool is to be given back, page by page, counted from its beginning.
+ * Finds the lowest whole pages at or behind @from_bytes that nobody needs: free, and not
+ * of a private pool, whose graphs use its memory without asking, unless that was
+ * released. The pool's end counts as the end of a page. Looks at every piece. Returns:
+ * whether there are any. */
+bool tessera_guard_next_unneeded (const TesseraGuard *guard,
+                                  uint64_t from_bytes,
+                                  uint64_t page_bytes,
+                                  uint64_t *out_begin_bytes,
+                                  uint64_t *out_end_bytes);
+/* Nothing is handed out there any more. TESSERA_NO_MEMORY: nothing changed. */
+TESSERA_MUST_USE TesseraStatus tessera_guard_close (TesseraGuard *guard,
+                                                    uint64_t begin_bytes,
+                                                    uint64_t end_bytes);
+/* The last user of a private pool is gone. A later request from the pool takes this back.
+ */
+void tessera_guard_release_pool (TesseraGuard *guard, uint32_t pool);
+
 typedef struct
 {
   uint64_t allocated_bytes, active_bytes, requested_bytes; /* as TesseraCachingStats */
 } TesseraGuardStats;
 void tessera_guard_get_stats (const TesseraGuard *guard, TesseraGuardStats *out_stats);
 
-/* All pieces in ascending order, addresses counted from @pool_addr. */
+/* All pieces that have memory in ascending order, addresses counted from @pool_addr. */
 void tessera_guard_each (const TesseraGuard *guard,
                          uint64_t pool_addr,
                          void (*visit) (void *user, const TesseraBlockInfo *info),

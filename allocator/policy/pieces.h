@@ -23,6 +23,7 @@ struct TesseraPiece
   uint64_t done_at;     /* free: when the last one was done */
   uint32_t stream, pool;
   TesseraBlockState state;
+  bool is_gone;       /* free, and no memory lies there any more */
   TesseraPiece *link; /* spare */
 };
 

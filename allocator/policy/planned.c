@@ -8,19 +8,28 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "allocator/policy/guard.h"
+#include "allocator/policy/judge.h"
+#include "allocator/policy/pages.h"
 
 struct TesseraPlanned
 {
   const TesseraPlan *plan;
-  TesseraFollower *follower;
+  TesseraFollower *follower;     /* NULL: the plan was declined */
+  TesseraFollowerStats followed; /* ... up to then */
   TesseraGuard *guard;
-  uint64_t pool_addr;
-  uint64_t pool_bytes;
+  TesseraPages pages; /* of the pool */
+  TesseraJudge judge;
+  TesseraDecline decline;
+  uint64_t large_page_bytes; /* that expandable rules map at once for a large request */
+  bool never_declines;
+  bool is_routed;              /* nothing may be given back */
+  bool has_freed;              /* blocks of the pool since it was trimmed */
+  bool has_news;               /* nobody took */
   TesseraGuardRequest request; /* that is being served */
   bool is_unordered;           /* ... and some range was refused to it for that */
   uint64_t misses_unordered;
   uint64_t n_rescued;
+  uint64_t n_relieved; /* requests that found memory once pages were given back */
 };
 
 static bool
@@ -78,35 +87,6 @@ accept_plan (const TesseraPolicyOptions *options, TesseraError *error)
 }
 
 static TesseraStatus
-take_pool (TesseraPlanned *planned,
-           uint64_t limit_bytes,
-           TesseraDevice *device,
-           const TesseraObserver *observer,
-           TesseraError *error)
-{
-  uint64_t pool_bytes = planned->plan->height_bytes;
-  TesseraStatus status;
-
-  if (pool_bytes == 0)
-    return TESSERA_OK;
-  if (limit_bytes != 0 && pool_bytes > limit_bytes)
-    return tessera_fail (error, TESSERA_OUT_OF_DEVICE,
-                         "the plan's pool of %" PRIu64
-                         " bytes is larger than the %" PRIu64
-                         " bytes that this process may use",
-                         pool_bytes, limit_bytes);
-  status = device->allocate (device, pool_bytes, 0, &planned->pool_addr);
-  if (status != TESSERA_OK)
-    return tessera_fail (error, status,
-                         "the device does not give the plan's pool of %" PRIu64 " bytes",
-                         pool_bytes);
-  planned->pool_bytes = pool_bytes;
-  if (observer != NULL && observer->segment_alloc != NULL)
-    observer->segment_alloc (observer->user, planned->pool_addr, pool_bytes, 0, 0, false);
-  return TESSERA_OK;
-}
-
-static TesseraStatus
 say (TesseraError *error, TesseraStatus status)
 {
   return tessera_fail (error, status == TESSERA_INVALID ? TESSERA_REFUSED : status,
@@ -137,6 +117,9 @@ tessera_planned_new (const TesseraPolicyOptions *options,
   if (planned == NULL)
     return say (error, TESSERA_NO_MEMORY);
   planned->plan = options->plan;
+  planned->never_declines = options->never_declines;
+  planned->large_page_bytes = options->caching.settings.large_segment_bytes;
+  tessera_judge_init (&planned->judge, options->plan);
   status = tessera_follower_new (options->plan, &planned->follower);
   if (status == TESSERA_OK)
     status = tessera_guard_new (options->plan->height_bytes, &laws, &planned->guard);
@@ -144,7 +127,8 @@ tessera_planned_new (const TesseraPolicyOptions *options,
     status = say (error, status);
   else
     /* Last: nothing can fail any more once the device gave it. */
-    status = take_pool (planned, options->caching.limit_bytes, device, observer, error);
+    status = tessera_pages_take (&planned->pages, options->plan->height_bytes,
+                                 options->caching.limit_bytes, device, observer, error);
   if (status != TESSERA_OK)
     {
       tessera_planned_free (planned);
@@ -177,6 +161,66 @@ round_size (const TesseraPlan *plan, uint64_t size_bytes)
   return (size_bytes / step + (size_bytes % step != 0)) * step;
 }
 
+static bool
+is_empty (const TesseraPlanned *planned)
+{
+  TesseraGuardStats stats;
+
+  tessera_guard_get_stats (planned->guard, &stats);
+  return stats.active_bytes == 0;
+}
+
+/* What nobody needs of a declined plan's pool. Returns: bytes given back. */
+static uint64_t
+trim (TesseraPlanned *planned)
+{
+  uint64_t returned_bytes;
+
+  if (planned->is_routed)
+    return 0;
+  planned->has_freed = false;
+  returned_bytes = tessera_pages_trim (&planned->pages, planned->guard);
+  planned->has_news |= returned_bytes > 0;
+  return returned_bytes;
+}
+
+static void
+decline (TesseraPlanned *planned, TesseraDeclineReason reason)
+{
+  tessera_follower_get_stats (planned->follower, &planned->followed);
+  tessera_follower_free (planned->follower);
+  planned->follower = NULL;
+  planned->has_news = true;
+  planned->decline = (TesseraDecline){
+    .reason = reason,
+    .misfit = planned->judge.misfit,
+    .pool_bytes = planned->pages.n_bytes,
+  };
+  planned->decline.returned_bytes = trim (planned);
+}
+
+/* Returns: whether the plan has a place for the request. */
+static bool
+follow (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
+{
+  const TesseraGuardRequest *request = &planned->request;
+  uint64_t offset_bytes;
+  uint32_t slot;
+  bool is_hit =
+      tessera_follower_malloc (planned->follower, request->size_bytes, request->stream,
+                               request->pool, &offset_bytes, &slot);
+
+  if (is_hit)
+    *out_grant = (TesseraPolicyGrant){
+      .grant = { planned->pages.addr + offset_bytes, request->block_bytes },
+      .is_hit = true,
+      .slot = slot,
+    };
+  else
+    planned->misses_unordered += planned->is_unordered;
+  return is_hit;
+}
+
 TesseraStatus
 tessera_planned_malloc (TesseraPlanned *planned,
                         uint64_t size_bytes,
@@ -184,8 +228,6 @@ tessera_planned_malloc (TesseraPlanned *planned,
                         uint32_t pool,
                         TesseraPolicyGrant *out_grant)
 {
-  uint64_t offset_bytes;
-  uint32_t slot;
   TesseraStatus status;
 
   planned->request =
@@ -194,20 +236,14 @@ tessera_planned_malloc (TesseraPlanned *planned,
                              .stream = stream,
                              .pool = pool };
   planned->is_unordered = false;
+  if (planned->pages.n_bytes == 0 && planned->follower == NULL)
+    return TESSERA_OK;
   status = tessera_guard_see_request (planned->guard, &planned->request);
-  if (status != TESSERA_OK)
+  if (status != TESSERA_OK || planned->follower == NULL)
     return status;
-  if (!tessera_follower_malloc (planned->follower, size_bytes, stream, pool,
-                                &offset_bytes, &slot))
-    {
-      planned->misses_unordered += planned->is_unordered;
-      return TESSERA_OK;
-    }
-  *out_grant = (TesseraPolicyGrant){
-    .grant = { planned->pool_addr + offset_bytes, planned->request.block_bytes },
-    .is_hit = true,
-    .slot = slot,
-  };
+  if (tessera_judge_request (&planned->judge, size_bytes, follow (planned, out_grant)) &&
+      !planned->never_declines)
+    decline (planned, TESSERA_DECLINED_FOR_MISSES);
   return TESSERA_OK;
 }
 
@@ -217,39 +253,107 @@ tessera_planned_rescue (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
   uint64_t offset_bytes;
   uint64_t end_bytes;
 
-  if (!tessera_guard_find (planned->guard, &planned->request, &offset_bytes) ||
+  if (planned->pages.n_bytes == 0 ||
+      !tessera_guard_find (planned->guard, &planned->request, &offset_bytes) ||
       tessera_guard_take (planned->guard, offset_bytes, &planned->request, &end_bytes) !=
           TESSERA_GUARD_GRANTED)
     return false;
   planned->n_rescued++;
   *out_grant = (TesseraPolicyGrant){
-    .grant = { planned->pool_addr + offset_bytes, planned->request.block_bytes },
+    .grant = { planned->pages.addr + offset_bytes, planned->request.block_bytes },
     .slot = TESSERA_NONE,
   };
   return true;
 }
 
+/* Would giving back what nobody needs let the request be served elsewhere? */
+static bool
+would_help (const TesseraPlanned *planned)
+{
+  uint64_t block_bytes = planned->request.block_bytes;
+  uint64_t page_bytes = block_bytes > TESSERA_SMALL_BYTES ? planned->large_page_bytes
+                                                          : 2 * TESSERA_SMALL_BYTES;
+
+  return tessera_pages_unneeded (&planned->pages, planned->guard) / page_bytes >=
+         block_bytes / page_bytes + (block_bytes % page_bytes != 0);
+}
+
+bool
+tessera_planned_relieve (TesseraPlanned *planned)
+{
+  if (planned->follower == NULL)
+    return trim (planned) > 0;
+  if (planned->is_routed || planned->never_declines || !would_help (planned))
+    return false;
+  decline (planned, TESSERA_DECLINED_FOR_SHORTAGE);
+  return true;
+}
+
+void
+tessera_planned_count_relieved (TesseraPlanned *planned)
+{
+  planned->n_relieved++;
+}
+
 bool
 tessera_planned_holds (const TesseraPlanned *planned, uint64_t addr)
 {
-  return addr >= planned->pool_addr && addr - planned->pool_addr < planned->pool_bytes;
+  return addr >= planned->pages.addr &&
+         addr - planned->pages.addr < planned->pages.n_bytes;
 }
 
 TesseraStatus
 tessera_planned_free_requested (TesseraPlanned *planned, uint64_t addr)
 {
-  return tessera_guard_free_requested (planned->guard, addr - planned->pool_addr);
+  return tessera_guard_free_requested (planned->guard, addr - planned->pages.addr);
 }
 
 TesseraStatus
 tessera_planned_free_completed (TesseraPlanned *planned, uint64_t addr)
 {
-  uint64_t offset_bytes = addr - planned->pool_addr;
+  uint64_t offset_bytes = addr - planned->pages.addr;
   TesseraStatus status = tessera_guard_free_completed (planned->guard, offset_bytes);
 
-  if (status == TESSERA_OK)
-    tessera_follower_free_at (planned->follower, offset_bytes); /* if it placed it */
-  return status;
+  if (status != TESSERA_OK)
+    return status;
+  if (planned->follower != NULL)
+    {
+      tessera_follower_free_at (planned->follower, offset_bytes); /* if it placed it */
+      return TESSERA_OK;
+    }
+  planned->has_freed = true;
+  if (is_empty (planned))
+    trim (planned);
+  return TESSERA_OK;
+}
+
+bool
+tessera_planned_take_news (TesseraPlanned *planned)
+{
+  bool has_news = planned->has_news;
+
+  planned->has_news = false;
+  return has_news;
+}
+
+void
+tessera_planned_empty_cache (TesseraPlanned *planned)
+{
+  if (planned->follower == NULL)
+    trim (planned);
+}
+
+void
+tessera_planned_release_pool (TesseraPlanned *planned, uint32_t pool)
+{
+  tessera_guard_release_pool (planned->guard, pool);
+  planned->has_freed = true;
+}
+
+void
+tessera_planned_set_routed (TesseraPlanned *planned, bool is_routed)
+{
+  planned->is_routed = is_routed;
 }
 
 void
@@ -262,13 +366,22 @@ tessera_planned_see_stream (TesseraPlanned *planned, uint32_t stream)
 void
 tessera_planned_step (TesseraPlanned *planned)
 {
+  if (planned->follower == NULL)
+    {
+      if (planned->has_freed)
+        trim (planned);
+      return;
+    }
   tessera_follower_step (planned->follower);
+  if (tessera_judge_mark (&planned->judge) && !planned->never_declines)
+    decline (planned, TESSERA_DECLINED_FOR_MISSES);
 }
 
 void
 tessera_planned_phase (TesseraPlanned *planned, const char *name)
 {
-  tessera_follower_phase (planned->follower, name);
+  if (planned->follower != NULL)
+    tessera_follower_phase (planned->follower, name);
 }
 
 void
@@ -277,17 +390,20 @@ tessera_planned_add_stats (const TesseraPlanned *planned, TesseraPolicyStats *st
   TesseraGuardStats guard;
 
   tessera_guard_get_stats (planned->guard, &guard);
-  tessera_follower_get_stats (planned->follower, &stats->follower);
+  stats->follower = planned->followed;
+  if (planned->follower != NULL)
+    tessera_follower_get_stats (planned->follower, &stats->follower);
   stats->caching.allocated_bytes += guard.allocated_bytes;
   stats->caching.active_bytes += guard.active_bytes;
   stats->caching.requested_bytes += guard.requested_bytes;
-  stats->caching.reserved_bytes += planned->pool_bytes;
-  stats->pool_addr = planned->pool_addr;
-  stats->pool_bytes = planned->pool_bytes;
+  stats->caching.reserved_bytes += planned->pages.held_bytes;
+  stats->pool_addr = planned->pages.addr;
+  stats->pool_bytes = planned->pages.held_bytes;
+  stats->decline = planned->decline;
   stats->misses_unordered = planned->misses_unordered;
   stats->misses_rescued = planned->n_rescued;
   /* The caching allocator gave up on them, the program did not notice. */
-  stats->caching.n_ooms -= planned->n_rescued;
+  stats->caching.n_ooms -= planned->n_rescued + planned->n_relieved;
 }
 
 void
@@ -295,7 +411,7 @@ tessera_planned_each (const TesseraPlanned *planned,
                       void (*visit) (void *user, const TesseraBlockInfo *info),
                       void *user)
 {
-  tessera_guard_each (planned->guard, planned->pool_addr, visit, user);
+  tessera_guard_each (planned->guard, planned->pages.addr, visit, user);
 }
 
 TesseraStatus

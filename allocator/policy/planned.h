@@ -1,9 +1,10 @@
 /*
  * The part of the policy that follows a plan: its pool, the matching, the guard.
  *
- * The pool is one segment of the plan's height, taken from the device at once and never
- * grown or given back: one call of the driver, exact to its granularity, and shared
- * between processes or registered for transfers like any other segment.
+ * The pool is mapped at once and never grows. A plan that does not fit the run is
+ * declined, for good: nothing more is placed by it, what lies in the pool stays until it
+ * is freed, and whole pages that nobody needs are given back, at once and later at marks,
+ * when memory is short, and with the last block.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,11 +34,25 @@ TESSERA_MUST_USE TesseraStatus tessera_planned_malloc (TesseraPlanned *planned,
  * one.
  */
 bool tessera_planned_rescue (TesseraPlanned *planned, TesseraPolicyGrant *out_grant);
+/* For the same request, when not even that helped: gives back what nobody needs of the
+ * pool. A plan that is followed is declined for it, if it is as much as is asked for.
+ * Returns: whether something was given back, so that the device is worth another try. */
+bool tessera_planned_relieve (TesseraPlanned *planned);
+/* ... and that try served it. */
+void tessera_planned_count_relieved (TesseraPlanned *planned);
 bool tessera_planned_holds (const TesseraPlanned *planned, uint64_t addr);
 /* Of a block in the pool. */
 TesseraStatus tessera_planned_free_requested (TesseraPlanned *planned, uint64_t addr);
 TesseraStatus tessera_planned_free_completed (TesseraPlanned *planned, uint64_t addr);
 
+/* Whether the plan was declined, or some of its pool given back, since this was asked
+ * last. */
+bool tessera_planned_take_news (TesseraPlanned *planned);
+
+/* As their namesakes in policy.h. */
+void tessera_planned_empty_cache (TesseraPlanned *planned);
+void tessera_planned_release_pool (TesseraPlanned *planned, uint32_t pool);
+void tessera_planned_set_routed (TesseraPlanned *planned, bool is_routed);
 void tessera_planned_see_stream (TesseraPlanned *planned, uint32_t stream);
 void tessera_planned_step (TesseraPlanned *planned);
 void tessera_planned_phase (TesseraPlanned *planned, const char *name);

@@ -13,6 +13,7 @@
 typedef struct
 {
   uint64_t allocated_bytes, active_bytes, requested_bytes;
+  uint64_t reserved_bytes; /* while the pool was larger than it is */
 } Peaks;
 
 struct TesseraPolicy
@@ -21,8 +22,11 @@ struct TesseraPolicy
   TesseraCaching *caching; /* plan: serves what the plan does not; direct: its slabs */
   TesseraPlanned *planned; /* plan only */
   TesseraDirect *direct;   /* direct only */
-  uint64_t pool_bytes;     /* of the plan */
+  uint64_t pool_bytes;     /* of the plan: that are held */
+  uint64_t limit_bytes;    /* for all parts together; 0: none */
   Peaks peaks;             /* plan: of all parts together */
+  TesseraObserver observer;
+  bool is_declined; /* the plan, and the observer knows */
 };
 
 /* What the pool leaves of a limit, of which 0 would be none. */
@@ -47,6 +51,7 @@ open_parts (TesseraPolicy *policy,
   if (options->kind == TESSERA_POLICY_PLAN && options->plan != NULL)
     policy->pool_bytes = options->plan->height_bytes;
   caching.settings.is_expandable = options->kind != TESSERA_POLICY_NATIVE;
+  policy->limit_bytes = caching.limit_bytes;
   caching.limit_bytes = limit_beside_pool (policy, caching.limit_bytes);
   if (options->kind == TESSERA_POLICY_DIRECT)
     {
@@ -83,6 +88,8 @@ tessera_policy_new (const TesseraPolicyOptions *options,
     return tessera_fail (error, status,
                          "there is no memory left for the allocation policy");
   policy->kind = options->kind;
+  if (observer != NULL)
+    policy->observer = *observer;
   status = open_parts (policy, options, device, observer, error);
   if (status == TESSERA_OK)
     *out_policy = policy;
@@ -140,6 +147,75 @@ raise_peaks (TesseraPolicy *policy)
   raise_to (&policy->peaks.requested_bytes, stats.caching.requested_bytes);
 }
 
+/* After whatever may have declined the plan, or given back some of its pool. */
+static void
+see_pool (TesseraPolicy *policy)
+{
+  TesseraPolicyStats stats;
+
+  if (!tessera_planned_take_news (policy->planned))
+    return;
+  sum_parts (policy, &stats);
+  raise_to (&policy->peaks.reserved_bytes, stats.caching.peak_reserved_bytes);
+  policy->pool_bytes = stats.pool_bytes;
+  tessera_caching_set_limit (policy->caching,
+                             limit_beside_pool (policy, policy->limit_bytes));
+  if (policy->is_declined)
+    return;
+  policy->is_declined = true;
+  if (policy->observer.plan_declined != NULL)
+    policy->observer.plan_declined (policy->observer.user);
+}
+
+/* The device is full: the pool may have room, or memory to give back. What it gives back
+ * serves whoever asks, so that comes first where no plan is followed any more. */
+static TesseraStatus
+serve_short (TesseraPolicy *policy,
+             uint64_t size_bytes,
+             uint32_t stream,
+             uint32_t pool,
+             TesseraPolicyGrant *out_grant)
+{
+  bool was_declined = policy->is_declined;
+  TesseraStatus status = TESSERA_OUT_OF_DEVICE;
+
+  if (!was_declined && tessera_planned_rescue (policy->planned, out_grant))
+    return TESSERA_OK;
+  if (tessera_planned_relieve (policy->planned))
+    {
+      see_pool (policy);
+      status = tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
+                                       &out_grant->grant);
+      tessera_planned_count_relieved (policy->planned);
+    }
+  if (status == TESSERA_OUT_OF_DEVICE && was_declined &&
+      tessera_planned_rescue (policy->planned, out_grant))
+    status = TESSERA_OK;
+  return status;
+}
+
+/* By the plan, else by expandable rules. */
+static TesseraStatus
+serve_planned (TesseraPolicy *policy,
+               uint64_t size_bytes,
+               uint32_t stream,
+               uint32_t pool,
+               TesseraPolicyGrant *out_grant)
+{
+  TesseraStatus status =
+      tessera_planned_malloc (policy->planned, size_bytes, stream, pool, out_grant);
+
+  see_pool (policy);
+  if (status == TESSERA_OK && !out_grant->is_hit)
+    status = tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
+                                     &out_grant->grant);
+  if (status == TESSERA_OUT_OF_DEVICE)
+    status = serve_short (policy, size_bytes, stream, pool, out_grant);
+  if (status == TESSERA_OK)
+    raise_peaks (policy);
+  return status;
+}
+
 TesseraStatus
 tessera_policy_malloc (TesseraPolicy *policy,
                        uint64_t size_bytes,
@@ -147,8 +223,6 @@ tessera_policy_malloc (TesseraPolicy *policy,
                        uint32_t pool,
                        TesseraPolicyGrant *out_grant)
 {
-  TesseraStatus status = TESSERA_OK;
-
   *out_grant = (TesseraPolicyGrant){ .slot = TESSERA_NONE };
   if (size_bytes == 0 || pool > UINT16_MAX)
     return TESSERA_INVALID;
@@ -156,17 +230,9 @@ tessera_policy_malloc (TesseraPolicy *policy,
     return tessera_direct_malloc (policy->direct, size_bytes, stream, pool,
                                   &out_grant->grant);
   if (policy->planned != NULL)
-    status =
-        tessera_planned_malloc (policy->planned, size_bytes, stream, pool, out_grant);
-  if (status == TESSERA_OK && !out_grant->is_hit)
-    status = tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
-                                     &out_grant->grant);
-  if (status == TESSERA_OUT_OF_DEVICE && policy->planned != NULL &&
-      tessera_planned_rescue (policy->planned, out_grant))
-    status = TESSERA_OK;
-  if (status == TESSERA_OK)
-    raise_peaks (policy);
-  return status;
+    return serve_planned (policy, size_bytes, stream, pool, out_grant);
+  return tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
+                                 &out_grant->grant);
 }
 
 TesseraStatus
@@ -183,7 +249,12 @@ TesseraStatus
 tessera_policy_free_completed (TesseraPolicy *policy, uint64_t addr)
 {
   if (policy->planned != NULL && tessera_planned_holds (policy->planned, addr))
-    return tessera_planned_free_completed (policy->planned, addr);
+    {
+      TesseraStatus status = tessera_planned_free_completed (policy->planned, addr);
+
+      see_pool (policy);
+      return status;
+    }
   if (policy->direct != NULL)
     return tessera_direct_free_completed (policy->direct, addr);
   return tessera_caching_free_completed (policy->caching, addr);
@@ -193,6 +264,10 @@ void
 tessera_policy_empty_cache (TesseraPolicy *policy)
 {
   tessera_caching_empty_cache (policy->caching);
+  if (policy->planned == NULL)
+    return;
+  tessera_planned_empty_cache (policy->planned);
+  see_pool (policy);
 }
 
 TesseraStatus
@@ -206,18 +281,23 @@ tessera_policy_set_stream_handle (TesseraPolicy *policy, uint32_t stream, uint64
 TesseraStatus
 tessera_policy_release_pool (TesseraPolicy *policy, uint32_t pool)
 {
+  if (policy->planned != NULL)
+    tessera_planned_release_pool (policy->planned, pool);
   return tessera_caching_release_pool (policy->caching, pool);
 }
 
 void
 tessera_policy_set_routed (TesseraPolicy *policy, bool is_routed)
 {
+  if (policy->planned != NULL)
+    tessera_planned_set_routed (policy->planned, is_routed);
   tessera_caching_set_routed (policy->caching, is_routed);
 }
 
 void
 tessera_policy_set_limit (TesseraPolicy *policy, uint64_t limit_bytes)
 {
+  policy->limit_bytes = limit_bytes;
   if (policy->direct != NULL)
     tessera_direct_set_limit (policy->direct, limit_bytes);
   else
@@ -227,8 +307,10 @@ tessera_policy_set_limit (TesseraPolicy *policy, uint64_t limit_bytes)
 void
 tessera_policy_step (TesseraPolicy *policy)
 {
-  if (policy->planned != NULL)
-    tessera_planned_step (policy->planned);
+  if (policy->planned == NULL)
+    return;
+  tessera_planned_step (policy->planned);
+  see_pool (policy);
 }
 
 void
@@ -247,6 +329,7 @@ tessera_policy_get_stats (const TesseraPolicy *policy, TesseraPolicyStats *out_s
   out_stats->caching.peak_allocated_bytes = policy->peaks.allocated_bytes;
   out_stats->caching.peak_active_bytes = policy->peaks.active_bytes;
   out_stats->caching.peak_requested_bytes = policy->peaks.requested_bytes;
+  raise_to (&out_stats->caching.peak_reserved_bytes, policy->peaks.reserved_bytes);
 }
 
 void

@@ -165,8 +165,9 @@ def stats(device: Optional[Any] = None) -> Dict[str, int]:
     """What the library counts beside PyTorch's own statistics, of one device (default:
     the current one): plan_height_bytes, hits, misses, hit_bytes, miss_bytes,
     hits_elsewhere, misses_unknown, misses_occupied, misses_unordered, extra_bytes,
-    peak_extra_bytes, n_events, n_lost, misses_rescued. Empty while the library serves
-    nothing."""
+    peak_extra_bytes, n_events, n_lost, misses_rescued, plan_is_declined (1: the plan did
+    not suit the run; hits and misses are those until then), pool_bytes (of the plan's
+    pool, that are held now). Empty while the library serves nothing."""
     import torch
 
     from .statistics import followed

@@ -48,6 +48,8 @@ OWN_COUNTS = (
     "n_events",
     "n_lost",
     "misses_rescued",
+    "plan_is_declined",
+    "pool_bytes",
 )
 
 

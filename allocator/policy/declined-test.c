@@ -1,0 +1,438 @@
+/*
+ * Tests of plans that are declined: what is given back, when, and what stays.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/policy.h"
+
+#include <glib.h>
+
+#include "allocator/host.h"
+#include "allocator/policy/program.h"
+#include "allocator/virtual.h"
+#include "tests/fail_alloc.h"
+
+#define SEED 20261124
+#define MIB ((uint64_t) 1 << 20)
+
+enum
+{
+  N_SLOTS = 40,
+  STEP_REQUESTS = 100
+};
+
+/* Blocks of a MiB, each beside the one before. */
+static MadePlan *
+make_plan (void)
+{
+  MadePlan *made = g_new0 (MadePlan, 1);
+
+  for (guint i = 0; i < N_SLOTS; i++)
+    made_plan_add_slot (made, MIB, 0, i * MIB);
+  made_plan_finish (made, N_SLOTS * MIB);
+  return made;
+}
+
+typedef struct
+{
+  MadePlan *made;
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraPolicyGrant placed[N_SLOTS]; /* in the pool, in order */
+  guint n_declined, n_unmapped;
+  uint64_t unmapped_bytes;
+} Case;
+
+static void
+on_unmap (void *user, uint64_t addr, uint64_t size_bytes)
+{
+  Case *c = user;
+
+  c->n_unmapped++;
+  c->unmapped_bytes += size_bytes;
+}
+
+static void
+on_declined (void *user)
+{
+  Case *c = user;
+  TesseraPolicyStats stats;
+
+  c->n_declined++;
+  tessera_policy_get_stats (c->policy, &stats);
+  g_assert_cmpint (stats.decline.reason, !=, TESSERA_NOT_DECLINED);
+  g_assert_cmpuint (stats.decline.returned_bytes, ==, c->unmapped_bytes);
+  g_assert_cmpuint (stats.pool_bytes, ==,
+                    stats.decline.pool_bytes - stats.decline.returned_bytes);
+}
+
+static void
+open_case (Case *c, uint64_t device_bytes, uint64_t limit_bytes)
+{
+  const TesseraObserver observer = { .segment_unmap = on_unmap,
+                                     .plan_declined = on_declined,
+                                     .user = c };
+  TesseraPolicyOptions options;
+  TesseraError error;
+
+  *c = (Case){ .made = make_plan () };
+  options = made_plan_options (c->made);
+  options.caching.limit_bytes = limit_bytes;
+  tessera_virtual_init (&c->device, device_bytes);
+  g_assert_cmpint (
+      tessera_policy_new (&options, &c->device.device, &observer, &error, &c->policy), ==,
+      TESSERA_OK);
+}
+
+static void
+close_case (Case *c)
+{
+  program_check_sums (c->policy);
+  tessera_policy_free (c->policy);
+  g_free (c->made);
+}
+
+static void
+place (Case *c)
+{
+  for (guint i = 0; i < N_SLOTS; i++)
+    {
+      c->placed[i] = program_take (c->policy, MIB, 0);
+      g_assert_true (c->placed[i].is_hit);
+    }
+}
+
+/* Steps of something else, one after the other, until the plan is declined. */
+static void
+misfit (Case *c)
+{
+  for (guint step = 0; step < 3; step++)
+    {
+      g_assert_cmpuint (c->n_declined, ==, 0);
+      tessera_policy_step (c->policy);
+      for (guint i = 0; i < STEP_REQUESTS && step < 2; i++)
+        program_give_back (c->policy, program_take (c->policy, 3 * MIB, 0));
+    }
+  g_assert_cmpuint (c->n_declined, ==, 1);
+}
+
+/* What lives stays, what does not goes in whole pages, the last with the last block. */
+static void
+test_gives_back (void)
+{
+  TesseraPolicyStats stats;
+  Case c;
+
+  open_case (&c, 0, 0);
+  place (&c);
+  for (guint i = 0; i < N_SLOTS; i++)
+    if (i != 5 && i != 20 && i != 21)
+      program_give_back (c.policy, c.placed[i]);
+  misfit (&c);
+  stats = program_check_sums (c.policy);
+  g_assert_cmpint (stats.decline.reason, ==, TESSERA_DECLINED_FOR_MISSES);
+  g_assert_cmpuint (stats.decline.misfit.n_misses, ==, 2 * STEP_REQUESTS);
+  g_assert_cmpuint (stats.decline.misfit.n_requests, ==, 2 * STEP_REQUESTS);
+  g_assert_cmpuint (stats.decline.misfit.missed_bytes, ==, 2 * STEP_REQUESTS * 3 * MIB);
+  g_assert_cmpuint (stats.pool_bytes, ==, 4 * MIB); /* pages of two */
+  g_assert_cmpuint (c.n_unmapped, ==, 3);
+  g_assert_cmpuint (c.device.used_bytes, ==, stats.caching.reserved_bytes);
+  g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, c.device.peak_used_bytes);
+
+  /* Nothing is placed by the plan any more, and what lives is known. */
+  g_assert_false (program_take (c.policy, MIB, 0).is_hit);
+  g_assert_cmpint (tessera_policy_free_completed (c.policy, c.placed[5].grant.addr), ==,
+                   TESSERA_INVALID);
+  program_give_back (c.policy, c.placed[5]);
+  program_give_back (c.policy, c.placed[20]);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 4 * MIB);
+  tessera_policy_step (c.policy);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 2 * MIB);
+  program_give_back (c.policy, c.placed[21]);
+  stats = program_check_sums (c.policy);
+  g_assert_cmpuint (stats.pool_bytes, ==, 0);
+  g_assert_cmpuint (c.unmapped_bytes, ==, N_SLOTS * MIB);
+  g_assert_cmpuint (c.device.used_bytes, ==, stats.extra_bytes);
+  g_assert_cmpint (tessera_policy_free_requested (c.policy, c.placed[21].grant.addr), ==,
+                   TESSERA_INVALID);
+  g_assert_cmpuint (stats.follower.hits, ==, N_SLOTS);
+  g_assert_cmpuint (stats.follower.misses, ==, 2 * STEP_REQUESTS);
+  g_assert_cmpuint (c.n_declined, ==, 1);
+  tessera_policy_reset_peaks (c.policy);
+  g_assert_cmpuint (program_check_sums (c.policy).caching.peak_reserved_bytes, ==,
+                    stats.extra_bytes);
+  close_case (&c);
+}
+
+/* Pending blocks are as good as live ones; empty_cache() gives back as well. */
+static void
+test_pending (void)
+{
+  Case c;
+
+  open_case (&c, 0, 0);
+  place (&c);
+  for (guint i = 2; i < N_SLOTS; i++)
+    program_give_back (c.policy, c.placed[i]);
+  program_give_back (c.policy, c.placed[0]);
+  g_assert_cmpint (tessera_policy_free_requested (c.policy, c.placed[1].grant.addr), ==,
+                   TESSERA_OK);
+  misfit (&c);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 2 * MIB);
+  tessera_policy_empty_cache (c.policy);
+  g_assert_cmpuint (c.device.used_bytes, ==, 2 * MIB);
+  tessera_policy_set_routed (c.policy, true); /* a graph is captured: nothing goes */
+  g_assert_cmpint (tessera_policy_free_completed (c.policy, c.placed[1].grant.addr), ==,
+                   TESSERA_OK);
+  tessera_policy_step (c.policy);
+  g_assert_cmpuint (c.device.used_bytes, ==, 2 * MIB);
+  tessera_policy_set_routed (c.policy, false);
+  tessera_policy_empty_cache (c.policy);
+  g_assert_cmpuint (c.device.used_bytes, ==, 0);
+  close_case (&c);
+}
+
+/* A graph uses what it freed, until its pool is released. */
+static void
+test_private_pool (void)
+{
+  TesseraPolicyGrant grant;
+  Case c;
+
+  open_case (&c, 0, 0);
+  for (guint i = 0; i < N_SLOTS; i++)
+    c.made->slots[i].pool = i < 8 ? 3 : 0;
+  tessera_policy_free (c.policy);
+  tessera_virtual_init (&c.device, 0);
+  c.policy = NULL;
+  {
+    const TesseraObserver observer = { .plan_declined = on_declined,
+                                       .segment_unmap = on_unmap,
+                                       .user = &c };
+    const TesseraPolicyOptions options = made_plan_options (c.made);
+    TesseraError error;
+
+    g_assert_cmpint (
+        tessera_policy_new (&options, &c.device.device, &observer, &error, &c.policy), ==,
+        TESSERA_OK);
+  }
+  for (guint i = 0; i < 8; i++)
+    {
+      g_assert_cmpint (tessera_policy_malloc (c.policy, MIB, 0, 3, &grant), ==,
+                       TESSERA_OK);
+      g_assert_true (grant.is_hit);
+      c.placed[i] = grant;
+    }
+  for (guint i = 0; i < 8; i++)
+    program_give_back (c.policy, c.placed[i]);
+  misfit (&c);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 8 * MIB);
+  g_assert_cmpint (tessera_policy_release_pool (c.policy, 3), ==, TESSERA_INVALID);
+  tessera_policy_step (c.policy);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 0);
+  close_case (&c);
+}
+
+/* The device is full and the pool is not: it is given back for who would fail, and only
+ * if that is of use. */
+static void
+test_shortage (void)
+{
+  TesseraPolicyGrant grant;
+  TesseraPolicyStats stats;
+  guint n_served = 0;
+  Case c;
+
+  open_case (&c, 60 * MIB, 0);
+  program_take (c.policy, 20 * MIB, 0);
+  place (&c);
+  for (guint i = 0; i < N_SLOTS; i++)
+    if (i % 19 != 18) /* two live ones cut the pool: no piece has 20 MiB */
+      program_give_back (c.policy, c.placed[i]);
+  g_assert_cmpint (tessera_policy_malloc (c.policy, 41 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  tessera_policy_set_routed (c.policy, true);
+  g_assert_cmpint (tessera_policy_malloc (c.policy, 20 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  tessera_policy_set_routed (c.policy, false);
+  g_assert_cmpuint (c.n_declined, ==, 0);
+  grant = program_take (c.policy, 20 * MIB, 0);
+  g_assert_false (grant.is_hit);
+  g_assert_cmpuint (c.n_declined, ==, 1);
+  stats = program_check_sums (c.policy);
+  g_assert_cmpint (stats.decline.reason, ==, TESSERA_DECLINED_FOR_SHORTAGE);
+  g_assert_cmpuint (stats.pool_bytes, ==, 4 * MIB);
+  g_assert_cmpuint (stats.caching.n_ooms, ==, 2);
+  g_assert_cmpuint (c.device.used_bytes, ==, 44 * MIB);
+
+  /* Later too; and what is left of the pages serves before the run ends. */
+  program_give_back (c.policy, c.placed[18]);
+  while (tessera_policy_malloc (c.policy, MIB, 0, 0, &grant) == TESSERA_OK)
+    n_served++;
+  g_assert_cmpuint (n_served, ==, 16 + 2 + 1);
+  stats = program_check_sums (c.policy);
+  g_assert_cmpuint (stats.pool_bytes, ==, 2 * MIB);
+  g_assert_cmpuint (stats.misses_rescued, ==, 1);
+  g_assert_cmpuint (stats.caching.n_ooms, ==, 3);
+  g_assert_cmpuint (c.device.used_bytes, ==, 60 * MIB);
+  close_case (&c);
+}
+
+/* The pool that is given back counts no longer. */
+static void
+test_limit (void)
+{
+  TesseraPolicyGrant grant;
+  Case c;
+
+  open_case (&c, 0, 60 * MIB);
+  misfit (&c);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 0);
+  grant = program_take (c.policy, 60 * MIB, 0);
+  program_give_back (c.policy, grant);
+  tessera_policy_set_limit (c.policy, 40 * MIB);
+  tessera_policy_empty_cache (c.policy);
+  g_assert_cmpint (tessera_policy_malloc (c.policy, 41 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  program_take (c.policy, 40 * MIB, 0);
+  close_case (&c);
+}
+
+/* Wherever the host's memory ends: the pool may stay longer, nothing else. */
+static void
+test_faults (void)
+{
+  long held = tessera_fail_alloc_held ();
+  unsigned nth = 1;
+  bool has_failed = true;
+
+  for (; has_failed; nth++)
+    {
+      Case c;
+      TesseraPolicyGrant grant;
+
+      open_case (&c, 0, 0);
+      place (&c);
+      for (guint i = 0; i < N_SLOTS; i += 2)
+        program_give_back (c.policy, c.placed[i]);
+      tessera_policy_step (c.policy);
+      tessera_fail_alloc_at (nth);
+      for (guint i = 0; i < 6 * STEP_REQUESTS; i++)
+        {
+          if (tessera_policy_malloc (c.policy, (1 + i % 7) * 2 * MIB + i * 512, i % 3, 0,
+                                     &grant) == TESSERA_OK)
+            program_give_back (c.policy, grant);
+          if (i % STEP_REQUESTS == 0)
+            tessera_policy_step (c.policy);
+        }
+      has_failed = tessera_fail_alloc_stop ();
+      g_assert_cmpuint (c.n_declined, ==, 1);
+      for (guint i = 1; i < N_SLOTS; i += 2)
+        program_give_back (c.policy, c.placed[i]);
+      tessera_policy_step (c.policy);
+      g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 0);
+      close_case (&c);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  g_assert_cmpuint (nth, >, 2);
+}
+
+typedef struct
+{
+  Program program;
+  GRand *rand;
+  MadePlan *made;
+  TesseraHost host;
+} Watched;
+
+/* Steps of any length, and phases in which the program does something else: so the plan
+ * may be declined at any of its moments, for either reason. */
+static void
+run_watched (Watched *watched)
+{
+  Program *program = &watched->program;
+  GRand *rand = watched->rand;
+  guint next_mark = 0;
+
+  for (guint n = 0; n < 1500; n++)
+    {
+      const TesseraSlot *slot = &watched->made->slots[n % MADE_PLAN_SLOTS];
+
+      if (n == next_mark)
+        {
+          tessera_policy_step (program->policy);
+          next_mark += (guint) g_rand_int_range (rand, 30, 300);
+        }
+      if (g_rand_int_range (rand, 0, 100) < 30)
+        slot = &watched->made->slots[g_rand_int_range (rand, 0, MADE_PLAN_SLOTS)];
+      program_ask (program, slot, slot->stream, (uint32_t) (n / 97 % 5 == 4));
+      program_free_some (program, rand);
+      if (g_rand_int_range (rand, 0, 200) == 0)
+        tessera_policy_release_pool (program->policy, 1);
+      if (g_rand_int_range (rand, 0, 200) == 0)
+        tessera_policy_empty_cache (program->policy);
+      if (n % 50 == 0)
+        program_check_sums (program->policy);
+    }
+}
+
+static TesseraDecline
+watch (guint seed, uint64_t device_bytes)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  g_autofree MadePlan *made = made_plan_hostile (rand, 24 * MIB);
+  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (ProgramBlock));
+  g_autoptr (GArray) pending = g_array_new (FALSE, FALSE, sizeof (ProgramBlock));
+  g_autoptr (Oracle) oracle = NULL;
+  TesseraPolicyOptions options = made_plan_options (made);
+  TesseraPolicyStats stats;
+  Watched watched = { .rand = rand, .made = made };
+  Program *program = &watched.program;
+
+  options.caching.settings.large_segment_bytes = 4 * MIB;
+  tessera_host_init (&watched.host, device_bytes);
+  watched.host.synchronize = program_complete_all;
+  watched.host.user = program;
+  *program = (Program){ .live = live, .pending = pending };
+  program->policy = program_open (&options, &watched.host.device);
+  tessera_policy_get_stats (program->policy, &stats);
+  program->pool_addr = stats.pool_addr;
+  program->pool_bytes = stats.pool_bytes;
+  program->oracle = oracle = oracle_new (stats.pool_addr, stats.pool_bytes);
+  run_watched (&watched);
+  program_free_all (program);
+  tessera_policy_release_pool (program->policy, 1);
+  tessera_policy_empty_cache (program->policy);
+  stats = program_check_sums (program->policy);
+  g_assert_cmpint (stats.decline.reason, !=, TESSERA_NOT_DECLINED);
+  g_assert_cmpuint (watched.host.used_bytes, ==, 0);
+  tessera_policy_free (program->policy);
+  return stats.decline;
+}
+
+/* Nothing that lives is pulled from under the program, nothing is handed out twice. */
+static void
+test_random (void)
+{
+  guint n_reasons[3] = { 0 };
+
+  for (guint i = 0; i < 16; i++)
+    n_reasons[watch (SEED + i, i % 2 == 0 ? 0 : 36 * MIB).reason]++;
+  g_test_message ("%u for misses, %u for shortage", n_reasons[1], n_reasons[2]);
+  g_assert_cmpuint (n_reasons[1], >=, 4);
+  g_assert_cmpuint (n_reasons[2], >=, 4);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/declined/gives-back", test_gives_back);
+  g_test_add_func ("/declined/pending", test_pending);
+  g_test_add_func ("/declined/private-pool", test_private_pool);
+  g_test_add_func ("/declined/shortage", test_shortage);
+  g_test_add_func ("/declined/limit", test_limit);
+  g_test_add_func ("/declined/faults", test_faults);
+  g_test_add_func ("/declined/random", test_random);
+  return g_test_run ();
+}

@@ -1,0 +1,120 @@
+/*
+ * Whether a plan was made for the run that follows it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/policy/judge.h"
+
+enum
+{
+  /* Shorter stretches are judged with the next: fewer requests, or a smaller share of the
+     pool asked for in less than so many steps. */
+  LEAST_REQUESTS = 64,
+  LEAST_SHARE = 8,
+  ENOUGH_STEPS = 4,
+  MISFIT_PERCENT = 10, /* of the bytes asked for */
+  SETUP_PERCENT = 75,  /* ... before the first step */
+  MISFITS_AT_FIRST = 2,
+  MISFITS_LATER = 8,
+  MISFITS_UNMARKED = 4
+};
+
+void
+tessera_judge_init (TesseraJudge *judge, const TesseraPlan *plan)
+{
+  uint64_t n_before = 0;
+
+  *judge = (TesseraJudge){ .step_requests = plan->n_slots,
+                           .enough_bytes = plan->height_bytes / LEAST_SHARE };
+  for (size_t i = 0; i < plan->n_sections; i++)
+    if (plan->sections[i].kind == TESSERA_SECTION_REPEATS)
+      {
+        judge->step_requests = plan->sections[i].n_slots;
+        break;
+      }
+    else
+      n_before += plan->sections[i].n_slots;
+  if (judge->step_requests < LEAST_REQUESTS)
+    judge->step_requests = LEAST_REQUESTS;
+  /* The model is made first, and fits whatever the batch. */
+  judge->window_requests = n_before + judge->step_requests;
+}
+
+static bool
+misses_percent (const TesseraHitCount *count, uint64_t percent)
+{
+  return count->missed_bytes > count->asked_bytes / 100 * percent;
+}
+
+static void
+add (TesseraHitCount *sum, const TesseraHitCount *count)
+{
+  sum->n_requests += count->n_requests;
+  sum->n_misses += count->n_misses;
+  sum->asked_bytes += count->asked_bytes;
+  sum->missed_bytes += count->missed_bytes;
+}
+
+static bool
+is_enough (const TesseraJudge *judge)
+{
+  return judge->now.n_requests >= LEAST_REQUESTS &&
+         (judge->now.asked_bytes >= judge->enough_bytes ||
+          judge->now.n_requests >= ENOUGH_STEPS * judge->step_requests);
+}
+
+/* The stretch under way ends. Returns: how many in a row misfit. */
+static uint32_t
+end_stretch (TesseraJudge *judge, uint64_t percent)
+{
+  if (misses_percent (&judge->now, percent))
+    {
+      judge->n_misfits++;
+      add (&judge->misfit, &judge->now);
+    }
+  else
+    {
+      judge->n_misfits = 0;
+      judge->misfit = (TesseraHitCount){ 0 };
+    }
+  judge->now = (TesseraHitCount){ 0 };
+  return judge->n_misfits;
+}
+
+/* That a model is made as planned says nothing of the steps. */
+static void
+end_setup (TesseraJudge *judge)
+{
+  judge->has_marks = true;
+  judge->n_misfits = 0;
+  judge->misfit = (TesseraHitCount){ 0 };
+  if (is_enough (judge) && !judge->was_fit)
+    end_stretch (judge, SETUP_PERCENT);
+  judge->was_fit = false;
+  judge->now = (TesseraHitCount){ 0 };
+}
+
+bool
+tessera_judge_mark (TesseraJudge *judge)
+{
+  if (!judge->has_marks)
+    {
+      end_setup (judge);
+      return false;
+    }
+  if (!is_enough (judge))
+    return false;
+  if (end_stretch (judge, MISFIT_PERCENT) == 0)
+    judge->was_fit = true;
+  return judge->n_misfits >=
+         (uint32_t) (judge->was_fit ? MISFITS_LATER : MISFITS_AT_FIRST);
+}
+
+bool
+tessera_judge_window (TesseraJudge *judge)
+{
+  judge->window_requests = judge->step_requests;
+  if (end_stretch (judge, MISFIT_PERCENT) == 0)
+    judge->was_fit = true;
+  return !judge->was_fit && judge->n_misfits >= MISFITS_UNMARKED;
+}

@@ -1,0 +1,113 @@
+/*
+ * The memory of a plan's pool.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/policy/pages.h"
+
+#include <inttypes.h>
+
+/* What drivers have; and as many pages as are still mapped in a moment. */
+#define GRAIN_BYTES ((uint64_t) 2 << 20)
+#define MOST_PAGES ((uint64_t) 4096)
+
+static uint64_t
+round_up (uint64_t bytes, uint64_t step_bytes)
+{
+  return (bytes / step_bytes + (bytes % step_bytes != 0)) * step_bytes;
+}
+
+static TesseraStatus
+refuse (TesseraStatus status, uint64_t n_bytes, TesseraError *error)
+{
+  return tessera_fail (error, status,
+                       "the device does not give the plan's pool of %" PRIu64 " bytes",
+                       n_bytes);
+}
+
+TesseraStatus
+tessera_pages_take (TesseraPages *pages,
+                    uint64_t n_bytes,
+                    uint64_t limit_bytes,
+                    TesseraDevice *device,
+                    const TesseraObserver *observer,
+                    TesseraError *error)
+{
+  TesseraStatus status;
+
+  *pages =
+      (TesseraPages){ .device = device,
+                      .page_bytes = round_up (n_bytes / MOST_PAGES + 1, GRAIN_BYTES) };
+  if (observer != NULL)
+    pages->observer = *observer;
+  if (n_bytes == 0)
+    return TESSERA_OK;
+  if (limit_bytes != 0 && n_bytes > limit_bytes)
+    return tessera_fail (error, TESSERA_OUT_OF_DEVICE,
+                         "the plan's pool of %" PRIu64
+                         " bytes is larger than the %" PRIu64
+                         " bytes that this process may use",
+                         n_bytes, limit_bytes);
+  status = device->reserve (device, 0, pages->page_bytes, &pages->addr,
+                            &pages->reservation_bytes);
+  if (status != TESSERA_OK)
+    return refuse (status, n_bytes, error);
+  status = pages->reservation_bytes < n_bytes
+               ? TESSERA_OUT_OF_DEVICE
+               : device->map (device, pages->addr, n_bytes, 0);
+  if (status != TESSERA_OK)
+    {
+      device->unreserve (device, pages->addr, pages->reservation_bytes);
+      return refuse (status, n_bytes, error);
+    }
+  pages->n_bytes = pages->held_bytes = n_bytes;
+  if (pages->observer.segment_map != NULL)
+    pages->observer.segment_map (pages->observer.user, pages->addr, n_bytes, 0, 0, false);
+  return TESSERA_OK;
+}
+
+static void
+give_back (TesseraPages *pages, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  uint64_t addr = pages->addr + begin_bytes;
+
+  pages->held_bytes -= end_bytes - begin_bytes;
+  if (pages->observer.segment_unmap != NULL)
+    pages->observer.segment_unmap (pages->observer.user, addr, end_bytes - begin_bytes);
+  pages->device->unmap (pages->device, addr, end_bytes - begin_bytes);
+}
+
+uint64_t
+tessera_pages_trim (TesseraPages *pages, TesseraGuard *guard)
+{
+  uint64_t held_bytes = pages->held_bytes;
+  uint64_t begin_bytes;
+  uint64_t end_bytes = 0;
+
+  if (held_bytes == 0)
+    return 0;
+  while (tessera_guard_next_unneeded (guard, end_bytes, pages->page_bytes, &begin_bytes,
+                                      &end_bytes) &&
+         tessera_guard_close (guard, begin_bytes, end_bytes) == TESSERA_OK)
+    give_back (pages, begin_bytes, end_bytes);
+  if (pages->held_bytes == 0)
+    {
+      pages->device->unreserve (pages->device, pages->addr, pages->reservation_bytes);
+      pages->n_bytes = 0;
+    }
+  return held_bytes - pages->held_bytes;
+}
+
+uint64_t
+tessera_pages_unneeded (const TesseraPages *pages, const TesseraGuard *guard)
+{
+  uint64_t unneeded_bytes = 0;
+  uint64_t begin_bytes;
+  uint64_t end_bytes = 0;
+
+  while (pages->held_bytes > 0 &&
+         tessera_guard_next_unneeded (guard, end_bytes, pages->page_bytes, &begin_bytes,
+                                      &end_bytes))
+    unneeded_bytes += end_bytes - begin_bytes;
+  return unneeded_bytes;
+}

@@ -1,0 +1,38 @@
+/*
+ * The memory of a plan's pool: pages of the device, mapped side by side.
+ *
+ * All of them are taken at once, before the run needs any, and stay while the plan is
+ * followed. A plan that is declined leaves blocks in the pool that may live as long as
+ * the run (its weights, say): then the pages that nobody needs are given back one by one,
+ * which a segment of one piece could not.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "allocator/policy/guard.h"
+
+typedef struct
+{
+  TesseraDevice *device; /* borrowed */
+  TesseraObserver observer;
+  uint64_t addr;
+  uint64_t n_bytes; /* of addresses; 0: there is no pool, or no more */
+  uint64_t reservation_bytes;
+  uint64_t page_bytes;
+  uint64_t held_bytes; /* that have memory */
+} TesseraPages;
+
+/* TESSERA_OUT_OF_DEVICE where they do not fit, or @limit_bytes (0: none) forbids it. On
+ * failure nothing is held, and @error says why. */
+TESSERA_MUST_USE TesseraStatus tessera_pages_take (TesseraPages *pages,
+                                                   uint64_t n_bytes,
+                                                   uint64_t limit_bytes,
+                                                   TesseraDevice *device,
+                                                   const TesseraObserver *observer,
+                                                   TesseraError *error);
+/* Gives back what @guard says nobody needs, and the addresses with the last of it. What
+ * it gives is closed at the guard. Waits for the device. Returns: bytes given back. */
+uint64_t tessera_pages_trim (TesseraPages *pages, TesseraGuard *guard);
+/* What tessera_pages_trim() would give back now. */
+uint64_t tessera_pages_unneeded (const TesseraPages *pages, const TesseraGuard *guard);

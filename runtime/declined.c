@@ -1,0 +1,66 @@
+/*
+ * A plan that turned out not to fit the run: one sentence, and a line of the recording.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/device-internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "runtime/notice.h"
+#include "runtime/size.h"
+
+static void
+say_misses (const TesseraDecline *decline)
+{
+  const TesseraHitCount *misfit = &decline->misfit;
+
+  tessera_notice (
+      "The plan is declined, it looks made for another model or batch: of the "
+      "last %" PRIu64 " requests %" PRIu64 " missed it, %s of %s; expandable "
+      "rules serve from here on, and %s of its pool of %s are given back. "
+      "Record this run and plan it.",
+      misfit->n_requests, misfit->n_misses, tessera_size_text (misfit->missed_bytes).text,
+      tessera_size_text (misfit->asked_bytes).text,
+      tessera_size_text (decline->returned_bytes).text,
+      tessera_size_text (decline->pool_bytes).text);
+}
+
+static void
+say_shortage (const TesseraDecline *decline)
+{
+  tessera_notice ("The plan is declined, since a request that missed it found the device "
+                  "full: expandable rules serve from here on, and %s of its pool of %s, "
+                  "unused just then, are given back. Record what this run does, and plan "
+                  "it.",
+                  tessera_size_text (decline->returned_bytes).text,
+                  tessera_size_text (decline->pool_bytes).text);
+}
+
+/* Events have their place in the recording as index. */
+static void
+record (RuntimeDevice *device)
+{
+  TesseraRecorderStats recorded;
+  char text[32];
+
+  tessera_recorder_get_stats (device->recorder, &recorded);
+  snprintf (text, sizeof text, "%" PRIu64, recorded.n_events);
+  tessera_recorder_meta (device->recorder, "plan_declined", text);
+}
+
+void
+tessera_device_plan_declined (void *user)
+{
+  RuntimeDevice *device = user;
+  TesseraPolicyStats stats;
+
+  tessera_policy_get_stats (device->policy, &stats);
+  if (stats.decline.reason == TESSERA_DECLINED_FOR_MISSES)
+    say_misses (&stats.decline);
+  else
+    say_shortage (&stats.decline);
+  if (device->recorder != NULL)
+    record (device);
+}
