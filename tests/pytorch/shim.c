@@ -40,7 +40,8 @@ typedef struct
   int64_t step;
   uint64_t addr, size_bytes, stream;
   bool is_hit;
-  uint64_t extra_bytes; /* reserved outside of the pool when it had been served */
+  uint64_t extra_bytes;    /* reserved outside of the pool when it had been served */
+  uint64_t reserved_bytes; /* at the driver, then */
 } Request;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -179,10 +180,8 @@ leave (uint64_t addr)
 static void
 note (const Request *request)
 {
-  uint64_t now_bytes = reserved_bytes ();
-
-  if (now_bytes > peak_reserved_bytes)
-    peak_reserved_bytes = now_bytes;
+  if (request->reserved_bytes > peak_reserved_bytes)
+    peak_reserved_bytes = request->reserved_bytes;
   requests = grown (requests, n_requests, &room_requests, sizeof *requests);
   requests[n_requests++] = *request;
   if (!request->is_hit)
@@ -219,7 +218,8 @@ tessera_torch_alloc (ssize_t size, int device, void *stream)
                         .size_bytes = (uint64_t) size,
                         .stream = (uintptr_t) stream,
                         .is_hit = stats.hits > n_hits,
-                        .extra_bytes = stats.extra_bytes });
+                        .extra_bytes = stats.extra_bytes,
+                        .reserved_bytes = reserved_bytes () });
     }
   pthread_mutex_unlock (&lock);
   return ptr;
@@ -263,11 +263,14 @@ write_report (FILE *file)
            stats.misses, stats.peak_extra_bytes);
   fprintf (file, ", \"plan_height_bytes\": %" PRIu64 ", \"hits_span_bytes\": %" PRIu64,
            stats.plan_height_bytes, n_hits > 0 ? end_of_hits - first_hit : 0);
+  fprintf (file, ", \"pool_bytes\": %" PRIu64 ", \"plan_is_declined\": %" PRIu64,
+           stats.pool_bytes, stats.plan_is_declined);
   fprintf (file, ",\n\"requests\": [");
   for (size_t i = 0; i < n_requests; i++)
-    fprintf (file, "%s[%" PRId64 ",%" PRIu64 ",%d,%" PRIu64 ",%" PRIu64 "]",
+    fprintf (file, "%s[%" PRId64 ",%" PRIu64 ",%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
              i > 0 ? ",\n" : "\n", requests[i].step, requests[i].size_bytes,
-             requests[i].is_hit, requests[i].stream, requests[i].extra_bytes);
+             requests[i].is_hit, requests[i].stream, requests[i].extra_bytes,
+             requests[i].reserved_bytes);
   fprintf (file, "]}\n");
 }
 

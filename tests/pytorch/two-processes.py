@@ -50,7 +50,7 @@ def requests_of_step(trace, step):
 
 def judge_step(report, step, made, planned):
     """Requests of 1 MiB and more all hit. Returns: requests that A makes too, those hit."""
-    of_plan = known(planned, [(size, stream) for _, size, _, stream, _ in made])
+    of_plan = known(planned, [(size, stream) for _, size, _, stream, *_ in made])
     n_known_hit = sum(made[i][2] for i in of_plan)
     large = [is_hit for _, size, is_hit, *_ in made if size >= dry.MIB]
     print(f"    step {step}: {len(made)} requests, {sum(r[2] for r in made)} hit; "
@@ -67,7 +67,7 @@ def judge_steps(report, seen, planned):
         made = [request for request in seen["requests"] if request[0] == step]
         n, n_hit = judge_step(report, step, made, planned)
         n_known, n_known_hit = n_known + n, n_known_hit + n_hit
-        most_extra = max(most_extra, *(extra for *_, extra in made))
+        most_extra = max(most_extra, *(extra for *_, extra, _ in made))
     report.expect(n_known_hit >= LEAST_HIT * n_known > 0,
                   f"{n_known_hit} of {n_known} requests of the plan hit "
                   f"({n_known_hit / max(n_known, 1):.3%})")
@@ -78,6 +78,7 @@ def judge_steps(report, seen, planned):
 def judge_safety(report, seen):
     for what in ("overlaps", "misaligned", "unknown_frees", "failed"):
         report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
+    report.expect(seen["plan_is_declined"] == 0, "the plan is followed to the end")
     report.expect(seen["hits"] == seen["hits_said"] > 0,
                   f"{seen['hits']} hits seen, {seen['hits_said']} said by the library")
     report.expect(seen["hits_span_bytes"] <= seen["plan_height_bytes"],

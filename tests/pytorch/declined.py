@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""A plan made for one program is declined by others, and they go on as without it.
+
+    declined.py SHIM
+
+The plan of examples/gpt.py is followed by the same model with smaller and larger batches, by a
+larger model and by another program. The shim between PyTorch and the library judges: what was
+handed out was free and aligned, and what the driver holds once some steps are done is what it
+holds without a plan.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+import sys
+from pathlib import Path
+
+import dry
+
+PLANNED_STEPS, STEPS = 4, 6
+OTHERS = [("gpt", "--batch", "2"), ("gpt", "--batch", "6"), ("gpt", "--size", "medium"), ("unet",)]
+# Without a plan expandable rules never give memory back; pages of the pool that weights lie in
+# are shared with what was freed there, but they are few.
+MOST_RESERVED = 1.02
+SENTENCE = "The plan is declined, it looks made for another model or batch"
+
+
+def follow(folder, shim, script, arguments, options):
+    """What the shim saw, and what the program's user read."""
+    report_path = Path(folder) / "shim.json"
+    done = dry.run(dry.TESSERA, "dry-run", "--json", "--no-stacks", "--steps", STEPS, *options, "-o",
+                   Path(folder) / "other.tsr", "--", sys.executable, dry.EXAMPLES / f"{script}.py",
+                   "--steps", STEPS + 1, *arguments, cwd=folder,
+                   env={"TESSERA_LIBRARY": str(shim), "TESSERA_SHIM_REPORT": str(report_path)})
+    seen = json.loads(report_path.read_text(encoding="utf-8"))
+    report_path.unlink()
+    return seen, [line for line in done.stderr.splitlines() if line.startswith("tessera: ")]
+
+
+def reserved_in(seen, step):
+    """Bytes at the driver, at most, while the step ran."""
+    return max(reserved for number, *_, reserved in seen["requests"] if number == step)
+
+
+def judge(report, name, seen, said, alone):
+    print(name)
+    for line in said:
+        print("   ", line)
+    told = [line for line in said if SENTENCE in line]
+    report.expect(len(told) == 1 and seen["plan_is_declined"] == 1, "one sentence says so")
+    for what in ("overlaps", "misaligned", "unknown_frees", "failed"):
+        report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
+    for step in range(STEPS):
+        with_plan, without = reserved_in(seen, step), reserved_in(alone, step)
+        print(f"    step {step}: {with_plan / dry.MIB:.0f} MiB reserved with the plan, "
+              f"{without / dry.MIB:.0f} without: {with_plan / without:.3f}")
+    ratio = reserved_in(seen, STEPS - 1) / reserved_in(alone, STEPS - 1)
+    report.expect(ratio <= MOST_RESERVED, f"in the end {ratio:.3f} times as much is reserved")
+
+
+def main(shim):
+    report = dry.Report()
+    with dry.scratch() as folder:
+        plan = Path(folder) / "gpt.tsp"
+        dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / "gpt.py", "--steps", PLANNED_STEPS + 1,
+                    options=["--no-stacks", "--steps", PLANNED_STEPS])
+        for script, *arguments in OTHERS:
+            seen, said = follow(folder, shim, script, arguments, ["--plan", plan])
+            alone, _ = follow(folder, shim, script, arguments, ["--policy", "expandable"])
+            judge(report, " ".join([script, *arguments]), seen, said, alone)
+    report.done()
+
+
+main(Path(sys.argv[1]).resolve())
