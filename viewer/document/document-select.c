@@ -11,6 +11,7 @@
 #include "viewer/document/document-propose.h"
 #include "viewer/document/document-view.h"
 #include "viewer/document/document-work.h"
+#include "viewer/document/grouping.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,7 @@ struct Search
   TesseraView rect;
   uint32_t event_index;
   uint8_t *is_wanted;
+  TesseraSelector selector;
   TesseraSelection *after;
   uint32_t largest;
 };
@@ -162,6 +164,7 @@ search_free (gpointer user)
   tessera_sheet_unref (search->sheet);
   tessera_selection_unref (search->before);
   tessera_selection_unref (search->after);
+  tessera_selector_clear (&search->selector);
   g_free (search->is_wanted);
   g_free (search);
 }
@@ -226,6 +229,7 @@ search_new (TesseraDocument *self, SearchFunc look, TesseraSelectHow how)
   search->data = tessera_data_ref (self->data);
   search->look = look;
   search->how = how;
+  tessera_selector_init (&search->selector);
   search->before = tessera_selection_ref (self->selection);
   return search;
 }
@@ -305,22 +309,38 @@ tessera_document_select_all (TesseraDocument *self)
     search_start (self, search_new (self, look_everywhere, TESSERA_SELECT_ONLY));
 }
 
-/* Where a block's byte is in is_wanted. */
-static size_t
-place_of (const TesseraData *data, const TesseraBlock *block)
+static TesseraStatus
+look_for_matches (const Search *search, uint8_t *is_in)
 {
-  return block->group < data->n_groups
-             ? block->group
-             : data->n_groups + MIN (block->lifetime_class, TESSERA_N_CLASSES - 1);
+  const TesseraData *data = search->data;
+
+  return tessera_select (&search->selector, data->trace, data->blocks, data->structure,
+                         data->groups, data->n_groups, is_in);
+}
+
+void
+tessera_document_select_matches (TesseraDocument *self,
+                                 TesseraSelector *selector,
+                                 TesseraSelectHow how)
+{
+  Search *search;
+
+  if (self->data == NULL)
+    {
+      tessera_selector_clear (selector);
+      return;
+    }
+  search = search_new (self, look_for_matches, how);
+  search->selector = *selector;
+  tessera_selector_init (selector);
+  search_start (self, search);
 }
 
 static TesseraStatus
 look_in_groups (const Search *search, uint8_t *is_in)
 {
-  const TesseraBlocks *blocks = search->data->blocks;
-
-  for (size_t i = 0; i < blocks->n_blocks; i++)
-    is_in[i] = search->is_wanted[place_of (search->data, &blocks->blocks[i])] != 0;
+  for (uint32_t i = 0; i < search->data->blocks->n_blocks; i++)
+    is_in[i] = search->is_wanted[tessera_place_of (search->data, i)] != 0;
   return TESSERA_OK;
 }
 
@@ -346,6 +366,6 @@ tessera_document_select_group_of (TesseraDocument *self, uint32_t block)
   if (block >= n_blocks_of (self))
     return;
   is_wanted = g_malloc0 (self->data->n_groups + TESSERA_N_CLASSES);
-  is_wanted[place_of (self->data, &self->data->blocks->blocks[block])] = 1;
+  is_wanted[tessera_place_of (self->data, block)] = 1;
   tessera_document_select_groups (self, is_wanted, TESSERA_SELECT_ONLY);
 }

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "planner/edit.h"
 #include "viewer/document/document.h"
 
 /* At once. @lead: leads where it is in the selection; else who led, or the first. */
@@ -39,8 +40,11 @@ void tessera_document_select_alive (TesseraDocument *self,
                                     uint32_t event_index,
                                     TesseraSelectHow how);
 void tessera_document_select_all (TesseraDocument *self);
-/* All of some groups. @is_wanted: (array): a byte for each group; behind them, for each
- * TesseraClass from 0 on, for its blocks that are in no group. */
+/* What a selector says. @selector passes and is left cleared. */
+void tessera_document_select_matches (TesseraDocument *self,
+                                      TesseraSelector *selector,
+                                      TesseraSelectHow how);
+/* All of some groups. @is_wanted: (array): a byte for each place (grouping.h). */
 void tessera_document_select_groups (TesseraDocument *self,
                                      const uint8_t *is_wanted,
                                      TesseraSelectHow how);

@@ -38,6 +38,9 @@ clear_contents (TesseraDocument *self)
   self->told = (TesseraMoment){ 0 };
   self->selected = TESSERA_NONE;
   g_clear_pointer (&self->selection, tessera_selection_unref);
+  g_clear_pointer (&self->grouping, tessera_grouping_unref);
+  g_clear_pointer (&self->query, g_free);
+  g_clear_pointer (&self->query_error, g_free);
   tessera_selection_facts_clear (&self->facts);
   self->hovered = TESSERA_NONE;
   self->moment = 0;

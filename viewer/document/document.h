@@ -10,6 +10,7 @@
 
 #include <glib-object.h>
 
+#include "viewer/document/grouping.h"
 #include "viewer/document/job.h"
 #include "viewer/document/moment.h"
 #include "viewer/document/selection-facts.h"
@@ -33,7 +34,8 @@ enum
   TESSERA_CHANGED_EDITS = 1 << 9,     /* edits, how to plan, which edits conflict */
   TESSERA_CHANGED_FACTS = 1 << 10,    /* what is told of the selection */
   TESSERA_CHANGED_PROPOSAL = 1 << 11, /* what is on the move; the selection's rule */
-  TESSERA_CHANGED_ALL = (1 << 12) - 1
+  TESSERA_CHANGED_GROUPS = 1 << 12,   /* groups, the query that they are filtered by */
+  TESSERA_CHANGED_ALL = (1 << 13) - 1
 };
 
 typedef enum
@@ -58,6 +60,7 @@ typedef enum
   TESSERA_WORK_EDIT,   /* the same, for an edit of it */
   TESSERA_WORK_KEEP,   /* edits to where they are kept */
   TESSERA_WORK_PLACES, /* where what is selected could lie */
+  TESSERA_WORK_GROUPS, /* what is told of the groups */
   TESSERA_N_WORKS
 } TesseraWork;
 
@@ -113,6 +116,9 @@ struct _TesseraDocument
   TesseraSelection *selection; /* all that is selected; NULL: nothing */
   TesseraSelectionFacts facts; /* of two and more; come a little later: of another
                                   selection until then */
+  TesseraGrouping *grouping; /* of all blocks that match the query; NULL: not asked for */
+  char *query;               /* of the grouping; NULL: none, all blocks */
+  char *query_error; /* why the last query is none, one sentence; NULL: it is one */
   uint32_t hovered;
   TesseraSide hovered_side;
   uint32_t moment;    /* event */

@@ -1,6 +1,6 @@
 /*
- * The groups that the planner keeps together, largest first. Choosing one shows its
- * blocks alone.
+ * Lifetime classes, the groups that the planner keeps together, and their blocks, as a
+ * tree: sort by any column, filter by a query, select both ways.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

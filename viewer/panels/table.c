@@ -1,10 +1,6 @@
 /*
  * All blocks in a table.
  *
- * GTK's own sorting would make an object of every block. So each column has a sorter that
- * only tells which column it is; asking the view's sorter to compare two rows reveals the
- * column and the direction that the person chose, and the list sorts itself.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/panels/table.h"
@@ -12,6 +8,7 @@
 #include "viewer/document/describe.h"
 #include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
+#include "viewer/panels/sorting.h"
 #include "viewer/window/ui.h"
 
 #include <string.h>
@@ -28,7 +25,6 @@ struct _TesseraTable
   GtkWidget *least;
   GtkWidget *most;
   GtkWidget *count;
-  int probed_column; /* set by the sorters while they are probed */
   gboolean selecting;
   guint scroll_tick; /* 0: none is waiting */
 };
@@ -111,38 +107,13 @@ on_bind (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
 
 static void follow_selection (TesseraTable *self);
 
-/* --- sorting
- * ---------------------------------------------------------------------------- */
-
-typedef struct
-{
-  TesseraTable *table;
-  TesseraColumn column;
-} Probe;
-
-static int
-probe_column (gconstpointer a, gconstpointer b, gpointer user)
-{
-  const Probe *probe = user;
-
-  probe->table->probed_column = (int) probe->column;
-  return -1;
-}
-
 static void
-on_sorter_changed (GtkSorter *sorter, GtkSorterChange change, TesseraTable *self)
+on_sort (gpointer user, int column, gboolean down)
 {
-  g_autoptr (TesseraBlockRow) a = tessera_block_row_new (0);
-  g_autoptr (TesseraBlockRow) b = tessera_block_row_new (1);
-  GtkOrdering ordering;
+  TesseraTable *self = user;
 
-  self->probed_column = -1;
-  ordering = gtk_sorter_compare (sorter, a, b);
-  if (self->probed_column < 0)
-    return;
   self->selecting = TRUE; /* rows that go were not taken out by anybody */
-  tessera_block_list_sort (self->list, (TesseraColumn) self->probed_column,
-                           ordering == GTK_ORDERING_LARGER);
+  tessera_block_list_sort (self->list, (TesseraColumn) column, down);
   self->selecting = FALSE;
   follow_selection (self);
 }
@@ -153,16 +124,11 @@ add_column (TesseraTable *self, TesseraColumn column)
   GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
   GtkColumnViewColumn *added =
       gtk_column_view_column_new (columns[column].title, factory);
-  Probe *probe = g_new (Probe, 1);
-  GtkCustomSorter *sorter;
 
-  *probe = (Probe){ self, column };
   g_object_set_data (G_OBJECT (factory), "table", self);
   g_signal_connect (factory, "setup", G_CALLBACK (on_setup), GINT_TO_POINTER (column));
   g_signal_connect (factory, "bind", G_CALLBACK (on_bind), GINT_TO_POINTER (column));
-  sorter = gtk_custom_sorter_new (probe_column, probe, g_free);
-  gtk_column_view_column_set_sorter (added, GTK_SORTER (sorter));
-  g_object_unref (sorter);
+  tessera_sorting_add (added, (int) column);
   gtk_column_view_column_set_resizable (added, TRUE);
   gtk_column_view_column_set_fixed_width (added, columns[column].width);
   gtk_column_view_append_column (GTK_COLUMN_VIEW (self->view), added);
@@ -173,14 +139,12 @@ add_column (TesseraTable *self, TesseraColumn column)
 /* --- selection
  * --------------------------------------------------------------------------- */
 
-/* "list.scroll-to-item" belongs to the list inside the column view, and only works once
- * that has its size: before, it would show nothing but the one row. */
+/* Before the view has its size, it would show nothing but the one row. */
 static gboolean
 scroll_to_selected (GtkWidget *view, GdkFrameClock *clock, gpointer user)
 {
   TesseraTable *self = user;
   guint position = tessera_block_list_find (self->list, self->document->selected);
-  GtkWidget *child = gtk_widget_get_first_child (view);
 
   if (position == GTK_INVALID_LIST_POSITION || !gtk_widget_get_mapped (view))
     {
@@ -190,9 +154,7 @@ scroll_to_selected (GtkWidget *view, GdkFrameClock *clock, gpointer user)
   if (gtk_widget_get_height (view) < 40)
     return G_SOURCE_CONTINUE;
   self->scroll_tick = 0;
-  for (; child != NULL; child = gtk_widget_get_next_sibling (child))
-    if (gtk_widget_activate_action (child, "list.scroll-to-item", "u", position))
-      break;
+  tessera_column_view_scroll_to (GTK_COLUMN_VIEW (view), position);
   return G_SOURCE_REMOVE;
 }
 
@@ -426,8 +388,7 @@ tessera_table_init (TesseraTable *self)
       if (i == TESSERA_COLUMN_SIZE)
         by_size = added;
     }
-  g_signal_connect (gtk_column_view_get_sorter (GTK_COLUMN_VIEW (self->view)), "changed",
-                    G_CALLBACK (on_sorter_changed), self);
+  tessera_sorting_watch (GTK_COLUMN_VIEW (self->view), on_sort, self);
   gtk_column_view_sort_by_column (GTK_COLUMN_VIEW (self->view), by_size,
                                   GTK_SORT_DESCENDING);
   g_signal_connect_swapped (self->view, "map", G_CALLBACK (queue_scroll), self);

@@ -75,6 +75,8 @@ set_keys (GtkApplication *app)
     { "win.save-picture", { "<Control>s" } },
     { "win.table", { "<Control>t", "F9" } },
     { "win.dark", { "<Control>d" } },
+    { "win.find", { "<Control>f" } },
+    { "win.side::groups", { "<Control>b" } },
     { "win.zoom-in", { "<Control>plus", "<Control>equal" } },
     { "win.zoom-out", { "<Control>minus" } },
     { "win.fit", { "<Control>0" } },

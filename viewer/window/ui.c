@@ -108,6 +108,17 @@ tessera_bar_new (double share, uint32_t rgb)
   return patch_new (36, 6, draw_bar, &(Patch){ rgb, TESSERA_NONE, CLAMP (share, 0, 1) });
 }
 
+/* "list.scroll-to-item" belongs to the list inside the column view. */
+void
+tessera_column_view_scroll_to (GtkColumnView *view, guint position)
+{
+  GtkWidget *child = gtk_widget_get_first_child (GTK_WIDGET (view));
+
+  for (; child != NULL; child = gtk_widget_get_next_sibling (child))
+    if (gtk_widget_activate_action (child, "list.scroll-to-item", "u", position))
+      return;
+}
+
 void
 tessera_remove_children (GtkWidget *box)
 {

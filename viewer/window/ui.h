@@ -24,5 +24,7 @@ GtkWidget *tessera_heading_new (const char *text);
 GtkWidget *tessera_swatch_new (uint32_t rgb, uint32_t hatch_rgb);
 /* A bar of @share (0..1) of its width. */
 GtkWidget *tessera_bar_new (double share, uint32_t rgb);
+/* Only works once the view has its size. */
+void tessera_column_view_scroll_to (GtkColumnView *view, guint position);
 void tessera_remove_children (GtkWidget *box);
 void tessera_set_accessible_label (GtkWidget *widget, const char *label);

@@ -5,6 +5,7 @@
  */
 #include "viewer/document/document-edit.h"
 #include "viewer/document/document-propose.h"
+#include "viewer/document/document-query.h"
 #include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/window/window-private.h"
@@ -119,6 +120,8 @@ SIMPLE (next_block_too, tessera_document_select_next_too (self->document, 1))
 SIMPLE (previous_block_too, tessera_document_select_next_too (self->document, -1))
 SIMPLE (select_group,
         tessera_document_select_group_of (self->document, self->document->selected))
+SIMPLE (select_similar,
+        tessera_document_select_similar (self->document, self->document->selected))
 SIMPLE (select_alive,
         tessera_document_select_alive (self->document,
                                        self->document->moment,
@@ -150,6 +153,28 @@ on_select (GSimpleAction *action, GVariant *parameter, gpointer user)
 
   if (self->document->data != NULL && block < self->document->data->blocks->n_blocks)
     tessera_document_select (self->document, block);
+}
+
+static void
+on_select_query (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TesseraWindow *self = user;
+  g_autofree char *error = NULL;
+
+  if (!tessera_document_select_query (self->document,
+                                      g_variant_get_string (parameter, NULL),
+                                      TESSERA_SELECT_ONLY, &error))
+    tessera_window_say (self, error, TRUE);
+}
+
+static void
+on_query (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TesseraWindow *self = user;
+
+  g_action_group_activate_action (G_ACTION_GROUP (self), "side",
+                                  g_variant_new_string ("groups"));
+  tessera_document_set_query (self->document, g_variant_get_string (parameter, NULL));
 }
 
 static void
@@ -238,6 +263,18 @@ change_table (GSimpleAction *action, GVariant *state, gpointer user)
   g_simple_action_set_state (action, state);
 }
 
+/* To where queries are typed. */
+static void
+on_find (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TesseraWindow *self = user;
+
+  g_action_group_activate_action (G_ACTION_GROUP (self), "side",
+                                  g_variant_new_string ("groups"));
+  gtk_widget_child_focus (gtk_stack_get_visible_child (GTK_STACK (self->side)),
+                          GTK_DIR_TAB_FORWARD);
+}
+
 static const GActionEntry entries[] = {
   { "open", on_open },
   { "open-path", on_open_path, "s" },
@@ -266,6 +303,9 @@ static const GActionEntry entries[] = {
   { "next-block-too", on_next_block_too },
   { "previous-block-too", on_previous_block_too },
   { "select-group", on_select_group },
+  { "select-similar", on_select_similar },
+  { "select-query", on_select_query, "s" },
+  { "query", on_query, "s" },
   { "select-alive", on_select_alive },
   { "select-sight", on_select_sight },
   { "select-all", on_select_all },
@@ -281,6 +321,7 @@ static const GActionEntry entries[] = {
   { "dark", NULL, NULL, "false", change_dark },
   { "across-streams", NULL, NULL, "false", change_across },
   { "table", NULL, NULL, "false", change_table },
+  { "find", on_find },
 };
 
 static GSimpleAction *
@@ -306,28 +347,11 @@ void
 tessera_window_update_actions (TesseraWindow *self)
 {
   static const char *const need_trace[] = {
-    "close-file",
-    "plan",
-    "zoom-in",
-    "zoom-out",
-    "fit",
-    "pan-left",
-    "pan-right",
-    "pan-up",
-    "pan-down",
-    "go-begin",
-    "go-end",
-    "go-peak",
-    "next-block",
-    "previous-block",
-    "clear",
-    "left",
-    "next-block-too",
-    "previous-block-too",
-    "select-alive",
-    "select-sight",
-    "select-all",
-    "ask",
+    "close-file",   "plan",           "zoom-in",    "zoom-out",           "fit",
+    "pan-left",     "pan-right",      "pan-up",     "pan-down",           "go-begin",
+    "go-end",       "go-peak",        "next-block", "previous-block",     "clear",
+    "left",         "next-block-too", "find",       "previous-block-too", "select-alive",
+    "select-sight", "select-all",     "ask",
   };
   TesseraDocument *document = self->document;
   const TesseraSheet *left = document->sheets[TESSERA_SIDE_LEFT];
@@ -350,6 +374,8 @@ tessera_window_update_actions (TesseraWindow *self)
   g_simple_action_set_enabled (action_of (self, "go-failure"),
                                left != NULL && left->layout->n_ooms > 0);
   g_simple_action_set_enabled (action_of (self, "select-group"),
+                               document->selected != TESSERA_NONE);
+  g_simple_action_set_enabled (action_of (self, "select-similar"),
                                document->selected != TESSERA_NONE);
   g_simple_action_set_enabled (action_of (self, "cancel"),
                                tessera_document_is_busy (document));
@@ -407,6 +433,7 @@ tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases)
     { "<Shift>n", "win.next-block-too" },
     { "<Shift>p", "win.previous-block-too" },
     { "g", "win.select-group" },
+    { "m", "win.select-similar" },
     { "l", "win.select-alive" },
     { "v", "win.select-sight" },
     { "<Control>a", "win.select-all" },

@@ -371,10 +371,12 @@ right_panel_new (TesseraWindow *self)
   self->side = stack;
   gtk_stack_add_titled (GTK_STACK (stack), scrolled_new (inspector, 256), "block",
                         "Block");
-  gtk_stack_add_titled (GTK_STACK (stack), scrolled_new (groups, 256), "groups",
-                        "Groups");
+  /* The tree scrolls by itself, and needs its columns' width. */
+  gtk_widget_set_size_request (groups, 426, -1);
+  gtk_stack_add_titled (GTK_STACK (stack), groups, "groups", "Groups");
   gtk_stack_add_titled (GTK_STACK (stack), scrolled_new (self->edits, 256), "edits",
                         "Edits");
+  gtk_stack_set_hhomogeneous (GTK_STACK (stack), FALSE);
   gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (switcher), GTK_STACK (stack));
   gtk_widget_set_halign (switcher, GTK_ALIGN_FILL);
   gtk_box_set_homogeneous (GTK_BOX (box), FALSE);

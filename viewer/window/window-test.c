@@ -258,6 +258,56 @@ test_selection_of_several (Fixture *f, gconstpointer unused)
   g_assert_cmpstr (text_of (f, "selection-sizes"), ==, "2 × 2.00 MiB\n1 × 1.00 MiB");
 }
 
+static guint
+n_rows_selected (GtkSelectionModel *rows)
+{
+  g_autoptr (GtkBitset) selected = gtk_selection_model_get_selection (rows);
+
+  return (guint) gtk_bitset_get_size (selected);
+}
+
+/* A row of the tree lights its blocks up; a block is found in the tree. */
+static void
+test_groups (Fixture *f, gconstpointer unused)
+{
+  GtkSelectionModel *rows;
+  GtkWidget *entry;
+
+  test_window_open (f->window, f->path);
+  gtk_widget_activate_action (GTK_WIDGET (f->window), "win.side", "s", "groups");
+  test_window_settle (f->window);
+  rows = gtk_column_view_get_model (
+      GTK_COLUMN_VIEW (test_find (GTK_WIDGET (f->window), "groups")));
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (rows)), >=, 2);
+  gtk_selection_model_select_all (rows);
+  g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 3);
+  gtk_selection_model_select_item (rows, 1, TRUE); /* the first group */
+  g_assert_cmpuint (tessera_document_n_selected (f->document), >, 0);
+  g_assert_cmpuint (n_rows_selected (rows), ==, 1);
+  /* With its group and class, where it is all of them. */
+  tessera_document_select (f->document, 2);
+  g_assert_cmpuint (n_rows_selected (rows), >=, 1);
+  g_assert_cmpuint (n_rows_selected (rows), <=, 3);
+  tessera_document_select (f->document, TESSERA_NONE);
+  g_assert_cmpuint (n_rows_selected (rows), ==, 0);
+  tessera_document_select_all (f->document);
+  test_window_settle (f->window);
+  g_assert_cmpuint (n_rows_selected (rows), ==,
+                    g_list_model_get_n_items (G_LIST_MODEL (rows)));
+  /* Typing filters, Enter selects, what is wrong is said. */
+  act (f, "win.find");
+  entry = test_find (GTK_WIDGET (f->window), "group-query");
+  gtk_editable_set_text (GTK_EDITABLE (entry), "size=2MiB");
+  WAIT (g_str_equal (text_of (f, "group-count"), "2 of 3 blocks"), 5000);
+  g_signal_emit_by_name (entry, "activate");
+  WAIT (tessera_document_n_selected (f->document) == 2, 5000);
+  gtk_editable_set_text (GTK_EDITABLE (entry), "size=2MiB phase");
+  WAIT (gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "query-error")), 5000);
+  g_assert_nonnull (strstr (text_of (f, "query-error"), "phase"));
+  gtk_editable_set_text (GTK_EDITABLE (entry), "");
+  WAIT (!gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "query-error")), 5000);
+}
+
 static void
 test_filter_table (Fixture *f, gconstpointer unused)
 {
@@ -420,6 +470,7 @@ main (int argc, char **argv)
   ADD ("zoom actions", test_zoom_actions);
   ADD ("selection is everywhere", test_selection_is_everywhere);
   ADD ("selection of several", test_selection_of_several);
+  ADD ("groups", test_groups);
   ADD ("filter table", test_filter_table);
   ADD ("export plan", test_export_plan);
   ADD ("save picture", test_save_picture);
