@@ -173,6 +173,22 @@ append_culprits (GString *html, const CliStudy *study, const TesseraParts *parts
   g_string_append (html, "</table>\n");
 }
 
+/* What a person changed about it. */
+static void
+append_edits (GString *html, const TesseraPlan *plan)
+{
+  if (plan->n_edits == 0)
+    return;
+  g_string_append (html, "<p>Edited by hand:</p>\n<ol class=edits>\n");
+  for (size_t i = 0; i < plan->n_edits; i++)
+    {
+      g_string_append (html, "<li>");
+      append_escaped (html, plan->edits[i].name);
+      g_string_append (html, "</li>\n");
+    }
+  g_string_append (html, "</ol>\n");
+}
+
 static void
 append_plan (GString *html, const CliStudy *study)
 {
@@ -194,9 +210,11 @@ append_plan (GString *html, const CliStudy *study)
       g_string_append (html, ": ");
       append_escaped (html, plan->follow_reason);
     }
-  g_string_append (
-      html, "</p>\n<table><tr><th>group<th class=n>height<th class=n>blocks<th class=n>"
-            "time-memory product</tr>\n");
+  g_string_append (html, "</p>\n");
+  append_edits (html, plan);
+  g_string_append (html,
+                   "<table><tr><th>group<th class=n>height<th class=n>blocks<th class=n>"
+                   "time-memory product</tr>\n");
   for (size_t i = 0; i < MIN (plan->n_groups, MOST_GROUPS); i++)
     {
       g_string_append (html, "<tr><td>");

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/canvas/canvas-private.h"
+#include "viewer/panels/edit-commands.h"
 
 static void
 make_menu (TesseraCanvas *self)
@@ -11,8 +12,11 @@ make_menu (TesseraCanvas *self)
   g_autoptr (GtkBuilder) builder =
       gtk_builder_new_from_resource ("/org/tessera/Viewer/menus.ui");
 
-  self->menu = gtk_popover_menu_new_from_model (
-      G_MENU_MODEL (gtk_builder_get_object (builder, "block-menu")));
+  g_autoptr (GMenuModel) edits = tessera_edit_menu_model ();
+  GMenu *menu = G_MENU (gtk_builder_get_object (builder, "block-menu"));
+
+  g_menu_append_submenu (menu, "Edit the plan", edits);
+  self->menu = gtk_popover_menu_new_from_model (G_MENU_MODEL (menu));
   gtk_popover_set_has_arrow (GTK_POPOVER (self->menu), FALSE);
   gtk_widget_set_halign (self->menu, GTK_ALIGN_START);
   gtk_widget_set_name (self->menu, "block-menu");

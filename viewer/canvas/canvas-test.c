@@ -5,11 +5,9 @@
  */
 #include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
+#include "viewer/test-hand.h"
 #include "viewer/test-window.h"
 
-#include <X11/extensions/XTest.h>
-#include <X11/keysym.h>
-#include <gdk/x11/gdkx.h>
 #include <glib/gstdio.h>
 
 typedef struct
@@ -17,7 +15,6 @@ typedef struct
   TesseraWindow *window;
   TesseraDocument *document;
   GtkWidget *canvas;
-  Display *display;
   char *path;
 } Fixture;
 
@@ -27,63 +24,27 @@ set_up (Fixture *f, gconstpointer unused)
   f->window = test_window_new ();
   f->document = tessera_window_get_document (f->window);
   f->path = test_three_blocks_path ();
-  f->display = gdk_x11_display_get_xdisplay (gdk_display_get_default ());
   f->canvas = test_find (GTK_WIDGET (f->window), "canvas-left");
   test_window_open (f->window, f->path);
   WAIT (gtk_window_is_active (GTK_WINDOW (f->window)), 5000);
 }
 
-/* Puts the pointer on a share of a widget's width and height. */
 static void
 point_at (Fixture *f, GtkWidget *widget, double share_x, double share_y)
 {
-  GtkNative *native = gtk_widget_get_native (widget);
-  graphene_point_t inside =
-      GRAPHENE_POINT_INIT ((float) (share_x * gtk_widget_get_width (widget)),
-                           (float) (share_y * gtk_widget_get_height (widget)));
-  graphene_point_t p;
-  double ox, oy;
-  int scale = gtk_widget_get_scale_factor (widget), x, y;
-  Window child;
-
-  gtk_native_get_surface_transform (native, &ox, &oy);
-  g_assert_true (gtk_widget_compute_point (widget, GTK_WIDGET (native), &inside, &p));
-  XTranslateCoordinates (f->display,
-                         gdk_x11_surface_get_xid (gtk_native_get_surface (native)),
-                         DefaultRootWindow (f->display), (int) ((p.x + ox) * scale),
-                         (int) ((p.y + oy) * scale), &x, &y, &child);
-  XTestFakeMotionEvent (f->display, -1, x, y, 0);
-  XFlush (f->display);
+  test_hand_point (widget, share_x, share_y);
 }
 
 static void
 button (Fixture *f, unsigned number, gboolean down)
 {
-  XTestFakeButtonEvent (f->display, number, down, 0);
-  XFlush (f->display);
-}
-
-/* Nothing is held down any more, as far as GTK has heard. */
-static gboolean
-is_released (Fixture *f)
-{
-  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (f->canvas);
-  gboolean released = TRUE;
-
-  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++)
-    {
-      g_autoptr (GObject) controller = g_list_model_get_item (controllers, i);
-
-      if (GTK_IS_GESTURE (controller) && gtk_gesture_is_active (GTK_GESTURE (controller)))
-        released = FALSE;
-    }
-  return released;
+  test_hand_button (number, down);
 }
 
 static void
 tear_down (Fixture *f, gconstpointer unused)
 {
-  WAIT (is_released (f), 5000);
+  WAIT (test_hand_is_off (f->canvas), 5000);
   test_window_free (f->window);
   g_unlink (f->path);
   g_free (f->path);
@@ -92,8 +53,7 @@ tear_down (Fixture *f, gconstpointer unused)
 static void
 key (Fixture *f, KeySym symbol, gboolean down)
 {
-  XTestFakeKeyEvent (f->display, XKeysymToKeycode (f->display, symbol), down, 0);
-  XFlush (f->display);
+  test_hand_key (symbol, down);
 }
 
 static void

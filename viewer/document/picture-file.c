@@ -14,8 +14,20 @@
 #define HEIGHT 1000
 #define PNG_SCALE 2 /* pixels a unit: sharp in print and on dense screens */
 
+/* "edited: Pin ... ; Keep ...", or "". */
+static char *
+name_edits (const TesseraFollowed *planned)
+{
+  GString *text = g_string_new (NULL);
+
+  for (size_t i = 0; planned != NULL && i < planned->plan->n_edits; i++)
+    g_string_append_printf (text, "%s%s", i == 0 ? "edited: " : "; ",
+                            planned->plan->edits[i].name);
+  return g_string_free (text, FALSE);
+}
+
 static TesseraFigure
-figure_of (const TesseraSaveInput *input)
+figure_of (const TesseraSaveInput *input, const char *edits)
 {
   const TesseraSheet *left = input->sheets[TESSERA_SIDE_LEFT];
   const TesseraSheet *right = input->sheets[TESSERA_SIDE_RIGHT];
@@ -29,7 +41,7 @@ figure_of (const TesseraSaveInput *input)
     .left_title = tessera_layout_owner (left->layout),
     .left_subtitle = tessera_layout_kind_name (left->layout->kind),
     .right_title = "Plan",
-    .right_subtitle = "",
+    .right_subtitle = edits,
     .plan = input->planned != NULL ? input->planned->plan : NULL,
     .verdict = &input->verdict,
     .needs = &input->needs,
@@ -67,6 +79,7 @@ tessera_picture_save (const TesseraSaveInput *input,
 {
   gboolean svg = g_str_has_suffix (input->path, ".svg");
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  g_autofree char *edits = NULL;
   cairo_surface_t *surface;
   cairo_status_t drawn;
   TesseraFigure figure;
@@ -75,7 +88,8 @@ tessera_picture_save (const TesseraSaveInput *input,
   if (input->sheets[TESSERA_SIDE_LEFT] == NULL)
     return tessera_fail (error, TESSERA_INVALID,
                          "There is nothing to save: open a trace first.");
-  figure = figure_of (input);
+  edits = name_edits (input->planned);
+  figure = figure_of (input, edits);
   if (svg)
     surface = cairo_svg_surface_create_for_stream (append, bytes, WIDTH, HEIGHT);
   else

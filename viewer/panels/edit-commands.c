@@ -38,3 +38,26 @@ tessera_edit_commands (size_t *out_n_commands)
   *out_n_commands = G_N_ELEMENTS (commands);
   return commands;
 }
+
+GMenuModel *
+tessera_edit_menu_model (void)
+{
+  GMenu *menu = g_menu_new ();
+  GMenu *section = g_menu_new ();
+
+  for (size_t i = 0; i < G_N_ELEMENTS (commands); i++)
+    {
+      g_autofree char *action = g_strconcat ("win.", commands[i].action, NULL);
+
+      if (commands[i].begins)
+        {
+          g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
+          g_object_unref (section);
+          section = g_menu_new ();
+        }
+      g_menu_append (section, commands[i].title, action);
+    }
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
+  g_object_unref (section);
+  return G_MENU_MODEL (menu);
+}

@@ -7,6 +7,8 @@
 
 #include "viewer/document/document.h"
 
+#include <gio/gio.h>
+
 typedef struct
 {
   const char *action; /* of the window, without "win." */
@@ -19,3 +21,5 @@ typedef struct
 } TesseraEditCommand;
 
 const TesseraEditCommand *tessera_edit_commands (size_t *out_n_commands);
+/* The same as a menu of the window's actions: (transfer full). */
+GMenuModel *tessera_edit_menu_model (void);

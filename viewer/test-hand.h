@@ -1,0 +1,19 @@
+/*
+ * A real hand for tests: X events through XTest.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <X11/X.h>
+#include <X11/keysym.h>
+#include <gtk/gtk.h>
+
+/* Puts the pointer on a share of a widget's width and height. */
+void test_hand_point (GtkWidget *widget, double share_x, double share_y);
+void test_hand_button (unsigned number, gboolean down);
+void test_hand_key (KeySym symbol, gboolean down);
+/* Down and up, with modifiers held. */
+void test_hand_press (GdkModifierType modifiers, KeySym symbol);
+/* No gesture of the widget is going on any more, as far as GTK has heard. */
+gboolean test_hand_is_off (GtkWidget *widget);

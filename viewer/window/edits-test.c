@@ -1,0 +1,315 @@
+/*
+ * Edits through the window: the menu, the bar, the history, the message of a conflict.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/document-edit.h"
+#include "viewer/document/document-select.h"
+#include "viewer/panels/edit-commands.h"
+#include "viewer/test-window.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+typedef struct
+{
+  TesseraWindow *window;
+  TesseraDocument *document;
+  char *path;
+} Fixture;
+
+static void
+set_up (Fixture *f, gconstpointer unused)
+{
+  f->window = test_window_new ();
+  f->document = tessera_window_get_document (f->window);
+  f->path = test_three_blocks_path ();
+  test_window_open (f->window, f->path);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *kept = g_strconcat (f->path, ".edits.json", NULL);
+
+  test_window_free (f->window);
+  g_unlink (kept);
+  g_unlink (f->path);
+  g_free (f->path);
+}
+
+static GtkWidget *
+widget (Fixture *f, const char *name)
+{
+  return test_find (GTK_WIDGET (f->window), name);
+}
+
+static void
+act (Fixture *f, const char *action)
+{
+  g_autofree char *full = g_strconcat ("win.", action, NULL);
+
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), full, NULL));
+}
+
+static gboolean
+is_enabled (Fixture *f, const char *action)
+{
+  return g_action_group_get_action_enabled (G_ACTION_GROUP (f->window), action);
+}
+
+static const char *
+text_of (Fixture *f, const char *name)
+{
+  return gtk_label_get_text (GTK_LABEL (widget (f, name)));
+}
+
+static void
+type (Fixture *f, const char *text)
+{
+  gtk_editable_set_text (GTK_EDITABLE (widget (f, "edit-entry")), text);
+}
+
+static void
+apply (Fixture *f)
+{
+  g_signal_emit_by_name (widget (f, "edit-apply"), "clicked");
+  test_window_settle (f->window);
+}
+
+static const TesseraEdit *
+last_edit (Fixture *f)
+{
+  size_t n_standing = tessera_document_n_standing (f->document), n;
+
+  g_assert_cmpuint (n_standing, >, 0);
+  return &tessera_history_get (f->document->history, &n)[n_standing - 1];
+}
+
+/* What cannot be done says why; what can says nothing. */
+static void
+test_reasons (Fixture *f, gconstpointer unused)
+{
+  GtkWidget *button = widget (f, "edit-button");
+  GtkWidget *popover =
+      GTK_WIDGET (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button)));
+  size_t n;
+  const TesseraEditCommand *commands = tessera_edit_commands (&n);
+
+  for (int round = 0; round < 3; round++)
+    {
+      if (round == 1)
+        act (f, "next-block");
+      if (round == 2)
+        act (f, "select-all");
+      test_window_settle (f->window);
+      gtk_menu_button_popup (GTK_MENU_BUTTON (button));
+      WAIT (gtk_widget_get_mapped (popover), 5000);
+      for (size_t i = 0; i < n; i++)
+        {
+          GtkWidget *item = test_find (popover, commands[i].action);
+          const char *why = gtk_widget_get_tooltip_text (item);
+
+          g_assert_cmpint (gtk_widget_get_sensitive (item), ==, why == NULL);
+          g_assert_cmpint (is_enabled (f, commands[i].action), ==, why == NULL);
+          if (round == 0)
+            g_assert_cmpint (why == NULL, ==, commands[i].kind == TESSERA_EDIT_CAP);
+        }
+      gtk_menu_button_popdown (GTK_MENU_BUTTON (button));
+      WAIT (!gtk_widget_get_mapped (popover), 5000);
+    }
+}
+
+/* Each command that asks, with a value it refuses and one it takes. */
+static void
+test_bar (Fixture *f, gconstpointer unused)
+{
+  static const struct
+  {
+    const char *action;
+    const char *bad, *good;
+    TesseraEditKind kind;
+  } cases[] = {
+    { "edit-group", "", "mine", TESSERA_EDIT_GROUP },
+    { "edit-merge", "", "both", TESSERA_EDIT_MERGE },
+    { "edit-pin", "4 MiBs of it", "4 MiB", TESSERA_EDIT_PIN },
+    { "edit-apart", "colour=red", "size>=2MiB", TESSERA_EDIT_APART },
+    { "edit-class", NULL, NULL, TESSERA_EDIT_CLASS },
+    { "edit-cap", "0", "64 MiB", TESSERA_EDIT_CAP },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      if (cases[i].kind == TESSERA_EDIT_MERGE)
+        act (f, "select-all");
+      else
+        tessera_document_select (f->document, 0);
+      test_window_settle (f->window);
+      act (f, cases[i].action);
+      g_assert_true (gtk_widget_get_mapped (widget (f, "edit-bar")));
+      test_window_settle (f->window);
+      if (cases[i].bad != NULL)
+        {
+          type (f, cases[i].bad);
+          g_assert_false (gtk_widget_get_sensitive (widget (f, "edit-apply")));
+          type (f, cases[i].good);
+        }
+      g_assert_true (gtk_widget_get_sensitive (widget (f, "edit-apply")));
+      g_assert_cmpstr (text_of (f, "edit-what"), !=, "");
+      apply (f);
+      g_assert_false (gtk_widget_get_visible (widget (f, "edit-bar")));
+      g_assert_cmpint (last_edit (f)->kind, ==, cases[i].kind);
+      act (f, "undo");
+      test_window_settle (f->window);
+      g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 0);
+      g_assert_true (is_enabled (f, "redo"));
+    }
+}
+
+/* The rule is told before it is made; without it the edit is of these blocks. */
+static void
+test_rule_or_blocks (Fixture *f, gconstpointer unused)
+{
+  for (int by_rule = 0; by_rule < 2; by_rule++)
+    {
+      tessera_document_select (f->document, 1);
+      act (f, "edit-pin");
+      test_window_settle (f->window);
+      g_assert_nonnull (strstr (text_of (f, "edit-what"), "size=2MiB"));
+      gtk_check_button_set_active (GTK_CHECK_BUTTON (widget (f, "edit-by-rule")),
+                                   by_rule);
+      type (f, "4 MiB");
+      apply (f);
+      g_assert_cmpint (last_edit (f)->what.blocks == NULL, ==, by_rule);
+    }
+}
+
+/* A bar that is left changes nothing, and gives the focus back. */
+static void
+test_bar_is_left (Fixture *f, gconstpointer unused)
+{
+  GtkWidget *canvas = widget (f, "canvas-right");
+
+  tessera_document_select (f->document, 0);
+  gtk_widget_grab_focus (canvas);
+  act (f, "edit-cap");
+  type (f, "4 MiB");
+  g_signal_emit_by_name (widget (f, "edit-cancel"), "clicked");
+  test_window_settle (f->window);
+  g_assert_cmpuint (tessera_document_n_edits (f->document), ==, 0);
+  g_assert_true (gtk_widget_has_focus (canvas));
+  act (f, "edit-cap");
+  tessera_document_select (f->document, 1);
+  g_assert_false (gtk_widget_get_visible (widget (f, "edit-bar")));
+}
+
+static GtkListBoxRow *
+row (Fixture *f, int index)
+{
+  return gtk_list_box_get_row_at_index (GTK_LIST_BOX (widget (f, "edits")), index);
+}
+
+static void
+test_history (Fixture *f, gconstpointer unused)
+{
+  g_assert_true (gtk_widget_get_visible (widget (f, "edits-empty")));
+  tessera_document_select (f->document, 1);
+  act (f, "edit-dynamic");
+  test_window_settle (f->window);
+  tessera_document_select (f->document, 0);
+  act (f, "edit-split-size");
+  test_window_settle (f->window);
+  g_assert_nonnull (row (f, 2));
+  g_assert_null (row (f, 3));
+  g_assert_false (gtk_widget_get_visible (widget (f, "edits-empty")));
+  /* A click goes there, back and forth. */
+  g_signal_emit_by_name (widget (f, "edits"), "row-activated", row (f, 0));
+  test_window_settle (f->window);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 0);
+  g_assert_true (gtk_widget_has_css_class (GTK_WIDGET (row (f, 1)), "undone"));
+  g_signal_emit_by_name (widget (f, "edits"), "row-activated", row (f, 2));
+  test_window_settle (f->window);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 2);
+  g_assert_false (gtk_widget_has_css_class (GTK_WIDGET (row (f, 2)), "undone"));
+  /* In place, by its own entry. */
+  {
+    GtkWidget *entry = test_find (GTK_WIDGET (row (f, 2)), "edit-name");
+
+    gtk_stack_set_visible_child (GTK_STACK (gtk_widget_get_parent (entry)), entry);
+    gtk_editable_set_text (GTK_EDITABLE (entry), "mine alone");
+    g_signal_emit_by_name (entry, "activate");
+  }
+  test_window_settle (f->window);
+  g_assert_cmpstr (last_edit (f)->name, ==, "mine alone");
+}
+
+static void
+test_reopen (Fixture *f, gconstpointer unused)
+{
+  tessera_document_select (f->document, 1);
+  act (f, "edit-dynamic");
+  test_window_settle (f->window);
+  act (f, "close-file");
+  test_window_settle (f->window);
+  g_assert_false (is_enabled (f, "undo"));
+  test_window_open (f->window, f->path);
+  g_assert_true (is_enabled (f, "undo"));
+  g_assert_nonnull (row (f, 1));
+  g_assert_nonnull (strstr (text_of (f, "subtitle-right"), "1 edit"));
+}
+
+static void
+test_strategy (Fixture *f, gconstpointer unused)
+{
+  static const char *const names[] = { "paper", "paper-plain", "auto", "free" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), "win.strategy",
+                                                 "s", names[i]));
+      g_assert_false (tessera_document_is_plan_current (f->document));
+      test_window_settle (f->window);
+      g_assert_true (tessera_document_is_plan_current (f->document));
+      g_assert_cmpint (f->document->planned->request.strategy, ==,
+                       f->document->request.strategy);
+    }
+}
+
+/* Every key of the table is in the list of keys. */
+static void
+test_keys_are_listed (void)
+{
+  g_autoptr (GBytes) bytes =
+      g_resources_lookup_data ("/org/tessera/Viewer/gtk/help-overlay.ui", 0, NULL);
+  const char *text = bytes != NULL ? g_bytes_get_data (bytes, NULL) : NULL;
+  size_t n;
+  const TesseraEditCommand *commands = tessera_edit_commands (&n);
+
+  g_assert_nonnull (text);
+  for (size_t i = 0; i < n; i++)
+    {
+      g_autofree char *key = g_markup_escape_text (commands[i].key, -1);
+      g_autofree char *tag = g_strdup_printf (">%s<", key);
+
+      if (strstr (text, tag) == NULL)
+        g_error ("%s is not in the list of keys", commands[i].key);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  if (!test_init_display (&argc, &argv))
+    return 0;
+#define ADD(name, function)                                                              \
+  g_test_add ("/edits/" name, Fixture, NULL, set_up, function, tear_down)
+  ADD ("reasons", test_reasons);
+  ADD ("bar", test_bar);
+  ADD ("rule or blocks", test_rule_or_blocks);
+  ADD ("bar is left", test_bar_is_left);
+  ADD ("history", test_history);
+  ADD ("reopen", test_reopen);
+  ADD ("strategy", test_strategy);
+  g_test_add_func ("/edits/keys are listed", test_keys_are_listed);
+  return g_test_run ();
+}
