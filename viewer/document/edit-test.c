@@ -31,6 +31,10 @@ set_up (Fixture *f, gconstpointer unused)
 static void
 tear_down (Fixture *f, gconstpointer unused)
 {
+  tessera_document_close (f->document);
+  /* Jobs that were dropped hold it until they hear of it. */
+  WAIT (!tessera_document_is_busy (f->document) && G_OBJECT (f->document)->ref_count == 1,
+        SLOW_MS);
   g_assert_finalize_object (f->document);
   g_unlink (f->path);
   g_unlink (f->kept);
