@@ -8,22 +8,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-TesseraStatus
-tessera_desk_init (TesseraDesk *desk, const TesseraPackProblem *problem)
+static TesseraStatus
+init_orders (TesseraDesk *desk, const TesseraPackProblem *problem)
 {
-  desk->problem = problem;
-  desk->entries = calloc (problem->n_items, sizeof *desk->entries);
-  desk->order = calloc (problem->n_items, sizeof *desk->order);
-  desk->offsets = calloc (problem->n_items, sizeof *desk->offsets);
+  desk->entries = malloc (problem->n_items * sizeof *desk->entries);
   if (problem->limits != NULL)
     desk->bodies_put = calloc ((size_t) problem->n_bodies + 1, sizeof *desk->bodies_put);
-  if (desk->entries != NULL && desk->order != NULL && desk->offsets != NULL &&
-      (problem->limits == NULL || desk->bodies_put != NULL) &&
-      tessera_shelf_init (&desk->shelf, problem) == TESSERA_OK &&
-      tessera_lowest_init (&desk->lowest, problem) == TESSERA_OK)
-    return TESSERA_OK;
-  tessera_desk_clear (desk);
-  return TESSERA_NO_MEMORY;
+  if (desk->entries == NULL || (problem->limits != NULL && desk->bodies_put == NULL))
+    return TESSERA_NO_MEMORY;
+  return tessera_lowest_init (&desk->lowest, problem);
+}
+
+TesseraStatus
+tessera_desk_init (TesseraDesk *desk,
+                   const TesseraPackProblem *problem,
+                   const TesseraDeskParts *parts)
+{
+  desk->problem = problem;
+  desk->order = malloc (problem->n_items * sizeof *desk->order);
+  desk->offsets = malloc (problem->n_items * sizeof *desk->offsets);
+  TesseraStatus status =
+      desk->order == NULL || desk->offsets == NULL
+          ? TESSERA_NO_MEMORY
+          : tessera_shelf_init (&desk->shelf, problem, parts->n_on_shelf);
+  if (status == TESSERA_OK && parts->has_orders)
+    status = init_orders (desk, problem);
+  if (status == TESSERA_OK && parts->times != NULL)
+    status = tessera_sweep_init (&desk->sweep, parts->times);
+  if (status != TESSERA_OK)
+    tessera_desk_clear (desk);
+  return status;
 }
 
 void
@@ -35,6 +49,7 @@ tessera_desk_clear (TesseraDesk *desk)
   free (desk->bodies_put);
   tessera_shelf_clear (&desk->shelf);
   tessera_lowest_clear (&desk->lowest);
+  tessera_sweep_clear (&desk->sweep);
   memset (desk, 0, sizeof *desk);
 }
 
@@ -106,5 +121,48 @@ tessera_attempt (TesseraDesk *desk,
         height_bytes = offset + item->size_bytes;
     }
   *out_height_bytes = height_bytes;
+  return true;
+}
+
+/* Those with two lives come first, wherever the shelf has room for both. */
+static void
+place_first_class (TesseraDesk *desk,
+                   const TesseraRule *rule,
+                   uint32_t n_items,
+                   uint64_t *height_bytes)
+{
+  tessera_shelf_empty (&desk->shelf);
+  for (uint32_t i = 0; i < n_items; i++)
+    {
+      uint32_t item_index = desk->order[i];
+      uint64_t offset =
+          place_on_shelf (desk, item_index,
+                          rule->fit == TESSERA_SWEEP_FIRST_FIT ? TESSERA_PLACE_FIRST_FIT
+                                                               : TESSERA_PLACE_BEST_FIT);
+      desk->offsets[item_index] = offset;
+      tessera_sweep_note (&desk->sweep, item_index);
+      if (offset + desk->problem->items[item_index].size_bytes > *height_bytes)
+        *height_bytes = offset + desk->problem->items[item_index].size_bytes;
+    }
+}
+
+bool
+tessera_attempt_sweep (TesseraDesk *desk,
+                       const TesseraRule *rule,
+                       uint64_t looks,
+                       const TesseraPackWatch *watch,
+                       uint64_t *out_height_bytes)
+{
+  uint32_t ends[TESSERA_RULE_MAX_CLASSES];
+  *out_height_bytes = 0;
+  tessera_rule_order (rule, desk->sweep.times, desk->order, ends);
+  tessera_sweep_begin (&desk->sweep, rule->is_backward, looks);
+  place_first_class (desk, rule, ends[0], out_height_bytes);
+  for (uint32_t c = 1; c < TESSERA_RULE_MAX_CLASSES; c++)
+    if (ends[c] > ends[c - 1] &&
+        !tessera_sweep_class (&desk->sweep, &desk->order[ends[c - 1]],
+                              ends[c] - ends[c - 1], rule->fit, watch, desk->offsets,
+                              out_height_bytes))
+      return false;
   return true;
 }

@@ -7,6 +7,7 @@
 
 #include "planner/pack/lowest.h"
 #include "planner/pack/order.h"
+#include "planner/pack/rule.h"
 #include "planner/pack/shelf.h"
 #include "planner/pack/watch.h"
 
@@ -28,6 +29,14 @@ typedef struct
   TesseraPlacement placement;
 } TesseraCandidate;
 
+/* What kinds of attempts a desk is for: room for others is not made. */
+typedef struct
+{
+  bool has_orders;           /* orders, skylines, the lowest offset */
+  size_t n_on_shelf;         /* so many items are fitted in any order */
+  const TesseraTimes *times; /* for sweeps; NULL: none */
+} TesseraDeskParts;
+
 /* What one thread needs to make attempts, one after another. */
 typedef struct
 {
@@ -38,10 +47,12 @@ typedef struct
   uint8_t *bodies_put; /* [n_bodies] of the attempt in progress; NULL without limits */
   TesseraShelf shelf;
   TesseraLowest lowest; /* its reach serves TESSERA_PLACE_SKYLINE as well */
+  TesseraSweep sweep;
 } TesseraDesk;
 
 TESSERA_MUST_USE TesseraStatus tessera_desk_init (TesseraDesk *desk,
-                                                  const TesseraPackProblem *problem);
+                                                  const TesseraPackProblem *problem,
+                                                  const TesseraDeskParts *parts);
 void tessera_desk_clear (TesseraDesk *desk); /* frees; a zeroed one is fine */
 
 /*
@@ -55,6 +66,12 @@ TESSERA_MUST_USE bool tessera_attempt (TesseraDesk *desk,
                                        TesseraPlacement placement,
                                        const TesseraPackWatch *watch,
                                        uint64_t *out_height_bytes);
+/* The same by a sweep. @looks: what it may spend, see sweep.h. */
+TESSERA_MUST_USE bool tessera_attempt_sweep (TesseraDesk *desk,
+                                             const TesseraRule *rule,
+                                             uint64_t looks,
+                                             const TesseraPackWatch *watch,
+                                             uint64_t *out_height_bytes);
 /* The same of a problem with limits. */
 TESSERA_MUST_USE bool tessera_attempt_limits (TesseraDesk *desk,
                                               TesseraPlacement placement,

@@ -5,6 +5,8 @@
  */
 #include "planner/pack/chain.h"
 
+#include "planner/pack/random.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,16 +48,6 @@ tessera_chains_clear (TesseraChain chains[TESSERA_N_CHAINS])
   memset (chains, 0, TESSERA_N_CHAINS * sizeof *chains);
 }
 
-/* splitmix64: the same everywhere, and any seed is a good one. 0 <= result < 1. */
-static double
-random_fraction (uint64_t *state)
-{
-  uint64_t z = (*state += UINT64_C (0x9e3779b97f4a7c15));
-  z = (z ^ (z >> 30)) * UINT64_C (0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C (0x94d049bb133111eb);
-  return (double) ((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
 /* Moves those that wait in @desk forward. */
 static void
 learn (TesseraChain *chain, TesseraDesk *desk)
@@ -70,7 +62,7 @@ learn (TesseraChain *chain, TesseraDesk *desk)
   size_t n_parked = tessera_lowest_list_parked (&desk->lowest, desk->order);
   for (size_t i = 0; i < n_parked; i++)
     desk->entries[desk->order[i]].keys[0] +=
-        random_fraction (&chain->random_state) * LONGEST_STEP * (double) n_items;
+        tessera_random_fraction (&chain->random_state) * LONGEST_STEP * (double) n_items;
   tessera_order_entries (desk->entries, n_items, chain->order);
 }
 

@@ -279,7 +279,7 @@ test_shelf (void)
       uint64_t offsets[200];
       uint32_t placed[200];
       TesseraShelf shelf;
-      g_assert_cmpint (tessera_shelf_init (&shelf, problem), ==, TESSERA_OK);
+      g_assert_cmpint (tessera_shelf_init (&shelf, problem, n), ==, TESSERA_OK);
       for (uint32_t i = 0; i < n; i++)
         placed[i] = i;
       for (uint32_t i = 0; i < n; i++)

@@ -4,7 +4,8 @@
  * Attempts are numbered and taken in that order by whoever is idle. The winner is the
  * lowest number that reaches the bound, else the lowest height, ties to the lower number;
  * see watch.h for why no thread can change that by being fast. While the bound is
- * not reached, rounds of chains follow (chain.h), each asked for less than the best.
+ * not reached, a round of drawn rules for sweeps follows (rule.h), and rounds of chains
+ * (chain.h), each asked for less than the best.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,9 +23,10 @@
 #define BEST_FIT(keys...) { keys }, TESSERA_PLACE_BEST_FIT
 #define BY(key) TESSERA_BY_##key
 
-/* Likely winners first: the first that reaches the bound ends the search. On real
- * training traces the lowest reachable offset is at the bound almost always; where it is
- * not, first fit by size is rarely more than 1 % above. */
+/* Likely winners first: the first that reaches the bound ends the search. After number 0
+ * come the first rules for sweeps, which take no time at all. On real training traces the
+ * lowest reachable offset is at the bound almost always; where it is not, first fit by
+ * size is rarely more than 1 % above. */
 static const TesseraCandidate candidates[] = {
   { "lowest offset next; contention, life, area",
     LOWEST (BY (PREFERENCE), BY (CONTENTION), BY (LIFE), BY (AREA)) },
@@ -69,15 +71,47 @@ static const TesseraCandidate candidates[] = {
  * start of a thread. Fixed, so that rounds do not depend on the machine. */
 #define PLACEMENTS_A_ROUND 4096u
 
-/* An attempt that finished, with the order that led to it. */
+/* Sweeps place those with two lives by the shelf, one after the other: more of them cost
+ * too much. */
+#define MAX_ITEMS_OF_TWO_LIVES 16384
+
+/* Where sweeps are had: up to so many items everything else comes before them, as it
+ * costs next to nothing; above, the first rules come after the first candidate, and what
+ * walks over neighbours is left out, chains as well; above the next, the first rules come
+ * first and only the first candidate is tried beside them; and above the last only sweeps
+ * are: the lowest offset takes a second by then, and some hundred bytes an item. */
+#define MAX_ITEMS_OF_SMALL 4096
+#define MAX_ITEMS_OF_MIDDLE 12288
+#define MAX_ITEMS_OF_LARGE 65536
+#define MAX_ITEMS_OF_HUGE 262144
+
+/* A placement by a sweep costs a fraction of what one by the lowest offset does; so many
+ * are had for a unit of the work budget. But not more rules than this are drawn. */
+#define SWEPT_A_UNIT 4
+#define SWEPT_AT_LEAST                                                                   \
+  4096 /* an attempt at few items costs as much as one at so many                        \
+        */
+#define MAX_DRAWN_RULES 512
+
+/* What one sweep may spend on looking ahead (sweep.h). */
+#define LOOKS_OF_A_SWEEP (UINT64_C (1) << 22)
+#define LOOKS_AN_ITEM 8
+
+/* An attempt that finished. */
 typedef struct
 {
   uint64_t height_bytes; /* UINT64_MAX: none */
   uint32_t number;
   const char *name;
   uint64_t *offsets; /* [n_items] */
-  uint32_t *order;   /* [n_items] */
 } Finished;
+
+typedef enum
+{
+  CANDIDATES,
+  DRAWN_RULES,
+  CHAINS
+} Round;
 
 typedef struct
 {
@@ -86,9 +120,12 @@ typedef struct
   TesseraPackShared shared;
   _Atomic uint32_t next_number;
   uint32_t n_attempts; /* of this round */
-  uint32_t round;      /* 0: the candidates; then chains */
-  uint64_t work_done;  /* placements of the finished rounds of chains */
-  uint32_t n_tries;    /* of a chain in a round */
+  Round round;
+  uint32_t n_rounds;       /* before this one, all chains counted as one */
+  TesseraTimes times;      /* zeroed where there are no sweeps */
+  uint64_t longest_events; /* life of an item */
+  uint64_t work_done;      /* placements of the finished rounds of chains */
+  uint32_t n_tries;        /* of a chain in a round */
   TesseraChain chains[TESSERA_N_CHAINS];
   Finished best; /* of the finished rounds */
 } Portfolio;
@@ -105,17 +142,14 @@ static TesseraStatus
 finished_init (Finished *finished, size_t n_items)
 {
   finished->height_bytes = UINT64_MAX;
-  finished->offsets = calloc (n_items, sizeof *finished->offsets);
-  finished->order = calloc (n_items, sizeof *finished->order);
-  return finished->offsets != NULL && finished->order != NULL ? TESSERA_OK
-                                                              : TESSERA_NO_MEMORY;
+  finished->offsets = malloc (n_items * sizeof *finished->offsets);
+  return finished->offsets != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
 }
 
 static void
 finished_clear (Finished *finished)
 {
   free (finished->offsets);
-  free (finished->order);
 }
 
 static bool
@@ -149,26 +183,32 @@ keep_attempt (Worker *worker, Finished attempt)
 {
   Portfolio *portfolio = worker->portfolio;
   /* A chain goes on from where it was: it must not matter when another succeeds. */
-  if (portfolio->round == 0)
+  if (portfolio->round != CHAINS)
     LOWER (&portfolio->shared.best_height_bytes, attempt.height_bytes);
   if (attempt.height_bytes == portfolio->problem->bound_bytes)
     LOWER (&portfolio->shared.reached, attempt.number);
   if (!is_better (&attempt, &worker->best))
     return;
   attempt.offsets = worker->desk.offsets;
-  attempt.order = worker->desk.order;
   worker->desk.offsets = worker->best.offsets;
-  worker->desk.order = worker->best.order;
   worker->best = attempt;
+}
+
+static bool
+has_sweeps (const Portfolio *portfolio)
+{
+  return portfolio->times.problem != NULL;
 }
 
 /* More are left to the other placements. */
 static size_t
 most_items (const Portfolio *portfolio, TesseraPlacement placement)
 {
-  const size_t most_to_fit = portfolio->options->fit_at_most;
+  size_t most_to_fit = portfolio->options->fit_at_most;
   const bool has_owners = portfolio->problem->n_owners > 1;
 
+  if (has_sweeps (portfolio) && most_to_fit > MAX_ITEMS_OF_MIDDLE)
+    most_to_fit = MAX_ITEMS_OF_MIDDLE;
   switch (placement)
     {
     case TESSERA_PLACE_FIRST_FIT:
@@ -186,25 +226,85 @@ most_items (const Portfolio *portfolio, TesseraPlacement placement)
   return SIZE_MAX;
 }
 
-/* In order of time a fit walks over those alive only: of a large problem it is the one
- * that can be paid for, and where many micro-batches overlap the best by far. A small one
- * has it by birth. */
+static bool
+has_orders (const Portfolio *portfolio)
+{
+  return !has_sweeps (portfolio) || portfolio->problem->n_items <= MAX_ITEMS_OF_HUGE;
+}
+
+/* How many rules are among the candidates, and how many candidates come before them. */
+static uint32_t
+n_first_rules (const Portfolio *portfolio)
+{
+  bool is_small = portfolio->problem->n_items <= MAX_ITEMS_OF_SMALL;
+  return has_sweeps (portfolio) && !is_small ? TESSERA_N_FIRST_RULES : 0;
+}
+
+static uint32_t
+n_before_rules (const Portfolio *portfolio)
+{
+  return portfolio->problem->n_items <= MAX_ITEMS_OF_LARGE ? 1 : 0;
+}
+
+/* In order of time a fit walks over those alive only: of a large problem that sweeps are
+ * not for it is the one that can be paid for. A small one has it by birth. */
 static bool
 is_tried (const Portfolio *portfolio, const TesseraCandidate *candidate)
 {
   const size_t n_items = portfolio->problem->n_items;
 
+  if (!has_orders (portfolio) ||
+      (has_sweeps (portfolio) && n_items > MAX_ITEMS_OF_LARGE &&
+       candidate != &candidates[0]))
+    return false;
   return candidate->keys[0] == TESSERA_BY_TIME
-             ? n_items > portfolio->options->fit_at_most
+             ? !has_sweeps (portfolio) && n_items > portfolio->options->fit_at_most
              : n_items <= most_items (portfolio, candidate->placement);
 }
 
-/* A candidate of the portfolio. */
+static const char *
+name_of_rule (const TesseraRule *rule)
+{
+  static const char *const names[2][2][2] = {
+    { { "first fit in order of time", "best fit in order of time" },
+      { "first fit in order of time, backward", "best fit in order of time, backward" } },
+    { { "first fit in order of time, class after class",
+        "best fit in order of time, class after class" },
+      { "first fit in order of time, class after class, backward",
+        "best fit in order of time, class after class, backward" } },
+  };
+  return names[rule->n_life_cuts + rule->n_size_cuts > 0][rule->is_backward]
+              [rule->fit == TESSERA_SWEEP_BEST_FIT];
+}
+
+static bool
+attempt_rule (Portfolio *portfolio,
+              TesseraDesk *desk,
+              uint32_t rule_number,
+              Finished *attempt)
+{
+  const TesseraPackWatch watch = { &portfolio->shared, attempt->number };
+  const TesseraRule rule =
+      tessera_rule_nth (portfolio->problem, portfolio->longest_events, rule_number);
+  if (!has_sweeps (portfolio))
+    return false;
+  attempt->name = name_of_rule (&rule);
+  return tessera_attempt_sweep (
+      desk, &rule, LOOKS_OF_A_SWEEP + LOOKS_AN_ITEM * portfolio->problem->n_items, &watch,
+      &attempt->height_bytes);
+}
+
+/* A candidate of the portfolio, or one of the first rules, which stand among them. */
 static bool
 attempt_candidate (Portfolio *portfolio, TesseraDesk *desk, Finished *attempt)
 {
-  const TesseraCandidate *candidate = &candidates[attempt->number];
   const TesseraPackWatch watch = { &portfolio->shared, attempt->number };
+  uint32_t before = n_before_rules (portfolio), n_rules = n_first_rules (portfolio);
+  uint32_t number = attempt->number;
+  if (number >= before && number < before + n_rules)
+    return attempt_rule (portfolio, desk, number - before, attempt);
+  const TesseraCandidate *candidate =
+      &candidates[number < before ? number : number - n_rules];
   if (!is_tried (portfolio, candidate))
     return false;
   attempt->name = candidate->name;
@@ -228,24 +328,42 @@ attempt_number (Worker *worker, uint32_t number)
 {
   Portfolio *portfolio = worker->portfolio;
   Finished attempt = { .number = number };
-  bool is_finished = portfolio->round == 0
-                         ? attempt_candidate (portfolio, &worker->desk, &attempt)
-                         : attempt_chain (portfolio, &worker->desk, &attempt);
+  bool is_finished = false;
+  switch (portfolio->round)
+    {
+    case CANDIDATES:
+      is_finished = attempt_candidate (portfolio, &worker->desk, &attempt);
+      break;
+    case DRAWN_RULES:
+      is_finished = attempt_rule (portfolio, &worker->desk,
+                                  n_first_rules (portfolio) + number, &attempt);
+      break;
+    case CHAINS:
+      is_finished = attempt_chain (portfolio, &worker->desk, &attempt);
+      break;
+    }
   if (is_finished)
     keep_attempt (worker, attempt);
 }
 
-/* Half of the way for the candidates, the rest for improving. */
+/* A third of the way for the candidates, another for drawn rules, the rest for chains. */
 static double
 fraction_done (const Portfolio *portfolio, uint32_t number)
 {
-  double done = portfolio->round == 0
-                    ? 0.5 * number / N_CANDIDATES
-                    : 0.5 + 0.5 * (double) portfolio->work_done /
-                                (double) (portfolio->options->work_budget + 1);
   const TesseraPortfolioOptions *options = portfolio->options;
-  return options->fraction_begin +
-         done * (options->fraction_end - options->fraction_begin);
+  double done = portfolio->round == CHAINS
+                    ? (double) portfolio->work_done / (double) (options->work_budget + 1)
+                    : (double) number / (double) portfolio->n_attempts;
+  return options->fraction_begin + (portfolio->n_rounds + done) / 3 *
+                                       (options->fraction_end - options->fraction_begin);
+}
+
+/* At most some hundred times in all. */
+static bool
+is_reported (const Portfolio *portfolio, uint32_t number)
+{
+  return portfolio->round == CHAINS ? number == 0
+                                    : number % (portfolio->n_attempts / 32 + 1) == 0;
 }
 
 static void *
@@ -260,7 +378,7 @@ work (void *data)
           number > atomic_load (&portfolio->shared.reached) ||
           atomic_load (&portfolio->shared.cancelled))
         return NULL;
-      if (worker->reports && (portfolio->round == 0 || number == 0) &&
+      if (worker->reports && is_reported (portfolio, number) &&
           !tessera_progress (portfolio->options->progress,
                              fraction_done (portfolio, number)))
         atomic_store (&portfolio->shared.cancelled, true);
@@ -296,30 +414,103 @@ run_round (Portfolio *portfolio, Worker *workers, pthread_t *threads, uint32_t n
     swap_finished (&portfolio->best, winner);
 }
 
+static bool
+is_over (Portfolio *portfolio)
+{
+  return portfolio->best.height_bytes == portfolio->problem->bound_bytes ||
+         atomic_load (&portfolio->shared.cancelled);
+}
+
+/* As many as the budget allows, the first rules too where they have not been
+ * tried, each at less than the best so far or given up. */
+static void
+run_drawn_rules (Portfolio *portfolio, Worker *workers, pthread_t *threads)
+{
+  uint64_t n_rules = portfolio->options->work_budget * SWEPT_A_UNIT /
+                     (portfolio->problem->n_items + SWEPT_AT_LEAST);
+  portfolio->n_rounds++;
+  if (is_over (portfolio) || !has_sweeps (portfolio) || n_rules == 0)
+    return;
+  portfolio->round = DRAWN_RULES;
+  atomic_store (&portfolio->shared.best_height_bytes, portfolio->best.height_bytes);
+  run_round (portfolio, workers, threads,
+             n_rules < MAX_DRAWN_RULES ? (uint32_t) n_rules : MAX_DRAWN_RULES);
+}
+
 static TesseraStatus
-run_rounds (Portfolio *portfolio, Worker *workers, pthread_t *threads)
+run_chains (Portfolio *portfolio, Worker *workers, pthread_t *threads)
 {
   const TesseraPackProblem *problem = portfolio->problem;
-  run_round (portfolio, workers, threads, N_CANDIDATES);
+  portfolio->n_rounds++;
   portfolio->n_tries = 1 + PLACEMENTS_A_ROUND / (uint32_t) problem->n_items;
   uint64_t work_of_round =
       (uint64_t) portfolio->n_tries * problem->n_items * TESSERA_N_CHAINS;
   if (problem->n_owners > 1)
     work_of_round *= COST_OF_OWNERS;
-  if (portfolio->best.height_bytes == problem->bound_bytes ||
+  if (is_over (portfolio) ||
+      (has_sweeps (portfolio) && problem->n_items > MAX_ITEMS_OF_MIDDLE) ||
       problem->n_items > most_items (portfolio, TESSERA_PLACE_LOWEST) ||
       work_of_round > portfolio->options->work_budget)
     return TESSERA_OK;
   TesseraStatus status =
       tessera_chains_init (portfolio->chains, problem, workers[0].desk.entries);
+  portfolio->round = CHAINS;
   atomic_store (&portfolio->shared.best_height_bytes, UINT64_MAX);
-  while (status == TESSERA_OK && portfolio->best.height_bytes > problem->bound_bytes &&
-         !atomic_load (&portfolio->shared.cancelled) &&
+  while (status == TESSERA_OK && !is_over (portfolio) &&
          portfolio->work_done + work_of_round <= portfolio->options->work_budget)
     {
-      portfolio->round++;
       run_round (portfolio, workers, threads, TESSERA_N_CHAINS);
       portfolio->work_done += work_of_round;
+    }
+  return status;
+}
+
+/* Of few items chains come before rules, of many after them. */
+static TesseraStatus
+run_rounds (Portfolio *portfolio, Worker *workers, pthread_t *threads)
+{
+  bool is_small = portfolio->problem->n_items <= MAX_ITEMS_OF_SMALL;
+  TesseraStatus status;
+  run_round (portfolio, workers, threads, N_CANDIDATES + n_first_rules (portfolio));
+  if (!is_small)
+    run_drawn_rules (portfolio, workers, threads);
+  status = run_chains (portfolio, workers, threads);
+  if (is_small && status == TESSERA_OK)
+    run_drawn_rules (portfolio, workers, threads);
+  return status;
+}
+
+/* What the threads share and what each has of its own. */
+static TesseraStatus
+init_parts (Portfolio *portfolio, Worker *workers)
+{
+  const TesseraPackProblem *problem = portfolio->problem;
+  size_t n_twice = 0;
+  for (size_t i = 0; i < problem->n_items; i++)
+    {
+      const TesseraPackItem *item = &problem->items[i];
+      n_twice += item->lives.begin2 < item->lives.end2 ? 1 : 0;
+      if (item->life_events > portfolio->longest_events)
+        portfolio->longest_events = item->life_events;
+    }
+  TesseraStatus status = finished_init (&portfolio->best, problem->n_items);
+  if (status == TESSERA_OK && problem->limits == NULL && problem->n_owners == 1 &&
+      n_twice <= MAX_ITEMS_OF_TWO_LIVES)
+    status = tessera_times_init (&portfolio->times, problem);
+  bool fits_all =
+      !has_sweeps (portfolio) || problem->n_items <= portfolio->options->fit_at_most;
+  const TesseraDeskParts parts = {
+    .has_orders = has_orders (portfolio),
+    .n_on_shelf = fits_all ? problem->n_items : n_twice,
+    .times = has_sweeps (portfolio) ? &portfolio->times : NULL,
+  };
+  for (uint32_t i = 0; i < portfolio->options->n_threads && status == TESSERA_OK; i++)
+    {
+      workers[i].portfolio = portfolio;
+      workers[i].reports = i == 0;
+      status = tessera_desk_init (&workers[i].desk, problem, &parts);
+      if (status == TESSERA_OK)
+        status = finished_init (&workers[i].best, problem->n_items);
     }
   return status;
 }
@@ -339,17 +530,11 @@ tessera_portfolio_run (const TesseraPackProblem *problem,
   };
   Worker *workers = calloc (options->n_threads, sizeof *workers);
   pthread_t *threads = calloc (options->n_threads, sizeof *threads);
-  if (workers == NULL || threads == NULL ||
-      finished_init (&portfolio.best, problem->n_items) != TESSERA_OK)
+  if (workers == NULL || threads == NULL)
     goto out;
-  for (uint32_t i = 0; i < options->n_threads; i++)
-    {
-      workers[i].portfolio = &portfolio;
-      workers[i].reports = i == 0;
-      if (tessera_desk_init (&workers[i].desk, problem) != TESSERA_OK ||
-          finished_init (&workers[i].best, problem->n_items) != TESSERA_OK)
-        goto out;
-    }
+  status = init_parts (&portfolio, workers);
+  if (status != TESSERA_OK)
+    goto out;
   status = run_rounds (&portfolio, workers, threads);
   if (status == TESSERA_OK && atomic_load (&portfolio.shared.cancelled))
     status = TESSERA_CANCELLED;
@@ -366,6 +551,7 @@ out:
       finished_clear (&workers[i].best);
     }
   finished_clear (&portfolio.best);
+  tessera_times_clear (&portfolio.times);
   free (workers);
   free (threads);
   return status;

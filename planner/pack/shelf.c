@@ -11,11 +11,12 @@
 #define NO_CHUNK UINT32_MAX
 
 TesseraStatus
-tessera_shelf_init (TesseraShelf *shelf, const TesseraPackProblem *problem)
+tessera_shelf_init (TesseraShelf *shelf,
+                    const TesseraPackProblem *problem,
+                    size_t n_items)
 {
   /* A chunk is split when full: all but the first are at least half full. */
-  size_t n_chunks =
-      (problem->n_items + problem->n_blocked) / (TESSERA_SHELF_CHUNK / 2) + 2;
+  size_t n_chunks = (n_items + problem->n_blocked) / (TESSERA_SHELF_CHUNK / 2) + 2;
   shelf->problem = problem;
   shelf->chunks = calloc (n_chunks, sizeof *shelf->chunks);
   if (shelf->chunks == NULL)

@@ -39,8 +39,10 @@ typedef struct
   uint32_t n_chunks;
 } TesseraShelf;
 
+/* @n_items: the most that are put onto it. */
 TESSERA_MUST_USE TesseraStatus tessera_shelf_init (TesseraShelf *shelf,
-                                                   const TesseraPackProblem *problem);
+                                                   const TesseraPackProblem *problem,
+                                                   size_t n_items);
 void tessera_shelf_clear (TesseraShelf *shelf); /* frees; a zeroed one is fine */
 void tessera_shelf_empty (TesseraShelf *shelf);
 /* The lowest offset at which the item fits. */
