@@ -1,7 +1,8 @@
 /*
- * Stands between PyTorch and libtessera.so and believes neither: a table of live ranges
- * of its own, in which every address that the library hands out must lie free and
- * aligned.
+ * Stands between PyTorch and libtessera.so and believes neither: books of its own
+ * (books.h), in which every range that the library hands out must be free, aligned, and
+ * in order for the stream that asked. Streams are marked with the driver's events,
+ * recorded here.
  *
  * TESSERA_LIBRARY names this library in place of libtessera.so, against which it is
  * linked; what it does not define, the loader finds there. At exit it writes what it saw
@@ -16,6 +17,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/tessera.h"
+#include "tests/pytorch/books.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -24,16 +26,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum
-{
-  ALIGNMENT_BYTES = 512
-};
-
-typedef struct
-{
-  uint64_t addr, size_bytes;
-} Range;
 
 typedef struct
 {
@@ -46,13 +38,12 @@ typedef struct
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* All below are guarded by the lock. */
-static Range *live; /* by address; no two overlap but where an overlap was counted */
-static size_t n_live, room_live;
+static Books *books; /* none before the first request */
 static Request *requests;
 static size_t n_requests, room_requests;
 static int64_t step = -1;
-static uint64_t n_overlaps, n_misaligned, n_unknown_frees, n_failed;
-static uint64_t live_bytes, peak_live_bytes, peak_reserved_bytes;
+static uint64_t n_failed, n_pools;
+static uint64_t peak_reserved_bytes;
 static uint64_t base_free_bytes; /* of the device, before the first request */
 static int the_device;           /* of the last request; the tests' programs have one */
 static uint64_t first_hit = UINT64_MAX, end_of_hits;
@@ -74,6 +65,8 @@ static struct
 {
   void *(*alloc) (ssize_t, int, void *);
   void (*free) (void *, size_t, int, void *);
+  void (*record_stream) (void *, void *);
+  void (*begin_pool) (int, TesseraTorchPool, void *);
   void (*step) (int64_t);
 } library;
 
@@ -99,6 +92,8 @@ find_library (void)
     abort ();
   *(void **) &library.alloc = find (handle, "tessera_torch_alloc");
   *(void **) &library.free = find (handle, "tessera_torch_free");
+  *(void **) &library.record_stream = find (handle, "tessera_torch_record_stream");
+  *(void **) &library.begin_pool = find (handle, "tessera_torch_begin_pool");
   *(void **) &library.step = find (handle, "tessera_step");
 }
 
@@ -128,53 +123,50 @@ stats_of (int device)
   return stats;
 }
 
-/* The first live range that ends behind @addr. */
-static size_t
-place_of (uint64_t addr)
+/* The driver's functions, which PyTorch has loaded by the first request. */
+static struct
 {
-  size_t low = 0, high = n_live;
+  int (*create) (void **, unsigned);
+  int (*record) (void *, void *);
+  int (*query) (void *);
+  int (*destroy) (void *);
+} driver;
 
-  while (low < high)
-    {
-      size_t middle = low + (high - low) / 2;
+static void *
+mark (void *user, uint64_t stream)
+{
+  void *event = NULL;
 
-      if (live[middle].addr + live[middle].size_bytes > addr)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-  return low;
+  if (driver.create (&event, 2 /* without times */) != 0 ||
+      driver.record (event, (void *) (uintptr_t) stream) != 0)
+    abort ();
+  return event;
+}
+
+static bool
+has_passed (void *user, void *event)
+{
+  return driver.query (event) == 0;
 }
 
 static void
-enter (uint64_t addr, uint64_t size_bytes)
+forget (void *user, void *event)
 {
-  size_t at = place_of (addr);
-
-  n_misaligned += addr % ALIGNMENT_BYTES != 0;
-  n_overlaps += at < n_live && live[at].addr < addr + size_bytes;
-  live = grown (live, n_live, &room_live, sizeof *live);
-  memmove (&live[at + 1], &live[at], (n_live - at) * sizeof *live);
-  live[at] = (Range){ addr, size_bytes };
-  n_live++;
-  live_bytes += size_bytes;
-  if (live_bytes > peak_live_bytes)
-    peak_live_bytes = live_bytes;
+  driver.destroy (event);
 }
 
 static void
-leave (uint64_t addr)
+open_books (void)
 {
-  size_t at = place_of (addr);
+  const BooksClock clock = { mark, has_passed, forget, NULL };
 
-  if (at == n_live || live[at].addr != addr)
-    {
-      n_unknown_frees++;
-      return;
-    }
-  live_bytes -= live[at].size_bytes;
-  n_live--;
-  memmove (&live[at], &live[at + 1], (n_live - at) * sizeof *live);
+  if (books != NULL)
+    return;
+  *(void **) &driver.create = find (RTLD_DEFAULT, "cuEventCreate");
+  *(void **) &driver.record = find (RTLD_DEFAULT, "cuEventRecord");
+  *(void **) &driver.query = find (RTLD_DEFAULT, "cuEventQuery");
+  *(void **) &driver.destroy = find (RTLD_DEFAULT, "cuEventDestroy_v2");
+  books = books_new (&clock);
 }
 
 static void
@@ -201,6 +193,8 @@ tessera_torch_alloc (ssize_t size, int device, void *stream)
   pthread_mutex_lock (&lock);
   reserved_bytes ();
   the_device = device;
+  open_books ();
+  books_request (books, (uint64_t) size, (uintptr_t) stream);
   pthread_mutex_unlock (&lock);
 
   n_hits = stats_of (device).hits;
@@ -212,7 +206,7 @@ tessera_torch_alloc (ssize_t size, int device, void *stream)
     n_failed += size > 0;
   else
     {
-      enter ((uintptr_t) ptr, (uint64_t) size);
+      books_hand_out (books, (uintptr_t) ptr, (uint64_t) size, (uintptr_t) stream);
       note (&(Request){ .step = step,
                         .addr = (uintptr_t) ptr,
                         .size_bytes = (uint64_t) size,
@@ -230,9 +224,32 @@ tessera_torch_free (void *ptr, size_t size, int device, void *stream)
 {
   pthread_mutex_lock (&lock);
   if (ptr != NULL)
-    leave ((uintptr_t) ptr);
+    {
+      open_books ();
+      books_give_back (books, (uintptr_t) ptr);
+    }
   pthread_mutex_unlock (&lock);
   library.free (ptr, size, device, stream);
+}
+
+void
+tessera_torch_record_stream (void *ptr, void *stream)
+{
+  pthread_mutex_lock (&lock);
+  open_books ();
+  books_record_stream (books, (uintptr_t) ptr, (uintptr_t) stream);
+  pthread_mutex_unlock (&lock);
+  library.record_stream (ptr, stream);
+}
+
+/* The books know no private pools: a program that uses one is not judged by them. */
+void
+tessera_torch_begin_pool (int device, TesseraTorchPool pool, void *filter)
+{
+  pthread_mutex_lock (&lock);
+  n_pools++;
+  pthread_mutex_unlock (&lock);
+  library.begin_pool (device, pool, filter);
 }
 
 void
@@ -248,16 +265,24 @@ static void
 write_report (FILE *file)
 {
   TesseraDeviceStats stats = stats_of (the_device);
+  const BooksFindings *found = books_findings (books);
   uint64_t n_hits = 0;
 
   for (size_t i = 0; i < n_requests; i++)
     n_hits += requests[i].is_hit;
-  fprintf (file, "{\"overlaps\": %" PRIu64 ", \"misaligned\": %" PRIu64, n_overlaps,
-           n_misaligned);
+  fprintf (file, "{\"overlaps\": %" PRIu64 ", \"misaligned\": %" PRIu64,
+           found->n_overlaps, found->n_misaligned);
   fprintf (file, ", \"unknown_frees\": %" PRIu64 ", \"failed\": %" PRIu64,
-           n_unknown_frees, n_failed);
+           found->n_unknown_frees, n_failed);
+  fprintf (file, ", \"of_another_stream\": %" PRIu64 ", \"pending\": %" PRIu64,
+           found->n_other_stream, found->n_pending);
+  fprintf (file, ", \"of_another_kind\": %" PRIu64 ", \"private_pools\": %" PRIu64,
+           found->n_other_kind, n_pools);
+  fprintf (file,
+           ", \"reused\": %" PRIu64 ", \"marked\": %" PRIu64 ", \"crossed\": %" PRIu64,
+           found->n_reused, found->n_marked, found->n_crossed);
   fprintf (file, ", \"peak_live_bytes\": %" PRIu64 ", \"peak_reserved_bytes\": %" PRIu64,
-           peak_live_bytes, peak_reserved_bytes);
+           found->peak_live_bytes, peak_reserved_bytes);
   fprintf (file, ", \"hits\": %" PRIu64 ", \"hits_said\": %" PRIu64, n_hits, stats.hits);
   fprintf (file, ", \"misses_said\": %" PRIu64 ", \"peak_extra_said\": %" PRIu64,
            stats.misses, stats.peak_extra_bytes);

@@ -76,9 +76,13 @@ def judge_steps(report, seen, planned):
 
 
 def judge_safety(report, seen):
-    for what in ("overlaps", "misaligned", "unknown_frees", "failed"):
+    for what in ("overlaps", "misaligned", "unknown_frees", "failed", "of_another_stream", "pending",
+                 "of_another_kind", "private_pools"):
         report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
     report.expect(seen["plan_is_declined"] == 0, "the plan is followed to the end")
+    report.expect(seen["reused"] > 0 and seen["marked"] > 0,
+                  f"of {seen['reused']} that lie where others lay {seen['marked']} had work of "
+                  f"another stream to wait for, {seen['crossed']} were small for large or large for small")
     report.expect(seen["hits"] == seen["hits_said"] > 0,
                   f"{seen['hits']} hits seen, {seen['hits_said']} said by the library")
     report.expect(seen["hits_span_bytes"] <= seen["plan_height_bytes"],

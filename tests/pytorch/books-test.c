@@ -1,0 +1,337 @@
+/*
+ * Tests of the books: by hand, and over a pool whose guard leaves out one law at a time.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/pytorch/books.h"
+
+#include <glib.h>
+
+#include "allocator/policy/guard.h"
+
+#define SEED 20261123
+#define MIB ((uint64_t) 1 << 20)
+#define POOL_BYTES (24 * MIB)
+#define BASE ((uint64_t) 1 << 40) /* of the pool */
+
+/* Streams by hand: a mark passes when it is told to. */
+typedef struct
+{
+  GPtrArray *marks; /* all that were made: gboolean, has it passed */
+  guint n_forgotten;
+} Hand;
+
+static void *
+make_mark (void *user, uint64_t stream)
+{
+  Hand *hand = user;
+  gboolean *mark = g_new0 (gboolean, 1);
+
+  g_ptr_array_add (hand->marks, mark);
+  return mark;
+}
+
+static bool
+has_passed (void *user, void *mark)
+{
+  return *(gboolean *) mark;
+}
+
+static void
+forget (void *user, void *mark)
+{
+  Hand *hand = user;
+
+  hand->n_forgotten++;
+}
+
+static Books *
+begin (Hand *hand)
+{
+  const BooksClock clock = { make_mark, has_passed, forget, hand };
+
+  *hand = (Hand){ .marks = g_ptr_array_new_with_free_func (g_free) };
+  return books_new (&clock);
+}
+
+static void
+end (Hand *hand, Books *books)
+{
+  books_close (books);
+  g_assert_cmpuint (hand->n_forgotten, ==, hand->marks->len);
+  g_ptr_array_unref (hand->marks);
+}
+
+static void
+hand_out (Books *books, uint64_t addr, uint64_t size_bytes, uint64_t stream)
+{
+  books_request (books, size_bytes, stream);
+  books_hand_out (books, BASE + addr, size_bytes, stream);
+}
+
+static uint64_t
+count_all (const Books *books)
+{
+  const BooksFindings *f = books_findings (books);
+
+  return f->n_overlaps + f->n_other_stream + f->n_pending + f->n_other_kind +
+         f->n_misaligned + f->n_unknown_frees;
+}
+
+static void
+test_live (void)
+{
+  Hand hand;
+  Books *books = begin (&hand);
+
+  hand_out (books, 0, 1000, 0);
+  hand_out (books, 1024, 1000, 0);
+  g_assert_cmpuint (books_findings (books)->peak_live_bytes, ==, 2000);
+  g_assert_cmpuint (count_all (books), ==, 0);
+  hand_out (books, 512, 100, 0);
+  g_assert_cmpuint (books_findings (books)->n_overlaps, ==, 1);
+  hand_out (books, 4100, 100, 0);
+  g_assert_cmpuint (books_findings (books)->n_misaligned, ==, 1);
+  books_give_back (books, BASE + 8192);
+  g_assert_cmpuint (books_findings (books)->n_unknown_frees, ==, 1);
+  books_give_back (books, BASE + 1024);
+  g_assert_cmpuint (books_findings (books)->live_bytes, ==, 1200);
+  g_assert_cmpuint (count_all (books), ==, 3);
+  end (&hand, books);
+}
+
+static void
+test_other_stream (void)
+{
+  Hand hand;
+  Books *books = begin (&hand);
+
+  hand_out (books, 0, 8192, 7);
+  books_give_back (books, BASE);
+  hand_out (books, 0, 8192, 7);
+  books_give_back (books, BASE);
+  g_assert_cmpuint (books_findings (books)->n_reused, ==, 1);
+  g_assert_cmpuint (count_all (books), ==, 0);
+  /* Beside it, then the last bytes of it. */
+  hand_out (books, 8192, 512, 3);
+  g_assert_cmpuint (count_all (books), ==, 0);
+  hand_out (books, 7680, 512, 3);
+  g_assert_cmpuint (books_findings (books)->n_other_stream, ==, 1);
+  books_give_back (books, BASE + 7680);
+  /* Now those bytes are the other stream's, the rest is not. */
+  hand_out (books, 0, 7680, 7);
+  g_assert_cmpuint (count_all (books), ==, 1);
+  hand_out (books, 7680, 512, 7);
+  g_assert_cmpuint (books_findings (books)->n_other_stream, ==, 2);
+  end (&hand, books);
+}
+
+static void
+test_pending (void)
+{
+  Hand hand;
+  Books *books = begin (&hand);
+
+  hand_out (books, 0, 8192, 0);
+  books_record_stream (books, BASE, 0); /* its own */
+  books_give_back (books, BASE);
+  g_assert_cmpuint (hand.marks->len, ==, 0);
+  hand_out (books, 0, 8192, 0);
+  books_record_stream (books, BASE, 1);
+  books_record_stream (books, BASE, 1);
+  books_give_back (books, BASE);
+  g_assert_cmpuint (hand.marks->len, ==, 1);
+  hand_out (books, 4096, 512, 0);
+  g_assert_cmpuint (books_findings (books)->n_pending, ==, 1);
+  *(gboolean *) g_ptr_array_index (hand.marks, 0) = TRUE;
+  hand_out (books, 0, 4096, 0);
+  g_assert_cmpuint (books_findings (books)->n_pending, ==, 1);
+  g_assert_cmpuint (books_findings (books)->n_marked, ==, 2);
+  g_assert_cmpuint (count_all (books), ==, 1);
+  end (&hand, books);
+}
+
+static void
+test_other_kind (void)
+{
+  Hand hand;
+  Books *books = begin (&hand);
+
+  /* One stream: any order is fine. */
+  hand_out (books, 0, 4 * MIB, 0);
+  books_give_back (books, BASE);
+  hand_out (books, 0, 512, 0);
+  books_give_back (books, BASE);
+  g_assert_cmpuint (count_all (books), ==, 0);
+  /* Two: a small block then a large one, and what does not make it fine: a request of
+     another kind, stream, or size. */
+  hand_out (books, 8 * MIB, 4 * MIB, 1);
+  hand_out (books, 16 * MIB, 1024, 0);
+  books_request (books, 512, 1);
+  hand_out (books, 0, 2 * MIB, 0);
+  g_assert_cmpuint (books_findings (books)->n_other_kind, ==, 1);
+  books_give_back (books, BASE);
+  books_request (books, 3 * MIB, 0);
+  hand_out (books, 0, 512, 0);
+  g_assert_cmpuint (books_findings (books)->n_other_kind, ==, 2);
+  books_give_back (books, BASE);
+  /* What does. */
+  books_request (books, 400, 0);
+  hand_out (books, 0, 512 + MIB, 0);
+  g_assert_cmpuint (books_findings (books)->n_crossed, ==, 3);
+  g_assert_cmpuint (count_all (books), ==, 2);
+  end (&hand, books);
+}
+
+typedef struct
+{
+  uint64_t offset_bytes;
+  gboolean *mark; /* of the side stream, once freed; NULL: none */
+  bool has_side, is_freed;
+} Held;
+
+typedef struct
+{
+  GRand *rand;
+  TesseraGuard *guard;
+  Books *books;
+  Hand hand;
+  GArray *held; /* Held */
+} Run;
+
+static uint64_t
+pick (Run *run, uint64_t below)
+{
+  return (uint64_t) g_rand_int_range (run->rand, 0, (gint32) below);
+}
+
+static void
+request (Run *run)
+{
+  const uint64_t limits[] = { 8, 200, 2048, 2100, 9000 };
+  const uint64_t size_bytes =
+      512 * (1 + pick (run, limits[pick (run, 5)])) - pick (run, 512);
+  const TesseraGuardRequest asked = { .size_bytes = size_bytes,
+                                      .block_bytes = (size_bytes + 511) / 512 * 512,
+                                      .stream = (uint32_t) pick (run, 3) };
+
+  books_request (run->books, size_bytes, asked.stream);
+  g_assert_cmpint (tessera_guard_see_request (run->guard, &asked), ==, TESSERA_OK);
+  for (int i = 0; i < 6; i++)
+    {
+      Held held = { .offset_bytes = pick (run, POOL_BYTES / 512) * 512 };
+      uint64_t end_bytes;
+
+      if (run->held->len > 0 && pick (run, 2) == 0)
+        held.offset_bytes =
+            g_array_index (run->held, Held, pick (run, run->held->len)).offset_bytes;
+      if (tessera_guard_take (run->guard, held.offset_bytes, &asked, &end_bytes) !=
+          TESSERA_GUARD_GRANTED)
+        continue;
+      books_hand_out (run->books, BASE + held.offset_bytes, size_bytes, asked.stream);
+      held.has_side = pick (run, 3) == 0;
+      if (held.has_side)
+        books_record_stream (run->books, BASE + held.offset_bytes, asked.stream + 1);
+      g_array_append_val (run->held, held);
+      return;
+    }
+}
+
+/* The first half of a free, or the second, when the other stream has come so far. A guard
+ * without laws may have forgotten the block. */
+static void
+give_back (Run *run)
+{
+  guint i = (guint) pick (run, run->held->len);
+  Held *held = &g_array_index (run->held, Held, i);
+  TesseraStatus ignored;
+
+  if (!held->is_freed)
+    {
+      guint n_marks = run->hand.marks->len;
+
+      books_give_back (run->books, BASE + held->offset_bytes);
+      ignored = tessera_guard_free_requested (run->guard, held->offset_bytes);
+      held->is_freed = true;
+      if (run->hand.marks->len > n_marks)
+        held->mark = g_ptr_array_index (run->hand.marks, run->hand.marks->len - 1);
+      if (held->has_side)
+        return;
+    }
+  if (held->mark != NULL)
+    *held->mark = TRUE;
+  ignored = tessera_guard_free_completed (run->guard, held->offset_bytes);
+  (void) ignored;
+  g_array_remove_index_fast (run->held, i);
+}
+
+/* Hands out memory of a pool under these laws. Returns: what the books found. */
+static BooksFindings
+run_under (const TesseraGuardLaws *laws)
+{
+  Run run = { .rand = g_rand_new_with_seed (SEED),
+              .held = g_array_new (FALSE, FALSE, sizeof (Held)) };
+  BooksFindings findings;
+
+  run.books = begin (&run.hand);
+  g_assert_cmpint (tessera_guard_new (POOL_BYTES, laws, &run.guard), ==, TESSERA_OK);
+  for (int i = 0; i < 20000; i++)
+    if (run.held->len < 8 || (run.held->len < 60 && pick (&run, 2) == 0))
+      request (&run);
+    else
+      give_back (&run);
+  findings = *books_findings (run.books);
+  end (&run.hand, run.books);
+  tessera_guard_free (run.guard);
+  g_array_unref (run.held);
+  g_rand_free (run.rand);
+  return findings;
+}
+
+static void
+test_guard (void)
+{
+  BooksFindings found = run_under (&tessera_guard_laws);
+  TesseraGuardLaws laws;
+
+  g_test_message ("%" G_GUINT64_FORMAT " reused, %" G_GUINT64_FORMAT
+                  " of them after another stream, %" G_GUINT64_FORMAT " of another kind",
+                  found.n_reused, found.n_marked, found.n_crossed);
+  g_assert_cmpuint (found.n_reused, >, 1000);
+  g_assert_cmpuint (found.n_marked, >, 100);
+  g_assert_cmpuint (found.n_crossed, >, 100);
+  g_assert_cmpuint (found.n_overlaps + found.n_other_stream + found.n_pending +
+                        found.n_other_kind + found.n_misaligned + found.n_unknown_frees,
+                    ==, 0);
+
+  laws = tessera_guard_laws;
+  laws.live = false;
+  g_assert_cmpuint (run_under (&laws).n_overlaps, >, 0);
+  laws = tessera_guard_laws;
+  laws.pending = false;
+  g_assert_cmpuint (run_under (&laws).n_pending, >, 0);
+  laws = tessera_guard_laws;
+  laws.streams = false;
+  g_assert_cmpuint (run_under (&laws).n_other_stream, >, 0);
+  laws = tessera_guard_laws;
+  laws.sizes = false;
+  g_assert_cmpuint (run_under (&laws).n_other_kind, >, 0);
+  laws = tessera_guard_laws;
+  laws.since = false;
+  g_assert_cmpuint (run_under (&laws).n_other_kind, >, 0);
+  laws = tessera_guard_laws;
+  laws.fits = false;
+  g_assert_cmpuint (run_under (&laws).n_other_kind, >, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/tests/books/live", test_live);
+  g_test_add_func ("/tests/books/other-stream", test_other_stream);
+  g_test_add_func ("/tests/books/pending", test_pending);
+  g_test_add_func ("/tests/books/other-kind", test_other_kind);
+  g_test_add_func ("/tests/books/guard", test_guard);
+  return g_test_run ();
+}

@@ -1,0 +1,65 @@
+/*
+ * Books of device memory that is handed out and given back, for tests: kept by somebody
+ * who knows only what a program asks for and gets.
+ *
+ * Two things are judged of every range that is handed out. No byte of it may be live. And
+ * a byte that was used before must be in order for its new user: CUDA's streams run side
+ * by side, and nothing waits for the work of the last user but what the program has made
+ * wait. What a program may count on are the habits of PyTorch's own allocator, so a byte
+ * is in order when
+ *   - the block that used it last was asked for on the same stream;
+ *   - the work that record_stream told of was done: the caller marks each such stream
+ * when the block is given back, and the mark must have passed;
+ *   - where more than one stream is at work, the block was of the same kind, small (at
+ *     most 1 MiB) or large, since PyTorch keeps these apart; or the stream has asked
+ * since for something of the block's kind that is no larger: PyTorch could have served
+ * that from the block, so a correct program is ready for it. Private pools are not told
+ * apart: a program that uses some cannot be judged.
+ *
+ * Not thread-safe. Without memory it aborts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct Books Books;
+
+/* How far streams have come. */
+typedef struct
+{
+  /* Returns: a mark behind all that the stream has been given to do. */
+  void *(*mark) (void *user, uint64_t stream);
+  bool (*has_passed) (void *user, void *mark);
+  void (*forget) (void *user, void *mark);
+  void *user;
+} BooksClock;
+
+typedef struct
+{
+  /* Ranges handed out of which a byte ... */
+  uint64_t n_overlaps;     /* was live */
+  uint64_t n_other_stream; /* was last used on another stream */
+  uint64_t n_pending;      /* ... was still in use on a stream that record_stream named */
+  uint64_t n_other_kind;   /* ... by a small block or a large one, and nothing since */
+  /* Of those judged: all that were used before; where record_stream had named a stream;
+     where the kind had changed. */
+  uint64_t n_reused, n_marked, n_crossed;
+  uint64_t n_misaligned, n_unknown_frees;
+  uint64_t live_bytes, peak_live_bytes;
+} BooksFindings;
+
+Books *books_new (const BooksClock *clock); /* copied */
+void books_close (Books *books);
+
+/* All of it in the order in which it happens. Every request comes here first, whether or
+ * not it is served, then what was handed out for it. */
+void books_request (Books *books, uint64_t size_bytes, uint64_t stream);
+void books_hand_out (Books *books, uint64_t addr, uint64_t size_bytes, uint64_t stream);
+/* Work on @stream uses the block at @addr as well. */
+void books_record_stream (Books *books, uint64_t addr, uint64_t stream);
+void books_give_back (Books *books, uint64_t addr);
+
+const BooksFindings *books_findings (const Books *books);
