@@ -3,6 +3,11 @@
 
 #include <stdio.h>
 
+enum
+{
+  N_CURVE = 10 /* lengths up to the most that needs are printed for */
+};
+
 typedef struct
 {
   guint64 least, most;
@@ -32,6 +37,66 @@ print_parameters (const TesseraFitSteps *steps)
             batch.most);
 }
 
+static void
+print_need (const TesseraLengths *lengths, const TesseraParameters *of, const char *what)
+{
+  char height[32], bound[32];
+  TesseraLengthsNeed need;
+
+  if (tessera_lengths_measure (lengths, of, &need) != TESSERA_OK)
+    return;
+  if (lengths->has_batch)
+    printf ("  batch %3" G_GUINT64_FORMAT ",", of->batch);
+  printf ("  length %6" G_GUINT64_FORMAT "%s: height %s, bound %s, height / bound %.4f\n",
+          of->length, what,
+          tessera_format_bytes (need.height_bytes, height, sizeof height),
+          tessera_format_bytes (need.bound_bytes, bound, sizeof bound),
+          (double) need.height_bytes / (double) MAX (need.bound_bytes, 1));
+}
+
+static void
+print_fits (const CliStudy *study)
+{
+  const TesseraLengths *lengths = study->lengths;
+  guint64 device_bytes = study->trace->device_bytes, length;
+  char text[32];
+
+  if (device_bytes == 0)
+    return;
+  printf ("on a device of %s, as far as laws go:",
+          tessera_format_bytes (device_bytes, text, sizeof text));
+  for (uint64_t batch = 1; batch <= lengths->most.batch; batch *= 2)
+    if (tessera_lengths_longest (lengths, batch, device_bytes, &length) == TESSERA_OK)
+      {
+        if (lengths->has_batch)
+          printf (" batch %" G_GUINT64_FORMAT, batch);
+        printf (" length up to %" G_GUINT64_FORMAT "%s", length,
+                2 * batch <= lengths->most.batch ? "," : "\n");
+      }
+}
+
+/* What the plan needs at what was seen, and at lengths between and up to its most. */
+static void
+print_lengths (const CliStudy *study)
+{
+  const TesseraLengths *lengths = study->lengths;
+
+  printf ("one plan for every length up to %" G_GUINT64_FORMAT, lengths->most.length);
+  if (lengths->has_batch)
+    printf (" and batch up to %" G_GUINT64_FORMAT, lengths->most.batch);
+  printf (": %u slots in %u order%s, %u with a fixed place; checked\n", lengths->n_slots,
+          lengths->n_orders, lengths->n_orders == 1 ? "" : "s",
+          lengths->n_slots - lengths->n_swept);
+  for (uint32_t i = 0; i < lengths->n_observed; i++)
+    print_need (lengths, &lengths->observed[i], " (seen)");
+  for (uint64_t i = 1; i <= N_CURVE; i++)
+    print_need (lengths,
+                &(TesseraParameters){ lengths->most.batch,
+                                      MAX (lengths->most.length * i / N_CURVE, 1) },
+                "");
+  print_fits (study);
+}
+
 void
 cli_print_laws (const CliStudy *study)
 {
@@ -49,13 +114,51 @@ cli_print_laws (const CliStudy *study)
           "%u without a law, %u in one step only\n",
           kind->n_slots, n[TESSERA_SIZE_CONSTANT], n[TESSERA_SIZE_AFFINE],
           n[TESSERA_SIZE_QUADRATIC], n[TESSERA_SIZE_ROUNDED],
-          n[TESSERA_SIZE_BOUNDED] - of->n_slots_once, of->n_slots_once);
+          n[TESSERA_SIZE_BOUNDED] - MIN (of->n_slots_once, n[TESSERA_SIZE_BOUNDED]),
+          of->n_slots_once);
+  if (study->lengths != NULL)
+    print_lengths (study);
+  else if (study->why_no_lengths != NULL)
+    printf ("%s\n", study->why_no_lengths);
+}
+
+static void
+json_need (JsonBuilder *builder,
+           const TesseraLengths *lengths,
+           const TesseraParameters *of)
+{
+  TesseraLengthsNeed need;
+
+  if (lengths == NULL || tessera_lengths_measure (lengths, of, &need) != TESSERA_OK)
+    return;
+  cli_json_bytes (builder, "height_bytes", need.height_bytes);
+  cli_json_bytes (builder, "bound_bytes", need.bound_bytes);
+}
+
+static void
+json_curve (JsonBuilder *builder, const TesseraLengths *lengths)
+{
+  json_builder_set_member_name (builder, "curve");
+  json_builder_begin_array (builder);
+  for (uint64_t i = 1; lengths != NULL && i <= N_CURVE; i++)
+    {
+      const TesseraParameters at = { lengths->most.batch,
+                                     MAX (lengths->most.length * i / N_CURVE, 1) };
+
+      json_builder_begin_object (builder);
+      cli_json_bytes (builder, "batch", at.batch);
+      cli_json_bytes (builder, "length", at.length);
+      json_need (builder, lengths, &at);
+      json_builder_end_object (builder);
+    }
+  json_builder_end_array (builder);
 }
 
 static void
 json_parameters (JsonBuilder *builder,
                  const TesseraKind *kind,
-                 const TesseraFitSteps *steps)
+                 const TesseraFitSteps *steps,
+                 const TesseraLengths *lengths)
 {
   json_builder_set_member_name (builder, "parameters");
   json_builder_begin_array (builder);
@@ -66,19 +169,20 @@ json_parameters (JsonBuilder *builder,
       if (steps->has_batch)
         cli_json_bytes (builder, "batch", steps->parameters[i].batch);
       cli_json_bytes (builder, "length", steps->parameters[i].length);
+      json_need (builder, lengths, &steps->parameters[i]);
       json_builder_end_object (builder);
     }
   json_builder_end_array (builder);
 }
 
 void
-cli_json_laws (JsonBuilder *builder, const TesseraLaws *laws)
+cli_json_laws (JsonBuilder *builder, const CliStudy *study)
 {
   static const char *const names[TESSERA_N_SIZE_KINDS] = {
     "constant", "affine", "quadratic", "rounded", "without_law",
   };
   const TesseraKindLaws *of;
-  const TesseraKind *kind = tessera_laws_main (laws, &of);
+  const TesseraKind *kind = tessera_laws_main (study->laws, &of);
 
   json_builder_set_member_name (builder, "steps_that_vary");
   if (kind == NULL)
@@ -87,7 +191,10 @@ cli_json_laws (JsonBuilder *builder, const TesseraLaws *laws)
       return;
     }
   json_builder_begin_object (builder);
-  json_parameters (builder, kind, &of->steps);
+  json_parameters (builder, kind, &of->steps, study->lengths);
+  json_curve (builder, study->lengths);
+  if (study->why_no_lengths != NULL)
+    cli_json_text (builder, "no_plan_for_every_length", study->why_no_lengths);
   for (int i = 0; i < TESSERA_N_SIZE_KINDS; i++)
     cli_json_bytes (builder, names[i], of->n_slots_by_kind[i]);
   cli_json_bytes (builder, "in_one_step_only", of->n_slots_once);

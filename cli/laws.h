@@ -9,4 +9,4 @@
 /* Nothing where no kind of step varies by a law. */
 void cli_print_laws (const CliStudy *study);
 /* Member "steps_that_vary" of the object that is open; null where none do. */
-void cli_json_laws (JsonBuilder *builder, const TesseraLaws *laws);
+void cli_json_laws (JsonBuilder *builder, const CliStudy *study);

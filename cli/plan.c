@@ -41,7 +41,7 @@ print_json (const CliStudy *study, const char *output)
   cli_json_bool (builder, "worse_than_recorded", is_worse (study));
   cli_json_bytes (builder, "hits", study->planned->n_hits);
   cli_json_bytes (builder, "misses", study->planned->n_misses);
-  cli_json_laws (builder, study->laws);
+  cli_json_laws (builder, study);
   cli_json_text (builder, "slot_digest", digest);
   cli_json_text (builder, "fingerprint", fingerprint);
   json_builder_end_object (builder);
@@ -99,7 +99,7 @@ cli_plan (int argc, char **argv)
   g_autofree char *output = NULL;
   g_autofree char *steps = NULL;
   gboolean across = FALSE, store = FALSE;
-  gint64 budget = 0;
+  gint64 budget = 0, most_length = 0, most_batch = 0;
   CliCommon common = { 0 };
   GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "The plan to write", "P.tsp" },
@@ -109,6 +109,10 @@ cli_plan (int argc, char **argv)
       "Keep groups and slots in FILE as well, which is a .tsr", NULL },
     { "steps", 0, 0, G_OPTION_ARG_STRING, &steps, "Plan from these steps only", "A-B" },
     { "budget", 0, 0, G_OPTION_ARG_INT64, &budget, "Work units (placements tried)", "N" },
+    { "max-length", 0, 0, G_OPTION_ARG_INT64, &most_length,
+      "Where steps vary: plan for lengths up to this one (the longest seen)", "N" },
+    { "max-batch", 0, 0, G_OPTION_ARG_INT64, &most_batch,
+      "... and for batches up to this one (the largest seen)", "N" },
     { NULL }
   };
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
@@ -121,6 +125,10 @@ cli_plan (int argc, char **argv)
     return cli_usage ("plan", "--steps takes A or A-B, not \"%s\"", steps);
   if (budget < 0)
     return cli_usage ("plan", "--budget takes a number of work units, 0 or more");
+  if (most_length < 0 || most_batch < 0 || most_length > G_MAXINT32 ||
+      most_batch > G_MAXINT32)
+    return cli_usage ("plan", "--max-length and --max-batch take a number, 1 or more");
+  const TesseraParameters most = { (uint64_t) most_batch, (uint64_t) most_length };
   if (store && tessera_file_kind (argv[1]) != TESSERA_FILE_TRACE)
     return cli_usage ("plan",
                       "--store writes into a .tsr, and %s is none (see tessera import)",
@@ -135,7 +143,7 @@ cli_plan (int argc, char **argv)
   if (status == TESSERA_OK)
     status = cli_study_plan (&study, &options, &error);
   if (status == TESSERA_OK)
-    status = cli_study_laws (&study, &error);
+    status = cli_study_laws (&study, &most, &error);
   if (status == TESSERA_OK)
     status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);
   if (status == TESSERA_OK && output != NULL)

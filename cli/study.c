@@ -75,10 +75,23 @@ cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError
 }
 
 TesseraStatus
-cli_study_laws (CliStudy *study, TesseraError *error)
+cli_study_laws (CliStudy *study, const TesseraParameters *most, TesseraError *error)
 {
+  const TesseraLengthsOptions options = { .most = *most };
+  TesseraError declined = { 0 };
   TesseraStatus status =
       tessera_laws_new (study->trace, study->blocks, study->structure, &study->laws);
+  if (status == TESSERA_OK)
+    status = tessera_lengths_plan (study->trace, study->blocks, study->structure,
+                                   study->laws, &options, &declined, &study->lengths);
+  if (status == TESSERA_REFUSED || status == TESSERA_INVALID)
+    {
+      study->why_no_lengths = g_strdup (
+          declined.text[0] != 0
+              ? declined.text
+              : "sizes are beyond what can be computed: no plan for every length");
+      return TESSERA_OK;
+    }
   return status == TESSERA_OK
              ? status
              : tessera_fail (error, status, "%s: not enough memory to compare its steps",
@@ -152,6 +165,8 @@ cli_study_clear (CliStudy *study)
 {
   g_clear_pointer (&study->planned, tessera_layout_free);
   g_clear_pointer (&study->plan, tessera_plan_free);
+  g_clear_pointer (&study->lengths, tessera_lengths_free);
+  g_clear_pointer (&study->why_no_lengths, g_free);
   g_clear_pointer (&study->laws, tessera_laws_free);
   g_clear_pointer (&study->layout, tessera_layout_free);
   g_clear_pointer (&study->structure, tessera_structure_free);

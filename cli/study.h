@@ -6,7 +6,7 @@
 #pragma once
 
 #include "cli/command.h"
-#include "planner/laws/laws.h"
+#include "planner/laws/lengths.h"
 #include "planner/planner.h"
 #include "simulator/simulate.h"
 #include "simulator/verdict.h"
@@ -25,9 +25,11 @@ typedef struct
   TesseraTrace *trace;
   TesseraBlocks *blocks;
   TesseraStructure *structure;
-  TesseraLayout *layout; /* as recorded, or native where the file has no addresses */
-  TesseraPlan *plan;     /* filled by cli_study_plan() */
-  TesseraLaws *laws;     /* filled by cli_study_laws() */
+  TesseraLayout *layout;   /* as recorded, or native where the file has no addresses */
+  TesseraPlan *plan;       /* filled by cli_study_plan() */
+  TesseraLaws *laws;       /* filled by cli_study_laws() */
+  TesseraLengths *lengths; /* the same; NULL: no plan for every length */
+  char *why_no_lengths;    /* a sentence, or NULL: nothing varies by a law */
   TesseraLayout *planned;
   TesseraNeeds needs;                    /* filled by cli_study_needs() */
   CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
@@ -49,8 +51,11 @@ TESSERA_MUST_USE TesseraStatus cli_study_layout (CliStudy *study,
 TESSERA_MUST_USE TesseraStatus cli_study_plan (CliStudy *study,
                                                const TesseraPlanOptions *options,
                                                TesseraError *error);
-/* What kinds of step there are, and how their sizes follow from length and batch. */
-TESSERA_MUST_USE TesseraStatus cli_study_laws (CliStudy *study, TesseraError *error);
+/* What kinds of step there are, and how their sizes follow from length and batch; a plan
+ * for every length up to @most (0: the largest seen) where they do. */
+TESSERA_MUST_USE TesseraStatus cli_study_laws (CliStudy *study,
+                                               const TesseraParameters *most,
+                                               TesseraError *error);
 /* The smallest devices; needs the plan. */
 TESSERA_MUST_USE TesseraStatus cli_study_needs (CliStudy *study, TesseraError *error);
 void cli_study_clear (CliStudy *study);

@@ -5,16 +5,13 @@
  */
 #include "planner/laws/diff.h"
 #include "planner/laws/laws.h"
-#include "planner/test-traces.h"
+#include "planner/laws/test-steps.h"
 #include "tests/fail_alloc.h"
 
 #include <string.h>
 
-#define PAGE ((uint64_t) 1 << 30)
-#define N_STATES 3
-
-static const uint64_t lengths[] = { 1327, 3319, 1538, 3860, 2554, 1001, 1760, 2349 };
-static const uint64_t batches[] = { 4, 2, 3, 1, 3, 2, 4, 1 };
+static const uint64_t *const lengths = test_steps_lengths;
+static const uint64_t *const batches = test_steps_batches;
 
 static uint64_t
 round_up (uint64_t value, uint64_t to)
@@ -249,112 +246,18 @@ test_diff (void)
     }
 }
 
-typedef struct
-{
-  uint32_t n_steps, n_layers;
-  bool has_batch, first_makes_state, masks_pad;
-} Made;
-
-static void
-put (TesseraTrace *trace, GArray *held, uint64_t *next, uint64_t bytes)
-{
-  uint64_t addr = *next;
-
-  *next += PAGE;
-  test_alloc (trace, addr, bytes);
-  g_array_append_val (held, addr);
-  g_array_append_val (held, bytes);
-}
-
-static void
-drop_all (TesseraTrace *trace, GArray *held)
-{
-  for (guint i = held->len; i > 0; i -= 2)
-    test_free (trace, g_array_index (held, uint64_t, i - 2),
-               g_array_index (held, uint64_t, i - 1));
-  g_array_set_size (held, 0);
-}
-
-/* A training loop over batches of different length: tokens, positions, rotations, for
- * each layer an activation, a mask (in some layers, and only where the length is no
- * multiple of 8) and a workspace without a law; the first step makes the optimizer's
- * state. */
-static TesseraTrace *
-made_trace (const Made *made)
-{
-  TesseraTrace *trace = test_trace_new ();
-  g_autoptr (GArray) held = g_array_new (FALSE, FALSE, sizeof (uint64_t));
-  g_autoptr (GArray) kept = g_array_new (FALSE, FALSE, sizeof (uint64_t));
-  uint64_t next = PAGE;
-
-  for (uint32_t l = 0; l < made->n_layers; l++)
-    put (trace, kept, &next, 4096 * (l + 1));
-  for (uint32_t s = 0; s < made->n_steps; s++)
-    {
-      uint64_t b = made->has_batch ? batches[s] : 2, l = lengths[s];
-      uint32_t begin = (uint32_t) trace->n_events;
-      g_autofree char *name = g_strdup_printf ("step %u", s);
-
-      put (trace, held, &next, 8 * b * l);
-      put (trace, held, &next, 4 * l);
-      put (trace, held, &next, 128 * l);
-      for (uint32_t k = 0; k < made->n_layers; k++)
-        {
-          put (trace, held, &next, 2 * b * l * (64 + 8 * k));
-          if (made->masks_pad && k % 4 == 0 && l % 8 != 0)
-            put (trace, held, &next, 2 * b * l * round_up (l, 8));
-          put (trace, held, &next, 100 + (s * s * 7919 + k * k * s * 104729) % 1000);
-        }
-      put (trace, held, &next, 4);
-      drop_all (trace, held);
-      for (uint32_t k = 0; s == 0 && made->first_makes_state && k < N_STATES; k++)
-        put (trace, kept, &next, 8192 * (k + 1));
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
-    }
-  tessera_trace_settle_ranges (trace);
-  return trace;
-}
-
-typedef struct
-{
-  TesseraTrace *trace;
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
-  TesseraLaws *laws;
-} Studied;
-
-static void
-study (TesseraTrace *trace, Studied *out)
-{
-  out->trace = trace;
-  g_assert_cmpint (tessera_blocks_new (trace, &out->blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (trace, out->blocks, &out->structure), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_laws_new (trace, out->blocks, out->structure, &out->laws), ==,
-                   TESSERA_OK);
-}
-
-static void
-clear (Studied *of)
-{
-  tessera_laws_free (of->laws);
-  tessera_structure_free (of->structure);
-  tessera_blocks_free (of->blocks);
-  tessera_trace_free (of->trace);
-}
-
 static void
 test_kinds (void)
 {
   for (int variant = 0; variant < 8; variant++)
     {
-      const Made made = { 8, 12, variant & 1, variant & 2, variant & 4 };
+      const TestSteps made = { 8, 12, variant & 1, variant & 2, variant & 4 };
       const TesseraKindLaws *laws;
       const TesseraKind *kind;
-      uint32_t n_once = made.first_makes_state ? N_STATES : 0;
-      Studied studied;
+      uint32_t n_once = made.first_makes_state ? TEST_STATES : 0;
+      TestStudied studied;
 
-      study (made_trace (&made), &studied);
+      test_study (test_steps_trace (&made), &studied);
       kind = tessera_laws_main (studied.laws, &laws);
       g_assert_nonnull (kind);
       g_assert_cmpuint (kind->n_steps, ==, 8);
@@ -373,14 +276,14 @@ test_kinds (void)
       g_assert_cmpuint (laws->n_slots_by_kind[TESSERA_SIZE_ROUNDED], ==,
                         made.masks_pad ? 3 : 0);
       g_assert_cmpuint (laws->n_slots_by_kind[TESSERA_SIZE_BOUNDED], ==, 12 + n_once);
-      clear (&studied);
+      test_study_clear (&studied);
     }
 }
 
 /* Every block has one slot, slots are in the order of each step's requests, and none ends
  * before a block of it does. */
 static void
-check_kind (const Studied *of, const TesseraKind *kind)
+check_kind (const TestStudied *of, const TesseraKind *kind)
 {
   for (uint32_t k = 0; k < kind->n_steps; k++)
     {
@@ -418,13 +321,13 @@ test_slots_hold_their_blocks (void)
 {
   for (int variant = 0; variant < 8; variant++)
     {
-      const Made made = { 8, 5, variant & 1, variant & 2, variant & 4 };
-      Studied studied;
+      const TestSteps made = { 8, 5, variant & 1, variant & 2, variant & 4 };
+      TestStudied studied;
 
-      study (made_trace (&made), &studied);
+      test_study (test_steps_trace (&made), &studied);
       for (uint32_t k = 0; k < studied.laws->kinds.n_kinds; k++)
         check_kind (&studied, &studied.laws->kinds.kinds[k]);
-      clear (&studied);
+      test_study_clear (&studied);
     }
 }
 
@@ -432,16 +335,16 @@ test_slots_hold_their_blocks (void)
 static void
 test_no_kind (void)
 {
-  const Made two = { 2, 5, false, false, false };
+  const TestSteps two = { 2, 5, false, false, false };
   const TesseraKindLaws *laws;
-  Studied studied;
+  TestStudied studied;
 
-  study (made_trace (&two), &studied);
+  test_study (test_steps_trace (&two), &studied);
   g_assert_null (tessera_laws_main (studied.laws, &laws));
-  clear (&studied);
-  study (test_trace_loop (6, 5, true), &studied);
+  test_study_clear (&studied);
+  test_study (test_trace_loop (6, 5, true), &studied);
   g_assert_null (tessera_laws_main (studied.laws, &laws));
-  clear (&studied);
+  test_study_clear (&studied);
 }
 
 static void
@@ -456,11 +359,11 @@ test_real (void)
     { "snapshots/jobs/llama1b_var_length.pickle.gz",
       false,
       12,
-      { 902, 2264, 36, 113, 298 } },
+      { 902, 2264, 36, 113, 320 } },
     { "snapshots/jobs/llama1b_var_length_batch.pickle.gz",
       true,
       14,
-      { 901, 2267, 36, 80, 330 } },
+      { 901, 2267, 36, 80, 346 } },
   };
 
   for (size_t f = 0; f < G_N_ELEMENTS (files); f++)
@@ -468,30 +371,30 @@ test_real (void)
       TesseraTrace *trace = test_trace_shared (files[f].path);
       const TesseraKindLaws *laws;
       const TesseraKind *kind;
-      Studied studied;
+      TestStudied studied;
 
       if (trace == NULL)
         return;
-      study (trace, &studied);
+      test_study (trace, &studied);
       kind = tessera_laws_main (studied.laws, &laws);
       g_assert_nonnull (kind);
       g_assert_cmpuint (kind->n_steps, ==, files[f].n_steps);
       g_assert_cmpint (laws->steps.has_batch, ==, files[f].has_batch);
       for (int k = 0; k < TESSERA_N_SIZE_KINDS; k++)
         g_assert_cmpuint (laws->n_slots_by_kind[k], ==, files[f].n[k]);
-      clear (&studied);
+      test_study_clear (&studied);
     }
 }
 
 static void
 test_no_memory (void)
 {
-  const Made made = { 8, 5, true, true, true };
-  Studied studied;
+  const TestSteps made = { 8, 5, true, true, true };
+  TestStudied studied;
   TesseraLaws *laws;
   TesseraStatus status;
 
-  study (made_trace (&made), &studied);
+  test_study (test_steps_trace (&made), &studied);
   for (unsigned long nth = 1;; nth++)
     {
       long held = tessera_fail_alloc_held ();
@@ -506,7 +409,7 @@ test_no_memory (void)
     }
   g_assert_cmpint (status, ==, TESSERA_OK);
   tessera_laws_free (laws);
-  clear (&studied);
+  test_study_clear (&studied);
 }
 
 int

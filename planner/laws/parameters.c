@@ -282,12 +282,15 @@ threshold (const Search *search, size_t batch, size_t length, uint64_t single)
   return single + WORTH_A_PARAMETER + n_varying / WORTH_A_STRANGER;
 }
 
-/* Of two that explain as much (batch and length exchanged, where nothing is square), the
- * length is the larger. */
+/* Of two that explain as much the length is the larger (batch and length exchanged, where
+ * nothing is square), then the batch the smaller (both multiplied in its place). */
 static bool
-is_longer (const TesseraFitSteps *steps, const TesseraFitSteps *than)
+is_plainer (const TesseraFitSteps *steps, const TesseraFitSteps *than)
 {
-  return than->has_batch && steps->parameters[0].length > than->parameters[0].length;
+  const TesseraParameters *a = &steps->parameters[0], *b = &than->parameters[0];
+
+  return than->has_batch &&
+         (a->length > b->length || (a->length == b->length && a->batch < b->batch));
 }
 
 static void
@@ -319,7 +322,7 @@ choose (const Search *search, TesseraFitSteps *out_steps)
           continue;
         set_steps (search, &search->candidates[i], &search->candidates[k], &steps);
         n_exact = score (search, &steps);
-        if ((n_exact > best || (n_exact == best && is_longer (&steps, out_steps))) &&
+        if ((n_exact > best || (n_exact == best && is_plainer (&steps, out_steps))) &&
             n_exact >= threshold (search, i, k, single))
           {
             best = n_exact;

@@ -16,10 +16,9 @@ enum
   LIFE_CROSSES = 64 /* no magnitude is as large */
 };
 
-/* The first block born at or after event @index: they are in order of birth, after those
- * of the start. */
-static uint32_t
-first_born (const TesseraBlocks *blocks, uint32_t index)
+/* They are in order of birth, after those of the start. */
+uint32_t
+tessera_first_born (const TesseraBlocks *blocks, uint32_t index)
 {
   size_t low = 0, high = blocks->n_blocks;
 
@@ -86,11 +85,12 @@ fill (TesseraSkeleton *skeleton,
       request->block = first + i;
       request->crosses = block->died_index >= skeleton->end_index;
       request->end =
-          request->crosses ? n : first_born (blocks, block->died_index) - first;
+          request->crosses ? n : tessera_first_born (blocks, block->died_index) - first;
       if (request->end <= i)
         request->end = i + 1;
-      request->place =
-          tessera_hash_number (of_phase, (uint64_t) block->stream << 16 | block->pool);
+      request->place = tessera_hash_number (of_phase, (uint64_t) request->crosses << 32 |
+                                                          (uint64_t) block->stream << 16 |
+                                                          block->pool);
       request->token = tessera_hash_number (request->place, life_class (request, i));
       skeleton->hash = tessera_hash_number (skeleton->hash, request->token);
     }
@@ -111,8 +111,8 @@ tessera_skeleton_init (TesseraSkeleton *skeleton,
       (TesseraSkeleton){ .begin_index = of->begin_index,
                          .end_index = step + 1 < structure->n_steps ? of[1].begin_index
                                                                     : blocks->n_events };
-  first = first_born (blocks, skeleton->begin_index);
-  n = first_born (blocks, skeleton->end_index) - first;
+  first = tessera_first_born (blocks, skeleton->begin_index);
+  n = tessera_first_born (blocks, skeleton->end_index) - first;
   skeleton->requests = malloc ((n + 1) * sizeof *skeleton->requests);
   if (!skeleton->requests)
     return TESSERA_NO_MEMORY;

@@ -14,7 +14,7 @@
 typedef struct
 {
   uint64_t token; /* equal: the same request, as far as one can tell */
-  uint64_t place; /* equal: the same stream, pool and phase */
+  uint64_t place; /* equal: the same stream, pool and phase, and both cross or none */
   uint32_t block;
   uint32_t end; /* requests of the step before the block's end: the number of them when it
                    lives to the step's end */
@@ -36,3 +36,6 @@ TESSERA_MUST_USE TesseraStatus tessera_skeleton_init (TesseraSkeleton *skeleton,
                                                       const TesseraStructure *structure,
                                                       uint32_t step);
 void tessera_skeleton_clear (TesseraSkeleton *skeleton);
+
+/* The first block born at or after event @index; n_blocks: none. */
+uint32_t tessera_first_born (const TesseraBlocks *blocks, uint32_t index);

@@ -1,0 +1,92 @@
+/*
+ * A plan for steps of every length: what requests a step makes, how their sizes follow
+ * from its length and batch, and in which order they lie.
+ *
+ * Time counts slots: a slot is alive over [its own index, died). What is alive between
+ * two steps, or is asked for before the length is known, has a fixed place at the bottom
+ * of the pool; its size there is what it takes at @most. All other slots are *swept*: an
+ * order holds them from the lowest to the highest, and for each those that it rests on.
+ * Offsets for a length are one walk through the order: a slot begins where the highest of
+ * those below it ends. Two slots that are alive in one moment are connected by a chain of
+ * such pairs, so they never overlap, whatever the sizes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/size-law.h"
+#include "db/trace.h"
+
+typedef enum
+{
+  TESSERA_PLACE_SWEPT,
+  TESSERA_PLACE_FIXED,
+  TESSERA_PLACE_NONE /* not planned: another stream or pool, or steps keep it */
+} TesseraPlaceKind;
+
+typedef struct
+{
+  uint32_t law;   /* index into laws */
+  uint32_t died;  /* slot before whose request it has ended; n_slots: the step's end */
+  uint32_t phase; /* innermost: index into strings, or TESSERA_NONE */
+  uint16_t stream, pool; /* by first use */
+  uint8_t place;         /* TesseraPlaceKind */
+  uint8_t is_once;       /* one step makes it, and keeps it: the optimizer's state */
+  uint8_t crosses;       /* lives into the next step: @spare_bytes is its other place */
+  uint64_t offset_bytes; /* fixed only; else 0 */
+  uint64_t spare_bytes;
+} TesseraLengthsSlot;
+
+/* What is asked for before the first step, in order. */
+typedef struct
+{
+  uint64_t size_bytes, block_bytes;
+  uint64_t offset_bytes;
+  uint32_t died; /* slot of the start before whose request it has ended; n_start: none */
+  uint32_t phase;
+  uint16_t stream, pool;
+  uint8_t is_held; /* alive when the first step begins: there for good */
+} TesseraStartSlot;
+
+typedef struct
+{
+  uint64_t from_tokens; /* batch x length from which on this order is used */
+  uint32_t *slots;      /* [n_swept] slots, the lowest first */
+  uint32_t *first_edge; /* [n_swept + 1] */
+  uint32_t *below; /* [n_edges] place in this order of a slot that the one at hand rests
+                      on: before it */
+  uint32_t n_edges;
+  uint32_t *laws; /* [n_swept] of the slots, to walk through memory in order */
+} TesseraOrder;
+
+typedef struct
+{
+  TesseraParameters *observed; /* one for each step of the kind */
+  uint32_t n_observed;
+  uint32_t n_steps; /* of the trace: the others are of another kind */
+  TesseraParameters most;
+  bool has_batch; /* else all batches are 1 */
+  TesseraSizeLaw *laws;
+  uint32_t n_laws;
+  TesseraLengthsSlot *slots;
+  uint32_t n_slots;
+  TesseraStartSlot *start;
+  uint32_t n_start;
+  uint32_t n_swept;
+  TesseraOrder *orders; /* ascending from_tokens; the first from 0 */
+  uint32_t n_orders;
+  uint64_t fixed_bytes; /* the swept begin here */
+  uint64_t start_bytes; /* the start reaches up to here, before the first step only */
+  uint32_t alignment_bytes;
+  uint32_t n_early; /* slots that are asked for before the length is known */
+  char **strings;   /* names of phases */
+  uint32_t n_strings;
+} TesseraLengths;
+
+TESSERA_MUST_USE TesseraStatus tessera_lengths_new (TesseraLengths **out_lengths);
+void tessera_lengths_free (TesseraLengths *lengths); /* NULL is fine */
+/* Room for @n_swept slots and @n_edges; the laws are the caller's to fill in. */
+TESSERA_MUST_USE TesseraStatus tessera_order_init (TesseraOrder *order,
+                                                   uint32_t n_swept,
+                                                   uint32_t n_edges);
+void tessera_order_clear (TesseraOrder *order);

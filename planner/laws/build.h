@@ -1,0 +1,32 @@
+/*
+ * What the files that make a plan for every length share, and nobody else.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/laws/lengths.h"
+
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraBlocks *blocks;
+  const TesseraStructure *structure;
+  const TesseraKind *kind;
+  const TesseraKindLaws *laws;
+  const TesseraLengthsOptions *options;
+  TesseraLengths *out;
+} TesseraLengthsBuild;
+
+/* Slots, laws, and which of them have a fixed place, without offsets. */
+TESSERA_MUST_USE TesseraStatus tessera_lengths_slots (TesseraLengthsBuild *build,
+                                                      TesseraError *error);
+/* What comes before the first step; offsets of all that is fixed. */
+TESSERA_MUST_USE TesseraStatus tessera_lengths_start (TesseraLengthsBuild *build);
+/* The orders of the swept. */
+TESSERA_MUST_USE TesseraStatus tessera_lengths_orders (TesseraLengthsBuild *build);
+
+/* The name's index in the plan's strings, which it joins; TESSERA_NONE for no phase. */
+TESSERA_MUST_USE TesseraStatus tessera_lengths_phase (TesseraLengthsBuild *build,
+                                                      uint32_t phase,
+                                                      uint32_t *out_string);

@@ -1,0 +1,324 @@
+/*
+ * Plans for every length: no two blocks that are alive together overlap, at any length.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/laws/lengths.h"
+
+#include <stdlib.h>
+
+#include "allocator/follow/guess.h"
+#include "allocator/follow/instance.h"
+#include "allocator/follow/sweep.h"
+#include "planner/check.h"
+#include "planner/laws/order.h"
+#include "planner/laws/test-steps.h"
+#include "planner/pack.h"
+#include "tests/fail_alloc.h"
+
+typedef struct
+{
+  TestStudied of;
+  TesseraLengths *lengths;
+} Planned;
+
+static void
+plan (TesseraTrace *trace, Planned *out)
+{
+  const TesseraLengthsOptions options = { .pack = NULL };
+  TesseraError error = { 0 };
+
+  test_study (trace, &out->of);
+  g_assert_cmpint (tessera_lengths_plan (trace, out->of.blocks, out->of.structure,
+                                         out->of.laws, &options, &error, &out->lengths),
+                   ==, TESSERA_OK);
+  g_assert_nonnull (out->lengths);
+}
+
+static void
+clear (Planned *of)
+{
+  tessera_lengths_free (of->lengths);
+  test_study_clear (&of->of);
+}
+
+/* Random rectangles, packed; then other sizes in the same order: nothing overlaps, and
+ * nothing floats: each lies on the bottom or on another. */
+static void
+test_order (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+
+  for (int round = 0; round < 60; round++)
+    {
+      uint32_t n = (uint32_t) g_rand_int_range (rand, 1, 120);
+      TesseraItem items[120] = { { 0 } };
+      TesseraLaidOut laid_out[120];
+      TesseraSizeLaw laws[120] = { { { 0 } } };
+      uint64_t offsets[120], sizes[120], tops[120];
+      TesseraPackOptions options = { .n_threads = 1 };
+      TesseraLengths lengths = { .laws = laws,
+                                 .n_laws = n,
+                                 .n_swept = n,
+                                 .alignment_bytes = 512,
+                                 .fixed_bytes = 4096 };
+      TesseraPacking packing;
+      TesseraOrder order;
+
+      for (uint32_t i = 0; i < n; i++)
+        items[i] = (TesseraItem){
+          .size_bytes = 512 * (uint64_t) g_rand_int_range (rand, 1, 100),
+          .begin = (uint32_t) g_rand_int_range (rand, 0, 200),
+          .end = 200 + (uint32_t) g_rand_int_range (rand, 1, 50),
+        };
+      for (uint32_t i = 0; i < n; i++)
+        if (i % 3 > 0)
+          items[i].end = items[i].begin + 1 + (uint32_t) g_rand_int_range (rand, 0, 40);
+      g_assert_cmpint (tessera_pack (items, n, &options, offsets, &packing), ==,
+                       TESSERA_OK);
+      for (uint32_t i = 0; i < n; i++)
+        laid_out[i] = (TesseraLaidOut){ items[i].begin, items[i].end, offsets[i] };
+      g_assert_cmpint (tessera_order_from_layout (laid_out, n, 250, &order), ==,
+                       TESSERA_OK);
+      for (uint32_t i = 0; i < n; i++)
+        {
+          order.laws[i] = order.slots[i];
+          sizes[i] = items[i].size_bytes;
+        }
+      /* In the sizes that it was made of it is no higher. */
+      g_assert_cmpuint (tessera_sweep (&lengths, &order, sizes, tops), <=,
+                        packing.height_bytes + 4096);
+      for (uint32_t i = 0; i < n; i++)
+        sizes[i] = 512 * (uint64_t) g_rand_int_range (rand, 1, 1000);
+      (void) tessera_sweep (&lengths, &order, sizes, tops);
+      for (uint32_t i = 0; i < n; i++)
+        {
+          uint64_t bottom = tops[i] - sizes[order.slots[i]];
+          const TesseraItem *a = &items[order.slots[i]];
+          bool rests = bottom == 4096;
+
+          for (uint32_t k = 0; k < n; k++)
+            {
+              const TesseraItem *b = &items[order.slots[k]];
+
+              rests = rests || tops[k] == bottom;
+              if (k != i && a->begin < b->end && b->begin < a->end)
+                g_assert_true (tops[k] <= bottom ||
+                               tops[i] <= tops[k] - sizes[order.slots[k]]);
+            }
+          g_assert_true (rests);
+        }
+      tessera_order_clear (&order);
+    }
+}
+
+/* What the plan says of a step's own blocks, in the order of the trace's events: the
+ * trace itself is what it is judged by, not the merged sequence. */
+static void
+check_step (const Planned *planned, const TesseraKind *kind, uint32_t k)
+{
+  const TesseraLengths *lengths = planned->lengths;
+  const TesseraBlock *blocks = planned->of.blocks->blocks;
+  const TesseraInstanceOptions options = { .without_once = false };
+  TesseraPlan *instance;
+  TesseraLaw law;
+  TesseraError error = { 0 };
+
+  g_assert_cmpint (
+      tessera_instance_of_step (lengths, &lengths->observed[k], &options, &instance), ==,
+      TESSERA_OK);
+  g_assert_cmpint (tessera_check_plan (instance, NULL, &law, &error), ==, TESSERA_OK);
+  for (size_t i = 0; i < instance->n_slots; i++)
+    {
+      const TesseraSlot *a = &instance->slots[i];
+      uint32_t x = tessera_kind_block (kind, a->block, k);
+
+      if (x == TESSERA_NONE)
+        continue;
+      g_assert_cmpuint (a->block_bytes, >=, blocks[x].block_bytes);
+      for (size_t j = i + 1; j < instance->n_slots; j++)
+        {
+          const TesseraSlot *b = &instance->slots[j];
+          uint32_t y = tessera_kind_block (kind, b->block, k);
+
+          if (y != TESSERA_NONE && blocks[y].born_index < blocks[x].died_index)
+            g_assert_true (a->offset_bytes + a->block_bytes <= b->offset_bytes ||
+                           b->offset_bytes + b->block_bytes <= a->offset_bytes);
+        }
+    }
+  tessera_plan_free (instance);
+}
+
+static void
+test_observed (void)
+{
+  for (int variant = 0; variant < 8; variant++)
+    {
+      const TestSteps made = { 8, 12, variant & 1, variant & 2, variant & 4 };
+      const TesseraKindLaws *laws;
+      const TesseraKind *kind;
+      Planned planned;
+
+      plan (test_steps_trace (&made), &planned);
+      kind = tessera_laws_main (planned.of.laws, &laws);
+      for (uint32_t k = 0; k < kind->n_steps; k++)
+        check_step (&planned, kind, k);
+      clear (&planned);
+    }
+}
+
+/* Another seed: lengths and batches that the plan was not made from. What it says of them
+ * holds the blocks of such a run, and is hardly above the bound. */
+static void
+test_unseen (void)
+{
+  for (int variant = 0; variant < 4; variant++)
+    {
+      const TestSteps made = { 8, 12, variant & 1, variant & 2, true };
+      const TesseraInstanceOptions options = { .without_once = false };
+      Planned planned;
+
+      plan (test_steps_trace (&made), &planned);
+      for (uint64_t length = 40; length < 6000; length += 83)
+        {
+          const TesseraParameters at = { made.has_batch ? 1 + length % 4 : 1, length };
+          TesseraPlan *instance;
+          TesseraLengthsNeed need;
+          TesseraLaw law;
+          TesseraError error = { 0 };
+
+          TesseraStatus status =
+              tessera_instance_of_step (planned.lengths, &at, &options, &instance);
+
+          /* Beyond what it is for, where a fixed place is too small. */
+          if (status == TESSERA_INVALID)
+            {
+              g_assert_cmpuint (length, >, planned.lengths->most.length);
+              continue;
+            }
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          g_assert_cmpint (tessera_check_plan (instance, NULL, &law, &error), ==,
+                           TESSERA_OK);
+          g_assert_cmpint (tessera_lengths_measure (planned.lengths, &at, &need), ==,
+                           TESSERA_OK);
+          g_assert_cmpuint (instance->height_bytes, <=, need.height_bytes);
+          g_assert_cmpuint (need.height_bytes, >=, need.bound_bytes);
+          tessera_plan_free (instance);
+        }
+      clear (&planned);
+    }
+}
+
+/* The first requests of a step tell its length and batch, seen or not. */
+static void
+test_guess (void)
+{
+  const TestSteps made = { 8, 12, true, false, false };
+  Planned planned;
+  TesseraGuess *guess = g_new (TesseraGuess, 1);
+
+  plan (test_steps_trace (&made), &planned);
+  g_assert_cmpuint (planned.lengths->n_early, <=, 3);
+  for (uint64_t batch = 1; batch <= 6; batch++)
+    for (uint64_t length = 3; length < 9000; length += 97)
+      {
+        const TesseraParameters at = { batch, length };
+        TesseraParameters known = { 0 };
+
+        tessera_guess_init (guess, planned.lengths);
+        g_assert_false (tessera_guess_is_known (guess, &known));
+        for (uint32_t i = 0; i < planned.lengths->n_early; i++)
+          {
+            uint64_t bytes;
+
+            g_assert_true (tessera_size_law_evaluate (
+                &planned.lengths->laws[planned.lengths->slots[i].law], &at, &bytes));
+            g_assert_true (tessera_guess_see (guess, i, bytes));
+          }
+        g_assert_true (tessera_guess_is_known (guess, &known));
+        g_assert_cmpuint (known.batch, ==, batch);
+        g_assert_cmpuint (known.length, ==, length);
+        /* What contradicts it is left aside. */
+        g_assert_false (tessera_guess_see (guess, 0, 1));
+        g_assert_true (tessera_guess_is_known (guess, &known));
+      }
+  g_free (guess);
+  clear (&planned);
+}
+
+/* The real ones: at every observed and at ten unseen lengths within 2 % of the bound. */
+static void
+test_real (void)
+{
+  static const char *const paths[] = {
+    "snapshots/jobs/llama1b_var_length.pickle.gz",
+    "snapshots/jobs/llama1b_var_length_batch.pickle.gz",
+  };
+
+  for (size_t f = 0; f < G_N_ELEMENTS (paths); f++)
+    {
+      TesseraTrace *trace = test_trace_shared (paths[f]);
+      Planned planned;
+
+      if (trace == NULL)
+        return;
+      plan (trace, &planned);
+      for (uint32_t i = 0; i < planned.lengths->n_observed + 10; i++)
+        {
+          TesseraParameters at = { 1 + i % planned.lengths->most.batch, 1017 + i * 131 };
+          TesseraLengthsNeed need;
+
+          if (i < planned.lengths->n_observed)
+            at = planned.lengths->observed[i];
+          g_assert_cmpint (tessera_lengths_measure (planned.lengths, &at, &need), ==,
+                           TESSERA_OK);
+          g_assert_cmpuint (need.height_bytes, <=, need.bound_bytes / 100 * 102);
+        }
+      clear (&planned);
+    }
+}
+
+static void
+test_no_memory (void)
+{
+  const TestSteps made = { 8, 5, true, true, true };
+  const TesseraPackOptions pack = { .n_threads = 1 };
+  const TesseraLengthsOptions options = { .pack = &pack };
+  TestStudied studied;
+  TesseraLengths *lengths;
+  TesseraStatus status;
+
+  test_study (test_steps_trace (&made), &studied);
+  for (unsigned long nth = 1;; nth += 1 + nth / 40)
+    {
+      long held = tessera_fail_alloc_held ();
+      TesseraError error = { 0 };
+
+      tessera_fail_alloc_at (nth);
+      status = tessera_lengths_plan (studied.trace, studied.blocks, studied.structure,
+                                     studied.laws, &options, &error, &lengths);
+      if (!tessera_fail_alloc_stop ())
+        break;
+      if (status == TESSERA_OK) /* one order fewer was tried */
+        tessera_lengths_free (lengths);
+      else
+        g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  tessera_lengths_free (lengths);
+  test_study_clear (&studied);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/planner/lengths/order", test_order);
+  g_test_add_func ("/planner/lengths/observed", test_observed);
+  g_test_add_func ("/planner/lengths/unseen", test_unseen);
+  g_test_add_func ("/planner/lengths/guess", test_guess);
+  g_test_add_func ("/planner/lengths/real", test_real);
+  g_test_add_func ("/planner/lengths/no-memory", test_no_memory);
+  return g_test_run ();
+}

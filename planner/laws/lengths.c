@@ -1,0 +1,152 @@
+/*
+ * A plan for steps of every length: see lengths.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/laws/lengths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator/follow/instance.h"
+#include "planner/check.h"
+#include "planner/laws/build.h"
+
+enum
+{
+  N_SAMPLED = 16 /* parameters that are checked besides the observed */
+};
+
+TesseraStatus
+tessera_lengths_phase (TesseraLengthsBuild *build, uint32_t phase, uint32_t *out_string)
+{
+  TesseraLengths *out = build->out;
+  const char *name;
+  char **more;
+
+  *out_string = TESSERA_NONE;
+  if (phase == TESSERA_NONE)
+    return TESSERA_OK;
+  name = tessera_phase_name (build->trace, &build->structure->phases[phase]);
+  for (uint32_t i = out->n_strings; i > 0; i--)
+    if (strcmp (out->strings[i - 1], name) == 0)
+      {
+        *out_string = i - 1;
+        return TESSERA_OK;
+      }
+  more = realloc (out->strings, (out->n_strings + 1) * sizeof *more);
+  if (!more)
+    return TESSERA_NO_MEMORY;
+  out->strings = more;
+  more[out->n_strings] = strdup (name);
+  if (!more[out->n_strings])
+    return TESSERA_NO_MEMORY;
+  *out_string = out->n_strings++;
+  return TESSERA_OK;
+}
+
+/* What the plan is for: as asked, else the largest batch and the longest length seen. */
+static TesseraStatus
+set_parameters (TesseraLengthsBuild *build)
+{
+  const TesseraFitSteps *steps = &build->laws->steps;
+  TesseraLengths *out = build->out;
+
+  out->observed = malloc ((steps->n_steps + 1) * sizeof *out->observed);
+  if (!out->observed)
+    return TESSERA_NO_MEMORY;
+  out->n_observed = steps->n_steps;
+  out->n_steps = (uint32_t) build->structure->n_steps;
+  out->has_batch = steps->has_batch;
+  out->alignment_bytes =
+      build->trace->alignment_bytes ? build->trace->alignment_bytes : 1;
+  out->most = build->options->most;
+  for (uint32_t i = 0; i < steps->n_steps; i++)
+    {
+      out->observed[i] = steps->parameters[i];
+      if (build->options->most.batch == 0 && out->most.batch < out->observed[i].batch)
+        out->most.batch = out->observed[i].batch;
+      if (build->options->most.length == 0 && out->most.length < out->observed[i].length)
+        out->most.length = out->observed[i].length;
+    }
+  if (!out->has_batch)
+    out->most.batch = 1;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+check_plan (const TesseraPlan *plan, TesseraError *error)
+{
+  TesseraLaw law;
+
+  return tessera_check_plan (plan, NULL, &law, error);
+}
+
+/* The checker sees the start, each observed step, and others between: as plans of their
+ * own, of which it need not know where they come from. */
+static TesseraStatus
+check (const TesseraLengths *lengths, TesseraError *error)
+{
+  const TesseraInstanceOptions options = { .without_once = false };
+  TesseraPlan *plan = NULL;
+  TesseraStatus status = tessera_instance_of_start (lengths, &plan);
+
+  if (status == TESSERA_OK)
+    status = check_plan (plan, error);
+  tessera_plan_free (plan);
+  for (uint32_t i = 0; i < lengths->n_observed + N_SAMPLED && status == TESSERA_OK; i++)
+    {
+      uint64_t k = i - lengths->n_observed;
+      TesseraParameters parameters = {
+        .batch = 1 + k % lengths->most.batch,
+        .length = 1 + (lengths->most.length - 1) * k / N_SAMPLED,
+      };
+
+      plan = NULL;
+      if (i < lengths->n_observed)
+        parameters = lengths->observed[i];
+      status = tessera_instance_of_step (lengths, &parameters, &options, &plan);
+      if (status == TESSERA_OK)
+        status = check_plan (plan, error);
+      else if (status == TESSERA_INVALID && i >= lengths->n_observed)
+        status = TESSERA_OK; /* nothing is planned there */
+      tessera_plan_free (plan);
+    }
+  return status;
+}
+
+TesseraStatus
+tessera_lengths_plan (const TesseraTrace *trace,
+                      const TesseraBlocks *blocks,
+                      const TesseraStructure *structure,
+                      const TesseraLaws *laws,
+                      const TesseraLengthsOptions *options,
+                      TesseraError *error,
+                      TesseraLengths **out_lengths)
+{
+  TesseraLengthsBuild build = {
+    .trace = trace, .blocks = blocks, .structure = structure, .options = options
+  };
+  TesseraStatus status;
+
+  *out_lengths = NULL;
+  build.kind = tessera_laws_main (laws, &build.laws);
+  if (!build.kind)
+    return TESSERA_OK;
+  status = tessera_lengths_new (&build.out);
+  if (status == TESSERA_OK)
+    status = set_parameters (&build);
+  if (status == TESSERA_OK)
+    status = tessera_lengths_slots (&build, error);
+  if (status == TESSERA_OK)
+    status = tessera_lengths_start (&build);
+  if (status == TESSERA_OK)
+    status = tessera_lengths_orders (&build);
+  if (status == TESSERA_OK)
+    status = check (build.out, error);
+  if (status == TESSERA_OK)
+    *out_lengths = build.out;
+  else
+    tessera_lengths_free (build.out);
+  return status;
+}

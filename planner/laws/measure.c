@@ -1,0 +1,127 @@
+/*
+ * What a step of a given length takes: see lengths.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+
+#include "allocator/follow/sweep.h"
+#include "planner/laws/lengths.h"
+
+#define LONGEST (UINT64_C (1) << 21)
+
+/* The largest load of what is not there for good. */
+static TesseraStatus
+largest_load (const TesseraLengths *lengths,
+              const uint64_t *block_bytes,
+              uint64_t *out_bytes)
+{
+  uint64_t *ending = calloc ((size_t) lengths->n_slots + 1, sizeof *ending);
+  uint64_t load = 0;
+
+  *out_bytes = 0;
+  if (!ending)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      load -= ending[i];
+      if (slot->place == TESSERA_PLACE_NONE || slot->is_once)
+        continue;
+      load += block_bytes[slot->law];
+      ending[slot->died] += block_bytes[slot->law];
+      if (load > *out_bytes)
+        *out_bytes = load;
+    }
+  free (ending);
+  return TESSERA_OK;
+}
+
+static uint64_t
+there_for_good (const TesseraLengths *lengths, const uint64_t *block_bytes)
+{
+  uint64_t sum = 0;
+
+  for (uint32_t i = 0; i < lengths->n_start; i++)
+    if (lengths->start[i].is_held)
+      sum += lengths->start[i].block_bytes;
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    if (lengths->slots[i].is_once)
+      sum += block_bytes[lengths->slots[i].law];
+  return sum;
+}
+
+/* What the fixed places lack beyond what the plan is for. */
+static uint64_t
+lacking (const TesseraLengths *lengths,
+         const uint64_t *block_bytes,
+         const uint64_t *most_bytes)
+{
+  uint64_t sum = 0;
+
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      if (slot->place == TESSERA_PLACE_FIXED &&
+          block_bytes[slot->law] > most_bytes[slot->law])
+        sum += (block_bytes[slot->law] - most_bytes[slot->law]) * (slot->crosses ? 2 : 1);
+    }
+  return sum;
+}
+
+TesseraStatus
+tessera_lengths_measure (const TesseraLengths *lengths,
+                         const TesseraParameters *parameters,
+                         TesseraLengthsNeed *out_need)
+{
+  uint64_t *sizes = malloc (((size_t) lengths->n_laws + 1) * sizeof *sizes);
+  uint64_t *most = malloc (((size_t) lengths->n_laws + 1) * sizeof *most);
+  uint64_t *tops = malloc (((size_t) lengths->n_swept + 1) * sizeof *tops);
+  TesseraStatus status = TESSERA_NO_MEMORY;
+  uint64_t load;
+
+  *out_need = (TesseraLengthsNeed){ 0 };
+  if (!sizes || !most || !tops)
+    goto out;
+  status = TESSERA_INVALID;
+  if (!tessera_sweep_sizes (lengths, parameters, sizes) ||
+      !tessera_sweep_sizes (lengths, &lengths->most, most))
+    goto out;
+  out_need->height_bytes =
+      tessera_sweep (lengths, tessera_sweep_order (lengths, parameters), sizes, tops);
+  out_need->height_bytes += lacking (lengths, sizes, most);
+  status = largest_load (lengths, sizes, &load);
+  out_need->bound_bytes = there_for_good (lengths, sizes) + load;
+out:
+  free (sizes);
+  free (most);
+  free (tops);
+  return status;
+}
+
+TesseraStatus
+tessera_lengths_longest (const TesseraLengths *lengths,
+                         uint64_t batch,
+                         uint64_t device_bytes,
+                         uint64_t *out_length)
+{
+  uint64_t low = 1, high = LONGEST;
+
+  while (low < high)
+    {
+      const TesseraParameters middle = { batch, low + (high - low) / 2 };
+      TesseraLengthsNeed need;
+      TesseraStatus status = tessera_lengths_measure (lengths, &middle, &need);
+
+      if (status == TESSERA_NO_MEMORY)
+        return status;
+      if (status == TESSERA_OK && need.height_bytes <= device_bytes)
+        low = middle.length + 1;
+      else
+        high = middle.length;
+    }
+  *out_length = low - 1;
+  return TESSERA_OK;
+}

@@ -1,0 +1,280 @@
+/*
+ * The orders of a plan for every length: which packings to take them from, and for which
+ * range each is used.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator/follow/sweep.h"
+#include "planner/laws/build.h"
+#include "planner/laws/fit.h"
+#include "planner/laws/order.h"
+
+enum
+{
+  MAX_TRIED = 10, /* parameters that are packed for */
+  N_UNSEEN = 40,  /* parameters that orders are measured at besides the observed */
+  MAX_POINTS = TESSERA_FIT_STEPS + N_UNSEEN
+};
+
+/* Another order is worth its place in the file where it is better by this. */
+#define WORTH_AN_ORDER 0.001
+
+typedef struct
+{
+  TesseraParameters parameters;
+  uint64_t heights[MAX_TRIED];
+} Point;
+
+typedef struct
+{
+  TesseraLengthsBuild *build;
+  uint32_t *swept; /* [n_swept] slots */
+  uint64_t *block_bytes, *tops;
+  Point points[MAX_POINTS]; /* by tokens */
+  size_t n_points;
+  TesseraOrder orders[MAX_TRIED];
+  size_t n_orders;
+} Orders;
+
+static uint64_t
+tokens_of (const TesseraParameters *parameters)
+{
+  return parameters->batch * parameters->length;
+}
+
+static int
+by_tokens (const void *a, const void *b)
+{
+  const TesseraParameters *x = &((const Point *) a)->parameters;
+  const TesseraParameters *y = &((const Point *) b)->parameters;
+
+  if (tokens_of (x) != tokens_of (y))
+    return tokens_of (x) < tokens_of (y) ? -1 : 1;
+  return (x->length > y->length) - (x->length < y->length);
+}
+
+/* The observed, and others from half the shortest to the longest, each batch in turn. */
+static void
+choose_points (Orders *orders)
+{
+  const TesseraLengths *out = orders->build->out;
+  TesseraParameters least = out->observed[0], most = out->most;
+  uint64_t n_batches;
+  uint32_t n = out->n_observed < TESSERA_FIT_STEPS ? out->n_observed : TESSERA_FIT_STEPS;
+
+  for (uint32_t i = 0; i < n; i++)
+    {
+      orders->points[orders->n_points++].parameters = out->observed[i];
+      if (out->observed[i].batch < least.batch)
+        least.batch = out->observed[i].batch;
+      if (out->observed[i].length < least.length)
+        least.length = out->observed[i].length;
+    }
+  if (most.batch < least.batch || most.length < least.length)
+    most = least;
+  least.length = (least.length + 1) / 2;
+  n_batches = most.batch - least.batch + 1;
+  for (uint64_t i = 0; i < N_UNSEEN; i++)
+    orders->points[orders->n_points++].parameters = (TesseraParameters){
+      .batch = least.batch + i % n_batches,
+      .length =
+          least.length + (most.length - least.length) * (2 * i + 1) / (2 * N_UNSEEN),
+    };
+  qsort (orders->points, orders->n_points, sizeof *orders->points, by_tokens);
+}
+
+/* Packs the swept for these parameters. TESSERA_INVALID: no sizes there. */
+static TesseraStatus
+lay_out (const Orders *orders,
+         const TesseraParameters *parameters,
+         TesseraLaidOut *laid_out)
+{
+  const TesseraLengths *out = orders->build->out;
+  TesseraItem *items = calloc ((size_t) out->n_swept + 1, sizeof *items);
+  uint64_t *offsets = calloc ((size_t) out->n_swept + 1, sizeof *offsets);
+  TesseraPackOptions options = { 0 };
+  TesseraPacking packing;
+  TesseraStatus status = items && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  if (orders->build->options->pack)
+    options = *orders->build->options->pack;
+  if (status == TESSERA_OK && !tessera_sweep_sizes (out, parameters, orders->block_bytes))
+    status = TESSERA_INVALID;
+  for (uint32_t i = 0; i < out->n_swept && status == TESSERA_OK; i++)
+    {
+      const TesseraLengthsSlot *slot = &out->slots[orders->swept[i]];
+
+      items[i] = (TesseraItem){ .size_bytes = orders->block_bytes[slot->law],
+                                .begin = orders->swept[i],
+                                .end = slot->died };
+    }
+  if (status == TESSERA_OK)
+    status = tessera_pack (items, out->n_swept, &options, offsets, &packing);
+  for (uint32_t i = 0; i < out->n_swept && status == TESSERA_OK; i++)
+    laid_out[i] = (TesseraLaidOut){ items[i].begin, items[i].end, offsets[i] };
+  free (items);
+  free (offsets);
+  return status;
+}
+
+static TesseraStatus
+add_order (Orders *orders, const TesseraParameters *parameters)
+{
+  const TesseraLengths *out = orders->build->out;
+  TesseraLaidOut *laid_out = calloc ((size_t) out->n_swept + 1, sizeof *laid_out);
+  TesseraOrder *order = &orders->orders[orders->n_orders];
+  TesseraStatus status =
+      laid_out ? lay_out (orders, parameters, laid_out) : TESSERA_NO_MEMORY;
+
+  if (status == TESSERA_OK)
+    status = tessera_order_from_layout (laid_out, out->n_swept, out->n_slots, order);
+  free (laid_out);
+  if (status != TESSERA_OK)
+    return status;
+  orders->n_orders++;
+  for (uint32_t i = 0; i < out->n_swept; i++)
+    {
+      order->slots[i] = orders->swept[order->slots[i]];
+      order->laws[i] = out->slots[order->slots[i]].law;
+    }
+  for (size_t i = 0; i < orders->n_points; i++)
+    {
+      uint64_t *height = &orders->points[i].heights[orders->n_orders - 1];
+
+      *height = UINT64_MAX;
+      if (tessera_sweep_sizes (out, &orders->points[i].parameters, orders->block_bytes))
+        *height = tessera_sweep (out, order, orders->block_bytes, orders->tops);
+    }
+  return TESSERA_OK;
+}
+
+/* The least height at the point that any order gives. */
+static uint64_t
+least_height (const Orders *orders, const Point *point)
+{
+  uint64_t least = UINT64_MAX;
+
+  for (size_t k = 0; k < orders->n_orders; k++)
+    least = point->heights[k] < least ? point->heights[k] : least;
+  return least;
+}
+
+/* How much worse than the best the order is at its worst. */
+static double
+worst_of (const Orders *orders, size_t order, size_t from, size_t to)
+{
+  double worst = 1;
+
+  for (size_t i = from; i < to; i++)
+    {
+      double ratio = (double) orders->points[i].heights[order] /
+                     (double) least_height (orders, &orders->points[i]);
+
+      worst = ratio > worst ? ratio : worst;
+    }
+  return worst;
+}
+
+static size_t
+best_order (const Orders *orders, size_t from, size_t to)
+{
+  size_t best = 0;
+
+  for (size_t k = 1; k < orders->n_orders; k++)
+    if (worst_of (orders, k, from, to) < worst_of (orders, best, from, to))
+      best = k;
+  return best;
+}
+
+/* Ranges of points, as long as one order is good enough for all of each. A range begins
+ * beyond the last point of the one before. */
+static void
+choose_orders (Orders *orders)
+{
+  TesseraLengths *out = orders->build->out;
+  bool is_used[MAX_TRIED] = { false };
+  size_t all = best_order (orders, 0, orders->n_points), from = 0;
+
+  while (from < orders->n_points && out->n_orders < MAX_TRIED)
+    {
+      size_t to = orders->n_points, best = all;
+
+      if (worst_of (orders, all, from, to) > 1 + WORTH_AN_ORDER)
+        for (to = from + 1, best = best_order (orders, from, to); to < orders->n_points;
+             to++)
+          {
+            size_t next = best_order (orders, from, to + 1);
+
+            if (worst_of (orders, next, from, to + 1) > 1 + WORTH_AN_ORDER)
+              break;
+            best = next;
+          }
+      if (is_used[best])
+        best = all; /* an order is one row of the file: not worth a copy */
+      if (!is_used[best])
+        {
+          out->orders[out->n_orders] = orders->orders[best];
+          out->orders[out->n_orders++].from_tokens =
+              from == 0 ? 0 : tokens_of (&orders->points[from - 1].parameters) + 1;
+          is_used[best] = true;
+          memset (&orders->orders[best], 0, sizeof orders->orders[best]);
+        }
+      from = to;
+    }
+}
+
+static TesseraStatus
+try_orders (Orders *orders)
+{
+  TesseraStatus status = TESSERA_OK;
+  size_t n;
+
+  choose_points (orders);
+  n = orders->n_points < MAX_TRIED ? orders->n_points : MAX_TRIED;
+  for (size_t i = 0; i < n && status == TESSERA_OK; i++)
+    {
+      /* Spread over the points, the first and last among them. */
+      size_t at = n > 1 ? i * (orders->n_points - 1) / (n - 1) : 0;
+
+      status = add_order (orders, &orders->points[at].parameters);
+      if (status == TESSERA_INVALID)
+        status = TESSERA_OK;
+    }
+  return status == TESSERA_OK && orders->n_orders == 0 ? TESSERA_INVALID : status;
+}
+
+TesseraStatus
+tessera_lengths_orders (TesseraLengthsBuild *build)
+{
+  TesseraLengths *out = build->out;
+  Orders *orders = calloc (1, sizeof *orders);
+  TesseraStatus status = TESSERA_NO_MEMORY;
+  uint32_t n = 0;
+
+  if (!orders)
+    return status;
+  orders->build = build;
+  orders->swept = malloc (((size_t) out->n_swept + 1) * sizeof *orders->swept);
+  orders->tops = malloc (((size_t) out->n_swept + 1) * sizeof *orders->tops);
+  orders->block_bytes = malloc (((size_t) out->n_laws + 1) * sizeof *orders->block_bytes);
+  out->orders = calloc (MAX_TRIED, sizeof *out->orders);
+  if (orders->swept && orders->tops && orders->block_bytes && out->orders)
+    {
+      for (uint32_t i = 0; i < out->n_slots; i++)
+        if (out->slots[i].place == TESSERA_PLACE_SWEPT)
+          orders->swept[n++] = i;
+      status = try_orders (orders);
+      if (status == TESSERA_OK)
+        choose_orders (orders);
+    }
+  for (size_t k = 0; k < orders->n_orders; k++)
+    tessera_order_clear (&orders->orders[k]);
+  free (orders->swept);
+  free (orders->tops);
+  free (orders->block_bytes);
+  free (orders);
+  return status;
+}

@@ -1,0 +1,115 @@
+/*
+ * Made traces of steps that vary: see test-steps.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/laws/test-steps.h"
+
+#define PAGE ((uint64_t) 1 << 30)
+
+const uint64_t test_steps_lengths[8] = { 1327, 3319, 1538, 3860, 2554, 1001, 1760, 2349 };
+const uint64_t test_steps_batches[8] = { 4, 2, 3, 1, 3, 2, 4, 1 };
+
+typedef struct
+{
+  TesseraTrace *trace;
+  GArray *held; /* address and size of each, in turn */
+  uint64_t next;
+} Maker;
+
+static uint64_t
+put (Maker *maker, uint64_t bytes)
+{
+  uint64_t addr = maker->next;
+
+  maker->next += PAGE;
+  test_alloc (maker->trace, addr, bytes);
+  return addr;
+}
+
+static void
+hold (Maker *maker, uint64_t bytes)
+{
+  uint64_t addr = put (maker, bytes);
+
+  g_array_append_val (maker->held, addr);
+  g_array_append_val (maker->held, bytes);
+}
+
+static void
+drop_all (Maker *maker)
+{
+  for (guint i = maker->held->len; i > 0; i -= 2)
+    test_free (maker->trace, g_array_index (maker->held, uint64_t, i - 2),
+               g_array_index (maker->held, uint64_t, i - 1));
+  g_array_set_size (maker->held, 0);
+}
+
+static void
+make_layer (Maker *maker, const TestSteps *made, uint32_t step, uint32_t layer)
+{
+  uint64_t b = made->has_batch ? test_steps_batches[step] : 2;
+  uint64_t l = test_steps_lengths[step];
+  uint64_t noise = 100 + (step * step * 7919 + layer * layer * step * 104729) % 1000;
+
+  hold (maker, 2 * b * l * (64 + 8 * layer));
+  if (made->masks_pad && layer % 4 == 0 && l % 8 != 0)
+    hold (maker, 2 * b * l * ((l + 7) / 8 * 8));
+  test_free (maker->trace, put (maker, noise), noise);
+}
+
+TesseraTrace *
+test_steps_trace (const TestSteps *made)
+{
+  Maker maker = { .trace = test_trace_new (), .next = PAGE };
+  uint64_t loss = 0;
+
+  maker.held = g_array_new (FALSE, FALSE, sizeof (uint64_t));
+  for (uint32_t l = 0; l < made->n_layers; l++)
+    put (&maker, 4096 * (l + 1));
+  for (uint32_t s = 0; s < made->n_steps; s++)
+    {
+      uint64_t b = made->has_batch ? test_steps_batches[s] : 2;
+      uint32_t begin = (uint32_t) maker.trace->n_events;
+      g_autofree char *name = g_strdup_printf ("step %u", s);
+
+      hold (&maker, 8 * b * test_steps_lengths[s]);
+      hold (&maker, 4 * test_steps_lengths[s]);
+      hold (&maker, 128 * test_steps_lengths[s]);
+      for (uint32_t k = 0; k < made->n_layers; k++)
+        {
+          make_layer (&maker, made, s, k);
+          if (k == 0 && s > 0)
+            test_free (maker.trace, loss, 4);
+        }
+      loss = put (&maker, 4);
+      drop_all (&maker);
+      for (uint32_t k = 0; s == 0 && made->first_makes_state && k < TEST_STATES; k++)
+        put (&maker, 8192 * (k + 1));
+      test_range (maker.trace, TESSERA_RANGE_STEP, name, begin,
+                  (uint32_t) maker.trace->n_events);
+    }
+  tessera_trace_settle_ranges (maker.trace);
+  g_array_free (maker.held, TRUE);
+  return maker.trace;
+}
+
+void
+test_study (TesseraTrace *trace, TestStudied *out)
+{
+  out->trace = trace;
+  g_assert_cmpint (tessera_blocks_new (trace, &out->blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (trace, out->blocks, &out->structure), ==,
+                   TESSERA_OK);
+  g_assert_cmpint (tessera_laws_new (trace, out->blocks, out->structure, &out->laws), ==,
+                   TESSERA_OK);
+}
+
+void
+test_study_clear (TestStudied *of)
+{
+  tessera_laws_free (of->laws);
+  tessera_structure_free (of->structure);
+  tessera_blocks_free (of->blocks);
+  tessera_trace_free (of->trace);
+}

@@ -1,0 +1,39 @@
+/*
+ * Made traces of steps that vary, for tests.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/laws/laws.h"
+#include "planner/test-traces.h"
+
+#define TEST_STATES 3 /* blocks of the optimizer's state */
+
+/* Eight steps, and what is asked of them where it varies. */
+extern const uint64_t test_steps_lengths[8];
+extern const uint64_t test_steps_batches[8];
+
+typedef struct
+{
+  uint32_t n_steps, n_layers;
+  bool has_batch, first_makes_state, masks_pad;
+} TestSteps;
+
+/* A training loop over batches of different length: tokens, positions, rotations, for
+ * each layer an activation, a mask (in some layers, and only where the length is no
+ * multiple of 8) and a short-lived workspace without a law; a loss that lives on into the
+ * next step. The first step makes the optimizer's state. */
+TesseraTrace *test_steps_trace (const TestSteps *made);
+
+typedef struct
+{
+  TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+  TesseraLaws *laws;
+} TestStudied;
+
+/* Takes the trace. */
+void test_study (TesseraTrace *trace, TestStudied *out);
+void test_study_clear (TestStudied *of);
