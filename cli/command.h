@@ -37,6 +37,7 @@ int cli_fit (int argc, char **argv);
 int cli_plan (int argc, char **argv);
 int cli_explain (int argc, char **argv);
 int cli_check (int argc, char **argv);
+int cli_compare (int argc, char **argv);
 int cli_export (int argc, char **argv);
 int cli_render (int argc, char **argv);
 int cli_report (int argc, char **argv);

@@ -34,6 +34,8 @@ static const CliCommand commands[] = {
     cli_explain },
   { "check", "P.tsp", "accept a plan or name the law it breaks",
     "The checker shares no code with the planner.", cli_check },
+  { "compare", "A.tsp B.tsp", "what lies elsewhere in another plan of the same trace",
+    "With --trace the hits that each is expected to have, by simulation.", cli_compare },
   { "export", "FILE -o OUT",
     "tables as CSV or JSON: blocks, events, segments, curves, steps, slots",
     "FILE is a snapshot, a .tsr, or (for slots) a .tsp.", cli_export },

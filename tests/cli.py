@@ -50,6 +50,40 @@ def explain_tells_of_blocks_and_of_the_peak(tmp):
 
 
 @test
+def compare_tells_what_moved(tmp):
+    one, other, small = str(tmp / "one.tsp"), str(tmp / "other.tsp"), str(tmp / "small.tsp")
+    good("plan", FSDP, "-o", one)
+    good("plan", FSDP, "-o", other, "--across-streams")
+    good("plan", SAMPLE, "-o", small)
+    same = json.loads(good("compare", one, one, "--json"))
+    assert same["moved"] == {"blocks": 0, "bytes": 0} and same["largest_moved"] == []
+    told = json.loads(good("compare", one, other, "--trace", FSDP, "--rows", "100000", "--json"))
+    slots = {}
+    for path in (one, other):
+        rows = sqlite3.connect(path).execute(
+            "SELECT block, offset_bytes, block_bytes FROM slot WHERE NOT (ordinal IS NULL AND wraps = 1) ORDER BY slot_index DESC").fetchall()
+        slots[path] = {block: (offset, size) for block, offset, size in rows}
+    moves = {row["block"]: row for row in told["largest_moved"]}
+    assert len(moves) == told["moved"]["blocks"] > 0
+    assert sum(row["block_bytes"] for row in moves.values()) == told["moved"]["bytes"]
+    for block, row in moves.items():
+        assert row["first_offset_bytes"] != row["second_offset_bytes"]
+        assert slots[one][block] == (row["first_offset_bytes"], row["block_bytes"])
+        assert slots[other][block][0] == row["second_offset_bytes"]
+    for i, path in enumerate((one, other)):
+        plan = json.loads(good("check", path, "--json"))
+        assert told["plans"][i]["height_bytes"] == plan["height_bytes"]
+        n = told["same"]["blocks"] + told["moved"]["blocks"] + told[("only_first", "only_second")[i]]["blocks"]
+        assert told["plans"][i]["blocks"] == n == len(slots[path])
+        assert told["plans"][i]["hits"] > 0
+    sizes = [row["block_bytes"] for row in told["largest_moved"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert "moved" in good("compare", one, other)
+    refused("compare", one, small, words=("not of the same trace",))
+    refused("compare", one, other, "--trace", SAMPLE, words=())
+
+
+@test
 def info_tells_the_story_of_the_sample(tmp):
     info = json.loads(good("info", SAMPLE, "--json"))
     check_sum(info)
