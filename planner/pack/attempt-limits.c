@@ -103,6 +103,29 @@ put_item (Attempt *attempt, uint32_t item_index)
     put (attempt, item_index, lowest_from (attempt, item, 0));
 }
 
+static Attempt
+begin (TesseraDesk *desk, TesseraPlacement placement)
+{
+  Attempt attempt = { .desk = desk, .placement = placement };
+  tessera_shelf_empty (&desk->shelf);
+  tessera_shelf_block (&desk->shelf);
+  memset (desk->bodies_put, 0, desk->problem->n_bodies);
+  put_pinned (&attempt);
+  return attempt;
+}
+
+void
+tessera_attempt_first (TesseraDesk *desk,
+                       TesseraPlacement placement,
+                       size_t n_items,
+                       uint64_t *height_bytes)
+{
+  Attempt attempt = begin (desk, placement);
+  for (size_t i = 0; i < n_items; i++)
+    put_item (&attempt, desk->order[i]);
+  *height_bytes = attempt.height_bytes;
+}
+
 bool
 tessera_attempt_limits (TesseraDesk *desk,
                         TesseraPlacement placement,
@@ -110,12 +133,8 @@ tessera_attempt_limits (TesseraDesk *desk,
                         uint64_t *out_height_bytes)
 {
   const TesseraPackProblem *problem = desk->problem;
-  Attempt attempt = { .desk = desk, .placement = placement };
   tessera_reach_flatten (&desk->lowest.reach);
-  tessera_shelf_empty (&desk->shelf);
-  tessera_shelf_block (&desk->shelf);
-  memset (desk->bodies_put, 0, problem->n_bodies);
-  put_pinned (&attempt);
+  Attempt attempt = begin (desk, placement);
   for (size_t i = 0; i < problem->n_items; i++)
     {
       if (i % TESSERA_LOOK_EVERY == 0 &&

@@ -12,9 +12,7 @@ static TesseraStatus
 init_orders (TesseraDesk *desk, const TesseraPackProblem *problem)
 {
   desk->entries = malloc (problem->n_items * sizeof *desk->entries);
-  if (problem->limits != NULL)
-    desk->bodies_put = calloc ((size_t) problem->n_bodies + 1, sizeof *desk->bodies_put);
-  if (desk->entries == NULL || (problem->limits != NULL && desk->bodies_put == NULL))
+  if (desk->entries == NULL)
     return TESSERA_NO_MEMORY;
   return tessera_lowest_init (&desk->lowest, problem);
 }
@@ -27,10 +25,12 @@ tessera_desk_init (TesseraDesk *desk,
   desk->problem = problem;
   desk->order = malloc (problem->n_items * sizeof *desk->order);
   desk->offsets = malloc (problem->n_items * sizeof *desk->offsets);
-  TesseraStatus status =
-      desk->order == NULL || desk->offsets == NULL
-          ? TESSERA_NO_MEMORY
-          : tessera_shelf_init (&desk->shelf, problem, parts->n_on_shelf);
+  if (problem->limits != NULL)
+    desk->bodies_put = calloc ((size_t) problem->n_bodies + 1, sizeof *desk->bodies_put);
+  TesseraStatus status = TESSERA_NO_MEMORY;
+  if (desk->order != NULL && desk->offsets != NULL &&
+      (problem->limits == NULL || desk->bodies_put != NULL))
+    status = tessera_shelf_init (&desk->shelf, problem, parts->n_on_shelf);
   if (status == TESSERA_OK && parts->has_orders)
     status = init_orders (desk, problem);
   if (status == TESSERA_OK && parts->times != NULL)
@@ -124,23 +124,28 @@ tessera_attempt (TesseraDesk *desk,
   return true;
 }
 
-/* Those with two lives come first, wherever the shelf has room for both. */
+/* Those that no sweep places, wherever the shelf has room for them. */
 static void
 place_first_class (TesseraDesk *desk,
                    const TesseraRule *rule,
                    uint32_t n_items,
                    uint64_t *height_bytes)
 {
-  tessera_shelf_empty (&desk->shelf);
+  TesseraPlacement placement = rule->fit == TESSERA_SWEEP_FIRST_FIT
+                                   ? TESSERA_PLACE_FIRST_FIT
+                                   : TESSERA_PLACE_BEST_FIT;
+  if (desk->problem->limits != NULL)
+    tessera_attempt_first (desk, placement, n_items, height_bytes);
+  else
+    tessera_shelf_empty (&desk->shelf);
   for (uint32_t i = 0; i < n_items; i++)
     {
       uint32_t item_index = desk->order[i];
-      uint64_t offset =
-          place_on_shelf (desk, item_index,
-                          rule->fit == TESSERA_SWEEP_FIRST_FIT ? TESSERA_PLACE_FIRST_FIT
-                                                               : TESSERA_PLACE_BEST_FIT);
-      desk->offsets[item_index] = offset;
       tessera_sweep_note (&desk->sweep, item_index);
+      if (desk->problem->limits != NULL)
+        continue;
+      uint64_t offset = place_on_shelf (desk, item_index, placement);
+      desk->offsets[item_index] = offset;
       if (offset + desk->problem->items[item_index].size_bytes > *height_bytes)
         *height_bytes = offset + desk->problem->items[item_index].size_bytes;
     }

@@ -381,6 +381,53 @@ test_gaps_are_used (void)
   g_assert_cmpuint (packing.height_bytes, ==, 12);
 }
 
+/* Micro-batches that overlap, of which some blocks are held: the rest is packed about as
+ * well as if nothing were. */
+static void
+test_many (void)
+{
+  enum
+  {
+    N_ITEMS = 6000
+  };
+  TesseraItem *items = g_new0 (TesseraItem, N_ITEMS);
+  uint64_t *offsets = g_new (uint64_t, N_ITEMS),
+           *free_offsets = g_new (uint64_t, N_ITEMS);
+  GRand *random = g_rand_new_with_seed (34);
+  TesseraPackOptions options = { .n_threads = 2, .work_budget = 40000 };
+  TesseraPacking free_packing, packing;
+  for (uint32_t i = 0; i < N_ITEMS; i++)
+    {
+      items[i].size_bytes = 64 * (1 + pick (random, 40));
+      items[i].begin = i;
+      items[i].end = i % 8 == 0 ? i + 1500 + i % 7 * 150 : i + 1 + pick (random, 12);
+    }
+  g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, free_offsets, &free_packing),
+                   ==, TESSERA_OK);
+  for (uint32_t i = 0; i < N_ITEMS; i += 250)
+    {
+      items[i].is_pinned = i % 500 == 0;
+      items[i].pinned_bytes = free_offsets[i];
+      items[i].in = i % 750 == 0;
+      items[i + 1].apart = i % 1000 == 0;
+      items[i + 3].body = 1 + i / 1000;
+      items[i + 3].body_offset_bytes = i % 1000 * 64;
+    }
+  g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, offsets, &packing), ==,
+                   TESSERA_OK);
+  assert_laws (items, N_ITEMS, offsets, &packing);
+  g_test_message ("%.4f of the bound, %.4f when nothing is held: %s",
+                  (double) packing.height_bytes / (double) packing.bound_bytes,
+                  (double) free_packing.height_bytes / (double) packing.bound_bytes,
+                  packing.strategy);
+  g_assert_cmpuint (packing.height_bytes, <=,
+                    free_packing.height_bytes + free_packing.height_bytes / 50);
+  g_rand_free (random);
+  g_free (items);
+  g_free (offsets);
+  g_free (free_offsets);
+}
+
 static void
 test_invalid (void)
 {
@@ -445,6 +492,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pack-limits/random", test_random);
   g_test_add_func ("/pack-limits/refusals", test_refusals);
   g_test_add_func ("/pack-limits/gaps-are-used", test_gaps_are_used);
+  g_test_add_func ("/pack-limits/many", test_many);
   g_test_add_func ("/pack-limits/invalid", test_invalid);
   g_test_add_func ("/pack-limits/no-memory", test_no_memory);
   return g_test_run ();

@@ -71,9 +71,9 @@ static const TesseraCandidate candidates[] = {
  * start of a thread. Fixed, so that rounds do not depend on the machine. */
 #define PLACEMENTS_A_ROUND 4096u
 
-/* Sweeps place those with two lives by the shelf, one after the other: more of them cost
- * too much. */
-#define MAX_ITEMS_OF_TWO_LIVES 16384
+/* Before a sweep those with two lives, or held to something, go onto the shelf one after
+ * the other: more of them cost too much. */
+#define MAX_ITEMS_BEFORE_SWEEPS 16384
 
 /* Where sweeps are had: up to so many items everything else comes before them, as it
  * costs next to nothing; above, the first rules come after the first candidate, and what
@@ -485,23 +485,22 @@ static TesseraStatus
 init_parts (Portfolio *portfolio, Worker *workers)
 {
   const TesseraPackProblem *problem = portfolio->problem;
-  size_t n_twice = 0;
-  for (size_t i = 0; i < problem->n_items; i++)
+  size_t n_before = 0;
+  for (uint32_t i = 0; i < problem->n_items; i++)
     {
-      const TesseraPackItem *item = &problem->items[i];
-      n_twice += item->lives.begin2 < item->lives.end2 ? 1 : 0;
-      if (item->life_events > portfolio->longest_events)
-        portfolio->longest_events = item->life_events;
+      n_before += tessera_rule_is_first (problem, i) ? 1 : 0;
+      if (problem->items[i].life_events > portfolio->longest_events)
+        portfolio->longest_events = problem->items[i].life_events;
     }
   TesseraStatus status = finished_init (&portfolio->best, problem->n_items);
-  if (status == TESSERA_OK && problem->limits == NULL && problem->n_owners == 1 &&
-      n_twice <= MAX_ITEMS_OF_TWO_LIVES)
+  if (status == TESSERA_OK && !problem->has_zones && problem->n_owners == 1 &&
+      n_before <= MAX_ITEMS_BEFORE_SWEEPS)
     status = tessera_times_init (&portfolio->times, problem);
   bool fits_all =
       !has_sweeps (portfolio) || problem->n_items <= portfolio->options->fit_at_most;
   const TesseraDeskParts parts = {
     .has_orders = has_orders (portfolio),
-    .n_on_shelf = fits_all ? problem->n_items : n_twice,
+    .n_on_shelf = fits_all ? problem->n_items : n_before,
     .times = has_sweeps (portfolio) ? &portfolio->times : NULL,
   };
   for (uint32_t i = 0; i < portfolio->options->n_threads && status == TESSERA_OK; i++)

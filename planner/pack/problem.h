@@ -113,6 +113,16 @@ tessera_pack_meet (const TesseraPackProblem *problem, uint32_t i, uint32_t k)
           tessera_pack_limits_meet (&problem->limits[i], &problem->limits[k]));
 }
 
+/* Tells whether the item is held to something of its own. */
+static inline bool
+tessera_pack_is_held (const TesseraPackProblem *problem, uint32_t i)
+{
+  const TesseraPackLimit *limit = problem->limits != NULL ? &problem->limits[i] : NULL;
+  return limit != NULL &&
+         (limit->pinned_bytes != TESSERA_PACK_NOT_PINNED ||
+          limit->body != TESSERA_PACK_NO_BODY || limit->in != 0 || limit->apart != 0);
+}
+
 /*
  * tessera_pack_problem_new:
  * @limits: (nullable): of all items, as limits.h makes them

@@ -84,16 +84,17 @@ tessera_rule_nth (const TesseraPackProblem *problem,
 
 /* 0 comes first. */
 static uint32_t
-class_of (const TesseraRule *rule, const TesseraPackItem *item)
+class_of (const TesseraRule *rule, const TesseraPackProblem *problem, uint32_t i)
 {
+  const TesseraPackItem *item = &problem->items[i];
   const uint32_t n = TESSERA_RULE_MAX_CUTS + 1;
   uint32_t life = 0, size = 0;
-  if (item->lives.begin2 < item->lives.end2)
+  if (tessera_rule_is_first (problem, i))
     return 0;
-  for (uint32_t i = 0; i < rule->n_life_cuts; i++)
-    life += item->life_events <= rule->life_cuts[i] ? 1 : 0;
-  for (uint32_t i = 0; i < rule->n_size_cuts; i++)
-    size += item->size_bytes <= rule->size_cuts[i] ? 1 : 0;
+  for (uint32_t k = 0; k < rule->n_life_cuts; k++)
+    life += item->life_events <= rule->life_cuts[k] ? 1 : 0;
+  for (uint32_t k = 0; k < rule->n_size_cuts; k++)
+    size += item->size_bytes <= rule->size_cuts[k] ? 1 : 0;
   return 1 + (rule->life_first ? life * n + size : size * n + life);
 }
 
@@ -103,10 +104,10 @@ tessera_rule_order (const TesseraRule *rule,
                     uint32_t *order,
                     uint32_t ends[TESSERA_RULE_MAX_CLASSES])
 {
-  const TesseraPackItem *items = times->problem->items;
+  const TesseraPackProblem *problem = times->problem;
   memset (ends, 0, TESSERA_RULE_MAX_CLASSES * sizeof *ends);
-  for (size_t i = 0; i < times->problem->n_items; i++)
-    ends[class_of (rule, &items[i])]++;
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    ends[class_of (rule, problem, i)]++;
   for (uint32_t c = 0, sum = 0; c < TESSERA_RULE_MAX_CLASSES; c++)
     {
       uint32_t n = ends[c];
@@ -118,6 +119,6 @@ tessera_rule_order (const TesseraRule *rule,
       uint32_t life =
           rule->is_backward ? times->by_end[times->n_lives - 1 - k] : times->by_begin[k];
       if (life % 2 == 0) /* each item once, at its first life */
-        order[ends[class_of (rule, &items[life / 2])]++] = life / 2;
+        order[ends[class_of (rule, problem, life / 2)]++] = life / 2;
     }
 }

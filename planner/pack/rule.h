@@ -27,6 +27,14 @@ typedef struct
   TesseraSweepFit fit;
 } TesseraRule;
 
+/* Tells whether the item comes before all sweeps. */
+static inline bool
+tessera_rule_is_first (const TesseraPackProblem *problem, uint32_t i)
+{
+  const TesseraPackLives *lives = &problem->items[i].lives;
+  return lives->begin2 < lives->end2 || tessera_pack_is_held (problem, i);
+}
+
 /* @longest_events: the longest life of the problem. */
 TesseraRule tessera_rule_nth (const TesseraPackProblem *problem,
                               uint64_t longest_events,
@@ -36,7 +44,7 @@ TesseraRule tessera_rule_nth (const TesseraPackProblem *problem,
  * tessera_rule_order:
  * @order: (array): items by class, in a class in the order of the sweep
  * @ends: (array length=TESSERA_RULE_MAX_CLASSES): where in @order each class ends, some
- *   may be empty; the first holds those with two lives
+ *   may be empty; the first holds those with two lives and those held to something
  */
 void tessera_rule_order (const TesseraRule *rule,
                          const TesseraTimes *times,

@@ -168,7 +168,7 @@ tessera_sweep_init (TesseraSweep *sweep, const TesseraTimes *times)
   sweep->is_placed = malloc (problem->n_items * sizeof *sweep->is_placed);
   sweep->taken = malloc (MAX_TAKEN * sizeof *sweep->taken);
   if (sweep->later != NULL && sweep->is_placed != NULL && sweep->taken != NULL &&
-      tessera_gaps_init (&sweep->gaps, highest) == TESSERA_OK)
+      tessera_gaps_init (&sweep->gaps, highest + problem->n_blocked) == TESSERA_OK)
     return TESSERA_OK;
   tessera_sweep_clear (sweep);
   return TESSERA_NO_MEMORY;
@@ -348,6 +348,17 @@ find (const TesseraSweep *sweep, uint64_t size_bytes, TesseraSweepFit fit)
     }
 }
 
+/* All is free but what is blocked. */
+static void
+open_gaps (TesseraSweep *sweep)
+{
+  const TesseraPackProblem *problem = sweep->times->problem;
+  tessera_gaps_reset (&sweep->gaps);
+  for (size_t i = 0; i < problem->n_blocked; i++)
+    tessera_gaps_take (&sweep->gaps, problem->blocked[i].begin_bytes,
+                       problem->blocked[i].end_bytes);
+}
+
 /* What lies already begins at some moment of this class as well. */
 static void
 list_later (TesseraSweep *sweep, Moment *moment)
@@ -371,7 +382,7 @@ tessera_sweep_class (TesseraSweep *sweep,
 {
   Moment moment = { .offsets = offsets };
   list_later (sweep, &moment);
-  tessera_gaps_reset (&sweep->gaps);
+  open_gaps (sweep);
   for (size_t i = 0; i < n; i++)
     {
       uint32_t life = class[i] * 2;

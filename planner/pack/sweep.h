@@ -16,8 +16,8 @@
  * becomes 1.0000 (Qwen2.5-14B, two chunks).
  *
  * Cost: an item takes some questions to the free ranges and one look at each life of an
- * earlier class that begins inside its own. An item with two lives comes before all
- * others, placed by the caller.
+ * earlier class that begins inside its own. An item with two lives, or held to something,
+ * comes before all others, placed by the caller.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -52,7 +52,7 @@ typedef struct
   bool is_backward;
 } TesseraSweep;
 
-/* Of problems with one owner and without limits. */
+/* Of problems with one owner and one zone. */
 TESSERA_MUST_USE TesseraStatus tessera_sweep_init (TesseraSweep *sweep,
                                                    const TesseraTimes *times);
 void tessera_sweep_clear (TesseraSweep *sweep); /* frees; a zeroed one is fine */
