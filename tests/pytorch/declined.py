@@ -47,7 +47,7 @@ def judge(report, name, seen, said, alone):
         print("   ", line)
     told = [line for line in said if SENTENCE in line]
     report.expect(len(told) == 1 and seen["plan_is_declined"] == 1, "one sentence says so")
-    for what in ("overlaps", "misaligned", "unknown_frees", "failed"):
+    for what in dry.FAULTS:
         report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
     for step in range(STEPS):
         with_plan, without = reserved_in(seen, step), reserved_in(alone, step)

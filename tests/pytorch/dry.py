@@ -42,6 +42,10 @@ JOBS = {
 
 MIB = 1 << 20
 
+# What the shim (shim.c, books.h) counts and a run must not do; the books know no private pools.
+FAULTS = ("overlaps", "misaligned", "unknown_frees", "failed", "of_another_stream", "pending",
+          "of_another_kind", "private_pools")
+
 
 def scratch():
     """A folder for the test's files, gone at its end."""

@@ -76,8 +76,7 @@ def judge_steps(report, seen, planned):
 
 
 def judge_safety(report, seen):
-    for what in ("overlaps", "misaligned", "unknown_frees", "failed", "of_another_stream", "pending",
-                 "of_another_kind", "private_pools"):
+    for what in dry.FAULTS:
         report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
     report.expect(seen["plan_is_declined"] == 0, "the plan is followed to the end")
     report.expect(seen["reused"] > 0 and seen["marked"] > 0,
