@@ -14,9 +14,9 @@ enum
 };
 
 static void
-update (TesseraGaps *gaps, uint32_t node)
+update (TesseraRowGaps *gaps, uint32_t node)
 {
-  TesseraGap *gap = &gaps->gaps[node];
+  TesseraRowGap *gap = &gaps->gaps[node];
   gap->largest = gap->end - gap->begin;
   for (int side = LOWER; side <= HIGHER; side++)
     if (gaps->gaps[gap->child[side]].largest > gap->largest)
@@ -32,17 +32,17 @@ mixed (uint64_t number)
 }
 
 static uint32_t
-new_gap (TesseraGaps *gaps, uint64_t begin, uint64_t end)
+new_gap (TesseraRowGaps *gaps, uint64_t begin, uint64_t end)
 {
   uint32_t node = ++gaps->n_gaps;
-  gaps->gaps[node] = (TesseraGap){ begin, end, end - begin, mixed (node), { 0, 0 } };
+  gaps->gaps[node] = (TesseraRowGap){ begin, end, end - begin, mixed (node), { 0, 0 } };
   return node;
 }
 
 TesseraStatus
-tessera_gaps_init (TesseraGaps *gaps, size_t n_gives)
+tessera_row_gaps_init (TesseraRowGaps *gaps, size_t n_gives)
 {
-  *gaps = (TesseraGaps){ NULL, 0, 0 };
+  *gaps = (TesseraRowGaps){ NULL, 0, 0 };
   if (n_gives >= UINT32_MAX - 2)
     return TESSERA_INVALID;
   gaps->gaps = calloc (n_gives + 2, sizeof *gaps->gaps);
@@ -53,16 +53,16 @@ tessera_gaps_init (TesseraGaps *gaps, size_t n_gives)
 }
 
 void
-tessera_gaps_clear (TesseraGaps *gaps)
+tessera_row_gaps_clear (TesseraRowGaps *gaps)
 {
   free (gaps->gaps);
-  *gaps = (TesseraGaps){ NULL, 0, 0 };
+  *gaps = (TesseraRowGaps){ NULL, 0, 0 };
 }
 
 static uint64_t
-take_below (TesseraGaps *gaps, uint32_t node, uint64_t size_bytes)
+take_below (TesseraRowGaps *gaps, uint32_t node, uint64_t size_bytes)
 {
-  TesseraGap *gap = &gaps->gaps[node];
+  TesseraRowGap *gap = &gaps->gaps[node];
   uint64_t begin = gap->begin;
   if (gaps->gaps[gap->child[LOWER]].largest >= size_bytes && gap->child[LOWER] != 0)
     begin = take_below (gaps, gap->child[LOWER], size_bytes);
@@ -75,7 +75,7 @@ take_below (TesseraGaps *gaps, uint32_t node, uint64_t size_bytes)
 }
 
 uint64_t
-tessera_gaps_take (TesseraGaps *gaps, uint64_t size_bytes)
+tessera_row_gaps_take (TesseraRowGaps *gaps, uint64_t size_bytes)
 {
   return gaps->gaps[gaps->root].largest >= size_bytes
              ? take_below (gaps, gaps->root, size_bytes)
@@ -84,7 +84,7 @@ tessera_gaps_take (TesseraGaps *gaps, uint64_t size_bytes)
 
 /* Two trees, all of @lower below all of @higher, as one. Returns its root. */
 static uint32_t
-join (TesseraGaps *gaps, uint32_t lower, uint32_t higher)
+join (TesseraRowGaps *gaps, uint32_t lower, uint32_t higher)
 {
   if (lower == 0 || higher == 0)
     return lower != 0 ? lower : higher;
@@ -98,7 +98,7 @@ join (TesseraGaps *gaps, uint32_t lower, uint32_t higher)
 
 /* What begins below @at and what begins at it or above it. */
 static void
-part (TesseraGaps *gaps,
+part (TesseraRowGaps *gaps,
       uint32_t node,
       uint64_t at,
       uint32_t *out_lower,
@@ -109,7 +109,7 @@ part (TesseraGaps *gaps,
       *out_lower = *out_higher = 0;
       return;
     }
-  TesseraGap *gap = &gaps->gaps[node];
+  TesseraRowGap *gap = &gaps->gaps[node];
   if (gap->begin < at)
     {
       part (gaps, gap->child[HIGHER], at, &gap->child[HIGHER], out_higher);
@@ -125,9 +125,9 @@ part (TesseraGaps *gaps,
 
 /* Takes the outermost gap on a @side away from a tree that is not empty. */
 static uint32_t
-take_outermost (TesseraGaps *gaps, uint32_t *root, int side)
+take_outermost (TesseraRowGaps *gaps, uint32_t *root, int side)
 {
-  TesseraGap *gap = &gaps->gaps[*root];
+  TesseraRowGap *gap = &gaps->gaps[*root];
   uint32_t taken = *root;
   if (gap->child[side] == 0)
     {
@@ -140,7 +140,7 @@ take_outermost (TesseraGaps *gaps, uint32_t *root, int side)
 }
 
 void
-tessera_gaps_give (TesseraGaps *gaps, uint64_t begin, uint64_t end)
+tessera_row_gaps_give (TesseraRowGaps *gaps, uint64_t begin, uint64_t end)
 {
   uint32_t lower, higher, below = 0, above = 0, middle;
   /* A gap may have become empty at @begin: it is one of those below. */

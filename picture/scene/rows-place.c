@@ -134,9 +134,9 @@ first_fit_by_time (TesseraRows *rows, const Order *by, const uint32_t *order)
 {
   size_t n = rows->n_span_rows, n_over = 0;
   uint32_t *by_death = malloc ((n + 1) * sizeof *by_death);
-  TesseraGaps gaps = { NULL, 0, 0 };
+  TesseraRowGaps gaps = { NULL, 0, 0 };
   TesseraStatus status =
-      by_death != NULL ? tessera_gaps_init (&gaps, n) : TESSERA_NO_MEMORY;
+      by_death != NULL ? tessera_row_gaps_init (&gaps, n) : TESSERA_NO_MEMORY;
   for (size_t i = 0; status == TESSERA_OK && i < n; i++)
     by_death[i] = (uint32_t) i;
   if (status == TESSERA_OK)
@@ -149,14 +149,15 @@ first_fit_by_time (TesseraRows *rows, const Order *by, const uint32_t *order)
              (over = &rows->rows[by_death[n_over]])->died_index <= row->born_index)
         {
           if (is_solid (over))
-            tessera_gaps_give (&gaps, over->y_bytes, over->y_bytes + over->size_bytes);
+            tessera_row_gaps_give (&gaps, over->y_bytes,
+                                   over->y_bytes + over->size_bytes);
           n_over++;
         }
-      row->y_bytes = is_solid (row) ? tessera_gaps_take (&gaps, row->size_bytes) : 0;
+      row->y_bytes = is_solid (row) ? tessera_row_gaps_take (&gaps, row->size_bytes) : 0;
       if (row->y_bytes + row->size_bytes > rows->height_bytes)
         rows->height_bytes = row->y_bytes + row->size_bytes;
     }
-  tessera_gaps_clear (&gaps);
+  tessera_row_gaps_clear (&gaps);
   free (by_death);
   return status;
 }
