@@ -186,6 +186,42 @@ test_later_steps (void)
   clear_case (&c);
 }
 
+/* Another job declines it, in simulation as in training, and goes on as without it. */
+static void
+test_other_job (void)
+{
+  TesseraTrace *trace = open_trace ("snapshots/jobs/fsdp2_7b_r3of16");
+  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_EXPANDABLE };
+  TesseraError error = { 0 };
+  TesseraLayout *layout;
+  TesseraLayout *alone;
+  TesseraPlan *plan;
+  Case c;
+
+  if (trace == NULL)
+    return;
+  c = new_case (trace);
+  plan = make_plan (&c, -1, -1);
+  clear_case (&c);
+  c = new_case (open_trace ("snapshots/jobs/meg_pp4vp2_tp2_rcfull"));
+  layout = follow (&c, plan, -1, -1);
+  g_assert_cmpint (
+      tessera_simulate (c.trace, c.blocks, c.structure, &options, &error, &alone), ==,
+      TESSERA_OK);
+  g_assert_cmpuint (layout->declined_index, >, 0);
+  g_assert_cmpstr (layout->note, !=, "");
+  g_assert_cmpuint (layout->n_ooms, ==, 0);
+  /* Nothing counts after it, and the pool is gone. */
+  g_assert_cmpuint (layout->n_hits + layout->n_misses, <, layout->n_blocks / 2);
+  g_assert_cmpuint (layout->curves.reserved_bytes[layout->n_events - 1], <=,
+                    alone->curves.reserved_bytes[layout->n_events - 1] / 50 * 51);
+  check_no_overlap (&c, layout);
+  tessera_layout_free (alone);
+  tessera_layout_free (layout);
+  tessera_plan_free (plan);
+  clear_case (&c);
+}
+
 /* Where an event of the unchanged trace is in the changed one. */
 static void
 move_ranges (TesseraTrace *trace, const uint32_t *moved)
@@ -352,6 +388,7 @@ main (int argc, char **argv)
       g_test_add_data_func (name, followed[i], test_own_trace);
     }
   g_test_add_func ("/simulator/plan/later-steps", test_later_steps);
+  g_test_add_func ("/simulator/plan/other-job", test_other_job);
   for (size_t i = 0; i < G_N_ELEMENTS (changed); i++)
     {
       g_autofree char *name =

@@ -409,6 +409,64 @@ test_followed (void)
     }
 }
 
+/* From the event on at which it was declined nothing is the plan's any more, and what
+ * goes of its pool was nobody's call. */
+static void
+test_declined (void)
+{
+  const struct
+  {
+    const char *key, *value;
+  } meta[] = { { "policy", "plan" },
+               { "plan_pool_addr", "1048576" },
+               { "plan_pool_bytes", "7340032" },
+               { "plan_declined", "8" } };
+  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
+  TesseraTrace *trace;
+  TesseraLayout *layout;
+  Case c;
+
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  trace->has_addresses = trace->has_segments = trace->starts_empty = true;
+  trace->settings.is_expandable = true;
+  for (size_t i = 0; i < G_N_ELEMENTS (meta); i++)
+    g_assert_cmpint (tessera_trace_set_meta (trace, meta[i].key, meta[i].value), ==,
+                     TESSERA_OK);
+  case_add_event (trace, TESSERA_SEGMENT_MAP, MIB, 7 * MIB, 0);
+  case_add_event (trace, TESSERA_ALLOC, MIB, 700, 0);
+  case_add_event (trace, TESSERA_SEGMENT_MAP, 100 * MIB, 20 * MIB, 0);
+  case_add_event (trace, TESSERA_ALLOC, 100 * MIB, 2 * MIB, 0);
+  case_add_event (trace, TESSERA_FREE_REQUESTED, 100 * MIB, 2 * MIB, 0);
+  case_add_event (trace, TESSERA_FREE_COMPLETED, 100 * MIB, 2 * MIB, 0);
+  case_add_event (trace, TESSERA_SEGMENT_UNMAP, 3 * MIB, 2 * MIB, 0);
+  case_add_event (trace, TESSERA_SEGMENT_UNMAP, 5 * MIB, 3 * MIB, 0);
+  case_add_event (trace, TESSERA_ALLOC, 100 * MIB, 2 * MIB, 0);
+  case_add_event (trace, TESSERA_ALLOC, 102 * MIB, 2 * MIB, 0);
+  c = case_new (trace);
+  layout = case_simulate (&c, &options);
+  g_assert_cmpuint (layout->declined_index, ==, 8);
+  g_assert_cmpuint (layout->n_hits, ==, 1);
+  g_assert_cmpuint (layout->n_misses, ==, 1);
+  g_assert_cmpuint (layout->miss_bytes, ==, 2 * MIB);
+  g_assert_cmpuint (layout->curves.reserved_bytes[5], ==, 27 * MIB);
+  g_assert_cmpuint (layout->curves.reserved_bytes[9], ==, 22 * MIB);
+  for (size_t i = 0; i < layout->n_spans; i++)
+    {
+      g_assert_cmpint (layout->spans[i].is_plan_pool, ==,
+                       layout->spans[i].addr < 8 * MIB);
+      g_assert_cmpint (layout->spans[i].is_expandable, !=, layout->spans[i].is_plan_pool);
+      g_assert_false (layout->spans[i].is_small);
+    }
+  tessera_layout_free (layout);
+  options.kind = TESSERA_LAYOUT_EXPANDABLE; /* what was mapped stays */
+  layout = case_simulate (&c, &options);
+  g_assert_cmpuint (layout->curves.reserved_bytes[7], ==,
+                    layout->curves.reserved_bytes[5]);
+  g_assert_cmpuint (layout->declined_index, ==, 0);
+  tessera_layout_free (layout);
+  case_clear (&c);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -421,6 +479,7 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/simulate/refusals", test_refusals);
   g_test_add_func ("/simulator/simulate/recorded", test_recorded);
   g_test_add_func ("/simulator/simulate/followed", test_followed);
+  g_test_add_func ("/simulator/simulate/declined", test_declined);
   g_test_add_func ("/simulator/simulate/faults", test_faults);
   return g_test_run ();
 }

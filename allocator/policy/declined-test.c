@@ -216,6 +216,8 @@ test_private_pool (void)
         tessera_policy_new (&options, &c.device.device, &observer, &error, &c.policy), ==,
         TESSERA_OK);
   }
+  /* An earlier pool of this number is gone: the requests take that back. */
+  tessera_policy_release_pool (c.policy, 3);
   for (guint i = 0; i < 8; i++)
     {
       g_assert_cmpint (tessera_policy_malloc (c.policy, MIB, 0, 3, &grant), ==,
@@ -416,11 +418,11 @@ test_random (void)
 {
   guint n_reasons[3] = { 0 };
 
-  for (guint i = 0; i < 16; i++)
+  for (guint i = 0; i < 10; i++)
     n_reasons[watch (SEED + i, i % 2 == 0 ? 0 : 36 * MIB).reason]++;
   g_test_message ("%u for misses, %u for shortage", n_reasons[1], n_reasons[2]);
-  g_assert_cmpuint (n_reasons[1], >=, 4);
-  g_assert_cmpuint (n_reasons[2], >=, 4);
+  g_assert_cmpuint (n_reasons[1], >=, 3);
+  g_assert_cmpuint (n_reasons[2], >=, 3);
 }
 
 int

@@ -160,6 +160,7 @@ test_unmarked (void)
   /* Marks that come late begin anew. */
   g_assert_false (tessera_judge_mark (&judge));
   g_assert_false (step (&judge, STEP_SLOTS, STEP_SLOTS));
+  g_assert_true (step (&judge, STEP_SLOTS, STEP_SLOTS));
 }
 
 int
