@@ -438,7 +438,8 @@ other_model_body (void)
     }
   stats = assert_misfits ();
   g_assert_cmpuint (stats.pool_bytes, ==, 0);
-  g_assert_cmpuint (stats.misses, ==, 2 * 70);
+  g_assert_cmpuint (stats.misses, >, 70);
+  g_assert_cmpuint (stats.misses, <=, 2 * 70);
   g_assert_cmpuint (stats.reserved_bytes[0].current, <, 140 * MIB);
   tessera_stop ();
 }

@@ -106,11 +106,11 @@ place (Case *c)
 static void
 misfit (Case *c)
 {
-  for (guint step = 0; step < 3; step++)
+  for (guint step = 0; c->n_declined == 0; step++)
     {
-      g_assert_cmpuint (c->n_declined, ==, 0);
+      g_assert_cmpuint (step, <, 3);
       tessera_policy_step (c->policy);
-      for (guint i = 0; i < STEP_REQUESTS && step < 2; i++)
+      for (guint i = 0; i < STEP_REQUESTS && c->n_declined == 0; i++)
         program_give_back (c->policy, program_take (c->policy, 3 * MIB, 0));
     }
   g_assert_cmpuint (c->n_declined, ==, 1);
@@ -121,6 +121,7 @@ static void
 test_gives_back (void)
 {
   TesseraPolicyStats stats;
+  uint64_t n_misses;
   Case c;
 
   open_case (&c, 0, 0);
@@ -131,9 +132,12 @@ test_gives_back (void)
   misfit (&c);
   stats = program_check_sums (c.policy);
   g_assert_cmpint (stats.decline.reason, ==, TESSERA_DECLINED_FOR_MISSES);
-  g_assert_cmpuint (stats.decline.misfit.n_misses, ==, 2 * STEP_REQUESTS);
-  g_assert_cmpuint (stats.decline.misfit.n_requests, ==, 2 * STEP_REQUESTS);
-  g_assert_cmpuint (stats.decline.misfit.missed_bytes, ==, 2 * STEP_REQUESTS * 3 * MIB);
+  n_misses = stats.decline.misfit.n_misses;
+  g_assert_cmpuint (n_misses, >, STEP_REQUESTS);
+  g_assert_cmpuint (n_misses, <=, 2 * STEP_REQUESTS);
+  g_assert_cmpuint (stats.decline.misfit.n_requests, ==, n_misses);
+  g_assert_cmpuint (stats.decline.misfit.missed_bytes, ==, n_misses * 3 * MIB);
+  g_assert_cmpuint (stats.decline.misfit.asked_bytes, ==, n_misses * 3 * MIB);
   g_assert_cmpuint (stats.pool_bytes, ==, 4 * MIB); /* pages of two */
   g_assert_cmpuint (c.n_unmapped, ==, 3);
   g_assert_cmpuint (c.device.used_bytes, ==, stats.caching.reserved_bytes);
@@ -156,7 +160,7 @@ test_gives_back (void)
   g_assert_cmpint (tessera_policy_free_requested (c.policy, c.placed[21].grant.addr), ==,
                    TESSERA_INVALID);
   g_assert_cmpuint (stats.follower.hits, ==, N_SLOTS);
-  g_assert_cmpuint (stats.follower.misses, ==, 2 * STEP_REQUESTS);
+  g_assert_cmpuint (stats.follower.misses, ==, n_misses);
   g_assert_cmpuint (c.n_declined, ==, 1);
   tessera_policy_reset_peaks (c.policy);
   g_assert_cmpuint (program_check_sums (c.policy).caching.peak_reserved_bytes, ==,

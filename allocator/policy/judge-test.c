@@ -68,18 +68,38 @@ test_other_batch (void)
   g_assert_cmpuint (judge.misfit.missed_bytes, ==, 215 * MIB + 2 * STEP_SLOTS * 512);
 }
 
-/* Another model is not even made as planned: then one step is enough. */
+/* Another model is not even made as planned: then one step is enough, or the half of the
+ * pool's bytes asked for in it if most of them missed. */
 static void
 test_other_model (void)
 {
   TesseraJudge judge = make_judge ();
 
   g_assert_false (step (&judge, 300, 240));
-  g_assert_true (step (&judge, STEP_SLOTS, 800));
+  g_assert_false (ask (&judge, STEP_SLOTS, 200));
+  g_assert_true (tessera_judge_mark (&judge));
+  judge = make_judge ();
+  g_assert_false (step (&judge, 300, 240));
+  g_assert_false (ask (&judge, 511, 400));
+  g_assert_true (ask (&judge, 1, 1));
+  g_assert_cmpuint (judge.misfit.n_requests, ==, 300 + 2 * 512 - 1);
   judge = make_judge ();
   g_assert_false (step (&judge, 300, 150)); /* loaded in another way */
   g_assert_false (step (&judge, STEP_SLOTS, 800));
   g_assert_false (step (&judge, STEP_SLOTS, 0));
+}
+
+/* So does the step that decides about another batch; it is looked at now and then. */
+static void
+test_early (void)
+{
+  TesseraJudge judge = make_judge ();
+
+  g_assert_false (step (&judge, SETUP_SLOTS, 0));
+  g_assert_false (step (&judge, STEP_SLOTS, 900)); /* the first is seen to its end */
+  g_assert_false (ask (&judge, 500, 0));
+  g_assert_false (ask (&judge, 523, 523)); /* half of 512 had not missed */
+  g_assert_true (ask (&judge, 3, 3));      /* of 1024 it had */
 }
 
 /* A tenth of the bytes may miss, and any number of small requests, for ever. */
@@ -169,6 +189,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/judge/other-batch", test_other_batch);
   g_test_add_func ("/judge/other-model", test_other_model);
+  g_test_add_func ("/judge/early", test_early);
   g_test_add_func ("/judge/fits", test_fits);
   g_test_add_func ("/judge/evaluations", test_evaluations);
   g_test_add_func ("/judge/changed-for-good", test_changed_for_good);

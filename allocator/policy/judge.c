@@ -14,6 +14,8 @@ enum
   ENOUGH_STEPS = 4,
   MISFIT_PERCENT = 10, /* of the bytes asked for */
   SETUP_PERCENT = 75,  /* ... before the first step */
+  EARLY_PERCENT = 50,  /* ... of an unfinished stretch, from this share of the pool on */
+  EARLY_SHARE = 2,
   MISFITS_AT_FIRST = 2,
   MISFITS_LATER = 8,
   MISFITS_UNMARKED = 4
@@ -25,7 +27,8 @@ tessera_judge_init (TesseraJudge *judge, const TesseraPlan *plan)
   uint64_t n_before = 0;
 
   *judge = (TesseraJudge){ .step_requests = plan->n_slots,
-                           .enough_bytes = plan->height_bytes / LEAST_SHARE };
+                           .enough_bytes = plan->height_bytes / LEAST_SHARE,
+                           .early_bytes = UINT64_MAX };
   for (size_t i = 0; i < plan->n_sections; i++)
     if (plan->sections[i].kind == TESSERA_SECTION_REPEATS)
       {
@@ -86,6 +89,7 @@ static void
 end_setup (TesseraJudge *judge)
 {
   judge->has_marks = true;
+  judge->window_requests = UINT64_MAX;
   judge->n_misfits = 0;
   judge->misfit = (TesseraHitCount){ 0 };
   if (is_enough (judge) && !judge->was_fit)
@@ -94,25 +98,51 @@ end_setup (TesseraJudge *judge)
   judge->now = (TesseraHitCount){ 0 };
 }
 
-bool
-tessera_judge_mark (TesseraJudge *judge)
+static bool
+is_misfit (const TesseraJudge *judge)
 {
-  if (!judge->has_marks)
-    {
-      end_setup (judge);
-      return false;
-    }
-  if (!is_enough (judge))
-    return false;
-  if (end_stretch (judge, MISFIT_PERCENT) == 0)
-    judge->was_fit = true;
   return judge->n_misfits >=
          (uint32_t) (judge->was_fit ? MISFITS_LATER : MISFITS_AT_FIRST);
 }
 
-bool
-tessera_judge_window (TesseraJudge *judge)
+/* The stretch that begins may be looked at early where it decides about a plan that never
+ * fitted: the sooner it is declined, the less is held beside it. */
+static void
+begin_stretch (TesseraJudge *judge)
 {
+  judge->early_bytes = !judge->was_fit && judge->n_misfits + 1 >= MISFITS_AT_FIRST
+                           ? judge->enough_bytes * LEAST_SHARE / EARLY_SHARE
+                           : UINT64_MAX;
+}
+
+bool
+tessera_judge_mark (TesseraJudge *judge)
+{
+  if (!judge->has_marks)
+    end_setup (judge);
+  else if (is_enough (judge) && end_stretch (judge, MISFIT_PERCENT) == 0)
+    judge->was_fit = true;
+  begin_stretch (judge);
+  return is_misfit (judge);
+}
+
+static bool
+look_early (TesseraJudge *judge)
+{
+  if (!is_enough (judge))
+    return false;
+  judge->early_bytes *= 2;
+  if (!misses_percent (&judge->now, EARLY_PERCENT))
+    return false;
+  end_stretch (judge, EARLY_PERCENT);
+  return is_misfit (judge);
+}
+
+bool
+tessera_judge_look (TesseraJudge *judge)
+{
+  if (judge->has_marks)
+    return look_early (judge);
   judge->window_requests = judge->step_requests;
   if (end_stretch (judge, MISFIT_PERCENT) == 0)
     judge->was_fit = true;

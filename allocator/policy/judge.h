@@ -7,7 +7,8 @@
  * matter. One alone tells nothing: it may be an evaluation, or a first step that
  * compiles. A plan misfits where two in a row do and none ever fitted, or eight in a row
  * where some did; what lies before the first step counts only where hardly anything hit,
- * as in another model. Without marks stretches are as many requests as the plan's step
+ * as in another model. The stretch that decides needn't come to its end where most of a
+ * good part of it missed. Without marks stretches are as many requests as the plan's step
  * has; then an evaluation can't be told from the steps, and a plan that fitted once fits
  * for good.
  *
@@ -21,11 +22,12 @@ typedef struct
 {
   TesseraHitCount now;      /* the stretch under way */
   TesseraHitCount misfit;   /* those in a row that misfit */
-  uint64_t window_requests; /* without marks: how long the stretch is */
+  uint64_t window_requests; /* how long the stretch is at most */
   uint64_t step_requests;   /* of the plan */
   uint64_t enough_bytes;    /* to matter beside the plan's pool */
-  uint32_t n_misfits;       /* in a row */
-  bool was_fit;             /* some stretch ever */
+  uint64_t early_bytes; /* asked for in this stretch: it is looked at before its end */
+  uint32_t n_misfits;   /* in a row */
+  bool was_fit;         /* some stretch ever */
   bool has_marks;
 } TesseraJudge;
 
@@ -34,8 +36,8 @@ void tessera_judge_init (TesseraJudge *judge, const TesseraPlan *plan);
 /* The program told a mark: a step begins, or none. Returns: whether the plan misfits. */
 TESSERA_MUST_USE bool tessera_judge_mark (TesseraJudge *judge);
 
-/* The stretch is long enough without marks: a part of the next. */
-bool tessera_judge_window (TesseraJudge *judge);
+/* The part of tessera_judge_request() that is seldom due. */
+bool tessera_judge_look (TesseraJudge *judge);
 
 /* One request, served by the plan or not. Returns: whether the plan misfits. */
 static inline bool
@@ -48,6 +50,8 @@ tessera_judge_request (TesseraJudge *judge, uint64_t size_bytes, bool is_hit)
       judge->now.n_misses++;
       judge->now.missed_bytes += size_bytes;
     }
-  return !judge->has_marks && judge->now.n_requests >= judge->window_requests &&
-         tessera_judge_window (judge);
+  if (judge->now.asked_bytes < judge->early_bytes &&
+      judge->now.n_requests < judge->window_requests)
+    return false;
+  return tessera_judge_look (judge);
 }

@@ -112,9 +112,12 @@ draw_spans (const Drawing *d, const TesseraTile *tile, TesseraBox box, int x, in
 static bool
 has_missed (const TesseraScene *scene, uint32_t block)
 {
-  return scene->layout->is_hit != NULL && !scene->layout->is_hit[block] &&
-         (scene->blocks->blocks[block].flags &
-          (TESSERA_AT_START | TESSERA_UNKNOWN_START | TESSERA_FAILED)) == 0;
+  const TesseraLayout *layout = scene->layout;
+  const TesseraBlock *b = &scene->blocks->blocks[block];
+
+  return layout->is_hit != NULL && !layout->is_hit[block] &&
+         (layout->declined_index == 0 || b->born_index < layout->declined_index) &&
+         (b->flags & (TESSERA_AT_START | TESSERA_UNKNOWN_START | TESSERA_FAILED)) == 0;
 }
 
 static void

@@ -18,8 +18,7 @@ import dry
 
 PLANNED_STEPS, STEPS = 4, 6
 OTHERS = [("gpt", "--batch", "2"), ("gpt", "--batch", "6"), ("gpt", "--size", "medium"), ("unet",)]
-# Without a plan expandable rules never give memory back; pages of the pool that weights lie in
-# are shared with what was freed there, but they are few.
+# A page of the pool stays while anything lives in it.
 MOST_RESERVED = 1.02
 SENTENCE = "The plan is declined, it looks made for another model or batch"
 
