@@ -58,6 +58,7 @@ typedef struct
   uint64_t bound_bytes; /* of the load, zones summed where they may not share; not below
                            the highest pinned end */
   const char *strategy; /* static text: the order and placement that won */
+  bool is_optimal;      /* the height is the bound, or a lower one is proven impossible */
   uint32_t conflict[2]; /* of TESSERA_REFUSED: two items that can't both have their way,
                            in ascending order, or twice the same */
 } TesseraPacking;

@@ -10,7 +10,7 @@
 
 #define NONE TESSERA_CORE_NONE
 #define FIRST_CAPACITY 256
-#define N_REPORTS 64
+#define N_REPORTS 16
 
 TesseraStatus
 tessera_descent_init (TesseraDescent *descent)

@@ -146,8 +146,9 @@ tessera_exact_search (const TesseraExactItem *items,
   status = tessera_reduction_init (&reduction, items, (uint32_t) n_items, unit_bytes);
   if (status != TESSERA_OK)
     return status;
-  status = tessera_reduction_run (&reduction, capacity_bytes / unit_bytes,
-                                  options->without & TESSERA_EXACT_NO_CORES);
+  status =
+      tessera_reduction_run (&reduction, capacity_bytes / unit_bytes,
+                             options->without & TESSERA_EXACT_NO_CORES ? 0 : work_budget);
   result.work = reduction.work;
   if (status == TESSERA_OK)
     status = search_cores (&reduction, options, work_budget, &result);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Decisions that every combination gets in the first round, and times the items of the
- * core if that is more. Later rounds get more by a half each. */
+ * core if that is more. Later rounds get more by a quarter each. */
 #define FIRST_SHARE 2000
 #define FIRST_SHARE_OF_ITEMS 4
 
@@ -104,7 +104,7 @@ run_rounds (TesseraDescent *descent,
             uint64_t work_budget,
             TesseraExactResult *result)
 {
-  static const double shakings[] = { 0.1, 0.3 };
+  static const double shakings[] = { 0.1, 0.4 };
   TesseraExactState *state = descent->state;
   uint64_t random_state = 0;
   uint64_t share = (uint64_t) state->core->n_items * FIRST_SHARE_OF_ITEMS;
@@ -125,7 +125,7 @@ run_rounds (TesseraDescent *descent,
           if (state->work >= work_budget)
             break;
         }
-      share += share / 2;
+      share += share / 4;
     }
   return status;
 }

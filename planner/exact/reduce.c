@@ -187,13 +187,16 @@ take_apart (TesseraReduction *reduction, const TesseraReducedPart *part)
 }
 
 TesseraStatus
-tessera_reduction_run (TesseraReduction *reduction, uint64_t capacity, bool is_whole)
+tessera_reduction_run (TesseraReduction *reduction,
+                       uint64_t capacity,
+                       uint64_t work_budget)
 {
   reduction->parts[reduction->n_parts++] =
       (TesseraReducedPart){ .n_items = reduction->n_items, .capacity = capacity };
   while (reduction->n_parts > 0)
     {
       TesseraReducedPart part = reduction->parts[--reduction->n_parts];
+      bool is_whole = reduction->work >= work_budget;
       reduction->work += (uint64_t) part.n_items * 16;
       if (!tessera_core_cut (&reduction->items[part.first], part.n_items,
                              &part.n_sections))

@@ -44,10 +44,11 @@ TESSERA_MUST_USE TesseraStatus tessera_reduction_init (TesseraReduction *reducti
                                                        uint64_t unit_bytes);
 void tessera_reduction_clear (TesseraReduction *reduction);
 
-/* Fills cores, easy and places as far as they are known. @is_whole: one core of all. */
+/* Fills cores, easy and places as far as they are known. When @work_budget is
+ * spent, what remains is left whole. */
 TESSERA_MUST_USE TesseraStatus tessera_reduction_run (TesseraReduction *reduction,
                                                       uint64_t capacity,
-                                                      bool is_whole);
+                                                      uint64_t work_budget);
 
 /* Places the easy ones, once all cores are. */
 TESSERA_MUST_USE TesseraStatus tessera_reduction_finish (TesseraReduction *reduction,

@@ -143,7 +143,7 @@ static void
 test_random (void)
 {
   GRand *random = g_rand_new_with_seed (20260101);
-  for (int run = 0; run < 160; run++)
+  for (int run = 0; run < 100; run++)
     {
       const Shape *shape = &shapes[(gsize) run % G_N_ELEMENTS (shapes)];
       TesseraItem *items = random_items (random, shape);
@@ -370,11 +370,10 @@ static void
 test_progress_and_cancel (void)
 {
   GRand *random = g_rand_new_with_seed (11);
-  const Shape shape = { 200, 300, 2, 1 << 20, TRUE };
+  const Shape shape = { 200, 300, 2, 50, TRUE };
   TesseraItem *items = random_items (random, &shape);
   uint64_t offsets[200];
-  int n_calls = 1;
-  for (int stop_after = 0; stop_after <= n_calls; stop_after++)
+  for (int stop_after = 0;; stop_after += 1 + stop_after / 16)
     {
       Patience patience = { .calls_left = stop_after };
       TesseraProgress progress = { lose_patience, &patience };
@@ -387,11 +386,12 @@ test_progress_and_cancel (void)
         {
           g_assert_cmpint (status, ==, TESSERA_OK);
           g_assert_cmpfloat (patience.last, ==, 1);
+          g_test_message ("%d reports", patience.n_calls);
           break;
         }
       g_assert_cmpint (status, ==, TESSERA_CANCELLED);
-      n_calls = patience.n_calls + 1;
-      g_assert_cmpint (n_calls, <, 600);
+      g_assert_cmpint (patience.n_calls, ==, stop_after + 1);
+      g_assert_cmpint (patience.n_calls, <, 600);
     }
   g_free (items);
   g_rand_free (random);
@@ -401,13 +401,13 @@ static void
 test_no_memory (void)
 {
   GRand *random = g_rand_new_with_seed (3);
-  const Shape shape = { 100, 60, 1, 1 << 20, TRUE };
+  const Shape shape = { 100, 60, 1, 50, TRUE };
   TesseraItem *items = random_items (random, &shape);
   uint64_t offsets[100], bound;
   TesseraPackOptions options = { .n_threads = 2, .work_budget = 70000 };
   TesseraPacking packing;
   long held = tessera_fail_alloc_held ();
-  for (unsigned nth = 1;; nth++)
+  for (unsigned nth = 1;; nth += 1 + nth / 32)
     {
       tessera_fail_alloc_at (nth);
       TesseraStatus status = tessera_pack (items, 100, &options, offsets, &packing);
@@ -415,6 +415,7 @@ test_no_memory (void)
         {
           g_assert_cmpint (status, ==, TESSERA_OK);
           g_assert_cmpuint (nth, >, 20);
+          g_test_message ("%u allocations", nth);
           /* Not an easy one: the rounds after the portfolio were needed as well. */
           g_assert_cmpuint (packing.height_bytes, >, packing.bound_bytes);
           break;
@@ -435,6 +436,80 @@ test_no_memory (void)
   g_rand_free (random);
 }
 
+/* Three that wrap, each of which meets both others at another moment: 5 are alive at
+ * once, and no layout is lower than 6. */
+static void
+test_proven_above_the_bound (void)
+{
+  const TesseraItem items[] = {
+    { .size_bytes = 3 * 512, .begin = 0, .end = 3 },
+    { .size_bytes = 1 * 512, .begin = 3, .end = 4, .begin2 = 0, .end2 = 1 },
+    { .size_bytes = 2 * 512, .begin = 3, .end = 4, .begin2 = 2, .end2 = 3 },
+    { .size_bytes = 7 * 512, .begin = 0, .end = 4, .zone = 1 },
+  };
+  for (uint32_t n_items = 1; n_items <= G_N_ELEMENTS (items); n_items++)
+    {
+      uint64_t offsets[4];
+      TesseraPacking packing;
+      g_assert_cmpint (tessera_pack (items, n_items, NULL, offsets, &packing), ==,
+                       TESSERA_OK);
+      assert_packed (items, n_items, offsets, &packing);
+      g_assert_true (packing.is_optimal);
+      if (n_items < 3)
+        g_assert_cmpuint (packing.height_bytes, ==, packing.bound_bytes);
+      else
+        g_assert_cmpuint (packing.height_bytes, ==, packing.bound_bytes + 512);
+    }
+  /* Three items that lie apart from each other in all: nothing is searched or proven. */
+  TesseraItem apart[] = { items[0], items[1], items[2] };
+  apart[0].in = apart[2].apart = 1;
+  uint64_t offsets[3];
+  TesseraPacking packing;
+  g_assert_cmpint (tessera_pack (apart, 3, NULL, offsets, &packing), ==, TESSERA_OK);
+  g_assert_cmpuint (packing.height_bytes, >, packing.bound_bytes);
+  g_assert_false (packing.is_optimal);
+}
+
+/* Full at every moment: what rules miss is found, and said so; whatever is called optimal
+ * is at the bound or proven. */
+static void
+test_hard_cores (void)
+{
+  uint32_t n_searched = 0;
+  GRand *random = g_rand_new_with_seed (6);
+  for (uint32_t round = 0; round < 150; round++)
+    {
+      TesseraItem items[64];
+      uint64_t offsets[64], load[12] = { 0 };
+      uint32_t n_items = 0;
+      for (uint32_t moment = 0; moment < 12; moment++)
+        while (load[moment] < 40 && n_items < 64)
+          {
+            uint32_t room = 40 - (uint32_t) load[moment];
+            uint32_t end = moment + 1 + (uint32_t) g_rand_int_range (random, 0, 5);
+            TesseraItem item = {
+              .size_bytes = MIN (room, (uint32_t) g_rand_int_range (random, 1, 16)),
+              .begin = moment,
+              .end = MIN (end, 12),
+            };
+            for (uint32_t t = moment; t < item.end; t++)
+              load[t] += item.size_bytes;
+            items[n_items++] = item;
+          }
+      TesseraPacking packing;
+      TesseraPackOptions options = { .work_budget = 4096, .n_threads = 1 + round % 2 };
+      g_assert_cmpint (tessera_pack (items, n_items, &options, offsets, &packing), ==,
+                       TESSERA_OK);
+      assert_packed (items, n_items, offsets, &packing);
+      if (packing.height_bytes == packing.bound_bytes)
+        g_assert_true (packing.is_optimal);
+      n_searched += g_str_has_prefix (packing.strategy, "exact search");
+    }
+  g_test_message ("%u of 150 by search", n_searched);
+  g_assert_cmpuint (n_searched, >, 20);
+  g_rand_free (random);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -446,6 +521,8 @@ main (int argc, char **argv)
   g_test_add_func ("/pack/preference", test_preference);
   g_test_add_func ("/pack/invalid", test_invalid);
   g_test_add_func ("/pack/progress-and-cancel", test_progress_and_cancel);
+  g_test_add_func ("/pack/proven-above-the-bound", test_proven_above_the_bound);
+  g_test_add_func ("/pack/hard-cores", test_hard_cores);
   g_test_add_func ("/pack/no-memory", test_no_memory);
   return g_test_run ();
 }

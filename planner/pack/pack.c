@@ -11,6 +11,7 @@
 #include "planner/pack.h"
 
 #include "planner/pack/portfolio.h"
+#include "planner/pack/refine.h"
 #include "planner/pack/zones.h"
 
 #include <stdlib.h>
@@ -166,6 +167,8 @@ note_places (Call *call,
   bool is_stacked = call->highest_pin_bytes == 0;
   for (size_t i = 0; i < problem->n_items; i++)
     call->offsets[problem->items[i].source] = problem->base_bytes + places[i];
+  packing->is_optimal =
+      packing->is_optimal && is_stacked && height_bytes == problem->bound_bytes;
   height_bytes += problem->base_bytes;
   for (size_t i = group == 0 ? 0 : call->zones.ends[group - 1];
        is_stacked && i < call->zones.ends[group]; i++)
@@ -179,6 +182,57 @@ note_places (Call *call,
       call->highest_group_bytes = height_bytes;
       packing->strategy = strategy;
     }
+}
+
+/* Part of the options: from share @begin of what is to be done to share @end. */
+static TesseraPortfolioOptions
+stretch_of (const TesseraPortfolioOptions *options, double begin, double end)
+{
+  TesseraPortfolioOptions stretch = *options;
+  double whole = options->fraction_end - options->fraction_begin;
+  stretch.fraction_begin = options->fraction_begin + begin * whole;
+  stretch.fraction_end = options->fraction_begin + end * whole;
+  return stretch;
+}
+
+/* The portfolio. What its rules leave above the bound, and can be searched for exactly,
+ * is, with half of the work; with the rest, rules are improved on. */
+static TesseraStatus
+pack_problem (TesseraPackProblem *problem,
+              const TesseraPortfolioOptions *options,
+              uint64_t *places,
+              uint64_t *height_bytes,
+              const char **strategy)
+{
+  TesseraPortfolioOptions rules = stretch_of (options, 0, 0.1);
+  TesseraPortfolioOptions search = stretch_of (options, 0.1, 0.5);
+  TesseraPortfolioOptions rest = stretch_of (options, 0.5, 1);
+  uint64_t rest_height_bytes;
+  const char *rest_strategy;
+  if (!tessera_pack_can_refine (problem))
+    return tessera_portfolio_run (problem, options, places, height_bytes, strategy);
+  rules.work_budget = 0;
+  search.work_budget /= 2;
+  rest.work_budget -= search.work_budget;
+  TesseraStatus status =
+      tessera_portfolio_run (problem, &rules, places, height_bytes, strategy);
+  if (status == TESSERA_OK && *height_bytes > problem->bound_bytes)
+    status = tessera_pack_refine (problem, &search, places, height_bytes, strategy);
+  if (status != TESSERA_OK || *height_bytes == problem->bound_bytes)
+    return status;
+  uint64_t *rest_places = calloc (problem->n_items, sizeof *rest_places);
+  if (rest_places == NULL)
+    return TESSERA_NO_MEMORY;
+  status = tessera_portfolio_run (problem, &rest, rest_places, &rest_height_bytes,
+                                  &rest_strategy);
+  if (status == TESSERA_OK && rest_height_bytes < *height_bytes)
+    {
+      memcpy (places, rest_places, problem->n_items * sizeof *places);
+      *height_bytes = rest_height_bytes;
+      *strategy = rest_strategy;
+    }
+  free (rest_places);
+  return status;
 }
 
 static TesseraStatus
@@ -199,9 +253,9 @@ pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
   if (status == TESSERA_OK && problem->n_items > 0)
     {
       places = calloc (problem->n_items, sizeof *places);
-      status = places == NULL ? TESSERA_NO_MEMORY
-                              : tessera_portfolio_run (problem, options, places,
-                                                       &height_bytes, &strategy);
+      status = places == NULL
+                   ? TESSERA_NO_MEMORY
+                   : pack_problem (problem, options, places, &height_bytes, &strategy);
     }
   if (status == TESSERA_OK)
     note_places (call, group, problem, places, height_bytes, strategy);
@@ -214,7 +268,8 @@ pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
 static TesseraStatus
 call_init (Call *call, const TesseraItem *items, size_t n_items)
 {
-  *call = (Call){ .items = items, .packing.strategy = STRATEGY_NOTHING_TO_DO };
+  *call = (Call){ .items = items,
+                  .packing = { .strategy = STRATEGY_NOTHING_TO_DO, .is_optimal = true } };
   TesseraStatus status = validate (items, n_items);
   if (status != TESSERA_OK || n_items == 0)
     return status;
@@ -248,7 +303,8 @@ tessera_pack (const TesseraItem *items,
 {
   Call call;
   TesseraStatus status = call_init (&call, items, n_items);
-  *out_packing = (TesseraPacking){ .strategy = STRATEGY_NOTHING_TO_DO };
+  *out_packing =
+      (TesseraPacking){ .strategy = STRATEGY_NOTHING_TO_DO, .is_optimal = n_items == 0 };
   if (status == TESSERA_REFUSED)
     memcpy (out_packing->conflict, call.packing.conflict, sizeof call.packing.conflict);
   if (status != TESSERA_OK || n_items == 0)
@@ -269,7 +325,11 @@ tessera_pack (const TesseraItem *items,
   if (status == TESSERA_OK && !tessera_progress (options_of_all.progress, 1))
     status = TESSERA_CANCELLED;
   if (status == TESSERA_OK)
-    *out_packing = call.packing;
+    {
+      call.packing.is_optimal = call.packing.is_optimal ||
+                                call.packing.height_bytes == call.packing.bound_bytes;
+      *out_packing = call.packing;
+    }
 out:
   call_clear (&call);
   return status;
