@@ -32,6 +32,14 @@
  * digest       slot_digest is what tessera_plan_digest() says
  * fingerprint  trace_fingerprint is the trace's (where a trace is given)
  *
+ * And of a plan made with edits (tessera_check_edits):
+ *
+ * pin          what is pinned lies at its offset
+ * together     slots that stay together keep their distances
+ * apart        slots kept apart share no address, whenever they live; one of a rota stands
+ *              for all places of it
+ * cap          height_bytes is at most what the pool may take
+ *
  * What has to be listed as a hand-over: walk the slots in the order of the list, those of
  * the section that repeats twice. Where a slot B is born, look at every address of
  * its range for the slot A that was the last to be born there. If A's stream is another
@@ -43,6 +51,7 @@
 #pragma once
 
 #include "db/plan.h"
+#include "planner/edits/holds.h"
 
 typedef enum
 {
@@ -57,7 +66,11 @@ typedef enum
   TESSERA_LAW_HEIGHT,
   TESSERA_LAW_BOUND,
   TESSERA_LAW_DIGEST,
-  TESSERA_LAW_FINGERPRINT
+  TESSERA_LAW_FINGERPRINT,
+  TESSERA_LAW_PIN,
+  TESSERA_LAW_TOGETHER,
+  TESSERA_LAW_APART,
+  TESSERA_LAW_CAP
 } TesseraLaw;
 
 const char *tessera_law_name (TesseraLaw law);
@@ -68,3 +81,10 @@ TESSERA_MUST_USE TesseraStatus tessera_check_plan (const TesseraPlan *plan,
                                                    const TesseraTrace *trace,
                                                    TesseraLaw *out_law,
                                                    TesseraError *error);
+
+/* Whether @plan keeps what edits hold its slots to. As above. */
+TESSERA_MUST_USE TesseraStatus tessera_check_edits (const TesseraPlan *plan,
+                                                    const TesseraHolds *holds,
+                                                    uint64_t cap_bytes,
+                                                    TesseraLaw *out_law,
+                                                    TesseraError *error);

@@ -17,6 +17,11 @@ TESSERA_MUST_USE TesseraStatus tessera_group_blocks (const TesseraTrace *trace,
                                                      const TesseraStructure *structure,
                                                      TesseraGroup **out_groups,
                                                      size_t *out_n_groups);
+/* Number, height and product of groups whose blocks are what the blocks' group fields say.
+ * Names stay as they are. */
+TESSERA_MUST_USE TesseraStatus tessera_groups_measure (const TesseraBlocks *blocks,
+                                                       TesseraGroup *groups,
+                                                       size_t n_groups);
 void tessera_groups_free (TesseraGroup *groups, size_t n_groups);
 
 /* The published pieces, usable alone (stalloc.md's worked examples are their tests). */
@@ -25,6 +30,7 @@ typedef struct
   uint64_t size_bytes;
   uint64_t begin, end;
   uint64_t offset_bytes;
+  uint32_t source; /* the caller's: what it stands for */
 } TesseraDecision;
 
 typedef struct
@@ -33,6 +39,11 @@ typedef struct
   size_t n_decisions;
 } TesseraLocalPlan;
 
+/* A local layout: each, in order of begin, in the lowest gap that holds it. Sorts by begin;
+ * *out_height_bytes is the highest end. */
+TESSERA_MUST_USE TesseraStatus tessera_lay_lowest (TesseraDecision *decisions,
+                                                   size_t n_decisions,
+                                                   uint64_t *out_height_bytes);
 /* used / reserved area: sum of size * life over height * span. */
 double tessera_time_memory_product (const TesseraLocalPlan *plan);
 /* Inserts the smaller (by height) into the larger; *out_accepted tells whether the fused

@@ -49,6 +49,8 @@ typedef struct
                            is a pure function of items and options */
   size_t fit_at_most;   /* problems of more items are fitted in order of time only; 0:
                            default */
+  uint32_t n_orders;     /* only so many of the portfolio's orders, likely winners first;
+                            0: all */
   const TesseraProgress *progress;
 } TesseraPackOptions;
 

@@ -82,6 +82,7 @@ join_closed (Across *across)
                            tessera_closing_tail (across->closing, i), i, TESSERA_NONE };
 
       if (!tail.tail || across->lead[item] != i ||
+          (build->holds.is_held && build->holds.is_held[i]) ||
           across->from[item] != run->step_begin ||
           !tessera_closing_is_free (across->closing, i))
         continue;
@@ -158,10 +159,6 @@ number_owners (Across *across)
 static TesseraStatus
 pack (Across *across)
 {
-  const TesseraPlanOptions *options = across->build->options;
-  const TesseraPackOptions pack_options = { .n_threads = options->n_threads,
-                                            .work_budget = options->work_budget,
-                                            .progress = options->progress };
   size_t n = across->build->n_items;
   TesseraItem *items = calloc (n + 1, sizeof *items);
   TesseraPacking packing;
@@ -181,14 +178,15 @@ pack (Across *across)
       items[i].wide_begin2 = candidate->longer.begin2;
       items[i].wide_end2 = candidate->longer.end2;
     }
-  status = tessera_pack (items, n, &pack_options, across->best, &packing);
+  status = tessera_build_pack (across->build, items, n, across->best, &packing);
   free (items);
   across->height = packing.height_bytes;
   across->strategy = packing.strategy;
   return status;
 }
 
-/* Takes the offsets found, unless keeping the streams apart was no worse. */
+/* Takes the offsets found, unless keeping the streams apart was no worse: then distances
+ * of what is kept together are those of before. */
 static TesseraStatus
 choose (Across *across)
 {
@@ -198,7 +196,13 @@ choose (Across *across)
   char *strategy;
 
   if (!across->strategy || across->height >= plan->height_bytes)
-    return TESSERA_OK;
+    {
+      const TesseraComplaint complaint = tessera_build_complaint (across->build);
+
+      return tessera_holds_apply (&across->build->holds, across->build->item_of_slot,
+                                  plan, &complaint, across->build->items,
+                                  across->build->n_items);
+    }
   n_bytes = strlen (prefix) + strlen (across->strategy) + 1;
   strategy = malloc (n_bytes);
   if (!strategy)
@@ -223,7 +227,9 @@ tessera_build_across (TesseraPlanBuild *build)
   status = tessera_closing_new (build, &across.closing);
   if (status == TESSERA_OK)
     status = prepare (&across);
-  if (status == TESSERA_OK && number_owners (&across))
+  /* Groups as rectangles know nothing of closed ranges: they keep streams apart. */
+  if (status == TESSERA_OK && build->options->strategy != TESSERA_STRATEGY_PAPER &&
+      build->options->strategy != TESSERA_STRATEGY_PAPER_PLAIN && number_owners (&across))
     status = pack (&across);
   if (status == TESSERA_OK)
     status = choose (&across);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "planner/edits/holds.h"
 #include "planner/pack.h"
 #include "planner/planner.h"
 #include "planner/run.h"
@@ -12,13 +13,19 @@
 typedef struct
 {
   const TesseraTrace *trace;
-  const TesseraBlocks *blocks; /* with groups */
+  const TesseraBlocks *blocks; /* with groups, as edited */
   const TesseraStructure *structure;
   const TesseraPlanOptions *options;
+  TesseraError *error;
   TesseraRun run;
   TesseraPlan *plan;
   size_t cap_slots;
   size_t first_spare, n_spares; /* slots */
+
+  TesseraWishes wishes; /* of the edits */
+  TesseraHolds holds;   /* the same, of slots */
+  uint32_t *left_out; /* [n_blocks] 1 + the edit that leaves it without a slot; 0: none */
+  size_t n_left_out;
 
   TesseraItem *items; /* what is packed: a slot, or two that share a range */
   size_t n_items;
@@ -56,6 +63,22 @@ TESSERA_MUST_USE TesseraStatus tessera_build_names (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_items (TesseraPlanBuild *build);
 /* Drops items that no slot uses any more; the order is kept. */
 TESSERA_MUST_USE TesseraStatus tessera_build_close_ranks (TesseraPlanBuild *build);
+/* All of the layout, anew: slots, names, holds, items, bound, offsets. */
+TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
+/* Lays out again and again with fewer slots until the plan is no higher than the cap that
+ * an edit sets. */
+TESSERA_MUST_USE TesseraStatus tessera_build_under_cap (TesseraPlanBuild *build);
+/* Whom sentences about edits go to. */
+TesseraComplaint tessera_build_complaint (const TesseraPlanBuild *build);
+/* What the options say about packing. */
+TesseraPackOptions tessera_build_pack_options (const TesseraPlanBuild *build);
+/* Writes what edits hold into @items, packs them freely, and says which edits conflict.
+ */
+TESSERA_MUST_USE TesseraStatus tessera_build_pack (TesseraPlanBuild *build,
+                                                   TesseraItem *items,
+                                                   size_t n_items,
+                                                   uint64_t *offsets,
+                                                   TesseraPacking *out_packing);
 /* Offsets, height and strategy, for the items as they are. */
 TESSERA_MUST_USE TesseraStatus tessera_build_offsets (TesseraPlanBuild *build);
 /* The same where a range may pass from stream to stream. */
@@ -65,8 +88,8 @@ TESSERA_MUST_USE TesseraStatus tessera_build_hand_overs (TesseraPlanBuild *build
 
 /* Whether what PyTorch keeps apart by size is kept apart here: more than one stream, or a
  * recording of ours, whose plan is there to be followed: the run that does so may bring a
- * stream that the recording lacked (to prefetch batches), and from then on no range passes
- * between small and large at will. Costs 0.01 to 0.2 % of height. */
+ * stream that the recording lacked (to prefetch batches), and from then on no range
+ * passes between small and large at will. Costs 0.01 to 0.2 % of height. */
 static inline bool
 tessera_build_splits_sizes (const TesseraPlanBuild *build)
 {

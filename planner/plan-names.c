@@ -167,6 +167,30 @@ phase_id (TesseraPlanBuild *build,
   return TESSERA_OK;
 }
 
+/* Requests without a slot are requests nonetheless: those of equals after them keep their
+ * ordinals. Counts the blocks in [@from, @to) that edits left out. */
+static void
+count_left_out (const TesseraPlanBuild *build,
+                Cursor *cursor,
+                CountTable *table,
+                uint32_t from,
+                uint32_t to)
+{
+  for (uint32_t i = from; i < to; i++)
+    {
+      const TesseraBlock *block = &build->blocks->blocks[i];
+      const TesseraSlot like = { .block_bytes = block->block_bytes,
+                                 .stream = block->stream };
+      TesseraSpell spell;
+
+      if (!build->left_out[i] || block->flags & TESSERA_AT_START ||
+          !tessera_run_spell (&build->run, i, &spell))
+        continue;
+      cursor_reach (cursor, block->born_index);
+      next_ordinal (table, &like, cursor->stretch);
+    }
+}
+
 TesseraStatus
 tessera_build_names (TesseraPlanBuild *build)
 {
@@ -176,9 +200,10 @@ tessera_build_names (TesseraPlanBuild *build)
   CountTable table = { NULL, 16 };
   NameTable names = { 0 };
   Cursor cursor = { .build = build };
+  uint32_t next = 0; /* block */
   TesseraStatus status = TESSERA_NO_MEMORY;
 
-  while (table.n_counts < 2 * plan->n_slots)
+  while (table.n_counts < 2 * (plan->n_slots + build->n_left_out))
     table.n_counts *= 2;
   table.counts = calloc (table.n_counts, sizeof *table.counts);
   if (!id_of_string || !table.counts ||
@@ -196,6 +221,8 @@ tessera_build_names (TesseraPlanBuild *build)
       if (block->flags & TESSERA_AT_START ||
           (i >= build->first_spare && i < build->first_spare + build->n_spares))
         continue;
+      count_left_out (build, &cursor, &table, next, slot->block);
+      next = slot->block + 1;
       cursor_reach (&cursor, block->born_index);
       slot->ordinal = next_ordinal (&table, slot, cursor.stretch);
     }

@@ -1,5 +1,5 @@
 /*
- * Places for the slots of a plan: items, zones, packing.
+ * What is packed for the slots of a plan: items and their zones.
  *
  * Zones: blocks of different pools never share an address (the memory of a captured graph
  * is in use whenever it is replayed, whatever the trace shows), nor do those of different
@@ -11,7 +11,6 @@
 
 #include "db/plan.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,7 +129,8 @@ list_tails (const TesseraPlanBuild *build,
     {
       uint32_t tail = tessera_run_tail (run, plan->slots[i].block);
 
-      if (tail != TESSERA_NONE)
+      /* What an edit wants of the one it need not want of the other. */
+      if (tail != TESSERA_NONE && !(build->holds.is_held && build->holds.is_held[i]))
         tails[n++] = make_tail (&plan->slots[i], tail, i);
     }
   *out_n_starts = n;
@@ -249,36 +249,4 @@ tessera_build_items (TesseraPlanBuild *build)
   if (status == TESSERA_OK)
     status = tessera_build_close_ranks (build);
   return status == TESSERA_OK ? set_zones (build) : status;
-}
-
-TesseraStatus
-tessera_build_offsets (TesseraPlanBuild *build)
-{
-  TesseraPlan *plan = build->plan;
-  const TesseraPackOptions options = { .n_threads = build->options->n_threads,
-                                       .work_budget = build->options->work_budget,
-                                       .progress = build->options->progress };
-  TesseraPacking packing = { .strategy = "nothing to place" };
-  uint64_t *offsets = malloc ((build->n_items + 1) * sizeof *offsets);
-  char strategy[160];
-  TesseraStatus status = TESSERA_NO_MEMORY;
-
-  if (!offsets)
-    return status;
-  status = build->n_items
-               ? tessera_pack (build->items, build->n_items, &options, offsets, &packing)
-               : TESSERA_OK;
-  if (status != TESSERA_OK)
-    goto out;
-  for (size_t i = 0; i < plan->n_slots; i++)
-    plan->slots[i].offset_bytes = offsets[build->item_of_slot[i]];
-  plan->height_bytes = packing.height_bytes;
-  snprintf (strategy, sizeof strategy, "free: %s", packing.strategy);
-  free (plan->strategy);
-  plan->strategy = strdup (strategy);
-  if (!plan->strategy)
-    status = TESSERA_NO_MEMORY;
-out:
-  free (offsets);
-  return status;
 }

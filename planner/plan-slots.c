@@ -130,7 +130,7 @@ tessera_build_slots (TesseraPlanBuild *build)
       TesseraSpell spell;
       TesseraSlot slot;
 
-      if (!tessera_run_spell (run, i, &spell))
+      if (build->left_out[i] || !tessera_run_spell (run, i, &spell))
         continue;
       if (are_spares_due && spell.born >= run->step_end)
         {

@@ -33,50 +33,49 @@ refuse_giants (const TesseraBlocks *blocks, TesseraError *error)
   return TESSERA_OK;
 }
 
-/* The blocks with their groups: those of the caller stay as they are. */
+/* The blocks with their groups, as edited: those of the caller stay as they are. */
 static TesseraStatus
 group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grouped)
 {
+  TesseraPlan *plan = build->plan;
+  TesseraStatus status;
+
   *grouped = *blocks;
   grouped->blocks = malloc ((blocks->n_blocks + 1) * sizeof *grouped->blocks);
   if (!grouped->blocks)
     return TESSERA_NO_MEMORY;
   memcpy (grouped->blocks, blocks->blocks, blocks->n_blocks * sizeof *grouped->blocks);
   build->blocks = grouped;
-  return tessera_group_blocks (build->trace, grouped, build->structure,
-                               &build->plan->groups, &build->plan->n_groups);
+  status = tessera_group_blocks (build->trace, grouped, build->structure, &plan->groups,
+                                 &plan->n_groups);
+  if (status != TESSERA_OK)
+    return status;
+  return tessera_wishes_init (build->trace, grouped, build->structure, &plan->groups,
+                              &plan->n_groups, build->options->edits,
+                              build->options->n_edits, build->error,
+                              build->options->out_conflict, &build->wishes);
 }
 
-/* The most that slots take at one position. */
+/* What edits leave to the dynamic allocator: a slot stands for the blocks of all steps.
+ */
 static TesseraStatus
-load_bound (TesseraPlanBuild *build)
+find_left_out (TesseraPlanBuild *build)
 {
-  TesseraPlan *plan = build->plan;
-  uint64_t *change = calloc ((size_t) plan->n_positions + 2, sizeof *change);
-  uint64_t load = 0;
+  size_t n_blocks = build->blocks->n_blocks;
 
-  if (!change)
+  build->left_out = calloc (n_blocks + 1, sizeof *build->left_out);
+  if (!build->left_out)
     return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < plan->n_slots; i++)
+  for (uint32_t i = 0; build->wishes.left_out && i < n_blocks; i++)
     {
-      const TesseraSlot *slot = &plan->slots[i];
+      uint32_t block = build->wishes.left_out[i] ? tessera_run_stands_for (&build->run, i)
+                                                 : TESSERA_NONE;
 
-      change[slot->born] += slot->block_bytes;
-      change[slot->died] -= slot->block_bytes;
-      if (slot->wraps)
-        {
-          change[build->run.step_begin] += slot->block_bytes;
-          change[slot->died_next < slot->born ? slot->died_next : slot->born] -=
-              slot->block_bytes;
-        }
+      if (block == TESSERA_NONE || build->left_out[block])
+        continue;
+      build->left_out[block] = build->wishes.left_out[i];
+      build->n_left_out++;
     }
-  for (uint32_t i = 0; i < plan->n_positions; i++)
-    {
-      load += change[i];
-      if (load > plan->bound_bytes)
-        plan->bound_bytes = load;
-    }
-  free (change);
   return TESSERA_OK;
 }
 
@@ -140,16 +139,11 @@ make (TesseraPlanBuild *build)
   if (status == TESSERA_OK)
     status = describe_run (build);
   if (status == TESSERA_OK)
-    status = tessera_build_slots (build);
+    status = find_left_out (build);
   if (status == TESSERA_OK)
-    status = tessera_build_names (build);
-  if (status == TESSERA_OK)
-    status = tessera_build_items (build);
-  if (status == TESSERA_OK)
-    status = load_bound (build);
-  if (status == TESSERA_OK)
-    status = build->plan->across_streams ? tessera_build_across (build)
-                                         : tessera_build_offsets (build);
+    status = tessera_build_layout (build);
+  if (status == TESSERA_OK && build->plan->height_bytes > build->wishes.cap_bytes)
+    status = tessera_build_under_cap (build);
   build->plan->slot_digest = tessera_plan_digest (build->plan);
   return status;
 }
@@ -161,6 +155,9 @@ check (const TesseraPlanBuild *build, TesseraError *error)
   TesseraLaw law = TESSERA_LAW_NONE;
   TesseraStatus status = tessera_check_plan (build->plan, build->trace, &law, error);
 
+  if (status == TESSERA_OK)
+    status = tessera_check_edits (build->plan, &build->holds, build->wishes.cap_bytes,
+                                  &law, error);
   build->plan->checked = status == TESSERA_OK;
   return status;
 }
@@ -185,13 +182,17 @@ tessera_plan_trace (const TesseraTrace *trace,
                     TesseraError *error,
                     TesseraPlan **out_plan)
 {
-  TesseraPlanBuild build = {
-    .trace = trace, .blocks = blocks, .structure = structure, .options = options
-  };
+  TesseraPlanBuild build = { .trace = trace,
+                             .blocks = blocks,
+                             .structure = structure,
+                             .options = options,
+                             .error = error };
   TesseraBlocks grouped = { 0 };
   TesseraStatus status = refuse_giants (blocks, error);
 
   *out_plan = NULL;
+  if (options->out_conflict)
+    *options->out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
   if (status == TESSERA_OK)
     status = tessera_plan_new (&build.plan);
   if (status == TESSERA_OK)
@@ -210,6 +211,9 @@ tessera_plan_trace (const TesseraTrace *trace,
   tessera_run_clear (&build.run);
   free (build.items);
   free (build.item_of_slot);
+  free (build.left_out);
+  tessera_holds_clear (&build.holds);
+  tessera_wishes_clear (&build.wishes);
   free (grouped.blocks);
   return explain (status, error);
 }

@@ -423,6 +423,20 @@ tessera_run_spell (const TesseraRun *run, uint32_t block, TesseraSpell *out_spel
 }
 
 uint32_t
+tessera_run_stands_for (const TesseraRun *run, uint32_t block)
+{
+  const TesseraBlock *of = &run->blocks->blocks[block];
+
+  if (of->born_index >= run->limit && !(of->flags & TESSERA_AT_START))
+    return TESSERA_NONE;
+  if (!run->repeats || of->flags & TESSERA_AT_START || of->born_index < run->step_end ||
+      of->born_index >= run->last_end)
+    return block;
+  return run->blocks
+      ->block_of_event[run->requests[run->ordinal_of[of->born_index - run->step_begin]]];
+}
+
+uint32_t
 tessera_run_tail (const TesseraRun *run, uint32_t block)
 {
   const TesseraBlock *of = &run->blocks->blocks[block];

@@ -59,6 +59,10 @@ void tessera_run_clear (TesseraRun *run);
  */
 bool tessera_run_spell (const TesseraRun *run, uint32_t block, TesseraSpell *out_spell);
 
+/* The block whose slot stands for @block: of a repeating step the like of it in the first of
+ * these, else itself; TESSERA_NONE: the canonical run does not hold it. */
+uint32_t tessera_run_stands_for (const TesseraRun *run, uint32_t block);
+
 /* For a block of the start that dies in the first repeating step: how many of its
  * requests come before, else TESSERA_NONE. */
 uint32_t tessera_run_tail (const TesseraRun *run, uint32_t block);

@@ -42,6 +42,14 @@ tessera_law_name (TesseraLaw law)
       return "digest";
     case TESSERA_LAW_FINGERPRINT:
       return "fingerprint";
+    case TESSERA_LAW_PIN:
+      return "pin";
+    case TESSERA_LAW_TOGETHER:
+      return "together";
+    case TESSERA_LAW_APART:
+      return "apart";
+    case TESSERA_LAW_CAP:
+      return "cap";
     }
   return "unknown";
 }

@@ -328,20 +328,18 @@ sort_by_group (const TesseraBlocks *blocks,
     }
 }
 
-static TesseraStatus
-measure (Grouping *grouping, const TesseraGroupKey *keys)
+TesseraStatus
+tessera_groups_measure (const TesseraBlocks *blocks,
+                        TesseraGroup *groups,
+                        size_t n_groups)
 {
-  TesseraBlocks *blocks = grouping->blocks;
-  size_t n_groups = grouping->n_groups;
   uint32_t *first = calloc (2 * n_groups + 2, sizeof *first),
            *next = first + n_groups + 1;
   uint32_t *births = malloc ((2 * blocks->n_blocks + 1) * sizeof *births);
-  uint32_t *deaths = births + blocks->n_blocks, *ordinals = NULL;
+  uint32_t *deaths = births + blocks->n_blocks;
   uint64_t *offsets = malloc ((blocks->n_blocks + 1) * sizeof *offsets);
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  TesseraStatus status = first && births && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
 
-  if (first && births && offsets)
-    status = tessera_phase_ordinals (grouping->trace, grouping->structure, &ordinals);
   if (status == TESSERA_OK)
     {
       for (size_t i = 0; i < blocks->n_blocks; i++)
@@ -352,20 +350,30 @@ measure (Grouping *grouping, const TesseraGroupKey *keys)
       sort_by_group (blocks, blocks->by_death, first, next, n_groups, deaths);
     }
   for (size_t g = 0; g < n_groups && status == TESSERA_OK; g++)
-    {
-      TesseraGroup *group = &grouping->groups[g];
-
-      status = tessera_group_measure (blocks, births + first[g], deaths + first[g],
-                                      first[g + 1] - first[g], offsets, group);
-      if (status == TESSERA_OK)
-        group->name = tessera_group_name (grouping->trace, grouping->structure, ordinals,
-                                          &keys[g], group->n_blocks);
-      if (!group->name)
-        status = TESSERA_NO_MEMORY;
-    }
+    status = tessera_group_measure (blocks, births + first[g], deaths + first[g],
+                                    first[g + 1] - first[g], offsets, &groups[g]);
   free (first);
   free (births);
   free (offsets);
+  return status;
+}
+
+static TesseraStatus
+name_groups (Grouping *grouping, const TesseraGroupKey *keys)
+{
+  uint32_t *ordinals = NULL;
+  TesseraStatus status =
+      tessera_phase_ordinals (grouping->trace, grouping->structure, &ordinals);
+
+  for (size_t g = 0; g < grouping->n_groups && status == TESSERA_OK; g++)
+    {
+      TesseraGroup *group = &grouping->groups[g];
+
+      group->name = tessera_group_name (grouping->trace, grouping->structure, ordinals,
+                                        &keys[g], group->n_blocks);
+      if (!group->name)
+        status = TESSERA_NO_MEMORY;
+    }
   free (ordinals);
   return status;
 }
@@ -397,7 +405,9 @@ tessera_group_blocks (const TesseraTrace *trace,
         status = assign (&grouping, &keys);
     }
   if (status == TESSERA_OK)
-    status = measure (&grouping, keys);
+    status = tessera_groups_measure (blocks, grouping.groups, grouping.n_groups);
+  if (status == TESSERA_OK)
+    status = name_groups (&grouping, keys);
   if (status == TESSERA_OK)
     {
       *out_groups = grouping.groups;

@@ -133,3 +133,56 @@ tessera_group_measure (const TesseraBlocks *blocks,
   group->time_memory_product = reserved > 0 ? used / reserved : 1;
   return TESSERA_OK;
 }
+
+static int
+by_begin (const void *a, const void *b)
+{
+  const TesseraDecision *x = a, *y = b;
+
+  if (x->begin != y->begin)
+    return x->begin < y->begin ? -1 : 1;
+  return (x->source > y->source) - (x->source < y->source);
+}
+
+static int
+by_end (const void *a, const void *b)
+{
+  const TesseraDecision *x = *(const TesseraDecision *const *) a,
+                        *y = *(const TesseraDecision *const *) b;
+
+  if (x->end != y->end)
+    return x->end < y->end ? -1 : 1;
+  return (x > y) - (x < y);
+}
+
+TesseraStatus
+tessera_lay_lowest (TesseraDecision *decisions,
+                    size_t n_decisions,
+                    uint64_t *out_height_bytes)
+{
+  TesseraDecision **ends = malloc ((n_decisions + 1) * sizeof (TesseraDecision *));
+  Space space = { 0 };
+  TesseraStatus status = ends ? TESSERA_OK : TESSERA_NO_MEMORY;
+  size_t n_ended = 0;
+
+  *out_height_bytes = 0;
+  if (status != TESSERA_OK || n_decisions == 0)
+    goto out;
+  qsort (decisions, n_decisions, sizeof *decisions, by_begin);
+  for (size_t i = 0; i < n_decisions; i++)
+    ends[i] = &decisions[i];
+  qsort (ends, n_decisions, sizeof (TesseraDecision *), by_end);
+  for (size_t i = 0; i < n_decisions && status == TESSERA_OK; i++)
+    {
+      /* What ends by now began before it: it has a place. */
+      for (; ends[n_ended]->end <= decisions[i].begin && status == TESSERA_OK; n_ended++)
+        status =
+            give_back (&space, ends[n_ended]->offset_bytes, ends[n_ended]->size_bytes);
+      decisions[i].offset_bytes = take (&space, decisions[i].size_bytes);
+    }
+  *out_height_bytes = space.height;
+out:
+  free (space.gaps);
+  free (ends);
+  return status;
+}

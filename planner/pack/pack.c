@@ -94,6 +94,7 @@ portfolio_options (const TesseraPackOptions *options)
         result.work_budget = options->work_budget;
       if (options->fit_at_most != 0)
         result.fit_at_most = options->fit_at_most;
+      result.n_orders = options->n_orders;
     }
   if (result.n_threads == 0)
     {

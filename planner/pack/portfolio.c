@@ -465,13 +465,25 @@ run_chains (Portfolio *portfolio, Worker *workers, pthread_t *threads)
   return status;
 }
 
+/* Where only some orders are wanted and none of these is for such a problem: all. */
+static void
+run_first_round (Portfolio *portfolio, Worker *workers, pthread_t *threads)
+{
+  uint32_t n_all = N_CANDIDATES + n_first_rules (portfolio);
+  uint32_t n_orders = portfolio->options->n_orders;
+  if (n_orders > 0 && n_orders < n_all)
+    run_round (portfolio, workers, threads, n_orders);
+  if (portfolio->best.height_bytes == UINT64_MAX)
+    run_round (portfolio, workers, threads, n_all);
+}
+
 /* Of few items chains come before rules, of many after them. */
 static TesseraStatus
 run_rounds (Portfolio *portfolio, Worker *workers, pthread_t *threads)
 {
   bool is_small = portfolio->problem->n_items <= MAX_ITEMS_OF_SMALL;
   TesseraStatus status;
-  run_round (portfolio, workers, threads, N_CANDIDATES + n_first_rules (portfolio));
+  run_first_round (portfolio, workers, threads);
   if (!is_small)
     run_drawn_rules (portfolio, workers, threads);
   status = run_chains (portfolio, workers, threads);

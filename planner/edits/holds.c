@@ -1,0 +1,195 @@
+/*
+ * Wishes about blocks as holds on slots: see holds.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/edits/holds.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+TesseraStatus
+tessera_complain (const TesseraComplaint *complaint,
+                  uint32_t first,
+                  uint32_t second,
+                  const char *reason)
+{
+  if (complaint->conflict)
+    *complaint->conflict = (TesseraEditConflict){ first, second };
+  if (first == second)
+    return tessera_fail (complaint->error, TESSERA_REFUSED,
+                         "the edit \"%s\" can't hold: %s", complaint->edits[first].name,
+                         reason);
+  return tessera_fail (complaint->error, TESSERA_REFUSED,
+                       "the edits \"%s\" and \"%s\" can't hold together: %s",
+                       complaint->edits[first].name, complaint->edits[second].name,
+                       reason);
+}
+
+typedef struct
+{
+  const TesseraRun *run;
+  const TesseraPlan *plan;
+  uint32_t *slot_of_block; /* of those that stand for themselves; TESSERA_NONE */
+  const TesseraComplaint *complaint;
+} Map;
+
+typedef struct
+{
+  uint32_t slot;
+  uint64_t offset;
+} Placed;
+
+static int
+compare_placed (const void *a, const void *b)
+{
+  const Placed *x = a, *y = b;
+
+  if (x->slot != y->slot)
+    return x->slot < y->slot ? -1 : 1;
+  return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Slots of blocks, each once, with the offset of its first block. */
+static TesseraStatus
+map_blocks (const Map *map,
+            const TesseraWish *wish,
+            const uint32_t *blocks,
+            const uint64_t *offsets,
+            size_t n_blocks,
+            TesseraHold *hold,
+            uint32_t **out_slots,
+            size_t *out_n_slots)
+{
+  Placed *placed = malloc ((n_blocks + 1) * sizeof *placed);
+  size_t n = 0, n_slots = 0;
+  TesseraStatus status = TESSERA_OK;
+
+  *out_slots = malloc ((n_blocks + 1) * sizeof **out_slots);
+  if (offsets)
+    hold->offsets = malloc ((n_blocks + 1) * sizeof *hold->offsets);
+  if (!placed || !*out_slots || (offsets && !hold->offsets))
+    {
+      free (placed);
+      return TESSERA_NO_MEMORY;
+    }
+  for (size_t i = 0; i < n_blocks; i++)
+    {
+      uint32_t block = tessera_run_stands_for (map->run, blocks[i]);
+      uint32_t slot = block == TESSERA_NONE ? TESSERA_NONE : map->slot_of_block[block];
+
+      if (slot != TESSERA_NONE)
+        placed[n++] = (Placed){ slot, offsets ? offsets[i] : 0 };
+    }
+  if (n)
+    qsort (placed, n, sizeof *placed, compare_placed);
+  for (size_t i = 0; i < n && status == TESSERA_OK; i++)
+    if (i == 0 || placed[i].slot != placed[i - 1].slot)
+      {
+        if (offsets)
+          hold->offsets[n_slots] = placed[i].offset;
+        (*out_slots)[n_slots++] = placed[i].slot;
+      }
+    else if (placed[i].offset != placed[i - 1].offset)
+      status = tessera_complain (map->complaint, wish->edit, wish->edit,
+                                 "it pins blocks of different steps that have one place "
+                                 "to different offsets");
+  *out_n_slots = n_slots;
+  free (placed);
+  return status;
+}
+
+static TesseraStatus
+check_offsets (const Map *map, const TesseraHold *hold)
+{
+  for (size_t i = 0; hold->offsets && i < hold->n_slots; i++)
+    {
+      if (hold->offsets[i] % map->plan->alignment_bytes)
+        return tessera_complain (map->complaint, hold->edit, hold->edit,
+                                 "offsets are multiples of the alignment, 512 bytes");
+      if (hold->offsets[i] > INT64_MAX / 4)
+        return tessera_complain (map->complaint, hold->edit, hold->edit,
+                                 "no pool is so large");
+    }
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+make_hold (const Map *map, const TesseraWish *wish, TesseraHold *hold)
+{
+  TesseraStatus status;
+
+  *hold =
+      (TesseraHold){ .edit = wish->edit, .kind = wish->kind, .has_with = wish->has_with };
+  status = map_blocks (map, wish, wish->blocks, wish->offsets, wish->n_blocks, hold,
+                       &hold->slots, &hold->n_slots);
+  if (status == TESSERA_OK && wish->has_with)
+    status = map_blocks (map, wish, wish->with, NULL, wish->n_with, hold, &hold->with,
+                         &hold->n_with);
+  return status == TESSERA_OK ? check_offsets (map, hold) : status;
+}
+
+static void
+mark_held (TesseraHolds *holds)
+{
+  for (size_t h = 0; h < holds->n_holds; h++)
+    {
+      const TesseraHold *hold = &holds->holds[h];
+
+      for (size_t i = 0; i < hold->n_slots; i++)
+        holds->is_held[hold->slots[i]] = 1;
+      for (size_t i = 0; i < hold->n_with; i++)
+        holds->is_held[hold->with[i]] = 1;
+    }
+}
+
+TesseraStatus
+tessera_holds_init (const TesseraWishes *wishes,
+                    const TesseraRun *run,
+                    const TesseraPlan *plan,
+                    size_t first_spare,
+                    size_t n_spares,
+                    const TesseraComplaint *complaint,
+                    TesseraHolds *out_holds)
+{
+  size_t n_blocks = run->blocks->n_blocks;
+  Map map = { .run = run, .plan = plan, .complaint = complaint };
+  TesseraStatus status = TESSERA_NO_MEMORY;
+
+  *out_holds = (TesseraHolds){ 0 };
+  if (wishes->n_wishes == 0)
+    return TESSERA_OK;
+  map.slot_of_block = malloc ((n_blocks + 1) * sizeof *map.slot_of_block);
+  out_holds->holds = calloc (wishes->n_wishes, sizeof *out_holds->holds);
+  out_holds->is_held = calloc (plan->n_slots + 1, 1);
+  if (!map.slot_of_block || !out_holds->holds || !out_holds->is_held)
+    goto out;
+  memset (map.slot_of_block, 0xff, n_blocks * sizeof *map.slot_of_block);
+  for (uint32_t i = 0; i < plan->n_slots; i++)
+    if (i < first_spare || i >= first_spare + n_spares)
+      map.slot_of_block[plan->slots[i].block] = i;
+  status = TESSERA_OK;
+  for (size_t i = 0; i < wishes->n_wishes && status == TESSERA_OK; i++)
+    status =
+        make_hold (&map, &wishes->wishes[i], &out_holds->holds[out_holds->n_holds++]);
+  if (status == TESSERA_OK)
+    mark_held (out_holds);
+out:
+  free (map.slot_of_block);
+  return status;
+}
+
+void
+tessera_holds_clear (TesseraHolds *holds)
+{
+  for (size_t i = 0; i < holds->n_holds; i++)
+    {
+      free (holds->holds[i].slots);
+      free (holds->holds[i].offsets);
+      free (holds->holds[i].with);
+    }
+  free (holds->holds);
+  free (holds->is_held);
+  *holds = (TesseraHolds){ 0 };
+}

@@ -1,0 +1,55 @@
+/*
+ * Edits applied to the blocks of a trace, in their order.
+ *
+ * What shapes groups is done at once: blocks get other groups and classes. What shapes
+ * places is noted for later as wishes about blocks, since selectors go by groups as the
+ * edits so far have made them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/edit.h"
+
+/* A pin, together or apart. */
+typedef struct
+{
+  uint32_t edit; /* index */
+  TesseraEditKind kind;
+  uint32_t *blocks; /* ascending */
+  size_t n_blocks;
+  uint64_t *offsets; /* pin: of each block */
+  uint32_t *with;    /* apart, where has_with: the other side */
+  size_t n_with;
+  bool has_with;
+} TesseraWish;
+
+typedef struct
+{
+  TesseraWish *wishes;
+  size_t n_wishes, cap_wishes;
+  uint32_t *left_out; /* [n_blocks] 1 + the edit (dynamic); 0: none; NULL: nobody is */
+  uint64_t cap_bytes; /* the smallest; UINT64_MAX: none */
+  uint32_t cap_edit;
+} TesseraWishes;
+
+/*
+ * tessera_wishes_init:
+ * @blocks: gets groups and classes
+ * @groups: (inout): replaced by the groups that are left, measured anew
+ * @error: a sentence that names the edit
+ *
+ * Returns: TESSERA_OK, TESSERA_NO_MEMORY, or TESSERA_REFUSED where an edit can't be
+ * applied at all: *out_conflict says which. @out_wishes is to be cleared in any case.
+ */
+TESSERA_MUST_USE TesseraStatus tessera_wishes_init (const TesseraTrace *trace,
+                                                    TesseraBlocks *blocks,
+                                                    const TesseraStructure *structure,
+                                                    TesseraGroup **groups,
+                                                    size_t *n_groups,
+                                                    const TesseraEdit *edits,
+                                                    size_t n_edits,
+                                                    TesseraError *error,
+                                                    TesseraEditConflict *out_conflict,
+                                                    TesseraWishes *out_wishes);
+void tessera_wishes_clear (TesseraWishes *wishes);
