@@ -36,6 +36,7 @@ int cli_simulate (int argc, char **argv);
 int cli_fit (int argc, char **argv);
 int cli_plan (int argc, char **argv);
 int cli_explain (int argc, char **argv);
+int cli_edits (int argc, char **argv);
 int cli_check (int argc, char **argv);
 int cli_compare (int argc, char **argv);
 int cli_export (int argc, char **argv);

@@ -25,13 +25,26 @@ static const CliCommand commands[] = {
   { "fit", "FILE", "the smallest device that completes the trace, policy by policy",
     "Found by bisection over the simulation, to 2 MiB.", cli_fit },
   { "plan", "FILE -o P.tsp", "plan where every block goes; checked before it is written",
-    "The same trace, options and budget give the same plan on every machine.", cli_plan },
+    "The same trace, edits, options and budget give the same plan on every machine. Edits "
+    "that\n"
+    "are kept with FILE (tessera edits) are applied unless --edits or --no-edits is given.",
+    cli_plan },
   { "explain", "FILE [BLOCK]",
     "why a block lies where the plan puts it; what makes the peak",
     "Without BLOCK: what is alive at the peak, and what the plan would take if it were "
     "freed before.\n"
     "BLOCK is an index as `tessera export --table blocks` and the viewer show it.",
     cli_explain },
+  { "edits", "list|add|apply|undo|redo|export FILE",
+    "what you changed about groups and places: listed, added, undone",
+    "Edits are kept in a .tsr itself, beside any other trace in FILE.edits.json.\n"
+    "  tessera edits add FILE --kind pin --what \"class=persistent size>=1MiB\" --at 0\n"
+    "  tessera edits add FILE --kind cap --at 30GiB\n"
+    "  tessera edits apply FILE EDITS.json     adds those of a file\n"
+    "A query is conditions that all have to hold: size>=1MiB phase=backward died=optimizer\n"
+    "module=*mlp* source=train.py:12 group=\"...\" class=transient life<100 step=3 stream=1\n"
+    "ordinal=0 alive=12345 blocks=3,7-9. docs/FORMAT.md describes the JSON.",
+    cli_edits },
   { "check", "P.tsp", "accept a plan or name the law it breaks",
     "The checker shares no code with the planner.", cli_check },
   { "compare", "A.tsp B.tsp", "what lies elsewhere in another plan of the same trace",

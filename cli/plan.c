@@ -1,10 +1,12 @@
 /* tessera plan FILE -o P.tsp. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "cli/edit-add.h"
 #include "cli/laws.h"
 #include "cli/output.h"
 #include "cli/study.h"
 #include "db/store.h"
+#include "edits/query.h"
 
 /* Never be worse than PyTorch alone: a plan that is must say so. */
 static bool
@@ -13,8 +15,48 @@ is_worse (const CliStudy *study)
   return study->plan->height_bytes > study->layout->peak_reserved_bytes;
 }
 
+static const char *const strategies[] = {
+  [TESSERA_STRATEGY_FREE] = "free",
+  [TESSERA_STRATEGY_PAPER] = "paper",
+  [TESSERA_STRATEGY_PAPER_PLAIN] = "paper-plain",
+  [TESSERA_STRATEGY_AUTO] = "auto",
+};
+
+static gboolean
+parse_strategy (const char *name, TesseraStrategy *out_strategy)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (strategies); i++)
+    if (g_str_equal (strategies[i], name))
+      {
+        *out_strategy = (TesseraStrategy) i;
+        return TRUE;
+      }
+  return FALSE;
+}
+
+/* The edits that the plan is made with. */
 static void
-print_json (const CliStudy *study, const char *output)
+json_edits (JsonBuilder *builder, const TesseraHistory *history)
+{
+  size_t n_edits = tessera_history_get_n_standing (history);
+  const TesseraEdit *edits = tessera_history_get (history, NULL);
+
+  json_builder_set_member_name (builder, "edits");
+  json_builder_begin_array (builder);
+  for (size_t i = 0; i < n_edits; i++)
+    {
+      g_autofree char *text = tessera_edit_describe (&edits[i]);
+
+      json_builder_begin_object (builder);
+      cli_json_text (builder, "name", edits[i].name);
+      cli_json_text (builder, "text", text);
+      json_builder_end_object (builder);
+    }
+  json_builder_end_array (builder);
+}
+
+static void
+print_json (const CliStudy *study, const TesseraHistory *history, const char *output)
 {
   const TesseraPlan *plan = study->plan;
   g_autoptr (JsonBuilder) builder = json_builder_new ();
@@ -34,6 +76,13 @@ print_json (const CliStudy *study, const char *output)
   cli_json_bytes (builder, "hand_overs", plan->n_hand_overs);
   cli_json_number (builder, "seconds", study->plan_seconds);
   cli_json_text (builder, "strategy", plan->strategy);
+  if (plan->ungrouped_bytes > 0)
+    {
+      cli_json_bytes (builder, "ungrouped_bytes", plan->ungrouped_bytes);
+      cli_json_number (builder, "grouping_costs_bytes",
+                       (double) plan->height_bytes - (double) plan->ungrouped_bytes);
+    }
+  json_edits (builder, history);
   cli_json_bool (builder, "checked", plan->checked);
   cli_json_text (builder, "followable", cli_followable_name (plan));
   cli_json_text (builder, "follow_reason", plan->follow_reason);
@@ -93,11 +142,38 @@ print_text (const CliStudy *study, const char *output)
     printf ("written to %s\n", output);
 }
 
+/* What a plan is made with: those of a file, else those that are kept with the trace. */
+static TesseraHistory *
+find_edits (const char *path,
+            const char *edits_path,
+            gboolean no_edits,
+            TesseraError *error)
+{
+  if (edits_path != NULL)
+    return cli_edits_read (edits_path, error);
+  return no_edits ? tessera_history_new () : tessera_history_load (path, error);
+}
+
+static void
+print_edits (const TesseraHistory *history, const char *path, const char *edits_path)
+{
+  size_t n_edits = tessera_history_get_n_standing (history);
+
+  if (n_edits > 0)
+    printf ("%zu edit%s of %s applied%s\n", n_edits, n_edits == 1 ? "" : "s",
+            edits_path != NULL ? edits_path : path,
+            edits_path != NULL ? "" : " (--no-edits leaves them out)");
+}
+
 int
 cli_plan (int argc, char **argv)
 {
   g_autofree char *output = NULL;
   g_autofree char *steps = NULL;
+  g_autofree char *edits_path = NULL;
+  g_autofree char *strategy = NULL;
+  g_autoptr (TesseraHistory) history = NULL;
+  gboolean no_edits = FALSE;
   gboolean across = FALSE, store = FALSE;
   gint64 budget = 0, most_length = 0, most_batch = 0;
   CliCommon common = { 0 };
@@ -108,6 +184,13 @@ cli_plan (int argc, char **argv)
     { "store", 0, 0, G_OPTION_ARG_NONE, &store,
       "Keep groups and slots in FILE as well, which is a .tsr", NULL },
     { "steps", 0, 0, G_OPTION_ARG_STRING, &steps, "Plan from these steps only", "A-B" },
+    { "edits", 0, 0, G_OPTION_ARG_FILENAME, &edits_path,
+      "Apply these edits, not those kept with FILE", "EDITS.json" },
+    { "no-edits", 0, 0, G_OPTION_ARG_NONE, &no_edits, "Apply no edits", NULL },
+    { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,
+      "free (best height; the default), paper (groups as rectangles), paper-plain "
+      "(without fusion) or auto",
+      "NAME" },
     { "budget", 0, 0, G_OPTION_ARG_INT64, &budget, "Work units (placements tried)", "N" },
     { "max-length", 0, 0, G_OPTION_ARG_INT64, &most_length,
       "Where steps vary: plan for lengths up to this one (the longest seen)", "N" },
@@ -123,6 +206,11 @@ cli_plan (int argc, char **argv)
     return CLI_USAGE;
   if (steps != NULL && !cli_parse_steps (steps, &options.first_step, &options.last_step))
     return cli_usage ("plan", "--steps takes A or A-B, not \"%s\"", steps);
+  if (strategy != NULL && !parse_strategy (strategy, &options.strategy))
+    return cli_usage ("plan", "--strategy takes free, paper, paper-plain or auto, not %s",
+                      strategy);
+  if (edits_path != NULL && no_edits)
+    return cli_usage ("plan", "--edits and --no-edits can't be had together");
   if (budget < 0)
     return cli_usage ("plan", "--budget takes a number of work units, 0 or more");
   if (most_length < 0 || most_batch < 0 || most_length > G_MAXINT32 ||
@@ -141,7 +229,19 @@ cli_plan (int argc, char **argv)
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
   options.progress = cli_progress ("planning");
   if (status == TESSERA_OK)
+    {
+      history = find_edits (argv[1], edits_path, no_edits, &error);
+      status = history != NULL ? TESSERA_OK : error.status;
+    }
+  if (status == TESSERA_OK)
+    {
+      options.edits = tessera_history_get (history, NULL);
+      options.n_edits = tessera_history_get_n_standing (history);
+    }
+  if (status == TESSERA_OK)
     status = cli_study_plan (&study, &options, &error);
+  if (status == TESSERA_OK)
+    tessera_history_into_plan (history, study.plan);
   if (status == TESSERA_OK)
     status = cli_study_laws (&study, &most, &error);
   if (status == TESSERA_OK)
@@ -153,9 +253,12 @@ cli_plan (int argc, char **argv)
   cli_progress_end ();
   result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
   if (status == TESSERA_OK && common.json)
-    print_json (&study, output);
+    print_json (&study, history, output);
   else if (status == TESSERA_OK)
-    print_text (&study, output);
+    {
+      print_edits (history, argv[1], edits_path);
+      print_text (&study, output);
+    }
   cli_study_clear (&study);
   return result;
 }

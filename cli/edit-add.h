@@ -1,0 +1,32 @@
+/*
+ * Edits as the command line tells them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "cli/command.h"
+#include "edits/history.h"
+
+/* As typed; each may be NULL. */
+typedef struct
+{
+  char *kind, *what, *with, *group, *at, *by, *lifetime_class, *shape, *name;
+} CliEditWords;
+
+void cli_edit_words_clear (CliEditWords *words);
+
+/*
+ * cli_edit_make:
+ * @path: the trace, which is opened: an edit that is about no block is refused (unless it
+ *   goes by a group, which other edits may have made)
+ * @out_edit: to be cleared by the caller
+ */
+TESSERA_MUST_USE TesseraStatus cli_edit_make (const CliEditWords *words,
+                                              const char *path,
+                                              const CliCommon *common,
+                                              TesseraEdit *out_edit,
+                                              TesseraError *error);
+
+/* The edits of a JSON file; NULL: failed. */
+TesseraHistory *cli_edits_read (const char *path, TesseraError *error);

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Edits by command line: made, kept, undone, planned with; prints TAP.
+
+    edits.py TESSERA SOURCE-ROOT
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+import sqlite3
+
+from command import FSDP, SAMPLE, good, refused
+from tap import run_tests, test
+
+MIB = 1 << 20
+# An edit of each kind, as options of `tessera edits add`.
+KINDS = {
+    "group": ("--what", "size>=64MiB", "--group", "large"),
+    "move": ("--what", "size<1KiB", "--group", "large"),
+    "split": ("--what", "group=large", "--by", "size"),
+    "merge": ("--what", "group=large*", "--group", "large again"),
+    "pin": ("--what", "blocks=0", "--at", "1GiB"),
+    "together": ("--what", "size>=64MiB blocks=1-4000"),
+    "apart": ("--what", "blocks=5", "--with", "blocks=6-90"),
+    "dynamic": ("--what", "blocks=99"),
+    "class": ("--what", "blocks=98", "--class", "scoped"),
+    "cap": ("--at", "80GiB"),
+}
+
+
+def planned(*arguments):
+    return json.loads(good("plan", *arguments, "--json"))
+
+
+def add(trace, kind, *options):
+    return json.loads(good("edits", "add", trace, "--kind", kind, *options, "--json"))
+
+
+def standing(trace):
+    listed = json.loads(good("edits", "list", trace, "--json"))
+    assert listed["standing"] == sum(not edit["is_undone"] for edit in listed["edits"])
+    return listed["standing"], len(listed["edits"])
+
+
+def slots(plan):
+    with sqlite3.connect(plan) as base:
+        return dict(base.execute("SELECT block, offset_bytes FROM slot"))
+
+
+@test
+def every_kind_is_made_kept_undone_and_redone(tmp):
+    trace = tmp / "s.tsr"
+    good("import", SAMPLE, "-o", trace)
+    first = planned(trace)
+    assert first["edits"] == []
+    for number, (kind, options) in enumerate(KINDS.items(), 1):
+        listed = add(trace, kind, *options)
+        assert listed["standing"] == number == len(listed["edits"]), listed
+    last = planned(trace, "-o", tmp / "p.tsp")
+    assert len(last["edits"]) == len(KINDS) and last["slot_digest"] != first["slot_digest"]
+    good("check", tmp / "p.tsp", "--trace", trace)
+    assert slots(tmp / "p.tsp")[0] == 1 << 30 and 99 not in slots(tmp / "p.tsp")
+    with sqlite3.connect(tmp / "p.tsp") as base:
+        assert base.execute("SELECT count(*) FROM plan_edit").fetchone()[0] == len(KINDS)
+    assert planned(trace, "--no-edits")["slot_digest"] == first["slot_digest"]
+    good("edits", "undo", trace, "-n", len(KINDS))
+    assert standing(trace) == (0, len(KINDS))
+    assert planned(trace)["slot_digest"] == first["slot_digest"]
+    refused("edits", "undo", trace, words=("no edit to undo",))
+    good("edits", "redo", trace, "--times", len(KINDS))
+    assert planned(trace)["slot_digest"] == last["slot_digest"]
+    refused("edits", "redo", trace, words=("no edit to redo",))
+
+
+@test
+def edits_go_from_file_to_file(tmp):
+    trace, other = tmp / "s.tsr", tmp / "other.tsr"
+    good("import", SAMPLE, "-o", trace)
+    good("import", SAMPLE, "-o", other)
+    for kind in ("group", "pin", "apart"):
+        add(trace, kind, *KINDS[kind])
+    wanted = planned(trace)["slot_digest"]
+    good("edits", "export", trace, "-o", tmp / "e.json")
+    assert json.loads(good("edits", "export", trace)) == json.loads((tmp / "e.json").read_text())
+    assert planned(other, "--edits", tmp / "e.json")["slot_digest"] == wanted
+    assert standing(other) == (0, 0)
+    good("edits", "apply", other, tmp / "e.json")
+    assert standing(other) == (3, 3) and planned(other)["slot_digest"] == wanted
+    assert "--no-edits leaves them out" in good("plan", other)
+
+
+@test
+def edits_of_a_snapshot_lie_beside_it(tmp):
+    snapshot = tmp / "s.pickle.gz"
+    snapshot.write_bytes(SAMPLE.read_bytes())
+    add(snapshot, "pin", *KINDS["pin"])
+    assert (tmp / "s.pickle.gz.edits.json").exists()
+    assert len(planned(snapshot)["edits"]) == 1
+    (tmp / "s.pickle.gz.edits.json").write_text("[{}]")
+    refused("plan", snapshot, words=("s.pickle.gz.edits.json", "kind"))
+
+
+@test
+def a_shape_is_taken_from_a_plan(tmp):
+    """Pinned where they lie, blocks keep the distances that they had."""
+    trace = tmp / "s.tsr"
+    good("import", SAMPLE, "-o", trace)
+    planned(trace, "-o", tmp / "before.tsp")
+    before = slots(tmp / "before.tsp")
+    lowest = min(before[block] for block in range(10, 20))
+    add(trace, "pin", "--what", "blocks=10-19", "--at", lowest + 512 * MIB, "--shape", tmp / "before.tsp")
+    planned(trace, "-o", tmp / "after.tsp")
+    after = slots(tmp / "after.tsp")
+    assert all(after[block] == before[block] + 512 * MIB for block in range(10, 20))
+    planned(FSDP, "-o", tmp / "foreign.tsp")
+    refused("edits", "add", trace, "--kind", "pin", "--what", "blocks=1", "--at", "0", "--shape",
+            tmp / "foreign.tsp", words=("another trace",))
+
+
+@test
+def edits_that_conflict_are_named(tmp):
+    trace = tmp / "s.tsr"
+    good("import", SAMPLE, "-o", trace)
+    add(trace, "pin", "--what", "blocks=0", "--at", "1GiB", "--name", "to the left")
+    add(trace, "pin", "--what", "blocks=0", "--at", "2GiB", "--name", "to the right")
+    refused("plan", trace, words=("to the left", "to the right", "different offsets"))
+    good("edits", "undo", trace)
+    good("plan", trace)
+
+
+@test
+def strategies_say_what_groups_cost(tmp):
+    free = planned(SAMPLE)
+    assert "ungrouped_bytes" not in free
+    heights = {}
+    for strategy in ("paper", "paper-plain", "auto"):
+        plan = planned(SAMPLE, "--strategy", strategy)
+        heights[strategy] = plan["height_bytes"]
+        assert plan["checked"] and plan["misses"] == 0 and plan["strategy"].startswith(strategy), plan
+        assert plan["ungrouped_bytes"] == free["height_bytes"]
+        assert plan["grouping_costs_bytes"] == plan["height_bytes"] - plan["ungrouped_bytes"]
+    assert heights["auto"] == min(heights["paper"], free["height_bytes"])
+
+
+@test
+def mistakes_get_one_sentence(tmp):
+    trace = tmp / "s.tsr"
+    good("import", SAMPLE, "-o", trace)
+    for options, words in (
+            ((), ("--kind",)),
+            (("--kind", "melt"), ("melt",)),
+            (("--kind", "pin"), ("needs --at",)),
+            (("--kind", "pin", "--what", "size=1", "--at", "x"), ("--at",)),
+            (("--kind", "pin", "--what", "size>=1PB", "--at", "0"), ("size",)),
+            (("--kind", "pin", "--what", "phase=fowrard", "--at", "0"), ("no block", "fowrard")),
+            (("--kind", "cap", "--at", "1GiB", "--what", "size=1"), ("does not take --what",)),
+            (("--kind", "split", "--what", "size>=1"), ("needs --by",)),
+            (("--kind", "split", "--what", "size>=1", "--by", "colour"), ("colour",)),
+            (("--kind", "class", "--what", "size>=1", "--class", "odd"), ("odd",))):
+        refused("edits", "add", trace, *options, words=words)
+    assert standing(trace) == (0, 0)
+    refused("edits", "list", tmp / "none.tsr", words=("none.tsr",))
+    refused("edits", "melt", trace, status=2)
+    refused("edits", "apply", trace, status=2)
+    refused("edits", "apply", trace, tmp / "none.json", words=("none.json",))
+    refused("plan", trace, "--strategy", "best", status=2)
+    refused("plan", trace, "--edits", tmp / "e.json", "--no-edits", status=2)
+    (tmp / "e.json").write_text('[{"kind": "cap", "name": "", "pool_byte": 3}]')
+    refused("plan", trace, "--edits", tmp / "e.json", words=("e.json", "pool_byte"))
+
+
+run_tests()
