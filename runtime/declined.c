@@ -17,7 +17,7 @@ say_misses (const TesseraDecline *decline)
   const TesseraHitCount *misfit = &decline->misfit;
 
   tessera_notice (
-      "The plan is declined, it looks made for another model or batch: of the "
+      "The plan is declined, it looks made for another model or other batches: of the "
       "last %" PRIu64 " requests %" PRIu64 " missed it, %s of %s; expandable "
       "rules serve from here on, and %s of its pool of %s are given back. "
       "Record this run and plan it.",

@@ -410,7 +410,7 @@ assert_misfits (void)
   char *notices = program_notices ();
 
   g_assert_nonnull (strstr (notices, "declined"));
-  g_assert_nonnull (strstr (notices, "another model or batch"));
+  g_assert_nonnull (strstr (notices, "another model or other batches"));
   g_assert_nonnull (strstr (notices, "given back"));
   g_assert_true (strchr (notices, '\n') == notices + strlen (notices) - 1);
   g_free (notices);

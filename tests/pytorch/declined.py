@@ -4,7 +4,8 @@
     declined.py SHIM
 
 The plan of examples/gpt.py is followed by the same model with smaller and larger batches, by a
-larger model and by another program. The shim between PyTorch and the library judges: what was
+larger model and by another program; that of examples/finetune.py by itself, with texts of other
+lengths. The shim between PyTorch and the library judges: what was
 handed out was free and aligned, and what the driver holds once some steps are done is what it
 holds without a plan.
 
@@ -17,10 +18,13 @@ from pathlib import Path
 import dry
 
 PLANNED_STEPS, STEPS = 4, 6
-OTHERS = [("gpt", "--batch", "2"), ("gpt", "--batch", "6"), ("gpt", "--size", "medium"), ("unet",)]
+PLANNED = {
+    "gpt": [("gpt", "--batch", "2"), ("gpt", "--batch", "6"), ("gpt", "--size", "medium"), ("unet",)],
+    "finetune": [("finetune", "--seed", "2")],
+}
 # A page of the pool stays while anything lives in it.
 MOST_RESERVED = 1.02
-SENTENCE = "The plan is declined, it looks made for another model or batch"
+SENTENCE = "The plan is declined, it looks made for another model or other batches"
 
 
 def follow(folder, shim, script, arguments, options):
@@ -59,13 +63,14 @@ def judge(report, name, seen, said, alone):
 def main(shim):
     report = dry.Report()
     with dry.scratch() as folder:
-        plan = Path(folder) / "gpt.tsp"
-        dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / "gpt.py", "--steps", PLANNED_STEPS + 1,
-                    options=["--no-stacks", "--steps", PLANNED_STEPS])
-        for script, *arguments in OTHERS:
-            seen, said = follow(folder, shim, script, arguments, ["--plan", plan])
-            alone, _ = follow(folder, shim, script, arguments, ["--policy", "expandable"])
-            judge(report, " ".join([script, *arguments]), seen, said, alone)
+        for planned, others in PLANNED.items():
+            plan = Path(folder) / f"{planned}.tsp"
+            dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / f"{planned}.py",
+                        "--steps", PLANNED_STEPS + 1, options=["--no-stacks", "--steps", PLANNED_STEPS])
+            for script, *arguments in others:
+                seen, said = follow(folder, shim, script, arguments, ["--plan", plan])
+                alone, _ = follow(folder, shim, script, arguments, ["--policy", "expandable"])
+                judge(report, " ".join([script, *arguments]), seen, said, alone)
     report.done()
 
 
