@@ -49,13 +49,16 @@ def dry_run(row, rank, trace, seed, options=()):
     return json.loads(done.stdout)
 
 
-def requests_of_last_step(trace):
+def count_of(trace, sql):
     with closing(sqlite3.connect(f"file:{trace}?mode=ro", uri=True)) as database:
-        (count,), = database.execute(
-            "SELECT count(*) FROM event, (SELECT begin_index, end_index FROM step "
-            "ORDER BY begin_index DESC LIMIT 1) WHERE action = ? "
-            "AND event_index >= begin_index AND event_index < end_index", [ALLOC])
+        (count,), = database.execute(f"SELECT count(*) FROM event {sql}", [ALLOC])
     return count
+
+
+def requests_of_last_step(trace):
+    return count_of(trace, ", (SELECT begin_index, end_index FROM step "
+                    "ORDER BY begin_index DESC LIMIT 1) WHERE action = ? "
+                    "AND event_index >= begin_index AND event_index < end_index")
 
 
 def judge(row, rank, trace):
@@ -81,14 +84,16 @@ def judge(row, rank, trace):
 
 
 def follow(row, rank, trace):
-    """The plan beside @trace in a second process."""
+    """The plan beside @trace in a second process. Of a plan that it declines while it runs hits
+    and misses are those until then."""
     plan = trace.with_suffix(".tsp")
-    answer = dry_run(row, rank, trace.with_name("followed.tsr"), OTHER_SEED,
-                     options=["--policy", "plan", "--plan", plan])
+    followed = trace.with_name("followed.tsr")
+    answer = dry_run(row, rank, followed, OTHER_SEED, options=["--policy", "plan", "--plan", plan])
     seen = answer["recording"]
     if not seen["followed_plan"]:
         return {"rank": rank, "followed": False}
-    return {"rank": rank, "followed": True, "hits": seen["hits"], "misses": seen["misses"],
+    return {"rank": rank, "followed": True, "declined_at_event": seen["declined_at_event"],
+            "requests": count_of(followed, "WHERE action = ?"), "hits": seen["hits"], "misses": seen["misses"],
             "missed_bytes": seen["missed_bytes"], "pool_bytes": seen["pool_bytes"],
             "extra_bytes": seen["extra_bytes"]}
 

@@ -63,7 +63,7 @@ def cells(result):
 HEAD = ["model", "options", "requests a step", "trace s", "plan s", "live", "native",
         "expandable", "plan", "waste removed", "smallest device: native / expandable / plan"]
 
-FOLLOWED_HEAD = ["row", "rank", "hits", "misses", "missed", "pool", "extras"]
+FOLLOWED_HEAD = ["row", "rank", "followed", "hits", "misses", "missed", "pool", "extras"]
 
 
 def followed_cells(result):
@@ -71,12 +71,16 @@ def followed_cells(result):
     yield f"{result['title']}, {result['options']}"
     yield str(seen["rank"])
     if not seen["followed"]:
-        yield from ["declined", "", "", "", ""]
+        yield from ["declined", "", "", "", "", ""]
         return
+    n_followed = seen["hits"] + seen["misses"]
+    is_declined = seen.get("declined_at_event", 0) > 0
+    yield f"declined after {n_followed / seen['requests']:.0%}" if is_declined else "to the end"
     yield f"{seen['hits']:,}"
     yield f"{seen['misses']:,}"
-    for key in ("missed_bytes", "pool_bytes", "extra_bytes"):
+    for key in ("missed_bytes", "pool_bytes"):
         yield gib(seen[key])
+    yield "" if is_declined else gib(seen["extra_bytes"])
 
 
 def as_table(head, rows):
@@ -92,8 +96,8 @@ def regenerate(source, rows):
              "Not run: " + (", ".join(missing) or "none") + "."]
     followed = [result for result in results if result["following"]]
     if followed:
-        parts += ["Plans followed in a second dry run, of another seed, from its first request to "
-                  "its last (GiB):", as_table(FOLLOWED_HEAD, map(followed_cells, followed))]
+        parts += ["Plans followed in a second dry run, of another seed (GiB):",
+                  as_table(FOLLOWED_HEAD, map(followed_cells, followed))]
     page = source / "docs" / "EVALUATION.md"
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN + "\n")
