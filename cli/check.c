@@ -4,6 +4,7 @@
 #include "cli/study.h"
 #include "db/store.h"
 #include "planner/check.h"
+#include "planner/laws/lengths.h"
 #include "recorder/import/import.h"
 
 static void
@@ -34,6 +35,11 @@ print_result (const char *path,
       printf ("%s: accepted: %zu slots in %s, no overlap in time and address\n", path,
               plan->n_slots,
               tessera_format_bytes (plan->height_bytes, height, sizeof height));
+      if (plan->lengths != NULL)
+        printf (
+            "so is its plan for every length, at the %u steps that it was made from and "
+            "others up to length %" G_GUINT64_FORMAT "\n",
+            plan->lengths->n_observed, plan->lengths->most.length);
     }
 }
 
@@ -65,6 +71,8 @@ cli_check (int argc, char **argv)
   if (status == TESSERA_OK)
     {
       status = tessera_check_plan (plan, trace, &law, &error);
+      if (status == TESSERA_OK && plan->lengths != NULL)
+        status = tessera_lengths_check (plan->lengths, &law, &error);
       print_result (argv[1], plan, law, error.text, common.json);
     }
   if (status != TESSERA_OK && law != TESSERA_LAW_NONE)

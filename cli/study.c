@@ -82,8 +82,10 @@ cli_study_laws (CliStudy *study, const TesseraParameters *most, TesseraError *er
   TesseraStatus status =
       tessera_laws_new (study->trace, study->blocks, study->structure, &study->laws);
   if (status == TESSERA_OK)
-    status = tessera_lengths_plan (study->trace, study->blocks, study->structure,
-                                   study->laws, &options, &declined, &study->lengths);
+    status =
+        tessera_lengths_plan (study->trace, study->blocks, study->structure, study->laws,
+                              &options, &declined, &study->plan->lengths);
+  study->lengths = study->plan->lengths;
   if (status == TESSERA_REFUSED || status == TESSERA_INVALID)
     {
       study->why_no_lengths = g_strdup (
@@ -165,7 +167,6 @@ cli_study_clear (CliStudy *study)
 {
   g_clear_pointer (&study->planned, tessera_layout_free);
   g_clear_pointer (&study->plan, tessera_plan_free);
-  g_clear_pointer (&study->lengths, tessera_lengths_free);
   g_clear_pointer (&study->why_no_lengths, g_free);
   g_clear_pointer (&study->laws, tessera_laws_free);
   g_clear_pointer (&study->layout, tessera_layout_free);

@@ -25,11 +25,11 @@ typedef struct
   TesseraTrace *trace;
   TesseraBlocks *blocks;
   TesseraStructure *structure;
-  TesseraLayout *layout;   /* as recorded, or native where the file has no addresses */
-  TesseraPlan *plan;       /* filled by cli_study_plan() */
-  TesseraLaws *laws;       /* filled by cli_study_laws() */
-  TesseraLengths *lengths; /* the same; NULL: no plan for every length */
-  char *why_no_lengths;    /* a sentence, or NULL: nothing varies by a law */
+  TesseraLayout *layout; /* as recorded, or native where the file has no addresses */
+  TesseraPlan *plan;     /* filled by cli_study_plan() */
+  TesseraLaws *laws;     /* filled by cli_study_laws() */
+  const TesseraLengths *lengths; /* the plan's; NULL: none for every length */
+  char *why_no_lengths;          /* a sentence, or NULL: nothing varies by a law */
   TesseraLayout *planned;
   TesseraNeeds needs;                    /* filled by cli_study_needs() */
   CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
@@ -52,7 +52,8 @@ TESSERA_MUST_USE TesseraStatus cli_study_plan (CliStudy *study,
                                                const TesseraPlanOptions *options,
                                                TesseraError *error);
 /* What kinds of step there are, and how their sizes follow from length and batch; a plan
- * for every length up to @most (0: the largest seen) where they do. */
+ * for every length up to @most (0: the largest seen) where they do, which becomes part
+ * of the plan. Needs the plan. */
 TESSERA_MUST_USE TesseraStatus cli_study_laws (CliStudy *study,
                                                const TesseraParameters *most,
                                                TesseraError *error);

@@ -90,3 +90,15 @@ TESSERA_MUST_USE TesseraStatus tessera_order_init (TesseraOrder *order,
                                                    uint32_t n_swept,
                                                    uint32_t n_edges);
 void tessera_order_clear (TesseraOrder *order);
+
+/*
+ * tessera_lengths_is_sound:
+ * @reason: what is wrong, one phrase
+ *
+ * For what comes from a file: whether all numbers name what exists, fixed places lie
+ * below fixed_bytes and are as large as their laws say at @most, and each order holds all
+ * swept slots. That nothing overlaps is for the checker to say.
+ */
+bool tessera_lengths_is_sound (const TesseraLengths *lengths,
+                               char *reason,
+                               size_t reason_bytes);

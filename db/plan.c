@@ -30,6 +30,7 @@ tessera_plan_free (TesseraPlan *plan)
       free (plan->edits[i].name);
       free (plan->edits[i].rule);
     }
+  tessera_lengths_free (plan->lengths);
   free (plan->slots);
   free (plan->sections);
   free (plan->hand_overs);

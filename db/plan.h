@@ -39,6 +39,7 @@
  */
 #pragma once
 
+#include "db/lengths.h"
 #include "db/status.h"
 #include "db/trace.h"
 
@@ -165,6 +166,8 @@ typedef struct
   uint32_t rank;
   uint64_t device_bytes; /* memory of its device; 0: not told */
   char *torch;           /* version of PyTorch; NULL: not told */
+
+  TesseraLengths *lengths; /* where steps vary: the same for every length; or NULL */
 } TesseraPlan;
 
 TESSERA_MUST_USE TesseraStatus tessera_plan_new (TesseraPlan **out_plan);

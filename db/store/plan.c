@@ -10,6 +10,7 @@
 
 #include "db/array.h"
 #include "db/store/file.h"
+#include "db/store/lengths.h"
 #include "db/store/tables.h"
 
 /* Plans are small (some MB at most), their tables few. */
@@ -24,6 +25,29 @@ set_limits (TesseraLimits *limits, const TesseraPlan *plan)
   limits->below[TESSERA_LIMIT_SECTIONS] = plan->n_sections;
   limits->below[TESSERA_LIMIT_GROUPS] = plan->n_groups;
   limits->below[TESSERA_LIMIT_SLOTS] = plan->n_slots;
+}
+
+/* Its slots are others than the plan's: so are the limits. */
+static TesseraStatus
+write_lengths (TesseraNewFile *file, const TesseraPlan *plan)
+{
+  TesseraLimits limits;
+  TesseraRowWriter *writer;
+  TesseraStatus status;
+
+  tessera_limits_init (&limits);
+  if (plan->lengths)
+    {
+      limits.below[TESSERA_LIMIT_STRINGS] = plan->lengths->n_strings;
+      limits.below[TESSERA_LIMIT_LAWS] = plan->lengths->n_laws;
+      limits.below[TESSERA_LIMIT_SLOTS] = plan->lengths->n_slots;
+    }
+  status = tessera_row_writer_new (file->db, file->path, &limits, 0, NULL, file->error,
+                                   &writer);
+  if (status == TESSERA_OK)
+    status = tessera_write_lengths (writer, plan->lengths);
+  tessera_row_writer_free (writer);
+  return status;
 }
 
 static TesseraStatus
@@ -53,7 +77,7 @@ write_plan (TesseraNewFile *file, const TesseraPlan *plan)
     status =
         tessera_write_rows (writer, parts[i].table, (TesseraScope){ 0 }, parts[i].rows);
   tessera_row_writer_free (writer);
-  return status;
+  return status == TESSERA_OK ? write_lengths (file, plan) : status;
 }
 
 static TesseraStatus
@@ -94,6 +118,8 @@ tessera_trace_save_plan (const char *trace_path,
                      "DELETE FROM block_group; DELETE FROM slot; DELETE FROM hand_over;"
                      "DELETE FROM plan_edit",
                      NULL, NULL, NULL);
+  if (rc == SQLITE_OK)
+    rc = sqlite3_exec (file.db, tessera_lengths_delete_sql, NULL, NULL, NULL);
   if (rc == SQLITE_OK)
     return write_and_commit (&file, plan);
   status = tessera_fail_sqlite (error, file.db, rc, trace_path, "write");
@@ -252,7 +278,10 @@ read_plan (TesseraRowReader *reader, Load *load)
                           "%s is damaged: it holds no plan; make it again", reader->path);
     }
   set_limits (&reader->limits, load->plan);
-  return status == TESSERA_OK ? check_sections (reader, load->plan) : status;
+  if (status == TESSERA_OK)
+    status = check_sections (reader, load->plan);
+  return status == TESSERA_OK ? tessera_read_lengths (reader, &load->plan->lengths)
+                              : status;
 }
 
 TesseraStatus

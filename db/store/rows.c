@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/lengths.h"
 #include "db/plan.h"
 
 void
@@ -23,6 +24,7 @@ tessera_limits_init (TesseraLimits *limits)
   limits->below[TESSERA_LIMIT_RANGE_KINDS] = TESSERA_RANGE_MODULE + 1;
   limits->below[TESSERA_LIMIT_CLASSES] = TESSERA_CLASS_DYNAMIC + 1;
   limits->below[TESSERA_LIMIT_GROUP_KINDS] = TESSERA_GROUP_HAND + 1;
+  limits->below[TESSERA_LIMIT_PLACES] = TESSERA_PLACE_NONE + 1;
   limits->below[TESSERA_LIMIT_FOLLOWABLES] = TESSERA_FOLLOWABLE_YES + 1;
 }
 

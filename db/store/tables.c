@@ -299,3 +299,96 @@ TABLE (hand_over, "hand_over", "hand_over_index", TesseraHandOver, hand_over_col
 static const TesseraColumn plan_edit_columns[] = { COLUMN (TesseraPlanEdit, name, TEXT),
                                                    COLUMN (TesseraPlanEdit, rule, TEXT) };
 TABLE (plan_edit, "plan_edit", "plan_edit_index", TesseraPlanEdit, plan_edit_columns);
+
+static const TesseraColumn length_plan_columns[] = {
+  NAMED ("most_batch", TesseraLengths, most.batch, BYTES, .minimum = 1),
+  NAMED ("most_length", TesseraLengths, most.length, BYTES, .minimum = 1),
+  COLUMN (TesseraLengths, has_batch, BOOL),
+  COLUMN (TesseraLengths, n_steps, U32),
+  COLUMN (TesseraLengths, n_early, U32),
+  COLUMN (TesseraLengths, fixed_bytes, BYTES),
+  COLUMN (TesseraLengths, start_bytes, BYTES),
+  COLUMN (TesseraLengths, alignment_bytes, U32, .minimum = 1),
+};
+TABLE (length_plan, "length_plan", "length_plan_index", TesseraLengths, length_plan_columns);
+
+static const TesseraColumn length_step_columns[] = {
+  COLUMN (TesseraParameters, batch, BYTES),
+  COLUMN (TesseraParameters, length, BYTES),
+};
+TABLE (length_step,
+       "length_step",
+       "length_step_index",
+       TesseraParameters,
+       length_step_columns);
+
+static const TesseraColumn length_phase_columns[] = { NAMED (
+    "name", TesseraTextItem, text, TEXT) };
+TABLE (length_phase,
+       "length_phase",
+       "length_phase_index",
+       TesseraTextItem,
+       length_phase_columns);
+
+static const TesseraColumn length_law_columns[] = {
+  NAMED ("by_one", TesseraSizeLaw, numerators[TESSERA_TERM_ONE], NUMBER),
+  NAMED ("by_batch", TesseraSizeLaw, numerators[TESSERA_TERM_BATCH], NUMBER),
+  NAMED ("by_length", TesseraSizeLaw, numerators[TESSERA_TERM_LENGTH], NUMBER),
+  NAMED ("by_tokens", TesseraSizeLaw, numerators[TESSERA_TERM_TOKENS], NUMBER),
+  NAMED ("by_square", TesseraSizeLaw, numerators[TESSERA_TERM_SQUARE], NUMBER),
+  COLUMN (TesseraSizeLaw, denominator, NUMBER),
+  COLUMN (TesseraSizeLaw, cap_bytes, BYTES),
+  COLUMN (TesseraSizeLaw, rounding, U32),
+  COLUMN (TesseraSizeLaw, kind, U8),
+};
+TABLE (length_law, "length_law", "length_law_index", TesseraSizeLaw, length_law_columns);
+
+static const TesseraColumn length_slot_columns[] = {
+  COLUMN (TesseraLengthsSlot, law, U32, BELOW (LAWS)),
+  COLUMN (TesseraLengthsSlot, died, U32),
+  COLUMN (TesseraLengthsSlot, phase, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraLengthsSlot, stream, U16),
+  COLUMN (TesseraLengthsSlot, pool, U16),
+  COLUMN (TesseraLengthsSlot, place, U8, BELOW (PLACES)),
+  COLUMN (TesseraLengthsSlot, is_once, FLAG),
+  COLUMN (TesseraLengthsSlot, crosses, FLAG),
+  COLUMN (TesseraLengthsSlot, offset_bytes, BYTES),
+  COLUMN (TesseraLengthsSlot, spare_bytes, BYTES),
+};
+TABLE (length_slot,
+       "length_slot",
+       "length_slot_index",
+       TesseraLengthsSlot,
+       length_slot_columns);
+
+static const TesseraColumn start_slot_columns[] = {
+  COLUMN (TesseraStartSlot, size_bytes, BYTES),
+  COLUMN (TesseraStartSlot, block_bytes, BYTES),
+  COLUMN (TesseraStartSlot, offset_bytes, BYTES),
+  COLUMN (TesseraStartSlot, died, U32),
+  COLUMN (TesseraStartSlot, phase, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraStartSlot, stream, U16),
+  COLUMN (TesseraStartSlot, pool, U16),
+  COLUMN (TesseraStartSlot, is_held, FLAG),
+};
+TABLE (start_slot, "start_slot", "start_slot_index", TesseraStartSlot, start_slot_columns);
+
+static const TesseraColumn order_columns[] = { COLUMN (TesseraOrder, from_tokens, BYTES) };
+TABLE (order, "length_order", "length_order_index", TesseraOrder, order_columns);
+
+static const TesseraColumn order_slot_columns[] = { WHOLE ("slot", U32, BELOW (SLOTS)) };
+TABLE (order_slot,
+       "length_order_slot",
+       "length_order_slot_index",
+       uint32_t,
+       order_slot_columns);
+
+static const TesseraColumn order_edge_columns[] = {
+  COLUMN (TesseraOrderEdge, above, U32),
+  COLUMN (TesseraOrderEdge, below, U32),
+};
+TABLE (order_edge,
+       "length_order_edge",
+       "length_order_edge_index",
+       TesseraOrderEdge,
+       order_edge_columns);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "db/lengths.h"
 #include "db/plan.h"
 #include "db/store.h"
 #include "db/store/rows.h"
@@ -15,6 +16,12 @@ typedef struct
 {
   char *text;
 } TesseraTextItem;
+
+/* Places counted over all orders. */
+typedef struct
+{
+  uint32_t above, below;
+} TesseraOrderEdge;
 
 /* of a trace file */
 extern const TesseraTable tessera_recording_table;  /* TesseraTrace */
@@ -42,3 +49,12 @@ extern const TesseraTable tessera_group_table;      /* TesseraGroup */
 extern const TesseraTable tessera_slot_table;       /* TesseraSlot */
 extern const TesseraTable tessera_hand_over_table;  /* TesseraHandOver */
 extern const TesseraTable tessera_plan_edit_table;  /* TesseraPlanEdit */
+extern const TesseraTable tessera_length_plan_table;  /* TesseraLengths */
+extern const TesseraTable tessera_length_step_table;  /* TesseraParameters */
+extern const TesseraTable tessera_length_phase_table; /* TesseraTextItem */
+extern const TesseraTable tessera_length_law_table;   /* TesseraSizeLaw */
+extern const TesseraTable tessera_length_slot_table;  /* TesseraLengthsSlot */
+extern const TesseraTable tessera_start_slot_table;   /* TesseraStartSlot */
+extern const TesseraTable tessera_order_table;        /* TesseraOrder */
+extern const TesseraTable tessera_order_slot_table;   /* uint32_t */
+extern const TesseraTable tessera_order_edge_table;   /* TesseraOrderEdge */

@@ -13,7 +13,8 @@
 
 enum
 {
-  MAX_KINDS = 16 /* more are no kinds but accidents */
+  MAX_KINDS = 16, /* more are no kinds but accidents */
+  PATIENCE = 64   /* comparisons without a result, each of bounded work */
 };
 
 typedef struct
@@ -21,6 +22,7 @@ typedef struct
   const TesseraBlocks *blocks;
   TesseraSkeleton *skeletons; /* [n] */
   uint32_t first, n;          /* steps [first, first + n) of the structure */
+  uint32_t n_failed;          /* comparisons */
   TesseraKinds *out;
 } Sorting;
 
@@ -69,9 +71,12 @@ gather (Sorting *sorting, uint32_t typical, TesseraKind *kind)
       uint32_t *of_step = &sorting->out->kind_of_step[sorting->first + k];
       bool has_joined = false;
 
-      if (*of_step == TESSERA_NONE)
-        status = tessera_merge_step (&merge, &sorting->skeletons[k], k, sorting->blocks,
-                                     &has_joined);
+      if (*of_step == TESSERA_NONE && sorting->n_failed < PATIENCE)
+        {
+          status = tessera_merge_step (&merge, &sorting->skeletons[k], k, sorting->blocks,
+                                       &has_joined);
+          sorting->n_failed += !has_joined;
+        }
       if (!has_joined)
         continue;
       *of_step = sorting->out->n_kinds;
@@ -101,7 +106,7 @@ sort (Sorting *sorting)
   TesseraKinds *out = sorting->out;
   TesseraStatus status = TESSERA_OK;
 
-  while (out->n_kinds < MAX_KINDS && status == TESSERA_OK)
+  while (out->n_kinds < MAX_KINDS && sorting->n_failed < PATIENCE && status == TESSERA_OK)
     {
       uint32_t typical = find_typical (sorting);
 

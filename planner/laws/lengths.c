@@ -5,11 +5,11 @@
  */
 #include "planner/laws/lengths.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "allocator/follow/instance.h"
-#include "planner/check.h"
 #include "planner/laws/build.h"
 
 enum
@@ -74,43 +74,54 @@ set_parameters (TesseraLengthsBuild *build)
   return TESSERA_OK;
 }
 
-static TesseraStatus
-check_plan (const TesseraPlan *plan, TesseraError *error)
-{
-  TesseraLaw law;
+static const TesseraInstanceOptions whole = { .without_once = false };
 
-  return tessera_check_plan (plan, NULL, &law, error);
+/* One step as a plan of its own. Where a law gives no size nothing is planned. */
+static TesseraStatus
+check_step (const TesseraLengths *lengths,
+            const TesseraParameters *parameters,
+            TesseraLaw *out_law,
+            TesseraError *error)
+{
+  TesseraPlan *plan;
+  TesseraError found = { 0 };
+  TesseraStatus status = tessera_instance_of_step (lengths, parameters, &whole, &plan);
+
+  if (status == TESSERA_INVALID)
+    return TESSERA_OK;
+  if (status != TESSERA_OK)
+    return status;
+  status = tessera_check_plan (plan, NULL, out_law, &found);
+  tessera_plan_free (plan);
+  if (status == TESSERA_REFUSED)
+    return tessera_fail (error, status, "at batch %" PRIu64 " and length %" PRIu64 ": %s",
+                         parameters->batch, parameters->length, found.text);
+  return status;
 }
 
-/* The checker sees the start, each observed step, and others between: as plans of their
- * own, of which it need not know where they come from. */
-static TesseraStatus
-check (const TesseraLengths *lengths, TesseraError *error)
+TesseraStatus
+tessera_lengths_check (const TesseraLengths *lengths,
+                       TesseraLaw *out_law,
+                       TesseraError *error)
 {
-  const TesseraInstanceOptions options = { .without_once = false };
-  TesseraPlan *plan = NULL;
-  TesseraStatus status = tessera_instance_of_start (lengths, &plan);
+  TesseraPlan *start = NULL;
+  TesseraStatus status = tessera_instance_of_start (lengths, &start);
 
+  *out_law = TESSERA_LAW_NONE;
   if (status == TESSERA_OK)
-    status = check_plan (plan, error);
-  tessera_plan_free (plan);
-  for (uint32_t i = 0; i < lengths->n_observed + N_SAMPLED && status == TESSERA_OK; i++)
+    status = tessera_check_plan (start, NULL, out_law, error);
+  tessera_plan_free (start);
+  for (uint32_t i = 0; i < lengths->n_observed && status == TESSERA_OK; i++)
+    status = check_step (lengths, &lengths->observed[i], out_law, error);
+  for (uint64_t k = 0; k <= N_SAMPLED && status == TESSERA_OK; k++)
     {
-      uint64_t k = i - lengths->n_observed;
-      TesseraParameters parameters = {
-        .batch = 1 + k % lengths->most.batch,
-        .length = 1 + (lengths->most.length - 1) * k / N_SAMPLED,
+      const TesseraParameters sampled = {
+        .batch = k == N_SAMPLED ? lengths->most.batch : 1 + k % lengths->most.batch,
+        .length = 1 + (lengths->most.length - 1) / N_SAMPLED * k +
+                  (lengths->most.length - 1) % N_SAMPLED * k / N_SAMPLED,
       };
 
-      plan = NULL;
-      if (i < lengths->n_observed)
-        parameters = lengths->observed[i];
-      status = tessera_instance_of_step (lengths, &parameters, &options, &plan);
-      if (status == TESSERA_OK)
-        status = check_plan (plan, error);
-      else if (status == TESSERA_INVALID && i >= lengths->n_observed)
-        status = TESSERA_OK; /* nothing is planned there */
-      tessera_plan_free (plan);
+      status = check_step (lengths, &sampled, out_law, error);
     }
   return status;
 }
@@ -127,6 +138,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
   TesseraLengthsBuild build = {
     .trace = trace, .blocks = blocks, .structure = structure, .options = options
   };
+  TesseraLaw law;
   TesseraStatus status;
 
   *out_lengths = NULL;
@@ -143,7 +155,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     status = tessera_lengths_orders (&build);
   if (status == TESSERA_OK)
-    status = check (build.out, error);
+    status = tessera_lengths_check (build.out, &law, error);
   if (status == TESSERA_OK)
     *out_lengths = build.out;
   else

@@ -18,7 +18,8 @@
 
 enum
 {
-  MAX_DIFFERENT = 4096, /* bounds the work on steps that have nothing in common */
+  MAX_DIFFERENT = 4096, /* bounds the memory ... */
+  MAX_WORK = 1 << 26,   /* ... and the work on steps that have nothing in common */
   MIN_DIFFERENT = 16
 };
 
@@ -251,18 +252,19 @@ compare (const TesseraMerge *merge,
   uint32_t n_a = (uint32_t) merge->n_slots, n_b = skeleton->n_requests;
   /* What lives longer is one difference there and one here. */
   uint32_t most = (n_a > n_b ? n_a : n_b) / 2 + MIN_DIFFERENT;
+  uint32_t affordable = (uint32_t) (MAX_WORK / ((uint64_t) n_a + n_b + 1));
   uint64_t *tokens = malloc (((size_t) n_a + n_b + 1) * sizeof *tokens);
   TesseraStatus status;
 
   if (!tokens)
     return TESSERA_NO_MEMORY;
+  most = most < MAX_DIFFERENT ? most : MAX_DIFFERENT;
   for (uint32_t i = 0; i < n_a; i++)
     tokens[i] = slot_token (merge, i, step);
   for (uint32_t i = 0; i < n_b; i++)
     tokens[n_a + i] = request_token (merge, &skeleton->requests[i], blocks);
-  status =
-      tessera_diff (tokens, n_a, tokens + n_a, n_b,
-                    most < MAX_DIFFERENT ? most : MAX_DIFFERENT, b_of_a, out_n_common);
+  status = tessera_diff (tokens, n_a, tokens + n_a, n_b,
+                         most < affordable ? most : affordable, b_of_a, out_n_common);
   if (status == TESSERA_OK && *out_n_common > 0)
     *out_n_common += pair_rest (merge, skeleton, blocks, b_of_a);
   free (tokens);

@@ -352,6 +352,18 @@ find_parameters (Search *search, const TesseraFitSteps *steps, TesseraKindLaws *
   return TESSERA_OK;
 }
 
+/* Whether of the slots that vary at least half have a law: else what varies is something
+ * else, such as how many tokens each expert gets. */
+static bool
+does_explain (const TesseraKindLaws *laws)
+{
+  const uint32_t *n = laws->n_slots_by_kind;
+
+  return (uint64_t) n[TESSERA_SIZE_AFFINE] + n[TESSERA_SIZE_QUADRATIC] +
+             n[TESSERA_SIZE_ROUNDED] + laws->n_slots_once >=
+         n[TESSERA_SIZE_BOUNDED];
+}
+
 /* Slots of one vector share a law. */
 static TesseraStatus
 fit_all (TesseraKindLaws *laws, const TesseraVectors *vectors, const TesseraKind *kind)
@@ -371,6 +383,7 @@ fit_all (TesseraKindLaws *laws, const TesseraVectors *vectors, const TesseraKind
   memcpy (laws->law_of_slot, vectors->of_slot, n_slots * sizeof *laws->law_of_slot);
   for (uint32_t i = 0; i < n_slots; i++)
     laws->n_slots_once += kind->slots[i].n_seen == 1;
+  laws->varies = laws->varies && does_explain (laws);
   return TESSERA_OK;
 }
 

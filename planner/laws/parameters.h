@@ -18,7 +18,7 @@
 typedef struct
 {
   TesseraFitSteps steps; /* the kind's; parameters all 1 where nothing varies */
-  bool varies;           /* parameters were found */
+  bool varies;           /* by parameters that most of what varies follows */
   TesseraSizeLaw *laws;  /* each once */
   uint32_t n_laws;
   uint32_t *law_of_slot; /* [n_slots of the kind] */

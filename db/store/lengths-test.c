@@ -1,0 +1,287 @@
+/*
+ * Plans for every length as rows: round trips, and rows that are not what they should be.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/lengths.h"
+#include "db/store.h"
+#include "db/test-place.h"
+#include "db/test-traces.h"
+
+#define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
+
+/* A step of five requests: tokens, known at once and so in a fixed place; two that are
+ * swept, one on the other; a loss that crosses; the optimizer's state. */
+static TesseraLengths *
+known_lengths (void)
+{
+  static const TesseraSizeLaw laws[] = {
+    { { 0, 0, 0, 8, 0 }, 1, 0, 1, TESSERA_SIZE_AFFINE },
+    { { -512, 0, 0, 1024, 2 }, 3, 1 << 20, 8, TESSERA_SIZE_ROUNDED },
+    { { 4, 0, 0, 0, 0 }, 1, 0, 1, TESSERA_SIZE_CONSTANT },
+  };
+  static const TesseraLengthsSlot slots[] = {
+    { 0, 5, 0, 0, 0, TESSERA_PLACE_FIXED, false, false, 4096, 0 },
+    { 1, 4, 1, 0, 0, TESSERA_PLACE_SWEPT, false, false, 0, 0 },
+    { 1, 3, TESSERA_NONE, 0, 0, TESSERA_PLACE_SWEPT, false, false, 0, 0 },
+    { 2, 5, 0, 0, 0, TESSERA_PLACE_FIXED, false, true, 12288, 12800 },
+    { 2, 5, 0, 0, 0, TESSERA_PLACE_FIXED, true, false, 13312, 0 },
+  };
+  static const TesseraStartSlot start[] = {
+    { 4000, 4096, 0, 2, 0, 0, 0, true },
+    { 100, 512, 4096, 2, TESSERA_NONE, 0, 0, false },
+  };
+  TesseraLengths *lengths;
+
+  OK (tessera_lengths_new (&lengths));
+  lengths->n_laws = 3;
+  lengths->laws = malloc (sizeof laws);
+  memcpy (lengths->laws, laws, sizeof laws);
+  lengths->n_slots = 5;
+  lengths->slots = malloc (sizeof slots);
+  memcpy (lengths->slots, slots, sizeof slots);
+  lengths->n_start = 2;
+  lengths->start = malloc (sizeof start);
+  memcpy (lengths->start, start, sizeof start);
+  lengths->n_observed = 3;
+  lengths->observed = calloc (3, sizeof *lengths->observed);
+  for (uint32_t i = 0; i < 3; i++)
+    lengths->observed[i] = (TesseraParameters){ 1, 100 + i };
+  lengths->most = (TesseraParameters){ 1, 1024 };
+  lengths->n_steps = 4;
+  lengths->n_early = 1;
+  lengths->n_swept = 2;
+  lengths->fixed_bytes = 13824;
+  lengths->start_bytes = 4608;
+  lengths->alignment_bytes = 512;
+  lengths->n_strings = 2;
+  lengths->strings = calloc (2, sizeof *lengths->strings);
+  lengths->strings[0] = strdup ("forward");
+  lengths->strings[1] = strdup ("backward");
+  lengths->n_orders = 2;
+  lengths->orders = calloc (2, sizeof *lengths->orders);
+  for (uint32_t k = 0; k < 2; k++)
+    {
+      TesseraOrder *order = &lengths->orders[k];
+
+      OK (tessera_order_init (order, 2, 1));
+      order->from_tokens = 50 * k;
+      order->slots[0] = 1 + k;
+      order->slots[1] = 2 - k;
+      order->laws[0] = order->laws[1] = 1;
+      order->first_edge[2] = 1;
+    }
+  return lengths;
+}
+
+static void
+assert_equal (const TesseraLengths *a, const TesseraLengths *b)
+{
+#define SAME(array, n) g_assert_true (memcmp (a->array, b->array, n) == 0)
+  g_assert_cmpuint (a->n_laws, ==, b->n_laws);
+  for (uint32_t i = 0; i < a->n_laws; i++)
+    {
+      SAME (laws[i].numerators, sizeof a->laws[i].numerators);
+      g_assert_cmpint (a->laws[i].denominator, ==, b->laws[i].denominator);
+      g_assert_cmpuint (a->laws[i].cap_bytes, ==, b->laws[i].cap_bytes);
+      g_assert_cmpuint (a->laws[i].rounding, ==, b->laws[i].rounding);
+      g_assert_cmpuint (a->laws[i].kind, ==, b->laws[i].kind);
+    }
+  g_assert_cmpuint (a->n_slots, ==, b->n_slots);
+  for (uint32_t i = 0; i < a->n_slots; i++)
+    {
+      g_assert_cmpuint (a->slots[i].law, ==, b->slots[i].law);
+      g_assert_cmpuint (a->slots[i].died, ==, b->slots[i].died);
+      g_assert_cmpuint (a->slots[i].phase, ==, b->slots[i].phase);
+      g_assert_cmpuint (a->slots[i].place, ==, b->slots[i].place);
+      g_assert_cmpuint (a->slots[i].is_once, ==, b->slots[i].is_once);
+      g_assert_cmpuint (a->slots[i].crosses, ==, b->slots[i].crosses);
+      g_assert_cmpuint (a->slots[i].offset_bytes, ==, b->slots[i].offset_bytes);
+      g_assert_cmpuint (a->slots[i].spare_bytes, ==, b->slots[i].spare_bytes);
+    }
+  g_assert_cmpuint (a->n_start, ==, b->n_start);
+  for (uint32_t i = 0; i < a->n_start; i++)
+    {
+      g_assert_cmpuint (a->start[i].size_bytes, ==, b->start[i].size_bytes);
+      g_assert_cmpuint (a->start[i].offset_bytes, ==, b->start[i].offset_bytes);
+      g_assert_cmpuint (a->start[i].died, ==, b->start[i].died);
+      g_assert_cmpuint (a->start[i].is_held, ==, b->start[i].is_held);
+    }
+  g_assert_cmpuint (a->n_observed, ==, b->n_observed);
+  SAME (observed, a->n_observed * sizeof *a->observed);
+  g_assert_cmpuint (a->most.length, ==, b->most.length);
+  g_assert_cmpuint (a->n_early, ==, b->n_early);
+  g_assert_cmpuint (a->n_swept, ==, b->n_swept);
+  g_assert_cmpuint (a->fixed_bytes, ==, b->fixed_bytes);
+  g_assert_cmpuint (a->start_bytes, ==, b->start_bytes);
+  g_assert_cmpuint (a->n_strings, ==, b->n_strings);
+  for (uint32_t i = 0; i < a->n_strings; i++)
+    g_assert_cmpstr (a->strings[i], ==, b->strings[i]);
+  g_assert_cmpuint (a->n_orders, ==, b->n_orders);
+  for (uint32_t k = 0; k < a->n_orders; k++)
+    {
+      g_assert_cmpuint (a->orders[k].from_tokens, ==, b->orders[k].from_tokens);
+      g_assert_cmpuint (a->orders[k].n_edges, ==, b->orders[k].n_edges);
+      SAME (orders[k].slots, a->n_swept * sizeof (uint32_t));
+      SAME (orders[k].laws, a->n_swept * sizeof (uint32_t));
+      SAME (orders[k].first_edge, (a->n_swept + 1) * sizeof (uint32_t));
+      SAME (orders[k].below, a->orders[k].n_edges * sizeof (uint32_t));
+    }
+#undef SAME
+}
+
+static TesseraPlan *
+plan_with_lengths (void)
+{
+  TesseraPlan *plan = test_plan_new (5, 21);
+
+  plan->lengths = known_lengths ();
+  return plan;
+}
+
+static void
+test_round_trip (TestPlace *place, gconstpointer data)
+{
+  TesseraPlan *plan = plan_with_lengths (), *loaded;
+  TesseraError error = { 0 };
+
+  OK (tessera_plan_save (plan, place->path, &error));
+  OK (tessera_plan_load (place->path, &error, &loaded));
+  g_assert_nonnull (loaded->lengths);
+  assert_equal (plan->lengths, loaded->lengths);
+  test_plans_assert_equal (plan, loaded);
+  tessera_plan_free (loaded);
+  /* Without: none, and none of the file before. */
+  tessera_lengths_free (plan->lengths);
+  plan->lengths = NULL;
+  OK (tessera_plan_save (plan, place->path, &error));
+  OK (tessera_plan_load (place->path, &error, &loaded));
+  g_assert_null (loaded->lengths);
+  tessera_plan_free (loaded);
+  tessera_plan_free (plan);
+}
+
+static const struct
+{
+  const char *sql, *pattern;
+} wrong[] = {
+  { "UPDATE length_plan SET most_length = 0", "*length_plan, row 0*" },
+  { "UPDATE length_plan SET most_length = 9000000", "*slot 0 is out of range*" },
+  { "UPDATE length_plan SET alignment_bytes = 0", "*length_plan, row 0*" },
+  { "UPDATE length_plan SET alignment_bytes = 7", "*slot 0 is out of range*" },
+  { "UPDATE length_plan SET n_early = 6", "*row 0 is out of range*" },
+  { "UPDATE length_plan SET n_early = 2", "*slot 1 is out of range*" },
+  { "UPDATE length_plan SET fixed_bytes = 512", "*slot 0 is out of range*" },
+  { "UPDATE length_plan SET start_bytes = 512", "*slot of the start 0 is*" },
+  { "INSERT INTO length_plan SELECT 1, most_batch, most_length, has_batch, n_steps,"
+    " n_early, fixed_bytes, start_bytes, alignment_bytes FROM length_plan",
+    "*length_plan, row 1, it repeats*" },
+  { "DELETE FROM length_plan", "*length_step, row 0*" },
+  { "UPDATE length_law SET denominator = 0", "*law 0 is out of range*" },
+  { "UPDATE length_law SET by_square = 9223372036854775807", "*law 0 is out of range*" },
+  { "UPDATE length_law SET by_one = -9223372036854775807 - 1", "*law 0 is out of*" },
+  { "UPDATE length_law SET rounding = 0", "*law 0 is out of range*" },
+  { "UPDATE length_law SET kind = 5", "*law 0 is out of range*" },
+  { "UPDATE length_law SET by_tokens = 1125899906842624", "*slot 0 is out of range*" },
+  { "UPDATE length_slot SET law = 3", "*length_slot, row 0, law is 3*" },
+  { "UPDATE length_slot SET died = 0", "*slot 0 is out of range*" },
+  { "UPDATE length_slot SET died = 6", "*slot 0 is out of range*" },
+  { "UPDATE length_slot SET phase = 2", "*length_slot, row 0, phase is 2*" },
+  { "UPDATE length_slot SET place = 3", "*length_slot, row 0, place is 3*" },
+  { "UPDATE length_slot SET place = 2 WHERE length_slot_index = 1",
+    "*orders do not fit*" },
+  { "UPDATE length_slot SET offset_bytes = 13825 WHERE length_slot_index = 3",
+    "*slot 3 is out of range*" },
+  { "UPDATE length_slot SET offset_bytes = 9223372036854775296"
+    " WHERE length_slot_index = 3",
+    "*slot 3 is out of range*" },
+  { "UPDATE length_slot SET spare_bytes = 13824 WHERE length_slot_index = 3",
+    "*slot 3 is out of range*" },
+  { "UPDATE start_slot SET died = 0", "*slot of the start 0 is*" },
+  { "UPDATE start_slot SET block_bytes = 0", "*slot of the start 0 is*" },
+  { "UPDATE start_slot SET offset_bytes = 1", "*slot of the start 0 is*" },
+  { "DELETE FROM length_order WHERE length_order_index = 1", "*orders do not fit*" },
+  { "UPDATE length_order SET from_tokens = 0", "*order 1 is out of range*" },
+  { "UPDATE length_order SET from_tokens = from_tokens + 1",
+    "*order 0 is out of range*" },
+  { "DELETE FROM length_order; DELETE FROM length_order_slot; "
+    "DELETE FROM length_order_edge",
+    "*order 0 is out of range*" },
+  { "UPDATE length_order_slot SET slot = 1", "*order 0 is out of range*" },
+  { "UPDATE length_order_slot SET slot = 0", "*order 0 is out of range*" },
+  { "UPDATE length_order_slot SET slot = 5", "*length_order_slot, row 0, slot is 5*" },
+  { "DELETE FROM length_order_slot WHERE length_order_slot_index = 3",
+    "*orders do not fit*" },
+  { "UPDATE length_order_edge SET below = above", "*orders do not fit*" },
+  { "UPDATE length_order_edge SET below = 0", "*orders do not fit*" },
+  { "UPDATE length_order_edge SET above = 9", "*orders do not fit*" },
+  { "UPDATE length_order_edge SET above = 4294967294, below = 4294967293",
+    "*orders do not fit*" },
+};
+
+static void
+test_wrong_values (TestPlace *place, gconstpointer data)
+{
+  TesseraPlan *plan = plan_with_lengths ();
+  g_autofree char *bytes = NULL;
+  size_t n_bytes;
+
+  OK (tessera_plan_save (plan, place->path, NULL));
+  g_assert_true (g_file_get_contents (place->path, &bytes, &n_bytes, NULL));
+  for (size_t i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      TesseraError error = { 0 };
+      TesseraPlan *loaded = NULL;
+
+      g_assert_true (g_file_set_contents (place->path, bytes, (gssize) n_bytes, NULL));
+      test_execute (place->path, wrong[i].sql);
+      g_test_message ("%s", wrong[i].sql);
+      g_assert_cmpint (tessera_plan_load (place->path, &error, &loaded), ==,
+                       TESSERA_BAD_INPUT);
+      g_assert_null (loaded);
+      if (!g_pattern_match_simple (wrong[i].pattern, error.text))
+        g_error ("%s: expected: %s, found: %s", wrong[i].sql, wrong[i].pattern,
+                 error.text);
+    }
+  tessera_plan_free (plan);
+}
+
+/* In a trace, the next plan replaces it whole. */
+static void
+test_in_trace (TestPlace *place, gconstpointer data)
+{
+  TesseraTrace *trace = test_trace_new (5, 40);
+  TesseraPlan *plan = plan_with_lengths (), *without = test_plan_new (6, 21);
+  g_autofree char *with_rows = NULL, *no_rows = NULL;
+  const char *count = "SELECT (SELECT count(*) FROM length_slot), (SELECT count(*) FROM"
+                      " length_order_edge), (SELECT count(*) FROM start_slot)";
+
+  OK (tessera_trace_save (trace, place->path, NULL, NULL));
+  OK (tessera_trace_save_plan (place->path, plan, NULL));
+  OK (tessera_trace_save_plan (place->path, plan, NULL));
+  with_rows = test_ask (place->path, count);
+  g_assert_cmpstr (with_rows, ==, "5|2|2\n");
+  OK (tessera_trace_save_plan (place->path, without, NULL));
+  no_rows = test_ask (place->path, count);
+  g_assert_cmpstr (no_rows, ==, "0|0|0\n");
+  tessera_plan_free (plan);
+  tessera_plan_free (without);
+  tessera_trace_free (trace);
+}
+
+#define ADD(path, test)                                                                  \
+  g_test_add ("/store-lengths/" path, TestPlace, NULL, test_place_begin, test,           \
+              test_place_end)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  ADD ("round-trip", test_round_trip);
+  ADD ("wrong-values", test_wrong_values);
+  ADD ("in-trace", test_in_trace);
+  return g_test_run ();
+}
