@@ -251,10 +251,14 @@ tessera_canvas_draw_proposal (TesseraCanvas *self, GtkSnapshot *snapshot)
       rect.y1 += dy;
       if (!box_of (self, &rect, &box))
         continue;
+      /* Of thin ones the outlines would be all there is. */
       tessera_draw_box (snapshot, box.x, box.y, box.width, box.height,
-                        paint->ink.block_rgb[block], 0.85);
-      tessera_draw_outline (snapshot, box.x, box.y, box.width, box.height, 2,
-                            palette->select);
+                        box.height > EDGED ? paint->ink.block_rgb[block]
+                                           : palette->select,
+                        box.height > EDGED ? 0.85 : 0.5);
+      if (box.height > EDGED)
+        tessera_draw_outline (snapshot, box.x, box.y, box.width, box.height, 2,
+                              palette->select);
       if (box.y < whole.y)
         whole = box;
     }

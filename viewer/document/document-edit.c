@@ -66,8 +66,10 @@ tessera_document_why_no_export (TesseraDocument *self)
 void
 tessera_document_remember_height (TesseraDocument *self)
 {
+  uint64_t beside_bytes;
+
   if (self->planned != NULL && !self->planned->request.is_preview)
-    self->former_bytes = self->planned->plan->height_bytes;
+    self->former_bytes = tessera_followed_peak_bytes (self->planned, &beside_bytes);
 }
 
 static void

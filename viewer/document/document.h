@@ -100,7 +100,7 @@ struct _TesseraDocument
   TesseraHistory *history;      /* edits of what is open; NULL: nothing is */
   TesseraEditConflict conflict; /* which of them cannot hold together; or NONE */
   gboolean edits_unreadable;    /* those kept with the trace: nothing is kept there now */
-  uint64_t former_bytes; /* height of the plan before the last change; 0: unknown */
+  uint64_t former_bytes;        /* peak of the plan before the last change; 0: unknown */
   TesseraProposal proposal;
   TesseraMoves *moves;      /* from the plan's former picture to this; or NULL */
   struct TesseraRule *rule; /* of what is selected, once found; or NULL */

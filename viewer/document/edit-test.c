@@ -121,6 +121,15 @@ test_every_kind (Fixture *f, gconstpointer unused)
   }
 }
 
+static uint64_t
+pool_of (const TesseraLayout *layout)
+{
+  for (size_t i = 0; i < layout->n_spans; i++)
+    if (layout->spans[i].is_plan_pool)
+      return layout->spans[i].addr;
+  g_assert_not_reached ();
+}
+
 static void
 test_undo_is_kept (Fixture *f, gconstpointer unused)
 {
@@ -162,6 +171,7 @@ test_plan_follows (Fixture *f, gconstpointer unused)
   g_assert_cmpuint (f->document->planned->plan->n_edits, ==, 1);
   g_assert_cmpuint (f->document->former_bytes, ==, 3 << 20);
   edited = f->document->planned->plan->slot_digest;
+  g_assert_cmpuint (edited, !=, first);
   tessera_document_undo (f->document);
   settle (f);
   g_assert_cmpuint (f->document->planned->plan->slot_digest, ==, first);
@@ -194,6 +204,47 @@ test_cancel (Fixture *f, gconstpointer unused)
   settle (f);
   g_assert_true (tessera_document_is_plan_current (f->document));
   tessera_followed_unref (before);
+}
+
+static void
+pin (Fixture *f, uint32_t block, uint64_t offset_bytes)
+{
+  TesseraEdit made = tessera_edit_of (TESSERA_EDIT_PIN);
+
+  made.at = offset_bytes;
+  tessera_document_select (f->document, block);
+  tessera_document_edit_selection (f->document, &made, TRUE);
+  settle (f);
+}
+
+/* A and B live at the same time: at one place they cannot be. */
+static void
+test_conflict (Fixture *f, gconstpointer unused)
+{
+  const TesseraLayout *layout;
+  TesseraFollowed *former;
+
+  pin (f, 0, 8 << 20);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+  layout = f->document->planned->layout;
+  g_assert_cmpuint (layout->addr[0], ==, pool_of (layout) + (8 << 20));
+  former = f->document->planned;
+  pin (f, 1, 8 << 20);
+  g_assert_nonnull (f->document->error);
+  g_test_message ("%s", f->document->error);
+  g_clear_pointer (&f->document->error, g_free);
+  g_assert_cmpuint (f->document->conflict.first + f->document->conflict.second, ==, 1);
+  g_assert_true (f->document->planned == former);
+  g_assert_nonnull (tessera_document_why_no_export (f->document));
+  tessera_document_undo (f->document);
+  settle (f);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+  g_assert_cmpuint (f->document->conflict.first, ==, TESSERA_NONE);
+  g_assert_null (tessera_document_why_no_export (f->document));
+  tessera_document_redo (f->document);
+  settle (f);
+  g_assert_cmpuint (f->document->conflict.first, !=, TESSERA_NONE);
+  g_clear_pointer (&f->document->error, g_free);
 }
 
 static void
@@ -365,6 +416,7 @@ main (int argc, char **argv)
   ADD ("undo is kept", test_undo_is_kept);
   ADD ("plan follows", test_plan_follows);
   ADD ("cancel", test_cancel);
+  ADD ("conflict", test_conflict);
   ADD ("files", test_files);
   ADD ("unreadable", test_unreadable);
   ADD ("rule", test_rule);

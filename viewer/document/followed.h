@@ -43,5 +43,9 @@ TesseraStatus tessera_followed_load (TesseraData *data,
                                      const TesseraProgress *progress,
                                      TesseraError *error,
                                      TesseraFollowed **out_planned);
+/* What the run takes at the most: the pool, and beside it what the plan leaves to the
+ * dynamic allocator (*out_beside_bytes). */
+uint64_t tessera_followed_peak_bytes (const TesseraFollowed *planned,
+                                      uint64_t *out_beside_bytes);
 TesseraFollowed *tessera_followed_ref (TesseraFollowed *planned);
 void tessera_followed_unref (TesseraFollowed *planned); /* NULL is fine */

@@ -28,25 +28,49 @@ G_DEFINE_TYPE (TesseraEditsView, tessera_edits_view, GTK_TYPE_BOX)
 char *
 tessera_describe_change (TesseraDocument *document)
 {
-  const TesseraPlan *plan = document->planned != NULL ? document->planned->plan : NULL;
-  g_autofree char *after = NULL, *before = NULL, *difference = NULL, *bound = NULL;
-  uint64_t former = document->former_bytes;
-  const char *coming;
+  const TesseraFollowed *planned = document->planned;
+  uint64_t former = document->former_bytes, peak, beside, difference;
+  g_autofree char *before = NULL, *after = NULL, *bound = NULL;
+  GString *text;
 
-  if (plan == NULL || former == 0)
+  if (planned == NULL || former == 0 || document->conflict.first != TESSERA_NONE)
     return NULL;
-  coming = document->planned->request.is_preview ? " (preview)" : "";
+  if (planned->request.generation != document->request.generation)
+    {
+      before = tessera_describe_bytes (former);
+      return g_strdup_printf ("Peak %s before the change; %s", before,
+                              document->jobs[TESSERA_WORK_PLAN] != NULL
+                                  ? "planning…"
+                                  : "not planned again yet");
+    }
+  peak = tessera_followed_peak_bytes (planned, &beside);
   before = tessera_describe_bytes (former);
-  after = tessera_describe_bytes (plan->height_bytes);
-  bound = tessera_describe_bytes (plan->bound_bytes);
-  if (former == plan->height_bytes)
-    return g_strdup_printf ("Peak %s%s, as before; bound %s", after, coming, bound);
-  difference =
-      tessera_describe_bytes (former > plan->height_bytes ? former - plan->height_bytes
-                                                          : plan->height_bytes - former);
-  return g_strdup_printf ("Peak %s → %s%s, the change %s %s; bound %s", before, after,
-                          coming, former > plan->height_bytes ? "wins" : "costs",
-                          difference, bound);
+  after = tessera_describe_bytes (peak);
+  bound = tessera_describe_bytes (document->needs.bound_bytes);
+  difference = former > peak ? former - peak : peak - former;
+  text = g_string_new ("Peak ");
+  if (difference != 0)
+    g_string_append_printf (text, "%s → ", before);
+  g_string_append (text, after);
+  if (planned->request.is_preview)
+    g_string_append (text, " (preview)");
+  if (difference == 0)
+    g_string_append (text, ", as before");
+  else
+    {
+      g_autofree char *bytes = tessera_describe_bytes (difference);
+
+      g_string_append_printf (text, ", the change %s %s",
+                              former > peak ? "wins" : "costs", bytes);
+    }
+  if (beside != 0)
+    {
+      g_autofree char *bytes = tessera_describe_bytes (beside);
+
+      g_string_append_printf (text, "; %s of it outside the pool", bytes);
+    }
+  g_string_append_printf (text, "; bound %s", bound);
+  return g_string_free (text, FALSE);
 }
 
 /* --- a row ----------------------------------------------------------------------------
@@ -260,7 +284,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraEditsView *self = user;
 
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS))
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS |
+              TESSERA_CHANGED_WORK))
     {
       g_autofree char *change = tessera_describe_change (document);
 

@@ -100,7 +100,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraHeadline *self = user;
 
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS))
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS |
+              TESSERA_CHANGED_WORK))
     show_change (self);
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_VERDICT | TESSERA_CHANGED_WORK)))
     return;

@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#define MOST_TRIES 20
+
 struct _TesseraApp
 {
   GtkApplication parent_instance;
@@ -22,6 +24,7 @@ struct _TesseraApp
   gboolean stacked;
   gboolean failed;
   gboolean wants_file; /* one was named */
+  gboolean at_once;    /* the screenshot does not wait */
 };
 
 G_DEFINE_TYPE (TesseraApp, tessera_app, GTK_TYPE_APPLICATION)
@@ -162,6 +165,7 @@ typedef struct
   TesseraWindow *window;
   char **actions; /* to be done, NULL at the end */
   size_t n_done;
+  int n_tries;
 } Ready;
 
 static void
@@ -180,6 +184,20 @@ when_ready (gpointer user)
 {
   Ready *ready = user;
 
+  if (ready->app->at_once && ready->actions[ready->n_done] == NULL)
+    {
+      gboolean success =
+          tessera_widget_save_png (GTK_WIDGET (ready->window), ready->app->screenshot);
+
+      /* Between frames there may be nothing to take yet. */
+      if (!success && ready->n_tries++ < MOST_TRIES)
+        {
+          gtk_widget_queue_draw (GTK_WIDGET (ready->window));
+          return G_SOURCE_CONTINUE;
+        }
+      on_shot (ready->app, success);
+      return G_SOURCE_REMOVE;
+    }
   if (!tessera_window_is_settled (ready->window))
     return G_SOURCE_CONTINUE;
   /* A picture of an error is a picture, but the caller wanted the file's. */
@@ -246,6 +264,7 @@ tessera_app_handle_local_options (GApplication *app, GVariantDict *options)
   g_variant_dict_lookup (options, "actions", "s", &self->actions);
   g_variant_dict_lookup (options, "dark", "b", &self->dark);
   g_variant_dict_lookup (options, "stacked", "b", &self->stacked);
+  g_variant_dict_lookup (options, "at-once", "b", &self->at_once);
   /* GDK reads it when it opens the display, which comes after. */
   if (g_variant_dict_lookup (options, "scale", "i", &scale))
     {
@@ -304,6 +323,8 @@ tessera_app_init (TesseraApp *self)
     { "scale", 0, 0, G_OPTION_ARG_INT, NULL, "Device pixels per pixel", "N" },
     { "dark", 0, 0, G_OPTION_ARG_NONE, NULL, "Dark colours", NULL },
     { "stacked", 0, 0, G_OPTION_ARG_NONE, NULL, "One layout above the other", NULL },
+    { "at-once", 0, 0, G_OPTION_ARG_NONE, NULL, "Screenshot of work that still goes on",
+      NULL },
     { "actions", 0, 0, G_OPTION_ARG_STRING, NULL, "Actions before the screenshot",
       "ACTION,..." },
     { NULL },

@@ -259,6 +259,46 @@ test_reopen (Fixture *f, gconstpointer unused)
 }
 
 static void
+pin (Fixture *f, uint32_t block)
+{
+  tessera_document_select (f->document, block);
+  act (f, "edit-pin");
+  type (f, "8 MiB");
+  apply (f);
+}
+
+/* Both are named, the other can be shown, and undoing the last takes the message away. */
+static void
+test_conflict (Fixture *f, gconstpointer unused)
+{
+  pin (f, 0);
+  g_assert_false (gtk_widget_get_mapped (widget (f, "conflict-undo")));
+  pin (f, 1);
+  g_assert_true (gtk_widget_get_mapped (widget (f, "message")));
+  g_assert_true (gtk_widget_get_mapped (widget (f, "conflict-undo")));
+  g_assert_true (gtk_widget_get_mapped (widget (f, "conflict-show")));
+  for (size_t i = 0; i < 2; i++)
+    {
+      size_t n;
+      const char *name = tessera_history_get (f->document->history, &n)[i].name;
+
+      if (strstr (text_of (f, "message"), name) == NULL)
+        g_error ("\"%s\" does not name \"%s\"", text_of (f, "message"), name);
+    }
+  g_assert_false (is_enabled (f, "export-plan"));
+  g_assert_true (gtk_widget_has_css_class (GTK_WIDGET (row (f, 1)), "conflict"));
+  g_assert_true (gtk_widget_has_css_class (GTK_WIDGET (row (f, 2)), "conflict"));
+  g_signal_emit_by_name (widget (f, "conflict-show"), "clicked");
+  WAIT (gtk_widget_get_mapped (widget (f, "edits")), 5000);
+  WAIT (gtk_widget_has_focus (GTK_WIDGET (row (f, 1))), 5000);
+  g_signal_emit_by_name (widget (f, "conflict-undo"), "clicked");
+  test_window_settle (f->window);
+  g_assert_false (gtk_widget_get_mapped (widget (f, "message")));
+  g_assert_true (is_enabled (f, "export-plan"));
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
+}
+
+static void
 test_strategy (Fixture *f, gconstpointer unused)
 {
   static const char *const names[] = { "paper", "paper-plain", "auto", "free" };
@@ -309,6 +349,7 @@ main (int argc, char **argv)
   ADD ("bar is left", test_bar_is_left);
   ADD ("history", test_history);
   ADD ("reopen", test_reopen);
+  ADD ("conflict", test_conflict);
   ADD ("strategy", test_strategy);
   g_test_add_func ("/edits/keys are listed", test_keys_are_listed);
   return g_test_run ();

@@ -71,6 +71,15 @@ on_propose (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
+on_pin_at (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TesseraEdit edit = tessera_edit_of (TESSERA_EDIT_PIN);
+
+  edit.at = g_variant_get_uint64 (parameter);
+  tessera_document_edit_selection (TESSERA_WINDOW (user)->document, &edit, TRUE);
+}
+
+static void
 on_pin_here (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   tessera_document_accept_proposal (TESSERA_WINDOW (user)->document);
@@ -169,6 +178,7 @@ static const GActionEntry entries[] = {
   { "pin-up-push", on_propose },
   { "pin-down-push", on_propose },
   { "pin-here", on_pin_here },
+  { "pin-at", on_pin_at, "t" },
   { "show-conflict", on_show_conflict },
   { "open-edits", on_open_edits },
   { "save-edits", on_save_edits },

@@ -1,0 +1,288 @@
+/*
+ * The engineer's path by keyboard alone, in the application as it is: from a trace to an
+ * edited plan in a file, in at most twenty presses.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/document-edit.h"
+#include "viewer/document/document-select.h"
+#include "viewer/test-hand.h"
+#include "viewer/test-window.h"
+
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#define MOST_PRESSES 20
+
+typedef struct
+{
+  TesseraWindow *window;
+  TesseraDocument *document;
+  char *folder;
+  char *trace; /* a copy: edits are kept beside it */
+  int n_presses;
+} Path;
+
+/* --- a hand on the keys ---------------------------------------------------------------
+ */
+
+static void
+press (Path *p, GdkModifierType modifiers, KeySym symbol)
+{
+  test_hand_press (modifiers, symbol);
+  p->n_presses++;
+}
+
+/* --- what the command line says
+ * --------------------------------------------------------- */
+
+static JsonObject *
+ask_command (const char *const *arguments, JsonParser *parser)
+{
+  g_autofree char *output = NULL;
+  g_autoptr (GError) error = NULL;
+  int status = -1;
+
+  g_assert_true (g_spawn_sync (NULL, (char **) arguments, NULL, G_SPAWN_DEFAULT, NULL,
+                               NULL, &output, NULL, &status, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (status, ==, 0);
+  if (parser == NULL)
+    return NULL;
+  g_assert_true (json_parser_load_from_data (parser, output, -1, NULL));
+  return json_node_get_object (json_parser_get_root (parser));
+}
+
+static const char *
+text_of (Path *p, const char *name)
+{
+  return gtk_label_get_text (GTK_LABEL (test_find (GTK_WIDGET (p->window), name)));
+}
+
+static void
+assert_shows_bytes (Path *p, const char *name, JsonObject *object, const char *member)
+{
+  char buffer[32];
+  const char *told = tessera_format_bytes (
+      (uint64_t) json_object_get_int_member (object, member), buffer, sizeof buffer);
+
+  if (strstr (text_of (p, name), told) == NULL)
+    g_error ("%s says \"%s\", the command line %s", name, text_of (p, name), told);
+}
+
+static void
+numbers_are_infos (Path *p)
+{
+  const char *const argv[] = { g_getenv ("TESSERA_CLI"), "info", "--json", p->trace,
+                               NULL };
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  JsonObject *info = ask_command (argv, parser);
+
+  g_assert_cmpstr (text_of (p, "verdict-headline"), ==,
+                   json_object_get_string_member (info, "headline"));
+  g_assert_cmpstr (text_of (p, "verdict-sentence"), ==,
+                   json_object_get_string_member (info, "sentence"));
+  assert_shows_bytes (p, "subtitle-left", info, "peak_reserved_bytes");
+}
+
+/* Of the plan that the trace alone gives. */
+static uint64_t
+numbers_are_plans (Path *p)
+{
+  g_autofree char *out = g_build_filename (p->folder, "alone.tsp", NULL);
+  const char *const argv[] = {
+    g_getenv ("TESSERA_CLI"), "plan", "--json", p->trace, "-o", out, NULL
+  };
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  JsonObject *plan = ask_command (argv, parser);
+  g_autofree char *digest = g_strdup_printf ("%016" G_GINT64_MODIFIER "x",
+                                             p->document->planned->plan->slot_digest);
+
+  assert_shows_bytes (p, "subtitle-right", plan, "height_bytes");
+  assert_shows_bytes (p, "need-bound", plan, "bound_bytes");
+  g_assert_cmpstr (json_object_get_string_member (plan, "slot_digest"), ==, digest);
+  g_unlink (out);
+  return (uint64_t) json_object_get_int_member (plan, "height_bytes");
+}
+
+/* --- what can be read
+ * ------------------------------------------------------------------- */
+
+/* Names of files, groups and source lines have no end: they are cut, and whole in their
+ * tooltip. Everything else is there to be read. */
+static gboolean
+may_be_cut (GtkWidget *label)
+{
+  for (GtkWidget *w = label; w != NULL; w = gtk_widget_get_parent (w))
+    if (GTK_IS_LIST_BOX (w) || GTK_IS_COLUMN_VIEW (w) || GTK_IS_LIST_VIEW (w) ||
+        g_str_equal (gtk_widget_get_name (w), "title") ||
+        g_str_equal (gtk_widget_get_name (w), "inspector") ||
+        g_str_equal (gtk_widget_get_name (w), "legend"))
+      return TRUE;
+  return FALSE;
+}
+
+static int
+count_clipped (GtkWidget *widget)
+{
+  int n = 0;
+
+  if (GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget) && !may_be_cut (widget))
+    {
+      PangoLayout *layout = gtk_label_get_layout (GTK_LABEL (widget));
+
+      if (pango_layout_is_ellipsized (layout))
+        {
+          g_printerr ("clipped: %s\n", gtk_label_get_text (GTK_LABEL (widget)));
+          n++;
+        }
+    }
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    n += count_clipped (child);
+  return n;
+}
+
+/* --- the path
+ * --------------------------------------------------------------------------- */
+
+static void
+begin (Path *p, const char *source)
+{
+  g_autoptr (GFile) from = g_file_new_for_path (source);
+  g_autofree char *base = g_path_get_basename (source);
+  g_autoptr (GFile) to = NULL;
+
+  *p = (Path){ 0 };
+  p->folder = g_dir_make_tmp ("path-XXXXXX", NULL);
+  p->trace = g_build_filename (p->folder, base, NULL);
+  to = g_file_new_for_path (p->trace);
+  g_assert_true (g_file_copy (from, to, G_FILE_COPY_NONE, NULL, NULL, NULL, NULL));
+  p->window = test_window_new ();
+  p->document = tessera_window_get_document (p->window);
+  gtk_window_set_default_size (GTK_WINDOW (p->window), 1280, 720);
+  WAIT (gtk_window_is_active (GTK_WINDOW (p->window)), 5000);
+  test_window_open (p->window, p->trace);
+}
+
+static void
+end (Path *p)
+{
+  g_autofree char *kept = g_strconcat (p->trace, ".edits.json", NULL);
+
+  test_window_free (p->window);
+  g_unlink (kept);
+  g_unlink (p->trace);
+  g_assert_cmpint (g_rmdir (p->folder), ==, 0);
+  g_free (p->trace);
+  g_free (p->folder);
+}
+
+/* The group moves to another place, and the plan is made again. */
+static void
+move_group (Path *p)
+{
+  press (p, 0, XK_k);
+  test_window_settle (p->window);
+  press (p, 0, XK_h);
+  WAIT (p->document->selection != NULL, SLOW_MS);
+  test_window_settle (p->window);
+  press (p, 0, XK_g);
+  test_window_settle (p->window);
+  g_test_message ("%zu blocks move", tessera_document_n_selected (p->document));
+  press (p, GDK_ALT_MASK, XK_Up);
+  WAIT (p->document->proposal.landings != NULL, SLOW_MS);
+  WAIT (p->document->proposal.offset_bytes != p->document->proposal.landings->base_bytes,
+        SLOW_MS);
+  press (p, 0, XK_Return);
+  WAIT (tessera_document_n_standing (p->document) == 1, SLOW_MS);
+  test_window_settle (p->window);
+  g_assert_true (tessera_document_is_plan_current (p->document));
+}
+
+static void
+export_and_check (Path *p)
+{
+  g_autofree char *out = g_build_filename (p->folder, "mine.tsp", NULL);
+  const char *const argv[] = {
+    g_getenv ("TESSERA_CLI"), "check", "--trace", p->trace, out, NULL
+  };
+
+  /* The name is typed into the toolkit's own dialog by whoever is no test. */
+  p->n_presses++;
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (p->window), "win.export-plan-to",
+                                             "s", out));
+  test_window_settle (p->window);
+  g_assert_true (g_file_test (out, G_FILE_TEST_EXISTS));
+  ask_command (argv, NULL);
+  g_unlink (out);
+}
+
+static void
+walk (const char *source)
+{
+  uint64_t alone_bytes, alone_digest, mine_digest;
+  Path p;
+
+  begin (&p, source);
+  numbers_are_infos (&p);
+  alone_bytes = numbers_are_plans (&p);
+  alone_digest = p.document->planned->plan->slot_digest;
+  g_assert_cmpint (count_clipped (GTK_WIDGET (p.window)), ==, 0);
+  move_group (&p);
+  mine_digest = p.document->planned->plan->slot_digest;
+  g_assert_cmpuint (mine_digest, !=, alone_digest);
+  g_assert_cmpuint (p.document->former_bytes, ==, alone_bytes);
+  press (&p, GDK_CONTROL_MASK, XK_h);
+  test_window_settle (p.window);
+  g_assert_cmpstr (text_of (&p, "edits-change"), ==, text_of (&p, "plan-change"));
+  g_test_message ("%s", text_of (&p, "plan-change"));
+  g_assert_cmpint (count_clipped (GTK_WIDGET (p.window)), ==, 0);
+  press (&p, GDK_CONTROL_MASK, XK_z);
+  WAIT (tessera_document_n_standing (p.document) == 0, SLOW_MS);
+  test_window_settle (p.window);
+  g_assert_cmpuint (p.document->planned->plan->slot_digest, ==, alone_digest);
+  press (&p, GDK_CONTROL_MASK | GDK_SHIFT_MASK, XK_z);
+  WAIT (tessera_document_n_standing (p.document) == 1, SLOW_MS);
+  test_window_settle (p.window);
+  g_assert_cmpuint (p.document->planned->plan->slot_digest, ==, mine_digest);
+  export_and_check (&p);
+  /* And opening the trace, which no key of this window did. */
+  g_assert_cmpint (p.n_presses + 1, <=, MOST_PRESSES);
+  end (&p);
+}
+
+static void
+test_sample (void)
+{
+  g_autofree char *path = test_sample_path ();
+
+  if (path == NULL || g_getenv ("TESSERA_CLI") == NULL)
+    g_test_skip ("the sample or the command is not there");
+  else
+    walk (path);
+}
+
+static void
+test_large (void)
+{
+  const char *shared = g_getenv ("TESSERA_SHARED_DATA");
+  g_autofree char *path = g_build_filename (shared != NULL ? shared : "", "snapshots",
+                                            "real", "large-ctx256-fullstep.pickle", NULL);
+
+  if (!g_file_test (path, G_FILE_TEST_EXISTS) || g_getenv ("TESSERA_CLI") == NULL)
+    g_test_skip ("the snapshot or the command is not there");
+  else
+    walk (path);
+}
+
+int
+main (int argc, char **argv)
+{
+  if (!test_init_display (&argc, &argv))
+    return 0;
+  g_test_add_func ("/path/sample", test_sample);
+  g_test_add_func ("/path/large", test_large);
+  return g_test_run ();
+}
