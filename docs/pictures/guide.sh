@@ -1,0 +1,40 @@
+#!/bin/sh
+# The pictures of docs/USER-GUIDE.md: the application itself, at each place of the path.
+# Usage: docs/pictures/guide.sh BUILD [FOLDER]    (needs Xvfb and pngquant)
+#
+# SPDX-License-Identifier: Apache-2.0
+set -e
+root=$(cd "$(dirname "$0")/../.." && pwd)
+viewer=$1/viewer/tessera-viewer
+out=${2:-$root/docs/pictures}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export GDK_BACKEND=x11 GSK_RENDERER=cairo GTK_A11Y=test GSETTINGS_BACKEND=memory GDK_DEBUG=gl-disable
+export DBUS_SESSION_BUS_ADDRESS=disabled:
+export XRUN_SCREEN=2800x1600x24
+
+# shot NAME ACTIONS [OPTION...]: edits are kept beside the trace, so each has its own.
+shot () {
+  name=$1 actions=$2
+  shift 2
+  cp "$root/samples/finetune-oom.pickle.gz" "$work/finetune-oom.pickle.gz"
+  "$root/tests/xrun" "$viewer" --screenshot "$work/shot.png" --size 1280x720 --actions "$actions" "$@" \
+    "$work/finetune-oom.pickle.gz" 2>"$work/said" || { cat "$work/said" >&2; exit 1; }
+  rm -f "$work/finetune-oom.pickle.gz.edits.json"
+  pngquant --force --strip --nofs --output "$out/guide-$name.png" 96 "$work/shot.png"
+}
+
+hole="win.go-peak,win.go-hole"
+group="$hole,win.select-group"
+moved="$group,win.pin-up-push,win.pin-up-push,win.pin-here"
+conflict="win.go-peak,win.go-hole,win.pin-at(uint64 2147483648),win.previous-block,win.pin-at(uint64 2147483648),win.fit"
+
+shot hole "$hole"
+shot place "$group,win.pin-up-push,win.pin-up-push" --dark
+shot bar "$group,win.edit-group" --dark
+shot planning "$moved" --at-once
+shot done "$moved,win.side('edits')"
+shot done-dark "$moved,win.side('edits')" --dark
+shot conflict "$conflict,win.side('edits')"
+shot loading "" --at-once
+ls -l "$out"/guide-*.png
