@@ -18,6 +18,8 @@
 #define EDGED 7
 /* A free place this near is meant. */
 #define REACH_PIXELS 14
+/* As the picture below dims what is not selected. */
+#define DIMMED 0.3
 /* Outlines of one proposal; more cannot be told apart. */
 #define MOST_OUTLINES 1500
 
@@ -121,8 +123,11 @@ tessera_canvas_draw_moves (TesseraCanvas *self, GtkSnapshot *snapshot)
       if ((paint->shown != NULL && !paint->shown[move->block]) ||
           !box_of (self, &rect, &box))
         continue;
-      tessera_draw_box (snapshot, box.x, box.y, box.width, box.height,
-                        paint->ink.block_rgb[move->block], 1);
+      tessera_draw_box (
+          snapshot, box.x, box.y, box.width, box.height,
+          paint->ink.block_rgb[move->block],
+          paint->lit == NULL || tessera_selection_has (paint->lit, move->block) ? 1
+                                                                                : DIMMED);
       if (box.height > EDGED && box.width > EDGED)
         tessera_draw_outline (snapshot, box.x, box.y, box.width, box.height, 1,
                               palette->background);
