@@ -3,17 +3,17 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/finder.h"
-#include "runtime/notice.h"
-#include "runtime/recording.h"
-#include "runtime/throw.h"
+#include "runtime/device/finder.h"
+#include "runtime/process/notice.h"
+#include "runtime/process/recording.h"
+#include "runtime/process/throw.h"
 
 enum
 {

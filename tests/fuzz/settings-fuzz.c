@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "runtime/alloc-conf.h"
-#include "runtime/options.h"
+#include "runtime/process/alloc-conf.h"
+#include "runtime/process/options.h"
 #include "tests/fuzz/fuzz.h"
 
 enum

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/alloc-conf.h"
+#include "runtime/process/alloc-conf.h"
 
 #include <stdio.h>
 #include <stdlib.h>

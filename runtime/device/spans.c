@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/spans.h"
+#include "runtime/device/spans.h"
 
 #include <string.h>
 

@@ -3,15 +3,15 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/options.h"
+#include "runtime/process/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/notice.h"
-#include "runtime/process.h"
+#include "runtime/process/notice.h"
+#include "runtime/process/process.h"
 #include "runtime/tessera.h"
 
 TesseraOptions tessera_options = { .world = 1 };

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "runtime/options.h"
+#include "runtime/process/options.h"
 
 enum
 {

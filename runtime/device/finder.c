@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/finder.h"
+#include "runtime/device/finder.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

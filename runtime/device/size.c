@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/size.h"
+#include "runtime/device/size.h"
 
 #include <stdio.h>
 

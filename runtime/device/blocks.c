@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/device-internal.h"
+#include "runtime/device/device-internal.h"
 
 #include <stdlib.h>
 

@@ -8,9 +8,9 @@
 #include <pthread.h>
 
 #include "allocator/table.h"
-#include "runtime/device.h"
-#include "runtime/spans.h"
-#include "runtime/stats.h"
+#include "runtime/device/device.h"
+#include "runtime/device/spans.h"
+#include "runtime/device/stats.h"
 
 enum
 {

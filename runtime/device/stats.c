@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/stats.h"
+#include "runtime/device/stats.h"
 
 enum
 {

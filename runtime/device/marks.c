@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/finder.h"
-#include "runtime/recording.h"
+#include "runtime/device/finder.h"
+#include "runtime/process/recording.h"
 
 enum
 {

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/alloc-conf.h"
-#include "runtime/spans.h"
+#include "runtime/process/alloc-conf.h"
+#include "runtime/device/spans.h"
 
 #include <glib.h>
 

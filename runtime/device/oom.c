@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/device-internal.h"
-#include "runtime/size.h"
+#include "runtime/device/device-internal.h"
+#include "runtime/device/size.h"
 
 #include <stdio.h>
 

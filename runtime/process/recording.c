@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/recording.h"
+#include "runtime/process/recording.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "db/store.h"
-#include "runtime/notice.h"
-#include "runtime/options.h"
+#include "runtime/process/notice.h"
+#include "runtime/process/options.h"
 #include "runtime/tessera.h"
 
 /* A thread that was stopped inside of us (an interpreter that ends does that) is not

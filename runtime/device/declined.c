@@ -3,13 +3,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/device-internal.h"
+#include "runtime/device/device-internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "runtime/notice.h"
-#include "runtime/size.h"
+#include "runtime/process/notice.h"
+#include "runtime/device/size.h"
 
 static void
 say_misses (const TesseraDecline *decline)

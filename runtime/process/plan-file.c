@@ -3,14 +3,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/plan-file.h"
+#include "runtime/process/plan-file.h"
 
 #include <string.h>
 
 #include "db/store.h"
 #include "planner/check.h"
-#include "runtime/notice.h"
-#include "runtime/process.h"
+#include "runtime/process/notice.h"
+#include "runtime/process/process.h"
 
 /* Two cards of one kind do not report the same memory to the byte. */
 #define DEVICE_TOLERANCE 16 /* one part in so many */

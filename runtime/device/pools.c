@@ -3,10 +3,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/device-internal.h"
+#include "runtime/device/device-internal.h"
 
 #include "db/array.h"
-#include "runtime/notice.h"
+#include "runtime/process/notice.h"
 
 /* False: no memory, or too many. */
 static bool

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "runtime/options.h"
+#include "runtime/process/options.h"
 
 /* Loads, has it checked, and looks whether it was made for a run like this one. Returns
  * NULL after a notice where it is declined. */

@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/device-internal.h"
+#include "runtime/device/device-internal.h"
 
-#include "runtime/recording.h"
+#include "runtime/process/recording.h"
 
 void
 tessera_device_lock (RuntimeDevice *device)

@@ -3,16 +3,16 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/device-internal.h"
+#include "runtime/device/device-internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "db/array.h"
-#include "runtime/alloc-conf.h"
-#include "runtime/notice.h"
-#include "runtime/plan-file.h"
+#include "runtime/process/alloc-conf.h"
+#include "runtime/process/notice.h"
+#include "runtime/process/plan-file.h"
 
 static void
 complain (const char *sentence)

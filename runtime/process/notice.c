@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/notice.h"
+#include "runtime/process/notice.h"
 
 #include <pthread.h>
 #include <stdarg.h>

@@ -3,17 +3,17 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/process.h"
+#include "runtime/process/process.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "runtime/device.h"
-#include "runtime/notice.h"
-#include "runtime/plan-file.h"
-#include "runtime/recording.h"
-#include "runtime/throw.h"
+#include "runtime/device/device.h"
+#include "runtime/process/notice.h"
+#include "runtime/process/plan-file.h"
+#include "runtime/process/recording.h"
+#include "runtime/process/throw.h"
 #include "runtime/tessera.h"
 
 static atomic_int state;                                 /* TesseraProcessState */

@@ -5,14 +5,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/throw.h"
+#include "runtime/process/throw.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "runtime/notice.h"
+#include "runtime/process/notice.h"
 
 /* std::__throw_runtime_error (const char *) */
 #define THROWER "_ZSt21__throw_runtime_errorPKc"

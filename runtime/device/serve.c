@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "db/hash.h"
-#include "runtime/device-internal.h"
-#include "runtime/recording.h"
+#include "runtime/device/device-internal.h"
+#include "runtime/process/recording.h"
 
 void
 tessera_device_record (RuntimeDevice *device,
