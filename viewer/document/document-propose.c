@@ -17,6 +17,9 @@ typedef struct
   TesseraSelection *chosen;
   int first_direction; /* of the key that began it; 0: none */
   gboolean pushing;
+  gboolean is_pin; /* at once, at @offset_bytes */
+  uint64_t offset_bytes;
+  gboolean by_rule;
   TesseraLandings *landings;
 } Places;
 
@@ -55,6 +58,53 @@ move_to (TesseraDocument *self, uint64_t offset_bytes)
   tessera_document_changed (self, TESSERA_CHANGED_PROPOSAL);
 }
 
+static gboolean
+is_at_one_place (const TesseraLandings *landings)
+{
+  for (size_t i = 0; i < landings->n_blocks; i++)
+    if (landings->distance_bytes[i] != 0)
+      return FALSE;
+  return TRUE;
+}
+
+static void *
+copy_of (const void *bytes, size_t n_bytes)
+{
+  void *copy = malloc (n_bytes);
+
+  if (copy == NULL)
+    g_error ("out of memory");
+  return memcpy (copy, bytes, n_bytes);
+}
+
+static void
+accept (TesseraDocument *self, gboolean by_rule)
+{
+  TesseraLandings *landings = self->proposal.landings;
+  TesseraEdit edit;
+
+  if (landings == NULL || self->selection == NULL)
+    return;
+  tessera_landings_ref (landings);
+  edit = tessera_edit_of (TESSERA_EDIT_PIN);
+  edit.at = self->proposal.offset_bytes;
+  tessera_document_drop_proposal (self);
+  /* What lies at one place is told by a rule; the distances of several are of these very
+   * blocks. */
+  if (is_at_one_place (landings) && self->selection->n_blocks == landings->n_blocks)
+    tessera_document_edit_selection (self, &edit, by_rule);
+  else
+    {
+      edit.what.blocks =
+          copy_of (landings->blocks, landings->n_blocks * sizeof *landings->blocks);
+      edit.what.n_blocks = landings->n_blocks;
+      edit.shape = copy_of (landings->distance_bytes,
+                            landings->n_blocks * sizeof *landings->distance_bytes);
+      tessera_document_add_edit (self, &edit);
+    }
+  tessera_landings_unref (landings);
+}
+
 static void
 places_done (gpointer owner,
              gpointer user,
@@ -68,26 +118,53 @@ places_done (gpointer owner,
       places->planned != self->planned)
     return;
   self->proposal.landings = g_steal_pointer (&places->landings);
-  move_to (self, self->proposal.landings->base_bytes);
-  if (places->first_direction != 0)
+  move_to (self,
+           places->is_pin ? places->offset_bytes : self->proposal.landings->base_bytes);
+  if (places->is_pin)
+    accept (self, places->by_rule);
+  else if (places->first_direction != 0)
     tessera_document_propose_next (self, places->first_direction, places->pushing);
 }
 
 static const TesseraJobKind places_kind = { places_work, places_done, NULL, places_free };
 
-static void
-propose (TesseraDocument *self, int first_direction, gboolean pushing)
+/* NULL: there is nothing to be moved. */
+static Places *
+places_new (TesseraDocument *self)
 {
   Places *places;
 
   tessera_document_drop_proposal (self);
   if (self->selection == NULL || self->planned == NULL)
-    return;
+    return NULL;
   places = g_new0 (Places, 1);
   places->planned = tessera_followed_ref (self->planned);
   places->chosen = tessera_selection_ref (self->selection);
+  return places;
+}
+
+static void
+propose (TesseraDocument *self, int first_direction, gboolean pushing)
+{
+  Places *places = places_new (self);
+
+  if (places == NULL)
+    return;
   places->first_direction = first_direction;
   places->pushing = pushing;
+  tessera_work_start (self, TESSERA_WORK_PLACES, &places_kind, places);
+}
+
+void
+tessera_document_pin_at (TesseraDocument *self, uint64_t offset_bytes, gboolean by_rule)
+{
+  Places *places = places_new (self);
+
+  if (places == NULL)
+    return;
+  places->is_pin = TRUE;
+  places->offset_bytes = offset_bytes;
+  places->by_rule = by_rule;
   tessera_work_start (self, TESSERA_WORK_PLACES, &places_kind, places);
 }
 
@@ -135,51 +212,10 @@ tessera_document_drop_proposal (TesseraDocument *self)
   tessera_document_changed (self, TESSERA_CHANGED_PROPOSAL);
 }
 
-static gboolean
-is_at_one_place (const TesseraLandings *landings)
-{
-  for (size_t i = 0; i < landings->n_blocks; i++)
-    if (landings->distance_bytes[i] != 0)
-      return FALSE;
-  return TRUE;
-}
-
-static void *
-copy_of (const void *bytes, size_t n_bytes)
-{
-  void *copy = malloc (n_bytes);
-
-  if (copy == NULL)
-    g_error ("out of memory");
-  return memcpy (copy, bytes, n_bytes);
-}
-
 void
 tessera_document_accept_proposal (TesseraDocument *self)
 {
-  TesseraLandings *landings = self->proposal.landings;
-  TesseraEdit edit;
-
-  if (landings == NULL || self->selection == NULL)
-    return;
-  tessera_landings_ref (landings);
-  edit = tessera_edit_of (TESSERA_EDIT_PIN);
-  edit.at = self->proposal.offset_bytes;
-  tessera_document_drop_proposal (self);
-  /* What lies at one place is told by a rule; the distances of several are of these very
-   * blocks. */
-  if (is_at_one_place (landings) && self->selection->n_blocks == landings->n_blocks)
-    tessera_document_edit_selection (self, &edit, TRUE);
-  else
-    {
-      edit.what.blocks =
-          copy_of (landings->blocks, landings->n_blocks * sizeof *landings->blocks);
-      edit.what.n_blocks = landings->n_blocks;
-      edit.shape = copy_of (landings->distance_bytes,
-                            landings->n_blocks * sizeof *landings->distance_bytes);
-      tessera_document_add_edit (self, &edit);
-    }
-  tessera_landings_unref (landings);
+  accept (self, TRUE);
 }
 
 char *

@@ -19,6 +19,10 @@ void tessera_document_propose_at (TesseraDocument *self,
 /* To the next stop up (@direction > 0) or down. Begins where nothing is proposed yet. */
 void
 tessera_document_propose_next (TesseraDocument *self, int direction, gboolean pushing);
+/* Pins what is selected with its lowest at @offset_bytes, be it a stop or not: several
+ * keep their distances. @by_rule: see tessera_document_edit_selection(). */
+void
+tessera_document_pin_at (TesseraDocument *self, uint64_t offset_bytes, gboolean by_rule);
 /* Makes the edit. At the place it has it is pinned as well. */
 void tessera_document_accept_proposal (TesseraDocument *self);
 void tessera_document_drop_proposal (TesseraDocument *self);

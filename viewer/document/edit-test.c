@@ -371,6 +371,28 @@ test_propose_several (Fixture *f, gconstpointer unused)
   g_assert_cmpuint (edit_at (f, 0)->shape[0] + edit_at (f, 0)->shape[1], >=, 1 << 20);
 }
 
+/* A typed offset is kept as it is, and the others' distances with it. */
+static void
+test_pin_several_at (Fixture *f, gconstpointer unused)
+{
+  const TesseraLayout *layout;
+  uint64_t apart[2];
+
+  layout = f->document->planned->layout;
+  apart[0] = layout->addr[1] - layout->addr[0];
+  tessera_document_select_blocks (f->document, (const uint32_t[]){ 0, 1 }, 2,
+                                  TESSERA_SELECT_ONLY, 0);
+  tessera_document_pin_at (f->document, 16 << 20, TRUE);
+  settle (f);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+  g_assert_cmpuint (edit_at (f, 0)->at, ==, 16 << 20);
+  layout = f->document->planned->layout;
+  g_assert_cmpuint (MIN (layout->addr[0], layout->addr[1]), ==,
+                    pool_of (layout) + (16 << 20));
+  apart[1] = layout->addr[1] - layout->addr[0];
+  g_assert_cmpuint (apart[1], ==, apart[0]);
+}
+
 /* Every stop that says so is free, and none other, as a search by the byte says. */
 static void
 test_stops_are_honest (Fixture *f, gconstpointer unused)
@@ -422,6 +444,7 @@ main (int argc, char **argv)
   ADD ("rule", test_rule);
   ADD ("propose", test_propose);
   ADD ("propose several", test_propose_several);
+  ADD ("pin several", test_pin_several_at);
   ADD ("stops are honest", test_stops_are_honest);
   return g_test_run ();
 }

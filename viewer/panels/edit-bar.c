@@ -5,11 +5,13 @@
  */
 #include "viewer/panels/edit-bar.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "edits/query.h"
 #include "viewer/document/describe.h"
 #include "viewer/document/document-edit.h"
+#include "viewer/document/document-propose.h"
 #include "viewer/document/document-select.h"
 #include "viewer/panels/blocklist.h"
 #include "viewer/window/ui.h"
@@ -245,6 +247,7 @@ static void
 on_apply (GtkWidget *unused, TesseraEditBar *self)
 {
   g_autofree char *problem = NULL;
+  gboolean by_rule;
   TesseraEdit edit;
 
   if (self->command == NULL)
@@ -255,12 +258,16 @@ on_apply (GtkWidget *unused, TesseraEditBar *self)
       tessera_edit_clear (&edit);
       return;
     }
+  by_rule = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->by_rule));
   if (self->command->kind == TESSERA_EDIT_CAP)
     tessera_document_add_edit (self->document, &edit);
+  else if (self->command->kind == TESSERA_EDIT_PIN)
+    {
+      tessera_document_pin_at (self->document, edit.at, by_rule);
+      tessera_edit_clear (&edit);
+    }
   else
-    tessera_document_edit_selection (
-        self->document, &edit,
-        gtk_check_button_get_active (GTK_CHECK_BUTTON (self->by_rule)));
+    tessera_document_edit_selection (self->document, &edit, by_rule);
   tessera_edit_bar_close (self);
 }
 
@@ -311,13 +318,17 @@ first_text (TesseraEditBar *self)
 {
   TesseraDocument *document = self->document;
   const TesseraSheet *plan = document->sheets[TESSERA_SIDE_RIGHT];
+  const TesseraSelection *selection = document->selection;
+  double lowest = INFINITY;
   TesseraView rect;
 
-  if (self->command->kind == TESSERA_EDIT_PIN && plan != NULL &&
-      document->selected != TESSERA_NONE &&
-      tessera_scene_block_rect (plan->scene, document->selected, &rect))
-    return g_strdup_printf ("%" G_GUINT64_FORMAT " B", (guint64) rect.y0);
-  return g_strdup ("");
+  if (self->command->kind != TESSERA_EDIT_PIN || plan == NULL || selection == NULL)
+    return g_strdup ("");
+  /* The pool is at the bottom of the plan's picture. */
+  for (size_t i = 0; i < selection->n_blocks; i++)
+    if (tessera_scene_block_rect (plan->scene, selection->blocks[i], &rect))
+      lowest = MIN (lowest, rect.y0);
+  return isfinite (lowest) ? g_strdup_printf ("%.0f B", lowest) : g_strdup ("");
 }
 
 void

@@ -86,7 +86,7 @@ numbers_are_infos (Path *p)
   assert_shows_bytes (p, "subtitle-left", info, "peak_reserved_bytes");
 }
 
-/* Of the plan that the trace alone gives. */
+/* Of the trace and the edits kept beside it. */
 static uint64_t
 numbers_are_plans (Path *p)
 {
@@ -234,6 +234,7 @@ walk (const char *source)
   mine_digest = p.document->planned->plan->slot_digest;
   g_assert_cmpuint (mine_digest, !=, alone_digest);
   g_assert_cmpuint (p.document->former_bytes, ==, alone_bytes);
+  (void) numbers_are_plans (&p);
   press (&p, GDK_CONTROL_MASK, XK_h);
   test_window_settle (p.window);
   g_assert_cmpstr (text_of (&p, "edits-change"), ==, text_of (&p, "plan-change"));

@@ -73,10 +73,8 @@ on_propose (GSimpleAction *action, GVariant *parameter, gpointer user)
 static void
 on_pin_at (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  TesseraEdit edit = tessera_edit_of (TESSERA_EDIT_PIN);
-
-  edit.at = g_variant_get_uint64 (parameter);
-  tessera_document_edit_selection (TESSERA_WINDOW (user)->document, &edit, TRUE);
+  tessera_document_pin_at (TESSERA_WINDOW (user)->document,
+                           g_variant_get_uint64 (parameter), TRUE);
 }
 
 static void
