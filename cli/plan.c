@@ -189,7 +189,7 @@ cli_plan (int argc, char **argv)
     { "no-edits", 0, 0, G_OPTION_ARG_NONE, &no_edits, "Apply no edits", NULL },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,
       "free (best height; the default), paper (groups as rectangles), paper-plain "
-      "(without fusion) or auto",
+      "(equal sizes in layers) or auto",
       "NAME" },
     { "budget", 0, 0, G_OPTION_ARG_INT64, &budget, "Work units (placements tried)", "N" },
     { "max-length", 0, 0, G_OPTION_ARG_INT64, &most_length,

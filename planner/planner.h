@@ -14,7 +14,8 @@ typedef enum
 {
   TESSERA_STRATEGY_FREE,        /* no groups: best height */
   TESSERA_STRATEGY_PAPER,       /* as published (STAlloc): groups as rectangles, fused */
-  TESSERA_STRATEGY_PAPER_PLAIN, /* the same without the fusion of HomoPhase groups */
+  TESSERA_STRATEGY_PAPER_PLAIN, /* the same without HomoPhase groups, each request by
+                                   itself: what the authors' code does by default */
   TESSERA_STRATEGY_AUTO         /* the better of paper and free */
 } TesseraStrategy;
 

@@ -2,7 +2,9 @@
  * Rectangles in layers: see rectangles.h and, for the method, paper.h.
  *
  * A layer is as high as the largest that lies in it and holds one at a time. What it is
- * taken for is a list of times, sorted; a free time is found by halving.
+ * taken for is a list of times, sorted; a free time is found by halving. There may be
+ * thousands of layers to ask: each knows which of 64 parts of all time it is taken for
+ * throughout, and one that is asked for any of these says no at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,6 +14,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#define N_PARTS 64
 
 typedef struct
 {
@@ -23,12 +27,15 @@ typedef struct
   Time *times; /* taken; ascending, disjoint */
   size_t n_times, cap_times;
   uint64_t size_bytes, offset_bytes;
+  uint64_t full;           /* a bit for each part of time */
+  uint32_t taken[N_PARTS]; /* of each part, so much */
 } Layer;
 
 typedef struct
 {
   Layer *layers;
   size_t n_layers, cap_layers;
+  uint32_t part; /* of time, in positions; at least 1 */
 } Layers;
 
 static int
@@ -70,10 +77,22 @@ is_free (const Layer *layer, uint32_t begin, uint32_t end)
   return begin >= end || before == 0 || layer->times[before - 1].end <= begin;
 }
 
-static bool
-has_room (const Layer *layer, const TesseraRectangle *rectangle)
+/* The parts that [@begin, @end) touches. */
+static uint64_t
+parts_of (const Layers *layers, uint32_t begin, uint32_t end)
 {
-  return is_free (layer, rectangle->begin, rectangle->end) &&
+  uint32_t first = begin / layers->part, last = (end - 1) / layers->part;
+
+  if (begin >= end)
+    return 0;
+  return (last == N_PARTS - 1 ? UINT64_MAX : (UINT64_C (1) << (last + 1)) - 1) &
+         ~((UINT64_C (1) << first) - 1);
+}
+
+static bool
+has_room (const Layer *layer, const TesseraRectangle *rectangle, uint64_t parts)
+{
+  return !(layer->full & parts) && is_free (layer, rectangle->begin, rectangle->end) &&
          is_free (layer, rectangle->begin2, rectangle->end2);
 }
 
@@ -87,7 +106,7 @@ end_before (const Layer *layer, uint32_t begin)
 }
 
 static bool
-take_time (Layer *layer, uint32_t begin, uint32_t end)
+take_time (const Layers *layers, Layer *layer, uint32_t begin, uint32_t end)
 {
   size_t at = count_before (layer, begin);
 
@@ -99,6 +118,14 @@ take_time (Layer *layer, uint32_t begin, uint32_t end)
            (layer->n_times - at) * sizeof *layer->times);
   layer->times[at] = (Time){ begin, end };
   layer->n_times++;
+  for (uint32_t part = begin / layers->part; part <= (end - 1) / layers->part; part++)
+    {
+      uint32_t from = part * layers->part, to = from + layers->part;
+
+      layer->taken[part] += (end < to ? end : to) - (begin > from ? begin : from);
+      if (layer->taken[part] == layers->part)
+        layer->full |= UINT64_C (1) << part;
+    }
   return true;
 }
 
@@ -125,19 +152,23 @@ add_layer (Layers *layers, uint64_t size_bytes)
 static TesseraStatus
 place (Layers *layers, size_t n_standing, TesseraRectangle *rectangle)
 {
+  uint64_t parts = parts_of (layers, rectangle->begin, rectangle->end) |
+                   parts_of (layers, rectangle->begin2, rectangle->end2);
   size_t chosen = SIZE_MAX;
   uint32_t latest = 0;
   Layer *layer;
 
   for (size_t i = 0; i < n_standing && chosen == SIZE_MAX; i++)
-    if (has_room (&layers->layers[i], rectangle))
+    if (has_room (&layers->layers[i], rectangle, parts))
       chosen = i;
   for (size_t i = n_standing; i < layers->n_layers && chosen >= n_standing; i++)
     {
-      uint32_t end = end_before (&layers->layers[i], rectangle->begin);
+      uint32_t end;
 
-      if (has_room (&layers->layers[i], rectangle) &&
-          (chosen == SIZE_MAX || end > latest))
+      if (!has_room (&layers->layers[i], rectangle, parts))
+        continue;
+      end = end_before (&layers->layers[i], rectangle->begin);
+      if (chosen == SIZE_MAX || end > latest)
         {
           chosen = i;
           latest = end;
@@ -151,8 +182,8 @@ place (Layers *layers, size_t n_standing, TesseraRectangle *rectangle)
     }
   layer = &layers->layers[chosen];
   rectangle->offset_bytes = layer->offset_bytes;
-  return take_time (layer, rectangle->begin, rectangle->end) &&
-                 take_time (layer, rectangle->begin2, rectangle->end2)
+  return take_time (layers, layer, rectangle->begin, rectangle->end) &&
+                 take_time (layers, layer, rectangle->begin2, rectangle->end2)
              ? TESSERA_OK
              : TESSERA_NO_MEMORY;
 }
@@ -163,9 +194,13 @@ tessera_layers_place (TesseraRectangles *rectangles, uint64_t *out_height_bytes)
   TesseraRectangle *all = rectangles->rectangles;
   Layers layers = { 0 };
   size_t n_standing = 0;
+  uint32_t end = 0;
   TesseraStatus status = TESSERA_OK;
 
   *out_height_bytes = 0;
+  for (size_t i = 0; i < rectangles->n_rectangles; i++)
+    end = all[i].end > end ? all[i].end : end;
+  layers.part = end / N_PARTS + 1;
   if (rectangles->n_rectangles)
     qsort (all, rectangles->n_rectangles, sizeof *all, by_size_and_begin);
   for (size_t i = 0; i < rectangles->n_rectangles && status == TESSERA_OK; i++)

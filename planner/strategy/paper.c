@@ -24,7 +24,7 @@ typedef struct
   const TesseraItem *items;
   const TesseraPaperItem *grouped;
   size_t n_items;
-  bool is_fused, is_held;
+  bool is_grouped, is_held;
   const TesseraPackOptions *options;
   uint64_t *offsets;
   uint64_t height_bytes;
@@ -99,8 +99,8 @@ place_zone (Paper *paper, const Place *places, size_t n_places)
     if (is_static (paper, places[i].item))
       paper->order[n++] = places[i].item;
   status = tessera_rectangles_make (paper->items, paper->grouped, paper->order, n,
-                                    &rectangles);
-  if (status == TESSERA_OK && paper->is_fused)
+                                    paper->is_grouped, &rectangles);
+  if (status == TESSERA_OK && paper->is_grouped)
     status = tessera_rectangles_fuse (&rectangles);
   if (status == TESSERA_OK && !paper->is_held)
     status = tessera_layers_place (&rectangles, &height);
@@ -171,7 +171,7 @@ TesseraStatus
 tessera_paper_pack (const TesseraItem *items,
                     const TesseraPaperItem *grouped,
                     size_t n_items,
-                    bool is_fused,
+                    bool is_grouped,
                     const TesseraPackOptions *options,
                     uint64_t *offsets,
                     TesseraPacking *out_packing)
@@ -179,7 +179,7 @@ tessera_paper_pack (const TesseraItem *items,
   Paper paper = { .items = items,
                   .grouped = grouped,
                   .n_items = n_items,
-                  .is_fused = is_fused,
+                  .is_grouped = is_grouped,
                   .options = options,
                   .offsets = offsets };
   bool has_rest = find_rest (&paper);
@@ -198,7 +198,7 @@ tessera_paper_pack (const TesseraItem *items,
   *out_packing = paper.packing;
   out_packing->height_bytes = paper.height_bytes;
   out_packing->strategy =
-      is_fused ? "groups as rectangles, fused" : "groups as rectangles";
+      is_grouped ? "groups as rectangles, fused, in layers" : "layers of equal size";
   free (paper.held);
   free (paper.order);
   return status;

@@ -2,9 +2,10 @@
  * The strategy `paper`: groups as rectangles, as STAlloc (EuroSys '26) lays them out.
  *
  * 1. HomoPhase, persistent and hand-made groups are laid out by themselves (lowest gap,
- * in order of birth) and are one large request each. With fusion, the smaller of two
- *    adjacent ones (the end phase of one is the start phase of the other) is inserted
- * into the larger where that makes the area smaller.
+ *    in order of birth) and are one large request each. The smaller of two adjacent ones
+ *    (the end phase of one is the start phase of the other) is inserted into the larger
+ *    where that makes the area smaller. The authors' code has this step switched off:
+ *    not @is_grouped, only hand-made groups are rectangles.
  * 2. These, and the members of HomoSize groups one by one, go in descending size into
  *    memory layers of equal size: first into the free time of layers that stand, the rest
  *    into their own by interval colouring. Layers lie on top of each other.
@@ -41,7 +42,7 @@ typedef struct
 TESSERA_MUST_USE TesseraStatus tessera_paper_pack (const TesseraItem *items,
                                                    const TesseraPaperItem *grouped,
                                                    size_t n_items,
-                                                   bool is_fused,
+                                                   bool is_grouped,
                                                    const TesseraPackOptions *options,
                                                    uint64_t *offsets,
                                                    TesseraPacking *out_packing);

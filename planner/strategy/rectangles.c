@@ -74,9 +74,11 @@ lay_out (const TesseraItem *items, TesseraRectangle *rectangle)
 
 /* Members of HomoSize groups are requests by themselves. */
 static bool
-is_alone (const TesseraPaperItem *item)
+is_alone (const TesseraPaperItem *item, bool is_grouped)
 {
-  return item->group == TESSERA_NONE || item->kind == TESSERA_GROUP_HOMO_SIZE;
+  if (item->group == TESSERA_NONE || item->kind == TESSERA_GROUP_HOMO_SIZE)
+    return true;
+  return !is_grouped && item->kind != TESSERA_GROUP_HAND;
 }
 
 static TesseraStatus
@@ -84,7 +86,8 @@ add (TesseraRectangles *out,
      const TesseraItem *items,
      const TesseraPaperItem *grouped,
      const uint32_t *members,
-     size_t n_members)
+     size_t n_members,
+     bool is_single)
 {
   const TesseraPaperItem *first = &grouped[members[0]];
   TesseraRectangle *rectangle;
@@ -96,7 +99,7 @@ add (TesseraRectangles *out,
                                    .from_phase = first->from_phase,
                                    .to_phase = first->to_phase,
                                    .group = first->group,
-                                   .is_single = is_alone (first) };
+                                   .is_single = is_single };
   rectangle->plan.decisions = malloc (n_members * sizeof (TesseraDecision));
   if (!rectangle->plan.decisions)
     return TESSERA_NO_MEMORY;
@@ -119,6 +122,7 @@ tessera_rectangles_make (const TesseraItem *items,
                          const TesseraPaperItem *grouped,
                          const uint32_t *order,
                          size_t n_order,
+                         bool is_grouped,
                          TesseraRectangles *out)
 {
   TesseraStatus status = TESSERA_OK;
@@ -126,11 +130,13 @@ tessera_rectangles_make (const TesseraItem *items,
   *out = (TesseraRectangles){ 0 };
   for (size_t i = 0, end; i < n_order && status == TESSERA_OK; i = end)
     {
+      bool is_single = is_alone (&grouped[order[i]], is_grouped);
+
       end = i + 1;
-      while (end < n_order && !is_alone (&grouped[order[i]]) &&
+      while (end < n_order && !is_single &&
              grouped[order[end]].group == grouped[order[i]].group)
         end++;
-      status = add (out, items, grouped, order + i, end - i);
+      status = add (out, items, grouped, order + i, end - i, is_single);
     }
   return status;
 }

@@ -27,12 +27,14 @@ typedef struct
   size_t n_rectangles, cap_rectangles;
 } TesseraRectangles;
 
-/* Rectangles of the items that @is_member says, all of one zone. @order: these items, by
- * group. Both TESSERA_OK or TESSERA_NO_MEMORY; @out is to be cleared in any case. */
+/* Rectangles of items of one zone. @order: the items, by group. Not @is_grouped: only
+ * hand-made groups are rectangles of more than one. Returns: TESSERA_OK or
+ * TESSERA_NO_MEMORY; @out is to be cleared in any case. */
 TESSERA_MUST_USE TesseraStatus tessera_rectangles_make (const TesseraItem *items,
                                                         const TesseraPaperItem *grouped,
                                                         const uint32_t *order,
                                                         size_t n_order,
+                                                        bool is_grouped,
                                                         TesseraRectangles *out);
 TESSERA_MUST_USE TesseraStatus tessera_rectangles_fuse (TesseraRectangles *rectangles);
 void tessera_rectangles_clear (TesseraRectangles *rectangles);

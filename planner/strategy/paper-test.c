@@ -1,0 +1,307 @@
+/*
+ * The published method on the examples that explain it, and on random items: nothing
+ * overlaps, whatever is grouped, wraps, is dynamic or held.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/strategy/paper.h"
+
+#include <glib.h>
+
+#include "db/trace.h"
+#include "tests/fail_alloc.h"
+
+#define UNIT ((uint64_t) 512)
+#define MOST_ITEMS 128
+
+enum
+{
+  PHASE_A,
+  PHASE_B,
+  PHASE_C
+};
+
+typedef struct
+{
+  TesseraItem items[MOST_ITEMS];
+  TesseraPaperItem grouped[MOST_ITEMS];
+  uint64_t offsets[MOST_ITEMS];
+  size_t n;
+  TesseraPacking packing;
+} Case;
+
+static uint32_t
+add (Case *c, uint64_t units, uint32_t begin, uint32_t end, TesseraPaperItem grouped)
+{
+  c->items[c->n] =
+      (TesseraItem){ .size_bytes = units * UNIT, .begin = begin, .end = end };
+  c->grouped[c->n] = grouped;
+  return (uint32_t) c->n++;
+}
+
+static const TesseraPaperItem alone = { .group = TESSERA_NONE,
+                                        .from_phase = TESSERA_NONE,
+                                        .to_phase = TESSERA_NONE,
+                                        .kind = TESSERA_GROUP_HOMO_SIZE };
+
+static TesseraStatus
+pack (Case *c, bool is_grouped)
+{
+  const TesseraPackOptions options = { .n_threads = 1 };
+
+  return tessera_paper_pack (c->items, c->grouped, c->n, is_grouped, &options, c->offsets,
+                             &c->packing);
+}
+
+static bool
+meet (uint32_t begin, uint32_t end, uint32_t other_begin, uint32_t other_end)
+{
+  return begin < other_end && other_begin < end;
+}
+
+static bool
+live_together (const TesseraItem *a, const TesseraItem *b)
+{
+  return meet (a->begin, a->end, b->begin, b->end) ||
+         meet (a->begin, a->end, b->begin2, b->end2) ||
+         meet (a->begin2, a->end2, b->begin, b->end) ||
+         meet (a->begin2, a->end2, b->begin2, b->end2);
+}
+
+static void
+assert_lies_apart (const Case *c)
+{
+  for (size_t i = 0; i < c->n; i++)
+    {
+      const TesseraItem *a = &c->items[i];
+
+      g_assert_cmpuint (c->offsets[i] + a->size_bytes, <=, c->packing.height_bytes);
+      g_assert_true (!a->is_pinned || c->offsets[i] == a->pinned_bytes);
+      for (size_t k = 0; k < i; k++)
+        {
+          const TesseraItem *b = &c->items[k];
+
+          if (live_together (a, b) || a->zone != b->zone)
+            g_assert_true (c->offsets[i] >= c->offsets[k] + b->size_bytes ||
+                           c->offsets[k] >= c->offsets[i] + a->size_bytes);
+        }
+    }
+}
+
+static uint64_t
+height (Case *c, bool is_grouped)
+{
+  g_assert_cmpint (pack (c, is_grouped), ==, TESSERA_OK);
+  assert_lies_apart (c);
+  return c->packing.height_bytes / UNIT;
+}
+
+/* P = {p, q} of phases A to B, R = {r} of B to C, adjacent: with r [3,8) they become one
+ * of height 8 and area 64, less than 48 + 20. With r [3,20) the area of one would be 160
+ * instead of 116: r keeps a layer to itself. */
+static void
+test_fusion (void)
+{
+  const TesseraPaperItem p = { 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
+  const TesseraPaperItem r = { 1, PHASE_B, PHASE_C, TESSERA_GROUP_HOMO_PHASE };
+
+  for (int is_long = 0; is_long < 2; is_long++)
+    {
+      Case c = { 0 };
+
+      add (&c, 4, 0, 6, p);
+      add (&c, 4, 0, 3, p);
+      add (&c, 4, 3, is_long ? 20 : 8, r);
+      g_assert_cmpuint (height (&c, true), ==, is_long ? 12 : 8);
+      g_assert_cmpuint (c.offsets[0], ==, 0);
+      g_assert_cmpuint (c.offsets[1], ==, 4 * UNIT);
+      g_assert_cmpuint (c.offsets[2], ==, (is_long ? 8 : 4) * UNIT);
+    }
+}
+
+/* Not adjacent, the two groups of the example above stay two. */
+static void
+test_only_adjacent_groups_fuse (void)
+{
+  const TesseraPaperItem p = { 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
+  const TesseraPaperItem r = { 1, PHASE_C, PHASE_C, TESSERA_GROUP_HOMO_PHASE };
+  Case c = { 0 };
+
+  add (&c, 4, 0, 6, p);
+  add (&c, 4, 0, 3, p);
+  add (&c, 4, 3, 8, r);
+  g_assert_cmpuint (height (&c, true), ==, 12);
+  g_assert_cmpuint (height (&c, false), ==, 8); /* one by one there is room */
+}
+
+/* a[0,4) b[1,3) c[3,6) d[4,8) e[6,9) are the layers {a, d} and {b, c, e}. */
+static void
+test_layers (void)
+{
+  static const uint32_t lives[][2] = { { 0, 4 }, { 1, 3 }, { 3, 6 }, { 4, 8 }, { 6, 9 } };
+  static const uint64_t layers[] = { 0, 1, 1, 0, 1 };
+  Case c = { 0 };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (lives); i++)
+    add (&c, 1, lives[i][0], lives[i][1], alone);
+  g_assert_cmpuint (height (&c, true), ==, 2);
+  for (size_t i = 0; i < G_N_ELEMENTS (lives); i++)
+    g_assert_cmpuint (c.offsets[i], ==, layers[i] * UNIT);
+}
+
+/* Descending sizes: the free time of a layer that stands comes first, one at a time; what
+ * finds none opens its own. */
+static void
+test_standing_layers (void)
+{
+  Case c = { 0 };
+  uint32_t later, now, beside;
+
+  add (&c, 8, 0, 4, alone);
+  now = add (&c, 4, 1, 3, alone);
+  later = add (&c, 4, 4, 8, alone);
+  beside = add (&c, 4, 5, 7, alone);
+  g_assert_cmpuint (height (&c, true), ==, 12);
+  g_assert_cmpuint (c.offsets[later], ==, 0);
+  g_assert_cmpuint (c.offsets[now], ==, 8 * UNIT);
+  g_assert_cmpuint (c.offsets[beside], ==, 8 * UNIT);
+}
+
+/* Dynamic requests go where nothing static is alive meanwhile; else on top. */
+static void
+test_dynamic (void)
+{
+  const TesseraPaperItem dynamic = { 0, TESSERA_NONE, TESSERA_NONE,
+                                     TESSERA_GROUP_HOMO_LAYER };
+  Case c = { 0 };
+  uint32_t before, after;
+
+  add (&c, 8, 0, 10, alone);
+  add (&c, 4, 0, 9, alone);
+  add (&c, 4, 8, 12, alone);
+  before = add (&c, 4, 3, 7, dynamic);
+  after = add (&c, 4, 9, 10, dynamic);
+  g_assert_cmpuint (height (&c, true), ==, 16);
+  g_assert_cmpuint (c.offsets[before], ==, 12 * UNIT);
+  g_assert_cmpuint (c.offsets[after], ==, 8 * UNIT);
+  add (&c, 8, 3, 7, dynamic);
+  g_assert_cmpuint (height (&c, true), >, 16);
+}
+
+/* A slot that wraps is alive at both ends; another may have its layer in between. */
+static void
+test_wraps (void)
+{
+  Case c = { 0 };
+  uint32_t wraps = add (&c, 4, 8, 10, alone);
+  uint32_t between = add (&c, 4, 3, 8, alone);
+
+  c.items[wraps].begin2 = 0;
+  c.items[wraps].end2 = 3;
+  g_assert_cmpuint (height (&c, true), ==, 4);
+  g_assert_cmpuint (c.offsets[between], ==, 0);
+  c.items[wraps].end2 = 4;
+  g_assert_cmpuint (height (&c, true), ==, 8);
+}
+
+/* A hand-made group is a rectangle under both; edits that hold one of it leave the rest
+ * together. */
+static void
+test_hand_made (void)
+{
+  const TesseraPaperItem mine = { 0, TESSERA_NONE, TESSERA_NONE, TESSERA_GROUP_HAND };
+  Case c = { 0 };
+  uint32_t pinned;
+
+  add (&c, 4, 0, 2, mine);
+  add (&c, 4, 8, 10, mine);
+  pinned = add (&c, 2, 4, 6, mine);
+  add (&c, 4, 3, 8, alone);
+  g_assert_cmpuint (height (&c, true), ==, 8);
+  g_assert_cmpuint (height (&c, false), ==, 8);
+  c.items[pinned].is_pinned = 1;
+  c.items[pinned].pinned_bytes = 100 * UNIT;
+  g_assert_cmpuint (height (&c, true), ==, 102);
+  g_assert_cmpuint (c.offsets[0], ==, c.offsets[1]); /* as laid out by themselves */
+}
+
+static void
+fill_randomly (Case *c, GRand *random)
+{
+  while (c->n < 60)
+    {
+      uint32_t begin = (uint32_t) g_rand_int_range (random, 20, 80);
+      uint32_t end = begin + (uint32_t) g_rand_int_range (random, 1, 20);
+      TesseraPaperItem grouped = { .group = (uint32_t) g_rand_int_range (random, 0, 8),
+                                   .from_phase =
+                                       (uint32_t) g_rand_int_range (random, 0, 3),
+                                   .to_phase =
+                                       (uint32_t) g_rand_int_range (random, 0, 3) };
+      uint32_t item;
+
+      grouped.kind = (uint8_t) (grouped.group % (TESSERA_GROUP_HAND + 1));
+      item = add (c, (uint64_t) g_rand_int_range (random, 1, 9), begin, end, grouped);
+      c->items[item].zone = grouped.group / 4;
+      if (g_rand_int_range (random, 0, 4) == 0)
+        c->items[item].end2 = (uint32_t) g_rand_int_range (random, 1, 20);
+    }
+}
+
+static void
+test_random (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (23);
+
+  for (int round = 0; round < 200; round++)
+    {
+      Case c = { 0 };
+
+      fill_randomly (&c, random);
+      if (round % 4 == 0) /* high up, out of the way of all others */
+        {
+          c.items[3].is_pinned = 1;
+          c.items[3].pinned_bytes = 5000 * UNIT;
+        }
+      height (&c, round % 2);
+    }
+}
+
+static void
+test_no_memory (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (5);
+  Case c = { 0 };
+
+  fill_randomly (&c, random);
+  for (unsigned nth = 1;; nth++)
+    {
+      long held = tessera_fail_alloc_held ();
+      TesseraStatus status;
+
+      tessera_fail_alloc_at (nth);
+      status = pack (&c, true);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+      if (!tessera_fail_alloc_stop ())
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          break;
+        }
+      g_assert_true (status == TESSERA_OK || status == TESSERA_NO_MEMORY);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/planner/paper/fusion", test_fusion);
+  g_test_add_func ("/planner/paper/only-adjacent", test_only_adjacent_groups_fuse);
+  g_test_add_func ("/planner/paper/layers", test_layers);
+  g_test_add_func ("/planner/paper/standing-layers", test_standing_layers);
+  g_test_add_func ("/planner/paper/dynamic", test_dynamic);
+  g_test_add_func ("/planner/paper/wraps", test_wraps);
+  g_test_add_func ("/planner/paper/hand-made", test_hand_made);
+  g_test_add_func ("/planner/paper/random", test_random);
+  g_test_add_func ("/planner/paper/no-memory", test_no_memory);
+  return g_test_run ();
+}
