@@ -151,28 +151,42 @@ raise_above_blockers (TesseraExactState *state, uint32_t item, uint64_t blocked)
   return lowest_top != UINT64_MAX && raise_floor (state, item, lowest_top);
 }
 
-/* What a changed item means for itself and those that it meets. */
+/* Equal items lie one above the other, in order. */
 static bool
-spread (TesseraExactState *state, uint32_t item)
+raise_twin (TesseraExactState *state, uint32_t item)
 {
   const TesseraCore *core = state->core;
   uint32_t twin = core->twin[item];
-  if (twin != TESSERA_CORE_NONE && !(state->without & TESSERA_EXACT_NO_SWAPS) &&
-      !state->placed[twin] &&
-      !raise_floor (state, twin, state->floors[item] + core->items[item].size))
-    return false;
-  if (!state->placed[item] && state->blocked[item] != 0 &&
-      !raise_above_blockers (state, item, state->blocked[item]))
-    return false;
-  uint32_t end = core->near_begin[item + 1];
-  state->work += end - core->near_begin[item];
-  for (uint32_t k = core->near_begin[item]; k < end; k++)
-    {
-      uint32_t other = core->near[k];
-      if (!state->placed[other] && state->blocked[other] != 0 &&
-          !raise_above_blockers (state, other, state->blocked[other]))
-        return false;
-    }
+  return twin == TESSERA_CORE_NONE || (state->without & TESSERA_EXACT_NO_SWAPS) ||
+         state->placed[twin] ||
+         raise_floor (state, twin, state->floors[item] + core->items[item].size);
+}
+
+static bool
+is_near_change (const TesseraExactState *state, const TesseraCoreItem *item)
+{
+  for (uint32_t s = item->begin; s < item->end; s++)
+    if (state->is_touched[s])
+      return true;
+  for (uint32_t s = item->begin2; s < item->end2; s++)
+    if (state->is_touched[s])
+      return true;
+  return false;
+}
+
+/* All that were put off and what they wait for may have changed. */
+static bool
+raise_blocked (TesseraExactState *state)
+{
+  const TesseraCore *core = state->core;
+  if (state->n_blocked == 0)
+    return true;
+  state->work += core->n_items;
+  for (uint32_t i = 0; i < core->n_items; i++)
+    if (state->blocked[i] != 0 && !state->placed[i] &&
+        is_near_change (state, &core->items[i]) &&
+        !raise_above_blockers (state, i, state->blocked[i]))
+      return false;
   return true;
 }
 
@@ -223,9 +237,13 @@ settle (TesseraExactState *state, bool is_possible)
 {
   while (is_possible && state->n_queue > 0)
     {
-      uint32_t item = state->queue[--state->n_queue];
-      state->is_queued[item] = 0;
-      is_possible = spread (state, item);
+      while (is_possible && state->n_queue > 0)
+        {
+          uint32_t item = state->queue[--state->n_queue];
+          state->is_queued[item] = 0;
+          is_possible = raise_twin (state, item);
+        }
+      is_possible = is_possible && raise_blocked (state);
     }
   for (uint32_t k = 0; k < state->n_touched; k++)
     {
@@ -285,7 +303,10 @@ tessera_exact_state_place (TesseraExactState *state, uint32_t item)
       if (state->placed[other])
         continue;
       if (state->blocked[other] > floor)
-        change (state, &state->blocked[other], 0);
+        {
+          change (state, &state->blocked[other], 0);
+          change (state, &state->n_blocked, state->n_blocked - 1);
+        }
       is_possible = raise_floor (state, other, top);
       if (tessera_core_same_lives (&core->items[item], &core->items[other]))
         change (state, &state->under[other], item + 1);
@@ -300,6 +321,7 @@ tessera_exact_state_put_off (TesseraExactState *state, uint32_t item)
     return settle (state, raise_above_blockers (state, item, UINT64_MAX));
   change (state, &state->blocked[item],
           state->floors[item] + state->core->items[item].size);
+  change (state, &state->n_blocked, state->n_blocked + 1);
   enqueue (state, item);
   return settle (state, true);
 }

@@ -37,11 +37,12 @@ typedef struct
 typedef struct
 {
   const TesseraCore *core;
-  uint32_t without;  /* TESSERA_EXACT_NO_... */
-  uint64_t *floors;  /* [n_items]; the offset once it is placed */
-  uint64_t *placed;  /* [n_items]: 0 or 1 */
-  uint64_t *blocked; /* [n_items]: 0, or put off: what gets in its way is below this */
-  uint64_t *under;   /* [n_items]: 1 + an item of its lives that was placed below it */
+  uint32_t without;   /* TESSERA_EXACT_NO_... */
+  uint64_t *floors;   /* [n_items]; the offset once it is placed */
+  uint64_t *placed;   /* [n_items]: 0 or 1 */
+  uint64_t *blocked;  /* [n_items]: 0, or put off: what gets in its way is below this */
+  uint64_t n_blocked; /* items that wait for that */
+  uint64_t *under;    /* [n_items]: 1 + an item of its lives that was placed below it */
   uint64_t *level;   /* [n_sections]: lowest floor of those that wait; UINT64_MAX: none */
   uint64_t *reach;   /* [n_sections]: what the refusal came to */
   uint64_t *across;  /* [n_sections]: waiting ones over the border to the next section */
