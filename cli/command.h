@@ -39,6 +39,7 @@ int cli_explain (int argc, char **argv);
 int cli_edits (int argc, char **argv);
 int cli_check (int argc, char **argv);
 int cli_compare (int argc, char **argv);
+int cli_bench (int argc, char **argv);
 int cli_export (int argc, char **argv);
 int cli_render (int argc, char **argv);
 int cli_report (int argc, char **argv);

@@ -49,6 +49,10 @@ static const CliCommand commands[] = {
     "The checker shares no code with the planner.", cli_check },
   { "compare", "A.tsp B.tsp", "what lies elsewhere in another plan of the same trace",
     "With --trace the hits that each is expected to have, by simulation.", cli_compare },
+  { "bench", "planner [FILE...]", "what planning reaches and costs, file by file",
+    "A table of height over load bound and processor seconds. Without FILE: the samples in\n"
+    "the folder samples. FILE may be a planner's instance (CSV: id,lower,upper,size).",
+    cli_bench },
   { "export", "FILE -o OUT",
     "tables as CSV or JSON: blocks, events, segments, curves, steps, slots",
     "FILE is a snapshot, a .tsr, or (for slots) a .tsp.", cli_export },

@@ -421,6 +421,22 @@ def csv_becomes_a_plan(tmp):
 
 
 @test
+def bench_tells_height_and_bound(tmp):
+    (tmp / "i.csv").write_text("id,lower,upper,size\na,0,3,10\nb,2,5,10\nc,4,7,10\n")
+    rows = json.loads(good("bench", "planner", tmp / "i.csv", SAMPLE, "--json"))
+    plan = json.loads(good("plan", SAMPLE, "--json"))
+    assert [row["file"] for row in rows] == [str(tmp / "i.csv"), str(SAMPLE)]
+    assert rows[0]["bound_bytes"] == rows[0]["height_bytes"] == 20 and rows[0]["blocks"] == 3
+    for key in "height_bytes", "bound_bytes", "slots", "strategy":
+        assert rows[1][key] == plan[key], key
+    assert "| i.csv | 3 | 3 | 20 | 20 | 1.0000 |" in good("bench", "planner", tmp / "i.csv")
+    done = run("bench", "planner", cwd=ROOT)
+    assert done.returncode == 0 and done.stdout.count(".pickle.gz |") == len(list((ROOT / "samples").glob("*.gz")))
+    refused("bench", "planner", cwd=tmp, words=("samples",))
+    refused("bench", "planner", tmp / "none.csv", words=("none.csv",))
+
+
+@test
 def a_phase_of_its_own_for_every_request(tmp):
     n = 30000
     rows = ["seq,time_us,action,id,size_bytes,stream,iteration,phase,module"]

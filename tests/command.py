@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-TESSERA, ROOT = sys.argv[1], Path(sys.argv[2])
+TESSERA, ROOT = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2])
 SAMPLE = ROOT / "samples" / "finetune-oom.pickle.gz"
 FSDP = ROOT / "samples" / "fsdp1-7b-rank3of16.pickle.gz"
 GIB = 1 << 30
