@@ -234,6 +234,25 @@ test_proof (void)
   g_assert_cmpint (search (&instance, UINT64_MAX, 0, 0).answer, ==, TESSERA_EXACT_FITS);
 }
 
+/* The same of sizes near the end of what can be counted, and with no unit but 1. */
+static void
+test_huge_sizes (void)
+{
+  const uint64_t huge = UINT64_C (1) << 60;
+  const Instance instance = {
+    .n_items = 3,
+    .items = { { .size_bytes = 3 * huge + 1, .begin = 0, .end = 3 },
+               { .size_bytes = huge + 1, .begin = 3, .end = 4, .begin2 = 0, .end2 = 1 },
+               { .size_bytes = 2 * huge, .begin = 3, .end = 4, .begin2 = 2, .end2 = 3 } },
+  };
+  g_assert_cmpuint (bound (&instance), ==, 5 * huge + 1);
+  g_assert_cmpint (search (&instance, 5 * huge + 1, 0, 0).answer, ==,
+                   TESSERA_EXACT_IMPOSSIBLE);
+  g_assert_cmpint (search (&instance, 6 * huge + 1, 0, 0).answer, ==,
+                   TESSERA_EXACT_IMPOSSIBLE);
+  g_assert_cmpint (search (&instance, 6 * huge + 2, 0, 0).answer, ==, TESSERA_EXACT_FITS);
+}
+
 /* The example of docs/PLANNER.md. */
 static void
 test_example (void)
@@ -418,6 +437,7 @@ main (int argc, char **argv)
   g_test_add_func ("/exact/pruning-loses-nothing", test_pruning_loses_nothing);
   g_test_add_func ("/exact/proof", test_proof);
   g_test_add_func ("/exact/example", test_example);
+  g_test_add_func ("/exact/huge-sizes", test_huge_sizes);
   g_test_add_func ("/exact/mirrored-proofs", test_mirrored_proofs);
   g_test_add_func ("/exact/budget", test_budget);
   g_test_add_func ("/exact/invalid", test_invalid);

@@ -21,8 +21,8 @@
 /* Cores of more are not looked at: pairs of items are. */
 #define MAX_ITEMS_OF_CORE 4096
 
-/* The sum of all sizes has to fit into 62 bits: floors go to at most twice the capacity,
- * which is never taken for larger than the sum. */
+/* The sum of all sizes has to fit into 63 bits: the capacity is never taken for larger,
+ * and nothing is looked at that ends above both together. */
 static TesseraStatus
 validate (const TesseraExactItem *items, size_t n_items, uint64_t *sum_bytes)
 {
@@ -36,7 +36,7 @@ validate (const TesseraExactItem *items, size_t n_items, uint64_t *sum_bytes)
       if (item->size_bytes == 0 || item->begin >= item->end ||
           (has_second && (item->begin2 >= item->end2 || item->end2 > item->begin)) ||
           __builtin_add_overflow (*sum_bytes, item->size_bytes, sum_bytes) ||
-          *sum_bytes > INT64_MAX / 2)
+          *sum_bytes > INT64_MAX)
         return TESSERA_INVALID;
     }
   return TESSERA_OK;

@@ -460,6 +460,15 @@ test_proven_above_the_bound (void)
       else
         g_assert_cmpuint (packing.height_bytes, ==, packing.bound_bytes + 512);
     }
+  TesseraItem huge[] = { items[0], items[1], items[2] };
+  for (int i = 0; i < 3; i++)
+    huge[i].size_bytes = (huge[i].size_bytes / 512 << 60) + (i == 0);
+  uint64_t huge_offsets[3];
+  TesseraPacking huge_packing;
+  g_assert_cmpint (tessera_pack (huge, 3, NULL, huge_offsets, &huge_packing), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (huge_packing.height_bytes, ==, (UINT64_C (6) << 60) + 1);
+  g_assert_true (huge_packing.is_optimal);
   /* Three items that lie apart from each other in all: nothing is searched or proven. */
   TesseraItem apart[] = { items[0], items[1], items[2] };
   apart[0].in = apart[2].apart = 1;
