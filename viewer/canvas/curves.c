@@ -34,6 +34,11 @@ top_bytes (TesseraCurvesView *self)
   const TesseraLayout *layout = self->document->sheets[TESSERA_SIDE_LEFT]->layout;
   uint64_t bound = self->document->data->bound_bytes;
 
+  /* Its curves are the trace's own: see make_node(). */
+  if (self->document->left_planned != NULL)
+    (void) tessera_data_get_layout (self->document->data, self->document->data->own_kind,
+                                    NULL, NULL, &layout);
+
   return (double) MAX (MAX (layout->peak_reserved_bytes, bound), 1) * 1.08;
 }
 
@@ -72,8 +77,10 @@ make_node (TesseraCurvesView *self, int width, int height, int scale)
 {
   const TesseraPalette *palette = tessera_palette (self->document->dark);
   const TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
-  const TesseraFolds *folds =
-      tessera_data_get_folds (self->document->data, sheet->layout->kind);
+  /* A plan's side tells nothing of what was reserved: the trace's own curves stay. */
+  const TesseraFolds *folds = tessera_data_get_folds (
+      self->document->data,
+      sheet->planned != NULL ? self->document->data->own_kind : sheet->layout->kind);
   GtkSnapshot *snapshot = gtk_snapshot_new ();
   cairo_t *cr;
 

@@ -6,6 +6,7 @@
 #include "viewer/canvas/pane.h"
 
 #include "viewer/document/describe.h"
+#include "viewer/document/document-plans.h"
 #include "viewer/canvas/lanes.h"
 #include "viewer/canvas/ruler.h"
 #include "viewer/window/ui.h"
@@ -87,6 +88,18 @@ left_title (TesseraDocument *document)
                           tessera_layout_kind_name (document->left_kind));
 }
 
+/* Where several are there, which it is. */
+static char *
+plan_title (TesseraDocument *document, const TesseraFollowed *planned)
+{
+  const char *name = tessera_document_plan_name (document, planned);
+
+  if (name == NULL ||
+      (tessera_document_n_kept (document) < 2 && document->left_planned == NULL))
+    return g_strdup ("Plan");
+  return g_strdup_printf ("Plan, %s", name);
+}
+
 static void
 show_titles (TesseraPane *self)
 {
@@ -94,8 +107,10 @@ show_titles (TesseraPane *self)
   g_autofree char *title = NULL;
   g_autofree char *subtitle = NULL;
 
-  title =
-      self->side == TESSERA_SIDE_LEFT ? left_title (self->document) : g_strdup ("Plan");
+  title = sheet != NULL && sheet->planned != NULL
+              ? plan_title (self->document, sheet->planned)
+          : self->side == TESSERA_SIDE_LEFT ? left_title (self->document)
+                                            : g_strdup ("Plan");
   if (sheet == NULL)
     subtitle = g_strdup ("");
   else
@@ -135,7 +150,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
       document->jobs[TESSERA_WORK_SHEETS] != NULL ||
       (self->side == TESSERA_SIDE_RIGHT && document->jobs[TESSERA_WORK_PLAN] != NULL);
 
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS))
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_PLANS))
     show_titles (self);
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_WORK)))
     return;

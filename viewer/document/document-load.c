@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/document/document-plans.h"
 #include "viewer/document/document-view.h"
 #include "viewer/document/document-work.h"
 
@@ -199,7 +200,7 @@ sheets_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
   TesseraWorkInput *input = user;
   TesseraStatus status = tessera_sheet_new (
-      input->data, NULL, input->left_kind, input->axis_kind,
+      input->data, input->left_planned, input->left_kind, input->axis_kind,
       tessera_job_progress (job, 0, 0.8), error, &input->sheets[TESSERA_SIDE_LEFT]);
 
   if (status == TESSERA_OK && input->planned != NULL)
@@ -240,7 +241,12 @@ sheets_done (gpointer owner,
   if (!tessera_work_finished (self, TESSERA_WORK_SHEETS, status, error))
     {
       /* The picture stays as it was, so the menus must say so. */
-      self->left_kind = old != NULL ? old->layout->kind : TESSERA_LAYOUT_RECORDED;
+      if (old == NULL || old->planned == NULL)
+        self->left_kind = old != NULL ? old->layout->kind : TESSERA_LAYOUT_RECORDED;
+      tessera_followed_unref (self->left_planned);
+      self->left_planned = old != NULL && old->planned != NULL
+                               ? tessera_followed_ref (old->planned)
+                               : NULL;
       self->axis_kind = old != NULL ? old->axis->kind : self->axis_kind;
       tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
       return;
@@ -257,18 +263,36 @@ sheets_done (gpointer owner,
   self->told.parts.largest_hole_bytes = 0;
   tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
   tessera_document_refresh_moment (self);
+  tessera_document_refresh_comparison (self);
 }
 
 static const TesseraJobKind sheets_kind = { sheets_work, sheets_done, on_sheets_progress,
                                             tessera_work_input_free };
 
 void
-tessera_document_set_left_kind (TesseraDocument *self, TesseraLayoutKind kind)
+tessera_document_refresh_sheets (TesseraDocument *self)
 {
-  self->left_kind = kind;
   if (self->data != NULL)
     tessera_work_start (self, TESSERA_WORK_SHEETS, &sheets_kind,
                         tessera_work_input_new (self));
+}
+
+void
+tessera_document_set_left_plan (TesseraDocument *self, TesseraFollowed *planned)
+{
+  if (self->data == NULL || self->left_planned == planned)
+    return;
+  tessera_followed_unref (self->left_planned);
+  self->left_planned = tessera_followed_ref (planned);
+  tessera_document_refresh_sheets (self);
+}
+
+void
+tessera_document_set_left_kind (TesseraDocument *self, TesseraLayoutKind kind)
+{
+  self->left_kind = kind;
+  g_clear_pointer (&self->left_planned, tessera_followed_unref);
+  tessera_document_refresh_sheets (self);
 }
 
 void
@@ -277,7 +301,5 @@ tessera_document_set_axis_kind (TesseraDocument *self, TesseraAxisKind kind)
   if (self->axis_kind == kind)
     return;
   self->axis_kind = kind;
-  if (self->data != NULL)
-    tessera_work_start (self, TESSERA_WORK_SHEETS, &sheets_kind,
-                        tessera_work_input_new (self));
+  tessera_document_refresh_sheets (self);
 }

@@ -7,15 +7,19 @@
  */
 #include "viewer/document/document-work.h"
 
-/* Lights the selection up. */
+/* Lights several selected blocks up, else those that two plans place differently. */
 void
 tessera_document_relight (TesseraDocument *self)
 {
   TesseraPaint *before = self->paint;
+  gboolean several = self->selection != NULL && self->selection->n_blocks > 1;
 
   if (before == NULL)
     return;
-  self->paint = tessera_paint_light (before, self->selection);
+  self->paint = tessera_paint_light (before, several || !self->show_difference ||
+                                                     self->comparison == NULL
+                                                 ? self->selection
+                                                 : self->difference);
   tessera_paint_unref (before);
 }
 

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/document-edit.h"
+#include "viewer/document/document-plans.h"
 #include "viewer/document/document-propose.h"
 #include "viewer/document/document-view.h"
 #include "viewer/document/document-work.h"
@@ -32,10 +33,12 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
   TesseraWorkInput *input = user;
   TesseraSheet *was = g_steal_pointer (&input->sheets[TESSERA_SIDE_RIGHT]);
-  TesseraStatus status;
+  TesseraStatus status = TESSERA_OK;
 
   g_clear_pointer (&input->planned, tessera_followed_unref);
-  if (input->path != NULL)
+  if (input->shown != NULL)
+    input->planned = tessera_followed_ref (input->shown);
+  else if (input->path != NULL)
     status = tessera_followed_load (input->data, input->path,
                                     tessera_job_progress (job, 0, 0.9), error,
                                     &input->planned);
@@ -67,16 +70,19 @@ take_plan (TesseraDocument *self, TesseraWorkInput *input)
       input->axis_kind == self->axis_kind ? g_steal_pointer (&input->moves) : NULL;
   tessera_followed_unref (self->planned);
   self->planned = g_steal_pointer (&input->planned);
-  /* One from a file is what was asked for, whatever stands. */
-  self->planned->request.generation =
-      input->path != NULL ? self->request.generation : input->request.generation;
+  /* One that was there before is what was asked for, whatever stands. */
+  self->planned->request.generation = input->path != NULL || input->shown != NULL
+                                          ? self->request.generation
+                                          : input->request.generation;
   tessera_sheet_unref (self->sheets[TESSERA_SIDE_RIGHT]);
   self->sheets[TESSERA_SIDE_RIGHT] = g_steal_pointer (&input->sheets[TESSERA_SIDE_RIGHT]);
   self->needs.plan_bytes = 0;
   tessera_document_refresh_world (self);
+  tessera_document_note_plan (self, input->path);
   tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
+  tessera_document_refresh_comparison (self);
   if (input->axis_kind != self->axis_kind)
-    tessera_document_set_left_kind (self, self->left_kind);
+    tessera_document_refresh_sheets (self);
 }
 
 /* What PyTorch needs does not depend on the plan: it is looked for once. */
@@ -120,7 +126,8 @@ plan_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
     take_plan (self, input);
   if (status == TESSERA_REFUSED)
     tessera_document_changed (self, TESSERA_CHANGED_EDITS);
-  if (status == TESSERA_OK && input->request.is_preview && input->path == NULL)
+  if (status == TESSERA_OK && input->request.is_preview && input->path == NULL &&
+      input->shown == NULL)
     start_plan (self, FALSE);
   else
     seek_needs (self);
@@ -136,6 +143,18 @@ void
 tessera_document_plan_at_once (TesseraDocument *self)
 {
   start_plan (self, TRUE);
+}
+
+void
+tessera_document_show_plan (TesseraDocument *self, TesseraFollowed *planned)
+{
+  TesseraWorkInput *input;
+
+  if (self->planned == planned || self->data == NULL)
+    return;
+  input = tessera_work_input_new (self);
+  input->shown = tessera_followed_ref (planned);
+  tessera_work_start (self, TESSERA_WORK_PLAN, &plan_kind, input);
 }
 
 void

@@ -16,6 +16,8 @@ tessera_work_input_free (gpointer user)
   tessera_history_free (input->history);
   tessera_moves_unref (input->moves);
   tessera_followed_unref (input->planned);
+  tessera_followed_unref (input->shown);
+  tessera_followed_unref (input->left_planned);
   tessera_data_unref (input->data);
   g_free (input->path);
   g_free (input);
@@ -29,6 +31,8 @@ tessera_work_input_new (TesseraDocument *self)
   input->data = self->data != NULL ? tessera_data_ref (self->data) : NULL;
   input->planned = self->planned != NULL ? tessera_followed_ref (self->planned) : NULL;
   input->left_kind = self->left_kind;
+  input->left_planned =
+      self->left_planned != NULL ? tessera_followed_ref (self->left_planned) : NULL;
   input->axis_kind = self->axis_kind;
   input->colour_key = self->colour_key;
   input->dark = self->dark;

@@ -16,7 +16,9 @@ typedef struct
   uint32_t device; /* of the file to open */
   TesseraData *data;
   TesseraFollowed *planned;
+  TesseraFollowed *shown; /* a plan that need not be made; or NULL */
   TesseraLayoutKind left_kind;
+  TesseraFollowed *left_planned; /* ... or this */
   TesseraAxisKind axis_kind;
   TesseraColourKey colour_key;
   gboolean dark;

@@ -5,6 +5,8 @@
  */
 #include "viewer/document/document.h"
 
+#include "viewer/document/document-plans.h"
+
 #include "viewer/document/document-edit.h"
 
 G_DEFINE_TYPE (TesseraDocument, tessera_document, G_TYPE_OBJECT)
@@ -39,6 +41,11 @@ clear_contents (TesseraDocument *self)
   self->selected = TESSERA_NONE;
   g_clear_pointer (&self->selection, tessera_selection_unref);
   g_clear_pointer (&self->grouping, tessera_grouping_unref);
+  g_clear_pointer (&self->left_planned, tessera_followed_unref);
+  g_clear_pointer (&self->comparison, tessera_comparison_free);
+  g_clear_pointer (&self->difference, tessera_selection_unref);
+  g_ptr_array_set_size (self->kept, 0);
+  self->n_named = 0;
   g_clear_pointer (&self->query, g_free);
   g_clear_pointer (&self->query_error, g_free);
   tessera_selection_facts_clear (&self->facts);
@@ -52,6 +59,7 @@ tessera_document_finalize (GObject *object)
   TesseraDocument *self = TESSERA_DOCUMENT (object);
 
   clear_contents (self);
+  g_ptr_array_unref (self->kept);
   g_free (self->path);
   g_free (self->error);
   g_free (self->notice);
@@ -69,6 +77,7 @@ tessera_document_class_init (TesseraDocumentClass *class)
 static void
 tessera_document_init (TesseraDocument *self)
 {
+  self->kept = g_ptr_array_new_with_free_func (tessera_kept_free);
   clear_contents (self);
   g_queue_init (&self->next_kept);
   self->plan_automatically = TRUE;

@@ -10,6 +10,7 @@
 
 #include <glib-object.h>
 
+#include "planner/compare.h"
 #include "viewer/document/grouping.h"
 #include "viewer/document/job.h"
 #include "viewer/document/moment.h"
@@ -35,12 +36,13 @@ enum
   TESSERA_CHANGED_FACTS = 1 << 10,    /* what is told of the selection */
   TESSERA_CHANGED_PROPOSAL = 1 << 11, /* what is on the move; the selection's rule */
   TESSERA_CHANGED_GROUPS = 1 << 12,   /* groups, the query that they are filtered by */
-  TESSERA_CHANGED_ALL = (1 << 13) - 1
+  TESSERA_CHANGED_PLANS = 1 << 13,    /* which are kept, how those on both sides differ */
+  TESSERA_CHANGED_ALL = (1 << 14) - 1
 };
 
 typedef enum
 {
-  TESSERA_SIDE_LEFT, /* PyTorch: recorded or simulated */
+  TESSERA_SIDE_LEFT, /* PyTorch: recorded or simulated; or another plan */
   TESSERA_SIDE_RIGHT /* the plan */
 } TesseraSide;
 #define TESSERA_N_SIDES 2
@@ -52,15 +54,16 @@ typedef enum
   TESSERA_WORK_PLAN,
   TESSERA_WORK_NEEDS, /* the smallest devices */
   TESSERA_WORK_SAVE,
-  TESSERA_WORK_MOMENT, /* too short to be shown, as what follows */
-  TESSERA_WORK_PAINT,  /* colours */
-  TESSERA_WORK_SELECT, /* looking for blocks */
-  TESSERA_WORK_FACTS,  /* what is told of the selection */
-  TESSERA_WORK_RULE,   /* what is selected, as a rule */
-  TESSERA_WORK_EDIT,   /* the same, for an edit of it */
-  TESSERA_WORK_KEEP,   /* edits to where they are kept */
-  TESSERA_WORK_PLACES, /* where what is selected could lie */
-  TESSERA_WORK_GROUPS, /* what is told of the groups */
+  TESSERA_WORK_MOMENT,  /* too short to be shown, as what follows */
+  TESSERA_WORK_PAINT,   /* colours */
+  TESSERA_WORK_SELECT,  /* looking for blocks */
+  TESSERA_WORK_FACTS,   /* what is told of the selection */
+  TESSERA_WORK_RULE,    /* what is selected, as a rule */
+  TESSERA_WORK_EDIT,    /* the same, for an edit of it */
+  TESSERA_WORK_KEEP,    /* edits to where they are kept */
+  TESSERA_WORK_PLACES,  /* where what is selected could lie */
+  TESSERA_WORK_GROUPS,  /* what is told of the groups */
+  TESSERA_WORK_COMPARE, /* the plans of both sides */
   TESSERA_N_WORKS
 } TesseraWork;
 
@@ -91,7 +94,15 @@ struct _TesseraDocument
   TesseraFollowed *planned;
   TesseraSheet *sheets[TESSERA_N_SIDES]; /* NULL: not made (yet) */
   TesseraLayoutKind left_kind;
+  TesseraFollowed *left_planned; /* stands on the left instead; NULL: PyTorch does */
   TesseraAxisKind axis_kind;
+
+  GPtrArray *kept;               /* plans: document-plans.h */
+  guint n_named;                 /* of them, kept by hand so far */
+  TesseraComparison *comparison; /* of the plans on both sides; NULL: not both sides have
+                                    one, or it comes a little later */
+  TesseraSelection *difference;  /* blocks that lie elsewhere; NULL: none, likewise */
+  gboolean show_difference;      /* they are lit */
 
   TesseraColourKey colour_key;
   gboolean dark;
@@ -162,6 +173,10 @@ void tessera_document_take_error (TesseraDocument *self, char *sentence); /* NUL
 void tessera_document_set_across_streams (TesseraDocument *self, gboolean across);
 void tessera_document_set_strategy (TesseraDocument *self, TesseraStrategy strategy);
 void tessera_document_set_left_kind (TesseraDocument *self, TesseraLayoutKind kind);
+/* On the left, in place of PyTorch's layout. */
+void tessera_document_set_left_plan (TesseraDocument *self, TesseraFollowed *planned);
+/* One that was made before, as the plan. */
+void tessera_document_show_plan (TesseraDocument *self, TesseraFollowed *planned);
 void tessera_document_set_axis_kind (TesseraDocument *self, TesseraAxisKind kind);
 void tessera_document_set_colour_key (TesseraDocument *self, TesseraColourKey key);
 void tessera_document_set_dark (TesseraDocument *self, gboolean dark);
@@ -191,4 +206,5 @@ void tessera_document_changed (TesseraDocument *self, guint what);
 void tessera_document_refresh_moment (TesseraDocument *self);
 void tessera_document_refresh_verdict (TesseraDocument *self);
 void tessera_document_refresh_paint (TesseraDocument *self);
+void tessera_document_refresh_sheets (TesseraDocument *self);
 void tessera_document_refresh_world (TesseraDocument *self);

@@ -38,7 +38,7 @@ figure_of (const TesseraSaveInput *input, const char *edits)
     .structure = input->data->structure,
     .left = left->layout,
     .right = right != NULL ? right->layout : NULL,
-    .left_title = tessera_layout_owner (left->layout),
+    .left_title = left->planned != NULL ? "Plan" : tessera_layout_owner (left->layout),
     .left_subtitle = tessera_layout_kind_name (left->layout->kind),
     .right_title = "Plan",
     .right_subtitle = edits,

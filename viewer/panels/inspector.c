@@ -125,8 +125,9 @@ show_block (TesseraInspector *self)
   set_fact (self, RIGHT_AT, describe_place (document, TESSERA_SIDE_RIGHT));
   set_fact (self, GROUP, tessera_describe_group (data, selected));
   gtk_label_set_text (GTK_LABEL (self->names[LEFT_AT]),
-                      document->left_kind == TESSERA_LAYOUT_RECORDED ? "recorded at"
-                                                                     : "simulated at");
+                      document->left_planned != NULL                   ? "left at"
+                      : document->left_kind == TESSERA_LAYOUT_RECORDED ? "recorded at"
+                                                                       : "simulated at");
   tessera_stack_view_set_stack (TESSERA_STACK_VIEW (self->stack), data->trace,
                                 block->stack);
 }

@@ -80,6 +80,7 @@ set_keys (GtkApplication *app)
     { "win.dark", { "<Control>d" } },
     { "win.find", { "<Control>f" } },
     { "win.side::groups", { "<Control>b" } },
+    { "win.side::plans", { "<Control>j" } },
     { "win.zoom-in", { "<Control>plus", "<Control>equal" } },
     { "win.zoom-out", { "<Control>minus" } },
     { "win.fit", { "<Control>0" } },

@@ -5,6 +5,7 @@
  */
 #include "viewer/document/document-edit.h"
 #include "viewer/document/document-propose.h"
+#include "viewer/document/document-plans.h"
 #include "viewer/document/document-query.h"
 #include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
@@ -131,6 +132,8 @@ SIMPLE (select_sight,
                                     side_of_focus (self),
                                     &self->document->view,
                                     TESSERA_SELECT_ONLY))
+SIMPLE (keep_plan, tessera_document_keep_plan (self->document))
+SIMPLE (select_difference, tessera_document_select_difference (self->document))
 SIMPLE (select_all, tessera_document_select_all (self->document))
 SIMPLE (ask, tessera_canvas_ask (TESSERA_CANVAS (self->canvases[side_of_focus (self)])))
 SIMPLE (clear, clear_choice (self))
@@ -192,7 +195,8 @@ change_left (GSimpleAction *action, GVariant *state, gpointer user)
   int kind = index_of (left_names, G_N_ELEMENTS (left_names),
                        g_variant_get_string (state, NULL));
 
-  if (kind >= 0 && (TesseraLayoutKind) kind != self->document->left_kind)
+  if (kind >= 0 && ((TesseraLayoutKind) kind != self->document->left_kind ||
+                    self->document->left_planned != NULL))
     tessera_document_set_left_kind (self->document, (TesseraLayoutKind) kind);
   tessera_window_update_actions (self);
 }
@@ -255,6 +259,29 @@ change_across (GSimpleAction *action, GVariant *state, gpointer user)
 }
 
 static void
+change_difference (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+
+  tessera_document_set_show_difference (self->document, g_variant_get_boolean (state));
+  g_simple_action_set_state (action, state);
+}
+
+static void
+on_show_left (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  tessera_document_show_kept (TESSERA_WINDOW (user)->document, TESSERA_SIDE_LEFT,
+                              g_variant_get_uint32 (parameter));
+}
+
+static void
+on_show_right (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  tessera_document_show_kept (TESSERA_WINDOW (user)->document, TESSERA_SIDE_RIGHT,
+                              g_variant_get_uint32 (parameter));
+}
+
+static void
 change_table (GSimpleAction *action, GVariant *state, gpointer user)
 {
   TesseraWindow *self = user;
@@ -309,6 +336,11 @@ static const GActionEntry entries[] = {
   { "select-alive", on_select_alive },
   { "select-sight", on_select_sight },
   { "select-all", on_select_all },
+  { "keep-plan", on_keep_plan },
+  { "select-difference", on_select_difference },
+  { "difference", NULL, NULL, "false", change_difference },
+  { "show-left", on_show_left, "u" },
+  { "show-right", on_show_right, "u" },
   { "ask", on_ask },
   { "clear", on_clear },
   { "show-all", on_show_all },
@@ -375,6 +407,10 @@ tessera_window_update_actions (TesseraWindow *self)
                                left != NULL && left->layout->n_ooms > 0);
   g_simple_action_set_enabled (action_of (self, "select-group"),
                                document->selected != TESSERA_NONE);
+  g_simple_action_set_enabled (action_of (self, "keep-plan"), document->planned != NULL);
+  g_simple_action_set_enabled (action_of (self, "difference"), document->planned != NULL);
+  g_simple_action_set_enabled (action_of (self, "select-difference"),
+                               document->difference != NULL);
   g_simple_action_set_enabled (action_of (self, "select-similar"),
                                document->selected != TESSERA_NONE);
   g_simple_action_set_enabled (action_of (self, "cancel"),
@@ -394,9 +430,12 @@ tessera_window_update_actions (TesseraWindow *self)
             : document->jobs[TESSERA_WORK_PLAN] != NULL ? "The plan is being made"
                                                         : NULL,
             "Make the plan again (Ctrl+P)");
-  left_title = g_strdup_printf ("%s: %s",
-                                tessera_layout_owner (left != NULL ? left->layout : NULL),
-                                tessera_layout_kind_name (document->left_kind));
+  left_title =
+      document->left_planned != NULL
+          ? g_strdup ("Left: a plan")
+          : g_strdup_printf ("%s: %s",
+                             tessera_layout_owner (left != NULL ? left->layout : NULL),
+                             tessera_layout_kind_name (document->left_kind));
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->left_menu), left_title);
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->axis_menu), axis);
 }
@@ -436,6 +475,7 @@ tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases)
     { "m", "win.select-similar" },
     { "l", "win.select-alive" },
     { "v", "win.select-sight" },
+    { "x", "win.difference" },
     { "<Control>a", "win.select-all" },
     { "Menu|<Shift>F10", "win.ask" },
     { "k", "win.go-peak" },

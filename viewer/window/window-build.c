@@ -12,6 +12,7 @@
 #include "viewer/panels/inspector.h"
 #include "viewer/panels/legend.h"
 #include "viewer/panels/parts.h"
+#include "viewer/panels/plans.h"
 #include "viewer/panels/status.h"
 #include "viewer/panels/table.h"
 #include "viewer/window/ui.h"
@@ -363,6 +364,7 @@ right_panel_new (TesseraWindow *self)
   GtkWidget *switcher = gtk_stack_switcher_new ();
   GtkWidget *inspector = tessera_inspector_new (self->document);
   GtkWidget *groups = tessera_groups_view_new (self->document);
+  GtkWidget *plans = tessera_plans_view_new (self->document);
 
   gtk_widget_add_css_class (inspector, "panel");
   gtk_widget_add_css_class (groups, "panel");
@@ -376,6 +378,8 @@ right_panel_new (TesseraWindow *self)
   gtk_stack_add_titled (GTK_STACK (stack), groups, "groups", "Groups");
   gtk_stack_add_titled (GTK_STACK (stack), scrolled_new (self->edits, 256), "edits",
                         "Edits");
+  gtk_widget_add_css_class (plans, "panel");
+  gtk_stack_add_titled (GTK_STACK (stack), scrolled_new (plans, 256), "plans", "Plans");
   gtk_stack_set_hhomogeneous (GTK_STACK (stack), FALSE);
   gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (switcher), GTK_STACK (stack));
   gtk_widget_set_halign (switcher, GTK_ALIGN_FILL);

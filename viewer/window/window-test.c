@@ -308,6 +308,52 @@ test_groups (Fixture *f, gconstpointer unused)
   WAIT (!gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "query-error")), 5000);
 }
 
+/* Two plans on two sides, and the numbers that `tessera compare` prints of them. */
+static void
+test_compare (Fixture *f, gconstpointer unused)
+{
+  static const char *const names[] = { "compare-same", "compare-moved" };
+  static const char *const members[] = { "same", "moved" };
+  const char *tessera = g_getenv ("TESSERA_CLI");
+  g_autofree char *one = g_strconcat (f->path, ".one.tsp", NULL);
+  const char *const argv[] = { tessera, "compare", "--json", one, one, NULL };
+  g_autofree char *output = NULL;
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  GtkWidget *window = GTK_WIDGET (f->window);
+  JsonObject *told;
+  int wait_status;
+
+  test_window_open (f->window, f->path);
+  gtk_widget_activate_action (window, "win.side", "s", "plans");
+  g_assert_cmpstr (text_of (f, "compare-height-right"), ==, "3.00 MiB");
+  g_assert_cmpstr (text_of (f, "compare-above bound-right"), ==, "0.0 %");
+  g_assert_cmpstr (text_of (f, "compare-hits-left"), ==, "–");
+  act (f, "win.keep-plan");
+  gtk_widget_activate_action (window, "win.show-left", "u", 0);
+  test_window_settle (f->window);
+  g_assert_true (gtk_widget_get_mapped (test_find (window, "compare-moved")));
+  g_assert_cmpstr (text_of (f, "compare-height-left"), ==, "3.00 MiB");
+  g_assert_cmpstr (text_of (f, "compare-hits-left"), ==,
+                   text_of (f, "compare-hits-right"));
+  gtk_widget_activate_action (window, "win.export-plan-to", "s", one);
+  test_window_settle (f->window);
+  if (tessera == NULL)
+    return;
+  g_assert_true (g_spawn_sync (NULL, (char **) argv, NULL, 0, NULL, NULL, &output, NULL,
+                               &wait_status, NULL));
+  g_assert_true (json_parser_load_from_data (parser, output, -1, NULL));
+  told = json_node_get_object (json_parser_get_root (parser));
+  for (int i = 0; i < 2; i++)
+    {
+      JsonObject *count = json_object_get_object_member (told, members[i]);
+      g_autofree char *n = g_strdup_printf ("%" G_GINT64_FORMAT,
+                                            json_object_get_int_member (count, "blocks"));
+
+      g_assert_cmpstr (text_of (f, names[i]), ==, n);
+    }
+  g_unlink (one);
+}
+
 static void
 test_filter_table (Fixture *f, gconstpointer unused)
 {
@@ -471,6 +517,7 @@ main (int argc, char **argv)
   ADD ("selection is everywhere", test_selection_is_everywhere);
   ADD ("selection of several", test_selection_of_several);
   ADD ("groups", test_groups);
+  ADD ("compare", test_compare);
   ADD ("filter table", test_filter_table);
   ADD ("export plan", test_export_plan);
   ADD ("save picture", test_save_picture);
