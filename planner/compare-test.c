@@ -95,7 +95,7 @@ check_against_pairs (const TesseraPlan *a, const TesseraPlan *b, guint n_blocks)
   g_assert_cmpuint (c->height_bytes[1], ==, b->height_bytes);
   for (size_t i = 0; i < c->n_moved; i++)
     {
-      const TesseraMove *move = &c->moves[i];
+      const TesseraMovedBlock *move = &c->moves[i];
 
       g_assert_cmpuint (move->offset_bytes[0], ==,
                         slot_of (a, move->block)->offset_bytes);

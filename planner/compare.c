@@ -67,8 +67,9 @@ note_both (TesseraComparison *c, const TesseraSlot *a, const TesseraSlot *b)
       c->same_bytes += a->block_bytes;
       return;
     }
-  c->moves[c->n_moved++] =
-      (TesseraMove){ a->block, a->block_bytes, { a->offset_bytes, b->offset_bytes } };
+  c->moves[c->n_moved++] = (TesseraMovedBlock){ a->block,
+                                                a->block_bytes,
+                                                { a->offset_bytes, b->offset_bytes } };
   c->moved_bytes += a->block_bytes;
 }
 
@@ -96,7 +97,7 @@ walk (TesseraComparison *c, const Places *a, const Places *b)
 static int
 by_size (const void *a, const void *b)
 {
-  const TesseraMove *x = a, *y = b;
+  const TesseraMovedBlock *x = a, *y = b;
 
   if (x->block_bytes != y->block_bytes)
     return x->block_bytes > y->block_bytes ? -1 : 1;

@@ -16,7 +16,7 @@ typedef struct
   uint32_t block;
   uint64_t block_bytes; /* of the first plan's slot */
   uint64_t offset_bytes[2];
-} TesseraMove;
+} TesseraMovedBlock;
 
 typedef struct
 {
@@ -28,8 +28,8 @@ typedef struct
   uint64_t moved_bytes;
   size_t n_only[2]; /* only this plan has a place for */
   uint64_t only_bytes[2];
-  TesseraMove *moves; /* [n_moved]: largest first, then by block */
-  uint32_t *only[2];  /* [n_only] blocks, ascending */
+  TesseraMovedBlock *moves; /* [n_moved]: largest first, then by block */
+  uint32_t *only[2];        /* [n_only] blocks, ascending */
 } TesseraComparison;
 
 /*
