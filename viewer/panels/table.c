@@ -6,8 +6,8 @@
 #include "viewer/panels/table.h"
 
 #include "viewer/document/describe.h"
-#include "viewer/document/document-select.h"
 #include "viewer/document/document-view.h"
+#include "viewer/panels/block-rows.h"
 #include "viewer/panels/sorting.h"
 #include "viewer/window/ui.h"
 
@@ -19,13 +19,11 @@ struct _TesseraTable
 
   TesseraDocument *document;
   TesseraBlockList *list;
-  GtkMultiSelection *selection;
   GtkWidget *view;
   GtkWidget *text;
   GtkWidget *least;
   GtkWidget *most;
   GtkWidget *count;
-  gboolean selecting;
   guint scroll_tick; /* 0: none is waiting */
 };
 
@@ -105,17 +103,15 @@ on_bind (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
   gtk_widget_set_tooltip_text (label, text);
 }
 
-static void follow_selection (TesseraTable *self);
+static void queue_scroll (TesseraTable *self);
 
 static void
 on_sort (gpointer user, int column, gboolean down)
 {
   TesseraTable *self = user;
 
-  self->selecting = TRUE; /* rows that go were not taken out by anybody */
   tessera_block_list_sort (self->list, (TesseraColumn) column, down);
-  self->selecting = FALSE;
-  follow_selection (self);
+  queue_scroll (self);
 }
 
 static GtkColumnViewColumn *
@@ -161,80 +157,19 @@ scroll_to_selected (GtkWidget *view, GdkFrameClock *clock, gpointer user)
 static void
 queue_scroll (TesseraTable *self)
 {
-  if (self->scroll_tick == 0)
+  if (self->scroll_tick == 0 && g_list_model_get_n_items (G_LIST_MODEL (self->list)) > 0)
     self->scroll_tick =
         gtk_widget_add_tick_callback (self->view, scroll_to_selected, self, NULL);
 }
 
-/* Rows say what is selected. Of those that came in now the last leads. */
+/* Rows were selected by hand. */
 static void
-on_selected (GtkSelectionModel *model, guint first, guint n_changed, TesseraTable *self)
+show_lead (gpointer user)
 {
-  g_autoptr (GtkBitset) rows = NULL;
-  g_autofree uint32_t *blocks = NULL;
-  uint32_t lead = TESSERA_NONE;
-  GtkBitsetIter iter;
-  guint position;
-  size_t n = 0;
+  TesseraTable *self = user;
 
-  if (self->selecting)
-    return;
-  rows = gtk_selection_model_get_selection (model);
-  blocks = g_new (uint32_t, MAX (gtk_bitset_get_size (rows), 1));
-  for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
-       more = gtk_bitset_iter_next (&iter, &position))
-    {
-      uint32_t block = tessera_block_list_get (self->list, position);
-
-      if (!tessera_document_is_selected (self->document, block))
-        lead = block;
-      blocks[n++] = block;
-    }
-  self->selecting = TRUE;
-  tessera_document_select_blocks (self->document, blocks, n, TESSERA_SELECT_ONLY, lead);
   if (self->document->selected != TESSERA_NONE)
     tessera_document_reveal (self->document, self->document->selected);
-  self->selecting = FALSE;
-}
-
-static GtkBitset *
-selected_rows (TesseraTable *self)
-{
-  TesseraDocument *document = self->document;
-  guint n_rows = g_list_model_get_n_items (G_LIST_MODEL (self->list));
-  GtkBitset *rows = gtk_bitset_new_empty ();
-
-  if (document->selection == NULL)
-    return rows;
-  /* By runs: one row at a time, a million would take longer than a frame has. */
-  for (guint i = 0, end; i < n_rows; i = end + 1)
-    {
-      for (end = i;
-           end < n_rows && tessera_document_is_selected (
-                               document, tessera_block_list_get (self->list, end));
-           end++)
-        ;
-      if (end > i)
-        gtk_bitset_add_range (rows, i, end - i);
-    }
-  return rows;
-}
-
-static void
-follow_selection (TesseraTable *self)
-{
-  guint n_rows = g_list_model_get_n_items (G_LIST_MODEL (self->list));
-  g_autoptr (GtkBitset) rows = NULL;
-  g_autoptr (GtkBitset) all = NULL;
-
-  if (self->selecting || n_rows == 0)
-    return;
-  self->selecting = TRUE;
-  rows = selected_rows (self);
-  all = gtk_bitset_new_range (0, n_rows);
-  gtk_selection_model_set_selection (GTK_SELECTION_MODEL (self->selection), rows, all);
-  queue_scroll (self);
-  self->selecting = FALSE;
 }
 
 /* --- filter ----------------------------------------------------------------------------
@@ -270,13 +205,11 @@ show_count (TesseraTable *self)
 static void
 on_filter (TesseraTable *self)
 {
-  self->selecting = TRUE;
   tessera_block_list_filter (
       self->list, gtk_editable_get_text (GTK_EDITABLE (self->text)),
       entered_bytes (self->least, 0), entered_bytes (self->most, UINT64_MAX));
-  self->selecting = FALSE;
   show_count (self);
-  follow_selection (self);
+  queue_scroll (self);
 }
 
 /* Sorting a million rows takes a second: only for somebody who looks at them. */
@@ -285,9 +218,7 @@ fill (TesseraTable *self)
 {
   bool is_seen = gtk_widget_get_mapped (GTK_WIDGET (self));
 
-  self->selecting = TRUE;
   tessera_block_list_set_data (self->list, is_seen ? self->document->data : NULL);
-  self->selecting = FALSE;
   show_count (self);
 }
 
@@ -297,7 +228,7 @@ on_map (TesseraTable *self)
   if (self->document == NULL)
     return;
   fill (self);
-  follow_selection (self);
+  queue_scroll (self);
 }
 
 static void
@@ -308,7 +239,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   if (what & TESSERA_CHANGED_TRACE)
     fill (self);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION))
-    follow_selection (self);
+    queue_scroll (self);
 }
 
 static GtkWidget *
@@ -354,7 +285,6 @@ tessera_table_dispose (GObject *object)
 {
   TesseraTable *self = TESSERA_TABLE (object);
 
-  self->selecting = TRUE;
   g_clear_object (&self->list);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (tessera_table_parent_class)->dispose (object);
@@ -376,8 +306,7 @@ tessera_table_init (TesseraTable *self)
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 6);
   self->list = tessera_block_list_new ();
-  self->selection = gtk_multi_selection_new (G_LIST_MODEL (g_object_ref (self->list)));
-  self->view = gtk_column_view_new (GTK_SELECTION_MODEL (self->selection));
+  self->view = gtk_column_view_new (NULL);
   gtk_widget_set_name (self->view, "block-table");
   gtk_widget_add_css_class (self->view, "data-table");
   tessera_set_accessible_label (self->view, "Blocks");
@@ -403,10 +332,11 @@ GtkWidget *
 tessera_table_new (TesseraDocument *document)
 {
   TesseraTable *self = g_object_new (TESSERA_TYPE_TABLE, NULL);
+  g_autoptr (TesseraBlockRows) rows = NULL;
 
   self->document = g_object_ref (document);
+  rows = tessera_block_rows_new (document, self->list, show_lead, self);
+  gtk_column_view_set_model (GTK_COLUMN_VIEW (self->view), GTK_SELECTION_MODEL (rows));
   tessera_watch (document, GTK_WIDGET (self), on_changed);
-  g_signal_connect_object (self->selection, "selection-changed", G_CALLBACK (on_selected),
-                           self, 0);
   return GTK_WIDGET (self);
 }
