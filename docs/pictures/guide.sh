@@ -17,12 +17,14 @@ export XRUN_SCREEN=2800x1600x24
 shot () {
   name=$1 actions=$2
   shift 2
-  cp "$root/samples/finetune-oom.pickle.gz" "$work/finetune-oom.pickle.gz"
   "$root/tests/xrun" "$viewer" --screenshot "$work/shot.png" --size 1280x720 --actions "$actions" "$@" \
-    "$work/finetune-oom.pickle.gz" 2>"$work/said" || { cat "$work/said" >&2; exit 1; }
-  rm -f "$work/finetune-oom.pickle.gz.edits.json"
+    "$trace" 2>"$work/said" || { cat "$work/said" >&2; exit 1; }
+  rm -f "$trace.edits.json"
   pngquant --force --strip --nofs --output "$out/guide-$name.png" 96 "$work/shot.png"
 }
+
+trace=$work/finetune-oom.pickle.gz
+cp "$root/samples/finetune-oom.pickle.gz" "$trace"
 
 hole="win.go-peak,win.go-hole"
 group="$hole,win.select-group"
@@ -35,6 +37,13 @@ shot bar "$group,win.edit-group" --dark
 shot planning "$moved" --at-once
 shot done "$moved,win.side('edits')"
 shot done-dark "$moved,win.side('edits')" --dark
+shot plans "$moved,win.side('plans')"
 shot conflict "$conflict,win.side('edits')"
+# One that takes a while to open.
+trace=$work/run.csv
+awk 'BEGIN {
+  print "seq,time_us,action,id,size_bytes,stream,iteration,phase,module"
+  for (i = 0; i < 600000; i++) print i "," i * 10 "," (i % 2 ? "free" : "alloc") "," int(i / 2) ",1048576,0,0,forward,a"
+}' >"$trace"
 shot loading "" --at-once
 ls -l "$out"/guide-*.png

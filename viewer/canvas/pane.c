@@ -51,8 +51,9 @@ left_subtitle (const TesseraLayout *layout)
   return g_string_free (text, FALSE);
 }
 
+/* @has_name: which tells how many edits there are. */
 static char *
-right_subtitle (const TesseraFollowed *planned)
+right_subtitle (const TesseraFollowed *planned, gboolean has_name)
 {
   const TesseraPlan *plan = planned->plan;
   g_autofree char *height = tessera_describe_bytes (plan->height_bytes);
@@ -68,7 +69,7 @@ right_subtitle (const TesseraFollowed *planned)
     g_string_append (text, ", preview");
   else if (plan->checked)
     g_string_append (text, ", checked");
-  if (plan->n_edits > 0)
+  if (plan->n_edits > 0 && !has_name)
     g_string_append_printf (text, ", %zu edit%s", plan->n_edits,
                             plan->n_edits == 1 ? "" : "s");
   if (planned->seconds > 0)
@@ -114,8 +115,9 @@ show_titles (TesseraPane *self)
   if (sheet == NULL)
     subtitle = g_strdup ("");
   else
-    subtitle = sheet->planned == NULL ? left_subtitle (sheet->layout)
-                                      : right_subtitle (sheet->planned);
+    subtitle = sheet->planned == NULL
+                   ? left_subtitle (sheet->layout)
+                   : right_subtitle (sheet->planned, !g_str_equal (title, "Plan"));
   gtk_label_set_text (GTK_LABEL (self->title), title);
   gtk_label_set_text (GTK_LABEL (self->subtitle), subtitle);
   gtk_widget_set_tooltip_text (self->subtitle, sheet != NULL && sheet->planned != NULL

@@ -201,6 +201,22 @@ move_group (Path *p)
   g_assert_true (tessera_document_is_plan_current (p->document));
 }
 
+/* Beside the one without the edit: what is told is what the plans are. */
+static void
+compare (Path *p)
+{
+  char buffer[32];
+
+  press (p, GDK_CONTROL_MASK, XK_j);
+  test_window_settle (p->window);
+  g_assert_cmpstr (text_of (p, "compare-height-right"), ==,
+                   tessera_format_bytes (p->document->planned->plan->height_bytes, buffer,
+                                         sizeof buffer));
+  press (p, 0, XK_x);
+  test_window_settle (p->window);
+  g_assert_cmpint (count_clipped (GTK_WIDGET (p->window)), ==, 0);
+}
+
 static void
 export_and_check (Path *p)
 {
@@ -240,6 +256,7 @@ walk (const char *source)
   g_assert_cmpstr (text_of (&p, "edits-change"), ==, text_of (&p, "plan-change"));
   g_test_message ("%s", text_of (&p, "plan-change"));
   g_assert_cmpint (count_clipped (GTK_WIDGET (p.window)), ==, 0);
+  compare (&p);
   press (&p, GDK_CONTROL_MASK, XK_z);
   WAIT (tessera_document_n_standing (p.document) == 0, SLOW_MS);
   test_window_settle (p.window);
