@@ -176,7 +176,7 @@ test_threads_change_nothing (void)
       uint64_t first[150], again[150];
       for (uint32_t n_threads = 1; n_threads <= 5; n_threads += n_threads)
         {
-          TesseraPackOptions options = { .n_threads = n_threads, .work_budget = 150000 };
+          TesseraPackOptions options = { .n_threads = n_threads, .work_budget = 70000 };
           TesseraPacking packing;
           g_assert_cmpint (tessera_pack (items, shape.n_items, &options,
                                          n_threads == 1 ? first : again, &packing),
@@ -373,7 +373,7 @@ test_progress_and_cancel (void)
   const Shape shape = { 200, 300, 2, 50, TRUE };
   TesseraItem *items = random_items (random, &shape);
   uint64_t offsets[200];
-  for (int stop_after = 0;; stop_after += 1 + stop_after / 16)
+  for (int stop_after = 0;; stop_after += 1 + stop_after / 8)
     {
       Patience patience = { .calls_left = stop_after };
       TesseraProgress progress = { lose_patience, &patience };
@@ -407,7 +407,7 @@ test_no_memory (void)
   TesseraPackOptions options = { .n_threads = 2, .work_budget = 70000 };
   TesseraPacking packing;
   long held = tessera_fail_alloc_held ();
-  for (unsigned nth = 1;; nth += 1 + nth / 32)
+  for (unsigned nth = 1;; nth += 1 + nth / 16)
     {
       tessera_fail_alloc_at (nth);
       TesseraStatus status = tessera_pack (items, 100, &options, offsets, &packing);
