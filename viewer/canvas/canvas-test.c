@@ -231,6 +231,37 @@ test_several (Fixture *f, gconstpointer unused)
   g_assert_true (tessera_document_is_fit (f->document)); /* and moved nothing */
 }
 
+/* The right button asks about the block under it, or about all that are selected where it
+ * is one of them. */
+static void
+test_menu (Fixture *f, gconstpointer unused)
+{
+  const uint32_t two[] = { 0, 2 };
+  double x, y;
+
+  for (int several = 0; several < 2; several++)
+    {
+      GtkWidget *menu;
+
+      if (several)
+        tessera_document_select_blocks (f->document, two, 2, TESSERA_SELECT_ONLY, 0);
+      middle_of (f, 2, &x, &y);
+      point_at (f, f->canvas, x, y);
+      WAIT (f->document->hovered == 2, 5000);
+      button (f, 3, TRUE);
+      button (f, 3, FALSE);
+      WAIT (f->document->selected == (several ? 0 : 2), 5000);
+      g_assert_cmpuint (tessera_document_n_selected (f->document), ==, several ? 2 : 1);
+      menu = test_find (f->canvas, "block-menu");
+      WAIT (gtk_widget_get_mapped (menu), 5000);
+      gtk_popover_popdown (GTK_POPOVER (menu));
+      WAIT (!gtk_widget_get_mapped (menu), 5000);
+      g_assert_true (tessera_document_is_fit (f->document));
+    }
+  gtk_test_accessible_assert_property (f->canvas, GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                       "PyTorch's layout, time by address");
+}
+
 /* The others lose three quarters of their colour on both sides. */
 static void
 test_others_are_dimmed (Fixture *f, gconstpointer unused)
@@ -406,6 +437,7 @@ main (int argc, char **argv)
   ADD ("rubber band", test_rubber_band);
   ADD ("click selects", test_click_selects);
   ADD ("several", test_several);
+  ADD ("menu", test_menu);
   ADD ("others are dimmed", test_others_are_dimmed);
   ADD ("keys", test_keys);
   ADD ("typing is typing", test_typing_is_typing);

@@ -7,6 +7,7 @@
 
 #include "viewer/canvas/canvas-moving.h"
 #include "viewer/document/describe.h"
+#include "viewer/document/document-select.h"
 #include "viewer/document/document-propose.h"
 #include "viewer/canvas/draw.h"
 
@@ -71,16 +72,37 @@ say_value (TesseraCanvas *self)
       g_autofree char *life = tessera_describe_life (document->data, document->selected);
       g_autofree char *place = tessera_describe_place (sheet, document->selected);
 
-      text = g_strdup_printf ("block of %s, %s, %s", size, life, place);
+      size_t n = tessera_document_n_selected (document);
+      g_autofree char *several =
+          n > 1 ? g_strdup_printf ("%zu blocks selected, the outlined one: ", n) : NULL;
+
+      text = g_strdup_printf ("%sblock of %s, %s, %s", several != NULL ? several : "",
+                              size, life, place);
     }
   gtk_accessible_update_property (GTK_ACCESSIBLE (self),
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, text, -1);
 }
 
 static void
+say_label (TesseraCanvas *self)
+{
+  const TesseraSheet *sheet = tessera_canvas_sheet (self);
+  gboolean is_plan =
+      sheet != NULL ? sheet->planned != NULL : self->side == TESSERA_SIDE_RIGHT;
+
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  is_plan ? "Planned layout, time by address"
+                                          : "PyTorch's layout, time by address",
+                                  -1);
+}
+
+static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraCanvas *self = user;
+
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS))
+    say_label (self);
 
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS))
     tessera_tiles_set_sheet (self->tiles, document->sheets[self->side]);
@@ -225,11 +247,6 @@ tessera_canvas_new (TesseraDocument *document, TesseraSide side)
   self->side = side;
   self->changed_handler =
       g_signal_connect (document, "changed", G_CALLBACK (on_changed), self);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  side == TESSERA_SIDE_LEFT
-                                      ? "PyTorch's layout, time by address"
-                                      : "Planned layout, time by address",
-                                  -1);
   gtk_widget_set_name (GTK_WIDGET (self),
                        side == TESSERA_SIDE_LEFT ? "canvas-left" : "canvas-right");
   on_changed (document, TESSERA_CHANGED_ALL, self);
