@@ -81,6 +81,14 @@ cli_study_laws (CliStudy *study, const TesseraParameters *most, TesseraError *er
   TesseraError declined = { 0 };
   TesseraStatus status =
       tessera_laws_new (study->trace, study->blocks, study->structure, &study->laws);
+  /* Orders know nothing of pins: who follows them would not get what was asked for. */
+  if (status == TESSERA_OK && study->plan->n_edits > 0)
+    {
+      study->why_no_lengths =
+          g_strdup ("edits are about the places of this trace's sizes: no plan for every "
+                    "length is made with them (--no-edits makes one)");
+      return TESSERA_OK;
+    }
   if (status == TESSERA_OK)
     status =
         tessera_lengths_plan (study->trace, study->blocks, study->structure, study->laws,

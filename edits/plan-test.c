@@ -809,6 +809,33 @@ test_no_memory (Scene *scene, gconstpointer data)
     }
 }
 
+/* A copy is whole or nothing. */
+static void
+test_copies_without_memory (void)
+{
+  for (TesseraEditKind kind = TESSERA_EDIT_MERGE; kind <= TESSERA_EDIT_CAP; kind++)
+    {
+      TesseraEdit edit = test_edit_of_kind (kind), copy;
+
+      for (unsigned nth = 1;; nth++)
+        {
+          long held = tessera_fail_alloc_held ();
+          TesseraStatus status;
+
+          tessera_fail_alloc_at (nth);
+          status = tessera_edit_copy (&edit, &copy);
+          if (!tessera_fail_alloc_stop ())
+            break;
+          g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+          g_assert_null (copy.name);
+          g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+        }
+      test_edits_assert_equal (&edit, &copy);
+      tessera_edit_clear (&copy);
+      tessera_edit_clear (&edit);
+    }
+}
+
 static void
 assert_breaks (const TesseraPlan *made, TesseraHold *hold, uint64_t cap, TesseraLaw law)
 {
@@ -886,6 +913,7 @@ main (int argc, char **argv)
   ADD ("paper-with-edits", test_paper_with_edits);
   g_test_add_func ("/edits/plan/preview", test_preview);
   ADD ("no-memory", test_no_memory);
+  g_test_add_func ("/edits/plan/copies-without-memory", test_copies_without_memory);
   g_test_add_func ("/edits/plan/laws", test_laws);
   return g_test_run ();
 }

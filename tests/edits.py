@@ -6,7 +6,9 @@
 SPDX-License-Identifier: Apache-2.0
 """
 import json
+import os
 import sqlite3
+from pathlib import Path
 
 from command import FSDP, SAMPLE, good, refused
 from tap import run_tests, test
@@ -125,6 +127,18 @@ def edits_that_conflict_are_named(tmp):
     refused("plan", trace, words=("to the left", "to the right", "different offsets"))
     good("edits", "undo", trace)
     good("plan", trace)
+
+
+@test
+def with_edits_there_is_no_plan_for_every_length(tmp):
+    """It holds orders, which know nothing of pins."""
+    trace = Path(os.environ.get("TESSERA_SHARED_DATA", "")) / "snapshots" / "jobs" / "llama1b_var_length.pickle.gz"
+    if not trace.exists():
+        return
+    (tmp / "e.json").write_text('[{"kind": "pin", "name": "", "what": {"blocks": [3]}, "offset_bytes": 0}]')
+    edited = good("plan", trace, "--edits", tmp / "e.json")
+    assert "no plan for every length" in edited and "one plan for every length" not in edited, edited
+    assert "one plan for every length" in good("plan", trace, "--no-edits")
 
 
 @test
