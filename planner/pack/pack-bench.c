@@ -5,10 +5,17 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "planner/generate.h"
+#include "planner/pack/attempt.h"
 #include "planner/pack/test-instances.h"
 
 #include <glib.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 static int
 compare_numbers (const void *a, const void *b)
@@ -76,6 +83,98 @@ make_trace (guint n)
   return items;
 }
 
+static double
+processor_s (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
+}
+
+/* What the simple order comes to: height / bound. */
+static double
+first_fit_by_size (const TesseraItem *items, guint n)
+{
+  const TesseraOrderKey keys[TESSERA_ORDER_MAX_KEYS] = { TESSERA_BY_SIZE,
+                                                         TESSERA_BY_LIFE };
+  const TesseraDeskParts parts = { .has_orders = true, .n_on_shelf = n };
+  TesseraPackShared shared = { .best_height_bytes = UINT64_MAX, .reached = UINT32_MAX };
+  const TesseraPackWatch watch = { &shared, 0 };
+  guint32 *members = g_new (guint32, n);
+  guint64 *offsets = g_new (guint64, n), height = 0;
+  TesseraPackProblem *problem;
+  TesseraDesk desk = { 0 };
+  for (guint i = 0; i < n; i++)
+    members[i] = i;
+  if (tessera_pack_problem_new (items, NULL, members, n, offsets, &problem) !=
+          TESSERA_OK ||
+      tessera_desk_init (&desk, problem, &parts) != TESSERA_OK)
+    g_error ("not enough memory");
+  tessera_order_items (problem, keys, desk.entries, desk.order);
+  if (!tessera_attempt (&desk, TESSERA_PLACE_FIRST_FIT, &watch, &height))
+    g_error ("nobody said stop");
+  double ratio = (double) (problem->base_bytes + height) /
+                 (double) (problem->base_bytes + problem->bound_bytes);
+  tessera_desk_clear (&desk);
+  tessera_pack_problem_free (problem);
+  g_free (members);
+  g_free (offsets);
+  return ratio;
+}
+
+/* Generated, and large: processor seconds, and bytes a block beyond items and offsets.
+ * The peak of the process grows only, so the largest come first to be seen. */
+static void
+print_generated (TesseraGenerateKind kind, guint n)
+{
+  TesseraItem *items = g_new0 (TesseraItem, n);
+  guint64 *offsets = g_new0 (guint64, n);
+  struct rusage before, after;
+  TesseraPacking packing;
+  if (tessera_generate (kind, 1, items, n) != TESSERA_OK)
+    g_error ("not enough memory");
+  getrusage (RUSAGE_SELF, &before);
+  double begin_s = processor_s ();
+  if (tessera_pack (items, n, NULL, offsets, &packing) != TESSERA_OK)
+    g_error ("not enough memory");
+  double seconds = processor_s () - begin_s;
+  getrusage (RUSAGE_SELF, &after);
+  g_print ("| %s | %u | %.2f | %.0f | ", tessera_generate_name (kind), n, seconds,
+           (double) (after.ru_maxrss - before.ru_maxrss) * 1024 / n);
+  if (n <= 100000)
+    g_print ("%.4f | ", first_fit_by_size (items, n));
+  else
+    g_print ("- | ");
+  g_print ("%.4f | %s |\n", (double) packing.height_bytes / (double) packing.bound_bytes,
+           packing.strategy);
+  g_free (items);
+  g_free (offsets);
+}
+
+static void
+print_all_generated (void)
+{
+  static const guint sizes[] = { 1000000, 50000 };
+  g_print ("| generated | number | processor s | bytes a block | first fit by size | "
+           "height / bound | strategy |\n|---|---|---|---|---|---|---|\n");
+  for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++)
+    for (int kind = 0; kind < TESSERA_N_GENERATE_KINDS; kind++)
+      {
+        /* A process of its own: its peak of memory is that of this row. */
+        fflush (stdout);
+        pid_t child = fork ();
+        if (child == 0)
+          {
+            print_generated ((TesseraGenerateKind) kind, sizes[i]);
+            fflush (stdout);
+            _exit (0);
+          }
+        if (child < 0 || waitpid (child, NULL, 0) != child)
+          g_error ("no other process can be made");
+      }
+  g_print ("\n");
+}
+
 int
 main (void)
 {
@@ -83,6 +182,7 @@ main (void)
                                        "minimalloc-D", "minimalloc-E",  "minimalloc-F",
                                        "minimalloc-G", "somas-resnet50" };
   static const guint sizes[] = { 1000, 10000, 100000, 300000 };
+  print_all_generated ();
   g_print ("| items | number | seconds | x sorting | height / bound | strategy |\n"
            "|---|---|---|---|---|---|\n");
   for (gsize i = 0; i < G_N_ELEMENTS (names); i++)

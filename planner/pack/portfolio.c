@@ -82,8 +82,9 @@ static const TesseraCandidate candidates[] = {
  * are: the lowest offset takes a second by then, and some hundred bytes an item. */
 #define MAX_ITEMS_OF_SMALL 4096
 #define MAX_ITEMS_OF_MIDDLE 12288
-#define MAX_ITEMS_OF_LARGE 65536
-#define MAX_ITEMS_OF_HUGE 262144
+#define MAX_ITEMS_OF_LARGE 49152
+#define MAX_ITEMS_OF_HUGE 131072
+#define N_RULES_OF_HUGE 5 /* a best fit at a million items may take a second */
 
 /* A placement by a sweep costs a fraction of what one by the lowest offset does; so many
  * are had for a unit of the work budget. But not more rules than this are drawn. */
@@ -93,9 +94,13 @@ static const TesseraCandidate candidates[] = {
         */
 #define MAX_DRAWN_RULES 512
 
+/* Nearer to the bound than this part of it, no rules are drawn any more. */
+#define NEAR_ENOUGH 16384
+
 /* What one sweep may spend on looking ahead (sweep.h). */
 #define LOOKS_OF_A_SWEEP (UINT64_C (1) << 22)
 #define LOOKS_AN_ITEM 8
+#define LOOKS_PART_OF_LARGE 2 /* above MAX_ITEMS_OF_LARGE: half of that */
 
 /* An attempt that finished. */
 typedef struct
@@ -200,14 +205,14 @@ has_sweeps (const Portfolio *portfolio)
   return portfolio->times.problem != NULL;
 }
 
-/* More are left to the other placements. */
+/* More are left to the other placements. @is_simple: by size, the one that wins yet. */
 static size_t
-most_items (const Portfolio *portfolio, TesseraPlacement placement)
+most_items (const Portfolio *portfolio, TesseraPlacement placement, bool is_simple)
 {
   size_t most_to_fit = portfolio->options->fit_at_most;
   const bool has_owners = portfolio->problem->n_owners > 1;
 
-  if (has_sweeps (portfolio) && most_to_fit > MAX_ITEMS_OF_MIDDLE)
+  if (has_sweeps (portfolio) && most_to_fit > MAX_ITEMS_OF_MIDDLE && !is_simple)
     most_to_fit = MAX_ITEMS_OF_MIDDLE;
   switch (placement)
     {
@@ -236,8 +241,10 @@ has_orders (const Portfolio *portfolio)
 static uint32_t
 n_first_rules (const Portfolio *portfolio)
 {
-  bool is_small = portfolio->problem->n_items <= MAX_ITEMS_OF_SMALL;
-  return has_sweeps (portfolio) && !is_small ? TESSERA_N_FIRST_RULES : 0;
+  size_t n_items = portfolio->problem->n_items;
+  if (!has_sweeps (portfolio) || n_items <= MAX_ITEMS_OF_SMALL)
+    return 0;
+  return n_items <= MAX_ITEMS_OF_HUGE ? TESSERA_N_FIRST_RULES : N_RULES_OF_HUGE;
 }
 
 static uint32_t
@@ -259,7 +266,8 @@ is_tried (const Portfolio *portfolio, const TesseraCandidate *candidate)
     return false;
   return candidate->keys[0] == TESSERA_BY_TIME
              ? !has_sweeps (portfolio) && n_items > portfolio->options->fit_at_most
-             : n_items <= most_items (portfolio, candidate->placement);
+             : n_items <= most_items (portfolio, candidate->placement,
+                                      candidate->keys[0] == TESSERA_BY_SIZE);
 }
 
 static const char *
@@ -289,9 +297,10 @@ attempt_rule (Portfolio *portfolio,
   if (!has_sweeps (portfolio))
     return false;
   attempt->name = name_of_rule (&rule);
-  return tessera_attempt_sweep (
-      desk, &rule, LOOKS_OF_A_SWEEP + LOOKS_AN_ITEM * portfolio->problem->n_items, &watch,
-      &attempt->height_bytes);
+  uint64_t looks = LOOKS_OF_A_SWEEP + LOOKS_AN_ITEM * portfolio->problem->n_items;
+  if (portfolio->problem->n_items > MAX_ITEMS_OF_LARGE)
+    looks /= LOOKS_PART_OF_LARGE;
+  return tessera_attempt_sweep (desk, &rule, looks, &watch, &attempt->height_bytes);
 }
 
 /* A candidate of the portfolio, or one of the first rules, which stand among them. */
@@ -429,7 +438,9 @@ run_drawn_rules (Portfolio *portfolio, Worker *workers, pthread_t *threads)
   uint64_t n_rules = portfolio->options->work_budget * SWEPT_A_UNIT /
                      (portfolio->problem->n_items + SWEPT_AT_LEAST);
   portfolio->n_rounds++;
-  if (is_over (portfolio) || !has_sweeps (portfolio) || n_rules == 0)
+  uint64_t bound_bytes = portfolio->problem->bound_bytes;
+  if (is_over (portfolio) || !has_sweeps (portfolio) || n_rules == 0 ||
+      portfolio->best.height_bytes - bound_bytes < bound_bytes / NEAR_ENOUGH)
     return;
   portfolio->round = DRAWN_RULES;
   atomic_store (&portfolio->shared.best_height_bytes, portfolio->best.height_bytes);
@@ -449,7 +460,7 @@ run_chains (Portfolio *portfolio, Worker *workers, pthread_t *threads)
     work_of_round *= COST_OF_OWNERS;
   if (is_over (portfolio) ||
       (has_sweeps (portfolio) && problem->n_items > MAX_ITEMS_OF_MIDDLE) ||
-      problem->n_items > most_items (portfolio, TESSERA_PLACE_LOWEST) ||
+      problem->n_items > most_items (portfolio, TESSERA_PLACE_LOWEST, false) ||
       work_of_round > portfolio->options->work_budget)
     return TESSERA_OK;
   TesseraStatus status =

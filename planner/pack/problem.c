@@ -19,12 +19,12 @@ typedef struct
   uint32_t life; /* item * 4 + 0, 1: its lives, 2, 3: its wide ones */
 } Edge;
 
-/* The loads that the walk finds, one per section. */
+/* What the walk finds in a section. */
 typedef struct
 {
-  uint64_t *load_bytes;
-  uint64_t *n_alive;
-} Loads;
+  uint64_t load_bytes;
+  uint64_t n_alive;
+} Load;
 
 static int
 compare_edges (const void *a, const void *b)
@@ -35,7 +35,7 @@ compare_edges (const void *a, const void *b)
   return x->life < y->life ? -1 : x->life > y->life;
 }
 
-/* Up to eight an item. */
+/* Fills @edges, two a life; NULL: only counts them. */
 static size_t
 collect_edges (const TesseraPackProblem *problem, const TesseraItem *items, Edge *edges)
 {
@@ -57,8 +57,12 @@ collect_edges (const TesseraPackProblem *problem, const TesseraItem *items, Edge
           if (times[k][0] >= times[k][1])
             continue;
           uint32_t life = (uint32_t) i * 4 + k;
-          edges[n_edges++] = (Edge){ (uint64_t) times[k][0] * 2 + 1, life };
-          edges[n_edges++] = (Edge){ (uint64_t) times[k][1] * 2, life };
+          if (edges != NULL)
+            {
+              edges[n_edges] = (Edge){ (uint64_t) times[k][0] * 2 + 1, life };
+              edges[n_edges + 1] = (Edge){ (uint64_t) times[k][1] * 2, life };
+            }
+          n_edges += 2;
         }
     }
   return n_edges;
@@ -77,7 +81,7 @@ side_of_edge (TesseraPackItem *item, const Edge *edge)
 /* Sets the sections of every life and the load of every section. Wide lives make sections
  * but no load: what is only closed takes nothing from its owner. */
 static void
-walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Loads *loads)
+walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Load *loads)
 {
   uint32_t section = 0;
   bool has_died = false;
@@ -97,8 +101,7 @@ walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Load
       if (!is_birth)
         continue;
       /* Within a section all births come first: the last birth leaves its load. */
-      loads->load_bytes[section] = load_bytes;
-      loads->n_alive[section] = n_alive;
+      loads[section] = (Load){ load_bytes, n_alive };
       if (load_bytes > problem->bound_bytes)
         problem->bound_bytes = load_bytes;
     }
@@ -118,19 +121,19 @@ highest_in_life (const TesseraSkyline *skyline, const TesseraPackItem *item)
 
 /* Load and contention of every item: the highest of its sections. */
 static TesseraStatus
-measure_items (TesseraPackProblem *problem, const Loads *loads)
+measure_items (TesseraPackProblem *problem, const Load *loads)
 {
   TesseraSkyline skyline;
   TesseraStatus status = tessera_skyline_init (&skyline, problem->n_sections);
   if (status != TESSERA_OK)
     return status;
   for (uint32_t s = 0; s < problem->n_sections; s++)
-    tessera_skyline_raise (&skyline, s, s + 1, loads->load_bytes[s]);
+    tessera_skyline_raise (&skyline, s, s + 1, loads[s].load_bytes);
   for (size_t i = 0; i < problem->n_items; i++)
     problem->items[i].load_bytes = highest_in_life (&skyline, &problem->items[i]);
   tessera_skyline_flatten (&skyline);
   for (uint32_t s = 0; s < problem->n_sections; s++)
-    tessera_skyline_raise (&skyline, s, s + 1, loads->n_alive[s]);
+    tessera_skyline_raise (&skyline, s, s + 1, loads[s].n_alive);
   for (size_t i = 0; i < problem->n_items; i++)
     problem->items[i].contention =
         (uint32_t) highest_in_life (&skyline, &problem->items[i]);
@@ -344,12 +347,10 @@ tessera_pack_problem_new (const TesseraItem *items,
 {
   TesseraStatus status = TESSERA_NO_MEMORY;
   *out_problem = NULL;
+  Edge *edges = NULL;
+  Load *loads = NULL;
   TesseraPackProblem *problem = calloc (1, sizeof *problem);
-  Edge *edges = calloc (n_members * 8, sizeof *edges);
-  Loads loads = { calloc (n_members * 4, sizeof (uint64_t)),
-                  calloc (n_members * 4, sizeof (uint64_t)) };
-  if (problem == NULL || edges == NULL || loads.load_bytes == NULL ||
-      loads.n_alive == NULL)
+  if (problem == NULL)
     goto out;
   problem->items = calloc (n_members, sizeof *problem->items);
   if (problem->items == NULL)
@@ -357,10 +358,17 @@ tessera_pack_problem_new (const TesseraItem *items,
   problem->n_items = n_members;
   problem->n_owners = count_owners (items, members, n_members);
   fill_items (problem, items, members);
-  size_t n_edges = collect_edges (problem, items, edges);
+  size_t n_edges = collect_edges (problem, items, NULL);
+  edges = malloc (n_edges * sizeof *edges);
+  loads = malloc (n_edges / 2 * sizeof *loads); /* a section begins with a birth */
+  if (edges == NULL || loads == NULL)
+    goto out;
+  collect_edges (problem, items, edges);
   qsort (edges, n_edges, sizeof *edges, compare_edges);
-  walk_edges (problem, edges, n_edges, &loads);
-  status = measure_items (problem, &loads);
+  walk_edges (problem, edges, n_edges, loads);
+  free (edges);
+  edges = NULL;
+  status = measure_items (problem, loads);
   if (status != TESSERA_OK)
     goto out;
   if (offsets != NULL && can_settle (problem, limits))
@@ -374,8 +382,7 @@ tessera_pack_problem_new (const TesseraItem *items,
 out:
   tessera_pack_problem_free (problem);
   free (edges);
-  free (loads.load_bytes);
-  free (loads.n_alive);
+  free (loads);
   return status;
 }
 
@@ -400,7 +407,10 @@ tessera_pack_load (const TesseraItem *items,
 {
   uint64_t load_bytes = 0, highest = 0;
   size_t n_edges = 0;
-  Edge *edges = malloc ((n_members * 4 + 1) * sizeof *edges);
+  for (size_t i = 0; i < n_members; i++)
+    n_edges += items[members[i]].begin2 == items[members[i]].end2 ? 2 : 4;
+  Edge *edges = malloc ((n_edges + 1) * sizeof *edges);
+  n_edges = 0;
   *out_load_bytes = 0;
   if (edges == NULL)
     return TESSERA_NO_MEMORY;

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "planner/generate.h"
 #include "planner/pack/attempt.h"
 
 #include <glib.h>
@@ -280,6 +281,39 @@ test_much_ahead (void)
   g_free (offsets);
 }
 
+/* What is generated is valid, the same each time, of many sizes, and in flight together.
+ */
+static void
+test_generated (void)
+{
+  enum
+  {
+    N = 20000
+  };
+  TesseraItem *items = g_new0 (TesseraItem, N), *again = g_new0 (TesseraItem, N);
+  for (int kind = 0; kind < TESSERA_N_GENERATE_KINDS; kind++)
+    {
+      g_autoptr (GHashTable) sizes = g_hash_table_new (g_int64_hash, g_int64_equal);
+      uint64_t bound, sum = 0;
+      for (int run = 0; run < 2; run++)
+        g_assert_cmpint (
+            tessera_generate ((TesseraGenerateKind) kind, 5, run == 0 ? items : again, N),
+            ==, TESSERA_OK);
+      g_assert_true (memcmp (items, again, N * sizeof *items) == 0);
+      g_assert_cmpint (tessera_pack_bound (items, N, &bound), ==, TESSERA_OK);
+      for (uint32_t i = 0; i < N; i++)
+        {
+          g_hash_table_add (sizes, &items[i].size_bytes);
+          sum += items[i].size_bytes;
+        }
+      g_assert_cmpuint (g_hash_table_size (sizes), >=, 30);
+      g_assert_cmpuint (bound, <, sum / 5);
+      g_assert_cmpuint (bound, >, sum / N * 100);
+    }
+  g_free (items);
+  g_free (again);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -287,5 +321,6 @@ main (int argc, char **argv)
   g_test_add_func ("/sweep/gaps", test_gaps);
   g_test_add_func ("/sweep/against-naive", test_against_naive);
   g_test_add_func ("/sweep/much-ahead", test_much_ahead);
+  g_test_add_func ("/sweep/generated", test_generated);
   return g_test_run ();
 }

@@ -110,6 +110,13 @@ tessera_pack_zones_init (TesseraPackZones *zones,
         zones->ends[zones->n_groups++] = i + 1;
     }
   free (members);
+  size_t *ends = realloc (zones->ends, zones->n_groups * sizeof *ends);
+  if (ends == NULL)
+    {
+      tessera_pack_zones_clear (zones);
+      return TESSERA_NO_MEMORY;
+    }
+  zones->ends = ends;
   return TESSERA_OK;
 }
 
