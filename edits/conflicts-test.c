@@ -1,0 +1,374 @@
+/*
+ * Edits that conflict, random histories undone and redone, strategies, other traces, and
+ * the checker's laws of edits broken one by one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "edits/test-scene.h"
+
+#include <string.h>
+
+#include "edits/test-edits.h"
+#include "planner/check.h"
+#include "planner/test-traces.h"
+#include "tests/fail_alloc.h"
+
+static void
+assert_conflict (TestScene *scene, guint first, guint second, const char *pattern)
+{
+  TesseraPlan *made;
+
+  g_assert_cmpint (test_try_plan (scene, &made), ==, TESSERA_REFUSED);
+  g_assert_null (made);
+  g_assert_cmpuint (MIN (scene->conflict.first, scene->conflict.second), ==, first);
+  g_assert_cmpuint (MAX (scene->conflict.first, scene->conflict.second), ==, second);
+  if (!g_pattern_match_simple (pattern, scene->error.text))
+    g_error ("expected %s, found %s", pattern, scene->error.text);
+  for (guint i = 0; i < 2; i++) /* both are named */
+    g_assert_nonnull (
+        strstr (scene->error.text,
+                tessera_history_get (scene->history, NULL)[i ? second : first].name));
+  tessera_history_clear (scene->history);
+}
+
+static void
+test_conflicts (TestScene *scene, gconstpointer data)
+{
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
+  test_add (scene, TESSERA_EDIT_CAP, "", 64 * MIB);
+  test_add (scene, TESSERA_EDIT_PIN, FIRST " step=2", 2 * MIB);
+  assert_conflict (scene, 0, 2, "*same place to different offsets*");
+
+  test_add (scene, TESSERA_EDIT_PIN, "size=9216", MIB + 512);
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
+  assert_conflict (scene, 0, 1, "*may not share addresses*");
+
+  test_add (scene, TESSERA_EDIT_PIN, ACTIVATIONS, MIB); /* all at one offset */
+  assert_conflict (scene, 0, 0, "*may not share addresses*");
+
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB + 3);
+  assert_conflict (scene, 0, 0, "*multiples of the alignment*");
+
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, UINT64_C (1) << 62);
+  assert_conflict (scene, 0, 0, "*no pool is so large*");
+
+  test_add (scene, TESSERA_EDIT_CAP, "", MIB);
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
+  assert_conflict (scene, 0, 1, "*lies above the cap*");
+
+  test_add (scene, TESSERA_EDIT_TOGETHER, ACTIVATIONS, 0);
+  test_add (scene, TESSERA_EDIT_CAP, "", 8192);
+  assert_conflict (scene, 0, 1, "*more than the pool may*");
+
+  test_add_group (scene, TESSERA_EDIT_MOVE, FIRST, "nobody's");
+  assert_conflict (scene, 0, 0, "*no group of that name*");
+
+  test_add_apart (scene, ACTIVATIONS, FIRST);
+  assert_conflict (scene, 0, 0, "*on both sides*");
+
+  for (guint i = 0; i < 65; i++)
+    test_add_apart (scene, FIRST, NULL);
+  assert_conflict (scene, 64, 64, "*64 sets*");
+}
+
+/* Two that live one after the other may lie at one place, unless they are kept apart. */
+static void
+test_conflict_of_pins_kept_apart (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  TestScene scene;
+
+  test_alloc (trace, 1 << 20, 1024);
+  test_free (trace, 1 << 20, 1024);
+  test_alloc (trace, 2 << 20, 2048);
+  test_free (trace, 2 << 20, 2048);
+  test_scene_open (&scene, trace);
+  test_add (&scene, TESSERA_EDIT_PIN, "size=1024", 512);
+  test_add (&scene, TESSERA_EDIT_PIN, "size=2048", 512);
+  tessera_plan_free (test_plan (&scene));
+  test_add_apart (&scene, "size=1024", "size=2048");
+  assert_conflict (&scene, 0, 2, "*to be kept apart*");
+  test_scene_end (&scene, NULL);
+}
+
+/* Edits made for one trace, applied to a longer one of the same program. */
+static void
+test_other_trace (TestScene *scene, gconstpointer data)
+{
+  TestScene other;
+  TesseraPlan *made;
+  g_autofree char *text = NULL;
+  gsize n = 0;
+
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
+  test_add (scene, TESSERA_EDIT_DYNAMIC, "size=10240 phase=forward ordinal=0", 0);
+  tessera_plan_free (test_plan (scene));
+  text = tessera_history_to_json (scene->history);
+  test_scene_open (&other, test_trace_loop (7, 6, true));
+  tessera_history_free (other.history);
+  other.history = tessera_history_from_json (text, -1, "it", NULL);
+  made = test_plan (&other);
+  for (gsize i = 0; i < made->n_slots; i++)
+    if (made->slots[i].size_bytes == 8192)
+      {
+        g_assert_cmpuint (made->slots[i].offset_bytes, ==, MIB);
+        n++;
+      }
+  g_assert_cmpuint (n, ==, 1);
+  g_assert_cmpuint (test_count_slots (&other, made, "size=10240"), ==, 0);
+  g_assert_cmpuint (test_follow (&other, made), ==, 7);
+  tessera_plan_free (made);
+  test_scene_end (&other, NULL);
+}
+
+/* Random edits until one is refused, which is dropped; undone and redone in part as they
+ * come. Undone completely they give the first plan, redone the last. */
+static void
+play_history (TestScene *scene, guint32 seed)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (seed);
+  uint64_t first = test_digest (scene), last = first;
+  guint n_edits = (guint) g_rand_int_range (random, 1, 8);
+  size_t n_standing;
+
+  for (guint i = 0; i < n_edits; i++)
+    {
+      TesseraEdit edit = test_edit_random (random, scene->blocks);
+      TesseraPlan *made;
+      TesseraStatus status;
+
+      tessera_history_add (scene->history, &edit);
+      status = test_try_plan (scene, &made);
+      if (status == TESSERA_REFUSED)
+        {
+          g_assert_cmpuint (scene->conflict.first, <,
+                            tessera_history_get_n_standing (scene->history));
+          g_assert_cmpuint (scene->conflict.second, <,
+                            tessera_history_get_n_standing (scene->history));
+          tessera_history_undo (scene->history);
+        }
+      else
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          last = made->slot_digest;
+          tessera_plan_free (made);
+        }
+    }
+  n_standing = tessera_history_get_n_standing (scene->history);
+  while (tessera_history_undo (scene->history))
+    ;
+  g_assert_cmpuint (test_digest (scene), ==, first);
+  tessera_history_go (scene->history, n_standing);
+  g_assert_cmpuint (test_digest (scene), ==, last);
+}
+
+static void
+test_random_histories (void)
+{
+  guint32 n = g_getenv ("TESSERA_TEST_LONG") != NULL ? 1000 : 100;
+
+  for (guint32 seed = 0; seed < n; seed++)
+    {
+      TestScene scene;
+
+      test_scene_open (&scene,
+                       seed % 2 ? test_trace_loop (3, 4, true)
+                                : test_trace_random (seed, 60, (guint16) (1 + seed % 3)));
+      scene.options.n_threads = 1;
+      scene.options.strategy = (TesseraStrategy) (seed % 4);
+      scene.options.across_streams = seed % 5 == 0;
+      play_history (&scene, seed);
+      test_scene_end (&scene, NULL);
+    }
+}
+
+static void
+test_strategies (void)
+{
+  TestScene scene;
+  uint64_t heights[4];
+
+  test_scene_open (&scene, test_trace_loop (4, 12, true));
+  for (guint i = 0; i < 4; i++)
+    {
+      TesseraPlan *made;
+
+      scene.options.strategy = (TesseraStrategy) i;
+      made = test_plan (&scene);
+      heights[i] = made->height_bytes;
+      g_assert_cmpuint (made->ungrouped_bytes, ==,
+                        i == TESSERA_STRATEGY_FREE ? 0 : heights[TESSERA_STRATEGY_FREE]);
+      g_assert_cmpint (strstr (made->strategy, "grouping") != NULL, ==,
+                       i != TESSERA_STRATEGY_FREE);
+      tessera_plan_free (made);
+    }
+  g_assert_cmpuint (
+      heights[TESSERA_STRATEGY_AUTO], ==,
+      MIN (heights[TESSERA_STRATEGY_FREE], heights[TESSERA_STRATEGY_PAPER]));
+  test_scene_end (&scene, NULL);
+}
+
+/* Edits hold under any strategy. */
+static void
+test_paper_with_edits (TestScene *scene, gconstpointer data)
+{
+  scene->options.strategy = TESSERA_STRATEGY_PAPER;
+  test_add_group (scene, TESSERA_EDIT_GROUP, ACTIVATIONS, "mine");
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
+  test_add_apart (scene, PARAMETERS, "size=9216");
+  tessera_plan_free (test_plan (scene)); /* the checker looks at pins and sets */
+}
+
+static void
+test_preview (void)
+{
+  TestScene scene;
+  TesseraPlan *full, *preview;
+
+  test_scene_open (&scene, test_trace_random (3, 2000, 1));
+  full = test_plan (&scene);
+  scene.options.is_preview = true;
+  preview = test_plan (&scene);
+  g_assert_cmpuint (preview->n_slots, ==, full->n_slots);
+  g_assert_cmpuint (preview->height_bytes, <=,
+                    full->height_bytes + full->height_bytes / 1000);
+  tessera_plan_free (full);
+  tessera_plan_free (preview);
+  test_scene_end (&scene, NULL);
+}
+
+static void
+test_no_memory (TestScene *scene, gconstpointer data)
+{
+  test_add_group (scene, TESSERA_EDIT_GROUP, ACTIVATIONS, "mine");
+  test_add (scene, TESSERA_EDIT_SPLIT, "group=mine", 0)->by = TESSERA_SPLIT_SIZE;
+  test_add_group (scene, TESSERA_EDIT_MERGE, PARAMETERS, "weights");
+  test_add (scene, TESSERA_EDIT_CLASS, "size=4", 0)->lifetime_class =
+      TESSERA_CLASS_SCOPED;
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
+  test_add (scene, TESSERA_EDIT_TOGETHER, "size>=10KiB", 0);
+  test_add_apart (scene, PARAMETERS, "size=9216");
+  test_add (scene, TESSERA_EDIT_DYNAMIC, "size=1000 ordinal=0", 0);
+  test_add (scene, TESSERA_EDIT_CAP, "", 2 * MIB);
+  scene->options.n_threads = 1;
+  for (guint i = 0; i < 2; i++)
+    {
+      scene->options.strategy = i ? TESSERA_STRATEGY_AUTO : TESSERA_STRATEGY_FREE;
+      for (unsigned nth = 1;; nth++)
+        {
+          long held = tessera_fail_alloc_held ();
+          TesseraPlan *made = NULL;
+          TesseraStatus status;
+
+          tessera_fail_alloc_at (nth);
+          status = test_try_plan (scene, &made);
+          if (!tessera_fail_alloc_stop ())
+            {
+              g_assert_cmpint (status, ==, TESSERA_OK);
+              tessera_plan_free (made);
+              break;
+            }
+          g_assert_true (status == TESSERA_OK || status == TESSERA_NO_MEMORY);
+          tessera_plan_free (made);
+          g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+        }
+    }
+}
+
+/* A copy is whole or nothing. */
+static void
+test_copies_without_memory (void)
+{
+  for (TesseraEditKind kind = TESSERA_EDIT_MERGE; kind <= TESSERA_EDIT_CAP; kind++)
+    {
+      TesseraEdit edit = test_edit_of_kind (kind), copy;
+
+      for (unsigned nth = 1;; nth++)
+        {
+          long held = tessera_fail_alloc_held ();
+          TesseraStatus status;
+
+          tessera_fail_alloc_at (nth);
+          status = tessera_edit_copy (&edit, &copy);
+          if (!tessera_fail_alloc_stop ())
+            break;
+          g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+          g_assert_null (copy.name);
+          g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+        }
+      test_edits_assert_equal (&edit, &copy);
+      tessera_edit_clear (&copy);
+      tessera_edit_clear (&edit);
+    }
+}
+
+static void
+assert_breaks (const TesseraPlan *made, TesseraHold *hold, uint64_t cap, TesseraLaw law)
+{
+  const TesseraHolds holds = { hold, hold != NULL, NULL };
+  TesseraError error = { 0 };
+  TesseraLaw found;
+
+  g_assert_cmpint (tessera_check_edits (made, &holds, cap, &found, &error), ==,
+                   law == TESSERA_LAW_NONE ? TESSERA_OK : TESSERA_REFUSED);
+  g_assert_cmpint (found, ==, law);
+  g_assert_cmpint (*error.text != '\0', ==, law != TESSERA_LAW_NONE);
+}
+
+/* Each law of edits kept, and broken by moving one slot. */
+static void
+test_laws (void)
+{
+  TesseraSlot slots[] = { { .block_bytes = 1024, .offset_bytes = 0, .died = 4 },
+                          { .block_bytes = 1024, .offset_bytes = 1024, .died = 4 },
+                          { .block_bytes = 2048, .offset_bytes = 4096, .died = 4 } };
+  TesseraPlan made = { .slots = slots, .n_slots = 3, .height_bytes = 6144 };
+  uint32_t two[] = { 0, 1 }, third[] = { 2 };
+  uint64_t offsets[] = { 0, 1024 };
+  TesseraHold hold = {
+    .kind = TESSERA_EDIT_PIN, .slots = two, .n_slots = 2, .offsets = offsets
+  };
+
+  assert_breaks (&made, NULL, 6144, TESSERA_LAW_NONE);
+  assert_breaks (&made, NULL, 6143, TESSERA_LAW_CAP);
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_NONE);
+  slots[1].offset_bytes = 1536;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_PIN);
+  hold.kind = TESSERA_EDIT_TOGETHER;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_TOGETHER);
+  slots[0].offset_bytes = 512;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_NONE);
+  hold = (TesseraHold){ .kind = TESSERA_EDIT_APART, .slots = two, .n_slots = 2 };
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_NONE);
+  slots[0].offset_bytes = 1024;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_APART);
+  hold.has_with = true; /* among themselves they may */
+  hold.with = third;
+  hold.n_with = 1;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_NONE);
+  slots[2].offset_bytes = 2048;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_APART);
+  slots[2].offset_bytes = 0;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_APART);
+}
+
+#define ADD(path, test)                                                                  \
+  g_test_add ("/edits/conflicts/" path, TestScene, NULL, test_scene_begin, test,         \
+              test_scene_end)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  ADD ("conflicts", test_conflicts);
+  g_test_add_func ("/edits/conflicts/pins-kept-apart", test_conflict_of_pins_kept_apart);
+  ADD ("other-trace", test_other_trace);
+  g_test_add_func ("/edits/conflicts/random-histories", test_random_histories);
+  g_test_add_func ("/edits/conflicts/strategies", test_strategies);
+  ADD ("paper-with-edits", test_paper_with_edits);
+  g_test_add_func ("/edits/conflicts/preview", test_preview);
+  ADD ("no-memory", test_no_memory);
+  g_test_add_func ("/edits/conflicts/copies-without-memory", test_copies_without_memory);
+  g_test_add_func ("/edits/conflicts/laws", test_laws);
+  return g_test_run ();
+}
