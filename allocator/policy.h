@@ -46,6 +46,7 @@ typedef struct
   TesseraCachingOptions caching; /* settings.is_expandable follows from kind; limit_bytes
                                     holds for everything, the plan's pool included */
   const TesseraPlan *plan;       /* plan only; outlives the policy */
+  bool by_length; /* plan: follow what it has for every length; simulations only */
   bool
       is_simulation; /* nothing computes on this memory: any plan is taken as it is, also
                         one made across streams, whose hand-overs then count as ordered */

@@ -219,7 +219,7 @@ simulate_one (const char *path,
 int
 cli_simulate (int argc, char **argv)
 {
-  gboolean verify = FALSE;
+  gboolean verify = FALSE, by_length = FALSE;
   g_autofree char *policy = NULL;
   g_autofree char *steps = NULL;
   CliCommon common = { 0 };
@@ -227,6 +227,9 @@ cli_simulate (int argc, char **argv)
                                "Compare every recorded decision with ours", NULL },
                              { "policy", 0, 0, G_OPTION_ARG_STRING, &policy,
                                "recorded, native, expandable or plan:P.tsp", "POLICY" },
+                             { "by-length", 0, 0, G_OPTION_ARG_NONE, &by_length,
+                               "Follow what the plan has for steps of every length",
+                               NULL },
                              { "steps", 0, 0, G_OPTION_ARG_STRING, &steps,
                                "Count hits and misses in these steps only", "A-B" },
                              { NULL } };
@@ -242,6 +245,10 @@ cli_simulate (int argc, char **argv)
   if (policy == NULL || !cli_parse_policy (policy, &options.kind, &plan_path))
     return cli_usage ("simulate",
                       "say --verify, or --policy native|expandable|recorded|plan:P.tsp");
+  if (by_length && plan_path == NULL)
+    return cli_usage ("simulate",
+                      "--by-length says how to follow a plan: add --policy plan:P.tsp");
+  options.by_length = by_length;
   if (argc != 2)
     return cli_usage ("simulate", "--policy takes one FILE, got %d", argc - 1);
   if (steps != NULL && !cli_parse_steps (steps, &options.first_step, &options.last_step))

@@ -32,7 +32,8 @@ typedef struct
   uint16_t stream, pool; /* by first use */
   uint8_t place;         /* TesseraPlaceKind */
   uint8_t is_once;       /* one step makes it, and keeps it: the optimizer's state */
-  uint8_t crosses;       /* lives into the next step: @spare_bytes is its other place */
+  uint8_t crosses;       /* lives into the next step; its other place is at @spare_bytes,
+                            the same where one is enough */
   uint64_t offset_bytes; /* fixed only; else 0 */
   uint64_t spare_bytes;
 } TesseraLengthsSlot;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Train Hugging Face's Llama from random weights on sequences of one length."""
+"""Train Hugging Face's Llama from random weights, on sequences of one length or of many."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import torch
 from torch import Tensor
 from transformers import LlamaForCausalLM
 
-from loop import add_between_steps, batches_for, between_steps, evaluate, parser, report
+from loop import add_between_steps, add_var_length, batches_for, between_steps, evaluate, parser, report
 from models import LLAMA_SIZES, count_parameters, llama_config
 
 
 def main() -> None:
     options = parser(__doc__)
     add_between_steps(options)
+    add_var_length(options)
     options.add_argument("--size", choices=LLAMA_SIZES, default="160m")
     options.add_argument("--recompute", action="store_true")
     args = options.parse_args()

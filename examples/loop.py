@@ -34,10 +34,18 @@ def add_between_steps(options: argparse.ArgumentParser) -> None:
                          help="bring the next batch to the device on a stream of its own")
 
 
-def random_batches(batch: int, length: int, vocabulary: int, seed: int) -> Iterator[Tensor]:
+def add_var_length(options: argparse.ArgumentParser) -> None:
+    options.add_argument("--var-length", action="store_true",
+                         help="pad each batch to a length of its own, a quarter of --length at least")
+
+
+def random_batches(batch: int, length: int, vocabulary: int, seed: int, shortest: int) -> Iterator[Tensor]:
     """Token numbers in pinned memory, as a data loader gives them."""
     generator = torch.Generator().manual_seed(seed)
+    longest = length
     while True:
+        if shortest < longest:
+            length = int(torch.randint(shortest, longest + 1, (), generator=generator))
         yield torch.randint(vocabulary, (batch, length), generator=generator).pin_memory()
 
 
@@ -64,7 +72,8 @@ def prefetch(batches: Iterator[Tensor]) -> Iterator[Tensor]:
 
 
 def batches_for(args: argparse.Namespace, vocabulary: int) -> Iterator[Tensor]:
-    batches = random_batches(args.batch, args.length, vocabulary, args.seed)
+    shortest = args.length // 4 if getattr(args, "var_length", False) else args.length
+    batches = random_batches(args.batch, args.length, vocabulary, args.seed, shortest)
     return prefetch(batches) if args.prefetch else to_device(batches)
 
 

@@ -464,6 +464,7 @@ open_kind (Run *run, TesseraPolicyKind kind, uint64_t limit_bytes, TesseraError 
                  .stream_handles = trace->streams,
                  .n_streams = trace->n_streams },
     .plan = run->options->plan,
+    .by_length = kind == TESSERA_POLICY_PLAN && run->options->by_length,
     .is_simulation = true,
   };
   const TesseraObserver observer = {

@@ -13,6 +13,7 @@ typedef struct
 {
   TesseraLayoutKind kind;  /* RECORDED: as the file says (block sizes by replay) */
   const TesseraPlan *plan; /* for TESSERA_LAYOUT_PLAN */
+  bool by_length;          /* ... by what it has for every length */
   uint64_t device_bytes;   /* 0: endless */
   uint64_t limit_bytes;    /* 0: the trace's own */
   int64_t first_step,

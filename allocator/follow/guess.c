@@ -7,23 +7,27 @@
 
 #include <string.h>
 
-/* Longer than any sequence; its square times a batch is still a term of a law. */
-#define LONGEST (UINT64_C (1) << 21)
-#define BATCHES_BEYOND 4 /* times the largest that the plan is for */
+/* Times the largest that the plan is for: so far that a step beyond it is known as such,
+ * and no farther, since any size is that of some length. */
+#define BEYOND 4
 
 void
 tessera_guess_init (TesseraGuess *guess, const TesseraLengths *lengths)
 {
   uint64_t most = lengths->has_batch ? lengths->most.batch : 1;
+  uint64_t longest = lengths->most.length <= (uint64_t) TESSERA_MAX_TERM / BEYOND
+                         ? lengths->most.length * BEYOND
+                         : lengths->most.length;
 
-  if (lengths->has_batch && most <= TESSERA_GUESS_BATCHES / BATCHES_BEYOND)
-    most *= BATCHES_BEYOND;
+  if (lengths->has_batch && most <= TESSERA_GUESS_BATCHES / BEYOND)
+    most *= BEYOND;
   if (most > TESSERA_GUESS_BATCHES)
     most = TESSERA_GUESS_BATCHES;
   guess->lengths = lengths;
+  guess->longest = longest;
   guess->n_left = (uint32_t) most;
   for (uint32_t i = 0; i < guess->n_left; i++)
-    guess->left[i] = (TesseraGuessed){ i + 1, 1, LONGEST };
+    guess->left[i] = (TesseraGuessed){ i + 1, 1, longest };
 }
 
 /* Whether the size tells something, and more of it a longer sequence. */
@@ -43,12 +47,15 @@ does_rise (const TesseraSizeLaw *law)
   return varies;
 }
 
-/* The shortest length with which the law gives @size_bytes at least; LONGEST + 1: none.
+/* The shortest length with which the law gives @size_bytes at least; longest + 1: none.
  */
 static uint64_t
-shortest (const TesseraSizeLaw *law, uint64_t batch, uint64_t size_bytes)
+shortest (const TesseraGuess *guess,
+          const TesseraSizeLaw *law,
+          uint64_t batch,
+          uint64_t size_bytes)
 {
-  uint64_t low = 1, high = LONGEST + 1;
+  uint64_t low = 1, high = guess->longest + 1;
 
   while (low < high)
     {
@@ -78,8 +85,8 @@ tessera_guess_see (TesseraGuess *guess, uint32_t slot, uint64_t size_bytes)
   for (uint32_t i = 0; i < guess->n_left; i++)
     {
       TesseraGuessed now = guess->left[i];
-      uint64_t least = shortest (law, now.batch, size_bytes);
-      uint64_t most = shortest (law, now.batch, size_bytes + 1) - 1;
+      uint64_t least = shortest (guess, law, now.batch, size_bytes);
+      uint64_t most = shortest (guess, law, now.batch, size_bytes + 1) - 1;
 
       now.least = least > now.least ? least : now.least;
       now.most = most < now.most ? most : now.most;

@@ -26,6 +26,7 @@ typedef struct
 typedef struct
 {
   const TesseraLengths *lengths;
+  uint64_t longest; /* that is thought of */
   TesseraGuessed left[TESSERA_GUESS_BATCHES];
   uint32_t n_left;
 } TesseraGuess;

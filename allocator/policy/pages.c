@@ -60,10 +60,58 @@ tessera_pages_take (TesseraPages *pages,
       device->unreserve (device, pages->addr, pages->reservation_bytes);
       return refuse (status, n_bytes, error);
     }
-  pages->n_bytes = pages->held_bytes = n_bytes;
+  pages->n_bytes = pages->mapped_bytes = pages->held_bytes = n_bytes;
   if (pages->observer.segment_map != NULL)
     pages->observer.segment_map (pages->observer.user, pages->addr, n_bytes, 0, 0, false);
   return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_pages_reserve (TesseraPages *pages,
+                       uint64_t n_bytes,
+                       TesseraDevice *device,
+                       const TesseraObserver *observer,
+                       TesseraError *error)
+{
+  TesseraStatus status;
+
+  *pages =
+      (TesseraPages){ .device = device,
+                      .page_bytes = round_up (n_bytes / MOST_PAGES + 1, GRAIN_BYTES) };
+  if (observer != NULL)
+    pages->observer = *observer;
+  status = device->reserve (device, 0, pages->page_bytes, &pages->addr,
+                            &pages->reservation_bytes);
+  if (status != TESSERA_OK)
+    return refuse (status, n_bytes, error);
+  if (pages->reservation_bytes < n_bytes)
+    {
+      device->unreserve (device, pages->addr, pages->reservation_bytes);
+      return refuse (TESSERA_OUT_OF_DEVICE, n_bytes, error);
+    }
+  pages->n_bytes = n_bytes;
+  return TESSERA_OK;
+}
+
+bool
+tessera_pages_grow (TesseraPages *pages, uint64_t n_bytes, uint64_t limit_bytes)
+{
+  uint64_t held_bytes = pages->held_bytes;
+  uint64_t wanted_bytes = round_up (n_bytes, GRAIN_BYTES);
+
+  if (wanted_bytes > pages->n_bytes)
+    wanted_bytes = pages->n_bytes;
+  if (n_bytes <= held_bytes)
+    return true;
+  if (n_bytes > pages->n_bytes || (limit_bytes != 0 && wanted_bytes > limit_bytes) ||
+      pages->device->map (pages->device, pages->addr + held_bytes,
+                          wanted_bytes - held_bytes, 0) != TESSERA_OK)
+    return false;
+  pages->mapped_bytes = pages->held_bytes = wanted_bytes;
+  if (pages->observer.segment_map != NULL)
+    pages->observer.segment_map (pages->observer.user, pages->addr + held_bytes,
+                                 wanted_bytes - held_bytes, 0, 0, false);
+  return true;
 }
 
 static void
@@ -77,6 +125,23 @@ give_back (TesseraPages *pages, uint64_t begin_bytes, uint64_t end_bytes)
   pages->device->unmap (pages->device, addr, end_bytes - begin_bytes);
 }
 
+/* The next stretch of whole pages that nobody needs and that have memory. */
+static bool
+next_unneeded (const TesseraPages *pages,
+               const TesseraGuard *guard,
+               uint64_t from_bytes,
+               uint64_t *out_begin_bytes,
+               uint64_t *out_end_bytes)
+{
+  if (!tessera_guard_next_unneeded (guard, from_bytes, pages->page_bytes, out_begin_bytes,
+                                    out_end_bytes) ||
+      *out_begin_bytes >= pages->mapped_bytes)
+    return false;
+  if (*out_end_bytes > pages->mapped_bytes)
+    *out_end_bytes = pages->mapped_bytes;
+  return true;
+}
+
 uint64_t
 tessera_pages_trim (TesseraPages *pages, TesseraGuard *guard)
 {
@@ -86,8 +151,7 @@ tessera_pages_trim (TesseraPages *pages, TesseraGuard *guard)
 
   if (held_bytes == 0)
     return 0;
-  while (tessera_guard_next_unneeded (guard, end_bytes, pages->page_bytes, &begin_bytes,
-                                      &end_bytes) &&
+  while (next_unneeded (pages, guard, end_bytes, &begin_bytes, &end_bytes) &&
          tessera_guard_close (guard, begin_bytes, end_bytes) == TESSERA_OK)
     give_back (pages, begin_bytes, end_bytes);
   if (pages->held_bytes == 0)
@@ -106,8 +170,7 @@ tessera_pages_unneeded (const TesseraPages *pages, const TesseraGuard *guard)
   uint64_t end_bytes = 0;
 
   while (pages->held_bytes > 0 &&
-         tessera_guard_next_unneeded (guard, end_bytes, pages->page_bytes, &begin_bytes,
-                                      &end_bytes))
+         next_unneeded (pages, guard, end_bytes, &begin_bytes, &end_bytes))
     unneeded_bytes += end_bytes - begin_bytes;
   return unneeded_bytes;
 }

@@ -20,7 +20,8 @@ typedef struct
   uint64_t n_bytes; /* of addresses; 0: there is no pool, or no more */
   uint64_t reservation_bytes;
   uint64_t page_bytes;
-  uint64_t held_bytes; /* that have memory */
+  uint64_t mapped_bytes; /* that ever had memory: the lowest */
+  uint64_t held_bytes;   /* that have it */
 } TesseraPages;
 
 /* TESSERA_OUT_OF_DEVICE where they do not fit, or @limit_bytes (0: none) forbids it. On
@@ -31,6 +32,15 @@ TESSERA_MUST_USE TesseraStatus tessera_pages_take (TesseraPages *pages,
                                                    TesseraDevice *device,
                                                    const TesseraObserver *observer,
                                                    TesseraError *error);
+/* Only addresses, for as much; memory comes with tessera_pages_grow(). */
+TESSERA_MUST_USE TesseraStatus tessera_pages_reserve (TesseraPages *pages,
+                                                      uint64_t n_bytes,
+                                                      TesseraDevice *device,
+                                                      const TesseraObserver *observer,
+                                                      TesseraError *error);
+/* Memory up to there, unless it has that. Returns: false: the device has none, or
+ * @limit_bytes (0: none) forbids it. */
+bool tessera_pages_grow (TesseraPages *pages, uint64_t n_bytes, uint64_t limit_bytes);
 /* Gives back what @guard says nobody needs, and the addresses with the last of it. What
  * it gives is closed at the guard. Waits for the device. Returns: bytes given back. */
 uint64_t tessera_pages_trim (TesseraPages *pages, TesseraGuard *guard);

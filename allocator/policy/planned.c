@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "allocator/follow/lengths.h"
 #include "allocator/policy/judge.h"
 #include "allocator/policy/pages.h"
 
@@ -16,6 +17,9 @@ struct TesseraPlanned
   const TesseraPlan *plan;
   TesseraFollower *follower;     /* NULL: the plan was declined */
   TesseraFollowerStats followed; /* ... up to then */
+  TesseraLengthsFollower
+      *by_length; /* in its place, where the plan is for every length */
+  uint64_t limit_bytes;
   TesseraGuard *guard;
   TesseraPages pages; /* of the pool */
   TesseraJudge judge;
@@ -31,6 +35,13 @@ struct TesseraPlanned
   uint64_t n_rescued;
   uint64_t n_relieved; /* requests that found memory once pages were given back */
 };
+
+/* Not declined yet. */
+static bool
+is_followed (const TesseraPlanned *planned)
+{
+  return planned->follower != NULL || planned->by_length != NULL;
+}
 
 static bool
 take (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
@@ -69,6 +80,11 @@ accept_plan (const TesseraPolicyOptions *options, TesseraError *error)
 
   if (plan == NULL)
     return tessera_fail (error, TESSERA_INVALID, "there is no plan to follow");
+  if (options->by_length && (!options->is_simulation || plan->lengths == NULL))
+    return tessera_fail (error, TESSERA_REFUSED,
+                         plan->lengths == NULL
+                             ? "the plan has nothing for steps of other lengths"
+                             : "plans are followed by length in simulations only");
   if (options->is_simulation)
     return TESSERA_OK;
   if (plan->across_streams)
@@ -96,6 +112,60 @@ say (TesseraError *error, TesseraStatus status)
                            : "there is no memory left to follow a plan");
 }
 
+/* The pool grows with the steps: up to the one of each that takes most. */
+static bool
+grow (void *user, uint64_t height_bytes)
+{
+  TesseraPlanned *planned = user;
+
+  return tessera_pages_grow (&planned->pages, height_bytes, planned->limit_bytes);
+}
+
+/* The pool, and who follows the plan in it. */
+static TesseraStatus
+open_by_length (TesseraPlanned *planned,
+                const TesseraGuardLaws *laws,
+                TesseraDevice *device,
+                const TesseraObserver *observer,
+                TesseraError *error)
+{
+  const TesseraLengths *lengths = planned->plan->lengths;
+  const TesseraLengthsHooks hooks = { .guard = { take, planned }, .grow = grow };
+  uint64_t height_bytes;
+  TesseraStatus status = tessera_lengths_height (lengths, &height_bytes);
+
+  if (status == TESSERA_OK)
+    status = tessera_guard_new (height_bytes, laws, &planned->guard);
+  if (status != TESSERA_OK)
+    return say (error, status);
+  status = tessera_pages_reserve (&planned->pages, height_bytes, device, observer, error);
+  if (status != TESSERA_OK)
+    return status;
+  status = tessera_lengths_follower_new (lengths, &hooks, &planned->by_length);
+  return status == TESSERA_OK ? status : say (error, status);
+}
+
+/* The same of a plan that is for one run. */
+static TesseraStatus
+open_pool (TesseraPlanned *planned,
+           const TesseraGuardLaws *laws,
+           TesseraDevice *device,
+           const TesseraObserver *observer,
+           TesseraError *error)
+{
+  TesseraStatus status = tessera_follower_new (planned->plan, &planned->follower);
+
+  if (status == TESSERA_OK)
+    status = tessera_guard_new (planned->plan->height_bytes, laws, &planned->guard);
+  if (status != TESSERA_OK)
+    return say (error, status);
+  tessera_follower_set_guard (planned->follower,
+                              &(TesseraFollowerGuard){ take, planned });
+  /* Last: nothing can fail any more once the device gave it. */
+  return tessera_pages_take (&planned->pages, planned->plan->height_bytes,
+                             planned->limit_bytes, device, observer, error);
+}
+
 TesseraStatus
 tessera_planned_new (const TesseraPolicyOptions *options,
                      TesseraDevice *device,
@@ -120,22 +190,16 @@ tessera_planned_new (const TesseraPolicyOptions *options,
   planned->never_declines = options->never_declines;
   planned->large_page_bytes = options->caching.settings.large_segment_bytes;
   tessera_judge_init (&planned->judge, options->plan);
-  status = tessera_follower_new (options->plan, &planned->follower);
-  if (status == TESSERA_OK)
-    status = tessera_guard_new (options->plan->height_bytes, &laws, &planned->guard);
-  if (status != TESSERA_OK)
-    status = say (error, status);
+  planned->limit_bytes = options->caching.limit_bytes;
+  if (options->by_length)
+    status = open_by_length (planned, &laws, device, observer, error);
   else
-    /* Last: nothing can fail any more once the device gave it. */
-    status = tessera_pages_take (&planned->pages, options->plan->height_bytes,
-                                 options->caching.limit_bytes, device, observer, error);
+    status = open_pool (planned, &laws, device, observer, error);
   if (status != TESSERA_OK)
     {
       tessera_planned_free (planned);
       return status;
     }
-  tessera_follower_set_guard (planned->follower,
-                              &(TesseraFollowerGuard){ take, planned });
   if (options->plan->n_streams > 1 || options->caching.n_streams > 1)
     tessera_guard_see_streams (planned->guard);
   *out_planned = planned;
@@ -148,6 +212,7 @@ tessera_planned_free (TesseraPlanned *planned)
   if (planned == NULL)
     return;
   tessera_follower_free (planned->follower);
+  tessera_lengths_follower_free (planned->by_length);
   tessera_guard_free (planned->guard);
   free (planned);
 }
@@ -185,11 +250,23 @@ trim (TesseraPlanned *planned)
 }
 
 static void
+get_followed (const TesseraPlanned *planned, TesseraFollowerStats *out_stats)
+{
+  *out_stats = planned->followed;
+  if (planned->follower != NULL)
+    tessera_follower_get_stats (planned->follower, out_stats);
+  else if (planned->by_length != NULL)
+    tessera_lengths_follower_get_stats (planned->by_length, out_stats);
+}
+
+static void
 decline (TesseraPlanned *planned, TesseraDeclineReason reason)
 {
-  tessera_follower_get_stats (planned->follower, &planned->followed);
+  get_followed (planned, &planned->followed);
   tessera_follower_free (planned->follower);
+  tessera_lengths_follower_free (planned->by_length);
   planned->follower = NULL;
+  planned->by_length = NULL;
   planned->has_news = true;
   planned->decline = (TesseraDecline){
     .reason = reason,
@@ -205,10 +282,14 @@ follow (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
 {
   const TesseraGuardRequest *request = &planned->request;
   uint64_t offset_bytes;
-  uint32_t slot;
-  bool is_hit =
-      tessera_follower_malloc (planned->follower, request->size_bytes, request->stream,
-                               request->pool, &offset_bytes, &slot);
+  uint32_t slot = TESSERA_NONE;
+  bool is_hit = planned->by_length != NULL
+                    ? tessera_lengths_follower_malloc (
+                          planned->by_length, request->size_bytes, request->stream,
+                          request->pool, &offset_bytes)
+                    : tessera_follower_malloc (planned->follower, request->size_bytes,
+                                               request->stream, request->pool,
+                                               &offset_bytes, &slot);
 
   if (is_hit)
     *out_grant = (TesseraPolicyGrant){
@@ -236,10 +317,10 @@ tessera_planned_malloc (TesseraPlanned *planned,
                              .stream = stream,
                              .pool = pool };
   planned->is_unordered = false;
-  if (planned->pages.n_bytes == 0 && planned->follower == NULL)
+  if (planned->pages.n_bytes == 0 && !is_followed (planned))
     return TESSERA_OK;
   status = tessera_guard_see_request (planned->guard, &planned->request);
-  if (status != TESSERA_OK || planned->follower == NULL)
+  if (status != TESSERA_OK || !is_followed (planned))
     return status;
   if (tessera_judge_request (&planned->judge, size_bytes, follow (planned, out_grant)) &&
       !planned->never_declines)
@@ -281,7 +362,7 @@ would_help (const TesseraPlanned *planned)
 bool
 tessera_planned_relieve (TesseraPlanned *planned)
 {
-  if (planned->follower == NULL)
+  if (!is_followed (planned))
     return trim (planned) > 0;
   if (planned->is_routed || planned->never_declines || !would_help (planned))
     return false;
@@ -316,6 +397,11 @@ tessera_planned_free_completed (TesseraPlanned *planned, uint64_t addr)
 
   if (status != TESSERA_OK)
     return status;
+  if (planned->by_length != NULL)
+    {
+      tessera_lengths_follower_free_at (planned->by_length, offset_bytes);
+      return TESSERA_OK;
+    }
   if (planned->follower != NULL)
     {
       tessera_follower_free_at (planned->follower, offset_bytes); /* if it placed it */
@@ -339,7 +425,7 @@ tessera_planned_take_news (TesseraPlanned *planned)
 void
 tessera_planned_empty_cache (TesseraPlanned *planned)
 {
-  if (planned->follower == NULL)
+  if (!is_followed (planned))
     trim (planned);
 }
 
@@ -366,13 +452,16 @@ tessera_planned_see_stream (TesseraPlanned *planned, uint32_t stream)
 void
 tessera_planned_step (TesseraPlanned *planned)
 {
-  if (planned->follower == NULL)
+  if (!is_followed (planned))
     {
       if (planned->has_freed)
         trim (planned);
       return;
     }
-  tessera_follower_step (planned->follower);
+  if (planned->by_length != NULL)
+    tessera_lengths_follower_step (planned->by_length);
+  else
+    tessera_follower_step (planned->follower);
   if (tessera_judge_mark (&planned->judge) && !planned->never_declines)
     decline (planned, TESSERA_DECLINED_FOR_MISSES);
 }
@@ -380,7 +469,9 @@ tessera_planned_step (TesseraPlanned *planned)
 void
 tessera_planned_phase (TesseraPlanned *planned, const char *name)
 {
-  if (planned->follower != NULL)
+  if (planned->by_length != NULL)
+    tessera_lengths_follower_phase (planned->by_length, name);
+  else if (planned->follower != NULL)
     tessera_follower_phase (planned->follower, name);
 }
 
@@ -390,9 +481,7 @@ tessera_planned_add_stats (const TesseraPlanned *planned, TesseraPolicyStats *st
   TesseraGuardStats guard;
 
   tessera_guard_get_stats (planned->guard, &guard);
-  stats->follower = planned->followed;
-  if (planned->follower != NULL)
-    tessera_follower_get_stats (planned->follower, &stats->follower);
+  get_followed (planned, &stats->follower);
   stats->caching.allocated_bytes += guard.allocated_bytes;
   stats->caching.active_bytes += guard.active_bytes;
   stats->caching.requested_bytes += guard.requested_bytes;

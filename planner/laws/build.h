@@ -21,6 +21,8 @@ typedef struct
 /* Slots, laws, and which of them have a fixed place, without offsets. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_slots (TesseraLengthsBuild *build,
                                                       TesseraError *error);
+/* Whether some block of the slot lives on when the next step asks for its successor. */
+bool tessera_lengths_outlives (const TesseraLengthsBuild *build, uint32_t slot);
 /* What comes before the first step; offsets of all that is fixed. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_start (TesseraLengthsBuild *build);
 /* The orders of the swept. */

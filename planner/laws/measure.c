@@ -66,7 +66,8 @@ lacking (const TesseraLengths *lengths,
 
       if (slot->place == TESSERA_PLACE_FIXED &&
           block_bytes[slot->law] > most_bytes[slot->law])
-        sum += (block_bytes[slot->law] - most_bytes[slot->law]) * (slot->crosses ? 2 : 1);
+        sum += (block_bytes[slot->law] - most_bytes[slot->law]) *
+               (slot->spare_bytes != slot->offset_bytes ? 2 : 1);
     }
   return sum;
 }

@@ -68,6 +68,9 @@ fill (TesseraSkeleton *skeleton,
       uint32_t first,
       uint32_t n)
 {
+  /* What is freed between the mark of a step and its first request is in nobody's way. */
+  uint32_t next_born = first + n < blocks->n_blocks ? blocks->blocks[first + n].born_index
+                                                    : skeleton->end_index;
   uint32_t phase = TESSERA_NONE;
   uint64_t of_phase = hash_phase (trace, structure, phase);
 
@@ -83,7 +86,7 @@ fill (TesseraSkeleton *skeleton,
           of_phase = hash_phase (trace, structure, phase);
         }
       request->block = first + i;
-      request->crosses = block->died_index >= skeleton->end_index;
+      request->crosses = block->died_index >= next_born;
       request->end =
           request->crosses ? n : tessera_first_born (blocks, block->died_index) - first;
       if (request->end <= i)

@@ -18,7 +18,7 @@ typedef struct
   uint32_t block;
   uint32_t end; /* requests of the step before the block's end: the number of them when it
                    lives to the step's end */
-  bool crosses; /* ... and beyond */
+  bool crosses; /* ... and beyond the next one's first request */
 } TesseraSkeletonRequest;
 
 typedef struct

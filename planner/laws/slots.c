@@ -41,6 +41,29 @@ count_persisting (const TesseraLengthsBuild *build, uint32_t slot)
   return n;
 }
 
+/* Where the step after is of another kind, nobody can tell: then it does. */
+bool
+tessera_lengths_outlives (const TesseraLengthsBuild *build, uint32_t slot)
+{
+  const TesseraKind *kind = build->kind;
+
+  for (uint32_t k = 0; k < kind->n_steps; k++)
+    {
+      uint32_t block = tessera_kind_block (kind, slot, k), next = TESSERA_NONE, i = 0;
+
+      if (block == TESSERA_NONE || kind->steps[k] + 1 >= build->structure->n_steps)
+        continue;
+      while (i < kind->n_steps && kind->steps[i] != kind->steps[k] + 1)
+        i++;
+      if (i < kind->n_steps)
+        next = tessera_kind_block (kind, slot, i);
+      if (next == TESSERA_NONE || build->blocks->blocks[block].died_index >=
+                                      build->blocks->blocks[next].born_index)
+        return true;
+    }
+  return false;
+}
+
 /* The stream and pool of most slots: the others are not planned. */
 static uint32_t
 main_owner (const TesseraKind *kind)

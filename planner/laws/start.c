@@ -54,8 +54,9 @@ read_start (TesseraLengthsBuild *build)
 }
 
 static void
-place_fixed (TesseraLengths *out, const uint64_t *block_bytes)
+place_fixed (const TesseraLengthsBuild *build, const uint64_t *block_bytes)
 {
+  TesseraLengths *out = build->out;
   uint64_t next = 0;
 
   for (uint32_t i = 0; i < out->n_start; i++)
@@ -68,7 +69,8 @@ place_fixed (TesseraLengths *out, const uint64_t *block_bytes)
       if (slot->place != TESSERA_PLACE_FIXED)
         continue;
       slot->offset_bytes = take (&next, block_bytes[slot->law]);
-      if (slot->crosses)
+      slot->spare_bytes = slot->offset_bytes;
+      if (slot->crosses && tessera_lengths_outlives (build, i))
         slot->spare_bytes = take (&next, block_bytes[slot->law]);
     }
   out->fixed_bytes = next;
@@ -117,7 +119,7 @@ tessera_lengths_start (TesseraLengthsBuild *build)
   if (status == TESSERA_OK)
     {
       if (tessera_sweep_sizes (build->out, &build->out->most, block_bytes))
-        place_fixed (build->out, block_bytes);
+        place_fixed (build, block_bytes);
       else
         status = TESSERA_INVALID;
     }

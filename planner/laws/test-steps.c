@@ -49,7 +49,7 @@ static void
 make_layer (Maker *maker, const TestSteps *made, uint32_t step, uint32_t layer)
 {
   uint64_t b = made->has_batch ? test_steps_batches[step] : 2;
-  uint64_t l = test_steps_lengths[step];
+  uint64_t l = test_steps_lengths[step] + made->longer;
   uint64_t noise = 100 + (step * step * 7919 + layer * layer * step * 104729) % 1000;
 
   hold (maker, 2 * b * l * (64 + 8 * layer));
@@ -70,12 +70,13 @@ test_steps_trace (const TestSteps *made)
   for (uint32_t s = 0; s < made->n_steps; s++)
     {
       uint64_t b = made->has_batch ? test_steps_batches[s] : 2;
+      uint64_t l = test_steps_lengths[s] + made->longer;
       uint32_t begin = (uint32_t) maker.trace->n_events;
       g_autofree char *name = g_strdup_printf ("step %u", s);
 
-      hold (&maker, 8 * b * test_steps_lengths[s]);
-      hold (&maker, 4 * test_steps_lengths[s]);
-      hold (&maker, 128 * test_steps_lengths[s]);
+      hold (&maker, 8 * b * l);
+      hold (&maker, 4 * l);
+      hold (&maker, 128 * l);
       for (uint32_t k = 0; k < made->n_layers; k++)
         {
           make_layer (&maker, made, s, k);

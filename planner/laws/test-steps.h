@@ -18,6 +18,7 @@ typedef struct
 {
   uint32_t n_steps, n_layers;
   bool has_batch, first_makes_state, masks_pad;
+  uint32_t longer; /* than test_steps_lengths, each step */
 } TestSteps;
 
 /* A training loop over batches of different length: tokens, positions, rotations, for

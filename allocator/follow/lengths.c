@@ -1,0 +1,387 @@
+/*
+ * Following a plan for every length: see lengths.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/follow/lengths.h"
+
+#include <stdlib.h>
+
+#include "allocator/follow/guess.h"
+#include "allocator/follow/instance.h"
+#include "allocator/follow/sweep.h"
+
+enum
+{
+  /* Requests of a step that no early slot is like, before it is given up. */
+  MAX_STRANGERS = 64
+};
+
+typedef enum
+{
+  START, /* before the first step */
+  EARLY, /* of a step whose length is not known */
+  KNOWN,
+  UNPLANNED
+} State;
+
+/* A place that does not move, and whether a block lies there. */
+typedef struct
+{
+  uint64_t offset_bytes;
+  uint32_t slot;
+  bool is_spare;
+  bool is_taken;
+} FixedPlace;
+
+struct TesseraLengthsFollower
+{
+  const TesseraLengths *lengths;
+  TesseraLengthsHooks hooks;
+  uint64_t *most_bytes; /* [n_laws] what fixed places have */
+  FixedPlace *fixed;    /* by offset */
+  uint32_t n_fixed;
+  uint32_t *own_place, *spare_place; /* [n_slots] index into fixed, or TESSERA_NONE */
+  bool *is_spare;                    /* [n_slots] for the next instance */
+  State state;
+  TesseraGuess guess;
+  uint32_t next_early; /* slot */
+  uint32_t n_strangers;
+  bool has_once;     /* the optimizer's state is there */
+  bool asked_once;   /* ... from this step on */
+  TesseraPlan *plan; /* of this step, or of the start */
+  TesseraFollower *follower;
+  TesseraFollowerStats stats; /* of what is past, and of early requests */
+};
+
+static void
+add_stats (TesseraFollowerStats *sum, const TesseraFollowerStats *more)
+{
+  sum->hits += more->hits;
+  sum->misses += more->misses;
+  sum->hit_bytes += more->hit_bytes;
+  sum->miss_bytes += more->miss_bytes;
+  sum->hits_elsewhere += more->hits_elsewhere;
+  sum->misses_unknown += more->misses_unknown;
+  sum->misses_occupied += more->misses_occupied;
+}
+
+static void
+drop_instance (TesseraLengthsFollower *follower)
+{
+  TesseraFollowerStats stats;
+
+  if (follower->follower != NULL)
+    {
+      tessera_follower_get_stats (follower->follower, &stats);
+      add_stats (&follower->stats, &stats);
+    }
+  tessera_follower_free (follower->follower);
+  tessera_plan_free (follower->plan);
+  follower->follower = NULL;
+  follower->plan = NULL;
+}
+
+/* Follows follower->plan from now on. Returns: whether it can be. */
+static bool
+follow_instance (TesseraLengthsFollower *follower)
+{
+  if (!follower->hooks.grow (follower->hooks.guard.user, follower->plan->height_bytes) ||
+      tessera_follower_new (follower->plan, &follower->follower) != TESSERA_OK)
+    {
+      drop_instance (follower);
+      return false;
+    }
+  tessera_follower_set_guard (follower->follower, &follower->hooks.guard);
+  return true;
+}
+
+static int
+by_offset (const void *a, const void *b)
+{
+  const FixedPlace *x = a;
+  const FixedPlace *y = b;
+
+  return (x->offset_bytes > y->offset_bytes) - (x->offset_bytes < y->offset_bytes);
+}
+
+static void
+list_fixed (TesseraLengthsFollower *follower)
+{
+  const TesseraLengths *lengths = follower->lengths;
+
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      follower->own_place[i] = follower->spare_place[i] = TESSERA_NONE;
+      if (slot->place != TESSERA_PLACE_FIXED)
+        continue;
+      follower->fixed[follower->n_fixed++] =
+          (FixedPlace){ slot->offset_bytes, i, false, false };
+      if (slot->crosses && slot->spare_bytes != slot->offset_bytes)
+        follower->fixed[follower->n_fixed++] =
+            (FixedPlace){ slot->spare_bytes, i, true, false };
+    }
+  qsort (follower->fixed, follower->n_fixed, sizeof *follower->fixed, by_offset);
+  for (uint32_t k = 0; k < follower->n_fixed; k++)
+    {
+      const FixedPlace *place = &follower->fixed[k];
+
+      (place->is_spare ? follower->spare_place : follower->own_place)[place->slot] = k;
+    }
+}
+
+static FixedPlace *
+fixed_at (const TesseraLengthsFollower *follower, uint64_t offset_bytes)
+{
+  const FixedPlace key = { .offset_bytes = offset_bytes };
+
+  return follower->n_fixed > 0
+             ? bsearch (&key, follower->fixed, follower->n_fixed, sizeof key, by_offset)
+             : NULL;
+}
+
+TesseraStatus
+tessera_lengths_height (const TesseraLengths *lengths, uint64_t *out_height_bytes)
+{
+  uint64_t *sizes = malloc (((size_t) lengths->n_laws + 1) * sizeof *sizes);
+  uint64_t *tops = malloc (((size_t) lengths->n_swept + 1) * sizeof *tops);
+  TesseraStatus status = sizes && tops ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  *out_height_bytes = lengths->start_bytes;
+  if (status == TESSERA_OK && !tessera_sweep_sizes (lengths, &lengths->most, sizes))
+    status = TESSERA_INVALID;
+  for (uint32_t k = 0; status == TESSERA_OK && k < lengths->n_orders; k++)
+    {
+      uint64_t height = tessera_sweep (lengths, &lengths->orders[k], sizes, tops);
+
+      if (height > *out_height_bytes)
+        *out_height_bytes = height;
+    }
+  free (sizes);
+  free (tops);
+  return status;
+}
+
+TesseraStatus
+tessera_lengths_follower_new (const TesseraLengths *lengths,
+                              const TesseraLengthsHooks *hooks,
+                              TesseraLengthsFollower **out_follower)
+{
+  TesseraLengthsFollower *follower = calloc (1, sizeof *follower);
+  size_t n = (size_t) lengths->n_slots + 1;
+
+  *out_follower = NULL;
+  if (follower == NULL)
+    return TESSERA_NO_MEMORY;
+  follower->lengths = lengths;
+  follower->hooks = *hooks;
+  follower->most_bytes = malloc (((size_t) lengths->n_laws + 1) * sizeof (uint64_t));
+  follower->fixed = calloc (2 * n, sizeof *follower->fixed);
+  follower->own_place = malloc (n * sizeof *follower->own_place);
+  follower->spare_place = malloc (n * sizeof *follower->spare_place);
+  follower->is_spare = calloc (n, sizeof *follower->is_spare);
+  if (!follower->most_bytes || !follower->fixed || !follower->own_place ||
+      !follower->spare_place || !follower->is_spare ||
+      !tessera_sweep_sizes (lengths, &lengths->most, follower->most_bytes) ||
+      tessera_instance_of_start (lengths, &follower->plan) != TESSERA_OK)
+    {
+      tessera_lengths_follower_free (follower);
+      return TESSERA_NO_MEMORY;
+    }
+  list_fixed (follower);
+  follower->state = follow_instance (follower) ? START : UNPLANNED;
+  *out_follower = follower;
+  return TESSERA_OK;
+}
+
+void
+tessera_lengths_follower_free (TesseraLengthsFollower *follower)
+{
+  if (follower == NULL)
+    return;
+  tessera_follower_free (follower->follower);
+  tessera_plan_free (follower->plan);
+  free (follower->most_bytes);
+  free (follower->fixed);
+  free (follower->own_place);
+  free (follower->spare_place);
+  free (follower->is_spare);
+  free (follower);
+}
+
+void
+tessera_lengths_follower_step (TesseraLengthsFollower *follower)
+{
+  drop_instance (follower);
+  follower->has_once = follower->has_once || follower->asked_once;
+  follower->state = EARLY;
+  follower->next_early = 0;
+  follower->n_strangers = 0;
+  tessera_guess_init (&follower->guess, follower->lengths);
+}
+
+void
+tessera_lengths_follower_phase (TesseraLengthsFollower *follower, const char *name)
+{
+  if (follower->follower != NULL)
+    tessera_follower_phase (follower->follower, name);
+}
+
+/* The length is known: a plan for the rest of the step. */
+static void
+begin_known (TesseraLengthsFollower *follower, const TesseraParameters *parameters)
+{
+  const TesseraLengths *lengths = follower->lengths;
+  TesseraInstanceOptions options = { .without_once = follower->has_once,
+                                     .first_slot = follower->next_early,
+                                     .is_spare = follower->is_spare };
+
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    follower->is_spare[i] =
+        lengths->slots[i].crosses && follower->fixed[follower->own_place[i]].is_taken;
+  follower->state = tessera_instance_of_step (lengths, parameters, &options,
+                                              &follower->plan) == TESSERA_OK &&
+                            follow_instance (follower)
+                        ? KNOWN
+                        : UNPLANNED;
+}
+
+/* A fixed place of the slot that is free and large enough. */
+static bool
+take_fixed (TesseraLengthsFollower *follower,
+            uint32_t slot,
+            uint64_t size_bytes,
+            uint64_t *out_offset_bytes)
+{
+  const uint32_t places[] = { follower->own_place[slot], follower->spare_place[slot] };
+
+  if (size_bytes > follower->most_bytes[follower->lengths->slots[slot].law])
+    return false;
+  for (size_t k = 0; k < 2; k++)
+    {
+      FixedPlace *place = places[k] != TESSERA_NONE ? &follower->fixed[places[k]] : NULL;
+      uint64_t end_bytes;
+
+      if (place == NULL || place->is_taken ||
+          !follower->hooks.grow (follower->hooks.guard.user,
+                                 follower->lengths->fixed_bytes) ||
+          !follower->hooks.guard.take (follower->hooks.guard.user, place->offset_bytes,
+                                       &end_bytes))
+        continue;
+      place->is_taken = true;
+      *out_offset_bytes = place->offset_bytes;
+      return true;
+    }
+  return false;
+}
+
+/* The early slot that the request is, or TESSERA_NONE. */
+static uint32_t
+find_early (TesseraLengthsFollower *follower,
+            uint64_t size_bytes,
+            uint32_t stream,
+            uint32_t pool)
+{
+  const TesseraLengths *lengths = follower->lengths;
+
+  for (uint32_t i = follower->next_early; i < lengths->n_early; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      if (slot->place == TESSERA_PLACE_FIXED && !slot->is_once &&
+          slot->stream == stream && slot->pool == pool &&
+          tessera_guess_see (&follower->guess, i, size_bytes))
+        return i;
+    }
+  return TESSERA_NONE;
+}
+
+static bool
+serve_early (TesseraLengthsFollower *follower,
+             uint64_t size_bytes,
+             uint32_t stream,
+             uint32_t pool,
+             uint64_t *out_offset_bytes)
+{
+  uint32_t slot = find_early (follower, size_bytes, stream, pool);
+  TesseraParameters parameters;
+  bool is_hit = false;
+
+  if (slot == TESSERA_NONE)
+    {
+      if (++follower->n_strangers > MAX_STRANGERS)
+        follower->state = UNPLANNED;
+    }
+  else
+    {
+      follower->next_early = slot + 1;
+      is_hit = take_fixed (follower, slot, size_bytes, out_offset_bytes);
+      if (tessera_guess_is_known (&follower->guess, &parameters))
+        begin_known (follower, &parameters);
+    }
+  follower->stats.hits += is_hit;
+  follower->stats.hit_bytes += is_hit ? size_bytes : 0;
+  follower->stats.misses += !is_hit;
+  follower->stats.miss_bytes += is_hit ? 0 : size_bytes;
+  follower->stats.misses_unknown += slot == TESSERA_NONE;
+  follower->stats.misses_occupied += slot != TESSERA_NONE && !is_hit;
+  return is_hit;
+}
+
+bool
+tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
+                                 uint64_t size_bytes,
+                                 uint32_t stream,
+                                 uint32_t pool,
+                                 uint64_t *out_offset_bytes)
+{
+  FixedPlace *place;
+  uint32_t slot;
+
+  if (follower->state == EARLY)
+    return serve_early (follower, size_bytes, stream, pool, out_offset_bytes);
+  if (follower->follower == NULL)
+    {
+      follower->stats.misses++;
+      follower->stats.misses_unknown++;
+      follower->stats.miss_bytes += size_bytes;
+      return false;
+    }
+  if (!tessera_follower_malloc (follower->follower, size_bytes, stream, pool,
+                                out_offset_bytes, &slot))
+    return false;
+  if (follower->state == START)
+    return true;
+  follower->asked_once |=
+      follower->lengths->slots[follower->plan->slots[slot].block].is_once;
+  place = fixed_at (follower, *out_offset_bytes);
+  if (place != NULL)
+    place->is_taken = true;
+  return true;
+}
+
+void
+tessera_lengths_follower_free_at (TesseraLengthsFollower *follower, uint64_t offset_bytes)
+{
+  FixedPlace *place = fixed_at (follower, offset_bytes);
+
+  if (place != NULL)
+    place->is_taken = false;
+  if (follower->follower != NULL)
+    tessera_follower_free_at (follower->follower, offset_bytes);
+}
+
+void
+tessera_lengths_follower_get_stats (const TesseraLengthsFollower *follower,
+                                    TesseraFollowerStats *out_stats)
+{
+  TesseraFollowerStats now;
+
+  *out_stats = follower->stats;
+  if (follower->follower == NULL)
+    return;
+  tessera_follower_get_stats (follower->follower, &now);
+  add_stats (out_stats, &now);
+}

@@ -1,0 +1,226 @@
+/*
+ * Following a plan by length: other lengths than those it was made from are served, no
+ * two blocks alive together ever overlap, and no more is reserved than expandable
+ * segments do.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/laws/test-steps.h"
+#include "planner/laws/lengths.h"
+#include "planner/planner.h"
+#include "simulator/simulate.h"
+#include "tests/fail_alloc.h"
+
+static TesseraPlan *
+plan_of (TestStudied *of, uint64_t most_length)
+{
+  const TesseraPlanOptions options = { .first_step = -1,
+                                       .last_step = -1,
+                                       .n_threads = 1 };
+  const TesseraLengthsOptions by_length = { .most = { 4, most_length } };
+  TesseraError error = { 0 };
+  TesseraPlan *plan;
+
+  g_assert_cmpint (
+      tessera_plan_trace (of->trace, of->blocks, of->structure, &options, &error, &plan),
+      ==, TESSERA_OK);
+  g_assert_cmpint (tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws,
+                                         &by_length, &error, &plan->lengths),
+                   ==, TESSERA_OK);
+  g_assert_nonnull (plan->lengths);
+  return plan;
+}
+
+static TesseraLayout *
+simulate (const TestStudied *of, TesseraLayoutKind kind, const TesseraPlan *plan)
+{
+  const TesseraSimulateOptions options = { .kind = kind,
+                                           .plan = plan,
+                                           .by_length = plan != NULL,
+                                           .first_step = -1,
+                                           .last_step = -1 };
+  TesseraError error = { 0 };
+  TesseraLayout *layout;
+
+  g_assert_cmpint (
+      tessera_simulate (of->trace, of->blocks, of->structure, &options, &error, &layout),
+      ==, TESSERA_OK);
+  return layout;
+}
+
+static void
+assert_no_overlap (const TestStudied *of, const TesseraLayout *layout)
+{
+  const TesseraBlock *blocks = of->blocks->blocks;
+
+  for (size_t i = 0; i < of->blocks->n_blocks; i++)
+    for (size_t k = i + 1; k < of->blocks->n_blocks; k++)
+      if (blocks[k].born_index < blocks[i].died_index)
+        g_assert_true (layout->addr[i] + layout->block_bytes[i] <= layout->addr[k] ||
+                       layout->addr[k] + layout->block_bytes[k] <= layout->addr[i]);
+}
+
+static uint64_t
+asked_bytes (const TestStudied *of)
+{
+  uint64_t sum = 0;
+
+  for (size_t i = 0; i < of->blocks->n_blocks; i++)
+    sum += of->blocks->blocks[i].size_bytes;
+  return sum;
+}
+
+/* Plans of one run followed by runs whose every step is longer by some, in all variants.
+ */
+static void
+test_other_lengths (void)
+{
+  for (int variant = 0; variant < 8; variant++)
+    for (uint32_t longer = 0; longer < 500; longer += 97)
+      {
+        const TestSteps made = { 8, 12, variant & 1, variant & 2, variant & 4, 0 };
+        const TestSteps other = { 8, 12, variant & 1, variant & 2, variant & 4, longer };
+        TestStudied of_made, of_other;
+        TesseraPlan *plan;
+        TesseraLayout *layout;
+
+        test_study (test_steps_trace (&made), &of_made);
+        test_study (test_steps_trace (&other), &of_other);
+        plan = plan_of (&of_made, 4500);
+        layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
+        assert_no_overlap (&of_other, layout);
+        /* Two requests of five have no law: they miss, or are taken for others. */
+        g_assert_cmpuint (layout->n_hits, >, layout->n_misses);
+        g_assert_cmpuint (layout->miss_bytes, <, asked_bytes (&of_other) / 8);
+        g_assert_cmpuint (layout->n_ooms, ==, 0);
+        tessera_layout_free (layout);
+        tessera_plan_free (plan);
+        test_study_clear (&of_made);
+        test_study_clear (&of_other);
+      }
+}
+
+/* The real one: within 1 % of what is allocated, where expandable segments take 4.5 %. */
+static void
+test_real (void)
+{
+  TesseraTrace *trace = test_trace_shared ("snapshots/jobs/llama1b_var_length.pickle.gz");
+  TestStudied of;
+  TesseraPlan *plan;
+  TesseraLayout *layout, *expandable;
+
+  if (trace == NULL)
+    return;
+  test_study (trace, &of);
+  plan = plan_of (&of, 3860);
+  layout = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
+  expandable = simulate (&of, TESSERA_LAYOUT_EXPANDABLE, NULL);
+  g_assert_cmpuint (layout->n_misses, <, 100);
+  g_assert_cmpuint (layout->peak_reserved_bytes, <,
+                    layout->peak_allocated_bytes / 100 * 101);
+  g_assert_cmpuint (layout->peak_reserved_bytes, <, expandable->peak_reserved_bytes);
+  tessera_layout_free (layout);
+  tessera_layout_free (expandable);
+  tessera_plan_free (plan);
+  test_study_clear (&of);
+}
+
+/* Beyond what the plan is for a step is not planned: served, and nothing overlaps. */
+static void
+test_beyond (void)
+{
+  const TestSteps made = { 8, 12, true, true, true, 0 };
+  const TestSteps other = { 8, 12, true, true, true, 3000 };
+  TestStudied of_made, of_other;
+  TesseraPlan *plan;
+  TesseraLayout *layout;
+
+  test_study (test_steps_trace (&made), &of_made);
+  test_study (test_steps_trace (&other), &of_other);
+  plan = plan_of (&of_made, 3860);
+  layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
+  assert_no_overlap (&of_other, layout);
+  g_assert_cmpuint (layout->n_ooms, ==, 0);
+  g_assert_cmpuint (layout->n_misses, >, 0);
+  tessera_layout_free (layout);
+  tessera_plan_free (plan);
+  test_study_clear (&of_made);
+  test_study_clear (&of_other);
+}
+
+/* Without memory of the host a step is not planned, or the simulation ends; nothing
+ * leaks. */
+static void
+test_no_memory (void)
+{
+  const TestSteps made = { 8, 12, true, true, true, 0 };
+  TestStudied of;
+  TesseraPlan *plan;
+
+  test_study (test_steps_trace (&made), &of);
+  plan = plan_of (&of, 4500);
+  for (unsigned long nth = 1;; nth += 1 + nth / 30)
+    {
+      const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN,
+                                               .plan = plan,
+                                               .by_length = true,
+                                               .first_step = -1,
+                                               .last_step = -1 };
+      long held = tessera_fail_alloc_held ();
+      TesseraError error = { 0 };
+      TesseraLayout *layout = NULL;
+      TesseraStatus status;
+
+      tessera_fail_alloc_at (nth);
+      status =
+          tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout);
+      if (status == TESSERA_OK)
+        assert_no_overlap (&of, layout);
+      else
+        g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      tessera_layout_free (layout);
+      if (!tessera_fail_alloc_stop ())
+        break;
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  tessera_plan_free (plan);
+  test_study_clear (&of);
+}
+
+/* A plan without lengths can't be followed by them. */
+static void
+test_refused (void)
+{
+  const TestSteps made = { 8, 12, false, false, false, 0 };
+  TesseraSimulateOptions options = {
+    .kind = TESSERA_LAYOUT_PLAN, .by_length = true, .first_step = -1, .last_step = -1
+  };
+  TestStudied of;
+  TesseraPlan *plan;
+  TesseraError error = { 0 };
+  TesseraLayout *layout;
+
+  test_study (test_steps_trace (&made), &of);
+  plan = plan_of (&of, 4500);
+  tessera_lengths_free (plan->lengths);
+  plan->lengths = NULL;
+  options.plan = plan;
+  g_assert_cmpint (
+      tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout), ==,
+      TESSERA_REFUSED);
+  g_assert_cmpstr (error.text, ==, "the plan has nothing for steps of other lengths");
+  tessera_plan_free (plan);
+  test_study_clear (&of);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/by-length/other-lengths", test_other_lengths);
+  g_test_add_func ("/by-length/real", test_real);
+  g_test_add_func ("/by-length/beyond", test_beyond);
+  g_test_add_func ("/by-length/no-memory", test_no_memory);
+  g_test_add_func ("/by-length/refused", test_refused);
+  return g_test_run ();
+}
