@@ -197,7 +197,8 @@ stretch_of (const TesseraPortfolioOptions *options, double begin, double end)
 }
 
 /* The portfolio. What its rules leave above the bound, and can be searched for exactly,
- * is, with half of the work; with the rest, rules are improved on. */
+ * is, for half as much work again; where that was in vain all of the work goes into
+ * improving on rules, so that nothing ends higher for having been searched. */
 static TesseraStatus
 pack_problem (TesseraPackProblem *problem,
               const TesseraPortfolioOptions *options,
@@ -214,7 +215,6 @@ pack_problem (TesseraPackProblem *problem,
     return tessera_portfolio_run (problem, options, places, height_bytes, strategy);
   rules.work_budget = 0;
   search.work_budget /= 2;
-  rest.work_budget -= search.work_budget;
   TesseraStatus status =
       tessera_portfolio_run (problem, &rules, places, height_bytes, strategy);
   if (status == TESSERA_OK && *height_bytes > problem->bound_bytes)
