@@ -58,7 +58,7 @@ read_number (const Place *place,
 static gboolean
 read_u32 (const Place *place, const char *key, JsonNode *node, uint32_t *out_number)
 {
-  guint64 number;
+  guint64 number = 0;
 
   if (!read_number (place, key, node, TESSERA_NONE - 1, &number))
     return FALSE;
@@ -136,7 +136,7 @@ read_blocks (const Place *place, JsonNode *node, TesseraSelector *selector)
 static gboolean
 read_stream (const Place *place, JsonNode *node, int32_t *out_stream)
 {
-  guint64 stream;
+  guint64 stream = 0;
 
   if (!read_number (place, "stream", node, UINT16_MAX, &stream))
     return FALSE;
@@ -147,7 +147,7 @@ read_stream (const Place *place, JsonNode *node, int32_t *out_stream)
 static gboolean
 read_step (const Place *place, JsonNode *node, int64_t *out_step)
 {
-  guint64 step;
+  guint64 step = 0;
 
   if (!read_number (place, "step", node, G_MAXINT64, &step))
     return FALSE;
@@ -254,7 +254,7 @@ read_by (const Place *place, JsonNode *node, TesseraEdit *edit)
 static gboolean
 read_at_index (const Place *place, JsonNode *node, TesseraEdit *edit)
 {
-  uint32_t index;
+  uint32_t index = 0;
 
   if (edit->by != TESSERA_SPLIT_AT)
     return complain (place, "\"at_index\" goes with \"by\": \"at\" only");
@@ -366,7 +366,7 @@ static gboolean
 read_label (const Place *place, JsonObject *object, TesseraEdit *edit)
 {
   JsonNode *node = json_object_get_member (object, "name");
-  guint64 created;
+  guint64 created = 0;
 
   if (node == NULL)
     return complain (place, "\"name\" is missing");
