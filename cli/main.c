@@ -25,9 +25,11 @@ static const CliCommand commands[] = {
   { "fit", "FILE", "the smallest device that completes the trace, policy by policy",
     "Found by bisection over the simulation, to 2 MiB.", cli_fit },
   { "plan", "FILE -o P.tsp", "plan where every block goes; checked before it is written",
-    "The same trace, edits, options and budget give the same plan on every machine. Edits "
+    "The same trace, edits, options and budget give the same plan on every machine. "
+    "Edits "
     "that\n"
-    "are kept with FILE (tessera edits) are applied unless --edits or --no-edits is given.",
+    "are kept with FILE (tessera edits) are applied unless --edits or --no-edits is "
+    "given.",
     cli_plan },
   { "explain", "FILE [BLOCK]",
     "why a block lies where the plan puts it; what makes the peak",
@@ -41,8 +43,10 @@ static const CliCommand commands[] = {
     "  tessera edits add FILE --kind pin --what \"class=persistent size>=1MiB\" --at 0\n"
     "  tessera edits add FILE --kind cap --at 30GiB\n"
     "  tessera edits apply FILE EDITS.json     adds those of a file\n"
-    "A query is conditions that all have to hold: size>=1MiB phase=backward died=optimizer\n"
-    "module=*mlp* source=train.py:12 group=\"...\" class=transient life<100 step=3 stream=1\n"
+    "A query is conditions that all have to hold: size>=1MiB phase=backward "
+    "died=optimizer\n"
+    "module=*mlp* source=train.py:12 group=\"...\" class=transient life<100 step=3 "
+    "stream=1\n"
     "ordinal=0 alive=12345 blocks=3,7-9. docs/FORMAT.md describes the JSON.",
     cli_edits },
   { "check", "P.tsp", "accept a plan or name the law it breaks",
@@ -50,7 +54,8 @@ static const CliCommand commands[] = {
   { "compare", "A.tsp B.tsp", "what lies elsewhere in another plan of the same trace",
     "With --trace the hits that each is expected to have, by simulation.", cli_compare },
   { "bench", "planner [FILE...]", "what planning reaches and costs, file by file",
-    "A table of height over load bound and processor seconds. Without FILE: the samples in\n"
+    "A table of height over load bound and processor seconds. Without FILE: the samples "
+    "in\n"
     "the folder samples. FILE may be a planner's instance (CSV: id,lower,upper,size).",
     cli_bench },
   { "export", "FILE -o OUT",

@@ -1,6 +1,6 @@
 /* The page of `tessera report`, section by section. SPDX-License-Identifier: Apache-2.0
  */
-#include "cli/report.h"
+#include "cli/commands/report.h"
 
 #include "cli/culprits.h"
 #include "cli/report-css.h"

@@ -1,5 +1,5 @@
 /* tessera report FILE -o REPORT.html. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report.h"
+#include "cli/commands/report.h"
 
 #include <stdio.h>
 

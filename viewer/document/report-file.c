@@ -5,7 +5,7 @@
  */
 #include "viewer/document/report-file.h"
 
-#include "cli/report.h"
+#include "cli/commands/report.h"
 
 TesseraStatus
 tessera_report_save (const TesseraSaveInput *input,
