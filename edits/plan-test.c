@@ -7,7 +7,9 @@
 
 #include <string.h>
 
+#include "planner/groups.h"
 #include "planner/test-traces.h"
+#include "tests/fail_alloc.h"
 
 static void
 test_pin (TestScene *scene, gconstpointer data)
@@ -382,6 +384,137 @@ test_splits (TestScene *scene, gconstpointer data)
     }
 }
 
+static TesseraStatus
+regroup (TestScene *scene,
+         TesseraBlock **out_blocks,
+         TesseraGroup **out_groups,
+         gsize *out_n_groups)
+{
+  size_t n;
+  const TesseraEdit *edits = tessera_history_get (scene->history, &n);
+
+  scene->error = (TesseraError){ 0 };
+  return tessera_edits_regroup (scene->trace, scene->blocks, scene->structure, edits, n,
+                                &scene->error, &scene->conflict, out_blocks, out_groups,
+                                out_n_groups);
+}
+
+/* What the edits make of the groups without a plan is what the plan's groups are, and its
+ * slots are in the groups, and of the classes, that their blocks are. */
+static void
+assert_regrouped_as_planned (TestScene *scene)
+{
+  TesseraPlan *made = test_plan (scene);
+  TesseraBlock *blocks;
+  TesseraGroup *groups;
+  gsize n_groups;
+
+  g_assert_cmpint (regroup (scene, &blocks, &groups, &n_groups), ==, TESSERA_OK);
+  g_assert_cmpuint (scene->conflict.first, ==, TESSERA_NONE);
+  g_assert_cmpuint (n_groups, ==, made->n_groups);
+  for (gsize i = 0; i < n_groups; i++)
+    {
+      guint n = 0;
+
+      g_assert_cmpstr (groups[i].name, ==, made->groups[i].name);
+      g_assert_cmpuint (groups[i].n_blocks, ==, made->groups[i].n_blocks);
+      g_assert_cmpuint (groups[i].kind, ==, made->groups[i].kind);
+      g_assert_cmpuint (groups[i].lifetime_class, ==, made->groups[i].lifetime_class);
+      g_assert_cmpuint (groups[i].height_bytes, ==, made->groups[i].height_bytes);
+      for (gsize k = 0; k < scene->blocks->n_blocks; k++)
+        n += blocks[k].group == i;
+      g_assert_cmpuint (n, ==, groups[i].n_blocks);
+    }
+  for (gsize i = 0; i < made->n_slots; i++)
+    {
+      const TesseraBlock *block = &blocks[made->slots[i].block];
+
+      g_assert_cmpuint (made->slots[i].group, ==, block->group);
+      g_assert_cmpuint (made->slots[i].lifetime_class, ==, block->lifetime_class);
+    }
+  tessera_plan_free (made);
+  tessera_groups_free (groups, n_groups);
+  free (blocks);
+}
+
+/* After each of many edits, and where the caller's blocks are grouped already. */
+static void
+test_regroup (TestScene *scene, gconstpointer data)
+{
+  g_autofree TesseraBlock *before =
+      g_memdup2 (scene->blocks->blocks, scene->blocks->n_blocks * sizeof *before);
+
+  assert_regrouped_as_planned (scene);
+  test_add_group (scene, TESSERA_EDIT_GROUP, ACTIVATIONS, "mine");
+  assert_regrouped_as_planned (scene);
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
+  test_add (scene, TESSERA_EDIT_SPLIT, "group=mine", 0)->by = TESSERA_SPLIT_SIZE;
+  assert_regrouped_as_planned (scene);
+  test_add_group (scene, TESSERA_EDIT_MOVE, PARAMETERS, "mine, 8192 bytes");
+  assert_regrouped_as_planned (scene);
+  test_add_group (scene, TESSERA_EDIT_MERGE, "group=mine*", "all mine");
+  assert_regrouped_as_planned (scene);
+  test_add (scene, TESSERA_EDIT_CLASS, FIRST, 0)->lifetime_class =
+      TESSERA_CLASS_PERSISTENT;
+  assert_regrouped_as_planned (scene);
+  g_assert_cmpint (memcmp (before, scene->blocks->blocks,
+                           scene->blocks->n_blocks * sizeof *before),
+                   ==, 0);
+}
+
+static void
+test_regroup_refused (TestScene *scene, gconstpointer data)
+{
+  TesseraBlock *blocks;
+  TesseraGroup *groups;
+  gsize n_groups;
+
+  test_add_group (scene, TESSERA_EDIT_GROUP, FIRST, "mine");
+  test_add_group (scene, TESSERA_EDIT_MOVE, FIRST, "nobody's");
+  g_assert_cmpint (regroup (scene, &blocks, &groups, &n_groups), ==, TESSERA_REFUSED);
+  g_assert_null (blocks);
+  g_assert_null (groups);
+  g_assert_cmpuint (n_groups, ==, 0);
+  g_assert_cmpuint (scene->conflict.first, ==, 1);
+  g_assert_nonnull (
+      strstr (scene->error.text, tessera_history_get (scene->history, NULL)[1].name));
+}
+
+static void
+test_regroup_without_memory (TestScene *scene, gconstpointer data)
+{
+  unsigned nth = 1;
+
+  test_add_group (scene, TESSERA_EDIT_GROUP, ACTIVATIONS, "mine");
+  test_add (scene, TESSERA_EDIT_SPLIT, "group=mine", 0)->by = TESSERA_SPLIT_SIZE;
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
+  test_add (scene, TESSERA_EDIT_CLASS, FIRST, 0)->lifetime_class =
+      TESSERA_CLASS_PERSISTENT;
+  for (;; nth++)
+    {
+      long held = tessera_fail_alloc_held ();
+      TesseraBlock *blocks;
+      TesseraGroup *groups;
+      gsize n_groups;
+      TesseraStatus status;
+
+      tessera_fail_alloc_at (nth);
+      status = regroup (scene, &blocks, &groups, &n_groups);
+      if (!tessera_fail_alloc_stop ())
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          tessera_groups_free (groups, n_groups);
+          free (blocks);
+          break;
+        }
+      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      g_assert_null (blocks);
+      g_assert_null (groups);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  g_assert_cmpuint (nth, >, 20);
+}
+
 #define ADD(path, test)                                                                  \
   g_test_add ("/edits/plan/" path, TestScene, NULL, test_scene_begin, test,              \
               test_scene_end)
@@ -402,5 +535,8 @@ main (int argc, char **argv)
   g_test_add_func ("/edits/plan/cap-keeps-the-heavy", test_cap_keeps_the_heavy);
   ADD ("groups", test_groups);
   ADD ("splits", test_splits);
+  ADD ("regroup", test_regroup);
+  ADD ("regroup-refused", test_regroup_refused);
+  ADD ("regroup-without-memory", test_regroup_without_memory);
   return g_test_run ();
 }

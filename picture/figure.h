@@ -16,6 +16,9 @@ typedef struct
   const TesseraTrace *trace;
   const TesseraBlocks *blocks;
   const TesseraStructure *structure;
+  const TesseraGroup *groups; /* (nullable) that the blocks' group fields mean, for colours;
+                                 else the blocks are grouped for them */
+  size_t n_groups;
   const TesseraLayout *left, *right; /* right may be NULL */
   const char *left_title, *right_title;
   const char *left_subtitle, *right_subtitle;

@@ -136,3 +136,29 @@ typedef struct
 {
   uint32_t first, second;
 } TesseraEditConflict;
+
+/*
+ * tessera_edits_regroup:
+ * @blocks: without edits; stay as they are
+ * @error: (nullable): a sentence that names the edit, where one is refused
+ * @out_conflict: (nullable): which one it is
+ * @out_blocks: (array): the same blocks with the groups and classes that they have under
+ *     the edits; the caller frees it
+ * @out_groups: (array length=out_n_groups): the groups that the plan made with the same
+ *     edits has; for tessera_groups_free()
+ *
+ * Any thread. As long as grouping takes, once more for each edit of a class.
+ *
+ * Returns: TESSERA_OK, TESSERA_NO_MEMORY, or TESSERA_REFUSED: an edit can't be applied.
+ * Nothing is given back then.
+ */
+TESSERA_MUST_USE TesseraStatus tessera_edits_regroup (const TesseraTrace *trace,
+                                                      const TesseraBlocks *blocks,
+                                                      const TesseraStructure *structure,
+                                                      const TesseraEdit *edits,
+                                                      size_t n_edits,
+                                                      TesseraError *error,
+                                                      TesseraEditConflict *out_conflict,
+                                                      TesseraBlock **out_blocks,
+                                                      TesseraGroup **out_groups,
+                                                      size_t *out_n_groups);

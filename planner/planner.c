@@ -6,7 +6,6 @@
 #include "planner/planner.h"
 
 #include "planner/check.h"
-#include "planner/groups.h"
 #include "planner/plan-build.h"
 
 #include <inttypes.h>
@@ -37,23 +36,11 @@ refuse_giants (const TesseraBlocks *blocks, TesseraError *error)
 static TesseraStatus
 group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grouped)
 {
-  TesseraPlan *plan = build->plan;
-  TesseraStatus status;
-
-  *grouped = *blocks;
-  grouped->blocks = malloc ((blocks->n_blocks + 1) * sizeof *grouped->blocks);
-  if (!grouped->blocks)
-    return TESSERA_NO_MEMORY;
-  memcpy (grouped->blocks, blocks->blocks, blocks->n_blocks * sizeof *grouped->blocks);
   build->blocks = grouped;
-  status = tessera_group_blocks (build->trace, grouped, build->structure, &plan->groups,
-                                 &plan->n_groups);
-  if (status != TESSERA_OK)
-    return status;
-  return tessera_wishes_init (build->trace, grouped, build->structure, &plan->groups,
-                              &plan->n_groups, build->options->edits,
-                              build->options->n_edits, build->error,
-                              build->options->out_conflict, &build->wishes);
+  return tessera_wishes_of_trace (
+      build->trace, blocks, build->structure, build->options->edits,
+      build->options->n_edits, build->error, build->options->out_conflict, grouped,
+      &build->plan->groups, &build->plan->n_groups, &build->wishes);
 }
 
 /* What edits leave to the dynamic allocator: a slot stands for the blocks of all steps.

@@ -117,10 +117,10 @@ static TesseraStatus
 colour_blocks (TesseraSheet *sheet)
 {
   const TesseraFigure *f = sheet->figure;
-  if (f->colour == TESSERA_COLOUR_GROUP && f->structure != NULL)
+  if (f->colour == TESSERA_COLOUR_GROUP && f->structure != NULL && f->groups == NULL)
     return colour_by_group (sheet);
-  return tessera_colouring_new (f->trace, f->blocks, f->structure, NULL, 0, f->colour,
-                                f->dark, &sheet->colouring);
+  return tessera_colouring_new (f->trace, f->blocks, f->structure, f->groups, f->n_groups,
+                                f->colour, f->dark, &sheet->colouring);
 }
 
 static TesseraStatus

@@ -421,5 +421,5 @@ tessera_holds_explain (const TesseraHolds *holds,
     return tessera_complain (complaint, first, apart,
                              "what is pinned to the same addresses is to be kept apart");
   return tessera_complain (complaint, first, second,
-                           "blocks that may not share addresses are pinned to the same");
+                           "blocks that may not share an address would share one");
 }

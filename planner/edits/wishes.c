@@ -191,6 +191,71 @@ tessera_wishes_init (const TesseraTrace *trace,
   return status;
 }
 
+TesseraStatus
+tessera_wishes_of_trace (const TesseraTrace *trace,
+                         const TesseraBlocks *blocks,
+                         const TesseraStructure *structure,
+                         const TesseraEdit *edits,
+                         size_t n_edits,
+                         TesseraError *error,
+                         TesseraEditConflict *out_conflict,
+                         TesseraBlocks *edited,
+                         TesseraGroup **groups,
+                         size_t *n_groups,
+                         TesseraWishes *out_wishes)
+{
+  TesseraStatus status;
+
+  *out_wishes = (TesseraWishes){ 0 };
+  *edited = *blocks;
+  edited->blocks = malloc ((blocks->n_blocks + 1) * sizeof *edited->blocks);
+  if (!edited->blocks)
+    return TESSERA_NO_MEMORY;
+  memcpy (edited->blocks, blocks->blocks, blocks->n_blocks * sizeof *edited->blocks);
+  status = tessera_group_blocks (trace, edited, structure, groups, n_groups);
+  if (status != TESSERA_OK)
+    return status;
+  return tessera_wishes_init (trace, edited, structure, groups, n_groups, edits, n_edits,
+                              error, out_conflict, out_wishes);
+}
+
+TesseraStatus
+tessera_edits_regroup (const TesseraTrace *trace,
+                       const TesseraBlocks *blocks,
+                       const TesseraStructure *structure,
+                       const TesseraEdit *edits,
+                       size_t n_edits,
+                       TesseraError *error,
+                       TesseraEditConflict *out_conflict,
+                       TesseraBlock **out_blocks,
+                       TesseraGroup **out_groups,
+                       size_t *out_n_groups)
+{
+  TesseraBlocks edited = { 0 };
+  TesseraWishes wishes;
+  TesseraStatus status;
+
+  *out_blocks = NULL;
+  *out_groups = NULL;
+  *out_n_groups = 0;
+  if (out_conflict)
+    *out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
+  status =
+      tessera_wishes_of_trace (trace, blocks, structure, edits, n_edits, error,
+                               out_conflict, &edited, out_groups, out_n_groups, &wishes);
+  tessera_wishes_clear (&wishes);
+  if (status == TESSERA_OK)
+    {
+      *out_blocks = edited.blocks;
+      return status;
+    }
+  free (edited.blocks);
+  tessera_groups_free (*out_groups, *out_n_groups);
+  *out_groups = NULL;
+  *out_n_groups = 0;
+  return status;
+}
+
 void
 tessera_wishes_clear (TesseraWishes *wishes)
 {

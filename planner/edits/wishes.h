@@ -52,4 +52,26 @@ TESSERA_MUST_USE TesseraStatus tessera_wishes_init (const TesseraTrace *trace,
                                                     TesseraError *error,
                                                     TesseraEditConflict *out_conflict,
                                                     TesseraWishes *out_wishes);
+/*
+ * tessera_wishes_of_trace:
+ * @edited: to be all zero; becomes @blocks with an array of blocks of its own, grouped
+ * and edited
+ * @groups: to be NULL; the groups of that
+ *
+ * Groups the blocks anew, and applies the edits. What was made is the caller's to free
+ * (edited->blocks, groups) and to clear (@out_wishes) in any case.
+ *
+ * Returns: as tessera_wishes_init
+ */
+TESSERA_MUST_USE TesseraStatus tessera_wishes_of_trace (const TesseraTrace *trace,
+                                                        const TesseraBlocks *blocks,
+                                                        const TesseraStructure *structure,
+                                                        const TesseraEdit *edits,
+                                                        size_t n_edits,
+                                                        TesseraError *error,
+                                                        TesseraEditConflict *out_conflict,
+                                                        TesseraBlocks *edited,
+                                                        TesseraGroup **groups,
+                                                        size_t *n_groups,
+                                                        TesseraWishes *out_wishes);
 void tessera_wishes_clear (TesseraWishes *wishes);

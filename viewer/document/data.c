@@ -5,6 +5,8 @@
  */
 #include "viewer/document/data.h"
 
+#include <stdlib.h>
+
 #include "recorder/import/import.h"
 
 static void
@@ -20,6 +22,15 @@ data_clear (gpointer user)
 {
   TesseraData *data = user;
 
+  tessera_groups_free (data->groups, data->n_groups);
+  g_mutex_clear (&data->lock);
+  if (data->origin != NULL)
+    {
+      free (data->blocks->blocks);
+      g_free (data->blocks);
+      tessera_data_unref (data->origin);
+      return;
+    }
   for (int i = 0; i < TESSERA_N_LAYOUTS; i++)
     {
       folds_clear (&data->folds[i]);
@@ -27,11 +38,9 @@ data_clear (gpointer user)
     }
   for (int i = 0; i < TESSERA_N_AXES; i++)
     tessera_axis_free (data->axes[i]);
-  tessera_groups_free (data->groups, data->n_groups);
   tessera_structure_free (data->structure);
   tessera_blocks_free (data->blocks);
   tessera_trace_free (data->trace);
-  g_mutex_clear (&data->lock);
 }
 
 TesseraData *
@@ -105,6 +114,77 @@ tessera_data_analyse (TesseraData *data, TesseraError *error)
   return tessera_explain (status, error, "looking for steps and groups");
 }
 
+TesseraData *
+tessera_data_origin (TesseraData *data)
+{
+  return data->origin != NULL ? data->origin : data;
+}
+
+gboolean
+tessera_edits_are_of_groups (const TesseraEdit *edits, size_t n_edits)
+{
+  for (size_t i = 0; i < n_edits; i++)
+    switch (edits[i].kind)
+      {
+      case TESSERA_EDIT_MERGE:
+      case TESSERA_EDIT_SPLIT:
+      case TESSERA_EDIT_GROUP:
+      case TESSERA_EDIT_MOVE:
+      case TESSERA_EDIT_CLASS:
+        return TRUE;
+      default:
+        break;
+      }
+  return FALSE;
+}
+
+/* Shares all that edits of groups leave as it is. */
+static TesseraData *
+derive (TesseraData *origin)
+{
+  TesseraData *data = g_atomic_rc_box_new0 (TesseraData);
+
+  g_mutex_init (&data->lock);
+  data->origin = tessera_data_ref (origin);
+  data->trace = origin->trace;
+  data->structure = origin->structure;
+  data->pool = origin->pool;
+  data->own_kind = origin->own_kind;
+  data->bound_bytes = origin->bound_bytes;
+  data->bound_index = origin->bound_index;
+  data->blocks = g_memdup2 (origin->blocks, sizeof *origin->blocks);
+  data->blocks->blocks = NULL;
+  return data;
+}
+
+TesseraStatus
+tessera_data_regroup (TesseraData *data,
+                      const TesseraEdit *edits,
+                      size_t n_edits,
+                      TesseraError *error,
+                      TesseraData **out_data)
+{
+  TesseraData *origin = tessera_data_origin (data), *edited;
+  TesseraStatus status;
+
+  *out_data = NULL;
+  if (!tessera_edits_are_of_groups (edits, n_edits))
+    {
+      *out_data = tessera_data_ref (origin);
+      return TESSERA_OK;
+    }
+  edited = derive (origin);
+  status = tessera_edits_regroup (origin->trace, origin->blocks, origin->structure, edits,
+                                  n_edits, error, NULL, &edited->blocks->blocks,
+                                  &edited->groups, &edited->n_groups);
+  if (status == TESSERA_OK)
+    *out_data = g_steal_pointer (&edited);
+  tessera_data_unref (edited);
+  return status == TESSERA_REFUSED
+             ? status
+             : tessera_explain (status, error, "putting blocks into their groups");
+}
+
 TesseraStatus
 tessera_data_get_axis (TesseraData *data,
                        TesseraAxisKind kind,
@@ -114,6 +194,7 @@ tessera_data_get_axis (TesseraData *data,
   TesseraAxis *axis = NULL;
   TesseraStatus status = TESSERA_OK;
 
+  data = tessera_data_origin (data);
   g_mutex_lock (&data->lock);
   *out_axis = data->axes[kind];
   g_mutex_unlock (&data->lock);
@@ -178,6 +259,7 @@ tessera_data_get_layout (TesseraData *data,
   TesseraFolds folds = { NULL };
   TesseraStatus status;
 
+  data = tessera_data_origin (data);
   g_mutex_lock (&data->lock);
   *out_layout = data->layouts[kind];
   g_mutex_unlock (&data->lock);
@@ -203,5 +285,5 @@ tessera_data_get_layout (TesseraData *data,
 const TesseraFolds *
 tessera_data_get_folds (TesseraData *data, TesseraLayoutKind kind)
 {
-  return &data->folds[kind];
+  return &tessera_data_origin (data)->folds[kind];
 }

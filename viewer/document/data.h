@@ -2,7 +2,9 @@
  * What a trace file became: events, blocks, structure, and the layouts made from them.
  *
  * Shared between the main thread and workers by reference counting; what is in it never
- * changes once it is there. Axes and layouts are made when first asked for.
+ * changes once it is there. Axes and layouts are made when first asked for. Edits of
+ * groups and classes make another of it, which has blocks and groups of its own and all
+ * else in common with the one that it comes from.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,6 +15,7 @@
 #include "db/plan.h"
 #include "picture/curves.h"
 #include "picture/scene.h"
+#include "planner/edit.h"
 #include "planner/groups.h"
 #include "simulator/pool.h"
 #include "simulator/simulate.h"
@@ -29,7 +32,7 @@ typedef struct
   TesseraFold *reserved;
 } TesseraFolds;
 
-typedef struct
+typedef struct TesseraData
 {
   TesseraTrace *trace;
   TesseraBlocks *blocks;
@@ -42,6 +45,7 @@ typedef struct
   uint32_t bound_index; /* first event of it */
 
   /* private */
+  struct TesseraData *origin; /* that edits made this from; NULL: it is as analysed */
   GMutex lock;
   TesseraAxis *axes[TESSERA_N_AXES];
   TesseraLayout *layouts[TESSERA_N_LAYOUTS];
@@ -59,6 +63,21 @@ TesseraStatus tessera_data_read (const char *path,
  * Axes and layouts of policies other than a plan need none of that and may be made on
  * another thread meanwhile. */
 TesseraStatus tessera_data_analyse (TesseraData *data, TesseraError *error);
+/* The same with the groups and classes that blocks have under edits. @data may have been
+ * made so itself: edits are applied to what it comes from. The very data, as analysed,
+ * where none of the edits is about groups. TESSERA_REFUSED: an edit can't be applied.
+ * @edits: (array length=n_edits): those that stand
+ * @out_data: (transfer full) */
+TesseraStatus tessera_data_regroup (TesseraData *data,
+                                    const TesseraEdit *edits,
+                                    size_t n_edits,
+                                    TesseraError *error,
+                                    TesseraData **out_data);
+/* The data as analysed: what plans are made of, which apply edits themselves. (transfer
+ * none) */
+TesseraData *tessera_data_origin (TesseraData *data);
+/* Whether any of the edits is about groups or classes. */
+gboolean tessera_edits_are_of_groups (const TesseraEdit *edits, size_t n_edits);
 TesseraData *tessera_data_ref (TesseraData *data);
 void tessera_data_unref (TesseraData *data); /* NULL is fine */
 

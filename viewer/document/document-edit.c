@@ -80,6 +80,7 @@ edits_changed (TesseraDocument *self)
   self->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
   tessera_document_keep_edits (self);
   tessera_document_changed (self, TESSERA_CHANGED_EDITS);
+  tessera_document_refresh_groups (self);
   tessera_document_plan_at_once (self);
 }
 

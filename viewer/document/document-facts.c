@@ -46,7 +46,7 @@ facts_done (gpointer owner,
 
   if (!tessera_work_finished (self, TESSERA_WORK_FACTS, status, error))
     return;
-  if (facts->selection != self->selection)
+  if (facts->selection != self->selection || facts->data != self->data)
     {
       tessera_document_refresh_facts (self);
       return;

@@ -146,6 +146,7 @@ load_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
   self->verdict.parts = input->told.parts;
   tessera_document_refresh_verdict (self);
   tessera_document_changed (self, TESSERA_CHANGED_ALL);
+  tessera_document_refresh_groups (self);
   if (input->axis_kind != self->axis_kind)
     tessera_document_set_left_kind (self, self->left_kind);
   if (self->plan_automatically)

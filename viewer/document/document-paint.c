@@ -59,6 +59,8 @@ paint_work (TesseraJob *job, gpointer user, TesseraError *error)
   return TESSERA_OK;
 }
 
+static void start_paint (TesseraDocument *self, uint32_t alone);
+
 static void
 paint_done (gpointer owner,
             gpointer user,
@@ -68,9 +70,12 @@ paint_done (gpointer owner,
   TesseraDocument *self = owner;
   TesseraWorkInput *input = user;
 
-  if (tessera_work_finished (self, TESSERA_WORK_PAINT, status, error) &&
-      input->data == self->data)
+  if (!tessera_work_finished (self, TESSERA_WORK_PAINT, status, error))
+    return;
+  if (input->data == self->data)
     take_paint (self, g_steal_pointer (&input->paint));
+  else
+    start_paint (self, input->alone); /* groups changed meanwhile */
 }
 
 static const TesseraJobKind paint_kind = { paint_work, paint_done, NULL,
@@ -84,6 +89,8 @@ start_paint (TesseraDocument *self, uint32_t alone)
   if (self->data == NULL)
     return;
   input = tessera_work_input_new (self);
+  tessera_data_unref (input->data);
+  input->data = tessera_data_ref (self->data);
   input->alone = alone;
   tessera_work_start (self, TESSERA_WORK_PAINT, &paint_kind, input);
 }

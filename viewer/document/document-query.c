@@ -12,8 +12,7 @@
 typedef struct
 {
   TesseraData *data;
-  TesseraSelector selector;
-  char *text; /* of the selector; NULL: it selects all */
+  char *text; /* NULL: all blocks */
   TesseraGrouping *grouping;
 } Filter;
 
@@ -23,31 +22,45 @@ filter_free (gpointer user)
   Filter *filter = user;
 
   tessera_data_unref (filter->data);
-  tessera_selector_clear (&filter->selector);
   tessera_grouping_unref (filter->grouping);
   g_free (filter->text);
   g_free (filter);
+}
+
+TesseraStatus
+tessera_query_groups (TesseraData *data,
+                      const char *text,
+                      TesseraError *error,
+                      TesseraGrouping **out_grouping)
+{
+  g_autofree uint8_t *is_in = NULL;
+  TesseraStatus status = TESSERA_OK;
+
+  *out_grouping = NULL;
+  if (text != NULL)
+    {
+      TesseraSelector selector;
+      g_autofree char *misread = NULL;
+
+      if (!tessera_query_parse (text, &selector, &misread))
+        return tessera_fail (error, TESSERA_INVALID, "%s", misread);
+      is_in = g_malloc0 (MAX (data->blocks->n_blocks, 1));
+      status = tessera_select (&selector, data->trace, data->blocks, data->structure,
+                               data->groups, data->n_groups, is_in);
+      tessera_selector_clear (&selector);
+    }
+  if (status != TESSERA_OK)
+    return tessera_explain (status, error, "looking for blocks");
+  *out_grouping = tessera_grouping_new (data, is_in);
+  return TESSERA_OK;
 }
 
 static TesseraStatus
 filter_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Filter *filter = user;
-  const TesseraData *data = filter->data;
-  g_autofree uint8_t *is_in = NULL;
 
-  if (filter->text != NULL)
-    {
-      TesseraStatus status;
-
-      is_in = g_malloc0 (MAX (data->blocks->n_blocks, 1));
-      status = tessera_select (&filter->selector, data->trace, data->blocks,
-                               data->structure, data->groups, data->n_groups, is_in);
-      if (status != TESSERA_OK)
-        return tessera_explain (status, error, "looking for blocks");
-    }
-  filter->grouping = tessera_grouping_new (filter->data, is_in);
-  return TESSERA_OK;
+  return tessera_query_groups (filter->data, filter->text, error, &filter->grouping);
 }
 
 static void
@@ -61,6 +74,11 @@ filter_done (gpointer owner,
 
   if (!tessera_work_finished (self, TESSERA_WORK_GROUPS, status, error))
     return;
+  if (filter->data != self->data)
+    {
+      tessera_document_set_query (self, filter->text != NULL ? filter->text : "");
+      return;
+    }
   tessera_grouping_unref (self->grouping);
   self->grouping = g_steal_pointer (&filter->grouping);
   g_free (self->query);
@@ -81,22 +99,22 @@ is_blank (const char *text)
 void
 tessera_document_set_query (TesseraDocument *self, const char *text)
 {
+  TesseraSelector selector;
+  gboolean is_query;
   Filter *filter;
 
   if (self->data == NULL)
     return;
   g_clear_pointer (&self->query_error, g_free);
-  filter = g_new0 (Filter, 1);
-  tessera_selector_init (&filter->selector);
-  filter->data = tessera_data_ref (self->data);
-  if (!tessera_query_parse (text, &filter->selector, &self->query_error))
-    {
-      filter_free (filter);
-      tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
-      return;
-    }
-  filter->text = is_blank (text) ? NULL : g_strdup (text);
+  tessera_selector_init (&selector);
+  is_query = tessera_query_parse (text, &selector, &self->query_error);
+  tessera_selector_clear (&selector);
   tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
+  if (!is_query)
+    return;
+  filter = g_new0 (Filter, 1);
+  filter->data = tessera_data_ref (self->data);
+  filter->text = is_blank (text) ? NULL : g_strdup (text);
   tessera_work_start (self, TESSERA_WORK_GROUPS, &filter_kind, filter);
 }
 

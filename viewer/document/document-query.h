@@ -10,6 +10,11 @@
 /* Filters the groups, on a worker: `grouping` and `query` change a moment later. What is
  * not understood is said in query_error at once, and the groups stay. "" shows all. */
 void tessera_document_set_query (TesseraDocument *self, const char *text);
+/* For workers: what is told of the groups. @text: (nullable): NULL is all blocks. */
+TesseraStatus tessera_query_groups (TesseraData *data,
+                                    const char *text,
+                                    TesseraError *error,
+                                    TesseraGrouping **out_grouping);
 /* Selects what matches, on a worker. FALSE: not understood; *out_error (nullable) says
  * why. */
 gboolean tessera_document_select_query (TesseraDocument *self,

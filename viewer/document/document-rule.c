@@ -90,6 +90,15 @@ fill_what (Question *question)
   tessera_selector_init (&question->rule->selector);
 }
 
+/* Groups that it may speak of are others by now, or about to be. */
+static gboolean
+is_late (TesseraDocument *self, const Question *question)
+{
+  return question->data != self->data || self->jobs[TESSERA_WORK_REGROUP] != NULL;
+}
+
+static void ask_again (TesseraDocument *self, Question *question);
+
 static void
 rule_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
 {
@@ -97,8 +106,14 @@ rule_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
   Question *question = user;
   TesseraWork work = question->has_edit ? TESSERA_WORK_EDIT : TESSERA_WORK_RULE;
 
-  if (!tessera_work_finished (self, work, status, error) || question->data != self->data)
+  if (!tessera_work_finished (self, work, status, error) || self->data == NULL ||
+      tessera_data_origin (question->data) != tessera_data_origin (self->data))
     return;
+  if (is_late (self, question))
+    {
+      ask_again (self, question);
+      return;
+    }
   if (question->has_edit)
     {
       fill_what (question);
@@ -121,6 +136,21 @@ question_new (TesseraDocument *self)
   question->data = tessera_data_ref (self->data);
   question->chosen = tessera_selection_ref (self->selection);
   return question;
+}
+
+static void
+ask_again (TesseraDocument *self, Question *question)
+{
+  Question *again = g_new0 (Question, 1);
+
+  again->data = tessera_data_ref (self->data);
+  again->chosen = tessera_selection_ref (question->chosen);
+  again->has_edit = question->has_edit;
+  again->by_rule = question->by_rule;
+  again->edit = question->edit;
+  question->has_edit = FALSE;
+  tessera_work_start (self, again->has_edit ? TESSERA_WORK_EDIT : TESSERA_WORK_RULE,
+                      &rule_kind, again);
 }
 
 void
@@ -162,7 +192,7 @@ tessera_document_why_no_edit (TesseraDocument *self,
     return NULL;
   if (self->selection == NULL)
     return "Select the blocks it is about first";
-  if (self->jobs[TESSERA_WORK_EDIT] != NULL)
+  if (self->jobs[TESSERA_WORK_EDIT] != NULL || self->jobs[TESSERA_WORK_REGROUP] != NULL)
     return "The last edit is still being made";
   if ((kind == TESSERA_EDIT_MERGE || kind == TESSERA_EDIT_TOGETHER) &&
       self->selection->n_blocks < 2)

@@ -28,7 +28,8 @@ tessera_work_input_new (TesseraDocument *self)
 {
   TesseraWorkInput *input = g_new0 (TesseraWorkInput, 1);
 
-  input->data = self->data != NULL ? tessera_data_ref (self->data) : NULL;
+  input->data =
+      self->data != NULL ? tessera_data_ref (tessera_data_origin (self->data)) : NULL;
   input->planned = self->planned != NULL ? tessera_followed_ref (self->planned) : NULL;
   input->left_kind = self->left_kind;
   input->left_planned =

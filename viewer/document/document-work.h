@@ -14,7 +14,7 @@ typedef struct
 {
   char *path;
   uint32_t device; /* of the file to open */
-  TesseraData *data;
+  TesseraData *data; /* as analysed */
   TesseraFollowed *planned;
   TesseraFollowed *shown; /* a plan that need not be made; or NULL */
   TesseraLayoutKind left_kind;

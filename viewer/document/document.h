@@ -35,7 +35,8 @@ enum
   TESSERA_CHANGED_EDITS = 1 << 9,     /* edits, how to plan, which edits conflict */
   TESSERA_CHANGED_FACTS = 1 << 10,    /* what is told of the selection */
   TESSERA_CHANGED_PROPOSAL = 1 << 11, /* what is on the move; the selection's rule */
-  TESSERA_CHANGED_GROUPS = 1 << 12,   /* groups, the query that they are filtered by */
+  TESSERA_CHANGED_GROUPS = 1 << 12,   /* groups and classes of blocks (data), the query
+                                         that groups are filtered by */
   TESSERA_CHANGED_PLANS = 1 << 13,    /* which are kept, how those on both sides differ */
   TESSERA_CHANGED_ALL = (1 << 14) - 1
 };
@@ -63,6 +64,7 @@ typedef enum
   TESSERA_WORK_KEEP,    /* edits to where they are kept */
   TESSERA_WORK_PLACES,  /* where what is selected could lie */
   TESSERA_WORK_GROUPS,  /* what is told of the groups */
+  TESSERA_WORK_REGROUP, /* groups and classes, as the edits make them */
   TESSERA_WORK_COMPARE, /* the plans of both sides */
   TESSERA_N_WORKS
 } TesseraWork;
@@ -90,7 +92,8 @@ struct _TesseraDocument
   GObject parent_instance;
 
   char *path;        /* of what is open or being opened; NULL: nothing */
-  TesseraData *data; /* NULL: nothing open (yet) */
+  TesseraData *data; /* with groups and classes as the edits make them, a little later;
+                        NULL: nothing open (yet) */
   TesseraFollowed *planned;
   TesseraSheet *sheets[TESSERA_N_SIDES]; /* NULL: not made (yet) */
   TesseraLayoutKind left_kind;
@@ -202,6 +205,8 @@ void tessera_document_select_next (TesseraDocument *self, int direction);
 /* For document-*.c. */
 void tessera_document_relight (TesseraDocument *self);
 void tessera_document_refresh_facts (TesseraDocument *self);
+/* Groups and classes, as the edits that stand make them. */
+void tessera_document_refresh_groups (TesseraDocument *self);
 void tessera_document_changed (TesseraDocument *self, guint what);
 void tessera_document_refresh_moment (TesseraDocument *self);
 void tessera_document_refresh_verdict (TesseraDocument *self);

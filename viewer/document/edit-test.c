@@ -232,6 +232,8 @@ test_conflict (Fixture *f, gconstpointer unused)
   pin (f, 1, 8 << 20);
   g_assert_nonnull (f->document->error);
   g_test_message ("%s", f->document->error);
+  g_assert_true (g_str_has_prefix (f->document->error, "The edits \""));
+  g_assert_true (g_str_has_suffix (f->document->error, " would share one."));
   g_clear_pointer (&f->document->error, g_free);
   g_assert_cmpuint (f->document->conflict.first + f->document->conflict.second, ==, 1);
   g_assert_true (f->document->planned == former);

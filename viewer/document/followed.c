@@ -31,6 +31,15 @@ tessera_followed_unref (TesseraFollowed *planned)
     g_atomic_rc_box_release_full (planned, planned_clear);
 }
 
+/* The planner's sentences are for behind a colon. */
+static void
+make_whole (TesseraError *error)
+{
+  error->text[0] = g_ascii_toupper (error->text[0]);
+  if (!g_str_has_suffix (error->text, "."))
+    g_strlcat (error->text, ".", sizeof error->text);
+}
+
 TesseraStatus
 tessera_followed_new (TesseraData *data,
                       const TesseraPlanRequest *request,
@@ -63,6 +72,8 @@ tessera_followed_new (TesseraData *data,
       tessera_explain (tessera_plan_trace (data->trace, data->blocks, data->structure,
                                            &options, error, &planned->plan),
                        error, "planning");
+  if (status != TESSERA_OK && error != NULL)
+    make_whole (error);
   if (status == TESSERA_OK && history != NULL && planned->plan->n_edits == 0)
     tessera_history_into_plan (history, planned->plan);
   planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;

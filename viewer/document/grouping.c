@@ -112,6 +112,41 @@ sum_up (const Sum *sum)
   sum->row->filled = area > 0 ? (double) sum->used / area : 0;
 }
 
+/* What stands under a class in the tree is what it counts. */
+static uint8_t
+class_of_place (const TesseraGrouping *grouping, uint32_t place)
+{
+  uint8_t class = grouping->rows[place].lifetime_class;
+
+  return class < TESSERA_N_CLASSES ? class : 0;
+}
+
+static void
+sum_deaths (const TesseraGrouping *grouping,
+            const uint8_t *is_in,
+            uint32_t until,
+            size_t *gone,
+            Sum *places,
+            Sum *classes)
+{
+  const TesseraBlocks *blocks = grouping->data->blocks;
+
+  for (; *gone < blocks->n_blocks; ++*gone)
+    {
+      uint32_t d = blocks->by_death[*gone];
+      const TesseraBlock *dead = &blocks->blocks[d];
+      uint32_t place;
+
+      if (dead->died_index > until)
+        break;
+      if (is_in != NULL && !is_in[d])
+        continue;
+      place = tessera_place_of (grouping->data, d);
+      places[place].alive_bytes -= dead->block_bytes;
+      classes[class_of_place (grouping, place)].alive_bytes -= dead->block_bytes;
+    }
+}
+
 static void
 sweep (TesseraGrouping *grouping, const uint8_t *is_in, Sum *places, Sum *classes)
 {
@@ -122,27 +157,16 @@ sweep (TesseraGrouping *grouping, const uint8_t *is_in, Sum *places, Sum *classe
     {
       const TesseraBlock *b = &blocks->blocks[i];
       uint32_t place = tessera_place_of (grouping->data, i);
+      uint8_t class = class_of_place (grouping, place);
 
       if (is_in != NULL && !is_in[i])
         {
-          grouping->rows[place].is_whole = grouping->classes[class_of (b)].is_whole =
-              FALSE;
+          grouping->rows[place].is_whole = grouping->classes[class].is_whole = FALSE;
           continue;
         }
-      for (; gone < blocks->n_blocks; gone++)
-        {
-          uint32_t d = blocks->by_death[gone];
-          const TesseraBlock *dead = &blocks->blocks[d];
-
-          if (dead->died_index > b->born_index)
-            break;
-          if (is_in != NULL && !is_in[d])
-            continue;
-          places[tessera_place_of (grouping->data, d)].alive_bytes -= dead->block_bytes;
-          classes[class_of (dead)].alive_bytes -= dead->block_bytes;
-        }
+      sum_deaths (grouping, is_in, b->born_index, &gone, places, classes);
       sum_birth (&places[place], grouping->data, b);
-      sum_birth (&classes[class_of (b)], grouping->data, b);
+      sum_birth (&classes[class], grouping->data, b);
     }
 }
 

@@ -13,13 +13,13 @@
 typedef struct
 {
   uint64_t n_blocks;
-  uint64_t size_bytes;   /* asked for, of all */
-  uint64_t peak_bytes;   /* block bytes alive at the trace's peak */
-  uint64_t height_bytes; /* of a whole group: of its local layout; else block bytes alive
-                            at once, at the most */
-  double filled;         /* time-memory product: share of height x time in use, 0..1 */
-  uint8_t lifetime_class;
-  gboolean is_whole; /* no block of it was left out */
+  uint64_t size_bytes;    /* asked for, of all */
+  uint64_t peak_bytes;    /* block bytes alive at the trace's peak */
+  uint64_t height_bytes;  /* of a whole group: of its local layout; else block bytes alive
+                             at once, at the most */
+  double filled;          /* time-memory product: share of height x time in use, 0..1 */
+  uint8_t lifetime_class; /* 0: its blocks are of several */
+  gboolean is_whole;      /* no block of it was left out */
 } TesseraGroupRow;
 
 /* A place is a group, or behind all groups the blocks of a class that are in none. */
@@ -27,10 +27,10 @@ typedef struct
 {
   TesseraData *data;
   size_t n_places;
-  TesseraGroupRow *rows; /* [n_places] */
-  TesseraGroupRow classes[TESSERA_N_CLASSES];
-  uint32_t *begin;  /* [n_places + 1] into blocks */
-  uint32_t *blocks; /* by place, then by birth */
+  TesseraGroupRow *rows;                      /* [n_places] */
+  TesseraGroupRow classes[TESSERA_N_CLASSES]; /* of the places of that class */
+  uint32_t *begin;                            /* [n_places + 1] into blocks */
+  uint32_t *blocks;                           /* by place, then by birth */
 } TesseraGrouping;
 
 /* @is_in: (nullable) (array): a byte for each block: those that count. For workers. */

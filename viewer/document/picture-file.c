@@ -36,6 +36,8 @@ figure_of (const TesseraSaveInput *input, const char *edits)
     .trace = input->data->trace,
     .blocks = input->data->blocks,
     .structure = input->data->structure,
+    .groups = input->data->groups,
+    .n_groups = input->data->n_groups,
     .left = left->layout,
     .right = right != NULL ? right->layout : NULL,
     .left_title = left->planned != NULL ? "Plan" : tessera_layout_owner (left->layout),

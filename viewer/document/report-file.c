@@ -12,7 +12,7 @@ tessera_report_save (const TesseraSaveInput *input,
                      const TesseraProgress *progress,
                      TesseraError *error)
 {
-  TesseraData *data = input->data;
+  TesseraData *data = input->data != NULL ? tessera_data_origin (input->data) : NULL;
   const TesseraLayout *own = NULL;
   GString *html = NULL;
   TesseraStatus status;

@@ -277,6 +277,21 @@ rebuild (TesseraBlockList *self)
   g_list_model_items_changed (G_LIST_MODEL (self), 0, n_before, self->n_order);
 }
 
+/* Groups and classes may be others then, and nothing else. */
+static gboolean
+is_of_same_trace (const TesseraBlockList *self, TesseraData *data)
+{
+  return self->data != NULL && data != NULL &&
+         tessera_data_origin (self->data) == tessera_data_origin (data);
+}
+
+static gboolean
+depends_on_groups (const TesseraBlockList *self)
+{
+  return self->column == TESSERA_COLUMN_GROUP || self->column == TESSERA_COLUMN_CLASS ||
+         (self->text != NULL && *self->text != '\0');
+}
+
 void
 tessera_block_list_set_data (TesseraBlockList *self, TesseraData *data)
 {
@@ -284,6 +299,14 @@ tessera_block_list_set_data (TesseraBlockList *self, TesseraData *data)
 
   if (self->data == data)
     return;
+  if (is_of_same_trace (self, data))
+    {
+      tessera_data_unref (self->data);
+      self->data = tessera_data_ref (data);
+      if (depends_on_groups (self))
+        rebuild (self);
+      return;
+    }
   self->n_order = 0;
   g_list_model_items_changed (G_LIST_MODEL (self), 0, n_before, 0);
   g_clear_pointer (&self->data, tessera_data_unref);

@@ -52,10 +52,10 @@ text_copy (const char *text)
 static gboolean
 has_group (TesseraDocument *document, const char *name)
 {
-  const TesseraPlan *plan = document->planned != NULL ? document->planned->plan : NULL;
+  const TesseraData *data = document->data;
 
-  for (size_t i = 0; plan != NULL && i < plan->n_groups; i++)
-    if (g_str_equal (plan->groups[i].name, name))
+  for (size_t i = 0; data != NULL && i < data->n_groups; i++)
+    if (g_str_equal (data->groups[i].name, name))
       return TRUE;
   return FALSE;
 }
@@ -188,8 +188,7 @@ show_what (TesseraEditBar *self)
 static void
 offer (TesseraEditBar *self)
 {
-  const TesseraPlan *plan =
-      self->document->planned != NULL ? self->document->planned->plan : NULL;
+  const TesseraData *data = self->document->data;
   g_autoptr (GtkStringList) names = gtk_string_list_new (NULL);
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
 
@@ -198,9 +197,9 @@ offer (TesseraEditBar *self)
          class ++)
       gtk_string_list_append (names, tessera_class_name (class));
   else
-    for (size_t i = 0; plan != NULL && i < plan->n_groups; i++)
-      if (g_hash_table_add (seen, plan->groups[i].name))
-        gtk_string_list_append (names, plan->groups[i].name);
+    for (size_t i = 0; data != NULL && i < data->n_groups; i++)
+      if (g_hash_table_add (seen, data->groups[i].name))
+        gtk_string_list_append (names, data->groups[i].name);
   gtk_drop_down_set_model (GTK_DROP_DOWN (self->choice), G_LIST_MODEL (names));
 }
 

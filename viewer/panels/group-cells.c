@@ -51,6 +51,14 @@ short_name (TesseraData *data, uint32_t place)
   return name;
 }
 
+/* Groups made by hand may have blocks of more than one. */
+static const char *
+class_name (uint32_t lifetime_class)
+{
+  return lifetime_class == 0 ? "several classes"
+                             : tessera_class_name ((uint8_t) lifetime_class);
+}
+
 static char *
 name_of (const TesseraGrouping *grouping, const TesseraNode *node)
 {
@@ -73,7 +81,7 @@ name_of (const TesseraGrouping *grouping, const TesseraNode *node)
   n = tessera_describe_count (row_of (grouping, node)->n_blocks);
   return g_strdup_printf ("%s (%s)",
                           node->kind == TESSERA_NODE_CLASS
-                              ? tessera_class_name ((uint8_t) node->index)
+                              ? class_name (node->index)
                               : short_name (data, node->index),
                           n);
 }

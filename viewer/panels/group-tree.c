@@ -400,6 +400,21 @@ tessera_group_tree_open_classes (GtkTreeListModel *tree)
     }
 }
 
+/* The place in @grouping of the same name and class; TESSERA_NONE: there is none. */
+static uint32_t
+find_twin (const TesseraGrouping *grouping, const TesseraGrouping *like, uint32_t place)
+{
+  const char *name = tessera_place_name (like->data, place);
+
+  if (grouping->data == like->data)
+    return place;
+  for (uint32_t i = 0; i < grouping->n_places; i++)
+    if (grouping->rows[i].lifetime_class == like->rows[place].lifetime_class &&
+        g_str_equal (tessera_place_name (grouping->data, i), name))
+      return i;
+  return TESSERA_NONE;
+}
+
 void
 tessera_group_tree_open_like (GtkTreeListModel *tree, GtkTreeListModel *like)
 {
@@ -425,9 +440,13 @@ tessera_group_tree_open_like (GtkTreeListModel *tree, GtkTreeListModel *like)
           g_autoptr (TesseraNode) group = g_list_model_get_item (groups, k);
           g_autoptr (GtkTreeListRow) opened = NULL;
 
+          uint32_t place;
+
           if (!gtk_tree_list_row_get_expanded (of_group))
             continue;
-          opened = open_child (twin, TESSERA_NODE_GROUP, group->index);
+          place = find_twin (tree_of (tree)->grouping, tree_of (like)->grouping,
+                             group->index);
+          opened = open_child (twin, TESSERA_NODE_GROUP, place);
           if (opened != NULL)
             gtk_tree_list_row_set_expanded (opened, TRUE);
         }

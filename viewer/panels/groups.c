@@ -30,6 +30,9 @@ struct _TesseraGroupsView
   gboolean selecting; /* the selection is being taken over, one way or the other */
   guint scroll_tick;
   guint scroll_to;
+  guint keep_tick;   /* 0: none is waiting */
+  guint n_kept;      /* frames that it waited */
+  double keep_value; /* of the vertical adjustment */
 };
 
 G_DEFINE_TYPE (TesseraGroupsView, tessera_groups_view, GTK_TYPE_BOX)
@@ -120,6 +123,35 @@ queue_scroll (TesseraGroupsView *self, guint position)
   self->scroll_to = position;
   if (self->scroll_tick == 0)
     self->scroll_tick = gtk_widget_add_tick_callback (self->view, scroll, self, NULL);
+}
+
+static GtkAdjustment *
+adjustment_of (TesseraGroupsView *self)
+{
+  return gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (self->view));
+}
+
+/* A new model is shown from its top; how high it is is known a frame later. */
+static gboolean
+keep_scroll (GtkWidget *view, GdkFrameClock *clock, gpointer user)
+{
+  TesseraGroupsView *self = user;
+
+  if (self->n_kept++ == 0)
+    return G_SOURCE_CONTINUE;
+  self->keep_tick = 0;
+  if (self->scroll_tick == 0) /* else a row is wanted */
+    gtk_adjustment_set_value (adjustment_of (self), self->keep_value);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+queue_keep_scroll (TesseraGroupsView *self, double value)
+{
+  self->keep_value = value;
+  self->n_kept = 0;
+  if (self->keep_tick == 0)
+    self->keep_tick = gtk_widget_add_tick_callback (self->view, keep_scroll, self, NULL);
 }
 
 /* How many blocks of each place are selected. */
@@ -230,16 +262,21 @@ static void
 take_grouping (TesseraGroupsView *self)
 {
   TesseraGrouping *grouping = self->document->grouping;
+  double value = gtk_adjustment_get_value (adjustment_of (self));
+  gboolean is_same;
 
   if (self->grouping == grouping)
     return;
   /* Another file's rows open nothing. */
   if (grouping == NULL || self->grouping == NULL ||
-      grouping->data != self->grouping->data)
+      tessera_data_origin (grouping->data) != tessera_data_origin (self->grouping->data))
     g_clear_object (&self->tree);
   tessera_grouping_unref (self->grouping);
   self->grouping = grouping != NULL ? tessera_grouping_ref (grouping) : NULL;
+  is_same = self->tree != NULL;
   rebuild (self);
+  if (is_same && value > 0 && self->document->selection == NULL)
+    queue_keep_scroll (self, value);
 }
 
 static void

@@ -138,8 +138,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   TesseraInspector *self = user;
   gboolean any = document->data != NULL && document->selected != TESSERA_NONE;
 
-  if (!(what &
-        (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION | TESSERA_CHANGED_SHEETS)))
+  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION |
+                TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_GROUPS)))
     return;
   gtk_widget_set_visible (self->empty, !any);
   gtk_widget_set_visible (self->filled, any);

@@ -49,7 +49,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   g_autofree char *text = NULL;
   size_t n;
 
-  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_MOMENT)))
+  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_GROUPS)))
     return;
   gtk_widget_set_visible (GTK_WIDGET (self), document->data != NULL);
   if (document->data == NULL)

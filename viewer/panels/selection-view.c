@@ -192,8 +192,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   g_autofree char *n = NULL;
   g_autofree char *text = NULL;
 
-  if (!(what &
-        (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION | TESSERA_CHANGED_FACTS)))
+  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION |
+                TESSERA_CHANGED_FACTS | TESSERA_CHANGED_GROUPS)))
     return;
   gtk_widget_set_visible (GTK_WIDGET (self), many);
   if (!many)

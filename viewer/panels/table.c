@@ -24,6 +24,7 @@ struct _TesseraTable
   GtkWidget *least;
   GtkWidget *most;
   GtkWidget *count;
+  GHashTable *bound; /* set of the list items of classes and groups that are seen */
   guint scroll_tick; /* 0: none is waiting */
 };
 
@@ -89,18 +90,51 @@ on_setup (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
 }
 
 static void
+show_cell (TesseraTable *self, GtkListItem *item, TesseraColumn column)
+{
+  TesseraBlockRow *row = gtk_list_item_get_item (item);
+  GtkWidget *label = gtk_list_item_get_child (item);
+  g_autofree char *text = cell_text (self, column, tessera_block_row_get_block (row));
+
+  gtk_label_set_text (GTK_LABEL (label), text);
+  gtk_widget_set_tooltip_text (label, text);
+}
+
+/* What edits of groups change: the cells that are seen are written anew then. */
+static gboolean
+is_of_groups (TesseraColumn column)
+{
+  return column == TESSERA_COLUMN_CLASS || column == TESSERA_COLUMN_GROUP;
+}
+
+static void
 on_bind (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
 {
   TesseraTable *self = g_object_get_data (G_OBJECT (factory), "table");
-  TesseraBlockRow *row = gtk_list_item_get_item (item);
-  GtkWidget *label = gtk_list_item_get_child (item);
-  g_autofree char *text = NULL;
+  TesseraColumn column = GPOINTER_TO_INT (user);
 
   if (self->document->data == NULL)
     return;
-  text = cell_text (self, GPOINTER_TO_INT (user), tessera_block_row_get_block (row));
-  gtk_label_set_text (GTK_LABEL (label), text);
-  gtk_widget_set_tooltip_text (label, text);
+  show_cell (self, item, column);
+  if (is_of_groups (column))
+    g_hash_table_insert (self->bound, item, user);
+}
+
+static void
+on_unbind (GtkSignalListItemFactory *factory, GtkListItem *item, GHashTable *bound)
+{
+  g_hash_table_remove (bound, item);
+}
+
+static void
+show_groups (TesseraTable *self)
+{
+  GHashTableIter iter;
+  gpointer item, column;
+
+  g_hash_table_iter_init (&iter, self->bound);
+  while (g_hash_table_iter_next (&iter, &item, &column))
+    show_cell (self, item, GPOINTER_TO_INT (column));
 }
 
 static void queue_scroll (TesseraTable *self);
@@ -124,6 +158,10 @@ add_column (TesseraTable *self, TesseraColumn column)
   g_object_set_data (G_OBJECT (factory), "table", self);
   g_signal_connect (factory, "setup", G_CALLBACK (on_setup), GINT_TO_POINTER (column));
   g_signal_connect (factory, "bind", G_CALLBACK (on_bind), GINT_TO_POINTER (column));
+  if (is_of_groups (column))
+    g_signal_connect_data (factory, "unbind", G_CALLBACK (on_unbind),
+                           g_hash_table_ref (self->bound),
+                           (GClosureNotify) (void (*) (void)) g_hash_table_unref, 0);
   tessera_sorting_add (added, (int) column);
   gtk_column_view_column_set_resizable (added, TRUE);
   gtk_column_view_column_set_fixed_width (added, columns[column].width);
@@ -236,8 +274,10 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraTable *self = user;
 
-  if (what & TESSERA_CHANGED_TRACE)
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_GROUPS))
     fill (self);
+  if ((what & TESSERA_CHANGED_GROUPS) && document->data != NULL)
+    show_groups (self);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION))
     queue_scroll (self);
 }
@@ -287,6 +327,7 @@ tessera_table_dispose (GObject *object)
 
   g_clear_object (&self->list);
   g_clear_object (&self->document);
+  g_clear_pointer (&self->bound, g_hash_table_unref);
   G_OBJECT_CLASS (tessera_table_parent_class)->dispose (object);
 }
 
@@ -306,6 +347,7 @@ tessera_table_init (TesseraTable *self)
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 6);
   self->list = tessera_block_list_new ();
+  self->bound = g_hash_table_new (NULL, NULL);
   self->view = gtk_column_view_new (NULL);
   gtk_widget_set_name (self->view, "block-table");
   gtk_widget_add_css_class (self->view, "data-table");

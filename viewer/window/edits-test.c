@@ -299,6 +299,82 @@ test_conflict (Fixture *f, gconstpointer unused)
 }
 
 static void
+append_labels (GtkWidget *widget, GString *text)
+{
+  if (GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget))
+    g_string_append_printf (text, "%s|", gtk_label_get_text (GTK_LABEL (widget)));
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    append_labels (child, text);
+}
+
+/* Whether a row of the tree reads so; * is anything. */
+static gboolean
+has_group_row (Fixture *f, const char *pattern)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree char *anywhere = g_strdup_printf ("*|%s*", pattern);
+
+  append_labels (widget (f, "groups"), text);
+  return g_pattern_match_simple (anywhere, text->str);
+}
+
+/* A group that was made by hand is seen at once, with its height, its share of the peak,
+ * its bytes and its reason; undone it is gone. So do the inspector, the names that are
+ * offered to move to, and the table. */
+static void
+test_groups_are_seen (Fixture *f, gconstpointer unused)
+{
+  static const uint32_t a_b[] = { 0, 1 };
+  const char *row_of_mine = "mine (2)|3.00 MiB|100.0 %|3.00 MiB|*%|made by hand|";
+
+  gtk_widget_activate_action (GTK_WIDGET (f->window), "win.side", "s", "groups");
+  test_window_settle (f->window);
+  g_assert_false (has_group_row (f, "mine (2)"));
+  tessera_document_select_blocks (f->document, a_b, 2, TESSERA_SELECT_ONLY, 0);
+  act (f, "edit-group");
+  type (f, "mine");
+  gtk_check_button_set_active (GTK_CHECK_BUTTON (widget (f, "edit-by-rule")), FALSE);
+  apply (f);
+  WAIT (has_group_row (f, row_of_mine), 5000);
+  g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 2);
+  tessera_document_select (f->document, 2);
+  act (f, "edit-group");
+  type (f, "mine"); /* there is one */
+  g_assert_false (gtk_widget_get_sensitive (widget (f, "edit-apply")));
+  g_signal_emit_by_name (widget (f, "edit-cancel"), "clicked");
+  act (f, "undo");
+  test_window_settle (f->window);
+  WAIT (!has_group_row (f, "mine (2)"), 5000);
+  act (f, "redo");
+  test_window_settle (f->window);
+  WAIT (has_group_row (f, row_of_mine), 5000);
+  /* One of its blocks is of another class now. */
+  {
+    TesseraEdit made = tessera_edit_of (TESSERA_EDIT_CLASS);
+
+    made.lifetime_class = TESSERA_CLASS_DYNAMIC;
+    tessera_document_select (f->document, 0);
+    tessera_document_edit_selection (f->document, &made, FALSE);
+    test_window_settle (f->window);
+    made = tessera_edit_of (TESSERA_EDIT_MOVE);
+    made.group = strdup ("mine");
+    tessera_document_edit_selection (f->document, &made, FALSE);
+    test_window_settle (f->window);
+  }
+  WAIT (has_group_row (f, "several classes (2)|"), 5000);
+  WAIT (has_group_row (f, row_of_mine), 5000);
+  gtk_widget_activate_action (GTK_WIDGET (f->window), "win.side", "s", "block");
+  test_window_settle (f->window);
+  {
+    g_autoptr (GString) text = g_string_new (NULL);
+
+    append_labels (widget (f, "inspector"), text);
+    g_assert_nonnull (strstr (text->str, "|mine|"));
+  }
+}
+
+static void
 test_strategy (Fixture *f, gconstpointer unused)
 {
   static const char *const names[] = { "paper", "paper-plain", "auto", "free" };
@@ -350,6 +426,7 @@ main (int argc, char **argv)
   ADD ("history", test_history);
   ADD ("reopen", test_reopen);
   ADD ("conflict", test_conflict);
+  ADD ("groups are seen", test_groups_are_seen);
   ADD ("strategy", test_strategy);
   g_test_add_func ("/edits/keys are listed", test_keys_are_listed);
   return g_test_run ();
