@@ -32,13 +32,18 @@ moved="$group,win.pin-up-push,win.pin-up-push,win.pin-here"
 conflict="win.go-peak,win.go-hole,win.pin-at(uint64 2147483648),win.previous-block,win.pin-at(uint64 2147483648),win.fit"
 
 shot hole "$hole"
+shot hole-dark "$hole" --dark
+shot groups "$group,win.side('groups')"
+shot groups-dark "$group,win.side('groups')" --dark
 shot place "$group,win.pin-up-push,win.pin-up-push" --dark
 shot bar "$group,win.edit-group" --dark
 shot planning "$moved" --at-once
 shot done "$moved,win.side('edits')"
 shot done-dark "$moved,win.side('edits')" --dark
 shot plans "$moved,win.side('plans')"
+shot plans-dark "$moved,win.side('plans')" --dark
 shot conflict "$conflict,win.side('edits')"
+shot conflict-dark "$conflict,win.side('edits')" --dark
 # One that takes a while to open.
 trace=$work/run.csv
 awk 'BEGIN {

@@ -199,6 +199,8 @@ tessera_inspector_init (TesseraInspector *self)
   self->filled = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
   self->size = tessera_label_new ("", "block-size");
   self->exact = tessera_label_new ("", "quiet");
+  gtk_label_set_ellipsize (GTK_LABEL (self->exact), PANGO_ELLIPSIZE_NONE);
+  gtk_label_set_wrap (GTK_LABEL (self->exact), TRUE);
   gtk_widget_set_name (self->size, "block-size");
   gtk_widget_set_name (self->exact, "block-exact");
   self->stack = tessera_stack_view_new ();
