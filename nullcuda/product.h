@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "nullcuda/work/stream.h"
+#include "nullcuda/streams/stream.h"
 
 /* How much slower than 16-bit products on tensor cores. */
 #define NULL_SLOWNESS_HALF 1.0

@@ -165,99 +165,146 @@ print_edits (const TesseraHistory *history, const char *path, const char *edits_
             edits_path != NULL ? "" : " (--no-edits leaves them out)");
 }
 
-int
-cli_plan (int argc, char **argv)
+typedef struct
 {
-  g_autofree char *output = NULL;
-  g_autofree char *steps = NULL;
-  g_autofree char *edits_path = NULL;
-  g_autofree char *strategy = NULL;
-  g_autoptr (TesseraHistory) history = NULL;
-  gboolean no_edits = FALSE;
-  gboolean across = FALSE, store = FALSE;
-  gint64 budget = 0, most_length = 0, most_batch = 0;
-  CliCommon common = { 0 };
+  char *output;
+  char *steps;
+  char *edits_path;
+  char *strategy;
+  gboolean no_edits, across, store;
+  gint64 budget, most_length, most_batch;
+} Arguments;
+
+static void
+clear_arguments (Arguments *arguments)
+{
+  g_free (arguments->output);
+  g_free (arguments->steps);
+  g_free (arguments->edits_path);
+  g_free (arguments->strategy);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Arguments, clear_arguments)
+
+static gboolean
+parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *common)
+{
   GOptionEntry entries[] = {
-    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "The plan to write", "P.tsp" },
-    { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &arguments->output, "The plan to write",
+      "P.tsp" },
+    { "across-streams", 0, 0, G_OPTION_ARG_NONE, &arguments->across,
       "Let ranges pass from stream to stream; lists each hand-over", NULL },
-    { "store", 0, 0, G_OPTION_ARG_NONE, &store,
+    { "store", 0, 0, G_OPTION_ARG_NONE, &arguments->store,
       "Keep groups and slots in FILE as well, which is a .tsr", NULL },
-    { "steps", 0, 0, G_OPTION_ARG_STRING, &steps, "Plan from these steps only", "A-B" },
-    { "edits", 0, 0, G_OPTION_ARG_FILENAME, &edits_path,
+    { "steps", 0, 0, G_OPTION_ARG_STRING, &arguments->steps, "Plan from these steps only",
+      "A-B" },
+    { "edits", 0, 0, G_OPTION_ARG_FILENAME, &arguments->edits_path,
       "Apply these edits, not those kept with FILE", "EDITS.json" },
-    { "no-edits", 0, 0, G_OPTION_ARG_NONE, &no_edits, "Apply no edits", NULL },
-    { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,
+    { "no-edits", 0, 0, G_OPTION_ARG_NONE, &arguments->no_edits, "Apply no edits", NULL },
+    { "strategy", 0, 0, G_OPTION_ARG_STRING, &arguments->strategy,
       "free (best height; the default), paper (groups as rectangles), paper-plain "
       "(equal sizes in layers) or auto",
       "NAME" },
-    { "budget", 0, 0, G_OPTION_ARG_INT64, &budget, "Work units (placements tried)", "N" },
-    { "max-length", 0, 0, G_OPTION_ARG_INT64, &most_length,
+    { "budget", 0, 0, G_OPTION_ARG_INT64, &arguments->budget,
+      "Work units (placements tried)", "N" },
+    { "max-length", 0, 0, G_OPTION_ARG_INT64, &arguments->most_length,
       "Where steps vary: plan for lengths up to this one (the longest seen)", "N" },
-    { "max-batch", 0, 0, G_OPTION_ARG_INT64, &most_batch,
+    { "max-batch", 0, 0, G_OPTION_ARG_INT64, &arguments->most_batch,
       "... and for batches up to this one (the largest seen)", "N" },
     { NULL }
   };
+
+  return cli_parse ("plan", argc, argv, entries, common, 1, 1);
+}
+
+/* Fills @options with what they say. Returns: CLI_DONE, CLI_FAILED or CLI_USAGE */
+static int
+check_arguments (const Arguments *arguments,
+                 const char *path,
+                 TesseraPlanOptions *options)
+{
+  if (arguments->steps != NULL &&
+      !cli_parse_steps (arguments->steps, &options->first_step, &options->last_step))
+    return cli_usage ("plan", "--steps takes A or A-B, not \"%s\"", arguments->steps);
+  if (arguments->strategy != NULL &&
+      !parse_strategy (arguments->strategy, &options->strategy))
+    return cli_usage ("plan", "--strategy takes free, paper, paper-plain or auto, not %s",
+                      arguments->strategy);
+  if (arguments->edits_path != NULL && arguments->no_edits)
+    return cli_usage ("plan", "--edits and --no-edits can't be had together");
+  if (arguments->budget < 0)
+    return cli_usage ("plan", "--budget takes a number of work units, 0 or more");
+  if (arguments->most_length < 0 || arguments->most_batch < 0 ||
+      arguments->most_length > G_MAXINT32 || arguments->most_batch > G_MAXINT32)
+    return cli_usage ("plan", "--max-length and --max-batch take a number, 1 or more");
+  if (arguments->store && tessera_file_kind (path) != TESSERA_FILE_TRACE)
+    return cli_usage (
+        "plan", "--store writes into a .tsr, and %s is none (see tessera import)", path);
+  options->across_streams = arguments->across;
+  options->work_budget = (uint64_t) arguments->budget;
+  return cli_check_output ("plan", path, arguments->output);
+}
+
+/* Opens, plans, and writes what is to be written. */
+static TesseraStatus
+make (const Arguments *arguments,
+      const char *path,
+      const CliCommon *common,
+      TesseraPlanOptions *options,
+      CliStudy *study,
+      TesseraHistory **out_history,
+      TesseraError *error)
+{
+  const TesseraParameters most = { (uint64_t) arguments->most_batch,
+                                   (uint64_t) arguments->most_length };
+  TesseraStatus status = cli_study_open (study, path, common, error);
+
+  if (status != TESSERA_OK)
+    return status;
+  options->progress = cli_progress ("planning");
+  *out_history = find_edits (path, arguments->edits_path, arguments->no_edits, error);
+  if (*out_history == NULL)
+    return error->status;
+  options->edits = tessera_history_get (*out_history, NULL);
+  options->n_edits = tessera_history_get_n_standing (*out_history);
+  status = cli_study_plan (study, options, error);
+  if (status == TESSERA_OK)
+    tessera_history_into_plan (*out_history, study->plan);
+  if (status == TESSERA_OK)
+    status = cli_study_laws (study, &most, error);
+  if (status == TESSERA_OK)
+    status = cli_study_layout (study, TESSERA_LAYOUT_RECORDED, common, error);
+  if (status == TESSERA_OK && arguments->output != NULL)
+    status = tessera_plan_save (study->plan, arguments->output, error);
+  if (status == TESSERA_OK && arguments->store)
+    status = tessera_trace_save_plan (path, study->plan, error);
+  return status;
+}
+
+int
+cli_plan (int argc, char **argv)
+{
+  g_auto (Arguments) arguments = { 0 };
+  g_autoptr (TesseraHistory) history = NULL;
+  CliCommon common = { 0 };
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   CliStudy study;
   TesseraError error = { 0 };
 
-  if (!cli_parse ("plan", &argc, &argv, entries, &common, 1, 1))
+  if (!parse_arguments (&argc, &argv, &arguments, &common))
     return CLI_USAGE;
-  if (steps != NULL && !cli_parse_steps (steps, &options.first_step, &options.last_step))
-    return cli_usage ("plan", "--steps takes A or A-B, not \"%s\"", steps);
-  if (strategy != NULL && !parse_strategy (strategy, &options.strategy))
-    return cli_usage ("plan", "--strategy takes free, paper, paper-plain or auto, not %s",
-                      strategy);
-  if (edits_path != NULL && no_edits)
-    return cli_usage ("plan", "--edits and --no-edits can't be had together");
-  if (budget < 0)
-    return cli_usage ("plan", "--budget takes a number of work units, 0 or more");
-  if (most_length < 0 || most_batch < 0 || most_length > G_MAXINT32 ||
-      most_batch > G_MAXINT32)
-    return cli_usage ("plan", "--max-length and --max-batch take a number, 1 or more");
-  const TesseraParameters most = { (uint64_t) most_batch, (uint64_t) most_length };
-  if (store && tessera_file_kind (argv[1]) != TESSERA_FILE_TRACE)
-    return cli_usage ("plan",
-                      "--store writes into a .tsr, and %s is none (see tessera import)",
-                      argv[1]);
-  int result = cli_check_output ("plan", argv[1], output);
+  int result = check_arguments (&arguments, argv[1], &options);
   if (result != CLI_DONE)
     return result;
-  options.across_streams = across;
-  options.work_budget = (uint64_t) budget;
-  TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
-  options.progress = cli_progress ("planning");
-  if (status == TESSERA_OK)
-    {
-      history = find_edits (argv[1], edits_path, no_edits, &error);
-      status = history != NULL ? TESSERA_OK : error.status;
-    }
-  if (status == TESSERA_OK)
-    {
-      options.edits = tessera_history_get (history, NULL);
-      options.n_edits = tessera_history_get_n_standing (history);
-    }
-  if (status == TESSERA_OK)
-    status = cli_study_plan (&study, &options, &error);
-  if (status == TESSERA_OK)
-    tessera_history_into_plan (history, study.plan);
-  if (status == TESSERA_OK)
-    status = cli_study_laws (&study, &most, &error);
-  if (status == TESSERA_OK)
-    status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);
-  if (status == TESSERA_OK && output != NULL)
-    status = tessera_plan_save (study.plan, output, &error);
-  if (status == TESSERA_OK && store)
-    status = tessera_trace_save_plan (argv[1], study.plan, &error);
+  TesseraStatus status =
+      make (&arguments, argv[1], &common, &options, &study, &history, &error);
   cli_progress_end ();
   result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
   if (status == TESSERA_OK && common.json)
-    print_json (&study, history, output);
+    print_json (&study, history, arguments.output);
   else if (status == TESSERA_OK)
     {
-      print_edits (history, argv[1], edits_path);
-      print_text (&study, output);
+      print_edits (history, argv[1], arguments.edits_path);
+      print_text (&study, arguments.output);
     }
   cli_study_clear (&study);
   return result;

@@ -15,7 +15,7 @@
 #include "nullcuda/libraries/cudnn.h"
 #include "nullcuda/device.h"
 #include "nullcuda/memory/slab.h"
-#include "nullcuda/work/stream.h"
+#include "nullcuda/streams/stream.h"
 
 /* cudnnBackendDescriptorType_t */
 enum

@@ -14,7 +14,7 @@
 #include "nullcuda/memory/host.h"
 #include "nullcuda/memory/memory.h"
 #include "nullcuda/remembered.h"
-#include "nullcuda/work/stream.h"
+#include "nullcuda/streams/stream.h"
 
 #define COPY_NS 2000.0
 #define BYTES_PER_NS_DEVICE 1500.0 /* 1.5 TB/s read and written again */

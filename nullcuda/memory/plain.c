@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "nullcuda/work/clock.h"
+#include "nullcuda/streams/clock.h"
 #include "nullcuda/device.h"
 #include "nullcuda/memory/memory.h"
 #include "nullcuda/remembered.h"

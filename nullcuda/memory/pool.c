@@ -13,7 +13,7 @@
 #include "nullcuda/memory/memory.h"
 #include "nullcuda/remembered.h"
 #include "nullcuda/settings.h"
-#include "nullcuda/work/stream.h"
+#include "nullcuda/streams/stream.h"
 
 #define MALLOC_ASYNC_NS 0.0 /* bookkeeping on the host */
 #define N_ATTRIBUTES 9      /* cudaMemPoolAttr begins with 1 */

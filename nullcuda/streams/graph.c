@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/work/graph.h"
+#include "nullcuda/streams/graph.h"
 
 #include <stdlib.h>
 

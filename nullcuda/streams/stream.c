@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/work/stream.h"
+#include "nullcuda/streams/stream.h"
 
 #include "nullcuda/device.h"
-#include "nullcuda/work/graph.h"
+#include "nullcuda/streams/graph.h"
 #include "nullcuda/settings.h"
 
 #define HOST_NS_PER_LAUNCH 5000.0

@@ -11,7 +11,7 @@
 #include "nullcuda/device.h"
 #include "nullcuda/remembered.h"
 #include "nullcuda/settings.h"
-#include "nullcuda/work/stream.h"
+#include "nullcuda/streams/stream.h"
 
 #define KERNEL_NS 2500.0
 #define THREAD_NS 0.016

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/work/clock.h"
+#include "nullcuda/streams/clock.h"
 
 #include <pthread.h>
 
 #include "nullcuda/settings.h"
-#include "nullcuda/work/stream.h"
+#include "nullcuda/streams/stream.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static double now_ns;

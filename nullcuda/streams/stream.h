@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "nullcuda/work/clock.h"
+#include "nullcuda/streams/clock.h"
 #include "nullcuda/memory/slab.h"
 
 struct NullStream

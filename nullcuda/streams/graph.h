@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "nullcuda/work/stream.h"
+#include "nullcuda/streams/stream.h"
 
 /* Under the clock's lock. */
 void null_graph_add (NullGraph *graph, double ns);
