@@ -208,6 +208,45 @@ complete_all (void *user)
   g_array_set_size (run->pending, 0);
 }
 
+/* Requests and frees at random, one free in five put off. Returns: requests that failed.
+ */
+static guint
+run_at_random (Run *run, GRand *rand, GArray *live)
+{
+  guint n_failed = 0;
+
+  for (guint n = 0; n < 1500; n++)
+    if (live->len == 0 || g_rand_int_range (rand, 0, 100) < 58)
+      {
+        uint64_t size =
+            (uint64_t) g_rand_int_range (rand, 1, n % 2 == 0 ? 60000000 : 100000);
+        TesseraPolicyGrant grant;
+        TesseraStatus status = tessera_policy_malloc (
+            run->policy, size, (uint32_t) g_rand_int_range (rand, 0, 2), 0, &grant);
+
+        n_failed += status == TESSERA_OUT_OF_DEVICE;
+        if (status == TESSERA_OK)
+          g_array_append_val (live, grant.grant.addr);
+        else
+          g_assert_cmpint (status, ==, TESSERA_OUT_OF_DEVICE);
+      }
+    else
+      {
+        guint i = (guint) g_rand_int_range (rand, 0, (gint32) live->len);
+        uint64_t addr = g_array_index (live, uint64_t, i);
+
+        g_array_remove_index_fast (live, i);
+        g_assert_cmpint (tessera_policy_free_requested (run->policy, addr), ==,
+                         TESSERA_OK);
+        if (n % 5 == 0)
+          g_array_append_val (run->pending, addr);
+        else
+          g_assert_cmpint (tessera_policy_free_completed (run->policy, addr), ==,
+                           TESSERA_OK);
+      }
+  return n_failed;
+}
+
 /* What the policy says it holds is what the driver gave; in the end, nothing. */
 static void
 test_policy (gconstpointer user)
@@ -226,42 +265,14 @@ test_policy (gconstpointer user)
   TesseraPolicyStats stats;
   TesseraError error = { 0 };
   uint64_t before = free_bytes (cuda);
-  guint n_failed = 0;
+  guint n_failed;
 
   g_test_message ("seed %d", SEED);
   tessera_cuda_set_synchronize (cuda, complete_all, &run);
   if (tessera_policy_new (&options, tessera_cuda_device (cuda), NULL, &error,
                           &run.policy) != TESSERA_OK)
     g_error ("%s", error.text);
-  for (guint n = 0; n < 1500; n++)
-    if (live->len == 0 || g_rand_int_range (rand, 0, 100) < 58)
-      {
-        uint64_t size =
-            (uint64_t) g_rand_int_range (rand, 1, n % 2 == 0 ? 60000000 : 100000);
-        TesseraPolicyGrant grant;
-        TesseraStatus status = tessera_policy_malloc (
-            run.policy, size, (uint32_t) g_rand_int_range (rand, 0, 2), 0, &grant);
-
-        n_failed += status == TESSERA_OUT_OF_DEVICE;
-        if (status == TESSERA_OK)
-          g_array_append_val (live, grant.grant.addr);
-        else
-          g_assert_cmpint (status, ==, TESSERA_OUT_OF_DEVICE);
-      }
-    else
-      {
-        guint i = (guint) g_rand_int_range (rand, 0, (gint32) live->len);
-        uint64_t addr = g_array_index (live, uint64_t, i);
-
-        g_array_remove_index_fast (live, i);
-        g_assert_cmpint (tessera_policy_free_requested (run.policy, addr), ==,
-                         TESSERA_OK);
-        if (n % 5 == 0)
-          g_array_append_val (pending, addr);
-        else
-          g_assert_cmpint (tessera_policy_free_completed (run.policy, addr), ==,
-                           TESSERA_OK);
-      }
+  n_failed = run_at_random (&run, rand, live);
   tessera_policy_get_stats (run.policy, &stats);
   /* A driver may round segments of odd sizes. */
   if (options.kind != TESSERA_POLICY_DIRECT)
