@@ -76,9 +76,8 @@ read_text (const Place *place, const char *key, JsonNode *node, char **out_text)
   text = json_node_get_string (node);
   if (strlen (text) > MOST_NAME_BYTES)
     return complain (place, "\"%s\" is longer than %d bytes", key, MOST_NAME_BYTES);
-  for (const char *at = text; *at != '\0'; at = g_utf8_next_char (at))
-    if (g_unichar_iscntrl (g_utf8_get_char (at)))
-      return complain (place, "\"%s\" is not one line of text", key);
+  if (!edits_is_one_line (text))
+    return complain (place, "\"%s\" is not one line of text", key);
   g_free (*out_text); /* a member that comes twice: the last one */
   *out_text = g_strdup (text);
   return TRUE;

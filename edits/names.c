@@ -63,3 +63,14 @@ edits_class_of (const char *name)
 {
   return (guint8) number_of (classes, G_N_ELEMENTS (classes), name);
 }
+
+gboolean
+edits_is_one_line (const char *text)
+{
+  if (!g_utf8_validate (text, -1, NULL))
+    return FALSE;
+  for (; *text != '\0'; text = g_utf8_next_char (text))
+    if (g_unichar_iscntrl (g_utf8_get_char (text)))
+      return FALSE;
+  return TRUE;
+}

@@ -19,3 +19,5 @@ const char *edits_class_name (guint lifetime_class);
 TesseraEditKind edits_kind_of (const char *name);
 TesseraSplitBy edits_split_of (const char *name);
 guint8 edits_class_of (const char *name);
+/* UTF-8 without control characters: what every list and dialog can show. */
+gboolean edits_is_one_line (const char *text);

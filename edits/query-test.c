@@ -99,6 +99,7 @@ test_refusals (void)
     { "blocks=5-3", "blocks takes numbers*" },
     { "blocks=0-4000000000", "blocks takes numbers*" },
     { "phase=\xff", "phase takes a text*" },
+    { "phase=\"a\fb\"", "phase takes a text*" },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (pairs); i++)

@@ -254,8 +254,7 @@ apply_number (const Condition *condition,
 static gboolean
 apply_text (const Condition *condition, char **text, char **out_error)
 {
-  if (!g_utf8_validate (condition->value, -1, NULL) || *condition->value == '\0' ||
-      strpbrk (condition->value, "\n\r\t") != NULL)
+  if (*condition->value == '\0' || !edits_is_one_line (condition->value))
     return complain (out_error, "%s takes a text on one line", condition->key);
   g_free (*text);
   *text = g_strdup (condition->value);
