@@ -6,7 +6,7 @@
  */
 #include "planner/planner.h"
 
-#include "planner/plan-case.h"
+#include "planner/plan/case.h"
 #include "tests/fail_alloc.h"
 
 #include <string.h>

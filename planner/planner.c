@@ -6,7 +6,7 @@
 #include "planner/planner.h"
 
 #include "planner/check.h"
-#include "planner/plan-build.h"
+#include "planner/plan/build.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

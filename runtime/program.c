@@ -14,7 +14,7 @@
 
 #include "db/store.h"
 #include "planner/planner.h"
-#include "simulator/verify.h"
+#include "simulator/verify/verify.h"
 
 #define FOLDER_VARIABLE "TESSERA_TEST_FOLDER"
 

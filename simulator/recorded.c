@@ -15,7 +15,7 @@
 #include "allocator/caching.h"
 #include "simulator/build.h"
 #include "simulator/pool.h"
-#include "simulator/verify.h"
+#include "simulator/verify/verify.h"
 
 typedef struct
 {

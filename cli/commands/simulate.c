@@ -6,7 +6,7 @@
 #include "cli/study.h"
 #include "db/store.h"
 #include "recorder/import/import.h"
-#include "simulator/verify.h"
+#include "simulator/verify/verify.h"
 
 static void
 print_verification (const char *path, size_t n_events, const TesseraVerification *v)

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/generate.h"
-#include "planner/pack/attempt.h"
+#include "planner/pack/fit/attempt.h"
 #include "planner/pack/test-instances.h"
 
 #include <glib.h>

@@ -6,9 +6,9 @@
  */
 #include "planner/pack/windows.h"
 
-#include "planner/pack/finder.h"
-#include "planner/pack/shelf.h"
-#include "planner/pack/tree.h"
+#include "planner/pack/fit/finder.h"
+#include "planner/pack/fit/shelf.h"
+#include "planner/pack/fit/tree.h"
 
 #include <glib.h>
 

@@ -11,7 +11,7 @@
  */
 #include "planner/pack/portfolio.h"
 
-#include "planner/pack/chain.h"
+#include "planner/pack/fit/chain.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  */
 #include "planner/pack/problem.h"
 
-#include "planner/pack/tree.h"
+#include "planner/pack/fit/tree.h"
 
 #include <stdlib.h>
 

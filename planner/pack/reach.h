@@ -14,7 +14,7 @@
 #pragma once
 
 #include "planner/pack/problem.h"
-#include "planner/pack/tree.h"
+#include "planner/pack/fit/tree.h"
 
 typedef struct
 {

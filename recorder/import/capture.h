@@ -12,7 +12,7 @@
 #pragma once
 
 #include "db/trace.h"
-#include "recorder/import/pickle.h"
+#include "recorder/import/pickle/pickle.h"
 
 typedef enum
 {

@@ -10,7 +10,7 @@
 #include <glib.h>
 
 #include "db/store.h"
-#include "recorder/import/csv.h"
+#include "recorder/import/csv/csv.h"
 #include "recorder/import/params.h"
 #include "recorder/import/snapshot.h"
 

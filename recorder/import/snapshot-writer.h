@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "recorder/import/pickle-writer.h"
+#include "recorder/import/pickle/pickle-writer.h"
 
 #define MIB ((uint64_t) 1 << 20)
 #define BASE UINT64_C (0x7f0000000000)

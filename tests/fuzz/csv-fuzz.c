@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/csv.h"
+#include "recorder/import/csv/csv.h"
 #include "tests/fuzz/fuzz.h"
 
 int

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/pickle.h"
+#include "recorder/import/pickle/pickle.h"
 #include "tests/fuzz/fuzz.h"
 
 static TesseraStatus

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/document-select.h"
+#include "viewer/document/select/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/test-hand.h"
 #include "viewer/test-window.h"

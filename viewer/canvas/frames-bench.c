@@ -9,7 +9,7 @@
  */
 #include "picture/made-layout.h"
 #include "viewer/canvas/canvas.h"
-#include "viewer/document/document-select.h"
+#include "viewer/document/select/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/test-window.h"
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "viewer/document/data.h"
-#include "viewer/document/selection.h"
+#include "viewer/document/select/selection.h"
 
 /* 0xRRGGBB each. */
 typedef struct

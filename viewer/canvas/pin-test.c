@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/document-edit.h"
-#include "viewer/document/document-select.h"
+#include "viewer/document/edits/document-edit.h"
+#include "viewer/document/select/document-select.h"
 #include "viewer/test-hand.h"
 #include "viewer/test-window.h"
 

@@ -10,7 +10,7 @@
 #include "viewer/document/document-work.h"
 
 #include "db/store.h"
-#include "viewer/document/document-edit.h"
+#include "viewer/document/edits/document-edit.h"
 
 static void
 on_load_progress (gpointer owner, double fraction)

@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/document-edit.h"
+#include "viewer/document/edits/document-edit.h"
 #include "viewer/document/document-plans.h"
-#include "viewer/document/document-propose.h"
+#include "viewer/document/edits/document-propose.h"
 #include "viewer/document/document-view.h"
 #include "viewer/document/document-work.h"
 

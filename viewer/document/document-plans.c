@@ -5,7 +5,7 @@
  */
 #include "viewer/document/document-plans.h"
 
-#include "viewer/document/document-select.h"
+#include "viewer/document/select/document-select.h"
 #include "viewer/document/document-work.h"
 
 /* Each holds a layout of all blocks and its curves. Those kept by hand do not count. */

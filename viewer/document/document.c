@@ -7,7 +7,7 @@
 
 #include "viewer/document/document-plans.h"
 
-#include "viewer/document/document-edit.h"
+#include "viewer/document/edits/document-edit.h"
 
 G_DEFINE_TYPE (TesseraDocument, tessera_document, G_TYPE_OBJECT)
 

@@ -14,10 +14,10 @@
 #include "viewer/document/grouping.h"
 #include "viewer/document/job.h"
 #include "viewer/document/moment.h"
-#include "viewer/document/selection-facts.h"
+#include "viewer/document/select/selection-facts.h"
 #include "viewer/canvas/paint.h"
-#include "viewer/document/landings.h"
-#include "viewer/document/moves.h"
+#include "viewer/document/edits/landings.h"
+#include "viewer/document/edits/moves.h"
 #include "viewer/document/sheet.h"
 
 /* What a "changed" signal is about: its one argument, a guint. */

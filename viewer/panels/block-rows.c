@@ -5,7 +5,7 @@
  */
 #include "viewer/panels/block-rows.h"
 
-#include "viewer/document/document-select.h"
+#include "viewer/document/select/document-select.h"
 
 struct _TesseraBlockRows
 {

@@ -6,8 +6,8 @@
 #include "viewer/panels/headline.h"
 
 #include "viewer/document/describe.h"
-#include "viewer/document/document-edit.h"
-#include "viewer/panels/edits.h"
+#include "viewer/document/edits/document-edit.h"
+#include "viewer/panels/edits/edits.h"
 #include "viewer/window/ui.h"
 
 enum

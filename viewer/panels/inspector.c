@@ -8,7 +8,7 @@
 #include "viewer/document/describe.h"
 #include "viewer/panels/largest.h"
 #include "viewer/panels/neighbours.h"
-#include "viewer/panels/selection-view.h"
+#include "viewer/panels/groups/selection-view.h"
 #include "viewer/panels/stack-view.h"
 #include "viewer/window/ui.h"
 

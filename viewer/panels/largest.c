@@ -6,7 +6,7 @@
 #include "viewer/panels/largest.h"
 
 #include "viewer/document/describe.h"
-#include "viewer/document/document-select.h"
+#include "viewer/document/select/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/window/ui.h"
 

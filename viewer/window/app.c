@@ -5,7 +5,7 @@
  */
 #include "viewer/window/app.h"
 
-#include "viewer/panels/edit-commands.h"
+#include "viewer/panels/edits/edit-commands.h"
 #include "viewer/window/screenshot.h"
 #include "viewer/window/window.h"
 

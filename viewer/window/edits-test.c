@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/document-edit.h"
-#include "viewer/document/document-select.h"
-#include "viewer/panels/edit-commands.h"
+#include "viewer/document/edits/document-edit.h"
+#include "viewer/document/select/document-select.h"
+#include "viewer/panels/edits/edit-commands.h"
 #include "viewer/test-window.h"
 
 #include <glib/gstdio.h>

@@ -3,11 +3,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/document-edit.h"
-#include "viewer/document/document-propose.h"
+#include "viewer/document/edits/document-edit.h"
+#include "viewer/document/edits/document-propose.h"
 #include "viewer/document/document-plans.h"
-#include "viewer/document/document-query.h"
-#include "viewer/document/document-select.h"
+#include "viewer/document/select/document-query.h"
+#include "viewer/document/select/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/window/window-private.h"
 

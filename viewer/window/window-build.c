@@ -5,9 +5,9 @@
  */
 #include "viewer/canvas/curves.h"
 #include "viewer/panels/devices.h"
-#include "viewer/panels/edit-bar.h"
-#include "viewer/panels/edit-menu.h"
-#include "viewer/panels/groups.h"
+#include "viewer/panels/edits/edit-bar.h"
+#include "viewer/panels/edits/edit-menu.h"
+#include "viewer/panels/groups/groups.h"
 #include "viewer/panels/headline.h"
 #include "viewer/panels/inspector.h"
 #include "viewer/panels/legend.h"

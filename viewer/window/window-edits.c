@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#include "viewer/document/document-edit.h"
-#include "viewer/document/document-propose.h"
-#include "viewer/panels/edit-bar.h"
+#include "viewer/document/edits/document-edit.h"
+#include "viewer/document/edits/document-propose.h"
+#include "viewer/panels/edits/edit-bar.h"
 
 static const char *const strategies[] = { "free", "paper", "paper-plain", "auto" };
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/document-edit.h"
+#include "viewer/document/edits/document-edit.h"
 #include "viewer/window/window-private.h"
 
 #include <string.h>

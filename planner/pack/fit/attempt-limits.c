@@ -1,0 +1,147 @@
+/*
+ * An attempt at a problem whose items are held to something. See attempt.h.
+ *
+ * What is pinned comes first. Then the order is followed; at the first item of a body all
+ * of the body is placed in one move: its base rises until every item fits above it. The
+ * skyline knows the items that it has placed itself; around what is pinned or blocked,
+ * which may lie above free room, it goes by the shelf, which holds nothing else then.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack/fit/attempt.h"
+
+#include <string.h>
+
+typedef struct
+{
+  TesseraDesk *desk;
+  TesseraPlacement placement;
+  uint64_t height_bytes;
+} Attempt;
+
+/* The lowest offset from @from_bytes on. */
+static uint64_t
+lowest_from (const Attempt *attempt, const TesseraPackItem *item, uint64_t from_bytes)
+{
+  const TesseraDesk *desk = attempt->desk;
+  if (attempt->placement == TESSERA_PLACE_SKYLINE)
+    {
+      uint64_t floor = tessera_reach_floor (&desk->lowest.reach, item);
+      from_bytes = floor > from_bytes ? floor : from_bytes;
+    }
+  return tessera_shelf_fit_from (&desk->shelf, item, from_bytes);
+}
+
+static void
+put (Attempt *attempt, uint32_t item_index, uint64_t offset)
+{
+  TesseraDesk *desk = attempt->desk;
+  const TesseraPackItem *item = &desk->problem->items[item_index];
+  bool is_pinned =
+      desk->problem->limits[item_index].pinned_bytes != TESSERA_PACK_NOT_PINNED;
+  if (is_pinned || attempt->placement != TESSERA_PLACE_SKYLINE)
+    tessera_shelf_put (&desk->shelf, item_index, offset);
+  else
+    tessera_reach_raise (&desk->lowest.reach, item, offset + item->size_bytes);
+  desk->offsets[item_index] = offset;
+  if (offset + item->size_bytes > attempt->height_bytes)
+    attempt->height_bytes = offset + item->size_bytes;
+}
+
+static void
+put_pinned (Attempt *attempt)
+{
+  const TesseraPackProblem *problem = attempt->desk->problem;
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    if (problem->limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED)
+      put (attempt, i, problem->limits[i].pinned_bytes);
+}
+
+/* Each step lifts the base by what one item needs; above everything all of them fit. */
+static void
+put_body (Attempt *attempt, uint32_t body)
+{
+  const TesseraPackProblem *problem = attempt->desk->problem;
+  const uint32_t *first =
+      &problem->body_items[body == 0 ? 0 : problem->body_ends[body - 1]];
+  const uint32_t *last = &problem->body_items[problem->body_ends[body]];
+  uint64_t base = 0;
+  if (attempt->desk->bodies_put[body])
+    return;
+  attempt->desk->bodies_put[body] = 1;
+  for (const uint32_t *at = first, *settled = first; at < last;)
+    {
+      uint64_t distance = problem->limits[*at].body_offset_bytes;
+      uint64_t place =
+          lowest_from (attempt, &problem->items[*at], base + distance) - distance;
+      if (place > base)
+        settled = at;
+      base = place;
+      /* Round and round, until all fit that came since the base was lifted. */
+      if (++at == last)
+        at = first;
+      if (at == settled)
+        break;
+    }
+  for (const uint32_t *at = first; at < last; at++)
+    put (attempt, *at, base + problem->limits[*at].body_offset_bytes);
+}
+
+static void
+put_item (Attempt *attempt, uint32_t item_index)
+{
+  TesseraDesk *desk = attempt->desk;
+  const TesseraPackItem *item = &desk->problem->items[item_index];
+  const TesseraPackLimit *limit = &desk->problem->limits[item_index];
+  if (limit->pinned_bytes != TESSERA_PACK_NOT_PINNED)
+    return;
+  if (limit->body != TESSERA_PACK_NO_BODY)
+    put_body (attempt, limit->body);
+  else if (attempt->placement == TESSERA_PLACE_BEST_FIT)
+    put (attempt, item_index, tessera_shelf_best_fit (&desk->shelf, item));
+  else
+    put (attempt, item_index, lowest_from (attempt, item, 0));
+}
+
+static Attempt
+begin (TesseraDesk *desk, TesseraPlacement placement)
+{
+  Attempt attempt = { .desk = desk, .placement = placement };
+  tessera_shelf_empty (&desk->shelf);
+  tessera_shelf_block (&desk->shelf);
+  memset (desk->bodies_put, 0, desk->problem->n_bodies);
+  put_pinned (&attempt);
+  return attempt;
+}
+
+void
+tessera_attempt_first (TesseraDesk *desk,
+                       TesseraPlacement placement,
+                       size_t n_items,
+                       uint64_t *height_bytes)
+{
+  Attempt attempt = begin (desk, placement);
+  for (size_t i = 0; i < n_items; i++)
+    put_item (&attempt, desk->order[i]);
+  *height_bytes = attempt.height_bytes;
+}
+
+bool
+tessera_attempt_limits (TesseraDesk *desk,
+                        TesseraPlacement placement,
+                        const TesseraPackWatch *watch,
+                        uint64_t *out_height_bytes)
+{
+  const TesseraPackProblem *problem = desk->problem;
+  tessera_reach_flatten (&desk->lowest.reach);
+  Attempt attempt = begin (desk, placement);
+  for (size_t i = 0; i < problem->n_items; i++)
+    {
+      if (i % TESSERA_LOOK_EVERY == 0 &&
+          !tessera_pack_watch_goes_on (watch, attempt.height_bytes))
+        return false;
+      put_item (&attempt, desk->order[i]);
+    }
+  *out_height_bytes = attempt.height_bytes;
+  return true;
+}

@@ -1,0 +1,173 @@
+/*
+ * One attempt at a packing problem. See attempt.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack/fit/attempt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static TesseraStatus
+init_orders (TesseraDesk *desk, const TesseraPackProblem *problem)
+{
+  desk->entries = malloc (problem->n_items * sizeof *desk->entries);
+  if (desk->entries == NULL)
+    return TESSERA_NO_MEMORY;
+  return tessera_lowest_init (&desk->lowest, problem);
+}
+
+TesseraStatus
+tessera_desk_init (TesseraDesk *desk,
+                   const TesseraPackProblem *problem,
+                   const TesseraDeskParts *parts)
+{
+  desk->problem = problem;
+  desk->order = malloc (problem->n_items * sizeof *desk->order);
+  desk->offsets = malloc (problem->n_items * sizeof *desk->offsets);
+  if (problem->limits != NULL)
+    desk->bodies_put = calloc ((size_t) problem->n_bodies + 1, sizeof *desk->bodies_put);
+  TesseraStatus status = TESSERA_NO_MEMORY;
+  if (desk->order != NULL && desk->offsets != NULL &&
+      (problem->limits == NULL || desk->bodies_put != NULL))
+    status = tessera_shelf_init (&desk->shelf, problem, parts->n_on_shelf);
+  if (status == TESSERA_OK && parts->has_orders)
+    status = init_orders (desk, problem);
+  if (status == TESSERA_OK && parts->times != NULL)
+    status = tessera_sweep_init (&desk->sweep, parts->times);
+  if (status != TESSERA_OK)
+    tessera_desk_clear (desk);
+  return status;
+}
+
+void
+tessera_desk_clear (TesseraDesk *desk)
+{
+  free (desk->entries);
+  free (desk->order);
+  free (desk->offsets);
+  free (desk->bodies_put);
+  tessera_shelf_clear (&desk->shelf);
+  tessera_lowest_clear (&desk->lowest);
+  tessera_sweep_clear (&desk->sweep);
+  memset (desk, 0, sizeof *desk);
+}
+
+static uint64_t
+place_on_skyline (TesseraDesk *desk, const TesseraPackItem *item)
+{
+  uint64_t offset = tessera_reach_floor (&desk->lowest.reach, item);
+  tessera_reach_raise (&desk->lowest.reach, item, offset + item->size_bytes);
+  return offset;
+}
+
+static uint64_t
+place_on_shelf (TesseraDesk *desk, uint32_t item_index, TesseraPlacement placement)
+{
+  const TesseraPackItem *item = &desk->problem->items[item_index];
+  uint64_t offset = placement == TESSERA_PLACE_FIRST_FIT
+                        ? tessera_shelf_first_fit (&desk->shelf, item)
+                        : tessera_shelf_best_fit (&desk->shelf, item);
+  tessera_shelf_put (&desk->shelf, item_index, offset);
+  return offset;
+}
+
+/* Whether the items come in order of time: then the shelf may forget. */
+static bool
+is_by_time (const TesseraDesk *desk)
+{
+  uint32_t last = 0;
+  for (size_t i = 0; i < desk->problem->n_items; i++)
+    {
+      uint32_t first = tessera_pack_first_section (&desk->problem->items[desk->order[i]]);
+      if (first < last)
+        return false;
+      last = first;
+    }
+  return true;
+}
+
+bool
+tessera_attempt (TesseraDesk *desk,
+                 TesseraPlacement placement,
+                 const TesseraPackWatch *watch,
+                 uint64_t *out_height_bytes)
+{
+  const TesseraPackProblem *problem = desk->problem;
+  if (problem->limits != NULL)
+    return tessera_attempt_limits (desk, placement, watch, out_height_bytes);
+  if (placement == TESSERA_PLACE_LOWEST)
+    return tessera_lowest_place (&desk->lowest, desk->order, problem->bound_bytes, true,
+                                 watch, desk->offsets,
+                                 out_height_bytes) == TESSERA_LOWEST_DONE;
+  uint64_t height_bytes = 0;
+  bool forgets = placement != TESSERA_PLACE_SKYLINE && is_by_time (desk);
+  tessera_reach_flatten (&desk->lowest.reach);
+  tessera_shelf_empty (&desk->shelf);
+  for (size_t i = 0; i < problem->n_items; i++)
+    {
+      if (i % TESSERA_LOOK_EVERY == 0 &&
+          !tessera_pack_watch_goes_on (watch, height_bytes))
+        return false;
+      uint32_t item_index = desk->order[i];
+      const TesseraPackItem *item = &problem->items[item_index];
+      if (forgets && i % TESSERA_LOOK_EVERY == 0)
+        tessera_shelf_forget (&desk->shelf, tessera_pack_first_section (item));
+      uint64_t offset = placement == TESSERA_PLACE_SKYLINE
+                            ? place_on_skyline (desk, item)
+                            : place_on_shelf (desk, item_index, placement);
+      desk->offsets[item_index] = offset;
+      if (offset + item->size_bytes > height_bytes)
+        height_bytes = offset + item->size_bytes;
+    }
+  *out_height_bytes = height_bytes;
+  return true;
+}
+
+/* Those that no sweep places, wherever the shelf has room for them. */
+static void
+place_first_class (TesseraDesk *desk,
+                   const TesseraRule *rule,
+                   uint32_t n_items,
+                   uint64_t *height_bytes)
+{
+  TesseraPlacement placement = rule->fit == TESSERA_SWEEP_FIRST_FIT
+                                   ? TESSERA_PLACE_FIRST_FIT
+                                   : TESSERA_PLACE_BEST_FIT;
+  if (desk->problem->limits != NULL)
+    tessera_attempt_first (desk, placement, n_items, height_bytes);
+  else
+    tessera_shelf_empty (&desk->shelf);
+  for (uint32_t i = 0; i < n_items; i++)
+    {
+      uint32_t item_index = desk->order[i];
+      tessera_sweep_note (&desk->sweep, item_index);
+      if (desk->problem->limits != NULL)
+        continue;
+      uint64_t offset = place_on_shelf (desk, item_index, placement);
+      desk->offsets[item_index] = offset;
+      if (offset + desk->problem->items[item_index].size_bytes > *height_bytes)
+        *height_bytes = offset + desk->problem->items[item_index].size_bytes;
+    }
+}
+
+bool
+tessera_attempt_sweep (TesseraDesk *desk,
+                       const TesseraRule *rule,
+                       uint64_t looks,
+                       const TesseraPackWatch *watch,
+                       uint64_t *out_height_bytes)
+{
+  uint32_t ends[TESSERA_RULE_MAX_CLASSES];
+  *out_height_bytes = 0;
+  tessera_rule_order (rule, desk->sweep.times, desk->order, ends);
+  tessera_sweep_begin (&desk->sweep, rule->is_backward, looks);
+  place_first_class (desk, rule, ends[0], out_height_bytes);
+  for (uint32_t c = 1; c < TESSERA_RULE_MAX_CLASSES; c++)
+    if (ends[c] > ends[c - 1] &&
+        !tessera_sweep_class (&desk->sweep, &desk->order[ends[c - 1]],
+                              ends[c] - ends[c - 1], rule->fit, watch, desk->offsets,
+                              out_height_bytes))
+      return false;
+  return true;
+}

@@ -1,0 +1,179 @@
+/*
+ * See plan-case.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/plan/case.h"
+
+const TesseraPlanOptions plan_all_steps = { .first_step = -1, .last_step = -1 };
+const TesseraPlanOptions plan_across = { .across_streams = true,
+                                         .first_step = -1,
+                                         .last_step = -1 };
+
+PlanCase
+plan_case_look (TesseraTrace *trace)
+{
+  PlanCase c = { .trace = trace };
+
+  g_assert_cmpint (tessera_blocks_new (trace, &c.blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (trace, c.blocks, &c.structure), ==, TESSERA_OK);
+  return c;
+}
+
+PlanCase
+plan_case_new (TesseraTrace *trace, const TesseraPlanOptions *options)
+{
+  PlanCase c = plan_case_look (trace);
+  TesseraError error = { 0 };
+
+  if (tessera_plan_trace (trace, c.blocks, c.structure, options, &error, &c.plan) !=
+      TESSERA_OK)
+    g_error ("%s", error.text);
+  g_assert_true (c.plan->checked);
+  return c;
+}
+
+void
+plan_case_clear (PlanCase *c)
+{
+  tessera_plan_free (c->plan);
+  tessera_structure_free (c->structure);
+  tessera_blocks_free (c->blocks);
+  tessera_trace_free (c->trace);
+}
+
+bool
+plan_case_shares (const TesseraSlot *a, const TesseraSlot *b)
+{
+  return a->offset_bytes < b->offset_bytes + b->block_bytes &&
+         b->offset_bytes < a->offset_bytes + a->block_bytes;
+}
+
+/* Whether a block may lie in the one in place of the other: its spare, and where ranges
+ * do not pass between streams any of its rota. */
+static bool
+take_turns (const TesseraPlan *p, const TesseraSlot *a, const TesseraSlot *b)
+{
+  if (p->across_streams)
+    return a->section == b->section && a->block == b->block;
+  return a->section == b->section && a->block_bytes == b->block_bytes &&
+         a->stream == b->stream && a->pool == b->pool && a->wraps &&
+         a->died_next >= a->born && b->wraps && b->died_next >= b->born;
+}
+
+/* Whether nothing lies in the slot when block @b comes; those before it have theirs. */
+static bool
+is_free_for (const PlanCase *c, const uint32_t *slot_of, uint32_t slot, uint32_t b)
+{
+  const TesseraBlock *all = c->blocks->blocks;
+
+  for (uint32_t a = 0; a < b; a++)
+    if (all[a].died_index > all[b].born_index &&
+        plan_case_shares (&c->plan->slots[slot_of[a]], &c->plan->slots[slot]))
+      return false;
+  return true;
+}
+
+/* The last or the first free place of its rota: any will do. */
+static uint32_t
+find_turn (const PlanCase *c, const uint32_t *slot_of, uint32_t b)
+{
+  const TesseraPlan *p = c->plan;
+  uint32_t found = TESSERA_NONE;
+
+  for (uint32_t i = 0; i < p->n_slots; i++)
+    if ((found == TESSERA_NONE || b % 3 == 0) &&
+        take_turns (p, &p->slots[i], &p->slots[slot_of[b]]) &&
+        is_free_for (c, slot_of, i, b))
+      found = i;
+  if (found == TESSERA_NONE)
+    g_error ("no place is free for block %u of slot %u", b, slot_of[b]);
+  return found;
+}
+
+/* The slot of each block of the trace, as a run would take them: the j-th request of a
+ * repeating step takes the j-th slot, or a place of its rota, whether its own is free or
+ * not. */
+uint32_t *
+plan_case_place (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
+{
+  const TesseraPlan *p = c->plan;
+  const TesseraBlock *all = c->blocks->blocks;
+  uint32_t *slot_of = g_new (uint32_t, c->blocks->n_blocks + 1);
+  uint32_t slot = 0;
+
+  for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
+    slot_of[b] = TESSERA_NONE;
+  for (uint32_t i = 0; i < p->n_slots; i++)
+    if (slot_of[p->slots[i].block] == TESSERA_NONE)
+      slot_of[p->slots[i].block] = i;
+  for (uint32_t s = first_step + 1; s < first_step + n_steps; s++)
+    {
+      slot = 0;
+      while (p->sections[p->slots[slot].section].kind != TESSERA_SECTION_REPEATS)
+        slot++;
+      for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
+        if (all[b].step == s)
+          {
+            g_assert_cmpuint (p->slots[slot].block_bytes, ==, all[b].block_bytes);
+            g_assert_cmpuint (p->slots[slot].ordinal, !=, TESSERA_NONE);
+            slot_of[b] = slot++;
+          }
+    }
+  for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
+    {
+      const TesseraSlot *own = &p->slots[slot_of[b]];
+
+      if (!is_free_for (c, slot_of, slot_of[b], b) ||
+          (!p->across_streams && take_turns (p, own, own) && b % 2))
+        slot_of[b] = find_turn (c, slot_of, b);
+    }
+  return slot_of;
+}
+
+static bool
+is_small (const TesseraBlock *block)
+{
+  return block->block_bytes <= 1 << 20;
+}
+
+/* A request of a's owner that a's range could have served, before b. */
+static bool
+is_open (const PlanCase *c, const TesseraBlock *a, const TesseraBlock *b)
+{
+  const TesseraBlocks *blocks = c->blocks;
+
+  if (c->trace->n_streams == 1 ||
+      (a->stream == b->stream && is_small (a) == is_small (b)))
+    return true;
+  for (uint32_t i = a->died_index; i < b->born_index; i++)
+    if (c->trace->events[i].action == TESSERA_ALLOC)
+      {
+        const TesseraBlock *request = &blocks->blocks[blocks->block_of_event[i]];
+
+        if (request->stream == a->stream && is_small (request) == is_small (a) &&
+            request->block_bytes <= a->block_bytes)
+          return true;
+      }
+  return false;
+}
+
+/* In the real trace no two blocks meet in time and address, and ranges pass from stream
+ * to stream only where PyTorch's own rule has ordered them. */
+void
+plan_case_check (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
+{
+  g_autofree uint32_t *slot_of = plan_case_place (c, first_step, n_steps);
+  const TesseraBlock *all = c->blocks->blocks;
+
+  for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
+    for (uint32_t a = 0; a < c->blocks->n_blocks; a++)
+      {
+        g_assert_cmpuint (slot_of[a], !=, TESSERA_NONE);
+        if (a == b || all[a].born_index > all[b].born_index ||
+            !plan_case_shares (&c->plan->slots[slot_of[a]], &c->plan->slots[slot_of[b]]))
+          continue;
+        g_assert_cmpuint (all[a].died_index, <=, all[b].born_index);
+        g_assert_true (is_open (c, &all[a], &all[b]));
+      }
+}

@@ -1,0 +1,294 @@
+/*
+ * How long a range stays closed: see plan-closing.h.
+ *
+ * "The owner's first request from here on of at most this size" is asked of a tree of
+ * minima over the requests, sorted by owner and position: O(log n) each.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/plan/closing.h"
+
+#include <stdlib.h>
+
+typedef struct
+{
+  uint64_t owner;
+  uint64_t block_bytes;
+  uint32_t at; /* unrolled */
+} Birth;
+
+struct TesseraClosing
+{
+  const TesseraPlanBuild *build;
+  Birth *births; /* by owner, then position */
+  size_t n_births;
+  uint64_t *least; /* [2 * n_leaves]: tree of minima of block_bytes */
+  size_t n_leaves;
+  uint32_t period; /* length of the repeating step */
+  uint32_t end;    /* of the unrolled run */
+};
+
+static int
+by_owner (const void *a, const void *b)
+{
+  const Birth *x = a, *y = b;
+
+  if (x->owner != y->owner)
+    return x->owner < y->owner ? -1 : 1;
+  return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool
+is_of_step (const TesseraClosing *closing, const TesseraSlot *slot)
+{
+  const TesseraRun *run = &closing->build->run;
+
+  return slot->born >= run->step_begin && slot->born < run->step_end;
+}
+
+/* From the end of the step on, the second step comes in between. */
+static uint32_t
+unroll (const TesseraClosing *closing, uint32_t position)
+{
+  return position >= closing->build->run.step_end ? position + closing->period : position;
+}
+
+static void
+list_births (TesseraClosing *closing)
+{
+  const TesseraPlan *plan = closing->build->plan;
+
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+      bool is_of = is_of_step (closing, slot);
+      Birth birth = { tessera_slot_owner (slot), slot->block_bytes,
+                      is_of ? slot->born : unroll (closing, slot->born) };
+
+      if (slot->ordinal == TESSERA_NONE)
+        continue;
+      closing->births[closing->n_births++] = birth;
+      birth.at += closing->period;
+      if (is_of)
+        closing->births[closing->n_births++] = birth;
+    }
+  qsort (closing->births, closing->n_births, sizeof (Birth), by_owner);
+}
+
+TesseraStatus
+tessera_closing_new (const TesseraPlanBuild *build, TesseraClosing **out_closing)
+{
+  TesseraClosing *closing = calloc (1, sizeof *closing);
+
+  *out_closing = NULL;
+  if (!closing)
+    return TESSERA_NO_MEMORY;
+  closing->build = build;
+  closing->period = build->run.step_end - build->run.step_begin;
+  closing->end = build->run.n_positions + closing->period;
+  closing->births = malloc ((2 * build->plan->n_slots + 1) * sizeof *closing->births);
+  for (closing->n_leaves = 1; closing->n_leaves < 2 * build->plan->n_slots + 1;)
+    closing->n_leaves *= 2;
+  closing->least = malloc (2 * closing->n_leaves * sizeof *closing->least);
+  if (!closing->births || !closing->least)
+    {
+      tessera_closing_free (closing);
+      return TESSERA_NO_MEMORY;
+    }
+  list_births (closing);
+  for (size_t i = 0; i < closing->n_leaves; i++)
+    closing->least[closing->n_leaves + i] =
+        i < closing->n_births ? closing->births[i].block_bytes : UINT64_MAX;
+  for (size_t i = closing->n_leaves - 1; i > 0; i--)
+    closing->least[i] = closing->least[2 * i] < closing->least[2 * i + 1]
+                            ? closing->least[2 * i]
+                            : closing->least[2 * i + 1];
+  *out_closing = closing;
+  return TESSERA_OK;
+}
+
+void
+tessera_closing_free (TesseraClosing *closing)
+{
+  if (!closing)
+    return;
+  free (closing->births);
+  free (closing->least);
+  free (closing);
+}
+
+/* The first birth of the owner at or after @at; n_births: none in the array. */
+static size_t
+first_from (const TesseraClosing *closing, uint64_t owner, uint32_t at)
+{
+  size_t low = 0, high = closing->n_births;
+
+  while (low < high)
+    {
+      size_t middle = low + (high - low) / 2;
+      const Birth *birth = &closing->births[middle];
+
+      if (birth->owner < owner || (birth->owner == owner && birth->at < at))
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+/* The first birth from index @from on of at most @block_bytes. */
+static size_t
+first_small (const TesseraClosing *closing, size_t from, uint64_t block_bytes)
+{
+  size_t node = closing->n_leaves + from;
+
+  while (closing->least[node] > block_bytes)
+    {
+      while (node & 1)
+        {
+          node >>= 1;
+          if (node == 0)
+            return closing->n_births;
+        }
+      node++;
+    }
+  while (node < closing->n_leaves)
+    node = closing->least[2 * node] <= block_bytes ? 2 * node : 2 * node + 1;
+  return node - closing->n_leaves;
+}
+
+/* Where a range that its block left at @died (unrolled) opens to others. */
+static uint32_t
+opens_at (const TesseraClosing *closing, const TesseraSlot *slot, uint32_t died)
+{
+  uint64_t owner = tessera_slot_owner (slot);
+  size_t birth = first_from (closing, owner, died);
+
+  if (birth < closing->n_births)
+    birth = first_small (closing, birth, slot->block_bytes);
+  return birth < closing->n_births && closing->births[birth].owner == owner
+             ? closing->births[birth].at
+             : closing->end;
+}
+
+/* The slot's stay in the first of the two steps, or the only one (@pass 0), or in the
+ * second (1). Returns: false where there is no such stay. */
+static bool
+stay_of (const TesseraClosing *closing,
+         uint32_t index,
+         int pass,
+         TesseraOccupancy *out_stay)
+{
+  const TesseraSlot *slot = &closing->build->plan->slots[index];
+  uint32_t step_end = closing->build->run.step_end;
+  bool is_of = is_of_step (closing, slot);
+
+  if (pass == 1 && !is_of)
+    return false;
+  out_stay->born = is_of ? slot->born : unroll (closing, slot->born);
+  if (!is_of)
+    out_stay->died = slot->died == step_end ? step_end : unroll (closing, slot->died);
+  else if (pass == 1)
+    {
+      out_stay->born += closing->period;
+      out_stay->died = slot->died + closing->period;
+    }
+  else if (slot->wraps)
+    out_stay->died = slot->died_next + closing->period;
+  else
+    out_stay->died = slot->died < step_end ? slot->died : step_end;
+  /* Alive at the end of the run: nobody comes after it. */
+  out_stay->opens = slot->died == closing->build->run.n_positions && (pass == 1 || !is_of)
+                        ? closing->end
+                        : opens_at (closing, slot, out_stay->died);
+  return true;
+}
+
+bool
+tessera_closing_is_free (const TesseraClosing *closing, uint32_t index)
+{
+  const TesseraSlot *slot = &closing->build->plan->slots[index];
+  uint64_t owner = tessera_slot_owner (slot);
+
+  for (int pass = 0; pass < 2; pass++)
+    {
+      TesseraOccupancy stay;
+      size_t birth;
+
+      if (!stay_of (closing, index, pass, &stay))
+        continue;
+      birth = first_from (closing, owner, stay.died);
+      if (birth < closing->n_births && closing->births[birth].owner == owner &&
+          closing->births[birth].at < stay.opens)
+        return false;
+    }
+  return true;
+}
+
+/* Back to positions of the plan; what opens in the second step is closed through the one
+ * that stands for both. */
+static uint32_t
+roll (const TesseraClosing *closing, uint32_t at)
+{
+  uint32_t step_end = closing->build->run.step_end;
+
+  if (at <= step_end)
+    return at;
+  return at < step_end + closing->period ? step_end : at - closing->period;
+}
+
+uint32_t
+tessera_closing_tail (const TesseraClosing *closing, uint32_t index)
+{
+  const TesseraRun *run = &closing->build->run;
+  const TesseraSlot *slot = &closing->build->plan->slots[index];
+  TesseraOccupancy stay;
+  uint32_t tail;
+
+  if (slot->born >= run->step_end || !stay_of (closing, index, 0, &stay))
+    return 0;
+  if (slot->born < run->step_begin)
+    tail = stay.opens < run->step_end ? stay.opens : run->step_end;
+  else if (stay.opens < run->step_end)
+    tail = 0;
+  else
+    tail = stay.opens < run->step_end + closing->period ? stay.opens - closing->period
+                                                        : run->step_end;
+  return tail > run->step_begin ? tail : 0;
+}
+
+void
+tessera_closing_extend (const TesseraClosing *closing,
+                        uint32_t index,
+                        uint32_t from,
+                        TesseraItem *item)
+{
+  const TesseraSlot *slot = &closing->build->plan->slots[index];
+  TesseraOccupancy stay = { 0 }, last = { 0 };
+  uint32_t tail = tessera_closing_tail (closing, index);
+
+  if (!stay_of (closing, index, 0, &stay))
+    return;
+  if (!stay_of (closing, index, 1, &last))
+    {
+      item->end = roll (closing, stay.opens);
+      return;
+    }
+  if (stay.opens < closing->build->run.step_end)
+    {
+      item->end = stay.opens;
+      return;
+    }
+  item->end = roll (closing, last.opens);
+  if (tail >= slot->born)
+    {
+      if (from < item->begin)
+        item->begin = from;
+      item->begin2 = item->end2 = 0;
+    }
+  else if (tail)
+    {
+      item->begin2 = from;
+      item->end2 = tail;
+    }
+}

@@ -1,0 +1,252 @@
+/*
+ * What is packed for the slots of a plan: items and their zones.
+ *
+ * Zones: blocks of different pools never share an address (the memory of a captured graph
+ * is in use whenever it is replayed, whatever the trace shows), nor do those of different
+ * streams, nor, where several streams are at work, PyTorch's two size classes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/plan/build.h"
+
+#include "db/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct
+{
+  uint64_t owner;
+  uint32_t slot;
+} Owned;
+
+static int
+by_owner (const void *a, const void *b)
+{
+  const Owned *x = a, *y = b;
+
+  if (x->owner != y->owner)
+    return x->owner < y->owner ? -1 : 1;
+  return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+static TesseraItem
+item_of (const TesseraPlanBuild *build, const TesseraSlot *slot)
+{
+  TesseraItem item = { .size_bytes = slot->block_bytes,
+                       .begin = slot->born,
+                       .end = slot->died,
+                       .prefer_low = slot->lifetime_class == TESSERA_CLASS_PERSISTENT };
+
+  if (slot->wraps && slot->died_next >= slot->born)
+    item.begin = build->run.step_begin;
+  else if (slot->wraps)
+    {
+      item.begin2 = build->run.step_begin;
+      item.end2 = slot->died_next;
+    }
+  return item;
+}
+
+static int
+compare_shapes (const TesseraTail *x, const TesseraTail *y)
+{
+  if (x->owner != y->owner)
+    return x->owner < y->owner ? -1 : 1;
+  return x->block_bytes < y->block_bytes ? -1 : x->block_bytes > y->block_bytes;
+}
+
+static int
+by_shape_and_tail (const void *a, const void *b)
+{
+  const TesseraTail *x = a, *y = b;
+  int order = compare_shapes (x, y);
+
+  if (order)
+    return order;
+  if (x->tail != y->tail)
+    return x->tail < y->tail ? -1 : 1;
+  return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+void
+tessera_match_tails (TesseraTail *starts,
+                     size_t n_starts,
+                     TesseraTail *wraps,
+                     size_t n_wraps)
+{
+  size_t k = 0;
+
+  qsort (starts, n_starts, sizeof *starts, by_shape_and_tail);
+  qsort (wraps, n_wraps, sizeof *wraps, by_shape_and_tail);
+  for (size_t i = 0; i < n_starts; i++)
+    {
+      starts[i].partner = TESSERA_NONE;
+      while (k < n_wraps && (compare_shapes (&wraps[k], &starts[i]) < 0 ||
+                             (compare_shapes (&wraps[k], &starts[i]) == 0 &&
+                              wraps[k].tail < starts[i].tail)))
+        k++;
+      if (k < n_wraps && compare_shapes (&wraps[k], &starts[i]) == 0)
+        starts[i].partner = wraps[k++].slot;
+    }
+}
+
+static TesseraTail
+make_tail (const TesseraSlot *slot, uint32_t tail, uint32_t index)
+{
+  return (TesseraTail){ .owner = tessera_slot_owner (slot),
+                        .block_bytes = slot->block_bytes,
+                        .tail = tail,
+                        .slot = index };
+}
+
+/* Whether a block of the start may come to lie there: in any place of a rota, and of a
+ * slot that takes turns with a spare of its own in the spare. */
+static bool
+is_for_starts (const TesseraPlanBuild *build, uint32_t slot, const TesseraSpell *spell)
+{
+  bool is_spare = slot >= build->first_spare;
+
+  if (!build->plan->across_streams)
+    return !is_spare;
+  return is_spare || spell->died_next <= spell->born;
+}
+
+/* Tails of the start, then those of the repeating step: the number of requests before the
+ * end. */
+static void
+list_tails (const TesseraPlanBuild *build,
+            TesseraTail *tails,
+            size_t *out_n_starts,
+            size_t *out_n_wraps)
+{
+  const TesseraPlan *plan = build->plan;
+  const TesseraRun *run = &build->run;
+  size_t n = 0;
+  uint32_t i = 0;
+
+  for (; i < plan->n_slots && plan->slots[i].born < run->step_begin; i++)
+    {
+      uint32_t tail = tessera_run_tail (run, plan->slots[i].block);
+
+      /* What an edit wants of the one it need not want of the other. */
+      if (tail != TESSERA_NONE && !(build->holds.is_held && build->holds.is_held[i]))
+        tails[n++] = make_tail (&plan->slots[i], tail, i);
+    }
+  *out_n_starts = n;
+  for (; i < plan->n_slots && plan->slots[i].born < run->step_end; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+      TesseraSpell spell;
+
+      if (slot->wraps && tessera_run_spell (run, slot->block, &spell) &&
+          spell.tail != TESSERA_NONE && is_for_starts (build, i, &spell))
+        tails[n++] = make_tail (slot, spell.tail, i);
+    }
+  *out_n_wraps = n - *out_n_starts;
+}
+
+/* A block of the start that lives on into the first repeating step takes the range of a
+ * wrapping slot that ends no sooner there: they are never both alive. */
+static TesseraStatus
+join_tails (TesseraPlanBuild *build)
+{
+  TesseraSlot *slots = build->plan->slots;
+  TesseraTail *tails = malloc ((build->plan->n_slots + 1) * sizeof *tails);
+  size_t n_starts, n_wraps;
+
+  if (!tails)
+    return TESSERA_NO_MEMORY;
+  list_tails (build, tails, &n_starts, &n_wraps);
+  tessera_match_tails (tails, n_starts, tails + n_starts, n_wraps);
+  for (const TesseraTail *start = tails; start < tails + n_starts; start++)
+    {
+      TesseraItem *item;
+
+      if (start->partner == TESSERA_NONE)
+        continue;
+      item = &build->items[build->item_of_slot[start->partner]];
+      slots[start->slot].died = build->run.step_begin;
+      build->item_of_slot[start->slot] = build->item_of_slot[start->partner];
+      if (item->begin2 < item->end2)
+        item->begin2 = slots[start->slot].born;
+      else
+        item->begin = slots[start->slot].born;
+    }
+  free (tails);
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_build_close_ranks (TesseraPlanBuild *build)
+{
+  uint32_t *new_index = malloc ((build->n_items + 1) * sizeof *new_index);
+  size_t n_items = 0;
+
+  if (!new_index)
+    return TESSERA_NO_MEMORY;
+  memset (new_index, 0xff, (build->n_items + 1) * sizeof *new_index);
+  for (size_t i = 0; i < build->plan->n_slots; i++)
+    new_index[build->item_of_slot[i]] = 0;
+  for (size_t i = 0; i < build->n_items; i++)
+    if (new_index[i] == 0)
+      {
+        build->items[n_items] = build->items[i];
+        new_index[i] = (uint32_t) n_items++;
+      }
+  build->n_items = n_items;
+  for (size_t i = 0; i < build->plan->n_slots; i++)
+    build->item_of_slot[i] = new_index[build->item_of_slot[i]];
+  free (new_index);
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+set_zones (TesseraPlanBuild *build)
+{
+  const TesseraPlan *plan = build->plan;
+  Owned *owned = malloc ((plan->n_slots + 1) * sizeof *owned);
+  uint32_t zone = 0;
+
+  if (!owned)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      uint64_t owner = tessera_slot_owner (&plan->slots[i]);
+
+      if (!tessera_build_splits_sizes (build))
+        owner = plan->slots[i].pool;
+      owned[i] = (Owned){ owner, (uint32_t) i };
+    }
+  qsort (owned, plan->n_slots, sizeof *owned, by_owner);
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      zone += i && owned[i].owner != owned[i - 1].owner;
+      build->items[build->item_of_slot[owned[i].slot]].zone = zone;
+    }
+  free (owned);
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_build_items (TesseraPlanBuild *build)
+{
+  const TesseraPlan *plan = build->plan;
+  TesseraStatus status = TESSERA_OK;
+
+  build->items = malloc ((plan->n_slots + 1) * sizeof *build->items);
+  build->item_of_slot = malloc ((plan->n_slots + 1) * sizeof *build->item_of_slot);
+  if (!build->items || !build->item_of_slot)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      build->items[i] = item_of (build, &plan->slots[i]);
+      build->item_of_slot[i] = (uint32_t) i;
+    }
+  build->n_items = plan->n_slots;
+  if (build->run.repeats)
+    status = join_tails (build);
+  if (status == TESSERA_OK)
+    status = tessera_build_close_ranks (build);
+  return status == TESSERA_OK ? set_zones (build) : status;
+}

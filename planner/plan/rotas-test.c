@@ -1,0 +1,158 @@
+/*
+ * Blocks that outlive the birth of their successor: places in turn.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/follow.h"
+#include "planner/plan/case.h"
+
+#include <string.h>
+
+/* Steps of equal requests, the first of which may be before all steps. The i-th block of
+ * a step ends right before the lives[i]-th request after its own. */
+static TesseraTrace *
+lives_loop (const uint64_t *sizes,
+            const uint32_t *lives,
+            uint32_t n_blocks,
+            uint32_t n_steps,
+            bool has_start)
+{
+  TesseraTrace *trace = test_trace_new ();
+
+  test_alloc (trace, 0x1000, 4096);
+  for (uint64_t s = 0; s < n_steps; s++)
+    {
+      g_autofree char *name = g_strdup_printf ("step %u", (guint) s);
+      uint32_t begin = (uint32_t) trace->n_events;
+
+      for (uint64_t i = 0; i < n_blocks; i++)
+        {
+          uint64_t request = s * n_blocks + i;
+
+          for (uint64_t k = 0; k < n_blocks; k++)
+            if (request >= lives[k] + k && (request - lives[k] - k) % n_blocks == 0)
+              test_free (trace, (request - lives[k] + 1) << 24, sizes[k]);
+          test_alloc (trace, (request + 1) << 24, sizes[i]);
+        }
+      if (s > 0 || !has_start)
+        test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+/* An optimizer that makes new state before it lets go of the old, one parameter after the
+ * other: one place more than parameters is enough. */
+static void
+test_replaced_state (void)
+{
+  enum
+  {
+    N_STATES = 20
+  };
+  const uint64_t bytes = 4 << 20;
+  uint64_t sizes[N_STATES];
+  uint32_t lives[N_STATES];
+
+  for (uint32_t i = 0; i < N_STATES; i++)
+    {
+      sizes[i] = bytes;
+      /* The last one's goes at the end of the step. */
+      lives[i] = i + 1 < N_STATES ? N_STATES + 1 : N_STATES;
+    }
+  for (int has_start = 0; has_start < 2; has_start++)
+    {
+      PlanCase c = plan_case_new (lives_loop (sizes, lives, N_STATES, 5, has_start),
+                                  &plan_all_steps);
+      size_t n_spares = 0;
+
+      g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+      for (size_t i = 0; i < c.plan->n_slots; i++)
+        n_spares += c.plan->slots[i].ordinal == TESSERA_NONE;
+      g_assert_cmpuint (n_spares, ==, 1);
+      g_assert_cmpuint (c.plan->height_bytes, ==, 4096 + (N_STATES + 1) * bytes);
+      plan_case_check (&c, 0, 5 - (guint) has_start);
+      plan_case_clear (&c);
+    }
+}
+
+static uint64_t
+count_misses (const TesseraPlan *p,
+              const TesseraTrace *trace,
+              const TesseraBlocks *blocks)
+{
+  g_autofree uint64_t *offsets = g_new (uint64_t, blocks->n_blocks);
+  TesseraFollower *follower;
+  TesseraFollowerStats stats;
+
+  g_assert_cmpint (tessera_follower_new (p, &follower), ==, TESSERA_OK);
+  for (uint32_t i = 0; i < trace->n_events; i++)
+    {
+      const TesseraEvent *event = &trace->events[i];
+      uint64_t *offset = &offsets[blocks->block_of_event[i]];
+
+      if (event->action == TESSERA_ALLOC)
+        tessera_follower_malloc (follower, event->size_bytes, event->stream, event->pool,
+                                 offset, NULL);
+      else if (event->action == TESSERA_FREE_COMPLETED)
+        tessera_follower_free_at (follower, *offset);
+    }
+  tessera_follower_get_stats (follower, &stats);
+  tessera_follower_free (follower);
+  return stats.misses;
+}
+
+/* Lives of all kinds over the end of a step, few sizes: the plan is right for the trace
+ * whichever free place each block takes, and serves many more steps than it saw. */
+static void
+test_turns (void)
+{
+  enum
+  {
+    MAX_BLOCKS = 24,
+    N_STEPS = 5,
+    N_MORE_STEPS = 40
+  };
+  uint32_t n_with_turns = 0;
+
+  for (uint32_t seed = 1; seed <= 40; seed++)
+    {
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+      uint32_t n = (uint32_t) g_rand_int_range (rand, 2, MAX_BLOCKS + 1);
+      bool has_start = seed % 2;
+      uint64_t sizes[MAX_BLOCKS];
+      uint32_t lives[MAX_BLOCKS];
+      PlanCase apart, passing, longer;
+
+      for (uint32_t i = 0; i < n; i++)
+        {
+          sizes[i] = (uint64_t) g_rand_int_range (rand, 1, 4) << 21;
+          lives[i] = (uint32_t) g_rand_int_range (rand, 1, (gint32) (2 * n - i));
+        }
+      apart = plan_case_new (lives_loop (sizes, lives, n, N_STEPS, has_start),
+                             &plan_all_steps);
+      passing =
+          plan_case_new (lives_loop (sizes, lives, n, N_STEPS, has_start), &plan_across);
+      longer = plan_case_look (lives_loop (sizes, lives, n, N_MORE_STEPS, has_start));
+      g_assert_cmpint (apart.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+      g_assert_cmpuint (apart.plan->bound_bytes, <=, passing.plan->bound_bytes);
+      plan_case_check (&apart, 0, N_STEPS - has_start);
+      plan_case_check (&passing, 0, N_STEPS - has_start);
+      g_assert_cmpuint (count_misses (apart.plan, longer.trace, longer.blocks), ==, 0);
+      g_assert_cmpuint (count_misses (passing.plan, longer.trace, longer.blocks), ==, 0);
+      n_with_turns += apart.plan->bound_bytes < passing.plan->bound_bytes;
+      plan_case_clear (&apart);
+      plan_case_clear (&passing);
+      plan_case_clear (&longer);
+    }
+  g_assert_cmpuint (n_with_turns, >, 10);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/planner/rotas/replaced-state", test_replaced_state);
+  g_test_add_func ("/planner/rotas/turns", test_turns);
+  return g_test_run ();
+}

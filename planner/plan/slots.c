@@ -1,0 +1,150 @@
+/*
+ * The slots of a plan, before they have places: see db/plan.h for what each field says.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/plan/build.h"
+#include "planner/structure/private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static TesseraStatus
+add_slot (TesseraPlanBuild *build, const TesseraSlot *slot)
+{
+  TesseraPlan *plan = build->plan;
+
+  if (plan->n_slots == build->cap_slots)
+    {
+      size_t cap = build->cap_slots ? 2 * build->cap_slots : 1024;
+      TesseraSlot *more = realloc (plan->slots, cap * sizeof *more);
+
+      if (!more)
+        return TESSERA_NO_MEMORY;
+      plan->slots = more;
+      build->cap_slots = cap;
+    }
+  plan->slots[plan->n_slots++] = *slot;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+add_sections (TesseraPlanBuild *build)
+{
+  const TesseraRun *run = &build->run;
+  const TesseraSection all[] = {
+    { 0, run->step_begin, 0, 0, TESSERA_SECTION_ONCE },
+    { run->step_begin, run->step_end, 0, 0, TESSERA_SECTION_REPEATS },
+    { run->step_end, run->n_positions, 0, 0, TESSERA_SECTION_ONCE },
+  };
+
+  build->plan->sections = calloc (3, sizeof *build->plan->sections);
+  if (!build->plan->sections)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < 3; i++)
+    if (all[i].begin < all[i].end)
+      build->plan->sections[build->plan->n_sections++] = all[i];
+  return TESSERA_OK;
+}
+
+static uint32_t
+section_at (const TesseraPlan *plan, uint32_t position)
+{
+  uint32_t section = 0;
+
+  while (section + 1 < plan->n_sections && position >= plan->sections[section].end)
+    section++;
+  return section;
+}
+
+static TesseraSlot
+make_slot (const TesseraPlanBuild *build, uint32_t index, const TesseraSpell *spell)
+{
+  const TesseraBlock *block = &build->blocks->blocks[index];
+
+  return (TesseraSlot){ .size_bytes = block->size_bytes,
+                        .block_bytes = block->block_bytes,
+                        .born = spell->born,
+                        .died = spell->died,
+                        .died_next = spell->died_next,
+                        .section = section_at (build->plan, spell->born),
+                        .phase = TESSERA_NONE,
+                        .ordinal = TESSERA_NONE,
+                        .group = block->group,
+                        .block = index,
+                        .stream = block->stream,
+                        .pool = block->pool,
+                        .lifetime_class = block->lifetime_class,
+                        .wraps = spell->wraps };
+}
+
+TesseraStatus
+tessera_build_spare (TesseraPlanBuild *build, uint32_t like)
+{
+  uint32_t last = build->run.step_end - 1;
+  TesseraSlot spare = build->plan->slots[like];
+
+  spare.born = last;
+  spare.wraps = last > build->run.step_begin || !build->plan->across_streams;
+  spare.died_next = last > build->run.step_begin ? last : spare.wraps ? last + 1 : 0;
+  return add_slot (build, &spare);
+}
+
+/* Those of the repeating step come at its very end, after all slots so far. */
+static TesseraStatus
+add_spares (TesseraPlanBuild *build)
+{
+  TesseraStatus status;
+
+  build->first_spare = build->plan->n_slots;
+  status = tessera_build_rotas (build);
+  build->n_spares = build->plan->n_slots - build->first_spare;
+  return status;
+}
+
+static void
+count_slots (TesseraPlan *plan)
+{
+  size_t next = 0;
+
+  for (size_t i = 0; i < plan->n_sections; i++)
+    {
+      TesseraSection *section = &plan->sections[i];
+
+      section->first_slot = (uint32_t) next;
+      while (next < plan->n_slots && plan->slots[next].section == i)
+        next++;
+      section->n_slots = (uint32_t) (next - section->first_slot);
+    }
+}
+
+TesseraStatus
+tessera_build_slots (TesseraPlanBuild *build)
+{
+  const TesseraRun *run = &build->run;
+  TesseraStatus status = add_sections (build);
+  bool are_spares_due = run->repeats;
+
+  for (uint32_t i = 0; status == TESSERA_OK && i < build->blocks->n_blocks; i++)
+    {
+      TesseraSpell spell;
+      TesseraSlot slot;
+
+      if (build->left_out[i] || !tessera_run_spell (run, i, &spell))
+        continue;
+      if (are_spares_due && spell.born >= run->step_end)
+        {
+          status = add_spares (build);
+          are_spares_due = false;
+        }
+      if (status != TESSERA_OK)
+        break;
+      slot = make_slot (build, i, &spell);
+      status = add_slot (build, &slot);
+    }
+  if (status == TESSERA_OK && are_spares_due)
+    status = add_spares (build);
+  if (status == TESSERA_OK)
+    count_slots (build->plan);
+  return status;
+}

@@ -1,0 +1,288 @@
+/*
+ * Tests of the CSV importer.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "recorder/import/csv/csv.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "tests/fail_alloc.h"
+
+static TesseraStatus
+import (const char *text, size_t n_bytes, TesseraError *error, TesseraTrace **out)
+{
+  TesseraStream *stream;
+  TesseraStatus status = tessera_stream_open_memory (text, n_bytes, &stream);
+
+  *out = NULL;
+  if (status != TESSERA_OK)
+    return tessera_fail (error, status, "no memory left");
+  if (!tessera_csv_knows (stream))
+    status = tessera_fail (error, TESSERA_FOREIGN, "unknown columns");
+  else
+    status = tessera_import_csv (stream, error, out);
+  tessera_stream_close (stream);
+  return status;
+}
+
+static TesseraTrace *
+read_table (const char *text)
+{
+  TesseraError error = { 0 };
+  TesseraTrace *trace;
+
+  if (import (text, strlen (text), &error, &trace) != TESSERA_OK)
+    g_error ("%s", error.text);
+  return trace;
+}
+
+static const char whole[] =
+    "seq,time_us,action,id,size_bytes,stream,iteration,phase,module\n"
+    "1,100,alloc,w,1000,0,,,\n"
+    "2,110,alloc,a,2000,7,0,forward,layer.0\n"
+    "3,120.5,alloc,b,600,7,0,forward,\"layer,1\"\n"
+    "4,130,free,a,,7,0,backward,\"layer,1\"\n"
+    "5,140,mark,,,,1,backward,\n"
+    "6,150,alloc,a,2000,7,1,forward,layer.0\n"
+    "\n"
+    "7,160,free,old,512,0,1,forward,layer.0\r\n"
+    "8,170,alloc,none,0,0,1,forward,layer.0\n"
+    "9,180,free,none,0,0,1,forward,layer.0";
+
+static void
+check_range (const TesseraTrace *trace,
+             size_t index,
+             const char *name,
+             uint32_t begin_index,
+             uint32_t end_index,
+             TesseraRangeKind kind)
+{
+  const TesseraRange *range = &trace->ranges[index];
+
+  g_assert_cmpstr (tessera_trace_string (trace, range->name), ==, name);
+  g_assert_cmpuint (range->begin_index, ==, begin_index);
+  g_assert_cmpuint (range->end_index, ==, end_index);
+  g_assert_cmpuint (range->kind, ==, kind);
+}
+
+static void
+test_events (void)
+{
+  static const uint8_t actions[] = { TESSERA_ALLOC,          TESSERA_ALLOC,
+                                     TESSERA_ALLOC,          TESSERA_FREE_REQUESTED,
+                                     TESSERA_FREE_COMPLETED, TESSERA_MARK,
+                                     TESSERA_ALLOC,          TESSERA_FREE_REQUESTED,
+                                     TESSERA_FREE_COMPLETED };
+  TesseraTrace *trace = read_table (whole);
+
+  g_assert_cmpuint (trace->n_events, ==, G_N_ELEMENTS (actions));
+  for (size_t i = 0; i < G_N_ELEMENTS (actions); i++)
+    g_assert_cmpuint (trace->events[i].action, ==, actions[i]);
+  g_assert_false (trace->has_addresses);
+  g_assert_false (trace->has_segments);
+  g_assert_true (trace->has_time);
+  g_assert_cmpint (trace->events[2].at_ns, ==, 20500);
+  g_assert_cmpuint (trace->streams[trace->events[1].stream], ==, 7);
+  /* Each use of an id has its own address; a free names that of its use. */
+  g_assert_cmpuint (trace->events[3].addr, ==, trace->events[1].addr);
+  g_assert_cmpuint (trace->events[6].addr, !=, trace->events[1].addr);
+  g_assert_cmpuint (trace->events[3].size_bytes, ==, 2000);
+  g_assert_cmpuint (trace->start.n_blocks, ==, 1);
+  g_assert_cmpuint (trace->start.blocks[0].size_bytes, ==, 512);
+  g_assert_false (trace->starts_empty);
+  g_assert_cmpuint (trace->end.n_blocks, ==, 3);
+  for (size_t i = 1; i < 3; i++)
+    g_assert_cmpuint (trace->end.blocks[i - 1].addr, <, trace->end.blocks[i].addr);
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "note.empty_blocks"), ==,
+                   "1 blocks of 0 bytes left out");
+  tessera_trace_free (trace);
+}
+
+static void
+test_ranges (void)
+{
+  TesseraTrace *trace = read_table (whole);
+
+  g_assert_cmpuint (trace->n_ranges, ==, 10);
+  check_range (trace, 0, "step 0", 1, 5, TESSERA_RANGE_STEP);
+  check_range (trace, 1, "forward", 1, 3, TESSERA_RANGE_PHASE);
+  check_range (trace, 2, "layer.0", 1, 2, TESSERA_RANGE_MODULE);
+  check_range (trace, 3, "layer,1", 2, 3, TESSERA_RANGE_MODULE);
+  check_range (trace, 4, "backward", 3, 5, TESSERA_RANGE_PHASE);
+  check_range (trace, 5, "layer,1", 3, 5, TESSERA_RANGE_MODULE);
+  check_range (trace, 6, "step 1", 5, 9, TESSERA_RANGE_STEP);
+  check_range (trace, 7, "backward", 5, 6, TESSERA_RANGE_PHASE);
+  check_range (trace, 8, "forward", 6, 9, TESSERA_RANGE_PHASE);
+  check_range (trace, 9, "layer.0", 6, 9, TESSERA_RANGE_MODULE);
+  g_assert_cmpuint (trace->ranges[2].parent, ==, 1);
+  g_assert_cmpuint (trace->ranges[1].parent, ==, 0);
+  tessera_trace_free (trace);
+}
+
+/* Columns in any order, others unknown, optional ones missing, a byte order mark. */
+static void
+test_columns (void)
+{
+  TesseraTrace *trace = read_table ("\xef\xbb\xbf\"SIZE_BYTES\", colour ,id,Action\n"
+                                    "10,red,\"a \"\"b\"\"\",alloc\n"
+                                    "20,blue,c,ALLOC\n");
+
+  g_assert_cmpuint (trace->n_events, ==, 2);
+  g_assert_cmpuint (trace->events[1].size_bytes, ==, 20);
+  g_assert_false (trace->has_time);
+  g_assert_cmpuint (trace->n_ranges, ==, 0);
+  tessera_trace_free (trace);
+
+  /* One row without time: no time at all. */
+  trace = read_table ("time_us,action,id,size_bytes\n5,alloc,a,1\n,alloc,b,1\n");
+  g_assert_false (trace->has_time);
+  g_assert_cmpint (trace->events[1].at_ns, ==, 0);
+  tessera_trace_free (trace);
+
+  trace = read_table ("action,id,size_bytes\n");
+  g_assert_cmpuint (trace->n_events, ==, 0);
+  tessera_trace_free (trace);
+}
+
+/* At time 5 block 0 ends before block 1 begins. */
+static void
+test_instance (void)
+{
+  TesseraTrace *trace =
+      read_table ("id,lower,upper,size\n0,2,5,7\n1,5,9,3\n2,0,5,1\n3,0,1,0\n");
+  static const struct
+  {
+    uint8_t action;
+    uint64_t size_bytes;
+  } events[] = { { TESSERA_ALLOC, 1 },          { TESSERA_ALLOC, 7 },
+                 { TESSERA_FREE_REQUESTED, 7 }, { TESSERA_FREE_COMPLETED, 7 },
+                 { TESSERA_FREE_REQUESTED, 1 }, { TESSERA_FREE_COMPLETED, 1 },
+                 { TESSERA_ALLOC, 3 },          { TESSERA_FREE_REQUESTED, 3 },
+                 { TESSERA_FREE_COMPLETED, 3 } };
+
+  g_assert_cmpuint (trace->n_events, ==, G_N_ELEMENTS (events));
+  for (size_t i = 0; i < G_N_ELEMENTS (events); i++)
+    {
+      g_assert_cmpuint (trace->events[i].action, ==, events[i].action);
+      g_assert_cmpuint (trace->events[i].size_bytes, ==, events[i].size_bytes);
+    }
+  g_assert_cmpuint (trace->alignment_bytes, ==, 1);
+  g_assert_false (trace->has_time);
+  g_assert_true (trace->starts_empty);
+  g_assert_nonnull (tessera_trace_get_meta (trace, "note.empty_blocks"));
+  tessera_trace_free (trace);
+}
+
+static void
+test_sentences (void)
+{
+  static const struct
+  {
+    const char *text;
+    const char *says;
+  } cases[] = {
+    { "action,id,size_bytes\nalloc,a,abc\n",
+      "line 2: size_bytes is \"abc\": expected a whole number of bytes" },
+    { "action,id,size_bytes\n\n\nalloc,a,-1\n", "line 4: size_bytes is \"-1\"" },
+    { "action,id,size_bytes\nalloc,a,\n", "line 2: size_bytes is \"\"" },
+    { "action,id,size_bytes\nalloc,a\n", "line 2: size_bytes is \"\"" },
+    { "action,id,size_bytes\nalloc,a,18446744073709551616\n", "line 2: size_bytes is" },
+    { "action,id,size_bytes\nalloc,a,18446744073709551615\n",
+      "no device has 2^60 bytes" },
+    { "action,id,size_bytes\nalloc,,5\n", "line 2: id is empty" },
+    { "action,id,size_bytes\nalloc,a,5\nfree,,5\n", "line 3: id is empty" },
+    { "action,id,size_bytes\nmove,a,5\n",
+      "line 2: action is \"move\": expected alloc, free or mark" },
+    { "action,id,size_bytes\nalloc,a,5\nalloc,a,5\n",
+      "line 3: id \"a\" is allocated again, and was not freed since line 2" },
+    { "action,id,size_bytes\nalloc,a,5\nfree,a,\nfree,a,\n",
+      "line 4: id \"a\" is freed twice" },
+    { "action,id,size_bytes,stream\nalloc,a,5,x\n",
+      "line 2: stream is \"x\": expected a whole number" },
+    { "action,id,size_bytes,time_us\nalloc,a,5,noon\n", "line 2: time_us is \"noon\"" },
+    { "action,id,size_bytes,time_us\nalloc,a,5,1e300\n", "line 2: time_us is" },
+    { "action,id,size_bytes,seq\nalloc,a,5,2\nalloc,b,5,2\n",
+      "line 3: seq is 2 after 2" },
+    { "action,id,size_bytes\nalloc,\"a,5\n", "line 2: a quote does not end" },
+    { "id,lower,upper,size\n0,5,5,1\n", "line 2: upper is 5 and lower 5" },
+    { "id,lower,upper,size\n0,1,x,1\n", "line 2: upper is \"x\"" },
+    { "id,lower,upper,size\n0,1,2,2000000000000000000\n",
+      "line 2: sizes of more than 2^60 bytes" },
+    { "action,id,size_bytes\nalloc,a,\xff\xfe\n", "line 2: size_bytes is \"??\"" },
+    { "a,b,c\n1,2,3\n", "unknown columns" },
+    { "id,lower,upper\n0,1,2\n", "unknown columns" },
+    { "", "unknown columns" },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      TesseraError error = { 0 };
+      TesseraTrace *trace;
+
+      g_assert_cmpint (import (cases[i].text, strlen (cases[i].text), &error, &trace), !=,
+                       TESSERA_OK);
+      g_assert_null (trace);
+      g_assert_true (g_utf8_validate (error.text, -1, NULL));
+      if (strstr (error.text, cases[i].says) == NULL)
+        g_error ("\"%s\" does not say \"%s\"", error.text, cases[i].says);
+    }
+}
+
+static void
+test_long_line (void)
+{
+  g_autoptr (GString) text = g_string_new ("action,id,size_bytes\nalloc,");
+  TesseraError error = { 0 };
+  TesseraTrace *trace;
+
+  while (text->len < (3u << 20))
+    g_string_append (text,
+                     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+  g_assert_cmpint (import (text->str, text->len, &error, &trace), ==, TESSERA_BAD_INPUT);
+  g_assert_nonnull (strstr (error.text, "line 2: the line is longer than 1 MiB"));
+}
+
+static void
+test_no_memory (void)
+{
+  static const char *const tables[] = { whole,
+                                        "id,lower,upper,size\n0,2,5,7\n1,5,9,3\n" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (tables); i++)
+    for (unsigned long nth = 1;; nth++)
+      {
+        TesseraError error = { 0 };
+        TesseraTrace *trace;
+        TesseraStatus status;
+        long held = tessera_fail_alloc_held ();
+
+        tessera_fail_alloc_at (nth);
+        status = import (tables[i], strlen (tables[i]), &error, &trace);
+        if (!tessera_fail_alloc_stop ())
+          {
+            g_assert_cmpint (status, ==, TESSERA_OK);
+            g_assert_cmpuint (nth, >, 10);
+            tessera_trace_free (trace);
+            break;
+          }
+        g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+        g_assert_null (trace);
+        g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+      }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/csv/events", test_events);
+  g_test_add_func ("/csv/ranges", test_ranges);
+  g_test_add_func ("/csv/columns", test_columns);
+  g_test_add_func ("/csv/instance", test_instance);
+  g_test_add_func ("/csv/sentences", test_sentences);
+  g_test_add_func ("/csv/long-line", test_long_line);
+  g_test_add_func ("/csv/no-memory", test_no_memory);
+  return g_test_run ();
+}

@@ -1,0 +1,180 @@
+/*
+ * The state at the end: every block and every segment, ours against the recorded.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "simulator/verify/verify-internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+typedef struct
+{
+  TesseraBlockInfo *blocks; /* NULL while they are only counted */
+  size_t n_blocks;
+} Blocks;
+
+size_t
+tessera_held_find (const TesseraHeld *held, uint64_t addr)
+{
+  size_t begin = 0, end = held->n_blocks;
+
+  while (begin < end)
+    {
+      size_t middle = begin + (end - begin) / 2;
+
+      if (held->blocks[middle].addr < addr)
+        begin = middle + 1;
+      else
+        end = middle;
+    }
+  return begin < held->n_blocks && held->blocks[begin].addr == addr ? begin
+                                                                    : held->n_blocks;
+}
+
+static void
+add_block (void *user, const TesseraBlockInfo *info)
+{
+  Blocks *blocks = user;
+
+  if (blocks->blocks != NULL)
+    blocks->blocks[blocks->n_blocks] = *info;
+  blocks->n_blocks++;
+}
+
+static int
+compare_by_address (const void *a, const void *b)
+{
+  uint64_t left = ((const TesseraBlockInfo *) a)->addr;
+  uint64_t right = ((const TesseraBlockInfo *) b)->addr;
+
+  return (left > right) - (left < right);
+}
+
+static const char *
+state_name (uint8_t state)
+{
+  return state == TESSERA_BLOCK_FREE   ? "free"
+         : state == TESSERA_BLOCK_LIVE ? "live"
+                                       : "pending";
+}
+
+static void
+compare_blocks (const Blocks *ours,
+                TesseraReplay *replay,
+                TesseraVerification *verification)
+{
+  const TesseraTrace *trace = replay->trace;
+  const TesseraHeld *end = &trace->end;
+  size_t i = 0, k = 0;
+
+  while (i < ours->n_blocks || k < end->n_blocks)
+    {
+      const TesseraBlockInfo *expected = i < ours->n_blocks ? &ours->blocks[i] : NULL;
+      const TesseraHeldBlock *found = k < end->n_blocks ? &end->blocks[k] : NULL;
+
+      if (found == NULL || (expected != NULL && expected->addr < found->addr))
+        {
+          tessera_replay_differs (replay, (uint32_t) trace->n_events,
+                                  "final state: expected a %s block of %" PRIu64
+                                  " bytes at 0x%" PRIx64 ", found none there",
+                                  state_name ((uint8_t) expected->state),
+                                  expected->block_bytes, expected->addr);
+          i++;
+          continue;
+        }
+      k++;
+      if (expected == NULL || expected->addr > found->addr)
+        {
+          tessera_replay_differs (replay, (uint32_t) trace->n_events,
+                                  "final state: expected no block at 0x%" PRIx64
+                                  ", found a %s one of %" PRIu64 " bytes",
+                                  found->addr, state_name (found->state),
+                                  found->block_bytes);
+          continue;
+        }
+      i++;
+      if (expected->block_bytes == found->block_bytes && expected->state == found->state)
+        verification->final_right++;
+      else
+        tessera_replay_differs (replay, (uint32_t) trace->n_events,
+                                "final state: expected a %s block of %" PRIu64
+                                " bytes at 0x%" PRIx64 ", found a %s one of %" PRIu64,
+                                state_name ((uint8_t) expected->state),
+                                expected->block_bytes, expected->addr,
+                                state_name (found->state), found->block_bytes);
+    }
+}
+
+/* The mapped range that begins with block @index; sets @index to the first block behind
+ * it. */
+static TesseraSegment
+take_range (const Blocks *blocks, size_t *index)
+{
+  const TesseraBlockInfo *first = &blocks->blocks[*index];
+  TesseraSegment range = { .addr = first->addr,
+                           .stream = (uint16_t) first->stream,
+                           .pool = (uint16_t) first->pool,
+                           .is_small = first->is_small,
+                           .is_expandable = first->is_expandable };
+
+  while (*index < blocks->n_blocks &&
+         blocks->blocks[*index].segment_addr == first->segment_addr &&
+         blocks->blocks[*index].addr == range.addr + range.size_bytes)
+    range.size_bytes += blocks->blocks[(*index)++].block_bytes;
+  return range;
+}
+
+static void
+compare_segments (const Blocks *ours, TesseraReplay *replay)
+{
+  const TesseraTrace *trace = replay->trace;
+  const TesseraHeld *end = &trace->end;
+  size_t i = 0;
+
+  for (size_t k = 0; i < ours->n_blocks || k < end->n_segments; k++)
+    {
+      static const TesseraSegment none = { 0 };
+      TesseraSegment expected = none;
+      const TesseraSegment *found = k < end->n_segments ? &end->segments[k] : &none;
+
+      if (i < ours->n_blocks)
+        expected = take_range (ours, &i);
+      if (expected.addr != found->addr || expected.size_bytes != found->size_bytes ||
+          expected.stream != found->stream || expected.pool != found->pool ||
+          expected.is_small != found->is_small ||
+          expected.is_expandable != found->is_expandable)
+        {
+          tessera_replay_differs (
+              replay, (uint32_t) trace->n_events,
+              "final state: expected a segment of %" PRIu64 " bytes at 0x%" PRIx64
+              " (stream %u, pool %u%s), found one of %" PRIu64 " at 0x%" PRIx64
+              " (stream %u, pool %u%s)",
+              expected.size_bytes, expected.addr, expected.stream, expected.pool,
+              expected.is_small ? ", small" : "", found->size_bytes, found->addr,
+              found->stream, found->pool, found->is_small ? ", small" : "");
+          return;
+        }
+    }
+}
+
+TesseraStatus
+tessera_verify_final (const TesseraCaching *caching,
+                      TesseraReplay *replay,
+                      TesseraVerification *verification)
+{
+  Blocks blocks = { 0 };
+
+  tessera_caching_each (caching, add_block, &blocks);
+  blocks.blocks = calloc (blocks.n_blocks + 1, sizeof *blocks.blocks);
+  if (blocks.blocks == NULL)
+    return TESSERA_NO_MEMORY;
+  blocks.n_blocks = 0;
+  tessera_caching_each (caching, add_block, &blocks);
+  qsort (blocks.blocks, blocks.n_blocks, sizeof *blocks.blocks, compare_by_address);
+  verification->final_right = 0;
+  compare_blocks (&blocks, replay, verification);
+  compare_segments (&blocks, replay);
+  free (blocks.blocks);
+  return TESSERA_OK;
+}

@@ -1,0 +1,452 @@
+/*
+ * Edits in the session: made, undone, kept, planned again; without a display.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/edits/document-edit.h"
+#include "viewer/document/edits/document-propose.h"
+#include "viewer/document/select/document-select.h"
+#include "viewer/test-help.h"
+
+#include "edits/query.h"
+
+#include <glib/gstdio.h>
+
+typedef struct
+{
+  TesseraDocument *document;
+  char *path;
+  char *kept; /* beside it */
+} Fixture;
+
+static void
+set_up (Fixture *f, gconstpointer unused)
+{
+  f->document = tessera_document_new ();
+  f->path = test_three_blocks_path ();
+  f->kept = g_strconcat (f->path, ".edits.json", NULL);
+  test_open (f->document, f->path);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer unused)
+{
+  tessera_document_close (f->document);
+  /* Jobs that were dropped hold it until they hear of it. */
+  WAIT (!tessera_document_is_busy (f->document) && G_OBJECT (f->document)->ref_count == 1,
+        SLOW_MS);
+  g_assert_finalize_object (f->document);
+  g_unlink (f->path);
+  g_unlink (f->kept);
+  g_free (f->path);
+  g_free (f->kept);
+}
+
+static void
+settle (Fixture *f)
+{
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+}
+
+static void
+edit (Fixture *f, TesseraEdit edit)
+{
+  tessera_document_edit_selection (f->document, &edit, TRUE);
+  settle (f);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+}
+
+static const TesseraEdit *
+edit_at (Fixture *f, size_t index)
+{
+  size_t n;
+  const TesseraEdit *edits = tessera_history_get (f->document->history, &n);
+
+  g_assert_cmpuint (index, <, n);
+  return &edits[index];
+}
+
+static void
+reopen (Fixture *f)
+{
+  tessera_document_close (f->document);
+  settle (f);
+  test_open (f->document, f->path);
+}
+
+/* An edit of each kind is about what was selected, has a name, stands, and is there again
+ * when the file is. */
+static void
+test_every_kind (Fixture *f, gconstpointer unused)
+{
+  for (int kind = TESSERA_EDIT_MERGE; kind <= TESSERA_EDIT_CAP; kind++)
+    {
+      TesseraEdit made = tessera_edit_of ((TesseraEditKind) kind);
+      size_t before = tessera_document_n_standing (f->document);
+
+      if (kind == TESSERA_EDIT_MERGE || kind == TESSERA_EDIT_GROUP)
+        made.group = strdup (kind == TESSERA_EDIT_GROUP ? "mine" : "both");
+      if (kind == TESSERA_EDIT_MOVE)
+        made.group = strdup ("mine");
+      if (kind == TESSERA_EDIT_CLASS)
+        made.lifetime_class = TESSERA_CLASS_TRANSIENT;
+      if (kind == TESSERA_EDIT_SPLIT)
+        made.by = TESSERA_SPLIT_SIZE;
+      if (kind == TESSERA_EDIT_CAP)
+        made.at = 64 << 20;
+      tessera_document_select_all (f->document);
+      settle (f);
+      if (kind == TESSERA_EDIT_PIN)
+        tessera_document_select (f->document, 1);
+      tessera_document_edit_selection (f->document, &made, TRUE);
+      WAIT (f->document->jobs[TESSERA_WORK_EDIT] == NULL, SLOW_MS);
+      g_assert_cmpuint (tessera_document_n_standing (f->document), ==, before + 1);
+      g_assert_cmpint (edit_at (f, before)->kind, ==, kind);
+      g_assert_cmpstr (edit_at (f, before)->name, !=, "");
+      g_assert_cmpint (edit_at (f, before)->created_s, >, 0);
+      tessera_document_undo (f->document);
+      g_assert_cmpuint (tessera_document_n_standing (f->document), ==, before);
+      tessera_document_redo (f->document);
+      g_assert_cmpuint (tessera_document_n_standing (f->document), ==, before + 1);
+    }
+  settle (f);
+  {
+    g_autofree char *before = tessera_history_to_json (f->document->history);
+    g_autofree char *after = NULL;
+
+    g_clear_pointer (&f->document->error, g_free);
+    reopen (f);
+    after = tessera_history_to_json (f->document->history);
+    g_assert_cmpstr (after, ==, before);
+  }
+}
+
+static uint64_t
+pool_of (const TesseraLayout *layout)
+{
+  for (size_t i = 0; i < layout->n_spans; i++)
+    if (layout->spans[i].is_plan_pool)
+      return layout->spans[i].addr;
+  g_assert_not_reached ();
+}
+
+static void
+test_undo_is_kept (Fixture *f, gconstpointer unused)
+{
+  tessera_document_select (f->document, 1);
+  edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
+  edit (f, tessera_edit_of (TESSERA_EDIT_APART));
+  tessera_document_undo (f->document);
+  settle (f);
+  reopen (f);
+  g_assert_cmpuint (tessera_document_n_edits (f->document), ==, 2);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
+  tessera_document_go_to_edits (f->document, 2);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 2);
+  tessera_document_go_to_edits (f->document, 0);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 0);
+  settle (f);
+  tessera_document_rename_edit (f->document, 1, "  not beside each other ");
+  settle (f);
+  reopen (f);
+  g_assert_cmpstr (edit_at (f, 1)->name, ==, "not beside each other");
+}
+
+/* The plan of no edits comes back when all are undone, and cannot be exported before. */
+static void
+test_plan_follows (Fixture *f, gconstpointer unused)
+{
+  uint64_t first = f->document->planned->plan->slot_digest, edited;
+  TesseraEdit made = tessera_edit_of (TESSERA_EDIT_DYNAMIC);
+
+  g_assert_null (tessera_document_why_no_export (f->document));
+  tessera_document_select (f->document, 1);
+  tessera_document_edit_selection (f->document, &made, TRUE);
+  WAIT (tessera_document_n_standing (f->document) == 1, SLOW_MS);
+  g_assert_false (tessera_document_is_plan_current (f->document));
+  g_assert_nonnull (tessera_document_why_no_export (f->document));
+  settle (f);
+  g_assert_true (tessera_document_is_plan_current (f->document));
+  g_assert_false (f->document->planned->request.is_preview);
+  g_assert_cmpuint (f->document->planned->plan->n_edits, ==, 1);
+  g_assert_cmpuint (f->document->former_bytes, ==, 3 << 20);
+  edited = f->document->planned->plan->slot_digest;
+  g_assert_cmpuint (edited, !=, first);
+  tessera_document_undo (f->document);
+  settle (f);
+  g_assert_cmpuint (f->document->planned->plan->slot_digest, ==, first);
+  g_assert_cmpuint (f->document->planned->plan->n_edits, ==, 0);
+  tessera_document_redo (f->document);
+  settle (f);
+  g_assert_cmpuint (f->document->planned->plan->slot_digest, ==, edited);
+}
+
+/* Stopped, the plan that was stays; it can be asked for again. */
+static void
+test_cancel (Fixture *f, gconstpointer unused)
+{
+  TesseraFollowed *before = tessera_followed_ref (f->document->planned);
+
+  tessera_document_select (f->document, 1);
+  {
+    TesseraEdit made = tessera_edit_of (TESSERA_EDIT_DYNAMIC);
+
+    tessera_document_edit_selection (f->document, &made, TRUE);
+  }
+  WAIT (f->document->jobs[TESSERA_WORK_PLAN] != NULL, SLOW_MS);
+  tessera_document_cancel (f->document);
+  settle (f);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
+  /* So short a trace may be planned before it hears of it. */
+  if (!tessera_document_is_plan_current (f->document))
+    g_assert_nonnull (tessera_document_why_no_export (f->document));
+  tessera_document_plan (f->document);
+  settle (f);
+  g_assert_true (tessera_document_is_plan_current (f->document));
+  tessera_followed_unref (before);
+}
+
+static void
+pin (Fixture *f, uint32_t block, uint64_t offset_bytes)
+{
+  TesseraEdit made = tessera_edit_of (TESSERA_EDIT_PIN);
+
+  made.at = offset_bytes;
+  tessera_document_select (f->document, block);
+  tessera_document_edit_selection (f->document, &made, TRUE);
+  settle (f);
+}
+
+/* A and B live at the same time: at one place they cannot be. */
+static void
+test_conflict (Fixture *f, gconstpointer unused)
+{
+  const TesseraLayout *layout;
+  TesseraFollowed *former;
+
+  pin (f, 0, 8 << 20);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+  layout = f->document->planned->layout;
+  g_assert_cmpuint (layout->addr[0], ==, pool_of (layout) + (8 << 20));
+  former = f->document->planned;
+  pin (f, 1, 8 << 20);
+  g_assert_nonnull (f->document->error);
+  g_test_message ("%s", f->document->error);
+  g_assert_true (g_str_has_prefix (f->document->error, "The edits \""));
+  g_assert_true (g_str_has_suffix (f->document->error, " would share one."));
+  g_clear_pointer (&f->document->error, g_free);
+  g_assert_cmpuint (f->document->conflict.first + f->document->conflict.second, ==, 1);
+  g_assert_true (f->document->planned == former);
+  g_assert_nonnull (tessera_document_why_no_export (f->document));
+  tessera_document_undo (f->document);
+  settle (f);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+  g_assert_cmpuint (f->document->conflict.first, ==, TESSERA_NONE);
+  g_assert_null (tessera_document_why_no_export (f->document));
+  tessera_document_redo (f->document);
+  settle (f);
+  g_assert_cmpuint (f->document->conflict.first, !=, TESSERA_NONE);
+  g_clear_pointer (&f->document->error, g_free);
+}
+
+static void
+test_files (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = g_strconcat (f->path, ".json", NULL);
+  g_autofree char *text = NULL;
+
+  tessera_document_select (f->document, 1);
+  edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
+  tessera_document_save_edits (f->document, path);
+  g_assert_nonnull (f->document->notice);
+  tessera_document_undo (f->document);
+  tessera_document_load_edits (f->document, path);
+  settle (f);
+  g_assert_cmpuint (tessera_document_n_edits (f->document), ==, 1);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
+  g_assert_true (g_file_set_contents (path, "[{\"kind\": \"bend\"}]", -1, NULL));
+  tessera_document_load_edits (f->document, path);
+  g_assert_nonnull (f->document->error);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
+  g_clear_pointer (&f->document->error, g_free);
+  g_unlink (path);
+}
+
+/* Edits that cannot be read stay where they are, and the trace is open all the same. */
+static void
+test_unreadable (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *text = NULL;
+
+  tessera_document_close (f->document);
+  g_assert_true (g_file_set_contents (f->kept, "{", -1, NULL));
+  tessera_document_open (f->document, f->path);
+  settle (f);
+  g_assert_nonnull (f->document->data);
+  g_assert_nonnull (f->document->error);
+  g_clear_pointer (&f->document->error, g_free);
+  tessera_document_select (f->document, 1);
+  edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
+  g_assert_true (g_file_get_contents (f->kept, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, "{");
+}
+
+static void
+test_rule (Fixture *f, gconstpointer unused)
+{
+  g_assert_nonnull (tessera_document_why_no_edit (f->document, TESSERA_EDIT_DYNAMIC, 0));
+  g_assert_null (tessera_document_why_no_edit (f->document, TESSERA_EDIT_CAP, 0));
+  tessera_document_select (f->document, 1);
+  g_assert_null (tessera_document_why_no_edit (f->document, TESSERA_EDIT_DYNAMIC, 0));
+  g_assert_nonnull (tessera_document_why_no_edit (f->document, TESSERA_EDIT_MERGE, 0));
+  tessera_document_seek_rule (f->document);
+  settle (f);
+  g_assert_nonnull (f->document->rule);
+  g_assert_true (f->document->rule->is_rule);
+  g_assert_null (f->document->rule->selector.blocks);
+  {
+    TesseraEdit made = tessera_edit_of (TESSERA_EDIT_DYNAMIC);
+
+    tessera_document_edit_selection (f->document, &made, FALSE);
+  }
+  settle (f);
+  g_assert_cmpuint (edit_at (f, 0)->what.n_blocks, ==, 1);
+  g_assert_cmpuint (edit_at (f, 0)->what.blocks[0], ==, 1);
+}
+
+/* A [0, 5) 1 MiB, B [1, 3) 2 MiB, C [3, end) 2 MiB: planned in 3 MiB, B and C in the same
+ * place. B alone can lie above or below A, or on top of all. */
+static void
+test_propose (Fixture *f, gconstpointer unused)
+{
+  const TesseraProposal *proposal = &f->document->proposal;
+  const TesseraLandings *landings;
+
+  tessera_document_select (f->document, 0);
+  tessera_document_propose (f->document);
+  settle (f);
+  landings = proposal->landings;
+  g_assert_nonnull (landings);
+  g_assert_cmpuint (landings->n_blocks, ==, 1);
+  g_assert_cmpuint (proposal->offset_bytes, ==, landings->base_bytes);
+  g_assert_cmpuint (proposal->pushed->len, ==, 0);
+  /* Where it lies is free, as is the other side of B and C; between it pushes both. */
+  tessera_document_propose_next (f->document, 1, FALSE);
+  if (proposal->offset_bytes == landings->base_bytes)
+    tessera_document_propose_next (f->document, -1, FALSE);
+  g_assert_cmpuint (proposal->offset_bytes, !=, landings->base_bytes);
+  g_assert_cmpuint (proposal->pushed->len, ==, 0);
+  tessera_document_propose_at (f->document, 3 << 20, 0);
+  tessera_document_drop_proposal (f->document);
+  g_assert_null (tessera_document_describe_proposal (f->document));
+  tessera_document_accept_proposal (f->document);
+  g_assert_cmpuint (tessera_document_n_edits (f->document), ==, 0);
+  tessera_document_propose_next (f->document, 1, TRUE);
+  settle (f);
+  {
+    uint64_t offset = proposal->offset_bytes;
+    g_autofree char *words = tessera_document_describe_proposal (f->document);
+
+    g_assert_nonnull (words);
+    tessera_document_accept_proposal (f->document);
+    settle (f);
+    g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
+    g_assert_cmpint (edit_at (f, 0)->kind, ==, TESSERA_EDIT_PIN);
+    g_assert_cmpuint (edit_at (f, 0)->at, ==, offset);
+    g_assert_null (edit_at (f, 0)->shape);
+  }
+}
+
+/* Several keep their distances. */
+static void
+test_propose_several (Fixture *f, gconstpointer unused)
+{
+  tessera_document_select_blocks (f->document, (const uint32_t[]){ 0, 1 }, 2,
+                                  TESSERA_SELECT_ONLY, 0);
+  tessera_document_propose (f->document);
+  settle (f);
+  g_assert_cmpuint (f->document->proposal.landings->height_bytes, ==, 3 << 20);
+  tessera_document_accept_proposal (f->document);
+  settle (f);
+  g_assert_cmpuint (edit_at (f, 0)->what.n_blocks, ==, 2);
+  g_assert_nonnull (edit_at (f, 0)->shape);
+  g_assert_cmpuint (edit_at (f, 0)->shape[0] + edit_at (f, 0)->shape[1], >=, 1 << 20);
+}
+
+/* A typed offset is kept as it is, and the others' distances with it. */
+static void
+test_pin_several_at (Fixture *f, gconstpointer unused)
+{
+  const TesseraLayout *layout;
+  uint64_t apart[2];
+
+  layout = f->document->planned->layout;
+  apart[0] = layout->addr[1] - layout->addr[0];
+  tessera_document_select_blocks (f->document, (const uint32_t[]){ 0, 1 }, 2,
+                                  TESSERA_SELECT_ONLY, 0);
+  tessera_document_pin_at (f->document, 16 << 20, TRUE);
+  settle (f);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+  g_assert_cmpuint (edit_at (f, 0)->at, ==, 16 << 20);
+  layout = f->document->planned->layout;
+  g_assert_cmpuint (MIN (layout->addr[0], layout->addr[1]), ==,
+                    pool_of (layout) + (16 << 20));
+  apart[1] = layout->addr[1] - layout->addr[0];
+  g_assert_cmpuint (apart[1], ==, apart[0]);
+}
+
+/* Every stop that says so is free, and none other, as a search by the byte says. */
+static void
+test_stops_are_honest (Fixture *f, gconstpointer unused)
+{
+  const TesseraBlocks *blocks = f->document->data->blocks;
+  const TesseraLayout *layout = f->document->planned->layout;
+
+  for (uint32_t moved = 0; moved < blocks->n_blocks; moved++)
+    {
+      TesseraLandings *landings;
+      TesseraError error = { 0 };
+
+      g_assert_cmpint (
+          tessera_landings_new (f->document->planned, &moved, 1, NULL, &error, &landings),
+          ==, TESSERA_OK);
+      g_assert_cmpuint (landings->n_stops, >, 0);
+      for (size_t i = 0; i < landings->n_stops; i++)
+        {
+          uint64_t low = landings->pool_addr + landings->stops[i].offset_bytes;
+          uint64_t high = low + layout->block_bytes[moved];
+          g_autoptr (GArray) pushed =
+              tessera_landings_pushed (landings, landings->stops[i].offset_bytes);
+          guint n = 0;
+
+          for (uint32_t k = 0; k < blocks->n_blocks; k++)
+            n += k != moved && blocks->blocks[k].born_index < layout->died_index[moved] &&
+                 blocks->blocks[moved].born_index < layout->died_index[k] &&
+                 layout->addr[k] < high && low < layout->addr[k] + layout->block_bytes[k];
+          g_assert_cmpuint (pushed->len, ==, n);
+          g_assert_cmpint (landings->stops[i].is_free, ==, n == 0);
+        }
+      tessera_landings_unref (landings);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+#define ADD(name, function)                                                              \
+  g_test_add ("/edits/" name, Fixture, NULL, set_up, function, tear_down)
+  ADD ("every kind", test_every_kind);
+  ADD ("undo is kept", test_undo_is_kept);
+  ADD ("plan follows", test_plan_follows);
+  ADD ("cancel", test_cancel);
+  ADD ("conflict", test_conflict);
+  ADD ("files", test_files);
+  ADD ("unreadable", test_unreadable);
+  ADD ("rule", test_rule);
+  ADD ("propose", test_propose);
+  ADD ("propose several", test_propose_several);
+  ADD ("pin several", test_pin_several_at);
+  ADD ("stops are honest", test_stops_are_honest);
+  return g_test_run ();
+}

@@ -1,0 +1,462 @@
+/*
+ * Asks for the value of an edit, above the canvases.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/panels/edits/edit-bar.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "edits/query.h"
+#include "viewer/document/describe.h"
+#include "viewer/document/edits/document-edit.h"
+#include "viewer/document/edits/document-propose.h"
+#include "viewer/document/select/document-select.h"
+#include "viewer/panels/blocklist.h"
+#include "viewer/window/ui.h"
+
+struct _TesseraEditBar
+{
+  GtkBox parent_instance;
+
+  TesseraDocument *document;
+  const TesseraEditCommand *command; /* NULL: closed */
+  GtkWidget *title;
+  GtkWidget *what;
+  GtkWidget *by_rule;
+  GtkWidget *caption;
+  GtkWidget *entry;
+  GtkWidget *choice;
+  GtkWidget *problem;
+  GtkWidget *apply;
+  GWeakRef came_from; /* who had the focus, and gets it back */
+};
+
+G_DEFINE_TYPE (TesseraEditBar, tessera_edit_bar, GTK_TYPE_BOX)
+
+/* Fills the edit from the text. Returns: what is wrong with it (g_free()), or NULL. */
+typedef char *(*Fill) (TesseraEditBar *self, const char *text, TesseraEdit *edit);
+
+/* libc's: an edit is freed by the planner's side. */
+static char *
+text_copy (const char *text)
+{
+  char *copy = strdup (text);
+
+  if (copy == NULL)
+    g_error ("out of memory");
+  return copy;
+}
+
+static gboolean
+has_group (TesseraDocument *document, const char *name)
+{
+  const TesseraData *data = document->data;
+
+  for (size_t i = 0; data != NULL && i < data->n_groups; i++)
+    if (g_str_equal (data->groups[i].name, name))
+      return TRUE;
+  return FALSE;
+}
+
+static char *
+fill_name (TesseraEditBar *self, const char *text, TesseraEdit *edit)
+{
+  if (*text == '\0')
+    return g_strdup ("A group has a name");
+  if (edit->kind == TESSERA_EDIT_GROUP && has_group (self->document, text))
+    return g_strdup ("There is a group of this name: move to it, or choose another name");
+  edit->group = text_copy (text);
+  return NULL;
+}
+
+static char *
+fill_offset (TesseraEditBar *self, const char *text, TesseraEdit *edit)
+{
+  const TesseraPlan *plan =
+      self->document->planned != NULL ? self->document->planned->plan : NULL;
+  uint32_t alignment = plan != NULL ? MAX (plan->alignment_bytes, 1) : 512;
+
+  if (*text == '\0' || !tessera_parse_bytes (text, &edit->at))
+    return g_strdup ("An offset into the pool, such as 1.5 GiB or 512 MiB");
+  if (edit->at % alignment != 0)
+    return g_strdup_printf ("Offsets are multiples of %u bytes", alignment);
+  return NULL;
+}
+
+static char *
+fill_cap (TesseraEditBar *self, const char *text, TesseraEdit *edit)
+{
+  if (*text == '\0' || !tessera_parse_bytes (text, &edit->at) || edit->at == 0)
+    return g_strdup ("A size of the pool, such as 2 GiB");
+  return NULL;
+}
+
+static char *
+fill_apart (TesseraEditBar *self, const char *text, TesseraEdit *edit)
+{
+  char *error = NULL;
+
+  if (*text == '\0')
+    return NULL;
+  edit->has_with = tessera_query_parse (text, &edit->with, &error);
+  return error;
+}
+
+static char *
+fill_class (TesseraEditBar *self, const char *text, TesseraEdit *edit)
+{
+  edit->lifetime_class =
+      (uint8_t) (1 + gtk_drop_down_get_selected (GTK_DROP_DOWN (self->choice)));
+  return NULL;
+}
+
+static char *
+fill_group (TesseraEditBar *self, const char *text, TesseraEdit *edit)
+{
+  GtkStringObject *chosen =
+      gtk_drop_down_get_selected_item (GTK_DROP_DOWN (self->choice));
+
+  if (chosen == NULL)
+    return g_strdup ("There is no group to move to");
+  edit->group = text_copy (gtk_string_object_get_string (chosen));
+  return NULL;
+}
+
+static const struct
+{
+  TesseraEditKind kind;
+  const char *caption;
+  const char *hint;
+  Fill fill;
+  gboolean is_choice;
+} asked[] = {
+  { TESSERA_EDIT_GROUP, "name", "attention, layers 0-7", fill_name, FALSE },
+  { TESSERA_EDIT_MERGE, "name", "of what they become", fill_name, FALSE },
+  { TESSERA_EDIT_MOVE, "group", NULL, fill_group, TRUE },
+  { TESSERA_EDIT_PIN, "offset", "1.5 GiB", fill_offset, FALSE },
+  { TESSERA_EDIT_APART, "from", "each other; or: phase=backward size>=1MiB", fill_apart,
+    FALSE },
+  { TESSERA_EDIT_CLASS, "class", NULL, fill_class, TRUE },
+  { TESSERA_EDIT_CAP, "at most", "2 GiB", fill_cap, FALSE },
+};
+
+static size_t
+asked_of (TesseraEditKind kind)
+{
+  size_t i = 0;
+
+  while (i < G_N_ELEMENTS (asked) - 1 && asked[i].kind != kind)
+    i++;
+  return i;
+}
+
+/* --- what it is about -----------------------------------------------------------------
+ */
+
+static void
+show_what (TesseraEditBar *self)
+{
+  TesseraDocument *document = self->document;
+  const TesseraRule *rule = document->rule;
+  g_autofree char *text = NULL, *count = NULL;
+  size_t n_chosen = tessera_document_n_selected (document);
+
+  if (self->command == NULL)
+    return;
+  count = tessera_describe_count (n_chosen);
+  if (self->command->kind == TESSERA_EDIT_CAP)
+    text = g_strdup ("The pool of the plan. What does not fit is served by the dynamic "
+                     "allocator.");
+  else if (rule == NULL)
+    text = g_strdup_printf ("%s block%s; looking for a rule…", count,
+                            n_chosen == 1 ? "" : "s");
+  else if (rule->is_rule)
+    text = g_strdup_printf ("%s block%s: %s", count, n_chosen == 1 ? "" : "s",
+                            *rule->text != '\0' ? rule->text : "all there are");
+  else
+    text = g_strdup_printf ("%s block%s; no rule selects just these: the edit holds for "
+                            "this trace",
+                            count, n_chosen == 1 ? "" : "s");
+  gtk_label_set_text (GTK_LABEL (self->what), text);
+  gtk_widget_set_tooltip_text (self->what, text);
+  gtk_widget_set_visible (self->by_rule, self->command->kind != TESSERA_EDIT_CAP &&
+                                             rule != NULL && rule->is_rule);
+}
+
+static void
+offer (TesseraEditBar *self)
+{
+  const TesseraData *data = self->document->data;
+  g_autoptr (GtkStringList) names = gtk_string_list_new (NULL);
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+
+  if (self->command->kind == TESSERA_EDIT_CLASS)
+    for (uint8_t class = TESSERA_CLASS_PERSISTENT; class <= TESSERA_CLASS_DYNAMIC;
+         class ++)
+      gtk_string_list_append (names, tessera_class_name (class));
+  else
+    for (size_t i = 0; data != NULL && i < data->n_groups; i++)
+      if (g_hash_table_add (seen, data->groups[i].name))
+        gtk_string_list_append (names, data->groups[i].name);
+  gtk_drop_down_set_model (GTK_DROP_DOWN (self->choice), G_LIST_MODEL (names));
+}
+
+/* --- the value ------------------------------------------------------------------------
+ */
+
+/* Returns: what is wrong, or NULL. */
+static char *
+fill (TesseraEditBar *self, TesseraEdit *edit)
+{
+  g_autofree char *text =
+      g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->entry))));
+
+  *edit = tessera_edit_of (self->command->kind);
+  edit->by = self->command->by;
+  return asked[asked_of (self->command->kind)].fill (self, text, edit);
+}
+
+static void
+check (TesseraEditBar *self)
+{
+  g_autofree char *problem = NULL;
+  TesseraEdit edit;
+
+  if (self->command == NULL)
+    return;
+  problem = fill (self, &edit);
+  tessera_edit_clear (&edit);
+  gtk_label_set_text (GTK_LABEL (self->problem), problem != NULL ? problem : "");
+  /* Nothing typed yet is nothing wrong yet. */
+  gtk_widget_set_visible (
+      self->problem,
+      problem != NULL && (*gtk_editable_get_text (GTK_EDITABLE (self->entry)) != '\0' ||
+                          gtk_widget_get_visible (self->choice)));
+  gtk_widget_set_sensitive (self->apply, problem == NULL);
+  gtk_widget_set_tooltip_text (self->apply, problem);
+  if (problem != NULL && *gtk_editable_get_text (GTK_EDITABLE (self->entry)) != '\0')
+    gtk_widget_add_css_class (self->entry, "error");
+  else
+    gtk_widget_remove_css_class (self->entry, "error");
+}
+
+static void
+on_apply (GtkWidget *unused, TesseraEditBar *self)
+{
+  g_autofree char *problem = NULL;
+  gboolean by_rule;
+  TesseraEdit edit;
+
+  if (self->command == NULL)
+    return;
+  problem = fill (self, &edit);
+  if (problem != NULL)
+    {
+      tessera_edit_clear (&edit);
+      return;
+    }
+  by_rule = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->by_rule));
+  if (self->command->kind == TESSERA_EDIT_CAP)
+    tessera_document_add_edit (self->document, &edit);
+  else if (self->command->kind == TESSERA_EDIT_PIN)
+    {
+      tessera_document_pin_at (self->document, edit.at, by_rule);
+      tessera_edit_clear (&edit);
+    }
+  else
+    tessera_document_edit_selection (self->document, &edit, by_rule);
+  tessera_edit_bar_close (self);
+}
+
+static void
+on_cancel (GtkWidget *unused, TesseraEditBar *self)
+{
+  tessera_edit_bar_close (self);
+}
+
+static gboolean
+on_escape (GtkWidget *widget, GVariant *arguments, gpointer unused)
+{
+  tessera_edit_bar_close (TESSERA_EDIT_BAR (widget));
+  return TRUE;
+}
+
+static void
+on_edited (GObject *unused, GParamSpec *property, TesseraEditBar *self)
+{
+  check (self);
+}
+
+/* --- open and closed ------------------------------------------------------------------
+ */
+
+gboolean
+tessera_edit_bar_is_open (TesseraEditBar *self)
+{
+  return self->command != NULL;
+}
+
+void
+tessera_edit_bar_close (TesseraEditBar *self)
+{
+  g_autoptr (GtkWidget) came_from = NULL;
+
+  if (self->command == NULL)
+    return;
+  self->command = NULL;
+  came_from = g_weak_ref_get (&self->came_from);
+  if (came_from != NULL && gtk_widget_get_mapped (came_from))
+    gtk_widget_grab_focus (came_from);
+  gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
+}
+
+static char *
+first_text (TesseraEditBar *self)
+{
+  TesseraDocument *document = self->document;
+  const TesseraSheet *plan = document->sheets[TESSERA_SIDE_RIGHT];
+  const TesseraSelection *selection = document->selection;
+  double lowest = INFINITY;
+  TesseraView rect;
+
+  if (self->command->kind != TESSERA_EDIT_PIN || plan == NULL || selection == NULL)
+    return g_strdup ("");
+  /* The pool is at the bottom of the plan's picture. */
+  for (size_t i = 0; i < selection->n_blocks; i++)
+    if (tessera_scene_block_rect (plan->scene, selection->blocks[i], &rect))
+      lowest = MIN (lowest, rect.y0);
+  return isfinite (lowest) ? g_strdup_printf ("%.0f B", lowest) : g_strdup ("");
+}
+
+void
+tessera_edit_bar_ask (TesseraEditBar *self, const TesseraEditCommand *command)
+{
+  size_t which = asked_of (command->kind);
+  GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self)));
+  g_autofree char *title = g_strndup (command->title, strcspn (command->title, "\xe2"));
+  g_autofree char *text = NULL;
+
+  if (focus != NULL && !gtk_widget_is_ancestor (focus, GTK_WIDGET (self)))
+    g_weak_ref_set (&self->came_from, focus);
+  self->command = command;
+  text = first_text (self);
+  tessera_document_seek_rule (self->document);
+  gtk_label_set_text (GTK_LABEL (self->title), title);
+  gtk_label_set_text (GTK_LABEL (self->caption), asked[which].caption);
+  g_object_set (self->entry, "placeholder-text", asked[which].hint, NULL);
+  gtk_editable_set_text (GTK_EDITABLE (self->entry), text);
+  gtk_widget_set_visible (self->entry, !asked[which].is_choice);
+  gtk_widget_set_visible (self->choice, asked[which].is_choice);
+  tessera_set_accessible_label (self->entry, asked[which].caption);
+  tessera_set_accessible_label (self->choice, asked[which].caption);
+  if (asked[which].is_choice)
+    offer (self);
+  show_what (self);
+  check (self);
+  gtk_widget_set_visible (GTK_WIDGET (self), TRUE);
+  gtk_widget_grab_focus (asked[which].is_choice ? self->choice : self->entry);
+}
+
+static void
+on_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  TesseraEditBar *self = user;
+
+  /* It is about what was selected when it was asked for. */
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION))
+    tessera_edit_bar_close (self);
+  if (what & TESSERA_CHANGED_PROPOSAL)
+    show_what (self);
+}
+
+static void
+tessera_edit_bar_dispose (GObject *object)
+{
+  g_clear_object (&TESSERA_EDIT_BAR (object)->document);
+  g_weak_ref_set (&TESSERA_EDIT_BAR (object)->came_from, NULL);
+  G_OBJECT_CLASS (tessera_edit_bar_parent_class)->dispose (object);
+}
+
+static void
+tessera_edit_bar_class_init (TesseraEditBarClass *class)
+{
+  G_OBJECT_CLASS (class)->dispose = tessera_edit_bar_dispose;
+  gtk_widget_class_add_binding (GTK_WIDGET_CLASS (class), GDK_KEY_Escape, 0, on_escape,
+                                NULL);
+}
+
+static void
+add_values (TesseraEditBar *self, GtkWidget *row)
+{
+  GtkWidget *cancel = gtk_button_new_with_label ("Cancel");
+
+  self->caption = tessera_label_new ("", "quiet");
+  gtk_label_set_ellipsize (GTK_LABEL (self->caption), PANGO_ELLIPSIZE_NONE);
+  self->entry = gtk_entry_new ();
+  gtk_widget_set_hexpand (self->entry, TRUE);
+  gtk_widget_set_name (self->entry, "edit-entry");
+  self->choice = gtk_drop_down_new (
+      NULL, gtk_property_expression_new (GTK_TYPE_STRING_OBJECT, NULL, "string"));
+  gtk_drop_down_set_enable_search (GTK_DROP_DOWN (self->choice), TRUE);
+  gtk_widget_set_hexpand (self->choice, TRUE);
+  gtk_widget_set_name (self->choice, "edit-choice");
+  self->apply = gtk_button_new_with_label ("Apply");
+  gtk_widget_add_css_class (self->apply, "suggested-action");
+  gtk_widget_set_name (self->apply, "edit-apply");
+  gtk_widget_set_name (cancel, "edit-cancel");
+  gtk_box_append (GTK_BOX (row), self->caption);
+  gtk_box_append (GTK_BOX (row), self->entry);
+  gtk_box_append (GTK_BOX (row), self->choice);
+  gtk_box_append (GTK_BOX (row), cancel);
+  gtk_box_append (GTK_BOX (row), self->apply);
+  g_signal_connect (self->entry, "activate", G_CALLBACK (on_apply), self);
+  g_signal_connect (self->entry, "notify::text", G_CALLBACK (on_edited), self);
+  g_signal_connect (self->choice, "notify::selected", G_CALLBACK (on_edited), self);
+  g_signal_connect (self->apply, "clicked", G_CALLBACK (on_apply), self);
+  g_signal_connect (cancel, "clicked", G_CALLBACK (on_cancel), self);
+}
+
+static void
+tessera_edit_bar_init (TesseraEditBar *self)
+{
+  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
+  gtk_box_set_spacing (GTK_BOX (self), 6);
+  self->title = tessera_label_new ("", "pane-title");
+  gtk_label_set_ellipsize (GTK_LABEL (self->title), PANGO_ELLIPSIZE_NONE);
+  self->what = tessera_label_new ("", "quiet");
+  gtk_label_set_wrap (GTK_LABEL (self->what), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (self->what), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_lines (GTK_LABEL (self->what), 3);
+  gtk_widget_set_hexpand (self->title, TRUE);
+  gtk_widget_set_name (self->what, "edit-what");
+  self->by_rule = gtk_check_button_new_with_label ("As a rule, for tomorrow's trace too");
+  gtk_check_button_set_active (GTK_CHECK_BUTTON (self->by_rule), TRUE);
+  gtk_widget_set_name (self->by_rule, "edit-by-rule");
+  gtk_box_append (GTK_BOX (head), self->title);
+  gtk_box_append (GTK_BOX (head), self->by_rule);
+  add_values (self, row);
+  self->problem = tessera_label_new ("", "problem");
+  gtk_widget_set_name (self->problem, "edit-problem");
+  gtk_box_append (GTK_BOX (self), head);
+  gtk_box_append (GTK_BOX (self), self->what);
+  gtk_box_append (GTK_BOX (self), row);
+  gtk_box_append (GTK_BOX (self), self->problem);
+  gtk_widget_add_css_class (GTK_WIDGET (self), "edit-bar");
+  gtk_widget_set_name (GTK_WIDGET (self), "edit-bar");
+  gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
+}
+
+GtkWidget *
+tessera_edit_bar_new (TesseraDocument *document)
+{
+  TesseraEditBar *self = g_object_new (TESSERA_TYPE_EDIT_BAR, NULL);
+
+  self->document = g_object_ref (document);
+  tessera_watch (document, GTK_WIDGET (self), on_changed);
+  return GTK_WIDGET (self);
+}

@@ -1,0 +1,298 @@
+/*
+ * The tree of groups without any display: sums against counting one by one, order, rows
+ * that are made only where they are asked for; and queries.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/panels/groups/group-tree.h"
+
+#include "viewer/document/select/document-query.h"
+#include "viewer/document/select/document-select.h"
+#include "viewer/test-help.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+/* More than a list shows at first, several times over. */
+#define N_MANY 30000
+
+typedef struct
+{
+  TesseraDocument *document;
+  char *path;
+} Fixture;
+
+/* Blocks of one phase and size after each other, and a large one of another phase. */
+static char *
+many_blocks_path (void)
+{
+  g_autoptr (GString) text =
+      g_string_new ("seq,time_us,action,id,size_bytes,stream,iteration,phase,module\n"
+                    "0,0,alloc,1,8388608,0,0,forward,a\n");
+  char *path = NULL;
+  int fd = g_file_open_tmp ("many-blocks-XXXXXX.csv", &path, NULL);
+  int seq = 1;
+
+  for (int i = 0; i < N_MANY; i++, seq += 2)
+    g_string_append_printf (text,
+                            "%d,%d,alloc,%d,%d,0,0,forward,a\n"
+                            "%d,%d,free,%d,%d,0,0,forward,a\n",
+                            seq, seq, i + 2, 4096, seq + 1, seq + 1, i + 2, 4096);
+  /* A second step, or the small ones would be taken for steps. */
+  g_string_append_printf (text, "%d,%d,free,1,8388608,0,1,backward,a\n", seq, seq);
+  g_assert_cmpint (fd, >=, 0);
+  g_close (fd, NULL);
+  g_assert_true (g_file_set_contents (path, text->str, (gssize) text->len, NULL));
+  return path;
+}
+
+static void
+set_up (Fixture *f, gconstpointer user)
+{
+  const char *which = user;
+
+  f->document = tessera_document_new ();
+  f->document->plan_automatically = FALSE;
+  f->path = g_str_equal (which, "many")     ? many_blocks_path ()
+            : g_str_equal (which, "sample") ? test_sample_path ()
+                                            : test_three_blocks_path ();
+  if (f->path == NULL)
+    return;
+  test_open (f->document, f->path);
+  tessera_document_set_query (f->document, "");
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_nonnull (f->document->grouping);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer user)
+{
+  tessera_document_close (f->document);
+  WAIT (G_OBJECT (f->document)->ref_count == 1, SLOW_MS);
+  g_assert_finalize_object (f->document);
+  if (f->path != NULL && !g_str_equal (user, "sample"))
+    g_unlink (f->path);
+  g_free (f->path);
+}
+
+static gboolean
+is_missing (Fixture *f)
+{
+  if (f->path == NULL)
+    g_test_skip ("the sample is not there");
+  return f->path == NULL;
+}
+
+/* The slow way: every block against every place. */
+static void
+test_sums (Fixture *f, gconstpointer unused)
+{
+  const TesseraGrouping *grouping = f->document->grouping;
+  const TesseraData *data = f->document->data;
+  uint64_t n_blocks = 0, peak_bytes = 0;
+
+  if (is_missing (f))
+    return;
+  for (uint32_t place = 0; place < grouping->n_places; place++)
+    {
+      const TesseraGroupRow *row = &grouping->rows[place];
+      uint64_t n = 0, bytes = 0, peak = 0;
+
+      for (uint32_t i = 0; i < data->blocks->n_blocks; i++)
+        {
+          const TesseraBlock *b = &data->blocks->blocks[i];
+
+          if (tessera_place_of (data, i) != place)
+            continue;
+          g_assert_cmpuint (grouping->blocks[grouping->begin[place] + n], ==, i);
+          n++;
+          bytes += b->size_bytes;
+          if (b->born_index <= data->bound_index && b->died_index > data->bound_index)
+            peak += b->block_bytes;
+        }
+      g_assert_cmpuint (row->n_blocks, ==, n);
+      g_assert_cmpuint (row->size_bytes, ==, bytes);
+      g_assert_cmpuint (row->peak_bytes, ==, peak);
+      g_assert_cmpuint (row->height_bytes, >=, peak);
+      g_assert_true (row->is_whole);
+      g_assert_cmpfloat (row->filled, <=, 1 + 1e-9);
+      if (place < data->n_groups)
+        {
+          g_assert_cmpuint (n, ==, data->groups[place].n_blocks);
+          g_assert_cmpuint (row->height_bytes, ==, data->groups[place].height_bytes);
+        }
+      n_blocks += n;
+      peak_bytes += peak;
+    }
+  g_assert_cmpuint (n_blocks, ==, data->blocks->n_blocks);
+  g_assert_cmpuint (peak_bytes, ==, data->bound_bytes);
+  for (int class = 0; class < TESSERA_N_CLASSES; class ++)
+    n_blocks -= grouping->classes[class].n_blocks;
+  g_assert_cmpuint (n_blocks, ==, 0);
+}
+
+static double
+value_of (const TesseraGroupRow *row, TesseraTreeColumn column)
+{
+  return column == TESSERA_TREE_PEAK     ? (double) row->peak_bytes
+         : column == TESSERA_TREE_BYTES  ? (double) row->size_bytes
+         : column == TESSERA_TREE_FILLED ? row->filled
+                                         : (double) row->height_bytes;
+}
+
+/* All groups of a class come in order, each once. */
+static void
+test_order (Fixture *f, gconstpointer unused)
+{
+  const TesseraGrouping *grouping = f->document->grouping;
+
+  if (is_missing (f))
+    return;
+  for (int column = TESSERA_TREE_HEIGHT; column <= TESSERA_TREE_FILLED; column++)
+    for (int down = 0; down < 2; down++)
+      {
+        g_autoptr (GtkTreeListModel) tree = tessera_group_tree_new (
+            f->document->grouping, (TesseraTreeColumn) column, down);
+        guint n_seen = 0;
+        double last = 0;
+        TesseraNodeKind last_kind = TESSERA_NODE_CLASS;
+
+        tessera_group_tree_open_classes (tree);
+        for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (tree)); i++)
+          {
+            g_autoptr (GtkTreeListRow) row = gtk_tree_list_model_get_row (tree, i);
+            g_autoptr (TesseraNode) node = gtk_tree_list_row_get_item (row);
+            double value;
+
+            if (node->kind == TESSERA_NODE_GROUP)
+              {
+                value =
+                    value_of (&grouping->rows[node->index], (TesseraTreeColumn) column);
+                if (last_kind == TESSERA_NODE_GROUP)
+                  g_assert_true (down ? value <= last : value >= last);
+                last = value;
+                n_seen++;
+              }
+            last_kind = node->kind;
+          }
+        for (size_t i = 0; i < grouping->n_places; i++)
+          n_seen -= grouping->rows[i].n_blocks > 0;
+        g_assert_cmpuint (n_seen, ==, 0);
+      }
+}
+
+static guint
+n_rows (GtkTreeListModel *tree)
+{
+  return g_list_model_get_n_items (G_LIST_MODEL (tree));
+}
+
+/* A large group costs what is seen of it; the rest comes when it is asked for. */
+static void
+test_many (Fixture *f, gconstpointer unused)
+{
+  g_autoptr (GtkTreeListModel) tree =
+      tessera_group_tree_new (f->document->grouping, TESSERA_TREE_NAME, FALSE);
+  g_autoptr (GtkTreeListModel) other = NULL;
+  g_autoptr (GtkTreeListRow) group = NULL;
+  g_autoptr (GtkTreeListRow) more = NULL;
+  g_autoptr (GtkTreeListRow) block = NULL;
+  g_autoptr (GtkTreeListRow) far = NULL;
+  g_autoptr (TesseraNode) node = NULL;
+  guint before, first;
+
+  group = tessera_group_tree_open_to (tree, TESSERA_NODE_GROUP,
+                                      tessera_place_of (f->document->data, 5));
+  g_assert_nonnull (group);
+  before = n_rows (tree);
+  gtk_tree_list_row_set_expanded (group, TRUE);
+  g_assert_cmpuint (n_rows (tree) - before, ==, 1001);
+  first = gtk_tree_list_row_get_position (group) + 1;
+  more = gtk_tree_list_model_get_row (tree, first + 1000);
+  node = gtk_tree_list_row_get_item (more);
+  g_assert_cmpint (node->kind, ==, TESSERA_NODE_MORE);
+  g_assert_cmpuint (node->index, ==, N_MANY - 1000);
+  tessera_group_tree_more (tree, more);
+  g_assert_cmpuint (n_rows (tree) - before, ==, 2001);
+  /* What is looked for is listed, but not without end. */
+  block = tessera_group_tree_open_to (tree, TESSERA_NODE_BLOCK, 3000);
+  g_assert_nonnull (block);
+  g_assert_cmpuint (n_rows (tree) - before, >=, 3000);
+  g_assert_cmpuint (n_rows (tree) - before, <=, 3002);
+  far = tessera_group_tree_open_to (tree, TESSERA_NODE_BLOCK, N_MANY - 5);
+  g_assert_null (far);
+  g_assert_cmpuint (n_rows (tree) - before, <=, 3002);
+  /* Another order opens the same. */
+  other = tessera_group_tree_new (f->document->grouping, TESSERA_TREE_BYTES, TRUE);
+  tessera_group_tree_open_like (other, tree);
+  g_assert_cmpuint (n_rows (other), ==, before + 1001);
+}
+
+static void
+ask (Fixture *f, const char *query)
+{
+  tessera_document_set_query (f->document, query);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+}
+
+static uint32_t
+n_matches (Fixture *f)
+{
+  return f->document->grouping->begin[f->document->grouping->n_places];
+}
+
+/* The groups keep only what matches; what is not understood changes nothing. */
+static void
+test_query (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *error = NULL;
+
+  ask (f, "size=2MiB");
+  g_assert_cmpuint (n_matches (f), ==, 2);
+  g_assert_cmpstr (f->document->query, ==, "size=2MiB");
+  g_assert_null (f->document->query_error);
+  ask (f, "size>=much");
+  g_assert_nonnull (f->document->query_error);
+  g_assert_nonnull (strstr (f->document->query_error, "size"));
+  g_assert_cmpuint (n_matches (f), ==, 2);
+  ask (f, "  ");
+  g_assert_null (f->document->query);
+  g_assert_null (f->document->query_error);
+  g_assert_cmpuint (n_matches (f), ==, 3);
+  g_assert_true (
+      tessera_document_select_query (f->document, "module=c", TESSERA_SELECT_ONLY, NULL));
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 1);
+  g_assert_false (
+      tessera_document_select_query (f->document, "module", TESSERA_SELECT_ONLY, &error));
+  g_assert_nonnull (error);
+  g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 1);
+}
+
+static void
+test_similar (Fixture *f, gconstpointer unused)
+{
+  const TesseraBlock *blocks = f->document->data->blocks->blocks;
+
+  tessera_document_select_similar (f->document, 7);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_cmpuint (tessera_document_n_selected (f->document), ==, N_MANY);
+  for (uint32_t i = 0; i < N_MANY; i++)
+    g_assert_cmpuint (blocks[f->document->selection->blocks[i]].size_bytes, ==, 4096);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+#define ADD(name, which, function)                                                       \
+  g_test_add ("/group-tree/" name, Fixture, which, set_up, function, tear_down)
+  ADD ("sums", "sample", test_sums);
+  ADD ("sums of few", "three", test_sums);
+  ADD ("order", "sample", test_order);
+  ADD ("many", "many", test_many);
+  ADD ("query", "three", test_query);
+  ADD ("similar", "many", test_similar);
+  return g_test_run ();
+}

@@ -1,0 +1,254 @@
+/*
+ * The field that queries are typed into.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/panels/groups/query-entry.h"
+
+#include "viewer/document/describe.h"
+#include "viewer/document/select/document-query.h"
+#include "viewer/window/ui.h"
+
+#include <string.h>
+
+struct _TesseraQueryEntry
+{
+  GtkBox parent_instance;
+
+  TesseraDocument *document;
+  GtkWidget *entry;
+  GtkWidget *help; /* menu button */
+  GtkWidget *error;
+  GtkWidget *count;
+  GtkWidget *select;
+  char *seen; /* the document's query, as last heard of */
+};
+
+G_DEFINE_TYPE (TesseraQueryEntry, tessera_query_entry, GTK_TYPE_BOX)
+
+static const struct
+{
+  const char *example;
+  const char *meaning;
+} conditions[] = {
+  { "size>=1MiB", "bytes asked for: < <= = >= >" },
+  { "life<100", "events from birth to death" },
+  { "phase=backward", "phase of birth, or one around it" },
+  { "died=optimizer", "phase of death" },
+  { "module=*mlp*", "module of birth; * is any text" },
+  { "class=transient", "persistent, scoped, transient, dynamic" },
+  { "group=\"forward*\"", "name of its group" },
+  { "step=3", "step of birth" },
+  { "stream=1", "stream" },
+  { "source=train.py:12", "line, file or function of its stack" },
+  { "alive=12345", "alive at this event" },
+};
+
+static const char *
+text_of (TesseraQueryEntry *self)
+{
+  return gtk_editable_get_text (GTK_EDITABLE (self->entry));
+}
+
+static void
+on_search (TesseraQueryEntry *self)
+{
+  tessera_document_set_query (self->document, text_of (self));
+}
+
+static void
+on_select (TesseraQueryEntry *self)
+{
+  if (*text_of (self) != '\0' &&
+      !tessera_document_select_query (self->document, text_of (self), TESSERA_SELECT_ONLY,
+                                      NULL))
+    on_search (self); /* says what is wrong without the entry's delay */
+}
+
+static void
+on_stop (TesseraQueryEntry *self)
+{
+  gtk_editable_set_text (GTK_EDITABLE (self->entry), "");
+}
+
+/* Puts an example behind what is there, its value selected to be written over. */
+static void
+on_example (GtkButton *button, TesseraQueryEntry *self)
+{
+  const char *example = gtk_widget_get_name (GTK_WIDGET (button));
+  const char *before = text_of (self);
+  gboolean is_apart = *before == '\0' || g_str_has_suffix (before, " ");
+  g_autofree char *text = g_strconcat (before, is_apart ? "" : " ", example, NULL);
+  int end = (int) g_utf8_strlen (text, -1);
+  int n_value = (int) strlen (example) - (int) strcspn (example, "<>=");
+
+  n_value -= (int) strspn (example + strcspn (example, "<>="), "<>=");
+  gtk_menu_button_popdown (GTK_MENU_BUTTON (self->help));
+  gtk_editable_set_text (GTK_EDITABLE (self->entry), text);
+  gtk_widget_grab_focus (self->entry);
+  gtk_editable_select_region (GTK_EDITABLE (self->entry), end - n_value, end);
+}
+
+static void
+show_count (TesseraQueryEntry *self)
+{
+  const TesseraGrouping *grouping = self->document->grouping;
+  gboolean is_query = self->document->query != NULL;
+  g_autofree char *text = NULL, *shown = NULL, *all = NULL;
+  uint32_t n_groups = 0;
+
+  gtk_widget_set_visible (self->select, is_query);
+  if (grouping == NULL)
+    {
+      gtk_label_set_text (GTK_LABEL (self->count), "");
+      return;
+    }
+  for (size_t i = 0; i < grouping->data->n_groups; i++)
+    n_groups += grouping->rows[i].n_blocks > 0;
+  shown = tessera_describe_count (grouping->begin[grouping->n_places]);
+  all = tessera_describe_count (grouping->data->blocks->n_blocks);
+  text = is_query ? g_strdup_printf ("%s of %s blocks", shown, all)
+                  : g_strdup_printf ("%u groups, %s blocks", n_groups, all);
+  gtk_label_set_text (GTK_LABEL (self->count), text);
+  gtk_widget_set_sensitive (self->select, grouping->begin[grouping->n_places] > 0);
+}
+
+/* A query that came from elsewhere stands in the field, unless somebody types there. */
+static void
+follow_query (TesseraQueryEntry *self)
+{
+  const char *query = self->document->query;
+
+  if (g_strcmp0 (query, self->seen) == 0)
+    return;
+  g_free (self->seen);
+  self->seen = g_strdup (query);
+  if (gtk_widget_get_state_flags (self->entry) & GTK_STATE_FLAG_FOCUS_WITHIN)
+    return;
+  g_signal_handlers_block_by_func (self->entry, on_search, self);
+  gtk_editable_set_text (GTK_EDITABLE (self->entry), query != NULL ? query : "");
+  g_signal_handlers_unblock_by_func (self->entry, on_search, self);
+}
+
+static void
+on_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  TesseraQueryEntry *self = user;
+  const char *error = document->query_error;
+
+  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_GROUPS)))
+    return;
+  follow_query (self);
+  gtk_label_set_text (GTK_LABEL (self->error), error != NULL ? error : "");
+  gtk_widget_set_visible (self->error, error != NULL);
+  if (error != NULL)
+    gtk_widget_add_css_class (self->entry, "error");
+  else
+    gtk_widget_remove_css_class (self->entry, "error");
+  gtk_accessible_update_state (
+      GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_STATE_INVALID,
+      error != NULL ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
+  show_count (self);
+}
+
+static GtkWidget *
+help_new (TesseraQueryEntry *self)
+{
+  GtkWidget *popover = gtk_popover_new ();
+  GtkWidget *grid = gtk_grid_new ();
+  GtkWidget *head =
+      tessera_heading_new ("Conditions; several with blanks between all have to hold");
+
+  gtk_label_set_ellipsize (GTK_LABEL (head), PANGO_ELLIPSIZE_NONE);
+  gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
+  gtk_grid_attach (GTK_GRID (grid), head, 0, 0, 2, 1);
+  for (size_t i = 0; i < G_N_ELEMENTS (conditions); i++)
+    {
+      GtkWidget *button = gtk_button_new_with_label (conditions[i].example);
+      GtkWidget *meaning = tessera_label_new (conditions[i].meaning, "quiet");
+
+      gtk_widget_set_name (button, conditions[i].example);
+      gtk_widget_set_css_classes (
+          button, (const char *[]){ "flat", "small", "legend-row", NULL });
+      gtk_label_set_xalign (GTK_LABEL (gtk_button_get_child (GTK_BUTTON (button))), 0);
+      gtk_label_set_ellipsize (GTK_LABEL (meaning), PANGO_ELLIPSIZE_NONE);
+      g_signal_connect (button, "clicked", G_CALLBACK (on_example), self);
+      gtk_grid_attach (GTK_GRID (grid), button, 0, (int) i + 1, 1, 1);
+      gtk_grid_attach (GTK_GRID (grid), meaning, 1, (int) i + 1, 1, 1);
+    }
+  gtk_popover_set_child (GTK_POPOVER (popover), grid);
+  self->help = gtk_menu_button_new ();
+  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (self->help),
+                                 "dialog-question-symbolic");
+  gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->help), popover);
+  gtk_widget_set_tooltip_text (self->help, "What can be asked");
+  gtk_widget_set_name (self->help, "query-help");
+  tessera_set_accessible_label (self->help, "What can be asked");
+  return self->help;
+}
+
+static void
+tessera_query_entry_dispose (GObject *object)
+{
+  g_clear_object (&TESSERA_QUERY_ENTRY (object)->document);
+  g_clear_pointer (&TESSERA_QUERY_ENTRY (object)->seen, g_free);
+  G_OBJECT_CLASS (tessera_query_entry_parent_class)->dispose (object);
+}
+
+static void
+tessera_query_entry_class_init (TesseraQueryEntryClass *class)
+{
+  G_OBJECT_CLASS (class)->dispose = tessera_query_entry_dispose;
+}
+
+static void
+tessera_query_entry_init (TesseraQueryEntry *self)
+{
+  GtkWidget *top = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+  GtkWidget *bottom = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
+  gtk_box_set_spacing (GTK_BOX (self), 4);
+  self->entry = gtk_search_entry_new ();
+  g_object_set (self->entry, "placeholder-text", "size>=1MiB phase=forward", "hexpand",
+                TRUE, NULL);
+  gtk_editable_set_width_chars (GTK_EDITABLE (self->entry), 16);
+  gtk_widget_set_name (self->entry, "group-query");
+  gtk_widget_set_tooltip_text (self->entry,
+                               "Shows groups with blocks like these; Enter selects them");
+  tessera_set_accessible_label (self->entry, "Blocks to look for");
+  gtk_widget_add_css_class (top, "linked");
+  gtk_box_append (GTK_BOX (top), self->entry);
+  gtk_box_append (GTK_BOX (top), help_new (self));
+  self->error = tessera_label_new ("", "query-error");
+  gtk_label_set_wrap (GTK_LABEL (self->error), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (self->error), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_ellipsize (GTK_LABEL (self->error), PANGO_ELLIPSIZE_NONE);
+  gtk_widget_set_name (self->error, "query-error");
+  self->count = tessera_label_new ("", "quiet");
+  gtk_widget_set_hexpand (self->count, TRUE);
+  gtk_widget_set_name (self->count, "group-count");
+  self->select = gtk_button_new_with_label ("Select matches");
+  gtk_widget_add_css_class (self->select, "small");
+  gtk_widget_set_tooltip_text (self->select, "Select all blocks that match (Enter)");
+  gtk_widget_set_name (self->select, "select-matches");
+  gtk_box_append (GTK_BOX (bottom), self->count);
+  gtk_box_append (GTK_BOX (bottom), self->select);
+  gtk_box_append (GTK_BOX (self), top);
+  gtk_box_append (GTK_BOX (self), self->error);
+  gtk_box_append (GTK_BOX (self), bottom);
+  g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (on_search), self);
+  g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (on_select), self);
+  g_signal_connect_swapped (self->entry, "stop-search", G_CALLBACK (on_stop), self);
+  g_signal_connect_swapped (self->select, "clicked", G_CALLBACK (on_select), self);
+}
+
+GtkWidget *
+tessera_query_entry_new (TesseraDocument *document)
+{
+  TesseraQueryEntry *self = g_object_new (TESSERA_TYPE_QUERY_ENTRY, NULL);
+
+  self->document = g_object_ref (document);
+  tessera_watch (document, GTK_WIDGET (self), on_changed);
+  return GTK_WIDGET (self);
+}
