@@ -88,3 +88,14 @@ test_ask (const char *path, const char *sql)
   g_assert_cmpint (sqlite3_close (db), ==, SQLITE_OK);
   return g_string_free (answer, FALSE);
 }
+
+bool
+test_watch (void *user, double fraction)
+{
+  TestWatch *state = user;
+
+  g_assert_cmpfloat (fraction, >=, state->last);
+  g_assert_cmpfloat (fraction, <=, 1);
+  state->last = fraction;
+  return ++state->n_calls <= state->n_allowed;
+}

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 
 typedef struct
 {
@@ -25,3 +26,13 @@ void test_execute (const char *path, const char *sql);
 /* Returns: (transfer full): all rows of @sql: columns parted by '|', each row ended by
  * '\n', NULL as "NULL". */
 char *test_ask (const char *path, const char *sql);
+
+/* Who watches long work: lets it go on for so many calls. */
+typedef struct
+{
+  unsigned n_calls, n_allowed;
+  double last;
+} TestWatch;
+
+/* For TesseraProgress, with a TestWatch: fractions never go back, nor beyond 1. */
+bool test_watch (void *user, double fraction);

@@ -6,35 +6,10 @@
 #include "planner/what-if.h"
 
 #include "planner/planner.h"
-#include "planner/test-traces.h"
+#include "planner/plan/case.h"
 #include "tests/fail_alloc.h"
 
 #include <string.h>
-
-typedef struct
-{
-  TesseraTrace *trace;
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
-} Case;
-
-static Case
-case_new (TesseraTrace *trace)
-{
-  Case c = { .trace = trace };
-
-  g_assert_cmpint (tessera_blocks_new (trace, &c.blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (trace, c.blocks, &c.structure), ==, TESSERA_OK);
-  return c;
-}
-
-static void
-case_clear (Case *c)
-{
-  tessera_structure_free (c->structure);
-  tessera_blocks_free (c->blocks);
-  tessera_trace_free (c->trace);
-}
 
 static uint64_t
 load_at (const TesseraBlocks *blocks, uint32_t event)
@@ -93,7 +68,7 @@ test_random (void)
 
   for (uint32_t seed = 0; seed < 20; seed++)
     {
-      Case c = case_new (test_trace_random (seed, 120, 2));
+      PlanCase c = plan_case_look (test_trace_random (seed, 120, 2));
       g_autofree uint8_t *chosen = g_new (uint8_t, c.blocks->n_blocks);
       uint32_t events[] = { c.blocks->n_events / 3, c.blocks->n_events / 2 };
       const TesseraMoments both = { events, 2 };
@@ -110,7 +85,7 @@ test_random (void)
       g_assert_cmpuint (n_changed, >, 0);
       check_copy (c.blocks, chosen, moments, &copy, n_changed, changed_bytes);
       tessera_blocks_freed_before_clear (&copy);
-      case_clear (&c);
+      plan_case_clear (&c);
     }
 }
 
@@ -119,7 +94,7 @@ test_random (void)
 static void
 test_loop (void)
 {
-  Case c = case_new (test_trace_loop (4, 6, true));
+  PlanCase c = plan_case_look (test_trace_loop (4, 6, true));
   g_autofree uint8_t *chosen = g_new0 (uint8_t, c.blocks->n_blocks);
   const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   TesseraMoments peaks, forwards;
@@ -168,13 +143,13 @@ test_loop (void)
   g_assert_cmpuint (forwards.n_events, ==, 0);
   free (forwards.events);
   free (peaks.events);
-  case_clear (&c);
+  plan_case_clear (&c);
 }
 
 static void
 test_no_memory (void)
 {
-  Case c = case_new (test_trace_loop (3, 3, true));
+  PlanCase c = plan_case_look (test_trace_loop (3, 3, true));
   g_autofree uint8_t *chosen = g_new (uint8_t, c.blocks->n_blocks);
   unsigned long nth = 1;
 
@@ -204,7 +179,7 @@ test_no_memory (void)
         break;
     }
   g_assert_cmpuint (nth, >, 3);
-  case_clear (&c);
+  plan_case_clear (&c);
 }
 
 int

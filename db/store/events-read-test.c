@@ -169,29 +169,12 @@ test_wrong (TestPlace *place, gconstpointer data)
   tessera_trace_free (trace);
 }
 
-typedef struct
-{
-  unsigned n_calls, n_allowed;
-  double last;
-} Watch;
-
-static bool
-watch (void *user, double fraction)
-{
-  Watch *state = user;
-
-  g_assert_cmpfloat (fraction, >=, state->last);
-  g_assert_cmpfloat (fraction, <=, 1);
-  state->last = fraction;
-  return ++state->n_calls <= state->n_allowed;
-}
-
 static void
 test_progress (TestPlace *place, gconstpointer data)
 {
   TesseraTrace *trace = save_large (place), *loaded;
-  Watch state = { .n_allowed = UINT_MAX };
-  TesseraProgress progress = { watch, &state };
+  TestWatch state = { .n_allowed = UINT_MAX };
+  TesseraProgress progress = { test_watch, &state };
   TesseraError error = { 0 };
 
   g_assert_cmpint (
@@ -200,7 +183,7 @@ test_progress (TestPlace *place, gconstpointer data)
   tessera_trace_free (loaded);
   g_assert_cmpuint (state.n_calls, >, 20);
   g_assert_cmpuint (state.n_calls, <, 300);
-  state = (Watch){ .n_allowed = 15 };
+  state = (TestWatch){ .n_allowed = 15 };
   loaded = NULL;
   g_assert_cmpint (
       tessera_trace_load (place->path, TESSERA_NONE, &progress, &error, &loaded), ==,

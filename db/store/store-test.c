@@ -213,29 +213,12 @@ test_targets (TestPlace *place, gconstpointer data)
   tessera_trace_free (trace);
 }
 
-typedef struct
-{
-  unsigned n_calls, n_allowed;
-  double last;
-} Watch;
-
-static bool
-watch (void *user, double fraction)
-{
-  Watch *state = user;
-
-  g_assert_cmpfloat (fraction, >=, state->last);
-  g_assert_cmpfloat (fraction, <=, 1);
-  state->last = fraction;
-  return ++state->n_calls <= state->n_allowed;
-}
-
 static void
 test_cancel (TestPlace *place, gconstpointer data)
 {
   TesseraTrace *trace = test_trace_new (SEED, 20000), *older = test_trace_new (SEED, 5);
-  Watch state = { .n_allowed = UINT_MAX };
-  TesseraProgress progress = { watch, &state };
+  TestWatch state = { .n_allowed = UINT_MAX };
+  TesseraProgress progress = { test_watch, &state };
   TesseraTrace *loaded = NULL;
   unsigned n_saves;
 
@@ -248,7 +231,7 @@ test_cancel (TestPlace *place, gconstpointer data)
     {
       TesseraError error = { 0 };
 
-      state = (Watch){ .n_allowed = n_allowed };
+      state = (TestWatch){ .n_allowed = n_allowed };
       loaded = NULL;
       g_assert_cmpint (
           tessera_trace_load (place->path, TESSERA_NONE, &progress, &error, &loaded), ==,
@@ -262,7 +245,7 @@ test_cancel (TestPlace *place, gconstpointer data)
     {
       TesseraError error = { 0 };
 
-      state = (Watch){ .n_allowed = n_allowed };
+      state = (TestWatch){ .n_allowed = n_allowed };
       g_assert_cmpint (tessera_trace_save (trace, place->path, &progress, &error), ==,
                        TESSERA_CANCELLED);
       g_assert_true (g_str_has_suffix (error.text, "nothing was written"));

@@ -6,40 +6,15 @@
 #include "planner/structure.h"
 
 #include "db/plan.h"
-#include "planner/test-traces.h"
+#include "planner/plan/case.h"
 #include "tests/fail_alloc.h"
 
 #include <string.h>
 
-typedef struct
-{
-  TesseraTrace *trace;
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
-} Case;
-
-static Case
-look (TesseraTrace *trace)
-{
-  Case c = { .trace = trace };
-
-  g_assert_cmpint (tessera_blocks_new (trace, &c.blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (trace, c.blocks, &c.structure), ==, TESSERA_OK);
-  return c;
-}
-
-static void
-clear (Case *c)
-{
-  tessera_structure_free (c->structure);
-  tessera_blocks_free (c->blocks);
-  tessera_trace_free (c->trace);
-}
-
 static void
 test_ranges (void)
 {
-  Case c = look (test_trace_loop (4, 3, true));
+  PlanCase c = plan_case_look (test_trace_loop (4, 3, true));
   const TesseraStructure *s = c.structure;
 
   g_assert_cmpint (s->steps_from, ==, TESSERA_STEPS_ANNOTATED);
@@ -53,15 +28,15 @@ test_ranges (void)
   g_assert_cmpuint (s->n_phases, ==, 8);
   g_assert_false (s->phases_inferred);
   g_assert_cmpstr (tessera_phase_name (c.trace, &s->phases[1]), ==, "backward");
-  clear (&c);
+  plan_case_clear (&c);
 }
 
 /* The same loop without a name: found by repetition, cut anywhere but of full length. */
 static void
 test_repetition (void)
 {
-  Case named = look (test_trace_loop (6, 12, true));
-  Case c = look (test_trace_loop (6, 12, false));
+  PlanCase named = plan_case_look (test_trace_loop (6, 12, true));
+  PlanCase c = plan_case_look (test_trace_loop (6, 12, false));
   uint32_t length =
       named.structure->steps[2].end_index - named.structure->steps[2].begin_index;
 
@@ -71,8 +46,8 @@ test_repetition (void)
   for (size_t i = 1; i < c.structure->n_steps; i++)
     g_assert_cmpuint (c.structure->steps[i].end_index - c.structure->steps[i].begin_index,
                       ==, length);
-  clear (&c);
-  clear (&named);
+  plan_case_clear (&c);
+  plan_case_clear (&named);
 }
 
 /* One pass of equal layers that keep their activations is no loop of steps. */
@@ -80,7 +55,7 @@ static void
 test_layers (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  Case c;
+  PlanCase c;
 
   for (uint64_t l = 0; l < 40; l++)
     {
@@ -89,20 +64,20 @@ test_layers (void)
       for (uint64_t i = 0; i < 6; i++)
         test_free (trace, (l * 8 + i + 1) << 20, 512 * (i + 1));
     }
-  c = look (trace);
+  c = plan_case_look (trace);
   g_assert_cmpint (c.structure->steps_from, ==, TESSERA_STEPS_NONE);
-  clear (&c);
+  plan_case_clear (&c);
 }
 
 static void
 test_random (void)
 {
-  Case c = look (test_trace_random (3, 2000, 3));
+  PlanCase c = plan_case_look (test_trace_random (3, 2000, 3));
 
   g_assert_cmpint (c.structure->steps_from, ==, TESSERA_STEPS_NONE);
   g_assert_cmpuint (c.structure->n_steps, ==, 0);
   g_assert_cmpfloat (c.structure->confidence, ==, 0);
-  clear (&c);
+  plan_case_clear (&c);
 }
 
 /* Without ranges of steps, the ends of optimizer steps: zero_grad right after included.
@@ -111,7 +86,7 @@ static void
 test_optimizer (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  Case c;
+  PlanCase c;
 
   for (uint64_t i = 0; i < 40; i++)
     test_alloc (trace, (i + 1) << 20, 512 * (i % 7 + i / 10 + 1));
@@ -120,13 +95,13 @@ test_optimizer (void)
   test_range (trace, TESSERA_RANGE_PHASE, "Optimizer.step#AdamW.step", 26, 29);
   test_range (trace, TESSERA_RANGE_PHASE, "Optimizer.zero_grad#AdamW.zero_grad", 29, 30);
   tessera_trace_settle_ranges (trace);
-  c = look (trace);
+  c = plan_case_look (trace);
   g_assert_cmpuint (c.structure->n_steps, ==, 2);
   g_assert_cmpuint (c.structure->steps[0].begin_index, ==, 0);
   g_assert_cmpuint (c.structure->steps[0].end_index, ==, 10);
   g_assert_cmpuint (c.structure->steps[1].begin_index, ==, 10);
   g_assert_cmpuint (c.structure->steps[1].end_index, ==, 30);
-  clear (&c);
+  plan_case_clear (&c);
 }
 
 /* A step that an evaluation interrupted before its first work begins anew; the last is
@@ -141,7 +116,7 @@ test_begun_twice (void)
   for (size_t k = 0; k < 2; k++)
     {
       TesseraTrace *trace = test_trace_new ();
-      Case c;
+      PlanCase c;
 
       for (uint64_t i = 0; i < 50; i++)
         test_alloc (trace, (i + 1) << 20, 512);
@@ -150,13 +125,13 @@ test_begun_twice (void)
                     10 * i + 8);
       test_range (trace, TESSERA_RANGE_STEP, k ? "v2" : "step 7", 48, 48);
       tessera_trace_settle_ranges (trace);
-      c = look (trace);
+      c = plan_case_look (trace);
       g_assert_cmpuint (c.structure->n_steps, ==, k ? 5 : 3);
       for (size_t i = 0; i < c.structure->n_steps; i++)
         g_assert_cmpint (c.structure->steps[i].number, ==, (int64_t) (k ? i : i + 4));
       if (k == 0)
         g_assert_cmpuint (c.structure->steps[1].begin_index, ==, 20);
-      clear (&c);
+      plan_case_clear (&c);
     }
 }
 
@@ -165,7 +140,7 @@ test_nesting (void)
 {
   TesseraTrace *trace = test_trace_new ();
   const TesseraPhase *inner;
-  Case c;
+  PlanCase c;
 
   for (uint64_t i = 0; i < 10; i++)
     test_alloc (trace, (i + 1) << 20, 512);
@@ -173,7 +148,7 @@ test_nesting (void)
   test_range (trace, TESSERA_RANGE_PHASE, "forward", 1, 8);
   test_range (trace, TESSERA_RANGE_OTHER, "all_gather (layers.0)", 2, 4);
   tessera_trace_settle_ranges (trace);
-  c = look (trace);
+  c = plan_case_look (trace);
   g_assert_cmpuint (c.structure->phase_of_event[0], ==, 0);
   g_assert_cmpuint (c.structure->phase_of_event[2], ==, 2);
   g_assert_cmpuint (c.structure->phase_of_event[4], ==, 1);
@@ -182,7 +157,7 @@ test_nesting (void)
   g_assert_cmpuint (inner->depth, ==, 2);
   g_assert_cmpuint (inner->parent, ==, 1);
   g_assert_cmpuint (inner->main, ==, 1);
-  clear (&c);
+  plan_case_clear (&c);
 }
 
 static uint32_t
@@ -207,7 +182,7 @@ test_inferred (void)
   TesseraTrace *trace = test_trace_new ();
   uint32_t forward = add_stack (trace, "forward", "model.py");
   uint32_t optimizer = add_stack (trace, "_multi_tensor_adamw", "torch/optim/adamw.py");
-  Case c;
+  PlanCase c;
 
   for (uint64_t i = 0; i < 30; i++)
     {
@@ -215,20 +190,20 @@ test_inferred (void)
       trace->events[i].stack = i < 10 ? forward : i < 20 ? TESSERA_NONE : optimizer;
     }
   trace->events[5].stack = optimizer; /* a stray: smoothed away */
-  c = look (trace);
+  c = plan_case_look (trace);
   g_assert_true (c.structure->phases_inferred);
   g_assert_cmpuint (c.structure->n_phases, ==, 3);
   g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[0]), ==, "forward");
   g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[1]), ==, "backward");
   g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[2]), ==, "optimizer");
   g_assert_cmpuint (c.structure->phases[1].begin_index, ==, 10);
-  clear (&c);
+  plan_case_clear (&c);
 }
 
 static void
 test_classes (void)
 {
-  Case c = look (test_trace_loop (4, 3, true));
+  PlanCase c = plan_case_look (test_trace_loop (4, 3, true));
   const TesseraBlock *all = c.blocks->blocks;
 
   for (size_t i = 0; i < 3; i++)
@@ -236,7 +211,7 @@ test_classes (void)
   for (size_t i = 3; i < c.blocks->n_blocks; i++)
     if (all[i].size_bytes >= 8192)
       g_assert_cmpint (all[i].lifetime_class, ==, TESSERA_CLASS_SCOPED);
-  clear (&c);
+  plan_case_clear (&c);
 }
 
 /* A block of another size in each step, and one that only some steps have. */
@@ -245,7 +220,7 @@ test_dynamic (void)
 {
   TesseraTrace *trace = test_trace_new ();
   size_t n_dynamic = 0;
-  Case c;
+  PlanCase c;
 
   for (uint64_t s = 0; s < 4; s++)
     {
@@ -267,12 +242,12 @@ test_dynamic (void)
       test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
     }
   tessera_trace_settle_ranges (trace);
-  c = look (trace);
+  c = plan_case_look (trace);
   for (size_t i = 0; i < c.blocks->n_blocks; i++)
     if (c.blocks->blocks[i].lifetime_class == TESSERA_CLASS_DYNAMIC)
       n_dynamic++;
   g_assert_cmpuint (n_dynamic, ==, 4 + 1);
-  clear (&c);
+  plan_case_clear (&c);
 }
 
 static void
@@ -313,11 +288,11 @@ static void
 test_shared (void)
 {
   TesseraTrace *trace = test_trace_shared ("sample/pretrain-gpt.pickle");
-  Case c;
+  PlanCase c;
 
   if (!trace)
     return;
-  c = look (trace);
+  c = plan_case_look (trace);
   g_assert_cmpuint (c.structure->n_steps, ==, 4);
   g_assert_cmpuint (c.structure->steps[1].kind, ==, c.structure->steps[3].kind);
   g_assert_cmpuint (c.structure->steps[0].kind, !=, c.structure->steps[1].kind);
@@ -327,7 +302,7 @@ test_shared (void)
   g_assert_cmpint (c.structure->steps_from, ==, TESSERA_STEPS_REPETITION);
   g_assert_cmpuint (c.structure->n_steps, ==, 3);
   g_assert_true (c.structure->phases_inferred);
-  clear (&c);
+  plan_case_clear (&c);
 }
 
 int

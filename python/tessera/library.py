@@ -12,7 +12,8 @@ NAME = "libtessera.so"
 ModuleFinder = ctypes.CFUNCTYPE(ctypes.c_void_p)
 
 _STAT_FIELDS = ("current", "peak", "allocated", "freed")
-_BY_POOL = (
+#: PyTorch's statistics of each pool, in its order.
+BY_POOL = (
     "allocation",
     "segment",
     "active",
@@ -64,7 +65,7 @@ class DeviceStats(ctypes.Structure):
 
     _fields_ = (
         [("struct_bytes", ctypes.c_uint64)]
-        + [(name, Stat * 3) for name in _BY_POOL]
+        + [(name, Stat * 3) for name in BY_POOL]
         + [(name, Stat) for name in _WHOLE]
         + [(name, ctypes.c_uint64) for name in _COUNTS + OWN_COUNTS]
     )

@@ -15,21 +15,10 @@ from typing import Any, Callable, Dict, Tuple
 
 import torch
 
-from .library import OWN_COUNTS, Library, Stat
+from .library import BY_POOL, OWN_COUNTS, Library, Stat
 
 #: PyTorch's order of pools is the library's.
 _POOLS = ("all", "small_pool", "large_pool")
-_BY_POOL = (
-    "allocation",
-    "segment",
-    "active",
-    "inactive_split",
-    "allocated_bytes",
-    "reserved_bytes",
-    "active_bytes",
-    "inactive_split_bytes",
-    "requested_bytes",
-)
 #: PyTorch's counts and the library's.
 _COUNTS = {
     "num_alloc_retries": "n_alloc_retries",
@@ -61,7 +50,7 @@ def nested(library: Library, device: int, documentation: str) -> Dict[str, Any]:
     # In PyTorch's order: somebody may print the whole.
     if "num_oom_rejections" in late:
         result["num_oom_rejections"] = late.pop("num_oom_rejections")
-    for key in _BY_POOL:
+    for key in BY_POOL:
         result[key] = dict(zip(_POOLS, map(_as_dict, getattr(stats, key))))
         if key == "reserved_bytes":
             result.update(late)

@@ -65,12 +65,12 @@ struct Books
   BooksFindings findings;
 };
 
-static void *
-grown (void *items, size_t n_items, size_t *room, size_t item_bytes)
+void *
+books_grown (void *items, size_t n_items, size_t *room, size_t item_bytes)
 {
   if (n_items < *room)
     return items;
-  *room = *room == 0 ? 16 : 2 * *room;
+  *room = *room == 0 ? 64 : 2 * *room;
   items = realloc (items, *room * item_bytes);
   if (items == NULL)
     abort ();
@@ -112,7 +112,7 @@ place_of (const Ranges *list, uint64_t addr)
 static void
 insert (Ranges *list, size_t at, Range range)
 {
-  list->ranges = grown (list->ranges, list->n, &list->room, sizeof *list->ranges);
+  list->ranges = books_grown (list->ranges, list->n, &list->room, sizeof *list->ranges);
   memmove (&list->ranges[at + 1], &list->ranges[at],
            (list->n - at) * sizeof *list->ranges);
   list->ranges[at] = range;
@@ -202,8 +202,8 @@ void
 books_request (Books *books, uint64_t size_bytes, uint64_t stream)
 {
   see_stream (books, stream);
-  books->requests = grown (books->requests, books->n_requests, &books->room_requests,
-                           sizeof *books->requests);
+  books->requests = books_grown (books->requests, books->n_requests,
+                                 &books->room_requests, sizeof *books->requests);
   books->requests[books->n_requests++] = (Request){ whole (size_bytes), stream };
 }
 
@@ -309,7 +309,8 @@ books_record_stream (Books *books, uint64_t addr, uint64_t stream)
   for (size_t i = 0; i < use->n_sides; i++)
     if (use->sides[i].stream == stream)
       return;
-  use->sides = grown (use->sides, use->n_sides, &use->room_sides, sizeof *use->sides);
+  use->sides =
+      books_grown (use->sides, use->n_sides, &use->room_sides, sizeof *use->sides);
   use->sides[use->n_sides++] = (Side){ .stream = stream };
 }
 

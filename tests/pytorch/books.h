@@ -23,6 +23,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct Books Books;
@@ -63,3 +64,7 @@ void books_record_stream (Books *books, uint64_t addr, uint64_t stream);
 void books_give_back (Books *books, uint64_t addr);
 
 const BooksFindings *books_findings (const Books *books);
+
+/* Room for one more of @item_bytes: @items where there is some, else moved into twice as
+ * much. */
+void *books_grown (void *items, size_t n_items, size_t *room, size_t item_bytes);

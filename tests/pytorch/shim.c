@@ -48,18 +48,6 @@ static uint64_t base_free_bytes; /* of the device, before the first request */
 static int the_device;           /* of the last request; the tests' programs have one */
 static uint64_t first_hit = UINT64_MAX, end_of_hits;
 
-static void *
-grown (void *items, size_t n_items, size_t *room, size_t item_bytes)
-{
-  if (n_items < *room)
-    return items;
-  *room = *room == 0 ? 1024 : 2 * *room;
-  items = realloc (items, *room * item_bytes);
-  if (items == NULL)
-    abort ();
-  return items;
-}
-
 /* The library's own functions, which the shim hides from everyone else. */
 static struct
 {
@@ -174,7 +162,7 @@ note (const Request *request)
 {
   if (request->reserved_bytes > peak_reserved_bytes)
     peak_reserved_bytes = request->reserved_bytes;
-  requests = grown (requests, n_requests, &room_requests, sizeof *requests);
+  requests = books_grown (requests, n_requests, &room_requests, sizeof *requests);
   requests[n_requests++] = *request;
   if (!request->is_hit)
     return;
