@@ -10,7 +10,7 @@
  */
 #include "planner/pack.h"
 
-#include "planner/pack/portfolio.h"
+#include "planner/pack/portfolio/portfolio.h"
 #include "planner/pack/refine.h"
 #include "planner/pack/zones.h"
 

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "planner/pack/portfolio.h"
+#include "planner/pack/portfolio/portfolio.h"
 
 /* Tells whether the search can be asked at all: not where somebody is held to something,
  * or lives longer in the eyes of other owners, nor of thousands of items. */

@@ -12,7 +12,7 @@ typedef struct
   uint32_t n_threads;   /* at least 1 */
   uint64_t work_budget; /* placements that may be tried on improving */
   size_t fit_at_most;   /* items; of larger problems, fits in order of time only */
-  uint32_t n_orders;     /* of the portfolio, the first; 0: all */
+  uint32_t n_orders;    /* of the portfolio, the first; 0: all */
   const TesseraProgress *progress;
   double fraction_begin; /* which part of the whole this problem is, for @progress */
   double fraction_end;

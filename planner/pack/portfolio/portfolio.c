@@ -1,0 +1,74 @@
+/*
+ * The portfolio: orders x placements, tried in threads. See portfolio.h.
+ *
+ * Attempts are numbered and taken in that order by whoever is idle. The winner is the
+ * lowest number that reaches the bound, else the lowest height, ties to the lower number;
+ * see watch.h for why no thread can change that by being fast.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack/portfolio/rounds.h"
+
+#include <string.h>
+
+/* What is known of the problem before anything is tried, and room for the best. */
+static TesseraStatus
+init_run (TesseraPortfolio *portfolio, TesseraDeskParts *parts)
+{
+  const TesseraPackProblem *problem = portfolio->problem;
+  TesseraScope *scope = &portfolio->scope;
+  size_t n_before = 0;
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    {
+      n_before += tessera_rule_is_first (problem, i) ? 1 : 0;
+      if (problem->items[i].life_events > portfolio->longest_events)
+        portfolio->longest_events = problem->items[i].life_events;
+    }
+  *scope = (TesseraScope){ .problem = problem,
+                           .fit_at_most = portfolio->options->fit_at_most,
+                           .has_sweeps = tessera_scope_can_sweep (problem, n_before) };
+  TesseraStatus status = tessera_finished_init (&portfolio->best, problem->n_items);
+  if (status == TESSERA_OK && scope->has_sweeps)
+    status = tessera_times_init (&portfolio->times, problem);
+  bool fits_all = !scope->has_sweeps || problem->n_items <= scope->fit_at_most;
+  *parts = (TesseraDeskParts){
+    .has_orders = tessera_scope_has_orders (scope),
+    .n_on_shelf = fits_all ? problem->n_items : n_before,
+    .times = scope->has_sweeps ? &portfolio->times : NULL,
+  };
+  return status;
+}
+
+TesseraStatus
+tessera_portfolio_run (const TesseraPackProblem *problem,
+                       const TesseraPortfolioOptions *options,
+                       uint64_t *offsets,
+                       uint64_t *out_height_bytes,
+                       const char **out_strategy)
+{
+  TesseraPortfolioWorker *workers = NULL;
+  TesseraDeskParts parts;
+  TesseraPortfolio portfolio = {
+    .problem = problem,
+    .options = options,
+    .shared = { .best_height_bytes = UINT64_MAX, .reached = UINT32_MAX },
+  };
+  TesseraStatus status = init_run (&portfolio, &parts);
+  if (status == TESSERA_OK)
+    status = tessera_portfolio_workers_new (&portfolio, &parts, &workers);
+  if (status == TESSERA_OK)
+    status = tessera_portfolio_run_rounds (&portfolio, workers);
+  if (status == TESSERA_OK && atomic_load (&portfolio.shared.cancelled))
+    status = TESSERA_CANCELLED;
+  if (status == TESSERA_OK)
+    {
+      memcpy (offsets, portfolio.best.offsets, problem->n_items * sizeof *offsets);
+      *out_height_bytes = portfolio.best.height_bytes;
+      *out_strategy = portfolio.best.name;
+    }
+  tessera_chains_clear (portfolio.chains);
+  tessera_portfolio_workers_free (workers, options->n_threads);
+  tessera_finished_clear (&portfolio.best);
+  tessera_times_clear (&portfolio.times);
+  return status;
+}

@@ -1,0 +1,101 @@
+/*
+ * The rounds of a portfolio. See rounds.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack/portfolio/rounds.h"
+
+/* A chain makes so many placements, or one attempt, in a round: enough to be worth the
+ * start of a thread. Fixed, so that rounds do not depend on the machine. */
+#define PLACEMENTS_A_ROUND 4096u
+
+/* A placement by a sweep costs a fraction of what one by the lowest offset does; so many
+ * are had for a unit of the work budget. But not more rules than this are drawn. */
+#define SWEPT_A_UNIT 4
+#define SWEPT_AT_LEAST                                                                   \
+  4096 /* an attempt at few items costs as much as one at so many                        \
+        */
+#define MAX_DRAWN_RULES 512
+
+/* Nearer to the bound than this part of it, no rules are drawn any more. */
+#define NEAR_ENOUGH 16384
+
+static bool
+is_over (TesseraPortfolio *portfolio)
+{
+  return portfolio->best.height_bytes == portfolio->problem->bound_bytes ||
+         atomic_load (&portfolio->shared.cancelled);
+}
+
+/* As many as the budget allows, the first rules too where they have not been
+ * tried, each at less than the best so far or given up. */
+static void
+run_drawn_rules (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
+{
+  uint64_t n_rules = portfolio->options->work_budget * SWEPT_A_UNIT /
+                     (portfolio->problem->n_items + SWEPT_AT_LEAST);
+  portfolio->n_rounds++;
+  uint64_t bound_bytes = portfolio->problem->bound_bytes;
+  if (is_over (portfolio) || !portfolio->scope.has_sweeps || n_rules == 0 ||
+      portfolio->best.height_bytes - bound_bytes < bound_bytes / NEAR_ENOUGH)
+    return;
+  portfolio->round = TESSERA_ROUND_DRAWN_RULES;
+  atomic_store (&portfolio->shared.best_height_bytes, portfolio->best.height_bytes);
+  tessera_portfolio_run_round (portfolio, workers,
+                               n_rules < MAX_DRAWN_RULES ? (uint32_t) n_rules
+                                                         : MAX_DRAWN_RULES);
+}
+
+static TesseraStatus
+run_chains (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
+{
+  const TesseraPackProblem *problem = portfolio->problem;
+  portfolio->n_rounds++;
+  portfolio->n_tries = 1 + PLACEMENTS_A_ROUND / (uint32_t) problem->n_items;
+  uint64_t work_of_round = (uint64_t) portfolio->n_tries * problem->n_items *
+                           TESSERA_N_CHAINS *
+                           tessera_scope_cost_of_owners (&portfolio->scope);
+  if (is_over (portfolio) || !tessera_scope_has_chains (&portfolio->scope) ||
+      work_of_round > portfolio->options->work_budget)
+    return TESSERA_OK;
+  TesseraStatus status =
+      tessera_chains_init (portfolio->chains, problem, workers[0].desk.entries);
+  portfolio->round = TESSERA_ROUND_CHAINS;
+  atomic_store (&portfolio->shared.best_height_bytes, UINT64_MAX);
+  while (status == TESSERA_OK && !is_over (portfolio) &&
+         portfolio->work_done + work_of_round <= portfolio->options->work_budget)
+    {
+      tessera_portfolio_run_round (portfolio, workers, TESSERA_N_CHAINS);
+      portfolio->work_done += work_of_round;
+    }
+  return status;
+}
+
+/* Where only some orders are wanted and none of these is for such a problem: all. */
+static void
+run_first_round (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
+{
+  uint32_t n_all =
+      tessera_n_candidates () + tessera_scope_n_first_rules (&portfolio->scope);
+  uint32_t n_orders = portfolio->options->n_orders;
+  if (n_orders > 0 && n_orders < n_all)
+    tessera_portfolio_run_round (portfolio, workers, n_orders);
+  if (portfolio->best.height_bytes == UINT64_MAX)
+    tessera_portfolio_run_round (portfolio, workers, n_all);
+}
+
+/* Of few items chains come before rules, of many after them. */
+TesseraStatus
+tessera_portfolio_run_rounds (TesseraPortfolio *portfolio,
+                              TesseraPortfolioWorker *workers)
+{
+  bool is_small = tessera_scope_is_small (&portfolio->scope);
+  TesseraStatus status;
+  run_first_round (portfolio, workers);
+  if (!is_small)
+    run_drawn_rules (portfolio, workers);
+  status = run_chains (portfolio, workers);
+  if (is_small && status == TESSERA_OK)
+    run_drawn_rules (portfolio, workers);
+  return status;
+}

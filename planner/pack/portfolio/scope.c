@@ -1,0 +1,131 @@
+/*
+ * What is tried of a problem. See scope.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack/portfolio/scope.h"
+
+/* With several owners the lowest reachable offset has no windows to go by, which costs
+ * some twenty times as much (a tenth of a second at 3,000 items), and more the larger. */
+#define MAX_ITEMS_OF_OWNERS 4096
+#define COST_OF_OWNERS 16
+
+/* Before a sweep those with two lives, or held to something, go onto the shelf one after
+ * the other: more of them cost too much. */
+#define MAX_ITEMS_BEFORE_SWEEPS 16384
+
+/* Where sweeps are had: up to so many items everything else comes before them, as it
+ * costs next to nothing; above, the first rules come after the first candidate, and what
+ * walks over neighbours is left out, chains as well; above the next, the first rules come
+ * first and only the first candidate is tried beside them (experts with recomputation,
+ * 364,000 items: 0.8 % lower than any sweep, for a second); and above the last only
+ * sweeps are: the lowest offset takes seconds by then, and some hundred bytes an item. */
+#define MAX_ITEMS_OF_SMALL 4096
+#define MAX_ITEMS_OF_MIDDLE 12288
+#define MAX_ITEMS_OF_LARGE 49152
+#define MAX_ITEMS_OF_HUGE 524288
+#define N_RULES_OF_HUGE 5 /* a best fit at a million items may take a second */
+
+/* What one sweep may spend on looking ahead (sweep.h). */
+#define LOOKS_OF_A_SWEEP (UINT64_C (1) << 22)
+#define LOOKS_AN_ITEM 8
+#define LOOKS_PART_OF_LARGE 2 /* above MAX_ITEMS_OF_LARGE: half of that */
+
+bool
+tessera_scope_can_sweep (const TesseraPackProblem *problem, size_t n_before)
+{
+  return !problem->has_zones && problem->n_owners == 1 &&
+         n_before <= MAX_ITEMS_BEFORE_SWEEPS;
+}
+
+/* More are left to the other placements. @is_simple: by size, the one that wins yet. */
+static size_t
+most_items (const TesseraScope *scope, TesseraPlacement placement, bool is_simple)
+{
+  size_t most_to_fit = scope->fit_at_most;
+  const bool has_owners = scope->problem->n_owners > 1;
+
+  if (scope->has_sweeps && most_to_fit > MAX_ITEMS_OF_MIDDLE && !is_simple)
+    most_to_fit = MAX_ITEMS_OF_MIDDLE;
+  switch (placement)
+    {
+    case TESSERA_PLACE_FIRST_FIT:
+      return most_to_fit;
+    case TESSERA_PLACE_BEST_FIT: /* never won with owners, walks all the way up */
+      return has_owners && most_to_fit > MAX_ITEMS_OF_OWNERS ? MAX_ITEMS_OF_OWNERS
+                                                             : most_to_fit;
+    case TESSERA_PLACE_LOWEST: /* knows nothing of limits */
+      if (scope->problem->limits != NULL)
+        return 0;
+      return has_owners ? MAX_ITEMS_OF_OWNERS : SIZE_MAX;
+    case TESSERA_PLACE_SKYLINE:
+      break;
+    }
+  return SIZE_MAX;
+}
+
+bool
+tessera_scope_has_orders (const TesseraScope *scope)
+{
+  return !scope->has_sweeps || scope->problem->n_items <= MAX_ITEMS_OF_HUGE;
+}
+
+uint32_t
+tessera_scope_n_first_rules (const TesseraScope *scope)
+{
+  size_t n_items = scope->problem->n_items;
+  if (!scope->has_sweeps || n_items <= MAX_ITEMS_OF_SMALL)
+    return 0;
+  return n_items <= MAX_ITEMS_OF_HUGE ? TESSERA_N_FIRST_RULES : N_RULES_OF_HUGE;
+}
+
+uint32_t
+tessera_scope_n_before_rules (const TesseraScope *scope)
+{
+  return scope->problem->n_items <= MAX_ITEMS_OF_LARGE ? 1 : 0;
+}
+
+/* In order of time a fit walks over those alive only: of a large problem that sweeps are
+ * not for it is the one that can be paid for. A small one has it by birth. */
+bool
+tessera_scope_tries (const TesseraScope *scope, const TesseraCandidate *candidate)
+{
+  const size_t n_items = scope->problem->n_items;
+
+  if (!tessera_scope_has_orders (scope) ||
+      (scope->has_sweeps && n_items > MAX_ITEMS_OF_LARGE &&
+       candidate != tessera_candidate_nth (0)))
+    return false;
+  return candidate->keys[0] == TESSERA_BY_TIME
+             ? !scope->has_sweeps && n_items > scope->fit_at_most
+             : n_items <= most_items (scope, candidate->placement,
+                                      candidate->keys[0] == TESSERA_BY_SIZE);
+}
+
+bool
+tessera_scope_is_small (const TesseraScope *scope)
+{
+  return scope->problem->n_items <= MAX_ITEMS_OF_SMALL;
+}
+
+bool
+tessera_scope_has_chains (const TesseraScope *scope)
+{
+  size_t n_items = scope->problem->n_items;
+  return (!scope->has_sweeps || n_items <= MAX_ITEMS_OF_MIDDLE) &&
+         n_items <= most_items (scope, TESSERA_PLACE_LOWEST, false);
+}
+
+uint64_t
+tessera_scope_cost_of_owners (const TesseraScope *scope)
+{
+  return scope->problem->n_owners > 1 ? COST_OF_OWNERS : 1;
+}
+
+uint64_t
+tessera_scope_looks_of_sweep (const TesseraScope *scope)
+{
+  uint64_t looks = LOOKS_OF_A_SWEEP + LOOKS_AN_ITEM * scope->problem->n_items;
+  return scope->problem->n_items > MAX_ITEMS_OF_LARGE ? looks / LOOKS_PART_OF_LARGE
+                                                      : looks;
+}

@@ -1,0 +1,141 @@
+/*
+ * The threads of a portfolio. See workers.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack/portfolio/workers.h"
+
+#include "planner/pack/portfolio/attempts.h"
+
+#include <stdlib.h>
+
+/* Lowers an atomic to @value; the order among threads does not matter. */
+#define LOWER(atomic, value)                                                             \
+  do                                                                                     \
+    {                                                                                    \
+      __typeof__ (value) known = atomic_load (atomic);                                   \
+      while ((value) < known && !atomic_compare_exchange_weak (atomic, &known, (value))) \
+        ;                                                                                \
+    }                                                                                    \
+  while (0)
+
+/* Keeps what the desk holds where it is better than what this thread had. */
+static void
+keep_attempt (TesseraPortfolioWorker *worker, TesseraFinished attempt)
+{
+  TesseraPortfolio *portfolio = worker->portfolio;
+  /* A chain goes on from where it was: it must not matter when another succeeds. */
+  if (portfolio->round != TESSERA_ROUND_CHAINS)
+    LOWER (&portfolio->shared.best_height_bytes, attempt.height_bytes);
+  if (attempt.height_bytes == portfolio->problem->bound_bytes)
+    LOWER (&portfolio->shared.reached, attempt.number);
+  if (!tessera_finished_is_better (&attempt, &worker->best))
+    return;
+  attempt.offsets = worker->desk.offsets;
+  worker->desk.offsets = worker->best.offsets;
+  worker->best = attempt;
+}
+
+/* A third of the way for the candidates, another for drawn rules, the rest for chains. */
+static double
+fraction_done (const TesseraPortfolio *portfolio, uint32_t number)
+{
+  const TesseraPortfolioOptions *options = portfolio->options;
+  double done = portfolio->round == TESSERA_ROUND_CHAINS
+                    ? (double) portfolio->work_done / (double) (options->work_budget + 1)
+                    : (double) number / (double) portfolio->n_attempts;
+  return options->fraction_begin + (portfolio->n_rounds + done) / 3 *
+                                       (options->fraction_end - options->fraction_begin);
+}
+
+/* At most some hundred times in all. */
+static bool
+is_reported (const TesseraPortfolio *portfolio, uint32_t number)
+{
+  return portfolio->round == TESSERA_ROUND_CHAINS
+             ? number == 0
+             : number % (portfolio->n_attempts / 32 + 1) == 0;
+}
+
+static void *
+work (void *data)
+{
+  TesseraPortfolioWorker *worker = data;
+  TesseraPortfolio *portfolio = worker->portfolio;
+  for (;;)
+    {
+      uint32_t number = atomic_fetch_add (&portfolio->next_number, 1);
+      if (number >= portfolio->n_attempts ||
+          number > atomic_load (&portfolio->shared.reached) ||
+          atomic_load (&portfolio->shared.cancelled))
+        return NULL;
+      if (worker->reports && is_reported (portfolio, number) &&
+          !tessera_progress (portfolio->options->progress,
+                             fraction_done (portfolio, number)))
+        atomic_store (&portfolio->shared.cancelled, true);
+      TesseraFinished attempt = { .number = number };
+      if (tessera_portfolio_attempt (portfolio, &worker->desk, &attempt))
+        keep_attempt (worker, attempt);
+    }
+}
+
+void
+tessera_portfolio_run_round (TesseraPortfolio *portfolio,
+                             TesseraPortfolioWorker *workers,
+                             uint32_t n_attempts)
+{
+  uint32_t n_threads = 0;
+  portfolio->n_attempts = n_attempts;
+  atomic_store (&portfolio->next_number, 0);
+  for (uint32_t i = 0; i < portfolio->options->n_threads; i++)
+    workers[i].best.height_bytes = UINT64_MAX;
+  for (uint32_t i = 1; i < portfolio->options->n_threads; i++)
+    {
+      if (pthread_create (&workers[i].thread, NULL, work, &workers[i]) != 0)
+        break;
+      n_threads = i;
+    }
+  work (&workers[0]);
+  for (uint32_t i = 1; i <= n_threads; i++)
+    pthread_join (workers[i].thread, NULL);
+  TesseraFinished *winner = &workers[0].best;
+  for (uint32_t i = 1; i < portfolio->options->n_threads; i++)
+    if (tessera_finished_is_better (&workers[i].best, winner))
+      winner = &workers[i].best;
+  if (winner->height_bytes <= portfolio->best.height_bytes &&
+      winner->height_bytes != UINT64_MAX)
+    tessera_finished_swap (&portfolio->best, winner);
+}
+
+TesseraStatus
+tessera_portfolio_workers_new (TesseraPortfolio *portfolio,
+                               const TesseraDeskParts *parts,
+                               TesseraPortfolioWorker **out_workers)
+{
+  const uint32_t n_workers = portfolio->options->n_threads;
+  TesseraPortfolioWorker *workers = calloc (n_workers, sizeof *workers);
+  TesseraStatus status = workers != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < n_workers && status == TESSERA_OK; i++)
+    {
+      workers[i].portfolio = portfolio;
+      workers[i].reports = i == 0;
+      status = tessera_desk_init (&workers[i].desk, portfolio->problem, parts);
+      if (status == TESSERA_OK)
+        status = tessera_finished_init (&workers[i].best, portfolio->problem->n_items);
+    }
+  *out_workers = status == TESSERA_OK ? workers : NULL;
+  if (status != TESSERA_OK)
+    tessera_portfolio_workers_free (workers, n_workers);
+  return status;
+}
+
+void
+tessera_portfolio_workers_free (TesseraPortfolioWorker *workers, uint32_t n_workers)
+{
+  for (uint32_t i = 0; workers != NULL && i < n_workers; i++)
+    {
+      tessera_desk_clear (&workers[i].desk);
+      tessera_finished_clear (&workers[i].best);
+    }
+  free (workers);
+}
