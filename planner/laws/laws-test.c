@@ -280,6 +280,29 @@ test_kinds (void)
     }
 }
 
+/* A recording ends with its last step, whose gradients the next one would have dropped;
+ * and the optimizer's state can be many requests beside those of a step. */
+static void
+test_ends_of_recordings (void)
+{
+  const TestSteps made = { 8, 12, .first_makes_state = true, .n_states = 40,
+                           .drops_late = true };
+  const TesseraKindLaws *laws;
+  const TesseraKind *kind;
+  uint32_t n_cross = 0;
+  TestStudied studied;
+
+  test_study (test_steps_trace (&made), &studied);
+  kind = tessera_laws_main (studied.laws, &laws);
+  g_assert_nonnull (kind);
+  g_assert_cmpuint (kind->n_steps, ==, 8);
+  g_assert_cmpuint (kind->n_slots, ==, 28 + 12 + 40);
+  for (uint32_t i = 0; i < kind->n_slots; i++)
+    n_cross += kind->slots[i].n_cross > 0;
+  g_assert_cmpuint (n_cross, ==, 1 + 40); /* the loss, and the state */
+  test_study_clear (&studied);
+}
+
 /* Every block has one slot, slots are in the order of each step's requests, and none ends
  * before a block of it does. */
 static void
@@ -424,6 +447,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/laws/fit/extremes", test_extremes);
   g_test_add_func ("/planner/laws/diff", test_diff);
   g_test_add_func ("/planner/laws/kinds", test_kinds);
+  g_test_add_func ("/planner/laws/ends-of-recordings", test_ends_of_recordings);
   g_test_add_func ("/planner/laws/slots-hold-their-blocks", test_slots_hold_their_blocks);
   g_test_add_func ("/planner/laws/no-kind", test_no_kind);
   g_test_add_func ("/planner/laws/real", test_real);

@@ -250,15 +250,16 @@ compare (const TesseraMerge *merge,
          uint32_t *out_n_common)
 {
   uint32_t n_a = (uint32_t) merge->n_slots, n_b = skeleton->n_requests;
-  /* What lives longer is one difference there and one here. */
-  uint32_t most = (n_a > n_b ? n_a : n_b) / 2 + MIN_DIFFERENT;
+  /* What lives longer is one difference there and one here; what one has more is others.
+   */
+  uint32_t most = n_a > n_b ? n_a / 2 + n_a - n_b : n_b / 2 + n_b - n_a;
   uint32_t affordable = (uint32_t) (MAX_WORK / ((uint64_t) n_a + n_b + 1));
   uint64_t *tokens = malloc (((size_t) n_a + n_b + 1) * sizeof *tokens);
   TesseraStatus status;
 
   if (!tokens)
     return TESSERA_NO_MEMORY;
-  most = most < MAX_DIFFERENT ? most : MAX_DIFFERENT;
+  most = most + MIN_DIFFERENT < MAX_DIFFERENT ? most + MIN_DIFFERENT : MAX_DIFFERENT;
   for (uint32_t i = 0; i < n_a; i++)
     tokens[i] = slot_token (merge, i, step);
   for (uint32_t i = 0; i < n_b; i++)
@@ -271,6 +272,23 @@ compare (const TesseraMerge *merge,
   return status;
 }
 
+/* What only this step has and what it keeps, as the first one does the optimizer's state,
+ * tells nothing against it. */
+static uint32_t
+count_kept (const TesseraMerge *merge,
+            const TesseraSkeleton *skeleton,
+            const uint32_t *b_of_a,
+            uint32_t n_common)
+{
+  uint32_t n_kept = 0, n_paired = 0;
+
+  for (uint32_t b = 0; b < skeleton->n_requests; b++)
+    n_kept += skeleton->requests[b].crosses;
+  for (size_t a = 0; a < merge->n_slots && n_common > 0; a++)
+    n_paired += b_of_a[a] != TESSERA_NONE && skeleton->requests[b_of_a[a]].crosses;
+  return n_kept - n_paired;
+}
+
 TesseraStatus
 tessera_merge_step (TesseraMerge *merge,
                     const TesseraSkeleton *skeleton,
@@ -279,7 +297,7 @@ tessera_merge_step (TesseraMerge *merge,
                     bool *out_joined)
 {
   double share = merge->sizes ? COMMON_SIZES : COMMON_SHARE;
-  uint32_t *b_of_a, n_common = 0;
+  uint32_t *b_of_a, n_common = 0, n_kept = 0;
   TesseraStatus status = TESSERA_OK;
 
   *out_joined = false;
@@ -292,8 +310,11 @@ tessera_merge_step (TesseraMerge *merge,
     merge->n_first = skeleton->n_requests;
   else
     status = compare (merge, skeleton, step, blocks, b_of_a, &n_common);
-  *out_joined = merge->n_steps == 0 || (n_common >= share * skeleton->n_requests &&
-                                        n_common >= share * merge->n_first);
+  if (merge->n_steps > 0 && status == TESSERA_OK)
+    n_kept = count_kept (merge, skeleton, b_of_a, n_common);
+  *out_joined =
+      merge->n_steps == 0 || (n_common >= share * (skeleton->n_requests - n_kept) &&
+                              n_common >= share * merge->n_first);
   if (status == TESSERA_OK && *out_joined)
     status = join (merge, skeleton, blocks, b_of_a, skeleton->n_requests - n_common);
   free (b_of_a);

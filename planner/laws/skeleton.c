@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "db/hash.h"
+#include "planner/laws/diff.h"
 
 enum
 {
-  EXACT_LIFE = 8,   /* requests */
-  LIFE_CROSSES = 64 /* no magnitude is as large */
+  EXACT_LIFE = 8,      /* requests */
+  LIFE_CROSSES = 64,   /* no magnitude is as large */
+  MAX_DIFFERENT = 1024 /* requests of the last step and the one before */
 };
 
 /* They are in order of birth, after those of the start. */
@@ -60,6 +62,24 @@ life_class (const TesseraSkeletonRequest *request, uint32_t index)
   return EXACT_LIFE + bits;
 }
 
+/* What the request is told by, from where it is born and when it ends. */
+static void
+name_request (TesseraSkeletonRequest *request, const TesseraBlock *block, uint32_t index)
+{
+  request->place = tessera_hash_number (request->phase,
+                                        (uint64_t) request->crosses << 32 |
+                                            (uint64_t) block->stream << 16 | block->pool);
+  request->token = tessera_hash_number (request->place, life_class (request, index));
+}
+
+static void
+hash_all (TesseraSkeleton *skeleton)
+{
+  skeleton->hash = TESSERA_HASH_START;
+  for (uint32_t i = 0; i < skeleton->n_requests; i++)
+    skeleton->hash = tessera_hash_number (skeleton->hash, skeleton->requests[i].token);
+}
+
 static void
 fill (TesseraSkeleton *skeleton,
       const TesseraTrace *trace,
@@ -74,7 +94,6 @@ fill (TesseraSkeleton *skeleton,
   uint32_t phase = TESSERA_NONE;
   uint64_t of_phase = hash_phase (trace, structure, phase);
 
-  skeleton->hash = TESSERA_HASH_START;
   for (uint32_t i = 0; i < n; i++)
     {
       const TesseraBlock *block = &blocks->blocks[first + i];
@@ -91,21 +110,19 @@ fill (TesseraSkeleton *skeleton,
           request->crosses ? n : tessera_first_born (blocks, block->died_index) - first;
       if (request->end <= i)
         request->end = i + 1;
-      request->place = tessera_hash_number (of_phase, (uint64_t) request->crosses << 32 |
-                                                          (uint64_t) block->stream << 16 |
-                                                          block->pool);
-      request->token = tessera_hash_number (request->place, life_class (request, i));
-      skeleton->hash = tessera_hash_number (skeleton->hash, request->token);
+      request->phase = of_phase;
+      name_request (request, block, i);
     }
   skeleton->n_requests = n;
+  hash_all (skeleton);
 }
 
-TesseraStatus
-tessera_skeleton_init (TesseraSkeleton *skeleton,
-                       const TesseraTrace *trace,
-                       const TesseraBlocks *blocks,
-                       const TesseraStructure *structure,
-                       uint32_t step)
+static TesseraStatus
+init_as_recorded (TesseraSkeleton *skeleton,
+                  const TesseraTrace *trace,
+                  const TesseraBlocks *blocks,
+                  const TesseraStructure *structure,
+                  uint32_t step)
 {
   const TesseraStep *of = &structure->steps[step];
   uint32_t first, n;
@@ -121,6 +138,68 @@ tessera_skeleton_init (TesseraSkeleton *skeleton,
     return TESSERA_NO_MEMORY;
   fill (skeleton, trace, blocks, structure, first, n);
   return TESSERA_OK;
+}
+
+/* What is alive when the trace ends seems to live into a next step. It does where the
+ * step before has a request that does, and else has ended soon after: gradients, say,
+ * which the next step would have begun by dropping. */
+static TesseraStatus
+settle_open_ends (TesseraSkeleton *last,
+                  const TesseraSkeleton *before,
+                  const TesseraBlocks *blocks)
+{
+  uint32_t n_a = before->n_requests, n_b = last->n_requests, n_common;
+  uint64_t *tokens = malloc (((size_t) n_a + n_b + 1) * sizeof *tokens);
+  uint32_t *b_of_a = malloc (((size_t) n_a + 1) * sizeof *b_of_a);
+  bool *has_like = calloc ((size_t) n_b + 1, sizeof *has_like);
+  TesseraStatus status = TESSERA_NO_MEMORY;
+
+  if (!tokens || !b_of_a || !has_like)
+    goto out;
+  for (uint32_t i = 0; i < n_a; i++)
+    tokens[i] = before->requests[i].token;
+  for (uint32_t i = 0; i < n_b; i++)
+    tokens[n_a + i] = last->requests[i].token;
+  status =
+      tessera_diff (tokens, n_a, tokens + n_a, n_b, MAX_DIFFERENT, b_of_a, &n_common);
+  if (status != TESSERA_OK || n_common == 0)
+    goto out;
+  for (uint32_t i = 0; i < n_a; i++)
+    if (b_of_a[i] != TESSERA_NONE)
+      has_like[b_of_a[i]] = true;
+  for (uint32_t i = 0; i < n_b; i++)
+    if (last->requests[i].crosses && !has_like[i])
+      {
+        last->requests[i].crosses = false;
+        name_request (&last->requests[i], &blocks->blocks[last->requests[i].block], i);
+      }
+  hash_all (last);
+out:
+  free (tokens);
+  free (b_of_a);
+  free (has_like);
+  return status;
+}
+
+TesseraStatus
+tessera_skeleton_init (TesseraSkeleton *skeleton,
+                       const TesseraTrace *trace,
+                       const TesseraBlocks *blocks,
+                       const TesseraStructure *structure,
+                       uint32_t step)
+{
+  TesseraSkeleton before = { 0 };
+  TesseraStatus status = init_as_recorded (skeleton, trace, blocks, structure, step);
+
+  if (status != TESSERA_OK || step == 0 || step + 1 < structure->n_steps)
+    return status;
+  status = init_as_recorded (&before, trace, blocks, structure, step - 1);
+  if (status == TESSERA_OK)
+    status = settle_open_ends (skeleton, &before, blocks);
+  tessera_skeleton_clear (&before);
+  if (status != TESSERA_OK)
+    tessera_skeleton_clear (skeleton);
+  return status;
 }
 
 void

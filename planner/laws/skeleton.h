@@ -14,6 +14,7 @@
 typedef struct
 {
   uint64_t token; /* equal: the same request, as far as one can tell */
+  uint64_t phase; /* hash of the innermost one's name */
   uint64_t place; /* equal: the same stream, pool and phase, and both cross or none */
   uint32_t block;
   uint32_t end; /* requests of the step before the block's end: the number of them when it

@@ -14,6 +14,7 @@ typedef struct
 {
   TesseraTrace *trace;
   GArray *held; /* address and size of each, in turn */
+  GArray *gradients;
   uint64_t next;
 } Maker;
 
@@ -28,21 +29,27 @@ put (Maker *maker, uint64_t bytes)
 }
 
 static void
-hold (Maker *maker, uint64_t bytes)
+hold_in (Maker *maker, GArray *held, uint64_t bytes)
 {
   uint64_t addr = put (maker, bytes);
 
-  g_array_append_val (maker->held, addr);
-  g_array_append_val (maker->held, bytes);
+  g_array_append_val (held, addr);
+  g_array_append_val (held, bytes);
 }
 
 static void
-drop_all (Maker *maker)
+hold (Maker *maker, uint64_t bytes)
 {
-  for (guint i = maker->held->len; i > 0; i -= 2)
-    test_free (maker->trace, g_array_index (maker->held, uint64_t, i - 2),
-               g_array_index (maker->held, uint64_t, i - 1));
-  g_array_set_size (maker->held, 0);
+  hold_in (maker, maker->held, bytes);
+}
+
+static void
+drop_all (Maker *maker, GArray *held)
+{
+  for (guint i = held->len; i > 0; i -= 2)
+    test_free (maker->trace, g_array_index (held, uint64_t, i - 2),
+               g_array_index (held, uint64_t, i - 1));
+  g_array_set_size (held, 0);
 }
 
 static void
@@ -62,9 +69,11 @@ TesseraTrace *
 test_steps_trace (const TestSteps *made)
 {
   Maker maker = { .trace = test_trace_new (), .next = PAGE };
+  uint32_t n_states = made->n_states > 0 ? made->n_states : TEST_STATES;
   uint64_t loss = 0;
 
   maker.held = g_array_new (FALSE, FALSE, sizeof (uint64_t));
+  maker.gradients = g_array_new (FALSE, FALSE, sizeof (uint64_t));
   for (uint32_t l = 0; l < made->n_layers; l++)
     put (&maker, 4096 * (l + 1));
   for (uint32_t s = 0; s < made->n_steps; s++)
@@ -74,6 +83,7 @@ test_steps_trace (const TestSteps *made)
       uint32_t begin = (uint32_t) maker.trace->n_events;
       g_autofree char *name = g_strdup_printf ("step %u", s);
 
+      drop_all (&maker, maker.gradients);
       hold (&maker, 8 * b * l);
       hold (&maker, 4 * l);
       hold (&maker, 128 * l);
@@ -84,14 +94,17 @@ test_steps_trace (const TestSteps *made)
             test_free (maker.trace, loss, 4);
         }
       loss = put (&maker, 4);
-      drop_all (&maker);
-      for (uint32_t k = 0; s == 0 && made->first_makes_state && k < TEST_STATES; k++)
+      for (uint32_t k = 0; made->drops_late && k < made->n_layers; k++)
+        hold_in (&maker, maker.gradients, 4096 * (k + 1));
+      drop_all (&maker, maker.held);
+      for (uint32_t k = 0; s == 0 && made->first_makes_state && k < n_states; k++)
         put (&maker, 8192 * (k + 1));
       test_range (maker.trace, TESSERA_RANGE_STEP, name, begin,
                   (uint32_t) maker.trace->n_events);
     }
   tessera_trace_settle_ranges (maker.trace);
   g_array_free (maker.held, TRUE);
+  g_array_free (maker.gradients, TRUE);
   return maker.trace;
 }
 

@@ -18,7 +18,9 @@ typedef struct
 {
   uint32_t n_steps, n_layers;
   bool has_batch, first_makes_state, masks_pad;
-  uint32_t longer; /* than test_steps_lengths, each step */
+  uint32_t longer;   /* than test_steps_lengths, each step */
+  uint32_t n_states; /* 0: TEST_STATES */
+  bool drops_late;   /* gradients, one a layer: the next step begins by dropping them */
 } TestSteps;
 
 /* A training loop over batches of different length: tokens, positions, rotations, for
