@@ -61,3 +61,12 @@ tessera_plan_digest (const TesseraPlan *plan)
     }
   return hash;
 }
+
+bool
+tessera_hand_over_waits (const TesseraHandOver *hand_over)
+{
+  if (hand_over->slack_ns != TESSERA_NO_SLACK)
+    return hand_over->slack_ns < TESSERA_SLACK_NS;
+  return hand_over->slack_requests == TESSERA_NO_SLACK ||
+         hand_over->slack_requests < TESSERA_SLACK_REQUESTS;
+}

@@ -20,11 +20,11 @@
  *
  * Rotas: a block may outlive the birth of the next step's block in its place (died_next >
  * born). Then its slot takes turns with all slots of the repeating section that wrap with
- * died_next >= born and are equal in stream, pool and block_bytes: they are a rota. Each of
- * its places is reserved over the whole step and up to the one end (died) that its slots
- * have in common, and a request that finds its own taken gets any that is free. There is
- * one at every moment, whoever lies where: a rota has as many slots as blocks are ever
- * alive together.
+ * died_next >= born and are equal in stream, pool and block_bytes: they are a rota. Each
+ * of its places is reserved over the whole step and up to the one end (died) that its
+ * slots have in common, and a request that finds its own taken gets any that is free.
+ * There is one at every moment, whoever lies where: a rota has as many slots as blocks
+ * are ever alive together.
  *
  * Two kinds of slots are no request's own (ordinal TESSERA_NONE): blocks alive before the
  * first event (born 0), and spares, last of the repeating section: the places that a rota
@@ -77,6 +77,9 @@ typedef struct
   uint16_t pool;
   uint8_t lifetime_class; /* TesseraClass */
   uint8_t wraps;
+  uint8_t side_streams; /* across streams: its blocks are used by other streams too
+                           (record_stream) and are at an end when freed: who takes the
+                           range waits for these streams */
 } TesseraSlot;
 
 typedef enum
@@ -94,12 +97,32 @@ typedef struct
   uint8_t kind; /* TesseraSectionKind */
 } TesseraSection;
 
-/* A range that passes from one stream to another (plans made across streams only). */
+#define TESSERA_NO_SLACK INT64_MIN /* not told */
+
+/*
+ * A range that passes from one stream to another, or, where other streams use the blocks
+ * of from_slot too, to whomever (plans made across streams only).
+ *
+ * The stream of to_slot waits for an event on from_slot's stream, recorded at the request
+ * event_slot, and for the side streams of from_slot. The slack is what lies between the
+ * later of both (of the side streams: when the host saw that they were done) and the
+ * request of to_slot; the least where a run comes to it several times.
+ */
 typedef struct
 {
   uint32_t from_slot;
   uint32_t to_slot;
+  uint32_t event_slot;    /* TESSERA_NONE: the stream is the same; or not told */
+  int64_t slack_ns;       /* by the trace's clock, or TESSERA_NO_SLACK: it has none */
+  int64_t slack_requests; /* requests and frees of all streams, or TESSERA_NO_SLACK */
 } TesseraHandOver;
+
+/* More than streams of one program are usually apart: such a wait costs nothing. */
+#define TESSERA_SLACK_NS INT64_C (1000000)
+#define TESSERA_SLACK_REQUESTS 64
+
+/* Whether the new stream may stand still: there is less than the slack above. */
+bool tessera_hand_over_waits (const TesseraHandOver *hand_over);
 
 typedef enum
 {
@@ -146,7 +169,7 @@ typedef struct
   size_t n_strings;
 
   uint64_t height_bytes;
-  uint64_t bound_bytes; /* load bound of the canonical run */
+  uint64_t bound_bytes;     /* load bound of the canonical run */
   uint64_t ungrouped_bytes; /* height of the best layout without groups: what is above it
                                is the price of grouping; 0: not looked for */
   uint32_t alignment_bytes;

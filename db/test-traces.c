@@ -245,7 +245,8 @@ fill_slots (TesseraPlan *plan, GRand *random)
                                     .stream = (uint16_t) below (random, 65536),
                                     .pool = (uint16_t) below (random, 65536),
                                     .lifetime_class = (uint8_t) below (random, 5),
-                                    .wraps = (uint8_t) below (random, 2) };
+                                    .wraps = (uint8_t) below (random, 2),
+                                    .side_streams = (uint8_t) below (random, 2) };
 }
 
 TesseraPlan *
@@ -292,7 +293,11 @@ test_plan_new (uint32_t seed, size_t n_slots)
   plan->ungrouped_bytes = any_bytes (random);
   for (uint32_t i = 0; i < 2; i++)
     plan->hand_overs[i] =
-        (TesseraHandOver){ below (random, n_slots), below (random, n_slots) };
+        (TesseraHandOver){ .from_slot = below (random, n_slots),
+                           .to_slot = below (random, n_slots),
+                           .event_slot = any_index (random, n_slots),
+                           .slack_ns = i ? TESSERA_NO_SLACK : (int64_t) any_64 (random),
+                           .slack_requests = i ? -7 : TESSERA_NO_SLACK };
   plan->height_bytes = any_bytes (random);
   plan->bound_bytes = any_bytes (random);
   plan->alignment_bytes = 512;
@@ -462,6 +467,7 @@ slots_assert_equal (const TesseraSlot *a, const TesseraSlot *b)
   SAME (pool);
   SAME (lifetime_class);
   SAME (wraps);
+  SAME (side_streams);
 }
 
 static void
@@ -499,6 +505,9 @@ test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
     {
       SAME (hand_overs[i].from_slot);
       SAME (hand_overs[i].to_slot);
+      SAME (hand_overs[i].event_slot);
+      SAME (hand_overs[i].slack_ns);
+      SAME (hand_overs[i].slack_requests);
     }
   SAME (n_edits);
   for (size_t i = 0; i < a->n_edits; i++)

@@ -66,9 +66,9 @@ test_refusals (TestPlace *place, gconstpointer data)
                   "*is a Tessera plan, but a trace is needed here");
   tessera_plan_free (plan);
   save (place, trace);
-  test_execute (place->path, "PRAGMA user_version = 6");
+  test_execute (place->path, "PRAGMA user_version = 7");
   assert_refused (place, TESSERA_FUTURE,
-                  "*newer Tessera (format 6; this one reads up to 5)*");
+                  "*newer Tessera (format 7; this one reads up to 6)*");
   test_execute (place->path, "PRAGMA user_version = 0");
   assert_refused (place, TESSERA_BAD_INPUT, "*has no format version*");
   g_remove (place->path);
@@ -234,6 +234,9 @@ static const struct
   { "UPDATE section SET end_position = 1001", "*end_position is 1001*" },
   { "UPDATE section SET n_slots = 4294967295", "*its slots do not exist*" },
   { "UPDATE hand_over SET to_slot = 21", "*hand_over, row 0, to_slot is 21*" },
+  { "UPDATE hand_over SET event_slot = 21", "*hand_over, row 0, event_slot is 21*" },
+  { "UPDATE hand_over SET slack_ns = -9223372036854775807 - 1", "*slack_ns is*" },
+  { "UPDATE slot SET side_streams = 2", "*side_streams is 2*" },
   { "UPDATE plan_edit SET plan_edit_index = 7 WHERE plan_edit_index = 1",
     "*plan_edit, row 1, the numbering is broken*" },
   { "UPDATE plan SET ungrouped_bytes = -1", "*ungrouped_bytes is*" },

@@ -286,13 +286,17 @@ static const TesseraColumn slot_columns[] = {
   COLUMN (TesseraSlot, stream, U16),
   COLUMN (TesseraSlot, pool, U16),
   COLUMN (TesseraSlot, lifetime_class, U8, BELOW (CLASSES)),
-  COLUMN (TesseraSlot, wraps, FLAG)
+  COLUMN (TesseraSlot, wraps, FLAG),
+  COLUMN (TesseraSlot, side_streams, FLAG)
 };
 TABLE (slot, "slot", "slot_index", TesseraSlot, slot_columns);
 
 static const TesseraColumn hand_over_columns[] = {
   COLUMN (TesseraHandOver, from_slot, U32, BELOW (SLOTS)),
-  COLUMN (TesseraHandOver, to_slot, U32, BELOW (SLOTS))
+  COLUMN (TesseraHandOver, to_slot, U32, BELOW (SLOTS)),
+  COLUMN (TesseraHandOver, event_slot, U32_OR_NONE, BELOW (SLOTS)),
+  COLUMN (TesseraHandOver, slack_ns, NUMBER_OR_NULL),
+  COLUMN (TesseraHandOver, slack_requests, NUMBER_OR_NULL)
 };
 TABLE (hand_over, "hand_over", "hand_over_index", TesseraHandOver, hand_over_columns);
 
@@ -310,7 +314,8 @@ static const TesseraColumn length_plan_columns[] = {
   COLUMN (TesseraLengths, start_bytes, BYTES),
   COLUMN (TesseraLengths, alignment_bytes, U32, .minimum = 1),
 };
-TABLE (length_plan, "length_plan", "length_plan_index", TesseraLengths, length_plan_columns);
+TABLE (
+    length_plan, "length_plan", "length_plan_index", TesseraLengths, length_plan_columns);
 
 static const TesseraColumn length_step_columns[] = {
   COLUMN (TesseraParameters, batch, BYTES),
@@ -371,9 +376,11 @@ static const TesseraColumn start_slot_columns[] = {
   COLUMN (TesseraStartSlot, pool, U16),
   COLUMN (TesseraStartSlot, is_held, FLAG),
 };
-TABLE (start_slot, "start_slot", "start_slot_index", TesseraStartSlot, start_slot_columns);
+TABLE (
+    start_slot, "start_slot", "start_slot_index", TesseraStartSlot, start_slot_columns);
 
-static const TesseraColumn order_columns[] = { COLUMN (TesseraOrder, from_tokens, BYTES) };
+static const TesseraColumn order_columns[] = { COLUMN (
+    TesseraOrder, from_tokens, BYTES) };
 TABLE (order, "length_order", "length_order_index", TesseraOrder, order_columns);
 
 static const TesseraColumn order_slot_columns[] = { WHOLE ("slot", U32, BELOW (SLOTS)) };

@@ -138,7 +138,12 @@ add_pair (Pool *pool, uint32_t from, uint32_t to)
       plan->hand_overs = more;
       pool->cap_pairs = cap;
     }
-  plan->hand_overs[plan->n_hand_overs++] = (TesseraHandOver){ from, to };
+  plan->hand_overs[plan->n_hand_overs++] =
+      (TesseraHandOver){ .from_slot = from,
+                         .to_slot = to,
+                         .event_slot = TESSERA_NONE,
+                         .slack_ns = TESSERA_NO_SLACK,
+                         .slack_requests = TESSERA_NO_SLACK };
   return TESSERA_OK;
 }
 

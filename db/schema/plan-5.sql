@@ -1,0 +1,17 @@
+-- Plans, version 5 (in traces: version 6): what a hand-over waits for, and for how long.
+--   side_streams   1: other streams use the slot's blocks as well (record_stream) and may
+--                  not be done when it is freed: who takes the range waits for them
+--   event_slot     the owner's request before which the event is recorded that the new
+--                  stream waits for; NULL: none, only the side streams are waited for, or
+--                  not told
+--   slack_ns       from when that is done, as the host knows, to the request that takes
+--                  the range, by the clock of the trace, the least of all steps; below 0:
+--                  not done by then. NULL: no clock, or not told
+--   slack_requests the same in requests and frees of all streams; NULL: not told
+--
+-- SPDX-License-Identifier: Apache-2.0
+
+ALTER TABLE slot ADD COLUMN side_streams INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE hand_over ADD COLUMN event_slot INTEGER;
+ALTER TABLE hand_over ADD COLUMN slack_ns INTEGER;
+ALTER TABLE hand_over ADD COLUMN slack_requests INTEGER;
