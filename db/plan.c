@@ -34,6 +34,7 @@ tessera_plan_free (TesseraPlan *plan)
   free (plan->slots);
   free (plan->sections);
   free (plan->hand_overs);
+  free (plan->crossings);
   free (plan->groups);
   free (plan->edits);
   free (plan->strings);
@@ -58,6 +59,12 @@ tessera_plan_digest (const TesseraPlan *plan)
 
       for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         hash = tessera_hash_number (hash, numbers[k]);
+    }
+  for (size_t i = 0; i < plan->n_crossings; i++)
+    {
+      hash = tessera_hash_number (hash, plan->crossings[i].slot);
+      hash = tessera_hash_number (hash, plan->crossings[i].section);
+      hash = tessera_hash_number (hash, plan->crossings[i].died);
     }
   return hash;
 }

@@ -35,6 +35,16 @@
  * the wrapping slot that ends at the same request: its own slot then ends where the step
  * begins, the other's second interval stands for the rest.
  *
+ * Several kinds of step: one section each that repeats, one behind the other in positions;
+ * a run passes through them in any order. A slot of one kind that wraps holds its place
+ * in steps of the other kinds too: as a crossing says, else over the whole of each. Then
+ * died is its section's end, or a position of the end section. What of the start lives
+ * longer is held over all kinds (died: not before the end of the last), unless a wrapping
+ * slot at the same place stands for the rest. Slots of several kinds may share a place
+ * when the one is gone wherever the other is born. A rota is of all kinds: each in which
+ * one of its requests is made has all of its places, some as spares; they are reserved
+ * all the time. Not across streams.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -96,6 +106,14 @@ typedef struct
   uint32_t n_slots;
   uint8_t kind; /* TesseraSectionKind */
 } TesseraSection;
+
+/* Where the block of a slot that wraps ends in a step of another kind. */
+typedef struct
+{
+  uint32_t slot;
+  uint32_t section; /* that repeats; not the slot's own */
+  uint32_t died;    /* position inside it: begin < died <= end; the end: it goes on */
+} TesseraCrossing;
 
 #define TESSERA_NO_SLACK INT64_MIN /* not told */
 
@@ -160,6 +178,8 @@ typedef struct
   size_t n_sections;
   TesseraHandOver *hand_overs;
   size_t n_hand_overs;
+  TesseraCrossing *crossings; /* by slot, then section */
+  size_t n_crossings;
   TesseraGroup *groups;
   size_t n_groups;
   TesseraPlanEdit *edits; /* those that stood, in the order in which they were applied */
@@ -197,5 +217,5 @@ TESSERA_MUST_USE TesseraStatus tessera_plan_new (TesseraPlan **out_plan);
 void tessera_plan_free (TesseraPlan *plan); /* NULL is fine */
 
 /* FNV-1a over (section, ordinal order, block_bytes, offset, born, died, stream) of all
- * slots. */
+ * slots, and of all crossings. */
 uint64_t tessera_plan_digest (const TesseraPlan *plan);

@@ -298,6 +298,12 @@ test_plan_new (uint32_t seed, size_t n_slots)
                            .event_slot = any_index (random, n_slots),
                            .slack_ns = i ? TESSERA_NO_SLACK : (int64_t) any_64 (random),
                            .slack_requests = i ? -7 : TESSERA_NO_SLACK };
+  plan->n_crossings = 2;
+  plan->crossings = calloc (2, sizeof *plan->crossings);
+  for (uint32_t i = 0; i < 2; i++)
+    plan->crossings[i] = (TesseraCrossing){ .slot = below (random, n_slots),
+                                            .section = i,
+                                            .died = below (random, 900) };
   plan->height_bytes = any_bytes (random);
   plan->bound_bytes = any_bytes (random);
   plan->alignment_bytes = 512;
@@ -500,6 +506,13 @@ test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
   SAME (n_groups);
   for (size_t i = 0; i < a->n_groups; i++)
     groups_assert_equal (&a->groups[i], &b->groups[i]);
+  SAME (n_crossings);
+  for (size_t i = 0; i < a->n_crossings; i++)
+    {
+      SAME (crossings[i].slot);
+      SAME (crossings[i].section);
+      SAME (crossings[i].died);
+    }
   SAME (n_hand_overs);
   for (size_t i = 0; i < a->n_hand_overs; i++)
     {

@@ -15,3 +15,14 @@ ALTER TABLE slot ADD COLUMN side_streams INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE hand_over ADD COLUMN event_slot INTEGER;
 ALTER TABLE hand_over ADD COLUMN slack_ns INTEGER;
 ALTER TABLE hand_over ADD COLUMN slack_requests INTEGER;
+
+-- Several kinds of step over one pool: each has a section that repeats, and in whatever order
+-- a run passes through them, the places hold. A row says how long a slot that lives on into
+-- the next step does so in one of another kind than its own; without one: over the whole of
+-- it, and beyond.
+CREATE TABLE crossing (
+  crossing_index INTEGER PRIMARY KEY,
+  slot           INTEGER NOT NULL, -- one that wraps; ascending, then by section
+  section        INTEGER NOT NULL, -- that repeats, not the slot's own
+  died           INTEGER NOT NULL  -- position inside it
+) STRICT;

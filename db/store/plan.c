@@ -65,6 +65,7 @@ write_plan (TesseraNewFile *file, const TesseraPlan *plan)
     { &tessera_slot_table, { plan->slots, plan->n_slots, NULL } },
     { &tessera_hand_over_table, { plan->hand_overs, plan->n_hand_overs, NULL } },
     { &tessera_plan_edit_table, { plan->edits, plan->n_edits, NULL } },
+    { &tessera_crossing_table, { plan->crossings, plan->n_crossings, NULL } },
   };
   TesseraLimits limits;
   TesseraRowWriter *writer;
@@ -116,7 +117,7 @@ tessera_trace_save_plan (const char *trace_path,
   rc = sqlite3_exec (file.db,
                      "DELETE FROM plan; DELETE FROM phase_name; DELETE FROM section;"
                      "DELETE FROM block_group; DELETE FROM slot; DELETE FROM hand_over;"
-                     "DELETE FROM plan_edit",
+                     "DELETE FROM plan_edit; DELETE FROM crossing",
                      NULL, NULL, NULL);
   if (rc == SQLITE_OK)
     rc = sqlite3_exec (file.db, tessera_lengths_delete_sql, NULL, NULL, NULL);
@@ -133,6 +134,7 @@ typedef struct
   TesseraPlan *plan;
   bool has_plan;
   size_t cap_strings, cap_sections, cap_groups, cap_slots, cap_hand_overs, cap_edits;
+  size_t cap_crossings;
 } Load;
 
 static TesseraStatus
@@ -233,6 +235,18 @@ take_edit (void *user, void *item, uint64_t index, uint64_t key)
   return TESSERA_OK;
 }
 
+static TesseraStatus
+take_crossing (void *user, void *item, uint64_t index, uint64_t key)
+{
+  Load *load = user;
+  TesseraPlan *plan = load->plan;
+
+  if (!TESSERA_RESERVE (plan->crossings, load->cap_crossings, plan->n_crossings + 1))
+    return TESSERA_NO_MEMORY;
+  plan->crossings[plan->n_crossings++] = *(const TesseraCrossing *) item;
+  return TESSERA_OK;
+}
+
 /* Sections and slots name each other: sections are read first, against no limit, and
  * looked at again once the slots are there. */
 static TesseraStatus
@@ -262,7 +276,8 @@ read_plan (TesseraRowReader *reader, Load *load)
                 { &tessera_group_table, take_group },
                 { &tessera_slot_table, take_slot },
                 { &tessera_hand_over_table, take_hand_over },
-                { &tessera_plan_edit_table, take_edit } };
+                { &tessera_plan_edit_table, take_edit },
+                { &tessera_crossing_table, take_crossing } };
   TesseraStatus status = TESSERA_OK;
 
   for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)

@@ -300,6 +300,13 @@ static const TesseraColumn hand_over_columns[] = {
 };
 TABLE (hand_over, "hand_over", "hand_over_index", TesseraHandOver, hand_over_columns);
 
+static const TesseraColumn crossing_columns[] = {
+  COLUMN (TesseraCrossing, slot, U32, BELOW (SLOTS)),
+  COLUMN (TesseraCrossing, section, U32, BELOW (SECTIONS)),
+  COLUMN (TesseraCrossing, died, U32, BELOW (POSITIONS))
+};
+TABLE (crossing, "crossing", "crossing_index", TesseraCrossing, crossing_columns);
+
 static const TesseraColumn plan_edit_columns[] = { COLUMN (TesseraPlanEdit, name, TEXT),
                                                    COLUMN (TesseraPlanEdit, rule, TEXT) };
 TABLE (plan_edit, "plan_edit", "plan_edit_index", TesseraPlanEdit, plan_edit_columns);
