@@ -3,6 +3,7 @@
 #include "cli/commands/report.h"
 
 #include "cli/culprits.h"
+#include "cli/proof.h"
 #include "cli/report-css.h"
 #include "cli/sheet.h"
 #include "cli/verdict.h"
@@ -193,14 +194,15 @@ static void
 append_plan (GString *html, const CliStudy *study)
 {
   const TesseraPlan *plan = study->plan;
-  char height[32], bound[32];
+  char height[32], bound[32], proof[128];
+  tessera_plan_describe_proof (plan, proof, sizeof proof);
   g_string_append_printf (
       html,
-      "<h2>The plan</h2>\n<p>Height %s, load bound %s; %zu slots; checked by code "
+      "<h2>The plan</h2>\n<p>Height %s, load bound %s: %s; %zu slots; checked by code "
       "that shares nothing with the planner. Followed on this trace: %" G_GUINT64_FORMAT
       " hits, %" G_GUINT64_FORMAT " misses.</p>\n<p class=dim>",
       tessera_format_bytes (plan->height_bytes, height, sizeof height),
-      tessera_format_bytes (plan->bound_bytes, bound, sizeof bound), plan->n_slots,
+      tessera_format_bytes (plan->bound_bytes, bound, sizeof bound), proof, plan->n_slots,
       study->planned->n_hits, study->planned->n_misses);
   g_string_append (html, "Strategy ");
   append_escaped (html, plan->strategy);

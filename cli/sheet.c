@@ -1,22 +1,19 @@
 /* See sheet.h. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/sheet.h"
 
+#include "cli/proof.h"
+
 #include <cairo-svg.h>
 #include <stdio.h>
 
 static void
 plan_subtitle (const CliStudy *study, char *buffer, size_t n_buffer)
 {
-  char height[32];
-  double over = (double) study->plan->height_bytes /
-                (double) MAX (study->plan->bound_bytes, (uint64_t) 1);
+  char height[32], proof[128];
   tessera_format_bytes (study->plan->height_bytes, height, sizeof height);
-  if (study->plan->height_bytes == study->plan->bound_bytes)
-    g_snprintf (buffer, n_buffer, "height %s = bound, checked, %.2f s", height,
-                study->plan_seconds);
-  else
-    g_snprintf (buffer, n_buffer, "height %s, %.2f %% above the bound, checked, %.2f s",
-                height, (over - 1) * 100, study->plan_seconds);
+  tessera_plan_describe_proof (study->plan, proof, sizeof proof);
+  g_snprintf (buffer, n_buffer, "height %s, %s, checked, %.2f s", height, proof,
+              study->plan_seconds);
 }
 
 void

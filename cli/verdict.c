@@ -1,6 +1,8 @@
 /* The verdict and its parts as JSON and as text. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verdict.h"
 
+#include "cli/proof.h"
+
 #include <stdio.h>
 
 static const char *const cause_names[] = {
@@ -102,6 +104,14 @@ cli_json_needs (JsonBuilder *builder, const CliStudy *study)
         }
     }
   cli_json_bytes (builder, "bound_bytes", study->needs.bound_bytes);
+  if (study->plan != NULL)
+    {
+      json_builder_set_member_name (builder, "planned");
+      json_builder_begin_object (builder);
+      cli_json_bytes (builder, "height_bytes", study->plan->height_bytes);
+      cli_json_proof (builder, study->plan);
+      json_builder_end_object (builder);
+    }
 }
 
 static void
@@ -138,7 +148,7 @@ cli_print_parts (const TesseraParts *parts)
 void
 cli_print_needs (const CliStudy *study)
 {
-  char smallest[32], endless[32];
+  char smallest[32], endless[32], proof[128];
   if (study->needs.bound_bytes == 0)
     return;
   printf ("\n%-22s %14s %10s %22s\n", "", "smallest", "retries", "reserved where memory");
@@ -154,4 +164,10 @@ cli_print_needs (const CliStudy *study)
     }
   printf ("  %-20s %14s\n", "load bound",
           tessera_format_bytes (study->needs.bound_bytes, smallest, sizeof smallest));
+  if (study->plan == NULL)
+    return;
+  tessera_plan_describe_proof (study->plan, proof, sizeof proof);
+  printf ("the plan's height is %s: %s\n",
+          tessera_format_bytes (study->plan->height_bytes, smallest, sizeof smallest),
+          proof);
 }

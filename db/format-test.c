@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
+#include "db/proof.h"
 #include "db/store/schema.h"
 #include "db/store.h"
 #include "db/test-place.h"
@@ -390,7 +391,8 @@ make_version_1 (const char *path)
   "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 
 /* Version 1 had no tables for plans and edits, version 2 told less of a plan's run,
- * version 3 less of edits, version 4 nothing of lengths, version 5 less of hand-overs. */
+ * version 3 less of edits, version 4 nothing of lengths, version 5 less of hand-overs and
+ * nothing of proofs. */
 static void
 test_migration_from_1 (TestPlace *place, gconstpointer data)
 {
@@ -473,6 +475,51 @@ test_frozen_files (TestPlace *place, gconstpointer data)
   OK (tessera_plan_load (plan_path, NULL, &plan));
   g_assert_cmpuint (plan->n_slots, ==, 5);
   tessera_plan_free (plan);
+  g_free (plan_path);
+  plan_path = g_build_filename (corpus, "tsp", "version-4", NULL);
+  OK (tessera_plan_load (plan_path, NULL, &plan));
+  g_assert_cmpuint (plan->proven_bound_bytes, ==, 0);
+  g_assert_cmpuint (tessera_plan_proven_bound (plan), ==, plan->bound_bytes);
+  tessera_plan_free (plan);
+}
+
+/* A gap is never told as none, and a plan that was cut short says so. */
+static void
+test_proofs_are_told (TestPlace *place, gconstpointer data)
+{
+  static const struct
+  {
+    TesseraPlan plan;
+    const char *text;
+    double gap;
+  } cases[] = {
+    { { .height_bytes = 900, .bound_bytes = 900 }, "optimal (proven)", 0 },
+    { { .height_bytes = 900, .bound_bytes = 800, .proven_bound_bytes = 900 },
+      "optimal (proven)",
+      0 },
+    { { .height_bytes = 900, .bound_bytes = 600, .proven_bound_bytes = 800 },
+      "within 12.50 % of the proven bound",
+      0.125 },
+    { { .height_bytes = (UINT64_C (1) << 40) + 1, .bound_bytes = UINT64_C (1) << 40 },
+      "within 0.01 % of the proven bound",
+      0x1p-40 },
+    { { .height_bytes = 9,
+        .bound_bytes = 8,
+        .cut_short = TESSERA_CUT_BY_TIME,
+        .time_limit_s = 0.5 },
+      "within 12.50 % of the proven bound; cut short after 0.5 s",
+      0.125 },
+    { { .height_bytes = 8, .bound_bytes = 8, .cut_short = TESSERA_CUT_BY_PERSON },
+      "optimal (proven); cut short by hand",
+      0 },
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      char text[128];
+      tessera_plan_describe_proof (&cases[i].plan, text, sizeof text);
+      g_assert_cmpstr (text, ==, cases[i].text);
+      g_assert_cmpfloat (tessera_plan_gap (&cases[i].plan), ==, cases[i].gap);
+    }
 }
 
 static void
@@ -499,6 +546,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  ADD ("proofs-are-told", test_proofs_are_told);
   ADD ("questions", test_questions);
   ADD ("document-is-complete", test_document_is_complete);
   ADD ("blocks-against-walk", test_blocks_against_walk);

@@ -68,6 +68,15 @@ typedef enum
   TESSERA_FOLLOWABLE_YES           /* a step repeats and was planned as such */
 } TesseraFollowable;
 
+/* Whether planning came to its end. A plan that was cut short depends on how fast the
+ * machine was: planning again gives another. */
+typedef enum
+{
+  TESSERA_CUT_NOT,
+  TESSERA_CUT_BY_TIME,  /* its time limit */
+  TESSERA_CUT_BY_PERSON /* who wanted the best so far */
+} TesseraCut;
+
 typedef struct
 {
   uint64_t size_bytes;  /* as asked for, in the trace the plan was made from */
@@ -189,7 +198,9 @@ typedef struct
   size_t n_strings;
 
   uint64_t height_bytes;
-  uint64_t bound_bytes;     /* load bound of the canonical run */
+  uint64_t bound_bytes;        /* load bound of the canonical run */
+  uint64_t proven_bound_bytes; /* no layout of these slots is lower, with apart what the
+                                  plan keeps apart; 0: not looked for. See proof.h */
   uint64_t ungrouped_bytes; /* height of the best layout without groups: what is above it
                                is the price of grouping; 0: not looked for */
   uint32_t alignment_bytes;
@@ -198,11 +209,14 @@ typedef struct
   uint32_t device;
   uint32_t n_streams;
   uint8_t across_streams;
-  uint8_t followable;  /* TesseraFollowable */
-  uint8_t checked;     /* the checker accepted it */
-  char *follow_reason; /* one sentence */
-  char *strategy;      /* e.g. "free: skyline by longest life" */
-  char *source;        /* the trace's source */
+  uint8_t followable;   /* TesseraFollowable */
+  uint8_t checked;      /* the checker accepted it */
+  uint8_t cut_short;    /* TesseraCut */
+  double time_limit_s;  /* 0: none */
+  uint64_t work_budget; /* units that were asked for; 0: default */
+  char *follow_reason;  /* one sentence */
+  char *strategy;       /* e.g. "free: skyline by longest life" */
+  char *source;         /* the trace's source */
 
   /* The run that the trace was of. */
   uint32_t world; /* processes; 0: not told */

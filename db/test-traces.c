@@ -291,6 +291,10 @@ test_plan_new (uint32_t seed, size_t n_slots)
     plan->edits[i] = (TesseraPlanEdit){ g_strdup_printf ("edit %u", i),
                                         strdup ("{\"kind\": \"cap\"}") };
   plan->ungrouped_bytes = any_bytes (random);
+  plan->proven_bound_bytes = any_bytes (random);
+  plan->cut_short = (uint8_t) below (random, 3);
+  plan->time_limit_s = g_rand_double (random);
+  plan->work_budget = any_bytes (random);
   for (uint32_t i = 0; i < 2; i++)
     plan->hand_overs[i] =
         (TesseraHandOver){ .from_slot = below (random, n_slots),
@@ -529,6 +533,10 @@ test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
       g_assert_cmpstr (a->edits[i].rule, ==, b->edits[i].rule);
     }
   SAME (ungrouped_bytes);
+  SAME (proven_bound_bytes);
+  SAME (cut_short);
+  g_assert_cmpfloat (a->time_limit_s, ==, b->time_limit_s);
+  SAME (work_budget);
   SAME (n_strings);
   for (size_t i = 0; i < a->n_strings; i++)
     g_assert_cmpstr (a->strings[i], ==, b->strings[i]);

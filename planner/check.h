@@ -29,6 +29,8 @@
  *              slots of different streams
  * height       height_bytes is the highest end of a slot
  * bound        bound_bytes is the largest sum of block_bytes alive in one moment
+ * proof        proven_bound_bytes is 0, or neither below bound_bytes nor above height_bytes.
+ *              That no layout is lower is a search's word: it is not searched again here
  * digest       slot_digest is what tessera_plan_digest() says
  * fingerprint  trace_fingerprint is the trace's (where a trace is given)
  *
@@ -65,6 +67,7 @@ typedef enum
   TESSERA_LAW_SECTIONS,
   TESSERA_LAW_HEIGHT,
   TESSERA_LAW_BOUND,
+  TESSERA_LAW_PROOF,
   TESSERA_LAW_DIGEST,
   TESSERA_LAW_FINGERPRINT,
   TESSERA_LAW_PIN,

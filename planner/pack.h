@@ -49,8 +49,8 @@ typedef struct
                            is a pure function of items and options */
   size_t fit_at_most;   /* problems of more items are fitted in order of time only; 0:
                            default */
-  uint32_t n_orders;     /* only so many of the portfolio's orders, likely winners first;
-                            0: all */
+  uint32_t n_orders;    /* only so many of the portfolio's orders, likely winners first;
+                           0: all */
   const TesseraProgress *progress;
 } TesseraPackOptions;
 
@@ -59,8 +59,10 @@ typedef struct
   uint64_t height_bytes;
   uint64_t bound_bytes; /* of the load, zones summed where they may not share; not below
                            the highest pinned end */
-  const char *strategy; /* static text: the order and placement that won */
-  bool is_optimal;      /* the height is the bound, or a lower one is proven impossible */
+  uint64_t proven_bound_bytes; /* no layout is lower: bound_bytes, or more where the exact
+                                  search proved so */
+  const char *strategy;        /* static text: the order and placement that won */
+  bool is_optimal;             /* the height is the proven bound */
   uint32_t conflict[2]; /* of TESSERA_REFUSED: two items that can't both have their way,
                            in ascending order, or twice the same */
 } TesseraPacking;

@@ -79,6 +79,7 @@ describe (TesseraPlanBuild *build)
   plan->device = trace->device;
   plan->n_streams = (uint32_t) trace->n_streams;
   plan->across_streams = build->options->across_streams;
+  plan->work_budget = build->options->work_budget;
   plan->followable =
       build->run.repeats ? TESSERA_FOLLOWABLE_YES : TESSERA_FOLLOWABLE_SAME_BATCHES;
   if (plan->alignment_bytes == 1)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/proof.h"
 #include "cli/study.h"
 
 /* What is planned where no file is named: in the source tree. */
@@ -72,6 +73,7 @@ add_row (JsonBuilder *builder, const CliStudy *study, double seconds)
   cli_json_bytes (builder, "slots", plan->n_slots);
   cli_json_bytes (builder, "height_bytes", plan->height_bytes);
   cli_json_bytes (builder, "bound_bytes", plan->bound_bytes);
+  cli_json_proof (builder, plan);
   cli_json_number (builder, "processor_seconds", seconds);
   cli_json_text (builder, "strategy", plan->strategy);
   json_builder_end_object (builder);

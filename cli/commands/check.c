@@ -1,6 +1,7 @@
 /* tessera check P.tsp [--trace FILE]. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "cli/proof.h"
 #include "cli/study.h"
 #include "db/store.h"
 #include "planner/check.h"
@@ -26,15 +27,18 @@ print_result (const char *path,
       cli_json_bytes (builder, "slots", plan->n_slots);
       cli_json_bytes (builder, "height_bytes", plan->height_bytes);
       cli_json_bytes (builder, "bound_bytes", plan->bound_bytes);
+      cli_json_proof (builder, plan);
       json_builder_end_object (builder);
       cli_print_json (builder);
     }
   else if (law == TESSERA_LAW_NONE)
     {
-      char height[32];
+      char height[32], proof[128];
+      tessera_plan_describe_proof (plan, proof, sizeof proof);
       printf ("%s: accepted: %zu slots in %s, no overlap in time and address\n", path,
               plan->n_slots,
               tessera_format_bytes (plan->height_bytes, height, sizeof height));
+      printf ("the plan says: %s\n", proof);
       if (plan->lengths != NULL)
         printf (
             "so is its plan for every length, at the %u steps that it was made from and "

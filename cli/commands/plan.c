@@ -4,6 +4,7 @@
 #include "cli/edit-add.h"
 #include "cli/laws.h"
 #include "cli/output.h"
+#include "cli/proof.h"
 #include "cli/study.h"
 #include "db/store.h"
 #include "edits/query.h"
@@ -70,6 +71,7 @@ print_json (const CliStudy *study, const TesseraHistory *history, const char *ou
   cli_json_text (builder, "plan", output);
   cli_json_bytes (builder, "bound_bytes", plan->bound_bytes);
   cli_json_bytes (builder, "height_bytes", plan->height_bytes);
+  cli_json_proof (builder, plan);
   cli_json_bytes (builder, "slots", plan->n_slots);
   cli_json_bytes (builder, "sections", plan->n_sections);
   cli_json_bytes (builder, "groups", plan->n_groups);
@@ -118,7 +120,7 @@ static void
 print_text (const CliStudy *study, const char *output)
 {
   const TesseraPlan *plan = study->plan;
-  char height[32], bound[32];
+  char height[32], bound[32], proof[128];
   double over = plan->bound_bytes > 0
                     ? ((double) plan->height_bytes / (double) plan->bound_bytes - 1) * 100
                     : 0;
@@ -127,7 +129,9 @@ print_text (const CliStudy *study, const char *output)
           tessera_format_bytes (plan->height_bytes, height, sizeof height),
           tessera_format_bytes (plan->bound_bytes, bound, sizeof bound), over,
           plan->n_slots, plan->n_groups, study->plan_seconds);
-  printf ("strategy %s; %s\n", plan->strategy, plan->checked ? "checked" : "not checked");
+  tessera_plan_describe_proof (plan, proof, sizeof proof);
+  printf ("%s; %s\n", proof, plan->checked ? "checked" : "not checked");
+  printf ("strategy %s\n", plan->strategy);
   printf ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
           " misses\n",
           study->planned->n_hits, study->planned->n_misses);

@@ -26,3 +26,14 @@ CREATE TABLE crossing (
   section        INTEGER NOT NULL, -- that repeats, not the slot's own
   died           INTEGER NOT NULL  -- position inside it
 ) STRICT;
+
+-- How good the plan is known to be, and what it was made with.
+--   proven_bound_bytes no layout of these slots is lower; 0: nobody looked beyond bound_bytes
+--   cut_short          0: planned to the end, 1: its time was up, 2: a person stopped it. Then
+--                      planning again gives another plan
+--   time_limit_s       seconds; 0: none
+--   work_budget        units of work; 0: as many as the planner thinks right
+ALTER TABLE plan ADD COLUMN proven_bound_bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE plan ADD COLUMN cut_short INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE plan ADD COLUMN time_limit_s REAL NOT NULL DEFAULT 0;
+ALTER TABLE plan ADD COLUMN work_budget INTEGER NOT NULL DEFAULT 0;

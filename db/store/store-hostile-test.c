@@ -243,6 +243,10 @@ static const struct
   { "UPDATE plan_edit SET plan_edit_index = 7 WHERE plan_edit_index = 1",
     "*plan_edit, row 1, the numbering is broken*" },
   { "UPDATE plan SET ungrouped_bytes = -1", "*ungrouped_bytes is*" },
+  { "UPDATE plan SET proven_bound_bytes = -1", "*proven_bound_bytes is*" },
+  { "UPDATE plan SET cut_short = 3", "*cut_short is 3*" },
+  { "UPDATE plan SET time_limit_s = 9e999", "*is missing or not a number*" },
+  { "UPDATE plan SET work_budget = -1", "*work_budget is*" },
   { "UPDATE plan SET followable = 3", "*followable is 3*" },
   { "UPDATE plan SET n_positions = 10", "*" },
   { "DELETE FROM plan", "*holds no plan*" },
@@ -250,7 +254,8 @@ static const struct
     "n_positions,"
     " trace_fingerprint, slot_digest, device, n_streams, across_streams, followable,"
     " checked, follow_reason, strategy, source, world, rank, device_bytes, torch,"
-    " ungrouped_bytes FROM plan",
+    " ungrouped_bytes, proven_bound_bytes, cut_short, time_limit_s, work_budget"
+    " FROM plan",
     "*plan, row 1, it repeats*" },
   { "UPDATE block_group SET kind = 5", "*kind is 5*" },
   { "UPDATE block_group SET time_memory_product = -9e999",

@@ -38,6 +38,8 @@ tessera_law_name (TesseraLaw law)
       return "height";
     case TESSERA_LAW_BOUND:
       return "bound";
+    case TESSERA_LAW_PROOF:
+      return "proof";
     case TESSERA_LAW_DIGEST:
       return "digest";
     case TESSERA_LAW_FINGERPRINT:
@@ -246,6 +248,19 @@ check_height (const TesseraPlan *plan, TesseraError *error)
 }
 
 static TesseraStatus
+check_proof (const TesseraPlan *plan, TesseraError *error)
+{
+  uint64_t proven_bytes = plan->proven_bound_bytes;
+  if (proven_bytes == 0 ||
+      (proven_bytes >= plan->bound_bytes && proven_bytes <= plan->height_bytes))
+    return TESSERA_OK;
+  return tessera_fail (error, TESSERA_REFUSED,
+                       "proof: expected a proven bound from %" PRIu64 " to %" PRIu64
+                       " bytes, the load bound and the height, found %" PRIu64,
+                       plan->bound_bytes, plan->height_bytes, proven_bytes);
+}
+
+static TesseraStatus
 check_digest (const TesseraPlan *plan, TesseraError *error)
 {
   uint64_t digest = tessera_plan_digest (plan);
@@ -290,6 +305,7 @@ tessera_check_plan (const TesseraPlan *plan,
     { TESSERA_LAW_STREAMS, tessera_check_streams },
     { TESSERA_LAW_HEIGHT, check_height },
     { TESSERA_LAW_BOUND, tessera_check_bound },
+    { TESSERA_LAW_PROOF, check_proof },
     { TESSERA_LAW_DIGEST, check_digest },
   };
   TesseraStatus status = TESSERA_OK;

@@ -192,6 +192,7 @@ check_seal (TesseraPlan *plan)
 {
   plan->height_bytes = oracle_height (plan);
   plan->bound_bytes = oracle_bound (plan);
+  plan->proven_bound_bytes = (plan->bound_bytes + plan->height_bytes) / 2;
   plan->slot_digest = tessera_plan_digest (plan);
   if (plan->across_streams)
     list_hand_overs (plan);

@@ -127,7 +127,10 @@ assert_packed (const TesseraItem *items,
                          offsets[k] >= offsets[i] + items[i].size_bytes);
     }
   g_assert_cmpuint (packing->height_bytes, ==, top);
-  g_assert_cmpuint (packing->height_bytes, >=, packing->bound_bytes);
+  g_assert_cmpuint (packing->proven_bound_bytes, >=, packing->bound_bytes);
+  g_assert_cmpuint (packing->height_bytes, >=, packing->proven_bound_bytes);
+  g_assert_true (packing->is_optimal ==
+                 (packing->height_bytes == packing->proven_bound_bytes));
   g_assert_nonnull (packing->strategy);
 }
 

@@ -168,8 +168,10 @@ note_places (Call *call,
   bool is_stacked = call->highest_pin_bytes == 0;
   for (size_t i = 0; i < problem->n_items; i++)
     call->offsets[problem->items[i].source] = problem->base_bytes + places[i];
-  packing->is_optimal =
-      packing->is_optimal && is_stacked && height_bytes == problem->bound_bytes;
+  if (is_stacked)
+    packing->proven_bound_bytes += problem->base_bytes + problem->bound_bytes;
+  else if (call->zones.n_groups == 1)
+    packing->proven_bound_bytes = problem->bound_bytes;
   height_bytes += problem->base_bytes;
   for (size_t i = group == 0 ? 0 : call->zones.ends[group - 1];
        is_stacked && i < call->zones.ends[group]; i++)
@@ -269,8 +271,7 @@ pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
 static TesseraStatus
 call_init (Call *call, const TesseraItem *items, size_t n_items)
 {
-  *call = (Call){ .items = items,
-                  .packing = { .strategy = STRATEGY_NOTHING_TO_DO, .is_optimal = true } };
+  *call = (Call){ .items = items, .packing = { .strategy = STRATEGY_NOTHING_TO_DO } };
   TesseraStatus status = validate (items, n_items);
   if (status != TESSERA_OK || n_items == 0)
     return status;
@@ -327,8 +328,10 @@ tessera_pack (const TesseraItem *items,
     status = TESSERA_CANCELLED;
   if (status == TESSERA_OK)
     {
-      call.packing.is_optimal = call.packing.is_optimal ||
-                                call.packing.height_bytes == call.packing.bound_bytes;
+      if (call.packing.proven_bound_bytes < call.packing.bound_bytes)
+        call.packing.proven_bound_bytes = call.packing.bound_bytes;
+      call.packing.is_optimal =
+          call.packing.height_bytes == call.packing.proven_bound_bytes;
       *out_packing = call.packing;
     }
 out:

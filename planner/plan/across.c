@@ -37,6 +37,7 @@ typedef struct
   Candidate *candidates; /* [n_items] */
   uint64_t *best;        /* [n_items] offsets */
   uint64_t height;
+  uint64_t proven_bound_bytes; /* 0: nothing was packed across streams */
   const char *strategy;
 } Across;
 
@@ -181,6 +182,7 @@ pack (Across *across)
   status = tessera_build_pack (across->build, items, n, across->best, &packing);
   free (items);
   across->height = packing.height_bytes;
+  across->proven_bound_bytes = packing.proven_bound_bytes;
   across->strategy = packing.strategy;
   return status;
 }
@@ -216,6 +218,19 @@ choose (Across *across)
   return TESSERA_OK;
 }
 
+/* What holds for streams apart says nothing of layouts across them; and of blocks that
+ * were joined to share what is closed, nothing of those that were not. */
+static void
+settle_proof (const Across *across)
+{
+  TesseraPlan *plan = across->build->plan;
+
+  plan->proven_bound_bytes = across->proven_bound_bytes;
+  if (plan->proven_bound_bytes < plan->bound_bytes ||
+      plan->proven_bound_bytes > plan->height_bytes)
+    plan->proven_bound_bytes = plan->bound_bytes;
+}
+
 TesseraStatus
 tessera_build_across (TesseraPlanBuild *build)
 {
@@ -233,6 +248,7 @@ tessera_build_across (TesseraPlanBuild *build)
     status = pack (&across);
   if (status == TESSERA_OK)
     status = choose (&across);
+  settle_proof (&across);
   if (status == TESSERA_OK)
     status = tessera_build_hand_overs (build);
   tessera_closing_free (across.closing);

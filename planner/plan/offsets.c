@@ -180,6 +180,7 @@ tessera_build_offsets (TesseraPlanBuild *build)
   TesseraPacking packing;
   uint64_t *offsets = malloc ((build->n_items + 1) * sizeof *offsets);
   uint64_t *grouped_offsets = malloc ((build->n_items + 1) * sizeof *grouped_offsets);
+  uint64_t proven_bound_bytes;
   char strategy[200];
   TesseraStatus status = TESSERA_NO_MEMORY;
 
@@ -188,6 +189,8 @@ tessera_build_offsets (TesseraPlanBuild *build)
   status = tessera_build_pack (build, build->items, build->n_items, offsets, &packing);
   if (status != TESSERA_OK)
     goto out;
+  /* Of groups as rectangles too, no layout is lower than of blocks one by one. */
+  proven_bound_bytes = packing.proven_bound_bytes;
   snprintf (strategy, sizeof strategy, "free: %s", packing.strategy);
   if (build->options->strategy != TESSERA_STRATEGY_FREE && build->n_items > 0)
     status =
@@ -197,6 +200,7 @@ tessera_build_offsets (TesseraPlanBuild *build)
   for (size_t i = 0; i < plan->n_slots; i++)
     plan->slots[i].offset_bytes = offsets[build->item_of_slot[i]];
   plan->height_bytes = packing.height_bytes;
+  plan->proven_bound_bytes = proven_bound_bytes;
   free (plan->strategy);
   plan->strategy = strdup (strategy);
   if (!plan->strategy)

@@ -1,0 +1,14 @@
+/*
+ * What is proven about a plan's height, as subcommands tell it (db/proof.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "cli/command.h"
+#include "db/proof.h"
+
+/* Members proven_bound_bytes, gap (0.01: one percent above it), optimal (true, or null:
+ * not known), proof (the sentence), cut_short (null, "time" or "person") and
+ * time_limit_s (null: none). */
+void cli_json_proof (JsonBuilder *builder, const TesseraPlan *plan);
