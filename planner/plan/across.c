@@ -1,7 +1,7 @@
 /*
  * Places where a range may pass from stream to stream.
  *
- * Ranges are closed to other owners for a while after a block's end (plan-closing.h), but
+ * Ranges are closed to other owners for a while after a block's end (closing.h), but
  * not to its own: an item has a plain and a long lifetime, and two items conflict when
  * the plain ones meet, or, of different owners, the long ones. To the packer the long
  * ones are the wide lives of an item. Where keeping streams apart is no worse, they stay
@@ -10,6 +10,9 @@
  * A block of the start that is closed into the first repeating step shares its range with
  * one of that step that is closed as far into the next: both would else be reserved
  * there.
+ *
+ * A plan of one stream that keeps small and large apart (build.h) is made in the same
+ * way, with these two as owners: what closes soon passes on all the same.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,6 +23,13 @@
 #include <string.h>
 
 #define MAX_OWNERS 256 /* the packer's */
+
+/* A plan that passes ranges between small and large has no place where strays of a run
+ * that differs, most of them small, are in nobody's way: for less than this share of the
+ * pool it is not worth a large block that misses. And the engine for owners walks over
+ * neighbours. */
+#define WORTH_SHARE 256
+#define MAX_ITEMS_OF_SIZES 16384
 
 typedef struct
 {
@@ -192,12 +202,16 @@ pack (Across *across)
 static TesseraStatus
 choose (Across *across)
 {
-  static const char prefix[] = "across streams: ";
   TesseraPlan *plan = across->build->plan;
+  const char *prefix = plan->across_streams ? "across streams: "
+                       : across->build->options->strategy == TESSERA_STRATEGY_AUTO
+                           ? "auto: free: "
+                           : "free: ";
+  uint64_t least_win = plan->across_streams ? 0 : plan->height_bytes / WORTH_SHARE;
   size_t n_bytes;
   char *strategy;
 
-  if (!across->strategy || across->height >= plan->height_bytes)
+  if (!across->strategy || across->height + least_win >= plan->height_bytes)
     {
       const TesseraComplaint complaint = tessera_build_complaint (across->build);
 
@@ -213,12 +227,14 @@ choose (Across *across)
   free (plan->strategy);
   plan->strategy = strategy;
   plan->height_bytes = across->height;
+  if (plan->ungrouped_bytes > across->height)
+    plan->ungrouped_bytes = across->height;
   for (size_t i = 0; i < plan->n_slots; i++)
     plan->slots[i].offset_bytes = across->best[across->build->item_of_slot[i]];
   return TESSERA_OK;
 }
 
-/* What holds for streams apart says nothing of layouts across them; and of blocks that
+/* What holds for owners apart says nothing of layouts across them; and of blocks that
  * were joined to share what is closed, nothing of those that were not. */
 static void
 settle_proof (const Across *across)
@@ -231,25 +247,41 @@ settle_proof (const Across *across)
     plan->proven_bound_bytes = plan->bound_bytes;
 }
 
+/* Whether letting ranges pass could lower what keeping all owners apart has come to. */
+static bool
+is_worth_it (const TesseraPlanBuild *build)
+{
+  const TesseraPlan *plan = build->plan;
+
+  /* Groups as rectangles know nothing of closed ranges. */
+  if (build->options->strategy == TESSERA_STRATEGY_PAPER ||
+      build->options->strategy == TESSERA_STRATEGY_PAPER_PLAIN)
+    return false;
+  return plan->across_streams ||
+         (build->n_items <= MAX_ITEMS_OF_SIZES &&
+          plan->height_bytes - plan->bound_bytes > plan->height_bytes / WORTH_SHARE);
+}
+
 TesseraStatus
 tessera_build_across (TesseraPlanBuild *build)
 {
   Across across = { .build = build };
-  TesseraStatus status = tessera_build_offsets (build); /* streams apart */
+  TesseraStatus status = tessera_build_offsets (build); /* owners apart */
 
   if (status != TESSERA_OK || !tessera_build_splits_sizes (build) || build->n_items == 0)
     return status;
-  status = tessera_closing_new (build, &across.closing);
-  if (status == TESSERA_OK)
-    status = prepare (&across);
-  /* Groups as rectangles know nothing of closed ranges: they keep streams apart. */
-  if (status == TESSERA_OK && build->options->strategy != TESSERA_STRATEGY_PAPER &&
-      build->options->strategy != TESSERA_STRATEGY_PAPER_PLAIN && number_owners (&across))
-    status = pack (&across);
-  if (status == TESSERA_OK)
-    status = choose (&across);
+  if (is_worth_it (build))
+    {
+      status = tessera_closing_new (build, &across.closing);
+      if (status == TESSERA_OK)
+        status = prepare (&across);
+      if (status == TESSERA_OK && number_owners (&across))
+        status = pack (&across);
+      if (status == TESSERA_OK)
+        status = choose (&across);
+    }
   settle_proof (&across);
-  if (status == TESSERA_OK)
+  if (status == TESSERA_OK && build->plan->across_streams)
     status = tessera_build_hand_overs (build);
   tessera_closing_free (across.closing);
   free (across.lead);

@@ -143,7 +143,9 @@ is_open (const PlanCase *c, const TesseraBlock *a, const TesseraBlock *b)
 {
   const TesseraBlocks *blocks = c->blocks;
 
-  if (c->trace->n_streams == 1 ||
+  bool is_recorded = tessera_trace_get_meta (c->trace, "policy") != NULL;
+
+  if ((c->trace->n_streams == 1 && !is_recorded) ||
       (a->stream == b->stream && is_small (a) == is_small (b)))
     return true;
   for (uint32_t i = a->died_index; i < b->born_index; i++)

@@ -85,7 +85,8 @@ tessera_build_layout (TesseraPlanBuild *build)
   if (status == TESSERA_OK)
     status = load_bound (build);
   if (status == TESSERA_OK)
-    status = build->plan->across_streams ? tessera_build_across (build)
-                                         : tessera_build_offsets (build);
+    status = build->plan->across_streams || build->plan->n_streams == 1
+                 ? tessera_build_across (build)
+                 : tessera_build_offsets (build);
   return status;
 }
