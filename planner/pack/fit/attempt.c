@@ -151,6 +151,18 @@ place_first_class (TesseraDesk *desk,
     }
 }
 
+/* Who comes last has no places of its own: it fills holes. */
+static TesseraSweepFit
+fit_of_class (const TesseraRule *rule,
+              const uint32_t ends[TESSERA_RULE_MAX_CLASSES],
+              uint32_t class)
+{
+  bool is_last = ends[class] == ends[TESSERA_RULE_MAX_CLASSES - 1];
+  return rule->fit == TESSERA_SWEEP_OWN_PLACE && is_last && class > 1
+             ? TESSERA_SWEEP_BEST_FIT
+             : rule->fit;
+}
+
 bool
 tessera_attempt_sweep (TesseraDesk *desk,
                        const TesseraRule *rule,
@@ -166,8 +178,9 @@ tessera_attempt_sweep (TesseraDesk *desk,
   for (uint32_t c = 1; c < TESSERA_RULE_MAX_CLASSES; c++)
     if (ends[c] > ends[c - 1] &&
         !tessera_sweep_class (&desk->sweep, &desk->order[ends[c - 1]],
-                              ends[c] - ends[c - 1], rule->fit, watch, desk->offsets,
-                              out_height_bytes))
+                              ends[c] - ends[c - 1], fit_of_class (rule, ends, c),
+                              ends[c - 1] == ends[0] ? rule->ground_bytes : 0, watch,
+                              desk->offsets, out_height_bytes))
       return false;
   return true;
 }

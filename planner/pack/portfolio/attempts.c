@@ -8,6 +8,9 @@
 static const char *
 name_of_rule (const TesseraRule *rule)
 {
+  if (rule->fit == TESSERA_SWEEP_OWN_PLACE)
+    return rule->is_backward ? "each size in its own places, backward"
+                             : "each size in its own places";
   static const char *const names[2][2][2] = {
     { { "first fit in order of time", "best fit in order of time" },
       { "first fit in order of time, backward", "best fit in order of time, backward" } },
@@ -23,18 +26,22 @@ name_of_rule (const TesseraRule *rule)
 static bool
 attempt_rule (TesseraPortfolio *portfolio,
               TesseraDesk *desk,
-              uint32_t rule_number,
+              TesseraRule rule,
               TesseraFinished *attempt)
 {
   const TesseraPackWatch watch = { &portfolio->shared, attempt->number };
-  const TesseraRule rule =
-      tessera_rule_nth (portfolio->problem, portfolio->longest_events, rule_number);
   if (!portfolio->scope.has_sweeps)
     return false;
   attempt->name = name_of_rule (&rule);
   return tessera_attempt_sweep (desk, &rule,
                                 tessera_scope_looks_of_sweep (&portfolio->scope), &watch,
                                 &attempt->height_bytes);
+}
+
+static TesseraRule
+nth_rule (const TesseraPortfolio *portfolio, uint32_t number)
+{
+  return tessera_rule_nth (portfolio->problem, portfolio->longest_events, number);
 }
 
 /* A candidate of the portfolio, or one of the first rules, which stand among them. */
@@ -48,7 +55,7 @@ attempt_candidate (TesseraPortfolio *portfolio,
            n_rules = tessera_scope_n_first_rules (&portfolio->scope);
   uint32_t number = attempt->number;
   if (number >= before && number < before + n_rules)
-    return attempt_rule (portfolio, desk, number - before, attempt);
+    return attempt_rule (portfolio, desk, nth_rule (portfolio, number - before), attempt);
   const TesseraCandidate *candidate =
       tessera_candidate_nth (number < before ? number : number - n_rules);
   if (!tessera_scope_tries (&portfolio->scope, candidate))
@@ -78,10 +85,17 @@ tessera_portfolio_attempt (TesseraPortfolio *portfolio,
     {
     case TESSERA_ROUND_CANDIDATES:
       return attempt_candidate (portfolio, desk, attempt);
+    case TESSERA_ROUND_OWN_RULES:
+      return attempt_rule (
+          portfolio, desk,
+          tessera_rule_own_nth (portfolio->problem, &portfolio->cuts, attempt->number),
+          attempt);
     case TESSERA_ROUND_DRAWN_RULES:
       return attempt_rule (
           portfolio, desk,
-          tessera_scope_n_first_rules (&portfolio->scope) + attempt->number, attempt);
+          nth_rule (portfolio,
+                    tessera_scope_n_first_rules (&portfolio->scope) + attempt->number),
+          attempt);
     case TESSERA_ROUND_CHAINS:
       return attempt_chain (portfolio, desk, attempt);
     }

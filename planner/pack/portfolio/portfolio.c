@@ -29,7 +29,10 @@ init_run (TesseraPortfolio *portfolio, TesseraDeskParts *parts)
                            .has_sweeps = tessera_scope_can_sweep (problem, n_before) };
   TesseraStatus status = tessera_finished_init (&portfolio->best, problem->n_items);
   if (status == TESSERA_OK && scope->has_sweeps)
-    status = tessera_times_init (&portfolio->times, problem);
+    {
+      portfolio->cuts = tessera_life_cuts (problem);
+      status = tessera_times_init (&portfolio->times, problem);
+    }
   bool fits_all = !scope->has_sweeps || problem->n_items <= scope->fit_at_most;
   *parts = (TesseraDeskParts){
     .has_orders = tessera_scope_has_orders (scope),

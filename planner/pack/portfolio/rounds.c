@@ -17,6 +17,9 @@
         */
 #define MAX_DRAWN_RULES 512
 
+/* Most rules of own places are soon given up: so many cost what one drawn rule does. */
+#define OWN_A_DRAWN 4
+
 /* Nearer to the bound than this part of it, no rules are drawn any more. */
 #define NEAR_ENOUGH 16384
 
@@ -27,23 +30,53 @@ is_over (TesseraPortfolio *portfolio)
          atomic_load (&portfolio->shared.cancelled);
 }
 
-/* As many as the budget allows, the first rules too where they have not been
- * tried, each at less than the best so far or given up. */
+static bool
+is_near (const TesseraPortfolio *portfolio)
+{
+  uint64_t bound_bytes = portfolio->problem->bound_bytes;
+  return portfolio->best.height_bytes - bound_bytes < bound_bytes / NEAR_ENOUGH;
+}
+
+/* How many sweeps the budget allows. */
+static uint64_t
+n_sweeps_allowed (const TesseraPortfolio *portfolio)
+{
+  return portfolio->options->work_budget * SWEPT_A_UNIT /
+         (portfolio->problem->n_items + SWEPT_AT_LEAST);
+}
+
+/* Each at less than the best so far or given up. */
+static void
+run_rules (TesseraPortfolio *portfolio,
+           TesseraPortfolioWorker *workers,
+           TesseraRound round,
+           uint64_t n_rules)
+{
+  if (is_over (portfolio) || !portfolio->scope.has_sweeps || n_rules == 0 ||
+      is_near (portfolio))
+    return;
+  portfolio->round = round;
+  atomic_store (&portfolio->shared.best_height_bytes, portfolio->best.height_bytes);
+  tessera_portfolio_run_round (portfolio, workers, (uint32_t) n_rules);
+}
+
+static void
+run_own_rules (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
+{
+  uint64_t n_rules = n_sweeps_allowed (portfolio) * OWN_A_DRAWN;
+  run_rules (portfolio, workers, TESSERA_ROUND_OWN_RULES,
+             n_rules < TESSERA_N_OWN_RULES ? n_rules : TESSERA_N_OWN_RULES);
+}
+
+/* The first rules too where they have not been tried. */
 static void
 run_drawn_rules (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
 {
-  uint64_t n_rules = portfolio->options->work_budget * SWEPT_A_UNIT /
-                     (portfolio->problem->n_items + SWEPT_AT_LEAST);
+  uint64_t n_rules =
+      n_sweeps_allowed (portfolio) + tessera_scope_n_late_rules (&portfolio->scope);
   portfolio->n_rounds++;
-  uint64_t bound_bytes = portfolio->problem->bound_bytes;
-  if (is_over (portfolio) || !portfolio->scope.has_sweeps || n_rules == 0 ||
-      portfolio->best.height_bytes - bound_bytes < bound_bytes / NEAR_ENOUGH)
-    return;
-  portfolio->round = TESSERA_ROUND_DRAWN_RULES;
-  atomic_store (&portfolio->shared.best_height_bytes, portfolio->best.height_bytes);
-  tessera_portfolio_run_round (portfolio, workers,
-                               n_rules < MAX_DRAWN_RULES ? (uint32_t) n_rules
-                                                         : MAX_DRAWN_RULES);
+  run_rules (portfolio, workers, TESSERA_ROUND_DRAWN_RULES,
+             n_rules < MAX_DRAWN_RULES ? n_rules : MAX_DRAWN_RULES);
 }
 
 static TesseraStatus
@@ -93,7 +126,10 @@ tessera_portfolio_run_rounds (TesseraPortfolio *portfolio,
   TesseraStatus status;
   run_first_round (portfolio, workers);
   if (!is_small)
-    run_drawn_rules (portfolio, workers);
+    {
+      run_own_rules (portfolio, workers);
+      run_drawn_rules (portfolio, workers);
+    }
   status = run_chains (portfolio, workers);
   if (is_small && status == TESSERA_OK)
     run_drawn_rules (portfolio, workers);

@@ -15,6 +15,7 @@
 typedef enum
 {
   TESSERA_ROUND_CANDIDATES,
+  TESSERA_ROUND_OWN_RULES,
   TESSERA_ROUND_DRAWN_RULES,
   TESSERA_ROUND_CHAINS
 } TesseraRound;
@@ -30,6 +31,7 @@ typedef struct
   TesseraRound round;
   uint32_t n_rounds;       /* before this one, all chains counted as one */
   TesseraTimes times;      /* zeroed where there are no sweeps */
+  TesseraLifeCuts cuts;    /* set where there are sweeps */
   uint64_t longest_events; /* life of an item */
   uint64_t work_done;      /* placements of the finished rounds of chains */
   uint32_t n_tries;        /* of a chain in a round */

@@ -24,7 +24,10 @@
 #define MAX_ITEMS_OF_MIDDLE 12288
 #define MAX_ITEMS_OF_LARGE 49152
 #define MAX_ITEMS_OF_HUGE 524288
-#define N_RULES_OF_HUGE 5 /* a best fit at a million items may take a second */
+/* A best fit at a million items may take a second: most wait until something better than
+ * the first is known, and are given up early. */
+#define N_RULES_OF_HUGE 1
+#define N_LATE_RULES_OF_HUGE 4
 
 /* What one sweep may spend on looking ahead (sweep.h). */
 #define LOOKS_OF_A_SWEEP (UINT64_C (1) << 22)
@@ -77,6 +80,14 @@ tessera_scope_n_first_rules (const TesseraScope *scope)
   if (!scope->has_sweeps || n_items <= MAX_ITEMS_OF_SMALL)
     return 0;
   return n_items <= MAX_ITEMS_OF_HUGE ? TESSERA_N_FIRST_RULES : N_RULES_OF_HUGE;
+}
+
+uint32_t
+tessera_scope_n_late_rules (const TesseraScope *scope)
+{
+  return scope->has_sweeps && scope->problem->n_items > MAX_ITEMS_OF_HUGE
+             ? N_LATE_RULES_OF_HUGE
+             : 0;
 }
 
 uint32_t

@@ -27,6 +27,8 @@ bool tessera_scope_has_chains (const TesseraScope *scope);
 /* How many rules are among the candidates, and how many candidates come before them. */
 uint32_t tessera_scope_n_first_rules (const TesseraScope *scope);
 uint32_t tessera_scope_n_before_rules (const TesseraScope *scope);
+/* How many of the first rules wait for those by which each size has its own places. */
+uint32_t tessera_scope_n_late_rules (const TesseraScope *scope);
 
 bool tessera_scope_tries (const TesseraScope *scope, const TesseraCandidate *candidate);
 

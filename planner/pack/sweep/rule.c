@@ -82,6 +82,32 @@ tessera_rule_nth (const TesseraPackProblem *problem,
   };
 }
 
+/* How high new ground is broken, above the bound in parts of it; the first: always, so
+ * that nobody takes a place that another size has left. */
+static const double grounds[] = { 1e3, 0.002, 0.004, 0.001, 0.003 };
+#define N_OWN_WAYS 4 /* both cuts, forward and backward */
+_Static_assert(sizeof grounds / sizeof *grounds * N_OWN_WAYS == TESSERA_N_OWN_RULES,
+               "one rule for each ground and way");
+
+TesseraRule
+tessera_rule_own_nth (const TesseraPackProblem *problem,
+                      const TesseraLifeCuts *cuts,
+                      uint32_t number)
+{
+  double above_bytes = grounds[number / N_OWN_WAYS] * (double) problem->bound_bytes;
+  uint64_t room_bytes = (uint64_t) INT64_MAX - problem->bound_bytes;
+  return (TesseraRule){
+    .n_life_cuts = 1,
+    .life_cuts = { number % 4 < 2 ? cuts->break_events : cuts->share_events },
+    .life_first = true,
+    .is_backward = number % 2 == 1,
+    .fit = TESSERA_SWEEP_OWN_PLACE,
+    .ground_bytes =
+        problem->bound_bytes +
+        (above_bytes < (double) room_bytes / 2 ? (uint64_t) above_bytes : room_bytes / 2),
+  };
+}
+
 /* 0 comes first. */
 static uint32_t
 class_of (const TesseraRule *rule, const TesseraPackProblem *problem, uint32_t i)

@@ -9,12 +9,14 @@
  */
 #pragma once
 
+#include "planner/pack/sweep/cuts.h"
 #include "planner/pack/sweep/sweep.h"
 
 #define TESSERA_RULE_MAX_CUTS 3
 #define TESSERA_RULE_MAX_CLASSES                                                         \
   (1 + (TESSERA_RULE_MAX_CUTS + 1) * (TESSERA_RULE_MAX_CUTS + 1))
 #define TESSERA_N_FIRST_RULES 20
+#define TESSERA_N_OWN_RULES 20
 
 typedef struct
 {
@@ -25,6 +27,8 @@ typedef struct
                     */
   bool is_backward;
   TesseraSweepFit fit;
+  uint64_t ground_bytes; /* with TESSERA_SWEEP_OWN_PLACE, for the first class; the last
+                            class is put where it fits best */
 } TesseraRule;
 
 /* Tells whether the item comes before all sweeps. */
@@ -39,6 +43,12 @@ tessera_rule_is_first (const TesseraPackProblem *problem, uint32_t i)
 TesseraRule tessera_rule_nth (const TesseraPackProblem *problem,
                               uint64_t longest_events,
                               uint32_t number);
+
+/* The rules under which each size keeps to its own places: 0 .. TESSERA_N_OWN_RULES - 1.
+ */
+TesseraRule tessera_rule_own_nth (const TesseraPackProblem *problem,
+                                  const TesseraLifeCuts *cuts,
+                                  uint32_t number);
 
 /*
  * tessera_rule_order:

@@ -1,5 +1,5 @@
 /*
- * Tests of sweeps and of the free ranges under them, against slow models.
+ * Tests of sweeps, against slow models.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,6 @@
 enum
 {
   SEED = 47,
-  N_BYTES = 600,
   MAX_ITEMS = 150
 };
 
@@ -20,71 +19,6 @@ static uint32_t
 pick (GRand *random, uint32_t n)
 {
   return (uint32_t) g_rand_int_range (random, 0, (int) n);
-}
-
-/* The free ranges of at least @size_bytes, one by one, are those of the model. */
-static void
-assert_gaps (const TesseraGaps *gaps, const gboolean *is_taken, uint64_t size_bytes)
-{
-  TesseraGapsCursor cursor = { 0, 0 };
-  for (uint64_t begin = 0, end; begin <= N_BYTES; begin = end + 1)
-    {
-      for (end = begin; end < N_BYTES && !is_taken[end];)
-        end++;
-      if (end < N_BYTES && (end == begin || end - begin < size_bytes))
-        continue;
-      const TesseraGap *gap = tessera_gaps_next (gaps, &cursor, size_bytes);
-      g_assert_cmpuint (gap->begin, ==, begin);
-      g_assert_true (tessera_gaps_is_last (gap) == (end == N_BYTES));
-      if (end < N_BYTES)
-        g_assert_cmpuint (gap->end, ==, end);
-    }
-}
-
-static void
-test_gaps (void)
-{
-  GRand *random = g_rand_new_with_seed (SEED);
-  for (int run = 0; run < 12; run++)
-    {
-      gboolean is_taken[N_BYTES] = { FALSE };
-      uint64_t held[N_BYTES][2];
-      uint32_t n_held = 0;
-      TesseraGaps gaps = { 0 };
-      g_assert_cmpint (tessera_gaps_init (&gaps, N_BYTES), ==, TESSERA_OK);
-      for (int step = 0; step < 4000; step++)
-        {
-          /* Filled to the brim and emptied again and again. */
-          gboolean takes = pick (random, 10) < (step / 500 % 2 == 0 ? 8 : 2);
-          if (takes)
-            {
-              uint64_t begin = pick (random, N_BYTES), end = begin;
-              uint64_t longest = 1 + pick (random, run % 2 ? 2 : 9);
-              while (end < N_BYTES && end - begin < longest && !is_taken[end])
-                is_taken[end++] = TRUE;
-              if (begin == end)
-                continue;
-              tessera_gaps_take (&gaps, begin, end);
-              held[n_held][0] = begin;
-              held[n_held++][1] = end;
-            }
-          else if (n_held > 0)
-            {
-              uint32_t k = pick (random, n_held);
-              tessera_gaps_give (&gaps, held[k][0], held[k][1]);
-              for (uint64_t at = held[k][0]; at < held[k][1]; at++)
-                is_taken[at] = FALSE;
-              memcpy (held[k], held[--n_held], sizeof held[k]);
-            }
-          if (step % 16 == 0)
-            assert_gaps (&gaps, is_taken, 1 + pick (random, 6));
-        }
-      assert_gaps (&gaps, is_taken, 1);
-      tessera_gaps_reset (&gaps);
-      g_assert_cmpuint (gaps.n_ranks, ==, 1);
-      tessera_gaps_clear (&gaps);
-    }
-  g_rand_free (random);
 }
 
 static TesseraPackProblem *
@@ -146,6 +80,84 @@ naive_fit (const TesseraPackProblem *problem,
         }
     }
   return best != UINT64_MAX ? best : top;
+}
+
+/* What a slow sweep remembers of those that went. */
+typedef struct
+{
+  uint32_t left[MAX_ITEMS]; /* items in the order of their ends */
+  uint32_t n_left;
+  uint32_t n_ended; /* of times->by_end, or from the last of by_begin on */
+} NaiveLeft;
+
+/* Tells whether [offset, offset + size) meets none of the @n_placed first of @order. */
+static gboolean
+naive_is_open (const TesseraPackProblem *problem,
+               const uint32_t *order,
+               uint32_t n_placed,
+               const uint64_t *offsets,
+               uint64_t offset)
+{
+  uint64_t end = offset + problem->items[order[n_placed]].size_bytes;
+  for (uint32_t i = 0; i < n_placed; i++)
+    if (tessera_pack_meet (problem, order[n_placed], order[i]) &&
+        offsets[order[i]] < end &&
+        offset < offsets[order[i]] + problem->items[order[i]].size_bytes)
+      return FALSE;
+  return TRUE;
+}
+
+/* Who of those placed has gone when the item comes, in the order in which they went. */
+static void
+naive_note_ends (const TesseraTimes *times,
+                 const TesseraRule *rule,
+                 const uint32_t *order,
+                 uint32_t n_placed,
+                 NaiveLeft *naive)
+{
+  const TesseraPackLives *now = &times->problem->items[order[n_placed]].lives;
+  for (; naive->n_ended < times->n_lives; naive->n_ended++)
+    {
+      uint32_t k = naive->n_ended;
+      uint32_t life =
+          rule->is_backward ? times->by_begin[times->n_lives - 1 - k] : times->by_end[k];
+      const TesseraPackLives *lives = &times->problem->items[life / 2].lives;
+      gboolean is_placed = FALSE;
+      if (rule->is_backward ? (life & 1 ? lives->begin2 : lives->begin) < now->end
+                            : (life & 1 ? lives->end2 : lives->end) > now->begin)
+        return;
+      for (uint32_t i = 0; i < n_placed; i++)
+        is_placed = is_placed || order[i] == life / 2;
+      if (is_placed && lives->begin2 >= lives->end2)
+        naive->left[naive->n_left++] = life / 2;
+    }
+}
+
+/* The same for a rule by which each size keeps to its own places. */
+static uint64_t
+naive_own (const TesseraPackProblem *problem,
+           const uint32_t *order,
+           uint32_t n_placed,
+           const uint64_t *offsets,
+           uint64_t ground_bytes,
+           NaiveLeft *naive)
+{
+  uint64_t size_bytes = problem->items[order[n_placed]].size_bytes, top = 0;
+  for (uint32_t k = naive->n_left; k-- > 0;)
+    {
+      uint32_t other = naive->left[k];
+      if (problem->items[other].size_bytes != size_bytes)
+        continue;
+      memmove (&naive->left[k], &naive->left[k + 1],
+               (naive->n_left-- - k - 1) * sizeof naive->left[0]);
+      if (naive_is_open (problem, order, n_placed, offsets, offsets[other]))
+        return offsets[other];
+    }
+  for (uint32_t i = 0; i < n_placed; i++)
+    top = MAX (top, offsets[order[i]] + problem->items[order[i]].size_bytes);
+  return top + size_bytes <= ground_bytes
+             ? top
+             : naive_fit (problem, order, n_placed, offsets, TESSERA_SWEEP_BEST_FIT);
 }
 
 /* The order of a rule: classes as cut, in each by time, and everybody once. */
@@ -220,6 +232,56 @@ test_against_naive (void)
   g_rand_free (random);
 }
 
+/* Each size in its own places: long ones first, the short ones where they fit best. */
+static void
+test_own_places (void)
+{
+  GRand *random = g_rand_new_with_seed (SEED + 2);
+  for (int run = 0; run < 400; run++)
+    {
+      uint32_t n = 1 + pick (random, MAX_ITEMS - 1), ends[TESSERA_RULE_MAX_CLASSES];
+      TesseraPackProblem *problem = random_problem (random, n, run % 3 == 0);
+      const TesseraLifeCuts cuts = { pick (random, 8), pick (random, 60) };
+      TesseraTimes times;
+      TesseraDesk desk = { 0 };
+      TesseraPackShared shared = { .best_height_bytes = UINT64_MAX,
+                                   .reached = UINT32_MAX };
+      const TesseraPackWatch watch = { &shared, 0 };
+      uint64_t height, offsets[MAX_ITEMS];
+      g_assert_cmpint (tessera_times_init (&times, problem), ==, TESSERA_OK);
+      const TesseraDeskParts parts = { .n_on_shelf = n, .times = &times };
+      g_assert_cmpint (tessera_desk_init (&desk, problem, &parts), ==, TESSERA_OK);
+      TesseraRule rule =
+          tessera_rule_own_nth (problem, &cuts, pick (random, TESSERA_N_OWN_RULES));
+      if (run % 2 == 0)
+        rule.ground_bytes = problem->bound_bytes * pick (random, 10) / 8;
+      g_assert_true (tessera_attempt_sweep (&desk, &rule, UINT64_MAX, &watch, &height));
+      tessera_rule_order (&rule, &times, desk.order, ends);
+      assert_order (problem, &rule, desk.order, ends);
+      for (uint32_t c = 0, i = 0; c < TESSERA_RULE_MAX_CLASSES; c++)
+        {
+          NaiveLeft naive = { .n_left = 0 };
+          gboolean is_last = ends[c] == n && c > 1;
+          uint64_t ground_bytes = i == ends[0] ? rule.ground_bytes : 0;
+          for (; i < ends[c]; i++)
+            {
+              uint32_t item = desk.order[i];
+              naive_note_ends (&times, &rule, desk.order, i, &naive);
+              offsets[item] =
+                  c == 0 || is_last
+                      ? naive_fit (problem, desk.order, i, offsets,
+                                   TESSERA_SWEEP_BEST_FIT)
+                      : naive_own (problem, desk.order, i, offsets, ground_bytes, &naive);
+              g_assert_cmpuint (desk.offsets[item], ==, offsets[item]);
+            }
+        }
+      tessera_desk_clear (&desk);
+      tessera_times_clear (&times);
+      tessera_pack_problem_free (problem);
+    }
+  g_rand_free (random);
+}
+
 /* More ranges ahead than an item keeps in mind: it goes around all of them all the same,
  * and what it may spend on looking is all it spends. */
 static void
@@ -265,7 +327,7 @@ test_much_ahead (void)
           offsets[i] = 19 * (uint64_t) source; /* 9 bytes between any two */
         }
       g_assert_true (tessera_sweep_class (&sweep, &long_one, 1, TESSERA_SWEEP_FIRST_FIT,
-                                          &watch, offsets, &height) == (spends == 1));
+                                          0, &watch, offsets, &height) == (spends == 1));
     }
   for (uint32_t i = 0; i <= N; i++)
     if (i != long_one)
@@ -318,8 +380,8 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/sweep/gaps", test_gaps);
   g_test_add_func ("/sweep/against-naive", test_against_naive);
+  g_test_add_func ("/sweep/own-places", test_own_places);
   g_test_add_func ("/sweep/much-ahead", test_much_ahead);
   g_test_add_func ("/sweep/generated", test_generated);
   return g_test_run ();

@@ -19,6 +19,7 @@
 typedef struct
 {
   const uint64_t *offsets;
+  TesseraSweepFit fit;
   uint32_t n_later;
   uint32_t entered; /* of sweep->later */
   uint32_t left;    /* of all lives, by end */
@@ -30,35 +31,21 @@ item_of (const TesseraSweep *sweep, uint32_t life)
   return &sweep->times->problem->items[life / 2];
 }
 
-static uint32_t
-first_section (const TesseraPackProblem *problem, uint32_t life)
-{
-  const TesseraPackLives *lives = &problem->items[life / 2].lives;
-  return life & 1 ? lives->begin2 : lives->begin;
-}
-
-static uint32_t
-last_section (const TesseraPackProblem *problem, uint32_t life)
-{
-  const TesseraPackLives *lives = &problem->items[life / 2].lives;
-  return life & 1 ? lives->end2 : lives->end;
-}
-
 /* In the time of the sweep: backwards, the last section is 0. */
 static uint32_t
 begin_of (const TesseraSweep *sweep, uint32_t life)
 {
   const TesseraPackProblem *problem = sweep->times->problem;
-  return sweep->is_backward ? problem->n_sections - last_section (problem, life)
-                            : first_section (problem, life);
+  return sweep->is_backward ? problem->n_sections - tessera_life_end (problem, life)
+                            : tessera_life_begin (problem, life);
 }
 
 static uint32_t
 end_of (const TesseraSweep *sweep, uint32_t life)
 {
   const TesseraPackProblem *problem = sweep->times->problem;
-  return sweep->is_backward ? problem->n_sections - first_section (problem, life)
-                            : last_section (problem, life);
+  return sweep->is_backward ? problem->n_sections - tessera_life_begin (problem, life)
+                            : tessera_life_end (problem, life);
 }
 
 /* The @k-th of all lives in the order of begins, of ends. */
@@ -76,85 +63,6 @@ kth_end (const TesseraSweep *sweep, uint32_t k)
   return sweep->is_backward ? times->by_begin[times->n_lives - 1 - k] : times->by_end[k];
 }
 
-typedef uint32_t (*SectionOf) (const TesseraPackProblem *problem, uint32_t life);
-
-/* Sorts lives by where they begin or end: counts, then puts each in its place. */
-static void
-sort_lives (const TesseraTimes *times,
-            SectionOf section_of,
-            const uint64_t *keys,
-            uint32_t *counts,
-            uint32_t *sorted)
-{
-  const TesseraPackProblem *problem = times->problem;
-  uint32_t sum = 0;
-  memset (counts, 0, ((size_t) problem->n_sections + 1) * sizeof *counts);
-  for (uint32_t i = 0; i < times->n_lives; i++)
-    counts[section_of (problem, (uint32_t) keys[i])]++;
-  for (uint32_t s = 0; s <= problem->n_sections; s++)
-    {
-      uint32_t n = counts[s];
-      counts[s] = sum;
-      sum += n;
-    }
-  for (uint32_t i = 0; i < times->n_lives; i++)
-    sorted[counts[section_of (problem, (uint32_t) keys[i])]++] = (uint32_t) keys[i];
-}
-
-static int
-compare_keys (const void *a, const void *b)
-{
-  const uint64_t *x = a, *y = b;
-  return *x < *y ? -1 : *x > *y;
-}
-
-/* Lives as the caller had the items: its number above, the life below. */
-static void
-list_lives (TesseraTimes *times, uint64_t *keys)
-{
-  const TesseraPackProblem *problem = times->problem;
-  for (uint32_t i = 0; i < problem->n_items; i++)
-    {
-      const TesseraPackItem *item = &problem->items[i];
-      keys[times->n_lives++] = (uint64_t) item->source << 32 | i * 2;
-      if (item->lives.begin2 < item->lives.end2)
-        keys[times->n_lives++] = (uint64_t) item->source << 32 | (i * 2 + 1);
-    }
-  qsort (keys, times->n_lives, sizeof *keys, compare_keys);
-}
-
-TesseraStatus
-tessera_times_init (TesseraTimes *times, const TesseraPackProblem *problem)
-{
-  size_t n_lives = problem->n_items * (problem->has_second ? 2 : 1);
-  uint64_t *keys = malloc (n_lives * sizeof *keys);
-  uint32_t *counts = malloc (((size_t) problem->n_sections + 1) * sizeof *counts);
-  *times = (TesseraTimes){ .problem = problem };
-  times->by_begin = malloc (n_lives * sizeof *times->by_begin);
-  times->by_end = malloc (n_lives * sizeof *times->by_end);
-  TesseraStatus status = TESSERA_NO_MEMORY;
-  if (keys != NULL && counts != NULL && times->by_begin != NULL && times->by_end != NULL)
-    {
-      list_lives (times, keys);
-      sort_lives (times, first_section, keys, counts, times->by_begin);
-      sort_lives (times, last_section, keys, counts, times->by_end);
-      status = TESSERA_OK;
-    }
-  else
-    tessera_times_clear (times);
-  free (keys);
-  free (counts);
-  return status;
-}
-
-void
-tessera_times_clear (TesseraTimes *times)
-{
-  free (times->by_begin);
-  free (times->by_end);
-  *times = (TesseraTimes){ 0 };
-}
-
 TesseraStatus
 tessera_sweep_init (TesseraSweep *sweep, const TesseraTimes *times)
 {
@@ -168,7 +76,8 @@ tessera_sweep_init (TesseraSweep *sweep, const TesseraTimes *times)
   sweep->is_placed = malloc (problem->n_items * sizeof *sweep->is_placed);
   sweep->taken = malloc (MAX_TAKEN * sizeof *sweep->taken);
   if (sweep->later != NULL && sweep->is_placed != NULL && sweep->taken != NULL &&
-      tessera_gaps_init (&sweep->gaps, highest + problem->n_blocked) == TESSERA_OK)
+      tessera_gaps_init (&sweep->gaps, highest + problem->n_blocked) == TESSERA_OK &&
+      tessera_left_init (&sweep->left, &times->sizes, problem->n_items) == TESSERA_OK)
     return TESSERA_OK;
   tessera_sweep_clear (sweep);
   return TESSERA_NO_MEMORY;
@@ -181,6 +90,7 @@ tessera_sweep_clear (TesseraSweep *sweep)
   free (sweep->is_placed);
   free (sweep->taken);
   tessera_gaps_clear (&sweep->gaps);
+  tessera_left_clear (&sweep->left);
   memset (sweep, 0, sizeof *sweep);
 }
 
@@ -198,6 +108,16 @@ tessera_sweep_note (TesseraSweep *sweep, uint32_t item)
   sweep->is_placed[item] = 1;
 }
 
+static void
+leave (TesseraSweep *sweep, const Moment *moment, uint32_t life)
+{
+  const TesseraPackItem *item = item_of (sweep, life);
+  uint64_t offset = moment->offsets[life / 2];
+  tessera_gaps_give (&sweep->gaps, offset, offset + item->size_bytes);
+  if (moment->fit == TESSERA_SWEEP_OWN_PLACE && item->lives.begin2 >= item->lives.end2)
+    tessera_left_push (&sweep->left, life / 2);
+}
+
 /* Ends and begins up to @time, as they come: what is taken must be free, so ends of a
  * moment come before its begins. */
 static void
@@ -213,10 +133,8 @@ go_on_to (TesseraSweep *sweep, Moment *moment, uint32_t time)
           uint32_t life = kth_end (sweep, moment->left);
           if (end_of (sweep, life) > until)
             break;
-          uint64_t offset = moment->offsets[life / 2];
           if (sweep->is_placed[life / 2])
-            tessera_gaps_give (&sweep->gaps, offset,
-                               offset + item_of (sweep, life)->size_bytes);
+            leave (sweep, moment, life);
         }
       if (!enters)
         return;
@@ -348,6 +266,39 @@ find (const TesseraSweep *sweep, uint64_t size_bytes, TesseraSweepFit fit)
     }
 }
 
+/* Tells whether the range is free now and will be for the life of the item in hand. */
+static bool
+is_open (const TesseraSweep *sweep, uint64_t begin, uint64_t end)
+{
+  for (uint32_t i = 0; i < sweep->n_taken && sweep->taken[i].begin < end; i++)
+    if (sweep->taken[i].end > begin)
+      return false;
+  return tessera_gaps_are_free (&sweep->gaps, begin, end);
+}
+
+/* Where the last of its size has gone; else on top of all up to @ground_bytes; else the
+ * best fit: then it takes places that were left by others. */
+static uint64_t
+find_own (TesseraSweep *sweep,
+          const Moment *moment,
+          uint32_t item,
+          uint64_t height_bytes,
+          uint64_t ground_bytes)
+{
+  uint64_t size_bytes = sweep->times->problem->items[item].size_bytes;
+  for (uint32_t other;
+       (other = tessera_left_pop (&sweep->left, item)) != TESSERA_NO_ITEM;)
+    {
+      uint64_t offset = moment->offsets[other];
+      if (is_open (sweep, offset, offset + size_bytes))
+        return offset;
+    }
+  if (height_bytes + size_bytes <= ground_bytes &&
+      is_open (sweep, height_bytes, height_bytes + size_bytes))
+    return height_bytes;
+  return find (sweep, size_bytes, TESSERA_SWEEP_BEST_FIT);
+}
+
 /* All is free but what is blocked. */
 static void
 open_gaps (TesseraSweep *sweep)
@@ -376,11 +327,13 @@ tessera_sweep_class (TesseraSweep *sweep,
                      const uint32_t *class,
                      size_t n,
                      TesseraSweepFit fit,
+                     uint64_t ground_bytes,
                      const TesseraPackWatch *watch,
                      uint64_t *offsets,
                      uint64_t *height_bytes)
 {
-  Moment moment = { .offsets = offsets };
+  Moment moment = { .offsets = offsets, .fit = fit };
+  tessera_left_reset (&sweep->left);
   list_later (sweep, &moment);
   open_gaps (sweep);
   for (size_t i = 0; i < n; i++)
@@ -392,7 +345,10 @@ tessera_sweep_class (TesseraSweep *sweep,
       go_on_to (sweep, &moment, begin_of (sweep, life));
       if (!collect_taken (sweep, &moment, life))
         return false;
-      uint64_t offset = find (sweep, size_bytes, fit);
+      uint64_t offset =
+          fit == TESSERA_SWEEP_OWN_PLACE
+              ? find_own (sweep, &moment, class[i], *height_bytes, ground_bytes)
+              : find (sweep, size_bytes, fit);
       tessera_gaps_take (&sweep->gaps, offset, offset + size_bytes);
       sweep->is_placed[class[i]] = 1;
       offsets[class[i]] = offset;

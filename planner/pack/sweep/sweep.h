@@ -24,21 +24,8 @@
 #pragma once
 
 #include "planner/pack/sweep/gaps.h"
-#include "planner/pack/problem.h"
+#include "planner/pack/sweep/times.h"
 #include "planner/pack/watch.h"
-
-/* All lives of a problem in order of time; read-only once made, for any thread. A life is
- * its item's number * 2, + 1 for the second life. */
-typedef struct
-{
-  const TesseraPackProblem *problem;
-  uint32_t *by_begin, *by_end; /* [n_lives] ties as the caller had them */
-  uint32_t n_lives;
-} TesseraTimes;
-
-TESSERA_MUST_USE TesseraStatus tessera_times_init (TesseraTimes *times,
-                                                   const TesseraPackProblem *problem);
-void tessera_times_clear (TesseraTimes *times); /* frees; a zeroed one is fine */
 
 typedef struct
 {
@@ -46,6 +33,7 @@ typedef struct
   uint32_t *later;    /* [n_lives] lives of those placed in classes before, by begin */
   uint8_t *is_placed; /* [n_items] */
   TesseraGaps gaps;
+  TesseraLeft left;
   TesseraGap *taken; /* what the item in hand has to go around */
   uint32_t n_taken;
   uint64_t looks_left; /* at lives of earlier classes; at 0 a class is given up */
@@ -65,12 +53,16 @@ void tessera_sweep_note (TesseraSweep *sweep, uint32_t item);
 typedef enum
 {
   TESSERA_SWEEP_FIRST_FIT, /* lowest gap that takes it */
-  TESSERA_SWEEP_BEST_FIT   /* smallest gap that takes it, the lowest of these */
+  TESSERA_SWEEP_BEST_FIT,  /* smallest gap that takes it, the lowest of these */
+  TESSERA_SWEEP_OWN_PLACE  /* where the last of its size has gone; else on top of all, as
+                              high as was said; else the best fit */
 } TesseraSweepFit;
 
 /*
  * tessera_sweep_class:
  * @class: (array length=n): items of one life, in the order of the sweep
+ * @ground_bytes: with TESSERA_SWEEP_OWN_PLACE, how high new ground is broken while there
+ *   may be holes below
  * @offsets: by item; of those that have a place
  * @height_bytes: raised by the highest end
  *
@@ -80,6 +72,7 @@ TESSERA_MUST_USE bool tessera_sweep_class (TesseraSweep *sweep,
                                            const uint32_t *class,
                                            size_t n,
                                            TesseraSweepFit fit,
+                                           uint64_t ground_bytes,
                                            const TesseraPackWatch *watch,
                                            uint64_t *offsets,
                                            uint64_t *height_bytes);
