@@ -5,6 +5,7 @@
  */
 #include "planner/laws/diff.h"
 #include "planner/laws/laws.h"
+#include "planner/laws/scale.h"
 #include "planner/laws/test-steps.h"
 #include "tests/fail_alloc.h"
 
@@ -280,6 +281,51 @@ test_kinds (void)
     }
 }
 
+/* Whether numbers of pieces are those of the length in units of @scale. */
+static bool
+is_scale (const uint64_t *length, const uint64_t *pieces, uint32_t n, uint64_t scale)
+{
+  for (uint64_t rounding = 8; rounding <= 128; rounding *= 2)
+    for (uint64_t factor = 1; factor <= 8; factor++)
+      {
+        uint32_t k = 0;
+
+        while (k < n &&
+               (length[k] * scale + rounding - 1) / rounding == pieces[k] * factor)
+          k++;
+        if (k == n)
+          return true;
+      }
+  return false;
+}
+
+static void
+test_scale (void)
+{
+  const uint64_t images[] = { 14, 8, 12, 15, 14 }, pieces[] = { 44, 25, 37, 47, 44 };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (20261122);
+  uint32_t n_found = 0;
+
+  g_assert_cmpuint (tessera_scale_of (images, pieces, 5), ==, 197);
+  g_assert_cmpuint (tessera_scale_of (images, images, 5), ==, 0);
+  for (uint32_t round = 0; round < 500; round++)
+    {
+      uint64_t scale = (uint64_t) g_rand_int_range (rand, 2, 400);
+      uint64_t rounding = (uint64_t) 8 << g_rand_int_range (rand, 0, 5);
+      uint64_t some[8], counts[8], found;
+
+      for (uint32_t k = 0; k < 8; k++)
+        {
+          some[k] = (uint64_t) g_rand_int_range (rand, 1, 60);
+          counts[k] = (some[k] * scale + rounding - 1) / rounding;
+        }
+      found = tessera_scale_of (some, counts, 8);
+      g_assert_true (found == 0 || is_scale (some, counts, 8, found));
+      n_found += found == scale;
+    }
+  g_assert_cmpuint (n_found, >, 100);
+}
+
 /* A recording ends with its last step, whose gradients the next one would have dropped;
  * and the optimizer's state can be many requests beside those of a step. */
 static void
@@ -447,6 +493,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/laws/fit/extremes", test_extremes);
   g_test_add_func ("/planner/laws/diff", test_diff);
   g_test_add_func ("/planner/laws/kinds", test_kinds);
+  g_test_add_func ("/planner/laws/scale", test_scale);
   g_test_add_func ("/planner/laws/ends-of-recordings", test_ends_of_recordings);
   g_test_add_func ("/planner/laws/slots-hold-their-blocks", test_slots_hold_their_blocks);
   g_test_add_func ("/planner/laws/no-kind", test_no_kind);

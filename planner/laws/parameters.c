@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/laws/scale.h"
 #include "planner/laws/vectors.h"
 
 enum
 {
   MAX_DIRECTIONS = 12, /* those that most slots are proportional to */
-  MAX_CANDIDATES = 3 * MAX_DIRECTIONS,
+  MAX_SCALED = 4,      /* directions in a unit of their own */
+  MAX_CANDIDATES = 3 * MAX_DIRECTIONS + MAX_SCALED,
   MAX_SCORED = 256, /* vectors of most slots that candidates are judged by */
   /* Slots that a second parameter has to explain beyond those that one does, of those
      that vary: one in so many, unless both multiplied are what most slots follow. */
@@ -214,6 +216,34 @@ add_quotients (Search *search)
       }
 }
 
+/* Lengths in the unit that something else is rounded by. */
+static void
+add_scaled (Search *search)
+{
+  const Direction first = search->candidates[0];
+  uint32_t n = search->n_steps, n_scaled = 0;
+
+  for (size_t i = 0; i < search->n_scored && n_scaled < MAX_SCALED; i++)
+    {
+      Direction pieces = { .n_slots = 0 }, scaled = { .n_slots = 0 };
+      uint64_t scale;
+      size_t n_before = search->n_candidates;
+
+      memcpy (pieces.values, tessera_vector (search->vectors, search->scored[i]),
+              n * sizeof *pieces.values);
+      if (!reduce (&pieces, n) || is_equal (&pieces, &first, n))
+        continue;
+      scale = tessera_scale_of (first.values, pieces.values, n);
+      if (scale == 0)
+        continue;
+      for (uint32_t k = 0; k < n; k++)
+        scaled.values[k] = first.values[k] * scale;
+      search->n_candidates =
+          count_in (search->candidates, search->n_candidates, &scaled, n);
+      n_scaled += search->n_candidates > n_before;
+    }
+}
+
 static void
 set_steps (const Search *search,
            const Direction *batch,
@@ -346,6 +376,8 @@ find_parameters (Search *search, const TesseraFitSteps *steps, TesseraKindLaws *
   status = find_directions (search);
   if (status != TESSERA_OK)
     return status;
+  if (search->n_candidates > 0)
+    add_scaled (search);
   add_quotients (search);
   choose (search, &laws->steps);
   laws->varies = search->n_candidates > 0;
