@@ -303,11 +303,12 @@ static void
 test_scale (void)
 {
   const uint64_t images[] = { 14, 8, 12, 15, 14 }, pieces[] = { 44, 25, 37, 47, 44 };
+  const uint64_t others[] = { 44, 25, 39, 47, 44 };
   g_autoptr (GRand) rand = g_rand_new_with_seed (20261122);
   uint32_t n_found = 0;
 
   g_assert_cmpuint (tessera_scale_of (images, pieces, 5), ==, 197);
-  g_assert_cmpuint (tessera_scale_of (images, images, 5), ==, 0);
+  g_assert_cmpuint (tessera_scale_of (images, others, 5), ==, 0);
   for (uint32_t round = 0; round < 500; round++)
     {
       uint64_t scale = (uint64_t) g_rand_int_range (rand, 2, 400);

@@ -15,7 +15,7 @@
 /*
  * tessera_scale_of:
  * @length: (array length=n): without a common divisor, each >= 1
- * @pieces: (array length=n): sizes without a common divisor
+ * @pieces: (array length=n): sizes without a common divisor, not proportional to @length
  *
  * Returns: the one whole number m >= 2 with which some multiple of each of @pieces is
  *   @length x m / rounding, rounded up, for one of the roundings of laws; 0: there is
