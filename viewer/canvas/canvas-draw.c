@@ -194,6 +194,7 @@ draw_failure_label (TesseraCanvas *self,
   /* To the side of the mark where there is room. */
   w1 = MAX (w1, w2) + 12;
   x = x - w1 - 6 > 0 ? x - w1 - 6 : MIN (x + 8, canvas_width - w1);
+  y = y_off_bound_label (self, x, y, w1, 2 * h + 8);
   tessera_draw_pill (snapshot, x, y, w1, 2 * h + 8, 4, palette->background, 0.88);
   tessera_draw_text (snapshot, title, x + 6, y + 3, palette->bad);
   tessera_draw_text (snapshot, line, x + 6, y + 4 + h, palette->dim);

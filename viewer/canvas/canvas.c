@@ -169,7 +169,7 @@ tessera_canvas_measure (GtkWidget *widget,
                         int *minimum_baseline,
                         int *natural_baseline)
 {
-  *minimum = orientation == GTK_ORIENTATION_HORIZONTAL ? 160 : 96;
+  *minimum = orientation == GTK_ORIENTATION_HORIZONTAL ? 160 : 56;
   *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 480 : 400;
 }
 

@@ -51,9 +51,9 @@ left_subtitle (const TesseraLayout *layout)
   return g_string_free (text, FALSE);
 }
 
-/* @has_name: which tells how many edits there are. */
+/* Two panes beside panels have no width for more. */
 static char *
-right_subtitle (const TesseraFollowed *planned, gboolean has_name)
+right_subtitle (const TesseraFollowed *planned)
 {
   const TesseraPlan *plan = planned->plan;
   g_autofree char *height = tessera_describe_bytes (plan->height_bytes);
@@ -69,13 +69,24 @@ right_subtitle (const TesseraFollowed *planned, gboolean has_name)
     g_string_append (text, ", preview");
   else if (plan->checked)
     g_string_append (text, ", checked");
-  if (plan->n_edits > 0 && !has_name)
-    g_string_append_printf (text, ", %zu edit%s", plan->n_edits,
-                            plan->n_edits == 1 ? "" : "s");
+  return g_string_free (text, FALSE);
+}
+
+static char *
+right_tooltip (const TesseraFollowed *planned)
+{
+  const TesseraPlan *plan = planned->plan;
+  GString *text = g_string_new (NULL);
+
   if (planned->seconds > 0)
-    g_string_append_printf (text, " · %.2f s", planned->seconds);
+    g_string_append_printf (text, "Made in %.2f s", planned->seconds);
   else
-    g_string_append (text, " · from a file");
+    g_string_append (text, "From a file");
+  if (plan->n_edits > 0)
+    g_string_append_printf (text, ", with %zu edit%s", plan->n_edits,
+                            plan->n_edits == 1 ? "" : "s");
+  if (plan->follow_reason != NULL && *plan->follow_reason != '\0')
+    g_string_append_printf (text, "\n%s", plan->follow_reason);
   return g_string_free (text, FALSE);
 }
 
@@ -97,7 +108,10 @@ plan_title (TesseraDocument *document, const TesseraFollowed *planned)
 
   if (name == NULL ||
       (tessera_document_n_kept (document) < 2 && document->left_planned == NULL))
-    return g_strdup ("Plan");
+    return planned->plan->n_edits > 0
+               ? g_strdup_printf ("Plan, %zu edit%s", planned->plan->n_edits,
+                                  planned->plan->n_edits == 1 ? "" : "s")
+               : g_strdup ("Plan");
   return g_strdup_printf ("Plan, %s", name);
 }
 
@@ -107,6 +121,7 @@ show_titles (TesseraPane *self)
   const TesseraSheet *sheet = self->document->sheets[self->side];
   g_autofree char *title = NULL;
   g_autofree char *subtitle = NULL;
+  g_autofree char *tooltip = NULL;
 
   title = sheet != NULL && sheet->planned != NULL
               ? plan_title (self->document, sheet->planned)
@@ -115,14 +130,14 @@ show_titles (TesseraPane *self)
   if (sheet == NULL)
     subtitle = g_strdup ("");
   else
-    subtitle = sheet->planned == NULL
-                   ? left_subtitle (sheet->layout)
-                   : right_subtitle (sheet->planned, !g_str_equal (title, "Plan"));
-  gtk_label_set_text (GTK_LABEL (self->title), title);
+    subtitle = sheet->planned == NULL ? left_subtitle (sheet->layout)
+                                      : right_subtitle (sheet->planned);
+  if (sheet != NULL && sheet->planned != NULL)
+    tooltip = right_tooltip (sheet->planned);
+  tessera_name_set (self->title, title);
+  gtk_widget_set_tooltip_text (self->title, title);
   gtk_label_set_text (GTK_LABEL (self->subtitle), subtitle);
-  gtk_widget_set_tooltip_text (self->subtitle, sheet != NULL && sheet->planned != NULL
-                                                   ? sheet->planned->plan->follow_reason
-                                                   : subtitle);
+  gtk_widget_set_tooltip_text (self->subtitle, tooltip);
 }
 
 static void
@@ -195,10 +210,10 @@ head_new (TesseraPane *self)
   GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
   GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
 
-  self->title = tessera_label_new ("", "pane-title");
+  self->title = tessera_name_new (
+      self->side == TESSERA_SIDE_LEFT ? "title-left" : "title-right", "pane-title", 1);
   self->subtitle = tessera_label_new ("", "quiet");
   self->spinner = gtk_spinner_new ();
-  gtk_label_set_ellipsize (GTK_LABEL (self->title), PANGO_ELLIPSIZE_NONE);
   gtk_widget_set_name (self->subtitle, self->side == TESSERA_SIDE_LEFT
                                            ? "subtitle-left"
                                            : "subtitle-right");

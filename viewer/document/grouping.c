@@ -57,15 +57,15 @@ tessera_place_reason (const TesseraData *data, uint32_t place)
 {
   static const char *const reasons[] = {
     [TESSERA_GROUP_PERSISTENT] = "outlive the steps",
-    [TESSERA_GROUP_HOMO_PHASE] = "HomoPhase: same phases of birth and death",
+    [TESSERA_GROUP_HOMO_PHASE] = "HomoPhase: same phases",
     [TESSERA_GROUP_HOMO_SIZE] = "HomoSize: same size",
-    [TESSERA_GROUP_HOMO_LAYER] = "HomoLayer: dynamic, same module",
+    [TESSERA_GROUP_HOMO_LAYER] = "HomoLayer: same module",
     [TESSERA_GROUP_HAND] = "made by hand",
   };
   uint8_t kind;
 
   if (place >= data->n_groups)
-    return "nothing in common to group them by";
+    return "nothing in common";
   kind = data->groups[place].kind;
   return kind < G_N_ELEMENTS (reasons) ? reasons[kind] : "";
 }

@@ -107,7 +107,14 @@ show_moved (TesseraCompareView *self, size_t row)
   g_autofree char *size = tessera_describe_bytes (move->block_bytes);
   g_autofree char *from = tessera_describe_bytes (move->offset_bytes[0]);
   g_autofree char *to = tessera_describe_bytes (move->offset_bytes[1]);
-  g_autofree char *place = g_strdup_printf ("%s → %s", from, to);
+  gboolean up = move->offset_bytes[1] > move->offset_bytes[0];
+  g_autofree char *by =
+      tessera_describe_bytes (up ? move->offset_bytes[1] - move->offset_bytes[0]
+                                 : move->offset_bytes[0] - move->offset_bytes[1]);
+  /* By less than what is told of both. */
+  g_autofree char *place =
+      g_str_equal (from, to) ? g_strdup_printf ("%s, %s %s", from, up ? "up" : "down", by)
+                             : g_strdup_printf ("%s → %s", from, to);
 
   gtk_label_set_text (GTK_LABEL (self->sizes[row]), size);
   gtk_label_set_text (GTK_LABEL (self->places[row]), place);
@@ -189,7 +196,6 @@ number_new (const char *name)
   GtkWidget *label = tessera_label_new ("", "figure");
 
   gtk_label_set_xalign (GTK_LABEL (label), 1);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_NONE);
   gtk_widget_set_hexpand (label, TRUE);
   gtk_widget_set_name (label, name);
   return label;
@@ -200,7 +206,6 @@ name_new (const char *name)
 {
   GtkWidget *label = tessera_label_new (name, "quiet");
 
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_NONE);
   return label;
 }
 
@@ -266,7 +271,6 @@ moved_row_new (TesseraCompareView *self, int row)
 
   self->sizes[row] = tessera_label_new ("", "figure");
   self->places[row] = tessera_label_new ("", "quiet figure");
-  gtk_label_set_ellipsize (GTK_LABEL (self->sizes[row]), PANGO_ELLIPSIZE_NONE);
   gtk_label_set_width_chars (GTK_LABEL (self->sizes[row]), 9);
   gtk_label_set_xalign (GTK_LABEL (self->sizes[row]), 1);
   gtk_widget_set_hexpand (self->places[row], TRUE);
@@ -314,12 +318,10 @@ tessera_compare_view_init (TesseraCompareView *self)
 {
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 10);
-  self->hint = tessera_label_new (
+  self->hint = tessera_sentence_new (
       "To see what moved, put a plan on the left as well: PyTorch's addresses are not "
       "offsets of a pool.",
       "quiet");
-  gtk_label_set_wrap (GTK_LABEL (self->hint), TRUE);
-  gtk_label_set_ellipsize (GTK_LABEL (self->hint), PANGO_ELLIPSIZE_NONE);
   self->differences = differences_new (self);
   gtk_box_append (GTK_BOX (self), tessera_heading_new ("Compared"));
   gtk_box_append (GTK_BOX (self), facts_new (self));

@@ -110,7 +110,6 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
     return;
   gtk_label_set_text (GTK_LABEL (self->title), document->verdict.headline);
   gtk_label_set_text (GTK_LABEL (self->sentence), document->verdict.sentence);
-  gtk_widget_set_tooltip_text (self->sentence, document->verdict.sentence);
   show_number (self, NATIVE, document->needs.native_bytes);
   show_number (self, EXPANDABLE, document->needs.expandable_bytes);
   show_number (self, PLAN, document->needs.plan_bytes);
@@ -156,7 +155,6 @@ add_numbers (TesseraHeadline *self)
       GtkWidget *column = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
 
       self->numbers[i] = tessera_label_new ("", "number");
-      gtk_label_set_ellipsize (GTK_LABEL (self->numbers[i]), PANGO_ELLIPSIZE_NONE);
       gtk_widget_set_name (self->numbers[i], captions[i].name);
       gtk_widget_set_tooltip_text (column, captions[i].tooltip);
       gtk_box_append (GTK_BOX (column),
@@ -173,17 +171,15 @@ tessera_headline_init (TesseraHeadline *self)
 {
   GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
 
-  self->title = tessera_label_new ("", "verdict");
-  self->sentence = tessera_label_new ("", "verdict-sentence");
-  gtk_label_set_wrap (GTK_LABEL (self->sentence), TRUE);
-  gtk_label_set_lines (GTK_LABEL (self->sentence), 4);
+  self->title = tessera_sentence_new ("", "verdict");
+  self->sentence = tessera_sentence_new ("", "verdict-sentence");
   gtk_label_set_selectable (GTK_LABEL (self->sentence), TRUE);
   gtk_widget_set_focusable (self->sentence, FALSE);
   gtk_widget_set_name (self->title, "verdict-headline");
   gtk_widget_set_name (self->sentence, "verdict-sentence");
   gtk_box_append (GTK_BOX (words), self->title);
   gtk_box_append (GTK_BOX (words), self->sentence);
-  self->change = tessera_label_new ("", "verdict-change");
+  self->change = tessera_sentence_new ("", "verdict-change");
   gtk_widget_set_name (self->change, "plan-change");
   gtk_box_append (GTK_BOX (words), self->change);
   gtk_widget_set_hexpand (words, TRUE);

@@ -56,7 +56,7 @@ set_fact (TesseraInspector *self, int fact, char *text)
   gtk_widget_set_visible (self->values[fact], known);
   if (known)
     {
-      gtk_label_set_text (GTK_LABEL (self->values[fact]), text);
+      tessera_name_set (self->values[fact], text);
       gtk_widget_set_tooltip_text (self->values[fact], text);
     }
   g_free (text);
@@ -172,11 +172,7 @@ facts_new (TesseraInspector *self)
   for (int i = 0; i < N_FACTS; i++)
     {
       self->names[i] = tessera_label_new (fact_names[i], "quiet");
-      self->values[i] = tessera_label_new ("", NULL);
-      gtk_label_set_ellipsize (GTK_LABEL (self->names[i]), PANGO_ELLIPSIZE_NONE);
-      gtk_label_set_wrap (GTK_LABEL (self->values[i]), TRUE);
-      gtk_label_set_wrap_mode (GTK_LABEL (self->values[i]), PANGO_WRAP_WORD_CHAR);
-      gtk_label_set_lines (GTK_LABEL (self->values[i]), 3);
+      self->values[i] = tessera_name_new ("fact", NULL, 4);
       gtk_widget_set_valign (self->names[i], GTK_ALIGN_START);
       gtk_widget_set_hexpand (self->values[i], TRUE);
       gtk_grid_attach (GTK_GRID (grid), self->names[i], 0, i, 1, 1);
@@ -188,19 +184,15 @@ facts_new (TesseraInspector *self)
 static void
 tessera_inspector_init (TesseraInspector *self)
 {
-  self->empty = tessera_label_new (
+  self->empty = tessera_sentence_new (
       "Click a block to see its size, its life, where it lies in both layouts, and the "
       "line of the program that asked for it. Ctrl+click takes more of them, Shift+drag "
       "all that a band covers.",
       "quiet");
-  gtk_label_set_wrap (GTK_LABEL (self->empty), TRUE);
-  gtk_label_set_ellipsize (GTK_LABEL (self->empty), PANGO_ELLIPSIZE_NONE);
   gtk_widget_set_name (self->empty, "inspector-empty");
   self->filled = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
   self->size = tessera_label_new ("", "block-size");
-  self->exact = tessera_label_new ("", "quiet");
-  gtk_label_set_ellipsize (GTK_LABEL (self->exact), PANGO_ELLIPSIZE_NONE);
-  gtk_label_set_wrap (GTK_LABEL (self->exact), TRUE);
+  self->exact = tessera_sentence_new ("", "quiet");
   gtk_widget_set_name (self->size, "block-size");
   gtk_widget_set_name (self->exact, "block-exact");
   self->stack = tessera_stack_view_new ();

@@ -37,7 +37,7 @@ show_row (TesseraLargest *self, size_t row)
                         : tessera_class_name (data->blocks->blocks[block].lifetime_class);
 
   gtk_label_set_text (GTK_LABEL (self->sizes[row]), size);
-  gtk_label_set_text (GTK_LABEL (self->sources[row]), words);
+  tessera_name_set (self->sources[row], words);
   gtk_widget_set_tooltip_text (self->rows[row], words);
 }
 
@@ -122,10 +122,10 @@ tessera_largest_init (TesseraLargest *self)
       GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 10);
 
       self->sizes[i] = tessera_label_new ("", "figure");
-      self->sources[i] = tessera_label_new ("", "quiet");
-      gtk_label_set_ellipsize (GTK_LABEL (self->sizes[i]), PANGO_ELLIPSIZE_NONE);
+      self->sources[i] = tessera_name_new ("source", "quiet", 3);
       gtk_label_set_width_chars (GTK_LABEL (self->sizes[i]), 9);
       gtk_label_set_xalign (GTK_LABEL (self->sizes[i]), 1);
+      gtk_widget_set_valign (self->sizes[i], GTK_ALIGN_START);
       gtk_widget_set_hexpand (self->sources[i], TRUE);
       gtk_box_append (GTK_BOX (box), self->sizes[i]);
       gtk_box_append (GTK_BOX (box), self->sources[i]);

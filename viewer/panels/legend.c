@@ -52,13 +52,11 @@ static GtkWidget *
 row_box_new (GtkWidget *swatch, const char *name, const char *amount)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  GtkWidget *label = tessera_label_new (name, NULL);
+  GtkWidget *label = tessera_name_new ("legend-name", NULL, 3);
   GtkWidget *number = tessera_label_new (amount, "amount");
 
   gtk_widget_set_hexpand (label, TRUE);
-  /* Names of modules and hooks differ at their ends. */
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
-  gtk_label_set_ellipsize (GTK_LABEL (number), PANGO_ELLIPSIZE_NONE);
+  tessera_name_set (label, name);
   gtk_box_append (GTK_BOX (box), swatch);
   gtk_box_append (GTK_BOX (box), label);
   gtk_box_append (GTK_BOX (box), number);

@@ -136,7 +136,6 @@ tessera_neighbours_init (TesseraNeighbours *self)
 
       self->blocks[i] = TESSERA_NONE;
       self->labels[i] = tessera_label_new (names[i], "quiet");
-      gtk_label_set_ellipsize (GTK_LABEL (self->labels[i]), PANGO_ELLIPSIZE_NONE);
       self->buttons[i] = gtk_button_new ();
       gtk_button_set_child (GTK_BUTTON (self->buttons[i]), text);
       gtk_widget_set_hexpand (self->buttons[i], TRUE);

@@ -58,8 +58,6 @@ add_row (TesseraPartsView *self,
                          tessera_label_new (amount, css_class) };
 
   gtk_label_set_xalign (GTK_LABEL (cells[2]), 1);
-  gtk_label_set_ellipsize (GTK_LABEL (cells[0]), PANGO_ELLIPSIZE_NONE);
-  gtk_label_set_ellipsize (GTK_LABEL (cells[2]), PANGO_ELLIPSIZE_NONE);
   gtk_widget_add_css_class (cells[2], "figure");
   gtk_widget_set_hexpand (cells[0], TRUE);
   for (int i = 0; i < 3; i++)

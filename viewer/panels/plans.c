@@ -115,17 +115,16 @@ row_new (const char *name,
 {
   GtkWidget *grid = gtk_grid_new ();
   g_autofree char *height = tessera_describe_bytes (bytes);
-  GtkWidget *title = tessera_label_new (name, "strong");
+  GtkWidget *title = tessera_name_new ("plan-name", "strong", 2);
   GtkWidget *amount = tessera_label_new (height, "figure");
   GtkWidget *words = tessera_label_new (facts, "quiet");
 
   *out_buttons = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 4);
   gtk_widget_set_halign (*out_buttons, GTK_ALIGN_END);
   gtk_widget_set_hexpand (title, TRUE);
+  tessera_name_set (title, name);
   gtk_widget_set_tooltip_text (title, name);
   gtk_widget_set_tooltip_text (words, tip);
-  gtk_label_set_ellipsize (GTK_LABEL (words), PANGO_ELLIPSIZE_NONE);
-  gtk_label_set_ellipsize (GTK_LABEL (amount), PANGO_ELLIPSIZE_NONE);
   gtk_label_set_xalign (GTK_LABEL (amount), 1);
   gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
   gtk_grid_set_row_spacing (GTK_GRID (grid), 2);

@@ -10,6 +10,8 @@
 
 /* Frames beyond this are counted, not shown: a label each would take seconds. */
 #define MOST_FRAMES 120
+/* Of function and place: more stand below each other. */
+#define MOST_BESIDE_CHARS 28
 
 struct _TesseraStackView
 {
@@ -32,12 +34,16 @@ add_frame (TesseraStackView *self, uint32_t frame, gboolean is_own)
   g_autofree char *place = tessera_describe_frame_place (trace, frame);
   g_autofree char *tip =
       g_strdup_printf ("%s\n%s:%" G_GINT64_FORMAT, name, file, trace->frames[frame].line);
-  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  GtkWidget *function = tessera_label_new (name, is_own ? "strong" : "quiet");
-  GtkWidget *where = tessera_label_new (place, is_own ? "place own" : "place");
+  gboolean is_long =
+      g_utf8_strlen (name, -1) + g_utf8_strlen (place, -1) > MOST_BESIDE_CHARS;
+  GtkWidget *row = gtk_box_new (
+      is_long ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL, is_long ? 0 : 8);
+  GtkWidget *function = tessera_name_new ("frame", is_own ? "strong" : "quiet", 3);
+  GtkWidget *where = tessera_name_new ("frame", is_own ? "place own" : "place", 3);
 
+  tessera_name_set (function, name);
+  tessera_name_set (where, place);
   gtk_widget_set_hexpand (function, TRUE);
-  gtk_label_set_ellipsize (GTK_LABEL (where), PANGO_ELLIPSIZE_START);
   gtk_label_set_xalign (GTK_LABEL (where), 1);
   gtk_widget_set_tooltip_text (row, tip);
   gtk_box_append (GTK_BOX (row), function);
@@ -66,7 +72,7 @@ rebuild (TesseraStackView *self)
     {
       gtk_box_append (
           GTK_BOX (self->frames),
-          tessera_label_new ("The file has no stack for this block.", "quiet"));
+          tessera_sentence_new ("The file has no stack for this block.", "quiet"));
       return;
     }
   for (uint32_t i = trace->stack_begin[self->stack];

@@ -27,7 +27,7 @@ show_moment (TesseraStatusBar *self)
   TesseraDocument *document = self->document;
   const TesseraSheet *sheet = document->sheets[TESSERA_SIDE_LEFT];
   g_autofree char *event = tessera_describe_count (document->moment);
-  g_autofree char *n_events = NULL, *moment = NULL, *live = NULL, *reserved = NULL;
+  g_autofree char *moment = NULL, *live = NULL, *reserved = NULL;
   g_autofree char *text = NULL;
 
   if (sheet == NULL || document->moment >= sheet->layout->n_events)
@@ -35,22 +35,22 @@ show_moment (TesseraStatusBar *self)
       gtk_label_set_text (GTK_LABEL (self->moment), "");
       return;
     }
-  n_events = tessera_describe_count (sheet->layout->n_events);
   moment = tessera_describe_moment (document->data, document->moment);
   live = tessera_describe_bytes (sheet->layout->curves.live_bytes[document->moment]);
   reserved =
       tessera_describe_bytes (sheet->layout->curves.reserved_bytes[document->moment]);
-  text = g_strdup_printf ("Event %s of %s%s%s · live %s, reserved %s", event, n_events,
+  text = g_strdup_printf ("Event %s%s%s · live %s, reserved %s", event,
                           *moment != '\0' ? " · " : "", moment, live, reserved);
-  gtk_label_set_text (GTK_LABEL (self->moment), text);
+  tessera_name_set (self->moment, text);
+  gtk_widget_set_tooltip_text (self->moment, text);
 }
 
 static void
 show_work (TesseraStatusBar *self)
 {
-  static const char *const names[TESSERA_WORK_MOMENT] = {
-    "Opening", "Simulating", "Planning", "Looking for the smallest device", "Writing"
-  };
+  static const char *const names[TESSERA_WORK_MOMENT] = { "Opening", "Simulating",
+                                                          "Planning", "Smallest device…",
+                                                          "Writing" };
   TesseraDocument *document = self->document;
   int work = 0;
 
@@ -94,13 +94,12 @@ tessera_status_bar_class_init (TesseraStatusBarClass *class)
 static void
 tessera_status_bar_init (TesseraStatusBar *self)
 {
-  self->moment = tessera_label_new ("", "quiet");
+  self->moment = tessera_name_new ("moment", "quiet", 2);
   gtk_widget_set_hexpand (self->moment, TRUE);
-  gtk_widget_set_name (self->moment, "moment");
   self->work = tessera_label_new ("", "quiet");
   self->progress = gtk_progress_bar_new ();
   gtk_widget_set_valign (self->progress, GTK_ALIGN_CENTER);
-  gtk_widget_set_size_request (self->progress, 110, -1);
+  gtk_widget_set_size_request (self->progress, 80, -1);
   self->cancel = gtk_button_new_from_icon_name ("tessera-stop-symbolic");
   gtk_actionable_set_action_name (GTK_ACTIONABLE (self->cancel), "win.cancel");
   gtk_widget_set_tooltip_text (self->cancel, "Stop");

@@ -33,17 +33,17 @@ G_DEFINE_TYPE (TesseraTable, tessera_table, GTK_TYPE_BOX)
 static const struct
 {
   const char *title;
-  int width;
+  int n_chars; /* that it has room for at least */
   gboolean is_number;
 } columns[TESSERA_N_COLUMNS] = {
-  [TESSERA_COLUMN_BLOCK] = { "Block", 78, TRUE },
-  [TESSERA_COLUMN_SIZE] = { "Size", 92, TRUE },
-  [TESSERA_COLUMN_LIFE] = { "Life", 168, TRUE },
-  [TESSERA_COLUMN_CLASS] = { "Class", 88, FALSE },
-  [TESSERA_COLUMN_PHASES] = { "Phases", 150, FALSE },
-  [TESSERA_COLUMN_SOURCE] = { "Source", 210, FALSE },
-  [TESSERA_COLUMN_GROUP] = { "Group", 150, FALSE },
-  [TESSERA_COLUMN_ADDRESS] = { "Address", 130, TRUE },
+  [TESSERA_COLUMN_BLOCK] = { "Block", 8, TRUE },
+  [TESSERA_COLUMN_SIZE] = { "Size", 10, TRUE },
+  [TESSERA_COLUMN_LIFE] = { "Life", 21, TRUE },
+  [TESSERA_COLUMN_CLASS] = { "Class", 9, FALSE },
+  [TESSERA_COLUMN_PHASES] = { "Phases", 14, FALSE },
+  [TESSERA_COLUMN_SOURCE] = { "Source", 20, FALSE },
+  [TESSERA_COLUMN_GROUP] = { "Group", 20, FALSE },
+  [TESSERA_COLUMN_ADDRESS] = { "Address", 13, TRUE },
 };
 
 TesseraBlockList *
@@ -83,9 +83,11 @@ static void
 on_setup (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
 {
   TesseraColumn column = GPOINTER_TO_INT (user);
-  GtkWidget *label = tessera_label_new ("", columns[column].is_number ? "figure" : NULL);
+  GtkWidget *label = columns[column].is_number ? tessera_label_new ("", "figure")
+                                               : tessera_name_new ("cell", NULL, 2);
 
   gtk_label_set_xalign (GTK_LABEL (label), columns[column].is_number ? 1 : 0);
+  gtk_label_set_width_chars (GTK_LABEL (label), columns[column].n_chars);
   gtk_list_item_set_child (item, label);
 }
 
@@ -96,7 +98,10 @@ show_cell (TesseraTable *self, GtkListItem *item, TesseraColumn column)
   GtkWidget *label = gtk_list_item_get_child (item);
   g_autofree char *text = cell_text (self, column, tessera_block_row_get_block (row));
 
-  gtk_label_set_text (GTK_LABEL (label), text);
+  if (columns[column].is_number)
+    gtk_label_set_text (GTK_LABEL (label), text);
+  else
+    tessera_name_set (label, text);
   gtk_widget_set_tooltip_text (label, text);
 }
 
@@ -164,7 +169,7 @@ add_column (TesseraTable *self, TesseraColumn column)
                            (GClosureNotify) (void (*) (void)) g_hash_table_unref, 0);
   tessera_sorting_add (added, (int) column);
   gtk_column_view_column_set_resizable (added, TRUE);
-  gtk_column_view_column_set_fixed_width (added, columns[column].width);
+  gtk_column_view_column_set_expand (added, !columns[column].is_number);
   gtk_column_view_append_column (GTK_COLUMN_VIEW (self->view), added);
   g_object_unref (added); /* the view's */
   return added;

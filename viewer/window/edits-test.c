@@ -255,7 +255,7 @@ test_reopen (Fixture *f, gconstpointer unused)
   test_window_open (f->window, f->path);
   g_assert_true (is_enabled (f, "undo"));
   g_assert_nonnull (row (f, 1));
-  g_assert_nonnull (strstr (text_of (f, "subtitle-right"), "1 edit"));
+  g_assert_nonnull (strstr (text_of (f, "title-right"), "1 edit"));
 }
 
 static void
@@ -326,7 +326,7 @@ static void
 test_groups_are_seen (Fixture *f, gconstpointer unused)
 {
   static const uint32_t a_b[] = { 0, 1 };
-  const char *row_of_mine = "mine (2)|3.00 MiB|100.0 %|3.00 MiB|*%|made by hand|";
+  const char *row_of_mine = "mine (2)|made by hand|3.00 MiB|100.0 %|3.00 MiB|*%|";
 
   gtk_widget_activate_action (GTK_WIDGET (f->window), "win.side", "s", "groups");
   test_window_settle (f->window);

@@ -6,6 +6,7 @@
  */
 #include "viewer/document/edits/document-edit.h"
 #include "viewer/document/select/document-select.h"
+#include "viewer/test-clip.h"
 #include "viewer/test-hand.h"
 #include "viewer/test-window.h"
 
@@ -14,6 +15,8 @@
 #include <string.h>
 
 #define MOST_PRESSES 20
+#define WIDTH 1280
+#define HEIGHT 720
 
 typedef struct
 {
@@ -106,44 +109,6 @@ numbers_are_plans (Path *p)
   return (uint64_t) json_object_get_int_member (plan, "height_bytes");
 }
 
-/* --- what can be read
- * ------------------------------------------------------------------- */
-
-/* Names of files, groups and source lines have no end: they are cut, and whole in their
- * tooltip. Everything else is there to be read. */
-static gboolean
-may_be_cut (GtkWidget *label)
-{
-  for (GtkWidget *w = label; w != NULL; w = gtk_widget_get_parent (w))
-    if (GTK_IS_LIST_BOX (w) || GTK_IS_COLUMN_VIEW (w) || GTK_IS_LIST_VIEW (w) ||
-        g_str_equal (gtk_widget_get_name (w), "title") ||
-        g_str_equal (gtk_widget_get_name (w), "inspector") ||
-        g_str_equal (gtk_widget_get_name (w), "legend"))
-      return TRUE;
-  return FALSE;
-}
-
-static int
-count_clipped (GtkWidget *widget)
-{
-  int n = 0;
-
-  if (GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget) && !may_be_cut (widget))
-    {
-      PangoLayout *layout = gtk_label_get_layout (GTK_LABEL (widget));
-
-      if (pango_layout_is_ellipsized (layout))
-        {
-          g_printerr ("clipped: %s\n", gtk_label_get_text (GTK_LABEL (widget)));
-          n++;
-        }
-    }
-  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    n += count_clipped (child);
-  return n;
-}
-
 /* --- the path
  * --------------------------------------------------------------------------- */
 
@@ -161,7 +126,7 @@ begin (Path *p, const char *source)
   g_assert_true (g_file_copy (from, to, G_FILE_COPY_NONE, NULL, NULL, NULL, NULL));
   p->window = test_window_new ();
   p->document = tessera_window_get_document (p->window);
-  gtk_window_set_default_size (GTK_WINDOW (p->window), 1280, 720);
+  gtk_window_set_default_size (GTK_WINDOW (p->window), WIDTH, HEIGHT);
   WAIT (gtk_window_is_active (GTK_WINDOW (p->window)), 5000);
   test_window_open (p->window, p->trace);
 }
@@ -214,7 +179,7 @@ compare (Path *p)
                                          sizeof buffer));
   press (p, 0, XK_x);
   test_window_settle (p->window);
-  g_assert_cmpint (count_clipped (GTK_WIDGET (p->window)), ==, 0);
+  g_assert_cmpint (test_count_cut (p->window, "plans", WIDTH, HEIGHT), ==, 0);
 }
 
 static void
@@ -245,7 +210,7 @@ walk (const char *source)
   numbers_are_infos (&p);
   alone_bytes = numbers_are_plans (&p);
   alone_digest = p.document->planned->plan->slot_digest;
-  g_assert_cmpint (count_clipped (GTK_WIDGET (p.window)), ==, 0);
+  g_assert_cmpint (test_count_cut (p.window, "opened", WIDTH, HEIGHT), ==, 0);
   move_group (&p);
   mine_digest = p.document->planned->plan->slot_digest;
   g_assert_cmpuint (mine_digest, !=, alone_digest);
@@ -255,7 +220,7 @@ walk (const char *source)
   test_window_settle (p.window);
   g_assert_cmpstr (text_of (&p, "edits-change"), ==, text_of (&p, "plan-change"));
   g_test_message ("%s", text_of (&p, "plan-change"));
-  g_assert_cmpint (count_clipped (GTK_WIDGET (p.window)), ==, 0);
+  g_assert_cmpint (test_count_cut (p.window, "edits", WIDTH, HEIGHT), ==, 0);
   compare (&p);
   press (&p, GDK_CONTROL_MASK, XK_z);
   WAIT (tessera_document_n_standing (p.document) == 0, SLOW_MS);

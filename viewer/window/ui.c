@@ -7,6 +7,8 @@
 
 #include "viewer/canvas/draw.h"
 
+#include <string.h>
+
 void
 tessera_watch (TesseraDocument *document, GtkWidget *widget, TesseraChangedFunc changed)
 {
@@ -20,7 +22,6 @@ tessera_label_new (const char *text, const char *css_classes)
   GtkWidget *label = gtk_label_new (text);
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
   if (css_classes != NULL)
     {
       g_auto (GStrv) classes = g_strsplit (css_classes, " ", -1);
@@ -34,6 +35,46 @@ GtkWidget *
 tessera_heading_new (const char *text)
 {
   return tessera_label_new (text, "panel-heading");
+}
+
+GtkWidget *
+tessera_sentence_new (const char *text, const char *css_classes)
+{
+  GtkWidget *label = tessera_label_new (text, css_classes);
+
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  return label;
+}
+
+GtkWidget *
+tessera_name_new (const char *widget_name, const char *css_classes, int most_lines)
+{
+  GtkWidget *label = tessera_sentence_new ("", css_classes);
+
+  gtk_label_set_lines (GTK_LABEL (label), most_lines);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
+  gtk_widget_set_name (label, widget_name);
+  return label;
+}
+
+/* Names break behind what joins their parts; arrows and numbers of lines do not. */
+void
+tessera_name_set (GtkWidget *label, const char *text)
+{
+  GString *marked = g_string_new (NULL);
+
+  for (; *text != '\0'; text++)
+    {
+      g_string_append_c (marked, *text);
+      if ((text[0] == '-' && text[1] == '>') ||
+          (text[0] == ':' && g_ascii_isdigit (text[1])))
+        g_string_append (marked, TESSERA_NO_BREAK);
+      else if (strchr ("_.:/#", *text) != NULL && !g_ascii_isdigit (text[1]))
+        g_string_append (marked, TESSERA_MAY_BREAK);
+    }
+  gtk_label_set_text (GTK_LABEL (label), marked->str);
+  g_string_free (marked, TRUE);
 }
 
 typedef struct

@@ -17,8 +17,21 @@ typedef void (*TesseraChangedFunc) (TesseraDocument *document,
 void
 tessera_watch (TesseraDocument *document, GtkWidget *widget, TesseraChangedFunc changed);
 
-/* @css_classes: (nullable): space-separated. Left aligned; ellipsized at the end. */
+/* Word joiner and zero-width space: where a name must not and where it may be broken. */
+#define TESSERA_NO_BREAK "\xe2\x81\xa0"
+#define TESSERA_MAY_BREAK "\xe2\x80\x8b"
+
+/* @css_classes: (nullable): space-separated. Left aligned, one line, as wide as its text:
+ * for what is never long. */
 GtkWidget *tessera_label_new (const char *text, const char *css_classes);
+/* As many lines as it takes. */
+GtkWidget *tessera_sentence_new (const char *text, const char *css_classes);
+/* For names that people give, which have no end: at most @most_lines lines, the last
+ * ellipsized in its middle. Whoever makes it gives it, or what is around it, a tooltip
+ * with all of it. */
+GtkWidget *
+tessera_name_new (const char *widget_name, const char *css_classes, int most_lines);
+void tessera_name_set (GtkWidget *label, const char *text);
 GtkWidget *tessera_heading_new (const char *text);
 /* A little square of colour (0xRRGGBB), hatched with @hatch_rgb unless TESSERA_NONE. */
 GtkWidget *tessera_swatch_new (uint32_t rgb, uint32_t hatch_rgb);

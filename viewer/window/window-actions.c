@@ -286,7 +286,12 @@ change_table (GSimpleAction *action, GVariant *state, gpointer user)
 {
   TesseraWindow *self = user;
 
+  int height = gtk_widget_get_height (self->above_table);
+
   gtk_widget_set_visible (self->table_panel, g_variant_get_boolean (state));
+  if (height > 0)
+    gtk_paned_set_position (GTK_PANED (self->above_table),
+                            height - MAX (TESSERA_TABLE_LEAST_HEIGHT, height / 4));
   g_simple_action_set_state (action, state);
 }
 
@@ -435,7 +440,9 @@ tessera_window_update_actions (TesseraWindow *self)
           ? g_strdup ("Left: a plan")
           : g_strdup_printf ("%s: %s",
                              tessera_layout_owner (left != NULL ? left->layout : NULL),
-                             tessera_layout_kind_name (document->left_kind));
+                             document->left_kind == TESSERA_LAYOUT_RECORDED
+                                 ? "as recorded"
+                                 : left_names[document->left_kind]);
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->left_menu), left_title);
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->axis_menu), axis);
 }

@@ -159,9 +159,7 @@ message_new (TesseraWindow *self)
   GtkWidget *close = icon_button_new ("window-close-symbolic", "win.dismiss", "Dismiss");
 
   self->message = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  self->message_text = gtk_label_new ("");
-  gtk_label_set_xalign (GTK_LABEL (self->message_text), 0);
-  gtk_label_set_wrap (GTK_LABEL (self->message_text), TRUE);
+  self->message_text = tessera_sentence_new ("", NULL);
   gtk_label_set_selectable (GTK_LABEL (self->message_text), TRUE);
   gtk_widget_set_hexpand (self->message_text, TRUE);
   gtk_widget_set_name (self->message_text, "message");
@@ -188,6 +186,7 @@ wrapped_label_new (const char *text, const char *css_class)
   GtkWidget *label = gtk_label_new (text);
 
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
   gtk_label_set_max_width_chars (GTK_LABEL (label), 64);
   gtk_label_set_justify (GTK_LABEL (label), GTK_JUSTIFY_CENTER);
   gtk_widget_add_css_class (label, css_class);
@@ -265,7 +264,6 @@ key_new (const char *name, const char *css_class)
   gtk_widget_set_valign (mark, GTK_ALIGN_CENTER);
   gtk_box_append (GTK_BOX (box), mark);
   label = tessera_label_new (name, "quiet");
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_NONE);
   gtk_box_append (GTK_BOX (box), label);
   return box;
 }
@@ -275,14 +273,13 @@ curves_panel_new (TesseraWindow *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 4);
   GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
-  GtkWidget *title = tessera_label_new ("Memory over time", "pane-title");
+  GtkWidget *title = tessera_label_new ("Memory", "pane-title");
   GtkWidget *gap = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
 
   self->axis_menu = menu_button_new ("axis-menu", "What the time axis measures");
   gtk_widget_add_css_class (self->axis_menu, "small");
   gtk_menu_button_set_has_frame (GTK_MENU_BUTTON (self->axis_menu), FALSE);
   gtk_widget_set_hexpand (gap, TRUE);
-  gtk_label_set_ellipsize (GTK_LABEL (title), PANGO_ELLIPSIZE_NONE);
   gtk_box_append (GTK_BOX (head), title);
   gtk_box_append (GTK_BOX (head), key_new ("reserved", "key-reserved"));
   gtk_box_append (GTK_BOX (head), key_new ("allocated", "key-allocated"));
@@ -298,7 +295,6 @@ curves_panel_new (TesseraWindow *self)
 static GtkWidget *
 centre_new (TesseraWindow *self)
 {
-  GtkWidget *paned = gtk_paned_new (GTK_ORIENTATION_VERTICAL);
   GtkWidget *top = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
 
   self->panes = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 14);
@@ -318,15 +314,7 @@ centre_new (TesseraWindow *self)
   gtk_box_append (GTK_BOX (top), tessera_status_bar_new (self->document));
   gtk_widget_add_css_class (top, "centre");
   tessera_window_add_shortcuts (self, top);
-  self->table_panel = tessera_table_new (self->document);
-  gtk_widget_set_size_request (self->table_panel, -1, 190);
-  gtk_widget_set_visible (self->table_panel, FALSE);
-  gtk_paned_set_start_child (GTK_PANED (paned), top);
-  gtk_paned_set_end_child (GTK_PANED (paned), self->table_panel);
-  gtk_paned_set_shrink_start_child (GTK_PANED (paned), FALSE);
-  gtk_paned_set_shrink_end_child (GTK_PANED (paned), FALSE);
-  gtk_paned_set_resize_end_child (GTK_PANED (paned), FALSE);
-  return paned;
+  return top;
 }
 
 static GtkWidget *
@@ -373,8 +361,7 @@ right_panel_new (TesseraWindow *self)
   self->side = stack;
   gtk_stack_add_titled (GTK_STACK (stack), scrolled_new (inspector, 256), "block",
                         "Block");
-  /* The tree scrolls by itself, and needs its columns' width. */
-  gtk_widget_set_size_request (groups, 426, -1);
+  /* The tree scrolls by itself. */
   gtk_stack_add_titled (GTK_STACK (stack), groups, "groups", "Groups");
   gtk_stack_add_titled (GTK_STACK (stack), scrolled_new (self->edits, 256), "edits",
                         "Edits");
@@ -390,6 +377,24 @@ right_panel_new (TesseraWindow *self)
   gtk_box_append (GTK_BOX (box), switcher);
   gtk_box_append (GTK_BOX (box), stack);
   return box;
+}
+
+/* The table has more columns than fit between the panels. */
+static GtkWidget *
+above_table_new (TesseraWindow *self, GtkWidget *above)
+{
+  GtkWidget *paned = gtk_paned_new (GTK_ORIENTATION_VERTICAL);
+
+  self->table_panel = tessera_table_new (self->document);
+  gtk_widget_set_size_request (self->table_panel, -1, TESSERA_TABLE_LEAST_HEIGHT);
+  gtk_widget_set_visible (self->table_panel, FALSE);
+  gtk_paned_set_start_child (GTK_PANED (paned), above);
+  gtk_paned_set_end_child (GTK_PANED (paned), self->table_panel);
+  gtk_paned_set_shrink_start_child (GTK_PANED (paned), FALSE);
+  gtk_paned_set_shrink_end_child (GTK_PANED (paned), FALSE);
+  gtk_paned_set_resize_end_child (GTK_PANED (paned), FALSE);
+  self->above_table = paned;
+  return paned;
 }
 
 static GtkWidget *
@@ -408,7 +413,7 @@ main_page_new (TesseraWindow *self)
   gtk_paned_set_resize_start_child (GTK_PANED (outer), FALSE);
   gtk_paned_set_shrink_start_child (GTK_PANED (outer), FALSE);
   gtk_paned_set_shrink_end_child (GTK_PANED (outer), FALSE);
-  return outer;
+  return above_table_new (self, outer);
 }
 
 void

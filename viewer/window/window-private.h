@@ -26,6 +26,7 @@ struct _TesseraWindow
   GtkWidget *loading_progress;
   GtkWidget *panes; /* both canvases */
   GtkWidget *table_panel;
+  GtkWidget *above_table; /* GtkPaned of all other panels and the table */
   GtkWidget *canvases[TESSERA_N_SIDES];
   GtkFileChooserNative *chooser; /* while one is open */
   gulong recent_handler;
@@ -35,6 +36,9 @@ struct _TesseraWindow
   GtkWidget *conflict_undo, *conflict_show; /* buttons of the message */
   GtkWidget *plan_button, *export_button;
 };
+
+/* A filter, a head and three rows. */
+#define TESSERA_TABLE_LEAST_HEIGHT 126
 
 /* window-build.c */
 void tessera_window_build (TesseraWindow *self);

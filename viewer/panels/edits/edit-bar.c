@@ -136,8 +136,7 @@ static const struct
   { TESSERA_EDIT_MERGE, "name", "of what they become", fill_name, FALSE },
   { TESSERA_EDIT_MOVE, "group", NULL, fill_group, TRUE },
   { TESSERA_EDIT_PIN, "offset", "1.5 GiB", fill_offset, FALSE },
-  { TESSERA_EDIT_APART, "from", "each other; or: phase=backward size>=1MiB", fill_apart,
-    FALSE },
+  { TESSERA_EDIT_APART, "from", "each other; or: size>=1MiB", fill_apart, FALSE },
   { TESSERA_EDIT_CLASS, "class", NULL, fill_class, TRUE },
   { TESSERA_EDIT_CAP, "at most", "2 GiB", fill_cap, FALSE },
 };
@@ -179,7 +178,7 @@ show_what (TesseraEditBar *self)
     text = g_strdup_printf ("%s block%s; no rule selects just these: the edit holds for "
                             "this trace",
                             count, n_chosen == 1 ? "" : "s");
-  gtk_label_set_text (GTK_LABEL (self->what), text);
+  tessera_name_set (self->what, text);
   gtk_widget_set_tooltip_text (self->what, text);
   gtk_widget_set_visible (self->by_rule, self->command->kind != TESSERA_EDIT_CAP &&
                                              rule != NULL && rule->is_rule);
@@ -388,20 +387,48 @@ tessera_edit_bar_class_init (TesseraEditBarClass *class)
 }
 
 static void
+on_choice_setup (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer unused)
+{
+  gtk_list_item_set_child (item, tessera_name_new ("edit-choice-name", NULL, 1));
+}
+
+static void
+on_choice_bind (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer unused)
+{
+  const char *name = gtk_string_object_get_string (gtk_list_item_get_item (item));
+  GtkWidget *label = gtk_list_item_get_child (item);
+
+  tessera_name_set (label, name);
+  gtk_widget_set_tooltip_text (label, name);
+}
+
+/* Names of groups have no end. */
+static GtkWidget *
+choice_new (void)
+{
+  GtkWidget *choice = gtk_drop_down_new (
+      NULL, gtk_property_expression_new (GTK_TYPE_STRING_OBJECT, NULL, "string"));
+  g_autoptr (GtkListItemFactory) factory = gtk_signal_list_item_factory_new ();
+
+  g_signal_connect (factory, "setup", G_CALLBACK (on_choice_setup), NULL);
+  g_signal_connect (factory, "bind", G_CALLBACK (on_choice_bind), NULL);
+  gtk_drop_down_set_factory (GTK_DROP_DOWN (choice), factory);
+  gtk_drop_down_set_enable_search (GTK_DROP_DOWN (choice), TRUE);
+  gtk_widget_set_hexpand (choice, TRUE);
+  gtk_widget_set_name (choice, "edit-choice");
+  return choice;
+}
+
+static void
 add_values (TesseraEditBar *self, GtkWidget *row)
 {
   GtkWidget *cancel = gtk_button_new_with_label ("Cancel");
 
   self->caption = tessera_label_new ("", "quiet");
-  gtk_label_set_ellipsize (GTK_LABEL (self->caption), PANGO_ELLIPSIZE_NONE);
   self->entry = gtk_entry_new ();
   gtk_widget_set_hexpand (self->entry, TRUE);
   gtk_widget_set_name (self->entry, "edit-entry");
-  self->choice = gtk_drop_down_new (
-      NULL, gtk_property_expression_new (GTK_TYPE_STRING_OBJECT, NULL, "string"));
-  gtk_drop_down_set_enable_search (GTK_DROP_DOWN (self->choice), TRUE);
-  gtk_widget_set_hexpand (self->choice, TRUE);
-  gtk_widget_set_name (self->choice, "edit-choice");
+  self->choice = choice_new ();
   self->apply = gtk_button_new_with_label ("Apply");
   gtk_widget_add_css_class (self->apply, "suggested-action");
   gtk_widget_set_name (self->apply, "edit-apply");
@@ -427,20 +454,15 @@ tessera_edit_bar_init (TesseraEditBar *self)
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 6);
   self->title = tessera_label_new ("", "pane-title");
-  gtk_label_set_ellipsize (GTK_LABEL (self->title), PANGO_ELLIPSIZE_NONE);
-  self->what = tessera_label_new ("", "quiet");
-  gtk_label_set_wrap (GTK_LABEL (self->what), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (self->what), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_lines (GTK_LABEL (self->what), 3);
+  self->what = tessera_name_new ("edit-what", "quiet", 4);
   gtk_widget_set_hexpand (self->title, TRUE);
-  gtk_widget_set_name (self->what, "edit-what");
   self->by_rule = gtk_check_button_new_with_label ("As a rule, for tomorrow's trace too");
   gtk_check_button_set_active (GTK_CHECK_BUTTON (self->by_rule), TRUE);
   gtk_widget_set_name (self->by_rule, "edit-by-rule");
   gtk_box_append (GTK_BOX (head), self->title);
   gtk_box_append (GTK_BOX (head), self->by_rule);
   add_values (self, row);
-  self->problem = tessera_label_new ("", "problem");
+  self->problem = tessera_sentence_new ("", "problem");
   gtk_widget_set_name (self->problem, "edit-problem");
   gtk_box_append (GTK_BOX (self), head);
   gtk_box_append (GTK_BOX (self), self->what);

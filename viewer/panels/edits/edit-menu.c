@@ -56,7 +56,6 @@ item_new (GtkWidget *popover, const char *title, const char *action, const char 
   GdkModifierType modifiers;
   guint value;
 
-  gtk_label_set_ellipsize (GTK_LABEL (name), PANGO_ELLIPSIZE_NONE);
   gtk_widget_set_hexpand (name, TRUE);
   gtk_box_append (GTK_BOX (row), name);
   if (gtk_accelerator_parse (key, &value, &modifiers))
@@ -65,7 +64,6 @@ item_new (GtkWidget *popover, const char *title, const char *action, const char 
 
       key_text = gtk_accelerator_get_label (value, modifiers);
       label = tessera_label_new (key_text, "quiet");
-      gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_NONE);
       gtk_box_append (GTK_BOX (row), label);
     }
   gtk_button_set_child (GTK_BUTTON (button), row);

@@ -162,12 +162,11 @@ static GtkWidget *
 name_new (const TesseraEdit *edit)
 {
   GtkWidget *stack = gtk_stack_new ();
-  GtkWidget *label = tessera_label_new (edit->name, NULL);
+  GtkWidget *label = tessera_name_new ("edit-title", NULL, 6);
   GtkWidget *entry = gtk_entry_new ();
 
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_lines (GTK_LABEL (label), 3);
+  tessera_name_set (label, edit->name);
+  gtk_widget_set_tooltip_text (label, edit->name);
   gtk_label_set_max_width_chars (GTK_LABEL (label), WIDTH_CHARS);
   gtk_editable_set_text (GTK_EDITABLE (entry), edit->name);
   tessera_set_accessible_label (entry, "Name of the edit");
@@ -208,7 +207,6 @@ row_new (const TesseraEdit *edit, size_t index, gboolean stands, gboolean confli
   GtkWidget *mark = tessera_label_new (number, "quiet figure");
 
   gtk_widget_set_valign (mark, GTK_ALIGN_START);
-  gtk_label_set_ellipsize (GTK_LABEL (mark), PANGO_ELLIPSIZE_NONE);
   gtk_box_append (GTK_BOX (box), mark);
   gtk_box_append (GTK_BOX (box), name);
   gtk_box_append (GTK_BOX (box), rename_button_new ());
@@ -343,19 +341,15 @@ tessera_edits_view_init (TesseraEditsView *self)
 {
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 10);
-  self->change = tessera_label_new ("", NULL);
-  gtk_label_set_wrap (GTK_LABEL (self->change), TRUE);
+  self->change = tessera_sentence_new ("", NULL);
   gtk_label_set_max_width_chars (GTK_LABEL (self->change), WIDTH_CHARS);
-  gtk_label_set_ellipsize (GTK_LABEL (self->change), PANGO_ELLIPSIZE_NONE);
   gtk_widget_set_name (self->change, "edits-change");
-  self->hint = tessera_label_new (
+  self->hint = tessera_sentence_new (
       "Nothing is edited. Select blocks, then choose from the menu Edit, or drag what is "
       "selected up or down on the plan. Each edit is kept with the trace and planned "
       "at once.",
       "quiet");
-  gtk_label_set_wrap (GTK_LABEL (self->hint), TRUE);
   gtk_label_set_max_width_chars (GTK_LABEL (self->hint), WIDTH_CHARS);
-  gtk_label_set_ellipsize (GTK_LABEL (self->hint), PANGO_ELLIPSIZE_NONE);
   gtk_widget_set_name (self->hint, "edits-empty");
   self->list = gtk_list_box_new ();
   gtk_widget_add_css_class (self->list, "edits");

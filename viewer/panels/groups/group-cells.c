@@ -15,18 +15,17 @@ static const struct
 {
   const char *title;
   const char *tip;
-  int width;
+  int n_chars; /* that it has room for at least */
 } columns[TESSERA_N_TREE_COLUMNS] = {
-  [TESSERA_TREE_NAME] = { "Group", "Lifetime class, group, block", 172 },
+  [TESSERA_TREE_NAME] = { "Group", "Lifetime class, group, block", 12 },
   [TESSERA_TREE_HEIGHT] = { "Height",
                             "Of a group laid out by itself; of a class, and of part of a "
                             "group, the most bytes alive at once",
-                            84 },
-  [TESSERA_TREE_PEAK] = { "Peak", "Share of the bytes alive at the trace's peak", 56 },
-  [TESSERA_TREE_BYTES] = { "Bytes", "Asked for, of all its blocks", 84 },
+                            9 },
+  [TESSERA_TREE_PEAK] = { "Peak", "Share of the bytes alive at the trace's peak", 5 },
+  [TESSERA_TREE_BYTES] = { "Bytes", "Asked for, of all its blocks", 9 },
   [TESSERA_TREE_FILLED] = { "Filled",
-                            "Time-memory product: share of height × time in use", 62 },
-  [TESSERA_TREE_REASON] = { "Reason", "Why these blocks are together", 240 },
+                            "Time-memory product: share of height × time in use", 4 },
 };
 
 static const TesseraGroupRow *
@@ -108,8 +107,6 @@ cell_of_block (TesseraData *data, uint32_t block, TesseraTreeColumn column)
       if (b->born_index > data->bound_index || b->died_index <= data->bound_index)
         return g_strdup ("–");
       return describe_share (b->block_bytes, data->bound_bytes);
-    case TESSERA_TREE_REASON:
-      return tessera_describe_life (data, block);
     default:
       return g_strdup ("");
     }
@@ -133,10 +130,19 @@ cell_of_row (const TesseraGrouping *grouping,
     case TESSERA_TREE_FILLED:
       return g_strdup_printf ("%.0f %%", row->filled * 100);
     default:
-      return g_strdup (node->kind == TESSERA_NODE_CLASS
-                           ? ""
-                           : tessera_place_reason (grouping->data, node->index));
+      return g_strdup ("");
     }
+}
+
+/* Below the name: why these blocks are together, how long a block lives. */
+static char *
+reason_of (const TesseraGrouping *grouping, const TesseraNode *node)
+{
+  if (node->kind == TESSERA_NODE_BLOCK)
+    return tessera_describe_life (grouping->data, node->index);
+  if (node->kind == TESSERA_NODE_GROUP)
+    return g_strdup (tessera_place_reason (grouping->data, node->index));
+  return g_strdup ("");
 }
 
 static char *
@@ -144,8 +150,6 @@ cell_of (const TesseraGrouping *grouping,
          const TesseraNode *node,
          TesseraTreeColumn column)
 {
-  if (column == TESSERA_TREE_NAME)
-    return name_of (grouping, node);
   if (node->kind == TESSERA_NODE_MORE)
     return g_strdup ("");
   if (node->kind == TESSERA_NODE_BLOCK)
@@ -153,28 +157,60 @@ cell_of (const TesseraGrouping *grouping,
   return cell_of_row (grouping, node, column);
 }
 
-static gboolean
-is_text (TesseraTreeColumn column)
+/* Its name and, below, its reason. */
+static GtkWidget *
+names_new (void)
 {
-  return column == TESSERA_TREE_NAME || column == TESSERA_TREE_REASON;
+  GtkWidget *expander = gtk_tree_expander_new ();
+  GtkWidget *names = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *name = tessera_name_new ("cell", NULL, 4);
+
+  gtk_label_set_width_chars (GTK_LABEL (name), columns[TESSERA_TREE_NAME].n_chars);
+  gtk_box_append (GTK_BOX (names), name);
+  gtk_box_append (GTK_BOX (names), tessera_sentence_new ("", "reason"));
+  gtk_tree_expander_set_child (GTK_TREE_EXPANDER (expander), names);
+  return expander;
 }
 
 static void
 on_setup (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
 {
   TesseraTreeColumn column = GPOINTER_TO_INT (user);
-  GtkWidget *label = tessera_label_new ("", is_text (column) ? NULL : "figure");
+  GtkWidget *label;
 
-  gtk_label_set_xalign (GTK_LABEL (label), is_text (column) ? 0 : 1);
   if (column == TESSERA_TREE_NAME)
     {
-      GtkWidget *expander = gtk_tree_expander_new ();
-
-      gtk_tree_expander_set_child (GTK_TREE_EXPANDER (expander), label);
-      gtk_list_item_set_child (item, expander);
+      gtk_list_item_set_child (item, names_new ());
+      return;
     }
-  else
-    gtk_list_item_set_child (item, label);
+  label = tessera_label_new ("", "figure");
+  gtk_label_set_xalign (GTK_LABEL (label), 1);
+  gtk_widget_set_valign (label, GTK_ALIGN_START);
+  gtk_label_set_width_chars (GTK_LABEL (label), columns[column].n_chars);
+  gtk_list_item_set_child (item, label);
+}
+
+static void
+show_names (GtkTreeExpander *expander,
+            GtkTreeListRow *row,
+            const TesseraGrouping *grouping,
+            const TesseraNode *node)
+{
+  GtkWidget *names = gtk_tree_expander_get_child (expander);
+  GtkWidget *name = gtk_widget_get_first_child (names);
+  GtkWidget *reason = gtk_widget_get_next_sibling (name);
+  g_autofree char *name_text = name_of (grouping, node);
+  g_autofree char *reason_text = reason_of (grouping, node);
+
+  gtk_tree_expander_set_list_row (expander, row);
+  /* Its arrow stands beside the first line. */
+  for (GtkWidget *w = gtk_widget_get_first_child (GTK_WIDGET (expander)); w != names;
+       w = gtk_widget_get_next_sibling (w))
+    gtk_widget_set_valign (w, GTK_ALIGN_START);
+  tessera_name_set (name, name_text);
+  gtk_widget_set_tooltip_text (name, name_text);
+  gtk_label_set_text (GTK_LABEL (reason), reason_text);
+  gtk_widget_set_visible (reason, *reason_text != '\0');
 }
 
 static void
@@ -183,19 +219,18 @@ on_bind (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
   TesseraDocument *document = g_object_get_data (G_OBJECT (factory), "document");
   GtkTreeListRow *row = gtk_list_item_get_item (item);
   g_autoptr (TesseraNode) node = gtk_tree_list_row_get_item (row);
-  GtkWidget *label = gtk_list_item_get_child (item);
+  GtkWidget *child = gtk_list_item_get_child (item);
   g_autofree char *text = NULL;
 
-  if (GTK_IS_TREE_EXPANDER (label))
-    {
-      gtk_tree_expander_set_list_row (GTK_TREE_EXPANDER (label), row);
-      label = gtk_tree_expander_get_child (GTK_TREE_EXPANDER (label));
-    }
   if (document->grouping == NULL)
     return;
+  if (GTK_IS_TREE_EXPANDER (child))
+    {
+      show_names (GTK_TREE_EXPANDER (child), row, document->grouping, node);
+      return;
+    }
   text = cell_of (document->grouping, node, GPOINTER_TO_INT (user));
-  gtk_label_set_text (GTK_LABEL (label), text);
-  gtk_widget_set_tooltip_text (label, text);
+  gtk_label_set_text (GTK_LABEL (child), text);
 }
 
 static void
@@ -223,7 +258,7 @@ tessera_group_cells_add (GtkColumnView *view, TesseraDocument *document)
       g_signal_connect (factory, "unbind", G_CALLBACK (on_unbind), NULL);
       tessera_sorting_add (column, i);
       gtk_column_view_column_set_resizable (column, TRUE);
-      gtk_column_view_column_set_fixed_width (column, columns[i].width);
+      gtk_column_view_column_set_expand (column, i == TESSERA_TREE_NAME);
       gtk_column_view_append_column (view, column);
       if (i == TESSERA_TREE_HEIGHT)
         gtk_column_view_sort_by_column (view, column, GTK_SORT_DESCENDING);

@@ -199,8 +199,7 @@ compare (const void *a, const void *b, void *user)
 {
   const Ordering *o = user;
   uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
-  gboolean by_text =
-      o->tree->column == TESSERA_TREE_NAME || o->tree->column == TESSERA_TREE_REASON;
+  gboolean by_text = o->tree->column == TESSERA_TREE_NAME;
   int order;
 
   if (by_text && o->kind == TESSERA_NODE_GROUP)

@@ -17,7 +17,6 @@ typedef enum
   TESSERA_TREE_PEAK,
   TESSERA_TREE_BYTES,
   TESSERA_TREE_FILLED, /* of blocks: how long they live */
-  TESSERA_TREE_REASON,
   TESSERA_N_TREE_COLUMNS
 } TesseraTreeColumn;
 

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#define WIDTH_CHARS 50
+
 struct _TesseraQueryEntry
 {
   GtkBox parent_instance;
@@ -159,7 +161,6 @@ help_new (TesseraQueryEntry *self)
   GtkWidget *head =
       tessera_heading_new ("Conditions; several with blanks between all have to hold");
 
-  gtk_label_set_ellipsize (GTK_LABEL (head), PANGO_ELLIPSIZE_NONE);
   gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
   gtk_grid_attach (GTK_GRID (grid), head, 0, 0, 2, 1);
   for (size_t i = 0; i < G_N_ELEMENTS (conditions); i++)
@@ -171,7 +172,6 @@ help_new (TesseraQueryEntry *self)
       gtk_widget_set_css_classes (
           button, (const char *[]){ "flat", "small", "legend-row", NULL });
       gtk_label_set_xalign (GTK_LABEL (gtk_button_get_child (GTK_BUTTON (button))), 0);
-      gtk_label_set_ellipsize (GTK_LABEL (meaning), PANGO_ELLIPSIZE_NONE);
       g_signal_connect (button, "clicked", G_CALLBACK (on_example), self);
       gtk_grid_attach (GTK_GRID (grid), button, 0, (int) i + 1, 1, 1);
       gtk_grid_attach (GTK_GRID (grid), meaning, 1, (int) i + 1, 1, 1);
@@ -212,7 +212,8 @@ tessera_query_entry_init (TesseraQueryEntry *self)
   self->entry = gtk_search_entry_new ();
   g_object_set (self->entry, "placeholder-text", "size>=1MiB phase=forward", "hexpand",
                 TRUE, NULL);
-  gtk_editable_set_width_chars (GTK_EDITABLE (self->entry), 16);
+  /* The panel is as wide as this, in any size of text, and the tree has room. */
+  gtk_editable_set_width_chars (GTK_EDITABLE (self->entry), WIDTH_CHARS);
   gtk_widget_set_name (self->entry, "group-query");
   gtk_widget_set_tooltip_text (self->entry,
                                "Shows groups with blocks like these; Enter selects them");
@@ -220,10 +221,7 @@ tessera_query_entry_init (TesseraQueryEntry *self)
   gtk_widget_add_css_class (top, "linked");
   gtk_box_append (GTK_BOX (top), self->entry);
   gtk_box_append (GTK_BOX (top), help_new (self));
-  self->error = tessera_label_new ("", "query-error");
-  gtk_label_set_wrap (GTK_LABEL (self->error), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (self->error), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_ellipsize (GTK_LABEL (self->error), PANGO_ELLIPSIZE_NONE);
+  self->error = tessera_sentence_new ("", "query-error");
   gtk_widget_set_name (self->error, "query-error");
   self->count = tessera_label_new ("", "quiet");
   gtk_widget_set_hexpand (self->count, TRUE);

@@ -42,7 +42,7 @@ G_DEFINE_TYPE (TesseraSelectionView, tessera_selection_view, GTK_TYPE_BOX)
 static void
 set_fact (TesseraSelectionView *self, int fact, char *text)
 {
-  gtk_label_set_text (GTK_LABEL (self->values[fact]), text);
+  tessera_name_set (self->values[fact], text);
   gtk_widget_set_tooltip_text (self->values[fact], text);
   g_free (text);
 }
@@ -231,11 +231,7 @@ facts_new (TesseraSelectionView *self)
     {
       GtkWidget *name = tessera_label_new (fact_names[i], "quiet");
 
-      self->values[i] = tessera_label_new ("", NULL);
-      gtk_label_set_ellipsize (GTK_LABEL (name), PANGO_ELLIPSIZE_NONE);
-      gtk_label_set_wrap (GTK_LABEL (self->values[i]), TRUE);
-      gtk_label_set_wrap_mode (GTK_LABEL (self->values[i]), PANGO_WRAP_WORD_CHAR);
-      gtk_label_set_ellipsize (GTK_LABEL (self->values[i]), PANGO_ELLIPSIZE_NONE);
+      self->values[i] = tessera_name_new ("fact", NULL, 12);
       gtk_widget_set_valign (name, GTK_ALIGN_START);
       gtk_widget_set_hexpand (self->values[i], TRUE);
       gtk_grid_attach (GTK_GRID (grid), name, 0, i, 1, 1);
