@@ -5,6 +5,7 @@
  */
 #include "viewer/test-hand.h"
 
+#include <X11/XKBlib.h>
 #include <X11/extensions/XTest.h>
 #include <gdk/x11/gdkx.h>
 
@@ -69,6 +70,47 @@ test_hand_press (GdkModifierType modifiers, KeySym symbol)
   for (size_t i = 0; i < G_N_ELEMENTS (held); i++)
     if (modifiers & held[i].modifier)
       test_hand_key (held[i].symbol, FALSE);
+}
+
+/* The key of @symbol and whether Shift is held for it. */
+static KeyCode
+key_of (KeySym symbol, gboolean *out_shift)
+{
+  KeyCode code = XKeysymToKeycode (display (), symbol);
+
+  g_assert_cmpint (code, !=, 0);
+  *out_shift = XkbKeycodeToKeysym (display (), code, 0, 0) != symbol;
+  if (*out_shift)
+    g_assert_cmpuint (XkbKeycodeToKeysym (display (), code, 0, 1), ==, symbol);
+  return code;
+}
+
+void
+test_hand_type (const char *text)
+{
+  for (; *text != '\0'; text = g_utf8_next_char (text))
+    {
+      gboolean shift;
+      KeyCode code = key_of (gdk_unicode_to_keyval (g_utf8_get_char (text)), &shift);
+
+      if (shift)
+        test_hand_key (XK_Shift_L, TRUE);
+      XTestFakeKeyEvent (display (), code, TRUE, 0);
+      XTestFakeKeyEvent (display (), code, FALSE, 0);
+      if (shift)
+        test_hand_key (XK_Shift_L, FALSE);
+    }
+  XFlush (display ());
+}
+
+void
+test_hand_focus (GtkWindow *window)
+{
+  GdkSurface *surface = gtk_native_get_surface (GTK_NATIVE (window));
+
+  XSetInputFocus (display (), gdk_x11_surface_get_xid (surface), RevertToParent,
+                  CurrentTime);
+  XFlush (display ());
 }
 
 gboolean

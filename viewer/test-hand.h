@@ -15,5 +15,11 @@ void test_hand_button (unsigned number, gboolean down);
 void test_hand_key (KeySym symbol, gboolean down);
 /* Down and up, with modifiers held. */
 void test_hand_press (GdkModifierType modifiers, KeySym symbol);
+/* Key after key, as on the keyboard that the display has; each character must be on it.
+ */
+void test_hand_type (const char *text);
+/* Gives the window the keyboard back, as a window manager does when a dialog of it
+ * closes. */
+void test_hand_focus (GtkWindow *window);
 /* No gesture of the widget is going on any more, as far as GTK has heard. */
 gboolean test_hand_is_off (GtkWidget *widget);

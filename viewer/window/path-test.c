@@ -37,6 +37,49 @@ press (Path *p, GdkModifierType modifiers, KeySym symbol)
   p->n_presses++;
 }
 
+/* The toolkit's own dialog, once it listens; NULL: there is none. */
+static GtkWindow *
+find_dialog (void)
+{
+  GListModel *windows = gtk_window_get_toplevels ();
+
+  for (guint i = 0; i < g_list_model_get_n_items (windows); i++)
+    {
+      g_autoptr (GtkWindow) window = g_list_model_get_item (windows, i);
+
+      if (GTK_IS_FILE_CHOOSER (window) && gtk_widget_get_mapped (GTK_WIDGET (window)))
+        return window;
+    }
+  return NULL;
+}
+
+static gboolean
+dialog_listens (void)
+{
+  GtkWindow *dialog = find_dialog ();
+
+  return dialog != NULL && gtk_window_is_active (dialog) &&
+         gtk_window_get_focus (dialog) != NULL;
+}
+
+/* Types @text, which makes the name @name: one action, a name is typed at one go. */
+static void
+type_name (Path *p, const char *text, const char *name)
+{
+  WAIT (dialog_listens (), SLOW_MS);
+  test_hand_type (text);
+  p->n_presses++;
+  WAIT (GTK_IS_EDITABLE (gtk_window_get_focus (find_dialog ())) &&
+            g_str_equal (gtk_editable_get_text (
+                             GTK_EDITABLE (gtk_window_get_focus (find_dialog ()))),
+                         name),
+        SLOW_MS);
+  press (p, 0, XK_Return);
+  WAIT (find_dialog () == NULL, SLOW_MS);
+  test_hand_focus (GTK_WINDOW (p->window));
+  WAIT (gtk_window_is_active (GTK_WINDOW (p->window)), SLOW_MS);
+}
+
 /* --- what the command line says
  * --------------------------------------------------------- */
 
@@ -128,7 +171,10 @@ begin (Path *p, const char *source)
   p->document = tessera_window_get_document (p->window);
   gtk_window_set_default_size (GTK_WINDOW (p->window), WIDTH, HEIGHT);
   WAIT (gtk_window_is_active (GTK_WINDOW (p->window)), 5000);
-  test_window_open (p->window, p->trace);
+  press (p, GDK_CONTROL_MASK, XK_o);
+  type_name (p, p->trace, p->trace);
+  WAIT (p->document->data != NULL, SLOW_MS);
+  test_window_settle (p->window);
 }
 
 static void
@@ -185,15 +231,15 @@ compare (Path *p)
 static void
 export_and_check (Path *p)
 {
-  g_autofree char *out = g_build_filename (p->folder, "mine.tsp", NULL);
+  g_autofree char *stem = g_build_filename (p->folder, "mine", NULL);
+  g_autofree char *out = g_strconcat (stem, ".tsp", NULL);
   const char *const argv[] = {
     g_getenv ("TESSERA_CLI"), "check", "--trace", p->trace, out, NULL
   };
 
-  /* The name is typed into the toolkit's own dialog by whoever is no test. */
-  p->n_presses++;
-  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (p->window), "win.export-plan-to",
-                                             "s", out));
+  press (p, GDK_CONTROL_MASK, XK_e);
+  /* What is offered ends in .tsp, which stays: only what is before it is written over. */
+  type_name (p, stem, out);
   test_window_settle (p->window);
   g_assert_true (g_file_test (out, G_FILE_TEST_EXISTS));
   ask_command (argv, NULL);
@@ -231,8 +277,8 @@ walk (const char *source)
   test_window_settle (p.window);
   g_assert_cmpuint (p.document->planned->plan->slot_digest, ==, mine_digest);
   export_and_check (&p);
-  /* And opening the trace, which no key of this window did. */
-  g_assert_cmpint (p.n_presses + 1, <=, MOST_PRESSES);
+  g_test_message ("%d actions", p.n_presses);
+  g_assert_cmpint (p.n_presses, <=, MOST_PRESSES);
   end (&p);
 }
 
