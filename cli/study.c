@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "planner/waits.h"
 #include "recorder/import/import.h"
 
 TesseraStatus
@@ -59,8 +60,12 @@ TesseraStatus
 cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError *error)
 {
   gint64 begin_us = g_get_monotonic_time ();
-  TesseraStatus status = tessera_plan_trace (
-      study->trace, study->blocks, study->structure, options, error, &study->plan);
+  TesseraStatus status =
+      study->limits_waits
+          ? tessera_plan_within_waits (study->trace, study->blocks, study->structure,
+                                       options, study->most_waits, error, &study->plan)
+          : tessera_plan_trace (study->trace, study->blocks, study->structure, options,
+                                error, &study->plan);
   study->plan_seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
   if (status != TESSERA_OK)
     return status;

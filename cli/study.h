@@ -34,6 +34,8 @@ typedef struct
   TesseraNeeds needs;                    /* filled by cli_study_needs() */
   CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
   double plan_seconds;
+  bool limits_waits; /* of plans across streams; set before cli_study_plan() */
+  size_t most_waits; /* hand-overs without slack, then */
 } CliStudy;
 
 /* Opens and finds blocks, steps and phases. */

@@ -24,9 +24,10 @@
  *              an ordinal) have never more blocks alive together than the rota has
  *              slots: each block over [born, section end) and [section begin, died_next)
  * streams      stream < n_streams. Without across_streams: slots of different streams
- *              never share an address, and no hand-over is listed. With it: every
- *              hand-over is listed (see below), and all that is listed is between two
- *              slots of different streams
+ *              never share an address, and no hand-over is listed. With it: a range
+ *              passes to another owner (stream, pool and size class) only when it is open
+ *              (see below); every hand-over is listed; and all that is listed is between
+ *              two slots of different streams, or from one with side streams
  * height       height_bytes is the highest end of a slot
  * bound        bound_bytes is the largest sum of block_bytes alive in one moment
  * proof        proven_bound_bytes is 0, or neither below bound_bytes nor above height_bytes.
@@ -46,7 +47,13 @@
  * the section that repeats twice. Where a slot B is born, look at every address of
  * its range for the slot A that was the last to be born there. If A's stream is another
  * than B's, (A, B) is a hand-over; each pair needs to be listed once. More pairs of
- * different streams may be listed: waiting too often is slow, not wrong.
+ * different streams may be listed: waiting too often is slow, not wrong. The same where A
+ * has side streams, whatever B's stream, A itself included.
+ * The range is open where A's owner has asked for something not larger than A since A's
+ * end (at the latest right then), and so for each block that it had there before. Where
+ * event_slot is told it is one of these requests, the last of its kind before B. A block
+ * of the start that ends where the section that repeats begins may live on as long as the
+ * slot that wraps in its place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

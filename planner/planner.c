@@ -185,9 +185,13 @@ tessera_plan_trace (const TesseraTrace *trace,
     status = tessera_plan_new (&build.plan);
   if (status == TESSERA_OK)
     status = group (&build, blocks, &grouped);
+  if (status == TESSERA_OK && options->across_streams)
+    status = tessera_order_ends (&grouped, options->waits_from_bytes, &build.noticed);
   if (status == TESSERA_OK)
     status = tessera_run_init (trace, build.blocks, structure, options->first_step,
                                options->last_step, error, &build.run);
+  if (status == TESSERA_OK && options->across_streams)
+    status = tessera_plan_clock_init (&build.clock, &build.run);
   if (status == TESSERA_OK)
     status = make (&build);
   if (status == TESSERA_OK)
@@ -200,6 +204,8 @@ tessera_plan_trace (const TesseraTrace *trace,
   free (build.items);
   free (build.item_of_slot);
   free (build.left_out);
+  free (build.noticed);
+  tessera_plan_clock_clear (&build.clock);
   tessera_holds_clear (&build.holds);
   tessera_wishes_clear (&build.wishes);
   free (grouped.blocks);

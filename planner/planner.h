@@ -29,7 +29,10 @@ typedef struct
                           and exported is planned without */
   bool across_streams; /* blocks of different streams may share addresses, one after
                           another */
-  int64_t first_step;  /* plan from these steps only (numbers as shown); -1: all */
+  /* Across streams: only blocks of at least so many bytes are handed on before what the
+   * new owner waits for has slack (db/plan.h). 0: all, UINT64_MAX: none. */
+  uint64_t waits_from_bytes;
+  int64_t first_step; /* plan from these steps only (numbers as shown); -1: all */
   int64_t last_step;
   uint32_t n_threads;   /* 0: one per processor */
   uint64_t work_budget; /* 0: default */

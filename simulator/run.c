@@ -37,11 +37,14 @@ typedef struct
   size_t n_pending, cap_pending;
   TesseraFlushes flushes; /* calls of empty_cache() */
   size_t n_flushed;
-  size_t n_dead;  /* of blocks->by_death */
-  uint32_t phase; /* the policy was last told */
-  size_t n_steps; /* of the structure, told to the policy */
-  bool completes; /* the trace has completions; else a free is both */
-  bool is_pool;   /* what the policy takes now is the plan's pool */
+  size_t n_dead;            /* of blocks->by_death */
+  uint32_t phase;           /* the policy was last told */
+  size_t n_steps;           /* of the structure, told to the policy */
+  bool completes;           /* the trace has completions; else a free is both */
+  bool has_side_streams;    /* ends of blocks are a matter of the plan's slots */
+  uint8_t *ends_when_freed; /* [n_blocks] across streams: who takes the range waits for
+                               its side streams (TesseraSlot) */
+  bool is_pool;             /* what the policy takes now is the plan's pool */
 } Run;
 
 static void
@@ -144,6 +147,8 @@ request_free (Run *run, uint32_t block)
   tessera_build_free_requested (&run->build, block);
   tessera_policy_free_requested (run->policy, run->build.layout->addr[block]);
   note_pending (run, block);
+  if (run->has_side_streams && run->ends_when_freed[block])
+    complete (run, block);
 }
 
 static int
@@ -230,6 +235,8 @@ place (Run *run, uint32_t b, bool is_request)
                              block->stream, block->pool, &grant);
 
   count_hit (run, b, grant.is_hit, is_request);
+  if (status == TESSERA_OK && run->has_side_streams && grant.slot != TESSERA_NONE)
+    run->ends_when_freed[b] = run->options->plan->slots[grant.slot].side_streams;
   if (status == TESSERA_OK)
     tessera_build_place (&run->build, b, grant.grant.addr, grant.grant.block_bytes);
   else if (status == TESSERA_OUT_OF_DEVICE)
@@ -532,6 +539,13 @@ tessera_run (const TesseraTrace *trace,
                                              run.options->without_curves);
 
   *out_layout = NULL;
+  run.has_side_streams = run.options->kind == TESSERA_LAYOUT_PLAN &&
+                         run.options->plan->across_streams && !run.options->by_length;
+  if (status == TESSERA_OK && run.has_side_streams)
+    {
+      run.ends_when_freed = calloc (blocks->n_blocks + 1, 1);
+      status = run.ends_when_freed ? TESSERA_OK : TESSERA_NO_MEMORY;
+    }
   if (status == TESSERA_OK)
     status = open_policy (&run, run_options->limit_bytes, error);
   if (status == TESSERA_OK)
@@ -557,5 +571,6 @@ tessera_run (const TesseraTrace *trace,
   tessera_build_clear (&run.build);
   tessera_flushes_clear (&run.flushes);
   free (run.pending);
+  free (run.ends_when_freed);
   return status;
 }

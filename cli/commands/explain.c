@@ -4,6 +4,7 @@
 
 #include "cli/culprits.h"
 #include "cli/peak.h"
+#include "cli/waits.h"
 #include "db/store.h"
 #include "simulator/explain.h"
 
@@ -177,6 +178,7 @@ json_place (const Explain *explain,
   json_blocks (builder, "below", reason->below, reason->n_below);
   json_blocks (builder, "above", reason->above, reason->n_above);
   json_blocks (builder, "chain", reason->chain, reason->n_chain);
+  cli_explain_waits (builder, &explain->study, index);
   TesseraStatus status = cli_what_if (&explain->study, &explain->options, likes,
                                       without ? NULL : &explain->moments, &answer, error);
   if (status != TESSERA_OK)
@@ -223,6 +225,7 @@ print_place (const Explain *explain,
                                   sizeof lower));
   else
     puts ("lower: no place below is free over its whole life");
+  cli_explain_waits (NULL, &explain->study, index);
   TesseraStatus status = cli_what_if (&explain->study, &explain->options, likes,
                                       without ? NULL : &explain->moments, &answer, error);
   if (status == TESSERA_OK)

@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/proof.h"
 #include "cli/study.h"
+#include "cli/waits.h"
 #include "db/store.h"
 #include "edits/query.h"
 
@@ -75,7 +76,7 @@ print_json (const CliStudy *study, const TesseraHistory *history, const char *ou
   cli_json_bytes (builder, "slots", plan->n_slots);
   cli_json_bytes (builder, "sections", plan->n_sections);
   cli_json_bytes (builder, "groups", plan->n_groups);
-  cli_json_bytes (builder, "hand_overs", plan->n_hand_overs);
+  cli_json_waits (builder, study);
   cli_json_number (builder, "seconds", study->plan_seconds);
   cli_json_text (builder, "strategy", plan->strategy);
   if (plan->ungrouped_bytes > 0)
@@ -140,8 +141,7 @@ print_text (const CliStudy *study, const char *output)
           plan->follow_reason != NULL ? plan->follow_reason : "");
   cli_print_laws (study);
   print_warning (study);
-  if (plan->across_streams)
-    printf ("%zu hand-overs between streams\n", plan->n_hand_overs);
+  cli_print_waits (study);
   if (output != NULL)
     printf ("written to %s\n", output);
 }
@@ -175,6 +175,8 @@ typedef struct
   char *steps;
   char *edits_path;
   char *strategy;
+  char *waits_text;
+  CliWaits waits;
   gboolean no_edits, across, store;
   gint64 budget, most_length, most_batch;
 } Arguments;
@@ -186,6 +188,7 @@ clear_arguments (Arguments *arguments)
   g_free (arguments->steps);
   g_free (arguments->edits_path);
   g_free (arguments->strategy);
+  g_free (arguments->waits_text);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Arguments, clear_arguments)
 
@@ -197,6 +200,11 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
       "P.tsp" },
     { "across-streams", 0, 0, G_OPTION_ARG_NONE, &arguments->across,
       "Let ranges pass from stream to stream; lists each hand-over", NULL },
+    { "waits", 0, 0, G_OPTION_ARG_STRING, &arguments->waits_text,
+      "Across streams, hand-overs without slack: all (lowest height; the default), none, "
+      "at "
+      "most N, or curve (what fewer cost)",
+      "N" },
     { "store", 0, 0, G_OPTION_ARG_NONE, &arguments->store,
       "Keep groups and slots in FILE as well, which is a .tsr", NULL },
     { "steps", 0, 0, G_OPTION_ARG_STRING, &arguments->steps, "Plan from these steps only",
@@ -222,9 +230,7 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
 
 /* Fills @options with what they say. Returns: CLI_DONE, CLI_FAILED or CLI_USAGE */
 static int
-check_arguments (const Arguments *arguments,
-                 const char *path,
-                 TesseraPlanOptions *options)
+check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *options)
 {
   if (arguments->steps != NULL &&
       !cli_parse_steps (arguments->steps, &options->first_step, &options->last_step))
@@ -233,6 +239,11 @@ check_arguments (const Arguments *arguments,
       !parse_strategy (arguments->strategy, &options->strategy))
     return cli_usage ("plan", "--strategy takes free, paper, paper-plain or auto, not %s",
                       arguments->strategy);
+  if (!cli_parse_waits (arguments->waits_text, &arguments->waits))
+    return cli_usage ("plan", "--waits takes all, none, curve or a number, not %s",
+                      arguments->waits_text);
+  if (arguments->waits_text != NULL && !arguments->across)
+    return cli_usage ("plan", "--waits is about plans with --across-streams");
   if (arguments->edits_path != NULL && arguments->no_edits)
     return cli_usage ("plan", "--edits and --no-edits can't be had together");
   if (arguments->budget < 0)
@@ -270,6 +281,8 @@ make (const Arguments *arguments,
     return error->status;
   options->edits = tessera_history_get (*out_history, NULL);
   options->n_edits = tessera_history_get_n_standing (*out_history);
+  study->limits_waits = arguments->waits.kind == CLI_WAITS_AT_MOST;
+  study->most_waits = arguments->waits.most;
   status = cli_study_plan (study, options, error);
   if (status == TESSERA_OK)
     tessera_history_into_plan (*out_history, study->plan);
@@ -309,6 +322,10 @@ cli_plan (int argc, char **argv)
     {
       print_edits (history, argv[1], arguments.edits_path);
       print_text (&study, arguments.output);
+      if (arguments.waits.kind == CLI_WAITS_CURVE)
+        status = cli_print_waits_curve (&study, &options, &error);
+      cli_progress_end ();
+      result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
     }
   cli_study_clear (&study);
   return result;

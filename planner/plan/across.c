@@ -270,11 +270,11 @@ tessera_build_across (TesseraPlanBuild *build)
 
   if (status != TESSERA_OK || !tessera_build_splits_sizes (build) || build->n_items == 0)
     return status;
-  if (is_worth_it (build))
+  if (is_worth_it (build) || build->plan->across_streams)
+    status = tessera_closing_new (build, &across.closing);
+  if (status == TESSERA_OK && is_worth_it (build))
     {
-      status = tessera_closing_new (build, &across.closing);
-      if (status == TESSERA_OK)
-        status = prepare (&across);
+      status = prepare (&across);
       if (status == TESSERA_OK && number_owners (&across))
         status = pack (&across);
       if (status == TESSERA_OK)
@@ -282,7 +282,7 @@ tessera_build_across (TesseraPlanBuild *build)
     }
   settle_proof (&across);
   if (status == TESSERA_OK && build->plan->across_streams)
-    status = tessera_build_hand_overs (build);
+    status = tessera_build_hand_overs (build, across.closing);
   tessera_closing_free (across.closing);
   free (across.lead);
   free (across.from);

@@ -7,6 +7,8 @@
 
 #include "planner/edits/holds.h"
 #include "planner/pack.h"
+#include "planner/plan/clock.h"
+#include "planner/plan/ordered.h"
 #include "planner/planner.h"
 #include "planner/run.h"
 
@@ -26,6 +28,8 @@ typedef struct
   TesseraHolds holds;   /* the same, of slots */
   uint32_t *left_out; /* [n_blocks] 1 + the edit that leaves it without a slot; 0: none */
   size_t n_left_out;
+  uint32_t *noticed;      /* ordered.h; NULL: no block is held back */
+  TesseraPlanClock clock; /* across streams only */
 
   TesseraItem *items; /* what is packed: a slot, or two that share a range */
   size_t n_items;
@@ -83,8 +87,6 @@ TESSERA_MUST_USE TesseraStatus tessera_build_pack (TesseraPlanBuild *build,
 TESSERA_MUST_USE TesseraStatus tessera_build_offsets (TesseraPlanBuild *build);
 /* The same where a range may pass from stream to stream. */
 TESSERA_MUST_USE TesseraStatus tessera_build_across (TesseraPlanBuild *build);
-/* The list of ranges that do. */
-TESSERA_MUST_USE TesseraStatus tessera_build_hand_overs (TesseraPlanBuild *build);
 
 /* Whether what PyTorch keeps apart by size is kept apart here: more than one stream, or a
  * recording of ours, whose plan is there to be followed: the run that does so may bring a
@@ -93,7 +95,7 @@ TESSERA_MUST_USE TesseraStatus tessera_build_hand_overs (TesseraPlanBuild *build
 static inline bool
 tessera_build_splits_sizes (const TesseraPlanBuild *build)
 {
-  return build->plan->n_streams > 1 ||
+  return build->plan->n_streams > 1 || build->noticed != NULL ||
          tessera_trace_get_meta (build->trace, "policy") != NULL;
 }
 

@@ -61,6 +61,18 @@ take_turns (const TesseraPlan *p, const TesseraSlot *a, const TesseraSlot *b)
          a->died_next >= a->born && b->wraps && b->died_next >= b->born;
 }
 
+/* Where a block ends in its slot: who takes the range waits for side streams, or waits
+ * until the host has seen that they are done. */
+static uint32_t
+end_of (const PlanCase *c, const uint32_t *slot_of, uint32_t b)
+{
+  const TesseraBlock *block = &c->blocks->blocks[b];
+
+  return c->plan->slots[slot_of[b]].side_streams && block->freed_index > block->born_index
+             ? block->freed_index
+             : block->died_index;
+}
+
 /* Whether nothing lies in the slot when block @b comes; those before it have theirs. */
 static bool
 is_free_for (const PlanCase *c, const uint32_t *slot_of, uint32_t slot, uint32_t b)
@@ -68,7 +80,7 @@ is_free_for (const PlanCase *c, const uint32_t *slot_of, uint32_t slot, uint32_t
   const TesseraBlock *all = c->blocks->blocks;
 
   for (uint32_t a = 0; a < b; a++)
-    if (all[a].died_index > all[b].born_index &&
+    if (end_of (c, slot_of, a) > all[b].born_index &&
         plan_case_shares (&c->plan->slots[slot_of[a]], &c->plan->slots[slot]))
       return false;
   return true;
@@ -139,7 +151,7 @@ is_small (const TesseraBlock *block)
 
 /* A request of a's owner that a's range could have served, before b. */
 static bool
-is_open (const PlanCase *c, const TesseraBlock *a, const TesseraBlock *b)
+is_open (const PlanCase *c, const TesseraBlock *a, uint32_t end, const TesseraBlock *b)
 {
   const TesseraBlocks *blocks = c->blocks;
 
@@ -148,7 +160,7 @@ is_open (const PlanCase *c, const TesseraBlock *a, const TesseraBlock *b)
   if ((c->trace->n_streams == 1 && !is_recorded) ||
       (a->stream == b->stream && is_small (a) == is_small (b)))
     return true;
-  for (uint32_t i = a->died_index; i < b->born_index; i++)
+  for (uint32_t i = end; i < b->born_index; i++)
     if (c->trace->events[i].action == TESSERA_ALLOC)
       {
         const TesseraBlock *request = &blocks->blocks[blocks->block_of_event[i]];
@@ -175,7 +187,7 @@ plan_case_check (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
         if (a == b || all[a].born_index > all[b].born_index ||
             !plan_case_shares (&c->plan->slots[slot_of[a]], &c->plan->slots[slot_of[b]]))
           continue;
-        g_assert_cmpuint (all[a].died_index, <=, all[b].born_index);
-        g_assert_true (is_open (c, &all[a], &all[b]));
+        g_assert_cmpuint (end_of (c, slot_of, a), <=, all[b].born_index);
+        g_assert_true (is_open (c, &all[a], end_of (c, slot_of, a), &all[b]));
       }
 }

@@ -15,6 +15,7 @@ typedef struct
   uint64_t owner;
   uint64_t block_bytes;
   uint32_t at; /* unrolled */
+  uint32_t slot;
 } Birth;
 
 struct TesseraClosing
@@ -63,7 +64,7 @@ list_births (TesseraClosing *closing)
       const TesseraSlot *slot = &plan->slots[i];
       bool is_of = is_of_step (closing, slot);
       Birth birth = { tessera_slot_owner (slot), slot->block_bytes,
-                      is_of ? slot->born : unroll (closing, slot->born) };
+                      is_of ? slot->born : unroll (closing, slot->born), (uint32_t) i };
 
       if (slot->ordinal == TESSERA_NONE)
         continue;
@@ -157,27 +158,32 @@ first_small (const TesseraClosing *closing, size_t from, uint64_t block_bytes)
   return node - closing->n_leaves;
 }
 
-/* Where a range that its block left at @died (unrolled) opens to others. */
-static uint32_t
-opens_at (const TesseraClosing *closing, const TesseraSlot *slot, uint32_t died)
+/* Where a range that its block left at stay->died opens to others. */
+static void
+find_event (const TesseraClosing *closing,
+            const TesseraSlot *slot,
+            TesseraOccupancy *stay)
 {
   uint64_t owner = tessera_slot_owner (slot);
-  size_t birth = first_from (closing, owner, died);
+  size_t birth = first_from (closing, owner, stay->died);
 
+  stay->event = stay->opens = closing->end;
+  stay->event_slot = TESSERA_NONE;
   if (birth < closing->n_births)
     birth = first_small (closing, birth, slot->block_bytes);
-  return birth < closing->n_births && closing->births[birth].owner == owner
-             ? closing->births[birth].at
-             : closing->end;
+  if (birth >= closing->n_births || closing->births[birth].owner != owner)
+    return;
+  stay->event = stay->opens = closing->births[birth].at;
+  stay->event_slot = closing->births[birth].slot;
+  if (slot->block_bytes < closing->build->options->waits_from_bytes)
+    stay->opens = tessera_plan_clock_slack_after (&closing->build->clock, stay->event);
 }
 
-/* The slot's stay in the first of the two steps, or the only one (@pass 0), or in the
- * second (1). Returns: false where there is no such stay. */
-static bool
-stay_of (const TesseraClosing *closing,
-         uint32_t index,
-         int pass,
-         TesseraOccupancy *out_stay)
+bool
+tessera_closing_stay (const TesseraClosing *closing,
+                      uint32_t index,
+                      int pass,
+                      TesseraOccupancy *out_stay)
 {
   const TesseraSlot *slot = &closing->build->plan->slots[index];
   uint32_t step_end = closing->build->run.step_end;
@@ -198,10 +204,20 @@ stay_of (const TesseraClosing *closing,
   else
     out_stay->died = slot->died < step_end ? slot->died : step_end;
   /* Alive at the end of the run: nobody comes after it. */
-  out_stay->opens = slot->died == closing->build->run.n_positions && (pass == 1 || !is_of)
-                        ? closing->end
-                        : opens_at (closing, slot, out_stay->died);
+  find_event (closing, slot, out_stay);
+  if (slot->died == closing->build->run.n_positions && (pass == 1 || !is_of))
+    out_stay->opens = closing->end;
   return true;
+}
+
+void
+tessera_closing_prolong (const TesseraClosing *closing,
+                         uint32_t index,
+                         uint32_t died,
+                         TesseraOccupancy *stay)
+{
+  stay->died = died;
+  find_event (closing, &closing->build->plan->slots[index], stay);
 }
 
 bool
@@ -215,7 +231,7 @@ tessera_closing_is_free (const TesseraClosing *closing, uint32_t index)
       TesseraOccupancy stay;
       size_t birth;
 
-      if (!stay_of (closing, index, pass, &stay))
+      if (!tessera_closing_stay (closing, index, pass, &stay))
         continue;
       birth = first_from (closing, owner, stay.died);
       if (birth < closing->n_births && closing->births[birth].owner == owner &&
@@ -245,7 +261,7 @@ tessera_closing_tail (const TesseraClosing *closing, uint32_t index)
   TesseraOccupancy stay;
   uint32_t tail;
 
-  if (slot->born >= run->step_end || !stay_of (closing, index, 0, &stay))
+  if (slot->born >= run->step_end || !tessera_closing_stay (closing, index, 0, &stay))
     return 0;
   if (slot->born < run->step_begin)
     tail = stay.opens < run->step_end ? stay.opens : run->step_end;
@@ -267,9 +283,9 @@ tessera_closing_extend (const TesseraClosing *closing,
   TesseraOccupancy stay = { 0 }, last = { 0 };
   uint32_t tail = tessera_closing_tail (closing, index);
 
-  if (!stay_of (closing, index, 0, &stay))
+  if (!tessera_closing_stay (closing, index, 0, &stay))
     return;
-  if (!stay_of (closing, index, 1, &last))
+  if (!tessera_closing_stay (closing, index, 1, &last))
     {
       item->end = roll (closing, stay.opens);
       return;

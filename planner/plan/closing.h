@@ -19,6 +19,9 @@ typedef struct
   uint32_t born;
   uint32_t died;
   uint32_t opens; /* >= died: from here on others may have the range */
+  uint32_t event; /* <= opens: the owner's request that orders the owner behind it; the
+                     run's end: there is none */
+  uint32_t event_slot; /* whose that is, or TESSERA_NONE */
 } TesseraOccupancy;
 
 typedef struct TesseraClosing TesseraClosing;
@@ -27,6 +30,20 @@ TESSERA_MUST_USE TesseraStatus tessera_closing_new (const TesseraPlanBuild *buil
                                                     TesseraClosing **out_closing);
 void tessera_closing_free (TesseraClosing *closing); /* NULL is fine */
 
+/* The slot's stay in the first of the two steps, or the only one (@pass 0), or in the
+ * second (1). Returns: false where there is no such stay. */
+bool tessera_closing_stay (const TesseraClosing *closing,
+                           uint32_t slot,
+                           int pass,
+                           TesseraOccupancy *out_stay);
+/* The same for a slot of the start that lives on until @died, inside the first step. */
+void tessera_closing_prolong (const TesseraClosing *closing,
+                              uint32_t slot,
+                              uint32_t died,
+                              TesseraOccupancy *stay);
+/* The list of ranges that pass from stream to stream, or wait for side streams. */
+TESSERA_MUST_USE TesseraStatus tessera_build_hand_overs (TesseraPlanBuild *build,
+                                                         const TesseraClosing *closing);
 /* Whether no request of the owner comes while the range is closed: then closing it to
  * all is no loss to the owner. */
 bool tessera_closing_is_free (const TesseraClosing *closing, uint32_t slot);

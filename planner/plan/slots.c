@@ -61,6 +61,7 @@ static TesseraSlot
 make_slot (const TesseraPlanBuild *build, uint32_t index, const TesseraSpell *spell)
 {
   const TesseraBlock *block = &build->blocks->blocks[index];
+  TesseraLag lag;
 
   return (TesseraSlot){ .size_bytes = block->size_bytes,
                         .block_bytes = block->block_bytes,
@@ -75,7 +76,9 @@ make_slot (const TesseraPlanBuild *build, uint32_t index, const TesseraSpell *sp
                         .stream = block->stream,
                         .pool = block->pool,
                         .lifetime_class = block->lifetime_class,
-                        .wraps = spell->wraps };
+                        .wraps = spell->wraps,
+                        .side_streams =
+                            tessera_has_lag (&build->run, build->noticed, index, &lag) };
 }
 
 TesseraStatus
