@@ -237,6 +237,48 @@ test_preview (void)
   test_scene_end (&scene, NULL);
 }
 
+/* Blocks pinned anywhere: a preview is legal (it was checked), has what is pinned where
+ * it is to be, and is at most so much higher than the full plan, which no preview
+ * changes. */
+static void
+test_preview_of_pins (void)
+{
+  for (guint32 seed = 1; seed <= 8; seed++)
+    {
+      g_autoptr (GRand) random = g_rand_new_with_seed (seed);
+      TestScene scene;
+      TesseraPlan *full, *preview;
+      uint64_t digest;
+
+      test_scene_open (&scene, test_trace_random (seed, 1500, 1));
+      full = test_plan (&scene);
+      for (guint i = 0; i <= seed % 3; i++)
+        {
+          const TesseraSlot *slot =
+              &full->slots[g_rand_int_range (random, 0, (gint32) full->n_slots)];
+          TesseraEdit *edit = test_add (&scene, TESSERA_EDIT_PIN, "", 0);
+
+          edit->what.blocks = g_new (uint32_t, 1);
+          edit->what.blocks[0] = slot->block;
+          edit->what.n_blocks = 1;
+          edit->at = full->height_bytes / 512 / (2 + i) * 512 + i * full->height_bytes;
+        }
+      tessera_plan_free (full);
+      full = test_plan (&scene);
+      digest = full->slot_digest;
+      scene.options.is_preview = true;
+      preview = test_plan (&scene);
+      scene.options.is_preview = false;
+      g_assert_cmpuint (preview->n_slots, ==, full->n_slots);
+      g_assert_cmpuint (preview->height_bytes, <=,
+                        full->height_bytes + full->height_bytes / 100);
+      g_assert_cmpuint (test_digest (&scene), ==, digest);
+      tessera_plan_free (full);
+      tessera_plan_free (preview);
+      test_scene_end (&scene, NULL);
+    }
+}
+
 static void
 test_no_memory (TestScene *scene, gconstpointer data)
 {
@@ -367,6 +409,7 @@ main (int argc, char **argv)
   g_test_add_func ("/edits/conflicts/strategies", test_strategies);
   ADD ("paper-with-edits", test_paper_with_edits);
   g_test_add_func ("/edits/conflicts/preview", test_preview);
+  g_test_add_func ("/edits/conflicts/preview-of-pins", test_preview_of_pins);
   ADD ("no-memory", test_no_memory);
   g_test_add_func ("/edits/conflicts/copies-without-memory", test_copies_without_memory);
   g_test_add_func ("/edits/conflicts/laws", test_laws);

@@ -13,7 +13,9 @@ void
 test_scene_open (TestScene *scene, TesseraTrace *trace)
 {
   *scene = (TestScene){ .trace = trace, .history = tessera_history_new () };
-  scene->options = (TesseraPlanOptions){ .first_step = -1, .last_step = -1 };
+  scene->options = (TesseraPlanOptions){ .first_step = -1,
+                                         .last_step = -1,
+                                         .work_budget = 1 << 16 }; /* they are small */
   g_assert_cmpint (tessera_blocks_new (trace, &scene->blocks), ==, TESSERA_OK);
   g_assert_cmpint (tessera_structure_new (trace, scene->blocks, &scene->structure), ==,
                    TESSERA_OK);

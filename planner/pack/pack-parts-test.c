@@ -113,6 +113,22 @@ assert_lowest (const TesseraWindows *windows, const uint64_t *model, uint32_t n)
   g_assert_cmpuint (found_end, ==, end);
 }
 
+/* The window of a section, and the lower one beside it. */
+static void
+assert_at (const TesseraWindows *windows, const uint64_t *model, uint32_t n, uint32_t at)
+{
+  uint32_t begin = at, end = at, found_end;
+  while (begin > 0 && model[begin - 1] == model[at])
+    begin--;
+  while (end < n && model[end] == model[at])
+    end++;
+  g_assert_cmpuint (tessera_windows_at (windows, at, &found_end), ==, model[at]);
+  g_assert_cmpuint (found_end, ==, end);
+  g_assert_cmpuint (
+      tessera_windows_beside (windows, begin), ==,
+      MIN (begin > 0 ? model[begin - 1] : UINT64_MAX, end < n ? model[end] : UINT64_MAX));
+}
+
 static void
 lift_model (uint64_t *model, uint32_t n, uint32_t begin, uint32_t end)
 {
@@ -141,6 +157,7 @@ test_windows (void)
           for (uint32_t s = begin; s < end; s++)
             model[s] = MAX (model[s], height);
           assert_lowest (&windows, model, n);
+          assert_at (&windows, model, n, pick (random, n));
           if (step % 3 != 0)
             continue;
           begin = tessera_windows_lowest (&windows, &height, &end);

@@ -101,6 +101,14 @@ window_of (const TesseraWindows *windows, uint32_t section)
   return node - windows->n_leaves;
 }
 
+uint64_t
+tessera_windows_at (const TesseraWindows *windows, uint32_t section, uint32_t *out_end)
+{
+  uint32_t begin = window_of (windows, section);
+  *out_end = windows->end[begin];
+  return height_of (windows, begin);
+}
+
 /* Makes a window begin at @section. */
 static void
 split_at (TesseraWindows *windows, uint32_t section)
@@ -156,13 +164,20 @@ tessera_windows_raise (TesseraWindows *windows,
   join_with_previous (windows, end);
 }
 
-bool
-tessera_windows_lift (TesseraWindows *windows, uint32_t begin)
+uint64_t
+tessera_windows_beside (const TesseraWindows *windows, uint32_t begin)
 {
   uint32_t end = windows->end[begin];
   uint64_t left = begin > 0 ? height_of (windows, windows->previous[begin]) : NO_HEIGHT;
   uint64_t right = end < windows->n_sections ? height_of (windows, end) : NO_HEIGHT;
-  uint64_t height_bytes = left < right ? left : right;
+  return left < right ? left : right;
+}
+
+bool
+tessera_windows_lift (TesseraWindows *windows, uint32_t begin)
+{
+  uint32_t end = windows->end[begin];
+  uint64_t height_bytes = tessera_windows_beside (windows, begin);
   if (height_bytes == NO_HEIGHT)
     return false;
   set_height (windows, begin, height_bytes);

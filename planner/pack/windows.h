@@ -31,6 +31,12 @@ void tessera_windows_flatten (TesseraWindows *windows);
 uint32_t tessera_windows_lowest (const TesseraWindows *windows,
                                  uint64_t *out_height_bytes,
                                  uint32_t *out_end);
+/* The height of the window that holds @section, and its end. */
+uint64_t
+tessera_windows_at (const TesseraWindows *windows, uint32_t section, uint32_t *out_end);
+/* The height of the lower neighbour of the window that begins at @begin; UINT64_MAX:
+ * there is none. */
+uint64_t tessera_windows_beside (const TesseraWindows *windows, uint32_t begin);
 /* Raises the sections of [begin, end) that stand lower to @height_bytes. */
 void tessera_windows_raise (TesseraWindows *windows,
                             uint32_t begin,

@@ -57,34 +57,24 @@ put_pinned (Attempt *attempt)
       put (attempt, i, problem->limits[i].pinned_bytes);
 }
 
-/* Each step lifts the base by what one item needs; above everything all of them fit. */
+static uint64_t
+fit_from (const void *data, const TesseraPackItem *item, uint64_t from_bytes)
+{
+  return lowest_from (data, item, from_bytes);
+}
+
 static void
 put_body (Attempt *attempt, uint32_t body)
 {
   const TesseraPackProblem *problem = attempt->desk->problem;
-  const uint32_t *first =
-      &problem->body_items[body == 0 ? 0 : problem->body_ends[body - 1]];
-  const uint32_t *last = &problem->body_items[problem->body_ends[body]];
-  uint64_t base = 0;
   if (attempt->desk->bodies_put[body])
     return;
   attempt->desk->bodies_put[body] = 1;
-  for (const uint32_t *at = first, *settled = first; at < last;)
-    {
-      uint64_t distance = problem->limits[*at].body_offset_bytes;
-      uint64_t place =
-          lowest_from (attempt, &problem->items[*at], base + distance) - distance;
-      if (place > base)
-        settled = at;
-      base = place;
-      /* Round and round, until all fit that came since the base was lifted. */
-      if (++at == last)
-        at = first;
-      if (at == settled)
-        break;
-    }
-  for (const uint32_t *at = first; at < last; at++)
-    put (attempt, *at, base + problem->limits[*at].body_offset_bytes);
+  uint64_t base = tessera_body_base (problem, body, fit_from, attempt);
+  for (uint32_t i = body == 0 ? 0 : problem->body_ends[body - 1];
+       i < problem->body_ends[body]; i++)
+    put (attempt, problem->body_items[i],
+         base + problem->limits[problem->body_items[i]].body_offset_bytes);
 }
 
 static void

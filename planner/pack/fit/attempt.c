@@ -94,12 +94,12 @@ tessera_attempt (TesseraDesk *desk,
                  uint64_t *out_height_bytes)
 {
   const TesseraPackProblem *problem = desk->problem;
-  if (problem->limits != NULL)
-    return tessera_attempt_limits (desk, placement, watch, out_height_bytes);
   if (placement == TESSERA_PLACE_LOWEST)
     return tessera_lowest_place (&desk->lowest, desk->order, problem->bound_bytes, true,
                                  watch, desk->offsets,
                                  out_height_bytes) == TESSERA_LOWEST_DONE;
+  if (problem->limits != NULL)
+    return tessera_attempt_limits (desk, placement, watch, out_height_bytes);
   uint64_t height_bytes = 0;
   bool forgets = placement != TESSERA_PLACE_SKYLINE && is_by_time (desk);
   tessera_reach_flatten (&desk->lowest.reach);

@@ -20,16 +20,12 @@
 #pragma once
 
 #include "planner/pack/fit/finder.h"
+#include "planner/pack/fit/turns.h"
+#include "planner/pack/fit/passing.h"
 #include "planner/pack/reach.h"
 #include "planner/pack/fit/tree.h"
 #include "planner/pack/watch.h"
 #include "planner/pack/windows.h"
-
-typedef struct
-{
-  uint64_t floor; /* a lower bound */
-  uint32_t rank;
-} TesseraWaiting;
 
 typedef struct
 {
@@ -39,13 +35,14 @@ typedef struct
   TesseraRoom room;
   TesseraWindows windows;
   TesseraFinder finder; /* those with one life that wait */
-  uint32_t *ranks;      /* [n_items] scratch */
-  TesseraWaiting *heap; /* [n_items] those with two, by floor, then rank */
-  size_t n_heap;
+  TesseraFixed fixed;
+  uint32_t *ranks;       /* [n_items] scratch */
+  TesseraTurns turns;    /* those whose floor is not that of one window */
   uint32_t *parked_next; /* [n_items] by rank */
   uint32_t *parked_head; /* [n_sections] ranks that wait for room there */
   uint64_t *parked_bits; /* bit s: parked_head[s] is not empty */
   size_t n_parked;
+  uint32_t *deferred_head; /* [fixed.n_ranges] ranks that have no room below the range */
   uint64_t capacity_bytes;
   uint32_t n_raises; /* of the capacity */
   bool has_limit;    /* the capacity still holds anybody back */
@@ -65,7 +62,7 @@ typedef enum
 /*
  * tessera_lowest_place:
  * @order: items by rank: settles ties
- * @capacity_bytes: at least the bound
+ * @capacity_bytes: at least the bound, and the highest end of what is fixed
  * @may_raise: raise the capacity rather than be stuck
  * @offsets: (array): by item; complete when done
  * @out_height_bytes: set when done

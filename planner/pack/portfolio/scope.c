@@ -57,8 +57,8 @@ most_items (const TesseraScope *scope, TesseraPlacement placement, bool is_simpl
     case TESSERA_PLACE_BEST_FIT: /* never won with owners, walks all the way up */
       return has_owners && most_to_fit > MAX_ITEMS_OF_OWNERS ? MAX_ITEMS_OF_OWNERS
                                                              : most_to_fit;
-    case TESSERA_PLACE_LOWEST: /* knows nothing of limits */
-      if (scope->problem->limits != NULL)
+    case TESSERA_PLACE_LOWEST:
+      if (!tessera_fixed_is_for (scope->problem))
         return 0;
       return has_owners ? MAX_ITEMS_OF_OWNERS : SIZE_MAX;
     case TESSERA_PLACE_SKYLINE:
