@@ -57,14 +57,10 @@ right_subtitle (const TesseraFollowed *planned)
 {
   const TesseraPlan *plan = planned->plan;
   g_autofree char *height = tessera_describe_bytes (plan->height_bytes);
+  g_autofree char *gap = tessera_describe_gap (plan);
   GString *text = g_string_new (NULL);
-  double over = (double) plan->height_bytes / (double) MAX (plan->bound_bytes, 1) - 1;
 
-  g_string_append_printf (text, "%s", height);
-  if (plan->height_bytes <= plan->bound_bytes)
-    g_string_append (text, " = bound");
-  else
-    g_string_append_printf (text, ", %.1f %% over bound", over * 100);
+  g_string_append_printf (text, "%s%s%s", height, *gap == '=' ? " " : ", ", gap);
   if (planned->request.is_preview)
     g_string_append (text, ", preview");
   else if (plan->checked)

@@ -5,6 +5,8 @@
  */
 #include "viewer/document/describe.h"
 
+#include "db/proof.h"
+
 #include <string.h>
 
 char *
@@ -63,6 +65,17 @@ tessera_describe_bytes_exact (uint64_t bytes)
   g_autofree char *count = tessera_describe_count (bytes);
 
   return g_strdup_printf ("%s bytes", count);
+}
+
+char *
+tessera_describe_gap (const TesseraPlan *plan)
+{
+  if (plan->height_bytes <= plan->bound_bytes)
+    return g_strdup ("= bound");
+  if (tessera_plan_is_optimal (plan))
+    return g_strdup ("optimal");
+  /* Never rounded down to nothing. */
+  return g_strdup_printf ("%.1f %% over bound", MAX (100 * tessera_plan_gap (plan), 0.1));
 }
 
 char *

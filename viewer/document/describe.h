@@ -13,7 +13,10 @@ char *tessera_describe_bytes (uint64_t bytes);       /* "7.83 GiB" */
 char *tessera_describe_bytes_round (uint64_t bytes); /* "40 GiB": no idle decimals */
 char *tessera_describe_bytes_exact (uint64_t bytes); /* "8,407,552,000 bytes" */
 char *tessera_describe_count (uint64_t count);       /* "33,457" */
-char *tessera_describe_duration (int64_t ns);        /* "1.25 ms" */
+/* Of a plan's height: "= bound", "optimal" where no layout is lower though it is above
+ * the load bound, else how far it is above what is proven: "0.7 % over bound". */
+char *tessera_describe_gap (const TesseraPlan *plan);
+char *tessera_describe_duration (int64_t ns); /* "1.25 ms" */
 
 const char *tessera_class_name (uint8_t lifetime_class);
 const char *tessera_layout_kind_name (TesseraLayoutKind kind); /* "as recorded" ... */

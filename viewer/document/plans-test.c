@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/document/describe.h"
 #include "viewer/document/document-plans.h"
 
 #include "db/store.h"
@@ -200,6 +201,34 @@ test_difference_is_lit (Fixture *f, gconstpointer unused)
   g_assert_null (f->document->paint->ink.block_lit);
 }
 
+/* Optimal is said of what is proven alone. */
+static void
+test_gap (void)
+{
+  static const struct
+  {
+    uint64_t height_bytes, bound_bytes, proven_bound_bytes;
+    const char *text;
+  } cases[] = {
+    { 1000, 1000, 0, "= bound" },
+    { 1000, 1000, 1000, "= bound" },
+    { 1000, 900, 1000, "optimal" },
+    { 1000, 900, 0, "11.1 % over bound" },
+    { 1000, 900, 990, "1.0 % over bound" },
+    { 1000001, 900000, 1000000, "0.1 % over bound" },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const TesseraPlan plan = { .height_bytes = cases[i].height_bytes,
+                                 .bound_bytes = cases[i].bound_bytes,
+                                 .proven_bound_bytes = cases[i].proven_bound_bytes };
+      g_autofree char *text = tessera_describe_gap (&plan);
+
+      g_assert_cmpstr (text, ==, cases[i].text);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -210,5 +239,6 @@ main (int argc, char **argv)
   ADD ("sides", test_sides);
   ADD ("compares", test_compares);
   ADD ("difference is lit", test_difference_is_lit);
+  g_test_add_func ("/plans/gap", test_gap);
   return g_test_run ();
 }

@@ -5,6 +5,7 @@
  */
 #include "viewer/panels/headline.h"
 
+#include "db/proof.h"
 #include "viewer/document/describe.h"
 #include "viewer/document/edits/document-edit.h"
 #include "viewer/panels/edits/edits.h"
@@ -28,6 +29,7 @@ struct _TesseraHeadline
   GtkWidget *sentence;
   GtkWidget *change; /* what the last edit cost or won */
   GtkWidget *numbers[N_NUMBERS];
+  GtkWidget *proof; /* whether the plan on the right can be bettered */
 };
 
 G_DEFINE_TYPE (TesseraHeadline, tessera_headline, GTK_TYPE_BOX)
@@ -95,6 +97,32 @@ show_change (TesseraHeadline *self)
   gtk_widget_set_visible (self->change, change != NULL);
 }
 
+/* The words and numbers of `tessera plan`. Of a preview nothing is claimed. */
+static void
+show_proof (TesseraHeadline *self)
+{
+  const TesseraFollowed *planned = self->document->planned;
+  g_autofree char *text = NULL, *tip = NULL;
+  g_autofree char *height = NULL, *bound = NULL, *exact = NULL, *exact_bound = NULL;
+  char proof[128];
+
+  gtk_widget_set_visible (self->proof, planned != NULL);
+  if (planned == NULL)
+    return;
+  height = tessera_describe_bytes (planned->plan->height_bytes);
+  bound = tessera_describe_bytes (tessera_plan_proven_bound (planned->plan));
+  exact = tessera_describe_bytes_exact (planned->plan->height_bytes);
+  exact_bound = tessera_describe_bytes_exact (tessera_plan_proven_bound (planned->plan));
+  tessera_plan_describe_proof (planned->plan, proof, sizeof proof);
+  text = planned->request.is_preview
+             ? g_strdup_printf ("pool %s, a preview", height)
+             : g_strdup_printf ("pool %s, bound %s: %s", height, bound, proof);
+  tip = g_strdup_printf ("The plan's pool: %s\nProven that no layout is lower: %s", exact,
+                         exact_bound);
+  gtk_label_set_text (GTK_LABEL (self->proof), text);
+  gtk_widget_set_tooltip_text (self->proof, tip);
+}
+
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
@@ -102,7 +130,10 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS |
               TESSERA_CHANGED_WORK))
-    show_change (self);
+    {
+      show_change (self);
+      show_proof (self);
+    }
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_VERDICT | TESSERA_CHANGED_WORK)))
     return;
   gtk_widget_set_visible (GTK_WIDGET (self), document->data != NULL);
@@ -162,6 +193,10 @@ add_numbers (TesseraHeadline *self)
       gtk_box_append (GTK_BOX (column), self->numbers[i]);
       gtk_grid_attach (GTK_GRID (grid), column, i, 1, 1, 1);
     }
+  self->proof = tessera_sentence_new ("", "caption");
+  gtk_label_set_xalign (GTK_LABEL (self->proof), 1);
+  gtk_widget_set_name (self->proof, "plan-proof");
+  gtk_grid_attach (GTK_GRID (grid), self->proof, 0, 2, N_NUMBERS, 1);
   gtk_widget_set_valign (grid, GTK_ALIGN_CENTER);
   gtk_box_append (GTK_BOX (self), grid);
 }

@@ -8,6 +8,7 @@
  */
 #include "viewer/panels/plans.h"
 
+#include "db/proof.h"
 #include "viewer/document/describe.h"
 #include "viewer/document/document-plans.h"
 #include "viewer/panels/compare.h"
@@ -30,11 +31,12 @@ describe_plan (const TesseraKept *kept)
   const TesseraPlan *plan = kept->followed->plan;
   g_autoptr (GDateTime) made = g_date_time_new_from_unix_local (kept->made_s);
   g_autofree char *clock = g_date_time_format (made, "%H:%M");
-  double over = (double) plan->height_bytes / (double) MAX (plan->bound_bytes, 1) - 1;
+  g_autofree char *gap =
+      tessera_plan_is_optimal (plan)
+          ? tessera_describe_gap (plan)
+          : g_strdup_printf ("+%.1f %%", 100 * tessera_plan_gap (plan));
 
-  if (plan->height_bytes <= plan->bound_bytes)
-    return g_strdup_printf ("= bound · %s", clock);
-  return g_strdup_printf ("+%.1f %% · %s", over * 100, clock);
+  return g_strdup_printf ("%s · %s", gap, clock);
 }
 
 /* --- sides ------------------------------------------------------------------------ */

@@ -147,6 +147,11 @@ numbers_are_plans (Path *p)
 
   assert_shows_bytes (p, "subtitle-right", plan, "height_bytes");
   assert_shows_bytes (p, "need-bound", plan, "bound_bytes");
+  assert_shows_bytes (p, "plan-proof", plan, "height_bytes");
+  assert_shows_bytes (p, "plan-proof", plan, "proven_bound_bytes");
+  if (!g_str_has_suffix (text_of (p, "plan-proof"),
+                         json_object_get_string_member (plan, "proof")))
+    g_error ("the window says \"%s\"", text_of (p, "plan-proof"));
   g_assert_cmpstr (json_object_get_string_member (plan, "slot_digest"), ==, digest);
   g_unlink (out);
   return (uint64_t) json_object_get_int_member (plan, "height_bytes");
