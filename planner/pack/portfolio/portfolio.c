@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/pack/portfolio/rounds.h"
+#include "planner/pack/repack/repack.h"
 
 #include <string.h>
 
@@ -42,6 +43,19 @@ init_run (TesseraPortfolio *portfolio, TesseraDeskParts *parts)
   return status;
 }
 
+/* What the rounds have left above the bound, around the peak. In place. */
+static TesseraStatus
+repack (const TesseraPortfolio *portfolio, uint64_t *offsets, uint64_t *height_bytes)
+{
+  const TesseraPortfolioOptions *options = portfolio->options;
+  const TesseraRepackOptions repack_options = {
+    .looks = tessera_scope_looks_of_repack (&portfolio->scope, options->work_budget),
+    .progress = options->progress,
+    .fraction = options->fraction_end,
+  };
+  return tessera_repack (&portfolio->times, &repack_options, offsets, height_bytes);
+}
+
 TesseraStatus
 tessera_portfolio_run (const TesseraPackProblem *problem,
                        const TesseraPortfolioOptions *options,
@@ -71,6 +85,12 @@ tessera_portfolio_run (const TesseraPackProblem *problem,
     }
   tessera_chains_clear (portfolio.chains);
   tessera_portfolio_workers_free (workers, options->n_threads);
+  if (status == TESSERA_OK && portfolio.scope.has_sweeps && problem->limits == NULL)
+    {
+      status = repack (&portfolio, offsets, out_height_bytes);
+      if (*out_height_bytes < portfolio.best.height_bytes)
+        *out_strategy = "packed anew around the peak";
+    }
   tessera_finished_clear (&portfolio.best);
   tessera_times_clear (&portfolio.times);
   return status;

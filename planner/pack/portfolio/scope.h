@@ -37,3 +37,6 @@ uint64_t tessera_scope_cost_of_owners (const TesseraScope *scope);
 
 /* What one sweep may spend on looking ahead (sweep.h). */
 uint64_t tessera_scope_looks_of_sweep (const TesseraScope *scope);
+
+/* What packing anew around the peak may spend (repack.h), a fraction of the rest. */
+uint64_t tessera_scope_looks_of_repack (const TesseraScope *scope, uint64_t work_budget);

@@ -1,0 +1,24 @@
+/*
+ * Items that wait for a place, the heaviest first.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/pack/problem.h"
+
+typedef struct
+{
+  uint32_t *weights; /* [n_items] 1 .. 2^20: like the root of size x life */
+  uint32_t *heap;    /* [n_waiting] of [n_items] */
+  size_t n_waiting;
+} TesseraWaiting;
+
+TESSERA_MUST_USE TesseraStatus tessera_waiting_init (TesseraWaiting *waiting,
+                                                     const TesseraPackProblem *problem);
+void tessera_waiting_clear (TesseraWaiting *waiting); /* frees; a zeroed one is fine */
+void tessera_waiting_empty (TesseraWaiting *waiting);
+/* Must not be waiting yet. */
+void tessera_waiting_push (TesseraWaiting *waiting, uint32_t item);
+/* The heaviest; of equal ones the one of the lowest number. Somebody must be waiting. */
+uint32_t tessera_waiting_pop (TesseraWaiting *waiting);
