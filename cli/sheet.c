@@ -39,7 +39,9 @@ cli_sheet_figure (const CliStudy *study,
     plan_subtitle (study, titles->right_sub, sizeof titles->right_sub);
   *out_figure = (TesseraFigure){
     .trace = study->trace,
-    .blocks = study->blocks,
+    .blocks = sheet->regrouped != NULL ? &sheet->regrouped->blocks : study->blocks,
+    .groups = sheet->regrouped != NULL ? sheet->regrouped->groups : NULL,
+    .n_groups = sheet->regrouped != NULL ? sheet->regrouped->n_groups : 0,
     .structure = study->structure,
     .left = study->layout,
     .right = study->planned,

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "cli/study.h"
+#include "cli/regrouped.h"
 #include "picture/figure.h"
 
 typedef struct
@@ -16,6 +16,7 @@ typedef struct
   gboolean stacked;
   TesseraAxisKind axis;
   TesseraColourKey colour;
+  const CliRegrouped *regrouped; /* (nullable): what colours go by */
 } CliSheet;
 
 /* Fills a figure from what the study has; strings live in @titles. */

@@ -119,6 +119,23 @@ def a_shape_is_taken_from_a_plan(tmp):
 
 
 @test
+def a_picture_is_of_the_groups_as_edited(tmp):
+    trace = tmp / "s.tsr"
+    good("import", SAMPLE, "-o", trace)
+
+    def picture(*options):
+        good("render", trace, "-o", tmp / "p.png", "--no-plan", "--colour", "group", *options)
+        return (tmp / "p.png").read_bytes()
+
+    first = picture()
+    add(trace, "group", *KINDS["group"])
+    assert picture() != first
+    assert picture("--no-edits") == first
+    good("edits", "undo", trace)
+    assert picture() == first
+
+
+@test
 def edits_that_conflict_are_named(tmp):
     trace = tmp / "s.tsr"
     good("import", SAMPLE, "-o", trace)

@@ -8,7 +8,7 @@
 typedef struct
 {
   char *output, *size, *axis, *colour, *policy;
-  gboolean dark, stacked, no_plan, across;
+  gboolean dark, stacked, no_plan, no_edits, across;
   double scale;
 } RenderOptions;
 
@@ -108,27 +108,50 @@ draw_study (const CliStudy *study,
   return TESSERA_OK;
 }
 
+/* The plan that `tessera plan` makes, and the groups that it has. */
+static TesseraStatus
+plan_as_edited (CliStudy *study,
+                const RenderOptions *options,
+                CliRegrouped *regrouped,
+                TesseraError *error)
+{
+  TesseraPlanOptions plan_options = { .across_streams = options->across,
+                                      .first_step = -1,
+                                      .last_step = -1 };
+  TesseraHistory *history = options->no_edits ? tessera_history_new ()
+                                              : tessera_history_load (study->path, error);
+  if (history == NULL)
+    return error->status;
+  plan_options.edits = tessera_history_get (history, NULL);
+  plan_options.n_edits = tessera_history_get_n_standing (history);
+  TesseraStatus status = cli_regroup (study, history, regrouped, error);
+  if (status == TESSERA_OK && !options->no_plan)
+    status = cli_study_plan (study, &plan_options, error);
+  if (status == TESSERA_OK && !options->no_plan)
+    status = cli_study_needs (study, error);
+  tessera_history_free (history);
+  return status;
+}
+
 static int
 render (const char *path,
         const RenderOptions *options,
-        const CliSheet *sheet,
+        CliSheet *sheet,
         TesseraLayoutKind kind,
         const CliCommon *common)
 {
-  const TesseraPlanOptions plan_options = { .across_streams = options->across,
-                                            .first_step = -1,
-                                            .last_step = -1 };
   CliStudy study;
+  CliRegrouped regrouped = { 0 };
   TesseraError error = { 0 };
   TesseraStatus status = cli_study_open (&study, path, common, &error);
   if (status == TESSERA_OK)
     status = cli_study_layout (&study, kind, common, &error);
-  if (status == TESSERA_OK && !options->no_plan)
-    status = cli_study_plan (&study, &plan_options, &error);
-  if (status == TESSERA_OK && !options->no_plan)
-    status = cli_study_needs (&study, &error);
+  if (status == TESSERA_OK)
+    status = plan_as_edited (&study, options, &regrouped, &error);
+  sheet->regrouped = &regrouped;
   if (status == TESSERA_OK)
     status = draw_study (&study, sheet, options->output, &error);
+  cli_regrouped_clear (&regrouped);
   cli_study_clear (&study);
   return status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
 }
@@ -156,6 +179,8 @@ cli_render (int argc, char **argv)
       NULL },
     { "no-plan", 0, 0, G_OPTION_ARG_NONE, &options.no_plan, "Draw the left layout only",
       NULL },
+    { "no-edits", 0, 0, G_OPTION_ARG_NONE, &options.no_edits,
+      "Leave out the edits that are kept with FILE", NULL },
     { "across-streams", 0, 0, G_OPTION_ARG_NONE, &options.across, "Plan across streams",
       NULL },
     { NULL }
