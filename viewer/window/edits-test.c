@@ -291,6 +291,9 @@ test_conflict (Fixture *f, gconstpointer unused)
   g_signal_emit_by_name (widget (f, "conflict-show"), "clicked");
   WAIT (gtk_widget_get_mapped (widget (f, "edits")), 5000);
   WAIT (gtk_widget_has_focus (GTK_WIDGET (row (f, 1))), 5000);
+  test_window_settle (f->window);
+  g_assert_true (tessera_document_is_selected (f->document, 0));
+  g_assert_false (tessera_document_is_selected (f->document, 1));
   g_signal_emit_by_name (widget (f, "conflict-undo"), "clicked");
   test_window_settle (f->window);
   g_assert_false (gtk_widget_get_mapped (widget (f, "message")));

@@ -9,6 +9,7 @@
 
 #include "viewer/document/edits/document-edit.h"
 #include "viewer/document/edits/document-propose.h"
+#include "viewer/document/select/document-select.h"
 #include "viewer/panels/edits/edit-bar.h"
 
 static const char *const strategies[] = { "free", "paper", "paper-plain", "auto" };
@@ -101,12 +102,13 @@ on_show_conflict (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TesseraWindow *self = user;
   const TesseraEditConflict *conflict = &self->document->conflict;
+  uint32_t other = MIN (conflict->first, conflict->second);
 
   if (conflict->first == TESSERA_NONE)
     return;
   gtk_stack_set_visible_child_name (GTK_STACK (self->side), "edits");
-  tessera_edits_view_show (TESSERA_EDITS_VIEW (self->edits),
-                           MIN (conflict->first, conflict->second));
+  tessera_edits_view_show (TESSERA_EDITS_VIEW (self->edits), other);
+  tessera_document_select_edit (self->document, other);
 }
 
 /* --- files ----------------------------------------------------------------------------

@@ -137,6 +137,9 @@ tessera_document_n_selected (TesseraDocument *self)
 /* --- searches --------------------------------------------------------------------- */
 
 typedef struct Search Search;
+/* Of an edit: what it is about, and what that is kept apart from. */
+#define MOST_SELECTORS 2
+
 /* Marks what it is looking for. On a worker. */
 typedef TesseraStatus (*SearchFunc) (const Search *search, uint8_t *is_in);
 
@@ -150,7 +153,8 @@ struct Search
   TesseraView rect;
   uint32_t event_index;
   uint8_t *is_wanted;
-  TesseraSelector selector;
+  TesseraSelector selectors[MOST_SELECTORS]; /* any of which matches */
+  size_t n_selectors;
   TesseraSelection *after;
   uint32_t largest;
 };
@@ -164,7 +168,8 @@ search_free (gpointer user)
   tessera_sheet_unref (search->sheet);
   tessera_selection_unref (search->before);
   tessera_selection_unref (search->after);
-  tessera_selector_clear (&search->selector);
+  for (size_t i = 0; i < MOST_SELECTORS; i++)
+    tessera_selector_clear (&search->selectors[i]);
   g_free (search->is_wanted);
   g_free (search);
 }
@@ -229,7 +234,8 @@ search_new (TesseraDocument *self, SearchFunc look, TesseraSelectHow how)
   search->data = tessera_data_ref (self->data);
   search->look = look;
   search->how = how;
-  tessera_selector_init (&search->selector);
+  for (size_t i = 0; i < MOST_SELECTORS; i++)
+    tessera_selector_init (&search->selectors[i]);
   search->before = tessera_selection_ref (self->selection);
   return search;
 }
@@ -313,9 +319,18 @@ static TesseraStatus
 look_for_matches (const Search *search, uint8_t *is_in)
 {
   const TesseraData *data = search->data;
+  size_t n_blocks = data->blocks->n_blocks;
+  g_autofree uint8_t *matches = g_malloc0 (MAX (n_blocks, 1));
+  TesseraStatus status = TESSERA_OK;
 
-  return tessera_select (&search->selector, data->trace, data->blocks, data->structure,
-                         data->groups, data->n_groups, is_in);
+  for (size_t i = 0; i < search->n_selectors && status == TESSERA_OK; i++)
+    {
+      status = tessera_select (&search->selectors[i], data->trace, data->blocks,
+                               data->structure, data->groups, data->n_groups, matches);
+      for (size_t block = 0; block < n_blocks; block++)
+        is_in[block] |= matches[block];
+    }
+  return status;
 }
 
 void
@@ -331,8 +346,31 @@ tessera_document_select_matches (TesseraDocument *self,
       return;
     }
   search = search_new (self, look_for_matches, how);
-  search->selector = *selector;
+  search->selectors[0] = *selector;
+  search->n_selectors = 1;
   tessera_selector_init (selector);
+  search_start (self, search);
+}
+
+void
+tessera_document_select_edit (TesseraDocument *self, size_t index)
+{
+  size_t n_edits = 0;
+  const TesseraEdit *edits =
+      self->history != NULL ? tessera_history_get (self->history, &n_edits) : NULL;
+  Search *search;
+  TesseraStatus status;
+
+  /* A cap is about the pool. */
+  if (self->data == NULL || index >= n_edits || edits[index].kind == TESSERA_EDIT_CAP)
+    return;
+  search = search_new (self, look_for_matches, TESSERA_SELECT_ONLY);
+  search->n_selectors = edits[index].has_with ? 2 : 1;
+  status = tessera_selector_copy (&edits[index].what, &search->selectors[0]);
+  if (status == TESSERA_OK && edits[index].has_with)
+    status = tessera_selector_copy (&edits[index].with, &search->selectors[1]);
+  if (status != TESSERA_OK)
+    g_error ("out of memory");
   search_start (self, search);
 }
 

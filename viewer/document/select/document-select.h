@@ -44,6 +44,9 @@ void tessera_document_select_all (TesseraDocument *self);
 void tessera_document_select_matches (TesseraDocument *self,
                                       TesseraSelector *selector,
                                       TesseraSelectHow how);
+/* What an edit of the history is about: of those kept apart, both. Nothing changes for a
+ * cap, which is about the pool. */
+void tessera_document_select_edit (TesseraDocument *self, size_t index);
 /* All of some groups. @is_wanted: (array): a byte for each place (grouping.h). */
 void tessera_document_select_groups (TesseraDocument *self,
                                      const uint8_t *is_wanted,

@@ -6,6 +6,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/select/document-select.h"
+#include "edits/query.h"
+#include "viewer/document/edits/document-edit.h"
 #include "viewer/test-help.h"
 
 #include <glib/gstdio.h>
@@ -259,6 +261,32 @@ test_lit (Fixture *f, gconstpointer unused)
   g_assert_null (f->document->paint->ink.block_lit);
 }
 
+/* What an edit is about, of blocks kept apart both sides; a cap is about none. */
+static void
+test_edit (Fixture *f, gconstpointer unused)
+{
+  TesseraEdit apart = tessera_edit_of (TESSERA_EDIT_APART);
+  TesseraEdit cap = tessera_edit_of (TESSERA_EDIT_CAP);
+  g_autofree char *kept = g_strconcat (f->path, ".edits.json", NULL);
+  char *error = NULL;
+
+  g_assert_true (tessera_query_parse ("size<2MiB", &apart.what, &error));
+  apart.has_with = tessera_query_parse ("phase=backward", &apart.with, &error);
+  cap.at = 64 << 20;
+  tessera_document_add_edit (f->document, &apart);
+  tessera_document_add_edit (f->document, &cap);
+  settle (f);
+  tessera_document_select_edit (f->document, 0);
+  settle (f);
+  assert_selected (f, 5);
+  tessera_document_select (f->document, 1);
+  tessera_document_select_edit (f->document, 1);
+  tessera_document_select_edit (f->document, 2);
+  settle (f);
+  assert_selected (f, 2);
+  g_unlink (kept);
+}
+
 static void
 test_close_forgets (Fixture *f, gconstpointer unused)
 {
@@ -289,6 +317,7 @@ main (int argc, char **argv)
   ADD ("latest wins", test_latest_wins);
   ADD ("facts", test_facts);
   ADD ("lit", test_lit);
+  ADD ("edit", test_edit);
   ADD ("close forgets", test_close_forgets);
   return g_test_run ();
 }
