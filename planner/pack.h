@@ -84,6 +84,11 @@ TESSERA_MUST_USE TesseraStatus tessera_pack (const TesseraItem *items,
                                              const TesseraPackOptions *options,
                                              uint64_t *offsets,
                                              TesseraPacking *out_packing);
+/* What no layout is below: the load, or what closed ranges force (pack/closed.h); zones one
+ * on top of the other. Knows nothing of pins, sets and bodies. Fails as above. */
+TESSERA_MUST_USE TesseraStatus tessera_pack_closed_bound (const TesseraItem *items,
+                                                          size_t n_items,
+                                                          uint64_t *out_bound_bytes);
 /* The largest load over time (zones packed apart: the sum of their peaks), or the highest
  * pinned end. Fails as above. */
 TESSERA_MUST_USE TesseraStatus tessera_pack_bound (const TesseraItem *items,

@@ -10,6 +10,7 @@
  */
 #include "planner/pack.h"
 
+#include "planner/pack/few.h"
 #include "planner/pack/portfolio/portfolio.h"
 #include "planner/pack/refine.h"
 #include "planner/pack/zones.h"
@@ -135,7 +136,8 @@ set_limits (Call *call, size_t group, TesseraPackProblem *problem)
                                                   call->zones.ends[group], &load_bytes);
   if (status != TESSERA_OK)
     return status;
-  problem->bound_bytes = load_bytes - problem->base_bytes;
+  if (problem->bound_bytes < load_bytes - problem->base_bytes)
+    problem->bound_bytes = load_bytes - problem->base_bytes;
   if (call->highest_pin_bytes == 0)
     return TESSERA_OK;
   status =
@@ -214,7 +216,13 @@ pack_problem (TesseraPackProblem *problem,
   uint64_t rest_height_bytes;
   const char *rest_strategy;
   if (!tessera_pack_can_refine (problem))
-    return tessera_portfolio_run (problem, options, places, height_bytes, strategy);
+    {
+      TesseraStatus only =
+          tessera_portfolio_run (problem, options, places, height_bytes, strategy);
+      if (only == TESSERA_OK && tessera_pack_is_few (problem))
+        tessera_pack_few (problem, places, height_bytes, strategy);
+      return only;
+    }
   rules.work_budget = 0;
   search.work_budget /= 2;
   TesseraStatus status =
@@ -346,5 +354,30 @@ tessera_pack_bound (const TesseraItem *items, size_t n_items, uint64_t *out_boun
   TesseraStatus status = call_init (&call, items, n_items);
   *out_bound_bytes = status == TESSERA_OK ? call.packing.bound_bytes : 0;
   call_clear (&call);
+  return status;
+}
+
+TesseraStatus
+tessera_pack_closed_bound (const TesseraItem *items,
+                           size_t n_items,
+                           uint64_t *out_bound_bytes)
+{
+  TesseraPackZones zones = { 0 };
+  TesseraStatus status = validate (items, n_items);
+  *out_bound_bytes = 0;
+  if (status == TESSERA_OK && n_items > 0)
+    status = tessera_pack_zones_init (&zones, items, NULL, n_items);
+  for (size_t g = 0, begin = 0; g < zones.n_groups && status == TESSERA_OK; g++)
+    {
+      TesseraPackProblem *problem;
+      status = tessera_pack_problem_new (items, NULL, &zones.items[begin],
+                                         zones.ends[g] - begin, NULL, &problem);
+      if (status != TESSERA_OK)
+        break;
+      *out_bound_bytes += problem->bound_bytes;
+      tessera_pack_problem_free (problem);
+      begin = zones.ends[g];
+    }
+  tessera_pack_zones_clear (&zones);
   return status;
 }

@@ -8,6 +8,7 @@
  */
 #include "planner/pack/problem.h"
 
+#include "planner/pack/closed.h"
 #include "planner/pack/fit/tree.h"
 
 #include <stdlib.h>
@@ -374,7 +375,9 @@ tessera_pack_problem_new (const TesseraItem *items,
   if (offsets != NULL && can_settle (problem, limits))
     settle_those_that_live_always (problem, limits, offsets);
   sort_in_time (problem);
-  status = take_limits (problem, limits);
+  status = tessera_pack_closed (problem, &problem->bound_bytes);
+  if (status == TESSERA_OK)
+    status = take_limits (problem, limits);
   if (status != TESSERA_OK)
     goto out;
   *out_problem = problem;

@@ -48,7 +48,8 @@ typedef struct
   size_t n_items;
   uint32_t n_sections;
   uint64_t base_bytes;  /* taken below by items that live always */
-  uint64_t bound_bytes; /* largest load of @items alone: base_bytes not counted */
+  uint64_t bound_bytes; /* largest load of @items alone, or what closed ranges force
+                           (closed.h): base_bytes not counted */
   uint32_t n_owners;    /* 1 where wide lives are the same or all have one owner */
   bool has_second;      /* some item has a second life */
 

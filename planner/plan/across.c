@@ -110,21 +110,11 @@ join_closed (Across *across)
   return tessera_build_close_ranks (build);
 }
 
-static TesseraStatus
-prepare (Across *across)
+static void
+list_candidates (Across *across)
 {
   TesseraPlanBuild *build = across->build;
-  size_t n_items = build->n_items;
 
-  across->lead = malloc ((n_items + 1) * sizeof *across->lead);
-  across->from = malloc ((n_items + 1) * sizeof *across->from);
-  across->candidates = malloc ((n_items + 1) * sizeof *across->candidates);
-  across->best = malloc ((n_items + 1) * sizeof *across->best);
-  if (!across->lead || !across->from || !across->candidates || !across->best)
-    return TESSERA_NO_MEMORY;
-  find_leads (across);
-  if (join_closed (across) != TESSERA_OK)
-    return TESSERA_NO_MEMORY;
   find_leads (across);
   for (uint32_t i = 0; i < build->n_items; i++)
     {
@@ -139,7 +129,6 @@ prepare (Across *across)
       if (is_joined)
         candidate->plain = candidate->longer;
     }
-  return TESSERA_OK;
 }
 
 /* Small numbers for owners, in the order of their first item. Returns: false where there
@@ -166,18 +155,14 @@ number_owners (Across *across)
   return true;
 }
 
-/* Private pools share with nobody: they are zones. */
-static TesseraStatus
-pack (Across *across)
+/* What is packed. Private pools share with nobody: they are zones. */
+static TesseraItem *
+make_items (const Across *across)
 {
   size_t n = across->build->n_items;
   TesseraItem *items = calloc (n + 1, sizeof *items);
-  TesseraPacking packing;
-  TesseraStatus status;
 
-  if (!items)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; items && i < n; i++)
     {
       const Candidate *candidate = &across->candidates[i];
 
@@ -189,10 +174,63 @@ pack (Across *across)
       items[i].wide_begin2 = candidate->longer.begin2;
       items[i].wide_end2 = candidate->longer.end2;
     }
-  status = tessera_build_pack (across->build, items, n, across->best, &packing);
+  return items;
+}
+
+/* What no layout is below, whether blocks are joined or not. */
+static TesseraStatus
+prove (Across *across)
+{
+  TesseraItem *items = make_items (across);
+  TesseraStatus status = TESSERA_NO_MEMORY;
+
+  if (items)
+    status = tessera_pack_closed_bound (items, across->build->n_items,
+                                        &across->proven_bound_bytes);
+  free (items);
+  return status;
+}
+
+/* @out_is_for: false where there are more owners than the packer takes. */
+static TesseraStatus
+prepare (Across *across, bool *out_is_for)
+{
+  size_t n_items = across->build->n_items;
+  TesseraStatus status;
+
+  across->lead = malloc ((n_items + 1) * sizeof *across->lead);
+  across->from = malloc ((n_items + 1) * sizeof *across->from);
+  across->candidates = malloc ((n_items + 1) * sizeof *across->candidates);
+  across->best = malloc ((n_items + 1) * sizeof *across->best);
+  if (!across->lead || !across->from || !across->candidates || !across->best)
+    return TESSERA_NO_MEMORY;
+  list_candidates (across);
+  *out_is_for = number_owners (across);
+  if (!*out_is_for)
+    return TESSERA_OK;
+  status = prove (across);
+  if (status == TESSERA_OK)
+    status = join_closed (across);
+  if (status != TESSERA_OK)
+    return status;
+  list_candidates (across);
+  *out_is_for = number_owners (across);
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+pack (Across *across)
+{
+  TesseraItem *items = make_items (across);
+  TesseraPacking packing;
+  TesseraStatus status;
+
+  if (!items)
+    return TESSERA_NO_MEMORY;
+  status = tessera_build_pack (across->build, items, across->build->n_items, across->best,
+                               &packing);
   free (items);
   across->height = packing.height_bytes;
-  across->proven_bound_bytes = packing.proven_bound_bytes;
   across->strategy = packing.strategy;
   return status;
 }
@@ -234,8 +272,7 @@ choose (Across *across)
   return TESSERA_OK;
 }
 
-/* What holds for owners apart says nothing of layouts across them; and of blocks that
- * were joined to share what is closed, nothing of those that were not. */
+/* What holds for owners apart says nothing of layouts across them. */
 static void
 settle_proof (const Across *across)
 {
@@ -274,8 +311,10 @@ tessera_build_across (TesseraPlanBuild *build)
     status = tessera_closing_new (build, &across.closing);
   if (status == TESSERA_OK && is_worth_it (build))
     {
-      status = prepare (&across);
-      if (status == TESSERA_OK && number_owners (&across))
+      bool is_for_owners = false;
+
+      status = prepare (&across, &is_for_owners);
+      if (status == TESSERA_OK && is_for_owners)
         status = pack (&across);
       if (status == TESSERA_OK)
         status = choose (&across);
