@@ -35,6 +35,22 @@
  * digest       slot_digest is what tessera_plan_digest() says
  * fingerprint  trace_fingerprint is the trace's (where a trace is given)
  *
+ * Where several sections repeat (kinds of step, db/plan.h) these say instead:
+ *
+ * sections     they lie side by side, 64 at most, in a plan that keeps streams apart
+ * lifetimes    besides: what of the start outlives it does so over all kinds, what of a kind
+ *              wraps ends with its section or after all kinds, all else inside its
+ *              section; crossings are in order, each of a slot that wraps into the section
+ *              of another kind, and end inside it
+ * overlap      whatever kinds of step came before, where a slot is born none that may be
+ *              alive shares an address with it: one of the start that lives on, one of its
+ *              own kind up to died_next, one of another kind that wraps up to its crossing
+ *              (else over the whole section). Places of rotas are held in all kinds
+ * rota         every kind that has places of the rota has all of them. Where a request of
+ *              it is made, there is room for what was made in this step and what was found:
+ *              of one kind if each that makes any sees all others end, else of all kinds
+ * bound        bound_bytes is the most that may be held at one moment, each address once
+ *
  * And of a plan made with edits (tessera_check_edits):
  *
  * pin          what is pinned lies at its offset

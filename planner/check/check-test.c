@@ -97,7 +97,9 @@ break_sections (GRand *random, TesseraPlan *plan)
       section->n_slots += check_pick (random, 2) ? 1 : UINT32_MAX;
       break;
     case 3:
-      plan->sections[check_pick (random, 2) * 2].kind = TESSERA_SECTION_REPEATS;
+      /* Two that repeat, with another between them. */
+      plan->sections[0].kind = plan->sections[2].kind = TESSERA_SECTION_REPEATS;
+      plan->sections[1].kind = TESSERA_SECTION_ONCE;
       break;
     case 4:
       slot->born = plan->sections[slot->section].end;

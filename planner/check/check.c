@@ -8,6 +8,7 @@
  */
 #include "planner/check.h"
 
+#include "planner/check/kinds.h"
 #include "planner/check/sweep.h"
 
 #include <inttypes.h>
@@ -156,6 +157,16 @@ check_slots_of_section (const TesseraPlan *plan,
   return TESSERA_OK;
 }
 
+/* Kinds of step lie side by side, few sections before and after them. */
+static bool
+may_be_another (const TesseraPlan *plan, size_t section, size_t n_repeats)
+{
+  return !plan->across_streams && n_repeats <= TESSERA_CHECK_MAX_KINDS &&
+         plan->sections[section - 1].kind == TESSERA_SECTION_REPEATS &&
+         plan->sections[section - 1].end == plan->sections[section].begin &&
+         plan->n_sections <= n_repeats + TESSERA_CHECK_MAX_KINDS;
+}
+
 static TesseraStatus
 check_sections (const TesseraPlan *plan, TesseraError *error)
 {
@@ -175,11 +186,14 @@ check_sections (const TesseraPlan *plan, TesseraError *error)
                              ", %" PRIu32 "), found [%" PRIu32 ", %" PRIu32 ")",
                              i, last_end, plan->n_positions, section->begin,
                              section->end);
-      n_repeats += section->kind == TESSERA_SECTION_REPEATS;
-      if (n_repeats > 1)
+      bool repeats = section->kind == TESSERA_SECTION_REPEATS;
+      n_repeats += repeats;
+      if (repeats && n_repeats > 1 && !may_be_another (plan, i, n_repeats))
         return tessera_fail (
             error, TESSERA_REFUSED,
-            "sections: expected one that repeats, found section %zu as another", i);
+            "sections: expected one that repeats, or up to %d in a row in a plan that "
+            "keeps streams apart, found section %zu as another",
+            TESSERA_CHECK_MAX_KINDS, i);
       if (section->first_slot != slot_index ||
           section->n_slots > plan->n_slots - slot_index)
         return tessera_fail (
@@ -228,6 +242,46 @@ check_lifetimes (const TesseraPlan *plan, TesseraError *error)
                             slot->died_next);
     }
   return TESSERA_OK;
+}
+
+/* Of one kind of step, or of several. */
+static TesseraStatus
+check_all_lifetimes (const TesseraPlan *plan, TesseraError *error)
+{
+  TesseraCheckKinds kinds;
+  TesseraStatus status = check_lifetimes (plan, error);
+  if (status == TESSERA_OK)
+    status = tessera_check_crossings (plan, error);
+  if (status == TESSERA_OK && tessera_check_has_kinds (plan, &kinds))
+    status = tessera_check_kinds_lifetimes (plan, &kinds, error);
+  return status;
+}
+
+static TesseraStatus
+check_overlap (const TesseraPlan *plan, TesseraError *error)
+{
+  TesseraCheckKinds kinds;
+  return tessera_check_has_kinds (plan, &kinds)
+             ? tessera_check_kinds_overlap (plan, &kinds, error)
+             : tessera_check_overlap (plan, error);
+}
+
+static TesseraStatus
+check_rotas (const TesseraPlan *plan, TesseraError *error)
+{
+  TesseraCheckKinds kinds;
+  return tessera_check_has_kinds (plan, &kinds)
+             ? tessera_check_kinds_rotas (plan, &kinds, error)
+             : tessera_check_rotas (plan, error);
+}
+
+static TesseraStatus
+check_bound (const TesseraPlan *plan, TesseraError *error)
+{
+  TesseraCheckKinds kinds;
+  return tessera_check_has_kinds (plan, &kinds)
+             ? tessera_check_kinds_bound (plan, &kinds, error)
+             : tessera_check_bound (plan, error);
 }
 
 static TesseraStatus
@@ -299,12 +353,12 @@ tessera_check_plan (const TesseraPlan *plan,
     { TESSERA_LAW_ALIGNMENT, check_alignment },
     { TESSERA_LAW_BOUNDS, check_bounds },
     { TESSERA_LAW_SECTIONS, check_sections },
-    { TESSERA_LAW_LIFETIME, check_lifetimes },
-    { TESSERA_LAW_OVERLAP, tessera_check_overlap },
-    { TESSERA_LAW_ROTA, tessera_check_rotas },
+    { TESSERA_LAW_LIFETIME, check_all_lifetimes },
+    { TESSERA_LAW_OVERLAP, check_overlap },
+    { TESSERA_LAW_ROTA, check_rotas },
     { TESSERA_LAW_STREAMS, tessera_check_streams },
     { TESSERA_LAW_HEIGHT, check_height },
-    { TESSERA_LAW_BOUND, tessera_check_bound },
+    { TESSERA_LAW_BOUND, check_bound },
     { TESSERA_LAW_PROOF, check_proof },
     { TESSERA_LAW_DIGEST, check_digest },
   };
