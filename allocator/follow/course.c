@@ -50,6 +50,8 @@ expect_after (const TesseraCourse *course, uint32_t section)
   const TesseraPlan *plan = course->plan;
   bool repeats = plan->sections[section].kind == TESSERA_SECTION_REPEATS;
 
+  if (tessera_follow_kinds_has (&course->kinds, section))
+    return tessera_follow_kinds_likely (&course->kinds);
   if (repeats && (!course->has_marks || section + 1 == plan->n_sections))
     return section;
   return section + 1 < plan->n_sections ? section + 1 : TESSERA_NONE;
@@ -73,6 +75,7 @@ tessera_course_init (TesseraCourse *course, const TesseraSlots *slots)
 {
   *course = (TesseraCourse){ .plan = slots->plan, .slots = slots };
   course->section = course->next_section = TESSERA_NONE;
+  tessera_follow_kinds_init (&course->kinds, slots);
   if (!sort_phases (course))
     return TESSERA_NO_MEMORY;
   if (course->plan->n_sections > 0)
@@ -126,6 +129,14 @@ tessera_course_step (TesseraCourse *course)
       course->is_at_mark = true;
       return;
     }
+  if (course->kinds.n_kinds > 1)
+    {
+      enter (course, tessera_follow_kinds_likely (&course->kinds), 0);
+      tessera_follow_kinds_begin (&course->kinds);
+      course->mark = 0;
+      course->is_at_mark = true;
+      return;
+    }
   for (uint32_t k = 0; k < plan->n_sections; k++)
     {
       uint32_t s = (course->section + k) % (uint32_t) plan->n_sections;
@@ -141,10 +152,13 @@ tessera_course_step (TesseraCourse *course)
 }
 
 static bool
-phase_begins_at (const TesseraCourse *course, uint32_t place, uint32_t phase)
+phase_begins_at (const TesseraCourse *course,
+                 uint32_t section,
+                 uint32_t place,
+                 uint32_t phase)
 {
   const TesseraSlot *slot =
-      &course->plan->slots[section_now (course)->first_slot + place];
+      &course->plan->slots[course->plan->sections[section].first_slot + place];
 
   return slot->phase == phase && (place == 0 || slot[-1].phase != phase);
 }
@@ -158,9 +172,27 @@ find_phase (const TesseraCourse *course, uint32_t from, uint32_t phase)
   bool repeats = section_now (course)->kind == TESSERA_SECTION_REPEATS;
 
   for (uint32_t d = 0; d < n_slots && (repeats || from + d < n_slots); d++)
-    if (phase_begins_at (course, (from + d) % n_slots, phase))
+    if (phase_begins_at (course, course->section, (from + d) % n_slots, phase))
       return (from + d) % n_slots;
   return n_slots;
+}
+
+/* A phase that the kind at hand lacks: where another kind has it first. */
+static void
+expect_other_kind (TesseraCourse *course, uint32_t phase)
+{
+  const TesseraFollowKinds *kinds = &course->kinds;
+
+  if (!tessera_follow_kinds_has (kinds, course->section))
+    return;
+  for (uint32_t s = kinds->first; s < kinds->first + kinds->n_kinds; s++)
+    for (uint32_t place = 0; place < course->slots->n_asked[s]; place++)
+      if (phase_begins_at (course, s, place, phase))
+        {
+          course->far_phase = place;
+          course->far_section = s;
+          return;
+        }
 }
 
 /* The run enters a phase of the plan, and the slot at the cursor is of another. The first
@@ -180,12 +212,18 @@ expect_phase (TesseraCourse *course, uint32_t phase)
     return;
   place = find_phase (course, from % n_slots, phase);
   if (place == n_slots)
-    return;
+    {
+      expect_other_kind (course, phase);
+      return;
+    }
   if (!is_lost && place >= cursor && place - cursor < PHASE_REACH)
     tessera_align_hint (&course->align, place);
   else
-    /* The run may also enter a phase without any requests: the next one tells. */
-    course->far_phase = place;
+    {
+      /* The run may also enter a phase without any requests: the next one tells. */
+      course->far_phase = place;
+      course->far_section = course->section;
+    }
   course->astray = 0;
 }
 
@@ -217,15 +255,16 @@ tessera_course_phase (TesseraCourse *course, const char *name)
 static void
 go_to_phase (TesseraCourse *course, uint32_t signature)
 {
-  uint32_t first = section_now (course)->first_slot;
+  uint32_t section = course->far_section;
+  uint32_t first = course->plan->sections[section].first_slot;
   uint32_t place = course->far_phase;
-  uint32_t n_slots = n_asked_now (course);
+  uint32_t n_slots = course->slots->n_asked[section];
 
   course->far_phase = TESSERA_NONE;
   for (uint32_t i = place; i < n_slots && i < place + PHASE_FIRST; i++)
     if (course->slots->signatures[first + i] == signature)
       {
-        enter (course, course->section, place);
+        enter (course, section, place);
         return;
       }
 }
@@ -256,7 +295,13 @@ choose_next (TesseraCourse *course, uint32_t signature)
 {
   const TesseraPlan *plan = course->plan;
   uint32_t section = course->section;
-  const uint32_t choices[] = { expect_after (course, section), section, section + 1 };
+  bool is_kind = tessera_follow_kinds_has (&course->kinds, section);
+  const uint32_t choices[] = { expect_after (course, section), section,
+                               is_kind ? course->kinds.first + course->kinds.n_kinds
+                                       : section + 1 };
+
+  if (is_kind || tessera_follow_kinds_has (&course->kinds, section + 1))
+    tessera_follow_kinds_begin (&course->kinds);
 
   for (size_t k = 0; k < sizeof choices / sizeof choices[0]; k++)
     {
@@ -298,6 +343,8 @@ first_ahead (const TesseraCourse *course)
 {
   const TesseraSection *section = section_now (course);
 
+  if (tessera_follow_kinds_has (&course->kinds, course->section))
+    section = &course->plan->sections[course->kinds.first];
   return section->kind == TESSERA_SECTION_REPEATS ? section->first_slot : 0;
 }
 
@@ -342,12 +389,17 @@ tessera_course_find (TesseraCourse *course, uint32_t signature)
   int64_t cursor;
   int64_t place;
   uint32_t slot = TESSERA_NONE;
+  uint32_t kind, kind_place;
 
   course->recent[course->n_recent++ % TESSERA_GRAM_SLOTS] = signature;
   if (course->far_phase != TESSERA_NONE)
     go_to_phase (course, signature);
   if (course->align.is_sure && course->align.cursor == n_asked_now (course))
     choose_next (course, signature);
+  kind =
+      tessera_follow_kinds_see (&course->kinds, signature, course->section, &kind_place);
+  if (kind != TESSERA_NONE)
+    enter (course, kind, kind_place);
   route = route_ahead (course);
   cursor = course->align.cursor;
   if (tessera_align_request (&course->align, &route, signature, &place))

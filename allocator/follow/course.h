@@ -4,6 +4,7 @@
  * The run is aligned with the slots of the section it is in (allocator/follow/align.h).
  * Steps and phases that it tells say where it should be; where it lost its way
  * altogether, say after an evaluation, the last requests are looked for in all sections.
+ * Of several kinds of step its requests tell which it is (allocator/follow/kinds.h).
  * This knows nothing of memory: whether the slot's place is free is another question.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -11,6 +12,7 @@
 #pragma once
 
 #include "allocator/follow/align.h"
+#include "allocator/follow/kinds.h"
 #include "allocator/follow/slots.h"
 
 enum
@@ -31,19 +33,21 @@ typedef struct
   TesseraPhaseName *phases; /* [plan->n_strings] by name: a run may enter one at every
                                request */
   TesseraAlign align;       /* places counted from the first slot of @section */
-  uint32_t visit;           /* counts sections entered */
-  uint32_t section;         /* TESSERA_NONE: the plan has none */
+  TesseraFollowKinds kinds;
+  uint32_t visit;   /* counts sections entered */
+  uint32_t section; /* TESSERA_NONE: the plan has none */
   uint32_t next_section;
   uint32_t recent[TESSERA_GRAM_SLOTS];     /* a ring: signatures of the last requests */
   uint64_t n_recent;                       /* ever */
   uint32_t left_out[TESSERA_MAX_LEFT_OUT]; /* a ring: slots that the run left out */
   uint32_t n_left_out;                     /* ever */
   uint32_t astray;
-  uint32_t far_phase; /* slot of the section at which the phase begins that was entered,
-                         far from the cursor; NONE: the run is where it should be */
-  uint32_t mark;      /* slot of the section at which the run told a step */
-  bool is_at_mark;    /* ... and entered no phase of the plan since */
-  bool has_marks;     /* the run tells its steps */
+  uint32_t far_phase;   /* slot of the section at which the phase begins that was entered,
+                           far from the cursor; NONE: the run is where it should be */
+  uint32_t far_section; /* ... and of which section */
+  uint32_t mark;        /* slot of the section at which the run told a step */
+  bool is_at_mark;      /* ... and entered no phase of the plan since */
+  bool has_marks;       /* the run tells its steps */
 } TesseraCourse;
 
 /* @slots must outlive @course. */

@@ -25,18 +25,19 @@ void
 tessera_judge_init (TesseraJudge *judge, const TesseraPlan *plan)
 {
   uint64_t n_before = 0;
+  bool has_step = false;
 
   *judge = (TesseraJudge){ .step_requests = plan->n_slots,
                            .enough_bytes = plan->height_bytes / LEAST_SHARE,
                            .early_bytes = UINT64_MAX };
   for (size_t i = 0; i < plan->n_sections; i++)
-    if (plan->sections[i].kind == TESSERA_SECTION_REPEATS)
+    if (plan->sections[i].kind != TESSERA_SECTION_REPEATS)
+      n_before += has_step ? 0 : plan->sections[i].n_slots;
+    else if (!has_step || plan->sections[i].n_slots > judge->step_requests)
       {
         judge->step_requests = plan->sections[i].n_slots;
-        break;
+        has_step = true;
       }
-    else
-      n_before += plan->sections[i].n_slots;
   if (judge->step_requests < LEAST_REQUESTS)
     judge->step_requests = LEAST_REQUESTS;
   /* The model is made first, and fits whatever the batch. */
