@@ -113,7 +113,8 @@ typedef struct
   uint32_t end;
   uint32_t first_slot;
   uint32_t n_slots;
-  uint8_t kind; /* TesseraSectionKind */
+  uint8_t kind;     /* TesseraSectionKind */
+  uint32_t n_steps; /* of the trace that it stands for; 0: not told */
 } TesseraSection;
 
 /* Where the block of a slot that wraps ends in a step of another kind. */

@@ -274,7 +274,8 @@ test_plan_new (uint32_t seed, size_t n_slots)
                                           .end = i * 300 + below (random, 100),
                                           .first_slot = (uint32_t) (n_slots / 3 * i),
                                           .n_slots = (uint32_t) (n_slots / 3),
-                                          .kind = i == 1 };
+                                          .kind = i == 1,
+                                          .n_steps = below (random, 99) };
   for (uint32_t i = 0; i < 4; i++)
     plan->groups[i] =
         (TesseraGroup){ .name = g_strdup_printf ("group %u \xe2\x86\x92", i),
@@ -506,6 +507,7 @@ test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
       SAME (sections[i].first_slot);
       SAME (sections[i].n_slots);
       SAME (sections[i].kind);
+      SAME (sections[i].n_steps);
     }
   SAME (n_groups);
   for (size_t i = 0; i < a->n_groups; i++)

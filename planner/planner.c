@@ -6,6 +6,7 @@
 #include "planner/planner.h"
 
 #include "planner/check.h"
+#include "planner/kinds/plan.h"
 #include "planner/plan/build.h"
 
 #include <inttypes.h>
@@ -119,6 +120,20 @@ describe_run (TesseraPlanBuild *build)
   return plan->torch != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
 }
 
+/* Of one kind of step, or of several where that folds more of them. */
+static TesseraStatus
+lay_out (TesseraPlanBuild *build)
+{
+  TesseraUnits units;
+  TesseraStatus status = tessera_kinds_find (build, &units);
+
+  if (status == TESSERA_OK)
+    status = units.n_kinds > 0 ? tessera_kinds_plan (build, &units)
+                               : tessera_build_layout (build);
+  tessera_units_clear (&units);
+  return status;
+}
+
 static TesseraStatus
 make (TesseraPlanBuild *build)
 {
@@ -129,7 +144,7 @@ make (TesseraPlanBuild *build)
   if (status == TESSERA_OK)
     status = find_left_out (build);
   if (status == TESSERA_OK)
-    status = tessera_build_layout (build);
+    status = lay_out (build);
   if (status == TESSERA_OK && build->plan->height_bytes > build->wishes.cap_bytes)
     status = tessera_build_under_cap (build);
   build->plan->slot_digest = tessera_plan_digest (build->plan);

@@ -11,6 +11,8 @@
 --
 -- SPDX-License-Identifier: Apache-2.0
 
+-- section.n_steps: steps of the trace that it stands for; 0: not told
+ALTER TABLE section ADD COLUMN n_steps INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE slot ADD COLUMN side_streams INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE hand_over ADD COLUMN event_slot INTEGER;
 ALTER TABLE hand_over ADD COLUMN slack_ns INTEGER;

@@ -253,7 +253,8 @@ static const TesseraColumn section_columns[] = {
   NAMED ("begin_position", TesseraSection, begin, U32, BELOW (POSITIONS)),
   NAMED ("end_position", TesseraSection, end, U32, BELOW (POSITIONS)),
   COLUMN (TesseraSection, first_slot, U32), COLUMN (TesseraSection, n_slots, U32),
-  NAMED ("repeats", TesseraSection, kind, FLAG)
+  NAMED ("repeats", TesseraSection, kind, FLAG),
+  COLUMN (TesseraSection, n_steps, U32)
 };
 TABLE (section,
        "section",

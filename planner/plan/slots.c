@@ -34,7 +34,8 @@ add_sections (TesseraPlanBuild *build)
   const TesseraRun *run = &build->run;
   const TesseraSection all[] = {
     { 0, run->step_begin, 0, 0, TESSERA_SECTION_ONCE },
-    { run->step_begin, run->step_end, 0, 0, TESSERA_SECTION_REPEATS },
+    { run->step_begin, run->step_end, 0, 0, TESSERA_SECTION_REPEATS,
+      run->last_step - run->first_step + 1 },
     { run->step_end, run->n_positions, 0, 0, TESSERA_SECTION_ONCE },
   };
 

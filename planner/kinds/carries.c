@@ -1,0 +1,315 @@
+/*
+ * What lives from one step into the next where steps are of several kinds: see carries.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/kinds/carries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/array.h"
+#include "planner/kinds/rota.h"
+
+/* The block of @spot goes on beyond its @unit. */
+static void
+follow_block (const TesseraUnits *units,
+              TesseraSpot *spot,
+              uint32_t unit,
+              uint32_t died_index)
+{
+  bool outlives = died_index >= units->end;
+  uint32_t last = outlives ? units->n_units : tessera_units_at (units, died_index);
+
+  spot->is_carried = true;
+  spot->died = units->kinds[spot->kind].end;
+  for (uint32_t u = unit + 1; u < last; u++)
+    if (units->units[u].kind != TESSERA_NONE)
+      spot->ends[units->units[u].kind] = units->kinds[units->units[u].kind].end;
+  if (outlives)
+    {
+      uint32_t after = tessera_units_outside (units, died_index);
+
+      if (after > units->first_end && after > spot->after)
+        spot->after = after;
+    }
+  else if (units->units[last].kind != TESSERA_NONE)
+    {
+      uint32_t kind = units->units[last].kind;
+      uint32_t end = tessera_units_position (units, kind,
+                                             units->place_of[died_index - units->begin]);
+
+      /* All that is carried is there for a moment. */
+      if (end <= units->kinds[kind].begin)
+        end = units->kinds[kind].begin + 1;
+      if (end > spot->ends[kind])
+        spot->ends[kind] = end;
+    }
+}
+
+/* The blocks of one unit, each to its spot. */
+static void
+see_unit (TesseraCarries *carries, uint32_t u)
+{
+  const TesseraUnits *units = carries->units;
+  const TesseraUnit *unit = &units->units[u];
+
+  for (uint32_t e = unit->begin; e < unit->end; e++)
+    {
+      const TesseraBlock *block;
+      TesseraSpot *spot;
+
+      if (!tessera_unit_asks (&units->trace->events[e]))
+        continue;
+      spot = &carries->spots[carries->first_spot[unit->kind] +
+                             units->place_of[e - units->begin]];
+      block = &units->blocks->blocks[units->blocks->block_of_event[e]];
+      if (block->died_index >= unit->end)
+        follow_block (units, spot, u, block->died_index);
+      else
+        {
+          uint32_t died = tessera_units_position (
+              units, unit->kind, units->place_of[block->died_index - units->begin]);
+
+          if (died > spot->died)
+            spot->died = died;
+        }
+    }
+}
+
+static TesseraStatus
+list_spots (TesseraCarries *carries)
+{
+  const TesseraUnits *units = carries->units;
+
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    carries->first_spot[k + 1] = carries->first_spot[k] + units->kinds[k].n_requests;
+  carries->n_spots = carries->first_spot[units->n_kinds];
+  carries->spots = calloc (carries->n_spots + 1, sizeof *carries->spots);
+  if (!carries->spots)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t k = 0, i = 0; k < units->n_kinds; k++)
+    for (uint32_t r = 0; r < units->kinds[k].n_requests; r++, i++)
+      {
+        uint32_t block = units->blocks->block_of_event[units->kinds[k].requests[r]];
+        const TesseraBlock *of = &units->blocks->blocks[block];
+
+        carries->spots[i] = (TesseraSpot){ .block = block,
+                                           .block_bytes = of->block_bytes,
+                                           .kind = k,
+                                           .born = tessera_units_position (units, k, r),
+                                           .carry = TESSERA_NONE,
+                                           .stream = of->stream,
+                                           .pool = of->pool };
+        carries->spots[i].died = carries->spots[i].born + 1;
+      }
+  for (uint32_t u = 0; u < units->n_units; u++)
+    if (units->units[u].kind != TESSERA_NONE)
+      see_unit (carries, u);
+  return TESSERA_OK;
+}
+
+static int
+compare_shapes (const TesseraSpot *x, const TesseraSpot *y)
+{
+  if (x->block_bytes != y->block_bytes)
+    return x->block_bytes < y->block_bytes ? -1 : 1;
+  if (x->stream != y->stream)
+    return x->stream < y->stream ? -1 : 1;
+  return (x->pool > y->pool) - (x->pool < y->pool);
+}
+
+static int
+compare_spots (const void *a, const void *b)
+{
+  const TesseraSpot *const *x = a, *const *y = b;
+  int order = compare_shapes (*x, *y);
+
+  /* By kind and birth: the spots are in that order. */
+  return order ? order : (*x > *y) - (*x < *y);
+}
+
+TesseraCarry *
+tessera_carries_add (TesseraCarries *carries, const TesseraSpot *like)
+{
+  TesseraCarry *carry;
+
+  if (!TESSERA_RESERVE (carries->carries, carries->cap_carries,
+                        (size_t) carries->n_carries + 1))
+    return NULL;
+  carry = &carries->carries[carries->n_carries++];
+  *carry = (TesseraCarry){ .block_bytes = like->block_bytes,
+                           .start = TESSERA_NONE,
+                           .stream = like->stream,
+                           .pool = like->pool,
+                           .like = (uint32_t) (like - carries->spots) };
+  memset (carry->spots, 0xff, sizeof carry->spots);
+  return carry;
+}
+
+/* Is a block of @of surely gone from a step of the kind of @in when that one is born? */
+static bool
+is_gone (const TesseraSpot *of, const TesseraSpot *in)
+{
+  return of->ends[in->kind] <= in->born;
+}
+
+static bool
+may_join (const TesseraCarries *carries,
+          const TesseraCarry *carry,
+          const TesseraSpot *spot)
+{
+  if (carry->spots[spot->kind] != TESSERA_NONE)
+    return false;
+  for (uint32_t k = 0; k < carries->units->n_kinds; k++)
+    if (carry->spots[k] != TESSERA_NONE &&
+        (!is_gone (spot, &carries->spots[carry->spots[k]]) ||
+         !is_gone (&carries->spots[carry->spots[k]], spot)))
+      return false;
+  return true;
+}
+
+static void
+join (TesseraCarries *carries, uint32_t carry, TesseraSpot *spot)
+{
+  TesseraCarry *of = &carries->carries[carry];
+
+  spot->carry = carry;
+  of->spots[spot->kind] = (uint32_t) (spot - carries->spots);
+  for (uint32_t k = 0; k < carries->units->n_kinds; k++)
+    if (spot->ends[k] > of->ends[k])
+      of->ends[k] = spot->ends[k];
+  if (spot->after > of->after)
+    of->after = spot->after;
+}
+
+/* Where nobody saw it. */
+static void
+guess_ends (const TesseraCarries *carries, TesseraCarry *carry)
+{
+  for (uint32_t k = 0; k < carries->units->n_kinds; k++)
+    {
+      const TesseraStepKind *kind = &carries->units->kinds[k];
+      uint32_t spot = carry->spots[k];
+
+      if (carry->ends[k] != 0)
+        continue;
+      carry->ends[k] = spot != TESSERA_NONE ? carries->spots[spot].born : kind->end;
+      if (carry->ends[k] <= kind->begin)
+        carry->ends[k] = kind->begin + 1;
+    }
+}
+
+/* Carried spots of one shape, by kind and birth. Each joins the first carry of the shape
+ * that has none of its kind and that it gets along with. */
+static TesseraStatus
+join_shape (TesseraCarries *carries, TesseraSpot **spots, size_t n_spots)
+{
+  uint32_t first = carries->n_carries, next = first, kind = TESSERA_NONE;
+
+  for (size_t i = 0; i < n_spots; i++)
+    {
+      uint32_t carry;
+
+      if (spots[i]->kind != kind)
+        next = first;
+      kind = spots[i]->kind;
+      for (carry = next; carry < carries->n_carries; carry++)
+        if (may_join (carries, &carries->carries[carry], spots[i]))
+          break;
+      if (carry == carries->n_carries && !tessera_carries_add (carries, spots[i]))
+        return TESSERA_NO_MEMORY;
+      join (carries, carry, spots[i]);
+      next = carry == next ? next + 1 : next;
+    }
+  for (uint32_t carry = first; carry < carries->n_carries; carry++)
+    guess_ends (carries, &carries->carries[carry]);
+  return TESSERA_OK;
+}
+
+/* A birth at the very begin of a section leaves no moment for the block before it. */
+static bool
+outlives_a_birth (const TesseraCarries *carries, const TesseraSpot *spot)
+{
+  return spot->ends[spot->kind] > spot->born ||
+         spot->born == carries->units->kinds[spot->kind].begin;
+}
+
+static TesseraStatus
+join_spots (TesseraCarries *carries)
+{
+  TesseraSpot **spots = malloc ((carries->n_spots + 1) * sizeof *spots);
+  size_t n = 0, end;
+  TesseraStatus status = spots ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  for (uint32_t i = 0; spots && i < carries->n_spots; i++)
+    if (carries->spots[i].is_carried)
+      spots[n++] = &carries->spots[i];
+  if (n > 0)
+    qsort (spots, n, sizeof *spots, compare_spots);
+  for (size_t i = 0; status == TESSERA_OK && i < n; i = end)
+    {
+      bool takes_turns = false;
+
+      for (end = i; end < n && compare_shapes (spots[i], spots[end]) == 0; end++)
+        takes_turns = takes_turns || outlives_a_birth (carries, spots[end]);
+      status = takes_turns ? tessera_carries_rota (carries, spots + i, end - i)
+                           : join_shape (carries, spots + i, end - i);
+    }
+  free (spots);
+  return status;
+}
+
+TesseraStatus
+tessera_carries_init (TesseraCarries *carries, const TesseraUnits *units)
+{
+  TesseraStatus status;
+
+  *carries = (TesseraCarries){ .units = units };
+  status = list_spots (carries);
+  if (status == TESSERA_OK)
+    status = join_spots (carries);
+  if (status != TESSERA_OK)
+    tessera_carries_clear (carries);
+  return status;
+}
+
+void
+tessera_carries_clear (TesseraCarries *carries)
+{
+  free (carries->spots);
+  free (carries->carries);
+  free (carries->of_slot);
+  *carries = (TesseraCarries){ 0 };
+}
+
+uint32_t
+tessera_carries_take_start (TesseraCarries *carries, uint32_t block)
+{
+  const TesseraUnits *units = carries->units;
+  const TesseraBlock *of = &units->blocks->blocks[block];
+  uint32_t kind = units->units[0].kind;
+  uint32_t end;
+
+  if (of->born_index >= units->begin || of->died_index <= units->begin ||
+      of->died_index >= units->units[0].end || kind == TESSERA_NONE)
+    return TESSERA_NONE;
+  end = tessera_units_position (units, kind,
+                                units->place_of[of->died_index - units->begin]);
+  for (uint32_t i = 0; i < carries->n_carries; i++)
+    {
+      TesseraCarry *carry = &carries->carries[i];
+      uint32_t until = carry->is_turn ? 0 : carry->ends[kind];
+
+      /* In a rota it is one of the blocks that a step of this kind leaves behind. */
+      if (carry->is_turn && carry->spots[kind] != TESSERA_NONE)
+        until = carries->spots[carry->spots[kind]].ends[kind];
+      if (carry->start == TESSERA_NONE && carry->block_bytes == of->block_bytes &&
+          carry->stream == of->stream && carry->pool == of->pool && until >= end)
+        {
+          carry->start = block;
+          return i;
+        }
+    }
+  return TESSERA_NONE;
+}

@@ -1,0 +1,70 @@
+/*
+ * What lives from one step into the next where steps are of several kinds.
+ *
+ * Every request of a kind's section is a *spot*. A spot whose block outlives a step is
+ * *carried*: it holds its place in the steps that follow, of whatever kind, up to where
+ * blocks of it were seen to end there. Spots of several kinds that do the same job (the
+ * gradient of one weight) share a place: of each kind the n-th carried one of a stream,
+ * pool and size, if everywhere the others are seen to be gone when it is born. Such a
+ * *carry* has at most one spot of each kind. What was never seen to enter a kind of step
+ * is held over the whole of it; where the carry is born there again, up to its birth.
+ *
+ * Where blocks outlive the birth of their successors, all carried spots of the stream,
+ * pool and size are one rota (db/plan.h): a carry for each of its places.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/kinds/units.h"
+
+typedef struct
+{
+  uint64_t block_bytes;
+  uint32_t block; /* of the unit that stands for the kind */
+  uint32_t kind;
+  uint32_t born;                    /* positions */
+  uint32_t died;                    /* inside its section */
+  uint32_t after;                   /* carried beyond the window: its end there; else 0 */
+  uint32_t carry;                   /* or TESSERA_NONE: ends inside its step */
+  uint32_t ends[TESSERA_MAX_KINDS]; /* carried: by kind, the latest end seen in it; its
+                                       section's end: went on; 0: not seen */
+  uint16_t stream, pool;
+  bool is_carried;
+} TesseraSpot;
+
+typedef struct
+{
+  uint64_t block_bytes;
+  uint32_t spots[TESSERA_MAX_KINDS]; /* by kind, or TESSERA_NONE */
+  uint32_t ends[TESSERA_MAX_KINDS];  /* by kind: held up to there when the step begins */
+  uint32_t after;                    /* end beyond the window; else 0 */
+  uint32_t start; /* block of the start whose rest it stands for, or TESSERA_NONE */
+  uint16_t stream, pool;
+  bool is_turn;  /* a place of a rota: reserved in all steps */
+  uint32_t rota; /* ... its first place: with a spot of each kind that has any */
+  uint32_t like; /* a spot of the rota */
+  uint64_t offset_bytes;
+} TesseraCarry;
+
+typedef struct
+{
+  const TesseraUnits *units;
+  TesseraSpot *spots; /* kind by kind, in order */
+  uint32_t first_spot[TESSERA_MAX_KINDS + 1];
+  uint32_t n_spots;
+  TesseraCarry *carries;
+  uint32_t n_carries;
+  size_t cap_carries;
+  uint32_t *of_slot; /* [n_slots of the plan] the carry where it lies, or TESSERA_NONE */
+  size_t cap_of_slot;
+} TesseraCarries;
+
+/* TESSERA_OK or TESSERA_NO_MEMORY. @units must outlive @carries. */
+TESSERA_MUST_USE TesseraStatus tessera_carries_init (TesseraCarries *carries,
+                                                     const TesseraUnits *units);
+void tessera_carries_clear (TesseraCarries *carries);
+
+/* For a block of the start that ends in the first unit of the window: a carry that stands
+ * for the rest of it, or TESSERA_NONE. Each carry does so for one block at most. */
+uint32_t tessera_carries_take_start (TesseraCarries *carries, uint32_t block);

@@ -1,0 +1,242 @@
+/*
+ * What is packed for one of several kinds of step: see pack.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+
+#include "db/array.h"
+#include "planner/kinds/pack.h"
+
+/* Positions as this kind's own run has them: the others are left out. */
+static uint32_t
+map (const TesseraKindsPacking *packing, uint32_t position)
+{
+  const TesseraUnits *units = packing->carries->units;
+  const TesseraStepKind *kind = &units->kinds[packing->kind];
+
+  if (position <= units->begin)
+    return position;
+  if (position >= units->first_end)
+    return position - units->first_end + units->begin + kind->end - kind->begin;
+  return position - kind->begin + units->begin;
+}
+
+static uint32_t
+step_end (const TesseraKindsPacking *packing)
+{
+  return map (packing, packing->carries->units->first_end);
+}
+
+static uint32_t
+zone_of (const TesseraKindsPacking *packing, const TesseraSlot *slot)
+{
+  uint64_t owner = tessera_build_splits_sizes (packing->build) ? tessera_slot_owner (slot)
+                                                               : slot->pool;
+  uint32_t low = 0, high = packing->n_zones;
+
+  while (low < high)
+    {
+      uint32_t middle = low + (high - low) / 2;
+
+      if (packing->owners[middle] < owner)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+static TesseraStatus
+add_item (TesseraKindsPacking *packing, const TesseraItem *item, uint32_t *out_index)
+{
+  if (!TESSERA_RESERVE (packing->items, packing->cap_items, packing->n_items + 1))
+    return TESSERA_NO_MEMORY;
+  *out_index = (uint32_t) packing->n_items;
+  packing->items[packing->n_items++] = *item;
+  return TESSERA_OK;
+}
+
+/* What is no carry's: alive over one stretch. */
+static TesseraStatus
+add_slot (TesseraKindsPacking *packing, uint32_t index)
+{
+  const TesseraSlot *slot = &packing->build->plan->slots[index];
+  const TesseraUnits *units = packing->carries->units;
+  const TesseraStepKind *kind = &units->kinds[packing->kind];
+  bool is_local = slot->born >= kind->begin && slot->born < kind->end;
+  TesseraItem item = { .size_bytes = slot->block_bytes,
+                       .begin = map (packing, slot->born),
+                       .end = map (packing, slot->died),
+                       .zone = zone_of (packing, slot),
+                       .prefer_low = slot->lifetime_class == TESSERA_CLASS_PERSISTENT };
+
+  if (!is_local && !packing->is_first)
+    {
+      item.is_pinned = true;
+      item.pinned_bytes = slot->offset_bytes;
+      item.begin = units->begin;
+      item.end = step_end (packing);
+    }
+  return add_item (packing, &item, &packing->item_of_slot[index]);
+}
+
+/* Is the slot of interest while this kind is packed? */
+static bool
+is_wanted (const TesseraKindsPacking *packing, const TesseraSlot *slot)
+{
+  const TesseraUnits *units = packing->carries->units;
+  const TesseraStepKind *kind = &units->kinds[packing->kind];
+
+  if (slot->born < units->begin)
+    return packing->is_first || slot->died > units->begin;
+  if (slot->born >= units->first_end)
+    return packing->is_first;
+  return slot->born >= kind->begin && slot->born < kind->end;
+}
+
+static uint32_t
+born_of_start (const TesseraKindsPacking *packing, uint32_t block)
+{
+  const TesseraBlock *of = &packing->build->blocks->blocks[block];
+
+  return of->flags & TESSERA_AT_START ? 0 : of->born_index;
+}
+
+/* How a carry holds its place in this kind's own run: when the step begins, and from the
+ * birth of its spot on. */
+static void
+set_lives (const TesseraKindsPacking *packing,
+           const TesseraCarry *carry,
+           TesseraItem *item)
+{
+  const TesseraUnits *units = packing->carries->units;
+  const TesseraStepKind *kind = &units->kinds[packing->kind];
+  uint32_t spot = carry->spots[packing->kind];
+  uint32_t end = step_end (packing);
+
+  item->begin = units->begin;
+  item->end = end;
+  if (packing->is_first && carry->after)
+    item->end = map (packing, carry->after);
+  if (carry->ends[packing->kind] < kind->end)
+    {
+      item->begin2 = item->begin;
+      item->end2 = map (packing, carry->ends[packing->kind]);
+      item->begin =
+          spot != TESSERA_NONE ? map (packing, packing->carries->spots[spot].born) : end;
+    }
+  if (item->begin >= item->end) /* gone for good */
+    {
+      item->begin = item->begin2;
+      item->end = item->end2;
+      item->begin2 = item->end2 = 0;
+    }
+  if (packing->is_first && carry->start != TESSERA_NONE)
+    *(item->begin2 < item->end2 ? &item->begin2 : &item->begin) =
+        born_of_start (packing, carry->start);
+}
+
+static TesseraStatus
+add_carry (TesseraKindsPacking *packing, uint32_t index)
+{
+  const TesseraCarry *carry = &packing->carries->carries[index];
+  const TesseraSlot like = { .block_bytes = carry->block_bytes,
+                             .stream = carry->stream,
+                             .pool = carry->pool };
+  TesseraItem item = { .size_bytes = carry->block_bytes,
+                       .zone = zone_of (packing, &like),
+                       .is_pinned = !packing->is_first,
+                       .pinned_bytes = packing->is_first ? 0 : carry->offset_bytes };
+
+  set_lives (packing, carry, &item);
+  return add_item (packing, &item, &packing->item_of_carry[index]);
+}
+
+typedef struct
+{
+  uint64_t begin_bytes, end_bytes;
+  uint32_t zone;
+} Range;
+
+static int
+compare_ranges (const void *a, const void *b)
+{
+  const Range *x = a, *y = b;
+
+  if (x->zone != y->zone)
+    return x->zone < y->zone ? -1 : 1;
+  return x->begin_bytes < y->begin_bytes ? -1 : x->begin_bytes > y->begin_bytes;
+}
+
+static bool
+has_place (const TesseraKindsPacking *packing, uint32_t slot)
+{
+  const TesseraUnits *units = packing->carries->units;
+  uint32_t born = packing->build->plan->slots[slot].born;
+
+  if (packing->carries->of_slot[slot] != TESSERA_NONE)
+    return true;
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    if (born >= units->kinds[k].begin && born < units->kinds[k].end)
+      return packing->is_placed[k];
+  return true;
+}
+
+/* What one zone has been given no other may use: fences, in a moment after all others. */
+static TesseraStatus
+add_fences (TesseraKindsPacking *packing)
+{
+  const TesseraPlan *plan = packing->build->plan;
+  uint32_t moment = step_end (packing) + 1, item;
+  Range *ranges = malloc ((plan->n_slots + 1) * sizeof *ranges);
+  size_t n = 0, end;
+  TesseraStatus status = ranges ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  for (uint32_t i = 0; ranges && i < plan->n_slots; i++)
+    if (has_place (packing, i))
+      ranges[n++] = (Range){ plan->slots[i].offset_bytes,
+                             plan->slots[i].offset_bytes + plan->slots[i].block_bytes,
+                             zone_of (packing, &plan->slots[i]) };
+  if (n > 0)
+    qsort (ranges, n, sizeof *ranges, compare_ranges);
+  for (size_t i = 0; status == TESSERA_OK && i < n; i = end)
+    {
+      TesseraItem fence = { .begin = moment,
+                            .end = moment + 1,
+                            .zone = ranges[i].zone,
+                            .is_pinned = true,
+                            .pinned_bytes = ranges[i].begin_bytes };
+      uint64_t top = ranges[i].end_bytes;
+
+      for (end = i + 1;
+           end < n && ranges[end].zone == fence.zone && ranges[end].begin_bytes <= top;
+           end++)
+        top = ranges[end].end_bytes > top ? ranges[end].end_bytes : top;
+      fence.size_bytes = top - fence.pinned_bytes;
+      status = add_item (packing, &fence, &item);
+    }
+  free (ranges);
+  return status;
+}
+
+TesseraStatus
+tessera_kinds_items (TesseraKindsPacking *packing)
+{
+  const TesseraPlan *plan = packing->build->plan;
+  TesseraStatus status = TESSERA_OK;
+
+  packing->n_items = 0;
+  for (uint32_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
+    {
+      packing->item_of_slot[i] = TESSERA_NONE;
+      if (packing->carries->of_slot[i] == TESSERA_NONE &&
+          is_wanted (packing, &plan->slots[i]))
+        status = add_slot (packing, i);
+    }
+  for (uint32_t i = 0; status == TESSERA_OK && i < packing->carries->n_carries; i++)
+    status = add_carry (packing, i);
+  if (status == TESSERA_OK && !packing->is_first && packing->n_zones > 1)
+    status = add_fences (packing);
+  return status;
+}

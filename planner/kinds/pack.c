@@ -1,0 +1,257 @@
+/*
+ * Packing a plan of several kinds of step: see pack.h.
+ *
+ * The kind with the largest load comes first, together with all that any kind carries
+ * into the next step, the start and the end. Then these have their places, and each other
+ * kind is packed around what of it is there in its steps: what is inside one step may use
+ * all that is free in this kind. No carry shares an address with another: all are held
+ * for a moment when a step begins.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/kinds/pack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int
+compare_owners (const void *a, const void *b)
+{
+  const uint64_t *x = a, *y = b;
+
+  return (*x > *y) - (*x < *y);
+}
+
+/* PyTorch's streams, pools and sizes that share no address. */
+static TesseraStatus
+list_zones (TesseraKindsPacking *packing)
+{
+  const TesseraPlan *plan = packing->build->plan;
+  bool splits = tessera_build_splits_sizes (packing->build);
+  uint32_t n = 0;
+
+  packing->owners = malloc ((plan->n_slots + 1) * sizeof *packing->owners);
+  if (!packing->owners)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    packing->owners[i] =
+        splits ? tessera_slot_owner (&plan->slots[i]) : plan->slots[i].pool;
+  if (plan->n_slots > 0)
+    qsort (packing->owners, plan->n_slots, sizeof *packing->owners, compare_owners);
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (i == 0 || packing->owners[i] != packing->owners[n - 1])
+      packing->owners[n++] = packing->owners[i];
+  packing->n_zones = n;
+  return TESSERA_OK;
+}
+
+/* Writes the places of what has none yet. */
+static void
+write_places (TesseraKindsPacking *packing, const uint64_t *offsets)
+{
+  TesseraPlan *plan = packing->build->plan;
+  TesseraCarries *carries = packing->carries;
+
+  for (uint32_t i = 0; i < carries->n_carries && packing->is_first; i++)
+    carries->carries[i].offset_bytes = offsets[packing->item_of_carry[i]];
+  for (uint32_t i = 0; i < plan->n_slots; i++)
+    if (carries->of_slot[i] != TESSERA_NONE)
+      plan->slots[i].offset_bytes = carries->carries[carries->of_slot[i]].offset_bytes;
+    else if (packing->item_of_slot[i] != TESSERA_NONE)
+      plan->slots[i].offset_bytes = offsets[packing->item_of_slot[i]];
+  packing->is_placed[packing->kind] = true;
+  packing->is_first = false;
+}
+
+static TesseraStatus
+pack (const TesseraKindsPacking *packing, uint64_t *offsets, TesseraPacking *out_packing)
+{
+  const TesseraPackOptions options = tessera_build_pack_options (packing->build);
+
+  *out_packing = (TesseraPacking){ .strategy = "nothing to place" };
+  if (packing->n_items == 0)
+    return TESSERA_OK;
+  return tessera_pack (packing->items, packing->n_items, &options, offsets, out_packing);
+}
+
+static uint64_t
+higher (const TesseraKindsPacking *packing, const TesseraPacking *result)
+{
+  return result->height_bytes > packing->height_bytes ? result->height_bytes
+                                                      : packing->height_bytes;
+}
+
+/* How much higher than anew a kind may be for what it has in common with another. */
+#define PINS_COST 0.01
+
+/* Packs with what the kind has in common with another where that lies. *@out_height: of
+ * all kinds; UINT64_MAX: that can't be, or there is no such. */
+static TesseraStatus
+pack_pinned (TesseraKindsPacking *packing,
+             bool begins_only,
+             uint64_t *offsets,
+             uint64_t *out_height)
+{
+  TesseraPacking result;
+  size_t n_pinned;
+  TesseraStatus status = tessera_kinds_items (packing);
+
+  *out_height = UINT64_MAX;
+  if (status == TESSERA_OK)
+    status = tessera_kinds_pin (packing, begins_only, &n_pinned);
+  if (status != TESSERA_OK || n_pinned == 0)
+    return status;
+  status = pack (packing, offsets, &result);
+  if (status == TESSERA_OK)
+    *out_height = higher (packing, &result);
+  return status == TESSERA_REFUSED ? TESSERA_OK : status;
+}
+
+/* A kind after the first. All that it has in common with another lies where that has it,
+ * if that is no higher; else what both begin with, if that costs little; else nothing. */
+static TesseraStatus
+pack_next (TesseraKindsPacking *packing,
+           uint64_t *offsets,
+           uint64_t *other_offsets,
+           uint64_t *out_height)
+{
+  TesseraPacking anew;
+  uint64_t height;
+  TesseraStatus status = pack_pinned (packing, false, offsets, out_height);
+
+  if (status != TESSERA_OK || *out_height <= packing->height_bytes)
+    return status;
+  status = pack_pinned (packing, true, other_offsets, &height);
+  if (status == TESSERA_OK && height < *out_height)
+    {
+      memcpy (offsets, other_offsets, packing->n_items * sizeof *offsets);
+      *out_height = height;
+    }
+  if (status != TESSERA_OK || *out_height <= packing->height_bytes)
+    return status;
+  status = tessera_kinds_items (packing);
+  if (status == TESSERA_OK)
+    status = pack (packing, other_offsets, &anew);
+  if (status == TESSERA_OK &&
+      (double) *out_height > (double) higher (packing, &anew) * (1 + PINS_COST))
+    {
+      memcpy (offsets, other_offsets, packing->n_items * sizeof *offsets);
+      *out_height = higher (packing, &anew);
+    }
+  return status;
+}
+
+static TesseraStatus
+pack_kind (TesseraKindsPacking *packing, uint32_t kind, char *strategy, size_t n_strategy)
+{
+  TesseraPacking result;
+  uint64_t *offsets = NULL, *other_offsets = NULL, height = 0;
+  TesseraStatus status;
+
+  packing->kind = kind;
+  status = tessera_kinds_items (packing);
+  if (status != TESSERA_OK)
+    return status;
+  offsets = malloc ((packing->n_items + 1) * sizeof *offsets);
+  other_offsets = malloc ((packing->n_items + 1) * sizeof *other_offsets);
+  if (!offsets || !other_offsets)
+    status = TESSERA_NO_MEMORY;
+  else if (!packing->is_first)
+    status = pack_next (packing, offsets, other_offsets, &height);
+  else
+    {
+      status = pack (packing, offsets, &result);
+      height = result.height_bytes;
+      snprintf (strategy, n_strategy, "free: %s", result.strategy);
+    }
+  if (status == TESSERA_OK)
+    {
+      packing->height_bytes = height;
+      write_places (packing, offsets);
+    }
+  free (offsets);
+  free (other_offsets);
+  return status;
+}
+
+/* The most that a kind's own blocks take in one moment. */
+static TesseraStatus
+load_of (const TesseraKindsPacking *packing, uint32_t kind, uint64_t *out_bytes)
+{
+  const TesseraStepKind *of = &packing->carries->units->kinds[kind];
+  const TesseraPlan *plan = packing->build->plan;
+  uint64_t *changes = calloc ((size_t) (of->end - of->begin) + 1, sizeof *changes);
+  uint64_t load = 0;
+
+  *out_bytes = 0;
+  if (!changes)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+
+      if (slot->born < of->begin || slot->born >= of->end ||
+          slot->ordinal == TESSERA_NONE)
+        continue;
+      changes[slot->born - of->begin] += slot->block_bytes;
+      if (slot->died < of->end)
+        changes[slot->died - of->begin] -= slot->block_bytes;
+    }
+  for (uint32_t i = 0; i < of->end - of->begin; i++)
+    {
+      load += changes[i];
+      *out_bytes = load > *out_bytes ? load : *out_bytes;
+    }
+  free (changes);
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+pack_kinds (TesseraKindsPacking *packing, char *strategy, size_t n_strategy)
+{
+  uint32_t n_kinds = packing->carries->units->n_kinds;
+  uint64_t loads[TESSERA_MAX_KINDS];
+  TesseraStatus status = TESSERA_OK;
+
+  for (uint32_t k = 0; status == TESSERA_OK && k < n_kinds; k++)
+    status = load_of (packing, k, &loads[k]);
+  for (uint32_t n = 0; status == TESSERA_OK && n < n_kinds; n++)
+    {
+      uint32_t largest = TESSERA_NONE;
+
+      for (uint32_t k = 0; k < n_kinds; k++)
+        if (!packing->is_placed[k] &&
+            (largest == TESSERA_NONE || loads[k] > loads[largest]))
+          largest = k;
+      status = pack_kind (packing, largest, strategy, n_strategy);
+    }
+  return status;
+}
+
+TesseraStatus
+tessera_kinds_pack (TesseraPlanBuild *build, TesseraCarries *carries)
+{
+  TesseraPlan *plan = build->plan;
+  TesseraKindsPacking packing = { .build = build, .carries = carries, .is_first = true };
+  char strategy[200] = "free: nothing to place";
+  TesseraStatus status = list_zones (&packing);
+
+  packing.item_of_slot = malloc ((plan->n_slots + 1) * sizeof (uint32_t));
+  packing.item_of_carry = malloc ((carries->n_carries + 1) * sizeof (uint32_t));
+  if (!packing.item_of_slot || !packing.item_of_carry)
+    status = TESSERA_NO_MEMORY;
+  if (status == TESSERA_OK)
+    status = pack_kinds (&packing, strategy, sizeof strategy);
+  plan->height_bytes = 0;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (plan->slots[i].offset_bytes + plan->slots[i].block_bytes > plan->height_bytes)
+      plan->height_bytes = plan->slots[i].offset_bytes + plan->slots[i].block_bytes;
+  free (plan->strategy);
+  plan->strategy = strdup (strategy);
+  free (packing.owners);
+  free (packing.items);
+  free (packing.item_of_slot);
+  free (packing.item_of_carry);
+  return status == TESSERA_OK && !plan->strategy ? TESSERA_NO_MEMORY : status;
+}

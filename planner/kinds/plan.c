@@ -1,0 +1,182 @@
+/*
+ * A plan for steps of several kinds over one pool: see plan.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/kinds/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Steps that have to be folded beyond those of one kind. */
+#define LEAST_GAIN 1
+
+static uint32_t
+count_steps (const TesseraUnits *units)
+{
+  uint32_t n = 0;
+
+  for (uint32_t i = 0; i < units->n_units; i++)
+    n += units->units[i].is_step && units->units[i].kind != TESSERA_NONE;
+  return n;
+}
+
+TesseraStatus
+tessera_kinds_find (const TesseraPlanBuild *build, TesseraUnits *units)
+{
+  const TesseraPlanOptions *options = build->options;
+  const TesseraStructure *structure = build->structure;
+  const TesseraRun *run = &build->run;
+  uint32_t n_run = run->repeats ? run->last_step - run->first_step + 1 : 0;
+  TesseraStatus status;
+
+  *units = (TesseraUnits){ 0 };
+  if (options->n_edits > 0 || options->strategy != TESSERA_STRATEGY_FREE ||
+      options->across_streams || options->first_step >= 0 || options->last_step >= 0 ||
+      structure->n_steps < 2)
+    return TESSERA_OK;
+  status = tessera_units_init (units, build->trace, build->blocks, structure, 0,
+                               (uint32_t) structure->n_steps - 1,
+                               (uint32_t) build->trace->n_events);
+  if (status == TESSERA_OK && units->n_kinds > 0 &&
+      count_steps (units) <= n_run + LEAST_GAIN)
+    tessera_units_clear (units);
+  return status;
+}
+
+/* "two kinds of step (12 and 4 times)" */
+static TesseraStatus
+describe (TesseraPlanBuild *build, const TesseraUnits *units)
+{
+  TesseraPlan *plan = build->plan;
+  char reason[400];
+  size_t n = 0;
+
+  n += (size_t) snprintf (reason, sizeof reason, "steps come in %" PRIu32 " kind%s (",
+                          units->n_kinds, units->n_kinds == 1 ? "" : "s");
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    n += (size_t) snprintf (reason + n, sizeof reason - n, "%s%" PRIu32,
+                            k == 0                    ? ""
+                            : k + 1 == units->n_kinds ? " and "
+                                                      : ", ",
+                            units->kinds[k].n_units);
+  snprintf (reason + n, sizeof reason - n,
+            " times): a run follows this plan for any number of steps in any order");
+  free (plan->follow_reason);
+  plan->follow_reason = strdup (reason);
+  plan->n_positions = units->n_positions;
+  if (plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES)
+    plan->followable = TESSERA_FOLLOWABLE_YES;
+  return plan->follow_reason ? TESSERA_OK : TESSERA_NO_MEMORY;
+}
+
+const TesseraSpot *
+tessera_kinds_spot (const TesseraPlanBuild *build,
+                    const TesseraCarries *carries,
+                    uint32_t slot)
+{
+  const TesseraPlan *plan = build->plan;
+  uint32_t section = plan->slots[slot].section;
+  uint32_t first = carries->units->begin > 0; /* section of the first kind */
+  uint32_t kind = section - first;
+  uint32_t at = slot - plan->sections[section].first_slot;
+
+  if (section < first || kind >= carries->units->n_kinds ||
+      at >= carries->first_spot[kind + 1] - carries->first_spot[kind])
+    return NULL;
+  return &carries->spots[carries->first_spot[kind] + at];
+}
+
+/* Spares, which are no request's own, have got ordinals as well. */
+static void
+forget_ordinals_of_spares (TesseraPlanBuild *build, const TesseraCarries *carries)
+{
+  TesseraPlan *plan = build->plan;
+
+  for (uint32_t i = 0; i < plan->n_slots; i++)
+    if (plan->sections[plan->slots[i].section].kind == TESSERA_SECTION_REPEATS &&
+        tessera_kinds_spot (build, carries, i) == NULL)
+      plan->slots[i].ordinal = TESSERA_NONE;
+}
+
+static void
+add_load (uint64_t *changes, uint32_t begin, uint32_t end, uint64_t bytes)
+{
+  if (begin >= end)
+    return;
+  changes[begin] += bytes;
+  changes[end] -= bytes;
+}
+
+static void
+add_load_of_carry (uint64_t *changes,
+                   const TesseraUnits *units,
+                   const TesseraCarries *carries,
+                   const TesseraCarry *carry)
+{
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    {
+      const TesseraStepKind *kind = &units->kinds[k];
+
+      add_load (changes, kind->begin, carry->ends[k], carry->block_bytes);
+      if (carry->spots[k] != TESSERA_NONE && !carry->is_turn)
+        add_load (changes, carries->spots[carry->spots[k]].born, kind->end,
+                  carry->block_bytes);
+    }
+  add_load (changes, units->first_end, carry->after, carry->block_bytes);
+}
+
+/* The most that is held in one moment of any order of steps. */
+static TesseraStatus
+find_bound (TesseraPlanBuild *build, const TesseraCarries *carries)
+{
+  const TesseraUnits *units = carries->units;
+  TesseraPlan *plan = build->plan;
+  uint64_t *changes = calloc ((size_t) plan->n_positions + 2, sizeof *changes);
+  uint64_t load = 0;
+
+  if (!changes)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < plan->n_slots; i++)
+    if (!plan->slots[i].wraps)
+      add_load (changes, plan->slots[i].born, plan->slots[i].died,
+                plan->slots[i].block_bytes);
+  for (uint32_t i = 0; i < carries->n_carries; i++)
+    add_load_of_carry (changes, units, carries, &carries->carries[i]);
+  plan->bound_bytes = 0;
+  for (uint32_t i = 0; i < plan->n_positions; i++)
+    {
+      load += changes[i];
+      if (load > plan->bound_bytes)
+        plan->bound_bytes = load;
+    }
+  plan->proven_bound_bytes = plan->bound_bytes;
+  free (changes);
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_kinds_plan (TesseraPlanBuild *build, const TesseraUnits *units)
+{
+  TesseraCarries carries;
+  TesseraStatus status = tessera_carries_init (&carries, units);
+
+  if (status != TESSERA_OK)
+    return status;
+  status = describe (build, units);
+  if (status == TESSERA_OK)
+    status = tessera_kinds_slots (build, &carries);
+  if (status == TESSERA_OK)
+    status = tessera_build_names (build);
+  if (status == TESSERA_OK)
+    {
+      forget_ordinals_of_spares (build, &carries);
+      status = find_bound (build, &carries);
+    }
+  if (status == TESSERA_OK)
+    status = tessera_kinds_pack (build, &carries);
+  tessera_carries_clear (&carries);
+  return status;
+}

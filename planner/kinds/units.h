@@ -1,0 +1,106 @@
+/*
+ * Kinds of step in a trace whose steps are not all alike: steps that evaluate, log, save,
+ * or accumulate another number of micro-batches.
+ *
+ * The trace is cut into *units*: its steps, and what lies between two of them where
+ * something is asked for there. Units that ask for the same things in the same order are
+ * of one kind; so is one that only leaves out a stretch of another's requests, or a few
+ * here and there (the step after an evaluation began before it, two micro-batches instead
+ * of four): it has a place for each of its requests in the other. A kind needs two units
+ * at least; what is rarer is of none.
+ *
+ * The *window* is the part that a plan folds: from the first unit of a kind after which
+ * no unit keeps what it allocates over a whole later unit of its own kind, to the last.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "db/plan.h"
+#include "planner/structure.h"
+
+#define TESSERA_MAX_KINDS 8 /* further ones are taken for rare */
+
+typedef struct
+{
+  uint32_t begin, end; /* events */
+  uint32_t kind;       /* or TESSERA_NONE: rare */
+  uint64_t digest;     /* of its requests */
+  uint32_t n_requests;
+  bool is_step; /* else what lies between two */
+} TesseraUnit;
+
+typedef struct
+{
+  uint32_t unit; /* that stands for all: the first one with all of the kind's requests */
+  uint32_t n_units;
+  uint32_t n_requests;
+  uint32_t begin, end; /* positions of its section */
+  uint32_t *requests;  /* [n_requests] their events in the unit that stands for all */
+} TesseraStepKind;
+
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraBlocks *blocks;
+  TesseraUnit *units; /* of the window, in order */
+  uint32_t n_units;
+  TesseraStepKind
+      kinds[TESSERA_MAX_KINDS]; /* in the order of the units that stand for them */
+  uint32_t n_kinds;
+  uint32_t begin, end; /* of the window: events */
+  uint32_t limit;      /* events from here on are left out */
+  uint32_t first_end;  /* position behind the last kind */
+  uint32_t n_positions;
+  uint32_t *place_of; /* [end - begin] requests of its kind before the event */
+} TesseraUnits;
+
+/* Steps [@from, @to] of the structure; events from @limit on are left out. Where fewer
+ * than two kinds come often enough, n_kinds is 0. TESSERA_OK or TESSERA_NO_MEMORY. */
+TESSERA_MUST_USE TesseraStatus tessera_units_init (TesseraUnits *units,
+                                                   const TesseraTrace *trace,
+                                                   const TesseraBlocks *blocks,
+                                                   const TesseraStructure *structure,
+                                                   uint32_t from,
+                                                   uint32_t to,
+                                                   uint32_t limit);
+void tessera_units_clear (TesseraUnits *units);
+
+/* The unit of the window that the event lies in. */
+uint32_t tessera_units_at (const TesseraUnits *units, uint32_t event);
+
+/* The position before which so many requests of the kind come: that of the next one, or
+ * the section's end. */
+static inline uint32_t
+tessera_units_position (const TesseraUnits *units, uint32_t kind, uint32_t place)
+{
+  const TesseraStepKind *of = &units->kinds[kind];
+
+  return place < of->n_requests
+             ? of->requests[place] - units->units[of->unit].begin + of->begin
+             : of->end;
+}
+
+/* The position of an event outside the window. */
+static inline uint32_t
+tessera_units_outside (const TesseraUnits *units, uint32_t event)
+{
+  if (event < units->begin)
+    return event;
+  return event < units->limit ? event - units->end + units->first_end
+                              : units->n_positions;
+}
+
+static inline bool
+tessera_unit_asks (const TesseraEvent *event)
+{
+  return event->action == TESSERA_ALLOC || event->action == TESSERA_OOM;
+}
+
+static inline uint64_t
+tessera_unit_token (const TesseraEvent *event)
+{
+  return (event->size_bytes << 20 ^ event->size_bytes >> 44) ^
+         ((uint64_t) event->stream << 4 | (uint64_t) event->pool << 12 |
+          (event->action == TESSERA_OOM));
+}
