@@ -16,6 +16,8 @@ def main() -> None:
     options.set_defaults(evaluate_every=2, save_every=3, prefetch=True)
     options.add_argument("--size", choices=GPT_SIZES, default="small")
     options.add_argument("--micro-batches", type=int, default=4)
+    options.add_argument("--fewer-every", type=int, default=0, metavar="STEPS",
+                         help="every so many steps accumulate half as many micro-batches")
     args = options.parse_args()
 
     torch.manual_seed(args.seed)
@@ -33,8 +35,10 @@ def main() -> None:
 
     for step in range(args.steps):
         total = torch.zeros((), device="cuda")
-        for _ in range(args.micro_batches):
-            loss = loss_of(next(batches)) / args.micro_batches
+        is_short = args.fewer_every and (step + 1) % args.fewer_every == 0
+        micro_batches = args.micro_batches // 2 if is_short else args.micro_batches
+        for _ in range(micro_batches):
+            loss = loss_of(next(batches)) / micro_batches
             loss.backward()
             total += loss.detach()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -254,7 +254,8 @@ make_plan (const Studied *of, TesseraPlan **out_plan)
 {
   const TesseraPlanOptions options = { .first_step = -1,
                                        .last_step = -1,
-                                       .n_threads = 1 };
+                                       .n_threads = 1,
+                                       .work_budget = 1 << 12 };
   TesseraError error = { 0 };
   TesseraStatus status = tessera_plan_trace (of->trace, of->blocks, of->structure,
                                              &options, &error, out_plan);

@@ -1,6 +1,7 @@
 /* tessera info FILE: the verdict. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "cli/kinds.h"
 #include "cli/recording.h"
 #include "cli/study.h"
 #include "cli/verdict.h"
@@ -93,6 +94,8 @@ print_json (const CliStudy *study, const TesseraVerdict *verdict, TesseraError *
   TesseraStatus status = json_failures (builder, study, error);
   if (status != TESSERA_OK)
     return status;
+  if (study->plan != NULL)
+    cli_json_kinds (builder, study->plan);
   json_builder_set_member_name (builder, "needs");
   json_builder_begin_object (builder);
   cli_json_needs (builder, study);
@@ -123,6 +126,8 @@ print_text (const CliStudy *study, const TesseraVerdict *verdict)
       structure->n_steps, steps_from[structure->steps_from], structure->confidence,
       structure->n_phases, structure->phases_inferred ? " (inferred)" : "",
       cli_layout_name (study->layout->kind), fragmentation (study->layout) * 100);
+  if (study->plan != NULL)
+    cli_print_kinds (study->plan);
   cli_recording (study, &recording);
   cli_recording_print (&recording);
   if (study->layout->note[0] != '\0')

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/edit-add.h"
+#include "cli/kinds.h"
 #include "cli/laws.h"
 #include "cli/output.h"
 #include "cli/proof.h"
@@ -93,6 +94,7 @@ print_json (const CliStudy *study, const TesseraHistory *history, const char *ou
   cli_json_bool (builder, "worse_than_recorded", is_worse (study));
   cli_json_bytes (builder, "hits", study->planned->n_hits);
   cli_json_bytes (builder, "misses", study->planned->n_misses);
+  cli_json_kinds (builder, plan);
   cli_json_laws (builder, study);
   cli_json_text (builder, "slot_digest", digest);
   cli_json_text (builder, "fingerprint", fingerprint);
@@ -139,6 +141,7 @@ print_text (const CliStudy *study, const char *output)
   printf ("followable: %s%s%s\n", cli_followable_name (plan),
           plan->follow_reason != NULL ? ": " : "",
           plan->follow_reason != NULL ? plan->follow_reason : "");
+  cli_print_kinds (plan);
   cli_print_laws (study);
   print_warning (study);
   cli_print_waits (study);
