@@ -9,40 +9,18 @@
  */
 #include "planner/check/sweep.h"
 
+#include "db/sort.h"
 #include "planner/check/marks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-typedef struct
-{
-  uint64_t key;  /* position * 2 + (1 for a birth) */
-  uint32_t life; /* slot * 2 + (1 for what is left of the step before) */
-} Change;
+/* The key is its position * 2 + (1 for a birth), the value slot * 2 + (1 for what is left
+ * of the step before). */
+typedef TesseraKeyed Change;
 
-typedef struct
-{
-  uint64_t offset_bytes;
-  uint32_t life;
-} Place;
-
-static int
-compare_changes (const void *a, const void *b)
-{
-  const Change *x = a, *y = b;
-  if (x->key != y->key)
-    return x->key < y->key ? -1 : 1;
-  return x->life < y->life ? -1 : x->life > y->life;
-}
-
-static int
-compare_places (const void *a, const void *b)
-{
-  const Place *x = a, *y = b;
-  if (x->offset_bytes != y->offset_bytes)
-    return x->offset_bytes < y->offset_bytes ? -1 : 1;
-  return x->life < y->life ? -1 : x->life > y->life;
-}
+/* A life by its offset. */
+typedef TesseraKeyed Place;
 
 /* All births and deaths, sorted. Up to 4 a slot; the caller frees *out_changes. */
 static TesseraStatus
@@ -69,7 +47,12 @@ list_changes (const TesseraPlan *plan, Change **out_changes, size_t *out_n_chang
       changes[n++] = (Change){ begin * 2 + 1, life + 1 };
       changes[n++] = (Change){ (uint64_t) end * 2, life + 1 };
     }
-  qsort (changes, n, sizeof *changes, compare_changes);
+  if (tessera_sort_keyed (changes, n) != TESSERA_OK)
+    {
+      free (changes);
+      *out_changes = NULL;
+      return TESSERA_NO_MEMORY;
+    }
   *out_n_changes = n;
   return TESSERA_OK;
 }
@@ -91,9 +74,10 @@ ranks_init (Ranks *ranks, const TesseraPlan *plan)
     return TESSERA_NO_MEMORY;
   for (size_t life = 0; life < n_lives; life++)
     ranks->by_rank[life] = (Place){ plan->slots[life / 2].offset_bytes, (uint32_t) life };
-  qsort (ranks->by_rank, n_lives, sizeof *ranks->by_rank, compare_places);
+  if (tessera_sort_keyed (ranks->by_rank, n_lives) != TESSERA_OK)
+    return TESSERA_NO_MEMORY;
   for (size_t rank = 0; rank < n_lives; rank++)
-    ranks->rank_of_life[ranks->by_rank[rank].life] = rank;
+    ranks->rank_of_life[ranks->by_rank[rank].value] = rank;
   return TESSERA_OK;
 }
 
@@ -134,20 +118,20 @@ be_born (const TesseraPlan *plan,
          const Change *change,
          TesseraError *error)
 {
-  uint64_t rank = ranks->rank_of_life[change->life];
-  uint32_t slot_index = change->life / 2;
+  uint64_t rank = ranks->rank_of_life[change->value];
+  uint32_t slot_index = change->value / 2;
   const TesseraSlot *slot = &plan->slots[slot_index];
   uint64_t below = tessera_marks_below (alive, rank);
   uint64_t above = tessera_marks_above (alive, rank);
   if (below != TESSERA_NO_MARK)
     {
-      uint32_t other = ranks->by_rank[below].life / 2;
+      uint32_t other = ranks->by_rank[below].value / 2;
       if (slots_share_addresses (&plan->slots[other], slot))
         return refuse_overlap (plan, other, slot_index, change->key / 2, error);
     }
   if (above != TESSERA_NO_MARK)
     {
-      uint32_t other = ranks->by_rank[above].life / 2;
+      uint32_t other = ranks->by_rank[above].value / 2;
       if (slots_share_addresses (slot, &plan->slots[other]))
         return refuse_overlap (plan, slot_index, other, change->key / 2, error);
     }
@@ -172,7 +156,7 @@ tessera_check_overlap (const TesseraPlan *plan, TesseraError *error)
       if (changes[i].key & 1)
         status = be_born (plan, &ranks, &alive, &changes[i], error);
       else
-        tessera_marks_remove (&alive, ranks.rank_of_life[changes[i].life]);
+        tessera_marks_remove (&alive, ranks.rank_of_life[changes[i].value]);
     }
   tessera_marks_clear (&alive);
   ranks_clear (&ranks);
@@ -192,7 +176,7 @@ tessera_check_bound (const TesseraPlan *plan, TesseraError *error)
   uint64_t load = 0, largest = 0, position = 0;
   for (size_t i = 0; i < n_changes; i++)
     {
-      uint64_t block_bytes = plan->slots[changes[i].life / 2].block_bytes;
+      uint64_t block_bytes = plan->slots[changes[i].value / 2].block_bytes;
       load = changes[i].key & 1 ? load + block_bytes : load - block_bytes;
       if (load > largest)
         {

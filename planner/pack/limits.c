@@ -189,6 +189,7 @@ check_bodies (const TesseraPackProblem *problem,
   return check_entries (problem, reach, entries, n_entries, conflict);
 }
 
+/* Of what is fixed alone: all others can be placed around. */
 static TesseraStatus
 check (const TesseraPackLimit *limits,
        const TesseraItem *items,
@@ -200,11 +201,19 @@ check (const TesseraPackLimit *limits,
   TesseraReach reach = { 0 };
   uint32_t *members = malloc (n_items * sizeof *members);
   TesseraStatus status = TESSERA_NO_MEMORY;
+  size_t n_members = 0;
   if (members == NULL)
     return status;
   for (size_t i = 0; i < n_items; i++)
-    members[i] = (uint32_t) i;
-  status = tessera_pack_problem_new (items, limits, members, n_items, NULL, &problem);
+    if (limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED ||
+        limits[i].body != TESSERA_PACK_NO_BODY)
+      members[n_members++] = (uint32_t) i;
+  if (n_members == 0)
+    {
+      free (members);
+      return TESSERA_OK;
+    }
+  status = tessera_pack_problem_new (items, limits, members, n_members, NULL, &problem);
   if (status == TESSERA_OK)
     status = tessera_reach_init (&reach, problem);
   if (status == TESSERA_OK)

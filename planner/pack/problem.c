@@ -8,17 +8,15 @@
  */
 #include "planner/pack/problem.h"
 
+#include "db/sort.h"
 #include "planner/pack/closed.h"
 #include "planner/pack/fit/tree.h"
 
 #include <stdlib.h>
 
-/* A birth or a death of one life. Ascending @key: by time, deaths first. */
-typedef struct
-{
-  uint64_t key;  /* time * 2 + (1 for a birth) */
-  uint32_t life; /* item * 4 + 0, 1: its lives, 2, 3: its wide ones */
-} Edge;
+/* A birth or a death of one life: the key is its time * 2 + (1 for a birth), so that
+ * deaths come first; the value is item * 4 + 0, 1: its lives, 2, 3: its wide ones. */
+typedef TesseraKeyed Edge;
 
 /* What the walk finds in a section. */
 typedef struct
@@ -26,15 +24,6 @@ typedef struct
   uint64_t load_bytes;
   uint64_t n_alive;
 } Load;
-
-static int
-compare_edges (const void *a, const void *b)
-{
-  const Edge *x = a, *y = b;
-  if (x->key != y->key)
-    return x->key < y->key ? -1 : 1;
-  return x->life < y->life ? -1 : x->life > y->life;
-}
 
 /* Fills @edges, two a life; NULL: only counts them. */
 static size_t
@@ -73,10 +62,10 @@ collect_edges (const TesseraPackProblem *problem, const TesseraItem *items, Edge
 static uint32_t *
 side_of_edge (TesseraPackItem *item, const Edge *edge)
 {
-  TesseraPackLives *lives = edge->life & 2 ? &item->wide : &item->lives;
+  TesseraPackLives *lives = edge->value & 2 ? &item->wide : &item->lives;
   if (edge->key & 1)
-    return edge->life & 1 ? &lives->begin2 : &lives->begin;
-  return edge->life & 1 ? &lives->end2 : &lives->end;
+    return edge->value & 1 ? &lives->begin2 : &lives->begin;
+  return edge->value & 1 ? &lives->end2 : &lives->end;
 }
 
 /* Sets the sections of every life and the load of every section. Wide lives make sections
@@ -89,8 +78,8 @@ walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Load
   uint64_t load_bytes = 0, n_alive = 0;
   for (size_t i = 0; i < n_edges; i++)
     {
-      TesseraPackItem *item = &problem->items[edges[i].life / 4];
-      bool is_birth = edges[i].key & 1, is_wide = edges[i].life & 2;
+      TesseraPackItem *item = &problem->items[edges[i].value / 4];
+      bool is_birth = edges[i].key & 1, is_wide = edges[i].value & 2;
       section += is_birth && has_died ? 1 : 0;
       has_died = !is_birth;
       *side_of_edge (item, &edges[i]) = is_birth ? section : section + 1;
@@ -257,26 +246,55 @@ spread_bits (uint64_t x)
   return x;
 }
 
-/* Along a curve that fills the plane of (begin, end), so that what is near in time is
- * near in the array; ties as the caller had them. */
-static int
-compare_in_time (const void *a, const void *b)
+/* Moves each item to where its entry stands; entries are used up. */
+static void
+permute (TesseraPackItem *items, TesseraKeyed *from, size_t n_items)
 {
-  const TesseraPackItem *x = a, *y = b;
-  if (x->curve != y->curve)
-    return x->curve < y->curve ? -1 : 1;
-  return x->source < y->source ? -1 : x->source > y->source;
+  for (uint32_t begin = 0; begin < n_items; begin++)
+    {
+      TesseraPackItem first = items[begin];
+      uint32_t at = begin, next = from[begin].value;
+      if (next == begin)
+        continue;
+      for (; next != begin; at = next, next = from[at].value)
+        {
+          items[at] = items[next];
+          from[at].value = at;
+        }
+      items[at] = first;
+      from[at].value = at;
+    }
 }
 
-static void
+/* Along a curve that fills the plane of (begin, end), so that what is near in time is
+ * near in the array; ties as the caller had them. */
+static TesseraStatus
 sort_in_time (TesseraPackProblem *problem)
 {
+  TesseraStatus status = TESSERA_OK;
+  TesseraKeyed *entries = malloc ((problem->n_items + 1) * sizeof *entries);
+  if (entries == NULL)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    entries[i] = (TesseraKeyed){ problem->items[i].source, i };
+  for (size_t i = 1; i < problem->n_items; i++)
+    if (entries[i].key < entries[i - 1].key)
+      {
+        status = tessera_sort_keyed (entries, problem->n_items);
+        break;
+      }
   for (size_t i = 0; i < problem->n_items; i++)
     {
-      TesseraPackItem *item = &problem->items[i];
+      TesseraPackItem *item = &problem->items[entries[i].value];
       item->curve = spread_bits (item->lives.begin) << 1 | spread_bits (item->lives.end);
+      entries[i].key = item->curve;
     }
-  qsort (problem->items, problem->n_items, sizeof *problem->items, compare_in_time);
+  if (status == TESSERA_OK)
+    status = tessera_sort_keyed (entries, problem->n_items);
+  if (status == TESSERA_OK)
+    permute (problem->items, entries, problem->n_items);
+  free (entries);
+  return status;
 }
 
 typedef struct
@@ -365,7 +383,9 @@ tessera_pack_problem_new (const TesseraItem *items,
   if (edges == NULL || loads == NULL)
     goto out;
   collect_edges (problem, items, edges);
-  qsort (edges, n_edges, sizeof *edges, compare_edges);
+  status = tessera_sort_keyed (edges, n_edges);
+  if (status != TESSERA_OK)
+    goto out;
   walk_edges (problem, edges, n_edges, loads);
   free (edges);
   edges = NULL;
@@ -374,8 +394,9 @@ tessera_pack_problem_new (const TesseraItem *items,
     goto out;
   if (offsets != NULL && can_settle (problem, limits))
     settle_those_that_live_always (problem, limits, offsets);
-  sort_in_time (problem);
-  status = tessera_pack_closed (problem, &problem->bound_bytes);
+  status = sort_in_time (problem);
+  if (status == TESSERA_OK)
+    status = tessera_pack_closed (problem, &problem->bound_bytes);
   if (status == TESSERA_OK)
     status = take_limits (problem, limits);
   if (status != TESSERA_OK)
@@ -427,14 +448,14 @@ tessera_pack_load (const TesseraItem *items,
       edges[n_edges++] = (Edge){ (uint64_t) item->begin2 * 2 + 1, members[i] };
       edges[n_edges++] = (Edge){ (uint64_t) item->end2 * 2, members[i] };
     }
-  qsort (edges, n_edges, sizeof *edges, compare_edges);
-  for (size_t i = 0; i < n_edges; i++)
+  TesseraStatus status = tessera_sort_keyed (edges, n_edges);
+  for (size_t i = 0; i < n_edges && status == TESSERA_OK; i++)
     {
-      uint64_t size_bytes = items[edges[i].life].size_bytes;
+      uint64_t size_bytes = items[edges[i].value].size_bytes;
       load_bytes += edges[i].key & 1 ? size_bytes : -size_bytes;
       highest = load_bytes > highest ? load_bytes : highest;
     }
   free (edges);
   *out_load_bytes = highest;
-  return TESSERA_OK;
+  return status;
 }

@@ -23,6 +23,18 @@ compare_members (const void *a, const void *b)
   return x->item < y->item ? -1 : x->item > y->item;
 }
 
+/* They are mostly: of one zone. */
+static void
+sort_members (Member *members, size_t n_items)
+{
+  for (size_t i = 1; i < n_items; i++)
+    if (compare_members (&members[i - 1], &members[i]) > 0)
+      {
+        qsort (members, n_items, sizeof *members, compare_members);
+        return;
+      }
+}
+
 /* The first member of the zone, or of what it was joined with; members are by zone. */
 static uint32_t
 find_group (Member *members, uint32_t at)
@@ -94,14 +106,14 @@ tessera_pack_zones_init (TesseraPackZones *zones,
     }
   for (size_t i = 0; i < n_items; i++)
     members[i] = (Member){ 0, items[i].zone, (uint32_t) i };
-  qsort (members, n_items, sizeof *members, compare_members);
+  sort_members (members, n_items);
   number_groups (members, n_items);
   if (limits != NULL)
     {
       join_by_bodies (members, limits, n_items, zones->items);
       for (uint32_t i = 0; i < n_items; i++)
         members[i].group = find_group (members, i);
-      qsort (members, n_items, sizeof *members, compare_members);
+      sort_members (members, n_items);
     }
   for (size_t i = 0; i < n_items; i++)
     {
