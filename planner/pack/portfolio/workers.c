@@ -57,26 +57,41 @@ is_reported (const TesseraPortfolio *portfolio, uint32_t number)
              : number % (portfolio->n_attempts / 32 + 1) == 0;
 }
 
+/* Returns: false when there is none any more. */
+static bool
+make_next_attempt (TesseraPortfolioWorker *worker)
+{
+  TesseraPortfolio *portfolio = worker->portfolio;
+  uint32_t number = atomic_fetch_add (&portfolio->next_number, 1);
+  if (number >= portfolio->n_attempts ||
+      number > atomic_load (&portfolio->shared.reached) ||
+      atomic_load (&portfolio->shared.cancelled))
+    return false;
+  if (worker->reports && is_reported (portfolio, number) &&
+      !tessera_progress (portfolio->options->progress, fraction_done (portfolio, number)))
+    atomic_store (&portfolio->shared.cancelled, true);
+  TesseraFinished attempt = { .number = number };
+  if (tessera_portfolio_attempt (portfolio, &worker->desk, &attempt))
+    keep_attempt (worker, attempt);
+  return true;
+}
+
 static void *
 work (void *data)
 {
-  TesseraPortfolioWorker *worker = data;
-  TesseraPortfolio *portfolio = worker->portfolio;
-  for (;;)
-    {
-      uint32_t number = atomic_fetch_add (&portfolio->next_number, 1);
-      if (number >= portfolio->n_attempts ||
-          number > atomic_load (&portfolio->shared.reached) ||
-          atomic_load (&portfolio->shared.cancelled))
-        return NULL;
-      if (worker->reports && is_reported (portfolio, number) &&
-          !tessera_progress (portfolio->options->progress,
-                             fraction_done (portfolio, number)))
-        atomic_store (&portfolio->shared.cancelled, true);
-      TesseraFinished attempt = { .number = number };
-      if (tessera_portfolio_attempt (portfolio, &worker->desk, &attempt))
-        keep_attempt (worker, attempt);
-    }
+  while (make_next_attempt (data))
+    ;
+  return NULL;
+}
+
+/* The likely winner goes first, by itself: where it ends the search others would have
+ * worked in vain. */
+static bool
+goes_on_after_first (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
+{
+  return portfolio->round != TESSERA_ROUND_CANDIDATES ||
+         (make_next_attempt (&workers[0]) &&
+          atomic_load (&portfolio->shared.reached) == UINT32_MAX);
 }
 
 void
@@ -84,12 +99,13 @@ tessera_portfolio_run_round (TesseraPortfolio *portfolio,
                              TesseraPortfolioWorker *workers,
                              uint32_t n_attempts)
 {
-  uint32_t n_threads = 0;
+  uint32_t n_threads = 0, n_wanted;
   portfolio->n_attempts = n_attempts;
   atomic_store (&portfolio->next_number, 0);
   for (uint32_t i = 0; i < portfolio->options->n_threads; i++)
     workers[i].best.height_bytes = UINT64_MAX;
-  for (uint32_t i = 1; i < portfolio->options->n_threads; i++)
+  n_wanted = goes_on_after_first (portfolio, workers) ? portfolio->options->n_threads : 1;
+  for (uint32_t i = 1; i < n_wanted; i++)
     {
       if (pthread_create (&workers[i].thread, NULL, work, &workers[i]) != 0)
         break;
