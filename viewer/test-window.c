@@ -7,6 +7,8 @@
 
 #include "viewer/window/screenshot.h"
 
+#include <glib/gstdio.h>
+
 static TesseraApp *app;
 
 gboolean
@@ -112,4 +114,49 @@ test_pixels (GtkWidget *widget, int *out_width, int *out_height)
   pixels = g_new (uint32_t, (size_t) *out_width * (size_t) *out_height);
   gdk_texture_download (texture, (guchar *) pixels, (size_t) *out_width * 4);
   return pixels;
+}
+
+void
+test_view_set_up (TestView *view, gconstpointer unused)
+{
+  view->window = test_window_new ();
+  view->document = tessera_window_get_document (view->window);
+  view->path = test_three_blocks_path ();
+}
+
+void
+test_view_tear_down (TestView *view, gconstpointer unused)
+{
+  g_autofree char *kept = g_strconcat (view->path, ".edits.json", NULL);
+
+  test_window_free (view->window);
+  g_unlink (kept);
+  g_unlink (view->path);
+  g_free (view->path);
+}
+
+GtkWidget *
+test_view_find (TestView *view, const char *name)
+{
+  return test_find (GTK_WIDGET (view->window), name);
+}
+
+const char *
+test_view_text (TestView *view, const char *name)
+{
+  return gtk_label_get_text (GTK_LABEL (test_view_find (view, name)));
+}
+
+void
+test_view_act (TestView *view, const char *action)
+{
+  g_autofree char *full = g_strconcat ("win.", action, NULL);
+
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (view->window), full, NULL));
+}
+
+gboolean
+test_view_is_enabled (TestView *view, const char *action)
+{
+  return g_action_group_get_action_enabled (G_ACTION_GROUP (view->window), action);
 }

@@ -24,3 +24,21 @@ void test_window_settle (TesseraWindow *window);
 GtkWidget *test_find (GtkWidget *root, const char *name);
 /* What a widget shows, 0xAARRGGBB a device pixel. */
 uint32_t *test_pixels (GtkWidget *widget, int *out_width, int *out_height);
+
+/* A window with what tests ask of it. */
+typedef struct
+{
+  TesseraWindow *window;
+  TesseraDocument *document; /* the window's */
+  char *path;                /* of test_three_blocks_path() */
+} TestView;
+
+/* For g_test_add(): nothing is open. Edits kept beside the file go with it. */
+void test_view_set_up (TestView *view, gconstpointer unused);
+void test_view_tear_down (TestView *view, gconstpointer unused);
+GtkWidget *test_view_find (TestView *view, const char *name);
+/* A label's. */
+const char *test_view_text (TestView *view, const char *name);
+/* @action: without "win." */
+void test_view_act (TestView *view, const char *action);
+gboolean test_view_is_enabled (TestView *view, const char *action);

@@ -16,9 +16,7 @@
 
 struct _TesseraCurvesView
 {
-  GtkWidget parent_instance;
-
-  TesseraDocument *document;
+  TesseraDrawing drawing;
   GskRenderNode *node; /* the curves; NULL: to be made */
   int node_width, node_height, node_scale;
   TesseraView drag_view;
@@ -26,18 +24,19 @@ struct _TesseraCurvesView
   gboolean dragging_window;
 };
 
-G_DEFINE_TYPE (TesseraCurvesView, tessera_curves_view, GTK_TYPE_WIDGET)
+G_DEFINE_TYPE (TesseraCurvesView, tessera_curves_view, TESSERA_TYPE_DRAWING)
 
 static double
 top_bytes (TesseraCurvesView *self)
 {
-  const TesseraLayout *layout = self->document->sheets[TESSERA_SIDE_LEFT]->layout;
-  uint64_t bound = self->document->data->bound_bytes;
+  const TesseraLayout *layout = self->drawing.document->sheets[TESSERA_SIDE_LEFT]->layout;
+  uint64_t bound = self->drawing.document->data->bound_bytes;
 
   /* Its curves are the trace's own: see make_node(). */
-  if (self->document->left_planned != NULL)
-    (void) tessera_data_get_layout (self->document->data, self->document->data->own_kind,
-                                    NULL, NULL, &layout);
+  if (self->drawing.document->left_planned != NULL)
+    (void) tessera_data_get_layout (self->drawing.document->data,
+                                    self->drawing.document->data->own_kind, NULL, NULL,
+                                    &layout);
 
   return (double) MAX (MAX (layout->peak_reserved_bytes, bound), 1) * 1.08;
 }
@@ -51,7 +50,7 @@ draw_curve (TesseraCurvesView *self,
             int width,
             int height)
 {
-  const TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraSheet *sheet = self->drawing.document->sheets[TESSERA_SIDE_LEFT];
   g_autofree uint64_t *low = g_new0 (uint64_t, width);
   g_autofree uint64_t *high = g_new0 (uint64_t, width);
   double per_byte = height / top_bytes (self);
@@ -75,12 +74,13 @@ draw_curve (TesseraCurvesView *self,
 static void
 make_node (TesseraCurvesView *self, int width, int height, int scale)
 {
-  const TesseraPalette *palette = tessera_palette (self->document->dark);
-  const TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraPalette *palette = tessera_palette (self->drawing.document->dark);
+  const TesseraSheet *sheet = self->drawing.document->sheets[TESSERA_SIDE_LEFT];
   /* A plan's side tells nothing of what was reserved: the trace's own curves stay. */
   const TesseraFolds *folds = tessera_data_get_folds (
-      self->document->data,
-      sheet->planned != NULL ? self->document->data->own_kind : sheet->layout->kind);
+      self->drawing.document->data, sheet->planned != NULL
+                                        ? self->drawing.document->data->own_kind
+                                        : sheet->layout->kind);
   GtkSnapshot *snapshot = gtk_snapshot_new ();
   cairo_t *cr;
 
@@ -104,12 +104,13 @@ make_node (TesseraCurvesView *self, int width, int height, int scale)
 static void
 draw_window (TesseraCurvesView *self, GtkSnapshot *snapshot, int width, int height)
 {
-  const TesseraPalette *palette = tessera_palette (self->document->dark);
-  const TesseraView *v = &self->document->view;
+  const TesseraPalette *palette = tessera_palette (self->drawing.document->dark);
+  const TesseraView *v = &self->drawing.document->view;
   double x0 = floor (v->t0 * width), x1 = ceil (v->t1 * width);
-  double moment = round (tessera_sheet_t_of (self->document->sheets[TESSERA_SIDE_LEFT],
-                                             self->document->moment) *
-                         width);
+  double moment =
+      round (tessera_sheet_t_of (self->drawing.document->sheets[TESSERA_SIDE_LEFT],
+                                 self->drawing.document->moment) *
+             width);
 
   tessera_draw_dashes (snapshot, MIN (moment, width - 1), 0, 1, height, 3, palette->dim);
   /* A window of a thousandth must still be seen and grasped. */
@@ -127,7 +128,7 @@ static void
 tessera_curves_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   TesseraCurvesView *self = TESSERA_CURVES_VIEW (widget);
-  const TesseraPalette *palette = tessera_palette (self->document->dark);
+  const TesseraPalette *palette = tessera_palette (self->drawing.document->dark);
   int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
   int scale = gtk_widget_get_scale_factor (widget);
   double bound;
@@ -135,14 +136,14 @@ tessera_curves_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   gtk_snapshot_push_clip (snapshot,
                           &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
   tessera_draw_box (snapshot, 0, 0, width, height, palette->background, 1);
-  if (self->document->sheets[TESSERA_SIDE_LEFT] != NULL && width > 0)
+  if (self->drawing.document->sheets[TESSERA_SIDE_LEFT] != NULL && width > 0)
     {
       if (self->node == NULL || self->node_width != width ||
           self->node_height != height || self->node_scale != scale)
         make_node (self, width, height, scale);
       gtk_snapshot_append_node (snapshot, self->node);
-      bound =
-          height - (double) self->document->data->bound_bytes / top_bytes (self) * height;
+      bound = height - (double) self->drawing.document->data->bound_bytes /
+                           top_bytes (self) * height;
       tessera_draw_dashes (snapshot, 0, round (bound), width, 1, 6, palette->good);
       draw_window (self, snapshot, width, height);
     }
@@ -168,34 +169,35 @@ tessera_curves_view_measure (GtkWidget *widget,
 static void
 center_on (TesseraCurvesView *self, double t)
 {
-  const TesseraView *v = &self->document->view;
+  const TesseraView *v = &self->drawing.document->view;
   double half = (v->t1 - v->t0) / 2;
 
-  tessera_document_show_time (self->document, t - half, t + half);
+  tessera_document_show_time (self->drawing.document, t - half, t + half);
 }
 
 static void
 choose_moment (TesseraCurvesView *self, double t)
 {
-  const TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraSheet *sheet = self->drawing.document->sheets[TESSERA_SIDE_LEFT];
 
-  tessera_document_set_moment (self->document, tessera_axis_event_at (sheet->axis, t));
+  tessera_document_set_moment (self->drawing.document,
+                               tessera_axis_event_at (sheet->axis, t));
 }
 
 static void
 on_drag_begin (GtkGestureDrag *gesture, double x, double y, TesseraCurvesView *self)
 {
-  const TesseraView *v = &self->document->view;
+  const TesseraView *v = &self->drawing.document->view;
   double t = x / MAX (gtk_widget_get_width (GTK_WIDGET (self)), 1);
 
   gtk_widget_grab_focus (GTK_WIDGET (self));
-  if (self->document->sheets[TESSERA_SIDE_LEFT] == NULL)
+  if (self->drawing.document->sheets[TESSERA_SIDE_LEFT] == NULL)
     return;
   self->drag_t = t;
   self->dragging_window = v->t1 - v->t0 < 1;
   if (self->dragging_window && (t < v->t0 || t > v->t1))
     center_on (self, t);
-  self->drag_view = self->document->view;
+  self->drag_view = self->drawing.document->view;
   choose_moment (self, t);
 }
 
@@ -207,13 +209,13 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TesseraCurvesView
   double dt = dx / MAX (gtk_widget_get_width (GTK_WIDGET (self)), 1);
   double other = CLAMP (self->drag_t + dt, 0, 1);
 
-  if (self->document->sheets[TESSERA_SIDE_LEFT] == NULL)
+  if (self->drawing.document->sheets[TESSERA_SIDE_LEFT] == NULL)
     return;
   if (self->dragging_window)
-    tessera_document_show_time (self->document, self->drag_view.t0 + dt,
+    tessera_document_show_time (self->drawing.document, self->drag_view.t0 + dt,
                                 self->drag_view.t1 + dt);
   else if (fabs (dx) > 4)
-    tessera_document_show_time (self->document, MIN (self->drag_t, other),
+    tessera_document_show_time (self->drawing.document, MIN (self->drag_t, other),
                                 MAX (self->drag_t, other));
 }
 
@@ -223,9 +225,9 @@ on_scroll (GtkEventControllerScroll *controller,
            double dy,
            TesseraCurvesView *self)
 {
-  const TesseraView *v = &self->document->view;
+  const TesseraView *v = &self->drawing.document->view;
 
-  tessera_document_zoom (self->document, pow (1.25, -dy), 1, (v->t0 + v->t1) / 2,
+  tessera_document_zoom (self->drawing.document, pow (1.25, -dy), 1, (v->t0 + v->t1) / 2,
                          (v->y0 + v->y1) / 2);
   return TRUE;
 }
@@ -247,7 +249,6 @@ tessera_curves_view_dispose (GObject *object)
   TesseraCurvesView *self = TESSERA_CURVES_VIEW (object);
 
   g_clear_pointer (&self->node, gsk_render_node_unref);
-  g_clear_object (&self->document);
   G_OBJECT_CLASS (tessera_curves_view_parent_class)->dispose (object);
 }
 
@@ -260,7 +261,6 @@ tessera_curves_view_class_init (TesseraCurvesViewClass *class)
   widget_class->snapshot = tessera_curves_view_snapshot;
   widget_class->measure = tessera_curves_view_measure;
   gtk_widget_class_set_css_name (widget_class, "curves");
-  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
 }
 
 static void
@@ -284,9 +284,5 @@ tessera_curves_view_init (TesseraCurvesView *self)
 GtkWidget *
 tessera_curves_view_new (TesseraDocument *document)
 {
-  TesseraCurvesView *self = g_object_new (TESSERA_TYPE_CURVES, NULL);
-
-  self->document = g_object_ref (document);
-  tessera_watch (document, GTK_WIDGET (self), on_changed);
-  return GTK_WIDGET (self);
+  return tessera_drawing_new (TESSERA_TYPE_CURVES, document, on_changed);
 }

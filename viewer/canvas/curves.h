@@ -8,12 +8,10 @@
  */
 #pragma once
 
-#include "viewer/document/document.h"
-
-#include <gtk/gtk.h>
+#include "viewer/canvas/drawing.h"
 
 #define TESSERA_TYPE_CURVES (tessera_curves_view_get_type ())
 G_DECLARE_FINAL_TYPE (
-    TesseraCurvesView, tessera_curves_view, TESSERA, CURVES_VIEW, GtkWidget)
+    TesseraCurvesView, tessera_curves_view, TESSERA, CURVES_VIEW, TesseraDrawing)
 
 GtkWidget *tessera_curves_view_new (TesseraDocument *document);

@@ -19,18 +19,16 @@
 
 struct _TesseraLanes
 {
-  GtkWidget parent_instance;
-
-  TesseraDocument *document;
+  TesseraDrawing drawing;
   guint n_depths; /* of phases that are drawn */
 };
 
-G_DEFINE_TYPE (TesseraLanes, tessera_lanes, GTK_TYPE_WIDGET)
+G_DEFINE_TYPE (TesseraLanes, tessera_lanes, TESSERA_TYPE_DRAWING)
 
 static const TesseraAxis *
 axis_of (TesseraLanes *self)
 {
-  const TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraSheet *sheet = self->drawing.document->sheets[TESSERA_SIDE_LEFT];
 
   return sheet != NULL ? sheet->axis : NULL;
 }
@@ -39,7 +37,7 @@ static double
 x_of (TesseraLanes *self, uint32_t event_index)
 {
   const TesseraAxis *axis = axis_of (self);
-  const TesseraView *v = &self->document->view;
+  const TesseraView *v = &self->drawing.document->view;
   double t = axis->at[MIN (event_index, axis->n_events)];
 
   return (t - v->t0) / (v->t1 - v->t0) * gtk_widget_get_width (GTK_WIDGET (self));
@@ -56,7 +54,7 @@ draw_item (TesseraLanes *self,
            uint32_t rgb,
            const char *name)
 {
-  const TesseraPalette *palette = tessera_palette (self->document->dark);
+  const TesseraPalette *palette = tessera_palette (self->drawing.document->dark);
   int width = gtk_widget_get_width (GTK_WIDGET (self)), w, h;
   g_autoptr (PangoLayout) layout = NULL;
 
@@ -80,8 +78,8 @@ draw_item (TesseraLanes *self,
 static void
 draw_steps (TesseraLanes *self, GtkSnapshot *snapshot)
 {
-  const TesseraStructure *structure = self->document->data->structure;
-  const TesseraPalette *palette = tessera_palette (self->document->dark);
+  const TesseraStructure *structure = self->drawing.document->data->structure;
+  const TesseraPalette *palette = tessera_palette (self->drawing.document->dark);
   int width = gtk_widget_get_width (GTK_WIDGET (self));
   double last = -1e9;
 
@@ -105,7 +103,7 @@ draw_steps (TesseraLanes *self, GtkSnapshot *snapshot)
 static void
 draw_phases (TesseraLanes *self, GtkSnapshot *snapshot)
 {
-  TesseraData *data = self->document->data;
+  TesseraData *data = self->drawing.document->data;
   int width = gtk_widget_get_width (GTK_WIDGET (self));
   double last[MOST_DEPTH] = { -1e9, -1e9 };
 
@@ -126,7 +124,7 @@ draw_phases (TesseraLanes *self, GtkSnapshot *snapshot)
       name = tessera_phase_name (data->trace, phase);
       last[phase->depth] = draw_item (
           self, snapshot, x0, x1, STEP_HEIGHT + GAP + phase->depth * (PHASE_HEIGHT + GAP),
-          PHASE_HEIGHT, tessera_phase_colour (name, self->document->dark), NULL);
+          PHASE_HEIGHT, tessera_phase_colour (name, self->drawing.document->dark), NULL);
     }
 }
 
@@ -134,7 +132,7 @@ static void
 tessera_lanes_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   TesseraLanes *self = TESSERA_LANES (widget);
-  const TesseraPalette *palette = tessera_palette (self->document->dark);
+  const TesseraPalette *palette = tessera_palette (self->drawing.document->dark);
   int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
 
   if (axis_of (self) == NULL)
@@ -175,8 +173,8 @@ range_at (TesseraLanes *self,
           char **out_name)
 {
   const TesseraAxis *axis = axis_of (self);
-  const TesseraView *v = &self->document->view;
-  TesseraData *data = self->document->data;
+  const TesseraView *v = &self->drawing.document->view;
+  TesseraData *data = self->drawing.document->data;
   guint depth = (guint) MAX ((y - STEP_HEIGHT - GAP) / (PHASE_HEIGHT + GAP), 0);
   uint32_t event;
 
@@ -223,7 +221,7 @@ on_pressed (GtkGestureClick *gesture, int n, double x, double y, TesseraLanes *s
     {
       const TesseraAxis *axis = axis_of (self);
 
-      tessera_document_show_time (self->document, axis->at[begin],
+      tessera_document_show_time (self->drawing.document, axis->at[begin],
                                   axis->at[MIN (end, axis->n_events)]);
     }
 }
@@ -273,22 +271,13 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 }
 
 static void
-tessera_lanes_dispose (GObject *object)
-{
-  g_clear_object (&TESSERA_LANES (object)->document);
-  G_OBJECT_CLASS (tessera_lanes_parent_class)->dispose (object);
-}
-
-static void
 tessera_lanes_class_init (TesseraLanesClass *class)
 {
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (class);
 
-  G_OBJECT_CLASS (class)->dispose = tessera_lanes_dispose;
   widget_class->snapshot = tessera_lanes_snapshot;
   widget_class->measure = tessera_lanes_measure;
   gtk_widget_class_set_css_name (widget_class, "lanes");
-  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
 }
 
 static void
@@ -306,9 +295,5 @@ tessera_lanes_init (TesseraLanes *self)
 GtkWidget *
 tessera_lanes_new (TesseraDocument *document)
 {
-  TesseraLanes *self = g_object_new (TESSERA_TYPE_LANES, NULL);
-
-  self->document = g_object_ref (document);
-  tessera_watch (document, GTK_WIDGET (self), on_changed);
-  return GTK_WIDGET (self);
+  return tessera_drawing_new (TESSERA_TYPE_LANES, document, on_changed);
 }

@@ -5,11 +5,9 @@
  */
 #pragma once
 
-#include "viewer/document/document.h"
-
-#include <gtk/gtk.h>
+#include "viewer/canvas/drawing.h"
 
 #define TESSERA_TYPE_LANES (tessera_lanes_get_type ())
-G_DECLARE_FINAL_TYPE (TesseraLanes, tessera_lanes, TESSERA, LANES, GtkWidget)
+G_DECLARE_FINAL_TYPE (TesseraLanes, tessera_lanes, TESSERA, LANES, TesseraDrawing)
 
 GtkWidget *tessera_lanes_new (TesseraDocument *document);

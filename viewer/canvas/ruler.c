@@ -21,12 +21,10 @@
 
 struct _TesseraRuler
 {
-  GtkWidget parent_instance;
-
-  TesseraDocument *document;
+  TesseraDrawing drawing;
 };
 
-G_DEFINE_TYPE (TesseraRuler, tessera_ruler, GTK_TYPE_WIDGET)
+G_DEFINE_TYPE (TesseraRuler, tessera_ruler, TESSERA_TYPE_DRAWING)
 
 typedef struct
 {
@@ -40,7 +38,7 @@ typedef struct
 static gboolean
 draw_mark (Pass *pass, double t, const char *text)
 {
-  const TesseraView *v = &pass->self->document->view;
+  const TesseraView *v = &pass->self->drawing.document->view;
   int width = gtk_widget_get_width (GTK_WIDGET (pass->self)), w, h;
   double x = round ((t - v->t0) / (v->t1 - v->t0) * width);
   g_autoptr (PangoLayout) layout = NULL;
@@ -62,7 +60,7 @@ draw_mark (Pass *pass, double t, const char *text)
 static void
 draw_events (Pass *pass, const TesseraAxis *axis)
 {
-  const TesseraView *v = &pass->self->document->view;
+  const TesseraView *v = &pass->self->drawing.document->view;
   uint32_t first = tessera_axis_event_at (axis, v->t0);
   uint32_t last = tessera_axis_event_at (axis, v->t1);
   /* More candidates than labels: the axis may bunch them. */
@@ -81,7 +79,7 @@ draw_events (Pass *pass, const TesseraAxis *axis)
 static void
 draw_times (Pass *pass, const TesseraTrace *trace)
 {
-  const TesseraView *v = &pass->self->document->view;
+  const TesseraView *v = &pass->self->drawing.document->view;
   int width = gtk_widget_get_width (GTK_WIDGET (pass->self));
   double begin = (double) trace->events[0].at_ns;
   double whole = (double) trace->events[trace->n_events - 1].at_ns - begin;
@@ -102,8 +100,8 @@ static void
 tessera_ruler_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   TesseraRuler *self = TESSERA_RULER (widget);
-  const TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
-  Pass pass = { self, snapshot, tessera_palette (self->document->dark), -1 };
+  const TesseraSheet *sheet = self->drawing.document->sheets[TESSERA_SIDE_LEFT];
+  Pass pass = { self, snapshot, tessera_palette (self->drawing.document->dark), -1 };
 
   if (sheet == NULL || sheet->axis->n_events == 0)
     return;
@@ -134,22 +132,13 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 }
 
 static void
-tessera_ruler_dispose (GObject *object)
-{
-  g_clear_object (&TESSERA_RULER (object)->document);
-  G_OBJECT_CLASS (tessera_ruler_parent_class)->dispose (object);
-}
-
-static void
 tessera_ruler_class_init (TesseraRulerClass *class)
 {
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (class);
 
-  G_OBJECT_CLASS (class)->dispose = tessera_ruler_dispose;
   widget_class->snapshot = tessera_ruler_snapshot;
   widget_class->measure = tessera_ruler_measure;
   gtk_widget_class_set_css_name (widget_class, "ruler");
-  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
 }
 
 static void
@@ -162,9 +151,5 @@ tessera_ruler_init (TesseraRuler *self)
 GtkWidget *
 tessera_ruler_new (TesseraDocument *document)
 {
-  TesseraRuler *self = g_object_new (TESSERA_TYPE_RULER, NULL);
-
-  self->document = g_object_ref (document);
-  tessera_watch (document, GTK_WIDGET (self), on_changed);
-  return GTK_WIDGET (self);
+  return tessera_drawing_new (TESSERA_TYPE_RULER, document, on_changed);
 }

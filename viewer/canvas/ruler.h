@@ -5,11 +5,9 @@
  */
 #pragma once
 
-#include "viewer/document/document.h"
-
-#include <gtk/gtk.h>
+#include "viewer/canvas/drawing.h"
 
 #define TESSERA_TYPE_RULER (tessera_ruler_get_type ())
-G_DECLARE_FINAL_TYPE (TesseraRuler, tessera_ruler, TESSERA, RULER, GtkWidget)
+G_DECLARE_FINAL_TYPE (TesseraRuler, tessera_ruler, TESSERA, RULER, TesseraDrawing)
 
 GtkWidget *tessera_ruler_new (TesseraDocument *document);

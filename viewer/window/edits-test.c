@@ -11,74 +11,28 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-typedef struct
-{
-  TesseraWindow *window;
-  TesseraDocument *document;
-  char *path;
-} Fixture;
-
 static void
-set_up (Fixture *f, gconstpointer unused)
+set_up (TestView *f, gconstpointer unused)
 {
-  f->window = test_window_new ();
-  f->document = tessera_window_get_document (f->window);
-  f->path = test_three_blocks_path ();
+  test_view_set_up (f, NULL);
   test_window_open (f->window, f->path);
 }
 
 static void
-tear_down (Fixture *f, gconstpointer unused)
+type (TestView *f, const char *text)
 {
-  g_autofree char *kept = g_strconcat (f->path, ".edits.json", NULL);
-
-  test_window_free (f->window);
-  g_unlink (kept);
-  g_unlink (f->path);
-  g_free (f->path);
-}
-
-static GtkWidget *
-widget (Fixture *f, const char *name)
-{
-  return test_find (GTK_WIDGET (f->window), name);
+  gtk_editable_set_text (GTK_EDITABLE (test_view_find (f, "edit-entry")), text);
 }
 
 static void
-act (Fixture *f, const char *action)
+apply (TestView *f)
 {
-  g_autofree char *full = g_strconcat ("win.", action, NULL);
-
-  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), full, NULL));
-}
-
-static gboolean
-is_enabled (Fixture *f, const char *action)
-{
-  return g_action_group_get_action_enabled (G_ACTION_GROUP (f->window), action);
-}
-
-static const char *
-text_of (Fixture *f, const char *name)
-{
-  return gtk_label_get_text (GTK_LABEL (widget (f, name)));
-}
-
-static void
-type (Fixture *f, const char *text)
-{
-  gtk_editable_set_text (GTK_EDITABLE (widget (f, "edit-entry")), text);
-}
-
-static void
-apply (Fixture *f)
-{
-  g_signal_emit_by_name (widget (f, "edit-apply"), "clicked");
+  g_signal_emit_by_name (test_view_find (f, "edit-apply"), "clicked");
   test_window_settle (f->window);
 }
 
 static const TesseraEdit *
-last_edit (Fixture *f)
+last_edit (TestView *f)
 {
   size_t n_standing = tessera_document_n_standing (f->document), n;
 
@@ -88,9 +42,9 @@ last_edit (Fixture *f)
 
 /* What cannot be done says why; what can says nothing. */
 static void
-test_reasons (Fixture *f, gconstpointer unused)
+test_reasons (TestView *f, gconstpointer unused)
 {
-  GtkWidget *button = widget (f, "edit-button");
+  GtkWidget *button = test_view_find (f, "edit-button");
   GtkWidget *popover =
       GTK_WIDGET (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button)));
   size_t n;
@@ -99,9 +53,9 @@ test_reasons (Fixture *f, gconstpointer unused)
   for (int round = 0; round < 3; round++)
     {
       if (round == 1)
-        act (f, "next-block");
+        test_view_act (f, "next-block");
       if (round == 2)
-        act (f, "select-all");
+        test_view_act (f, "select-all");
       test_window_settle (f->window);
       gtk_menu_button_popup (GTK_MENU_BUTTON (button));
       WAIT (gtk_widget_get_mapped (popover), 5000);
@@ -111,7 +65,7 @@ test_reasons (Fixture *f, gconstpointer unused)
           const char *why = gtk_widget_get_tooltip_text (item);
 
           g_assert_cmpint (gtk_widget_get_sensitive (item), ==, why == NULL);
-          g_assert_cmpint (is_enabled (f, commands[i].action), ==, why == NULL);
+          g_assert_cmpint (test_view_is_enabled (f, commands[i].action), ==, why == NULL);
           if (round == 0)
             g_assert_cmpint (why == NULL, ==, commands[i].kind == TESSERA_EDIT_CAP);
         }
@@ -122,7 +76,7 @@ test_reasons (Fixture *f, gconstpointer unused)
 
 /* Each command that asks, with a value it refuses and one it takes. */
 static void
-test_bar (Fixture *f, gconstpointer unused)
+test_bar (TestView *f, gconstpointer unused)
 {
   static const struct
   {
@@ -141,42 +95,42 @@ test_bar (Fixture *f, gconstpointer unused)
   for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       if (cases[i].kind == TESSERA_EDIT_MERGE)
-        act (f, "select-all");
+        test_view_act (f, "select-all");
       else
         tessera_document_select (f->document, 0);
       test_window_settle (f->window);
-      act (f, cases[i].action);
-      g_assert_true (gtk_widget_get_mapped (widget (f, "edit-bar")));
+      test_view_act (f, cases[i].action);
+      g_assert_true (gtk_widget_get_mapped (test_view_find (f, "edit-bar")));
       test_window_settle (f->window);
       if (cases[i].bad != NULL)
         {
           type (f, cases[i].bad);
-          g_assert_false (gtk_widget_get_sensitive (widget (f, "edit-apply")));
+          g_assert_false (gtk_widget_get_sensitive (test_view_find (f, "edit-apply")));
           type (f, cases[i].good);
         }
-      g_assert_true (gtk_widget_get_sensitive (widget (f, "edit-apply")));
-      g_assert_cmpstr (text_of (f, "edit-what"), !=, "");
+      g_assert_true (gtk_widget_get_sensitive (test_view_find (f, "edit-apply")));
+      g_assert_cmpstr (test_view_text (f, "edit-what"), !=, "");
       apply (f);
-      g_assert_false (gtk_widget_get_visible (widget (f, "edit-bar")));
+      g_assert_false (gtk_widget_get_visible (test_view_find (f, "edit-bar")));
       g_assert_cmpint (last_edit (f)->kind, ==, cases[i].kind);
-      act (f, "undo");
+      test_view_act (f, "undo");
       test_window_settle (f->window);
       g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 0);
-      g_assert_true (is_enabled (f, "redo"));
+      g_assert_true (test_view_is_enabled (f, "redo"));
     }
 }
 
 /* The rule is told before it is made; without it the edit is of these blocks. */
 static void
-test_rule_or_blocks (Fixture *f, gconstpointer unused)
+test_rule_or_blocks (TestView *f, gconstpointer unused)
 {
   for (int by_rule = 0; by_rule < 2; by_rule++)
     {
       tessera_document_select (f->document, 1);
-      act (f, "edit-pin");
+      test_view_act (f, "edit-pin");
       test_window_settle (f->window);
-      g_assert_nonnull (strstr (text_of (f, "edit-what"), "size=2MiB"));
-      gtk_check_button_set_active (GTK_CHECK_BUTTON (widget (f, "edit-by-rule")),
+      g_assert_nonnull (strstr (test_view_text (f, "edit-what"), "size=2MiB"));
+      gtk_check_button_set_active (GTK_CHECK_BUTTON (test_view_find (f, "edit-by-rule")),
                                    by_rule);
       type (f, "4 MiB");
       apply (f);
@@ -186,48 +140,49 @@ test_rule_or_blocks (Fixture *f, gconstpointer unused)
 
 /* A bar that is left changes nothing, and gives the focus back. */
 static void
-test_bar_is_left (Fixture *f, gconstpointer unused)
+test_bar_is_left (TestView *f, gconstpointer unused)
 {
-  GtkWidget *canvas = widget (f, "canvas-right");
+  GtkWidget *canvas = test_view_find (f, "canvas-right");
 
   tessera_document_select (f->document, 0);
   gtk_widget_grab_focus (canvas);
-  act (f, "edit-cap");
+  test_view_act (f, "edit-cap");
   type (f, "4 MiB");
-  g_signal_emit_by_name (widget (f, "edit-cancel"), "clicked");
+  g_signal_emit_by_name (test_view_find (f, "edit-cancel"), "clicked");
   test_window_settle (f->window);
   g_assert_cmpuint (tessera_document_n_edits (f->document), ==, 0);
   g_assert_true (gtk_widget_has_focus (canvas));
-  act (f, "edit-cap");
+  test_view_act (f, "edit-cap");
   tessera_document_select (f->document, 1);
-  g_assert_false (gtk_widget_get_visible (widget (f, "edit-bar")));
+  g_assert_false (gtk_widget_get_visible (test_view_find (f, "edit-bar")));
 }
 
 static GtkListBoxRow *
-row (Fixture *f, int index)
+row (TestView *f, int index)
 {
-  return gtk_list_box_get_row_at_index (GTK_LIST_BOX (widget (f, "edits")), index);
+  return gtk_list_box_get_row_at_index (GTK_LIST_BOX (test_view_find (f, "edits")),
+                                        index);
 }
 
 static void
-test_history (Fixture *f, gconstpointer unused)
+test_history (TestView *f, gconstpointer unused)
 {
-  g_assert_true (gtk_widget_get_visible (widget (f, "edits-empty")));
+  g_assert_true (gtk_widget_get_visible (test_view_find (f, "edits-empty")));
   tessera_document_select (f->document, 1);
-  act (f, "edit-dynamic");
+  test_view_act (f, "edit-dynamic");
   test_window_settle (f->window);
   tessera_document_select (f->document, 0);
-  act (f, "edit-split-size");
+  test_view_act (f, "edit-split-size");
   test_window_settle (f->window);
   g_assert_nonnull (row (f, 2));
   g_assert_null (row (f, 3));
-  g_assert_false (gtk_widget_get_visible (widget (f, "edits-empty")));
+  g_assert_false (gtk_widget_get_visible (test_view_find (f, "edits-empty")));
   /* A click goes there, back and forth. */
-  g_signal_emit_by_name (widget (f, "edits"), "row-activated", row (f, 0));
+  g_signal_emit_by_name (test_view_find (f, "edits"), "row-activated", row (f, 0));
   test_window_settle (f->window);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 0);
   g_assert_true (gtk_widget_has_css_class (GTK_WIDGET (row (f, 1)), "undone"));
-  g_signal_emit_by_name (widget (f, "edits"), "row-activated", row (f, 2));
+  g_signal_emit_by_name (test_view_find (f, "edits"), "row-activated", row (f, 2));
   test_window_settle (f->window);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 2);
   g_assert_false (gtk_widget_has_css_class (GTK_WIDGET (row (f, 2)), "undone"));
@@ -244,60 +199,60 @@ test_history (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_reopen (Fixture *f, gconstpointer unused)
+test_reopen (TestView *f, gconstpointer unused)
 {
   tessera_document_select (f->document, 1);
-  act (f, "edit-dynamic");
+  test_view_act (f, "edit-dynamic");
   test_window_settle (f->window);
-  act (f, "close-file");
+  test_view_act (f, "close-file");
   test_window_settle (f->window);
-  g_assert_false (is_enabled (f, "undo"));
+  g_assert_false (test_view_is_enabled (f, "undo"));
   test_window_open (f->window, f->path);
-  g_assert_true (is_enabled (f, "undo"));
+  g_assert_true (test_view_is_enabled (f, "undo"));
   g_assert_nonnull (row (f, 1));
-  g_assert_nonnull (strstr (text_of (f, "title-right"), "1 edit"));
+  g_assert_nonnull (strstr (test_view_text (f, "title-right"), "1 edit"));
 }
 
 static void
-pin (Fixture *f, uint32_t block)
+pin (TestView *f, uint32_t block)
 {
   tessera_document_select (f->document, block);
-  act (f, "edit-pin");
+  test_view_act (f, "edit-pin");
   type (f, "8 MiB");
   apply (f);
 }
 
 /* Both are named, the other can be shown, and undoing the last takes the message away. */
 static void
-test_conflict (Fixture *f, gconstpointer unused)
+test_conflict (TestView *f, gconstpointer unused)
 {
   pin (f, 0);
-  g_assert_false (gtk_widget_get_mapped (widget (f, "conflict-undo")));
+  g_assert_false (gtk_widget_get_mapped (test_view_find (f, "conflict-undo")));
   pin (f, 1);
-  g_assert_true (gtk_widget_get_mapped (widget (f, "message")));
-  g_assert_true (gtk_widget_get_mapped (widget (f, "conflict-undo")));
-  g_assert_true (gtk_widget_get_mapped (widget (f, "conflict-show")));
+  g_assert_true (gtk_widget_get_mapped (test_view_find (f, "message")));
+  g_assert_true (gtk_widget_get_mapped (test_view_find (f, "conflict-undo")));
+  g_assert_true (gtk_widget_get_mapped (test_view_find (f, "conflict-show")));
   for (size_t i = 0; i < 2; i++)
     {
       size_t n;
       const char *name = tessera_history_get (f->document->history, &n)[i].name;
 
-      if (strstr (text_of (f, "message"), name) == NULL)
-        g_error ("\"%s\" does not name \"%s\"", text_of (f, "message"), name);
+      if (strstr (test_view_text (f, "message"), name) == NULL)
+        g_error ("\"%s\" does not name \"%s\"", test_view_text (f, "message"), name);
     }
-  g_assert_false (is_enabled (f, "export-plan"));
+  g_assert_false (test_view_is_enabled (f, "export-plan"));
   g_assert_true (gtk_widget_has_css_class (GTK_WIDGET (row (f, 1)), "conflict"));
   g_assert_true (gtk_widget_has_css_class (GTK_WIDGET (row (f, 2)), "conflict"));
-  g_signal_emit_by_name (widget (f, "conflict-show"), "clicked");
-  WAIT (gtk_widget_get_mapped (widget (f, "edits")), 5000);
+  g_signal_emit_by_name (test_view_find (f, "conflict-show"), "clicked");
+  WAIT (gtk_widget_get_mapped (test_view_find (f, "edits")), 5000);
   WAIT (gtk_widget_has_focus (GTK_WIDGET (row (f, 1))), 5000);
   test_window_settle (f->window);
   g_assert_true (tessera_document_is_selected (f->document, 0));
   g_assert_false (tessera_document_is_selected (f->document, 1));
-  g_signal_emit_by_name (widget (f, "conflict-undo"), "clicked");
+  g_signal_emit_by_name (test_view_find (f, "conflict-undo"), "clicked");
   test_window_settle (f->window);
-  g_assert_false (gtk_widget_get_mapped (widget (f, "message")));
-  g_assert_true (is_enabled (f, "export-plan"));
+  g_assert_false (gtk_widget_get_mapped (test_view_find (f, "message")));
+  g_assert_true (test_view_is_enabled (f, "export-plan"));
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
 }
 
@@ -313,12 +268,12 @@ append_labels (GtkWidget *widget, GString *text)
 
 /* Whether a row of the tree reads so; * is anything. */
 static gboolean
-has_group_row (Fixture *f, const char *pattern)
+has_group_row (TestView *f, const char *pattern)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   g_autofree char *anywhere = g_strdup_printf ("*|%s*", pattern);
 
-  append_labels (widget (f, "groups"), text);
+  append_labels (test_view_find (f, "groups"), text);
   return g_pattern_match_simple (anywhere, text->str);
 }
 
@@ -326,7 +281,7 @@ has_group_row (Fixture *f, const char *pattern)
  * its bytes and its reason; undone it is gone. So do the inspector, the names that are
  * offered to move to, and the table. */
 static void
-test_groups_are_seen (Fixture *f, gconstpointer unused)
+test_groups_are_seen (TestView *f, gconstpointer unused)
 {
   static const uint32_t a_b[] = { 0, 1 };
   const char *row_of_mine = "mine (2)|made by hand|3.00 MiB|100.0 %|3.00 MiB|*%|";
@@ -335,21 +290,22 @@ test_groups_are_seen (Fixture *f, gconstpointer unused)
   test_window_settle (f->window);
   g_assert_false (has_group_row (f, "mine (2)"));
   tessera_document_select_blocks (f->document, a_b, 2, TESSERA_SELECT_ONLY, 0);
-  act (f, "edit-group");
+  test_view_act (f, "edit-group");
   type (f, "mine");
-  gtk_check_button_set_active (GTK_CHECK_BUTTON (widget (f, "edit-by-rule")), FALSE);
+  gtk_check_button_set_active (GTK_CHECK_BUTTON (test_view_find (f, "edit-by-rule")),
+                               FALSE);
   apply (f);
   WAIT (has_group_row (f, row_of_mine), 5000);
   g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 2);
   tessera_document_select (f->document, 2);
-  act (f, "edit-group");
+  test_view_act (f, "edit-group");
   type (f, "mine"); /* there is one */
-  g_assert_false (gtk_widget_get_sensitive (widget (f, "edit-apply")));
-  g_signal_emit_by_name (widget (f, "edit-cancel"), "clicked");
-  act (f, "undo");
+  g_assert_false (gtk_widget_get_sensitive (test_view_find (f, "edit-apply")));
+  g_signal_emit_by_name (test_view_find (f, "edit-cancel"), "clicked");
+  test_view_act (f, "undo");
   test_window_settle (f->window);
   WAIT (!has_group_row (f, "mine (2)"), 5000);
-  act (f, "redo");
+  test_view_act (f, "redo");
   test_window_settle (f->window);
   WAIT (has_group_row (f, row_of_mine), 5000);
   /* One of its blocks is of another class now. */
@@ -372,13 +328,13 @@ test_groups_are_seen (Fixture *f, gconstpointer unused)
   {
     g_autoptr (GString) text = g_string_new (NULL);
 
-    append_labels (widget (f, "inspector"), text);
+    append_labels (test_view_find (f, "inspector"), text);
     g_assert_nonnull (strstr (text->str, "|mine|"));
   }
 }
 
 static void
-test_strategy (Fixture *f, gconstpointer unused)
+test_strategy (TestView *f, gconstpointer unused)
 {
   static const char *const names[] = { "paper", "paper-plain", "auto", "free" };
 
@@ -421,7 +377,7 @@ main (int argc, char **argv)
   if (!test_init_display (&argc, &argv))
     return 0;
 #define ADD(name, function)                                                              \
-  g_test_add ("/edits/" name, Fixture, NULL, set_up, function, tear_down)
+  g_test_add ("/edits/" name, TestView, NULL, set_up, function, test_view_tear_down)
   ADD ("reasons", test_reasons);
   ADD ("bar", test_bar);
   ADD ("rule or blocks", test_rule_or_blocks);

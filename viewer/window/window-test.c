@@ -15,88 +15,44 @@
 #include <json-glib/json-glib.h>
 #include <string.h>
 
-typedef struct
-{
-  TesseraWindow *window;
-  TesseraDocument *document;
-  char *path;
-} Fixture;
-
 static void
-set_up (Fixture *f, gconstpointer unused)
+test_empty (TestView *f, gconstpointer unused)
 {
-  f->window = test_window_new ();
-  f->document = tessera_window_get_document (f->window);
-  f->path = test_three_blocks_path ();
+  g_assert_true (gtk_widget_get_mapped (test_view_find (f, "empty")));
+  g_assert_false (gtk_widget_get_visible (test_view_find (f, "headline")));
+  g_assert_true (test_view_is_enabled (f, "open"));
+  g_assert_false (test_view_is_enabled (f, "plan"));
+  g_assert_false (test_view_is_enabled (f, "export-plan"));
 }
 
 static void
-tear_down (Fixture *f, gconstpointer unused)
-{
-  test_window_free (f->window);
-  g_unlink (f->path);
-  g_free (f->path);
-}
-
-static void
-act (Fixture *f, const char *action)
-{
-  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), action, NULL));
-}
-
-static gboolean
-is_enabled (Fixture *f, const char *action)
-{
-  return g_action_group_get_action_enabled (G_ACTION_GROUP (f->window), action);
-}
-
-static const char *
-text_of (Fixture *f, const char *name)
-{
-  return gtk_label_get_text (GTK_LABEL (test_find (GTK_WIDGET (f->window), name)));
-}
-
-static void
-test_empty (Fixture *f, gconstpointer unused)
-{
-  g_assert_true (gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "empty")));
-  g_assert_false (
-      gtk_widget_get_visible (test_find (GTK_WIDGET (f->window), "headline")));
-  g_assert_true (is_enabled (f, "open"));
-  g_assert_false (is_enabled (f, "plan"));
-  g_assert_false (is_enabled (f, "export-plan"));
-}
-
-static void
-test_open_and_close (Fixture *f, gconstpointer unused)
+test_open_and_close (TestView *f, gconstpointer unused)
 {
   test_window_open (f->window, f->path);
-  g_assert_true (
-      gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "canvas-left")));
-  g_assert_true (
-      gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "canvas-right")));
-  g_assert_true (is_enabled (f, "export-plan"));
-  act (f, "win.close-file");
-  WAIT (gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "empty")), 5000);
-  g_assert_false (is_enabled (f, "export-plan"));
+  g_assert_true (gtk_widget_get_mapped (test_view_find (f, "canvas-left")));
+  g_assert_true (gtk_widget_get_mapped (test_view_find (f, "canvas-right")));
+  g_assert_true (test_view_is_enabled (f, "export-plan"));
+  test_view_act (f, "close-file");
+  WAIT (gtk_widget_get_mapped (test_view_find (f, "empty")), 5000);
+  g_assert_false (test_view_is_enabled (f, "export-plan"));
 }
 
 static void
-test_error_is_said (Fixture *f, gconstpointer unused)
+test_error_is_said (TestView *f, gconstpointer unused)
 {
-  GtkWidget *message = test_find (GTK_WIDGET (f->window), "message");
+  GtkWidget *message = test_view_find (f, "message");
 
   test_window_open (f->window, "/nowhere/at-all.pickle");
   g_assert_true (gtk_widget_get_mapped (message));
-  g_assert_nonnull (strstr (text_of (f, "message"), "at-all.pickle"));
-  g_assert_true (gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "empty")));
-  act (f, "win.dismiss");
+  g_assert_nonnull (strstr (test_view_text (f, "message"), "at-all.pickle"));
+  g_assert_true (gtk_widget_get_mapped (test_view_find (f, "empty")));
+  test_view_act (f, "dismiss");
   WAIT (!gtk_widget_get_mapped (message), 5000);
 }
 
 /* The words on top are the verdict's, and the numbers are the needs'. */
 static void
-test_headline (Fixture *f, gconstpointer unused)
+test_headline (TestView *f, gconstpointer unused)
 {
   g_autofree char *path = test_sample_path ();
   const TesseraDocument *d = f->document;
@@ -108,23 +64,23 @@ test_headline (Fixture *f, gconstpointer unused)
       return;
     }
   test_window_open (f->window, path);
-  g_assert_cmpstr (text_of (f, "verdict-headline"), ==, d->verdict.headline);
-  g_assert_cmpstr (text_of (f, "verdict-sentence"), ==, d->verdict.sentence);
+  g_assert_cmpstr (test_view_text (f, "verdict-headline"), ==, d->verdict.headline);
+  g_assert_cmpstr (test_view_text (f, "verdict-sentence"), ==, d->verdict.sentence);
   g_assert_true (d->verdict.died);
-  g_assert_cmpstr (text_of (f, "need-native"), ==,
+  g_assert_cmpstr (test_view_text (f, "need-native"), ==,
                    tessera_format_bytes (d->needs.native_bytes, buffer, sizeof buffer));
   g_assert_cmpstr (
-      text_of (f, "need-expandable"), ==,
+      test_view_text (f, "need-expandable"), ==,
       tessera_format_bytes (d->needs.expandable_bytes, buffer, sizeof buffer));
-  g_assert_cmpstr (text_of (f, "need-plan"), ==,
+  g_assert_cmpstr (test_view_text (f, "need-plan"), ==,
                    tessera_format_bytes (d->needs.plan_bytes, buffer, sizeof buffer));
-  g_assert_cmpstr (text_of (f, "need-bound"), ==,
+  g_assert_cmpstr (test_view_text (f, "need-bound"), ==,
                    tessera_format_bytes (d->needs.bound_bytes, buffer, sizeof buffer));
 }
 
 /* What `tessera info --json` prints is what stands on top of the window. */
 static void
-test_headline_is_infos (Fixture *f, gconstpointer unused)
+test_headline_is_infos (TestView *f, gconstpointer unused)
 {
   g_autofree char *path = test_sample_path ();
   const char *tessera = g_getenv ("TESSERA_CLI");
@@ -145,15 +101,15 @@ test_headline_is_infos (Fixture *f, gconstpointer unused)
   g_assert_true (json_parser_load_from_data (parser, output, -1, &error));
   info = json_node_get_object (json_parser_get_root (parser));
   test_window_open (f->window, path);
-  g_assert_cmpstr (text_of (f, "verdict-headline"), ==,
+  g_assert_cmpstr (test_view_text (f, "verdict-headline"), ==,
                    json_object_get_string_member (info, "headline"));
-  g_assert_cmpstr (text_of (f, "verdict-sentence"), ==,
+  g_assert_cmpstr (test_view_text (f, "verdict-sentence"), ==,
                    json_object_get_string_member (info, "sentence"));
 }
 
 /* A run that followed a plan: hits and misses are told and can be found. */
 static void
-test_followed (Fixture *f, gconstpointer unused)
+test_followed (TestView *f, gconstpointer unused)
 {
   g_autofree char *path = test_followed_path ();
   const TesseraLayout *layout;
@@ -165,55 +121,55 @@ test_followed (Fixture *f, gconstpointer unused)
   g_assert_cmpuint (layout->n_hits, ==, 25);
   g_assert_cmpuint (layout->n_misses, ==, 2);
   g_assert_true (layout->spans[0].is_plan_pool);
-  g_assert_nonnull (strstr (text_of (f, "verdict-sentence"),
+  g_assert_nonnull (strstr (test_view_text (f, "verdict-sentence"),
                             "Plan train.tsp was followed: 25 hits, 2 misses (13.00 MiB), "
                             "pool 40.00 MiB, extras 20.00 MiB."));
-  g_assert_null (strstr (text_of (f, "verdict-sentence"), ": ."));
-  g_assert_nonnull (test_find (GTK_WIDGET (f->window), "legend-missed"));
+  g_assert_null (strstr (test_view_text (f, "verdict-sentence"), ": ."));
+  g_assert_nonnull (test_view_find (f, "legend-missed"));
   while (f->document->data->blocks->blocks[missed].size_bytes != 12 << 20)
     missed++;
   tessera_document_select (f->document, missed);
-  g_assert_true (g_str_has_suffix (text_of (f, "block-left"), ", missed the plan"));
+  g_assert_true (
+      g_str_has_suffix (test_view_text (f, "block-left"), ", missed the plan"));
   tessera_document_select (f->document, 1);
-  g_assert_true (g_str_has_suffix (text_of (f, "block-left"), " into the pool"));
-  act (f, "win.table");
-  text = test_find (GTK_WIDGET (f->window), "filter-text");
+  g_assert_true (g_str_has_suffix (test_view_text (f, "block-left"), " into the pool"));
+  test_view_act (f, "table");
+  text = test_view_find (f, "filter-text");
   gtk_editable_set_text (GTK_EDITABLE (text), "missed");
-  WAIT (g_str_equal (text_of (f, "block-count"), "2 of 27 blocks"), 5000);
+  WAIT (g_str_equal (test_view_text (f, "block-count"), "2 of 27 blocks"), 5000);
   g_unlink (path);
 }
 
 static void
-test_zoom_actions (Fixture *f, gconstpointer unused)
+test_zoom_actions (TestView *f, gconstpointer unused)
 {
   double before;
 
   test_window_open (f->window, f->path);
-  act (f, "win.zoom-in");
+  test_view_act (f, "zoom-in");
   g_assert_cmpfloat (f->document->view.t1 - f->document->view.t0, <, 1);
   before = f->document->view.t0;
-  act (f, "win.pan-right");
+  test_view_act (f, "pan-right");
   g_assert_cmpfloat (f->document->view.t0, >, before);
-  act (f, "win.go-begin");
+  test_view_act (f, "go-begin");
   g_assert_cmpfloat (f->document->view.t0, ==, 0);
-  act (f, "win.fit");
+  test_view_act (f, "fit");
   g_assert_true (tessera_document_is_fit (f->document));
 }
 
 static void
-test_selection_is_everywhere (Fixture *f, gconstpointer unused)
+test_selection_is_everywhere (TestView *f, gconstpointer unused)
 {
   test_window_open (f->window, f->path);
-  act (f, "win.table");
-  act (f, "win.next-block");
-  act (f, "win.next-block");
+  test_view_act (f, "table");
+  test_view_act (f, "next-block");
+  test_view_act (f, "next-block");
   g_assert_cmpuint (f->document->selected, ==, 1);
-  g_assert_cmpstr (text_of (f, "block-size"), ==, "2.00 MiB");
-  g_assert_nonnull (strstr (text_of (f, "block-exact"), "2,097,152 bytes"));
-  WAIT (gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "block-table")), 5000);
+  g_assert_cmpstr (test_view_text (f, "block-size"), ==, "2.00 MiB");
+  g_assert_nonnull (strstr (test_view_text (f, "block-exact"), "2,097,152 bytes"));
+  WAIT (gtk_widget_get_mapped (test_view_find (f, "block-table")), 5000);
   {
-    GtkColumnView *view =
-        GTK_COLUMN_VIEW (test_find (GTK_WIDGET (f->window), "block-table"));
+    GtkColumnView *view = GTK_COLUMN_VIEW (test_view_find (f, "block-table"));
     GtkSelectionModel *selection = gtk_column_view_get_model (view);
 
     /* By size, the largest first: both of 2 MiB before the one of 1 MiB. */
@@ -221,29 +177,27 @@ test_selection_is_everywhere (Fixture *f, gconstpointer unused)
     gtk_selection_model_select_item (selection, 2, TRUE);
     g_assert_cmpuint (f->document->selected, ==, 0);
   }
-  act (f, "win.clear");
+  test_view_act (f, "clear");
   g_assert_cmpuint (f->document->selected, ==, TESSERA_NONE);
 }
 
 /* Several rows of the table are several blocks, and the other way round. */
 static void
-test_selection_of_several (Fixture *f, gconstpointer unused)
+test_selection_of_several (TestView *f, gconstpointer unused)
 {
   GtkSelectionModel *rows;
 
   test_window_open (f->window, f->path);
-  act (f, "win.table");
-  WAIT (gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "block-table")), 5000);
-  rows = gtk_column_view_get_model (
-      GTK_COLUMN_VIEW (test_find (GTK_WIDGET (f->window), "block-table")));
-  act (f, "win.next-block");
-  g_assert_false (
-      gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "selection-count")));
-  act (f, "win.next-block-too");
+  test_view_act (f, "table");
+  WAIT (gtk_widget_get_mapped (test_view_find (f, "block-table")), 5000);
+  rows = gtk_column_view_get_model (GTK_COLUMN_VIEW (test_view_find (f, "block-table")));
+  test_view_act (f, "next-block");
+  g_assert_false (gtk_widget_get_mapped (test_view_find (f, "selection-count")));
+  test_view_act (f, "next-block-too");
   test_window_settle (f->window);
-  g_assert_cmpstr (text_of (f, "selection-count"), ==, "2 blocks");
-  g_assert_cmpstr (text_of (f, "selection-bytes"), ==, "3.00 MiB asked");
-  g_assert_cmpstr (text_of (f, "selection-peak"), ==, "3.00 MiB, 100.0 % of it");
+  g_assert_cmpstr (test_view_text (f, "selection-count"), ==, "2 blocks");
+  g_assert_cmpstr (test_view_text (f, "selection-bytes"), ==, "3.00 MiB asked");
+  g_assert_cmpstr (test_view_text (f, "selection-peak"), ==, "3.00 MiB, 100.0 % of it");
   /* By size: B, C, A. */
   g_assert_true (gtk_selection_model_is_selected (rows, 0));
   g_assert_false (gtk_selection_model_is_selected (rows, 1));
@@ -254,8 +208,9 @@ test_selection_of_several (Fixture *f, gconstpointer unused)
   g_assert_false (tessera_document_is_selected (f->document, 0));
   gtk_selection_model_select_all (rows);
   test_window_settle (f->window);
-  g_assert_cmpstr (text_of (f, "selection-count"), ==, "3 blocks");
-  g_assert_cmpstr (text_of (f, "selection-sizes"), ==, "2 × 2.00 MiB\n1 × 1.00 MiB");
+  g_assert_cmpstr (test_view_text (f, "selection-count"), ==, "3 blocks");
+  g_assert_cmpstr (test_view_text (f, "selection-sizes"), ==,
+                   "2 × 2.00 MiB\n1 × 1.00 MiB");
 }
 
 static guint
@@ -268,7 +223,7 @@ n_rows_selected (GtkSelectionModel *rows)
 
 /* A row of the tree lights its blocks up; a block is found in the tree. */
 static void
-test_groups (Fixture *f, gconstpointer unused)
+test_groups (TestView *f, gconstpointer unused)
 {
   GtkSelectionModel *rows;
   GtkWidget *entry;
@@ -276,8 +231,7 @@ test_groups (Fixture *f, gconstpointer unused)
   test_window_open (f->window, f->path);
   gtk_widget_activate_action (GTK_WIDGET (f->window), "win.side", "s", "groups");
   test_window_settle (f->window);
-  rows = gtk_column_view_get_model (
-      GTK_COLUMN_VIEW (test_find (GTK_WIDGET (f->window), "groups")));
+  rows = gtk_column_view_get_model (GTK_COLUMN_VIEW (test_view_find (f, "groups")));
   g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (rows)), >=, 2);
   gtk_selection_model_select_all (rows);
   g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 3);
@@ -295,22 +249,22 @@ test_groups (Fixture *f, gconstpointer unused)
   g_assert_cmpuint (n_rows_selected (rows), ==,
                     g_list_model_get_n_items (G_LIST_MODEL (rows)));
   /* Typing filters, Enter selects, what is wrong is said. */
-  act (f, "win.find");
-  entry = test_find (GTK_WIDGET (f->window), "group-query");
+  test_view_act (f, "find");
+  entry = test_view_find (f, "group-query");
   gtk_editable_set_text (GTK_EDITABLE (entry), "size=2MiB");
-  WAIT (g_str_equal (text_of (f, "group-count"), "2 of 3 blocks"), 5000);
+  WAIT (g_str_equal (test_view_text (f, "group-count"), "2 of 3 blocks"), 5000);
   g_signal_emit_by_name (entry, "activate");
   WAIT (tessera_document_n_selected (f->document) == 2, 5000);
   gtk_editable_set_text (GTK_EDITABLE (entry), "size=2MiB phase");
-  WAIT (gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "query-error")), 5000);
-  g_assert_nonnull (strstr (text_of (f, "query-error"), "phase"));
+  WAIT (gtk_widget_get_mapped (test_view_find (f, "query-error")), 5000);
+  g_assert_nonnull (strstr (test_view_text (f, "query-error"), "phase"));
   gtk_editable_set_text (GTK_EDITABLE (entry), "");
-  WAIT (!gtk_widget_get_mapped (test_find (GTK_WIDGET (f->window), "query-error")), 5000);
+  WAIT (!gtk_widget_get_mapped (test_view_find (f, "query-error")), 5000);
 }
 
 /* Two plans on two sides, and the numbers that `tessera compare` prints of them. */
 static void
-test_compare (Fixture *f, gconstpointer unused)
+test_compare (TestView *f, gconstpointer unused)
 {
   static const char *const names[] = { "compare-same", "compare-moved" };
   static const char *const members[] = { "same", "moved" };
@@ -325,16 +279,16 @@ test_compare (Fixture *f, gconstpointer unused)
 
   test_window_open (f->window, f->path);
   gtk_widget_activate_action (window, "win.side", "s", "plans");
-  g_assert_cmpstr (text_of (f, "compare-height-right"), ==, "3.00 MiB");
-  g_assert_cmpstr (text_of (f, "compare-above bound-right"), ==, "0.0 %");
-  g_assert_cmpstr (text_of (f, "compare-hits-left"), ==, "–");
-  act (f, "win.keep-plan");
+  g_assert_cmpstr (test_view_text (f, "compare-height-right"), ==, "3.00 MiB");
+  g_assert_cmpstr (test_view_text (f, "compare-above bound-right"), ==, "0.0 %");
+  g_assert_cmpstr (test_view_text (f, "compare-hits-left"), ==, "–");
+  test_view_act (f, "keep-plan");
   gtk_widget_activate_action (window, "win.show-left", "u", 0);
   test_window_settle (f->window);
   g_assert_true (gtk_widget_get_mapped (test_find (window, "compare-moved")));
-  g_assert_cmpstr (text_of (f, "compare-height-left"), ==, "3.00 MiB");
-  g_assert_cmpstr (text_of (f, "compare-hits-left"), ==,
-                   text_of (f, "compare-hits-right"));
+  g_assert_cmpstr (test_view_text (f, "compare-height-left"), ==, "3.00 MiB");
+  g_assert_cmpstr (test_view_text (f, "compare-hits-left"), ==,
+                   test_view_text (f, "compare-hits-right"));
   gtk_widget_activate_action (window, "win.export-plan-to", "s", one);
   test_window_settle (f->window);
   if (tessera == NULL)
@@ -349,29 +303,29 @@ test_compare (Fixture *f, gconstpointer unused)
       g_autofree char *n = g_strdup_printf ("%" G_GINT64_FORMAT,
                                             json_object_get_int_member (count, "blocks"));
 
-      g_assert_cmpstr (text_of (f, names[i]), ==, n);
+      g_assert_cmpstr (test_view_text (f, names[i]), ==, n);
     }
   g_unlink (one);
 }
 
 static void
-test_filter_table (Fixture *f, gconstpointer unused)
+test_filter_table (TestView *f, gconstpointer unused)
 {
   GtkWidget *least;
 
   test_window_open (f->window, f->path);
-  act (f, "win.table");
-  least = test_find (GTK_WIDGET (f->window), "filter-least");
+  test_view_act (f, "table");
+  least = test_view_find (f, "filter-least");
   gtk_editable_set_text (GTK_EDITABLE (least), "1.5 MiB");
-  WAIT (g_str_equal (text_of (f, "block-count"), "2 of 3 blocks"), 5000);
+  WAIT (g_str_equal (test_view_text (f, "block-count"), "2 of 3 blocks"), 5000);
   gtk_editable_set_text (GTK_EDITABLE (least), "many");
   g_assert_true (gtk_widget_has_css_class (least, "error"));
   gtk_editable_set_text (GTK_EDITABLE (least), "");
-  WAIT (g_str_equal (text_of (f, "block-count"), "3 blocks"), 5000);
+  WAIT (g_str_equal (test_view_text (f, "block-count"), "3 blocks"), 5000);
 }
 
 static void
-test_export_plan (Fixture *f, gconstpointer unused)
+test_export_plan (TestView *f, gconstpointer unused)
 {
   g_autofree char *path = g_strconcat (f->path, ".tsp", NULL);
   TesseraError error = { 0 };
@@ -379,14 +333,14 @@ test_export_plan (Fixture *f, gconstpointer unused)
   TesseraLaw law;
 
   test_window_open (f->window, f->path);
-  act (f, "win.plan");
+  test_view_act (f, "plan");
   WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
   g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), "win.export-plan-to",
                                              "s", path));
-  g_assert_false (is_enabled (f, "export-plan"));
+  g_assert_false (test_view_is_enabled (f, "export-plan"));
   WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-  g_assert_true (is_enabled (f, "export-plan"));
-  g_assert_nonnull (strstr (text_of (f, "message"), path));
+  g_assert_true (test_view_is_enabled (f, "export-plan"));
+  g_assert_nonnull (strstr (test_view_text (f, "message"), path));
   g_assert_cmpint (tessera_plan_load (path, &error, &plan), ==, TESSERA_OK);
   g_assert_cmpint (tessera_check_plan (plan, f->document->data->trace, &law, &error), ==,
                    TESSERA_OK);
@@ -395,7 +349,7 @@ test_export_plan (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_save_picture (Fixture *f, gconstpointer unused)
+test_save_picture (TestView *f, gconstpointer unused)
 {
   static const char *const suffixes[] = { ".png", ".svg", ".html" };
 
@@ -408,10 +362,10 @@ test_save_picture (Fixture *f, gconstpointer unused)
 
       g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window),
                                                  "win.save-picture-to", "s", path));
-      g_assert_false (is_enabled (f, "save-picture-to"));
+      g_assert_false (test_view_is_enabled (f, "save-picture-to"));
       WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-      g_assert_nonnull (strstr (text_of (f, "message"), path));
-      g_test_message ("%s", text_of (f, "message"));
+      g_assert_nonnull (strstr (test_view_text (f, "message"), path));
+      g_test_message ("%s", test_view_text (f, "message"));
       g_assert_true (g_file_get_contents (path, &contents, &length, NULL));
       g_assert_cmpuint (length, >, 1000);
       g_unlink (path);
@@ -419,7 +373,7 @@ test_save_picture (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_switches (Fixture *f, gconstpointer unused)
+test_switches (TestView *f, gconstpointer unused)
 {
   static const char *const axes[] = { "events", "time", "bytes" };
   static const char *const arranges[] = { "stacked", "side" };
@@ -446,7 +400,7 @@ test_switches (Fixture *f, gconstpointer unused)
     }
   for (int i = 0; i < 2; i++)
     {
-      act (f, "win.dark");
+      test_view_act (f, "dark");
       test_window_settle (f->window);
       g_assert_cmpint (f->document->dark, ==, i == 0);
     }
@@ -458,10 +412,10 @@ test_switches (Fixture *f, gconstpointer unused)
 
 /* The list is there for a file of several devices alone, and opens what is chosen. */
 static void
-test_devices (Fixture *f, gconstpointer unused)
+test_devices (TestView *f, gconstpointer unused)
 {
   g_autofree char *path = test_devices_path ();
-  GtkWidget *list = test_find (GTK_WIDGET (f->window), "devices");
+  GtkWidget *list = test_view_find (f, "devices");
 
   g_assert_false (gtk_widget_get_visible (list));
   test_window_open (f->window, path);
@@ -475,7 +429,7 @@ test_devices (Fixture *f, gconstpointer unused)
   g_unlink (path);
   gtk_drop_down_set_selected (GTK_DROP_DOWN (list), 1);
   test_window_settle (f->window);
-  g_assert_nonnull (strstr (text_of (f, "message"), "cannot be opened"));
+  g_assert_nonnull (strstr (test_view_text (f, "message"), "cannot be opened"));
   g_assert_cmpuint (f->document->data->trace->device, ==, 3);
   g_assert_cmpuint (gtk_drop_down_get_selected (GTK_DROP_DOWN (list)), ==, 2);
   test_window_open (f->window, f->path);
@@ -483,9 +437,9 @@ test_devices (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_is_accessible (Fixture *f, gconstpointer unused)
+test_is_accessible (TestView *f, gconstpointer unused)
 {
-  GtkWidget *canvas = test_find (GTK_WIDGET (f->window), "canvas-left");
+  GtkWidget *canvas = test_view_find (f, "canvas-left");
 
   gtk_test_accessible_assert_role (GTK_ACCESSIBLE (canvas), GTK_ACCESSIBLE_ROLE_IMG);
   gtk_test_accessible_assert_property (GTK_ACCESSIBLE (canvas),
@@ -493,9 +447,9 @@ test_is_accessible (Fixture *f, gconstpointer unused)
                                        "PyTorch's layout, time by address");
   g_assert_true (gtk_widget_get_focusable (canvas));
   test_window_open (f->window, f->path);
-  act (f, "win.next-block");
+  test_view_act (f, "next-block");
   gtk_test_accessible_assert_property (
-      GTK_ACCESSIBLE (test_find (GTK_WIDGET (f->window), "canvas-right")),
+      GTK_ACCESSIBLE (test_view_find (f, "canvas-right")),
       GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
       "block of 1.00 MiB, 7 events, 50 µs, 0 B into the pool");
 }
@@ -506,7 +460,8 @@ main (int argc, char **argv)
   if (!test_init_display (&argc, &argv))
     return 0;
 #define ADD(name, function)                                                              \
-  g_test_add ("/window/" name, Fixture, NULL, set_up, function, tear_down)
+  g_test_add ("/window/" name, TestView, NULL, test_view_set_up, function,               \
+              test_view_tear_down)
   ADD ("empty", test_empty);
   ADD ("open and close", test_open_and_close);
   ADD ("error is said", test_error_is_said);

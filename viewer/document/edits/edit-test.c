@@ -6,58 +6,22 @@
 #include "viewer/document/edits/document-edit.h"
 #include "viewer/document/edits/document-propose.h"
 #include "viewer/document/select/document-select.h"
-#include "viewer/test-help.h"
+#include "viewer/test-session.h"
 
 #include "edits/query.h"
 
 #include <glib/gstdio.h>
 
-typedef struct
-{
-  TesseraDocument *document;
-  char *path;
-  char *kept; /* beside it */
-} Fixture;
-
 static void
-set_up (Fixture *f, gconstpointer unused)
-{
-  f->document = tessera_document_new ();
-  f->path = test_three_blocks_path ();
-  f->kept = g_strconcat (f->path, ".edits.json", NULL);
-  test_open (f->document, f->path);
-}
-
-static void
-tear_down (Fixture *f, gconstpointer unused)
-{
-  tessera_document_close (f->document);
-  /* Jobs that were dropped hold it until they hear of it. */
-  WAIT (!tessera_document_is_busy (f->document) && G_OBJECT (f->document)->ref_count == 1,
-        SLOW_MS);
-  g_assert_finalize_object (f->document);
-  g_unlink (f->path);
-  g_unlink (f->kept);
-  g_free (f->path);
-  g_free (f->kept);
-}
-
-static void
-settle (Fixture *f)
-{
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-}
-
-static void
-edit (Fixture *f, TesseraEdit edit)
+edit (TestSession *f, TesseraEdit edit)
 {
   tessera_document_edit_selection (f->document, &edit, TRUE);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpstr (f->document->error, ==, NULL);
 }
 
 static const TesseraEdit *
-edit_at (Fixture *f, size_t index)
+edit_at (TestSession *f, size_t index)
 {
   size_t n;
   const TesseraEdit *edits = tessera_history_get (f->document->history, &n);
@@ -66,18 +30,10 @@ edit_at (Fixture *f, size_t index)
   return &edits[index];
 }
 
-static void
-reopen (Fixture *f)
-{
-  tessera_document_close (f->document);
-  settle (f);
-  test_open (f->document, f->path);
-}
-
 /* An edit of each kind is about what was selected, has a name, stands, and is there again
  * when the file is. */
 static void
-test_every_kind (Fixture *f, gconstpointer unused)
+test_every_kind (TestSession *f, gconstpointer unused)
 {
   for (int kind = TESSERA_EDIT_MERGE; kind <= TESSERA_EDIT_CAP; kind++)
     {
@@ -95,7 +51,7 @@ test_every_kind (Fixture *f, gconstpointer unused)
       if (kind == TESSERA_EDIT_CAP)
         made.at = 64 << 20;
       tessera_document_select_all (f->document);
-      settle (f);
+      test_session_settle (f);
       if (kind == TESSERA_EDIT_PIN)
         tessera_document_select (f->document, 1);
       tessera_document_edit_selection (f->document, &made, TRUE);
@@ -109,13 +65,13 @@ test_every_kind (Fixture *f, gconstpointer unused)
       tessera_document_redo (f->document);
       g_assert_cmpuint (tessera_document_n_standing (f->document), ==, before + 1);
     }
-  settle (f);
+  test_session_settle (f);
   {
     g_autofree char *before = tessera_history_to_json (f->document->history);
     g_autofree char *after = NULL;
 
     g_clear_pointer (&f->document->error, g_free);
-    reopen (f);
+    test_session_reopen (f);
     after = tessera_history_to_json (f->document->history);
     g_assert_cmpstr (after, ==, before);
   }
@@ -131,30 +87,30 @@ pool_of (const TesseraLayout *layout)
 }
 
 static void
-test_undo_is_kept (Fixture *f, gconstpointer unused)
+test_undo_is_kept (TestSession *f, gconstpointer unused)
 {
   tessera_document_select (f->document, 1);
   edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
   edit (f, tessera_edit_of (TESSERA_EDIT_APART));
   tessera_document_undo (f->document);
-  settle (f);
-  reopen (f);
+  test_session_settle (f);
+  test_session_reopen (f);
   g_assert_cmpuint (tessera_document_n_edits (f->document), ==, 2);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
   tessera_document_go_to_edits (f->document, 2);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 2);
   tessera_document_go_to_edits (f->document, 0);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 0);
-  settle (f);
+  test_session_settle (f);
   tessera_document_rename_edit (f->document, 1, "  not beside each other ");
-  settle (f);
-  reopen (f);
+  test_session_settle (f);
+  test_session_reopen (f);
   g_assert_cmpstr (edit_at (f, 1)->name, ==, "not beside each other");
 }
 
 /* The plan of no edits comes back when all are undone, and cannot be exported before. */
 static void
-test_plan_follows (Fixture *f, gconstpointer unused)
+test_plan_follows (TestSession *f, gconstpointer unused)
 {
   uint64_t first = f->document->planned->plan->slot_digest, edited;
   TesseraEdit made = tessera_edit_of (TESSERA_EDIT_DYNAMIC);
@@ -165,7 +121,7 @@ test_plan_follows (Fixture *f, gconstpointer unused)
   WAIT (tessera_document_n_standing (f->document) == 1, SLOW_MS);
   g_assert_false (tessera_document_is_plan_current (f->document));
   g_assert_nonnull (tessera_document_why_no_export (f->document));
-  settle (f);
+  test_session_settle (f);
   g_assert_true (tessera_document_is_plan_current (f->document));
   g_assert_false (f->document->planned->request.is_preview);
   g_assert_cmpuint (f->document->planned->plan->n_edits, ==, 1);
@@ -173,17 +129,17 @@ test_plan_follows (Fixture *f, gconstpointer unused)
   edited = f->document->planned->plan->slot_digest;
   g_assert_cmpuint (edited, !=, first);
   tessera_document_undo (f->document);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpuint (f->document->planned->plan->slot_digest, ==, first);
   g_assert_cmpuint (f->document->planned->plan->n_edits, ==, 0);
   tessera_document_redo (f->document);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpuint (f->document->planned->plan->slot_digest, ==, edited);
 }
 
 /* Stopped, the plan that was stays; it can be asked for again. */
 static void
-test_cancel (Fixture *f, gconstpointer unused)
+test_cancel (TestSession *f, gconstpointer unused)
 {
   TesseraFollowed *before = tessera_followed_ref (f->document->planned);
 
@@ -195,31 +151,31 @@ test_cancel (Fixture *f, gconstpointer unused)
   }
   WAIT (f->document->jobs[TESSERA_WORK_PLAN] != NULL, SLOW_MS);
   tessera_document_cancel (f->document);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
   /* So short a trace may be planned before it hears of it. */
   if (!tessera_document_is_plan_current (f->document))
     g_assert_nonnull (tessera_document_why_no_export (f->document));
   tessera_document_plan (f->document);
-  settle (f);
+  test_session_settle (f);
   g_assert_true (tessera_document_is_plan_current (f->document));
   tessera_followed_unref (before);
 }
 
 static void
-pin (Fixture *f, uint32_t block, uint64_t offset_bytes)
+pin (TestSession *f, uint32_t block, uint64_t offset_bytes)
 {
   TesseraEdit made = tessera_edit_of (TESSERA_EDIT_PIN);
 
   made.at = offset_bytes;
   tessera_document_select (f->document, block);
   tessera_document_edit_selection (f->document, &made, TRUE);
-  settle (f);
+  test_session_settle (f);
 }
 
 /* A and B live at the same time: at one place they cannot be. */
 static void
-test_conflict (Fixture *f, gconstpointer unused)
+test_conflict (TestSession *f, gconstpointer unused)
 {
   const TesseraLayout *layout;
   TesseraFollowed *former;
@@ -239,18 +195,18 @@ test_conflict (Fixture *f, gconstpointer unused)
   g_assert_true (f->document->planned == former);
   g_assert_nonnull (tessera_document_why_no_export (f->document));
   tessera_document_undo (f->document);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpstr (f->document->error, ==, NULL);
   g_assert_cmpuint (f->document->conflict.first, ==, TESSERA_NONE);
   g_assert_null (tessera_document_why_no_export (f->document));
   tessera_document_redo (f->document);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpuint (f->document->conflict.first, !=, TESSERA_NONE);
   g_clear_pointer (&f->document->error, g_free);
 }
 
 static void
-test_files (Fixture *f, gconstpointer unused)
+test_files (TestSession *f, gconstpointer unused)
 {
   g_autofree char *path = g_strconcat (f->path, ".json", NULL);
   g_autofree char *text = NULL;
@@ -261,7 +217,7 @@ test_files (Fixture *f, gconstpointer unused)
   g_assert_nonnull (f->document->notice);
   tessera_document_undo (f->document);
   tessera_document_load_edits (f->document, path);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpuint (tessera_document_n_edits (f->document), ==, 1);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
   g_assert_true (g_file_set_contents (path, "[{\"kind\": \"bend\"}]", -1, NULL));
@@ -274,14 +230,14 @@ test_files (Fixture *f, gconstpointer unused)
 
 /* Edits that cannot be read stay where they are, and the trace is open all the same. */
 static void
-test_unreadable (Fixture *f, gconstpointer unused)
+test_unreadable (TestSession *f, gconstpointer unused)
 {
   g_autofree char *text = NULL;
 
   tessera_document_close (f->document);
   g_assert_true (g_file_set_contents (f->kept, "{", -1, NULL));
   tessera_document_open (f->document, f->path);
-  settle (f);
+  test_session_settle (f);
   g_assert_nonnull (f->document->data);
   g_assert_nonnull (f->document->error);
   g_clear_pointer (&f->document->error, g_free);
@@ -292,7 +248,7 @@ test_unreadable (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_rule (Fixture *f, gconstpointer unused)
+test_rule (TestSession *f, gconstpointer unused)
 {
   g_assert_nonnull (tessera_document_why_no_edit (f->document, TESSERA_EDIT_DYNAMIC, 0));
   g_assert_null (tessera_document_why_no_edit (f->document, TESSERA_EDIT_CAP, 0));
@@ -300,7 +256,7 @@ test_rule (Fixture *f, gconstpointer unused)
   g_assert_null (tessera_document_why_no_edit (f->document, TESSERA_EDIT_DYNAMIC, 0));
   g_assert_nonnull (tessera_document_why_no_edit (f->document, TESSERA_EDIT_MERGE, 0));
   tessera_document_seek_rule (f->document);
-  settle (f);
+  test_session_settle (f);
   g_assert_nonnull (f->document->rule);
   g_assert_true (f->document->rule->is_rule);
   g_assert_null (f->document->rule->selector.blocks);
@@ -309,7 +265,7 @@ test_rule (Fixture *f, gconstpointer unused)
 
     tessera_document_edit_selection (f->document, &made, FALSE);
   }
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpuint (edit_at (f, 0)->what.n_blocks, ==, 1);
   g_assert_cmpuint (edit_at (f, 0)->what.blocks[0], ==, 1);
 }
@@ -317,14 +273,14 @@ test_rule (Fixture *f, gconstpointer unused)
 /* A [0, 5) 1 MiB, B [1, 3) 2 MiB, C [3, end) 2 MiB: planned in 3 MiB, B and C in the same
  * place. B alone can lie above or below A, or on top of all. */
 static void
-test_propose (Fixture *f, gconstpointer unused)
+test_propose (TestSession *f, gconstpointer unused)
 {
   const TesseraProposal *proposal = &f->document->proposal;
   const TesseraLandings *landings;
 
   tessera_document_select (f->document, 0);
   tessera_document_propose (f->document);
-  settle (f);
+  test_session_settle (f);
   landings = proposal->landings;
   g_assert_nonnull (landings);
   g_assert_cmpuint (landings->n_blocks, ==, 1);
@@ -342,14 +298,14 @@ test_propose (Fixture *f, gconstpointer unused)
   tessera_document_accept_proposal (f->document);
   g_assert_cmpuint (tessera_document_n_edits (f->document), ==, 0);
   tessera_document_propose_next (f->document, 1, TRUE);
-  settle (f);
+  test_session_settle (f);
   {
     uint64_t offset = proposal->offset_bytes;
     g_autofree char *words = tessera_document_describe_proposal (f->document);
 
     g_assert_nonnull (words);
     tessera_document_accept_proposal (f->document);
-    settle (f);
+    test_session_settle (f);
     g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
     g_assert_cmpint (edit_at (f, 0)->kind, ==, TESSERA_EDIT_PIN);
     g_assert_cmpuint (edit_at (f, 0)->at, ==, offset);
@@ -359,15 +315,15 @@ test_propose (Fixture *f, gconstpointer unused)
 
 /* Several keep their distances. */
 static void
-test_propose_several (Fixture *f, gconstpointer unused)
+test_propose_several (TestSession *f, gconstpointer unused)
 {
   tessera_document_select_blocks (f->document, (const uint32_t[]){ 0, 1 }, 2,
                                   TESSERA_SELECT_ONLY, 0);
   tessera_document_propose (f->document);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpuint (f->document->proposal.landings->height_bytes, ==, 3 << 20);
   tessera_document_accept_proposal (f->document);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpuint (edit_at (f, 0)->what.n_blocks, ==, 2);
   g_assert_nonnull (edit_at (f, 0)->shape);
   g_assert_cmpuint (edit_at (f, 0)->shape[0] + edit_at (f, 0)->shape[1], >=, 1 << 20);
@@ -375,7 +331,7 @@ test_propose_several (Fixture *f, gconstpointer unused)
 
 /* A typed offset is kept as it is, and the others' distances with it. */
 static void
-test_pin_several_at (Fixture *f, gconstpointer unused)
+test_pin_several_at (TestSession *f, gconstpointer unused)
 {
   const TesseraLayout *layout;
   uint64_t apart[2];
@@ -385,7 +341,7 @@ test_pin_several_at (Fixture *f, gconstpointer unused)
   tessera_document_select_blocks (f->document, (const uint32_t[]){ 0, 1 }, 2,
                                   TESSERA_SELECT_ONLY, 0);
   tessera_document_pin_at (f->document, 16 << 20, TRUE);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpstr (f->document->error, ==, NULL);
   g_assert_cmpuint (edit_at (f, 0)->at, ==, 16 << 20);
   layout = f->document->planned->layout;
@@ -397,7 +353,7 @@ test_pin_several_at (Fixture *f, gconstpointer unused)
 
 /* Every stop that says so is free, and none other, as a search by the byte says. */
 static void
-test_stops_are_honest (Fixture *f, gconstpointer unused)
+test_stops_are_honest (TestSession *f, gconstpointer unused)
 {
   const TesseraBlocks *blocks = f->document->data->blocks;
   const TesseraLayout *layout = f->document->planned->layout;
@@ -435,7 +391,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, function)                                                              \
-  g_test_add ("/edits/" name, Fixture, NULL, set_up, function, tear_down)
+  g_test_add ("/edits/" name, TestSession, NULL, test_session_set_up, function,          \
+              test_session_tear_down)
   ADD ("every kind", test_every_kind);
   ADD ("undo is kept", test_undo_is_kept);
   ADD ("plan follows", test_plan_follows);

@@ -7,58 +7,14 @@
 #include "viewer/document/edits/document-edit.h"
 #include "viewer/document/select/document-query.h"
 #include "viewer/document/select/document-select.h"
-#include "viewer/test-help.h"
+#include "viewer/test-session.h"
 
 #include <glib/gstdio.h>
-
-typedef struct
-{
-  TesseraDocument *document;
-  char *path;
-  char *kept; /* beside it */
-} Fixture;
-
-static void
-set_up (Fixture *f, gconstpointer unused)
-{
-  f->document = tessera_document_new ();
-  f->path = test_three_blocks_path ();
-  f->kept = g_strconcat (f->path, ".edits.json", NULL);
-  test_open (f->document, f->path);
-}
-
-static void
-tear_down (Fixture *f, gconstpointer unused)
-{
-  tessera_document_close (f->document);
-  /* Jobs that were dropped hold it until they hear of it. */
-  WAIT (!tessera_document_is_busy (f->document) && G_OBJECT (f->document)->ref_count == 1,
-        SLOW_MS);
-  g_assert_finalize_object (f->document);
-  g_unlink (f->path);
-  g_unlink (f->kept);
-  g_free (f->path);
-  g_free (f->kept);
-}
-
-static void
-settle (Fixture *f)
-{
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-}
-
-static void
-reopen (Fixture *f)
-{
-  tessera_document_close (f->document);
-  settle (f);
-  test_open (f->document, f->path);
-}
 
 /* Blocks in the group of that name, as the tree counts them; 0: there is none. What is
  * told is of the groups that there are, and every block is in one place. */
 static uint64_t
-n_in_group (Fixture *f, const char *name)
+n_in_group (TestSession *f, const char *name)
 {
   const TesseraGrouping *grouping = f->document->grouping;
   uint64_t n = 0, n_all = 0;
@@ -84,23 +40,23 @@ n_in_group (Fixture *f, const char *name)
 }
 
 static const char *
-group_of (Fixture *f, uint32_t block)
+group_of (TestSession *f, uint32_t block)
 {
   return tessera_place_name (f->document->data,
                              tessera_place_of (f->document->data, block));
 }
 
 static void
-choose (Fixture *f, const uint32_t *blocks, size_t n_blocks)
+choose (TestSession *f, const uint32_t *blocks, size_t n_blocks)
 {
   tessera_document_select_blocks (f->document, blocks, n_blocks, TESSERA_SELECT_ONLY,
                                   blocks[0]);
-  settle (f);
+  test_session_settle (f);
 }
 
 /* An edit of just these blocks. */
 static void
-regroup (Fixture *f,
+regroup (TestSession *f,
          TesseraEditKind kind,
          const char *group,
          const uint32_t *blocks,
@@ -113,13 +69,13 @@ regroup (Fixture *f,
   made.lifetime_class = kind == TESSERA_EDIT_CLASS ? TESSERA_CLASS_DYNAMIC : 0;
   choose (f, blocks, n_blocks);
   tessera_document_edit_selection (f->document, &made, FALSE);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpstr (f->document->error, ==, NULL);
 }
 
 /* The places and what is in them, as one text. */
 static char *
-describe_places (Fixture *f)
+describe_places (TestSession *f)
 {
   const TesseraGrouping *grouping = f->document->grouping;
   GString *text = g_string_new (NULL);
@@ -141,17 +97,17 @@ describe_places (Fixture *f)
 }
 
 static void
-ask_for_groups (Fixture *f)
+ask_for_groups (TestSession *f)
 {
   tessera_document_set_query (f->document, "");
-  settle (f);
+  test_session_settle (f);
 }
 
 /* Groups are made, merged, split and moved to, and a class is set: each is to be seen at
  * once; undone step by step each former picture is there again, redone and opened anew
  * each later one. */
 static void
-test_groups (Fixture *f, gconstpointer unused)
+test_groups (TestSession *f, gconstpointer unused)
 {
   static const uint32_t a_b[] = { 0, 1 }, a_c[] = { 0, 2 }, a[] = { 0 };
   char *pictures[6];
@@ -191,11 +147,11 @@ test_groups (Fixture *f, gconstpointer unused)
           tessera_document_redo (f->document);
         if (round == 1)
           {
-            settle (f);
-            reopen (f);
+            test_session_settle (f);
+            test_session_reopen (f);
             ask_for_groups (f);
           }
-        settle (f);
+        test_session_settle (f);
         picture = describe_places (f);
         g_assert_cmpstr (picture, ==, pictures[ABS (i)]);
         if (i == 0)
@@ -208,7 +164,7 @@ test_groups (Fixture *f, gconstpointer unused)
 /* Queries and rules go by the groups and classes that edits have made, planning by those
  * of the trace: a class is not set twice. */
 static void
-test_groups_are_asked_for (Fixture *f, gconstpointer unused)
+test_groups_are_asked_for (TestSession *f, gconstpointer unused)
 {
   static const uint32_t b_c[] = { 1, 2 }, b[] = { 1 };
   const TesseraPlan *plan;
@@ -218,10 +174,10 @@ test_groups_are_asked_for (Fixture *f, gconstpointer unused)
   regroup (f, TESSERA_EDIT_GROUP, "mine", b_c, 2);
   g_assert_true (tessera_document_select_query (f->document, "group=mine",
                                                 TESSERA_SELECT_ONLY, NULL));
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 2);
   tessera_document_set_query (f->document, "group=mine");
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpuint (n_in_group (f, "mine"), ==, 2);
   g_assert_cmpuint (f->document->grouping->begin[f->document->grouping->n_places], ==, 2);
   regroup (f, TESSERA_EDIT_CLASS, NULL, b, 1);
@@ -229,7 +185,7 @@ test_groups_are_asked_for (Fixture *f, gconstpointer unused)
   g_assert_cmpuint (f->document->grouping->begin[f->document->grouping->n_places], ==, 1);
   g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 1);
   tessera_document_select_query (f->document, "class=dynamic", TESSERA_SELECT_ONLY, NULL);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 1);
   g_assert_cmpuint (f->document->selected, ==, 1);
   plan = f->document->planned->plan;
@@ -247,7 +203,7 @@ test_groups_are_asked_for (Fixture *f, gconstpointer unused)
 
 /* What cannot be done leaves the picture as it was, as do edits of other things. */
 static void
-test_groups_stay (Fixture *f, gconstpointer unused)
+test_groups_stay (TestSession *f, gconstpointer unused)
 {
   static const uint32_t a[] = { 0 };
   TesseraEdit made = tessera_edit_of (TESSERA_EDIT_MOVE);
@@ -260,7 +216,7 @@ test_groups_stay (Fixture *f, gconstpointer unused)
   before = describe_places (f);
   made.group = strdup ("nobody's");
   tessera_document_edit_selection (f->document, &made, FALSE);
-  settle (f);
+  test_session_settle (f);
   g_assert_nonnull (f->document->error);
   g_clear_pointer (&f->document->error, g_free);
   after = describe_places (f);
@@ -270,24 +226,24 @@ test_groups_stay (Fixture *f, gconstpointer unused)
 
 /* Colours by class and group are of what the edits made. */
 static void
-test_colours_follow_groups (Fixture *f, gconstpointer unused)
+test_colours_follow_groups (TestSession *f, gconstpointer unused)
 {
   static const uint32_t a_b_c[] = { 0, 1, 2 };
 
   tessera_document_set_colour_key (f->document, TESSERA_COLOUR_GROUP);
-  settle (f);
+  test_session_settle (f);
   regroup (f, TESSERA_EDIT_GROUP, "mine", a_b_c, 3);
   g_assert_true (f->document->paint->data == f->document->data);
   g_assert_cmpuint (f->document->paint->colouring->n_entries, ==, 1);
   tessera_document_undo (f->document);
-  settle (f);
+  test_session_settle (f);
   g_assert_true (f->document->paint->data == f->document->data);
 }
 
 /* Whatever is asked for while the groups change comes to an end with those that there
  * are then. */
 static void
-test_groups_in_haste (Fixture *f, gconstpointer unused)
+test_groups_in_haste (TestSession *f, gconstpointer unused)
 {
   static const uint32_t a_b[] = { 0, 1 };
   const TesseraEdit *edits;
@@ -313,7 +269,7 @@ test_groups_in_haste (Fixture *f, gconstpointer unused)
       for (int turn = 0; turn < i % 5; turn++)
         g_main_context_iteration (NULL, FALSE);
     }
-  settle (f);
+  test_session_settle (f);
   ask_for_groups (f);
   /* What was made while the group was undone has taken its place. */
   g_assert_cmpuint (tessera_document_n_standing (f->document), >=, 1);
@@ -329,7 +285,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, function)                                                              \
-  g_test_add ("/regroup/" name, Fixture, NULL, set_up, function, tear_down)
+  g_test_add ("/regroup/" name, TestSession, NULL, test_session_set_up, function,        \
+              test_session_tear_down)
   ADD ("groups", test_groups);
   ADD ("groups are asked for", test_groups_are_asked_for);
   ADD ("groups stay", test_groups_stay);
