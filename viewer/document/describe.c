@@ -75,7 +75,8 @@ tessera_describe_gap (const TesseraPlan *plan)
   if (tessera_plan_is_optimal (plan))
     return g_strdup ("optimal");
   /* Never rounded down to nothing. */
-  return g_strdup_printf ("%.1f %% over bound", MAX (100 * tessera_plan_gap (plan), 0.1));
+  return g_strdup_printf ("%.2f %% over bound",
+                          MAX (100 * tessera_plan_gap (plan), 0.01));
 }
 
 char *

@@ -14,7 +14,7 @@ char *tessera_describe_bytes_round (uint64_t bytes); /* "40 GiB": no idle decima
 char *tessera_describe_bytes_exact (uint64_t bytes); /* "8,407,552,000 bytes" */
 char *tessera_describe_count (uint64_t count);       /* "33,457" */
 /* Of a plan's height: "= bound", "optimal" where no layout is lower though it is above
- * the load bound, else how far it is above what is proven: "0.7 % over bound". */
+ * the load bound, else how far it is above what is proven: "0.70 % over bound". */
 char *tessera_describe_gap (const TesseraPlan *plan);
 char *tessera_describe_duration (int64_t ns); /* "1.25 ms" */
 

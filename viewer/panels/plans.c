@@ -34,7 +34,7 @@ describe_plan (const TesseraKept *kept)
   g_autofree char *gap =
       tessera_plan_is_optimal (plan)
           ? tessera_describe_gap (plan)
-          : g_strdup_printf ("+%.1f %%", 100 * tessera_plan_gap (plan));
+          : g_strdup_printf ("+%.2f %%", MAX (100 * tessera_plan_gap (plan), 0.01));
 
   return g_strdup_printf ("%s · %s", gap, clock);
 }
