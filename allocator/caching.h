@@ -36,6 +36,7 @@ typedef struct
                        bool is_small);
   void (*segment_unmap) (void *user, uint64_t addr, uint64_t size_bytes);
   void (*plan_declined) (void *user); /* TesseraPolicy: its figures say why */
+  void (*pool_sized) (void *user);    /* ... the plan's pool has another size */
   void *user;
 } TesseraObserver;
 

@@ -145,7 +145,15 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
 
   printf ("%s\n", text);
   print_plan_warning (study);
-  if (study->plan->followable != TESSERA_FOLLOWABLE_YES)
+  if (study->lengths != NULL)
+    {
+      printf ("One plan for every length up to %" G_GUINT64_FORMAT,
+              study->lengths->most.length);
+      if (study->lengths->has_batch)
+        printf (" and batch up to %" G_GUINT64_FORMAT, study->lengths->most.batch);
+      puts (" is made: steps may differ when it is followed");
+    }
+  else if (study->plan->followable != TESSERA_FOLLOWABLE_YES)
     printf ("The plan can be followed: %s%s%s\n", cli_followable_name (study->plan),
             study->plan->follow_reason != NULL ? ": " : "",
             study->plan->follow_reason != NULL ? study->plan->follow_reason : "");

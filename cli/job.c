@@ -26,6 +26,13 @@ cli_job_policy_is_known (const char *policy)
   return g_strv_contains (policies, policy);
 }
 
+gboolean
+cli_job_follow_is_known (const char *follow)
+{
+  return follow == NULL || g_str_equal (follow, "length") ||
+         g_str_equal (follow, "trace");
+}
+
 static void
 set (char ***env, const char *name, const char *value)
 {
@@ -120,6 +127,7 @@ cli_job_environ (const CliJob *job, char ***out_environ, TesseraError *error)
   set (&env, "TESSERA_PLAN", job->plan);
   set (&env, "TESSERA_POLICY", job->policy);
   set (&env, "TESSERA_STACKS", job->stacks);
+  set (&env, "TESSERA_FOLLOW", job->follow);
   *out_environ = g_steal_pointer (&env);
   return TESSERA_OK;
 }

@@ -15,6 +15,7 @@ typedef struct
   const char *plan;   /* pattern as well */
   const char *policy; /* native, expandable, direct, plan */
   const char *stacks; /* "0", "1" */
+  const char *follow; /* "length", "trace" */
 
   /* Dry runs only. */
   gboolean is_dry;
@@ -36,6 +37,9 @@ typedef struct
 
 /* Whether @policy is one of those that the library knows. */
 gboolean cli_job_policy_is_known (const char *policy);
+
+/* Whether @follow is NULL or something that the library knows. */
+gboolean cli_job_follow_is_known (const char *follow);
 
 /* (transfer full): the pattern of @path alone, whatever % it holds. */
 char *cli_job_pattern (const char *path);

@@ -128,6 +128,7 @@ answer (const CliRehearsal *run)
   const TesseraPlanOptions options = { .first_step = -1,
                                        .last_step = -1,
                                        .progress = cli_progress ("planning") };
+  const TesseraParameters largest_seen = { 0 };
   Seconds seconds = { .trace = seconds_used (RUSAGE_CHILDREN) };
   CliStudy study;
   TesseraError error = { 0 };
@@ -138,6 +139,8 @@ answer (const CliRehearsal *run)
   seconds.plan = -seconds_used (RUSAGE_SELF);
   if (status == TESSERA_OK)
     status = cli_study_plan (&study, &options, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_laws (&study, &largest_seen, &error);
   seconds.plan += seconds_used (RUSAGE_SELF);
   if (status == TESSERA_OK)
     status = cli_study_needs (&study, &error);

@@ -45,7 +45,7 @@ is_slot_sound (const TesseraLengths *of, uint32_t index)
   uint64_t bytes, step = of->alignment_bytes;
 
   if (slot->died <= index || slot->died > of->n_slots || slot->law >= of->n_laws ||
-      slot->place > TESSERA_PLACE_NONE ||
+      slot->place > TESSERA_PLACE_NONE || slot->seen > TESSERA_SEEN_LATER ||
       (slot->phase != TESSERA_NONE && slot->phase >= of->n_strings))
     return false;
   if (slot->place != TESSERA_PLACE_FIXED)
@@ -73,6 +73,8 @@ is_start_sound (const TesseraLengths *of, uint32_t index)
 static bool
 is_order_sound (const TesseraLengths *of, const TesseraOrder *order, bool *is_seen)
 {
+  if (order->n_low > of->n_swept)
+    return false;
   for (uint32_t i = 0; i < of->n_swept; i++)
     {
       uint32_t slot = order->slots[i];
@@ -89,20 +91,33 @@ is_order_sound (const TesseraLengths *of, const TesseraOrder *order, bool *is_se
   return true;
 }
 
+/* From 0, ascending; those of first steps behind the others, by themselves. */
+static bool
+follows (const TesseraLengths *of, uint32_t k)
+{
+  const TesseraOrder *order = &of->orders[k];
+
+  if (k == 0)
+    return !order->is_first && order->from_tokens == 0;
+  if (order->is_first != order[-1].is_first)
+    return order->is_first && order->from_tokens == 0;
+  return order->from_tokens > order[-1].from_tokens;
+}
+
 static bool
 are_orders_sound (const Looking *looking)
 {
   const TesseraLengths *of = looking->of;
   bool is_sound = true;
 
-  if (of->n_orders == 0 || of->n_orders > MAX_ORDERS || of->orders[0].from_tokens != 0)
+  if (of->n_orders == 0 || of->n_orders > MAX_ORDERS)
     return say (looking, "order", 0);
   for (uint32_t k = 0; k < of->n_orders && is_sound; k++)
     {
       bool *is_seen = calloc ((size_t) of->n_slots + 1, sizeof *is_seen);
 
-      is_sound = is_seen && is_order_sound (of, &of->orders[k], is_seen) &&
-                 (k == 0 || of->orders[k].from_tokens > of->orders[k - 1].from_tokens);
+      is_sound =
+          is_seen && follows (of, k) && is_order_sound (of, &of->orders[k], is_seen);
       free (is_seen);
       if (!is_sound)
         return say (looking, "order", k);

@@ -7,8 +7,10 @@
  * of the pool; its size there is what it takes at @most. All other slots are *swept*: an
  * order holds them from the lowest to the highest, and for each those that it rests on.
  * Offsets for a length are one walk through the order: a slot begins where the highest of
- * those below it ends. Two slots that are alive in one moment are connected by a chain of
- * such pairs, so they never overlap, whatever the sizes.
+ * those below it ends. What one step makes and keeps (the optimizer's state) has a fixed
+ * place as well, but in that step others may lie there until it comes: then each swept
+ * slot has a floor of its own. Two slots that are alive in one moment are connected by a
+ * chain of such pairs, so they never overlap, whatever the sizes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,6 +26,14 @@ typedef enum
   TESSERA_PLACE_NONE /* not planned: another stream or pool, or steps keep it */
 } TesseraPlaceKind;
 
+/* Of the step that makes what one step makes (is_once), and of all others. */
+typedef enum
+{
+  TESSERA_SEEN_ANYWHERE,
+  TESSERA_SEEN_FIRST, /* only there */
+  TESSERA_SEEN_LATER  /* only in the others */
+} TesseraSeen;
+
 typedef struct
 {
   uint32_t law;   /* index into laws */
@@ -36,6 +46,7 @@ typedef struct
                             the same where one is enough */
   uint64_t offset_bytes; /* fixed only; else 0 */
   uint64_t spare_bytes;
+  uint8_t seen; /* TesseraSeen: in which steps it was asked for */
 } TesseraLengthsSlot;
 
 /* What is asked for before the first step, in order. */
@@ -52,7 +63,10 @@ typedef struct
 typedef struct
 {
   uint64_t from_tokens; /* batch x length from which on this order is used */
-  uint32_t *slots;      /* [n_swept] slots, the lowest first */
+  uint8_t is_first; /* for the step that makes what one step makes; behind the others */
+  uint32_t n_low;   /* so many of the lowest share no address with the others, whenever
+                       they live: small ones, where several streams may be at work */
+  uint32_t *slots;  /* [n_swept] slots, the lowest first */
   uint32_t *first_edge; /* [n_swept + 1] */
   uint32_t *below; /* [n_edges] place in this order of a slot that the one at hand rests
                       on: before it */
@@ -74,7 +88,7 @@ typedef struct
   TesseraStartSlot *start;
   uint32_t n_start;
   uint32_t n_swept;
-  TesseraOrder *orders; /* ascending from_tokens; the first from 0 */
+  TesseraOrder *orders; /* ascending from_tokens, from 0; then those for first steps */
   uint32_t n_orders;
   uint64_t fixed_bytes; /* the swept begin here */
   uint64_t start_bytes; /* the start reaches up to here, before the first step only */

@@ -108,6 +108,13 @@ TESSERA_MUST_USE TesseraStatus tessera_check_plan (const TesseraPlan *plan,
                                                    TesseraLaw *out_law,
                                                    TesseraError *error);
 
+/* A plan for every length: the start, each observed step and others up to the most, seen
+ * as plans of their own. Laws that give no size somewhere plan nothing there. As above.
+ */
+TESSERA_MUST_USE TesseraStatus tessera_check_lengths (const TesseraLengths *lengths,
+                                                      TesseraLaw *out_law,
+                                                      TesseraError *error);
+
 /* Whether @plan keeps what edits hold its slots to. As above. */
 TESSERA_MUST_USE TesseraStatus tessera_check_edits (const TesseraPlan *plan,
                                                     const TesseraHolds *holds,

@@ -29,6 +29,9 @@ TESSERA_API const char *tessera_last_error (void);
  * policy       native (default), expandable, direct, plan
  * record       path of the trace to write; %r rank, %h host, %p process; none by default
  * plan         path of the plan to follow; implies policy=plan
+ * follow       length: steps of other lengths than the plan's trace are planned as well;
+ *              trace: the plan of the trace as it was, for the same batches in the same
+ *              order; default: length where the plan has steps that vary by a law
  * torch        version of PyTorch, kept in the trace; a plan of another one is declined
  * rank, world  of this process; default: RANK and WORLD_SIZE of the environment, else 0
  *              of 1

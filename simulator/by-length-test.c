@@ -125,7 +125,41 @@ test_real (void)
   test_study_clear (&of);
 }
 
-/* Beyond what the plan is for a step is not planned: served, and nothing overlaps. */
+/* On a device that hardly holds what is allocated: no request fails. */
+static void
+test_full_device (void)
+{
+  TesseraTrace *trace = test_trace_shared ("snapshots/jobs/llama1b_var_length.pickle.gz");
+  TesseraSimulateOptions options = {
+    .kind = TESSERA_LAYOUT_PLAN, .by_length = true, .first_step = -1, .last_step = -1
+  };
+  TestStudied of;
+  TesseraPlan *plan;
+
+  if (trace == NULL)
+    return;
+  test_study (trace, &of);
+  plan = plan_of (&of, 3860);
+  options.plan = plan;
+  for (uint64_t percent = 101; percent < 105; percent += 3)
+    {
+      TesseraError error = { 0 };
+      TesseraLayout *layout;
+
+      options.device_bytes = (uint64_t) 36288 * 1024 * 1024 / 100 * percent;
+      g_assert_cmpint (
+          tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout),
+          ==, TESSERA_OK);
+      g_assert_cmpuint (layout->n_ooms, ==, 0);
+      g_assert_cmpuint (layout->peak_reserved_bytes, <=, options.device_bytes);
+      tessera_layout_free (layout);
+    }
+  tessera_plan_free (plan);
+  test_study_clear (&of);
+}
+
+/* Beyond what the plan is for a step is planned as far as laws go, and no farther:
+ * served, and nothing overlaps. */
 static void
 test_beyond (void)
 {
@@ -219,6 +253,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/by-length/other-lengths", test_other_lengths);
   g_test_add_func ("/by-length/real", test_real);
+  g_test_add_func ("/by-length/full-device", test_full_device);
   g_test_add_func ("/by-length/beyond", test_beyond);
   g_test_add_func ("/by-length/no-memory", test_no_memory);
   g_test_add_func ("/by-length/refused", test_refused);

@@ -10,6 +10,8 @@
 
 #include "allocator/follow/sweep.h"
 
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
 /* A plan with room for its slots, and the names. */
 static TesseraStatus
 new_plan (const TesseraLengths *lengths, uint32_t n_positions, TesseraPlan **out_plan)
@@ -74,23 +76,120 @@ finish (TesseraPlan *plan)
   return TESSERA_OK;
 }
 
+static bool
+is_there (const TesseraInstanceOptions *options, uint32_t slot)
+{
+  return options->is_there && options->is_there[slot];
+}
+
+static bool
+is_left_out (const TesseraLengthsSlot *slot, const TesseraInstanceOptions *options)
+{
+  return slot->seen == (options->is_first ? TESSERA_SEEN_LATER : TESSERA_SEEN_FIRST) &&
+         !slot->is_once;
+}
+
+uint64_t
+tessera_instance_base (const TesseraLengths *lengths,
+                       const uint64_t *most_bytes,
+                       const bool *is_there)
+{
+  uint64_t base = 0;
+
+  for (uint32_t i = 0; i < lengths->n_start; i++)
+    if (lengths->start[i].is_held)
+      base = MAX (base, lengths->start[i].offset_bytes + lengths->start[i].block_bytes);
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      if (slot->place != TESSERA_PLACE_FIXED ||
+          (slot->is_once && !(is_there && is_there[i])))
+        continue;
+      base = MAX (base, slot->offset_bytes + most_bytes[slot->law]);
+      if (slot->crosses)
+        base = MAX (base, slot->spare_bytes + most_bytes[slot->law]);
+    }
+  return base;
+}
+
+TesseraStatus
+tessera_instance_floors (const TesseraLengths *lengths,
+                         const uint64_t *most_bytes,
+                         const bool *is_there,
+                         uint64_t *out_floors)
+{
+  uint64_t *until = malloc (((size_t) lengths->n_slots + 1) * sizeof *until);
+  uint64_t floor = tessera_instance_base (lengths, most_bytes, is_there);
+
+  if (!until)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      until[i] = floor;
+      if (slot->is_once && slot->place == TESSERA_PLACE_FIXED &&
+          !(is_there && is_there[i]))
+        floor = MAX (floor, slot->offset_bytes + most_bytes[slot->law]);
+    }
+  until[lengths->n_slots] = floor;
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    out_floors[i] = until[lengths->slots[i].died];
+  free (until);
+  return TESSERA_OK;
+}
+
+/* The lower of two: by the order for such steps, and by that for all others. */
+static uint64_t
+sweep_lower (const TesseraLengths *lengths,
+             const TesseraParameters *parameters,
+             const uint64_t *block_bytes,
+             const uint64_t *floors,
+             uint64_t *tops,
+             const TesseraOrder **out_order)
+{
+  const TesseraOrder *first = tessera_sweep_order (lengths, parameters, true);
+  uint64_t first_height =
+      first ? tessera_sweep_above (lengths, first, block_bytes, floors, tops)
+            : UINT64_MAX;
+  uint64_t height;
+
+  *out_order = tessera_sweep_order (lengths, parameters, false);
+  height = tessera_sweep_above (lengths, *out_order, block_bytes, floors, tops);
+  if (height <= first_height)
+    return height;
+  *out_order = first;
+  return tessera_sweep_above (lengths, first, block_bytes, floors, tops);
+}
+
 /* Offsets of the swept: [n_slots]. */
 static TesseraStatus
 sweep (const TesseraLengths *lengths,
        const TesseraParameters *parameters,
+       const TesseraInstanceOptions *options,
        const uint64_t *block_bytes,
+       const uint64_t *most_bytes,
        uint64_t *out_offsets)
 {
-  const TesseraOrder *order = tessera_sweep_order (lengths, parameters);
+  const TesseraOrder *order = tessera_sweep_order (lengths, parameters, false);
   uint64_t *tops = malloc (((size_t) lengths->n_swept + 1) * sizeof *tops);
+  uint64_t *floors = malloc (((size_t) lengths->n_slots + 1) * sizeof *floors);
+  TesseraStatus status = tops && floors ? TESSERA_OK : TESSERA_NO_MEMORY;
 
-  if (!tops)
-    return TESSERA_NO_MEMORY;
-  (void) tessera_sweep (lengths, order, block_bytes, tops);
-  for (uint32_t i = 0; i < lengths->n_swept; i++)
-    out_offsets[order->slots[i]] = tops[i] - block_bytes[order->laws[i]];
+  if (status == TESSERA_OK && options->shares_once && options->is_first)
+    status = tessera_instance_floors (lengths, most_bytes, options->is_there, floors);
+  if (status == TESSERA_OK && options->shares_once && options->is_first)
+    (void) sweep_lower (lengths, parameters, block_bytes, floors, tops, &order);
+  else if (status == TESSERA_OK)
+    (void) tessera_sweep (lengths, order, block_bytes, tops);
+  /* What is left out has no offset, and its top is where it would begin. */
+  for (uint32_t i = 0; i < lengths->n_swept && status == TESSERA_OK; i++)
+    if (!is_left_out (&lengths->slots[order->slots[i]], options))
+      out_offsets[order->slots[i]] = tops[i] - block_bytes[order->laws[i]];
   free (tops);
-  return TESSERA_OK;
+  free (floors);
+  return status;
 }
 
 static void
@@ -121,6 +220,7 @@ add_slots (TesseraPlan *plan,
            const TesseraLengths *lengths,
            const TesseraInstanceOptions *options,
            const uint64_t *block_bytes,
+           const uint64_t *most_bytes,
            const uint64_t *swept)
 {
   for (uint32_t i = options->first_slot; i < lengths->n_slots; i++)
@@ -128,26 +228,16 @@ add_slots (TesseraPlan *plan,
       const TesseraLengthsSlot *of = &lengths->slots[i];
       bool is_spare = of->crosses && options->is_spare && options->is_spare[i];
 
-      if (of->place == TESSERA_PLACE_NONE || (of->is_once && options->without_once))
+      if (of->place == TESSERA_PLACE_NONE || is_left_out (of, options) ||
+          (of->is_once && is_there (options, i)) ||
+          (of->place == TESSERA_PLACE_FIXED &&
+           block_bytes[of->law] > most_bytes[of->law]))
         continue;
       add_slot (plan, lengths, i, block_bytes[of->law],
                 of->place == TESSERA_PLACE_SWEPT ? swept[i]
                 : is_spare                       ? of->spare_bytes
                                                  : of->offset_bytes);
     }
-}
-
-/* Whether all fixed places are large enough: beyond what the plan is for they are not. */
-static bool
-fits_fixed (const TesseraLengths *lengths,
-            const uint64_t *block_bytes,
-            const uint64_t *most_bytes)
-{
-  for (uint32_t i = 0; i < lengths->n_slots; i++)
-    if (lengths->slots[i].place == TESSERA_PLACE_FIXED &&
-        block_bytes[lengths->slots[i].law] > most_bytes[lengths->slots[i].law])
-      return false;
-  return true;
 }
 
 TesseraStatus
@@ -166,16 +256,15 @@ tessera_instance_of_step (const TesseraLengths *lengths,
   *out_plan = NULL;
   if (status == TESSERA_OK &&
       (!tessera_sweep_sizes (lengths, parameters, block_bytes) ||
-       !tessera_sweep_sizes (lengths, &lengths->most, most_bytes) ||
-       !fits_fixed (lengths, block_bytes, most_bytes)))
+       !tessera_sweep_sizes (lengths, &lengths->most, most_bytes)))
     status = TESSERA_INVALID;
   if (status == TESSERA_OK)
-    status = sweep (lengths, parameters, block_bytes, swept);
+    status = sweep (lengths, parameters, options, block_bytes, most_bytes, swept);
   if (status == TESSERA_OK)
     status = new_plan (lengths, lengths->n_slots, &plan);
   if (status == TESSERA_OK)
     {
-      add_slots (plan, lengths, options, block_bytes, swept);
+      add_slots (plan, lengths, options, block_bytes, most_bytes, swept);
       status = finish (plan);
     }
   if (status == TESSERA_OK)

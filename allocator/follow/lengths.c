@@ -6,6 +6,7 @@
 #include "allocator/follow/lengths.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "allocator/follow/guess.h"
 #include "allocator/follow/instance.h"
@@ -13,8 +14,15 @@
 
 enum
 {
-  /* Requests of a step that no early slot is like, before it is given up. */
-  MAX_STRANGERS = 64
+  /* Requests of a step that no early slot is like, before it counts as lost. */
+  MAX_STRANGERS = 64,
+  /* Misses in a row from which on the guess is doubted. */
+  MIN_DOUBTS = 4,
+  /* ... and beyond which what comes is no part of the step. */
+  MAX_MISSED = 16,
+  /* A step beyond what the plan is for is planned, too, as far as laws go: with this
+     share of the pool more. What is longer yet may be none (an evaluation, say). */
+  BEYOND_SHARE = 4
 };
 
 typedef enum
@@ -24,6 +32,9 @@ typedef enum
   KNOWN,
   UNPLANNED
 } State;
+
+/* One that the plan has no name for. */
+#define OTHER_PHASE (TESSERA_NONE - 1)
 
 /* A place that does not move, and whether a block lies there. */
 typedef struct
@@ -38,18 +49,23 @@ struct TesseraLengthsFollower
 {
   const TesseraLengths *lengths;
   TesseraLengthsHooks hooks;
-  uint64_t *most_bytes; /* [n_laws] what fixed places have */
-  FixedPlace *fixed;    /* by offset */
+  uint64_t most_height_bytes; /* that a step may be planned with */
+  uint64_t *most_bytes;       /* [n_laws] what fixed places have */
+  FixedPlace *fixed;          /* by offset */
   uint32_t n_fixed;
   uint32_t *own_place, *spare_place; /* [n_slots] index into fixed, or TESSERA_NONE */
-  bool *is_spare;                    /* [n_slots] for the next instance */
+  bool *is_spare, *is_there;         /* [n_slots] for the next instance */
   State state;
   TesseraGuess guess;
-  uint32_t next_early; /* slot */
+  TesseraParameters known; /* of this step */
+  uint32_t next_early;     /* slot */
   uint32_t n_strangers;
-  bool has_once;     /* the optimizer's state is there */
-  bool asked_once;   /* ... from this step on */
+  uint32_t phase;    /* that the run is in: of the plan's strings, NONE or OTHER_PHASE */
   TesseraPlan *plan; /* of this step, or of the start */
+  bool has_phases;   /* the run tells them */
+  bool is_new_phase; /* an early slot's, for the first time in this step */
+  bool *was_phase;   /* [n_strings] in this step */
+  uint32_t n_missed; /* in a row */
   TesseraFollower *follower;
   TesseraFollowerStats stats; /* of what is past, and of early requests */
 };
@@ -86,12 +102,13 @@ drop_instance (TesseraLengthsFollower *follower)
 static bool
 follow_instance (TesseraLengthsFollower *follower)
 {
-  if (!follower->hooks.grow (follower->hooks.guard.user, follower->plan->height_bytes) ||
+  if (follower->plan->height_bytes > follower->most_height_bytes ||
       tessera_follower_new (follower->plan, &follower->follower) != TESSERA_OK)
     {
       drop_instance (follower);
       return false;
     }
+  follower->hooks.expect (follower->hooks.guard.user, follower->plan->height_bytes);
   tessera_follower_set_guard (follower->follower, &follower->hooks.guard);
   return true;
 }
@@ -152,7 +169,8 @@ tessera_lengths_height (const TesseraLengths *lengths, uint64_t *out_height_byte
   *out_height_bytes = lengths->start_bytes;
   if (status == TESSERA_OK && !tessera_sweep_sizes (lengths, &lengths->most, sizes))
     status = TESSERA_INVALID;
-  for (uint32_t k = 0; status == TESSERA_OK && k < lengths->n_orders; k++)
+  for (uint32_t k = 0;
+       status == TESSERA_OK && k < lengths->n_orders && !lengths->orders[k].is_first; k++)
     {
       uint64_t height = tessera_sweep (lengths, &lengths->orders[k], sizes, tops);
 
@@ -177,19 +195,26 @@ tessera_lengths_follower_new (const TesseraLengths *lengths,
     return TESSERA_NO_MEMORY;
   follower->lengths = lengths;
   follower->hooks = *hooks;
+  follower->phase = TESSERA_NONE;
   follower->most_bytes = malloc (((size_t) lengths->n_laws + 1) * sizeof (uint64_t));
   follower->fixed = calloc (2 * n, sizeof *follower->fixed);
   follower->own_place = malloc (n * sizeof *follower->own_place);
   follower->spare_place = malloc (n * sizeof *follower->spare_place);
   follower->is_spare = calloc (n, sizeof *follower->is_spare);
+  follower->is_there = calloc (n, sizeof *follower->is_there);
+  follower->was_phase =
+      calloc ((size_t) lengths->n_strings + 1, sizeof *follower->was_phase);
   if (!follower->most_bytes || !follower->fixed || !follower->own_place ||
-      !follower->spare_place || !follower->is_spare ||
+      !follower->spare_place || !follower->is_spare || !follower->is_there ||
+      !follower->was_phase ||
       !tessera_sweep_sizes (lengths, &lengths->most, follower->most_bytes) ||
+      tessera_lengths_height (lengths, &follower->most_height_bytes) != TESSERA_OK ||
       tessera_instance_of_start (lengths, &follower->plan) != TESSERA_OK)
     {
       tessera_lengths_follower_free (follower);
       return TESSERA_NO_MEMORY;
     }
+  follower->most_height_bytes += follower->most_height_bytes / BEYOND_SHARE;
   list_fixed (follower);
   follower->state = follow_instance (follower) ? START : UNPLANNED;
   *out_follower = follower;
@@ -208,40 +233,89 @@ tessera_lengths_follower_free (TesseraLengthsFollower *follower)
   free (follower->own_place);
   free (follower->spare_place);
   free (follower->is_spare);
+  free (follower->is_there);
+  free (follower->was_phase);
   free (follower);
+}
+
+/* Its length is not known, whatever was thought so far. */
+static void
+begin_early (TesseraLengthsFollower *follower)
+{
+  drop_instance (follower);
+  follower->n_missed = 0;
+  follower->state = EARLY;
+  follower->next_early = 0;
+  tessera_guess_init (&follower->guess, follower->lengths);
 }
 
 void
 tessera_lengths_follower_step (TesseraLengthsFollower *follower)
 {
-  drop_instance (follower);
-  follower->has_once = follower->has_once || follower->asked_once;
-  follower->state = EARLY;
-  follower->next_early = 0;
+  begin_early (follower);
   follower->n_strangers = 0;
-  tessera_guess_init (&follower->guess, follower->lengths);
+  follower->is_new_phase = false;
+  memset (follower->was_phase, 0, follower->lengths->n_strings);
 }
 
 void
 tessera_lengths_follower_phase (TesseraLengthsFollower *follower, const char *name)
 {
+  const TesseraLengths *lengths = follower->lengths;
+
+  follower->has_phases = true;
+  follower->phase = name != NULL ? OTHER_PHASE : TESSERA_NONE;
+  for (uint32_t i = 0; name != NULL && i < lengths->n_strings; i++)
+    if (strcmp (lengths->strings[i], name) == 0)
+      follower->phase = i;
+  if (follower->phase < lengths->n_strings)
+    {
+      for (uint32_t i = 0; i < lengths->n_early; i++)
+        follower->is_new_phase |= lengths->slots[i].phase == follower->phase &&
+                                  !follower->was_phase[follower->phase];
+      follower->was_phase[follower->phase] = true;
+    }
   if (follower->follower != NULL)
     tessera_follower_phase (follower->follower, name);
+}
+
+/* Which blocks lie in fixed places already, and whether the rest of what one step makes
+ * leaves its places to others until it comes. */
+static TesseraInstanceOptions
+look_around (TesseraLengthsFollower *follower)
+{
+  const TesseraLengths *lengths = follower->lengths;
+  TesseraInstanceOptions options = { .is_there = follower->is_there,
+                                     .first_slot = follower->next_early,
+                                     .is_spare = follower->is_spare };
+  uint32_t n_once = 0, n_there = 0;
+
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      bool is_taken = follower->own_place[i] != TESSERA_NONE &&
+                      follower->fixed[follower->own_place[i]].is_taken;
+
+      follower->is_spare[i] = lengths->slots[i].crosses && is_taken;
+      follower->is_there[i] = lengths->slots[i].is_once && is_taken;
+      n_once += lengths->slots[i].is_once;
+      n_there += follower->is_there[i];
+    }
+  options.is_first = n_there < n_once;
+  options.shares_once = follower->hooks.is_free (
+      follower->hooks.guard.user,
+      tessera_instance_base (lengths, follower->most_bytes, follower->is_there),
+      lengths->fixed_bytes);
+  return options;
 }
 
 /* The length is known: a plan for the rest of the step. */
 static void
 begin_known (TesseraLengthsFollower *follower, const TesseraParameters *parameters)
 {
-  const TesseraLengths *lengths = follower->lengths;
-  TesseraInstanceOptions options = { .without_once = follower->has_once,
-                                     .first_slot = follower->next_early,
-                                     .is_spare = follower->is_spare };
+  const TesseraInstanceOptions options = look_around (follower);
 
-  for (uint32_t i = 0; i < lengths->n_slots; i++)
-    follower->is_spare[i] =
-        lengths->slots[i].crosses && follower->fixed[follower->own_place[i]].is_taken;
-  follower->state = tessera_instance_of_step (lengths, parameters, &options,
+  follower->known = *parameters;
+  follower->state = tessera_instance_of_step (follower->lengths, parameters, &options,
                                               &follower->plan) == TESSERA_OK &&
                             follow_instance (follower)
                         ? KNOWN
@@ -265,8 +339,6 @@ take_fixed (TesseraLengthsFollower *follower,
       uint64_t end_bytes;
 
       if (place == NULL || place->is_taken ||
-          !follower->hooks.grow (follower->hooks.guard.user,
-                                 follower->lengths->fixed_bytes) ||
           !follower->hooks.guard.take (follower->hooks.guard.user, place->offset_bytes,
                                        &end_bytes))
         continue;
@@ -292,6 +364,7 @@ find_early (TesseraLengthsFollower *follower,
 
       if (slot->place == TESSERA_PLACE_FIXED && !slot->is_once &&
           slot->stream == stream && slot->pool == pool &&
+          (!follower->has_phases || slot->phase == follower->phase) &&
           tessera_guess_see (&follower->guess, i, size_bytes))
         return i;
     }
@@ -310,10 +383,7 @@ serve_early (TesseraLengthsFollower *follower,
   bool is_hit = false;
 
   if (slot == TESSERA_NONE)
-    {
-      if (++follower->n_strangers > MAX_STRANGERS)
-        follower->state = UNPLANNED;
-    }
+    follower->n_strangers += follower->n_strangers <= MAX_STRANGERS;
   else
     {
       follower->next_early = slot + 1;
@@ -330,6 +400,37 @@ serve_early (TesseraLengthsFollower *follower,
   return is_hit;
 }
 
+/* What comes between steps may look like the begin of one. Where nothing of it hits, or
+ * a phase begins in which the length is told, a request that would be the first of a step
+ * of another length is. */
+static void
+doubt (TesseraLengthsFollower *follower,
+       uint64_t size_bytes,
+       uint32_t stream,
+       uint32_t pool)
+{
+  TesseraParameters parameters;
+  TesseraGuess guess;
+  uint32_t next_early = follower->next_early, slot;
+  bool is_other;
+
+  if (follower->n_missed < MIN_DOUBTS && !follower->is_new_phase)
+    return;
+  follower->is_new_phase = false;
+  guess = follower->guess;
+  tessera_guess_init (&follower->guess, follower->lengths);
+  follower->next_early = 0;
+  slot = find_early (follower, size_bytes, stream, pool);
+  is_other =
+      slot != TESSERA_NONE && !(tessera_guess_is_known (&follower->guess, &parameters) &&
+                                parameters.length == follower->known.length &&
+                                parameters.batch == follower->known.batch);
+  follower->guess = guess;
+  follower->next_early = next_early;
+  if (is_other)
+    begin_early (follower);
+}
+
 bool
 tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
                                  uint64_t size_bytes,
@@ -340,6 +441,8 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
   FixedPlace *place;
   uint32_t slot;
 
+  if (follower->state == KNOWN)
+    doubt (follower, size_bytes, stream, pool);
   if (follower->state == EARLY)
     return serve_early (follower, size_bytes, stream, pool, out_offset_bytes);
   if (follower->follower == NULL)
@@ -351,11 +454,13 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
     }
   if (!tessera_follower_malloc (follower->follower, size_bytes, stream, pool,
                                 out_offset_bytes, &slot))
-    return false;
+    {
+      follower->n_missed++;
+      return false;
+    }
+  follower->n_missed = 0;
   if (follower->state == START)
     return true;
-  follower->asked_once |=
-      follower->lengths->slots[follower->plan->slots[slot].block].is_once;
   place = fixed_at (follower, *out_offset_bytes);
   if (place != NULL)
     place->is_taken = true;
@@ -371,6 +476,13 @@ tessera_lengths_follower_free_at (TesseraLengthsFollower *follower, uint64_t off
     place->is_taken = false;
   if (follower->follower != NULL)
     tessera_follower_free_at (follower->follower, offset_bytes);
+}
+
+bool
+tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower)
+{
+  return follower->state == UNPLANNED || follower->n_missed > MAX_MISSED ||
+         (follower->state == EARLY && follower->n_strangers > MAX_STRANGERS);
 }
 
 void

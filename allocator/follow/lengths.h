@@ -20,9 +20,11 @@ typedef struct TesseraLengthsFollower TesseraLengthsFollower;
 typedef struct
 {
   TesseraFollowerGuard guard;
-  /* The pool is to have so many bytes. Returns: false: it has not, and the step is not
-   * planned. */
-  bool (*grow) (void *user, uint64_t height_bytes);
+  /* The step under way is planned with so many bytes; memory comes as it is handed out.
+   */
+  void (*expect) (void *user, uint64_t height_bytes);
+  /* Is anything there, in [begin_bytes, end_bytes) of the pool? */
+  bool (*is_free) (void *user, uint64_t begin_bytes, uint64_t end_bytes);
 } TesseraLengthsHooks;
 
 /* @lengths must outlive the follower, and be sound. TESSERA_OK or TESSERA_NO_MEMORY. */
@@ -46,5 +48,7 @@ bool tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
                                       uint64_t *out_offset_bytes);
 void tessera_lengths_follower_free_at (TesseraLengthsFollower *follower,
                                        uint64_t offset_bytes);
+/* Whether what is asked for now is of a step that is not planned. */
+bool tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower);
 void tessera_lengths_follower_get_stats (const TesseraLengthsFollower *follower,
                                          TesseraFollowerStats *out_stats);

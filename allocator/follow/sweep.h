@@ -16,9 +16,11 @@ bool tessera_sweep_sizes (const TesseraLengths *lengths,
                           const TesseraParameters *parameters,
                           uint64_t *out_block_bytes);
 
-/* The order that is used for these parameters. */
+/* The order that is used for these parameters; for the step that makes what one step
+ * makes, or for all others. NULL: there is none. */
 const TesseraOrder *tessera_sweep_order (const TesseraLengths *lengths,
-                                         const TesseraParameters *parameters);
+                                         const TesseraParameters *parameters,
+                                         bool is_first);
 
 /*
  * tessera_sweep:
@@ -32,3 +34,11 @@ uint64_t tessera_sweep (const TesseraLengths *lengths,
                         const TesseraOrder *order,
                         const uint64_t *block_bytes,
                         uint64_t *out_tops);
+
+/* The same for the step that makes what one step makes: no slot lies below @floors, by
+ * slot: [n_slots], and what such a step never asks for takes nothing. */
+uint64_t tessera_sweep_above (const TesseraLengths *lengths,
+                              const TesseraOrder *order,
+                              const uint64_t *block_bytes,
+                              const uint64_t *floors,
+                              uint64_t *out_tops);

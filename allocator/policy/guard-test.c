@@ -252,11 +252,113 @@ test_sizes (void)
   tessera_guard_free (guard);
 }
 
+enum
+{
+  GRAINS = 200
+};
+
+typedef struct
+{
+  TesseraGuard *guard;
+  uint32_t block_of[GRAINS]; /* 0: free; else which lies there */
+  uint64_t n_grains;         /* of the pool */
+  uint32_t n_blocks;
+} Grown;
+
+static uint64_t
+needed_grains (const Grown *grown)
+{
+  uint64_t n = grown->n_grains;
+
+  while (n > 0 && grown->block_of[n - 1] == 0)
+    n--;
+  return n;
+}
+
+static void
+take_some (Grown *grown, uint64_t at, uint64_t n)
+{
+  const TesseraGuardRequest request = { .size_bytes = 512 * n, .block_bytes = 512 * n };
+  bool is_free = at + n <= grown->n_grains;
+  uint64_t end_bytes;
+
+  for (uint64_t i = at; i < at + n && i < grown->n_grains; i++)
+    is_free = is_free && grown->block_of[i] == 0;
+  g_assert_cmpint (tessera_guard_see_request (grown->guard, &request), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_guard_take (grown->guard, 512 * at, &request, &end_bytes), ==,
+                   is_free ? TESSERA_GUARD_GRANTED : TESSERA_GUARD_TAKEN);
+  grown->n_blocks++;
+  for (uint64_t i = at; is_free && i < at + n; i++)
+    grown->block_of[i] = grown->n_blocks;
+}
+
+static void
+free_at (Grown *grown, uint64_t at)
+{
+  uint32_t block = at < grown->n_grains ? grown->block_of[at] : 0;
+
+  if (block == 0 || (at > 0 && grown->block_of[at - 1] == block))
+    return;
+  g_assert_cmpint (tessera_guard_free_requested (grown->guard, 512 * at), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_guard_free_completed (grown->guard, 512 * at), ==, TESSERA_OK);
+  for (; at < grown->n_grains && grown->block_of[at] == block; at++)
+    grown->block_of[at] = 0;
+}
+
+/* A pool whose end moves: what it grants, needs and has free is what an array says. */
+static void
+test_growing (void)
+{
+  GRand *rand = g_rand_new_with_seed (SEED);
+  Grown grown = { 0 };
+  TesseraError error = { 0 };
+
+  g_assert_cmpint (tessera_guard_new (0, &tessera_guard_laws, &grown.guard), ==,
+                   TESSERA_OK);
+  for (int step = 0; step < 20000; step++)
+    {
+      uint64_t at = (uint64_t) g_rand_int_range (rand, 0, GRAINS);
+      uint64_t n = (uint64_t) g_rand_int_range (rand, 1, 20), begin;
+      bool is_free = true;
+
+      switch (g_rand_int_range (rand, 0, 8))
+        {
+        case 0:
+          grown.n_grains = MAX (grown.n_grains, at);
+          g_assert_cmpint (tessera_guard_grow (grown.guard, 512 * at), ==, TESSERA_OK);
+          break;
+        case 1:
+          grown.n_grains = MIN (grown.n_grains, MAX (at, needed_grains (&grown)));
+          tessera_guard_shrink (grown.guard, 512 * grown.n_grains);
+          break;
+        case 2:
+        case 3:
+        case 4:
+          take_some (&grown, at, n);
+          break;
+        default:
+          free_at (&grown, at);
+        }
+      g_assert_cmpuint (tessera_guard_needed (grown.guard), ==,
+                        512 * needed_grains (&grown));
+      begin = MIN (at, (uint64_t) GRAINS - n);
+      for (uint64_t i = begin; i < begin + n && i < grown.n_grains; i++)
+        is_free = is_free && grown.block_of[i] == 0;
+      g_assert_cmpint (
+          tessera_guard_is_free (grown.guard, 512 * begin, 512 * (begin + n)), ==,
+          is_free);
+      g_assert_cmpint (tessera_guard_check (grown.guard, &error), ==, TESSERA_OK);
+    }
+  tessera_guard_free (grown.guard);
+  g_rand_free (rand);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/guard/sizes", test_sizes);
+  g_test_add_func ("/guard/growing", test_growing);
   g_test_add_func ("/guard/random", test_random);
   g_test_add_func ("/guard/broken", test_broken);
   return g_test_run ();

@@ -103,6 +103,12 @@ tessera_guard_see_streams (TesseraGuard *guard)
   guard->has_several = true;
 }
 
+bool
+tessera_guard_has_several (const TesseraGuard *guard)
+{
+  return guard->has_several;
+}
+
 /* Has the stream of a done block asked since for what PyTorch could have served from it?
  */
 static bool
@@ -351,6 +357,49 @@ tessera_guard_close (TesseraGuard *guard, uint64_t begin_bytes, uint64_t end_byt
       tessera_pieces_at (&guard->pieces, end_bytes - 1), begin_bytes, end_bytes);
   piece->is_gone = true;
   return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_guard_grow (TesseraGuard *guard, uint64_t height_bytes)
+{
+  if (!tessera_pieces_prepare (&guard->pieces))
+    return TESSERA_NO_MEMORY;
+  tessera_pieces_grow (&guard->pieces, height_bytes);
+  return TESSERA_OK;
+}
+
+void
+tessera_guard_shrink (TesseraGuard *guard, uint64_t height_bytes)
+{
+  guard->recent = NULL; /* it may be gone */
+  tessera_pieces_shrink (&guard->pieces, height_bytes);
+}
+
+uint64_t
+tessera_guard_needed (const TesseraGuard *guard)
+{
+  uint64_t height_bytes = guard->pieces.height_bytes;
+  const TesseraPiece *piece =
+      height_bytes > 0 ? tessera_pieces_at (&guard->pieces, height_bytes - 1) : NULL;
+
+  while (piece != NULL && !is_needed (guard, piece))
+    piece = tessera_piece_previous (piece);
+  return piece != NULL ? piece->end_bytes : 0;
+}
+
+bool
+tessera_guard_is_free (const TesseraGuard *guard,
+                       uint64_t begin_bytes,
+                       uint64_t end_bytes)
+{
+  const TesseraPiece *piece = begin_bytes < guard->pieces.height_bytes
+                                  ? tessera_pieces_at (&guard->pieces, begin_bytes)
+                                  : NULL;
+
+  while (piece != NULL && tessera_piece_begin (piece) < end_bytes &&
+         piece->state == TESSERA_BLOCK_FREE)
+    piece = tessera_piece_next (piece);
+  return piece == NULL || tessera_piece_begin (piece) >= end_bytes;
 }
 
 void

@@ -51,6 +51,25 @@ typedef struct
   uint32_t pool;
 } TesseraGuardRequest;
 
+/* A pool that grows and shrinks at its end. What is new nobody used yet: whoever takes
+ * memory away has waited for the device. Growing: TESSERA_NO_MEMORY, nothing changed. */
+TESSERA_MUST_USE TesseraStatus tessera_guard_grow (TesseraGuard *guard,
+                                                   uint64_t height_bytes);
+/* Not below tessera_guard_needed(). */
+void tessera_guard_shrink (TesseraGuard *guard, uint64_t height_bytes);
+/* The end of the last byte that somebody needs, as tessera_guard_next_unneeded() means
+ * it. */
+uint64_t tessera_guard_needed (const TesseraGuard *guard);
+/* Whether nothing live or pending is in [begin_bytes, end_bytes), so far as the pool
+ * goes.
+ */
+bool tessera_guard_is_free (const TesseraGuard *guard,
+                            uint64_t begin_bytes,
+                            uint64_t end_bytes);
+
+/* Whether more than one works. */
+bool tessera_guard_has_several (const TesseraGuard *guard);
+
 /* Every request of the program is told here first, wherever it will be served. Sees to it
  * that taking a range for it cannot fail for lack of host memory. */
 TESSERA_MUST_USE TesseraStatus

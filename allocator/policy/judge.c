@@ -21,27 +21,41 @@ enum
   MISFITS_UNMARKED = 4
 };
 
+/* @n_before: requests before the first step. The model is made there, and fits whatever
+ * the batch. */
+static void
+init (TesseraJudge *judge, uint64_t n_before, uint64_t n_step, uint64_t height_bytes)
+{
+  *judge =
+      (TesseraJudge){ .step_requests = n_step > LEAST_REQUESTS ? n_step : LEAST_REQUESTS,
+                      .enough_bytes = height_bytes / LEAST_SHARE,
+                      .early_bytes = UINT64_MAX };
+  judge->window_requests = n_before + judge->step_requests;
+}
+
 void
 tessera_judge_init (TesseraJudge *judge, const TesseraPlan *plan)
 {
-  uint64_t n_before = 0;
+  uint64_t n_before = 0, n_step = 0;
   bool has_step = false;
 
-  *judge = (TesseraJudge){ .step_requests = plan->n_slots,
-                           .enough_bytes = plan->height_bytes / LEAST_SHARE,
-                           .early_bytes = UINT64_MAX };
   for (size_t i = 0; i < plan->n_sections; i++)
     if (plan->sections[i].kind != TESSERA_SECTION_REPEATS)
       n_before += has_step ? 0 : plan->sections[i].n_slots;
-    else if (!has_step || plan->sections[i].n_slots > judge->step_requests)
+    else if (!has_step || plan->sections[i].n_slots > n_step)
       {
-        judge->step_requests = plan->sections[i].n_slots;
+        n_step = plan->sections[i].n_slots;
         has_step = true;
       }
-  if (judge->step_requests < LEAST_REQUESTS)
-    judge->step_requests = LEAST_REQUESTS;
-  /* The model is made first, and fits whatever the batch. */
-  judge->window_requests = n_before + judge->step_requests;
+  init (judge, n_before, has_step ? n_step : plan->n_slots, plan->height_bytes);
+}
+
+void
+tessera_judge_init_lengths (TesseraJudge *judge,
+                            const TesseraLengths *lengths,
+                            uint64_t height_bytes)
+{
+  init (judge, lengths->n_start, lengths->n_slots, height_bytes);
 }
 
 static bool

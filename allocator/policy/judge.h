@@ -32,6 +32,10 @@ typedef struct
 } TesseraJudge;
 
 void tessera_judge_init (TesseraJudge *judge, const TesseraPlan *plan);
+/* Of a plan that is followed by length, with a pool of @height_bytes at the most. */
+void tessera_judge_init_lengths (TesseraJudge *judge,
+                                 const TesseraLengths *lengths,
+                                 uint64_t height_bytes);
 
 /* The program told a mark: a step begins, or none. Returns: whether the plan misfits. */
 TESSERA_MUST_USE bool tessera_judge_mark (TesseraJudge *judge);

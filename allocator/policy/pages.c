@@ -73,37 +73,30 @@ tessera_pages_reserve (TesseraPages *pages,
                        const TesseraObserver *observer,
                        TesseraError *error)
 {
-  TesseraStatus status;
-
   *pages =
       (TesseraPages){ .device = device,
                       .page_bytes = round_up (n_bytes / MOST_PAGES + 1, GRAIN_BYTES) };
   if (observer != NULL)
     pages->observer = *observer;
-  status = device->reserve (device, 0, pages->page_bytes, &pages->addr,
-                            &pages->reservation_bytes);
-  if (status != TESSERA_OK)
-    return refuse (status, n_bytes, error);
-  if (pages->reservation_bytes < n_bytes)
-    {
-      device->unreserve (device, pages->addr, pages->reservation_bytes);
-      return refuse (TESSERA_OUT_OF_DEVICE, n_bytes, error);
-    }
-  pages->n_bytes = n_bytes;
+  if (device->reserve (device, 0, pages->page_bytes, &pages->addr,
+                       &pages->reservation_bytes) != TESSERA_OK)
+    return refuse (TESSERA_OUT_OF_DEVICE, n_bytes, error);
+  pages->n_bytes =
+      pages->reservation_bytes - pages->reservation_bytes % pages->page_bytes;
   return TESSERA_OK;
 }
 
 bool
 tessera_pages_grow (TesseraPages *pages, uint64_t n_bytes, uint64_t limit_bytes)
 {
-  uint64_t held_bytes = pages->held_bytes;
-  uint64_t wanted_bytes = round_up (n_bytes, GRAIN_BYTES);
+  uint64_t held_bytes = pages->held_bytes, wanted_bytes;
 
-  if (wanted_bytes > pages->n_bytes)
-    wanted_bytes = pages->n_bytes;
   if (n_bytes <= held_bytes)
     return true;
-  if (n_bytes > pages->n_bytes || (limit_bytes != 0 && wanted_bytes > limit_bytes) ||
+  if (n_bytes > pages->n_bytes)
+    return false;
+  wanted_bytes = round_up (n_bytes, pages->page_bytes);
+  if ((limit_bytes != 0 && wanted_bytes > limit_bytes) ||
       pages->device->map (pages->device, pages->addr + held_bytes,
                           wanted_bytes - held_bytes, 0) != TESSERA_OK)
     return false;
@@ -123,6 +116,27 @@ give_back (TesseraPages *pages, uint64_t begin_bytes, uint64_t end_bytes)
   if (pages->observer.segment_unmap != NULL)
     pages->observer.segment_unmap (pages->observer.user, addr, end_bytes - begin_bytes);
   pages->device->unmap (pages->device, addr, end_bytes - begin_bytes);
+}
+
+uint64_t
+tessera_pages_shrink (TesseraPages *pages, uint64_t n_bytes)
+{
+  uint64_t held_bytes = pages->held_bytes;
+  uint64_t kept_bytes = round_up (n_bytes, pages->page_bytes);
+
+  if (kept_bytes >= held_bytes)
+    return 0;
+  give_back (pages, kept_bytes, held_bytes);
+  pages->mapped_bytes = kept_bytes;
+  return held_bytes - kept_bytes;
+}
+
+void
+tessera_pages_close (TesseraPages *pages)
+{
+  tessera_pages_shrink (pages, 0);
+  pages->device->unreserve (pages->device, pages->addr, pages->reservation_bytes);
+  pages->n_bytes = 0;
 }
 
 /* The next stretch of whole pages that nobody needs and that have memory. */

@@ -32,15 +32,20 @@ TESSERA_MUST_USE TesseraStatus tessera_pages_take (TesseraPages *pages,
                                                    TesseraDevice *device,
                                                    const TesseraObserver *observer,
                                                    TesseraError *error);
-/* Only addresses, for as much; memory comes with tessera_pages_grow(). */
+/* Only addresses, of all the device: in pages for @n_bytes, but the pool may outgrow
+ * that. Memory comes with tessera_pages_grow(). */
 TESSERA_MUST_USE TesseraStatus tessera_pages_reserve (TesseraPages *pages,
                                                       uint64_t n_bytes,
                                                       TesseraDevice *device,
                                                       const TesseraObserver *observer,
                                                       TesseraError *error);
-/* Memory up to there, unless it has that. Returns: false: the device has none, or
- * @limit_bytes (0: none) forbids it. */
+/* Of such a pool: memory up to there, in whole pages, unless it has that. Returns: false:
+ * the device has none, or @limit_bytes (0: none) forbids it. */
 bool tessera_pages_grow (TesseraPages *pages, uint64_t n_bytes, uint64_t limit_bytes);
+/* The addresses go back, with all memory there. Waits for the device. */
+void tessera_pages_close (TesseraPages *pages);
+/* Keeps the pages up to there. Waits for the device. Returns: bytes given back. */
+uint64_t tessera_pages_shrink (TesseraPages *pages, uint64_t n_bytes);
 /* Gives back what @guard says nobody needs, and the addresses with the last of it. What
  * it gives is closed at the guard. Waits for the device. Returns: bytes given back. */
 uint64_t tessera_pages_trim (TesseraPages *pages, TesseraGuard *guard);

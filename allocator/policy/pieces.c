@@ -10,7 +10,8 @@
 enum
 {
   CHUNK_PIECES = 256,
-  MAX_PIECES_PER_JOIN = 2 /* the rests before and after it */
+  MAX_PIECES_TAKEN = 3 /* by a join, the rests before and after it; what the pool grows by
+                        */
 };
 
 typedef struct TesseraPieceChunk Chunk;
@@ -43,7 +44,7 @@ tessera_pieces_prepare (TesseraPieces *pieces)
 {
   Chunk *chunk;
 
-  if (pieces->n_spare >= MAX_PIECES_PER_JOIN)
+  if (pieces->n_spare >= MAX_PIECES_TAKEN)
     return true;
   chunk = calloc (1, sizeof *chunk);
   if (chunk == NULL)
@@ -58,18 +59,43 @@ tessera_pieces_prepare (TesseraPieces *pieces)
 TesseraStatus
 tessera_pieces_init (TesseraPieces *pieces, uint64_t height_bytes)
 {
-  TesseraPiece *all;
-
-  *pieces = (TesseraPieces){ .height_bytes = height_bytes };
+  *pieces = (TesseraPieces){ 0 };
   if (!tessera_pieces_prepare (pieces))
     return TESSERA_NO_MEMORY;
-  if (height_bytes == 0)
-    return TESSERA_OK;
-  all = take_spare (pieces);
-  all->end_bytes = height_bytes;
-  all->state = TESSERA_BLOCK_FREE;
-  tessera_tree_insert (&pieces->tree, &all->node, (TesseraTreeKey){ 0 });
+  tessera_pieces_grow (pieces, height_bytes);
   return TESSERA_OK;
+}
+
+void
+tessera_pieces_grow (TesseraPieces *pieces, uint64_t height_bytes)
+{
+  TesseraPiece *more;
+
+  if (height_bytes <= pieces->height_bytes)
+    return;
+  more = take_spare (pieces);
+  *more = (TesseraPiece){ .end_bytes = height_bytes, .state = TESSERA_BLOCK_FREE };
+  tessera_tree_insert (&pieces->tree, &more->node,
+                       (TesseraTreeKey){ .major = pieces->height_bytes });
+  pieces->height_bytes = height_bytes;
+}
+
+void
+tessera_pieces_shrink (TesseraPieces *pieces, uint64_t height_bytes)
+{
+  while (pieces->height_bytes > height_bytes)
+    {
+      TesseraPiece *last = tessera_pieces_at (pieces, pieces->height_bytes - 1);
+
+      pieces->height_bytes = tessera_piece_begin (last);
+      if (pieces->height_bytes < height_bytes)
+        pieces->height_bytes = last->end_bytes = height_bytes;
+      else
+        {
+          tessera_tree_remove (&pieces->tree, &last->node);
+          put_spare (pieces, last);
+        }
+    }
 }
 
 void

@@ -30,7 +30,7 @@ struct TesseraPiece
 typedef struct
 {
   TesseraTree tree;
-  uint64_t height_bytes; /* of the pool; fixed */
+  uint64_t height_bytes; /* of the pool */
   struct TesseraPieceChunk *chunks;
   TesseraPiece *spare;
   size_t n_spare;
@@ -40,8 +40,15 @@ typedef struct
 TESSERA_MUST_USE TesseraStatus tessera_pieces_init (TesseraPieces *pieces,
                                                     uint64_t height_bytes);
 void tessera_pieces_clear (TesseraPieces *pieces);
-/* Room for one tessera_pieces_join(). False: no memory. */
+/* Room for one tessera_pieces_grow() and one tessera_pieces_join() after it. False: no
+ * memory. */
 TESSERA_MUST_USE bool tessera_pieces_prepare (TesseraPieces *pieces);
+
+/* The pool ends there from now on, higher than it did: what is new nobody used yet. Takes
+ * what tessera_pieces_prepare() makes room for. */
+void tessera_pieces_grow (TesseraPieces *pieces, uint64_t height_bytes);
+/* ... lower than it did. Takes no room. */
+void tessera_pieces_shrink (TesseraPieces *pieces, uint64_t height_bytes);
 
 /* The piece that holds the byte at @offset_bytes, which must lie in the pool. */
 TesseraPiece *tessera_pieces_at (const TesseraPieces *pieces, uint64_t offset_bytes);

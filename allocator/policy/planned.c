@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "allocator/follow/lengths.h"
+#include "allocator/policy/growth.h"
 #include "allocator/policy/judge.h"
-#include "allocator/policy/pages.h"
 
 struct TesseraPlanned
 {
@@ -19,11 +19,12 @@ struct TesseraPlanned
   TesseraFollowerStats followed; /* ... up to then */
   TesseraLengthsFollower
       *by_length; /* in its place, where the plan is for every length */
-  uint64_t limit_bytes;
   TesseraGuard *guard;
-  TesseraPages pages; /* of the pool */
+  TesseraPages pages;   /* of the pool */
+  TesseraGrowth growth; /* ... by length */
   TesseraJudge judge;
   TesseraDecline decline;
+  uint32_t main_stream;      /* by length: of what is planned */
   uint64_t large_page_bytes; /* that expandable rules map at once for a large request */
   bool never_declines;
   bool is_routed;              /* nothing may be given back */
@@ -43,11 +44,23 @@ is_followed (const TesseraPlanned *planned)
   return planned->follower != NULL || planned->by_length != NULL;
 }
 
+/* By length: the pool grows as far as it is handed out. */
+static void
+grow (TesseraPlanned *planned, uint64_t height_bytes)
+{
+  uint64_t held_bytes = planned->pages.held_bytes;
+
+  tessera_growth_reach (&planned->growth, height_bytes);
+  planned->has_news |= planned->pages.held_bytes != held_bytes;
+}
+
 static bool
 take (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
 {
   TesseraPlanned *planned = user;
 
+  if (planned->growth.pages != NULL)
+    grow (planned, offset_bytes + planned->request.block_bytes);
   switch (
       tessera_guard_take (planned->guard, offset_bytes, &planned->request, out_end_bytes))
     {
@@ -62,15 +75,15 @@ take (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
 }
 
 /* Tensors may lie only at multiples of what PyTorch's allocator promises. */
-static bool
-is_aligned (const TesseraPlan *plan)
+static TesseraStatus
+accept_alignment (uint64_t alignment_bytes, TesseraError *error)
 {
-  if (plan->alignment_bytes == 0 || plan->alignment_bytes % TESSERA_MIN_BLOCK_BYTES != 0)
-    return false;
-  for (size_t i = 0; i < plan->n_slots; i++)
-    if (plan->slots[i].offset_bytes % TESSERA_MIN_BLOCK_BYTES != 0)
-      return false;
-  return true;
+  if (alignment_bytes != 0 && alignment_bytes % TESSERA_MIN_BLOCK_BYTES == 0)
+    return TESSERA_OK;
+  return tessera_fail (error, TESSERA_REFUSED,
+                       "the plan places blocks at other addresses than multiples of "
+                       "%" PRIu64 " bytes, where tensors cannot lie",
+                       TESSERA_MIN_BLOCK_BYTES);
 }
 
 static TesseraStatus
@@ -80,13 +93,13 @@ accept_plan (const TesseraPolicyOptions *options, TesseraError *error)
 
   if (plan == NULL)
     return tessera_fail (error, TESSERA_INVALID, "there is no plan to follow");
-  if (options->by_length && (!options->is_simulation || plan->lengths == NULL))
+  if (options->by_length && plan->lengths == NULL)
     return tessera_fail (error, TESSERA_REFUSED,
-                         plan->lengths == NULL
-                             ? "the plan has nothing for steps of other lengths"
-                             : "plans are followed by length in simulations only");
+                         "the plan has nothing for steps of other lengths");
   if (options->is_simulation)
     return TESSERA_OK;
+  if (options->by_length)
+    return accept_alignment (plan->lengths->alignment_bytes, error);
   if (plan->across_streams)
     return tessera_fail (error, TESSERA_REFUSED,
                          "the plan hands memory from stream to stream, which needs "
@@ -94,12 +107,10 @@ accept_plan (const TesseraPolicyOptions *options, TesseraError *error)
   if (plan->followable == TESSERA_FOLLOWABLE_NO)
     return tessera_fail (error, TESSERA_REFUSED, "the plan cannot be followed: %s",
                          plan->follow_reason != NULL ? plan->follow_reason : "unknown");
-  if (!is_aligned (plan))
-    return tessera_fail (error, TESSERA_REFUSED,
-                         "the plan places blocks at other addresses than multiples of "
-                         "%" PRIu64 " bytes, where tensors cannot lie",
-                         TESSERA_MIN_BLOCK_BYTES);
-  return TESSERA_OK;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (plan->slots[i].offset_bytes % TESSERA_MIN_BLOCK_BYTES != 0)
+      return accept_alignment (1, error);
+  return accept_alignment (plan->alignment_bytes, error);
 }
 
 static TesseraStatus
@@ -112,13 +123,24 @@ say (TesseraError *error, TesseraStatus status)
                            : "there is no memory left to follow a plan");
 }
 
-/* The pool grows with the steps: up to the one of each that takes most. */
-static bool
-grow (void *user, uint64_t height_bytes)
+/* That much of the pool is this step's. */
+static void
+expect (void *user, uint64_t height_bytes)
 {
   TesseraPlanned *planned = user;
 
-  return tessera_pages_grow (&planned->pages, height_bytes, planned->limit_bytes);
+  planned->growth.step_bytes = height_bytes;
+}
+
+static bool
+is_free (void *user, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  TesseraPlanned *planned = user;
+
+  /* Where several streams work it would be small blocks for large ones, and the reverse:
+     the places of what one step makes lie beside each other, whatever their size. */
+  return !tessera_guard_has_several (planned->guard) &&
+         tessera_guard_is_free (planned->guard, begin_bytes, end_bytes);
 }
 
 /* The pool, and who follows the plan in it. */
@@ -130,19 +152,28 @@ open_by_length (TesseraPlanned *planned,
                 TesseraError *error)
 {
   const TesseraLengths *lengths = planned->plan->lengths;
-  const TesseraLengthsHooks hooks = { .guard = { take, planned }, .grow = grow };
+  const TesseraLengthsHooks hooks = { { take, planned }, expect, is_free };
   uint64_t height_bytes;
   TesseraStatus status = tessera_lengths_height (lengths, &height_bytes);
 
   if (status == TESSERA_OK)
-    status = tessera_guard_new (height_bytes, laws, &planned->guard);
+    status = tessera_guard_new (0, laws, &planned->guard);
   if (status != TESSERA_OK)
     return say (error, status);
   status = tessera_pages_reserve (&planned->pages, height_bytes, device, observer, error);
   if (status != TESSERA_OK)
     return status;
+  planned->growth.pages = &planned->pages;
+  planned->growth.guard = planned->guard;
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    if (lengths->slots[i].place != TESSERA_PLACE_NONE)
+      planned->main_stream = lengths->slots[i].stream;
+  tessera_judge_init_lengths (&planned->judge, lengths, height_bytes);
   status = tessera_lengths_follower_new (lengths, &hooks, &planned->by_length);
-  return status == TESSERA_OK ? status : say (error, status);
+  if (status == TESSERA_OK)
+    return status;
+  tessera_pages_close (&planned->pages);
+  return say (error, status);
 }
 
 /* The same of a plan that is for one run. */
@@ -163,12 +194,13 @@ open_pool (TesseraPlanned *planned,
                               &(TesseraFollowerGuard){ take, planned });
   /* Last: nothing can fail any more once the device gave it. */
   return tessera_pages_take (&planned->pages, planned->plan->height_bytes,
-                             planned->limit_bytes, device, observer, error);
+                             planned->growth.limit_bytes, device, observer, error);
 }
 
 TesseraStatus
 tessera_planned_new (const TesseraPolicyOptions *options,
                      TesseraDevice *device,
+                     TesseraCaching *beside,
                      const TesseraObserver *observer,
                      TesseraError *error,
                      TesseraPlanned **out_planned)
@@ -181,7 +213,7 @@ tessera_planned_new (const TesseraPolicyOptions *options,
   if (status != TESSERA_OK)
     return status;
   /* Accepted for a simulation only, where its hand-overs count as ordered. */
-  if (options->plan->across_streams)
+  if (options->plan->across_streams && !options->by_length)
     laws.streams = laws.sizes = false;
   planned = calloc (1, sizeof *planned);
   if (planned == NULL)
@@ -190,7 +222,9 @@ tessera_planned_new (const TesseraPolicyOptions *options,
   planned->never_declines = options->never_declines;
   planned->large_page_bytes = options->caching.settings.large_segment_bytes;
   tessera_judge_init (&planned->judge, options->plan);
-  planned->limit_bytes = options->caching.limit_bytes;
+  planned->growth.beside = beside;
+  planned->growth.limit_bytes = options->caching.limit_bytes;
+  planned->growth.may_flush = true;
   if (options->by_length)
     status = open_by_length (planned, &laws, device, observer, error);
   else
@@ -219,10 +253,12 @@ tessera_planned_free (TesseraPlanned *planned)
 
 /* In whole steps of the plan's alignment, as the matching counts. */
 static uint64_t
-round_size (const TesseraPlan *plan, uint64_t size_bytes)
+round_size (const TesseraPlanned *planned, uint64_t size_bytes)
 {
-  uint64_t step = plan->alignment_bytes > 0 ? plan->alignment_bytes : 1;
+  uint64_t step = planned->by_length != NULL ? planned->plan->lengths->alignment_bytes
+                                             : planned->plan->alignment_bytes;
 
+  step += step == 0;
   return (size_bytes / step + (size_bytes % step != 0)) * step;
 }
 
@@ -271,7 +307,7 @@ decline (TesseraPlanned *planned, TesseraDeclineReason reason)
   planned->decline = (TesseraDecline){
     .reason = reason,
     .misfit = planned->judge.misfit,
-    .pool_bytes = planned->pages.n_bytes,
+    .pool_bytes = planned->pages.held_bytes,
   };
   planned->decline.returned_bytes = trim (planned);
 }
@@ -302,6 +338,42 @@ follow (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
   return is_hit;
 }
 
+/* What no slot stands for. */
+static TesseraPolicyGrant
+in_pool (const TesseraPlanned *planned, uint64_t offset_bytes)
+{
+  return (TesseraPolicyGrant){
+    .grant = { planned->pages.addr + offset_bytes, planned->request.block_bytes },
+    .slot = TESSERA_NONE,
+  };
+}
+
+/* Small blocks would lie in the way of large ones; what another stream or a graph used
+ * once is lost to the plan's. */
+static bool
+is_for_pool (const TesseraPlanned *planned)
+{
+  const TesseraGuardRequest *request = &planned->request;
+
+  return request->block_bytes > TESSERA_SMALL_BYTES && request->pool == 0 &&
+         request->stream == planned->main_stream;
+}
+
+/* In the pool, though the plan has no place for it: where nobody planned the step, nobody
+ * needs the pool for another. */
+static void
+place (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
+{
+  uint64_t held_bytes = planned->pages.held_bytes;
+  uint64_t offset_bytes, end_bytes;
+
+  if (tessera_growth_find (&planned->growth, &planned->request, &offset_bytes) &&
+      tessera_guard_take (planned->guard, offset_bytes, &planned->request, &end_bytes) ==
+          TESSERA_GUARD_GRANTED)
+    *out_grant = in_pool (planned, offset_bytes);
+  planned->has_news |= planned->pages.held_bytes != held_bytes;
+}
+
 TesseraStatus
 tessera_planned_malloc (TesseraPlanned *planned,
                         uint64_t size_bytes,
@@ -310,10 +382,11 @@ tessera_planned_malloc (TesseraPlanned *planned,
                         TesseraPolicyGrant *out_grant)
 {
   TesseraStatus status;
+  bool is_hit;
 
   planned->request =
       (TesseraGuardRequest){ .size_bytes = size_bytes,
-                             .block_bytes = round_size (planned->plan, size_bytes),
+                             .block_bytes = round_size (planned, size_bytes),
                              .stream = stream,
                              .pool = pool };
   planned->is_unordered = false;
@@ -322,9 +395,13 @@ tessera_planned_malloc (TesseraPlanned *planned,
   status = tessera_guard_see_request (planned->guard, &planned->request);
   if (status != TESSERA_OK || !is_followed (planned))
     return status;
-  if (tessera_judge_request (&planned->judge, size_bytes, follow (planned, out_grant)) &&
+  is_hit = follow (planned, out_grant);
+  if (tessera_judge_request (&planned->judge, size_bytes, is_hit) &&
       !planned->never_declines)
     decline (planned, TESSERA_DECLINED_FOR_MISSES);
+  else if (!is_hit && planned->by_length != NULL && is_for_pool (planned) &&
+           tessera_lengths_follower_is_lost (planned->by_length))
+    place (planned, out_grant);
   return TESSERA_OK;
 }
 
@@ -340,10 +417,7 @@ tessera_planned_rescue (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
           TESSERA_GUARD_GRANTED)
     return false;
   planned->n_rescued++;
-  *out_grant = (TesseraPolicyGrant){
-    .grant = { planned->pages.addr + offset_bytes, planned->request.block_bytes },
-    .slot = TESSERA_NONE,
-  };
+  *out_grant = in_pool (planned, offset_bytes);
   return true;
 }
 
@@ -364,7 +438,14 @@ tessera_planned_relieve (TesseraPlanned *planned)
 {
   if (!is_followed (planned))
     return trim (planned) > 0;
-  if (planned->is_routed || planned->never_declines || !would_help (planned))
+  if (planned->is_routed)
+    return false;
+  if (planned->by_length != NULL && tessera_growth_give_back (&planned->growth) > 0)
+    {
+      planned->has_news = true;
+      return true;
+    }
+  if (planned->never_declines || !would_help (planned))
     return false;
   decline (planned, TESSERA_DECLINED_FOR_SHORTAGE);
   return true;
@@ -440,6 +521,13 @@ void
 tessera_planned_set_routed (TesseraPlanned *planned, bool is_routed)
 {
   planned->is_routed = is_routed;
+  planned->growth.may_flush = !is_routed;
+}
+
+void
+tessera_planned_set_limit (TesseraPlanned *planned, uint64_t limit_bytes)
+{
+  planned->growth.limit_bytes = limit_bytes;
 }
 
 void
@@ -458,6 +546,7 @@ tessera_planned_step (TesseraPlanned *planned)
         trim (planned);
       return;
     }
+  planned->growth.step_bytes = 0;
   if (planned->by_length != NULL)
     tessera_lengths_follower_step (planned->by_length);
   else

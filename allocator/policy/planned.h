@@ -1,10 +1,13 @@
 /*
  * The part of the policy that follows a plan: its pool, the matching, the guard.
  *
- * The pool is mapped at once and never grows. A plan that does not fit the run is
- * declined, for good: nothing more is placed by it, what lies in the pool stays until it
- * is freed, and whole pages that nobody needs are given back, at once and later at marks,
- * when memory is short, and with the last block.
+ * The pool is mapped at once and stays as it is. Where a plan is followed by length it
+ * grows to the largest step so far instead (allocator/policy/growth.h), and gives back
+ * its end when memory is short; a step that the plan is not for gets the lowest places
+ * that are free. A plan that does not fit the run is declined, for good: nothing more is
+ * placed by it, what lies in the pool stays until it is freed, and whole pages that
+ * nobody needs are given back, at once and later at marks, when memory is short, and with
+ * the last block.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,16 +17,19 @@
 
 typedef struct TesseraPlanned TesseraPlanned;
 
-/* As tessera_policy_new(); @error says why on every failure. */
+/* As tessera_policy_new(); @error says why on every failure. @beside serves what the plan
+ * does not, and outlives it. */
 TESSERA_MUST_USE TesseraStatus tessera_planned_new (const TesseraPolicyOptions *options,
                                                     TesseraDevice *device,
+                                                    TesseraCaching *beside,
                                                     const TesseraObserver *observer,
                                                     TesseraError *error,
                                                     TesseraPlanned **out_planned);
 void tessera_planned_free (TesseraPlanned *planned); /* NULL is fine */
 
-/* Every request of the program passes through here first. If the plan serves it,
- * *out_grant is filled and says so; else it is as it was. */
+/* Every request of the program passes through here first. If the plan serves it, or its
+ * pool in a step that the plan is not for, *out_grant is filled and says so; else it is
+ * as it was. */
 TESSERA_MUST_USE TesseraStatus tessera_planned_malloc (TesseraPlanned *planned,
                                                        uint64_t size_bytes,
                                                        uint32_t stream,
@@ -45,13 +51,14 @@ bool tessera_planned_holds (const TesseraPlanned *planned, uint64_t addr);
 TesseraStatus tessera_planned_free_requested (TesseraPlanned *planned, uint64_t addr);
 TesseraStatus tessera_planned_free_completed (TesseraPlanned *planned, uint64_t addr);
 
-/* Whether the plan was declined, or some of its pool given back, since this was asked
- * last. */
+/* Whether the plan was declined, or its pool changed its size, since this was asked last.
+ */
 bool tessera_planned_take_news (TesseraPlanned *planned);
 
 /* As their namesakes in policy.h. */
 void tessera_planned_empty_cache (TesseraPlanned *planned);
 void tessera_planned_release_pool (TesseraPlanned *planned, uint32_t pool);
+void tessera_planned_set_limit (TesseraPlanned *planned, uint64_t limit_bytes);
 void tessera_planned_set_routed (TesseraPlanned *planned, bool is_routed);
 void tessera_planned_see_stream (TesseraPlanned *planned, uint32_t stream);
 void tessera_planned_step (TesseraPlanned *planned);

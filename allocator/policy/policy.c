@@ -48,7 +48,8 @@ open_parts (TesseraPolicy *policy,
   TesseraCachingOptions caching = options->caching;
   TesseraStatus status;
 
-  if (options->kind == TESSERA_POLICY_PLAN && options->plan != NULL)
+  if (options->kind == TESSERA_POLICY_PLAN && options->plan != NULL &&
+      !options->by_length)
     policy->pool_bytes = options->plan->height_bytes;
   caching.settings.is_expandable = options->kind != TESSERA_POLICY_NATIVE;
   policy->limit_bytes = caching.limit_bytes;
@@ -66,48 +67,11 @@ open_parts (TesseraPolicy *policy,
                          "the allocator's settings make no sense together");
   /* Last: what it takes from the device stays there. */
   if (status == TESSERA_OK && options->kind == TESSERA_POLICY_PLAN)
-    status = tessera_planned_new (options, device, observer, error, &policy->planned);
+    status = tessera_planned_new (options, device, policy->caching, observer, error,
+                                  &policy->planned);
   if (status == TESSERA_NO_MEMORY)
     tessera_fail (error, status, "there is no memory left for the allocation policy");
   return status;
-}
-
-TesseraStatus
-tessera_policy_new (const TesseraPolicyOptions *options,
-                    TesseraDevice *device,
-                    const TesseraObserver *observer,
-                    TesseraError *error,
-                    TesseraPolicy **out_policy)
-{
-  TesseraPolicy *policy;
-  TesseraStatus status = TESSERA_NO_MEMORY;
-
-  *out_policy = NULL;
-  policy = calloc (1, sizeof *policy);
-  if (policy == NULL)
-    return tessera_fail (error, status,
-                         "there is no memory left for the allocation policy");
-  policy->kind = options->kind;
-  if (observer != NULL)
-    policy->observer = *observer;
-  status = open_parts (policy, options, device, observer, error);
-  if (status == TESSERA_OK)
-    *out_policy = policy;
-  else
-    tessera_policy_free (policy);
-  return status;
-}
-
-void
-tessera_policy_free (TesseraPolicy *policy)
-{
-  if (policy == NULL)
-    return;
-  if (policy->direct == NULL)
-    tessera_caching_free (policy->caching);
-  tessera_direct_free (policy->direct);
-  tessera_planned_free (policy->planned);
-  free (policy);
 }
 
 static void
@@ -133,21 +97,7 @@ sum_parts (const TesseraPolicy *policy, TesseraPolicyStats *out_stats)
   out_stats->caching.peak_reserved_bytes += policy->pool_bytes;
 }
 
-/* Peaks of a sum are no sum of peaks: after each request that can raise them. */
-static void
-raise_peaks (TesseraPolicy *policy)
-{
-  TesseraPolicyStats stats;
-
-  if (policy->planned == NULL)
-    return;
-  sum_parts (policy, &stats);
-  raise_to (&policy->peaks.allocated_bytes, stats.caching.allocated_bytes);
-  raise_to (&policy->peaks.active_bytes, stats.caching.active_bytes);
-  raise_to (&policy->peaks.requested_bytes, stats.caching.requested_bytes);
-}
-
-/* After whatever may have declined the plan, or given back some of its pool. */
+/* After whatever may have declined the plan, or changed the size of its pool. */
 static void
 see_pool (TesseraPolicy *policy)
 {
@@ -160,11 +110,69 @@ see_pool (TesseraPolicy *policy)
   policy->pool_bytes = stats.pool_bytes;
   tessera_caching_set_limit (policy->caching,
                              limit_beside_pool (policy, policy->limit_bytes));
-  if (policy->is_declined)
+  if (policy->observer.pool_sized != NULL)
+    policy->observer.pool_sized (policy->observer.user);
+  if (policy->is_declined || stats.decline.reason == TESSERA_NOT_DECLINED)
     return;
   policy->is_declined = true;
   if (policy->observer.plan_declined != NULL)
     policy->observer.plan_declined (policy->observer.user);
+}
+
+TesseraStatus
+tessera_policy_new (const TesseraPolicyOptions *options,
+                    TesseraDevice *device,
+                    const TesseraObserver *observer,
+                    TesseraError *error,
+                    TesseraPolicy **out_policy)
+{
+  TesseraPolicy *policy;
+  TesseraStatus status = TESSERA_NO_MEMORY;
+
+  *out_policy = NULL;
+  policy = calloc (1, sizeof *policy);
+  if (policy == NULL)
+    return tessera_fail (error, status,
+                         "there is no memory left for the allocation policy");
+  policy->kind = options->kind;
+  if (observer != NULL)
+    policy->observer = *observer;
+  status = open_parts (policy, options, device, observer, error);
+  if (status != TESSERA_OK)
+    {
+      tessera_policy_free (policy);
+      return status;
+    }
+  if (policy->planned != NULL)
+    see_pool (policy);
+  *out_policy = policy;
+  return TESSERA_OK;
+}
+
+void
+tessera_policy_free (TesseraPolicy *policy)
+{
+  if (policy == NULL)
+    return;
+  if (policy->direct == NULL)
+    tessera_caching_free (policy->caching);
+  tessera_direct_free (policy->direct);
+  tessera_planned_free (policy->planned);
+  free (policy);
+}
+
+/* Peaks of a sum are no sum of peaks: after each request that can raise them. */
+static void
+raise_peaks (TesseraPolicy *policy)
+{
+  TesseraPolicyStats stats;
+
+  if (policy->planned == NULL)
+    return;
+  sum_parts (policy, &stats);
+  raise_to (&policy->peaks.allocated_bytes, stats.caching.allocated_bytes);
+  raise_to (&policy->peaks.active_bytes, stats.caching.active_bytes);
+  raise_to (&policy->peaks.requested_bytes, stats.caching.requested_bytes);
 }
 
 /* The device is full: the pool may have room, or memory to give back. What it gives back
@@ -181,7 +189,8 @@ serve_short (TesseraPolicy *policy,
 
   if (!was_declined && tessera_planned_rescue (policy->planned, out_grant))
     return TESSERA_OK;
-  if (tessera_planned_relieve (policy->planned))
+  /* The pool's end first, then the plan. */
+  while (status == TESSERA_OUT_OF_DEVICE && tessera_planned_relieve (policy->planned))
     {
       see_pool (policy);
       status = tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
@@ -206,7 +215,7 @@ serve_planned (TesseraPolicy *policy,
       tessera_planned_malloc (policy->planned, size_bytes, stream, pool, out_grant);
 
   see_pool (policy);
-  if (status == TESSERA_OK && !out_grant->is_hit)
+  if (status == TESSERA_OK && out_grant->grant.addr == 0)
     status = tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
                                      &out_grant->grant);
   if (status == TESSERA_OUT_OF_DEVICE)
@@ -302,6 +311,8 @@ tessera_policy_set_limit (TesseraPolicy *policy, uint64_t limit_bytes)
     tessera_direct_set_limit (policy->direct, limit_bytes);
   else
     tessera_caching_set_limit (policy->caching, limit_beside_pool (policy, limit_bytes));
+  if (policy->planned != NULL)
+    tessera_planned_set_limit (policy->planned, limit_bytes);
 }
 
 void

@@ -76,7 +76,7 @@ cli_check (int argc, char **argv)
     {
       status = tessera_check_plan (plan, trace, &law, &error);
       if (status == TESSERA_OK && plan->lengths != NULL)
-        status = tessera_lengths_check (plan->lengths, &law, &error);
+        status = tessera_check_lengths (plan->lengths, &law, &error);
       print_result (argv[1], plan, law, error.text, common.json);
     }
   if (status != TESSERA_OK && law != TESSERA_LAW_NONE)

@@ -63,7 +63,7 @@ parse_gpu (const char *gpu, CliJob *job, guint64 *out_bytes)
 
 typedef struct
 {
-  char *gpu, *policy, *plan, *output, *headroom, *steps;
+  char *gpu, *policy, *plan, *follow, *output, *headroom, *steps;
   gint world, rank, lag;
   gboolean stacks, json;
 } Options;
@@ -108,6 +108,9 @@ take_options (const Options *options, CliRehearsal *run)
                       policy);
   if (g_str_equal (policy, "plan") != (options->plan != NULL))
     return cli_usage ("dry-run", "--policy plan and --plan P.tsp go together");
+  if (!cli_job_follow_is_known (options->follow) ||
+      (options->follow != NULL && options->plan == NULL))
+    return cli_usage ("dry-run", "--follow takes length or trace, beside --plan P.tsp");
   if (options->headroom != NULL && !cli_parse_bytes (options->headroom, &headroom_bytes))
     return cli_usage ("dry-run", "--headroom takes bytes or a size like 2GiB, not \"%s\"",
                       options->headroom);
@@ -115,6 +118,7 @@ take_options (const Options *options, CliRehearsal *run)
   job->is_dry = TRUE;
   job->gpu = gpu;
   job->policy = policy;
+  job->follow = options->follow;
   job->stacks = options->stacks ? "1" : "0";
   job->lag = options->lag == 1 ? "1" : "0";
   job->rank = options->rank;
@@ -203,6 +207,10 @@ cli_dry_run (int argc, char **argv)
     { "policy", 0, 0, G_OPTION_ARG_STRING, &options.policy,
       "native (default), expandable, direct or plan", "POLICY" },
     { "plan", 0, 0, G_OPTION_ARG_FILENAME, &options.plan, "Follow this plan", "P.tsp" },
+    { "follow", 0, 0, G_OPTION_ARG_STRING, &options.follow,
+      "length: also steps of other lengths than those it was made from; trace: the same "
+      "batches only (default: length where the plan has steps that vary)",
+      "length|trace" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
       "The trace to write (default: the script's name, and -planned with --plan); its "
       "plan goes beside it, as .tsp",

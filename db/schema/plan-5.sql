@@ -39,3 +39,11 @@ ALTER TABLE plan ADD COLUMN proven_bound_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE plan ADD COLUMN cut_short INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE plan ADD COLUMN time_limit_s REAL NOT NULL DEFAULT 0;
 ALTER TABLE plan ADD COLUMN work_budget INTEGER NOT NULL DEFAULT 0;
+
+-- A plan for every length: the step that makes what one step makes (is_once).
+--   seen           0: asked for in steps of any kind, 1: only in that one, 2: never there
+--   is_first       1: an order for that step
+--   n_low          so many of the lowest share no address with the others, whenever they live
+ALTER TABLE length_order ADD COLUMN is_first INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE length_slot ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE length_order ADD COLUMN n_low INTEGER NOT NULL DEFAULT 0;

@@ -25,7 +25,7 @@ known_lengths (void)
   };
   static const TesseraLengthsSlot slots[] = {
     { 0, 5, 0, 0, 0, TESSERA_PLACE_FIXED, false, false, 4096, 0 },
-    { 1, 4, 1, 0, 0, TESSERA_PLACE_SWEPT, false, false, 0, 0 },
+    { 1, 4, 1, 0, 0, TESSERA_PLACE_SWEPT, false, false, 0, 0, TESSERA_SEEN_LATER },
     { 1, 3, TESSERA_NONE, 0, 0, TESSERA_PLACE_SWEPT, false, false, 0, 0 },
     { 2, 5, 0, 0, 0, TESSERA_PLACE_FIXED, false, true, 12288, 12800 },
     { 2, 5, 0, 0, 0, TESSERA_PLACE_FIXED, true, false, 13312, 0 },
@@ -61,16 +61,18 @@ known_lengths (void)
   lengths->strings = calloc (2, sizeof *lengths->strings);
   lengths->strings[0] = strdup ("forward");
   lengths->strings[1] = strdup ("backward");
-  lengths->n_orders = 2;
-  lengths->orders = calloc (2, sizeof *lengths->orders);
-  for (uint32_t k = 0; k < 2; k++)
+  lengths->n_orders = 3;
+  lengths->orders = calloc (3, sizeof *lengths->orders);
+  for (uint32_t k = 0; k < 3; k++)
     {
       TesseraOrder *order = &lengths->orders[k];
 
       OK (tessera_order_init (order, 2, 1));
-      order->from_tokens = 50 * k;
-      order->slots[0] = 1 + k;
-      order->slots[1] = 2 - k;
+      order->from_tokens = 50 * (k % 2);
+      order->is_first = k == 2;
+      order->n_low = k;
+      order->slots[0] = 1 + k % 2;
+      order->slots[1] = 2 - k % 2;
       order->laws[0] = order->laws[1] = 1;
       order->first_edge[2] = 1;
     }
@@ -99,6 +101,7 @@ assert_equal (const TesseraLengths *a, const TesseraLengths *b)
       g_assert_cmpuint (a->slots[i].place, ==, b->slots[i].place);
       g_assert_cmpuint (a->slots[i].is_once, ==, b->slots[i].is_once);
       g_assert_cmpuint (a->slots[i].crosses, ==, b->slots[i].crosses);
+      g_assert_cmpuint (a->slots[i].seen, ==, b->slots[i].seen);
       g_assert_cmpuint (a->slots[i].offset_bytes, ==, b->slots[i].offset_bytes);
       g_assert_cmpuint (a->slots[i].spare_bytes, ==, b->slots[i].spare_bytes);
     }
@@ -124,6 +127,8 @@ assert_equal (const TesseraLengths *a, const TesseraLengths *b)
   for (uint32_t k = 0; k < a->n_orders; k++)
     {
       g_assert_cmpuint (a->orders[k].from_tokens, ==, b->orders[k].from_tokens);
+      g_assert_cmpuint (a->orders[k].is_first, ==, b->orders[k].is_first);
+      g_assert_cmpuint (a->orders[k].n_low, ==, b->orders[k].n_low);
       g_assert_cmpuint (a->orders[k].n_edges, ==, b->orders[k].n_edges);
       SAME (orders[k].slots, a->n_swept * sizeof (uint32_t));
       SAME (orders[k].laws, a->n_swept * sizeof (uint32_t));
@@ -203,7 +208,12 @@ static const struct
   { "UPDATE start_slot SET died = 0", "*slot of the start 0 is*" },
   { "UPDATE start_slot SET block_bytes = 0", "*slot of the start 0 is*" },
   { "UPDATE start_slot SET offset_bytes = 1", "*slot of the start 0 is*" },
-  { "DELETE FROM length_order WHERE length_order_index = 1", "*orders do not fit*" },
+  { "DELETE FROM length_order WHERE length_order_index = 2", "*orders do not fit*" },
+  { "UPDATE length_slot SET seen = 3", "*slot 0 is out of range*" },
+  { "UPDATE length_order SET n_low = 3", "*order 0 is out of range*" },
+  { "UPDATE length_order SET is_first = 1", "*order 0 is out of range*" },
+  { "UPDATE length_order SET is_first = 1 WHERE length_order_index = 1",
+    "*order 1 is out of range*" },
   { "UPDATE length_order SET from_tokens = 0", "*order 1 is out of range*" },
   { "UPDATE length_order SET from_tokens = from_tokens + 1",
     "*order 0 is out of range*" },
@@ -213,7 +223,7 @@ static const struct
   { "UPDATE length_order_slot SET slot = 1", "*order 0 is out of range*" },
   { "UPDATE length_order_slot SET slot = 0", "*order 0 is out of range*" },
   { "UPDATE length_order_slot SET slot = 5", "*length_order_slot, row 0, slot is 5*" },
-  { "DELETE FROM length_order_slot WHERE length_order_slot_index = 3",
+  { "DELETE FROM length_order_slot WHERE length_order_slot_index = 5",
     "*orders do not fit*" },
   { "UPDATE length_order_edge SET below = above", "*orders do not fit*" },
   { "UPDATE length_order_edge SET below = 0", "*orders do not fit*" },
@@ -263,7 +273,7 @@ test_in_trace (TestPlace *place, gconstpointer data)
   OK (tessera_trace_save_plan (place->path, plan, NULL));
   OK (tessera_trace_save_plan (place->path, plan, NULL));
   with_rows = test_ask (place->path, count);
-  g_assert_cmpstr (with_rows, ==, "5|2|2\n");
+  g_assert_cmpstr (with_rows, ==, "5|3|2\n");
   OK (tessera_trace_save_plan (place->path, without, NULL));
   no_rows = test_ask (place->path, count);
   g_assert_cmpstr (no_rows, ==, "0|0|0\n");

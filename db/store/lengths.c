@@ -196,7 +196,7 @@ fill_order (const Load *load, uint32_t index, size_t *next_edge)
   uint32_t n = lengths->n_swept, first = index * n;
   size_t begin = *next_edge, end = begin;
   TesseraOrder *order = &lengths->orders[index];
-  uint64_t from_tokens = order->from_tokens;
+  const TesseraOrder row = *order;
   TesseraStatus status;
 
   while (end < load->n_edges && load->edges[end].above < (uint64_t) first + n)
@@ -204,7 +204,9 @@ fill_order (const Load *load, uint32_t index, size_t *next_edge)
   if (end - begin > UINT32_MAX)
     return TESSERA_BAD_INPUT;
   status = tessera_order_init (order, n, (uint32_t) (end - begin));
-  order->from_tokens = from_tokens;
+  order->from_tokens = row.from_tokens;
+  order->is_first = row.is_first;
+  order->n_low = row.n_low;
   if (status != TESSERA_OK)
     return status;
   for (uint32_t i = 0; i < n; i++)

@@ -371,6 +371,7 @@ static const TesseraColumn length_slot_columns[] = {
   COLUMN (TesseraLengthsSlot, crosses, FLAG),
   COLUMN (TesseraLengthsSlot, offset_bytes, BYTES),
   COLUMN (TesseraLengthsSlot, spare_bytes, BYTES),
+  COLUMN (TesseraLengthsSlot, seen, U8),
 };
 TABLE (length_slot,
        "length_slot",
@@ -391,8 +392,11 @@ static const TesseraColumn start_slot_columns[] = {
 TABLE (
     start_slot, "start_slot", "start_slot_index", TesseraStartSlot, start_slot_columns);
 
-static const TesseraColumn order_columns[] = { COLUMN (
-    TesseraOrder, from_tokens, BYTES) };
+static const TesseraColumn order_columns[] = {
+  COLUMN (TesseraOrder, from_tokens, BYTES),
+  COLUMN (TesseraOrder, is_first, FLAG),
+  COLUMN (TesseraOrder, n_low, U32),
+};
 TABLE (order, "length_order", "length_order_index", TesseraOrder, order_columns);
 
 static const TesseraColumn order_slot_columns[] = { WHOLE ("slot", U32, BELOW (SLOTS)) };

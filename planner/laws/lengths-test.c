@@ -112,20 +112,26 @@ test_order (void)
     }
 }
 
+static const TesseraInstanceOptions first_step = { .shares_once = true,
+                                                   .is_first = true };
+static const TesseraInstanceOptions later_step = { 0 };
+
 /* What the plan says of a step's own blocks, in the order of the trace's events: the
  * trace itself is what it is judged by, not the merged sequence. */
 static void
-check_step (const Planned *planned, const TesseraKind *kind, uint32_t k)
+check_step (const Planned *planned,
+            const TesseraKind *kind,
+            uint32_t k,
+            const TesseraInstanceOptions *options)
 {
   const TesseraLengths *lengths = planned->lengths;
   const TesseraBlock *blocks = planned->of.blocks->blocks;
-  const TesseraInstanceOptions options = { .without_once = false };
   TesseraPlan *instance;
   TesseraLaw law;
   TesseraError error = { 0 };
 
   g_assert_cmpint (
-      tessera_instance_of_step (lengths, &lengths->observed[k], &options, &instance), ==,
+      tessera_instance_of_step (lengths, &lengths->observed[k], options, &instance), ==,
       TESSERA_OK);
   g_assert_cmpint (tessera_check_plan (instance, NULL, &law, &error), ==, TESSERA_OK);
   for (size_t i = 0; i < instance->n_slots; i++)
@@ -162,7 +168,10 @@ test_observed (void)
       plan (test_steps_trace (&made), &planned);
       kind = tessera_laws_main (planned.of.laws, &laws);
       for (uint32_t k = 0; k < kind->n_steps; k++)
-        check_step (&planned, kind, k);
+        {
+          check_step (&planned, kind, k, &first_step);
+          check_step (&planned, kind, k, &later_step);
+        }
       clear (&planned);
     }
 }
@@ -175,7 +184,7 @@ test_unseen (void)
   for (int variant = 0; variant < 4; variant++)
     {
       const TestSteps made = { 8, 12, variant & 1, variant & 2, true };
-      const TesseraInstanceOptions options = { .without_once = false };
+      const TesseraInstanceOptions options = { .shares_once = true, .is_first = true };
       Planned planned;
 
       plan (test_steps_trace (&made), &planned);
@@ -190,12 +199,6 @@ test_unseen (void)
           TesseraStatus status =
               tessera_instance_of_step (planned.lengths, &at, &options, &instance);
 
-          /* Beyond what it is for, where a fixed place is too small. */
-          if (status == TESSERA_INVALID)
-            {
-              g_assert_cmpuint (length, >, planned.lengths->most.length);
-              continue;
-            }
           g_assert_cmpint (status, ==, TESSERA_OK);
           g_assert_cmpint (tessera_check_plan (instance, NULL, &law, &error), ==,
                            TESSERA_OK);
@@ -205,6 +208,145 @@ test_unseen (void)
           g_assert_cmpuint (need.height_bytes, >=, need.bound_bytes);
           tessera_plan_free (instance);
         }
+      clear (&planned);
+    }
+}
+
+static uint64_t
+height_of (const TesseraLengths *lengths,
+           uint64_t length,
+           const TesseraInstanceOptions *options)
+{
+  const TesseraParameters at = { 1, length };
+  TesseraPlan *instance;
+  uint64_t height_bytes;
+
+  g_assert_cmpint (tessera_instance_of_step (lengths, &at, options, &instance), ==,
+                   TESSERA_OK);
+  height_bytes = instance->height_bytes;
+  tessera_plan_free (instance);
+  return height_bytes;
+}
+
+enum
+{
+  N_LAYERS = 20,
+  GRADIENT_BYTES = 1 << 20,
+  N_STATES = 3, /* of few requests, or the step is of another kind */
+  STATE_BYTES = 8 << 20
+};
+
+/* Steps that hold one activation a layer, then trade each for a gradient; what updates
+ * the weights needs a scratch, and in the first step makes its state. */
+static TesseraTrace *
+trace_of_training (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  uint64_t addr = 1 << 20, first_gradient;
+
+  for (uint32_t s = 0; s < 8; s++)
+    {
+      uint32_t begin = (uint32_t) trace->n_events;
+      uint64_t tokens = addr, length = test_steps_lengths[s];
+      g_autofree char *name = g_strdup_printf ("step %u", s);
+
+      test_alloc (trace, addr += 1 << 30, 8 * length);
+      tokens = addr;
+      for (uint64_t k = 0; k < N_LAYERS; k++)
+        test_alloc (trace, addr += 1 << 30, 512 * length);
+      first_gradient = addr + (1 << 30);
+      for (uint64_t k = N_LAYERS; k-- > 0;)
+        {
+          test_alloc (trace, addr += 1 << 30, GRADIENT_BYTES);
+          test_free (trace, tokens + ((k + 1) << 30), 512 * length);
+        }
+      test_alloc (trace, addr += 1 << 30, 4096);
+      test_free (trace, addr, 4096);
+      for (uint64_t k = 0; s == 0 && k < N_STATES; k++)
+        test_alloc (trace, addr += 1 << 30, STATE_BYTES);
+      for (uint64_t k = 0; k < N_LAYERS; k++)
+        test_free (trace, first_gradient + (k << 30), GRADIENT_BYTES);
+      test_free (trace, tokens, 8 * length);
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+/* While the state is not there others lie in its place: a first step that is long takes
+ * nothing for it. */
+static void
+test_first (void)
+{
+  const TesseraInstanceOptions kept_free = { .is_first = true };
+  const uint64_t state_bytes = (uint64_t) N_STATES * STATE_BYTES;
+  Planned planned;
+
+  plan (trace_of_training (), &planned);
+  for (uint64_t length = 9000; length < 12000; length += 500)
+    g_assert_cmpuint (height_of (planned.lengths, length, &first_step), <=,
+                      height_of (planned.lengths, length, &kept_free) - state_bytes / 2);
+  clear (&planned);
+}
+
+typedef void (*Damage) (TesseraLengths *lengths);
+
+static TesseraLengthsSlot *
+find_slot (TesseraLengths *lengths, bool is_once)
+{
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    if (lengths->slots[i].place == TESSERA_PLACE_FIXED &&
+        lengths->slots[i].is_once == is_once)
+      return &lengths->slots[i];
+  g_assert_not_reached ();
+}
+
+static void
+move_state (TesseraLengths *lengths)
+{
+  find_slot (lengths, true)->offset_bytes -= 512;
+}
+
+static void
+move_early (TesseraLengths *lengths)
+{
+  find_slot (lengths, false)->offset_bytes -= 512;
+}
+
+static void
+forget_edges (TesseraLengths *lengths)
+{
+  for (uint32_t k = 0; k < lengths->n_orders; k++)
+    memset (lengths->orders[k].first_edge, 0,
+            (lengths->n_swept + 1) * sizeof *lengths->orders[k].first_edge);
+}
+
+static void
+lower_floor (TesseraLengths *lengths)
+{
+  lengths->fixed_bytes = 0;
+}
+
+/* The checker sees what is wrong with a plan for every length, whichever part it is. */
+static void
+test_refused (void)
+{
+  static const Damage damages[] = { move_state, move_early, forget_edges, lower_floor };
+  const TestSteps made = { 8, 12, true, true, true };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (damages); i++)
+    {
+      Planned planned;
+      TesseraLaw law;
+      TesseraError error = { 0 };
+
+      plan (test_steps_trace (&made), &planned);
+      g_assert_cmpint (tessera_check_lengths (planned.lengths, &law, &error), ==,
+                       TESSERA_OK);
+      damages[i](planned.lengths);
+      g_assert_cmpint (tessera_check_lengths (planned.lengths, &law, &error), ==,
+                       TESSERA_REFUSED);
+      g_assert_cmpint (law, ==, TESSERA_LAW_OVERLAP);
       clear (&planned);
     }
 }
@@ -317,6 +459,8 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/lengths/order", test_order);
   g_test_add_func ("/planner/lengths/observed", test_observed);
   g_test_add_func ("/planner/lengths/unseen", test_unseen);
+  g_test_add_func ("/planner/lengths/first", test_first);
+  g_test_add_func ("/planner/lengths/refused", test_refused);
   g_test_add_func ("/planner/lengths/guess", test_guess);
   g_test_add_func ("/planner/lengths/real", test_real);
   g_test_add_func ("/planner/lengths/no-memory", test_no_memory);

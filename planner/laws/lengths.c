@@ -5,17 +5,10 @@
  */
 #include "planner/laws/lengths.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/follow/instance.h"
 #include "planner/laws/build.h"
-
-enum
-{
-  N_SAMPLED = 16 /* parameters that are checked besides the observed */
-};
 
 TesseraStatus
 tessera_lengths_phase (TesseraLengthsBuild *build, uint32_t phase, uint32_t *out_string)
@@ -74,58 +67,6 @@ set_parameters (TesseraLengthsBuild *build)
   return TESSERA_OK;
 }
 
-static const TesseraInstanceOptions whole = { .without_once = false };
-
-/* One step as a plan of its own. Where a law gives no size nothing is planned. */
-static TesseraStatus
-check_step (const TesseraLengths *lengths,
-            const TesseraParameters *parameters,
-            TesseraLaw *out_law,
-            TesseraError *error)
-{
-  TesseraPlan *plan;
-  TesseraError found = { 0 };
-  TesseraStatus status = tessera_instance_of_step (lengths, parameters, &whole, &plan);
-
-  if (status == TESSERA_INVALID)
-    return TESSERA_OK;
-  if (status != TESSERA_OK)
-    return status;
-  status = tessera_check_plan (plan, NULL, out_law, &found);
-  tessera_plan_free (plan);
-  if (status == TESSERA_REFUSED)
-    return tessera_fail (error, status, "at batch %" PRIu64 " and length %" PRIu64 ": %s",
-                         parameters->batch, parameters->length, found.text);
-  return status;
-}
-
-TesseraStatus
-tessera_lengths_check (const TesseraLengths *lengths,
-                       TesseraLaw *out_law,
-                       TesseraError *error)
-{
-  TesseraPlan *start = NULL;
-  TesseraStatus status = tessera_instance_of_start (lengths, &start);
-
-  *out_law = TESSERA_LAW_NONE;
-  if (status == TESSERA_OK)
-    status = tessera_check_plan (start, NULL, out_law, error);
-  tessera_plan_free (start);
-  for (uint32_t i = 0; i < lengths->n_observed && status == TESSERA_OK; i++)
-    status = check_step (lengths, &lengths->observed[i], out_law, error);
-  for (uint64_t k = 0; k <= N_SAMPLED && status == TESSERA_OK; k++)
-    {
-      const TesseraParameters sampled = {
-        .batch = k == N_SAMPLED ? lengths->most.batch : 1 + k % lengths->most.batch,
-        .length = 1 + (lengths->most.length - 1) / N_SAMPLED * k +
-                  (lengths->most.length - 1) % N_SAMPLED * k / N_SAMPLED,
-      };
-
-      status = check_step (lengths, &sampled, out_law, error);
-    }
-  return status;
-}
-
 TesseraStatus
 tessera_lengths_plan (const TesseraTrace *trace,
                       const TesseraBlocks *blocks,
@@ -155,7 +96,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     status = tessera_lengths_orders (&build);
   if (status == TESSERA_OK)
-    status = tessera_lengths_check (build.out, &law, error);
+    status = tessera_check_lengths (build.out, &law, error);
   if (status == TESSERA_OK)
     *out_lengths = build.out;
   else

@@ -35,18 +35,6 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_plan (const TesseraTrace *trace,
                                                      TesseraError *error,
                                                      TesseraLengths **out_lengths);
 
-/*
- * tessera_lengths_check:
- *
- * Lets the checker (planner/check.h) see the start, each observed step and others up to
- * the most, as plans of their own: it need not know where they come from.
- *
- * Returns: TESSERA_OK, TESSERA_NO_MEMORY, or TESSERA_REFUSED with *out_law and a sentence
- */
-TESSERA_MUST_USE TesseraStatus tessera_lengths_check (const TesseraLengths *lengths,
-                                                      TesseraLaw *out_law,
-                                                      TesseraError *error);
-
 /* What a step with these parameters takes of the pool, and the least that any layout of
  * it could: what is there for good, and the largest load of the rest. */
 typedef struct

@@ -90,8 +90,8 @@ tessera_lengths_measure (const TesseraLengths *lengths,
   if (!tessera_sweep_sizes (lengths, parameters, sizes) ||
       !tessera_sweep_sizes (lengths, &lengths->most, most))
     goto out;
-  out_need->height_bytes =
-      tessera_sweep (lengths, tessera_sweep_order (lengths, parameters), sizes, tops);
+  out_need->height_bytes = tessera_sweep (
+      lengths, tessera_sweep_order (lengths, parameters, false), sizes, tops);
   out_need->height_bytes += lacking (lengths, sizes, most);
   status = largest_load (lengths, sizes, &load);
   out_need->bound_bytes = there_for_good (lengths, sizes) + load;

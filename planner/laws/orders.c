@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/follow/instance.h"
 #include "allocator/follow/sweep.h"
-#include "planner/laws/build.h"
 #include "planner/laws/fit.h"
-#include "planner/laws/order.h"
+#include "planner/laws/lay-out.h"
 
 enum
 {
@@ -33,6 +33,8 @@ typedef struct
   TesseraLengthsBuild *build;
   uint32_t *swept; /* [n_swept] slots */
   uint64_t *block_bytes, *tops;
+  uint64_t *floors;         /* [n_slots] of the step that makes what one step makes */
+  bool is_first;            /* orders for that step are looked for */
   Point points[MAX_POINTS]; /* by tokens */
   size_t n_points;
   TesseraOrder orders[MAX_TRIED];
@@ -86,68 +88,50 @@ choose_points (Orders *orders)
   qsort (orders->points, orders->n_points, sizeof *orders->points, by_tokens);
 }
 
-/* Packs the swept for these parameters. TESSERA_INVALID: no sizes there. */
-static TesseraStatus
-lay_out (const Orders *orders,
-         const TesseraParameters *parameters,
-         TesseraLaidOut *laid_out)
+/* The height that an order gives at the point; UINT64_MAX: no sizes there. */
+static uint64_t
+measure (const Orders *orders, const TesseraOrder *order, const Point *point)
 {
   const TesseraLengths *out = orders->build->out;
-  TesseraItem *items = calloc ((size_t) out->n_swept + 1, sizeof *items);
-  uint64_t *offsets = calloc ((size_t) out->n_swept + 1, sizeof *offsets);
-  TesseraPackOptions options = { 0 };
-  TesseraPacking packing;
-  TesseraStatus status = items && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
 
-  if (orders->build->options->pack)
-    options = *orders->build->options->pack;
-  if (status == TESSERA_OK && !tessera_sweep_sizes (out, parameters, orders->block_bytes))
-    status = TESSERA_INVALID;
-  for (uint32_t i = 0; i < out->n_swept && status == TESSERA_OK; i++)
-    {
-      const TesseraLengthsSlot *slot = &out->slots[orders->swept[i]];
-
-      items[i] = (TesseraItem){ .size_bytes = orders->block_bytes[slot->law],
-                                .begin = orders->swept[i],
-                                .end = slot->died };
-    }
-  if (status == TESSERA_OK)
-    status = tessera_pack (items, out->n_swept, &options, offsets, &packing);
-  for (uint32_t i = 0; i < out->n_swept && status == TESSERA_OK; i++)
-    laid_out[i] = (TesseraLaidOut){ items[i].begin, items[i].end, offsets[i] };
-  free (items);
-  free (offsets);
-  return status;
+  if (!tessera_sweep_sizes (out, &point->parameters, orders->block_bytes))
+    return UINT64_MAX;
+  return orders->is_first ? tessera_sweep_above (out, order, orders->block_bytes,
+                                                 orders->floors, orders->tops)
+                          : tessera_sweep (out, order, orders->block_bytes, orders->tops);
 }
 
+/* The order of a packing for these parameters. TESSERA_INVALID: no sizes there. */
 static TesseraStatus
 add_order (Orders *orders, const TesseraParameters *parameters)
 {
   const TesseraLengths *out = orders->build->out;
   TesseraLaidOut *laid_out = calloc ((size_t) out->n_swept + 1, sizeof *laid_out);
   TesseraOrder *order = &orders->orders[orders->n_orders];
-  TesseraStatus status =
-      laid_out ? lay_out (orders, parameters, laid_out) : TESSERA_NO_MEMORY;
+  uint32_t n_low = 0;
+  TesseraStatus status = laid_out ? TESSERA_OK : TESSERA_NO_MEMORY;
 
+  if (status == TESSERA_OK && !tessera_sweep_sizes (out, parameters, orders->block_bytes))
+    status = TESSERA_INVALID;
+  if (status == TESSERA_OK)
+    status = tessera_lengths_lay_out (orders->build, orders->swept, orders->is_first,
+                                      orders->block_bytes, laid_out, &n_low);
   if (status == TESSERA_OK)
     status = tessera_order_from_layout (laid_out, out->n_swept, out->n_slots, order);
   free (laid_out);
   if (status != TESSERA_OK)
     return status;
   orders->n_orders++;
+  order->is_first = orders->is_first;
+  order->n_low = n_low;
   for (uint32_t i = 0; i < out->n_swept; i++)
     {
       order->slots[i] = orders->swept[order->slots[i]];
       order->laws[i] = out->slots[order->slots[i]].law;
     }
   for (size_t i = 0; i < orders->n_points; i++)
-    {
-      uint64_t *height = &orders->points[i].heights[orders->n_orders - 1];
-
-      *height = UINT64_MAX;
-      if (tessera_sweep_sizes (out, &orders->points[i].parameters, orders->block_bytes))
-        *height = tessera_sweep (out, order, orders->block_bytes, orders->tops);
-    }
+    orders->points[i].heights[orders->n_orders - 1] =
+        measure (orders, order, &orders->points[i]);
   return TESSERA_OK;
 }
 
@@ -198,7 +182,7 @@ choose_orders (Orders *orders)
   bool is_used[MAX_TRIED] = { false };
   size_t all = best_order (orders, 0, orders->n_points), from = 0;
 
-  while (from < orders->n_points && out->n_orders < MAX_TRIED)
+  while (from < orders->n_points)
     {
       size_t to = orders->n_points, best = all;
 
@@ -230,10 +214,8 @@ static TesseraStatus
 try_orders (Orders *orders)
 {
   TesseraStatus status = TESSERA_OK;
-  size_t n;
+  size_t n = orders->n_points < MAX_TRIED ? orders->n_points : MAX_TRIED;
 
-  choose_points (orders);
-  n = orders->n_points < MAX_TRIED ? orders->n_points : MAX_TRIED;
   for (size_t i = 0; i < n && status == TESSERA_OK; i++)
     {
       /* Spread over the points, the first and last among them. */
@@ -244,6 +226,54 @@ try_orders (Orders *orders)
         status = TESSERA_OK;
     }
   return status == TESSERA_OK && orders->n_orders == 0 ? TESSERA_INVALID : status;
+}
+
+static void
+forget_orders (Orders *orders)
+{
+  for (size_t k = 0; k < orders->n_orders; k++)
+    tessera_order_clear (&orders->orders[k]);
+  orders->n_orders = 0;
+}
+
+/* Whether orders of its own make the first step lower anywhere than the ones chosen. */
+static bool
+is_worth_first (const Orders *orders)
+{
+  const TesseraLengths *out = orders->build->out;
+
+  for (size_t i = 0; i < orders->n_points; i++)
+    {
+      const Point *point = &orders->points[i];
+      uint64_t height =
+          measure (orders, tessera_sweep_order (out, &point->parameters, false), point);
+
+      if (height != UINT64_MAX &&
+          (double) height > (double) least_height (orders, point) * (1 + WORTH_AN_ORDER))
+        return true;
+    }
+  return false;
+}
+
+/* The same for the step that makes what one step makes, where there is such. */
+static TesseraStatus
+try_first (Orders *orders)
+{
+  const TesseraLengths *out = orders->build->out;
+  TesseraStatus status = TESSERA_OK;
+
+  if (!tessera_sweep_sizes (out, &out->most, orders->block_bytes))
+    return TESSERA_OK;
+  if (tessera_instance_base (out, orders->block_bytes, NULL) == out->fixed_bytes)
+    return TESSERA_OK;
+  status = tessera_instance_floors (out, orders->block_bytes, NULL, orders->floors);
+  forget_orders (orders);
+  orders->is_first = true;
+  if (status == TESSERA_OK)
+    status = try_orders (orders);
+  if (status == TESSERA_OK && is_worth_first (orders))
+    choose_orders (orders);
+  return status;
 }
 
 TesseraStatus
@@ -260,21 +290,26 @@ tessera_lengths_orders (TesseraLengthsBuild *build)
   orders->swept = malloc (((size_t) out->n_swept + 1) * sizeof *orders->swept);
   orders->tops = malloc (((size_t) out->n_swept + 1) * sizeof *orders->tops);
   orders->block_bytes = malloc (((size_t) out->n_laws + 1) * sizeof *orders->block_bytes);
-  out->orders = calloc (MAX_TRIED, sizeof *out->orders);
-  if (orders->swept && orders->tops && orders->block_bytes && out->orders)
+  orders->floors = malloc (((size_t) out->n_slots + 1) * sizeof *orders->floors);
+  out->orders = calloc (2 * MAX_TRIED, sizeof *out->orders);
+  if (orders->swept && orders->tops && orders->block_bytes && orders->floors &&
+      out->orders)
     {
       for (uint32_t i = 0; i < out->n_slots; i++)
         if (out->slots[i].place == TESSERA_PLACE_SWEPT)
           orders->swept[n++] = i;
+      choose_points (orders);
       status = try_orders (orders);
       if (status == TESSERA_OK)
         choose_orders (orders);
+      if (status == TESSERA_OK)
+        status = try_first (orders);
     }
-  for (size_t k = 0; k < orders->n_orders; k++)
-    tessera_order_clear (&orders->orders[k]);
+  forget_orders (orders);
   free (orders->swept);
   free (orders->tops);
   free (orders->block_bytes);
+  free (orders->floors);
   free (orders);
   return status;
 }

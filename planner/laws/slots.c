@@ -106,6 +106,53 @@ place_slot (const TesseraLengthsBuild *build, uint32_t index, uint32_t owner)
     }
 }
 
+/* The step of the kind that makes most of what one step makes; TESSERA_NONE: none does.
+ */
+static uint32_t
+find_first (const TesseraLengthsBuild *build)
+{
+  uint32_t best = TESSERA_NONE, most = 0;
+
+  for (uint32_t k = 0; k < build->kind->n_steps; k++)
+    {
+      uint32_t n = 0;
+
+      for (uint32_t i = 0; i < build->out->n_slots; i++)
+        n += build->out->slots[i].is_once &&
+             tessera_kind_block (build->kind, i, k) != TESSERA_NONE;
+      if (n > most)
+        {
+          most = n;
+          best = k;
+        }
+    }
+  return best;
+}
+
+/* Who was asked for where. What one step alone asked for that did not make anything is by
+ * chance, as its size is: no other step will ask for the same. */
+static void
+tell_seen (TesseraLengthsBuild *build)
+{
+  const TesseraKind *kind = build->kind;
+  uint32_t first = find_first (build);
+
+  for (uint32_t i = 0; i < build->out->n_slots; i++)
+    {
+      TesseraLengthsSlot *slot = &build->out->slots[i];
+      bool in_first =
+          first != TESSERA_NONE && tessera_kind_block (kind, i, first) != TESSERA_NONE;
+
+      if (first != TESSERA_NONE && !in_first)
+        slot->seen = TESSERA_SEEN_LATER;
+      else if (in_first && kind->slots[i].n_seen == 1 && kind->n_steps > 1)
+        slot->seen = TESSERA_SEEN_FIRST;
+      if (!in_first && kind->slots[i].n_seen == 1 && kind->n_steps > 2 &&
+          slot->place == TESSERA_PLACE_SWEPT)
+        slot->place = TESSERA_PLACE_NONE;
+    }
+}
+
 /* After how many slots the parameters of step @k are known; n_slots + 1: never. */
 static uint32_t
 count_until_known (const TesseraLengthsBuild *build, uint32_t k, TesseraGuess *guess)
@@ -225,6 +272,7 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
         return status;
       place_slot (build, i, owner);
     }
+  tell_seen (build);
   status = find_early (build, error);
   for (uint32_t i = 0; i < out->n_slots; i++)
     out->n_swept += out->slots[i].place == TESSERA_PLACE_SWEPT;

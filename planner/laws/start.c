@@ -5,8 +5,9 @@
  */
 #include <stdlib.h>
 
+#include "allocator/caching.h"
 #include "allocator/follow/sweep.h"
-#include "planner/laws/build.h"
+#include "planner/laws/lay-out.h"
 
 static uint64_t
 take (uint64_t *next, uint64_t block_bytes)
@@ -66,13 +67,18 @@ place_fixed (const TesseraLengthsBuild *build, const uint64_t *block_bytes)
     {
       TesseraLengthsSlot *slot = &out->slots[i];
 
-      if (slot->place != TESSERA_PLACE_FIXED)
+      if (slot->place != TESSERA_PLACE_FIXED || slot->is_once)
         continue;
       slot->offset_bytes = take (&next, block_bytes[slot->law]);
       slot->spare_bytes = slot->offset_bytes;
       if (slot->crosses && tessera_lengths_outlives (build, i))
         slot->spare_bytes = take (&next, block_bytes[slot->law]);
     }
+  /* Highest, in the order of coming: in their step others may lie there until then. */
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    if (out->slots[i].place == TESSERA_PLACE_FIXED && out->slots[i].is_once)
+      out->slots[i].offset_bytes = out->slots[i].spare_bytes =
+          take (&next, block_bytes[out->slots[i].law]);
   out->fixed_bytes = next;
 }
 
@@ -85,6 +91,7 @@ place_start (TesseraLengthsBuild *build)
   uint64_t *offsets = calloc (out->n_start + 1, sizeof *offsets);
   TesseraPacking packing = { 0 };
   TesseraPackOptions options = { 0 };
+  bool splits = tessera_lengths_splits_sizes (build);
   TesseraStatus status = items && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
 
   if (build->options->pack)
@@ -96,6 +103,7 @@ place_start (TesseraLengthsBuild *build)
       items[i] = (TesseraItem){ .size_bytes = slot->block_bytes,
                                 .begin = i,
                                 .end = slot->is_held ? out->n_start + 1 : slot->died,
+                                .zone = splits && slot->block_bytes > TESSERA_SMALL_BYTES,
                                 .is_pinned = slot->is_held,
                                 .pinned_bytes = slot->offset_bytes };
     }

@@ -41,6 +41,7 @@ def enable(
     modules: bool = True,
     quiet: bool = False,
     steps: Optional[Union[int, Tuple[int, int]]] = None,
+    follow: Optional[str] = None,
     **options: Union[str, int, float],
 ) -> bool:
     """Serve PyTorch's device memory from Tessera's library, from CUDA's start on.
@@ -53,6 +54,9 @@ def enable(
     quiet    say nothing on stderr
     steps    end the program (Finished, status 0) after so many whole steps; (3, 6): after
              three, or as soon from there on as one repeats the one before, six at most
+    follow   "length": steps of other lengths than those of the plan's trace are planned as
+             well; "trace": the same batches only; by default length where the plan has
+             steps that vary
     options  further keys of the library: rank, world, alloc_conf, limit, flush_ms,
              ring_events
 
@@ -72,6 +76,7 @@ def enable(
         "plan": plan,
         "policy": policy,
         "stacks": 1 if stacks else None,
+        "follow": follow,
     }
     keys.update(options)
     chosen = {key: value for key, value in keys.items() if value is not None}
@@ -198,8 +203,8 @@ def _steps_of(text: str) -> Optional[Tuple[int, int]]:
 
 
 def enable_from_environment() -> bool:
-    """What TESSERA_RECORD, TESSERA_PLAN, TESSERA_POLICY, TESSERA_STACKS, TESSERA_STEPS,
-    TESSERA_DRY_RUN, TESSERA_WORLD, TESSERA_RANK and TESSERA_QUIET ask for. Returns
+    """What TESSERA_RECORD, TESSERA_PLAN, TESSERA_POLICY, TESSERA_FOLLOW, TESSERA_STACKS,
+    TESSERA_STEPS, TESSERA_DRY_RUN, TESSERA_WORLD, TESSERA_RANK and TESSERA_QUIET ask for. Returns
     whether anything was arranged."""
     environment = os.environ
     if environment.get("TESSERA_DRY_RUN", "0") not in ("", "0") or "TESSERA_WORLD" in environment:
@@ -212,6 +217,7 @@ def enable_from_environment() -> bool:
         for key in ("record", "plan", "policy")
     }
     if any(wanted.values()) and enable(
+        follow=environment.get("TESSERA_FOLLOW") or None,
         stacks=environment.get("TESSERA_STACKS", "0") not in ("", "0"),
         steps=stop_after,
         **wanted,  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 /*
- * A plan that turned out not to fit the run: one sentence, and a line of the recording.
+ * What becomes of a plan while it is followed, for the recording; and a sentence where it
+ * turned out not to fit the run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,6 +49,28 @@ record (RuntimeDevice *device)
   tessera_recorder_get_stats (device->recorder, &recorded);
   snprintf (text, sizeof text, "%" PRIu64, recorded.n_events);
   tessera_recorder_meta (device->recorder, "plan_declined", text);
+}
+
+void
+tessera_device_pool_sized (void *user)
+{
+  RuntimeDevice *device = user;
+  TesseraPolicyStats stats;
+  char text[32];
+
+  /* While the policy is made there is none to ask yet. */
+  if (device->recorder == NULL || device->policy == NULL)
+    return;
+  tessera_policy_get_stats (device->policy, &stats);
+  if (stats.pool_bytes <= device->most_pool_bytes)
+    return;
+  device->most_pool_bytes = stats.pool_bytes;
+  snprintf (text, sizeof text, "%d", device->ordinal);
+  tessera_recorder_meta (device->recorder, "plan_device", text);
+  snprintf (text, sizeof text, "%" PRIu64, stats.pool_addr);
+  tessera_recorder_meta (device->recorder, "plan_pool_addr", text);
+  snprintf (text, sizeof text, "%" PRIu64, stats.pool_bytes);
+  tessera_recorder_meta (device->recorder, "plan_pool_bytes", text);
 }
 
 void

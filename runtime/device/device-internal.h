@@ -14,7 +14,7 @@
 
 enum
 {
-  MAX_SIDES = 6,   /* more side streams than that count as all that are known */
+  MAX_SIDES = 6,  /* more side streams than that count as all that are known */
   MAX_ROUTES = 16 /* pools open at once */
 };
 
@@ -71,7 +71,8 @@ struct RuntimeDevice
   TesseraPolicyKind kind;   /* fixed: what really serves */
   bool has_record_stream;   /* fixed */
   TesseraCuda *cuda;        /* fixed */
-  TesseraPolicy *policy;    /* fixed */
+  TesseraPolicy *policy;
+  uint64_t most_pool_bytes; /* of its plan, as recorded */ /* fixed */
   /* Native only, else NULL: cudaMalloc segments alone have inactive splits. Borrowed. */
   const TesseraCachingStats *native_stats;
   TesseraRecorder *recorder; /* of the call under way, or NULL */
@@ -111,6 +112,8 @@ TesseraObserver tessera_device_observer (RuntimeDevice *device);
 
 /* declined.c: the policy gave up its plan (@user: the device); said and recorded */
 void tessera_device_plan_declined (void *user);
+/* ... or its pool has another size; recorded: the largest */
+void tessera_device_pool_sized (void *user);
 
 /* blocks.c: both from stocks that grow; NULL: no memory */
 RuntimeBlock *tessera_device_take_block (RuntimeDevice *device);

@@ -5,7 +5,6 @@
  */
 #include "runtime/device/device-internal.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,6 +19,14 @@ complain (const char *sentence)
   tessera_notice ("%s", sentence);
 }
 
+static bool
+is_by_length (const TesseraPlan *plan)
+{
+  return plan != NULL &&
+         (tessera_options.follow == TESSERA_FOLLOW_LENGTH ||
+          (tessera_options.follow == TESSERA_FOLLOW_BEST && plan->lengths != NULL));
+}
+
 static TesseraStatus
 make_policy (RuntimeDevice *device,
              const TesseraPlan *plan,
@@ -31,6 +38,7 @@ make_policy (RuntimeDevice *device,
     .kind = device->kind,
     .caching = { .settings = device->settings, .limit_bytes = limit_bytes },
     .plan = plan,
+    .by_length = is_by_length (plan),
   };
 
   return tessera_policy_new (&options, tessera_cuda_device (device->cuda), &observer,
@@ -80,21 +88,6 @@ open_policy (RuntimeDevice *device,
   return make_policy (device, NULL, limit_bytes, error);
 }
 
-static void
-record_pool_of_plan (RuntimeDevice *device)
-{
-  TesseraPolicyStats stats;
-  char text[32];
-
-  tessera_policy_get_stats (device->policy, &stats);
-  snprintf (text, sizeof text, "%d", device->ordinal);
-  tessera_recorder_meta (device->recorder, "plan_device", text);
-  snprintf (text, sizeof text, "%" PRIu64, stats.pool_addr);
-  tessera_recorder_meta (device->recorder, "plan_pool_addr", text);
-  snprintf (text, sizeof text, "%" PRIu64, stats.pool_bytes);
-  tessera_recorder_meta (device->recorder, "plan_pool_bytes", text);
-}
-
 /* Before the first event: the policy's making may already take memory. */
 static void
 record_device (RuntimeDevice *device, uint64_t limit_bytes)
@@ -136,7 +129,7 @@ record_policy (RuntimeDevice *device)
   tessera_recorder_meta (device->recorder, "policy",
                          tessera_policy_kind_name (device->kind));
   if (device->kind == TESSERA_POLICY_PLAN)
-    record_pool_of_plan (device);
+    tessera_device_pool_sized (device);
 }
 
 static bool

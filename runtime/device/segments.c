@@ -80,5 +80,6 @@ tessera_device_observer (RuntimeDevice *device)
                             .segment_map = on_segment_map,
                             .segment_unmap = on_segment_unmap,
                             .plan_declined = tessera_device_plan_declined,
+                            .pool_sized = tessera_device_pool_sized,
                             .user = device };
 }

@@ -82,6 +82,18 @@ set_plan (TesseraOptions *options, const char *value)
 }
 
 static bool
+set_follow (TesseraOptions *options, const char *value)
+{
+  if (strcmp (value, "length") == 0)
+    options->follow = TESSERA_FOLLOW_LENGTH;
+  else if (strcmp (value, "trace") == 0)
+    options->follow = TESSERA_FOLLOW_TRACE;
+  else
+    return false;
+  return true;
+}
+
+static bool
 set_torch (TesseraOptions *options, const char *value)
 {
   return copy_text (options->torch, sizeof options->torch, value);
@@ -157,6 +169,7 @@ static const struct
   { "policy", set_policy, "native, expandable, direct or plan" },
   { "record", set_record, PATTERN },
   { "plan", set_plan, PATTERN },
+  { "follow", set_follow, "length or trace" },
   { "torch", set_torch, TEXT },
   { "rank", set_rank, "a number from 0" },
   { "world", set_world, "a number from 1" },

@@ -9,9 +9,18 @@
 
 #include "allocator/policy.h"
 
+/* What of a plan is followed. */
+typedef enum
+{
+  TESSERA_FOLLOW_BEST, /* by length where it can be */
+  TESSERA_FOLLOW_LENGTH,
+  TESSERA_FOLLOW_TRACE /* the plan of the trace as it was */
+} TesseraFollow;
+
 typedef struct
 {
   TesseraPolicyKind policy;
+  TesseraFollow follow;
   char record[4096]; /* patterns expanded at the start; "": none */
   char plan[4096];
   char torch[64]; /* "": not told */

@@ -46,7 +46,9 @@ tessera_plan_file_open (const TesseraOptions *options, const char *path)
 
   if (tessera_plan_load (path, &error, &plan) != TESSERA_OK)
     tessera_notice ("%s; " INSTEAD ".", error.text);
-  else if (tessera_check_plan (plan, NULL, &law, &error) != TESSERA_OK)
+  else if (tessera_check_plan (plan, NULL, &law, &error) != TESSERA_OK ||
+           (plan->lengths != NULL &&
+            tessera_check_lengths (plan->lengths, &law, &error) != TESSERA_OK))
     tessera_notice ("The plan %s is refused by the checker, " INSTEAD ": %s.", path,
                     error.text);
   else if (is_for_this_run (options, plan, path))

@@ -5,7 +5,7 @@
 
 The plan of examples/gpt.py is followed by the same model with smaller and larger batches, by a
 larger model and by another program; that of examples/finetune.py by itself, with texts of other
-lengths. The shim between PyTorch and the library judges: what was
+lengths, as if it had nothing for these. The shim between PyTorch and the library judges: what was
 handed out was free and aligned, and what the driver holds once some steps are done is what it
 holds without a plan.
 
@@ -68,7 +68,7 @@ def main(shim):
             dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / f"{planned}.py",
                         "--steps", PLANNED_STEPS + 1, options=["--no-stacks", "--steps", PLANNED_STEPS])
             for script, *arguments in others:
-                seen, said = follow(folder, shim, script, arguments, ["--plan", plan])
+                seen, said = follow(folder, shim, script, arguments, ["--plan", plan, "--follow", "trace"])
                 alone, _ = follow(folder, shim, script, arguments, ["--policy", "expandable"])
                 judge(report, " ".join([script, *arguments]), seen, said, alone)
     report.done()

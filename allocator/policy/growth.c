@@ -1,0 +1,64 @@
+/*
+ * A plan's pool that grows: see growth.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/policy/growth.h"
+
+static bool
+grow (TesseraGrowth *growth, uint64_t height_bytes)
+{
+  uint64_t limit_bytes = growth->limit_bytes;
+
+  if (limit_bytes != 0 && growth->beside != NULL)
+    {
+      uint64_t beside_bytes = tessera_caching_stats (growth->beside)->reserved_bytes;
+
+      limit_bytes = limit_bytes > beside_bytes ? limit_bytes - beside_bytes : 1;
+    }
+  /* Room first: once there are pages nothing may fail. */
+  return tessera_guard_grow (growth->guard, growth->pages->held_bytes) == TESSERA_OK &&
+         tessera_pages_grow (growth->pages, height_bytes, limit_bytes) &&
+         tessera_guard_grow (growth->guard, growth->pages->held_bytes) == TESSERA_OK;
+}
+
+bool
+tessera_growth_reach (TesseraGrowth *growth, uint64_t height_bytes)
+{
+  if (height_bytes <= growth->pages->held_bytes || grow (growth, height_bytes))
+    return true;
+  if (growth->beside == NULL || !growth->may_flush ||
+      height_bytes > growth->pages->n_bytes)
+    return false;
+  tessera_caching_empty_cache (growth->beside);
+  return grow (growth, height_bytes);
+}
+
+uint64_t
+tessera_growth_give_back (TesseraGrowth *growth)
+{
+  uint64_t kept_bytes = tessera_guard_needed (growth->guard);
+  uint64_t returned_bytes;
+
+  if (kept_bytes < growth->step_bytes)
+    kept_bytes = growth->step_bytes;
+  returned_bytes = tessera_pages_shrink (growth->pages, kept_bytes);
+  if (returned_bytes > 0)
+    tessera_guard_shrink (growth->guard, growth->pages->held_bytes);
+  return returned_bytes;
+}
+
+bool
+tessera_growth_find (TesseraGrowth *growth,
+                     const TesseraGuardRequest *request,
+                     uint64_t *out_offset_bytes)
+{
+  uint64_t needed_bytes;
+
+  if (tessera_guard_find (growth->guard, request, out_offset_bytes))
+    return true;
+  needed_bytes = tessera_guard_needed (growth->guard);
+  return request->block_bytes <= growth->pages->n_bytes - needed_bytes &&
+         tessera_growth_reach (growth, needed_bytes + request->block_bytes) &&
+         tessera_guard_find (growth->guard, request, out_offset_bytes);
+}

@@ -1,0 +1,157 @@
+/*
+ * Whether a plan for every length is safe at any: step by step, each as a plan of its
+ * own.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "allocator/follow/instance.h"
+#include "allocator/follow/sweep.h"
+#include "planner/check.h"
+
+enum
+{
+  N_SAMPLED = 16 /* parameters that are checked besides the observed */
+};
+
+/* The step that makes what one step makes; the same with that kept free; the others. */
+static const TesseraInstanceOptions ways[] = { { .shares_once = true, .is_first = true },
+                                               { .is_first = true },
+                                               { 0 } };
+enum
+{
+  N_WAYS = sizeof ways / sizeof *ways
+};
+
+/* One step. Where a law gives no size nothing is planned. */
+static TesseraStatus
+check_step (const TesseraLengths *lengths,
+            const TesseraParameters *parameters,
+            const TesseraInstanceOptions *way,
+            TesseraLaw *out_law,
+            TesseraError *error)
+{
+  TesseraPlan *plan;
+  TesseraError found = { 0 };
+  TesseraStatus status = tessera_instance_of_step (lengths, parameters, way, &plan);
+
+  if (status == TESSERA_INVALID)
+    return TESSERA_OK;
+  if (status != TESSERA_OK)
+    return status;
+  status = tessera_check_plan (plan, NULL, out_law, &found);
+  tessera_plan_free (plan);
+  if (status == TESSERA_REFUSED)
+    return tessera_fail (error, status, "at batch %" PRIu64 " and length %" PRIu64 ": %s",
+                         parameters->batch, parameters->length, found.text);
+  return status;
+}
+
+static TesseraStatus
+check_ways (const TesseraLengths *lengths,
+            const TesseraParameters *parameters,
+            TesseraLaw *out_law,
+            TesseraError *error)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; i < N_WAYS && status == TESSERA_OK; i++)
+    status = check_step (lengths, parameters, &ways[i], out_law, error);
+  return status;
+}
+
+typedef struct
+{
+  uint64_t begin_bytes, end_bytes;
+} Range;
+
+static int
+by_begin (const void *a, const void *b)
+{
+  const Range *x = a, *y = b;
+
+  return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
+}
+
+/* All places that don't move. Returns: how many. */
+static size_t
+list_fixed (const TesseraLengths *lengths, const uint64_t *most_bytes, Range *out)
+{
+  size_t n = 0;
+
+  for (uint32_t i = 0; i < lengths->n_start; i++)
+    if (lengths->start[i].is_held)
+      out[n++] =
+          (Range){ lengths->start[i].offset_bytes,
+                   lengths->start[i].offset_bytes + lengths->start[i].block_bytes };
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+      uint64_t bytes = most_bytes[slot->law];
+
+      if (slot->place != TESSERA_PLACE_FIXED)
+        continue;
+      out[n++] = (Range){ slot->offset_bytes, slot->offset_bytes + bytes };
+      if (slot->crosses && slot->spare_bytes != slot->offset_bytes)
+        out[n++] = (Range){ slot->spare_bytes, slot->spare_bytes + bytes };
+    }
+  return n;
+}
+
+/* Blocks of two steps lie in them at once: no two of these places share an address. */
+static TesseraStatus
+check_fixed (const TesseraLengths *lengths, TesseraLaw *out_law, TesseraError *error)
+{
+  uint64_t *most_bytes = malloc (((size_t) lengths->n_laws + 1) * sizeof *most_bytes);
+  Range *ranges =
+      calloc (2 * (size_t) lengths->n_slots + lengths->n_start + 1, sizeof *ranges);
+  TesseraStatus status = most_bytes && ranges ? TESSERA_OK : TESSERA_NO_MEMORY;
+  size_t n = 0;
+
+  if (status == TESSERA_OK && tessera_sweep_sizes (lengths, &lengths->most, most_bytes))
+    n = list_fixed (lengths, most_bytes, ranges);
+  if (n > 0)
+    qsort (ranges, n, sizeof *ranges, by_begin);
+  for (size_t i = 1; i < n && status == TESSERA_OK; i++)
+    if (ranges[i].begin_bytes < ranges[i - 1].end_bytes)
+      {
+        *out_law = TESSERA_LAW_OVERLAP;
+        status = tessera_fail (error, TESSERA_REFUSED,
+                               "two places that do not move share the address %" PRIu64,
+                               ranges[i].begin_bytes);
+      }
+  free (most_bytes);
+  free (ranges);
+  return status;
+}
+
+TesseraStatus
+tessera_check_lengths (const TesseraLengths *lengths,
+                       TesseraLaw *out_law,
+                       TesseraError *error)
+{
+  TesseraPlan *start = NULL;
+  TesseraStatus status = tessera_instance_of_start (lengths, &start);
+
+  *out_law = TESSERA_LAW_NONE;
+  if (status == TESSERA_OK)
+    status = check_fixed (lengths, out_law, error);
+  if (status == TESSERA_OK)
+    status = tessera_check_plan (start, NULL, out_law, error);
+  tessera_plan_free (start);
+  for (uint32_t i = 0; i < lengths->n_observed && status == TESSERA_OK; i++)
+    status = check_ways (lengths, &lengths->observed[i], out_law, error);
+  for (uint64_t k = 0; k <= N_SAMPLED && status == TESSERA_OK; k++)
+    {
+      const TesseraParameters sampled = {
+        .batch = k == N_SAMPLED ? lengths->most.batch : 1 + k % lengths->most.batch,
+        .length = 1 + (lengths->most.length - 1) / N_SAMPLED * k +
+                  (lengths->most.length - 1) % N_SAMPLED * k / N_SAMPLED,
+      };
+
+      status = check_ways (lengths, &sampled, out_law, error);
+    }
+  return status;
+}

@@ -1,0 +1,129 @@
+/*
+ * One packing of the swept slots: see lay-out.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/laws/lay-out.h"
+
+#include <stdlib.h>
+
+#include "allocator/caching.h"
+
+enum
+{
+  /* Around what is pinned packing is dearer: the likely orders, and less work. */
+  FIRST_ORDERS = 12,
+  FIRST_WORK = 1 << 18
+};
+
+/* What one step makes, from its request to the step's end; one item of those that come
+ * together. Returns: how many. */
+static uint32_t
+pin_once (const TesseraLengths *of, const uint64_t *block_bytes, TesseraItem *items)
+{
+  uint64_t base_bytes = 0, end_bytes = 0;
+  uint32_t n = 0, next = TESSERA_NONE;
+
+  for (uint32_t i = 0; i < of->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &of->slots[i];
+
+      if (slot->place != TESSERA_PLACE_FIXED || !slot->is_once)
+        continue;
+      if (n == 0)
+        base_bytes = end_bytes = slot->offset_bytes;
+      if (i == next && slot->offset_bytes == end_bytes)
+        items[n - 1].size_bytes += block_bytes[slot->law];
+      else
+        items[n++] = (TesseraItem){ .size_bytes = block_bytes[slot->law],
+                                    .begin = i,
+                                    .end = of->n_slots,
+                                    .is_pinned = true,
+                                    .pinned_bytes = slot->offset_bytes - base_bytes };
+      end_bytes = slot->offset_bytes + block_bytes[slot->law];
+      next = i + 1;
+    }
+  return n;
+}
+
+/* What such a step never asks for is in the order, and as small as can be. */
+static uint64_t
+size_of (const TesseraLengths *of,
+         uint32_t slot,
+         bool is_first,
+         const uint64_t *block_bytes)
+{
+  return is_first && of->slots[slot].seen == TESSERA_SEEN_LATER
+             ? of->alignment_bytes
+             : block_bytes[of->slots[slot].law];
+}
+
+bool
+tessera_lengths_splits_sizes (const TesseraLengthsBuild *build)
+{
+  return build->trace && (build->trace->n_streams > 1 ||
+                          tessera_trace_get_meta (build->trace, "policy") != NULL);
+}
+
+/* The small ones lie at the bottom, in a zone of their own. A law counts by what it gives
+ * at the most. Returns: how many they are. */
+static uint32_t
+set_zones (const TesseraLengthsBuild *build, const uint32_t *swept, TesseraItem *items)
+{
+  const TesseraLengths *of = build->out;
+  uint32_t n_low = 0;
+
+  for (uint32_t i = 0; i < of->n_swept; i++)
+    {
+      const TesseraSizeLaw *law = &of->laws[of->slots[swept[i]].law];
+      uint64_t bytes;
+      bool is_small = tessera_size_law_evaluate (law, &of->most, &bytes) &&
+                      bytes <= TESSERA_SMALL_BYTES;
+
+      items[i].zone = !is_small;
+      n_low += is_small;
+    }
+  return n_low < of->n_swept ? n_low : 0;
+}
+
+TesseraStatus
+tessera_lengths_lay_out (const TesseraLengthsBuild *build,
+                         const uint32_t *swept,
+                         bool is_first,
+                         const uint64_t *block_bytes,
+                         TesseraLaidOut *out_laid_out,
+                         uint32_t *out_n_low)
+{
+  const TesseraLengths *of = build->out;
+  size_t most = (size_t) of->n_swept + (is_first ? of->n_slots : 0);
+  TesseraItem *items = calloc (most + 1, sizeof *items);
+  uint64_t *offsets = calloc (most + 1, sizeof *offsets);
+  TesseraPackOptions options = { 0 };
+  TesseraPacking packing;
+  uint32_t n = 0;
+  TesseraStatus status = items && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  if (build->options->pack)
+    options = *build->options->pack;
+  if (is_first && options.work_budget == 0)
+    options.work_budget = FIRST_WORK;
+  if (is_first)
+    options.n_orders = FIRST_ORDERS;
+  for (; n < of->n_swept && status == TESSERA_OK; n++)
+    items[n] = (TesseraItem){ .size_bytes = size_of (of, swept[n], is_first, block_bytes),
+                              .begin = swept[n],
+                              .end = of->slots[swept[n]].died };
+  *out_n_low = 0;
+  /* Around what is pinned zones would cost more than they are worth. */
+  if (status == TESSERA_OK && !is_first && tessera_lengths_splits_sizes (build))
+    *out_n_low = set_zones (build, swept, items);
+  if (status == TESSERA_OK && is_first)
+    n += pin_once (of, block_bytes, items + n);
+  if (status == TESSERA_OK)
+    status = tessera_pack (items, n, &options, offsets, &packing);
+  for (uint32_t i = 0; i < of->n_swept && status == TESSERA_OK; i++)
+    out_laid_out[i] = (TesseraLaidOut){ items[i].begin, items[i].end, offsets[i] };
+  free (items);
+  free (offsets);
+  return status;
+}

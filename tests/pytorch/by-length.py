@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""A plan made from batches of some lengths is followed by batches of others.
+
+    by-length.py SHIM
+
+The plan of examples/llama.py, each batch padded to a length of its own, is made from one seed and
+followed by others in processes of their own. The shim between PyTorch and the library judges: what
+was handed out was free and aligned, and the driver gave less than expandable segments take.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+import sys
+from pathlib import Path
+
+import dry
+
+STEPS = 6
+ARGUMENTS = ["--recompute", "--var-length", "--length", "2048", "--steps", STEPS + 1]
+SEEDS = [2, 3]
+LEAST_HIT = 0.97  # of the bytes that a step asks for
+MOST_RESERVED = 1.03  # of what is allocated in the moment that most is
+# Logs and evaluations between the steps, which are no steps, and batches of another stream.
+MORE = ["--log-norms", "--evaluate-every", "2", "--prefetch"]
+LEAST_HIT_WITH_MORE, MOST_RESERVED_WITH_MORE = 0.80, 1.10
+
+
+def follow(folder, shim, seed, more, options):
+    """What the shim saw, and what the program's user read."""
+    report_path = Path(folder) / "shim.json"
+    done = dry.run(dry.TESSERA, "dry-run", "--json", "--no-stacks", "--steps", STEPS, *options, "-o",
+                   Path(folder) / "other.tsr", "--", sys.executable, dry.EXAMPLES / "llama.py",
+                   *ARGUMENTS, "--seed", seed, *more, cwd=folder,
+                   env={"TESSERA_LIBRARY": str(shim), "TESSERA_SHIM_REPORT": str(report_path)})
+    seen = json.loads(report_path.read_text(encoding="utf-8"))
+    report_path.unlink()
+    return seen, [line for line in done.stderr.splitlines() if line.startswith("tessera: ")]
+
+
+def peak_allocated(seen_trace):
+    """Bytes of blocks alive together at most, from the trace."""
+    held = most = 0
+    sizes = {}
+    for action, addr, size in dry.query(
+            seen_trace, "SELECT name, addr, size_bytes FROM event JOIN action USING (action) "
+            "WHERE name IN ('alloc', 'free_completed') ORDER BY event_index"):
+        if action == "alloc":
+            sizes[addr] = -(-size // 512) * 512
+            held += sizes[addr]
+        else:
+            held -= sizes.pop(addr, 0)
+        most = max(most, held)
+    return most
+
+
+def judge(report, folder, name, seen, said, alone, least_hit, most_reserved):
+    print(name)
+    for line in said:
+        print("   ", line)
+    for what in dry.FAULTS:
+        report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
+    report.expect(seen["plan_is_declined"] == 0, "the plan is followed to the end")
+    for step in range(STEPS):
+        made = [request for request in seen["requests"] if request[0] == step]
+        asked = sum(size for _, size, *_ in made)
+        hit = sum(size for _, size, is_hit, *_ in made if is_hit)
+        report.expect(hit >= least_hit * asked, f"step {step}: {len(made)} requests, {sum(r[2] for r in made)} hit, "
+                      f"{hit / asked:.4f} of the bytes")
+    allocated = peak_allocated(Path(folder) / "other.tsr")
+    reserved, expandable = seen["peak_reserved_bytes"], alone["peak_reserved_bytes"]
+    report.expect(reserved <= most_reserved * allocated,
+                  f"{reserved / dry.MIB:.0f} MiB reserved, {reserved / allocated:.4f} of what is allocated")
+    report.expect(reserved <= expandable,
+                  f"expandable segments: {expandable / dry.MIB:.0f} MiB, {expandable / allocated:.4f}")
+
+
+def main(shim):
+    report = dry.Report()
+    with dry.scratch() as folder:
+        plan = Path(folder) / "a.tsp"
+        dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / "llama.py", *ARGUMENTS, "--seed", "1",
+                    options=["--no-stacks", "--steps", STEPS])
+        for seed in SEEDS:
+            for more, *limits in ([], LEAST_HIT, MOST_RESERVED), (MORE, LEAST_HIT_WITH_MORE, MOST_RESERVED_WITH_MORE):
+                alone, _ = follow(folder, shim, seed, more, ["--policy", "expandable"])
+                seen, said = follow(folder, shim, seed, more, ["--plan", plan])
+                judge(report, folder, " ".join(["seed", str(seed), *more]), seen, said, alone, *limits)
+    report.done()
+
+
+main(Path(sys.argv[1]).resolve())
