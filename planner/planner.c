@@ -120,6 +120,36 @@ describe_run (TesseraPlanBuild *build)
   return plan->torch != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
 }
 
+/* Above the most that the trace has alive by so much, one kind of step may be lower. */
+#define DEAR_KINDS 1.02
+
+static bool
+is_dear (const TesseraPlanBuild *build)
+{
+  uint64_t bound = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
+
+  return (double) build->plan->height_bytes > DEAR_KINDS * (double) bound;
+}
+
+/* Several kinds of step, planned already, or one where that is no higher. */
+static TesseraStatus
+take_lower (TesseraPlanBuild *build, const TesseraUnits *units)
+{
+  TesseraPlan *plan = build->plan;
+  uint64_t height_bytes = plan->height_bytes;
+  TesseraStatus status;
+
+  tessera_build_forget (build);
+  plan->n_positions = build->run.n_positions;
+  free (plan->follow_reason);
+  plan->follow_reason = strdup (build->run.reason);
+  status = plan->follow_reason ? tessera_build_layout (build) : TESSERA_NO_MEMORY;
+  if (status != TESSERA_OK || plan->height_bytes <= height_bytes)
+    return status;
+  tessera_build_forget (build);
+  return tessera_kinds_plan (build, units);
+}
+
 /* Of one kind of step, or of several where that folds more of them. */
 static TesseraStatus
 lay_out (TesseraPlanBuild *build)
@@ -130,6 +160,8 @@ lay_out (TesseraPlanBuild *build)
   if (status == TESSERA_OK)
     status = units.n_kinds > 0 ? tessera_kinds_plan (build, &units)
                                : tessera_build_layout (build);
+  if (status == TESSERA_OK && units.n_kinds > 0 && build->run.repeats && is_dear (build))
+    status = take_lower (build, &units);
   tessera_units_clear (&units);
   return status;
 }

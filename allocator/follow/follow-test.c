@@ -109,6 +109,31 @@ test_sections (void)
   clear_plan (&plan);
 }
 
+/* Two kinds of step that begin alike, and one that does not: the first request that only
+ * one of them has tells which it is. */
+static void
+test_kinds (void)
+{
+  static const guint ends[] = { 2, 6, 10, 13, 14 };
+  /* slots: start ab, kinds cdef, ghij and klm, end n */
+  TesseraPlan plan = make_small_plan ("ABCDEFCDGHXYCZ", "              ", ends, 5);
+
+  plan.sections[2].kind = plan.sections[3].kind = TESSERA_SECTION_REPEATS;
+  check_follow (&plan, "AB|CDEF|CDEF", "abcdefcdef");
+  check_follow (&plan, "AB|CDEF|CDGH|CDEF|CDEF", "abcdefcdijcdefcdef");
+  /* What comes most often is thought of first. */
+  check_follow (&plan, "AB|CDGH|CDGH|CDGH|CDEF", "abcdijghijghijghef");
+  /* No mark where the evaluation begins. */
+  check_follow (&plan, "AB|CDEFXYC|CDGH|CDEFXYC|CDEF", "abcdefklmcdijcdefklmcdef");
+  /* No marks at all. */
+  check_follow (&plan, "ABCDEFCDGHXYCCDEFCDEF", "abcdefcdijklmcdefcdef");
+  /* A request that nobody planned tells nothing. */
+  check_follow (&plan, "AB|CDEF|CWDGH|XYC", "abcdefc-dijklm");
+  /* One that is left out: the step is none of them, and goes on as the likely one. */
+  check_follow (&plan, "AB|CDEF|CDEF|CEF|CDGH", "abcdefcdefcefcdij");
+  clear_plan (&plan);
+}
+
 /* Follows @plan up to slot @jump, then from 500 on, then from 0: far more than is looked
  * ahead for. Returns: the requests until the run was found again. */
 static guint
@@ -480,6 +505,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/allocator/follow/sections", test_sections);
+  g_test_add_func ("/allocator/follow/kinds", test_kinds);
   g_test_add_func ("/allocator/follow/lost", test_lost);
   g_test_add_func ("/allocator/follow/phase", test_phase);
   g_test_add_func ("/allocator/follow/far-phase", test_far_phase);

@@ -22,75 +22,115 @@ tessera_embed_tokens (const TesseraTrace *trace,
       *out_tokens++ = tessera_unit_token (&trace->events[e]);
 }
 
-/* One stretch is left out: what ends alike, and before that what begins alike. */
-static bool
-leaves_out_a_stretch (const uint64_t *host,
-                      uint32_t n_host,
-                      const uint64_t *guest,
-                      uint32_t n_guest,
-                      uint32_t *out_places)
+/* Requests as they are compared. */
+typedef struct
 {
-  uint32_t n_end = 0, n_begin = 0;
+  uint64_t *tokens;
+  bool *crosses; /* its block outlives the unit */
+  uint32_t n;
+} Requests;
 
-  while (n_end < n_guest && host[n_host - 1 - n_end] == guest[n_guest - 1 - n_end])
+static void
+requests_clear (Requests *requests)
+{
+  free (requests->tokens);
+  free (requests->crosses);
+}
+
+static TesseraStatus
+requests_init (Requests *requests,
+               const TesseraTrace *trace,
+               const TesseraBlocks *blocks,
+               const TesseraKindHost *of)
+{
+  uint32_t n = 0;
+
+  *requests = (Requests){ .tokens = malloc ((of->n_requests + 1) * sizeof (uint64_t)),
+                          .crosses = malloc ((of->n_requests + 1) * sizeof (bool)),
+                          .n = of->n_requests };
+  if (!requests->tokens || !requests->crosses)
+    return TESSERA_NO_MEMORY;
+  tessera_embed_tokens (trace, of->begin, of->end, requests->tokens);
+  for (uint32_t e = of->begin; e < of->end; e++)
+    if (tessera_unit_asks (&trace->events[e]))
+      requests->crosses[n++] =
+          blocks->blocks[blocks->block_of_event[e]].died_index >= of->end;
+  return TESSERA_OK;
+}
+
+/* One stretch is left out. Where it may be at several places, say of two micro-batches
+ * out of four, most of what outlives the unit is to do so in both. */
+static bool
+leaves_out_a_stretch (const Requests *host, const Requests *guest, uint32_t *out_places)
+{
+  uint32_t n_left_out = host->n - guest->n, n_end = 0, n_begin = 0, best;
+  int64_t gain = 0, most = 0; /* against the first cut that can be */
+
+  while (n_end < guest->n &&
+         host->tokens[host->n - 1 - n_end] == guest->tokens[guest->n - 1 - n_end])
     n_end++;
-  while (n_begin + n_end < n_guest && host[n_begin] == guest[n_begin])
+  while (n_begin < guest->n && host->tokens[n_begin] == guest->tokens[n_begin])
     n_begin++;
-  if (n_begin + n_end < n_guest)
+  if ((uint64_t) n_begin + n_end < guest->n)
     return false;
-  for (uint32_t i = 0; i < n_guest; i++)
-    out_places[i] = i < n_begin ? i : n_host - n_guest + i;
+  best = guest->n - n_end;
+  for (uint32_t cut = best; cut < n_begin; cut++)
+    {
+      gain += (guest->crosses[cut] == host->crosses[cut]) -
+              (guest->crosses[cut] == host->crosses[cut + n_left_out]);
+      if (gain > most)
+        {
+          most = gain;
+          best = cut + 1;
+        }
+    }
+  for (uint32_t i = 0; i < guest->n; i++)
+    out_places[i] = i < best ? i : n_left_out + i;
   return true;
 }
 
 static TesseraStatus
-leaves_out_some (const uint64_t *host,
-                 uint32_t n_host,
-                 const uint64_t *guest,
-                 uint32_t n_guest,
+leaves_out_some (const Requests *host,
+                 const Requests *guest,
                  uint32_t *out_places,
                  bool *out_fits)
 {
   uint32_t n_common = 0;
   TesseraStatus status = TESSERA_OK;
 
-  if (n_host - n_guest <= MAX_LEFT_OUT)
-    status = tessera_diff (guest, n_guest, host, n_host, n_host - n_guest, out_places,
-                           &n_common);
-  *out_fits = n_common == n_guest;
+  if (host->n - guest->n <= MAX_LEFT_OUT)
+    status = tessera_diff (guest->tokens, guest->n, host->tokens, host->n,
+                           host->n - guest->n, out_places, &n_common);
+  *out_fits = n_common == guest->n;
   return status;
 }
 
 TesseraStatus
 tessera_embed (const TesseraTrace *trace,
+               const TesseraBlocks *blocks,
                const TesseraKindHost *host,
                const TesseraKindHost *guest,
                uint32_t *out_places,
                bool *out_fits)
 {
-  uint32_t n_host = host->n_requests, n_guest = guest->n_requests;
-  uint64_t *tokens;
+  Requests of_host = { 0 }, of_guest = { 0 };
   uint32_t *places = out_places;
-  TesseraStatus status = TESSERA_OK;
+  TesseraStatus status;
 
   *out_fits = false;
-  if (n_guest > n_host)
+  if (guest->n_requests > host->n_requests)
     return TESSERA_OK;
-  tokens = malloc (((size_t) n_host + n_guest + 1) * sizeof *tokens);
   if (!places)
-    places = malloc ((n_guest + 1) * sizeof *places);
-  if (!tokens || !places)
-    status = TESSERA_NO_MEMORY;
-  else
-    {
-      tessera_embed_tokens (trace, host->begin, host->end, tokens);
-      tessera_embed_tokens (trace, guest->begin, guest->end, tokens + n_host);
-      *out_fits = leaves_out_a_stretch (tokens, n_host, tokens + n_host, n_guest, places);
-      if (!*out_fits)
-        status =
-            leaves_out_some (tokens, n_host, tokens + n_host, n_guest, places, out_fits);
-    }
-  free (tokens);
+    places = malloc ((guest->n_requests + 1) * sizeof *places);
+  status = places ? requests_init (&of_host, trace, blocks, host) : TESSERA_NO_MEMORY;
+  if (status == TESSERA_OK)
+    status = requests_init (&of_guest, trace, blocks, guest);
+  if (status == TESSERA_OK)
+    *out_fits = leaves_out_a_stretch (&of_host, &of_guest, places);
+  if (status == TESSERA_OK && !*out_fits)
+    status = leaves_out_some (&of_host, &of_guest, places, out_fits);
+  requests_clear (&of_host);
+  requests_clear (&of_guest);
   if (places != out_places)
     free (places);
   return status;

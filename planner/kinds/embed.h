@@ -26,12 +26,13 @@ typedef struct
  * @out_places: (array) (nullable): for each of the guest's requests, how many of the
  *   host's come before the one that it is; ascending
  *
- * First by what they begin and end with alike, so that a stretch that is left out is one
- * stretch; else by the longest common sequence where few are left out.
+ * First as one stretch that is left out; else by the longest common sequence where few
+ * are left out.
  *
  * Returns: TESSERA_OK, or TESSERA_NO_MEMORY; whether it is so in *out_fits
  */
 TESSERA_MUST_USE TesseraStatus tessera_embed (const TesseraTrace *trace,
+                                              const TesseraBlocks *blocks,
                                               const TesseraKindHost *host,
                                               const TesseraKindHost *guest,
                                               uint32_t *out_places,

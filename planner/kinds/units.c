@@ -27,6 +27,8 @@ typedef struct
   uint32_t first, end; /* of the window among @all */
   TesseraKindHost *hosts;
   uint32_t n_hosts;
+  uint64_t apart[NARROWINGS]; /* digests of units that are nobody's guests */
+  uint32_t n_apart;
 } Search;
 
 static void
@@ -120,20 +122,31 @@ list_hosts (Search *search)
   return TESSERA_OK;
 }
 
-/* Guests go to the first host that has all of their requests in order. */
+static bool
+is_apart (const Search *search, const TesseraKindHost *guest)
+{
+  for (uint32_t i = 0; i < search->n_apart; i++)
+    if (search->apart[i] == guest->digest)
+      return true;
+  return false;
+}
+
+/* Guests go to the shortest host that has all of their requests in order. */
 static TesseraStatus
 find_guests (Search *search)
 {
   for (uint32_t g = 0; g < search->n_hosts; g++)
-    for (uint32_t h = 0; h < g && search->hosts[g].host == TESSERA_NONE; h++)
+    for (uint32_t h = g; h-- > 0 && search->hosts[g].host == TESSERA_NONE;)
       {
         TesseraKindHost *guest = &search->hosts[g], *host = &search->hosts[h];
         bool fits = false;
         TesseraStatus status = TESSERA_OK;
 
         if (host->host == TESSERA_NONE && host->n_alike >= LEAST_UNITS &&
+            !is_apart (search, guest) &&
             guest->n_requests >= host->n_requests / GUEST_SHARE)
-          status = tessera_embed (search->units->trace, host, guest, NULL, &fits);
+          status = tessera_embed (search->units->trace, search->units->blocks, host,
+                                  guest, NULL, &fits);
         if (status != TESSERA_OK)
           return status;
         if (fits)
@@ -215,30 +228,46 @@ number_kinds (Search *search)
     }
 }
 
-/* The last unit that keeps something over a whole later one of its kind, or
- * TESSERA_NONE. */
+/* The last unit that keeps something over a whole later one of its kind, or TESSERA_NONE;
+ * that one in *@out_later. */
 static uint32_t
-find_leak (const Search *search)
+find_leak (const Search *search, uint32_t *out_later)
 {
   const TesseraTrace *trace = search->units->trace;
   const TesseraBlocks *blocks = search->units->blocks;
-  uint32_t ends[TESSERA_MAX_KINDS]; /* of the next unit of each kind */
+  uint32_t later[TESSERA_MAX_KINDS]; /* the next unit of each kind */
 
-  memset (ends, 0xff, sizeof ends);
+  memset (later, 0xff, sizeof later);
   for (uint32_t i = search->end; i-- > search->first;)
     {
       const TesseraUnit *unit = &search->all[i];
 
       if (unit->kind == TESSERA_NONE)
         continue;
-      for (uint32_t e = unit->begin; e < unit->end; e++)
+      *out_later = later[unit->kind];
+      for (uint32_t e = unit->begin; *out_later != TESSERA_NONE && e < unit->end; e++)
         if (trace->events[e].action == TESSERA_ALLOC &&
-            ends[unit->kind] != TESSERA_NONE &&
-            blocks->blocks[blocks->block_of_event[e]].died_index >= ends[unit->kind])
+            blocks->blocks[blocks->block_of_event[e]].died_index >=
+                search->all[*out_later].end)
           return i;
-      ends[unit->kind] = unit->end;
+      later[unit->kind] = i;
     }
   return TESSERA_NONE;
+}
+
+/* A guest that what its host keeps goes through, or the other way round, is of another
+ * kind after all. Returns: whether it was one. */
+static bool
+part (Search *search, const TesseraUnit *unit)
+{
+  for (uint32_t k = 0; k < search->n_hosts; k++)
+    if (search->hosts[k].digest == unit->digest &&
+        search->hosts[k].host != TESSERA_NONE && search->n_apart < NARROWINGS)
+      {
+        search->apart[search->n_apart++] = unit->digest;
+        return true;
+      }
+  return false;
 }
 
 /* Narrows the window to units of kinds that fold; an empty one: none do. */
@@ -251,7 +280,7 @@ narrow (Search *search)
 
   for (int i = 0; i < NARROWINGS; i++)
     {
-      uint32_t first = search->first, end = search->end, leak;
+      uint32_t first = search->first, end = search->end, leak, later;
       TesseraStatus status = list_hosts (search);
 
       if (status == TESSERA_OK)
@@ -264,7 +293,10 @@ narrow (Search *search)
         first++;
       while (end > first && search->all[end - 1].kind == TESSERA_NONE)
         end--;
-      leak = find_leak (search);
+      leak = find_leak (search, &later);
+      if (leak != TESSERA_NONE && leak >= first &&
+          (part (search, &search->all[later]) || part (search, &search->all[leak])))
+        continue;
       if (leak != TESSERA_NONE && leak >= first)
         first = leak + 1;
       if (first >= end)
@@ -336,7 +368,7 @@ place_events (TesseraUnits *units)
       const TesseraKindHost host =
           make_host (&units->units[units->kinds[unit->kind].unit]);
 
-      status = tessera_embed (units->trace, &host, &guest, places, &fits);
+      status = tessera_embed (units->trace, units->blocks, &host, &guest, places, &fits);
       places[unit->n_requests] = host.n_requests;
       for (uint32_t e = unit->begin; e < unit->end; e++)
         {

@@ -67,6 +67,8 @@ TESSERA_MUST_USE TesseraStatus tessera_build_names (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_items (TesseraPlanBuild *build);
 /* Drops items that no slot uses any more; the order is kept. */
 TESSERA_MUST_USE TesseraStatus tessera_build_close_ranks (TesseraPlanBuild *build);
+/* Takes all of the layout back. */
+void tessera_build_forget (TesseraPlanBuild *build);
 /* All of the layout, anew: slots, names, holds, items, bound, offsets. */
 TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
 /* Lays out again and again with fewer slots until the plan is no higher than the cap that

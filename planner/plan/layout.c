@@ -41,8 +41,8 @@ load_bound (TesseraPlanBuild *build)
   return TESSERA_OK;
 }
 
-static void
-forget_layout (TesseraPlanBuild *build)
+void
+tessera_build_forget (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
 
@@ -52,11 +52,14 @@ forget_layout (TesseraPlanBuild *build)
   free (plan->slots);
   free (plan->sections);
   free (plan->hand_overs);
+  free (plan->crossings);
   plan->strings = NULL;
   plan->slots = NULL;
   plan->sections = NULL;
   plan->hand_overs = NULL;
+  plan->crossings = NULL;
   plan->n_strings = plan->n_slots = plan->n_sections = plan->n_hand_overs = 0;
+  plan->n_crossings = 0;
   plan->bound_bytes = plan->height_bytes = 0;
   free (build->items);
   free (build->item_of_slot);
@@ -72,7 +75,7 @@ tessera_build_layout (TesseraPlanBuild *build)
   const TesseraComplaint complaint = tessera_build_complaint (build);
   TesseraStatus status;
 
-  forget_layout (build);
+  tessera_build_forget (build);
   status = tessera_build_slots (build);
   if (status == TESSERA_OK)
     status = tessera_build_names (build);
