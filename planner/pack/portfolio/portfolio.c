@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/pack/portfolio/rounds.h"
-#include "planner/pack/repack/repack.h"
+#include "planner/pack/repack/owners.h"
 
 #include <string.h>
 
@@ -53,6 +53,9 @@ repack (const TesseraPortfolio *portfolio, uint64_t *offsets, uint64_t *height_b
     .progress = options->progress,
     .fraction = options->fraction_end,
   };
+  if (portfolio->problem->n_owners > 1)
+    return tessera_repack_owners (portfolio->problem, &repack_options, offsets,
+                                  height_bytes);
   return tessera_repack (&portfolio->times, &repack_options, offsets, height_bytes);
 }
 
@@ -85,7 +88,8 @@ tessera_portfolio_run (const TesseraPackProblem *problem,
     }
   tessera_chains_clear (portfolio.chains);
   tessera_portfolio_workers_free (workers, options->n_threads);
-  if (status == TESSERA_OK && portfolio.scope.has_sweeps && problem->limits == NULL)
+  if (status == TESSERA_OK && problem->limits == NULL &&
+      (portfolio.scope.has_sweeps || problem->n_owners > 1))
     {
       status = repack (&portfolio, offsets, out_height_bytes);
       if (*out_height_bytes < portfolio.best.height_bytes)

@@ -8,6 +8,9 @@
 /* With several owners the lowest reachable offset has no windows to go by, which costs
  * some twenty times as much (a tenth of a second at 3,000 items), and more the larger. */
 #define MAX_ITEMS_OF_OWNERS 4096
+/* The first is had up to here all the same: made-up shards end at what closed ranges
+ * force, where fits in order of time are 1 % above (250,000 items, some four seconds). */
+#define MAX_ITEMS_OF_MANY_OWNERS 262144
 #define COST_OF_OWNERS 16
 
 /* Before a sweep those with two lives, or held to something, go onto the shelf one after
@@ -32,6 +35,7 @@
 /* Packing anew around the peak takes some 50 ns a look: a fifth of a second for the
  * default budget, a twentieth where the rest takes less than a second. */
 #define REPACK_LOOKS_A_UNIT 4
+#define REPACK_TIMES_OF_OWNERS 4
 
 /* What one sweep may spend on looking ahead (sweep.h). */
 #define LOOKS_OF_A_SWEEP (UINT64_C (1) << 22)
@@ -69,6 +73,15 @@ most_items (const TesseraScope *scope, TesseraPlacement placement, bool is_simpl
       break;
     }
   return SIZE_MAX;
+}
+
+/* Of the first candidate. */
+static size_t
+most_lowest (const TesseraScope *scope)
+{
+  return scope->problem->n_owners > 1 && scope->problem->limits == NULL
+             ? MAX_ITEMS_OF_MANY_OWNERS
+             : most_items (scope, TESSERA_PLACE_LOWEST, false);
 }
 
 bool
@@ -111,6 +124,8 @@ tessera_scope_tries (const TesseraScope *scope, const TesseraCandidate *candidat
       (scope->has_sweeps && n_items > MAX_ITEMS_OF_LARGE &&
        candidate != tessera_candidate_nth (0)))
     return false;
+  if (candidate == tessera_candidate_nth (0))
+    return n_items <= most_lowest (scope);
   return candidate->keys[0] == TESSERA_BY_TIME
              ? !scope->has_sweeps && n_items > scope->fit_at_most
              : n_items <= most_items (scope, candidate->placement,
@@ -149,5 +164,8 @@ uint64_t
 tessera_scope_looks_of_repack (const TesseraScope *scope, uint64_t work_budget)
 {
   uint64_t a_unit = tessera_scope_is_small (scope) ? 1 : REPACK_LOOKS_A_UNIT;
+  /* Neither chains nor sweeps: this is all that improves. */
+  if (scope->problem->n_owners > 1 && !tessera_scope_has_chains (scope))
+    a_unit *= REPACK_TIMES_OF_OWNERS;
   return work_budget < UINT64_MAX / a_unit ? work_budget * a_unit : UINT64_MAX;
 }

@@ -89,6 +89,20 @@ list_around (Repack *repack, const TesseraPackItem *item)
   return n_second == SIZE_MAX ? SIZE_MAX : n + n_second;
 }
 
+/* With several owners lives here are those that others see, and wide ones the item's own
+ * (owners.h): whoever of the same owner is never alive together with it is not in its
+ * way.
+ */
+static bool
+is_in_way (const Repack *repack, uint32_t item, uint32_t other)
+{
+  const TesseraPackItem *a = &repack->problem->items[item];
+  const TesseraPackItem *b = &repack->problem->items[other];
+  return repack->offsets[other] != NOWHERE &&
+         (repack->problem->n_owners == 1 || a->owner != b->owner ||
+          tessera_pack_lives_meet (&a->wide, &b->wide));
+}
+
 /* The item goes where those in its way weigh least; these go. Returns: false where it
  * meets too many. */
 static bool
@@ -103,7 +117,7 @@ put (Repack *repack, uint32_t item, uint64_t target_bytes)
     {
       uint32_t other = repack->lives[i] / 2;
       uint64_t offset = repack->offsets[other];
-      if (offset == NOWHERE)
+      if (!is_in_way (repack, item, other))
         continue;
       uint64_t weight =
           (uint64_t) repack->waiting.weights[other] * (1u + repack->n_gone[other]);
@@ -118,7 +132,7 @@ put (Repack *repack, uint32_t item, uint64_t target_bytes)
     {
       uint32_t other = repack->lives[i] / 2;
       uint64_t offset = repack->offsets[other];
-      if (offset == NOWHERE || offset >= begin + size_bytes ||
+      if (!is_in_way (repack, item, other) || offset >= begin + size_bytes ||
           offset + items[other].size_bytes <= begin)
         continue;
       repack->offsets[other] = NOWHERE;
