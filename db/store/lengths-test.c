@@ -13,72 +13,6 @@
 
 #define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
 
-/* A step of five requests: tokens, known at once and so in a fixed place; two that are
- * swept, one on the other; a loss that crosses; the optimizer's state. */
-static TesseraLengths *
-known_lengths (void)
-{
-  static const TesseraSizeLaw laws[] = {
-    { { 0, 0, 0, 8, 0 }, 1, 0, 1, TESSERA_SIZE_AFFINE },
-    { { -512, 0, 0, 1024, 2 }, 3, 1 << 20, 8, TESSERA_SIZE_ROUNDED },
-    { { 4, 0, 0, 0, 0 }, 1, 0, 1, TESSERA_SIZE_CONSTANT },
-  };
-  static const TesseraLengthsSlot slots[] = {
-    { 0, 5, 0, 0, 0, TESSERA_PLACE_FIXED, false, false, 4096, 0 },
-    { 1, 4, 1, 0, 0, TESSERA_PLACE_SWEPT, false, false, 0, 0, TESSERA_SEEN_LATER },
-    { 1, 3, TESSERA_NONE, 0, 0, TESSERA_PLACE_SWEPT, false, false, 0, 0 },
-    { 2, 5, 0, 0, 0, TESSERA_PLACE_FIXED, false, true, 12288, 12800 },
-    { 2, 5, 0, 0, 0, TESSERA_PLACE_FIXED, true, false, 13312, 0 },
-  };
-  static const TesseraStartSlot start[] = {
-    { 4000, 4096, 0, 2, 0, 0, 0, true },
-    { 100, 512, 4096, 2, TESSERA_NONE, 0, 0, false },
-  };
-  TesseraLengths *lengths;
-
-  OK (tessera_lengths_new (&lengths));
-  lengths->n_laws = 3;
-  lengths->laws = malloc (sizeof laws);
-  memcpy (lengths->laws, laws, sizeof laws);
-  lengths->n_slots = 5;
-  lengths->slots = malloc (sizeof slots);
-  memcpy (lengths->slots, slots, sizeof slots);
-  lengths->n_start = 2;
-  lengths->start = malloc (sizeof start);
-  memcpy (lengths->start, start, sizeof start);
-  lengths->n_observed = 3;
-  lengths->observed = calloc (3, sizeof *lengths->observed);
-  for (uint32_t i = 0; i < 3; i++)
-    lengths->observed[i] = (TesseraParameters){ 1, 100 + i };
-  lengths->most = (TesseraParameters){ 1, 1024 };
-  lengths->n_steps = 4;
-  lengths->n_early = 1;
-  lengths->n_swept = 2;
-  lengths->fixed_bytes = 13824;
-  lengths->start_bytes = 4608;
-  lengths->alignment_bytes = 512;
-  lengths->n_strings = 2;
-  lengths->strings = calloc (2, sizeof *lengths->strings);
-  lengths->strings[0] = strdup ("forward");
-  lengths->strings[1] = strdup ("backward");
-  lengths->n_orders = 3;
-  lengths->orders = calloc (3, sizeof *lengths->orders);
-  for (uint32_t k = 0; k < 3; k++)
-    {
-      TesseraOrder *order = &lengths->orders[k];
-
-      OK (tessera_order_init (order, 2, 1));
-      order->from_tokens = 50 * (k % 2);
-      order->is_first = k == 2;
-      order->n_low = k;
-      order->slots[0] = 1 + k % 2;
-      order->slots[1] = 2 - k % 2;
-      order->laws[0] = order->laws[1] = 1;
-      order->first_edge[2] = 1;
-    }
-  return lengths;
-}
-
 static void
 assert_equal (const TesseraLengths *a, const TesseraLengths *b)
 {
@@ -143,7 +77,7 @@ plan_with_lengths (void)
 {
   TesseraPlan *plan = test_plan_new (5, 21);
 
-  plan->lengths = known_lengths ();
+  plan->lengths = test_lengths_new ();
   return plan;
 }
 

@@ -289,6 +289,43 @@ test_first (void)
   clear (&planned);
 }
 
+/* The longest step that is said to fit a device does, and one that is longer does not. */
+static void
+test_longest (void)
+{
+  const TestSteps made = { 8, 12, true, true, true };
+  Planned planned;
+
+  plan (test_steps_trace (&made), &planned);
+  for (uint64_t batch = 1; batch <= 4; batch++)
+    for (uint64_t device_bytes = (uint64_t) 60 << 20; device_bytes < (uint64_t) 4 << 30;
+         device_bytes += 377 << 20)
+      {
+        TesseraParameters at = { batch, 0 };
+        TesseraLengthsNeed need;
+        TesseraPlan *instance;
+
+        g_assert_cmpint (
+            tessera_lengths_longest (planned.lengths, batch, device_bytes, &at.length),
+            ==, TESSERA_OK);
+        g_assert_cmpuint (at.length, >, 0);
+        for (int is_first = 0; is_first < 2; is_first++)
+          {
+            g_assert_cmpint (tessera_instance_of_step (
+                                 planned.lengths, &at,
+                                 is_first ? &first_step : &later_step, &instance),
+                             ==, TESSERA_OK);
+            g_assert_cmpuint (instance->height_bytes, <=, device_bytes);
+            tessera_plan_free (instance);
+          }
+        at.length++;
+        g_assert_cmpint (tessera_lengths_measure (planned.lengths, &at, &need), ==,
+                         TESSERA_OK);
+        g_assert_cmpuint (need.height_bytes, >, device_bytes);
+      }
+  clear (&planned);
+}
+
 typedef void (*Damage) (TesseraLengths *lengths);
 
 static TesseraLengthsSlot *
@@ -460,6 +497,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/lengths/observed", test_observed);
   g_test_add_func ("/planner/lengths/unseen", test_unseen);
   g_test_add_func ("/planner/lengths/first", test_first);
+  g_test_add_func ("/planner/lengths/longest", test_longest);
   g_test_add_func ("/planner/lengths/refused", test_refused);
   g_test_add_func ("/planner/lengths/guess", test_guess);
   g_test_add_func ("/planner/lengths/real", test_real);

@@ -5,6 +5,7 @@
  */
 #include <glib.h>
 
+#include "allocator/follow/instance.h"
 #include "db/store.h"
 #include "db/test-traces.h"
 #include "tests/fuzz/file-input.h"
@@ -17,8 +18,24 @@ make_base (const char *path)
 {
   TesseraPlan *plan = test_plan_new (SEED, N_SLOTS);
 
+  plan->lengths = test_lengths_new ();
   g_assert_cmpint (tessera_plan_save (plan, path, NULL), ==, TESSERA_OK);
   tessera_plan_free (plan);
+}
+
+/* Whatever its numbers are, a step can be asked for, and is a plan or none. */
+static void
+walk_lengths (const TesseraLengths *lengths)
+{
+  const TesseraInstanceOptions first = { .shares_once = true, .is_first = true };
+  const TesseraParameters at[] = { { 1, 1 }, { 3, 777 }, lengths->most };
+  TesseraPlan *plan;
+
+  for (size_t i = 0; i < G_N_ELEMENTS (at); i++)
+    if (tessera_instance_of_step (lengths, &at[i], &first, &plan) == TESSERA_OK)
+      tessera_plan_free (plan);
+  if (tessera_instance_of_start (lengths, &plan) == TESSERA_OK)
+    tessera_plan_free (plan);
 }
 
 static void
@@ -51,6 +68,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t n_bytes)
   if (status != TESSERA_OK)
     return 0;
   walk (plan);
+  if (plan->lengths != NULL)
+    walk_lengths (plan->lengths);
   g_assert_cmpint (tessera_plan_save (plan, path, NULL), ==, TESSERA_OK);
   g_assert_cmpint (tessera_plan_load (path, NULL, &again), ==, TESSERA_OK);
   test_plans_assert_equal (plan, again);
