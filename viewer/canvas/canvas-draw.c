@@ -169,6 +169,21 @@ failure_label_y (TesseraCanvas *self, int text_height)
   return MAX (tessera_canvas_y_of (self, (double) device) + 6, 6) + text_height + 4;
 }
 
+/* Below it, also where it made way for the bound's. */
+static double
+failure_label_end (TesseraCanvas *self, int text_height)
+{
+  double y = failure_label_y (self, text_height);
+  double height = 2 * text_height + 8;
+  graphene_rect_t box;
+  g_autoptr (PangoLayout) bound = bound_label_new (self, &box);
+  double bound_end = (double) box.origin.y + (double) box.size.height;
+
+  if ((double) box.origin.y < y + height + 1 && bound_end > y - 1)
+    y = bound_end + 2;
+  return y + height + 4;
+}
+
 static void
 draw_failure_label (TesseraCanvas *self,
                     GtkSnapshot *snapshot,
@@ -260,7 +275,7 @@ draw_hole (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
   /* In the middle of what can be seen of it, but not behind a failure's words. */
   label_y = (MAX (y, 0) + MIN (y + height, canvas_height) - h) / 2;
   if (sheet->layout->n_ooms > 0)
-    label_y = MAX (label_y, failure_label_y (self, h) + 2 * h + 12);
+    label_y = MAX (label_y, failure_label_end (self, h));
   x = x - w - 12 > 0 ? x - w - 12 : x + 12;
   label_y = y_off_bound_label (self, x, label_y, w, h);
   if (height > h + 4)

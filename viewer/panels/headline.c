@@ -116,9 +116,11 @@ show_proof (TesseraHeadline *self)
   tessera_plan_describe_proof (planned->plan, proof, sizeof proof);
   text = planned->request.is_preview
              ? g_strdup_printf ("pool %s, a preview", height)
-             : g_strdup_printf ("pool %s, bound %s: %s", height, bound, proof);
-  tip = g_strdup_printf ("The plan's pool: %s\nProven that no layout is lower: %s", exact,
-                         exact_bound);
+             : g_strdup_printf ("pool %s, proven bound %s: %s", height, bound, proof);
+  tip =
+      g_strdup_printf ("The plan's pool: %s\nProven that no layout of what it is held to "
+                       "(its streams, its edits) is lower: %s",
+                       exact, exact_bound);
   gtk_label_set_text (GTK_LABEL (self->proof), text);
   gtk_widget_set_tooltip_text (self->proof, tip);
 }

@@ -122,7 +122,7 @@ tessera_largest_init (TesseraLargest *self)
       GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 10);
 
       self->sizes[i] = tessera_label_new ("", "figure");
-      self->sources[i] = tessera_name_new ("source", "quiet", 3);
+      self->sources[i] = tessera_name_new ("source", "quiet", 4);
       gtk_label_set_width_chars (GTK_LABEL (self->sizes[i]), 9);
       gtk_label_set_xalign (GTK_LABEL (self->sizes[i]), 1);
       gtk_widget_set_valign (self->sizes[i], GTK_ALIGN_START);

@@ -52,7 +52,7 @@ static GtkWidget *
 row_box_new (GtkWidget *swatch, const char *name, const char *amount)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  GtkWidget *label = tessera_name_new ("legend-name", NULL, 3);
+  GtkWidget *label = tessera_name_new ("legend-name", NULL, 5);
   GtkWidget *number = tessera_label_new (amount, "amount");
 
   gtk_widget_set_hexpand (label, TRUE);

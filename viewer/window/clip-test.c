@@ -272,6 +272,26 @@ test_long_names (void)
   g_rmdir (folder);
 }
 
+/* Many phases and modules, of long names. */
+static void
+test_sharded (void)
+{
+  static const char *const panels[] = { "colour::phase",  "colour::module",
+                                        "go-peak",        "next-block",
+                                        "select-group",   "side::groups",
+                                        "colour::stream", NULL };
+  const char *root = g_getenv ("TESSERA_SOURCE_ROOT");
+  g_autofree char *path =
+      g_build_filename (root, "samples", "fsdp1-7b-rank3of16.pickle.gz", NULL);
+  Look look;
+
+  begin (&look, WIDTH, HEIGHT);
+  test_window_open (look.window, path);
+  look_at (&look, "sharded");
+  act_and_look (&look, panels);
+  end (&look);
+}
+
 static void
 look_at_made (char *path)
 {
@@ -327,6 +347,7 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/clip/sample", test_sample);
   g_test_add_func ("/clip/long-names", test_long_names);
+  g_test_add_func ("/clip/sharded", test_sharded);
   g_test_add_func ("/clip/made", test_made);
   g_test_add_func ("/clip/large-text", test_large_text);
   return g_test_run ();

@@ -52,13 +52,28 @@ tessera_name_new (const char *widget_name, const char *css_classes, int most_lin
 {
   GtkWidget *label = tessera_sentence_new ("", css_classes);
 
+  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
+
+  /* A hyphen would be taken for a part of the name. */
+  pango_attr_list_insert (attributes, pango_attr_insert_hyphens_new (FALSE));
+  gtk_label_set_attributes (GTK_LABEL (label), attributes);
   gtk_label_set_lines (GTK_LABEL (label), most_lines);
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
   gtk_widget_set_name (label, widget_name);
   return label;
 }
 
-/* Names break behind what joins their parts; arrows and numbers of lines do not. */
+/* Behind what joins the parts of a name; not before a file's suffix. */
+static gboolean
+may_break (const char *text)
+{
+  if (g_ascii_islower (text[0]) && g_ascii_isupper (text[1]) && g_ascii_islower (text[2]))
+    return TRUE;
+  if (strchr ("_.:/#", text[0]) == NULL || g_ascii_isdigit (text[1]))
+    return FALSE;
+  return text[0] != '.' || strcspn (text + 1, "_.:/#, ") > 3;
+}
+
 void
 tessera_name_set (GtkWidget *label, const char *text)
 {
@@ -70,7 +85,7 @@ tessera_name_set (GtkWidget *label, const char *text)
       if ((text[0] == '-' && text[1] == '>') ||
           (text[0] == ':' && g_ascii_isdigit (text[1])))
         g_string_append (marked, TESSERA_NO_BREAK);
-      else if (strchr ("_.:/#", *text) != NULL && !g_ascii_isdigit (text[1]))
+      else if (may_break (text))
         g_string_append (marked, TESSERA_MAY_BREAK);
     }
   gtk_label_set_text (GTK_LABEL (label), marked->str);
