@@ -1,5 +1,6 @@
 #!/bin/sh
-# The pictures of docs/USER-GUIDE.md: the application itself, at each place of the path.
+# The pictures of docs/USER-GUIDE.md, the application itself at each place of the path, and
+# those of docs/VIEWER.md but for a run inside PyTorch and the report.
 # Usage: docs/pictures/guide.sh BUILD [FOLDER]    (needs Xvfb and pngquant)
 #
 # SPDX-License-Identifier: Apache-2.0
@@ -13,6 +14,11 @@ export GDK_BACKEND=x11 GSK_RENDERER=cairo GTK_A11Y=test GSETTINGS_BACKEND=memory
 export DBUS_SESSION_BUS_ADDRESS=disabled:
 export XRUN_SCREEN=2800x1600x24
 
+# keep NAME: what was drawn, in few colours.
+keep () {
+  pngquant --force --strip --nofs --output "$out/$1.png" 96 "$work/shot.png"
+}
+
 # shot NAME ACTIONS [OPTION...]: edits are kept beside the trace, so each has its own.
 shot () {
   name=$1 actions=$2
@@ -20,7 +26,23 @@ shot () {
   "$root/tests/xrun" "$viewer" --screenshot "$work/shot.png" --size 1280x720 --actions "$actions" "$@" \
     "$trace" 2>"$work/said" || { cat "$work/said" >&2; exit 1; }
   rm -f "$trace.edits.json"
-  pngquant --force --strip --nofs --output "$out/guide-$name.png" 96 "$work/shot.png"
+  keep "guide-$name"
+}
+
+# wide NAME ACTIONS FILE [OPTION...]
+wide () {
+  name=$1 actions=$2
+  shift 2
+  "$root/tests/xrun" "$viewer" --screenshot "$work/shot.png" --size 1600x1000 --actions "$actions" "$@"
+  keep "viewer-$name"
+}
+
+# small NAME [FILE...]: nothing open, or an error, which is no success.
+small () {
+  name=$1
+  shift
+  "$root/tests/xrun" "$viewer" --screenshot "$work/shot.png" --size 1280x720 "$@" || test -s "$work/shot.png"
+  keep "viewer-$name"
 }
 
 trace=$work/finetune-oom.pickle.gz
@@ -51,4 +73,14 @@ awk 'BEGIN {
   for (i = 0; i < 600000; i++) print i "," i * 10 "," (i % 2 ? "free" : "alloc") "," int(i / 2) ",1048576,0,0,forward,a"
 }' >"$trace"
 shot loading "" --at-once
-ls -l "$out"/guide-*.png
+
+wide light "win.colour('module')" "$root/samples/finetune-oom.pickle.gz"
+wide dark "win.colour('phase')" "$root/samples/fsdp1-7b-rank3of16.pickle.gz" --dark
+wide table "win.axis('events'),win.table" "$root/samples/finetune-oom.pickle.gz" --stacked
+small empty
+gzip -dc "$root/samples/finetune-oom.pickle.gz" | head -c 1000000 >"$work/half.pickle"
+rm -f "$work/shot.png"
+small error "$work/half.pickle"
+"$1/cli/tessera" render "$root/samples/finetune-oom.pickle.gz" -o "$work/shot.png"
+keep render
+ls -l "$out"/*.png
