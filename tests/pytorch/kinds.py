@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Steps of several kinds: a short run that evaluates now and then is recorded and planned, and a
+longer one of another seed and another rhythm, which saves as well, follows that plan: nothing
+misses, and next to nothing is reserved that is not allocated.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+from pathlib import Path
+
+import dry
+
+# script, run A, run B, requests that may miss
+JOBS = [
+    ("gpt.py", ["--steps", 8, "--evaluate-every", 3],
+     ["--steps", 13, "--evaluate-every", 4, "--save-every", 5, "--seed", 7], 0),
+    ("accumulate.py", ["--steps", 12, "--evaluate-every", 4, "--save-every", 0, "--fewer-every", 3],
+     ["--steps", 10, "--evaluate-every", 3, "--save-every", 4, "--fewer-every", 2, "--seed", 7], 0.001),
+]
+MOST_RESERVED = 1.02
+
+
+def judge(report, folder, script, first, second, may_miss):
+    made, seen, plan = folder / "a.tsr", folder / "b.tsr", folder / "a.tsp"
+    whole = ["--no-stacks", "--steps", "40-40"]  # to the program's own end
+    dry.dry_run(made, dry.EXAMPLES / script, *first, options=whole)
+    dry.tessera("plan", made, "-o", plan)
+    kinds = dry.query(plan, "SELECT n_steps FROM section WHERE repeats")
+    report.expect(len(kinds) > 1, f"{script}: {len(kinds)} kinds of step, {[n for n, in kinds]} times")
+    dry.dry_run(seen, dry.EXAMPLES / script, *second, options=[*whole, "--plan", plan])
+    recording = json.loads(dry.tessera("info", "--fast", "--json", seen))
+    recording = recording.get("recording", recording)
+    hits, misses = recording["hits"], recording["misses"]
+    report.expect(hits > 10000 and misses <= may_miss * hits, f"{script}: {hits} hits, {misses} misses")
+    own = json.loads(dry.tessera("simulate", "--json", "--policy", f"plan:{plan}", seen))
+    expandable = json.loads(dry.tessera("simulate", "--json", "--policy", "expandable", seen))
+    own, expandable = (one if isinstance(one, dict) else one[0] for one in (own, expandable))
+    reserved, allocated = own["peak_reserved_bytes"], own["peak_allocated_bytes"]
+    report.expect(reserved <= MOST_RESERVED * allocated and reserved < expandable["peak_reserved_bytes"],
+                  f"{script}: reserved {reserved / allocated:.4f} of peak allocated, expandable "
+                  f"{expandable['peak_reserved_bytes'] / allocated:.4f}")
+
+
+def main():
+    report = dry.Report()
+    for job in JOBS:
+        with dry.scratch() as scratch:
+            judge(report, Path(scratch), *job)
+    report.done()
+
+
+main()
