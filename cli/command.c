@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "simulator/verdict.h"
+
 static const CliCommand *command;
 /* --device was not given: no number that a person may type. */
 #define ANY_DEVICE G_MININT
@@ -209,6 +211,8 @@ cli_usage (const char *name, const char *format, ...)
 static volatile sig_atomic_t interrupted;
 static const char *progress_what;
 static bool progress_shown;
+static TesseraNews progress_news;
+#define PROGRESS_WIDTH 78
 
 static void
 on_interrupt (int signal_number)
@@ -216,12 +220,29 @@ on_interrupt (int signal_number)
   interrupted = 1;
 }
 
+/* "planning  34 %: 1.02 MiB, bound 963.00 KiB, searching exactly" */
+static void
+describe_progress (double fraction, char *text, size_t n_text)
+{
+  char height[32], bound[32];
+  if (progress_news.height_bytes == 0)
+    g_snprintf (text, n_text, "%s %3.0f %%", progress_what, fraction * 100);
+  else
+    g_snprintf (text, n_text, "%s %3.0f %%: %s, bound %s, %s", progress_what,
+                fraction * 100,
+                tessera_format_bytes (progress_news.height_bytes, height, sizeof height),
+                tessera_format_bytes (progress_news.bound_bytes, bound, sizeof bound),
+                progress_news.doing);
+}
+
 static bool
 show_progress (void *user, double fraction)
 {
   if (isatty (STDERR_FILENO))
     {
-      fprintf (stderr, "\r%s %3.0f %%", progress_what, fraction * 100);
+      char text[PROGRESS_WIDTH + 1];
+      describe_progress (fraction, text, sizeof text);
+      fprintf (stderr, "\r%-*s", PROGRESS_WIDTH, text);
       fflush (stderr);
       progress_shown = true;
     }
@@ -233,6 +254,7 @@ cli_progress (const char *what)
 {
   static const TesseraProgress progress = { show_progress, NULL };
   progress_what = what;
+  progress_news = (TesseraNews){ 0 };
   /* The first ctrl-C asks the work to stop, the second one kills. */
   struct sigaction action = { .sa_handler = on_interrupt,
                               .sa_flags = (int) SA_RESETHAND };
@@ -244,8 +266,27 @@ void
 cli_progress_end (void)
 {
   if (progress_shown)
-    fprintf (stderr, "\r%*s\r", 60, "");
+    fprintf (stderr, "\r%*s\r", PROGRESS_WIDTH, "");
   progress_shown = false;
+}
+
+static void
+take_news (void *user, const TesseraNews *news)
+{
+  progress_news = *news;
+}
+
+const TesseraListener *
+cli_listener (void)
+{
+  static const TesseraListener listener = { take_news, NULL };
+  return &listener;
+}
+
+void
+cli_progress_resume (void)
+{
+  interrupted = 0;
 }
 
 void

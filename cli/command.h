@@ -12,6 +12,7 @@
 #include <json-glib/json-glib.h>
 
 #include "db/status.h"
+#include "planner/pack.h"
 
 #define CLI_DONE 0
 #define CLI_FAILED 1
@@ -86,6 +87,10 @@ int cli_usage (const char *name, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* A progress line on stderr while stderr is a terminal; ctrl-C cancels. */
 const TesseraProgress *cli_progress (const char *what);
 void cli_progress_end (void);
+/* What the planner tells goes into that line. */
+const TesseraListener *cli_listener (void);
+/* Ctrl-C was answered by keeping what there was: what comes next goes on. */
+void cli_progress_resume (void);
 
 /* Prints a finished builder's root on stdout. */
 void cli_print_json (JsonBuilder *builder);

@@ -44,6 +44,8 @@ typedef struct
                            answer and layout are pure functions of items, capacity and
                            budget */
   uint32_t without;     /* TESSERA_EXACT_NO_... */
+  uint32_t turn;        /* which of its ways the search tries first: asked again with
+                           another, it does not do the same again */
   const TesseraProgress *progress;
 } TesseraExactOptions;
 

@@ -42,6 +42,22 @@ typedef struct
       body_offset_bytes; /* above the base of its body; a multiple of the alignment */
 } TesseraItem;
 
+/* What is known while the packer works. */
+typedef struct
+{
+  uint64_t height_bytes; /* of the best layout so far; 0: none yet */
+  uint64_t bound_bytes;  /* no layout is lower, as far as is proven */
+  const char *doing;     /* static text: "trying orders", "searching exactly" ... */
+} TesseraNews;
+
+/* Hears of it in the thread that called the packer, as often as its progress does, and
+ * before that. */
+typedef struct
+{
+  void (*tell) (void *user, const TesseraNews *news);
+  void *user;
+} TesseraListener;
+
 typedef struct
 {
   uint32_t n_threads;   /* 0: one per processor */
@@ -52,6 +68,10 @@ typedef struct
   uint32_t n_orders;    /* only so many of the portfolio's orders, likely winners first;
                            0: all */
   const TesseraProgress *progress;
+  bool keeps_best; /* where @progress says stop, what is known then is the answer, not
+                      TESSERA_CANCELLED: is_cut_short. Once it says stop it has to stay
+                      with it */
+  const TesseraListener *listener; /* (nullable) */
 } TesseraPackOptions;
 
 typedef struct
@@ -63,6 +83,7 @@ typedef struct
                                   search proved so */
   const char *strategy;        /* static text: the order and placement that won */
   bool is_optimal;             /* the height is the proven bound */
+  bool is_cut_short;           /* stopped before its end, see keeps_best */
   uint32_t conflict[2]; /* of TESSERA_REFUSED: two items that can't both have their way,
                            in ascending order, or twice the same */
 } TesseraPacking;
@@ -74,10 +95,10 @@ typedef struct
  * Tries a portfolio of orders and placements; the lowest-numbered one that reaches the
  * bound wins, else the best height, ties to the lower number. Sources in pack.c.
  *
- * Returns: TESSERA_OK; TESSERA_NO_MEMORY; TESSERA_CANCELLED; TESSERA_INVALID for items
- * that are none, or sums beyond 63 bits; TESSERA_REFUSED where what is pinned overlaps,
- * lies apart from its body or begins below 0, or where the distances of a body make two
- * of its items overlap: out_packing->conflict tells which.
+ * Returns: TESSERA_OK; TESSERA_NO_MEMORY; TESSERA_CANCELLED unless keeps_best;
+ * TESSERA_INVALID for items that are none, or sums beyond 63 bits; TESSERA_REFUSED where
+ * what is pinned overlaps, lies apart from its body or begins below 0, or where the
+ * distances of a body make two of its items overlap: out_packing->conflict tells which.
  */
 TESSERA_MUST_USE TesseraStatus tessera_pack (const TesseraItem *items,
                                              size_t n_items,

@@ -81,6 +81,7 @@ describe (TesseraPlanBuild *build)
   plan->n_streams = (uint32_t) trace->n_streams;
   plan->across_streams = build->options->across_streams;
   plan->work_budget = build->options->work_budget;
+  plan->time_limit_s = build->options->time_limit_s;
   plan->followable =
       build->run.repeats ? TESSERA_FOLLOWABLE_YES : TESSERA_FOLLOWABLE_SAME_BATCHES;
   if (plan->alignment_bytes == 1)
@@ -226,6 +227,7 @@ tessera_plan_trace (const TesseraTrace *trace,
   TesseraStatus status = refuse_giants (blocks, error);
 
   *out_plan = NULL;
+  tessera_stop_init (&build.stop, options->progress, options->time_limit_s);
   if (options->out_conflict)
     *options->out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
   if (status == TESSERA_OK)

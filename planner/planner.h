@@ -7,6 +7,7 @@
 
 #include "db/plan.h"
 #include "planner/edit.h"
+#include "planner/pack.h"
 
 /* What shapes the layout. Where it is not free, what grouping costs is in plan->strategy.
  */
@@ -37,6 +38,12 @@ typedef struct
   uint32_t n_threads;   /* 0: one per processor */
   uint64_t work_budget; /* 0: default */
   const TesseraProgress *progress;
+  bool keeps_best;     /* stopped by @progress, the best plan so far is the result, and
+                          says so (cut_short): planning again gives another. Once it says
+                          stop it has to stay with it */
+  double time_limit_s; /* stops as well, and keeps the best; 0: none */
+  const TesseraListener *listener; /* (nullable): height and bound while it works, of the
+                                      packing in hand (pack.h) */
 } TesseraPlanOptions;
 
 /* The same trace, options and budget give the same slots on every machine. The plan has

@@ -89,6 +89,7 @@ plan_file (const char *path,
   CliStudy study;
   TesseraStatus status = cli_study_open (&study, path, common, error);
   options.progress = cli_progress ("planning");
+  options.listener = cli_listener ();
   double begin = processor_seconds ();
   if (status == TESSERA_OK)
     status = tessera_plan_trace (study.trace, study.blocks, study.structure, &options,

@@ -11,6 +11,8 @@
 #include "db/store.h"
 #include "edits/query.h"
 
+#define MOST_SECONDS 1000000
+
 /* Never be worse than PyTorch alone: a plan that is must say so. */
 static bool
 is_worse (const CliStudy *study)
@@ -181,6 +183,8 @@ typedef struct
   char *waits_text;
   CliWaits waits;
   gboolean no_edits, across, store;
+  gboolean keeps_best;
+  double time_limit_s;
   gint64 budget, most_length, most_batch;
 } Arguments;
 
@@ -221,6 +225,11 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
       "NAME" },
     { "budget", 0, 0, G_OPTION_ARG_INT64, &arguments->budget,
       "Work units (placements tried)", "N" },
+    { "time-limit", 0, 0, G_OPTION_ARG_DOUBLE, &arguments->time_limit_s,
+      "Stop then, with the best plan so far, which says that it was cut short",
+      "SECONDS" },
+    { "keep-best", 0, 0, G_OPTION_ARG_NONE, &arguments->keeps_best,
+      "Stopped by ctrl-C, keep the best plan so far", NULL },
     { "max-length", 0, 0, G_OPTION_ARG_INT64, &arguments->most_length,
       "Where steps vary: plan for lengths up to this one (the longest seen)", "N" },
     { "max-batch", 0, 0, G_OPTION_ARG_INT64, &arguments->most_batch,
@@ -251,6 +260,8 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
     return cli_usage ("plan", "--edits and --no-edits can't be had together");
   if (arguments->budget < 0)
     return cli_usage ("plan", "--budget takes a number of work units, 0 or more");
+  if (!(arguments->time_limit_s >= 0 && arguments->time_limit_s <= MOST_SECONDS))
+    return cli_usage ("plan", "--time-limit takes seconds, 0 (none) to %d", MOST_SECONDS);
   if (arguments->most_length < 0 || arguments->most_batch < 0 ||
       arguments->most_length > G_MAXINT32 || arguments->most_batch > G_MAXINT32)
     return cli_usage ("plan", "--max-length and --max-batch take a number, 1 or more");
@@ -259,6 +270,8 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
         "plan", "--store writes into a .tsr, and %s is none (see tessera import)", path);
   options->across_streams = arguments->across;
   options->work_budget = (uint64_t) arguments->budget;
+  options->time_limit_s = arguments->time_limit_s;
+  options->keeps_best = arguments->keeps_best;
   return cli_check_output ("plan", path, arguments->output);
 }
 
@@ -279,6 +292,7 @@ make (const Arguments *arguments,
   if (status != TESSERA_OK)
     return status;
   options->progress = cli_progress ("planning");
+  options->listener = cli_listener ();
   *out_history = find_edits (path, arguments->edits_path, arguments->no_edits, error);
   if (*out_history == NULL)
     return error->status;
@@ -287,6 +301,8 @@ make (const Arguments *arguments,
   study->limits_waits = arguments->waits.kind == CLI_WAITS_AT_MOST;
   study->most_waits = arguments->waits.most;
   status = cli_study_plan (study, options, error);
+  if (status == TESSERA_OK && study->plan->cut_short == TESSERA_CUT_BY_PERSON)
+    cli_progress_resume ();
   if (status == TESSERA_OK)
     tessera_history_into_plan (*out_history, study->plan);
   if (status == TESSERA_OK)

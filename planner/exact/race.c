@@ -22,6 +22,8 @@ typedef enum
   N_ORDERS
 } Order;
 
+#define N_WAYS (N_ORDERS * TESSERA_N_VALLEY_RULES)
+
 typedef struct
 {
   double keys[3]; /* descending */
@@ -102,18 +104,20 @@ run_rounds (TesseraDescent *descent,
             Entry *entries,
             uint32_t *ranks,
             uint64_t work_budget,
+            uint32_t turn,
             TesseraExactResult *result)
 {
   static const double shakings[] = { 0.1, 0.4 };
   TesseraExactState *state = descent->state;
-  uint64_t random_state = 0;
+  uint64_t random_state = turn;
   uint64_t share = (uint64_t) state->core->n_items * FIRST_SHARE_OF_ITEMS;
   share = share > FIRST_SHARE ? share : FIRST_SHARE;
   TesseraStatus status = TESSERA_OK;
   for (uint32_t round = 0; status == TESSERA_OK && state->work < work_budget; round++)
     {
-      for (uint32_t k = 0; k < N_ORDERS * TESSERA_N_VALLEY_RULES; k++)
+      for (uint32_t i = 0; i < N_WAYS; i++)
         {
+          uint32_t k = (i + turn) % N_WAYS;
           TesseraValleyRule rule = k % TESSERA_N_VALLEY_RULES;
           Order order = (k + k / TESSERA_N_VALLEY_RULES) % N_ORDERS;
           make_ranks (state->core, order, round == 0 ? 0 : shakings[round % 2],
@@ -158,7 +162,7 @@ tessera_exact_race (const TesseraCore *core,
   status = TESSERA_OK;
   result->answer = TESSERA_EXACT_UNKNOWN;
   if (tessera_exact_state_start (&state))
-    status = run_rounds (&descent, entries, ranks, work_budget, result);
+    status = run_rounds (&descent, entries, ranks, work_budget, options->turn, result);
   else if (state.no_memory)
     status = TESSERA_NO_MEMORY;
   else

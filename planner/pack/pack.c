@@ -31,6 +31,9 @@
 /* More threads than this have nothing to do: the portfolio is not longer. */
 #define MAX_THREADS 16
 
+/* A search that gets somewhere has so many times the half of it. */
+#define TIMES_SEARCHED 5
+
 #define STRATEGY_NOTHING_TO_DO "stacked: all live always"
 
 /* More owners than this would take too much room for their skylines. */
@@ -91,6 +94,7 @@ portfolio_options (const TesseraPackOptions *options)
     {
       result.n_threads = options->n_threads;
       result.progress = options->progress;
+      result.listener = options->listener;
       if (options->work_budget != 0)
         result.work_budget = options->work_budget;
       if (options->fit_at_most != 0)
@@ -124,7 +128,34 @@ typedef struct
   uint64_t *offsets;
   TesseraPacking packing;
   uint64_t highest_group_bytes; /* whose strategy is told */
+  bool has_stopped;
+  const TesseraListener *listener; /* the caller's */
+  uint64_t base_bytes;             /* of the group in work, that live always */
+  uint64_t n_left;                 /* groups after it: nobody knows their height yet */
 } Call;
+
+/* Of a group; of the whole that is. */
+static void
+tell (void *user, const TesseraNews *news)
+{
+  const Call *call = user;
+  TesseraNews whole = *news;
+  bool is_stacked = call->highest_pin_bytes == 0;
+  uint64_t below_bytes = is_stacked ? call->packing.height_bytes : 0;
+  if (news->height_bytes != 0)
+    whole.height_bytes += below_bytes + call->base_bytes;
+  if (call->n_left > 0)
+    whole.height_bytes = 0;
+  if (!is_stacked && whole.height_bytes != 0 &&
+      whole.height_bytes < call->packing.height_bytes)
+    whole.height_bytes = call->packing.height_bytes;
+  whole.bound_bytes =
+      is_stacked ? call->packing.proven_bound_bytes + call->base_bytes + news->bound_bytes
+                 : call->packing.bound_bytes;
+  if (whole.bound_bytes < call->packing.bound_bytes)
+    whole.bound_bytes = call->packing.bound_bytes;
+  call->listener->tell (call->listener->user, &whole);
+}
 
 /* Tells the problem what is not to be had, and what that makes of its bound. */
 static TesseraStatus
@@ -201,8 +232,8 @@ stretch_of (const TesseraPortfolioOptions *options, double begin, double end)
 }
 
 /* The portfolio. What its rules leave above the bound, and can be searched for exactly,
- * is, for half as much work again; where that was in vain all of the work goes into
- * improving on rules, so that nothing ends higher for having been searched. */
+ * is. Where that gets somewhere it goes on, for it gets further than rules do; where it
+ * does not, half as much work again was spent, and all of it goes into rules. */
 static TesseraStatus
 pack_problem (TesseraPackProblem *problem,
               const TesseraPortfolioOptions *options,
@@ -211,10 +242,8 @@ pack_problem (TesseraPackProblem *problem,
               const char **strategy)
 {
   TesseraPortfolioOptions rules = stretch_of (options, 0, 0.1);
-  TesseraPortfolioOptions search = stretch_of (options, 0.1, 0.5);
-  TesseraPortfolioOptions rest = stretch_of (options, 0.5, 1);
-  uint64_t rest_height_bytes;
-  const char *rest_strategy;
+  TesseraPortfolioOptions search = stretch_of (options, 0.1, 1);
+  TesseraPortfolioOptions rest = stretch_of (options, 0.3, 1);
   if (!tessera_pack_can_refine (problem))
     {
       TesseraStatus only =
@@ -224,26 +253,17 @@ pack_problem (TesseraPackProblem *problem,
       return only;
     }
   rules.work_budget = 0;
-  search.work_budget /= 2;
+  search.work_budget = search.work_budget / 2 * TIMES_SEARCHED;
   TesseraStatus status =
       tessera_portfolio_run (problem, &rules, places, height_bytes, strategy);
+  uint64_t rules_height_bytes = *height_bytes;
   if (status == TESSERA_OK && *height_bytes > problem->bound_bytes)
     status = tessera_pack_refine (problem, &search, places, height_bytes, strategy);
-  if (status != TESSERA_OK || *height_bytes == problem->bound_bytes)
+  if (status != TESSERA_OK || *height_bytes == problem->bound_bytes ||
+      *height_bytes < rules_height_bytes ||
+      (options->stopped != NULL && *options->stopped))
     return status;
-  uint64_t *rest_places = calloc (problem->n_items, sizeof *rest_places);
-  if (rest_places == NULL)
-    return TESSERA_NO_MEMORY;
-  status = tessera_portfolio_run (problem, &rest, rest_places, &rest_height_bytes,
-                                  &rest_strategy);
-  if (status == TESSERA_OK && rest_height_bytes < *height_bytes)
-    {
-      memcpy (places, rest_places, problem->n_items * sizeof *places);
-      *height_bytes = rest_height_bytes;
-      *strategy = rest_strategy;
-    }
-  free (rest_places);
-  return status;
+  return tessera_portfolio_run (problem, &rest, places, height_bytes, strategy);
 }
 
 static TesseraStatus
@@ -259,6 +279,8 @@ pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
       call->highest_pin_bytes == 0 ? call->offsets : NULL, &problem);
   if (status != TESSERA_OK)
     return status;
+  call->base_bytes = problem->base_bytes;
+  call->n_left = call->zones.n_groups - group - 1;
   if (call->limits != NULL)
     status = set_limits (call, group, problem);
   if (status == TESSERA_OK && problem->n_items > 0)
@@ -319,8 +341,14 @@ tessera_pack (const TesseraItem *items,
     memcpy (out_packing->conflict, call.packing.conflict, sizeof call.packing.conflict);
   if (status != TESSERA_OK || n_items == 0)
     goto out;
-  const TesseraPortfolioOptions options_of_all = portfolio_options (options);
+  TesseraPortfolioOptions options_of_all = portfolio_options (options);
+  const TesseraListener listener = { tell, &call };
   call.offsets = offsets;
+  call.listener = options_of_all.listener;
+  if (call.listener != NULL)
+    options_of_all.listener = &listener;
+  if (options != NULL && options->keeps_best)
+    options_of_all.stopped = &call.has_stopped;
   for (size_t g = 0, begin = 0; g < call.zones.n_groups && status == TESSERA_OK; g++)
     {
       TesseraPortfolioOptions group_options = options_of_all;
@@ -332,7 +360,8 @@ tessera_pack (const TesseraItem *items,
       status = pack_group (&call, g, &group_options);
       begin = end;
     }
-  if (status == TESSERA_OK && !tessera_progress (options_of_all.progress, 1))
+  if (status == TESSERA_OK && !tessera_progress (options_of_all.progress, 1) &&
+      options_of_all.stopped == NULL)
     status = TESSERA_CANCELLED;
   if (status == TESSERA_OK)
     {
@@ -340,6 +369,7 @@ tessera_pack (const TesseraItem *items,
         call.packing.proven_bound_bytes = call.packing.bound_bytes;
       call.packing.is_optimal =
           call.packing.height_bytes == call.packing.proven_bound_bytes;
+      call.packing.is_cut_short = call.has_stopped;
       *out_packing = call.packing;
     }
 out:

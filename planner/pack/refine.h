@@ -1,10 +1,11 @@
 /*
  * What the portfolio leaves above the bound: searched exactly (planner/exact.h).
  *
- * First the bound itself is asked for, then heights between the lowest that may be and
- * the lowest that is known, by halves. An answer lowers the height, a proof raises the
- * bound. Every layout's height that matters is a multiple of the greatest common divisor
- * of the sizes, so there are few to ask.
+ * In rounds, from both ends: the bound itself and, where that is proven impossible, what
+ * lies a step above; then, from above, a step below the lowest height that is known, and
+ * down from each that is found. A question gets a share of the work that doubles from
+ * round to round, since how much one needs can't be told from its height. Every layout's
+ * height that matters is a multiple of the greatest common divisor of the sizes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,8 +24,9 @@ bool tessera_pack_can_refine (const TesseraPackProblem *problem);
  * @height_bytes: of @offsets, lowered
  * @strategy: changed where the search found the layout or proved that none is lower
  *
- * Spends options->work_budget at most. Returns: TESSERA_OK, TESSERA_NO_MEMORY or
- * TESSERA_CANCELLED.
+ * Spends a fifth of options->work_budget, and where that found something lower, the rest
+ * of it. Returns: TESSERA_OK, TESSERA_NO_MEMORY or,
+ * where there is no options->stopped, TESSERA_CANCELLED.
  */
 TESSERA_MUST_USE TesseraStatus
 tessera_pack_refine (TesseraPackProblem *problem,

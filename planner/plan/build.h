@@ -9,6 +9,7 @@
 #include "planner/pack.h"
 #include "planner/plan/clock.h"
 #include "planner/plan/ordered.h"
+#include "planner/plan/stop.h"
 #include "planner/planner.h"
 #include "planner/run.h"
 
@@ -28,6 +29,7 @@ typedef struct
   TesseraHolds holds;   /* the same, of slots */
   uint32_t *left_out; /* [n_blocks] 1 + the edit that leaves it without a slot; 0: none */
   size_t n_left_out;
+  TesseraStop stop;
   uint32_t *noticed;      /* ordered.h; NULL: no block is held back */
   TesseraPlanClock clock; /* across streams only */
 

@@ -29,7 +29,10 @@ tessera_build_pack_options (const TesseraPlanBuild *build)
   const TesseraPlanOptions *options = build->options;
   TesseraPackOptions pack = { .n_threads = options->n_threads,
                               .work_budget = options->work_budget,
-                              .progress = options->progress };
+                              .progress = &build->stop.progress,
+                              .keeps_best =
+                                  options->keeps_best || options->time_limit_s > 0,
+                              .listener = options->listener };
 
   if (options->is_preview)
     {
@@ -37,6 +40,19 @@ tessera_build_pack_options (const TesseraPlanBuild *build)
       pack.fit_at_most = PREVIEW_FIT_AT_MOST;
     }
   return pack;
+}
+
+/* What was cut short is told of, and kept where that was asked for: time that is up
+ * always keeps the best. */
+static TesseraStatus
+settle_cut (TesseraPlanBuild *build, const TesseraPacking *packing)
+{
+  if (!packing->is_cut_short)
+    return TESSERA_OK;
+  if (build->stop.cut == TESSERA_CUT_BY_PERSON && !build->options->keeps_best)
+    return TESSERA_CANCELLED;
+  build->plan->cut_short = (uint8_t) build->stop.cut;
+  return TESSERA_OK;
 }
 
 TesseraStatus
@@ -58,7 +74,7 @@ tessera_build_pack (TesseraPlanBuild *build,
   if (status == TESSERA_REFUSED)
     status = tessera_holds_explain (&build->holds, build->item_of_slot, items, &complaint,
                                     out_packing->conflict);
-  return status;
+  return status == TESSERA_OK ? settle_cut (build, out_packing) : status;
 }
 
 static uint32_t
@@ -106,7 +122,7 @@ pack_groups (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_pac
     status = tessera_holds_explain (&build->holds, build->item_of_slot, build->items,
                                     &complaint, out_packing->conflict);
   free (grouped);
-  return status;
+  return status == TESSERA_OK ? settle_cut (build, out_packing) : status;
 }
 
 static void

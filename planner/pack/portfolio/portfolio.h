@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "planner/pack.h"
 #include "planner/pack/problem.h"
 
 typedef struct
@@ -14,6 +15,9 @@ typedef struct
   size_t fit_at_most;   /* items; of larger problems, fits in order of time only */
   uint32_t n_orders;    /* of the portfolio, the first; 0: all */
   const TesseraProgress *progress;
+  bool *stopped; /* (nullable): told to stop: what is known then is the answer. Is set,
+                    and where it already is, the first attempt that ends is enough */
+  const TesseraListener *listener; /* (nullable) */
   double fraction_begin; /* which part of the whole this problem is, for @progress */
   double fraction_end;
 } TesseraPortfolioOptions;
@@ -23,7 +27,8 @@ typedef struct
  * @offsets: (array): by item of @problem, above base_bytes
  * @out_strategy: static text
  *
- * Returns: TESSERA_OK, TESSERA_NO_MEMORY or TESSERA_CANCELLED. The result depends on
+ * Returns: TESSERA_OK, TESSERA_NO_MEMORY or, where there is no options->stopped,
+ * TESSERA_CANCELLED. The result depends on
  * @problem and the work budget alone, not on the number of threads.
  */
 TESSERA_MUST_USE TesseraStatus

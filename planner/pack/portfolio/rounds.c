@@ -106,15 +106,29 @@ run_chains (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
 
 /* Where only some orders are wanted and none of these is for such a problem: all. */
 static void
-run_first_round (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
+run_first_round (TesseraPortfolio *portfolio,
+                 TesseraPortfolioWorker *workers,
+                 uint32_t n_orders)
 {
   uint32_t n_all =
       tessera_n_candidates () + tessera_scope_n_first_rules (&portfolio->scope);
-  uint32_t n_orders = portfolio->options->n_orders;
   if (n_orders > 0 && n_orders < n_all)
     tessera_portfolio_run_round (portfolio, workers, n_orders);
   if (portfolio->best.height_bytes == UINT64_MAX)
     tessera_portfolio_run_round (portfolio, workers, n_all);
+}
+
+/* Whoever is told to stop before anything has ended ends one, whatever is said. */
+static void
+hurry (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
+{
+  *portfolio->options->stopped = true;
+  atomic_store (&portfolio->shared.cancelled, false);
+  if (portfolio->best.height_bytes != UINT64_MAX)
+    return;
+  portfolio->is_hurried = true;
+  portfolio->round = TESSERA_ROUND_CANDIDATES;
+  run_first_round (portfolio, workers, 1);
 }
 
 /* Of few items chains come before rules, of many after them. */
@@ -123,8 +137,14 @@ tessera_portfolio_run_rounds (TesseraPortfolio *portfolio,
                               TesseraPortfolioWorker *workers)
 {
   bool is_small = tessera_scope_is_small (&portfolio->scope);
+  bool *stopped = portfolio->options->stopped;
   TesseraStatus status;
-  run_first_round (portfolio, workers);
+  if (stopped != NULL && *stopped)
+    {
+      hurry (portfolio, workers);
+      return TESSERA_OK;
+    }
+  run_first_round (portfolio, workers, portfolio->options->n_orders);
   if (!is_small)
     {
       run_own_rules (portfolio, workers);
@@ -133,5 +153,8 @@ tessera_portfolio_run_rounds (TesseraPortfolio *portfolio,
   status = run_chains (portfolio, workers);
   if (is_small && status == TESSERA_OK)
     run_drawn_rules (portfolio, workers);
+  if (status == TESSERA_OK && stopped != NULL &&
+      atomic_load (&portfolio->shared.cancelled))
+    hurry (portfolio, workers);
   return status;
 }

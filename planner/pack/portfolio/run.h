@@ -29,6 +29,7 @@ typedef struct
   _Atomic uint32_t next_number;
   uint32_t n_attempts; /* of this round */
   TesseraRound round;
+  bool is_hurried;         /* nothing is reported, and the first that ends is enough */
   uint32_t n_rounds;       /* before this one, all chains counted as one */
   TesseraTimes times;      /* zeroed where there are no sweeps */
   TesseraLifeCuts cuts;    /* set where there are sweeps */

@@ -57,6 +57,42 @@ is_reported (const TesseraPortfolio *portfolio, uint32_t number)
              : number % (portfolio->n_attempts / 32 + 1) == 0;
 }
 
+static const char *const doing[] = {
+  [TESSERA_ROUND_CANDIDATES] = "trying orders",
+  [TESSERA_ROUND_DRAWN_RULES] = "trying classes",
+  [TESSERA_ROUND_CHAINS] = "improving on orders",
+};
+
+/* Chains keep what they find to themselves until their round is over. */
+static void
+tell (const TesseraPortfolioWorker *worker)
+{
+  TesseraPortfolio *portfolio = worker->portfolio;
+  const TesseraListener *listener = portfolio->options->listener;
+  uint64_t height_bytes = portfolio->best.height_bytes;
+  uint64_t found_bytes = atomic_load (&portfolio->shared.best_height_bytes);
+  if (listener == NULL)
+    return;
+  height_bytes = found_bytes < height_bytes ? found_bytes : height_bytes;
+  const TesseraNews news = { .height_bytes =
+                                 height_bytes != UINT64_MAX ? height_bytes : 0,
+                             .bound_bytes = portfolio->problem->bound_bytes,
+                             .doing = doing[portfolio->round] };
+  listener->tell (listener->user, &news);
+}
+
+/* Returns: false when the work is to stop. */
+static bool
+report (TesseraPortfolioWorker *worker, uint32_t number)
+{
+  TesseraPortfolio *portfolio = worker->portfolio;
+  if (!worker->reports || portfolio->is_hurried || !is_reported (portfolio, number))
+    return true;
+  tell (worker);
+  return tessera_progress (portfolio->options->progress,
+                           fraction_done (portfolio, number));
+}
+
 /* Returns: false when there is none any more. */
 static bool
 make_next_attempt (TesseraPortfolioWorker *worker)
@@ -65,10 +101,10 @@ make_next_attempt (TesseraPortfolioWorker *worker)
   uint32_t number = atomic_fetch_add (&portfolio->next_number, 1);
   if (number >= portfolio->n_attempts ||
       number > atomic_load (&portfolio->shared.reached) ||
+      (portfolio->is_hurried && worker->best.height_bytes != UINT64_MAX) ||
       atomic_load (&portfolio->shared.cancelled))
     return false;
-  if (worker->reports && is_reported (portfolio, number) &&
-      !tessera_progress (portfolio->options->progress, fraction_done (portfolio, number)))
+  if (!report (worker, number))
     atomic_store (&portfolio->shared.cancelled, true);
   TesseraFinished attempt = { .number = number };
   if (tessera_portfolio_attempt (portfolio, &worker->desk, &attempt))
