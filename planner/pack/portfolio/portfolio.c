@@ -53,10 +53,17 @@ repack (const TesseraPortfolio *portfolio, uint64_t *offsets, uint64_t *height_b
     .progress = options->progress,
     .fraction = options->fraction_end,
   };
-  if (portfolio->problem->n_owners > 1)
-    return tessera_repack_owners (portfolio->problem, &repack_options, offsets,
-                                  height_bytes);
-  return tessera_repack (&portfolio->times, &repack_options, offsets, height_bytes);
+  if (options->stopped != NULL && *options->stopped)
+    return TESSERA_OK;
+  TesseraStatus status =
+      portfolio->problem->n_owners > 1
+          ? tessera_repack_owners (portfolio->problem, &repack_options, offsets,
+                                   height_bytes)
+          : tessera_repack (&portfolio->times, &repack_options, offsets, height_bytes);
+  if (status != TESSERA_CANCELLED || options->stopped == NULL)
+    return status;
+  *options->stopped = true;
+  return TESSERA_OK;
 }
 
 TesseraStatus

@@ -1,0 +1,513 @@
+/*
+ * Random problems from fixed seeds: whatever the packer answers is judged by code of this
+ * file alone, pair by pair and moment by moment.
+ *
+ * Sizes, lives, second lives (steps that come again), zones and owners (streams) with
+ * wide lives, pins, sets, bodies. 2,000 problems, 10,000 with TESSERA_TEST_LONG, or what
+ * TESSERA_PACK_PROBLEMS says.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack.h"
+
+#include "tests/fail_alloc.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define MOST_ITEMS 40
+#define MOST_TO_TRY 8 /* items: all orders are tried */
+#define N_MOMENTS 24
+#define BUDGET 512 /* units of work: most problems need none */
+
+typedef struct
+{
+  TesseraItem items[MOST_ITEMS];
+  uint32_t n_items;
+  gboolean is_held; /* pins, sets or bodies */
+} Problem;
+
+static uint32_t
+pick (GRand *random, uint32_t n)
+{
+  return (uint32_t) g_rand_int_range (random, 0, (gint32) n);
+}
+
+/* ---- the judge ---- */
+
+static gboolean
+lives_meet (const uint32_t a[2][2], const uint32_t b[2][2])
+{
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < 2; k++)
+      if (MAX (a[i][0], b[k][0]) < MIN (a[i][1], b[k][1]))
+        return TRUE;
+  return FALSE;
+}
+
+static void
+lives_of (const TesseraItem *item, gboolean is_wide, uint32_t lives[2][2])
+{
+  const uint32_t plain[2][2] = { { item->begin, item->end },
+                                 { item->begin2, item->end2 } };
+  const uint32_t wide[2][2] = { { item->wide_begin, item->wide_end },
+                                { item->wide_begin2, item->wide_end2 } };
+  memcpy (lives, is_wide && item->wide_end > 0 ? wide : plain, sizeof plain);
+}
+
+/* Whether they may not share an address. */
+static gboolean
+conflict (const TesseraItem *a, const TesseraItem *b)
+{
+  uint32_t of_a[2][2], of_b[2][2];
+  gboolean is_wide = a->owner != b->owner;
+  if (a->zone != b->zone || (a->apart & b->in) != 0 || (b->apart & a->in) != 0)
+    return TRUE;
+  lives_of (a, is_wide, of_a);
+  lives_of (b, is_wide, of_b);
+  return lives_meet (of_a, of_b);
+}
+
+static uint64_t
+top_of (const Problem *problem, const uint64_t *offsets)
+{
+  uint64_t top = 0;
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    top = MAX (top, offsets[i] + problem->items[i].size_bytes);
+  return top;
+}
+
+/* In one moment and zone; zones share nothing. */
+static uint64_t
+load_bound (const Problem *problem)
+{
+  uint64_t bound = 0;
+  for (uint32_t zone = 0; zone < 3; zone++)
+    {
+      uint64_t peak = 0;
+      for (uint32_t t = 0; t < N_MOMENTS; t++)
+        {
+          uint64_t load = 0;
+          for (uint32_t i = 0; i < problem->n_items; i++)
+            {
+              const TesseraItem *item = &problem->items[i];
+              gboolean is_alive = (item->begin <= t && t < item->end) ||
+                                  (item->begin2 <= t && t < item->end2);
+              load += item->zone == zone && is_alive ? item->size_bytes : 0;
+            }
+          peak = MAX (peak, load);
+        }
+      bound += peak;
+    }
+  return bound;
+}
+
+static void
+assert_keeps (const Problem *problem, const uint64_t *offsets)
+{
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    {
+      const TesseraItem *a = &problem->items[i];
+      if (a->is_pinned)
+        g_assert_cmpuint (offsets[i], ==, a->pinned_bytes);
+      for (uint32_t k = 0; k < i; k++)
+        {
+          const TesseraItem *b = &problem->items[k];
+          if (conflict (a, b))
+            g_assert_true (offsets[i] >= offsets[k] + b->size_bytes ||
+                           offsets[k] >= offsets[i] + a->size_bytes);
+          if (a->body != 0 && a->body == b->body)
+            g_assert_cmpuint (offsets[i] + b->body_offset_bytes, ==,
+                              offsets[k] + a->body_offset_bytes);
+        }
+    }
+}
+
+static void
+assert_packed (const Problem *problem,
+               const uint64_t *offsets,
+               const TesseraPacking *packing)
+{
+  assert_keeps (problem, offsets);
+  g_assert_cmpuint (packing->height_bytes, ==, top_of (problem, offsets));
+  g_assert_cmpuint (packing->height_bytes, >=, packing->proven_bound_bytes);
+  g_assert_cmpuint (packing->proven_bound_bytes, >=, packing->bound_bytes);
+  g_assert_cmpuint (packing->bound_bytes, >=, load_bound (problem));
+  g_assert_true (packing->is_optimal ==
+                 (packing->height_bytes == packing->proven_bound_bytes));
+}
+
+/* ---- what it is compared with ---- */
+
+/* The lowest offset at which an item goes, beside those that are placed. */
+static uint64_t
+first_fit (const Problem *problem, const uint64_t *offsets, uint32_t placed, uint32_t i)
+{
+  uint64_t at = 0;
+  for (gboolean has_moved = TRUE; has_moved;)
+    {
+      has_moved = FALSE;
+      for (uint32_t k = 0; k < problem->n_items; k++)
+        if ((placed >> k & 1) && conflict (&problem->items[i], &problem->items[k]) &&
+            at < offsets[k] + problem->items[k].size_bytes &&
+            offsets[k] < at + problem->items[i].size_bytes)
+          {
+            at = offsets[k] + problem->items[k].size_bytes;
+            has_moved = TRUE;
+          }
+    }
+  return at;
+}
+
+/* Every lowest layout comes of first fit in some order: of all orders. */
+static void
+try_all (const Problem *problem,
+         uint64_t *offsets,
+         uint32_t placed,
+         uint64_t height,
+         uint64_t *best)
+{
+  if (height >= *best)
+    return;
+  if (placed == (1u << problem->n_items) - 1)
+    {
+      *best = height;
+      return;
+    }
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    if (!(placed >> i & 1))
+      {
+        offsets[i] = first_fit (problem, offsets, placed, i);
+        try_all (problem, offsets, placed | 1u << i,
+                 MAX (height, offsets[i] + problem->items[i].size_bytes), best);
+      }
+}
+
+static gboolean
+is_larger (const TesseraItem *a, const TesseraItem *b)
+{
+  uint32_t life_of_a = a->end - a->begin + a->end2 - a->begin2;
+  uint32_t life_of_b = b->end - b->begin + b->end2 - b->begin2;
+  return a->size_bytes > b->size_bytes ||
+         (a->size_bytes == b->size_bytes && life_of_a > life_of_b);
+}
+
+/* Largest first, the longer of equal ones, ties as they come; zones on top of each other.
+ */
+static uint64_t
+first_fit_by_size (const Problem *problem)
+{
+  uint64_t sum = 0;
+  for (uint32_t zone = 0; zone < 3; zone++)
+    {
+      Problem part = { 0 };
+      uint64_t offsets[MOST_ITEMS];
+      uint64_t top = 0, done = 0;
+      for (uint32_t i = 0; i < problem->n_items; i++)
+        if (problem->items[i].zone == zone)
+          part.items[part.n_items++] = problem->items[i];
+      for (uint32_t n = 0; n < part.n_items; n++)
+        {
+          uint32_t next = MOST_ITEMS;
+          for (uint32_t i = 0; i < part.n_items; i++)
+            if (!(done >> i & 1) &&
+                (next == MOST_ITEMS || is_larger (&part.items[i], &part.items[next])))
+              next = i;
+          offsets[next] = 0;
+          for (gboolean has_moved = TRUE; has_moved;)
+            {
+              has_moved = FALSE;
+              for (uint32_t k = 0; k < part.n_items; k++)
+                if ((done >> k & 1) && conflict (&part.items[next], &part.items[k]) &&
+                    offsets[next] < offsets[k] + part.items[k].size_bytes &&
+                    offsets[k] < offsets[next] + part.items[next].size_bytes)
+                  {
+                    offsets[next] = offsets[k] + part.items[k].size_bytes;
+                    has_moved = TRUE;
+                  }
+            }
+          done |= UINT64_C (1) << next;
+          top = MAX (top, offsets[next] + part.items[next].size_bytes);
+        }
+      sum += top;
+    }
+  return sum;
+}
+
+/* ---- problems ---- */
+
+static uint32_t
+later (GRand *random, uint32_t moment, uint32_t at_most)
+{
+  uint32_t result = moment + pick (random, at_most);
+  return MIN (result, (uint32_t) N_MOMENTS);
+}
+
+static void
+random_lives (GRand *random, TesseraItem *item, gboolean has_second, gboolean has_owners)
+{
+  item->begin = pick (random, N_MOMENTS - 1);
+  item->end = later (random, item->begin + 1, pick (random, 3) ? 5 : N_MOMENTS);
+  if (has_second && item->begin > 0 && pick (random, 2))
+    {
+      item->end2 = 1 + pick (random, item->begin);
+      item->begin2 = pick (random, item->end2);
+    }
+  if (!has_owners)
+    return;
+  item->owner = pick (random, 3);
+  item->wide_begin = item->begin;
+  item->wide_end = later (random, item->end, 4);
+  item->wide_begin2 = item->begin2;
+  item->wide_end2 = item->begin2 < item->end2 ? later (random, item->end2, 4) : 0;
+}
+
+/* Pins without regard to others, sets, bodies: some of these can't be had together. */
+static void
+hold (GRand *random, Problem *problem)
+{
+  problem->is_held = TRUE;
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    {
+      TesseraItem *item = &problem->items[i];
+      switch (pick (random, 8))
+        {
+        case 0:
+          item->is_pinned = 1;
+          item->pinned_bytes = pick (random, 200);
+          break;
+        case 1:
+          item->in = UINT64_C (1) << pick (random, 4);
+          break;
+        case 2:
+          item->apart = UINT64_C (1) << pick (random, 4);
+          break;
+        case 3:
+          item->body = 1 + pick (random, 3);
+          item->body_offset_bytes = pick (random, 60);
+          break;
+        default:
+          break;
+        }
+    }
+}
+
+static void
+random_problem (GRand *random, Problem *problem)
+{
+  gboolean has_second = pick (random, 2) == 0, has_owners = pick (random, 4) == 0;
+  uint32_t n_zones = pick (random, 3) ? 1 : 3;
+  uint32_t most_size = pick (random, 2) ? 8 : 60;
+  memset (problem, 0, sizeof *problem);
+  problem->n_items = 1 + pick (random, pick (random, 2) ? MOST_TO_TRY - 1 : MOST_ITEMS);
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    {
+      TesseraItem *item = &problem->items[i];
+      item->size_bytes = 1 + pick (random, most_size);
+      item->prefer_low = (uint8_t) pick (random, 2);
+      item->zone = pick (random, n_zones);
+      random_lives (random, item, has_second, has_owners);
+    }
+  if (pick (random, 4) == 0)
+    hold (random, problem);
+}
+
+/* ---- the tests ---- */
+
+static TesseraStatus
+pack (const Problem *problem,
+      const TesseraPackOptions *options,
+      uint64_t *offsets,
+      TesseraPacking *packing)
+{
+  memset (offsets, 0xff, MOST_ITEMS * sizeof *offsets);
+  return tessera_pack (problem->items, problem->n_items, options, offsets, packing);
+}
+
+/* Whether the two that are named do get into each other's way, or one into its own. */
+static void
+assert_refused (const Problem *problem, const TesseraPacking *packing)
+{
+  g_assert_true (problem->is_held);
+  for (int i = 0; i < 2; i++)
+    g_assert_cmpuint (packing->conflict[i], <, problem->n_items);
+  const TesseraItem *a = &problem->items[packing->conflict[0]];
+  const TesseraItem *b = &problem->items[packing->conflict[1]];
+  g_assert_true ((a->is_pinned && b->is_pinned) || (a->body != 0 && a->body == b->body) ||
+                 ((a->is_pinned || a->body != 0) && (b->is_pinned || b->body != 0)));
+}
+
+/* Few items, no limits, one zone: the lowest height there is. */
+static void
+compare_with_all (const Problem *problem, const TesseraPacking *packing)
+{
+  uint64_t offsets[MOST_ITEMS], best = UINT64_MAX;
+  if (problem->n_items > MOST_TO_TRY || problem->is_held)
+    return;
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    if (problem->items[i].zone != problem->items[0].zone)
+      return;
+  try_all (problem, offsets, 0, 0, &best);
+  g_assert_cmpuint (packing->proven_bound_bytes, <=, best);
+  g_assert_cmpuint (packing->height_bytes, ==, best);
+}
+
+static uint32_t
+number_of_problems (void)
+{
+  const char *text = g_getenv ("TESSERA_PACK_PROBLEMS");
+  if (text != NULL)
+    return (uint32_t) g_ascii_strtoull (text, NULL, 10);
+  return g_getenv ("TESSERA_TEST_LONG") != NULL ? 10000 : 2000;
+}
+
+static void
+test_any (void)
+{
+  static const uint32_t threads[] = { 1, 2, 4 };
+  uint32_t n_refused = 0, n_held = 0, n_optimal = 0, n_problems = number_of_problems ();
+  for (uint32_t seed = 0; seed < n_problems; seed++)
+    {
+      GRand *random = g_rand_new_with_seed (seed);
+      Problem problem;
+      uint64_t offsets[3][MOST_ITEMS];
+      TesseraPacking packings[3];
+      TesseraStatus status = TESSERA_OK;
+      random_problem (random, &problem);
+      for (uint32_t i = 0; i < 3; i++)
+        {
+          TesseraPackOptions options = { .n_threads = threads[i], .work_budget = BUDGET };
+          TesseraStatus got = pack (&problem, &options, offsets[i], &packings[i]);
+          g_assert_true (i == 0 || got == status);
+          status = got;
+        }
+      n_held += problem.is_held;
+      if (status == TESSERA_OK)
+        {
+          assert_packed (&problem, offsets[0], &packings[0]);
+          g_assert_cmpmem (offsets[0], sizeof offsets[0], offsets[1], sizeof offsets[1]);
+          g_assert_cmpmem (offsets[0], sizeof offsets[0], offsets[2], sizeof offsets[2]);
+          if (!problem.is_held)
+            g_assert_cmpuint (packings[0].height_bytes, <=, first_fit_by_size (&problem));
+          compare_with_all (&problem, &packings[0]);
+          n_optimal += packings[0].is_optimal;
+        }
+      else
+        {
+          g_assert_cmpint (status, ==, TESSERA_REFUSED);
+          assert_refused (&problem, &packings[0]);
+          n_refused++;
+        }
+      g_rand_free (random);
+    }
+  g_test_message ("%u problems, %u held, %u refused, %u optimal", n_problems, n_held,
+                  n_refused, n_optimal);
+  g_assert_cmpuint (n_held, >, n_problems / 8);
+  g_assert_cmpuint (n_refused, <, n_held);
+  g_assert_cmpuint (n_optimal, >, n_problems / 2);
+}
+
+typedef struct
+{
+  int left; /* reports until it says stop, for good */
+  int n_news;
+} Stopper;
+
+static bool
+count_down (void *user, double fraction)
+{
+  Stopper *stopper = user;
+  g_assert_cmpfloat (fraction, <=, 1);
+  return stopper->left-- > 0;
+}
+
+static void
+hear (void *user, const TesseraNews *news)
+{
+  Stopper *stopper = user;
+  stopper->n_news++;
+  g_assert_nonnull (news->doing);
+  if (news->height_bytes != 0)
+    g_assert_cmpuint (news->height_bytes, >=, news->bound_bytes);
+}
+
+/* Stopped at any moment: a packing that is one, or TESSERA_CANCELLED. */
+static void
+test_stopped (void)
+{
+  uint32_t n_cut = 0, n_cancelled = 0;
+  for (uint32_t seed = 0; seed < number_of_problems () / 2; seed++)
+    {
+      GRand *random = g_rand_new_with_seed (seed + 100000);
+      Problem problem;
+      uint64_t offsets[MOST_ITEMS];
+      TesseraPacking packing;
+      random_problem (random, &problem);
+      Stopper stopper = { .left = (int) pick (random, pick (random, 2) ? 4 : 40) };
+      const TesseraProgress progress = { count_down, &stopper };
+      const TesseraListener listener = { hear, &stopper };
+      TesseraPackOptions options = { .n_threads = 1 + pick (random, 3),
+                                     .work_budget = BUDGET,
+                                     .progress = &progress,
+                                     .keeps_best = pick (random, 4) != 0,
+                                     .listener = &listener };
+      TesseraStatus status = pack (&problem, &options, offsets, &packing);
+      if (status == TESSERA_OK)
+        assert_packed (&problem, offsets, &packing);
+      else if (status == TESSERA_CANCELLED)
+        g_assert_false (options.keeps_best);
+      else
+        g_assert_cmpint (status, ==, TESSERA_REFUSED);
+      if (status == TESSERA_OK && packing.is_cut_short)
+        g_assert_true (options.keeps_best && stopper.left < 0);
+      n_cut += status == TESSERA_OK && packing.is_cut_short;
+      n_cancelled += status == TESSERA_CANCELLED;
+      g_rand_free (random);
+    }
+  g_test_message ("%u cut short, %u cancelled", n_cut, n_cancelled);
+  g_assert_cmpuint (n_cut, >, number_of_problems () / 40);
+  g_assert_cmpuint (n_cancelled, >, number_of_problems () / 100);
+}
+
+/* Each allocation fails in turn: what is answered is an answer or TESSERA_NO_MEMORY, and
+ * nothing is left behind. */
+static void
+test_no_memory (void)
+{
+  for (uint32_t seed = 0; seed < 12; seed++)
+    {
+      GRand *random = g_rand_new_with_seed (seed + 200000);
+      Problem problem;
+      uint64_t offsets[MOST_ITEMS];
+      TesseraPacking packing;
+      const TesseraPackOptions options = { .n_threads = 1, .work_budget = 64 };
+      random_problem (random, &problem);
+      problem.n_items = MIN (problem.n_items, 12u);
+      for (unsigned long k = 1;; k++)
+        {
+          long held = tessera_fail_alloc_held ();
+          tessera_fail_alloc_at (k);
+          TesseraStatus status = pack (&problem, &options, offsets, &packing);
+          bool has_failed = tessera_fail_alloc_stop ();
+          g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+          if (status == TESSERA_OK)
+            assert_packed (&problem, offsets, &packing);
+          else if (status != TESSERA_REFUSED)
+            g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+          if (!has_failed)
+            break;
+          g_assert_cmpuint (k, <, 1000000);
+        }
+      g_rand_free (random);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/pack-random/any", test_any);
+  g_test_add_func ("/pack-random/stopped", test_stopped);
+  g_test_add_func ("/pack-random/no-memory", test_no_memory);
+  return g_test_run ();
+}
