@@ -179,6 +179,28 @@ def plan_is_checked_followed_and_repeatable(tmp):
 
 
 @test
+def hand_overs_tell_what_they_wait_for(tmp):
+    across = "--across-streams", "--budget", "1"  # plans quickly
+    plan = json.loads(good("plan", FSDP, "-o", tmp / "a.tsp", *across, "--json"))
+    pairs = plan["hand_over_list"]
+    assert plan["hand_overs"] == len(pairs) > 0 and sum(pair["waits"] for pair in pairs) == plan["waits"], plan
+    assert all(pair["from_stream"] != pair["to_stream"] or pair["side_streams"] for pair in pairs)
+    assert all(pair["waits"] == (pair["slack_ns"] < 1000000) for pair in pairs if pair["slack_ns"] is not None)
+    stored = sqlite3.connect(tmp / "a.tsp").execute("SELECT from_slot, to_slot, event_slot, slack_ns FROM hand_over")
+    assert sorted(stored, key=str) == sorted(((p["from_slot"], p["to_slot"], p.get("event_slot"), p["slack_ns"])
+                                              for p in pairs), key=str)
+    none = json.loads(good("plan", FSDP, *across, "--waits", "none", "--json"))
+    some = json.loads(good("plan", FSDP, *across, "--waits", str(plan["waits"] // 2), "--json"))
+    assert none["waits"] == 0 and some["waits"] <= plan["waits"] // 2, (none["waits"], some["waits"])
+    assert some["height_bytes"] <= none["height_bytes"]
+    whole = json.loads(good("plan", FSDP, "--across-streams", "--json"))["hand_over_list"]
+    told = json.loads(good("explain", FSDP, str(whole[0]["to_block"]), "--across-streams", "--json"))
+    assert whole[0] in told["hand_over_list"], told["hand_over_list"]
+    refused("plan", FSDP, "--across-streams", "--waits", "few", words=("--waits",), status=2)
+    refused("plan", FSDP, "--waits", "all", words=("--across-streams",), status=2)
+
+
+@test
 def a_plan_that_is_worse_says_so(tmp):
     better = json.loads(good("plan", FSDP, "--json"))
     assert better["worse_than_recorded"] is False
