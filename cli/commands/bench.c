@@ -48,23 +48,43 @@ list_samples (TesseraError *error)
   return NULL;
 }
 
+/* @capacity_bytes: 0: nobody asked. */
 static void
-print_row (const CliStudy *study, double seconds)
+print_row (const CliStudy *study, double seconds, guint64 capacity_bytes)
 {
   const TesseraPlan *plan = study->plan;
   g_autofree char *name = g_path_get_basename (study->path);
+  char proof[128];
+  tessera_plan_describe_proof (plan, proof, sizeof proof);
   printf ("| %s | %zu | %zu | %" G_GUINT64_FORMAT " | %" G_GUINT64_FORMAT
-          " | %.4f | %.3f | %s |\n",
+          " | %.4f | %s | %.3f | %s |",
           name, study->blocks->n_blocks, plan->n_slots, plan->height_bytes,
           plan->bound_bytes,
           plan->bound_bytes > 0 ? (double) plan->height_bytes / (double) plan->bound_bytes
                                 : 1,
-          seconds, plan->strategy);
+          proof, seconds, plan->strategy);
+  if (capacity_bytes > 0)
+    printf (" %s |", plan->height_bytes <= capacity_bytes ? "yes" : "no");
+  puts ("");
   fflush (stdout);
 }
 
 static void
-add_row (JsonBuilder *builder, const CliStudy *study, double seconds)
+print_head (guint64 capacity_bytes)
+{
+  printf ("| file | blocks | slots | height, bytes | load bound, bytes | height / bound "
+          "| proof | plan, processor s | strategy |");
+  if (capacity_bytes > 0)
+    printf (" fits %" G_GUINT64_FORMAT " |", capacity_bytes);
+  printf ("\n|---|---|---|---|---|---|---|---|---|%s\n",
+          capacity_bytes > 0 ? "---|" : "");
+}
+
+static void
+add_row (JsonBuilder *builder,
+         const CliStudy *study,
+         double seconds,
+         guint64 capacity_bytes)
 {
   const TesseraPlan *plan = study->plan;
   json_builder_begin_object (builder);
@@ -74,6 +94,8 @@ add_row (JsonBuilder *builder, const CliStudy *study, double seconds)
   cli_json_bytes (builder, "height_bytes", plan->height_bytes);
   cli_json_bytes (builder, "bound_bytes", plan->bound_bytes);
   cli_json_proof (builder, plan);
+  if (capacity_bytes > 0)
+    cli_json_bool (builder, "fits", plan->height_bytes <= capacity_bytes);
   cli_json_number (builder, "processor_seconds", seconds);
   cli_json_text (builder, "strategy", plan->strategy);
   json_builder_end_object (builder);
@@ -83,6 +105,7 @@ static TesseraStatus
 plan_file (const char *path,
            const CliCommon *common,
            TesseraPlanOptions options,
+           guint64 capacity_bytes,
            JsonBuilder *builder,
            TesseraError *error)
 {
@@ -97,9 +120,9 @@ plan_file (const char *path,
   double seconds = processor_seconds () - begin;
   cli_progress_end ();
   if (status == TESSERA_OK && common->json)
-    add_row (builder, &study, seconds);
+    add_row (builder, &study, seconds, capacity_bytes);
   else if (status == TESSERA_OK)
-    print_row (&study, seconds);
+    print_row (&study, seconds, capacity_bytes);
   cli_study_clear (&study);
   return status;
 }
@@ -108,12 +131,16 @@ int
 cli_bench (int argc, char **argv)
 {
   gboolean across = FALSE;
+  g_autofree char *capacity = NULL;
+  guint64 capacity_bytes = 0;
   gint64 budget = 0;
   CliCommon common = { 0 };
   GOptionEntry entries[] = { { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
                                "Let ranges pass from stream to stream", NULL },
                              { "budget", 0, 0, G_OPTION_ARG_INT64, &budget,
                                "Work units (placements tried)", "N" },
+                             { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity,
+                               "Say of each plan whether it fits", "BYTES" },
                              { NULL } };
   TesseraError error = { 0 };
   g_auto (GStrv) samples = NULL;
@@ -124,6 +151,9 @@ cli_bench (int argc, char **argv)
     return cli_usage ("bench", "\"%s\" can't be measured; \"planner\" can", argv[1]);
   if (budget < 0)
     return cli_usage ("bench", "--budget takes a number of work units, 0 or more");
+  if (capacity != NULL &&
+      (!cli_parse_bytes (capacity, &capacity_bytes) || capacity_bytes == 0))
+    return cli_usage ("bench", "--capacity takes a size as 32GiB, not \"%s\"", capacity);
   if (argc == 2 && (samples = list_samples (&error)) == NULL)
     return cli_fail (&error);
   const TesseraPlanOptions options = { .first_step = -1,
@@ -133,13 +163,11 @@ cli_bench (int argc, char **argv)
   g_autoptr (JsonBuilder) builder = json_builder_new ();
   json_builder_begin_array (builder);
   if (!common.json)
-    printf (
-        "| file | blocks | slots | height, bytes | load bound, bytes | height / bound "
-        "| plan, processor s | strategy |\n|---|---|---|---|---|---|---|---|\n");
+    print_head (capacity_bytes);
   TesseraStatus status = TESSERA_OK;
   for (char **path = samples != NULL ? samples : argv + 2;
        status == TESSERA_OK && *path != NULL; path++)
-    status = plan_file (*path, &common, options, builder, &error);
+    status = plan_file (*path, &common, options, capacity_bytes, builder, &error);
   json_builder_end_array (builder);
   if (status != TESSERA_OK)
     return cli_fail (&error);
