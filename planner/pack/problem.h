@@ -33,6 +33,7 @@ typedef struct
   uint32_t contention;  /* largest number of items alive at any moment of its life */
   uint32_t owner;       /* 0 .. n_owners - 1 */
   uint32_t source;      /* index into the caller's items */
+  uint32_t end_event;   /* of the first life, in the caller's time */
   uint8_t prefer_low;
 } TesseraPackItem;
 

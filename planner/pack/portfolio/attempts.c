@@ -5,6 +5,8 @@
  */
 #include "planner/pack/portfolio/attempts.h"
 
+#include "planner/pack/sweep/outward.h"
+
 static const char *
 name_of_rule (const TesseraRule *rule)
 {
@@ -36,6 +38,18 @@ attempt_rule (TesseraPortfolio *portfolio,
   return tessera_attempt_sweep (desk, &rule,
                                 tessera_scope_looks_of_sweep (&portfolio->scope), &watch,
                                 &attempt->height_bytes);
+}
+
+/* The rules of own places are followed by these. */
+static bool
+attempt_outward (TesseraPortfolio *portfolio, TesseraDesk *desk, TesseraFinished *attempt)
+{
+  const TesseraPackWatch watch = { &portfolio->shared, attempt->number };
+  attempt->name = "outward from the peak, in order of time";
+  return tessera_outward_is_for (portfolio->problem) &&
+         tessera_sweep_outward (&desk->sweep, attempt->number - TESSERA_N_OWN_RULES,
+                                tessera_scope_looks_of_sweep (&portfolio->scope), &watch,
+                                desk->order, desk->offsets, &attempt->height_bytes);
 }
 
 static TesseraRule
@@ -86,6 +100,8 @@ tessera_portfolio_attempt (TesseraPortfolio *portfolio,
     case TESSERA_ROUND_CANDIDATES:
       return attempt_candidate (portfolio, desk, attempt);
     case TESSERA_ROUND_OWN_RULES:
+      if (attempt->number >= TESSERA_N_OWN_RULES)
+        return attempt_outward (portfolio, desk, attempt);
       return attempt_rule (
           portfolio, desk,
           tessera_rule_own_nth (portfolio->problem, &portfolio->cuts, attempt->number),

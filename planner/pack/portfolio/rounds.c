@@ -5,6 +5,8 @@
  */
 #include "planner/pack/portfolio/rounds.h"
 
+#include "planner/pack/sweep/outward.h"
+
 /* A chain makes so many placements, or one attempt, in a round: enough to be worth the
  * start of a thread. Fixed, so that rounds do not depend on the machine. */
 #define PLACEMENTS_A_ROUND 4096u
@@ -18,7 +20,8 @@
 #define MAX_DRAWN_RULES 512
 
 /* Most rules of own places are soon given up: so many cost what one drawn rule does. */
-#define OWN_A_DRAWN 4
+#define OWN_A_DRAWN 6
+#define MAX_OWN_RULES (TESSERA_N_OWN_RULES + TESSERA_N_OUTWARD)
 
 /* Nearer to the bound than this part of it, no rules are drawn any more. */
 #define NEAR_ENOUGH 16384
@@ -65,7 +68,7 @@ run_own_rules (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
 {
   uint64_t n_rules = n_sweeps_allowed (portfolio) * OWN_A_DRAWN;
   run_rules (portfolio, workers, TESSERA_ROUND_OWN_RULES,
-             n_rules < TESSERA_N_OWN_RULES ? n_rules : TESSERA_N_OWN_RULES);
+             n_rules < MAX_OWN_RULES ? n_rules : MAX_OWN_RULES);
 }
 
 /* The first rules too where they have not been tried. */

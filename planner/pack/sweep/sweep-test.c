@@ -5,6 +5,7 @@
  */
 #include "planner/generate.h"
 #include "planner/pack/fit/attempt.h"
+#include "planner/pack/sweep/outward.h"
 
 #include <glib.h>
 #include <string.h>
@@ -282,6 +283,70 @@ test_own_places (void)
   g_rand_free (random);
 }
 
+/* Those alive at the peak without holes, then the others where a slow fit puts them. */
+static void
+test_outward (void)
+{
+  GRand *random = g_rand_new_with_seed (SEED + 4);
+  for (int run = 0; run < 200; run++)
+    {
+      uint32_t n = 1 + pick (random, MAX_ITEMS - 1), order[MAX_ITEMS], n_at_peak = 0;
+      TesseraPackProblem *problem = random_problem (random, n, FALSE);
+      TesseraTimes times;
+      TesseraSweep sweep = { 0 };
+      TesseraPackShared shared = { .best_height_bytes = UINT64_MAX,
+                                   .reached = UINT32_MAX };
+      const TesseraPackWatch watch = { &shared, 0 };
+      uint64_t height, offsets[MAX_ITEMS], slow[MAX_ITEMS], peak_bytes = 0, top = 0;
+      uint32_t peak = 0, number = pick (random, TESSERA_N_OUTWARD);
+      g_assert_true (tessera_outward_is_for (problem));
+      g_assert_cmpint (tessera_times_init (&times, problem), ==, TESSERA_OK);
+      g_assert_cmpint (tessera_sweep_init (&sweep, &times), ==, TESSERA_OK);
+      g_assert_true (tessera_sweep_outward (&sweep, number, UINT64_MAX, &watch, order,
+                                            offsets, &height));
+      for (uint32_t s = 0; s < problem->n_sections; s++)
+        {
+          uint64_t load = 0;
+          for (uint32_t i = 0; i < n; i++)
+            if (problem->items[i].lives.begin <= s && problem->items[i].lives.end > s)
+              load += problem->items[i].size_bytes;
+          if (load > peak_bytes)
+            {
+              peak_bytes = load;
+              peak = s;
+            }
+        }
+      for (uint32_t pass = 0, k = 0; pass < 3; pass++)
+        for (uint32_t j = 0; j < n; j++)
+          {
+            gboolean by_end = pass == 2 || (pass == 0 && number / 2 == 1);
+            uint32_t item = (by_end ? times.by_end[n - 1 - j] : times.by_begin[j]) / 2;
+            const TesseraPackLives *lives = &problem->items[item].lives;
+            if (pass != (lives->begin > peak ? 1 : lives->end <= peak ? 2 : 0))
+              continue;
+            order[k++] = item;
+            n_at_peak += pass == 0 ? 1 : 0;
+          }
+      for (uint32_t i = 0; i < n; i++)
+        {
+          slow[order[i]] = i < n_at_peak
+                               ? top
+                               : naive_fit (problem, order, i, slow,
+                                            number % 2 == 0 ? TESSERA_SWEEP_BEST_FIT
+                                                            : TESSERA_SWEEP_FIRST_FIT);
+          g_assert_cmpuint (offsets[order[i]], ==, slow[order[i]]);
+          top = MAX (top, slow[order[i]] + problem->items[order[i]].size_bytes);
+          if (i + 1 == n_at_peak)
+            g_assert_cmpuint (top, ==, problem->bound_bytes);
+        }
+      g_assert_cmpuint (height, ==, top);
+      tessera_sweep_clear (&sweep);
+      tessera_times_clear (&times);
+      tessera_pack_problem_free (problem);
+    }
+  g_rand_free (random);
+}
+
 /* More ranges ahead than an item keeps in mind: it goes around all of them all the same,
  * and what it may spend on looking is all it spends. */
 static void
@@ -382,6 +447,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/sweep/against-naive", test_against_naive);
   g_test_add_func ("/sweep/own-places", test_own_places);
+  g_test_add_func ("/sweep/outward", test_outward);
   g_test_add_func ("/sweep/much-ahead", test_much_ahead);
   g_test_add_func ("/sweep/generated", test_generated);
   return g_test_run ();

@@ -55,6 +55,25 @@ list_lives (TesseraTimes *times, uint64_t *keys)
   qsort (keys, times->n_lives, sizeof *keys, compare_keys);
 }
 
+/* Sorts the lives, as the caller had them, by the moments of their ends: many end in one
+ * section, and backward it tells who goes first. Second lives come before the others. */
+static void
+sort_by_moments (TesseraTimes *times, uint64_t *keys)
+{
+  const TesseraPackProblem *problem = times->problem;
+  uint32_t *lives = times->by_end; /* filled later */
+  for (uint32_t i = 0; i < times->n_lives; i++)
+    {
+      uint32_t life = (uint32_t) keys[i];
+      uint64_t moment = life & 1 ? 0 : problem->items[life / 2].end_event;
+      lives[i] = life;
+      keys[i] = moment << 32 | i;
+    }
+  qsort (keys, times->n_lives, sizeof *keys, compare_keys);
+  for (uint32_t i = 0; i < times->n_lives; i++)
+    keys[i] = lives[(uint32_t) keys[i]];
+}
+
 TesseraStatus
 tessera_times_init (TesseraTimes *times, const TesseraPackProblem *problem)
 {
@@ -69,6 +88,7 @@ tessera_times_init (TesseraTimes *times, const TesseraPackProblem *problem)
     {
       list_lives (times, keys);
       sort_lives (times, tessera_life_begin, keys, counts, times->by_begin);
+      sort_by_moments (times, keys);
       sort_lives (times, tessera_life_end, keys, counts, times->by_end);
       status = TESSERA_OK;
     }

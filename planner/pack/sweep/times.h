@@ -12,7 +12,8 @@
 typedef struct
 {
   const TesseraPackProblem *problem;
-  uint32_t *by_begin, *by_end; /* [n_lives] ties as the caller had them */
+  uint32_t *by_begin, *by_end; /* [n_lives] in a section by moments of end, then and
+                                  by begin as the caller had them */
   uint32_t n_lives;
   TesseraSizes sizes;
 } TesseraTimes;
