@@ -27,6 +27,8 @@ static const char *const files[] = {
   "snapshots/jobs/fsdp2_7b_r3of16.pickle.gz",
   "snapshots/jobs/meg_pp4vp2_tp2_rcfull.pickle.gz",
   "snapshots/pytorch-2.6/c_def_1.pickle",
+  "snapshots/pytorch-2.6/f_streams.pickle",
+  "snapshots/pytorch-2.6/t_def.pickle",
 };
 
 typedef enum
@@ -83,6 +85,7 @@ plan (const Study *study,
                                        .n_edits = edits->len,
                                        .strategy = strategy,
                                        .is_preview = is_preview,
+                                       .former = study->plan,
                                        .first_step = -1,
                                        .last_step = -1 };
   TesseraError error = { 0 };
@@ -311,7 +314,7 @@ look_at (const char *folder, const char *file, guint n_draws, GArray **samples)
   g_autofree char *name = g_path_get_basename (file);
   g_autoptr (GArray) none = g_array_new (FALSE, TRUE, sizeof (TesseraEdit));
   TesseraError error = { 0 };
-  Study study;
+  Study study = { .plan = NULL };
   double seconds;
 
   if (!g_file_test (path, G_FILE_TEST_EXISTS))

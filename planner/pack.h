@@ -67,6 +67,9 @@ typedef struct
                            default */
   uint32_t n_orders;    /* only so many of the portfolio's orders, likely winners first;
                            0: all */
+  const uint64_t *former; /* (nullable) (array length=n_items): where the items lay in a
+                             layout before, UINT64_MAX: nowhere. A hint: orders that
+                             follow it are tried as well, and the result depends on it */
   const TesseraProgress *progress;
   bool keeps_best; /* where @progress says stop, what is known then is the answer, not
                       TESSERA_CANCELLED: is_cut_short. Once it says stop it has to stay
@@ -105,8 +108,8 @@ TESSERA_MUST_USE TesseraStatus tessera_pack (const TesseraItem *items,
                                              const TesseraPackOptions *options,
                                              uint64_t *offsets,
                                              TesseraPacking *out_packing);
-/* What no layout is below: the load, or what closed ranges force (pack/closed.h); zones one
- * on top of the other. Knows nothing of pins, sets and bodies. Fails as above. */
+/* What no layout is below: the load, or what closed ranges force (pack/closed.h); zones
+ * one on top of the other. Knows nothing of pins, sets and bodies. Fails as above. */
 TESSERA_MUST_USE TesseraStatus tessera_pack_closed_bound (const TesseraItem *items,
                                                           size_t n_items,
                                                           uint64_t *out_bound_bytes);

@@ -26,10 +26,13 @@ typedef struct
   const TesseraEdit *edits; /* (nullable): in their order; those undone are skipped */
   size_t n_edits;
   TesseraEditConflict *out_conflict; /* (nullable): set on TESSERA_REFUSED */
-  bool is_preview;     /* as fast as can be: a portfolio's first orders only. What is kept
-                          and exported is planned without */
-  bool across_streams; /* blocks of different streams may share addresses, one after
-                          another */
+  bool is_preview; /* as fast as can be: a portfolio's first orders only. What is kept
+                      and exported is planned without */
+  const TesseraPlan *former; /* (nullable): of a preview: a plan of the same trace and
+                                structure, made before; where its slots lie is a hint. A
+                                full plan never looks at it */
+  bool across_streams;       /* blocks of different streams may share addresses, one after
+                                another */
   /* Across streams: only blocks of at least so many bytes are handed on before what the
    * new owner waits for has slack (db/plan.h). 0: all, UINT64_MAX: none. */
   uint64_t waits_from_bytes;

@@ -100,6 +100,7 @@ portfolio_options (const TesseraPackOptions *options)
       if (options->fit_at_most != 0)
         result.fit_at_most = options->fit_at_most;
       result.n_orders = options->n_orders;
+      result.former = options->former;
     }
   if (result.n_threads == 0)
     {
@@ -281,6 +282,7 @@ pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
     return status;
   call->base_bytes = problem->base_bytes;
   call->n_left = call->zones.n_groups - group - 1;
+  problem->former = options->former;
   if (call->limits != NULL)
     status = set_limits (call, group, problem);
   if (status == TESSERA_OK && problem->n_items > 0)

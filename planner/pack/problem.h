@@ -48,11 +48,12 @@ typedef struct
   TesseraPackItem *items; /* ascending curve */
   size_t n_items;
   uint32_t n_sections;
-  uint64_t base_bytes;  /* taken below by items that live always */
-  uint64_t bound_bytes; /* largest load of @items alone, or what closed ranges force
-                           (closed.h): base_bytes not counted */
-  uint32_t n_owners;    /* 1 where wide lives are the same or all have one owner */
-  bool has_second;      /* some item has a second life */
+  uint64_t base_bytes;    /* taken below by items that live always */
+  uint64_t bound_bytes;   /* largest load of @items alone, or what closed ranges force
+                             (closed.h): base_bytes not counted */
+  uint32_t n_owners;      /* 1 where wide lives are the same or all have one owner */
+  bool has_second;        /* some item has a second life */
+  const uint64_t *former; /* see TesseraPackOptions; by source; NULL: none */
 
   /* NULL where nobody is held to anything: then there are no bodies and nothing is
    * blocked either. Methods that know nothing of limits are for such problems only. */

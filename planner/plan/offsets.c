@@ -55,6 +55,32 @@ settle_cut (TesseraPlanBuild *build, const TesseraPacking *packing)
   return TESSERA_OK;
 }
 
+/* Where the items lay in the plan before, by their blocks: for the caller to free. */
+static TesseraStatus
+find_former (const TesseraPlanBuild *build, uint64_t **out_former)
+{
+  const TesseraPlan *before = build->options->former, *plan = build->plan;
+  size_t n_blocks = build->blocks->n_blocks;
+  uint64_t *of_block = malloc ((n_blocks + 1) * sizeof *of_block);
+  uint64_t *former = malloc ((build->n_items + 1) * sizeof *former);
+
+  *out_former = former;
+  if (!of_block || !former)
+    {
+      free (of_block);
+      return TESSERA_NO_MEMORY;
+    }
+  memset (of_block, 0xff, n_blocks * sizeof *of_block);
+  memset (former, 0xff, build->n_items * sizeof *former);
+  for (size_t i = 0; i < before->n_slots; i++)
+    if (before->slots[i].block < n_blocks)
+      of_block[before->slots[i].block] = before->slots[i].offset_bytes;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    former[build->item_of_slot[i]] = of_block[plan->slots[i].block];
+  free (of_block);
+  return TESSERA_OK;
+}
+
 TesseraStatus
 tessera_build_pack (TesseraPlanBuild *build,
                     TesseraItem *items,
@@ -62,15 +88,21 @@ tessera_build_pack (TesseraPlanBuild *build,
                     uint64_t *offsets,
                     TesseraPacking *out_packing)
 {
-  const TesseraPackOptions options = tessera_build_pack_options (build);
+  TesseraPackOptions options = tessera_build_pack_options (build);
   const TesseraComplaint complaint = tessera_build_complaint (build);
+  uint64_t *former = NULL;
   TesseraStatus status = tessera_holds_apply (&build->holds, build->item_of_slot,
                                               build->plan, &complaint, items, n_items);
 
   *out_packing = (TesseraPacking){ .strategy = "nothing to place" };
   if (status != TESSERA_OK || n_items == 0)
     return status;
-  status = tessera_pack (items, n_items, &options, offsets, out_packing);
+  if (build->options->is_preview && build->options->former && n_items == build->n_items)
+    status = find_former (build, &former);
+  options.former = former;
+  if (status == TESSERA_OK)
+    status = tessera_pack (items, n_items, &options, offsets, out_packing);
+  free (former);
   if (status == TESSERA_REFUSED)
     status = tessera_holds_explain (&build->holds, build->item_of_slot, items, &complaint,
                                     out_packing->conflict);

@@ -33,9 +33,9 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
   TesseraWorkInput *input = user;
   TesseraSheet *was = g_steal_pointer (&input->sheets[TESSERA_SIDE_RIGHT]);
+  TesseraFollowed *former = g_steal_pointer (&input->planned);
   TesseraStatus status = TESSERA_OK;
 
-  g_clear_pointer (&input->planned, tessera_followed_unref);
   if (input->shown != NULL)
     input->planned = tessera_followed_ref (input->shown);
   else if (input->path != NULL)
@@ -44,6 +44,7 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
                                     &input->planned);
   else
     status = tessera_followed_new (input->data, &input->request, input->history,
+                                   former != NULL ? former->plan : NULL,
                                    tessera_job_progress (job, 0, 0.9), error,
                                    &input->conflict, &input->planned);
   if (status == TESSERA_OK)
@@ -53,6 +54,7 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
   if (status == TESSERA_OK && was != NULL)
     input->moves = tessera_moves_new (was, input->sheets[TESSERA_SIDE_RIGHT]);
   tessera_sheet_unref (was);
+  tessera_followed_unref (former);
   return status;
 }
 

@@ -29,10 +29,12 @@ typedef struct
 } TesseraFollowed;
 
 /* @history: (nullable): edits to be applied.
+ * @former: (nullable): the plan that stands; a hint for a preview.
  * @out_conflict: (nullable): set on TESSERA_REFUSED. */
 TesseraStatus tessera_followed_new (TesseraData *data,
                                     const TesseraPlanRequest *request,
                                     const TesseraHistory *history,
+                                    const TesseraPlan *former,
                                     const TesseraProgress *progress,
                                     TesseraError *error,
                                     TesseraEditConflict *out_conflict,

@@ -126,6 +126,8 @@ tessera_scope_tries (const TesseraScope *scope, const TesseraCandidate *candidat
     return false;
   if (candidate == tessera_candidate_nth (0))
     return n_items <= most_lowest (scope);
+  if (candidate->keys[0] == TESSERA_BY_FORMER && scope->problem->former == NULL)
+    return false;
   return candidate->keys[0] == TESSERA_BY_TIME
              ? !scope->has_sweeps && n_items > scope->fit_at_most
              : n_items <= most_items (scope, candidate->placement,
