@@ -239,7 +239,7 @@ test_document_is_complete (TestPlace *place, gconstpointer data)
                     " JOIN pragma_table_info (schema.name) AS column"
                     " WHERE column.name NOT IN ('recording_index', 'device_index',"
                     " 'meta_index', 'plan_index', 'hand_over_index',"
-                    " 'plan_edit_index', 'crossing_index', 'length_plan_index', 'length_step_index',"
+                    " 'plan_edit_index', 'crossing_index', 'room_index', 'region_index', 'length_plan_index', 'length_step_index',"
                     " 'length_order_edge_index')");
   rows = g_strsplit (names, "\n", -1);
   g_assert_cmpuint (g_strv_length (rows), >, 150);

@@ -35,6 +35,8 @@ tessera_plan_free (TesseraPlan *plan)
   free (plan->sections);
   free (plan->hand_overs);
   free (plan->crossings);
+  free (plan->rooms);
+  free (plan->regions);
   free (plan->groups);
   free (plan->edits);
   free (plan->strings);
@@ -43,6 +45,34 @@ tessera_plan_free (TesseraPlan *plan)
   free (plan->source);
   free (plan->torch);
   free (plan);
+}
+
+uint64_t
+tessera_plan_pool_bytes (const TesseraPlan *plan)
+{
+  return plan->n_regions > 0 ? plan->regions[plan->n_regions - 1].end_bytes
+                             : plan->height_bytes;
+}
+
+static uint64_t
+hash_dynamic (const TesseraPlan *plan, uint64_t hash)
+{
+  for (size_t i = 0; i < plan->n_rooms; i++)
+    {
+      const TesseraRoom *room = &plan->rooms[i];
+      const uint64_t numbers[] = { room->section,  room->before,      room->stream,
+                                   room->is_small, room->begin_bytes, room->end_bytes };
+
+      for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+        hash = tessera_hash_number (hash, numbers[k]);
+    }
+  for (size_t i = 0; i < plan->n_regions; i++)
+    {
+      hash = tessera_hash_number (hash, plan->regions[i].stream);
+      hash = tessera_hash_number (hash, plan->regions[i].is_small);
+      hash = tessera_hash_number (hash, plan->regions[i].end_bytes);
+    }
+  return hash;
 }
 
 uint64_t
@@ -66,7 +96,7 @@ tessera_plan_digest (const TesseraPlan *plan)
       hash = tessera_hash_number (hash, plan->crossings[i].section);
       hash = tessera_hash_number (hash, plan->crossings[i].died);
     }
-  return hash;
+  return hash_dynamic (plan, hash);
 }
 
 bool

@@ -35,15 +35,22 @@
  * the wrapping slot that ends at the same request: its own slot then ends where the step
  * begins, the other's second interval stands for the rest.
  *
- * Several kinds of step: one section each that repeats, one behind the other in positions;
- * a run passes through them in any order. A slot of one kind that wraps holds its place
- * in steps of the other kinds too: as a crossing says, else over the whole of each. Then
- * died is its section's end, or a position of the end section. What of the start lives
- * longer is held over all kinds (died: not before the end of the last), unless a wrapping
- * slot at the same place stands for the rest. Slots of several kinds may share a place
- * when the one is gone wherever the other is born. A rota is of all kinds: each in which
- * one of its requests is made has all of its places, some as spares; they are reserved
- * all the time. Not across streams.
+ * Several kinds of step: one section each that repeats, one behind the other in
+ * positions; a run passes through them in any order. A slot of one kind that wraps holds
+ * its place in steps of the other kinds too: as a crossing says, else over the whole of
+ * each. Then died is its section's end, or a position of the end section. What of the
+ * start lives longer is held over all kinds (died: not before the end of the last),
+ * unless a wrapping slot at the same place stands for the rest. Slots of several kinds
+ * may share a place when the one is gone wherever the other is born. A rota is of all
+ * kinds: each in which one of its requests is made has all of its places, some as spares;
+ * they are reserved all the time. Not across streams.
+ *
+ * Dynamic requests: steps may also make requests that have no slot, since each step asks
+ * for other sizes there. Rooms say where they can go: a room belongs to what comes before
+ * the request of one slot and after that before it, and is a range that no slot needs
+ * from then on until the last such block has gone. Above all slots may lie regions, one
+ * of each stream and size class, that nobody else needs. The pool ends with the last of
+ * them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -152,6 +159,34 @@ typedef struct
 /* Whether the new stream may stand still: there is less than the slack above. */
 bool tessera_hand_over_waits (const TesseraHandOver *hand_over);
 
+/* Space for the dynamic requests of one place in a section. */
+typedef struct
+{
+  uint64_t begin_bytes; /* the range; empty where slots leave nothing free */
+  uint64_t end_bytes;
+  uint64_t most_bytes; /* largest block seen */
+  uint64_t sum_bytes;  /* of all blocks asked for here, the most of any step */
+  uint32_t section;
+  uint32_t before;     /* the slot whose request comes next; first_slot + n_slots of the
+                          section: none does */
+  uint32_t born;       /* position from which on it is free of slots */
+  uint32_t died;       /* ... and up to which */
+  uint32_t died_next;  /* in a section that repeats, where blocks live on into the next
+                          step: ... up to which position of it; else 0 */
+  uint32_t n_requests; /* the most of any step */
+  uint16_t stream;     /* by first use */
+  uint8_t is_small;    /* blocks of up to 1 MiB, else larger ones */
+} TesseraRoom;
+
+/* Space above all slots for dynamic requests of one stream and size class. */
+typedef struct
+{
+  uint64_t begin_bytes;
+  uint64_t end_bytes;
+  uint16_t stream;
+  uint8_t is_small;
+} TesseraRegion;
+
 typedef enum
 {
   TESSERA_GROUP_PERSISTENT,
@@ -190,6 +225,10 @@ typedef struct
   size_t n_hand_overs;
   TesseraCrossing *crossings; /* by slot, then section */
   size_t n_crossings;
+  TesseraRoom *rooms; /* by section, before, stream, is_small: each once */
+  size_t n_rooms;
+  TesseraRegion *regions; /* from height_bytes up, without gaps */
+  size_t n_regions;
   TesseraGroup *groups;
   size_t n_groups;
   TesseraPlanEdit *edits; /* those that stood, in the order in which they were applied */
@@ -231,6 +270,9 @@ typedef struct
 TESSERA_MUST_USE TesseraStatus tessera_plan_new (TesseraPlan **out_plan);
 void tessera_plan_free (TesseraPlan *plan); /* NULL is fine */
 
+/* What a run takes for the plan: height_bytes and the regions. */
+uint64_t tessera_plan_pool_bytes (const TesseraPlan *plan);
+
 /* FNV-1a over (section, ordinal order, block_bytes, offset, born, died, stream) of all
- * slots, and of all crossings. */
+ * slots, and of all crossings, rooms and regions. */
 uint64_t tessera_plan_digest (const TesseraPlan *plan);

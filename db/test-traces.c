@@ -309,6 +309,30 @@ test_plan_new (uint32_t seed, size_t n_slots)
     plan->crossings[i] = (TesseraCrossing){ .slot = below (random, n_slots),
                                             .section = i,
                                             .died = below (random, 900) };
+  plan->n_rooms = plan->n_regions = 2;
+  plan->rooms = calloc (2, sizeof *plan->rooms);
+  plan->regions = calloc (2, sizeof *plan->regions);
+  for (uint32_t i = 0; i < 2; i++)
+    {
+      uint64_t begin_bytes = below (random, 1 << 20);
+
+      plan->rooms[i] = (TesseraRoom){ .begin_bytes = begin_bytes,
+                                      .end_bytes = begin_bytes + below (random, 1000),
+                                      .most_bytes = any_bytes (random),
+                                      .sum_bytes = any_bytes (random),
+                                      .section = i,
+                                      .before = below (random, n_slots),
+                                      .born = below (random, 900),
+                                      .died = below (random, 900),
+                                      .died_next = below (random, 900),
+                                      .n_requests = g_rand_int (random),
+                                      .stream = (uint16_t) below (random, 1 << 16),
+                                      .is_small = (uint8_t) i };
+      plan->regions[i] = (TesseraRegion){ .begin_bytes = begin_bytes,
+                                          .end_bytes = begin_bytes + i,
+                                          .stream = (uint16_t) below (random, 1 << 16),
+                                          .is_small = (uint8_t) i };
+    }
   plan->height_bytes = any_bytes (random);
   plan->bound_bytes = any_bytes (random);
   plan->alignment_bytes = 512;
@@ -518,6 +542,30 @@ test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
       SAME (crossings[i].slot);
       SAME (crossings[i].section);
       SAME (crossings[i].died);
+    }
+  SAME (n_rooms);
+  for (size_t i = 0; i < a->n_rooms; i++)
+    {
+      SAME (rooms[i].begin_bytes);
+      SAME (rooms[i].end_bytes);
+      SAME (rooms[i].most_bytes);
+      SAME (rooms[i].sum_bytes);
+      SAME (rooms[i].section);
+      SAME (rooms[i].before);
+      SAME (rooms[i].born);
+      SAME (rooms[i].died);
+      SAME (rooms[i].died_next);
+      SAME (rooms[i].n_requests);
+      SAME (rooms[i].stream);
+      SAME (rooms[i].is_small);
+    }
+  SAME (n_regions);
+  for (size_t i = 0; i < a->n_regions; i++)
+    {
+      SAME (regions[i].begin_bytes);
+      SAME (regions[i].end_bytes);
+      SAME (regions[i].stream);
+      SAME (regions[i].is_small);
     }
   SAME (n_hand_overs);
   for (size_t i = 0; i < a->n_hand_overs; i++)

@@ -47,3 +47,30 @@ ALTER TABLE plan ADD COLUMN work_budget INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE length_order ADD COLUMN is_first INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE length_slot ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE length_order ADD COLUMN n_low INTEGER NOT NULL DEFAULT 0;
+-- Dynamic requests: those of the repeating step that have no slot, since each step asks for
+-- other sizes there. A room is a range of the pool for those that come after one slot's
+-- request and before the next one's: no slot needs it until their blocks are gone.
+CREATE TABLE room (
+  room_index  INTEGER PRIMARY KEY, -- by section, before_slot, stream, is_small: each once
+  section     INTEGER NOT NULL,
+  before_slot INTEGER NOT NULL,    -- whose request comes next; one past the section's: none
+  born        INTEGER NOT NULL,    -- positions between which no slot needs the range
+  died        INTEGER NOT NULL,
+  died_next   INTEGER NOT NULL,    -- ... and in the next step up to this one; 0: not there
+  stream      INTEGER NOT NULL,
+  is_small    INTEGER NOT NULL,    -- 1: blocks of up to 1 MiB, 0: larger ones
+  begin_bytes INTEGER NOT NULL,    -- the range; empty: there is none
+  end_bytes   INTEGER NOT NULL,
+  n_requests  INTEGER NOT NULL,    -- at most in a step
+  most_bytes  INTEGER NOT NULL,    -- largest block seen
+  sum_bytes   INTEGER NOT NULL     -- of the blocks of one step, the most
+) STRICT;
+
+-- Space above all slots (from height_bytes on, without gaps) for what finds no room.
+CREATE TABLE region (
+  region_index INTEGER PRIMARY KEY,
+  stream       INTEGER NOT NULL,
+  is_small     INTEGER NOT NULL,
+  begin_bytes  INTEGER NOT NULL,
+  end_bytes    INTEGER NOT NULL
+) STRICT;

@@ -66,6 +66,8 @@ write_plan (TesseraNewFile *file, const TesseraPlan *plan)
     { &tessera_hand_over_table, { plan->hand_overs, plan->n_hand_overs, NULL } },
     { &tessera_plan_edit_table, { plan->edits, plan->n_edits, NULL } },
     { &tessera_crossing_table, { plan->crossings, plan->n_crossings, NULL } },
+    { &tessera_room_table, { plan->rooms, plan->n_rooms, NULL } },
+    { &tessera_region_table, { plan->regions, plan->n_regions, NULL } },
   };
   TesseraLimits limits;
   TesseraRowWriter *writer;
@@ -117,7 +119,8 @@ tessera_trace_save_plan (const char *trace_path,
   rc = sqlite3_exec (file.db,
                      "DELETE FROM plan; DELETE FROM phase_name; DELETE FROM section;"
                      "DELETE FROM block_group; DELETE FROM slot; DELETE FROM hand_over;"
-                     "DELETE FROM plan_edit; DELETE FROM crossing",
+                     "DELETE FROM plan_edit; DELETE FROM crossing; DELETE FROM room;"
+                     "DELETE FROM region",
                      NULL, NULL, NULL);
   if (rc == SQLITE_OK)
     rc = sqlite3_exec (file.db, tessera_lengths_delete_sql, NULL, NULL, NULL);
@@ -134,7 +137,7 @@ typedef struct
   TesseraPlan *plan;
   bool has_plan;
   size_t cap_strings, cap_sections, cap_groups, cap_slots, cap_hand_overs, cap_edits;
-  size_t cap_crossings;
+  size_t cap_crossings, cap_rooms, cap_regions;
 } Load;
 
 static TesseraStatus
@@ -247,6 +250,30 @@ take_crossing (void *user, void *item, uint64_t index, uint64_t key)
   return TESSERA_OK;
 }
 
+static TesseraStatus
+take_room (void *user, void *item, uint64_t index, uint64_t key)
+{
+  Load *load = user;
+  TesseraPlan *plan = load->plan;
+
+  if (!TESSERA_RESERVE (plan->rooms, load->cap_rooms, plan->n_rooms + 1))
+    return TESSERA_NO_MEMORY;
+  plan->rooms[plan->n_rooms++] = *(const TesseraRoom *) item;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+take_region (void *user, void *item, uint64_t index, uint64_t key)
+{
+  Load *load = user;
+  TesseraPlan *plan = load->plan;
+
+  if (!TESSERA_RESERVE (plan->regions, load->cap_regions, plan->n_regions + 1))
+    return TESSERA_NO_MEMORY;
+  plan->regions[plan->n_regions++] = *(const TesseraRegion *) item;
+  return TESSERA_OK;
+}
+
 /* Sections and slots name each other: sections are read first, against no limit, and
  * looked at again once the slots are there. */
 static TesseraStatus
@@ -277,7 +304,9 @@ read_plan (TesseraRowReader *reader, Load *load)
                 { &tessera_slot_table, take_slot },
                 { &tessera_hand_over_table, take_hand_over },
                 { &tessera_plan_edit_table, take_edit },
-                { &tessera_crossing_table, take_crossing } };
+                { &tessera_crossing_table, take_crossing },
+                { &tessera_room_table, take_room },
+                { &tessera_region_table, take_region } };
   TesseraStatus status = TESSERA_OK;
 
   for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)

@@ -312,6 +312,55 @@ static const TesseraColumn crossing_columns[] = {
 };
 TABLE (crossing, "crossing", "crossing_index", TesseraCrossing, crossing_columns);
 
+static const char *
+check_room (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraRoom *room = item;
+
+  if (room->begin_bytes > room->end_bytes)
+    return "end_bytes is before begin_bytes";
+  /* One past the last: nothing comes next. */
+  if (room->before > limits->below[TESSERA_LIMIT_SLOTS])
+    return "before_slot does not exist";
+  return NULL;
+}
+
+static const TesseraColumn room_columns[] = {
+  COLUMN (TesseraRoom, section, U32, BELOW (SECTIONS)),
+  NAMED ("before_slot", TesseraRoom, before, U32),
+  COLUMN (TesseraRoom, born, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraRoom, died, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraRoom, died_next, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraRoom, stream, U16),
+  COLUMN (TesseraRoom, is_small, FLAG),
+  COLUMN (TesseraRoom, begin_bytes, BYTES),
+  COLUMN (TesseraRoom, end_bytes, BYTES),
+  COLUMN (TesseraRoom, n_requests, U32),
+  COLUMN (TesseraRoom, most_bytes, BYTES),
+  COLUMN (TesseraRoom, sum_bytes, BYTES)
+};
+TABLE (room, "room", "room_index", TesseraRoom, room_columns, .check = check_room);
+
+static const char *
+check_region (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraRegion *region = item;
+
+  return region->begin_bytes > region->end_bytes ? "end_bytes is before begin_bytes"
+                                                 : NULL;
+}
+
+static const TesseraColumn region_columns[] = {
+  COLUMN (TesseraRegion, stream, U16), COLUMN (TesseraRegion, is_small, FLAG),
+  COLUMN (TesseraRegion, begin_bytes, BYTES), COLUMN (TesseraRegion, end_bytes, BYTES)
+};
+TABLE (region,
+       "region",
+       "region_index",
+       TesseraRegion,
+       region_columns,
+       .check = check_region);
+
 static const TesseraColumn plan_edit_columns[] = { COLUMN (TesseraPlanEdit, name, TEXT),
                                                    COLUMN (TesseraPlanEdit, rule, TEXT) };
 TABLE (plan_edit, "plan_edit", "plan_edit_index", TesseraPlanEdit, plan_edit_columns);
