@@ -57,6 +57,7 @@ typedef struct
   uint64_t hit_bytes, miss_bytes;
   uint64_t hits_elsewhere; /* of the hits: in another place of the pool than planned,
                               because the planned one was not free (or granted) */
+  uint64_t hits_dynamic;   /* of the hits: without a slot, in a room or region */
   uint64_t misses_unknown; /* no slot of this signature near */
   uint64_t
       misses_occupied; /* a slot matched but its range was not free, or not granted */

@@ -28,6 +28,13 @@
  *              passes to another owner (stream, pool and size class) only when it is open
  *              (see below); every hand-over is listed; and all that is listed is between
  *              two slots of different streams, or from one with side streams
+ * rooms        rooms in order, each once, of a section's slot and a stream; from the
+ *              request before it on and until died (and of the next step until died_next)
+ *              no slot has an address of a room's range, which is aligned and below the
+ *              height; slots of other streams or pools, and with several streams of the
+ *              other size class, never have. Regions lie one above the other from
+ *              height_bytes on, one of each stream and class. None with several kinds of
+ *              step or across streams
  * height       height_bytes is the highest end of a slot
  * bound        bound_bytes is the largest sum of block_bytes alive in one moment
  * proof        proven_bound_bytes is 0, or neither below bound_bytes nor above height_bytes.
@@ -96,7 +103,8 @@ typedef enum
   TESSERA_LAW_PIN,
   TESSERA_LAW_TOGETHER,
   TESSERA_LAW_APART,
-  TESSERA_LAW_CAP
+  TESSERA_LAW_CAP,
+  TESSERA_LAW_ROOMS
 } TesseraLaw;
 
 const char *tessera_law_name (TesseraLaw law);

@@ -9,6 +9,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/run.h"
+#include "planner/dynamic/dynamic.h"
+#include "planner/dynamic/share.h"
 #include "planner/structure/private.h"
 
 #include <inttypes.h>
@@ -70,9 +72,10 @@ leaks (const TesseraRun *run, uint32_t begin, uint32_t end, uint32_t until)
   return false;
 }
 
-/* Narrows [*first, *last] to steps that fold; false: none do. */
+/* Narrows [*first, *last] to steps that fold; false: none do. @are_equal: what lies
+ * between them has to be equal as well. */
 static bool
-narrow (const TesseraRun *run, uint32_t *first, uint32_t *last)
+narrow (const TesseraRun *run, bool are_equal, uint32_t *first, uint32_t *last)
 {
   const TesseraStep *steps = run->structure->steps;
   bool has_gaps = false;
@@ -83,7 +86,7 @@ narrow (const TesseraRun *run, uint32_t *first, uint32_t *last)
   /* The last step has nothing between it and a next one: it goes to the end section. */
   if (has_gaps)
     {
-      if (*last - *first < 2 || !gaps_are_equal (run, *first, *last))
+      if (*last - *first < 2 || (are_equal && !gaps_are_equal (run, *first, *last)))
         return false;
       (*last)--;
     }
@@ -124,6 +127,25 @@ difference (const TesseraRun *run, uint32_t step)
   return n_born ? (double) n_different / (double) n_born : 1;
 }
 
+/* Where the last step of those that fold ends. */
+static uint32_t
+end_of (const TesseraRun *run, uint32_t last)
+{
+  const TesseraStep *steps = run->structure->steps;
+
+  return last + 1 < run->structure->n_steps && steps[last + 1].begin_index <= run->limit
+             ? steps[last + 1].begin_index
+             : steps[last].end_index;
+}
+
+/* A request that has a slot. */
+static bool
+is_planned (const TesseraRun *run, uint32_t event)
+{
+  return asks (&run->trace->events[event]) &&
+         !(run->is_dynamic && run->is_dynamic[run->blocks->block_of_event[event]]);
+}
+
 static TesseraStatus
 fold (TesseraRun *run, uint32_t first, uint32_t last)
 {
@@ -135,10 +157,7 @@ fold (TesseraRun *run, uint32_t first, uint32_t last)
   run->last_step = last;
   run->step_begin = steps[first].begin_index;
   run->last_begin = steps[last].begin_index;
-  run->last_end =
-      last + 1 < run->structure->n_steps && steps[last + 1].begin_index <= run->limit
-          ? steps[last + 1].begin_index
-          : steps[last].end_index;
+  run->last_end = end_of (run, last);
   run->step_end = first < last ? steps[first + 1].begin_index : run->last_end;
   run->n_positions = run->limit - run->last_end + run->step_end;
   run->requests = malloc ((run->last_end - run->step_begin + 1) * sizeof (uint32_t));
@@ -153,7 +172,7 @@ fold (TesseraRun *run, uint32_t first, uint32_t last)
           n = 0;
         }
       run->ordinal_of[i - run->step_begin] = n;
-      if (!asks (&run->trace->events[i]))
+      if (!is_planned (run, i))
         continue;
       run->requests[n_all++] = i;
       n++;
@@ -202,6 +221,34 @@ count_alike (const TesseraRun *run, uint32_t from, uint32_t to, uint32_t like)
   return n;
 }
 
+/* Folds the steps without the requests that they do not share, where that is worth it.
+ */
+static TesseraStatus
+fold_partly (TesseraRun *run, uint32_t from, uint32_t to)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint32_t first = from, last = to;
+  TesseraDynamicLoad load = { 0 };
+  TesseraStatus status;
+
+  if (from == to || !narrow (run, false, &first, &last))
+    return TESSERA_OK;
+  if (last - first >= TESSERA_SHARE_STEPS)
+    first = last - TESSERA_SHARE_STEPS + 1;
+  status = tessera_dynamic_find (run->trace, run->blocks, run->structure, first, last,
+                                 end_of (run, last), run->limit, &run->is_dynamic, &load);
+  if (status != TESSERA_OK || !run->is_dynamic)
+    return status;
+  snprintf (
+      run->reason, sizeof run->reason,
+      "steps %" PRId64 " to %" PRId64 " ask for the same but for %" PRIu32
+      " dynamic requests a step, %.1f MiB at most alive: a run follows this plan for "
+      "any number of steps",
+      steps[first].number, steps[last].number, load.n_a_step,
+      (double) load.most_bytes / (1 << 20));
+  return fold (run, first, last);
+}
+
 /* Nothing is folded: why, and what that means for a run. */
 static void
 decline (TesseraRun *run, bool is_one_step, bool are_alike)
@@ -229,13 +276,14 @@ choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked)
   const TesseraStep *steps = run->structure->steps;
   uint32_t first = from, last = to;
   bool are_alike;
+  TesseraStatus status;
 
   longest_run (run, &first, &last);
   /* Among steps that vary, two may be equal by chance. */
   if (2 * count_alike (run, from, to, first) < to - from + 1)
     last = first;
   are_alike = first < last;
-  if (are_alike && narrow (run, &first, &last))
+  if (are_alike && narrow (run, true, &first, &last))
     {
       snprintf (run->reason, sizeof run->reason,
                 "steps %" PRId64 " to %" PRId64
@@ -243,6 +291,9 @@ choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked)
                 steps[first].number, steps[last].number);
       return fold (run, first, last);
     }
+  status = fold_partly (run, from, to);
+  if (status != TESSERA_OK || run->repeats)
+    return status;
   if (is_asked && to > from && steps[to].begin_index > 0 &&
       difference (run, to) <= ASSUMED_DIFFERENCE)
     {
@@ -403,6 +454,8 @@ tessera_run_spell (const TesseraRun *run, uint32_t block, TesseraSpell *out_spel
   *out_spell = (TesseraSpell){ .tail = TESSERA_NONE };
   if (of->born_index >= run->limit && !(of->flags & TESSERA_AT_START))
     return false;
+  if (run->is_dynamic && run->is_dynamic[block])
+    return false;
   if (!run->repeats || of->born_index < run->step_begin ||
       of->born_index >= run->last_end)
     {
@@ -422,12 +475,72 @@ tessera_run_spell (const TesseraRun *run, uint32_t block, TesseraSpell *out_spel
   return true;
 }
 
+static void
+span_in_step (const TesseraRun *run,
+              const TesseraBlock *block,
+              uint32_t step,
+              TesseraSpell *span)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint32_t ordinal = run->ordinal_of[block->born_index - run->step_begin];
+  uint32_t end = step < run->last_step ? steps[step + 1].begin_index : run->last_end;
+  uint32_t after =
+      step + 1 < run->last_step ? steps[step + 2].begin_index : run->last_end;
+
+  span->born = ordinal > 0 ? run->requests[ordinal - 1] + 1 : run->step_begin;
+  span->died = run->step_end;
+  if (block->died_index < end)
+    {
+      span->died =
+          position_of_request (run, run->ordinal_of[block->died_index - run->step_begin]);
+      return;
+    }
+  span->wraps = true;
+  span->died_next = run->step_end;
+  if (block->died_index < after)
+    span->died_next =
+        position_of_request (run, run->ordinal_of[block->died_index - run->step_begin]);
+  span->wraps = span->died_next > run->step_begin;
+  span->died_next = span->wraps ? span->died_next : 0;
+}
+
+bool
+tessera_run_span (const TesseraRun *run,
+                  uint32_t block,
+                  TesseraSpell *out_span,
+                  uint32_t *out_step)
+{
+  const TesseraBlock *of = &run->blocks->blocks[block];
+
+  *out_span = (TesseraSpell){ .tail = TESSERA_NONE };
+  *out_step = run->first_step;
+  if (!run->is_dynamic || !run->is_dynamic[block] || of->born_index >= run->limit)
+    return false;
+  if (of->born_index >= run->step_begin && of->born_index < run->last_end)
+    {
+      while (*out_step < run->last_step &&
+             run->structure->steps[*out_step + 1].begin_index <= of->born_index)
+        ++*out_step;
+      span_in_step (run, of, *out_step, out_span);
+      return true;
+    }
+  out_span->born = position_of (run, of->born_index);
+  out_span->died = position_of (run, of->died_index);
+  if (of->died_index >= run->step_end && of->died_index < run->last_end)
+    out_span->died = run->step_end;
+  if (out_span->died <= out_span->born)
+    out_span->died = out_span->born + 1;
+  return true;
+}
+
 uint32_t
 tessera_run_stands_for (const TesseraRun *run, uint32_t block)
 {
   const TesseraBlock *of = &run->blocks->blocks[block];
 
   if (of->born_index >= run->limit && !(of->flags & TESSERA_AT_START))
+    return TESSERA_NONE;
+  if (run->is_dynamic && run->is_dynamic[block])
     return TESSERA_NONE;
   if (!run->repeats || of->flags & TESSERA_AT_START || of->born_index < run->step_end ||
       of->born_index >= run->last_end)
@@ -452,5 +565,6 @@ tessera_run_clear (TesseraRun *run)
 {
   free (run->requests);
   free (run->ordinal_of);
+  free (run->is_dynamic);
   memset (run, 0, sizeof *run);
 }

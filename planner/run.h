@@ -30,8 +30,9 @@ typedef struct
   uint32_t n_requests; /* and frees, of one repeating step */
   uint32_t *requests;  /* their events: first step's, second's, ... last's */
   uint32_t
-      *ordinal_of; /* [last_end - step_begin] requests in its step before the event */
-  char reason[160];
+      *ordinal_of;     /* [last_end - step_begin] requests in its step before the event */
+  uint8_t *is_dynamic; /* [n_blocks] 1: no slot (planner/dynamic/dynamic.h); or NULL */
+  char reason[220];
 } TesseraRun;
 
 /* Lifetime of a block in positions; see TesseraSlot. Where died_next is beyond born, a
@@ -59,8 +60,16 @@ void tessera_run_clear (TesseraRun *run);
  */
 bool tessera_run_spell (const TesseraRun *run, uint32_t block, TesseraSpell *out_spell);
 
-/* The block whose slot stands for @block: of a repeating step the like of it in the first of
- * these, else itself; TESSERA_NONE: the canonical run does not hold it. */
+/* How long a dynamic block lives in the canonical run, and after which planned requests
+ * it may be born: @born is the position from which on. It wraps as slots do. Returns:
+ * false: the block is none, or not held. */
+bool tessera_run_span (const TesseraRun *run,
+                       uint32_t block,
+                       TesseraSpell *out_span,
+                       uint32_t *out_step);
+
+/* The block whose slot stands for @block: of a repeating step the like of it in the first
+ * of these, else itself; TESSERA_NONE: the canonical run does not hold it. */
 uint32_t tessera_run_stands_for (const TesseraRun *run, uint32_t block);
 
 /* For a block of the start that dies in the first repeating step: how many of its

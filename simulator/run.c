@@ -511,7 +511,8 @@ open_policy (Run *run, uint64_t limit_bytes, TesseraError *error)
     {
       const TesseraBlock nobody = { .size_bytes = 0 };
 
-      tessera_build_oom (&run->build, &nobody, run->options->plan->height_bytes,
+      tessera_build_oom (&run->build, &nobody,
+                         tessera_plan_pool_bytes (run->options->plan),
                          free_at_device (run));
       return open_kind (run, TESSERA_POLICY_EXPANDABLE, limit_bytes, error);
     }

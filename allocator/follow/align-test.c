@@ -28,7 +28,9 @@ align_text (const char *planned, const char *next, const char *run)
     {
       int64_t place;
 
-      if (tessera_align_request (&align, &route, (guint32) *p, &place))
+      if (tessera_align_request (&align, &route,
+                                 &(TesseraAlignRequest){ (guint32) *p, UINT64_MAX },
+                                 &place) == TESSERA_ALIGN_PLANNED)
         g_string_append_c (out, (char) ('0' + place % 10));
       else
         g_string_append_c (out, '-');
@@ -97,7 +99,10 @@ test_one_edit (void)
 
           if (i == at)
             continue;
-          if (!tessera_align_request (&align, &route, planned[i], &place) || place != i)
+          if (tessera_align_request (&align, &route,
+                                     &(TesseraAlignRequest){ planned[i], UINT64_MAX },
+                                     &place) != TESSERA_ALIGN_PLANNED ||
+              place != i)
             n_wrong++;
         }
       /* Equal neighbours of the one left out may change places with it. */

@@ -5,6 +5,8 @@
  */
 #include "allocator/follow/align.h"
 
+#include "db/trace.h"
+
 #include <string.h>
 
 enum
@@ -14,6 +16,12 @@ enum
   /* After so many expected requests other readings are dropped. A repeating layer keeps
      them alive for its own length, so it is to be of the size of a small layer. */
   SURE_STREAK = 32,
+  /* What a planned request left out costs, or one too many; less where such are known to
+     come, yet not nothing: there any number of them would do for any part of the plan. */
+  DIFFERENCE = 4,
+  KNOWN_EXTRA = 1,
+  LARGE_EXTRA = 2, /* ... and far larger than they were, of a size that no slot has */
+  FAR_LARGER = 4,
   IMPOSSIBLE = 1 << 20
 };
 
@@ -44,12 +52,32 @@ is_planned (const TesseraRoute *route, int64_t place, uint32_t signature)
   return place < route->n_next && route->next[place] == signature;
 }
 
+/* What it costs to take the request for one that nobody planned, before the place. */
+static uint32_t
+cost_of_extra (const TesseraRoute *route,
+               int64_t place,
+               const TesseraAlignRequest *request)
+{
+  uint64_t most_bytes = 0;
+
+  if (place >= 0 && place < route->n_now && route->extras_now != NULL)
+    most_bytes = route->extras_now[place];
+  else if (place >= route->n_now && place - route->n_now < route->n_next &&
+           route->extras_next != NULL)
+    most_bytes = route->extras_next[place - route->n_now];
+  if (most_bytes == 0 || request->block_bytes == UINT64_MAX)
+    return DIFFERENCE;
+  if (request->block_bytes / FAR_LARGER <= most_bytes)
+    return KNOWN_EXTRA;
+  return request->signature == TESSERA_NONE ? LARGE_EXTRA : DIFFERENCE;
+}
+
 static void
 open_row (TesseraAlign *align)
 {
   align->base = align->cursor - REACH;
   for (int k = 0; k < CELLS; k++)
-    align->cost[k] = (uint32_t) (k < REACH ? REACH - k : k - REACH);
+    align->cost[k] = DIFFERENCE * (uint32_t) (k < REACH ? REACH - k : k - REACH);
   align->is_sure = false;
   align->streak = 0;
 }
@@ -65,7 +93,7 @@ tessera_align_hint (TesseraAlign *align, int64_t place)
   for (int k = 0; k < CELLS; k++)
     {
       int64_t away = align->base + k - place;
-      uint32_t cost = (uint32_t) (away < 0 ? -away : away);
+      uint32_t cost = DIFFERENCE * (uint32_t) (away < 0 ? -away : away);
 
       if (cost < align->cost[k])
         align->cost[k] = cost;
@@ -84,14 +112,14 @@ centre_row (TesseraAlign *align)
       memmove (align->cost, align->cost + by,
                (size_t) (CELLS - by) * sizeof align->cost[0]);
       for (int64_t k = CELLS - by; k < CELLS; k++)
-        align->cost[k] = align->cost[k - 1] + 1;
+        align->cost[k] = align->cost[k - 1] + DIFFERENCE;
     }
   else if (by < 0)
     {
       memmove (align->cost - by, align->cost,
                (size_t) (CELLS + by) * sizeof align->cost[0]);
       for (int64_t k = -by - 1; k >= 0; k--)
-        align->cost[k] = align->cost[k + 1] + 1;
+        align->cost[k] = align->cost[k + 1] + DIFFERENCE;
     }
   align->base += by;
 }
@@ -102,7 +130,7 @@ centre_row (TesseraAlign *align)
 static int
 move_row (TesseraAlign *align,
           const TesseraRoute *route,
-          uint32_t signature,
+          const TesseraAlignRequest *request,
           bool matched[CELLS])
 {
   uint32_t from = IMPOSSIBLE; /* the cell before, in the old row */
@@ -113,16 +141,16 @@ move_row (TesseraAlign *align,
   for (int k = 0; k < CELLS; k++)
     {
       int64_t place = align->base + k;
-      uint32_t cost = align->cost[k] + 1; /* an extra request */
+      uint32_t cost = align->cost[k] + cost_of_extra (route, place, request);
       uint32_t away = (uint32_t) (k <= REACH ? REACH + 1 - k : k - REACH - 1);
       uint32_t rank;
 
-      matched[k] = from <= cost && is_planned (route, place - 1, signature);
+      matched[k] = from <= cost && is_planned (route, place - 1, request->signature);
       if (matched[k])
         cost = from;
-      if (left + 1 < cost) /* a planned one left out */
+      if (left + DIFFERENCE < cost) /* a planned one left out */
         {
-          cost = left + 1;
+          cost = left + DIFFERENCE;
           matched[k] = false;
         }
       if (place < 0 || place > (int64_t) route->n_now + route->n_next)
@@ -142,10 +170,10 @@ move_row (TesseraAlign *align,
   return best;
 }
 
-bool
+TesseraAlignAnswer
 tessera_align_request (TesseraAlign *align,
                        const TesseraRoute *route,
-                       uint32_t signature,
+                       const TesseraAlignRequest *request,
                        int64_t *out_place)
 {
   bool matched[CELLS];
@@ -155,18 +183,23 @@ tessera_align_request (TesseraAlign *align,
 
   if (align->is_sure)
     {
-      if (is_planned (route, align->cursor, signature))
+      if (is_planned (route, align->cursor, request->signature))
         {
           *out_place = align->cursor++;
-          return true;
+          return TESSERA_ALIGN_PLANNED;
         }
+      if (cost_of_extra (route, align->cursor, request) < DIFFERENCE)
+        return TESSERA_ALIGN_EXTRA;
       open_row (align);
     }
-  best = move_row (align, route, signature, matched);
+  best = move_row (align, route, request, matched);
   least = align->cost[best];
   for (int k = 0; k < CELLS; k++)
     align->cost[k] =
         align->cost[k] - least < IMPOSSIBLE ? align->cost[k] - least : IMPOSSIBLE;
+  if (!matched[best] && align->base + best == align->cursor &&
+      cost_of_extra (route, align->cursor, request) < DIFFERENCE)
+    return TESSERA_ALIGN_EXTRA;
   is_expected = matched[best] && align->base + best == align->cursor + 1 && least == 0;
   align->streak = is_expected ? align->streak + 1 : 0;
   align->cursor = align->base + best;
@@ -175,5 +208,8 @@ tessera_align_request (TesseraAlign *align,
   else
     centre_row (align);
   *out_place = align->cursor - 1;
-  return matched[best];
+  return matched[best] ? TESSERA_ALIGN_PLANNED
+         : cost_of_extra (route, align->cursor, request) < DIFFERENCE
+             ? TESSERA_ALIGN_EXTRA
+             : TESSERA_ALIGN_UNPLANNED;
 }

@@ -9,6 +9,9 @@
  * cheapest again. Example, planned A B C A B C, the run makes A C B C A B C: the first C
  * is taken for the planned one (one skipped), B then shows that it was extra.
  *
+ * An unplanned request costs nothing where such are known to come (a step may make some
+ * whose sizes follow no law), so that planned ones are told from those of equal size.
+ *
  * As long as each request is the one expected, the row is the distance from the cursor
  * and need not be kept: one comparison a request. Otherwise 65 cells are worked out.
  *
@@ -31,7 +34,15 @@ typedef struct
   const uint32_t *next;
   uint32_t n_now;
   uint32_t n_next;
+  const uint64_t *extras_now;  /* [n_now] before each place requests of up to so many */
+  const uint64_t *extras_next; /* bytes come that nobody planned; NULL: nowhere */
 } TesseraRoute;
+
+typedef struct
+{
+  uint32_t signature;
+  uint64_t block_bytes; /* UINT64_MAX: it is none of the extras that are known of */
+} TesseraAlignRequest;
 
 typedef struct
 {
@@ -51,9 +62,15 @@ void tessera_align_hint (TesseraAlign *align, int64_t place);
 /* The route now begins @n_places later than it did. */
 void tessera_align_move (TesseraAlign *align, int64_t n_places);
 
-/* A request with this signature came. Returns: whether it is a planned one, and which in
- * *out_place. */
-bool tessera_align_request (TesseraAlign *align,
-                            const TesseraRoute *route,
-                            uint32_t signature,
-                            int64_t *out_place);
+typedef enum
+{
+  TESSERA_ALIGN_UNPLANNED,
+  TESSERA_ALIGN_EXTRA, /* ... and known to come there */
+  TESSERA_ALIGN_PLANNED
+} TesseraAlignAnswer;
+
+/* A request came. Returns: what it is, if planned which in *out_place. */
+TesseraAlignAnswer tessera_align_request (TesseraAlign *align,
+                                          const TesseraRoute *route,
+                                          const TesseraAlignRequest *request,
+                                          int64_t *out_place);

@@ -13,6 +13,7 @@ enum
   /* A miss counts up, a hit down: with as many the place is looked for anew. */
   ASTRAY_MISS = 2,
   ASTRAY_LIMIT = 8,
+  ASTRAY_LIMIT_DYNAMIC = 64, /* ... where some requests are of no size that is known */
   /* A phase that begins so few slots ahead was reached with the last requests before it
      left out. */
   PHASE_REACH = 16,
@@ -41,6 +42,13 @@ sort_phases (TesseraCourse *course)
     course->phases[i] = (TesseraPhaseName){ plan->strings[i], i };
   qsort (course->phases, plan->n_strings, sizeof *course->phases, compare_names);
   return true;
+}
+
+static bool
+is_astray (const TesseraCourse *course)
+{
+  return course->astray >=
+         (uint32_t) (course->extras != NULL ? ASTRAY_LIMIT_DYNAMIC : ASTRAY_LIMIT);
 }
 
 /* The section that comes after @section when nothing says otherwise. */
@@ -203,7 +211,7 @@ expect_phase (TesseraCourse *course, uint32_t phase)
 {
   uint32_t n_slots = n_asked_now (course);
   uint32_t cursor = cursor_now (course);
-  bool is_lost = course->astray >= ASTRAY_LIMIT || cursor >= n_slots;
+  bool is_lost = is_astray (course) || cursor >= n_slots;
   uint32_t from = course->is_at_mark ? course->mark : cursor;
   bool repeats = section_now (course)->kind == TESSERA_SECTION_REPEATS;
   uint32_t place;
@@ -243,7 +251,7 @@ tessera_course_phase (TesseraCourse *course, const char *name)
   if (found == NULL || n_slots == 0)
     return;
   cursor = cursor_now (course);
-  if (cursor >= n_slots || course->astray >= ASTRAY_LIMIT ||
+  if (cursor >= n_slots || is_astray (course) ||
       course->plan->slots[section_now (course)->first_slot + cursor].phase !=
           found->phase)
     expect_phase (course, found->phase);
@@ -276,6 +284,7 @@ route_ahead (const TesseraCourse *course)
   TesseraRoute route = {
     .now = course->slots->signatures + now->first_slot,
     .n_now = n_asked_now (course),
+    .extras_now = course->extras != NULL ? course->extras + now->first_slot : NULL,
   };
 
   if (course->next_section != TESSERA_NONE)
@@ -283,6 +292,8 @@ route_ahead (const TesseraCourse *course)
       const TesseraSection *next = &course->plan->sections[course->next_section];
 
       route.next = course->slots->signatures + next->first_slot;
+      route.extras_next =
+          course->extras != NULL ? course->extras + next->first_slot : NULL;
       route.n_next = course->slots->n_asked[course->next_section];
     }
   return route;
@@ -383,15 +394,16 @@ note_left_out (TesseraCourse *course, uint32_t first, uint32_t end)
 }
 
 uint32_t
-tessera_course_find (TesseraCourse *course, uint32_t signature)
+tessera_course_find (TesseraCourse *course, const TesseraAlignRequest *request)
 {
+  uint32_t signature = request->signature;
+  TesseraAlignAnswer answer;
   TesseraRoute route;
   int64_t cursor;
   int64_t place;
   uint32_t slot = TESSERA_NONE;
   uint32_t kind, kind_place;
 
-  course->recent[course->n_recent++ % TESSERA_GRAM_SLOTS] = signature;
   if (course->far_phase != TESSERA_NONE)
     go_to_phase (course, signature);
   if (course->align.is_sure && course->align.cursor == n_asked_now (course))
@@ -402,7 +414,14 @@ tessera_course_find (TesseraCourse *course, uint32_t signature)
     enter (course, kind, kind_place);
   route = route_ahead (course);
   cursor = course->align.cursor;
-  if (tessera_align_request (&course->align, &route, signature, &place))
+  answer = tessera_align_request (&course->align, &route, request, &place);
+  if (answer == TESSERA_ALIGN_EXTRA)
+    {
+      pass_on (course);
+      return TESSERA_NONE;
+    }
+  course->recent[course->n_recent++ % TESSERA_GRAM_SLOTS] = signature;
+  if (answer == TESSERA_ALIGN_PLANNED)
     {
       const TesseraSection *section = section_now (course);
 
@@ -420,7 +439,7 @@ tessera_course_find (TesseraCourse *course, uint32_t signature)
   else
     course->astray += ASTRAY_MISS;
   pass_on (course);
-  if (slot == TESSERA_NONE && course->astray >= ASTRAY_LIMIT)
+  if (slot == TESSERA_NONE && is_astray (course))
     slot = find_again (course);
   return slot;
 }

@@ -32,6 +32,8 @@ typedef struct
   const TesseraSlots *slots;
   TesseraPhaseName *phases; /* [plan->n_strings] by name: a run may enter one at every
                                request */
+  const uint64_t *extras;   /* [n_slots + 1] most bytes of dynamic requests that come
+                               before the slot's; NULL: there are none */
   TesseraAlign align;       /* places counted from the first slot of @section */
   TesseraFollowKinds kinds;
   uint32_t visit;   /* counts sections entered */
@@ -61,4 +63,4 @@ void tessera_course_phase (TesseraCourse *course, const char *name);
 
 /* A request came with this signature of the plan's. Returns: the slot that it is, or
  * TESSERA_NONE. */
-uint32_t tessera_course_find (TesseraCourse *course, uint32_t signature);
+uint32_t tessera_course_find (TesseraCourse *course, const TesseraAlignRequest *request);

@@ -15,6 +15,7 @@
 
 #include "allocator/follow/course.h"
 #include "allocator/follow/reuse.h"
+#include "allocator/follow/rooms.h"
 #include "allocator/follow/slots.h"
 #include "allocator/follow/taken.h"
 
@@ -24,8 +25,11 @@ struct TesseraFollower
   TesseraSlots slots;
   TesseraCourse course;
   TesseraTaken *taken;
-  TesseraFollowerGuard guard;
+  TesseraFollowerGuard guard; /* the caller's */
+  TesseraFollowerGuard inner; /* ... after the dynamic blocks, where there may be any */
   TesseraReuse reuse;
+  TesseraRooms rooms;
+  uint64_t asked_bytes; /* rounded, of the request that is being served */
   uint32_t *used_in; /* [n_slots] visit of its section in which it was last handed out */
   uint32_t *freed;   /* [n_rotas] slot given back last, or TESSERA_NONE */
   TesseraFollowerStats stats;
@@ -54,6 +58,11 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
   status = tessera_course_init (&follower->course, &follower->slots);
   if (status != TESSERA_OK)
     goto fail;
+  status = tessera_rooms_init (&follower->rooms, plan);
+  if (status != TESSERA_OK)
+    goto fail;
+  follower->course.extras = plan->n_rooms > 0 ? follower->rooms.extras : NULL;
+  tessera_follower_set_guard (follower, &(TesseraFollowerGuard){ 0 });
   status = TESSERA_NO_MEMORY;
   follower->used_in = calloc (plan->n_slots + 1, sizeof *follower->used_in);
   follower->freed = malloc ((follower->slots.n_rotas + 1) * sizeof *follower->freed);
@@ -78,15 +87,31 @@ tessera_follower_free (TesseraFollower *follower)
   tessera_taken_free (follower->taken);
   tessera_reuse_clear (&follower->reuse);
   tessera_course_clear (&follower->course);
+  tessera_rooms_clear (&follower->rooms);
   free (follower->used_in);
   free (follower->freed);
   free (follower);
 }
 
+/* The guard of slots: dynamic blocks are in their way as well. */
+static bool
+take_of_slots (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
+{
+  const TesseraFollower *follower = user;
+
+  if (tessera_rooms_are_in_way (&follower->rooms, offset_bytes,
+                                offset_bytes + follower->asked_bytes, out_end_bytes))
+    return false;
+  return follower->guard.take == NULL ||
+         follower->guard.take (follower->guard.user, offset_bytes, out_end_bytes);
+}
+
 void
 tessera_follower_set_guard (TesseraFollower *follower, const TesseraFollowerGuard *guard)
 {
-  follower->guard = *guard;
+  follower->guard = follower->inner = *guard;
+  if (follower->plan->n_rooms > 0 || follower->plan->n_regions > 0)
+    follower->inner = (TesseraFollowerGuard){ take_of_slots, follower };
 }
 
 void
@@ -106,7 +131,7 @@ take (TesseraFollower *follower, uint32_t slot)
 {
   uint64_t end_bytes;
 
-  if (!tessera_taken_take (follower->taken, &follower->guard, follower->slots.ranks[slot],
+  if (!tessera_taken_take (follower->taken, &follower->inner, follower->slots.ranks[slot],
                            follower->slots.end_ranks[slot],
                            follower->plan->slots[slot].block_bytes, slot, &end_bytes))
     return false;
@@ -132,8 +157,7 @@ find_left_out (const TesseraFollower *follower, const TesseraSlot *like)
       if (slot->section == like->section &&
           tessera_zone_key (plan, slot) == tessera_zone_key (plan, like) &&
           slot->born < like->born && slot->died >= like->died &&
-          slot->died_next >= like->died_next &&
-          slot->block_bytes >= like->block_bytes &&
+          slot->died_next >= like->died_next && slot->block_bytes >= like->block_bytes &&
           follower->used_in[follower->course.left_out[i]] != follower->course.visit &&
           (best == TESSERA_NONE || slot->block_bytes < plan->slots[best].block_bytes))
         best = follower->course.left_out[i];
@@ -179,7 +203,7 @@ take_instead (TesseraFollower *follower,
       if (place == TESSERA_NONE || !take (follower, place))
         {
           *out_slot = wanted;
-          return tessera_reuse_take (&follower->reuse, follower->taken, &follower->guard,
+          return tessera_reuse_take (&follower->reuse, follower->taken, &follower->inner,
                                      wanted, stats->hits + stats->misses,
                                      out_offset_bytes);
         }
@@ -187,6 +211,78 @@ take_instead (TesseraFollower *follower,
   *out_slot = place;
   *out_offset_bytes = slots[place].offset_bytes;
   return true;
+}
+
+/* The request as one without a slot, where the run is. */
+static TesseraDynamicRequest
+as_dynamic (const TesseraFollower *follower, uint32_t stream, uint32_t pool)
+{
+  const TesseraCourse *course = &follower->course;
+  const TesseraSection *section = &follower->plan->sections[course->section];
+  int64_t cursor = course->align.cursor;
+  TesseraDynamicRequest request = { .block_bytes = follower->asked_bytes,
+                                    .section = course->section,
+                                    .before = section->first_slot + section->n_slots,
+                                    .stream = stream,
+                                    .pool = pool };
+
+  if (cursor < (int64_t) follower->slots.n_asked[course->section])
+    request.before = section->first_slot + (uint32_t) (cursor > 0 ? cursor : 0);
+  return request;
+}
+
+static bool
+has_rooms (const TesseraFollower *follower)
+{
+  return follower->plan->n_rooms > 0 && follower->course.section != TESSERA_NONE;
+}
+
+/* A request that is no slot's, or whose slot has no place left: a room of those that come
+ * where the run is. Returns: whether there is one. */
+static bool
+take_room (TesseraFollower *follower,
+           uint32_t stream,
+           uint32_t pool,
+           uint64_t *out_offset_bytes)
+{
+  TesseraDynamicRequest request;
+
+  if (!has_rooms (follower))
+    return false;
+  request = as_dynamic (follower, stream, pool);
+  return tessera_rooms_take (&follower->rooms, follower->taken, &follower->guard,
+                             &request, out_offset_bytes);
+}
+
+/* Where the run is in the plan, after this request. Returns: the slot that it is. */
+static uint32_t
+find_slot (TesseraFollower *follower, uint32_t signature, uint32_t stream, uint32_t pool)
+{
+  TesseraAlignRequest request = { signature, UINT64_MAX };
+
+  if (has_rooms (follower))
+    {
+      const TesseraDynamicRequest dynamic = as_dynamic (follower, stream, pool);
+
+      if (tessera_rooms_expect (&follower->rooms, &dynamic))
+        request.block_bytes = follower->asked_bytes;
+    }
+  /* What no slot is like tells nothing about the place: the row would not change. */
+  if (signature == TESSERA_NONE &&
+      (follower->course.align.is_sure || !has_rooms (follower)))
+    return TESSERA_NONE;
+  return tessera_course_find (&follower->course, &request);
+}
+
+static void
+count_miss (TesseraFollowerStats *stats, uint64_t size_bytes, bool is_known)
+{
+  stats->misses++;
+  stats->miss_bytes += size_bytes;
+  if (is_known)
+    stats->misses_occupied++;
+  else
+    stats->misses_unknown++;
 }
 
 bool
@@ -200,27 +296,26 @@ tessera_follower_malloc (TesseraFollower *follower,
   TesseraFollowerStats *stats = &follower->stats;
   uint32_t signature =
       tessera_slots_find_signature (&follower->slots, size_bytes, stream, pool);
-  uint32_t slot = TESSERA_NONE;
+  uint32_t slot;
   bool is_known;
 
-  /* What no slot is like tells nothing about the place: the row would not change. */
-  if (signature != TESSERA_NONE)
-    slot = tessera_course_find (&follower->course, signature);
+  follower->asked_bytes = tessera_slots_round (&follower->slots, size_bytes);
+  slot = find_slot (follower, signature, stream, pool);
   is_known = slot != TESSERA_NONE;
   if (is_known && take (follower, slot))
     *out_offset_bytes = follower->plan->slots[slot].offset_bytes;
-  else if (!is_known || !take_instead (follower, slot, out_offset_bytes, &slot))
+  else if (is_known && take_instead (follower, slot, out_offset_bytes, &slot))
+    stats->hits_elsewhere++;
+  else if (take_room (follower, stream, pool, out_offset_bytes))
     {
-      stats->misses++;
-      stats->miss_bytes += size_bytes;
-      if (is_known)
-        stats->misses_occupied++;
-      else
-        stats->misses_unknown++;
-      return false;
+      slot = TESSERA_NONE;
+      stats->hits_dynamic++;
     }
   else
-    stats->hits_elsewhere++;
+    {
+      count_miss (stats, size_bytes, is_known);
+      return false;
+    }
   stats->hits++;
   stats->hit_bytes += size_bytes;
   if (out_slot != NULL)
@@ -234,7 +329,7 @@ tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes)
   uint32_t slot;
 
   if (!tessera_taken_give_back (follower->taken, offset_bytes, &slot))
-    return false;
+    return tessera_rooms_give_back (&follower->rooms, offset_bytes);
   if (follower->slots.rotas[slot] != TESSERA_NONE)
     follower->freed[follower->slots.rotas[slot]] = slot;
   return true;

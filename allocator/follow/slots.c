@@ -41,11 +41,11 @@ is_sound (const TesseraPlan *plan)
   return slot == plan->n_slots;
 }
 
-/* The size as the plan counts it: whole steps of its alignment, at least one. */
-static uint64_t
-round_to_plan (const TesseraPlan *plan, uint64_t size_bytes)
+uint64_t
+tessera_slots_round (const TesseraSlots *slots, uint64_t size_bytes)
 {
-  uint64_t step = plan->alignment_bytes > 0 ? plan->alignment_bytes : 1;
+  uint64_t alignment_bytes = slots->plan->alignment_bytes;
+  uint64_t step = alignment_bytes > 0 ? alignment_bytes : 1;
   uint64_t n_steps = size_bytes / step + (size_bytes % step != 0);
 
   return (n_steps > 0 ? n_steps : 1) * step;
@@ -93,7 +93,7 @@ tessera_slots_find_signature (const TesseraSlots *slots,
 {
   if (stream > UINT16_MAX || pool > UINT16_MAX || size_bytes > slots->plan->height_bytes)
     return TESSERA_NONE;
-  return look_up (slots, round_to_plan (slots->plan, size_bytes),
+  return look_up (slots, tessera_slots_round (slots, size_bytes),
                   pack_stream_pool (stream, pool))
       ->signature;
 }

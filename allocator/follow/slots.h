@@ -56,6 +56,10 @@ TESSERA_MUST_USE TesseraStatus tessera_slots_init (TesseraSlots *slots,
                                                    const TesseraPlan *plan);
 void tessera_slots_clear (TesseraSlots *slots);
 
+/* A size as the plan counts it: whole steps of its alignment, at least one; what is
+ * beyond all counting becomes 0. */
+uint64_t tessera_slots_round (const TesseraSlots *slots, uint64_t size_bytes);
+
 /* The signature of a request, or TESSERA_NONE: the plan has no such slot. */
 uint32_t tessera_slots_find_signature (const TesseraSlots *slots,
                                        uint64_t size_bytes,

@@ -187,13 +187,14 @@ open_pool (TesseraPlanned *planned,
   TesseraStatus status = tessera_follower_new (planned->plan, &planned->follower);
 
   if (status == TESSERA_OK)
-    status = tessera_guard_new (planned->plan->height_bytes, laws, &planned->guard);
+    status = tessera_guard_new (tessera_plan_pool_bytes (planned->plan), laws,
+                                &planned->guard);
   if (status != TESSERA_OK)
     return say (error, status);
   tessera_follower_set_guard (planned->follower,
                               &(TesseraFollowerGuard){ take, planned });
   /* Last: nothing can fail any more once the device gave it. */
-  return tessera_pages_take (&planned->pages, planned->plan->height_bytes,
+  return tessera_pages_take (&planned->pages, tessera_plan_pool_bytes (planned->plan),
                              planned->growth.limit_bytes, device, observer, error);
 }
 

@@ -50,7 +50,7 @@ open_parts (TesseraPolicy *policy,
 
   if (options->kind == TESSERA_POLICY_PLAN && options->plan != NULL &&
       !options->by_length)
-    policy->pool_bytes = options->plan->height_bytes;
+    policy->pool_bytes = tessera_plan_pool_bytes (options->plan);
   caching.settings.is_expandable = options->kind != TESSERA_POLICY_NATIVE;
   policy->limit_bytes = caching.limit_bytes;
   caching.limit_bytes = limit_beside_pool (policy, caching.limit_bytes);

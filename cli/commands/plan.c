@@ -79,6 +79,9 @@ print_json (const CliStudy *study, const TesseraHistory *history, const char *ou
   cli_json_bytes (builder, "slots", plan->n_slots);
   cli_json_bytes (builder, "sections", plan->n_sections);
   cli_json_bytes (builder, "groups", plan->n_groups);
+  cli_json_bytes (builder, "rooms", plan->n_rooms);
+  cli_json_bytes (builder, "region_bytes",
+                  tessera_plan_pool_bytes (plan) - plan->height_bytes);
   cli_json_waits (builder, study);
   cli_json_number (builder, "seconds", study->plan_seconds);
   cli_json_text (builder, "strategy", plan->strategy);
@@ -137,6 +140,10 @@ print_text (const CliStudy *study, const char *output)
   tessera_plan_describe_proof (plan, proof, sizeof proof);
   printf ("%s; %s\n", proof, plan->checked ? "checked" : "not checked");
   printf ("strategy %s\n", plan->strategy);
+  if (plan->n_rooms > 0)
+    printf ("rooms for dynamic requests: %zu, and %s above the height\n", plan->n_rooms,
+            tessera_format_bytes (tessera_plan_pool_bytes (plan) - plan->height_bytes,
+                                  height, sizeof height));
   printf ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
           " misses\n",
           study->planned->n_hits, study->planned->n_misses);

@@ -47,6 +47,7 @@ ALTER TABLE plan ADD COLUMN work_budget INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE length_order ADD COLUMN is_first INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE length_slot ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE length_order ADD COLUMN n_low INTEGER NOT NULL DEFAULT 0;
+
 -- Dynamic requests: those of the repeating step that have no slot, since each step asks for
 -- other sizes there. A room is a range of the pool for those that come after one slot's
 -- request and before the next one's: no slot needs it until their blocks are gone.

@@ -53,6 +53,8 @@ tessera_law_name (TesseraLaw law)
       return "apart";
     case TESSERA_LAW_CAP:
       return "cap";
+    case TESSERA_LAW_ROOMS:
+      return "rooms";
     }
   return "unknown";
 }
@@ -357,6 +359,7 @@ tessera_check_plan (const TesseraPlan *plan,
     { TESSERA_LAW_OVERLAP, check_overlap },
     { TESSERA_LAW_ROTA, check_rotas },
     { TESSERA_LAW_STREAMS, tessera_check_streams },
+    { TESSERA_LAW_ROOMS, tessera_check_rooms },
     { TESSERA_LAW_HEIGHT, check_height },
     { TESSERA_LAW_BOUND, check_bound },
     { TESSERA_LAW_PROOF, check_proof },

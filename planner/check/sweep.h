@@ -1,6 +1,6 @@
 /*
  * The laws of a plan that need a sweep over its positions or its addresses: overlap,
- * rota, bound and streams. Part of the checker; each assumes that the laws tried before
+ * rota, bound, streams and rooms. Part of the checker; each assumes that the laws tried before
  * it hold (see check.h).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -38,3 +38,5 @@ TESSERA_MUST_USE TesseraStatus tessera_check_streams (const TesseraPlan *plan,
 /* The part of it about streams that share addresses. */
 TESSERA_MUST_USE TesseraStatus tessera_check_hand_overs (const TesseraPlan *plan,
                                                          TesseraError *error);
+TESSERA_MUST_USE TesseraStatus tessera_check_rooms (const TesseraPlan *plan,
+                                                    TesseraError *error);

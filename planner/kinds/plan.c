@@ -29,7 +29,9 @@ tessera_kinds_find (const TesseraPlanBuild *build, TesseraUnits *units)
   const TesseraPlanOptions *options = build->options;
   const TesseraStructure *structure = build->structure;
   const TesseraRun *run = &build->run;
-  uint32_t n_run = run->repeats ? run->last_step - run->first_step + 1 : 0;
+  /* Steps that are alike in part only fold better in kinds, where there are any. */
+  uint32_t n_run =
+      run->repeats && !run->is_dynamic ? run->last_step - run->first_step + 1 : 0;
   TesseraStatus status;
 
   *units = (TesseraUnits){ 0 };

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "planner/dynamic/rooms.h"
 #include "planner/plan/build.h"
 
 #include <stdlib.h>
@@ -53,13 +54,17 @@ tessera_build_forget (TesseraPlanBuild *build)
   free (plan->sections);
   free (plan->hand_overs);
   free (plan->crossings);
+  free (plan->rooms);
+  free (plan->regions);
   plan->strings = NULL;
   plan->slots = NULL;
   plan->sections = NULL;
   plan->hand_overs = NULL;
   plan->crossings = NULL;
+  plan->rooms = NULL;
+  plan->regions = NULL;
   plan->n_strings = plan->n_slots = plan->n_sections = plan->n_hand_overs = 0;
-  plan->n_crossings = 0;
+  plan->n_crossings = plan->n_rooms = plan->n_regions = 0;
   plan->bound_bytes = plan->height_bytes = 0;
   free (build->items);
   free (build->item_of_slot);
@@ -91,5 +96,7 @@ tessera_build_layout (TesseraPlanBuild *build)
     status = build->plan->across_streams || build->plan->n_streams == 1
                  ? tessera_build_across (build)
                  : tessera_build_offsets (build);
+  if (status == TESSERA_OK && !build->plan->across_streams)
+    status = tessera_build_rooms (build);
   return status;
 }

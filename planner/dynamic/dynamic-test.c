@@ -1,0 +1,428 @@
+/*
+ * Tests of plans for steps that differ in part.
+ *
+ * The traces are made up: layers of a model, each with experts whose sizes are drawn anew
+ * in each step, some kept for the backward pass. What a plan says of one is held against
+ * runs with other draws.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/follow.h"
+#include "planner/check.h"
+#include "planner/plan/case.h"
+#include "tests/fail_alloc.h"
+
+#define N_SEEDS 12
+#define N_LAYERS 10
+#define N_EXPERTS 4
+
+/* Addresses of their own, whatever the size. */
+typedef struct
+{
+  TesseraTrace *trace;
+  GRand *rand;
+  uint64_t next_addr;
+  gboolean may_be_equal; /* dynamic sizes may be those of planned requests */
+} Maker;
+
+typedef struct
+{
+  uint64_t addr, size_bytes;
+} Made;
+
+static Made
+ask (Maker *maker, uint64_t size_bytes)
+{
+  Made made = { maker->next_addr, size_bytes };
+
+  maker->next_addr += 1 << 24;
+  test_alloc (maker->trace, made.addr, size_bytes);
+  return made;
+}
+
+static void
+let_go (Maker *maker, Made made)
+{
+  test_free (maker->trace, made.addr, made.size_bytes);
+}
+
+/* No planned request's: those are multiples of 2048. */
+static uint64_t
+draw (Maker *maker)
+{
+  uint64_t units = (uint64_t) g_rand_int_range (maker->rand, 1, 30);
+
+  return maker->may_be_equal ? units * 2048 : units * 2048 + 512;
+}
+
+/* A layer's forward: gives what it keeps. */
+static void
+forward (Maker *maker, uint32_t layer, Made *kept, uint32_t *n_kept)
+{
+  kept[(*n_kept)++] = ask (maker, 65536 + 2048 * layer);
+  for (uint32_t e = 0; e < N_EXPERTS; e++)
+    {
+      Made mask = ask (maker, 8192);
+      Made in, out;
+
+      if (g_rand_int_range (maker->rand, 0, 8) > 0)
+        {
+          in = ask (maker, draw (maker));
+          out = ask (maker, draw (maker));
+          let_go (maker, in);
+          kept[(*n_kept)++] = out;
+        }
+      let_go (maker, ask (maker, 131072));
+      let_go (maker, mask);
+    }
+}
+
+static TesseraTrace *
+make_trace (uint32_t seed, gboolean may_be_equal, uint32_t n_steps)
+{
+  Maker maker = { test_trace_new (), g_rand_new_with_seed (seed), 1 << 24, may_be_equal };
+  Made kept[N_LAYERS * (N_EXPERTS + 1)];
+
+  for (uint32_t l = 0; l < N_LAYERS; l++)
+    ask (&maker, 262144 + 2048 * l);
+  for (uint32_t s = 0; s < n_steps; s++)
+    {
+      uint32_t begin = (uint32_t) maker.trace->n_events, backward, n_kept = 0;
+      g_autofree char *name = g_strdup_printf ("step %u", s);
+
+      for (uint32_t l = 0; l < N_LAYERS; l++)
+        forward (&maker, l, kept, &n_kept);
+      let_go (&maker, ask (&maker, 1 << 20));
+      backward = (uint32_t) maker.trace->n_events;
+      while (n_kept > 0)
+        {
+          Made gradient = ask (&maker, 40960);
+
+          let_go (&maker, kept[--n_kept]);
+          let_go (&maker, gradient);
+        }
+      test_range (maker.trace, TESSERA_RANGE_STEP, name, begin,
+                  (uint32_t) maker.trace->n_events);
+      test_range (maker.trace, TESSERA_RANGE_PHASE, "forward", begin, backward);
+      test_range (maker.trace, TESSERA_RANGE_PHASE, "backward", backward,
+                  (uint32_t) maker.trace->n_events);
+    }
+  tessera_trace_settle_ranges (maker.trace);
+  g_rand_free (maker.rand);
+  return maker.trace;
+}
+
+/* Of the steps; what the start holds is a step as well. */
+static void
+check_folded (const PlanCase *c)
+{
+  size_t n_slots = 0;
+
+  g_assert_cmpint (c->plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+  g_assert_nonnull (strstr (c->plan->follow_reason, "dynamic requests a step"));
+  g_assert_cmpuint (c->plan->n_rooms, >, 0);
+  for (size_t i = 0; i < c->plan->n_slots; i++)
+    n_slots += c->plan->slots[i].section == 1;
+  /* Two of each layer and each expert's three in the step; gradients differ in number. */
+  g_assert_cmpuint (n_slots, >=, N_LAYERS * (1 + 2 * N_EXPERTS));
+}
+
+static void
+test_folds (void)
+{
+  for (uint32_t seed = 0; seed < N_SEEDS; seed++)
+    {
+      PlanCase c = plan_case_new (make_trace (seed, seed % 2, 5), &plan_all_steps);
+
+      check_folded (&c);
+      plan_case_clear (&c);
+    }
+}
+
+/* What lies in the pool, byte by byte of the alignment. */
+typedef struct
+{
+  GHashTable *offsets; /* of blocks by index of the trace */
+  GByteArray *taken;
+  size_t n_static_misses;
+} Pool;
+
+static void
+set_taken (Pool *pool, uint64_t offset, uint64_t size_bytes, guint8 value)
+{
+  uint64_t end = (offset + size_bytes + 511) / 512;
+
+  g_assert_cmpuint (offset % 512, ==, 0);
+  g_assert_cmpuint (end, <=, pool->taken->len);
+  for (uint64_t i = offset / 512; i < end; i++)
+    {
+      g_assert_cmpint (pool->taken->data[i], ==, !value);
+      pool->taken->data[i] = value;
+    }
+}
+
+static void
+serve (Pool *pool, TesseraFollower *follower, const TesseraEvent *event, gsize block)
+{
+  uint64_t offset;
+  uint32_t slot;
+  gboolean is_static = event->size_bytes % 2048 == 0;
+
+  if (!tessera_follower_malloc (follower, event->size_bytes, 0, 0, &offset, &slot))
+    {
+      pool->n_static_misses += is_static;
+      return;
+    }
+  set_taken (pool, offset, event->size_bytes, 1);
+  g_hash_table_insert (pool->offsets, GSIZE_TO_POINTER (block + 1),
+                       GSIZE_TO_POINTER (offset + 1));
+}
+
+static void
+take_back (Pool *pool, TesseraFollower *follower, const TesseraEvent *event, gsize block)
+{
+  gsize offset = GPOINTER_TO_SIZE (
+      g_hash_table_lookup (pool->offsets, GSIZE_TO_POINTER (block + 1)));
+
+  if (offset == 0)
+    return;
+  set_taken (pool, offset - 1, event->size_bytes, 0);
+  g_assert_true (tessera_follower_free_at (follower, offset - 1));
+}
+
+/* Follows @plan with the requests of @c's trace, without any guard. */
+static TesseraFollowerStats
+follow (const TesseraPlan *plan, const PlanCase *c, size_t *out_static_misses)
+{
+  Pool pool = { g_hash_table_new (NULL, NULL), g_byte_array_new (), 0 };
+  TesseraFollower *follower;
+  TesseraFollowerStats stats;
+  size_t step = 0;
+
+  g_byte_array_set_size (pool.taken, (guint) (tessera_plan_pool_bytes (plan) / 512));
+  memset (pool.taken->data, 0, pool.taken->len);
+  g_assert_cmpint (tessera_follower_new (plan, &follower), ==, TESSERA_OK);
+  for (uint32_t i = 0; i < c->trace->n_events; i++)
+    {
+      const TesseraEvent *event = &c->trace->events[i];
+
+      if (step < c->structure->n_steps && c->structure->steps[step].begin_index == i)
+        {
+          tessera_follower_step (follower);
+          step++;
+        }
+      if (event->action == TESSERA_ALLOC)
+        serve (&pool, follower, event, c->blocks->block_of_event[i]);
+      else if (event->action == TESSERA_FREE_COMPLETED)
+        take_back (&pool, follower, event, c->blocks->block_of_event[i]);
+    }
+  tessera_follower_get_stats (follower, &stats);
+  tessera_follower_free (follower);
+  *out_static_misses = pool.n_static_misses;
+  g_hash_table_unref (pool.offsets);
+  g_byte_array_unref (pool.taken);
+  return stats;
+}
+
+/* With the trace's own requests everything hits; with others nothing overlaps, and where
+ * sizes tell planned requests from dynamic ones all planned ones hit. */
+static void
+test_follows (void)
+{
+  for (uint32_t seed = 0; seed < N_SEEDS; seed++)
+    {
+      gboolean may_be_equal = seed % 2;
+      PlanCase c = plan_case_new (make_trace (seed, may_be_equal, 5), &plan_all_steps);
+      PlanCase other = plan_case_look (make_trace (100 + seed, may_be_equal, 7));
+      size_t n_static_misses;
+      TesseraFollowerStats stats = follow (c.plan, &c, &n_static_misses);
+
+      g_test_message ("seed %u, own run: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
+                      " misses",
+                      seed, stats.hits, stats.misses);
+      g_assert_cmpuint (stats.misses * 50, <=, stats.hits);
+      g_assert_cmpuint (stats.hits_dynamic, >, 0);
+      stats = follow (c.plan, &other, &n_static_misses);
+      g_test_message ("another run: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
+                      " misses, of them planned %zu",
+                      stats.hits, stats.misses, n_static_misses);
+      g_assert_cmpuint (stats.misses * 5, <=, stats.hits);
+      if (!may_be_equal)
+        g_assert_cmpuint (n_static_misses, ==, 0);
+      plan_case_clear (&other);
+      plan_case_clear (&c);
+    }
+}
+
+/* Breaks the plan in one way; FALSE: not possible. */
+typedef gboolean (*Breaker) (TesseraPlan *plan);
+
+static gboolean
+break_order (TesseraPlan *plan)
+{
+  TesseraRoom room = plan->rooms[0];
+
+  plan->rooms[0] = plan->rooms[1];
+  plan->rooms[1] = room;
+  return TRUE;
+}
+
+static gboolean
+break_before (TesseraPlan *plan)
+{
+  const TesseraSection *section = &plan->sections[plan->rooms[0].section];
+
+  plan->rooms[0].before = section->first_slot + section->n_slots + 1;
+  return TRUE;
+}
+
+static gboolean
+break_birth (TesseraPlan *plan)
+{
+  TesseraRoom *room = &plan->rooms[plan->n_rooms / 2];
+
+  room->born = room->died = plan->sections[room->section].end;
+  return TRUE;
+}
+
+static gboolean
+break_height (TesseraPlan *plan)
+{
+  plan->rooms[plan->n_rooms / 2].end_bytes = plan->height_bytes + 512;
+  return TRUE;
+}
+
+/* All of the pool: some slot is there in the meantime. */
+static gboolean
+break_range (TesseraPlan *plan)
+{
+  TesseraRoom *room = &plan->rooms[plan->n_rooms / 2];
+
+  room->begin_bytes = 0;
+  room->end_bytes = plan->height_bytes;
+  return TRUE;
+}
+
+/* A little more than the largest range. */
+static gboolean
+break_edge (TesseraPlan *plan)
+{
+  for (size_t i = 0; i < plan->n_rooms; i++)
+    {
+      TesseraRoom *room = &plan->rooms[i];
+
+      if (room->begin_bytes > 0 && room->end_bytes > room->begin_bytes)
+        {
+          room->begin_bytes -= 512;
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+static gboolean
+break_next (TesseraPlan *plan)
+{
+  plan->rooms[plan->n_rooms - 1].died_next = plan->n_positions;
+  return TRUE;
+}
+
+static gboolean
+break_stream (TesseraPlan *plan)
+{
+  plan->rooms[plan->n_rooms - 1].stream = 7;
+  return TRUE;
+}
+
+static gboolean
+break_region (TesseraPlan *plan)
+{
+  if (plan->n_regions == 0)
+    return FALSE;
+  plan->regions[0].begin_bytes -= 512;
+  return TRUE;
+}
+
+static gboolean
+break_region_twice (TesseraPlan *plan)
+{
+  TesseraRegion *regions = g_renew (TesseraRegion, plan->regions, plan->n_regions + 2);
+  uint64_t end_bytes = tessera_plan_pool_bytes (plan);
+
+  plan->regions = regions;
+  for (int i = 0; i < 2; i++)
+    regions[plan->n_regions++] = (TesseraRegion){ end_bytes, end_bytes, 0, 0 };
+  return TRUE;
+}
+
+static void
+test_mutations (void)
+{
+  static const Breaker breakers[] = {
+    break_order, break_before, break_birth,  break_height, break_range,
+    break_edge,  break_next,   break_stream, break_region, break_region_twice,
+  };
+  size_t n_broken[G_N_ELEMENTS (breakers)] = { 0 };
+
+  for (uint32_t seed = 0; seed < 6; seed++)
+    for (size_t k = 0; k < G_N_ELEMENTS (breakers); k++)
+      {
+        PlanCase c = plan_case_new (make_trace (seed, FALSE, 4), &plan_all_steps);
+        TesseraLaw law = TESSERA_LAW_NONE;
+        TesseraError error = { 0 };
+
+        if (breakers[k](c.plan))
+          {
+            n_broken[k]++;
+            c.plan->slot_digest = tessera_plan_digest (c.plan);
+            g_assert_cmpint (tessera_check_plan (c.plan, c.trace, &law, &error), ==,
+                             TESSERA_REFUSED);
+            g_assert_cmpstr (tessera_law_name (law), ==, "rooms");
+          }
+        plan_case_clear (&c);
+      }
+  for (size_t k = 0; k < G_N_ELEMENTS (breakers); k++)
+    if (breakers[k] != break_region)
+      g_assert_cmpuint (n_broken[k], >, 0);
+}
+
+static void
+test_no_memory (void)
+{
+  const TesseraPlanOptions one = { .first_step = -1, .last_step = -1, .n_threads = 1 };
+  PlanCase c = plan_case_look (make_trace (1, FALSE, 3));
+
+  for (unsigned nth = 1;; nth++)
+    {
+      TesseraError error = { 0 };
+      long held = tessera_fail_alloc_held ();
+      TesseraStatus status;
+
+      tessera_fail_alloc_at (nth);
+      status = tessera_plan_trace (c.trace, c.blocks, c.structure, &one, &error, &c.plan);
+      if (!tessera_fail_alloc_stop ())
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          break;
+        }
+      if (status == TESSERA_OK)
+        tessera_plan_free (c.plan);
+      else
+        g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      c.plan = NULL;
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  g_assert_cmpuint (c.plan->n_rooms, >, 0);
+  plan_case_clear (&c);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/planner/dynamic/folds", test_folds);
+  g_test_add_func ("/planner/dynamic/follows", test_follows);
+  g_test_add_func ("/planner/dynamic/mutations", test_mutations);
+  g_test_add_func ("/planner/dynamic/no-memory", test_no_memory);
+  return g_test_run ();
+}
