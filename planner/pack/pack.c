@@ -63,7 +63,10 @@ item_is_valid (const TesseraItem *item)
 }
 
 /* A height never exceeds the highest pinned end and, above it, all items and bodies one
- * on top of the other; that has to fit into 63 bits. */
+ * on top of the other. That has to fit into 62 bits: what is counted of it may be below 0
+ * as well (tree.h), and sums of two such must not wrap. */
+#define MOST_BYTES ((uint64_t) INT64_MAX / 2)
+
 static TesseraStatus
 validate (const TesseraItem *items, size_t n_items)
 {
@@ -79,7 +82,7 @@ validate (const TesseraItem *items, size_t n_items)
       if (!item_is_valid (item) ||
           __builtin_add_overflow (sum_bytes, item->size_bytes, &sum_bytes) ||
           __builtin_add_overflow (sum_bytes, distance, &sum_bytes) ||
-          sum_bytes > INT64_MAX || pinned_bytes > INT64_MAX - sum_bytes)
+          sum_bytes > MOST_BYTES || pinned_bytes > MOST_BYTES - sum_bytes)
         return TESSERA_INVALID;
     }
   return TESSERA_OK;
