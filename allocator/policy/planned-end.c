@@ -1,0 +1,77 @@
+/*
+ * The end of following a plan: it is declined, and its pool goes back page by page.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/policy/planned-internal.h"
+
+uint64_t
+tessera_planned_trim (TesseraPlanned *planned)
+{
+  uint64_t returned_bytes;
+
+  if (planned->is_routed)
+    return 0;
+  planned->has_freed = false;
+  returned_bytes = tessera_pages_trim (&planned->pages, planned->guard);
+  planned->has_news |= returned_bytes > 0;
+  return returned_bytes;
+}
+
+void
+tessera_planned_get_followed (const TesseraPlanned *planned,
+                              TesseraFollowerStats *out_stats)
+{
+  *out_stats = planned->followed;
+  if (planned->follower != NULL)
+    tessera_follower_get_stats (planned->follower, out_stats);
+  else if (planned->by_length != NULL)
+    tessera_lengths_follower_get_stats (planned->by_length, out_stats);
+}
+
+void
+tessera_planned_decline (TesseraPlanned *planned, TesseraDeclineReason reason)
+{
+  tessera_planned_get_followed (planned, &planned->followed);
+  tessera_follower_free (planned->follower);
+  tessera_lengths_follower_free (planned->by_length);
+  planned->follower = NULL;
+  planned->by_length = NULL;
+  planned->has_news = true;
+  planned->decline = (TesseraDecline){
+    .reason = reason,
+    .misfit = planned->judge.misfit,
+    .pool_bytes = planned->pages.held_bytes,
+  };
+  planned->decline.returned_bytes = tessera_planned_trim (planned);
+}
+
+/* Would giving back what nobody needs let the request be served elsewhere? */
+static bool
+would_help (const TesseraPlanned *planned)
+{
+  uint64_t block_bytes = planned->request.block_bytes;
+  uint64_t page_bytes = block_bytes > TESSERA_SMALL_BYTES ? planned->large_page_bytes
+                                                          : 2 * TESSERA_SMALL_BYTES;
+
+  return tessera_pages_unneeded (&planned->pages, planned->guard) / page_bytes >=
+         block_bytes / page_bytes + (block_bytes % page_bytes != 0);
+}
+
+bool
+tessera_planned_relieve (TesseraPlanned *planned)
+{
+  if (!tessera_planned_is_followed (planned))
+    return tessera_planned_trim (planned) > 0;
+  if (planned->is_routed)
+    return false;
+  if (planned->by_length != NULL && tessera_growth_give_back (&planned->growth) > 0)
+    {
+      planned->has_news = true;
+      return true;
+    }
+  if (planned->never_declines || !would_help (planned))
+    return false;
+  tessera_planned_decline (planned, TESSERA_DECLINED_FOR_SHORTAGE);
+  return true;
+}
