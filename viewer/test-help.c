@@ -50,6 +50,55 @@ test_three_blocks_path (void)
   return path;
 }
 
+typedef struct
+{
+  int id;
+  int size_mib;
+} Alive;
+
+static void
+add_row (GString *table, guint *n_rows, const char *action, const Alive *block)
+{
+  g_string_append_printf (table, "%u,%u,%s,%d,%d,0\n", *n_rows, *n_rows * 10, action,
+                          block->id, block->size_mib << 20);
+  (*n_rows)++;
+}
+
+char *
+test_hard_path (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (1);
+  g_autoptr (GArray) alive = g_array_new (FALSE, FALSE, sizeof (Alive));
+  g_autoptr (GString) table = g_string_new ("seq,time_us,action,id,size_bytes,stream\n");
+  char *path = NULL;
+  int fd = g_file_open_tmp ("hard-XXXXXX.csv", &path, NULL), load_mib = 0;
+  guint n_rows = 0;
+
+  g_assert_cmpint (fd, >=, 0);
+  close (fd);
+  for (int i = 0; i < 160; i++)
+    {
+      Alive block = { i, g_rand_int_range (random, 8, 61) };
+
+      while (load_mib + block.size_mib > 256)
+        {
+          guint which = (guint) g_rand_int_range (random, 0, (int) alive->len);
+          Alive gone = g_array_index (alive, Alive, which);
+
+          add_row (table, &n_rows, "free", &gone);
+          load_mib -= gone.size_mib;
+          g_array_remove_index_fast (alive, which);
+        }
+      add_row (table, &n_rows, "alloc", &block);
+      load_mib += block.size_mib;
+      g_array_append_val (alive, block);
+    }
+  for (guint i = 0; i < alive->len; i++)
+    add_row (table, &n_rows, "free", &g_array_index (alive, Alive, i));
+  g_assert_true (g_file_set_contents (path, table->str, -1, NULL));
+  return path;
+}
+
 char *
 test_devices_path (void)
 {

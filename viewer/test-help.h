@@ -45,6 +45,9 @@ char *test_sample_path (void);
 /* A table of three blocks, in a new file: A [0, 5) 1 MiB, B [1, 3) 2 MiB, C [3, end)
  * 2 MiB. The caller unlinks it. */
 char *test_three_blocks_path (void);
+/* 160 blocks that come and go where little room is left, so that no layout reaches the
+ * bound and planning goes on for seconds; in a new file. The caller unlinks it. */
+char *test_hard_path (void);
 /* A snapshot of device 1 with two events, of device 3 with one, of 0 with none, in a new
  * file. The caller unlinks it. */
 char *test_devices_path (void);

@@ -63,6 +63,8 @@ right_subtitle (const TesseraFollowed *planned)
   g_string_append_printf (text, "%s%s%s", height, *gap == '=' ? " " : ", ", gap);
   if (planned->request.is_preview)
     g_string_append (text, ", preview");
+  else if (plan->cut_short != TESSERA_CUT_NOT)
+    g_string_append (text, ", cut short");
   else if (plan->checked)
     g_string_append (text, ", checked");
   return g_string_free (text, FALSE);
@@ -81,6 +83,8 @@ right_tooltip (const TesseraFollowed *planned)
   if (plan->n_edits > 0)
     g_string_append_printf (text, ", with %zu edit%s", plan->n_edits,
                             plan->n_edits == 1 ? "" : "s");
+  if (plan->cut_short != TESSERA_CUT_NOT)
+    g_string_append (text, "\nCut short: planning again makes the full plan");
   if (plan->follow_reason != NULL && *plan->follow_reason != '\0')
     g_string_append_printf (text, "\n%s", plan->follow_reason);
   return g_string_free (text, FALSE);

@@ -80,6 +80,22 @@ tessera_describe_gap (const TesseraPlan *plan)
 }
 
 char *
+tessera_describe_news (const TesseraNews *news)
+{
+  TesseraPlan plan = { .height_bytes = news->height_bytes,
+                       .bound_bytes = news->bound_bytes };
+  g_autofree char *height = tessera_describe_bytes (news->height_bytes);
+  g_autofree char *bound = tessera_describe_bytes (news->bound_bytes);
+
+  if (news->height_bytes == 0)
+    return NULL;
+  if (tessera_plan_is_optimal (&plan))
+    return g_strdup_printf ("%s so far, the bound", height);
+  return g_strdup_printf ("%s so far, bound %s (+%.2f %%)", height, bound,
+                          MAX (100 * tessera_plan_gap (&plan), 0.01));
+}
+
+char *
 tessera_describe_duration (int64_t ns)
 {
   double at = (double) ns;

@@ -16,6 +16,8 @@ char *tessera_describe_count (uint64_t count);       /* "33,457" */
 /* Of a plan's height: "= bound", "optimal" where no layout is lower though it is above
  * the load bound, else how far it is above what is proven: "0.70 % over bound". */
 char *tessera_describe_gap (const TesseraPlan *plan);
+/* Of planning: "11.21 GiB so far, bound 11.07 GiB (+1.27 %)"; NULL: nothing is known. */
+char *tessera_describe_news (const TesseraNews *news);
 char *tessera_describe_duration (int64_t ns); /* "1.25 ms" */
 
 const char *tessera_class_name (uint8_t lifetime_class);

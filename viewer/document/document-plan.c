@@ -28,6 +28,31 @@ static void plan_done (gpointer owner,
                        TesseraStatus status,
                        const TesseraError *error);
 
+/* Stopped, it ends with what it has; a preview, and what is only looked at, does not. */
+static gboolean
+keeps_best (const TesseraWorkInput *input)
+{
+  return !input->request.is_preview && input->path == NULL && input->shown == NULL;
+}
+
+static TesseraStatus
+make_plan (TesseraJob *job,
+           TesseraWorkInput *input,
+           const TesseraPlan *former,
+           TesseraError *error)
+{
+  TesseraPlanWatch watch = { .planning = tessera_job_progress (job, 0, 0.9) };
+
+  watch.following = watch.planning;
+  if (keeps_best (input))
+    {
+      watch.following = tessera_job_progress_to_keep (job, 0, 0.9);
+      watch.listener = tessera_job_listener (job);
+    }
+  return tessera_followed_new (input->data, &input->request, input->history, former,
+                               &watch, error, &input->conflict, &input->planned);
+}
+
 static TesseraStatus
 plan_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
@@ -43,14 +68,13 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
                                     tessera_job_progress (job, 0, 0.9), error,
                                     &input->planned);
   else
-    status = tessera_followed_new (input->data, &input->request, input->history,
-                                   former != NULL ? former->plan : NULL,
-                                   tessera_job_progress (job, 0, 0.9), error,
-                                   &input->conflict, &input->planned);
+    status = make_plan (job, input, former != NULL ? former->plan : NULL, error);
   if (status == TESSERA_OK)
-    status = tessera_sheet_new (input->data, input->planned, TESSERA_LAYOUT_PLAN,
-                                input->axis_kind, tessera_job_progress (job, 0.9, 1),
-                                error, &input->sheets[TESSERA_SIDE_RIGHT]);
+    status = tessera_sheet_new (
+        input->data, input->planned, TESSERA_LAYOUT_PLAN, input->axis_kind,
+        keeps_best (input) ? tessera_job_progress_to_keep (job, 0.9, 1)
+                           : tessera_job_progress (job, 0.9, 1),
+        error, &input->sheets[TESSERA_SIDE_RIGHT]);
   if (status == TESSERA_OK && was != NULL)
     input->moves = tessera_moves_new (was, input->sheets[TESSERA_SIDE_RIGHT]);
   tessera_sheet_unref (was);
@@ -85,6 +109,28 @@ take_plan (TesseraDocument *self, TesseraWorkInput *input)
   tessera_document_refresh_comparison (self);
   if (input->axis_kind != self->axis_kind)
     tessera_document_refresh_sheets (self);
+}
+
+/* Stopped early, a plan can be higher than the preview of it: then the preview, which is
+ * checked as well, is the best there is. */
+static gboolean
+keep_preview (TesseraDocument *self, const TesseraWorkInput *input)
+{
+  TesseraFollowed *shown = self->planned;
+  const TesseraPlan *cut = input->planned->plan;
+
+  if (cut->cut_short == TESSERA_CUT_NOT || !keeps_best (input) || shown == NULL ||
+      !shown->request.is_preview ||
+      shown->request.generation != input->request.generation ||
+      shown->plan->height_bytes >= cut->height_bytes)
+    return FALSE;
+  shown->request.is_preview = FALSE;
+  shown->plan->cut_short = cut->cut_short;
+  shown->plan->proven_bound_bytes =
+      MAX (shown->plan->proven_bound_bytes, cut->proven_bound_bytes);
+  tessera_document_note_plan (self, NULL);
+  tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
+  return TRUE;
 }
 
 /* What PyTorch needs does not depend on the plan: it is looked for once. */
@@ -124,7 +170,8 @@ plan_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
 
   if (status == TESSERA_REFUSED)
     self->conflict = input->conflict;
-  if (tessera_work_finished (self, TESSERA_WORK_PLAN, status, error))
+  if (tessera_work_finished (self, TESSERA_WORK_PLAN, status, error) &&
+      !keep_preview (self, input))
     take_plan (self, input);
   if (status == TESSERA_REFUSED)
     tessera_document_changed (self, TESSERA_CHANGED_EDITS);

@@ -45,7 +45,7 @@ tessera_followed_new (TesseraData *data,
                       const TesseraPlanRequest *request,
                       const TesseraHistory *history,
                       const TesseraPlan *former,
-                      const TesseraProgress *progress,
+                      const TesseraPlanWatch *watch,
                       TesseraError *error,
                       TesseraEditConflict *out_conflict,
                       TesseraFollowed **out_planned)
@@ -58,7 +58,9 @@ tessera_followed_new (TesseraData *data,
                                  .out_conflict = out_conflict,
                                  .first_step = -1,
                                  .last_step = -1,
-                                 .progress = progress };
+                                 .progress = watch->planning,
+                                 .keeps_best = !request->is_preview,
+                                 .listener = watch->listener };
   gint64 begin_us = g_get_monotonic_time ();
   TesseraStatus status;
 
@@ -80,8 +82,8 @@ tessera_followed_new (TesseraData *data,
     tessera_history_into_plan (history, planned->plan);
   planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
   if (status == TESSERA_OK)
-    status = tessera_data_simulate (data, TESSERA_LAYOUT_PLAN, planned->plan, progress,
-                                    error, &planned->layout);
+    status = tessera_data_simulate (data, TESSERA_LAYOUT_PLAN, planned->plan,
+                                    watch->following, error, &planned->layout);
   if (status == TESSERA_OK)
     *out_planned = g_steal_pointer (&planned);
   tessera_followed_unref (planned);

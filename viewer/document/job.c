@@ -5,6 +5,13 @@
  */
 #include "viewer/document/job.h"
 
+/* Who asked for the end. */
+enum
+{
+  STOP_ASKED = 1,
+  STOP_DROPPED = 2
+};
+
 struct TesseraJob
 {
   gatomicrefcount references;
@@ -12,7 +19,7 @@ struct TesseraJob
   GObject *owner;
   gpointer input;
   gboolean dropped; /* main thread only */
-  int stop;         /* atomic */
+  int stop;         /* atomic: STOP_* */
   int permille;     /* atomic: where the work is */
   int told;         /* atomic: an idle that will tell the main thread is on its way */
   TesseraStatus status;
@@ -20,6 +27,10 @@ struct TesseraJob
   TesseraProgress progress; /* worker only, as are the next two */
   double begin;
   double end;
+  TesseraProgress to_keep; /* likewise; not stopped but by a drop */
+  TesseraListener listener;
+  GMutex lock;
+  TesseraNews news; /* under the lock */
 };
 
 static TesseraJob *
@@ -37,6 +48,7 @@ tessera_job_unref (TesseraJob *job)
   if (job->input != NULL)
     job->kind->free_input (job->input);
   g_object_unref (job->owner);
+  g_mutex_clear (&job->lock);
   g_free (job);
 }
 
@@ -51,17 +63,60 @@ tell_progress (gpointer user)
   return G_SOURCE_REMOVE;
 }
 
-static bool
-report (void *user, double fraction)
+static void
+move_on (TesseraJob *job, double fraction)
 {
-  TesseraJob *job = user;
   double whole = job->begin + CLAMP (fraction, 0, 1) * (job->end - job->begin);
 
   g_atomic_int_set (&job->permille, (int) (whole * 1000));
   if (g_atomic_int_compare_and_exchange (&job->told, 0, 1))
     g_idle_add_full (G_PRIORITY_DEFAULT, tell_progress, job_ref (job),
                      (GDestroyNotify) tessera_job_unref);
-  return !g_atomic_int_get (&job->stop);
+}
+
+static bool
+report (void *user, double fraction)
+{
+  TesseraJob *job = user;
+
+  move_on (job, fraction);
+  return g_atomic_int_get (&job->stop) == 0;
+}
+
+static bool
+report_to_keep (void *user, double fraction)
+{
+  TesseraJob *job = user;
+
+  move_on (job, fraction);
+  return (g_atomic_int_get (&job->stop) & STOP_DROPPED) == 0;
+}
+
+static void
+take_news (void *user, const TesseraNews *news)
+{
+  TesseraJob *job = user;
+
+  g_mutex_lock (&job->lock);
+  job->news = *news;
+  g_mutex_unlock (&job->lock);
+}
+
+TesseraNews
+tessera_job_news (TesseraJob *job)
+{
+  TesseraNews news;
+
+  g_mutex_lock (&job->lock);
+  news = job->news;
+  g_mutex_unlock (&job->lock);
+  return news;
+}
+
+const TesseraListener *
+tessera_job_listener (TesseraJob *job)
+{
+  return &job->listener;
 }
 
 const TesseraProgress *
@@ -70,6 +125,14 @@ tessera_job_progress (TesseraJob *job, double begin, double end)
   job->begin = begin;
   job->end = end;
   return &job->progress;
+}
+
+const TesseraProgress *
+tessera_job_progress_to_keep (TesseraJob *job, double begin, double end)
+{
+  job->begin = begin;
+  job->end = end;
+  return &job->to_keep;
 }
 
 static gboolean
@@ -105,6 +168,9 @@ tessera_job_start (const TesseraJobKind *kind, GObject *owner, gpointer input)
   job->owner = g_object_ref (owner);
   job->input = input;
   job->progress = (TesseraProgress){ .report = report, .user = job };
+  job->to_keep = (TesseraProgress){ .report = report_to_keep, .user = job };
+  job->listener = (TesseraListener){ .tell = take_news, .user = job };
+  g_mutex_init (&job->lock);
   job->end = 1;
   g_thread_unref (g_thread_new ("job", run, job_ref (job)));
   return job;
@@ -113,13 +179,13 @@ tessera_job_start (const TesseraJobKind *kind, GObject *owner, gpointer input)
 void
 tessera_job_cancel (TesseraJob *job)
 {
-  g_atomic_int_set (&job->stop, 1);
+  g_atomic_int_or (&job->stop, STOP_ASKED);
 }
 
 void
 tessera_job_drop (TesseraJob *job)
 {
   job->dropped = TRUE;
-  tessera_job_cancel (job);
+  g_atomic_int_or (&job->stop, STOP_DROPPED);
   tessera_job_unref (job);
 }

@@ -11,7 +11,7 @@
 
 #include <glib-object.h>
 
-#include "db/status.h"
+#include "planner/pack.h"
 
 typedef struct TesseraJob TesseraJob;
 
@@ -24,7 +24,7 @@ typedef void (*TesseraJobDone) (gpointer owner,
                                 gpointer input,
                                 TesseraStatus status,
                                 const TesseraError *error);
-/* On the main thread, whenever the fraction changed. */
+/* On the main thread, whenever the fraction or the news changed. */
 typedef void (*TesseraJobProgress) (gpointer owner, double fraction);
 
 typedef struct
@@ -38,7 +38,7 @@ typedef struct
 /* Returns: (transfer full). @input passes to the job. */
 TesseraJob *
 tessera_job_start (const TesseraJobKind *kind, GObject *owner, gpointer input);
-/* Asks the worker to stop; it reports TESSERA_CANCELLED soon. */
+/* Asks the worker to stop; it reports soon: TESSERA_CANCELLED, or what it has by then. */
 void tessera_job_cancel (TesseraJob *job);
 /* Asks the worker to stop, hears nothing of it any more, and gives the reference up. */
 void tessera_job_drop (TesseraJob *job);
@@ -47,3 +47,11 @@ void tessera_job_unref (TesseraJob *job);
 /* For the worker: what to hand to long calls. @begin and @end: the part of the whole job
  * that the call is. Valid until the next call of this on the same job. */
 const TesseraProgress *tessera_job_progress (TesseraJob *job, double begin, double end);
+/* The same, for what follows work that keeps the best it has: only a drop stops it, so
+ * that what was found is not lost to the stop that was for the search. */
+const TesseraProgress *
+tessera_job_progress_to_keep (TesseraJob *job, double begin, double end);
+/* For the worker: takes the planner's news. Valid as long as the job. */
+const TesseraListener *tessera_job_listener (TesseraJob *job);
+/* On the main thread: the last news; all 0: none. */
+TesseraNews tessera_job_news (TesseraJob *job);

@@ -45,6 +45,27 @@ show_moment (TesseraStatusBar *self)
   gtk_widget_set_tooltip_text (self->moment, text);
 }
 
+/* What the planner has while it works. */
+static void
+show_news (TesseraStatusBar *self, int work, const char *name)
+{
+  TesseraJob *job = self->document->jobs[work];
+  TesseraNews news = tessera_job_news (job);
+  g_autofree char *text = tessera_describe_news (&news);
+  const char *stop = "Stop";
+
+  if (text != NULL)
+    {
+      g_autofree char *both = g_strdup_printf ("%s: %s", name, text);
+
+      gtk_label_set_text (GTK_LABEL (self->work), both);
+      stop = "Stop, and keep the best plan so far";
+    }
+  else
+    gtk_label_set_text (GTK_LABEL (self->work), name);
+  gtk_widget_set_tooltip_text (self->cancel, stop);
+}
+
 static void
 show_work (TesseraStatusBar *self)
 {
@@ -61,7 +82,7 @@ show_work (TesseraStatusBar *self)
   gtk_widget_set_visible (self->cancel, work < TESSERA_WORK_MOMENT);
   if (work == TESSERA_WORK_MOMENT)
     return;
-  gtk_label_set_text (GTK_LABEL (self->work), names[work]);
+  show_news (self, work, names[work]);
   gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->progress),
                                  document->fractions[work]);
   tessera_set_accessible_label (self->progress, names[work]);
@@ -97,6 +118,7 @@ tessera_status_bar_init (TesseraStatusBar *self)
   self->moment = tessera_name_new ("moment", "quiet", 2);
   gtk_widget_set_hexpand (self->moment, TRUE);
   self->work = tessera_label_new ("", "quiet");
+  gtk_widget_set_name (self->work, "work");
   self->progress = gtk_progress_bar_new ();
   gtk_widget_set_valign (self->progress, GTK_ALIGN_CENTER);
   gtk_widget_set_size_request (self->progress, 80, -1);

@@ -10,6 +10,7 @@
 #include "viewer/test-window.h"
 
 #include <glib/gstdio.h>
+#include <string.h>
 
 #define WIDTH 1280
 #define HEIGHT 720
@@ -292,6 +293,29 @@ test_sharded (void)
   end (&look);
 }
 
+/* While a plan is made, and what a stop keeps. */
+static void
+test_cut_short (void)
+{
+  g_autofree char *path = test_hard_path ();
+  GtkWidget *work;
+  Look look;
+
+  begin (&look, WIDTH, HEIGHT);
+  work = test_find (GTK_WIDGET (look.window), "work");
+  for (int dark = 0; dark < 2; dark++)
+    {
+      tessera_document_open (look.document, path);
+      WAIT (strstr (gtk_label_get_text (GTK_LABEL (work)), "so far") != NULL, SLOW_MS);
+      look.n_cut += test_count_cut (look.window, "planning", WIDTH, HEIGHT);
+      tessera_document_cancel (look.document);
+      look_at (&look, "cut short");
+      act (&look, "dark");
+    }
+  end (&look);
+  g_unlink (path);
+}
+
 static void
 look_at_made (char *path)
 {
@@ -349,6 +373,7 @@ main (int argc, char **argv)
   g_test_add_func ("/clip/long-names", test_long_names);
   g_test_add_func ("/clip/sharded", test_sharded);
   g_test_add_func ("/clip/made", test_made);
+  g_test_add_func ("/clip/cut-short", test_cut_short);
   g_test_add_func ("/clip/large-text", test_large_text);
   return g_test_run ();
 }

@@ -350,6 +350,34 @@ test_strategy (TestView *f, gconstpointer unused)
     }
 }
 
+static gboolean
+shows (TestView *f, const char *name, const char *words)
+{
+  return strstr (test_view_text (f, name), words) != NULL;
+}
+
+/* What is known while a plan is made is seen; stopped, the best is kept and says so. */
+static void
+test_cut_short (TestView *f, gconstpointer unused)
+{
+  g_autofree char *path = test_hard_path ();
+
+  tessera_document_open (f->document, path);
+  WAIT (shows (f, "work", "so far, bound 256.00 MiB (+"), SLOW_MS);
+  g_assert_true (g_str_has_prefix (test_view_text (f, "work"), "Planning: "));
+  g_assert_true (test_view_is_enabled (f, "cancel"));
+  test_view_act (f, "cancel");
+  test_window_settle (f->window);
+  g_assert_true (shows (f, "plan-proof", "of the proven bound; cut short by hand"));
+  g_assert_true (shows (f, "subtitle-right", "cut short"));
+  g_assert_true (test_view_is_enabled (f, "export-plan"));
+  test_view_act (f, "plan");
+  test_window_settle (f->window);
+  g_assert_false (shows (f, "plan-proof", "cut short"));
+  g_assert_true (shows (f, "subtitle-right", "checked"));
+  g_unlink (path);
+}
+
 /* Every key of the table is in the list of keys. */
 static void
 test_keys_are_listed (void)
@@ -387,6 +415,7 @@ main (int argc, char **argv)
   ADD ("conflict", test_conflict);
   ADD ("groups are seen", test_groups_are_seen);
   ADD ("strategy", test_strategy);
+  ADD ("cut short", test_cut_short);
   g_test_add_func ("/edits/keys are listed", test_keys_are_listed);
   return g_test_run ();
 }

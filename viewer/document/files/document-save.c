@@ -116,11 +116,16 @@ save_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
 
   if (status == TESSERA_OK)
     {
+      gboolean is_cut = input->what == TESSERA_SAVE_PLAN &&
+                        input->planned->plan->cut_short != TESSERA_CUT_NOT;
+
       g_free (self->notice);
-      self->notice = g_strdup_printf (input->what == TESSERA_SAVE_PLAN
-                                          ? "The plan was checked and written to %s."
-                                          : "%s was written.",
-                                      input->path);
+      self->notice = g_strdup_printf (
+          is_cut ? "The plan was checked and written to %s: cut short, "
+                   "planning again makes the full one."
+          : input->what == TESSERA_SAVE_PLAN ? "The plan was checked and written to %s."
+                                             : "%s was written.",
+          input->path);
     }
   (void) tessera_work_finished (self, TESSERA_WORK_SAVE, status, error);
   if (g_application_get_default () != NULL)

@@ -54,6 +54,8 @@ tessera_describe_change (TesseraDocument *document)
   g_string_append (text, after);
   if (planned->request.is_preview)
     g_string_append (text, " (preview)");
+  else if (planned->plan->cut_short != TESSERA_CUT_NOT)
+    g_string_append (text, " (cut short)");
   if (difference == 0)
     g_string_append (text, ", as before");
   else
