@@ -346,8 +346,8 @@ break_region (TesseraPlan *plan)
 static gboolean
 break_region_twice (TesseraPlan *plan)
 {
-  TesseraRegion *regions = g_renew (TesseraRegion, plan->regions, plan->n_regions + 2);
   uint64_t end_bytes = tessera_plan_pool_bytes (plan);
+  TesseraRegion *regions = g_renew (TesseraRegion, plan->regions, plan->n_regions + 2);
 
   plan->regions = regions;
   for (int i = 0; i < 2; i++)
