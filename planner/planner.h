@@ -36,7 +36,8 @@ typedef struct
   /* Across streams: only blocks of at least so many bytes are handed on before what the
    * new owner waits for has slack (db/plan.h). 0: all, UINT64_MAX: none. */
   uint64_t waits_from_bytes;
-  int64_t first_step; /* plan from these steps only (numbers as shown); -1: all */
+  bool regions_for_large; /* dynamic requests: regions for large blocks too (regions.h) */
+  int64_t first_step;     /* plan from these steps only (numbers as shown); -1: all */
   int64_t last_step;
   uint32_t n_threads;   /* 0: one per processor */
   uint64_t work_budget; /* 0: default */

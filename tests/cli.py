@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 import pickle
+import random
 import re
 import sqlite3
 from pathlib import Path
@@ -198,6 +199,76 @@ def hand_overs_tell_what_they_wait_for(tmp):
     assert whole[0] in told["hand_over_list"], told["hand_over_list"]
     refused("plan", FSDP, "--across-streams", "--waits", "few", words=("--waits",), status=2)
     refused("plan", FSDP, "--waits", "all", words=("--across-streams",), status=2)
+
+
+def write_mixture(path, steps=5, layers=10, experts=4):
+    """A snapshot of steps whose experts ask for other sizes each time."""
+    draw, events, notes, sizes = random.Random(1), [], [], {}
+
+    def tell(action, addr):
+        events.append({"action": action, "addr": addr, "size": sizes[addr], "stream": 0, "frames": [],
+                       "time_us": 2 * len(events)})
+
+    def ask(size):
+        addr = (len(sizes) + 1) << 28
+        sizes[addr] = size * 24
+        tell("alloc", addr)
+        return addr
+
+    def let_go(addr):
+        tell("free_requested", addr)
+        tell("free_completed", addr)
+
+    def note(step, stage):
+        notes.append({"name": f"ProfilerStep#{step}", "stage": stage, "device": 0, "time_us": 2 * len(events) - 1})
+
+    for layer in range(layers):
+        ask(262144 + 2048 * layer)
+    for step in range(steps):
+        note(step, "START")
+        kept = []
+        for layer in range(layers):
+            kept.append(ask(65536 + 2048 * layer))
+            for _ in range(experts):
+                mask, taken = ask(8192), ask(512 * draw.randrange(4, 120) + 256)
+                kept.append(ask(512 * draw.randrange(4, 120) + 256))
+                let_go(taken)
+                let_go(ask(131072))
+                let_go(mask)
+        let_go(ask(1 << 20))
+        while kept:
+            gradient = ask(40960)
+            let_go(kept.pop())
+            let_go(gradient)
+        note(step, "END")
+    path.write_bytes(pickle.dumps({"segments": [], "device_traces": [events], "external_annotations": notes}))
+
+
+@test
+def regions_are_as_large_as_asked_for(tmp):
+    made = tmp / "mixture.pickle"
+    write_mixture(made)
+    plain = json.loads(good("plan", made, "--json"))
+    curve = json.loads(good("plan", made, "--regions", "curve", "--json"))
+    rows = curve["region_curve"]
+    assert plain["rooms"] > 0 and "region_curve" not in plain
+    assert curve["slot_digest"] == plain["slot_digest"], "the curve changed the plan"
+    assert len(rows) == 7 and rows[0]["region_bytes"] == 0 < plain["region_bytes"] < rows[-1]["region_bytes"], rows
+    expandable = json.loads(good("simulate", made, "--policy", "expandable", "--json"))
+    assert curve["expandable_bytes"] == expandable["peak_reserved_bytes"]
+    for row in rows:
+        good("plan", made, "--regions", row["region_bytes"] or "none", "-o", tmp / "p.tsp")
+        good("check", tmp / "p.tsp", "--trace", made)
+        told = json.loads(good("simulate", made, "--policy", f"plan:{tmp / 'p.tsp'}", "--json"))
+        assert (told["peak_reserved_bytes"], told["misses"]) == (row["reserved_bytes"], row["misses"]), (told, row)
+        assert row["pool_bytes"] == plain["height_bytes"] + row["region_bytes"]
+    auto = json.loads(good("plan", made, "--regions", "auto", "--json"))
+    taken, = (row for row in rows if row["region_bytes"] == auto["region_bytes"])
+    assert taken["reserved_bytes"] == min(row["reserved_bytes"] for row in rows)
+    assert good("plan", made, "--regions", "curve").count("  taken") == 1
+    assert "no dynamic requests" in good("plan", SAMPLE, "--regions", "curve")
+    for wrong in "few", "-1", "":
+        refused("plan", made, f"--regions={wrong}", status=2, words=("--regions",))
 
 
 @test

@@ -6,6 +6,7 @@
 #include "cli/laws.h"
 #include "cli/output.h"
 #include "cli/proof.h"
+#include "cli/regions.h"
 #include "cli/study.h"
 #include "cli/waits.h"
 #include "db/store.h"
@@ -61,7 +62,10 @@ json_edits (JsonBuilder *builder, const TesseraHistory *history)
 }
 
 static void
-print_json (const CliStudy *study, const TesseraHistory *history, const char *output)
+print_json (const CliStudy *study,
+            const TesseraHistory *history,
+            const CliRegions *regions,
+            const char *output)
 {
   const TesseraPlan *plan = study->plan;
   g_autoptr (JsonBuilder) builder = json_builder_new ();
@@ -82,6 +86,7 @@ print_json (const CliStudy *study, const TesseraHistory *history, const char *ou
   cli_json_bytes (builder, "rooms", plan->n_rooms);
   cli_json_bytes (builder, "region_bytes",
                   tessera_plan_pool_bytes (plan) - plan->height_bytes);
+  cli_json_regions (builder, regions);
   cli_json_waits (builder, study);
   cli_json_number (builder, "seconds", study->plan_seconds);
   cli_json_text (builder, "strategy", plan->strategy);
@@ -187,8 +192,9 @@ typedef struct
   char *steps;
   char *edits_path;
   char *strategy;
-  char *waits_text;
+  char *waits_text, *regions_text;
   CliWaits waits;
+  CliRegions regions;
   gboolean no_edits, across, store;
   gboolean keeps_best;
   double time_limit_s;
@@ -203,6 +209,7 @@ clear_arguments (Arguments *arguments)
   g_free (arguments->edits_path);
   g_free (arguments->strategy);
   g_free (arguments->waits_text);
+  g_free (arguments->regions_text);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Arguments, clear_arguments)
 
@@ -219,6 +226,12 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
       "at "
       "most N, or curve (what fewer cost)",
       "N" },
+    { "regions", 0, 0, G_OPTION_ARG_STRING, &arguments->regions_text,
+      "Of dynamic requests: space above the slots: none, SIZE, auto (what reserves least "
+      "in simulation), or curve (what several sizes are worth); what small blocks need "
+      "is "
+      "the default",
+      "SIZE" },
     { "store", 0, 0, G_OPTION_ARG_NONE, &arguments->store,
       "Keep groups and slots in FILE as well, which is a .tsr", NULL },
     { "steps", 0, 0, G_OPTION_ARG_STRING, &arguments->steps, "Plan from these steps only",
@@ -263,6 +276,9 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
                       arguments->waits_text);
   if (arguments->waits_text != NULL && !arguments->across)
     return cli_usage ("plan", "--waits is about plans with --across-streams");
+  if (!cli_parse_regions (arguments->regions_text, &arguments->regions))
+    return cli_usage ("plan", "--regions takes none, auto, curve or a size, not %s",
+                      arguments->regions_text);
   if (arguments->edits_path != NULL && arguments->no_edits)
     return cli_usage ("plan", "--edits and --no-edits can't be had together");
   if (arguments->budget < 0)
@@ -276,6 +292,7 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
     return cli_usage (
         "plan", "--store writes into a .tsr, and %s is none (see tessera import)", path);
   options->across_streams = arguments->across;
+  options->regions_for_large = arguments->regions.kind != CLI_REGIONS_SMALL;
   options->work_budget = (uint64_t) arguments->budget;
   options->time_limit_s = arguments->time_limit_s;
   options->keeps_best = arguments->keeps_best;
@@ -284,7 +301,7 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
 
 /* Opens, plans, and writes what is to be written. */
 static TesseraStatus
-make (const Arguments *arguments,
+make (Arguments *arguments,
       const char *path,
       const CliCommon *common,
       TesseraPlanOptions *options,
@@ -308,6 +325,8 @@ make (const Arguments *arguments,
   study->limits_waits = arguments->waits.kind == CLI_WAITS_AT_MOST;
   study->most_waits = arguments->waits.most;
   status = cli_study_plan (study, options, error);
+  if (status == TESSERA_OK)
+    status = cli_study_regions (study, &arguments->regions, error);
   if (status == TESSERA_OK && study->plan->cut_short == TESSERA_CUT_BY_PERSON)
     cli_progress_resume ();
   if (status == TESSERA_OK)
@@ -343,11 +362,12 @@ cli_plan (int argc, char **argv)
   cli_progress_end ();
   result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
   if (status == TESSERA_OK && common.json)
-    print_json (&study, history, arguments.output);
+    print_json (&study, history, &arguments.regions, arguments.output);
   else if (status == TESSERA_OK)
     {
       print_edits (history, argv[1], arguments.edits_path);
       print_text (&study, arguments.output);
+      cli_print_regions (&study, &arguments.regions);
       if (arguments.waits.kind == CLI_WAITS_CURVE)
         status = cli_print_waits_curve (&study, &options, &error);
       cli_progress_end ();

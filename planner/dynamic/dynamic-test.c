@@ -9,108 +9,11 @@
  */
 #include "allocator/follow.h"
 #include "planner/check.h"
+#include "planner/dynamic/test-experts.h"
 #include "planner/plan/case.h"
 #include "tests/fail_alloc.h"
 
 #define N_SEEDS 12
-#define N_LAYERS 10
-#define N_EXPERTS 4
-
-/* Addresses of their own, whatever the size. */
-typedef struct
-{
-  TesseraTrace *trace;
-  GRand *rand;
-  uint64_t next_addr;
-  gboolean may_be_equal; /* dynamic sizes may be those of planned requests */
-} Maker;
-
-typedef struct
-{
-  uint64_t addr, size_bytes;
-} Made;
-
-static Made
-ask (Maker *maker, uint64_t size_bytes)
-{
-  Made made = { maker->next_addr, size_bytes };
-
-  maker->next_addr += 1 << 24;
-  test_alloc (maker->trace, made.addr, size_bytes);
-  return made;
-}
-
-static void
-let_go (Maker *maker, Made made)
-{
-  test_free (maker->trace, made.addr, made.size_bytes);
-}
-
-/* No planned request's: those are multiples of 2048. */
-static uint64_t
-draw (Maker *maker)
-{
-  uint64_t units = (uint64_t) g_rand_int_range (maker->rand, 1, 30);
-
-  return maker->may_be_equal ? units * 2048 : units * 2048 + 512;
-}
-
-/* A layer's forward: gives what it keeps. */
-static void
-forward (Maker *maker, uint32_t layer, Made *kept, uint32_t *n_kept)
-{
-  kept[(*n_kept)++] = ask (maker, 65536 + 2048 * layer);
-  for (uint32_t e = 0; e < N_EXPERTS; e++)
-    {
-      Made mask = ask (maker, 8192);
-      Made in, out;
-
-      if (g_rand_int_range (maker->rand, 0, 8) > 0)
-        {
-          in = ask (maker, draw (maker));
-          out = ask (maker, draw (maker));
-          let_go (maker, in);
-          kept[(*n_kept)++] = out;
-        }
-      let_go (maker, ask (maker, 131072));
-      let_go (maker, mask);
-    }
-}
-
-static TesseraTrace *
-make_trace (uint32_t seed, gboolean may_be_equal, uint32_t n_steps)
-{
-  Maker maker = { test_trace_new (), g_rand_new_with_seed (seed), 1 << 24, may_be_equal };
-  Made kept[N_LAYERS * (N_EXPERTS + 1)];
-
-  for (uint32_t l = 0; l < N_LAYERS; l++)
-    ask (&maker, 262144 + 2048 * l);
-  for (uint32_t s = 0; s < n_steps; s++)
-    {
-      uint32_t begin = (uint32_t) maker.trace->n_events, backward, n_kept = 0;
-      g_autofree char *name = g_strdup_printf ("step %u", s);
-
-      for (uint32_t l = 0; l < N_LAYERS; l++)
-        forward (&maker, l, kept, &n_kept);
-      let_go (&maker, ask (&maker, 1 << 20));
-      backward = (uint32_t) maker.trace->n_events;
-      while (n_kept > 0)
-        {
-          Made gradient = ask (&maker, 40960);
-
-          let_go (&maker, kept[--n_kept]);
-          let_go (&maker, gradient);
-        }
-      test_range (maker.trace, TESSERA_RANGE_STEP, name, begin,
-                  (uint32_t) maker.trace->n_events);
-      test_range (maker.trace, TESSERA_RANGE_PHASE, "forward", begin, backward);
-      test_range (maker.trace, TESSERA_RANGE_PHASE, "backward", backward,
-                  (uint32_t) maker.trace->n_events);
-    }
-  tessera_trace_settle_ranges (maker.trace);
-  g_rand_free (maker.rand);
-  return maker.trace;
-}
 
 /* Of the steps; what the start holds is a step as well. */
 static void
@@ -124,7 +27,7 @@ check_folded (const PlanCase *c)
   for (size_t i = 0; i < c->plan->n_slots; i++)
     n_slots += c->plan->slots[i].section == 1;
   /* Two of each layer and each expert's three in the step; gradients differ in number. */
-  g_assert_cmpuint (n_slots, >=, N_LAYERS * (1 + 2 * N_EXPERTS));
+  g_assert_cmpuint (n_slots, >=, TEST_EXPERTS_LAYERS * (1 + 2 * TEST_EXPERTS_EXPERTS));
 }
 
 static void
@@ -132,7 +35,8 @@ test_folds (void)
 {
   for (uint32_t seed = 0; seed < N_SEEDS; seed++)
     {
-      PlanCase c = plan_case_new (make_trace (seed, seed % 2, 5), &plan_all_steps);
+      PlanCase c =
+          plan_case_new (test_experts_new (seed, seed % 2, 5, 1), &plan_all_steps);
 
       check_folded (&c);
       plan_case_clear (&c);
@@ -232,8 +136,9 @@ test_follows (void)
   for (uint32_t seed = 0; seed < N_SEEDS; seed++)
     {
       gboolean may_be_equal = seed % 2;
-      PlanCase c = plan_case_new (make_trace (seed, may_be_equal, 5), &plan_all_steps);
-      PlanCase other = plan_case_look (make_trace (100 + seed, may_be_equal, 7));
+      PlanCase c =
+          plan_case_new (test_experts_new (seed, may_be_equal, 5, 1), &plan_all_steps);
+      PlanCase other = plan_case_look (test_experts_new (100 + seed, may_be_equal, 7, 1));
       size_t n_static_misses;
       TesseraFollowerStats stats = follow (c.plan, &c, &n_static_misses);
 
@@ -367,7 +272,8 @@ test_mutations (void)
   for (uint32_t seed = 0; seed < 6; seed++)
     for (size_t k = 0; k < G_N_ELEMENTS (breakers); k++)
       {
-        PlanCase c = plan_case_new (make_trace (seed, FALSE, 4), &plan_all_steps);
+        PlanCase c =
+            plan_case_new (test_experts_new (seed, FALSE, 4, 1), &plan_all_steps);
         TesseraLaw law = TESSERA_LAW_NONE;
         TesseraError error = { 0 };
 
@@ -390,7 +296,7 @@ static void
 test_no_memory (void)
 {
   const TesseraPlanOptions one = { .first_step = -1, .last_step = -1, .n_threads = 1 };
-  PlanCase c = plan_case_look (make_trace (1, FALSE, 3));
+  PlanCase c = plan_case_look (test_experts_new (1, FALSE, 3, 1));
 
   for (unsigned nth = 1;; nth++)
     {

@@ -210,7 +210,8 @@ tessera_build_rooms (TesseraPlanBuild *build)
   if (status == TESSERA_OK)
     status = tessera_find_holes (build->plan, are_sizes_apart (build));
   if (status == TESSERA_OK)
-    status = tessera_find_regions (build->plan, build->blocks, &guests);
+    status = tessera_find_regions (build->plan, build->blocks, &guests,
+                                   build->options->regions_for_large);
   free (guests.guests);
   return status;
 }
