@@ -99,7 +99,7 @@ typedef struct
  * bound wins, else the best height, ties to the lower number. Sources in pack.c.
  *
  * Returns: TESSERA_OK; TESSERA_NO_MEMORY; TESSERA_CANCELLED unless keeps_best;
- * TESSERA_INVALID for items that are none, or sums beyond 62 bits; TESSERA_REFUSED where
+ * TESSERA_INVALID for items that are none, or sums beyond 60 bits; TESSERA_REFUSED where
  * what is pinned overlaps, lies apart from its body or begins below 0, or where the
  * distances of a body make two of its items overlap: out_packing->conflict tells which.
  */

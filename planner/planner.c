@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums of sizes must not wrap: no device has so much. */
-#define MAX_TOTAL_BYTES (UINT64_C (1) << 62)
+/* Sums of sizes, in the packer too (planner/pack.h), must not wrap: no device has so
+ * much. */
+#define MAX_TOTAL_BYTES (UINT64_C (1) << 59)
 
 static TesseraStatus
 refuse_giants (const TesseraBlocks *blocks, TesseraError *error)
@@ -24,10 +25,11 @@ refuse_giants (const TesseraBlocks *blocks, TesseraError *error)
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       if (blocks->blocks[i].block_bytes > MAX_TOTAL_BYTES - sum)
-        return tessera_fail (error, TESSERA_REFUSED,
-                             "the blocks of this trace sum to more than 4 EiB, at block "
-                             "%zu of %" PRIu64 " bytes: the trace is damaged",
-                             i, blocks->blocks[i].size_bytes);
+        return tessera_fail (
+            error, TESSERA_REFUSED,
+            "the blocks of this trace sum to more than 512 PiB, at block "
+            "%zu of %" PRIu64 " bytes: the trace is damaged",
+            i, blocks->blocks[i].size_bytes);
       sum += blocks->blocks[i].block_bytes;
     }
   return TESSERA_OK;

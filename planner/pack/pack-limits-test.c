@@ -431,7 +431,7 @@ test_many (void)
 static void
 test_invalid (void)
 {
-  const uint64_t half = UINT64_C (1) << 61;
+  const uint64_t half = UINT64_C (1) << 59;
   const TesseraItem wrong[][2] = {
     { { .size_bytes = 1, .end = 1, .is_pinned = 1, .pinned_bytes = INT64_MAX } },
     { { .size_bytes = 1, .end = 1, .is_pinned = 1, .pinned_bytes = half },

@@ -338,16 +338,16 @@ test_invalid (void)
                        TESSERA_INVALID);
       g_assert_cmpint (tessera_pack_bound (wrong[i], n, &bound), ==, TESSERA_INVALID);
     }
-  /* The largest that are possible; heights up to 2^62 - 1. */
+  /* The largest that are possible; heights below 2^60. */
   const TesseraItem large[] = {
-    { .size_bytes = huge / 2, .begin = 0, .end = 2 },
-    { .size_bytes = huge / 4, .begin = 1, .end = 3 },
-    { .size_bytes = huge / 4 - 1, .begin = 2, .end = 4 },
+    { .size_bytes = huge / 8, .begin = 0, .end = 2 },
+    { .size_bytes = huge / 16, .begin = 1, .end = 3 },
+    { .size_bytes = huge / 16 - 1, .begin = 2, .end = 4 },
   };
   uint64_t places[3];
   g_assert_cmpint (tessera_pack (large, 3, NULL, places, &packing), ==, TESSERA_OK);
   assert_packed (large, 3, places, &packing);
-  g_assert_cmpuint (packing.height_bytes, ==, huge / 2 + huge / 4);
+  g_assert_cmpuint (packing.height_bytes, ==, huge / 8 + huge / 16);
 }
 
 typedef struct
@@ -465,12 +465,12 @@ test_proven_above_the_bound (void)
     }
   TesseraItem huge[] = { items[0], items[1], items[2] };
   for (int i = 0; i < 3; i++)
-    huge[i].size_bytes = (huge[i].size_bytes / 512 << 59) + (i == 0);
+    huge[i].size_bytes = (huge[i].size_bytes / 512 << 57) + (i == 0);
   uint64_t huge_offsets[3];
   TesseraPacking huge_packing;
   g_assert_cmpint (tessera_pack (huge, 3, NULL, huge_offsets, &huge_packing), ==,
                    TESSERA_OK);
-  g_assert_cmpuint (huge_packing.height_bytes, ==, (UINT64_C (6) << 59) + 1);
+  g_assert_cmpuint (huge_packing.height_bytes, ==, (UINT64_C (6) << 57) + 1);
   g_assert_true (huge_packing.is_optimal);
   /* Three items that lie apart from each other in all: nothing is searched or proven. */
   TesseraItem apart[] = { items[0], items[1], items[2] };

@@ -63,9 +63,9 @@ item_is_valid (const TesseraItem *item)
 }
 
 /* A height never exceeds the highest pinned end and, above it, all items and bodies one
- * on top of the other. That has to fit into 62 bits: what is counted of it may be below 0
- * as well (tree.h), and sums of two such must not wrap. */
-#define MOST_BYTES ((uint64_t) INT64_MAX / 2)
+ * on top of the other. That has to stay below 2^60: trees of free room (fit/tree.h) count
+ * below 0 as well, an item of two lives twice, and sums of two such must not wrap. */
+#define MOST_BYTES ((UINT64_C (1) << 60) - 1)
 
 static TesseraStatus
 validate (const TesseraItem *items, size_t n_items)

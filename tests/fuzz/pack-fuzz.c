@@ -26,7 +26,7 @@ static TesseraItem
 read_item (const uint8_t *b)
 {
   TesseraItem item = {
-    .size_bytes = b[0] & 0x80 ? (uint64_t) b[0] << 54 : b[0] & 0x3f,
+    .size_bytes = b[0] & 0x80 ? (uint64_t) b[0] << 52 : b[0] & 0x3f,
     .begin = b[1],
     .end = (uint32_t) b[1] + (b[2] & 0x1f),
     .begin2 = b[3] & 0x80 ? b[3] & 0x7f : 0,
@@ -35,11 +35,11 @@ read_item (const uint8_t *b)
     .owner = b[5] & 7,
     .prefer_low = b[2] >> 5 & 1,
     .is_pinned = b[6] & 1,
-    .pinned_bytes = b[6] & 2 ? (uint64_t) b[7] << 54 : b[7],
+    .pinned_bytes = b[6] & 2 ? (uint64_t) b[7] << 52 : b[7],
     .in = UINT64_C (1) << (b[8] & 63) & -(uint64_t) (b[8] >> 7),
     .apart = UINT64_C (1) << (b[9] & 63) & -(uint64_t) (b[9] >> 7),
     .body = b[10] & 3,
-    .body_offset_bytes = b[10] & 4 ? (uint64_t) b[11] << 54 : b[11],
+    .body_offset_bytes = b[10] & 4 ? (uint64_t) b[11] << 52 : b[11],
   };
   if (b[5] & 8)
     {
