@@ -1,0 +1,410 @@
+/*
+ * Plans for tests of db/.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "db/test-traces.h"
+
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/test-random.h"
+
+#define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
+
+static void
+fill_slots (TesseraPlan *plan, GRand *random)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    plan->slots[i] = (TesseraSlot){ .size_bytes = test_any_bytes (random),
+                                    .block_bytes = test_any_bytes (random),
+                                    .offset_bytes = test_any_bytes (random),
+                                    .born = test_below (random, 1000),
+                                    .died = test_below (random, 1001),
+                                    .died_next = test_below (random, 1001),
+                                    .section = test_below (random, 3),
+                                    .phase = test_any_index (random, 2),
+                                    .ordinal = test_any_index (random, 100),
+                                    .group = test_any_index (random, 4),
+                                    .block = test_any_index (random, 100),
+                                    .stream = (uint16_t) test_below (random, 65536),
+                                    .pool = (uint16_t) test_below (random, 65536),
+                                    .lifetime_class = (uint8_t) test_below (random, 5),
+                                    .wraps = (uint8_t) test_below (random, 2),
+                                    .side_streams = (uint8_t) test_below (random, 2) };
+}
+
+static void
+fill_sections (TesseraPlan *plan, GRand *random)
+{
+  plan->n_sections = 3;
+  plan->sections = calloc (3, sizeof *plan->sections);
+  for (uint32_t i = 0; i < 3; i++)
+    plan->sections[i] =
+        (TesseraSection){ .begin = i * 300,
+                          .end = i * 300 + test_below (random, 100),
+                          .first_slot = (uint32_t) (plan->n_slots / 3 * i),
+                          .n_slots = (uint32_t) (plan->n_slots / 3),
+                          .kind = i == 1,
+                          .n_steps = test_below (random, 99) };
+}
+
+static void
+fill_groups (TesseraPlan *plan, GRand *random)
+{
+  plan->n_groups = 4;
+  plan->groups = calloc (4, sizeof *plan->groups);
+  for (uint32_t i = 0; i < 4; i++)
+    plan->groups[i] =
+        (TesseraGroup){ .name = g_strdup_printf ("group %u \xe2\x86\x92", i),
+                        .kind = (uint8_t) (i + 1),
+                        .lifetime_class = (uint8_t) (i + 1),
+                        .n_blocks = g_rand_int (random),
+                        .height_bytes = test_any_bytes (random),
+                        .bytes_x_events = test_any_64 (random),
+                        .time_memory_product = g_rand_double (random) };
+}
+
+static void
+fill_edits (TesseraPlan *plan)
+{
+  plan->n_edits = 2;
+  plan->edits = calloc (2, sizeof *plan->edits);
+  for (uint32_t i = 0; i < 2; i++)
+    plan->edits[i] = (TesseraPlanEdit){ g_strdup_printf ("edit %u", i),
+                                        strdup ("{\"kind\": \"cap\"}") };
+}
+
+static void
+fill_proof (TesseraPlan *plan, GRand *random)
+{
+  plan->ungrouped_bytes = test_any_bytes (random);
+  plan->proven_bound_bytes = test_any_bytes (random);
+  plan->cut_short = (uint8_t) test_below (random, 3);
+  plan->time_limit_s = g_rand_double (random);
+  plan->work_budget = test_any_bytes (random);
+}
+
+static void
+fill_hand_overs (TesseraPlan *plan, GRand *random)
+{
+  size_t n_slots = plan->n_slots;
+
+  plan->n_hand_overs = 2;
+  plan->hand_overs = calloc (2, sizeof *plan->hand_overs);
+  for (uint32_t i = 0; i < 2; i++)
+    plan->hand_overs[i] =
+        (TesseraHandOver){ .from_slot = test_below (random, n_slots),
+                           .to_slot = test_below (random, n_slots),
+                           .event_slot = test_any_index (random, n_slots),
+                           .slack_ns =
+                               i ? TESSERA_NO_SLACK : (int64_t) test_any_64 (random),
+                           .slack_requests = i ? -7 : TESSERA_NO_SLACK };
+  plan->n_crossings = 2;
+  plan->crossings = calloc (2, sizeof *plan->crossings);
+  for (uint32_t i = 0; i < 2; i++)
+    plan->crossings[i] = (TesseraCrossing){ .slot = test_below (random, n_slots),
+                                            .section = i,
+                                            .died = test_below (random, 900) };
+}
+
+static void
+fill_rooms (TesseraPlan *plan, GRand *random)
+{
+  plan->n_rooms = plan->n_regions = 2;
+  plan->rooms = calloc (2, sizeof *plan->rooms);
+  plan->regions = calloc (2, sizeof *plan->regions);
+  for (uint32_t i = 0; i < 2; i++)
+    {
+      uint64_t begin_bytes = test_below (random, 1 << 20);
+
+      plan->rooms[i] =
+          (TesseraRoom){ .begin_bytes = begin_bytes,
+                         .end_bytes = begin_bytes + test_below (random, 1000),
+                         .most_bytes = test_any_bytes (random),
+                         .sum_bytes = test_any_bytes (random),
+                         .section = i,
+                         .before = test_below (random, plan->n_slots),
+                         .born = test_below (random, 900),
+                         .died = test_below (random, 900),
+                         .died_next = test_below (random, 900),
+                         .n_requests = g_rand_int (random),
+                         .stream = (uint16_t) test_below (random, 1 << 16),
+                         .is_small = (uint8_t) i };
+      plan->regions[i] =
+          (TesseraRegion){ .begin_bytes = begin_bytes,
+                           .end_bytes = begin_bytes + i,
+                           .stream = (uint16_t) test_below (random, 1 << 16),
+                           .is_small = (uint8_t) i };
+    }
+}
+
+static void
+fill_plan_facts (TesseraPlan *plan, GRand *random)
+{
+  plan->height_bytes = test_any_bytes (random);
+  plan->bound_bytes = test_any_bytes (random);
+  plan->alignment_bytes = 512;
+  plan->trace_fingerprint = test_any_64 (random);
+  plan->slot_digest = test_any_64 (random);
+  plan->device = g_rand_int (random);
+  plan->n_streams = g_rand_int (random);
+  plan->across_streams = 1;
+  plan->followable = TESSERA_FOLLOWABLE_YES;
+  plan->checked = 1;
+  plan->follow_reason = test_below (random, 2) ? strdup ("a step repeats") : NULL;
+  plan->strategy = strdup ("free: skyline by longest life");
+  plan->source = strdup ("a.pickle");
+  plan->world = 16;
+  plan->rank = 3;
+  plan->device_bytes = (uint64_t) 80 << 30;
+  plan->torch = strdup ("2.15.0");
+}
+
+TesseraPlan *
+test_plan_new (uint32_t seed, size_t n_slots)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (seed);
+  TesseraPlan *plan = NULL;
+
+  OK (tessera_plan_new (&plan));
+  plan->n_positions = 1000;
+  plan->n_slots = n_slots;
+  plan->slots = calloc (n_slots, sizeof *plan->slots);
+  plan->n_strings = 2;
+  plan->strings = calloc (2, sizeof *plan->strings);
+  plan->strings[0] = strdup ("forward");
+  plan->strings[1] = strdup ("");
+  fill_sections (plan, random);
+  fill_groups (plan, random);
+  fill_slots (plan, random);
+  fill_edits (plan);
+  fill_proof (plan, random);
+  fill_hand_overs (plan, random);
+  fill_rooms (plan, random);
+  fill_plan_facts (plan, random);
+  return plan;
+}
+
+static void
+slots_assert_equal (const TesseraSlot *a, const TesseraSlot *b)
+{
+  SAME (size_bytes);
+  SAME (block_bytes);
+  SAME (offset_bytes);
+  SAME (born);
+  SAME (died);
+  SAME (died_next);
+  SAME (section);
+  SAME (phase);
+  SAME (ordinal);
+  SAME (group);
+  SAME (block);
+  SAME (stream);
+  SAME (pool);
+  SAME (lifetime_class);
+  SAME (wraps);
+  SAME (side_streams);
+}
+
+static void
+groups_assert_equal (const TesseraGroup *a, const TesseraGroup *b)
+{
+  g_assert_cmpstr (a->name, ==, b->name);
+  SAME (kind);
+  SAME (lifetime_class);
+  SAME (n_blocks);
+  SAME (height_bytes);
+  SAME (bytes_x_events);
+  g_assert_true (a->time_memory_product == b->time_memory_product);
+}
+
+static void
+sections_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
+{
+  SAME (n_sections);
+  for (size_t i = 0; i < a->n_sections; i++)
+    {
+      SAME (sections[i].begin);
+      SAME (sections[i].end);
+      SAME (sections[i].first_slot);
+      SAME (sections[i].n_slots);
+      SAME (sections[i].kind);
+      SAME (sections[i].n_steps);
+    }
+  SAME (n_crossings);
+  for (size_t i = 0; i < a->n_crossings; i++)
+    {
+      SAME (crossings[i].slot);
+      SAME (crossings[i].section);
+      SAME (crossings[i].died);
+    }
+}
+
+static void
+hand_overs_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
+{
+  SAME (n_hand_overs);
+  for (size_t i = 0; i < a->n_hand_overs; i++)
+    {
+      SAME (hand_overs[i].from_slot);
+      SAME (hand_overs[i].to_slot);
+      SAME (hand_overs[i].event_slot);
+      SAME (hand_overs[i].slack_ns);
+      SAME (hand_overs[i].slack_requests);
+    }
+}
+
+static void
+rooms_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
+{
+  SAME (n_rooms);
+  for (size_t i = 0; i < a->n_rooms; i++)
+    {
+      SAME (rooms[i].begin_bytes);
+      SAME (rooms[i].end_bytes);
+      SAME (rooms[i].most_bytes);
+      SAME (rooms[i].sum_bytes);
+      SAME (rooms[i].section);
+      SAME (rooms[i].before);
+      SAME (rooms[i].born);
+      SAME (rooms[i].died);
+      SAME (rooms[i].died_next);
+      SAME (rooms[i].n_requests);
+      SAME (rooms[i].stream);
+      SAME (rooms[i].is_small);
+    }
+  SAME (n_regions);
+  for (size_t i = 0; i < a->n_regions; i++)
+    {
+      SAME (regions[i].begin_bytes);
+      SAME (regions[i].end_bytes);
+      SAME (regions[i].stream);
+      SAME (regions[i].is_small);
+    }
+}
+
+static void
+edits_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
+{
+  SAME (n_edits);
+  for (size_t i = 0; i < a->n_edits; i++)
+    {
+      g_assert_cmpstr (a->edits[i].name, ==, b->edits[i].name);
+      g_assert_cmpstr (a->edits[i].rule, ==, b->edits[i].rule);
+    }
+}
+
+static void
+plan_facts_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
+{
+  SAME (ungrouped_bytes);
+  SAME (proven_bound_bytes);
+  SAME (cut_short);
+  g_assert_cmpfloat (a->time_limit_s, ==, b->time_limit_s);
+  SAME (work_budget);
+  SAME (n_strings);
+  for (size_t i = 0; i < a->n_strings; i++)
+    g_assert_cmpstr (a->strings[i], ==, b->strings[i]);
+  SAME (n_positions);
+  SAME (height_bytes);
+  SAME (bound_bytes);
+  SAME (alignment_bytes);
+  SAME (trace_fingerprint);
+  SAME (slot_digest);
+  SAME (device);
+  SAME (n_streams);
+  SAME (across_streams);
+  SAME (followable);
+  SAME (checked);
+  g_assert_cmpstr (a->follow_reason, ==, b->follow_reason);
+  g_assert_cmpstr (a->strategy, ==, b->strategy);
+  g_assert_cmpstr (a->source, ==, b->source);
+  SAME (world);
+  SAME (rank);
+  SAME (device_bytes);
+  g_assert_cmpstr (a->torch, ==, b->torch);
+}
+
+void
+test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
+{
+  SAME (n_slots);
+  for (size_t i = 0; i < a->n_slots; i++)
+    slots_assert_equal (&a->slots[i], &b->slots[i]);
+  SAME (n_groups);
+  for (size_t i = 0; i < a->n_groups; i++)
+    groups_assert_equal (&a->groups[i], &b->groups[i]);
+  sections_assert_equal (a, b);
+  hand_overs_assert_equal (a, b);
+  rooms_assert_equal (a, b);
+  edits_assert_equal (a, b);
+  plan_facts_assert_equal (a, b);
+}
+
+/* A step of five requests: tokens, known at once and so in a fixed place; two that are
+ * swept, one on the other; a loss that crosses; the optimizer's state. */
+TesseraLengths *
+test_lengths_new (void)
+{
+  static const TesseraSizeLaw laws[] = {
+    { { 0, 0, 0, 8, 0 }, 1, 0, 1, TESSERA_SIZE_AFFINE },
+    { { -512, 0, 0, 1024, 2 }, 3, 1 << 20, 8, TESSERA_SIZE_ROUNDED },
+    { { 4, 0, 0, 0, 0 }, 1, 0, 1, TESSERA_SIZE_CONSTANT },
+  };
+  static const TesseraLengthsSlot slots[] = {
+    { 0, 5, 0, 0, 0, TESSERA_PLACE_FIXED, false, false, 4096, 0 },
+    { 1, 4, 1, 0, 0, TESSERA_PLACE_SWEPT, false, false, 0, 0, TESSERA_SEEN_LATER },
+    { 1, 3, TESSERA_NONE, 0, 0, TESSERA_PLACE_SWEPT, false, false, 0, 0 },
+    { 2, 5, 0, 0, 0, TESSERA_PLACE_FIXED, false, true, 12288, 12800 },
+    { 2, 5, 0, 0, 0, TESSERA_PLACE_FIXED, true, false, 13312, 0 },
+  };
+  static const TesseraStartSlot start[] = {
+    { 4000, 4096, 0, 2, 0, 0, 0, true },
+    { 100, 512, 4096, 2, TESSERA_NONE, 0, 0, false },
+  };
+  TesseraLengths *lengths;
+
+  g_assert_cmpint (tessera_lengths_new (&lengths), ==, TESSERA_OK);
+  lengths->n_laws = 3;
+  lengths->laws = malloc (sizeof laws);
+  memcpy (lengths->laws, laws, sizeof laws);
+  lengths->n_slots = 5;
+  lengths->slots = malloc (sizeof slots);
+  memcpy (lengths->slots, slots, sizeof slots);
+  lengths->n_start = 2;
+  lengths->start = malloc (sizeof start);
+  memcpy (lengths->start, start, sizeof start);
+  lengths->n_observed = 3;
+  lengths->observed = calloc (3, sizeof *lengths->observed);
+  for (uint32_t i = 0; i < 3; i++)
+    lengths->observed[i] = (TesseraParameters){ 1, 100 + i };
+  lengths->most = (TesseraParameters){ 1, 1024 };
+  lengths->n_steps = 4;
+  lengths->n_early = 1;
+  lengths->n_swept = 2;
+  lengths->fixed_bytes = 13824;
+  lengths->start_bytes = 4608;
+  lengths->alignment_bytes = 512;
+  lengths->n_strings = 2;
+  lengths->strings = calloc (2, sizeof *lengths->strings);
+  lengths->strings[0] = strdup ("forward");
+  lengths->strings[1] = strdup ("backward");
+  lengths->n_orders = 3;
+  lengths->orders = calloc (3, sizeof *lengths->orders);
+  for (uint32_t k = 0; k < 3; k++)
+    {
+      TesseraOrder *order = &lengths->orders[k];
+
+      g_assert_cmpint (tessera_order_init (order, 2, 1), ==, TESSERA_OK);
+      order->from_tokens = 50 * (k % 2);
+      order->is_first = k == 2;
+      order->n_low = k;
+      order->slots[0] = 1 + k % 2;
+      order->slots[1] = 2 - k % 2;
+      order->laws[0] = order->laws[1] = 1;
+      order->first_edge[2] = 1;
+    }
+  return lengths;
+}
