@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cli/verdict.h"
+#include "cli/tell/verdict.h"
 
 static const char *const fits_names[] = {
   [CLI_FITS_NATIVELY] = "native",

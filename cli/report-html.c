@@ -2,11 +2,11 @@
  */
 #include "cli/commands/report.h"
 
-#include "cli/culprits.h"
-#include "cli/proof.h"
+#include "cli/tell/culprits.h"
+#include "cli/tell/proof.h"
 #include "cli/report-css.h"
 #include "cli/sheet.h"
-#include "cli/verdict.h"
+#include "cli/tell/verdict.h"
 
 #define LARGEST_BLOCKS 20
 #define CULPRIT_LINES 20

@@ -1,7 +1,7 @@
 /* See sheet.h. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/sheet.h"
 
-#include "cli/proof.h"
+#include "cli/tell/proof.h"
 
 #include <cairo-svg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/proof.h"
+#include "cli/tell/proof.h"
 #include "cli/study.h"
 
 /* What is planned where no file is named: in the source tree. */

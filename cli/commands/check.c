@@ -1,7 +1,7 @@
 /* tessera check P.tsp [--trace FILE]. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/proof.h"
+#include "cli/tell/proof.h"
 #include "cli/study.h"
 #include "db/store.h"
 #include "planner/check.h"

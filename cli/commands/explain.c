@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/culprits.h"
-#include "cli/peak.h"
-#include "cli/waits.h"
+#include "cli/tell/culprits.h"
+#include "cli/tell/peak.h"
+#include "cli/tell/waits.h"
 #include "db/store.h"
 #include "simulator/explain.h"
 

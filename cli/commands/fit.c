@@ -1,6 +1,6 @@
 /* tessera fit FILE: the smallest devices. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/study.h"
-#include "cli/verdict.h"
+#include "cli/tell/verdict.h"
 
 int
 cli_fit (int argc, char **argv)

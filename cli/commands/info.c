@@ -1,10 +1,10 @@
 /* tessera info FILE: the verdict. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/kinds.h"
+#include "cli/tell/kinds.h"
 #include "cli/recording.h"
 #include "cli/study.h"
-#include "cli/verdict.h"
+#include "cli/tell/verdict.h"
 
 /* --at was not given: no number that a person may type. */
 #define NO_EVENT G_MININT64

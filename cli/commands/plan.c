@@ -2,13 +2,13 @@
 #include <stdio.h>
 
 #include "cli/edit-add.h"
-#include "cli/kinds.h"
-#include "cli/laws.h"
+#include "cli/tell/kinds.h"
+#include "cli/tell/laws.h"
 #include "cli/output.h"
-#include "cli/proof.h"
-#include "cli/regions.h"
+#include "cli/tell/proof.h"
+#include "cli/tell/regions.h"
 #include "cli/study.h"
-#include "cli/waits.h"
+#include "cli/tell/waits.h"
 #include "db/store.h"
 #include "edits/query.h"
 

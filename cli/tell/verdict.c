@@ -1,7 +1,7 @@
 /* The verdict and its parts as JSON and as text. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/verdict.h"
+#include "cli/tell/verdict.h"
 
-#include "cli/proof.h"
+#include "cli/tell/proof.h"
 
 #include <stdio.h>
 

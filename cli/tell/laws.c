@@ -1,5 +1,5 @@
 /* See laws.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/laws.h"
+#include "cli/tell/laws.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* See kinds.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/kinds.h"
+#include "cli/tell/kinds.h"
 
 #include <inttypes.h>
 #include <stdio.h>

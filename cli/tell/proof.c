@@ -1,5 +1,5 @@
 /* See proof.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/proof.h"
+#include "cli/tell/proof.h"
 
 void
 cli_json_proof (JsonBuilder *builder, const TesseraPlan *plan)

@@ -1,9 +1,9 @@
 /* See peak.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/peak.h"
+#include "cli/tell/peak.h"
 
 #include <string.h>
 
-#include "cli/culprits.h"
+#include "cli/tell/culprits.h"
 
 static const char *
 main_phase (const CliStudy *study, uint32_t phase)

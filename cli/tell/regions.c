@@ -1,5 +1,5 @@
 /* See regions.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/regions.h"
+#include "cli/tell/regions.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* See culprits.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/culprits.h"
+#include "cli/tell/culprits.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* See waits.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/waits.h"
+#include "cli/tell/waits.h"
 
 #include <stdio.h>
 
