@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/run.h"
+#include "simulator/run/run.h"
 
 #define GRAIN_BYTES ((uint64_t) 2 << 20)
 

@@ -6,7 +6,7 @@
 #include "simulator/simulate.h"
 
 #include "simulator/recorded.h"
-#include "simulator/run.h"
+#include "simulator/run/run.h"
 
 TesseraStatus
 tessera_simulate (const TesseraTrace *trace,

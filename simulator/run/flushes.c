@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/flushes.h"
+#include "simulator/run/flushes.h"
 
 #include <stdlib.h>
 
