@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "db/array.h"
 #include "picture/keys.h"
 #include "picture/palette.h"
 
@@ -114,15 +115,8 @@ slot_of (const Legend *legend, const char *name)
 static TesseraStatus
 add_named (Legend *legend, const char *name, size_t key)
 {
-  if (legend->n_named == legend->cap_named)
-    {
-      size_t cap = legend->cap_named > 0 ? legend->cap_named * 2 : 64;
-      Named *grown = realloc (legend->named, cap * sizeof *grown);
-      if (grown == NULL)
-        return TESSERA_NO_MEMORY;
-      legend->named = grown;
-      legend->cap_named = cap;
-    }
+  if (!TESSERA_RESERVE (legend->named, legend->cap_named, legend->n_named + 1))
+    return TESSERA_NO_MEMORY;
   Named *named = &legend->named[legend->n_named++];
   memset (named, 0, sizeof *named);
   snprintf (named->entry.name, sizeof named->entry.name, "%s", name);

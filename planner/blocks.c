@@ -9,6 +9,7 @@
  */
 #include "planner/blocks.h"
 
+#include "db/array.h"
 #include "planner/places.h"
 
 #include <stdlib.h>
@@ -46,16 +47,8 @@ add_block (Walk *walk, const TesseraBlock *block, uint32_t *out_index)
 {
   TesseraBlocks *out = walk->out;
 
-  if (out->n_blocks == walk->cap_blocks)
-    {
-      size_t cap = walk->cap_blocks ? 2 * walk->cap_blocks : 1024;
-      TesseraBlock *more = realloc (out->blocks, cap * sizeof *more);
-
-      if (!more)
-        return TESSERA_NO_MEMORY;
-      out->blocks = more;
-      walk->cap_blocks = cap;
-    }
+  if (!TESSERA_RESERVE (out->blocks, walk->cap_blocks, out->n_blocks + 1))
+    return TESSERA_NO_MEMORY;
   *out_index = (uint32_t) out->n_blocks;
   out->blocks[out->n_blocks] = *block;
   out->blocks[out->n_blocks].block_bytes =

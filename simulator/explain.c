@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "db/array.h"
+
 /* Who stands on whom is told this far down; a wall of small blocks has no end. */
 #define MAX_CHAIN 64
 
@@ -57,16 +59,8 @@ meet (const Where *where, uint32_t a, uint32_t b)
 static TesseraStatus
 append (List *list, const Where *where, uint32_t block)
 {
-  if (list->n == list->cap)
-    {
-      size_t cap = list->cap ? 2 * list->cap : 16;
-      Neighbour *grown = realloc (list->neighbours, cap * sizeof *grown);
-
-      if (!grown)
-        return TESSERA_NO_MEMORY;
-      list->neighbours = grown;
-      list->cap = cap;
-    }
+  if (!TESSERA_RESERVE (list->neighbours, list->cap, list->n + 1))
+    return TESSERA_NO_MEMORY;
   list->neighbours[list->n++] = (Neighbour){ where->layout->block_bytes[block], block };
   return TESSERA_OK;
 }

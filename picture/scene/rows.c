@@ -5,6 +5,7 @@
  */
 #include "picture/scene/rows.h"
 
+#include "db/array.h"
 #include "picture/scene/big-alloc.h"
 #include "planner/check/marks.h"
 
@@ -87,15 +88,8 @@ static TesseraRow *
 add_row (Builder *builder, uint64_t addr, uint64_t size, uint32_t born, uint32_t died)
 {
   TesseraRows *rows = builder->rows;
-  if (rows->n_rows == builder->cap_rows)
-    {
-      size_t cap = builder->cap_rows > 0 ? builder->cap_rows * 2 : 64;
-      TesseraRow *grown = realloc (rows->rows, cap * sizeof *grown);
-      if (grown == NULL)
-        return NULL;
-      rows->rows = grown;
-      builder->cap_rows = cap;
-    }
+  if (!TESSERA_RESERVE (rows->rows, builder->cap_rows, rows->n_rows + 1))
+    return NULL;
   TesseraRow *row = &rows->rows[rows->n_rows++];
   *row = (TesseraRow){ addr, size, 0, born, died };
   return row;

@@ -10,6 +10,7 @@
  */
 #include "planner/groups/private.h"
 
+#include "db/array.h"
 #include "db/hash.h"
 #include "planner/modules.h"
 
@@ -235,16 +236,8 @@ key_of (const Grouping *grouping, const TesseraBlock *block)
 static TesseraStatus
 add_group (Grouping *grouping, const TesseraGroupKey *key, uint32_t *out_group)
 {
-  if (grouping->n_groups == grouping->cap_groups)
-    {
-      size_t cap = grouping->cap_groups ? 2 * grouping->cap_groups : 32;
-      TesseraGroup *more = realloc (grouping->groups, cap * sizeof *more);
-
-      if (!more)
-        return TESSERA_NO_MEMORY;
-      grouping->groups = more;
-      grouping->cap_groups = cap;
-    }
+  if (!TESSERA_RESERVE (grouping->groups, grouping->cap_groups, grouping->n_groups + 1))
+    return TESSERA_NO_MEMORY;
   *out_group = (uint32_t) grouping->n_groups;
   grouping->groups[grouping->n_groups++] = (TesseraGroup){
     .kind = key->kind,

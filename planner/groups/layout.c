@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/groups/private.h"
+#include "db/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,16 +81,8 @@ give_back (Space *space, uint64_t at, uint64_t size_bytes)
       space->top = at;
       return TESSERA_OK;
     }
-  if (space->n_gaps == space->cap_gaps)
-    {
-      size_t cap = space->cap_gaps ? 2 * space->cap_gaps : 64;
-      Gap *more = realloc (space->gaps, cap * sizeof *more);
-
-      if (!more)
-        return TESSERA_NO_MEMORY;
-      space->gaps = more;
-      space->cap_gaps = cap;
-    }
+  if (!TESSERA_RESERVE (space->gaps, space->cap_gaps, space->n_gaps + 1))
+    return TESSERA_NO_MEMORY;
   memmove (&space->gaps[low + 1], &space->gaps[low],
            (space->n_gaps - low) * sizeof (Gap));
   space->gaps[low] = (Gap){ at, end };

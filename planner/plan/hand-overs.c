@@ -12,6 +12,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "db/array.h"
 #include "planner/plan/closing.h"
 
 #include <stdlib.h>
@@ -216,16 +217,8 @@ add_pair (Pool *pool, const TesseraHandOver *pair)
 {
   TesseraPlan *plan = pool->plan;
 
-  if (plan->n_hand_overs == pool->cap_pairs)
-    {
-      size_t cap = pool->cap_pairs ? 2 * pool->cap_pairs : 256;
-      TesseraHandOver *more = realloc (plan->hand_overs, cap * sizeof *more);
-
-      if (!more)
-        return TESSERA_NO_MEMORY;
-      plan->hand_overs = more;
-      pool->cap_pairs = cap;
-    }
+  if (!TESSERA_RESERVE (plan->hand_overs, pool->cap_pairs, plan->n_hand_overs + 1))
+    return TESSERA_NO_MEMORY;
   plan->hand_overs[plan->n_hand_overs++] = *pair;
   return TESSERA_OK;
 }

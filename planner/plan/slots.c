@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/plan/build.h"
+#include "db/array.h"
 #include "planner/structure/private.h"
 
 #include <stdlib.h>
@@ -14,16 +15,8 @@ add_slot (TesseraPlanBuild *build, const TesseraSlot *slot)
 {
   TesseraPlan *plan = build->plan;
 
-  if (plan->n_slots == build->cap_slots)
-    {
-      size_t cap = build->cap_slots ? 2 * build->cap_slots : 1024;
-      TesseraSlot *more = realloc (plan->slots, cap * sizeof *more);
-
-      if (!more)
-        return TESSERA_NO_MEMORY;
-      plan->slots = more;
-      build->cap_slots = cap;
-    }
+  if (!TESSERA_RESERVE (plan->slots, build->cap_slots, plan->n_slots + 1))
+    return TESSERA_NO_MEMORY;
   plan->slots[plan->n_slots++] = *slot;
   return TESSERA_OK;
 }

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/structure/private.h"
+#include "db/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,16 +48,8 @@ add_phase (Build *build, const TesseraPhase *phase)
 {
   TesseraStructure *out = build->out;
 
-  if (out->n_phases == build->cap_phases)
-    {
-      size_t cap = build->cap_phases ? 2 * build->cap_phases : 64;
-      TesseraPhase *more = realloc (out->phases, cap * sizeof *more);
-
-      if (!more)
-        return TESSERA_NO_MEMORY;
-      out->phases = more;
-      build->cap_phases = cap;
-    }
+  if (!TESSERA_RESERVE (out->phases, build->cap_phases, out->n_phases + 1))
+    return TESSERA_NO_MEMORY;
   out->phases[out->n_phases++] = *phase;
   return TESSERA_OK;
 }
