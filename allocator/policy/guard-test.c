@@ -252,6 +252,71 @@ test_sizes (void)
   tessera_guard_free (guard);
 }
 
+/* Where a plan places by larger steps than PyTorch, its own sizes count all the same:
+ * small is what PyTorch calls so, and what it could have served from a block. */
+static void
+test_coarse_plan (void)
+{
+  const TesseraGuardRequest small = { .size_bytes = 900, .block_bytes = 2 * MIB };
+  const TesseraGuardRequest large = { .size_bytes = 2 * MIB, .block_bytes = 2 * MIB };
+  const TesseraGuardRequest smaller = { .size_bytes = 512, .block_bytes = 2 * MIB };
+  const TesseraGuardRequest larger = { .size_bytes = 1025, .block_bytes = 2 * MIB };
+  TesseraGuard *guard;
+  uint64_t end;
+
+  g_assert_cmpint (tessera_guard_new (4 * MIB, &tessera_guard_laws, &guard), ==,
+                   TESSERA_OK);
+  tessera_guard_see_streams (guard);
+  g_assert_cmpint (tessera_guard_see_request (guard, &small), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_guard_take (guard, 0, &small, &end), ==,
+                   TESSERA_GUARD_GRANTED);
+  g_assert_cmpint (tessera_guard_free_requested (guard, 0), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_guard_free_completed (guard, 0), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_guard_ask (guard, 0, &smaller, &end), ==,
+                   TESSERA_GUARD_GRANTED);
+  g_assert_cmpint (tessera_guard_see_request (guard, &large), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_guard_ask (guard, 0, &large, &end), ==,
+                   TESSERA_GUARD_UNORDERED);
+  g_assert_cmpint (tessera_guard_see_request (guard, &larger), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_guard_ask (guard, 0, &large, &end), ==,
+                   TESSERA_GUARD_UNORDERED);
+  g_assert_cmpint (tessera_guard_see_request (guard, &smaller), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_guard_ask (guard, 0, &large, &end), ==, TESSERA_GUARD_GRANTED);
+  tessera_guard_free (guard);
+}
+
+/* Memory that is given back while a request is served takes pieces, too: there are some
+ * left for the request, however many there were. */
+static void
+test_stock (void)
+{
+  const TesseraGuardRequest request = { .size_bytes = 512, .block_bytes = 512 };
+
+  for (uint64_t n_taken = 0; n_taken < 300; n_taken++)
+    {
+      uint64_t height_bytes = 512 * (2 * n_taken + 10), end_bytes;
+      TesseraGuard *guard;
+
+      g_assert_cmpint (tessera_guard_new (height_bytes, &tessera_guard_laws, &guard), ==,
+                       TESSERA_OK);
+      for (uint64_t i = 0; i < n_taken; i++)
+        {
+          g_assert_cmpint (tessera_guard_see_request (guard, &request), ==, TESSERA_OK);
+          g_assert_cmpint (
+              tessera_guard_take (guard, 512 * (2 * i + 1), &request, &end_bytes), ==,
+              TESSERA_GUARD_GRANTED);
+        }
+      g_assert_cmpint (tessera_guard_see_request (guard, &request), ==, TESSERA_OK);
+      g_assert_cmpint (
+          tessera_guard_close (guard, height_bytes - 4096, height_bytes - 3584), ==,
+          TESSERA_OK);
+      g_assert_cmpint (
+          tessera_guard_take (guard, height_bytes - 2048, &request, &end_bytes), ==,
+          TESSERA_GUARD_GRANTED);
+      tessera_guard_free (guard);
+    }
+}
+
 enum
 {
   GRAINS = 200
@@ -358,6 +423,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/guard/sizes", test_sizes);
+  g_test_add_func ("/guard/coarse-plan", test_coarse_plan);
+  g_test_add_func ("/guard/stock", test_stock);
   g_test_add_func ("/guard/growing", test_growing);
   g_test_add_func ("/guard/random", test_random);
   g_test_add_func ("/guard/broken", test_broken);

@@ -26,10 +26,20 @@ struct TesseraGuard
 
 const TesseraGuardLaws tessera_guard_laws = { true, true, true, true, true, true, true };
 
-static bool
-is_small (uint64_t block_bytes)
+/* What PyTorch makes of a request, but for the divisions of its settings: they change
+ * neither its class nor which of two is larger. */
+static uint64_t
+torch_bytes (const TesseraGuardRequest *request)
 {
-  return block_bytes <= TESSERA_SMALL_BYTES;
+  uint64_t step = TESSERA_MIN_BLOCK_BYTES;
+
+  return (request->size_bytes / step + (request->size_bytes % step != 0)) * step;
+}
+
+static bool
+is_small (uint64_t torch_bytes)
+{
+  return torch_bytes <= TESSERA_SMALL_BYTES;
 }
 
 TesseraStatus
@@ -93,7 +103,7 @@ tessera_guard_see_request (TesseraGuard *guard, const TesseraGuardRequest *reque
   if (!guard->has_several || !guard->laws.sizes)
     return TESSERA_OK;
   return tessera_evidence_note (&guard->evidence, request->stream, request->pool,
-                                is_small (request->block_bytes), request->block_bytes,
+                                is_small (torch_bytes (request)), torch_bytes (request),
                                 guard->now);
 }
 
@@ -116,9 +126,9 @@ was_asked_since (const TesseraGuard *guard, const TesseraPiece *piece)
 {
   uint64_t since = guard->laws.since ? piece->done_at : 0;
   uint64_t least_bytes = tessera_evidence_least_after (
-      &guard->evidence, piece->stream, piece->pool, is_small (piece->block_bytes), since);
+      &guard->evidence, piece->stream, piece->pool, is_small (piece->torch_bytes), since);
 
-  return least_bytes <= piece->block_bytes ||
+  return least_bytes <= piece->torch_bytes ||
          (!guard->laws.fits && least_bytes != UINT64_MAX);
 }
 
@@ -138,7 +148,7 @@ ask_piece (const TesseraGuard *guard,
       (piece->pool != request->pool && laws->pools))
     return TESSERA_GUARD_UNORDERED;
   if (!guard->has_several || !laws->sizes ||
-      is_small (piece->block_bytes) == is_small (request->block_bytes) ||
+      is_small (piece->torch_bytes) == is_small (torch_bytes (request)) ||
       was_asked_since (guard, piece))
     return TESSERA_GUARD_GRANTED;
   return TESSERA_GUARD_UNORDERED;
@@ -232,6 +242,7 @@ tessera_guard_take (TesseraGuard *guard,
   first = tessera_pieces_join (&guard->pieces, first, last, offset_bytes, end_bytes);
   first->size_bytes = request->size_bytes;
   first->block_bytes = request->block_bytes;
+  first->torch_bytes = torch_bytes (request);
   first->stream = request->stream;
   first->pool = request->pool;
   first->state = TESSERA_BLOCK_LIVE;

@@ -9,7 +9,8 @@
  *     Where more than one stream is at work PyTorch keeps small blocks and large ones
  *     apart, and the program may rely on that: a byte passes between them only after the
  *     stream has asked for something that PyTorch could have served from the last block
- *     (of its size class, not larger) since that was done.
+ *     (of its size class, not larger) since that was done. Sizes are PyTorch's here,
+ *     however coarse the steps are in which the plan counts.
  * Bytes never pass between private pools: graphs use theirs without asking.
  *
  * Ranges are pieces in a search tree, so all costs are those of a look-up, O(log n); what
@@ -71,7 +72,8 @@ bool tessera_guard_is_free (const TesseraGuard *guard,
 bool tessera_guard_has_several (const TesseraGuard *guard);
 
 /* Every request of the program is told here first, wherever it will be served. Sees to it
- * that taking a range for it cannot fail for lack of host memory. */
+ * that taking a range for it cannot fail for lack of host memory, whatever is closed or
+ * grown meanwhile. */
 TESSERA_MUST_USE TesseraStatus
 tessera_guard_see_request (TesseraGuard *guard, const TesseraGuardRequest *request);
 /* More than one stream works from now on, whether or not it asks for memory. */

@@ -10,8 +10,8 @@
 enum
 {
   CHUNK_PIECES = 256,
-  MAX_PIECES_TAKEN = 3 /* by a join, the rests before and after it; what the pool grows by
-                        */
+  MAX_PIECES_TAKEN = 5 /* by two joins, the rests before and after each; what the pool
+                          grows by */
 };
 
 typedef struct TesseraPieceChunk Chunk;

@@ -20,6 +20,7 @@ struct TesseraPiece
   uint64_t end_bytes;
   uint64_t size_bytes;  /* asked for by the block here; 0 when free */
   uint64_t block_bytes; /* of the block here, or the last one; 0: never used */
+  uint64_t torch_bytes; /* ... as large as PyTorch would have made it */
   uint64_t done_at;     /* free: when the last one was done */
   uint32_t stream, pool;
   TesseraBlockState state;
@@ -40,8 +41,8 @@ typedef struct
 TESSERA_MUST_USE TesseraStatus tessera_pieces_init (TesseraPieces *pieces,
                                                     uint64_t height_bytes);
 void tessera_pieces_clear (TesseraPieces *pieces);
-/* Room for one tessera_pieces_grow() and one tessera_pieces_join() after it. False: no
- * memory. */
+/* Room for a tessera_pieces_grow() and two tessera_pieces_join() after it: what is given
+ * back while a request is served leaves room for the request. False: no memory. */
 TESSERA_MUST_USE bool tessera_pieces_prepare (TesseraPieces *pieces);
 
 /* The pool ends there from now on, higher than it did: what is new nobody used yet. Takes
