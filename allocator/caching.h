@@ -71,6 +71,9 @@ TESSERA_MUST_USE TesseraStatus tessera_caching_new (const TesseraCachingOptions 
                                                     TesseraCaching **out_caching);
 void tessera_caching_free (TesseraCaching *caching);
 
+/* PyTorch refuses such sizes before it looks at anything. */
+#define TESSERA_REFUSED_FROM_BYTES ((uint64_t) 1 << 60)
+
 /* Sizes, as PyTorch computes them. */
 uint64_t tessera_round_size (const TesseraSettings *settings, uint64_t size_bytes);
 uint64_t tessera_segment_size (const TesseraSettings *settings, uint64_t block_bytes);

@@ -10,9 +10,6 @@
 
 #include <stdlib.h>
 
-/* PyTorch refuses such sizes before it looks at anything. */
-#define REFUSED_FROM_BYTES ((uint64_t) 1 << 60)
-
 TesseraStatus
 tessera_caching_new (const TesseraCachingOptions *options,
                      TesseraDevice *device,
@@ -94,7 +91,7 @@ make_request (TesseraCaching *caching,
 
   if (size_bytes == 0)
     return TESSERA_INVALID;
-  if (size_bytes >= REFUSED_FROM_BYTES)
+  if (size_bytes >= TESSERA_REFUSED_FROM_BYTES)
     return TESSERA_OUT_OF_DEVICE;
   out_request->size_bytes = tessera_round_size (&caching->settings, size_bytes);
   out_request->stream = stream;

@@ -181,7 +181,8 @@ tessera_direct_malloc (TesseraDirect *direct,
 
   *out_grant = (TesseraGrant){ 0 };
   /* Sizes beyond reason too: the caching allocator refuses them as PyTorch does. */
-  if (size_bytes < TESSERA_DIRECT_BYTES || pool != 0 || size_bytes >> 60 != 0)
+  if (size_bytes < TESSERA_DIRECT_BYTES || pool != 0 ||
+      size_bytes >= TESSERA_REFUSED_FROM_BYTES)
     {
       limit_slabs (direct);
       status =

@@ -153,6 +153,40 @@ test_rescue (void)
   tessera_policy_free (policy);
 }
 
+/* What PyTorch refuses unseen is no request: the plan is not asked, nor declined for it.
+ */
+static void
+test_absurd (void)
+{
+  static const uint64_t sizes[] = { UINT64_MAX, UINT64_MAX - 511, UINT64_MAX / 2,
+                                    UINT64_C (1) << 60 };
+  g_autofree MadePlan *made = made_plan_small ();
+  TesseraPolicyOptions options = made_plan_options (made);
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraPolicyStats before, stats;
+  TesseraPolicyGrant grant;
+
+  tessera_virtual_init (&device, 7 * MIB); /* no miss is served but in the pool */
+  policy = program_open (&options, &device.device);
+  for (guint i = 0; i < 3; i++)
+    program_give_back (
+        policy, program_take (policy, made->slots[i].size_bytes, made->slots[i].stream));
+  tessera_policy_get_stats (policy, &before);
+  g_assert_cmpuint (before.follower.hits, ==, 3);
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      g_assert_cmpint (tessera_policy_malloc (policy, sizes[i], 0, 0, &grant), ==,
+                       TESSERA_OUT_OF_DEVICE);
+      tessera_policy_get_stats (policy, &stats);
+      g_assert_cmpint (stats.decline.reason, ==, TESSERA_NOT_DECLINED);
+      g_assert_cmpuint (stats.follower.misses, ==, before.follower.misses);
+      g_assert_cmpuint (stats.caching.n_ooms, ==, i + 1);
+    }
+  program_check_sums (policy);
+  tessera_policy_free (policy);
+}
+
 static void
 assert_refused (const TesseraPolicyOptions *options,
                 TesseraDevice *device,
@@ -334,6 +368,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/limit", test_limit);
   g_test_add_func ("/plan/refusals", test_refusals);
   g_test_add_func ("/plan/rescue", test_rescue);
+  g_test_add_func ("/plan/absurd", test_absurd);
   g_test_add_func ("/plan/random", test_random);
   g_test_add_func ("/plan/faults", test_faults);
   return g_test_run ();

@@ -238,7 +238,8 @@ tessera_policy_malloc (TesseraPolicy *policy,
   if (policy->direct != NULL)
     return tessera_direct_malloc (policy->direct, size_bytes, stream, pool,
                                   &out_grant->grant);
-  if (policy->planned != NULL)
+  /* No plan, judge or guard ever sees a size beyond reason. */
+  if (policy->planned != NULL && size_bytes < TESSERA_REFUSED_FROM_BYTES)
     return serve_planned (policy, size_bytes, stream, pool, out_grant);
   return tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
                                  &out_grant->grant);
