@@ -42,9 +42,13 @@ void tessera_cuda_memory (TesseraCuda *cuda,
 TesseraCudaEvent *tessera_cuda_event_record (TesseraCuda *cuda, uint64_t stream);
 /* Also once the driver has shut down: nothing computes any more. */
 bool tessera_cuda_event_is_done (TesseraCuda *cuda, TesseraCudaEvent *event);
-void tessera_cuda_event_wait (TesseraCuda *cuda, TesseraCudaEvent *event); /* the host */
+/* The host waits. Returns: whether it is done; not where the driver refuses, as for an
+ * event that a capture swallowed. */
+TESSERA_MUST_USE bool tessera_cuda_event_wait (TesseraCuda *cuda,
+                                               TesseraCudaEvent *event);
 void tessera_cuda_event_release (TesseraCuda *cuda, TesseraCudaEvent *event);
 /* Also where the driver would not say, as for the legacy stream while another captures.
  */
 bool tessera_cuda_stream_is_capturing (TesseraCuda *cuda, uint64_t stream);
-void tessera_cuda_stream_wait (TesseraCuda *cuda, uint64_t stream); /* the host */
+/* The host waits. Returns: whether all that the stream was given is done. */
+TESSERA_MUST_USE bool tessera_cuda_stream_wait (TesseraCuda *cuda, uint64_t stream);

@@ -109,6 +109,17 @@ program_delay (uintptr_t stream, double ns)
 }
 
 void
+program_capture (uintptr_t stream, gboolean begins)
+{
+  int (*begin) (void *stream, int mode) = null_function ("cudaStreamBeginCapture");
+  int (*end) (void *stream, void **out_graph) = null_function ("cudaStreamEndCapture");
+  void *graph;
+
+  g_assert_cmpint (begins ? begin ((void *) stream, 2) : end ((void *) stream, &graph),
+                   ==, 0);
+}
+
+void
 program_start (const char *key, ...)
 {
   va_list arguments;

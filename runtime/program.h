@@ -25,6 +25,8 @@ void program_free (void *ptr, uintptr_t stream);
 uintptr_t program_stream (guint index);
 /* Gives the stream work to do, on the null CUDA's clock. */
 void program_delay (uintptr_t stream, double ns);
+/* The stream begins to capture a graph, behind the library's back, or ends it. */
+void program_capture (uintptr_t stream, gboolean begins);
 
 /* Settings as key, value ... NULL; then the start, which must succeed. */
 void program_start (const char *key, ...) G_GNUC_NULL_TERMINATED;

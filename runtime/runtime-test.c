@@ -203,6 +203,38 @@ many_sides_body (void)
   assert_quiet ();
 }
 
+/* The side stream captures a graph that nobody announced: its events tell nothing, not
+ * even to who waits for them. */
+static void
+captured_side_body (void)
+{
+  uintptr_t own, side;
+  void *block;
+
+  program_start ("policy", "native", NULL);
+  own = program_stream (1);
+  side = program_stream (2);
+  block = program_must_alloc (4 * (ssize_t) MIB, own);
+  tessera_torch_record_stream (block, (void *) side);
+  program_delay (side, 1e7);
+  program_capture (side, TRUE);
+  program_free (block, own);
+  tessera_torch_empty_cache ();
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
+  program_must_alloc (4 * (ssize_t) MIB, own);
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 2);
+  program_capture (side, FALSE);
+  tessera_torch_empty_cache ();
+  g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
+  assert_quiet ();
+}
+
+static void
+test_captured_side (void)
+{
+  PROGRAM_RUN_CHILD (captured_side_body);
+}
+
 static void
 test_many_sides (void)
 {
@@ -534,12 +566,14 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (pools_body);
   PROGRAM_ADD_CHILD (base_body);
   PROGRAM_ADD_CHILD (faults_body);
+  PROGRAM_ADD_CHILD (captured_side_body);
   PROGRAM_ADD_CHILD (many_sides_body);
   g_test_add_func ("/runtime/native", test_native);
   g_test_add_func ("/runtime/expandable", test_expandable);
   g_test_add_func ("/runtime/settings", test_settings);
   g_test_add_func ("/runtime/figures", test_figures);
   g_test_add_func ("/runtime/side-streams", test_sides);
+  g_test_add_func ("/runtime/captured-side-stream", test_captured_side);
   g_test_add_func ("/runtime/many-side-streams", test_many_sides);
   g_test_add_func ("/runtime/no-hook", test_no_hook);
   g_test_add_func ("/runtime/out-of-memory", test_out_of_memory);

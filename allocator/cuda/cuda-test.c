@@ -161,10 +161,10 @@ test_events (void)
   TesseraCudaEvent *again;
 
   g_assert_nonnull (event);
-  tessera_cuda_event_wait (cuda, event);
+  g_assert_true (tessera_cuda_event_wait (cuda, event));
   g_assert_true (tessera_cuda_event_is_done (cuda, event));
   g_assert_false (tessera_cuda_stream_is_capturing (cuda, 0));
-  tessera_cuda_stream_wait (cuda, 0);
+  g_assert_true (tessera_cuda_stream_wait (cuda, 0));
   tessera_cuda_event_release (cuda, event);
   again = tessera_cuda_event_record (cuda, 0);
   g_assert_true (again == event);
@@ -175,7 +175,14 @@ test_events (void)
       g_assert_false (tessera_cuda_event_is_done (cuda, again));
       fake->query_result = ILLEGAL_ADDRESS;
       g_assert_false (tessera_cuda_event_is_done (cuda, again));
-      tessera_cuda_event_wait (cuda, again);
+      fake->fail_name = "cuEventSynchronize";
+      fake->fail_nth = 1;
+      fake->fail_result = ILLEGAL_ADDRESS;
+      g_assert_false (tessera_cuda_event_wait (cuda, again));
+      fake->fail_name = "cuStreamSynchronize";
+      fake->fail_nth = 1;
+      g_assert_false (tessera_cuda_stream_wait (cuda, 0));
+      g_assert_true (tessera_cuda_event_wait (cuda, again));
       g_assert_true (tessera_cuda_event_is_done (cuda, again));
       fake->capture_status = 1;
       g_assert_true (tessera_cuda_stream_is_capturing (cuda, 0));
@@ -445,8 +452,8 @@ test_over (void)
   g_assert_true (tessera_cuda_event_is_done (cuda, event));
   g_assert_null (tessera_cuda_event_record (cuda, 0));
   g_assert_false (tessera_cuda_stream_is_capturing (cuda, 0));
-  tessera_cuda_event_wait (cuda, event);
-  tessera_cuda_stream_wait (cuda, 0);
+  g_assert_true (tessera_cuda_event_wait (cuda, event));
+  g_assert_true (tessera_cuda_stream_wait (cuda, 0));
   tessera_cuda_event_release (cuda, event);
   tessera_cuda_memory (cuda, &total, &left);
   g_assert_cmpuint (total, ==, 0);

@@ -69,15 +69,18 @@ tessera_cuda_event_is_done (TesseraCuda *cuda, TesseraCudaEvent *event)
   return result == CUDA_OK || has_ended (result);
 }
 
-void
+bool
 tessera_cuda_event_wait (TesseraCuda *cuda, TesseraCudaEvent *event)
 {
   CudaScope scope;
+  int result = tessera_cuda_enter (cuda, &scope);
 
-  if (tessera_cuda_enter (cuda, &scope) != CUDA_OK)
-    return;
-  cuda->driver.event_wait (event->event);
-  tessera_cuda_leave (cuda, &scope);
+  if (result == CUDA_OK)
+    {
+      result = cuda->driver.event_wait (event->event);
+      tessera_cuda_leave (cuda, &scope);
+    }
+  return result == CUDA_OK || has_ended (result);
 }
 
 void
@@ -103,13 +106,16 @@ tessera_cuda_stream_is_capturing (TesseraCuda *cuda, uint64_t stream)
   return !has_ended (result) && (result != CUDA_OK || status != 0);
 }
 
-void
+bool
 tessera_cuda_stream_wait (TesseraCuda *cuda, uint64_t stream)
 {
   CudaScope scope;
+  int result = tessera_cuda_enter (cuda, &scope);
 
-  if (tessera_cuda_enter (cuda, &scope) != CUDA_OK)
-    return;
-  cuda->driver.stream_wait (stream_of (stream));
-  tessera_cuda_leave (cuda, &scope);
+  if (result == CUDA_OK)
+    {
+      result = cuda->driver.stream_wait (stream_of (stream));
+      tessera_cuda_leave (cuda, &scope);
+    }
+  return result == CUDA_OK || has_ended (result);
 }

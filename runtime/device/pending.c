@@ -68,7 +68,8 @@ count_down (RuntimeDevice *device, RuntimeBlock *block)
     tessera_device_complete (device, block);
 }
 
-/* Where no event can be had, the stream itself is waited for: slow, and safe. */
+/* Where no event can be had, the stream itself is waited for: slow, and safe. Where not
+ * even that is to be had, nobody will ever know. */
 static void
 wait_on (RuntimeDevice *device, RuntimeBlock *block, size_t index)
 {
@@ -81,7 +82,8 @@ wait_on (RuntimeDevice *device, RuntimeBlock *block, size_t index)
     {
       if (wait != NULL)
         tessera_device_give_wait (device, wait);
-      tessera_cuda_stream_wait (device->cuda, queue->handle);
+      if (!tessera_cuda_stream_wait (device->cuda, queue->handle))
+        block->is_stuck = true;
       return;
     }
   *wait = (RuntimeWait){ .event = event, .block = block };
@@ -179,6 +181,17 @@ tessera_device_poll (RuntimeDevice *device)
     }
 }
 
+/* What the driver refuses to wait for (a stream that captures behind our back, its
+ * events ever after) stays pending, unless the stream as a whole is done. */
+static void
+wait_for_queue (RuntimeDevice *device, RuntimeQueue *queue)
+{
+  while (queue->first != NULL &&
+         (tessera_cuda_event_wait (device->cuda, queue->first->event) ||
+          tessera_cuda_stream_wait (device->cuda, queue->handle)))
+    pop (device, queue);
+}
+
 void
 tessera_device_wait (RuntimeDevice *device)
 {
@@ -188,9 +201,5 @@ tessera_device_wait (RuntimeDevice *device)
   if (device->put_off != NULL)
     record_put_off (device);
   for (size_t i = 0; i < device->n_queues && device->n_waits != 0; i++)
-    while (device->queues[i].first != NULL)
-      {
-        tessera_cuda_event_wait (device->cuda, device->queues[i].first->event);
-        pop (device, &device->queues[i]);
-      }
+    wait_for_queue (device, &device->queues[i]);
 }
