@@ -8,7 +8,7 @@
 #include "planner/laws/test-steps.h"
 #include "planner/laws/lengths.h"
 #include "planner/planner.h"
-#include "simulator/simulate.h"
+#include "simulator/made-case.h"
 #include "tests/fail_alloc.h"
 
 static TesseraPlan *
@@ -48,18 +48,6 @@ simulate (const TestStudied *of, TesseraLayoutKind kind, const TesseraPlan *plan
   return layout;
 }
 
-static void
-assert_no_overlap (const TestStudied *of, const TesseraLayout *layout)
-{
-  const TesseraBlock *blocks = of->blocks->blocks;
-
-  for (size_t i = 0; i < of->blocks->n_blocks; i++)
-    for (size_t k = i + 1; k < of->blocks->n_blocks; k++)
-      if (blocks[k].born_index < blocks[i].died_index)
-        g_assert_true (layout->addr[i] + layout->block_bytes[i] <= layout->addr[k] ||
-                       layout->addr[k] + layout->block_bytes[k] <= layout->addr[i]);
-}
-
 static uint64_t
 asked_bytes (const TestStudied *of)
 {
@@ -88,7 +76,7 @@ test_other_lengths (void)
         test_study (test_steps_trace (&other), &of_other);
         plan = plan_of (&of_made, 4500);
         layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-        assert_no_overlap (&of_other, layout);
+        case_assert_no_overlap (of_other.blocks, layout);
         /* Two requests of five have no law: they miss, or are taken for others. */
         g_assert_cmpuint (layout->n_hits, >, layout->n_misses);
         g_assert_cmpuint (layout->miss_bytes, <, asked_bytes (&of_other) / 8);
@@ -173,7 +161,7 @@ test_beyond (void)
   test_study (test_steps_trace (&other), &of_other);
   plan = plan_of (&of_made, 3860);
   layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-  assert_no_overlap (&of_other, layout);
+  case_assert_no_overlap (of_other.blocks, layout);
   g_assert_cmpuint (layout->n_ooms, ==, 0);
   g_assert_cmpuint (layout->n_misses, >, 0);
   tessera_layout_free (layout);
@@ -209,7 +197,7 @@ test_no_memory (void)
       status =
           tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout);
       if (status == TESSERA_OK)
-        assert_no_overlap (&of, layout);
+        case_assert_no_overlap (of.blocks, layout);
       else
         g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
       tessera_layout_free (layout);

@@ -6,265 +6,23 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/planner.h"
-#include "planner/test-traces.h"
-#include "simulator/simulate.h"
+#include "simulator/made-case.h"
+#include "simulator/made-program.h"
 #include "tests/fail_alloc.h"
 
 #define SEED 20261122
-#define MAX_OPERATIONS 80
-#define MAX_KINDS 5
-#define N_GRADIENTS 4
-#define UNIT 512u
 
-typedef enum
-{
-  OP_LOCAL,    /* asks for a block and frees it some operations later */
-  OP_GRADIENT, /* asks for one that the next training step frees */
-  OP_ZERO,     /* frees all gradients */
-  OP_REPLACE   /* asks for a new block of a variable, then frees the old one */
-} Op;
-
-typedef struct
-{
-  Op op;
-  guint64 size_bytes;
-  guint which; /* gradient or variable; of a local: operations until it is freed */
-} Operation;
-
-typedef struct
-{
-  gboolean trains; /* it is a step; else it comes between two */
-  Operation operations[MAX_OPERATIONS];
-  guint n_operations;
-} Kind;
-
-typedef struct
-{
-  Kind kinds[MAX_KINDS];
-  guint n_kinds;
-  guint64 gradient_bytes[N_GRADIENTS];
-  guint64 variable_bytes;
-} Program;
-
-static guint
-pick (GRand *random, guint n)
-{
-  return (guint) g_rand_int_range (random, 0, (gint32) n);
-}
-
-static void
-add_locals (GRand *random, Kind *kind, guint n)
-{
-  for (guint i = 0; i < n; i++)
-    kind->operations[kind->n_operations++] =
-        (Operation){ OP_LOCAL, (1 + pick (random, 60)) * UNIT, 1 + pick (random, 10) };
-}
-
-static Kind
-random_kind (GRand *random, const Program *program, gboolean trains)
-{
-  Kind kind = { .trains = trains };
-
-  if (pick (random, 2))
-    add_locals (random, &kind, 1 + pick (random, 3));
-  if (trains)
-    kind.operations[kind.n_operations++] = (Operation){ OP_ZERO };
-  add_locals (random, &kind, 34 + pick (random, 8));
-  for (guint i = 0; trains && i < N_GRADIENTS; i++)
-    {
-      kind.operations[kind.n_operations++] =
-          (Operation){ OP_GRADIENT, program->gradient_bytes[i], i };
-      add_locals (random, &kind, pick (random, 3));
-    }
-  if (program->variable_bytes && (trains || pick (random, 2)))
-    kind.operations[kind.n_operations++] =
-        (Operation){ OP_REPLACE, program->variable_bytes, 0 };
-  add_locals (random, &kind, 1 + pick (random, 4));
-  return kind;
-}
-
-/* A kind that is another one with a stretch left out: fewer micro-batches. */
-static void
-leave_out (GRand *random, const Kind *of, Kind *kind)
-{
-  guint from = 5 + pick (random, 10), n = 1 + pick (random, 15);
-
-  *kind = *of;
-  for (guint i = from; i + n < of->n_operations; i++)
-    kind->operations[i] = of->operations[i + n];
-  kind->n_operations -= n;
-}
-
-static Program
-random_program (GRand *random, gboolean has_part)
-{
-  Program program = { .n_kinds = 2 + pick (random, MAX_KINDS - 1) };
-
-  if (pick (random, 2))
-    program.variable_bytes = (61 + pick (random, 20)) * UNIT;
-  for (guint i = 0; i < N_GRADIENTS; i++)
-    program.gradient_bytes[i] = (1 + pick (random, 30)) * UNIT;
-  for (guint k = 0; k < program.n_kinds; k++)
-    program.kinds[k] = random_kind (random, &program, k < 2 || pick (random, 2));
-  if (has_part)
-    leave_out (random, &program.kinds[0], &program.kinds[1]);
-  return program;
-}
-
-/* ---- a run of it ---- */
-
-typedef struct
-{
-  guint64 addr, size_bytes;
-  guint until; /* operation */
-} Held;
-
-typedef struct
-{
-  TesseraTrace *trace;
-  guint64 next_addr;
-  Held gradients[N_GRADIENTS];
-  Held variable;
-  GArray *locals; /* Held */
-  guint n_steps;
-} Run;
-
-static Held
-ask (Run *run, guint64 size_bytes)
-{
-  const Held held = { .addr = run->next_addr << 24, .size_bytes = size_bytes };
-
-  run->next_addr++;
-  test_alloc (run->trace, held.addr, size_bytes);
-  return held;
-}
-
-static void
-let_go (Run *run, Held *held)
-{
-  if (held->size_bytes)
-    test_free (run->trace, held->addr, held->size_bytes);
-  *held = (Held){ 0 };
-}
-
-static void
-free_locals (Run *run, guint until)
-{
-  for (guint i = 0; i < run->locals->len;)
-    if (g_array_index (run->locals, Held, i).until <= until)
-      {
-        let_go (run, &g_array_index (run->locals, Held, i));
-        g_array_remove_index (run->locals, i);
-      }
-    else
-      i++;
-}
-
-static void
-operate (Run *run, const Operation *operation, guint at)
-{
-  Held held;
-
-  switch (operation->op)
-    {
-    case OP_LOCAL:
-      held = ask (run, operation->size_bytes);
-      held.until = at + operation->which;
-      g_array_append_val (run->locals, held);
-      break;
-    case OP_GRADIENT:
-      run->gradients[operation->which] = ask (run, operation->size_bytes);
-      break;
-    case OP_ZERO:
-      for (guint i = 0; i < N_GRADIENTS; i++)
-        let_go (run, &run->gradients[i]);
-      break;
-    default:
-      held = ask (run, operation->size_bytes);
-      let_go (run, &run->variable);
-      run->variable = held;
-    }
-}
-
-static void
-do_unit (Run *run, const Kind *kind, gboolean is_first)
-{
-  uint32_t begin = (uint32_t) run->trace->n_events;
-
-  for (guint i = 0; i < kind->n_operations; i++)
-    {
-      free_locals (run, i);
-      operate (run, &kind->operations[i], i);
-    }
-  free_locals (run, G_MAXUINT);
-  if (is_first) /* the optimizer's state */
-    for (guint i = 0; i < N_GRADIENTS; i++)
-      ask (run, 7 * UNIT);
-  if (kind->trains)
-    {
-      g_autofree char *name = g_strdup_printf ("step %u", run->n_steps++);
-
-      test_range (run->trace, TESSERA_RANGE_STEP, name, begin,
-                  (uint32_t) run->trace->n_events);
-    }
-}
-
-/* Two training steps follow each other or have one other thing between them. */
 static TesseraTrace *
-run_program (GRand *random, const Program *program, guint n_units, guint *counts)
+run_program (GRand *random, const MadeProgram *program, guint n_units, guint *counts)
 {
-  Run run = { .trace = test_trace_new (),
-              .next_addr = 1,
-              .locals = g_array_new (FALSE, FALSE, sizeof (Held)) };
-  gboolean was_between = TRUE;
+  MadeUnit units[MADE_MAX_UNITS];
 
-  run.trace->alignment_bytes = UNIT;
-  for (guint i = 0; i < 6; i++)
-    ask (&run, 20 * UNIT);
-  do_unit (&run, &program->kinds[0], TRUE);
-  for (guint i = 0; i < n_units; i++)
-    {
-      const Kind *kind = &program->kinds[pick (random, program->n_kinds)];
-
-      if (!kind->trains && was_between)
-        kind = &program->kinds[pick (random, 2)];
-      was_between = !kind->trains;
-      counts[kind - program->kinds]++;
-      do_unit (&run, kind, FALSE);
-    }
-  do_unit (&run, &program->kinds[0], FALSE);
-  g_array_free (run.locals, TRUE);
-  return run.trace;
-}
-
-typedef struct
-{
-  TesseraTrace *trace;
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
-} Studied;
-
-static Studied
-study (TesseraTrace *trace)
-{
-  Studied of = { .trace = trace };
-
-  g_assert_cmpint (tessera_blocks_new (trace, &of.blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (trace, of.blocks, &of.structure), ==,
-                   TESSERA_OK);
-  return of;
-}
-
-static void
-studied_clear (Studied *of)
-{
-  tessera_structure_free (of->structure);
-  tessera_blocks_free (of->blocks);
-  tessera_trace_free (of->trace);
+  made_units (random, program, n_units, units, counts);
+  return made_run (random, program, units, n_units + 2);
 }
 
 static TesseraStatus
-make_plan (const Studied *of, TesseraPlan **out_plan)
+make_plan (const Case *of, TesseraPlan **out_plan)
 {
   const TesseraPlanOptions options = {
     .first_step = -1, .last_step = -1, .n_threads = 1, .work_budget = 1 << 12
@@ -276,33 +34,6 @@ make_plan (const Studied *of, TesseraPlan **out_plan)
   if (status != TESSERA_OK && status != TESSERA_NO_MEMORY)
     g_error ("%s", error.text);
   return status;
-}
-
-static TesseraLayout *
-simulate (const Studied *of, TesseraLayoutKind kind, const TesseraPlan *plan)
-{
-  const TesseraSimulateOptions options = {
-    .kind = kind, .plan = plan, .first_step = -1, .last_step = -1
-  };
-  TesseraError error = { 0 };
-  TesseraLayout *layout;
-
-  g_assert_cmpint (
-      tessera_simulate (of->trace, of->blocks, of->structure, &options, &error, &layout),
-      ==, TESSERA_OK);
-  return layout;
-}
-
-static void
-assert_no_overlap (const Studied *of, const TesseraLayout *layout)
-{
-  const TesseraBlock *blocks = of->blocks->blocks;
-
-  for (size_t i = 0; i < of->blocks->n_blocks; i++)
-    for (size_t k = i + 1; k < of->blocks->n_blocks; k++)
-      if (blocks[k].born_index < blocks[i].died_index)
-        g_assert_true (layout->addr[i] + layout->block_bytes[i] <= layout->addr[k] ||
-                       layout->addr[k] + layout->block_bytes[k] <= layout->addr[i]);
 }
 
 static guint
@@ -324,11 +55,14 @@ typedef struct
 } Totals;
 
 static void
-follow (const Studied *of, const TesseraPlan *plan, guint64 *n_hits, guint64 *n_misses)
+follow (const Case *of, const TesseraPlan *plan, guint64 *n_hits, guint64 *n_misses)
 {
-  TesseraLayout *layout = simulate (of, TESSERA_LAYOUT_PLAN, plan);
+  const TesseraSimulateOptions options = {
+    .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
+  };
+  TesseraLayout *layout = case_simulate (of, &options);
 
-  assert_no_overlap (of, layout);
+  case_assert_no_overlap (of->blocks, layout);
   g_assert_cmpuint (layout->n_ooms, ==, 0);
   *n_hits += layout->n_hits;
   *n_misses += layout->n_misses;
@@ -337,7 +71,7 @@ follow (const Studied *of, const TesseraPlan *plan, guint64 *n_hits, guint64 *n_
 
 /* Was each kind seen to come again? */
 static gboolean
-are_frequent (const Program *program, const guint *counts)
+are_frequent (const MadeProgram *program, const guint *counts)
 {
   gboolean are = TRUE;
 
@@ -350,14 +84,15 @@ static Totals
 play (gboolean has_part, guint n_programs)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
+  const MadeOptions made = { .has_part = has_part };
   Totals totals = { 0 };
 
   for (guint n = 0; n < n_programs; n++)
     {
-      const Program program = random_program (random, has_part);
-      guint counts[MAX_KINDS] = { 0 }, other_counts[MAX_KINDS] = { 0 };
-      Studied planned = study (run_program (random, &program, 24, counts));
-      Studied other = study (run_program (random, &program, 50, other_counts));
+      const MadeProgram program = made_program (random, &made);
+      guint counts[MADE_MAX_KINDS] = { 0 }, other_counts[MADE_MAX_KINDS] = { 0 };
+      Case planned = case_new (run_program (random, &program, 24, counts));
+      Case other = case_new (run_program (random, &program, 50, other_counts));
       TesseraPlan *plan;
 
       g_assert_cmpint (make_plan (&planned, &plan), ==, TESSERA_OK);
@@ -371,8 +106,8 @@ play (gboolean has_part, guint n_programs)
           follow (&other, plan, &totals.n_other_hits, &totals.n_other_misses);
         }
       tessera_plan_free (plan);
-      studied_clear (&planned);
-      studied_clear (&other);
+      case_clear (&planned);
+      case_clear (&other);
     }
   g_test_message (
       "%u plans, %.4f of the bound; planned run %" G_GUINT64_FORMAT
@@ -410,9 +145,9 @@ static void
 test_no_memory (void)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 1);
-  const Program program = random_program (random, FALSE);
-  guint counts[MAX_KINDS] = { 0 };
-  Studied of = study (run_program (random, &program, 12, counts));
+  const MadeProgram program = made_program (random, &(MadeOptions){ 0 });
+  guint counts[MADE_MAX_KINDS] = { 0 };
+  Case of = case_new (run_program (random, &program, 12, counts));
   TesseraPlan *plan;
   long n_held = tessera_fail_alloc_held ();
   guint64 digest;
@@ -439,7 +174,7 @@ test_no_memory (void)
         tessera_plan_free (plan);
       g_assert_cmpint (tessera_fail_alloc_held (), ==, n_held);
     }
-  studied_clear (&of);
+  case_clear (&of);
 }
 
 int

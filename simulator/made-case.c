@@ -136,6 +136,19 @@ case_simulate (const Case *c, const TesseraSimulateOptions *options)
   return layout;
 }
 
+void
+case_assert_no_overlap (const TesseraBlocks *blocks, const TesseraLayout *layout)
+{
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    for (size_t k = i + 1; k < blocks->n_blocks &&
+                           blocks->blocks[k].born_index < blocks->blocks[i].died_index;
+         k++)
+      if (layout->addr[i] < layout->addr[k] + layout->block_bytes[k] &&
+          layout->addr[k] < layout->addr[i] + layout->block_bytes[i])
+        g_error ("blocks %zu and %zu share the address %" G_GUINT64_FORMAT, i, k,
+                 MAX (layout->addr[i], layout->addr[k]));
+}
+
 static bool
 spans_hold (const TesseraLayout *layout, uint32_t at, uint64_t addr, uint64_t size_bytes)
 {

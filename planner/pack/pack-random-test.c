@@ -1,6 +1,6 @@
 /*
- * Random problems from fixed seeds: whatever the packer answers is judged by code of this
- * file alone, pair by pair and moment by moment.
+ * Random problems from fixed seeds: whatever the packer answers is judged by code that
+ * shares nothing with it (judge.h).
  *
  * Sizes, lives, second lives (steps that come again), zones and owners (streams) with
  * wide lives, pins, sets, bodies. 2,000 problems, 10,000 with TESSERA_TEST_LONG, or what
@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack.h"
+#include "planner/pack/judge.h"
 
 #include "tests/fail_alloc.h"
 
@@ -16,7 +16,6 @@
 #include <string.h>
 
 #define MOST_ITEMS 40
-#define MOST_TO_TRY 8 /* items: all orders are tried */
 #define N_MOMENTS 24
 #define BUDGET 512 /* units of work: most problems need none */
 
@@ -33,205 +32,20 @@ pick (GRand *random, uint32_t n)
   return (uint32_t) g_rand_int_range (random, 0, (gint32) n);
 }
 
-/* ---- the judge ---- */
-
-static gboolean
-lives_meet (const uint32_t a[2][2], const uint32_t b[2][2])
-{
-  for (int i = 0; i < 2; i++)
-    for (int k = 0; k < 2; k++)
-      if (MAX (a[i][0], b[k][0]) < MIN (a[i][1], b[k][1]))
-        return TRUE;
-  return FALSE;
-}
-
-static void
-lives_of (const TesseraItem *item, gboolean is_wide, uint32_t lives[2][2])
-{
-  const uint32_t plain[2][2] = { { item->begin, item->end },
-                                 { item->begin2, item->end2 } };
-  const uint32_t wide[2][2] = { { item->wide_begin, item->wide_end },
-                                { item->wide_begin2, item->wide_end2 } };
-  memcpy (lives, is_wide && item->wide_end > 0 ? wide : plain, sizeof plain);
-}
-
-/* Whether they may not share an address. */
-static gboolean
-conflict (const TesseraItem *a, const TesseraItem *b)
-{
-  uint32_t of_a[2][2], of_b[2][2];
-  gboolean is_wide = a->owner != b->owner;
-  if (a->zone != b->zone || (a->apart & b->in) != 0 || (b->apart & a->in) != 0)
-    return TRUE;
-  lives_of (a, is_wide, of_a);
-  lives_of (b, is_wide, of_b);
-  return lives_meet (of_a, of_b);
-}
-
-static uint64_t
-top_of (const Problem *problem, const uint64_t *offsets)
-{
-  uint64_t top = 0;
-  for (uint32_t i = 0; i < problem->n_items; i++)
-    top = MAX (top, offsets[i] + problem->items[i].size_bytes);
-  return top;
-}
-
-/* In one moment and zone; zones share nothing. */
-static uint64_t
-load_bound (const Problem *problem)
-{
-  uint64_t bound = 0;
-  for (uint32_t zone = 0; zone < 3; zone++)
-    {
-      uint64_t peak = 0;
-      for (uint32_t t = 0; t < N_MOMENTS; t++)
-        {
-          uint64_t load = 0;
-          for (uint32_t i = 0; i < problem->n_items; i++)
-            {
-              const TesseraItem *item = &problem->items[i];
-              gboolean is_alive = (item->begin <= t && t < item->end) ||
-                                  (item->begin2 <= t && t < item->end2);
-              load += item->zone == zone && is_alive ? item->size_bytes : 0;
-            }
-          peak = MAX (peak, load);
-        }
-      bound += peak;
-    }
-  return bound;
-}
-
-static void
-assert_keeps (const Problem *problem, const uint64_t *offsets)
-{
-  for (uint32_t i = 0; i < problem->n_items; i++)
-    {
-      const TesseraItem *a = &problem->items[i];
-      if (a->is_pinned)
-        g_assert_cmpuint (offsets[i], ==, a->pinned_bytes);
-      for (uint32_t k = 0; k < i; k++)
-        {
-          const TesseraItem *b = &problem->items[k];
-          if (conflict (a, b))
-            g_assert_true (offsets[i] >= offsets[k] + b->size_bytes ||
-                           offsets[k] >= offsets[i] + a->size_bytes);
-          if (a->body != 0 && a->body == b->body)
-            g_assert_cmpuint (offsets[i] + b->body_offset_bytes, ==,
-                              offsets[k] + a->body_offset_bytes);
-        }
-    }
-}
-
 static void
 assert_packed (const Problem *problem,
                const uint64_t *offsets,
                const TesseraPacking *packing)
 {
-  assert_keeps (problem, offsets);
-  g_assert_cmpuint (packing->height_bytes, ==, top_of (problem, offsets));
+  judge_assert_keeps (problem->items, problem->n_items, offsets);
+  g_assert_cmpuint (packing->height_bytes, ==,
+                    judge_top (problem->items, problem->n_items, offsets));
   g_assert_cmpuint (packing->height_bytes, >=, packing->proven_bound_bytes);
   g_assert_cmpuint (packing->proven_bound_bytes, >=, packing->bound_bytes);
-  g_assert_cmpuint (packing->bound_bytes, >=, load_bound (problem));
+  g_assert_cmpuint (packing->bound_bytes, >=,
+                    judge_load_bound (problem->items, problem->n_items));
   g_assert_true (packing->is_optimal ==
                  (packing->height_bytes == packing->proven_bound_bytes));
-}
-
-/* ---- what it is compared with ---- */
-
-/* The lowest offset at which an item goes, beside those that are placed. */
-static uint64_t
-first_fit (const Problem *problem, const uint64_t *offsets, uint32_t placed, uint32_t i)
-{
-  uint64_t at = 0;
-  for (gboolean has_moved = TRUE; has_moved;)
-    {
-      has_moved = FALSE;
-      for (uint32_t k = 0; k < problem->n_items; k++)
-        if ((placed >> k & 1) && conflict (&problem->items[i], &problem->items[k]) &&
-            at < offsets[k] + problem->items[k].size_bytes &&
-            offsets[k] < at + problem->items[i].size_bytes)
-          {
-            at = offsets[k] + problem->items[k].size_bytes;
-            has_moved = TRUE;
-          }
-    }
-  return at;
-}
-
-/* Every lowest layout comes of first fit in some order: of all orders. */
-static void
-try_all (const Problem *problem,
-         uint64_t *offsets,
-         uint32_t placed,
-         uint64_t height,
-         uint64_t *best)
-{
-  if (height >= *best)
-    return;
-  if (placed == (1u << problem->n_items) - 1)
-    {
-      *best = height;
-      return;
-    }
-  for (uint32_t i = 0; i < problem->n_items; i++)
-    if (!(placed >> i & 1))
-      {
-        offsets[i] = first_fit (problem, offsets, placed, i);
-        try_all (problem, offsets, placed | 1u << i,
-                 MAX (height, offsets[i] + problem->items[i].size_bytes), best);
-      }
-}
-
-static gboolean
-is_larger (const TesseraItem *a, const TesseraItem *b)
-{
-  uint32_t life_of_a = a->end - a->begin + a->end2 - a->begin2;
-  uint32_t life_of_b = b->end - b->begin + b->end2 - b->begin2;
-  return a->size_bytes > b->size_bytes ||
-         (a->size_bytes == b->size_bytes && life_of_a > life_of_b);
-}
-
-/* Largest first, the longer of equal ones, ties as they come; zones on top of each other.
- */
-static uint64_t
-first_fit_by_size (const Problem *problem)
-{
-  uint64_t sum = 0;
-  for (uint32_t zone = 0; zone < 3; zone++)
-    {
-      Problem part = { 0 };
-      uint64_t offsets[MOST_ITEMS];
-      uint64_t top = 0, done = 0;
-      for (uint32_t i = 0; i < problem->n_items; i++)
-        if (problem->items[i].zone == zone)
-          part.items[part.n_items++] = problem->items[i];
-      for (uint32_t n = 0; n < part.n_items; n++)
-        {
-          uint32_t next = MOST_ITEMS;
-          for (uint32_t i = 0; i < part.n_items; i++)
-            if (!(done >> i & 1) &&
-                (next == MOST_ITEMS || is_larger (&part.items[i], &part.items[next])))
-              next = i;
-          offsets[next] = 0;
-          for (gboolean has_moved = TRUE; has_moved;)
-            {
-              has_moved = FALSE;
-              for (uint32_t k = 0; k < part.n_items; k++)
-                if ((done >> k & 1) && conflict (&part.items[next], &part.items[k]) &&
-                    offsets[next] < offsets[k] + part.items[k].size_bytes &&
-                    offsets[k] < offsets[next] + part.items[next].size_bytes)
-                  {
-                    offsets[next] = offsets[k] + part.items[k].size_bytes;
-                    has_moved = TRUE;
-                  }
-            }
-          done |= UINT64_C (1) << next;
-          top = MAX (top, offsets[next] + part.items[next].size_bytes);
-        }
-      sum += top;
-    }
-  return sum;
 }
 
 /* ---- problems ---- */
@@ -299,7 +113,8 @@ random_problem (GRand *random, Problem *problem)
   uint32_t n_zones = pick (random, 3) ? 1 : 3;
   uint32_t most_size = pick (random, 2) ? 8 : 60;
   memset (problem, 0, sizeof *problem);
-  problem->n_items = 1 + pick (random, pick (random, 2) ? MOST_TO_TRY - 1 : MOST_ITEMS);
+  problem->n_items =
+      1 + pick (random, pick (random, 2) ? JUDGE_MOST_TO_TRY - 1 : MOST_ITEMS);
   for (uint32_t i = 0; i < problem->n_items; i++)
     {
       TesseraItem *item = &problem->items[i];
@@ -341,13 +156,13 @@ assert_refused (const Problem *problem, const TesseraPacking *packing)
 static void
 compare_with_all (const Problem *problem, const TesseraPacking *packing)
 {
-  uint64_t offsets[MOST_ITEMS], best = UINT64_MAX;
-  if (problem->n_items > MOST_TO_TRY || problem->is_held)
+  uint64_t best;
+  if (problem->n_items > JUDGE_MOST_TO_TRY || problem->is_held)
     return;
   for (uint32_t i = 0; i < problem->n_items; i++)
     if (problem->items[i].zone != problem->items[0].zone)
       return;
-  try_all (problem, offsets, 0, 0, &best);
+  best = judge_lowest (problem->items, problem->n_items);
   g_assert_cmpuint (packing->proven_bound_bytes, <=, best);
   g_assert_cmpuint (packing->height_bytes, ==, best);
 }
@@ -388,7 +203,8 @@ test_any (void)
           g_assert_cmpmem (offsets[0], sizeof offsets[0], offsets[1], sizeof offsets[1]);
           g_assert_cmpmem (offsets[0], sizeof offsets[0], offsets[2], sizeof offsets[2]);
           if (!problem.is_held)
-            g_assert_cmpuint (packings[0].height_bytes, <=, first_fit_by_size (&problem));
+            g_assert_cmpuint (packings[0].height_bytes, <=,
+                              judge_first_fit_by_size (problem.items, problem.n_items));
           compare_with_all (&problem, &packings[0]);
           n_optimal += packings[0].is_optimal;
         }
