@@ -52,6 +52,35 @@ test_end (void)
   plan_case_clear (&c);
 }
 
+/* An evaluation after the last of equal steps, before another kind of step: it is no part
+ * of any of them, and moves none of their requests. */
+static void
+test_gap_behind (void)
+{
+  TesseraTrace *trace = test_trace_loop (4, 6, true);
+  const uint32_t per_step = 8;
+  uint32_t begin;
+  PlanCase c;
+
+  for (uint64_t i = 0; i < 9; i++)
+    {
+      test_alloc (trace, 0x50000000 + (i << 20), 512 * (100 + i));
+      test_free (trace, 0x50000000 + (i << 20), 512 * (100 + i));
+    }
+  begin = (uint32_t) trace->n_events;
+  test_alloc (trace, 0x60000000, 512);
+  test_range (trace, TESSERA_RANGE_STEP, "step 4", begin, (uint32_t) trace->n_events);
+  tessera_trace_settle_ranges (trace);
+  c = plan_case_new (trace, &plan_all_steps);
+  g_assert_cmpuint (c.structure->n_steps, ==, 5);
+  g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+  g_assert_cmpuint (c.plan->n_sections, ==, 3);
+  g_assert_cmpuint (c.plan->sections[1].n_slots, ==, per_step + 1); /* and a spare */
+  g_assert_cmpuint (c.plan->sections[2].n_slots, ==, 10);
+  plan_case_check (&c, 0, 4);
+  plan_case_clear (&c);
+}
+
 static TesseraTrace *
 leaking_loop (void)
 {
@@ -497,6 +526,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planner/plan/fold", test_fold);
   g_test_add_func ("/planner/plan/end", test_end);
+  g_test_add_func ("/planner/plan/gap-behind", test_gap_behind);
   g_test_add_func ("/planner/plan/whole", test_whole);
   g_test_add_func ("/planner/plan/odd", test_odd);
   g_test_add_func ("/planner/plan/steps", test_steps);

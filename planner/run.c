@@ -72,17 +72,33 @@ leaks (const TesseraRun *run, uint32_t begin, uint32_t end, uint32_t until)
   return false;
 }
 
+/* Whether something is asked for between step @k and the next. */
+static bool
+has_gap (const TesseraRun *run, uint32_t k)
+{
+  const TesseraStep *steps = run->structure->steps;
+
+  return digest (run, steps[k].end_index, steps[k + 1].begin_index) != TESSERA_FNV_BASIS;
+}
+
+static bool
+have_gaps (const TesseraRun *run, uint32_t first, uint32_t last)
+{
+  bool have = false;
+
+  for (uint32_t k = first; k < last && !have; k++)
+    have = has_gap (run, k);
+  return have;
+}
+
 /* Narrows [*first, *last] to steps that fold; false: none do. @are_equal: what lies
  * between them has to be equal as well. */
 static bool
 narrow (const TesseraRun *run, bool are_equal, uint32_t *first, uint32_t *last)
 {
   const TesseraStep *steps = run->structure->steps;
-  bool has_gaps = false;
+  bool has_gaps = have_gaps (run, *first, *last);
 
-  for (uint32_t k = *first; k < *last && !has_gaps; k++)
-    has_gaps =
-        digest (run, steps[k].end_index, steps[k + 1].begin_index) != TESSERA_FNV_BASIS;
   /* The last step has nothing between it and a next one: it goes to the end section. */
   if (has_gaps)
     {
@@ -127,15 +143,17 @@ difference (const TesseraRun *run, uint32_t step)
   return n_born ? (double) n_different / (double) n_born : 1;
 }
 
-/* Where the last step of those that fold ends. */
+/* Where the last step of those that fold ends: where the next begins, unless something is
+ * asked for in between that the others have nothing like. */
 static uint32_t
-end_of (const TesseraRun *run, uint32_t last)
+end_of (const TesseraRun *run, uint32_t first, uint32_t last)
 {
   const TesseraStep *steps = run->structure->steps;
 
-  return last + 1 < run->structure->n_steps && steps[last + 1].begin_index <= run->limit
-             ? steps[last + 1].begin_index
-             : steps[last].end_index;
+  if (last + 1 >= run->structure->n_steps || steps[last + 1].begin_index > run->limit ||
+      (has_gap (run, last) && !have_gaps (run, first, last)))
+    return steps[last].end_index;
+  return steps[last + 1].begin_index;
 }
 
 /* A request that has a slot. */
@@ -157,7 +175,7 @@ fold (TesseraRun *run, uint32_t first, uint32_t last)
   run->last_step = last;
   run->step_begin = steps[first].begin_index;
   run->last_begin = steps[last].begin_index;
-  run->last_end = end_of (run, last);
+  run->last_end = end_of (run, first, last);
   run->step_end = first < last ? steps[first + 1].begin_index : run->last_end;
   run->n_positions = run->limit - run->last_end + run->step_end;
   run->requests = malloc ((run->last_end - run->step_begin + 1) * sizeof (uint32_t));
@@ -236,7 +254,8 @@ fold_partly (TesseraRun *run, uint32_t from, uint32_t to)
   if (last - first >= TESSERA_SHARE_STEPS)
     first = last - TESSERA_SHARE_STEPS + 1;
   status = tessera_dynamic_find (run->trace, run->blocks, run->structure, first, last,
-                                 end_of (run, last), run->limit, &run->is_dynamic, &load);
+                                 end_of (run, first, last), run->limit, &run->is_dynamic,
+                                 &load);
   if (status != TESSERA_OK || !run->is_dynamic)
     return status;
   snprintf (
