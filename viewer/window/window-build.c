@@ -293,9 +293,22 @@ curves_panel_new (TesseraWindow *self)
 }
 
 static GtkWidget *
+scrolled_new (GtkWidget *child, int width)
+{
+  GtkWidget *scrolled = gtk_scrolled_window_new ();
+
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER,
+                                  GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), child);
+  gtk_widget_set_size_request (scrolled, width, -1);
+  return scrolled;
+}
+
+static GtkWidget *
 centre_new (TesseraWindow *self)
 {
   GtkWidget *top = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
+  GtkWidget *scrolled;
 
   self->panes = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 14);
   gtk_box_set_homogeneous (GTK_BOX (self->panes), TRUE);
@@ -314,18 +327,11 @@ centre_new (TesseraWindow *self)
   gtk_box_append (GTK_BOX (top), tessera_status_bar_new (self->document));
   gtk_widget_add_css_class (top, "centre");
   tessera_window_add_shortcuts (self, top);
-  return top;
-}
-
-static GtkWidget *
-scrolled_new (GtkWidget *child, int width)
-{
-  GtkWidget *scrolled = gtk_scrolled_window_new ();
-
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER,
-                                  GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), child);
-  gtk_widget_set_size_request (scrolled, width, -1);
+  /* With the table, a bar and a message all open a low screen has no room for every part
+   * at its least height. */
+  scrolled = scrolled_new (top, -1);
+  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (scrolled),
+                                              TESSERA_CENTRE_LEAST_HEIGHT);
   return scrolled;
 }
 

@@ -39,6 +39,8 @@ struct _TesseraWindow
 
 /* A filter, a head and three rows. */
 #define TESSERA_TABLE_LEAST_HEIGHT 126
+/* A title, lanes and a layout; the rest is a scroll away. */
+#define TESSERA_CENTRE_LEAST_HEIGHT 160
 
 /* window-build.c */
 void tessera_window_build (TesseraWindow *self);
