@@ -43,6 +43,72 @@ test_folds (void)
     }
 }
 
+/* A slot takes its place at some moment in [@born, @died). */
+static gboolean
+is_there (const TesseraPlan *plan, const TesseraSlot *slot, uint32_t born, uint32_t died)
+{
+  uint32_t begin = plan->sections[slot->section].begin;
+
+  return (slot->born < died && born < slot->died) ||
+         (slot->wraps && begin < died && born < slot->died_next);
+}
+
+/* Marks what slots need while the room is open, 512 bytes each. */
+static void
+mark_needed (const TesseraPlan *plan, const TesseraRoom *room, GByteArray *needed)
+{
+  uint32_t begin = plan->sections[room->section].begin;
+
+  memset (needed->data, 0, needed->len);
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+
+      if (is_there (plan, slot, room->born, room->died) ||
+          (room->died_next > 0 && is_there (plan, slot, begin, room->died_next)))
+        memset (needed->data + slot->offset_bytes / 512, 1, slot->block_bytes / 512);
+    }
+}
+
+static void
+check_is_largest (const TesseraPlan *plan, const TesseraRoom *room, GByteArray *needed)
+{
+  uint64_t best = 0, best_end = plan->height_bytes / 512, n = 0;
+
+  mark_needed (plan, room, needed);
+  for (uint64_t i = 0; i <= needed->len; i++)
+    if (i == needed->len || needed->data[i])
+      {
+        if (n > best)
+          {
+            best = n;
+            best_end = i;
+          }
+        n = 0;
+      }
+    else
+      n++;
+  g_assert_cmpuint (room->end_bytes, ==, best_end * 512);
+  g_assert_cmpuint (room->begin_bytes, ==, (best_end - best) * 512);
+}
+
+/* Of the largest ranges the lowest. */
+static void
+test_largest (void)
+{
+  for (uint32_t seed = 0; seed < N_SEEDS; seed++)
+    {
+      PlanCase c =
+          plan_case_new (test_experts_new (seed, seed % 2, 5, 1), &plan_all_steps);
+      g_autoptr (GByteArray) needed = g_byte_array_new ();
+
+      g_byte_array_set_size (needed, (guint) (c.plan->height_bytes / 512));
+      for (size_t i = 0; i < c.plan->n_rooms; i++)
+        check_is_largest (c.plan, &c.plan->rooms[i], needed);
+      plan_case_clear (&c);
+    }
+}
+
 /* What lies in the pool, byte by byte of the alignment. */
 typedef struct
 {
@@ -327,6 +393,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planner/dynamic/folds", test_folds);
+  g_test_add_func ("/planner/dynamic/largest", test_largest);
   g_test_add_func ("/planner/dynamic/follows", test_follows);
   g_test_add_func ("/planner/dynamic/mutations", test_mutations);
   g_test_add_func ("/planner/dynamic/no-memory", test_no_memory);

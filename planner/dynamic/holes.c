@@ -6,7 +6,8 @@
 #include "planner/dynamic/holes.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "db/sort.h"
 
 /* A slot takes its place over [begin, end). */
 typedef struct
@@ -19,6 +20,13 @@ typedef struct
   uint64_t begin_bytes, end_bytes;
 } Range;
 
+/* Numbers below a limit, in ascending order: a bit each, and one for each word. */
+typedef struct
+{
+  uint64_t *words, *any; /* [n_words], [n_words / 64 + 1] */
+  size_t n_words;
+} Ranks;
+
 typedef struct
 {
   TesseraPlan *plan;
@@ -27,9 +35,16 @@ typedef struct
   size_t n_lives;
   size_t *alive; /* lives begun before the room in view, and not ended before the last */
   size_t n_alive, next;
-  Range *ranges;  /* in the way of the room in view */
+  /* Slots in order of their offsets: sorting those in the way of each room anew took
+   * longer than all else of a plan. */
+  TesseraKeyed *order; /* [n_slots] by rank: offset and slot */
+  Range *ranges;       /* [n_slots] by rank */
+  uint32_t *rank;      /* [n_slots] of a slot */
+  Ranks in_way;        /* of the room in view; between two, those of @alive */
+  uint32_t *passing;   /* ranks that are in the way of the room in view alone */
+  size_t n_passing;
   Range *foreign; /* of other owners than @owner, whenever; in order, apart */
-  size_t n_ranges, n_foreign;
+  size_t n_foreign;
   uint64_t owner;
 } Search;
 
@@ -43,14 +58,47 @@ by_begin (const void *a, const void *b)
   return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-static int
-by_offset (const void *a, const void *b)
+static void
+put (Ranks *ranks, uint32_t rank)
 {
-  const Range *x = a, *y = b;
+  ranks->words[rank / 64] |= UINT64_C (1) << rank % 64;
+  ranks->any[rank / 4096] |= UINT64_C (1) << rank / 64 % 64;
+}
 
-  if (x->begin_bytes != y->begin_bytes)
-    return x->begin_bytes < y->begin_bytes ? -1 : 1;
-  return x->end_bytes < y->end_bytes ? -1 : x->end_bytes > y->end_bytes;
+static void
+take (Ranks *ranks, uint32_t rank)
+{
+  ranks->words[rank / 64] &= ~(UINT64_C (1) << rank % 64);
+  if (ranks->words[rank / 64] == 0)
+    ranks->any[rank / 4096] &= ~(UINT64_C (1) << rank / 64 % 64);
+}
+
+static bool
+has (const Ranks *ranks, uint32_t rank)
+{
+  return ranks->words[rank / 64] >> rank % 64 & 1;
+}
+
+/* The first one from @rank on, or TESSERA_NONE. */
+static uint32_t
+next_rank (const Ranks *ranks, uint32_t rank)
+{
+  size_t word = rank / 64, part;
+  uint64_t bits =
+      word < ranks->n_words ? ranks->words[word] >> rank % 64 << rank % 64 : 0;
+
+  if (bits == 0)
+    {
+      part = ++word / 64;
+      bits = part <= ranks->n_words / 64 ? ranks->any[part] >> word % 64 << word % 64 : 0;
+      while (bits == 0 && part < ranks->n_words / 64)
+        bits = ranks->any[++part];
+      if (bits == 0)
+        return TESSERA_NONE;
+      word = part * 64 + (size_t) __builtin_ctzll (bits);
+      bits = ranks->words[word];
+    }
+  return (uint32_t) (word * 64 + (size_t) __builtin_ctzll (bits));
 }
 
 static void
@@ -78,98 +126,125 @@ owner_of (const Search *search, uint32_t stream, uint32_t pool, bool is_small)
          (search->splits_sizes && is_small);
 }
 
-static Range
-range_of (const TesseraSlot *slot)
+/* Where slots lie, from the lowest up. */
+static TesseraStatus
+rank_slots (Search *search)
 {
-  return (Range){ slot->offset_bytes, slot->offset_bytes + slot->block_bytes };
+  const TesseraPlan *plan = search->plan;
+  TesseraStatus status;
+
+  for (uint32_t i = 0; i < plan->n_slots; i++)
+    search->order[i] = (TesseraKeyed){ plan->slots[i].offset_bytes, i };
+  status = tessera_sort_keyed (search->order, plan->n_slots);
+  for (uint32_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[search->order[i].value];
+
+      search->ranges[i] =
+          (Range){ slot->offset_bytes, slot->offset_bytes + slot->block_bytes };
+      search->rank[search->order[i].value] = i;
+    }
+  return status;
 }
 
 static void
 find_foreign (Search *search, uint64_t owner)
 {
   const TesseraPlan *plan = search->plan;
-  size_t n = 0, n_apart = 0;
   Range *foreign = search->foreign;
+  size_t n = 0;
 
   search->owner = owner;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
-      const TesseraSlot *slot = &plan->slots[i];
+      const TesseraSlot *slot = &plan->slots[search->order[i].value];
+      const Range *range = &search->ranges[i];
 
       if (owner_of (search, slot->stream, slot->pool,
-                    slot->block_bytes <= (UINT64_C (1) << 20)) != owner)
-        foreign[n++] = range_of (slot);
+                    slot->block_bytes <= (UINT64_C (1) << 20)) == owner)
+        continue;
+      if (n == 0 || range->begin_bytes > foreign[n - 1].end_bytes)
+        foreign[n++] = *range;
+      else if (range->end_bytes > foreign[n - 1].end_bytes)
+        foreign[n - 1].end_bytes = range->end_bytes;
     }
-  qsort (foreign, n, sizeof *foreign, by_offset);
-  for (size_t i = 0; i < n; i++)
-    if (n_apart > 0 && foreign[i].begin_bytes <= foreign[n_apart - 1].end_bytes)
-      {
-        if (foreign[i].end_bytes > foreign[n_apart - 1].end_bytes)
-          foreign[n_apart - 1].end_bytes = foreign[i].end_bytes;
-      }
-    else
-      foreign[n_apart++] = foreign[i];
-  search->n_foreign = n_apart;
+  search->n_foreign = n;
 }
 
+/* For the room in view only. */
 static void
-add_range (Search *search, const Life *life)
+pass_by (Search *search, const Life *life)
 {
-  search->ranges[search->n_ranges++] = range_of (&search->plan->slots[life->slot]);
+  uint32_t rank = search->rank[life->slot];
+
+  if (has (&search->in_way, rank))
+    return;
+  put (&search->in_way, rank);
+  search->passing[search->n_passing++] = rank;
 }
 
-/* Rooms come in order of their births. */
+/* Those alive when the room opens. Rooms come in order of their births. */
 static void
-list_in_way (Search *search, const TesseraRoom *room)
+keep_alive (Search *search, const TesseraRoom *room)
 {
+  const Life *lives = search->lives;
   size_t n_kept = 0;
 
-  while (search->next < search->n_lives &&
-         search->lives[search->next].begin <= room->born)
-    search->alive[search->n_alive++] = search->next++;
   for (size_t i = 0; i < search->n_alive; i++)
-    if (search->lives[search->alive[i]].end > room->born)
+    if (lives[search->alive[i]].end > room->born)
+      search->alive[n_kept++] = search->alive[i];
+    else
+      take (&search->in_way, search->rank[lives[search->alive[i]].slot]);
+  for (; search->next < search->n_lives && lives[search->next].begin <= room->born;
+       search->next++)
+    if (lives[search->next].end > room->born)
       {
-        search->alive[n_kept++] = search->alive[i];
-        add_range (search, &search->lives[search->alive[i]]);
+        search->alive[n_kept++] = search->next;
+        put (&search->in_way, search->rank[lives[search->next].slot]);
       }
   search->n_alive = n_kept;
-  for (size_t i = search->next;
-       i < search->n_lives && search->lives[i].begin < room->died; i++)
-    add_range (search, &search->lives[i]);
 }
 
-/* What lives on into the next step. */
+/* And those born while it is open, or that live on into the next step. */
 static void
-list_in_way_next (Search *search, const TesseraRoom *room)
+list_passing (Search *search, const TesseraRoom *room)
 {
+  const Life *lives = search->lives;
   uint32_t begin = search->plan->sections[room->section].begin;
 
-  for (size_t i = 0; i < search->n_lives && search->lives[i].begin < room->died_next; i++)
-    if (search->lives[i].end > begin)
-      add_range (search, &search->lives[i]);
+  for (size_t i = search->next; i < search->n_lives && lives[i].begin < room->died; i++)
+    pass_by (search, &lives[i]);
+  for (size_t i = 0; i < search->n_lives && lives[i].begin < room->died_next; i++)
+    if (lives[i].end > begin)
+      pass_by (search, &lives[i]);
+}
+
+static void
+forget_passing (Search *search)
+{
+  while (search->n_passing > 0)
+    take (&search->in_way, search->passing[--search->n_passing]);
 }
 
 static void
 find_hole (Search *search, TesseraRoom *room)
 {
   uint64_t free_from = 0, height_bytes = search->plan->height_bytes;
-  size_t a = 0, b = 0;
+  uint32_t rank = next_rank (&search->in_way, 0);
+  size_t b = 0;
 
-  search->n_ranges = 0;
-  list_in_way (search, room);
-  if (room->died_next > 0)
-    list_in_way_next (search, room);
-  qsort (search->ranges, search->n_ranges, sizeof *search->ranges, by_offset);
   room->begin_bytes = room->end_bytes = height_bytes;
   for (;;)
     {
       Range next = { height_bytes, height_bytes };
 
-      if (a < search->n_ranges &&
+      if (rank != TESSERA_NONE &&
           (b == search->n_foreign ||
-           search->ranges[a].begin_bytes <= search->foreign[b].begin_bytes))
-        next = search->ranges[a++];
+           search->ranges[rank].begin_bytes <= search->foreign[b].begin_bytes))
+        {
+          next = search->ranges[rank];
+          rank = next_rank (&search->in_way, rank + 1);
+        }
       else if (b < search->n_foreign)
         next = search->foreign[b++];
       if (next.begin_bytes > free_from &&
@@ -184,6 +259,38 @@ find_hole (Search *search, TesseraRoom *room)
     }
 }
 
+/* Small and large rooms of one place are open for as long, and mostly have one owner. */
+static bool
+is_as_before (const TesseraRoom *before, const TesseraRoom *room)
+{
+  return before != NULL && before->section == room->section &&
+         before->born == room->born && before->died == room->died &&
+         before->died_next == room->died_next;
+}
+
+static void
+look_at (Search *search, const TesseraRoom *before, TesseraRoom *room)
+{
+  if (is_as_before (before, room))
+    {
+      room->begin_bytes = before->begin_bytes;
+      room->end_bytes = before->end_bytes;
+      return;
+    }
+  keep_alive (search, room);
+  list_passing (search, room);
+  find_hole (search, room);
+  forget_passing (search);
+}
+
+static void
+forget_alive (Search *search)
+{
+  for (size_t i = 0; i < search->n_alive; i++)
+    take (&search->in_way, search->rank[search->lives[search->alive[i]].slot]);
+  search->n_alive = search->next = 0;
+}
+
 /* Rooms of one owner after the other: each sweeps over the lives once. */
 static void
 find_all (Search *search)
@@ -194,40 +301,69 @@ find_all (Search *search)
     plan->rooms[i].begin_bytes = UINT64_MAX; /* not found yet */
   for (size_t from = 0; from < plan->n_rooms; from++)
     {
-      const TesseraRoom *first = &plan->rooms[from];
+      const TesseraRoom *first = &plan->rooms[from], *before = NULL;
 
       if (first->begin_bytes != UINT64_MAX)
         continue;
       find_foreign (search, owner_of (search, first->stream, 0, first->is_small));
-      search->n_alive = search->next = 0;
+      forget_alive (search);
       for (size_t i = from; i < plan->n_rooms; i++)
         if (owner_of (search, plan->rooms[i].stream, 0, plan->rooms[i].is_small) ==
             search->owner)
-          find_hole (search, &plan->rooms[i]);
+          {
+            look_at (search, before, &plan->rooms[i]);
+            before = &plan->rooms[i];
+          }
     }
+}
+
+static bool
+search_init (Search *search)
+{
+  size_t n = search->plan->n_slots + 1;
+
+  search->in_way.n_words = n / 64 + 1;
+  search->lives = malloc (2 * n * sizeof *search->lives);
+  search->alive = malloc (2 * n * sizeof *search->alive);
+  search->order = malloc (n * sizeof *search->order);
+  search->ranges = malloc (n * sizeof *search->ranges);
+  search->rank = malloc (n * sizeof *search->rank);
+  search->passing = malloc (n * sizeof *search->passing);
+  search->foreign = malloc (n * sizeof *search->foreign);
+  search->in_way.words = calloc (search->in_way.n_words, sizeof (uint64_t));
+  search->in_way.any = calloc (search->in_way.n_words / 64 + 1, sizeof (uint64_t));
+  return search->lives && search->alive && search->order && search->ranges &&
+         search->rank && search->passing && search->foreign && search->in_way.words &&
+         search->in_way.any;
+}
+
+static void
+search_clear (Search *search)
+{
+  free (search->lives);
+  free (search->alive);
+  free (search->order);
+  free (search->ranges);
+  free (search->rank);
+  free (search->passing);
+  free (search->foreign);
+  free (search->in_way.words);
+  free (search->in_way.any);
 }
 
 TesseraStatus
 tessera_find_holes (TesseraPlan *plan, bool splits_sizes)
 {
-  size_t n = 2 * plan->n_slots + 1;
-  Search search = { .plan = plan,
-                    .splits_sizes = splits_sizes,
-                    .lives = malloc (n * sizeof *search.lives),
-                    .alive = malloc (n * sizeof *search.alive),
-                    .ranges = malloc (2 * n * sizeof *search.ranges),
-                    .foreign = malloc (n * sizeof *search.foreign) };
+  Search search = { .plan = plan, .splits_sizes = splits_sizes };
   TesseraStatus status = TESSERA_NO_MEMORY;
 
-  if (search.lives && search.alive && search.ranges && search.foreign)
+  if (search_init (&search))
+    status = rank_slots (&search);
+  if (status == TESSERA_OK)
     {
       list_lives (&search);
       find_all (&search);
-      status = TESSERA_OK;
     }
-  free (search.lives);
-  free (search.alive);
-  free (search.ranges);
-  free (search.foreign);
+  search_clear (&search);
   return status;
 }
