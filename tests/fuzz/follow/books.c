@@ -1,0 +1,297 @@
+/*
+ * The books: see books.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/fuzz/follow/books.h"
+
+#include "allocator/caching.h"
+
+#define FIRST_ADDR ((uint64_t) 1 << 40)
+#define GRAIN_BYTES ((uint64_t) 512)
+#define GRAINS_A_PAGE (BOOKS_PAGE_BYTES / GRAIN_BYTES)
+#define MOST_PAGES 65536 /* of addresses: then reserving fails */
+#define SMALL_BYTES ((uint64_t) 1 << 20)
+
+static size_t
+page_of (uint64_t addr)
+{
+  return (size_t) ((addr - FIRST_ADDR) / BOOKS_PAGE_BYTES);
+}
+
+static guint **
+page_at (const Books *books, size_t page)
+{
+  g_assert_cmpuint (page, <, books->pages->len);
+  return &g_array_index (books->pages, guint *, page);
+}
+
+/* Addresses without memory. @mapped_bytes: of the pages that will be mapped there; 0:
+ * none. Returns: 0: there are no more. */
+static uint64_t
+take_addresses (Books *books, uint64_t n_bytes, uint64_t mapped_bytes)
+{
+  size_t first = books->pages->len;
+  size_t n = (size_t) ((n_bytes + BOOKS_PAGE_BYTES - 1) / BOOKS_PAGE_BYTES);
+
+  if (n > MOST_PAGES - first)
+    return 0;
+  g_array_set_size (books->pages, (guint) (first + n)); /* cleared */
+  g_array_set_size (books->reservations, (guint) (first + n));
+  for (size_t i = first; i < first + n; i++)
+    g_array_index (books->reservations, uint64_t, i) = mapped_bytes;
+  return FIRST_ADDR + first * BOOKS_PAGE_BYTES;
+}
+
+static TesseraStatus
+fails (Books *books)
+{
+  TesseraStatus status = books->fails_with;
+
+  if (status == TESSERA_OK || books->fails_after-- > 0)
+    return TESSERA_OK;
+  books->fails_with = TESSERA_OK;
+  books->n_failed++;
+  return status;
+}
+
+static TesseraStatus
+add_memory (Books *books, uint64_t addr, uint64_t n_bytes)
+{
+  TesseraStatus status = fails (books);
+  uint64_t whole_bytes =
+      (n_bytes + BOOKS_PAGE_BYTES - 1) / BOOKS_PAGE_BYTES * BOOKS_PAGE_BYTES;
+
+  if (status == TESSERA_OK && whole_bytes > books->device_bytes - books->used_bytes)
+    status = TESSERA_OUT_OF_DEVICE;
+  if (status != TESSERA_OK)
+    return status;
+  for (size_t i = page_of (addr); i < page_of (addr + whole_bytes); i++)
+    {
+      g_assert_null (*page_at (books, i));
+      *page_at (books, i) = g_new0 (guint, GRAINS_A_PAGE);
+    }
+  books->used_bytes += whole_bytes;
+  return TESSERA_OK;
+}
+
+static void
+take_memory (Books *books, uint64_t addr, uint64_t n_bytes)
+{
+  uint64_t whole_bytes =
+      (n_bytes + BOOKS_PAGE_BYTES - 1) / BOOKS_PAGE_BYTES * BOOKS_PAGE_BYTES;
+
+  for (size_t i = page_of (addr); i < page_of (addr + whole_bytes); i++)
+    {
+      guint **page = page_at (books, i);
+
+      g_assert_nonnull (*page);
+      for (size_t g = 0; g < GRAINS_A_PAGE; g++)
+        if ((*page)[g] != 0)
+          g_assert_cmpint (books_block (books, (*page)[g] - 1)->state, ==, BOOKS_DONE);
+      g_clear_pointer (page, g_free);
+    }
+  books->used_bytes -= whole_bytes;
+}
+
+static TesseraStatus
+allocate (TesseraDevice *device, uint64_t size_bytes, uint32_t stream, uint64_t *out_addr)
+{
+  Books *books = (Books *) device;
+  uint64_t addr = take_addresses (books, size_bytes, 0);
+  TesseraStatus status =
+      addr != 0 ? add_memory (books, addr, size_bytes) : TESSERA_OUT_OF_DEVICE;
+
+  *out_addr = status == TESSERA_OK ? addr : 0;
+  return status;
+}
+
+static void
+release (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
+{
+  take_memory ((Books *) device, addr, size_bytes);
+}
+
+static TesseraStatus
+reserve (TesseraDevice *device,
+         uint32_t stream,
+         uint64_t page_bytes,
+         uint64_t *out_addr,
+         uint64_t *out_size_bytes)
+{
+  Books *books = (Books *) device;
+  uint64_t size_bytes = tessera_reservation_size (books->device_bytes, page_bytes);
+  TesseraStatus status = fails (books);
+
+  *out_addr = *out_size_bytes = 0;
+  g_assert_cmpuint (page_bytes % BOOKS_PAGE_BYTES, ==, 0);
+  if (status != TESSERA_OK)
+    return status;
+  *out_addr = take_addresses (books, size_bytes, page_bytes);
+  *out_size_bytes = *out_addr != 0 ? size_bytes : 0;
+  return *out_addr != 0 ? TESSERA_OK : TESSERA_OUT_OF_DEVICE;
+}
+
+static void
+unreserve (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
+{
+  Books *books = (Books *) device;
+
+  for (size_t i = page_of (addr); i < page_of (addr + size_bytes); i++)
+    {
+      g_assert_null (*page_at (books, i));
+      g_array_index (books->reservations, uint64_t, i) = 0;
+    }
+}
+
+/* Of the last page only the beginning may be named. */
+static uint64_t
+whole_pages (const Books *books, uint64_t addr, uint64_t size_bytes)
+{
+  uint64_t page_bytes = g_array_index (books->reservations, uint64_t, page_of (addr));
+
+  g_assert_cmpuint (page_bytes, >, 0);
+  g_assert_cmpuint ((addr - FIRST_ADDR) % BOOKS_PAGE_BYTES, ==, 0);
+  return (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+static TesseraStatus
+map (TesseraDevice *device, uint64_t addr, uint64_t size_bytes, uint32_t stream)
+{
+  Books *books = (Books *) device;
+
+  return add_memory (books, addr, whole_pages (books, addr, size_bytes));
+}
+
+static void
+unmap (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
+{
+  Books *books = (Books *) device;
+
+  take_memory (books, addr, whole_pages (books, addr, size_bytes));
+}
+
+static void
+synchronize (TesseraDevice *device)
+{
+  Books *books = (Books *) device;
+
+  books->synchronize (books->user);
+}
+
+void
+books_init (Books *books, uint64_t device_bytes)
+{
+  *books = (Books){
+    .device = { allocate, release, reserve, unreserve, map, unmap, synchronize },
+    .device_bytes = device_bytes,
+    .pages = g_array_new (FALSE, TRUE, sizeof (guint *)),
+    .reservations = g_array_new (FALSE, TRUE, sizeof (uint64_t)),
+    .blocks = g_array_new (FALSE, FALSE, sizeof (BooksBlock)),
+    .requests = g_array_new (FALSE, FALSE, sizeof (BooksBlock)),
+  };
+}
+
+void
+books_clear (Books *books)
+{
+  for (guint i = 0; i < books->pages->len; i++)
+    g_free (g_array_index (books->pages, guint *, i));
+  g_array_unref (books->pages);
+  g_array_unref (books->reservations);
+  g_array_unref (books->blocks);
+  g_array_unref (books->requests);
+}
+
+void
+books_request (Books *books, uint64_t size_bytes, uint32_t stream, uint32_t pool)
+{
+  const BooksBlock request = { .size_bytes = size_bytes, .stream = stream, .pool = pool };
+
+  if (books->requests->len > 0)
+    books->has_several |= g_array_index (books->requests, BooksBlock, 0).stream != stream;
+  g_array_append_val (books->requests, request);
+}
+
+void
+books_stream (Books *books)
+{
+  books->has_several = TRUE;
+}
+
+static uint64_t
+torch_bytes (const BooksBlock *block)
+{
+  return (block->size_bytes + GRAIN_BYTES - 1) / GRAIN_BYTES * GRAIN_BYTES;
+}
+
+static gboolean
+is_small (const BooksBlock *block)
+{
+  return block->size_bytes <= SMALL_BYTES;
+}
+
+/* Is a stream that asks for @request behind all uses of @last? */
+static gboolean
+is_ordered (const Books *books, const BooksBlock *last, const BooksBlock *request)
+{
+  if (last->stream != request->stream || last->pool != request->pool)
+    return FALSE;
+  if (!books->has_several || is_small (last) == is_small (request))
+    return TRUE;
+  for (guint i = last->done_at; i < books->requests->len; i++)
+    {
+      const BooksBlock *since = &g_array_index (books->requests, BooksBlock, i);
+
+      if (since->stream == last->stream && since->pool == last->pool &&
+          is_small (since) == is_small (last) &&
+          torch_bytes (since) <= torch_bytes (last))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+guint
+books_grant (Books *books, uint64_t addr, uint64_t block_bytes)
+{
+  guint block = books->blocks->len, seen = 0;
+  BooksBlock granted =
+      g_array_index (books->requests, BooksBlock, books->requests->len - 1);
+
+  granted.addr = addr;
+  granted.block_bytes = block_bytes;
+  g_assert_cmpuint (addr % GRAIN_BYTES, ==, 0);
+  g_assert_cmpuint (block_bytes, >=, granted.size_bytes);
+  for (uint64_t at = addr; at < addr + block_bytes; at += GRAIN_BYTES)
+    {
+      guint *page = *page_at (books, page_of (at));
+      guint *last;
+
+      g_assert_nonnull (page);
+      last = &page[(at - FIRST_ADDR) % BOOKS_PAGE_BYTES / GRAIN_BYTES];
+      if (*last != 0 && *last != seen)
+        {
+          const BooksBlock *before = books_block (books, *last - 1);
+
+          g_assert_cmpint (before->state, ==, BOOKS_DONE);
+          g_assert_true (is_ordered (books, before, &granted));
+          seen = *last;
+        }
+      *last = block + 1;
+    }
+  g_array_append_val (books->blocks, granted);
+  return block;
+}
+
+BooksBlock *
+books_block (const Books *books, guint block)
+{
+  return &g_array_index (books->blocks, BooksBlock, block);
+}
+
+void
+books_done (Books *books, guint block)
+{
+  books_block (books, block)->state = BOOKS_DONE;
+  books_block (books, block)->done_at = books->requests->len;
+}

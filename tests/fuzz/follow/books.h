@@ -1,0 +1,65 @@
+/*
+ * A device that keeps books, and a watcher of all that a policy hands out over it.
+ *
+ * It shares nothing with the policy. For each 512 bytes of memory it knows who had them
+ * last. Whatever the policy does, these hold, else the program ends:
+ *   - a block lies at a multiple of 512 in memory that is there, and in no other block
+ *     that is live or pending;
+ *   - whoever had its bytes last was of the same stream and private pool, and, where
+ *     several streams work, of the same size class of PyTorch's; or its stream has since
+ *     asked for what PyTorch could have served from that block;
+ *   - no memory is given back in which a live or pending block lies.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "allocator/device.h"
+
+#define BOOKS_PAGE_BYTES ((uint64_t) 2 << 20)
+
+typedef struct
+{
+  uint64_t addr, size_bytes, block_bytes;
+  uint32_t stream, pool;
+  guint done_at;  /* requests made by then */
+  guint position; /* of its end, in the program's time; for whoever frees it */
+  enum
+  {
+    BOOKS_LIVE,
+    BOOKS_PENDING,
+    BOOKS_DONE
+  } state;
+} BooksBlock;
+
+typedef struct
+{
+  TesseraDevice device; /* must be first */
+  uint64_t device_bytes, used_bytes;
+  TesseraStatus fails_with; /* of its calls... */
+  guint fails_after;        /* ... the next but so many, once */
+  guint n_failed;           /* that did */
+  void (*synchronize) (void *user);
+  void *user;
+
+  /* Private. */
+  GArray *pages;        /* guint *: of each page since the first address, who had its
+                           grains last (block + 1); NULL: no memory is there */
+  GArray *reservations; /* of each page: bytes of the pages that are mapped there */
+  GArray *blocks;       /* BooksBlock, ever */
+  GArray *requests;     /* BooksBlock, of which only the request counts */
+  gboolean has_several; /* streams at work */
+} Books;
+
+void books_init (Books *books, uint64_t device_bytes);
+void books_clear (Books *books);
+
+/* The program tells them of each request, stream and end before it tells the policy. */
+void books_request (Books *books, uint64_t size_bytes, uint32_t stream, uint32_t pool);
+void books_stream (Books *books);
+/* The policy granted the last request. Returns: the block's number. */
+guint books_grant (Books *books, uint64_t addr, uint64_t block_bytes);
+BooksBlock *books_block (const Books *books, guint block);
+void books_done (Books *books, guint block);
