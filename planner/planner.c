@@ -134,10 +134,12 @@ is_dear (const TesseraPlanBuild *build)
   return (double) build->plan->height_bytes > DEAR_KINDS * (double) bound;
 }
 
-/* Several kinds of step, planned already, or one where that is no higher. */
+/* Several kinds of step, planned already, or one where that is lower by more than what it
+ * has no slots for. */
 static TesseraStatus
 take_lower (TesseraPlanBuild *build, const TesseraUnits *units)
 {
+  const TesseraRun *run = &build->run;
   TesseraPlan *plan = build->plan;
   uint64_t height_bytes = plan->height_bytes;
   TesseraStatus status;
@@ -147,7 +149,10 @@ take_lower (TesseraPlanBuild *build, const TesseraUnits *units)
   free (plan->follow_reason);
   plan->follow_reason = strdup (build->run.reason);
   status = plan->follow_reason ? tessera_build_layout (build) : TESSERA_NO_MEMORY;
-  if (status != TESSERA_OK || plan->height_bytes <= height_bytes)
+  if (status != TESSERA_OK ||
+      plan->height_bytes +
+              tessera_units_load_beside (units, run->step_begin, run->step_end) <=
+          height_bytes)
     return status;
   tessera_build_forget (build);
   return tessera_kinds_plan (build, units);

@@ -139,6 +139,55 @@ test_parts (void)
   g_assert_cmpuint (totals.n_other_misses * 25, <, totals.n_other_hits);
 }
 
+static void
+ask_and_free (TesseraTrace *trace, guint64 units, guint16 stream)
+{
+  test_event (trace, TESSERA_ALLOC, MADE_UNIT, units * MADE_UNIT, stream);
+  test_event (trace, TESSERA_FREE_REQUESTED, MADE_UNIT, units * MADE_UNIT, stream);
+  test_event (trace, TESSERA_FREE_COMPLETED, MADE_UNIT, units * MADE_UNIT, stream);
+}
+
+/* Steps A and B, as @order has them, on two streams that are never busy together. */
+static TesseraTrace *
+run_in_order (const char *order)
+{
+  TesseraTrace *trace = test_trace_new ();
+
+  trace->alignment_bytes = MADE_UNIT;
+  for (guint i = 0; order[i]; i++)
+    {
+      uint32_t begin = (uint32_t) trace->n_events;
+      g_autofree char *name = g_strdup_printf ("step %u", i);
+
+      for (guint k = 0; k < 8; k++)
+        ask_and_free (trace, (order[i] == 'A' ? 20 : 12) + k, 0);
+      ask_and_free (trace, 16, 1);
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+/* Streams apart are dear, of one kind as of two: that is no reason to leave one out. */
+static void
+test_dear (void)
+{
+  Case planned = case_new (run_in_order ("AAABABAAAA"));
+  Case other = case_new (run_in_order ("BABBAABABB"));
+  guint64 n_hits = 0, n_misses = 0;
+  TesseraPlan *plan;
+
+  g_assert_cmpint (make_plan (&planned, &plan), ==, TESSERA_OK);
+  g_assert_cmpuint (plan->height_bytes * 100, >, plan->bound_bytes * 102);
+  g_assert_cmpuint (count_kinds (plan), ==, 2);
+  follow (&other, plan, &n_hits, &n_misses);
+  g_assert_cmpuint (n_hits, ==, 90);
+  g_assert_cmpuint (n_misses, ==, 0);
+  tessera_plan_free (plan);
+  case_clear (&planned);
+  case_clear (&other);
+}
+
 /* The same trace gives the same plan whoever counts, and nothing is lost on the way out
  * of any failing allocation. */
 static void
@@ -183,6 +232,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/simulator/kinds/orders", test_orders);
   g_test_add_func ("/simulator/kinds/parts", test_parts);
+  g_test_add_func ("/simulator/kinds/dear", test_dear);
   g_test_add_func ("/simulator/kinds/no-memory", test_no_memory);
   return g_test_run ();
 }

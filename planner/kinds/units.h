@@ -66,6 +66,12 @@ TESSERA_MUST_USE TesseraStatus tessera_units_init (TesseraUnits *units,
                                                    uint32_t limit);
 void tessera_units_clear (TesseraUnits *units);
 
+/* The most that a unit of some kind has alive at one moment of what it asks for, among
+ * units that those between the events @begin and @end do not stand for: what a plan of
+ * these alone would leave to others. */
+uint64_t
+tessera_units_load_beside (const TesseraUnits *units, uint32_t begin, uint32_t end);
+
 /* The unit of the window that the event lies in. */
 uint32_t tessera_units_at (const TesseraUnits *units, uint32_t event);
 
