@@ -436,6 +436,35 @@ test_devices (TestView *f, gconstpointer unused)
   g_assert_false (gtk_widget_get_visible (list));
 }
 
+/* What opens over the window has its size from what is in it: all of that fits a screen
+ * of 1280 x 720 with a panel on it. */
+static void
+test_menus_fit (TestView *f, gconstpointer unused)
+{
+  GtkWidget *edits = GTK_WIDGET (
+      gtk_menu_button_get_popover (GTK_MENU_BUTTON (test_view_find (f, "edit-button"))));
+  GtkWidget *keys = GTK_WIDGET (
+      gtk_application_window_get_help_overlay (GTK_APPLICATION_WINDOW (f->window)));
+  GtkWidget *opened[] = { edits, keys };
+
+  g_assert_nonnull (keys);
+  for (size_t i = 0; i < G_N_ELEMENTS (opened); i++)
+    {
+      int width, height;
+
+      gtk_widget_set_visible (opened[i], TRUE);
+      WAIT (gtk_widget_get_mapped (opened[i]), 5000);
+      gtk_widget_measure (opened[i], GTK_ORIENTATION_HORIZONTAL, -1, NULL, &width, NULL,
+                          NULL);
+      gtk_widget_measure (opened[i], GTK_ORIENTATION_VERTICAL, -1, NULL, &height, NULL,
+                          NULL);
+      g_assert_cmpint (width, <=, 1200);
+      g_assert_cmpint (height, <=, 640);
+      g_assert_cmpint (height, >=, 300);
+      gtk_widget_set_visible (opened[i], FALSE);
+    }
+}
+
 static void
 test_is_accessible (TestView *f, gconstpointer unused)
 {
@@ -478,6 +507,7 @@ main (int argc, char **argv)
   ADD ("save picture", test_save_picture);
   ADD ("switches", test_switches);
   ADD ("devices", test_devices);
+  ADD ("menus fit", test_menus_fit);
   ADD ("is accessible", test_is_accessible);
   return g_test_run ();
 }
