@@ -8,6 +8,7 @@
 #include "viewer/window/screenshot.h"
 
 #include <glib/gstdio.h>
+#include <locale.h>
 
 static TesseraApp *app;
 
@@ -22,6 +23,10 @@ test_init_display (int *argc, char ***argv)
       return FALSE;
     }
   g_test_init (argc, argv, NULL);
+  /* As for somebody who writes 33,17, where the machine has such a locale, and from the
+   * right. */
+  setlocale (LC_NUMERIC, "de_DE.UTF-8");
+  gtk_widget_set_default_direction (GTK_TEXT_DIR_RTL);
   g_set_application_name ("Tessera");
   app = tessera_app_new ();
   g_application_set_flags (G_APPLICATION (app), G_APPLICATION_NON_UNIQUE);

@@ -9,6 +9,7 @@
 #include "viewer/window/screenshot.h"
 #include "viewer/window/window.h"
 
+#include <locale.h>
 #include <stdlib.h>
 
 #define MOST_TRIES 20
@@ -122,12 +123,23 @@ load_style (void)
   g_object_unref (provider);
 }
 
+/* Its words are, whatever the locale: 33.17 GiB of 11,411 blocks, as the command writes
+ * them and the fields read them; left is where the plans' panel says that it is, and
+ * percents stand behind their numbers. */
+static void
+speak_english (void)
+{
+  setlocale (LC_NUMERIC, "C");
+  gtk_widget_set_default_direction (GTK_TEXT_DIR_LTR);
+}
+
 static void
 tessera_app_startup (GApplication *app)
 {
   TesseraApp *self = TESSERA_APP (app);
 
   G_APPLICATION_CLASS (tessera_app_parent_class)->startup (app);
+  speak_english ();
   load_style ();
   g_action_map_add_action_entries (G_ACTION_MAP (app), entries, G_N_ELEMENTS (entries),
                                    app);

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/document/describe.h"
 #include "viewer/document/select/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/panels/headline.h"
@@ -465,6 +466,24 @@ test_menus_fit (TestView *f, gconstpointer unused)
     }
 }
 
+/* Under any locale: see test_init_display(). */
+static void
+test_reads_english (TestView *f, gconstpointer unused)
+{
+  g_autofree char *size = tessera_describe_bytes (UINT64_C (3) << 19);
+  graphene_point_t left, right;
+
+  g_assert_cmpstr (size, ==, "1.50 MiB");
+  test_window_open (f->window, f->path);
+  g_assert_true (gtk_widget_compute_point (test_view_find (f, "canvas-left"),
+                                           GTK_WIDGET (f->window),
+                                           &GRAPHENE_POINT_INIT (0, 0), &left));
+  g_assert_true (gtk_widget_compute_point (test_view_find (f, "canvas-right"),
+                                           GTK_WIDGET (f->window),
+                                           &GRAPHENE_POINT_INIT (0, 0), &right));
+  g_assert_cmpfloat (left.x, <, right.x);
+}
+
 static void
 test_is_accessible (TestView *f, gconstpointer unused)
 {
@@ -507,6 +526,7 @@ main (int argc, char **argv)
   ADD ("save picture", test_save_picture);
   ADD ("switches", test_switches);
   ADD ("devices", test_devices);
+  ADD ("reads English", test_reads_english);
   ADD ("menus fit", test_menus_fit);
   ADD ("is accessible", test_is_accessible);
   return g_test_run ();
