@@ -239,7 +239,8 @@ test_document_is_complete (TestPlace *place, gconstpointer data)
                     " JOIN pragma_table_info (schema.name) AS column"
                     " WHERE column.name NOT IN ('recording_index', 'device_index',"
                     " 'meta_index', 'plan_index', 'hand_over_index',"
-                    " 'plan_edit_index', 'crossing_index', 'room_index', 'region_index', 'length_plan_index', 'length_step_index',"
+                    " 'plan_edit_index', 'crossing_index', 'room_index', 'region_index', "
+                    "'length_plan_index', 'length_step_index',"
                     " 'length_order_edge_index')");
   rows = g_strsplit (names, "\n", -1);
   g_assert_cmpuint (g_strv_length (rows), >, 150);
@@ -392,7 +393,7 @@ make_version_1 (const char *path)
 
 /* Version 1 had no tables for plans and edits, version 2 told less of a plan's run,
  * version 3 less of edits, version 4 nothing of lengths, version 5 less of hand-overs and
- * nothing of proofs. */
+ * nothing of proofs, version 6 nothing of placeless requests. */
 static void
 test_migration_from_1 (TestPlace *place, gconstpointer data)
 {
@@ -416,7 +417,7 @@ test_migration_from_1 (TestPlace *place, gconstpointer data)
   OK (tessera_trace_save_plan (place->path, plan, NULL));
   g_free (version);
   version = test_ask (place->path, "PRAGMA user_version");
-  g_assert_cmpstr (version, ==, "6\n");
+  g_assert_cmpstr (version, ==, "7\n");
   schema = test_ask (place->path, ALL_OF_SCHEMA);
   g_assert_cmpstr (schema, ==, fresh_schema);
   slots = test_ask (place->path, "SELECT count(*) FROM slot");
@@ -481,6 +482,13 @@ test_frozen_files (TestPlace *place, gconstpointer data)
   g_assert_cmpuint (plan->proven_bound_bytes, ==, 0);
   g_assert_cmpuint (tessera_plan_proven_bound (plan), ==, plan->bound_bytes);
   tessera_plan_free (plan);
+  g_free (plan_path);
+  plan_path = g_build_filename (corpus, "tsp", "version-5", NULL);
+  OK (tessera_plan_load (plan_path, NULL, &plan));
+  g_assert_cmpuint (plan->n_slots, ==, 3);
+  g_assert_cmpuint (plan->n_placeless, ==, 0);
+  g_assert_cmpuint (tessera_plan_digest (plan), ==, plan->slot_digest);
+  tessera_plan_free (plan);
 }
 
 /* A gap is never told as none, and a plan that was cut short says so. */
@@ -535,7 +543,7 @@ test_tables_are_strict (TestPlace *place, gconstpointer data)
   g_assert_cmpstr (lax, ==, "");
   ids = test_ask (place->path, "SELECT application_id, user_version FROM"
                                " pragma_application_id, pragma_user_version");
-  g_assert_cmpstr (ids, ==, "1414746708|6\n");
+  g_assert_cmpstr (ids, ==, "1414746708|7\n");
   tessera_trace_free (trace);
 }
 

@@ -32,6 +32,7 @@ tessera_plan_free (TesseraPlan *plan)
     }
   tessera_lengths_free (plan->lengths);
   free (plan->slots);
+  free (plan->placeless);
   free (plan->sections);
   free (plan->hand_overs);
   free (plan->crossings);
@@ -75,6 +76,22 @@ hash_dynamic (const TesseraPlan *plan, uint64_t hash)
   return hash;
 }
 
+static uint64_t
+hash_placeless (const TesseraPlan *plan, uint64_t hash)
+{
+  for (size_t i = 0; i < plan->n_placeless; i++)
+    {
+      const TesseraPlaceless *placeless = &plan->placeless[i];
+      const uint64_t numbers[] = { placeless->section, placeless->before,
+                                   placeless->ordinal, placeless->block_bytes,
+                                   placeless->stream,  placeless->pool };
+
+      for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+        hash = tessera_hash_number (hash, numbers[k]);
+    }
+  return hash;
+}
+
 uint64_t
 tessera_plan_digest (const TesseraPlan *plan)
 {
@@ -96,7 +113,7 @@ tessera_plan_digest (const TesseraPlan *plan)
       hash = tessera_hash_number (hash, plan->crossings[i].section);
       hash = tessera_hash_number (hash, plan->crossings[i].died);
     }
-  return hash_dynamic (plan, hash);
+  return hash_placeless (plan, hash_dynamic (plan, hash));
 }
 
 bool

@@ -52,6 +52,11 @@
  * of each stream and size class, that nobody else needs. The pool ends with the last of
  * them.
  *
+ * Placeless requests: a person may leave a request to the dynamic allocator. It has no
+ * slot and no address, but it is known like a slot's: by its identity, between the
+ * requests of two slots. So who follows the plan knows which of several equal
+ * requests is to miss, and counts that as planned.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -187,6 +192,22 @@ typedef struct
   uint8_t is_small;
 } TesseraRegion;
 
+/* A request of the canonical run that gets no place, on purpose. */
+typedef struct
+{
+  uint64_t size_bytes;  /* as asked for, in the trace the plan was made from */
+  uint64_t block_bytes; /* rounded up to the alignment */
+  uint32_t section;
+  uint32_t before;  /* the slot whose request comes next; where none does, one past the
+                       last of the section that is asked for */
+  uint32_t born;    /* position of its request */
+  uint32_t phase;   /* as a slot's */
+  uint32_t ordinal; /* as a slot's: they are counted together */
+  uint32_t block;   /* of the trace the plan was made from, or TESSERA_NONE */
+  uint16_t stream;
+  uint16_t pool;
+} TesseraPlaceless;
+
 typedef enum
 {
   TESSERA_GROUP_PERSISTENT,
@@ -219,6 +240,8 @@ typedef struct
 {
   TesseraSlot *slots; /* by section, then born */
   size_t n_slots;
+  TesseraPlaceless *placeless; /* in the order of their requests */
+  size_t n_placeless;
   TesseraSection *sections;
   size_t n_sections;
   TesseraHandOver *hand_overs;
@@ -274,5 +297,5 @@ void tessera_plan_free (TesseraPlan *plan); /* NULL is fine */
 uint64_t tessera_plan_pool_bytes (const TesseraPlan *plan);
 
 /* FNV-1a over (section, ordinal order, block_bytes, offset, born, died, stream) of all
- * slots, and of all crossings, rooms and regions. */
+ * slots, and of all crossings, rooms, regions and placeless requests. */
 uint64_t tessera_plan_digest (const TesseraPlan *plan);

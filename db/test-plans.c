@@ -141,6 +141,25 @@ fill_rooms (TesseraPlan *plan, GRand *random)
 }
 
 static void
+fill_placeless (TesseraPlan *plan, GRand *random)
+{
+  plan->n_placeless = 3;
+  plan->placeless = calloc (3, sizeof *plan->placeless);
+  for (uint32_t i = 0; i < 3; i++)
+    plan->placeless[i] =
+        (TesseraPlaceless){ .size_bytes = test_any_bytes (random),
+                            .block_bytes = test_any_bytes (random),
+                            .section = i,
+                            .before = test_below (random, plan->n_slots + 1),
+                            .born = test_below (random, 1000),
+                            .phase = test_any_index (random, 2),
+                            .ordinal = test_any_index (random, 100),
+                            .block = test_any_index (random, 100),
+                            .stream = (uint16_t) test_below (random, 65536),
+                            .pool = (uint16_t) test_below (random, 65536) };
+}
+
+static void
 fill_plan_facts (TesseraPlan *plan, GRand *random)
 {
   plan->height_bytes = test_any_bytes (random);
@@ -183,6 +202,7 @@ test_plan_new (uint32_t seed, size_t n_slots)
   fill_proof (plan, random);
   fill_hand_overs (plan, random);
   fill_rooms (plan, random);
+  fill_placeless (plan, random);
   fill_plan_facts (plan, random);
   return plan;
 }
@@ -286,6 +306,21 @@ rooms_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
 }
 
 static void
+placeless_assert_equal (const TesseraPlaceless *a, const TesseraPlaceless *b)
+{
+  SAME (size_bytes);
+  SAME (block_bytes);
+  SAME (section);
+  SAME (before);
+  SAME (born);
+  SAME (phase);
+  SAME (ordinal);
+  SAME (block);
+  SAME (stream);
+  SAME (pool);
+}
+
+static void
 edits_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
 {
   SAME (n_edits);
@@ -339,6 +374,9 @@ test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
   sections_assert_equal (a, b);
   hand_overs_assert_equal (a, b);
   rooms_assert_equal (a, b);
+  SAME (n_placeless);
+  for (size_t i = 0; i < a->n_placeless; i++)
+    placeless_assert_equal (&a->placeless[i], &b->placeless[i]);
   edits_assert_equal (a, b);
   plan_facts_assert_equal (a, b);
 }

@@ -15,6 +15,10 @@
  * lifetimes    born < died <= n_positions; one that wraps belongs to the section that
  *              repeats, died >= its end, begin < died_next <= its end, and across streams
  *              died_next <= born; else died_next is 0
+ * placeless    requests without a place are born inside their section and in order, each
+ *              after the slot before the one that it says comes next, and before that;
+ *              with a size as slots have it, and stream < n_streams. They have no address:
+ *              no law of addresses, heights and bounds knows them
  * overlap      two slots that are alive in one moment share no address. A slot is alive
  *              over [born, died) and, when it wraps, over [section begin, died_next) too:
  *              over all of [section begin, died) where died_next >= born
@@ -104,7 +108,8 @@ typedef enum
   TESSERA_LAW_TOGETHER,
   TESSERA_LAW_APART,
   TESSERA_LAW_CAP,
-  TESSERA_LAW_ROOMS
+  TESSERA_LAW_ROOMS,
+  TESSERA_LAW_PLACELESS
 } TesseraLaw;
 
 const char *tessera_law_name (TesseraLaw law);

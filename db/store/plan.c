@@ -68,6 +68,7 @@ write_plan (TesseraNewFile *file, const TesseraPlan *plan)
     { &tessera_crossing_table, { plan->crossings, plan->n_crossings, NULL } },
     { &tessera_room_table, { plan->rooms, plan->n_rooms, NULL } },
     { &tessera_region_table, { plan->regions, plan->n_regions, NULL } },
+    { &tessera_placeless_table, { plan->placeless, plan->n_placeless, NULL } },
   };
   TesseraLimits limits;
   TesseraRowWriter *writer;
@@ -120,7 +121,7 @@ tessera_trace_save_plan (const char *trace_path,
                      "DELETE FROM plan; DELETE FROM phase_name; DELETE FROM section;"
                      "DELETE FROM block_group; DELETE FROM slot; DELETE FROM hand_over;"
                      "DELETE FROM plan_edit; DELETE FROM crossing; DELETE FROM room;"
-                     "DELETE FROM region",
+                     "DELETE FROM region; DELETE FROM placeless",
                      NULL, NULL, NULL);
   if (rc == SQLITE_OK)
     rc = sqlite3_exec (file.db, tessera_lengths_delete_sql, NULL, NULL, NULL);
@@ -137,7 +138,7 @@ typedef struct
   TesseraPlan *plan;
   bool has_plan;
   size_t cap_strings, cap_sections, cap_groups, cap_slots, cap_hand_overs, cap_edits;
-  size_t cap_crossings, cap_rooms, cap_regions;
+  size_t cap_crossings, cap_rooms, cap_regions, cap_placeless;
 } Load;
 
 static TesseraStatus
@@ -274,6 +275,20 @@ take_region (void *user, void *item, uint64_t index, uint64_t key)
   return TESSERA_OK;
 }
 
+static TesseraStatus
+take_placeless (void *user, void *item, uint64_t index, uint64_t key)
+{
+  Load *load = user;
+  TesseraPlan *plan = load->plan;
+
+  if (plan->n_placeless >= TESSERA_NONE)
+    return TESSERA_BAD_INPUT;
+  if (!TESSERA_RESERVE (plan->placeless, load->cap_placeless, plan->n_placeless + 1))
+    return TESSERA_NO_MEMORY;
+  plan->placeless[plan->n_placeless++] = *(const TesseraPlaceless *) item;
+  return TESSERA_OK;
+}
+
 /* Sections and slots name each other: sections are read first, against no limit, and
  * looked at again once the slots are there. */
 static TesseraStatus
@@ -306,7 +321,8 @@ read_plan (TesseraRowReader *reader, Load *load)
                 { &tessera_plan_edit_table, take_edit },
                 { &tessera_crossing_table, take_crossing },
                 { &tessera_room_table, take_room },
-                { &tessera_region_table, take_region } };
+                { &tessera_region_table, take_region },
+                { &tessera_placeless_table, take_placeless } };
   TesseraStatus status = TESSERA_OK;
 
   for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)

@@ -66,9 +66,9 @@ test_refusals (TestPlace *place, gconstpointer data)
                   "*is a Tessera plan, but a trace is needed here");
   tessera_plan_free (plan);
   save (place, trace);
-  test_execute (place->path, "PRAGMA user_version = 7");
+  test_execute (place->path, "PRAGMA user_version = 8");
   assert_refused (place, TESSERA_FUTURE,
-                  "*newer Tessera (format 7; this one reads up to 6)*");
+                  "*newer Tessera (format 8; this one reads up to 7)*");
   test_execute (place->path, "PRAGMA user_version = 0");
   assert_refused (place, TESSERA_BAD_INPUT, "*has no format version*");
   g_remove (place->path);

@@ -252,7 +252,8 @@ check_section (const void *item, uint64_t index, const TesseraLimits *limits)
 static const TesseraColumn section_columns[] = {
   NAMED ("begin_position", TesseraSection, begin, U32, BELOW (POSITIONS)),
   NAMED ("end_position", TesseraSection, end, U32, BELOW (POSITIONS)),
-  COLUMN (TesseraSection, first_slot, U32), COLUMN (TesseraSection, n_slots, U32),
+  COLUMN (TesseraSection, first_slot, U32),
+  COLUMN (TesseraSection, n_slots, U32),
   NAMED ("repeats", TesseraSection, kind, FLAG),
   COLUMN (TesseraSection, n_steps, U32)
 };
@@ -295,6 +296,35 @@ static const TesseraColumn slot_columns[] = {
   COLUMN (TesseraSlot, side_streams, FLAG)
 };
 TABLE (slot, "slot", "slot_index", TesseraSlot, slot_columns);
+
+static const char *
+check_placeless (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraPlaceless *placeless = item;
+
+  return placeless->before > limits->below[TESSERA_LIMIT_SLOTS]
+             ? "before_slot does not exist"
+             : NULL;
+}
+
+static const TesseraColumn placeless_columns[] = {
+  COLUMN (TesseraPlaceless, size_bytes, BYTES),
+  COLUMN (TesseraPlaceless, block_bytes, BYTES),
+  COLUMN (TesseraPlaceless, section, U32, BELOW (SECTIONS)),
+  NAMED ("before_slot", TesseraPlaceless, before, U32),
+  COLUMN (TesseraPlaceless, born, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraPlaceless, phase, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraPlaceless, ordinal, U32_OR_NONE),
+  COLUMN (TesseraPlaceless, block, U32_OR_NONE),
+  COLUMN (TesseraPlaceless, stream, U16),
+  COLUMN (TesseraPlaceless, pool, U16)
+};
+TABLE (placeless,
+       "placeless",
+       "placeless_index",
+       TesseraPlaceless,
+       placeless_columns,
+       .check = check_placeless);
 
 static const TesseraColumn hand_over_columns[] = {
   COLUMN (TesseraHandOver, from_slot, U32, BELOW (SLOTS)),

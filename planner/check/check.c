@@ -55,6 +55,8 @@ tessera_law_name (TesseraLaw law)
       return "cap";
     case TESSERA_LAW_ROOMS:
       return "rooms";
+    case TESSERA_LAW_PLACELESS:
+      return "placeless";
     }
   return "unknown";
 }
@@ -356,6 +358,7 @@ tessera_check_plan (const TesseraPlan *plan,
     { TESSERA_LAW_BOUNDS, check_bounds },
     { TESSERA_LAW_SECTIONS, check_sections },
     { TESSERA_LAW_LIFETIME, check_all_lifetimes },
+    { TESSERA_LAW_PLACELESS, tessera_check_placeless },
     { TESSERA_LAW_OVERLAP, check_overlap },
     { TESSERA_LAW_ROTA, check_rotas },
     { TESSERA_LAW_STREAMS, tessera_check_streams },

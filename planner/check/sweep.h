@@ -38,5 +38,7 @@ TESSERA_MUST_USE TesseraStatus tessera_check_streams (const TesseraPlan *plan,
 /* The part of it about streams that share addresses. */
 TESSERA_MUST_USE TesseraStatus tessera_check_hand_overs (const TesseraPlan *plan,
                                                          TesseraError *error);
+TESSERA_MUST_USE TesseraStatus tessera_check_placeless (const TesseraPlan *plan,
+                                                        TesseraError *error);
 TESSERA_MUST_USE TesseraStatus tessera_check_rooms (const TesseraPlan *plan,
                                                     TesseraError *error);
