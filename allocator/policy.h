@@ -67,8 +67,9 @@ void tessera_policy_free (TesseraPolicy *policy);
 typedef struct
 {
   TesseraGrant grant;
-  bool is_hit;   /* plan: the plan served it, in the pool */
-  uint32_t slot; /* plan: the slot, or TESSERA_NONE */
+  bool is_hit;       /* plan: the plan served it, in the pool */
+  bool is_placeless; /* plan: it left the request to others, on purpose */
+  uint32_t slot;     /* plan: the slot, or TESSERA_NONE */
 } TesseraPolicyGrant;
 
 /* As tessera_caching_malloc(). */

@@ -110,6 +110,9 @@ typedef struct
    * then, plan_height_bytes is 0, and what is left of its pool is still held. */
   uint64_t plan_is_declined;
   uint64_t pool_bytes; /* of the plan: held now */
+
+  /* Of the misses: requests that the plan leaves to the dynamic allocator, on purpose. */
+  uint64_t misses_planned, planned_miss_bytes;
 } TesseraDeviceStats;
 
 TESSERA_API int tessera_get_stats (int device, TesseraDeviceStats *out_stats);

@@ -68,6 +68,8 @@ typedef struct
   uint64_t peak_live_bytes, peak_allocated_bytes, peak_active_bytes, peak_reserved_bytes;
   uint32_t peak_reserved_index; /* first event of it; with a plan's pool the fullest */
   uint64_t n_hits, n_misses;    /* of requests; where is_hit is there */
+  uint64_t n_planned_misses;    /* of the misses: the plan leaves them to others; 0 where
+                                   that is not known */
   uint64_t miss_bytes;          /* asked for by those that missed */
   uint32_t declined_index;      /* from this event on no plan was followed any more, and
                                    nothing counts as a hit or a miss; 0: there was no such */

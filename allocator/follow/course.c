@@ -78,13 +78,41 @@ enter (TesseraCourse *course, uint32_t section, uint32_t place)
   tessera_align_reset (&course->align, place);
 }
 
+/* What is dynamic between two slots comes before or after the placeless requests there.
+ */
+static bool
+fill_extras (TesseraCourse *course)
+{
+  const TesseraPlan *plan = course->plan;
+  const TesseraSlots *slots = course->slots;
+  uint32_t first = 0;
+
+  if (plan->n_rooms == 0)
+    return true;
+  course->extras = calloc ((size_t) slots->n_requests + 1, sizeof *course->extras);
+  if (course->extras == NULL)
+    return false;
+  for (size_t i = 0; i < plan->n_rooms; i++)
+    {
+      const TesseraRoom *room = &plan->rooms[i];
+
+      while (first < slots->n_requests && slots->next_slots[first] < room->before)
+        first++;
+      for (uint32_t r = first;
+           r <= slots->n_requests && slots->next_slots[r] == room->before; r++)
+        if (room->most_bytes > course->extras[r])
+          course->extras[r] = room->most_bytes;
+    }
+  return true;
+}
+
 TesseraStatus
 tessera_course_init (TesseraCourse *course, const TesseraSlots *slots)
 {
   *course = (TesseraCourse){ .plan = slots->plan, .slots = slots };
   course->section = course->next_section = TESSERA_NONE;
   tessera_follow_kinds_init (&course->kinds, slots);
-  if (!sort_phases (course))
+  if (!sort_phases (course) || !fill_extras (course))
     return TESSERA_NO_MEMORY;
   if (course->plan->n_sections > 0)
     enter (course, 0, 0);
@@ -95,13 +123,20 @@ void
 tessera_course_clear (TesseraCourse *course)
 {
   free (course->phases);
+  free (course->extras);
   *course = (TesseraCourse){ 0 };
 }
 
 static uint32_t
-n_asked_now (const TesseraCourse *course)
+n_requests_now (const TesseraCourse *course)
 {
-  return course->slots->n_asked[course->section];
+  return tessera_slots_n_requests (course->slots, course->section);
+}
+
+static uint32_t
+first_request_now (const TesseraCourse *course)
+{
+  return course->slots->first_requests[course->section];
 }
 
 static const TesseraSection *
@@ -130,7 +165,7 @@ tessera_course_step (TesseraCourse *course)
   /* The start may hold steps of its own (the first ones often differ): a mark far from
      its end is one of theirs. */
   if (section->kind != TESSERA_SECTION_REPEATS &&
-      course->align.cursor + TESSERA_ALIGN_REACH < n_asked_now (course))
+      course->align.cursor + TESSERA_ALIGN_REACH < n_requests_now (course))
     {
       if (!course->is_at_mark)
         course->mark = cursor_now (course);
@@ -165,24 +200,24 @@ phase_begins_at (const TesseraCourse *course,
                  uint32_t place,
                  uint32_t phase)
 {
-  const TesseraSlot *slot =
-      &course->plan->slots[course->plan->sections[section].first_slot + place];
+  const uint32_t *phases =
+      course->slots->phases + course->slots->first_requests[section] + place;
 
-  return slot->phase == phase && (place == 0 || slot[-1].phase != phase);
+  return phases[0] == phase && (place == 0 || phases[-1] != phase);
 }
 
-/* Where the phase begins next, from @from on; n_slots: nowhere. In a section that repeats
- * what lies before comes again. */
+/* Where the phase begins next, from @from on; n_places: nowhere. In a section that
+ * repeats what lies before comes again. */
 static uint32_t
 find_phase (const TesseraCourse *course, uint32_t from, uint32_t phase)
 {
-  uint32_t n_slots = n_asked_now (course);
+  uint32_t n_places = n_requests_now (course);
   bool repeats = section_now (course)->kind == TESSERA_SECTION_REPEATS;
 
-  for (uint32_t d = 0; d < n_slots && (repeats || from + d < n_slots); d++)
-    if (phase_begins_at (course, course->section, (from + d) % n_slots, phase))
-      return (from + d) % n_slots;
-  return n_slots;
+  for (uint32_t d = 0; d < n_places && (repeats || from + d < n_places); d++)
+    if (phase_begins_at (course, course->section, (from + d) % n_places, phase))
+      return (from + d) % n_places;
+  return n_places;
 }
 
 /* A phase that the kind at hand lacks: where another kind has it first. */
@@ -194,7 +229,7 @@ expect_other_kind (TesseraCourse *course, uint32_t phase)
   if (!tessera_follow_kinds_has (kinds, course->section))
     return;
   for (uint32_t s = kinds->first; s < kinds->first + kinds->n_kinds; s++)
-    for (uint32_t place = 0; place < course->slots->n_asked[s]; place++)
+    for (uint32_t place = 0; place < tessera_slots_n_requests (course->slots, s); place++)
       if (phase_begins_at (course, s, place, phase))
         {
           course->far_phase = place;
@@ -203,23 +238,23 @@ expect_other_kind (TesseraCourse *course, uint32_t phase)
         }
 }
 
-/* The run enters a phase of the plan, and the slot at the cursor is of another. The first
- * one of a step is looked for from where the step began: what was asked for between steps
- * may have looked like any other part. */
+/* The run enters a phase of the plan, and the request at the cursor is of another. The
+ * first one of a step is looked for from where the step began: what was asked for between
+ * steps may have looked like any other part. */
 static void
 expect_phase (TesseraCourse *course, uint32_t phase)
 {
-  uint32_t n_slots = n_asked_now (course);
+  uint32_t n_places = n_requests_now (course);
   uint32_t cursor = cursor_now (course);
-  bool is_lost = is_astray (course) || cursor >= n_slots;
+  bool is_lost = is_astray (course) || cursor >= n_places;
   uint32_t from = course->is_at_mark ? course->mark : cursor;
   bool repeats = section_now (course)->kind == TESSERA_SECTION_REPEATS;
   uint32_t place;
 
-  if (from >= n_slots && !repeats)
+  if (from >= n_places && !repeats)
     return;
-  place = find_phase (course, from % n_slots, phase);
-  if (place == n_slots)
+  place = find_phase (course, from % n_places, phase);
+  if (place == n_places)
     {
       expect_other_kind (course, phase);
       return;
@@ -240,20 +275,19 @@ tessera_course_phase (TesseraCourse *course, const char *name)
 {
   const TesseraPhaseName key = { .name = name };
   const TesseraPhaseName *found;
-  uint32_t n_slots, cursor;
+  uint32_t n_places, cursor;
 
   course->far_phase = TESSERA_NONE;
   if (name == NULL || course->section == TESSERA_NONE)
     return;
   found =
       bsearch (&key, course->phases, course->plan->n_strings, sizeof key, compare_names);
-  n_slots = n_asked_now (course);
-  if (found == NULL || n_slots == 0)
+  n_places = n_requests_now (course);
+  if (found == NULL || n_places == 0)
     return;
   cursor = cursor_now (course);
-  if (cursor >= n_slots || is_astray (course) ||
-      course->plan->slots[section_now (course)->first_slot + cursor].phase !=
-          found->phase)
+  if (cursor >= n_places || is_astray (course) ||
+      course->slots->phases[first_request_now (course) + cursor] != found->phase)
     expect_phase (course, found->phase);
   course->is_at_mark = false;
 }
@@ -264,12 +298,12 @@ static void
 go_to_phase (TesseraCourse *course, uint32_t signature)
 {
   uint32_t section = course->far_section;
-  uint32_t first = course->plan->sections[section].first_slot;
+  uint32_t first = course->slots->first_requests[section];
   uint32_t place = course->far_phase;
-  uint32_t n_slots = course->slots->n_asked[section];
+  uint32_t n_places = tessera_slots_n_requests (course->slots, section);
 
   course->far_phase = TESSERA_NONE;
-  for (uint32_t i = place; i < n_slots && i < place + PHASE_FIRST; i++)
+  for (uint32_t i = place; i < n_places && i < place + PHASE_FIRST; i++)
     if (course->slots->signatures[first + i] == signature)
       {
         enter (course, section, place);
@@ -280,21 +314,21 @@ go_to_phase (TesseraCourse *course, uint32_t signature)
 static TesseraRoute
 route_ahead (const TesseraCourse *course)
 {
-  const TesseraSection *now = section_now (course);
+  const TesseraSlots *slots = course->slots;
+  uint32_t now = first_request_now (course);
   TesseraRoute route = {
-    .now = course->slots->signatures + now->first_slot,
-    .n_now = n_asked_now (course),
-    .extras_now = course->extras != NULL ? course->extras + now->first_slot : NULL,
+    .now = slots->signatures + now,
+    .n_now = n_requests_now (course),
+    .extras_now = course->extras != NULL ? course->extras + now : NULL,
   };
 
   if (course->next_section != TESSERA_NONE)
     {
-      const TesseraSection *next = &course->plan->sections[course->next_section];
+      uint32_t next = slots->first_requests[course->next_section];
 
-      route.next = course->slots->signatures + next->first_slot;
-      route.extras_next =
-          course->extras != NULL ? course->extras + next->first_slot : NULL;
-      route.n_next = course->slots->n_asked[course->next_section];
+      route.next = slots->signatures + next;
+      route.extras_next = course->extras != NULL ? course->extras + next : NULL;
+      route.n_next = tessera_slots_n_requests (slots, course->next_section);
     }
   return route;
 }
@@ -321,8 +355,8 @@ choose_next (TesseraCourse *course, uint32_t signature)
       if (s >= plan->n_sections ||
           (s == section && section_now (course)->kind != TESSERA_SECTION_REPEATS))
         continue;
-      if (course->slots->n_asked[s] > 0 &&
-          course->slots->signatures[plan->sections[s].first_slot] == signature)
+      if (tessera_slots_n_requests (course->slots, s) > 0 &&
+          course->slots->signatures[course->slots->first_requests[s]] == signature)
         {
           course->next_section = s;
           return;
@@ -335,7 +369,7 @@ choose_next (TesseraCourse *course, uint32_t signature)
 static void
 pass_on (TesseraCourse *course)
 {
-  int64_t n_now = n_asked_now (course);
+  int64_t n_now = n_requests_now (course);
   int64_t margin = course->align.is_sure ? 1 : TESSERA_ALIGN_REACH / 2;
 
   if (course->next_section == TESSERA_NONE || course->align.cursor < n_now + margin)
@@ -347,50 +381,58 @@ pass_on (TesseraCourse *course)
   course->visit++;
 }
 
-/* The first slot that may still come: once steps repeat, the start does not come again,
- * however like it an evaluation looks. */
+/* The first request that may still come: once steps repeat, the start does not come
+ * again, however like it an evaluation looks. */
 static uint32_t
 first_ahead (const TesseraCourse *course)
 {
-  const TesseraSection *section = section_now (course);
+  uint32_t section = course->section;
 
-  if (tessera_follow_kinds_has (&course->kinds, course->section))
-    section = &course->plan->sections[course->kinds.first];
-  return section->kind == TESSERA_SECTION_REPEATS ? section->first_slot : 0;
+  if (tessera_follow_kinds_has (&course->kinds, section))
+    section = course->kinds.first;
+  return course->plan->sections[section].kind == TESSERA_SECTION_REPEATS
+             ? course->slots->first_requests[section]
+             : 0;
 }
 
 /* Looks for the last requests in the whole plan. */
 static uint32_t
 find_again (TesseraCourse *course)
 {
-  const TesseraPlan *plan = course->plan;
-  const TesseraSection *section = section_now (course);
-  int64_t cursor = course->align.cursor + section->first_slot;
-  uint32_t recent[TESSERA_GRAM_SLOTS]; /* oldest first */
-  uint32_t slot;
+  const TesseraSlots *slots = course->slots;
+  int64_t cursor = course->align.cursor + first_request_now (course);
+  uint32_t recent[TESSERA_GRAM_REQUESTS]; /* oldest first */
+  uint32_t last;
   uint32_t s = 0;
 
-  if (course->n_recent < TESSERA_GRAM_SLOTS)
+  if (course->n_recent < TESSERA_GRAM_REQUESTS)
     return TESSERA_NONE;
-  for (uint32_t i = 0; i < TESSERA_GRAM_SLOTS; i++)
-    recent[i] = course->recent[(course->n_recent + i) % TESSERA_GRAM_SLOTS];
-  slot = tessera_slots_find_gram (
-      course->slots, recent, cursor > 0 ? (uint32_t) cursor : 0, first_ahead (course));
-  if (slot == TESSERA_NONE)
+  for (uint32_t i = 0; i < TESSERA_GRAM_REQUESTS; i++)
+    recent[i] = course->recent[(course->n_recent + i) % TESSERA_GRAM_REQUESTS];
+  last = tessera_slots_find_gram (slots, recent, cursor > 0 ? (uint32_t) cursor : 0,
+                                  first_ahead (course));
+  if (last == TESSERA_NONE)
     return TESSERA_NONE;
-  while (slot - plan->sections[s].first_slot >= plan->sections[s].n_slots)
+  while (last >= slots->first_requests[s + 1])
     s++;
-  enter (course, s, slot - plan->sections[s].first_slot + 1);
-  return slot;
+  enter (course, s, last - slots->first_requests[s] + 1);
+  return last;
 }
 
+/* The run left out the requests from @first up to before @end: their slots are nobody's.
+ */
 static void
 note_left_out (TesseraCourse *course, uint32_t first, uint32_t end)
 {
   if (end - first > TESSERA_MAX_LEFT_OUT)
     first = end - TESSERA_MAX_LEFT_OUT;
-  for (uint32_t slot = first; slot < end; slot++)
-    course->left_out[course->n_left_out++ % TESSERA_MAX_LEFT_OUT] = slot;
+  for (uint32_t request = first; request < end; request++)
+    {
+      uint32_t slot = tessera_slots_of_request (course->slots, request);
+
+      if (slot != TESSERA_NONE)
+        course->left_out[course->n_left_out++ % TESSERA_MAX_LEFT_OUT] = slot;
+    }
 }
 
 uint32_t
@@ -401,12 +443,12 @@ tessera_course_find (TesseraCourse *course, const TesseraAlignRequest *request)
   TesseraRoute route;
   int64_t cursor;
   int64_t place;
-  uint32_t slot = TESSERA_NONE;
+  uint32_t found = TESSERA_NONE;
   uint32_t kind, kind_place;
 
   if (course->far_phase != TESSERA_NONE)
     go_to_phase (course, signature);
-  if (course->align.is_sure && course->align.cursor == n_asked_now (course))
+  if (course->align.is_sure && course->align.cursor == n_requests_now (course))
     choose_next (course, signature);
   kind =
       tessera_follow_kinds_see (&course->kinds, signature, course->section, &kind_place);
@@ -420,26 +462,25 @@ tessera_course_find (TesseraCourse *course, const TesseraAlignRequest *request)
       pass_on (course);
       return TESSERA_NONE;
     }
-  course->recent[course->n_recent++ % TESSERA_GRAM_SLOTS] = signature;
+  course->recent[course->n_recent++ % TESSERA_GRAM_REQUESTS] = signature;
   if (answer == TESSERA_ALIGN_PLANNED)
     {
-      const TesseraSection *section = section_now (course);
+      uint32_t first = first_request_now (course);
 
-      if (place >= n_asked_now (course))
+      if (place >= n_requests_now (course))
         {
-          place -= n_asked_now (course);
-          section = &course->plan->sections[course->next_section];
+          place -= n_requests_now (course);
+          first = course->slots->first_requests[course->next_section];
         }
       else if (place > cursor && cursor >= 0)
-        note_left_out (course, section->first_slot + (uint32_t) cursor,
-                       section->first_slot + (uint32_t) place);
-      slot = section->first_slot + (uint32_t) place;
+        note_left_out (course, first + (uint32_t) cursor, first + (uint32_t) place);
+      found = first + (uint32_t) place;
       course->astray -= course->astray > 0;
     }
   else
     course->astray += ASTRAY_MISS;
   pass_on (course);
-  if (slot == TESSERA_NONE && is_astray (course))
-    slot = find_again (course);
-  return slot;
+  if (found == TESSERA_NONE && is_astray (course))
+    found = find_again (course);
+  return found;
 }

@@ -1,11 +1,12 @@
 /*
- * Where a run is in its plan: which slot, if any, a request is.
+ * Where a run is in its plan: which of the planned requests, if any, a request is.
  *
- * The run is aligned with the slots of the section it is in (allocator/follow/align.h).
+ * The run is aligned with the requests of the section it is in, those of slots and the
+ * placeless ones (allocator/follow/slots.h, align.h).
  * Steps and phases that it tells say where it should be; where it lost its way
  * altogether, say after an evaluation, the last requests are looked for in all sections.
  * Of several kinds of step its requests tell which it is (allocator/follow/kinds.h).
- * This knows nothing of memory: whether the slot's place is free is another question.
+ * This knows nothing of memory: whether a slot's place is free is another question.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,27 +33,27 @@ typedef struct
   const TesseraSlots *slots;
   TesseraPhaseName *phases; /* [plan->n_strings] by name: a run may enter one at every
                                request */
-  const uint64_t *extras;   /* [n_slots + 1] most bytes of dynamic requests that come
-                               before the slot's; NULL: there are none */
-  TesseraAlign align;       /* places counted from the first slot of @section */
+  uint64_t *extras;         /* [n_requests + 1] most bytes of dynamic requests that come
+                               before it; NULL: there are none */
+  TesseraAlign align;       /* places counted from the first request of @section */
   TesseraFollowKinds kinds;
   uint32_t visit;   /* counts sections entered */
   uint32_t section; /* TESSERA_NONE: the plan has none */
   uint32_t next_section;
-  uint32_t recent[TESSERA_GRAM_SLOTS];     /* a ring: signatures of the last requests */
+  uint32_t recent[TESSERA_GRAM_REQUESTS];  /* a ring: signatures of the last requests */
   uint64_t n_recent;                       /* ever */
   uint32_t left_out[TESSERA_MAX_LEFT_OUT]; /* a ring: slots that the run left out */
   uint32_t n_left_out;                     /* ever */
   uint32_t astray;
-  uint32_t far_phase;   /* slot of the section at which the phase begins that was entered,
-                           far from the cursor; NONE: the run is where it should be */
+  uint32_t far_phase; /* place in the section at which the phase begins that was entered,
+                         far from the cursor; NONE: the run is where it should be */
   uint32_t far_section; /* ... and of which section */
-  uint32_t mark;        /* slot of the section at which the run told a step */
+  uint32_t mark;        /* place in the section at which the run told a step */
   bool is_at_mark;      /* ... and entered no phase of the plan since */
   bool has_marks;       /* the run tells its steps */
 } TesseraCourse;
 
-/* @slots must outlive @course. */
+/* @slots must outlive @course; rooms of its plan are in order. */
 TESSERA_MUST_USE TesseraStatus tessera_course_init (TesseraCourse *course,
                                                     const TesseraSlots *slots);
 void tessera_course_clear (TesseraCourse *course);
@@ -61,6 +62,6 @@ void tessera_course_clear (TesseraCourse *course);
 void tessera_course_step (TesseraCourse *course);
 void tessera_course_phase (TesseraCourse *course, const char *name);
 
-/* A request came with this signature of the plan's. Returns: the slot that it is, or
- * TESSERA_NONE. */
+/* A request came with this signature of the plan's. Returns: which of the plan's requests
+ * it is, or TESSERA_NONE. */
 uint32_t tessera_course_find (TesseraCourse *course, const TesseraAlignRequest *request);

@@ -183,7 +183,7 @@ test_lost (void)
 
       g_test_message ("requests until found again, twice: %u", n_lost);
       g_assert_cmpuint (n_lost, <, 80);
-      n_soon += n_lost <= 2 * TESSERA_GRAM_SLOTS;
+      n_soon += n_lost <= 2 * TESSERA_GRAM_REQUESTS;
     }
   /* Where nothing else looks like it: with the first that tell one place from others. */
   g_assert_cmpuint (n_soon, >=, 6);

@@ -1,11 +1,11 @@
 /*
  * Following a plan: which slot, if any, serves this request now.
  *
- * Which slot a request is, the course of the run tells (allocator/follow/course.h). That
- * is only a proposal: a range is handed out when it is free (allocator/follow/taken.h),
- * else another that is not needed meanwhile (allocator/follow/reuse.h). Cost: a look-up
- * in a hash table, a comparison and two words of a bitmap where the run does what was
- * planned.
+ * Which slot a request is, the course of the run tells (allocator/follow/course.h), or
+ * that it is one which the plan leaves to others. The slot is only a proposal: a range is
+ * handed out when it is free (allocator/follow/taken.h), else another that is not needed
+ * meanwhile (allocator/follow/reuse.h). Cost: a look-up in a hash table, a comparison and
+ * two words of a bitmap where the run does what was planned.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,6 +30,7 @@ struct TesseraFollower
   TesseraReuse reuse;
   TesseraRooms rooms;
   uint64_t asked_bytes; /* rounded, of the request that is being served */
+  bool was_placeless;   /* it is a placeless one */
   uint32_t *used_in; /* [n_slots] visit of its section in which it was last handed out */
   uint32_t *freed;   /* [n_rotas] slot given back last, or TESSERA_NONE */
   TesseraFollowerStats stats;
@@ -55,13 +56,12 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
   status = tessera_reuse_init (&follower->reuse, &follower->slots);
   if (status != TESSERA_OK)
     goto fail;
-  status = tessera_course_init (&follower->course, &follower->slots);
-  if (status != TESSERA_OK)
-    goto fail;
   status = tessera_rooms_init (&follower->rooms, plan);
   if (status != TESSERA_OK)
     goto fail;
-  follower->course.extras = plan->n_rooms > 0 ? follower->rooms.extras : NULL;
+  status = tessera_course_init (&follower->course, &follower->slots);
+  if (status != TESSERA_OK)
+    goto fail;
   tessera_follower_set_guard (follower, &(TesseraFollowerGuard){ 0 });
   status = TESSERA_NO_MEMORY;
   follower->used_in = calloc (plan->n_slots + 1, sizeof *follower->used_in);
@@ -218,6 +218,7 @@ static TesseraDynamicRequest
 as_dynamic (const TesseraFollower *follower, uint32_t stream, uint32_t pool)
 {
   const TesseraCourse *course = &follower->course;
+  const TesseraSlots *slots = &follower->slots;
   const TesseraSection *section = &follower->plan->sections[course->section];
   int64_t cursor = course->align.cursor;
   TesseraDynamicRequest request = { .block_bytes = follower->asked_bytes,
@@ -226,8 +227,9 @@ as_dynamic (const TesseraFollower *follower, uint32_t stream, uint32_t pool)
                                     .stream = stream,
                                     .pool = pool };
 
-  if (cursor < (int64_t) follower->slots.n_asked[course->section])
-    request.before = section->first_slot + (uint32_t) (cursor > 0 ? cursor : 0);
+  if (cursor < (int64_t) tessera_slots_n_requests (slots, course->section))
+    request.before = slots->next_slots[slots->first_requests[course->section] +
+                                       (uint32_t) (cursor > 0 ? cursor : 0)];
   return request;
 }
 
@@ -254,9 +256,12 @@ take_room (TesseraFollower *follower,
                              &request, out_offset_bytes);
 }
 
-/* Where the run is in the plan, after this request. Returns: the slot that it is. */
+/* Where the run is in the plan, after this request. Returns: which of its requests. */
 static uint32_t
-find_slot (TesseraFollower *follower, uint32_t signature, uint32_t stream, uint32_t pool)
+find_request (TesseraFollower *follower,
+              uint32_t signature,
+              uint32_t stream,
+              uint32_t pool)
 {
   TesseraAlignRequest request = { signature, UINT64_MAX };
 
@@ -274,15 +279,22 @@ find_slot (TesseraFollower *follower, uint32_t signature, uint32_t stream, uint3
   return tessera_course_find (&follower->course, &request);
 }
 
+typedef enum
+{
+  MISS_UNKNOWN,
+  MISS_OCCUPIED,
+  MISS_PLANNED
+} Miss;
+
 static void
-count_miss (TesseraFollowerStats *stats, uint64_t size_bytes, bool is_known)
+count_miss (TesseraFollowerStats *stats, uint64_t size_bytes, Miss miss)
 {
   stats->misses++;
   stats->miss_bytes += size_bytes;
-  if (is_known)
-    stats->misses_occupied++;
-  else
-    stats->misses_unknown++;
+  stats->misses_unknown += miss == MISS_UNKNOWN;
+  stats->misses_occupied += miss == MISS_OCCUPIED;
+  stats->misses_planned += miss == MISS_PLANNED;
+  stats->planned_miss_bytes += miss == MISS_PLANNED ? size_bytes : 0;
 }
 
 bool
@@ -296,12 +308,20 @@ tessera_follower_malloc (TesseraFollower *follower,
   TesseraFollowerStats *stats = &follower->stats;
   uint32_t signature =
       tessera_slots_find_signature (&follower->slots, size_bytes, stream, pool);
-  uint32_t slot;
+  uint32_t request, slot;
   bool is_known;
 
   follower->asked_bytes = tessera_slots_round (&follower->slots, size_bytes);
-  slot = find_slot (follower, signature, stream, pool);
+  request = find_request (follower, signature, stream, pool);
+  slot = request != TESSERA_NONE ? tessera_slots_of_request (&follower->slots, request)
+                                 : TESSERA_NONE;
   is_known = slot != TESSERA_NONE;
+  follower->was_placeless = request != TESSERA_NONE && !is_known;
+  if (follower->was_placeless)
+    {
+      count_miss (stats, size_bytes, MISS_PLANNED);
+      return false;
+    }
   if (is_known && take (follower, slot))
     *out_offset_bytes = follower->plan->slots[slot].offset_bytes;
   else if (is_known && take_instead (follower, slot, out_offset_bytes, &slot))
@@ -313,7 +333,7 @@ tessera_follower_malloc (TesseraFollower *follower,
     }
   else
     {
-      count_miss (stats, size_bytes, is_known);
+      count_miss (stats, size_bytes, is_known ? MISS_OCCUPIED : MISS_UNKNOWN);
       return false;
     }
   stats->hits++;
@@ -321,6 +341,12 @@ tessera_follower_malloc (TesseraFollower *follower,
   if (out_slot != NULL)
     *out_slot = slot;
   return true;
+}
+
+bool
+tessera_follower_was_placeless (const TesseraFollower *follower)
+{
+  return follower->was_placeless;
 }
 
 bool

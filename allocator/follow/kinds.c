@@ -50,8 +50,8 @@ tessera_follow_kinds_likely (const TesseraFollowKinds *kinds)
   for (uint32_t k = 1; k < kinds->n_kinds; k++)
     if (kinds->n_steps[k] > kinds->n_steps[best] ||
         (kinds->n_steps[k] == kinds->n_steps[best] &&
-         kinds->slots->n_asked[kinds->first + k] >
-             kinds->slots->n_asked[kinds->first + best]))
+         tessera_slots_n_requests (kinds->slots, kinds->first + k) >
+             tessera_slots_n_requests (kinds->slots, kinds->first + best)))
       best = k;
   return kinds->first + best;
 }
@@ -61,9 +61,10 @@ asks_for (const TesseraFollowKinds *kinds, uint32_t kind, uint32_t signature)
 {
   uint32_t section = kinds->first + kind;
 
-  return kinds->n_asked < kinds->slots->n_asked[section] &&
-         kinds->slots->signatures[kinds->slots->plan->sections[section].first_slot +
-                                  kinds->n_asked] == signature;
+  return kinds->n_asked < tessera_slots_n_requests (kinds->slots, section) &&
+         kinds->slots
+                 ->signatures[kinds->slots->first_requests[section] + kinds->n_asked] ==
+             signature;
 }
 
 /* The run is in step with the kind. */
@@ -72,7 +73,7 @@ count (TesseraFollowKinds *kinds, uint32_t kind)
 {
   if (kinds->counted == kind ||
       (kinds->n_asked < SURE_REQUESTS &&
-       kinds->n_asked < kinds->slots->n_asked[kinds->first + kind]))
+       kinds->n_asked < tessera_slots_n_requests (kinds->slots, kinds->first + kind)))
     return;
   if (kinds->counted != TESSERA_NONE)
     kinds->n_steps[kinds->counted]--;

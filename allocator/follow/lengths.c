@@ -80,6 +80,8 @@ add_stats (TesseraFollowerStats *sum, const TesseraFollowerStats *more)
   sum->hits_elsewhere += more->hits_elsewhere;
   sum->misses_unknown += more->misses_unknown;
   sum->misses_occupied += more->misses_occupied;
+  sum->misses_planned += more->misses_planned;
+  sum->planned_miss_bytes += more->planned_miss_bytes;
 }
 
 static void

@@ -64,15 +64,8 @@ tessera_rooms_init (TesseraRooms *rooms, const TesseraPlan *plan)
   if (!is_sound (plan))
     return TESSERA_INVALID;
   rooms->first_room = calloc (plan->n_sections + 1, sizeof *rooms->first_room);
-  rooms->extras = calloc (plan->n_slots + 1, sizeof *rooms->extras);
-  if (rooms->first_room == NULL || rooms->extras == NULL)
-    {
-      tessera_rooms_clear (rooms);
-      return TESSERA_NO_MEMORY;
-    }
-  for (size_t i = 0; i < plan->n_rooms; i++)
-    if (plan->rooms[i].most_bytes > rooms->extras[plan->rooms[i].before])
-      rooms->extras[plan->rooms[i].before] = plan->rooms[i].most_bytes;
+  if (rooms->first_room == NULL)
+    return TESSERA_NO_MEMORY;
   for (size_t s = 0; s <= plan->n_sections; s++)
     {
       while (next < plan->n_rooms && plan->rooms[next].section < s)
@@ -86,7 +79,6 @@ void
 tessera_rooms_clear (TesseraRooms *rooms)
 {
   free (rooms->first_room);
-  free (rooms->extras);
   free (rooms->blocks);
   *rooms = (TesseraRooms){ 0 };
 }

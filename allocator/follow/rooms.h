@@ -26,9 +26,7 @@ typedef struct
 typedef struct
 {
   const TesseraPlan *plan;
-  size_t *first_room; /* [n_sections + 1] */
-  uint64_t
-      *extras; /* [n_slots + 1] most bytes of a dynamic block asked for before each */
+  size_t *first_room;          /* [n_sections + 1] */
   TesseraDynamicBlock *blocks; /* that live, in order of address */
   size_t n_blocks, cap_blocks;
   size_t room;     /* where the last request was, or n_rooms */

@@ -22,11 +22,29 @@ is_slot_sound (const TesseraPlan *plan, uint32_t slot, uint32_t section)
 }
 
 static bool
+are_placeless_sound (const TesseraPlan *plan)
+{
+  for (size_t i = 0; i < plan->n_placeless; i++)
+    {
+      const TesseraPlaceless *placeless = &plan->placeless[i];
+
+      if (placeless->section >= plan->n_sections || placeless->block_bytes == 0)
+        return false;
+      if (i > 0 && (placeless[-1].section > placeless->section ||
+                    (placeless[-1].section == placeless->section &&
+                     placeless[-1].before > placeless->before)))
+        return false;
+    }
+  return true;
+}
+
+static bool
 is_sound (const TesseraPlan *plan)
 {
   uint32_t slot = 0;
 
-  if (plan->n_slots >= TESSERA_NONE || plan->n_sections >= TESSERA_NONE)
+  if (plan->n_slots >= TESSERA_NONE || plan->n_sections >= TESSERA_NONE ||
+      plan->n_placeless >= TESSERA_NONE - plan->n_slots || !are_placeless_sound (plan))
     return false;
   for (uint32_t s = 0; s < plan->n_sections; s++)
     {
@@ -91,32 +109,11 @@ tessera_slots_find_signature (const TesseraSlots *slots,
                               uint32_t stream,
                               uint32_t pool)
 {
-  if (stream > UINT16_MAX || pool > UINT16_MAX || size_bytes > slots->plan->height_bytes)
+  if (stream > UINT16_MAX || pool > UINT16_MAX || size_bytes > slots->most_bytes)
     return TESSERA_NONE;
   return look_up (slots, tessera_slots_round (slots, size_bytes),
                   pack_stream_pool (stream, pool))
       ->signature;
-}
-
-static void
-fill_signatures (TesseraSlots *slots)
-{
-  uint32_t n_signatures = 0;
-
-  for (uint32_t i = 0; i <= slots->table_mask; i++)
-    slots->table[i].signature = TESSERA_NONE;
-  for (uint32_t i = 0; i < slots->plan->n_slots; i++)
-    {
-      const TesseraSlot *slot = &slots->plan->slots[i];
-      uint32_t stream_pool = pack_stream_pool (slot->stream, slot->pool);
-      TesseraSignature *entry = look_up (slots, slot->block_bytes, stream_pool);
-
-      if (entry->signature == TESSERA_NONE)
-        *entry = (TesseraSignature){ .block_bytes = slot->block_bytes,
-                                     .stream_pool = stream_pool,
-                                     .signature = n_signatures++ };
-      slots->signatures[i] = entry->signature;
-    }
 }
 
 /* Spares stand last in a section that repeats; they are no request's own. */
@@ -135,6 +132,67 @@ count_asked (TesseraSlots *slots)
         n_asked--;
       slots->n_asked[s] = n_asked;
     }
+}
+
+/* Enters a request of this shape. Returns: its signature. */
+static uint32_t
+sign (TesseraSlots *slots,
+      uint64_t block_bytes,
+      uint32_t stream,
+      uint32_t pool,
+      uint32_t *n_signatures)
+{
+  uint32_t stream_pool = pack_stream_pool (stream, pool);
+  TesseraSignature *entry = look_up (slots, block_bytes, stream_pool);
+
+  if (entry->signature == TESSERA_NONE)
+    *entry = (TesseraSignature){ .block_bytes = block_bytes,
+                                 .stream_pool = stream_pool,
+                                 .signature = (*n_signatures)++ };
+  if (block_bytes > slots->most_bytes)
+    slots->most_bytes = block_bytes;
+  return entry->signature;
+}
+
+/* Merges the slots that are asked for with the placeless requests, section by section. */
+static void
+fill_requests (TesseraSlots *slots)
+{
+  const TesseraPlan *plan = slots->plan;
+  const TesseraPlaceless *placeless = plan->placeless;
+  const TesseraPlaceless *end = placeless + plan->n_placeless;
+  uint32_t n_signatures = 0;
+  uint32_t n = 0;
+
+  for (uint32_t i = 0; i <= slots->table_mask; i++)
+    slots->table[i].signature = TESSERA_NONE;
+  for (uint32_t s = 0; s < plan->n_sections; s++)
+    {
+      uint32_t slot = plan->sections[s].first_slot;
+      uint32_t last = slot + slots->n_asked[s];
+
+      slots->first_requests[s] = n;
+      while (slot < last || (placeless < end && placeless->section == s))
+        {
+          const TesseraSlot *of = &plan->slots[slot];
+          bool is_placeless = placeless < end && placeless->section == s &&
+                              (slot == last || placeless->before <= slot);
+
+          slots->next_slots[n] =
+              slot < last ? slot
+                          : plan->sections[s].first_slot + plan->sections[s].n_slots;
+          slots->phases[n] = is_placeless ? placeless->phase : of->phase;
+          slots->signatures[n++] =
+              is_placeless
+                  ? sign (slots, placeless->block_bytes, placeless->stream,
+                          placeless->pool, &n_signatures)
+                  : sign (slots, of->block_bytes, of->stream, of->pool, &n_signatures);
+          placeless += is_placeless;
+          slot += !is_placeless;
+        }
+    }
+  slots->first_requests[plan->n_sections] = slots->n_requests = n;
+  slots->next_slots[n] = (uint32_t) plan->n_slots;
 }
 
 /* Slots of one section that are equal but for their number are one rota. */
@@ -213,6 +271,15 @@ link_rotas (TesseraSlots *slots, const Member *members, size_t n_members)
     }
 }
 
+static uint32_t
+signature_of_slot (const TesseraSlots *slots, uint32_t slot)
+{
+  const TesseraSlot *of = &slots->plan->slots[slot];
+
+  return look_up (slots, of->block_bytes, pack_stream_pool (of->stream, of->pool))
+      ->signature;
+}
+
 static TesseraStatus
 fill_rotas (TesseraSlots *slots)
 {
@@ -229,7 +296,7 @@ fill_rotas (TesseraSlots *slots)
       if (is_of_rota (slots, i))
         members[n_members++] =
             (Member){ .section = plan->slots[i].section,
-                      .signature = slots->signatures[i],
+                      .signature = signature_of_slot (slots, i),
                       .alone = plan->across_streams ? plan->slots[i].block : 0,
                       .block = plan->slots[i].block,
                       .slot = i };
@@ -289,12 +356,18 @@ fill_ranks (TesseraSlots *slots)
     }
 }
 
+uint32_t
+tessera_slots_n_requests (const TesseraSlots *slots, uint32_t section)
+{
+  return slots->first_requests[section + 1] - slots->first_requests[section];
+}
+
 static uint64_t
 hash_gram (const uint32_t *signatures)
 {
   uint64_t h = FNV_START;
 
-  for (int i = 0; i < TESSERA_GRAM_SLOTS; i++)
+  for (int i = 0; i < TESSERA_GRAM_REQUESTS; i++)
     h = (h ^ signatures[i] ^ (h >> 31)) * FNV_PRIME;
   return h;
 }
@@ -307,7 +380,7 @@ compare_grams (const void *a, const void *b)
 
   if (x->hash != y->hash)
     return x->hash < y->hash ? -1 : 1;
-  return (x->last_slot > y->last_slot) - (x->last_slot < y->last_slot);
+  return (x->last > y->last) - (x->last < y->last);
 }
 
 static void
@@ -315,13 +388,14 @@ fill_grams (TesseraSlots *slots)
 {
   for (uint32_t s = 0; s < slots->plan->n_sections; s++)
     {
-      for (uint32_t i = TESSERA_GRAM_SLOTS; i <= slots->n_asked[s]; i++)
+      for (uint32_t i = TESSERA_GRAM_REQUESTS; i <= tessera_slots_n_requests (slots, s);
+           i++)
         {
-          uint32_t end = slots->plan->sections[s].first_slot + i;
+          uint32_t end = slots->first_requests[s] + i;
 
           slots->grams[slots->n_grams++] = (TesseraGram){
-            .hash = hash_gram (slots->signatures + end - TESSERA_GRAM_SLOTS),
-            .last_slot = end - 1,
+            .hash = hash_gram (slots->signatures + end - TESSERA_GRAM_REQUESTS),
+            .last = end - 1,
           };
         }
     }
@@ -333,15 +407,19 @@ TesseraStatus
 tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
 {
   size_t n_slots = plan->n_slots > 0 ? plan->n_slots : 1;
+  size_t n_requests = plan->n_slots + plan->n_placeless + 1; /* at most, and an end */
   size_t n_table = 16;
 
   *slots = (TesseraSlots){ .plan = plan };
   if (!is_sound (plan))
     return TESSERA_INVALID;
-  while (n_table < 2 * n_slots)
+  while (n_table < 2 * n_requests)
     n_table *= 2;
   slots->table_mask = (uint32_t) (n_table - 1);
-  slots->signatures = malloc (n_slots * sizeof *slots->signatures);
+  slots->first_requests = calloc (plan->n_sections + 1, sizeof *slots->first_requests);
+  slots->signatures = malloc (n_requests * sizeof *slots->signatures);
+  slots->phases = malloc (n_requests * sizeof *slots->phases);
+  slots->next_slots = malloc (n_requests * sizeof *slots->next_slots);
   slots->rotas = malloc (n_slots * sizeof *slots->rotas);
   slots->next_places = malloc (n_slots * sizeof *slots->next_places);
   slots->n_asked = calloc (plan->n_sections + 1, sizeof *slots->n_asked);
@@ -349,16 +427,18 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
   slots->end_ranks = malloc (n_slots * sizeof *slots->end_ranks);
   slots->offsets = malloc (n_slots * sizeof *slots->offsets);
   slots->table = malloc (n_table * sizeof *slots->table);
-  slots->grams = malloc (n_slots * sizeof *slots->grams);
-  if (slots->signatures == NULL || slots->rotas == NULL || slots->next_places == NULL ||
-      slots->n_asked == NULL || slots->ranks == NULL || slots->end_ranks == NULL ||
-      slots->offsets == NULL || slots->table == NULL || slots->grams == NULL)
+  slots->grams = malloc (n_requests * sizeof *slots->grams);
+  if (slots->first_requests == NULL || slots->signatures == NULL ||
+      slots->phases == NULL || slots->next_slots == NULL || slots->rotas == NULL ||
+      slots->next_places == NULL || slots->n_asked == NULL || slots->ranks == NULL ||
+      slots->end_ranks == NULL || slots->offsets == NULL || slots->table == NULL ||
+      slots->grams == NULL)
     {
       tessera_slots_clear (slots);
       return TESSERA_NO_MEMORY;
     }
-  fill_signatures (slots);
   count_asked (slots);
+  fill_requests (slots);
   if (fill_rotas (slots) != TESSERA_OK)
     {
       tessera_slots_clear (slots);
@@ -372,7 +452,10 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
 void
 tessera_slots_clear (TesseraSlots *slots)
 {
+  free (slots->first_requests);
   free (slots->signatures);
+  free (slots->phases);
+  free (slots->next_slots);
   free (slots->rotas);
   free (slots->next_places);
   free (slots->n_asked);
@@ -390,8 +473,8 @@ tessera_slots_find_gram (const TesseraSlots *slots,
                          uint32_t cursor,
                          uint32_t first)
 {
-  const TesseraGram from = { .hash = hash_gram (signatures), .last_slot = cursor };
-  const TesseraGram any = { .hash = from.hash, .last_slot = first };
+  const TesseraGram from = { .hash = hash_gram (signatures), .last = cursor };
+  const TesseraGram any = { .hash = from.hash, .last = first };
   const TesseraGram *starts[] = { &from, &any };
 
   for (size_t k = 0; k < sizeof starts / sizeof starts[0]; k++)
@@ -409,10 +492,17 @@ tessera_slots_find_gram (const TesseraSlots *slots,
             high = middle;
         }
       if (low < slots->n_grams && slots->grams[low].hash == from.hash &&
-          memcmp (slots->signatures + slots->grams[low].last_slot + 1 -
-                      TESSERA_GRAM_SLOTS,
-                  signatures, TESSERA_GRAM_SLOTS * sizeof *signatures) == 0)
-        return slots->grams[low].last_slot;
+          memcmp (slots->signatures + slots->grams[low].last + 1 - TESSERA_GRAM_REQUESTS,
+                  signatures, TESSERA_GRAM_REQUESTS * sizeof *signatures) == 0)
+        return slots->grams[low].last;
     }
   return TESSERA_NONE;
+}
+
+uint32_t
+tessera_slots_of_request (const TesseraSlots *slots, uint32_t request)
+{
+  uint32_t slot = slots->next_slots[request];
+
+  return slots->next_slots[request + 1] != slot ? slot : TESSERA_NONE;
 }

@@ -1,6 +1,11 @@
 /*
- * What a follower looks up in a plan: the signature of each slot, its rota, the slots
- * after which a run may be when it lost its way, and the ranks of their ranges.
+ * What a follower looks up in a plan: the requests that it expects, in order, with the
+ * signature of each; the requests after which a run may be when it lost its way; the
+ * rotas of slots and the ranks of their ranges.
+ *
+ * Requests are those of slots and the placeless ones, merged; spares are no request's.
+ * Only a slot has a place: of a placeless request nothing but its signature and phase is
+ * known here.
  *
  * Made once from a plan and not changed afterwards.
  *
@@ -13,17 +18,17 @@
 /* As many requests in a row as tell one place of a run from another. */
 enum
 {
-  TESSERA_GRAM_SLOTS = 8
+  TESSERA_GRAM_REQUESTS = 8
 };
 
-/* TESSERA_GRAM_SLOTS slots in a row, by a hash of their signatures. */
+/* TESSERA_GRAM_REQUESTS requests in a row, by a hash of their signatures. */
 typedef struct
 {
   uint64_t hash;
-  uint32_t last_slot;
+  uint32_t last;
 } TesseraGram;
 
-/* A slot with the same stream, pool and size as another has the same signature. */
+/* Requests of the same stream, pool and size have the same signature. */
 typedef struct
 {
   uint64_t block_bytes;
@@ -34,12 +39,19 @@ typedef struct
 typedef struct
 {
   const TesseraPlan *plan;
-  uint32_t *signatures;  /* [n_slots] 0, 1, 2 ... by first use */
+  uint32_t n_requests;
+  uint32_t *first_requests; /* [n_sections + 1] of each section; n_requests */
+  uint32_t *signatures;     /* [n_requests] 0, 1, 2 ... by first use */
+  uint32_t *phases;         /* [n_requests] */
+  uint32_t *next_slots;  /* [n_requests + 1] the request's slot; of a placeless one that
+                            of the next which has one, as for the request after it */
+  uint64_t most_bytes;   /* of the largest request, rounded */
   uint32_t *rotas;       /* [n_slots] 0, 1, 2 ..., or TESSERA_NONE: takes no turns */
   uint32_t *next_places; /* [n_slots] the slot to take when this one is taken, and so on
                             until all of its rota were tried and this one comes again */
   uint32_t n_rotas;
-  uint32_t *n_asked;   /* [n_sections] slots that are requested: all but the spares */
+  uint32_t *n_asked;   /* [n_sections] slots that are requested: all but the spares, which
+                          stand behind them */
   uint32_t *ranks;     /* [n_slots] of the offset among all offsets */
   uint32_t *end_ranks; /* [n_slots] of the end */
   uint64_t *offsets;   /* ascending, each once */
@@ -51,7 +63,8 @@ typedef struct
 } TesseraSlots;
 
 /* TESSERA_INVALID: a slot outside its pool or section, sections that are not the slots in
- * order, nothing that @plan could be followed by. @plan must outlive @slots. */
+ * order, placeless requests out of order, nothing that @plan could be followed by. @plan
+ * must outlive @slots. */
 TESSERA_MUST_USE TesseraStatus tessera_slots_init (TesseraSlots *slots,
                                                    const TesseraPlan *plan);
 void tessera_slots_clear (TesseraSlots *slots);
@@ -66,15 +79,20 @@ uint32_t tessera_slots_find_signature (const TesseraSlots *slots,
                                        uint32_t stream,
                                        uint32_t pool);
 
+/* How many requests the section has. */
+uint32_t tessera_slots_n_requests (const TesseraSlots *slots, uint32_t section);
+
+/* The slot of a request, or TESSERA_NONE: it is placeless. */
+uint32_t tessera_slots_of_request (const TesseraSlots *slots, uint32_t request);
+
 /*
  * tessera_slots_find_gram:
- * @signatures: (array fixed-size=TESSERA_GRAM_SLOTS): the latest requests, oldest first
- * @cursor: the slot at which the run was thought to be
- * @first: slots before it are past
+ * @signatures: (array fixed-size=TESSERA_GRAM_REQUESTS): the latest, oldest first
+ * @cursor: the request at which the run was thought to be
+ * @first: requests before it are past
  *
- * Returns: the slot of the last of these requests: the first one at or after @cursor
- *   where the plan asks for the same in a row, else the first one at or after @first,
- *   else TESSERA_NONE.
+ * Returns: the last of these requests: the first one at or after @cursor where the plan
+ *   asks for the same in a row, else the first one at or after @first, else TESSERA_NONE.
  */
 uint32_t tessera_slots_find_gram (const TesseraSlots *slots,
                                   const uint32_t *signatures,

@@ -249,6 +249,20 @@ test_refusals (void)
   tessera_policy_free (program_open (&options, door));
 }
 
+/* What comes before the slot and has no place. */
+static void
+ask_placeless (Program *run, const MadePlan *made, uint32_t slot)
+{
+  for (size_t i = 0; i < made->plan.n_placeless; i++)
+    if (made->placeless[i].before == slot)
+      {
+        const TesseraSlot like = { .size_bytes = made->placeless[i].size_bytes,
+                                   .block_bytes = made->placeless[i].block_bytes };
+
+        program_ask (run, &like, made->placeless[i].stream, 0);
+      }
+}
+
 /* Asks for what the plan has next, mostly; frees as it likes. */
 static void
 run_program (Program *run, GRand *rand, const MadePlan *made)
@@ -260,6 +274,7 @@ run_program (Program *run, GRand *rand, const MadePlan *made)
 
       if (n % MADE_PLAN_SLOTS == 0)
         tessera_policy_step (run->policy);
+      ask_placeless (run, made, n % MADE_PLAN_SLOTS);
       if (chance < 85)
         program_ask (run, slot, slot->stream, 0);
       else if (chance < 95)
@@ -309,6 +324,7 @@ test_random (void)
       g_assert_cmpuint (stats.misses_rescued, >, 20);
       g_assert_cmpuint (stats.misses_unordered, >, 100);
       g_assert_cmpuint (stats.misses_unordered, <=, stats.follower.misses);
+      g_assert_cmpuint (stats.follower.misses_planned, >, 100);
       program_free_all (&run);
       tessera_policy_empty_cache (run.policy);
       g_assert_cmpuint (host.used_bytes, ==, stats.pool_bytes);
@@ -317,6 +333,64 @@ test_random (void)
       host.device.unmap (&host.device, stats.pool_addr, stats.pool_bytes);
       g_assert_cmpuint (host.used_bytes, ==, 0);
     }
+}
+
+/* What a person left to others is no sign that the plan does not suit, however much it
+ * is; all else is judged as ever. */
+static void
+check_left (gboolean is_followed)
+{
+  g_autofree MadePlan *made = g_new0 (MadePlan, 1);
+  TesseraPolicyOptions options = made_plan_options (made);
+  TesseraPolicyGrant grant;
+  TesseraPolicyStats stats;
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  guint n_steps = 20, n_slots = 70, n_left = 3;
+
+  for (guint i = 0; i < n_slots; i++)
+    made_plan_add_slot (made, MIB, 0, i * MIB);
+  for (guint i = 0; i < n_left; i++)
+    made_plan_add_placeless (
+        made, &(TesseraSlot){ .size_bytes = 200 * MIB, .block_bytes = 200 * MIB });
+  made_plan_finish (made, n_slots * MIB);
+  if (!is_followed)
+    made->plan.n_placeless = 0;
+  tessera_virtual_init (&device, 0);
+  policy = program_open (&options, &device.device);
+  tessera_policy_get_stats (policy, &stats);
+  for (guint step = 0; step < n_steps; step++)
+    {
+      tessera_policy_step (policy);
+      for (guint i = 0; i < n_slots + n_left; i++)
+        {
+          grant = program_take (policy, i < n_slots ? MIB : 200 * MIB, 0);
+          g_assert_cmpint (grant.is_placeless, ==, is_followed && i >= n_slots);
+          g_assert_true (!is_followed || grant.is_hit == !grant.is_placeless);
+          g_assert_true (!is_followed ||
+                         grant.is_hit ==
+                             (grant.grant.addr - stats.pool_addr < stats.pool_bytes));
+          program_give_back (policy, grant);
+        }
+    }
+  stats = program_check_sums (policy);
+  g_assert_cmpint (stats.decline.reason != TESSERA_NOT_DECLINED, ==, !is_followed);
+  if (is_followed)
+    {
+      g_assert_cmpuint (stats.follower.misses_planned, ==, n_steps * n_left);
+      g_assert_cmpuint (stats.follower.planned_miss_bytes, ==,
+                        n_steps * n_left * 200 * MIB);
+      g_assert_cmpuint (stats.follower.misses, ==, n_steps * n_left);
+      g_assert_cmpuint (stats.follower.hits, ==, n_steps * n_slots);
+    }
+  tessera_policy_free (policy);
+}
+
+static void
+test_left (void)
+{
+  check_left (TRUE);
+  check_left (FALSE);
 }
 
 /* Every allocation of the host fails once: nothing is kept, nothing half done. */
@@ -370,6 +444,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/rescue", test_rescue);
   g_test_add_func ("/plan/absurd", test_absurd);
   g_test_add_func ("/plan/random", test_random);
+  g_test_add_func ("/plan/left", test_left);
   g_test_add_func ("/plan/faults", test_faults);
   return g_test_run ();
 }

@@ -29,6 +29,7 @@ struct TesseraPlanned
   bool has_freed;              /* blocks of the pool since it was trimmed */
   bool has_news;               /* nobody took */
   TesseraGuardRequest request; /* that is being served */
+  bool is_placeless;           /* ... which the plan leaves to others */
   bool is_unordered;           /* ... and some range was refused to it for that */
   uint64_t misses_unordered;
   uint64_t n_rescued;

@@ -61,7 +61,19 @@ follow (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
     };
   else
     planned->misses_unordered += planned->is_unordered;
+  planned->is_placeless = !is_hit && planned->follower != NULL &&
+                          tessera_follower_was_placeless (planned->follower);
+  out_grant->is_placeless = planned->is_placeless;
   return is_hit;
+}
+
+/* What the plan leaves to others says nothing of whether it suits. */
+static bool
+is_misfit (TesseraPlanned *planned, bool is_hit)
+{
+  return !planned->is_placeless &&
+         tessera_judge_request (&planned->judge, planned->request.size_bytes, is_hit) &&
+         !planned->never_declines;
 }
 
 /* What no slot stands for. */
@@ -70,6 +82,7 @@ in_pool (const TesseraPlanned *planned, uint64_t offset_bytes)
 {
   return (TesseraPolicyGrant){
     .grant = { planned->pages.addr + offset_bytes, planned->request.block_bytes },
+    .is_placeless = planned->is_placeless,
     .slot = TESSERA_NONE,
   };
 }
@@ -115,15 +128,14 @@ tessera_planned_malloc (TesseraPlanned *planned,
                              .block_bytes = round_size (planned, size_bytes),
                              .stream = stream,
                              .pool = pool };
-  planned->is_unordered = false;
+  planned->is_unordered = planned->is_placeless = false;
   if (planned->pages.n_bytes == 0 && !tessera_planned_is_followed (planned))
     return TESSERA_OK;
   status = tessera_guard_see_request (planned->guard, &planned->request);
   if (status != TESSERA_OK || !tessera_planned_is_followed (planned))
     return status;
   is_hit = follow (planned, out_grant);
-  if (tessera_judge_request (&planned->judge, size_bytes, is_hit) &&
-      !planned->never_declines)
+  if (is_misfit (planned, is_hit))
     tessera_planned_decline (planned, TESSERA_DECLINED_FOR_MISSES);
   else if (!is_hit && planned->by_length != NULL && is_for_pool (planned) &&
            tessera_lengths_follower_is_lost (planned->by_length))

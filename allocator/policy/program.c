@@ -13,6 +13,7 @@ made_plan_finish (MadePlan *made, uint64_t height_bytes)
   TesseraPlan *plan = &made->plan;
 
   plan->slots = made->slots;
+  plan->placeless = made->placeless;
   plan->sections = &made->section;
   plan->n_sections = 1;
   plan->n_positions = (uint32_t) plan->n_slots * 2;
@@ -45,6 +46,21 @@ made_plan_add_slot (MadePlan *made,
     made->plan.n_streams = stream + 1;
 }
 
+void
+made_plan_add_placeless (MadePlan *made, const TesseraSlot *like)
+{
+  TesseraPlan *plan = &made->plan;
+
+  made->placeless[plan->n_placeless++] =
+      (TesseraPlaceless){ .size_bytes = like->size_bytes,
+                          .block_bytes = like->block_bytes,
+                          .before = (uint32_t) plan->n_slots,
+                          .born = 2 * (uint32_t) plan->n_slots,
+                          .phase = TESSERA_NONE,
+                          .block = TESSERA_NONE,
+                          .stream = like->stream };
+}
+
 MadePlan *
 made_plan_small (void)
 {
@@ -69,6 +85,9 @@ made_plan_hostile (GRand *rand, uint64_t height_bytes)
       uint64_t size = sizes[g_rand_int_range (rand, 0, G_N_ELEMENTS (sizes))];
       gint32 n_places = (gint32) ((height_bytes - size) / (128 * 1024));
 
+      if (i > 0 && i % 8 == 0)
+        made_plan_add_placeless (made,
+                                 &made->slots[g_rand_int_range (rand, 0, (gint32) i)]);
       made_plan_add_slot (made, size, (uint32_t) g_rand_int_range (rand, 0, 3),
                           (uint64_t) g_rand_int_range (rand, 0, n_places) * (128 * 1024));
       made->slots[i].died =

@@ -22,17 +22,20 @@ typedef struct
   TesseraPlan plan;
   TesseraSection section;
   TesseraSlot slots[MADE_PLAN_SLOTS];
+  TesseraPlaceless placeless[MADE_PLAN_SLOTS];
 } MadePlan;
 
 void made_plan_add_slot (MadePlan *made,
                          uint64_t block_bytes,
                          uint32_t stream,
                          uint64_t offset_bytes);
+/* Comes before the slot that is added next, and has the shape of @like. */
+void made_plan_add_placeless (MadePlan *made, const TesseraSlot *like);
 void made_plan_finish (MadePlan *made, uint64_t height_bytes);
 /* Three blocks beside each other, of two streams. */
 MadePlan *made_plan_small (void);
 /* What no planner would make and no checker pass: places at random, so that the guard is
- * asked for every wrong thing. */
+ * asked for every wrong thing. One request in eight is placeless. */
 MadePlan *made_plan_hostile (GRand *rand, uint64_t height_bytes);
 TesseraPolicyOptions made_plan_options (const MadePlan *made);
 

@@ -172,7 +172,8 @@ def stats(device: Optional[Any] = None) -> Dict[str, int]:
     hits_elsewhere, misses_unknown, misses_occupied, misses_unordered, extra_bytes,
     peak_extra_bytes, n_events, n_lost, misses_rescued, plan_is_declined (1: the plan did
     not suit the run; hits and misses are those until then), pool_bytes (of the plan's
-    pool, that are held now). Empty while the library serves nothing."""
+    pool, that are held now), misses_planned and planned_miss_bytes (of the misses:
+    requests that the plan leaves to the dynamic allocator). Empty while the library serves nothing."""
     import torch
 
     from .statistics import followed

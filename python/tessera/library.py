@@ -51,6 +51,8 @@ OWN_COUNTS = (
     "misses_rescued",
     "plan_is_declined",
     "pool_bytes",
+    "misses_planned",
+    "planned_miss_bytes",
 )
 
 

@@ -42,9 +42,10 @@ is_counted (const TesseraRun *run, const TesseraBlock *block)
 }
 
 static void
-count_hit (TesseraRun *run, uint32_t b, bool is_hit, bool is_request)
+count_hit (TesseraRun *run, uint32_t b, const TesseraPolicyGrant *grant, bool is_request)
 {
   TesseraLayout *layout = run->build.layout;
+  bool is_hit = grant->is_hit;
 
   if (layout->kind != TESSERA_LAYOUT_PLAN)
     return;
@@ -54,6 +55,7 @@ count_hit (TesseraRun *run, uint32_t b, bool is_hit, bool is_request)
     {
       layout->n_hits += is_hit;
       layout->n_misses += !is_hit;
+      layout->n_planned_misses += grant->is_placeless;
       layout->miss_bytes += is_hit ? 0 : run->blocks->blocks[b].size_bytes;
     }
 }
@@ -67,7 +69,7 @@ tessera_run_place (TesseraRun *run, uint32_t b, bool is_request)
       tessera_policy_malloc (run->policy, block->size_bytes > 0 ? block->size_bytes : 1,
                              block->stream, block->pool, &grant);
 
-  count_hit (run, b, grant.is_hit, is_request);
+  count_hit (run, b, &grant, is_request);
   if (status == TESSERA_OK && run->has_side_streams && grant.slot != TESSERA_NONE)
     run->ends_when_freed[b] = run->options->plan->slots[grant.slot].side_streams;
   if (status == TESSERA_OK)
