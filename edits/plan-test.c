@@ -167,6 +167,7 @@ test_apart (void)
 static void
 test_dynamic (TestScene *scene, gconstpointer data)
 {
+  g_autofree guint8 *selected = test_select_blocks (scene, "size=9216"), *missed = NULL;
   TesseraPlan *before = test_plan (scene), *made;
   gsize n_left = 0;
 
@@ -184,19 +185,23 @@ test_dynamic (TestScene *scene, gconstpointer data)
       n_left++;
     }
   g_assert_cmpuint (n_left, ==, made->n_slots);
-  g_assert_cmpuint (test_follow (scene, made), ==, 4); /* one a step */
+  g_assert_cmpuint (made->n_placeless, ==, 1);
+  g_assert_cmpstr (made->strings[made->placeless[0].phase], ==, "forward");
+  missed = test_find_missed (scene, made); /* one a step */
+  g_assert_cmpint (memcmp (missed, selected, scene->blocks->n_blocks), ==, 0);
   tessera_plan_free (before);
   tessera_plan_free (made);
 }
 
 /* Equal requests in one stretch: the second of four has no slot, the others are still the
- * first, third and fourth. */
+ * first, third and fourth, and just the second misses. */
 static void
 test_dynamic_among_equals (void)
 {
   TesseraTrace *trace = test_trace_new ();
   TestScene scene;
   TesseraPlan *made;
+  g_autofree guint8 *missed = NULL;
 
   for (guint64 i = 1; i <= 4; i++)
     test_alloc (trace, i << 20, 1024);
@@ -207,9 +212,28 @@ test_dynamic_among_equals (void)
   g_assert_cmpuint (made->slots[0].ordinal, ==, 0);
   g_assert_cmpuint (made->slots[1].ordinal, ==, 2);
   g_assert_cmpuint (made->slots[2].ordinal, ==, 3);
-  g_assert_cmpuint (test_follow (&scene, made), ==, 1);
+  g_assert_cmpuint (made->n_placeless, ==, 1);
+  g_assert_cmpuint (made->placeless[0].ordinal, ==, 1);
+  g_assert_cmpuint (made->placeless[0].before, ==, 1);
+  missed = test_find_missed (&scene, made);
+  g_assert_cmpint (memcmp (missed, (const guint8[]){ 0, 1, 0, 0 }, 4), ==, 0);
   tessera_plan_free (made);
   test_scene_end (&scene, NULL);
+}
+
+/* Loses the slots of all blocks but those that weigh most: just the lost miss. */
+static void
+check_capped (TestScene *scene, const TesseraPlan *capped, size_t n_slots)
+{
+  g_autofree guint8 *missed = test_find_missed (scene, capped);
+  gsize n_missed = 0;
+
+  g_assert_cmpuint (capped->n_slots + capped->n_placeless, ==, n_slots);
+  for (gsize i = 0; i < scene->blocks->n_blocks; i++)
+    n_missed += missed[i];
+  g_assert_cmpuint (n_missed, ==, capped->n_placeless);
+  for (gsize i = 0; i < capped->n_placeless; i++)
+    g_assert_true (missed[capped->placeless[i].block]);
 }
 
 static void
@@ -241,12 +265,12 @@ test_cap (void)
   TestScene scene;
   TesseraPlan *made;
   uint64_t height;
-  size_t n_slots;
+  size_t n_slots, n_all;
 
   test_scene_open (&scene, test_trace_random (7, 400, 2));
   made = test_plan (&scene);
   height = made->height_bytes;
-  n_slots = made->n_slots;
+  n_slots = n_all = made->n_slots;
   tessera_plan_free (made);
   for (guint tenths = 10; tenths > 0; tenths--)
     {
@@ -259,6 +283,7 @@ test_cap (void)
       g_assert_cmpuint (capped->n_slots, <=, n_slots);
       g_assert_true (tenths == 10 || capped->n_slots < n_slots);
       n_slots = capped->n_slots;
+      check_capped (&scene, capped, n_all);
       tessera_plan_free (capped);
     }
   tessera_history_clear (scene.history);
@@ -457,9 +482,9 @@ test_regroup (TestScene *scene, gconstpointer data)
   test_add (scene, TESSERA_EDIT_CLASS, FIRST, 0)->lifetime_class =
       TESSERA_CLASS_PERSISTENT;
   assert_regrouped_as_planned (scene);
-  g_assert_cmpint (memcmp (before, scene->blocks->blocks,
-                           scene->blocks->n_blocks * sizeof *before),
-                   ==, 0);
+  g_assert_cmpint (
+      memcmp (before, scene->blocks->blocks, scene->blocks->n_blocks * sizeof *before),
+      ==, 0);
 }
 
 static void

@@ -134,8 +134,9 @@ test_count_slots (const TestScene *scene, const TesseraPlan *made, const char *q
   return n;
 }
 
-uint64_t
-test_follow (const TestScene *scene, const TesseraPlan *made)
+/* @missed: by block, or NULL. */
+static TesseraFollowerStats
+follow (const TestScene *scene, const TesseraPlan *made, guint8 *missed)
 {
   g_autofree guint64 *offsets = g_new0 (guint64, scene->blocks->n_blocks + 1);
   TesseraFollower *follower;
@@ -150,11 +151,31 @@ test_follow (const TestScene *scene, const TesseraPlan *made)
       if (event->action == TESSERA_ALLOC &&
           !tessera_follower_malloc (follower, event->size_bytes, event->stream,
                                     event->pool, &offsets[block], NULL))
-        offsets[block] = G_MAXUINT64;
+        {
+          offsets[block] = G_MAXUINT64;
+          if (missed != NULL)
+            missed[block] = 1;
+        }
       if (event->action == TESSERA_FREE_COMPLETED && offsets[block] != G_MAXUINT64)
         g_assert_true (tessera_follower_free_at (follower, offsets[block]));
     }
   tessera_follower_get_stats (follower, &stats);
   tessera_follower_free (follower);
-  return stats.misses;
+  return stats;
+}
+
+uint64_t
+test_follow (const TestScene *scene, const TesseraPlan *made)
+{
+  return follow (scene, made, NULL).misses;
+}
+
+guint8 *
+test_find_missed (const TestScene *scene, const TesseraPlan *made)
+{
+  guint8 *missed = g_new0 (guint8, scene->blocks->n_blocks + 1);
+  TesseraFollowerStats stats = follow (scene, made, missed);
+
+  g_assert_cmpuint (stats.misses, ==, stats.misses_planned);
+  return missed;
 }

@@ -54,3 +54,5 @@ gsize
 test_count_slots (const TestScene *scene, const TesseraPlan *made, const char *query);
 /* The trace once more, after the plan. Returns: misses. */
 uint64_t test_follow (const TestScene *scene, const TesseraPlan *made);
+/* By block; all of these misses are planned. */
+guint8 *test_find_missed (const TestScene *scene, const TesseraPlan *made);

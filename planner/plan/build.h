@@ -62,7 +62,10 @@ TESSERA_MUST_USE TesseraStatus tessera_build_rotas (TesseraPlanBuild *build);
 /* Adds a spare like the slot @like. */
 TESSERA_MUST_USE TesseraStatus tessera_build_spare (TesseraPlanBuild *build,
                                                     uint32_t like);
-/* Slots in their order, without offsets; sections; phases and ordinals. */
+/* The section of the plan that the position lies in. */
+uint32_t tessera_build_section_at (const TesseraPlan *plan, uint32_t position);
+/* Slots in their order, without offsets; sections; phases and ordinals, and the placeless
+ * requests. */
 TESSERA_MUST_USE TesseraStatus tessera_build_slots (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_names (TesseraPlanBuild *build);
 /* Items of the slots, in zones that keep apart what must not share an address. */

@@ -51,6 +51,7 @@ tessera_build_forget (TesseraPlanBuild *build)
     free (plan->strings[i]);
   free (plan->strings);
   free (plan->slots);
+  free (plan->placeless);
   free (plan->sections);
   free (plan->hand_overs);
   free (plan->crossings);
@@ -58,13 +59,14 @@ tessera_build_forget (TesseraPlanBuild *build)
   free (plan->regions);
   plan->strings = NULL;
   plan->slots = NULL;
+  plan->placeless = NULL;
   plan->sections = NULL;
   plan->hand_overs = NULL;
   plan->crossings = NULL;
   plan->rooms = NULL;
   plan->regions = NULL;
   plan->n_strings = plan->n_slots = plan->n_sections = plan->n_hand_overs = 0;
-  plan->n_crossings = plan->n_rooms = plan->n_regions = 0;
+  plan->n_crossings = plan->n_rooms = plan->n_regions = plan->n_placeless = 0;
   plan->bound_bytes = plan->height_bytes = 0;
   free (build->items);
   free (build->item_of_slot);

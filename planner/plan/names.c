@@ -1,5 +1,6 @@
 /*
- * Phase names and ordinals of a plan's slots: how a run will know which is which.
+ * Phase names and ordinals of a plan's slots and placeless requests: how a run will know
+ * which is which.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,19 +36,18 @@ typedef struct
 } Cursor;
 
 static uint32_t
-next_ordinal (CountTable *table, const TesseraSlot *slot, uint32_t stretch)
+next_ordinal (CountTable *table, uint64_t block_bytes, uint16_t stream, uint32_t stretch)
 {
-  uint64_t hash =
-      tessera_mix (tessera_mix (TESSERA_FNV_BASIS, slot->block_bytes), slot->stream);
+  uint64_t hash = tessera_mix (tessera_mix (TESSERA_FNV_BASIS, block_bytes), stream);
   size_t i = (size_t) (hash ^ (hash >> 32)) & (table->n_counts - 1);
   Count *count;
 
-  while (table->counts[i].stretch && (table->counts[i].block_bytes != slot->block_bytes ||
-                                      table->counts[i].stream != slot->stream))
+  while (table->counts[i].stretch && (table->counts[i].block_bytes != block_bytes ||
+                                      table->counts[i].stream != stream))
     i = (i + 1) & (table->n_counts - 1);
   count = &table->counts[i];
   if (count->stretch != stretch)
-    *count = (Count){ slot->block_bytes, stretch, 0, slot->stream };
+    *count = (Count){ block_bytes, stretch, 0, stream };
   return count->count++;
 }
 
@@ -141,53 +141,142 @@ name_table_init (NameTable *table, size_t n_names)
   return table->ids != NULL;
 }
 
-/* Ids by string of the trace, so that each name is compared once. */
-static TesseraStatus
-phase_id (TesseraPlanBuild *build,
-          const NameTable *names,
-          uint32_t *id_of_string,
-          uint32_t phase,
-          uint32_t *out_id)
+/* What naming looks up and counts, request after request. */
+typedef struct
 {
+  TesseraPlanBuild *build;
+  NameTable names;
+  uint32_t *id_of_string; /* of the trace: each name is compared once */
+  CountTable counts;
+  Cursor cursor;
+} Naming;
+
+static TesseraStatus
+phase_id (Naming *naming, uint32_t phase, uint32_t *out_id)
+{
+  TesseraPlanBuild *build = naming->build;
   const TesseraPhase *of = &build->structure->phases[phase];
   TesseraStatus status;
 
   if (of->label)
-    return name_id (build->plan, names, of->label, out_id);
+    return name_id (build->plan, &naming->names, of->label, out_id);
   if (of->name == TESSERA_NONE)
     return TESSERA_OK;
-  if (id_of_string[of->name] == TESSERA_NONE)
+  if (naming->id_of_string[of->name] == TESSERA_NONE)
     {
-      status = name_id (build->plan, names, tessera_trace_string (build->trace, of->name),
-                        &id_of_string[of->name]);
+      status = name_id (build->plan, &naming->names,
+                        tessera_trace_string (build->trace, of->name),
+                        &naming->id_of_string[of->name]);
       if (status != TESSERA_OK)
         return status;
     }
-  *out_id = id_of_string[of->name];
+  *out_id = naming->id_of_string[of->name];
   return TESSERA_OK;
 }
 
-/* Requests without a slot are requests nonetheless: those of equals after them keep their
- * ordinals. Counts the blocks in [@from, @to) that edits left out. */
-static void
-count_left_out (const TesseraPlanBuild *build,
-                Cursor *cursor,
-                CountTable *table,
-                uint32_t from,
-                uint32_t to)
+/* A block that edits left out becomes a placeless request. */
+static TesseraStatus
+add_placeless (Naming *naming,
+               uint32_t index,
+               const TesseraSpell *spell,
+               uint32_t next_slot)
 {
-  for (uint32_t i = from; i < to; i++)
+  TesseraPlan *plan = naming->build->plan;
+  const TesseraBlock *block = &naming->build->blocks->blocks[index];
+  TesseraPlaceless *placeless = &plan->placeless[plan->n_placeless];
+
+  *placeless = (TesseraPlaceless){
+    .size_bytes = block->size_bytes,
+    .block_bytes = block->block_bytes,
+    .section = tessera_build_section_at (plan, spell->born),
+    .before = next_slot,
+    .born = spell->born,
+    .phase = TESSERA_NONE,
+    .ordinal = TESSERA_NONE,
+    .block = index,
+    .stream = block->stream,
+    .pool = block->pool,
+  };
+  plan->n_placeless++;
+  if (!(block->flags & TESSERA_AT_START))
     {
-      const TesseraBlock *block = &build->blocks->blocks[i];
-      const TesseraSlot like = { .block_bytes = block->block_bytes,
-                                 .stream = block->stream };
+      cursor_reach (&naming->cursor, block->born_index);
+      placeless->ordinal = next_ordinal (&naming->counts, placeless->block_bytes,
+                                         placeless->stream, naming->cursor.stretch);
+    }
+  return block->born_phase != TESSERA_NONE
+             ? phase_id (naming, block->born_phase, &placeless->phase)
+             : TESSERA_OK;
+}
+
+/* Of the blocks in [@from, @to), which come before the slot @next_slot. */
+static TesseraStatus
+name_left_out (Naming *naming, uint32_t from, uint32_t to, size_t next_slot)
+{
+  const TesseraPlanBuild *build = naming->build;
+  TesseraStatus status = TESSERA_OK;
+
+  for (uint32_t i = from; i < to && status == TESSERA_OK; i++)
+    {
       TesseraSpell spell;
 
-      if (!build->left_out[i] || block->flags & TESSERA_AT_START ||
-          !tessera_run_spell (&build->run, i, &spell))
+      if (build->left_out[i] && tessera_run_spell (&build->run, i, &spell))
+        status = add_placeless (naming, i, &spell, (uint32_t) next_slot);
+    }
+  return status;
+}
+
+/* Slots and placeless requests, in the order in which they are asked for. */
+static TesseraStatus
+name_all (Naming *naming)
+{
+  TesseraPlanBuild *build = naming->build;
+  TesseraPlan *plan = build->plan;
+  uint32_t next = 0; /* block */
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
+    {
+      TesseraSlot *slot = &plan->slots[i];
+      const TesseraBlock *block = &build->blocks->blocks[slot->block];
+
+      if (block->born_phase != TESSERA_NONE)
+        status = phase_id (naming, block->born_phase, &slot->phase);
+      if (status != TESSERA_OK ||
+          (i >= build->first_spare && i < build->first_spare + build->n_spares))
         continue;
-      cursor_reach (cursor, block->born_index);
-      next_ordinal (table, &like, cursor->stretch);
+      status = name_left_out (naming, next, slot->block, i);
+      next = slot->block + 1;
+      if (block->flags & TESSERA_AT_START)
+        continue;
+      cursor_reach (&naming->cursor, block->born_index);
+      slot->ordinal = next_ordinal (&naming->counts, slot->block_bytes, slot->stream,
+                                    naming->cursor.stretch);
+    }
+  return status == TESSERA_OK
+             ? name_left_out (naming, next, (uint32_t) build->blocks->n_blocks,
+                              plan->n_slots)
+             : status;
+}
+
+/* No placeless request comes behind the slots of its section that are asked for: those
+ * without an ordinal at the end of one that repeats are not. */
+static void
+close_sections (TesseraPlan *plan)
+{
+  size_t next = 0;
+
+  for (uint32_t s = 0; s < plan->n_sections; s++)
+    {
+      const TesseraSection *section = &plan->sections[s];
+      uint32_t end = section->first_slot + section->n_slots;
+
+      while (section->kind == TESSERA_SECTION_REPEATS && end > section->first_slot &&
+             plan->slots[end - 1].ordinal == TESSERA_NONE)
+        end--;
+      for (; next < plan->n_placeless && plan->placeless[next].section == s; next++)
+        if (plan->placeless[next].before > end)
+          plan->placeless[next].before = end;
     }
 }
 
@@ -196,39 +285,27 @@ tessera_build_names (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
   size_t n_strings = tessera_trace_n_strings (build->trace);
-  uint32_t *id_of_string = malloc ((n_strings + 1) * sizeof *id_of_string);
-  CountTable table = { NULL, 16 };
-  NameTable names = { 0 };
-  Cursor cursor = { .build = build };
-  uint32_t next = 0; /* block */
+  Naming naming = { .build = build,
+                    .id_of_string = malloc ((n_strings + 1) * sizeof (uint32_t)),
+                    .counts = { NULL, 16 },
+                    .cursor = { .build = build } };
   TesseraStatus status = TESSERA_NO_MEMORY;
 
-  while (table.n_counts < 2 * (plan->n_slots + build->n_left_out))
-    table.n_counts *= 2;
-  table.counts = calloc (table.n_counts, sizeof *table.counts);
-  if (!id_of_string || !table.counts ||
-      !name_table_init (&names, n_strings + build->structure->n_phases))
-    goto out;
-  memset (id_of_string, 0xff, (n_strings + 1) * sizeof *id_of_string);
-  status = TESSERA_OK;
-  for (size_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
+  while (naming.counts.n_counts < 2 * (plan->n_slots + build->n_left_out))
+    naming.counts.n_counts *= 2;
+  naming.counts.counts = calloc (naming.counts.n_counts, sizeof *naming.counts.counts);
+  plan->placeless =
+      build->n_left_out > 0 ? calloc (build->n_left_out, sizeof *plan->placeless) : NULL;
+  if (naming.id_of_string && naming.counts.counts &&
+      (plan->placeless || build->n_left_out == 0) &&
+      name_table_init (&naming.names, n_strings + build->structure->n_phases))
     {
-      TesseraSlot *slot = &plan->slots[i];
-      const TesseraBlock *block = &build->blocks->blocks[slot->block];
-
-      if (block->born_phase != TESSERA_NONE)
-        status = phase_id (build, &names, id_of_string, block->born_phase, &slot->phase);
-      if (block->flags & TESSERA_AT_START ||
-          (i >= build->first_spare && i < build->first_spare + build->n_spares))
-        continue;
-      count_left_out (build, &cursor, &table, next, slot->block);
-      next = slot->block + 1;
-      cursor_reach (&cursor, block->born_index);
-      slot->ordinal = next_ordinal (&table, slot, cursor.stretch);
+      memset (naming.id_of_string, 0xff, (n_strings + 1) * sizeof (uint32_t));
+      status = name_all (&naming);
+      close_sections (plan);
     }
-out:
-  free (id_of_string);
-  free (names.ids);
-  free (table.counts);
+  free (naming.id_of_string);
+  free (naming.names.ids);
+  free (naming.counts.counts);
   return status;
 }

@@ -41,8 +41,8 @@ add_sections (TesseraPlanBuild *build)
   return TESSERA_OK;
 }
 
-static uint32_t
-section_at (const TesseraPlan *plan, uint32_t position)
+uint32_t
+tessera_build_section_at (const TesseraPlan *plan, uint32_t position)
 {
   uint32_t section = 0;
 
@@ -62,7 +62,7 @@ make_slot (const TesseraPlanBuild *build, uint32_t index, const TesseraSpell *sp
                         .born = spell->born,
                         .died = spell->died,
                         .died_next = spell->died_next,
-                        .section = section_at (build->plan, spell->born),
+                        .section = tessera_build_section_at (build->plan, spell->born),
                         .phase = TESSERA_NONE,
                         .ordinal = TESSERA_NONE,
                         .group = block->group,

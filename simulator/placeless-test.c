@@ -1,0 +1,244 @@
+/*
+ * Tests of leaving blocks to the dynamic allocator: just these lie outside of the pool
+ * when the trace follows its plan, whatever of their size is near.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/planner.h"
+#include "planner/run.h"
+#include "planner/test-traces.h"
+#include "simulator/made-case.h"
+
+#define SEED 20260615
+
+enum
+{
+  N_STEPS = 4,
+  MAX_REQUESTS = 120 /* of a made-up step */
+};
+
+/* The blocks whose slots an edit takes away: the like of the chosen in all steps that are
+ * planned as one. */
+static guint8 *
+find_left_out (const Case *c, const uint32_t *chosen, size_t n_chosen)
+{
+  size_t n_blocks = c->blocks->n_blocks;
+  g_autofree guint8 *is_gone = g_new0 (guint8, n_blocks + 1);
+  guint8 *left_out = g_new0 (guint8, n_blocks + 1);
+  TesseraRun run;
+
+  g_assert_cmpint (
+      tessera_run_init (c->trace, c->blocks, c->structure, -1, -1, NULL, &run), ==,
+      TESSERA_OK);
+  for (size_t i = 0; i < n_chosen; i++)
+    {
+      uint32_t of = tessera_run_stands_for (&run, chosen[i]);
+
+      if (of != TESSERA_NONE)
+        is_gone[of] = 1;
+    }
+  for (uint32_t b = 0; b < n_blocks; b++)
+    {
+      uint32_t of = tessera_run_stands_for (&run, b);
+
+      left_out[b] = of != TESSERA_NONE && is_gone[of];
+    }
+  tessera_run_clear (&run);
+  return left_out;
+}
+
+static TesseraPlan *
+plan_without (const Case *c, uint32_t *chosen, size_t n_chosen, bool across)
+{
+  TesseraEdit edit = { .kind = TESSERA_EDIT_DYNAMIC, .name = (char *) "leave these" };
+  TesseraPlanOptions options = { .edits = &edit,
+                                 .n_edits = 1,
+                                 .across_streams = across,
+                                 .first_step = -1,
+                                 .last_step = -1,
+                                 .work_budget = 1 << 16 };
+  TesseraError error = { 0 };
+  TesseraPlan *plan;
+
+  tessera_selector_init (&edit.what);
+  edit.what.blocks = chosen;
+  edit.what.n_blocks = n_chosen;
+  if (tessera_plan_trace (c->trace, c->blocks, c->structure, &options, &error, &plan) !=
+      TESSERA_OK)
+    g_error ("%s", error.text);
+  g_assert_true (plan->checked);
+  return plan;
+}
+
+/* A few blocks at random, ascending; of runs of equals some of each. */
+static uint32_t *
+choose (GRand *rand, const Case *c, double share, size_t *out_n)
+{
+  uint32_t *chosen = g_new (uint32_t, c->blocks->n_blocks + 1);
+
+  *out_n = 0;
+  for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
+    if (g_rand_double (rand) < share)
+      chosen[(*out_n)++] = b;
+  return chosen;
+}
+
+/* Returns: requests that missed; @n_folded counts plans of a step that repeats. */
+static guint64
+check_leaving (const Case *c, GRand *rand, double share, bool across, guint *n_folded)
+{
+  size_t n_chosen;
+  g_autofree uint32_t *chosen = choose (rand, c, share, &n_chosen);
+  g_autofree guint8 *left_out = find_left_out (c, chosen, n_chosen);
+  TesseraPlan *plan = plan_without (c, chosen, n_chosen, across);
+  const TesseraSimulateOptions options = {
+    .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
+  };
+  TesseraLayout *layout = case_simulate (c, &options);
+  guint64 n_missed = 0;
+
+  *n_folded += plan->followable == TESSERA_FOLLOWABLE_YES;
+  for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
+    {
+      g_assert_cmpint (layout->is_hit[b], ==, !left_out[b]);
+      n_missed += left_out[b] && (c->blocks->blocks[b].flags & TESSERA_AT_START) == 0;
+    }
+  g_assert_cmpuint (layout->declined_index, ==, 0);
+  g_assert_cmpuint (layout->n_misses, ==, n_missed);
+  g_assert_cmpuint (layout->n_planned_misses, ==, n_missed);
+  for (size_t i = 0; i < plan->n_slots; i++)
+    g_assert_false (left_out[plan->slots[i].block]);
+  for (size_t i = 0; i < plan->n_placeless; i++)
+    g_assert_true (left_out[plan->placeless[i].block]);
+  tessera_layout_free (layout);
+  tessera_plan_free (plan);
+  return n_missed;
+}
+
+/* A request of a made-up step: how many requests later its block ends, before or after
+ * the one that comes then; into the next step, too. */
+typedef struct
+{
+  uint64_t size_bytes;
+  uint32_t life;
+  uint16_t stream;
+  bool ends_after;
+} Like;
+
+static void
+end_those (
+    TesseraTrace *trace, const Like *likes, uint32_t n, uint32_t now, bool ends_after)
+{
+  uint32_t first = now > 2 * n ? now - 2 * n : 0;
+
+  for (uint32_t r = first; r < now; r++)
+    if (r + likes[r % n].life == now && likes[r % n].ends_after == ends_after)
+      {
+        const Like *like = &likes[r % n];
+
+        test_event (trace, TESSERA_FREE_REQUESTED, (uint64_t) (r + 1) << 24,
+                    like->size_bytes, like->stream);
+        test_event (trace, TESSERA_FREE_COMPLETED, (uint64_t) (r + 1) << 24,
+                    like->size_bytes, like->stream);
+      }
+}
+
+/* Steps of few sizes, so that each request has many equals. */
+static TesseraTrace *
+made_steps (GRand *rand)
+{
+  TesseraTrace *trace = test_trace_new ();
+  uint32_t n = (uint32_t) g_rand_int_range (rand, 4, MAX_REQUESTS);
+  gint32 n_sizes = g_rand_int_range (rand, 1, 5),
+         n_streams = g_rand_int_range (rand, 1, 3);
+  Like likes[MAX_REQUESTS];
+
+  for (uint32_t i = 0; i < n; i++)
+    likes[i] =
+        (Like){ .size_bytes = 1024 * (uint64_t) g_rand_int_range (rand, 1, n_sizes + 1),
+                .life = (uint32_t) g_rand_int_range (
+                    rand, 1, g_rand_int_range (rand, 0, 4) == 0 ? (gint32) n + 4 : 9),
+                .stream = (uint16_t) g_rand_int_range (rand, 0, n_streams),
+                .ends_after = g_rand_boolean (rand) };
+  for (uint32_t b = 0; b < 3; b++)
+    test_alloc (trace, (uint64_t) 1 << 50 | (uint64_t) b << 24, 1024);
+  for (uint32_t s = 0; s < N_STEPS; s++)
+    {
+      g_autofree char *name = g_strdup_printf ("step %u", s);
+      uint32_t begin = (uint32_t) trace->n_events;
+
+      for (uint32_t i = 0; i < n; i++)
+        {
+          uint32_t now = s * n + i;
+
+          end_those (trace, likes, n, now, false);
+          test_event (trace, TESSERA_ALLOC, (uint64_t) (now + 1) << 24,
+                      likes[i].size_bytes, likes[i].stream);
+          end_those (trace, likes, n, now, true);
+        }
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+static void
+test_made (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
+  guint64 n_missed = 0;
+  guint n_folded = 0;
+
+  for (guint n = 0; n < 200; n++)
+    {
+      Case c = case_new (made_steps (rand));
+
+      n_missed += check_leaving (&c, rand, n % 10 == 0 ? 1 : 0.05 * (n % 10), n % 7 == 0,
+                                 &n_folded);
+      case_clear (&c);
+    }
+  g_assert_cmpuint (n_missed, >, 5000);
+  g_assert_cmpuint (n_folded, >, 150);
+}
+
+static void
+test_shared (gconstpointer user)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
+  TesseraTrace *trace = test_trace_shared (user);
+  guint n_folded = 0;
+  Case c;
+
+  if (trace == NULL)
+    return;
+  c = case_new (trace);
+  g_assert_cmpuint (check_leaving (&c, rand, 0.01, false, &n_folded), >, 0);
+  g_assert_cmpuint (check_leaving (&c, rand, 0.2, false, &n_folded), >, 0);
+  case_clear (&c);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const char *const shared[] = {
+    "snapshots/real/cnn-small.pickle",
+    "snapshots/real/medium-seq128-train.pickle",
+    "snapshots/jobs/meg_pp4vp2_tp2_rcfull.pickle.gz",
+    "snapshots/jobs/fsdp2_7b_r3of16.pickle.gz",
+    "snapshots/jobs/moe64_perm_moeck.pickle.gz",
+  };
+
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/simulator/placeless/made", test_made);
+  for (gsize i = 0; i < G_N_ELEMENTS (shared); i++)
+    {
+      g_autofree char *path = g_strconcat ("/simulator/placeless/", shared[i], NULL);
+
+      g_test_add_data_func (path, shared[i], test_shared);
+    }
+  return g_test_run ();
+}
