@@ -27,8 +27,9 @@
  *              died_next > born. They have the same end, and their requests (those with
  *              an ordinal) have never more blocks alive together than the rota has
  *              slots: each block over [born, section end) and [section begin, died_next)
- * streams      stream < n_streams. Without across_streams: slots of different streams
- *              never share an address, and no hand-over is listed. With it: a range
+ * streams      stream < n_streams. Slots of different pools never share an address, and
+ *              without across_streams nor do those of different streams, and no hand-over
+ *              is listed. With it: a range
  *              passes to another owner (stream, pool and size class) only when it is open
  *              (see below); every hand-over is listed; and all that is listed is between
  *              two slots of different streams, or from one with side streams

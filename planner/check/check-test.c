@@ -207,8 +207,13 @@ break_streams (GRand *random, TesseraPlan *plan)
   TesseraSlot *slot = any_slot (random, plan), *other = any_slot (random, plan);
   if (slot->wraps && slot->died_next >= slot->born)
     return FALSE; /* its rota would miss it first */
-  switch (check_pick (random, 6))
+  switch (check_pick (random, 7))
     {
+    case 5: /* a private pool's, even where streams share */
+      if (slot == other || !check_share_addresses (slot, other))
+        return FALSE;
+      slot->pool = 1;
+      break;
     case 3:
       if (plan->n_hand_overs == 0)
         return FALSE;

@@ -3,8 +3,8 @@
  *
  * Without sharing, one walk over the slots by offset is enough: if the slot that reaches
  * highest so far is of the newcomer's stream, no other stream can still be there, for it
- * would have met that slot before.
- * With sharing, see hand-overs.c.
+ * would have met that slot before. With sharing, see hand-overs.c; pools are apart all
+ * the same.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,6 +48,14 @@ top_of (const TesseraPlan *plan, uint32_t slot)
   return plan->slots[slot].offset_bytes + plan->slots[slot].block_bytes;
 }
 
+/* Nobody shares addresses with a private pool: a captured graph uses its memory whenever
+ * it is replayed. */
+static bool
+may_share (const TesseraPlan *plan, const TesseraSlot *a, const TesseraSlot *b)
+{
+  return a->pool == b->pool && (plan->across_streams || a->stream == b->stream);
+}
+
 static TesseraStatus
 check_apart (const TesseraPlan *plan, TesseraError *error)
 {
@@ -63,11 +71,12 @@ check_apart (const TesseraPlan *plan, TesseraError *error)
     {
       uint32_t slot = starts[i].slot;
       bool is_alone = highest == TESSERA_NONE ||
-                      plan->slots[highest].stream == plan->slots[slot].stream ||
+                      may_share (plan, &plan->slots[highest], &plan->slots[slot]) ||
                       top_of (plan, highest) <= starts[i].offset_bytes;
       if (!is_alone)
-        status = tessera_check_refuse_pair (plan, "no address shared between streams",
-                                            highest, slot, error);
+        status = tessera_check_refuse_pair (
+            plan, "no address shared between streams or private pools", highest, slot,
+            error);
       if (highest == TESSERA_NONE || top_of (plan, slot) > top_of (plan, highest))
         highest = slot;
     }
@@ -120,8 +129,9 @@ tessera_check_streams (const TesseraPlan *plan, TesseraError *error)
                              plan->n_streams, text.text);
       }
   TesseraStatus status = check_listed (plan, error);
-  if (status != TESSERA_OK)
+  if (status == TESSERA_OK)
+    status = check_apart (plan, error);
+  if (status != TESSERA_OK || !plan->across_streams)
     return status;
-  return plan->across_streams ? tessera_check_hand_overs (plan, error)
-                              : check_apart (plan, error);
+  return tessera_check_hand_overs (plan, error);
 }
