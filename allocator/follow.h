@@ -5,9 +5,9 @@
  * within a bounded look-ahead and re-synchronised at every phase mark and step; never by
  * position alone. An address is handed out only if its range is free at that moment, and
  * the caller's own guard takes it. A request whose slot is taken gets another place that
- * no slot needs meanwhile, or swaps with a later one of its size. What does not match is a miss, and the caller serves it by
- * expandable rules; so is a placeless request (db/plan.h), which nothing is handed out
- * for.
+ * no slot needs meanwhile, or swaps with a later one of its size. What does not match is
+ * a miss, and the caller serves it by expandable rules; so is a placeless request
+ * (db/plan.h), which nothing is handed out for.
  *
  * Not thread-safe by itself.
  *
@@ -26,7 +26,8 @@ void tessera_follower_free (TesseraFollower *follower);
 
 /* Has the last word on each range: @take takes it for the request that is being served
  * and returns true, or tells in *out_end_bytes up to where it is no use to ask again
- * (beyond @offset_bytes). A range that it took is always handed out. */
+ * (beyond @offset_bytes). A range that it took is always handed out. While it is asked
+ * blocks may be given back: the device may wait for their ends. */
 typedef struct
 {
   bool (*take) (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes);

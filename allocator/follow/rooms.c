@@ -132,23 +132,38 @@ tessera_rooms_give_back (TesseraRooms *rooms, uint64_t offset_bytes)
   return true;
 }
 
-/* Where to look again behind a place that is not to be had; 0: nowhere. */
-static uint64_t
-behind (const TesseraTaken *taken,
-        const TesseraFollowerGuard *guard,
-        uint64_t at,
-        uint64_t end_bytes)
+/* Is the place to be had? If not, *out_next is where to look again, or 0: nowhere. */
+static bool
+take_at (const TesseraTaken *taken,
+         const TesseraFollowerGuard *guard,
+         uint64_t at,
+         uint64_t end_bytes,
+         uint64_t *out_next)
 {
-  uint64_t next = end_bytes;
-
+  *out_next = end_bytes;
   if (!tessera_taken_is_blocked (taken, at, tessera_taken_rank (taken, end_bytes),
-                                 &next) &&
-      (guard->take == NULL || guard->take (guard->user, at, &next)))
-    return at;
-  return next > at ? next : 0;
+                                 out_next) &&
+      (guard->take == NULL || guard->take (guard->user, at, out_next)))
+    return true;
+  if (*out_next <= at)
+    *out_next = 0;
+  return false;
 }
 
-/* The lowest place in [@begin_bytes, @end_bytes) that all agree upon. */
+/* There is room for one more. */
+static void
+add_block (TesseraRooms *rooms, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  size_t i = first_behind (rooms, begin_bytes);
+
+  memmove (&rooms->blocks[i + 1], &rooms->blocks[i],
+           (rooms->n_blocks - i) * sizeof rooms->blocks[0]);
+  rooms->blocks[i] = (TesseraDynamicBlock){ begin_bytes, end_bytes };
+  rooms->n_blocks++;
+}
+
+/* The lowest place in [@begin_bytes, @end_bytes) that all agree upon. While the guard is
+ * asked, blocks may end: the device may have to wait for memory. */
 static bool
 take_lowest (TesseraRooms *rooms,
              const TesseraTaken *taken,
@@ -175,19 +190,16 @@ take_lowest (TesseraRooms *rooms,
           i++;
           continue;
         }
-      next = behind (taken, guard, at, at + block_bytes);
-      if (next == at)
+      if (take_at (taken, guard, at, at + block_bytes, &next))
         {
-          memmove (&rooms->blocks[i + 1], &rooms->blocks[i],
-                   (rooms->n_blocks - i) * sizeof rooms->blocks[0]);
-          rooms->blocks[i] = (TesseraDynamicBlock){ at, at + block_bytes };
-          rooms->n_blocks++;
+          add_block (rooms, at, at + block_bytes);
           *out_offset_bytes = at;
           return true;
         }
       if (next == 0)
         return false;
       at = next;
+      i = first_behind (rooms, at);
       n_tries++;
     }
   return false;
