@@ -46,7 +46,7 @@ typedef struct
   TesseraCachingOptions caching; /* settings.is_expandable follows from kind; limit_bytes
                                     holds for everything, the plan's pool included */
   const TesseraPlan *plan;       /* plan only; outlives the policy */
-  bool by_length; /* plan: follow what it has for every length */
+  bool by_length;                /* plan: follow what it has for every length */
   bool
       is_simulation; /* nothing computes on this memory: any plan is taken as it is, also
                         one made across streams, whose hand-overs then count as ordered */
@@ -54,8 +54,9 @@ typedef struct
 } TesseraPolicyOptions;
 
 /* Takes the plan's pool from the device at once, as pages of stream 0 that stay while the
- * plan is followed (by length: page by page as steps need them): TESSERA_OUT_OF_DEVICE where it does not fit (or the limit forbids
- * it), TESSERA_REFUSED for a plan that this cannot follow; @error says why. */
+ * plan is followed (by length: page by page as steps need them): TESSERA_OUT_OF_DEVICE
+ * where it does not fit (or the limit forbids it), TESSERA_REFUSED for a plan that this
+ * cannot follow; @error says why. */
 TESSERA_MUST_USE TesseraStatus tessera_policy_new (const TesseraPolicyOptions *options,
                                                    TesseraDevice *device,
                                                    const TesseraObserver *observer,
@@ -84,6 +85,7 @@ void tessera_policy_empty_cache (TesseraPolicy *policy);
 
 /* As their namesakes in caching.h. A stream is told as soon as it is known to work, be it
  * only as the side stream of a block: the rules of several streams hold from then on. */
+void tessera_policy_see_streams (TesseraPolicy *policy); /* one that has no number */
 TESSERA_MUST_USE TesseraStatus tessera_policy_set_stream_handle (TesseraPolicy *policy,
                                                                  uint32_t stream,
                                                                  uint64_t handle);

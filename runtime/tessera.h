@@ -134,6 +134,10 @@ TESSERA_API void tessera_torch_empty_cache (void);
 TESSERA_API void tessera_torch_memory_fraction (double fraction, int device);
 TESSERA_API void *tessera_torch_base_alloc (void *ptr, size_t *out_size);
 TESSERA_API void tessera_torch_record_stream (void *ptr, void *stream);
+/* The program made a stream of its own on the device. It may compute there without ever
+ * asking for memory or recording a block on it: from now on what PyTorch keeps apart on
+ * each stream stays apart. Call it before anything is done on the stream. */
+TESSERA_API void tessera_torch_has_streams (int device);
 TESSERA_API void
 tessera_torch_begin_pool (int device, TesseraTorchPool pool, void *filter);
 TESSERA_API void tessera_torch_end_pool (int device, TesseraTorchPool pool);

@@ -21,6 +21,7 @@ enum
 };
 
 static _Atomic double fractions[TESSERA_MAX_DEVICES]; /* 0: not told */
+static atomic_bool uses_streams[TESSERA_MAX_DEVICES];
 static atomic_bool tells_streams;
 
 double
@@ -33,6 +34,12 @@ bool
 tessera_torch_tells_streams (void)
 {
   return atomic_load (&tells_streams);
+}
+
+bool
+tessera_torch_uses_streams (int ordinal)
+{
+  return atomic_load (&uses_streams[ordinal]);
 }
 
 void
@@ -221,6 +228,15 @@ tessera_torch_record_stream (void *ptr, void *stream)
 
   if (ptr != NULL && tessera_process_state () == TESSERA_PROCESS_SERVING)
     on_owner (-1, record_there, ptr, &handle);
+}
+
+void
+tessera_torch_has_streams (int ordinal)
+{
+  if (ordinal >= 0 && ordinal < TESSERA_MAX_DEVICES &&
+      tessera_process_state () != TESSERA_PROCESS_FORKED &&
+      !atomic_exchange (&uses_streams[ordinal], true))
+    tessera_process_see_streams (ordinal);
 }
 
 void

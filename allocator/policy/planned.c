@@ -239,10 +239,9 @@ tessera_planned_set_limit (TesseraPlanned *planned, uint64_t limit_bytes)
 }
 
 void
-tessera_planned_see_stream (TesseraPlanned *planned, uint32_t stream)
+tessera_planned_see_streams (TesseraPlanned *planned)
 {
-  if (stream > 0)
-    tessera_guard_see_streams (planned->guard);
+  tessera_guard_see_streams (planned->guard);
 }
 
 void

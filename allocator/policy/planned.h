@@ -60,7 +60,7 @@ void tessera_planned_empty_cache (TesseraPlanned *planned);
 void tessera_planned_release_pool (TesseraPlanned *planned, uint32_t pool);
 void tessera_planned_set_limit (TesseraPlanned *planned, uint64_t limit_bytes);
 void tessera_planned_set_routed (TesseraPlanned *planned, bool is_routed);
-void tessera_planned_see_stream (TesseraPlanned *planned, uint32_t stream);
+void tessera_planned_see_streams (TesseraPlanned *planned);
 void tessera_planned_step (TesseraPlanned *planned);
 void tessera_planned_phase (TesseraPlanned *planned, const char *name);
 

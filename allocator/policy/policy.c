@@ -280,11 +280,18 @@ tessera_policy_empty_cache (TesseraPolicy *policy)
   see_pool (policy);
 }
 
+void
+tessera_policy_see_streams (TesseraPolicy *policy)
+{
+  if (policy->planned != NULL)
+    tessera_planned_see_streams (policy->planned);
+}
+
 TesseraStatus
 tessera_policy_set_stream_handle (TesseraPolicy *policy, uint32_t stream, uint64_t handle)
 {
-  if (policy->planned != NULL)
-    tessera_planned_see_stream (policy->planned, stream);
+  if (stream > 0)
+    tessera_policy_see_streams (policy);
   return tessera_caching_set_stream_handle (policy->caching, stream, handle);
 }
 

@@ -143,6 +143,8 @@ class Library:
         self.reset_peak_stats = self._function("reset_peak_stats", None, number)
         self.reset_accumulated_stats = self._function("reset_accumulated_stats", None, number)
         self.has_record_stream = self._function("torch_has_record_stream", None, number)
+        #: The program made a stream of its own on the device.
+        self.has_streams = self._function("torch_has_streams", None, number)
 
     def _error(self) -> LibraryError:
         return LibraryError((self._last_error() or b"unknown error").decode("utf-8", "replace"))

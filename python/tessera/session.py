@@ -13,7 +13,7 @@ from typing import Any, Dict, Optional, Tuple, Union
 
 import torch
 
-from . import allocator, engine, refused, statistics
+from . import allocator, engine, refused, statistics, streams
 from .library import Library, LibraryError
 from .marks import Marks
 from .modules import Modules
@@ -57,6 +57,7 @@ class Session:
         library.configure("torch", torch.__version__)
         self.library = library
         self._restore_refused = refused.install()
+        streams.install(library)
         initialise: Any = torch._C._cuda_init
 
         def start_and_initialise() -> None:

@@ -50,6 +50,14 @@ tessera_device_set_fraction (RuntimeDevice *device, double fraction)
 }
 
 void
+tessera_device_see_streams (RuntimeDevice *device)
+{
+  tessera_device_lock (device);
+  tessera_policy_see_streams (device->policy);
+  tessera_device_unlock (device);
+}
+
+void
 tessera_device_step (RuntimeDevice *device, TesseraRecorder *recorder)
 {
   tessera_device_enter (device, recorder);

@@ -47,6 +47,8 @@ uint64_t tessera_device_malloc (RuntimeDevice *device,
 bool
 tessera_device_free (RuntimeDevice *device, uint64_t addr, TesseraRecorder *recorder);
 bool tessera_device_record_stream (RuntimeDevice *device, uint64_t addr, uint64_t stream);
+/* More than one works there, whether or not it asks for memory. */
+void tessera_device_see_streams (RuntimeDevice *device);
 void tessera_device_empty_cache (RuntimeDevice *device, TesseraRecorder *recorder);
 /* 1 and more: no limit. */
 void tessera_device_set_fraction (RuntimeDevice *device, double fraction);

@@ -62,8 +62,23 @@ open_locked (int ordinal, TesseraError *error)
   is_plan_followed = is_plan_followed || tessera_device_follows (device);
   is_plan_taken = true;
   tessera_marks_tell (device);
+  if (tessera_torch_uses_streams (ordinal))
+    tessera_device_see_streams (device);
   atomic_store_explicit (&devices[ordinal], device, memory_order_release);
   return device;
+}
+
+void
+tessera_process_see_streams (int ordinal)
+{
+  RuntimeDevice *device;
+
+  /* A device that is being opened either is there after this, or has yet to ask. */
+  pthread_mutex_lock (&lock);
+  device = tessera_process_known_device (ordinal);
+  pthread_mutex_unlock (&lock);
+  if (device != NULL)
+    tessera_device_see_streams (device);
 }
 
 static RuntimeDevice *

@@ -31,10 +31,15 @@ RuntimeDevice *tessera_process_device (int ordinal, TesseraError *error);
 /* NULL where it was never used, or the number is none. Takes no lock. */
 RuntimeDevice *tessera_process_known_device (int ordinal);
 
+/* What tessera_torch_uses_streams() says changed to true. Takes locks. */
+void tessera_process_see_streams (int ordinal);
+
 /* What PyTorch said before the device was there: the memory fraction (0: nothing), and
  * whether the record_stream hook is in place. */
 double tessera_torch_fraction (int ordinal);
 bool tessera_torch_tells_streams (void);
+/* ... and whether the program computes on streams of its own, which need not allocate. */
+bool tessera_torch_uses_streams (int ordinal);
 
 /* What the marks say now, for a device that opens late. Called with the marks' lock. */
 void tessera_marks_lock (void);
