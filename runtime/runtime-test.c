@@ -444,52 +444,6 @@ test_threads (void)
 }
 
 static void
-pools_body (void)
-{
-  const TesseraTorchPool pool = { 7, 0 };
-  void *outside, *inside, *again;
-
-  program_start ("policy", "native", "record", program_file ("run.tsr"), NULL);
-  outside = program_must_alloc (4 * (ssize_t) MIB, 0);
-  program_free (outside, 0);
-  tessera_torch_begin_pool (0, pool, NULL);
-  inside = program_must_alloc (4 * (ssize_t) MIB, 0);
-  g_assert_true (inside != outside);
-  program_free (inside, 0);
-  again = program_must_alloc (4 * (ssize_t) MIB, 0);
-  g_assert_true (again == inside);
-  tessera_torch_record_stream (again, (void *) program_stream (1));
-  tessera_torch_empty_cache (); /* nothing: frees are not allowed now */
-  program_free (again, 0);      /* put off: events cannot be recorded now */
-  program_free (program_must_alloc (512, 0), 0);
-  g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
-  tessera_torch_end_pool (0, pool);
-  g_assert_true (program_must_alloc (4 * (ssize_t) MIB, 0) == outside);
-  program_free (outside, 0);
-  tessera_torch_empty_cache ();
-  g_assert_cmpuint (program_stats ().active[0].current, ==, 0);
-  g_assert_cmpuint (program_stats ().reserved_bytes[0].current, ==, 22 * MIB);
-  tessera_torch_release_pool (0, pool);
-  tessera_torch_empty_cache ();
-  g_assert_cmpuint (program_stats ().reserved_bytes[0].current, ==, 0);
-  assert_quiet ();
-  tessera_stop ();
-}
-
-static void
-test_pools (void)
-{
-  TesseraTrace *trace;
-
-  PROGRAM_RUN_CHILD (pools_body);
-  trace = program_load ("run.tsr");
-  g_assert_cmpuint (trace->n_pools, ==, 2);
-  g_assert_cmpuint (trace->pools[1].owner_id, ==, 7);
-  tessera_trace_free (trace);
-  program_verify ("run.tsr", 5);
-}
-
-static void
 base_body (void)
 {
   size_t size;
@@ -563,7 +517,6 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (limit_body);
   PROGRAM_ADD_CHILD (repeats_body);
   PROGRAM_ADD_CHILD (threads_body);
-  PROGRAM_ADD_CHILD (pools_body);
   PROGRAM_ADD_CHILD (base_body);
   PROGRAM_ADD_CHILD (faults_body);
   PROGRAM_ADD_CHILD (captured_side_body);
@@ -580,7 +533,6 @@ main (int argc, char **argv)
   g_test_add_func ("/runtime/limit", test_limit);
   g_test_add_func ("/runtime/steps-repeat", test_repeats);
   g_test_add_func ("/runtime/threads", test_threads);
-  g_test_add_func ("/runtime/pools", test_pools);
   g_test_add_func ("/runtime/base", test_base);
   g_test_add_func ("/runtime/faults", test_faults);
   return program_finish ();

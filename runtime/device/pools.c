@@ -53,20 +53,38 @@ tessera_device_begin_pool (RuntimeDevice *device,
   tessera_device_unlock (device);
 }
 
+/* The latest that this thread opened to the pool, else the latest of all: captures of
+ * several threads may share one. n_routes: none is open. */
+static size_t
+find_route (const RuntimeDevice *device, uint16_t pool)
+{
+  size_t found = device->n_routes;
+
+  for (size_t i = device->n_routes; i-- > 0;)
+    if (device->routes[i].pool == pool)
+      {
+        if (pthread_equal (device->routes[i].thread, pthread_self ()))
+          return i;
+        if (found == device->n_routes)
+          found = i;
+      }
+  return found;
+}
+
 void
 tessera_device_end_pool (RuntimeDevice *device, TesseraPoolId id)
 {
-  size_t kept = 0;
   uint16_t pool;
+  size_t ended;
 
   tessera_device_lock (device);
   if (pool_of (device, id, false, &pool))
     {
-      for (size_t i = 0; i < device->n_routes; i++)
-        if (device->routes[i].pool != pool)
-          device->routes[kept++] = device->routes[i];
-      device->n_routes = kept;
-      tessera_policy_set_routed (device->policy, kept != 0);
+      ended = find_route (device, pool);
+      for (size_t i = ended; i + 1 < device->n_routes; i++)
+        device->routes[i] = device->routes[i + 1];
+      device->n_routes -= ended < device->n_routes;
+      tessera_policy_set_routed (device->policy, device->n_routes != 0);
     }
   tessera_device_unlock (device);
 }
