@@ -353,6 +353,8 @@ take_limits (TesseraPackProblem *problem, const TesseraPackLimit *limits)
       problem->limits[i] = limits[problem->items[i].source];
       problem->has_zones =
           problem->has_zones || problem->limits[i].zone != problem->limits[0].zone;
+      problem->has_sets =
+          problem->has_sets || (problem->limits[i].in | problem->limits[i].apart) != 0;
     }
   return list_bodies (problem);
 }

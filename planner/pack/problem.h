@@ -62,6 +62,7 @@ typedef struct
   uint32_t *body_ends;      /* [n_bodies] where in body_items each ends */
   uint32_t n_bodies;
   bool has_zones; /* some items are of different zones */
+  bool has_sets;  /* some item is in a set, or apart from one */
   TesseraPackRange
       *blocked; /* ascending, apart; the caller sets it, freed with the rest */
   size_t n_blocked;

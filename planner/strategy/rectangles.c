@@ -192,26 +192,54 @@ take_fused (TesseraRectangle *a, TesseraRectangle *b, TesseraLocalPlan fused)
       a->size_bytes = fused.decisions[i].offset_bytes + fused.decisions[i].size_bytes;
 }
 
+/* Lists those that may be fused with anybody: of requests by themselves there can be as
+ * many as there are slots. Returns: how many. */
+static size_t
+list_groups (const TesseraRectangles *rectangles, uint32_t *groups)
+{
+  size_t n = 0;
+
+  for (uint32_t i = 0; i < rectangles->n_rectangles; i++)
+    if (!rectangles->rectangles[i].is_single)
+      groups[n++] = i;
+  return n;
+}
+
 /* Each with those after it, once: what was fused goes on as one. */
+static TesseraStatus
+fuse_groups (TesseraRectangle *all, const uint32_t *groups, size_t n_groups)
+{
+  for (size_t i = 0; i < n_groups; i++)
+    for (size_t k = i + 1; k < n_groups; k++)
+      {
+        TesseraRectangle *a = &all[groups[i]], *b = &all[groups[k]];
+        TesseraLocalPlan fused;
+        bool is_accepted;
+
+        if (!can_fuse (a, b))
+          continue;
+        if (tessera_fuse (&a->plan, &b->plan, &is_accepted, &fused) != TESSERA_OK)
+          return TESSERA_NO_MEMORY;
+        if (is_accepted)
+          take_fused (a, b, fused);
+      }
+  return TESSERA_OK;
+}
+
 TesseraStatus
 tessera_rectangles_fuse (TesseraRectangles *rectangles)
 {
   TesseraRectangle *all = rectangles->rectangles;
+  uint32_t *groups = malloc ((rectangles->n_rectangles + 1) * sizeof *groups);
   size_t n_left = 0;
+  TesseraStatus status;
 
-  for (size_t i = 0; i < rectangles->n_rectangles; i++)
-    for (size_t k = i + 1; k < rectangles->n_rectangles; k++)
-      {
-        TesseraLocalPlan fused;
-        bool is_accepted;
-
-        if (!can_fuse (&all[i], &all[k]))
-          continue;
-        if (tessera_fuse (&all[i].plan, &all[k].plan, &is_accepted, &fused) != TESSERA_OK)
-          return TESSERA_NO_MEMORY;
-        if (is_accepted)
-          take_fused (&all[i], &all[k], fused);
-      }
+  if (!groups)
+    return TESSERA_NO_MEMORY;
+  status = fuse_groups (all, groups, list_groups (rectangles, groups));
+  free (groups);
+  if (status != TESSERA_OK)
+    return status;
   for (size_t i = 0; i < rectangles->n_rectangles; i++)
     if (all[i].plan.n_decisions > 0)
       all[n_left++] = all[i];

@@ -8,7 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_CHUNK UINT32_MAX
+/* Lives by which owners see each other, sets and zones have to be asked for one by one.
+ */
+static bool
+is_by_life (const TesseraPackProblem *problem)
+{
+  return !problem->has_second && problem->n_owners == 1 && !problem->has_zones &&
+         !problem->has_sets;
+}
 
 TesseraStatus
 tessera_shelf_init (TesseraShelf *shelf,
@@ -18,8 +25,10 @@ tessera_shelf_init (TesseraShelf *shelf,
   /* A chunk is split when full: all but the first are at least half full. */
   size_t n_chunks = (n_items + problem->n_blocked) / (TESSERA_SHELF_CHUNK / 2) + 2;
   shelf->problem = problem;
-  shelf->chunks = calloc (n_chunks, sizeof *shelf->chunks);
-  if (shelf->chunks == NULL)
+  shelf->is_by_life = is_by_life (problem);
+  shelf->chunks = malloc (n_chunks * sizeof *shelf->chunks);
+  shelf->entries = malloc (n_chunks * TESSERA_SHELF_CHUNK * sizeof *shelf->entries);
+  if (shelf->chunks == NULL || shelf->entries == NULL)
     return TESSERA_NO_MEMORY;
   tessera_shelf_empty (shelf);
   return TESSERA_OK;
@@ -29,14 +38,20 @@ void
 tessera_shelf_clear (TesseraShelf *shelf)
 {
   free (shelf->chunks);
+  free (shelf->entries);
   memset (shelf, 0, sizeof *shelf);
 }
 
-static void
-clear_chunk (TesseraShelfChunk *chunk)
+static TesseraShelfEntry *
+entries_of (const TesseraShelf *shelf, const TesseraShelfChunk *chunk)
 {
-  chunk->n_entries = 0;
-  chunk->next = NO_CHUNK;
+  return &shelf->entries[(size_t) chunk->place * TESSERA_SHELF_CHUNK];
+}
+
+/* As if it had no entries. */
+static void
+narrow_chunk (TesseraShelfChunk *chunk)
+{
   chunk->begin = UINT32_MAX;
   chunk->end = 0;
   chunk->in = chunk->apart = 0;
@@ -45,8 +60,9 @@ clear_chunk (TesseraShelfChunk *chunk)
 void
 tessera_shelf_empty (TesseraShelf *shelf)
 {
-  shelf->n_chunks = 1;
-  clear_chunk (&shelf->chunks[0]);
+  shelf->n_chunks = shelf->n_places = 1;
+  shelf->chunks[0] = (TesseraShelfChunk){ .place = 0 };
+  narrow_chunk (&shelf->chunks[0]);
 }
 
 static uint32_t
@@ -91,20 +107,20 @@ meet_entry (Walk *walk, const TesseraShelfEntry *entry)
   return false;
 }
 
-/* The same of items that are held to something. */
+/* The same where it takes more than first lives to tell who meets whom. */
 static bool
-walk_chunk_of_limits (const TesseraShelf *shelf,
-                      const TesseraShelfChunk *chunk,
-                      Walk *walk)
+walk_chunk_one_by_one (const TesseraShelf *shelf,
+                       const TesseraShelfChunk *chunk,
+                       Walk *walk)
 {
   const TesseraPackProblem *problem = shelf->problem;
+  const TesseraShelfEntry *entries = entries_of (shelf, chunk);
   uint32_t item_index = (uint32_t) (walk->item - problem->items);
   for (uint32_t i = 0; i < chunk->n_entries; i++)
     {
-      const TesseraShelfEntry *entry = &chunk->entries[i];
-      bool meets = entry->item == TESSERA_SHELF_BLOCKED ||
-                   tessera_pack_meet (problem, item_index, entry->item);
-      if (meets && meet_entry (walk, entry))
+      bool meets = entries[i].item == TESSERA_SHELF_BLOCKED ||
+                   tessera_pack_meet (problem, item_index, entries[i].item);
+      if (meets && meet_entry (walk, &entries[i]))
         return true;
     }
   return false;
@@ -113,20 +129,14 @@ walk_chunk_of_limits (const TesseraShelf *shelf,
 static bool
 walk_chunk (const TesseraShelf *shelf, const TesseraShelfChunk *chunk, Walk *walk)
 {
-  const TesseraPackItem *item = walk->item;
-  if (shelf->problem->limits != NULL)
-    return walk_chunk_of_limits (shelf, chunk, walk);
-  bool has_one_life = !shelf->problem->has_second && shelf->problem->n_owners == 1;
+  const TesseraPackLives lives = walk->item->lives;
+  const TesseraShelfEntry *entries = entries_of (shelf, chunk);
+  if (!shelf->is_by_life)
+    return walk_chunk_one_by_one (shelf, chunk, walk);
   for (uint32_t i = 0; i < chunk->n_entries; i++)
-    {
-      const TesseraShelfEntry *entry = &chunk->entries[i];
-      bool meets =
-          has_one_life
-              ? entry->begin < item->lives.end && item->lives.begin < entry->end
-              : tessera_pack_items_meet (item, &shelf->problem->items[entry->item]);
-      if (meets && meet_entry (walk, entry))
-        return true;
-    }
+    if (entries[i].begin < lives.end && lives.begin < entries[i].end &&
+        meet_entry (walk, &entries[i]))
+      return true;
   return false;
 }
 
@@ -158,12 +168,10 @@ fit (const TesseraShelf *shelf,
                 .stops_at_first = stops_at_first };
   const uint32_t life[2] = { tessera_pack_first_section (item),
                              tessera_pack_last_section (item) };
-  for (uint32_t c = 0; c != NO_CHUNK; c = shelf->chunks[c].next)
-    {
-      const TesseraShelfChunk *chunk = &shelf->chunks[c];
-      if (matters (shelf, chunk, item, life) && walk_chunk (shelf, chunk, &walk))
-        break;
-    }
+  for (uint32_t c = 0; c < shelf->n_chunks; c++)
+    if (matters (shelf, &shelf->chunks[c], item, life) &&
+        walk_chunk (shelf, &shelf->chunks[c], &walk))
+      break;
   return walk.best_gap != UINT64_MAX ? walk.best_at : walk.top;
 }
 
@@ -205,51 +213,62 @@ widen_chunk (const TesseraShelf *shelf, TesseraShelfChunk *chunk, uint32_t item_
   chunk->apart |= shelf->problem->limits[item_index].apart;
 }
 
+/* The upper half goes into a chunk of its own, the next one. */
 static void
 split_chunk (TesseraShelf *shelf, uint32_t c)
 {
-  TesseraShelfChunk *low = &shelf->chunks[c];
-  TesseraShelfChunk *high = &shelf->chunks[shelf->n_chunks];
+  TesseraShelfChunk *low = &shelf->chunks[c], *high = low + 1;
   const uint32_t half = TESSERA_SHELF_CHUNK / 2;
-  clear_chunk (high);
-  high->n_entries = low->n_entries - half;
-  memcpy (high->entries, &low->entries[half], high->n_entries * sizeof *high->entries);
-  high->next = low->next;
-  low->next = shelf->n_chunks++;
+  memmove (high + 1, high, (shelf->n_chunks - c - 1) * sizeof *high);
+  shelf->n_chunks++;
+  *high = (TesseraShelfChunk){ .place = shelf->n_places++,
+                               .n_entries = low->n_entries - half };
   low->n_entries = half;
-  low->begin = UINT32_MAX;
-  low->end = 0;
-  low->in = low->apart = 0;
-  for (uint32_t i = 0; i < low->n_entries; i++)
-    widen_chunk (shelf, low, low->entries[i].item);
-  for (uint32_t i = 0; i < high->n_entries; i++)
-    widen_chunk (shelf, high, high->entries[i].item);
+  memcpy (entries_of (shelf, high), entries_of (shelf, low) + half,
+          high->n_entries * sizeof *shelf->entries);
+  high->lowest = entries_of (shelf, high)->offset;
+  for (TesseraShelfChunk *chunk = low; chunk <= high; chunk++)
+    {
+      narrow_chunk (chunk);
+      for (uint32_t i = 0; i < chunk->n_entries; i++)
+        widen_chunk (shelf, chunk, entries_of (shelf, chunk)[i].item);
+    }
+}
+
+/* The chunk that an entry at @offset belongs into: the last that begins no higher. */
+static uint32_t
+find_chunk (const TesseraShelf *shelf, uint64_t offset)
+{
+  uint32_t low = 1, high = shelf->n_chunks;
+  while (low < high)
+    {
+      uint32_t middle = low + (high - low) / 2;
+      if (shelf->chunks[middle].lowest <= offset)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low - 1;
 }
 
 static void
 put_entry (TesseraShelf *shelf, const TesseraShelfEntry *entry)
 {
-  uint32_t c = 0;
-  for (;;)
-    {
-      uint32_t next = shelf->chunks[c].next;
-      if (next == NO_CHUNK || shelf->chunks[next].entries[0].offset > entry->offset)
-        break;
-      c = next;
-    }
+  uint32_t c = find_chunk (shelf, entry->offset);
   if (shelf->chunks[c].n_entries == TESSERA_SHELF_CHUNK)
     {
       split_chunk (shelf, c);
-      uint32_t next = shelf->chunks[c].next;
-      if (shelf->chunks[next].entries[0].offset <= entry->offset)
-        c = next;
+      if (shelf->chunks[c + 1].lowest <= entry->offset)
+        c++;
     }
   TesseraShelfChunk *chunk = &shelf->chunks[c];
+  TesseraShelfEntry *entries = entries_of (shelf, chunk);
   uint32_t at = chunk->n_entries;
-  for (; at > 0 && chunk->entries[at - 1].offset > entry->offset; at--)
-    chunk->entries[at] = chunk->entries[at - 1];
-  chunk->entries[at] = *entry;
+  for (; at > 0 && entries[at - 1].offset > entry->offset; at--)
+    entries[at] = entries[at - 1];
+  entries[at] = *entry;
   chunk->n_entries++;
+  chunk->lowest = entries[0].offset;
   widen_chunk (shelf, chunk, entry->item);
 }
 
@@ -278,18 +297,21 @@ tessera_shelf_block (TesseraShelf *shelf)
 static void
 forget_in_chunk (TesseraShelf *shelf, TesseraShelfChunk *chunk, uint32_t section)
 {
+  TesseraShelfEntry *entries = entries_of (shelf, chunk);
   uint32_t n_kept = 0;
   chunk->begin = UINT32_MAX;
   chunk->end = 0;
   for (uint32_t i = 0; i < chunk->n_entries; i++)
     {
-      const TesseraPackItem *item = &shelf->problem->items[chunk->entries[i].item];
+      const TesseraPackItem *item = &shelf->problem->items[entries[i].item];
       if (tessera_pack_last_section (item) <= section)
         continue;
-      chunk->entries[n_kept++] = chunk->entries[i];
-      widen_chunk (shelf, chunk, chunk->entries[n_kept - 1].item);
+      entries[n_kept++] = entries[i];
+      widen_chunk (shelf, chunk, entries[n_kept - 1].item);
     }
   chunk->n_entries = n_kept;
+  if (n_kept > 0)
+    chunk->lowest = entries[0].offset;
 }
 
 /* Empty ones go always, others where both together are at most half full: between two
@@ -301,28 +323,29 @@ fits_in (const TesseraShelfChunk *chunk, const TesseraShelfChunk *next)
          chunk->n_entries + next->n_entries <= TESSERA_SHELF_CHUNK / 2;
 }
 
-/* Takes over all of the next chunk, which is never used again. */
+/* Takes over all of @next, whose place is never used again. */
 static void
-join_next (TesseraShelf *shelf, TesseraShelfChunk *chunk)
+join_next (TesseraShelf *shelf, TesseraShelfChunk *chunk, const TesseraShelfChunk *next)
 {
-  const TesseraShelfChunk *next = &shelf->chunks[chunk->next];
-  memcpy (&chunk->entries[chunk->n_entries], next->entries,
-          next->n_entries * sizeof *next->entries);
+  if (chunk->n_entries == 0)
+    chunk->lowest = next->lowest;
+  memcpy (entries_of (shelf, chunk) + chunk->n_entries, entries_of (shelf, next),
+          next->n_entries * sizeof *shelf->entries);
   chunk->n_entries += next->n_entries;
   chunk->begin = lower (chunk->begin, next->begin);
   chunk->end = higher (chunk->end, next->end);
-  chunk->next = next->next;
 }
 
 void
 tessera_shelf_forget (TesseraShelf *shelf, uint32_t section)
 {
-  for (uint32_t c = 0; c != NO_CHUNK; c = shelf->chunks[c].next)
+  uint32_t n_kept = 1;
+  for (uint32_t c = 0; c < shelf->n_chunks; c++)
     forget_in_chunk (shelf, &shelf->chunks[c], section);
-  for (uint32_t c = 0; c != NO_CHUNK; c = shelf->chunks[c].next)
-    {
-      TesseraShelfChunk *chunk = &shelf->chunks[c];
-      while (chunk->next != NO_CHUNK && fits_in (chunk, &shelf->chunks[chunk->next]))
-        join_next (shelf, chunk);
-    }
+  for (uint32_t c = 1; c < shelf->n_chunks; c++)
+    if (fits_in (&shelf->chunks[n_kept - 1], &shelf->chunks[c]))
+      join_next (shelf, &shelf->chunks[n_kept - 1], &shelf->chunks[c]);
+    else
+      shelf->chunks[n_kept++] = shelf->chunks[c];
+  shelf->n_chunks = n_kept;
 }

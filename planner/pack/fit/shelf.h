@@ -23,20 +23,23 @@ typedef struct
   uint32_t item;        /* or TESSERA_SHELF_BLOCKED, which everybody meets */
 } TesseraShelfEntry;
 
+/* What a question looks at first lies close together, the entries elsewhere. */
 typedef struct
 {
-  uint32_t n_entries;
-  uint32_t next;       /* chunk of higher offsets, or UINT32_MAX */
-  uint32_t begin, end; /* every entry's lives lie within */
+  uint64_t lowest;     /* offset of its first entry */
   uint64_t in, apart;  /* sets that some entry is in, is apart from */
-  TesseraShelfEntry entries[TESSERA_SHELF_CHUNK];
+  uint32_t begin, end; /* every entry's lives lie within */
+  uint32_t n_entries;
+  uint32_t place; /* its entries: [place * TESSERA_SHELF_CHUNK] and on */
 } TesseraShelfChunk;
 
 typedef struct
 {
   const TesseraPackProblem *problem;
-  TesseraShelfChunk *chunks; /* [0] holds the lowest entries */
-  uint32_t n_chunks;
+  bool is_by_life;           /* who meets whom is told by first lives alone */
+  TesseraShelfChunk *chunks; /* ascending */
+  TesseraShelfEntry *entries;
+  uint32_t n_chunks, n_places; /* a place is used once */
 } TesseraShelf;
 
 /* @n_items: the most that are put onto it. */
