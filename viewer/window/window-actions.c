@@ -241,12 +241,11 @@ static void
 change_dark (GSimpleAction *action, GVariant *state, gpointer user)
 {
   TesseraWindow *self = user;
-  gboolean dark = g_variant_get_boolean (state);
 
+  /* The window follows; under a theme that is dark by itself there is no other. */
   g_object_set (gtk_widget_get_settings (GTK_WIDGET (self)),
-                "gtk-application-prefer-dark-theme", dark, NULL);
-  tessera_document_set_dark (self->document, dark);
-  g_simple_action_set_state (action, state);
+                "gtk-application-prefer-dark-theme", g_variant_get_boolean (state), NULL);
+  tessera_window_update_actions (self);
 }
 
 static void

@@ -48,6 +48,9 @@ void tessera_window_build (TesseraWindow *self);
 void tessera_window_add_actions (TesseraWindow *self);
 void tessera_window_update_actions (TesseraWindow *self);
 void tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases);
+/* window-look.c: as the desktop's theme is, now and from now on. */
+void tessera_window_follow_look (TesseraWindow *self);
+void tessera_window_update_look (TesseraWindow *self);
 /* window-edits.c */
 void tessera_window_add_edit_actions (TesseraWindow *self);
 void tessera_window_update_edit_actions (TesseraWindow *self);

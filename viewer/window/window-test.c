@@ -466,6 +466,35 @@ test_menus_fit (TestView *f, gconstpointer unused)
     }
 }
 
+/* Whether the desktop asks for it or the menu: canvases and words go by what is seen. */
+static void
+test_follows_the_theme (TestView *f, gconstpointer unused)
+{
+  static const struct
+  {
+    const char *theme;
+    gboolean is_dark, has_contrast;
+  } themes[] = { { "Adwaita-dark", TRUE, FALSE },
+                 { "HighContrast", FALSE, TRUE },
+                 { "Adwaita", FALSE, FALSE } };
+  GtkSettings *settings = gtk_settings_get_default ();
+  g_autofree char *before = NULL;
+
+  g_object_get (settings, "gtk-theme-name", &before, NULL);
+  test_window_open (f->window, f->path);
+  for (size_t i = 0; i < G_N_ELEMENTS (themes); i++)
+    {
+      g_object_set (settings, "gtk-theme-name", themes[i].theme, NULL);
+      test_window_settle (f->window);
+      g_assert_cmpint (f->document->dark, ==, themes[i].is_dark);
+      g_assert_cmpint (gtk_widget_has_css_class (GTK_WIDGET (f->window), "dark"), ==,
+                       themes[i].is_dark);
+      g_assert_cmpint (gtk_widget_has_css_class (GTK_WIDGET (f->window), "high-contrast"),
+                       ==, themes[i].has_contrast);
+    }
+  g_object_set (settings, "gtk-theme-name", before, NULL);
+}
+
 /* Under any locale: see test_init_display(). */
 static void
 test_reads_english (TestView *f, gconstpointer unused)
@@ -526,6 +555,7 @@ main (int argc, char **argv)
   ADD ("save picture", test_save_picture);
   ADD ("switches", test_switches);
   ADD ("devices", test_devices);
+  ADD ("follows the theme", test_follows_the_theme);
   ADD ("reads English", test_reads_english);
   ADD ("menus fit", test_menus_fit);
   ADD ("is accessible", test_is_accessible);

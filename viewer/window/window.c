@@ -209,16 +209,12 @@ tessera_window_class_init (TesseraWindowClass *class)
 static void
 tessera_window_init (TesseraWindow *self)
 {
-  gboolean dark = FALSE;
-
-  g_object_get (gtk_settings_get_default (), "gtk-application-prefer-dark-theme", &dark,
-                NULL);
   self->document = tessera_document_new ();
-  tessera_document_set_dark (self->document, dark);
   tessera_window_add_actions (self);
   tessera_window_build (self);
   tessera_window_watch_recent (self);
   tessera_window_accept_drops (self);
+  tessera_window_follow_look (self);
   gtk_window_set_default_size (GTK_WINDOW (self), 1360, 860);
   gtk_window_set_icon_name (GTK_WINDOW (self), "org.tessera.Viewer");
   gtk_widget_set_name (GTK_WIDGET (self), "window");
