@@ -241,10 +241,11 @@ draw_band_words (TesseraCanvas *self,
   const TesseraAxis *axis = tessera_canvas_sheet (self)->axis;
   TesseraView view = tessera_canvas_band_view (self);
   g_autofree char *bytes = tessera_describe_bytes ((uint64_t) MAX (view.y1 - view.y0, 0));
-  g_autofree char *events = tessera_describe_count (
-      tessera_axis_event_at (axis, view.t1) - tessera_axis_event_at (axis, view.t0) + 1);
+  g_autofree char *events = tessera_describe_counted (
+      tessera_axis_event_at (axis, view.t1) - tessera_axis_event_at (axis, view.t0) + 1,
+      "event");
   g_autofree char *text =
-      g_strdup_printf ("%s %s × %s events",
+      g_strdup_printf ("%s %s × %s",
                        self->band == TESSERA_BAND_ZOOM          ? "zoom into"
                        : self->band == TESSERA_BAND_SELECT_MORE ? "select also"
                                                                 : "select",

@@ -60,11 +60,17 @@ tessera_describe_count (uint64_t count)
 }
 
 char *
+tessera_describe_counted (uint64_t count, const char *noun)
+{
+  g_autofree char *text = tessera_describe_count (count);
+
+  return g_strdup_printf ("%s %s%s", text, noun, count == 1 ? "" : "s");
+}
+
+char *
 tessera_describe_bytes_exact (uint64_t bytes)
 {
-  g_autofree char *count = tessera_describe_count (bytes);
-
-  return g_strdup_printf ("%s bytes", count);
+  return tessera_describe_counted (bytes, "byte");
 }
 
 char *
@@ -208,17 +214,16 @@ tessera_describe_life (TesseraData *data, uint32_t block)
 {
   const TesseraBlock *b = &data->blocks->blocks[block];
   uint32_t end = MIN (b->died_index, data->blocks->n_events);
-  g_autofree char *count = tessera_describe_count (end - b->born_index);
-  const char *events = end - b->born_index == 1 ? "event" : "events";
+  g_autofree char *events = tessera_describe_counted (end - b->born_index, "event");
 
   if (data->trace->has_time && end > b->born_index && end < data->trace->n_events)
     {
       g_autofree char *time = tessera_describe_duration (
           data->trace->events[end].at_ns - data->trace->events[b->born_index].at_ns);
 
-      return g_strdup_printf ("%s %s, %s", count, events, time);
+      return g_strdup_printf ("%s, %s", events, time);
     }
-  return g_strdup_printf ("%s %s", count, events);
+  return g_steal_pointer (&events);
 }
 
 /* Where the plan's pool that holds an address begins; TESSERA_NOWHERE: none does. */

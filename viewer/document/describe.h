@@ -13,6 +13,8 @@ char *tessera_describe_bytes (uint64_t bytes);       /* "7.83 GiB" */
 char *tessera_describe_bytes_round (uint64_t bytes); /* "40 GiB": no idle decimals */
 char *tessera_describe_bytes_exact (uint64_t bytes); /* "8,407,552,000 bytes" */
 char *tessera_describe_count (uint64_t count);       /* "33,457" */
+/* "1 block", "11,411 blocks". */
+char *tessera_describe_counted (uint64_t count, const char *noun);
 /* Of a plan's height: "= bound", "optimal" where no layout is lower though it is above
  * the load bound, else how far it is above what is proven: "0.70 % over bound". */
 char *tessera_describe_gap (const TesseraPlan *plan);

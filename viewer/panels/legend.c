@@ -18,7 +18,8 @@ struct _TesseraLegend
   GtkBox parent_instance;
 
   TesseraDocument *document;
-  GtkWidget *key; /* GtkDropDown */
+  GtkWidget *key;     /* GtkDropDown */
+  GtkWidget *caption; /* of the entries' numbers */
   GtkWidget *entries;
   GtkWidget *all; /* shows everything again */
   int built_for;  /* key and darkness of the rows; -1: none */
@@ -67,8 +68,8 @@ static GtkWidget *
 row_new (TesseraLegend *self, const TesseraLegendEntry *entry, size_t index)
 {
   g_autofree char *amount = tessera_describe_bytes (entry->peak_bytes);
-  g_autofree char *count = tessera_describe_count (entry->n_blocks);
-  g_autofree char *tip = g_strdup_printf ("%s: %s blocks, %s live at the peak\n"
+  g_autofree char *count = tessera_describe_counted (entry->n_blocks, "block");
+  g_autofree char *tip = g_strdup_printf ("%s: %s, %s live at the peak\n"
                                           "Click: this alone. Ctrl+click: out or in.",
                                           entry->name, count, amount);
   GtkWidget *row = gtk_button_new ();
@@ -94,9 +95,9 @@ static GtkWidget *
 missed_row_new (const TesseraPalette *palette, const TesseraLayout *layout)
 {
   g_autofree char *amount = tessera_describe_bytes (layout->miss_bytes);
-  g_autofree char *count = tessera_describe_count (layout->n_misses);
+  g_autofree char *count = tessera_describe_counted (layout->n_misses, "request");
   g_autofree char *tip = g_strdup_printf (
-      "%s requests found no place in the plan's pool%s", count,
+      "%s found no place in the plan's pool%s", count,
       layout->pool_bytes > 0
           ? " when the run was recorded; in the table, look for \"missed\""
           : " in simulation");
@@ -270,6 +271,9 @@ tessera_legend_init (TesseraLegend *self)
   gtk_widget_set_hexpand (self->key, TRUE);
   gtk_widget_set_halign (self->key, GTK_ALIGN_END);
   tessera_set_accessible_label (self->key, "Colour by");
+  self->caption = tessera_label_new ("live at the peak", "caption");
+  gtk_widget_set_halign (self->caption, GTK_ALIGN_END);
+  gtk_widget_add_css_class (self->caption, "legend-caption");
   self->entries = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   gtk_widget_set_name (self->entries, "legend-entries");
   self->all = gtk_button_new_with_label ("Show all");
@@ -281,6 +285,7 @@ tessera_legend_init (TesseraLegend *self)
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 6);
   gtk_box_append (GTK_BOX (self), head);
+  gtk_box_append (GTK_BOX (self), self->caption);
   gtk_box_append (GTK_BOX (self), self->entries);
   gtk_box_append (GTK_BOX (self), self->all);
   gtk_widget_set_name (GTK_WIDGET (self), "legend");

@@ -238,9 +238,9 @@ show_count (TesseraTable *self)
   size_t n_all =
       self->document->data != NULL ? self->document->data->blocks->n_blocks : 0;
   g_autofree char *shown = tessera_describe_count (n);
-  g_autofree char *all = tessera_describe_count (n_all);
-  g_autofree char *text = n == n_all ? g_strdup_printf ("%s blocks", all)
-                                     : g_strdup_printf ("%s of %s blocks", shown, all);
+  g_autofree char *all = tessera_describe_counted (n_all, "block");
+  g_autofree char *text =
+      n == n_all ? g_strdup (all) : g_strdup_printf ("%s of %s", shown, all);
 
   gtk_label_set_text (GTK_LABEL (self->count), text);
 }

@@ -45,11 +45,20 @@ on_quit (GSimpleAction *action, GVariant *parameter, gpointer user)
 static void
 on_about (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  gtk_show_about_dialog (gtk_application_get_active_window (user), "program-name",
-                         "Tessera", "logo-icon-name", TESSERA_APPLICATION_ID, "version",
-                         TESSERA_VERSION, "comments",
-                         "Why does GPU memory run out, and how would it lie better?",
-                         "license-type", GTK_LICENSE_APACHE_2_0, NULL);
+  GtkWidget *about = g_object_new (
+      GTK_TYPE_ABOUT_DIALOG, "title", "About Tessera", "program-name", "Tessera",
+      "logo-icon-name", TESSERA_APPLICATION_ID, "version", TESSERA_VERSION, "comments",
+      "Why does GPU memory run out, and how would it lie better?", "license-type",
+      GTK_LICENSE_APACHE_2_0, "transient-for", gtk_application_get_active_window (user),
+      "modal", TRUE, NULL);
+  GtkWidget *name;
+
+  gtk_window_present (GTK_WINDOW (about));
+  /* The focus marks the name as if it were to be copied. */
+  name = gtk_window_get_focus (GTK_WINDOW (about));
+  if (GTK_IS_LABEL (name))
+    gtk_label_select_region (GTK_LABEL (name), 0, 0);
+  gtk_window_set_focus (GTK_WINDOW (about), NULL);
 }
 
 static void

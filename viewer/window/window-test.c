@@ -466,6 +466,26 @@ test_menus_fit (TestView *f, gconstpointer unused)
     }
 }
 
+static void
+test_one_of_each (TestView *f, gconstpointer unused)
+{
+  g_autofree char *folder = g_dir_make_tmp ("one-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "one.csv", NULL);
+
+  g_assert_true (g_file_set_contents (
+      path,
+      "seq,time_us,action,id,size_bytes,stream,iteration,phase,module\n"
+      "0,0,alloc,0,1048576,0,0,forward,a\n1,10,free,0,1048576,0,0,forward,a\n",
+      -1, NULL));
+  test_window_open (f->window, path);
+  g_assert_true (
+      gtk_widget_activate_action (GTK_WIDGET (f->window), "win.side", "s", "groups"));
+  test_window_settle (f->window);
+  g_assert_cmpstr (test_view_text (f, "group-count"), ==, "1 group, 1 block");
+  g_unlink (path);
+  g_rmdir (folder);
+}
+
 /* Whether the desktop asks for it or the menu: canvases and words go by what is seen. */
 static void
 test_follows_the_theme (TestView *f, gconstpointer unused)
@@ -555,6 +575,7 @@ main (int argc, char **argv)
   ADD ("save picture", test_save_picture);
   ADD ("switches", test_switches);
   ADD ("devices", test_devices);
+  ADD ("one of each", test_one_of_each);
   ADD ("follows the theme", test_follows_the_theme);
   ADD ("reads English", test_reads_english);
   ADD ("menus fit", test_menus_fit);

@@ -57,7 +57,8 @@ static char *
 describe_file (TesseraDocument *document)
 {
   const TesseraTrace *trace = document->data->trace;
-  g_autofree char *blocks = tessera_describe_count (document->data->blocks->n_blocks);
+  g_autofree char *blocks =
+      tessera_describe_counted (document->data->blocks->n_blocks, "block");
   size_t n_steps = document->data->structure->n_steps;
   GString *text = g_string_new (NULL);
 
@@ -69,7 +70,7 @@ describe_file (TesseraDocument *document)
     }
   if (n_steps > 0)
     g_string_append_printf (text, "%zu step%s · ", n_steps, n_steps == 1 ? "" : "s");
-  g_string_append_printf (text, "%s blocks", blocks);
+  g_string_append (text, blocks);
   return g_string_free (text, FALSE);
 }
 

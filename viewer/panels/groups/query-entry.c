@@ -96,7 +96,7 @@ show_count (TesseraQueryEntry *self)
 {
   const TesseraGrouping *grouping = self->document->grouping;
   gboolean is_query = self->document->query != NULL;
-  g_autofree char *text = NULL, *shown = NULL, *all = NULL;
+  g_autofree char *text = NULL, *shown = NULL, *all = NULL, *groups = NULL;
   uint32_t n_groups = 0;
 
   gtk_widget_set_visible (self->select, is_query);
@@ -108,9 +108,10 @@ show_count (TesseraQueryEntry *self)
   for (size_t i = 0; i < grouping->data->n_groups; i++)
     n_groups += grouping->rows[i].n_blocks > 0;
   shown = tessera_describe_count (grouping->begin[grouping->n_places]);
-  all = tessera_describe_count (grouping->data->blocks->n_blocks);
-  text = is_query ? g_strdup_printf ("%s of %s blocks", shown, all)
-                  : g_strdup_printf ("%u groups, %s blocks", n_groups, all);
+  all = tessera_describe_counted (grouping->data->blocks->n_blocks, "block");
+  groups = tessera_describe_counted (n_groups, "group");
+  text = is_query ? g_strdup_printf ("%s of %s", shown, all)
+                  : g_strdup_printf ("%s, %s", groups, all);
   gtk_label_set_text (GTK_LABEL (self->count), text);
   gtk_widget_set_sensitive (self->select, grouping->begin[grouping->n_places] > 0);
 }
@@ -162,6 +163,7 @@ help_new (TesseraQueryEntry *self)
       tessera_heading_new ("Conditions; several with blanks between all have to hold");
 
   gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
+  gtk_widget_add_css_class (head, "conditions-head");
   gtk_grid_attach (GTK_GRID (grid), head, 0, 0, 2, 1);
   for (size_t i = 0; i < G_N_ELEMENTS (conditions); i++)
     {
@@ -178,8 +180,7 @@ help_new (TesseraQueryEntry *self)
     }
   gtk_popover_set_child (GTK_POPOVER (popover), grid);
   self->help = gtk_menu_button_new ();
-  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (self->help),
-                                 "dialog-question-symbolic");
+  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (self->help), "tessera-help-symbolic");
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->help), popover);
   gtk_widget_set_tooltip_text (self->help, "What can be asked");
   gtk_widget_set_name (self->help, "query-help");

@@ -150,11 +150,11 @@ static char *
 describe_lives (const TesseraSelectionFacts *facts)
 {
   g_autofree char *least = tessera_describe_count (facts->least_life);
-  g_autofree char *most = tessera_describe_count (facts->most_life);
+  g_autofree char *most = tessera_describe_counted (facts->most_life, "event");
 
   return facts->least_life == facts->most_life
-             ? g_strdup_printf ("%s events", most)
-             : g_strdup_printf ("%s to %s events", least, most);
+             ? g_strdup (most)
+             : g_strdup_printf ("%s to %s", least, most);
 }
 
 static void
@@ -189,7 +189,6 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   const TesseraSelection *selection = document->selection;
   gboolean many = selection != NULL && selection->n_blocks > 1;
   gboolean is_told = many && document->facts.selection == selection;
-  g_autofree char *n = NULL;
   g_autofree char *text = NULL;
 
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION |
@@ -198,8 +197,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   gtk_widget_set_visible (GTK_WIDGET (self), many);
   if (!many)
     return;
-  n = tessera_describe_count (selection->n_blocks);
-  text = g_strdup_printf ("%s blocks", n);
+  text = tessera_describe_counted (selection->n_blocks, "block");
   gtk_label_set_text (GTK_LABEL (self->count), text);
   /* Old facts are another selection's. */
   gtk_widget_set_opacity (self->grid, is_told ? 1 : 0.3);
