@@ -1,5 +1,6 @@
 /* See recording.h. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/recording.h"
+#include "cli/tell/misses.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,7 @@ cli_recording (const CliStudy *study, CliRecording *out_recording)
   out_recording->declined_index = study->layout->declined_index;
   out_recording->hits = study->layout->n_hits;
   out_recording->misses = study->layout->n_misses;
+  out_recording->planned_misses = study->layout->n_planned_misses;
   out_recording->missed_bytes = study->layout->miss_bytes;
 }
 
@@ -41,18 +43,20 @@ void
 cli_recording_print (const CliRecording *recording)
 {
   char missed[32], pool[32], extra[32];
+  g_autofree char *planned = NULL;
 
   if (recording->policy == NULL)
     return;
+  planned = cli_planned_misses (recording->misses, recording->planned_misses);
   printf ("recorded by Tessera under policy %s", recording->policy);
   if (recording->world > 1)
     printf (", rank %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT, recording->rank,
             recording->world);
   if (recording->was_followed)
     printf ("; plan %s: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
-            " misses (%s), pool %s",
+            " misses%s (%s), pool %s",
             recording->plan_source != NULL ? recording->plan_source : "", recording->hits,
-            recording->misses,
+            recording->misses, planned,
             tessera_format_bytes (recording->missed_bytes, missed, sizeof missed),
             tessera_format_bytes (recording->pool_bytes, pool, sizeof pool));
   if (recording->was_followed && recording->declined_index == 0)
@@ -91,6 +95,7 @@ cli_recording_json (JsonBuilder *builder, const CliRecording *recording)
       cli_json_bytes (builder, "declined_at_event", recording->declined_index);
       cli_json_bytes (builder, "hits", recording->hits);
       cli_json_bytes (builder, "misses", recording->misses);
+      cli_json_bytes (builder, "planned_misses", recording->planned_misses);
       cli_json_bytes (builder, "missed_bytes", recording->missed_bytes);
       cli_json_bytes (builder, "pool_bytes", recording->pool_bytes);
       cli_json_bytes (builder, "extra_bytes", recording->extra_bytes);

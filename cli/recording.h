@@ -18,6 +18,7 @@ typedef struct
   guint64 lost_events;
   guint64 pool_bytes;
   guint64 declined_index; /* event from which on it was followed no more; 0: none */
+  guint64 planned_misses; /* of the misses */
   guint64 hits, misses, missed_bytes; /* requests inside and outside of the pool */
   guint64 extra_bytes;                /* the most reserved outside of the pool */
 } CliRecording;

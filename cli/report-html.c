@@ -3,6 +3,7 @@
 #include "cli/commands/report.h"
 
 #include "cli/tell/culprits.h"
+#include "cli/tell/misses.h"
 #include "cli/tell/proof.h"
 #include "cli/report-css.h"
 #include "cli/sheet.h"
@@ -194,16 +195,18 @@ static void
 append_plan (GString *html, const CliStudy *study)
 {
   const TesseraPlan *plan = study->plan;
+  g_autofree char *planned =
+      cli_planned_misses (study->planned->n_misses, study->planned->n_planned_misses);
   char height[32], bound[32], proof[128];
   tessera_plan_describe_proof (plan, proof, sizeof proof);
   g_string_append_printf (
       html,
       "<h2>The plan</h2>\n<p>Height %s, load bound %s: %s; %zu slots; checked by code "
       "that shares nothing with the planner. Followed on this trace: %" G_GUINT64_FORMAT
-      " hits, %" G_GUINT64_FORMAT " misses.</p>\n<p class=dim>",
+      " hits, %" G_GUINT64_FORMAT " misses%s.</p>\n<p class=dim>",
       tessera_format_bytes (plan->height_bytes, height, sizeof height),
       tessera_format_bytes (plan->bound_bytes, bound, sizeof bound), proof, plan->n_slots,
-      study->planned->n_hits, study->planned->n_misses);
+      study->planned->n_hits, study->planned->n_misses, planned);
   g_string_append (html, "Strategy ");
   append_escaped (html, plan->strategy);
   g_string_append_printf (html, ". Followable: %s", cli_followable_name (plan));

@@ -70,7 +70,7 @@ typedef struct
  * tessera_scene_render:
  * @pixels: 0x00RRGGBB, @stride_pixels per row, top row first; every pixel is written
  *
- * Blocks that missed the plan that this layout follows are striped, and seen however
+ * Blocks that missed the plan that this layout follows, against its will, are striped, and seen however
  * small; so are those that alone are lit. The part of a block after its free, until its
  * memory can be used again, is paler. Exact area coverage at every zoom: blocks thinner
  * than a pixel blend by density, so no peak vanishes and nothing pops. Thread-safe for

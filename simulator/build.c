@@ -50,9 +50,14 @@ tessera_build_init (TesseraBuild *build,
   layout->died_index = new_array (blocks->n_blocks, sizeof *layout->died_index);
   build->states = new_array (blocks->n_blocks, sizeof *build->states);
   if (kind == TESSERA_LAYOUT_PLAN)
-    layout->is_hit = new_array (blocks->n_blocks, sizeof *layout->is_hit);
+    {
+      layout->is_hit = new_array (blocks->n_blocks, sizeof *layout->is_hit);
+      layout->is_left = new_array (blocks->n_blocks, sizeof *layout->is_left);
+    }
   if (layout->addr == NULL || layout->block_bytes == NULL || layout->died_index == NULL ||
-      build->states == NULL || (kind == TESSERA_LAYOUT_PLAN && layout->is_hit == NULL) ||
+      build->states == NULL ||
+      (kind == TESSERA_LAYOUT_PLAN &&
+       (layout->is_hit == NULL || layout->is_left == NULL)) ||
       (!without_curves && !allocate_curves (&layout->curves, blocks->n_events)))
     {
       tessera_build_clear (build);

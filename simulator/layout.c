@@ -25,6 +25,7 @@ tessera_layout_free (TesseraLayout *layout)
   free (layout->block_bytes);
   free (layout->died_index);
   free (layout->is_hit);
+  free (layout->is_left);
   free (layout->spans);
   free (layout->ooms);
   free (layout->curves.live_bytes);

@@ -60,6 +60,8 @@ typedef struct
   uint32_t *died_index;  /* [n_blocks] when its memory became usable again here */
   uint8_t *is_hit;       /* [n_blocks] a plan was followed, in simulation or by the run
                             itself: lies in the plan's pool; else NULL */
+  uint8_t *is_left;      /* [n_blocks] in simulation: a plan is followed that leaves it to
+                            the dynamic allocator, on purpose; else NULL */
   TesseraSpan *spans;    /* by born_index */
   size_t n_spans;
   TesseraOom *ooms;
@@ -68,9 +70,9 @@ typedef struct
   uint64_t peak_live_bytes, peak_allocated_bytes, peak_active_bytes, peak_reserved_bytes;
   uint32_t peak_reserved_index; /* first event of it; with a plan's pool the fullest */
   uint64_t n_hits, n_misses;    /* of requests; where is_hit is there */
-  uint64_t n_planned_misses;    /* of the misses: the plan leaves them to others; 0 where
-                                   that is not known */
+  uint64_t n_planned_misses;    /* of the misses: is_left; as a run itself counted them */
   uint64_t miss_bytes;          /* asked for by those that missed */
+  uint64_t planned_miss_bytes;  /* ... by those of them that were planned */
   uint32_t declined_index;      /* from this event on no plan was followed any more, and
                                    nothing counts as a hit or a miss; 0: there was no such */
   uint64_t pool_bytes;          /* of the plan's pool; as recorded only */

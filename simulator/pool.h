@@ -13,6 +13,9 @@ typedef struct
   uint64_t addr;
   uint64_t n_bytes;
   uint32_t declined_index; /* as in TesseraLayout */
+  /* Of the requests that missed: those that the plan leaves to the dynamic allocator, as
+   * the run counted them. 0: none, or it was killed before it could say. */
+  uint64_t n_planned_misses, planned_miss_bytes;
 } TesseraRecordedPool;
 
 /* What the trace's meta says, of the trace's device; nothing where it says no sense. */

@@ -73,6 +73,13 @@ count_hits (Recorded *recorded)
       layout->n_misses += was_missed;
       layout->miss_bytes += was_missed ? block->size_bytes : 0;
     }
+  /* More than all is no sense. */
+  if (pool.n_planned_misses <= layout->n_misses &&
+      pool.planned_miss_bytes <= layout->miss_bytes)
+    {
+      layout->n_planned_misses = pool.n_planned_misses;
+      layout->planned_miss_bytes = pool.planned_miss_bytes;
+    }
   return TESSERA_OK;
 }
 

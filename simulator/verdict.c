@@ -375,6 +375,8 @@ say_followed (const Case *this, Text *sentence)
     return;
   say (sentence, " Plan %s was followed: %" PRIu64 " hits, %" PRIu64 " misses",
        source != NULL ? source : "without a name", layout->n_hits, layout->n_misses);
+  if (layout->n_planned_misses > 0)
+    say (sentence, ", %" PRIu64 " of them planned", layout->n_planned_misses);
   if (layout->n_misses > 0)
     say_bytes (sentence, " (", layout->miss_bytes, ")");
   say_bytes (sentence, ", pool ", layout->pool_bytes, "");

@@ -147,6 +147,30 @@ def edits_that_conflict_are_named(tmp):
 
 
 @test
+def what_is_left_to_the_dynamic_allocator_misses_as_planned(tmp):
+    trace, plain, left = tmp / "s.tsr", tmp / "plain.tsp", tmp / "left.tsp"
+    good("import", SAMPLE, "-o", trace)
+    good("plan", trace, "-o", plain)
+    add(trace, "dynamic", "--what", "blocks=100-120")
+    plan = planned(trace, "-o", left)
+    assert plan["placeless"] == plan["misses"] == plan["planned_misses"] == 21, plan
+    assert plan["slots"] + 21 == len(slots(plain)) and plan["hits"] > 0, plan
+    rows = json.loads(good("export", left, "-t", "placeless", "--json"))
+    assert [row["block"] for row in rows] == list(range(100, 121)) and rows[0]["before_slot"] == 100, rows
+    assert len(json.loads(good("export", left, "--json"))) == plan["slots"]
+    assert json.loads(good("check", left, "--trace", trace, "--json"))["placeless"] == 21
+    told = good("plan", trace)
+    assert "left to the dynamic allocator: 21 requests" in told and "21 misses, all planned" in told, told
+    followed = json.loads(good("simulate", trace, "--policy", f"plan:{left}", "--json"))
+    assert followed["misses"] == followed["planned_misses"] == 21, followed
+    one, other = json.loads(good("compare", plain, left, "--trace", trace, "--json"))["plans"]
+    assert (one["misses"], other["misses"], other["planned_misses"]) == (0, 21, 21), (one, other)
+    with sqlite3.connect(left) as base:
+        base.execute("UPDATE placeless SET before_slot = before_slot - 1 WHERE placeless_index = 20")
+    refused("check", left, words=("placeless", "births in order"))
+
+
+@test
 def with_edits_there_is_no_plan_for_every_length(tmp):
     """It holds orders, which know nothing of pins."""
     trace = Path(os.environ.get("TESSERA_SHARED_DATA", "")) / "snapshots" / "jobs" / "llama1b_var_length.pickle.gz"

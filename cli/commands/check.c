@@ -25,6 +25,7 @@ print_result (const char *path,
                      law == TESSERA_LAW_NONE ? NULL : tessera_law_name (law));
       cli_json_text (builder, "finding", law == TESSERA_LAW_NONE ? NULL : text);
       cli_json_bytes (builder, "slots", plan->n_slots);
+      cli_json_bytes (builder, "placeless", plan->n_placeless);
       cli_json_bytes (builder, "height_bytes", plan->height_bytes);
       cli_json_bytes (builder, "bound_bytes", plan->bound_bytes);
       cli_json_proof (builder, plan);

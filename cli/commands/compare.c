@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/study.h"
+#include "cli/tell/misses.h"
 #include "db/store.h"
 #include "planner/check.h"
 #include "planner/compare.h"
@@ -13,7 +14,7 @@ typedef struct
   TesseraComparison *comparison;
   CliStudy study; /* of the trace, where one was named */
   gboolean is_followed;
-  uint64_t hits[2], misses[2]; /* then */
+  uint64_t hits[2], misses[2], planned_misses[2]; /* then */
 } Comparison;
 
 static double
@@ -48,6 +49,7 @@ json_plan (JsonBuilder *builder, const Comparison *c, int i)
     {
       cli_json_bytes (builder, "hits", c->hits[i]);
       cli_json_bytes (builder, "misses", c->misses[i]);
+      cli_json_bytes (builder, "planned_misses", c->planned_misses[i]);
     }
   json_builder_end_object (builder);
 }
@@ -105,8 +107,13 @@ print_text (const Comparison *c, size_t n_rows)
               tessera_format_bytes (compared->height_bytes[i], size, sizeof size),
               percent_above (c->plans[i]), c->plans[i]->strategy);
       if (c->is_followed)
-        printf (", %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT " misses", c->hits[i],
-                c->misses[i]);
+        {
+          g_autofree char *planned =
+              cli_planned_misses (c->misses[i], c->planned_misses[i]);
+
+          printf (", %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT " misses%s",
+                  c->hits[i], c->misses[i], planned);
+        }
       putchar ('\n');
     }
   print_count ("at the same offset", compared->n_same, compared->same_bytes);
@@ -149,6 +156,7 @@ follow (Comparison *c, int i, const CliCommon *common, TesseraError *error)
     {
       c->hits[i] = layout->n_hits;
       c->misses[i] = layout->n_misses;
+      c->planned_misses[i] = layout->n_planned_misses;
     }
   tessera_layout_free (layout);
   return status;

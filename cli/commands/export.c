@@ -155,6 +155,27 @@ write_slots (const TesseraPlan *plan, CliTable *table)
     }
 }
 
+static void
+write_placeless (const TesseraPlan *plan, CliTable *table)
+{
+  for (size_t i = 0; i < plan->n_placeless; i++)
+    {
+      const TesseraPlaceless *placeless = &plan->placeless[i];
+      cli_table_integer (table, i);
+      cli_table_integer (table, placeless->section);
+      cli_table_integer (table, placeless->before);
+      cli_table_integer (table, placeless->size_bytes);
+      cli_table_integer (table, placeless->block_bytes);
+      cli_table_integer (table, placeless->born);
+      cli_table_integer (table, placeless->stream);
+      cli_table_text (table, placeless->phase == TESSERA_NONE
+                                 ? NULL
+                                 : plan->strings[placeless->phase]);
+      cli_table_integer (table, or_empty (placeless->block));
+      cli_table_end_row (table);
+    }
+}
+
 static const struct
 {
   const char *name;
@@ -182,23 +203,36 @@ static const struct
     write_steps },
 };
 
-static const char *const slot_columns[] = {
-  "slot",   "section", "size_bytes", "block_bytes", "offset_bytes", "born", "died",
-  "stream", "class",   "phase",      NULL
+/* Of a plan's file. */
+static const struct
+{
+  const char *name;
+  const char *const *columns;
+  void (*write) (const TesseraPlan *plan, CliTable *table);
+} plan_tables[] = {
+  { "slots",
+    (const char *const[]){ "slot", "section", "size_bytes", "block_bytes", "offset_bytes",
+                           "born", "died", "stream", "class", "phase", NULL },
+    write_slots },
+  { "placeless",
+    (const char *const[]){ "placeless", "section", "before_slot", "size_bytes",
+                           "block_bytes", "born", "stream", "phase", "block", NULL },
+    write_placeless },
 };
 
 static TesseraStatus
-export_slots (const char *path,
-              const char *output,
-              CliTableFormat format,
-              TesseraError *error)
+export_of_plan (const char *path,
+                size_t which,
+                const char *output,
+                CliTableFormat format,
+                TesseraError *error)
 {
   TesseraPlan *plan = NULL;
   TesseraStatus status = tessera_plan_load (path, error, &plan);
   if (status != TESSERA_OK)
     return status;
-  CliTable *table = cli_table_new (output, format, slot_columns);
-  write_slots (plan, table);
+  CliTable *table = cli_table_new (output, format, plan_tables[which].columns);
+  plan_tables[which].write (plan, table);
   tessera_plan_free (plan);
   return cli_table_close (table, error);
 }
@@ -235,7 +269,9 @@ cli_export (int argc, char **argv)
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
       "Where to write (default: stdout)", "OUT" },
     { "table", 't', 0, G_OPTION_ARG_STRING, &what,
-      "blocks (default), events, segments, curves, steps or slots", "TABLE" },
+      "blocks (default), events, segments, curves, steps; of a plan slots (default) or "
+      "placeless",
+      "TABLE" },
     { NULL }
   };
   TesseraError error = { 0 };
@@ -249,21 +285,21 @@ cli_export (int argc, char **argv)
       common.json || (output != NULL && g_str_has_suffix (output, ".json")) ? CLI_JSON
                                                                             : CLI_CSV;
   bool is_plan = tessera_file_kind (argv[1]) == TESSERA_FILE_PLAN;
-  if (is_plan || (what != NULL && g_str_equal (what, "slots")))
-    {
-      if (what != NULL && !g_str_equal (what, "slots"))
-        return cli_usage ("export", "%s is a plan: it holds slots, not %s", argv[1],
-                          what);
-      return export_slots (argv[1], output, format, &error) == TESSERA_OK
+  for (size_t i = 0; i < G_N_ELEMENTS (plan_tables); i++)
+    if (what != NULL ? g_str_equal (plan_tables[i].name, what) : is_plan && i == 0)
+      return export_of_plan (argv[1], i, output, format, &error) == TESSERA_OK
                  ? CLI_DONE
                  : cli_fail (&error);
-    }
+  if (is_plan)
+    return cli_usage ("export", "%s is a plan: it holds slots and placeless, not %s",
+                      argv[1], what);
   for (size_t i = 0; i < G_N_ELEMENTS (tables); i++)
     if (g_str_equal (tables[i].name, what != NULL ? what : "blocks"))
       return export_table (argv[1], i, output, format, &common, &error) == TESSERA_OK
                  ? CLI_DONE
                  : cli_fail (&error);
-  return cli_usage (
-      "export",
-      "there is no table \"%s\": blocks, events, segments, curves, steps, slots", what);
+  return cli_usage ("export",
+                    "there is no table \"%s\": blocks, events, segments, curves, steps, "
+                    "slots, placeless",
+                    what);
 }

@@ -4,6 +4,7 @@
 #include "cli/edit-add.h"
 #include "cli/tell/kinds.h"
 #include "cli/tell/laws.h"
+#include "cli/tell/misses.h"
 #include "cli/output.h"
 #include "cli/tell/proof.h"
 #include "cli/tell/regions.h"
@@ -81,6 +82,7 @@ print_json (const CliStudy *study,
   cli_json_bytes (builder, "height_bytes", plan->height_bytes);
   cli_json_proof (builder, plan);
   cli_json_bytes (builder, "slots", plan->n_slots);
+  cli_json_bytes (builder, "placeless", plan->n_placeless);
   cli_json_bytes (builder, "sections", plan->n_sections);
   cli_json_bytes (builder, "groups", plan->n_groups);
   cli_json_bytes (builder, "rooms", plan->n_rooms);
@@ -104,6 +106,7 @@ print_json (const CliStudy *study,
   cli_json_bool (builder, "worse_than_recorded", is_worse (study));
   cli_json_bytes (builder, "hits", study->planned->n_hits);
   cli_json_bytes (builder, "misses", study->planned->n_misses);
+  cli_json_bytes (builder, "planned_misses", study->planned->n_planned_misses);
   cli_json_kinds (builder, plan);
   cli_json_laws (builder, study);
   cli_json_text (builder, "slot_digest", digest);
@@ -133,6 +136,8 @@ static void
 print_text (const CliStudy *study, const char *output)
 {
   const TesseraPlan *plan = study->plan;
+  g_autofree char *planned =
+      cli_planned_misses (study->planned->n_misses, study->planned->n_planned_misses);
   char height[32], bound[32], proof[128];
   double over = plan->bound_bytes > 0
                     ? ((double) plan->height_bytes / (double) plan->bound_bytes - 1) * 100
@@ -149,9 +154,12 @@ print_text (const CliStudy *study, const char *output)
     printf ("rooms for dynamic requests: %zu, and %s above the height\n", plan->n_rooms,
             tessera_format_bytes (tessera_plan_pool_bytes (plan) - plan->height_bytes,
                                   height, sizeof height));
+  if (plan->n_placeless > 0)
+    printf ("left to the dynamic allocator: %zu requests of the plan\n",
+            plan->n_placeless);
   printf ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
-          " misses\n",
-          study->planned->n_hits, study->planned->n_misses);
+          " misses%s\n",
+          study->planned->n_hits, study->planned->n_misses, planned);
   printf ("followable: %s%s%s\n", cli_followable_name (plan),
           plan->follow_reason != NULL ? ": " : "",
           plan->follow_reason != NULL ? plan->follow_reason : "");

@@ -140,6 +140,7 @@ print_layout (const TesseraLayout *layout, gboolean json)
     { "retries", layout->n_retries },
     { "hits", layout->n_hits },
     { "misses", layout->n_misses },
+    { "planned_misses", layout->n_planned_misses },
     { "declined_at_event", layout->declined_index },
   };
   if (json)

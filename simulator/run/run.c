@@ -50,13 +50,16 @@ count_hit (TesseraRun *run, uint32_t b, const TesseraPolicyGrant *grant, bool is
   if (layout->kind != TESSERA_LAYOUT_PLAN)
     return;
   layout->is_hit[b] = is_hit;
+  layout->is_left[b] = grant->is_placeless;
   if (is_request && layout->declined_index == 0 &&
       is_counted (run, &run->blocks->blocks[b]))
     {
       layout->n_hits += is_hit;
       layout->n_misses += !is_hit;
-      layout->n_planned_misses += grant->is_placeless;
       layout->miss_bytes += is_hit ? 0 : run->blocks->blocks[b].size_bytes;
+      layout->n_planned_misses += grant->is_placeless;
+      layout->planned_miss_bytes +=
+          grant->is_placeless ? run->blocks->blocks[b].size_bytes : 0;
     }
 }
 

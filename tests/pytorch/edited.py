@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """A plan that a person changed is what a run is served by: a training program is recorded, some of
-what each of its steps makes is pinned above everything else and some left without a slot, and the
-same program follows that plan. The pinned blocks get their pool's first address plus their
-offset, in every step, and nobody else does.
+what each of its steps makes is pinned above everything else and some of many equal blocks are left
+to the dynamic allocator, and the same program follows that plan. The pinned blocks get their pool's
+first address plus their offset, in every step, and nobody else does; just the blocks that were left
+lie outside of the pool, and each of their equals in its own slot.
 
 SPDX-License-Identifier: Apache-2.0
 """
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +17,7 @@ import dry
 SCRIPT = dry.EXAMPLES / "gpt.py"
 STEPS = 3
 N_PINNED = 5
+N_LEFT = 3
 
 
 def slots(plan, where):
@@ -25,8 +28,38 @@ def slots(plan, where):
                                 "ORDER BY slot_index").fetchall()
 
 
+def planned_step(plan):
+    """The requests of the step that repeats, in order: (size, offset, whether always there); offset None: it
+    has no place."""
+    with closing(sqlite3.connect(plan)) as database:
+        rows = database.execute("SELECT slot_index, 1, 0, size_bytes, offset_bytes, NOT wraps FROM slot "
+                                "JOIN section ON section_index = slot.section WHERE repeats AND ordinal NOTNULL "
+                                "UNION ALL SELECT before_slot, 0, placeless_index, size_bytes, NULL, 1 FROM placeless "
+                                "JOIN section ON section_index = placeless.section WHERE repeats "
+                                "ORDER BY 1, 2, 3").fetchall()
+    return [row[3:] for row in rows]
+
+
+def choose_left(plan, taken):
+    """Blocks of the size that most blocks of a step have, of at least 1 MiB: the second, the middle and the
+    last but one."""
+    by_size = {}
+    for block, size, _ in slots(plan, "NOT slot.wraps AND slot.size_bytes >= 1048576"):
+        if block not in taken:
+            by_size.setdefault(size, []).append(block)
+    equals = max(by_size.values(), key=len)
+    return [equals[1], equals[len(equals) // 2], equals[-2]], len(equals)
+
+
+def as_planned(requests, wanted):
+    """Whether each request of a step lies where it was planned, or outside of the pool if that was planned."""
+    return len(requests) == len(wanted) and all(
+        size == planned_size and (offset is None) == (place is None) and (offset == place or not is_fixed)
+        for (size, offset), (planned_size, place, is_fixed) in zip(requests, wanted))
+
+
 def followed(folder, plan, name):
-    """The steps' requests as (size, offset in the pool or None), and the pool's size."""
+    """The steps' requests as (size, offset in the pool or None), the pool's size, and what was counted."""
     trace = folder / f"{name}.tsr"
     dry.dry_run(trace, SCRIPT, "--seed", 7, options=["--steps", STEPS, "--plan", plan])
     meta = dict(dry.query(trace, "SELECT key, value FROM meta"))
@@ -36,7 +69,8 @@ def followed(folder, plan, name):
         rows = dry.query(trace, "SELECT size_bytes, addr FROM event WHERE action = ? AND event_index >= ? "
                          "AND event_index < ? ORDER BY event_index", dry.ALLOC, begin, end)
         steps.append([(size, addr - pool if pool <= addr < pool + pool_bytes else None) for size, addr in rows])
-    return steps, pool_bytes
+    recording = json.loads(dry.tessera("info", trace, "--json"))["recording"]
+    return steps, pool_bytes, recording
 
 
 def main():
@@ -54,16 +88,18 @@ def main():
         blocks = ",".join(str(block) for block in wanted)
         dry.tessera("edits", "add", trace, "--kind", "pin", "--what", f"blocks={blocks}", "--at", floor,
                     "--shape", plain)
-        dynamic = slots(plain, "NOT slot.wraps AND slot.size_bytes >= 1048576")[-1]
-        dry.tessera("edits", "add", trace, "--kind", "dynamic", "--what", f"blocks={dynamic[0]}")
+        left, n_equals = choose_left(plain, wanted)
+        dry.tessera("edits", "add", trace, "--kind", "dynamic", "--what", f"blocks={','.join(map(str, left))}")
         dry.tessera("plan", trace, "-o", edited)
         dry.tessera("check", edited, "--trace", trace)
         planned = {block: offset for block, _, offset in slots(edited, "1")}
         report.expect(all(planned[block] == offset for block, offset in wanted.items()),
                       f"{len(wanted)} blocks are planned at {floor} and above")
-        report.expect(dynamic[0] not in planned, "one has no slot")
+        report.expect(n_equals > 2 * N_LEFT and len(set(left)) == N_LEFT and planned.keys().isdisjoint(left),
+                      f"{N_LEFT} of {n_equals} equals have no slot")
 
-        steps, pool_bytes = followed(folder, edited, "followed")
+        steps, pool_bytes, recording = followed(folder, edited, "followed")
+        step = planned_step(edited)
         places = {(size, wanted[block]) for block, size, _ in chosen}
         report.expect(len(steps) >= STEPS, f"{len(steps)} steps follow the plan, a pool of {pool_bytes} bytes")
         # The first step makes the optimizer's state and is the plan's start: what was chosen is of those
@@ -72,10 +108,15 @@ def main():
             above = [(size, offset) for size, offset in requests if offset is not None and offset >= floor]
             report.expect(set(above) == places and len(above) == len(chosen),
                           f"step {number}: the pinned blocks, and these only, lie where they were pinned")
-            missed = [size for size, offset in requests if offset is None]
-            report.expect(missed == [dynamic[1]], f"step {number}: missed the one without a slot: {missed}")
+            missed = [place for place, (_, offset) in enumerate(requests) if offset is None]
+            report.expect(as_planned(requests, step),
+                          f"step {number}: just those without a slot lie outside of the pool, requests {missed}, "
+                          "and all others in their slots")
+        n_left = N_LEFT * (len(steps) - 1)
+        report.expect((recording["misses"], recording["planned_misses"]) == (n_left, n_left),
+                      f"{n_left} misses, all of them planned: {recording}")
 
-        steps, _ = followed(folder, plain, "plain-followed")
+        steps, _, _ = followed(folder, plain, "plain-followed")
         report.expect(all(offset is not None and offset < floor for requests in steps for _, offset in requests),
                       "without the edits all is served below")
     report.done()

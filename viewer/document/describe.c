@@ -259,7 +259,10 @@ tessera_describe_place (const TesseraSheet *sheet, uint32_t block)
                                 ? ", missed the plan"
                                 : "");
   if (begin == TESSERA_NOWHERE)
-    return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x, outside the plan", addr);
+    return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x, %s", addr,
+                            layout->is_left != NULL && layout->is_left[block]
+                                ? "left to the dynamic allocator"
+                                : "outside the plan");
   offset = tessera_describe_bytes (addr - begin);
   return g_strdup_printf ("%s into the pool", offset);
 }

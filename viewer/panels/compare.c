@@ -61,6 +61,16 @@ set_fact (TesseraCompareView *self, int fact, int side, char *text)
   g_free (text);
 }
 
+static char *
+describe_misses (const TesseraLayout *layout)
+{
+  g_autofree char *all = tessera_describe_count (layout->n_misses);
+  g_autofree char *planned = tessera_describe_count (layout->n_planned_misses);
+
+  return layout->n_planned_misses > 0 ? g_strdup_printf ("%s (%s planned)", all, planned)
+                                      : g_steal_pointer (&all);
+}
+
 static void
 show_side (TesseraCompareView *self, int side)
 {
@@ -85,9 +95,7 @@ show_side (TesseraCompareView *self, int side)
             sheet->layout->is_hit != NULL ? tessera_describe_count (sheet->layout->n_hits)
                                           : NULL);
   set_fact (self, MISSES, side,
-            sheet->layout->is_hit != NULL
-                ? tessera_describe_count (sheet->layout->n_misses)
-                : NULL);
+            sheet->layout->is_hit != NULL ? describe_misses (sheet->layout) : NULL);
 }
 
 static void

@@ -91,11 +91,22 @@ row_new (TesseraLegend *self, const TesseraLegendEntry *entry, size_t index)
   return row;
 }
 
+/* What nobody planned to miss, which is striped. As recorded events do not tell which of
+ * the misses were planned: then all are. */
+static uint64_t
+n_unplanned (const TesseraLayout *layout)
+{
+  return layout->is_left != NULL ? layout->n_misses - layout->n_planned_misses
+                                 : layout->n_misses;
+}
+
 static GtkWidget *
 missed_row_new (const TesseraPalette *palette, const TesseraLayout *layout)
 {
-  g_autofree char *amount = tessera_describe_bytes (layout->miss_bytes);
-  g_autofree char *count = tessera_describe_counted (layout->n_misses, "request");
+  g_autofree char *amount = tessera_describe_bytes (
+      layout->is_left != NULL ? layout->miss_bytes - layout->planned_miss_bytes
+                              : layout->miss_bytes);
+  g_autofree char *count = tessera_describe_counted (n_unplanned (layout), "request");
   g_autofree char *tip = g_strdup_printf (
       "%s found no place in the plan's pool%s", count,
       layout->pool_bytes > 0
@@ -135,7 +146,7 @@ add_fixed_rows (TesseraLegend *self)
     {
       const TesseraSheet *of = self->document->sheets[side];
 
-      if (of == NULL || of->layout->n_misses == 0)
+      if (of == NULL || n_unplanned (of->layout) == 0)
         continue;
       gtk_box_append (GTK_BOX (self->entries), missed_row_new (palette, of->layout));
       break;
