@@ -159,8 +159,7 @@ static void
 fill_requests (TesseraSlots *slots)
 {
   const TesseraPlan *plan = slots->plan;
-  const TesseraPlaceless *placeless = plan->placeless;
-  const TesseraPlaceless *end = placeless + plan->n_placeless;
+  size_t next = 0; /* placeless request */
   uint32_t n_signatures = 0;
   uint32_t n = 0;
 
@@ -172,23 +171,26 @@ fill_requests (TesseraSlots *slots)
       uint32_t last = slot + slots->n_asked[s];
 
       slots->first_requests[s] = n;
-      while (slot < last || (placeless < end && placeless->section == s))
+      while (slot < last ||
+             (next < plan->n_placeless && plan->placeless[next].section == s))
         {
-          const TesseraSlot *of = &plan->slots[slot];
-          bool is_placeless = placeless < end && placeless->section == s &&
-                              (slot == last || placeless->before <= slot);
+          const TesseraPlaceless *placeless =
+              next < plan->n_placeless && plan->placeless[next].section == s &&
+                      (slot == last || plan->placeless[next].before <= slot)
+                  ? &plan->placeless[next++]
+                  : NULL;
+          const TesseraSlot *of = placeless == NULL ? &plan->slots[slot] : NULL;
 
           slots->next_slots[n] =
               slot < last ? slot
                           : plan->sections[s].first_slot + plan->sections[s].n_slots;
-          slots->phases[n] = is_placeless ? placeless->phase : of->phase;
+          slots->phases[n] = of == NULL ? placeless->phase : of->phase;
           slots->signatures[n++] =
-              is_placeless
+              of == NULL
                   ? sign (slots, placeless->block_bytes, placeless->stream,
                           placeless->pool, &n_signatures)
                   : sign (slots, of->block_bytes, of->stream, of->pool, &n_signatures);
-          placeless += is_placeless;
-          slot += !is_placeless;
+          slot += of != NULL;
         }
     }
   slots->first_requests[plan->n_sections] = slots->n_requests = n;

@@ -17,6 +17,7 @@ enum
   MOST_SLOTS = 24, /* of a section */
   MOST_ROOMS = 8,
   MOST_REGIONS = 4,
+  MOST_PLACELESS = 8,
   N_STREAMS = 3
 };
 
@@ -156,6 +157,37 @@ place_slots (TesseraPlan *plan, Bytes *bytes)
 }
 
 static int
+compare_placeless (const void *a, const void *b)
+{
+  const TesseraPlaceless *x = a, *y = b;
+
+  if (x->section != y->section)
+    return x->section < y->section ? -1 : 1;
+  return (x->before > y->before) - (x->before < y->before);
+}
+
+static void
+add_placeless (TesseraPlan *plan, Bytes *bytes)
+{
+  plan->placeless = calloc (MOST_PLACELESS, sizeof *plan->placeless);
+  plan->n_placeless = bytes_below (bytes, MOST_PLACELESS + 1);
+  for (size_t i = 0; i < plan->n_placeless; i++)
+    {
+      TesseraPlaceless *placeless = &plan->placeless[i];
+      const TesseraSection *section;
+
+      placeless->section = bytes_below (bytes, (uint32_t) plan->n_sections);
+      section = &plan->sections[placeless->section];
+      placeless->before = section->first_slot + bytes_below (bytes, section->n_slots + 1);
+      placeless->size_bytes = fuzz_size (bytes);
+      placeless->block_bytes = round_up (placeless->size_bytes, plan->alignment_bytes);
+      placeless->phase = bytes_below (bytes, 3);
+      placeless->stream = (uint16_t) bytes_below (bytes, 2);
+    }
+  qsort (plan->placeless, plan->n_placeless, sizeof *plan->placeless, compare_placeless);
+}
+
+static int
 compare_rooms (const void *a, const void *b)
 {
   const TesseraRoom *x = a, *y = b;
@@ -248,6 +280,8 @@ fuzz_plan_new (Bytes *bytes)
   for (uint32_t s = 0; s < plan->n_sections; s++)
     add_slots (plan, s, bytes);
   place_slots (plan, bytes);
+  if (what & 16)
+    add_placeless (plan, bytes);
   if (what & 64)
     add_rooms (plan, bytes);
   if (what & 32)
