@@ -8,6 +8,7 @@
  */
 #include "planner/generate.h"
 #include "planner/pack.h"
+#include "planner/pack/fit/lowest.h"
 
 #include <glib.h>
 
@@ -208,6 +209,64 @@ test_some (void)
   g_rand_free (random);
 }
 
+/* The height of the order as it is, by the lowest offset: with all in one heap, or, as
+ * soon as a floor was found anew, with windows for each owner. */
+static guint64
+place_lowest (const TesseraItem *items, guint n, gboolean has_windows, guint64 *offsets)
+{
+  TesseraPackShared shared = { .best_height_bytes = UINT64_MAX, .reached = UINT32_MAX };
+  const TesseraPackWatch watch = { &shared, 0 };
+  guint32 *members = g_new (guint32, n);
+  guint64 *placed = g_new (guint64, n), height;
+  TesseraPackProblem *problem;
+  TesseraLowest lowest = { 0 };
+  for (guint i = 0; i < n; i++)
+    members[i] = i;
+  g_assert_cmpint (tessera_pack_problem_new (items, NULL, members, n, NULL, &problem), ==,
+                   TESSERA_OK);
+  g_assert_cmpint (tessera_lowest_init (&lowest, problem), ==, TESSERA_OK);
+  if (has_windows)
+    lowest.max_settled = 0;
+  g_assert_cmpint (tessera_lowest_place (&lowest, members, problem->bound_bytes, TRUE,
+                                         &watch, placed, &height),
+                   ==, TESSERA_LOWEST_DONE);
+  g_assert_true (!has_windows || lowest.has_windows);
+  for (guint i = 0; i < n; i++)
+    offsets[problem->items[i].source] = placed[i];
+  tessera_lowest_clear (&lowest);
+  tessera_pack_problem_free (problem);
+  g_free (members);
+  g_free (placed);
+  return height;
+}
+
+/* Windows are another way to find who comes next: layouts are right, and about as high.
+ */
+static void
+test_windows (void)
+{
+  GRand *random = g_rand_new_with_seed (7);
+  guint64 by_heap = 0, by_windows = 0;
+  for (guint round = 0; round < 200; round++)
+    {
+      guint n = pick (random, 20, 200), n_owners = pick (random, 2, 6);
+      TesseraItem *items = g_new0 (TesseraItem, n);
+      guint64 *offsets = g_new (guint64, n), height;
+      items[0] = (TesseraItem){ .size_bytes = 1, .end = 2, .wide_end = 2 };
+      items[1] = (TesseraItem){ .size_bytes = 1, .end = 2, .wide_end = 2, .owner = 1 };
+      for (guint i = 2; i < n; i++)
+        items[i] = random_item (random, n_owners, 4 * n);
+      by_heap += place_lowest (items, n, FALSE, offsets);
+      height = place_lowest (items, n, TRUE, offsets);
+      check_layout (items, n, offsets, height);
+      by_windows += height;
+      g_free (items);
+      g_free (offsets);
+    }
+  g_assert_cmpuint (by_windows, <=, by_heap + by_heap / 50);
+  g_rand_free (random);
+}
+
 /* What closed.h tells as its example. */
 static void
 test_example (void)
@@ -235,5 +294,6 @@ main (int argc, char **argv)
   g_test_add_func ("/owners/example", test_example);
   g_test_add_func ("/owners/few", test_few);
   g_test_add_func ("/owners/some", test_some);
+  g_test_add_func ("/owners/windows", test_windows);
   return g_test_run ();
 }

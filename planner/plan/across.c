@@ -29,7 +29,7 @@
  * pool it is not worth a large block that misses. And the engine for owners walks over
  * neighbours. */
 #define WORTH_SHARE 256
-#define MAX_ITEMS_OF_SIZES 16384
+#define MAX_ITEMS_OF_SIZES 262144
 
 typedef struct
 {

@@ -31,38 +31,61 @@ join (const TesseraFinderBox *a, const TesseraFinderBox *b)
                              higher (a->last_end, b->last_end) };
 }
 
+/* Items of one owner lie together: boxes of several would hold nearly all sections. */
+static void
+fill_leaves (TesseraFinder *finder, const TesseraPackProblem *problem)
+{
+  uint32_t n_leaves = 0;
+  for (uint32_t owner = 0; owner < problem->n_owners; owner++)
+    for (uint32_t i = 0; i < problem->n_items; i++)
+      if (problem->items[i].owner == owner)
+        finder->leaves[i] = finder->n_leaves + n_leaves++;
+}
+
+static void
+fill_boxes (TesseraFinder *finder, const TesseraPackProblem *problem, uint32_t stride)
+{
+  for (uint32_t i = 0; i < finder->n_leaves; i++)
+    finder->boxes[finder->n_leaves + i] =
+        (TesseraFinderBox){ UINT32_MAX, 0, UINT32_MAX, 0 };
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    {
+      const TesseraPackItem *item = &problem->items[i];
+      uint32_t first = item->owner * stride;
+      uint32_t begin = first + item->lives.begin;
+      uint32_t end = first + item->lives.end;
+      finder->boxes[finder->leaves[i]] = (TesseraFinderBox){ begin, begin, end, end };
+    }
+  for (uint32_t node = finder->n_leaves - 1; node >= ROOT; node--)
+    finder->boxes[node] = join (&finder->boxes[node * 2], &finder->boxes[node * 2 + 1]);
+}
+
 TesseraStatus
-tessera_finder_init (TesseraFinder *finder, const TesseraPackProblem *problem)
+tessera_finder_init (TesseraFinder *finder,
+                     const TesseraPackProblem *problem,
+                     uint32_t stride)
 {
   uint32_t n_leaves = 1;
   while (n_leaves < problem->n_items)
     n_leaves *= 2;
   finder->n_leaves = n_leaves;
+  finder->leaves = calloc (problem->n_items + 1, sizeof *finder->leaves);
   finder->boxes = calloc ((size_t) n_leaves * 2, sizeof *finder->boxes);
   finder->best = calloc ((size_t) n_leaves * 2, sizeof *finder->best);
-  if (finder->boxes == NULL || finder->best == NULL)
+  if (finder->leaves == NULL || finder->boxes == NULL || finder->best == NULL)
     {
       tessera_finder_clear (finder);
       return TESSERA_NO_MEMORY;
     }
-  for (uint32_t i = 0; i < n_leaves; i++)
-    {
-      TesseraFinderBox *box = &finder->boxes[n_leaves + i];
-      *box = (TesseraFinderBox){ UINT32_MAX, 0, UINT32_MAX, 0 };
-      if (i < problem->n_items)
-        *box = (TesseraFinderBox){ problem->items[i].lives.begin,
-                                   problem->items[i].lives.begin,
-                                   problem->items[i].lives.end,
-                                   problem->items[i].lives.end };
-    }
-  for (uint32_t node = n_leaves - 1; node >= ROOT; node--)
-    finder->boxes[node] = join (&finder->boxes[node * 2], &finder->boxes[node * 2 + 1]);
+  fill_leaves (finder, problem);
+  fill_boxes (finder, problem, stride);
   return TESSERA_OK;
 }
 
 void
 tessera_finder_clear (TesseraFinder *finder)
 {
+  free (finder->leaves);
   free (finder->boxes);
   free (finder->best);
   memset (finder, 0, sizeof *finder);
@@ -72,8 +95,9 @@ void
 tessera_finder_fill (TesseraFinder *finder, const uint32_t *ranks, size_t n_items)
 {
   uint32_t n_leaves = finder->n_leaves;
-  for (uint32_t i = 0; i < n_leaves; i++)
-    finder->best[n_leaves + i] = i < n_items ? ranks[i] : TESSERA_NO_RANK;
+  memset (&finder->best[n_leaves], 0xff, n_leaves * sizeof *finder->best);
+  for (size_t i = 0; i < n_items; i++)
+    finder->best[finder->leaves[i]] = ranks[i];
   for (uint32_t node = n_leaves - 1; node >= ROOT; node--)
     finder->best[node] = lower (finder->best[node * 2], finder->best[node * 2 + 1]);
 }
@@ -81,7 +105,7 @@ tessera_finder_fill (TesseraFinder *finder, const uint32_t *ranks, size_t n_item
 void
 tessera_finder_set (TesseraFinder *finder, uint32_t item, uint32_t rank)
 {
-  uint32_t node = finder->n_leaves + item;
+  uint32_t node = finder->leaves[item];
   finder->best[node] = rank;
   for (node /= 2; node >= ROOT; node /= 2)
     {

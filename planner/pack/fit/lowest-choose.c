@@ -16,10 +16,21 @@
 static void
 lower_windows (TesseraLowest *lowest)
 {
-  tessera_windows_flatten (&lowest->windows);
-  for (uint32_t s = 0; s < lowest->problem->n_sections; s++)
-    tessera_windows_raise (&lowest->windows, s, s + 1,
-                           tessera_skyline_highest (&lowest->reach.own[0], s, s + 1));
+  const TesseraPackProblem *problem = lowest->problem;
+  const TesseraReach *reach = &lowest->reach;
+  for (uint32_t i = 0; i < problem->n_owners; i++)
+    {
+      tessera_windows_flatten (&lowest->windows[i]);
+      for (uint32_t s = 0; s < problem->n_sections; s++)
+        {
+          uint64_t own = tessera_skyline_highest (&reach->own[i], s, s + 1);
+          uint64_t others = problem->n_owners > 1
+                                ? tessera_skyline_highest (&reach->others[i], s, s + 1)
+                                : 0;
+          tessera_windows_raise (&lowest->windows[i], s, s + 1,
+                                 own > others ? own : others);
+        }
+    }
 }
 
 void
@@ -27,11 +38,11 @@ tessera_lowest_raise (TesseraLowest *lowest)
 {
   int64_t least = INT64_MAX;
   uint64_t old_capacity_bytes = lowest->capacity_bytes;
-  tessera_passing_count (&lowest->fixed, old_capacity_bytes, &lowest->windows, false,
+  tessera_passing_count (&lowest->fixed, old_capacity_bytes, lowest->windows, false,
                          &lowest->room);
-  if (lowest->problem->n_owners == 1)
+  if (lowest->has_windows)
     lower_windows (lowest);
-  tessera_passing_count (&lowest->fixed, old_capacity_bytes, &lowest->windows, true,
+  tessera_passing_count (&lowest->fixed, old_capacity_bytes, lowest->windows, true,
                          &lowest->room);
   for (uint32_t s = 0; s < lowest->problem->n_sections; s++)
     for (uint32_t rank = lowest->parked_head[s]; rank != TESSERA_NO_RANK;
@@ -58,80 +69,164 @@ tessera_lowest_raise (TesseraLowest *lowest)
 /* Gives the first of the heap its true floor at the moment. Returns: its rank, or
  * TESSERA_NO_RANK where none waits. */
 static uint32_t
-settle_turns (TesseraLowest *lowest)
+settle_turns (TesseraLowest *lowest, uint64_t up_to_bytes)
 {
   while (lowest->turns.n_entries > 0)
     {
       TesseraWaiting first = lowest->turns.entries[0];
+      if (first.floor > up_to_bytes)
+        return TESSERA_NO_RANK;
       const TesseraPackItem *item = &lowest->problem->items[lowest->order[first.rank]];
       uint64_t floor = tessera_lowest_floor (lowest, item);
       if (floor == first.floor)
         return first.rank;
+      lowest->n_settled++;
       tessera_turns_replace (&lowest->turns, (TesseraWaiting){ floor, first.rank });
     }
   return TESSERA_NO_RANK;
 }
 
-/* Nothing that lives inside the window can come next. Returns: false when there is
- * nothing to lift it to. */
-static bool
-lift (TesseraLowest *lowest, uint32_t begin, uint32_t end, uint64_t height_bytes)
+/* The lowest window of an owner. */
+typedef struct
+{
+  uint32_t owner, begin, end;
+  uint64_t height_bytes;
+} Window;
+
+static Window
+lowest_window (const TesseraLowest *lowest, uint32_t owner)
+{
+  Window window = { .owner = owner };
+  window.begin =
+      tessera_windows_lowest (&lowest->windows[owner], &window.height_bytes, &window.end);
+  return window;
+}
+
+/* Nothing that lives inside the window can come next. Where there is nothing to lift it
+ * to, the owner is spent. */
+static void
+lift (TesseraLowest *lowest, Window window)
 {
   const TesseraFixed *fixed = &lowest->fixed;
-  size_t next = tessera_fixed_next (fixed, begin, end, height_bytes);
+  TesseraWindows *windows = &lowest->windows[window.owner];
+  size_t next = tessera_fixed_next (fixed, window.begin, window.end, window.height_bytes);
   if (next == fixed->n_ranges ||
-      fixed->ranges[next].offset >= tessera_windows_beside (&lowest->windows, begin))
-    return tessera_windows_lift (&lowest->windows, begin);
-  tessera_passing_lift (&fixed->ranges[next], begin, end, lowest->capacity_bytes,
-                        &lowest->windows, &lowest->room);
-  tessera_lowest_unpark (lowest, begin, end);
-  tessera_lowest_recall (lowest, next, begin, end);
+      fixed->ranges[next].offset >= tessera_windows_beside (windows, window.begin))
+    {
+      lowest->is_spent[window.owner] = !tessera_windows_lift (windows, window.begin);
+      return;
+    }
+  tessera_passing_lift (&fixed->ranges[next], window.begin, window.end,
+                        lowest->capacity_bytes, windows, &lowest->room);
+  tessera_lowest_unpark (lowest, window.begin, window.end);
+  tessera_lowest_recall (lowest, next, window.begin, window.end);
+}
+
+/* Whether a fixed range keeps the item from lying at the window's height: then it is put
+ * off until that is passed. */
+static bool
+is_put_off (TesseraLowest *lowest, uint32_t rank, uint64_t height_bytes)
+{
+  const TesseraFixed *fixed = &lowest->fixed;
+  const TesseraPackItem *item = &lowest->problem->items[lowest->order[rank]];
+  size_t next;
+  if (fixed->n_ranges == 0)
+    return false;
+  next = tessera_fixed_next (fixed, item->lives.begin, item->lives.end, height_bytes);
+  if (next == fixed->n_ranges ||
+      fixed->ranges[next].offset >= height_bytes + item->size_bytes)
+    return false;
+  tessera_finder_set (&lowest->finder, lowest->order[rank], TESSERA_NO_RANK);
+  tessera_lowest_put_off (lowest, rank, next);
   return true;
 }
 
-/* The best rank that lives inside the window and can lie at its height. Those that a
- * fixed range keeps from that are put off until it is passed. */
-static uint32_t
-best_inside (TesseraLowest *lowest, uint32_t begin, uint32_t end, uint64_t height_bytes)
+/* Whether the item has to lie above its window for the sake of others: then it takes its
+ * turn. */
+static bool
+has_to_wait (TesseraLowest *lowest, uint32_t rank, uint64_t height_bytes)
 {
-  const TesseraFixed *fixed = &lowest->fixed;
-  for (;;)
+  uint32_t item_index = lowest->order[rank];
+  const TesseraPackItem *item = &lowest->problem->items[item_index];
+  uint64_t floor;
+  if (lowest->problem->n_owners == 1)
+    return false;
+  floor = tessera_lowest_floor (lowest, item);
+  if (floor <= height_bytes)
+    return false;
+  tessera_finder_set (&lowest->finder, item_index, TESSERA_NO_RANK);
+  tessera_turns_push (&lowest->turns, (TesseraWaiting){ floor, rank });
+  return true;
+}
+
+/* The best rank that lives inside the window and can lie at its height. */
+static uint32_t
+best_inside (TesseraLowest *lowest, Window window)
+{
+  uint32_t first = window.owner * lowest->problem->n_sections, best;
+  do
+    best =
+        tessera_finder_best (&lowest->finder, first + window.begin, first + window.end);
+  while (best != TESSERA_NO_RANK && (is_put_off (lowest, best, window.height_bytes) ||
+                                     has_to_wait (lowest, best, window.height_bytes)));
+  return best;
+}
+
+/* The height of the lowest windows, or UINT64_MAX where all owners are spent. */
+static uint64_t
+lowest_height (const TesseraLowest *lowest)
+{
+  uint64_t least = UINT64_MAX;
+  for (uint32_t i = 0; i < lowest->problem->n_owners; i++)
+    if (!lowest->is_spent[i] && lowest_window (lowest, i).height_bytes < least)
+      least = lowest_window (lowest, i).height_bytes;
+  return least;
+}
+
+/* Among the lowest windows of all owners. */
+static uint32_t
+best_of_windows (TesseraLowest *lowest, uint64_t height_bytes)
+{
+  uint32_t best = TESSERA_NO_RANK;
+  for (uint32_t i = 0; i < lowest->problem->n_owners; i++)
     {
-      uint32_t best = tessera_finder_best (&lowest->finder, begin, end);
-      if (best == TESSERA_NO_RANK || fixed->n_ranges == 0)
-        return best;
-      const TesseraPackItem *item = &lowest->problem->items[lowest->order[best]];
-      size_t next =
-          tessera_fixed_next (fixed, item->lives.begin, item->lives.end, height_bytes);
-      if (next == fixed->n_ranges ||
-          fixed->ranges[next].offset >= height_bytes + item->size_bytes)
-        return best;
-      tessera_finder_set (&lowest->finder, lowest->order[best], TESSERA_NO_RANK);
-      tessera_lowest_put_off (lowest, best, next);
+      Window window = lowest_window (lowest, i);
+      if (lowest->is_spent[i] || window.height_bytes != height_bytes)
+        continue;
+      uint32_t inside = best_inside (lowest, window);
+      best = inside < best ? inside : best;
+    }
+  return best;
+}
+
+static void
+lift_all (TesseraLowest *lowest, uint64_t height_bytes)
+{
+  for (uint32_t i = 0; i < lowest->problem->n_owners; i++)
+    {
+      Window window = lowest_window (lowest, i);
+      if (!lowest->is_spent[i] && window.height_bytes == height_bytes)
+        lift (lowest, window);
     }
 }
 
 uint32_t
 tessera_lowest_choose (TesseraLowest *lowest)
 {
-  uint32_t second = settle_turns (lowest);
-  if (lowest->problem->n_owners > 1)
-    return second;
   for (;;)
     {
-      uint64_t height_bytes;
-      uint32_t end;
-      uint32_t begin = tessera_windows_lowest (&lowest->windows, &height_bytes, &end);
-      uint32_t best = best_inside (lowest, begin, end, height_bytes);
-      if (second != TESSERA_NO_RANK &&
-          (lowest->turns.entries[0].floor < height_bytes ||
-           (lowest->turns.entries[0].floor == height_bytes && second < best)))
+      uint64_t height_bytes = lowest->has_windows ? lowest_height (lowest) : UINT64_MAX;
+      uint32_t second = settle_turns (lowest, height_bytes);
+      uint32_t best;
+      if (second != TESSERA_NO_RANK && lowest->turns.entries[0].floor < height_bytes)
+        return second;
+      if (height_bytes == UINT64_MAX)
+        return second;
+      best = best_of_windows (lowest, height_bytes);
+      if (second != TESSERA_NO_RANK && second < best)
         return second;
       if (best != TESSERA_NO_RANK)
         return best;
-      if (!lift (lowest, begin, end, height_bytes))
-        return second;
-      if (lowest->fixed.n_ranges > 0) /* some that were parked may be among them */
-        second = settle_turns (lowest);
+      lift_all (lowest, height_bytes);
     }
 }

@@ -30,7 +30,7 @@ tessera_lowest_takes_its_turn (const TesseraLowest *lowest, uint32_t item_index)
   const TesseraPackLives *lives = &problem->items[item_index].lives;
   const TesseraPackLimit *limit =
       problem->limits != NULL ? &problem->limits[item_index] : NULL;
-  return problem->n_owners > 1 || lives->begin2 < lives->end2 ||
+  return !lowest->has_windows || lives->begin2 < lives->end2 ||
          (limit != NULL && (limit->in | limit->apart) != 0);
 }
 
@@ -44,17 +44,19 @@ wait_for_turn (TesseraLowest *lowest, uint32_t rank)
     tessera_turns_push (&lowest->turns,
                         (TesseraWaiting){ tessera_lowest_floor (lowest, item), rank });
   else
-    tessera_finder_set (&lowest->finder, item_index, rank);
+    {
+      tessera_finder_set (&lowest->finder, item_index, rank);
+      lowest->is_spent[item->owner] = false;
+    }
 }
 
 void
 tessera_lowest_take (TesseraLowest *lowest, uint32_t rank)
 {
-  uint32_t item_index = lowest->order[rank];
-  if (tessera_lowest_takes_its_turn (lowest, item_index))
+  if (lowest->turns.n_entries > 0 && lowest->turns.entries[0].rank == rank)
     tessera_turns_pop (&lowest->turns);
   else
-    tessera_finder_set (&lowest->finder, item_index, TESSERA_NO_RANK);
+    tessera_finder_set (&lowest->finder, lowest->order[rank], TESSERA_NO_RANK);
 }
 
 void
