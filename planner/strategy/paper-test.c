@@ -204,6 +204,23 @@ test_wraps (void)
   g_assert_cmpuint (height (&c, true), ==, 8);
 }
 
+/* P's q wraps, and its lives reach into those of p: as a whole P is alive all the time,
+ * and r would be inserted where q lies in its other life. */
+static void
+test_wraps_in_a_group (void)
+{
+  const TesseraPaperItem p = { 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
+  const TesseraPaperItem r = { 1, PHASE_B, PHASE_C, TESSERA_GROUP_HOMO_PHASE };
+  Case c = { 0 };
+  uint32_t q;
+
+  add (&c, 8, 2, 12, p);
+  q = add (&c, 4, 9, 12, p);
+  c.items[q].end2 = 6;
+  add (&c, 4, 3, 9, r);
+  g_assert_cmpuint (height (&c, true), ==, 16);
+}
+
 /* A hand-made group is a rectangle under both; edits that hold one of it leave the rest
  * together. */
 static void
@@ -243,7 +260,8 @@ fill_randomly (Case *c, GRand *random)
       item = add (c, (uint64_t) g_rand_int_range (random, 1, 9), begin, end, grouped);
       c->items[item].zone = grouped.group / 4;
       if (g_rand_int_range (random, 0, 4) == 0)
-        c->items[item].end2 = (uint32_t) g_rand_int_range (random, 1, 20);
+        c->items[item].end2 =
+            (uint32_t) g_rand_int_range (random, 1, (gint32) MIN (begin, 40) + 1);
     }
 }
 
@@ -300,6 +318,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/paper/standing-layers", test_standing_layers);
   g_test_add_func ("/planner/paper/dynamic", test_dynamic);
   g_test_add_func ("/planner/paper/wraps", test_wraps);
+  g_test_add_func ("/planner/paper/wraps-in-a-group", test_wraps_in_a_group);
   g_test_add_func ("/planner/paper/hand-made", test_hand_made);
   g_test_add_func ("/planner/paper/random", test_random);
   g_test_add_func ("/planner/paper/no-memory", test_no_memory);

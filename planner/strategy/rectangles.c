@@ -29,6 +29,7 @@ widen (TesseraRectangle *rectangle, const TesseraItem *item)
     rectangle->end = item->end;
   if (!wraps (item))
     return;
+  rectangle->wraps = true;
   if (rectangle->begin2 == rectangle->end2 || item->begin2 < rectangle->begin2)
     rectangle->begin2 = item->begin2;
   if (item->end2 > rectangle->end2)
@@ -158,6 +159,7 @@ are_adjacent (const TesseraRectangle *a, const TesseraRectangle *b)
          (b->to_phase != TESSERA_NONE && b->to_phase == a->from_phase);
 }
 
+/* Fusion knows one life of each. */
 static bool
 can_fuse (const TesseraRectangle *a, const TesseraRectangle *b)
 {
@@ -166,7 +168,7 @@ can_fuse (const TesseraRectangle *a, const TesseraRectangle *b)
   uint64_t n_large = large->plan.n_decisions;
 
   return n_large > 0 && small->plan.n_decisions > 0 && !a->is_single && !b->is_single &&
-         are_adjacent (a, b) && a->begin2 == a->end2 && b->begin2 == b->end2 &&
+         are_adjacent (a, b) && !a->wraps && !b->wraps &&
          n_large * n_large <= MOST_COMPARISONS / small->plan.n_decisions;
 }
 

@@ -19,6 +19,7 @@ typedef struct
   uint32_t group; /* of its first item */
   uint64_t offset_bytes;
   bool is_single; /* a request by itself */
+  bool wraps;     /* one of its items does, though its lives may meet in the whole */
 } TesseraRectangle;
 
 typedef struct
