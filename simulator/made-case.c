@@ -137,16 +137,22 @@ case_simulate (const Case *c, const TesseraSimulateOptions *options)
 }
 
 void
-case_assert_no_overlap (const TesseraBlocks *blocks, const TesseraLayout *layout)
+case_assert_no_overlap (const TesseraBlocks *blocks,
+                        const TesseraLayout *layout,
+                        bool until_freed)
 {
+  const TesseraBlock *all = blocks->blocks;
+
   for (size_t i = 0; i < blocks->n_blocks; i++)
-    for (size_t k = i + 1; k < blocks->n_blocks &&
-                           blocks->blocks[k].born_index < blocks->blocks[i].died_index;
-         k++)
-      if (layout->addr[i] < layout->addr[k] + layout->block_bytes[k] &&
-          layout->addr[k] < layout->addr[i] + layout->block_bytes[i])
-        g_error ("blocks %zu and %zu share the address %" G_GUINT64_FORMAT, i, k,
-                 MAX (layout->addr[i], layout->addr[k]));
+    {
+      uint32_t end = until_freed ? all[i].freed_index : all[i].died_index;
+
+      for (size_t k = i + 1; k < blocks->n_blocks && all[k].born_index < end; k++)
+        if (layout->addr[i] < layout->addr[k] + layout->block_bytes[k] &&
+            layout->addr[k] < layout->addr[i] + layout->block_bytes[i])
+          g_error ("blocks %zu and %zu share the address %" G_GUINT64_FORMAT, i, k,
+                   MAX (layout->addr[i], layout->addr[k]));
+    }
 }
 
 static bool

@@ -310,12 +310,14 @@ look_around (TesseraLengthsFollower *follower)
   return options;
 }
 
-/* The length is known: a plan for the rest of the step. */
+/* The length is known: a plan for the rest of the step. Whoever knows it in the phase that
+ * tells it has no doubt because of that phase. */
 static void
 begin_known (TesseraLengthsFollower *follower, const TesseraParameters *parameters)
 {
   const TesseraInstanceOptions options = look_around (follower);
 
+  follower->is_new_phase = false;
   follower->known = *parameters;
   follower->state = tessera_instance_of_step (follower->lengths, parameters, &options,
                                               &follower->plan) == TESSERA_OK &&
