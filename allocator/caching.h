@@ -120,6 +120,13 @@ TESSERA_MUST_USE TesseraStatus tessera_caching_malloc (TesseraCaching *caching,
                                                        uint32_t pool,
                                                        TesseraGrant *out_grant);
 
+/* How much more tessera_caching_malloc() would take from the device for the request, under
+ * the rules of expandable segments and if the device has it. */
+uint64_t tessera_caching_growth (TesseraCaching *caching,
+                                 uint64_t size_bytes,
+                                 uint32_t stream,
+                                 uint32_t pool);
+
 /* A free is requested, then completes: at once (call both), or when side streams are
  * done. Unknown addresses give TESSERA_INVALID and change nothing. */
 TesseraStatus tessera_caching_free_requested (TesseraCaching *caching, uint64_t addr);

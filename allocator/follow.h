@@ -55,6 +55,14 @@ bool tessera_follower_was_placeless (const TesseraFollower *follower);
  */
 bool tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes);
 
+/* When each page of the pool is needed next, as far as the plan tells from where the run
+ * is: sets @needs (array length=n_pages) to the number of its requests up to then, to the
+ * end of what is expected next; UINT32_MAX: it is not. */
+void tessera_follower_forecast (const TesseraFollower *follower,
+                                uint64_t page_bytes,
+                                uint32_t n_pages,
+                                uint32_t *needs);
+
 typedef struct
 {
   uint64_t hits, misses;

@@ -127,6 +127,7 @@ typedef struct
   uint64_t misses_unordered; /* of the misses: free, but not ordered for the stream */
   uint64_t misses_rescued;   /* of the misses: the device was full, the pool was not */
   uint64_t pool_addr, pool_bytes;         /* plan: that are held; else 0 */
+  uint64_t pool_height_bytes; /* ... with the pages that are lent: up to its end */
   uint64_t extra_bytes, peak_extra_bytes; /* reserved outside the pool */
   TesseraDecline decline;
 } TesseraPolicyStats;

@@ -140,6 +140,20 @@ tessera_caching_serve (TesseraCaching *caching,
   return TESSERA_OK;
 }
 
+uint64_t
+tessera_caching_growth (TesseraCaching *caching,
+                        uint64_t size_bytes,
+                        uint32_t stream,
+                        uint32_t pool)
+{
+  CachingRequest request;
+
+  if (make_request (caching, size_bytes, stream, pool, &request) != TESSERA_OK ||
+      tessera_caching_candidate (caching, &request) != NULL)
+    return 0;
+  return tessera_caching_measure_growth (caching, &request);
+}
+
 TesseraStatus
 tessera_caching_malloc (TesseraCaching *caching,
                         uint64_t size_bytes,

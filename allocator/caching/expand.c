@@ -9,6 +9,12 @@
  */
 #include "allocator/caching/internal.h"
 
+static uint64_t
+smaller (uint64_t a, uint64_t b)
+{
+  return a < b ? a : b;
+}
+
 /* The bytes free, mapped or not, in one run from @start, as far as @size_bytes. */
 static uint64_t
 room_from (const CachingBlock *start, uint64_t size_bytes)
@@ -76,10 +82,42 @@ add_reservation (TesseraCaching *caching,
   return TESSERA_OK;
 }
 
+/* From @begin_bytes of a reservation on, up to the end of a page. */
 static uint64_t
-smaller (uint64_t a, uint64_t b)
+up_to_page (const CachingChain *chain, uint64_t begin_bytes, uint64_t size_bytes)
 {
-  return a < b ? a : b;
+  uint64_t page_bytes = chain->page_bytes;
+
+  return (begin_bytes + size_bytes + page_bytes - 1) / page_bytes * page_bytes -
+         begin_bytes;
+}
+
+uint64_t
+tessera_caching_measure_growth (TesseraCaching *caching, const CachingRequest *request)
+{
+  uint64_t left_bytes = request->size_bytes;
+  uint64_t growth_bytes = 0;
+  const CachingBlock *block = tessera_caching_find_room (caching, request);
+
+  if (block == NULL)
+    {
+      const CachingChain chain = { .page_bytes = request->pool->is_small
+                                                     ? caching->rules.small_buffer_bytes
+                                                     : caching->settings.large_segment_bytes };
+
+      return up_to_page (&chain, 0, left_bytes);
+    }
+  for (; left_bytes > 0 && block != NULL; block = block->next)
+    {
+      uint64_t used_bytes = smaller (block->size_bytes, left_bytes);
+
+      if (!block->is_mapped)
+        growth_bytes += smaller (
+            up_to_page (block->chain, block->addr - block->chain->addr, used_bytes),
+            block->size_bytes);
+      left_bytes -= used_bytes;
+    }
+  return growth_bytes;
 }
 
 /* Maps the first @size_bytes, up to whole pages, of an unmapped block, which then joins
@@ -92,10 +130,7 @@ map (TesseraCaching *caching, CachingBlock *block, uint64_t size_bytes)
   uint64_t begin = block->addr - chain->addr, addr = block->addr, mapped_bytes;
   TesseraStatus status;
 
-  mapped_bytes = (begin + size_bytes + chain->page_bytes - 1) / chain->page_bytes *
-                     chain->page_bytes -
-                 begin;
-  mapped_bytes = smaller (mapped_bytes, block->size_bytes);
+  mapped_bytes = smaller (up_to_page (chain, begin, size_bytes), block->size_bytes);
   status = caching->device->map (caching->device, addr, mapped_bytes, block->stream);
   if (status != TESSERA_OK)
     return status;

@@ -186,6 +186,9 @@ TESSERA_MUST_USE TesseraStatus tessera_caching_obtain (TesseraCaching *caching,
 TESSERA_MUST_USE TesseraStatus tessera_caching_expand (TesseraCaching *caching,
                                                        const CachingRequest *request,
                                                        CachingBlock **out_block);
+/* What tessera_caching_expand() would map. */
+uint64_t tessera_caching_measure_growth (TesseraCaching *caching,
+                                         const CachingRequest *request);
 /* The block from which an expandable segment would grow for this request, or NULL. */
 CachingBlock *tessera_caching_find_room (TesseraCaching *caching,
                                          const CachingRequest *request);

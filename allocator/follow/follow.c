@@ -361,6 +361,47 @@ tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes)
   return true;
 }
 
+static void
+need_pages (const TesseraSlot *slot,
+            uint64_t page_bytes,
+            uint32_t n_pages,
+            uint32_t when,
+            uint32_t *needs)
+{
+  uint64_t end = (slot->offset_bytes + slot->block_bytes - 1) / page_bytes;
+
+  for (uint64_t page = slot->offset_bytes / page_bytes; page <= end && page < n_pages;
+       page++)
+    if (when < needs[page])
+      needs[page] = when;
+}
+
+void
+tessera_follower_forecast (const TesseraFollower *follower,
+                           uint64_t page_bytes,
+                           uint32_t n_pages,
+                           uint32_t *needs)
+{
+  const TesseraPlan *plan = follower->plan;
+  const TesseraCourse *course = &follower->course;
+  const uint32_t sections[] = { course->section, course->next_section };
+  uint32_t place = course->align.cursor > 0 ? (uint32_t) course->align.cursor : 0;
+  uint32_t when = 0;
+
+  for (uint32_t i = 0; i < n_pages; i++)
+    needs[i] = UINT32_MAX;
+  for (size_t k = 0; k < sizeof sections / sizeof sections[0]; k++, place = 0)
+    {
+      const TesseraSlot *slots;
+
+      if (sections[k] == TESSERA_NONE)
+        return;
+      slots = plan->slots + plan->sections[sections[k]].first_slot;
+      for (; place < follower->slots.n_asked[sections[k]]; place++, when++)
+        need_pages (&slots[place], page_bytes, n_pages, when, needs);
+    }
+}
+
 void
 tessera_follower_get_stats (const TesseraFollower *follower,
                             TesseraFollowerStats *out_stats)

@@ -198,6 +198,7 @@ tessera_guard_ask (const TesseraGuard *guard,
 bool
 tessera_guard_find (const TesseraGuard *guard,
                     const TesseraGuardRequest *request,
+                    bool with_closed,
                     uint64_t *out_offset_bytes)
 {
   uint64_t begin_bytes = 0;
@@ -205,7 +206,8 @@ tessera_guard_find (const TesseraGuard *guard,
   for (const TesseraPiece *piece = tessera_pieces_first (&guard->pieces); piece != NULL;
        piece = tessera_piece_next (piece))
     {
-      if (ask_piece (guard, piece, request) != TESSERA_GUARD_GRANTED)
+      if (!(with_closed && piece->is_gone) &&
+          ask_piece (guard, piece, request) != TESSERA_GUARD_GRANTED)
         begin_bytes = piece->end_bytes;
       else if (piece->end_bytes - begin_bytes >= request->block_bytes)
         {
@@ -238,6 +240,11 @@ tessera_guard_take (TesseraGuard *guard,
 
   if (verdict != TESSERA_GUARD_GRANTED)
     return verdict;
+  if (!tessera_pieces_prepare (&guard->pieces)) /* closing and opening took some */
+    {
+      *out_end_bytes = guard->pieces.height_bytes;
+      return TESSERA_GUARD_TAKEN;
+    }
   guard->recent = NULL; /* it may become a part of another */
   first = tessera_pieces_join (&guard->pieces, first, last, offset_bytes, end_bytes);
   first->size_bytes = request->size_bytes;
@@ -368,6 +375,43 @@ tessera_guard_close (TesseraGuard *guard, uint64_t begin_bytes, uint64_t end_byt
       tessera_pieces_at (&guard->pieces, end_bytes - 1), begin_bytes, end_bytes);
   piece->is_gone = true;
   return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_guard_open (TesseraGuard *guard, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  TesseraPiece *piece;
+
+  if (!tessera_pieces_prepare (&guard->pieces))
+    return TESSERA_NO_MEMORY;
+  guard->recent = NULL; /* it may become a part of another */
+  piece = tessera_pieces_join (
+      &guard->pieces, tessera_pieces_at (&guard->pieces, begin_bytes),
+      tessera_pieces_at (&guard->pieces, end_bytes - 1), begin_bytes, end_bytes);
+  piece->is_gone = false;
+  piece->size_bytes = piece->block_bytes = 0;
+  return TESSERA_OK;
+}
+
+bool
+tessera_guard_next_closed (const TesseraGuard *guard,
+                           uint64_t from_bytes,
+                           uint64_t *out_begin_bytes,
+                           uint64_t *out_end_bytes)
+{
+  const TesseraPiece *piece = from_bytes < guard->pieces.height_bytes
+                                  ? tessera_pieces_at (&guard->pieces, from_bytes)
+                                  : NULL;
+
+  while (piece != NULL && !piece->is_gone)
+    piece = tessera_piece_next (piece);
+  if (piece == NULL)
+    return false;
+  *out_begin_bytes = tessera_piece_begin (piece);
+  if (*out_begin_bytes < from_bytes)
+    *out_begin_bytes = from_bytes;
+  *out_end_bytes = piece->end_bytes;
+  return true;
 }
 
 TesseraStatus

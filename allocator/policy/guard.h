@@ -100,11 +100,12 @@ tessera_guard_take (TesseraGuard *guard,
                     const TesseraGuardRequest *request,
                     uint64_t *out_end_bytes);
 
-/* The lowest place of the pool that would be granted to the request. Looks at every
- * piece: for the moment in which the run would end without one. Returns: whether there is
- * one. */
+/* The lowest place of the pool that would be granted to the request; @with_closed: once
+ * what is closed there is opened. Looks at every piece: for the moment in which the run
+ * would end without one. Returns: whether there is one. */
 bool tessera_guard_find (const TesseraGuard *guard,
                          const TesseraGuardRequest *request,
+                         bool with_closed,
                          uint64_t *out_offset_bytes);
 
 /* Of the block that begins there; TESSERA_INVALID: none does, or not in that state. */
@@ -125,6 +126,17 @@ bool tessera_guard_next_unneeded (const TesseraGuard *guard,
 TESSERA_MUST_USE TesseraStatus tessera_guard_close (TesseraGuard *guard,
                                                     uint64_t begin_bytes,
                                                     uint64_t end_bytes);
+/* Memory lies there again, which nobody used yet. The range is closed, as a whole or in
+ * parts. TESSERA_NO_MEMORY: nothing changed. */
+TESSERA_MUST_USE TesseraStatus tessera_guard_open (TesseraGuard *guard,
+                                                   uint64_t begin_bytes,
+                                                   uint64_t end_bytes);
+/* Finds the lowest range at or behind @from_bytes that is closed. Returns: whether there
+ * is one. */
+bool tessera_guard_next_closed (const TesseraGuard *guard,
+                                uint64_t from_bytes,
+                                uint64_t *out_begin_bytes,
+                                uint64_t *out_end_bytes);
 /* The last user of a private pool is gone. A later request from the pool takes this back.
  */
 void tessera_guard_release_pool (TesseraGuard *guard, uint32_t pool);

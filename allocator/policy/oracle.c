@@ -150,6 +150,23 @@ oracle_grant (Oracle *oracle, uint64_t addr, OracleRequest request)
 }
 
 bool
+oracle_forget (Oracle *oracle, uint64_t addr, uint64_t n_bytes)
+{
+  bool were_done = true;
+
+  for (uint64_t at = addr; at < addr + n_bytes; at += ORACLE_GRAIN_BYTES)
+    if (at >= oracle->addr && at - oracle->addr < oracle->n_bytes)
+      {
+        guint *last = &oracle->last[(at - oracle->addr) / ORACLE_GRAIN_BYTES];
+
+        were_done &=
+            *last == 0 || g_array_index (oracle->blocks, Block, *last - 1).is_done;
+        *last = 0;
+      }
+  return were_done;
+}
+
+bool
 oracle_done (Oracle *oracle, guint id)
 {
   Block *block = &g_array_index (oracle->blocks, Block, id);

@@ -43,5 +43,8 @@ OracleVerdict oracle_ask (const Oracle *oracle, uint64_t addr, OracleRequest req
 /* The block gets its pattern. Blocks outside what is watched are fine: then only their
  * content counts. Returns: its id. */
 guint oracle_grant (Oracle *oracle, uint64_t addr, OracleRequest request);
+/* The memory there was taken away; what comes in its place nobody used. Returns: whether
+ * all blocks there were done. */
+bool oracle_forget (Oracle *oracle, uint64_t addr, uint64_t n_bytes);
 /* The block was done. Returns: whether its content is what it was given. */
 bool oracle_done (Oracle *oracle, guint id);

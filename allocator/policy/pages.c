@@ -139,13 +139,12 @@ tessera_pages_close (TesseraPages *pages)
   pages->n_bytes = 0;
 }
 
-/* The next stretch of whole pages that nobody needs and that have memory. */
-static bool
-next_unneeded (const TesseraPages *pages,
-               const TesseraGuard *guard,
-               uint64_t from_bytes,
-               uint64_t *out_begin_bytes,
-               uint64_t *out_end_bytes)
+bool
+tessera_pages_next_unneeded (const TesseraPages *pages,
+                             const TesseraGuard *guard,
+                             uint64_t from_bytes,
+                             uint64_t *out_begin_bytes,
+                             uint64_t *out_end_bytes)
 {
   if (!tessera_guard_next_unneeded (guard, from_bytes, pages->page_bytes, out_begin_bytes,
                                     out_end_bytes) ||
@@ -165,7 +164,7 @@ tessera_pages_trim (TesseraPages *pages, TesseraGuard *guard)
 
   if (held_bytes == 0)
     return 0;
-  while (next_unneeded (pages, guard, end_bytes, &begin_bytes, &end_bytes) &&
+  while (tessera_pages_next_unneeded (pages, guard, end_bytes, &begin_bytes, &end_bytes) &&
          tessera_guard_close (guard, begin_bytes, end_bytes) == TESSERA_OK)
     give_back (pages, begin_bytes, end_bytes);
   if (pages->held_bytes == 0)
@@ -184,7 +183,90 @@ tessera_pages_unneeded (const TesseraPages *pages, const TesseraGuard *guard)
   uint64_t end_bytes = 0;
 
   while (pages->held_bytes > 0 &&
-         next_unneeded (pages, guard, end_bytes, &begin_bytes, &end_bytes))
+         tessera_pages_next_unneeded (pages, guard, end_bytes, &begin_bytes, &end_bytes))
     unneeded_bytes += end_bytes - begin_bytes;
   return unneeded_bytes;
+}
+
+uint64_t
+tessera_pages_count (const TesseraPages *pages)
+{
+  return round_up (pages->n_bytes, pages->page_bytes) / pages->page_bytes;
+}
+
+bool
+tessera_pages_lend (TesseraPages *pages,
+                    TesseraGuard *guard,
+                    uint64_t begin_bytes,
+                    uint64_t end_bytes)
+{
+  if (end_bytes > pages->n_bytes)
+    end_bytes = pages->n_bytes;
+  if (tessera_guard_close (guard, begin_bytes, end_bytes) != TESSERA_OK)
+    return false;
+  give_back (pages, begin_bytes, end_bytes);
+  return true;
+}
+
+/* The next closed pages that reach into the range. */
+static bool
+next_closed (const TesseraPages *pages,
+             const TesseraGuard *guard,
+             uint64_t *from_bytes,
+             uint64_t end_bytes,
+             uint64_t *out_begin_bytes,
+             uint64_t *out_end_bytes)
+{
+  uint64_t page_bytes = pages->page_bytes;
+  uint64_t last_bytes = round_up (end_bytes, page_bytes);
+
+  if (!tessera_guard_next_closed (guard, *from_bytes, out_begin_bytes, out_end_bytes) ||
+      *out_begin_bytes >= end_bytes)
+    return false;
+  *out_begin_bytes = *out_begin_bytes / page_bytes * page_bytes;
+  if (*out_end_bytes > last_bytes)
+    *out_end_bytes = last_bytes;
+  *from_bytes = *out_end_bytes;
+  return true;
+}
+
+uint64_t
+tessera_pages_missing (const TesseraPages *pages,
+                       const TesseraGuard *guard,
+                       uint64_t begin_bytes,
+                       uint64_t end_bytes)
+{
+  uint64_t missing_bytes = 0;
+  uint64_t first_bytes, last_bytes;
+
+  while (next_closed (pages, guard, &begin_bytes, end_bytes, &first_bytes, &last_bytes))
+    missing_bytes += last_bytes - first_bytes;
+  return missing_bytes;
+}
+
+bool
+tessera_pages_bring_back (TesseraPages *pages,
+                          TesseraGuard *guard,
+                          uint64_t begin_bytes,
+                          uint64_t end_bytes)
+{
+  uint64_t first_bytes, last_bytes;
+
+  while (next_closed (pages, guard, &begin_bytes, end_bytes, &first_bytes, &last_bytes))
+    {
+      uint64_t addr = pages->addr + first_bytes;
+      uint64_t n_bytes = last_bytes - first_bytes;
+
+      if (pages->device->map (pages->device, addr, n_bytes, 0) != TESSERA_OK)
+        return false;
+      if (tessera_guard_open (guard, first_bytes, last_bytes) != TESSERA_OK)
+        {
+          pages->device->unmap (pages->device, addr, n_bytes);
+          return false;
+        }
+      pages->held_bytes += n_bytes;
+      if (pages->observer.segment_map != NULL)
+        pages->observer.segment_map (pages->observer.user, addr, n_bytes, 0, 0, false);
+    }
+  return true;
 }

@@ -51,3 +51,30 @@ uint64_t tessera_pages_shrink (TesseraPages *pages, uint64_t n_bytes);
 uint64_t tessera_pages_trim (TesseraPages *pages, TesseraGuard *guard);
 /* What tessera_pages_trim() would give back now. */
 uint64_t tessera_pages_unneeded (const TesseraPages *pages, const TesseraGuard *guard);
+
+/* Of a pool that is followed, which tessera_pages_take() made; its end counts as the end
+ * of a page. */
+uint64_t tessera_pages_count (const TesseraPages *pages);
+/* The lowest stretch of whole pages at or behind @from_bytes that have memory and that
+ * nobody needs. Returns: whether there is one. */
+bool tessera_pages_next_unneeded (const TesseraPages *pages,
+                                  const TesseraGuard *guard,
+                                  uint64_t from_bytes,
+                                  uint64_t *out_begin_bytes,
+                                  uint64_t *out_end_bytes);
+/* Gives back such pages, or some of them; closed at the guard. Waits for the device.
+ * Returns: false: there is no host memory for it. */
+bool tessera_pages_lend (TesseraPages *pages,
+                         TesseraGuard *guard,
+                         uint64_t begin_bytes,
+                         uint64_t end_bytes);
+/* How many bytes the pages have that reach into the range and are closed. */
+uint64_t tessera_pages_missing (const TesseraPages *pages,
+                                const TesseraGuard *guard,
+                                uint64_t begin_bytes,
+                                uint64_t end_bytes);
+/* Memory for these pages; the guard opens them. Returns: false: not for all of them. */
+bool tessera_pages_bring_back (TesseraPages *pages,
+                               TesseraGuard *guard,
+                               uint64_t begin_bytes,
+                               uint64_t end_bytes);

@@ -46,16 +46,27 @@ tessera_planned_decline (TesseraPlanned *planned, TesseraDeclineReason reason)
   planned->decline.returned_bytes = tessera_planned_trim (planned);
 }
 
-/* Would giving back what nobody needs let the request be served elsewhere? */
-static bool
-would_help (const TesseraPlanned *planned)
+/* What expandable rules map for the request at most; without end counts as that. */
+static uint64_t
+beside_bytes (const TesseraPlanned *planned)
 {
   uint64_t block_bytes = planned->request.block_bytes;
   uint64_t page_bytes = block_bytes > TESSERA_SMALL_BYTES ? planned->large_page_bytes
                                                           : 2 * TESSERA_SMALL_BYTES;
+  uint64_t n_pages = block_bytes / page_bytes + (block_bytes % page_bytes != 0);
 
-  return tessera_pages_unneeded (&planned->pages, planned->guard) / page_bytes >=
-         block_bytes / page_bytes + (block_bytes % page_bytes != 0);
+  return n_pages > UINT64_MAX / page_bytes ? UINT64_MAX : n_pages * page_bytes;
+}
+
+/* Gives back pages that nobody needs, enough for the request. */
+static bool
+lend (TesseraPlanned *planned)
+{
+  uint64_t returned_bytes =
+      tessera_lending_give_back (&planned->lending, beside_bytes (planned));
+
+  planned->has_news |= returned_bytes > 0;
+  return returned_bytes > 0;
 }
 
 bool
@@ -70,7 +81,12 @@ tessera_planned_relieve (TesseraPlanned *planned)
       planned->has_news = true;
       return true;
     }
-  if (planned->never_declines || !would_help (planned))
+  /* Would it let the request be served elsewhere? */
+  if (tessera_pages_unneeded (&planned->pages, planned->guard) < beside_bytes (planned))
+    return false;
+  if (planned->follower != NULL)
+    return lend (planned);
+  if (planned->never_declines)
     return false;
   tessera_planned_decline (planned, TESSERA_DECLINED_FOR_SHORTAGE);
   return true;

@@ -8,6 +8,7 @@
 #include "allocator/follow/lengths.h"
 #include "allocator/policy/growth.h"
 #include "allocator/policy/judge.h"
+#include "allocator/policy/lending.h"
 #include "allocator/policy/planned.h"
 
 struct TesseraPlanned
@@ -20,6 +21,7 @@ struct TesseraPlanned
   TesseraGuard *guard;
   TesseraPages pages;   /* of the pool */
   TesseraGrowth growth; /* ... by length */
+  TesseraLending lending; /* ... of a plan for one run; no pages: none is followed */
   TesseraJudge judge;
   TesseraDecline decline;
   uint32_t main_stream;      /* by length: of what is planned */
@@ -47,6 +49,10 @@ tessera_planned_is_followed (const TesseraPlanned *planned)
 uint64_t tessera_planned_trim (TesseraPlanned *planned);
 /* The plan is not followed any more. */
 void tessera_planned_decline (TesseraPlanned *planned, TesseraDeclineReason reason);
+/* Pages that were given back while the plan is followed, and that the request which is
+ * being served wants at @offset_bytes. Returns: whether there were any, and the guard may
+ * be asked again. */
+bool tessera_planned_bring_back (TesseraPlanned *planned, uint64_t offset_bytes);
 /* Up to now, or to when it was declined. */
 void tessera_planned_get_followed (const TesseraPlanned *planned,
                                    TesseraFollowerStats *out_stats);

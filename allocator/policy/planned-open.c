@@ -8,6 +8,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+enum
+{
+  FAR_SHARE = 8 /* of a step ahead is late */
+};
+
 /* By length: the pool grows as far as it is handed out. */
 static void
 grow (TesseraPlanned *planned, uint64_t height_bytes)
@@ -22,11 +27,17 @@ static bool
 take (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
 {
   TesseraPlanned *planned = user;
+  TesseraGuardVerdict verdict;
 
   if (planned->growth.pages != NULL)
     grow (planned, offset_bytes + planned->request.block_bytes);
-  switch (
-      tessera_guard_take (planned->guard, offset_bytes, &planned->request, out_end_bytes))
+  verdict =
+      tessera_guard_take (planned->guard, offset_bytes, &planned->request, out_end_bytes);
+  if (verdict == TESSERA_GUARD_TAKEN && planned->lending.pages != NULL &&
+      tessera_planned_bring_back (planned, offset_bytes))
+    verdict = tessera_guard_take (planned->guard, offset_bytes, &planned->request,
+                                  out_end_bytes);
+  switch (verdict)
     {
     case TESSERA_GUARD_GRANTED:
       return true;
@@ -140,6 +151,23 @@ open_by_length (TesseraPlanned *planned,
   return say (error, status);
 }
 
+static void
+forecast (void *user, uint64_t page_bytes, uint32_t n_pages, uint32_t *needs)
+{
+  tessera_follower_forecast (user, page_bytes, n_pages, needs);
+}
+
+/* Requests: an eighth of its longest section. */
+static uint32_t
+far_ahead (const TesseraPlan *plan)
+{
+  uint32_t most = 0;
+
+  for (size_t i = 0; i < plan->n_sections; i++)
+    most = plan->sections[i].n_slots > most ? plan->sections[i].n_slots : most;
+  return most / FAR_SHARE + 1;
+}
+
 /* The same of a plan that is for one run. */
 static TesseraStatus
 open_pool (TesseraPlanned *planned,
@@ -157,9 +185,21 @@ open_pool (TesseraPlanned *planned,
     return say (error, status);
   tessera_follower_set_guard (planned->follower,
                               &(TesseraFollowerGuard){ take, planned });
-  /* Last: nothing can fail any more once the device gave it. */
-  return tessera_pages_take (&planned->pages, tessera_plan_pool_bytes (planned->plan),
-                             planned->growth.limit_bytes, device, observer, error);
+  status = tessera_pages_take (&planned->pages, tessera_plan_pool_bytes (planned->plan),
+                               planned->growth.limit_bytes, device, observer, error);
+  if (status != TESSERA_OK)
+    return status;
+  planned->lending = (TesseraLending){ .pages = &planned->pages,
+                                       .guard = planned->guard,
+                                       .beside = planned->growth.beside,
+                                       .limit_bytes = planned->growth.limit_bytes,
+                                       .far_requests = far_ahead (planned->plan) };
+  status = tessera_lending_init (&planned->lending,
+                                 &(TesseraForecast){ forecast, planned->follower });
+  if (status == TESSERA_OK)
+    return status;
+  tessera_pages_close (&planned->pages);
+  return say (error, status);
 }
 
 TesseraStatus

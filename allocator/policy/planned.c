@@ -14,6 +14,7 @@ tessera_planned_free (TesseraPlanned *planned)
     return;
   tessera_follower_free (planned->follower);
   tessera_lengths_follower_free (planned->by_length);
+  tessera_lending_clear (&planned->lending);
   tessera_guard_free (planned->guard);
   free (planned);
 }
@@ -134,6 +135,7 @@ tessera_planned_malloc (TesseraPlanned *planned,
   status = tessera_guard_see_request (planned->guard, &planned->request);
   if (status != TESSERA_OK || !tessera_planned_is_followed (planned))
     return status;
+  planned->lending.n_requests++;
   is_hit = follow (planned, out_grant);
   if (is_misfit (planned, is_hit))
     tessera_planned_decline (planned, TESSERA_DECLINED_FOR_MISSES);
@@ -146,17 +148,44 @@ tessera_planned_malloc (TesseraPlanned *planned,
 bool
 tessera_planned_rescue (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
 {
+  bool is_lent = planned->follower != NULL;
   uint64_t offset_bytes;
   uint64_t end_bytes;
 
   if (planned->pages.n_bytes == 0 ||
-      !tessera_guard_find (planned->guard, &planned->request, &offset_bytes) ||
-      tessera_guard_take (planned->guard, offset_bytes, &planned->request, &end_bytes) !=
-          TESSERA_GUARD_GRANTED)
+      !tessera_guard_find (planned->guard, &planned->request, is_lent, &offset_bytes))
+    return false;
+  if (is_lent)
+    tessera_planned_bring_back (planned, offset_bytes);
+  if (tessera_guard_take (planned->guard, offset_bytes, &planned->request, &end_bytes) !=
+      TESSERA_GUARD_GRANTED)
     return false;
   planned->n_rescued++;
   *out_grant = in_pool (planned, offset_bytes);
   return true;
+}
+
+void
+tessera_planned_make_room (TesseraPlanned *planned, uint64_t n_bytes)
+{
+  uint64_t held_bytes = planned->pages.held_bytes;
+
+  if (planned->follower == NULL)
+    return;
+  tessera_lending_make_room (&planned->lending, n_bytes);
+  planned->has_news |= planned->pages.held_bytes != held_bytes;
+}
+
+bool
+tessera_planned_bring_back (TesseraPlanned *planned, uint64_t offset_bytes)
+{
+  uint64_t held_bytes = planned->pages.held_bytes;
+  bool has_memory =
+      tessera_lending_bring_back (&planned->lending, offset_bytes,
+                                  offset_bytes + planned->request.block_bytes);
+
+  planned->has_news |= planned->pages.held_bytes != held_bytes;
+  return has_memory;
 }
 
 void
@@ -230,12 +259,13 @@ tessera_planned_set_routed (TesseraPlanned *planned, bool is_routed)
 {
   planned->is_routed = is_routed;
   planned->growth.may_flush = !is_routed;
+  planned->lending.is_off = is_routed;
 }
 
 void
 tessera_planned_set_limit (TesseraPlanned *planned, uint64_t limit_bytes)
 {
-  planned->growth.limit_bytes = limit_bytes;
+  planned->growth.limit_bytes = planned->lending.limit_bytes = limit_bytes;
 }
 
 void
@@ -284,6 +314,7 @@ tessera_planned_add_stats (const TesseraPlanned *planned, TesseraPolicyStats *st
   stats->caching.reserved_bytes += planned->pages.held_bytes;
   stats->pool_addr = planned->pages.addr;
   stats->pool_bytes = planned->pages.held_bytes;
+  stats->pool_height_bytes = planned->pages.mapped_bytes;
   stats->decline = planned->decline;
   stats->misses_unordered = planned->misses_unordered;
   stats->misses_rescued = planned->n_rescued;

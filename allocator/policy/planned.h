@@ -1,7 +1,8 @@
 /*
  * The part of the policy that follows a plan: its pool, the matching, the guard.
  *
- * The pool is mapped at once and stays as it is. Where a plan is followed by length it
+ * The pool is mapped at once; pages that nobody needs are lent to what the plan does not
+ * serve (allocator/policy/lending.h). Where a plan is followed by length it
  * grows to the largest step so far instead (allocator/policy/growth.h), and gives back
  * its end when memory is short; a step that the plan is not for gets the lowest places
  * that are free. A plan that does not fit the run is declined, for good: nothing more is
@@ -35,13 +36,17 @@ TESSERA_MUST_USE TesseraStatus tessera_planned_malloc (TesseraPlanned *planned,
                                                        uint32_t stream,
                                                        uint32_t pool,
                                                        TesseraPolicyGrant *out_grant);
+/* So many bytes are about to be reserved beside the pool: pages of it that nobody needs
+ * are given back where that keeps the most that is held from rising. */
+void tessera_planned_make_room (TesseraPlanned *planned, uint64_t n_bytes);
 /* For the same request, when it found memory nowhere else: any place of the pool that is
  * free and ordered for it, whatever the plan wants with it. Returns: whether there is
  * one.
  */
 bool tessera_planned_rescue (TesseraPlanned *planned, TesseraPolicyGrant *out_grant);
 /* For the same request, when not even that helped: gives back what nobody needs of the
- * pool. A plan that is followed is declined for it, if it is as much as is asked for.
+ * pool, if it is as much as is asked for. A plan that is followed by length is declined
+ * for it.
  * Returns: whether something was given back, so that the device is worth another try. */
 bool tessera_planned_relieve (TesseraPlanned *planned);
 /* ... and that try served it. */

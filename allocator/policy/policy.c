@@ -13,7 +13,8 @@
 typedef struct
 {
   uint64_t allocated_bytes, active_bytes, requested_bytes;
-  uint64_t reserved_bytes; /* while the pool was larger than it is */
+  uint64_t reserved_bytes; /* while the pool had another size than it has */
+  uint64_t extra_bytes;    /* ... beside it */
 } Peaks;
 
 struct TesseraPolicy
@@ -107,6 +108,8 @@ see_pool (TesseraPolicy *policy)
     return;
   sum_parts (policy, &stats);
   raise_to (&policy->peaks.reserved_bytes, stats.caching.peak_reserved_bytes);
+  raise_to (&policy->peaks.extra_bytes, stats.peak_extra_bytes);
+  tessera_caching_reset_peaks (policy->caching);
   policy->pool_bytes = stats.pool_bytes;
   tessera_caching_set_limit (policy->caching,
                              limit_beside_pool (policy, policy->limit_bytes));
@@ -203,6 +206,21 @@ serve_short (TesseraPolicy *policy,
   return status;
 }
 
+static TesseraStatus
+serve_beside (TesseraPolicy *policy,
+              uint64_t size_bytes,
+              uint32_t stream,
+              uint32_t pool,
+              TesseraPolicyGrant *out_grant)
+{
+  tessera_planned_make_room (
+      policy->planned,
+      tessera_caching_growth (policy->caching, size_bytes, stream, pool));
+  see_pool (policy);
+  return tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
+                                 &out_grant->grant);
+}
+
 /* By the plan, else by expandable rules. */
 static TesseraStatus
 serve_planned (TesseraPolicy *policy,
@@ -216,8 +234,7 @@ serve_planned (TesseraPolicy *policy,
 
   see_pool (policy);
   if (status == TESSERA_OK && out_grant->grant.addr == 0)
-    status = tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
-                                     &out_grant->grant);
+    status = serve_beside (policy, size_bytes, stream, pool, out_grant);
   if (status == TESSERA_OUT_OF_DEVICE)
     status = serve_short (policy, size_bytes, stream, pool, out_grant);
   if (status == TESSERA_OK)
@@ -349,6 +366,7 @@ tessera_policy_get_stats (const TesseraPolicy *policy, TesseraPolicyStats *out_s
   out_stats->caching.peak_active_bytes = policy->peaks.active_bytes;
   out_stats->caching.peak_requested_bytes = policy->peaks.requested_bytes;
   raise_to (&out_stats->caching.peak_reserved_bytes, policy->peaks.reserved_bytes);
+  raise_to (&out_stats->peak_extra_bytes, policy->peaks.extra_bytes);
 }
 
 void

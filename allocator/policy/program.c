@@ -176,6 +176,35 @@ program_check_sums (TesseraPolicy *policy)
 }
 
 static void
+on_unmap (void *user, uint64_t addr, uint64_t size_bytes)
+{
+  Program *program = user;
+
+  if (addr - program->pool_addr >= program->pool_bytes)
+    return;
+  program->n_lent++;
+  g_assert_true (oracle_forget (program->oracle, addr, size_bytes));
+}
+
+void
+program_start (Program *program,
+               const TesseraPolicyOptions *options,
+               TesseraDevice *device)
+{
+  const TesseraObserver observer = { .segment_unmap = on_unmap, .user = program };
+  TesseraError error = { 0 };
+  TesseraPolicyStats stats;
+
+  if (tessera_policy_new (options, device, &observer, &error, &program->policy) !=
+      TESSERA_OK)
+    g_error ("%s", error.text);
+  tessera_policy_get_stats (program->policy, &stats);
+  program->pool_addr = stats.pool_addr;
+  program->pool_bytes = stats.pool_bytes;
+  program->oracle = oracle_new (stats.pool_addr, stats.pool_bytes);
+}
+
+static void
 complete (Program *program, guint i)
 {
   ProgramBlock held = g_array_index (program->pending, ProgramBlock, i);

@@ -60,7 +60,13 @@ typedef struct
   GArray *live, *pending; /* ProgramBlock */
   uint64_t pool_addr, pool_bytes;
   guint n_hits, n_in_pool;
+  guint n_lent; /* times that memory of the pool was taken away */
 } Program;
+
+/* The same program's policy: the watcher learns of memory that is taken away. */
+void program_start (Program *program,
+                    const TesseraPolicyOptions *options,
+                    TesseraDevice *device);
 
 /* Asks, and where it is served asserts that the watcher agrees. */
 void
