@@ -255,7 +255,9 @@ oracle_apart (const TesseraPlan *plan)
   gboolean broken = FALSE;
   for (size_t i = 0; i < plan->n_slots; i++)
     for (size_t k = 0; k < i; k++)
-      broken |= plan->slots[i].stream != plan->slots[k].stream &&
+      broken |= (plan->slots[i].pool != plan->slots[k].pool ||
+                 (!plan->across_streams &&
+                  plan->slots[i].stream != plan->slots[k].stream)) &&
                 check_share_addresses (&plan->slots[i], &plan->slots[k]);
   return broken;
 }
@@ -271,9 +273,9 @@ check_oracle_closed (const TesseraPlan *plan)
 gboolean
 check_oracle_streams (const TesseraPlan *plan)
 {
-  gboolean broken = FALSE;
-  if (!plan->across_streams)
-    return oracle_apart (plan);
+  gboolean broken = oracle_apart (plan);
+  if (broken || !plan->across_streams)
+    return broken;
   GArray *passings = list_passings (plan, &broken);
   GArray *stays = list_stays (plan);
   for (guint i = 0; i < passings->len && !broken; i++)

@@ -70,7 +70,7 @@ live (TesseraSlot *slot,
 }
 
 static void
-add_slots (TesseraPlan *plan, uint32_t section_index, Bytes *bytes)
+add_slots (TesseraPlan *plan, uint32_t section_index, bool is_one_stream, Bytes *bytes)
 {
   const TesseraSection *section = &plan->sections[section_index];
   bool repeats = section->kind == TESSERA_SECTION_REPEATS;
@@ -88,6 +88,8 @@ add_slots (TesseraPlan *plan, uint32_t section_index, Bytes *bytes)
                              .group = TESSERA_NONE,
                              .stream = (uint16_t) (like % 8 < N_STREAMS ? like % 8 : 0),
                              .pool = like >= 250 };
+      if (is_one_stream)
+        slot->stream = slot->pool = 0;
       if (repeats && i + 2 >= section->n_slots && like >= 200)
         slot->ordinal = TESSERA_NONE;
       /* Layers repeat. */
@@ -278,7 +280,7 @@ fuzz_plan_new (Bytes *bytes)
       first += n;
     }
   for (uint32_t s = 0; s < plan->n_sections; s++)
-    add_slots (plan, s, bytes);
+    add_slots (plan, s, (what & 128) != 0, bytes);
   place_slots (plan, bytes);
   if (what & 16)
     add_placeless (plan, bytes);
