@@ -446,9 +446,20 @@ static void
 test_no_memory (void)
 {
   const TesseraPlanOptions one = { .first_step = -1, .last_step = -1, .n_threads = 1 };
-  TesseraPlanOptions both = one;
+  TesseraEdit edits[] = {
+    { .kind = TESSERA_EDIT_DYNAMIC, .name = (char *) "leave" },
+    { .kind = TESSERA_EDIT_CAP, .name = (char *) "cap", .at = 25000 }
+  };
+  TesseraPlanOptions both = one, left = one;
 
   both.across_streams = true;
+  for (size_t i = 0; i < G_N_ELEMENTS (edits); i++)
+    tessera_selector_init (&edits[i].what);
+  edits[0].what.least_bytes = 9000;
+  edits[0].what.most_bytes = 10000;
+  left.edits = edits;
+  left.n_edits = G_N_ELEMENTS (edits);
+  no_memory (test_trace_loop (3, 4, true), &left);
   no_memory (test_trace_loop (3, 4, true), &one);
   no_memory (test_trace_random (2, 30, 3), &both);
 }

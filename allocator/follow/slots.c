@@ -358,12 +358,6 @@ fill_ranks (TesseraSlots *slots)
     }
 }
 
-uint32_t
-tessera_slots_n_requests (const TesseraSlots *slots, uint32_t section)
-{
-  return slots->first_requests[section + 1] - slots->first_requests[section];
-}
-
 static uint64_t
 hash_gram (const uint32_t *signatures)
 {
@@ -499,12 +493,4 @@ tessera_slots_find_gram (const TesseraSlots *slots,
         return slots->grams[low].last;
     }
   return TESSERA_NONE;
-}
-
-uint32_t
-tessera_slots_of_request (const TesseraSlots *slots, uint32_t request)
-{
-  uint32_t slot = slots->next_slots[request];
-
-  return slots->next_slots[request + 1] != slot ? slot : TESSERA_NONE;
 }

@@ -80,10 +80,20 @@ uint32_t tessera_slots_find_signature (const TesseraSlots *slots,
                                        uint32_t pool);
 
 /* How many requests the section has. */
-uint32_t tessera_slots_n_requests (const TesseraSlots *slots, uint32_t section);
+static inline uint32_t
+tessera_slots_n_requests (const TesseraSlots *slots, uint32_t section)
+{
+  return slots->first_requests[section + 1] - slots->first_requests[section];
+}
 
 /* The slot of a request, or TESSERA_NONE: it is placeless. */
-uint32_t tessera_slots_of_request (const TesseraSlots *slots, uint32_t request);
+static inline uint32_t
+tessera_slots_of_request (const TesseraSlots *slots, uint32_t request)
+{
+  uint32_t slot = slots->next_slots[request];
+
+  return slots->next_slots[request + 1] != slot ? slot : TESSERA_NONE;
+}
 
 /*
  * tessera_slots_find_gram:
