@@ -6,13 +6,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from loop import add_between_steps, batches_for, between_steps, evaluate, parser, report
+from loop import add_between_steps, add_var_length, batches_for, between_steps, evaluate, parser, report
 from models import GPT, GPT_SIZES, count_parameters
 
 
 def main() -> None:
     options = parser(__doc__, steps=6)
     add_between_steps(options)
+    add_var_length(options)
     options.set_defaults(evaluate_every=2, save_every=3, prefetch=True)
     options.add_argument("--size", choices=GPT_SIZES, default="small")
     options.add_argument("--micro-batches", type=int, default=4)
