@@ -48,6 +48,9 @@ is_slot_sound (const TesseraLengths *of, uint32_t index)
       slot->place > TESSERA_PLACE_NONE || slot->seen > TESSERA_SEEN_LATER ||
       (slot->phase != TESSERA_NONE && slot->phase >= of->n_strings))
     return false;
+  if (slot->is_over_cuts && (slot->place != TESSERA_PLACE_FIXED || slot->is_once ||
+                             slot->crosses || !of->cut_phase))
+    return false;
   if (slot->place != TESSERA_PLACE_FIXED)
     return index >= of->n_early || slot->place == TESSERA_PLACE_NONE;
   if (!tessera_size_law_evaluate (&of->laws[slot->law], &of->most, &bytes))

@@ -25,6 +25,7 @@ tessera_lengths_free (TesseraLengths *lengths)
   for (uint32_t i = 0; i < lengths->n_strings; i++)
     free (lengths->strings[i]);
   free (lengths->strings);
+  free (lengths->cut_phase);
   free (lengths->orders);
   free (lengths->observed);
   free (lengths->laws);

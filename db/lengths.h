@@ -12,10 +12,16 @@
  * slot has a floor of its own. Two slots that are alive in one moment are connected by a
  * chain of such pairs, so they never overlap, whatever the sizes.
  *
+ * Where each micro-batch of a step has a length of its own, all this is of parts of steps
+ * (db/cutter.h), and what one of them makes for the others of its step (the gradients)
+ * has the highest of the fixed places: in the part that makes it these are others' until
+ * it comes.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
+#include "db/cutter.h"
 #include "db/size-law.h"
 #include "db/trace.h"
 
@@ -26,7 +32,8 @@ typedef enum
   TESSERA_PLACE_NONE /* not planned: another stream or pool, or steps keep it */
 } TesseraPlaceKind;
 
-/* Of the step that makes what one step makes (is_once), and of all others. */
+/* Of the step that makes what one step makes (is_once), and of all others; of parts: of
+ * the one that makes what is there over cuts. */
 typedef enum
 {
   TESSERA_SEEN_ANYWHERE,
@@ -46,7 +53,11 @@ typedef struct
                             the same where one is enough */
   uint64_t offset_bytes; /* fixed only; else 0 */
   uint64_t spare_bytes;
-  uint8_t seen; /* TesseraSeen: in which steps it was asked for */
+  uint8_t seen;         /* TesseraSeen: in which steps it was asked for */
+  uint64_t from_tokens; /* batch x length from which on, ... */
+  uint64_t to_tokens; /* ... and up to which it is asked for, where that is so; else 0 */
+  uint8_t is_over_cuts; /* where steps have parts: one part makes it, others of its step
+                           find it there, and it is gone before it comes again */
 } TesseraLengthsSlot;
 
 /* What is asked for before the first step, in order. */
@@ -94,9 +105,37 @@ typedef struct
   uint64_t start_bytes; /* the start reaches up to here, before the first step only */
   uint32_t alignment_bytes;
   uint32_t n_early; /* slots that are asked for before the length is known */
+  char *cut_phase;  /* its begin cuts a step into parts, which all this is of then: bare
+                       name, or NULL */
   char **strings;   /* names of phases */
   uint32_t n_strings;
 } TesseraLengths;
+
+/* Whether its block may be there already when a step or part begins. */
+static inline bool
+tessera_lengths_slot_stays (const TesseraLengthsSlot *slot)
+{
+  return slot->is_once || slot->is_over_cuts;
+}
+
+/* Whether its place is others' until its block comes, in the step or part that makes it.
+ */
+static inline bool
+tessera_lengths_slot_lends (const TesseraLengths *lengths, const TesseraLengthsSlot *slot)
+{
+  return lengths->cut_phase ? slot->is_over_cuts : slot->is_once;
+}
+
+/* Whether in a part that makes what is there over cuts large ones alone lie in the places
+ * that are lent, and these are large: so with several streams as well. */
+static inline bool
+tessera_lengths_lends_apart (const TesseraLengths *lengths)
+{
+  const TesseraOrder *last =
+      lengths->n_orders > 0 ? &lengths->orders[lengths->n_orders - 1] : NULL;
+
+  return lengths->cut_phase && last && last->is_first && last->n_low > 0;
+}
 
 TESSERA_MUST_USE TesseraStatus tessera_lengths_new (TesseraLengths **out_lengths);
 void tessera_lengths_free (TesseraLengths *lengths); /* NULL is fine */

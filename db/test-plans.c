@@ -381,8 +381,9 @@ test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
   plan_facts_assert_equal (a, b);
 }
 
-/* A step of five requests: tokens, known at once and so in a fixed place; two that are
- * swept, one on the other; a loss that crosses; the optimizer's state. */
+/* A part of a step of six requests: tokens, known at once and so in a fixed place; two
+ * that are swept, one on the other; a loss that crosses; the optimizer's state; a
+ * gradient. */
 TesseraLengths *
 test_lengths_new (void)
 {
@@ -394,9 +395,12 @@ test_lengths_new (void)
   static const TesseraLengthsSlot slots[] = {
     { 0, 5, 0, 0, 0, TESSERA_PLACE_FIXED, false, false, 4096, 0 },
     { 1, 4, 1, 0, 0, TESSERA_PLACE_SWEPT, false, false, 0, 0, TESSERA_SEEN_LATER },
-    { 1, 3, TESSERA_NONE, 0, 0, TESSERA_PLACE_SWEPT, false, false, 0, 0 },
+    { 1, 3, TESSERA_NONE, 0, 0, TESSERA_PLACE_SWEPT, false, false, 0, 0,
+      TESSERA_SEEN_ANYWHERE, 30, 70 },
     { 2, 5, 0, 0, 0, TESSERA_PLACE_FIXED, false, true, 12288, 12800 },
     { 2, 5, 0, 0, 0, TESSERA_PLACE_FIXED, true, false, 13312, 0 },
+    { 2, 6, 0, 0, 0, TESSERA_PLACE_FIXED, false, false, 13824, 0, TESSERA_SEEN_FIRST, 0,
+      0, true },
   };
   static const TesseraStartSlot start[] = {
     { 4000, 4096, 0, 2, 0, 0, 0, true },
@@ -408,7 +412,7 @@ test_lengths_new (void)
   lengths->n_laws = 3;
   lengths->laws = malloc (sizeof laws);
   memcpy (lengths->laws, laws, sizeof laws);
-  lengths->n_slots = 5;
+  lengths->n_slots = 6;
   lengths->slots = malloc (sizeof slots);
   memcpy (lengths->slots, slots, sizeof slots);
   lengths->n_start = 2;
@@ -422,7 +426,8 @@ test_lengths_new (void)
   lengths->n_steps = 4;
   lengths->n_early = 1;
   lengths->n_swept = 2;
-  lengths->fixed_bytes = 13824;
+  lengths->fixed_bytes = 14336;
+  lengths->cut_phase = strdup ("forward");
   lengths->start_bytes = 4608;
   lengths->alignment_bytes = 512;
   lengths->n_strings = 2;

@@ -11,8 +11,9 @@
 /* Every field takes odd values now and then; what @seed gives is always the same. */
 TesseraTrace *test_trace_new (uint32_t seed, size_t n_events);
 TesseraPlan *test_plan_new (uint32_t seed, size_t n_slots);
-/* Of a step of five requests: tokens, known at once and so in a fixed place; two that are
- * swept, one on the other; a loss that crosses; the optimizer's state. */
+/* Of a part of a step, six requests: tokens, known at once and so in a fixed place; two
+ * that are swept, one on the other; a loss that crosses; the optimizer's state; a
+ * gradient. */
 TesseraLengths *test_lengths_new (void);
 
 /* Like one that a program left: blocks that live and die, a third of them for long. */

@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/test-steps.h"
+#include "planner/laws/parts/test-parts.h"
 #include "planner/laws/lengths.h"
 #include "planner/planner.h"
 #include "simulator/made-case.h"
@@ -185,6 +185,67 @@ test_full_device (void)
   test_study_clear (&of);
 }
 
+static TestStudied
+study_parts (uint32_t n_steps, uint32_t n_micro, int way, uint32_t seed)
+{
+  const TestParts made = {
+    n_steps, n_micro, 10, .seed = seed, .drops_late = way == 1, .drops_never = way == 2
+  };
+  TestStudied of;
+
+  test_study (test_parts_trace (&made), &of);
+  return of;
+}
+
+/* Micro-batches of a length each: plans of one run followed by others, of more steps and
+ * of other lengths. Nothing misses but what is longer than all that the plan is for. */
+static void
+test_parts (void)
+{
+  for (uint32_t i = 0; i < 24; i++)
+    {
+      uint32_t n_micro = 2 + i % 3;
+      int way = (int) (i / 3 % 3);
+      TestStudied of_made = study_parts (5, n_micro, way, i),
+                  of_other = study_parts (9, n_micro, way, 100 + i);
+      TesseraPlan *plan = plan_of (&of_made, 2000);
+      TesseraLayout *layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
+      TesseraLayout *expandable = simulate (&of_other, TESSERA_LAYOUT_EXPANDABLE, NULL);
+
+      g_assert_nonnull (plan->lengths->cut_phase);
+      case_assert_no_overlap (of_other.blocks, layout, false);
+      g_assert_cmpuint (layout->n_misses, ==, 0);
+      g_assert_cmpuint (layout->peak_reserved_bytes, <=,
+                        layout->peak_allocated_bytes / 100 * 103);
+      g_assert_cmpuint (layout->peak_reserved_bytes, <=, expandable->peak_reserved_bytes);
+      tessera_layout_free (layout);
+      tessera_layout_free (expandable);
+      tessera_plan_free (plan);
+      test_study_clear (&of_made);
+      test_study_clear (&of_other);
+    }
+}
+
+/* Another number of micro-batches than the plan was made from. */
+static void
+test_other_parts (void)
+{
+  for (uint32_t n_micro = 1; n_micro < 6; n_micro++)
+    {
+      TestStudied of_made = study_parts (5, 3, 0, 1),
+                  of_other = study_parts (6, n_micro, 0, 2);
+      TesseraPlan *plan = plan_of (&of_made, 2000);
+      TesseraLayout *layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
+
+      case_assert_no_overlap (of_other.blocks, layout, false);
+      g_assert_cmpuint (layout->n_misses, ==, 0);
+      tessera_layout_free (layout);
+      tessera_plan_free (plan);
+      test_study_clear (&of_made);
+      test_study_clear (&of_other);
+    }
+}
+
 /* Beyond what the plan is for a step is planned as far as laws go, and no farther:
  * served, and nothing overlaps. */
 static void
@@ -282,6 +343,8 @@ main (int argc, char **argv)
   g_test_add_func ("/by-length/told-in-a-phase", test_told_in_a_phase);
   g_test_add_func ("/by-length/real", test_real);
   g_test_add_func ("/by-length/full-device", test_full_device);
+  g_test_add_func ("/by-length/parts", test_parts);
+  g_test_add_func ("/by-length/other-parts", test_other_parts);
   g_test_add_func ("/by-length/beyond", test_beyond);
   g_test_add_func ("/by-length/no-memory", test_no_memory);
   g_test_add_func ("/by-length/refused", test_refused);

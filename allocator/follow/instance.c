@@ -82,11 +82,22 @@ is_there (const TesseraInstanceOptions *options, uint32_t slot)
   return options->is_there && options->is_there[slot];
 }
 
+/* What is asked for in longer steps only, or in shorter ones. */
+static bool
+is_beyond (const TesseraLengthsSlot *slot, const TesseraParameters *parameters)
+{
+  uint64_t tokens;
+
+  if (__builtin_mul_overflow (parameters->batch, parameters->length, &tokens))
+    tokens = UINT64_MAX;
+  return tokens < slot->from_tokens || (slot->to_tokens > 0 && tokens > slot->to_tokens);
+}
+
 static bool
 is_left_out (const TesseraLengthsSlot *slot, const TesseraInstanceOptions *options)
 {
   return slot->seen == (options->is_first ? TESSERA_SEEN_LATER : TESSERA_SEEN_FIRST) &&
-         !slot->is_once;
+         !tessera_lengths_slot_stays (slot);
 }
 
 uint64_t
@@ -104,7 +115,7 @@ tessera_instance_base (const TesseraLengths *lengths,
       const TesseraLengthsSlot *slot = &lengths->slots[i];
 
       if (slot->place != TESSERA_PLACE_FIXED ||
-          (slot->is_once && !(is_there && is_there[i])))
+          (tessera_lengths_slot_stays (slot) && !(is_there && is_there[i])))
         continue;
       base = MAX (base, slot->offset_bytes + most_bytes[slot->law]);
       if (slot->crosses)
@@ -129,7 +140,7 @@ tessera_instance_floors (const TesseraLengths *lengths,
       const TesseraLengthsSlot *slot = &lengths->slots[i];
 
       until[i] = floor;
-      if (slot->is_once && slot->place == TESSERA_PLACE_FIXED &&
+      if (tessera_lengths_slot_stays (slot) && slot->place == TESSERA_PLACE_FIXED &&
           !(is_there && is_there[i]))
         floor = MAX (floor, slot->offset_bytes + most_bytes[slot->law]);
     }
@@ -155,6 +166,12 @@ sweep_lower (const TesseraLengths *lengths,
             : UINT64_MAX;
   uint64_t height;
 
+  /* The one that keeps small from large where others' places are lent. */
+  if (tessera_lengths_lends_apart (lengths))
+    {
+      *out_order = first;
+      return first_height;
+    }
   *out_order = tessera_sweep_order (lengths, parameters, false);
   height = tessera_sweep_above (lengths, *out_order, block_bytes, floors, tops);
   if (height <= first_height)
@@ -218,6 +235,7 @@ add_slot (TesseraPlan *plan,
 static void
 add_slots (TesseraPlan *plan,
            const TesseraLengths *lengths,
+           const TesseraParameters *parameters,
            const TesseraInstanceOptions *options,
            const uint64_t *block_bytes,
            const uint64_t *most_bytes,
@@ -229,7 +247,8 @@ add_slots (TesseraPlan *plan,
       bool is_spare = of->crosses && options->is_spare && options->is_spare[i];
 
       if (of->place == TESSERA_PLACE_NONE || is_left_out (of, options) ||
-          (of->is_once && is_there (options, i)) ||
+          is_beyond (of, parameters) ||
+          (tessera_lengths_slot_stays (of) && is_there (options, i)) ||
           (of->place == TESSERA_PLACE_FIXED &&
            block_bytes[of->law] > most_bytes[of->law]))
         continue;
@@ -264,7 +283,7 @@ tessera_instance_of_step (const TesseraLengths *lengths,
     status = new_plan (lengths, lengths->n_slots, &plan);
   if (status == TESSERA_OK)
     {
-      add_slots (plan, lengths, options, block_bytes, most_bytes, swept);
+      add_slots (plan, lengths, parameters, options, block_bytes, most_bytes, swept);
       status = finish (plan);
     }
   if (status == TESSERA_OK)

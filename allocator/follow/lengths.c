@@ -65,6 +65,7 @@ struct TesseraLengthsFollower
   bool has_phases;   /* the run tells them */
   bool is_new_phase; /* an early slot's, for the first time in this step */
   bool *was_phase;   /* [n_strings] in this step */
+  TesseraCutter cutter;
   uint32_t n_missed; /* in a row */
   TesseraFollower *follower;
   TesseraFollowerStats stats; /* of what is past, and of early requests */
@@ -198,6 +199,7 @@ tessera_lengths_follower_new (const TesseraLengths *lengths,
   follower->lengths = lengths;
   follower->hooks = *hooks;
   follower->phase = TESSERA_NONE;
+  follower->cutter.phase = lengths->cut_phase;
   follower->most_bytes = malloc (((size_t) lengths->n_laws + 1) * sizeof (uint64_t));
   follower->fixed = calloc (2 * n, sizeof *follower->fixed);
   follower->own_place = malloc (n * sizeof *follower->own_place);
@@ -251,8 +253,9 @@ begin_early (TesseraLengthsFollower *follower)
   tessera_guess_init (&follower->guess, follower->lengths);
 }
 
-void
-tessera_lengths_follower_step (TesseraLengthsFollower *follower)
+/* A step, or a part of it. */
+static void
+begin_part (TesseraLengthsFollower *follower)
 {
   begin_early (follower);
   follower->n_strangers = 0;
@@ -261,10 +264,21 @@ tessera_lengths_follower_step (TesseraLengthsFollower *follower)
 }
 
 void
+tessera_lengths_follower_step (TesseraLengthsFollower *follower)
+{
+  begin_part (follower);
+  follower->cutter.had_other = false;
+}
+
+void
 tessera_lengths_follower_phase (TesseraLengthsFollower *follower, const char *name)
 {
   const TesseraLengths *lengths = follower->lengths;
 
+  if (lengths->cut_phase != NULL && name != NULL)
+    name = tessera_bare_phase (name);
+  if (tessera_cutter_see (&follower->cutter, name) && follower->state != START)
+    begin_part (follower);
   follower->has_phases = true;
   follower->phase = name != NULL ? OTHER_PHASE : TESSERA_NONE;
   for (uint32_t i = 0; name != NULL && i < lengths->n_strings; i++)
@@ -290,7 +304,7 @@ look_around (TesseraLengthsFollower *follower)
   TesseraInstanceOptions options = { .is_there = follower->is_there,
                                      .first_slot = follower->next_early,
                                      .is_spare = follower->is_spare };
-  uint32_t n_once = 0, n_there = 0;
+  uint32_t n_lent = 0, n_there = 0;
 
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     {
@@ -298,11 +312,14 @@ look_around (TesseraLengthsFollower *follower)
                       follower->fixed[follower->own_place[i]].is_taken;
 
       follower->is_spare[i] = lengths->slots[i].crosses && is_taken;
-      follower->is_there[i] = lengths->slots[i].is_once && is_taken;
-      n_once += lengths->slots[i].is_once;
+      follower->is_there[i] = tessera_lengths_slot_stays (&lengths->slots[i]) && is_taken;
+      if (!tessera_lengths_slot_lends (lengths, &lengths->slots[i]))
+        continue;
+      n_lent++;
       n_there += follower->is_there[i];
     }
-  options.is_first = n_there < n_once;
+  /* Of a step's parts the first finds nothing there; what a part leaves out is little. */
+  options.is_first = lengths->cut_phase != NULL ? 2 * n_there < n_lent : n_there < n_lent;
   options.shares_once = follower->hooks.is_free (
       follower->hooks.guard.user,
       tessera_instance_base (lengths, follower->most_bytes, follower->is_there),
@@ -366,7 +383,7 @@ find_early (TesseraLengthsFollower *follower,
     {
       const TesseraLengthsSlot *slot = &lengths->slots[i];
 
-      if (slot->place == TESSERA_PLACE_FIXED && !slot->is_once &&
+      if (slot->place == TESSERA_PLACE_FIXED && !tessera_lengths_slot_stays (slot) &&
           slot->stream == stream && slot->pool == pool &&
           (!follower->has_phases || slot->phase == follower->phase) &&
           tessera_guess_see (&follower->guess, i, size_bytes))
@@ -404,6 +421,15 @@ serve_early (TesseraLengthsFollower *follower,
   return is_hit;
 }
 
+/* A size that is always the same tells nothing. */
+static bool
+tells (const TesseraLengthsFollower *follower, uint32_t slot)
+{
+  const TesseraLengths *lengths = follower->lengths;
+
+  return lengths->laws[lengths->slots[slot].law].kind != TESSERA_SIZE_CONSTANT;
+}
+
 /* What comes between steps may look like the begin of one. Where nothing of it hits, or
  * a phase begins in which the length is told, a request that would be the first of a step
  * of another length is. */
@@ -425,10 +451,10 @@ doubt (TesseraLengthsFollower *follower,
   tessera_guess_init (&follower->guess, follower->lengths);
   follower->next_early = 0;
   slot = find_early (follower, size_bytes, stream, pool);
-  is_other =
-      slot != TESSERA_NONE && !(tessera_guess_is_known (&follower->guess, &parameters) &&
-                                parameters.length == follower->known.length &&
-                                parameters.batch == follower->known.batch);
+  is_other = slot != TESSERA_NONE && tells (follower, slot) &&
+             !(tessera_guess_is_known (&follower->guess, &parameters) &&
+               parameters.length == follower->known.length &&
+               parameters.batch == follower->known.batch);
   follower->guess = guess;
   follower->next_early = next_early;
   if (is_other)

@@ -114,7 +114,8 @@ is_free (void *user, uint64_t begin_bytes, uint64_t end_bytes)
 
   /* Where several streams work it would be small blocks for large ones, and the reverse:
      the places of what one step makes lie beside each other, whatever their size. */
-  return !tessera_guard_has_several (planned->guard) &&
+  return (!tessera_guard_has_several (planned->guard) ||
+          tessera_lengths_lends_apart (planned->plan->lengths)) &&
          tessera_guard_is_free (planned->guard, begin_bytes, end_bytes);
 }
 

@@ -41,10 +41,11 @@ print_result (const char *path,
               tessera_format_bytes (plan->height_bytes, height, sizeof height));
       printf ("the plan says: %s\n", proof);
       if (plan->lengths != NULL)
-        printf (
-            "so is its plan for every length, at the %u steps that it was made from and "
-            "others up to length %" G_GUINT64_FORMAT "\n",
-            plan->lengths->n_observed, plan->lengths->most.length);
+        printf ("so is its plan for every length, at the %u %s that it was made from and "
+                "others up to length %" G_GUINT64_FORMAT "\n",
+                plan->lengths->n_observed,
+                plan->lengths->cut_phase ? "parts of steps" : "steps",
+                plan->lengths->most.length);
     }
 }
 

@@ -107,15 +107,21 @@ cli_print_laws (const CliStudy *study)
   if (kind == NULL)
     return;
   n = of->n_slots_by_kind;
-  printf ("steps that vary: %u of %zu are of one kind, ", kind->n_steps,
-          study->structure->n_steps);
+  if (study->laws->parts.phase != NULL)
+    printf (
+        "parts of steps that vary, cut where \"%s\" begins again: %u of %zu are of one "
+        "kind, ",
+        study->laws->parts.phase, kind->n_steps, study->laws->parts.structure.n_steps);
+  else
+    printf ("steps that vary: %u of %zu are of one kind, ", kind->n_steps,
+            study->structure->n_steps);
   print_parameters (&of->steps);
   printf ("\n%u sizes: %u constant, %u affine, %u quadratic, %u with rounding or a cap, "
-          "%u without a law, %u in one step only\n",
+          "%u without a law, %u in one %s only\n",
           kind->n_slots, n[TESSERA_SIZE_CONSTANT], n[TESSERA_SIZE_AFFINE],
           n[TESSERA_SIZE_QUADRATIC], n[TESSERA_SIZE_ROUNDED],
           n[TESSERA_SIZE_BOUNDED] - MIN (of->n_slots_once, n[TESSERA_SIZE_BOUNDED]),
-          of->n_slots_once);
+          of->n_slots_once, study->laws->parts.phase != NULL ? "part" : "step");
   if (study->lengths != NULL)
     print_lengths (study);
   else if (study->why_no_lengths != NULL)
@@ -156,6 +162,7 @@ json_curve (JsonBuilder *builder, const TesseraLengths *lengths)
 
 static void
 json_parameters (JsonBuilder *builder,
+                 const TesseraStepParts *parts,
                  const TesseraKind *kind,
                  const TesseraFitSteps *steps,
                  const TesseraLengths *lengths)
@@ -165,7 +172,10 @@ json_parameters (JsonBuilder *builder,
   for (uint32_t i = 0; i < steps->n_steps; i++)
     {
       json_builder_begin_object (builder);
-      cli_json_bytes (builder, "step", kind->steps[i]);
+      cli_json_bytes (builder, "step",
+                      parts->phase ? parts->step_of[kind->steps[i]] : kind->steps[i]);
+      if (parts->phase)
+        cli_json_bytes (builder, "part", kind->steps[i]);
       if (steps->has_batch)
         cli_json_bytes (builder, "batch", steps->parameters[i].batch);
       cli_json_bytes (builder, "length", steps->parameters[i].length);
@@ -191,7 +201,9 @@ cli_json_laws (JsonBuilder *builder, const CliStudy *study)
       return;
     }
   json_builder_begin_object (builder);
-  json_parameters (builder, kind, &of->steps, study->lengths);
+  if (study->laws->parts.phase != NULL)
+    cli_json_text (builder, "cut_phase", study->laws->parts.phase);
+  json_parameters (builder, &study->laws->parts, kind, &of->steps, study->lengths);
   json_curve (builder, study->lengths);
   if (study->why_no_lengths != NULL)
     cli_json_text (builder, "no_plan_for_every_length", study->why_no_lengths);

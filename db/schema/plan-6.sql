@@ -19,3 +19,15 @@ CREATE TABLE placeless (
   stream          INTEGER NOT NULL,
   pool            INTEGER NOT NULL
 ) STRICT;
+
+-- A plan for every length, where each micro-batch of a step has one of its own: it is one
+-- for parts of steps then.
+--   cut_phase      where it begins again after others, the next part begins; its name is
+--                  that without a number of the micro-batch. NULL: steps are not cut
+--   is_over_cuts   1: one part makes it, others of its step find it there (gradients)
+--   from_tokens    batch x length from which on, and up to which (to_tokens), a part asks
+--                  for it; 0: no such limit is known
+ALTER TABLE length_plan ADD COLUMN cut_phase TEXT;
+ALTER TABLE length_slot ADD COLUMN is_over_cuts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE length_slot ADD COLUMN from_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE length_slot ADD COLUMN to_tokens INTEGER NOT NULL DEFAULT 0;

@@ -36,6 +36,9 @@ assert_equal (const TesseraLengths *a, const TesseraLengths *b)
       g_assert_cmpuint (a->slots[i].is_once, ==, b->slots[i].is_once);
       g_assert_cmpuint (a->slots[i].crosses, ==, b->slots[i].crosses);
       g_assert_cmpuint (a->slots[i].seen, ==, b->slots[i].seen);
+      g_assert_cmpuint (a->slots[i].is_over_cuts, ==, b->slots[i].is_over_cuts);
+      g_assert_cmpuint (a->slots[i].from_tokens, ==, b->slots[i].from_tokens);
+      g_assert_cmpuint (a->slots[i].to_tokens, ==, b->slots[i].to_tokens);
       g_assert_cmpuint (a->slots[i].offset_bytes, ==, b->slots[i].offset_bytes);
       g_assert_cmpuint (a->slots[i].spare_bytes, ==, b->slots[i].spare_bytes);
     }
@@ -51,6 +54,7 @@ assert_equal (const TesseraLengths *a, const TesseraLengths *b)
   SAME (observed, a->n_observed * sizeof *a->observed);
   g_assert_cmpuint (a->most.length, ==, b->most.length);
   g_assert_cmpuint (a->n_early, ==, b->n_early);
+  g_assert_cmpstr (a->cut_phase, ==, b->cut_phase);
   g_assert_cmpuint (a->n_swept, ==, b->n_swept);
   g_assert_cmpuint (a->fixed_bytes, ==, b->fixed_bytes);
   g_assert_cmpuint (a->start_bytes, ==, b->start_bytes);
@@ -111,12 +115,15 @@ static const struct
   { "UPDATE length_plan SET most_length = 9000000", "*slot 0 is out of range*" },
   { "UPDATE length_plan SET alignment_bytes = 0", "*length_plan, row 0*" },
   { "UPDATE length_plan SET alignment_bytes = 7", "*slot 0 is out of range*" },
-  { "UPDATE length_plan SET n_early = 6", "*row 0 is out of range*" },
+  { "UPDATE length_plan SET n_early = 7", "*row 0 is out of range*" },
   { "UPDATE length_plan SET n_early = 2", "*slot 1 is out of range*" },
+  { "UPDATE length_plan SET cut_phase = NULL", "*slot 5 is out of range*" },
+  { "UPDATE length_slot SET is_over_cuts = 1 WHERE length_slot_index = 1",
+    "*slot 1 is out of range*" },
   { "UPDATE length_plan SET fixed_bytes = 512", "*slot 0 is out of range*" },
   { "UPDATE length_plan SET start_bytes = 512", "*slot of the start 0 is*" },
   { "INSERT INTO length_plan SELECT 1, most_batch, most_length, has_batch, n_steps,"
-    " n_early, fixed_bytes, start_bytes, alignment_bytes FROM length_plan",
+    " n_early, fixed_bytes, start_bytes, alignment_bytes, cut_phase FROM length_plan",
     "*length_plan, row 1, it repeats*" },
   { "DELETE FROM length_plan", "*length_step, row 0*" },
   { "UPDATE length_law SET denominator = 0", "*law 0 is out of range*" },
@@ -127,7 +134,7 @@ static const struct
   { "UPDATE length_law SET by_tokens = 1125899906842624", "*slot 0 is out of range*" },
   { "UPDATE length_slot SET law = 3", "*length_slot, row 0, law is 3*" },
   { "UPDATE length_slot SET died = 0", "*slot 0 is out of range*" },
-  { "UPDATE length_slot SET died = 6", "*slot 0 is out of range*" },
+  { "UPDATE length_slot SET died = 7", "*slot 0 is out of range*" },
   { "UPDATE length_slot SET phase = 2", "*length_slot, row 0, phase is 2*" },
   { "UPDATE length_slot SET place = 3", "*length_slot, row 0, place is 3*" },
   { "UPDATE length_slot SET place = 2 WHERE length_slot_index = 1",
@@ -137,7 +144,7 @@ static const struct
   { "UPDATE length_slot SET offset_bytes = 9223372036854775296"
     " WHERE length_slot_index = 3",
     "*slot 3 is out of range*" },
-  { "UPDATE length_slot SET spare_bytes = 13824 WHERE length_slot_index = 3",
+  { "UPDATE length_slot SET spare_bytes = 14336 WHERE length_slot_index = 3",
     "*slot 3 is out of range*" },
   { "UPDATE start_slot SET died = 0", "*slot of the start 0 is*" },
   { "UPDATE start_slot SET block_bytes = 0", "*slot of the start 0 is*" },
@@ -156,7 +163,7 @@ static const struct
     "*order 0 is out of range*" },
   { "UPDATE length_order_slot SET slot = 1", "*order 0 is out of range*" },
   { "UPDATE length_order_slot SET slot = 0", "*order 0 is out of range*" },
-  { "UPDATE length_order_slot SET slot = 5", "*length_order_slot, row 0, slot is 5*" },
+  { "UPDATE length_order_slot SET slot = 6", "*length_order_slot, row 0, slot is 6*" },
   { "DELETE FROM length_order_slot WHERE length_order_slot_index = 5",
     "*orders do not fit*" },
   { "UPDATE length_order_edge SET below = above", "*orders do not fit*" },
@@ -207,7 +214,7 @@ test_in_trace (TestPlace *place, gconstpointer data)
   OK (tessera_trace_save_plan (place->path, plan, NULL));
   OK (tessera_trace_save_plan (place->path, plan, NULL));
   with_rows = test_ask (place->path, count);
-  g_assert_cmpstr (with_rows, ==, "5|3|2\n");
+  g_assert_cmpstr (with_rows, ==, "6|3|2\n");
   OK (tessera_trace_save_plan (place->path, without, NULL));
   no_rows = test_ask (place->path, count);
   g_assert_cmpstr (no_rows, ==, "0|0|0\n");

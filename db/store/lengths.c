@@ -124,7 +124,10 @@ take_plan (void *user, void *item, uint64_t index, uint64_t key)
   Load *load = user;
 
   if (load->n_plans++ > 0)
-    return TESSERA_BAD_INPUT;
+    {
+      tessera_item_clear (&tessera_length_plan_table, item);
+      return TESSERA_BAD_INPUT;
+    }
   *load->lengths = *(const TesseraLengths *) item;
   return TESSERA_OK;
 }

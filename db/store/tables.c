@@ -404,6 +404,7 @@ static const TesseraColumn length_plan_columns[] = {
   COLUMN (TesseraLengths, fixed_bytes, BYTES),
   COLUMN (TesseraLengths, start_bytes, BYTES),
   COLUMN (TesseraLengths, alignment_bytes, U32, .minimum = 1),
+  COLUMN (TesseraLengths, cut_phase, TEXT_OR_NULL),
 };
 TABLE (
     length_plan, "length_plan", "length_plan_index", TesseraLengths, length_plan_columns);
@@ -451,6 +452,9 @@ static const TesseraColumn length_slot_columns[] = {
   COLUMN (TesseraLengthsSlot, offset_bytes, BYTES),
   COLUMN (TesseraLengthsSlot, spare_bytes, BYTES),
   COLUMN (TesseraLengthsSlot, seen, U8),
+  COLUMN (TesseraLengthsSlot, is_over_cuts, FLAG),
+  COLUMN (TesseraLengthsSlot, from_tokens, BYTES),
+  COLUMN (TesseraLengthsSlot, to_tokens, BYTES),
 };
 TABLE (length_slot,
        "length_slot",

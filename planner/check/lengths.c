@@ -49,6 +49,32 @@ check_step (const TesseraLengths *lengths,
   return status;
 }
 
+/* A part that makes what is there over cuts, with the state there; then one that finds
+ * both. */
+static TesseraStatus
+check_parts (const TesseraLengths *lengths,
+             const TesseraParameters *parameters,
+             TesseraLaw *out_law,
+             TesseraError *error)
+{
+  bool *is_there = calloc ((size_t) lengths->n_slots + 1, sizeof *is_there);
+  TesseraStatus status = is_there ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  for (int all = 0; all < 2 && status == TESSERA_OK; all++)
+    {
+      const TesseraInstanceOptions way = { .is_there = is_there,
+                                           .shares_once = !all,
+                                           .is_first = !all };
+
+      for (uint32_t i = 0; i < lengths->n_slots; i++)
+        is_there[i] =
+            lengths->slots[i].is_once || (all && lengths->slots[i].is_over_cuts);
+      status = check_step (lengths, parameters, &way, out_law, error);
+    }
+  free (is_there);
+  return status;
+}
+
 static TesseraStatus
 check_ways (const TesseraLengths *lengths,
             const TesseraParameters *parameters,
@@ -59,6 +85,8 @@ check_ways (const TesseraLengths *lengths,
 
   for (size_t i = 0; i < N_WAYS && status == TESSERA_OK; i++)
     status = check_step (lengths, parameters, &ways[i], out_law, error);
+  if (status == TESSERA_OK && lengths->cut_phase)
+    status = check_parts (lengths, parameters, out_law, error);
   return status;
 }
 

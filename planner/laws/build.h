@@ -11,7 +11,8 @@ typedef struct
 {
   const TesseraTrace *trace;
   const TesseraBlocks *blocks;
-  const TesseraStructure *structure;
+  const TesseraStructure *structure; /* its steps are parts where steps are cut */
+  const TesseraStepParts *parts;     /* phase NULL: they are not */
   const TesseraKind *kind;
   const TesseraKindLaws *laws;
   const TesseraLengthsOptions *options;
@@ -23,10 +24,18 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_slots (TesseraLengthsBuild *build
                                                       TesseraError *error);
 /* Whether some block of the slot lives on when the next step asks for its successor. */
 bool tessera_lengths_outlives (const TesseraLengthsBuild *build, uint32_t slot);
+/* Where steps are cut: what one part makes for others of its step, and who asks for what.
+ * Needs to know what is early. */
+void tessera_lengths_over_cuts (TesseraLengthsBuild *build);
 /* What comes before the first step; offsets of all that is fixed. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_start (TesseraLengthsBuild *build);
 /* The orders of the swept. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_orders (TesseraLengthsBuild *build);
+
+/* The next step of the kind after its @k-th that has a block of the slot; TESSERA_NONE.
+ */
+uint32_t
+tessera_lengths_next (const TesseraLengthsBuild *build, uint32_t slot, uint32_t k);
 
 /* The name's index in the plan's strings, which it joins; TESSERA_NONE for no phase. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_phase (TesseraLengthsBuild *build,

@@ -23,6 +23,7 @@ typedef struct
   TesseraSkeleton *skeletons; /* [n] */
   uint32_t first, n;          /* steps [first, first + n) of the structure */
   uint32_t n_failed;          /* comparisons */
+  bool are_parts;
   TesseraKinds *out;
 } Sorting;
 
@@ -62,6 +63,7 @@ gather (Sorting *sorting, uint32_t typical, TesseraKind *kind)
 
   *kind = (TesseraKind){ .steps = calloc (sorting->n + 1, sizeof *kind->steps),
                          .hashes = calloc (sorting->n + 1, sizeof *kind->hashes) };
+  merge.are_parts = sorting->are_parts;
   if (!kind->steps || !kind->hashes)
     status = TESSERA_NO_MEMORY;
   for (uint32_t i = 0; i <= sorting->n && status == TESSERA_OK; i++)
@@ -128,11 +130,14 @@ TesseraStatus
 tessera_kinds_init (TesseraKinds *kinds,
                     const TesseraTrace *trace,
                     const TesseraBlocks *blocks,
-                    const TesseraStructure *structure)
+                    const TesseraStructure *structure,
+                    bool are_parts)
 {
   uint32_t n_all = (uint32_t) structure->n_steps;
   uint32_t n = n_all < TESSERA_FIT_STEPS ? n_all : TESSERA_FIT_STEPS;
-  Sorting sorting = { .blocks = blocks, .first = n_all - n, .out = kinds };
+  Sorting sorting = {
+    .blocks = blocks, .first = n_all - n, .are_parts = are_parts, .out = kinds
+  };
   TesseraStatus status = TESSERA_OK;
 
   memset (kinds, 0, sizeof *kinds);

@@ -50,10 +50,12 @@ tessera_kind_block (const TesseraKind *kind, uint32_t slot, uint32_t step)
 }
 
 /* Of all steps; of more than TESSERA_FIT_STEPS (planner/laws/fit.h) the last so many.
- * TESSERA_OK or TESSERA_NO_MEMORY. */
+ * @are_parts: of steps (planner/laws/parts/parts.h): of one kind although the last of a step
+ * goes on with the optimizer. TESSERA_OK or TESSERA_NO_MEMORY. */
 TESSERA_MUST_USE TesseraStatus tessera_kinds_init (TesseraKinds *kinds,
                                                    const TesseraTrace *trace,
                                                    const TesseraBlocks *blocks,
-                                                   const TesseraStructure *structure);
+                                                   const TesseraStructure *structure,
+                                                   bool are_parts);
 void tessera_kinds_clear (TesseraKinds *kinds);
 void tessera_kind_clear (TesseraKind *kind);

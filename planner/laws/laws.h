@@ -6,6 +6,7 @@
 #pragma once
 
 #include "planner/laws/parameters.h"
+#include "planner/laws/parts/parts.h"
 
 enum
 {
@@ -15,7 +16,9 @@ enum
 
 typedef struct
 {
-  TesseraKinds kinds;
+  TesseraStepParts
+      parts;          /* of steps, where laws are of these; phase NULL: of whole steps */
+  TesseraKinds kinds; /* of steps, or parts */
   TesseraKindLaws *laws; /* [n_kinds]; all 0 for kinds of fewer steps or without laws */
 } TesseraLaws;
 

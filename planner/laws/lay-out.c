@@ -28,7 +28,7 @@ pin_once (const TesseraLengths *of, const uint64_t *block_bytes, TesseraItem *it
     {
       const TesseraLengthsSlot *slot = &of->slots[i];
 
-      if (slot->place != TESSERA_PLACE_FIXED || !slot->is_once)
+      if (slot->place != TESSERA_PLACE_FIXED || !tessera_lengths_slot_lends (of, slot))
         continue;
       if (n == 0)
         base_bytes = end_bytes = slot->offset_bytes;
@@ -86,6 +86,47 @@ set_zones (const TesseraLengthsBuild *build, const uint32_t *swept, TesseraItem 
   return n_low < of->n_swept ? n_low : 0;
 }
 
+/* Of parts, where sizes are kept apart: the large ones around what is pinned, the small
+ * ones on top of them all. @items: the swept, then what is pinned. */
+static TesseraStatus
+pack_apart (const TesseraLengthsBuild *build,
+            const uint32_t *swept,
+            TesseraItem *items,
+            uint32_t n,
+            const TesseraPackOptions *options,
+            uint64_t *out_offsets,
+            uint32_t *out_n_low)
+{
+  uint32_t n_swept = build->out->n_swept, n_small = set_zones (build, swept, items);
+  TesseraItem *some = calloc ((size_t) n + 1, sizeof *some);
+  uint64_t *offsets = calloc ((size_t) n + 1, sizeof *offsets), above = 0;
+  TesseraStatus status = some && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  for (uint32_t is_small = 0; is_small < 2 && status == TESSERA_OK; is_small++)
+    {
+      TesseraPacking packing = { 0 };
+      uint32_t n_some = 0;
+
+      for (uint32_t i = 0; i < n; i++)
+        if (i >= n_swept ? !is_small : items[i].zone == !is_small)
+          {
+            some[n_some] = items[i];
+            some[n_some++].zone = 0;
+          }
+      if (n_some > 0)
+        status = tessera_pack (some, n_some, options, offsets, &packing);
+      n_some = 0;
+      for (uint32_t i = 0; i < n; i++)
+        if (i >= n_swept ? !is_small : items[i].zone == !is_small)
+          out_offsets[i] = above + offsets[n_some++];
+      above += packing.height_bytes;
+    }
+  *out_n_low = n_swept - n_small;
+  free (some);
+  free (offsets);
+  return status;
+}
+
 TesseraStatus
 tessera_lengths_lay_out (const TesseraLengthsBuild *build,
                          const uint32_t *swept,
@@ -119,7 +160,10 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
     *out_n_low = set_zones (build, swept, items);
   if (status == TESSERA_OK && is_first)
     n += pin_once (of, block_bytes, items + n);
-  if (status == TESSERA_OK)
+  if (status == TESSERA_OK && is_first && of->cut_phase &&
+      tessera_lengths_splits_sizes (build))
+    status = pack_apart (build, swept, items, n, &options, offsets, out_n_low);
+  else if (status == TESSERA_OK)
     status = tessera_pack (items, n, &options, offsets, &packing);
   for (uint32_t i = 0; i < of->n_swept && status == TESSERA_OK; i++)
     out_laid_out[i] = (TesseraLaidOut){ items[i].begin, items[i].end, offsets[i] };

@@ -19,7 +19,8 @@ bool tessera_lengths_splits_sizes (const TesseraLengthsBuild *build);
  * until it comes
  * @block_bytes: [n_laws] at the parameters
  * @out_laid_out: [n_swept]; offsets count from where the first of them may lie
- * @out_n_low: so many lie below all others and are kept apart from them
+ * @out_n_low: so many lie below all others and are kept apart from them: the small ones;
+ * of parts that make what is there over cuts the large ones
  *
  * Returns: TESSERA_OK, TESSERA_NO_MEMORY or TESSERA_CANCELLED
  */

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <glib.h>
+#include <string.h>
 
 #include "allocator/follow/instance.h"
 #include "allocator/follow/sweep.h"
@@ -60,6 +61,7 @@ make_slots (GRand *rand, TesseraLengths *of)
         .died = i + 1 + (uint32_t) below (rand, (gint32) (of->n_slots - i)),
         .phase = TESSERA_NONE,
         .seen = (uint8_t) (below (rand, 3) == 0 ? 1 + below (rand, 2) : 0),
+        .from_tokens = (uint64_t) (below (rand, 5) == 0 ? below (rand, 4000) : 0),
       };
       switch (below (rand, 8))
         {
@@ -70,6 +72,14 @@ make_slots (GRand *rand, TesseraLengths *of)
           slot->seen = TESSERA_SEEN_FIRST;
           break;
         case 1:
+          if (of->cut_phase && i > 2 && below (rand, 2) == 0)
+            {
+              slot->place = TESSERA_PLACE_FIXED;
+              slot->is_over_cuts = true;
+              slot->died = of->n_slots;
+              slot->seen = TESSERA_SEEN_FIRST;
+              break;
+            }
           slot->place = TESSERA_PLACE_FIXED;
           slot->crosses = below (rand, 2) == 0;
           break;
@@ -79,19 +89,20 @@ make_slots (GRand *rand, TesseraLengths *of)
     }
 }
 
-/* As the planner does: what one step makes comes last. */
+/* As the planner does: what one step makes comes last, then what is there over cuts. */
 static void
 place_fixed (TesseraLengths *of)
 {
   g_autofree uint64_t *most = g_new (uint64_t, of->n_laws);
 
   g_assert_true (tessera_sweep_sizes (of, &of->most, most));
-  for (int is_once = 0; is_once < 2; is_once++)
+  for (int turn = 0; turn < 3; turn++)
     for (uint32_t i = 0; i < of->n_slots; i++)
       {
         TesseraLengthsSlot *slot = &of->slots[i];
 
-        if (slot->place != TESSERA_PLACE_FIXED || slot->is_once != is_once)
+        if (slot->place != TESSERA_PLACE_FIXED ||
+            slot->is_once + 2 * slot->is_over_cuts != turn)
           continue;
         slot->offset_bytes = slot->spare_bytes = of->fixed_bytes;
         of->fixed_bytes += most[slot->law];
@@ -139,6 +150,8 @@ make (GRand *rand)
   of->alignment_bytes = 512;
   of->most = (TesseraParameters){ 4, 2000 };
   of->has_batch = true;
+  if (below (rand, 2) == 0)
+    of->cut_phase = strdup ("forward");
   of->n_laws = (uint32_t) (1 + below (rand, MAX_LAWS));
   of->laws = g_new (TesseraSizeLaw, of->n_laws);
   for (uint32_t i = 0; i < of->n_laws; i++)
@@ -172,7 +185,8 @@ check_at (const TesseraLengths *of, GRand *rand)
   bool some_there = below (rand, 2) == 0;
 
   for (uint32_t i = 0; i < of->n_slots; i++)
-    is_there[i] = some_there && of->slots[i].is_once && below (rand, 2) == 0;
+    is_there[i] =
+        some_there && tessera_lengths_slot_stays (&of->slots[i]) && below (rand, 2) == 0;
   g_assert_cmpint (tessera_instance_of_step (of, &at, &options, &instance), ==,
                    TESSERA_OK);
   g_assert_cmpint (tessera_check_plan (instance, NULL, &law, &error), ==, TESSERA_OK);

@@ -54,6 +54,8 @@ set_parameters (TesseraLengthsBuild *build)
   out->alignment_bytes =
       build->trace->alignment_bytes ? build->trace->alignment_bytes : 1;
   out->most = build->options->most;
+  if (build->parts->phase && !(out->cut_phase = strdup (build->parts->phase)))
+    return TESSERA_NO_MEMORY;
   for (uint32_t i = 0; i < steps->n_steps; i++)
     {
       out->observed[i] = steps->parameters[i];
@@ -76,9 +78,11 @@ tessera_lengths_plan (const TesseraTrace *trace,
                       TesseraError *error,
                       TesseraLengths **out_lengths)
 {
-  TesseraLengthsBuild build = {
-    .trace = trace, .blocks = blocks, .structure = structure, .options = options
-  };
+  TesseraLengthsBuild build = { .trace = trace,
+                                .blocks = blocks,
+                                .structure = structure,
+                                .options = options,
+                                .parts = &laws->parts };
   TesseraLaw law;
   TesseraStatus status;
 
@@ -86,6 +90,8 @@ tessera_lengths_plan (const TesseraTrace *trace,
   build.kind = tessera_laws_main (laws, &build.laws);
   if (!build.kind)
     return TESSERA_OK;
+  if (laws->parts.phase)
+    build.structure = &laws->parts.structure;
   status = tessera_lengths_new (&build.out);
   if (status == TESSERA_OK)
     status = set_parameters (&build);

@@ -27,7 +27,7 @@ largest_load (const TesseraLengths *lengths,
       const TesseraLengthsSlot *slot = &lengths->slots[i];
 
       load -= ending[i];
-      if (slot->place == TESSERA_PLACE_NONE || slot->is_once)
+      if (slot->place == TESSERA_PLACE_NONE || tessera_lengths_slot_stays (slot))
         continue;
       load += block_bytes[slot->law];
       ending[slot->died] += block_bytes[slot->law];
@@ -47,7 +47,7 @@ there_for_good (const TesseraLengths *lengths, const uint64_t *block_bytes)
     if (lengths->start[i].is_held)
       sum += lengths->start[i].block_bytes;
   for (uint32_t i = 0; i < lengths->n_slots; i++)
-    if (lengths->slots[i].is_once)
+    if (tessera_lengths_slot_stays (&lengths->slots[i]))
       sum += block_bytes[lengths->slots[i].law];
   return sum;
 }

@@ -15,6 +15,8 @@
  * those without a law count as different until they are paired. */
 #define COMMON_SHARE 0.85
 #define COMMON_SIZES 0.5
+/* The first part of a step keeps its gradients, all others drop theirs. */
+#define COMMON_PARTS 0.7
 
 enum
 {
@@ -289,6 +291,50 @@ count_kept (const TesseraMerge *merge,
   return n_kept - n_paired;
 }
 
+/* Of parts of a step one may be the other with more behind it. Whether most is common up
+ * to there, and the rest is of one of both only. */
+static bool
+is_part_like (const TesseraMerge *merge,
+              const TesseraSkeleton *skeleton,
+              const uint32_t *b_of_a,
+              uint32_t n_common,
+              double share)
+{
+  uint32_t n_first = 0, n_seen = 0, n_step = 0;
+  uint32_t n_less =
+      skeleton->n_requests < merge->n_first ? skeleton->n_requests : merge->n_first;
+
+  for (size_t a = 0; a < merge->n_slots; a++)
+    {
+      n_seen += merge->requests[(size_t) merge->slots[a].row * merge->max_steps] !=
+                TESSERA_NONE;
+      if (b_of_a[a] == TESSERA_NONE)
+        continue;
+      n_step = b_of_a[a] + 1;
+      n_first = n_seen;
+    }
+  return n_common >= share * n_less && n_common >= share * n_step &&
+         n_common >= share * n_first;
+}
+
+static bool
+is_alike (const TesseraMerge *merge,
+          const TesseraSkeleton *skeleton,
+          const uint32_t *b_of_a,
+          uint32_t n_common)
+{
+  double share = merge->sizes       ? COMMON_SIZES
+                 : merge->are_parts ? COMMON_PARTS
+                                    : COMMON_SHARE;
+  uint32_t n_kept = count_kept (merge, skeleton, b_of_a, n_common);
+
+  if (n_common >= share * (skeleton->n_requests - n_kept) &&
+      n_common >= share * merge->n_first)
+    return true;
+  return merge->are_parts && n_common > 0 &&
+         is_part_like (merge, skeleton, b_of_a, n_common, share);
+}
+
 TesseraStatus
 tessera_merge_step (TesseraMerge *merge,
                     const TesseraSkeleton *skeleton,
@@ -296,8 +342,7 @@ tessera_merge_step (TesseraMerge *merge,
                     const TesseraBlocks *blocks,
                     bool *out_joined)
 {
-  double share = merge->sizes ? COMMON_SIZES : COMMON_SHARE;
-  uint32_t *b_of_a, n_common = 0, n_kept = 0;
+  uint32_t *b_of_a, n_common = 0;
   TesseraStatus status = TESSERA_OK;
 
   *out_joined = false;
@@ -310,11 +355,8 @@ tessera_merge_step (TesseraMerge *merge,
     merge->n_first = skeleton->n_requests;
   else
     status = compare (merge, skeleton, step, blocks, b_of_a, &n_common);
-  if (merge->n_steps > 0 && status == TESSERA_OK)
-    n_kept = count_kept (merge, skeleton, b_of_a, n_common);
-  *out_joined =
-      merge->n_steps == 0 || (n_common >= share * (skeleton->n_requests - n_kept) &&
-                              n_common >= share * merge->n_first);
+  *out_joined = status == TESSERA_OK &&
+                (merge->n_steps == 0 || is_alike (merge, skeleton, b_of_a, n_common));
   if (status == TESSERA_OK && *out_joined)
     status = join (merge, skeleton, blocks, b_of_a, skeleton->n_requests - n_common);
   free (b_of_a);

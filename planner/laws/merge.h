@@ -36,6 +36,8 @@ typedef struct
   uint32_t max_steps;
   const TesseraSkeleton **steps; /* [n_steps] borrowed */
   uint32_t n_steps;
+  bool are_parts; /* of steps: what comes behind all that is common, the optimizer, is
+                     that of the last part */
 } TesseraMerge;
 
 TESSERA_MUST_USE TesseraStatus tessera_merge_init (TesseraMerge *merge,

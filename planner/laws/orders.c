@@ -260,13 +260,22 @@ static TesseraStatus
 try_first (Orders *orders)
 {
   const TesseraLengths *out = orders->build->out;
-  TesseraStatus status = TESSERA_OK;
+  bool *is_there = calloc ((size_t) out->n_slots + 1, sizeof *is_there);
+  TesseraStatus status = is_there ? TESSERA_OK : TESSERA_NO_MEMORY;
 
-  if (!tessera_sweep_sizes (out, &out->most, orders->block_bytes))
-    return TESSERA_OK;
-  if (tessera_instance_base (out, orders->block_bytes, NULL) == out->fixed_bytes)
-    return TESSERA_OK;
-  status = tessera_instance_floors (out, orders->block_bytes, NULL, orders->floors);
+  /* The state is there in all steps but one: parts are of the others. */
+  for (uint32_t i = 0; i < out->n_slots && status == TESSERA_OK; i++)
+    is_there[i] = out->cut_phase && out->slots[i].is_once;
+  if (status == TESSERA_OK &&
+      (!tessera_sweep_sizes (out, &out->most, orders->block_bytes) ||
+       tessera_instance_base (out, orders->block_bytes, is_there) == out->fixed_bytes))
+    {
+      free (is_there);
+      return TESSERA_OK;
+    }
+  if (status == TESSERA_OK)
+    status = tessera_instance_floors (out, orders->block_bytes, is_there, orders->floors);
+  free (is_there);
   forget_orders (orders);
   orders->is_first = true;
   if (status == TESSERA_OK)

@@ -18,6 +18,7 @@ typedef struct
   TesseraSizeLaw *laws;   /* [n_slots]: those of the typical steps where all have none */
   uint32_t *law_of_block; /* [n_blocks] */
   TesseraSkeleton *skeletons;
+  bool are_parts;
 } Refine;
 
 /* The law of a slot, from the steps that are exactly like the first if need be. */
@@ -78,6 +79,7 @@ merge_all (const Refine *refine, TesseraKind *out_kind)
   bool has_joined = true;
 
   merge.sizes = &sizes;
+  merge.are_parts = refine->are_parts;
   for (uint32_t k = 0; k < kind->n_steps && status == TESSERA_OK && has_joined; k++)
     status = tessera_merge_step (&merge, &refine->skeletons[k], k, refine->blocks,
                                  &has_joined);
@@ -126,10 +128,13 @@ tessera_kind_refine (TesseraKind *kind,
                      TesseraKindLaws *laws,
                      const TesseraTrace *trace,
                      const TesseraBlocks *blocks,
-                     const TesseraStructure *structure)
+                     const TesseraStructure *structure,
+                     bool are_parts)
 {
   TesseraFitSteps steps = laws->steps;
-  Refine refine = { .kind = kind, .blocks = blocks, .steps = &steps };
+  Refine refine = {
+    .kind = kind, .blocks = blocks, .steps = &steps, .are_parts = are_parts
+  };
   TesseraKind better = { .n_slots = 0 };
   TesseraStatus status = TESSERA_OK;
   uint32_t n = 0;

@@ -18,4 +18,5 @@ TESSERA_MUST_USE TesseraStatus tessera_kind_refine (TesseraKind *kind,
                                                     TesseraKindLaws *laws,
                                                     const TesseraTrace *trace,
                                                     const TesseraBlocks *blocks,
-                                                    const TesseraStructure *structure);
+                                                    const TesseraStructure *structure,
+                                                    bool are_parts);

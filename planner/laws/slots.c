@@ -22,6 +22,11 @@ persists (const TesseraLengthsBuild *build, uint32_t step, const TesseraBlock *b
 {
   const TesseraStructure *structure = build->structure;
 
+  if (build->parts->phase)
+    {
+      step = build->parts->step_of[step];
+      structure = build->parts->whole;
+    }
   return step + 1 < structure->n_steps &&
          block->died_index >= structure->steps[step + 1].end_index;
 }
@@ -41,12 +46,48 @@ count_persisting (const TesseraLengthsBuild *build, uint32_t slot)
   return n;
 }
 
+uint32_t
+tessera_lengths_next (const TesseraLengthsBuild *build, uint32_t slot, uint32_t k)
+{
+  const TesseraKind *kind = build->kind;
+  uint32_t next = TESSERA_NONE;
+
+  for (uint32_t i = 0; i < kind->n_steps; i++)
+    if (kind->steps[i] > kind->steps[k] &&
+        (next == TESSERA_NONE || kind->steps[i] < kind->steps[next]) &&
+        tessera_kind_block (kind, slot, i) != TESSERA_NONE)
+      next = i;
+  return next;
+}
+
+/* Not all parts ask for the same: until the next one that does. */
+static bool
+outlives_cuts (const TesseraLengthsBuild *build, uint32_t slot)
+{
+  const TesseraBlock *blocks = build->blocks->blocks;
+
+  for (uint32_t k = 0; k < build->kind->n_steps; k++)
+    {
+      uint32_t block = tessera_kind_block (build->kind, slot, k);
+      uint32_t next =
+          block == TESSERA_NONE ? TESSERA_NONE : tessera_lengths_next (build, slot, k);
+
+      if (next != TESSERA_NONE &&
+          blocks[block].died_index >=
+              blocks[tessera_kind_block (build->kind, slot, next)].born_index)
+        return true;
+    }
+  return false;
+}
+
 /* Where the step after is of another kind, nobody can tell: then it does. */
 bool
 tessera_lengths_outlives (const TesseraLengthsBuild *build, uint32_t slot)
 {
   const TesseraKind *kind = build->kind;
 
+  if (build->parts->phase)
+    return outlives_cuts (build, slot);
   for (uint32_t k = 0; k < kind->n_steps; k++)
     {
       uint32_t block = tessera_kind_block (kind, slot, k), next = TESSERA_NONE, i = 0;
@@ -135,7 +176,7 @@ static void
 tell_seen (TesseraLengthsBuild *build)
 {
   const TesseraKind *kind = build->kind;
-  uint32_t first = find_first (build);
+  uint32_t first = build->parts->phase ? TESSERA_NONE : find_first (build);
 
   for (uint32_t i = 0; i < build->out->n_slots; i++)
     {
@@ -274,6 +315,8 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
     }
   tell_seen (build);
   status = find_early (build, error);
+  if (status == TESSERA_OK && build->parts->phase)
+    tessera_lengths_over_cuts (build);
   for (uint32_t i = 0; i < out->n_slots; i++)
     out->n_swept += out->slots[i].place == TESSERA_PLACE_SWEPT;
   return status;

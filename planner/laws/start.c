@@ -54,6 +54,23 @@ read_start (TesseraLengthsBuild *build)
   return TESSERA_OK;
 }
 
+/* In the order of coming: in their step or part others may lie there until then. */
+static void
+place_staying (TesseraLengths *out,
+               bool is_over_cuts,
+               const uint64_t *block_bytes,
+               uint64_t *next)
+{
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    {
+      TesseraLengthsSlot *slot = &out->slots[i];
+
+      if (slot->place == TESSERA_PLACE_FIXED && tessera_lengths_slot_stays (slot) &&
+          slot->is_over_cuts == is_over_cuts)
+        slot->offset_bytes = slot->spare_bytes = take (next, block_bytes[slot->law]);
+    }
+}
+
 static void
 place_fixed (const TesseraLengthsBuild *build, const uint64_t *block_bytes)
 {
@@ -67,18 +84,16 @@ place_fixed (const TesseraLengthsBuild *build, const uint64_t *block_bytes)
     {
       TesseraLengthsSlot *slot = &out->slots[i];
 
-      if (slot->place != TESSERA_PLACE_FIXED || slot->is_once)
+      if (slot->place != TESSERA_PLACE_FIXED || tessera_lengths_slot_stays (slot))
         continue;
       slot->offset_bytes = take (&next, block_bytes[slot->law]);
       slot->spare_bytes = slot->offset_bytes;
       if (slot->crosses && tessera_lengths_outlives (build, i))
         slot->spare_bytes = take (&next, block_bytes[slot->law]);
     }
-  /* Highest, in the order of coming: in their step others may lie there until then. */
-  for (uint32_t i = 0; i < out->n_slots; i++)
-    if (out->slots[i].place == TESSERA_PLACE_FIXED && out->slots[i].is_once)
-      out->slots[i].offset_bytes = out->slots[i].spare_bytes =
-          take (&next, block_bytes[out->slots[i].law]);
+  /* Highest what is others' meanwhile. */
+  place_staying (out, false, block_bytes, &next);
+  place_staying (out, true, block_bytes, &next);
   out->fixed_bytes = next;
 }
 
