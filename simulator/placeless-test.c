@@ -52,11 +52,10 @@ find_left_out (const Case *c, const uint32_t *chosen, size_t n_chosen)
 }
 
 static TesseraPlan *
-plan_without (const Case *c, uint32_t *chosen, size_t n_chosen, bool across)
+plan_with (const Case *c, const TesseraEdit *edit, bool across)
 {
-  TesseraEdit edit = { .kind = TESSERA_EDIT_DYNAMIC, .name = (char *) "leave these" };
-  TesseraPlanOptions options = { .edits = &edit,
-                                 .n_edits = 1,
+  TesseraPlanOptions options = { .edits = edit,
+                                 .n_edits = edit != NULL ? 1 : 0,
                                  .across_streams = across,
                                  .first_step = -1,
                                  .last_step = -1,
@@ -64,14 +63,22 @@ plan_without (const Case *c, uint32_t *chosen, size_t n_chosen, bool across)
   TesseraError error = { 0 };
   TesseraPlan *plan;
 
-  tessera_selector_init (&edit.what);
-  edit.what.blocks = chosen;
-  edit.what.n_blocks = n_chosen;
   if (tessera_plan_trace (c->trace, c->blocks, c->structure, &options, &error, &plan) !=
       TESSERA_OK)
     g_error ("%s", error.text);
   g_assert_true (plan->checked);
   return plan;
+}
+
+static TesseraPlan *
+plan_without (const Case *c, uint32_t *chosen, size_t n_chosen, bool across)
+{
+  TesseraEdit edit = { .kind = TESSERA_EDIT_DYNAMIC, .name = (char *) "leave these" };
+
+  tessera_selector_init (&edit.what);
+  edit.what.blocks = chosen;
+  edit.what.n_blocks = n_chosen;
+  return plan_with (c, &edit, across);
 }
 
 /* A few blocks at random, ascending; of runs of equals some of each. */
@@ -221,6 +228,49 @@ test_shared (gconstpointer user)
   case_clear (&c);
 }
 
+/* Under a cap those that kept their slots are hit, and those that lost them miss, also
+ * beside dynamic requests, which have neither. */
+static void
+test_capped (gconstpointer user)
+{
+  TesseraTrace *trace = test_trace_shared (user);
+  TesseraEdit edit = { .kind = TESSERA_EDIT_CAP, .name = (char *) "less" };
+  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN,
+                                     .first_step = -1,
+                                     .last_step = -1 };
+  g_autofree guint8 *is_left = NULL;
+  TesseraLayout *layout;
+  TesseraPlan *plan;
+  TesseraRun run;
+  Case c;
+
+  if (trace == NULL)
+    return;
+  c = case_new (trace);
+  plan = plan_with (&c, NULL, false);
+  edit.at = plan->height_bytes / 10 * 7;
+  tessera_plan_free (plan);
+  options.plan = plan = plan_with (&c, &edit, false);
+  g_assert_cmpuint (plan->n_placeless, >, 100);
+  is_left = g_new0 (guint8, c.blocks->n_blocks);
+  for (size_t i = 0; i < plan->n_placeless; i++)
+    is_left[plan->placeless[i].block] = 1;
+  g_assert_cmpint (tessera_run_init (c.trace, c.blocks, c.structure, -1, -1, NULL, &run),
+                   ==, TESSERA_OK);
+  layout = case_simulate (&c, &options);
+  for (uint32_t b = 0; b < c.blocks->n_blocks; b++)
+    {
+      uint32_t of = tessera_run_stands_for (&run, b);
+
+      g_assert_cmpint (layout->is_left[b], ==, of != TESSERA_NONE && is_left[of]);
+      g_assert_true (of == TESSERA_NONE || layout->is_hit[b] == !layout->is_left[b]);
+    }
+  tessera_run_clear (&run);
+  tessera_layout_free (layout);
+  tessera_plan_free (plan);
+  case_clear (&c);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -240,5 +290,7 @@ main (int argc, char **argv)
 
       g_test_add_data_func (path, shared[i], test_shared);
     }
+  g_test_add_data_func ("/simulator/placeless/capped/meg", shared[2], test_capped);
+  g_test_add_data_func ("/simulator/placeless/capped/moe64", shared[4], test_capped);
   return g_test_run ();
 }
