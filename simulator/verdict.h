@@ -71,6 +71,13 @@ void tessera_verdict (const TesseraTrace *trace,
                       const TesseraNeeds *needs,
                       TesseraVerdict *out_verdict);
 
+/* Whether a plan of @height_bytes takes more than the run reserved as it was; @text (160
+ * bytes) is then the sentence that warns of it, without its full stop, else "". */
+bool tessera_describe_worse (uint64_t height_bytes,
+                             uint64_t reserved_bytes,
+                             char *text,
+                             size_t n_text);
+
 /* "7.83 GiB", "512 B": binary units, two decimals. @buffer of at least 32 bytes;
  * returned. */
 char *tessera_format_bytes (uint64_t bytes, char *buffer, size_t n_buffer);

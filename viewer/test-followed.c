@@ -22,6 +22,7 @@ typedef struct
 {
   TesseraTrace *trace;
   int64_t now_ns;
+  uint16_t stream;
 } Run;
 
 static void
@@ -31,6 +32,7 @@ add (Run *run, TesseraAction action, uint64_t addr, uint64_t size_bytes)
                          .size_bytes = size_bytes,
                          .at_ns = run->now_ns += 1000,
                          .stack = TESSERA_NONE,
+                         .stream = run->stream,
                          .action = (uint8_t) action };
 
   g_assert_cmpint (tessera_trace_add_event (run->trace, &event), ==, TESSERA_OK);
@@ -102,7 +104,7 @@ store_plan (const TesseraTrace *trace, const char *path)
 char *
 test_followed_path (void)
 {
-  Run run = { NULL, 0 };
+  Run run = { NULL, 0, 0 };
   TesseraError error = { 0 };
   char *path = NULL;
   int fd = g_file_open_tmp ("followed-XXXXXX.tsr", &path, NULL);
@@ -124,6 +126,34 @@ test_followed_path (void)
   tessera_trace_settle_ranges (run.trace);
   g_assert_cmpint (tessera_trace_save (run.trace, path, NULL, &error), ==, TESSERA_OK);
   store_plan (run.trace, path);
+  tessera_trace_free (run.trace);
+  return path;
+}
+
+char *
+test_turns_path (void)
+{
+  Run run = { NULL, 0, 0 };
+  TesseraError error = { 0 };
+  char *path = NULL;
+  int fd = g_file_open_tmp ("turns-XXXXXX.tsr", &path, NULL);
+
+  g_assert_cmpint (fd, >=, 0);
+  close (fd);
+  g_assert_cmpint (tessera_trace_new (&run.trace), ==, TESSERA_OK);
+  run.trace->has_addresses = run.trace->has_segments = true;
+  run.trace->has_time = run.trace->starts_empty = true;
+  for (int turn = 0; turn < 2; turn++)
+    {
+      if (turn == 1)
+        g_assert_cmpint (tessera_trace_add_stream (run.trace, 7, &run.stream), ==,
+                         TESSERA_OK);
+      add (&run, TESSERA_SEGMENT_ALLOC, POOL, POOL_BYTES);
+      add (&run, TESSERA_ALLOC, POOL, POOL_BYTES);
+      drop (&run, POOL, POOL_BYTES);
+      add (&run, TESSERA_SEGMENT_FREE, POOL, POOL_BYTES);
+    }
+  g_assert_cmpint (tessera_trace_save (run.trace, path, NULL, &error), ==, TESSERA_OK);
   tessera_trace_free (run.trace);
   return path;
 }

@@ -54,5 +54,8 @@ char *test_devices_path (void);
 /* A recording of our own library, of four steps under a plan: a pool of 40 MiB with 25
  * hits, and in the third step two misses, of 12 and of 1 MiB, in 20 MiB of extras. */
 char *test_followed_path (void);
+/* Two streams take turns with 40 MiB, given back in between: the run reserves as much, a
+ * plan that keeps them apart twice of it. In a new file. The caller unlinks it. */
+char *test_turns_path (void);
 /* Opens and waits until nothing is at work any more. */
 void test_open (TesseraDocument *document, const char *path);

@@ -118,15 +118,12 @@ print_json (const CliStudy *study,
 static void
 print_warning (const CliStudy *study)
 {
-  char height[32], recorded[32];
+  char text[160];
 
-  if (!is_worse (study))
+  if (!tessera_describe_worse (study->plan->height_bytes,
+                               study->layout->peak_reserved_bytes, text, sizeof text))
     return;
-  printf ("warning: the plan takes %s where the run as it was reserved %s: following it "
-          "would be worse%s\n",
-          tessera_format_bytes (study->plan->height_bytes, height, sizeof height),
-          tessera_format_bytes (study->layout->peak_reserved_bytes, recorded,
-                                sizeof recorded),
+  printf ("warning: %s%s\n", text,
           study->trace->n_streams > 1 && !study->plan->across_streams
               ? " (--across-streams may take less)"
               : "");

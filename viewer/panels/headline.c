@@ -27,7 +27,8 @@ struct _TesseraHeadline
   TesseraDocument *document;
   GtkWidget *title;
   GtkWidget *sentence;
-  GtkWidget *change; /* what the last edit cost or won */
+  GtkWidget *change;  /* what the last edit cost or won */
+  GtkWidget *warning; /* where following the plan would be worse than not to */
   GtkWidget *numbers[N_NUMBERS];
   GtkWidget *proof; /* whether the plan on the right can be bettered */
 };
@@ -97,6 +98,25 @@ show_change (TesseraHeadline *self)
   gtk_widget_set_visible (self->change, change != NULL);
 }
 
+/* What `tessera plan` warns of. */
+static void
+show_warning (TesseraHeadline *self)
+{
+  TesseraDocument *document = self->document;
+  const TesseraFollowed *planned = document->planned;
+  const TesseraLayout *layout;
+  char text[160] = "";
+
+  if (planned != NULL && document->data != NULL && !planned->request.is_preview &&
+      tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
+                               &layout) == TESSERA_OK &&
+      tessera_describe_worse (planned->plan->height_bytes, layout->peak_reserved_bytes,
+                              text, sizeof text))
+    text[0] = g_ascii_toupper (text[0]);
+  gtk_label_set_text (GTK_LABEL (self->warning), text);
+  gtk_widget_set_visible (self->warning, text[0] != '\0');
+}
+
 /* The words and numbers of `tessera plan`. Of a preview nothing is claimed. */
 static void
 show_proof (TesseraHeadline *self)
@@ -135,6 +155,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
     {
       show_change (self);
       show_proof (self);
+      show_warning (self);
     }
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_VERDICT | TESSERA_CHANGED_WORK)))
     return;
@@ -219,6 +240,9 @@ tessera_headline_init (TesseraHeadline *self)
   self->change = tessera_sentence_new ("", "verdict-change");
   gtk_widget_set_name (self->change, "plan-change");
   gtk_box_append (GTK_BOX (words), self->change);
+  self->warning = tessera_sentence_new ("", "problem");
+  gtk_widget_set_name (self->warning, "plan-warning");
+  gtk_box_append (GTK_BOX (words), self->warning);
   gtk_widget_set_hexpand (words, TRUE);
   gtk_widget_set_valign (words, GTK_ALIGN_CENTER);
   gtk_box_append (GTK_BOX (self), words);

@@ -466,6 +466,22 @@ test_menus_fit (TestView *f, gconstpointer unused)
     }
 }
 
+/* What `tessera plan` warns of is on screen as well. */
+static void
+test_a_worse_plan_says_so (TestView *f, gconstpointer unused)
+{
+  g_autofree char *path = test_turns_path ();
+
+  test_window_open (f->window, path);
+  g_assert_cmpstr (test_view_text (f, "plan-warning"), ==,
+                   "The plan takes 80.00 MiB where the run as it was reserved 40.00 MiB: "
+                   "following it would be worse");
+  g_assert_true (gtk_widget_get_mapped (test_view_find (f, "plan-warning")));
+  test_window_open (f->window, f->path);
+  g_assert_false (gtk_widget_get_mapped (test_view_find (f, "plan-warning")));
+  g_unlink (path);
+}
+
 static void
 test_one_of_each (TestView *f, gconstpointer unused)
 {
@@ -575,6 +591,7 @@ main (int argc, char **argv)
   ADD ("save picture", test_save_picture);
   ADD ("switches", test_switches);
   ADD ("devices", test_devices);
+  ADD ("a worse plan says so", test_a_worse_plan_says_so);
   ADD ("one of each", test_one_of_each);
   ADD ("follows the theme", test_follows_the_theme);
   ADD ("reads English", test_reads_english);
