@@ -53,11 +53,11 @@ left_subtitle (const TesseraLayout *layout)
 
 /* Two panes beside panels have no width for more. */
 static char *
-right_subtitle (const TesseraFollowed *planned)
+right_subtitle (const TesseraFollowed *planned, uint64_t load_bound_bytes)
 {
   const TesseraPlan *plan = planned->plan;
   g_autofree char *height = tessera_describe_bytes (plan->height_bytes);
-  g_autofree char *gap = tessera_describe_gap (plan);
+  g_autofree char *gap = tessera_describe_gap (plan, load_bound_bytes);
   GString *text = g_string_new (NULL);
 
   g_string_append_printf (text, "%s%s%s", height, *gap == '=' ? " " : ", ", gap);
@@ -130,8 +130,9 @@ show_titles (TesseraPane *self)
   if (sheet == NULL)
     subtitle = g_strdup ("");
   else
-    subtitle = sheet->planned == NULL ? left_subtitle (sheet->layout)
-                                      : right_subtitle (sheet->planned);
+    subtitle = sheet->planned == NULL
+                   ? left_subtitle (sheet->layout)
+                   : right_subtitle (sheet->planned, self->document->data->bound_bytes);
   if (sheet != NULL && sheet->planned != NULL)
     tooltip = right_tooltip (sheet->planned);
   tessera_name_set (self->title, title);

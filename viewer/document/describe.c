@@ -74,15 +74,16 @@ tessera_describe_bytes_exact (uint64_t bytes)
 }
 
 char *
-tessera_describe_gap (const TesseraPlan *plan)
+tessera_describe_gap (const TesseraPlan *plan, uint64_t load_bound_bytes)
 {
-  if (plan->height_bytes <= plan->bound_bytes)
+  if (plan->height_bytes <= plan->bound_bytes && plan->bound_bytes <= load_bound_bytes)
     return g_strdup ("= bound");
   if (tessera_plan_is_optimal (plan))
     return g_strdup ("optimal");
   /* Never rounded down to nothing. */
-  return g_strdup_printf ("%.2f %% over bound",
-                          MAX (100 * tessera_plan_gap (plan), 0.01));
+  return g_strdup_printf ("%.2f %% over %s", MAX (100 * tessera_plan_gap (plan), 0.01),
+                          tessera_plan_proven_bound (plan) > load_bound_bytes ? "proven"
+                                                                              : "bound");
 }
 
 char *
