@@ -118,7 +118,7 @@ draw_special_entries (Column *column, const TesseraParts *parts)
       TesseraArea swatch = swatch_of (column);
       tessera_fill_area (sheet->cr, swatch, sheet->theme->red, 0.25);
       tessera_frame_area (sheet->cr, swatch, sheet->theme->red, 1.0);
-      draw_name (column, "failed request");
+      draw_name (column, "request that failed");
       draw_amount (column, failed, false);
       column->y += ROW;
     }

@@ -174,7 +174,7 @@ draw_device (const Panel *panel)
                      sheet->theme->red, 1.0);
   char bytes[32], text[48];
   tessera_format_bytes (sheet->room_bytes, bytes, sizeof bytes);
-  snprintf (text, sizeof text, "%s %s", sheet->room_is_device ? "device" : "available",
+  snprintf (text, sizeof text, "%s %s", sheet->room_is_device ? "device" : "obtainable",
             bytes);
   draw_label (panel, c->x + 7.0, y + 13.0, sheet->theme->red, false, TESSERA_TEXT_LEFT,
               text);
