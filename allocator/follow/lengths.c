@@ -43,6 +43,7 @@ typedef struct
   uint32_t slot;
   bool is_spare;
   bool is_taken;
+  bool is_own; /* ... by a block of the slot, not by one that may lie there meanwhile */
 } FixedPlace;
 
 struct TesseraLengthsFollower
@@ -308,11 +309,14 @@ look_around (TesseraLengthsFollower *follower)
 
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     {
-      bool is_taken = follower->own_place[i] != TESSERA_NONE &&
-                      follower->fixed[follower->own_place[i]].is_taken;
+      const FixedPlace *place = follower->own_place[i] != TESSERA_NONE
+                                    ? &follower->fixed[follower->own_place[i]]
+                                    : NULL;
+      bool is_taken = place != NULL && place->is_taken;
 
       follower->is_spare[i] = lengths->slots[i].crosses && is_taken;
-      follower->is_there[i] = tessera_lengths_slot_stays (&lengths->slots[i]) && is_taken;
+      follower->is_there[i] =
+          tessera_lengths_slot_stays (&lengths->slots[i]) && is_taken && place->is_own;
       if (!tessera_lengths_slot_lends (lengths, &lengths->slots[i]))
         continue;
       n_lent++;
@@ -327,8 +331,8 @@ look_around (TesseraLengthsFollower *follower)
   return options;
 }
 
-/* The length is known: a plan for the rest of the step. Whoever knows it in the phase that
- * tells it has no doubt because of that phase. */
+/* The length is known: a plan for the rest of the step. Whoever knows it in the phase
+ * that tells it has no doubt because of that phase. */
 static void
 begin_known (TesseraLengthsFollower *follower, const TesseraParameters *parameters)
 {
@@ -363,7 +367,7 @@ take_fixed (TesseraLengthsFollower *follower,
           !follower->hooks.guard.take (follower->hooks.guard.user, place->offset_bytes,
                                        &end_bytes))
         continue;
-      place->is_taken = true;
+      place->is_taken = place->is_own = true;
       *out_offset_bytes = place->offset_bytes;
       return true;
     }
@@ -493,7 +497,11 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
     return true;
   place = fixed_at (follower, *out_offset_bytes);
   if (place != NULL)
-    place->is_taken = true;
+    {
+      place->is_taken = true;
+      place->is_own =
+          slot != TESSERA_NONE && follower->plan->slots[slot].block == place->slot;
+    }
   return true;
 }
 
