@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/edits/document-edit.h"
+#include "viewer/document/describe.h"
 #include "viewer/document/edits/document-propose.h"
 #include "viewer/document/select/document-select.h"
 #include "viewer/test-session.h"
@@ -135,6 +136,32 @@ test_plan_follows (TestSession *f, gconstpointer unused)
   tessera_document_redo (f->document);
   test_session_settle (f);
   g_assert_cmpuint (f->document->planned->plan->slot_digest, ==, edited);
+}
+
+/* What is left to the dynamic allocator is told as such, and no miss that needs a look.
+ */
+static void
+test_left (TestSession *f, gconstpointer unused)
+{
+  const TesseraLayout *layout;
+  g_autofree char *place = NULL, *other = NULL;
+
+  tessera_document_select (f->document, 1);
+  edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
+  test_session_settle (f);
+  layout = f->document->planned->layout;
+  g_assert_cmpuint (f->document->planned->plan->n_placeless, >, 0);
+  g_assert_cmpuint (layout->n_planned_misses, >, 0);
+  g_assert_cmpuint (layout->n_misses, ==, layout->n_planned_misses);
+  for (int side = 0; side < TESSERA_N_SIDES; side++)
+    if (f->document->sheets[side] != NULL && f->document->sheets[side]->layout == layout)
+      {
+        place = tessera_describe_place (f->document->sheets[side], 1);
+        other = tessera_describe_place (f->document->sheets[side], 0);
+      }
+  g_assert_nonnull (place);
+  g_assert_nonnull (strstr (place, ", left to the dynamic allocator"));
+  g_assert_null (strstr (other, "left to"));
 }
 
 /* Stopped, the plan that was stays; it can be asked for again. */
@@ -396,6 +423,7 @@ main (int argc, char **argv)
   ADD ("every kind", test_every_kind);
   ADD ("undo is kept", test_undo_is_kept);
   ADD ("plan follows", test_plan_follows);
+  ADD ("left", test_left);
   ADD ("cancel", test_cancel);
   ADD ("conflict", test_conflict);
   ADD ("files", test_files);
