@@ -1,5 +1,6 @@
 /*
  * Everything that can be done, as actions: menus, keys, buttons and tests use the same.
+ * Those with a state are in window-switches.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,24 +12,9 @@
 #include "viewer/document/document-view.h"
 #include "viewer/window/window-private.h"
 
-#include "viewer/document/describe.h"
-
 /* Steps of the keyboard: a share of what is shown, and a factor. */
 #define KEY_PAN 0.15
 #define KEY_ZOOM 1.4
-
-static const char *const left_names[] = { "recorded", "native", "expandable" };
-static const char *const axis_names[] = { "bytes", "events", "time" };
-static const char *const axis_titles[] = { "bytes moved", "event index", "time" };
-
-static int
-index_of (const char *const *names, int n, const char *name)
-{
-  for (int i = 0; i < n; i++)
-    if (g_str_equal (names[i], name))
-      return i;
-  return -1;
-}
 
 #define SIMPLE(name, statement)                                                          \
   static void on_##name (GSimpleAction *action, GVariant *parameter, gpointer user)      \
@@ -189,84 +175,6 @@ on_device (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
-change_left (GSimpleAction *action, GVariant *state, gpointer user)
-{
-  TesseraWindow *self = user;
-  int kind = index_of (left_names, G_N_ELEMENTS (left_names),
-                       g_variant_get_string (state, NULL));
-
-  if (kind >= 0 && ((TesseraLayoutKind) kind != self->document->left_kind ||
-                    self->document->left_planned != NULL))
-    tessera_document_set_left_kind (self->document, (TesseraLayoutKind) kind);
-  tessera_window_update_actions (self);
-}
-
-static void
-change_axis (GSimpleAction *action, GVariant *state, gpointer user)
-{
-  TesseraWindow *self = user;
-  int kind = index_of (axis_names, G_N_ELEMENTS (axis_names),
-                       g_variant_get_string (state, NULL));
-
-  if (kind >= 0)
-    tessera_document_set_axis_kind (self->document, (TesseraAxisKind) kind);
-  tessera_window_update_actions (self);
-}
-
-static void
-change_colour (GSimpleAction *action, GVariant *state, gpointer user)
-{
-  TesseraWindow *self = user;
-
-  for (int key = 0; key < TESSERA_N_COLOUR_KEYS; key++)
-    if (g_str_equal (tessera_colour_key_name ((TesseraColourKey) key),
-                     g_variant_get_string (state, NULL)))
-      tessera_document_set_colour_key (self->document, (TesseraColourKey) key);
-  tessera_window_update_actions (self);
-}
-
-static void
-change_arrange (GSimpleAction *action, GVariant *state, gpointer user)
-{
-  TesseraWindow *self = user;
-  gboolean stacked = g_str_equal (g_variant_get_string (state, NULL), "stacked");
-
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->panes),
-                                  stacked ? GTK_ORIENTATION_VERTICAL
-                                          : GTK_ORIENTATION_HORIZONTAL);
-  g_simple_action_set_state (action, state);
-}
-
-static void
-change_dark (GSimpleAction *action, GVariant *state, gpointer user)
-{
-  TesseraWindow *self = user;
-
-  /* The window follows; under a theme that is dark by itself there is no other. */
-  g_object_set (gtk_widget_get_settings (GTK_WIDGET (self)),
-                "gtk-application-prefer-dark-theme", g_variant_get_boolean (state), NULL);
-  tessera_window_update_actions (self);
-}
-
-static void
-change_across (GSimpleAction *action, GVariant *state, gpointer user)
-{
-  TesseraWindow *self = user;
-
-  tessera_document_set_across_streams (self->document, g_variant_get_boolean (state));
-  g_simple_action_set_state (action, state);
-}
-
-static void
-change_difference (GSimpleAction *action, GVariant *state, gpointer user)
-{
-  TesseraWindow *self = user;
-
-  tessera_document_set_show_difference (self->document, g_variant_get_boolean (state));
-  g_simple_action_set_state (action, state);
-}
-
-static void
 on_show_left (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   tessera_document_show_kept (TESSERA_WINDOW (user)->document, TESSERA_SIDE_LEFT,
@@ -278,20 +186,6 @@ on_show_right (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   tessera_document_show_kept (TESSERA_WINDOW (user)->document, TESSERA_SIDE_RIGHT,
                               g_variant_get_uint32 (parameter));
-}
-
-static void
-change_table (GSimpleAction *action, GVariant *state, gpointer user)
-{
-  TesseraWindow *self = user;
-
-  int height = gtk_widget_get_height (self->above_table);
-
-  gtk_widget_set_visible (self->table_panel, g_variant_get_boolean (state));
-  if (height > 0)
-    gtk_paned_set_position (GTK_PANED (self->above_table),
-                            height - MAX (TESSERA_TABLE_LEAST_HEIGHT, height / 4));
-  g_simple_action_set_state (action, state);
 }
 
 /* To where queries are typed. */
@@ -342,7 +236,6 @@ static const GActionEntry entries[] = {
   { "select-all", on_select_all },
   { "keep-plan", on_keep_plan },
   { "select-difference", on_select_difference },
-  { "difference", NULL, NULL, "false", change_difference },
   { "show-left", on_show_left, "u" },
   { "show-right", on_show_right, "u" },
   { "ask", on_ask },
@@ -350,13 +243,6 @@ static const GActionEntry entries[] = {
   { "show-all", on_show_all },
   { "select", on_select, "u" },
   { "device", on_device, "u" },
-  { "left", NULL, "s", "'recorded'", change_left },
-  { "axis", NULL, "s", "'bytes'", change_axis },
-  { "colour", NULL, "s", "'class'", change_colour },
-  { "arrange", NULL, "s", "'side'", change_arrange },
-  { "dark", NULL, NULL, "false", change_dark },
-  { "across-streams", NULL, NULL, "false", change_across },
-  { "table", NULL, NULL, "false", change_table },
   { "find", on_find },
 };
 
@@ -364,12 +250,6 @@ static GSimpleAction *
 action_of (TesseraWindow *self, const char *name)
 {
   return G_SIMPLE_ACTION (g_action_map_lookup_action (G_ACTION_MAP (self), name));
-}
-
-static void
-set_state (TesseraWindow *self, const char *name, GVariant *state)
-{
-  g_simple_action_set_state (action_of (self, name), state);
 }
 
 /* What is off says why; what is on, what it does. */
@@ -394,8 +274,6 @@ tessera_window_update_actions (TesseraWindow *self)
   gboolean has_trace = document->data != NULL;
   gboolean can_save = document->jobs[TESSERA_WORK_SAVE] == NULL;
   gboolean can_save_plan = tessera_document_why_no_export (document) == NULL;
-  g_autofree char *left_title = NULL;
-  g_autofree char *axis = g_strdup_printf ("axis: %s", axis_titles[document->axis_kind]);
 
   for (size_t i = 0; i < G_N_ELEMENTS (need_trace); i++)
     g_simple_action_set_enabled (action_of (self, need_trace[i]), has_trace);
@@ -420,12 +298,8 @@ tessera_window_update_actions (TesseraWindow *self)
   g_simple_action_set_enabled (action_of (self, "cancel"),
                                tessera_document_is_busy (document));
   tessera_window_update_edit_actions (self);
-  set_state (self, "left", g_variant_new_string (left_names[document->left_kind]));
-  set_state (self, "axis", g_variant_new_string (axis_names[document->axis_kind]));
-  set_state (self, "colour",
-             g_variant_new_string (tessera_colour_key_name (document->colour_key)));
-  set_state (self, "dark", g_variant_new_boolean (document->dark));
-  if (self->left_menu == NULL)
+  tessera_window_update_switches (self);
+  if (self->export_button == NULL)
     return;
   tell_why (self->export_button, tessera_document_why_no_export (document),
             "Write the plan to a file (Ctrl+E)");
@@ -434,16 +308,6 @@ tessera_window_update_actions (TesseraWindow *self)
             : document->jobs[TESSERA_WORK_PLAN] != NULL ? "The plan is being made"
                                                         : NULL,
             "Make the plan again (Ctrl+P)");
-  left_title =
-      document->left_planned != NULL
-          ? g_strdup ("Left: a plan")
-          : g_strdup_printf ("%s: %s",
-                             tessera_layout_owner (left != NULL ? left->layout : NULL),
-                             document->left_kind == TESSERA_LAYOUT_RECORDED
-                                 ? "as recorded"
-                                 : left_names[document->left_kind]);
-  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->left_menu), left_title);
-  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->axis_menu), axis);
 }
 
 void
@@ -451,55 +315,6 @@ tessera_window_add_actions (TesseraWindow *self)
 {
   g_action_map_add_action_entries (G_ACTION_MAP (self), entries, G_N_ELEMENTS (entries),
                                    self);
+  tessera_window_add_switches (self);
   tessera_window_add_edit_actions (self);
-}
-
-/* Keys without modifiers, which must not steal letters from the text fields: they belong
- * to the part of the window that holds the canvases. */
-void
-tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases)
-{
-  static const struct
-  {
-    const char *keys;
-    const char *action;
-  } shortcuts[] = {
-    { "Left|a", "win.pan-left" },
-    { "Right|d", "win.pan-right" },
-    { "Up|w", "win.pan-up" },
-    { "Down|s", "win.pan-down" },
-    { "plus|equal|KP_Add", "win.zoom-in" },
-    { "minus|KP_Subtract", "win.zoom-out" },
-    { "0|KP_0", "win.fit" },
-    { "Home", "win.go-begin" },
-    { "End", "win.go-end" },
-    { "n", "win.next-block" },
-    { "p", "win.previous-block" },
-    { "<Shift>n", "win.next-block-too" },
-    { "<Shift>p", "win.previous-block-too" },
-    { "g", "win.select-group" },
-    { "m", "win.select-similar" },
-    { "l", "win.select-alive" },
-    { "v", "win.select-sight" },
-    { "x", "win.difference" },
-    { "<Control>a", "win.select-all" },
-    { "Menu|<Shift>F10", "win.ask" },
-    { "k", "win.go-peak" },
-    { "h", "win.go-hole" },
-    { "<Alt>Up", "win.pin-up" },
-    { "<Alt>Down", "win.pin-down" },
-    { "<Alt><Shift>Up", "win.pin-up-push" },
-    { "<Alt><Shift>Down", "win.pin-down-push" },
-    { "Return|KP_Enter", "win.pin-here" },
-    { "f", "win.go-failure" },
-    { "Escape", "win.clear" },
-  };
-  GtkEventController *controller = gtk_shortcut_controller_new ();
-
-  for (size_t i = 0; i < G_N_ELEMENTS (shortcuts); i++)
-    gtk_shortcut_controller_add_shortcut (
-        GTK_SHORTCUT_CONTROLLER (controller),
-        gtk_shortcut_new (gtk_shortcut_trigger_parse_string (shortcuts[i].keys),
-                          gtk_named_action_new (shortcuts[i].action)));
-  gtk_widget_add_controller (canvases, controller);
 }

@@ -47,6 +47,10 @@ void tessera_window_build (TesseraWindow *self);
 /* window-actions.c */
 void tessera_window_add_actions (TesseraWindow *self);
 void tessera_window_update_actions (TesseraWindow *self);
+/* window-switches.c */
+void tessera_window_add_switches (TesseraWindow *self);
+void tessera_window_update_switches (TesseraWindow *self);
+/* window-keys.c */
 void tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases);
 /* window-look.c: as the desktop's theme is, now and from now on. */
 void tessera_window_follow_look (TesseraWindow *self);
