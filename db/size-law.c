@@ -32,19 +32,28 @@ tessera_size_terms (const TesseraParameters *parameters,
   return true;
 }
 
+/* The sum, not yet divided. */
+static bool
+add_up (const TesseraSizeLaw *law, const TesseraParameters *parameters, Wide *out_sum)
+{
+  int64_t terms[TESSERA_N_TERMS];
+
+  *out_sum = 0;
+  if (!tessera_size_terms (parameters, law->rounding, terms))
+    return false;
+  for (size_t i = 0; i < TESSERA_N_TERMS; i++)
+    *out_sum += (Wide) law->numerators[i] * terms[i];
+  return true;
+}
+
 bool
 tessera_size_law_evaluate (const TesseraSizeLaw *law,
                            const TesseraParameters *parameters,
                            uint64_t *out_bytes)
 {
-  int64_t terms[TESSERA_N_TERMS];
-  Wide sum = 0;
+  Wide sum;
 
-  if (!tessera_size_terms (parameters, law->rounding, terms))
-    return false;
-  for (size_t i = 0; i < TESSERA_N_TERMS; i++)
-    sum += (Wide) law->numerators[i] * terms[i];
-  if (sum < 0)
+  if (!add_up (law, parameters, &sum) || sum < 0)
     return false;
   sum = (sum + law->denominator - 1) / law->denominator;
   if (law->cap_bytes > 0 && sum > (Wide) law->cap_bytes)
@@ -53,6 +62,19 @@ tessera_size_law_evaluate (const TesseraSizeLaw *law,
     return false;
   *out_bytes = (uint64_t) sum;
   return true;
+}
+
+bool
+tessera_size_law_is_below (const TesseraSizeLaw *law,
+                           const TesseraParameters *parameters,
+                           uint64_t size_bytes)
+{
+  uint64_t bytes;
+  Wide sum;
+
+  if (tessera_size_law_evaluate (law, parameters, &bytes))
+    return bytes < size_bytes;
+  return add_up (law, parameters, &sum) && sum < 0;
 }
 
 static bool

@@ -64,5 +64,11 @@ bool tessera_size_law_evaluate (const TesseraSizeLaw *law,
                                 const TesseraParameters *parameters,
                                 uint64_t *out_bytes);
 
+/* Whether it gives less than @size_bytes: so does one that gives less than nothing. What
+ * is beyond what can be computed is more. */
+bool tessera_size_law_is_below (const TesseraSizeLaw *law,
+                                const TesseraParameters *parameters,
+                                uint64_t size_bytes);
+
 /* Whether the fields are in the ranges above: for laws that come from a file. */
 bool tessera_size_law_is_valid (const TesseraSizeLaw *law);

@@ -60,10 +60,8 @@ shortest (const TesseraGuess *guess,
   while (low < high)
     {
       const TesseraParameters middle = { batch, low + (high - low) / 2 };
-      uint64_t bytes;
 
-      /* What can't be computed is too large. */
-      if (tessera_size_law_evaluate (law, &middle, &bytes) && bytes < size_bytes)
+      if (tessera_size_law_is_below (law, &middle, size_bytes))
         low = middle.length + 1;
       else
         high = middle.length;

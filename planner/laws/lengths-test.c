@@ -425,6 +425,52 @@ test_guess (void)
   clear (&planned);
 }
 
+/* A law may give nothing for what is shorter than any step: the length beyond a prompt.
+ */
+static void
+test_prefix (void)
+{
+  const TesseraSizeLaw law = {
+    .numerators = { [TESSERA_TERM_ONE] = -34816, [TESSERA_TERM_TOKENS] = 16 },
+    .denominator = 1,
+    .rounding = 1,
+    .kind = TESSERA_SIZE_AFFINE
+  };
+  TesseraGuess *guess = g_new (TesseraGuess, 1);
+  TesseraLengths *of;
+  uint64_t longest;
+
+  g_assert_cmpint (tessera_lengths_new (&of), ==, TESSERA_OK);
+  of->most = (TesseraParameters){ 1, 4158 };
+  of->alignment_bytes = 512;
+  of->laws = g_memdup2 (&law, sizeof law);
+  of->slots = g_new0 (TesseraLengthsSlot, 1);
+  of->slots->died = 1;
+  of->n_laws = of->n_slots = of->n_swept = 1;
+  of->orders = calloc (1, sizeof *of->orders);
+  g_assert_cmpint (tessera_order_init (of->orders, 1, 0), ==, TESSERA_OK);
+  of->orders->laws[0] = of->orders->slots[0] = 0;
+  of->n_orders = 1;
+  for (uint64_t length = 2177; length < 16000; length += 61)
+    {
+      uint64_t bytes = 16 * length - 34816, block_bytes = (bytes + 511) / 512 * 512;
+      TesseraParameters known = { 0 };
+
+      tessera_guess_init (guess, of);
+      g_assert_true (tessera_guess_see (guess, 0, bytes));
+      g_assert_true (tessera_guess_is_known (guess, &known));
+      g_assert_cmpuint (known.length, ==, length);
+      g_assert_cmpint (tessera_lengths_longest (of, 1, block_bytes, &longest), ==,
+                       TESSERA_OK);
+      g_assert_cmpuint (longest, ==, (block_bytes + 34816) / 16);
+    }
+  g_assert_cmpint (tessera_lengths_longest (of, 1, UINT64_C (1) << 62, &longest), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (longest, ==, (1 << 21) - 1);
+  g_free (guess);
+  tessera_lengths_free (of);
+}
+
 /* The real ones: at every observed and at ten unseen lengths within 2 % of the bound. */
 static void
 test_real (void)
@@ -500,6 +546,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/lengths/longest", test_longest);
   g_test_add_func ("/planner/lengths/refused", test_refused);
   g_test_add_func ("/planner/lengths/guess", test_guess);
+  g_test_add_func ("/planner/lengths/prefix", test_prefix);
   g_test_add_func ("/planner/lengths/real", test_real);
   g_test_add_func ("/planner/lengths/no-memory", test_no_memory);
   return g_test_run ();

@@ -102,6 +102,30 @@ out:
   return status;
 }
 
+/* Shorter than any step with these laws: one gives less than nothing. */
+static bool
+is_too_short (const TesseraLengths *lengths, const TesseraParameters *parameters)
+{
+  for (uint32_t i = 0; i < lengths->n_laws; i++)
+    if (tessera_size_law_is_below (&lengths->laws[i], parameters, 0))
+      return true;
+  return false;
+}
+
+/* Where a law gives no size, of a step that would be too long, it does not. */
+static TesseraStatus
+fits (const TesseraLengths *lengths,
+      const TesseraParameters *parameters,
+      uint64_t device_bytes,
+      bool *out_fits)
+{
+  TesseraLengthsNeed need;
+  TesseraStatus status = tessera_lengths_measure (lengths, parameters, &need);
+
+  *out_fits = status == TESSERA_OK && need.height_bytes <= device_bytes;
+  return status == TESSERA_NO_MEMORY ? status : TESSERA_OK;
+}
+
 TesseraStatus
 tessera_lengths_longest (const TesseraLengths *lengths,
                          uint64_t batch,
@@ -110,19 +134,21 @@ tessera_lengths_longest (const TesseraLengths *lengths,
 {
   uint64_t low = 1, high = LONGEST;
 
+  *out_length = 0;
   while (low < high)
     {
       const TesseraParameters middle = { batch, low + (high - low) / 2 };
-      TesseraLengthsNeed need;
-      TesseraStatus status = tessera_lengths_measure (lengths, &middle, &need);
+      bool does_fit;
+      TesseraStatus status = fits (lengths, &middle, device_bytes, &does_fit);
 
-      if (status == TESSERA_NO_MEMORY)
+      if (status != TESSERA_OK)
         return status;
-      if (status == TESSERA_OK && need.height_bytes <= device_bytes)
+      if (does_fit)
+        *out_length = middle.length;
+      if (does_fit || is_too_short (lengths, &middle))
         low = middle.length + 1;
       else
         high = middle.length;
     }
-  *out_length = low - 1;
   return TESSERA_OK;
 }
