@@ -69,6 +69,36 @@ set_parameters (TesseraLengthsBuild *build)
   return TESSERA_OK;
 }
 
+enum
+{
+  DEAR_SHARE = 4 /* above the trace's own load by more, expandable rules serve better */
+};
+
+/* What can't move with the length (blocks that live into the next step in sizes that
+ * vary, requests that each step makes otherwise) may take more than there ever is. */
+static TesseraStatus
+refuse_dear (const TesseraLengthsBuild *build, TesseraError *error)
+{
+  const TesseraLengths *out = build->out;
+  uint64_t load = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
+
+  for (uint32_t i = 0; i < out->n_observed; i++)
+    {
+      TesseraLengthsNeed need;
+      TesseraStatus status = tessera_lengths_measure (out, &out->observed[i], &need);
+
+      if (status == TESSERA_NO_MEMORY)
+        return status;
+      if (status == TESSERA_OK && need.height_bytes > load + load / DEAR_SHARE)
+        return tessera_fail (error, TESSERA_REFUSED,
+                             "sizes vary by a law, but what can't move with the length "
+                             "is too much: a step would take %.0f %% of the most that is "
+                             "ever alive: no plan for every length",
+                             100.0 * (double) need.height_bytes / (double) load);
+    }
+  return TESSERA_OK;
+}
+
 TesseraStatus
 tessera_lengths_plan (const TesseraTrace *trace,
                       const TesseraBlocks *blocks,
@@ -101,6 +131,8 @@ tessera_lengths_plan (const TesseraTrace *trace,
     status = tessera_lengths_start (&build);
   if (status == TESSERA_OK)
     status = tessera_lengths_orders (&build);
+  if (status == TESSERA_OK)
+    status = refuse_dear (&build, error);
   if (status == TESSERA_OK)
     status = tessera_check_lengths (build.out, &law, error);
   if (status == TESSERA_OK)

@@ -24,8 +24,8 @@ typedef struct
  * every observed and at 40 other parameters; the best is taken, or several, each for a
  * range, where that is better.
  *
- * Returns: TESSERA_OK, TESSERA_NO_MEMORY, TESSERA_CANCELLED, or TESSERA_REFUSED with a
- *   sentence why laws are not enough
+ * Returns: TESSERA_OK, TESSERA_NO_MEMORY, TESSERA_CANCELLED, TESSERA_INVALID where laws
+ *   give no sizes at the most, or TESSERA_REFUSED with a sentence why laws are not enough
  */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_plan (const TesseraTrace *trace,
                                                      const TesseraBlocks *blocks,
