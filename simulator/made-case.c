@@ -145,7 +145,8 @@ case_assert_no_overlap (const TesseraBlocks *blocks,
 
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
-      uint32_t end = until_freed ? all[i].freed_index : all[i].died_index;
+      uint32_t waited = MAX (layout->died_index[i], all[i].freed_index);
+      uint32_t end = until_freed ? all[i].freed_index : MIN (all[i].died_index, waited);
 
       for (size_t k = i + 1; k < blocks->n_blocks && all[k].born_index < end; k++)
         if (layout->addr[i] < layout->addr[k] + layout->block_bytes[k] &&

@@ -1,0 +1,66 @@
+/*
+ * A random trace with the options of a plan of it, from a seed: what the planner's
+ * promises are proven on.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/planner.h"
+#include "simulator/made-case.h"
+#include "simulator/made-program.h"
+
+enum
+{
+  INSTANCE_MOST_EDITS = 4
+};
+
+typedef enum
+{
+  INSTANCE_TINY,       /* a history of at most 8 blocks */
+  INSTANCE_TINY_STEPS, /* steps of a few requests */
+  INSTANCE_HISTORY,    /* blocks that come and go, without steps */
+  INSTANCE_PROGRAM,    /* steps of several kinds */
+  INSTANCE_ONE_KIND,   /* all steps are alike */
+  INSTANCE_EXPERTS,    /* requests that no two steps make alike */
+  INSTANCE_VARIES,     /* steps of different length */
+  INSTANCE_N_KINDS
+} InstanceKind;
+
+typedef struct
+{
+  guint32 seed;
+  InstanceKind kind;
+  GRand *random; /* where its draws have come to */
+  MadeOptions made;
+  MadeProgram program; /* of a program: other runs of it can be drawn */
+  gboolean is_program;
+  gboolean was_run, is_frequent; /* each kind of step came again in its first run */
+  Case of;
+  TesseraPlanOptions options;
+  TesseraEdit edits[INSTANCE_MOST_EDITS];
+  guint n_edits;
+  TesseraEditConflict conflict;
+} Instance;
+
+/* The trace, studied, and plan options without edits. */
+void instance_init (Instance *instance, guint32 seed, InstanceKind kind);
+/* One to INSTANCE_MOST_EDITS of them. */
+void instance_draw_edits (Instance *instance);
+void instance_clear (Instance *instance);
+
+/* Another run of its program, with other draws. */
+Case instance_other_run (Instance *instance, guint n_units);
+
+/* Whether each run of the program is like the one that was planned but for the order of
+ * its kinds of step: nothing is drawn, and each kind came often enough. */
+gboolean instance_is_certain (const Instance *instance);
+
+/* What a run reserved over what it reserves with expandable segments. */
+double instance_of_expandable (const Case *run, uint64_t reserved_bytes);
+
+/* What TESSERA_PROOF_SEED says, or 0. */
+guint32 instance_first_seed (void);
+/* 10,000 with TESSERA_TEST_LONG, what TESSERA_PROOF_INSTANCES says, or @n_short. */
+guint instance_number (guint n_short);
+guint instance_pick (GRand *random, guint n);

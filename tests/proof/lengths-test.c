@@ -1,0 +1,245 @@
+/*
+ * Plans for every length of random programs, from fixed seeds: lengths and batches with
+ * laws (constant, affine, quadratic, rounded, capped), sizes without one, requests that
+ * some steps leave out, several streams and kinds. What the planner makes of them is
+ * evaluated at each observed and ten unseen parameters: each layout passes the checker,
+ * and overlaps nowhere pair by pair. Followed on its own trace and by another run of the
+ * program, with other lengths, nothing ever overlaps. 10,000 with TESSERA_TEST_LONG, or
+ * what TESSERA_PROOF_INSTANCES says; TESSERA_PROOF_SEED begins at another.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/follow/instance.h"
+#include "planner/check.h"
+#include "planner/laws/lengths.h"
+#include "tests/proof/instance.h"
+
+enum
+{
+  N_SHORT = 80,
+  N_UNSEEN = 10
+};
+
+/* Of a run of other lengths, all of which is planned. What is above 1 is steps beyond
+ * what the plan is for, in pages of the pool. */
+#define MOST_OF_EXPANDABLE 1.1
+
+typedef struct
+{
+  guint n_plans, n_without, n_refused, n_layouts;
+  guint64 n_own, n_own_misses, n_other, n_other_misses;
+  guint n_planned;               /* programs all of which has slots */
+  guint64 n_sure, n_sure_misses; /* of their runs */
+  guint n_compared;              /* with what expandable segments reserve */
+  double sum, worst;             /* of that */
+  double sum_above;              /* height over bound */
+  guint n_above;
+} Totals;
+
+/* The step that makes what one step makes; the same with that kept free; the others. */
+static const TesseraInstanceOptions ways[] = { { .shares_once = true, .is_first = true },
+                                               { .is_first = true },
+                                               { 0 } };
+
+static void
+assert_lies_apart (const TesseraPlan *plan)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    for (size_t k = 0; k < i; k++)
+      {
+        const TesseraSlot *a = &plan->slots[i], *b = &plan->slots[k];
+
+        if (a->born < b->died && b->born < a->died)
+          g_assert_true (a->offset_bytes >= b->offset_bytes + b->block_bytes ||
+                         b->offset_bytes >= a->offset_bytes + a->block_bytes);
+      }
+}
+
+static void
+judge_at (const TesseraLengths *lengths, const TesseraParameters *at, Totals *totals)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (ways); i++)
+    {
+      TesseraPlan *step;
+      TesseraLaw law;
+      TesseraError error = { 0 };
+      TesseraStatus status = tessera_instance_of_step (lengths, at, &ways[i], &step);
+
+      if (status == TESSERA_INVALID) /* a law gives nothing there */
+        continue;
+      g_assert_cmpint (status, ==, TESSERA_OK);
+      if (tessera_check_plan (step, NULL, &law, &error) != TESSERA_OK)
+        g_error ("%s", error.text);
+      assert_lies_apart (step);
+      totals->n_layouts++;
+      tessera_plan_free (step);
+    }
+}
+
+static void
+judge_need (const Instance *instance,
+            const TesseraLengths *lengths,
+            const TesseraParameters *at,
+            Totals *totals)
+{
+  uint64_t load =
+      tessera_blocks_bound (instance->of.blocks, 0, instance->of.blocks->n_events, NULL);
+  TesseraLengthsNeed need;
+
+  if (tessera_lengths_measure (lengths, at, &need) != TESSERA_OK)
+    return;
+  g_assert_cmpuint (need.height_bytes, >=, need.bound_bytes);
+  g_assert_cmpuint (need.height_bytes, <=, load + load / 4);
+  totals->n_above++;
+  totals->sum_above += (double) need.height_bytes / (double) need.bound_bytes;
+}
+
+static void
+judge_layouts (Instance *instance, const TesseraLengths *lengths, Totals *totals)
+{
+  for (uint32_t i = 0; i < lengths->n_observed; i++)
+    {
+      judge_at (lengths, &lengths->observed[i], totals);
+      judge_need (instance, lengths, &lengths->observed[i], totals);
+    }
+  for (uint32_t i = 0; i < N_UNSEEN; i++)
+    {
+      const TesseraParameters unseen = {
+        .batch = lengths->has_batch ? 1 + instance_pick (instance->random, 6) : 1,
+        .length = 1 + instance_pick (instance->random, (guint) lengths->most.length * 2)
+      };
+
+      judge_at (lengths, &unseen, totals);
+    }
+}
+
+static TesseraLayout *
+follow (const Case *of, const TesseraPlan *plan)
+{
+  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN,
+                                           .plan = plan,
+                                           .by_length = true,
+                                           .first_step = -1,
+                                           .last_step = -1 };
+  TesseraLayout *layout = case_simulate (of, &options);
+
+  case_assert_no_overlap (of->blocks, layout, false);
+  g_assert_cmpuint (layout->n_ooms, ==, 0);
+  return layout;
+}
+
+/* Whether all of it has slots: one stream, one kind of step, and each request follows
+ * from length and batch. */
+static gboolean
+is_planned (const Instance *instance)
+{
+  const MadeOptions *made = &instance->made;
+
+  return made->n_streams == 1 && instance->program.n_kinds == 1 && !made->has_noise &&
+         !made->leaves_out && !made->has_batch;
+}
+
+static void
+judge_runs (Instance *instance, const TesseraPlan *plan, Totals *totals)
+{
+  TesseraLayout *own = follow (&instance->of, plan), *layout;
+  Case other = instance_other_run (instance, 12);
+
+  layout = follow (&other, plan);
+  totals->n_own += own->n_hits;
+  totals->n_own_misses += own->n_misses;
+  totals->n_other += layout->n_hits;
+  totals->n_other_misses += layout->n_misses;
+  if (is_planned (instance))
+    {
+      totals->n_planned++;
+      totals->n_sure += own->n_hits + layout->n_hits;
+      totals->n_sure_misses += own->n_misses + layout->n_misses;
+    }
+  if (is_planned (instance) && instance->made.scale > 1)
+    {
+      double ratio = instance_of_expandable (&other, layout->peak_reserved_bytes);
+
+      g_assert_cmpfloat (ratio, <=, MOST_OF_EXPANDABLE);
+      totals->n_compared++;
+      totals->sum += ratio;
+      totals->worst = MAX (totals->worst, ratio);
+    }
+  tessera_layout_free (own);
+  tessera_layout_free (layout);
+  case_clear (&other);
+}
+
+static void
+prove (guint32 seed, Totals *totals)
+{
+  Instance instance;
+  TesseraLaws *laws;
+  TesseraPlan *plan;
+  TesseraError error = { 0 };
+  TesseraLengthsOptions options = { 0 };
+  const TesseraPackOptions pack = { .n_threads = 1, .work_budget = 512 };
+  TesseraStatus status;
+
+  instance_init (&instance, seed, INSTANCE_VARIES);
+  instance.options.across_streams = false;
+  options.pack = &pack;
+  g_assert_cmpint (tessera_laws_new (instance.of.trace, instance.of.blocks,
+                                     instance.of.structure, &laws),
+                   ==, TESSERA_OK);
+  g_assert_cmpint (tessera_plan_trace (instance.of.trace, instance.of.blocks,
+                                       instance.of.structure, &instance.options, &error,
+                                       &plan),
+                   ==, TESSERA_OK);
+  status =
+      tessera_lengths_plan (instance.of.trace, instance.of.blocks, instance.of.structure,
+                            laws, &options, &error, &plan->lengths);
+  if (status != TESSERA_INVALID && status != TESSERA_REFUSED)
+    g_assert_cmpint (status, ==, TESSERA_OK);
+  totals->n_refused += status != TESSERA_OK;
+  totals->n_without += status == TESSERA_OK && plan->lengths == NULL;
+  if (plan->lengths)
+    {
+      totals->n_plans++;
+      judge_layouts (&instance, plan->lengths, totals);
+      judge_runs (&instance, plan, totals);
+    }
+  tessera_laws_free (laws);
+  tessera_plan_free (plan);
+  instance_clear (&instance);
+}
+
+static void
+test_lengths (void)
+{
+  guint32 first = instance_first_seed ();
+  guint n = instance_number (N_SHORT);
+  Totals totals = { 0 };
+
+  for (guint32 seed = first; seed < first + n; seed++)
+    prove (seed, &totals);
+  g_test_message ("%u plans for every length, %u programs without laws, %u refused; %u "
+                  "layouts; height %.4f of the bound",
+                  totals.n_plans, totals.n_without, totals.n_refused, totals.n_layouts,
+                  totals.sum_above / MAX (totals.n_above, 1));
+  g_test_message ("own runs: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
+                  " misses; other runs %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT,
+                  totals.n_own, totals.n_own_misses, totals.n_other,
+                  totals.n_other_misses);
+  g_test_message ("%u programs all of which has slots: %" G_GUINT64_FORMAT
+                  " hits, %" G_GUINT64_FORMAT " misses; %u other runs reserve %.3f of "
+                  "what expandable segments do, %.3f at most",
+                  totals.n_planned, totals.n_sure, totals.n_sure_misses,
+                  totals.n_compared, totals.sum / MAX (totals.n_compared, 1),
+                  totals.worst);
+  g_assert_cmpuint (totals.n_sure_misses * 50, <=, totals.n_sure);
+  g_assert_cmpfloat (totals.sum, <=, totals.n_compared);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/proof/lengths", test_lengths);
+  return g_test_run ();
+}

@@ -1,0 +1,373 @@
+/*
+ * Whole plans of random traces, from fixed seeds: what the planner makes of histories and
+ * steps of all sorts passes the checker, overlaps nowhere pair by pair, is never below
+ * what is alive, never above first fit by size, and of at most 8 blocks as low as any;
+ * followed on its own trace it serves every request, and on another run of the same
+ * program nothing ever overlaps. 10,000 with TESSERA_TEST_LONG, or what
+ * TESSERA_PROOF_INSTANCES says; TESSERA_PROOF_SEED begins at another.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/check.h"
+#include "planner/pack/judge.h"
+#include "tests/proof/instance.h"
+
+enum
+{
+  N_SHORT = 400
+};
+
+/* Of a run that differs from the planned one in the order of its kinds of step only. Most
+ * reserve less than expandable segments; above are programs of four and five kinds on
+ * several streams: blocks that live from one step into the next are held in kinds where
+ * no end of them was seen, and streams are kept apart. */
+#define MOST_OF_EXPANDABLE 1.3
+
+/* ---- a plan as items, by what db/plan.h says of slots ---- */
+
+typedef struct
+{
+  TesseraItem *items;
+  uint64_t *offsets;
+  uint32_t n_items;
+} Items;
+
+static const TesseraSection *
+repeating (const TesseraPlan *plan, guint *out_n)
+{
+  const TesseraSection *found = NULL;
+
+  *out_n = 0;
+  for (size_t i = 0; i < plan->n_sections; i++)
+    if (plan->sections[i].kind == TESSERA_SECTION_REPEATS)
+      {
+        found = &plan->sections[i];
+        ++*out_n;
+      }
+  return found;
+}
+
+static gboolean
+is_small (const TesseraSlot *slot)
+{
+  return slot->block_bytes <= 1 << 20;
+}
+
+/* Pools are apart; where several streams are at work these and their size classes are,
+ * or may be. */
+static uint32_t
+zone_of (const TesseraPlan *plan, const TesseraSlot *slot, gboolean is_apart)
+{
+  if (!is_apart || plan->n_streams == 1)
+    return slot->pool;
+  return (slot->pool * plan->n_streams + slot->stream) * 2 + is_small (slot);
+}
+
+static TesseraItem
+item_of (const TesseraPlan *plan, const TesseraSlot *slot, gboolean is_apart)
+{
+  const TesseraSection *section = &plan->sections[slot->section];
+  TesseraItem item = { .size_bytes = slot->block_bytes,
+                       .begin = slot->born,
+                       .end = slot->died,
+                       .zone = zone_of (plan, slot, is_apart) };
+
+  if (slot->wraps && slot->died_next >= slot->born)
+    item.begin = section->begin;
+  else if (slot->wraps)
+    {
+      item.begin2 = section->begin;
+      item.end2 = slot->died_next;
+    }
+  return item;
+}
+
+/* The slot that wraps in the place of a block of the start which ends where the repeating
+ * step begins: the one place of both; n_slots: there is none. */
+static size_t
+partner_of (const TesseraPlan *plan, const TesseraSection *section, size_t slot)
+{
+  const TesseraSlot *start = &plan->slots[slot];
+  size_t i;
+
+  if (section == NULL || start->born >= section->begin || start->died != section->begin)
+    return plan->n_slots;
+  for (i = section->first_slot; i < section->first_slot + section->n_slots; i++)
+    {
+      const TesseraSlot *other = &plan->slots[i];
+
+      if (other->wraps && other->offset_bytes == start->offset_bytes &&
+          other->block_bytes == start->block_bytes && other->stream == start->stream &&
+          other->pool == start->pool)
+        return i;
+    }
+  return plan->n_slots;
+}
+
+/* Of one kind of step at most. Who shares a place by agreement is one item. */
+static Items
+items_of (const TesseraPlan *plan, gboolean is_apart)
+{
+  Items of = { .items = g_new0 (TesseraItem, plan->n_slots + 1),
+               .offsets = g_new0 (uint64_t, plan->n_slots + 1) };
+  g_autofree uint32_t *also_from = g_new (uint32_t, plan->n_slots + 1);
+  guint n_kinds;
+  const TesseraSection *section = repeating (plan, &n_kinds);
+
+  g_assert_cmpuint (n_kinds, <=, 1);
+  memset (also_from, 0xff, (plan->n_slots + 1) * sizeof *also_from);
+  for (size_t i = 0; i < plan->n_slots; i++) /* those of the start come first */
+    {
+      size_t partner = partner_of (plan, section, i);
+      TesseraItem item = item_of (plan, &plan->slots[i], is_apart);
+
+      if (partner < plan->n_slots)
+        {
+          also_from[partner] = plan->slots[i].born;
+          continue;
+        }
+      if (also_from[i] != TESSERA_NONE)
+        *(item.begin2 < item.end2 ? &item.begin2 : &item.begin) = also_from[i];
+      of.items[of.n_items] = item;
+      of.offsets[of.n_items++] = plan->slots[i].offset_bytes;
+    }
+  return of;
+}
+
+static void
+items_clear (Items *of)
+{
+  g_free (of->items);
+  g_free (of->offsets);
+}
+
+/* ---- what is promised of every plan ---- */
+
+typedef struct
+{
+  guint n_plans, n_refused, n_kinds, n_folded, n_lowest, n_first_fit, n_optimal;
+  guint64 n_own, n_own_misses, n_other, n_other_misses;
+  guint n_compared; /* with what expandable segments reserve */
+  double sum, worst;
+} Totals;
+
+static gboolean
+has_holds (const Instance *instance)
+{
+  for (guint i = 0; i < instance->n_edits; i++)
+    if (instance->edits[i].kind == TESSERA_EDIT_PIN ||
+        instance->edits[i].kind == TESSERA_EDIT_TOGETHER ||
+        instance->edits[i].kind == TESSERA_EDIT_APART)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+leaves_out (const Instance *instance)
+{
+  for (guint i = 0; i < instance->n_edits; i++)
+    if (instance->edits[i].kind == TESSERA_EDIT_DYNAMIC ||
+        instance->edits[i].kind == TESSERA_EDIT_CAP)
+      return TRUE;
+  return FALSE;
+}
+
+/* Never above what the simplest rule does, and of a few as low as can be. */
+static void
+judge_lowness (const TesseraPlan *plan, Totals *totals)
+{
+  Items of = items_of (plan, TRUE);
+
+  g_assert_cmpuint (plan->height_bytes, <=,
+                    judge_first_fit_by_size (of.items, of.n_items));
+  totals->n_first_fit++;
+  if (!plan->across_streams && of.n_items > 0 && of.n_items <= JUDGE_MOST_TO_TRY)
+    {
+      g_assert_cmpuint (plan->height_bytes, ==, judge_lowest (of.items, of.n_items));
+      totals->n_lowest++;
+    }
+  items_clear (&of);
+}
+
+static void
+judge_height (const Instance *instance, const TesseraPlan *plan, Totals *totals)
+{
+  Items of = items_of (plan, !plan->across_streams);
+
+  judge_assert_keeps (of.items, of.n_items, of.offsets);
+  g_assert_cmpuint (plan->height_bytes, ==, judge_top (of.items, of.n_items, of.offsets));
+  g_assert_cmpuint (plan->height_bytes, >=, judge_load_bound (of.items, of.n_items));
+  totals->n_optimal += plan->height_bytes == plan->proven_bound_bytes;
+  if (instance->options.strategy == TESSERA_STRATEGY_FREE && !has_holds (instance) &&
+      !instance->options.is_preview)
+    judge_lowness (plan, totals);
+  items_clear (&of);
+}
+
+static void
+judge_bounds (const Instance *instance, const TesseraPlan *plan)
+{
+  TesseraLaw law;
+  TesseraError error = { 0 };
+
+  g_assert_true (plan->checked);
+  if (tessera_check_plan (plan, instance->of.trace, &law, &error) != TESSERA_OK)
+    g_error ("%s", error.text);
+  g_assert_cmpuint (plan->bound_bytes, <=, plan->height_bytes);
+  if (plan->proven_bound_bytes > 0)
+    {
+      g_assert_cmpuint (plan->proven_bound_bytes, >=, plan->bound_bytes);
+      g_assert_cmpuint (plan->proven_bound_bytes, <=, plan->height_bytes);
+    }
+}
+
+static TesseraLayout *
+follow (const Case *of, const TesseraPlan *plan)
+{
+  const TesseraSimulateOptions options = {
+    .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
+  };
+  TesseraLayout *layout = case_simulate (of, &options);
+
+  case_assert_no_overlap (of->blocks, layout, plan->across_streams);
+  g_assert_cmpuint (layout->n_ooms, ==, 0);
+  return layout;
+}
+
+static void
+judge_own_run (const Instance *instance, const TesseraPlan *plan, Totals *totals)
+{
+  guint n_kinds;
+  TesseraLayout *layout = follow (&instance->of, plan);
+
+  (void) repeating (plan, &n_kinds);
+  totals->n_own += layout->n_hits;
+  totals->n_own_misses += layout->n_misses;
+  /* All of it has slots; where steps fold, one that differs is known a little later. */
+  if (plan->n_rooms == 0 && !leaves_out (instance) &&
+      (n_kinds == 0 || instance->kind == INSTANCE_TINY_STEPS ||
+       (n_kinds == 1 && instance->kind == INSTANCE_ONE_KIND &&
+        instance_is_certain (instance))))
+    g_assert_cmpuint (layout->n_misses, ==, 0);
+  /* What is alive at one moment has places in the plan, apart from each other. */
+  if (layout->n_misses == 0 && plan->n_rooms == 0 && !plan->across_streams)
+    g_assert_cmpuint (plan->height_bytes, >=,
+                      tessera_blocks_bound (instance->of.blocks, 0,
+                                            instance->of.blocks->n_events, NULL));
+  tessera_layout_free (layout);
+}
+
+/* What a run reserves that differs by the order of its kinds of step only. */
+static void
+compare_reserved (const Instance *instance,
+                  const Case *run,
+                  uint64_t reserved,
+                  Totals *totals)
+{
+  double ratio = instance_of_expandable (run, reserved);
+
+  if (ratio > MOST_OF_EXPANDABLE)
+    g_error ("seed %u reserves %.3f of what expandable segments do", instance->seed,
+             ratio);
+  totals->n_compared++;
+  totals->sum += ratio;
+  totals->worst = MAX (totals->worst, ratio);
+}
+
+static void
+judge_other_run (Instance *instance, const TesseraPlan *plan, Totals *totals)
+{
+  Case other;
+  TesseraLayout *layout;
+
+  if (!instance->is_program || instance->made.varies)
+    return;
+  other = instance_other_run (instance, 20);
+  layout = follow (&other, plan);
+  totals->n_other += layout->n_hits;
+  totals->n_other_misses += layout->n_misses;
+  if (instance_is_certain (instance) && instance->made.scale > 1 &&
+      instance->n_edits == 0 && !plan->across_streams &&
+      instance->options.strategy == TESSERA_STRATEGY_FREE)
+    compare_reserved (instance, &other, layout->peak_reserved_bytes, totals);
+  tessera_layout_free (layout);
+  case_clear (&other);
+}
+
+static void
+prove (guint32 seed, InstanceKind kind, gboolean has_edits, Totals *totals)
+{
+  Instance instance;
+  TesseraPlan *plan;
+  TesseraError error = { 0 };
+  TesseraStatus status;
+  guint n_kinds;
+
+  instance_init (&instance, seed, kind);
+  if (has_edits)
+    instance_draw_edits (&instance);
+  status = tessera_plan_trace (instance.of.trace, instance.of.blocks,
+                               instance.of.structure, &instance.options, &error, &plan);
+  if (status == TESSERA_REFUSED && has_edits)
+    {
+      g_assert_cmpuint (instance.conflict.first, <, instance.n_edits);
+      g_assert_cmpuint (instance.conflict.second, <, instance.n_edits);
+      totals->n_refused++;
+    }
+  else if (status != TESSERA_OK)
+    g_error ("seed %u: %s", seed, error.text);
+  else
+    {
+      (void) repeating (plan, &n_kinds);
+      totals->n_plans++;
+      totals->n_kinds += n_kinds > 1;
+      totals->n_folded += n_kinds == 1;
+      judge_bounds (&instance, plan);
+      if (n_kinds <= 1)
+        judge_height (&instance, plan, totals);
+      judge_own_run (&instance, plan, totals);
+      judge_other_run (&instance, plan, totals);
+    }
+  tessera_plan_free (plan);
+  instance_clear (&instance);
+}
+
+static void
+test_plans (gconstpointer data)
+{
+  gboolean has_edits = GPOINTER_TO_INT (data);
+  guint32 first = instance_first_seed ();
+  guint n = instance_number (N_SHORT);
+  Totals totals = { 0 };
+
+  for (guint32 seed = first; seed < first + n; seed++)
+    prove (seed, (InstanceKind) (seed % INSTANCE_N_KINDS), has_edits, &totals);
+  g_test_message ("%u plans, %u refused; %u of several kinds of step, %u of one; "
+                  "%u optimal, %u compared with first fit, %u with all layouts",
+                  totals.n_plans, totals.n_refused, totals.n_kinds, totals.n_folded,
+                  totals.n_optimal, totals.n_first_fit, totals.n_lowest);
+  g_test_message ("own runs: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
+                  " misses; other runs %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT,
+                  totals.n_own, totals.n_own_misses, totals.n_other,
+                  totals.n_other_misses);
+  if (totals.n_compared > 0)
+    {
+      g_test_message (
+          "%u other runs reserve %.3f of what expandable segments do, %.3f at "
+          "most",
+          totals.n_compared, totals.sum / totals.n_compared, totals.worst);
+      g_assert_cmpfloat (totals.sum, <, totals.n_compared);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/proof/plans", GINT_TO_POINTER (FALSE), test_plans);
+  g_test_add_data_func ("/proof/plans-with-edits", GINT_TO_POINTER (TRUE), test_plans);
+  return g_test_run ();
+}
