@@ -274,14 +274,18 @@ break_something (Program *program)
 {
   uint32_t what = bytes_take (&program->bytes);
 
-  if (what < 128)
+  if (what < 16)
+    program->books.n_lost_to_come = 1;
+  else if (what < 128)
     {
       program->books.fails_with = what < 64 ? TESSERA_OUT_OF_DEVICE : TESSERA_IO;
       program->books.fails_after = what % 4;
-      return;
     }
-  program->host_fails = true;
-  tessera_fail_alloc_at (1 + what % 8);
+  else
+    {
+      program->host_fails = true;
+      tessera_fail_alloc_at (1 + what % 8);
+    }
 }
 
 static void

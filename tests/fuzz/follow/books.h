@@ -41,6 +41,8 @@ typedef struct
   TesseraStatus fails_with; /* of its calls... */
   guint fails_after;        /* ... the next but so many, once */
   guint n_failed;           /* that did */
+  guint n_lost_to_come; /* so many of the next unmappings leave the memory where it is, as
+                           where a driver refuses to wait; mapping there fails for ever */
   void (*synchronize) (void *user);
   void *user;
 
@@ -51,6 +53,7 @@ typedef struct
   GArray *blocks;       /* BooksBlock, ever */
   GArray *requests;     /* BooksBlock, of which only the request counts */
   gboolean has_several; /* streams at work */
+  gboolean has_lost;    /* memory */
 } Books;
 
 void books_init (Books *books, uint64_t device_bytes);
