@@ -160,6 +160,7 @@ new_slot (TesseraMerge *merge,
   return (TesseraMergedSlot){ .token = of->token,
                               .place = of->place,
                               .size_bytes = blocks->blocks[of->block].size_bytes,
+                              .crosses = of->crosses,
                               .law = merge->sizes ? merge->sizes->law_of_block[of->block]
                                                   : TESSERA_NONE,
                               .row = row };
@@ -217,6 +218,14 @@ join (TesseraMerge *merge,
   return TESSERA_OK;
 }
 
+/* Before sizes are known by laws. What lives over the cuts of a step hardly varies, and
+ * all of it lives as long: gradients are told by their sizes. */
+static uint64_t
+skeleton_token (const TesseraMerge *merge, uint64_t token, bool crosses, uint64_t bytes)
+{
+  return merge->are_parts && crosses ? tessera_hash_number (token, bytes) : token;
+}
+
 /* What is compared: for slots the size that the step's block would have. */
 static uint64_t
 slot_token (const TesseraMerge *merge, size_t index, uint32_t step)
@@ -225,7 +234,7 @@ slot_token (const TesseraMerge *merge, size_t index, uint32_t step)
   uint64_t bytes = slot->size_bytes;
 
   if (!merge->sizes)
-    return slot->token;
+    return skeleton_token (merge, slot->token, slot->crosses, bytes);
   if (slot->law == TESSERA_NONE ||
       !tessera_size_law_evaluate (&merge->sizes->laws[slot->law],
                                   &merge->sizes->parameters[step], &bytes))
@@ -238,9 +247,10 @@ request_token (const TesseraMerge *merge,
                const TesseraSkeletonRequest *request,
                const TesseraBlocks *blocks)
 {
-  return merge->sizes ? tessera_hash_number (request->place,
-                                             blocks->blocks[request->block].size_bytes)
-                      : request->token;
+  uint64_t bytes = blocks->blocks[request->block].size_bytes;
+
+  return merge->sizes ? tessera_hash_number (request->place, bytes)
+                      : skeleton_token (merge, request->token, request->crosses, bytes);
 }
 
 static TesseraStatus

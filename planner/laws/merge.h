@@ -13,6 +13,7 @@ typedef struct
 {
   uint64_t token, place;
   uint64_t size_bytes;
+  bool crosses;
   uint32_t law; /* of the first step's block, or TESSERA_NONE */
   uint32_t row; /* of @requests */
 } TesseraMergedSlot;

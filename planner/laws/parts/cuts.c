@@ -27,13 +27,15 @@ differ (const TesseraLaws *laws,
           of->parameters[a].batch != of->parameters[b].batch);
 }
 
-/* Of those that were looked at. */
+/* Of those that were looked at; what lies between steps is none. */
 static bool
 holds_most (const TesseraLaws *laws, const TesseraKind *kind)
 {
-  size_t n = laws->parts.structure.n_steps;
+  size_t n_all = laws->parts.structure.n_steps, n = 0;
 
-  n = n < TESSERA_FIT_STEPS ? n : TESSERA_FIT_STEPS;
+  for (size_t i = n_all > TESSERA_FIT_STEPS ? n_all - TESSERA_FIT_STEPS : 0; i < n_all;
+       i++)
+    n += laws->parts.step_of[i] < laws->parts.whole->n_steps;
   return 4 * (size_t) kind->n_steps >= 3 * n;
 }
 

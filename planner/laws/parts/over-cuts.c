@@ -128,7 +128,9 @@ seen_in (const TesseraLengthsBuild *build, const PartsOfKind *parts, uint32_t sl
 }
 
 /* From or up to which number of tokens the slot is asked for, by those parts that went on
- * beyond its place and ask for such slots at all. */
+ * beyond its place and ask for such slots at all. Between what asked for it and what did
+ * not nobody knows: what is left out and comes misses, and no more; several that don't
+ * come make the follower miss what comes behind them, however large. */
 static void
 tell_limits (TesseraLengthsBuild *build, const PartsOfKind *parts, uint32_t slot)
 {
@@ -154,9 +156,9 @@ tell_limits (TesseraLengthsBuild *build, const PartsOfKind *parts, uint32_t slot
         }
     }
   if (most_out > 0 && most_out < least_in)
-    of->from_tokens = most_out + 1;
+    of->from_tokens = least_in;
   else if (most_out > 0 && least_out > most_in)
-    of->to_tokens = least_out - 1;
+    of->to_tokens = most_in;
 }
 
 void

@@ -56,6 +56,42 @@ test_cuts (void)
     }
 }
 
+static void
+assert_heights (const TesseraLengths *of)
+{
+  for (uint32_t i = 0; i < of->n_observed; i++)
+    {
+      TesseraLengthsNeed need;
+
+      g_assert_cmpint (tessera_lengths_measure (of, &of->observed[i], &need), ==,
+                       TESSERA_OK);
+      g_assert_cmpuint (need.height_bytes, >=, need.bound_bytes);
+      g_assert_cmpuint (need.height_bytes, <=, need.bound_bytes / 100 * 102);
+    }
+}
+
+/* What comes between steps is of none of their parts. */
+static void
+test_between (void)
+{
+  const TestParts made = { 6, 3, 6, .seed = 11, .evaluates = true };
+  TestStudied of;
+  const TesseraKindLaws *laws;
+  TesseraLengths *lengths;
+
+  test_study (test_parts_trace (&made), &of);
+  g_assert_cmpuint (of.laws->parts.structure.n_steps, ==, 6 * 4);
+  for (uint32_t i = 0; i < 6 * 4; i++)
+    g_assert_cmpuint (of.laws->parts.step_of[i], ==, i % 4 == 3 ? 6 : i / 4);
+  g_assert_cmpuint (tessera_laws_main (of.laws, &laws)->n_steps, ==, 6 * 3);
+  g_assert_cmpuint (laws->n_slots_by_kind[TESSERA_SIZE_BOUNDED], ==, 6);
+  lengths = plan_of (&of);
+  g_assert_cmpuint (count_over_cuts (lengths), ==, 6);
+  assert_heights (lengths);
+  tessera_lengths_free (lengths);
+  test_study_clear (&of);
+}
+
 /* Nothing is cut where a step has one length, or what is alive over a cut varies. */
 static void
 test_not_cut (void)
@@ -73,20 +109,6 @@ test_not_cut (void)
       test_study (test_parts_trace (&made[i]), &of);
       g_assert_null (of.laws->parts.phase);
       test_study_clear (&of);
-    }
-}
-
-static void
-assert_heights (const TesseraLengths *of)
-{
-  for (uint32_t i = 0; i < of->n_observed; i++)
-    {
-      TesseraLengthsNeed need;
-
-      g_assert_cmpint (tessera_lengths_measure (of, &of->observed[i], &need), ==,
-                       TESSERA_OK);
-      g_assert_cmpuint (need.height_bytes, >=, need.bound_bytes);
-      g_assert_cmpuint (need.height_bytes, <=, need.bound_bytes / 100 * 102);
     }
 }
 
@@ -169,6 +191,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/parts/cuts", test_cuts);
+  g_test_add_func ("/parts/between", test_between);
   g_test_add_func ("/parts/not-cut", test_not_cut);
   g_test_add_func ("/parts/gradients", test_gradients);
   g_test_add_func ("/parts/no-memory", test_no_memory);

@@ -81,6 +81,31 @@ find_name (const TesseraTrace *trace, const TesseraStructure *structure, size_t 
   return NULL;
 }
 
+/* What is asked for between a step's end and the next one's begin (an evaluation) is of
+ * no part of the step: its sizes follow other batches. */
+static void
+add_between (TesseraStepParts *parts,
+             const TesseraTrace *trace,
+             const TesseraStructure *whole,
+             size_t step)
+{
+  TesseraStructure *out = &parts->structure;
+  uint32_t e = whole->steps[step].end_index;
+  uint32_t end = step + 1 < whole->n_steps ? whole->steps[step + 1].begin_index
+                                           : (uint32_t) trace->n_events;
+
+  while (e < end && trace->events[e].action != TESSERA_ALLOC)
+    e++;
+  if (e >= end)
+    return;
+  parts->step_of[out->n_steps] = (uint32_t) whole->n_steps;
+  out->steps[out->n_steps++] = (TesseraStep){
+    .begin_index = whole->steps[step].end_index,
+    .end_index = end,
+    .number = whole->steps[step].number,
+  };
+}
+
 /* Each step as its parts, one behind the other. */
 static TesseraStatus
 make_parts (TesseraStepParts *parts,
@@ -89,7 +114,7 @@ make_parts (TesseraStepParts *parts,
             size_t n_cuts)
 {
   TesseraStructure *out = &parts->structure;
-  size_t n_all = whole->n_steps + n_cuts;
+  size_t n_all = 2 * whole->n_steps + n_cuts;
 
   out->steps = calloc (n_all + 1, sizeof *out->steps);
   parts->step_of = calloc (n_all + 1, sizeof *parts->step_of);
@@ -109,6 +134,7 @@ make_parts (TesseraStepParts *parts,
           out->steps[i].end_index =
               i + 1 < out->n_steps ? out->steps[i + 1].begin_index : step->end_index;
         }
+      add_between (parts, trace, whole, k);
     }
   return TESSERA_OK;
 }

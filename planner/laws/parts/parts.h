@@ -7,6 +7,8 @@
  * (forward), after another one came (backward): who follows a plan is told the same. The
  * last part of a step reaches to its end.
  *
+ * What is asked for between two steps is a part of neither.
+ *
  * Example: forward, backward, forward, backward, optimizer is cut before the second
  * forward: two parts, one forward and backward each, and the optimizer with the second.
  *
@@ -21,7 +23,7 @@ typedef struct
   TesseraStructure structure; /* steps are parts, phases have their bare names; events
                                  are borrowed */
   const char *phase; /* whose begin is the cut, by its bare name; NULL: no step is cut */
-  uint32_t *step_of; /* [parts] the step that it is of */
+  uint32_t *step_of; /* [parts] the step that it is of; the number of them: of none */
   const TesseraStructure *whole;
 } TesseraStepParts;
 

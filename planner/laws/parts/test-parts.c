@@ -145,6 +145,17 @@ make_step (Maker *maker, uint32_t step)
               (uint32_t) maker->trace->n_events);
 }
 
+static void
+evaluate (Maker *maker)
+{
+  uint32_t begin = (uint32_t) maker->trace->n_events;
+  uint64_t length = (uint64_t) g_rand_int_range (maker->rand, 100, 2000);
+
+  for (uint32_t i = 0; i < maker->made->n_layers; i++)
+    test_free (maker->trace, put (maker, length * UNIT), length * UNIT);
+  end_phase (maker, "eval", 0, begin);
+}
+
 TesseraTrace *
 test_parts_trace (const TestParts *made)
 {
@@ -157,7 +168,11 @@ test_parts_trace (const TestParts *made)
   for (uint32_t i = 0; i < made->n_layers; i++)
     put (&maker, gradient_bytes (i));
   for (uint32_t step = 0; step < made->n_steps; step++)
-    make_step (&maker, step);
+    {
+      make_step (&maker, step);
+      if (made->evaluates)
+        evaluate (&maker);
+    }
   tessera_trace_settle_ranges (maker.trace);
   g_rand_free (maker.rand);
   g_free (maker.activations);

@@ -15,6 +15,7 @@ typedef struct
   bool keeps;       /* what the forward passes give, up to the step's end */
   bool drops_late;  /* gradients: the next step begins by dropping them */
   bool drops_never; /* ... they are zeroed instead, and there for good */
+  bool evaluates;   /* between steps, a batch of another length */
 } TestParts;
 
 /* Each micro-batch makes an activation a layer on the way forward, and drops them in turn
