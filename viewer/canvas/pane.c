@@ -136,9 +136,9 @@ show_titles (TesseraPane *self)
   if (sheet != NULL && sheet->planned != NULL)
     tooltip = right_tooltip (sheet->planned);
   tessera_name_set (self->title, title);
-  gtk_widget_set_tooltip_text (self->title, title);
+  tessera_set_tip (self->title, title);
   gtk_label_set_text (GTK_LABEL (self->subtitle), subtitle);
-  gtk_widget_set_tooltip_text (self->subtitle, tooltip);
+  tessera_set_tip (self->subtitle, tooltip);
 }
 
 static void

@@ -157,6 +157,26 @@ derive (TesseraData *origin)
   return data;
 }
 
+/* Of one origin: every block is in the same group and class as in the other, and groups
+ * are named and told of alike. */
+static gboolean
+are_alike (const TesseraData *a, const TesseraData *b)
+{
+  if (a->n_groups != b->n_groups)
+    return FALSE;
+  for (size_t i = 0; i < a->n_groups; i++)
+    if (!g_str_equal (a->groups[i].name, b->groups[i].name) ||
+        a->groups[i].kind != b->groups[i].kind ||
+        a->groups[i].lifetime_class != b->groups[i].lifetime_class ||
+        a->groups[i].height_bytes != b->groups[i].height_bytes)
+      return FALSE;
+  for (size_t i = 0; i < a->blocks->n_blocks; i++)
+    if (a->blocks->blocks[i].group != b->blocks->blocks[i].group ||
+        a->blocks->blocks[i].lifetime_class != b->blocks->blocks[i].lifetime_class)
+      return FALSE;
+  return TRUE;
+}
+
 TesseraStatus
 tessera_data_regroup (TesseraData *data,
                       const TesseraEdit *edits,
@@ -178,7 +198,8 @@ tessera_data_regroup (TesseraData *data,
                                   n_edits, error, NULL, &edited->blocks->blocks,
                                   &edited->groups, &edited->n_groups);
   if (status == TESSERA_OK)
-    *out_data = g_steal_pointer (&edited);
+    *out_data =
+        are_alike (edited, data) ? tessera_data_ref (data) : g_steal_pointer (&edited);
   tessera_data_unref (edited);
   return status == TESSERA_REFUSED
              ? status

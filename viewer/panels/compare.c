@@ -126,7 +126,7 @@ show_moved (TesseraCompareView *self, size_t row)
 
   gtk_label_set_text (GTK_LABEL (self->sizes[row]), size);
   gtk_label_set_text (GTK_LABEL (self->places[row]), place);
-  gtk_widget_set_tooltip_text (self->rows[row], place);
+  tessera_set_tip (self->rows[row], place);
 }
 
 static void
@@ -303,9 +303,9 @@ differences_new (TesseraCompareView *self)
   self->select = gtk_button_new_with_label ("Select it");
   gtk_actionable_set_action_name (GTK_ACTIONABLE (show), "win.difference");
   gtk_actionable_set_action_name (GTK_ACTIONABLE (self->select), "win.select-difference");
-  gtk_widget_set_tooltip_text (
-      show, "Light up what lies elsewhere, dim what lies at the same offset (x)");
-  gtk_widget_set_tooltip_text (self->select, "Select all blocks that lie elsewhere");
+  tessera_set_tip (show,
+                   "Light up what lies elsewhere, dim what lies at the same offset (x)");
+  tessera_set_tip (self->select, "Select all blocks that lie elsewhere");
   gtk_widget_add_css_class (show, "small");
   gtk_widget_add_css_class (self->select, "small");
   gtk_box_append (GTK_BOX (buttons), show);

@@ -85,7 +85,7 @@ show_number (TesseraHeadline *self, int which, uint64_t bytes)
     {
       g_autofree char *tip = g_strdup_printf ("%s: %s", captions[which].tooltip, exact);
 
-      gtk_widget_set_tooltip_text (gtk_widget_get_parent (self->numbers[which]), tip);
+      tessera_set_tip (gtk_widget_get_parent (self->numbers[which]), tip);
     }
 }
 
@@ -142,7 +142,7 @@ show_proof (TesseraHeadline *self)
                        "(its streams, its edits) is lower: %s",
                        exact, exact_bound);
   gtk_label_set_text (GTK_LABEL (self->proof), text);
-  gtk_widget_set_tooltip_text (self->proof, tip);
+  tessera_set_tip (self->proof, tip);
 }
 
 static void
@@ -210,7 +210,7 @@ add_numbers (TesseraHeadline *self)
 
       self->numbers[i] = tessera_label_new ("", "number");
       gtk_widget_set_name (self->numbers[i], captions[i].name);
-      gtk_widget_set_tooltip_text (column, captions[i].tooltip);
+      tessera_set_tip (column, captions[i].tooltip);
       gtk_box_append (GTK_BOX (column),
                       tessera_label_new (captions[i].caption, "caption"));
       gtk_box_append (GTK_BOX (column), self->numbers[i]);

@@ -57,7 +57,7 @@ set_fact (TesseraInspector *self, int fact, char *text)
   if (known)
     {
       tessera_name_set (self->values[fact], text);
-      gtk_widget_set_tooltip_text (self->values[fact], text);
+      tessera_set_tip (self->values[fact], text);
     }
   g_free (text);
 }
@@ -103,7 +103,7 @@ show_sizes (TesseraInspector *self, const TesseraBlock *block)
 
   gtk_label_set_text (GTK_LABEL (self->size), size);
   gtk_label_set_text (GTK_LABEL (self->exact), exact);
-  gtk_widget_set_tooltip_text (self->exact, exact);
+  tessera_set_tip (self->exact, exact);
 }
 
 static void

@@ -38,7 +38,7 @@ show_row (TesseraLargest *self, size_t row)
 
   gtk_label_set_text (GTK_LABEL (self->sizes[row]), size);
   tessera_name_set (self->sources[row], words);
-  gtk_widget_set_tooltip_text (self->rows[row], words);
+  tessera_set_tip (self->rows[row], words);
 }
 
 static void

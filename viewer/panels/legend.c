@@ -79,7 +79,7 @@ row_new (TesseraLegend *self, const TesseraLegendEntry *entry, size_t index)
       GTK_BUTTON (row),
       row_box_new (tessera_swatch_new (entry->rgb, TESSERA_NONE), entry->name, amount));
   gtk_widget_set_css_classes (row, (const char *[]){ "flat", "legend-row", NULL });
-  gtk_widget_set_tooltip_text (row, tip);
+  tessera_set_tip (row, tip);
   g_object_set_data (G_OBJECT (row), "entry", GSIZE_TO_POINTER (index));
   /* The gesture sees the click before the button does, with its modifiers; the button
    * serves the keyboard. */
@@ -117,7 +117,7 @@ missed_row_new (const TesseraPalette *palette, const TesseraLayout *layout)
 
   gtk_widget_add_css_class (row, "legend-fixed");
   gtk_widget_set_name (row, "legend-missed");
-  gtk_widget_set_tooltip_text (row, tip);
+  tessera_set_tip (row, tip);
   return row;
 }
 
@@ -156,8 +156,8 @@ add_fixed_rows (TesseraLegend *self)
   row = row_box_new (tessera_swatch_new (palette->reserved, palette->hatch),
                      "reserved, free", free_bytes);
   gtk_widget_add_css_class (row, "legend-fixed");
-  gtk_widget_set_tooltip_text (
-      row, "Taken from the device and used by nothing at the verdict's moment");
+  tessera_set_tip (row,
+                   "Taken from the device and used by nothing at the verdict's moment");
   gtk_box_append (GTK_BOX (self->entries), row);
 }
 

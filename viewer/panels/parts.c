@@ -62,7 +62,7 @@ add_row (TesseraPartsView *self,
   gtk_widget_set_hexpand (cells[0], TRUE);
   for (int i = 0; i < 3; i++)
     {
-      gtk_widget_set_tooltip_text (cells[i], tip);
+      tessera_set_tip (cells[i], tip);
       if (i != 1 || share >= 0)
         gtk_grid_attach (GTK_GRID (self->grid), cells[i], i, row, 1, 1);
       else

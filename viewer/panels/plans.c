@@ -76,7 +76,7 @@ side_button_new (TesseraPlansView *self,
       g_strdup_printf ("Show it on the %s", side == TESSERA_SIDE_LEFT ? "left" : "right");
 
   gtk_widget_set_name (button, name);
-  gtk_widget_set_tooltip_text (button, tip);
+  tessera_set_tip (button, tip);
   gtk_widget_add_css_class (button, "small");
   g_object_set_data (G_OBJECT (button), "index", GUINT_TO_POINTER (index));
   g_object_set_data (G_OBJECT (button), "side", GUINT_TO_POINTER (side));
@@ -101,7 +101,7 @@ forget_button_new (TesseraPlansView *self, guint index, const char *plan)
   g_autofree char *tip = g_strdup_printf ("Forget the plan %s", plan);
 
   gtk_widget_set_css_classes (button, (const char *[]){ "flat", "small", NULL });
-  gtk_widget_set_tooltip_text (button, tip);
+  tessera_set_tip (button, tip);
   tessera_set_accessible_label (button, tip);
   g_object_set_data (G_OBJECT (button), "index", GUINT_TO_POINTER (index));
   g_signal_connect (button, "clicked", G_CALLBACK (on_forget), self);
@@ -125,8 +125,8 @@ row_new (const char *name,
   gtk_widget_set_halign (*out_buttons, GTK_ALIGN_END);
   gtk_widget_set_hexpand (title, TRUE);
   tessera_name_set (title, name);
-  gtk_widget_set_tooltip_text (title, name);
-  gtk_widget_set_tooltip_text (words, tip);
+  tessera_set_tip (title, name);
+  tessera_set_tip (words, tip);
   gtk_label_set_xalign (GTK_LABEL (amount), 1);
   gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
   gtk_grid_set_row_spacing (GTK_GRID (grid), 2);
@@ -243,7 +243,7 @@ tessera_plans_view_init (TesseraPlansView *self)
   gtk_box_set_spacing (GTK_BOX (self), 10);
   gtk_widget_set_hexpand (title, TRUE);
   gtk_actionable_set_action_name (GTK_ACTIONABLE (keep), "win.keep-plan");
-  gtk_widget_set_tooltip_text (
+  tessera_set_tip (
       keep, "Keep the plan on the right under a name of its own, whatever is planned");
   gtk_widget_add_css_class (keep, "small");
   gtk_box_append (GTK_BOX (head), title);

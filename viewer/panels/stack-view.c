@@ -45,7 +45,7 @@ add_frame (TesseraStackView *self, uint32_t frame, gboolean is_own)
   tessera_name_set (where, place);
   gtk_widget_set_hexpand (function, TRUE);
   gtk_label_set_xalign (GTK_LABEL (where), 1);
-  gtk_widget_set_tooltip_text (row, tip);
+  tessera_set_tip (row, tip);
   gtk_box_append (GTK_BOX (row), function);
   gtk_box_append (GTK_BOX (row), where);
   gtk_box_append (GTK_BOX (self->frames), row);

@@ -42,7 +42,7 @@ show_moment (TesseraStatusBar *self)
   text = g_strdup_printf ("Event %s%s%s · live %s, reserved %s", event,
                           *moment != '\0' ? " · " : "", moment, live, reserved);
   tessera_name_set (self->moment, text);
-  gtk_widget_set_tooltip_text (self->moment, text);
+  tessera_set_tip (self->moment, text);
 }
 
 /* What the planner has while it works. */
@@ -63,7 +63,7 @@ show_news (TesseraStatusBar *self, int work, const char *name)
     }
   else
     gtk_label_set_text (GTK_LABEL (self->work), name);
-  gtk_widget_set_tooltip_text (self->cancel, stop);
+  tessera_set_tip (self->cancel, stop);
 }
 
 static void
@@ -124,7 +124,7 @@ tessera_status_bar_init (TesseraStatusBar *self)
   gtk_widget_set_size_request (self->progress, 80, -1);
   self->cancel = gtk_button_new_from_icon_name ("tessera-stop-symbolic");
   gtk_actionable_set_action_name (GTK_ACTIONABLE (self->cancel), "win.cancel");
-  gtk_widget_set_tooltip_text (self->cancel, "Stop");
+  tessera_set_tip (self->cancel, "Stop");
   tessera_set_accessible_label (self->cancel, "Stop");
   gtk_widget_set_css_classes (self->cancel, (const char *[]){ "flat", "small", NULL });
   gtk_box_append (GTK_BOX (self), self->moment);

@@ -102,7 +102,7 @@ show_cell (TesseraTable *self, GtkListItem *item, TesseraColumn column)
     gtk_label_set_text (GTK_LABEL (label), text);
   else
     tessera_name_set (label, text);
-  gtk_widget_set_tooltip_text (label, text);
+  tessera_cell_set_tip (label, text);
 }
 
 /* What edits of groups change: the cells that are seen are written anew then. */

@@ -190,3 +190,45 @@ tessera_set_accessible_label (GtkWidget *widget, const char *label)
   gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   label, -1);
 }
+
+void
+tessera_set_tip (GtkWidget *widget, const char *text)
+{
+  if (g_strcmp0 (gtk_widget_get_tooltip_text (widget), text) != 0)
+    gtk_widget_set_tooltip_text (widget, text);
+}
+
+#define CELL_TIP "tessera-tip"
+
+static gboolean
+on_query_tip (GtkWidget *cell,
+              int x,
+              int y,
+              gboolean by_keyboard,
+              GtkTooltip *tooltip,
+              gpointer unused)
+{
+  const char *text = g_object_get_data (G_OBJECT (cell), CELL_TIP);
+
+  gtk_tooltip_set_text (tooltip, text);
+  return text != NULL && *text != '\0';
+}
+
+void
+tessera_cell_set_tip (GtkWidget *cell, const char *text)
+{
+  if (!gtk_widget_get_has_tooltip (cell))
+    {
+      gtk_widget_set_has_tooltip (cell, TRUE);
+      g_signal_connect (cell, "query-tooltip", G_CALLBACK (on_query_tip), NULL);
+    }
+  g_object_set_data_full (G_OBJECT (cell), CELL_TIP, g_strdup (text), g_free);
+}
+
+const char *
+tessera_get_tip (GtkWidget *widget)
+{
+  const char *text = g_object_get_data (G_OBJECT (widget), CELL_TIP);
+
+  return text != NULL ? text : gtk_widget_get_tooltip_text (widget);
+}

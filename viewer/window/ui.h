@@ -41,3 +41,13 @@ GtkWidget *tessera_bar_new (double share, uint32_t rgb);
 void tessera_column_view_scroll_to (GtkColumnView *view, guint position);
 void tessera_remove_children (GtkWidget *box);
 void tessera_set_accessible_label (GtkWidget *widget, const char *label);
+
+/* Tooltips. gtk_widget_set_tooltip_text() asks the display where the pointer is, and
+ * waits for the answer: what is written often goes by these.
+ *
+ * Nothing happens where it says so already; NULL: none. */
+void tessera_set_tip (GtkWidget *widget, const char *text);
+/* Of a cell of a list: found when the pointer rests on it. */
+void tessera_cell_set_tip (GtkWidget *cell, const char *text);
+/* What a tooltip would say, set in whichever way; NULL: there is none. */
+const char *tessera_get_tip (GtkWidget *widget);

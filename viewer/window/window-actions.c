@@ -10,6 +10,7 @@
 #include "viewer/document/select/document-query.h"
 #include "viewer/document/select/document-select.h"
 #include "viewer/document/document-view.h"
+#include "viewer/window/ui.h"
 #include "viewer/window/window-private.h"
 
 /* Steps of the keyboard: a share of what is shown, and a factor. */
@@ -256,7 +257,7 @@ action_of (TesseraWindow *self, const char *name)
 static void
 tell_why (GtkWidget *button, const char *why, const char *what)
 {
-  gtk_widget_set_tooltip_text (button, why != NULL ? why : what);
+  tessera_set_tip (button, why != NULL ? why : what);
 }
 
 void

@@ -86,7 +86,7 @@ show_title (TesseraWindow *self)
 
   gtk_window_set_title (GTK_WINDOW (self), window_title);
   gtk_label_set_text (GTK_LABEL (self->title), base != NULL ? base : "Tessera");
-  gtk_widget_set_tooltip_text (self->title, document->path);
+  tessera_set_tip (self->title, document->path);
   gtk_label_set_text (GTK_LABEL (self->subtitle), facts != NULL ? facts : "");
   gtk_widget_set_visible (self->subtitle, facts != NULL);
 }

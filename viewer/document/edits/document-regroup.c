@@ -38,6 +38,7 @@ regroup_work (TesseraJob *job, gpointer user, TesseraError *error)
   TesseraData *before = regrouping->data;
   size_t n_edits = 0;
   const TesseraEdit *edits = tessera_history_get (regrouping->history, &n_edits);
+  gboolean is_new;
   TesseraStatus status = tessera_data_regroup (
       before, edits, tessera_history_get_n_standing (regrouping->history), error,
       &regrouping->data);
@@ -47,8 +48,9 @@ regroup_work (TesseraJob *job, gpointer user, TesseraError *error)
       regrouping->data = before;
       return status;
     }
+  is_new = regrouping->data != before;
   tessera_data_unref (before);
-  return regrouping->is_grouping_wanted
+  return regrouping->is_grouping_wanted && is_new
              ? tessera_query_groups (regrouping->data, regrouping->query, error,
                                      &regrouping->grouping)
              : TESSERA_OK;

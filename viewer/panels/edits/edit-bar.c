@@ -179,7 +179,7 @@ show_what (TesseraEditBar *self)
                             "this trace",
                             count, n_chosen == 1 ? "" : "s");
   tessera_name_set (self->what, text);
-  gtk_widget_set_tooltip_text (self->what, text);
+  tessera_set_tip (self->what, text);
   gtk_widget_set_visible (self->by_rule, self->command->kind != TESSERA_EDIT_CAP &&
                                              rule != NULL && rule->is_rule);
 }
@@ -234,7 +234,7 @@ check (TesseraEditBar *self)
       problem != NULL && (*gtk_editable_get_text (GTK_EDITABLE (self->entry)) != '\0' ||
                           gtk_widget_get_visible (self->choice)));
   gtk_widget_set_sensitive (self->apply, problem == NULL);
-  gtk_widget_set_tooltip_text (self->apply, problem);
+  tessera_set_tip (self->apply, problem);
   if (problem != NULL && *gtk_editable_get_text (GTK_EDITABLE (self->entry)) != '\0')
     gtk_widget_add_css_class (self->entry, "error");
   else
@@ -399,7 +399,7 @@ on_choice_bind (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer u
   GtkWidget *label = gtk_list_item_get_child (item);
 
   tessera_name_set (label, name);
-  gtk_widget_set_tooltip_text (label, name);
+  tessera_set_tip (label, name);
 }
 
 /* Names of groups have no end. */

@@ -34,7 +34,7 @@ show_reasons (Menu *menu)
   const TesseraEditCommand *commands = tessera_edit_commands (&n);
 
   for (size_t i = 0; i < n; i++)
-    gtk_widget_set_tooltip_text (
+    tessera_set_tip (
         menu->items[i],
         tessera_document_why_no_edit (menu->document, commands[i].kind, commands[i].by));
 }

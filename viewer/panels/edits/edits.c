@@ -168,7 +168,7 @@ name_new (const TesseraEdit *edit)
   GtkWidget *entry = gtk_entry_new ();
 
   tessera_name_set (label, edit->name);
-  gtk_widget_set_tooltip_text (label, edit->name);
+  tessera_set_tip (label, edit->name);
   gtk_label_set_max_width_chars (GTK_LABEL (label), WIDTH_CHARS);
   gtk_editable_set_text (GTK_EDITABLE (entry), edit->name);
   tessera_set_accessible_label (entry, "Name of the edit");
@@ -190,7 +190,7 @@ rename_button_new (void)
   gtk_button_set_has_frame (GTK_BUTTON (button), FALSE);
   gtk_widget_add_css_class (button, "small");
   gtk_widget_set_valign (button, GTK_ALIGN_START);
-  gtk_widget_set_tooltip_text (button, "Rename (F2)");
+  tessera_set_tip (button, "Rename (F2)");
   tessera_set_accessible_label (button, "Rename");
   g_signal_connect (button, "clicked", G_CALLBACK (on_rename_clicked), NULL);
   return button;
@@ -213,7 +213,7 @@ row_new (const TesseraEdit *edit, size_t index, gboolean stands, gboolean confli
   gtk_box_append (GTK_BOX (box), name);
   gtk_box_append (GTK_BOX (box), rename_button_new ());
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
-  gtk_widget_set_tooltip_text (row, tip);
+  tessera_set_tip (row, tip);
   if (!stands)
     gtk_widget_add_css_class (row, "undone");
   if (conflicts)
@@ -230,7 +230,7 @@ beginning_new (void)
 
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row),
                               tessera_label_new ("The plan without edits", "quiet"));
-  gtk_widget_set_tooltip_text (row, "Undo all");
+  tessera_set_tip (row, "Undo all");
   return row;
 }
 
@@ -331,7 +331,7 @@ buttons_new (void)
       GtkWidget *button = gtk_button_new_from_icon_name (buttons[i].icon);
 
       gtk_actionable_set_action_name (GTK_ACTIONABLE (button), buttons[i].action);
-      gtk_widget_set_tooltip_text (button, buttons[i].tooltip);
+      tessera_set_tip (button, buttons[i].tooltip);
       tessera_set_accessible_label (button, buttons[i].tooltip);
       gtk_box_append (GTK_BOX (box), button);
     }

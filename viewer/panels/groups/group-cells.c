@@ -208,7 +208,7 @@ show_names (GtkTreeExpander *expander,
        w = gtk_widget_get_next_sibling (w))
     gtk_widget_set_valign (w, GTK_ALIGN_START);
   tessera_name_set (name, name_text);
-  gtk_widget_set_tooltip_text (name, name_text);
+  tessera_cell_set_tip (name, name_text);
   gtk_label_set_text (GTK_LABEL (reason), reason_text);
   gtk_widget_set_visible (reason, *reason_text != '\0');
 }

@@ -43,7 +43,7 @@ static void
 set_fact (TesseraSelectionView *self, int fact, char *text)
 {
   tessera_name_set (self->values[fact], text);
-  gtk_widget_set_tooltip_text (self->values[fact], text);
+  tessera_set_tip (self->values[fact], text);
   g_free (text);
 }
 
@@ -167,7 +167,7 @@ show_facts (TesseraSelectionView *self)
   g_autofree char *asked = g_strdup_printf ("%s asked", bytes);
 
   gtk_label_set_text (GTK_LABEL (self->bytes), asked);
-  gtk_widget_set_tooltip_text (self->bytes, exact);
+  tessera_set_tip (self->bytes, exact);
   set_fact (self, PEAK, describe_peak (facts, data->bound_bytes));
   set_fact (self, AT_ONCE, describe_at_once (facts));
   set_fact (self, CLASSES, describe_classes (facts));

@@ -1,0 +1,270 @@
+/*
+ * What the main thread does after edits and selections in the window, with the groups and
+ * the table of blocks on screen: its longest turn, which is how long nothing can be
+ * clicked. No turn should take more than 16 ms of the processor, or, where drawing the
+ * window alone takes that, much more than a frame.
+ *
+ * Of traces that are made up, 100,000 and a million blocks; or of the file that is named.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/edits/document-edit.h"
+#include "viewer/document/edits/document-propose.h"
+#include "viewer/document/select/document-query.h"
+#include "viewer/document/select/document-select.h"
+#include "viewer/document/document-plans.h"
+#include "viewer/test-made.h"
+#include "viewer/test-window.h"
+
+#include <string.h>
+
+#define MOST_MS 16.0
+/* Nothing else waits for so long: planning a million blocks on a busy machine. */
+#define PATIENCE_MS 600000
+
+typedef struct
+{
+  TesseraWindow *window;
+  TesseraDocument *document;
+  TestWatch watch;
+  gint64 begin_us;
+  double begin_ms, begin_all_ms;
+  double frame_ms; /* what it takes to draw the window: what turns are compared with */
+} Bench;
+
+static void
+act (Bench *bench, const char *action)
+{
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (bench->window), action, NULL));
+}
+
+static void
+begin (Bench *bench)
+{
+  test_watch_reset (&bench->watch);
+  bench->begin_us = g_get_monotonic_time ();
+  bench->begin_ms = test_cpu_ms (FALSE);
+  bench->begin_all_ms = test_cpu_ms (TRUE);
+}
+
+static double
+since_s (const Bench *bench)
+{
+  return (double) (g_get_monotonic_time () - bench->begin_us) / 1e6;
+}
+
+static gboolean
+is_quiet (TesseraDocument *document)
+{
+  for (int work = 0; work < TESSERA_N_WORKS; work++)
+    if (work != TESSERA_WORK_NEEDS && document->jobs[work] != NULL)
+      return FALSE;
+  return TRUE;
+}
+
+/* Some frames go by: what a change brings is drawn in the next. */
+static void
+settle (Bench *bench)
+{
+  for (int i = 0; i < 3; i++)
+    {
+      gboolean passed = FALSE;
+
+      WAIT (is_quiet (bench->document), PATIENCE_MS);
+      g_timeout_add (50, test_set_true, &passed);
+      WAIT (passed, PATIENCE_MS);
+    }
+}
+
+static void
+end (Bench *bench, const char *what, double preview_s)
+{
+  double all_s;
+  char *shown = preview_s > 0 ? g_strdup_printf ("%.2f", preview_s) : g_strdup ("-");
+
+  settle (bench);
+  all_s = (test_cpu_ms (TRUE) - bench->begin_all_ms) / 1e3;
+  if (bench->frame_ms <= 0)
+    bench->frame_ms = bench->watch.longest_cpu_ms;
+  g_print ("| %s | %s | %.2f | %.2f | %.0f | %.1f | %.1f%s | %.1f |\n", what, shown,
+           since_s (bench), all_s, test_cpu_ms (FALSE) - bench->begin_ms,
+           bench->watch.longest_ms, bench->watch.longest_cpu_ms,
+           bench->watch.longest_cpu_ms > MOST_MS ? " (!)" : "",
+           bench->watch.longest_cpu_ms / bench->frame_ms);
+  g_free (shown);
+}
+
+/* Waits for the plan of the edits that stand, the preview first. */
+static void
+end_edit (Bench *bench, const char *what)
+{
+  TesseraDocument *document = bench->document;
+  guint generation = document->request.generation;
+  double preview_s;
+
+  WAIT (document->jobs[TESSERA_WORK_EDIT] == NULL, PATIENCE_MS);
+  generation = document->request.generation;
+  WAIT (document->planned->request.generation == generation ||
+            document->conflict.first != TESSERA_NONE,
+        PATIENCE_MS);
+  preview_s = since_s (bench);
+  end (bench, what, preview_s);
+}
+
+static void
+edit (Bench *bench, const char *what, TesseraEdit edit)
+{
+  begin (bench);
+  tessera_document_edit_selection (bench->document, &edit, TRUE);
+  end_edit (bench, what);
+}
+
+static void
+select_some (Bench *bench, uint32_t every)
+{
+  uint32_t n = (uint32_t) bench->document->data->blocks->n_blocks;
+  g_autofree uint32_t *blocks = g_new (uint32_t, n);
+  size_t n_some = 0;
+
+  for (uint32_t i = 0; i < n; i += every)
+    blocks[n_some++] = i;
+  tessera_document_select_blocks (bench->document, blocks, n_some, TESSERA_SELECT_ONLY,
+                                  0);
+}
+
+static void
+measure_selections (Bench *bench)
+{
+  begin (bench);
+  act (bench, "win.next-block");
+  end (bench, "next block", 0);
+  begin (bench);
+  tessera_document_select_group_of (bench->document, 0);
+  end (bench, "select a group", 0);
+  begin (bench);
+  act (bench, "win.select-all");
+  end (bench, "select all", 0);
+  begin (bench);
+  act (bench, "win.select-alive");
+  end (bench, "select all alive", 0);
+  begin (bench);
+  select_some (bench, 2);
+  end (bench, "select every other one", 0);
+  begin (bench);
+  tessera_document_set_query (bench->document, "size>=1MiB");
+  end (bench, "query", 0);
+  begin (bench);
+  tessera_document_set_query (bench->document, "");
+  end (bench, "no query", 0);
+  begin (bench);
+  act (bench, "win.clear");
+  end (bench, "nothing selected", 0);
+}
+
+static void
+measure_edits (Bench *bench)
+{
+  TesseraEdit made = tessera_edit_of (TESSERA_EDIT_GROUP);
+
+  select_some (bench, 10);
+  settle (bench);
+  made.group = strdup ("every tenth");
+  edit (bench, "group every tenth block", made);
+  begin (bench);
+  tessera_document_undo (bench->document);
+  end_edit (bench, "undo");
+  begin (bench);
+  tessera_document_redo (bench->document);
+  end_edit (bench, "redo");
+  tessera_document_select (bench->document, 0);
+  settle (bench);
+  begin (bench);
+  tessera_document_propose (bench->document);
+  end (bench, "carry a block", 0);
+  begin (bench);
+  tessera_document_propose_next (bench->document, 1, TRUE);
+  tessera_document_accept_proposal (bench->document);
+  end_edit (bench, "pin it");
+  made = tessera_edit_of (TESSERA_EDIT_PIN);
+  made.at = bench->document->planned->plan->height_bytes;
+  edit (bench, "pin it elsewhere (conflict)", made);
+  begin (bench);
+  tessera_document_undo (bench->document);
+  end_edit (bench, "undo the conflict");
+  made = tessera_edit_of (TESSERA_EDIT_DYNAMIC);
+  edit (bench, "leave it without a slot (conflict)", made);
+  begin (bench);
+  tessera_document_go_to_edits (bench->document, 0);
+  end_edit (bench, "undo all");
+  made = tessera_edit_of (TESSERA_EDIT_CAP);
+  made.at = bench->document->planned->plan->height_bytes / 512 / 10 * 9 * 512;
+  edit (bench, "cap of 90 %", made);
+}
+
+static void
+measure_panels (Bench *bench)
+{
+  begin (bench);
+  act (bench, "win.table");
+  end (bench, "open the table", 0);
+  begin (bench);
+  tessera_document_set_left_plan (bench->document, bench->document->planned);
+  end (bench, "compare", 0);
+  begin (bench);
+  tessera_document_set_left_kind (bench->document, bench->document->left_kind);
+  end (bench, "compare no more", 0);
+  begin (bench);
+  tessera_document_set_colour_key (bench->document, TESSERA_COLOUR_GROUP);
+  end (bench, "colours by group", 0);
+}
+
+static void
+measure (const char *path)
+{
+  Bench bench = { .window = test_window_new () };
+
+  bench.document = tessera_window_get_document (bench.window);
+  test_watch_start (&bench.watch);
+  begin (&bench);
+  g_assert_true (
+      gtk_widget_activate_action (GTK_WIDGET (bench.window), "win.open-path", "s", path));
+  WAIT (bench.document->data != NULL || bench.document->error != NULL, PATIENCE_MS);
+  g_assert_nonnull (bench.document->data);
+  g_print ("\n%zu blocks\n\n| what | preview after, s | all after, s | all threads, s | "
+           "main thread, ms | longest turn, ms | of the processor | in frames |\n"
+           "|---|---|---|---|---|---|---|---|\n",
+           bench.document->data->blocks->n_blocks);
+  WAIT (bench.document->planned != NULL, PATIENCE_MS);
+  settle (&bench);
+  begin (&bench);
+  gtk_widget_queue_draw (GTK_WIDGET (bench.window));
+  end (&bench, "draw the window", 0);
+  begin (&bench);
+  tessera_document_set_query (bench.document, "");
+  gtk_widget_activate_action (GTK_WIDGET (bench.window), "win.side", "s", "groups");
+  end (&bench, "open the groups", 0);
+  measure_selections (&bench);
+  measure_panels (&bench);
+  measure_edits (&bench);
+  test_watch_stop (&bench.watch);
+  tessera_document_close (bench.document);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const uint32_t sizes[] = { 100000, 1000000 };
+
+  if (!test_init_display (&argc, &argv))
+    return 0;
+  if (argc > 1)
+    measure (argv[1]);
+  for (size_t i = 0; argc < 2 && i < G_N_ELEMENTS (sizes); i++)
+    {
+      char *path = test_made_new (sizes[i]);
+
+      measure (path);
+      test_made_free (path);
+    }
+  return 0;
+}
