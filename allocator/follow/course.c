@@ -110,7 +110,7 @@ TesseraStatus
 tessera_course_init (TesseraCourse *course, const TesseraSlots *slots)
 {
   *course = (TesseraCourse){ .plan = slots->plan, .slots = slots };
-  course->section = course->next_section = TESSERA_NONE;
+  course->section = course->next_section = course->phase = TESSERA_NONE;
   tessera_follow_kinds_init (&course->kinds, slots);
   if (!sort_phases (course) || !fill_extras (course))
     return TESSERA_NO_MEMORY;
@@ -277,7 +277,7 @@ tessera_course_phase (TesseraCourse *course, const char *name)
   const TesseraPhaseName *found;
   uint32_t n_places, cursor;
 
-  course->far_phase = TESSERA_NONE;
+  course->far_phase = course->phase = TESSERA_NONE;
   if (name == NULL || course->section == TESSERA_NONE)
     return;
   found =
@@ -285,6 +285,7 @@ tessera_course_phase (TesseraCourse *course, const char *name)
   n_places = n_requests_now (course);
   if (found == NULL || n_places == 0)
     return;
+  course->phase = found->phase;
   cursor = cursor_now (course);
   if (cursor >= n_places || is_astray (course) ||
       course->slots->phases[first_request_now (course) + cursor] != found->phase)
@@ -395,6 +396,26 @@ first_ahead (const TesseraCourse *course)
              : 0;
 }
 
+/* Requests of one layer are like those of every other where some are of no size that is
+ * known: the nearest of such rows it is, in the phase and step that the run tells. */
+static uint32_t
+look_for (const TesseraCourse *course, const uint32_t *recent, uint32_t cursor)
+{
+  const TesseraSlots *slots = course->slots;
+  TesseraGramRange range = { .first = first_ahead (course),
+                             .end = slots->n_requests,
+                             .phase = course->phase };
+
+  if (course->extras == NULL)
+    return tessera_slots_find_gram (slots, recent, cursor, range.first);
+  if (course->has_marks && course->kinds.n_kinds <= 1)
+    {
+      range.first = first_request_now (course);
+      range.end = range.first + n_requests_now (course);
+    }
+  return tessera_slots_find_gram_near (slots, recent, cursor, &range);
+}
+
 /* Looks for the last requests in the whole plan. */
 static uint32_t
 find_again (TesseraCourse *course)
@@ -409,8 +430,7 @@ find_again (TesseraCourse *course)
     return TESSERA_NONE;
   for (uint32_t i = 0; i < TESSERA_GRAM_REQUESTS; i++)
     recent[i] = course->recent[(course->n_recent + i) % TESSERA_GRAM_REQUESTS];
-  last = tessera_slots_find_gram (slots, recent, cursor > 0 ? (uint32_t) cursor : 0,
-                                  first_ahead (course));
+  last = look_for (course, recent, cursor > 0 ? (uint32_t) cursor : 0);
   if (last == TESSERA_NONE)
     return TESSERA_NONE;
   while (last >= slots->first_requests[s + 1])

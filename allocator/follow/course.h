@@ -44,6 +44,7 @@ typedef struct
   uint64_t n_recent;                       /* ever */
   uint32_t left_out[TESSERA_MAX_LEFT_OUT]; /* a ring: slots that the run left out */
   uint32_t n_left_out;                     /* ever */
+  uint32_t phase; /* that the run is in, or TESSERA_NONE: none of the plan's */
   uint32_t astray;
   uint32_t far_phase; /* place in the section at which the phase begins that was entered,
                          far from the cursor; NONE: the run is where it should be */

@@ -109,6 +109,47 @@ test_sections (void)
   clear_plan (&plan);
 }
 
+/* Of rows that are alike the nearest, whichever way; in the phase and section it is to be
+ * of. */
+static void
+test_nearest (void)
+{
+  static const guint ends[] = { 27, 36 };
+  /* rows of the start end at 7, 16 and 25, that of the step at 34 */
+  TesseraPlan plan = make_small_plan ("ABCDEFGHZABCDEFGHZABCDEFGHZABCDEFGHZ",
+                                      "fffffffffbbbbbbbbbfffffffffbbbbbbbbb", ends, 2);
+  static const struct
+  {
+    uint32_t cursor;
+    TesseraGramRange range;
+    uint32_t expected;
+  } cases[] = {
+    { 0, { 0, 36, TESSERA_NONE }, 7 },
+    { 11, { 0, 36, TESSERA_NONE }, 7 },
+    { 12, { 0, 36, TESSERA_NONE }, 16 },
+    { 20, { 0, 36, TESSERA_NONE }, 16 },
+    { 36, { 0, 36, TESSERA_NONE }, 34 },
+    { 36, { 0, 27, TESSERA_NONE }, 25 },
+    { 0, { 27, 36, TESSERA_NONE }, 34 },
+    { 0, { 0, 27, 1 }, 16 },
+    { 36, { 0, 27, 1 }, 16 },
+    { 16, { 0, 27, 0 }, 7 }, /* as far as 25, and before it */
+    { 0, { 26, 34, TESSERA_NONE }, TESSERA_NONE },
+  };
+  TesseraSlots slots;
+
+  g_assert_cmpint (tessera_slots_init (&slots, &plan), ==, TESSERA_OK);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    g_assert_cmpuint (tessera_slots_find_gram_near (&slots, slots.signatures,
+                                                    cases[i].cursor, &cases[i].range),
+                      ==, cases[i].expected);
+  g_assert_cmpuint (
+      tessera_slots_find_gram_near (&slots, slots.signatures + 4, 0, &cases[0].range), ==,
+      11);
+  tessera_slots_clear (&slots);
+  clear_plan (&plan);
+}
+
 /* Two kinds of step that begin alike, and one that does not: the first request that only
  * one of them has tells which it is. */
 static void
@@ -504,6 +545,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/allocator/follow/nearest", test_nearest);
   g_test_add_func ("/allocator/follow/sections", test_sections);
   g_test_add_func ("/allocator/follow/kinds", test_kinds);
   g_test_add_func ("/allocator/follow/lost", test_lost);

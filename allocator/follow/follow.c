@@ -382,7 +382,7 @@ tessera_follower_forecast (const TesseraFollower *follower,
                            uint32_t n_pages,
                            uint32_t *needs)
 {
-  const TesseraPlan *plan = follower->plan;
+  const TesseraSlots *slots = &follower->slots;
   const TesseraCourse *course = &follower->course;
   const uint32_t sections[] = { course->section, course->next_section };
   uint32_t place = course->align.cursor > 0 ? (uint32_t) course->align.cursor : 0;
@@ -392,13 +392,16 @@ tessera_follower_forecast (const TesseraFollower *follower,
     needs[i] = UINT32_MAX;
   for (size_t k = 0; k < sizeof sections / sizeof sections[0]; k++, place = 0)
     {
-      const TesseraSlot *slots;
-
       if (sections[k] == TESSERA_NONE)
         return;
-      slots = plan->slots + plan->sections[sections[k]].first_slot;
-      for (; place < follower->slots.n_asked[sections[k]]; place++, when++)
-        need_pages (&slots[place], page_bytes, n_pages, when, needs);
+      for (; place < tessera_slots_n_requests (slots, sections[k]); place++, when++)
+        {
+          uint32_t slot = tessera_slots_of_request (
+              slots, slots->first_requests[sections[k]] + place);
+
+          if (slot != TESSERA_NONE)
+            need_pages (&follower->plan->slots[slot], page_bytes, n_pages, when, needs);
+        }
     }
 }
 

@@ -463,34 +463,78 @@ tessera_slots_clear (TesseraSlots *slots)
   *slots = (TesseraSlots){ 0 };
 }
 
+/* The first of the grams that is not before this one. */
+static uint32_t
+first_gram (const TesseraSlots *slots, uint64_t hash, uint32_t last)
+{
+  const TesseraGram from = { .hash = hash, .last = last };
+  uint32_t low = 0;
+  uint32_t high = slots->n_grams;
+
+  while (low < high)
+    {
+      uint32_t middle = low + (high - low) / 2;
+
+      if (compare_grams (&slots->grams[middle], &from) < 0)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+static bool
+is_gram (const TesseraSlots *slots, uint32_t gram, const uint32_t *signatures)
+{
+  return memcmp (slots->signatures + slots->grams[gram].last + 1 - TESSERA_GRAM_REQUESTS,
+                 signatures, TESSERA_GRAM_REQUESTS * sizeof *signatures) == 0;
+}
+
 uint32_t
 tessera_slots_find_gram (const TesseraSlots *slots,
                          const uint32_t *signatures,
                          uint32_t cursor,
                          uint32_t first)
 {
-  const TesseraGram from = { .hash = hash_gram (signatures), .last = cursor };
-  const TesseraGram any = { .hash = from.hash, .last = first };
-  const TesseraGram *starts[] = { &from, &any };
+  uint64_t hash = hash_gram (signatures);
+  const uint32_t starts[] = { cursor, first };
 
   for (size_t k = 0; k < sizeof starts / sizeof starts[0]; k++)
     {
-      uint32_t low = 0;
-      uint32_t high = slots->n_grams;
+      uint32_t gram = first_gram (slots, hash, starts[k]);
 
-      while (low < high)
-        {
-          uint32_t middle = low + (high - low) / 2;
-
-          if (compare_grams (&slots->grams[middle], starts[k]) < 0)
-            low = middle + 1;
-          else
-            high = middle;
-        }
-      if (low < slots->n_grams && slots->grams[low].hash == from.hash &&
-          memcmp (slots->signatures + slots->grams[low].last + 1 - TESSERA_GRAM_REQUESTS,
-                  signatures, TESSERA_GRAM_REQUESTS * sizeof *signatures) == 0)
-        return slots->grams[low].last;
+      if (gram < slots->n_grams && slots->grams[gram].hash == hash &&
+          is_gram (slots, gram, signatures))
+        return slots->grams[gram].last;
     }
   return TESSERA_NONE;
+}
+
+uint32_t
+tessera_slots_find_gram_near (const TesseraSlots *slots,
+                              const uint32_t *signatures,
+                              uint32_t cursor,
+                              const TesseraGramRange *range)
+{
+  uint64_t hash = hash_gram (signatures);
+  uint32_t nearest = TESSERA_NONE;
+  uint32_t least = UINT32_MAX;
+
+  for (uint32_t gram = first_gram (slots, hash, range->first);
+       gram < slots->n_grams && slots->grams[gram].hash == hash &&
+       slots->grams[gram].last < range->end;
+       gram++)
+    {
+      uint32_t last = slots->grams[gram].last;
+      uint32_t away = last > cursor ? last - cursor : cursor - last;
+
+      if (away < least &&
+          (range->phase == TESSERA_NONE || slots->phases[last] == range->phase) &&
+          is_gram (slots, gram, signatures))
+        {
+          nearest = last;
+          least = away;
+        }
+    }
+  return nearest;
 }

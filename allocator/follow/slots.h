@@ -108,3 +108,16 @@ uint32_t tessera_slots_find_gram (const TesseraSlots *slots,
                                   const uint32_t *signatures,
                                   uint32_t cursor,
                                   uint32_t first);
+
+/* Requests of a section, or of all: where to look for the last ones. */
+typedef struct
+{
+  uint32_t first, end;
+  uint32_t phase; /* only of this one; TESSERA_NONE: of any */
+} TesseraGramRange;
+
+/* The same, but of all in @range that one which is nearest to @cursor. */
+uint32_t tessera_slots_find_gram_near (const TesseraSlots *slots,
+                                       const uint32_t *signatures,
+                                       uint32_t cursor,
+                                       const TesseraGramRange *range);
