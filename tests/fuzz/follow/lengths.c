@@ -142,6 +142,24 @@ add_orders (TesseraLengths *lengths, Bytes *bytes)
     }
 }
 
+/* Every other of what one step makes is what a part of a step makes for the others. */
+static void
+cut_steps (TesseraLengths *lengths, const char *phase)
+{
+  lengths->cut_phase = strdup (phase);
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      if (slot->place == TESSERA_PLACE_SWEPT && i % 7 == 3)
+        slot->from_tokens = 20;
+      if (!slot->is_once || i % 2 == 0)
+        continue;
+      slot->is_once = false;
+      slot->is_over_cuts = true;
+    }
+}
+
 TesseraLengths *
 fuzz_lengths_new (Bytes *bytes)
 {
@@ -167,6 +185,8 @@ fuzz_lengths_new (Bytes *bytes)
   add_slots (lengths, most_bytes, bytes);
   add_start (lengths, bytes);
   add_orders (lengths, bytes);
+  if (bytes_take (bytes) % 3 == 2)
+    cut_steps (lengths, names[0]);
   if (tessera_lengths_is_sound (lengths, reason, sizeof reason))
     return lengths;
   g_error ("%s", reason);
