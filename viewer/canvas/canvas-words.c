@@ -40,8 +40,8 @@ text_new (Words *words, const char *text, int *out_width, int *out_height)
   return layout;
 }
 
-/* At (@x, @y), or as near as there is room. */
-static void
+/* At (@x, @y), or as near as there is room. Returns: whether there was any. */
+static gboolean
 say (Words *words, PangoLayout *text, double x, double y, double most_way, uint32_t rgb)
 {
   graphene_rect_t box;
@@ -50,9 +50,11 @@ say (Words *words, PangoLayout *text, double x, double y, double most_way, uint3
   pango_layout_get_pixel_size (text, &w, &h);
   box = GRAPHENE_RECT_INIT ((float) x - PAD, (float) round (y), (float) w + 2 * PAD,
                             (float) h);
-  if (tessera_labels_place (&words->room, &box, most_way))
-    tessera_draw_label (words->snapshot, text, (double) box.origin.x + PAD,
-                        (double) box.origin.y, rgb, words->palette->background);
+  if (!tessera_labels_place (&words->room, &box, most_way))
+    return FALSE;
+  tessera_draw_label (words->snapshot, text, (double) box.origin.x + PAD,
+                      (double) box.origin.y, rgb, words->palette->background);
+  return TRUE;
 }
 
 /* --- lines ------------------------------------------------------------------------- */
@@ -189,6 +191,7 @@ say_hole (Words *words)
        (top + end - h) / 2, (end - top - h) / 2, words->palette->accent);
 }
 
+/* Once: a pool that was given back in part has pieces. */
 static void
 say_pool (Words *words)
 {
@@ -207,8 +210,9 @@ say_pool (Words *words)
           box.size.height <= (float) h + 8)
         continue;
       right = (double) box.origin.x + (double) box.size.width;
-      say (words, text, MIN (right, words->width) - w - 10, (double) box.origin.y + 5,
-           MOST_WAY, words->palette->accent);
+      if (say (words, text, MIN (right, words->width) - w - 10, (double) box.origin.y + 5,
+               MOST_WAY, words->palette->accent))
+        return;
     }
 }
 
