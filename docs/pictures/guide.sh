@@ -1,6 +1,7 @@
 #!/bin/sh
 # The pictures of docs/USER-GUIDE.md, the application itself at each place of the path, and
-# those of docs/VIEWER.md but for a run inside PyTorch and the report.
+# those of docs/VIEWER.md. The run inside PyTorch is made again where TESSERA_TEST_PYTHON
+# names a Python that has it, the report where BROWSER names a Chromium without a head.
 # Usage: docs/pictures/guide.sh BUILD [FOLDER]    (needs Xvfb and pngquant)
 #
 # SPDX-License-Identifier: Apache-2.0
@@ -16,7 +17,7 @@ export XRUN_SCREEN=2800x1600x24
 
 # keep NAME: what was drawn, in few colours.
 keep () {
-  pngquant --force --strip --nofs --output "$out/$1.png" 96 "$work/shot.png"
+  pngquant --force --strip --nofs --output "$out/$1.png" 256 "$work/shot.png"
 }
 
 # shot NAME ACTIONS [OPTION...]: edits are kept beside the trace, so each has its own.
@@ -83,4 +84,25 @@ rm -f "$work/shot.png"
 small error "$work/half.pickle"
 "$1/cli/tessera" render "$root/samples/finetune-oom.pickle.gz" -o "$work/shot.png"
 keep render
+
+# A run that followed a plan, with an evaluation and a logger that the plan did not know.
+if [ -n "$TESSERA_TEST_PYTHON" ]; then
+  dry_run () {
+    options=$1
+    shift
+    (cd "$work" && "$tessera" dry-run --steps=3 $options -- "$TESSERA_TEST_PYTHON" \
+      "$root/examples/gpt.py" --steps 4 "$@") >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
+  }
+  tessera=$(cd "$1" && pwd)/cli/tessera
+  dry_run "-o gpt.tsr"
+  dry_run "--plan=gpt.tsp -o gpt-planned.tsr" --evaluate-every 1 --log-norms
+  wide followed "" "$work/gpt-planned.tsr"
+fi
+if [ -n "$BROWSER" ]; then
+  "$1/cli/tessera" report "$root/samples/finetune-oom.pickle.gz" -o "$work/report.html"
+  "$BROWSER" --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,1500 \
+    --screenshot="$work/shot.png" "file://$work/report.html" >"$work/said" 2>&1 ||
+    { cat "$work/said" >&2; exit 1; }
+  keep report
+fi
 ls -l "$out"/*.png
