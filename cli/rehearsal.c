@@ -128,7 +128,7 @@ answer (const CliRehearsal *run)
   const TesseraPlanOptions options = { .first_step = -1,
                                        .last_step = -1,
                                        .progress = cli_progress ("planning") };
-  const TesseraParameters largest_seen = { 0 };
+  const TesseraLengthsOptions largest_seen = { 0 };
   Seconds seconds = { .trace = seconds_used (RUSAGE_CHILDREN) };
   CliStudy study;
   TesseraError error = { 0 };

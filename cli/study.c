@@ -80,24 +80,17 @@ cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError
 }
 
 TesseraStatus
-cli_study_laws (CliStudy *study, const TesseraParameters *most, TesseraError *error)
+cli_study_laws (CliStudy *study,
+                const TesseraLengthsOptions *options,
+                TesseraError *error)
 {
-  const TesseraLengthsOptions options = { .most = *most };
   TesseraError declined = { 0 };
   TesseraStatus status =
       tessera_laws_new (study->trace, study->blocks, study->structure, &study->laws);
-  /* Orders know nothing of pins: who follows them would not get what was asked for. */
-  if (status == TESSERA_OK && study->plan->n_edits > 0)
-    {
-      study->why_no_lengths =
-          g_strdup ("edits are about the places of this trace's sizes: no plan for every "
-                    "length is made with them (--no-edits makes one)");
-      return TESSERA_OK;
-    }
   if (status == TESSERA_OK)
     status =
         tessera_lengths_plan (study->trace, study->blocks, study->structure, study->laws,
-                              &options, &declined, &study->plan->lengths);
+                              options, &declined, &study->plan->lengths);
   study->lengths = study->plan->lengths;
   if (status == TESSERA_REFUSED || status == TESSERA_INVALID)
     {

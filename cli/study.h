@@ -54,10 +54,9 @@ TESSERA_MUST_USE TesseraStatus cli_study_plan (CliStudy *study,
                                                const TesseraPlanOptions *options,
                                                TesseraError *error);
 /* What kinds of step there are, and how their sizes follow from length and batch; a plan
- * for every length up to @most (0: the largest seen) where they do, which becomes part
- * of the plan. Needs the plan. */
+ * for every length where they do, which becomes part of the plan. Needs the plan. */
 TESSERA_MUST_USE TesseraStatus cli_study_laws (CliStudy *study,
-                                               const TesseraParameters *most,
+                                               const TesseraLengthsOptions *options,
                                                TesseraError *error);
 /* The smallest devices; needs the plan. */
 TESSERA_MUST_USE TesseraStatus cli_study_needs (CliStudy *study, TesseraError *error);

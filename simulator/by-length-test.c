@@ -309,6 +309,56 @@ test_no_memory (void)
   test_study_clear (&of);
 }
 
+/* The lengths of a made trace under one edit of a block of its third step; or why not. */
+static TesseraStatus
+plan_with (const TestStudied *of,
+           TesseraEditKind kind,
+           uint32_t block,
+           TesseraError *error,
+           TesseraLengths **out_lengths)
+{
+  TesseraEdit edit = { .kind = kind,
+                       .name = (char *) "mine",
+                       .lifetime_class = TESSERA_CLASS_SCOPED };
+  const TesseraLengthsOptions options = { .edits = &edit, .n_edits = 1 };
+
+  tessera_selector_init (&edit.what);
+  edit.what.blocks = &block;
+  edit.what.n_blocks = 1;
+  return tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws, &options,
+                               error, out_lengths);
+}
+
+/* Groups and classes are about no place; any other edit is refused by its name. */
+static void
+test_edits (void)
+{
+  const TestSteps made = { 8, 12, false, false, false, 0 };
+  TestStudied of;
+  TesseraError error = { 0 };
+  TesseraLengths *lengths;
+
+  test_study (test_steps_trace (&made), &of);
+  for (TesseraEditKind kind = TESSERA_EDIT_MERGE; kind <= TESSERA_EDIT_CAP; kind++)
+    {
+      TesseraStatus status = plan_with (&of, kind, 20, &error, &lengths);
+
+      if (kind < TESSERA_EDIT_PIN || kind == TESSERA_EDIT_CLASS)
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          g_assert_nonnull (lengths);
+        }
+      else
+        {
+          g_assert_cmpint (status, ==, TESSERA_REFUSED);
+          g_assert_nonnull (strstr (error.text, "the edit \"mine\" "));
+          g_assert_null (lengths);
+        }
+      tessera_lengths_free (lengths);
+    }
+  test_study_clear (&of);
+}
+
 /* A plan without lengths can't be followed by them. */
 static void
 test_refused (void)
@@ -347,6 +397,7 @@ main (int argc, char **argv)
   g_test_add_func ("/by-length/other-parts", test_other_parts);
   g_test_add_func ("/by-length/beyond", test_beyond);
   g_test_add_func ("/by-length/no-memory", test_no_memory);
+  g_test_add_func ("/by-length/edits", test_edits);
   g_test_add_func ("/by-length/refused", test_refused);
   return g_test_run ();
 }

@@ -171,8 +171,8 @@ def what_is_left_to_the_dynamic_allocator_misses_as_planned(tmp):
 
 
 @test
-def with_edits_there_is_no_plan_for_every_length(tmp):
-    """It holds orders, which know nothing of pins."""
+def with_edits_of_places_there_is_no_plan_for_every_length(tmp):
+    """It holds orders, which know nothing of pins; groups say nothing of places."""
     trace = Path(os.environ.get("TESSERA_SHARED_DATA", "")) / "snapshots" / "jobs" / "llama1b_var_length.pickle.gz"
     if not trace.exists():
         return
@@ -180,6 +180,8 @@ def with_edits_there_is_no_plan_for_every_length(tmp):
     edited = good("plan", trace, "--edits", tmp / "e.json")
     assert "no plan for every length" in edited and "one plan for every length" not in edited, edited
     assert "one plan for every length" in good("plan", trace, "--no-edits")
+    (tmp / "g.json").write_text('[{"kind": "group", "name": "", "group": "mine", "what": {"blocks": [3]}}]')
+    assert "one plan for every length" in good("plan", trace, "--edits", tmp / "g.json")
 
 
 @test

@@ -314,8 +314,8 @@ make (Arguments *arguments,
       TesseraHistory **out_history,
       TesseraError *error)
 {
-  const TesseraParameters most = { (uint64_t) arguments->most_batch,
-                                   (uint64_t) arguments->most_length };
+  TesseraLengthsOptions by_length = { .most = { (uint64_t) arguments->most_batch,
+                                                (uint64_t) arguments->most_length } };
   TesseraStatus status = cli_study_open (study, path, common, error);
 
   if (status != TESSERA_OK)
@@ -327,6 +327,8 @@ make (Arguments *arguments,
     return error->status;
   options->edits = tessera_history_get (*out_history, NULL);
   options->n_edits = tessera_history_get_n_standing (*out_history);
+  by_length.edits = options->edits;
+  by_length.n_edits = options->n_edits;
   study->limits_waits = arguments->waits.kind == CLI_WAITS_AT_MOST;
   study->most_waits = arguments->waits.most;
   status = cli_study_plan (study, options, error);
@@ -337,7 +339,7 @@ make (Arguments *arguments,
   if (status == TESSERA_OK)
     tessera_history_into_plan (*out_history, study->plan);
   if (status == TESSERA_OK)
-    status = cli_study_laws (study, &most, error);
+    status = cli_study_laws (study, &by_length, error);
   if (status == TESSERA_OK)
     status = cli_study_layout (study, TESSERA_LAYOUT_RECORDED, common, error);
   if (status == TESSERA_OK && arguments->output != NULL)

@@ -99,6 +99,33 @@ refuse_dear (const TesseraLengthsBuild *build, TesseraError *error)
   return TESSERA_OK;
 }
 
+/* Edits of groups and classes say nothing of places. All others are about the places that
+ * this trace's sizes have, which an order of blocks can't promise at every length, or
+ * leave out what a run would then count against the plan. */
+static TesseraStatus
+refuse_edits (const TesseraLengthsOptions *options, TesseraError *error)
+{
+  for (size_t i = 0; i < options->n_edits; i++)
+    {
+      const TesseraEdit *edit = &options->edits[i];
+
+      if (edit->is_undone)
+        continue;
+      if (edit->kind == TESSERA_EDIT_DYNAMIC)
+        return tessera_fail (error, TESSERA_REFUSED,
+                             "the edit \"%s\" leaves requests out: no plan for every "
+                             "length is made with it",
+                             edit->name);
+      if (edit->kind == TESSERA_EDIT_PIN || edit->kind == TESSERA_EDIT_TOGETHER ||
+          edit->kind == TESSERA_EDIT_APART || edit->kind == TESSERA_EDIT_CAP)
+        return tessera_fail (error, TESSERA_REFUSED,
+                             "the edit \"%s\" is about places that this trace's sizes "
+                             "have: no plan for every length is made with it",
+                             edit->name);
+    }
+  return TESSERA_OK;
+}
+
 TesseraStatus
 tessera_lengths_plan (const TesseraTrace *trace,
                       const TesseraBlocks *blocks,
@@ -122,7 +149,9 @@ tessera_lengths_plan (const TesseraTrace *trace,
     return TESSERA_OK;
   if (laws->parts.phase)
     build.structure = &laws->parts.structure;
-  status = tessera_lengths_new (&build.out);
+  status = refuse_edits (options, error);
+  if (status == TESSERA_OK)
+    status = tessera_lengths_new (&build.out);
   if (status == TESSERA_OK)
     status = set_parameters (&build);
   if (status == TESSERA_OK)

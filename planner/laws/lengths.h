@@ -7,6 +7,7 @@
 
 #include "db/lengths.h"
 #include "planner/check.h"
+#include "planner/edit.h"
 #include "planner/laws/laws.h"
 #include "planner/pack.h"
 
@@ -14,6 +15,9 @@ typedef struct
 {
   TesseraParameters most; /* the plan is for these and less; 0: the largest seen */
   const TesseraPackOptions *pack; /* NULL: defaults */
+  const TesseraEdit *edits;       /* (nullable): that the plan beside it is made with.
+                                     Any but of groups and classes are refused */
+  size_t n_edits;
 } TesseraLengthsOptions;
 
 /*
