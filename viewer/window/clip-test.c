@@ -351,6 +351,7 @@ test_made (void)
   look_at_made (test_followed_path ());
   look_at_made (test_devices_path ());
   look_at_made (test_three_blocks_path ());
+  look_at_made (test_turns_path ());
 }
 
 /* Text a quarter larger, on a window that is, too. */
