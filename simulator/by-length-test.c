@@ -246,6 +246,37 @@ test_other_parts (void)
     }
 }
 
+/* First parts that are longer than all that the plan is for leave their gradients
+ * elsewhere: the parts behind them are planned as ever. */
+static void
+test_long_parts (void)
+{
+  uint64_t n_hits = 0, n_misses = 0;
+  double reserved = 0;
+
+  for (uint32_t i = 0; i < 8; i++)
+    {
+      TestStudied of_made = study_parts (5, 3, 0, i),
+                  of_other = study_parts (9, 3, 0, 50 + i);
+      TesseraPlan *plan = plan_of (&of_made, 900);
+      TesseraLayout *layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
+
+      case_assert_no_overlap (of_other.blocks, layout, false);
+      g_assert_cmpuint (layout->n_ooms, ==, 0);
+      n_hits += layout->n_hits;
+      n_misses += layout->n_misses;
+      reserved += (double) layout->peak_reserved_bytes /
+                  (double) layout->peak_allocated_bytes / 8;
+      tessera_layout_free (layout);
+      tessera_plan_free (plan);
+      test_study_clear (&of_made);
+      test_study_clear (&of_other);
+    }
+  g_assert_cmpuint (n_misses, <, n_hits);
+  /* 1.29 where parts behind an unplanned one wait for gradients that are elsewhere. */
+  g_assert_cmpfloat (reserved, <, 1.27);
+}
+
 /* Beyond what the plan is for a step is planned as far as laws go, and no farther:
  * served, and nothing overlaps. */
 static void
@@ -395,6 +426,7 @@ main (int argc, char **argv)
   g_test_add_func ("/by-length/full-device", test_full_device);
   g_test_add_func ("/by-length/parts", test_parts);
   g_test_add_func ("/by-length/other-parts", test_other_parts);
+  g_test_add_func ("/by-length/long-parts", test_long_parts);
   g_test_add_func ("/by-length/beyond", test_beyond);
   g_test_add_func ("/by-length/no-memory", test_no_memory);
   g_test_add_func ("/by-length/edits", test_edits);

@@ -67,6 +67,7 @@ struct TesseraLengthsFollower
   bool is_new_phase; /* an early slot's, for the first time in this step */
   bool *was_phase;   /* [n_strings] in this step */
   TesseraCutter cutter;
+  bool is_later_part; /* not the first of its step */
   uint32_t n_missed; /* in a row */
   TesseraFollower *follower;
   TesseraFollowerStats stats; /* of what is past, and of early requests */
@@ -269,6 +270,7 @@ tessera_lengths_follower_step (TesseraLengthsFollower *follower)
 {
   begin_part (follower);
   follower->cutter.had_other = false;
+  follower->is_later_part = false;
 }
 
 void
@@ -279,7 +281,10 @@ tessera_lengths_follower_phase (TesseraLengthsFollower *follower, const char *na
   if (lengths->cut_phase != NULL && name != NULL)
     name = tessera_bare_phase (name);
   if (tessera_cutter_see (&follower->cutter, name) && follower->state != START)
-    begin_part (follower);
+    {
+      begin_part (follower);
+      follower->is_later_part = true;
+    }
   follower->has_phases = true;
   follower->phase = name != NULL ? OTHER_PHASE : TESSERA_NONE;
   for (uint32_t i = 0; name != NULL && i < lengths->n_strings; i++)
@@ -319,6 +324,9 @@ look_around (TesseraLengthsFollower *follower)
           tessera_lengths_slot_stays (&lengths->slots[i]) && is_taken && place->is_own;
       if (!tessera_lengths_slot_lends (lengths, &lengths->slots[i]))
         continue;
+      /* Elsewhere, if the part that made it was not planned. */
+      if (follower->is_later_part && lengths->slots[i].seen == TESSERA_SEEN_FIRST)
+        follower->is_there[i] = true;
       n_lent++;
       n_there += follower->is_there[i];
     }
