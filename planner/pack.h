@@ -70,6 +70,7 @@ typedef struct
   const uint64_t *former; /* (nullable) (array length=n_items): where the items lay in a
                              layout before, UINT64_MAX: nowhere. A hint: orders that
                              follow it are tried as well, and the result depends on it */
+  bool is_brief;          /* where there is @former, few orders are tried beside it */
   const TesseraProgress *progress;
   bool keeps_best; /* where @progress says stop, what is known then is the answer, not
                       TESSERA_CANCELLED: is_cut_short. Once it says stop it has to stay

@@ -227,10 +227,13 @@ static gboolean
 pack_checked (const TesseraItem *items,
               uint32_t n_items,
               uint32_t n_threads,
+              const uint64_t *former,
               uint64_t *offsets,
               Seen *seen)
 {
-  const TesseraPackOptions options = { .n_threads = n_threads, .work_budget = 20000 };
+  const TesseraPackOptions options = { .n_threads = n_threads,
+                                       .work_budget = 20000,
+                                       .former = former };
   TesseraPacking packing;
   uint64_t bound = 0;
   TesseraStatus status = tessera_pack (items, n_items, &options, offsets, &packing);
@@ -258,6 +261,28 @@ pack_checked (const TesseraItem *items,
   return TRUE;
 }
 
+/* Around where a packing of before had them, in one thread or several; or around what is
+ * no layout at all. */
+static void
+pack_as_before (GRand *random,
+                const TesseraItem *items,
+                uint32_t n_items,
+                uint64_t *former,
+                Seen *seen)
+{
+  uint64_t offsets[MAX_ITEMS], again[MAX_ITEMS];
+  for (uint32_t i = 0; i < n_items; i++)
+    if (pick (random, 30) == 0)
+      former[i] = UINT64_MAX - pick (random, 3);
+  g_assert_true (pack_checked (items, n_items, 1, former, offsets, seen));
+  g_assert_true (pack_checked (items, n_items, 3, former, again, seen));
+  g_assert_true (memcmp (offsets, again, n_items * sizeof *offsets) == 0);
+  for (uint32_t i = 0; i < n_items; i++)
+    former[i] =
+        pick (random, 2) ? pick (random, 300) : UINT64_MAX / (1 + pick (random, 99));
+  g_assert_true (pack_checked (items, n_items, 1, former, offsets, seen));
+}
+
 static void
 test_random (void)
 {
@@ -267,17 +292,23 @@ test_random (void)
     {
       const Shape *shape = &shapes[(gsize) run % G_N_ELEMENTS (shapes)];
       TesseraItem items[MAX_ITEMS];
-      uint64_t offsets[MAX_ITEMS], again[MAX_ITEMS];
+      uint64_t offsets[MAX_ITEMS], again[MAX_ITEMS], former[MAX_ITEMS];
       for (uint32_t i = 0; i < shape->n_items; i++)
         items[i] = random_item (random, shape);
-      g_assert_true (pack_checked (items, shape->n_items, 1, offsets, &seen));
+      g_assert_true (pack_checked (items, shape->n_items, 1, NULL, offsets, &seen));
       make_bodies (random, items, shape, offsets);
-      if (!pack_checked (items, shape->n_items, 1, offsets, &seen))
+      memcpy (former, offsets, sizeof former);
+      if (!pack_checked (items, shape->n_items, 1, NULL, offsets, &seen))
         continue;
+      if (run % 24 < 8)
+        pack_as_before (random, items, shape->n_items, former, &seen);
       make_pins (random, items, shape, offsets);
-      if (!pack_checked (items, shape->n_items, 1, offsets, &seen))
+      memcpy (former, offsets, sizeof former);
+      if (!pack_checked (items, shape->n_items, 1, NULL, offsets, &seen))
         continue;
-      g_assert_true (pack_checked (items, shape->n_items, 3, again, &seen));
+      if (run % 24 >= 16)
+        pack_as_before (random, items, shape->n_items, former, &seen);
+      g_assert_true (pack_checked (items, shape->n_items, 3, NULL, again, &seen));
       g_assert_true (memcmp (offsets, again, shape->n_items * sizeof *offsets) == 0);
     }
   g_test_message ("%u packed, %u refused, %u items pinned, %u in bodies", seen.n_packed,

@@ -62,11 +62,6 @@ item_is_valid (const TesseraItem *item)
          is_covered (item, item->begin2, item->end2);
 }
 
-/* A height never exceeds the highest pinned end and, above it, all items and bodies one
- * on top of the other. That has to stay below 2^60: trees of free room (fit/tree.h) count
- * below 0 as well, an item of two lives twice, and sums of two such must not wrap. */
-#define MOST_BYTES ((UINT64_C (1) << 60) - 1)
-
 static TesseraStatus
 validate (const TesseraItem *items, size_t n_items)
 {
@@ -82,7 +77,8 @@ validate (const TesseraItem *items, size_t n_items)
       if (!item_is_valid (item) ||
           __builtin_add_overflow (sum_bytes, item->size_bytes, &sum_bytes) ||
           __builtin_add_overflow (sum_bytes, distance, &sum_bytes) ||
-          sum_bytes > MOST_BYTES || pinned_bytes > MOST_BYTES - sum_bytes)
+          sum_bytes > TESSERA_PACK_MOST_BYTES ||
+          pinned_bytes > TESSERA_PACK_MOST_BYTES - sum_bytes)
         return TESSERA_INVALID;
     }
   return TESSERA_OK;
@@ -104,6 +100,7 @@ portfolio_options (const TesseraPackOptions *options)
         result.fit_at_most = options->fit_at_most;
       result.n_orders = options->n_orders;
       result.former = options->former;
+      result.is_brief = options->is_brief;
     }
   if (result.n_threads == 0)
     {
@@ -177,9 +174,14 @@ set_limits (Call *call, size_t group, TesseraPackProblem *problem)
     return TESSERA_OK;
   status =
       tessera_pack_zones_block (&call->zones, call->items, call->limits, call->offsets,
-                                group, &problem->blocked, &problem->n_blocked);
+                                NULL, group, &problem->blocked, &problem->n_blocked);
+  if (status == TESSERA_OK && problem->former != NULL)
+    status = tessera_pack_zones_block (&call->zones, call->items, call->limits,
+                                       call->offsets, problem->former, group,
+                                       &problem->reserved, &problem->n_reserved);
   if (status != TESSERA_OK)
     return status;
+  problem->is_whole_pool = true;
   problem->bound_bytes =
       tessera_pack_least_height (problem->blocked, problem->n_blocked, load_bytes);
   for (size_t i = 0; i < problem->n_items; i++)
@@ -235,6 +237,31 @@ stretch_of (const TesseraPortfolioOptions *options, double begin, double end)
   return stretch;
 }
 
+/* The portfolio with all of the work: it begins anew, and where it was given a layout of
+ * before it may take another way from there than it did with less. */
+static TesseraStatus
+improve (TesseraPackProblem *problem,
+         const TesseraPortfolioOptions *options,
+         uint64_t *places,
+         uint64_t *height_bytes,
+         const char **strategy)
+{
+  uint64_t *others = malloc (problem->n_items * sizeof *others), others_height_bytes = 0;
+  const char *others_strategy = NULL;
+  TesseraStatus status =
+      others == NULL ? TESSERA_NO_MEMORY
+                     : tessera_portfolio_run (problem, options, others,
+                                              &others_height_bytes, &others_strategy);
+  if (status == TESSERA_OK && others_height_bytes <= *height_bytes)
+    {
+      memcpy (places, others, problem->n_items * sizeof *places);
+      *height_bytes = others_height_bytes;
+      *strategy = others_strategy;
+    }
+  free (others);
+  return status;
+}
+
 /* The portfolio. What its rules leave above the bound, and can be searched for exactly,
  * is. Where that gets somewhere it goes on, for it gets further than rules do; where it
  * does not, half as much work again was spent, and all of it goes into rules. */
@@ -267,7 +294,7 @@ pack_problem (TesseraPackProblem *problem,
       *height_bytes < rules_height_bytes ||
       (options->stopped != NULL && *options->stopped))
     return status;
-  return tessera_portfolio_run (problem, &rest, places, height_bytes, strategy);
+  return improve (problem, &rest, places, height_bytes, strategy);
 }
 
 static TesseraStatus

@@ -15,6 +15,11 @@
 
 #include "planner/pack/limits.h"
 
+/* A height never exceeds the highest pinned end and, above it, all items and bodies one
+ * on top of the other. That has to stay below 2^60: trees of free room (fit/tree.h) count
+ * below 0 as well, an item of two lives twice, and sums of two such must not wrap. */
+#define TESSERA_PACK_MOST_BYTES ((UINT64_C (1) << 60) - 1)
+
 typedef struct
 {
   uint32_t begin, end;   /* sections [begin, end) */
@@ -48,12 +53,16 @@ typedef struct
   TesseraPackItem *items; /* ascending curve */
   size_t n_items;
   uint32_t n_sections;
-  uint64_t base_bytes;    /* taken below by items that live always */
-  uint64_t bound_bytes;   /* largest load of @items alone, or what closed ranges force
-                             (closed.h): base_bytes not counted */
-  uint32_t n_owners;      /* 1 where wide lives are the same or all have one owner */
-  bool has_second;        /* some item has a second life */
-  const uint64_t *former; /* see TesseraPackOptions; by source; NULL: none */
+  uint64_t base_bytes;        /* taken below by items that live always */
+  uint64_t bound_bytes;       /* largest load of @items alone, or what closed ranges force
+                                 (closed.h): base_bytes not counted */
+  uint32_t n_owners;          /* 1 where wide lives are the same or all have one owner */
+  bool has_second;            /* some item has a second life */
+  const uint64_t *former;     /* see TesseraPackOptions; by source; NULL: none */
+  TesseraPackRange *reserved; /* ascending, apart: what is blocked, and where those lay
+                                 that are placed later; freed with the rest */
+  size_t n_reserved;
+  bool is_whole_pool; /* offsets are of the pool, since something is pinned */
 
   /* NULL where nobody is held to anything: then there are no bodies and nothing is
    * blocked either. Methods that know nothing of limits are for such problems only. */

@@ -14,6 +14,7 @@
  * items, and of what improves so much as keeps 10,000 blocks below a twentieth of a
  * second (benchmark preview). */
 #define PREVIEW_BUDGET (UINT64_C (1) << 13)
+#define PREVIEW_BUDGET_OF_FEW (UINT64_C (1) << 15) /* that may be fitted */
 #define PREVIEW_FIT_AT_MOST 4096
 
 TesseraComplaint
@@ -36,8 +37,10 @@ tessera_build_pack_options (const TesseraPlanBuild *build)
 
   if (options->is_preview)
     {
-      pack.work_budget = PREVIEW_BUDGET;
+      pack.work_budget = build->n_items <= PREVIEW_FIT_AT_MOST ? PREVIEW_BUDGET_OF_FEW
+                                                               : PREVIEW_BUDGET;
       pack.fit_at_most = PREVIEW_FIT_AT_MOST;
+      pack.is_brief = true;
     }
   return pack;
 }

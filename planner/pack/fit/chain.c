@@ -24,6 +24,11 @@ static const TesseraOrderKey first_orders[TESSERA_N_CHAINS][TESSERA_ORDER_MAX_KE
   { TESSERA_BY_LOAD, TESSERA_BY_SIZE, TESSERA_BY_LIFE },
 };
 
+/* Where it is known where the items lay before, so many chains begin with that order. */
+#define N_AS_BEFORE 4
+static const TesseraOrderKey as_before[TESSERA_ORDER_MAX_KEYS] = { TESSERA_BY_FORMER,
+                                                                   TESSERA_BY_AREA };
+
 TesseraStatus
 tessera_chains_init (TesseraChain chains[TESSERA_N_CHAINS],
                      const TesseraPackProblem *problem,
@@ -35,7 +40,10 @@ tessera_chains_init (TesseraChain chains[TESSERA_N_CHAINS],
       chains[i].order = calloc (problem->n_items, sizeof *chains[i].order);
       if (chains[i].order == NULL)
         return TESSERA_NO_MEMORY;
-      tessera_order_items (problem, first_orders[i], entries, chains[i].order);
+      tessera_order_items (problem,
+                           problem->former != NULL && i < N_AS_BEFORE ? as_before
+                                                                      : first_orders[i],
+                           entries, chains[i].order);
     }
   return TESSERA_OK;
 }

@@ -47,6 +47,7 @@ static const TesseraCandidate candidates[] = {
   { "best fit by birth", BEST_FIT (BY (BIRTH)) },
   { "first fit in order of time", FIRST_FIT (BY (TIME)) },
   { "best fit in order of time", BEST_FIT (BY (TIME)) },
+  { "lowest offset next, as before", LOWEST (BY (FORMER), BY (AREA)) },
   { "skyline as before", SKYLINE (BY (FORMER)) },
   { "first fit as before", FIRST_FIT (BY (FORMER)) },
   { "best fit as before", BEST_FIT (BY (FORMER)) },

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "planner/pack/portfolio/former.h"
 #include "planner/pack/portfolio/rounds.h"
 #include "planner/pack/repack/owners.h"
 
@@ -27,7 +28,8 @@ init_run (TesseraPortfolio *portfolio, TesseraDeskParts *parts)
     }
   *scope = (TesseraScope){ .problem = problem,
                            .fit_at_most = portfolio->options->fit_at_most,
-                           .has_sweeps = tessera_scope_can_sweep (problem, n_before) };
+                           .has_sweeps = tessera_scope_can_sweep (problem, n_before),
+                           .is_brief = portfolio->options->is_brief };
   TesseraStatus status = tessera_finished_init (&portfolio->best, problem->n_items);
   if (status == TESSERA_OK && scope->has_sweeps)
     {
@@ -84,6 +86,8 @@ tessera_portfolio_run (const TesseraPackProblem *problem,
   if (status == TESSERA_OK)
     status = tessera_portfolio_workers_new (&portfolio, &parts, &workers);
   if (status == TESSERA_OK)
+    status = tessera_portfolio_repair (&portfolio);
+  if (status == TESSERA_OK && portfolio.best.height_bytes != problem->bound_bytes)
     status = tessera_portfolio_run_rounds (&portfolio, workers);
   if (status == TESSERA_OK && atomic_load (&portfolio.shared.cancelled))
     status = TESSERA_CANCELLED;
@@ -95,7 +99,7 @@ tessera_portfolio_run (const TesseraPackProblem *problem,
     }
   tessera_chains_clear (portfolio.chains);
   tessera_portfolio_workers_free (workers, options->n_threads);
-  if (status == TESSERA_OK && problem->limits == NULL &&
+  if (status == TESSERA_OK && !problem->has_zones &&
       (portfolio.scope.has_sweeps || problem->n_owners > 1))
     {
       status = repack (&portfolio, offsets, out_height_bytes);

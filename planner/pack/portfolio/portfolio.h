@@ -15,6 +15,7 @@ typedef struct
   size_t fit_at_most;     /* items; of larger problems, fits in order of time only */
   uint32_t n_orders;      /* of the portfolio, the first; 0: all */
   const uint64_t *former; /* see TesseraPackOptions */
+  bool is_brief;          /* the same */
   const TesseraProgress *progress;
   bool *stopped; /* (nullable): told to stop: what is known then is the answer. Is set,
                     and where it already is, the first attempt that ends is enough */

@@ -11,6 +11,9 @@
  * start of a thread. Fixed, so that rounds do not depend on the machine. */
 #define PLACEMENTS_A_ROUND 4096u
 
+/* With a layout of before to go by a few attempts may do; of a preview there are few. */
+#define PLACEMENTS_A_HINTED_ROUND 256u
+
 /* A placement by a sweep costs a fraction of what one by the lowest offset does; so many
  * are had for a unit of the work budget. But not more rules than this are drawn. */
 #define SWEPT_A_UNIT 4
@@ -87,7 +90,10 @@ run_chains (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
 {
   const TesseraPackProblem *problem = portfolio->problem;
   portfolio->n_rounds++;
-  portfolio->n_tries = 1 + PLACEMENTS_A_ROUND / (uint32_t) problem->n_items;
+  portfolio->n_tries =
+      1 + (tessera_scope_is_hinted (&portfolio->scope) ? PLACEMENTS_A_HINTED_ROUND
+                                                       : PLACEMENTS_A_ROUND) /
+              (uint32_t) problem->n_items;
   uint64_t work_of_round = (uint64_t) portfolio->n_tries * problem->n_items *
                            TESSERA_N_CHAINS *
                            tessera_scope_cost_of_owners (&portfolio->scope);
@@ -115,9 +121,10 @@ run_first_round (TesseraPortfolio *portfolio,
 {
   uint32_t n_all =
       tessera_n_candidates () + tessera_scope_n_first_rules (&portfolio->scope);
-  if (n_orders > 0 && n_orders < n_all)
+  bool is_all = n_orders == 0 || n_orders >= n_all;
+  if (!is_all)
     tessera_portfolio_run_round (portfolio, workers, n_orders);
-  if (portfolio->best.height_bytes == UINT64_MAX)
+  if (is_all || portfolio->best.height_bytes == UINT64_MAX)
     tessera_portfolio_run_round (portfolio, workers, n_all);
 }
 
@@ -147,6 +154,8 @@ tessera_portfolio_run_rounds (TesseraPortfolio *portfolio,
       hurry (portfolio, workers);
       return TESSERA_OK;
     }
+  if (portfolio->best.height_bytes != UINT64_MAX) /* as high is not better */
+    atomic_store (&portfolio->shared.best_height_bytes, portfolio->best.height_bytes - 1);
   run_first_round (portfolio, workers, portfolio->options->n_orders);
   if (!is_small)
     {

@@ -37,6 +37,10 @@
 #define REPACK_LOOKS_A_UNIT 4
 #define REPACK_TIMES_OF_OWNERS 4
 
+/* Where a layout of before is known of few items, orders that follow it come next to the
+ * first ones, and chains after them are worth more than the rest. */
+#define N_ORDERS_OF_HINTED 8
+
 /* What one sweep may spend on looking ahead (sweep.h). */
 #define LOOKS_OF_A_SWEEP (UINT64_C (1) << 22)
 #define LOOKS_AN_ITEM 8
@@ -116,6 +120,12 @@ tessera_scope_n_before_rules (const TesseraScope *scope)
 /* In order of time a fit walks over those alive only: of a large problem that sweeps are
  * not for it is the one that can be paid for. A small one has it by birth. */
 bool
+tessera_scope_is_hinted (const TesseraScope *scope)
+{
+  return scope->is_brief && scope->problem->former != NULL && !scope->problem->has_zones;
+}
+
+bool
 tessera_scope_tries (const TesseraScope *scope, const TesseraCandidate *candidate)
 {
   const size_t n_items = scope->problem->n_items;
@@ -127,6 +137,10 @@ tessera_scope_tries (const TesseraScope *scope, const TesseraCandidate *candidat
   if (candidate == tessera_candidate_nth (0))
     return n_items <= most_lowest (scope);
   if (candidate->keys[0] == TESSERA_BY_FORMER && scope->problem->former == NULL)
+    return false;
+  if (candidate->keys[0] != TESSERA_BY_FORMER && tessera_scope_is_hinted (scope) &&
+      tessera_scope_is_small (scope) &&
+      candidate > tessera_candidate_nth (N_ORDERS_OF_HINTED))
     return false;
   return candidate->keys[0] == TESSERA_BY_TIME
              ? !scope->has_sweeps && n_items > scope->fit_at_most

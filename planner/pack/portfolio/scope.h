@@ -12,6 +12,7 @@ typedef struct
   const TesseraPackProblem *problem;
   size_t fit_at_most; /* items; of larger problems, fits in order of time only */
   bool has_sweeps;
+  bool is_brief; /* see TesseraPackOptions */
 } TesseraScope;
 
 /* Tells whether sweeps can be had of a problem where so many items come before them. */
@@ -29,6 +30,10 @@ uint32_t tessera_scope_n_first_rules (const TesseraScope *scope);
 uint32_t tessera_scope_n_before_rules (const TesseraScope *scope);
 /* How many of the first rules wait for those by which each size has its own places. */
 uint32_t tessera_scope_n_late_rules (const TesseraScope *scope);
+
+/* Tells whether a layout of before can be repaired and followed by orders, so that others
+ * are hardly needed. */
+bool tessera_scope_is_hinted (const TesseraScope *scope);
 
 bool tessera_scope_tries (const TesseraScope *scope, const TesseraCandidate *candidate);
 

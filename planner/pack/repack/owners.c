@@ -65,28 +65,62 @@ count_seen (TesseraPackProblem *seen)
   return TESSERA_OK;
 }
 
+/* The problem as others see it, and its lives in order of time. */
+typedef struct
+{
+  TesseraPackProblem problem;
+  TesseraTimes times;
+} Seen;
+
+static void
+seen_clear (Seen *seen)
+{
+  tessera_times_clear (&seen->times);
+  free (seen->problem.items);
+}
+
+/* Clear it in any case. */
+static TesseraStatus
+seen_init (Seen *seen, const TesseraPackProblem *problem)
+{
+  *seen = (Seen){ .problem = *problem };
+  seen->problem.items = malloc (problem->n_items * sizeof *seen->problem.items);
+  if (seen->problem.items == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < problem->n_items; i++)
+    seen->problem.items[i] = problem->items[i];
+  swap_lives (&seen->problem);
+  TesseraStatus status = count_seen (&seen->problem);
+  return status == TESSERA_OK ? tessera_times_init (&seen->times, &seen->problem)
+                              : status;
+}
+
 TesseraStatus
 tessera_repack_owners (const TesseraPackProblem *problem,
                        const TesseraRepackOptions *options,
                        uint64_t *offsets,
                        uint64_t *height_bytes)
 {
-  TesseraPackProblem seen = *problem;
-  TesseraTimes times = { 0 };
+  Seen seen;
   if (*height_bytes <= problem->bound_bytes || options->looks == 0)
     return TESSERA_OK;
-  seen.items = malloc (problem->n_items * sizeof *seen.items);
-  if (seen.items == NULL)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < problem->n_items; i++)
-    seen.items[i] = problem->items[i];
-  swap_lives (&seen);
-  TesseraStatus status = count_seen (&seen);
+  TesseraStatus status = seen_init (&seen, problem);
   if (status == TESSERA_OK)
-    status = tessera_times_init (&times, &seen);
+    status = tessera_repack (&seen.times, options, offsets, height_bytes);
+  seen_clear (&seen);
+  return status;
+}
+
+TesseraStatus
+tessera_repair_owners (const TesseraPackProblem *problem,
+                       const TesseraRepairOptions *options,
+                       uint64_t *offsets,
+                       uint64_t *height_bytes)
+{
+  Seen seen;
+  TesseraStatus status = seen_init (&seen, problem);
   if (status == TESSERA_OK)
-    status = tessera_repack (&times, options, offsets, height_bytes);
-  tessera_times_clear (&times);
-  free (seen.items);
+    status = tessera_repair (problem, &seen.times, options, offsets, height_bytes);
+  seen_clear (&seen);
   return status;
 }

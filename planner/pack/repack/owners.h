@@ -9,10 +9,16 @@
  */
 #pragma once
 
-#include "planner/pack/repack/repack.h"
+#include "planner/pack/repack/repair.h"
 
 /* As tessera_repack(), of a problem without limits and with several owners. */
 TESSERA_MUST_USE TesseraStatus tessera_repack_owners (const TesseraPackProblem *problem,
                                                       const TesseraRepackOptions *options,
+                                                      uint64_t *offsets,
+                                                      uint64_t *height_bytes);
+
+/* As tessera_repair(). */
+TESSERA_MUST_USE TesseraStatus tessera_repair_owners (const TesseraPackProblem *problem,
+                                                      const TesseraRepairOptions *options,
                                                       uint64_t *offsets,
                                                       uint64_t *height_bytes);

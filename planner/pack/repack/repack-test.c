@@ -212,7 +212,7 @@ test_waiting (void)
   for (int run = 0; run < 50; run++)
     {
       Layout layout;
-      TesseraWaiting waiting;
+      TesseraWaitingItems waiting;
       gboolean is_in[N] = { FALSE };
       draw_items (random, items, N);
       for (uint32_t i = 0; i < N && run % 2 == 0; i++)

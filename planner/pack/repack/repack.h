@@ -18,18 +18,11 @@
  */
 #pragma once
 
-#include "planner/pack/sweep/times.h"
-
-typedef struct
-{
-  uint64_t looks; /* at lives and ranges, that may be spent: some 50 ns each */
-  const TesseraProgress *progress;
-  double fraction; /* for @progress, which says when to stop */
-} TesseraRepackOptions;
+#include "planner/pack/repack/ejection.h"
 
 /*
  * tessera_repack:
- * @times: of a problem without limits and with one owner
+ * @times: of a problem without zones and with one owner
  * @offsets: (array): by item; none two overlap. Never worse on return
  * @height_bytes: of @offsets
  *
@@ -40,3 +33,8 @@ TESSERA_MUST_USE TesseraStatus tessera_repack (const TesseraTimes *times,
                                                const TesseraRepackOptions *options,
                                                uint64_t *offsets,
                                                uint64_t *height_bytes);
+
+/* The same for a layout in work that others go on with: until the looks are spent. */
+void tessera_repack_lower (TesseraEjection *ejection,
+                           uint64_t *offsets,
+                           uint64_t *height_bytes);

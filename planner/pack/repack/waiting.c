@@ -28,7 +28,7 @@ bits_of (uint64_t number)
 
 /* Roots of areas of 64 bits, then as many bits of them as a weight has. */
 static void
-weigh (TesseraWaiting *waiting, const TesseraPackProblem *problem)
+weigh (TesseraWaitingItems *waiting, const TesseraPackProblem *problem)
 {
   uint64_t largest_bytes = 0, longest_events = 0, heaviest = 0;
   for (size_t i = 0; i < problem->n_items; i++)
@@ -53,9 +53,9 @@ weigh (TesseraWaiting *waiting, const TesseraPackProblem *problem)
 }
 
 TesseraStatus
-tessera_waiting_init (TesseraWaiting *waiting, const TesseraPackProblem *problem)
+tessera_waiting_init (TesseraWaitingItems *waiting, const TesseraPackProblem *problem)
 {
-  *waiting = (TesseraWaiting){
+  *waiting = (TesseraWaitingItems){
     .weights = malloc ((problem->n_items + 1) * sizeof *waiting->weights),
     .heap = malloc ((problem->n_items + 1) * sizeof *waiting->heap),
   };
@@ -69,28 +69,28 @@ tessera_waiting_init (TesseraWaiting *waiting, const TesseraPackProblem *problem
 }
 
 void
-tessera_waiting_clear (TesseraWaiting *waiting)
+tessera_waiting_clear (TesseraWaitingItems *waiting)
 {
   free (waiting->weights);
   free (waiting->heap);
-  *waiting = (TesseraWaiting){ 0 };
+  *waiting = (TesseraWaitingItems){ 0 };
 }
 
 void
-tessera_waiting_empty (TesseraWaiting *waiting)
+tessera_waiting_empty (TesseraWaitingItems *waiting)
 {
   waiting->n_waiting = 0;
 }
 
 static bool
-comes_first (const TesseraWaiting *waiting, uint32_t a, uint32_t b)
+comes_first (const TesseraWaitingItems *waiting, uint32_t a, uint32_t b)
 {
   uint32_t x = waiting->weights[a], y = waiting->weights[b];
   return x != y ? x > y : a < b;
 }
 
 void
-tessera_waiting_push (TesseraWaiting *waiting, uint32_t item)
+tessera_waiting_push (TesseraWaitingItems *waiting, uint32_t item)
 {
   uint32_t *heap = waiting->heap;
   size_t at = waiting->n_waiting++;
@@ -100,7 +100,7 @@ tessera_waiting_push (TesseraWaiting *waiting, uint32_t item)
 }
 
 uint32_t
-tessera_waiting_pop (TesseraWaiting *waiting)
+tessera_waiting_pop (TesseraWaitingItems *waiting)
 {
   uint32_t *heap = waiting->heap, first = heap[0];
   uint32_t last = heap[--waiting->n_waiting];

@@ -1,0 +1,274 @@
+/*
+ * Tests of layouts that are repaired: what fits stays, what is held now gets its way.
+ * That all laws hold on any problem and from any hint is asked in pack-limits-test.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/generate.h"
+#include "planner/pack.h"
+#include "planner/pack/repack/repair.h"
+#include "tests/fail_alloc.h"
+
+#include <glib.h>
+#include <string.h>
+
+enum
+{
+  N_ITEMS = 2000,
+  SEED = 83
+};
+
+/* Of what a preview spends: next to nothing. */
+static const TesseraPackOptions hurried = { .n_threads = 1,
+                                            .work_budget = 1,
+                                            .n_orders = 1 };
+
+typedef struct
+{
+  TesseraItem items[N_ITEMS];
+  uint64_t offsets[N_ITEMS];
+  TesseraPacking packing;
+} Packed;
+
+static void
+pack_well (Packed *packed, uint32_t seed)
+{
+  const TesseraPackOptions options = { .n_threads = 1, .work_budget = 1 << 18 };
+  g_assert_cmpint (
+      tessera_generate (TESSERA_GENERATE_DRIFT, seed, packed->items, N_ITEMS), ==,
+      TESSERA_OK);
+  g_assert_cmpint (
+      tessera_pack (packed->items, N_ITEMS, &options, packed->offsets, &packed->packing),
+      ==, TESSERA_OK);
+}
+
+static uint64_t
+pack_again (const Packed *packed, const uint64_t *former, uint64_t *offsets)
+{
+  TesseraPackOptions options = hurried;
+  TesseraPacking packing;
+  options.former = former;
+  g_assert_cmpint (tessera_pack (packed->items, N_ITEMS, &options, offsets, &packing), ==,
+                   TESSERA_OK);
+  return packing.height_bytes;
+}
+
+/* Where nothing has changed nothing is lost, and nobody moves without need. */
+static void
+test_same_again (void)
+{
+  for (uint32_t seed = 1; seed <= 6; seed++)
+    {
+      g_autofree Packed *packed = g_new0 (Packed, 1);
+      uint64_t offsets[N_ITEMS];
+      pack_well (packed, seed);
+      g_assert_cmpuint (pack_again (packed, packed->offsets, offsets), <=,
+                        packed->packing.height_bytes);
+      if (packed->packing.is_optimal)
+        g_assert_true (memcmp (offsets, packed->offsets, sizeof offsets) == 0);
+    }
+}
+
+static size_t
+count_equal (const uint64_t *a, const uint64_t *b)
+{
+  size_t n = 0;
+  for (uint32_t i = 0; i < N_ITEMS; i++)
+    n += a[i] == b[i];
+  return n;
+}
+
+/* One block is pinned where others lie: no higher than without the hint, and most blocks
+ * stay where they were, more than without. */
+static void
+test_pin (void)
+{
+  GRand *random = g_rand_new_with_seed (SEED);
+  size_t n_stay = 0, n_stay_without = 0;
+  for (uint32_t seed = 1; seed <= 12; seed++)
+    {
+      g_autofree Packed *packed = g_new0 (Packed, 1);
+      uint64_t offsets[N_ITEMS], without[N_ITEMS];
+      pack_well (packed, seed);
+      TesseraItem *item = &packed->items[g_rand_int_range (random, 0, N_ITEMS)];
+      uint64_t at = packed->offsets[g_rand_int_range (random, 0, N_ITEMS)];
+      item->is_pinned = 1;
+      item->pinned_bytes = MIN (at, packed->packing.height_bytes - item->size_bytes);
+      uint64_t height = pack_again (packed, packed->offsets, offsets);
+      uint64_t height_without = pack_again (packed, NULL, without);
+      g_assert_cmpuint (offsets[item - packed->items], ==, item->pinned_bytes);
+      g_assert_cmpuint (height, <=, height_without + height_without / 1000);
+      n_stay += count_equal (packed->offsets, offsets);
+      n_stay_without += count_equal (packed->offsets, without);
+    }
+  g_test_message ("%zu of %d stay, %zu without", n_stay, 12 * N_ITEMS, n_stay_without);
+  g_assert_cmpuint (n_stay, >, 12 * N_ITEMS / 2);
+  g_assert_cmpuint (n_stay, >, n_stay_without);
+  g_rand_free (random);
+}
+
+/* A problem of items that all live together, with what holds them. */
+typedef struct
+{
+  TesseraItem items[4];
+  TesseraPackLimit *limits;
+  TesseraPackProblem *problem;
+  TesseraTimes times;
+  uint64_t former[4], offsets[4], height_bytes;
+} Small;
+
+static void
+small_init (Small *small, uint32_t n_items)
+{
+  const uint32_t members[] = { 0, 1, 2, 3 };
+  uint32_t conflict[2];
+  g_assert_cmpint (
+      tessera_pack_limits_new (small->items, n_items, &small->limits, conflict), ==,
+      TESSERA_OK);
+  g_assert_cmpint (tessera_pack_problem_new (small->items, small->limits, members,
+                                             n_items, NULL, &small->problem),
+                   ==, TESSERA_OK);
+  g_assert_cmpint (tessera_times_init (&small->times, small->problem), ==, TESSERA_OK);
+  small->height_bytes = UINT64_MAX;
+}
+
+static void
+small_clear (Small *small)
+{
+  tessera_times_clear (&small->times);
+  tessera_pack_problem_free (small->problem);
+  free (small->limits);
+}
+
+static TesseraStatus
+small_repair (Small *small)
+{
+  uint64_t former[4];
+  const TesseraRepairOptions options = { .chains = { .looks = 10000 }, .former = former };
+  for (uint32_t i = 0; i < small->problem->n_items; i++)
+    former[i] = small->former[small->problem->items[i].source];
+  return tessera_repair (small->problem, &small->times, &options, small->offsets,
+                         &small->height_bytes);
+}
+
+static uint64_t
+place_of (const Small *small, uint32_t source)
+{
+  for (uint32_t i = 0; i < small->problem->n_items; i++)
+    if (small->problem->items[i].source == source)
+      return small->offsets[i];
+  g_assert_not_reached ();
+}
+
+/* That of repair.h. */
+static void
+test_example (void)
+{
+  Small small = { .items = { { .size_bytes = 4, .begin = 0, .end = 4 },
+                             { .size_bytes = 2, .begin = 0, .end = 4, .is_pinned = 1 },
+                             { .size_bytes = 1, .begin = 0, .end = 4 } },
+                  .former = { 0, 4, 6 } };
+  small_init (&small, 3);
+  g_assert_cmpint (small_repair (&small), ==, TESSERA_OK);
+  g_assert_cmpuint (small.height_bytes, ==, 7);
+  g_assert_cmpuint (place_of (&small, 0), ==, 2);
+  g_assert_cmpuint (place_of (&small, 1), ==, 0);
+  g_assert_cmpuint (place_of (&small, 2), ==, 6);
+  small_clear (&small);
+}
+
+/* Two of a body, 3 apart, among two others: they keep their distance, below what is
+ * blocked. */
+static void
+test_body (void)
+{
+  Small small = { .items = { { .size_bytes = 1, .begin = 0, .end = 4, .body = 1 },
+                             { .size_bytes = 1,
+                               .begin = 0,
+                               .end = 4,
+                               .body = 1,
+                               .body_offset_bytes = 3 },
+                             { .size_bytes = 2, .begin = 0, .end = 4 },
+                             { .size_bytes = 1, .begin = 0, .end = 4 } },
+                  .former = { 0, 1, 2, 4 } };
+  small_init (&small, 4);
+  g_assert_cmpint (small_repair (&small), ==, TESSERA_OK);
+  g_assert_cmpuint (place_of (&small, 1), ==, place_of (&small, 0) + 3);
+  g_assert_cmpuint (small.height_bytes, ==, 5);
+  small.problem->blocked = g_new (TesseraPackRange, 1);
+  small.problem->blocked[0] = (TesseraPackRange){ 1, 2 };
+  small.problem->n_blocked = 1;
+  small.problem->bound_bytes = 6;
+  small.height_bytes = UINT64_MAX;
+  g_assert_cmpint (small_repair (&small), ==, TESSERA_OK);
+  g_assert_cmpuint (place_of (&small, 1), ==, place_of (&small, 0) + 3);
+  for (uint32_t i = 0; i < 4; i++)
+    g_assert_true (place_of (&small, i) >= 2 ||
+                   place_of (&small, i) + small.items[i].size_bytes <= 1);
+  g_assert_cmpuint (small.height_bytes, ==, 6);
+  small_clear (&small);
+}
+
+/* What is not lower than what is known is not told. */
+static void
+test_not_lower (void)
+{
+  Small small = { .items = { { .size_bytes = 4, .begin = 0, .end = 2 },
+                             { .size_bytes = 2, .begin = 1, .end = 4 },
+                             { .size_bytes = 3,
+                               .begin = 3,
+                               .end = 6,
+                               .is_pinned = 1,
+                               .pinned_bytes = 5 } },
+                  .former = { 0, 4, 0 } };
+  small_init (&small, 3);
+  small.problem->bound_bytes = 8; /* the pin's end */
+  small.height_bytes = 8;
+  small.offsets[0] = 77;
+  g_assert_cmpint (small_repair (&small), ==, TESSERA_OK);
+  g_assert_cmpuint (small.offsets[0], ==, 77);
+  small.height_bytes = UINT64_MAX;
+  g_assert_cmpint (small_repair (&small), ==, TESSERA_OK);
+  g_assert_cmpuint (small.height_bytes, ==, 8);
+  small_clear (&small);
+}
+
+static void
+test_no_memory (void)
+{
+  Small small = { .items = { { .size_bytes = 4, .begin = 0, .end = 4 },
+                             { .size_bytes = 2, .begin = 0, .end = 4, .is_pinned = 1 },
+                             { .size_bytes = 1, .begin = 0, .end = 4, .in = 1 },
+                             { .size_bytes = 1, .begin = 5, .end = 6, .apart = 1 } },
+                  .former = { 0, 4, 6, 6 } };
+  small_init (&small, 4);
+  long held = tessera_fail_alloc_held ();
+  for (unsigned nth = 1;; nth++)
+    {
+      small.height_bytes = UINT64_MAX;
+      tessera_fail_alloc_at (nth);
+      TesseraStatus status = small_repair (&small);
+      bool has_failed = tessera_fail_alloc_stop ();
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+      g_assert_cmpint (status, ==, has_failed ? TESSERA_NO_MEMORY : TESSERA_OK);
+      if (has_failed)
+        continue;
+      g_assert_cmpuint (nth, >, 12);
+      break;
+    }
+  g_assert_cmpuint (small.height_bytes, ==, 7);
+  small_clear (&small);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/repair/example", test_example);
+  g_test_add_func ("/repair/body", test_body);
+  g_test_add_func ("/repair/not-lower", test_not_lower);
+  g_test_add_func ("/repair/same-again", test_same_again);
+  g_test_add_func ("/repair/pin", test_pin);
+  g_test_add_func ("/repair/no-memory", test_no_memory);
+  return g_test_run ();
+}
