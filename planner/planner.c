@@ -8,6 +8,7 @@
 #include "planner/check.h"
 #include "planner/kinds/plan.h"
 #include "planner/plan/build.h"
+#include "planner/plan/resume.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -187,6 +188,8 @@ make (TesseraPlanBuild *build)
     status = lay_out (build);
   if (status == TESSERA_OK && build->plan->height_bytes > build->wishes.cap_bytes)
     status = tessera_build_under_cap (build);
+  if (status == TESSERA_OK)
+    status = tessera_resume_settle (build);
   build->plan->slot_digest = tessera_plan_digest (build->plan);
   return status;
 }
@@ -248,6 +251,8 @@ tessera_plan_trace (const TesseraTrace *trace,
                                options->last_step, error, &build.run);
   if (status == TESSERA_OK && options->across_streams)
     status = tessera_plan_clock_init (&build.clock, &build.run);
+  if (status == TESSERA_OK)
+    status = tessera_resume_check (&build);
   if (status == TESSERA_OK)
     status = make (&build);
   if (status == TESSERA_OK)

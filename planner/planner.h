@@ -31,6 +31,10 @@ typedef struct
   const TesseraPlan *former; /* (nullable): of a preview: a plan of the same trace and
                                 structure, made before; where its slots lie is a hint. A
                                 full plan never looks at it */
+  const TesseraPlan *resumed; /* (nullable): of the same trace, made with these options
+                                 before, whoever wrote its file: planning goes on from it
+                                 and never ends higher. Depends on it, and says so
+                                 (resumed_digest). TESSERA_REFUSED where it does not fit */
   bool across_streams;       /* blocks of different streams may share addresses, one after
                                 another */
   /* Across streams: only blocks of at least so many bytes are handed on before what the

@@ -399,6 +399,18 @@ def a_plan_says_what_is_proven_and_whether_it_was_cut_short(tmp):
     again = json.loads(good("check", tmp / "cut.tsp", "--json"))
     assert again["accepted"] and again["cut_short"] == "time" and again["time_limit_s"] == 0.000000001, again
     refused("plan", SAMPLE, "--time-limit", "-1", status=2, words=("--time-limit",))
+    gone_on = json.loads(good("plan", SAMPLE, "--json", "--resume", tmp / "cut.tsp", "-o", tmp / "on.tsp"))
+    assert gone_on["resumed_digest"] == cut["slot_digest"] and gone_on["cut_short"] is None, gone_on
+    assert gone_on["checked"] and whole["height_bytes"] <= gone_on["height_bytes"] <= cut["height_bytes"], gone_on
+    assert cut["resumed_digest"] is None, cut
+    again = json.loads(good("check", tmp / "on.tsp", "--json"))
+    assert again["accepted"] and again["resumed_digest"] == cut["slot_digest"], again
+    kept = json.loads(good("plan", SAMPLE, "--json", "--resume", tmp / "on.tsp", "--time-limit", "0.000000001"))
+    assert kept["height_bytes"] <= gone_on["height_bytes"] and kept["checked"], kept
+    assert "goes on from a plan of " in good("plan", SAMPLE, "--resume", tmp / "on.tsp")
+    refused("plan", SAMPLE, "--resume", tmp / "none.tsp", words=("none.tsp",))
+    refused("plan", SAMPLE, "--resume", SAMPLE, words=(SAMPLE.name,))
+    refused("plan", FSDP, "--resume", tmp / "on.tsp", words=("go on from that plan", "another trace"))
     row, = json.loads(good("bench", "planner", SAMPLE, "--json", "--capacity", str(whole["height_bytes"] - 1)))
     assert row["fits"] is False and row["optimal"] is True, row
     assert "| yes |" in good("bench", "planner", SAMPLE, "--capacity", "1TiB")

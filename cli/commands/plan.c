@@ -191,6 +191,51 @@ print_edits (const TesseraHistory *history, const char *path, const char *edits_
             edits_path != NULL ? "" : " (--no-edits leaves them out)");
 }
 
+/* Whether the plan was made with the edits that stand now. */
+static bool
+has_edits (const TesseraPlan *plan, const TesseraHistory *history)
+{
+  TesseraPlan *now = NULL;
+  bool is_equal;
+
+  if (tessera_plan_new (&now) != TESSERA_OK)
+    return false;
+  tessera_history_into_plan (history, now);
+  is_equal = plan->n_edits == now->n_edits;
+  for (size_t i = 0; i < plan->n_edits && is_equal; i++)
+    is_equal = g_str_equal (plan->edits[i].rule, now->edits[i].rule);
+  tessera_plan_free (now);
+  return is_equal;
+}
+
+/* The plan to go on from; the planner judges the rest of it. */
+static TesseraStatus
+find_resumed (const char *path,
+              const TesseraHistory *history,
+              TesseraPlan **out_plan,
+              TesseraError *error)
+{
+  TesseraStatus status = tessera_plan_load (path, error, out_plan);
+
+  if (status == TESSERA_OK && !has_edits (*out_plan, history))
+    return tessera_fail (
+        error, TESSERA_REFUSED,
+        "planning can't go on from %s: it was made with other edits than "
+        "those that stand now",
+        path);
+  return status;
+}
+
+static void
+print_resumed (const CliStudy *study, const TesseraPlan *resumed)
+{
+  char bytes[32];
+
+  if (resumed != NULL)
+    printf ("goes on from a plan of %s; planning without it may give another than this\n",
+            tessera_format_bytes (resumed->height_bytes, bytes, sizeof bytes));
+}
+
 typedef struct
 {
   char *output;
@@ -202,6 +247,7 @@ typedef struct
   CliRegions regions;
   gboolean no_edits, across, store;
   gboolean keeps_best;
+  char *resume;
   double time_limit_s;
   gint64 budget, most_length, most_batch;
 } Arguments;
@@ -213,6 +259,7 @@ clear_arguments (Arguments *arguments)
   g_free (arguments->steps);
   g_free (arguments->edits_path);
   g_free (arguments->strategy);
+  g_free (arguments->resume);
   g_free (arguments->waits_text);
   g_free (arguments->regions_text);
 }
@@ -255,6 +302,8 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
       "SECONDS" },
     { "keep-best", 0, 0, G_OPTION_ARG_NONE, &arguments->keeps_best,
       "Stopped by ctrl-C, keep the best plan so far", NULL },
+    { "resume", 0, 0, G_OPTION_ARG_FILENAME, &arguments->resume,
+      "Go on from this plan of FILE: never higher, and it says so", "P.tsp" },
     { "max-length", 0, 0, G_OPTION_ARG_INT64, &arguments->most_length,
       "Where steps vary: plan for lengths up to this one (the longest seen)", "N" },
     { "max-batch", 0, 0, G_OPTION_ARG_INT64, &arguments->most_batch,
@@ -284,6 +333,8 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
   if (!cli_parse_regions (arguments->regions_text, &arguments->regions))
     return cli_usage ("plan", "--regions takes none, auto, curve or a size, not %s",
                       arguments->regions_text);
+  if (arguments->resume != NULL && arguments->waits.kind != CLI_WAITS_ALL)
+    return cli_usage ("plan", "--resume and --waits can't be had together");
   if (arguments->edits_path != NULL && arguments->no_edits)
     return cli_usage ("plan", "--edits and --no-edits can't be had together");
   if (arguments->budget < 0)
@@ -312,6 +363,7 @@ make (Arguments *arguments,
       TesseraPlanOptions *options,
       CliStudy *study,
       TesseraHistory **out_history,
+      TesseraPlan **resumed,
       TesseraError *error)
 {
   TesseraLengthsOptions by_length = { .most = { (uint64_t) arguments->most_batch,
@@ -329,6 +381,11 @@ make (Arguments *arguments,
   options->n_edits = tessera_history_get_n_standing (*out_history);
   by_length.edits = options->edits;
   by_length.n_edits = options->n_edits;
+  if (arguments->resume != NULL)
+    status = find_resumed (arguments->resume, *out_history, resumed, error);
+  if (status != TESSERA_OK)
+    return status;
+  options->resumed = *resumed;
   study->limits_waits = arguments->waits.kind == CLI_WAITS_AT_MOST;
   study->most_waits = arguments->waits.most;
   status = cli_study_plan (study, options, error);
@@ -357,6 +414,7 @@ cli_plan (int argc, char **argv)
   CliCommon common = { 0 };
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   CliStudy study;
+  TesseraPlan *resumed = NULL;
   TesseraError error = { 0 };
 
   if (!parse_arguments (&argc, &argv, &arguments, &common))
@@ -365,7 +423,7 @@ cli_plan (int argc, char **argv)
   if (result != CLI_DONE)
     return result;
   TesseraStatus status =
-      make (&arguments, argv[1], &common, &options, &study, &history, &error);
+      make (&arguments, argv[1], &common, &options, &study, &history, &resumed, &error);
   cli_progress_end ();
   result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
   if (status == TESSERA_OK && common.json)
@@ -373,6 +431,7 @@ cli_plan (int argc, char **argv)
   else if (status == TESSERA_OK)
     {
       print_edits (history, argv[1], arguments.edits_path);
+      print_resumed (&study, resumed);
       print_text (&study, arguments.output);
       cli_print_regions (&study, &arguments.regions);
       if (arguments.waits.kind == CLI_WAITS_CURVE)
@@ -381,5 +440,6 @@ cli_plan (int argc, char **argv)
       result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
     }
   cli_study_clear (&study);
+  tessera_plan_free (resumed);
   return result;
 }

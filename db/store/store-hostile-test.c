@@ -66,9 +66,9 @@ test_refusals (TestPlace *place, gconstpointer data)
                   "*is a Tessera plan, but a trace is needed here");
   tessera_plan_free (plan);
   save (place, trace);
-  test_execute (place->path, "PRAGMA user_version = 8");
+  test_execute (place->path, "PRAGMA user_version = 9");
   assert_refused (place, TESSERA_FUTURE,
-                  "*newer Tessera (format 8; this one reads up to 7)*");
+                  "*newer Tessera (format 9; this one reads up to 8)*");
   test_execute (place->path, "PRAGMA user_version = 0");
   assert_refused (place, TESSERA_BAD_INPUT, "*has no format version*");
   g_remove (place->path);
@@ -264,7 +264,8 @@ static const struct
     "n_positions,"
     " trace_fingerprint, slot_digest, device, n_streams, across_streams, followable,"
     " checked, follow_reason, strategy, source, world, rank, device_bytes, torch,"
-    " ungrouped_bytes, proven_bound_bytes, cut_short, time_limit_s, work_budget"
+    " ungrouped_bytes, proven_bound_bytes, cut_short, time_limit_s, work_budget,"
+    " resumed_digest"
     " FROM plan",
     "*plan, row 1, it repeats*" },
   { "UPDATE block_group SET kind = 5", "*kind is 5*" },

@@ -58,11 +58,18 @@ settle_cut (TesseraPlanBuild *build, const TesseraPacking *packing)
   return TESSERA_OK;
 }
 
+/* The plan before, where it is to be looked at. */
+static const TesseraPlan *
+hint_of (const TesseraPlanBuild *build)
+{
+  return build->options->is_preview ? build->options->former : build->options->resumed;
+}
+
 /* Where the items lay in the plan before, by their blocks: for the caller to free. */
 static TesseraStatus
 find_former (const TesseraPlanBuild *build, uint64_t **out_former)
 {
-  const TesseraPlan *before = build->options->former, *plan = build->plan;
+  const TesseraPlan *before = hint_of (build), *plan = build->plan;
   size_t n_blocks = build->blocks->n_blocks;
   uint64_t *of_block = malloc ((n_blocks + 1) * sizeof *of_block);
   uint64_t *former = malloc ((build->n_items + 1) * sizeof *former);
@@ -100,7 +107,7 @@ tessera_build_pack (TesseraPlanBuild *build,
   *out_packing = (TesseraPacking){ .strategy = "nothing to place" };
   if (status != TESSERA_OK || n_items == 0)
     return status;
-  if (build->options->is_preview && build->options->former && n_items == build->n_items)
+  if (hint_of (build) != NULL && n_items == build->n_items)
     status = find_former (build, &former);
   options.former = former;
   if (status == TESSERA_OK)
