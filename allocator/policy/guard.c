@@ -362,17 +362,26 @@ tessera_guard_next_unneeded (const TesseraGuard *guard,
   return false;
 }
 
+/* Returns: the range as one piece, or NULL where there is no memory; nothing changed
+ * then. */
+static TesseraPiece *
+join_range (TesseraGuard *guard, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  if (!tessera_pieces_prepare (&guard->pieces))
+    return NULL;
+  guard->recent = NULL; /* it may become a part of another */
+  return tessera_pieces_join (
+      &guard->pieces, tessera_pieces_at (&guard->pieces, begin_bytes),
+      tessera_pieces_at (&guard->pieces, end_bytes - 1), begin_bytes, end_bytes);
+}
+
 TesseraStatus
 tessera_guard_close (TesseraGuard *guard, uint64_t begin_bytes, uint64_t end_bytes)
 {
-  TesseraPiece *piece;
+  TesseraPiece *piece = join_range (guard, begin_bytes, end_bytes);
 
-  if (!tessera_pieces_prepare (&guard->pieces))
+  if (piece == NULL)
     return TESSERA_NO_MEMORY;
-  guard->recent = NULL; /* it may become a part of another */
-  piece = tessera_pieces_join (
-      &guard->pieces, tessera_pieces_at (&guard->pieces, begin_bytes),
-      tessera_pieces_at (&guard->pieces, end_bytes - 1), begin_bytes, end_bytes);
   piece->is_gone = true;
   return TESSERA_OK;
 }
@@ -380,14 +389,10 @@ tessera_guard_close (TesseraGuard *guard, uint64_t begin_bytes, uint64_t end_byt
 TesseraStatus
 tessera_guard_open (TesseraGuard *guard, uint64_t begin_bytes, uint64_t end_bytes)
 {
-  TesseraPiece *piece;
+  TesseraPiece *piece = join_range (guard, begin_bytes, end_bytes);
 
-  if (!tessera_pieces_prepare (&guard->pieces))
+  if (piece == NULL)
     return TESSERA_NO_MEMORY;
-  guard->recent = NULL; /* it may become a part of another */
-  piece = tessera_pieces_join (
-      &guard->pieces, tessera_pieces_at (&guard->pieces, begin_bytes),
-      tessera_pieces_at (&guard->pieces, end_bytes - 1), begin_bytes, end_bytes);
   piece->is_gone = false;
   piece->size_bytes = piece->block_bytes = 0;
   return TESSERA_OK;
