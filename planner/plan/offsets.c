@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/plan/build.h"
+#include "planner/plan/unheld.h"
 #include "planner/strategy/paper.h"
 
 #include <stdio.h>
@@ -37,8 +38,8 @@ tessera_build_pack_options (const TesseraPlanBuild *build)
 
   if (options->is_preview)
     {
-      pack.work_budget = build->n_items <= PREVIEW_FIT_AT_MOST ? PREVIEW_BUDGET_OF_FEW
-                                                               : PREVIEW_BUDGET;
+      pack.work_budget =
+          build->n_items <= PREVIEW_FIT_AT_MOST ? PREVIEW_BUDGET_OF_FEW : PREVIEW_BUDGET;
       pack.fit_at_most = PREVIEW_FIT_AT_MOST;
       pack.is_brief = true;
     }
@@ -112,6 +113,8 @@ tessera_build_pack (TesseraPlanBuild *build,
   options.former = former;
   if (status == TESSERA_OK)
     status = tessera_pack (items, n_items, &options, offsets, out_packing);
+  if (status == TESSERA_OK && !build->options->is_preview && former == NULL)
+    status = tessera_unheld_improve (items, n_items, &options, offsets, out_packing);
   free (former);
   if (status == TESSERA_REFUSED)
     status = tessera_holds_explain (&build->holds, build->item_of_slot, items, &complaint,

@@ -9,15 +9,18 @@
 
 #include <stdlib.h>
 
-/* Repairs may look so often for each item, about as long as the first round takes, up to
- * some twentieth of a second in all. */
+/* Repairs may look so often for each item, about as long as the first round takes; of few
+ * items so often in all, a hundredth of a second; of many, some twentieth of one. */
 #define LOOKS_AN_ITEM 64
+#define FEWEST_LOOKS (UINT64_C (1) << 17)
 #define MOST_LOOKS (UINT64_C (1) << 20)
 
 static uint64_t
 looks_of (const TesseraPackProblem *problem)
 {
   uint64_t looks = LOOKS_AN_ITEM * (uint64_t) problem->n_items;
+  if (looks < FEWEST_LOOKS)
+    return FEWEST_LOOKS;
   return looks < MOST_LOOKS ? looks : MOST_LOOKS;
 }
 
