@@ -262,7 +262,7 @@ TesseraStatus
 cli_report_html (const CliStudy *study, GString **out_html, TesseraError *error)
 {
   TesseraVerdict verdict;
-  TesseraStatus status = cli_study_verdict (study, TESSERA_NONE, &verdict, error);
+  TesseraStatus status = cli_study_verdict (study, &verdict, error);
   if (status != TESSERA_OK)
     return status;
   GString *html = g_string_new (NULL);

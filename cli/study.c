@@ -191,14 +191,11 @@ cli_study_moment (const CliStudy *study)
 }
 
 TesseraStatus
-cli_study_verdict (const CliStudy *study,
-                   uint32_t event_index,
-                   TesseraVerdict *out_verdict,
-                   TesseraError *error)
+cli_study_parts (const CliStudy *study,
+                 uint32_t event_index,
+                 TesseraParts *out_parts,
+                 TesseraError *error)
 {
-  TesseraParts parts;
-  if (event_index == TESSERA_NONE)
-    event_index = cli_study_moment (study);
   if (study->layout->n_events == 0)
     return tessera_fail (
         error, TESSERA_INVALID,
@@ -209,8 +206,18 @@ cli_study_verdict (const CliStudy *study,
     return tessera_fail (error, TESSERA_INVALID,
                          "%s has events 0 to %u, so there is no event %u", study->path,
                          study->layout->n_events - 1, event_index);
+  return tessera_parts_at (study->trace, study->blocks, study->layout, event_index,
+                           out_parts);
+}
+
+TesseraStatus
+cli_study_verdict (const CliStudy *study,
+                   TesseraVerdict *out_verdict,
+                   TesseraError *error)
+{
+  TesseraParts parts;
   TesseraStatus status =
-      tessera_parts_at (study->trace, study->blocks, study->layout, event_index, &parts);
+      cli_study_parts (study, cli_study_moment (study), &parts, error);
   if (status == TESSERA_OK)
     tessera_verdict (study->trace, study->layout, &parts, &study->needs, out_verdict);
   return status;

@@ -65,10 +65,13 @@ void cli_study_clear (CliStudy *study);
 /* The moment a verdict is about: the last failure, else peak_reserved_index of the
  * layout. */
 uint32_t cli_study_moment (const CliStudy *study);
-/* Verdict at @event_index (TESSERA_NONE: the moment above), with what is known of needs.
- */
+/* What was reserved at @event_index; says so where there is no such event. */
+TESSERA_MUST_USE TesseraStatus cli_study_parts (const CliStudy *study,
+                                                uint32_t event_index,
+                                                TesseraParts *out_parts,
+                                                TesseraError *error);
+/* Verdict at the moment above, with what is known of needs. */
 TESSERA_MUST_USE TesseraStatus cli_study_verdict (const CliStudy *study,
-                                                  uint32_t event_index,
                                                   TesseraVerdict *out_verdict,
                                                   TesseraError *error);
 /* The layout's name: "as recorded", "native", "expandable segments", "plan". */

@@ -237,6 +237,11 @@ tessera_build_cut (TesseraBuild *build, uint64_t addr, uint64_t size_bytes)
     }
 }
 
+/* What was there before the first event and is given back explains nothing: a trace can
+ * begin with the caches of a warm-up. Where the run itself grows to at least this share of
+ * it, the first event of that peak is taken. */
+#define REGROWN_SHARE 0.9
+
 /* The first event that reserves the most explains why it is so much; not where that is a
  * pool, reserved before anything lives: there the fullest of those events does. */
 static bool
@@ -269,6 +274,31 @@ void
 tessera_build_start (TesseraBuild *build)
 {
   raise_peaks (build);
+  build->before_bytes = build->reserved_bytes;
+}
+
+static void
+note_growth (TesseraBuild *build)
+{
+  if (build->reserved_bytes > build->before_bytes &&
+      build->reserved_bytes > build->grown_bytes)
+    {
+      build->grown_bytes = build->reserved_bytes;
+      build->grown_index = build->now;
+    }
+  build->before_bytes = build->reserved_bytes;
+}
+
+/* Of a peak that was there at the start. */
+static void
+move_to_growth (TesseraBuild *build)
+{
+  TesseraLayout *layout = build->layout;
+
+  if (!build->has_pool && build->grown_bytes > 0 &&
+      (double) build->grown_bytes >=
+          REGROWN_SHARE * (double) layout->peak_reserved_bytes)
+    layout->peak_reserved_index = build->grown_index;
 }
 
 void
@@ -277,6 +307,7 @@ tessera_build_end_event (TesseraBuild *build)
   const TesseraCurves *curves = &build->layout->curves;
 
   raise_peaks (build);
+  note_growth (build);
   if (build->without_curves)
     return;
   curves->live_bytes[build->now] = build->live_bytes;
@@ -293,6 +324,7 @@ tessera_build_finish (TesseraBuild *build)
 
   if (build->status != TESSERA_OK)
     return NULL;
+  move_to_growth (build);
   /* What came and went within one event was never there after an event. */
   for (size_t i = 0; i < layout->n_spans; i++)
     if (layout->spans[i].born_index < layout->spans[i].died_index)

@@ -25,6 +25,7 @@ typedef struct
 {
   const TesseraEvent *request; /* that moment's; NULL: none */
   bool request_is_small;
+  const TesseraEvent *fresh; /* segment that this event took for the request; or NULL */
   TesseraSpan *segments;
   size_t n_segments;
   Held *held;
@@ -151,6 +152,28 @@ is_other (const Moment *moment, const TesseraSpan *segment)
           segment->is_small != moment->request_is_small);
 }
 
+/* A recording has the segment one event before the request that it is taken for, which
+ * found no hole: this is none. */
+static void
+find_fresh (Moment *moment,
+            const TesseraTrace *trace,
+            const TesseraLayout *layout,
+            uint32_t event_index)
+{
+  const TesseraEvent *event = &trace->events[event_index];
+
+  if (layout->kind == TESSERA_LAYOUT_RECORDED && (event->action == TESSERA_SEGMENT_ALLOC ||
+                                                  event->action == TESSERA_SEGMENT_MAP))
+    moment->fresh = event;
+}
+
+static bool
+is_fresh (const Moment *moment, uint64_t addr, uint64_t size_bytes)
+{
+  return moment->fresh != NULL && moment->fresh->addr == addr &&
+         moment->fresh->size_bytes == size_bytes;
+}
+
 static void
 count_free (Moment *moment,
             const TesseraSpan *segment,
@@ -178,7 +201,7 @@ count_free (Moment *moment,
   *place += size_bytes;
   if (other)
     parts->other_stream_bytes += size_bytes;
-  else if (size_bytes > parts->largest_hole_bytes)
+  else if (size_bytes > parts->largest_hole_bytes && !is_fresh (moment, addr, size_bytes))
     {
       parts->largest_hole_bytes = size_bytes;
       parts->largest_hole_addr = addr;
@@ -267,6 +290,7 @@ tessera_parts_at (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     {
       find_request (&moment, trace, event_index);
+      find_fresh (&moment, trace, layout, event_index);
       for (size_t i = 0; i < moment.n_segments; i++)
         count_segment (&moment, &moment.segments[i], &next_held);
       add_device (out_parts, trace, layout);

@@ -289,7 +289,7 @@ fresh_segment_bytes (const Case *this)
              : 0;
 }
 
-/* Free memory when reserved first peaks. What only serves requests of another size counts
+/* Free memory when reserved first peaks, or does so again after a start with full caches. What only serves requests of another size counts
  * by its own shape here: no request failed for it. */
 static void
 judge_peak (const Case *this, TesseraVerdict *verdict, Text *sentence)
@@ -313,7 +313,11 @@ judge_peak (const Case *this, TesseraVerdict *verdict, Text *sentence)
                                   parts->pending_bytes, cache_bytes);
   if (hard_bytes + soft_bytes + streams_bytes + parts->pending_bytes + cache_bytes == 0)
     return;
-  say (sentence, "; free when reserved first peaks: ");
+  if (parts->reserved_bytes < this->layout->peak_reserved_bytes)
+    say_bytes (sentence, "; free when reserved comes back, to ", parts->reserved_bytes,
+               ": ");
+  else
+    say (sentence, "; free when reserved first peaks: ");
   say_places (sentence, places, sizeof places / sizeof places[0]);
 }
 

@@ -107,8 +107,11 @@ def info_tells_the_story_of_the_sample(tmp):
 
 @test
 def info_sums_at_any_moment(tmp):
+    verdict = json.loads(good("info", SAMPLE, "--fast", "--json"))
     for event in (0, 1, 1000, 20000, 33456):
         info = json.loads(good("info", SAMPLE, "--fast", "--at", event, "--json"))
+        # The verdict stays of its own moment.
+        assert all(info[key] == verdict[key] for key in ("headline", "sentence", "cause", "died"))
         assert info["at_event"] == event
         check_sum(info)
     refused("info", SAMPLE, "--fast", "--at", 33457, words=("33457",))

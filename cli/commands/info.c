@@ -67,13 +67,13 @@ json_failures (JsonBuilder *builder, const CliStudy *study, TesseraError *error)
   size_t n = study->layout->n_ooms;
   for (size_t i = n > MOST_FAILURES ? n - MOST_FAILURES : 0; i < n; i++)
     {
-      TesseraVerdict verdict;
+      TesseraParts parts;
       TesseraStatus status =
-          cli_study_verdict (study, study->layout->ooms[i].event_index, &verdict, error);
+          cli_study_parts (study, study->layout->ooms[i].event_index, &parts, error);
       if (status != TESSERA_OK)
         return status;
       json_builder_begin_object (builder);
-      cli_json_parts (builder, &verdict.parts);
+      cli_json_parts (builder, &parts);
       json_builder_end_object (builder);
     }
   json_builder_end_array (builder);
@@ -81,7 +81,10 @@ json_failures (JsonBuilder *builder, const CliStudy *study, TesseraError *error)
 }
 
 static TesseraStatus
-print_json (const CliStudy *study, const TesseraVerdict *verdict, TesseraError *error)
+print_json (const CliStudy *study,
+            const TesseraVerdict *verdict,
+            const TesseraParts *parts,
+            TesseraError *error)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
   json_builder_begin_object (builder);
@@ -90,7 +93,7 @@ print_json (const CliStudy *study, const TesseraVerdict *verdict, TesseraError *
   cli_json_text (builder, "sentence", verdict->sentence);
   cli_json_text (builder, "cause", cli_cause_name (verdict->cause));
   cli_json_bool (builder, "died", verdict->died);
-  cli_json_parts (builder, &verdict->parts);
+  cli_json_parts (builder, parts);
   TesseraStatus status = json_failures (builder, study, error);
   if (status != TESSERA_OK)
     return status;
@@ -106,7 +109,9 @@ print_json (const CliStudy *study, const TesseraVerdict *verdict, TesseraError *
 }
 
 static void
-print_text (const CliStudy *study, const TesseraVerdict *verdict)
+print_text (const CliStudy *study,
+            const TesseraVerdict *verdict,
+            const TesseraParts *parts)
 {
   const TesseraTrace *trace = study->trace;
   const TesseraStructure *structure = study->structure;
@@ -114,7 +119,7 @@ print_text (const CliStudy *study, const TesseraVerdict *verdict)
   CliRecording recording;
 
   printf ("%s\n%s\n", verdict->headline, verdict->sentence);
-  cli_print_parts (&verdict->parts);
+  cli_print_parts (parts);
   cli_print_needs (study);
   printf ("\n%s: %s, device %u of %zu; %zu events, %zu blocks, %zu stream%s\n",
           trace->source != NULL ? trace->source : study->path,
@@ -142,7 +147,7 @@ cli_info (int argc, char **argv)
   CliCommon common = { 0 };
   GOptionEntry entries[] = {
     { "at", 0, 0, G_OPTION_ARG_INT64, &at,
-      "The moment to explain (default: the last failure, "
+      "The moment whose parts are told (default: the verdict's: the last failure, "
       "else the first maximum of reserved, of a followed plan the fullest)",
       "EVENT" },
     { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
@@ -154,6 +159,7 @@ cli_info (int argc, char **argv)
   TesseraPlanOptions plan_options = { .first_step = -1, .last_step = -1 };
   CliStudy study;
   TesseraVerdict verdict;
+  TesseraParts parts;
   TesseraError error = { 0 };
 
   if (!cli_parse ("info", &argc, &argv, entries, &common, 1, 1))
@@ -169,12 +175,15 @@ cli_info (int argc, char **argv)
   if (status == TESSERA_OK && !fast)
     status = cli_study_needs (&study, &error);
   if (status == TESSERA_OK)
-    status = cli_study_verdict (&study, at == NO_EVENT ? TESSERA_NONE : (uint32_t) at,
-                                &verdict, &error);
+    status = cli_study_verdict (&study, &verdict, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_parts (
+        &study, at == NO_EVENT ? cli_study_moment (&study) : (uint32_t) at, &parts,
+        &error);
   if (status == TESSERA_OK && common.json)
-    status = print_json (&study, &verdict, &error);
+    status = print_json (&study, &verdict, &parts, &error);
   else if (status == TESSERA_OK)
-    print_text (&study, &verdict);
+    print_text (&study, &verdict, &parts);
   int result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
   cli_study_clear (&study);
   return result;

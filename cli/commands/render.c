@@ -92,7 +92,7 @@ draw_study (const CliStudy *study,
   g_autoptr (GBytes) bytes = NULL;
   g_autoptr (GError) failure = NULL;
 
-  TesseraStatus status = cli_study_verdict (study, TESSERA_NONE, &verdict, error);
+  TesseraStatus status = cli_study_verdict (study, &verdict, error);
   if (status != TESSERA_OK)
     return status;
   cli_sheet_figure (study, &verdict, sheet, &titles, &figure);

@@ -1,0 +1,98 @@
+/*
+ * The moment that explains what was reserved, and the hole that is told of it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "simulator/made-case.h"
+#include "simulator/verdict.h"
+
+#define MIB ((uint64_t) 1 << 20)
+
+/* A warm-up's caches of @warm_bytes are there, and go; then two segments of 40 MiB come,
+ * the second while the first has only holes of 10 MiB. */
+static Case
+warm_case (uint64_t warm_bytes)
+{
+  const TesseraSegment warm = { .addr = 1000 * MIB, .size_bytes = warm_bytes };
+  TesseraTrace *trace;
+
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  trace->has_addresses = trace->has_segments = true;
+  trace->alignment_bytes = 512;
+  if (warm_bytes > 0)
+    {
+      g_assert_cmpint (tessera_trace_add_segment (&trace->start, &warm), ==, TESSERA_OK);
+      case_add_event (trace, TESSERA_SEGMENT_FREE, warm.addr, warm_bytes, 0);
+    }
+  case_add_event (trace, TESSERA_SEGMENT_ALLOC, 100 * MIB, 40 * MIB, 0);
+  case_add_event (trace, TESSERA_ALLOC, 100 * MIB, 10 * MIB, 0);
+  case_add_event (trace, TESSERA_ALLOC, 120 * MIB, 10 * MIB, 0);
+  case_add_event (trace, TESSERA_SEGMENT_ALLOC, 200 * MIB, 40 * MIB, 0);
+  case_add_event (trace, TESSERA_ALLOC, 200 * MIB, 30 * MIB, 0);
+  return case_new (trace);
+}
+
+static void
+check_peak (uint64_t warm_bytes, uint64_t peak_bytes, uint32_t index)
+{
+  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
+  Case c = warm_case (warm_bytes);
+  TesseraLayout *layout = case_simulate (&c, &options);
+
+  g_assert_cmpuint (layout->peak_reserved_bytes, ==, peak_bytes);
+  g_assert_cmpuint (layout->peak_reserved_index, ==, index);
+  tessera_layout_free (layout);
+  case_clear (&c);
+}
+
+/* What the run itself grew to is what is explained, where it comes near what was there
+ * before; the peak stays what it was. */
+static void
+test_moment (void)
+{
+  check_peak (0, 80 * MIB, 3);
+  check_peak (80 * MIB, 80 * MIB, 4);
+  check_peak (88 * MIB, 88 * MIB, 4);
+  check_peak (90 * MIB, 90 * MIB, 0);
+}
+
+/* The segment that came for the request was no hole that it could have used. */
+static void
+test_hole (void)
+{
+  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
+  Case c = warm_case (88 * MIB);
+  TesseraLayout *layout = case_simulate (&c, &options);
+  TesseraVerdict verdict;
+  TesseraParts parts;
+
+  g_assert_cmpint (tessera_parts_at (c.trace, c.blocks, layout, 4, &parts), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (parts.request_bytes, ==, 30 * MIB);
+  g_assert_cmpuint (parts.cache_bytes, ==, 40 * MIB);
+  g_assert_cmpuint (parts.largest_hole_bytes, ==, 10 * MIB);
+  g_assert_cmpuint (parts.largest_hole_addr, ==, 110 * MIB);
+  tessera_verdict (c.trace, layout, &parts, NULL, &verdict);
+  g_assert_cmpstr (verdict.sentence, ==,
+                   "38.00 MiB of 88.00 MiB reserved were never allocated (peak 50.00 "
+                   "MiB); free when reserved comes back, to 80.00 MiB: 10.00 MiB between "
+                   "live blocks, 10.00 MiB at the edges of segments in use.");
+  /* After the request, what is left of it is one. */
+  g_assert_cmpint (tessera_parts_at (c.trace, c.blocks, layout, 1, &parts), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (parts.largest_hole_bytes, ==, 0);
+  g_assert_cmpint (tessera_parts_at (c.trace, c.blocks, layout, 2, &parts), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (parts.largest_hole_bytes, ==, 30 * MIB);
+  tessera_layout_free (layout);
+  case_clear (&c);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/simulator/peak/moment", test_moment);
+  g_test_add_func ("/simulator/peak/hole", test_hole);
+  return g_test_run ();
+}
