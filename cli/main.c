@@ -35,7 +35,10 @@ static const CliCommand commands[] = {
     "why a block lies where the plan puts it; what makes the peak",
     "Without BLOCK: what is alive at the peak, and what the plan would take if it were "
     "freed before.\n"
-    "BLOCK is an index as `tessera export --table blocks` and the viewer show it.",
+    "BLOCK is an index as `tessera export --table blocks` and the viewer show it. The "
+    "plan is made\n"
+    "with the edits that are kept with FILE, unless --edits or --no-edits is given, and "
+    "they are told.",
     cli_explain },
   { "edits", "list|add|apply|undo|redo|export FILE",
     "what you changed about groups and places: listed, added, undone",

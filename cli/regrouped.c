@@ -6,16 +6,14 @@
 #include "planner/groups.h"
 
 TesseraStatus
-cli_regroup (const CliStudy *study,
-             const TesseraHistory *history,
-             CliRegrouped *out_regrouped,
-             TesseraError *error)
+cli_regroup (const CliStudy *study, CliRegrouped *out_regrouped, TesseraError *error)
 {
   *out_regrouped = (CliRegrouped){ .blocks = *study->blocks };
   out_regrouped->blocks.blocks = NULL;
   TesseraStatus status = tessera_edits_regroup (
-      study->trace, study->blocks, study->structure, tessera_history_get (history, NULL),
-      tessera_history_get_n_standing (history), error, NULL,
+      study->trace, study->blocks, study->structure,
+      tessera_history_get (study->history, NULL),
+      tessera_history_get_n_standing (study->history), error, NULL,
       &out_regrouped->blocks.blocks, &out_regrouped->groups, &out_regrouped->n_groups);
   if (status == TESSERA_NO_MEMORY)
     tessera_fail (error, status, "%s: not enough memory to group its blocks",

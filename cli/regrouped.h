@@ -6,7 +6,6 @@
 #pragma once
 
 #include "cli/study.h"
-#include "edits/history.h"
 
 typedef struct
 {
@@ -16,11 +15,10 @@ typedef struct
   size_t n_groups;
 } CliRegrouped;
 
-/* @history: those that stand are applied; with none it has the planner's own groups.
- * *@out_regrouped lives as long as the study, and is for cli_regrouped_clear() whatever
- * comes back. */
+/* After cli_study_edits(): those that stand are applied; with none it has the planner's
+ * own groups. *@out_regrouped lives as long as the study, and is for
+ * cli_regrouped_clear() whatever comes back. */
 TESSERA_MUST_USE TesseraStatus cli_regroup (const CliStudy *study,
-                                            const TesseraHistory *history,
                                             CliRegrouped *out_regrouped,
                                             TesseraError *error);
 void cli_regrouped_clear (CliRegrouped *regrouped);

@@ -1,8 +1,10 @@
 /* See study.h. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/study.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "cli/edit-add.h"
 #include "planner/waits.h"
 #include "recorder/import/import.h"
 
@@ -57,6 +59,37 @@ cli_study_layout (CliStudy *study,
 }
 
 TesseraStatus
+cli_study_edits (CliStudy *study,
+                 const char *edits_path,
+                 gboolean no_edits,
+                 TesseraPlanOptions *options,
+                 TesseraError *error)
+{
+  if (edits_path != NULL)
+    study->history = cli_edits_read (edits_path, error);
+  else if (no_edits)
+    study->history = tessera_history_new ();
+  else
+    study->history = tessera_history_load (study->path, error);
+  if (study->history == NULL)
+    return error->status;
+  options->edits = tessera_history_get (study->history, NULL);
+  options->n_edits = tessera_history_get_n_standing (study->history);
+  return TESSERA_OK;
+}
+
+void
+cli_study_print_edits (const CliStudy *study, const char *edits_path)
+{
+  size_t n_edits = tessera_history_get_n_standing (study->history);
+
+  if (n_edits > 0)
+    printf ("%zu edit%s of %s applied%s\n", n_edits, n_edits == 1 ? "" : "s",
+            edits_path != NULL ? edits_path : study->path,
+            edits_path != NULL ? "" : " (--no-edits leaves them out)");
+}
+
+TesseraStatus
 cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError *error)
 {
   gint64 begin_us = g_get_monotonic_time ();
@@ -69,6 +102,8 @@ cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError
   study->plan_seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
   if (status != TESSERA_OK)
     return status;
+  if (study->history != NULL)
+    tessera_history_into_plan (study->history, study->plan);
   const TesseraSimulateOptions follow = {
     .kind = TESSERA_LAYOUT_PLAN,
     .plan = study->plan,
@@ -173,6 +208,7 @@ cli_study_clear (CliStudy *study)
 {
   g_clear_pointer (&study->planned, tessera_layout_free);
   g_clear_pointer (&study->plan, tessera_plan_free);
+  g_clear_pointer (&study->history, tessera_history_free);
   g_clear_pointer (&study->why_no_lengths, g_free);
   g_clear_pointer (&study->laws, tessera_laws_free);
   g_clear_pointer (&study->layout, tessera_layout_free);

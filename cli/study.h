@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cli/command.h"
+#include "edits/history.h"
 #include "planner/laws/lengths.h"
 #include "planner/planner.h"
 #include "simulator/simulate.h"
@@ -25,9 +26,10 @@ typedef struct
   TesseraTrace *trace;
   TesseraBlocks *blocks;
   TesseraStructure *structure;
-  TesseraLayout *layout; /* as recorded, or native where the file has no addresses */
-  TesseraPlan *plan;     /* filled by cli_study_plan() */
-  TesseraLaws *laws;     /* filled by cli_study_laws() */
+  TesseraLayout *layout;   /* as recorded, or native where the file has no addresses */
+  TesseraHistory *history; /* filled by cli_study_edits() */
+  TesseraPlan *plan;       /* filled by cli_study_plan() */
+  TesseraLaws *laws;       /* filled by cli_study_laws() */
   const TesseraLengths *lengths; /* the plan's; NULL: none for every length */
   char *why_no_lengths;          /* a sentence, or NULL: nothing varies by a law */
   TesseraLayout *planned;
@@ -49,7 +51,18 @@ TESSERA_MUST_USE TesseraStatus cli_study_layout (CliStudy *study,
                                                  TesseraLayoutKind kind,
                                                  const CliCommon *common,
                                                  TesseraError *error);
-/* Plans, and lays the trace out under the plan. */
+/* What a plan is made with: the edits of @edits_path, else those kept with the file, else
+ * (@no_edits) none. Those that stand go into @options, for as long as the study is there.
+ */
+TESSERA_MUST_USE TesseraStatus cli_study_edits (CliStudy *study,
+                                                const char *edits_path,
+                                                gboolean no_edits,
+                                                TesseraPlanOptions *options,
+                                                TesseraError *error);
+/* "3 edits of run.tsr applied (--no-edits leaves them out)"; nothing where there are
+ * none. */
+void cli_study_print_edits (const CliStudy *study, const char *edits_path);
+/* Plans, and lays the trace out under the plan, which carries the study's edits. */
 TESSERA_MUST_USE TesseraStatus cli_study_plan (CliStudy *study,
                                                const TesseraPlanOptions *options,
                                                TesseraError *error);

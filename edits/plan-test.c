@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "edits/test-edits.h"
 #include "edits/test-scene.h"
 
 #include <string.h>
@@ -540,6 +541,124 @@ test_regroup_without_memory (TestScene *scene, gconstpointer data)
   g_assert_cmpuint (nth, >, 20);
 }
 
+/* Copies of the edits that stand, settled; for free_edits(). */
+static TesseraStatus
+settle (const TestScene *scene, TesseraEdit **out_edits, gsize *out_n_edits)
+{
+  const TesseraEdit *edits = tessera_history_get (scene->history, out_n_edits);
+
+  *out_edits = g_new0 (TesseraEdit, *out_n_edits + 1);
+  for (gsize i = 0; i < *out_n_edits; i++)
+    g_assert_cmpint (tessera_edit_copy (&edits[i], &(*out_edits)[i]), ==, TESSERA_OK);
+  return tessera_edits_settle (scene->trace, scene->blocks, scene->structure, *out_edits,
+                               *out_n_edits);
+}
+
+static void
+free_edits (TesseraEdit *edits, gsize n_edits)
+{
+  for (gsize i = 0; i < n_edits; i++)
+    tessera_edit_clear (&edits[i]);
+  g_free (edits);
+}
+
+/* Two of three blocks of a shape, and edits that go by groups which others made. */
+static void
+add_edits_to_settle (TestScene *scene)
+{
+  g_autofree guint8 *selected = test_select_blocks (scene, ACTIVATIONS " step=0");
+  TesseraEdit *pin;
+  guint n = 0;
+
+  test_add_group (scene, TESSERA_EDIT_GROUP, ACTIVATIONS, "mine");
+  test_add (scene, TESSERA_EDIT_SPLIT, "group=mine", 0)->by = TESSERA_SPLIT_SIZE;
+  pin = test_add (scene, TESSERA_EDIT_PIN, "", 2 * MIB);
+  pin->what.blocks = g_new0 (guint32, 3);
+  pin->shape = g_new0 (guint64, 3);
+  for (guint32 i = 0; i < scene->blocks->n_blocks && n < 3; i++)
+    if (selected[i])
+      {
+        pin->shape[n] = n * 64 * 1024;
+        pin->what.blocks[n++] = i;
+      }
+  pin->what.n_blocks = n;
+  g_assert_cmpuint (n, ==, 3);
+  pin->what.least_bytes = scene->blocks->blocks[pin->what.blocks[0]].size_bytes + 1;
+  test_add_apart (scene, "group=mine*", PARAMETERS);
+  test_add (scene, TESSERA_EDIT_CLASS, "group=mine*", 0)->lifetime_class =
+      TESSERA_CLASS_PERSISTENT;
+}
+
+/* Settled edits say nothing but which blocks, and make the same plan. */
+static void
+test_settled (TestScene *scene, gconstpointer data)
+{
+  TesseraEdit *edits;
+  TesseraPlan *made;
+  gsize n_edits;
+  uint64_t wanted;
+
+  add_edits_to_settle (scene);
+  wanted = test_digest (scene);
+  g_assert_cmpint (settle (scene, &edits, &n_edits), ==, TESSERA_OK);
+  for (gsize i = 0; i < n_edits; i++)
+    {
+      TesseraSelector rest = edits[i].what;
+
+      g_assert_nonnull (rest.blocks);
+      g_assert_cmpuint (rest.n_blocks, >, 0);
+      rest.blocks = NULL;
+      rest.n_blocks = 0;
+      test_selectors_assert_equal (&rest, &(TesseraSelector){ .step = -1,
+                                                              .stream = -1,
+                                                              .ordinal = TESSERA_NONE,
+                                                              .alive_at = TESSERA_NONE });
+    }
+  g_assert_cmpuint (edits[2].what.n_blocks, ==, 2);
+  g_assert_cmpuint (edits[2].shape[0], ==, 64 * 1024);
+  scene->options.edits = edits;
+  scene->options.n_edits = n_edits;
+  g_assert_cmpint (tessera_plan_trace (scene->trace, scene->blocks, scene->structure,
+                                       &scene->options, &scene->error, &made),
+                   ==, TESSERA_OK);
+  g_assert_cmpuint (made->slot_digest, ==, wanted);
+  tessera_plan_free (made);
+  free_edits (edits, n_edits);
+}
+
+static void
+test_settled_without_memory (TestScene *scene, gconstpointer data)
+{
+  unsigned nth = 1;
+  bool failed = true;
+
+  add_edits_to_settle (scene);
+  for (; failed; nth++)
+    {
+      const TesseraEdit *edits;
+      TesseraEdit *copies;
+      TesseraStatus status = TESSERA_OK;
+      gsize n_edits;
+      long held;
+
+      edits = tessera_history_get (scene->history, &n_edits);
+      copies = g_new0 (TesseraEdit, n_edits);
+      held = tessera_fail_alloc_held ();
+      for (gsize i = 0; i < n_edits; i++)
+        g_assert_cmpint (tessera_edit_copy (&edits[i], &copies[i]), ==, TESSERA_OK);
+      tessera_fail_alloc_at (nth);
+      status = tessera_edits_settle (scene->trace, scene->blocks, scene->structure,
+                                     copies, n_edits);
+      failed = tessera_fail_alloc_stop ();
+      g_assert_cmpint (status, ==, failed ? TESSERA_NO_MEMORY : TESSERA_OK);
+      for (gsize i = 0; i < n_edits; i++)
+        tessera_edit_clear (&copies[i]);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+      g_free (copies);
+    }
+  g_assert_cmpuint (nth, >, 30);
+}
+
 #define ADD(path, test)                                                                  \
   g_test_add ("/edits/plan/" path, TestScene, NULL, test_scene_begin, test,              \
               test_scene_end)
@@ -563,5 +682,7 @@ main (int argc, char **argv)
   ADD ("regroup", test_regroup);
   ADD ("regroup-refused", test_regroup_refused);
   ADD ("regroup-without-memory", test_regroup_without_memory);
+  ADD ("settled", test_settled);
+  ADD ("settled-without-memory", test_settled_without_memory);
   return g_test_run ();
 }

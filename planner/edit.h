@@ -72,9 +72,9 @@ typedef struct
   char *source; /* a frame of its stack: "file.py:123", "file.py" or a function's name */
   char *group;  /* name of its group, as edits so far have made it */
   int64_t step; /* number of the step of birth as shown; -1: no condition */
-  int32_t stream;    /* -1: no condition */
-  uint32_t ordinal;  /* see tessera_block_ordinals; TESSERA_NONE: no condition */
-  uint32_t alive_at; /* event; TESSERA_NONE: no condition */
+  int32_t stream;         /* -1: no condition */
+  uint32_t ordinal;       /* see tessera_block_ordinals; TESSERA_NONE: no condition */
+  uint32_t alive_at;      /* event; TESSERA_NONE: no condition */
   uint8_t lifetime_class; /* TesseraClass; 0: no condition */
 } TesseraSelector;
 
@@ -121,6 +121,11 @@ TESSERA_MUST_USE TesseraStatus tessera_select (const TesseraSelector *selector,
                                                const TesseraGroup *groups,
                                                size_t n_groups,
                                                uint8_t *selected);
+/* The indices of those that are, ascending; the caller frees them. */
+TESSERA_MUST_USE TesseraStatus tessera_selected_list (const uint8_t *selected,
+                                                      size_t n_blocks,
+                                                      uint32_t **out_blocks,
+                                                      size_t *out_n_blocks);
 
 /* 0, 1 ... of each block among those of equal step, size_bytes and name of the innermost
  * phase of birth, in planner order. @ordinals: (array): one for each block. Returns:
@@ -162,3 +167,20 @@ TESSERA_MUST_USE TesseraStatus tessera_edits_regroup (const TesseraTrace *trace,
                                                       TesseraBlock **out_blocks,
                                                       TesseraGroup **out_groups,
                                                       size_t *out_n_groups);
+
+/*
+ * tessera_edits_settle:
+ * @edits: (inout): of those that stand, selectors become lists of the blocks that they
+ *     mean here: the same edits then hold of the same blocks wherever a trace's lives
+ *     differ (planner/what-if.h). A shape goes along
+ *
+ * Any thread. As long as tessera_edits_regroup().
+ *
+ * Returns: TESSERA_OK; TESSERA_NO_MEMORY; TESSERA_REFUSED where one can't be applied.
+ * Then some are as they were.
+ */
+TESSERA_MUST_USE TesseraStatus tessera_edits_settle (const TesseraTrace *trace,
+                                                     const TesseraBlocks *blocks,
+                                                     const TesseraStructure *structure,
+                                                     TesseraEdit *edits,
+                                                     size_t n_edits);

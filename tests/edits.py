@@ -5,12 +5,13 @@
 
 SPDX-License-Identifier: Apache-2.0
 """
+import csv
 import json
 import os
 import sqlite3
 from pathlib import Path
 
-from command import FSDP, SAMPLE, good, refused
+from command import FSDP, GIB, SAMPLE, good, refused
 from tap import run_tests, test
 
 MIB = 1 << 20
@@ -136,6 +137,17 @@ def a_picture_is_of_the_groups_as_edited(tmp):
 
 
 @test
+def a_report_names_its_edits(tmp):
+    trace, page = tmp / "s.tsr", tmp / "page.html"
+    good("import", SAMPLE, "-o", trace)
+    add(trace, "pin", "--what", "blocks=0", "--at", "1GiB", "--name", "to the left")
+    good("report", trace, "-o", page)
+    assert "to the left" in page.read_text(encoding="utf-8")
+    good("report", trace, "-o", page, "--no-edits")
+    assert "Edited by hand" not in page.read_text(encoding="utf-8")
+
+
+@test
 def edits_that_conflict_are_named(tmp):
     trace = tmp / "s.tsr"
     good("import", SAMPLE, "-o", trace)
@@ -168,6 +180,69 @@ def what_is_left_to_the_dynamic_allocator_misses_as_planned(tmp):
     with sqlite3.connect(left) as base:
         base.execute("UPDATE placeless SET before_slot = before_slot - 1 WHERE placeless_index = 20")
     refused("check", left, words=("placeless", "births in order"))
+
+
+def explained(*arguments):
+    return json.loads(good("explain", *arguments, "--json"))
+
+
+def likes(trace):
+    """A large block of the second step, and the one of the third that is like it: what repeats has one place."""
+    good("export", trace, "-t", "blocks", "-o", f"{trace}.csv")
+    with open(f"{trace}.csv", encoding="utf-8") as file:
+        blocks = [row for row in csv.DictReader(file) if row["step"] and int(row["size_bytes"]) >= MIB]
+    steps = sorted({int(row["step"]) for row in blocks})[-2:]
+    first, second = ([row for row in blocks if int(row["step"]) == step] for step in steps)
+    chosen = next(row for row in first if row["class"] == "transient")
+    alike = [[row for row in rows if all(row[key] == chosen[key] for key in ("size_bytes", "born_phase", "stream"))]
+             for rows in (first, second)]
+    return int(chosen["block"]), int(alike[1][alike[0].index(chosen)]["block"])
+
+
+@test
+def explain_tells_of_the_edits_behind_a_place(tmp):
+    trace = tmp / "s.tsr"
+    good("import", FSDP, "-o", trace)
+    block, like = likes(trace)
+    plain = explained(trace, block)
+    assert plain["edits"] == [] and not plain["left"], plain
+    add(trace, "pin", "--what", f"blocks={block}", "--at", "40GiB")
+    for asked in block, like:
+        told = explained(trace, asked)
+        assert told["offset_bytes"] == 40 * GIB and told["lower_offset_bytes"] < 40 * GIB, told
+        assert [(edit["edit"], edit["kind"], edit["block"]) for edit in told["edits"]] == [(1, "pin", block)], told
+    text = good("explain", trace, like)
+    assert f"edit 1 pins it there, by way of block {block}" in text and "the pin keeps it" in text, text
+    assert explained(trace, block, "--no-edits") == plain
+    add(trace, "dynamic", "--what", f"blocks={block}")
+    left = explained(trace, block)
+    assert left["left"] and [edit["kind"] for edit in left["edits"]] == ["dynamic"], left
+    assert "a planned miss" in good("explain", trace, like)
+    good("edits", "undo", trace, "-n", "2")
+    add(trace, "cap", "--at", "12GiB")
+    left = left_by_cap(trace)
+    kept, told = explained(trace, next(asked for asked in (0, block, like) if asked not in left)), explained(trace, left[0])
+    assert not kept["left"] and kept["edits"] == [], kept
+    assert told["left"] and [edit["kind"] for edit in told["edits"]] == ["cap"], told
+
+
+def left_by_cap(trace):
+    good("plan", trace, "-o", f"{trace}.tsp")
+    return [row["block"] for row in json.loads(good("export", f"{trace}.tsp", "-t", "placeless", "--json"))]
+
+
+@test
+def what_if_keeps_to_the_blocks_that_edits_are_about(tmp):
+    """A block freed before the peak is no longer alive there: the edit was about it nevertheless."""
+    trace = tmp / "s.tsr"
+    good("import", SAMPLE, "-o", trace)
+    peak = explained(trace, "--rows", "0")
+    add(trace, "dynamic", "--what", f"alive={peak['at_event']} size>=16MiB")
+    edited, plan = explained(trace), planned(trace)
+    assert edited["edits"] == 1 and edited["height_bytes"] == plan["height_bytes"] < peak["height_bytes"]
+    asked = [row["what_if"] for row in edited["rows"] if "what_if" in row]
+    assert plan["placeless"] > 0 and all(answer["left"] == plan["placeless"] for answer in asked), (plan, asked)
+    assert "requests to the dynamic allocator" in good("explain", trace)
 
 
 @test

@@ -63,10 +63,7 @@ json_edits (JsonBuilder *builder, const TesseraHistory *history)
 }
 
 static void
-print_json (const CliStudy *study,
-            const TesseraHistory *history,
-            const CliRegions *regions,
-            const char *output)
+print_json (const CliStudy *study, const CliRegions *regions, const char *output)
 {
   const TesseraPlan *plan = study->plan;
   g_autoptr (JsonBuilder) builder = json_builder_new ();
@@ -98,7 +95,7 @@ print_json (const CliStudy *study,
       cli_json_number (builder, "grouping_costs_bytes",
                        (double) plan->height_bytes - (double) plan->ungrouped_bytes);
     }
-  json_edits (builder, history);
+  json_edits (builder, study->history);
   cli_json_bool (builder, "checked", plan->checked);
   cli_json_text (builder, "followable", cli_followable_name (plan));
   cli_json_text (builder, "follow_reason", plan->follow_reason);
@@ -166,29 +163,6 @@ print_text (const CliStudy *study, const char *output)
   cli_print_waits (study);
   if (output != NULL)
     printf ("written to %s\n", output);
-}
-
-/* What a plan is made with: those of a file, else those that are kept with the trace. */
-static TesseraHistory *
-find_edits (const char *path,
-            const char *edits_path,
-            gboolean no_edits,
-            TesseraError *error)
-{
-  if (edits_path != NULL)
-    return cli_edits_read (edits_path, error);
-  return no_edits ? tessera_history_new () : tessera_history_load (path, error);
-}
-
-static void
-print_edits (const TesseraHistory *history, const char *path, const char *edits_path)
-{
-  size_t n_edits = tessera_history_get_n_standing (history);
-
-  if (n_edits > 0)
-    printf ("%zu edit%s of %s applied%s\n", n_edits, n_edits == 1 ? "" : "s",
-            edits_path != NULL ? edits_path : path,
-            edits_path != NULL ? "" : " (--no-edits leaves them out)");
 }
 
 /* Whether the plan was made with the edits that stand now. */
@@ -362,7 +336,6 @@ make (Arguments *arguments,
       const CliCommon *common,
       TesseraPlanOptions *options,
       CliStudy *study,
-      TesseraHistory **out_history,
       TesseraPlan **resumed,
       TesseraError *error)
 {
@@ -374,15 +347,14 @@ make (Arguments *arguments,
     return status;
   options->progress = cli_progress ("planning");
   options->listener = cli_listener ();
-  *out_history = find_edits (path, arguments->edits_path, arguments->no_edits, error);
-  if (*out_history == NULL)
-    return error->status;
-  options->edits = tessera_history_get (*out_history, NULL);
-  options->n_edits = tessera_history_get_n_standing (*out_history);
+  status =
+      cli_study_edits (study, arguments->edits_path, arguments->no_edits, options, error);
+  if (status != TESSERA_OK)
+    return status;
   by_length.edits = options->edits;
   by_length.n_edits = options->n_edits;
   if (arguments->resume != NULL)
-    status = find_resumed (arguments->resume, *out_history, resumed, error);
+    status = find_resumed (arguments->resume, study->history, resumed, error);
   if (status != TESSERA_OK)
     return status;
   options->resumed = *resumed;
@@ -393,8 +365,6 @@ make (Arguments *arguments,
     status = cli_study_regions (study, &arguments->regions, error);
   if (status == TESSERA_OK && study->plan->cut_short == TESSERA_CUT_BY_PERSON)
     cli_progress_resume ();
-  if (status == TESSERA_OK)
-    tessera_history_into_plan (*out_history, study->plan);
   if (status == TESSERA_OK)
     status = cli_study_laws (study, &by_length, error);
   if (status == TESSERA_OK)
@@ -410,7 +380,6 @@ int
 cli_plan (int argc, char **argv)
 {
   g_auto (Arguments) arguments = { 0 };
-  g_autoptr (TesseraHistory) history = NULL;
   CliCommon common = { 0 };
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   CliStudy study;
@@ -423,14 +392,14 @@ cli_plan (int argc, char **argv)
   if (result != CLI_DONE)
     return result;
   TesseraStatus status =
-      make (&arguments, argv[1], &common, &options, &study, &history, &resumed, &error);
+      make (&arguments, argv[1], &common, &options, &study, &resumed, &error);
   cli_progress_end ();
   result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
   if (status == TESSERA_OK && common.json)
-    print_json (&study, history, &arguments.regions, arguments.output);
+    print_json (&study, &arguments.regions, arguments.output);
   else if (status == TESSERA_OK)
     {
-      print_edits (history, argv[1], arguments.edits_path);
+      cli_study_print_edits (&study, arguments.edits_path);
       print_resumed (&study, resumed);
       print_text (&study, arguments.output);
       cli_print_regions (&study, &arguments.regions);

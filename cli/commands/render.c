@@ -118,18 +118,14 @@ plan_as_edited (CliStudy *study,
   TesseraPlanOptions plan_options = { .across_streams = options->across,
                                       .first_step = -1,
                                       .last_step = -1 };
-  TesseraHistory *history = options->no_edits ? tessera_history_new ()
-                                              : tessera_history_load (study->path, error);
-  if (history == NULL)
-    return error->status;
-  plan_options.edits = tessera_history_get (history, NULL);
-  plan_options.n_edits = tessera_history_get_n_standing (history);
-  TesseraStatus status = cli_regroup (study, history, regrouped, error);
+  TesseraStatus status =
+      cli_study_edits (study, NULL, options->no_edits, &plan_options, error);
+  if (status == TESSERA_OK)
+    status = cli_regroup (study, regrouped, error);
   if (status == TESSERA_OK && !options->no_plan)
     status = cli_study_plan (study, &plan_options, error);
   if (status == TESSERA_OK && !options->no_plan)
     status = cli_study_needs (study, error);
-  tessera_history_free (history);
   return status;
 }
 

@@ -9,12 +9,14 @@ int
 cli_report (int argc, char **argv)
 {
   g_autofree char *output = NULL;
-  gboolean across = FALSE;
+  gboolean across = FALSE, no_edits = FALSE;
   CliCommon common = { 0 };
   GOptionEntry entries[] = { { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
                                "The page to write", "REPORT.html" },
                              { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
                                "Plan across streams", NULL },
+                             { "no-edits", 0, 0, G_OPTION_ARG_NONE, &no_edits,
+                               "Leave out the edits that are kept with FILE", NULL },
                              { NULL } };
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   g_autoptr (GError) failure = NULL;
@@ -33,6 +35,8 @@ cli_report (int argc, char **argv)
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
   if (status == TESSERA_OK)
     status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_edits (&study, NULL, no_edits, &options, &error);
   if (status == TESSERA_OK)
     status = cli_study_plan (&study, &options, &error);
   if (status == TESSERA_OK)

@@ -186,6 +186,7 @@ cli_what_if (const CliStudy *study,
     return status;
   out_answer->bound_bytes = plan->bound_bytes;
   out_answer->height_bytes = plan->height_bytes;
+  out_answer->n_left = plan->n_placeless;
   tessera_plan_free (plan);
   return TESSERA_OK;
 }

@@ -30,6 +30,7 @@ typedef struct
 {
   guint64 n_changed, changed_bytes; /* blocks, over the whole trace */
   guint64 bound_bytes, height_bytes;
+  guint64 n_left; /* requests that edits leave to the dynamic allocator */
 } CliWhatIf;
 
 /* Rows of what is alive at @event_index, most bytes first: array of CliPeakRow, which it

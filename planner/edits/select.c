@@ -235,3 +235,23 @@ tessera_select (const TesseraSelector *selector,
   clear (&answers);
   return status;
 }
+
+TesseraStatus
+tessera_selected_list (const uint8_t *selected,
+                       size_t n_blocks,
+                       uint32_t **out_blocks,
+                       size_t *out_n_blocks)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < n_blocks; i++)
+    n += selected[i];
+  *out_n_blocks = 0;
+  *out_blocks = malloc ((n + 1) * sizeof **out_blocks);
+  if (!*out_blocks)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < n_blocks; i++)
+    if (selected[i])
+      (*out_blocks)[(*out_n_blocks)++] = i;
+  return TESSERA_OK;
+}

@@ -44,44 +44,40 @@ select_blocks (Apply *apply, const TesseraSelector *selector)
                          regroup->groups, regroup->n_groups, apply->selected);
 }
 
-static TesseraStatus
-list_selected (const Apply *apply, uint32_t **out_blocks, size_t *out_n_blocks)
+/* A shape goes by the blocks that were listed, in their order, of which some may not be
+ * selected. */
+void
+tessera_pin_offsets (const TesseraEdit *edit,
+                     const uint32_t *blocks,
+                     size_t n_blocks,
+                     uint64_t *offsets)
 {
-  size_t n_blocks = apply->regroup.blocks->n_blocks, n = 0;
-
-  for (size_t i = 0; i < n_blocks; i++)
-    n += apply->selected[i];
-  *out_blocks = malloc ((n + 1) * sizeof **out_blocks);
-  *out_n_blocks = n;
-  if (!*out_blocks)
-    return TESSERA_NO_MEMORY;
-  n = 0;
-  for (uint32_t i = 0; i < n_blocks; i++)
-    if (apply->selected[i])
-      (*out_blocks)[n++] = i;
-  return TESSERA_OK;
+  for (size_t i = 0, k = 0; i < n_blocks; i++)
+    {
+      offsets[i] = edit->at;
+      if (!edit->shape)
+        continue;
+      while (k + 1 < edit->what.n_blocks && edit->what.blocks[k] < blocks[i])
+        k++;
+      offsets[i] += edit->shape[k];
+    }
 }
 
-/* Where each block of the pin is to lie: a shape goes by the blocks that were listed, in
- * their order, of which some may not be selected. */
 static TesseraStatus
 find_offsets (const TesseraEdit *edit, TesseraWish *wish)
 {
-  size_t k = 0;
-
   wish->offsets = malloc ((wish->n_blocks + 1) * sizeof *wish->offsets);
   if (!wish->offsets)
     return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < wish->n_blocks; i++)
-    {
-      wish->offsets[i] = edit->at;
-      if (!edit->shape)
-        continue;
-      while (k + 1 < edit->what.n_blocks && edit->what.blocks[k] < wish->blocks[i])
-        k++;
-      wish->offsets[i] += edit->shape[k];
-    }
+  tessera_pin_offsets (edit, wish->blocks, wish->n_blocks, wish->offsets);
   return TESSERA_OK;
+}
+
+static TesseraStatus
+list_selected (const Apply *apply, uint32_t **out_blocks, size_t *out_n_blocks)
+{
+  return tessera_selected_list (apply->selected, apply->regroup.blocks->n_blocks,
+                                out_blocks, out_n_blocks);
 }
 
 static TesseraStatus

@@ -75,3 +75,9 @@ TESSERA_MUST_USE TesseraStatus tessera_wishes_of_trace (const TesseraTrace *trac
                                                         size_t *n_groups,
                                                         TesseraWishes *out_wishes);
 void tessera_wishes_clear (TesseraWishes *wishes);
+
+/* Where each of @blocks, which @edit pins, is to lie: @offsets, one for each. */
+void tessera_pin_offsets (const TesseraEdit *edit,
+                          const uint32_t *blocks,
+                          size_t n_blocks,
+                          uint64_t *offsets);
