@@ -252,8 +252,7 @@ cli_study_verdict (const CliStudy *study,
                    TesseraError *error)
 {
   TesseraParts parts;
-  TesseraStatus status =
-      cli_study_parts (study, cli_study_moment (study), &parts, error);
+  TesseraStatus status = cli_study_parts (study, cli_study_moment (study), &parts, error);
   if (status == TESSERA_OK)
     tessera_verdict (study->trace, study->layout, &parts, &study->needs, out_verdict);
   return status;

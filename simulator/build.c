@@ -238,8 +238,8 @@ tessera_build_cut (TesseraBuild *build, uint64_t addr, uint64_t size_bytes)
 }
 
 /* What was there before the first event and is given back explains nothing: a trace can
- * begin with the caches of a warm-up. Where the run itself grows to at least this share of
- * it, the first event of that peak is taken. */
+ * begin with the caches of a warm-up. Where the run itself grows to at least this share
+ * of it, the first event of that peak is taken. */
 #define REGROWN_SHARE 0.9
 
 /* The first event that reserves the most explains why it is so much; not where that is a
@@ -296,8 +296,7 @@ move_to_growth (TesseraBuild *build)
   TesseraLayout *layout = build->layout;
 
   if (!build->has_pool && build->grown_bytes > 0 &&
-      (double) build->grown_bytes >=
-          REGROWN_SHARE * (double) layout->peak_reserved_bytes)
+      (double) build->grown_bytes >= REGROWN_SHARE * (double) layout->peak_reserved_bytes)
     layout->peak_reserved_index = build->grown_index;
 }
 

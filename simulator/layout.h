@@ -68,9 +68,9 @@ typedef struct
   size_t n_ooms;
   TesseraCurves curves; /* [n_events] each */
   uint64_t peak_live_bytes, peak_allocated_bytes, peak_active_bytes, peak_reserved_bytes;
-  uint32_t peak_reserved_index; /* first event of it; with a plan's pool the fullest; of one
-                                   that was there before the first event that of the run's
-                                   own peak, where it is within 10 % */
+  uint32_t peak_reserved_index; /* first event of it; with a plan's pool the fullest; of
+                                   one that was there before the first event that of the
+                                   run's own peak, where it is within 10 % */
   uint64_t n_hits, n_misses;    /* of requests; where is_hit is there */
   uint64_t n_planned_misses;    /* of the misses: is_left; as a run itself counted them */
   uint64_t miss_bytes;          /* asked for by those that missed */

@@ -162,8 +162,8 @@ find_fresh (Moment *moment,
 {
   const TesseraEvent *event = &trace->events[event_index];
 
-  if (layout->kind == TESSERA_LAYOUT_RECORDED && (event->action == TESSERA_SEGMENT_ALLOC ||
-                                                  event->action == TESSERA_SEGMENT_MAP))
+  if (layout->kind == TESSERA_LAYOUT_RECORDED &&
+      (event->action == TESSERA_SEGMENT_ALLOC || event->action == TESSERA_SEGMENT_MAP))
     moment->fresh = event;
 }
 

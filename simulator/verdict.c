@@ -289,8 +289,9 @@ fresh_segment_bytes (const Case *this)
              : 0;
 }
 
-/* Free memory when reserved first peaks, or does so again after a start with full caches. What only serves requests of another size counts
- * by its own shape here: no request failed for it. */
+/* Free memory when reserved first peaks, or does so again after a start with full caches.
+ * What only serves requests of another size counts by its own shape here: no request
+ * failed for it. */
 static void
 judge_peak (const Case *this, TesseraVerdict *verdict, Text *sentence)
 {

@@ -177,9 +177,9 @@ cli_info (int argc, char **argv)
   if (status == TESSERA_OK)
     status = cli_study_verdict (&study, &verdict, &error);
   if (status == TESSERA_OK)
-    status = cli_study_parts (
-        &study, at == NO_EVENT ? cli_study_moment (&study) : (uint32_t) at, &parts,
-        &error);
+    status = cli_study_parts (&study,
+                              at == NO_EVENT ? cli_study_moment (&study) : (uint32_t) at,
+                              &parts, &error);
   if (status == TESSERA_OK && common.json)
     status = print_json (&study, &verdict, &parts, &error);
   else if (status == TESSERA_OK)

@@ -89,7 +89,8 @@ set_heading (TesseraPartsView *self)
   if (document->told.parts.event_index != document->verdict.parts.event_index)
     text = g_strdup_printf ("At event %s", event);
   else
-    text = g_strdup (document->verdict.died ? "At the failure" : "At the peak of reserved");
+    text =
+        g_strdup (document->verdict.died ? "At the failure" : "At the peak of reserved");
   gtk_label_set_text (GTK_LABEL (self->heading), text);
 }
 
