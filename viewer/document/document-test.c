@@ -276,7 +276,11 @@ test_latest_moment_wins (Fixture *f, gconstpointer unused)
                     told.parts.reserved_bytes);
   g_assert_cmpuint (f->document->told.n_largest, ==, told.n_largest);
   for (size_t i = 0; i < told.n_largest; i++)
-    g_assert_cmpuint (f->document->told.largest[i], ==, told.largest[i]);
+    {
+      g_assert_cmpuint (f->document->told.largest[i].block, ==, told.largest[i].block);
+      g_assert_cmpuint (f->document->told.largest[i].n_blocks, ==,
+                        told.largest[i].n_blocks);
+    }
 }
 
 static void

@@ -5,11 +5,42 @@
  */
 #include "viewer/document/moment.h"
 
+/* The same to a reader: of one size, from one place, of one kind. */
+static bool
+is_alike (const TesseraBlock *a, const TesseraBlock *b)
+{
+  return a->size_bytes == b->size_bytes && a->stack == b->stack &&
+         a->born_phase == b->born_phase && a->died_phase == b->died_phase &&
+         a->lifetime_class == b->lifetime_class;
+}
+
+/* Returns: whether @block is one more of a row that is there. */
+static bool
+count_alike (const TesseraBlocks *blocks,
+             const TesseraBlock *block,
+             TesseraAlike *rows,
+             size_t n_rows)
+{
+  for (size_t i = n_rows; i > 0; i--)
+    {
+      const TesseraBlock *first = &blocks->blocks[rows[i - 1].block];
+
+      if (first->size_bytes > block->size_bytes)
+        return false;
+      if (is_alike (first, block))
+        {
+          rows[i - 1].n_blocks++;
+          return true;
+        }
+    }
+  return false;
+}
+
 size_t
 tessera_largest_blocks (const TesseraBlocks *blocks,
                         uint32_t event_index,
                         size_t n,
-                        uint32_t *out_blocks)
+                        TesseraAlike *out_rows)
 {
   size_t n_found = 0;
 
@@ -18,16 +49,18 @@ tessera_largest_blocks (const TesseraBlocks *blocks,
       const TesseraBlock *block = &blocks->blocks[i];
       size_t at;
 
-      if (block->born_index > event_index || block->died_index <= event_index)
+      if (block->born_index > event_index || block->died_index <= event_index ||
+          count_alike (blocks, block, out_rows, n_found))
         continue;
       if (n_found == n &&
-          block->size_bytes <= blocks->blocks[out_blocks[n - 1]].size_bytes)
+          block->size_bytes <= blocks->blocks[out_rows[n - 1].block].size_bytes)
         continue;
       at = n_found < n ? n_found++ : n - 1;
-      for (; at > 0 && blocks->blocks[out_blocks[at - 1]].size_bytes < block->size_bytes;
+      for (; at > 0 &&
+             blocks->blocks[out_rows[at - 1].block].size_bytes < block->size_bytes;
            at--)
-        out_blocks[at] = out_blocks[at - 1];
-      out_blocks[at] = (uint32_t) i;
+        out_rows[at] = out_rows[at - 1];
+      out_rows[at] = (TesseraAlike){ (uint32_t) i, 1 };
     }
   return n_found;
 }

@@ -9,10 +9,17 @@
 
 #define TESSERA_N_LARGEST 12
 
+/* Blocks of one size, allocated at one place in one phase, alive at one moment. */
+typedef struct
+{
+  uint32_t block; /* the oldest of them */
+  uint32_t n_blocks;
+} TesseraAlike;
+
 typedef struct
 {
   TesseraParts parts; /* with the event it is about */
-  uint32_t largest[TESSERA_N_LARGEST];
+  TesseraAlike largest[TESSERA_N_LARGEST];
   size_t n_largest;
 } TesseraMoment;
 
@@ -22,9 +29,9 @@ TesseraStatus tessera_moment_at (const TesseraData *data,
                                  uint32_t event_index,
                                  TesseraMoment *out_moment);
 
-/* The @n largest blocks alive at an event, largest first, of equals the oldest first.
- * Returns: how many there are. */
+/* The largest blocks alive at an event in at most @n rows of those that are alike,
+ * largest first, of equal sizes the oldest first. Returns: how many rows there are. */
 size_t tessera_largest_blocks (const TesseraBlocks *blocks,
                                uint32_t event_index,
                                size_t n,
-                               uint32_t *out_blocks);
+                               TesseraAlike *out_rows);

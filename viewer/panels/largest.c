@@ -1,5 +1,5 @@
 /*
- * The largest blocks alive at the chosen moment.
+ * The largest blocks alive at the chosen moment, those that are alike in one row.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,8 @@ static void
 show_row (TesseraLargest *self, size_t row)
 {
   TesseraData *data = self->document->data;
-  uint32_t block = self->document->told.largest[row];
+  TesseraAlike alike = self->document->told.largest[row];
+  uint32_t block = alike.block;
   g_autofree char *size = tessera_describe_bytes (data->blocks->blocks[block].size_bytes);
   g_autofree char *source = tessera_describe_source (data, block);
   g_autofree char *phases = tessera_describe_phases (data, block);
@@ -35,7 +36,11 @@ show_row (TesseraLargest *self, size_t row)
       *source != '\0'   ? source
       : *phases != '\0' ? phases
                         : tessera_class_name (data->blocks->blocks[block].lifetime_class);
+  g_autofree char *number = tessera_describe_count (alike.n_blocks);
+  g_autofree char *several = g_strdup_printf ("%s × %s", number, words);
 
+  if (alike.n_blocks > 1)
+    words = several;
   gtk_label_set_text (GTK_LABEL (self->sizes[row]), size);
   tessera_name_set (self->sources[row], words);
   tessera_set_tip (self->rows[row], words);
@@ -86,7 +91,7 @@ on_clicked (GtkButton *row, TesseraLargest *self)
   for (size_t i = 0; i < TESSERA_N_LARGEST; i++)
     if (self->rows[i] == GTK_WIDGET (row))
       {
-        uint32_t block = self->document->told.largest[i];
+        uint32_t block = self->document->told.largest[i].block;
 
         if (wants_more (self->rows[i]))
           tessera_document_select_toggle (self->document, block);
