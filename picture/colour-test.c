@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "picture/colour.h"
+#include "picture/keys.h"
 #include "picture/made-trace.h"
 #include "picture/palette.h"
 #include "planner/groups.h"
@@ -220,6 +220,45 @@ test_other (void)
   tessera_trace_free (trace);
 }
 
+/* Whose line is told as a block's source. */
+static void
+test_own_frames (void)
+{
+  static const struct
+  {
+    const char *file;
+    bool is_own;
+  } files[] = { { "/home/a/train.py", true },
+                { "train.py", true },
+                { "/tmp/ipykernel_12/34.py", true },
+                { "<ipython-input-3-5f1a>", true },
+                { "<string>", false },
+                { "<frozen importlib._bootstrap>.py", false },
+                { "", false },
+                { "??", false },
+                { "thread48.o", false },
+                { "memory_snapshot.cpp", false },
+                { "/opt/torch/nn/modules/module.py", false },
+                { "/v/lib/python3.13/threading.py", false },
+                { "/v/site-packages/transformers/trainer.py", false },
+                { "/usr/lib/python3/dist-packages/numpy/core.py", false } };
+  TesseraTrace *trace;
+
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  for (size_t i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      TesseraFrame frame = { .line = 1 };
+      uint32_t id;
+
+      g_assert_cmpint (tessera_trace_intern (trace, files[i].file, strlen (files[i].file),
+                                             &frame.file),
+                       ==, TESSERA_OK);
+      g_assert_cmpint (tessera_trace_add_frame (trace, &frame, &id), ==, TESSERA_OK);
+      g_assert_cmpint (tessera_frame_is_own (trace, id), ==, files[i].is_own);
+    }
+  tessera_trace_free (trace);
+}
+
 static int
 difference (uint32_t a, uint32_t b)
 {
@@ -253,6 +292,7 @@ main (int argc, char **argv)
   g_test_add_func ("/colour/names", test_names);
   g_test_add_func ("/colour/size-buckets", test_size_buckets);
   g_test_add_func ("/colour/other", test_other);
+  g_test_add_func ("/colour/own-frames", test_own_frames);
   g_test_add_func ("/colour/contrast", test_contrast);
   return g_test_run ();
 }

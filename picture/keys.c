@@ -182,6 +182,22 @@ ends_with (const char *text, const char *end)
   return n >= n_end && strcmp (text + n - n_end, end) == 0;
 }
 
+bool
+tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame)
+{
+  static const char *const libraries[] = { "/torch/", "site-packages/", "dist-packages/",
+                                           "/lib/python" };
+  static const char cell[] = "<ipython-input";
+  const char *file = tessera_trace_string (trace, trace->frames[frame].file);
+
+  if (strncmp (file, cell, sizeof cell - 1) == 0)
+    return true;
+  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+    if (strstr (file, libraries[i]) != NULL)
+      return false;
+  return ends_with (file, ".py") && file[0] != '<';
+}
+
 /* Python source that is neither PyTorch's own nor made up by the interpreter. */
 static bool
 is_program (const char *file)

@@ -27,5 +27,8 @@ typedef struct
 TESSERA_MUST_USE TesseraStatus tessera_keys_init (TesseraKeys *keys);
 void tessera_keys_clear (TesseraKeys *keys);
 size_t tessera_key_of (const TesseraKeys *keys, const TesseraBlock *block); /* < n_keys */
+/* Python source that is no library's and not the interpreter's own; cells of a notebook
+ * are. */
+bool tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame);
 /* @name of TESSERA_KEY_NAME_BYTES. */
 void tessera_key_name (const TesseraKeys *keys, size_t key, char *name);

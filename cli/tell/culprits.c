@@ -1,7 +1,7 @@
 /* See culprits.h. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/tell/culprits.h"
 
-#include <string.h>
+#include "picture/keys.h"
 
 static gint
 by_size (gconstpointer a, gconstpointer b, gpointer user)
@@ -29,16 +29,6 @@ cli_live_blocks (const CliStudy *study, uint32_t event_index)
   return live;
 }
 
-/* Libraries and the interpreter are not the program's own. */
-static gboolean
-is_own (const char *file)
-{
-  return strstr (file, "site-packages/") == NULL &&
-         strstr (file, "dist-packages/") == NULL &&
-         strstr (file, "/lib/python") == NULL && g_str_has_suffix (file, ".py") &&
-         file[0] != '<';
-}
-
 char *
 cli_own_line (const TesseraTrace *trace, uint32_t stack)
 {
@@ -49,7 +39,7 @@ cli_own_line (const TesseraTrace *trace, uint32_t stack)
     return g_strdup ("(no stack)");
   uint32_t chosen = begin;
   for (uint32_t i = begin; i < end; i++)
-    if (is_own (tessera_trace_string (trace, trace->frames[trace->stack_frames[i]].file)))
+    if (tessera_frame_is_own (trace, trace->stack_frames[i]))
       {
         chosen = i;
         break;

@@ -6,6 +6,7 @@
 #include "viewer/document/describe.h"
 
 #include "db/proof.h"
+#include "picture/keys.h"
 
 #include <string.h>
 
@@ -291,25 +292,6 @@ tessera_describe_group (TesseraData *data, uint32_t block)
   uint32_t group = data->blocks->blocks[block].group;
 
   return g_strdup (group < data->n_groups ? data->groups[group].name : "");
-}
-
-gboolean
-tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame)
-{
-  static const char *const folders[] = { "/torch/", "torch/csrc", "site-packages",
-                                         "dist-packages", "/lib/python" };
-  static const char *const suffixes[] = { ".cpp", ".cc", ".cu", ".c", ".h", "??" };
-  const char *file = tessera_trace_string (trace, trace->frames[frame].file);
-
-  if (*file == '\0' || *file == '<')
-    return FALSE;
-  for (size_t i = 0; i < G_N_ELEMENTS (folders); i++)
-    if (strstr (file, folders[i]) != NULL)
-      return FALSE;
-  for (size_t i = 0; i < G_N_ELEMENTS (suffixes); i++)
-    if (g_str_has_suffix (file, suffixes[i]))
-      return FALSE;
-  return TRUE;
 }
 
 char *

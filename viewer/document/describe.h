@@ -41,7 +41,5 @@ char *tessera_describe_group (TesseraData *data, uint32_t block);
 /* Innermost frame of the program itself: "train_step, finetune.py:33"; "" for none. */
 char *tessera_describe_source (TesseraData *data, uint32_t block);
 
-/* Of a frame: is it the program's own, or a library's? */
-gboolean tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame);
 /* "finetune.py:33", "" when unknown. */
 char *tessera_describe_frame_place (const TesseraTrace *trace, uint32_t frame);

@@ -5,6 +5,7 @@
  */
 #include "viewer/panels/stack-view.h"
 
+#include "picture/keys.h"
 #include "viewer/document/describe.h"
 #include "viewer/window/ui.h"
 
