@@ -49,8 +49,9 @@ typedef struct
   uint16_t stream, pool; /* by first use */
   uint8_t place;         /* TesseraPlaceKind */
   uint8_t is_once;       /* one step makes it, and keeps it: the optimizer's state */
-  uint8_t crosses;       /* lives into the next step; its other place is at @spare_bytes,
-                            the same where one is enough */
+  uint8_t crosses;       /* lives into the next step. Fixed: its other place is at
+                            @spare_bytes, the same where one is enough; swept: there it is
+                            gone before the first of the swept is asked for */
   uint64_t offset_bytes; /* fixed only; else 0 */
   uint64_t spare_bytes;
   uint8_t seen;         /* TesseraSeen: in which steps it was asked for */

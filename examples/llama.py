@@ -17,6 +17,8 @@ def main() -> None:
     add_var_length(options)
     options.add_argument("--size", choices=LLAMA_SIZES, default="160m")
     options.add_argument("--recompute", action="store_true")
+    options.add_argument("--zero-first", action="store_true",
+                         help="zero the gradients before the forward pass, not after the optimizer's step")
     args = options.parse_args()
 
     torch.manual_seed(args.seed)
@@ -30,14 +32,21 @@ def main() -> None:
     batches = batches_for(args, config.vocab_size)
     print(count_parameters(model))
 
+    def next_batch() -> Tensor:
+        tokens = next(batches)
+        if args.zero_first:
+            optimizer.zero_grad()
+        return tokens
+
     def loss_of(tokens: Tensor) -> Tensor:
         return model(input_ids=tokens, labels=tokens).loss
 
     for step in range(args.steps):
-        loss = loss_of(next(batches))
+        loss = loss_of(next_batch())
         loss.backward()
         optimizer.step()
-        optimizer.zero_grad()
+        if not args.zero_first:
+            optimizer.zero_grad()
         report(step, loss.detach())
         del loss
         between_steps(args, step, model, lambda: evaluate(model, loss_of, batches))

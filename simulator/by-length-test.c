@@ -91,6 +91,50 @@ test_other_lengths (void)
       }
 }
 
+/* How many slots are swept although they live into the next step. */
+static uint32_t
+count_swept_crossing (const TesseraLengths *lengths)
+{
+  uint32_t n = 0;
+
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    n += lengths->slots[i].place == TESSERA_PLACE_SWEPT && lengths->slots[i].crosses;
+  return n;
+}
+
+/* A loop that zeroes its gradients when it has its batch takes no more for them than one
+ * that does so a few requests before. */
+static void
+test_zeroes_later (void)
+{
+  uint64_t reserved[2], n_misses[2];
+
+  for (int is_later = 0; is_later < 2; is_later++)
+    {
+      const TestSteps made = { 8, 12, .drops_late = true, .drops_later = is_later };
+      const TestSteps other = { 8, 12, .drops_late = true, .drops_later = is_later,
+                                .longer = 97 };
+      TestStudied of_made, of_other;
+      TesseraPlan *plan;
+      TesseraLayout *layout;
+
+      test_study (test_steps_trace (&made), &of_made);
+      test_study (test_steps_trace (&other), &of_other);
+      plan = plan_of (&of_made, 4500);
+      layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
+      case_assert_no_overlap (of_other.blocks, layout, false);
+      g_assert_cmpuint (count_swept_crossing (plan->lengths), ==, is_later ? 12 : 0);
+      reserved[is_later] = layout->peak_reserved_bytes;
+      n_misses[is_later] = layout->n_misses;
+      tessera_layout_free (layout);
+      tessera_plan_free (plan);
+      test_study_clear (&of_made);
+      test_study_clear (&of_other);
+    }
+  g_assert_cmpuint (reserved[1], <=, reserved[0]);
+  g_assert_cmpuint (n_misses[1], <=, n_misses[0]);
+}
+
 /* A step tells its length inside a phase: what comes next in it, however like the first
  * request of another length, is the same step's. */
 static void
@@ -421,6 +465,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/by-length/other-lengths", test_other_lengths);
+  g_test_add_func ("/by-length/zeroes-later", test_zeroes_later);
   g_test_add_func ("/by-length/told-in-a-phase", test_told_in_a_phase);
   g_test_add_func ("/by-length/real", test_real);
   g_test_add_func ("/by-length/full-device", test_full_device);

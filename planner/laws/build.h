@@ -24,6 +24,9 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_slots (TesseraLengthsBuild *build
                                                       TesseraError *error);
 /* Whether some block of the slot lives on when the next step asks for its successor. */
 bool tessera_lengths_outlives (const TesseraLengthsBuild *build, uint32_t slot);
+/* Where they are not cut: what lives into the next step, and is gone there before others
+ * come. Needs to know what is early. */
+TESSERA_MUST_USE TesseraStatus tessera_lengths_crossing (TesseraLengthsBuild *build);
 /* Where steps are cut: what one part makes for others of its step, and who asks for what.
  * Needs to know what is early. */
 void tessera_lengths_over_cuts (TesseraLengthsBuild *build);

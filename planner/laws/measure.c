@@ -10,6 +10,16 @@
 
 #define LONGEST (UINT64_C (1) << 21)
 
+/* Whether the block of the step before is there still when the slot's own comes: of a
+ * size that is always the same. */
+static bool
+takes_turns (const TesseraLengths *lengths, const TesseraLengthsSlot *slot)
+{
+  return slot->place == TESSERA_PLACE_FIXED && slot->crosses &&
+         slot->spare_bytes != slot->offset_bytes &&
+         lengths->laws[slot->law].kind == TESSERA_SIZE_CONSTANT;
+}
+
 /* The largest load of what is not there for good. */
 static TesseraStatus
 largest_load (const TesseraLengths *lengths,
@@ -22,6 +32,12 @@ largest_load (const TesseraLengths *lengths,
   *out_bytes = 0;
   if (!ending)
     return TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    if (takes_turns (lengths, &lengths->slots[i]))
+      {
+        load += block_bytes[lengths->slots[i].law];
+        ending[i + 1] += block_bytes[lengths->slots[i].law];
+      }
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     {
       const TesseraLengthsSlot *slot = &lengths->slots[i];

@@ -60,11 +60,13 @@ tessera_lengths_next (const TesseraLengthsBuild *build, uint32_t slot, uint32_t 
   return next;
 }
 
-/* Not all parts ask for the same: until the next one that does. */
-static bool
-outlives_cuts (const TesseraLengthsBuild *build, uint32_t slot)
+/* Not all steps of the kind ask for the same: until the next one that does. Where there
+ * never is one nobody can tell: then it does. */
+bool
+tessera_lengths_outlives (const TesseraLengthsBuild *build, uint32_t slot)
 {
   const TesseraBlock *blocks = build->blocks->blocks;
+  bool is_known = build->parts->phase != NULL;
 
   for (uint32_t k = 0; k < build->kind->n_steps; k++)
     {
@@ -72,37 +74,14 @@ outlives_cuts (const TesseraLengthsBuild *build, uint32_t slot)
       uint32_t next =
           block == TESSERA_NONE ? TESSERA_NONE : tessera_lengths_next (build, slot, k);
 
-      if (next != TESSERA_NONE &&
-          blocks[block].died_index >=
-              blocks[tessera_kind_block (build->kind, slot, next)].born_index)
-        return true;
-    }
-  return false;
-}
-
-/* Where the step after is of another kind, nobody can tell: then it does. */
-bool
-tessera_lengths_outlives (const TesseraLengthsBuild *build, uint32_t slot)
-{
-  const TesseraKind *kind = build->kind;
-
-  if (build->parts->phase)
-    return outlives_cuts (build, slot);
-  for (uint32_t k = 0; k < kind->n_steps; k++)
-    {
-      uint32_t block = tessera_kind_block (kind, slot, k), next = TESSERA_NONE, i = 0;
-
-      if (block == TESSERA_NONE || kind->steps[k] + 1 >= build->structure->n_steps)
+      if (next == TESSERA_NONE)
         continue;
-      while (i < kind->n_steps && kind->steps[i] != kind->steps[k] + 1)
-        i++;
-      if (i < kind->n_steps)
-        next = tessera_kind_block (kind, slot, i);
-      if (next == TESSERA_NONE || build->blocks->blocks[block].died_index >=
-                                      build->blocks->blocks[next].born_index)
+      if (blocks[block].died_index >=
+          blocks[tessera_kind_block (build->kind, slot, next)].born_index)
         return true;
+      is_known = true;
     }
-  return false;
+  return !is_known;
 }
 
 /* The stream and pool of most slots: the others are not planned. */
@@ -317,6 +296,8 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
   status = find_early (build, error);
   if (status == TESSERA_OK && build->parts->phase)
     tessera_lengths_over_cuts (build);
+  else if (status == TESSERA_OK)
+    status = tessera_lengths_crossing (build);
   for (uint32_t i = 0; i < out->n_slots; i++)
     out->n_swept += out->slots[i].place == TESSERA_PLACE_SWEPT;
   return status;

@@ -83,9 +83,11 @@ test_steps_trace (const TestSteps *made)
       uint32_t begin = (uint32_t) maker.trace->n_events;
       g_autofree char *name = g_strdup_printf ("step %u", s);
 
-      drop_all (&maker, maker.gradients);
+      if (!made->drops_later)
+        drop_all (&maker, maker.gradients);
       hold (&maker, 8 * b * l);
       hold (&maker, 4 * l);
+      drop_all (&maker, maker.gradients);
       hold (&maker, 128 * l);
       for (uint32_t k = 0; k < made->n_layers; k++)
         {
@@ -94,9 +96,9 @@ test_steps_trace (const TestSteps *made)
             test_free (maker.trace, loss, 4);
         }
       loss = put (&maker, 4);
-      for (uint32_t k = 0; made->drops_late && k < made->n_layers; k++)
-        hold_in (&maker, maker.gradients, 4096 * (k + 1));
       drop_all (&maker, maker.held);
+      for (uint32_t k = 0; made->drops_late && k < made->n_layers; k++)
+        hold_in (&maker, maker.gradients, 65536 * (k + 1));
       for (uint32_t k = 0; s == 0 && made->first_makes_state && k < n_states; k++)
         put (&maker, 8192 * (k + 1));
       test_range (maker.trace, TESSERA_RANGE_STEP, name, begin,

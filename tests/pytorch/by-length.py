@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A plan made from batches of some lengths is followed by batches of others.
 
-    by-length.py SHIM [PROGRAM]
+    by-length.py SHIM [PROGRAM [OPTION...]]
 
 The plan of examples/llama.py, each batch padded to a length of its own, is made from one seed and
 followed by others in processes of their own; or that of examples/accumulate.py, whose steps have
@@ -85,14 +85,15 @@ def judge(report, folder, name, seen, said, alone, least_hit, most_reserved):
                   f"expandable segments: {expandable / dry.MIB:.0f} MiB, {expandable / allocated:.4f}")
 
 
-def main(shim, program="llama"):
+def main(shim, program="llama", *always):
     report = dry.Report()
     with dry.scratch() as folder:
         plan = Path(folder) / "a.tsp"
-        dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / f"{program}.py", *ARGUMENTS[program], "--seed", "1",
+        dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / f"{program}.py", *ARGUMENTS[program], "--seed", "1", *always,
                     options=["--no-stacks", "--steps", STEPS])
         for seed in SEEDS:
-            for more, *limits in WAYS[program]:
+            for more, *limits in WAYS[program][:1] if always else WAYS[program]:
+                more = [*always, *more]
                 alone, _ = follow(folder, shim, program, seed, more, ["--policy", "expandable"])
                 seen, said = follow(folder, shim, program, seed, more, ["--plan", plan])
                 judge(report, folder, " ".join(["seed", str(seed), *more]), seen, said, alone, *limits)
