@@ -193,12 +193,45 @@ take_shape (const CliEditWords *words,
                              words->shape);
 }
 
+static gboolean
+is_of_places (const TesseraEdit *edit)
+{
+  return edit->kind == TESSERA_EDIT_PIN || edit->kind == TESSERA_EDIT_TOGETHER ||
+         edit->kind == TESSERA_EDIT_APART || edit->kind == TESSERA_EDIT_DYNAMIC;
+}
+
+/* What has no slot can neither be held nor left out. */
+static TesseraStatus
+check_reach (const CliStudy *study,
+             const guint8 *selected,
+             const TesseraEdit *edit,
+             char **out_remark,
+             TesseraError *error)
+{
+  TesseraEditReach reach;
+  TesseraStatus status = tessera_edit_reach (study->trace, study->blocks,
+                                             study->structure, selected, &reach);
+
+  if (status != TESSERA_OK)
+    return tessera_fail (error, status, "%s: not enough memory", study->path);
+  if (reach.n_dynamic > 0 && reach.n_placed == 0)
+    return tessera_fail (error, TESSERA_INVALID, "an edit of kind %s can't hold here: %s",
+                         edits_kind_name (edit->kind), TESSERA_ALL_DYNAMIC);
+  if (reach.n_dynamic > 0)
+    *out_remark = g_strdup_printf (
+        "%zu of the %zu blocks that this is about differ from step to step: they have no "
+        "slot, and go to rooms as before",
+        reach.n_dynamic, reach.n_dynamic + reach.n_placed);
+  return TESSERA_OK;
+}
+
 /* Looks at the trace: that the edit is about some block, and which. */
 static TesseraStatus
 look_at_trace (const CliEditWords *words,
                const char *path,
                const CliCommon *common,
                TesseraEdit *edit,
+               char **out_remark,
                TesseraError *error)
 {
   CliStudy study;
@@ -216,6 +249,8 @@ look_at_trace (const CliEditWords *words,
         status = tessera_fail (error, TESSERA_INVALID, "no block of %s is \"%s\"", path,
                                words->what != NULL ? words->what : "");
     }
+  if (status == TESSERA_OK && is_of_places (edit))
+    status = check_reach (&study, selected, edit, out_remark, error);
   if (status == TESSERA_OK && words->shape != NULL)
     status = take_shape (words, &study, selected, edit, error);
   g_free (selected);
@@ -228,11 +263,13 @@ cli_edit_make (const CliEditWords *words,
                const char *path,
                const CliCommon *common,
                TesseraEdit *out_edit,
+               char **out_remark,
                TesseraError *error)
 {
   TesseraEdit edit = { 0 };
   TesseraStatus status;
 
+  *out_remark = NULL;
   tessera_selector_init (&edit.what);
   tessera_selector_init (&edit.with);
   status = read_kind (words, &edit, error);
@@ -244,7 +281,7 @@ cli_edit_make (const CliEditWords *words,
     status = read_rest (words, &edit, error);
   if (status == TESSERA_OK && edit.kind != TESSERA_EDIT_CAP &&
       (edit.what.group == NULL || words->shape != NULL))
-    status = look_at_trace (words, path, common, &edit, error);
+    status = look_at_trace (words, path, common, &edit, out_remark, error);
   if (status == TESSERA_OK)
     edit.name =
         words->name != NULL ? g_strdup (words->name) : tessera_edit_describe (&edit);

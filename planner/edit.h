@@ -142,6 +142,28 @@ typedef struct
   uint32_t first, second;
 } TesseraEditConflict;
 
+/* Of what an edit of places is about. */
+typedef struct
+{
+  size_t n_placed;  /* have a slot that can be held or left out */
+  size_t n_dynamic; /* have none: their requests differ from step to step, and go to rooms
+                       (planner/dynamic/), or wherever there is space */
+} TesseraEditReach;
+
+/* Says why an edit that reaches dynamic requests only is refused. */
+#define TESSERA_ALL_DYNAMIC                                                              \
+  "the requests that it is about differ from step to step: the plan has no slots for "   \
+  "them that could be held or left out, they go to rooms, ranges that no slot needs "    \
+  "meanwhile"
+
+/* @selected: (array): one byte for each block. In a plan of all steps. Any thread; finds
+ * the steps that fold. Returns: TESSERA_OK or TESSERA_NO_MEMORY */
+TESSERA_MUST_USE TesseraStatus tessera_edit_reach (const TesseraTrace *trace,
+                                                   const TesseraBlocks *blocks,
+                                                   const TesseraStructure *structure,
+                                                   const uint8_t *selected,
+                                                   TesseraEditReach *out_reach);
+
 /*
  * tessera_edits_regroup:
  * @blocks: without edits; stay as they are

@@ -47,6 +47,32 @@ group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grou
       &build->plan->groups, &build->plan->n_groups, &build->wishes);
 }
 
+/* An edit all of whose blocks are dynamic leaves nothing out: no plan pretends that it
+ * did. Where several edits are about a block, the first is asked. */
+static TesseraStatus
+refuse_dynamic (TesseraPlanBuild *build)
+{
+  const TesseraPlanOptions *options = build->options;
+  const TesseraComplaint complaint = { options->edits, build->error,
+                                       options->out_conflict };
+  const uint32_t *left_out = build->wishes.left_out;
+  uint8_t *reaches = calloc (options->n_edits + 1, 1); /* 1: dynamic ones, 2: others */
+  uint32_t refused = TESSERA_NONE;
+
+  if (!reaches)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < build->blocks->n_blocks; i++)
+    if (left_out[i])
+      reaches[left_out[i] - 1] |= build->run.is_dynamic[i] ? 1 : 2;
+  for (uint32_t i = 0; i < options->n_edits && refused == TESSERA_NONE; i++)
+    if (reaches[i] == 1)
+      refused = i;
+  free (reaches);
+  return refused == TESSERA_NONE
+             ? TESSERA_OK
+             : tessera_complain (&complaint, refused, refused, TESSERA_ALL_DYNAMIC);
+}
+
 /* What edits leave to the dynamic allocator: a slot stands for the blocks of all steps.
  */
 static TesseraStatus
@@ -57,6 +83,13 @@ find_left_out (TesseraPlanBuild *build)
   build->left_out = calloc (n_blocks + 1, sizeof *build->left_out);
   if (!build->left_out)
     return TESSERA_NO_MEMORY;
+  if (build->wishes.left_out && build->run.is_dynamic)
+    {
+      TesseraStatus status = refuse_dynamic (build);
+
+      if (status != TESSERA_OK)
+        return status;
+    }
   for (uint32_t i = 0; build->wishes.left_out && i < n_blocks; i++)
     {
       uint32_t block = build->wishes.left_out[i] ? tessera_run_stands_for (&build->run, i)

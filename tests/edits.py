@@ -5,13 +5,15 @@
 
 SPDX-License-Identifier: Apache-2.0
 """
+import collections
 import csv
 import json
+import lzma
 import os
 import sqlite3
 from pathlib import Path
 
-from command import FSDP, GIB, SAMPLE, good, refused
+from command import FSDP, GIB, ROOT, SAMPLE, good, refused
 from tap import run_tests, test
 
 MIB = 1 << 20
@@ -134,6 +136,29 @@ def a_picture_is_of_the_groups_as_edited(tmp):
     assert picture("--no-edits") == first
     good("edits", "undo", trace)
     assert picture() == first
+
+
+@test
+def what_differs_from_step_to_step_cannot_be_left_out(tmp):
+    trace = tmp / "moe.tsr"
+    trace.write_bytes(lzma.open(ROOT / "tests" / "traces" / "moe.tsr.xz").read())
+    listed = add(trace, "dynamic", "--what", "class=dynamic")
+    assert "differ from step to step" in listed["note"] and "note" not in json.loads(
+        good("edits", "list", trace, "--json")), listed
+    good("export", trace, "-t", "blocks", "-o", f"{trace}.csv")
+    with open(f"{trace}.csv", encoding="utf-8") as file:
+        blocks = [row for row in csv.DictReader(file) if row["class"] == "dynamic"]
+    steps = collections.defaultdict(set)
+    for row in blocks:
+        steps[row["size_bytes"]].add(row["step"])
+    alone = next(row["block"] for row in blocks if steps[row["size_bytes"]] == {"1"})
+    for kind, options in (("dynamic", ()), ("pin", ("--at", "0"))):
+        refused("edits", "add", trace, "--kind", kind, "--what", f"blocks={alone}", *options,
+                words=(f"kind {kind} can't hold", "differ from step to step", "rooms"))
+    assert standing(trace) == (1, 1)
+    told = explained(trace, alone)
+    assert not told["left"], told
+    assert "it has no slot, since its request differs" in good("explain", trace, alone)
 
 
 @test

@@ -16,6 +16,7 @@ typedef struct
   TesseraHistory *history;
   CliCommon common;
   char *output;
+  char *remark; /* (nullable): about what was added */
   gint times;
   CliEditWords words;
 } Call;
@@ -30,6 +31,8 @@ print_json (const Call *call)
   json_builder_begin_object (builder);
   cli_json_text (builder, "file", call->path);
   cli_json_bytes (builder, "standing", tessera_history_get_n_standing (call->history));
+  if (call->remark != NULL)
+    cli_json_text (builder, "note", call->remark);
   json_builder_set_member_name (builder, "edits");
   json_builder_begin_array (builder);
   for (size_t i = 0; i < n_edits; i++)
@@ -76,8 +79,8 @@ static TesseraStatus
 add (Call *call, char **argv, TesseraError *error)
 {
   TesseraEdit edit;
-  TesseraStatus status =
-      cli_edit_make (&call->words, call->path, &call->common, &edit, error);
+  TesseraStatus status = cli_edit_make (&call->words, call->path, &call->common, &edit,
+                                        &call->remark, error);
 
   if (status != TESSERA_OK)
     return status;
@@ -180,6 +183,8 @@ run_verb (Call *call, gsize verb, char **argv)
     print_json (call);
   else if (!verbs[verb].is_silent)
     print_list (call);
+  if (status == TESSERA_OK && call->remark != NULL && !call->common.json)
+    printf ("note: %s\n", call->remark);
   tessera_history_free (call->history);
   return result;
 }
@@ -234,5 +239,6 @@ cli_edits (int argc, char **argv)
     }
   cli_edit_words_clear (words);
   g_free (call.output);
+  g_free (call.remark);
   return result;
 }

@@ -71,10 +71,20 @@ concerned (const TesseraEdit *edit,
                                                    : through;
 }
 
+static const char *
+effect (const TesseraEdit *edit, gboolean is_left)
+{
+  return edit->kind == TESSERA_EDIT_DYNAMIC && !is_left
+             ? "would leave it to the dynamic allocator, but it has no slot, since its "
+               "request differs from step to step"
+             : effects[edit->kind];
+}
+
 static void
 tell (JsonBuilder *builder,
       const TesseraEdit *edit,
       size_t index,
+      gboolean is_left,
       uint32_t block,
       uint32_t through)
 {
@@ -86,7 +96,7 @@ tell (JsonBuilder *builder,
       if (through != block)
         g_snprintf (by_way, sizeof by_way, ", by way of block %u, whose place it shares",
                     through);
-      printf ("edit %zu %s%s: %s\n", index + 1, effects[edit->kind], by_way, text);
+      printf ("edit %zu %s%s: %s\n", index + 1, effect (edit, is_left), by_way, text);
       return;
     }
   json_builder_begin_object (builder);
@@ -121,7 +131,7 @@ cli_explain_edits (JsonBuilder *builder, const CliExplain *explain, uint32_t blo
 
         if (through == TESSERA_NONE)
           continue;
-        tell (builder, &edits[i], i, block, through);
+        tell (builder, &edits[i], i, is_left, block, through);
         is_pinned |= edits[i].kind == TESSERA_EDIT_PIN;
         was_left |= edits[i].kind == TESSERA_EDIT_DYNAMIC;
       }

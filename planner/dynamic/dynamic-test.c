@@ -388,6 +388,86 @@ test_no_memory (void)
   plan_case_clear (&c);
 }
 
+/* An edit of the kind about the first, or about all, blocks that do (not) differ. */
+static TesseraEdit
+edit_of (const PlanCase *c, TesseraEditKind kind, gboolean is_dynamic, gboolean is_one)
+{
+  TesseraEdit edit = { .kind = kind, .name = g_strdup ("mine") };
+
+  tessera_selector_init (&edit.what);
+  tessera_selector_init (&edit.with);
+  edit.what.blocks = g_new0 (uint32_t, c->blocks->n_blocks);
+  for (uint32_t i = 0; i < c->blocks->n_blocks; i++)
+    {
+      g_autofree uint8_t *selected = g_new0 (uint8_t, c->blocks->n_blocks);
+      TesseraEditReach reach;
+
+      selected[i] = 1;
+      g_assert_cmpint (
+          tessera_edit_reach (c->trace, c->blocks, c->structure, selected, &reach), ==,
+          TESSERA_OK);
+      g_assert_cmpuint (reach.n_dynamic + reach.n_placed, <=, 1);
+      if ((is_dynamic ? reach.n_dynamic : reach.n_placed) > 0 &&
+          (edit.what.n_blocks == 0 || !is_one))
+        edit.what.blocks[edit.what.n_blocks++] = i;
+    }
+  g_assert_cmpuint (edit.what.n_blocks, >, 0);
+  return edit;
+}
+
+static TesseraStatus
+plan_with (const PlanCase *c, const TesseraEdit *edit, char *text, TesseraPlan **out_plan)
+{
+  TesseraEditConflict conflict;
+  TesseraError error = { 0 };
+  TesseraPlanOptions options = { .edits = edit,
+                                 .n_edits = 1,
+                                 .out_conflict = &conflict,
+                                 .first_step = -1,
+                                 .last_step = -1 };
+  TesseraStatus status =
+      tessera_plan_trace (c->trace, c->blocks, c->structure, &options, &error, out_plan);
+
+  g_assert_true (status != TESSERA_REFUSED ||
+                 (conflict.first == 0 && conflict.second == 0));
+  g_strlcpy (text, error.text, sizeof error.text);
+  return status;
+}
+
+/* What has no slot can't be held or left out: a plan that says so is better than one that
+ * passes over it. Where an edit is about others as well it holds for these. */
+static void
+test_edits_of_dynamic_requests (void)
+{
+  static const TesseraEditKind kinds[] = { TESSERA_EDIT_DYNAMIC, TESSERA_EDIT_PIN,
+                                           TESSERA_EDIT_TOGETHER, TESSERA_EDIT_APART };
+  PlanCase c = plan_case_new (test_experts_new (3, FALSE, 5, 1), &plan_all_steps);
+  char text[TESSERA_ERROR_TEXT_BYTES];
+  TesseraPlan *plan;
+  TesseraEdit edit;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      edit = edit_of (&c, kinds[i], TRUE, FALSE);
+      g_assert_cmpint (plan_with (&c, &edit, text, &plan), ==, TESSERA_REFUSED);
+      g_assert_nonnull (strstr (text, "\"mine\" can't hold"));
+      g_assert_nonnull (strstr (text, "differ from step to step"));
+      tessera_edit_clear (&edit);
+    }
+  edit = edit_of (&c, TESSERA_EDIT_DYNAMIC, FALSE, TRUE);
+  edit.what.n_blocks = c.blocks->n_blocks;
+  for (uint32_t i = 0; i < c.blocks->n_blocks; i++)
+    edit.what.blocks[i] = i;
+  edit.what.least_bytes = c.blocks->blocks[c.blocks->n_blocks / 2].size_bytes;
+  g_assert_cmpint (plan_with (&c, &edit, text, &plan), ==, TESSERA_OK);
+  g_assert_cmpuint (plan->n_placeless, >, 0);
+  g_assert_cmpuint (plan->n_rooms, >, 0);
+  g_assert_true (plan->checked);
+  tessera_plan_free (plan);
+  tessera_edit_clear (&edit);
+  plan_case_clear (&c);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -397,5 +477,6 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/dynamic/follows", test_follows);
   g_test_add_func ("/planner/dynamic/mutations", test_mutations);
   g_test_add_func ("/planner/dynamic/no-memory", test_no_memory);
+  g_test_add_func ("/planner/dynamic/edits", test_edits_of_dynamic_requests);
   return g_test_run ();
 }

@@ -115,6 +115,16 @@ check_offsets (const Map *map, const TesseraHold *hold)
   return TESSERA_OK;
 }
 
+/* Whether all of them are dynamic: such a hold would hold nothing. */
+static bool
+are_dynamic (const Map *map, const uint32_t *blocks, size_t n_blocks)
+{
+  for (size_t i = 0; i < n_blocks; i++)
+    if (!map->run->is_dynamic || !map->run->is_dynamic[blocks[i]])
+      return false;
+  return n_blocks > 0;
+}
+
 static TesseraStatus
 make_hold (const Map *map, const TesseraWish *wish, TesseraHold *hold)
 {
@@ -122,6 +132,9 @@ make_hold (const Map *map, const TesseraWish *wish, TesseraHold *hold)
 
   *hold =
       (TesseraHold){ .edit = wish->edit, .kind = wish->kind, .has_with = wish->has_with };
+  if (are_dynamic (map, wish->blocks, wish->n_blocks) ||
+      (wish->has_with && are_dynamic (map, wish->with, wish->n_with)))
+    return tessera_complain (map->complaint, wish->edit, wish->edit, TESSERA_ALL_DYNAMIC);
   status = map_blocks (map, wish, wish->blocks, wish->offsets, wish->n_blocks, hold,
                        &hold->slots, &hold->n_slots);
   if (status == TESSERA_OK && wish->has_with)
