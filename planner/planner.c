@@ -8,6 +8,7 @@
 #include "planner/check.h"
 #include "planner/kinds/plan.h"
 #include "planner/plan/build.h"
+#include "planner/plan/cap.h"
 #include "planner/plan/resume.h"
 
 #include <inttypes.h>
@@ -45,62 +46,6 @@ group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grou
       build->trace, blocks, build->structure, build->options->edits,
       build->options->n_edits, build->error, build->options->out_conflict, grouped,
       &build->plan->groups, &build->plan->n_groups, &build->wishes);
-}
-
-/* An edit all of whose blocks are dynamic leaves nothing out: no plan pretends that it
- * did. Where several edits are about a block, the first is asked. */
-static TesseraStatus
-refuse_dynamic (TesseraPlanBuild *build)
-{
-  const TesseraPlanOptions *options = build->options;
-  const TesseraComplaint complaint = { options->edits, build->error,
-                                       options->out_conflict };
-  const uint32_t *left_out = build->wishes.left_out;
-  uint8_t *reaches = calloc (options->n_edits + 1, 1); /* 1: dynamic ones, 2: others */
-  uint32_t refused = TESSERA_NONE;
-
-  if (!reaches)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < build->blocks->n_blocks; i++)
-    if (left_out[i])
-      reaches[left_out[i] - 1] |= build->run.is_dynamic[i] ? 1 : 2;
-  for (uint32_t i = 0; i < options->n_edits && refused == TESSERA_NONE; i++)
-    if (reaches[i] == 1)
-      refused = i;
-  free (reaches);
-  return refused == TESSERA_NONE
-             ? TESSERA_OK
-             : tessera_complain (&complaint, refused, refused, TESSERA_ALL_DYNAMIC);
-}
-
-/* What edits leave to the dynamic allocator: a slot stands for the blocks of all steps.
- */
-static TesseraStatus
-find_left_out (TesseraPlanBuild *build)
-{
-  size_t n_blocks = build->blocks->n_blocks;
-
-  build->left_out = calloc (n_blocks + 1, sizeof *build->left_out);
-  if (!build->left_out)
-    return TESSERA_NO_MEMORY;
-  if (build->wishes.left_out && build->run.is_dynamic)
-    {
-      TesseraStatus status = refuse_dynamic (build);
-
-      if (status != TESSERA_OK)
-        return status;
-    }
-  for (uint32_t i = 0; build->wishes.left_out && i < n_blocks; i++)
-    {
-      uint32_t block = build->wishes.left_out[i] ? tessera_run_stands_for (&build->run, i)
-                                                 : TESSERA_NONE;
-
-      if (block == TESSERA_NONE || build->left_out[block])
-        continue;
-      build->left_out[block] = build->wishes.left_out[i];
-      build->n_left_out++;
-    }
-  return TESSERA_OK;
 }
 
 static TesseraStatus
@@ -168,43 +113,61 @@ is_dear (const TesseraPlanBuild *build)
   return (double) build->plan->height_bytes > DEAR_KINDS * (double) bound;
 }
 
-/* Several kinds of step, planned already, or one where that is lower by more than what it
- * has no slots for. */
 static TesseraStatus
-take_lower (TesseraPlanBuild *build, const TesseraUnits *units)
+plan_one_kind (TesseraPlanBuild *build)
+{
+  TesseraStatus status = tessera_build_leave_out (build);
+
+  return status == TESSERA_OK ? tessera_build_layout (build) : status;
+}
+
+/* Several kinds of step, planned already, or one where that is lower by more than what it
+ * has no slots for. *@out_has_kinds: which it is. */
+static TesseraStatus
+take_lower (TesseraPlanBuild *build, TesseraKindsBuild *kinds, bool *out_has_kinds)
 {
   const TesseraRun *run = &build->run;
+  const TesseraPlanOptions *options = build->options;
   TesseraPlan *plan = build->plan;
   uint64_t height_bytes = plan->height_bytes;
+  TesseraError *error = build->error, unheard = { 0 };
   TesseraStatus status;
 
   tessera_build_forget (build);
   plan->n_positions = build->run.n_positions;
   free (plan->follow_reason);
   plan->follow_reason = strdup (build->run.reason);
-  status = plan->follow_reason ? tessera_build_layout (build) : TESSERA_NO_MEMORY;
-  if (status != TESSERA_OK ||
-      plan->height_bytes +
-              tessera_units_load_beside (units, run->step_begin, run->step_end) <=
-          height_bytes)
-    return status;
-  tessera_build_forget (build);
-  return tessera_kinds_plan (build, units);
+  build->error = &unheard; /* edits that hold in several kinds need not in one */
+  status = plan->follow_reason ? plan_one_kind (build) : TESSERA_NO_MEMORY;
+  build->error = error;
+  if (status == TESSERA_REFUSED && options->out_conflict)
+    *options->out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
+  *out_has_kinds =
+      status == TESSERA_REFUSED ||
+      (status == TESSERA_OK &&
+       plan->height_bytes +
+               tessera_units_load_beside (&kinds->units, run->step_begin, run->step_end) >
+           height_bytes);
+  return *out_has_kinds ? tessera_kinds_plan (build, kinds) : status;
 }
 
-/* Of one kind of step, or of several where that folds more of them. */
+/* Of one kind of step, or of several where that folds more of them; below what edits set
+ * as the most. */
 static TesseraStatus
 lay_out (TesseraPlanBuild *build)
 {
-  TesseraUnits units;
-  TesseraStatus status = tessera_kinds_find (build, &units);
+  TesseraKindsBuild kinds;
+  TesseraStatus status = tessera_kinds_find (build, &kinds);
+  bool has_kinds = kinds.units.n_kinds > 0;
 
   if (status == TESSERA_OK)
-    status = units.n_kinds > 0 ? tessera_kinds_plan (build, &units)
-                               : tessera_build_layout (build);
-  if (status == TESSERA_OK && units.n_kinds > 0 && build->run.repeats && is_dear (build))
-    status = take_lower (build, &units);
-  tessera_units_clear (&units);
+    status = has_kinds ? tessera_kinds_plan (build, &kinds) : plan_one_kind (build);
+  if (status == TESSERA_OK && has_kinds && build->run.repeats && is_dear (build))
+    status = take_lower (build, &kinds, &has_kinds);
+  if (status == TESSERA_OK && build->plan->height_bytes > build->wishes.cap_bytes)
+    status = has_kinds ? tessera_kinds_under_cap (build, &kinds)
+                       : tessera_build_under_cap (build, &tessera_cap_of_one_kind, NULL);
+  tessera_kinds_build_clear (&kinds);
   return status;
 }
 
@@ -216,11 +179,7 @@ make (TesseraPlanBuild *build)
   if (status == TESSERA_OK)
     status = describe_run (build);
   if (status == TESSERA_OK)
-    status = find_left_out (build);
-  if (status == TESSERA_OK)
     status = lay_out (build);
-  if (status == TESSERA_OK && build->plan->height_bytes > build->wishes.cap_bytes)
-    status = tessera_build_under_cap (build);
   if (status == TESSERA_OK)
     status = tessera_resume_settle (build);
   build->plan->slot_digest = tessera_plan_digest (build->plan);

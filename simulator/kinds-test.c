@@ -22,11 +22,17 @@ run_program (GRand *random, const MadeProgram *program, guint n_units, guint *co
 }
 
 static TesseraStatus
-make_plan (const Case *of, TesseraPlan **out_plan)
+make_edited (const Case *of,
+             const TesseraEdit *edits,
+             size_t n_edits,
+             TesseraPlan **out_plan)
 {
-  const TesseraPlanOptions options = {
-    .first_step = -1, .last_step = -1, .n_threads = 1, .work_budget = 1 << 12
-  };
+  const TesseraPlanOptions options = { .first_step = -1,
+                                       .last_step = -1,
+                                       .n_threads = 1,
+                                       .work_budget = 1 << 12,
+                                       .edits = edits,
+                                       .n_edits = n_edits };
   TesseraError error = { 0 };
   TesseraStatus status = tessera_plan_trace (of->trace, of->blocks, of->structure,
                                              &options, &error, out_plan);
@@ -34,6 +40,12 @@ make_plan (const Case *of, TesseraPlan **out_plan)
   if (status != TESSERA_OK && status != TESSERA_NO_MEMORY)
     g_error ("%s", error.text);
   return status;
+}
+
+static TesseraStatus
+make_plan (const Case *of, TesseraPlan **out_plan)
+{
+  return make_edited (of, NULL, 0, out_plan);
 }
 
 static guint
@@ -191,7 +203,7 @@ test_dear (void)
 /* The same trace gives the same plan whoever counts, and nothing is lost on the way out
  * of any failing allocation. */
 static void
-test_no_memory (void)
+fail_allocations (const TesseraEdit *edits, size_t n_edits)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 1);
   const MadeProgram program = made_program (random, &(MadeOptions){ 0 });
@@ -201,17 +213,18 @@ test_no_memory (void)
   long n_held = tessera_fail_alloc_held ();
   guint64 digest;
 
-  g_assert_cmpint (make_plan (&of, &plan), ==, TESSERA_OK);
+  g_assert_cmpint (make_edited (&of, edits, n_edits, &plan), ==, TESSERA_OK);
+  g_assert_true (n_edits == 0 || plan->n_placeless > 2); /* under the cap */
   g_assert_cmpuint (count_kinds (plan), >, 1);
   digest = plan->slot_digest;
   tessera_plan_free (plan);
   g_assert_cmpint (tessera_fail_alloc_held (), ==, n_held);
-  for (unsigned long nth = 1;; nth++)
+  for (unsigned long nth = 1;; nth += n_edits > 0 ? 7 : 1) /* of very many each seventh */
     {
       TesseraStatus status;
 
       tessera_fail_alloc_at (nth);
-      status = make_plan (&of, &plan);
+      status = make_edited (&of, edits, n_edits, &plan);
       if (!tessera_fail_alloc_stop ())
         {
           g_assert_cmpint (status, ==, TESSERA_OK);
@@ -226,6 +239,44 @@ test_no_memory (void)
   case_clear (&of);
 }
 
+static void
+test_no_memory (void)
+{
+  fail_allocations (NULL, 0);
+}
+
+/* A rule about what is asked for in each step of any kind, others about some blocks; and
+ * not all of it may stay. */
+static void
+test_no_memory_with_edits (void)
+{
+  guint32 pinned[] = { 30 }, kept[] = { 20, 45, 60 }, left[] = { 24, 50 };
+  TesseraEdit edits[] = {
+    { .kind = TESSERA_EDIT_PIN, .name = "pin", .at = 64 * MADE_UNIT },
+    { .kind = TESSERA_EDIT_TOGETHER, .name = "together" },
+    { .kind = TESSERA_EDIT_APART, .name = "apart", .has_with = true },
+    { .kind = TESSERA_EDIT_DYNAMIC, .name = "dynamic" },
+    { .kind = TESSERA_EDIT_CAP, .name = "cap", .at = 660 * MADE_UNIT },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (edits); i++)
+    {
+      tessera_selector_init (&edits[i].what);
+      tessera_selector_init (&edits[i].with);
+    }
+  edits[0].what.blocks = pinned;
+  edits[0].what.n_blocks = G_N_ELEMENTS (pinned);
+  edits[1].what.blocks = kept;
+  edits[1].what.n_blocks = G_N_ELEMENTS (kept);
+  edits[2].what.blocks = pinned;
+  edits[2].what.n_blocks = G_N_ELEMENTS (pinned);
+  edits[2].with.blocks = kept;
+  edits[2].with.n_blocks = G_N_ELEMENTS (kept);
+  edits[3].what.blocks = left;
+  edits[3].what.n_blocks = G_N_ELEMENTS (left);
+  fail_allocations (edits, G_N_ELEMENTS (edits));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -234,5 +285,6 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/kinds/parts", test_parts);
   g_test_add_func ("/simulator/kinds/dear", test_dear);
   g_test_add_func ("/simulator/kinds/no-memory", test_no_memory);
+  g_test_add_func ("/simulator/kinds/no-memory-with-edits", test_no_memory_with_edits);
   return g_test_run ();
 }

@@ -67,30 +67,37 @@ are_of_one_rota (const TesseraPlan *plan, uint32_t a, uint32_t b)
 {
   const TesseraSlot *x = &plan->slots[a], *y = &plan->slots[b];
 
-  return is_of_rota (x) && is_of_rota (y) && x->section == y->section &&
-         x->stream == y->stream && x->pool == y->pool &&
-         x->block_bytes == y->block_bytes &&
+  return is_of_rota (x) && is_of_rota (y) && x->stream == y->stream &&
+         x->pool == y->pool && x->block_bytes == y->block_bytes &&
          (!plan->across_streams || x->block == y->block);
+}
+
+static void
+put_into_set (const Apply *apply, uint32_t slot, uint64_t in, uint64_t apart)
+{
+  uint32_t item = apply->item_of_slot[slot];
+
+  if (item == TESSERA_NONE)
+    return;
+  apply->items[item].in |= in;
+  apply->items[item].apart |= apart;
 }
 
 /* Puts the items of slots into sets; a slot of a rota brings the whole of it along. */
 static void
-put_into_sets (
-    Apply *apply, const uint32_t *slots, size_t n_slots, uint64_t in, uint64_t apart)
+put_into_sets (const Apply *apply,
+               const uint32_t *slots,
+               size_t n_slots,
+               uint64_t in,
+               uint64_t apart)
 {
   for (size_t i = 0; i < n_slots; i++)
     {
-      TesseraItem *item = &apply->items[apply->item_of_slot[slots[i]]];
-
-      item->in |= in;
-      item->apart |= apart;
+      put_into_set (apply, slots[i], in, apart);
       for (uint32_t k = 0;
            is_of_rota (&apply->plan->slots[slots[i]]) && k < apply->plan->n_slots; k++)
         if (are_of_one_rota (apply->plan, slots[i], k))
-          {
-            apply->items[apply->item_of_slot[k]].in |= in;
-            apply->items[apply->item_of_slot[k]].apart |= apart;
-          }
+          put_into_set (apply, k, in, apart);
     }
 }
 
@@ -104,16 +111,27 @@ takes_turns (const Apply *apply, const uint32_t *slots, size_t n_slots, uint32_t
   return false;
 }
 
+/* The own ones are the last. */
+static uint32_t
+most_sets (const TesseraHolds *holds)
+{
+  return holds->own_sets ? (uint32_t) __builtin_ctzll (holds->own_sets) : MAX_SETS;
+}
+
 static TesseraStatus
-apply_apart (Apply *apply, const TesseraHold *hold, uint32_t *n_sets)
+apply_apart (const Apply *apply, const TesseraHold *hold, uint32_t *n_sets)
 {
   const uint32_t *with = hold->has_with ? hold->with : hold->slots;
   size_t n_with = hold->has_with ? hold->n_with : hold->n_slots;
   uint64_t first, second;
 
-  if (*n_sets + 1 + hold->has_with > MAX_SETS)
-    return tessera_complain (apply->complaint, hold->edit, hold->edit,
-                             "more is kept apart than a plan takes (64 sets of blocks)");
+  if (*n_sets + 1 + hold->has_with > most_sets (apply->holds))
+    return tessera_complain (
+        apply->complaint, hold->edit, hold->edit,
+        apply->holds->own_sets
+            ? "more is kept apart than a plan of several kinds of step takes (56 sets of "
+              "blocks)"
+            : "more is kept apart than a plan takes (64 sets of blocks)");
   first = second = UINT64_C (1) << (*n_sets)++;
   if (hold->has_with)
     second = UINT64_C (1) << (*n_sets)++;
@@ -306,6 +324,27 @@ note_distances (const Apply *apply, TesseraHold *hold)
 }
 
 TesseraStatus
+tessera_holds_apply_sets (const TesseraHolds *holds,
+                          const uint32_t *item_of_slot,
+                          const TesseraPlan *plan,
+                          const TesseraComplaint *complaint,
+                          TesseraItem *items)
+{
+  const Apply apply = { .holds = holds,
+                        .item_of_slot = item_of_slot,
+                        .plan = plan,
+                        .complaint = complaint,
+                        .items = items };
+  uint32_t n_sets = 0;
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t h = 0; h < holds->n_holds && status == TESSERA_OK; h++)
+    if (holds->holds[h].kind == TESSERA_EDIT_APART)
+      status = apply_apart (&apply, &holds->holds[h], &n_sets);
+  return status;
+}
+
+TesseraStatus
 tessera_holds_apply (TesseraHolds *holds,
                      const uint32_t *item_of_slot,
                      const TesseraPlan *plan,
@@ -314,7 +353,6 @@ tessera_holds_apply (TesseraHolds *holds,
                      size_t n_items)
 {
   Apply apply = { holds, item_of_slot, plan, complaint, items, n_items, NULL };
-  uint32_t n_sets = 0;
   bool is_any_together = false;
   TesseraStatus status = TESSERA_OK;
 
@@ -326,16 +364,18 @@ tessera_holds_apply (TesseraHolds *holds,
   for (size_t i = 0; i < n_items; i++)
     {
       items[i].is_pinned = 0;
-      items[i].in = items[i].apart = items[i].body_offset_bytes = 0;
+      items[i].in &= holds->own_sets;
+      items[i].apart &= holds->own_sets;
+      items[i].body_offset_bytes = 0;
       items[i].body = 0;
     }
   for (size_t h = 0; h < holds->n_holds && status == TESSERA_OK; h++)
     if (holds->holds[h].kind == TESSERA_EDIT_PIN)
       status = apply_pin (&apply, &holds->holds[h]);
-    else if (holds->holds[h].kind == TESSERA_EDIT_APART)
-      status = apply_apart (&apply, &holds->holds[h], &n_sets);
-    else
+    else if (holds->holds[h].kind == TESSERA_EDIT_TOGETHER)
       is_any_together = true;
+  if (status == TESSERA_OK)
+    status = tessera_holds_apply_sets (holds, item_of_slot, plan, complaint, items);
   if (status == TESSERA_OK && is_any_together)
     status = lay_out_bodies (&apply);
   for (size_t h = 0; h < holds->n_holds && status == TESSERA_OK; h++)

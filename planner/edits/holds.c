@@ -5,7 +5,6 @@
  */
 #include "planner/edits/holds.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,9 +28,8 @@ tessera_complain (const TesseraComplaint *complaint,
 
 typedef struct
 {
-  const TesseraRun *run;
   const TesseraPlan *plan;
-  uint32_t *slot_of_block; /* of those that stand for themselves; TESSERA_NONE */
+  const TesseraHoldsMap *of;
   const TesseraComplaint *complaint;
 } Map;
 
@@ -76,9 +74,12 @@ map_blocks (const Map *map,
     }
   for (size_t i = 0; i < n_blocks; i++)
     {
-      uint32_t block = tessera_run_stands_for (map->run, blocks[i]);
-      uint32_t slot = block == TESSERA_NONE ? TESSERA_NONE : map->slot_of_block[block];
+      uint32_t slot = map->of->slot_of_block[blocks[i]];
 
+      /* What lies in one place for good is one, where it is to be apart from others. */
+      if (slot != TESSERA_NONE && wish->kind == TESSERA_EDIT_APART &&
+          map->of->first_at_place)
+        slot = map->of->first_at_place[slot];
       if (slot != TESSERA_NONE)
         placed[n++] = (Placed){ slot, offsets ? offsets[i] : 0 };
     }
@@ -120,7 +121,7 @@ static bool
 are_dynamic (const Map *map, const uint32_t *blocks, size_t n_blocks)
 {
   for (size_t i = 0; i < n_blocks; i++)
-    if (!map->run->is_dynamic || !map->run->is_dynamic[blocks[i]])
+    if (!map->of->is_dynamic || !map->of->is_dynamic[blocks[i]])
       return false;
   return n_blocks > 0;
 }
@@ -159,37 +160,26 @@ mark_held (TesseraHolds *holds)
 
 TesseraStatus
 tessera_holds_init (const TesseraWishes *wishes,
-                    const TesseraRun *run,
                     const TesseraPlan *plan,
-                    size_t first_spare,
-                    size_t n_spares,
+                    const TesseraHoldsMap *of,
                     const TesseraComplaint *complaint,
                     TesseraHolds *out_holds)
 {
-  size_t n_blocks = run->blocks->n_blocks;
-  Map map = { .run = run, .plan = plan, .complaint = complaint };
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  const Map map = { .plan = plan, .of = of, .complaint = complaint };
+  TesseraStatus status = TESSERA_OK;
 
   *out_holds = (TesseraHolds){ 0 };
   if (wishes->n_wishes == 0)
     return TESSERA_OK;
-  map.slot_of_block = malloc ((n_blocks + 1) * sizeof *map.slot_of_block);
   out_holds->holds = calloc (wishes->n_wishes, sizeof *out_holds->holds);
   out_holds->is_held = calloc (plan->n_slots + 1, 1);
-  if (!map.slot_of_block || !out_holds->holds || !out_holds->is_held)
-    goto out;
-  memset (map.slot_of_block, 0xff, n_blocks * sizeof *map.slot_of_block);
-  for (uint32_t i = 0; i < plan->n_slots; i++)
-    if (i < first_spare || i >= first_spare + n_spares)
-      map.slot_of_block[plan->slots[i].block] = i;
-  status = TESSERA_OK;
+  if (!out_holds->holds || !out_holds->is_held)
+    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < wishes->n_wishes && status == TESSERA_OK; i++)
     status =
         make_hold (&map, &wishes->wishes[i], &out_holds->holds[out_holds->n_holds++]);
   if (status == TESSERA_OK)
     mark_held (out_holds);
-out:
-  free (map.slot_of_block);
   return status;
 }
 

@@ -8,7 +8,6 @@
 #include "db/plan.h"
 #include "planner/edits/wishes.h"
 #include "planner/pack.h"
-#include "planner/run.h"
 
 /* A wish, of slots: each stands for the blocks of all steps. */
 typedef struct
@@ -28,7 +27,8 @@ typedef struct
 {
   TesseraHold *holds;
   size_t n_holds;
-  uint8_t *is_held; /* [n_slots] by any; NULL: none is */
+  uint8_t *is_held;  /* [n_slots] by any; NULL: none is */
+  uint64_t own_sets; /* of items: not for what edits keep apart */
 } TesseraHolds;
 
 typedef struct
@@ -45,29 +45,39 @@ TesseraStatus tessera_complain (const TesseraComplaint *complaint,
                                 uint32_t second,
                                 const char *reason);
 
-/*
- * tessera_holds_init:
- * @n_requests: slots from here on to @n_spares more are spares, which no block asks for
- *
- * Returns: TESSERA_OK, TESSERA_NO_MEMORY, TESSERA_REFUSED
- */
+/* Which slots stand for blocks. */
+typedef struct
+{
+  const uint32_t *slot_of_block;  /* [n_blocks] or TESSERA_NONE: has none */
+  const uint32_t *first_at_place; /* (nullable) [n_slots] of slots that lie in one place
+                                     for good (of several kinds of step) the first */
+  const uint8_t *is_dynamic;      /* (nullable) [n_blocks] has none, and goes to a room */
+} TesseraHoldsMap;
+
+/* TESSERA_OK, TESSERA_NO_MEMORY, TESSERA_REFUSED. To be cleared in any case. */
 TESSERA_MUST_USE TesseraStatus tessera_holds_init (const TesseraWishes *wishes,
-                                                   const TesseraRun *run,
                                                    const TesseraPlan *plan,
-                                                   size_t first_spare,
-                                                   size_t n_spares,
+                                                   const TesseraHoldsMap *of,
                                                    const TesseraComplaint *complaint,
                                                    TesseraHolds *out_holds);
 void tessera_holds_clear (TesseraHolds *holds);
 
-/* Writes pins, sets and bodies into the items; @item_of_slot says whose they are.
- * TESSERA_REFUSED where two edits want different things of one item. */
+/* Writes pins, sets and bodies into the items; @item_of_slot says whose they are. The
+ * items' own sets stay. TESSERA_REFUSED where two edits want different things of one
+ * item. */
 TESSERA_MUST_USE TesseraStatus tessera_holds_apply (TesseraHolds *holds,
                                                     const uint32_t *item_of_slot,
                                                     const TesseraPlan *plan,
                                                     const TesseraComplaint *complaint,
                                                     TesseraItem *items,
                                                     size_t n_items);
+/* Writes only the sets, of those slots that have an item. */
+TESSERA_MUST_USE TesseraStatus
+tessera_holds_apply_sets (const TesseraHolds *holds,
+                          const uint32_t *item_of_slot,
+                          const TesseraPlan *plan,
+                          const TesseraComplaint *complaint,
+                          TesseraItem *items);
 /* Says which edits are behind two items that the packer could not place. */
 TesseraStatus tessera_holds_explain (const TesseraHolds *holds,
                                      const uint32_t *item_of_slot,

@@ -78,7 +78,7 @@ see_unit (TesseraCarries *carries, uint32_t u)
 }
 
 static TesseraStatus
-list_spots (TesseraCarries *carries)
+list_spots (TesseraCarries *carries, const uint32_t *left_out)
 {
   const TesseraUnits *units = carries->units;
 
@@ -99,6 +99,8 @@ list_spots (TesseraCarries *carries)
                                            .kind = k,
                                            .born = tessera_units_position (units, k, r),
                                            .carry = TESSERA_NONE,
+                                           .slot = TESSERA_NONE,
+                                           .is_left_out = left_out[block] != 0,
                                            .stream = of->stream,
                                            .pool = of->pool };
         carries->spots[i].died = carries->spots[i].born + 1;
@@ -243,7 +245,7 @@ join_spots (TesseraCarries *carries)
   TesseraStatus status = spots ? TESSERA_OK : TESSERA_NO_MEMORY;
 
   for (uint32_t i = 0; spots && i < carries->n_spots; i++)
-    if (carries->spots[i].is_carried)
+    if (carries->spots[i].is_carried && !carries->spots[i].is_left_out)
       spots[n++] = &carries->spots[i];
   if (n > 0)
     qsort (spots, n, sizeof *spots, compare_spots);
@@ -261,12 +263,15 @@ join_spots (TesseraCarries *carries)
 }
 
 TesseraStatus
-tessera_carries_init (TesseraCarries *carries, const TesseraUnits *units)
+tessera_carries_init (TesseraCarries *carries,
+                      const TesseraUnits *units,
+                      const uint32_t *left_out,
+                      const uint64_t *holders)
 {
   TesseraStatus status;
 
-  *carries = (TesseraCarries){ .units = units };
-  status = list_spots (carries);
+  *carries = (TesseraCarries){ .units = units, .holders = holders };
+  status = list_spots (carries, left_out);
   if (status == TESSERA_OK)
     status = join_spots (carries);
   if (status != TESSERA_OK)
@@ -281,6 +286,21 @@ tessera_carries_clear (TesseraCarries *carries)
   free (carries->carries);
   free (carries->of_slot);
   *carries = (TesseraCarries){ 0 };
+}
+
+/* Whether what edits want of the block is what they want of the carry. Of a rota nobody
+ * knows which place the block will have. */
+static bool
+is_held_alike (const TesseraCarries *carries, const TesseraCarry *carry, uint32_t block)
+{
+  if (!carries->holders || carries->holders[block] == 0)
+    return true;
+  for (uint32_t k = 0; k < carries->units->n_kinds; k++)
+    if (carry->spots[k] != TESSERA_NONE &&
+        carries->holders[carries->spots[carry->spots[k]].block] !=
+            carries->holders[block])
+      return false;
+  return !carry->is_turn;
 }
 
 uint32_t
@@ -305,7 +325,8 @@ tessera_carries_take_start (TesseraCarries *carries, uint32_t block)
       if (carry->is_turn && carry->spots[kind] != TESSERA_NONE)
         until = carries->spots[carry->spots[kind]].ends[kind];
       if (carry->start == TESSERA_NONE && carry->block_bytes == of->block_bytes &&
-          carry->stream == of->stream && carry->pool == of->pool && until >= end)
+          carry->stream == of->stream && carry->pool == of->pool && until >= end &&
+          is_held_alike (carries, carry, block))
         {
           carry->start = block;
           return i;

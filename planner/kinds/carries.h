@@ -29,8 +29,10 @@ typedef struct
   uint32_t carry;                   /* or TESSERA_NONE: ends inside its step */
   uint32_t ends[TESSERA_MAX_KINDS]; /* carried: by kind, the latest end seen in it; its
                                        section's end: went on; 0: not seen */
+  uint32_t slot;                    /* or TESSERA_NONE: has none yet, or is left out */
   uint16_t stream, pool;
   bool is_carried;
+  bool is_left_out; /* edits leave it without a place */
 } TesseraSpot;
 
 typedef struct
@@ -50,6 +52,9 @@ typedef struct
 typedef struct
 {
   const TesseraUnits *units;
+  const uint64_t
+      *holders;       /* (nullable) [n_blocks] of blocks that slots are made of: 0, or
+                         a number that is equal where edits hold the same of them */
   TesseraSpot *spots; /* kind by kind, in order */
   uint32_t first_spot[TESSERA_MAX_KINDS + 1];
   uint32_t n_spots;
@@ -60,11 +65,15 @@ typedef struct
   size_t cap_of_slot;
 } TesseraCarries;
 
-/* TESSERA_OK or TESSERA_NO_MEMORY. @units must outlive @carries. */
+/* @left_out: [n_blocks] not 0: the spot of this block has no place. @holders may be NULL;
+ * it and @units must outlive @carries. TESSERA_OK or TESSERA_NO_MEMORY. */
 TESSERA_MUST_USE TesseraStatus tessera_carries_init (TesseraCarries *carries,
-                                                     const TesseraUnits *units);
+                                                     const TesseraUnits *units,
+                                                     const uint32_t *left_out,
+                                                     const uint64_t *holders);
 void tessera_carries_clear (TesseraCarries *carries);
 
 /* For a block of the start that ends in the first unit of the window: a carry that stands
- * for the rest of it, or TESSERA_NONE. Each carry does so for one block at most. */
+ * for the rest of it, or TESSERA_NONE. Each carry does so for one block at most; one that
+ * edits hold asks for a carry that they hold alike. */
 uint32_t tessera_carries_take_start (TesseraCarries *carries, uint32_t block);

@@ -71,10 +71,13 @@ add_slot (TesseraKindsPacking *packing, uint32_t index)
                        .zone = zone_of (packing, slot),
                        .prefer_low = slot->lifetime_class == TESSERA_CLASS_PERSISTENT };
 
-  if (!is_local && !packing->is_first)
+  if (packing->has_place[index])
     {
       item.is_pinned = true;
       item.pinned_bytes = slot->offset_bytes;
+    }
+  if (!is_local && !packing->is_first)
+    {
       item.begin = units->begin;
       item.end = step_end (packing);
     }
@@ -169,20 +172,6 @@ compare_ranges (const void *a, const void *b)
   return x->begin_bytes < y->begin_bytes ? -1 : x->begin_bytes > y->begin_bytes;
 }
 
-static bool
-has_place (const TesseraKindsPacking *packing, uint32_t slot)
-{
-  const TesseraUnits *units = packing->carries->units;
-  uint32_t born = packing->build->plan->slots[slot].born;
-
-  if (packing->carries->of_slot[slot] != TESSERA_NONE)
-    return true;
-  for (uint32_t k = 0; k < units->n_kinds; k++)
-    if (born >= units->kinds[k].begin && born < units->kinds[k].end)
-      return packing->is_placed[k];
-  return true;
-}
-
 /* What one zone has been given no other may use: fences, in a moment after all others. */
 static TesseraStatus
 add_fences (TesseraKindsPacking *packing)
@@ -194,7 +183,7 @@ add_fences (TesseraKindsPacking *packing)
   TesseraStatus status = ranges ? TESSERA_OK : TESSERA_NO_MEMORY;
 
   for (uint32_t i = 0; ranges && i < plan->n_slots; i++)
-    if (has_place (packing, i))
+    if (packing->has_place[i])
       ranges[n++] = (Range){ plan->slots[i].offset_bytes,
                              plan->slots[i].offset_bytes + plan->slots[i].block_bytes,
                              zone_of (packing, &plan->slots[i]) };
@@ -221,6 +210,30 @@ add_fences (TesseraKindsPacking *packing)
 }
 
 TesseraStatus
+tessera_kinds_add_elsewhere (TesseraKindsPacking *packing,
+                             uint32_t slot,
+                             uint32_t begin,
+                             uint32_t end)
+{
+  const TesseraSlot *of = &packing->build->plan->slots[slot];
+  const TesseraItem item = { .size_bytes = of->block_bytes,
+                             .begin = begin,
+                             .end = end,
+                             .zone = zone_of (packing, of),
+                             .is_pinned = packing->has_place[slot],
+                             .pinned_bytes = of->offset_bytes };
+
+  return add_item (packing, &item, &packing->item_of_slot[slot]);
+}
+
+/* The fences' moment is the last before. */
+uint32_t
+tessera_kinds_after_all (const TesseraKindsPacking *packing)
+{
+  return map (packing, packing->carries->units->n_positions) + 2;
+}
+
+TesseraStatus
 tessera_kinds_items (TesseraKindsPacking *packing)
 {
   const TesseraPlan *plan = packing->build->plan;
@@ -236,7 +249,10 @@ tessera_kinds_items (TesseraKindsPacking *packing)
     }
   for (uint32_t i = 0; status == TESSERA_OK && i < packing->carries->n_carries; i++)
     status = add_carry (packing, i);
+  for (uint32_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
+    if (packing->carries->of_slot[i] != TESSERA_NONE)
+      packing->item_of_slot[i] = packing->item_of_carry[packing->carries->of_slot[i]];
   if (status == TESSERA_OK && !packing->is_first && packing->n_zones > 1)
     status = add_fences (packing);
-  return status;
+  return status == TESSERA_OK ? tessera_kinds_hold (packing) : status;
 }

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/kinds/pack.h"
+#include "planner/plan/unheld.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,10 +57,15 @@ write_places (TesseraKindsPacking *packing, const uint64_t *offsets)
   for (uint32_t i = 0; i < carries->n_carries && packing->is_first; i++)
     carries->carries[i].offset_bytes = offsets[packing->item_of_carry[i]];
   for (uint32_t i = 0; i < plan->n_slots; i++)
-    if (carries->of_slot[i] != TESSERA_NONE)
-      plan->slots[i].offset_bytes = carries->carries[carries->of_slot[i]].offset_bytes;
-    else if (packing->item_of_slot[i] != TESSERA_NONE)
-      plan->slots[i].offset_bytes = offsets[packing->item_of_slot[i]];
+    {
+      if (carries->of_slot[i] != TESSERA_NONE)
+        plan->slots[i].offset_bytes = carries->carries[carries->of_slot[i]].offset_bytes;
+      else if (packing->item_of_slot[i] != TESSERA_NONE)
+        plan->slots[i].offset_bytes = offsets[packing->item_of_slot[i]];
+      else
+        continue;
+      packing->has_place[i] = true;
+    }
   packing->is_placed[packing->kind] = true;
   packing->is_first = false;
 }
@@ -67,12 +73,35 @@ write_places (TesseraKindsPacking *packing, const uint64_t *offsets)
 static TesseraStatus
 pack (const TesseraKindsPacking *packing, uint64_t *offsets, TesseraPacking *out_packing)
 {
-  const TesseraPackOptions options = tessera_build_pack_options (packing->build);
+  const TesseraPlanBuild *build = packing->build;
+  const TesseraPackOptions options = tessera_build_pack_options (build);
+  TesseraStatus status;
 
   *out_packing = (TesseraPacking){ .strategy = "nothing to place" };
   if (packing->n_items == 0)
     return TESSERA_OK;
-  return tessera_pack (packing->items, packing->n_items, &options, offsets, out_packing);
+  status =
+      tessera_pack (packing->items, packing->n_items, &options, offsets, out_packing);
+  if (status == TESSERA_OK && packing->is_first && build->holds.n_holds > 0 &&
+      !build->options->is_preview)
+    status = tessera_unheld_improve (packing->items, packing->n_items, &options, offsets,
+                                     out_packing);
+  return status;
+}
+
+/* The same; where edits are in each other's way it says which. */
+static TesseraStatus
+pack_all (const TesseraKindsPacking *packing,
+          uint64_t *offsets,
+          TesseraPacking *out_packing)
+{
+  const TesseraComplaint complaint = tessera_build_complaint (packing->build);
+  TesseraStatus status = pack (packing, offsets, out_packing);
+
+  return status == TESSERA_REFUSED
+             ? tessera_holds_explain (&packing->build->holds, packing->item_of_slot,
+                                      packing->items, &complaint, out_packing->conflict)
+             : status;
 }
 
 static uint64_t
@@ -132,7 +161,7 @@ pack_next (TesseraKindsPacking *packing,
     return status;
   status = tessera_kinds_items (packing);
   if (status == TESSERA_OK)
-    status = pack (packing, other_offsets, &anew);
+    status = pack_all (packing, other_offsets, &anew);
   if (status == TESSERA_OK &&
       (double) *out_height > (double) higher (packing, &anew) * (1 + PINS_COST))
     {
@@ -161,7 +190,7 @@ pack_kind (TesseraKindsPacking *packing, uint32_t kind, char *strategy, size_t n
     status = pack_next (packing, offsets, other_offsets, &height);
   else
     {
-      status = pack (packing, offsets, &result);
+      status = pack_all (packing, offsets, &result);
       height = result.height_bytes;
       snprintf (strategy, n_strategy, "free: %s", result.strategy);
     }
@@ -239,7 +268,9 @@ tessera_kinds_pack (TesseraPlanBuild *build, TesseraCarries *carries)
 
   packing.item_of_slot = malloc ((plan->n_slots + 1) * sizeof (uint32_t));
   packing.item_of_carry = malloc ((carries->n_carries + 1) * sizeof (uint32_t));
-  if (!packing.item_of_slot || !packing.item_of_carry)
+  packing.has_place = calloc (plan->n_slots + 1, 1);
+  build->holds.own_sets = tessera_kinds_own_sets ();
+  if (!packing.item_of_slot || !packing.item_of_carry || !packing.has_place)
     status = TESSERA_NO_MEMORY;
   if (status == TESSERA_OK)
     status = pack_kinds (&packing, strategy, sizeof strategy);
@@ -253,5 +284,6 @@ tessera_kinds_pack (TesseraPlanBuild *build, TesseraCarries *carries)
   free (packing.items);
   free (packing.item_of_slot);
   free (packing.item_of_carry);
+  free (packing.has_place);
   return status == TESSERA_OK && !plan->strategy ? TESSERA_NO_MEMORY : status;
 }

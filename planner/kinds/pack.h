@@ -15,6 +15,7 @@ typedef struct
   uint64_t *owners; /* [n_zones] ascending */
   uint32_t n_zones;
   bool is_placed[TESSERA_MAX_KINDS];
+  uint8_t *has_place; /* [n_slots] its offset is known */
   bool is_first; /* the kind at hand is: start, end and carries have no place yet */
   uint64_t height_bytes;
 
@@ -22,13 +23,28 @@ typedef struct
   uint32_t kind;
   TesseraItem *items;
   size_t n_items, cap_items;
-  uint32_t *item_of_slot;  /* [n_slots] or TESSERA_NONE */
+  uint32_t *item_of_slot;  /* [n_slots] its carry's, if it has one; or TESSERA_NONE */
   uint32_t *item_of_carry; /* [n_carries] */
 } TesseraKindsPacking;
 
 /* Fills the items of the kind at hand. Time is that of the start, a step of this kind,
  * the end; what has its place already is pinned. */
 TESSERA_MUST_USE TesseraStatus tessera_kinds_items (TesseraKindsPacking *packing);
+
+/* Adds what edits hold beside these, and writes what they want into the items. */
+TESSERA_MUST_USE TesseraStatus tessera_kinds_hold (TesseraKindsPacking *packing);
+
+/* The sets of items that this takes for itself. */
+uint64_t tessera_kinds_own_sets (void);
+
+/* An item for a slot that is not of the kind at hand, alive over [@begin, @end). */
+TESSERA_MUST_USE TesseraStatus tessera_kinds_add_elsewhere (TesseraKindsPacking *packing,
+                                                            uint32_t slot,
+                                                            uint32_t begin,
+                                                            uint32_t end);
+
+/* A position behind all that the kind's items live over. */
+uint32_t tessera_kinds_after_all (const TesseraKindsPacking *packing);
 
 /* Pins requests of the kind at hand where an earlier packed kind has the same ones, or
  * only those that both begin with, as far as they are free there. *@out_n_pinned: how

@@ -12,12 +12,6 @@
 
 #define MAX_DIFFERENT 2048
 
-static uint32_t
-section_of (const TesseraKindsPacking *packing, uint32_t kind)
-{
-  return kind + (packing->carries->units->begin > 0);
-}
-
 /* The tokens of a kind's requests; NULL: no memory. */
 static uint64_t *
 tokens_of (const TesseraUnits *units, uint32_t kind)
@@ -63,12 +57,19 @@ compare_with (const TesseraKindsPacking *packing,
   return status;
 }
 
+/* Kept apart whenever they live. */
+static bool
+are_apart (const TesseraItem *a, const TesseraItem *b)
+{
+  return (a->in & b->apart) != 0 || (b->in & a->apart) != 0;
+}
+
 static bool
 meet (const TesseraItem *a, const TesseraItem *b)
 {
   return a->pinned_bytes < b->pinned_bytes + b->size_bytes &&
          b->pinned_bytes < a->pinned_bytes + a->size_bytes &&
-         ((a->begin < b->end && b->begin < a->end) ||
+         (are_apart (a, b) || (a->begin < b->end && b->begin < a->end) ||
           (a->begin < b->end2 && b->begin2 < a->end));
 }
 
@@ -90,7 +91,7 @@ is_free (Pinned *pinned, const TesseraItem *item)
     {
       const TesseraItem *other = &pinned->items[pinned->list[i]];
 
-      if (other->end <= item->begin)
+      if (other->end <= item->begin && (other->in | other->apart) == 0)
         continue;
       pinned->list[n++] = pinned->list[i];
       is_free = is_free && !meet (item, other);
@@ -107,8 +108,10 @@ pin_likes (TesseraKindsPacking *packing,
 {
   const TesseraPlan *plan = packing->build->plan;
   const TesseraUnits *units = packing->carries->units;
-  uint32_t first = plan->sections[section_of (packing, packing->kind)].first_slot;
-  uint32_t first_other = plan->sections[section_of (packing, other)].first_slot;
+  const TesseraSpot *spots =
+      &packing->carries->spots[packing->carries->first_spot[packing->kind]];
+  const TesseraSpot *other_spots =
+      &packing->carries->spots[packing->carries->first_spot[other]];
   size_t n_pinned = 0;
 
   for (uint32_t i = 0; i < packing->n_items; i++)
@@ -116,14 +119,18 @@ pin_likes (TesseraKindsPacking *packing,
       pinned->list[pinned->n++] = i;
   for (uint32_t r = 0; r < units->kinds[packing->kind].n_requests; r++)
     {
-      uint32_t index = packing->item_of_slot[first + r];
+      uint32_t slot = spots[r].slot, index, like;
       TesseraItem *item;
 
-      if (likes[r] == TESSERA_NONE || index == TESSERA_NONE)
+      if (likes[r] == TESSERA_NONE || slot == TESSERA_NONE)
         continue;
+      index = packing->item_of_slot[slot];
+      like = other_spots[likes[r]].slot;
       item = &packing->items[index];
-      item->pinned_bytes = plan->slots[first_other + likes[r]].offset_bytes;
-      if (item->is_pinned || !is_free (pinned, item))
+      if (item->is_pinned || like == TESSERA_NONE)
+        continue;
+      item->pinned_bytes = plan->slots[like].offset_bytes;
+      if (!is_free (pinned, item))
         continue;
       item->is_pinned = true;
       pinned->list[pinned->n++] = index;

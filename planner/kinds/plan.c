@@ -24,20 +24,20 @@ count_steps (const TesseraUnits *units)
 }
 
 TesseraStatus
-tessera_kinds_find (const TesseraPlanBuild *build, TesseraUnits *units)
+tessera_kinds_find (const TesseraPlanBuild *build, TesseraKindsBuild *kinds)
 {
   const TesseraPlanOptions *options = build->options;
   const TesseraStructure *structure = build->structure;
   const TesseraRun *run = &build->run;
   /* Steps that are alike in part only fold better in kinds, where there are any. */
+  TesseraUnits *units = &kinds->units;
   uint32_t n_run =
       run->repeats && !run->is_dynamic ? run->last_step - run->first_step + 1 : 0;
   TesseraStatus status;
 
-  *units = (TesseraUnits){ 0 };
-  if (options->n_edits > 0 || options->strategy != TESSERA_STRATEGY_FREE ||
-      options->across_streams || options->first_step >= 0 || options->last_step >= 0 ||
-      structure->n_steps < 2)
+  *kinds = (TesseraKindsBuild){ 0 };
+  if (options->strategy != TESSERA_STRATEGY_FREE || options->across_streams ||
+      options->first_step >= 0 || options->last_step >= 0 || structure->n_steps < 2)
     return TESSERA_OK;
   status = tessera_units_init (units, build->trace, build->blocks, structure, 0,
                                (uint32_t) structure->n_steps - 1,
@@ -72,35 +72,6 @@ describe (TesseraPlanBuild *build, const TesseraUnits *units)
   if (plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES)
     plan->followable = TESSERA_FOLLOWABLE_YES;
   return plan->follow_reason ? TESSERA_OK : TESSERA_NO_MEMORY;
-}
-
-const TesseraSpot *
-tessera_kinds_spot (const TesseraPlanBuild *build,
-                    const TesseraCarries *carries,
-                    uint32_t slot)
-{
-  const TesseraPlan *plan = build->plan;
-  uint32_t section = plan->slots[slot].section;
-  uint32_t first = carries->units->begin > 0; /* section of the first kind */
-  uint32_t kind = section - first;
-  uint32_t at = slot - plan->sections[section].first_slot;
-
-  if (section < first || kind >= carries->units->n_kinds ||
-      at >= carries->first_spot[kind + 1] - carries->first_spot[kind])
-    return NULL;
-  return &carries->spots[carries->first_spot[kind] + at];
-}
-
-/* Spares, which are no request's own, have got ordinals as well. */
-static void
-forget_ordinals_of_spares (TesseraPlanBuild *build, const TesseraCarries *carries)
-{
-  TesseraPlan *plan = build->plan;
-
-  for (uint32_t i = 0; i < plan->n_slots; i++)
-    if (plan->sections[plan->slots[i].section].kind == TESSERA_SECTION_REPEATS &&
-        tessera_kinds_spot (build, carries, i) == NULL)
-      plan->slots[i].ordinal = TESSERA_NONE;
 }
 
 static void
@@ -159,26 +130,43 @@ find_bound (TesseraPlanBuild *build, const TesseraCarries *carries)
   return TESSERA_OK;
 }
 
-TesseraStatus
-tessera_kinds_plan (TesseraPlanBuild *build, const TesseraUnits *units)
+void
+tessera_kinds_build_clear (TesseraKindsBuild *kinds)
 {
-  TesseraCarries carries;
-  TesseraStatus status = tessera_carries_init (&carries, units);
+  tessera_carries_clear (&kinds->carries);
+  tessera_units_clear (&kinds->units);
+  free (kinds->holders);
+  *kinds = (TesseraKindsBuild){ 0 };
+}
 
-  if (status != TESSERA_OK)
-    return status;
-  status = describe (build, units);
+TesseraStatus
+tessera_kinds_lay_out (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
+{
+  TesseraCarries *carries = &kinds->carries;
+  TesseraStatus status;
+
+  tessera_build_forget (build);
+  tessera_carries_clear (carries);
+  status = tessera_carries_init (carries, &kinds->units, build->left_out, kinds->holders);
   if (status == TESSERA_OK)
-    status = tessera_kinds_slots (build, &carries);
+    status = tessera_kinds_slots (build, carries);
   if (status == TESSERA_OK)
     status = tessera_build_names (build);
   if (status == TESSERA_OK)
-    {
-      forget_ordinals_of_spares (build, &carries);
-      status = find_bound (build, &carries);
-    }
+    status = find_bound (build, carries);
   if (status == TESSERA_OK)
-    status = tessera_kinds_pack (build, &carries);
-  tessera_carries_clear (&carries);
-  return status;
+    status = tessera_kinds_find_holds (build, carries);
+  return status == TESSERA_OK ? tessera_kinds_pack (build, carries) : status;
+}
+
+TesseraStatus
+tessera_kinds_plan (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
+{
+  TesseraStatus status = describe (build, &kinds->units);
+
+  if (status == TESSERA_OK)
+    status = tessera_kinds_leave_out (build, &kinds->units);
+  if (status == TESSERA_OK && !kinds->holders)
+    status = tessera_kinds_find_holders (build, &kinds->units, &kinds->holders);
+  return status == TESSERA_OK ? tessera_kinds_lay_out (build, kinds) : status;
 }

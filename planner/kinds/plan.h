@@ -8,19 +8,39 @@
 #include "planner/kinds/carries.h"
 #include "planner/plan/build.h"
 
+/* What a plan of several kinds of step is made from. All zero: nothing. */
+typedef struct
+{
+  TesseraUnits units;
+  TesseraCarries carries; /* of the layout in hand */
+  uint64_t *holders;      /* of the carries */
+} TesseraKindsBuild;
+
+void tessera_kinds_build_clear (TesseraKindsBuild *kinds);
+
 /* Whether the trace has kinds of step that fold more of its steps than its one run of
- * equal ones, and nothing is asked for that only plans of one kind can have (edits,
- * groups as rectangles, streams that share addresses). Then @units has at least one kind,
- * else none. TESSERA_OK or TESSERA_NO_MEMORY. */
+ * equal ones, and nothing is asked for that only plans of one kind can have (groups as
+ * rectangles, streams that share addresses). Then @kinds has at least one kind, else
+ * none. TESSERA_OK or TESSERA_NO_MEMORY. */
 TESSERA_MUST_USE TesseraStatus tessera_kinds_find (const TesseraPlanBuild *build,
-                                                   TesseraUnits *units);
+                                                   TesseraKindsBuild *kinds);
 
-/* Fills build->plan: sections, slots, crossings, names, offsets, height, bound. */
+/* Fills build->plan: sections, slots, crossings, names, holds, offsets, height, bound.
+ * @kinds must stay where it is. TESSERA_REFUSED where edits conflict. */
 TESSERA_MUST_USE TesseraStatus tessera_kinds_plan (TesseraPlanBuild *build,
-                                                   const TesseraUnits *units);
+                                                   TesseraKindsBuild *kinds);
 
-/* A slot for each block and spot that is planned, without offsets; the carries of
- * @carries that stand for blocks of the start know it afterwards. */
+/* The same, of what build->left_out leaves. */
+TESSERA_MUST_USE TesseraStatus tessera_kinds_lay_out (TesseraPlanBuild *build,
+                                                      TesseraKindsBuild *kinds);
+
+/* Makes that plan again with fewer slots until it is no higher than edits want. */
+TESSERA_MUST_USE TesseraStatus tessera_kinds_under_cap (TesseraPlanBuild *build,
+                                                        TesseraKindsBuild *kinds);
+
+/* A slot for each block and spot that is planned, without offsets, and the placeless
+ * requests; the carries of @carries that stand for blocks of the start know it
+ * afterwards. */
 TESSERA_MUST_USE TesseraStatus tessera_kinds_slots (TesseraPlanBuild *build,
                                                     TesseraCarries *carries);
 
@@ -28,7 +48,12 @@ TESSERA_MUST_USE TesseraStatus tessera_kinds_slots (TesseraPlanBuild *build,
 TESSERA_MUST_USE TesseraStatus tessera_kinds_pack (TesseraPlanBuild *build,
                                                    TesseraCarries *carries);
 
-/* A slot's spot, or NULL: of the start, the end, or a spare. */
-const TesseraSpot *tessera_kinds_spot (const TesseraPlanBuild *build,
-                                       const TesseraCarries *carries,
-                                       uint32_t slot);
+/* Edits: what they leave out, into build->left_out; numbers of who is held by what
+ * (carries.h), for the caller to free; and their holds on slots, once there are any. */
+TESSERA_MUST_USE TesseraStatus tessera_kinds_leave_out (TesseraPlanBuild *build,
+                                                        const TesseraUnits *units);
+TESSERA_MUST_USE TesseraStatus tessera_kinds_find_holders (const TesseraPlanBuild *build,
+                                                           const TesseraUnits *units,
+                                                           uint64_t **out_holders);
+TESSERA_MUST_USE TesseraStatus tessera_kinds_find_holds (TesseraPlanBuild *build,
+                                                         const TesseraCarries *carries);

@@ -3,10 +3,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "db/array.h"
 #include "planner/kinds/plan.h"
+
+static_assert (TESSERA_MAX_KINDS + 2 <= TESSERA_BUILD_MOST_SECTIONS,
+               "a section for the start, each kind and the end");
 
 typedef struct
 {
@@ -80,6 +84,8 @@ add_start (Slots *slots, uint32_t index)
   uint32_t born = block->flags & TESSERA_AT_START ? 0 : block->born_index;
   uint32_t died = block->died_index, carry = TESSERA_NONE;
 
+  if (slots->build->left_out[index])
+    return tessera_build_placeless (slots->build, index, slots->section, born);
   if (died >= units->end)
     died = tessera_units_outside (units, died);
   else if (died > units->begin)
@@ -112,11 +118,15 @@ cross (Slots *slots, uint32_t kind, const uint32_t *ends)
 }
 
 static TesseraStatus
-add_spot (Slots *slots, const TesseraSpot *spot)
+add_spot (Slots *slots, TesseraSpot *spot)
 {
   TesseraSlot slot = make_slot (slots, spot->block, spot->born, spot->died);
   TesseraStatus status = TESSERA_OK;
 
+  if (spot->is_left_out)
+    return tessera_build_placeless (slots->build, spot->block, slots->section,
+                                    spot->born);
+  spot->slot = (uint32_t) slots->build->plan->n_slots;
   if (spot->carry != TESSERA_NONE)
     {
       const TesseraCarry *carry = &slots->carries->carries[spot->carry];
@@ -154,6 +164,7 @@ add_spares (Slots *slots, uint32_t kind)
       status = add_slot (slots, &slot, i);
       if (status != TESSERA_OK)
         return status;
+      slots->build->n_spares[slots->section]++;
     }
   return TESSERA_OK;
 }
@@ -161,13 +172,27 @@ add_spares (Slots *slots, uint32_t kind)
 static TesseraStatus
 add_kind (Slots *slots, uint32_t kind)
 {
-  const TesseraCarries *carries = slots->carries;
+  TesseraCarries *carries = slots->carries;
   TesseraStatus status = TESSERA_OK;
 
   for (uint32_t i = carries->first_spot[kind];
        status == TESSERA_OK && i < carries->first_spot[kind + 1]; i++)
     status = add_spot (slots, &carries->spots[i]);
   return status == TESSERA_OK ? add_spares (slots, kind) : status;
+}
+
+static TesseraStatus
+add_end (Slots *slots, uint32_t index)
+{
+  const TesseraUnits *units = slots->carries->units;
+  const TesseraBlock *block = &slots->build->blocks->blocks[index];
+  uint32_t born = tessera_units_outside (units, block->born_index);
+  const TesseraSlot slot =
+      make_slot (slots, index, born, tessera_units_outside (units, block->died_index));
+
+  return slots->build->left_out[index]
+             ? tessera_build_placeless (slots->build, index, slots->section, born)
+             : add_slot (slots, &slot, TESSERA_NONE);
 }
 
 /* Blocks from @block on that are born before @until. */
@@ -183,17 +208,7 @@ add_blocks (Slots *slots, uint32_t *block, uint32_t until, bool is_start)
 
       if (of->born_index >= until && !(of->flags & TESSERA_AT_START))
         break;
-      if (is_start)
-        status = add_start (slots, *block);
-      else
-        {
-          const TesseraUnits *units = slots->carries->units;
-          const TesseraSlot slot =
-              make_slot (slots, *block, tessera_units_outside (units, of->born_index),
-                         tessera_units_outside (units, of->died_index));
-
-          status = add_slot (slots, &slot, TESSERA_NONE);
-        }
+      status = is_start ? add_start (slots, *block) : add_end (slots, *block);
     }
   return status;
 }

@@ -75,6 +75,10 @@ tessera_units_load_beside (const TesseraUnits *units, uint32_t begin, uint32_t e
 /* The unit of the window that the event lies in. */
 uint32_t tessera_units_at (const TesseraUnits *units, uint32_t event);
 
+/* The block whose slot stands for @block: of a unit the like of it in the one that stands
+ * for its kind, else itself; TESSERA_NONE: there is none. */
+uint32_t tessera_units_stands_for (const TesseraUnits *units, uint32_t block);
+
 /* The position before which so many requests of the kind come: that of the next one, or
  * the section's end. */
 static inline uint32_t

@@ -13,6 +13,11 @@
 #include "planner/planner.h"
 #include "planner/run.h"
 
+enum
+{
+  TESSERA_BUILD_MOST_SECTIONS = 10 /* the start, kinds of step, the end */
+};
+
 typedef struct
 {
   const TesseraTrace *trace;
@@ -22,13 +27,13 @@ typedef struct
   TesseraError *error;
   TesseraRun run;
   TesseraPlan *plan;
-  size_t cap_slots;
-  size_t first_spare, n_spares; /* slots */
+  size_t cap_slots, cap_placeless;
+  size_t n_spares[TESSERA_BUILD_MOST_SECTIONS]; /* by section: its last slots */
 
   TesseraWishes wishes; /* of the edits */
   TesseraHolds holds;   /* the same, of slots */
-  uint32_t *left_out; /* [n_blocks] 1 + the edit that leaves it without a slot; 0: none */
-  size_t n_left_out;
+  uint32_t *left_out;   /* [n_blocks] of those that stand for others: 1 + the edit that
+                           leaves it without a slot; 0: none */
   TesseraStop stop;
   uint32_t *noticed;      /* ordered.h; NULL: no block is held back */
   TesseraPlanClock clock; /* across streams only */
@@ -62,6 +67,12 @@ TESSERA_MUST_USE TesseraStatus tessera_build_rotas (TesseraPlanBuild *build);
 /* Adds a spare like the slot @like. */
 TESSERA_MUST_USE TesseraStatus tessera_build_spare (TesseraPlanBuild *build,
                                                     uint32_t like);
+/* Adds a placeless request, without its names: it comes before the next slot that is
+ * added. */
+TESSERA_MUST_USE TesseraStatus tessera_build_placeless (TesseraPlanBuild *build,
+                                                        uint32_t block,
+                                                        uint32_t section,
+                                                        uint32_t born);
 /* The section of the plan that the position lies in. */
 uint32_t tessera_build_section_at (const TesseraPlan *plan, uint32_t position);
 /* Slots in their order, without offsets; sections; phases and ordinals, and the placeless
@@ -72,13 +83,12 @@ TESSERA_MUST_USE TesseraStatus tessera_build_names (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_items (TesseraPlanBuild *build);
 /* Drops items that no slot uses any more; the order is kept. */
 TESSERA_MUST_USE TesseraStatus tessera_build_close_ranks (TesseraPlanBuild *build);
+/* What edits leave out, of one kind of step. */
+TESSERA_MUST_USE TesseraStatus tessera_build_leave_out (TesseraPlanBuild *build);
 /* Takes all of the layout back. */
 void tessera_build_forget (TesseraPlanBuild *build);
 /* All of the layout, anew: slots, names, holds, items, bound, offsets. */
 TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
-/* Lays out again and again with fewer slots until the plan is no higher than the cap that
- * an edit sets. */
-TESSERA_MUST_USE TesseraStatus tessera_build_under_cap (TesseraPlanBuild *build);
 /* Whom sentences about edits go to. */
 TesseraComplaint tessera_build_complaint (const TesseraPlanBuild *build);
 /* What the options say about packing. */
@@ -94,6 +104,16 @@ TESSERA_MUST_USE TesseraStatus tessera_build_pack (TesseraPlanBuild *build,
 TESSERA_MUST_USE TesseraStatus tessera_build_offsets (TesseraPlanBuild *build);
 /* The same where a range may pass from stream to stream. */
 TESSERA_MUST_USE TesseraStatus tessera_build_across (TesseraPlanBuild *build);
+
+/* Whether the slot is a spare. Its section has to be closed. */
+static inline bool
+tessera_build_is_spare (const TesseraPlanBuild *build, size_t slot)
+{
+  uint32_t section = build->plan->slots[slot].section;
+  const TesseraSection *of = &build->plan->sections[section];
+
+  return slot >= (size_t) of->first_slot + of->n_slots - build->n_spares[section];
+}
 
 /* Whether what PyTorch keeps apart by size is kept apart here: more than one stream, or a
  * recording of ours, whose plan is there to be followed: the run that does so may bring a

@@ -1,14 +1,9 @@
 /*
- * A plan under a cap: fewer slots, until the pool is no higher.
- *
- * Blocks lose their slots until the load is nowhere above what is left for it: at the
- * first moment at which it is, of those alive the one with the least bytes x lifetime.
- * What the packing takes above the load is taken off in the next round, so a few rounds
- * do. What edits hold (pins, apart, together) keeps its slots.
+ * A plan under a cap: see cap.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/plan/build.h"
+#include "planner/plan/cap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +12,12 @@
 #define PATIENT_ROUNDS 4
 #define MOST_ROUNDS 64
 
-typedef struct
-{
-  double weight; /* bytes x lifetime of all its slots */
-  bool stays;    /* held by an edit, or a spare's */
-  bool is_gone;
-} Item;
-
-/* One of the two lives of an item. */
-typedef struct
-{
-  uint32_t zone, begin, end, item;
-} Life;
-
 /* A heap of items, the lightest on top. */
 typedef struct
 {
   uint32_t *items;
   size_t n;
-  const Item *of;
+  const TesseraCapItem *of;
 } Heap;
 
 static bool
@@ -83,7 +65,7 @@ pop (Heap *heap)
 static int
 by_begin (const void *a, const void *b)
 {
-  const Life *x = a, *y = b;
+  const TesseraCapLife *x = a, *y = b;
 
   if (x->zone != y->zone)
     return x->zone < y->zone ? -1 : 1;
@@ -95,7 +77,7 @@ by_begin (const void *a, const void *b)
 static int
 by_end (const void *a, const void *b)
 {
-  const Life *x = a, *y = b;
+  const TesseraCapLife *x = a, *y = b;
 
   if (x->zone != y->zone)
     return x->zone < y->zone ? -1 : 1;
@@ -106,60 +88,26 @@ by_end (const void *a, const void *b)
 
 typedef struct
 {
-  TesseraPlanBuild *build;
-  Item *items;
-  Life *begins, *ends; /* [n_lives] each, by zone */
+  TesseraCapItem *items;
+  TesseraCapLife *begins, *ends; /* [n_lives] each, by zone */
   size_t n_lives;
   Heap heap;
   uint8_t *is_alive; /* by item */
 } Cap;
-
-static bool
-is_spare (const TesseraPlanBuild *build, size_t slot)
-{
-  return slot >= build->first_spare && slot < build->first_spare + build->n_spares;
-}
-
-static void
-weigh (Cap *cap)
-{
-  const TesseraPlanBuild *build = cap->build;
-
-  for (uint32_t i = 0; i < build->n_items; i++)
-    {
-      const TesseraItem *item = &build->items[i];
-      uint32_t zone = build->plan->across_streams ? 0 : item->zone;
-
-      cap->items[i] = (Item){ .weight = (double) item->size_bytes *
-                                        ((double) (item->end - item->begin) +
-                                         (double) (item->end2 - item->begin2)) };
-      cap->begins[cap->n_lives++] = (Life){ zone, item->begin, item->end, i };
-      if (item->begin2 < item->end2)
-        cap->begins[cap->n_lives++] = (Life){ zone, item->begin2, item->end2, i };
-    }
-  for (size_t i = 0; i < build->plan->n_slots; i++)
-    if (is_spare (build, i) || (build->holds.is_held && build->holds.is_held[i]))
-      cap->items[build->item_of_slot[i]].stays = true;
-  if (!cap->n_lives)
-    return;
-  memcpy (cap->ends, cap->begins, cap->n_lives * sizeof *cap->ends);
-  qsort (cap->begins, cap->n_lives, sizeof *cap->begins, by_begin);
-  qsort (cap->ends, cap->n_lives, sizeof *cap->ends, by_end);
-}
 
 /* Walks over the lives [first, last) of one zone; where the load exceeds @most_bytes
  * items go, while any can. Returns: the highest load that is left. */
 static uint64_t
 sweep (Cap *cap, size_t first, size_t last, uint64_t most_bytes)
 {
-  const TesseraItem *items = cap->build->items;
+  const TesseraCapItem *items = cap->items;
   uint64_t load = 0, peak = 0;
   size_t ended = first;
 
   cap->heap.n = 0;
   for (size_t i = first; i < last; i++)
     {
-      const Life *life = &cap->begins[i];
+      const TesseraCapLife *life = &cap->begins[i];
 
       for (; cap->ends[ended].end <= life->begin; ended++)
         if (!cap->items[cap->ends[ended].item].is_gone)
@@ -214,44 +162,43 @@ sweep_zones (Cap *cap, uint64_t most_bytes, uint64_t all_peaks, uint64_t *peaks)
   return sum;
 }
 
-static void
-cap_clear (Cap *cap)
-{
-  free (cap->items);
-  free (cap->begins);
-  free (cap->ends);
-  free (cap->heap.items);
-  free (cap->is_alive);
-}
-
 static TesseraStatus
-cap_init (Cap *cap, TesseraPlanBuild *build)
+cap_init (Cap *cap,
+          TesseraCapItem *items,
+          size_t n_items,
+          TesseraCapLife *lives,
+          size_t n_lives)
 {
-  size_t n = build->n_items + 1;
-
-  *cap = (Cap){ .build = build };
-  cap->items = calloc (n, sizeof *cap->items);
-  cap->begins = malloc (2 * n * sizeof *cap->begins);
-  cap->ends = malloc (2 * n * sizeof *cap->ends);
-  cap->heap.items = malloc (2 * n * sizeof *cap->heap.items);
-  cap->heap.of = cap->items;
-  cap->is_alive = calloc (n, 1);
-  if (!cap->items || !cap->begins || !cap->ends || !cap->heap.items || !cap->is_alive)
+  *cap = (Cap){ .items = items,
+                .begins = lives,
+                .n_lives = n_lives,
+                .ends = malloc ((n_lives + 1) * sizeof *cap->ends),
+                .heap = { malloc ((n_lives + 1) * sizeof *cap->heap.items), 0, items },
+                .is_alive = calloc (n_items + 1, 1) };
+  if (!cap->ends || !cap->heap.items || !cap->is_alive)
     return TESSERA_NO_MEMORY;
-  weigh (cap);
+  if (n_lives == 0)
+    return TESSERA_OK;
+  for (size_t i = 0; i < n_lives; i++)
+    items[lives[i].item].weight += (double) items[lives[i].item].size_bytes *
+                                   (double) (lives[i].end - lives[i].begin);
+  memcpy (cap->ends, cap->begins, n_lives * sizeof *cap->ends);
+  qsort (cap->begins, n_lives, sizeof *cap->begins, by_begin);
+  qsort (cap->ends, n_lives, sizeof *cap->ends, by_end);
   return TESSERA_OK;
 }
 
-/* Marks blocks so that the load of what stays is at most @most_bytes, as far as it goes.
- * *out_n_gone: slots. */
-static TesseraStatus
-leave_out (TesseraPlanBuild *build, uint64_t most_bytes, size_t *out_n_gone)
+TesseraStatus
+tessera_cap_choose (TesseraCapItem *items,
+                    size_t n_items,
+                    TesseraCapLife *lives,
+                    size_t n_lives,
+                    uint64_t most_bytes)
 {
   Cap cap;
-  TesseraStatus status = cap_init (&cap, build);
-  uint64_t *peaks = calloc (2 * build->n_items + 2, sizeof *peaks);
+  TesseraStatus status = cap_init (&cap, items, n_items, lives, n_lives);
+  uint64_t *peaks = calloc (n_lives + 1, sizeof *peaks);
 
-  *out_n_gone = 0;
   if (!peaks)
     status = TESSERA_NO_MEMORY;
   if (status == TESSERA_OK)
@@ -261,17 +208,73 @@ leave_out (TesseraPlanBuild *build, uint64_t most_bytes, size_t *out_n_gone)
       if (all_peaks > 0)
         sweep_zones (&cap, most_bytes, all_peaks, peaks);
     }
-  for (size_t i = 0; status == TESSERA_OK && i < build->plan->n_slots; i++)
-    if (cap.items[build->item_of_slot[i]].is_gone)
-      {
-        build->left_out[build->plan->slots[i].block] = build->wishes.cap_edit + 1;
-        build->n_left_out++;
-        (*out_n_gone)++;
-      }
   free (peaks);
-  cap_clear (&cap);
+  free (cap.ends);
+  free (cap.heap.items);
+  free (cap.is_alive);
   return status;
 }
+
+static void
+list_lives (const TesseraPlanBuild *build,
+            TesseraCapItem *items,
+            TesseraCapLife *lives,
+            size_t *out_n_lives)
+{
+  size_t n = 0;
+
+  for (uint32_t i = 0; i < build->n_items; i++)
+    {
+      const TesseraItem *item = &build->items[i];
+      uint32_t zone = build->plan->across_streams ? 0 : item->zone;
+
+      items[i] = (TesseraCapItem){ .size_bytes = item->size_bytes };
+      lives[n++] = (TesseraCapLife){ zone, item->begin, item->end, i };
+      if (item->begin2 < item->end2)
+        lives[n++] = (TesseraCapLife){ zone, item->begin2, item->end2, i };
+    }
+  *out_n_lives = n;
+  for (size_t i = 0; i < build->plan->n_slots; i++)
+    if (tessera_build_is_spare (build, i) ||
+        (build->holds.is_held && build->holds.is_held[i]))
+      items[build->item_of_slot[i]].stays = true;
+}
+
+/* Of one kind of step. */
+static TesseraStatus
+leave_out (TesseraPlanBuild *build, void *user, uint64_t most_bytes, size_t *out_n_gone)
+{
+  TesseraCapItem *items = malloc ((build->n_items + 1) * sizeof *items);
+  TesseraCapLife *lives = malloc ((2 * build->n_items + 1) * sizeof *lives);
+  size_t n_lives;
+  TesseraStatus status = items && lives ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  (void) user;
+  *out_n_gone = 0;
+  if (status == TESSERA_OK)
+    {
+      list_lives (build, items, lives, &n_lives);
+      status = tessera_cap_choose (items, build->n_items, lives, n_lives, most_bytes);
+    }
+  for (size_t i = 0; status == TESSERA_OK && i < build->plan->n_slots; i++)
+    if (items[build->item_of_slot[i]].is_gone)
+      {
+        build->left_out[build->plan->slots[i].block] = build->wishes.cap_edit + 1;
+        (*out_n_gone)++;
+      }
+  free (items);
+  free (lives);
+  return status;
+}
+
+static TesseraStatus
+lay_out (TesseraPlanBuild *build, void *user)
+{
+  (void) user;
+  return tessera_build_layout (build);
+}
+
+const TesseraCapWays tessera_cap_of_one_kind = { leave_out, lay_out };
 
 /* A pin beyond the cap can't be had, whatever else goes. */
 static TesseraStatus
@@ -305,7 +308,7 @@ give_up (const TesseraPlanBuild *build)
 }
 
 TesseraStatus
-tessera_build_under_cap (TesseraPlanBuild *build)
+tessera_build_under_cap (TesseraPlanBuild *build, const TesseraCapWays *ways, void *user)
 {
   uint64_t cap_bytes = build->wishes.cap_bytes, most_bytes = cap_bytes;
   TesseraStatus status = check_pins (build);
@@ -322,12 +325,12 @@ tessera_build_under_cap (TesseraPlanBuild *build)
             over_bytes = most_bytes / 8;
           most_bytes = over_bytes < most_bytes ? most_bytes - over_bytes : 0;
         }
-      status = leave_out (build, most_bytes, &n_gone);
+      status = ways->leave_out (build, user, most_bytes, &n_gone);
       if (status == TESSERA_OK && n_gone == 0 &&
           (most_bytes == 0 || round == MOST_ROUNDS))
         status = give_up (build);
       if (status == TESSERA_OK)
-        status = tessera_build_layout (build);
+        status = ways->lay_out (build, user);
     }
   return status;
 }

@@ -68,18 +68,107 @@ tessera_build_forget (TesseraPlanBuild *build)
   plan->n_strings = plan->n_slots = plan->n_sections = plan->n_hand_overs = 0;
   plan->n_crossings = plan->n_rooms = plan->n_regions = plan->n_placeless = 0;
   plan->bound_bytes = plan->height_bytes = 0;
+  memset (build->n_spares, 0, sizeof build->n_spares);
   free (build->items);
   free (build->item_of_slot);
   build->items = NULL;
   build->item_of_slot = NULL;
-  build->cap_slots = build->n_items = 0;
+  build->cap_slots = build->cap_placeless = build->n_items = 0;
   tessera_holds_clear (&build->holds);
+}
+
+/* An edit all of whose blocks are dynamic leaves nothing out: no plan pretends that it
+ * did. Where several edits are about a block, the first is asked. */
+static TesseraStatus
+refuse_dynamic (TesseraPlanBuild *build)
+{
+  const TesseraPlanOptions *options = build->options;
+  const TesseraComplaint complaint = { options->edits, build->error,
+                                       options->out_conflict };
+  const uint32_t *left_out = build->wishes.left_out;
+  uint8_t *reaches = calloc (options->n_edits + 1, 1); /* 1: dynamic ones, 2: others */
+  uint32_t refused = TESSERA_NONE;
+
+  if (!reaches)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < build->blocks->n_blocks; i++)
+    if (left_out[i])
+      reaches[left_out[i] - 1] |= build->run.is_dynamic[i] ? 1 : 2;
+  for (uint32_t i = 0; i < options->n_edits && refused == TESSERA_NONE; i++)
+    if (reaches[i] == 1)
+      refused = i;
+  free (reaches);
+  return refused == TESSERA_NONE
+             ? TESSERA_OK
+             : tessera_complain (&complaint, refused, refused, TESSERA_ALL_DYNAMIC);
+}
+
+TesseraStatus
+tessera_build_leave_out (TesseraPlanBuild *build)
+{
+  size_t n_blocks = build->blocks->n_blocks;
+
+  free (build->left_out);
+  build->left_out = calloc (n_blocks + 1, sizeof *build->left_out);
+  if (!build->left_out)
+    return TESSERA_NO_MEMORY;
+  if (build->wishes.left_out && build->run.is_dynamic)
+    {
+      TesseraStatus status = refuse_dynamic (build);
+
+      if (status != TESSERA_OK)
+        return status;
+    }
+  for (uint32_t i = 0; build->wishes.left_out && i < n_blocks; i++)
+    {
+      uint32_t block = build->wishes.left_out[i] ? tessera_run_stands_for (&build->run, i)
+                                                 : TESSERA_NONE;
+
+      if (block != TESSERA_NONE && !build->left_out[block])
+        build->left_out[block] = build->wishes.left_out[i];
+    }
+  return TESSERA_OK;
+}
+
+/* What edits hold, of slots: each stands for the blocks of all steps. */
+static TesseraStatus
+find_holds (TesseraPlanBuild *build)
+{
+  const TesseraComplaint complaint = tessera_build_complaint (build);
+  size_t n_blocks = build->blocks->n_blocks;
+  uint32_t *slot_of, *slots; /* slot_of: those that stand for themselves */
+  TesseraStatus status = TESSERA_NO_MEMORY;
+
+  if (build->wishes.n_wishes == 0)
+    return TESSERA_OK;
+  slot_of = malloc ((n_blocks + 1) * sizeof *slot_of);
+  slots = malloc ((n_blocks + 1) * sizeof *slots);
+  if (slot_of && slots)
+    {
+      const TesseraHoldsMap map = { .slot_of_block = slots,
+                                    .is_dynamic = build->run.is_dynamic };
+
+      memset (slot_of, 0xff, (n_blocks + 1) * sizeof *slot_of);
+      for (uint32_t i = 0; i < build->plan->n_slots; i++)
+        if (!tessera_build_is_spare (build, i))
+          slot_of[build->plan->slots[i].block] = i;
+      for (uint32_t i = 0; i < n_blocks; i++)
+        {
+          uint32_t block = tessera_run_stands_for (&build->run, i);
+
+          slots[i] = block == TESSERA_NONE ? TESSERA_NONE : slot_of[block];
+        }
+      status = tessera_holds_init (&build->wishes, build->plan, &map, &complaint,
+                                   &build->holds);
+    }
+  free (slot_of);
+  free (slots);
+  return status;
 }
 
 TesseraStatus
 tessera_build_layout (TesseraPlanBuild *build)
 {
-  const TesseraComplaint complaint = tessera_build_complaint (build);
   TesseraStatus status;
 
   tessera_build_forget (build);
@@ -87,9 +176,7 @@ tessera_build_layout (TesseraPlanBuild *build)
   if (status == TESSERA_OK)
     status = tessera_build_names (build);
   if (status == TESSERA_OK)
-    status =
-        tessera_holds_init (&build->wishes, &build->run, build->plan, build->first_spare,
-                            build->n_spares, &complaint, &build->holds);
+    status = find_holds (build);
   if (status == TESSERA_OK)
     status = tessera_build_items (build);
   if (status == TESSERA_OK)

@@ -174,54 +174,42 @@ phase_id (Naming *naming, uint32_t phase, uint32_t *out_id)
   return TESSERA_OK;
 }
 
-/* A block that edits left out becomes a placeless request. */
+/* The phase of the block's birth, and its ordinal unless it is no request's. */
 static TesseraStatus
-add_placeless (Naming *naming,
-               uint32_t index,
-               const TesseraSpell *spell,
-               uint32_t next_slot)
+name_block (Naming *naming,
+            uint32_t index,
+            bool is_request,
+            uint32_t *out_phase,
+            uint32_t *out_ordinal)
 {
-  TesseraPlan *plan = naming->build->plan;
   const TesseraBlock *block = &naming->build->blocks->blocks[index];
-  TesseraPlaceless *placeless = &plan->placeless[plan->n_placeless];
 
-  *placeless = (TesseraPlaceless){
-    .size_bytes = block->size_bytes,
-    .block_bytes = block->block_bytes,
-    .section = tessera_build_section_at (plan, spell->born),
-    .before = next_slot,
-    .born = spell->born,
-    .phase = TESSERA_NONE,
-    .ordinal = TESSERA_NONE,
-    .block = index,
-    .stream = block->stream,
-    .pool = block->pool,
-  };
-  plan->n_placeless++;
-  if (!(block->flags & TESSERA_AT_START))
+  if (is_request && !(block->flags & TESSERA_AT_START))
     {
       cursor_reach (&naming->cursor, block->born_index);
-      placeless->ordinal = next_ordinal (&naming->counts, placeless->block_bytes,
-                                         placeless->stream, naming->cursor.stretch);
+      *out_ordinal = next_ordinal (&naming->counts, block->block_bytes, block->stream,
+                                   naming->cursor.stretch);
     }
   return block->born_phase != TESSERA_NONE
-             ? phase_id (naming, block->born_phase, &placeless->phase)
+             ? phase_id (naming, block->born_phase, out_phase)
              : TESSERA_OK;
 }
 
-/* Of the blocks in [@from, @to), which come before the slot @next_slot. */
+/* The placeless requests from *@next on that come before the slot. */
 static TesseraStatus
-name_left_out (Naming *naming, uint32_t from, uint32_t to, size_t next_slot)
+name_placeless (Naming *naming, size_t slot, size_t *next)
 {
-  const TesseraPlanBuild *build = naming->build;
+  TesseraPlan *plan = naming->build->plan;
   TesseraStatus status = TESSERA_OK;
 
-  for (uint32_t i = from; i < to && status == TESSERA_OK; i++)
+  for (; status == TESSERA_OK && *next < plan->n_placeless; ++*next)
     {
-      TesseraSpell spell;
+      TesseraPlaceless *placeless = &plan->placeless[*next];
 
-      if (build->left_out[i] && tessera_run_spell (&build->run, i, &spell))
-        status = add_placeless (naming, i, &spell, (uint32_t) next_slot);
+      if (placeless->before > slot)
+        break;
+      status = name_block (naming, placeless->block, true, &placeless->phase,
+                           &placeless->ordinal);
     }
   return status;
 }
@@ -232,31 +220,19 @@ name_all (Naming *naming)
 {
   TesseraPlanBuild *build = naming->build;
   TesseraPlan *plan = build->plan;
-  uint32_t next = 0; /* block */
+  size_t next = 0;
   TesseraStatus status = TESSERA_OK;
 
   for (size_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
     {
       TesseraSlot *slot = &plan->slots[i];
-      const TesseraBlock *block = &build->blocks->blocks[slot->block];
 
-      if (block->born_phase != TESSERA_NONE)
-        status = phase_id (naming, block->born_phase, &slot->phase);
-      if (status != TESSERA_OK ||
-          (i >= build->first_spare && i < build->first_spare + build->n_spares))
-        continue;
-      status = name_left_out (naming, next, slot->block, i);
-      next = slot->block + 1;
-      if (block->flags & TESSERA_AT_START)
-        continue;
-      cursor_reach (&naming->cursor, block->born_index);
-      slot->ordinal = next_ordinal (&naming->counts, slot->block_bytes, slot->stream,
-                                    naming->cursor.stretch);
+      status = name_placeless (naming, i, &next);
+      if (status == TESSERA_OK)
+        status = name_block (naming, slot->block, !tessera_build_is_spare (build, i),
+                             &slot->phase, &slot->ordinal);
     }
-  return status == TESSERA_OK
-             ? name_left_out (naming, next, (uint32_t) build->blocks->n_blocks,
-                              plan->n_slots)
-             : status;
+  return status == TESSERA_OK ? name_placeless (naming, plan->n_slots, &next) : status;
 }
 
 /* No placeless request comes behind the slots of its section that are asked for: those
@@ -291,13 +267,10 @@ tessera_build_names (TesseraPlanBuild *build)
                     .cursor = { .build = build } };
   TesseraStatus status = TESSERA_NO_MEMORY;
 
-  while (naming.counts.n_counts < 2 * (plan->n_slots + build->n_left_out))
+  while (naming.counts.n_counts < 2 * (plan->n_slots + plan->n_placeless))
     naming.counts.n_counts *= 2;
   naming.counts.counts = calloc (naming.counts.n_counts, sizeof *naming.counts.counts);
-  plan->placeless =
-      build->n_left_out > 0 ? calloc (build->n_left_out, sizeof *plan->placeless) : NULL;
   if (naming.id_of_string && naming.counts.counts &&
-      (plan->placeless || build->n_left_out == 0) &&
       name_table_init (&naming.names, n_strings + build->structure->n_phases))
     {
       memset (naming.id_of_string, 0xff, (n_strings + 1) * sizeof (uint32_t));

@@ -105,7 +105,7 @@ make_tail (const TesseraSlot *slot, uint32_t tail, uint32_t index)
 static bool
 is_for_starts (const TesseraPlanBuild *build, uint32_t slot, const TesseraSpell *spell)
 {
-  bool is_spare = slot >= build->first_spare;
+  bool is_spare = tessera_build_is_spare (build, slot);
 
   if (!build->plan->across_streams)
     return !is_spare;

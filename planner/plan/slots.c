@@ -87,15 +87,40 @@ tessera_build_spare (TesseraPlanBuild *build, uint32_t like)
   return add_slot (build, &spare);
 }
 
+TesseraStatus
+tessera_build_placeless (TesseraPlanBuild *build,
+                         uint32_t block,
+                         uint32_t section,
+                         uint32_t born)
+{
+  TesseraPlan *plan = build->plan;
+  const TesseraBlock *of = &build->blocks->blocks[block];
+
+  if (!TESSERA_RESERVE (plan->placeless, build->cap_placeless, plan->n_placeless + 1))
+    return TESSERA_NO_MEMORY;
+  plan->placeless[plan->n_placeless++] =
+      (TesseraPlaceless){ .size_bytes = of->size_bytes,
+                          .block_bytes = of->block_bytes,
+                          .section = section,
+                          .before = (uint32_t) plan->n_slots,
+                          .born = born,
+                          .phase = TESSERA_NONE,
+                          .ordinal = TESSERA_NONE,
+                          .block = block,
+                          .stream = of->stream,
+                          .pool = of->pool };
+  return TESSERA_OK;
+}
+
 /* Those of the repeating step come at its very end, after all slots so far. */
 static TesseraStatus
 add_spares (TesseraPlanBuild *build)
 {
-  TesseraStatus status;
+  uint32_t section = tessera_build_section_at (build->plan, build->run.step_begin);
+  size_t first = build->plan->n_slots;
+  TesseraStatus status = tessera_build_rotas (build);
 
-  build->first_spare = build->plan->n_slots;
-  status = tessera_build_rotas (build);
-  build->n_spares = build->plan->n_slots - build->first_spare;
+  build->n_spares[section] = build->plan->n_slots - first;
   return status;
 }
 
@@ -115,6 +140,16 @@ count_slots (TesseraPlan *plan)
     }
 }
 
+static TesseraStatus
+add_request (TesseraPlanBuild *build, uint32_t block, const TesseraSpell *spell)
+{
+  const TesseraSlot slot = make_slot (build, block, spell);
+
+  return build->left_out[block]
+             ? tessera_build_placeless (build, block, slot.section, slot.born)
+             : add_slot (build, &slot);
+}
+
 TesseraStatus
 tessera_build_slots (TesseraPlanBuild *build)
 {
@@ -125,9 +160,8 @@ tessera_build_slots (TesseraPlanBuild *build)
   for (uint32_t i = 0; status == TESSERA_OK && i < build->blocks->n_blocks; i++)
     {
       TesseraSpell spell;
-      TesseraSlot slot;
 
-      if (build->left_out[i] || !tessera_run_spell (run, i, &spell))
+      if (!tessera_run_spell (run, i, &spell))
         continue;
       if (are_spares_due && spell.born >= run->step_end)
         {
@@ -136,8 +170,7 @@ tessera_build_slots (TesseraPlanBuild *build)
         }
       if (status != TESSERA_OK)
         break;
-      slot = make_slot (build, i, &spell);
-      status = add_slot (build, &slot);
+      status = add_request (build, i, &spell);
     }
   if (status == TESSERA_OK && are_spares_due)
     status = add_spares (build);

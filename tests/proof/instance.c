@@ -5,6 +5,8 @@
  */
 #include "tests/proof/instance.h"
 
+#include <stdlib.h>
+
 #include "edits/test-edits.h"
 #include "planner/dynamic/test-experts.h"
 
@@ -109,6 +111,71 @@ instance_draw_edits (Instance *instance)
   instance->n_edits = 1 + instance_pick (instance->random, INSTANCE_MOST_EDITS);
   for (guint i = 0; i < instance->n_edits; i++)
     instance->edits[i] = test_edit_random (instance->random, instance->of.blocks);
+  instance->options.edits = instance->edits;
+  instance->options.n_edits = instance->n_edits;
+}
+
+static int
+compare_blocks (const void *a, const void *b)
+{
+  const guint32 *x = a, *y = b;
+
+  return (*x > *y) - (*x < *y);
+}
+
+static void
+list_some (Instance *instance, guint most, TesseraSelector *selector)
+{
+  guint n = 1 + instance_pick (instance->random, most);
+  guint32 *blocks = malloc (n * sizeof *blocks);
+  size_t n_kept = 0;
+
+  for (guint i = 0; i < n; i++)
+    blocks[i] = instance_pick (instance->random, (guint) instance->of.blocks->n_blocks);
+  qsort (blocks, n, sizeof *blocks, compare_blocks);
+  for (guint i = 0; i < n; i++)
+    if (i == 0 || blocks[i] != blocks[n_kept - 1])
+      blocks[n_kept++] = blocks[i];
+  selector->blocks = blocks;
+  selector->n_blocks = n_kept;
+}
+
+static TesseraEdit
+draw_small_edit (Instance *instance, guint64 bound_bytes)
+{
+  static const TesseraEditKind kinds[] = { TESSERA_EDIT_PIN,      TESSERA_EDIT_PIN,
+                                           TESSERA_EDIT_TOGETHER, TESSERA_EDIT_APART,
+                                           TESSERA_EDIT_DYNAMIC,  TESSERA_EDIT_CAP,
+                                           TESSERA_EDIT_GROUP,    TESSERA_EDIT_CLASS };
+  GRand *random = instance->random;
+  TesseraEdit edit = { .kind = kinds[instance_pick (random, G_N_ELEMENTS (kinds))],
+                       .lifetime_class = TESSERA_CLASS_PERSISTENT };
+
+  tessera_selector_init (&edit.what);
+  tessera_selector_init (&edit.with);
+  edit.name = g_strdup_printf ("small edit %u", instance_pick (random, 1000));
+  if (edit.kind == TESSERA_EDIT_GROUP)
+    edit.group = g_strdup ("mine");
+  edit.at = bound_bytes / 512 * instance_pick (random, 100) / 100 * 512;
+  if (edit.kind == TESSERA_EDIT_CAP)
+    edit.at = bound_bytes / 2 + edit.at;
+  else
+    list_some (instance, edit.kind == TESSERA_EDIT_PIN ? 1 : 8, &edit.what);
+  edit.has_with = edit.kind == TESSERA_EDIT_APART && instance_pick (random, 2);
+  if (edit.has_with)
+    list_some (instance, 8, &edit.with);
+  return edit;
+}
+
+void
+instance_draw_small_edits (Instance *instance)
+{
+  const TesseraBlocks *blocks = instance->of.blocks;
+  guint64 bound = tessera_blocks_bound (blocks, 0, blocks->n_events, NULL);
+
+  instance->n_edits = 1 + instance_pick (instance->random, INSTANCE_MOST_EDITS);
+  for (guint i = 0; i < instance->n_edits; i++)
+    instance->edits[i] = draw_small_edit (instance, bound);
   instance->options.edits = instance->edits;
   instance->options.n_edits = instance->n_edits;
 }

@@ -45,8 +45,10 @@ typedef struct
 
 /* The trace, studied, and plan options without edits. */
 void instance_init (Instance *instance, guint32 seed, InstanceKind kind);
-/* One to INSTANCE_MOST_EDITS of them. */
+/* One to INSTANCE_MOST_EDITS of them, about anything. */
 void instance_draw_edits (Instance *instance);
+/* The same, about a few blocks each: most of them can hold. */
+void instance_draw_small_edits (Instance *instance);
 void instance_clear (Instance *instance);
 
 /* Another run of its program, with other draws. */

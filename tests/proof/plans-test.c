@@ -14,10 +14,12 @@
 #include "planner/check.h"
 #include "planner/pack/judge.h"
 #include "tests/proof/instance.h"
+#include "tests/proof/judge-edits.h"
 
 enum
 {
-  N_SHORT = 400
+  N_SHORT = 400,
+  N_SHORT_OF_KINDS = 100
 };
 
 /* Of a run that differs from the planned one in the order of its kinds of step only. Most
@@ -149,6 +151,7 @@ items_clear (Items *of)
 typedef struct
 {
   guint n_plans, n_refused, n_kinds, n_folded, n_lowest, n_first_fit, n_optimal;
+  guint n_kinds_held; /* of several kinds of step, with places that edits hold */
   guint64 n_own, n_own_misses, n_other, n_other_misses;
   guint n_compared; /* with what expandable segments reserve */
   double sum, worst;
@@ -297,8 +300,15 @@ judge_other_run (Instance *instance, const TesseraPlan *plan, Totals *totals)
   case_clear (&other);
 }
 
+typedef enum
+{
+  EDITS_NONE,
+  EDITS_ANY,
+  EDITS_SMALL /* of programs of several kinds of step */
+} Edits;
+
 static void
-prove (guint32 seed, InstanceKind kind, gboolean has_edits, Totals *totals)
+prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
 {
   Instance instance;
   TesseraPlan *plan;
@@ -307,11 +317,13 @@ prove (guint32 seed, InstanceKind kind, gboolean has_edits, Totals *totals)
   guint n_kinds;
 
   instance_init (&instance, seed, kind);
-  if (has_edits)
+  if (edits == EDITS_ANY)
     instance_draw_edits (&instance);
+  else if (edits == EDITS_SMALL)
+    instance_draw_small_edits (&instance);
   status = tessera_plan_trace (instance.of.trace, instance.of.blocks,
                                instance.of.structure, &instance.options, &error, &plan);
-  if (status == TESSERA_REFUSED && has_edits)
+  if (status == TESSERA_REFUSED && edits != EDITS_NONE)
     {
       g_assert_cmpuint (instance.conflict.first, <, instance.n_edits);
       g_assert_cmpuint (instance.conflict.second, <, instance.n_edits);
@@ -324,8 +336,10 @@ prove (guint32 seed, InstanceKind kind, gboolean has_edits, Totals *totals)
       (void) repeating (plan, &n_kinds);
       totals->n_plans++;
       totals->n_kinds += n_kinds > 1;
+      totals->n_kinds_held += n_kinds > 1 && has_holds (&instance);
       totals->n_folded += n_kinds == 1;
       judge_bounds (&instance, plan);
+      judge_edits (&instance, plan);
       if (n_kinds <= 1)
         judge_height (&instance, plan, totals);
       judge_own_run (&instance, plan, totals);
@@ -338,21 +352,27 @@ prove (guint32 seed, InstanceKind kind, gboolean has_edits, Totals *totals)
 static void
 test_plans (gconstpointer data)
 {
-  gboolean has_edits = GPOINTER_TO_INT (data);
+  Edits edits = (Edits) GPOINTER_TO_INT (data);
   guint32 first = instance_first_seed ();
-  guint n = instance_number (N_SHORT);
+  guint n = instance_number (edits == EDITS_SMALL ? N_SHORT_OF_KINDS : N_SHORT);
   Totals totals = { 0 };
 
   for (guint32 seed = first; seed < first + n; seed++)
-    prove (seed, (InstanceKind) (seed % INSTANCE_N_KINDS), has_edits, &totals);
-  g_test_message ("%u plans, %u refused; %u of several kinds of step, %u of one; "
-                  "%u optimal, %u compared with first fit, %u with all layouts",
-                  totals.n_plans, totals.n_refused, totals.n_kinds, totals.n_folded,
-                  totals.n_optimal, totals.n_first_fit, totals.n_lowest);
+    prove (seed,
+           edits == EDITS_SMALL ? INSTANCE_PROGRAM
+                                : (InstanceKind) (seed % INSTANCE_N_KINDS),
+           edits, &totals);
+  g_test_message (
+      "%u plans, %u refused; %u of several kinds of step (%u held), %u of one; "
+      "%u optimal, %u compared with first fit, %u with all layouts",
+      totals.n_plans, totals.n_refused, totals.n_kinds, totals.n_kinds_held,
+      totals.n_folded, totals.n_optimal, totals.n_first_fit, totals.n_lowest);
   g_test_message ("own runs: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
                   " misses; other runs %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT,
                   totals.n_own, totals.n_own_misses, totals.n_other,
                   totals.n_other_misses);
+  if (edits == EDITS_SMALL) /* what is on both sides, or pinned above a cap */
+    g_assert_cmpuint (totals.n_refused * 10, <, n);
   if (totals.n_compared > 0)
     {
       g_test_message (
@@ -367,7 +387,10 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_data_func ("/proof/plans", GINT_TO_POINTER (FALSE), test_plans);
-  g_test_add_data_func ("/proof/plans-with-edits", GINT_TO_POINTER (TRUE), test_plans);
+  g_test_add_data_func ("/proof/plans", GINT_TO_POINTER (EDITS_NONE), test_plans);
+  g_test_add_data_func ("/proof/plans-with-edits", GINT_TO_POINTER (EDITS_ANY),
+                        test_plans);
+  g_test_add_data_func ("/proof/kinds-with-edits", GINT_TO_POINTER (EDITS_SMALL),
+                        test_plans);
   return g_test_run ();
 }

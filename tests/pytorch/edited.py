@@ -3,7 +3,8 @@
 what each of its steps makes is pinned above everything else and some of many equal blocks are left
 to the dynamic allocator, and the same program follows that plan. The pinned blocks get their pool's
 first address plus their offset, in every step, and nobody else does; just the blocks that were left
-lie outside of the pool, and each of their equals in its own slot.
+lie outside of the pool, and each of their equals in its own slot. Where steps are of two kinds, both have
+blocks that are pinned, and a run of another seed and rhythm does the same.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -18,6 +19,8 @@ SCRIPT = dry.EXAMPLES / "gpt.py"
 STEPS = 3
 N_PINNED = 5
 N_LEFT = 3
+# Planned, followed: steps of these, and an evaluation after every so many.
+RHYTHMS = ((10, 3), (13, 4))
 
 
 def slots(plan, where):
@@ -40,11 +43,11 @@ def planned_step(plan):
     return [row[3:] for row in rows]
 
 
-def choose_left(plan, taken):
+def choose_left(plan, taken, where="1"):
     """Blocks of the size that most blocks of a step have, of at least 1 MiB: the second, the middle and the
     last but one."""
     by_size = {}
-    for block, size, _ in slots(plan, "NOT slot.wraps AND slot.size_bytes >= 1048576"):
+    for block, size, _ in slots(plan, f"NOT slot.wraps AND slot.size_bytes >= 1048576 AND {where}"):
         if block not in taken:
             by_size.setdefault(size, []).append(block)
     equals = max(by_size.values(), key=len)
@@ -73,8 +76,51 @@ def followed(folder, plan, name):
     return steps, pool_bytes, recording
 
 
+def two_kinds(report, folder):
+    trace, seen, plain, edited = (folder / name for name in ("kinds.tsr", "seen.tsr", "kinds.tsp", "pinned.tsp"))
+
+    def run(out, rhythm, *options, seed=7):
+        dry.dry_run(out, SCRIPT, "--seed", seed, "--steps", rhythm[0], "--evaluate-every", rhythm[1],
+                    options=["--no-stacks", "--steps", "40-40", *options])
+
+    run(trace, RHYTHMS[0])
+    dry.tessera("plan", trace, "--no-edits", "-o", plain)
+    kinds = [index for index, in dry.query(plain, "SELECT section_index FROM section WHERE repeats ORDER BY n_steps")]
+    floor, = [top for top, in dry.query(plain, "SELECT height_bytes FROM plan")]
+    floor = (floor // dry.MIB + 1) * dry.MIB
+    chosen = [slots(plain, f"section = {kind} AND NOT slot.wraps AND slot.size_bytes >= 1048576")[:N_PINNED]
+              for kind in kinds]
+    blocks = sorted(block for of_kind in chosen for block, _, _ in of_kind)
+    dry.tessera("edits", "add", trace, "--kind", "pin", "--what", f"blocks={','.join(map(str, blocks))}",
+                "--at", floor, "--shape", plain)
+    left, _ = choose_left(plain, blocks, f"section = {kinds[0]}")
+    dry.tessera("edits", "add", trace, "--kind", "dynamic", "--what", f"blocks={','.join(map(str, left))}")
+    dry.tessera("plan", trace, "-o", edited)
+    dry.tessera("check", edited, "--trace", trace)
+    report.expect(len(kinds) == 2 == len(dry.query(edited, "SELECT 1 FROM section WHERE repeats")),
+                  "both plans have two kinds of step")
+    run(seen, RHYTHMS[1], "--plan", edited, seed=11)
+    meta = dict(dry.query(seen, "SELECT key, value FROM meta"))
+    pool, pool_bytes = int(meta["plan_pool_addr"]), int(meta["plan_pool_bytes"])
+    above = [size for size, in dry.query(
+        seen, "SELECT size_bytes FROM event WHERE action = ? AND addr >= ? AND addr < ?", dry.ALLOC, pool + floor,
+        pool + pool_bytes)]
+    n_steps, n_evaluations = RHYTHMS[1][0] - 1, RHYTHMS[1][0] // RHYTHMS[1][1]
+    wanted = [size for times, of_kind in zip((n_evaluations, n_steps), chosen) for _, size, _ in of_kind
+              for _ in range(times)]
+    report.expect(sorted(above) == sorted(wanted),
+                  f"of {n_steps} steps and {n_evaluations} evaluations the pinned blocks, {len(above)}, and these only "
+                  "lie where they were pinned")
+    recording = json.loads(dry.tessera("info", seen, "--json"))["recording"]
+    n_left = N_LEFT * n_evaluations
+    report.expect((recording["misses"], recording["planned_misses"]) == (n_left, n_left),
+                  f"{n_left} misses, all of them planned: {recording}")
+
+
 def main():
     report = dry.Report()
+    with dry.scratch() as scratch:
+        two_kinds(report, Path(scratch))
     with dry.scratch() as scratch:
         folder = Path(scratch)
         trace, plain, edited = folder / "run.tsr", folder / "plain.tsp", folder / "edited.tsp"

@@ -1,0 +1,155 @@
+/*
+ * Several kinds of step under a cap: what loses its place, see planner/plan/cap.h. What a
+ * carry holds it holds in every kind, so all of it stays or goes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+
+#include "db/array.h"
+#include "planner/kinds/plan.h"
+#include "planner/plan/cap.h"
+
+/* Items are slots, and behind them carries. */
+typedef struct
+{
+  const TesseraPlanBuild *build;
+  const TesseraCarries *carries;
+  TesseraCapItem *items;
+  size_t n_items;
+  TesseraCapLife *lives;
+  size_t n_lives, cap_lives;
+  TesseraStatus status;
+} Cap;
+
+static void
+add_life (Cap *cap, const TesseraSlot *like, uint32_t begin, uint32_t end, size_t item)
+{
+  if (begin >= end || cap->status != TESSERA_OK)
+    return;
+  if (!TESSERA_RESERVE (cap->lives, cap->cap_lives, cap->n_lives + 1))
+    {
+      cap->status = TESSERA_NO_MEMORY;
+      return;
+    }
+  cap->items[item].size_bytes = like->block_bytes;
+  cap->lives[cap->n_lives++] =
+      (TesseraCapLife){ .zone = tessera_build_splits_sizes (cap->build)
+                                    ? tessera_slot_owner (like)
+                                    : like->pool,
+                        .begin = begin,
+                        .end = end,
+                        .item = (uint32_t) item };
+}
+
+static void
+add_carry (Cap *cap, uint32_t index)
+{
+  const TesseraUnits *units = cap->carries->units;
+  const TesseraCarry *carry = &cap->carries->carries[index];
+  const TesseraSlot like = { .block_bytes = carry->block_bytes,
+                             .stream = carry->stream,
+                             .pool = carry->pool };
+  size_t item = cap->build->plan->n_slots + index;
+  bool is_spare = true;
+
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    {
+      add_life (cap, &like, units->kinds[k].begin, carry->ends[k], item);
+      if (carry->spots[k] == TESSERA_NONE)
+        continue;
+      is_spare = false;
+      if (!carry->is_turn)
+        add_life (cap, &like, cap->carries->spots[carry->spots[k]].born,
+                  units->kinds[k].end, item);
+    }
+  add_life (cap, &like, units->first_end, carry->after, item);
+  if (carry->start != TESSERA_NONE)
+    add_life (cap, &like, units->blocks->blocks[carry->start].born_index, units->begin,
+              item);
+  cap->items[item].stays = is_spare;
+}
+
+static void
+list_items (Cap *cap)
+{
+  const TesseraPlanBuild *build = cap->build;
+  const TesseraPlan *plan = build->plan;
+
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (cap->carries->of_slot[i] == TESSERA_NONE)
+      add_life (cap, &plan->slots[i], plan->slots[i].born, plan->slots[i].died, i);
+  for (uint32_t i = 0; i < cap->carries->n_carries; i++)
+    add_carry (cap, i);
+  for (size_t i = 0; build->holds.is_held && i < plan->n_slots; i++)
+    if (build->holds.is_held[i])
+      {
+        uint32_t carry = cap->carries->of_slot[i];
+
+        cap->items[carry != TESSERA_NONE ? plan->n_slots + carry : i].stays = true;
+      }
+}
+
+static void
+give_up_place (TesseraPlanBuild *build, uint32_t block, size_t *n_gone)
+{
+  build->left_out[block] = build->wishes.cap_edit + 1;
+  ++*n_gone;
+}
+
+static void
+give_up_carry (TesseraPlanBuild *build,
+               const TesseraCarries *carries,
+               const TesseraCarry *carry,
+               size_t *n_gone)
+{
+  for (uint32_t k = 0; k < carries->units->n_kinds; k++)
+    if (carry->spots[k] != TESSERA_NONE)
+      give_up_place (build, carries->spots[carry->spots[k]].block, n_gone);
+  if (carry->start != TESSERA_NONE)
+    give_up_place (build, carry->start, n_gone);
+}
+
+static TesseraStatus
+leave_out (TesseraPlanBuild *build, void *user, uint64_t most_bytes, size_t *out_n_gone)
+{
+  const TesseraCarries *carries = &((TesseraKindsBuild *) user)->carries;
+  size_t n_slots = build->plan->n_slots;
+  Cap cap = { .build = build,
+              .carries = carries,
+              .n_items = n_slots + carries->n_carries,
+              .items = calloc (n_slots + carries->n_carries + 1, sizeof *cap.items),
+              .status = TESSERA_OK };
+
+  *out_n_gone = 0;
+  if (!cap.items)
+    return TESSERA_NO_MEMORY;
+  list_items (&cap);
+  if (cap.status == TESSERA_OK)
+    cap.status =
+        tessera_cap_choose (cap.items, cap.n_items, cap.lives, cap.n_lives, most_bytes);
+  for (size_t i = 0; cap.status == TESSERA_OK && i < cap.n_items; i++)
+    if (!cap.items[i].is_gone)
+      continue;
+    else if (i < n_slots)
+      give_up_place (build, build->plan->slots[i].block, out_n_gone);
+    else
+      give_up_carry (build, carries, &carries->carries[i - n_slots], out_n_gone);
+  free (cap.items);
+  free (cap.lives);
+  return cap.status;
+}
+
+static TesseraStatus
+lay_out (TesseraPlanBuild *build, void *user)
+{
+  return tessera_kinds_lay_out (build, user);
+}
+
+TesseraStatus
+tessera_kinds_under_cap (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
+{
+  static const TesseraCapWays ways = { leave_out, lay_out };
+
+  return tessera_build_under_cap (build, &ways, kinds);
+}
