@@ -5,6 +5,7 @@
  */
 #include "viewer/test-clip.h"
 
+#include "viewer/panels/rows/cell.h"
 #include "viewer/window/ui.h"
 
 #include <string.h>
@@ -43,8 +44,32 @@ typedef struct
   int n_cut;
 } Look;
 
-/* --- a label --------------------------------------------------------------------------
+/* --- a text ------------------------------------------------------------------------
  */
+
+static gboolean
+has_text (GtkWidget *widget)
+{
+  return GTK_IS_LABEL (widget) || TESSERA_IS_CELL (widget);
+}
+
+static const char *
+text_of (GtkWidget *widget)
+{
+  return GTK_IS_LABEL (widget) ? gtk_label_get_text (GTK_LABEL (widget))
+                               : tessera_cell_get_text (TESSERA_CELL (widget));
+}
+
+/* As it is drawn, and where in the widget. (transfer full) */
+static PangoLayout *
+layout_of (GtkWidget *widget, int *out_x, int *out_y)
+{
+  *out_y = 0;
+  if (TESSERA_IS_CELL (widget))
+    return tessera_cell_lay_out (TESSERA_CELL (widget), out_x);
+  gtk_label_get_layout_offsets (GTK_LABEL (widget), out_x, out_y);
+  return g_object_ref (gtk_label_get_layout (GTK_LABEL (widget)));
+}
 
 static void
 complain (Look *look, GtkWidget *label, const char *what)
@@ -56,8 +81,7 @@ complain (Look *look, GtkWidget *label, const char *what)
         !g_str_equal (gtk_widget_get_name (w), G_OBJECT_TYPE_NAME (w)))
       g_string_prepend (g_string_prepend (path, gtk_widget_get_name (w)), "/");
   g_printerr ("%s: %s: \"%s\" in %s\n", look->state, what,
-              GTK_IS_LABEL (label) ? gtk_label_get_text (GTK_LABEL (label)) : "",
-              path->str);
+              has_text (label) ? text_of (label) : "", path->str);
   g_string_free (path, TRUE);
   look->n_cut++;
 }
@@ -73,7 +97,10 @@ tooltip_has (GtkWidget *widget, const char *text)
     g_string_replace (plain, marks[i], "", 0);
   for (GtkWidget *w = widget; w != NULL; w = gtk_widget_get_parent (w))
     {
-      const char *tip = tessera_get_tip (w);
+      const char *tip = gtk_widget_get_tooltip_text (w);
+
+      if (TESSERA_IS_CELL (w) && gtk_widget_get_has_tooltip (w))
+        tip = text_of (w);
 
       if (tip != NULL)
         return strstr (tip, plain->str) != NULL;
@@ -84,7 +111,7 @@ tooltip_has (GtkWidget *widget, const char *text)
 static gboolean
 may_be_cut (GtkWidget *label)
 {
-  const char *text = gtk_label_get_text (GTK_LABEL (label));
+  const char *text = text_of (label);
 
   for (GtkWidget *w = label; w != NULL; w = gtk_widget_get_parent (w))
     for (size_t i = 0; i < G_N_ELEMENTS (exceptions); i++)
@@ -97,8 +124,8 @@ may_be_cut (GtkWidget *label)
 static void
 look_at_room (Look *look, GtkWidget *label)
 {
-  PangoLayout *layout = gtk_label_get_layout (GTK_LABEL (label));
-  int width, height;
+  int x, y, width, height;
+  g_autoptr (PangoLayout) layout = layout_of (label, &x, &y);
 
   if (pango_layout_is_ellipsized (layout))
     {
@@ -121,9 +148,9 @@ text_bounds (GtkWidget *label, GtkWidget *around, graphene_rect_t *out)
 {
   graphene_point_t at;
   int x, y, width, height;
+  g_autoptr (PangoLayout) layout = layout_of (label, &x, &y);
 
-  gtk_label_get_layout_offsets (GTK_LABEL (label), &x, &y);
-  pango_layout_get_pixel_size (gtk_label_get_layout (GTK_LABEL (label)), &width, &height);
+  pango_layout_get_pixel_size (layout, &width, &height);
   if (!gtk_widget_compute_point (label, around,
                                  &GRAPHENE_POINT_INIT ((float) x, (float) y), &at))
     return FALSE;
@@ -181,7 +208,7 @@ walk (Look *look, GtkWidget *widget)
 {
   if (!gtk_widget_get_mapped (widget) || !gtk_widget_get_child_visible (widget))
     return;
-  if (GTK_IS_LABEL (widget) && *gtk_label_get_text (GTK_LABEL (widget)) != '\0')
+  if (has_text (widget) && *text_of (widget) != '\0')
     {
       look->n_labels++;
       look_at_room (look, widget);

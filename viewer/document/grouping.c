@@ -112,9 +112,8 @@ sum_up (const Sum *sum)
   sum->row->filled = area > 0 ? (double) sum->used / area : 0;
 }
 
-/* What stands under a class in the tree is what it counts. */
-static uint8_t
-class_of_place (const TesseraGrouping *grouping, uint32_t place)
+uint8_t
+tessera_grouping_class_of (const TesseraGrouping *grouping, uint32_t place)
 {
   uint8_t class = grouping->rows[place].lifetime_class;
 
@@ -143,7 +142,8 @@ sum_deaths (const TesseraGrouping *grouping,
         continue;
       place = tessera_place_of (grouping->data, d);
       places[place].alive_bytes -= dead->block_bytes;
-      classes[class_of_place (grouping, place)].alive_bytes -= dead->block_bytes;
+      classes[tessera_grouping_class_of (grouping, place)].alive_bytes -=
+          dead->block_bytes;
     }
 }
 
@@ -157,7 +157,7 @@ sweep (TesseraGrouping *grouping, const uint8_t *is_in, Sum *places, Sum *classe
     {
       const TesseraBlock *b = &blocks->blocks[i];
       uint32_t place = tessera_place_of (grouping->data, i);
-      uint8_t class = class_of_place (grouping, place);
+      uint8_t class = tessera_grouping_class_of (grouping, place);
 
       if (is_in != NULL && !is_in[i])
         {

@@ -26,14 +26,6 @@ open_data (void)
   return data;
 }
 
-static uint32_t
-block_at (TesseraBlockList *list, guint position)
-{
-  g_autoptr (TesseraBlockRow) row = g_list_model_get_item (G_LIST_MODEL (list), position);
-
-  return tessera_block_row_get_block (row);
-}
-
 static int
 sign (uint64_t a, uint64_t b)
 {
@@ -44,36 +36,40 @@ static void
 test_sort (void)
 {
   TesseraData *data = open_data ();
-  g_autoptr (TesseraBlockList) list = tessera_block_list_new ();
-  guint n;
+  TesseraBlockWish wish = { .column = TESSERA_COLUMN_SIZE, .most_bytes = UINT64_MAX };
 
-  tessera_block_list_set_data (list, data);
-  n = g_list_model_get_n_items (G_LIST_MODEL (list));
-  g_assert_cmpuint (n, ==, data->blocks->n_blocks);
-  for (int down = 0; down < 2; down++)
+  for (wish.down = 0; wish.down < 2; wish.down++)
     {
-      tessera_block_list_sort (list, TESSERA_COLUMN_SIZE, down);
-      for (guint i = 1; i < n; i++)
+      TesseraBlockList *list = tessera_block_list_new (data, &wish);
+
+      g_assert_cmpuint (list->n_blocks, ==, data->blocks->n_blocks);
+      for (guint i = 1; i < list->n_blocks; i++)
         {
-          uint32_t a = block_at (list, i - 1), b = block_at (list, i);
+          uint32_t a = list->blocks[i - 1], b = list->blocks[i];
           int order = sign (data->blocks->blocks[a].size_bytes,
                             data->blocks->blocks[b].size_bytes);
 
-          g_assert_cmpint (down ? -order : order, <=, 0);
+          g_assert_cmpint (wish.down ? -order : order, <=, 0);
           /* Equals stay in order of birth, whichever way. */
           if (order == 0)
             g_assert_cmpuint (a, <, b);
         }
+      tessera_block_list_unref (list);
     }
+  wish.down = FALSE;
   for (int column = 0; column < TESSERA_N_COLUMNS; column++)
     {
-      g_autofree uint8_t *seen = g_new0 (uint8_t, n);
+      g_autofree uint8_t *seen = g_new0 (uint8_t, data->blocks->n_blocks);
+      TesseraBlockList *list;
 
-      tessera_block_list_sort (list, (TesseraColumn) column, FALSE);
-      for (guint i = 0; i < n; i++)
-        seen[block_at (list, i)]++;
-      for (guint i = 0; i < n; i++)
+      wish.column = (TesseraColumn) column;
+      list = tessera_block_list_new (data, &wish);
+      g_assert_cmpuint (list->n_blocks, ==, data->blocks->n_blocks);
+      for (guint i = 0; i < list->n_blocks; i++)
+        seen[list->blocks[i]]++;
+      for (guint i = 0; i < list->n_blocks; i++)
         g_assert_cmpuint (seen[i], ==, 1);
+      tessera_block_list_unref (list);
     }
   tessera_data_unref (data);
 }
@@ -82,46 +78,52 @@ static void
 test_filter_sizes (void)
 {
   TesseraData *data = open_data ();
-  g_autoptr (TesseraBlockList) list = tessera_block_list_new ();
-  const uint64_t least = 1 << 20, most = 64 << 20;
+  const TesseraBlockWish wish = { .column = TESSERA_COLUMN_SIZE,
+                                  .least_bytes = 1 << 20,
+                                  .most_bytes = 64 << 20 };
+  TesseraBlockList *list = tessera_block_list_new (data, &wish);
   guint n_expected = 0;
 
-  tessera_block_list_set_data (list, data);
-  tessera_block_list_filter (list, "", least, most);
   for (size_t i = 0; i < data->blocks->n_blocks; i++)
-    n_expected += data->blocks->blocks[i].size_bytes >= least &&
-                  data->blocks->blocks[i].size_bytes <= most;
-  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, n_expected);
+    n_expected += data->blocks->blocks[i].size_bytes >= wish.least_bytes &&
+                  data->blocks->blocks[i].size_bytes <= wish.most_bytes;
+  g_assert_cmpuint (list->n_blocks, ==, n_expected);
   for (guint i = 0; i < n_expected; i++)
     {
-      uint32_t block = block_at (list, i);
+      uint32_t block = list->blocks[i];
 
-      g_assert_cmpuint (data->blocks->blocks[block].size_bytes, >=, least);
-      g_assert_cmpuint (data->blocks->blocks[block].size_bytes, <=, most);
+      g_assert_cmpuint (data->blocks->blocks[block].size_bytes, >=, wish.least_bytes);
+      g_assert_cmpuint (data->blocks->blocks[block].size_bytes, <=, wish.most_bytes);
       g_assert_cmpuint (tessera_block_list_find (list, block), ==, i);
     }
-  g_assert_null (g_list_model_get_item (G_LIST_MODEL (list), n_expected));
+  tessera_block_list_unref (list);
   tessera_data_unref (data);
+}
+
+static guint
+count_with_text (TesseraData *data, const char *text)
+{
+  const TesseraBlockWish wish = { .text = text, .most_bytes = UINT64_MAX };
+  TesseraBlockList *list = tessera_block_list_new (data, &wish);
+  guint n = list->n_blocks;
+
+  if (n == 0)
+    g_assert_cmpuint (tessera_block_list_find (list, 0), ==, G_MAXUINT);
+  tessera_block_list_unref (list);
+  return n;
 }
 
 static void
 test_filter_text (void)
 {
   TesseraData *data = open_data ();
-  g_autoptr (TesseraBlockList) list = tessera_block_list_new ();
-  guint n;
+  guint n = count_with_text (data, "BackWard");
 
-  tessera_block_list_set_data (list, data);
-  tessera_block_list_filter (list, "BackWard", 0, UINT64_MAX);
-  n = g_list_model_get_n_items (G_LIST_MODEL (list));
   g_assert_cmpuint (n, >, 0);
   g_assert_cmpuint (n, <=, data->blocks->n_blocks);
-  tessera_block_list_filter (list, "no such words anywhere", 0, UINT64_MAX);
-  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, 0);
-  g_assert_cmpuint (tessera_block_list_find (list, 0), ==, G_MAXUINT);
-  tessera_block_list_filter (list, "", 0, UINT64_MAX);
-  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==,
-                    data->blocks->n_blocks);
+  g_assert_cmpuint (count_with_text (data, "no such words anywhere"), ==, 0);
+  g_assert_cmpuint (count_with_text (data, ""), ==, data->blocks->n_blocks);
+  g_assert_cmpuint (count_with_text (data, NULL), ==, data->blocks->n_blocks);
   tessera_data_unref (data);
 }
 

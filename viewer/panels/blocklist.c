@@ -1,5 +1,5 @@
 /*
- * The blocks as a list: sorted, filtered, made into objects only where they are seen.
+ * The blocks as a list: sorted and filtered.
  *
  * Sorting is a radix sort of (key, block) pairs: 10 M blocks would take a comparison sort
  * seconds. Text is compared once for each stack, phase and group, not for each block.
@@ -12,99 +12,22 @@
 
 #include <string.h>
 
-/* --- rows ----------------------------------------------------------------------------
- */
-
-struct _TesseraBlockRow
+/* What a list is made of while it is. */
+typedef struct
 {
-  GObject parent_instance;
-
-  uint32_t block;
-};
-
-G_DEFINE_TYPE (TesseraBlockRow, tessera_block_row, G_TYPE_OBJECT)
-
-static void
-tessera_block_row_class_init (TesseraBlockRowClass *class)
-{
-}
-
-static void
-tessera_block_row_init (TesseraBlockRow *self)
-{
-}
-
-TesseraBlockRow *
-tessera_block_row_new (uint32_t block)
-{
-  TesseraBlockRow *row = g_object_new (TESSERA_TYPE_BLOCK_ROW, NULL);
-
-  row->block = block;
-  return row;
-}
-
-uint32_t
-tessera_block_row_get_block (TesseraBlockRow *row)
-{
-  return row->block;
-}
-
-/* --- the list --------------------------------------------------------------------------
- */
-
-struct _TesseraBlockList
-{
-  GObject parent_instance;
-
-  TesseraData *data;
-  uint32_t *order; /* blocks as shown */
-  uint32_t n_order;
-  TesseraColumn column;
-  gboolean down;
-  char *text; /* casefolded */
-  uint64_t least_bytes;
-  uint64_t most_bytes;
-};
-
-static GType
-get_item_type (GListModel *model)
-{
-  return TESSERA_TYPE_BLOCK_ROW;
-}
-
-static guint
-get_n_items (GListModel *model)
-{
-  return TESSERA_BLOCK_LIST (model)->n_order;
-}
-
-static gpointer
-get_item (GListModel *model, guint position)
-{
-  TesseraBlockList *self = TESSERA_BLOCK_LIST (model);
-
-  return position < self->n_order ? tessera_block_row_new (self->order[position]) : NULL;
-}
-
-static void
-init_list_model (GListModelInterface *interface)
-{
-  interface->get_item_type = get_item_type;
-  interface->get_n_items = get_n_items;
-  interface->get_item = get_item;
-}
-
-G_DEFINE_TYPE_WITH_CODE (TesseraBlockList,
-                         tessera_block_list,
-                         G_TYPE_OBJECT,
-                         G_IMPLEMENT_INTERFACE (G_TYPE_LIST_MODEL, init_list_model))
+  const TesseraData *data;
+  TesseraBlockWish wish;
+  char *text;       /* casefolded; "": all */
+  uint32_t *blocks; /* as shown */
+  uint32_t n_blocks;
+} Making;
 
 static uint64_t
-key_of (const TesseraBlockList *self, uint32_t index)
+key_of (const Making *self, uint32_t index)
 {
   const TesseraBlock *block = &self->data->blocks->blocks[index];
 
-  switch (self->column)
+  switch (self->wish.column)
     {
     case TESSERA_COLUMN_SIZE:
       return block->size_bytes;
@@ -163,30 +86,30 @@ radix_sort (Pair *pairs, Pair *spare, uint32_t n)
 }
 
 static void
-sort_order (TesseraBlockList *self)
+sort (Making *self)
 {
-  uint32_t n = self->n_order;
+  uint32_t n = self->n_blocks;
   g_autofree Pair *first = g_new (Pair, MAX (n, 1));
   g_autofree Pair *second = g_new (Pair, MAX (n, 1));
   const Pair *sorted;
 
   for (uint32_t i = 0; i < n; i++)
     {
-      uint64_t key = key_of (self, self->order[i]);
+      uint64_t key = key_of (self, self->blocks[i]);
 
       /* Downwards by turning the key round keeps equal blocks in order of birth. */
-      first[i] = (Pair){ self->down ? ~key : key, self->order[i] };
+      first[i] = (Pair){ self->wish.down ? ~key : key, self->blocks[i] };
     }
   sorted = radix_sort (first, second, n);
   for (uint32_t i = 0; i < n; i++)
-    self->order[i] = sorted[i].block;
+    self->blocks[i] = sorted[i].block;
 }
 
 /* --- text filter
  * ------------------------------------------------------------------------ */
 
 static uint8_t
-has_text (const TesseraBlockList *self, const char *where)
+has_text (const Making *self, const char *where)
 {
   g_autofree char *folded = g_utf8_casefold (where, -1);
 
@@ -195,7 +118,7 @@ has_text (const TesseraBlockList *self, const char *where)
 
 /* TRUE for each stack with a frame that has the text. */
 static uint8_t *
-match_stacks (const TesseraBlockList *self)
+match_stacks (const Making *self)
 {
   const TesseraTrace *trace = self->data->trace;
   g_autofree uint8_t *frames = g_new0 (uint8_t, MAX (trace->n_frames, 1));
@@ -212,7 +135,7 @@ match_stacks (const TesseraBlockList *self)
 }
 
 static uint8_t *
-match_phases (const TesseraBlockList *self)
+match_phases (const Making *self)
 {
   const TesseraStructure *structure = self->data->structure;
   uint8_t *phases = g_new0 (uint8_t, MAX (structure->n_phases, 1));
@@ -224,7 +147,7 @@ match_phases (const TesseraBlockList *self)
 }
 
 static uint8_t *
-match_groups (const TesseraBlockList *self)
+match_groups (const Making *self)
 {
   uint8_t *groups = g_new0 (uint8_t, MAX (self->data->n_groups, 1));
 
@@ -234,10 +157,10 @@ match_groups (const TesseraBlockList *self)
 }
 
 static void
-filter_order (TesseraBlockList *self)
+filter (Making *self)
 {
   const TesseraBlocks *blocks = self->data->blocks;
-  gboolean by_text = self->text != NULL && *self->text != '\0';
+  gboolean by_text = *self->text != '\0';
   g_autofree uint8_t *stacks = by_text ? match_stacks (self) : NULL;
   g_autofree uint8_t *phases = by_text ? match_phases (self) : NULL;
   g_autofree uint8_t *groups = by_text ? match_groups (self) : NULL;
@@ -246,12 +169,12 @@ filter_order (TesseraBlockList *self)
 
   for (uint8_t i = 0; by_text && i < 8; i++)
     classes[i] = has_text (self, tessera_class_name (i));
-  self->n_order = 0;
+  self->n_blocks = 0;
   for (uint32_t i = 0; i < blocks->n_blocks; i++)
     {
       const TesseraBlock *b = &blocks->blocks[i];
 
-      if (b->size_bytes < self->least_bytes || b->size_bytes > self->most_bytes)
+      if (b->size_bytes < self->wish.least_bytes || b->size_bytes > self->wish.most_bytes)
         continue;
       if (!by_text || (b->stack < self->data->trace->n_stacks && stacks[b->stack]) ||
           (b->born_phase < self->data->structure->n_phases && phases[b->born_phase]) ||
@@ -259,133 +182,57 @@ filter_order (TesseraBlockList *self)
           (b->group < self->data->n_groups && groups[b->group]) ||
           classes[b->lifetime_class & 7] ||
           (is_missed && tessera_pool_was_missed (self->data->pool, b)))
-        self->order[self->n_order++] = i;
+        self->blocks[self->n_blocks++] = i;
     }
 }
 
 static void
-rebuild (TesseraBlockList *self)
+list_clear (gpointer user)
 {
-  guint n_before = self->n_order;
+  TesseraBlockList *list = user;
 
-  self->n_order = 0;
-  if (self->data != NULL)
-    {
-      filter_order (self);
-      sort_order (self);
-    }
-  g_list_model_items_changed (G_LIST_MODEL (self), 0, n_before, self->n_order);
-}
-
-/* Groups and classes may be others then, and nothing else. */
-static gboolean
-is_of_same_trace (const TesseraBlockList *self, TesseraData *data)
-{
-  return self->data != NULL && data != NULL &&
-         tessera_data_origin (self->data) == tessera_data_origin (data);
-}
-
-static gboolean
-depends_on_groups (const TesseraBlockList *self)
-{
-  return self->column == TESSERA_COLUMN_GROUP || self->column == TESSERA_COLUMN_CLASS ||
-         (self->text != NULL && *self->text != '\0');
-}
-
-void
-tessera_block_list_set_data (TesseraBlockList *self, TesseraData *data)
-{
-  guint n_before = self->n_order;
-
-  if (self->data == data)
-    return;
-  if (is_of_same_trace (self, data))
-    {
-      tessera_data_unref (self->data);
-      self->data = tessera_data_ref (data);
-      if (depends_on_groups (self))
-        rebuild (self);
-      return;
-    }
-  self->n_order = 0;
-  g_list_model_items_changed (G_LIST_MODEL (self), 0, n_before, 0);
-  g_clear_pointer (&self->data, tessera_data_unref);
-  g_clear_pointer (&self->order, g_free);
-  if (data != NULL)
-    {
-      self->data = tessera_data_ref (data);
-      self->order = g_new (uint32_t, MAX (data->blocks->n_blocks, 1));
-      rebuild (self);
-    }
-}
-
-void
-tessera_block_list_sort (TesseraBlockList *self, TesseraColumn column, gboolean down)
-{
-  if (self->column == column && self->down == down)
-    return;
-  self->column = column;
-  self->down = down;
-  rebuild (self);
-}
-
-void
-tessera_block_list_filter (TesseraBlockList *self,
-                           const char *text,
-                           uint64_t least_bytes,
-                           uint64_t most_bytes)
-{
-  g_free (self->text);
-  self->text = g_utf8_casefold (text, -1);
-  self->least_bytes = least_bytes;
-  self->most_bytes = most_bytes;
-  rebuild (self);
-}
-
-uint32_t
-tessera_block_list_get (TesseraBlockList *self, guint position)
-{
-  return self->order[position];
-}
-
-guint
-tessera_block_list_find (TesseraBlockList *self, uint32_t block)
-{
-  for (uint32_t i = 0; i < self->n_order; i++)
-    if (self->order[i] == block)
-      return i;
-  return G_MAXUINT;
-}
-
-static void
-tessera_block_list_finalize (GObject *object)
-{
-  TesseraBlockList *self = TESSERA_BLOCK_LIST (object);
-
-  tessera_data_unref (self->data);
-  g_free (self->order);
-  g_free (self->text);
-  G_OBJECT_CLASS (tessera_block_list_parent_class)->finalize (object);
-}
-
-static void
-tessera_block_list_class_init (TesseraBlockListClass *class)
-{
-  G_OBJECT_CLASS (class)->finalize = tessera_block_list_finalize;
-}
-
-static void
-tessera_block_list_init (TesseraBlockList *self)
-{
-  self->column = TESSERA_COLUMN_SIZE;
-  self->down = TRUE;
-  self->most_bytes = UINT64_MAX;
+  tessera_data_unref (list->data);
+  g_free (list->blocks);
 }
 
 TesseraBlockList *
-tessera_block_list_new (void)
+tessera_block_list_new (TesseraData *data, const TesseraBlockWish *wish)
 {
-  return g_object_new (TESSERA_TYPE_BLOCK_LIST, NULL);
+  TesseraBlockList *list = g_atomic_rc_box_new0 (TesseraBlockList);
+  Making making = { .data = data, .wish = *wish };
+
+  making.text = g_utf8_casefold (wish->text != NULL ? wish->text : "", -1);
+  making.blocks = g_new (uint32_t, MAX (data->blocks->n_blocks, 1));
+  filter (&making);
+  sort (&making);
+  g_free (making.text);
+  list->data = tessera_data_ref (data);
+  list->blocks = making.blocks;
+  list->n_blocks = making.n_blocks;
+  return list;
+}
+
+void
+tessera_block_list_unref (TesseraBlockList *list)
+{
+  if (list != NULL)
+    g_atomic_rc_box_release_full (list, list_clear);
+}
+
+gboolean
+tessera_block_wish_depends_on_groups (const TesseraBlockWish *wish)
+{
+  return wish->column == TESSERA_COLUMN_GROUP || wish->column == TESSERA_COLUMN_CLASS ||
+         (wish->text != NULL && *wish->text != '\0');
+}
+
+guint
+tessera_block_list_find (const TesseraBlockList *list, uint32_t block)
+{
+  for (uint32_t i = 0; i < list->n_blocks; i++)
+    if (list->blocks[i] == block)
+      return i;
+  return G_MAXUINT;
 }
 
 gboolean

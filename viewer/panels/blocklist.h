@@ -1,11 +1,9 @@
 /*
- * The blocks as a list: sorted, filtered, made into objects only where they are seen.
+ * The blocks as a list: sorted and filtered. Made by a worker, and never changed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
-
-#include <gio/gio.h>
 
 #include "viewer/document/data.h"
 
@@ -22,29 +20,30 @@ typedef enum
   TESSERA_N_COLUMNS
 } TesseraColumn;
 
-/* An item: which block. */
-#define TESSERA_TYPE_BLOCK_ROW (tessera_block_row_get_type ())
-G_DECLARE_FINAL_TYPE (TesseraBlockRow, tessera_block_row, TESSERA, BLOCK_ROW, GObject)
-TesseraBlockRow *tessera_block_row_new (uint32_t block);
-uint32_t tessera_block_row_get_block (TesseraBlockRow *row);
+typedef struct
+{
+  TesseraColumn column; /* to sort by; equals stay in order of birth */
+  gboolean down;
+  const char *text; /* (nullable): in class, phases, group or any line of the stack,
+                       without regard to case; "": all */
+  uint64_t least_bytes, most_bytes; /* inclusive */
+} TesseraBlockWish;
 
-#define TESSERA_TYPE_BLOCK_LIST (tessera_block_list_get_type ())
-G_DECLARE_FINAL_TYPE (TesseraBlockList, tessera_block_list, TESSERA, BLOCK_LIST, GObject)
-TesseraBlockList *tessera_block_list_new (void);
+typedef struct
+{
+  TesseraData *data;
+  uint32_t *blocks;
+  guint n_blocks;
+} TesseraBlockList;
 
-void tessera_block_list_set_data (TesseraBlockList *self, TesseraData *data);
-void
-tessera_block_list_sort (TesseraBlockList *self, TesseraColumn column, gboolean down);
-/* @text: in class, phases, group or any line of the stack, without regard to case; "":
- * all. Sizes are inclusive. */
-void tessera_block_list_filter (TesseraBlockList *self,
-                                const char *text,
-                                uint64_t least_bytes,
-                                uint64_t most_bytes);
-/* The block of a row that there is. */
-uint32_t tessera_block_list_get (TesseraBlockList *self, guint position);
+/* (transfer full) Any thread's. */
+TesseraBlockList *tessera_block_list_new (TesseraData *data,
+                                          const TesseraBlockWish *wish);
+void tessera_block_list_unref (TesseraBlockList *list); /* NULL is fine */
 /* Where a block is in the list, or G_MAXUINT. */
-guint tessera_block_list_find (TesseraBlockList *self, uint32_t block);
+guint tessera_block_list_find (const TesseraBlockList *list, uint32_t block);
+/* Whether edits of groups may make another list of it. */
+gboolean tessera_block_wish_depends_on_groups (const TesseraBlockWish *wish);
 
 /* "64", "1.5 KiB", "2m", "1 GiB": what people type. FALSE: not a size. */
 gboolean tessera_parse_bytes (const char *text, uint64_t *out_bytes);

@@ -7,7 +7,9 @@
 
 #include "viewer/document/describe.h"
 #include "viewer/document/document-view.h"
-#include "viewer/panels/block-rows.h"
+#include "viewer/panels/blocklist.h"
+#include "viewer/panels/rows/cell.h"
+#include "viewer/panels/rows/row-list.h"
 #include "viewer/panels/sorting.h"
 #include "viewer/window/ui.h"
 
@@ -18,13 +20,16 @@ struct _TesseraTable
   GtkBox parent_instance;
 
   TesseraDocument *document;
-  TesseraBlockList *list;
+  TesseraBlockWish wish;  /* its text is ours */
+  TesseraBlockList *list; /* NULL: none yet */
+  TesseraJob *job;        /* that makes another; NULL: none */
+  TesseraRowList *rows;
+  TesseraCellKind *kinds[TESSERA_N_COLUMNS];
   GtkWidget *view;
   GtkWidget *text;
   GtkWidget *least;
   GtkWidget *most;
   GtkWidget *count;
-  GHashTable *bound; /* set of the list items of classes and groups that are seen */
   guint scroll_tick; /* 0: none is waiting */
 };
 
@@ -39,18 +44,12 @@ static const struct
   [TESSERA_COLUMN_BLOCK] = { "Block", 8, TRUE },
   [TESSERA_COLUMN_SIZE] = { "Size", 10, TRUE },
   [TESSERA_COLUMN_LIFE] = { "Life", 21, TRUE },
-  [TESSERA_COLUMN_CLASS] = { "Class", 9, FALSE },
+  [TESSERA_COLUMN_CLASS] = { "Class", 10, FALSE },
   [TESSERA_COLUMN_PHASES] = { "Phases", 14, FALSE },
   [TESSERA_COLUMN_SOURCE] = { "Source", 20, FALSE },
   [TESSERA_COLUMN_GROUP] = { "Group", 20, FALSE },
   [TESSERA_COLUMN_ADDRESS] = { "Address", 13, TRUE },
 };
-
-TesseraBlockList *
-tessera_table_get_list (TesseraTable *self)
-{
-  return self->list;
-}
 
 static char *
 cell_text (TesseraTable *self, TesseraColumn column, uint32_t block)
@@ -79,99 +78,181 @@ cell_text (TesseraTable *self, TesseraColumn column, uint32_t block)
     }
 }
 
-static void
-on_setup (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
-{
-  TesseraColumn column = GPOINTER_TO_INT (user);
-  GtkWidget *label = columns[column].is_number ? tessera_label_new ("", "figure")
-                                               : tessera_name_new ("cell", NULL, 2);
+/* --- rows ------------------------------------------------------------------------- */
 
-  gtk_label_set_xalign (GTK_LABEL (label), columns[column].is_number ? 1 : 0);
-  gtk_label_set_width_chars (GTK_LABEL (label), columns[column].n_chars);
-  gtk_list_item_set_child (item, label);
+static GtkWidget *
+make_cell (gpointer user, int column)
+{
+  GtkWidget *cell = tessera_cell_new (TESSERA_TABLE (user)->kinds[column]);
+
+  gtk_widget_set_name (cell, "cell");
+  return cell;
 }
 
 static void
-show_cell (TesseraTable *self, GtkListItem *item, TesseraColumn column)
+show_cell (gpointer user, GtkWidget *cell, guint position, int column)
 {
-  TesseraBlockRow *row = gtk_list_item_get_item (item);
-  GtkWidget *label = gtk_list_item_get_child (item);
-  g_autofree char *text = cell_text (self, column, tessera_block_row_get_block (row));
+  TesseraTable *self = user;
+  g_autofree char *text =
+      position != GTK_INVALID_LIST_POSITION && self->document->data != NULL
+          ? cell_text (self, (TesseraColumn) column, self->list->blocks[position])
+          : g_strdup ("");
 
-  if (columns[column].is_number)
-    gtk_label_set_text (GTK_LABEL (label), text);
-  else
-    tessera_name_set (label, text);
-  tessera_cell_set_tip (label, text);
+  tessera_cell_set_text (TESSERA_CELL (cell), text);
 }
 
-/* What edits of groups change: the cells that are seen are written anew then. */
 static gboolean
-is_of_groups (TesseraColumn column)
+is_selected (gpointer user, guint position)
 {
-  return column == TESSERA_COLUMN_CLASS || column == TESSERA_COLUMN_GROUP;
+  TesseraTable *self = user;
+
+  return tessera_document_is_selected (self->document, self->list->blocks[position]);
 }
 
+/* The last of them leads: that is where the person clicked. */
 static void
-on_bind (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
+choose (gpointer user, guint position, guint n, TesseraSelectHow how)
 {
-  TesseraTable *self = g_object_get_data (G_OBJECT (factory), "table");
-  TesseraColumn column = GPOINTER_TO_INT (user);
+  TesseraTable *self = user;
+  const uint32_t *blocks = self->list != NULL ? &self->list->blocks[position] : NULL;
 
-  if (self->document->data == NULL)
-    return;
-  show_cell (self, item, column);
-  if (is_of_groups (column))
-    g_hash_table_insert (self->bound, item, user);
+  tessera_document_select_blocks (self->document, blocks, n, how,
+                                  n > 0 ? blocks[n - 1] : TESSERA_NONE);
+  if (self->document->selected != TESSERA_NONE)
+    tessera_document_reveal (self->document, self->document->selected);
 }
 
-static void
-on_unbind (GtkSignalListItemFactory *factory, GtkListItem *item, GHashTable *bound)
-{
-  g_hash_table_remove (bound, item);
-}
+static const TesseraRowListKind row_kind = { make_cell, show_cell, is_selected, choose };
 
 static void
-show_groups (TesseraTable *self)
+show_count (TesseraTable *self)
 {
-  GHashTableIter iter;
-  gpointer item, column;
+  guint n = self->list != NULL ? self->list->n_blocks : 0;
+  size_t n_all =
+      self->document->data != NULL ? self->document->data->blocks->n_blocks : 0;
+  g_autofree char *shown = tessera_describe_count (n);
+  g_autofree char *all = tessera_describe_counted (n_all, "block");
+  g_autofree char *text =
+      n == n_all ? g_strdup (all) : g_strdup_printf ("%s of %s", shown, all);
 
-  g_hash_table_iter_init (&iter, self->bound);
-  while (g_hash_table_iter_next (&iter, &item, &column))
-    show_cell (self, item, GPOINTER_TO_INT (column));
+  gtk_label_set_text (GTK_LABEL (self->count), text);
 }
 
 static void queue_scroll (TesseraTable *self);
+
+/* @list: (transfer full) (nullable) */
+static void
+take_list (TesseraTable *self, TesseraBlockList *list)
+{
+  TesseraBlockList *before = self->list;
+
+  self->list = list;
+  tessera_row_list_set_rows (self->rows, list != NULL ? list->n_blocks : 0, 0);
+  tessera_block_list_unref (before);
+  show_count (self);
+  queue_scroll (self);
+}
+
+/* --- making lists ----------------------------------------------------------------- */
+
+typedef struct
+{
+  TesseraData *data;
+  TesseraBlockWish wish; /* its text is ours */
+  TesseraBlockList *list;
+} Making;
+
+static void
+making_free (gpointer user)
+{
+  Making *making = user;
+
+  tessera_data_unref (making->data);
+  tessera_block_list_unref (making->list);
+  g_free ((char *) making->wish.text);
+  g_free (making);
+}
+
+static TesseraStatus
+making_work (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  Making *making = user;
+
+  making->list = tessera_block_list_new (making->data, &making->wish);
+  return TESSERA_OK;
+}
+
+static void
+making_done (gpointer owner,
+             gpointer user,
+             TesseraStatus status,
+             const TesseraError *error)
+{
+  TesseraTable *self = owner;
+  Making *making = user;
+
+  g_clear_pointer (&self->job, tessera_job_unref);
+  take_list (self, g_steal_pointer (&making->list));
+}
+
+static const TesseraJobKind making_kind = { making_work, making_done, NULL, making_free };
+
+static void
+forget_job (TesseraTable *self)
+{
+  g_clear_pointer (&self->job, tessera_job_drop);
+}
+
+/* Sorting and filtering a million rows takes frames: a worker does. */
+static void
+make_list (TesseraTable *self)
+{
+  Making *making;
+
+  forget_job (self);
+  if (self->document == NULL || self->document->data == NULL ||
+      !gtk_widget_get_mapped (GTK_WIDGET (self)))
+    return;
+  making = g_new0 (Making, 1);
+  making->data = tessera_data_ref (self->document->data);
+  making->wish = self->wish;
+  making->wish.text = g_strdup (self->wish.text);
+  self->job = tessera_job_start (&making_kind, G_OBJECT (self), making);
+}
+
+gboolean
+tessera_table_is_settled (TesseraTable *self)
+{
+  return self->job == NULL && tessera_row_list_is_settled (self->rows) &&
+         self->scroll_tick == 0;
+}
 
 static void
 on_sort (gpointer user, int column, gboolean down)
 {
   TesseraTable *self = user;
 
-  tessera_block_list_sort (self->list, (TesseraColumn) column, down);
-  queue_scroll (self);
+  self->wish.column = (TesseraColumn) column;
+  self->wish.down = down;
+  make_list (self);
 }
 
 static GtkColumnViewColumn *
 add_column (TesseraTable *self, TesseraColumn column)
 {
-  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
   GtkColumnViewColumn *added =
-      gtk_column_view_column_new (columns[column].title, factory);
+      tessera_row_list_add_column (self->rows, columns[column].title, (int) column);
 
-  g_object_set_data (G_OBJECT (factory), "table", self);
-  g_signal_connect (factory, "setup", G_CALLBACK (on_setup), GINT_TO_POINTER (column));
-  g_signal_connect (factory, "bind", G_CALLBACK (on_bind), GINT_TO_POINTER (column));
-  if (is_of_groups (column))
-    g_signal_connect_data (factory, "unbind", G_CALLBACK (on_unbind),
-                           g_hash_table_ref (self->bound),
-                           (GClosureNotify) (void (*) (void)) g_hash_table_unref, 0);
+  self->kinds[column] = tessera_cell_kind_new (
+      &(TesseraCellLook){ .css_class = columns[column].is_number ? "figure" : NULL,
+                          .n_chars = columns[column].n_chars,
+                          .most_lines = columns[column].is_number ? 1 : 2,
+                          .is_number = columns[column].is_number,
+                          .has_tip = TRUE });
   tessera_sorting_add (added, (int) column);
   gtk_column_view_column_set_resizable (added, TRUE);
-  gtk_column_view_column_set_expand (added, !columns[column].is_number);
-  gtk_column_view_append_column (GTK_COLUMN_VIEW (self->view), added);
-  g_object_unref (added); /* the view's */
+  gtk_column_view_column_set_expand (added, columns[column].n_chars > 13 &&
+                                                !columns[column].is_number);
   return added;
 }
 
@@ -183,14 +264,16 @@ static gboolean
 scroll_to_selected (GtkWidget *view, GdkFrameClock *clock, gpointer user)
 {
   TesseraTable *self = user;
-  guint position = tessera_block_list_find (self->list, self->document->selected);
+  guint position = self->list != NULL && self->document->selected != TESSERA_NONE
+                       ? tessera_block_list_find (self->list, self->document->selected)
+                       : GTK_INVALID_LIST_POSITION;
 
   if (position == GTK_INVALID_LIST_POSITION || !gtk_widget_get_mapped (view))
     {
       self->scroll_tick = 0;
       return G_SOURCE_REMOVE;
     }
-  if (gtk_widget_get_height (view) < 40)
+  if (gtk_widget_get_height (view) < 40 || !tessera_row_list_is_settled (self->rows))
     return G_SOURCE_CONTINUE;
   self->scroll_tick = 0;
   tessera_column_view_scroll_to (GTK_COLUMN_VIEW (view), position);
@@ -200,19 +283,9 @@ scroll_to_selected (GtkWidget *view, GdkFrameClock *clock, gpointer user)
 static void
 queue_scroll (TesseraTable *self)
 {
-  if (self->scroll_tick == 0 && g_list_model_get_n_items (G_LIST_MODEL (self->list)) > 0)
+  if (self->scroll_tick == 0 && self->list != NULL && self->list->n_blocks > 0)
     self->scroll_tick =
         gtk_widget_add_tick_callback (self->view, scroll_to_selected, self, NULL);
-}
-
-/* Rows were selected by hand. */
-static void
-show_lead (gpointer user)
-{
-  TesseraTable *self = user;
-
-  if (self->document->selected != TESSERA_NONE)
-    tessera_document_reveal (self->document, self->document->selected);
 }
 
 /* --- filter ----------------------------------------------------------------------------
@@ -232,37 +305,42 @@ entered_bytes (GtkWidget *entry, uint64_t otherwise)
 }
 
 static void
-show_count (TesseraTable *self)
-{
-  guint n = g_list_model_get_n_items (G_LIST_MODEL (self->list));
-  size_t n_all =
-      self->document->data != NULL ? self->document->data->blocks->n_blocks : 0;
-  g_autofree char *shown = tessera_describe_count (n);
-  g_autofree char *all = tessera_describe_counted (n_all, "block");
-  g_autofree char *text =
-      n == n_all ? g_strdup (all) : g_strdup_printf ("%s of %s", shown, all);
-
-  gtk_label_set_text (GTK_LABEL (self->count), text);
-}
-
-static void
 on_filter (TesseraTable *self)
 {
-  tessera_block_list_filter (
-      self->list, gtk_editable_get_text (GTK_EDITABLE (self->text)),
-      entered_bytes (self->least, 0), entered_bytes (self->most, UINT64_MAX));
-  show_count (self);
-  queue_scroll (self);
+  g_free ((char *) self->wish.text);
+  self->wish.text = g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->text)));
+  self->wish.least_bytes = entered_bytes (self->least, 0);
+  self->wish.most_bytes = entered_bytes (self->most, UINT64_MAX);
+  make_list (self);
 }
 
-/* Sorting a million rows takes a second: only for somebody who looks at them. */
+static gboolean
+is_of_same_trace (TesseraTable *self)
+{
+  return self->list != NULL && self->document->data != NULL &&
+         tessera_data_origin (self->list->data) ==
+             tessera_data_origin (self->document->data);
+}
+
+/* What edits of groups change: of the same trace only classes and groups can be others.
+ */
 static void
 fill (TesseraTable *self)
 {
-  bool is_seen = gtk_widget_get_mapped (GTK_WIDGET (self));
-
-  tessera_block_list_set_data (self->list, is_seen ? self->document->data : NULL);
-  show_count (self);
+  if (!is_of_same_trace (self))
+    {
+      take_list (self, NULL);
+      make_list (self);
+      return;
+    }
+  tessera_row_list_show (self->rows, TESSERA_COLUMN_CLASS);
+  tessera_row_list_show (self->rows, TESSERA_COLUMN_GROUP);
+  if (self->list->data == self->document->data)
+    return;
+  tessera_data_unref (self->list->data);
+  self->list->data = tessera_data_ref (self->document->data);
+  if (tessera_block_wish_depends_on_groups (&self->wish))
+    make_list (self);
 }
 
 static void
@@ -270,7 +348,8 @@ on_map (TesseraTable *self)
 {
   if (self->document == NULL)
     return;
-  fill (self);
+  if (self->list == NULL)
+    make_list (self);
   queue_scroll (self);
 }
 
@@ -281,8 +360,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_GROUPS))
     fill (self);
-  if ((what & TESSERA_CHANGED_GROUPS) && document->data != NULL)
-    show_groups (self);
+  if (what & TESSERA_CHANGED_SELECTION)
+    tessera_row_list_reselect (self->rows);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION))
     queue_scroll (self);
 }
@@ -330,9 +409,15 @@ tessera_table_dispose (GObject *object)
 {
   TesseraTable *self = TESSERA_TABLE (object);
 
-  g_clear_object (&self->list);
+  forget_job (self);
+  if (self->rows != NULL)
+    tessera_row_list_close (self->rows);
+  g_clear_object (&self->rows);
+  g_clear_pointer (&self->list, tessera_block_list_unref);
   g_clear_object (&self->document);
-  g_clear_pointer (&self->bound, g_hash_table_unref);
+  for (int i = 0; i < TESSERA_N_COLUMNS; i++)
+    g_clear_pointer (&self->kinds[i], tessera_cell_kind_unref);
+  g_free ((char *) g_steal_pointer (&self->wish.text));
   G_OBJECT_CLASS (tessera_table_parent_class)->dispose (object);
 }
 
@@ -351,9 +436,9 @@ tessera_table_init (TesseraTable *self)
   g_signal_connect (self, "map", G_CALLBACK (on_map), NULL);
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 6);
-  self->list = tessera_block_list_new ();
-  self->bound = g_hash_table_new (NULL, NULL);
+  self->wish.most_bytes = UINT64_MAX;
   self->view = gtk_column_view_new (NULL);
+  self->rows = tessera_row_list_new (&row_kind, self, GTK_COLUMN_VIEW (self->view));
   gtk_widget_set_name (self->view, "block-table");
   gtk_widget_add_css_class (self->view, "data-table");
   tessera_set_accessible_label (self->view, "Blocks");
@@ -379,11 +464,8 @@ GtkWidget *
 tessera_table_new (TesseraDocument *document)
 {
   TesseraTable *self = g_object_new (TESSERA_TYPE_TABLE, NULL);
-  g_autoptr (TesseraBlockRows) rows = NULL;
 
   self->document = g_object_ref (document);
-  rows = tessera_block_rows_new (document, self->list, show_lead, self);
-  gtk_column_view_set_model (GTK_COLUMN_VIEW (self->view), GTK_SELECTION_MODEL (rows));
   tessera_watch (document, GTK_WIDGET (self), on_changed);
   return GTK_WIDGET (self);
 }

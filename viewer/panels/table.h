@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "viewer/panels/blocklist.h"
 #include "viewer/document/document.h"
 
 #include <gtk/gtk.h>
@@ -14,4 +13,5 @@
 G_DECLARE_FINAL_TYPE (TesseraTable, tessera_table, TESSERA, TABLE, GtkBox)
 
 GtkWidget *tessera_table_new (TesseraDocument *document);
-TesseraBlockList *tessera_table_get_list (TesseraTable *self); /* borrowed */
+/* Whether all rows are there that are to be seen. */
+gboolean tessera_table_is_settled (TesseraTable *self);

@@ -6,6 +6,7 @@
 #include "viewer/document/edits/document-edit.h"
 #include "viewer/document/select/document-select.h"
 #include "viewer/panels/edits/edit-commands.h"
+#include "viewer/panels/groups/groups.h"
 #include "viewer/test-clip.h"
 #include "viewer/test-window.h"
 
@@ -114,14 +115,16 @@ look_at_panels (Look *look)
 static void
 look_at_tree (Look *look)
 {
-  GtkWidget *view = test_find (GTK_WIDGET (look->window), "groups");
-  GtkSelectionModel *rows = gtk_column_view_get_model (GTK_COLUMN_VIEW (view));
+  GtkWidget *view = test_find (GTK_WIDGET (look->window), "groups-panel");
+  GtkTreeListModel *tree;
 
   act (look, "clear");
   act (look, "side::groups");
-  for (guint i = 0; i < MIN (g_list_model_get_n_items (G_LIST_MODEL (rows)), 60); i++)
+  test_window_settle (look->window);
+  tree = tessera_groups_view_get_tree (TESSERA_GROUPS_VIEW (view));
+  for (guint i = 0; i < MIN (g_list_model_get_n_items (G_LIST_MODEL (tree)), 60); i++)
     {
-      g_autoptr (GtkTreeListRow) row = g_list_model_get_item (G_LIST_MODEL (rows), i);
+      g_autoptr (GtkTreeListRow) row = gtk_tree_list_model_get_row (tree, i);
 
       gtk_tree_list_row_set_expanded (row, TRUE);
     }

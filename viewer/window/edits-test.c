@@ -6,6 +6,7 @@
 #include "viewer/document/edits/document-edit.h"
 #include "viewer/document/select/document-select.h"
 #include "viewer/panels/edits/edit-commands.h"
+#include "viewer/panels/rows/cell.h"
 #include "viewer/test-window.h"
 
 #include <glib/gstdio.h>
@@ -261,6 +262,8 @@ append_labels (GtkWidget *widget, GString *text)
 {
   if (GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget))
     g_string_append_printf (text, "%s|", gtk_label_get_text (GTK_LABEL (widget)));
+  if (TESSERA_IS_CELL (widget) && gtk_widget_get_mapped (widget))
+    g_string_append_printf (text, "%s|", tessera_cell_get_text (TESSERA_CELL (widget)));
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
        child = gtk_widget_get_next_sibling (child))
     append_labels (child, text);

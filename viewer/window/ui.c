@@ -74,8 +74,8 @@ may_break (const char *text)
   return text[0] != '.' || strcspn (text + 1, "_.:/#, ") > 3;
 }
 
-void
-tessera_name_set (GtkWidget *label, const char *text)
+char *
+tessera_mark_breaks (const char *text)
 {
   GString *marked = g_string_new (NULL);
 
@@ -88,8 +88,15 @@ tessera_name_set (GtkWidget *label, const char *text)
       else if (may_break (text))
         g_string_append (marked, TESSERA_MAY_BREAK);
     }
-  gtk_label_set_text (GTK_LABEL (label), marked->str);
-  g_string_free (marked, TRUE);
+  return g_string_free (marked, FALSE);
+}
+
+void
+tessera_name_set (GtkWidget *label, const char *text)
+{
+  g_autofree char *marked = tessera_mark_breaks (text);
+
+  gtk_label_set_text (GTK_LABEL (label), marked);
 }
 
 typedef struct
@@ -196,39 +203,4 @@ tessera_set_tip (GtkWidget *widget, const char *text)
 {
   if (g_strcmp0 (gtk_widget_get_tooltip_text (widget), text) != 0)
     gtk_widget_set_tooltip_text (widget, text);
-}
-
-#define CELL_TIP "tessera-tip"
-
-static gboolean
-on_query_tip (GtkWidget *cell,
-              int x,
-              int y,
-              gboolean by_keyboard,
-              GtkTooltip *tooltip,
-              gpointer unused)
-{
-  const char *text = g_object_get_data (G_OBJECT (cell), CELL_TIP);
-
-  gtk_tooltip_set_text (tooltip, text);
-  return text != NULL && *text != '\0';
-}
-
-void
-tessera_cell_set_tip (GtkWidget *cell, const char *text)
-{
-  if (!gtk_widget_get_has_tooltip (cell))
-    {
-      gtk_widget_set_has_tooltip (cell, TRUE);
-      g_signal_connect (cell, "query-tooltip", G_CALLBACK (on_query_tip), NULL);
-    }
-  g_object_set_data_full (G_OBJECT (cell), CELL_TIP, g_strdup (text), g_free);
-}
-
-const char *
-tessera_get_tip (GtkWidget *widget)
-{
-  const char *text = g_object_get_data (G_OBJECT (widget), CELL_TIP);
-
-  return text != NULL ? text : gtk_widget_get_tooltip_text (widget);
 }

@@ -32,6 +32,8 @@ GtkWidget *tessera_sentence_new (const char *text, const char *css_classes);
 GtkWidget *
 tessera_name_new (const char *widget_name, const char *css_classes, int most_lines);
 void tessera_name_set (GtkWidget *label, const char *text);
+/* A name with marks where it may be broken and where not. */
+char *tessera_mark_breaks (const char *text);
 GtkWidget *tessera_heading_new (const char *text);
 /* A little square of colour (0xRRGGBB), hatched with @hatch_rgb unless TESSERA_NONE. */
 GtkWidget *tessera_swatch_new (uint32_t rgb, uint32_t hatch_rgb);
@@ -42,12 +44,6 @@ void tessera_column_view_scroll_to (GtkColumnView *view, guint position);
 void tessera_remove_children (GtkWidget *box);
 void tessera_set_accessible_label (GtkWidget *widget, const char *label);
 
-/* Tooltips. gtk_widget_set_tooltip_text() asks the display where the pointer is, and
- * waits for the answer: what is written often goes by these.
- *
- * Nothing happens where it says so already; NULL: none. */
+/* gtk_widget_set_tooltip_text() asks the display where the pointer is, and waits for the
+ * answer. Nothing happens where it says so already; NULL: none. */
 void tessera_set_tip (GtkWidget *widget, const char *text);
-/* Of a cell of a list: found when the pointer rests on it. */
-void tessera_cell_set_tip (GtkWidget *cell, const char *text);
-/* What a tooltip would say, set in whichever way; NULL: there is none. */
-const char *tessera_get_tip (GtkWidget *widget);

@@ -362,6 +362,8 @@ right_panel_new (TesseraWindow *self)
 
   gtk_widget_add_css_class (inspector, "panel");
   gtk_widget_add_css_class (groups, "panel");
+  gtk_widget_set_name (groups, "groups-panel");
+  self->groups = groups;
   self->edits = tessera_edits_view_new (self->document);
   gtk_widget_add_css_class (self->edits, "panel");
   self->side = stack;

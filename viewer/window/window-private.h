@@ -33,6 +33,7 @@ struct _TesseraWindow
   GtkWidget *edit_bar;
   GtkWidget *side;                          /* GtkStack of the panels on the right */
   GtkWidget *edits;                         /* the history, one of them */
+  GtkWidget *groups;                        /* the tree, another */
   GtkWidget *conflict_undo, *conflict_show; /* buttons of the message */
   GtkWidget *plan_button, *export_button;
 };

@@ -7,6 +7,8 @@
 
 #include "viewer/document/describe.h"
 #include "viewer/window/ui.h"
+#include "viewer/panels/groups/groups.h"
+#include "viewer/panels/table.h"
 #include "viewer/window/window-private.h"
 
 G_DEFINE_TYPE (TesseraWindow, tessera_window, GTK_TYPE_APPLICATION_WINDOW)
@@ -38,7 +40,10 @@ tessera_window_is_settled (TesseraWindow *self)
   for (int i = 0; i < TESSERA_N_SIDES; i++)
     if (!tessera_canvas_is_complete (TESSERA_CANVAS (self->canvases[i])))
       return FALSE;
-  return TRUE;
+  return (!gtk_widget_get_mapped (self->groups) ||
+          tessera_groups_view_is_settled (TESSERA_GROUPS_VIEW (self->groups))) &&
+         (!gtk_widget_get_mapped (self->table_panel) ||
+          tessera_table_is_settled (TESSERA_TABLE (self->table_panel)));
 }
 
 void

@@ -6,10 +6,16 @@
 #include "viewer/panels/groups/group-cells.h"
 
 #include "viewer/document/describe.h"
+#include "viewer/panels/rows/cell.h"
 #include "viewer/panels/sorting.h"
-#include "viewer/window/ui.h"
 
 #include <string.h>
+
+struct TesseraGroupCells
+{
+  TesseraCellKind *kinds[TESSERA_N_TREE_COLUMNS];
+  TesseraCellKind *reasons;
+};
 
 static const struct
 {
@@ -157,111 +163,114 @@ cell_of (const TesseraGrouping *grouping,
   return cell_of_row (grouping, node, column);
 }
 
+/* --- widgets ---------------------------------------------------------------------- */
+
+TesseraGroupCells *
+tessera_group_cells_new (void)
+{
+  TesseraGroupCells *self = g_new0 (TesseraGroupCells, 1);
+
+  for (int i = 0; i < TESSERA_N_TREE_COLUMNS; i++)
+    self->kinds[i] = tessera_cell_kind_new (
+        &(TesseraCellLook){ .css_class = i == TESSERA_TREE_NAME ? NULL : "figure",
+                            .n_chars = columns[i].n_chars,
+                            .most_lines = i == TESSERA_TREE_NAME ? 4 : 1,
+                            .is_number = i != TESSERA_TREE_NAME,
+                            .has_tip = i == TESSERA_TREE_NAME });
+  self->reasons = tessera_cell_kind_new (
+      &(TesseraCellLook){ .css_class = "reason", .n_chars = 8, .most_lines = 3 });
+  return self;
+}
+
+void
+tessera_group_cells_free (TesseraGroupCells *self)
+{
+  for (int i = 0; i < TESSERA_N_TREE_COLUMNS; i++)
+    tessera_cell_kind_unref (self->kinds[i]);
+  tessera_cell_kind_unref (self->reasons);
+  g_free (self);
+}
+
 /* Its name and, below, its reason. */
 static GtkWidget *
-names_new (void)
+names_new (TesseraGroupCells *self)
 {
   GtkWidget *expander = gtk_tree_expander_new ();
   GtkWidget *names = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *name = tessera_name_new ("cell", NULL, 4);
+  GtkWidget *name = tessera_cell_new (self->kinds[TESSERA_TREE_NAME]);
 
-  gtk_label_set_width_chars (GTK_LABEL (name), columns[TESSERA_TREE_NAME].n_chars);
+  gtk_widget_set_name (name, "cell");
+  /* All of its column, which is all that expands. */
+  gtk_widget_set_hexpand (names, TRUE);
+  gtk_widget_set_hexpand (expander, FALSE);
   gtk_box_append (GTK_BOX (names), name);
-  gtk_box_append (GTK_BOX (names), tessera_sentence_new ("", "reason"));
+  gtk_box_append (GTK_BOX (names), tessera_cell_new (self->reasons));
   gtk_tree_expander_set_child (GTK_TREE_EXPANDER (expander), names);
   return expander;
 }
 
-static void
-on_setup (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
+GtkWidget *
+tessera_group_cells_make (TesseraGroupCells *self, TesseraTreeColumn column)
 {
-  TesseraTreeColumn column = GPOINTER_TO_INT (user);
-  GtkWidget *label;
-
-  if (column == TESSERA_TREE_NAME)
-    {
-      gtk_list_item_set_child (item, names_new ());
-      return;
-    }
-  label = tessera_label_new ("", "figure");
-  gtk_label_set_xalign (GTK_LABEL (label), 1);
-  gtk_widget_set_valign (label, GTK_ALIGN_START);
-  gtk_label_set_width_chars (GTK_LABEL (label), columns[column].n_chars);
-  gtk_list_item_set_child (item, label);
+  return column == TESSERA_TREE_NAME ? names_new (self)
+                                     : tessera_cell_new (self->kinds[column]);
 }
 
 static void
 show_names (GtkTreeExpander *expander,
             GtkTreeListRow *row,
-            const TesseraGrouping *grouping,
-            const TesseraNode *node)
+            const char *name_text,
+            const char *reason_text)
 {
   GtkWidget *names = gtk_tree_expander_get_child (expander);
   GtkWidget *name = gtk_widget_get_first_child (names);
   GtkWidget *reason = gtk_widget_get_next_sibling (name);
-  g_autofree char *name_text = name_of (grouping, node);
-  g_autofree char *reason_text = reason_of (grouping, node);
 
   gtk_tree_expander_set_list_row (expander, row);
   /* Its arrow stands beside the first line. */
   for (GtkWidget *w = gtk_widget_get_first_child (GTK_WIDGET (expander)); w != names;
        w = gtk_widget_get_next_sibling (w))
     gtk_widget_set_valign (w, GTK_ALIGN_START);
-  tessera_name_set (name, name_text);
-  tessera_cell_set_tip (name, name_text);
-  gtk_label_set_text (GTK_LABEL (reason), reason_text);
+  tessera_cell_set_text (TESSERA_CELL (name), name_text);
+  tessera_cell_set_text (TESSERA_CELL (reason), reason_text);
   gtk_widget_set_visible (reason, *reason_text != '\0');
 }
 
-static void
-on_bind (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
+void
+tessera_group_cells_show (GtkWidget *cell,
+                          const TesseraGrouping *grouping,
+                          GtkTreeListRow *row,
+                          TesseraTreeColumn column)
 {
-  TesseraDocument *document = g_object_get_data (G_OBJECT (factory), "document");
-  GtkTreeListRow *row = gtk_list_item_get_item (item);
-  g_autoptr (TesseraNode) node = gtk_tree_list_row_get_item (row);
-  GtkWidget *child = gtk_list_item_get_child (item);
+  g_autoptr (TesseraNode) node = row != NULL ? gtk_tree_list_row_get_item (row) : NULL;
   g_autofree char *text = NULL;
 
-  if (document->grouping == NULL)
-    return;
-  if (GTK_IS_TREE_EXPANDER (child))
+  if (column != TESSERA_TREE_NAME)
     {
-      show_names (GTK_TREE_EXPANDER (child), row, document->grouping, node);
+      text = node != NULL ? cell_of (grouping, node, column) : g_strdup ("");
+      tessera_cell_set_text (TESSERA_CELL (cell), text);
       return;
     }
-  text = cell_of (document->grouping, node, GPOINTER_TO_INT (user));
-  gtk_label_set_text (GTK_LABEL (child), text);
-}
+  text = node != NULL ? name_of (grouping, node) : g_strdup ("");
+  {
+    g_autofree char *reason = node != NULL ? reason_of (grouping, node) : g_strdup ("");
 
-static void
-on_unbind (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
-{
-  GtkWidget *child = gtk_list_item_get_child (item);
-
-  if (GTK_IS_TREE_EXPANDER (child))
-    gtk_tree_expander_set_list_row (GTK_TREE_EXPANDER (child), NULL);
+    show_names (GTK_TREE_EXPANDER (cell), row, text, reason);
+  }
 }
 
 void
-tessera_group_cells_add (GtkColumnView *view, TesseraDocument *document)
+tessera_group_cells_add (TesseraRowList *rows, GtkColumnView *view)
 {
   for (int i = 0; i < TESSERA_N_TREE_COLUMNS; i++)
     {
-      GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
       GtkColumnViewColumn *column =
-          gtk_column_view_column_new (columns[i].title, factory);
+          tessera_row_list_add_column (rows, columns[i].title, i);
 
-      g_object_set_data_full (G_OBJECT (factory), "document", g_object_ref (document),
-                              g_object_unref);
-      g_signal_connect (factory, "setup", G_CALLBACK (on_setup), GINT_TO_POINTER (i));
-      g_signal_connect (factory, "bind", G_CALLBACK (on_bind), GINT_TO_POINTER (i));
-      g_signal_connect (factory, "unbind", G_CALLBACK (on_unbind), NULL);
       tessera_sorting_add (column, i);
       gtk_column_view_column_set_resizable (column, TRUE);
       gtk_column_view_column_set_expand (column, i == TESSERA_TREE_NAME);
-      gtk_column_view_append_column (view, column);
       if (i == TESSERA_TREE_HEIGHT)
         gtk_column_view_sort_by_column (view, column, GTK_SORT_DESCENDING);
-      g_object_unref (column); /* the view's */
     }
 }

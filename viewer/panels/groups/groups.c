@@ -23,16 +23,15 @@ struct _TesseraGroupsView
   TesseraDocument *document;
   TesseraGrouping *grouping; /* that the tree shows; NULL: nothing */
   GtkTreeListModel *tree;    /* NULL: nothing */
-  GtkMultiSelection *rows;
+  TesseraGroupCells *cells;
+  TesseraRowList *rows;
   GtkWidget *view;
   TesseraTreeColumn column;
   gboolean down;
-  gboolean selecting; /* the selection is being taken over, one way or the other */
+  gboolean is_followed; /* the tree is being opened at what is selected */
+  uint32_t *counts;     /* selected blocks of each place, then of each class */
   guint scroll_tick;
   guint scroll_to;
-  guint keep_tick;   /* 0: none is waiting */
-  guint n_kept;      /* frames that it waited */
-  double keep_value; /* of the vertical adjustment */
 };
 
 G_DEFINE_TYPE (TesseraGroupsView, tessera_groups_view, GTK_TYPE_BOX)
@@ -67,35 +66,31 @@ node_at (TesseraGroupsView *self, guint position)
   return row != NULL ? gtk_tree_list_row_get_item (row) : NULL;
 }
 
+/* The last block of them that stands in a row of its own leads. */
 static void
-on_rows (GtkSelectionModel *model, guint first, guint n_changed, TesseraGroupsView *self)
+choose (gpointer user, guint position, guint n, TesseraSelectHow how)
 {
-  g_autoptr (GtkBitset) rows = NULL;
+  TesseraGroupsView *self = user;
+  TesseraSelection *found;
+  size_t n_all = self->grouping->data->blocks->n_blocks;
+  uint8_t *is_in = g_malloc0 (MAX (n_all, 1));
   uint32_t lead = TESSERA_NONE;
-  GtkBitsetIter iter;
-  guint position;
-  uint8_t *is_in;
-  size_t n_all;
 
-  if (self->selecting || self->tree == NULL)
-    return;
-  n_all = self->grouping->data->blocks->n_blocks;
-  is_in = g_malloc0 (MAX (n_all, 1));
-  rows = gtk_selection_model_get_selection (model);
-  for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
-       more = gtk_bitset_iter_next (&iter, &position))
+  for (guint i = position; i < position + n; i++)
     {
-      g_autoptr (TesseraNode) node = node_at (self, position);
+      g_autoptr (TesseraNode) node = node_at (self, i);
 
       mark_node (self->grouping, node, is_in);
-      if (node->kind == TESSERA_NODE_BLOCK &&
-          !tessera_document_is_selected (self->document, node->index))
+      if (node->kind == TESSERA_NODE_BLOCK)
         lead = node->index;
     }
-  self->selecting = TRUE;
-  tessera_document_set_selection (self->document, tessera_selection_new (n_all, is_in),
-                                  lead);
-  self->selecting = FALSE;
+  found = tessera_selection_new (n_all, is_in);
+  self->is_followed = TRUE;
+  tessera_document_set_selection (
+      self->document, tessera_selection_join (self->document->selection, found, how),
+      lead);
+  self->is_followed = FALSE;
+  tessera_selection_unref (found);
 }
 
 /* --- blocks to rows --------------------------------------------------------------- */
@@ -125,69 +120,52 @@ queue_scroll (TesseraGroupsView *self, guint position)
     self->scroll_tick = gtk_widget_add_tick_callback (self->view, scroll, self, NULL);
 }
 
-static GtkAdjustment *
-adjustment_of (TesseraGroupsView *self)
-{
-  return gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (self->view));
-}
-
-/* A new model is shown from its top; how high it is is known a frame later. */
-static gboolean
-keep_scroll (GtkWidget *view, GdkFrameClock *clock, gpointer user)
-{
-  TesseraGroupsView *self = user;
-
-  if (self->n_kept++ == 0)
-    return G_SOURCE_CONTINUE;
-  self->keep_tick = 0;
-  if (self->scroll_tick == 0) /* else a row is wanted */
-    gtk_adjustment_set_value (adjustment_of (self), self->keep_value);
-  return G_SOURCE_REMOVE;
-}
-
+/* How many blocks of each place, and behind these of each class, are selected. */
 static void
-queue_keep_scroll (TesseraGroupsView *self, double value)
-{
-  self->keep_value = value;
-  self->n_kept = 0;
-  if (self->keep_tick == 0)
-    self->keep_tick = gtk_widget_add_tick_callback (self->view, keep_scroll, self, NULL);
-}
-
-/* How many blocks of each place are selected. */
-static uint32_t *
 count_selected (TesseraGroupsView *self)
 {
-  const TesseraSelection *selection = self->document->selection;
-  uint32_t *counts = g_new0 (uint32_t, self->grouping->n_places);
+  const TesseraGrouping *grouping = self->grouping;
+  TesseraSelection *selection = self->document->selection;
+  uint32_t *of_class;
 
+  g_clear_pointer (&self->counts, g_free);
+  if (grouping == NULL)
+    return;
+  self->counts = g_new0 (uint32_t, grouping->n_places + TESSERA_N_CLASSES);
+  of_class = &self->counts[grouping->n_places];
   for (size_t i = 0; selection != NULL && i < selection->n_blocks; i++)
-    counts[tessera_place_of (self->grouping->data, selection->blocks[i])]++;
-  return counts;
+    {
+      uint32_t place = tessera_place_of (grouping->data, selection->blocks[i]);
+
+      self->counts[place]++;
+      of_class[tessera_grouping_class_of (grouping, place)]++;
+    }
 }
 
+/* A class, a group where all of it is. */
 static gboolean
-is_selected (TesseraGroupsView *self, const TesseraNode *node, const uint32_t *counts)
+is_selected (gpointer user, guint position)
 {
+  TesseraGroupsView *self = user;
   const TesseraGrouping *grouping = self->grouping;
-  uint64_t n = 0;
+  g_autoptr (TesseraNode) node = NULL;
 
+  if (self->document->selection == NULL || self->counts == NULL)
+    return FALSE;
+  node = node_at (self, position);
   if (node->kind == TESSERA_NODE_BLOCK)
     return tessera_document_is_selected (self->document, node->index);
   if (node->kind == TESSERA_NODE_GROUP)
-    return counts[node->index] == grouping->rows[node->index].n_blocks;
-  if (node->kind != TESSERA_NODE_CLASS)
-    return FALSE;
-  for (uint32_t place = 0; place < grouping->n_places; place++)
-    if (grouping->rows[place].lifetime_class == node->index)
-      n += counts[place];
-  return n == grouping->classes[node->index].n_blocks;
+    return self->counts[node->index] == grouping->rows[node->index].n_blocks;
+  return node->kind == TESSERA_NODE_CLASS &&
+         self->counts[grouping->n_places + node->index] ==
+             grouping->classes[node->index].n_blocks;
 }
 
 /* Opens the tree at the block that leads, or at its group where all of that is
  * selected. */
 static GtkTreeListRow *
-open_to_lead (TesseraGroupsView *self, const uint32_t *counts)
+open_to_lead (TesseraGroupsView *self)
 {
   uint32_t lead = self->document->selected;
   uint32_t place;
@@ -205,43 +183,75 @@ open_to_lead (TesseraGroupsView *self, const uint32_t *counts)
 static void
 follow_selection (TesseraGroupsView *self)
 {
-  g_autofree uint32_t *counts = NULL;
   g_autoptr (GtkTreeListRow) lead = NULL;
-  g_autoptr (GtkBitset) rows = NULL;
-  g_autoptr (GtkBitset) all = NULL;
-  guint n;
 
-  if (self->selecting || self->tree == NULL || !gtk_widget_get_mapped (GTK_WIDGET (self)))
+  if (self->tree == NULL)
     return;
-  self->selecting = TRUE;
-  counts = count_selected (self);
-  lead = open_to_lead (self, counts);
-  n = g_list_model_get_n_items (G_LIST_MODEL (self->tree));
-  rows = gtk_bitset_new_empty ();
-  all = gtk_bitset_new_range (0, n);
-  for (guint i = 0; i < n && self->document->selection != NULL; i++)
-    {
-      g_autoptr (TesseraNode) node = node_at (self, i);
-
-      if (is_selected (self, node, counts))
-        gtk_bitset_add (rows, i);
-    }
-  gtk_selection_model_set_selection (GTK_SELECTION_MODEL (self->rows), rows, all);
+  count_selected (self);
+  if (!self->is_followed && gtk_widget_get_mapped (GTK_WIDGET (self)))
+    lead = open_to_lead (self);
+  tessera_row_list_reselect (self->rows);
   if (lead != NULL)
     queue_scroll (self, gtk_tree_list_row_get_position (lead));
-  self->selecting = FALSE;
 }
 
 /* --- the tree --------------------------------------------------------------------- */
+
+static guint
+n_rows (TesseraGroupsView *self)
+{
+  return self->tree != NULL ? g_list_model_get_n_items (G_LIST_MODEL (self->tree)) : 0;
+}
+
+/* Rows were opened or closed. */
+static void
+on_rows (GListModel *tree,
+         guint position,
+         guint n_removed,
+         guint n_added,
+         TesseraGroupsView *self)
+{
+  tessera_row_list_set_rows (self->rows, n_rows (self), position);
+}
+
+static GtkWidget *
+make_cell (gpointer user, int column)
+{
+  TesseraGroupsView *self = user;
+
+  return tessera_group_cells_make (self->cells, (TesseraTreeColumn) column);
+}
+
+static void
+show_cell (gpointer user, GtkWidget *cell, guint position, int column)
+{
+  TesseraGroupsView *self = user;
+  g_autoptr (GtkTreeListRow) row =
+      self->tree != NULL && position != GTK_INVALID_LIST_POSITION
+          ? gtk_tree_list_model_get_row (self->tree, position)
+          : NULL;
+
+  tessera_group_cells_show (cell, self->grouping, row, (TesseraTreeColumn) column);
+}
+
+static const TesseraRowListKind row_kind = { make_cell, show_cell, is_selected, choose };
+
+static void
+forget_tree (TesseraGroupsView *self)
+{
+  if (self->tree != NULL)
+    g_signal_handlers_disconnect_by_data (self->tree, self);
+  g_clear_object (&self->tree);
+}
 
 /* What was open stays open. */
 static void
 rebuild (TesseraGroupsView *self)
 {
-  g_autoptr (GtkTreeListModel) before = g_steal_pointer (&self->tree);
-  g_autoptr (GListStore) none = NULL;
+  g_autoptr (GtkTreeListModel) before =
+      self->tree != NULL ? g_object_ref (self->tree) : NULL;
 
-  self->selecting = TRUE;
+  forget_tree (self);
   if (self->grouping != NULL)
     {
       self->tree = tessera_group_tree_new (self->grouping, self->column, self->down);
@@ -249,12 +259,10 @@ rebuild (TesseraGroupsView *self)
         tessera_group_tree_open_like (self->tree, before);
       else
         tessera_group_tree_open_classes (self->tree);
+      g_signal_connect (self->tree, "items-changed", G_CALLBACK (on_rows), self);
     }
-  /* Never without one: GTK 4.8 then forgets to free what it keeps. */
-  none = g_list_store_new (TESSERA_TYPE_NODE);
-  gtk_multi_selection_set_model (
-      self->rows, self->tree != NULL ? G_LIST_MODEL (self->tree) : G_LIST_MODEL (none));
-  self->selecting = FALSE;
+  count_selected (self);
+  tessera_row_list_set_rows (self->rows, n_rows (self), 0);
   follow_selection (self);
 }
 
@@ -262,21 +270,27 @@ static void
 take_grouping (TesseraGroupsView *self)
 {
   TesseraGrouping *grouping = self->document->grouping;
-  double value = gtk_adjustment_get_value (adjustment_of (self));
-  gboolean is_same;
-
   if (self->grouping == grouping)
     return;
   /* Another file's rows open nothing. */
   if (grouping == NULL || self->grouping == NULL ||
       tessera_data_origin (grouping->data) != tessera_data_origin (self->grouping->data))
-    g_clear_object (&self->tree);
+    forget_tree (self);
   tessera_grouping_unref (self->grouping);
   self->grouping = grouping != NULL ? tessera_grouping_ref (grouping) : NULL;
-  is_same = self->tree != NULL;
   rebuild (self);
-  if (is_same && value > 0 && self->document->selection == NULL)
-    queue_keep_scroll (self, value);
+}
+
+GtkTreeListModel *
+tessera_groups_view_get_tree (TesseraGroupsView *self)
+{
+  return self->tree;
+}
+
+gboolean
+tessera_groups_view_is_settled (TesseraGroupsView *self)
+{
+  return tessera_row_list_is_settled (self->rows) && self->scroll_tick == 0;
 }
 
 static void
@@ -349,15 +363,14 @@ on_key (GtkEventControllerKey *controller,
 {
   gboolean open = key == GDK_KEY_Right || key == GDK_KEY_KP_Right;
   gboolean close = key == GDK_KEY_Left || key == GDK_KEY_KP_Left;
-  g_autoptr (GtkBitset) rows = NULL;
   g_autoptr (GtkTreeListRow) row = NULL;
+  guint position = 0;
 
-  if (!(open || close) || self->tree == NULL)
+  if (!(open || close) || self->tree == NULL || self->document->selection == NULL)
     return FALSE;
-  rows = gtk_selection_model_get_selection (GTK_SELECTION_MODEL (self->rows));
-  if (gtk_bitset_is_empty (rows))
-    return FALSE;
-  row = gtk_tree_list_model_get_row (self->tree, gtk_bitset_get_minimum (rows));
+  while (position < n_rows (self) && !is_selected (self, position))
+    position++;
+  row = gtk_tree_list_model_get_row (self->tree, position);
   if (row == NULL || !gtk_tree_list_row_is_expandable (row))
     return FALSE;
   gtk_tree_list_row_set_expanded (row, open);
@@ -371,9 +384,13 @@ tessera_groups_view_dispose (GObject *object)
 {
   TesseraGroupsView *self = TESSERA_GROUPS_VIEW (object);
 
-  self->selecting = TRUE;
-  g_clear_object (&self->tree);
+  if (self->rows != NULL)
+    tessera_row_list_close (self->rows);
+  g_clear_object (&self->rows);
+  forget_tree (self);
   g_clear_pointer (&self->grouping, tessera_grouping_unref);
+  g_clear_pointer (&self->counts, g_free);
+  g_clear_pointer (&self->cells, tessera_group_cells_free);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (tessera_groups_view_parent_class)->dispose (object);
 }
@@ -393,9 +410,9 @@ tessera_groups_view_init (TesseraGroupsView *self)
   gtk_box_set_spacing (GTK_BOX (self), 6);
   self->column = TESSERA_TREE_HEIGHT;
   self->down = TRUE;
-  self->rows =
-      gtk_multi_selection_new (G_LIST_MODEL (g_list_store_new (TESSERA_TYPE_NODE)));
-  self->view = gtk_column_view_new (GTK_SELECTION_MODEL (self->rows));
+  self->cells = tessera_group_cells_new ();
+  self->view = gtk_column_view_new (NULL);
+  self->rows = tessera_row_list_new (&row_kind, self, GTK_COLUMN_VIEW (self->view));
   gtk_widget_set_name (self->view, "groups");
   gtk_widget_add_css_class (self->view, "data-table");
   tessera_set_accessible_label (self->view, "Classes, groups and blocks");
@@ -413,14 +430,12 @@ tessera_groups_view_new (TesseraDocument *document)
   GtkWidget *scrolled = gtk_scrolled_window_new ();
 
   self->document = g_object_ref (document);
-  tessera_group_cells_add (GTK_COLUMN_VIEW (self->view), document);
+  tessera_group_cells_add (self->rows, GTK_COLUMN_VIEW (self->view));
   tessera_sorting_watch (GTK_COLUMN_VIEW (self->view), on_sort, self);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
   gtk_widget_set_vexpand (scrolled, TRUE);
   gtk_box_append (GTK_BOX (self), tessera_query_entry_new (document));
   gtk_box_append (GTK_BOX (self), scrolled);
   tessera_watch (document, GTK_WIDGET (self), on_changed);
-  g_signal_connect_object (self->rows, "selection-changed", G_CALLBACK (on_rows), self,
-                           0);
   return GTK_WIDGET (self);
 }

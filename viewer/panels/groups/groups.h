@@ -15,3 +15,7 @@ G_DECLARE_FINAL_TYPE (
     TesseraGroupsView, tessera_groups_view, TESSERA, GROUPS_VIEW, GtkBox)
 
 GtkWidget *tessera_groups_view_new (TesseraDocument *document);
+/* What it shows; NULL: nothing. */
+GtkTreeListModel *tessera_groups_view_get_tree (TesseraGroupsView *self);
+/* Whether all rows are there that are to be seen. */
+gboolean tessera_groups_view_is_settled (TesseraGroupsView *self);

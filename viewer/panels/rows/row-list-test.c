@@ -1,0 +1,274 @@
+/*
+ * Rows that stay while what they show changes: no widget is made anew for it, none shows
+ * what is no more, and few are made or destroyed between two frames.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/panels/rows/row-list.h"
+
+#include "viewer/panels/rows/cell.h"
+#include "viewer/test-window.h"
+
+#define N_COLUMNS 2
+
+typedef struct
+{
+  GtkWidget *window;
+  GtkColumnView *view;
+  TesseraRowList *rows;
+  TesseraCellKind *kind;
+  int version; /* of what rows show */
+  int n_made;
+  int n_at_once; /* made since the last frame */
+  int most_at_once;
+  GtkBitset *selected;
+} Fixture;
+
+static GtkWidget *
+make (gpointer user, int column)
+{
+  Fixture *f = user;
+
+  f->n_made++;
+  f->most_at_once = MAX (f->most_at_once, ++f->n_at_once);
+  return tessera_cell_new (f->kind);
+}
+
+static void
+show (gpointer user, GtkWidget *cell, guint position, int column)
+{
+  Fixture *f = user;
+  g_autofree char *text =
+      position == GTK_INVALID_LIST_POSITION
+          ? g_strdup ("")
+          : g_strdup_printf ("%d:%u:%d", f->version, position, column);
+
+  tessera_cell_set_text (TESSERA_CELL (cell), text);
+}
+
+static gboolean
+is_selected (gpointer user, guint position)
+{
+  Fixture *f = user;
+
+  return gtk_bitset_contains (f->selected, position);
+}
+
+static void
+choose (gpointer user, guint position, guint n, TesseraSelectHow how)
+{
+  Fixture *f = user;
+
+  if (how == TESSERA_SELECT_ONLY)
+    gtk_bitset_remove_all (f->selected);
+  if (how == TESSERA_SELECT_LESS)
+    gtk_bitset_remove_range (f->selected, position, n);
+  else if (n > 0)
+    gtk_bitset_add_range (f->selected, position, n);
+  tessera_row_list_reselect (f->rows);
+}
+
+static const TesseraRowListKind kind = { make, show, is_selected, choose };
+
+static gboolean
+on_frame (GtkWidget *view, GdkFrameClock *clock, gpointer user)
+{
+  ((Fixture *) user)->n_at_once = 0;
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+set_up (Fixture *f, gconstpointer unused)
+{
+  GtkWidget *scrolled = gtk_scrolled_window_new ();
+
+  f->window = gtk_window_new ();
+  f->view = GTK_COLUMN_VIEW (gtk_column_view_new (NULL));
+  f->kind = tessera_cell_kind_new (
+      &(TesseraCellLook){ .n_chars = 12, .most_lines = 1, .has_tip = TRUE });
+  f->selected = gtk_bitset_new_empty ();
+  f->rows = tessera_row_list_new (&kind, f, f->view);
+  for (int i = 0; i < N_COLUMNS; i++)
+    tessera_row_list_add_column (f->rows, "column", i);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), GTK_WIDGET (f->view));
+  gtk_window_set_child (GTK_WINDOW (f->window), scrolled);
+  gtk_window_set_default_size (GTK_WINDOW (f->window), 400, 300);
+  gtk_window_present (GTK_WINDOW (f->window));
+  WAIT (gtk_widget_get_height (scrolled) > 100, SLOW_MS);
+  /* Before the list's own: what is made in a frame is counted from its begin. */
+  gtk_widget_add_tick_callback (GTK_WIDGET (f->view), on_frame, f, NULL);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer unused)
+{
+  tessera_row_list_close (f->rows);
+  gtk_window_destroy (GTK_WINDOW (f->window));
+  g_assert_finalize_object (f->rows);
+  tessera_cell_kind_unref (f->kind);
+  gtk_bitset_unref (f->selected);
+}
+
+static void
+set_rows (Fixture *f, guint n)
+{
+  f->version++;
+  tessera_row_list_set_rows (f->rows, n, 0);
+}
+
+static void
+settle (Fixture *f)
+{
+  gboolean passed = FALSE;
+
+  WAIT (tessera_row_list_is_settled (f->rows), SLOW_MS);
+  g_timeout_add (60, test_set_true, &passed);
+  WAIT (passed, SLOW_MS);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (f->rows)), ==,
+                    tessera_row_list_get_n_rows (f->rows));
+}
+
+/* How many cells say something; each says what it should. */
+static int
+count_texts (Fixture *f, GtkWidget *widget)
+{
+  g_autofree char *version = g_strdup_printf ("%d:", f->version);
+  int n = 0;
+
+  if (TESSERA_IS_CELL (widget) && *tessera_cell_get_text (TESSERA_CELL (widget)) != '\0')
+    {
+      g_assert_true (
+          g_str_has_prefix (tessera_cell_get_text (TESSERA_CELL (widget)), version));
+      n++;
+    }
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    n += count_texts (f, child);
+  return n;
+}
+
+static void
+test_in_place (Fixture *f, gconstpointer unused)
+{
+  int n_made;
+
+  settle (f);
+  set_rows (f, 5000);
+  g_assert_cmpint (f->n_made, <=, 20 * N_COLUMNS);
+  f->n_at_once = f->most_at_once = 0;
+  settle (f);
+  n_made = f->n_made;
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view)), >=, 100 * N_COLUMNS);
+  g_assert_cmpint (f->most_at_once, <=, 2 * 20 * N_COLUMNS);
+  /* Others in their place, as many and many more: at once, and with the same widgets. */
+  set_rows (f, 5000);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view)), >=, 100 * N_COLUMNS);
+  set_rows (f, 1000000);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view)), >=, 100 * N_COLUMNS);
+  settle (f);
+  g_assert_cmpint (f->n_made, ==, n_made);
+  /* Few: those that went are blank at once and go a few at a time. */
+  set_rows (f, 7);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view)), ==, 7 * N_COLUMNS);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (f->rows)), >, 100);
+  settle (f);
+  g_assert_cmpint (f->n_made, ==, n_made);
+  set_rows (f, 0);
+  settle (f);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view)), ==, 0);
+  /* And back, before they are all gone. */
+  set_rows (f, 300);
+  set_rows (f, 3);
+  set_rows (f, 300);
+  settle (f);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view)), >=, 100 * N_COLUMNS);
+}
+
+static int
+count_version (GtkWidget *widget, int version)
+{
+  g_autofree char *prefix = g_strdup_printf ("%d:", version);
+  int n = TESSERA_IS_CELL (widget) &&
+          g_str_has_prefix (tessera_cell_get_text (TESSERA_CELL (widget)), prefix);
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    n += count_version (child, version);
+  return n;
+}
+
+/* Of one column, or from one row on. */
+static void
+test_parts (Fixture *f, gconstpointer unused)
+{
+  GtkWidget *view = GTK_WIDGET (f->view);
+
+  set_rows (f, 10);
+  settle (f);
+  g_assert_cmpint (count_version (view, 1), ==, 10 * N_COLUMNS);
+  f->version = 2;
+  tessera_row_list_show (f->rows, 1);
+  g_assert_cmpint (count_version (view, 2), ==, 10);
+  g_assert_cmpint (count_version (view, 1), ==, 10);
+  f->version = 3;
+  tessera_row_list_set_rows (f->rows, 10, 4);
+  g_assert_cmpint (count_version (view, 3), ==, 6 * N_COLUMNS);
+  g_assert_cmpint (count_version (view, 2), ==, 4);
+  g_assert_cmpint (count_version (view, 1), ==, 4);
+}
+
+static void
+test_selection (Fixture *f, gconstpointer unused)
+{
+  GtkSelectionModel *model = GTK_SELECTION_MODEL (f->rows);
+  g_autoptr (GtkBitset) wanted = gtk_bitset_new_range (3, 2);
+  g_autoptr (GtkBitset) mask = gtk_bitset_new_range (2, 6);
+  g_autoptr (GtkBitset) selected = NULL;
+
+  set_rows (f, 20);
+  settle (f);
+  gtk_selection_model_select_all (model);
+  g_assert_cmpuint (gtk_bitset_get_size (f->selected), ==, 20);
+  gtk_selection_model_select_range (model, 5, 4, TRUE);
+  g_assert_cmpuint (gtk_bitset_get_size (f->selected), ==, 4);
+  gtk_selection_model_select_item (model, 1, FALSE);
+  gtk_selection_model_unselect_item (model, 6);
+  gtk_selection_model_set_selection (model, wanted, mask); /* 2 to 7: of these 3, 4 */
+  selected = gtk_selection_model_get_selection (model);
+  g_assert_cmpuint (gtk_bitset_get_size (selected), ==, 4);
+  for (guint i = 0; i < 20; i++)
+    g_assert_cmpint (gtk_bitset_contains (selected, i), ==,
+                     i == 1 || i == 3 || i == 4 || i == 8);
+  /* What is not there is not chosen. */
+  g_assert_false (gtk_selection_model_select_item (model, 20, TRUE));
+  gtk_selection_model_select_range (model, 18, 100, TRUE);
+  g_assert_cmpuint (gtk_bitset_get_size (f->selected), ==, 2);
+  gtk_selection_model_unselect_all (model);
+  g_assert_true (gtk_bitset_is_empty (f->selected));
+}
+
+/* To whom it is read out a cell is a label, and whoever rests on it reads all of it. */
+static void
+test_cell (Fixture *f, gconstpointer unused)
+{
+  GtkWidget *cell = g_object_ref_sink (tessera_cell_new (f->kind));
+
+  tessera_cell_set_text (TESSERA_CELL (cell), "forward 1, step 0");
+  gtk_test_accessible_assert_role (GTK_ACCESSIBLE (cell), GTK_ACCESSIBLE_ROLE_LABEL);
+  gtk_test_accessible_assert_property (
+      GTK_ACCESSIBLE (cell), GTK_ACCESSIBLE_PROPERTY_LABEL, "forward 1, step 0");
+  g_assert_true (gtk_widget_get_has_tooltip (cell));
+  g_object_unref (cell);
+}
+
+int
+main (int argc, char **argv)
+{
+  if (!test_init_display (&argc, &argv))
+    return 0;
+  g_test_add ("/row-list/in place", Fixture, NULL, set_up, test_in_place, tear_down);
+  g_test_add ("/row-list/parts", Fixture, NULL, set_up, test_parts, tear_down);
+  g_test_add ("/row-list/selection", Fixture, NULL, set_up, test_selection, tear_down);
+  g_test_add ("/row-list/cell", Fixture, NULL, set_up, test_cell, tear_down);
+  return g_test_run ();
+}
