@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/document-view.h"
+#include "viewer/document/select/document-select.h"
 #include "viewer/document/document.h"
 #include "viewer/test-help.h"
 
@@ -150,6 +151,40 @@ test_reveals_blocks (Fixture *f, gconstpointer unused)
       g_assert_true (rect.t0 >= v->t0 - 1e-9 && rect.t1 <= v->t1 + 1e-9);
       g_assert_true (rect.y0 >= v->y0 - 1 && rect.y1 <= v->y1 + 1);
     }
+}
+
+/* From nothing to what is looked at. */
+static void
+test_selection_begins_in_view (Fixture *f, gconstpointer unused)
+{
+  TesseraView last, all;
+
+  test_open (f->document, f->path);
+  all = f->document->view;
+  g_assert_true (
+      tessera_scene_block_rect (f->document->sheets[TESSERA_SIDE_LEFT]->scene, 2, &last));
+  /* All of it, at the height of a block that was born before. */
+  tessera_document_select_next (f->document, -1);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  tessera_document_select (f->document, TESSERA_NONE);
+  tessera_document_set_view (f->document, &last);
+  tessera_document_select_next (f->document, 1);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  tessera_document_select (f->document, TESSERA_NONE);
+  tessera_document_set_view (f->document, &last);
+  tessera_document_select_next_too (f->document, -1);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  /* Nobody is born at the very end: the nearest. */
+  tessera_document_select (f->document, TESSERA_NONE);
+  tessera_document_show_time (f->document, 0.999, 1);
+  tessera_document_select_next (f->document, 1);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  /* Under the pointer. */
+  tessera_document_select (f->document, TESSERA_NONE);
+  tessera_document_set_view (f->document, &all);
+  tessera_document_hover (f->document, TESSERA_SIDE_LEFT, 1);
+  tessera_document_select_next (f->document, 1);
+  g_assert_cmpuint (f->document->selected, ==, 1);
 }
 
 static void
@@ -468,6 +503,7 @@ main (int argc, char **argv)
   ADD ("close drops work", test_close_drops_work);
   ADD ("view stays inside", test_view_stays_inside);
   ADD ("reveals blocks", test_reveals_blocks);
+  ADD ("selection begins in view", test_selection_begins_in_view);
   ADD ("selection steps", test_selection_steps);
   ADD ("axis keeps events", test_axis_keeps_events);
   ADD ("layouts switch", test_layouts_switch);

@@ -200,7 +200,8 @@ void tessera_document_set_moment (TesseraDocument *self, uint32_t event_index);
 void tessera_document_select_hole_keeper (TesseraDocument *self);
 /* The moment of the verdict: the failure, else the peak. */
 void tessera_document_reset_moment (TesseraDocument *self);
-/* The block born before or after the selected one. */
+/* The block born before or after the selected one; where none is, the one under the
+ * pointer, else the first or last one born in the part that is shown. */
 void tessera_document_select_next (TesseraDocument *self, int direction);
 /* For document-*.c. */
 void tessera_document_relight (TesseraDocument *self);

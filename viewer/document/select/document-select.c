@@ -87,6 +87,69 @@ tessera_document_select_toggle (TesseraDocument *self, uint32_t block)
                                   block);
 }
 
+static gboolean
+is_in_sight (const TesseraDocument *self, uint32_t block)
+{
+  const TesseraView *v = &self->view;
+
+  for (int side = 0; side < TESSERA_N_SIDES; side++)
+    {
+      TesseraView rect;
+
+      if (self->sheets[side] != NULL &&
+          tessera_scene_block_rect (self->sheets[side]->scene, block, &rect) &&
+          rect.y0 < v->y1 && rect.y1 > v->y0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* How many blocks were born before a place on the axis. */
+static uint32_t
+n_born_before (const TesseraDocument *self, double t)
+{
+  const TesseraSheet *sheet = self->sheets[TESSERA_SIDE_LEFT];
+  const TesseraBlocks *blocks = self->data->blocks;
+  uint32_t low = 0, high = (uint32_t) blocks->n_blocks;
+
+  while (low < high)
+    {
+      uint32_t middle = low + (high - low) / 2;
+
+      if (tessera_sheet_t_of (sheet, blocks->blocks[middle].born_index) < t)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+/* Where nothing leads: the block under the pointer, else the first or the last one born
+ * in the part that is shown; where none is, the nearest beyond it. */
+static uint32_t
+first_of (TesseraDocument *self, int direction)
+{
+  uint32_t n = (uint32_t) n_blocks_of (self), begin, end;
+
+  if (self->hovered < n)
+    return self->hovered;
+  if (self->sheets[TESSERA_SIDE_LEFT] == NULL)
+    return direction > 0 ? 0 : n - 1;
+  begin = n_born_before (self, self->view.t0);
+  end = n_born_before (self, self->view.t1);
+  /* All is shown to the very end. */
+  if (self->view.t1 >= 1)
+    end = n;
+  for (uint32_t i = begin; i < end; i++)
+    {
+      uint32_t block = direction > 0 ? i : begin + end - 1 - i;
+
+      if (is_in_sight (self, block))
+        return block;
+    }
+  return direction > 0 ? MIN (begin, n - 1) : MAX (end, 1) - 1;
+}
+
 /* The block born before or after the one that leads; TESSERA_NONE: there are none. */
 static uint32_t
 next_of (TesseraDocument *self, int direction)
@@ -96,7 +159,7 @@ next_of (TesseraDocument *self, int direction)
   if (n == 0)
     return TESSERA_NONE;
   if (self->selected == TESSERA_NONE)
-    return direction > 0 ? 0 : (uint32_t) n - 1;
+    return first_of (self, direction);
   return (uint32_t) CLAMP ((gint64) self->selected + direction, 0, (gint64) n - 1);
 }
 
