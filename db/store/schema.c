@@ -29,11 +29,13 @@ const TesseraFormat tessera_trace_format = { .application_id =
                                                  TESSERA_TRACE_APPLICATION_ID,
                                              .noun = "trace",
                                              .migrations = trace_migrations,
-                                             .n_migrations = LENGTH (trace_migrations) };
+                                             .n_migrations = LENGTH (trace_migrations),
+                                             .newest = TESSERA_SQL_TRACE };
 const TesseraFormat tessera_plan_format = { .application_id = TESSERA_PLAN_APPLICATION_ID,
                                             .noun = "plan",
                                             .migrations = plan_migrations,
-                                            .n_migrations = LENGTH (plan_migrations) };
+                                            .n_migrations = LENGTH (plan_migrations),
+                                            .newest = TESSERA_SQL_PLAN };
 
 int
 tessera_schema_migrate (sqlite3 *db,
@@ -41,8 +43,17 @@ tessera_schema_migrate (sqlite3 *db,
                         unsigned from_version,
                         unsigned to_version)
 {
+  bool is_new = from_version == 0 && to_version == format->n_migrations;
   char pragma[96];
 
+  if (is_new)
+    {
+      int rc = sqlite3_exec (db, format->newest, NULL, NULL, NULL);
+
+      if (rc != SQLITE_OK)
+        return rc;
+      from_version = to_version;
+    }
   for (unsigned version = from_version; version < to_version; version++)
     {
       int rc = sqlite3_exec (db, format->migrations[version], NULL, NULL, NULL);

@@ -1,8 +1,9 @@
 /*
  * The tables of both files, version by version.
  *
- * db/schema/ holds one .sql file per step. A new file is made by running all steps, an
- * older one is brought up by those it lacks, so both end with the same tables.
+ * db/schema/ holds one .sql file per step. An older file is brought up by those it lacks;
+ * a new one is made of all of them at once, with each column that a later step adds in
+ * its place (db/schema/embed.py), so both end with the same tables, word by word.
  *
  * Private to db/.
  *
@@ -20,6 +21,7 @@ typedef struct
   const char *noun;              /* "trace": for sentences */
   const char *const *migrations; /* [i] leads from version i to version i + 1 */
   unsigned n_migrations;         /* so this is the newest version */
+  const char *newest;            /* all of them at once, of nothing */
 } TesseraFormat;
 
 extern const TesseraFormat tessera_trace_format;
