@@ -200,6 +200,57 @@ test_dear (void)
   case_clear (&other);
 }
 
+static TesseraPlan *
+plan_with (const Case *of, TesseraStrategy strategy)
+{
+  const TesseraPlanOptions options = { .first_step = -1,
+                                       .last_step = -1,
+                                       .n_threads = 1,
+                                       .work_budget = 1 << 12,
+                                       .strategy = strategy };
+  TesseraError error = { 0 };
+  TesseraPlan *plan;
+
+  if (tessera_plan_trace (of->trace, of->blocks, of->structure, &options, &error,
+                          &plan) != TESSERA_OK)
+    g_error ("%s", error.text);
+  return plan;
+}
+
+/* Groups as rectangles shape plans of several kinds too, and "auto" takes the lower. */
+static void
+test_strategies (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 2);
+  guint n_kinds = 0, n_dear = 0;
+
+  for (guint n = 0; n < 20; n++)
+    {
+      const MadeProgram program = made_program (random, &(MadeOptions){ 0 });
+      guint counts[MADE_MAX_KINDS] = { 0 };
+      Case of = case_new (run_program (random, &program, 16, counts));
+      TesseraPlan *bare = plan_with (&of, TESSERA_STRATEGY_FREE);
+      TesseraPlan *paper = plan_with (&of, TESSERA_STRATEGY_PAPER);
+      TesseraPlan *lower = plan_with (&of, TESSERA_STRATEGY_AUTO);
+
+      if (count_kinds (bare) > 1 && count_kinds (paper) > 1 && count_kinds (lower) > 1)
+        {
+          n_kinds++;
+          n_dear += paper->height_bytes > bare->height_bytes;
+          g_assert_true (g_str_has_prefix (paper->strategy, "paper: "));
+          g_assert_cmpuint (paper->ungrouped_bytes, ==, bare->height_bytes);
+          g_assert_cmpuint (lower->height_bytes, ==,
+                            MIN (paper->height_bytes, bare->height_bytes));
+        }
+      tessera_plan_free (bare);
+      tessera_plan_free (paper);
+      tessera_plan_free (lower);
+      case_clear (&of);
+    }
+  g_assert_cmpuint (n_kinds, >, 10);
+  g_assert_cmpuint (n_dear, >, 0);
+}
+
 /* The same trace gives the same plan whoever counts, and nothing is lost on the way out
  * of any failing allocation. */
 static void
@@ -284,6 +335,7 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/kinds/orders", test_orders);
   g_test_add_func ("/simulator/kinds/parts", test_parts);
   g_test_add_func ("/simulator/kinds/dear", test_dear);
+  g_test_add_func ("/simulator/kinds/strategies", test_strategies);
   g_test_add_func ("/simulator/kinds/no-memory", test_no_memory);
   g_test_add_func ("/simulator/kinds/no-memory-with-edits", test_no_memory_with_edits);
   return g_test_run ();

@@ -71,6 +71,26 @@ write_places (TesseraKindsPacking *packing, const uint64_t *offsets)
 }
 
 static TesseraStatus
+pack_groups (const TesseraKindsPacking *packing,
+             const TesseraPackOptions *options,
+             uint64_t *offsets,
+             TesseraPacking *out_packing)
+{
+  const TesseraPlanBuild *build = packing->build;
+  TesseraPaperItem *grouped = malloc (packing->n_items * sizeof *grouped);
+  TesseraStatus status;
+
+  if (!grouped)
+    return TESSERA_NO_MEMORY;
+  tessera_build_find_groups (build, packing->item_of_slot, packing->n_items, grouped);
+  status = tessera_paper_pack (packing->items, grouped, packing->n_items,
+                               build->options->strategy != TESSERA_STRATEGY_PAPER_PLAIN,
+                               options, offsets, out_packing);
+  free (grouped);
+  return status;
+}
+
+static TesseraStatus
 pack (const TesseraKindsPacking *packing, uint64_t *offsets, TesseraPacking *out_packing)
 {
   const TesseraPlanBuild *build = packing->build;
@@ -80,6 +100,8 @@ pack (const TesseraKindsPacking *packing, uint64_t *offsets, TesseraPacking *out
   *out_packing = (TesseraPacking){ .strategy = "nothing to place" };
   if (packing->n_items == 0)
     return TESSERA_OK;
+  if (packing->is_grouped)
+    return pack_groups (packing, &options, offsets, out_packing);
   status =
       tessera_pack (packing->items, packing->n_items, &options, offsets, out_packing);
   if (status == TESSERA_OK && packing->is_first && build->holds.n_holds > 0 &&
@@ -171,8 +193,36 @@ pack_next (TesseraKindsPacking *packing,
   return status;
 }
 
+/* The same. Around what has its place rectangles may be dear: then blocks one by one,
+ * where that is lower. */
 static TesseraStatus
-pack_kind (TesseraKindsPacking *packing, uint32_t kind, char *strategy, size_t n_strategy)
+pack_next_grouped (TesseraKindsPacking *packing,
+                   uint64_t *offsets,
+                   uint64_t *other_offsets,
+                   uint64_t *out_height)
+{
+  uint64_t height, *ungrouped;
+  TesseraStatus status = pack_next (packing, offsets, other_offsets, out_height);
+
+  if (status != TESSERA_OK || *out_height <= packing->height_bytes)
+    return status;
+  ungrouped = malloc ((packing->n_items + 1) * sizeof *ungrouped);
+  if (!ungrouped)
+    return TESSERA_NO_MEMORY;
+  packing->is_grouped = false;
+  status = pack_next (packing, ungrouped, other_offsets, &height);
+  packing->is_grouped = true;
+  if (status == TESSERA_OK && height < *out_height)
+    {
+      memcpy (offsets, ungrouped, packing->n_items * sizeof *offsets);
+      *out_height = height;
+    }
+  free (ungrouped);
+  return status;
+}
+
+static TesseraStatus
+pack_kind (TesseraKindsPacking *packing, uint32_t kind)
 {
   TesseraPacking result;
   uint64_t *offsets = NULL, *other_offsets = NULL, height = 0;
@@ -187,12 +237,14 @@ pack_kind (TesseraKindsPacking *packing, uint32_t kind, char *strategy, size_t n
   if (!offsets || !other_offsets)
     status = TESSERA_NO_MEMORY;
   else if (!packing->is_first)
-    status = pack_next (packing, offsets, other_offsets, &height);
+    status = packing->is_grouped
+                 ? pack_next_grouped (packing, offsets, other_offsets, &height)
+                 : pack_next (packing, offsets, other_offsets, &height);
   else
     {
       status = pack_all (packing, offsets, &result);
       height = result.height_bytes;
-      snprintf (strategy, n_strategy, "free: %s", result.strategy);
+      packing->strategy = result.strategy;
     }
   if (status == TESSERA_OK)
     {
@@ -236,13 +288,20 @@ load_of (const TesseraKindsPacking *packing, uint32_t kind, uint64_t *out_bytes)
   return TESSERA_OK;
 }
 
+/* All kinds anew, the one with the largest load first. */
 static TesseraStatus
-pack_kinds (TesseraKindsPacking *packing, char *strategy, size_t n_strategy)
+pack_kinds (TesseraKindsPacking *packing)
 {
+  const TesseraPlan *plan = packing->build->plan;
   uint32_t n_kinds = packing->carries->units->n_kinds;
   uint64_t loads[TESSERA_MAX_KINDS];
   TesseraStatus status = TESSERA_OK;
 
+  packing->is_first = true;
+  packing->height_bytes = 0;
+  packing->strategy = "nothing to place";
+  memset (packing->is_placed, 0, sizeof packing->is_placed);
+  memset (packing->has_place, 0, plan->n_slots);
   for (uint32_t k = 0; status == TESSERA_OK && k < n_kinds; k++)
     status = load_of (packing, k, &loads[k]);
   for (uint32_t n = 0; status == TESSERA_OK && n < n_kinds; n++)
@@ -253,8 +312,46 @@ pack_kinds (TesseraKindsPacking *packing, char *strategy, size_t n_strategy)
         if (!packing->is_placed[k] &&
             (largest == TESSERA_NONE || loads[k] > loads[largest]))
           largest = k;
-      status = pack_kind (packing, largest, strategy, n_strategy);
+      status = pack_kind (packing, largest);
     }
+  return status;
+}
+
+static uint64_t
+height_of (const TesseraPlan *plan)
+{
+  uint64_t height = 0;
+
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (plan->slots[i].offset_bytes + plan->slots[i].block_bytes > height)
+      height = plan->slots[i].offset_bytes + plan->slots[i].block_bytes;
+  return height;
+}
+
+/* The same with groups as rectangles: what is to be taken of both. */
+static TesseraStatus
+choose (TesseraKindsPacking *packing, char *strategy, size_t n_strategy)
+{
+  TesseraPlan *plan = packing->build->plan;
+  const TesseraPacking ungrouped = { .height_bytes = height_of (plan),
+                                     .strategy = packing->strategy };
+  TesseraPacking grouped;
+  uint64_t *offsets = malloc ((plan->n_slots + 1) * sizeof *offsets);
+  TesseraStatus status = offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  for (size_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
+    offsets[i] = plan->slots[i].offset_bytes;
+  packing->is_grouped = true;
+  if (status == TESSERA_OK)
+    status = pack_kinds (packing);
+  grouped =
+      (TesseraPacking){ .height_bytes = height_of (plan), .strategy = packing->strategy };
+  if (status == TESSERA_OK &&
+      !tessera_build_prefers_groups (packing->build, &grouped, &ungrouped, strategy,
+                                     n_strategy))
+    for (size_t i = 0; i < plan->n_slots; i++)
+      plan->slots[i].offset_bytes = offsets[i];
+  free (offsets);
   return status;
 }
 
@@ -262,8 +359,8 @@ TesseraStatus
 tessera_kinds_pack (TesseraPlanBuild *build, TesseraCarries *carries)
 {
   TesseraPlan *plan = build->plan;
-  TesseraKindsPacking packing = { .build = build, .carries = carries, .is_first = true };
-  char strategy[200] = "free: nothing to place";
+  TesseraKindsPacking packing = { .build = build, .carries = carries };
+  char strategy[200];
   TesseraStatus status = list_zones (&packing);
 
   packing.item_of_slot = malloc ((plan->n_slots + 1) * sizeof (uint32_t));
@@ -273,13 +370,14 @@ tessera_kinds_pack (TesseraPlanBuild *build, TesseraCarries *carries)
   if (!packing.item_of_slot || !packing.item_of_carry || !packing.has_place)
     status = TESSERA_NO_MEMORY;
   if (status == TESSERA_OK)
-    status = pack_kinds (&packing, strategy, sizeof strategy);
-  plan->height_bytes = 0;
-  for (size_t i = 0; i < plan->n_slots; i++)
-    if (plan->slots[i].offset_bytes + plan->slots[i].block_bytes > plan->height_bytes)
-      plan->height_bytes = plan->slots[i].offset_bytes + plan->slots[i].block_bytes;
+    status = pack_kinds (&packing);
+  if (status == TESSERA_OK)
+    snprintf (strategy, sizeof strategy, "free: %s", packing.strategy);
+  if (status == TESSERA_OK && build->options->strategy != TESSERA_STRATEGY_FREE)
+    status = choose (&packing, strategy, sizeof strategy);
+  plan->height_bytes = height_of (plan);
   free (plan->strategy);
-  plan->strategy = strdup (strategy);
+  plan->strategy = status == TESSERA_OK ? strdup (strategy) : NULL;
   free (packing.owners);
   free (packing.items);
   free (packing.item_of_slot);

@@ -19,9 +19,9 @@ typedef struct
 void tessera_kinds_build_clear (TesseraKindsBuild *kinds);
 
 /* Whether the trace has kinds of step that fold more of its steps than its one run of
- * equal ones, and nothing is asked for that only plans of one kind can have (groups as
- * rectangles, streams that share addresses). Then @kinds has at least one kind, else
- * none. TESSERA_OK or TESSERA_NO_MEMORY. */
+ * equal ones, and nothing is asked for that only plans of one kind can have (streams that
+ * share addresses, chosen steps). Then @kinds has at least one kind, else none.
+ * TESSERA_OK or TESSERA_NO_MEMORY. */
 TESSERA_MUST_USE TesseraStatus tessera_kinds_find (const TesseraPlanBuild *build,
                                                    TesseraKindsBuild *kinds);
 

@@ -129,18 +129,26 @@ main_phase (const TesseraPlanBuild *build, uint32_t phase)
                                             : TESSERA_NONE;
 }
 
-/* By the first slot of each item. */
-static void
-find_groups (const TesseraPlanBuild *build, TesseraPaperItem *grouped)
+void
+tessera_build_find_groups (const TesseraPlanBuild *build,
+                           const uint32_t *item_of_slot,
+                           size_t n_items,
+                           TesseraPaperItem *grouped)
 {
   const TesseraPlan *plan = build->plan;
 
+  for (size_t i = 0; i < n_items; i++)
+    grouped[i] = (TesseraPaperItem){ .group = TESSERA_NONE,
+                                     .from_phase = TESSERA_NONE,
+                                     .to_phase = TESSERA_NONE };
   for (size_t i = plan->n_slots; i-- > 0;)
     {
       const TesseraSlot *slot = &plan->slots[i];
       const TesseraBlock *block = &build->blocks->blocks[slot->block];
 
-      grouped[build->item_of_slot[i]] = (TesseraPaperItem){
+      if (item_of_slot[i] == TESSERA_NONE)
+        continue;
+      grouped[item_of_slot[i]] = (TesseraPaperItem){
         .group = slot->group,
         .from_phase = main_phase (build, block->born_phase),
         .to_phase = main_phase (build, block->died_phase),
@@ -159,7 +167,7 @@ pack_groups (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_pac
 
   if (!grouped)
     return TESSERA_NO_MEMORY;
-  find_groups (build, grouped);
+  tessera_build_find_groups (build, build->item_of_slot, build->n_items, grouped);
   status = tessera_paper_pack (build->items, grouped, build->n_items,
                                build->options->strategy != TESSERA_STRATEGY_PAPER_PLAIN,
                                &options, offsets, out_packing);
@@ -199,7 +207,28 @@ write_cost (char *text, size_t n_text, uint64_t grouped_bytes, uint64_t free_byt
                        : 0);
 }
 
-/* The better of both where asked for; ties to the groups, which a person can see. */
+bool
+tessera_build_prefers_groups (TesseraPlanBuild *build,
+                              const TesseraPacking *grouped,
+                              const TesseraPacking *ungrouped,
+                              char *out_strategy,
+                              size_t n_strategy)
+{
+  TesseraStrategy wanted = build->options->strategy;
+  bool is_grouped =
+      wanted != TESSERA_STRATEGY_AUTO || grouped->height_bytes <= ungrouped->height_bytes;
+  char cost[64];
+
+  write_cost (cost, sizeof cost, grouped->height_bytes, ungrouped->height_bytes);
+  snprintf (out_strategy, n_strategy, "%s: %s (%s)",
+            wanted == TESSERA_STRATEGY_AUTO    ? is_grouped ? "auto: paper" : "auto: free"
+            : wanted == TESSERA_STRATEGY_PAPER ? "paper"
+                                               : "paper-plain",
+            is_grouped ? grouped->strategy : ungrouped->strategy, cost);
+  build->plan->ungrouped_bytes = ungrouped->height_bytes;
+  return is_grouped;
+}
+
 static TesseraStatus
 choose (TesseraPlanBuild *build,
         uint64_t **offsets,
@@ -208,30 +237,18 @@ choose (TesseraPlanBuild *build,
         char *strategy,
         size_t n_strategy)
 {
-  TesseraStrategy wanted = build->options->strategy;
   uint64_t *kept = *offsets;
   TesseraPacking grouped;
-  char cost[64];
   TesseraStatus status = pack_groups (build, *grouped_offsets, &grouped);
-  bool is_grouped = wanted != TESSERA_STRATEGY_AUTO;
 
-  if (status != TESSERA_OK)
-    return status;
-  is_grouped = is_grouped || grouped.height_bytes <= packing->height_bytes;
-  write_cost (cost, sizeof cost, grouped.height_bytes, packing->height_bytes);
-  snprintf (strategy, n_strategy, "%s: %s (%s)",
-            wanted == TESSERA_STRATEGY_AUTO    ? is_grouped ? "auto: paper" : "auto: free"
-            : wanted == TESSERA_STRATEGY_PAPER ? "paper"
-                                               : "paper-plain",
-            is_grouped ? grouped.strategy : packing->strategy, cost);
-  build->plan->ungrouped_bytes = packing->height_bytes;
-  if (is_grouped)
+  if (status == TESSERA_OK &&
+      tessera_build_prefers_groups (build, &grouped, packing, strategy, n_strategy))
     {
       *offsets = *grouped_offsets;
       *grouped_offsets = kept;
       *packing = grouped;
     }
-  return TESSERA_OK;
+  return status;
 }
 
 TesseraStatus
