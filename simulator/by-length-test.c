@@ -135,6 +135,36 @@ test_zeroes_later (void)
   g_assert_cmpuint (n_misses[1], <=, n_misses[0]);
 }
 
+/* What a step asks for beyond its plan lies where that needs nothing any more, and not
+ * beside the pool that a longer step makes. */
+static void
+test_strays (void)
+{
+  const TestSteps made = { 8, 40, .drops_late = true };
+  const TestSteps other = { 8, 40, .longer = 7, .drops_late = true,
+                            .stray_bytes = 10 << 20 };
+  TestStudied of_made, of_other;
+  TesseraPlan *plan;
+  TesseraLayout *layout;
+
+  test_study (test_steps_trace (&made), &of_made);
+  test_study (test_steps_trace (&other), &of_other);
+  plan = plan_of (&of_made, 4500);
+  layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
+  case_assert_no_overlap (of_other.blocks, layout, false);
+  g_test_message ("%" G_GUINT64_FORMAT " misses, %.4f of what is allocated",
+                  (guint64) layout->n_misses,
+                  (double) layout->peak_reserved_bytes /
+                      (double) layout->peak_allocated_bytes);
+  g_assert_cmpuint (layout->n_misses, >, 0);
+  g_assert_cmpuint (layout->peak_reserved_bytes, <,
+                    layout->peak_allocated_bytes / 100 * 106);
+  tessera_layout_free (layout);
+  tessera_plan_free (plan);
+  test_study_clear (&of_made);
+  test_study_clear (&of_other);
+}
+
 /* A step tells its length inside a phase: what comes next in it, however like the first
  * request of another length, is the same step's. */
 static void
@@ -466,6 +496,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/by-length/other-lengths", test_other_lengths);
   g_test_add_func ("/by-length/zeroes-later", test_zeroes_later);
+  g_test_add_func ("/by-length/strays", test_strays);
   g_test_add_func ("/by-length/told-in-a-phase", test_told_in_a_phase);
   g_test_add_func ("/by-length/real", test_real);
   g_test_add_func ("/by-length/full-device", test_full_device);

@@ -68,7 +68,7 @@ struct TesseraLengthsFollower
   bool *was_phase;   /* [n_strings] in this step */
   TesseraCutter cutter;
   bool is_later_part; /* not the first of its step */
-  uint32_t n_missed; /* in a row */
+  uint32_t n_missed;  /* in a row */
   TesseraFollower *follower;
   TesseraFollowerStats stats; /* of what is past, and of early requests */
 };
@@ -529,6 +529,18 @@ tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower)
 {
   return follower->state == UNPLANNED || follower->n_missed > MAX_MISSED ||
          (follower->state == EARLY && follower->n_strangers > MAX_STRANGERS);
+}
+
+void
+tessera_lengths_follower_forecast (const TesseraLengthsFollower *follower,
+                                   uint64_t page_bytes,
+                                   uint32_t n_pages,
+                                   uint32_t *needs)
+{
+  if (follower->follower != NULL)
+    tessera_follower_forecast (follower->follower, page_bytes, n_pages, needs);
+  else
+    memset (needs, 0xff, n_pages * sizeof *needs);
 }
 
 void

@@ -50,5 +50,10 @@ void tessera_lengths_follower_free_at (TesseraLengthsFollower *follower,
                                        uint64_t offset_bytes);
 /* Whether what is asked for now is of a step that is not planned. */
 bool tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower);
+/* As tessera_follower_forecast(); of a step that is not planned: nothing is needed. */
+void tessera_lengths_follower_forecast (const TesseraLengthsFollower *follower,
+                                        uint64_t page_bytes,
+                                        uint32_t n_pages,
+                                        uint32_t *needs);
 void tessera_lengths_follower_get_stats (const TesseraLengthsFollower *follower,
                                          TesseraFollowerStats *out_stats);

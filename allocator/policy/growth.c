@@ -62,3 +62,30 @@ tessera_growth_find (TesseraGrowth *growth,
          tessera_growth_reach (growth, needed_bytes + request->block_bytes) &&
          tessera_guard_find (growth->guard, request, false, out_offset_bytes);
 }
+
+bool
+tessera_growth_find_above (TesseraGrowth *growth,
+                           const TesseraGuardRequest *request,
+                           uint64_t *out_offset_bytes)
+{
+  uint64_t offset_bytes = growth->step_bytes;
+
+  while (offset_bytes <= growth->pages->n_bytes &&
+         request->block_bytes <= growth->pages->n_bytes - offset_bytes)
+    {
+      uint64_t end_bytes;
+
+      if (!tessera_growth_reach (growth, offset_bytes + request->block_bytes))
+        return false;
+      if (tessera_guard_ask (growth->guard, offset_bytes, request, &end_bytes) ==
+          TESSERA_GUARD_GRANTED)
+        {
+          *out_offset_bytes = offset_bytes;
+          return true;
+        }
+      if (end_bytes <= offset_bytes)
+        return false;
+      offset_bytes = end_bytes;
+    }
+  return false;
+}

@@ -33,3 +33,8 @@ uint64_t tessera_growth_give_back (TesseraGrowth *growth);
 bool tessera_growth_find (TesseraGrowth *growth,
                           const TesseraGuardRequest *request,
                           uint64_t *out_offset_bytes);
+/* The same above all that the step under way was planned with: for what its plan has no
+ * place for. */
+bool tessera_growth_find_above (TesseraGrowth *growth,
+                                const TesseraGuardRequest *request,
+                                uint64_t *out_offset_bytes);

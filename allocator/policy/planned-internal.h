@@ -19,8 +19,9 @@ struct TesseraPlanned
   TesseraLengthsFollower
       *by_length; /* in its place, where the plan is for every length */
   TesseraGuard *guard;
-  TesseraPages pages;   /* of the pool */
-  TesseraGrowth growth; /* ... by length */
+  TesseraPages pages;     /* of the pool */
+  TesseraGrowth growth;   /* ... by length */
+  uint32_t n_strays;      /* of the step under way, so far */
   TesseraLending lending; /* ... of a plan for one run; no pages: none is followed */
   TesseraJudge judge;
   TesseraDecline decline;

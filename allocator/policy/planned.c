@@ -7,6 +7,13 @@
 
 #include <stdlib.h>
 
+#include "allocator/policy/strays.h"
+
+enum
+{
+  MAX_SOUGHT = 64 /* strays of a step that places are looked for in its own */
+};
+
 void
 tessera_planned_free (TesseraPlanned *planned)
 {
@@ -99,15 +106,32 @@ is_for_pool (const TesseraPlanned *planned)
          request->stream == planned->main_stream;
 }
 
-/* In the pool, though the plan has no place for it: where nobody planned the step, nobody
- * needs the pool for another. */
+/* In the pool, though the plan has no place for it: beside a pool that longer steps made
+ * it would be paid twice. Where nobody planned the step nobody needs the pool for
+ * another; else where the step's plan needs nothing any more, or above it. */
+static bool
+find_place (TesseraPlanned *planned, uint64_t *out_offset_bytes)
+{
+  const TesseraLengths *lengths = planned->plan->lengths;
+
+  if (tessera_lengths_follower_is_lost (planned->by_length))
+    return tessera_growth_find (&planned->growth, &planned->request, out_offset_bytes);
+  if (planned->growth.step_bytes == 0)
+    return false;
+  return (planned->n_strays++ < MAX_SOUGHT &&
+          tessera_strays_find (planned->by_length, &planned->growth, lengths->fixed_bytes,
+                               &planned->request, out_offset_bytes)) ||
+         tessera_growth_find_above (&planned->growth, &planned->request,
+                                    out_offset_bytes);
+}
+
 static void
 place (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
 {
   uint64_t held_bytes = planned->pages.held_bytes;
   uint64_t offset_bytes, end_bytes;
 
-  if (tessera_growth_find (&planned->growth, &planned->request, &offset_bytes) &&
+  if (find_place (planned, &offset_bytes) &&
       tessera_guard_take (planned->guard, offset_bytes, &planned->request, &end_bytes) ==
           TESSERA_GUARD_GRANTED)
     *out_grant = in_pool (planned, offset_bytes);
@@ -139,8 +163,7 @@ tessera_planned_malloc (TesseraPlanned *planned,
   is_hit = follow (planned, out_grant);
   if (is_misfit (planned, is_hit))
     tessera_planned_decline (planned, TESSERA_DECLINED_FOR_MISSES);
-  else if (!is_hit && planned->by_length != NULL && is_for_pool (planned) &&
-           tessera_lengths_follower_is_lost (planned->by_length))
+  else if (!is_hit && planned->by_length != NULL && is_for_pool (planned))
     place (planned, out_grant);
   return TESSERA_OK;
 }
@@ -180,9 +203,8 @@ bool
 tessera_planned_bring_back (TesseraPlanned *planned, uint64_t offset_bytes)
 {
   uint64_t held_bytes = planned->pages.held_bytes;
-  bool has_memory =
-      tessera_lending_bring_back (&planned->lending, offset_bytes,
-                                  offset_bytes + planned->request.block_bytes);
+  bool has_memory = tessera_lending_bring_back (
+      &planned->lending, offset_bytes, offset_bytes + planned->request.block_bytes);
 
   planned->has_news |= planned->pages.held_bytes != held_bytes;
   return has_memory;
@@ -284,6 +306,7 @@ tessera_planned_step (TesseraPlanned *planned)
       return;
     }
   planned->growth.step_bytes = 0;
+  planned->n_strays = 0;
   if (planned->by_length != NULL)
     tessera_lengths_follower_step (planned->by_length);
   else

@@ -97,8 +97,11 @@ test_steps_trace (const TestSteps *made)
         }
       loss = put (&maker, 4);
       drop_all (&maker, maker.held);
+      if (made->stray_bytes > 0)
+        hold (&maker, made->stray_bytes);
       for (uint32_t k = 0; made->drops_late && k < made->n_layers; k++)
         hold_in (&maker, maker.gradients, 65536 * (k + 1));
+      drop_all (&maker, maker.held);
       for (uint32_t k = 0; s == 0 && made->first_makes_state && k < n_states; k++)
         put (&maker, 8192 * (k + 1));
       test_range (maker.trace, TESSERA_RANGE_STEP, name, begin,

@@ -21,6 +21,7 @@ typedef struct
   uint32_t longer;   /* than test_steps_lengths, each step */
   uint32_t n_states; /* 0: TEST_STATES */
   bool drops_late;   /* gradients, one a layer: the next step begins by dropping them */
+  uint64_t stray_bytes; /* each step holds such a block at its end */
   bool drops_later; /* ... once it has its batch: they are there for its first requests */
 } TestSteps;
 

@@ -10,8 +10,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "allocator/follow/instance.h"
+#include "allocator/follow/sweep.h"
 #include "planner/check.h"
 #include "planner/laws/lengths.h"
+#include "planner/pack/judge.h"
 #include "tests/proof/instance.h"
 
 enum
@@ -19,6 +21,10 @@ enum
   N_SHORT = 80,
   N_UNSEEN = 10
 };
+
+/* At any observed length; in the mean of all. */
+#define MOST_OF_FIRST_FIT 1.01
+#define MOST_OF_BOUND 1.05
 
 /* Of a run of other lengths, all of which is planned. What is above 1 is steps beyond
  * what the plan is for, in pages of the pool. */
@@ -28,11 +34,13 @@ typedef struct
 {
   guint n_plans, n_without, n_refused, n_layouts;
   guint64 n_own, n_own_misses, n_other, n_other_misses;
-  guint n_planned;               /* programs all of which has slots */
-  guint64 n_sure, n_sure_misses; /* of their runs */
-  guint n_compared;              /* with what expandable segments reserve */
-  double sum, worst;             /* of that */
-  double sum_above;              /* height over bound */
+  guint n_planned;                    /* programs all of which has slots */
+  guint64 n_sure, n_sure_misses;      /* of their runs */
+  guint n_compared;                   /* with what expandable segments reserve */
+  double sum, worst;                  /* of that */
+  double sum_above;                   /* height over bound */
+  guint n_heights, n_above_first_fit; /* at unseen lengths as well */
+  double worst_of_first_fit;          /* at observed lengths */
   guint n_above;
 } Totals;
 
@@ -76,6 +84,37 @@ judge_at (const TesseraLengths *lengths, const TesseraParameters *at, Totals *to
     }
 }
 
+/* At an observed length the swept don't reach higher than first fit by size would put
+ * them there, the lowest apart from the others where the order keeps them apart. An order
+ * that would be lower by less than WORTH_AN_ORDER is none of its own. */
+static void
+judge_height (const TesseraLengths *lengths,
+              const TesseraParameters *at,
+              bool is_observed,
+              Totals *totals)
+{
+  const TesseraOrder *order = tessera_sweep_order (lengths, at, false);
+  g_autofree TesseraItem *items = g_new0 (TesseraItem, lengths->n_swept + 1);
+  g_autofree uint64_t *bytes = g_new (uint64_t, lengths->n_laws + 1);
+  g_autofree uint64_t *tops = g_new (uint64_t, lengths->n_swept + 1);
+  uint64_t height, first_fit;
+
+  if (!tessera_sweep_sizes (lengths, at, bytes))
+    return;
+  for (uint32_t i = 0; i < lengths->n_swept; i++)
+    items[i] = (TesseraItem){ .size_bytes = bytes[order->laws[i]],
+                              .begin = order->slots[i],
+                              .end = lengths->slots[order->slots[i]].died,
+                              .zone = i >= order->n_low };
+  height = tessera_sweep (lengths, order, bytes, tops);
+  first_fit = lengths->fixed_bytes + judge_first_fit_by_size (items, lengths->n_swept);
+  totals->n_heights++;
+  totals->n_above_first_fit += height > first_fit;
+  if (is_observed)
+    totals->worst_of_first_fit =
+        MAX (totals->worst_of_first_fit, (double) height / (double) first_fit);
+}
+
 static void
 judge_need (const Instance *instance,
             const TesseraLengths *lengths,
@@ -101,6 +140,7 @@ judge_layouts (Instance *instance, const TesseraLengths *lengths, Totals *totals
     {
       judge_at (lengths, &lengths->observed[i], totals);
       judge_need (instance, lengths, &lengths->observed[i], totals);
+      judge_height (lengths, &lengths->observed[i], true, totals);
     }
   for (uint32_t i = 0; i < N_UNSEEN; i++)
     {
@@ -110,6 +150,7 @@ judge_layouts (Instance *instance, const TesseraLengths *lengths, Totals *totals
       };
 
       judge_at (lengths, &unseen, totals);
+      judge_height (lengths, &unseen, false, totals);
     }
 }
 
@@ -222,6 +263,9 @@ test_lengths (void)
                   "layouts; height %.4f of the bound",
                   totals.n_plans, totals.n_without, totals.n_refused, totals.n_layouts,
                   totals.sum_above / MAX (totals.n_above, 1));
+  g_test_message ("%u of %u heights above first fit by size; at observed lengths %.4f of "
+                  "it at most",
+                  totals.n_above_first_fit, totals.n_heights, totals.worst_of_first_fit);
   g_test_message ("own runs: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
                   " misses; other runs %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT,
                   totals.n_own, totals.n_own_misses, totals.n_other,
@@ -234,6 +278,8 @@ test_lengths (void)
                   totals.worst);
   g_assert_cmpuint (totals.n_sure_misses * 50, <=, totals.n_sure);
   g_assert_cmpfloat (totals.sum, <=, totals.n_compared);
+  g_assert_cmpfloat (totals.worst_of_first_fit, <=, MOST_OF_FIRST_FIT);
+  g_assert_cmpfloat (totals.sum_above, <=, MOST_OF_BOUND * totals.n_above);
 }
 
 int
