@@ -59,6 +59,8 @@ TesseraStatus tessera_history_save (const TesseraHistory *history,
 /* The edits that stand, into a plan that was made with them and has none yet: it carries
  * them into its file. */
 void tessera_history_into_plan (const TesseraHistory *history, TesseraPlan *plan);
+/* Whether the edits that stand are those that the plan was made with. */
+bool tessera_history_made_plan (const TesseraHistory *history, const TesseraPlan *plan);
 /* The edits that made a plan. @name: its file, for sentences. NULL: failed. */
 TesseraHistory *tessera_history_from_plan (const TesseraPlan *plan,
                                            const char *name,

@@ -141,6 +141,22 @@ tessera_history_into_plan (const TesseraHistory *history, TesseraPlan *plan)
         (TesseraPlanEdit){ g_strdup (edits[i].name), edits_json_write_row (&edits[i]) };
 }
 
+bool
+tessera_history_made_plan (const TesseraHistory *history, const TesseraPlan *plan)
+{
+  TesseraPlan *now = NULL;
+  bool is_equal;
+
+  if (tessera_plan_new (&now) != TESSERA_OK)
+    return false;
+  tessera_history_into_plan (history, now);
+  is_equal = plan->n_edits == now->n_edits;
+  for (size_t i = 0; i < plan->n_edits && is_equal; i++)
+    is_equal = g_str_equal (plan->edits[i].rule, now->edits[i].rule);
+  tessera_plan_free (now);
+  return is_equal;
+}
+
 TesseraHistory *
 tessera_history_from_plan (const TesseraPlan *plan, const char *name, TesseraError *error)
 {

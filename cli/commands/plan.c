@@ -165,23 +165,6 @@ print_text (const CliStudy *study, const char *output)
     printf ("written to %s\n", output);
 }
 
-/* Whether the plan was made with the edits that stand now. */
-static bool
-has_edits (const TesseraPlan *plan, const TesseraHistory *history)
-{
-  TesseraPlan *now = NULL;
-  bool is_equal;
-
-  if (tessera_plan_new (&now) != TESSERA_OK)
-    return false;
-  tessera_history_into_plan (history, now);
-  is_equal = plan->n_edits == now->n_edits;
-  for (size_t i = 0; i < plan->n_edits && is_equal; i++)
-    is_equal = g_str_equal (plan->edits[i].rule, now->edits[i].rule);
-  tessera_plan_free (now);
-  return is_equal;
-}
-
 /* The plan to go on from; the planner judges the rest of it. */
 static TesseraStatus
 find_resumed (const char *path,
@@ -191,7 +174,7 @@ find_resumed (const char *path,
 {
   TesseraStatus status = tessera_plan_load (path, error, out_plan);
 
-  if (status == TESSERA_OK && !has_edits (*out_plan, history))
+  if (status == TESSERA_OK && !tessera_history_made_plan (history, *out_plan))
     return tessera_fail (
         error, TESSERA_REFUSED,
         "planning can't go on from %s: it was made with other edits than "

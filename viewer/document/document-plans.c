@@ -114,6 +114,8 @@ name_of (const TesseraFollowed *followed, const char *path)
     g_string_append (name, ", across streams");
   if (n_edits > 0)
     g_string_append_printf (name, ", %zu edit%s", n_edits, n_edits == 1 ? "" : "s");
+  if (followed->plan->resumed_digest != 0)
+    g_string_append (name, ", gone on");
   if (followed->plan->cut_short != TESSERA_CUT_NOT)
     g_string_append (name, ", cut short");
   return g_string_free (name, FALSE);

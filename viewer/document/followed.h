@@ -15,6 +15,7 @@ typedef struct
   TesseraStrategy strategy;
   gboolean across_streams; /* blocks of different streams may share addresses */
   gboolean is_preview; /* made at once, to be looked at until the full plan is there */
+  gboolean goes_on;    /* from the plan that stood, as `tessera plan --resume` does */
   uint32_t generation; /* of the session's edits: which stood */
 } TesseraPlanRequest;
 
@@ -38,7 +39,8 @@ typedef struct
 } TesseraPlanWatch;
 
 /* @history: (nullable): edits to be applied.
- * @former: (nullable): the plan that stands; a hint for a preview.
+ * @former: (nullable): the plan that stands; a hint for a preview, and what a plan goes
+ * on from.
  * @out_conflict: (nullable): set on TESSERA_REFUSED. */
 TesseraStatus tessera_followed_new (TesseraData *data,
                                     const TesseraPlanRequest *request,

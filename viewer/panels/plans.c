@@ -20,6 +20,7 @@ struct _TesseraPlansView
 
   TesseraDocument *document;
   GtkWidget *rows;
+  GtkWidget *on;    /* button */
   gboolean filling; /* buttons follow, they are not pressed */
 };
 
@@ -212,9 +213,25 @@ rebuild (TesseraPlansView *self)
     gtk_widget_grab_focus (focus);
 }
 
+/* What is off says why; what is on, what it does. */
+static void
+tell_of_going_on (TesseraPlansView *self)
+{
+  const char *why = tessera_document_why_no_going_on (self->document);
+
+  tessera_set_tip (self->on,
+                   why != NULL
+                       ? why
+                       : "Go on from the plan on the right instead of anew: never "
+                         "higher, and the same as tessera plan --resume makes of it");
+}
+
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS |
+              TESSERA_CHANGED_WORK))
+    tell_of_going_on (user);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_PLANS))
     rebuild (user);
 }
@@ -246,7 +263,12 @@ tessera_plans_view_init (TesseraPlansView *self)
   tessera_set_tip (
       keep, "Keep the plan on the right under a name of its own, whatever is planned");
   gtk_widget_add_css_class (keep, "small");
+  self->on = gtk_button_new_with_label ("Plan on");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->on), "win.plan-on");
+  gtk_widget_add_css_class (self->on, "small");
+  gtk_widget_set_name (self->on, "plan-on");
   gtk_box_append (GTK_BOX (head), title);
+  gtk_box_append (GTK_BOX (head), self->on);
   gtk_box_append (GTK_BOX (head), keep);
   self->rows = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
   gtk_widget_set_name (self->rows, "plans");

@@ -82,6 +82,7 @@ side_of_focus (TesseraWindow *self)
 SIMPLE (open, tessera_window_choose_file (self))
 SIMPLE (close_file, tessera_document_close (self->document))
 SIMPLE (plan, tessera_document_plan (self->document))
+SIMPLE (plan_on, tessera_document_go_on (self->document))
 SIMPLE (cancel, tessera_document_cancel (self->document))
 SIMPLE (export_plan, tessera_window_choose_plan_target (self))
 SIMPLE (export_plan_to,
@@ -206,6 +207,7 @@ static const GActionEntry entries[] = {
   { "open-path", on_open_path, "s" },
   { "close-file", on_close_file },
   { "plan", on_plan },
+  { "plan-on", on_plan_on },
   { "cancel", on_cancel },
   { "export-plan", on_export_plan },
   { "export-plan-to", on_export_plan_to, "s" },
@@ -280,6 +282,8 @@ tessera_window_update_actions (TesseraWindow *self)
     g_simple_action_set_enabled (action_of (self, need_trace[i]), has_trace);
   g_simple_action_set_enabled (action_of (self, "plan"),
                                has_trace && document->jobs[TESSERA_WORK_PLAN] == NULL);
+  g_simple_action_set_enabled (action_of (self, "plan-on"),
+                               tessera_document_why_no_going_on (document) == NULL);
   g_simple_action_set_enabled (action_of (self, "export-plan"), can_save_plan);
   g_simple_action_set_enabled (action_of (self, "export-plan-to"), can_save_plan);
   g_simple_action_set_enabled (action_of (self, "save-report"), can_save_plan);
