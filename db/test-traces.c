@@ -153,7 +153,8 @@ test_trace_new (uint32_t seed, size_t n_events)
                          .stream = (uint16_t) test_below (random, trace->n_streams),
                          .pool = (uint16_t) test_below (random, trace->n_pools),
                          .action = (uint8_t) (1 + test_below (random, TESSERA_MARK)),
-                         .pool_known = (uint8_t) test_below (random, 2) }));
+                         .pool_known = (uint8_t) test_below (random, 2),
+                         .is_left = i % 5 == 3 }));
   fill_held (trace, &trace->start, random);
   fill_held (trace, &trace->end, random);
   fill_ranges (trace, random);
@@ -314,6 +315,7 @@ test_traces_assert_equal (const TesseraTrace *a, const TesseraTrace *b)
       SAME (events[i].pool);
       SAME (events[i].action);
       SAME (events[i].pool_known);
+      SAME (events[i].is_left);
     }
   held_assert_equal (&a->start, &b->start);
   held_assert_equal (&a->end, &b->end);

@@ -41,6 +41,8 @@ typedef struct
   uint16_t pool;   /* index into pools; 0 is the default pool */
   uint8_t action;  /* TesseraAction */
   uint8_t pool_known; /* the file itself said which pool (else it was found by address) */
+  uint8_t is_left;    /* of a run that followed a plan: which left the request to the
+                         dynamic allocator, a planned miss */
 } TesseraEvent;
 
 /* A private pool's identity; (0, 0) is the default pool and always index 0. */

@@ -68,3 +68,12 @@ tessera_pool_was_missed (TesseraRecordedPool pool, const TesseraBlock *block)
 {
   return tessera_pool_was_asked (pool, block) && !tessera_pool_holds (pool, block->addr);
 }
+
+bool
+tessera_pool_was_left (const TesseraTrace *trace,
+                       TesseraRecordedPool pool,
+                       const TesseraBlock *block)
+{
+  return tessera_pool_was_missed (pool, block) &&
+         trace->events[block->born_index].is_left;
+}

@@ -26,3 +26,8 @@ bool tessera_pool_holds (TesseraRecordedPool pool, uint64_t addr);
 bool tessera_pool_was_asked (TesseraRecordedPool pool, const TesseraBlock *block);
 /* ... and did it miss the plan: does it lie outside of the pool? */
 bool tessera_pool_was_missed (TesseraRecordedPool pool, const TesseraBlock *block);
+/* Whether that was planned: one of those that the plan leaves to the dynamic allocator.
+ * No recording before version 9 of traces says so. */
+bool tessera_pool_was_left (const TesseraTrace *trace,
+                            TesseraRecordedPool pool,
+                            const TesseraBlock *block);

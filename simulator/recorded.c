@@ -50,6 +50,33 @@ add_span (Recorded *recorded, TesseraSpan span)
   tessera_build_add_span (&recorded->build, span);
 }
 
+/* Which of the misses were planned: recordings before version 9 of traces tell how many,
+ * and none of their events is marked. */
+static TesseraStatus
+mark_left (Recorded *recorded)
+{
+  TesseraLayout *layout = recorded->build.layout;
+  bool has_marks = false;
+
+  for (size_t e = 0; e < recorded->trace->n_events && !has_marks; e++)
+    has_marks = recorded->trace->events[e].is_left;
+  if (!has_marks)
+    return TESSERA_OK;
+  layout->n_planned_misses = layout->planned_miss_bytes = 0;
+  layout->is_left = calloc (layout->n_blocks + 1, sizeof *layout->is_left);
+  if (layout->is_left == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < layout->n_blocks; i++)
+    {
+      const TesseraBlock *block = &recorded->blocks->blocks[i];
+
+      layout->is_left[i] = tessera_pool_was_left (recorded->trace, recorded->pool, block);
+      layout->n_planned_misses += layout->is_left[i];
+      layout->planned_miss_bytes += layout->is_left[i] ? block->size_bytes : 0;
+    }
+  return TESSERA_OK;
+}
+
 static TesseraStatus
 count_hits (Recorded *recorded)
 {
@@ -80,7 +107,7 @@ count_hits (Recorded *recorded)
       layout->n_planned_misses = pool.n_planned_misses;
       layout->planned_miss_bytes = pool.planned_miss_bytes;
     }
-  return TESSERA_OK;
+  return mark_left (recorded);
 }
 
 static void

@@ -397,6 +397,32 @@ test_left (void)
   check_left ("-1", "0", 0);
 }
 
+/* Which misses were planned the events say, whatever is counted elsewhere; a hit is
+ * none. */
+static void
+test_left_events (void)
+{
+  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
+  TesseraTrace *trace = followed_trace ("plan", "4194304");
+  TesseraLayout *layout;
+  Case c;
+
+  g_assert_cmpint (tessera_trace_set_meta (trace, "plan_left", "0"), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_set_meta (trace, "plan_left_bytes", "0"), ==,
+                   TESSERA_OK);
+  trace->events[1].is_left = trace->events[4].is_left = 1;
+  c = case_new (trace);
+  layout = case_simulate (&c, &options);
+  g_assert_cmpuint (layout->n_misses, ==, 1);
+  g_assert_cmpuint (layout->n_planned_misses, ==, 1);
+  g_assert_cmpuint (layout->planned_miss_bytes, ==, 1000);
+  for (size_t i = 0; i < c.blocks->n_blocks; i++)
+    g_assert_cmpuint (layout->is_left[i], ==, c.blocks->blocks[i].size_bytes == 1000);
+  tessera_layout_free (layout);
+  check_faults (&c, &options);
+  case_clear (&c);
+}
+
 /* What a recording says of the plan that it followed. */
 static void
 test_followed (void)
@@ -511,6 +537,7 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/simulate/recorded", test_recorded);
   g_test_add_func ("/simulator/simulate/followed", test_followed);
   g_test_add_func ("/simulator/simulate/left", test_left);
+  g_test_add_func ("/simulator/simulate/left-events", test_left_events);
   g_test_add_func ("/simulator/simulate/declined", test_declined);
   g_test_add_func ("/simulator/simulate/faults", test_faults);
   return g_test_run ();

@@ -65,7 +65,7 @@ assert_same_event (const TesseraEvent *a, const TesseraEvent *b)
   g_assert_true (a->addr == b->addr && a->size_bytes == b->size_bytes &&
                  a->at_ns == b->at_ns && a->stack == b->stack && a->stream == b->stream &&
                  a->pool == b->pool && a->action == b->action &&
-                 a->pool_known == b->pool_known);
+                 a->pool_known == b->pool_known && a->is_left == b->is_left);
 }
 
 static void

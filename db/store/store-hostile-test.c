@@ -66,9 +66,9 @@ test_refusals (TestPlace *place, gconstpointer data)
                   "*is a Tessera plan, but a trace is needed here");
   tessera_plan_free (plan);
   save (place, trace);
-  test_execute (place->path, "PRAGMA user_version = 9");
+  test_execute (place->path, "PRAGMA user_version = 10");
   assert_refused (place, TESSERA_FUTURE,
-                  "*newer Tessera (format 9; this one reads up to 8)*");
+                  "*newer Tessera (format 10; this one reads up to 9)*");
   test_execute (place->path, "PRAGMA user_version = 0");
   assert_refused (place, TESSERA_BAD_INPUT, "*has no format version*");
   g_remove (place->path);
@@ -151,6 +151,7 @@ static const struct
   { "UPDATE event SET stream = 70000", "*event, row 0, stream is of the wrong type*" },
   { "UPDATE event SET pool = -1", "*event, row 0, pool is of the wrong type*" },
   { "UPDATE event SET pool_known = 2", "*pool_known is 2*" },
+  { "UPDATE event SET is_left = 2", "*is_left is 2*" },
   { "UPDATE event SET stack = 1000000", "*event, row 0, stack is 1000000*" },
   { "UPDATE event SET stack = 4294967295", "*stack is of the wrong type or too large*" },
   { "UPDATE event SET size_bytes = -1", "*event, row 0, size_bytes is of the wrong*" },

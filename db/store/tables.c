@@ -130,7 +130,8 @@ static const TesseraColumn event_columns[] = {
   COLUMN (TesseraEvent, stack, U32_OR_NONE, BELOW (STACKS)),
   COLUMN (TesseraEvent, stream, U16, BELOW (STREAMS)),
   COLUMN (TesseraEvent, pool, U16, BELOW (POOLS)),
-  COLUMN (TesseraEvent, pool_known, FLAG)
+  COLUMN (TesseraEvent, pool_known, FLAG),
+  COLUMN (TesseraEvent, is_left, FLAG)
 };
 TABLE (event,
        "event",

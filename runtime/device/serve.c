@@ -7,21 +7,32 @@
 #include "runtime/device/device-internal.h"
 #include "runtime/process/recording.h"
 
-void
-tessera_device_record (RuntimeDevice *device,
-                       TesseraAction action,
-                       const RuntimeBlock *block,
-                       uint32_t stack)
+static void
+record (RuntimeDevice *device,
+        TesseraAction action,
+        const RuntimeBlock *block,
+        uint32_t stack,
+        bool is_left)
 {
   const TesseraEvent event = { .addr = block->addr,
                                .size_bytes = block->size_bytes,
                                .stack = stack,
                                .stream = block->stream,
                                .pool = block->pool,
-                               .action = (uint8_t) action };
+                               .action = (uint8_t) action,
+                               .is_left = is_left };
 
   if (device->recorder != NULL)
     tessera_recorder_event (device->recorder, (uint32_t) device->ordinal, &event);
+}
+
+void
+tessera_device_record (RuntimeDevice *device,
+                       TesseraAction action,
+                       const RuntimeBlock *block,
+                       uint32_t stack)
+{
+  record (device, action, block, stack, false);
 }
 
 static void
@@ -35,8 +46,9 @@ static uint64_t
 grant (RuntimeDevice *device,
        RuntimeBlock *block,
        const RuntimeRequest *request,
-       const TesseraGrant *granted)
+       const TesseraPolicyGrant *served)
 {
+  const TesseraGrant *granted = &served->grant;
   uint64_t rounded = tessera_round_size (&device->settings, request->size_bytes);
 
   block->addr = granted->addr;
@@ -49,7 +61,7 @@ grant (RuntimeDevice *device,
   tessera_stats_alloc (&device->stats, block->is_small, block->size_bytes,
                        block->block_bytes);
   count_splits (device);
-  tessera_device_record (device, TESSERA_ALLOC, block, request->stack);
+  record (device, TESSERA_ALLOC, block, request->stack, served->is_placeless);
   /* FNV-1a by words: the hot path has no time for bytes. */
   device->step_hash =
       (device->step_hash ^ block->size_bytes ^ (uint64_t) block->stream << 48) *
@@ -82,7 +94,7 @@ tessera_device_malloc (RuntimeDevice *device,
                                       block->pool, &granted);
     }
   if (status == TESSERA_OK)
-    addr = grant (device, block, request, &granted.grant);
+    addr = grant (device, block, request, &granted);
   else
     {
       if (block != NULL)

@@ -71,6 +71,10 @@ def followed(folder, plan, name):
     for begin, end in dry.steps_of(trace):
         rows = dry.query(trace, "SELECT size_bytes, addr FROM event WHERE action = ? AND event_index >= ? "
                          "AND event_index < ? ORDER BY event_index", dry.ALLOC, begin, end)
+        marked = [addr for is_left, addr in dry.query(
+            trace, "SELECT is_left, addr FROM event WHERE action = ? AND event_index >= ? AND event_index < ?",
+            dry.ALLOC, begin, end) if is_left]
+        assert marked == [addr for _, addr in rows if not pool <= addr < pool + pool_bytes], "planned misses are marked"
         steps.append([(size, addr - pool if pool <= addr < pool + pool_bytes else None) for size, addr in rows])
     recording = json.loads(dry.tessera("info", trace, "--json"))["recording"]
     return steps, pool_bytes, recording

@@ -255,11 +255,12 @@ tessera_describe_place (const TesseraSheet *sheet, uint32_t block)
     return g_strdup ("nowhere: the request failed");
   begin = pool_begin (layout, addr);
   if (sheet->planned == NULL && begin == TESSERA_NOWHERE)
-    return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x%s", addr,
-                            layout->pool_bytes > 0 &&
-                                    tessera_pool_was_missed (sheet->data->pool, b)
-                                ? ", missed the plan"
-                                : "");
+    return g_strdup_printf (
+        "0x%" G_GINT64_MODIFIER "x%s", addr,
+        layout->pool_bytes == 0 || !tessera_pool_was_missed (sheet->data->pool, b) ? ""
+        : layout->is_left != NULL && layout->is_left[block]
+            ? ", left to the dynamic allocator"
+            : ", missed the plan");
   if (begin == TESSERA_NOWHERE)
     return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x, %s", addr,
                             layout->is_left != NULL && layout->is_left[block]

@@ -165,6 +165,7 @@ filter (Making *self)
   g_autofree uint8_t *phases = by_text ? match_phases (self) : NULL;
   g_autofree uint8_t *groups = by_text ? match_groups (self) : NULL;
   gboolean is_missed = by_text && has_text (self, "missed the plan");
+  gboolean is_left = by_text && has_text (self, "left to the dynamic allocator");
   uint8_t classes[8] = { 0 };
 
   for (uint8_t i = 0; by_text && i < 8; i++)
@@ -181,7 +182,9 @@ filter (Making *self)
           (b->died_phase < self->data->structure->n_phases && phases[b->died_phase]) ||
           (b->group < self->data->n_groups && groups[b->group]) ||
           classes[b->lifetime_class & 7] ||
-          (is_missed && tessera_pool_was_missed (self->data->pool, b)))
+          ((is_missed || is_left) && tessera_pool_was_missed (self->data->pool, b) &&
+           (tessera_pool_was_left (self->data->trace, self->data->pool, b) ? is_left
+                                                                           : is_missed)))
         self->blocks[self->n_blocks++] = i;
     }
 }

@@ -91,8 +91,8 @@ row_new (TesseraLegend *self, const TesseraLegendEntry *entry, size_t index)
   return row;
 }
 
-/* What nobody planned to miss, which is striped. As recorded events do not tell which of
- * the misses were planned: then all are. */
+/* What nobody planned to miss, which is striped. Recordings before version 9 of traces do
+ * not tell which of the misses were planned: then all are. */
 static uint64_t
 n_unplanned (const TesseraLayout *layout)
 {
