@@ -33,11 +33,14 @@ cli_edits_read (const char *path, TesseraError *error)
 {
   g_autofree char *text = NULL;
   g_autoptr (GError) failure = NULL;
+  const char *why;
   gsize n_bytes;
 
   if (g_file_get_contents (path, &text, &n_bytes, &failure))
     return tessera_history_from_json (text, (gssize) n_bytes, path, error);
-  tessera_fail (error, TESSERA_IO, "Cannot read %s: %s", path, failure->message);
+  /* GLib's sentence names the file before it says why. */
+  why = strrchr (failure->message, ':');
+  tessera_fail (error, TESSERA_IO, "Cannot read %s%s", path, why != NULL ? why : "");
   return NULL;
 }
 

@@ -93,7 +93,7 @@ static const struct
 {
   const char *text, *sentence;
 } bad[] = {
-  { "", "it is empty" },
+  { "", "it is empty, not a list of edits in JSON" },
   { "[", "*not JSON*" },
   { "{}", "it is not an array*" },
   { "[1]", "it: edit 1, an edit is not an object" },

@@ -48,12 +48,15 @@ edits_json_parse (const char *text, gssize length, const char *where, TesseraErr
   JsonNode *root = NULL;
 
   if (!g_utf8_validate (text, (gssize) n_bytes, NULL) || !is_plain (text, n_bytes))
-    tessera_fail (error, TESSERA_BAD_INPUT, "%s is not a list of edits in JSON", where);
+    tessera_fail (error, TESSERA_BAD_INPUT,
+                  "%s is not a list of edits in JSON, as tessera edits export writes it",
+                  where);
   else if (!json_parser_load_from_data (parser, text, (gssize) n_bytes, &failure))
     tessera_fail (error, TESSERA_BAD_INPUT, "%s is not JSON: %s", where,
                   failure->message);
   else if ((root = json_parser_steal_root (parser)) == NULL)
-    tessera_fail (error, TESSERA_BAD_INPUT, "%s is empty", where);
+    tessera_fail (error, TESSERA_BAD_INPUT, "%s is empty, not a list of edits in JSON",
+                  where);
   return root;
 }
 

@@ -317,6 +317,15 @@ def mistakes_get_one_sentence(tmp):
     assert standing(trace) == (0, 0)
     refused("edits", "list", tmp / "none.tsr", words=("none.tsr",))
     refused("edits", "melt", trace, status=2)
+    (tmp / "text.txt").write_text("no trace\n")
+    (tmp / "c.json").write_text('[{"kind": "cap", "name": "", "pool_bytes": 512}]')
+    before = sorted(tmp.iterdir())
+    for no_trace in "text.txt", "":
+        refused("edits", "list", tmp / no_trace, words=(no_trace,))
+        refused("edits", "add", tmp / no_trace, "--kind", "cap", "--at", "1GiB", words=(no_trace,))
+        refused("edits", "apply", tmp / no_trace, tmp / "c.json", words=(no_trace,))
+    assert sorted(tmp.iterdir()) == before
+    (tmp / "c.json").unlink()
     refused("edits", "apply", trace, status=2)
     refused("edits", "apply", trace, tmp / "none.json", words=("none.json",))
     refused("plan", trace, "--strategy", "best", status=2)

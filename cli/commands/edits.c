@@ -153,16 +153,28 @@ static const struct
   const char *name;
   TesseraStatus (*run) (Call *call, char **argv, TesseraError *error);
   int n_files;
-  gboolean is_silent;
-} verbs[] = { { "list", list, 1, FALSE },   { "add", add, 1, FALSE },
-              { "apply", apply, 2, FALSE }, { "undo", undo, 1, FALSE },
-              { "redo", redo, 1, FALSE },   { "export", export, 1, TRUE } };
+  gboolean is_silent, brings_edits;
+} verbs[] = { { "list", list, 1, FALSE, FALSE },  { "add", add, 1, FALSE, TRUE },
+              { "apply", apply, 2, FALSE, TRUE }, { "undo", undo, 1, FALSE, FALSE },
+              { "redo", redo, 1, FALSE, FALSE },  { "export", export, 1, TRUE, FALSE } };
+
+/* Edits of anything but a trace would lie beside it for good. */
+static TesseraStatus
+look_at_trace (const Call *call, TesseraError *error)
+{
+  CliStudy study;
+  TesseraStatus status = cli_study_open (&study, call->path, &call->common, error);
+
+  cli_study_clear (&study);
+  return status;
+}
 
 static int
 run_verb (Call *call, gsize verb, char **argv)
 {
   TesseraError error = { 0 };
   TesseraStatus status;
+  size_t n_edits;
   int result = cli_check_output ("edits", call->path, call->output);
 
   if (result != CLI_DONE)
@@ -176,7 +188,12 @@ run_verb (Call *call, gsize verb, char **argv)
   call->history = tessera_history_load (call->path, &error);
   if (call->history == NULL)
     return cli_fail (&error);
-  status = verbs[verb].run (call, argv, &error);
+  /* Where edits are kept already it was a trace; reading a large one takes seconds. */
+  tessera_history_get (call->history, &n_edits);
+  status = n_edits == 0 || verbs[verb].brings_edits ? look_at_trace (call, &error)
+                                                    : TESSERA_OK;
+  if (status == TESSERA_OK)
+    status = verbs[verb].run (call, argv, &error);
   if (status != TESSERA_OK)
     result = cli_fail (&error);
   else if (!verbs[verb].is_silent && call->common.json)
