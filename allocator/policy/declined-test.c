@@ -39,7 +39,7 @@ typedef struct
   TesseraVirtual device;
   TesseraPolicy *policy;
   TesseraPolicyGrant placed[N_SLOTS]; /* in the pool, in order */
-  guint n_declined, n_unmapped; /* of the pool */
+  guint n_declined, n_unmapped;       /* of the pool */
   uint64_t pool_addr, unmapped_bytes;
 } Case;
 
@@ -93,18 +93,12 @@ open_case (Case *c, uint64_t device_bytes, uint64_t limit_bytes)
                                      .plan_declined = on_declined,
                                      .user = c };
   TesseraPolicyOptions options;
-  TesseraPolicyStats stats;
-  TesseraError error;
 
   *c = (Case){ .made = make_plan () };
   options = made_plan_options (c->made);
   options.caching.limit_bytes = limit_bytes;
   tessera_virtual_init (&c->device, device_bytes);
-  g_assert_cmpint (
-      tessera_policy_new (&options, &c->device.device, &observer, &error, &c->policy), ==,
-      TESSERA_OK);
-  tessera_policy_get_stats (c->policy, &stats);
-  c->pool_addr = stats.pool_addr;
+  c->policy = program_open_plan (&options, &c->device.device, &observer, &c->pool_addr);
 }
 
 static void
@@ -162,7 +156,7 @@ test_gives_back (void)
   g_assert_cmpuint (stats.decline.misfit.missed_bytes, ==, n_misses * 3 * MIB);
   g_assert_cmpuint (stats.decline.misfit.asked_bytes, ==, n_misses * 3 * MIB);
   g_assert_cmpuint (stats.pool_bytes, ==, 4 * MIB); /* pages of two */
-  g_assert_cmpuint (c.n_unmapped, ==, 4); /* lent, and three when declined */
+  g_assert_cmpuint (c.n_unmapped, ==, 4);           /* lent, and three when declined */
   g_assert_cmpuint (c.device.used_bytes, ==, stats.caching.reserved_bytes);
   g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, c.device.peak_used_bytes);
 
@@ -237,11 +231,8 @@ test_private_pool (void)
                                        .segment_unmap = on_unmap,
                                        .user = &c };
     const TesseraPolicyOptions options = made_plan_options (c.made);
-    TesseraError error;
 
-    g_assert_cmpint (
-        tessera_policy_new (&options, &c.device.device, &observer, &error, &c.policy), ==,
-        TESSERA_OK);
+    c.policy = program_open_plan (&options, &c.device.device, &observer, &c.pool_addr);
   }
   /* An earlier pool of this number is gone: the requests take that back. */
   tessera_policy_release_pool (c.policy, 3);

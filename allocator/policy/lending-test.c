@@ -44,8 +44,6 @@ open_case (Case *c, uint64_t device_bytes)
 {
   const TesseraObserver observer = { .segment_unmap = on_unmap, .user = c };
   TesseraPolicyOptions options;
-  TesseraPolicyStats stats;
-  TesseraError error;
 
   *c = (Case){ .made = g_new0 (MadePlan, 1),
                .unmapped = g_array_new (FALSE, FALSE, sizeof (uint64_t)) };
@@ -55,11 +53,7 @@ open_case (Case *c, uint64_t device_bytes)
   options = made_plan_options (c->made);
   options.never_declines = true;
   tessera_virtual_init (&c->device, device_bytes);
-  g_assert_cmpint (
-      tessera_policy_new (&options, &c->device.device, &observer, &error, &c->policy), ==,
-      TESSERA_OK);
-  tessera_policy_get_stats (c->policy, &stats);
-  c->pool_addr = stats.pool_addr;
+  c->policy = program_open_plan (&options, &c->device.device, &observer, &c->pool_addr);
 }
 
 static void

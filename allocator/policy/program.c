@@ -111,6 +111,23 @@ made_plan_options (const MadePlan *made)
 }
 
 TesseraPolicy *
+program_open_plan (const TesseraPolicyOptions *options,
+                   TesseraDevice *device,
+                   const TesseraObserver *observer,
+                   uint64_t *out_pool_addr)
+{
+  TesseraPolicy *policy;
+  TesseraPolicyStats stats;
+  TesseraError error = { 0 };
+
+  g_assert_cmpint (tessera_policy_new (options, device, observer, &error, &policy), ==,
+                   TESSERA_OK);
+  tessera_policy_get_stats (policy, &stats);
+  *out_pool_addr = stats.pool_addr;
+  return policy;
+}
+
+TesseraPolicy *
 program_open (const TesseraPolicyOptions *options, TesseraDevice *device)
 {
   TesseraError error = { 0 };

@@ -40,6 +40,11 @@ MadePlan *made_plan_hostile (GRand *rand, uint64_t height_bytes);
 TesseraPolicyOptions made_plan_options (const MadePlan *made);
 
 TesseraPolicy *program_open (const TesseraPolicyOptions *options, TesseraDevice *device);
+/* The same of a plan, with somebody who looks on; and where its pool begins. */
+TesseraPolicy *program_open_plan (const TesseraPolicyOptions *options,
+                                  TesseraDevice *device,
+                                  const TesseraObserver *observer,
+                                  uint64_t *out_pool_addr);
 TesseraPolicyGrant
 program_take (TesseraPolicy *policy, uint64_t size_bytes, uint32_t stream);
 void program_give_back (TesseraPolicy *policy, TesseraPolicyGrant grant);
