@@ -129,6 +129,15 @@ TESSERA_MUST_USE TesseraStatus tessera_check_lengths (const TesseraLengths *leng
                                                       TesseraLaw *out_law,
                                                       TesseraError *error);
 
+/* Whether what is pinned lies there in the start and in a step of any length: at the same
+ * parameters as above. @of_slot: [n_slots] offset or UINT64_MAX: not pinned; @of_start:
+ * [n_start] the same. As above. */
+TESSERA_MUST_USE TesseraStatus tessera_check_lengths_pins (const TesseraLengths *lengths,
+                                                           const uint64_t *of_slot,
+                                                           const uint64_t *of_start,
+                                                           TesseraLaw *out_law,
+                                                           TesseraError *error);
+
 /* Whether @plan keeps what edits hold its slots to. As above. */
 TESSERA_MUST_USE TesseraStatus tessera_check_edits (const TesseraPlan *plan,
                                                     const TesseraHolds *holds,

@@ -155,6 +155,87 @@ check_fixed (const TesseraLengths *lengths, TesseraLaw *out_law, TesseraError *e
   return status;
 }
 
+/* Each slot of an instance that was made from a pinned one. */
+static TesseraStatus
+check_pinned (const TesseraPlan *plan,
+              const uint64_t *pins,
+              TesseraLaw *out_law,
+              TesseraError *error)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+
+      if (pins[slot->block] == UINT64_MAX || pins[slot->block] == slot->offset_bytes)
+        continue;
+      *out_law = TESSERA_LAW_PIN;
+      return tessera_fail (error, TESSERA_REFUSED,
+                           "slot %" PRIu32 " is pinned to offset %" PRIu64
+                           " and lies at %" PRIu64,
+                           slot->block, pins[slot->block], slot->offset_bytes);
+    }
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+check_pins_of_step (const TesseraLengths *lengths,
+                    const TesseraParameters *parameters,
+                    const uint64_t *pins,
+                    TesseraLaw *out_law,
+                    TesseraError *error)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; i < N_WAYS && status == TESSERA_OK; i++)
+    {
+      TesseraPlan *plan;
+
+      status = tessera_instance_of_step (lengths, parameters, &ways[i], &plan);
+      if (status == TESSERA_INVALID)
+        return TESSERA_OK;
+      if (status == TESSERA_OK)
+        status = check_pinned (plan, pins, out_law, error);
+      tessera_plan_free (plan);
+    }
+  return status;
+}
+
+/* The parameters that are checked besides the observed: the @k-th. */
+static TesseraParameters
+sample (const TesseraLengths *lengths, uint64_t k)
+{
+  return (TesseraParameters){
+    .batch = k == N_SAMPLED ? lengths->most.batch : 1 + k % lengths->most.batch,
+    .length = 1 + (lengths->most.length - 1) / N_SAMPLED * k +
+              (lengths->most.length - 1) % N_SAMPLED * k / N_SAMPLED,
+  };
+}
+
+TesseraStatus
+tessera_check_lengths_pins (const TesseraLengths *lengths,
+                            const uint64_t *of_slot,
+                            const uint64_t *of_start,
+                            TesseraLaw *out_law,
+                            TesseraError *error)
+{
+  TesseraPlan *start = NULL;
+  TesseraStatus status = tessera_instance_of_start (lengths, &start);
+
+  *out_law = TESSERA_LAW_NONE;
+  if (status == TESSERA_OK)
+    status = check_pinned (start, of_start, out_law, error);
+  tessera_plan_free (start);
+  for (uint32_t i = 0; i < lengths->n_observed && status == TESSERA_OK; i++)
+    status = check_pins_of_step (lengths, &lengths->observed[i], of_slot, out_law, error);
+  for (uint64_t k = 0; k <= N_SAMPLED && status == TESSERA_OK; k++)
+    {
+      const TesseraParameters sampled = sample (lengths, k);
+
+      status = check_pins_of_step (lengths, &sampled, of_slot, out_law, error);
+    }
+  return status;
+}
+
 TesseraStatus
 tessera_check_lengths (const TesseraLengths *lengths,
                        TesseraLaw *out_law,
@@ -173,11 +254,7 @@ tessera_check_lengths (const TesseraLengths *lengths,
     status = check_ways (lengths, &lengths->observed[i], out_law, error);
   for (uint64_t k = 0; k <= N_SAMPLED && status == TESSERA_OK; k++)
     {
-      const TesseraParameters sampled = {
-        .batch = k == N_SAMPLED ? lengths->most.batch : 1 + k % lengths->most.batch,
-        .length = 1 + (lengths->most.length - 1) / N_SAMPLED * k +
-                  (lengths->most.length - 1) % N_SAMPLED * k / N_SAMPLED,
-      };
+      const TesseraParameters sampled = sample (lengths, k);
 
       status = check_ways (lengths, &sampled, out_law, error);
     }

@@ -16,6 +16,7 @@ typedef struct
   const TesseraKind *kind;
   const TesseraKindLaws *laws;
   const TesseraLengthsOptions *options;
+  const struct TesseraLengthsPins *pins; /* planner/laws/pins.h */
   TesseraLengths *out;
 } TesseraLengthsBuild;
 
@@ -31,7 +32,8 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_crossing (TesseraLengthsBuild *bu
  * Needs to know what is early. */
 void tessera_lengths_over_cuts (TesseraLengthsBuild *build);
 /* What comes before the first step; offsets of all that is fixed. */
-TESSERA_MUST_USE TesseraStatus tessera_lengths_start (TesseraLengthsBuild *build);
+TESSERA_MUST_USE TesseraStatus tessera_lengths_start (TesseraLengthsBuild *build,
+                                                      TesseraError *error);
 /* The orders of the swept. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_orders (TesseraLengthsBuild *build);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/laws/build.h"
+#include "planner/laws/pins.h"
 
 TesseraStatus
 tessera_lengths_phase (TesseraLengthsBuild *build, uint32_t phase, uint32_t *out_string)
@@ -81,6 +81,7 @@ refuse_dear (const TesseraLengthsBuild *build, TesseraError *error)
 {
   const TesseraLengths *out = build->out;
   uint64_t load = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
+  uint32_t pin = tessera_lengths_pins_highest (build);
 
   for (uint32_t i = 0; i < out->n_observed; i++)
     {
@@ -89,6 +90,16 @@ refuse_dear (const TesseraLengthsBuild *build, TesseraError *error)
 
       if (status == TESSERA_NO_MEMORY)
         return status;
+      if (status == TESSERA_OK && need.height_bytes > load + load / DEAR_SHARE &&
+          pin != TESSERA_NONE)
+        return tessera_fail (
+            error, TESSERA_REFUSED,
+            "the edit \"%s\" pins so high that a step would take %.0f %% "
+            "of the most that is ever alive, since what moves with the "
+            "length lies above: no plan for every length is made with "
+            "it",
+            build->options->edits[pin].name,
+            100.0 * (double) need.height_bytes / (double) load);
       if (status == TESSERA_OK && need.height_bytes > load + load / DEAR_SHARE)
         return tessera_fail (error, TESSERA_REFUSED,
                              "sizes vary by a law, but what can't move with the length "
@@ -99,9 +110,10 @@ refuse_dear (const TesseraLengthsBuild *build, TesseraError *error)
   return TESSERA_OK;
 }
 
-/* Edits of groups and classes say nothing of places. All others are about the places that
- * this trace's sizes have, which an order of blocks can't promise at every length, or
- * leave out what a run would then count against the plan. */
+/* Edits of groups and classes say nothing of places; what is pinned gets a fixed one. All
+ * others are about the places that this trace's sizes have, which an order of blocks
+ * can't promise at every length, or leave out what a run would then count against the
+ * plan. */
 static TesseraStatus
 refuse_edits (const TesseraLengthsOptions *options, TesseraError *error)
 {
@@ -116,8 +128,8 @@ refuse_edits (const TesseraLengthsOptions *options, TesseraError *error)
                              "the edit \"%s\" leaves requests out: no plan for every "
                              "length is made with it",
                              edit->name);
-      if (edit->kind == TESSERA_EDIT_PIN || edit->kind == TESSERA_EDIT_TOGETHER ||
-          edit->kind == TESSERA_EDIT_APART || edit->kind == TESSERA_EDIT_CAP)
+      if (edit->kind == TESSERA_EDIT_TOGETHER || edit->kind == TESSERA_EDIT_APART ||
+          edit->kind == TESSERA_EDIT_CAP)
         return tessera_fail (error, TESSERA_REFUSED,
                              "the edit \"%s\" is about places that this trace's sizes "
                              "have: no plan for every length is made with it",
@@ -140,6 +152,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
                                 .structure = structure,
                                 .options = options,
                                 .parts = &laws->parts };
+  TesseraLengthsPins pins = { 0 };
   TesseraLaw law;
   TesseraStatus status;
 
@@ -155,15 +168,24 @@ tessera_lengths_plan (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     status = set_parameters (&build);
   if (status == TESSERA_OK)
+    status = tessera_lengths_pins_init (
+        &pins, &build, structure,
+        tessera_first_born (blocks, build.structure->steps[0].begin_index), error);
+  build.pins = &pins;
+  if (status == TESSERA_OK)
     status = tessera_lengths_slots (&build, error);
   if (status == TESSERA_OK)
-    status = tessera_lengths_start (&build);
+    status = tessera_lengths_start (&build, error);
   if (status == TESSERA_OK)
     status = tessera_lengths_orders (&build);
   if (status == TESSERA_OK)
     status = refuse_dear (&build, error);
   if (status == TESSERA_OK)
     status = tessera_check_lengths (build.out, &law, error);
+  if (status == TESSERA_OK && pins.of_slot)
+    status =
+        tessera_check_lengths_pins (build.out, pins.of_slot, pins.of_start, &law, error);
+  tessera_lengths_pins_clear (&pins);
   if (status == TESSERA_OK)
     *out_lengths = build.out;
   else

@@ -16,7 +16,8 @@ typedef struct
   TesseraParameters most; /* the plan is for these and less; 0: the largest seen */
   const TesseraPackOptions *pack; /* NULL: defaults */
   const TesseraEdit *edits;       /* (nullable): that the plan beside it is made with.
-                                     Any but of groups and classes are refused */
+                                     Pins hold at every length; any others but those of
+                                     groups and classes are refused */
   size_t n_edits;
 } TesseraLengthsOptions;
 

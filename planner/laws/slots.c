@@ -8,7 +8,7 @@
 
 #include "allocator/follow/guess.h"
 #include "allocator/follow/sweep.h"
-#include "planner/laws/build.h"
+#include "planner/laws/pins.h"
 
 enum
 {
@@ -298,6 +298,8 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
     tessera_lengths_over_cuts (build);
   else if (status == TESSERA_OK)
     status = tessera_lengths_crossing (build);
+  if (status == TESSERA_OK)
+    status = tessera_lengths_pin_slots (build, error);
   for (uint32_t i = 0; i < out->n_slots; i++)
     out->n_swept += out->slots[i].place == TESSERA_PLACE_SWEPT;
   return status;

@@ -181,6 +181,28 @@ instance_draw_small_edits (Instance *instance)
 }
 
 void
+instance_draw_pins (Instance *instance)
+{
+  const TesseraBlocks *blocks = instance->of.blocks;
+  guint64 bound = tessera_blocks_bound (blocks, 0, blocks->n_events, NULL);
+
+  instance->n_edits = 1 + instance_pick (instance->random, 2);
+  for (guint i = 0; i < instance->n_edits; i++)
+    {
+      TesseraEdit *edit = &instance->edits[i];
+
+      *edit = (TesseraEdit){ .kind = TESSERA_EDIT_PIN };
+      tessera_selector_init (&edit->what);
+      tessera_selector_init (&edit->with);
+      edit->name = g_strdup_printf ("pin %u", i);
+      edit->at = bound / 512 * instance_pick (instance->random, 20) / 100 * 512;
+      list_some (instance, 1, &edit->what);
+    }
+  instance->options.edits = instance->edits;
+  instance->options.n_edits = instance->n_edits;
+}
+
+void
 instance_clear (Instance *instance)
 {
   for (guint i = 0; i < instance->n_edits; i++)

@@ -49,6 +49,8 @@ void instance_init (Instance *instance, guint32 seed, InstanceKind kind);
 void instance_draw_edits (Instance *instance);
 /* The same, about a few blocks each: most of them can hold. */
 void instance_draw_small_edits (Instance *instance);
+/* One or two pins, low enough for a plan for every length. */
+void instance_draw_pins (Instance *instance);
 void instance_clear (Instance *instance);
 
 /* Another run of its program, with other draws. */
