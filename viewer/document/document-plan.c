@@ -70,6 +70,9 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
                                     &input->planned);
   else
     status = make_plan (job, input, former != NULL ? former->plan : NULL, error);
+  input->is_of_edits = status == TESSERA_OK &&
+                       (keeps_best (input) || input->request.is_preview ||
+                        tessera_history_made_plan (input->history, input->planned->plan));
   if (status == TESSERA_OK)
     status = tessera_sheet_new (
         input->data, input->planned, TESSERA_LAYOUT_PLAN, input->axis_kind,
@@ -101,6 +104,7 @@ take_plan (TesseraDocument *self, TesseraWorkInput *input)
   self->planned->request.generation = input->path != NULL || input->shown != NULL
                                           ? self->request.generation
                                           : input->request.generation;
+  self->is_plan_of_edits = input->is_of_edits;
   tessera_sheet_unref (self->sheets[TESSERA_SIDE_RIGHT]);
   self->sheets[TESSERA_SIDE_RIGHT] = g_steal_pointer (&input->sheets[TESSERA_SIDE_RIGHT]);
   self->needs.plan_bytes = 0;
@@ -215,8 +219,7 @@ tessera_document_why_no_going_on (TesseraDocument *self)
     return "There is no plan yet: make one first";
   if (has_cap (self))
     return "Under a cap it is decided anew which blocks have slots: plan again instead";
-  if (!tessera_document_is_plan_current (self) ||
-      !tessera_history_made_plan (self->history, self->planned->plan))
+  if (!tessera_document_is_plan_current (self) || !self->is_plan_of_edits)
     return "The plan is not of the edits that stand: plan again first";
   if (tessera_plan_is_optimal (self->planned->plan))
     return "It is proven that no plan is lower";
@@ -245,6 +248,7 @@ tessera_document_show_plan (TesseraDocument *self, TesseraFollowed *planned)
     return;
   input = tessera_work_input_new (self);
   input->shown = tessera_followed_ref (planned);
+  input->history = tessera_history_copy (self->history);
   tessera_work_start (self, TESSERA_WORK_PLAN, &plan_kind, input);
 }
 
@@ -262,6 +266,7 @@ tessera_document_open_plan (TesseraDocument *self, const char *path)
     }
   input = tessera_work_input_new (self);
   input->path = g_strdup (path);
+  input->history = tessera_history_copy (self->history);
   tessera_work_start (self, TESSERA_WORK_PLAN, &plan_kind, input);
 }
 

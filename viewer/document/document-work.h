@@ -13,7 +13,7 @@
 typedef struct
 {
   char *path;
-  uint32_t device; /* of the file to open */
+  uint32_t device;   /* of the file to open */
   TesseraData *data; /* as analysed */
   TesseraFollowed *planned;
   TesseraFollowed *shown; /* a plan that need not be made; or NULL */
@@ -24,7 +24,8 @@ typedef struct
   gboolean dark;
   uint32_t alone;             /* of colours: a block, or TESSERA_NONE: all are shown */
   TesseraPlanRequest request; /* of a plan to be made */
-  TesseraHistory *history;    /* edits that it is to follow */
+  TesseraHistory *history;    /* edits that it is to follow, or that stand */
+  gboolean is_of_edits;       /* the plan was made with them */
   TesseraEditConflict conflict;
   TesseraError history_error; /* its text is empty: the edits could be read */
   TesseraSheet *sheets[TESSERA_N_SIDES];

@@ -21,6 +21,7 @@ struct _TesseraPlansView
   TesseraDocument *document;
   GtkWidget *rows;
   GtkWidget *on;    /* button */
+  char *shown;      /* what the rows tell, as one text */
   gboolean filling; /* buttons follow, they are not pressed */
 };
 
@@ -190,15 +191,48 @@ find_named (GtkWidget *root, const char *name)
   return found;
 }
 
+/* All that the rows are made of: the same text, the same rows. */
+static char *
+describe_rows (TesseraDocument *document)
+{
+  const TesseraLayout *layout = NULL;
+  GString *text = g_string_new (NULL);
+
+  if (document->data == NULL)
+    return g_string_free (text, FALSE);
+  if (tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
+                               &layout) == TESSERA_OK)
+    g_string_append_printf (text, "%s %d %" G_GUINT64_FORMAT " %d",
+                            tessera_layout_owner (layout), (int) layout->kind,
+                            layout->peak_reserved_bytes, document->left_planned == NULL);
+  for (guint i = 0; i < tessera_document_n_kept (document); i++)
+    {
+      const TesseraKept *kept = tessera_document_get_kept (document, i);
+      g_autofree char *facts = describe_plan (kept, document->data->bound_bytes);
+
+      g_string_append_printf (text, "\n%s %" G_GUINT64_FORMAT " %s %d %d", kept->name,
+                              kept->followed->plan->height_bytes, facts,
+                              kept->followed == document->left_planned,
+                              kept->followed == document->planned);
+    }
+  return g_string_free (text, FALSE);
+}
+
 static void
 rebuild (TesseraPlansView *self)
 {
+  char *shown = describe_rows (self->document);
   GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
   GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
   g_autofree char *name = focus != NULL && gtk_widget_is_ancestor (focus, self->rows)
                               ? g_strdup (gtk_widget_get_name (focus))
                               : NULL;
+  gboolean is_same = g_strcmp0 (shown, self->shown) == 0;
 
+  g_free (self->shown);
+  self->shown = shown;
+  if (is_same)
+    return;
   self->filling = TRUE;
   tessera_remove_children (self->rows);
   if (self->document->data != NULL)
@@ -240,6 +274,7 @@ static void
 tessera_plans_view_dispose (GObject *object)
 {
   g_clear_object (&TESSERA_PLANS_VIEW (object)->document);
+  g_clear_pointer (&TESSERA_PLANS_VIEW (object)->shown, g_free);
   G_OBJECT_CLASS (tessera_plans_view_parent_class)->dispose (object);
 }
 

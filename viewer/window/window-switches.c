@@ -138,6 +138,14 @@ set_state (TesseraWindow *self, const char *name, GVariant *state)
       G_SIMPLE_ACTION (g_action_map_lookup_action (G_ACTION_MAP (self), name)), state);
 }
 
+/* GTK makes another child for it each time. */
+static void
+set_label (GtkWidget *button, const char *text)
+{
+  if (g_strcmp0 (gtk_menu_button_get_label (GTK_MENU_BUTTON (button)), text) != 0)
+    gtk_menu_button_set_label (GTK_MENU_BUTTON (button), text);
+}
+
 static void
 show_titles (TesseraWindow *self)
 {
@@ -153,8 +161,8 @@ show_titles (TesseraWindow *self)
                                  ? "as recorded"
                                  : left_names[document->left_kind]);
 
-  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->left_menu), left_title);
-  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->axis_menu), axis);
+  set_label (self->left_menu, left_title);
+  set_label (self->axis_menu, axis);
 }
 
 void
