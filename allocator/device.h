@@ -43,4 +43,8 @@ struct TesseraDevice
    * tessera_caching_free_completed() for each of them before it returns (a simulation
    * does so in the recorded order). */
   void (*synchronize) (TesseraDevice *device);
+
+  /* What is left for allocate() and map(), as far as the device says; UINT64_MAX: no end
+   * is known. */
+  uint64_t (*free_bytes) (TesseraDevice *device);
 };

@@ -119,11 +119,23 @@ synchronize (TesseraDevice *device)
     self->synchronize (self->user);
 }
 
+static uint64_t
+free_bytes (TesseraDevice *device)
+{
+  const TesseraHost *self = (const TesseraHost *) device;
+
+  if (self->device_bytes == 0)
+    return UINT64_MAX;
+  return self->device_bytes > self->used_bytes ? self->device_bytes - self->used_bytes
+                                               : 0;
+}
+
 void
 tessera_host_init (TesseraHost *host, uint64_t device_bytes)
 {
   *host = (TesseraHost){
-    .device = { allocate, release, reserve, unreserve, map, unmap, synchronize },
+    .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
+                free_bytes },
     .device_bytes = device_bytes,
   };
 }

@@ -53,10 +53,10 @@ typedef struct
   bool never_declines; /* a plan is followed however badly it fits: for tests */
 } TesseraPolicyOptions;
 
-/* Takes the plan's pool from the device at once, as pages of stream 0 that stay while the
- * plan is followed (by length: page by page as steps need them): TESSERA_OUT_OF_DEVICE
- * where it does not fit (or the limit forbids it), TESSERA_REFUSED for a plan that this
- * cannot follow; @error says why. */
+/* The plan's pool is addresses at first, and pages of stream 0 as soon as they are used,
+ * which stay while the plan is followed (by length: as steps need them):
+ * TESSERA_OUT_OF_DEVICE where the device has less left than the pool (or the limit
+ * forbids it), TESSERA_REFUSED for a plan that this cannot follow; @error says why. */
 TESSERA_MUST_USE TesseraStatus tessera_policy_new (const TesseraPolicyOptions *options,
                                                    TesseraDevice *device,
                                                    const TesseraObserver *observer,
@@ -93,6 +93,9 @@ TesseraStatus tessera_policy_release_pool (TesseraPolicy *policy, uint32_t pool)
 void tessera_policy_set_routed (TesseraPolicy *policy, bool is_routed);
 void tessera_policy_set_limit (TesseraPolicy *policy, uint64_t limit_bytes);
 
+/* Whether the address is the plan's pool's, with memory or without. */
+bool tessera_policy_is_in_pool (const TesseraPolicy *policy, uint64_t addr);
+
 /* Marks of the program; only plan listens. */
 void tessera_policy_step (TesseraPolicy *policy);
 void tessera_policy_phase (TesseraPolicy *policy, const char *name);
@@ -126,8 +129,9 @@ typedef struct
   TesseraFollowerStats follower;
   uint64_t misses_unordered; /* of the misses: free, but not ordered for the stream */
   uint64_t misses_rescued;   /* of the misses: the device was full, the pool was not */
-  uint64_t pool_addr, pool_bytes;         /* plan: that are held; else 0 */
-  uint64_t pool_height_bytes; /* ... with the pages that are lent: up to its end */
+  uint64_t pool_addr, pool_bytes; /* plan: that are held; else 0 */
+  uint64_t promised_bytes;        /* ... and for pages that were not used yet */
+  uint64_t pool_height_bytes;     /* ... with the pages that have no memory: to its end */
   uint64_t extra_bytes, peak_extra_bytes; /* reserved outside the pool */
   TesseraDecline decline;
 } TesseraPolicyStats;

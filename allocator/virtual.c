@@ -107,11 +107,23 @@ synchronize (TesseraDevice *device)
     self->synchronize (self->user);
 }
 
+static uint64_t
+free_bytes (TesseraDevice *device)
+{
+  const TesseraVirtual *self = (const TesseraVirtual *) device;
+
+  if (self->device_bytes == 0)
+    return UINT64_MAX;
+  return self->device_bytes > self->used_bytes ? self->device_bytes - self->used_bytes
+                                               : 0;
+}
+
 void
 tessera_virtual_init (TesseraVirtual *virtual_device, uint64_t device_bytes)
 {
   *virtual_device = (TesseraVirtual){
-    .device = { allocate, release, reserve, unreserve, map, unmap, synchronize },
+    .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
+                free_bytes },
     .device_bytes = device_bytes,
     .next_addr = FIRST_ADDR,
   };

@@ -143,6 +143,39 @@ follow_body (void)
   tessera_stop ();
 }
 
+/* Memory comes when it is used first: with the first step, and with the second, whose
+ * places are others. What came stays: no later step asks the driver for any, or gives
+ * some back. */
+static void
+steady_body (void)
+{
+  void *parameters[2 * N_LAYERS] = { NULL };
+  TesseraDeviceStats first, stats;
+
+  program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", NULL);
+  make_model (parameters);
+  stats = program_stats ();
+  g_assert_cmpuint (stats.reserved_bytes[0].current, >=, N_LAYERS * 2 * MIB);
+  g_assert_cmpuint (stats.reserved_bytes[0].current, <, N_LAYERS * 2 * MIB + 4 * MIB);
+  train_steps (parameters, 2, FALSE);
+  first = program_stats ();
+  train_steps (parameters, 4, FALSE);
+  stats = program_stats ();
+  g_assert_cmpuint (stats.misses, ==, 0);
+  g_assert_cmpuint (first.n_device_alloc, >, N_LAYERS);
+  g_assert_cmpuint (stats.n_device_alloc, ==, first.n_device_alloc);
+  g_assert_cmpuint (stats.n_device_free, ==, 0);
+  free_model (parameters);
+  tessera_stop ();
+}
+
+static void
+test_steady (void)
+{
+  make_plan (FALSE);
+  PROGRAM_RUN_CHILD (steady_body);
+}
+
 static guint
 count_slots (const char *name)
 {
@@ -516,7 +549,9 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (nameless_body);
   PROGRAM_ADD_CHILD (other_model_body);
   PROGRAM_ADD_CHILD (other_batch_body);
+  PROGRAM_ADD_CHILD (steady_body);
   g_test_add_func ("/plan/follow", test_follow);
+  g_test_add_func ("/plan/steady", test_steady);
   g_test_add_func ("/plan/detour", test_detour);
   g_test_add_func ("/plan/missing", test_missing);
   g_test_add_func ("/plan/foreign", test_foreign);

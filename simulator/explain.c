@@ -107,8 +107,8 @@ find_neighbours (const Where *where,
   return *out_found ? TESSERA_OK : TESSERA_NO_MEMORY;
 }
 
-/* Where the memory begins that holds @block when it is born: pages side by side are one.
- */
+/* Where the memory begins that holds @block when it is born: pages side by side are one,
+ * and a plan's pool is, whichever of its pages have memory. */
 static uint64_t
 find_base (const Where *where, uint32_t block)
 {
@@ -127,6 +127,8 @@ find_base (const Where *where, uint32_t block)
           if (span->born_index > at || span->died_index <= at || span->addr >= base ||
               span->addr + span->size_bytes < base)
             continue;
+          if (span->is_plan_pool && layout->pool_addr != 0)
+            return layout->pool_addr;
           moved = span->is_expandable;
           base = span->addr;
           break;

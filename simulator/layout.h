@@ -22,7 +22,7 @@ typedef struct
   uint16_t stream, pool;
   bool is_small;
   bool is_expandable; /* adjacent spans of equal stream and pool are one segment */
-  bool is_plan_pool;
+  bool is_plan_pool;  /* ... adjacent spans are one as well */
 } TesseraSpan;
 
 typedef struct
@@ -78,7 +78,8 @@ typedef struct
   uint64_t planned_miss_bytes;  /* ... by those of them that were planned */
   uint32_t declined_index;      /* from this event on no plan was followed any more, and
                                    nothing counts as a hit or a miss; 0: there was no such */
-  uint64_t pool_bytes;          /* of the plan's pool; as recorded only */
+  uint64_t pool_addr;           /* where a plan's pool begins; 0: there is none */
+  uint64_t pool_bytes;          /* of its addresses; as recorded only */
   uint64_t n_retries;
   char note[256]; /* what this layout can't know, or "" */
 } TesseraLayout;

@@ -51,11 +51,12 @@ compare_held (const void *a, const void *b)
   return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-/* Mapped pages side by side are one segment of one reservation. */
+/* Mapped pages side by side are one segment of one reservation, or of a plan's pool. */
 static bool
 is_continued (const TesseraSpan *segment, const TesseraSpan *next)
 {
-  return segment->is_expandable && next->is_expandable &&
+  return ((segment->is_expandable && next->is_expandable) ||
+          (segment->is_plan_pool && next->is_plan_pool)) &&
          segment->addr + segment->size_bytes == next->addr &&
          segment->stream == next->stream && segment->pool == next->pool &&
          segment->is_small == next->is_small;

@@ -85,6 +85,7 @@ count_hits (Recorded *recorded)
 
   if (pool.n_bytes == 0)
     return TESSERA_OK;
+  layout->pool_addr = pool.addr;
   layout->pool_bytes = pool.n_bytes;
   layout->declined_index = pool.declined_index;
   layout->is_hit = calloc (layout->n_blocks + 1, sizeof *layout->is_hit);

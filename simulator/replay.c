@@ -207,6 +207,13 @@ unmap (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
   expect ((TesseraReplay *) device, TESSERA_SEGMENT_UNMAP, addr, size_bytes);
 }
 
+/* The recording says when the driver refused. */
+static uint64_t
+free_bytes (TesseraDevice *device)
+{
+  return UINT64_MAX;
+}
+
 void
 tessera_replay_complete (TesseraReplay *replay)
 {
@@ -241,7 +248,8 @@ void
 tessera_replay_init (TesseraReplay *replay, const TesseraTrace *trace)
 {
   *replay = (TesseraReplay){
-    .device = { allocate, release, reserve, unreserve, map, unmap, synchronize },
+    .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
+                free_bytes },
     .trace = trace,
     .made_up_addr = MADE_UP_ADDR,
     .difference_index = TESSERA_NONE,

@@ -192,9 +192,18 @@ synchronize (TesseraDevice *device)
     self->synchronize (self->user);
 }
 
+static uint64_t
+free_bytes (TesseraDevice *device)
+{
+  uint64_t total_bytes, left_bytes;
+
+  tessera_cuda_memory ((TesseraCuda *) device, &total_bytes, &left_bytes);
+  return total_bytes != 0 ? left_bytes : UINT64_MAX;
+}
+
 void
 tessera_cuda_fill_device (TesseraCuda *cuda)
 {
-  cuda->device =
-      (TesseraDevice){ allocate, release, reserve, unreserve, map, unmap, synchronize };
+  cuda->device = (TesseraDevice){ allocate, release, reserve,     unreserve,
+                                  map,      unmap,   synchronize, free_bytes };
 }

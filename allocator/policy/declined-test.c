@@ -99,6 +99,7 @@ open_case (Case *c, uint64_t device_bytes, uint64_t limit_bytes)
   options.caching.limit_bytes = limit_bytes;
   tessera_virtual_init (&c->device, device_bytes);
   c->policy = program_open_plan (&options, &c->device.device, &observer, &c->pool_addr);
+  c->unmapped_bytes = N_SLOTS * MIB;
 }
 
 static void
@@ -228,6 +229,7 @@ test_private_pool (void)
   c.policy = NULL;
   {
     const TesseraObserver observer = { .plan_declined = on_declined,
+                                       .segment_map = on_map,
                                        .segment_unmap = on_unmap,
                                        .user = &c };
     const TesseraPolicyOptions options = made_plan_options (c.made);

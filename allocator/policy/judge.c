@@ -141,6 +141,14 @@ tessera_judge_mark (TesseraJudge *judge)
   return is_misfit (judge);
 }
 
+bool
+tessera_judge_doubts (const TesseraJudge *judge)
+{
+  return judge->n_misfits > 0 ||
+         (misses_percent (&judge->now, MISFIT_PERCENT) &&
+          judge->now.missed_bytes > judge->enough_bytes / 100 * MISFIT_PERCENT);
+}
+
 static bool
 look_early (TesseraJudge *judge)
 {

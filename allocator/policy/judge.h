@@ -40,6 +40,10 @@ void tessera_judge_init_lengths (TesseraJudge *judge,
 /* The program told a mark: a step begins, or none. Returns: whether the plan misfits. */
 TESSERA_MUST_USE bool tessera_judge_mark (TesseraJudge *judge);
 
+/* Whether it looks as if the plan might misfit, long before that is decided: by the
+ * stretch under way, or the one before. */
+TESSERA_MUST_USE bool tessera_judge_doubts (const TesseraJudge *judge);
+
 /* The part of tessera_judge_request() that is seldom due. */
 bool tessera_judge_look (TesseraJudge *judge);
 

@@ -36,7 +36,6 @@ tessera_lending_init (TesseraLending *lending, const TesseraForecast *forecast)
   const TesseraPages *pages = lending->pages;
 
   lending->forecast = *forecast;
-  lending->most_bytes = pages->held_bytes;
   lending->n_pages = (uint32_t) tessera_pages_count (pages);
   lending->needs = malloc (((size_t) lending->n_pages + 1) * sizeof *lending->needs);
   lending->idle = malloc (((size_t) lending->n_pages + 1) * sizeof *lending->idle);
@@ -79,10 +78,24 @@ lowest_first (const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
+/* Pages that have no memory yet. Returns: how many are listed. */
+static uint32_t
+list_promised (TesseraLending *lending, uint32_t n_idle)
+{
+  for (uint32_t page = 0; lending->pages->promised_bytes > 0 && page < lending->n_pages;
+       page++)
+    if (tessera_pages_is_promised (lending->pages, page))
+      lending->idle[n_idle++] = key_of (lending->needs[page], page);
+  return n_idle;
+}
+
 /* Idle pages, but for those that reach into the range: the one needed latest first.
  * Returns: how many. */
 static uint32_t
-list_idle (TesseraLending *lending, uint64_t begin_bytes, uint64_t end_bytes)
+list_idle (TesseraLending *lending,
+           uint64_t begin_bytes,
+           uint64_t end_bytes,
+           bool with_promised)
 {
   const TesseraPages *pages = lending->pages;
   uint64_t page_bytes = pages->page_bytes;
@@ -100,9 +113,40 @@ list_idle (TesseraLending *lending, uint64_t begin_bytes, uint64_t end_bytes)
         if (at + page_bytes <= begin_bytes || at >= end_bytes)
           lending->idle[n_idle++] = key_of (lending->needs[page], page);
       }
+  if (with_promised)
+    n_idle = list_promised (lending, n_idle);
   if (n_idle > 0)
     qsort (lending->idle, n_idle, sizeof *lending->idle, latest_first);
   return n_idle;
+}
+
+/* Pages in ascending order. A promise costs nothing to break. */
+static void
+lend (TesseraLending *lending, const uint64_t *keys, uint32_t n)
+{
+  TesseraPages *pages = lending->pages;
+
+  for (uint32_t i = 0, end; i < n; i = end)
+    {
+      uint32_t page = page_of (keys[i]);
+      bool is_promised = tessera_pages_is_promised (pages, page);
+
+      for (end = i + 1;
+           end < n && page_of (keys[end]) == page + (end - i) &&
+           tessera_pages_is_promised (pages, page_of (keys[end])) == is_promised;)
+        end++;
+      if (is_promised)
+        tessera_pages_break_promise (pages, page, page + (uint64_t) (end - i));
+      else if (!tessera_pages_lend (pages, lending->guard, page * pages->page_bytes,
+                                    (page + (uint64_t) (end - i)) * pages->page_bytes))
+        return;
+    }
+}
+
+static uint64_t
+claimed (const TesseraPages *pages)
+{
+  return pages->held_bytes + pages->promised_bytes;
 }
 
 /* Gives back as many bytes, if there are, and more that are needed late. Returns: bytes
@@ -111,13 +155,14 @@ static uint64_t
 give_back (TesseraLending *lending,
            uint64_t n_bytes,
            uint64_t begin_bytes,
-           uint64_t end_bytes)
+           uint64_t end_bytes,
+           bool with_promised)
 {
-  TesseraPages *pages = lending->pages;
-  uint64_t page_bytes = pages->page_bytes, held_bytes = pages->held_bytes;
+  uint64_t claimed_bytes = claimed (lending->pages);
+  uint64_t page_bytes = lending->pages->page_bytes;
   uint64_t least = n_bytes / page_bytes + (n_bytes % page_bytes != 0);
   uint64_t most = least + lending->n_pages / MORE_SHARE;
-  uint32_t n_idle = list_idle (lending, begin_bytes, end_bytes);
+  uint32_t n_idle = list_idle (lending, begin_bytes, end_bytes, with_promised);
   uint32_t n = 0;
 
   while (n < n_idle && n < most &&
@@ -125,17 +170,8 @@ give_back (TesseraLending *lending,
     n++;
   if (n > 0)
     qsort (lending->idle, n, sizeof *lending->idle, lowest_first);
-  for (uint32_t i = 0, end; i < n; i = end)
-    {
-      uint32_t page = page_of (lending->idle[i]);
-
-      for (end = i + 1; end < n && page_of (lending->idle[end]) == page + (end - i);)
-        end++;
-      if (!tessera_pages_lend (pages, lending->guard, page * page_bytes,
-                               (page + (uint64_t) (end - i)) * page_bytes))
-        break;
-    }
-  return held_bytes - pages->held_bytes;
+  lend (lending, lending->idle, n);
+  return claimed_bytes - claimed (lending->pages);
 }
 
 /* Whether the run has earned so many waits. */
@@ -168,18 +204,29 @@ flush (TesseraLending *lending, uint64_t least_bytes)
   return before_bytes - stats->reserved_bytes;
 }
 
+/* What both may hold together without a thought of what is idle. */
+static uint64_t
+allowance (const TesseraLending *lending)
+{
+  uint64_t pool_bytes = lending->pages->n_bytes;
+
+  return lending->most_bytes < pool_bytes && !tessera_judge_doubts (lending->judge)
+             ? pool_bytes
+             : lending->most_bytes;
+}
+
 /* So much more is about to be held; what lies in that range of the pool is not idle. */
 static void
 rise (TesseraLending *lending, uint64_t n_bytes, uint64_t begin_bytes, uint64_t end_bytes)
 {
-  uint64_t most_bytes = lending->most_bytes;
+  uint64_t most_bytes = allowance (lending);
   uint64_t wanted_bytes = held (lending) + n_bytes;
   uint64_t returned_bytes;
 
   if (wanted_bytes > most_bytes && can_wait (lending, 1))
     {
       returned_bytes =
-          give_back (lending, wanted_bytes - most_bytes, begin_bytes, end_bytes);
+          give_back (lending, wanted_bytes - most_bytes, begin_bytes, end_bytes, false);
       count_waits (lending, returned_bytes > 0);
       wanted_bytes -= returned_bytes;
     }
@@ -189,14 +236,14 @@ rise (TesseraLending *lending, uint64_t n_bytes, uint64_t begin_bytes, uint64_t 
       count_waits (lending, returned_bytes > 0 ? FLUSH_WAITS : 0);
       wanted_bytes -= returned_bytes;
     }
-  if (wanted_bytes > most_bytes)
+  if (wanted_bytes > lending->most_bytes)
     lending->most_bytes = wanted_bytes;
 }
 
 uint64_t
 tessera_lending_give_back (TesseraLending *lending, uint64_t n_bytes)
 {
-  return lending->is_off ? 0 : give_back (lending, n_bytes, 0, 0);
+  return lending->is_off ? 0 : give_back (lending, n_bytes, 0, 0, true);
 }
 
 void
@@ -217,6 +264,23 @@ fetch (TesseraLending *lending, uint64_t begin_bytes, uint64_t end_bytes)
   return (lending->limit_bytes == 0 ||
           held (lending) + missing_bytes <= lending->limit_bytes) &&
          tessera_pages_bring_back (pages, lending->guard, begin_bytes, end_bytes);
+}
+
+void
+tessera_lending_fulfil (TesseraLending *lending)
+{
+  const TesseraPages *pages = lending->pages;
+  uint64_t page_bytes = pages->page_bytes;
+
+  for (uint64_t first = 0, end; first < lending->n_pages; first = end + 1)
+    {
+      for (end = first; tessera_pages_is_promised (pages, end);)
+        end++;
+      if (end > first && !fetch (lending, first * page_bytes, end * page_bytes))
+        break;
+    }
+  if (held (lending) > lending->most_bytes)
+    lending->most_bytes = held (lending);
 }
 
 bool

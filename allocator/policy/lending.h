@@ -1,13 +1,15 @@
 /*
- * A followed plan's pool beside what the plan does not serve: pages of the pool that
- * nobody needs at the moment are given back before more is reserved than ever was, and
- * come back when somebody asks for them.
+ * A followed plan's pool beside what the plan does not serve: pages of the pool get their
+ * memory when they are used first; those that nobody needs at the moment are given back
+ * before more is reserved than ever was, and come back when somebody asks for them.
  *
  * A run that differs from its plan needs memory beside the pool just when some of the
  * pool lies idle: paid twice. What both hold together is let grow up to the whole pool,
  * and from then on only where no page of the pool is idle, nor any beside it. So however
  * badly a plan suits, a run holds what its blocks take, in pages, and not that and a
- * pool.
+ * pool. While the judge doubts the plan (allocator/policy/judge.h) there is no such
+ * allowance: a run that needs half of the pool holds half of it. A run that suits never
+ * waits for what it would fill in the same step.
  *
  * Giving back waits for the device, so it happens where the most that was ever held would
  * rise, and nowhere else. Pages go that the plan needs latest (Belady's rule, as in
@@ -26,6 +28,7 @@
  */
 #pragma once
 
+#include "allocator/policy/judge.h"
 #include "allocator/policy/pages.h"
 
 /* Who knows when pages of the pool are needed next: @forecast sets @needs (array
@@ -41,9 +44,10 @@ typedef struct
   TesseraPages *pages;
   TesseraGuard *guard;
   TesseraCaching *beside; /* serves what the plan does not */
+  const TesseraJudge *judge;
   TesseraForecast forecast;
   uint64_t limit_bytes;  /* for both together; 0: none */
-  uint64_t most_bytes;   /* that both held together so far, at least the whole pool */
+  uint64_t most_bytes;   /* that both held together so far */
   uint32_t far_requests; /* needed no sooner is needed late */
   uint64_t n_requests;   /* of the run so far; the caller counts */
   uint64_t n_spent;      /* of them, for waiting */
@@ -55,8 +59,7 @@ typedef struct
 
 /*
  * tessera_lending_init:
- * @lending: all but pages, guard, beside, limit_bytes, far_requests is set; @pages has
- * its memory
+ * @lending: all but pages, guard, beside, judge, limit_bytes, far_requests is set
  *
  * Returns: TESSERA_OK or TESSERA_NO_MEMORY, with nothing to clear
  */
@@ -68,8 +71,12 @@ void tessera_lending_clear (TesseraLending *lending);
 void tessera_lending_make_room (TesseraLending *lending, uint64_t n_bytes);
 
 /* Gives back so many bytes of idle pages, and more that are needed late; less where fewer
- * are idle. Returns: bytes given back. */
+ * are idle. A page that was only promised is given back by breaking the promise. Returns:
+ * bytes given back. */
 uint64_t tessera_lending_give_back (TesseraLending *lending, uint64_t n_bytes);
+
+/* Memory for all that is still promised, if the device has it. */
+void tessera_lending_fulfil (TesseraLending *lending);
 
 /* Sees to it that the range of the pool has memory, unless somebody uses a part of it.
  * Returns: whether it has, and a part of it had none. */

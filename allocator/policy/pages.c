@@ -7,9 +7,8 @@
 
 #include <inttypes.h>
 
-/* What drivers have; and as many pages as are still mapped in a moment. */
+/* What drivers have. */
 #define GRAIN_BYTES ((uint64_t) 2 << 20)
-#define MOST_PAGES ((uint64_t) 4096)
 
 static uint64_t
 round_up (uint64_t bytes, uint64_t step_bytes)
@@ -25,21 +24,66 @@ refuse (TesseraStatus status, uint64_t n_bytes, TesseraError *error)
                        n_bytes);
 }
 
+static void
+init (TesseraPages *pages,
+      uint64_t n_bytes,
+      TesseraDevice *device,
+      const TesseraObserver *observer)
+{
+  *pages = (TesseraPages){
+    .device = device,
+    .page_bytes = round_up (n_bytes / TESSERA_MOST_PAGES + 1, GRAIN_BYTES),
+  };
+  if (observer != NULL)
+    pages->observer = *observer;
+}
+
+/* The pool's end counts as the end of a page. */
+static uint64_t
+bytes_of_page (const TesseraPages *pages, uint64_t page)
+{
+  uint64_t rest_bytes = pages->n_bytes - page * pages->page_bytes;
+
+  return rest_bytes < pages->page_bytes ? rest_bytes : pages->page_bytes;
+}
+
+static void
+promise_all (TesseraPages *pages)
+{
+  for (uint64_t page = 0; page < tessera_pages_count (pages); page++)
+    pages->promised[page / 64] |= (uint64_t) 1 << page % 64;
+  pages->promised_bytes = pages->n_bytes;
+}
+
+bool
+tessera_pages_is_promised (const TesseraPages *pages, uint64_t page)
+{
+  return page < TESSERA_MOST_PAGES && (pages->promised[page / 64] >> page % 64 & 1) != 0;
+}
+
+void
+tessera_pages_break_promise (TesseraPages *pages, uint64_t first, uint64_t end)
+{
+  for (uint64_t page = first; page < end && pages->promised_bytes > 0; page++)
+    if (tessera_pages_is_promised (pages, page))
+      {
+        pages->promised[page / 64] &= ~((uint64_t) 1 << page % 64);
+        pages->promised_bytes -= bytes_of_page (pages, page);
+      }
+}
+
 TesseraStatus
-tessera_pages_take (TesseraPages *pages,
-                    uint64_t n_bytes,
-                    uint64_t limit_bytes,
-                    TesseraDevice *device,
-                    const TesseraObserver *observer,
-                    TesseraError *error)
+tessera_pages_promise (TesseraPages *pages,
+                       TesseraGuard *guard,
+                       uint64_t n_bytes,
+                       uint64_t limit_bytes,
+                       TesseraDevice *device,
+                       const TesseraObserver *observer,
+                       TesseraError *error)
 {
   TesseraStatus status;
 
-  *pages =
-      (TesseraPages){ .device = device,
-                      .page_bytes = round_up (n_bytes / MOST_PAGES + 1, GRAIN_BYTES) };
-  if (observer != NULL)
-    pages->observer = *observer;
+  init (pages, n_bytes, device, observer);
   if (n_bytes == 0)
     return TESSERA_OK;
   if (limit_bytes != 0 && n_bytes > limit_bytes)
@@ -48,21 +92,21 @@ tessera_pages_take (TesseraPages *pages,
                          " bytes is larger than the %" PRIu64
                          " bytes that this process may use",
                          n_bytes, limit_bytes);
+  if (n_bytes > device->free_bytes (device))
+    return refuse (TESSERA_OUT_OF_DEVICE, n_bytes, error);
   status = device->reserve (device, 0, pages->page_bytes, &pages->addr,
                             &pages->reservation_bytes);
   if (status != TESSERA_OK)
     return refuse (status, n_bytes, error);
-  status = pages->reservation_bytes < n_bytes
-               ? TESSERA_OUT_OF_DEVICE
-               : device->map (device, pages->addr, n_bytes, 0);
+  status = pages->reservation_bytes < n_bytes ? TESSERA_OUT_OF_DEVICE
+                                              : tessera_guard_close (guard, 0, n_bytes);
   if (status != TESSERA_OK)
     {
       device->unreserve (device, pages->addr, pages->reservation_bytes);
       return refuse (status, n_bytes, error);
     }
-  pages->n_bytes = pages->mapped_bytes = pages->held_bytes = n_bytes;
-  if (pages->observer.segment_map != NULL)
-    pages->observer.segment_map (pages->observer.user, pages->addr, n_bytes, 0, 0, false);
+  pages->n_bytes = pages->height_bytes = n_bytes;
+  promise_all (pages);
   return TESSERA_OK;
 }
 
@@ -73,11 +117,7 @@ tessera_pages_reserve (TesseraPages *pages,
                        const TesseraObserver *observer,
                        TesseraError *error)
 {
-  *pages =
-      (TesseraPages){ .device = device,
-                      .page_bytes = round_up (n_bytes / MOST_PAGES + 1, GRAIN_BYTES) };
-  if (observer != NULL)
-    pages->observer = *observer;
+  init (pages, n_bytes, device, observer);
   if (device->reserve (device, 0, pages->page_bytes, &pages->addr,
                        &pages->reservation_bytes) != TESSERA_OK)
     return refuse (TESSERA_OUT_OF_DEVICE, n_bytes, error);
@@ -100,7 +140,7 @@ tessera_pages_grow (TesseraPages *pages, uint64_t n_bytes, uint64_t limit_bytes)
       pages->device->map (pages->device, pages->addr + held_bytes,
                           wanted_bytes - held_bytes, 0) != TESSERA_OK)
     return false;
-  pages->mapped_bytes = pages->held_bytes = wanted_bytes;
+  pages->height_bytes = pages->held_bytes = wanted_bytes;
   if (pages->observer.segment_map != NULL)
     pages->observer.segment_map (pages->observer.user, pages->addr + held_bytes,
                                  wanted_bytes - held_bytes, 0, 0, false);
@@ -127,7 +167,7 @@ tessera_pages_shrink (TesseraPages *pages, uint64_t n_bytes)
   if (kept_bytes >= held_bytes)
     return 0;
   give_back (pages, kept_bytes, held_bytes);
-  pages->mapped_bytes = kept_bytes;
+  pages->height_bytes = kept_bytes;
   return held_bytes - kept_bytes;
 }
 
@@ -148,10 +188,10 @@ tessera_pages_next_unneeded (const TesseraPages *pages,
 {
   if (!tessera_guard_next_unneeded (guard, from_bytes, pages->page_bytes, out_begin_bytes,
                                     out_end_bytes) ||
-      *out_begin_bytes >= pages->mapped_bytes)
+      *out_begin_bytes >= pages->height_bytes)
     return false;
-  if (*out_end_bytes > pages->mapped_bytes)
-    *out_end_bytes = pages->mapped_bytes;
+  if (*out_end_bytes > pages->height_bytes)
+    *out_end_bytes = pages->height_bytes;
   return true;
 }
 
@@ -162,7 +202,7 @@ tessera_pages_trim (TesseraPages *pages, TesseraGuard *guard)
   uint64_t begin_bytes;
   uint64_t end_bytes = 0;
 
-  if (held_bytes == 0)
+  if (pages->n_bytes == 0)
     return 0;
   while (tessera_pages_next_unneeded (pages, guard, end_bytes, &begin_bytes, &end_bytes) &&
          tessera_guard_close (guard, begin_bytes, end_bytes) == TESSERA_OK)
@@ -265,6 +305,9 @@ tessera_pages_bring_back (TesseraPages *pages,
           return false;
         }
       pages->held_bytes += n_bytes;
+      tessera_pages_break_promise (pages, first_bytes / pages->page_bytes,
+                                   round_up (last_bytes, pages->page_bytes) /
+                                       pages->page_bytes);
       if (pages->observer.segment_map != NULL)
         pages->observer.segment_map (pages->observer.user, addr, n_bytes, 0, 0, false);
     }

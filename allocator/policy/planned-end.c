@@ -43,6 +43,7 @@ tessera_planned_decline (TesseraPlanned *planned, TesseraDeclineReason reason)
     .misfit = planned->judge.misfit,
     .pool_bytes = planned->pages.held_bytes,
   };
+  tessera_pages_break_promise (&planned->pages, 0, TESSERA_MOST_PAGES);
   planned->decline.returned_bytes = tessera_planned_trim (planned);
 }
 
@@ -82,7 +83,9 @@ tessera_planned_relieve (TesseraPlanned *planned)
       return true;
     }
   /* Would it let the request be served elsewhere? */
-  if (tessera_pages_unneeded (&planned->pages, planned->guard) < beside_bytes (planned))
+  if (tessera_pages_unneeded (&planned->pages, planned->guard) +
+          planned->pages.promised_bytes <
+      beside_bytes (planned))
     return false;
   if (planned->follower != NULL)
     return lend (planned);

@@ -186,13 +186,15 @@ open_pool (TesseraPlanned *planned,
     return say (error, status);
   tessera_follower_set_guard (planned->follower,
                               &(TesseraFollowerGuard){ take, planned });
-  status = tessera_pages_take (&planned->pages, tessera_plan_pool_bytes (planned->plan),
-                               planned->growth.limit_bytes, device, observer, error);
+  status = tessera_pages_promise (&planned->pages, planned->guard,
+                                  tessera_plan_pool_bytes (planned->plan),
+                                  planned->growth.limit_bytes, device, observer, error);
   if (status != TESSERA_OK)
     return status;
   planned->lending = (TesseraLending){ .pages = &planned->pages,
                                        .guard = planned->guard,
                                        .beside = planned->growth.beside,
+                                       .judge = &planned->judge,
                                        .limit_bytes = planned->growth.limit_bytes,
                                        .far_requests = far_ahead (planned->plan) };
   status = tessera_lending_init (&planned->lending,

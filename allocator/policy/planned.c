@@ -26,6 +26,12 @@ tessera_planned_free (TesseraPlanned *planned)
   free (planned);
 }
 
+const TesseraPages *
+tessera_planned_pages (const TesseraPlanned *planned)
+{
+  return &planned->pages;
+}
+
 /* In whole steps of the plan's alignment, as the matching counts. */
 static uint64_t
 round_size (const TesseraPlanned *planned, uint64_t size_bytes)
@@ -168,20 +174,35 @@ tessera_planned_malloc (TesseraPlanned *planned,
   return TESSERA_OK;
 }
 
+/* The lowest place that the guard would grant, with pages that have no memory; where the
+ * device refuses that, one that has. */
+static bool
+find_rescue (TesseraPlanned *planned, uint64_t *out_offset_bytes)
+{
+  const TesseraGuardRequest *request = &planned->request;
+  uint64_t end_bytes;
+
+  if (planned->follower != NULL)
+    {
+      if (!tessera_guard_find (planned->guard, request, true, out_offset_bytes))
+        return false;
+      tessera_planned_bring_back (planned, *out_offset_bytes);
+      if (tessera_guard_ask (planned->guard, *out_offset_bytes, request, &end_bytes) ==
+          TESSERA_GUARD_GRANTED)
+        return true;
+    }
+  return tessera_guard_find (planned->guard, request, false, out_offset_bytes);
+}
+
 bool
 tessera_planned_rescue (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
 {
-  bool is_lent = planned->follower != NULL;
   uint64_t offset_bytes;
   uint64_t end_bytes;
 
-  if (planned->pages.n_bytes == 0 ||
-      !tessera_guard_find (planned->guard, &planned->request, is_lent, &offset_bytes))
-    return false;
-  if (is_lent)
-    tessera_planned_bring_back (planned, offset_bytes);
-  if (tessera_guard_take (planned->guard, offset_bytes, &planned->request, &end_bytes) !=
-      TESSERA_GUARD_GRANTED)
+  if (planned->pages.n_bytes == 0 || !find_rescue (planned, &offset_bytes) ||
+      tessera_guard_take (planned->guard, offset_bytes, &planned->request, &end_bytes) !=
+          TESSERA_GUARD_GRANTED)
     return false;
   planned->n_rescued++;
   *out_grant = in_pool (planned, offset_bytes);
@@ -276,12 +297,24 @@ tessera_planned_release_pool (TesseraPlanned *planned, uint32_t pool)
   planned->has_freed = true;
 }
 
+/* A graph is about to be captured, perhaps: nothing is mapped for the plan meanwhile. */
+static void
+fulfil (TesseraPlanned *planned)
+{
+  uint64_t held_bytes = planned->pages.held_bytes;
+
+  tessera_lending_fulfil (&planned->lending);
+  planned->has_news |= planned->pages.held_bytes != held_bytes;
+}
+
 void
 tessera_planned_set_routed (TesseraPlanned *planned, bool is_routed)
 {
   planned->is_routed = is_routed;
   planned->growth.may_flush = !is_routed;
   planned->lending.is_off = is_routed;
+  if (is_routed && planned->follower != NULL)
+    fulfil (planned);
 }
 
 void
@@ -337,7 +370,8 @@ tessera_planned_add_stats (const TesseraPlanned *planned, TesseraPolicyStats *st
   stats->caching.reserved_bytes += planned->pages.held_bytes;
   stats->pool_addr = planned->pages.addr;
   stats->pool_bytes = planned->pages.held_bytes;
-  stats->pool_height_bytes = planned->pages.mapped_bytes;
+  stats->promised_bytes = planned->pages.promised_bytes;
+  stats->pool_height_bytes = planned->pages.height_bytes;
   stats->decline = planned->decline;
   stats->misses_unordered = planned->misses_unordered;
   stats->misses_rescued = planned->n_rescued;

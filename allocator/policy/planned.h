@@ -1,8 +1,8 @@
 /*
  * The part of the policy that follows a plan: its pool, the matching, the guard.
  *
- * The pool is mapped at once; pages that nobody needs are lent to what the plan does not
- * serve (allocator/policy/lending.h). Where a plan is followed by length it
+ * Pages of the pool are mapped when they are used first; those that nobody needs are lent
+ * to what the plan does not serve (allocator/policy/lending.h). Where a plan is followed by length it
  * grows to the largest step so far instead (allocator/policy/growth.h), and gives back
  * its end when memory is short; a step that the plan is not for gets the lowest places
  * that are free. A plan that does not fit the run is declined, for good: nothing more is
@@ -15,6 +15,7 @@
 #pragma once
 
 #include "allocator/policy.h"
+#include "allocator/policy/pages.h"
 
 typedef struct TesseraPlanned TesseraPlanned;
 
@@ -27,6 +28,8 @@ TESSERA_MUST_USE TesseraStatus tessera_planned_new (const TesseraPolicyOptions *
                                                     TesseraError *error,
                                                     TesseraPlanned **out_planned);
 void tessera_planned_free (TesseraPlanned *planned); /* NULL is fine */
+/* Of the pool; borrowed. */
+const TesseraPages *tessera_planned_pages (const TesseraPlanned *planned);
 
 /* Every request of the program passes through here first. If the plan serves it, or its
  * pool in a step that the plan is not for, *out_grant is filled and says so; else it is

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "allocator/policy/beside.h"
 #include "allocator/policy/direct.h"
 #include "allocator/policy/planned.h"
 
@@ -20,10 +21,12 @@ typedef struct
 struct TesseraPolicy
 {
   TesseraPolicyKind kind;
+  TesseraBeside beside;    /* plan: the device that @caching has */
   TesseraCaching *caching; /* plan: serves what the plan does not; direct: its slabs */
   TesseraPlanned *planned; /* plan only */
   TesseraDirect *direct;   /* direct only */
   uint64_t pool_bytes;     /* of the plan: that are held */
+  uint64_t claimed_bytes;  /* ... or promised to it */
   uint64_t limit_bytes;    /* for all parts together; 0: none */
   Peaks peaks;             /* plan: of all parts together */
   TesseraObserver observer;
@@ -34,8 +37,8 @@ struct TesseraPolicy
 static uint64_t
 limit_beside_pool (const TesseraPolicy *policy, uint64_t limit_bytes)
 {
-  if (limit_bytes == 0 || limit_bytes > policy->pool_bytes)
-    return limit_bytes - (limit_bytes != 0 ? policy->pool_bytes : 0);
+  if (limit_bytes == 0 || limit_bytes > policy->claimed_bytes)
+    return limit_bytes - (limit_bytes != 0 ? policy->claimed_bytes : 0);
   return 1;
 }
 
@@ -47,11 +50,12 @@ open_parts (TesseraPolicy *policy,
             TesseraError *error)
 {
   TesseraCachingOptions caching = options->caching;
+  TesseraDevice *beside = device;
   TesseraStatus status;
 
   if (options->kind == TESSERA_POLICY_PLAN && options->plan != NULL &&
       !options->by_length)
-    policy->pool_bytes = tessera_plan_pool_bytes (options->plan);
+    policy->claimed_bytes = tessera_plan_pool_bytes (options->plan);
   caching.settings.is_expandable = options->kind != TESSERA_POLICY_NATIVE;
   policy->limit_bytes = caching.limit_bytes;
   caching.limit_bytes = limit_beside_pool (policy, caching.limit_bytes);
@@ -62,7 +66,12 @@ open_parts (TesseraPolicy *policy,
         policy->caching = tessera_direct_slabs (policy->direct);
     }
   else
-    status = tessera_caching_new (&caching, device, observer, &policy->caching);
+    {
+      tessera_beside_init (&policy->beside, device);
+      if (options->kind == TESSERA_POLICY_PLAN)
+        beside = &policy->beside.device;
+      status = tessera_caching_new (&caching, beside, observer, &policy->caching);
+    }
   if (status == TESSERA_INVALID)
     return tessera_fail (error, status,
                          "the allocator's settings make no sense together");
@@ -70,6 +79,8 @@ open_parts (TesseraPolicy *policy,
   if (status == TESSERA_OK && options->kind == TESSERA_POLICY_PLAN)
     status = tessera_planned_new (options, device, policy->caching, observer, error,
                                   &policy->planned);
+  if (policy->planned != NULL)
+    policy->beside.pages = tessera_planned_pages (policy->planned);
   if (status == TESSERA_NO_MEMORY)
     tessera_fail (error, status, "there is no memory left for the allocation policy");
   return status;
@@ -111,6 +122,7 @@ see_pool (TesseraPolicy *policy)
   raise_to (&policy->peaks.extra_bytes, stats.peak_extra_bytes);
   tessera_caching_reset_peaks (policy->caching);
   policy->pool_bytes = stats.pool_bytes;
+  policy->claimed_bytes = stats.pool_bytes + stats.promised_bytes;
   tessera_caching_set_limit (policy->caching,
                              limit_beside_pool (policy, policy->limit_bytes));
   if (policy->observer.pool_sized != NULL)
@@ -191,7 +203,10 @@ serve_short (TesseraPolicy *policy,
   TesseraStatus status = TESSERA_OUT_OF_DEVICE;
 
   if (!was_declined && tessera_planned_rescue (policy->planned, out_grant))
-    return TESSERA_OK;
+    {
+      see_pool (policy);
+      return TESSERA_OK;
+    }
   /* The pool's end first, then the plan. */
   while (status == TESSERA_OUT_OF_DEVICE && tessera_planned_relieve (policy->planned))
     {
@@ -323,9 +338,11 @@ tessera_policy_release_pool (TesseraPolicy *policy, uint32_t pool)
 void
 tessera_policy_set_routed (TesseraPolicy *policy, bool is_routed)
 {
-  if (policy->planned != NULL)
-    tessera_planned_set_routed (policy->planned, is_routed);
   tessera_caching_set_routed (policy->caching, is_routed);
+  if (policy->planned == NULL)
+    return;
+  tessera_planned_set_routed (policy->planned, is_routed);
+  see_pool (policy);
 }
 
 void
@@ -338,6 +355,12 @@ tessera_policy_set_limit (TesseraPolicy *policy, uint64_t limit_bytes)
     tessera_caching_set_limit (policy->caching, limit_beside_pool (policy, limit_bytes));
   if (policy->planned != NULL)
     tessera_planned_set_limit (policy->planned, limit_bytes);
+}
+
+bool
+tessera_policy_is_in_pool (const TesseraPolicy *policy, uint64_t addr)
+{
+  return policy->planned != NULL && tessera_planned_holds (policy->planned, addr);
 }
 
 void

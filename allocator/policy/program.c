@@ -217,8 +217,8 @@ program_start (Program *program,
     g_error ("%s", error.text);
   tessera_policy_get_stats (program->policy, &stats);
   program->pool_addr = stats.pool_addr;
-  program->pool_bytes = stats.pool_bytes;
-  program->oracle = oracle_new (stats.pool_addr, stats.pool_bytes);
+  program->pool_bytes = stats.pool_height_bytes;
+  program->oracle = oracle_new (stats.pool_addr, stats.pool_height_bytes);
 }
 
 static void
@@ -255,7 +255,7 @@ program_ask (Program *program, const TesseraSlot *like, uint32_t stream, uint32_
                              &held.grant) != TESSERA_OK)
     return;
   tessera_policy_get_stats (program->policy, &stats);
-  if (stats.pool_bytes == 0)
+  if (stats.pool_bytes == 0 && stats.decline.reason != TESSERA_NOT_DECLINED)
     program->pool_bytes = 0; /* its addresses may be anybody's now */
   program->n_hits += held.grant.is_hit;
   if (held.grant.grant.addr - program->pool_addr < program->pool_bytes)

@@ -104,7 +104,7 @@ draw_spans (const Drawing *d, const TesseraTile *tile, TesseraBox box, int x, in
         TesseraFour cover = span->is_plan_pool ? (TesseraFour){ 0.5f, 0.0f, 0.0f, 0.0f }
                                                : (TesseraFour){ 1.0f, 1.0f, 0.0f, 0.0f };
         tessera_tile_fill (tile, tile->ground, &bounds, cover);
-        if (!span->is_expandable)
+        if (!span->is_expandable && !span->is_plan_pool)
           tessera_tile_edge (tile, &bounds);
       }
 }

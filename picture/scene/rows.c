@@ -25,14 +25,17 @@ compare_u64 (uint64_t a, uint64_t b)
   return (a > b) - (a < b);
 }
 
-/* Expandable spans of one owner together and by address; the others as they come. */
+/* A plan's pool together, expandable spans of one owner as well, by address; the others
+ * as they come. */
 static int
 compare_owner (const void *pa, const void *pb, void *user)
 {
   const TesseraSpan *spans = user;
   uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
   const TesseraSpan *a = &spans[ia], *b = &spans[ib];
-  int order = a->is_expandable - b->is_expandable;
+  int order = a->is_plan_pool - b->is_plan_pool;
+  if (order == 0)
+    order = a->is_expandable - b->is_expandable;
   if (order == 0 && a->is_expandable)
     order = compare_u64 (a->stream, b->stream);
   if (order == 0 && a->is_expandable)
@@ -95,13 +98,29 @@ add_row (Builder *builder, uint64_t addr, uint64_t size, uint32_t born, uint32_t
   return row;
 }
 
-/* Whether @span carries on the expandable reservation that @last belongs to. */
+/* Whether @span carries on the expandable reservation that @last belongs to, or the pool.
+ */
 static bool
 carries_on (const TesseraSpan *last, const TesseraRow *row, const TesseraSpan *span)
 {
+  if (last != NULL && last->is_plan_pool)
+    return span->is_plan_pool;
   return last != NULL && last->is_expandable && span->is_expandable &&
          last->stream == span->stream && last->pool == span->pool &&
          last->is_small == span->is_small && span->addr <= row->addr + row->size_bytes;
+}
+
+/* Pages of a pool may never have had memory, also its first and its last ones. */
+static TesseraRow *
+begin_row (Builder *builder, const TesseraSpan *span)
+{
+  const TesseraLayout *layout = builder->layout;
+  uint64_t addr = span->addr, end = span->addr + span->size_bytes;
+  if (span->is_plan_pool && layout->pool_addr != 0 && layout->pool_addr < addr)
+    addr = layout->pool_addr;
+  if (span->is_plan_pool && addr + layout->pool_bytes > end)
+    end = addr + layout->pool_bytes;
+  return add_row (builder, addr, end - addr, span->born_index, span->died_index);
 }
 
 static TesseraStatus
@@ -127,8 +146,7 @@ rows_of_spans (Builder *builder)
             row->died_index = span->died_index;
         }
       else
-        row = add_row (builder, span->addr, span->size_bytes, span->born_index,
-                       span->died_index);
+        row = begin_row (builder, span);
       if (row == NULL)
         {
           free (order);

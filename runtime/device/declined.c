@@ -62,14 +62,14 @@ tessera_device_pool_sized (void *user)
   if (device->recorder == NULL || device->policy == NULL)
     return;
   tessera_policy_get_stats (device->policy, &stats);
-  if (stats.pool_bytes <= device->most_pool_bytes)
+  if (stats.pool_height_bytes <= device->most_pool_bytes)
     return;
-  device->most_pool_bytes = stats.pool_bytes;
+  device->most_pool_bytes = stats.pool_height_bytes;
   snprintf (text, sizeof text, "%d", device->ordinal);
   tessera_recorder_meta (device->recorder, "plan_device", text);
   snprintf (text, sizeof text, "%" PRIu64, stats.pool_addr);
   tessera_recorder_meta (device->recorder, "plan_pool_addr", text);
-  snprintf (text, sizeof text, "%" PRIu64, stats.pool_bytes);
+  snprintf (text, sizeof text, "%" PRIu64, stats.pool_height_bytes);
   tessera_recorder_meta (device->recorder, "plan_pool_bytes", text);
 }
 

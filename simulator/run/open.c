@@ -17,6 +17,7 @@ see_segment (void *user,
              bool is_expandable)
 {
   TesseraRun *run = user;
+  bool is_pool = run->policy != NULL && tessera_policy_is_in_pool (run->policy, addr);
 
   tessera_build_add_span (&run->build,
                           (TesseraSpan){ .addr = addr,
@@ -24,8 +25,8 @@ see_segment (void *user,
                                          .stream = (uint16_t) stream,
                                          .pool = (uint16_t) pool,
                                          .is_small = is_small,
-                                         .is_expandable = is_expandable && !run->is_pool,
-                                         .is_plan_pool = run->is_pool });
+                                         .is_expandable = is_expandable && !is_pool,
+                                         .is_plan_pool = is_pool });
 }
 
 static void
@@ -111,14 +112,13 @@ tessera_run_open_policy (TesseraRun *run, uint64_t limit_bytes, TesseraError *er
   };
   TesseraLayoutKind kind = run->options->kind;
   TesseraError declined = { 0 };
+  TesseraPolicyStats stats;
   TesseraStatus status;
 
   tessera_virtual_init (&run->device, run->options->device_bytes);
   run->device.synchronize = tessera_run_synchronize;
   run->device.user = run;
-  run->is_pool = kind == TESSERA_LAYOUT_PLAN;
   status = open_kind (run, kinds[kind], limit_bytes, &declined);
-  run->is_pool = false;
   if (status == TESSERA_OUT_OF_DEVICE)
     {
       const TesseraBlock nobody = { .size_bytes = 0 };
@@ -129,6 +129,8 @@ tessera_run_open_policy (TesseraRun *run, uint64_t limit_bytes, TesseraError *er
       return open_kind (run, TESSERA_POLICY_EXPANDABLE, limit_bytes, error);
     }
   if (status != TESSERA_OK)
-    tessera_fail (error, status, "%s", declined.text);
-  return status;
+    return tessera_fail (error, status, "%s", declined.text);
+  tessera_policy_get_stats (run->policy, &stats);
+  run->build.layout->pool_addr = stats.pool_addr;
+  return TESSERA_OK;
 }

@@ -63,12 +63,27 @@ count_hit (TesseraRun *run, uint32_t b, const TesseraPolicyGrant *grant, bool is
     }
 }
 
+/* The run opened a private pool before it asked for anything there: what the plan needs
+ * is mapped by then. */
+static void
+see_pool (TesseraRun *run, uint32_t pool)
+{
+  if (pool == 0 || run->has_seen_pools || run->options->kind != TESSERA_LAYOUT_PLAN)
+    return;
+  run->has_seen_pools = true;
+  tessera_policy_set_routed (run->policy, true);
+  tessera_policy_set_routed (run->policy, false);
+}
+
 void
 tessera_run_place (TesseraRun *run, uint32_t b, bool is_request)
 {
   const TesseraBlock *block = &run->blocks->blocks[b];
   TesseraPolicyGrant grant;
-  TesseraStatus status =
+  TesseraStatus status;
+
+  see_pool (run, block->pool);
+  status =
       tessera_policy_malloc (run->policy, block->size_bytes > 0 ? block->size_bytes : 1,
                              block->stream, block->pool, &grant);
 

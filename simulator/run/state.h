@@ -37,7 +37,7 @@ typedef struct
   bool has_side_streams;    /* ends of blocks are a matter of the plan's slots */
   uint8_t *ends_when_freed; /* [n_blocks] across streams: who takes the range waits for
                                its side streams (TesseraSlot) */
-  bool is_pool;             /* what the policy takes now is the plan's pool */
+  bool has_seen_pools;      /* a request of a private pool */
 } TesseraRun;
 
 /* Opens the device and the policy on it. A plan whose pool has no room is declined, as in

@@ -164,26 +164,36 @@ draw_hole (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
                           palette->accent);
 }
 
+/* From when some of it had memory first. */
+static const TesseraSpan *
+first_of_pool (const TesseraLayout *layout)
+{
+  for (size_t i = 0; layout->pool_bytes > 0 && i < layout->n_spans; i++)
+    if (layout->spans[i].is_plan_pool)
+      return &layout->spans[i];
+  return NULL;
+}
+
 gboolean
-tessera_canvas_pool_box (TesseraCanvas *self,
-                         const TesseraSpan *span,
-                         graphene_rect_t *out_box)
+tessera_canvas_pool_box (TesseraCanvas *self, graphene_rect_t *out_box)
 {
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
+  const TesseraLayout *layout = sheet->layout;
+  const TesseraSpan *first = first_of_pool (layout);
+  uint32_t end = layout->declined_index != 0 ? layout->declined_index : layout->n_events;
   uint64_t bottom = TESSERA_NOWHERE;
   double x, y;
 
-  if (span->is_plan_pool)
-    bottom = tessera_scene_y_of (sheet->scene, span->addr, span->born_index);
+  if (first != NULL)
+    bottom = tessera_scene_y_of (sheet->scene, first->addr, first->born_index);
   if (bottom == TESSERA_NOWHERE)
     return FALSE;
-  x = tessera_canvas_visible_x (self, tessera_sheet_t_of (sheet, span->born_index));
-  y = tessera_canvas_visible_y (self, (double) (bottom + span->size_bytes));
+  bottom -= first->addr - layout->pool_addr;
+  x = tessera_canvas_visible_x (self, tessera_sheet_t_of (sheet, first->born_index));
+  y = tessera_canvas_visible_y (self, (double) (bottom + layout->pool_bytes));
   *out_box = GRAPHENE_RECT_INIT (
       (float) x, (float) y,
-      (float) (tessera_canvas_visible_x (self,
-                                         tessera_sheet_t_of (sheet, span->died_index)) -
-               x),
+      (float) (tessera_canvas_visible_x (self, tessera_sheet_t_of (sheet, end)) - x),
       (float) (tessera_canvas_visible_y (self, (double) bottom) - y));
   return TRUE;
 }
@@ -192,14 +202,12 @@ tessera_canvas_pool_box (TesseraCanvas *self,
 static void
 draw_pool (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
 {
-  const TesseraLayout *layout = tessera_canvas_sheet (self)->layout;
   graphene_rect_t box;
 
-  for (size_t i = 0; layout->pool_bytes > 0 && i < layout->n_spans; i++)
-    if (tessera_canvas_pool_box (self, &layout->spans[i], &box))
-      tessera_draw_outline (snapshot, (double) box.origin.x, (double) box.origin.y,
-                            (double) box.size.width, (double) box.size.height, 1.5,
-                            palette->accent);
+  if (tessera_canvas_pool_box (self, &box))
+    tessera_draw_outline (snapshot, (double) box.origin.x, (double) box.origin.y,
+                          (double) box.size.width, (double) box.size.height, 1.5,
+                          palette->accent);
 }
 
 static void

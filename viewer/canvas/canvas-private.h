@@ -59,10 +59,9 @@ double tessera_canvas_visible_y (const TesseraCanvas *self, double bytes);
 double tessera_canvas_grid_step_bytes (const TesseraCanvas *self);
 /* Of the largest hole of the chosen moment. Returns: whether it can be seen. */
 gboolean tessera_canvas_hole_box (TesseraCanvas *self, graphene_rect_t *out_box);
-/* Of a span that is a plan's pool. Returns: whether it is, and has a place. */
-gboolean tessera_canvas_pool_box (TesseraCanvas *self,
-                                  const TesseraSpan *span,
-                                  graphene_rect_t *out_box);
+/* Of the pool of the plan that the recorded run followed, for as long as it did. Returns:
+ * whether there is one, and it has a place. */
+gboolean tessera_canvas_pool_box (TesseraCanvas *self, graphene_rect_t *out_box);
 /* canvas-words.c: what the lines and marks are, where there is room to say it. */
 void tessera_canvas_draw_words (TesseraCanvas *self, GtkSnapshot *snapshot);
 /* canvas-card.c: what the pointer is on. */

@@ -191,7 +191,6 @@ say_hole (Words *words)
        (top + end - h) / 2, (end - top - h) / 2, words->palette->accent);
 }
 
-/* Once: a pool that was given back in part has pieces. */
 static void
 say_pool (Words *words)
 {
@@ -200,20 +199,12 @@ say_pool (Words *words)
   g_autofree char *words_of = g_strdup_printf ("the plan's pool %s", size);
   int w, h;
   g_autoptr (PangoLayout) text = text_new (words, words_of, &w, &h);
+  graphene_rect_t box;
 
-  for (size_t i = 0; layout->pool_bytes > 0 && i < layout->n_spans; i++)
-    {
-      graphene_rect_t box;
-      double right;
-
-      if (!tessera_canvas_pool_box (words->canvas, &layout->spans[i], &box) ||
-          box.size.height <= (float) h + 8)
-        continue;
-      right = (double) box.origin.x + (double) box.size.width;
-      if (say (words, text, MIN (right, words->width) - w - 10, (double) box.origin.y + 5,
-               MOST_WAY, words->palette->accent))
-        return;
-    }
+  if (tessera_canvas_pool_box (words->canvas, &box) && box.size.height > (float) h + 8)
+    say (words, text,
+         MIN ((double) box.origin.x + (double) box.size.width, words->width) - w - 10,
+         (double) box.origin.y + 5, MOST_WAY, words->palette->accent);
 }
 
 /* The outline of what is selected says more than the grid. */

@@ -238,7 +238,7 @@ pool_begin (const TesseraLayout *layout, uint64_t addr)
 
       if (span->is_plan_pool && addr >= span->addr &&
           addr - span->addr < span->size_bytes)
-        return span->addr;
+        return layout->pool_addr;
     }
   return TESSERA_NOWHERE;
 }

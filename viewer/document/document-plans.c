@@ -186,10 +186,7 @@ compare_free (gpointer user)
 static uint64_t
 pool_begin (const TesseraLayout *layout)
 {
-  for (size_t i = 0; i < layout->n_spans; i++)
-    if (layout->spans[i].is_plan_pool)
-      return layout->spans[i].addr;
-  return TESSERA_NOWHERE;
+  return layout->pool_addr != 0 ? layout->pool_addr : TESSERA_NOWHERE;
 }
 
 /* Of every step, not only of the one that the plan repeats: as the run goes. */

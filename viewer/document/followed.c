@@ -120,11 +120,8 @@ uint64_t
 tessera_followed_peak_bytes (const TesseraFollowed *planned, uint64_t *out_beside_bytes)
 {
   const TesseraLayout *layout = planned->layout;
-  uint64_t pool_bytes = 0;
+  uint64_t pool_bytes = tessera_plan_pool_bytes (planned->plan);
 
-  for (size_t i = 0; i < layout->n_spans; i++)
-    if (layout->spans[i].is_plan_pool)
-      pool_bytes = layout->spans[i].size_bytes;
   *out_beside_bytes =
       layout->peak_reserved_bytes - MIN (layout->peak_reserved_bytes, pool_bytes);
   return planned->plan->height_bytes + *out_beside_bytes;

@@ -189,11 +189,20 @@ synchronize (TesseraDevice *device)
   books->synchronize (books->user);
 }
 
+static uint64_t
+free_bytes (TesseraDevice *device)
+{
+  const Books *books = (const Books *) device;
+
+  return books->device_bytes - books->used_bytes;
+}
+
 void
 books_init (Books *books, uint64_t device_bytes)
 {
   *books = (Books){
-    .device = { allocate, release, reserve, unreserve, map, unmap, synchronize },
+    .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
+                free_bytes },
     .device_bytes = device_bytes,
     .pages = g_array_new (FALSE, TRUE, sizeof (guint *)),
     .reservations = g_array_new (FALSE, TRUE, sizeof (uint64_t)),

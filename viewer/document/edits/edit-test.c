@@ -78,15 +78,6 @@ test_every_kind (TestSession *f, gconstpointer unused)
   }
 }
 
-static uint64_t
-pool_of (const TesseraLayout *layout)
-{
-  for (size_t i = 0; i < layout->n_spans; i++)
-    if (layout->spans[i].is_plan_pool)
-      return layout->spans[i].addr;
-  g_assert_not_reached ();
-}
-
 static void
 test_undo_is_kept (TestSession *f, gconstpointer unused)
 {
@@ -210,7 +201,7 @@ test_conflict (TestSession *f, gconstpointer unused)
   pin (f, 0, 8 << 20);
   g_assert_cmpstr (f->document->error, ==, NULL);
   layout = f->document->planned->layout;
-  g_assert_cmpuint (layout->addr[0], ==, pool_of (layout) + (8 << 20));
+  g_assert_cmpuint (layout->addr[0], ==, layout->pool_addr + (8 << 20));
   former = f->document->planned;
   pin (f, 1, 8 << 20);
   g_assert_nonnull (f->document->error);
@@ -373,7 +364,7 @@ test_pin_several_at (TestSession *f, gconstpointer unused)
   g_assert_cmpuint (edit_at (f, 0)->at, ==, 16 << 20);
   layout = f->document->planned->layout;
   g_assert_cmpuint (MIN (layout->addr[0], layout->addr[1]), ==,
-                    pool_of (layout) + (16 << 20));
+                    layout->pool_addr + (16 << 20));
   apart[1] = layout->addr[1] - layout->addr[0];
   g_assert_cmpuint (apart[1], ==, apart[0]);
 }

@@ -103,15 +103,6 @@ is_placed (const TesseraLayout *layout, uint32_t block)
          layout->is_hit[block];
 }
 
-static uint64_t
-pool_addr_of (const TesseraLayout *layout)
-{
-  for (size_t i = 0; i < layout->n_spans; i++)
-    if (layout->spans[i].is_plan_pool)
-      return layout->spans[i].addr;
-  return 0;
-}
-
 /* The chosen ones that can be moved, and the slots they lie in. */
 static void
 take_chosen (Search *search,
@@ -301,7 +292,7 @@ tessera_landings_new (TesseraFollowed *planned,
   TesseraStatus status = TESSERA_OK;
 
   *out_landings = NULL;
-  landings->pool_addr = pool_addr_of (planned->layout);
+  landings->pool_addr = planned->layout->pool_addr;
   take_chosen (&search, landings, chosen, n_chosen);
   if (landings->n_blocks == 0)
     status = tessera_fail (error, TESSERA_REFUSED,
