@@ -12,7 +12,8 @@
 static const CliCommand commands[] = {
   { "info", "FILE", "why is reserved above allocated: the verdict and its parts",
     "FILE is a PyTorch snapshot (.pickle, .pickle.gz), a CSV or a .tsr.\n"
-    "The parts sum to the reserved bytes of that moment, to the byte.",
+    "The parts sum to the reserved bytes of that moment, to the byte. The plan is that "
+    "without edits.",
     cli_info },
   { "import", "FILE -o T.tsr",
     "turn a snapshot or CSV into a trace that anyone can query",
@@ -23,7 +24,8 @@ static const CliCommand commands[] = {
     "address, segment, out-of-memory and final block; status 1 unless all are equal.",
     cli_simulate },
   { "fit", "FILE", "the smallest device that completes the trace, policy by policy",
-    "Found by bisection over the simulation, to 2 MiB.", cli_fit },
+    "Found by bisection over the simulation, to 2 MiB. The plan is that without edits.",
+    cli_fit },
   { "plan", "FILE -o P.tsp", "plan where every block goes; checked before it is written",
     "The same trace, edits, options and budget give the same plan on every machine. "
     "Edits "
@@ -63,7 +65,7 @@ static const CliCommand commands[] = {
     cli_bench },
   { "export", "FILE -o OUT",
     "tables as CSV or JSON: blocks, events, segments, curves, steps, slots",
-    "FILE is a snapshot, a .tsr, or (for slots) a .tsp.", cli_export },
+    "FILE is a snapshot, a .tsr, or (for slots and placeless) a .tsp.", cli_export },
   { "render", "FILE -o PICTURE.png|svg", "draw both layouts side by side",
     "Time runs to the right, addresses upward; reserved but free memory is hatched.",
     cli_render },
