@@ -22,8 +22,8 @@ enum
   N_UNSEEN = 10
 };
 
-/* At any observed length; in the mean of all. */
-#define MOST_OF_FIRST_FIT 1.01
+/* Of all heights; in their mean. */
+#define MOST_ABOVE_FIRST_FIT 0.05
 #define MOST_OF_BOUND 1.05
 
 /* Of a run of other lengths, all of which is planned. What is above 1 is steps beyond
@@ -84,9 +84,9 @@ judge_at (const TesseraLengths *lengths, const TesseraParameters *at, Totals *to
     }
 }
 
-/* At an observed length the swept don't reach higher than first fit by size would put
- * them there, the lowest apart from the others where the order keeps them apart. An order
- * that would be lower by less than WORTH_AN_ORDER is none of its own. */
+/* How high the swept reach, and where first fit by size would put them at that length,
+ * the lowest apart from the others where the order keeps them apart. An order comes from
+ * a packing at some other length, so a few lie higher. */
 static void
 judge_height (const TesseraLengths *lengths,
               const TesseraParameters *at,
@@ -291,9 +291,10 @@ test_lengths (gconstpointer data)
                   totals.worst);
   g_assert_cmpuint (totals.n_sure_misses * 50, <=, totals.n_sure);
   g_assert_cmpfloat (totals.sum, <=, totals.n_compared);
-  if (has_pins) /* what moves lies above them */
+  if (has_pins || n < N_SHORT) /* what moves lies above pins; of few it says little */
     return;
-  g_assert_cmpfloat (totals.worst_of_first_fit, <=, MOST_OF_FIRST_FIT);
+  g_assert_cmpfloat (totals.n_above_first_fit, <=,
+                     MOST_ABOVE_FIRST_FIT * totals.n_heights);
   g_assert_cmpfloat (totals.sum_above, <=, MOST_OF_BOUND * totals.n_above);
 }
 
