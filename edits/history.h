@@ -61,6 +61,8 @@ TesseraStatus tessera_history_save (const TesseraHistory *history,
 void tessera_history_into_plan (const TesseraHistory *history, TesseraPlan *plan);
 /* Whether the edits that stand are those that the plan was made with. */
 bool tessera_history_made_plan (const TesseraHistory *history, const TesseraPlan *plan);
+/* Whether what stands is what the plan was made with, and perhaps more after it. */
+bool tessera_history_goes_on (const TesseraHistory *history, const TesseraPlan *plan);
 /* The edits that made a plan. @name: its file, for sentences. NULL: failed. */
 TesseraHistory *tessera_history_from_plan (const TesseraPlan *plan,
                                            const char *name,

@@ -5,7 +5,8 @@
  * threads together.
  *
  * TESSERA_PREVIEW_DRAWS: edits of a kind for a trace (default 2). TESSERA_PREVIEW_FILE:
- * only traces whose name holds this.
+ * only traces whose name holds this. TESSERA_PREVIEW_OTHER: another trace instead of
+ * these. TESSERA_PREVIEW_SEED: other edits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,6 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* A preview may be so much above the full plan. */
+#define MOST_ABOVE 1.001
 
 static const char *const files[] = {
   "sample/finetune-oom.pickle",
@@ -86,6 +90,7 @@ plan (const Study *study,
                                        .strategy = strategy,
                                        .is_preview = is_preview,
                                        .former = study->plan,
+                                       .former_is_full = true,
                                        .first_step = -1,
                                        .last_step = -1 };
   TesseraError error = { 0 };
@@ -309,6 +314,8 @@ sample_kind (const Study *study, GRand *random, Kind kind, Sample *sample)
 static void
 look_at (const char *folder, const char *file, guint n_draws, GArray **samples)
 {
+  const char *seed = g_getenv ("TESSERA_PREVIEW_SEED");
+  guint32 first_seed = seed ? (guint32) atoi (seed) * N_KINDS : 0;
   const TesseraOpenOptions options = { .device = TESSERA_NONE };
   g_autofree char *path = g_build_filename (folder, file, NULL);
   g_autofree char *name = g_path_get_basename (file);
@@ -327,7 +334,7 @@ look_at (const char *folder, const char *file, guint n_draws, GArray **samples)
   study.plan = plan (&study, none, TESSERA_STRATEGY_FREE, false, &seconds);
   for (int kind = 0; kind < N_KINDS; kind++)
     {
-      g_autoptr (GRand) random = g_rand_new_with_seed ((guint32) kind + 1);
+      g_autoptr (GRand) random = g_rand_new_with_seed (first_seed + (guint32) kind + 1);
       for (guint i = 0; i < (kind == NOTHING ? 1 : n_draws); i++)
         {
           Sample sample;
@@ -378,6 +385,8 @@ main (void)
   const char *folder = g_getenv ("TESSERA_SHARED_DATA");
   const char *draws = g_getenv ("TESSERA_PREVIEW_DRAWS");
   const char *only = g_getenv ("TESSERA_PREVIEW_FILE");
+  const char *other = g_getenv ("TESSERA_PREVIEW_OTHER");
+  guint n_samples = 0, n_above = 0;
   GArray *samples[N_KINDS];
 
   for (int kind = 0; kind < N_KINDS; kind++)
@@ -385,7 +394,9 @@ main (void)
   g_print (
       "| trace | edit | blocks | preview, s | full plan, s | preview / full | full / "
       "without |\n|---|---|---|---|---|---|---|\n");
-  for (size_t i = 0; i < G_N_ELEMENTS (files); i++)
+  if (other != NULL)
+    look_at (folder ? folder : "", other, draws ? (guint) atoi (draws) : 2, samples);
+  for (size_t i = 0; other == NULL && i < G_N_ELEMENTS (files); i++)
     if (only == NULL || strstr (files[i], only) != NULL)
       look_at (folder ? folder : "", files[i], draws ? (guint) atoi (draws) : 2, samples);
   g_print (
@@ -404,7 +415,12 @@ main (void)
           print_spread (samples[kind], offsetof (Sample, full_s), "%.2f");
           g_print (" |\n");
         }
+      n_samples += samples[kind]->len;
+      for (guint i = 0; i < samples[kind]->len; i++)
+        n_above += g_array_index (samples[kind], Sample, i).ratio > MOST_ABOVE;
       g_array_free (samples[kind], TRUE);
     }
+  g_print ("\n%u of %u previews are more than 0.1 %% above the full plan\n", n_above,
+           n_samples);
   return 0;
 }

@@ -175,6 +175,7 @@ plan (const Study *study, const TesseraEdit *edit, TesseraStrategy strategy, boo
                                        .strategy = strategy,
                                        .is_preview = preview,
                                        .former = study->plan,
+                                       .former_is_full = true,
                                        .first_step = -1,
                                        .last_step = -1 };
   TesseraError error = { 0 };

@@ -142,19 +142,27 @@ tessera_history_into_plan (const TesseraHistory *history, TesseraPlan *plan)
 }
 
 bool
+tessera_history_goes_on (const TesseraHistory *history, const TesseraPlan *plan)
+{
+  const TesseraEdit *edits = tessera_history_get (history, NULL);
+
+  if (plan->n_edits > tessera_history_get_n_standing (history))
+    return false;
+  for (size_t i = 0; i < plan->n_edits; i++)
+    {
+      g_autofree char *rule = edits_json_write_row (&edits[i]);
+
+      if (g_strcmp0 (rule, plan->edits[i].rule) != 0)
+        return false;
+    }
+  return true;
+}
+
+bool
 tessera_history_made_plan (const TesseraHistory *history, const TesseraPlan *plan)
 {
-  TesseraPlan *now = NULL;
-  bool is_equal;
-
-  if (tessera_plan_new (&now) != TESSERA_OK)
-    return false;
-  tessera_history_into_plan (history, now);
-  is_equal = plan->n_edits == now->n_edits;
-  for (size_t i = 0; i < plan->n_edits && is_equal; i++)
-    is_equal = g_str_equal (plan->edits[i].rule, now->edits[i].rule);
-  tessera_plan_free (now);
-  return is_equal;
+  return plan->n_edits == tessera_history_get_n_standing (history) &&
+         tessera_history_goes_on (history, plan);
 }
 
 TesseraHistory *

@@ -71,6 +71,10 @@ typedef struct
                              layout before, UINT64_MAX: nowhere. A hint: orders that
                              follow it are tried as well, and the result depends on it */
   bool is_brief;          /* where there is @former, few orders are tried beside it */
+  bool is_settled; /* @former was packed with all of the work, and these items are held
+                      to no less: a layout that is no higher is low enough */
+  uint32_t rough_part; /* where there is @former: so small a part of the height above the
+                          bound is low enough as well; 0: none is */
   const TesseraProgress *progress;
   bool keeps_best; /* where @progress says stop, what is known then is the answer, not
                       TESSERA_CANCELLED: is_cut_short. Once it says stop it has to stay

@@ -11,6 +11,7 @@
 #include "planner/pack.h"
 
 #include "planner/pack/few.h"
+#include "planner/pack/hints.h"
 #include "planner/pack/portfolio/portfolio.h"
 #include "planner/pack/refine.h"
 #include "planner/pack/zones.h"
@@ -101,6 +102,8 @@ portfolio_options (const TesseraPackOptions *options)
       result.n_orders = options->n_orders;
       result.former = options->former;
       result.is_brief = options->is_brief;
+      result.is_settled = options->is_settled;
+      result.rough_part = options->rough_part;
     }
   if (result.n_threads == 0)
     {
@@ -174,11 +177,7 @@ set_limits (Call *call, size_t group, TesseraPackProblem *problem)
     return TESSERA_OK;
   status =
       tessera_pack_zones_block (&call->zones, call->items, call->limits, call->offsets,
-                                NULL, group, &problem->blocked, &problem->n_blocked);
-  if (status == TESSERA_OK && problem->former != NULL)
-    status = tessera_pack_zones_block (&call->zones, call->items, call->limits,
-                                       call->offsets, problem->former, group,
-                                       &problem->reserved, &problem->n_reserved);
+                                group, &problem->blocked, &problem->n_blocked);
   if (status != TESSERA_OK)
     return status;
   problem->is_whole_pool = true;
@@ -188,6 +187,7 @@ set_limits (Call *call, size_t group, TesseraPackProblem *problem)
     if (problem->limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED &&
         problem->limits[i].pinned_bytes + problem->items[i].size_bytes > pin_bytes)
       pin_bytes = problem->limits[i].pinned_bytes + problem->items[i].size_bytes;
+  problem->least_bytes = problem->bound_bytes;
   if (pin_bytes > problem->bound_bytes)
     problem->bound_bytes = pin_bytes;
   return TESSERA_OK;
@@ -275,7 +275,7 @@ pack_problem (TesseraPackProblem *problem,
   TesseraPortfolioOptions rules = stretch_of (options, 0, 0.1);
   TesseraPortfolioOptions search = stretch_of (options, 0.1, 1);
   TesseraPortfolioOptions rest = stretch_of (options, 0.3, 1);
-  if (!tessera_pack_can_refine (problem))
+  if (!tessera_pack_can_refine (problem) || (options->is_brief && problem->hints))
     {
       TesseraStatus only =
           tessera_portfolio_run (problem, options, places, height_bytes, strategy);
@@ -297,11 +297,80 @@ pack_problem (TesseraPackProblem *problem,
   return improve (problem, &rest, places, height_bytes, strategy);
 }
 
+/* What pins make of a layout of before. */
+typedef struct
+{
+  bool has_pinned; /* somebody is pinned */
+  bool has_left;   /* and not where the zone would lie: the rest may take less */
+} Pinned;
+
+static Pinned
+look_at_pinned (const TesseraPackProblem *problem)
+{
+  Pinned pinned = { 0 };
+  for (size_t i = 0; problem->limits != NULL && i < problem->n_items; i++)
+    {
+      uint64_t at_bytes = problem->limits[i].pinned_bytes;
+      if (at_bytes == TESSERA_PACK_NOT_PINNED)
+        continue;
+      pinned.has_pinned = true;
+      pinned.has_left |=
+          at_bytes < problem->hint_low_bytes ||
+          at_bytes + problem->items[i].size_bytes > problem->hint_top_bytes;
+    }
+  return pinned;
+}
+
+/* Takes the layout of before to where it would lie now, and says which height is low
+ * enough: that of before, where nobody of the zone has left and nobody came between. */
+static TesseraStatus
+set_hints (const Call *call,
+           const TesseraPortfolioOptions *options,
+           TesseraPackProblem *problem,
+           bool *out_is_hard)
+{
+  uint64_t slack_bytes = 0;
+  *out_is_hard = false;
+  if (options->former == NULL)
+    return TESSERA_OK;
+  if (options->rough_part != 0)
+    slack_bytes = (problem->base_bytes + problem->bound_bytes) / options->rough_part /
+                  call->zones.n_groups;
+  problem->former = options->former;
+  TesseraStatus status = tessera_pack_hints_find (problem, slack_bytes);
+  const Pinned pinned = look_at_pinned (problem);
+  *out_is_hard = problem->is_torn || pinned.has_pinned;
+  problem->enough_bytes = problem->bound_bytes + slack_bytes;
+  if (options->is_settled && !problem->is_torn && !pinned.has_left &&
+      problem->hint_top_bytes > problem->enough_bytes)
+    problem->enough_bytes = problem->hint_top_bytes;
+  return status;
+}
+
+/* A pin makes its own zone hard, and perhaps the one it lies in. */
+static uint64_t
+count_hard (const Call *call)
+{
+  uint64_t n = 0;
+  for (size_t g = 0, i = 0; g < call->zones.n_groups; g++)
+    {
+      bool has_pin = false;
+      for (; i < call->zones.ends[g]; i++)
+        has_pin = has_pin || (call->limits != NULL &&
+                              call->limits[call->zones.items[i]].pinned_bytes !=
+                                  TESSERA_PACK_NOT_PINNED);
+      n += has_pin ? 2 : 0;
+    }
+  return n == 0 ? 1 : n < call->zones.n_groups ? n : call->zones.n_groups;
+}
+
 static TesseraStatus
 pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
 {
   size_t begin = group == 0 ? 0 : call->zones.ends[group - 1];
   TesseraPackProblem *problem = NULL;
+  TesseraPortfolioOptions hard = *options;
+  bool is_hard = false;
   uint64_t *places = NULL, height_bytes = 0;
   const char *strategy = STRATEGY_NOTHING_TO_DO;
   TesseraStatus status = tessera_pack_problem_new (
@@ -312,15 +381,18 @@ pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
     return status;
   call->base_bytes = problem->base_bytes;
   call->n_left = call->zones.n_groups - group - 1;
-  problem->former = options->former;
   if (call->limits != NULL)
     status = set_limits (call, group, problem);
+  if (status == TESSERA_OK)
+    status = set_hints (call, options, problem, &is_hard);
+  if (is_hard && hard.work_budget < options->hard_budget)
+    hard.work_budget = options->hard_budget;
   if (status == TESSERA_OK && problem->n_items > 0)
     {
       places = calloc (problem->n_items, sizeof *places);
       status = places == NULL
                    ? TESSERA_NO_MEMORY
-                   : pack_problem (problem, options, places, &height_bytes, &strategy);
+                   : pack_problem (problem, &hard, places, &height_bytes, &strategy);
     }
   if (status == TESSERA_OK)
     note_places (call, group, problem, places, height_bytes, strategy);
@@ -381,6 +453,7 @@ tessera_pack (const TesseraItem *items,
     options_of_all.listener = &listener;
   if (options != NULL && options->keeps_best)
     options_of_all.stopped = &call.has_stopped;
+  options_of_all.hard_budget = options_of_all.work_budget / count_hard (&call);
   for (size_t g = 0, begin = 0; g < call.zones.n_groups && status == TESSERA_OK; g++)
     {
       TesseraPortfolioOptions group_options = options_of_all;

@@ -423,7 +423,7 @@ tessera_pack_problem_free (TesseraPackProblem *problem)
   free (problem->body_items);
   free (problem->body_ends);
   free (problem->blocked);
-  free (problem->reserved);
+  free (problem->hints);
   free (problem);
 }
 

@@ -191,7 +191,6 @@ tessera_pack_zones_block (const TesseraPackZones *zones,
                           const TesseraItem *items,
                           const TesseraPackLimit *limits,
                           const uint64_t *offsets,
-                          const uint64_t *former,
                           size_t group,
                           TesseraPackRange **out_ranges,
                           size_t *out_n_ranges)
@@ -207,9 +206,6 @@ tessera_pack_zones_block (const TesseraPackZones *zones,
     {
       uint32_t item = zones->items[i];
       uint64_t at = i < begin ? offsets[item] : limits[item].pinned_bytes;
-      if (at == TESSERA_PACK_NOT_PINNED && former != NULL &&
-          former[item] <= TESSERA_PACK_MOST_BYTES)
-        at = former[item];
       if (at != TESSERA_PACK_NOT_PINNED && (i < begin || i >= zones->ends[group]))
         ranges[n_ranges++] = (TesseraPackRange){ at, at + items[item].size_bytes };
     }

@@ -31,14 +31,13 @@ TESSERA_MUST_USE TesseraStatus tessera_pack_zones_load (const TesseraPackZones *
 /*
  * tessera_pack_zones_block:
  * @group: the one to be placed next; @offsets of those before it are known
- * @out_ranges: what is not to be had: what lies in groups before, what is pinned in those
- *   after, and where their others lay in @former (nullable); to be freed
+ * @out_ranges: what is not to be had: what lies in groups before, and what is pinned in
+ *   those after; to be freed
  */
 TESSERA_MUST_USE TesseraStatus tessera_pack_zones_block (const TesseraPackZones *zones,
                                                          const TesseraItem *items,
                                                          const TesseraPackLimit *limits,
                                                          const uint64_t *offsets,
-                                                         const uint64_t *former,
                                                          size_t group,
                                                          TesseraPackRange **out_ranges,
                                                          size_t *out_n_ranges);

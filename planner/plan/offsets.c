@@ -15,8 +15,11 @@
  * items, and of what improves so much as keeps 10,000 blocks below a twentieth of a
  * second (benchmark preview). */
 #define PREVIEW_BUDGET (UINT64_C (1) << 13)
-#define PREVIEW_BUDGET_OF_FEW (UINT64_C (1) << 15) /* that may be fitted */
+#define PREVIEW_BUDGET_OF_FEW (UINT64_C (3) << 14) /* that may be fitted */
 #define PREVIEW_FIT_AT_MOST 4096
+/* Nearer to the bound than this part of the height nobody sees a difference: a quarter of
+ * what a preview may be above the full plan. */
+#define PREVIEW_ROUGH_PART 4096
 
 TesseraComplaint
 tessera_build_complaint (const TesseraPlanBuild *build)
@@ -42,6 +45,7 @@ tessera_build_pack_options (const TesseraPlanBuild *build)
           build->n_items <= PREVIEW_FIT_AT_MOST ? PREVIEW_BUDGET_OF_FEW : PREVIEW_BUDGET;
       pack.fit_at_most = PREVIEW_FIT_AT_MOST;
       pack.is_brief = true;
+      pack.rough_part = PREVIEW_ROUGH_PART;
     }
   return pack;
 }
@@ -68,7 +72,7 @@ hint_of (const TesseraPlanBuild *build)
 
 /* Where the items lay in the plan before, by their blocks: for the caller to free. */
 static TesseraStatus
-find_former (const TesseraPlanBuild *build, uint64_t **out_former)
+find_former (const TesseraPlanBuild *build, uint64_t **out_former, bool *out_is_whole)
 {
   const TesseraPlan *before = hint_of (build), *plan = build->plan;
   size_t n_blocks = build->blocks->n_blocks;
@@ -76,6 +80,7 @@ find_former (const TesseraPlanBuild *build, uint64_t **out_former)
   uint64_t *former = malloc ((build->n_items + 1) * sizeof *former);
 
   *out_former = former;
+  *out_is_whole = before->n_slots == plan->n_slots;
   if (!of_block || !former)
     {
       free (of_block);
@@ -87,7 +92,12 @@ find_former (const TesseraPlanBuild *build, uint64_t **out_former)
     if (before->slots[i].block < n_blocks)
       of_block[before->slots[i].block] = before->slots[i].offset_bytes;
   for (size_t i = 0; i < plan->n_slots; i++)
-    former[build->item_of_slot[i]] = of_block[plan->slots[i].block];
+    {
+      uint64_t at_bytes = of_block[plan->slots[i].block];
+
+      former[build->item_of_slot[i]] = at_bytes;
+      *out_is_whole &= at_bytes != UINT64_MAX;
+    }
   free (of_block);
   return TESSERA_OK;
 }
@@ -102,6 +112,7 @@ tessera_build_pack (TesseraPlanBuild *build,
   TesseraPackOptions options = tessera_build_pack_options (build);
   const TesseraComplaint complaint = tessera_build_complaint (build);
   uint64_t *former = NULL;
+  bool is_whole = false;
   TesseraStatus status = tessera_holds_apply (&build->holds, build->item_of_slot,
                                               build->plan, &complaint, items, n_items);
 
@@ -109,8 +120,10 @@ tessera_build_pack (TesseraPlanBuild *build,
   if (status != TESSERA_OK || n_items == 0)
     return status;
   if (hint_of (build) != NULL && n_items == build->n_items)
-    status = find_former (build, &former);
+    status = find_former (build, &former, &is_whole);
   options.former = former;
+  options.is_settled =
+      build->options->is_preview && build->options->former_is_full && is_whole;
   if (status == TESSERA_OK)
     status = tessera_pack (items, n_items, &options, offsets, out_packing);
   if (status == TESSERA_OK && !build->options->is_preview && former == NULL)

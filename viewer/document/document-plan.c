@@ -39,7 +39,7 @@ keeps_best (const TesseraWorkInput *input)
 static TesseraStatus
 make_plan (TesseraJob *job,
            TesseraWorkInput *input,
-           const TesseraPlan *former,
+           const TesseraFollowed *former,
            TesseraError *error)
 {
   TesseraPlanWatch watch = { .planning = tessera_job_progress (job, 0, 0.9) };
@@ -69,7 +69,7 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
                                     tessera_job_progress (job, 0, 0.9), error,
                                     &input->planned);
   else
-    status = make_plan (job, input, former != NULL ? former->plan : NULL, error);
+    status = make_plan (job, input, former, error);
   input->is_of_edits = status == TESSERA_OK &&
                        (keeps_best (input) || input->request.is_preview ||
                         tessera_history_made_plan (input->history, input->planned->plan));

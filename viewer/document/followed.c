@@ -40,28 +40,44 @@ make_whole (TesseraError *error)
     g_strlcat (error->text, ".", sizeof error->text);
 }
 
+/* Whether a plan had all of the work, and less to hold to than is wanted now. */
+static bool
+is_full (const TesseraFollowed *former,
+         const TesseraPlanRequest *request,
+         const TesseraHistory *history)
+{
+  return !former->request.is_preview && former->seconds > 0 &&
+         former->plan->cut_short == TESSERA_CUT_NOT &&
+         former->request.strategy == request->strategy &&
+         former->request.across_streams == request->across_streams && history != NULL &&
+         tessera_history_goes_on (history, former->plan);
+}
+
 TesseraStatus
 tessera_followed_new (TesseraData *data,
                       const TesseraPlanRequest *request,
                       const TesseraHistory *history,
-                      const TesseraPlan *former,
+                      const TesseraFollowed *former,
                       const TesseraPlanWatch *watch,
                       TesseraError *error,
                       TesseraEditConflict *out_conflict,
                       TesseraFollowed **out_planned)
 {
   TesseraFollowed *planned = g_atomic_rc_box_new0 (TesseraFollowed);
-  TesseraPlanOptions options = { .strategy = request->strategy,
-                                 .is_preview = request->is_preview,
-                                 .former = former,
-                                 .resumed = request->goes_on ? former : NULL,
-                                 .across_streams = request->across_streams,
-                                 .out_conflict = out_conflict,
-                                 .first_step = -1,
-                                 .last_step = -1,
-                                 .progress = watch->planning,
-                                 .keeps_best = !request->is_preview,
-                                 .listener = watch->listener };
+  TesseraPlanOptions options = {
+    .strategy = request->strategy,
+    .is_preview = request->is_preview,
+    .former = former != NULL ? former->plan : NULL,
+    .former_is_full = former != NULL && is_full (former, request, history),
+    .resumed = request->goes_on && former != NULL ? former->plan : NULL,
+    .across_streams = request->across_streams,
+    .out_conflict = out_conflict,
+    .first_step = -1,
+    .last_step = -1,
+    .progress = watch->planning,
+    .keeps_best = !request->is_preview,
+    .listener = watch->listener
+  };
   gint64 begin_us = g_get_monotonic_time ();
   TesseraStatus status;
 

@@ -45,7 +45,7 @@ typedef struct
 TesseraStatus tessera_followed_new (TesseraData *data,
                                     const TesseraPlanRequest *request,
                                     const TesseraHistory *history,
-                                    const TesseraPlan *former,
+                                    const TesseraFollowed *former,
                                     const TesseraPlanWatch *watch,
                                     TesseraError *error,
                                     TesseraEditConflict *out_conflict,

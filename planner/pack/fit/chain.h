@@ -24,9 +24,11 @@ typedef struct
   uint64_t random_state;
 } TesseraChain;
 
-/* All chains, each with the order of its own number. */
+/* All chains, each with the order of its own number; where fewer are wanted, @n_chains
+ * that get somewhere soonest. */
 TESSERA_MUST_USE TesseraStatus tessera_chains_init (TesseraChain chains[TESSERA_N_CHAINS],
                                                     const TesseraPackProblem *problem,
+                                                    uint32_t n_chains,
                                                     TesseraOrderEntry *entries);
 void tessera_chains_clear (TesseraChain chains[TESSERA_N_CHAINS]); /* zeroed: fine */
 

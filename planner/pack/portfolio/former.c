@@ -24,54 +24,27 @@ looks_of (const TesseraPackProblem *problem)
   return looks < MOST_LOOKS ? looks : MOST_LOOKS;
 }
 
-/* Where the items lay. Where nothing is pinned all that matters is how they lay to each
- * other: what lived always was taken out from below. */
-static uint64_t *
-list_former (const TesseraPackProblem *problem)
-{
-  uint64_t *former = malloc (problem->n_items * sizeof *former);
-  uint64_t lowest_bytes = problem->is_whole_pool ? 0 : UINT64_MAX;
-  for (size_t i = 0; former != NULL && i < problem->n_items; i++)
-    {
-      former[i] = problem->former[problem->items[i].source];
-      if (former[i] > TESSERA_PACK_MOST_BYTES) /* a hint may say anything */
-        former[i] = TESSERA_NOWHERE;
-      if (former[i] < lowest_bytes)
-        lowest_bytes = former[i];
-    }
-  for (size_t i = 0; former != NULL && i < problem->n_items; i++)
-    if (former[i] != TESSERA_NOWHERE)
-      former[i] -= lowest_bytes;
-  return former;
-}
-
 TesseraStatus
 tessera_portfolio_repair (TesseraPortfolio *portfolio)
 {
   const TesseraPackProblem *problem = portfolio->problem;
   const TesseraPortfolioOptions *options = portfolio->options;
   TesseraFinished *best = &portfolio->best;
-  if (problem->former == NULL || problem->has_zones ||
+  if (problem->hints == NULL || problem->has_zones ||
       (options->stopped != NULL && *options->stopped) ||
       (problem->n_owners == 1 && !portfolio->scope.has_sweeps))
     return TESSERA_OK;
-  uint64_t *former = list_former (problem);
   const TesseraRepairOptions repair = {
     .chains = { .looks = looks_of (problem) + options->work_budget,
                 .progress = options->progress,
                 .fraction = options->fraction_begin },
-    .former = former,
-    .reserved = problem->reserved,
-    .n_reserved = problem->n_reserved,
+    .former = problem->hints,
   };
-  if (former == NULL)
-    return TESSERA_NO_MEMORY;
   TesseraStatus status =
       problem->n_owners > 1
           ? tessera_repair_owners (problem, &repair, best->offsets, &best->height_bytes)
           : tessera_repair (problem, &portfolio->times, &repair, best->offsets,
                             &best->height_bytes);
-  free (former);
   best->name = "as before, repaired";
   if (status == TESSERA_CANCELLED && options->stopped != NULL)
     *options->stopped = true;

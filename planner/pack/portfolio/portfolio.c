@@ -29,7 +29,8 @@ init_run (TesseraPortfolio *portfolio, TesseraDeskParts *parts)
   *scope = (TesseraScope){ .problem = problem,
                            .fit_at_most = portfolio->options->fit_at_most,
                            .has_sweeps = tessera_scope_can_sweep (problem, n_before),
-                           .is_brief = portfolio->options->is_brief };
+                           .is_brief = portfolio->options->is_brief,
+                           .is_rough = portfolio->options->rough_part != 0 };
   TesseraStatus status = tessera_finished_init (&portfolio->best, problem->n_items);
   if (status == TESSERA_OK && scope->has_sweeps)
     {
@@ -87,7 +88,8 @@ tessera_portfolio_run (const TesseraPackProblem *problem,
     status = tessera_portfolio_workers_new (&portfolio, &parts, &workers);
   if (status == TESSERA_OK)
     status = tessera_portfolio_repair (&portfolio);
-  if (status == TESSERA_OK && portfolio.best.height_bytes != problem->bound_bytes)
+  if (status == TESSERA_OK &&
+      !tessera_pack_is_enough (problem, portfolio.best.height_bytes))
     status = tessera_portfolio_run_rounds (&portfolio, workers);
   if (status == TESSERA_OK && atomic_load (&portfolio.shared.cancelled))
     status = TESSERA_CANCELLED;

@@ -16,6 +16,9 @@ typedef struct
   uint32_t n_orders;      /* of the portfolio, the first; 0: all */
   const uint64_t *former; /* see TesseraPackOptions */
   bool is_brief;          /* the same */
+  bool is_settled;        /* the same */
+  uint32_t rough_part;    /* the same */
+  uint64_t hard_budget;   /* instead of work_budget where a layout of before is torn */
   const TesseraProgress *progress;
   bool *stopped; /* (nullable): told to stop: what is known then is the answer. Is set,
                     and where it already is, the first attempt that ends is enough */

@@ -32,7 +32,7 @@
 static bool
 is_over (TesseraPortfolio *portfolio)
 {
-  return portfolio->best.height_bytes == portfolio->problem->bound_bytes ||
+  return tessera_pack_is_enough (portfolio->problem, portfolio->best.height_bytes) ||
          atomic_load (&portfolio->shared.cancelled);
 }
 
@@ -89,25 +89,25 @@ static TesseraStatus
 run_chains (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
 {
   const TesseraPackProblem *problem = portfolio->problem;
+  const uint32_t n_chains = tessera_scope_n_chains (&portfolio->scope);
   portfolio->n_rounds++;
   portfolio->n_tries =
       1 + (tessera_scope_is_hinted (&portfolio->scope) ? PLACEMENTS_A_HINTED_ROUND
                                                        : PLACEMENTS_A_ROUND) /
               (uint32_t) problem->n_items;
-  uint64_t work_of_round = (uint64_t) portfolio->n_tries * problem->n_items *
-                           TESSERA_N_CHAINS *
+  uint64_t work_of_round = (uint64_t) portfolio->n_tries * problem->n_items * n_chains *
                            tessera_scope_cost_of_owners (&portfolio->scope);
   if (is_over (portfolio) || !tessera_scope_has_chains (&portfolio->scope) ||
       work_of_round > portfolio->options->work_budget)
     return TESSERA_OK;
   TesseraStatus status =
-      tessera_chains_init (portfolio->chains, problem, workers[0].desk.entries);
+      tessera_chains_init (portfolio->chains, problem, n_chains, workers[0].desk.entries);
   portfolio->round = TESSERA_ROUND_CHAINS;
   atomic_store (&portfolio->shared.best_height_bytes, UINT64_MAX);
   while (status == TESSERA_OK && !is_over (portfolio) &&
          portfolio->work_done + work_of_round <= portfolio->options->work_budget)
     {
-      tessera_portfolio_run_round (portfolio, workers, TESSERA_N_CHAINS);
+      tessera_portfolio_run_round (portfolio, workers, n_chains);
       portfolio->work_done += work_of_round;
     }
   return status;

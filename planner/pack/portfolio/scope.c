@@ -5,6 +5,8 @@
  */
 #include "planner/pack/portfolio/scope.h"
 
+#include "planner/pack/fit/chain.h"
+
 /* With several owners the lowest reachable offset has no windows to go by, which costs
  * some twenty times as much (a tenth of a second at 3,000 items), and more the larger. */
 #define MAX_ITEMS_OF_OWNERS 4096
@@ -40,6 +42,8 @@
 /* Where a layout of before is known of few items, orders that follow it come next to the
  * first ones, and chains after them are worth more than the rest. */
 #define N_ORDERS_OF_HINTED 8
+/* Of previews, chains that begin elsewhere get further with the same work. */
+#define N_CHAINS_OF_ROUGH 3
 
 /* What one sweep may spend on looking ahead (sweep.h). */
 #define LOOKS_OF_A_SWEEP (UINT64_C (1) << 22)
@@ -125,6 +129,19 @@ tessera_scope_is_hinted (const TesseraScope *scope)
   return scope->is_brief && scope->problem->former != NULL && !scope->problem->has_zones;
 }
 
+/* Of a preview what chains do not come to sooner. */
+static bool
+is_for_hinted (const TesseraScope *scope, const TesseraCandidate *candidate)
+{
+  TesseraOrderKey first = candidate->keys[0];
+  if (!scope->is_rough)
+    return first == TESSERA_BY_FORMER ||
+           candidate <= tessera_candidate_nth (N_ORDERS_OF_HINTED);
+  return (first == TESSERA_BY_FORMER || first == TESSERA_BY_LOAD) &&
+         (candidate->placement == TESSERA_PLACE_LOWEST ||
+          candidate->placement == TESSERA_PLACE_FIRST_FIT);
+}
+
 bool
 tessera_scope_tries (const TesseraScope *scope, const TesseraCandidate *candidate)
 {
@@ -138,9 +155,8 @@ tessera_scope_tries (const TesseraScope *scope, const TesseraCandidate *candidat
     return n_items <= most_lowest (scope);
   if (candidate->keys[0] == TESSERA_BY_FORMER && scope->problem->former == NULL)
     return false;
-  if (candidate->keys[0] != TESSERA_BY_FORMER && tessera_scope_is_hinted (scope) &&
-      tessera_scope_is_small (scope) &&
-      candidate > tessera_candidate_nth (N_ORDERS_OF_HINTED))
+  if (tessera_scope_is_hinted (scope) && tessera_scope_is_small (scope) &&
+      !is_for_hinted (scope, candidate))
     return false;
   return candidate->keys[0] == TESSERA_BY_TIME
              ? !scope->has_sweeps && n_items > scope->fit_at_most
@@ -160,6 +176,13 @@ tessera_scope_has_chains (const TesseraScope *scope)
   size_t n_items = scope->problem->n_items;
   return (!scope->has_sweeps || n_items <= MAX_ITEMS_OF_MIDDLE) &&
          n_items <= most_items (scope, TESSERA_PLACE_LOWEST, false);
+}
+
+uint32_t
+tessera_scope_n_chains (const TesseraScope *scope)
+{
+  return tessera_scope_is_hinted (scope) && scope->is_rough ? N_CHAINS_OF_ROUGH
+                                                            : TESSERA_N_CHAINS;
 }
 
 uint64_t

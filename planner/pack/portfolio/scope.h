@@ -13,6 +13,7 @@ typedef struct
   size_t fit_at_most; /* items; of larger problems, fits in order of time only */
   bool has_sweeps;
   bool is_brief; /* see TesseraPackOptions */
+  bool is_rough; /* the same: rough_part is not 0 */
 } TesseraScope;
 
 /* Tells whether sweeps can be had of a problem where so many items come before them. */
@@ -24,6 +25,9 @@ bool tessera_scope_has_orders (const TesseraScope *scope);
 /* Of few items everything else, chains too, comes before drawn rules. */
 bool tessera_scope_is_small (const TesseraScope *scope);
 bool tessera_scope_has_chains (const TesseraScope *scope);
+
+/* How many of the chains are tried (fit/chain.h). */
+uint32_t tessera_scope_n_chains (const TesseraScope *scope);
 
 /* How many rules are among the candidates, and how many candidates come before them. */
 uint32_t tessera_scope_n_first_rules (const TesseraScope *scope);

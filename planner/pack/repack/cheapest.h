@@ -19,6 +19,7 @@ typedef struct
  * tessera_cheapest_offset:
  * @lows: (array length=n): where each range begins; sorted on return
  * @highs: (array length=n): where each ends, in any order; sorted on return
+ * @scratch: (array length=n)
  * @limit_bytes: the highest offset that is asked about
  *
  * Returns: the lowest of the offsets in [0, limit] at which the ranges met cost least in
@@ -26,6 +27,7 @@ typedef struct
  */
 uint64_t tessera_cheapest_offset (TesseraEdge *lows,
                                   TesseraEdge *highs,
+                                  TesseraEdge *scratch,
                                   size_t n,
                                   uint64_t size_bytes,
                                   uint64_t limit_bytes,

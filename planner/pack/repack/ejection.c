@@ -119,8 +119,10 @@ tessera_ejection_init (TesseraEjection *ejection,
   ejection->meetings = malloc (MAX_MEETINGS * sizeof *ejection->meetings);
   ejection->lows = malloc (n_edges * sizeof *ejection->lows);
   ejection->highs = malloc (n_edges * sizeof *ejection->highs);
+  ejection->scratch = malloc (n_edges * sizeof *ejection->scratch);
   if (ejection->offsets == NULL || ejection->n_gone == NULL || ejection->lives == NULL ||
-      ejection->meetings == NULL || ejection->lows == NULL || ejection->highs == NULL)
+      ejection->meetings == NULL || ejection->lows == NULL || ejection->highs == NULL ||
+      ejection->scratch == NULL)
     return TESSERA_NO_MEMORY;
   memset (ejection->offsets, 0xff, problem->n_items * sizeof *ejection->offsets);
   TesseraStatus status = tessera_waiting_init (&ejection->waiting, problem);
@@ -141,6 +143,7 @@ tessera_ejection_clear (TesseraEjection *ejection)
   free (ejection->meetings);
   free (ejection->lows);
   free (ejection->highs);
+  free (ejection->scratch);
   tessera_waiting_clear (&ejection->waiting);
   tessera_around_clear (&ejection->around);
 }
@@ -300,10 +303,7 @@ list_edges (TesseraEjection *ejection, const Mover *mover, size_t n_meetings)
           (TesseraPackRange){ at, at + problem->items[meeting->other].size_bytes },
           cost_of (ejection, meeting->other));
     }
-  n_edges = add_ranges (ejection, mover, problem->blocked, problem->n_blocked, n_edges);
-  return n_edges == SIZE_MAX ? SIZE_MAX
-                             : add_ranges (ejection, mover, ejection->reserved,
-                                           ejection->n_reserved, n_edges);
+  return add_ranges (ejection, mover, problem->blocked, problem->n_blocked, n_edges);
 }
 
 void
@@ -366,8 +366,8 @@ put (TesseraEjection *ejection, uint32_t item, uint64_t target_bytes)
   if (n_edges == SIZE_MAX)
     return false;
   ejection->looks += n_edges;
-  uint64_t base = tessera_cheapest_offset (ejection->lows, ejection->highs, n_edges,
-                                           mover.height_bytes,
+  uint64_t base = tessera_cheapest_offset (ejection->lows, ejection->highs,
+                                           ejection->scratch, n_edges, mover.height_bytes,
                                            target_bytes - mover.height_bytes, &cost);
   if (cost >= STONE)
     return false;
@@ -392,7 +392,7 @@ tessera_ejection_take_out_above (TesseraEjection *ejection, uint64_t target_byte
 {
   const TesseraPackProblem *problem = ejection->problem;
   for (uint32_t i = 0; i < problem->n_items; i++)
-    if (ejection->offsets[i] != TESSERA_NOWHERE &&
+    if (ejection->offsets[i] != TESSERA_NOWHERE && !is_pinned (problem, i) &&
         ejection->offsets[i] + problem->items[i].size_bytes > target_bytes)
       tessera_ejection_take_out (ejection, i);
 }

@@ -40,11 +40,9 @@ typedef struct
   uint16_t *n_gone;  /* [n_items] how often it has had to go */
   uint32_t *in_sets; /* [n_in_sets] items that sets keep apart from others */
   uint32_t n_in_sets;
-  const TesseraPackRange *reserved; /* not to be had, beside what the problem says */
-  size_t n_reserved;
   uint32_t *lives; /* around the item in hand */
   TesseraMeeting *meetings;
-  TesseraEdge *lows, *highs;
+  TesseraEdge *lows, *highs, *scratch;
   uint64_t looks; /* spent */
   bool is_cancelled;
 } TesseraEjection;

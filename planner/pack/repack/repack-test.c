@@ -115,7 +115,7 @@ test_cheapest (void)
     {
       uint32_t n = pick (random, 12), size = 1 + pick (random, 12);
       uint32_t limit = pick (random, N_BYTES);
-      TesseraEdge lows[12], highs[12];
+      TesseraEdge lows[12], highs[12], scratch[12];
       uint64_t ranges[12][3], best = 0, best_cost = UINT64_MAX, cost;
       for (uint32_t i = 0; i < n; i++)
         {
@@ -137,7 +137,8 @@ test_cheapest (void)
               best_cost = here;
             }
         }
-      uint64_t found = tessera_cheapest_offset (lows, highs, n, size, limit, &cost);
+      uint64_t found =
+          tessera_cheapest_offset (lows, highs, scratch, n, size, limit, &cost);
       g_assert_cmpuint (cost, ==, best_cost);
       g_assert_cmpuint (found, ==, best);
     }

@@ -6,6 +6,7 @@
  */
 #include "planner/generate.h"
 #include "planner/pack.h"
+#include "planner/pack/hints.h"
 #include "planner/pack/repack/repair.h"
 #include "tests/fail_alloc.h"
 
@@ -177,6 +178,82 @@ test_example (void)
   small_clear (&small);
 }
 
+/* That of hints.h, and a zone that takes its gaps and who leaves out of the layout. */
+static void
+test_hints (void)
+{
+  Small small = { .items = { { .size_bytes = 1, .begin = 0, .end = 4 },
+                             { .size_bytes = 2, .begin = 0, .end = 4 },
+                             { .size_bytes = 3, .begin = 0, .end = 4 } },
+                  .former = { 4, 5, 7 } };
+  const uint64_t expected[] = { 5, 7, 9 };
+  small_init (&small, 3);
+  small.problem->former = small.former;
+  small.problem->blocked = g_new (TesseraPackRange, 2);
+  small.problem->blocked[0] = (TesseraPackRange){ 0, 5 };
+  small.problem->blocked[1] = (TesseraPackRange){ 6, 7 };
+  small.problem->n_blocked = 2;
+  g_assert_cmpint (tessera_pack_hints_find (small.problem, 0), ==, TESSERA_OK);
+  for (uint32_t i = 0; i < 3; i++)
+    g_assert_cmpuint (small.problem->hints[i], ==,
+                      expected[small.problem->items[i].source]);
+  g_assert_true (small.problem->is_torn);
+  g_assert_cmpuint (small.problem->hint_top_bytes, ==, 12);
+  /* The gap at 5 is let be: all is above. */
+  free (small.problem->hints);
+  small.former[2] = 90;
+  g_assert_cmpint (tessera_pack_hints_find (small.problem, 1), ==, TESSERA_OK);
+  for (uint32_t i = 0; i < 3; i++)
+    g_assert_cmpuint (small.problem->hints[i], ==,
+                      expected[small.problem->items[i].source] +
+                          (small.problem->items[i].source == 0 ? 2 : 1));
+  g_assert_false (small.problem->is_torn);
+  small_clear (&small);
+}
+
+/* Two zones, and one of the upper is pinned into the lower: that grows by it, which moves
+ * all above, and neither has to be packed from the beginning. */
+static void
+test_zones_make_room (void)
+{
+  TesseraPackOptions options = { .n_threads = 1, .work_budget = 1 << 16 };
+  const TesseraPackOptions preview = { .n_threads = 1,
+                                       .work_budget = 1 << 14,
+                                       .is_brief = true,
+                                       .is_settled = true,
+                                       .rough_part = 4096 };
+  for (uint32_t seed = 1; seed <= 6; seed++)
+    {
+      g_autofree Packed *packed = g_new0 (Packed, 1);
+      uint64_t offsets[N_ITEMS], low_top = 0;
+      TesseraPacking packing;
+      g_assert_cmpint (
+          tessera_generate (TESSERA_GENERATE_DRIFT, seed, packed->items, N_ITEMS), ==,
+          TESSERA_OK);
+      for (uint32_t i = 0; i < N_ITEMS; i++)
+        packed->items[i].zone = i % 2;
+      g_assert_cmpint (tessera_pack (packed->items, N_ITEMS, &options, packed->offsets,
+                                     &packed->packing),
+                       ==, TESSERA_OK);
+      for (uint32_t i = 0; i < N_ITEMS; i += 2)
+        low_top = MAX (low_top, packed->offsets[i] + packed->items[i].size_bytes);
+      TesseraItem *pinned = &packed->items[2 * seed + 1];
+      pinned->is_pinned = 1;
+      pinned->pinned_bytes = low_top / 2;
+      options = preview;
+      options.former = packed->offsets;
+      g_assert_cmpint (tessera_pack (packed->items, N_ITEMS, &options, offsets, &packing),
+                       ==, TESSERA_OK);
+      g_test_message ("seed %u: %.5f of before and what is pinned", seed,
+                      (double) packing.height_bytes /
+                          (double) (packed->packing.height_bytes + pinned->size_bytes));
+      g_assert_cmpuint (packing.height_bytes, <=,
+                        (packed->packing.height_bytes + pinned->size_bytes) / 1000 *
+                            1001);
+      options = (TesseraPackOptions){ .n_threads = 1, .work_budget = 1 << 16 };
+    }
+}
+
 /* Two of a body, 3 apart, among two others: they keep their distance, below what is
  * blocked. */
 static void
@@ -265,6 +342,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/repair/example", test_example);
+  g_test_add_func ("/repair/hints", test_hints);
+  g_test_add_func ("/repair/zones-make-room", test_zones_make_room);
   g_test_add_func ("/repair/body", test_body);
   g_test_add_func ("/repair/not-lower", test_not_lower);
   g_test_add_func ("/repair/same-again", test_same_again);

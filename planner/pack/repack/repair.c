@@ -105,9 +105,7 @@ begin (Repair *repair)
     {
       uint64_t at = ejection->offsets[i], top = at + problem->items[i].size_bytes;
       if (at != TESSERA_NOWHERE &&
-          (meets_ranges (problem->blocked, problem->n_blocked, at, top) ||
-           meets_ranges (repair->options->reserved, repair->options->n_reserved, at,
-                         top)))
+          (meets_ranges (problem->blocked, problem->n_blocked, at, top)))
         ejection->offsets[i] = TESSERA_NOWHERE;
     }
   for (uint32_t i = 0; problem->limits != NULL && i < problem->n_items; i++)
@@ -170,8 +168,10 @@ static void
 search (Repair *repair, uint64_t *offsets, uint64_t *height_bytes)
 {
   TesseraEjection *ejection = &repair->ejection;
-  uint64_t least_bytes = ejection->problem->bound_bytes, target_bytes, found_bytes;
+  uint64_t least_bytes = ejection->problem->least_bytes, target_bytes, found_bytes;
   uint64_t *found = repair->begun;
+  if (least_bytes == 0)
+    least_bytes = ejection->problem->bound_bytes;
   if (least_bytes < repair->top_bytes)
     least_bytes = repair->top_bytes;
   target_bytes = least_bytes < *height_bytes ? least_bytes : *height_bytes - 1;
@@ -207,8 +207,6 @@ tessera_repair (const TesseraPackProblem *problem,
       repair.begun != NULL
           ? tessera_ejection_init (&repair.ejection, times, &options->chains)
           : TESSERA_NO_MEMORY;
-  repair.ejection.reserved = options->reserved;
-  repair.ejection.n_reserved = options->n_reserved;
   if (status == TESSERA_OK)
     status = settle (&repair, problem);
   if (status == TESSERA_OK)

@@ -19,9 +19,7 @@
 typedef struct
 {
   TesseraRepackOptions chains;
-  const uint64_t *former;           /* [n_items] where each lay, or TESSERA_NOWHERE */
-  const TesseraPackRange *reserved; /* of others, who come later: not to be had */
-  size_t n_reserved;
+  const uint64_t *former; /* [n_items] where each lay, or TESSERA_NOWHERE */
 } TesseraRepairOptions;
 
 /*

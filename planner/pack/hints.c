@@ -1,0 +1,132 @@
+/*
+ * Where the items of a problem lay before. See hints.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack/hints.h"
+
+#include <stdlib.h>
+
+typedef struct
+{
+  uint64_t at_bytes;
+  uint32_t item;
+} Place;
+
+/* A walk upwards: what was used of the former layout below an address, and where as many
+ * bytes are free now. */
+typedef struct
+{
+  const TesseraPackProblem *problem;
+  uint64_t used_bytes; /* below top_bytes */
+  uint64_t top_bytes;  /* of those passed */
+  uint64_t free_bytes; /* below the first range that was not passed */
+  uint64_t at_bytes;   /* end of the last that was */
+  uint64_t slack_bytes;
+  size_t n_passed;
+} Walk;
+
+static int
+compare_places (const void *a, const void *b)
+{
+  const Place *x = a, *y = b;
+  if (x->at_bytes != y->at_bytes)
+    return x->at_bytes < y->at_bytes ? -1 : 1;
+  return x->item < y->item ? -1 : x->item > y->item;
+}
+
+/* In ascending order of where they lay; a hint may say anything. */
+static size_t
+list_places (const TesseraPackProblem *problem, Place *places)
+{
+  size_t n = 0;
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    {
+      uint64_t at_bytes = problem->former[problem->items[i].source];
+      if (at_bytes <= TESSERA_PACK_MOST_BYTES)
+        places[n++] = (Place){ at_bytes, i };
+    }
+  qsort (places, n, sizeof *places, compare_places);
+  return n;
+}
+
+/* Where somebody leaves, or goes with others, others need not leave room. */
+static bool
+has_left (const TesseraPackProblem *problem, uint32_t item)
+{
+  const TesseraPackLimit *limit = problem->limits != NULL ? &problem->limits[item] : NULL;
+  return limit != NULL && (limit->pinned_bytes != TESSERA_PACK_NOT_PINNED ||
+                           limit->body != TESSERA_PACK_NO_BODY);
+}
+
+/* Gaps that are too small to be worth who would lie across their ends. */
+static void
+skip_small (Walk *walk)
+{
+  const TesseraPackProblem *problem = walk->problem;
+  for (; walk->n_passed < problem->n_blocked; walk->n_passed++)
+    {
+      const TesseraPackRange *range = &problem->blocked[walk->n_passed];
+      uint64_t gap_bytes = range->begin_bytes - walk->at_bytes;
+      if (gap_bytes > walk->slack_bytes)
+        return;
+      walk->slack_bytes -= gap_bytes;
+      walk->at_bytes = range->end_bytes;
+    }
+}
+
+/* The first address below which @used_bytes are free. */
+static uint64_t
+address_of (Walk *walk, uint64_t used_bytes)
+{
+  const TesseraPackProblem *problem = walk->problem;
+  for (; walk->n_passed < problem->n_blocked; walk->n_passed++)
+    {
+      const TesseraPackRange *range = &problem->blocked[walk->n_passed];
+      uint64_t gap_bytes = range->begin_bytes - walk->at_bytes;
+      if (walk->free_bytes + gap_bytes > used_bytes)
+        break;
+      walk->free_bytes += gap_bytes;
+      walk->at_bytes = range->end_bytes;
+    }
+  return walk->at_bytes + used_bytes - walk->free_bytes;
+}
+
+TesseraStatus
+tessera_pack_hints_find (TesseraPackProblem *problem, uint64_t slack_bytes)
+{
+  Place *places = malloc ((problem->n_items + 1) * sizeof *places);
+  Walk walk = { .problem = problem, .slack_bytes = slack_bytes };
+  problem->hints = malloc ((problem->n_items + 1) * sizeof *problem->hints);
+  if (places == NULL || problem->hints == NULL)
+    {
+      free (places);
+      return TESSERA_NO_MEMORY;
+    }
+  for (size_t i = 0; i < problem->n_items; i++)
+    problem->hints[i] = TESSERA_PACK_NO_HINT;
+  size_t n_places = list_places (problem, places);
+  skip_small (&walk);
+  problem->hint_low_bytes = address_of (&walk, 0);
+  size_t n_below = walk.n_passed;
+  for (size_t k = 0; k < n_places; k++)
+    {
+      uint32_t item = places[k].item;
+      uint64_t begin_bytes = places[k].at_bytes;
+      uint64_t end_bytes = begin_bytes + problem->items[item].size_bytes;
+      bool is_above = begin_bytes >= walk.top_bytes;
+      problem->hints[item] =
+          address_of (&walk, is_above ? walk.used_bytes
+                                      : walk.used_bytes - (walk.top_bytes - begin_bytes));
+      if (has_left (problem, item) || end_bytes <= walk.top_bytes)
+        continue;
+      walk.used_bytes += end_bytes - (is_above ? begin_bytes : walk.top_bytes);
+      walk.top_bytes = end_bytes;
+      if (problem->hints[item] + problem->items[item].size_bytes >
+          problem->hint_top_bytes)
+        problem->hint_top_bytes = problem->hints[item] + problem->items[item].size_bytes;
+    }
+  problem->is_torn = walk.n_passed > n_below;
+  free (places);
+  return TESSERA_OK;
+}
