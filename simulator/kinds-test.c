@@ -251,6 +251,47 @@ test_strategies (void)
   g_assert_cmpuint (n_dear, >, 0);
 }
 
+static bool
+stop_at_once (void *user, double fraction)
+{
+  return false;
+}
+
+/* Stopped before its end a plan says so, and is kept only where that was asked for. */
+static void
+test_stopped (void)
+{
+  const TesseraProgress stopped = { stop_at_once, NULL };
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 3);
+  guint n_kinds = 0;
+
+  for (guint n = 0; n < 10; n++)
+    {
+      const MadeProgram program = made_program (random, &(MadeOptions){ 0 });
+      guint counts[MADE_MAX_KINDS] = { 0 };
+      Case of = case_new (run_program (random, &program, 16, counts));
+      TesseraPlanOptions options = {
+        .first_step = -1, .last_step = -1, .progress = &stopped, .keeps_best = true
+      };
+      TesseraError error = { 0 };
+      TesseraPlan *plan = NULL;
+
+      g_assert_cmpint (
+          tessera_plan_trace (of.trace, of.blocks, of.structure, &options, &error, &plan),
+          ==, TESSERA_OK);
+      g_assert_cmpint (plan->cut_short, ==, TESSERA_CUT_BY_PERSON);
+      g_assert_true (plan->checked);
+      n_kinds += count_kinds (plan) > 1;
+      tessera_plan_free (plan);
+      options.keeps_best = false;
+      g_assert_cmpint (
+          tessera_plan_trace (of.trace, of.blocks, of.structure, &options, &error, &plan),
+          ==, TESSERA_CANCELLED);
+      case_clear (&of);
+    }
+  g_assert_cmpuint (n_kinds, >, 5);
+}
+
 /* The same trace gives the same plan whoever counts, and nothing is lost on the way out
  * of any failing allocation. */
 static void
@@ -336,6 +377,7 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/kinds/parts", test_parts);
   g_test_add_func ("/simulator/kinds/dear", test_dear);
   g_test_add_func ("/simulator/kinds/strategies", test_strategies);
+  g_test_add_func ("/simulator/kinds/stopped", test_stopped);
   g_test_add_func ("/simulator/kinds/no-memory", test_no_memory);
   g_test_add_func ("/simulator/kinds/no-memory-with-edits", test_no_memory_with_edits);
   return g_test_run ();

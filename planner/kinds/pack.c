@@ -93,22 +93,21 @@ pack_groups (const TesseraKindsPacking *packing,
 static TesseraStatus
 pack (const TesseraKindsPacking *packing, uint64_t *offsets, TesseraPacking *out_packing)
 {
-  const TesseraPlanBuild *build = packing->build;
+  TesseraPlanBuild *build = packing->build;
   const TesseraPackOptions options = tessera_build_pack_options (build);
   TesseraStatus status;
 
   *out_packing = (TesseraPacking){ .strategy = "nothing to place" };
   if (packing->n_items == 0)
     return TESSERA_OK;
-  if (packing->is_grouped)
-    return pack_groups (packing, &options, offsets, out_packing);
-  status =
-      tessera_pack (packing->items, packing->n_items, &options, offsets, out_packing);
-  if (status == TESSERA_OK && packing->is_first && build->holds.n_holds > 0 &&
-      !build->options->is_preview)
+  status = packing->is_grouped ? pack_groups (packing, &options, offsets, out_packing)
+                               : tessera_pack (packing->items, packing->n_items, &options,
+                                               offsets, out_packing);
+  if (status == TESSERA_OK && !packing->is_grouped && packing->is_first &&
+      build->holds.n_holds > 0 && !build->options->is_preview)
     status = tessera_unheld_improve (packing->items, packing->n_items, &options, offsets,
                                      out_packing);
-  return status;
+  return status == TESSERA_OK ? tessera_build_settle_cut (build, out_packing) : status;
 }
 
 /* The same; where edits are in each other's way it says which. */

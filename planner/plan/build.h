@@ -94,6 +94,10 @@ TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
 TesseraComplaint tessera_build_complaint (const TesseraPlanBuild *build);
 /* What the options say about packing. */
 TesseraPackOptions tessera_build_pack_options (const TesseraPlanBuild *build);
+/* What was cut short is told of, and kept where that was asked for (time that is up
+ * always keeps the best): else TESSERA_CANCELLED. */
+TESSERA_MUST_USE TesseraStatus tessera_build_settle_cut (TesseraPlanBuild *build,
+                                                         const TesseraPacking *packing);
 /* Writes what edits hold into @items, packs them freely, and says which edits conflict.
  */
 TESSERA_MUST_USE TesseraStatus tessera_build_pack (TesseraPlanBuild *build,

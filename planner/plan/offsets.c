@@ -50,10 +50,8 @@ tessera_build_pack_options (const TesseraPlanBuild *build)
   return pack;
 }
 
-/* What was cut short is told of, and kept where that was asked for: time that is up
- * always keeps the best. */
-static TesseraStatus
-settle_cut (TesseraPlanBuild *build, const TesseraPacking *packing)
+TesseraStatus
+tessera_build_settle_cut (TesseraPlanBuild *build, const TesseraPacking *packing)
 {
   if (!packing->is_cut_short)
     return TESSERA_OK;
@@ -132,7 +130,7 @@ tessera_build_pack (TesseraPlanBuild *build,
   if (status == TESSERA_REFUSED)
     status = tessera_holds_explain (&build->holds, build->item_of_slot, items, &complaint,
                                     out_packing->conflict);
-  return status == TESSERA_OK ? settle_cut (build, out_packing) : status;
+  return status == TESSERA_OK ? tessera_build_settle_cut (build, out_packing) : status;
 }
 
 static uint32_t
@@ -188,7 +186,7 @@ pack_groups (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_pac
     status = tessera_holds_explain (&build->holds, build->item_of_slot, build->items,
                                     &complaint, out_packing->conflict);
   free (grouped);
-  return status == TESSERA_OK ? settle_cut (build, out_packing) : status;
+  return status == TESSERA_OK ? tessera_build_settle_cut (build, out_packing) : status;
 }
 
 static void
