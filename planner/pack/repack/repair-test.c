@@ -286,6 +286,29 @@ test_body (void)
   small_clear (&small);
 }
 
+/* A pin higher up is no leave to spread: the others stay below what their load takes. */
+static void
+test_below_pin (void)
+{
+  Small small = { .items = { { .size_bytes = 2, .begin = 0, .end = 4 },
+                             { .size_bytes = 2, .begin = 0, .end = 4 },
+                             { .size_bytes = 2, .begin = 0, .end = 4 },
+                             { .size_bytes = 1,
+                               .begin = 5,
+                               .end = 6,
+                               .is_pinned = 1,
+                               .pinned_bytes = 10 } },
+                  .former = { 1, 3, TESSERA_NOWHERE, 0 } };
+  small_init (&small, 4);
+  small.problem->bound_bytes = 11;
+  small.problem->least_bytes = 6;
+  g_assert_cmpint (small_repair (&small), ==, TESSERA_OK);
+  g_assert_cmpuint (small.height_bytes, ==, 11);
+  for (uint32_t i = 0; i < 3; i++)
+    g_assert_cmpuint (place_of (&small, i), <=, 4);
+  small_clear (&small);
+}
+
 /* What is not lower than what is known is not told. */
 static void
 test_not_lower (void)
@@ -345,6 +368,7 @@ main (int argc, char **argv)
   g_test_add_func ("/repair/hints", test_hints);
   g_test_add_func ("/repair/zones-make-room", test_zones_make_room);
   g_test_add_func ("/repair/body", test_body);
+  g_test_add_func ("/repair/below-pin", test_below_pin);
   g_test_add_func ("/repair/not-lower", test_not_lower);
   g_test_add_func ("/repair/same-again", test_same_again);
   g_test_add_func ("/repair/pin", test_pin);
