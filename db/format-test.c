@@ -397,7 +397,7 @@ make_version_1 (const char *path)
 /* Version 1 had no tables for plans and edits, version 2 told less of a plan's run,
  * version 3 less of edits, version 4 nothing of lengths, version 5 less of hand-overs and
  * nothing of proofs, version 6 nothing of placeless requests, version 7 not what a plan
- * goes on from, version 8 nothing of planned misses. */
+ * goes on from, version 8 nothing of planned misses, version 9 no pairs of steps. */
 static void
 test_migration_from_1 (TestPlace *place, gconstpointer data)
 {
@@ -423,7 +423,7 @@ test_migration_from_1 (TestPlace *place, gconstpointer data)
   OK (tessera_trace_save_plan (place->path, plan, NULL));
   g_free (version);
   version = test_ask (place->path, "PRAGMA user_version");
-  g_assert_cmpstr (version, ==, "9\n");
+  g_assert_cmpstr (version, ==, "10\n");
   schema = test_ask (place->path, ALL_OF_SCHEMA);
   g_assert_cmpstr (schema, ==, fresh_schema);
   slots = test_ask (place->path, "SELECT count(*) FROM slot");
@@ -502,6 +502,13 @@ test_frozen_files (TestPlace *place, gconstpointer data)
   g_assert_cmpuint (plan->resumed_digest, ==, 0);
   g_assert_cmpuint (tessera_plan_digest (plan), ==, plan->slot_digest);
   tessera_plan_free (plan);
+  g_free (plan_path);
+  plan_path = g_build_filename (corpus, "tsp", "version-7", NULL);
+  OK (tessera_plan_load (plan_path, NULL, &plan));
+  g_assert_cmpuint (plan->n_sections, ==, 1);
+  g_assert_cmpuint (plan->sections[0].is_paired, ==, 0);
+  g_assert_cmpuint (tessera_plan_digest (plan), ==, plan->slot_digest);
+  tessera_plan_free (plan);
 }
 
 /* A gap is never told as none, and a plan that was cut short says so. */
@@ -556,7 +563,7 @@ test_tables_are_strict (TestPlace *place, gconstpointer data)
   g_assert_cmpstr (lax, ==, "");
   ids = test_ask (place->path, "SELECT application_id, user_version FROM"
                                " pragma_application_id, pragma_user_version");
-  g_assert_cmpstr (ids, ==, "1414746708|9\n");
+  g_assert_cmpstr (ids, ==, "1414746708|10\n");
   tessera_trace_free (trace);
 }
 

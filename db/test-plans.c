@@ -47,7 +47,8 @@ fill_sections (TesseraPlan *plan, GRand *random)
                           .first_slot = (uint32_t) (plan->n_slots / 3 * i),
                           .n_slots = (uint32_t) (plan->n_slots / 3),
                           .kind = i == 1,
-                          .n_steps = test_below (random, 99) };
+                          .n_steps = test_below (random, 99),
+                          .is_paired = (uint8_t) test_below (random, 2) };
 }
 
 static void
@@ -253,6 +254,7 @@ sections_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
       SAME (sections[i].n_slots);
       SAME (sections[i].kind);
       SAME (sections[i].n_steps);
+      SAME (sections[i].is_paired);
     }
   SAME (n_crossings);
   for (size_t i = 0; i < a->n_crossings; i++)

@@ -113,14 +113,6 @@ is_dear (const TesseraPlanBuild *build)
   return (double) build->plan->height_bytes > DEAR_KINDS * (double) bound;
 }
 
-static TesseraStatus
-plan_one_kind (TesseraPlanBuild *build)
-{
-  TesseraStatus status = tessera_build_leave_out (build);
-
-  return status == TESSERA_OK ? tessera_build_layout (build) : status;
-}
-
 /* Several kinds of step, planned already, or one where that is lower by more than what it
  * has no slots for. *@out_has_kinds: which it is. */
 static TesseraStatus
@@ -138,7 +130,7 @@ take_lower (TesseraPlanBuild *build, TesseraKindsBuild *kinds, bool *out_has_kin
   free (plan->follow_reason);
   plan->follow_reason = strdup (build->run.reason);
   build->error = &unheard; /* edits that hold in several kinds need not in one */
-  status = plan->follow_reason ? plan_one_kind (build) : TESSERA_NO_MEMORY;
+  status = plan->follow_reason ? tessera_build_pairs (build) : TESSERA_NO_MEMORY;
   build->error = error;
   if (status == TESSERA_REFUSED && options->out_conflict)
     *options->out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
@@ -161,7 +153,7 @@ lay_out (TesseraPlanBuild *build)
   bool has_kinds = kinds.units.n_kinds > 0;
 
   if (status == TESSERA_OK)
-    status = has_kinds ? tessera_kinds_plan (build, &kinds) : plan_one_kind (build);
+    status = has_kinds ? tessera_kinds_plan (build, &kinds) : tessera_build_pairs (build);
   if (status == TESSERA_OK && has_kinds && build->run.repeats && is_dear (build))
     status = take_lower (build, &kinds, &has_kinds);
   if (status == TESSERA_OK && build->plan->height_bytes > build->wishes.cap_bytes)

@@ -22,6 +22,13 @@
  * repeat without having been seen to. */
 #define ASSUMED_DIFFERENCE 0.1
 
+/* Steps that stand for all. */
+static uint32_t
+n_at_once (const TesseraRun *run)
+{
+  return run->is_paired ? 2 : 1;
+}
+
 static bool
 asks (const TesseraEvent *event)
 {
@@ -176,7 +183,9 @@ fold (TesseraRun *run, uint32_t first, uint32_t last)
   run->step_begin = steps[first].begin_index;
   run->last_begin = steps[last].begin_index;
   run->last_end = end_of (run, first, last);
-  run->step_end = first < last ? steps[first + 1].begin_index : run->last_end;
+  run->step_end = last - first >= n_at_once (run)
+                      ? steps[first + n_at_once (run)].begin_index
+                      : run->last_end;
   run->n_positions = run->limit - run->last_end + run->step_end;
   run->requests = malloc ((run->last_end - run->step_begin + 1) * sizeof (uint32_t));
   run->ordinal_of = malloc ((run->last_end - run->step_begin + 1) * sizeof (uint32_t));
@@ -435,20 +444,35 @@ latest_end (const TesseraRun *run, uint32_t ordinal, uint32_t *out_end)
   return latest;
 }
 
-/* Where in the repeating step its request @ordinal is. */
+/* Where in what repeats its request @ordinal is. */
 static uint32_t
 position_of_request (const TesseraRun *run, uint32_t ordinal)
 {
-  return ordinal < run->n_requests ? run->requests[ordinal] : run->step_end;
+  return ordinal < n_at_once (run) * run->n_requests ? run->requests[ordinal]
+                                                     : run->step_end;
+}
+
+/* Requests of what repeats before the step of it that the event is in. */
+static uint32_t
+n_before_step (const TesseraRun *run, uint32_t event)
+{
+  return run->is_paired && event >= run->structure->steps[run->first_step + 1].begin_index
+             ? run->n_requests
+             : 0;
 }
 
 static void
 spell_of_step (const TesseraRun *run, const TesseraBlock *block, TesseraSpell *spell)
 {
-  uint32_t after, n = run->n_requests;
+  uint32_t after, n = n_at_once (run) * run->n_requests;
+  uint32_t before = n_before_step (run, block->born_index);
   uint32_t latest =
+      before +
       latest_end (run, run->ordinal_of[block->born_index - run->step_begin], &after);
 
+  /* The end comes behind the later step of a pair. */
+  if (before + run->n_requests < n)
+    after = 0;
   spell->born = block->born_index;
   spell->died = position_of_request (run, latest);
   if (after)
@@ -552,6 +576,27 @@ tessera_run_span (const TesseraRun *run,
   return true;
 }
 
+/* The same of a repeating step that is not of the first pair. */
+static uint32_t
+n_before_step_like (const TesseraRun *run, uint32_t event)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint32_t low = run->first_step, high = run->last_step + 1;
+
+  if (!run->is_paired)
+    return 0;
+  while (high - low > 1)
+    {
+      uint32_t middle = low + (high - low) / 2;
+
+      if (steps[middle].begin_index <= event)
+        low = middle;
+      else
+        high = middle;
+    }
+  return (low - run->first_step) % 2 * run->n_requests;
+}
+
 uint32_t
 tessera_run_stands_for (const TesseraRun *run, uint32_t block)
 {
@@ -565,7 +610,23 @@ tessera_run_stands_for (const TesseraRun *run, uint32_t block)
       of->born_index >= run->last_end)
     return block;
   return run->blocks
-      ->block_of_event[run->requests[run->ordinal_of[of->born_index - run->step_begin]]];
+      ->block_of_event[run->requests[n_before_step_like (run, of->born_index) +
+                                     run->ordinal_of[of->born_index - run->step_begin]]];
+}
+
+uint32_t
+tessera_run_partner (const TesseraRun *run, uint32_t block)
+{
+  const TesseraBlock *of = &run->blocks->blocks[block];
+  uint32_t ordinal;
+
+  if (!run->is_paired || of->flags & TESSERA_AT_START ||
+      of->born_index < run->step_begin || of->born_index >= run->step_end)
+    return TESSERA_NONE;
+  ordinal = run->ordinal_of[of->born_index - run->step_begin];
+  if (n_before_step (run, of->born_index) == 0)
+    ordinal += run->n_requests;
+  return run->blocks->block_of_event[run->requests[ordinal]];
 }
 
 uint32_t
@@ -576,7 +637,34 @@ tessera_run_tail (const TesseraRun *run, uint32_t block)
   if (!run->repeats || of->born_index >= run->step_begin ||
       of->died_index <= run->step_begin || of->died_index >= run->step_end)
     return TESSERA_NONE;
-  return run->ordinal_of[of->died_index - run->step_begin];
+  return n_before_step (run, of->died_index) +
+         run->ordinal_of[of->died_index - run->step_begin];
+}
+
+bool
+tessera_run_pair (const TesseraRun *run, TesseraRun *out_paired)
+{
+  uint32_t first = run->first_step, last = run->last_step;
+  TesseraRun paired = *run;
+
+  *out_paired = (TesseraRun){ 0 };
+  first += (last - first) % 2 == 0;
+  if (!run->repeats || run->is_dynamic || run->is_assumed || first >= last)
+    return false;
+  paired.is_paired = true;
+  paired.requests = paired.ordinal_of = NULL;
+  snprintf (paired.reason, sizeof paired.reason,
+            "steps %" PRId64 " to %" PRId64
+            " ask for the same: a run follows this plan for any number of steps, which "
+            "take two layouts in turn",
+            run->structure->steps[first].number, run->structure->steps[last].number);
+  if (fold (&paired, first, last) != TESSERA_OK)
+    {
+      tessera_run_clear (&paired);
+      return false;
+    }
+  *out_paired = paired;
+  return true;
 }
 
 void

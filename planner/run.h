@@ -8,6 +8,9 @@
  * that wait for another stream come at other moments each time, so an end counts as the
  * next request: nothing can take the place sooner.
  *
+ * Paired, two steps in a row stand for all that come: what the one makes and the next
+ * lets go of only after it made its own has a place in each of the two.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -24,10 +27,11 @@ typedef struct
   bool repeats;    /* else all below but n_positions is 0 */
   bool is_assumed; /* the last step stands alone: that it repeats is an assumption */
   uint32_t first_step, last_step; /* of structure: that repeat */
-  uint32_t step_begin, step_end;  /* first repeating step: events and positions */
-  uint32_t last_begin, last_end;  /* the last of them: events */
+  bool is_paired; /* what repeats are two steps in a row, which all take turns */
+  uint32_t step_begin, step_end; /* first repeating step, or pair: events, positions */
+  uint32_t last_begin, last_end; /* the last of them: events */
   uint32_t n_positions;
-  uint32_t n_requests; /* and frees, of one repeating step */
+  uint32_t n_requests; /* of one repeating step */
   uint32_t *requests;  /* their events: first step's, second's, ... last's */
   uint32_t
       *ordinal_of;     /* [last_end - step_begin] requests in its step before the event */
@@ -56,6 +60,11 @@ TESSERA_MUST_USE TesseraStatus tessera_run_init (const TesseraTrace *trace,
                                                  TesseraRun *out_run);
 void tessera_run_clear (TesseraRun *run);
 
+/* Folds pairs of steps instead of steps, where there is more than one and none has
+ * dynamic requests: of an odd number the first goes to the start. Returns: whether it
+ * did; else @run is as it was, and when memory is short too. */
+bool tessera_run_pair (const TesseraRun *run, TesseraRun *out_paired);
+
 /* Returns: whether the canonical run holds the block; *out_spell is its lifetime there.
  */
 bool tessera_run_spell (const TesseraRun *run, uint32_t block, TesseraSpell *out_spell);
@@ -71,6 +80,10 @@ bool tessera_run_span (const TesseraRun *run,
 /* The block whose slot stands for @block: of a repeating step the like of it in the first
  * of these, else itself; TESSERA_NONE: the canonical run does not hold it. */
 uint32_t tessera_run_stands_for (const TesseraRun *run, uint32_t block);
+
+/* Paired: what the other step of the pair has like @block, which stands for itself; else
+ * TESSERA_NONE. */
+uint32_t tessera_run_partner (const TesseraRun *run, uint32_t block);
 
 /* For a block of the start that dies in the first repeating step: how many of its
  * requests come before, else TESSERA_NONE. */

@@ -152,7 +152,7 @@ cursor_now (const TesseraCourse *course)
 }
 
 void
-tessera_course_step (TesseraCourse *course)
+tessera_course_step (TesseraCourse *course, uint32_t place)
 {
   const TesseraPlan *plan = course->plan;
   const TesseraSection *section;
@@ -186,8 +186,8 @@ tessera_course_step (TesseraCourse *course)
 
       if (plan->sections[s].kind == TESSERA_SECTION_REPEATS)
         {
-          enter (course, s, 0);
-          course->mark = 0;
+          enter (course, s, place);
+          course->mark = place;
           course->is_at_mark = true;
           return;
         }

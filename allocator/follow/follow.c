@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "allocator/follow/course.h"
+#include "allocator/follow/pairs.h"
 #include "allocator/follow/reuse.h"
 #include "allocator/follow/rooms.h"
 #include "allocator/follow/slots.h"
@@ -24,6 +25,7 @@ struct TesseraFollower
   const TesseraPlan *plan;
   TesseraSlots slots;
   TesseraCourse course;
+  TesseraFollowPairs pairs;
   TesseraTaken *taken;
   TesseraFollowerGuard guard; /* the caller's */
   TesseraFollowerGuard inner; /* ... after the dynamic blocks, where there may be any */
@@ -62,6 +64,7 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
   status = tessera_course_init (&follower->course, &follower->slots);
   if (status != TESSERA_OK)
     goto fail;
+  tessera_follow_pairs_init (&follower->pairs, &follower->slots);
   tessera_follower_set_guard (follower, &(TesseraFollowerGuard){ 0 });
   status = TESSERA_NO_MEMORY;
   follower->used_in = calloc (plan->n_slots + 1, sizeof *follower->used_in);
@@ -117,7 +120,7 @@ tessera_follower_set_guard (TesseraFollower *follower, const TesseraFollowerGuar
 void
 tessera_follower_step (TesseraFollower *follower)
 {
-  tessera_course_step (&follower->course);
+  tessera_course_step (&follower->course, tessera_follow_pairs_place (&follower->pairs));
 }
 
 void
@@ -336,6 +339,8 @@ tessera_follower_malloc (TesseraFollower *follower,
       count_miss (stats, size_bytes, is_known ? MISS_OCCUPIED : MISS_UNKNOWN);
       return false;
     }
+  if (slot != TESSERA_NONE)
+    tessera_follow_pairs_take (&follower->pairs, slot);
   stats->hits++;
   stats->hit_bytes += size_bytes;
   if (out_slot != NULL)
@@ -356,6 +361,7 @@ tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes)
 
   if (!tessera_taken_give_back (follower->taken, offset_bytes, &slot))
     return tessera_rooms_give_back (&follower->rooms, offset_bytes);
+  tessera_follow_pairs_give_back (&follower->pairs, slot);
   if (follower->slots.rotas[slot] != TESSERA_NONE)
     follower->freed[follower->slots.rotas[slot]] = slot;
   return true;

@@ -294,7 +294,7 @@ find (TesseraCourse *course, const TesseraSlots *slots, char letter)
   };
 
   if (letter == '|')
-    tessera_course_step (course);
+    tessera_course_step (course, 0);
   return letter == '|' ? TESSERA_NONE : tessera_course_find (course, &request);
 }
 

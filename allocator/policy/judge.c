@@ -42,9 +42,12 @@ tessera_judge_init (TesseraJudge *judge, const TesseraPlan *plan)
   for (size_t i = 0; i < plan->n_sections; i++)
     if (plan->sections[i].kind != TESSERA_SECTION_REPEATS)
       n_before += has_step ? 0 : plan->sections[i].n_slots;
-    else if (!has_step || plan->sections[i].n_slots > n_step)
+    else
       {
-        n_step = plan->sections[i].n_slots;
+        uint64_t n_slots =
+            plan->sections[i].n_slots / (plan->sections[i].is_paired ? 2 : 1);
+
+        n_step = n_slots > n_step ? n_slots : n_step;
         has_step = true;
       }
   init (judge, n_before, has_step ? n_step : plan->n_slots, plan->height_bytes);

@@ -66,9 +66,9 @@ test_refusals (TestPlace *place, gconstpointer data)
                   "*is a Tessera plan, but a trace is needed here");
   tessera_plan_free (plan);
   save (place, trace);
-  test_execute (place->path, "PRAGMA user_version = 10");
+  test_execute (place->path, "PRAGMA user_version = 11");
   assert_refused (place, TESSERA_FUTURE,
-                  "*newer Tessera (format 10; this one reads up to 9)*");
+                  "*newer Tessera (format 11; this one reads up to 10)*");
   test_execute (place->path, "PRAGMA user_version = 0");
   assert_refused (place, TESSERA_BAD_INPUT, "*has no format version*");
   g_remove (place->path);
@@ -236,6 +236,7 @@ static const struct
   { "UPDATE section SET n_slots = 4294967295", "*its slots do not exist*" },
   { "UPDATE hand_over SET to_slot = 21", "*hand_over, row 0, to_slot is 21*" },
   { "UPDATE crossing SET slot = 21", "*crossing, row 0, slot is 21*" },
+  { "UPDATE section SET is_paired = 2", "*section, row 0, is_paired is 2*" },
   { "UPDATE crossing SET section = 3", "*crossing, row 0, section is 3*" },
   { "UPDATE crossing SET died = 1001", "*crossing, row 0, died is 1001*" },
   { "UPDATE room SET before_slot = 22", "*room, row 0, before_slot does not exist*" },

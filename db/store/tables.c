@@ -257,7 +257,8 @@ static const TesseraColumn section_columns[] = {
   COLUMN (TesseraSection, first_slot, U32),
   COLUMN (TesseraSection, n_slots, U32),
   NAMED ("repeats", TesseraSection, kind, FLAG),
-  COLUMN (TesseraSection, n_steps, U32)
+  COLUMN (TesseraSection, n_steps, U32),
+  COLUMN (TesseraSection, is_paired, FLAG)
 };
 TABLE (section,
        "section",

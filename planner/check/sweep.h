@@ -1,7 +1,7 @@
 /*
  * The laws of a plan that need a sweep over its positions or its addresses: overlap,
- * rota, bound, streams and rooms. Part of the checker; each assumes that the laws tried before
- * it hold (see check.h).
+ * rota, bound, streams and rooms. Part of the checker; each assumes that the laws tried
+ * before it hold (see check.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,5 +40,8 @@ TESSERA_MUST_USE TesseraStatus tessera_check_hand_overs (const TesseraPlan *plan
                                                          TesseraError *error);
 TESSERA_MUST_USE TesseraStatus tessera_check_placeless (const TesseraPlan *plan,
                                                         TesseraError *error);
+/* Both halves of a pair of steps ask for the same. */
+TESSERA_MUST_USE TesseraStatus tessera_check_pairs (const TesseraPlan *plan,
+                                                    TesseraError *error);
 TESSERA_MUST_USE TesseraStatus tessera_check_rooms (const TesseraPlan *plan,
                                                     TesseraError *error);

@@ -86,10 +86,17 @@ TESSERA_MUST_USE TesseraStatus tessera_build_items (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_close_ranks (TesseraPlanBuild *build);
 /* What edits leave out, of one kind of step. */
 TESSERA_MUST_USE TesseraStatus tessera_build_leave_out (TesseraPlanBuild *build);
-/* Takes all of the layout back. */
+/* One more that stands for others, and its like in the other step of a pair. @why: 1 +
+ * the edit. */
+void tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint32_t why);
+/* Takes all of the layout back; the second one frees nothing: who has it keeps it. */
 void tessera_build_forget (TesseraPlanBuild *build);
+void tessera_build_let_go (TesseraPlanBuild *build);
 /* All of the layout, anew: slots, names, holds, items, bound, offsets. */
 TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
+/* The same of one kind of step, with what edits leave out: step by step, or in pairs of
+ * steps where that is lower. */
+TESSERA_MUST_USE TesseraStatus tessera_build_pairs (TesseraPlanBuild *build);
 /* Whom sentences about edits go to. */
 TesseraComplaint tessera_build_complaint (const TesseraPlanBuild *build);
 /* What the options say about packing. */

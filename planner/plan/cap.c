@@ -259,7 +259,8 @@ leave_out (TesseraPlanBuild *build, void *user, uint64_t most_bytes, size_t *out
   for (size_t i = 0; status == TESSERA_OK && i < build->plan->n_slots; i++)
     if (items[build->item_of_slot[i]].is_gone)
       {
-        build->left_out[build->plan->slots[i].block] = build->wishes.cap_edit + 1;
+        tessera_build_mark_left_out (build, build->plan->slots[i].block,
+                                     build->wishes.cap_edit + 1);
         (*out_n_gone)++;
       }
   free (items);

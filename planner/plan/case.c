@@ -103,6 +103,21 @@ find_turn (const PlanCase *c, const uint32_t *slot_of, uint32_t b)
   return found;
 }
 
+/* Of the slots that a step @s has in the section that repeats: the first. */
+static uint32_t
+first_slot_of (const PlanCase *c, uint32_t s)
+{
+  const TesseraPlan *p = c->plan;
+  const TesseraSection *section = p->sections;
+  uint32_t first;
+
+  while (section->kind != TESSERA_SECTION_REPEATS)
+    section++;
+  first = c->blocks->blocks[p->slots[section->first_slot].block].step;
+  return section->first_slot +
+         (section->is_paired ? (s - first) % 2 * section->n_slots / 2 : 0);
+}
+
 /* The slot of each block of the trace, as a run would take them: the j-th request of a
  * repeating step takes the j-th slot, or a place of its rota, whether its own is free or
  * not. */
@@ -121,11 +136,9 @@ plan_case_place (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
       slot_of[p->slots[i].block] = i;
   for (uint32_t s = first_step + 1; s < first_step + n_steps; s++)
     {
-      slot = 0;
-      while (p->sections[p->slots[slot].section].kind != TESSERA_SECTION_REPEATS)
-        slot++;
+      slot = first_slot_of (c, s);
       for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
-        if (all[b].step == s)
+        if (all[b].step == s && slot_of[b] == TESSERA_NONE)
           {
             g_assert_cmpuint (p->slots[slot].block_bytes, ==, all[b].block_bytes);
             g_assert_cmpuint (p->slots[slot].ordinal, !=, TESSERA_NONE);

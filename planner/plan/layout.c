@@ -43,6 +43,29 @@ load_bound (TesseraPlanBuild *build)
 }
 
 void
+tessera_build_let_go (TesseraPlanBuild *build)
+{
+  TesseraPlan *plan = build->plan;
+
+  plan->strings = NULL;
+  plan->slots = NULL;
+  plan->placeless = NULL;
+  plan->sections = NULL;
+  plan->hand_overs = NULL;
+  plan->crossings = NULL;
+  plan->rooms = NULL;
+  plan->regions = NULL;
+  plan->n_strings = plan->n_slots = plan->n_sections = plan->n_hand_overs = 0;
+  plan->n_crossings = plan->n_rooms = plan->n_regions = plan->n_placeless = 0;
+  plan->bound_bytes = plan->height_bytes = 0;
+  memset (build->n_spares, 0, sizeof build->n_spares);
+  build->items = NULL;
+  build->item_of_slot = NULL;
+  build->cap_slots = build->cap_placeless = build->n_items = 0;
+  build->holds = (TesseraHolds){ 0 };
+}
+
+void
 tessera_build_forget (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
@@ -57,24 +80,10 @@ tessera_build_forget (TesseraPlanBuild *build)
   free (plan->crossings);
   free (plan->rooms);
   free (plan->regions);
-  plan->strings = NULL;
-  plan->slots = NULL;
-  plan->placeless = NULL;
-  plan->sections = NULL;
-  plan->hand_overs = NULL;
-  plan->crossings = NULL;
-  plan->rooms = NULL;
-  plan->regions = NULL;
-  plan->n_strings = plan->n_slots = plan->n_sections = plan->n_hand_overs = 0;
-  plan->n_crossings = plan->n_rooms = plan->n_regions = plan->n_placeless = 0;
-  plan->bound_bytes = plan->height_bytes = 0;
-  memset (build->n_spares, 0, sizeof build->n_spares);
   free (build->items);
   free (build->item_of_slot);
-  build->items = NULL;
-  build->item_of_slot = NULL;
-  build->cap_slots = build->cap_placeless = build->n_items = 0;
   tessera_holds_clear (&build->holds);
+  tessera_build_let_go (build);
 }
 
 /* An edit all of whose blocks are dynamic leaves nothing out: no plan pretends that it
@@ -103,6 +112,16 @@ refuse_dynamic (TesseraPlanBuild *build)
              : tessera_complain (&complaint, refused, refused, TESSERA_ALL_DYNAMIC);
 }
 
+void
+tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint32_t why)
+{
+  uint32_t partner = tessera_run_partner (&build->run, block);
+
+  build->left_out[block] = why;
+  if (partner != TESSERA_NONE)
+    build->left_out[partner] = why;
+}
+
 TesseraStatus
 tessera_build_leave_out (TesseraPlanBuild *build)
 {
@@ -125,7 +144,7 @@ tessera_build_leave_out (TesseraPlanBuild *build)
                                                  : TESSERA_NONE;
 
       if (block != TESSERA_NONE && !build->left_out[block])
-        build->left_out[block] = build->wishes.left_out[i];
+        tessera_build_mark_left_out (build, block, build->wishes.left_out[i]);
     }
   return TESSERA_OK;
 }

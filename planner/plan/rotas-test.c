@@ -115,7 +115,7 @@ test_turns (void)
   };
   uint32_t n_with_turns = 0;
 
-  for (uint32_t seed = 1; seed <= 40; seed++)
+  for (uint32_t seed = 1; seed <= 16; seed++)
     {
       g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
       uint32_t n = (uint32_t) g_rand_int_range (rand, 2, MAX_BLOCKS + 1);
@@ -145,7 +145,7 @@ test_turns (void)
       plan_case_clear (&passing);
       plan_case_clear (&longer);
     }
-  g_assert_cmpuint (n_with_turns, >, 10);
+  g_assert_cmpuint (n_with_turns, >, 4);
 }
 
 int

@@ -26,10 +26,10 @@ add_sections (TesseraPlanBuild *build)
 {
   const TesseraRun *run = &build->run;
   const TesseraSection all[] = {
-    { 0, run->step_begin, 0, 0, TESSERA_SECTION_ONCE },
+    { 0, run->step_begin, 0, 0, TESSERA_SECTION_ONCE, 0, 0 },
     { run->step_begin, run->step_end, 0, 0, TESSERA_SECTION_REPEATS,
-      run->last_step - run->first_step + 1 },
-    { run->step_end, run->n_positions, 0, 0, TESSERA_SECTION_ONCE },
+      run->last_step - run->first_step + 1, run->is_paired },
+    { run->step_end, run->n_positions, 0, 0, TESSERA_SECTION_ONCE, 0, 0 },
   };
 
   build->plan->sections = calloc (3, sizeof *build->plan->sections);

@@ -28,6 +28,7 @@ JOBS = {
     "gpt": ("gpt", [], 0, 0),
     "gpt-recompute": ("gpt", ["--recompute"], 0, 0),
     "llama": ("llama", [], 0, 0),
+    "bert": ("bert", [], 0, 0),
     "moe": ("moe", [], 0, 0),
     "finetune": ("finetune", [], 0, 0),
     "accumulate": ("accumulate", [], 0, 0),

@@ -275,7 +275,8 @@ fuzz_plan_new (Bytes *bytes)
                                             .end = plan->n_positions + 2 * n + 1,
                                             .first_slot = first,
                                             .n_slots = n,
-                                            .kind = shape >= 80 };
+                                            .kind = shape >= 80,
+                                            .is_paired = shape >= 80 && (what & 8) };
       plan->n_positions += 2 * n + 1;
       first += n;
     }
