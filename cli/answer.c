@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cli/tell/laws.h"
 #include "cli/tell/verdict.h"
 
 static const char *const fits_names[] = {
@@ -147,10 +148,8 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
   print_plan_warning (study);
   if (study->lengths != NULL)
     {
-      printf ("One plan for every length up to %" G_GUINT64_FORMAT,
-              study->lengths->most.length);
-      if (study->lengths->has_batch)
-        printf (" and batch up to %" G_GUINT64_FORMAT, study->lengths->most.batch);
+      printf ("One plan for every length up to ");
+      cli_print_most (study->lengths);
       puts (" is made: steps may differ when it is followed");
     }
   else if (study->plan->followable != TESSERA_FOLLOWABLE_YES)

@@ -53,7 +53,8 @@ is_slot_sound (const TesseraLengths *of, uint32_t index)
     return false;
   if (slot->place != TESSERA_PLACE_FIXED)
     return index >= of->n_early || slot->place == TESSERA_PLACE_NONE;
-  if (!tessera_size_law_evaluate (&of->laws[slot->law], &of->most, &bytes))
+  if (!tessera_size_law_evaluate (&of->laws[slot->law], &of->most, &bytes) ||
+      tessera_size_law_is_conditional (&of->laws[slot->law]))
     return false;
   bytes = bytes == 0 ? step : (bytes + step - 1) / step * step;
   return fits (of, slot->offset_bytes, bytes, of->fixed_bytes) &&
@@ -94,7 +95,8 @@ is_order_sound (const TesseraLengths *of, const TesseraOrder *order, bool *is_se
   return true;
 }
 
-/* From 0, ascending; those of first steps behind the others, by themselves. */
+/* From 0, ascending; those of first steps behind the others, by themselves. With two
+ * lengths each is for all of them. */
 static bool
 follows (const TesseraLengths *of, uint32_t k)
 {
@@ -104,6 +106,8 @@ follows (const TesseraLengths *of, uint32_t k)
     return !order->is_first && order->from_tokens == 0;
   if (order->is_first != order[-1].is_first)
     return order->is_first && order->from_tokens == 0;
+  if (of->most.second > 0)
+    return order->from_tokens == 0;
   return order->from_tokens > order[-1].from_tokens;
 }
 

@@ -12,6 +12,9 @@
  * slot has a floor of its own. Two slots that are alive in one moment are connected by a
  * chain of such pairs, so they never overlap, whatever the sizes.
  *
+ * Where steps have two lengths (an encoder and a decoder), orders have no ranges: a step
+ * takes the lowest, and laws say what is asked for at all.
+ *
  * Where each micro-batch of a step has a length of its own, all this is of parts of steps
  * (db/cutter.h), and what one of them makes for the others of its step (the gradients)
  * has the highest of the fixed places: in the part that makes it these are others' until
@@ -74,7 +77,8 @@ typedef struct
 
 typedef struct
 {
-  uint64_t from_tokens; /* batch x length from which on this order is used */
+  uint64_t from_tokens; /* batch x length from which on this order is used; with two
+                           lengths 0: the lowest of all is */
   uint8_t is_first; /* for the step that makes what one step makes; behind the others */
   uint32_t n_low;   /* so many of the lowest share no address with the others, whenever
                        they live: small ones, where several streams may be at work */

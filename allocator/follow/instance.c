@@ -11,6 +11,7 @@
 #include "allocator/follow/sweep.h"
 
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define SMALL_BYTES (UINT64_C (1) << 20) /* PyTorch's small pool serves up to this */
 
 /* A plan with room for its slots, and the names. */
 static TesseraStatus
@@ -26,9 +27,10 @@ new_plan (const TesseraLengths *lengths, uint32_t n_positions, TesseraPlan **out
   plan->n_positions = n_positions > 0 ? n_positions : 1;
   plan->followable = TESSERA_FOLLOWABLE_SAME_BATCHES;
   plan->slots = calloc ((size_t) n_positions + 1, sizeof *plan->slots);
+  plan->rooms = calloc ((size_t) n_positions + 1, sizeof *plan->rooms);
   plan->sections = calloc (1, sizeof *plan->sections);
   plan->strings = calloc ((size_t) lengths->n_strings + 1, sizeof *plan->strings);
-  if (!plan->slots || !plan->sections || !plan->strings)
+  if (!plan->slots || !plan->rooms || !plan->sections || !plan->strings)
     return TESSERA_NO_MEMORY;
   plan->n_sections = 1;
   for (; plan->n_strings < lengths->n_strings; plan->n_strings++)
@@ -86,10 +88,8 @@ is_there (const TesseraInstanceOptions *options, uint32_t slot)
 static bool
 is_beyond (const TesseraLengthsSlot *slot, const TesseraParameters *parameters)
 {
-  uint64_t tokens;
+  uint64_t tokens = tessera_parameters_tokens (parameters);
 
-  if (__builtin_mul_overflow (parameters->batch, parameters->length, &tokens))
-    tokens = UINT64_MAX;
   return tokens < slot->from_tokens || (slot->to_tokens > 0 && tokens > slot->to_tokens);
 }
 
@@ -160,10 +160,9 @@ sweep_lower (const TesseraLengths *lengths,
              uint64_t *tops,
              const TesseraOrder **out_order)
 {
-  const TesseraOrder *first = tessera_sweep_order (lengths, parameters, true);
+  const TesseraOrder *first;
   uint64_t first_height =
-      first ? tessera_sweep_above (lengths, first, block_bytes, floors, tops)
-            : UINT64_MAX;
+      tessera_sweep_by (lengths, parameters, true, block_bytes, floors, tops, &first);
   uint64_t height;
 
   /* The one that keeps small from large where others' places are lent. */
@@ -172,8 +171,8 @@ sweep_lower (const TesseraLengths *lengths,
       *out_order = first;
       return first_height;
     }
-  *out_order = tessera_sweep_order (lengths, parameters, false);
-  height = tessera_sweep_above (lengths, *out_order, block_bytes, floors, tops);
+  height =
+      tessera_sweep_by (lengths, parameters, false, block_bytes, floors, tops, out_order);
   if (height <= first_height)
     return height;
   *out_order = first;
@@ -189,7 +188,7 @@ sweep (const TesseraLengths *lengths,
        const uint64_t *most_bytes,
        uint64_t *out_offsets)
 {
-  const TesseraOrder *order = tessera_sweep_order (lengths, parameters, false);
+  const TesseraOrder *order = NULL;
   uint64_t *tops = malloc (((size_t) lengths->n_swept + 1) * sizeof *tops);
   uint64_t *floors = malloc (((size_t) lengths->n_slots + 1) * sizeof *floors);
   TesseraStatus status = tops && floors ? TESSERA_OK : TESSERA_NO_MEMORY;
@@ -199,7 +198,7 @@ sweep (const TesseraLengths *lengths,
   if (status == TESSERA_OK && options->shares_once && options->is_first)
     (void) sweep_lower (lengths, parameters, block_bytes, floors, tops, &order);
   else if (status == TESSERA_OK)
-    (void) tessera_sweep (lengths, order, block_bytes, tops);
+    (void) tessera_sweep_by (lengths, parameters, false, block_bytes, NULL, tops, &order);
   /* What is left out has no offset, and its top is where it would begin. */
   for (uint32_t i = 0; i < lengths->n_swept && status == TESSERA_OK; i++)
     if (!is_left_out (&lengths->slots[order->slots[i]], options))
@@ -232,6 +231,87 @@ add_slot (TesseraPlan *plan,
   };
 }
 
+/* Whether the range that the room would be is needed by a slot while it is open. */
+static bool
+is_needed (const TesseraPlan *plan, const TesseraRoom *room)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+
+      if (slot->offset_bytes < room->end_bytes &&
+          room->begin_bytes < slot->offset_bytes + slot->block_bytes &&
+          slot->born < room->died && room->born < slot->died)
+        return true;
+    }
+  return false;
+}
+
+/* Where there are two lengths a size without a law is nobody's to be matched by: its
+ * place is a room for what comes there. */
+static bool
+is_room (const TesseraLengths *lengths, const TesseraLengthsSlot *slot)
+{
+  return lengths->most.second > 0 && slot->place == TESSERA_PLACE_SWEPT &&
+         lengths->laws[slot->law].kind == TESSERA_SIZE_BOUNDED;
+}
+
+static void
+add_room (TesseraPlan *plan,
+          const TesseraLengths *lengths,
+          uint32_t index,
+          uint64_t block_bytes,
+          uint64_t offset_bytes)
+{
+  const TesseraLengthsSlot *of = &lengths->slots[index];
+
+  plan->rooms[plan->n_rooms++] = (TesseraRoom){
+    .begin_bytes = offset_bytes,
+    .end_bytes = offset_bytes + block_bytes,
+    .most_bytes = block_bytes,
+    .sum_bytes = block_bytes,
+    .before = (uint32_t) plan->n_slots,
+    .born = plan->n_slots > 0 ? plan->slots[plan->n_slots - 1].born + 1 : 0,
+    .died = of->died,
+    .n_requests = 1,
+    .stream = of->stream,
+    .is_small = block_bytes <= SMALL_BYTES,
+  };
+}
+
+static int
+by_place (const void *a, const void *b)
+{
+  const TesseraRoom *x = a, *y = b;
+
+  if (x->before != y->before)
+    return x->before < y->before ? -1 : 1;
+  if (x->is_small != y->is_small)
+    return x->is_small < y->is_small ? -1 : 1;
+  return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
+}
+
+/* Those that no slot needs: the first of each place and class. */
+static void
+settle_rooms (TesseraPlan *plan)
+{
+  size_t n = 0;
+
+  if (plan->n_rooms > 0)
+    qsort (plan->rooms, plan->n_rooms, sizeof *plan->rooms, by_place);
+  for (size_t i = 0; i < plan->n_rooms; i++)
+    {
+      const TesseraRoom *room = &plan->rooms[i];
+
+      if (is_needed (plan, room) || (n > 0 && plan->rooms[n - 1].before == room->before &&
+                                     plan->rooms[n - 1].is_small == room->is_small))
+        continue;
+      plan->height_bytes = MAX (plan->height_bytes, room->end_bytes);
+      plan->rooms[n++] = *room;
+    }
+  plan->n_rooms = n;
+}
+
 static void
 add_slots (TesseraPlan *plan,
            const TesseraLengths *lengths,
@@ -247,11 +327,16 @@ add_slots (TesseraPlan *plan,
       bool is_spare = of->crosses && options->is_spare && options->is_spare[i];
 
       if (of->place == TESSERA_PLACE_NONE || is_left_out (of, options) ||
-          is_beyond (of, parameters) ||
+          is_beyond (of, parameters) || block_bytes[of->law] == 0 ||
           (tessera_lengths_slot_stays (of) && is_there (options, i)) ||
           (of->place == TESSERA_PLACE_FIXED &&
            block_bytes[of->law] > most_bytes[of->law]))
         continue;
+      if (is_room (lengths, of))
+        {
+          add_room (plan, lengths, i, block_bytes[of->law], swept[i]);
+          continue;
+        }
       add_slot (plan, lengths, i, block_bytes[of->law],
                 of->place == TESSERA_PLACE_SWEPT ? swept[i]
                 : is_spare                       ? of->spare_bytes
@@ -284,6 +369,7 @@ tessera_instance_of_step (const TesseraLengths *lengths,
   if (status == TESSERA_OK)
     {
       add_slots (plan, lengths, parameters, options, block_bytes, most_bytes, swept);
+      settle_rooms (plan);
       status = finish (plan);
     }
   if (status == TESSERA_OK)

@@ -19,25 +19,11 @@ tessera_sweep_sizes (const TesseraLengths *lengths,
       if (!tessera_size_law_evaluate (&lengths->laws[i], parameters, &bytes))
         return false;
       out_block_bytes[i] = bytes == 0 ? step : (bytes + step - 1) / step * step;
+      if (tessera_size_law_is_conditional (&lengths->laws[i]) &&
+          tessera_size_law_is_absent (&lengths->laws[i], parameters))
+        out_block_bytes[i] = 0;
     }
   return true;
-}
-
-const TesseraOrder *
-tessera_sweep_order (const TesseraLengths *lengths,
-                     const TesseraParameters *parameters,
-                     bool is_first)
-{
-  const TesseraOrder *found = NULL;
-  uint64_t tokens;
-
-  if (__builtin_mul_overflow (parameters->batch, parameters->length, &tokens))
-    tokens = UINT64_MAX;
-  for (uint32_t i = 0; i < lengths->n_orders; i++)
-    if (lengths->orders[i].is_first == is_first &&
-        lengths->orders[i].from_tokens <= tokens)
-      found = &lengths->orders[i];
-  return found;
 }
 
 /* Compiled to no branch: which of them is larger nobody can foresee. */
@@ -108,4 +94,61 @@ tessera_sweep_above (const TesseraLengths *lengths,
                      uint64_t *out_tops)
 {
   return sweep (lengths, order, block_bytes, floors, out_tops);
+}
+
+/* The last one whose range has begun. */
+static const TesseraOrder *
+order_of_range (const TesseraLengths *lengths,
+                const TesseraParameters *parameters,
+                bool is_first)
+{
+  const TesseraOrder *found = NULL;
+  uint64_t tokens = tessera_parameters_tokens (parameters);
+
+  for (uint32_t i = 0; i < lengths->n_orders; i++)
+    if (lengths->orders[i].is_first == is_first &&
+        lengths->orders[i].from_tokens <= tokens)
+      found = &lengths->orders[i];
+  return found;
+}
+
+/* The lowest, of equals the first. */
+static const TesseraOrder *
+lowest_order (const TesseraLengths *lengths,
+              bool is_first,
+              const uint64_t *block_bytes,
+              const uint64_t *floors,
+              uint64_t *tops)
+{
+  const TesseraOrder *lowest = NULL;
+  uint64_t least = UINT64_MAX;
+
+  for (uint32_t i = 0; i < lengths->n_orders; i++)
+    if (lengths->orders[i].is_first == is_first)
+      {
+        uint64_t height = sweep (lengths, &lengths->orders[i], block_bytes, floors, tops);
+
+        if (!lowest || height < least)
+          {
+            lowest = &lengths->orders[i];
+            least = height;
+          }
+      }
+  return lowest;
+}
+
+uint64_t
+tessera_sweep_by (const TesseraLengths *lengths,
+                  const TesseraParameters *parameters,
+                  bool is_first,
+                  const uint64_t *block_bytes,
+                  const uint64_t *floors,
+                  uint64_t *out_tops,
+                  const TesseraOrder **out_order)
+{
+  *out_order = lengths->most.second > 0
+                   ? lowest_order (lengths, is_first, block_bytes, floors, out_tops)
+                   : order_of_range (lengths, parameters, is_first);
+  return *out_order ? sweep (lengths, *out_order, block_bytes, floors, out_tops)
+                    : UINT64_MAX;
 }

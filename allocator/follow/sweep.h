@@ -10,17 +10,11 @@
 
 #include "db/lengths.h"
 
-/* What each law takes, in whole blocks: [n_laws]. Returns: false: a law gives nothing for
- * these parameters. */
+/* What each law takes, in whole blocks: [n_laws]; 0 where nothing is asked for. Returns:
+ * false: a law gives nothing for these parameters. */
 bool tessera_sweep_sizes (const TesseraLengths *lengths,
                           const TesseraParameters *parameters,
                           uint64_t *out_block_bytes);
-
-/* The order that is used for these parameters; for the step that makes what one step
- * makes, or for all others. NULL: there is none. */
-const TesseraOrder *tessera_sweep_order (const TesseraLengths *lengths,
-                                         const TesseraParameters *parameters,
-                                         bool is_first);
 
 /*
  * tessera_sweep:
@@ -42,3 +36,21 @@ uint64_t tessera_sweep_above (const TesseraLengths *lengths,
                               const uint64_t *block_bytes,
                               const uint64_t *floors,
                               uint64_t *out_tops);
+
+/*
+ * tessera_sweep_by:
+ * @is_first: by the orders for the step that makes what one step makes, else by the
+ *   others
+ * @floors: as above, or NULL
+ * @out_order: the one that is used for these parameters: the one of their range, or where
+ *   there are two lengths, which have no ranges, the lowest. NULL: there is none
+ *
+ * Returns: the height; UINT64_MAX where there is no order.
+ */
+uint64_t tessera_sweep_by (const TesseraLengths *lengths,
+                           const TesseraParameters *parameters,
+                           bool is_first,
+                           const uint64_t *block_bytes,
+                           const uint64_t *floors,
+                           uint64_t *out_tops,
+                           const TesseraOrder **out_order);

@@ -1,6 +1,7 @@
 /* tessera check P.tsp [--trace FILE]. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "cli/tell/laws.h"
 #include "cli/tell/proof.h"
 #include "cli/study.h"
 #include "db/store.h"
@@ -41,11 +42,14 @@ print_result (const char *path,
               tessera_format_bytes (plan->height_bytes, height, sizeof height));
       printf ("the plan says: %s\n", proof);
       if (plan->lengths != NULL)
-        printf ("so is its plan for every length, at the %u %s that it was made from and "
-                "others up to length %" G_GUINT64_FORMAT "\n",
-                plan->lengths->n_observed,
-                plan->lengths->cut_phase ? "parts of steps" : "steps",
-                plan->lengths->most.length);
+        {
+          printf ("so is its plan for every length, at the %u %s that it was made from "
+                  "and others up to length ",
+                  plan->lengths->n_observed,
+                  plan->lengths->cut_phase ? "parts of steps" : "steps");
+          cli_print_most (plan->lengths);
+          putchar ('\n');
+        }
     }
 }
 

@@ -206,7 +206,9 @@ typedef struct
   gboolean keeps_best;
   char *resume;
   double time_limit_s;
-  gint64 budget, most_length, most_batch;
+  char *most_length_text;
+  TesseraParameters most; /* 0: the largest seen */
+  gint64 budget, most_batch;
 } Arguments;
 
 static void
@@ -217,6 +219,7 @@ clear_arguments (Arguments *arguments)
   g_free (arguments->edits_path);
   g_free (arguments->strategy);
   g_free (arguments->resume);
+  g_free (arguments->most_length_text);
   g_free (arguments->waits_text);
   g_free (arguments->regions_text);
 }
@@ -261,14 +264,32 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
       "Stopped by ctrl-C, keep the best plan so far", NULL },
     { "resume", 0, 0, G_OPTION_ARG_FILENAME, &arguments->resume,
       "Go on from this plan of FILE: never higher, and it says so", "P.tsp" },
-    { "max-length", 0, 0, G_OPTION_ARG_INT64, &arguments->most_length,
-      "Where steps vary: plan for lengths up to this one (the longest seen)", "N" },
+    { "max-length", 0, 0, G_OPTION_ARG_STRING, &arguments->most_length_text,
+      "Where steps vary: plan for lengths up to this one (the longest seen); where they "
+      "have two (encoder and decoder) for both up to these",
+      "N[,M]" },
     { "max-batch", 0, 0, G_OPTION_ARG_INT64, &arguments->most_batch,
       "... and for batches up to this one (the largest seen)", "N" },
     { NULL }
   };
 
   return cli_parse ("plan", argc, argv, entries, common, 1, 1);
+}
+
+/* "N", or "N,M"; NULL leaves them 0. */
+static gboolean
+parse_lengths (const char *text, TesseraParameters *out_most)
+{
+  g_auto (GStrv) words = g_strsplit (text != NULL ? text : "", ",", -1);
+  uint64_t *const lengths[] = { &out_most->length, &out_most->second };
+  guint n = g_strv_length (words);
+
+  if (n > G_N_ELEMENTS (lengths) || (text != NULL && n == 0))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (!g_ascii_string_to_unsigned (words[i], 10, 0, G_MAXINT32, lengths[i], NULL))
+      return FALSE;
+  return TRUE;
 }
 
 /* Fills @options with what they say. Returns: CLI_DONE, CLI_FAILED or CLI_USAGE */
@@ -298,9 +319,12 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
     return cli_usage ("plan", "--budget takes a number of work units, 0 or more");
   if (!(arguments->time_limit_s >= 0 && arguments->time_limit_s <= MOST_SECONDS))
     return cli_usage ("plan", "--time-limit takes seconds, 0 (none) to %d", MOST_SECONDS);
-  if (arguments->most_length < 0 || arguments->most_batch < 0 ||
-      arguments->most_length > G_MAXINT32 || arguments->most_batch > G_MAXINT32)
-    return cli_usage ("plan", "--max-length and --max-batch take a number, 1 or more");
+  if (arguments->most_batch < 0 || arguments->most_batch > G_MAXINT32)
+    return cli_usage ("plan", "--max-batch takes a number, 1 or more");
+  arguments->most.batch = (uint64_t) arguments->most_batch;
+  if (!parse_lengths (arguments->most_length_text, &arguments->most))
+    return cli_usage ("plan",
+                      "--max-length takes a number, 1 or more, or two as in 512,128");
   if (arguments->store && tessera_file_kind (path) != TESSERA_FILE_TRACE)
     return cli_usage (
         "plan", "--store writes into a .tsr, and %s is none (see tessera import)", path);
@@ -322,8 +346,7 @@ make (Arguments *arguments,
       TesseraPlan **resumed,
       TesseraError *error)
 {
-  TesseraLengthsOptions by_length = { .most = { (uint64_t) arguments->most_batch,
-                                                (uint64_t) arguments->most_length } };
+  TesseraLengthsOptions by_length = { .most = arguments->most };
   TesseraStatus status = cli_study_open (study, path, common, error);
 
   if (status != TESSERA_OK)

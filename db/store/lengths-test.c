@@ -25,6 +25,12 @@ assert_equal (const TesseraLengths *a, const TesseraLengths *b)
       g_assert_cmpuint (a->laws[i].cap_bytes, ==, b->laws[i].cap_bytes);
       g_assert_cmpuint (a->laws[i].rounding, ==, b->laws[i].rounding);
       g_assert_cmpuint (a->laws[i].kind, ==, b->laws[i].kind);
+      g_assert_cmpuint (a->laws[i].rounds, ==, b->laws[i].rounds);
+      g_assert_cmpuint (a->laws[i].when_second, ==, b->laws[i].when_second);
+      g_assert_cmpuint (a->laws[i].when_other, ==, b->laws[i].when_other);
+      g_assert_cmpuint (a->laws[i].when_multiple, ==, b->laws[i].when_multiple);
+      g_assert_cmpuint (a->laws[i].from_tokens, ==, b->laws[i].from_tokens);
+      g_assert_cmpuint (a->laws[i].to_tokens, ==, b->laws[i].to_tokens);
     }
   g_assert_cmpuint (a->n_slots, ==, b->n_slots);
   for (uint32_t i = 0; i < a->n_slots; i++)
@@ -53,6 +59,7 @@ assert_equal (const TesseraLengths *a, const TesseraLengths *b)
   g_assert_cmpuint (a->n_observed, ==, b->n_observed);
   SAME (observed, a->n_observed * sizeof *a->observed);
   g_assert_cmpuint (a->most.length, ==, b->most.length);
+  g_assert_cmpuint (a->most.second, ==, b->most.second);
   g_assert_cmpuint (a->n_early, ==, b->n_early);
   g_assert_cmpstr (a->cut_phase, ==, b->cut_phase);
   g_assert_cmpuint (a->n_swept, ==, b->n_swept);
@@ -107,6 +114,60 @@ test_round_trip (TestPlace *place, gconstpointer data)
   tessera_plan_free (plan);
 }
 
+/* Steps of two lengths, with all that a law may say of them. */
+static TesseraPlan *
+plan_with_two (void)
+{
+  TesseraPlan *plan = plan_with_lengths ();
+  TesseraLengths *of = plan->lengths;
+  TesseraSizeLaw *law = &of->laws[1];
+
+  of->most.second = 77;
+  for (uint32_t i = 0; i < of->n_observed; i++)
+    of->observed[i].second = 70 + i;
+  for (uint32_t k = 0; k < of->n_orders; k++)
+    of->orders[k].from_tokens = 0;
+  for (int i = TESSERA_N_TERMS_OF_ONE; i < TESSERA_N_TERMS; i++)
+    law->numerators[i] = 3 + i;
+  law->rounding = 2;
+  law->rounds = TESSERA_ROUNDS_SECOND_TOKENS;
+  law->when_second = law->when_other = 1;
+  law->when_multiple = 8;
+  law->from_tokens = 11;
+  law->to_tokens = 1111;
+  return plan;
+}
+
+static void
+test_two (TestPlace *place, gconstpointer data)
+{
+  static const char *const damages[] = {
+    "UPDATE length_law SET rounds = 4",
+    "UPDATE length_law SET when_second = 2",
+    "UPDATE length_law SET when_other = 2",
+    "UPDATE length_law SET by_cross = 1125899906842625",
+    "UPDATE length_law SET when_multiple = 8", /* of a place that does not move */
+    "UPDATE length_order SET from_tokens = 1",
+  };
+  TesseraPlan *plan = plan_with_two (), *loaded;
+  TesseraError error = { 0 };
+
+  OK (tessera_plan_save (plan, place->path, &error));
+  OK (tessera_plan_load (place->path, &error, &loaded));
+  assert_equal (plan->lengths, loaded->lengths);
+  tessera_plan_free (loaded);
+  for (size_t i = 0; i < G_N_ELEMENTS (damages); i++)
+    {
+      OK (tessera_plan_save (plan, place->path, &error));
+      test_execute (place->path, damages[i]);
+      g_test_message ("%s", damages[i]);
+      g_assert_cmpint (tessera_plan_load (place->path, &error, &loaded), ==,
+                       TESSERA_BAD_INPUT);
+      g_assert_true (g_pattern_match_simple ("*out of range*", error.text));
+    }
+  tessera_plan_free (plan);
+}
+
 static const struct
 {
   const char *sql, *pattern;
@@ -123,7 +184,8 @@ static const struct
   { "UPDATE length_plan SET fixed_bytes = 512", "*slot 0 is out of range*" },
   { "UPDATE length_plan SET start_bytes = 512", "*slot of the start 0 is*" },
   { "INSERT INTO length_plan SELECT 1, most_batch, most_length, has_batch, n_steps,"
-    " n_early, fixed_bytes, start_bytes, alignment_bytes, cut_phase FROM length_plan",
+    " n_early, fixed_bytes, start_bytes, alignment_bytes, cut_phase, most_second"
+    " FROM length_plan",
     "*length_plan, row 1, it repeats*" },
   { "DELETE FROM length_plan", "*length_step, row 0*" },
   { "UPDATE length_law SET denominator = 0", "*law 0 is out of range*" },
@@ -232,6 +294,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   ADD ("round-trip", test_round_trip);
+  ADD ("two", test_two);
   ADD ("wrong-values", test_wrong_values);
   ADD ("in-trace", test_in_trace);
   return g_test_run ();

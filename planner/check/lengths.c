@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "allocator/follow/instance.h"
@@ -13,7 +14,9 @@
 
 enum
 {
-  N_SAMPLED = 16 /* parameters that are checked besides the observed */
+  N_SAMPLED = 16, /* parameters that are checked besides the observed */
+  STRIDE = 5,     /* of the second length through as many: no divisor in common */
+  N_CORNERS = 8   /* of batch, length and second length */
 };
 
 /* The step that makes what one step makes; the same with that kept free; the others. */
@@ -44,8 +47,15 @@ check_step (const TesseraLengths *lengths,
   status = tessera_check_plan (plan, NULL, out_law, &found);
   tessera_plan_free (plan);
   if (status == TESSERA_REFUSED)
-    return tessera_fail (error, status, "at batch %" PRIu64 " and length %" PRIu64 ": %s",
-                         parameters->batch, parameters->length, found.text);
+    {
+      char second[48] = "";
+
+      if (parameters->second > 0)
+        snprintf (second, sizeof second, ", second length %" PRIu64, parameters->second);
+      return tessera_fail (error, status,
+                           "at batch %" PRIu64 " and length %" PRIu64 "%s: %s",
+                           parameters->batch, parameters->length, second, found.text);
+    }
   return status;
 }
 
@@ -200,14 +210,37 @@ check_pins_of_step (const TesseraLengths *lengths,
   return status;
 }
 
-/* The parameters that are checked besides the observed: the @k-th. */
+/* The @k-th of N_SAMPLED + 1 numbers from 1 to @most. */
+static uint64_t
+sample_to (uint64_t most, uint64_t k)
+{
+  return 1 + (most - 1) / N_SAMPLED * k + (most - 1) % N_SAMPLED * k / N_SAMPLED;
+}
+
+static uint64_t
+count_samples (const TesseraLengths *lengths)
+{
+  return N_SAMPLED + 1 + (lengths->most.second > 0 ? N_CORNERS : 0);
+}
+
+/* The parameters that are checked besides the observed: the @k-th. Where there are two
+ * lengths each of one meets another of the other, and then come the corners of the box:
+ * there slots are as large to each other as they can be. */
 static TesseraParameters
 sample (const TesseraLengths *lengths, uint64_t k)
 {
+  const TesseraParameters *most = &lengths->most;
+  uint64_t corner = k - N_SAMPLED - 1;
+  uint64_t second = k == N_SAMPLED ? k : k * STRIDE % N_SAMPLED;
+
+  if (k > N_SAMPLED)
+    return (TesseraParameters){ corner & 1 ? most->batch : 1,
+                                corner & 2 ? most->length : 1,
+                                corner & 4 ? most->second : 1 };
   return (TesseraParameters){
-    .batch = k == N_SAMPLED ? lengths->most.batch : 1 + k % lengths->most.batch,
-    .length = 1 + (lengths->most.length - 1) / N_SAMPLED * k +
-              (lengths->most.length - 1) % N_SAMPLED * k / N_SAMPLED,
+    .batch = k == N_SAMPLED ? most->batch : 1 + k % most->batch,
+    .length = sample_to (most->length, k),
+    .second = most->second > 0 ? sample_to (most->second, second) : 0,
   };
 }
 
@@ -227,7 +260,7 @@ tessera_check_lengths_pins (const TesseraLengths *lengths,
   tessera_plan_free (start);
   for (uint32_t i = 0; i < lengths->n_observed && status == TESSERA_OK; i++)
     status = check_pins_of_step (lengths, &lengths->observed[i], of_slot, out_law, error);
-  for (uint64_t k = 0; k <= N_SAMPLED && status == TESSERA_OK; k++)
+  for (uint64_t k = 0; k < count_samples (lengths) && status == TESSERA_OK; k++)
     {
       const TesseraParameters sampled = sample (lengths, k);
 
@@ -252,7 +285,7 @@ tessera_check_lengths (const TesseraLengths *lengths,
   tessera_plan_free (start);
   for (uint32_t i = 0; i < lengths->n_observed && status == TESSERA_OK; i++)
     status = check_ways (lengths, &lengths->observed[i], out_law, error);
-  for (uint64_t k = 0; k <= N_SAMPLED && status == TESSERA_OK; k++)
+  for (uint64_t k = 0; k < count_samples (lengths) && status == TESSERA_OK; k++)
     {
       const TesseraParameters sampled = sample (lengths, k);
 

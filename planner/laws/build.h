@@ -31,6 +31,8 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_crossing (TesseraLengthsBuild *bu
 /* Where steps are cut: what one part makes for others of its step, and who asks for what.
  * Needs to know what is early. */
 void tessera_lengths_over_cuts (TesseraLengthsBuild *build);
+/* With two lengths: what is asked for in some steps only, by their lengths. */
+TESSERA_MUST_USE TesseraStatus tessera_lengths_conditions (TesseraLengthsBuild *build);
 /* What comes before the first step; offsets of all that is fixed. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_start (TesseraLengthsBuild *build,
                                                       TesseraError *error);

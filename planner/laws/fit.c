@@ -27,6 +27,13 @@ typedef struct
 #define LENGTH TESSERA_TERM_LENGTH
 #define TOKENS TESSERA_TERM_TOKENS
 #define SQUARE TESSERA_TERM_SQUARE
+#define SECOND TESSERA_TERM_SECOND
+#define SECOND_TOKENS TESSERA_TERM_SECOND_TOKENS
+#define SECOND_SQUARE TESSERA_TERM_SECOND_SQUARE
+#define CROSS TESSERA_TERM_CROSS
+#define BARE_SQUARE TESSERA_TERM_BARE_SQUARE
+#define BARE_SECOND_SQUARE TESSERA_TERM_BARE_SECOND_SQUARE
+#define BARE_CROSS TESSERA_TERM_BARE_CROSS
 
 /* Simple ones first. */
 static const Shape shapes[] = {
@@ -46,7 +53,57 @@ static const Shape shapes[] = {
   { 3, { SQUARE, TOKENS, ONE }, false },
 };
 
-static const uint32_t roundings[] = { 1, 8, 16, 32, 64, 128 };
+/* The same where there are two lengths. */
+static const Shape shapes_of_two[] = {
+  { 1, { BATCH }, true },
+  { 1, { TOKENS }, false },
+  { 1, { SECOND_TOKENS }, false },
+  { 1, { LENGTH }, true },
+  { 1, { SECOND }, true },
+  { 1, { SQUARE }, false },
+  { 1, { CROSS }, false },
+  { 1, { SECOND_SQUARE }, false },
+  { 1, { BARE_SQUARE }, true },
+  { 1, { BARE_CROSS }, true },
+  { 1, { BARE_SECOND_SQUARE }, true },
+  { 2, { TOKENS, ONE }, false },
+  { 2, { SECOND_TOKENS, ONE }, false },
+  { 2, { TOKENS, SECOND_TOKENS }, false },
+  { 2, { LENGTH, ONE }, true },
+  { 2, { SECOND, ONE }, true },
+  { 2, { LENGTH, SECOND }, true },
+  { 2, { BATCH, ONE }, true },
+  { 2, { TOKENS, BATCH }, true },
+  { 2, { SECOND_TOKENS, BATCH }, true },
+  { 2, { TOKENS, LENGTH }, true },
+  { 2, { SECOND_TOKENS, SECOND }, true },
+  { 2, { SQUARE, ONE }, false },
+  { 2, { CROSS, ONE }, false },
+  { 2, { SECOND_SQUARE, ONE }, false },
+  { 2, { SQUARE, TOKENS }, false },
+  { 2, { CROSS, TOKENS }, false },
+  { 2, { CROSS, SECOND_TOKENS }, false },
+  { 2, { SECOND_SQUARE, SECOND_TOKENS }, false },
+  { 2, { SQUARE, BATCH }, true },
+  { 2, { SECOND_SQUARE, BATCH }, true },
+  { 3, { TOKENS, SECOND_TOKENS, ONE }, false },
+  { 3, { TOKENS, BATCH, ONE }, true },
+  { 3, { SECOND_TOKENS, BATCH, ONE }, true },
+  { 3, { TOKENS, SECOND_TOKENS, BATCH }, true },
+  { 3, { SQUARE, TOKENS, ONE }, false },
+  { 3, { SECOND_SQUARE, SECOND_TOKENS, ONE }, false },
+  { 3, { CROSS, TOKENS, SECOND_TOKENS }, false },
+  { 3, { SQUARE, CROSS, SECOND_SQUARE }, false }, /* both lengths in one sequence */
+};
+
+/* The last ones where there are two lengths only. */
+static const uint32_t roundings[] = { 1, 8, 16, 32, 64, 128, 4, 2 };
+
+enum
+{
+  N_ROUNDINGS = sizeof roundings / sizeof *roundings,
+  N_ROUNDINGS_OF_ONE = N_ROUNDINGS - 2
+};
 
 typedef struct
 {
@@ -58,7 +115,15 @@ typedef struct
 {
   Observation all[TESSERA_FIT_STEPS];
   size_t n;
+  bool has_batch, has_second;
 } Observations;
+
+/* What is rounded, and to what. */
+typedef struct
+{
+  uint32_t to;
+  TesseraRounded of;
+} Rounding;
 
 typedef struct
 {
@@ -72,7 +137,7 @@ typedef struct
 static bool
 observe (const TesseraFitSteps *steps, const uint64_t *sizes, Observations *out)
 {
-  out->n = 0;
+  *out = (Observations){ .has_batch = steps->has_batch, .has_second = steps->has_second };
   for (uint32_t i = 0; i < steps->n_steps; i++)
     {
       const TesseraParameters *of = &steps->parameters[i];
@@ -81,7 +146,8 @@ observe (const TesseraFitSteps *steps, const uint64_t *sizes, Observations *out)
       if (sizes[i] == TESSERA_ABSENT)
         continue;
       while (k < out->n && (out->all[k].parameters.batch != of->batch ||
-                            out->all[k].parameters.length != of->length))
+                            out->all[k].parameters.length != of->length ||
+                            out->all[k].parameters.second != of->second))
         k++;
       if (k < out->n && out->all[k].bytes != sizes[i])
         return false;
@@ -92,7 +158,7 @@ observe (const TesseraFitSteps *steps, const uint64_t *sizes, Observations *out)
 }
 
 static bool
-design (const Observations *of, const Shape *shape, uint32_t rounding, Design *out)
+design (const Observations *of, const Shape *shape, Rounding rounding, Design *out)
 {
   out->n_rows = of->n;
   out->n_columns = shape->n;
@@ -100,7 +166,7 @@ design (const Observations *of, const Shape *shape, uint32_t rounding, Design *o
     {
       int64_t terms[TESSERA_N_TERMS];
 
-      if (!tessera_size_terms (&of->all[i].parameters, rounding, terms))
+      if (!tessera_size_terms (&of->all[i].parameters, rounding.to, rounding.of, terms))
         return false;
       for (size_t k = 0; k < shape->n; k++)
         out->rows[i][k] = terms[shape->terms[k]];
@@ -271,18 +337,51 @@ store (const Shape *shape, Wide *numerators, Wide below, TesseraSizeLaw *law)
   return true;
 }
 
+/* One length by itself, or by the other. */
+static bool
+is_product (uint8_t term)
+{
+  return term == SQUARE || term == SECOND_SQUARE || term == CROSS ||
+         term == BARE_SQUARE || term == BARE_SECOND_SQUARE || term == BARE_CROSS;
+}
+
 static uint8_t
 kind_of (const TesseraSizeLaw *law)
 {
   if (law->rounding > 1 || law->cap_bytes > 0)
     return TESSERA_SIZE_ROUNDED;
-  return law->numerators[SQUARE] != 0 ? TESSERA_SIZE_QUADRATIC : TESSERA_SIZE_AFFINE;
+  for (uint8_t term = 0; term < TESSERA_N_TERMS; term++)
+    if (law->numerators[term] != 0 && is_product (term))
+      return TESSERA_SIZE_QUADRATIC;
+  return TESSERA_SIZE_AFFINE;
+}
+
+/* The terms that each way of rounding changes. */
+static const uint32_t rounded_terms[TESSERA_N_ROUNDED] = {
+  1u << LENGTH | 1u << TOKENS | 1u << SQUARE | 1u << CROSS | 1u << BARE_SQUARE |
+      1u << BARE_CROSS,
+  1u << SECOND | 1u << SECOND_TOKENS | 1u << SECOND_SQUARE | 1u << CROSS |
+      1u << BARE_SECOND_SQUARE | 1u << BARE_CROSS,
+  1u << TOKENS,
+  1u << SECOND_TOKENS,
+};
+
+/* Else it is the same as without, or as the length rounded. */
+static bool
+has_rounded (const Shape *shape, bool has_batch, Rounding rounding)
+{
+  if (rounding.of >= TESSERA_ROUNDS_TOKENS && !has_batch)
+    return false;
+  for (size_t k = 0; k < shape->n; k++)
+    if (rounded_terms[rounding.of] >> shape->terms[k] & 1)
+      return true;
+  return rounding.to == 1;
 }
 
 static bool
 fit_shape (const Observations *seen,
            const Shape *shape,
-           uint32_t rounding,
+           Rounding rounding,
            TesseraSizeLaw *law)
 {
   Design of;
@@ -298,20 +397,39 @@ fit_shape (const Observations *seen,
       return false; /* a simpler shape's */
   if (!gives_all (&of, seen, numerators, below) || !is_confirmed (&of))
     return false;
-  law->rounding = rounding;
+  law->rounding = rounding.to;
+  law->rounds = (uint8_t) rounding.of;
   return store (shape, numerators, below, law);
 }
 
 static bool
-fit_any (const Observations *seen,
-         bool has_batch,
-         size_t max_coefficients,
-         TesseraSizeLaw *law)
+fit_rounded (const Observations *seen,
+             Rounding rounding,
+             size_t max_coefficients,
+             TesseraSizeLaw *law)
 {
-  for (size_t r = 0; r < sizeof roundings / sizeof *roundings; r++)
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-      if (shapes[s].n <= max_coefficients && (has_batch || !shapes[s].needs_batch) &&
-          fit_shape (seen, &shapes[s], roundings[r], law))
+  const Shape *all = seen->has_second ? shapes_of_two : shapes;
+  size_t n = seen->has_second ? sizeof shapes_of_two / sizeof *shapes_of_two
+                              : sizeof shapes / sizeof *shapes;
+
+  for (size_t s = 0; s < n; s++)
+    if (all[s].n <= max_coefficients && (seen->has_batch || !all[s].needs_batch) &&
+        (!seen->has_second || has_rounded (&all[s], seen->has_batch, rounding)) &&
+        fit_shape (seen, &all[s], rounding, law))
+      return true;
+  return false;
+}
+
+static bool
+fit_any (const Observations *seen, size_t max_coefficients, TesseraSizeLaw *law)
+{
+  size_t n_roundings = seen->has_second ? N_ROUNDINGS : N_ROUNDINGS_OF_ONE;
+
+  for (size_t r = 0; r < n_roundings; r++)
+    for (int of = 0; of < (seen->has_second && roundings[r] > 1 ? TESSERA_N_ROUNDED : 1);
+         of++)
+      if (fit_rounded (seen, (Rounding){ roundings[r], (TesseraRounded) of },
+                       max_coefficients, law))
         return true;
   return false;
 }
@@ -319,9 +437,9 @@ fit_any (const Observations *seen,
 /* A size that is seen at the top of at least two observations, and a law for the rest
  * that reaches it in all of these. */
 static bool
-fit_capped (const Observations *seen, bool has_batch, TesseraSizeLaw *law)
+fit_capped (const Observations *seen, TesseraSizeLaw *law)
 {
-  Observations below = { .n = 0 };
+  Observations below = { .has_batch = seen->has_batch, .has_second = seen->has_second };
   uint64_t cap = 0;
 
   for (size_t i = 0; i < seen->n; i++)
@@ -329,7 +447,7 @@ fit_capped (const Observations *seen, bool has_batch, TesseraSizeLaw *law)
   for (size_t i = 0; i < seen->n; i++)
     if (seen->all[i].bytes < cap)
       below.all[below.n++] = seen->all[i];
-  if (seen->n < below.n + 2 || !fit_any (&below, has_batch, 1, law))
+  if (seen->n < below.n + 2 || !fit_any (&below, 1, law))
     return false;
   for (size_t i = 0; i < seen->n; i++)
     {
@@ -367,8 +485,7 @@ tessera_fit_law (const TesseraFitSteps *steps,
     if (sizes[i] != TESSERA_ABSENT && sizes[i] > most)
       most = sizes[i];
   if (is_consistent && !is_constant (&seen) &&
-      (fit_any (&seen, steps->has_batch, MAX_COEFFICIENTS, &law) ||
-       fit_capped (&seen, steps->has_batch, &law)))
+      (fit_any (&seen, MAX_COEFFICIENTS, &law) || fit_capped (&seen, &law)))
     {
       law.kind = kind_of (&law);
       *out_law = law;

@@ -29,7 +29,8 @@ typedef struct
 {
   TesseraParameters parameters[TESSERA_FIT_STEPS];
   uint32_t n_steps;
-  bool has_batch; /* the batch varies as well */
+  bool has_batch;  /* the batch varies as well */
+  bool has_second; /* ... and a second length: else it is 0 */
 } TesseraFitSteps;
 
 /*

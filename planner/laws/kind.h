@@ -22,7 +22,11 @@ typedef struct
   uint32_t phase;  /* index into the structure's phases of the first step seen, or NONE */
   uint32_t died;   /* slot before whose request it has ended; n_slots: the step's end */
   uint32_t n_seen; /* steps that have a block here */
-  uint32_t n_cross; /* ... that lives into the next step, or to the trace's end */
+  uint32_t n_cross;       /* ... that lives into the next step, or to the trace's end */
+  uint32_t when_multiple; /* only steps whose length is one of this; 0: any
+                             (planner/laws/split.h) */
+  uint8_t when_other;     /* 1: ... whose length is none */
+  uint8_t when_second;    /* 1: ... whose second length */
 } TesseraKindSlot;
 
 typedef struct
@@ -50,8 +54,8 @@ tessera_kind_block (const TesseraKind *kind, uint32_t slot, uint32_t step)
 }
 
 /* Of all steps; of more than TESSERA_FIT_STEPS (planner/laws/fit.h) the last so many.
- * @are_parts: of steps (planner/laws/parts/parts.h): of one kind although the last of a step
- * goes on with the optimizer. TESSERA_OK or TESSERA_NO_MEMORY. */
+ * @are_parts: of steps (planner/laws/parts/parts.h): of one kind although the last of a
+ * step goes on with the optimizer. TESSERA_OK or TESSERA_NO_MEMORY. */
 TESSERA_MUST_USE TesseraStatus tessera_kinds_init (TesseraKinds *kinds,
                                                    const TesseraTrace *trace,
                                                    const TesseraBlocks *blocks,

@@ -9,6 +9,7 @@
 
 #include "planner/laws/parts/cuts.h"
 #include "planner/laws/refine.h"
+#include "planner/laws/split.h"
 
 static TesseraStatus
 find_laws (TesseraLaws *laws,
@@ -28,6 +29,8 @@ find_laws (TesseraLaws *laws,
   if (status == TESSERA_OK && laws->laws[kind].varies)
     status = tessera_kind_refine (of, &laws->laws[kind], trace, blocks, structure,
                                   laws->parts.phase != NULL);
+  if (status == TESSERA_OK && laws->laws[kind].steps.has_second)
+    status = tessera_kind_split (of, &laws->laws[kind], blocks);
   return status;
 }
 

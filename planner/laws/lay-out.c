@@ -46,16 +46,19 @@ pin_once (const TesseraLengths *of, const uint64_t *block_bytes, TesseraItem *it
   return n;
 }
 
-/* What such a step never asks for is in the order, and as small as can be. */
+/* What such a step never asks for, or none of these lengths, is in the order, and as
+ * small as can be. */
 static uint64_t
 size_of (const TesseraLengths *of,
          uint32_t slot,
          bool is_first,
          const uint64_t *block_bytes)
 {
-  return is_first && of->slots[slot].seen == TESSERA_SEEN_LATER
+  uint64_t bytes = block_bytes[of->slots[slot].law];
+
+  return bytes == 0 || (is_first && of->slots[slot].seen == TESSERA_SEEN_LATER)
              ? of->alignment_bytes
-             : block_bytes[of->slots[slot].law];
+             : bytes;
 }
 
 bool

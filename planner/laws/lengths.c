@@ -63,6 +63,8 @@ set_parameters (TesseraLengthsBuild *build)
         out->most.batch = out->observed[i].batch;
       if (build->options->most.length == 0 && out->most.length < out->observed[i].length)
         out->most.length = out->observed[i].length;
+      if (build->options->most.second == 0 && out->most.second < out->observed[i].second)
+        out->most.second = out->observed[i].second;
     }
   if (!out->has_batch)
     out->most.batch = 1;

@@ -97,6 +97,7 @@ tessera_lengths_measure (const TesseraLengths *lengths,
   uint64_t *most = malloc (((size_t) lengths->n_laws + 1) * sizeof *most);
   uint64_t *tops = malloc (((size_t) lengths->n_swept + 1) * sizeof *tops);
   TesseraStatus status = TESSERA_NO_MEMORY;
+  const TesseraOrder *order;
   uint64_t load;
 
   *out_need = (TesseraLengthsNeed){ 0 };
@@ -106,8 +107,8 @@ tessera_lengths_measure (const TesseraLengths *lengths,
   if (!tessera_sweep_sizes (lengths, parameters, sizes) ||
       !tessera_sweep_sizes (lengths, &lengths->most, most))
     goto out;
-  out_need->height_bytes = tessera_sweep (
-      lengths, tessera_sweep_order (lengths, parameters, false), sizes, tops);
+  out_need->height_bytes =
+      tessera_sweep_by (lengths, parameters, false, sizes, NULL, tops, &order);
   out_need->height_bytes += lacking (lengths, sizes, most);
   status = largest_load (lengths, sizes, &load);
   out_need->bound_bytes = there_for_good (lengths, sizes) + load;
@@ -145,6 +146,7 @@ fits (const TesseraLengths *lengths,
 TesseraStatus
 tessera_lengths_longest (const TesseraLengths *lengths,
                          uint64_t batch,
+                         uint64_t second,
                          uint64_t device_bytes,
                          uint64_t *out_length)
 {
@@ -153,7 +155,7 @@ tessera_lengths_longest (const TesseraLengths *lengths,
   *out_length = 0;
   while (low < high)
     {
-      const TesseraParameters middle = { batch, low + (high - low) / 2 };
+      const TesseraParameters middle = { batch, low + (high - low) / 2, second };
       bool does_fit;
       TesseraStatus status = fits (lengths, &middle, device_bytes, &does_fit);
 

@@ -14,8 +14,10 @@
 
 enum
 {
-  MAX_TRIED = 10, /* parameters that are packed for */
+  N_TRIED = 10,   /* parameters that are packed for */
+  MAX_TRIED = 20, /* ... where there are two lengths */
   N_UNSEEN = 40,  /* parameters that orders are measured at besides the observed */
+  STRIDE = 17,    /* without a divisor in common with that */
   MAX_POINTS = TESSERA_FIT_STEPS + N_UNSEEN
 };
 
@@ -41,24 +43,26 @@ typedef struct
   size_t n_orders;
 } Orders;
 
-static uint64_t
-tokens_of (const TesseraParameters *parameters)
-{
-  return parameters->batch * parameters->length;
-}
-
 static int
 by_tokens (const void *a, const void *b)
 {
   const TesseraParameters *x = &((const Point *) a)->parameters;
   const TesseraParameters *y = &((const Point *) b)->parameters;
 
-  if (tokens_of (x) != tokens_of (y))
-    return tokens_of (x) < tokens_of (y) ? -1 : 1;
+  if (tessera_parameters_tokens (x) != tessera_parameters_tokens (y))
+    return tessera_parameters_tokens (x) < tessera_parameters_tokens (y) ? -1 : 1;
   return (x->length > y->length) - (x->length < y->length);
 }
 
-/* The observed, and others from half the shortest to the longest, each batch in turn. */
+/* The @i-th of N_UNSEEN lengths from @least to @most. */
+static uint64_t
+between (uint64_t least, uint64_t most, uint64_t i)
+{
+  return least + (most - least) * (2 * i + 1) / (2 * N_UNSEEN);
+}
+
+/* The observed, and others from half the shortest to the longest, each batch in turn. Of
+ * two lengths each of one meets another of the other, all over the box. */
 static void
 choose_points (Orders *orders)
 {
@@ -74,16 +78,20 @@ choose_points (Orders *orders)
         least.batch = out->observed[i].batch;
       if (out->observed[i].length < least.length)
         least.length = out->observed[i].length;
+      if (out->observed[i].second < least.second)
+        least.second = out->observed[i].second;
     }
-  if (most.batch < least.batch || most.length < least.length)
+  if (most.batch < least.batch || most.length < least.length ||
+      most.second < least.second)
     most = least;
   least.length = (least.length + 1) / 2;
+  least.second = (least.second + 1) / 2;
   n_batches = most.batch - least.batch + 1;
   for (uint64_t i = 0; i < N_UNSEEN; i++)
     orders->points[orders->n_points++].parameters = (TesseraParameters){
       .batch = least.batch + i % n_batches,
-      .length =
-          least.length + (most.length - least.length) * (2 * i + 1) / (2 * N_UNSEEN),
+      .length = between (least.length, most.length, i),
+      .second = between (least.second, most.second, i * STRIDE % N_UNSEEN),
     };
   qsort (orders->points, orders->n_points, sizeof *orders->points, by_tokens);
 }
@@ -202,7 +210,9 @@ choose_orders (Orders *orders)
         {
           out->orders[out->n_orders] = orders->orders[best];
           out->orders[out->n_orders++].from_tokens =
-              from == 0 ? 0 : tokens_of (&orders->points[from - 1].parameters) + 1;
+              from == 0
+                  ? 0
+                  : tessera_parameters_tokens (&orders->points[from - 1].parameters) + 1;
           is_used[best] = true;
           memset (&orders->orders[best], 0, sizeof orders->orders[best]);
         }
@@ -210,11 +220,68 @@ choose_orders (Orders *orders)
     }
 }
 
+/* How much worse than the best of all the best of those chosen is at its worst; with
+ * @more among them. */
+static double
+worst_with (const Orders *orders, const bool *is_chosen, size_t more)
+{
+  double worst = 1;
+
+  for (size_t i = 0; i < orders->n_points; i++)
+    {
+      const Point *point = &orders->points[i];
+      uint64_t least = point->heights[more];
+
+      for (size_t k = 0; k < orders->n_orders; k++)
+        if (is_chosen[k] && point->heights[k] < least)
+          least = point->heights[k];
+      if ((double) least > worst * (double) least_height (orders, point))
+        worst = (double) least / (double) least_height (orders, point);
+    }
+  return worst;
+}
+
+/* Of two lengths: what helps most, until the rest would help by too little. Each step has
+ * the lowest of them. */
+static void
+choose_for_two (Orders *orders)
+{
+  TesseraLengths *out = orders->build->out;
+  bool is_chosen[MAX_TRIED] = { false };
+  size_t best;
+
+  do
+    {
+      best = 0;
+      for (size_t k = 1; k < orders->n_orders; k++)
+        if (worst_with (orders, is_chosen, k) < worst_with (orders, is_chosen, best))
+          best = k;
+      is_chosen[best] = true;
+    }
+  while (worst_with (orders, is_chosen, best) > 1 + WORTH_AN_ORDER);
+  for (size_t k = 0; k < orders->n_orders; k++)
+    if (is_chosen[k])
+      {
+        out->orders[out->n_orders++] = orders->orders[k];
+        memset (&orders->orders[k], 0, sizeof orders->orders[k]);
+      }
+}
+
+static void
+choose (Orders *orders)
+{
+  if (orders->build->out->most.second > 0)
+    choose_for_two (orders);
+  else
+    choose_orders (orders);
+}
+
 static TesseraStatus
 try_orders (Orders *orders)
 {
   TesseraStatus status = TESSERA_OK;
-  size_t n = orders->n_points < MAX_TRIED ? orders->n_points : MAX_TRIED;
+  size_t most = orders->build->out->most.second > 0 ? MAX_TRIED : N_TRIED;
+  size_t n = orders->n_points < most ? orders->n_points : most;
 
   for (size_t i = 0; i < n && status == TESSERA_OK; i++)
     {
@@ -245,9 +312,12 @@ is_worth_first (const Orders *orders)
   for (size_t i = 0; i < orders->n_points; i++)
     {
       const Point *point = &orders->points[i];
-      uint64_t height =
-          measure (orders, tessera_sweep_order (out, &point->parameters, false), point);
+      const TesseraOrder *order;
+      uint64_t height = UINT64_MAX;
 
+      if (tessera_sweep_sizes (out, &point->parameters, orders->block_bytes))
+        height = tessera_sweep_by (out, &point->parameters, false, orders->block_bytes,
+                                   orders->floors, orders->tops, &order);
       if (height != UINT64_MAX &&
           (double) height > (double) least_height (orders, point) * (1 + WORTH_AN_ORDER))
         return true;
@@ -281,7 +351,7 @@ try_first (Orders *orders)
   if (status == TESSERA_OK)
     status = try_orders (orders);
   if (status == TESSERA_OK && is_worth_first (orders))
-    choose_orders (orders);
+    choose (orders);
   return status;
 }
 
@@ -310,7 +380,7 @@ tessera_lengths_orders (TesseraLengthsBuild *build)
       choose_points (orders);
       status = try_orders (orders);
       if (status == TESSERA_OK)
-        choose_orders (orders);
+        choose (orders);
       if (status == TESSERA_OK)
         status = try_first (orders);
     }

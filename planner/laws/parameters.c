@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "planner/laws/scale.h"
+#include "planner/laws/two-lengths.h"
 #include "planner/laws/vectors.h"
 
 enum
@@ -20,16 +21,8 @@ enum
   /* Slots that a second parameter has to explain beyond those that one does, of those
      that vary: one in so many, unless both multiplied are what most slots follow. */
   WORTH_A_PARAMETER = 2,
-  WORTH_A_STRANGER = 10,
-  MAX_FACTOR = 64 /* batch x length, over the same without common divisors */
+  WORTH_A_STRANGER = 10
 };
-
-/* Whole numbers without a common divisor, one for each step. */
-typedef struct
-{
-  uint64_t values[TESSERA_FIT_STEPS];
-  uint32_t n_slots; /* proportional to it */
-} Direction;
 
 typedef struct
 {
@@ -37,68 +30,17 @@ typedef struct
   uint32_t n_steps;
   uint32_t scored[MAX_SCORED]; /* vectors that vary */
   size_t n_scored;
-  Direction candidates[MAX_CANDIDATES];
+  TesseraDirection known[MAX_SCORED]; /* most slots first */
+  size_t n_known;
+  TesseraDirection candidates[MAX_CANDIDATES];
   size_t n_candidates;
 } Search;
-
-static uint64_t
-common_divisor (uint64_t a, uint64_t b)
-{
-  while (b != 0)
-    {
-      uint64_t rest = a % b;
-
-      a = b;
-      b = rest;
-    }
-  return a;
-}
-
-/* Divides by what all have in common. Returns: false: not a direction, since nothing
- * varies or a step has none. */
-static bool
-reduce (Direction *direction, uint32_t n_steps)
-{
-  uint64_t divisor = 0;
-  bool is_varied = false;
-
-  for (uint32_t k = 0; k < n_steps; k++)
-    {
-      if (direction->values[k] == 0 || direction->values[k] > (uint64_t) TESSERA_MAX_TERM)
-        return false;
-      divisor = common_divisor (divisor, direction->values[k]);
-      is_varied = is_varied || direction->values[k] != direction->values[0];
-    }
-  for (uint32_t k = 0; k < n_steps; k++)
-    direction->values[k] /= divisor;
-  return is_varied;
-}
-
-static bool
-is_equal (const Direction *a, const Direction *b, uint32_t n_steps)
-{
-  return memcmp (a->values, b->values, n_steps * sizeof *a->values) == 0;
-}
-
-/* Counts @direction among the @n first of @known. Returns: how many are known then. */
-static size_t
-count_in (Direction *known, size_t n, const Direction *direction, uint32_t n_steps)
-{
-  for (size_t i = 0; i < n; i++)
-    if (is_equal (&known[i], direction, n_steps))
-      {
-        known[i].n_slots += direction->n_slots;
-        return n;
-      }
-  known[n] = *direction;
-  return n + 1;
-}
 
 static int
 by_slots (const void *a, const void *b)
 {
-  const Direction *x = a;
-  const Direction *y = b;
+  const TesseraDirection *x = a;
+  const TesseraDirection *y = b;
 
   if (x->n_slots != y->n_slots)
     return x->n_slots > y->n_slots ? -1 : 1;
@@ -145,55 +87,26 @@ choose_scored (Search *search)
 }
 
 /* The directions that most slots lie in. */
-static TesseraStatus
+static void
 find_directions (Search *search)
 {
   const TesseraVectors *vectors = search->vectors;
-  Direction *known = calloc (MAX_SCORED + 1, sizeof *known);
-  size_t n = 0;
 
-  if (!known)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < search->n_scored; i++)
     {
-      Direction direction = { .n_slots = vectors->n_slots_of[search->scored[i]] };
+      TesseraDirection direction = { .n_slots = vectors->n_slots_of[search->scored[i]] };
 
       memcpy (direction.values, tessera_vector (vectors, search->scored[i]),
               search->n_steps * sizeof *direction.values);
-      if (reduce (&direction, search->n_steps))
-        n = count_in (known, n, &direction, search->n_steps);
+      if (tessera_direction_reduce (&direction, search->n_steps))
+        search->n_known = tessera_direction_count_in (search->known, search->n_known,
+                                                      &direction, search->n_steps);
     }
-  qsort (known, n, sizeof *known, by_slots);
-  search->n_candidates = n < MAX_DIRECTIONS ? n : MAX_DIRECTIONS;
-  memcpy (search->candidates, known, search->n_candidates * sizeof *known);
-  free (known);
-  return TESSERA_OK;
-}
-
-/* @of / @by as whole numbers. Returns: false: they would be too large. */
-static bool
-divide (const Direction *of, const Direction *by, uint32_t n_steps, Direction *out)
-{
-  uint64_t below = 1;
-
-  *out = (Direction){ .n_slots = 0 };
-  for (uint32_t k = 0; k < n_steps; k++)
-    {
-      uint64_t rest = by->values[k] / common_divisor (of->values[k], by->values[k]);
-
-      below = below / common_divisor (below, rest) * rest;
-      if (below > UINT32_MAX)
-        return false;
-    }
-  for (uint32_t k = 0; k < n_steps; k++)
-    {
-      uint64_t divisor = common_divisor (of->values[k], by->values[k]);
-
-      if (of->values[k] > (uint64_t) TESSERA_MAX_TERM / below)
-        return false;
-      out->values[k] = of->values[k] / divisor * (below / (by->values[k] / divisor));
-    }
-  return reduce (out, n_steps);
+  qsort (search->known, search->n_known, sizeof *search->known, by_slots);
+  search->n_candidates =
+      search->n_known < MAX_DIRECTIONS ? search->n_known : MAX_DIRECTIONS;
+  memcpy (search->candidates, search->known,
+          search->n_candidates * sizeof *search->known);
 }
 
 /* Batch or length alone may give no size: as quotients of the first, which nearly all
@@ -206,13 +119,13 @@ add_quotients (Search *search)
   for (size_t i = 1; i < n; i++)
     for (int turn = 0; turn < 2; turn++)
       {
-        Direction quotient;
-        const Direction *of = &search->candidates[turn ? i : 0];
-        const Direction *by = &search->candidates[turn ? 0 : i];
+        TesseraDirection quotient;
+        const TesseraDirection *of = &search->candidates[turn ? i : 0];
+        const TesseraDirection *by = &search->candidates[turn ? 0 : i];
 
-        if (divide (of, by, search->n_steps, &quotient))
-          search->n_candidates = count_in (search->candidates, search->n_candidates,
-                                           &quotient, search->n_steps);
+        if (tessera_direction_divide (of, by, search->n_steps, &quotient))
+          search->n_candidates = tessera_direction_count_in (
+              search->candidates, search->n_candidates, &quotient, search->n_steps);
       }
 }
 
@@ -220,34 +133,35 @@ add_quotients (Search *search)
 static void
 add_scaled (Search *search)
 {
-  const Direction first = search->candidates[0];
+  const TesseraDirection first = search->candidates[0];
   uint32_t n = search->n_steps, n_scaled = 0;
 
   for (size_t i = 0; i < search->n_scored && n_scaled < MAX_SCALED; i++)
     {
-      Direction pieces = { .n_slots = 0 }, scaled = { .n_slots = 0 };
+      TesseraDirection pieces = { .n_slots = 0 }, scaled = { .n_slots = 0 };
       uint64_t scale;
       size_t n_before = search->n_candidates;
 
       memcpy (pieces.values, tessera_vector (search->vectors, search->scored[i]),
               n * sizeof *pieces.values);
-      if (!reduce (&pieces, n) || is_equal (&pieces, &first, n))
+      if (!tessera_direction_reduce (&pieces, n) ||
+          tessera_direction_is_equal (&pieces, &first, n))
         continue;
       scale = tessera_scale_of (first.values, pieces.values, n);
       if (scale == 0)
         continue;
       for (uint32_t k = 0; k < n; k++)
         scaled.values[k] = first.values[k] * scale;
-      search->n_candidates =
-          count_in (search->candidates, search->n_candidates, &scaled, n);
+      search->n_candidates = tessera_direction_count_in (
+          search->candidates, search->n_candidates, &scaled, n);
       n_scaled += search->n_candidates > n_before;
     }
 }
 
 static void
 set_steps (const Search *search,
-           const Direction *batch,
-           const Direction *length,
+           const TesseraDirection *batch,
+           const TesseraDirection *length,
            TesseraFitSteps *out_steps)
 {
   memset (out_steps, 0, sizeof *out_steps);
@@ -278,38 +192,31 @@ score (const Search *search, const TesseraFitSteps *steps)
   return n_exact;
 }
 
-/* Batch times length is, but for a small factor, what most slots are proportional to. A
- * quotient with anything else gives that too, with a factor beyond reason. */
+/* Batch times length is what most slots are proportional to. */
 static bool
-is_product (const Search *search, const Direction *batch, const Direction *length)
+is_product (const Search *search, size_t batch, size_t length)
 {
-  const Direction *tokens = &search->candidates[0];
-  uint64_t factor = 0;
+  return tessera_direction_is_product (&search->candidates[0], &search->candidates[batch],
+                                       &search->candidates[length], search->n_steps);
+}
 
-  for (uint32_t k = 0; k < search->n_steps; k++)
-    {
-      uint64_t product;
+static uint64_t
+count_varying (const Search *search)
+{
+  uint64_t n_varying = 0;
 
-      if (__builtin_mul_overflow (batch->values[k], length->values[k], &product) ||
-          product % tokens->values[k] != 0 ||
-          (k > 0 && product / tokens->values[k] != factor))
-        return false;
-      factor = product / tokens->values[k];
-    }
-  return factor <= MAX_FACTOR;
+  for (size_t i = 0; i < search->n_scored; i++)
+    n_varying += search->vectors->n_slots_of[search->scored[i]];
+  return n_varying;
 }
 
 /* How many slots a pair has to explain to be worth it. */
 static uint64_t
 threshold (const Search *search, size_t batch, size_t length, uint64_t single)
 {
-  uint64_t n_varying = 0;
-
-  if (is_product (search, &search->candidates[batch], &search->candidates[length]))
-    return single + WORTH_A_PARAMETER;
-  for (size_t i = 0; i < search->n_scored; i++)
-    n_varying += search->vectors->n_slots_of[search->scored[i]];
-  return single + WORTH_A_PARAMETER + n_varying / WORTH_A_STRANGER;
+  return single + WORTH_A_PARAMETER +
+         (is_product (search, batch, length) ? 0
+                                             : count_varying (search) / WORTH_A_STRANGER);
 }
 
 /* Of two that explain as much the length is the larger (batch and length exchanged, where
@@ -323,11 +230,54 @@ is_plainer (const TesseraFitSteps *steps, const TesseraFitSteps *than)
          (a->length > b->length || (a->length == b->length && a->batch < b->batch));
 }
 
+/* Whether one length, perhaps with a batch, explains what varies but for a little. */
+static bool
+is_enough (const Search *search, uint64_t n_exact, bool is_stranger)
+{
+  uint64_t n_varying = count_varying (search);
+
+  return !is_stranger && n_exact + n_varying / WORTH_A_STRANGER >= n_varying;
+}
+
+/* Two lengths, where they explain more by far. Two that are strangers to each other may
+ * be what else counts as length and batch, and explain as much. */
+static void
+choose_two (const Search *search,
+            uint64_t single,
+            uint64_t n_exact_of_one,
+            bool is_stranger,
+            TesseraFitSteps *out_steps)
+{
+  uint64_t worth = WORTH_A_PARAMETER + count_varying (search) / WORTH_A_STRANGER;
+  uint64_t least = is_stranger ? n_exact_of_one : n_exact_of_one + worth, best = 0;
+  TesseraFitSteps found[TESSERA_TWO_LENGTHS], *chosen = NULL;
+  size_t n;
+
+  if (is_enough (search, n_exact_of_one, is_stranger))
+    return;
+  n = tessera_two_lengths_find (search->known, search->n_known, search->candidates,
+                                search->n_candidates, search->n_steps, found);
+  for (size_t i = 0; i < n; i++)
+    {
+      uint64_t n_exact = score (search, &found[i]);
+      uint64_t value = n_exact + (found[i].has_batch ? 0 : WORTH_A_PARAMETER);
+
+      if (n_exact >= least && n_exact >= single + worth && value > best)
+        {
+          best = value;
+          chosen = &found[i];
+        }
+    }
+  if (chosen)
+    *out_steps = *chosen;
+}
+
 static void
 choose (const Search *search, TesseraFitSteps *out_steps)
 {
   TesseraFitSteps steps;
   uint64_t best = 0, single;
+  bool is_stranger = false;
 
   set_steps (search, NULL, NULL, out_steps);
   for (size_t i = 0; i < search->n_candidates; i++)
@@ -356,32 +306,56 @@ choose (const Search *search, TesseraFitSteps *out_steps)
             n_exact >= threshold (search, i, k, single))
           {
             best = n_exact;
+            is_stranger = !is_product (search, i, k);
             *out_steps = steps;
           }
       }
+  choose_two (search, single, best, is_stranger, out_steps);
 }
 
-static TesseraStatus
-find_parameters (Search *search, const TesseraFitSteps *steps, TesseraKindLaws *laws)
+/* The first length is that which a step asks by first. */
+static void
+order_lengths (const TesseraVectors *vectors, uint32_t n_slots, TesseraFitSteps *steps)
 {
-  TesseraStatus status;
+  bool is_second = false;
+  TesseraSizeLaw law;
 
+  for (uint32_t i = 0; i < n_slots; i++)
+    if (varies (vectors, vectors->of_slot[i]))
+      {
+        tessera_fit_law (steps, tessera_vector (vectors, vectors->of_slot[i]), &law);
+        if (tessera_law_tells_one (&law, &is_second))
+          break;
+      }
+  for (uint32_t k = 0; k < steps->n_steps && is_second; k++)
+    {
+      TesseraParameters *of = &steps->parameters[k];
+
+      *of = (TesseraParameters){ of->batch, of->second, of->length };
+    }
+}
+
+static void
+find_parameters (Search *search,
+                 uint32_t n_slots,
+                 const TesseraFitSteps *steps,
+                 TesseraKindLaws *laws)
+{
   laws->varies = true;
   if (steps)
     {
       laws->steps = *steps;
-      return TESSERA_OK;
+      return;
     }
   choose_scored (search);
-  status = find_directions (search);
-  if (status != TESSERA_OK)
-    return status;
+  find_directions (search);
   if (search->n_candidates > 0)
     add_scaled (search);
   add_quotients (search);
   choose (search, &laws->steps);
+  if (laws->steps.has_second)
+    order_lengths (search->vectors, n_slots, &laws->steps);
   laws->varies = search->n_candidates > 0;
-  return TESSERA_OK;
 }
 
 /* Whether of the slots that vary at least half have a law: else what varies is something
@@ -447,7 +421,7 @@ tessera_kind_laws_init (TesseraKindLaws *laws,
   if (status == TESSERA_OK)
     {
       *search = (Search){ .vectors = &vectors, .n_steps = kind->n_steps };
-      status = find_parameters (search, steps, laws);
+      find_parameters (search, kind->n_slots, steps, laws);
     }
   if (status == TESSERA_OK)
     status = fit_all (laws, &vectors, kind);

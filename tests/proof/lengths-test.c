@@ -93,7 +93,7 @@ judge_height (const TesseraLengths *lengths,
               bool is_observed,
               Totals *totals)
 {
-  const TesseraOrder *order = tessera_sweep_order (lengths, at, false);
+  const TesseraOrder *order;
   g_autofree TesseraItem *items = g_new0 (TesseraItem, lengths->n_swept + 1);
   g_autofree uint64_t *bytes = g_new (uint64_t, lengths->n_laws + 1);
   g_autofree uint64_t *tops = g_new (uint64_t, lengths->n_swept + 1);
@@ -101,12 +101,12 @@ judge_height (const TesseraLengths *lengths,
 
   if (!tessera_sweep_sizes (lengths, at, bytes))
     return;
+  height = tessera_sweep_by (lengths, at, false, bytes, NULL, tops, &order);
   for (uint32_t i = 0; i < lengths->n_swept; i++)
     items[i] = (TesseraItem){ .size_bytes = bytes[order->laws[i]],
                               .begin = order->slots[i],
                               .end = lengths->slots[order->slots[i]].died,
                               .zone = i >= order->n_low };
-  height = tessera_sweep (lengths, order, bytes, tops);
   first_fit = lengths->fixed_bytes + judge_first_fit_by_size (items, lengths->n_swept);
   totals->n_heights++;
   totals->n_above_first_fit += height > first_fit;

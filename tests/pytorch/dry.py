@@ -37,6 +37,7 @@ JOBS = {
     "ddp": ("ddp", [], 16, 3),
     "megatron": ("megatron_gpt", [], 8, 0),
     "megatron-experts": ("megatron_gpt", ["--experts", "8", "--expert-parallel", "2"], 8, 0),
+    "translate": ("translate", [], 0, 0),
     "unet": ("unet", [], 0, 0),
     "cs336": ("cs336", [], 0, 0),
 }

@@ -139,8 +139,7 @@ tell_limits (TesseraLengthsBuild *build, const PartsOfKind *parts, uint32_t slot
 
   for (uint32_t k = 0; k < build->kind->n_steps; k++)
     {
-      const TesseraParameters *at = &build->out->observed[k];
-      uint64_t tokens = at->batch * at->length;
+      uint64_t tokens = tessera_parameters_tokens (&build->out->observed[k]);
 
       if (of->seen == (parts->makes[k] ? TESSERA_SEEN_LATER : TESSERA_SEEN_FIRST))
         continue;
