@@ -271,14 +271,17 @@ def what_if_keeps_to_the_blocks_that_edits_are_about(tmp):
 
 
 @test
-def with_edits_of_places_there_is_no_plan_for_every_length(tmp):
-    """It holds orders, which know nothing of pins; groups say nothing of places."""
+def pins_and_groups_are_held_by_plans_for_every_length(tmp):
+    """What is left out, or capped, has no such plan, and that is said."""
     trace = Path(os.environ.get("TESSERA_SHARED_DATA", "")) / "snapshots" / "jobs" / "llama1b_var_length.pickle.gz"
     if not trace.exists():
         return
     (tmp / "e.json").write_text('[{"kind": "pin", "name": "", "what": {"blocks": [3]}, "offset_bytes": 0}]')
-    edited = good("plan", trace, "--edits", tmp / "e.json")
-    assert "no plan for every length" in edited and "one plan for every length" not in edited, edited
+    assert "one plan for every length" in good("plan", trace, "--edits", tmp / "e.json")
+    for edit in ('"kind": "dynamic", "name": "", "what": {"blocks": [3]}', '"kind": "cap", "name": "", "pool_bytes": 34359738368'):
+        (tmp / "e.json").write_text("[{%s}]" % edit)
+        edited = good("plan", trace, "--edits", tmp / "e.json")
+        assert "no plan for every length" in edited and "one plan for every length" not in edited, edited
     assert "one plan for every length" in good("plan", trace, "--no-edits")
     (tmp / "g.json").write_text('[{"kind": "group", "name": "", "group": "mine", "what": {"blocks": [3]}}]')
     assert "one plan for every length" in good("plan", trace, "--edits", tmp / "g.json")

@@ -42,6 +42,8 @@ typedef struct
   TesseraItem *items; /* what is packed: a slot, or two that share a range */
   size_t n_items;
   uint32_t *item_of_slot;
+  uint64_t load_bytes;    /* of the items that were packed first; 0: none were yet */
+  uint64_t singles_bytes; /* of pairs: the same of single steps; else 0 */
 } TesseraPlanBuild;
 
 /* A slot that reaches into a step: from the start into the first, or from the repeating
@@ -101,12 +103,14 @@ TESSERA_MUST_USE TesseraStatus tessera_build_pairs (TesseraPlanBuild *build);
 TesseraComplaint tessera_build_complaint (const TesseraPlanBuild *build);
 /* What the options say about packing. */
 TesseraPackOptions tessera_build_pack_options (const TesseraPlanBuild *build);
+/* Whether pairs of so many bytes are enough less than single steps of @singles_bytes. */
+bool tessera_build_is_worth (uint64_t singles_bytes, uint64_t bytes);
 /* What was cut short is told of, and kept where that was asked for (time that is up
  * always keeps the best): else TESSERA_CANCELLED. */
 TESSERA_MUST_USE TesseraStatus tessera_build_settle_cut (TesseraPlanBuild *build,
                                                          const TesseraPacking *packing);
 /* Writes what edits hold into @items, packs them freely, and says which edits conflict.
- */
+ * Of pairs whose load is not enough below that of single steps: TESSERA_REFUSED. */
 TESSERA_MUST_USE TesseraStatus tessera_build_pack (TesseraPlanBuild *build,
                                                    TesseraItem *items,
                                                    size_t n_items,

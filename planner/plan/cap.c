@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From the fifth on a round takes off at least an eighth of what is left. */
+/* A round takes off what the layout was too high by. From the fifth on it takes off at
+ * least a 256th of what is left, each time twice as much, up to an eighth. */
 #define PATIENT_ROUNDS 4
+#define LEAST_SHIFT 8
+#define MOST_SHIFT 3
 #define MOST_ROUNDS 64
 
 /* A heap of items, the lightest on top. */
@@ -308,6 +311,16 @@ give_up (const TesseraPlanBuild *build)
       build->wishes.cap_edit, "what other edits hold takes more than the pool may");
 }
 
+static uint64_t
+least_step (uint64_t most_bytes, int round)
+{
+  int shift = LEAST_SHIFT - (round - PATIENT_ROUNDS);
+
+  if (round < PATIENT_ROUNDS)
+    return 0;
+  return most_bytes >> (shift > MOST_SHIFT ? shift : MOST_SHIFT);
+}
+
 TesseraStatus
 tessera_build_under_cap (TesseraPlanBuild *build, const TesseraCapWays *ways, void *user)
 {
@@ -322,8 +335,9 @@ tessera_build_under_cap (TesseraPlanBuild *build, const TesseraCapWays *ways, vo
 
       if (round > 0)
         {
-          if (round >= PATIENT_ROUNDS && over_bytes < most_bytes / 8)
-            over_bytes = most_bytes / 8;
+          uint64_t least_bytes = least_step (most_bytes, round);
+
+          over_bytes = over_bytes > least_bytes ? over_bytes : least_bytes;
           most_bytes = over_bytes < most_bytes ? most_bytes - over_bytes : 0;
         }
       status = ways->leave_out (build, user, most_bytes, &n_gone);

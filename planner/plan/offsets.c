@@ -100,6 +100,22 @@ find_former (const TesseraPlanBuild *build, uint64_t **out_former, bool *out_is_
   return TESSERA_OK;
 }
 
+/* Rotas of single steps cost places, so load. Where pairs have no less of it, packing
+ * them would take long and win nothing. */
+static TesseraStatus
+check_load (TesseraPlanBuild *build, const TesseraItem *items, size_t n_items)
+{
+  TesseraStatus status;
+
+  if (build->load_bytes != 0)
+    return TESSERA_OK;
+  status = tessera_pack_bound (items, n_items, &build->load_bytes);
+  return status == TESSERA_OK && build->singles_bytes != 0 &&
+                 !tessera_build_is_worth (build->singles_bytes, build->load_bytes)
+             ? TESSERA_REFUSED
+             : status;
+}
+
 TesseraStatus
 tessera_build_pack (TesseraPlanBuild *build,
                     TesseraItem *items,
@@ -117,6 +133,10 @@ tessera_build_pack (TesseraPlanBuild *build,
   *out_packing = (TesseraPacking){ .strategy = "nothing to place" };
   if (status != TESSERA_OK || n_items == 0)
     return status;
+  if (build->singles_bytes != 0)
+    status = check_load (build, items, n_items);
+  if (status != TESSERA_OK)
+    return status;
   if (hint_of (build) != NULL && n_items == build->n_items)
     status = find_former (build, &former, &is_whole);
   options.former = former;
@@ -127,6 +147,8 @@ tessera_build_pack (TesseraPlanBuild *build,
   if (status == TESSERA_OK && !build->options->is_preview && former == NULL)
     status = tessera_unheld_improve (items, n_items, &options, offsets, out_packing);
   free (former);
+  if (status == TESSERA_OK && build->load_bytes == 0)
+    build->load_bytes = out_packing->bound_bytes;
   if (status == TESSERA_REFUSED)
     status = tessera_holds_explain (&build->holds, build->item_of_slot, items, &complaint,
                                     out_packing->conflict);

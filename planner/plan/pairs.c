@@ -89,12 +89,11 @@ lay_out_pairs (TesseraPlanBuild *build, const TesseraRun *run)
   return plan->follow_reason ? lay_out (build) : TESSERA_NO_MEMORY;
 }
 
-/* Whether so many bytes are enough less than @height_bytes. */
-static bool
-is_worth (uint64_t height_bytes, uint64_t bytes)
+bool
+tessera_build_is_worth (uint64_t singles_bytes, uint64_t bytes)
 {
-  return height_bytes >= bytes + WORTH_BYTES &&
-         height_bytes - height_bytes / WORTH_SHARE > bytes;
+  return singles_bytes >= bytes + WORTH_BYTES &&
+         singles_bytes - singles_bytes / WORTH_SHARE > bytes;
 }
 
 static bool
@@ -117,8 +116,9 @@ may_be_lower (const TesseraPlanBuild *build)
   for (size_t i = 0; i < plan->n_sections; i++)
     has_spares = has_spares || build->n_spares[i] > 0;
   return !plan->across_streams && has_spares && plan->cut_short == TESSERA_CUT_NOT &&
-         is_worth (plan->height_bytes,
-                   tessera_blocks_bound (build->blocks, 0, build->run.limit, NULL));
+         tessera_build_is_worth (
+             plan->height_bytes,
+             tessera_blocks_bound (build->blocks, 0, build->run.limit, NULL));
 }
 
 /* Where edits hold only what comes one by one, it does. */
@@ -134,9 +134,11 @@ try_pairs (TesseraPlanBuild *build)
   if (!tessera_run_pair (&build->run, &paired))
     return TESSERA_OK;
   set_aside (build, &single);
+  build->load_bytes = 0;
+  build->singles_bytes = single.build.load_bytes;
   status = lay_out_pairs (build, &paired);
   if (status == TESSERA_OK &&
-      is_worth (single.plan.height_bytes, build->plan->height_bytes))
+      tessera_build_is_worth (single.plan.height_bytes, build->plan->height_bytes))
     {
       drop (build, &single);
       return TESSERA_OK;
@@ -170,6 +172,7 @@ tessera_build_pairs (TesseraPlanBuild *build)
   const TesseraPlan *before = options->is_preview ? options->former : options->resumed;
   TesseraStatus status;
 
+  build->load_bytes = build->singles_bytes = 0;
   if (before != NULL && !build->plan->across_streams)
     return has_pairs (before) ? repeat_pairs (build) : lay_out (build);
   status = lay_out (build);
