@@ -96,34 +96,13 @@ static const Shape shapes_of_two[] = {
   { 3, { SQUARE, CROSS, SECOND_SQUARE }, false }, /* both lengths in one sequence */
 };
 
-/* The last ones where there are two lengths only. */
-static const uint32_t roundings[] = { 1, 8, 16, 32, 64, 128, 4, 2 };
-
-enum
-{
-  N_ROUNDINGS = sizeof roundings / sizeof *roundings,
-  N_ROUNDINGS_OF_ONE = N_ROUNDINGS - 2
-};
-
 typedef struct
 {
-  TesseraParameters parameters;
-  uint64_t bytes;
-} Observation;
-
-typedef struct
-{
-  Observation all[TESSERA_FIT_STEPS];
+  const TesseraFitTerms *terms;
+  uint32_t steps[TESSERA_FIT_STEPS];
+  uint64_t bytes[TESSERA_FIT_STEPS];
   size_t n;
-  bool has_batch, has_second;
 } Observations;
-
-/* What is rounded, and to what. */
-typedef struct
-{
-  uint32_t to;
-  TesseraRounded of;
-} Rounding;
 
 typedef struct
 {
@@ -135,38 +114,42 @@ typedef struct
 /* Each combination of parameters once. Returns: false: two steps with equal parameters
  * have unequal sizes. */
 static bool
-observe (const TesseraFitSteps *steps, const uint64_t *sizes, Observations *out)
+observe (const TesseraFitTerms *terms, const uint64_t *sizes, Observations *out)
 {
-  *out = (Observations){ .has_batch = steps->has_batch, .has_second = steps->has_second };
-  for (uint32_t i = 0; i < steps->n_steps; i++)
-    {
-      const TesseraParameters *of = &steps->parameters[i];
-      size_t k = 0;
+  uint32_t seen_at[TESSERA_FIT_STEPS];
 
+  out->terms = terms;
+  out->n = 0;
+  for (uint32_t i = 0; i < terms->steps.n_steps; i++)
+    {
+      uint32_t first = terms->first_of[i];
+
+      if (first == i)
+        seen_at[i] = UINT32_MAX;
       if (sizes[i] == TESSERA_ABSENT)
         continue;
-      while (k < out->n && (out->all[k].parameters.batch != of->batch ||
-                            out->all[k].parameters.length != of->length ||
-                            out->all[k].parameters.second != of->second))
-        k++;
-      if (k < out->n && out->all[k].bytes != sizes[i])
+      if (seen_at[first] == UINT32_MAX)
+        {
+          seen_at[first] = (uint32_t) out->n;
+          out->steps[out->n] = i;
+          out->bytes[out->n++] = sizes[i];
+        }
+      else if (out->bytes[seen_at[first]] != sizes[i])
         return false;
-      if (k == out->n)
-        out->all[out->n++] = (Observation){ *of, sizes[i] };
     }
   return true;
 }
 
 static bool
-design (const Observations *of, const Shape *shape, Rounding rounding, Design *out)
+design (const Observations *of, const Shape *shape, size_t way, Design *out)
 {
   out->n_rows = of->n;
   out->n_columns = shape->n;
   for (size_t i = 0; i < of->n; i++)
     {
-      int64_t terms[TESSERA_N_TERMS];
+      const int64_t *terms = tessera_fit_terms_at (of->terms, way, of->steps[i]);
 
-      if (!tessera_size_terms (&of->all[i].parameters, rounding.to, rounding.of, terms))
+      if (!terms)
         return false;
       for (size_t k = 0; k < shape->n; k++)
         out->rows[i][k] = terms[shape->terms[k]];
@@ -223,7 +206,7 @@ determinant_of (const Design *of,
 
   for (size_t i = 0; i < of->n_columns; i++)
     for (size_t k = 0; k < of->n_columns; k++)
-      m[i][k] = k == column ? (Wide) seen->all[rows[i]].bytes : of->rows[rows[i]][k];
+      m[i][k] = k == column ? (Wide) seen->bytes[rows[i]] : of->rows[rows[i]][k];
   return determinant (m, of->n_columns, out);
 }
 
@@ -290,8 +273,7 @@ gives_all (const Design *of, const Observations *seen, const Wide *numerators, W
         if (__builtin_mul_overflow (numerators[k], (Wide) of->rows[i][k], &product) ||
             __builtin_add_overflow (sum, product, &sum))
           return false;
-      if (__builtin_mul_overflow (below, (Wide) seen->all[i].bytes, &wanted) ||
-          wanted != sum)
+      if (__builtin_mul_overflow (below, (Wide) seen->bytes[i], &wanted) || wanted != sum)
         return false;
     }
   return true;
@@ -368,28 +350,72 @@ static const uint32_t rounded_terms[TESSERA_N_ROUNDED] = {
 
 /* Else it is the same as without, or as the length rounded. */
 static bool
-has_rounded (const Shape *shape, bool has_batch, Rounding rounding)
+has_rounded (const Shape *shape, bool has_batch, const TesseraFitRounding *rounding)
 {
-  if (rounding.of >= TESSERA_ROUNDS_TOKENS && !has_batch)
+  if (rounding->of >= TESSERA_ROUNDS_TOKENS && !has_batch)
     return false;
   for (size_t k = 0; k < shape->n; k++)
-    if (rounded_terms[rounding.of] >> shape->terms[k] & 1)
+    if (rounded_terms[rounding->of] >> shape->terms[k] & 1)
       return true;
-  return rounding.to == 1;
+  return rounding->to == 1;
+}
+
+/* The determinant of three columns of some rows, but for multiples of 2^64. */
+static uint64_t
+wrapped_minor (const uint64_t m[MAX_COEFFICIENTS + 1][MAX_COEFFICIENTS + 1],
+               const uint8_t rows[MAX_COEFFICIENTS])
+{
+  const uint64_t *a = m[rows[0]], *b = m[rows[1]], *c = m[rows[2]];
+
+  return a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) +
+         a[2] * (b[0] * c[1] - b[1] * c[0]);
+}
+
+/* Whether the sizes of one observation more than there are coefficients, from @first on,
+ * contradict the shape: the determinant of terms and sizes is not 0. Its rest by 2^64
+ * tells so in nearly all cases, at the cost of a few products. */
+static bool
+is_refuted (const Observations *seen, const Shape *shape, size_t way, size_t first)
+{
+  static const uint8_t without[][MAX_COEFFICIENTS] = {
+    { 1, 2, 3 }, { 0, 2, 3 }, { 0, 1, 3 }, { 0, 1, 2 }
+  };
+  uint64_t m[MAX_COEFFICIENTS + 1][MAX_COEFFICIENTS + 1], sum = 0;
+  const uint64_t *bytes = seen->bytes + first;
+  size_t n = shape->n;
+
+  for (size_t i = 0; i <= n; i++)
+    {
+      const int64_t *terms =
+          tessera_fit_terms_at (seen->terms, way, seen->steps[first + i]);
+
+      if (!terms)
+        return true; /* it has no law there */
+      for (size_t k = 0; k < n; k++)
+        m[i][k] = (uint64_t) terms[shape->terms[k]];
+    }
+  if (n == 1)
+    return m[0][0] * bytes[1] != m[1][0] * bytes[0];
+  if (n == 2)
+    return bytes[0] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]) -
+               bytes[1] * (m[0][0] * m[2][1] - m[0][1] * m[2][0]) +
+               bytes[2] * (m[0][0] * m[1][1] - m[0][1] * m[1][0]) !=
+           0;
+  for (size_t i = 0; i <= n; i++)
+    sum += (i % 2 == 0 ? bytes[i] : 0 - bytes[i]) * wrapped_minor (m, without[i]);
+  return sum != 0;
 }
 
 static bool
-fit_shape (const Observations *seen,
-           const Shape *shape,
-           Rounding rounding,
-           TesseraSizeLaw *law)
+fit_shape (const Observations *seen, const Shape *shape, size_t way, TesseraSizeLaw *law)
 {
   Design of;
   size_t rows[MAX_COEFFICIENTS];
   Wide below, numerators[MAX_COEFFICIENTS];
 
-  if (seen->n < shape->n + 1u || !design (seen, shape, rounding, &of) ||
-      !find_basis (&of, of.n_rows, rows) ||
+  if (seen->n < shape->n + 1u || is_refuted (seen, shape, way, 0) ||
+      is_refuted (seen, shape, way, seen->n - shape->n - 1) ||
+      !design (seen, shape, way, &of) || !find_basis (&of, of.n_rows, rows) ||
       !determinant_of (&of, seen, rows, shape->n, &below))
     return false;
   for (size_t k = 0; k < shape->n; k++)
@@ -397,25 +423,27 @@ fit_shape (const Observations *seen,
       return false; /* a simpler shape's */
   if (!gives_all (&of, seen, numerators, below) || !is_confirmed (&of))
     return false;
-  law->rounding = rounding.to;
-  law->rounds = (uint8_t) rounding.of;
+  law->rounding = seen->terms->ways[way].to;
+  law->rounds = (uint8_t) seen->terms->ways[way].of;
   return store (shape, numerators, below, law);
 }
 
 static bool
 fit_rounded (const Observations *seen,
-             Rounding rounding,
+             size_t way,
              size_t max_coefficients,
              TesseraSizeLaw *law)
 {
-  const Shape *all = seen->has_second ? shapes_of_two : shapes;
-  size_t n = seen->has_second ? sizeof shapes_of_two / sizeof *shapes_of_two
-                              : sizeof shapes / sizeof *shapes;
+  const TesseraFitSteps *steps = &seen->terms->steps;
+  const Shape *all = steps->has_second ? shapes_of_two : shapes;
+  size_t n = steps->has_second ? sizeof shapes_of_two / sizeof *shapes_of_two
+                               : sizeof shapes / sizeof *shapes;
 
   for (size_t s = 0; s < n; s++)
-    if (all[s].n <= max_coefficients && (seen->has_batch || !all[s].needs_batch) &&
-        (!seen->has_second || has_rounded (&all[s], seen->has_batch, rounding)) &&
-        fit_shape (seen, &all[s], rounding, law))
+    if (all[s].n <= max_coefficients && (steps->has_batch || !all[s].needs_batch) &&
+        (!steps->has_second ||
+         has_rounded (&all[s], steps->has_batch, &seen->terms->ways[way])) &&
+        fit_shape (seen, &all[s], way, law))
       return true;
   return false;
 }
@@ -423,14 +451,9 @@ fit_rounded (const Observations *seen,
 static bool
 fit_any (const Observations *seen, size_t max_coefficients, TesseraSizeLaw *law)
 {
-  size_t n_roundings = seen->has_second ? N_ROUNDINGS : N_ROUNDINGS_OF_ONE;
-
-  for (size_t r = 0; r < n_roundings; r++)
-    for (int of = 0; of < (seen->has_second && roundings[r] > 1 ? TESSERA_N_ROUNDED : 1);
-         of++)
-      if (fit_rounded (seen, (Rounding){ roundings[r], (TesseraRounded) of },
-                       max_coefficients, law))
-        return true;
+  for (size_t way = 0; way < seen->terms->n_ways; way++)
+    if (fit_rounded (seen, way, max_coefficients, law))
+      return true;
   return false;
 }
 
@@ -439,23 +462,26 @@ fit_any (const Observations *seen, size_t max_coefficients, TesseraSizeLaw *law)
 static bool
 fit_capped (const Observations *seen, TesseraSizeLaw *law)
 {
-  Observations below = { .has_batch = seen->has_batch, .has_second = seen->has_second };
+  Observations below = { .terms = seen->terms };
   uint64_t cap = 0;
 
   for (size_t i = 0; i < seen->n; i++)
-    cap = seen->all[i].bytes > cap ? seen->all[i].bytes : cap;
+    cap = seen->bytes[i] > cap ? seen->bytes[i] : cap;
   for (size_t i = 0; i < seen->n; i++)
-    if (seen->all[i].bytes < cap)
-      below.all[below.n++] = seen->all[i];
+    if (seen->bytes[i] < cap)
+      {
+        below.steps[below.n] = seen->steps[i];
+        below.bytes[below.n++] = seen->bytes[i];
+      }
   if (seen->n < below.n + 2 || !fit_any (&below, 1, law))
     return false;
   for (size_t i = 0; i < seen->n; i++)
     {
+      const TesseraParameters *at = &seen->terms->steps.parameters[seen->steps[i]];
       uint64_t bytes;
 
-      if (seen->all[i].bytes == cap &&
-          (!tessera_size_law_evaluate (law, &seen->all[i].parameters, &bytes) ||
-           bytes < cap))
+      if (seen->bytes[i] == cap &&
+          (!tessera_size_law_evaluate (law, at, &bytes) || bytes < cap))
         return false;
     }
   law->cap_bytes = cap;
@@ -466,22 +492,22 @@ static bool
 is_constant (const Observations *seen)
 {
   for (size_t i = 1; i < seen->n; i++)
-    if (seen->all[i].bytes != seen->all[0].bytes)
+    if (seen->bytes[i] != seen->bytes[0])
       return false;
   return seen->n > 1;
 }
 
 void
-tessera_fit_law (const TesseraFitSteps *steps,
+tessera_fit_law (const TesseraFitTerms *terms,
                  const uint64_t *sizes,
                  TesseraSizeLaw *out_law)
 {
   Observations seen;
   TesseraSizeLaw law = { .denominator = 1, .rounding = 1 };
   uint64_t most = 0;
-  bool is_consistent = observe (steps, sizes, &seen);
+  bool is_consistent = observe (terms, sizes, &seen);
 
-  for (uint32_t i = 0; i < steps->n_steps; i++)
+  for (uint32_t i = 0; i < terms->steps.n_steps; i++)
     if (sizes[i] != TESSERA_ABSENT && sizes[i] > most)
       most = sizes[i];
   if (is_consistent && !is_constant (&seen) &&

@@ -8,30 +8,14 @@
  * law is bounded by the largest size that was seen.
  *
  * Exact throughout: coefficients are fractions (Cramer's rule in 128 bits, refused where
- * that is not enough).
+ * that is not enough). Most laws that are tried are contradicted by a few observations,
+ * which arithmetic by 2^64 sees at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
-#include <stddef.h>
-
-#include "db/size-law.h"
-
-enum
-{
-  TESSERA_FIT_STEPS = 64 /* that are looked at; more make no law truer */
-};
-
-#define TESSERA_ABSENT UINT64_MAX /* the step has no such request */
-
-typedef struct
-{
-  TesseraParameters parameters[TESSERA_FIT_STEPS];
-  uint32_t n_steps;
-  bool has_batch;  /* the batch varies as well */
-  bool has_second; /* ... and a second length: else it is 0 */
-} TesseraFitSteps;
+#include "planner/laws/terms.h"
 
 /*
  * tessera_fit_law:
@@ -39,6 +23,6 @@ typedef struct
  *
  * Of several laws that hold, the simplest. Never fails: see TESSERA_SIZE_BOUNDED.
  */
-void tessera_fit_law (const TesseraFitSteps *steps,
+void tessera_fit_law (const TesseraFitTerms *terms,
                       const uint64_t *sizes,
                       TesseraSizeLaw *out_law);

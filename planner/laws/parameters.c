@@ -34,6 +34,7 @@ typedef struct
   size_t n_known;
   TesseraDirection candidates[MAX_CANDIDATES];
   size_t n_candidates;
+  TesseraFitTerms *terms; /* of the parameters that are tried */
 } Search;
 
 static int
@@ -174,20 +175,37 @@ set_steps (const Search *search,
     };
 }
 
-/* Slots that have a law by these parameters. */
 static uint64_t
-score (const Search *search, const TesseraFitSteps *steps)
+count_varying (const Search *search)
 {
-  uint64_t n_exact = 0;
+  uint64_t n_varying = 0;
 
+  for (size_t i = 0; i < search->n_scored; i++)
+    n_varying += search->vectors->n_slots_of[search->scored[i]];
+  return n_varying;
+}
+
+/* Slots that have a law by these parameters; 0 where they are fewer than @least, which is
+ * known as soon as too many have none. */
+static uint64_t
+score (const Search *search, const TesseraFitSteps *steps, uint64_t least)
+{
+  uint64_t n_exact = count_varying (search);
+
+  if (n_exact < least)
+    return 0;
+  tessera_fit_terms_set (search->terms, steps);
   for (size_t i = 0; i < search->n_scored; i++)
     {
       uint32_t vector = search->scored[i];
       TesseraSizeLaw law;
 
-      tessera_fit_law (steps, tessera_vector (search->vectors, vector), &law);
-      n_exact +=
-          law.kind == TESSERA_SIZE_BOUNDED ? 0 : search->vectors->n_slots_of[vector];
+      tessera_fit_law (search->terms, tessera_vector (search->vectors, vector), &law);
+      if (law.kind != TESSERA_SIZE_BOUNDED)
+        continue;
+      n_exact -= search->vectors->n_slots_of[vector];
+      if (n_exact < least)
+        return 0;
     }
   return n_exact;
 }
@@ -198,16 +216,6 @@ is_product (const Search *search, size_t batch, size_t length)
 {
   return tessera_direction_is_product (&search->candidates[0], &search->candidates[batch],
                                        &search->candidates[length], search->n_steps);
-}
-
-static uint64_t
-count_varying (const Search *search)
-{
-  uint64_t n_varying = 0;
-
-  for (size_t i = 0; i < search->n_scored; i++)
-    n_varying += search->vectors->n_slots_of[search->scored[i]];
-  return n_varying;
 }
 
 /* How many slots a pair has to explain to be worth it. */
@@ -259,10 +267,14 @@ choose_two (const Search *search,
                                 search->n_candidates, search->n_steps, found);
   for (size_t i = 0; i < n; i++)
     {
-      uint64_t n_exact = score (search, &found[i]);
-      uint64_t value = n_exact + (found[i].has_batch ? 0 : WORTH_A_PARAMETER);
+      uint64_t extra = found[i].has_batch ? 0 : WORTH_A_PARAMETER;
+      uint64_t wanted = least > single + worth ? least : single + worth, n_exact, value;
 
-      if (n_exact >= least && n_exact >= single + worth && value > best)
+      if (best >= wanted + extra)
+        wanted = best + 1 - extra;
+      n_exact = score (search, &found[i], wanted);
+      value = n_exact + extra;
+      if (n_exact >= wanted && value > best)
         {
           best = value;
           chosen = &found[i];
@@ -285,7 +297,7 @@ choose (const Search *search, TesseraFitSteps *out_steps)
       uint64_t n_exact;
 
       set_steps (search, NULL, &search->candidates[i], &steps);
-      n_exact = score (search, &steps);
+      n_exact = score (search, &steps, best + 1);
       if (n_exact > best)
         {
           best = n_exact;
@@ -296,14 +308,17 @@ choose (const Search *search, TesseraFitSteps *out_steps)
   for (size_t i = 0; i < search->n_candidates; i++)
     for (size_t k = 0; k < search->n_candidates; k++)
       {
-        uint64_t n_exact;
+        uint64_t n_exact, wanted;
 
         if (k == i)
           continue;
         set_steps (search, &search->candidates[i], &search->candidates[k], &steps);
-        n_exact = score (search, &steps);
-        if ((n_exact > best || (n_exact == best && is_plainer (&steps, out_steps))) &&
-            n_exact >= threshold (search, i, k, single))
+        wanted = threshold (search, i, k, single);
+        if (wanted < best)
+          wanted = best;
+        n_exact = score (search, &steps, wanted);
+        if (n_exact >= wanted &&
+            (n_exact > best || (n_exact == best && is_plainer (&steps, out_steps))))
           {
             best = n_exact;
             is_stranger = !is_product (search, i, k);
@@ -315,15 +330,18 @@ choose (const Search *search, TesseraFitSteps *out_steps)
 
 /* The first length is that which a step asks by first. */
 static void
-order_lengths (const TesseraVectors *vectors, uint32_t n_slots, TesseraFitSteps *steps)
+order_lengths (const Search *search, uint32_t n_slots, TesseraFitSteps *steps)
 {
+  const TesseraVectors *vectors = search->vectors;
   bool is_second = false;
   TesseraSizeLaw law;
 
+  tessera_fit_terms_set (search->terms, steps);
   for (uint32_t i = 0; i < n_slots; i++)
     if (varies (vectors, vectors->of_slot[i]))
       {
-        tessera_fit_law (steps, tessera_vector (vectors, vectors->of_slot[i]), &law);
+        tessera_fit_law (search->terms, tessera_vector (vectors, vectors->of_slot[i]),
+                         &law);
         if (tessera_law_tells_one (&law, &is_second))
           break;
       }
@@ -354,7 +372,7 @@ find_parameters (Search *search,
   add_quotients (search);
   choose (search, &laws->steps);
   if (laws->steps.has_second)
-    order_lengths (search->vectors, n_slots, &laws->steps);
+    order_lengths (search, n_slots, &laws->steps);
   laws->varies = search->n_candidates > 0;
 }
 
@@ -372,7 +390,10 @@ does_explain (const TesseraKindLaws *laws)
 
 /* Slots of one vector share a law. */
 static TesseraStatus
-fit_all (TesseraKindLaws *laws, const TesseraVectors *vectors, const TesseraKind *kind)
+fit_all (TesseraKindLaws *laws,
+         const TesseraVectors *vectors,
+         const TesseraKind *kind,
+         TesseraFitTerms *terms)
 {
   uint32_t n_slots = kind->n_slots;
 
@@ -381,9 +402,10 @@ fit_all (TesseraKindLaws *laws, const TesseraVectors *vectors, const TesseraKind
   if (!laws->laws || !laws->law_of_slot)
     return TESSERA_NO_MEMORY;
   laws->n_laws = vectors->n_vectors;
+  tessera_fit_terms_set (terms, &laws->steps);
   for (uint32_t i = 0; i < vectors->n_vectors; i++)
     {
-      tessera_fit_law (&laws->steps, tessera_vector (vectors, i), &laws->laws[i]);
+      tessera_fit_law (terms, tessera_vector (vectors, i), &laws->laws[i]);
       laws->n_slots_by_kind[laws->laws[i].kind] += vectors->n_slots_of[i];
     }
   memcpy (laws->law_of_slot, vectors->of_slot, n_slots * sizeof *laws->law_of_slot);
@@ -411,22 +433,24 @@ tessera_kind_laws_init (TesseraKindLaws *laws,
 {
   TesseraVectors vectors;
   Search *search = calloc (1, sizeof *search);
+  TesseraFitTerms *terms = calloc (1, sizeof *terms);
   TesseraStatus status = tessera_vectors_init (&vectors, kind, blocks);
 
   memset (laws, 0, sizeof *laws);
-  if (!search)
+  if (!search || !terms)
     status = TESSERA_NO_MEMORY;
   if (status == TESSERA_OK && has_giants (&vectors))
     status = TESSERA_REFUSED;
   if (status == TESSERA_OK)
     {
-      *search = (Search){ .vectors = &vectors, .n_steps = kind->n_steps };
+      *search = (Search){ .vectors = &vectors, .n_steps = kind->n_steps, .terms = terms };
       find_parameters (search, kind->n_slots, steps, laws);
     }
   if (status == TESSERA_OK)
-    status = fit_all (laws, &vectors, kind);
+    status = fit_all (laws, &vectors, kind, terms);
   tessera_vectors_clear (&vectors);
   free (search);
+  free (terms);
   if (status != TESSERA_OK)
     tessera_kind_laws_clear (laws);
   return status;

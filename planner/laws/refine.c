@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "planner/laws/merge.h"
+#include "planner/laws/vectors.h"
 
 typedef struct
 {
@@ -21,24 +22,47 @@ typedef struct
   bool are_parts;
 } Refine;
 
-/* The law of a slot, from the steps that are exactly like the first if need be. */
+/* The law of sizes, from the steps that are exactly like the first if need be. */
 static void
-fit_slot (const Refine *refine, uint32_t slot, TesseraSizeLaw *law)
+fit_sizes (const Refine *refine,
+           const TesseraFitTerms *terms,
+           const uint64_t *sizes,
+           TesseraSizeLaw *law)
 {
-  uint64_t all[TESSERA_FIT_STEPS], typical[TESSERA_FIT_STEPS];
+  uint64_t typical[TESSERA_FIT_STEPS];
   const TesseraKind *kind = refine->kind;
 
+  tessera_fit_law (terms, sizes, law);
+  if (law->kind != TESSERA_SIZE_BOUNDED)
+    return;
   for (uint32_t k = 0; k < kind->n_steps; k++)
-    {
-      uint32_t block = tessera_kind_block (kind, slot, k);
+    typical[k] = kind->hashes[k] == kind->hashes[0] ? sizes[k] : TESSERA_ABSENT;
+  tessera_fit_law (terms, typical, law);
+}
 
-      all[k] = block == TESSERA_NONE ? TESSERA_ABSENT
-                                     : refine->blocks->blocks[block].size_bytes;
-      typical[k] = kind->hashes[k] == kind->hashes[0] ? all[k] : TESSERA_ABSENT;
-    }
-  tessera_fit_law (refine->steps, all, law);
-  if (law->kind == TESSERA_SIZE_BOUNDED)
-    tessera_fit_law (refine->steps, typical, law);
+/* Slots of equal sizes share a law. */
+static TesseraStatus
+fit_slots (Refine *refine)
+{
+  TesseraFitTerms *terms = NULL;
+  TesseraVectors vectors;
+  TesseraSizeLaw *laws = NULL;
+  TesseraStatus status = tessera_vectors_init (&vectors, refine->kind, refine->blocks);
+
+  if (status != TESSERA_OK)
+    return status;
+  status = tessera_fit_terms_new (refine->steps, &terms);
+  laws = calloc ((size_t) vectors.n_vectors + 1, sizeof *laws);
+  if (!laws)
+    status = TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < vectors.n_vectors && status == TESSERA_OK; i++)
+    fit_sizes (refine, terms, tessera_vector (&vectors, i), &laws[i]);
+  for (uint32_t i = 0; i < refine->kind->n_slots && status == TESSERA_OK; i++)
+    refine->laws[i] = laws[vectors.of_slot[i]];
+  tessera_vectors_clear (&vectors);
+  free (laws);
+  free (terms);
+  return status;
 }
 
 /* Each block whose size its slot's law gives. */
@@ -48,20 +72,17 @@ see_blocks (Refine *refine)
   const TesseraKind *kind = refine->kind;
 
   for (uint32_t i = 0; i < kind->n_slots; i++)
-    {
-      fit_slot (refine, i, &refine->laws[i]);
-      for (uint32_t k = 0; k < kind->n_steps; k++)
-        {
-          uint32_t block = tessera_kind_block (kind, i, k);
-          uint64_t bytes;
+    for (uint32_t k = 0; k < kind->n_steps; k++)
+      {
+        uint32_t block = tessera_kind_block (kind, i, k);
+        uint64_t bytes;
 
-          if (block != TESSERA_NONE && refine->laws[i].kind != TESSERA_SIZE_BOUNDED &&
-              tessera_size_law_evaluate (&refine->laws[i], &refine->steps->parameters[k],
-                                         &bytes) &&
-              bytes == refine->blocks->blocks[block].size_bytes)
-            refine->law_of_block[block] = i;
-        }
-    }
+        if (block != TESSERA_NONE && refine->laws[i].kind != TESSERA_SIZE_BOUNDED &&
+            tessera_size_law_evaluate (&refine->laws[i], &refine->steps->parameters[k],
+                                       &bytes) &&
+            bytes == refine->blocks->blocks[block].size_bytes)
+          refine->law_of_block[block] = i;
+      }
 }
 
 /* All steps merged anew, in the same order. *out_kind has no slots if one no longer
@@ -152,6 +173,8 @@ tessera_kind_refine (TesseraKind *kind,
                                       kind->steps[n]);
       n += status == TESSERA_OK;
     }
+  if (status == TESSERA_OK)
+    status = fit_slots (&refine);
   if (status == TESSERA_OK)
     {
       see_blocks (&refine);

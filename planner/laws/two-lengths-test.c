@@ -38,6 +38,17 @@ typedef struct
   uint64_t next;
 } Maker;
 
+/* The law of one row of sizes. */
+static void
+fit (const TesseraFitSteps *steps, const uint64_t *sizes, TesseraSizeLaw *out_law)
+{
+  TesseraFitTerms *terms;
+
+  g_assert_cmpint (tessera_fit_terms_new (steps, &terms), ==, TESSERA_OK);
+  tessera_fit_law (terms, sizes, out_law);
+  free (terms);
+}
+
 static uint64_t
 hold (Maker *maker, uint64_t bytes)
 {
@@ -391,7 +402,7 @@ test_held_out (void)
 
       steps.parameters[k] = (TesseraParameters){ 1, sources[k], targets[k] };
       sizes[k] = 640 * sources[k] * targets[k] + 72 * sources[k];
-      tessera_fit_law (&steps, sizes, &law);
+      fit (&steps, sizes, &law);
       if (k < 2)
         g_assert_cmpint (law.kind, ==, TESSERA_SIZE_BOUNDED);
     }
@@ -400,7 +411,7 @@ test_held_out (void)
   g_assert_cmpint (law.numerators[TESSERA_TERM_TOKENS], ==, 72);
   sizes[3] += 1;
   steps.n_steps = 4;
-  tessera_fit_law (&steps, sizes, &law);
+  fit (&steps, sizes, &law);
   g_assert_cmpint (law.kind, ==, TESSERA_SIZE_BOUNDED);
 }
 
