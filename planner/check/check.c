@@ -297,11 +297,14 @@ check_height (const TesseraPlan *plan, TesseraError *error)
       uint64_t top = plan->slots[i].offset_bytes + plan->slots[i].block_bytes;
       highest = top > highest ? top : highest;
     }
+  for (size_t i = 0; i < plan->n_rooms; i++)
+    if (plan->rooms[i].end_bytes > highest)
+      highest = plan->rooms[i].end_bytes;
   if (highest == plan->height_bytes)
     return TESSERA_OK;
   return tessera_fail (error, TESSERA_REFUSED,
-                       "height: expected %" PRIu64 " bytes, the highest end of a slot, "
-                       "found %" PRIu64,
+                       "height: expected %" PRIu64
+                       " bytes, the highest end of a slot or room, found %" PRIu64,
                        highest, plan->height_bytes);
 }
 

@@ -225,6 +225,34 @@ test_follows (void)
     }
 }
 
+/* A step of two lengths may end with a room, for a size that no law gives. */
+static void
+test_room_on_top (void)
+{
+  PlanCase c = plan_case_new (test_experts_new (1, FALSE, 4, 1), &plan_all_steps);
+  TesseraPlan *plan = c.plan;
+  TesseraLaw law;
+  TesseraError error = { 0 };
+  size_t on_top = 0;
+
+  while (on_top < plan->n_rooms && plan->rooms[on_top].end_bytes < plan->height_bytes)
+    on_top++;
+  g_assert_cmpuint (on_top, <, plan->n_rooms);
+  plan->height_bytes += 512;
+  for (size_t i = 0; i < plan->n_regions; i++)
+    {
+      plan->regions[i].begin_bytes += 512;
+      plan->regions[i].end_bytes += 512;
+    }
+  plan->slot_digest = tessera_plan_digest (plan);
+  g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==, TESSERA_REFUSED);
+  g_assert_cmpint (law, ==, TESSERA_LAW_HEIGHT);
+  plan->rooms[on_top].end_bytes += 512;
+  plan->slot_digest = tessera_plan_digest (plan);
+  g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==, TESSERA_OK);
+  plan_case_clear (&c);
+}
+
 /* Breaks the plan in one way; FALSE: not possible. */
 typedef gboolean (*Breaker) (TesseraPlan *plan);
 
@@ -476,6 +504,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/dynamic/largest", test_largest);
   g_test_add_func ("/planner/dynamic/follows", test_follows);
   g_test_add_func ("/planner/dynamic/mutations", test_mutations);
+  g_test_add_func ("/planner/dynamic/room-on-top", test_room_on_top);
   g_test_add_func ("/planner/dynamic/no-memory", test_no_memory);
   g_test_add_func ("/planner/dynamic/edits", test_edits_of_dynamic_requests);
   return g_test_run ();

@@ -32,6 +32,7 @@ enum
 
 typedef struct
 {
+  guint32 seed; /* at hand */
   guint n_plans, n_without, n_refused, n_layouts;
   guint64 n_own, n_own_misses, n_other, n_other_misses;
   guint n_planned;                    /* programs all of which has slots */
@@ -77,7 +78,7 @@ judge_at (const TesseraLengths *lengths, const TesseraParameters *at, Totals *to
         continue;
       g_assert_cmpint (status, ==, TESSERA_OK);
       if (tessera_check_plan (step, NULL, &law, &error) != TESSERA_OK)
-        g_error ("%s", error.text);
+        g_error ("seed %u: %s", totals->seed, error.text);
       assert_lies_apart (step);
       totals->n_layouts++;
       tessera_plan_free (step);
@@ -222,6 +223,7 @@ prove (guint32 seed, gboolean has_pins, Totals *totals)
   const TesseraPackOptions pack = { .n_threads = 1, .work_budget = 512 };
   TesseraStatus status;
 
+  totals->seed = seed;
   instance_init (&instance, seed, INSTANCE_VARIES);
   instance.options.across_streams = false;
   options.pack = &pack;
