@@ -102,50 +102,90 @@ count_misses (const TesseraPlan *p,
   return stats.misses;
 }
 
-/* Lives of all kinds over the end of a step, few sizes: the plan is right for the trace
- * whichever free place each block takes, and serves many more steps than it saw. */
+/* How low the plans are is nothing to the tests below: no long search for lower ones. */
+#define BRIEF_BUDGET (UINT64_C (1) << 14)
+
+enum
+{
+  MAX_BLOCKS = 24,
+  N_STEPS = 5,
+  N_MORE_STEPS = 40
+};
+
+static bool
+is_paired (const TesseraPlan *plan)
+{
+  for (size_t i = 0; i < plan->n_sections; i++)
+    if (plan->sections[i].is_paired)
+      return true;
+  return false;
+}
+
+typedef struct
+{
+  uint32_t n_turns; /* bounds that places in turn lower */
+  uint32_t n_paired;
+} Counts;
+
+/* Lives of all kinds over the end of a step, few sizes, multiples of @unit_bytes: the
+ * plan is right for the trace whichever free place each block takes, and serves many more
+ * steps than it saw. */
+static void
+try_turns (uint32_t seed, uint64_t unit_bytes, Counts *counts)
+{
+  TesseraPlanOptions apart_options = plan_all_steps, passing_options = plan_across;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  uint32_t n = (uint32_t) g_rand_int_range (rand, 2, MAX_BLOCKS + 1);
+  bool has_start = seed % 2;
+  uint64_t sizes[MAX_BLOCKS];
+  uint32_t lives[MAX_BLOCKS];
+  PlanCase apart, passing, longer;
+
+  for (uint32_t i = 0; i < n; i++)
+    {
+      sizes[i] = (uint64_t) g_rand_int_range (rand, 1, 4) * unit_bytes;
+      lives[i] = (uint32_t) g_rand_int_range (rand, 1, (gint32) (2 * n - i));
+    }
+  apart_options.work_budget = passing_options.work_budget = BRIEF_BUDGET;
+  apart =
+      plan_case_new (lives_loop (sizes, lives, n, N_STEPS, has_start), &apart_options);
+  passing =
+      plan_case_new (lives_loop (sizes, lives, n, N_STEPS, has_start), &passing_options);
+  longer = plan_case_look (lives_loop (sizes, lives, n, N_MORE_STEPS, has_start));
+  g_assert_cmpint (apart.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+  g_assert_cmpuint (apart.plan->bound_bytes, <=, passing.plan->bound_bytes);
+  plan_case_check (&apart, 0, N_STEPS - has_start);
+  plan_case_check (&passing, 0, N_STEPS - has_start);
+  g_assert_cmpuint (count_misses (apart.plan, longer.trace, longer.blocks), ==, 0);
+  g_assert_cmpuint (count_misses (passing.plan, longer.trace, longer.blocks), ==, 0);
+  counts->n_turns += apart.plan->bound_bytes < passing.plan->bound_bytes;
+  counts->n_paired += is_paired (apart.plan);
+  plan_case_clear (&apart);
+  plan_case_clear (&passing);
+  plan_case_clear (&longer);
+}
+
+/* Pairs of steps could not be lower by what they have to be. */
 static void
 test_turns (void)
 {
-  enum
-  {
-    MAX_BLOCKS = 24,
-    N_STEPS = 5,
-    N_MORE_STEPS = 40
-  };
-  uint32_t n_with_turns = 0;
+  Counts counts = { 0 };
 
-  for (uint32_t seed = 1; seed <= 16; seed++)
-    {
-      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-      uint32_t n = (uint32_t) g_rand_int_range (rand, 2, MAX_BLOCKS + 1);
-      bool has_start = seed % 2;
-      uint64_t sizes[MAX_BLOCKS];
-      uint32_t lives[MAX_BLOCKS];
-      PlanCase apart, passing, longer;
+  for (uint32_t seed = 1; seed <= 40; seed++)
+    try_turns (seed, 16 << 10, &counts);
+  g_assert_cmpuint (counts.n_turns, >, 10);
+  g_assert_cmpuint (counts.n_paired, ==, 0);
+}
 
-      for (uint32_t i = 0; i < n; i++)
-        {
-          sizes[i] = (uint64_t) g_rand_int_range (rand, 1, 4) << 21;
-          lives[i] = (uint32_t) g_rand_int_range (rand, 1, (gint32) (2 * n - i));
-        }
-      apart = plan_case_new (lives_loop (sizes, lives, n, N_STEPS, has_start),
-                             &plan_all_steps);
-      passing =
-          plan_case_new (lives_loop (sizes, lives, n, N_STEPS, has_start), &plan_across);
-      longer = plan_case_look (lives_loop (sizes, lives, n, N_MORE_STEPS, has_start));
-      g_assert_cmpint (apart.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
-      g_assert_cmpuint (apart.plan->bound_bytes, <=, passing.plan->bound_bytes);
-      plan_case_check (&apart, 0, N_STEPS - has_start);
-      plan_case_check (&passing, 0, N_STEPS - has_start);
-      g_assert_cmpuint (count_misses (apart.plan, longer.trace, longer.blocks), ==, 0);
-      g_assert_cmpuint (count_misses (passing.plan, longer.trace, longer.blocks), ==, 0);
-      n_with_turns += apart.plan->bound_bytes < passing.plan->bound_bytes;
-      plan_case_clear (&apart);
-      plan_case_clear (&passing);
-      plan_case_clear (&longer);
-    }
-  g_assert_cmpuint (n_with_turns, >, 4);
+/* The same where they can: no block outlives a birth, and none lies in turn. */
+static void
+test_pairs (void)
+{
+  Counts counts = { 0 };
+
+  for (uint32_t seed = 1; seed <= 40; seed++)
+    try_turns (seed, 2 << 20, &counts);
+  g_assert_cmpuint (counts.n_paired, >, 10);
 }
 
 int
@@ -154,5 +194,6 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planner/rotas/replaced-state", test_replaced_state);
   g_test_add_func ("/planner/rotas/turns", test_turns);
+  g_test_add_func ("/planner/rotas/pairs", test_pairs);
   return g_test_run ();
 }
