@@ -6,8 +6,8 @@
 The plan of examples/gpt.py is followed by the same model with smaller and larger batches, by a
 larger model and by another program; that of examples/finetune.py by itself, with texts of other
 lengths, as if it had nothing for these. The shim between PyTorch and the library judges: what was
-handed out was free and aligned, and what the driver holds once some steps are done is what it
-holds without a plan.
+handed out was free and aligned, and what the driver holds in each step is what it holds without
+a plan.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -24,6 +24,8 @@ PLANNED = {
 }
 # A page of the pool stays while anything lives in it.
 MOST_RESERVED = 1.02
+# The same of steps in which the plan may still be followed: idle pages are lent to what misses.
+FOLLOWED_STEPS, MOST_FOLLOWED = 2, 1.03
 SENTENCE = "The plan is declined, it looks made for another model or other batches"
 
 
@@ -54,10 +56,10 @@ def judge(report, name, seen, said, alone):
         report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
     for step in range(STEPS):
         with_plan, without = reserved_in(seen, step), reserved_in(alone, step)
-        print(f"    step {step}: {with_plan / dry.MIB:.0f} MiB reserved with the plan, "
-              f"{without / dry.MIB:.0f} without: {with_plan / without:.3f}")
-    ratio = reserved_in(seen, STEPS - 1) / reserved_in(alone, STEPS - 1)
-    report.expect(ratio <= MOST_RESERVED, f"in the end {ratio:.3f} times as much is reserved")
+        most = MOST_FOLLOWED if step < FOLLOWED_STEPS else MOST_RESERVED
+        report.expect(with_plan <= most * without,
+                      f"step {step}: {with_plan / dry.MIB:.0f} MiB reserved with the plan, "
+                      f"{without / dry.MIB:.0f} without: {with_plan / without:.3f}")
 
 
 def main(shim):

@@ -23,7 +23,10 @@ FIRST_STEADY = 2
 MORE = ["--log-norms", "--evaluate-every", "2", "--save-every", "2", "--prefetch"]
 
 LEAST_HIT = 0.999
-MOST_ABOVE_BYTES = 64 * dry.MIB
+MOST_EXTRA_BYTES = MOST_ABOVE_BYTES = 64 * dry.MIB
+# Whose evaluations need more than that, in pages that the pool lends: only what is reserved above
+# the plan is limited there. (bert: 244 MiB of extras, 4 reserved above)
+BORROWS = {"bert"}
 GRANULE_BYTES = 2 * dry.MIB  # the driver's
 
 
@@ -60,7 +63,7 @@ def judge_step(report, step, made, planned):
     return len(of_plan), n_known_hit
 
 
-def judge_steps(report, seen, planned):
+def judge_steps(report, seen, planned, borrows):
     """The steady steps: requests that A makes too, large requests, memory beside the pool."""
     n_known = n_known_hit = most_extra = most_reserved = 0
     for step in range(FIRST_STEADY, STEPS_OF_B):
@@ -72,11 +75,13 @@ def judge_steps(report, seen, planned):
     report.expect(n_known_hit >= LEAST_HIT * n_known > 0,
                   f"{n_known_hit} of {n_known} requests of the plan hit "
                   f"({n_known_hit / max(n_known, 1):.3%})")
-    # Pages of the pool that nobody needs are lent to the extras.
+    if not borrows:
+        report.expect(most_extra <= MOST_EXTRA_BYTES,
+                      f"{most_extra / dry.MIB:.1f} MiB of extras in steady steps at most")
     above = most_reserved - seen["plan_height_bytes"]
     report.expect(above <= MOST_ABOVE_BYTES,
-                  f"{most_extra / dry.MIB:.1f} MiB of extras in steady steps at most, "
-                  f"{above / dry.MIB:.1f} MiB reserved above the plan")
+                  f"{most_extra / dry.MIB:.1f} MiB of extras, {above / dry.MIB:.1f} MiB reserved above "
+                  "the plan in steady steps at most")
 
 
 def judge_safety(report, seen):
@@ -115,7 +120,7 @@ def main(name, shim):
 
         seen = json.loads(report_path.read_text(encoding="utf-8"))
         print(name)
-        judge_steps(report, seen, requests_of_step(first, STEPS_OF_A - 1))
+        judge_steps(report, seen, requests_of_step(first, STEPS_OF_A - 1), name in BORROWS)
         judge_safety(report, seen)
         judge_peak(report, seen)
     report.done()
