@@ -5,17 +5,37 @@
  */
 #include "allocator/policy/growth.h"
 
+static uint64_t
+beside_bytes (const TesseraGrowth *growth)
+{
+  return growth->beside != NULL ? tessera_caching_stats (growth->beside)->reserved_bytes
+                                : 0;
+}
+
+/* By this process. */
+static uint64_t
+held (const TesseraGrowth *growth)
+{
+  return growth->pages->held_bytes + beside_bytes (growth);
+}
+
+static bool
+flush (TesseraGrowth *growth)
+{
+  if (growth->beside == NULL || !growth->may_flush)
+    return false;
+  tessera_caching_empty_cache (growth->beside);
+  return true;
+}
+
 static bool
 grow (TesseraGrowth *growth, uint64_t height_bytes)
 {
   uint64_t limit_bytes = growth->limit_bytes;
 
-  if (limit_bytes != 0 && growth->beside != NULL)
-    {
-      uint64_t beside_bytes = tessera_caching_stats (growth->beside)->reserved_bytes;
-
-      limit_bytes = limit_bytes > beside_bytes ? limit_bytes - beside_bytes : 1;
-    }
+  if (limit_bytes != 0)
+    limit_bytes =
+        limit_bytes > beside_bytes (growth) ? limit_bytes - beside_bytes (growth) : 1;
   /* Room first: once there are pages nothing may fail. */
   return tessera_guard_grow (growth->guard, growth->pages->held_bytes) == TESSERA_OK &&
          tessera_pages_grow (growth->pages, height_bytes, limit_bytes) &&
@@ -25,13 +45,20 @@ grow (TesseraGrowth *growth, uint64_t height_bytes)
 bool
 tessera_growth_reach (TesseraGrowth *growth, uint64_t height_bytes)
 {
-  if (height_bytes <= growth->pages->held_bytes || grow (growth, height_bytes))
+  uint64_t held_bytes = growth->pages->held_bytes;
+
+  if (height_bytes <= held_bytes)
     return true;
-  if (growth->beside == NULL || !growth->may_flush ||
-      height_bytes > growth->pages->n_bytes)
+  if (height_bytes > growth->pages->n_bytes ||
+      tessera_refusal_stands (growth->refusal, height_bytes - held_bytes, held (growth)))
     return false;
-  tessera_caching_empty_cache (growth->beside);
-  return grow (growth, height_bytes);
+  if (grow (growth, height_bytes) || (flush (growth) && grow (growth, height_bytes)))
+    {
+      tessera_refusal_end (growth->refusal);
+      return true;
+    }
+  tessera_refusal_note (growth->refusal, height_bytes - held_bytes, held (growth));
+  return false;
 }
 
 uint64_t

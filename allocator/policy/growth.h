@@ -10,6 +10,7 @@
 #pragma once
 
 #include "allocator/policy/pages.h"
+#include "allocator/policy/refusal.h"
 
 typedef struct
 {
@@ -17,9 +18,10 @@ typedef struct
   TesseraGuard *guard;
   TesseraCaching *beside; /* serves what the plan does not: its cache is given back first;
                              or NULL */
-  uint64_t limit_bytes;   /* for both together; 0: none */
-  uint64_t step_bytes;    /* what the step under way was planned with */
-  bool may_flush;         /* the cache */
+  TesseraRefusal *refusal;
+  uint64_t limit_bytes; /* for both together; 0: none */
+  uint64_t step_bytes;  /* what the step under way was planned with */
+  bool may_flush;       /* the cache */
 } TesseraGrowth;
 
 /* Sees to it that the pool has so many bytes. Returns: false: it has not, and is as it

@@ -298,6 +298,15 @@ tessera_lending_bring_back (TesseraLending *lending,
   if (missing_bytes == 0)
     return false;
   rise (lending, missing_bytes, begin_bytes, end_bytes);
-  return fetch (lending, begin_bytes, end_bytes) ||
-         (flush (lending, 1) > 0 && fetch (lending, begin_bytes, end_bytes));
+  if (tessera_refusal_stands (lending->refusal, missing_bytes, held (lending)))
+    return false;
+  if (fetch (lending, begin_bytes, end_bytes) ||
+      (flush (lending, 1) > 0 && fetch (lending, begin_bytes, end_bytes)))
+    {
+      tessera_refusal_end (lending->refusal);
+      return true;
+    }
+  missing_bytes = tessera_pages_missing (pages, lending->guard, begin_bytes, end_bytes);
+  tessera_refusal_note (lending->refusal, missing_bytes, held (lending));
+  return false;
 }

@@ -30,6 +30,7 @@
 
 #include "allocator/policy/judge.h"
 #include "allocator/policy/pages.h"
+#include "allocator/policy/refusal.h"
 
 /* Who knows when pages of the pool are needed next: @forecast sets @needs (array
  * length=n_pages) to the number of requests up to then, UINT32_MAX: not in sight. */
@@ -45,6 +46,7 @@ typedef struct
   TesseraGuard *guard;
   TesseraCaching *beside; /* serves what the plan does not */
   const TesseraJudge *judge;
+  TesseraRefusal *refusal;
   TesseraForecast forecast;
   uint64_t limit_bytes;  /* for both together; 0: none */
   uint64_t most_bytes;   /* that both held together so far */
@@ -59,7 +61,8 @@ typedef struct
 
 /*
  * tessera_lending_init:
- * @lending: all but pages, guard, beside, judge, limit_bytes, far_requests is set
+ * @lending: all but pages, guard, beside, judge, refusal, limit_bytes, far_requests is
+ * set
  *
  * Returns: TESSERA_OK or TESSERA_NO_MEMORY, with nothing to clear
  */

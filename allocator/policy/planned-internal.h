@@ -21,6 +21,7 @@ struct TesseraPlanned
   TesseraGuard *guard;
   TesseraPages pages;     /* of the pool */
   TesseraGrowth growth;   /* ... by length */
+  TesseraRefusal refusal; /* of memory for it */
   uint32_t n_strays;      /* of the step under way, so far */
   TesseraLending lending; /* ... of a plan for one run; no pages: none is followed */
   TesseraJudge judge;

@@ -195,6 +195,7 @@ open_pool (TesseraPlanned *planned,
                                        .guard = planned->guard,
                                        .beside = planned->growth.beside,
                                        .judge = &planned->judge,
+                                       .refusal = &planned->refusal,
                                        .limit_bytes = planned->growth.limit_bytes,
                                        .far_requests = far_ahead (planned->plan) };
   status = tessera_lending_init (&planned->lending,
@@ -232,6 +233,7 @@ tessera_planned_new (const TesseraPolicyOptions *options,
   tessera_judge_init (&planned->judge, options->plan);
   planned->growth.beside = beside;
   planned->growth.limit_bytes = options->caching.limit_bytes;
+  planned->growth.refusal = &planned->refusal;
   planned->growth.may_flush = true;
   if (options->by_length)
     status = open_by_length (planned, &laws, device, observer, error);

@@ -166,6 +166,7 @@ tessera_planned_malloc (TesseraPlanned *planned,
   if (status != TESSERA_OK || !tessera_planned_is_followed (planned))
     return status;
   planned->lending.n_requests++;
+  tessera_refusal_count (&planned->refusal);
   is_hit = follow (planned, out_grant);
   if (is_misfit (planned, is_hit))
     tessera_planned_decline (planned, TESSERA_DECLINED_FOR_MISSES);
@@ -175,11 +176,12 @@ tessera_planned_malloc (TesseraPlanned *planned,
 }
 
 /* The lowest place that the guard would grant, with pages that have no memory; where the
- * device refuses that, one that has. */
+ * device refuses that, one that has. It is asked, whatever it refused before. */
 static bool
 find_rescue (TesseraPlanned *planned, uint64_t *out_offset_bytes)
 {
   const TesseraGuardRequest *request = &planned->request;
+  bool was_refused = tessera_refusal_forget (&planned->refusal);
   uint64_t end_bytes;
 
   if (planned->follower != NULL)
@@ -191,18 +193,21 @@ find_rescue (TesseraPlanned *planned, uint64_t *out_offset_bytes)
           TESSERA_GUARD_GRANTED)
         return true;
     }
+  if (planned->by_length != NULL && was_refused)
+    return tessera_growth_find (&planned->growth, request, out_offset_bytes);
   return tessera_guard_find (planned->guard, request, false, out_offset_bytes);
 }
 
 bool
 tessera_planned_rescue (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
 {
-  uint64_t offset_bytes;
-  uint64_t end_bytes;
+  uint64_t held_bytes = planned->pages.held_bytes;
+  uint64_t offset_bytes, end_bytes;
+  bool is_found = planned->pages.n_bytes != 0 && find_rescue (planned, &offset_bytes);
 
-  if (planned->pages.n_bytes == 0 || !find_rescue (planned, &offset_bytes) ||
-      tessera_guard_take (planned->guard, offset_bytes, &planned->request, &end_bytes) !=
-          TESSERA_GUARD_GRANTED)
+  planned->has_news |= planned->pages.held_bytes != held_bytes;
+  if (!is_found || tessera_guard_take (planned->guard, offset_bytes, &planned->request,
+                                       &end_bytes) != TESSERA_GUARD_GRANTED)
     return false;
   planned->n_rescued++;
   *out_grant = in_pool (planned, offset_bytes);
@@ -311,6 +316,7 @@ void
 tessera_planned_set_routed (TesseraPlanned *planned, bool is_routed)
 {
   planned->is_routed = is_routed;
+  tessera_refusal_forget (&planned->refusal);
   planned->growth.may_flush = !is_routed;
   planned->lending.is_off = is_routed;
   if (is_routed && planned->follower != NULL)
@@ -321,6 +327,7 @@ void
 tessera_planned_set_limit (TesseraPlanned *planned, uint64_t limit_bytes)
 {
   planned->growth.limit_bytes = planned->lending.limit_bytes = limit_bytes;
+  tessera_refusal_forget (&planned->refusal);
 }
 
 void
@@ -340,6 +347,7 @@ tessera_planned_step (TesseraPlanned *planned)
     }
   planned->growth.step_bytes = 0;
   planned->n_strays = 0;
+  tessera_refusal_forget (&planned->refusal);
   if (planned->by_length != NULL)
     tessera_lengths_follower_step (planned->by_length);
   else

@@ -134,7 +134,7 @@ is_in_pool (const Case *c, TesseraPolicyGrant grant)
 static void
 test_half (void)
 {
-  guint n_calls = 0;
+  guint n_mapped = 0;
   Case c;
 
   open_case (&c, 0);
@@ -144,8 +144,8 @@ test_half (void)
       g_assert_cmpuint (place (&c, 0, N_SLOTS / 2), ==, N_SLOTS / 2);
       give_back (&c, 0, N_SLOTS / 2);
       g_assert_cmpuint (check (&c).pool_bytes, ==, POOL_MIB / 2 * MIB);
-      g_assert_cmpuint (c.device.n_calls, ==, step == 0 ? N_SLOTS / 2 : n_calls);
-      n_calls = c.device.n_calls;
+      g_assert_cmpuint (c.device.n_calls, ==, step == 0 ? N_SLOTS / 2 : n_mapped);
+      n_mapped = c.device.n_calls;
     }
   g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 0);
   close_case (&c);
@@ -276,20 +276,149 @@ test_taken_by_others (void)
   close_case (&c);
 }
 
+/* What others leave of the device is what the run holds. */
+static void
+others_take_the_rest (Case *c)
+{
+  c->device.virtual.device_bytes = c->device.virtual.used_bytes;
+}
+
+static guint
+n_calls (const Case *c)
+{
+  return c->device.n_calls + (guint) c->device.virtual.n_synchronized;
+}
+
+/* A pool that is not given what it needs has memory all the same: what misses lies there
+ * where nothing may be given back for it. */
+static void
+test_refused_page (void)
+{
+  TesseraPolicyGrant miss;
+  Case c;
+
+  open_case (&c, POOL_MIB * MIB);
+  place (&c, 0, 10); /* in the middle of the pool */
+  give_back (&c, 0, 10);
+  others_take_the_rest (&c);
+  tessera_policy_set_routed (c.policy, true);
+  miss = program_take (c.policy, 3 * MIB, 0);
+  g_assert_false (miss.is_hit);
+  g_assert_true (is_in_pool (&c, miss));
+  g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 0);
+  program_give_back (c.policy, miss);
+  tessera_policy_set_routed (c.policy, false);
+  c.device.virtual.device_bytes = POOL_MIB * MIB;
+  tessera_policy_step (c.policy);
+  g_assert_cmpuint (place (&c, 0, N_SLOTS), ==, N_SLOTS);
+  close_case (&c);
+}
+
+enum
+{
+  BESIDE_MIB = 20 /* one page of what expandable rules map */
+};
+
+/* The first ten slots have memory; beside the pool there is room for some others, with a
+ * block in the way of giving it back. */
+static TesseraPolicyGrant
+open_full (Case *c)
+{
+  TesseraPolicyGrant in_the_way;
+
+  open_case (c, (POOL_MIB + BESIDE_MIB) * MIB);
+  tessera_policy_step (c->policy);
+  in_the_way = program_take (c->policy, 3 * MIB, 0);
+  place (c, 0, 10);
+  others_take_the_rest (c);
+  return in_the_way;
+}
+
+/* The device is full: it is asked for pages of the pool twice, and not with each request.
+ */
+static void
+test_refused_often (void)
+{
+  enum
+  {
+    N_BESIDE = 8 /* slots that find room there */
+  };
+  TesseraPolicyGrant in_the_way;
+  guint n_before;
+  Case c;
+
+  in_the_way = open_full (&c);
+  n_before = n_calls (&c);
+  for (guint i = 10; i < 10 + N_BESIDE; i++)
+    {
+      c.placed[i] = program_take (c.policy, 2 * MIB, 0);
+      g_assert_false (c.placed[i].is_hit);
+      g_assert_false (is_in_pool (&c, c.placed[i]));
+    }
+  g_assert_cmpuint (n_calls (&c) - n_before, <=, 2 * 2); /* each asks, and flushes */
+
+  /* What this process gives back it can have. */
+  give_back (&c, 10, 10 + N_BESIDE);
+  program_give_back (c.policy, in_the_way);
+  tessera_policy_empty_cache (c.policy);
+  g_assert_cmpuint (place (&c, 10 + N_BESIDE, 20 + N_BESIDE), ==, 10);
+  c.device.virtual.device_bytes = 0;
+  close_case (&c);
+}
+
+/* What others gave back is found out after some requests, of which none fails. */
+static void
+test_refused_for_a_while (void)
+{
+  enum
+  {
+    MOST_REQUESTS = 64
+  };
+  Case c;
+
+  open_full (&c);
+  for (guint i = 10; i < 12; i++)
+    g_assert_false (program_take (c.policy, 2 * MIB, 0).is_hit);
+  c.device.virtual.device_bytes = 0;
+  g_assert_false (program_take (c.policy, 2 * MIB, 0).is_hit);
+  for (guint i = 0; i < MOST_REQUESTS; i++)
+    program_give_back (c.policy, program_take (c.policy, 3 * MIB, 0));
+  g_assert_true (program_take (c.policy, 2 * MIB, 0).is_hit);
+  close_case (&c);
+}
+
+/* Who would fail asks the device, whatever it refused before. */
+static void
+test_refused_but_needed (void)
+{
+  TesseraPolicyGrant grant;
+  guint n_served = 10;
+  Case c;
+
+  open_full (&c);
+  while (tessera_policy_malloc (c.policy, 2 * MIB, 0, 0, &grant) == TESSERA_OK)
+    n_served++;
+  g_assert_cmpuint (n_served, ==, 10 + 8);
+  c.device.virtual.device_bytes += 2 * MIB;
+  g_assert_true (is_in_pool (&c, program_take (c.policy, 2 * MIB, 0)));
+  c.device.virtual.device_bytes = 0;
+  close_case (&c);
+}
+
 /* Before graphs may be captured all is mapped that the plan could want. */
 static void
 test_routed (void)
 {
-  guint n_calls;
+  guint n_mapped;
   Case c;
 
   open_case (&c, 0);
   place (&c, 0, 5);
   tessera_policy_set_routed (c.policy, true);
   g_assert_cmpuint (check (&c).pool_bytes, ==, POOL_MIB * MIB);
-  n_calls = c.device.n_calls;
+  n_mapped = c.device.n_calls;
   place (&c, 5, N_SLOTS);
-  g_assert_cmpuint (c.device.n_calls, ==, n_calls);
+  g_assert_cmpuint (c.device.n_calls, ==, n_mapped);
   tessera_policy_set_routed (c.policy, false);
   close_case (&c);
 }
@@ -358,6 +487,10 @@ main (int argc, char **argv)
   g_test_add_func ("/promise/limit", test_limit);
   g_test_add_func ("/promise/broken", test_broken);
   g_test_add_func ("/promise/taken-by-others", test_taken_by_others);
+  g_test_add_func ("/promise/refused-page", test_refused_page);
+  g_test_add_func ("/promise/refused-often", test_refused_often);
+  g_test_add_func ("/promise/refused-for-a-while", test_refused_for_a_while);
+  g_test_add_func ("/promise/refused-but-needed", test_refused_but_needed);
   g_test_add_func ("/promise/routed", test_routed);
   g_test_add_func ("/promise/faults", test_faults);
   return g_test_run ();
