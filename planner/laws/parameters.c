@@ -284,8 +284,9 @@ choose_two (const Search *search,
     *out_steps = *chosen;
 }
 
+/* @one_only: one length and nothing else. */
 static void
-choose (const Search *search, TesseraFitSteps *out_steps)
+choose (const Search *search, bool one_only, TesseraFitSteps *out_steps)
 {
   TesseraFitSteps steps;
   uint64_t best = 0, single;
@@ -304,6 +305,8 @@ choose (const Search *search, TesseraFitSteps *out_steps)
           *out_steps = steps;
         }
     }
+  if (one_only)
+    return;
   single = best;
   for (size_t i = 0; i < search->n_candidates; i++)
     for (size_t k = 0; k < search->n_candidates; k++)
@@ -357,6 +360,7 @@ static void
 find_parameters (Search *search,
                  uint32_t n_slots,
                  const TesseraFitSteps *steps,
+                 bool one_only,
                  TesseraKindLaws *laws)
 {
   laws->varies = true;
@@ -370,7 +374,7 @@ find_parameters (Search *search,
   if (search->n_candidates > 0)
     add_scaled (search);
   add_quotients (search);
-  choose (search, &laws->steps);
+  choose (search, one_only, &laws->steps);
   if (laws->steps.has_second)
     order_lengths (search, n_slots, &laws->steps);
   laws->varies = search->n_candidates > 0;
@@ -425,11 +429,12 @@ has_giants (const TesseraVectors *vectors)
   return false;
 }
 
-TesseraStatus
-tessera_kind_laws_init (TesseraKindLaws *laws,
-                        const TesseraKind *kind,
-                        const TesseraBlocks *blocks,
-                        const TesseraFitSteps *steps)
+static TesseraStatus
+laws_init (TesseraKindLaws *laws,
+           const TesseraKind *kind,
+           const TesseraBlocks *blocks,
+           const TesseraFitSteps *steps,
+           bool one_only)
 {
   TesseraVectors vectors;
   Search *search = calloc (1, sizeof *search);
@@ -444,7 +449,7 @@ tessera_kind_laws_init (TesseraKindLaws *laws,
   if (status == TESSERA_OK)
     {
       *search = (Search){ .vectors = &vectors, .n_steps = kind->n_steps, .terms = terms };
-      find_parameters (search, kind->n_slots, steps, laws);
+      find_parameters (search, kind->n_slots, steps, one_only, laws);
     }
   if (status == TESSERA_OK)
     status = fit_all (laws, &vectors, kind, terms);
@@ -454,6 +459,23 @@ tessera_kind_laws_init (TesseraKindLaws *laws,
   if (status != TESSERA_OK)
     tessera_kind_laws_clear (laws);
   return status;
+}
+
+TesseraStatus
+tessera_kind_laws_init (TesseraKindLaws *laws,
+                        const TesseraKind *kind,
+                        const TesseraBlocks *blocks,
+                        const TesseraFitSteps *steps)
+{
+  return laws_init (laws, kind, blocks, steps, false);
+}
+
+TesseraStatus
+tessera_kind_laws_init_one (TesseraKindLaws *laws,
+                            const TesseraKind *kind,
+                            const TesseraBlocks *blocks)
+{
+  return laws_init (laws, kind, blocks, NULL, true);
 }
 
 void

@@ -52,6 +52,21 @@ drop_all (Maker *maker, GArray *held)
   g_array_set_size (held, 0);
 }
 
+/* Another order, and other lifetimes: as where a kernel for small sizes needs its
+ * workspace sooner. */
+static void
+make_swapped (Maker *maker, bool is_swapped, uint64_t l)
+{
+  uint64_t temporary;
+
+  if (!is_swapped)
+    hold (maker, 3072);
+  temporary = put (maker, 4096 * l);
+  if (is_swapped)
+    hold (maker, 3072);
+  test_free (maker->trace, temporary, 4096 * l);
+}
+
 static void
 make_layer (Maker *maker, const TestSteps *made, uint32_t step, uint32_t layer)
 {
@@ -63,6 +78,8 @@ make_layer (Maker *maker, const TestSteps *made, uint32_t step, uint32_t layer)
   if (made->masks_pad && layer % 4 == 0 && l % 8 != 0)
     hold (maker, 2 * b * l * ((l + 7) / 8 * 8));
   test_free (maker->trace, put (maker, noise), noise);
+  if (made->swaps_below > 0 && layer % 3 == 0)
+    make_swapped (maker, l < made->swaps_below, l);
 }
 
 TesseraTrace *

@@ -23,6 +23,8 @@ typedef struct
   bool drops_late;   /* gradients, one a layer: the next step begins by dropping them */
   uint64_t stray_bytes; /* each step holds such a block at its end */
   bool drops_later; /* ... once it has its batch: they are there for its first requests */
+  uint32_t swaps_below; /* each third layer makes a gradient and a temporary of the
+                           length; in shorter steps the temporary first */
 } TestSteps;
 
 /* A training loop over batches of different length: tokens, positions, rotations, for

@@ -57,7 +57,8 @@ typedef struct
 } TesseraTail;
 
 /* Finds for each of @starts one of @wraps of equal owner and size that reaches no less
- * far, each at most once: the two never need their range at the same time. Sorts both. */
+ * far, each at most once: the two never need their range at the same time. Those that
+ * reach farthest come first. Sorts both. */
 void tessera_match_tails (TesseraTail *starts,
                           size_t n_starts,
                           TesseraTail *wraps,

@@ -75,19 +75,20 @@ tessera_match_tails (TesseraTail *starts,
                      TesseraTail *wraps,
                      size_t n_wraps)
 {
-  size_t k = 0;
+  size_t k = n_wraps;
 
   qsort (starts, n_starts, sizeof *starts, by_shape_and_tail);
   qsort (wraps, n_wraps, sizeof *wraps, by_shape_and_tail);
-  for (size_t i = 0; i < n_starts; i++)
+  for (size_t i = n_starts; i > 0; i--)
     {
-      starts[i].partner = TESSERA_NONE;
-      while (k < n_wraps && (compare_shapes (&wraps[k], &starts[i]) < 0 ||
-                             (compare_shapes (&wraps[k], &starts[i]) == 0 &&
-                              wraps[k].tail < starts[i].tail)))
-        k++;
-      if (k < n_wraps && compare_shapes (&wraps[k], &starts[i]) == 0)
-        starts[i].partner = wraps[k++].slot;
+      TesseraTail *start = &starts[i - 1];
+
+      start->partner = TESSERA_NONE;
+      while (k > 0 && compare_shapes (&wraps[k - 1], start) > 0)
+        k--;
+      if (k > 0 && compare_shapes (&wraps[k - 1], start) == 0 &&
+          wraps[k - 1].tail >= start->tail)
+        start->partner = wraps[--k].slot;
     }
 }
 

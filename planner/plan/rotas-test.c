@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "allocator/follow.h"
+#include "planner/plan/build.h"
 #include "planner/plan/case.h"
 
 #include <string.h>
@@ -188,6 +189,59 @@ test_pairs (void)
   g_assert_cmpuint (counts.n_paired, >, 10);
 }
 
+/* Of what the start leaves to the first repeating step, what reaches far is joined
+ * before what is as good as gone: as many as can be, and no join could be worth more. */
+static void
+test_tails (void)
+{
+  enum
+  {
+    N = 5
+  };
+  GRand *rand = g_rand_new_with_seed (7);
+
+  for (int round = 0; round < 400; round++)
+    {
+      TesseraTail starts[N] = { 0 }, wraps[N] = { 0 };
+      uint32_t joined = 0, best = 0;
+
+      for (uint32_t i = 0; i < N; i++)
+        {
+          starts[i] = (TesseraTail){ .tail = (uint32_t) g_rand_int_range (rand, 0, 9),
+                                     .block_bytes = 512,
+                                     .slot = i };
+          wraps[i] = starts[i];
+          wraps[i].tail = (uint32_t) g_rand_int_range (rand, 0, 9);
+        }
+      /* Each wrap may be left out, and what is joined is a subset of the starts. */
+      for (uint32_t chosen = 0; chosen < 1u << N; chosen++)
+        {
+          bool is_possible = true;
+          uint32_t sum = 0;
+
+          for (uint32_t least = 0; least < 9; least++)
+            {
+              uint32_t n_starts = 0, n_wraps = 0;
+
+              for (uint32_t i = 0; i < N; i++)
+                {
+                  n_starts += chosen >> i & 1 && starts[i].tail >= least;
+                  n_wraps += wraps[i].tail >= least;
+                }
+              is_possible = is_possible && n_starts <= n_wraps;
+            }
+          for (uint32_t i = 0; i < N; i++)
+            sum += (chosen >> i & 1) * (starts[i].tail + 1);
+          best = is_possible && sum > best ? sum : best;
+        }
+      tessera_match_tails (starts, N, wraps, N);
+      for (uint32_t i = 0; i < N; i++)
+        joined += starts[i].partner == TESSERA_NONE ? 0 : starts[i].tail + 1;
+      g_assert_cmpuint (joined, ==, best);
+    }
+  g_rand_free (rand);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -195,5 +249,6 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/rotas/replaced-state", test_replaced_state);
   g_test_add_func ("/planner/rotas/turns", test_turns);
   g_test_add_func ("/planner/rotas/pairs", test_pairs);
+  g_test_add_func ("/planner/rotas/tails", test_tails);
   return g_test_run ();
 }
