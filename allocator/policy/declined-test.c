@@ -468,6 +468,33 @@ test_random (void)
   g_assert_cmpuint (n_reasons[2], ==, 0); /* its pages were given back before */
 }
 
+/* What is left of the pool between blocks that live on serves before more is reserved. */
+static void
+test_fills (void)
+{
+  TesseraPolicyGrant grant;
+  uint64_t used_bytes;
+  Case c;
+
+  open_case (&c, 0, 0);
+  place (&c);
+  for (guint i = 0; i < N_SLOTS; i++)
+    if (i % 3 != 0)
+      program_give_back (c.policy, c.placed[i]);
+  misfit (&c);
+  program_take (c.policy, 20 * MIB, 0); /* all that lies beside */
+  used_bytes = c.device.used_bytes;
+  /* Slots 0 and 3 live in the first two pages. */
+  grant = program_take (c.policy, 2 * MIB, 0);
+  g_assert_false (grant.is_hit);
+  g_assert_cmpuint (grant.grant.addr, ==, c.pool_addr + MIB);
+  g_assert_cmpuint (c.device.used_bytes, ==, used_bytes);
+  program_give_back (c.policy, grant);
+  program_take (c.policy, 3 * MIB, 0); /* no such hole */
+  g_assert_cmpuint (c.device.used_bytes, >, used_bytes);
+  close_case (&c);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -480,5 +507,6 @@ main (int argc, char **argv)
   g_test_add_func ("/declined/limit", test_limit);
   g_test_add_func ("/declined/faults", test_faults);
   g_test_add_func ("/declined/random", test_random);
+  g_test_add_func ("/declined/fills", test_fills);
   return g_test_run ();
 }

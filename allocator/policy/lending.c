@@ -14,7 +14,12 @@ enum
   MORE_SHARE = 32,    /* of the pool goes with what has to, if it is needed late */
   WAIT_REQUESTS = 64, /* that earn it */
   FLUSH_WAITS = 16,   /* as much as so many: what was cached is mapped anew */
-  KEPT_WAITS = 256    /* earned, and not yet used */
+  KEPT_WAITS = 256,   /* earned, and not yet used */
+  /* A wait within WAIT_REQUESTS of the one before hurries, up to a quarter of the pool a
+     wait; none for so many times that forgets it. */
+  MOST_HURRY = 5,
+  HURRY_SHARE = 4 << MOST_HURRY,
+  CALM_WAITS = 8
 };
 
 /* In order of need, of equals the lower page first. */
@@ -149,6 +154,15 @@ claimed (const TesseraPages *pages)
   return pages->held_bytes + pages->promised_bytes;
 }
 
+/* The sooner one wait follows another, the more pages go with each. */
+static uint64_t
+hurried_pages (const TesseraLending *lending)
+{
+  return lending->hurry > 0
+             ? ((uint64_t) lending->n_pages << lending->hurry) / HURRY_SHARE
+             : 0;
+}
+
 /* Gives back as many bytes, if there are, and more that are needed late. Returns: bytes
  * given back. */
 static uint64_t
@@ -162,11 +176,12 @@ give_back (TesseraLending *lending,
   uint64_t page_bytes = lending->pages->page_bytes;
   uint64_t least = n_bytes / page_bytes + (n_bytes % page_bytes != 0);
   uint64_t most = least + lending->n_pages / MORE_SHARE;
+  uint64_t hurried = least + hurried_pages (lending);
   uint32_t n_idle = list_idle (lending, begin_bytes, end_bytes, with_promised);
   uint32_t n = 0;
 
-  while (n < n_idle && n < most &&
-         (n < least || lending->idle[n] >> 32 >= lending->far_requests))
+  while (n < n_idle &&
+         (n < hurried || (n < most && lending->idle[n] >> 32 >= lending->far_requests)))
     n++;
   if (n > 0)
     qsort (lending->idle, n, sizeof *lending->idle, lowest_first);
@@ -187,6 +202,14 @@ can_wait (TesseraLending *lending, uint64_t n_waits)
 static void
 count_waits (TesseraLending *lending, uint64_t n_waits)
 {
+  if (n_waits == 0)
+    return;
+  if (lending->n_requests - lending->last_wait > CALM_WAITS * WAIT_REQUESTS)
+    lending->hurry = 0;
+  else if (lending->n_requests - lending->last_wait < WAIT_REQUESTS &&
+           lending->hurry < MOST_HURRY)
+    lending->hurry++;
+  lending->last_wait = lending->n_requests;
   lending->n_spent += n_waits * WAIT_REQUESTS;
 }
 

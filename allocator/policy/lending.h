@@ -20,7 +20,9 @@
  *
  * A run earns its waits by the requests that it makes, one with each 64; what it has not
  * earned it does without, and the most that was held rises. So no run waits often,
- * whatever it does.
+ * whatever it does. Where waits follow one another faster than they are earned, more
+ * pages go with each, needed soon or not, so that what was earned lasts: fetching a page
+ * back costs no wait.
  *
  * Not thread-safe.
  *
@@ -53,6 +55,8 @@ typedef struct
   uint32_t far_requests; /* needed no sooner is needed late */
   uint64_t n_requests;   /* of the run so far; the caller counts */
   uint64_t n_spent;      /* of them, for waiting */
+  uint64_t last_wait;    /* n_requests at the last wait */
+  uint32_t hurry;        /* pages that go with a wait double with each */
   uint32_t *needs;       /* [n_pages] */
   uint64_t *idle;        /* [n_pages] need and number of idle pages */
   uint32_t n_pages;

@@ -214,6 +214,23 @@ tessera_planned_rescue (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
   return true;
 }
 
+bool
+tessera_planned_fill (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
+{
+  const TesseraGuardRequest *request = &planned->request;
+  uint64_t offset_bytes;
+  uint64_t end_bytes;
+
+  if (planned->pages.n_bytes == 0 || tessera_planned_is_followed (planned) ||
+      request->block_bytes <= TESSERA_SMALL_BYTES || request->pool != 0 ||
+      !tessera_guard_find (planned->guard, request, false, &offset_bytes) ||
+      tessera_guard_take (planned->guard, offset_bytes, request, &end_bytes) !=
+          TESSERA_GUARD_GRANTED)
+    return false;
+  *out_grant = in_pool (planned, offset_bytes);
+  return true;
+}
+
 void
 tessera_planned_make_room (TesseraPlanned *planned, uint64_t n_bytes)
 {

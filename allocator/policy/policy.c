@@ -228,9 +228,12 @@ serve_beside (TesseraPolicy *policy,
               uint32_t pool,
               TesseraPolicyGrant *out_grant)
 {
-  tessera_planned_make_room (
-      policy->planned,
-      tessera_caching_growth (policy->caching, size_bytes, stream, pool));
+  uint64_t growth_bytes =
+      tessera_caching_growth (policy->caching, size_bytes, stream, pool);
+
+  if (growth_bytes > 0 && tessera_planned_fill (policy->planned, out_grant))
+    return TESSERA_OK;
+  tessera_planned_make_room (policy->planned, growth_bytes);
   see_pool (policy);
   return tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
                                  &out_grant->grant);
