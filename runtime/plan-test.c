@@ -3,122 +3,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/program.h"
+#include "runtime/training.h"
 
 #include <glib/gstdio.h>
 #include <sqlite3.h>
 #include <string.h>
 
 #define MIB ((gsize) 1 << 20)
-
-enum
-{
-  N_LAYERS = 12,
-  N_STEPS = 4
-};
-
-static gsize batch = 1; /* samples; a plan is made with one */
-
-static void
-forward_and_backward (void **parameters)
-{
-  void *activations[N_LAYERS], *workspace;
-
-  tessera_phase_begin ("forward");
-  for (int i = 0; i < N_LAYERS; i++)
-    {
-      workspace = program_must_alloc ((ssize_t) (batch * (MIB + 4096 * (gsize) i)), 0);
-      activations[i] =
-          program_must_alloc ((ssize_t) (batch * (3 * MIB + 512 * (gsize) i)), 0);
-      program_free (workspace, 0);
-    }
-  tessera_phase_end ();
-  tessera_phase_begin ("backward");
-  for (int i = N_LAYERS - 1; i >= 0; i--)
-    {
-      if (parameters[N_LAYERS + i] == NULL) /* a gradient */
-        parameters[N_LAYERS + i] = program_must_alloc (2 * (ssize_t) MIB, 0);
-      workspace = program_must_alloc (5 * (ssize_t) MIB, 0);
-      program_free (activations[i], 0);
-      program_free (workspace, 0);
-    }
-  tessera_phase_end ();
-}
-
-/* Something that the plan never saw. */
-static void
-evaluate (void)
-{
-  void *logits[3];
-
-  tessera_phase_begin ("evaluation");
-  for (int i = 0; i < 3; i++)
-    logits[i] = program_must_alloc ((7 + i) * (ssize_t) MIB, 0);
-  for (int i = 0; i < 3; i++)
-    program_free (logits[i], 0);
-  tessera_phase_end ();
-}
-
-static void
-train_steps (void **parameters, int n_steps, gboolean evaluates)
-{
-  for (int step = 0; step < n_steps; step++)
-    {
-      void *samples;
-
-      tessera_step (step);
-      samples = program_must_alloc (1000000, program_stream (1));
-      forward_and_backward (parameters);
-      program_free (samples, program_stream (1));
-      if (evaluates && step == 2)
-        {
-          tessera_step (-1);
-          evaluate ();
-        }
-    }
-  tessera_step (-1);
-}
-
-static void
-make_model (void **parameters)
-{
-  for (int i = 0; i < N_LAYERS; i++)
-    parameters[i] = program_must_alloc (2 * (ssize_t) MIB, 0);
-}
-
-static void
-free_model (void **parameters)
-{
-  for (int i = 0; i < 2 * N_LAYERS; i++)
-    program_free (parameters[i], 0);
-}
-
-static void
-train (gboolean evaluates)
-{
-  void *parameters[2 * N_LAYERS] = { NULL };
-
-  make_model (parameters);
-  train_steps (parameters, N_STEPS, evaluates);
-  free_model (parameters);
-}
-
-static void
-record_body (void)
-{
-  program_start ("record", program_file ("run.tsr"), "rank", "1", "world", "4", "torch",
-                 "2.15.0", NULL);
-  train (FALSE);
-  tessera_stop ();
-}
-
-/* run.tsr -> run.tsp */
-static void
-make_plan (gboolean across_streams)
-{
-  PROGRAM_RUN_CHILD (record_body);
-  program_plan ("run.tsr", "run.tsp", across_streams);
-}
 
 static void
 follow_body (void)
@@ -128,7 +19,7 @@ follow_body (void)
 
   program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "torch",
                  "2.15.0", "record", program_file ("followed.tsr"), NULL);
-  train (FALSE);
+  training_run (FALSE);
   notices = program_notices ();
   g_assert_cmpstr (notices, ==, "");
   g_free (notices);
@@ -149,30 +40,31 @@ follow_body (void)
 static void
 steady_body (void)
 {
-  void *parameters[2 * N_LAYERS] = { NULL };
+  void *parameters[2 * TRAINING_LAYERS] = { NULL };
   TesseraDeviceStats first, stats;
 
   program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", NULL);
-  make_model (parameters);
+  training_make_model (parameters);
   stats = program_stats ();
-  g_assert_cmpuint (stats.reserved_bytes[0].current, >=, N_LAYERS * 2 * MIB);
-  g_assert_cmpuint (stats.reserved_bytes[0].current, <, N_LAYERS * 2 * MIB + 4 * MIB);
-  train_steps (parameters, 2, FALSE);
+  g_assert_cmpuint (stats.reserved_bytes[0].current, >=, TRAINING_LAYERS * 2 * MIB);
+  g_assert_cmpuint (stats.reserved_bytes[0].current, <,
+                    TRAINING_LAYERS * 2 * MIB + 4 * MIB);
+  training_steps (parameters, 1, 2, FALSE);
   first = program_stats ();
-  train_steps (parameters, 4, FALSE);
+  training_steps (parameters, 1, 4, FALSE);
   stats = program_stats ();
   g_assert_cmpuint (stats.misses, ==, 0);
-  g_assert_cmpuint (first.n_device_alloc, >, N_LAYERS);
+  g_assert_cmpuint (first.n_device_alloc, >, TRAINING_LAYERS);
   g_assert_cmpuint (stats.n_device_alloc, ==, first.n_device_alloc);
   g_assert_cmpuint (stats.n_device_free, ==, 0);
-  free_model (parameters);
+  training_free_model (parameters);
   tessera_stop ();
 }
 
 static void
 test_steady (void)
 {
-  make_plan (FALSE);
+  training_plan (FALSE);
   PROGRAM_RUN_CHILD (steady_body);
 }
 
@@ -198,7 +90,7 @@ test_follow (void)
 {
   TesseraTrace *trace;
 
-  make_plan (FALSE);
+  training_plan (FALSE);
   PROGRAM_RUN_CHILD (follow_body);
   g_assert_cmpuint (count_slots ("followed.tsr"), >, 0);
   trace = program_load ("followed.tsr");
@@ -217,7 +109,7 @@ detour_body (void)
 
   program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "record",
                  program_file ("followed.tsr"), NULL);
-  train (TRUE);
+  training_run (TRUE);
   stats = program_stats ();
   g_assert_cmpuint (stats.misses, <=, 3); /* nothing but the evaluation */
   g_assert_cmpuint (stats.peak_extra_bytes, <=, 64 * MIB);
@@ -229,7 +121,7 @@ test_detour (void)
 {
   TesseraTrace *trace;
 
-  make_plan (FALSE);
+  training_plan (FALSE);
   PROGRAM_RUN_CHILD (detour_body);
   trace = program_load ("followed.tsr");
   program_assert_no_overlap (trace);
@@ -243,7 +135,7 @@ assert_declined (const char *why)
   TesseraDeviceStats stats;
   char *notices;
 
-  train (FALSE);
+  training_run (FALSE);
   notices = program_notices ();
   if (strstr (notices, why) == NULL || strstr (notices, "expandable rules") == NULL)
     g_error ("no word of \"%s\": %s", why, notices);
@@ -359,7 +251,7 @@ test_missing (void)
 static void
 test_foreign (void)
 {
-  PROGRAM_RUN_CHILD (record_body);
+  PROGRAM_RUN_CHILD (training_record_body);
   PROGRAM_RUN_CHILD (foreign_body);
 }
 
@@ -369,7 +261,7 @@ test_truncated (void)
   char *bytes;
   gsize n_bytes;
 
-  make_plan (FALSE);
+  training_plan (FALSE);
   g_assert_true (g_file_get_contents (program_file ("run.tsp"), &bytes, &n_bytes, NULL));
   g_assert_true (g_file_set_contents (program_file ("run.tsp"), bytes,
                                       (gssize) (n_bytes / 2), NULL));
@@ -391,7 +283,7 @@ edit (const char *sql)
 static void
 test_edited (void)
 {
-  make_plan (FALSE);
+  training_plan (FALSE);
   edit ("UPDATE slot SET offset_bytes = 0 WHERE slot_index = 5");
   PROGRAM_RUN_CHILD (edited_body);
 }
@@ -399,14 +291,14 @@ test_edited (void)
 static void
 test_across (void)
 {
-  make_plan (TRUE);
+  training_plan (TRUE);
   PROGRAM_RUN_CHILD (across_body);
 }
 
 static void
 test_no_hook (void)
 {
-  make_plan (FALSE);
+  training_plan (FALSE);
   PROGRAM_RUN_CHILD (no_hook_body);
 }
 
@@ -414,7 +306,7 @@ static void
 test_too_large (void)
 {
   g_setenv ("NULLCUDA_DEVICE", "1GiB", TRUE);
-  make_plan (FALSE);
+  training_plan (FALSE);
   PROGRAM_RUN_CHILD (too_large_body);
   g_setenv ("NULLCUDA_DEVICE", "16GiB", TRUE);
 }
@@ -422,7 +314,7 @@ test_too_large (void)
 static void
 test_other_run (void)
 {
-  make_plan (FALSE);
+  training_plan (FALSE);
   PROGRAM_RUN_CHILD (other_rank_body);
   PROGRAM_RUN_CHILD (other_torch_body);
   edit ("UPDATE plan SET device_bytes = device_bytes * 2");
@@ -481,19 +373,18 @@ other_model_body (void)
 static void
 other_batch_body (void)
 {
-  void *parameters[2 * N_LAYERS] = { NULL };
+  void *parameters[2 * TRAINING_LAYERS] = { NULL };
   TesseraDeviceStats stats;
 
   program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "record",
                  program_file ("followed.tsr"), NULL);
-  batch = 2;
-  make_model (parameters);
+  training_make_model (parameters);
   g_assert_cmpuint (program_stats ().misses, ==, 0);
-  train_steps (parameters, 8, FALSE);
+  training_steps (parameters, 2, 8, FALSE);
   stats = assert_misfits ();
-  g_assert_cmpuint (stats.pool_bytes, >=, 2 * N_LAYERS * 2 * MIB);
-  g_assert_cmpuint (stats.pool_bytes, <=, 2 * N_LAYERS * 2 * MIB + 4 * MIB);
-  free_model (parameters);
+  g_assert_cmpuint (stats.pool_bytes, >=, 2 * TRAINING_LAYERS * 2 * MIB);
+  g_assert_cmpuint (stats.pool_bytes, <=, 2 * TRAINING_LAYERS * 2 * MIB + 4 * MIB);
+  training_free_model (parameters);
   g_assert_cmpuint (program_stats ().pool_bytes, ==, 0);
   tessera_stop ();
 }
@@ -505,7 +396,7 @@ test_declined_later (gconstpointer user)
   TesseraTrace *trace;
   guint64 declined, mapped = 0, unmapped = 0;
 
-  make_plan (FALSE);
+  training_plan (FALSE);
   if (user != NULL)
     PROGRAM_RUN_CHILD (other_batch_body);
   else
@@ -533,7 +424,7 @@ int
 main (int argc, char **argv)
 {
   program_init (&argc, &argv);
-  PROGRAM_ADD_CHILD (record_body);
+  PROGRAM_ADD_CHILD (training_record_body);
   PROGRAM_ADD_CHILD (follow_body);
   PROGRAM_ADD_CHILD (detour_body);
   PROGRAM_ADD_CHILD (missing_body);
