@@ -36,6 +36,14 @@ cli_edits_read (const char *path, TesseraError *error)
   const char *why;
   gsize n_bytes;
 
+  /* Neither waited for nor read without end. */
+  if (g_file_test (path, G_FILE_TEST_EXISTS) &&
+      !g_file_test (path, G_FILE_TEST_IS_REGULAR | G_FILE_TEST_IS_DIR))
+    {
+      tessera_fail (error, TESSERA_IO,
+                    "Cannot read %s: it is not a file but a device or pipe", path);
+      return NULL;
+    }
   if (g_file_get_contents (path, &text, &n_bytes, &failure))
     return tessera_history_from_json (text, (gssize) n_bytes, path, error);
   /* GLib's sentence names the file before it says why. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/place.h"
+#include "cli/process.h"
 
 /* What the null CUDA hands out: more than any GPU has, so that a run which does not fit
  * is recorded to its end. The program is told the GPU's own size. */
@@ -174,6 +175,7 @@ cli_job_become (const CliJob *wanted, char **program)
       fprintf (stderr, "tessera: %s; going on without Tessera\n", error.text);
       env = g_get_environ ();
     }
+  cli_process_restore ();
   execvpe (program[0], program, env);
   int problem = errno;
   error = (TesseraError){ 0 };
@@ -199,6 +201,7 @@ pass_on (int signal_number, siginfo_t *info, void *context)
 static void
 end_with_parent (gpointer user)
 {
+  cli_process_restore ();
   prctl (PR_SET_PDEATHSIG, SIGTERM);
 }
 

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cli/command.h"
+#include "cli/process.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -117,6 +118,7 @@ print_help (FILE *to)
 int
 main (int argc, char **argv)
 {
+  cli_process_begin ();
   setlocale (LC_CTYPE, "");
   if (argc < 2)
     {

@@ -2,6 +2,7 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,4 +55,25 @@ cli_check_trace_output (const char *name, const char *input, const char *output)
   return cannot_write (
       output, "a file that is no trace is there and would be lost; name one that "
               "ends in .tsr");
+}
+
+/* Of GLib's sentence the end: the file that it names is another one, gone by now. */
+static const char *
+reason_of (const GError *failure)
+{
+  const char *colon = strrchr (failure->message, ':');
+
+  return colon != NULL && colon[1] == ' ' ? colon + 2 : failure->message;
+}
+
+TesseraStatus
+cli_write_file (const char *output, const char *data, gssize n_bytes, TesseraError *error)
+{
+  g_autoptr (GError) failure = NULL;
+  g_autofree char *shown = g_filename_display_name (output);
+
+  if (g_file_set_contents (output, data, n_bytes, &failure))
+    return TESSERA_OK;
+  return tessera_fail (error, TESSERA_IO, "%s cannot be written: %s", shown,
+                       reason_of (failure));
 }

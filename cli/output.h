@@ -23,3 +23,17 @@ int cli_check_output (const char *name, const char *input, const char *output);
 /* The same of a trace that a run will write, in whose place a file that is no trace, say
  * the program itself, must not lie: only one that ends in .tsr is replaced unseen. */
 int cli_check_trace_output (const char *name, const char *input, const char *output);
+
+/*
+ * cli_write_file:
+ * @output: looked at by cli_check_output()
+ * @n_bytes: of @data, or -1: up to its end
+ *
+ * The file is there whole, or is what it was.
+ *
+ * Returns: TESSERA_OK, or TESSERA_IO with a sentence
+ */
+TESSERA_MUST_USE TesseraStatus cli_write_file (const char *output,
+                                               const char *data,
+                                               gssize n_bytes,
+                                               TesseraError *error);

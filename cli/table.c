@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/output.h"
+
 struct CliTable
 {
   char *path;
@@ -113,18 +115,14 @@ TesseraStatus
 cli_table_close (CliTable *table, TesseraError *error)
 {
   TesseraStatus status = TESSERA_OK;
-  g_autoptr (GError) failure = NULL;
 
   if (table->format == CLI_JSON)
     g_string_append (table->text, "\n]\n");
   if (table->path == NULL)
-    {
-      if (fwrite (table->text->str, 1, table->text->len, stdout) != table->text->len)
-        status = tessera_fail (error, TESSERA_IO, "stdout could not be written");
-    }
-  else if (!g_file_set_contents (table->path, table->text->str, (gssize) table->text->len,
-                                 &failure))
-    status = tessera_fail (error, TESSERA_IO, "%s", failure->message);
+    fwrite (table->text->str, 1, table->text->len, stdout); /* judged at the very end */
+  else
+    status =
+        cli_write_file (table->path, table->text->str, (gssize) table->text->len, error);
   g_string_free (table->text, TRUE);
   g_free (table->path);
   g_free (table);

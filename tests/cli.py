@@ -13,9 +13,10 @@ import pickle
 import random
 import re
 import sqlite3
+import subprocess
 from pathlib import Path
 
-from command import FSDP, GIB, ROOT, SAMPLE, good, refused, run
+from command import FSDP, GIB, ROOT, SAMPLE, TESSERA, good, refused, run
 from tap import run_tests, test
 
 PARTS = ("live_bytes", "rounding_bytes", "pending_bytes", "other_stream_bytes", "hard_bytes",
@@ -81,7 +82,11 @@ def compare_tells_what_moved(tmp):
     assert sizes == sorted(sizes, reverse=True)
     assert "moved" in good("compare", one, other)
     refused("compare", one, small, words=("not of the same trace",))
-    refused("compare", one, other, "--trace", SAMPLE, words=())
+    refused("compare", one, other, "--trace", SAMPLE, words=("one.tsp", "another trace"))
+    with sqlite3.connect(other) as plan:
+        plan.execute("UPDATE slot SET offset_bytes = 0")
+    refused("compare", one, other, words=("other.tsp", "breaks the law of"))
+    refused("simulate", FSDP, "--policy", f"plan:{other}", words=("other.tsp", "breaks the law of"))
 
 
 @test
@@ -437,8 +442,21 @@ def a_full_disk_leaves_nothing_and_spares_the_old_file(tmp):
     (tmp / "kept.tsr").write_text("old")
     for target in ("kept.tsr", "new.tsr"):
         refused("import", SAMPLE, "-o", tmp / target, limit=200 * 1024)
+    for command, target in (("plan", "p.tsp"), ("export", "o.csv"), ("render", "o.png"), ("report", "o.html")):
+        refused(command, SAMPLE, "-o", tmp / target, limit=20 * 1024, words=(target,))
     assert (tmp / "kept.tsr").read_text() == "old"
     assert sorted(os.listdir(tmp)) == ["kept.tsr"], os.listdir(tmp)
+
+
+@test
+def what_cannot_be_printed_is_an_error(tmp):
+    with open("/dev/full", "w") as full:
+        for command in (("info", SAMPLE), ("info", SAMPLE, "--json"), ("export", SAMPLE), ("plan", "--help"), ("--help",)):
+            refused(*command, stdout=full, words=("cannot be written",))
+    # Nobody wants to read it: then no file of ours may take its place.
+    closed = subprocess.run(["sh", "-c", "exec \"$@\" >&- 2>&- <&-", "sh", TESSERA, "plan", SAMPLE, "-o", tmp / "p.tsp"])
+    assert closed.returncode == 0
+    good("check", tmp / "p.tsp")
 
 
 @test

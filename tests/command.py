@@ -11,12 +11,12 @@ FSDP = ROOT / "samples" / "fsdp1-7b-rank3of16.pickle.gz"
 GIB = 1 << 30
 
 
-def run(*arguments, cwd=None, limit=None):
+def run(*arguments, cwd=None, limit=None, stdout=subprocess.PIPE):
     """limit: the largest file the command may write, in bytes."""
     command = [TESSERA, *map(str, arguments)]
     if limit is not None:
-        command = ["sh", "-c", f"trap '' XFSZ; ulimit -f {limit // 512}; exec \"$@\"", "sh", *command]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+        command = ["sh", "-c", f"ulimit -f {limit // 512}; exec \"$@\"", "sh", *command]
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, cwd=cwd, timeout=300)
 
 
 def good(*arguments):

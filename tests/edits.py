@@ -331,6 +331,7 @@ def mistakes_get_one_sentence(tmp):
     (tmp / "c.json").unlink()
     refused("edits", "apply", trace, status=2)
     refused("edits", "apply", trace, tmp / "none.json", words=("none.json",))
+    refused("edits", "apply", trace, "/dev/zero", words=("/dev/zero", "device or pipe"))
     refused("plan", trace, "--strategy", "best", status=2)
     refused("plan", trace, "--edits", tmp / "e.json", "--no-edits", status=2)
     (tmp / "e.json").write_text('[{"kind": "cap", "name": "", "pool_byte": 3}]')

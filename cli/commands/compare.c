@@ -1,10 +1,10 @@
 /* tessera compare A.tsp B.tsp [--trace FILE]. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "cli/accept.h"
 #include "cli/study.h"
 #include "cli/tell/misses.h"
 #include "db/store.h"
-#include "planner/check.h"
 #include "planner/compare.h"
 
 typedef struct
@@ -143,14 +143,8 @@ follow (Comparison *c, int i, const CliCommon *common, TesseraError *error)
     .progress = cli_progress ("following"),
   };
   TesseraLayout *layout = NULL;
-  TesseraLaw law;
-  /* Also tells whether it is this trace's. */
-  TesseraStatus status = tessera_check_plan (c->plans[i], c->study.trace, &law, error);
-
-  if (status != TESSERA_OK)
-    return status;
-  status = tessera_simulate (c->study.trace, c->study.blocks, c->study.structure,
-                             &options, error, &layout);
+  TesseraStatus status = tessera_simulate (c->study.trace, c->study.blocks,
+                                           c->study.structure, &options, error, &layout);
 
   if (status == TESSERA_OK)
     {
@@ -194,10 +188,12 @@ cli_compare (int argc, char **argv)
       common.device = (gint) c.plans[0]->device;
       status = cli_study_open (&c.study, trace_path, &common, &error);
       c.is_followed = TRUE;
-      for (int i = 0; status == TESSERA_OK && i < 2; i++)
-        status = follow (&c, i, &common, &error);
-      cli_progress_end ();
     }
+  for (int i = 0; status == TESSERA_OK && i < 2; i++)
+    status = cli_accept_plan (c.paths[i], c.plans[i], c.study.trace, &error);
+  for (int i = 0; status == TESSERA_OK && c.is_followed && i < 2; i++)
+    status = follow (&c, i, &common, &error);
+  cli_progress_end ();
   if (status == TESSERA_OK)
     {
       n_rows = MIN (c.comparison->n_moved, (size_t) n_most);

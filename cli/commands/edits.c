@@ -138,13 +138,10 @@ redo (Call *call, char **argv, TesseraError *error)
 static TesseraStatus export(Call *call, char **argv, TesseraError *error)
 {
   g_autofree char *text = tessera_history_to_json (call->history);
-  g_autoptr (GError) failure = NULL;
 
-  if (call->output == NULL)
-    fputs (text, stdout);
-  else if (!g_file_set_contents (call->output, text, -1, &failure))
-    return tessera_fail (error, TESSERA_IO, "Cannot write %s: %s", call->output,
-                         failure->message);
+  if (call->output != NULL)
+    return cli_write_file (call->output, text, -1, error);
+  fputs (text, stdout);
   return TESSERA_OK;
 }
 

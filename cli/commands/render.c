@@ -90,7 +90,6 @@ draw_study (const CliStudy *study,
   TesseraFigure figure;
   CliTitles titles;
   g_autoptr (GBytes) bytes = NULL;
-  g_autoptr (GError) failure = NULL;
 
   TesseraStatus status = cli_study_verdict (study, &verdict, error);
   if (status != TESSERA_OK)
@@ -103,9 +102,7 @@ draw_study (const CliStudy *study,
     return status;
   gsize n_bytes;
   const char *data = g_bytes_get_data (bytes, &n_bytes);
-  if (!g_file_set_contents (output, data, (gssize) n_bytes, &failure))
-    return tessera_fail (error, TESSERA_IO, "%s", failure->message);
-  return TESSERA_OK;
+  return cli_write_file (output, data, (gssize) n_bytes, error);
 }
 
 /* The plan that `tessera plan` makes, and the groups that it has. */

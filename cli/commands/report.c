@@ -19,7 +19,6 @@ cli_report (int argc, char **argv)
                                "Leave out the edits that are kept with FILE", NULL },
                              { NULL } };
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
-  g_autoptr (GError) failure = NULL;
   TesseraError error = { 0 };
   GString *html = NULL;
   CliStudy study;
@@ -43,9 +42,8 @@ cli_report (int argc, char **argv)
     status = cli_study_needs (&study, &error);
   if (status == TESSERA_OK)
     status = cli_report_html (&study, &html, &error);
-  if (status == TESSERA_OK &&
-      !g_file_set_contents (output, html->str, (gssize) html->len, &failure))
-    status = tessera_fail (&error, TESSERA_IO, "%s", failure->message);
+  if (status == TESSERA_OK)
+    status = cli_write_file (output, html->str, (gssize) html->len, &error);
   if (html != NULL)
     g_string_free (html, TRUE);
   cli_study_clear (&study);

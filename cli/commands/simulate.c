@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/accept.h"
 #include "cli/study.h"
 #include "db/store.h"
 #include "recorder/import/import.h"
@@ -198,6 +199,9 @@ simulate_one (const char *path,
   TesseraStatus status = cli_study_open (&study, path, common, &error);
   if (status == TESSERA_OK && plan_path != NULL)
     status = tessera_plan_load (plan_path, &error, &plan);
+  /* Of whichever trace: what another run would do with it is a question, too. */
+  if (status == TESSERA_OK && plan != NULL)
+    status = cli_accept_plan (plan_path, plan, NULL, &error);
   if (status == TESSERA_OK && options.first_step >= 0)
     status = find_steps (&study, &options, &error);
   options.plan = plan;

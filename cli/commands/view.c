@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/place.h"
+#include "cli/process.h"
 
 /* Beside this program, in the build tree beside it, or on PATH. */
 static char *
@@ -56,6 +57,7 @@ cli_view (int argc, char **argv)
       return cli_fail (&error);
     }
   char *const arguments[] = { viewer, argc > 1 ? argv[1] : NULL, NULL };
+  cli_process_restore ();
   execv (viewer, arguments);
   tessera_fail (&error, TESSERA_IO, "%s does not start: %s", viewer, g_strerror (errno));
   return cli_fail (&error);

@@ -1,0 +1,19 @@
+/*
+ * What the process has from whoever started it, and what it leaves: standard streams,
+ * and the signal of a file that may grow no further.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+/*
+ * Once, first of all. A stream that is closed becomes /dev/null, so that no file of ours
+ * takes its number and what is printed with it. A write beyond a limit of file size fails
+ * like one to a full disk, and does not end the process. When that ends and stdout could
+ * not be written, a sentence says so and the status is CLI_FAILED.
+ */
+void cli_process_begin (void);
+
+/* The signal is again what it was: in a child, or before this process becomes another
+ * program. Safe between fork and exec. */
+void cli_process_restore (void);
