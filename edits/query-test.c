@@ -53,11 +53,17 @@ static void
 test_ways_to_say_it (void)
 {
   static const char *const pairs[][2] = {
-    { "size>1023", "size>=1KiB" },     { "size<1KiB", "size<=1023" },
-    { "size=1.5MiB", "size=1536KiB" }, { " \t size>=4096B  ", "size>=4KiB" },
-    { "size>=1 size>=2", "size>=2" },  { "life<100", "life<=99" },
-    { "size<9 size<5", "size<=4" },    { "phase=\"a\"\"b\"", "phase=ab" },
-    { "blocks=7,3-5,4", "4 blocks" },  { "size>=0", "" },
+    { "size>1023", "size>=1KiB" },
+    { "size<1KiB", "size<=1023" },
+    { "size=1.5MiB", "size=1536KiB" },
+    { " \t size>=4096B  ", "size>=4KiB" },
+    { "size>=1 size>=2", "size>=2" },
+    { "life<100", "life<=99" },
+    { "size<9 size<5", "size<=4" },
+    { "phase=\"a\"\"b\"", "phase=ab" },
+    { "blocks=7,3-5,4", "4 blocks" },
+    { "blocks=4-9,0-99,3,4294967294,50-60", "101 blocks" },
+    { "size>=0", "" },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (pairs); i++)
@@ -97,7 +103,10 @@ test_refusals (void)
     { "class=odd", "class takes*" },
     { "blocks=", "blocks takes numbers*" },
     { "blocks=5-3", "blocks takes numbers*" },
-    { "blocks=0-4000000000", "blocks takes numbers*" },
+    { "blocks=0-4000000000", "blocks takes numbers of at most*" },
+    { "blocks=0-9000000,5,9000001-18000001", "blocks takes numbers of at most*" },
+    { "blocks=1 blocks=2", "blocks is there twice*" },
+    { "phase=forward size>1 phase=backward", "phase is there twice*" },
     { "phase=\xff", "phase takes a text*" },
     { "phase=\"a\fb\"", "phase takes a text*" },
   };

@@ -10,6 +10,8 @@
 
 #include "edits/names.h"
 
+#define MOST_BLOCKS (10 * 1000 * 1000) /* by hand: what asks for memory is a text */
+
 typedef enum
 {
   OP_EQUAL,
@@ -199,44 +201,73 @@ apply_life (const Condition *condition, TesseraSelector *selector, char **out_er
   return TRUE;
 }
 
-static int
-compare_blocks (gconstpointer a, gconstpointer b)
+typedef struct
 {
-  const guint32 *x = a, *y = b;
+  guint64 first, last;
+} Range;
 
-  return (*x > *y) - (*x < *y);
+static int
+compare_ranges (gconstpointer a, gconstpointer b)
+{
+  const Range *x = a, *y = b;
+
+  return (x->first > y->first) - (x->first < y->first);
 }
 
 /* "3,7-9" */
 static gboolean
-apply_blocks (const Condition *condition, TesseraSelector *selector, char **out_error)
+parse_ranges (const char *text, GArray *ranges, char **out_error)
 {
-  g_auto (GStrv) parts = g_strsplit (condition->value, ",", -1);
-  g_autoptr (GArray) blocks = g_array_new (TRUE, TRUE, sizeof (guint32));
-  gsize n = 0;
+  g_auto (GStrv) parts = g_strsplit (text, ",", -1);
 
   for (gsize i = 0; parts[i] != NULL; i++)
     {
       g_auto (GStrv) ends = g_strsplit (parts[i], "-", 2);
-      guint64 first, last;
+      Range range;
 
-      if (ends[0] == NULL || !parse_u32 (ends[0], &first) ||
-          !parse_u32 (ends[1] != NULL ? ends[1] : ends[0], &last) || last < first ||
-          last - first > 10 * 1000 * 1000)
+      if (ends[0] == NULL || !parse_u32 (ends[0], &range.first) ||
+          !parse_u32 (ends[1] != NULL ? ends[1] : ends[0], &range.last) ||
+          range.last < range.first)
         return complain (
             out_error, "blocks takes numbers, as in blocks=3,7-9, not \"%s\"", parts[i]);
-      for (guint32 k = (guint32) first; k <= last; k++)
-        g_array_append_val (blocks, k);
+      g_array_append_val (ranges, range);
     }
-  if (blocks->len == 0)
-    return complain (out_error, "blocks takes numbers, as in blocks=3,7-9");
-  g_array_sort (blocks, compare_blocks);
+  return ranges->len > 0 ||
+         complain (out_error, "blocks takes numbers, as in blocks=3,7-9");
+}
+
+/* In order, each once. */
+static gboolean
+apply_blocks (const Condition *condition, TesseraSelector *selector, char **out_error)
+{
+  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof (Range));
+  guint64 n = 0, next = 0;
+
+  if (!parse_ranges (condition->value, ranges, out_error))
+    return FALSE;
+  g_array_sort (ranges, compare_ranges);
+  for (guint i = 0; i < ranges->len; i++)
+    {
+      Range *range = &g_array_index (ranges, Range, i);
+
+      range->first = MAX (range->first, next);
+      next = MAX (next, range->last + 1);
+      n += next - MIN (range->first, next);
+    }
+  if (n > MOST_BLOCKS)
+    return complain (
+        out_error, "blocks takes numbers of at most %d blocks, not of %" G_GUINT64_FORMAT,
+        MOST_BLOCKS, n);
   g_free (selector->blocks);
-  selector->blocks = g_new (guint32, blocks->len);
-  for (guint i = 0; i < blocks->len; i++)
-    if (i == 0 || g_array_index (blocks, guint32, i) != selector->blocks[n - 1])
-      selector->blocks[n++] = g_array_index (blocks, guint32, i);
-  selector->n_blocks = n;
+  selector->blocks = g_new (guint32, n);
+  selector->n_blocks = 0;
+  for (guint i = 0; i < ranges->len; i++)
+    {
+      const Range *range = &g_array_index (ranges, Range, i);
+
+      for (guint64 k = range->first; k <= range->last; k++)
+        selector->blocks[selector->n_blocks++] = (guint32) k;
+    }
   return TRUE;
 }
 
@@ -320,8 +351,12 @@ apply_equality (const Condition *condition, TesseraSelector *selector, char **ou
   return TRUE;
 }
 
+/* @seen: keys before this one. Limits may be several, all else takes one value. */
 static gboolean
-apply (const Condition *condition, TesseraSelector *selector, char **out_error)
+apply (const Condition *condition,
+       TesseraSelector *selector,
+       GHashTable *seen,
+       char **out_error)
 {
   if (g_str_equal (condition->key, "size"))
     return apply_size (condition, selector, out_error);
@@ -329,12 +364,17 @@ apply (const Condition *condition, TesseraSelector *selector, char **out_error)
     return apply_life (condition, selector, out_error);
   if (condition->operator!= OP_EQUAL)
     return complain (out_error, "%s takes = only", condition->key);
+  if (!g_hash_table_add (seen, g_strdup (condition->key)))
+    return complain (out_error, "%s is there twice, and all conditions have to hold",
+                     condition->key);
   return apply_equality (condition, selector, out_error);
 }
 
 gboolean
 tessera_query_parse (const char *text, TesseraSelector *selector, char **out_error)
 {
+  g_autoptr (GHashTable) seen =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   gboolean is_good = TRUE;
 
   *out_error = NULL;
@@ -344,7 +384,7 @@ tessera_query_parse (const char *text, TesseraSelector *selector, char **out_err
       Condition condition = { 0 };
       gboolean is_there = take_condition (&text, &condition, out_error);
 
-      is_good = is_there && apply (&condition, selector, out_error);
+      is_good = is_there && apply (&condition, selector, seen, out_error);
       g_free (condition.key);
       g_free (condition.value);
       if (!is_there)
