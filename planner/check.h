@@ -122,6 +122,16 @@ TESSERA_MUST_USE TesseraStatus tessera_check_lengths (const TesseraLengths *leng
                                                       TesseraLaw *out_law,
                                                       TesseraError *error);
 
+/* Whether small and large blocks of a step are kept apart at each of @at (array
+ * length=n_at), as the law of streams says of plans across streams: with the step done
+ * twice, and for the one that makes what one step makes once. What is not a slot's
+ * (rooms) is not looked at. As above. */
+TESSERA_MUST_USE TesseraStatus tessera_check_lengths_sizes (const TesseraLengths *lengths,
+                                                            const TesseraParameters *at,
+                                                            size_t n_at,
+                                                            TesseraLaw *out_law,
+                                                            TesseraError *error);
+
 /* Whether what is pinned lies there in the start and in a step of any length: at the same
  * parameters as above. @of_slot: [n_slots] offset or UINT64_MAX: not pinned; @of_start:
  * [n_start] the same. As above. */

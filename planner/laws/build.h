@@ -37,7 +37,8 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_conditions (TesseraLengthsBuild *
 TESSERA_MUST_USE TesseraStatus tessera_lengths_start (TesseraLengthsBuild *build,
                                                       TesseraError *error);
 /* The orders of the swept. */
-TESSERA_MUST_USE TesseraStatus tessera_lengths_orders (TesseraLengthsBuild *build);
+TESSERA_MUST_USE TesseraStatus tessera_lengths_orders (TesseraLengthsBuild *build,
+                                                       TesseraError *error);
 
 /* The next step of the kind after its @k-th that has a block of the slot; TESSERA_NONE.
  */

@@ -130,16 +130,26 @@ pack_apart (const TesseraLengthsBuild *build,
   return status;
 }
 
+/* To other owners it is there as long as its range is closed to them. */
+static void
+keep_closed (const TesseraClosed *closed, TesseraItem *item)
+{
+  item->owner = closed->owner;
+  item->wide_begin = item->begin;
+  item->wide_end = closed->opens > item->end ? closed->opens : item->end;
+  item->wide_end2 = closed->tail;
+}
+
 TesseraStatus
 tessera_lengths_lay_out (const TesseraLengthsBuild *build,
                          const uint32_t *swept,
-                         bool is_first,
+                         const TesseraLayOutWay *way,
                          const uint64_t *block_bytes,
                          TesseraLaidOut *out_laid_out,
                          uint32_t *out_n_low)
 {
   const TesseraLengths *of = build->out;
-  size_t most = (size_t) of->n_swept + (is_first ? of->n_slots : 0);
+  size_t most = (size_t) of->n_swept + (way->is_first ? of->n_slots : 0);
   TesseraItem *items = calloc (most + 1, sizeof *items);
   uint64_t *offsets = calloc (most + 1, sizeof *offsets);
   TesseraPackOptions options = { 0 };
@@ -149,27 +159,36 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
 
   if (build->options->pack)
     options = *build->options->pack;
-  if (is_first && options.work_budget == 0)
+  if (way->is_first && options.work_budget == 0)
     options.work_budget = FIRST_WORK;
-  if (is_first)
+  if (way->is_first)
     options.n_orders = FIRST_ORDERS;
   for (; n < of->n_swept && status == TESSERA_OK; n++)
-    items[n] = (TesseraItem){ .size_bytes = size_of (of, swept[n], is_first, block_bytes),
-                              .begin = swept[n],
-                              .end = of->slots[swept[n]].died };
+    {
+      items[n] =
+          (TesseraItem){ .size_bytes = size_of (of, swept[n], way->is_first, block_bytes),
+                         .begin = swept[n],
+                         .end = of->slots[swept[n]].died };
+      if (way->closed)
+        keep_closed (&way->closed[swept[n]], &items[n]);
+    }
   *out_n_low = 0;
-  /* Around what is pinned zones would cost more than they are worth. */
-  if (status == TESSERA_OK && !is_first && tessera_lengths_splits_sizes (build))
+  if (status == TESSERA_OK && way->has_zones)
     *out_n_low = set_zones (build, swept, items);
-  if (status == TESSERA_OK && is_first)
+  if (status == TESSERA_OK && way->is_first)
     n += pin_once (of, block_bytes, items + n);
-  if (status == TESSERA_OK && is_first && of->cut_phase &&
+  if (status == TESSERA_OK && way->is_first && of->cut_phase &&
       tessera_lengths_splits_sizes (build))
     status = pack_apart (build, swept, items, n, &options, offsets, out_n_low);
   else if (status == TESSERA_OK)
     status = tessera_pack (items, n, &options, offsets, &packing);
   for (uint32_t i = 0; i < of->n_swept && status == TESSERA_OK; i++)
-    out_laid_out[i] = (TesseraLaidOut){ items[i].begin, items[i].end, offsets[i] };
+    out_laid_out[i] = (TesseraLaidOut){ .begin = items[i].begin,
+                                        .end = items[i].end,
+                                        .offset_bytes = offsets[i],
+                                        .owner = items[i].owner,
+                                        .closed_end = items[i].wide_end,
+                                        .closed_tail = items[i].wide_end2 };
   free (items);
   free (offsets);
   return status;

@@ -6,17 +6,26 @@
 #pragma once
 
 #include "planner/laws/build.h"
+#include "planner/laws/closed.h"
 #include "planner/laws/order.h"
 
 /* Whether PyTorch's small blocks and its large ones are kept apart, as in every plan that
  * is there to be followed (planner/plan/build.h). */
 bool tessera_lengths_splits_sizes (const TesseraLengthsBuild *build);
 
+typedef struct
+{
+  bool is_first;  /* of the step that makes what one step makes: others may lie in its
+                     place  until it comes. Around what is pinned zones would cost more
+                     than  they  are worth, and nothing is closed */
+  bool has_zones; /* small ones (at the most) lie below all others */
+  const TesseraClosed *closed; /* [n_slots] (nullable: nothing is): how long small and
+                                  large ones are kept apart */
+} TesseraLayOutWay;
+
 /*
  * tessera_lengths_lay_out:
  * @swept: [n_swept] slots
- * @is_first: of the step that makes what one step makes: others may lie in its place
- * until it comes
  * @block_bytes: [n_laws] at the parameters
  * @out_laid_out: [n_swept]; offsets count from where the first of them may lie
  * @out_n_low: so many lie below all others and are kept apart from them: the small ones;
@@ -26,7 +35,7 @@ bool tessera_lengths_splits_sizes (const TesseraLengthsBuild *build);
  */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_lay_out (const TesseraLengthsBuild *build,
                                                         const uint32_t *swept,
-                                                        bool is_first,
+                                                        const TesseraLayOutWay *way,
                                                         const uint64_t *block_bytes,
                                                         TesseraLaidOut *out_laid_out,
                                                         uint32_t *out_n_low);

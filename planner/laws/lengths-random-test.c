@@ -117,15 +117,15 @@ add_order (TesseraLengths *of, const uint32_t *swept, bool is_first, GRand *rand
   const TesseraLengthsBuild build = { .options = &options, .out = of };
   const TesseraParameters at = { 1 + (uint64_t) below (rand, 4),
                                  1 + (uint64_t) below (rand, 2000) };
+  const TesseraLayOutWay way = { .is_first = is_first };
   g_autofree uint64_t *sizes = g_new (uint64_t, of->n_laws);
   g_autofree TesseraLaidOut *laid_out = g_new0 (TesseraLaidOut, of->n_swept + 1);
   TesseraOrder *order = &of->orders[of->n_orders];
   uint32_t n_low;
 
   g_assert_true (tessera_sweep_sizes (of, &at, sizes));
-  g_assert_cmpint (
-      tessera_lengths_lay_out (&build, swept, is_first, sizes, laid_out, &n_low), ==,
-      TESSERA_OK);
+  g_assert_cmpint (tessera_lengths_lay_out (&build, swept, &way, sizes, laid_out, &n_low),
+                   ==, TESSERA_OK);
   g_assert_cmpint (tessera_order_from_layout (laid_out, of->n_swept, of->n_slots, order),
                    ==, TESSERA_OK);
   order->is_first = is_first;

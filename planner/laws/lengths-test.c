@@ -77,7 +77,9 @@ test_order (void)
       g_assert_cmpint (tessera_pack (items, n, &options, offsets, &packing), ==,
                        TESSERA_OK);
       for (uint32_t i = 0; i < n; i++)
-        laid_out[i] = (TesseraLaidOut){ items[i].begin, items[i].end, offsets[i] };
+        laid_out[i] = (TesseraLaidOut){ .begin = items[i].begin,
+                                        .end = items[i].end,
+                                        .offset_bytes = offsets[i] };
       g_assert_cmpint (tessera_order_from_layout (laid_out, n, 250, &order), ==,
                        TESSERA_OK);
       for (uint32_t i = 0; i < n; i++)

@@ -179,7 +179,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     status = tessera_lengths_start (&build, error);
   if (status == TESSERA_OK)
-    status = tessera_lengths_orders (&build);
+    status = tessera_lengths_orders (&build, error);
   if (status == TESSERA_OK)
     status = refuse_dear (&build, error);
   if (status == TESSERA_OK)

@@ -11,13 +11,15 @@
 #include "allocator/follow/sweep.h"
 #include "planner/laws/fit.h"
 #include "planner/laws/lay-out.h"
+#include "planner/laws/refused.h"
 
 enum
 {
-  N_TRIED = 10,   /* parameters that are packed for */
-  MAX_TRIED = 20, /* ... where there are two lengths */
-  N_UNSEEN = 40,  /* parameters that orders are measured at besides the observed */
-  STRIDE = 17,    /* without a divisor in common with that */
+  N_TRIED = 10,                   /* parameters that are packed for */
+  N_TRIED_OF_TWO = 20,            /* ... where there are two lengths */
+  MAX_TRIED = 2 * N_TRIED_OF_TWO, /* in zones, and with ranges that pass */
+  N_UNSEEN = 40, /* parameters that orders are measured at besides the observed */
+  STRIDE = 17,   /* without a divisor in common with that */
   MAX_POINTS = TESSERA_FIT_STEPS + N_UNSEEN
 };
 
@@ -41,6 +43,11 @@ typedef struct
   size_t n_points;
   TesseraOrder orders[MAX_TRIED];
   size_t n_orders;
+  TesseraClosed *closed; /* [n_slots] */
+  bool passes; /* small and large may follow each other, once they are open; else they are
+                  kept apart in zones, where they are at all */
+  bool is_passing[MAX_TRIED];    /* of the orders */
+  size_t chosen_from[MAX_TRIED]; /* which of them those of the plan were */
 } Orders;
 
 static int
@@ -109,27 +116,88 @@ measure (const Orders *orders, const TesseraOrder *order, const Point *point)
                           : tessera_sweep (out, order, orders->block_bytes, orders->tops);
 }
 
-/* The order of a packing for these parameters. TESSERA_INVALID: no sizes there. */
+/* For how long small and large are closed to each other at the @from-th point and all
+ * behind it: the order is for these. So that it holds between two points as well, at the
+ * one before, too. TESSERA_INVALID: classes vary in too many ways. */
 static TesseraStatus
-add_order (Orders *orders, const TesseraParameters *parameters)
+find_closed (Orders *orders, size_t from)
+{
+  TesseraParameters at[MAX_POINTS];
+  size_t begin = from > 0 ? from - 1 : 0;
+  TesseraStatus status;
+  bool is_for;
+
+  for (size_t i = begin; i < orders->n_points; i++)
+    at[i] = orders->points[i].parameters;
+  status = tessera_closed_find (orders->build->out, at + begin, orders->n_points - begin,
+                                orders->closed, &is_for);
+  return status == TESSERA_OK && !is_for ? TESSERA_INVALID : status;
+}
+
+/* Whether small and large follow each other in the @k-th order of the plan. */
+static bool
+is_passing (const Orders *orders, uint32_t k)
+{
+  return orders->is_passing[orders->chosen_from[k]];
+}
+
+/* Each step that was measured and has an order in which small and large follow each
+ * other, once more, by who knows nothing of this. */
+static TesseraStatus
+check_passing (const Orders *orders, TesseraError *error)
+{
+  const TesseraLengths *out = orders->build->out;
+  TesseraParameters at[MAX_POINTS];
+  size_t n = 0;
+  TesseraLaw law;
+
+  for (size_t i = 0; i < orders->n_points; i++)
+    {
+      const TesseraParameters *of = &orders->points[i].parameters;
+      const TesseraOrder *order;
+
+      if (!tessera_sweep_sizes (out, of, orders->block_bytes))
+        continue;
+      tessera_sweep_by (out, of, false, orders->block_bytes, NULL, orders->tops, &order);
+      if (order && is_passing (orders, (uint32_t) (order - out->orders)))
+        at[n++] = *of;
+    }
+  return tessera_check_lengths_sizes (out, at, n, &law, error);
+}
+
+/* The order of a packing for the @point-th parameters. TESSERA_INVALID: no sizes there.
+ */
+static TesseraStatus
+add_order (Orders *orders, size_t point)
 {
   const TesseraLengths *out = orders->build->out;
   TesseraLaidOut *laid_out = calloc ((size_t) out->n_swept + 1, sizeof *laid_out);
   TesseraOrder *order = &orders->orders[orders->n_orders];
+  const TesseraLayOutWay way = {
+    .is_first = orders->is_first,
+    .has_zones = !orders->is_first && !orders->passes &&
+                 tessera_lengths_splits_sizes (orders->build),
+    .closed = orders->passes ? orders->closed : NULL,
+  };
+  /* Of two lengths each step has the lowest order, so each is for all. */
+  size_t from = orders->passes && out->most.second == 0 ? point : 0;
   uint32_t n_low = 0;
   TesseraStatus status = laid_out ? TESSERA_OK : TESSERA_NO_MEMORY;
 
-  if (status == TESSERA_OK && !tessera_sweep_sizes (out, parameters, orders->block_bytes))
+  if (status == TESSERA_OK &&
+      !tessera_sweep_sizes (out, &orders->points[point].parameters, orders->block_bytes))
     status = TESSERA_INVALID;
+  if (status == TESSERA_OK && orders->passes)
+    status = find_closed (orders, from);
   if (status == TESSERA_OK)
-    status = tessera_lengths_lay_out (orders->build, orders->swept, orders->is_first,
+    status = tessera_lengths_lay_out (orders->build, orders->swept, &way,
                                       orders->block_bytes, laid_out, &n_low);
   if (status == TESSERA_OK)
     status = tessera_order_from_layout (laid_out, out->n_swept, out->n_slots, order);
   free (laid_out);
   if (status != TESSERA_OK)
     return status;
-  orders->n_orders++;
+  orders->is_passing[orders->n_orders++] = orders->passes;
   order->is_first = orders->is_first;
   order->n_low = n_low;
   for (uint32_t i = 0; i < out->n_swept; i++)
@@ -139,7 +207,7 @@ add_order (Orders *orders, const TesseraParameters *parameters)
     }
   for (size_t i = 0; i < orders->n_points; i++)
     orders->points[i].heights[orders->n_orders - 1] =
-        measure (orders, order, &orders->points[i]);
+        i < from ? UINT64_MAX : measure (orders, order, &orders->points[i]);
   return TESSERA_OK;
 }
 
@@ -208,6 +276,7 @@ choose_orders (Orders *orders)
         best = all; /* an order is one row of the file: not worth a copy */
       if (!is_used[best])
         {
+          orders->chosen_from[out->n_orders] = best;
           out->orders[out->n_orders] = orders->orders[best];
           out->orders[out->n_orders++].from_tokens =
               from == 0
@@ -262,6 +331,7 @@ choose_for_two (Orders *orders)
   for (size_t k = 0; k < orders->n_orders; k++)
     if (is_chosen[k])
       {
+        orders->chosen_from[out->n_orders] = k;
         out->orders[out->n_orders++] = orders->orders[k];
         memset (&orders->orders[k], 0, sizeof orders->orders[k]);
       }
@@ -280,7 +350,7 @@ static TesseraStatus
 try_orders (Orders *orders)
 {
   TesseraStatus status = TESSERA_OK;
-  size_t most = orders->build->out->most.second > 0 ? MAX_TRIED : N_TRIED;
+  size_t most = orders->build->out->most.second > 0 ? N_TRIED_OF_TWO : N_TRIED;
   size_t n = orders->n_points < most ? orders->n_points : most;
 
   for (size_t i = 0; i < n && status == TESSERA_OK; i++)
@@ -288,7 +358,7 @@ try_orders (Orders *orders)
       /* Spread over the points, the first and last among them. */
       size_t at = n > 1 ? i * (orders->n_points - 1) / (n - 1) : 0;
 
-      status = add_order (orders, &orders->points[at].parameters);
+      status = add_order (orders, at);
       if (status == TESSERA_INVALID)
         status = TESSERA_OK;
     }
@@ -301,6 +371,68 @@ forget_orders (Orders *orders)
   for (size_t k = 0; k < orders->n_orders; k++)
     tessera_order_clear (&orders->orders[k]);
   orders->n_orders = 0;
+}
+
+/* The steps that were seen, and back again: what the guard of a run would refuse. */
+static TesseraStatus
+measure_refused (const Orders *orders, uint64_t *out_bytes)
+{
+  const TesseraLengths *out = orders->build->out;
+  uint32_t n = out->n_observed;
+  TesseraParameters *at = malloc ((2 * (size_t) n + 1) * sizeof *at);
+  TesseraStatus status = TESSERA_NO_MEMORY;
+
+  for (uint32_t i = 0; at && i < n; i++)
+    at[i] = at[2 * n - 1 - i] = out->observed[i];
+  if (at)
+    status = tessera_lengths_refused (out, at, 2 * (size_t) n, out_bytes);
+  free (at);
+  return status;
+}
+
+/* Gives what was chosen back. */
+static void
+take_back (Orders *orders)
+{
+  TesseraLengths *out = orders->build->out;
+
+  for (; out->n_orders > 0; out->n_orders--)
+    {
+      orders->orders[orders->chosen_from[out->n_orders - 1]] =
+          out->orders[out->n_orders - 1];
+      memset (&out->orders[out->n_orders - 1], 0, sizeof *out->orders);
+    }
+}
+
+/* The same with orders in which small and large follow each other, once they are open.
+ * That is of steps of one length: where another one comes next, what lies where is
+ * another as well. So these are taken only where a run of the steps that were seen would
+ * have no more refused. */
+static TesseraStatus
+try_passing (Orders *orders, TesseraError *error)
+{
+  size_t n_zoned = orders->n_orders;
+  uint64_t zoned_bytes = 0, bytes = 0;
+  TesseraStatus status = measure_refused (orders, &zoned_bytes);
+
+  take_back (orders);
+  orders->passes = true;
+  if (status == TESSERA_OK)
+    status = try_orders (orders);
+  orders->passes = false;
+  if (status != TESSERA_OK)
+    return status;
+  choose (orders);
+  status = check_passing (orders, error);
+  if (status == TESSERA_OK)
+    status = measure_refused (orders, &bytes);
+  if (status != TESSERA_OK || bytes <= zoned_bytes)
+    return status;
+  take_back (orders);
+  while (orders->n_orders > n_zoned)
+    tessera_order_clear (&orders->orders[--orders->n_orders]);
+  choose (orders);
+  return TESSERA_OK;
 }
 
 /* Whether orders of its own make the first step lower anywhere than the ones chosen. */
@@ -356,7 +488,7 @@ try_first (Orders *orders)
 }
 
 TesseraStatus
-tessera_lengths_orders (TesseraLengthsBuild *build)
+tessera_lengths_orders (TesseraLengthsBuild *build, TesseraError *error)
 {
   TesseraLengths *out = build->out;
   Orders *orders = calloc (1, sizeof *orders);
@@ -370,9 +502,10 @@ tessera_lengths_orders (TesseraLengthsBuild *build)
   orders->tops = malloc (((size_t) out->n_swept + 1) * sizeof *orders->tops);
   orders->block_bytes = malloc (((size_t) out->n_laws + 1) * sizeof *orders->block_bytes);
   orders->floors = malloc (((size_t) out->n_slots + 1) * sizeof *orders->floors);
+  orders->closed = malloc (((size_t) out->n_slots + 1) * sizeof *orders->closed);
   out->orders = calloc (2 * MAX_TRIED, sizeof *out->orders);
   if (orders->swept && orders->tops && orders->block_bytes && orders->floors &&
-      out->orders)
+      orders->closed && out->orders)
     {
       for (uint32_t i = 0; i < out->n_slots; i++)
         if (out->slots[i].place == TESSERA_PLACE_SWEPT)
@@ -381,6 +514,8 @@ tessera_lengths_orders (TesseraLengthsBuild *build)
       status = try_orders (orders);
       if (status == TESSERA_OK)
         choose (orders);
+      if (status == TESSERA_OK && tessera_lengths_splits_sizes (build))
+        status = try_passing (orders, error);
       if (status == TESSERA_OK)
         status = try_first (orders);
     }
@@ -389,6 +524,7 @@ tessera_lengths_orders (TesseraLengthsBuild *build)
   free (orders->tops);
   free (orders->block_bytes);
   free (orders->floors);
+  free (orders->closed);
   free (orders);
   return status;
 }

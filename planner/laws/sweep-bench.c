@@ -71,7 +71,9 @@ make_order (TesseraLengths *lengths, TesseraOrder *order)
   is_made =
       is_made && tessera_pack (items, N_SLOTS, &options, offsets, &packing) == TESSERA_OK;
   for (uint32_t i = 0; i < N_SLOTS && is_made; i++)
-    laid_out[i] = (TesseraLaidOut){ items[i].begin, items[i].end, offsets[i] };
+    laid_out[i] = (TesseraLaidOut){ .begin = items[i].begin,
+                                    .end = items[i].end,
+                                    .offset_bytes = offsets[i] };
   is_made = is_made &&
             tessera_order_from_layout (laid_out, N_SLOTS, N_SLOTS, order) == TESSERA_OK;
   for (uint32_t i = 0; i < N_SLOTS && is_made; i++)

@@ -26,6 +26,8 @@ enum
 #define MOST_ABOVE_FIRST_FIT 0.05
 #define MOST_OF_BOUND 1.05
 
+#define SMALL ((uint64_t) 1 << 20) /* PyTorch's small pool serves up to this */
+
 /* Of a run of other lengths, all of which is planned. What is above 1 is steps beyond
  * what the plan is for, in pages of the pool. */
 #define MOST_OF_EXPANDABLE 1.1
@@ -86,12 +88,14 @@ judge_at (const TesseraLengths *lengths, const TesseraParameters *at, Totals *to
 }
 
 /* How high the swept reach, and where first fit by size would put them at that length,
- * the lowest apart from the others where the order keeps them apart. An order comes from
- * a packing at some other length, so a few lie higher. */
+ * the lowest apart from the others where the order keeps them apart, or small and large
+ * where several streams work: first fit knows nothing of when these may follow each
+ * other. An order comes from a packing at some other length, so a few lie higher. */
 static void
 judge_height (const TesseraLengths *lengths,
               const TesseraParameters *at,
               bool is_observed,
+              bool splits,
               Totals *totals)
 {
   const TesseraOrder *order;
@@ -107,7 +111,9 @@ judge_height (const TesseraLengths *lengths,
     items[i] = (TesseraItem){ .size_bytes = bytes[order->laws[i]],
                               .begin = order->slots[i],
                               .end = lengths->slots[order->slots[i]].died,
-                              .zone = i >= order->n_low };
+                              .zone = order->n_low > 0
+                                          ? i >= order->n_low
+                                          : splits && bytes[order->laws[i]] > SMALL };
   first_fit = lengths->fixed_bytes + judge_first_fit_by_size (items, lengths->n_swept);
   totals->n_heights++;
   totals->n_above_first_fit += height > first_fit;
@@ -137,11 +143,13 @@ judge_need (const Instance *instance,
 static void
 judge_layouts (Instance *instance, const TesseraLengths *lengths, Totals *totals)
 {
+  bool splits = instance->of.trace->n_streams > 1;
+
   for (uint32_t i = 0; i < lengths->n_observed; i++)
     {
       judge_at (lengths, &lengths->observed[i], totals);
       judge_need (instance, lengths, &lengths->observed[i], totals);
-      judge_height (lengths, &lengths->observed[i], true, totals);
+      judge_height (lengths, &lengths->observed[i], true, splits, totals);
     }
   for (uint32_t i = 0; i < N_UNSEEN; i++)
     {
@@ -151,7 +159,7 @@ judge_layouts (Instance *instance, const TesseraLengths *lengths, Totals *totals
       };
 
       judge_at (lengths, &unseen, totals);
-      judge_height (lengths, &unseen, false, totals);
+      judge_height (lengths, &unseen, false, splits, totals);
     }
 }
 
