@@ -10,6 +10,7 @@
 #include "viewer/panels/blocklist.h"
 #include "viewer/panels/rows/cell.h"
 #include "viewer/panels/rows/row-list.h"
+#include "viewer/panels/rows/still.h"
 #include "viewer/panels/sorting.h"
 #include "viewer/window/ui.h"
 
@@ -276,7 +277,7 @@ scroll_to_selected (GtkWidget *view, GdkFrameClock *clock, gpointer user)
   if (gtk_widget_get_height (view) < 40 || !tessera_row_list_is_settled (self->rows))
     return G_SOURCE_CONTINUE;
   self->scroll_tick = 0;
-  tessera_column_view_scroll_to (GTK_COLUMN_VIEW (view), position);
+  tessera_row_list_scroll_to (self->rows, position);
   return G_SOURCE_REMOVE;
 }
 
@@ -454,9 +455,8 @@ tessera_table_init (TesseraTable *self)
                                   GTK_SORT_DESCENDING);
   g_signal_connect_swapped (self->view, "map", G_CALLBACK (queue_scroll), self);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
-  gtk_widget_set_vexpand (scrolled, TRUE);
   gtk_box_append (GTK_BOX (self), filter_bar_new (self));
-  gtk_box_append (GTK_BOX (self), scrolled);
+  gtk_box_append (GTK_BOX (self), tessera_still_new (scrolled, 120, 60));
   gtk_widget_add_css_class (GTK_WIDGET (self), "table-panel");
 }
 

@@ -6,6 +6,7 @@
 #include "viewer/panels/groups/group-nodes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST_AT_ONCE 1000
 /* No block is looked for further down: its group stands for it. */
@@ -54,7 +55,7 @@ struct _TesseraNodes
   TesseraNodeKind kind;
   const uint32_t *indices; /* of @kind */
   uint32_t *own_indices;   /* the same; NULL: the grouping's */
-  Entry *order;            /* NULL: not looked at yet */
+  Entry *order;            /* NULL: not looked at yet; of blocks those that are sorted */
   uint32_t n;
   uint32_t n_sorted; /* at the front of order */
   uint32_t n_listed; /* then comes a row for the rest, if any */
@@ -287,17 +288,70 @@ bring_forward (Entry *entries, size_t n, size_t n_wanted, TesseraNodeOrder *tree
     }
 }
 
+static Entry
+entry_of_block (const TesseraNodes *self, uint32_t i)
+{
+  return (Entry){ key_of (self, self->indices[i]), self->indices[i] };
+}
+
+static Entry
+last_of (const Entry *entries, size_t n, TesseraNodeOrder *tree)
+{
+  size_t last = 0;
+
+  for (size_t i = 1; i < n; i++)
+    if (compare (&entries[i], &entries[last], tree) > 0)
+      last = i;
+  return entries[last];
+}
+
+/* The @n_next that come behind those that are sorted. One pass over all blocks that keeps
+ * no more than twice of what is wanted: entries of a million blocks would be 16 MB, most
+ * of the time for new memory. */
+static void
+sort_next_blocks (TesseraNodes *self, uint32_t n_next)
+{
+  const Entry *before = self->n_sorted > 0 ? &self->order[self->n_sorted - 1] : NULL;
+  size_t n_most = 2 * (size_t) n_next, n = 0;
+  g_autofree Entry *next = g_new (Entry, n_most);
+  Entry last = { 0 };
+  gboolean has_last = FALSE;
+
+  for (uint32_t i = 0; i < self->n; i++)
+    {
+      Entry entry = entry_of_block (self, i);
+
+      if ((has_last && compare (&entry, &last, self->tree) >= 0) ||
+          (before != NULL && compare (&entry, before, self->tree) <= 0))
+        continue;
+      next[n++] = entry;
+      if (n < n_most)
+        continue;
+      bring_forward (next, n, n_next, self->tree);
+      n = n_next;
+      last = last_of (next, n, self->tree);
+      has_last = TRUE;
+    }
+  bring_forward (next, n, n_next, self->tree);
+  qsort_r (next, n_next, sizeof *next, compare, self->tree);
+  self->order = g_renew (Entry, self->order, self->n_sorted + n_next);
+  memcpy (&self->order[self->n_sorted], next, n_next * sizeof *next);
+  self->n_sorted += n_next;
+}
+
 static void
 sort_first (TesseraNodes *self, uint32_t n_wanted)
 {
-  uint32_t from = self->n_sorted;
-
-  look (self);
-  if (n_wanted <= from)
+  if (n_wanted <= self->n_sorted)
     return;
-  bring_forward (&self->order[from], self->n - from, n_wanted - from, self->tree);
-  qsort_r (&self->order[from], n_wanted - from, sizeof *self->order, compare, self->tree);
-  self->n_sorted = n_wanted;
+  if (self->kind == TESSERA_NODE_BLOCK)
+    {
+      sort_next_blocks (self, n_wanted - self->n_sorted);
+      return;
+    }
+  look (self);
+  qsort_r (self->order, self->n, sizeof *self->order, compare, self->tree);
+  self->n_sorted = self->n;
 }
 
 static TesseraNodes *
@@ -365,18 +419,29 @@ tessera_nodes_of_blocks (TesseraNodeOrder *tree, uint32_t place)
 static guint
 find_position (TesseraNodes *nodes, uint32_t index)
 {
-  const Entry *item = NULL;
+  sort_first (nodes, nodes->n);
+  for (uint32_t i = 0; i < nodes->n; i++)
+    if (nodes->order[i].index == index)
+      return i;
+  return G_MAXUINT;
+}
+
+static guint
+find_block (TesseraNodes *nodes, uint32_t block)
+{
+  Entry item = { 0, block };
+  gboolean is_in = FALSE;
   guint position = 0;
 
-  look (nodes);
-  for (uint32_t i = 0; i < nodes->n && item == NULL; i++)
-    if (nodes->order[i].index == index)
-      item = &nodes->order[i];
-  if (item == NULL)
-    return G_MAXUINT;
+  item.key = key_of (nodes, block);
   for (uint32_t i = 0; i < nodes->n; i++)
-    position += compare (&nodes->order[i], item, nodes->tree) < 0;
-  return position;
+    {
+      Entry entry = entry_of_block (nodes, i);
+
+      is_in |= entry.index == block;
+      position += compare (&entry, &item, nodes->tree) < 0;
+    }
+  return is_in ? position : G_MAXUINT;
 }
 
 guint
@@ -384,7 +449,9 @@ tessera_nodes_find (TesseraNodes *nodes, TesseraNodeKind kind, uint32_t index)
 {
   guint before = get_n_items (G_LIST_MODEL (nodes));
   uint32_t most = kind == TESSERA_NODE_BLOCK ? MOST_LISTED : UINT32_MAX;
-  guint position = nodes->kind == kind ? find_position (nodes, index) : G_MAXUINT;
+  guint position = nodes->kind != kind          ? G_MAXUINT
+                   : kind == TESSERA_NODE_BLOCK ? find_block (nodes, index)
+                                                : find_position (nodes, index);
 
   if (position >= most)
     return G_MAXUINT;

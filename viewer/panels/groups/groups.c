@@ -13,6 +13,7 @@
 #include "viewer/document/document-view.h"
 #include "viewer/panels/groups/group-cells.h"
 #include "viewer/panels/groups/query-entry.h"
+#include "viewer/panels/rows/still.h"
 #include "viewer/panels/sorting.h"
 #include "viewer/window/ui.h"
 
@@ -29,7 +30,7 @@ struct _TesseraGroupsView
   TesseraTreeColumn column;
   gboolean down;
   gboolean is_followed; /* the tree is being opened at what is selected */
-  uint32_t *counts;     /* selected blocks of each place, then of each class */
+  uint8_t *wholes; /* WHOLE_* of each place, then of each class; NULL: not asked yet */
   guint scroll_tick;
   guint scroll_to;
 };
@@ -105,10 +106,11 @@ scroll (GtkWidget *view, GdkFrameClock *clock, gpointer user)
       self->scroll_tick = 0;
       return G_SOURCE_REMOVE;
     }
-  if (gtk_widget_get_height (view) < 40)
+  /* Rows that became other were work enough for this frame. */
+  if (gtk_widget_get_height (view) < 40 || !tessera_row_list_is_settled (self->rows))
     return G_SOURCE_CONTINUE;
   self->scroll_tick = 0;
-  tessera_column_view_scroll_to (GTK_COLUMN_VIEW (view), self->scroll_to);
+  tessera_row_list_scroll_to (self->rows, self->scroll_to);
   return G_SOURCE_REMOVE;
 }
 
@@ -120,26 +122,55 @@ queue_scroll (TesseraGroupsView *self, guint position)
     self->scroll_tick = gtk_widget_add_tick_callback (self->view, scroll, self, NULL);
 }
 
-/* How many blocks of each place, and behind these of each class, are selected. */
+/* Whether all blocks of a place or class are selected. */
+enum
+{
+  WHOLE_UNKNOWN,
+  WHOLE_YES,
+  WHOLE_NO
+};
+
 static void
-count_selected (TesseraGroupsView *self)
+forget_wholes (TesseraGroupsView *self)
+{
+  g_clear_pointer (&self->wholes, g_free);
+}
+
+/* The first block that is not ends it: of a million only those few are looked at whose
+ * group is wholly selected. */
+static gboolean
+is_place_whole (TesseraGroupsView *self, uint32_t place)
 {
   const TesseraGrouping *grouping = self->grouping;
-  TesseraSelection *selection = self->document->selection;
-  uint32_t *of_class;
+  const TesseraSelection *selection = self->document->selection;
+  uint32_t i = grouping->begin[place], end = grouping->begin[place + 1];
 
-  g_clear_pointer (&self->counts, g_free);
-  if (grouping == NULL)
-    return;
-  self->counts = g_new0 (uint32_t, grouping->n_places + TESSERA_N_CLASSES);
-  of_class = &self->counts[grouping->n_places];
-  for (size_t i = 0; selection != NULL && i < selection->n_blocks; i++)
+  if (self->wholes[place] == WHOLE_UNKNOWN)
     {
-      uint32_t place = tessera_place_of (grouping->data, selection->blocks[i]);
-
-      self->counts[place]++;
-      of_class[tessera_grouping_class_of (grouping, place)]++;
+      while (i < end && selection->is_in[grouping->blocks[i]])
+        i++;
+      self->wholes[place] = i == end ? WHOLE_YES : WHOLE_NO;
     }
+  return self->wholes[place] == WHOLE_YES;
+}
+
+static gboolean
+is_class_whole (TesseraGroupsView *self, uint32_t class)
+{
+  const TesseraGrouping *grouping = self->grouping;
+  uint8_t *whole = &self->wholes[grouping->n_places + class];
+
+  if (*whole == WHOLE_UNKNOWN)
+    {
+      uint32_t place = 0;
+
+      while (
+          place < grouping->n_places &&
+          (grouping->rows[place].lifetime_class != class || is_place_whole (self, place)))
+        place++;
+      *whole = place == grouping->n_places ? WHOLE_YES : WHOLE_NO;
+    }
+  return *whole == WHOLE_YES;
 }
 
 /* A class, a group where all of it is. */
@@ -150,16 +181,16 @@ is_selected (gpointer user, guint position)
   const TesseraGrouping *grouping = self->grouping;
   g_autoptr (TesseraNode) node = NULL;
 
-  if (self->document->selection == NULL || self->counts == NULL)
+  if (self->document->selection == NULL || grouping == NULL)
     return FALSE;
+  if (self->wholes == NULL)
+    self->wholes = g_new0 (uint8_t, grouping->n_places + TESSERA_N_CLASSES);
   node = node_at (self, position);
   if (node->kind == TESSERA_NODE_BLOCK)
     return tessera_document_is_selected (self->document, node->index);
   if (node->kind == TESSERA_NODE_GROUP)
-    return self->counts[node->index] == grouping->rows[node->index].n_blocks;
-  return node->kind == TESSERA_NODE_CLASS &&
-         self->counts[grouping->n_places + node->index] ==
-             grouping->classes[node->index].n_blocks;
+    return is_place_whole (self, node->index);
+  return node->kind == TESSERA_NODE_CLASS && is_class_whole (self, node->index);
 }
 
 /* Opens the tree at the block that leads, or at its group where all of that is
@@ -185,9 +216,9 @@ follow_selection (TesseraGroupsView *self)
 {
   g_autoptr (GtkTreeListRow) lead = NULL;
 
+  forget_wholes (self);
   if (self->tree == NULL)
     return;
-  count_selected (self);
   if (!self->is_followed && gtk_widget_get_mapped (GTK_WIDGET (self)))
     lead = open_to_lead (self);
   tessera_row_list_reselect (self->rows);
@@ -261,7 +292,7 @@ rebuild (TesseraGroupsView *self)
         tessera_group_tree_open_classes (self->tree);
       g_signal_connect (self->tree, "items-changed", G_CALLBACK (on_rows), self);
     }
-  count_selected (self);
+  forget_wholes (self);
   tessera_row_list_set_rows (self->rows, n_rows (self), 0);
   follow_selection (self);
 }
@@ -389,7 +420,7 @@ tessera_groups_view_dispose (GObject *object)
   g_clear_object (&self->rows);
   forget_tree (self);
   g_clear_pointer (&self->grouping, tessera_grouping_unref);
-  g_clear_pointer (&self->counts, g_free);
+  forget_wholes (self);
   g_clear_pointer (&self->cells, tessera_group_cells_free);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (tessera_groups_view_parent_class)->dispose (object);
@@ -433,9 +464,8 @@ tessera_groups_view_new (TesseraDocument *document)
   tessera_group_cells_add (self->rows, GTK_COLUMN_VIEW (self->view));
   tessera_sorting_watch (GTK_COLUMN_VIEW (self->view), on_sort, self);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
-  gtk_widget_set_vexpand (scrolled, TRUE);
   gtk_box_append (GTK_BOX (self), tessera_query_entry_new (document));
-  gtk_box_append (GTK_BOX (self), scrolled);
+  gtk_box_append (GTK_BOX (self), tessera_still_new (scrolled, 120, 60));
   tessera_watch (document, GTK_WIDGET (self), on_changed);
   return GTK_WIDGET (self);
 }

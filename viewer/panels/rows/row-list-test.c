@@ -21,6 +21,9 @@ typedef struct
   int n_made;
   int n_at_once; /* made since the last frame */
   int most_at_once;
+  int n_written; /* since the last frame */
+  int most_written;
+  int n_seen; /* cells in sight in the last frame */
   GtkBitset *selected;
 } Fixture;
 
@@ -38,10 +41,12 @@ static void
 show (gpointer user, GtkWidget *cell, guint position, int column)
 {
   Fixture *f = user;
-  g_autofree char *text =
-      position == GTK_INVALID_LIST_POSITION
-          ? g_strdup ("")
-          : g_strdup_printf ("%d:%u:%d", f->version, position, column);
+  g_autofree char *text = NULL;
+
+  f->most_written = MAX (f->most_written, ++f->n_written);
+  text = position == GTK_INVALID_LIST_POSITION
+             ? g_strdup ("")
+             : g_strdup_printf ("%d:%u:%d", f->version, position, column);
 
   tessera_cell_set_text (TESSERA_CELL (cell), text);
 }
@@ -74,6 +79,7 @@ static gboolean
 on_frame (GtkWidget *view, GdkFrameClock *clock, gpointer user)
 {
   ((Fixture *) user)->n_at_once = 0;
+  ((Fixture *) user)->n_written = 0;
   return G_SOURCE_CONTINUE;
 }
 
@@ -128,13 +134,16 @@ settle (Fixture *f)
                     tessera_row_list_get_n_rows (f->rows));
 }
 
-/* How many cells say something; each says what it should. */
+/* How many cells say something; each says what it should, or @only_seen those that are in
+ * sight. */
 static int
-count_texts (Fixture *f, GtkWidget *widget)
+count_texts (Fixture *f, GtkWidget *widget, gboolean only_seen)
 {
   g_autofree char *version = g_strdup_printf ("%d:", f->version);
   int n = 0;
 
+  if (only_seen && !gtk_widget_get_mapped (widget))
+    return 0;
   if (TESSERA_IS_CELL (widget) && *tessera_cell_get_text (TESSERA_CELL (widget)) != '\0')
     {
       g_assert_true (
@@ -143,7 +152,7 @@ count_texts (Fixture *f, GtkWidget *widget)
     }
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
        child = gtk_widget_get_next_sibling (child))
-    n += count_texts (f, child);
+    n += count_texts (f, child, only_seen);
   return n;
 }
 
@@ -158,30 +167,72 @@ test_in_place (Fixture *f, gconstpointer unused)
   f->n_at_once = f->most_at_once = 0;
   settle (f);
   n_made = f->n_made;
-  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view)), >=, 100 * N_COLUMNS);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view), FALSE), >=, 100 * N_COLUMNS);
   g_assert_cmpint (f->most_at_once, <=, 2 * 20 * N_COLUMNS);
-  /* Others in their place, as many and many more: at once, and with the same widgets. */
+  /* Others in their place, as many and many more, with the same widgets: those in sight
+   * at once, the others soon, and not all in one frame. */
+  f->n_written = f->most_written = 0;
   set_rows (f, 5000);
-  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view)), >=, 100 * N_COLUMNS);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view), TRUE), >=, 8 * N_COLUMNS);
   set_rows (f, 1000000);
-  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view)), >=, 100 * N_COLUMNS);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view), TRUE), >=, 8 * N_COLUMNS);
   settle (f);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view), FALSE), >=, 100 * N_COLUMNS);
   g_assert_cmpint (f->n_made, ==, n_made);
+  g_assert_cmpint (f->most_written, <, 120 * N_COLUMNS);
   /* Few: those that went are blank at once and go a few at a time. */
   set_rows (f, 7);
-  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view)), ==, 7 * N_COLUMNS);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view), TRUE), ==, 7 * N_COLUMNS);
   g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (f->rows)), >, 100);
   settle (f);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view), FALSE), ==, 7 * N_COLUMNS);
   g_assert_cmpint (f->n_made, ==, n_made);
   set_rows (f, 0);
   settle (f);
-  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view)), ==, 0);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view), FALSE), ==, 0);
   /* And back, before they are all gone. */
   set_rows (f, 300);
   set_rows (f, 3);
   set_rows (f, 300);
   settle (f);
-  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view)), >=, 100 * N_COLUMNS);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view), FALSE), >=, 100 * N_COLUMNS);
+}
+
+static void
+on_paint (GdkFrameClock *clock, gpointer user)
+{
+  Fixture *f = user;
+
+  /* Each that is seen is of this version. */
+  f->n_seen = count_texts (f, GTK_WIDGET (f->view), TRUE);
+}
+
+/* Who scrolls while rows out of sight are still to be written sees none that is not, in
+ * any frame; nor where the list is made to scroll. */
+static void
+test_scrolled (Fixture *f, gconstpointer unused)
+{
+  GtkAdjustment *adjustment = gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (f->view));
+  GdkFrameClock *clock = gtk_widget_get_frame_clock (GTK_WIDGET (f->view));
+
+  set_rows (f, 5000);
+  settle (f);
+  g_signal_connect_after (clock, "layout", G_CALLBACK (on_paint), f);
+  for (int round = 0; round < 3; round++)
+    {
+      set_rows (f, 5000);
+      f->n_seen = 0;
+      if (round < 2)
+        gtk_adjustment_set_value (adjustment,
+                                  gtk_adjustment_get_value (adjustment) + 1500);
+      else
+        tessera_row_list_scroll_to (f->rows, 4000);
+      WAIT (f->n_seen > 0, SLOW_MS);
+      settle (f);
+    }
+  g_assert_cmpfloat (gtk_adjustment_get_value (adjustment), >, 4000);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view), FALSE), >=, 100 * N_COLUMNS);
+  g_signal_handlers_disconnect_by_func (clock, on_paint, f);
 }
 
 static int
@@ -267,6 +318,7 @@ main (int argc, char **argv)
   if (!test_init_display (&argc, &argv))
     return 0;
   g_test_add ("/row-list/in place", Fixture, NULL, set_up, test_in_place, tear_down);
+  g_test_add ("/row-list/scrolled", Fixture, NULL, set_up, test_scrolled, tear_down);
   g_test_add ("/row-list/parts", Fixture, NULL, set_up, test_parts, tear_down);
   g_test_add ("/row-list/selection", Fixture, NULL, set_up, test_selection, tear_down);
   g_test_add ("/row-list/cell", Fixture, NULL, set_up, test_cell, tear_down);

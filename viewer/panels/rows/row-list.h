@@ -4,9 +4,10 @@
  * GTK keeps 200 rows of a list, however few are seen, and where a model says that items
  * went and others came it destroys and makes all their widgets: 50 to 70 ms. Here a row
  * is a place: where what the list shows becomes other, the widgets of the rows that are
- * there are written anew, which takes a tenth of that. Only where there are more or fewer
- * rows than before are some made or destroyed, a few in each frame; a row that is on its
- * way out is blank.
+ * there are written anew, which takes a tenth of that: those in sight at once, the others
+ * some in each frame, or all before somebody scrolls to them. Only where there are more
+ * or fewer rows than before are some made or destroyed, a few in each frame; a row that
+ * is on its way out is blank.
  *
  * Nothing is kept of what is selected: whoever made the list is asked, row by row.
  * GtkMultiSelection makes and keeps an object of every row that is selected, which for a
@@ -46,8 +47,10 @@ void tessera_row_list_set_rows (TesseraRowList *self, guint n_rows, guint from);
 void tessera_row_list_show (TesseraRowList *self, int column);
 /* What is selected became other. */
 void tessera_row_list_reselect (TesseraRowList *self);
+/* Scrolls there. Only works once the view has its size. */
+void tessera_row_list_scroll_to (TesseraRowList *self, guint position);
 /* Asks nobody any more: whoever made it goes. */
 void tessera_row_list_close (TesseraRowList *self);
 guint tessera_row_list_get_n_rows (TesseraRowList *self);
-/* Whether the view has as many rows as there are. */
+/* Whether the view has as many rows as there are, each as it should be. */
 gboolean tessera_row_list_is_settled (TesseraRowList *self);
