@@ -253,11 +253,15 @@ void
 tessera_document_refresh_comparison (TesseraDocument *self)
 {
   Compare *compare;
+  gboolean was_told = self->comparison != NULL || self->difference != NULL;
 
   g_clear_pointer (&self->jobs[TESSERA_WORK_COMPARE], tessera_job_drop);
   drop_comparison (self);
-  tessera_document_relight (self);
-  tessera_document_changed (self, TESSERA_CHANGED_PLANS | TESSERA_CHANGED_SELECTION);
+  if (was_told)
+    {
+      tessera_document_relight (self);
+      tessera_document_changed (self, TESSERA_CHANGED_PLANS | TESSERA_CHANGED_SELECTION);
+    }
   if (self->left_planned == NULL || self->planned == NULL)
     return;
   compare = g_new0 (Compare, 1);

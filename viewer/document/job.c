@@ -5,6 +5,10 @@
  */
 #include "viewer/document/job.h"
 
+/* Each time the window draws what is told: more often nobody could read it, and a plan
+ * that takes minutes would keep the main thread busy all along. */
+#define TELL_EVERY_MS 66
+
 /* Who asked for the end. */
 enum
 {
@@ -16,12 +20,12 @@ struct TesseraJob
 {
   gatomicrefcount references;
   const TesseraJobKind *kind;
-  GObject *owner;
+  GObject *owner; /* NULL: done */
   gpointer input;
-  gboolean dropped; /* main thread only */
+  gboolean dropped; /* or done; main thread only, as is the owner */
   int stop;         /* atomic: STOP_* */
   int permille;     /* atomic: where the work is */
-  int told;         /* atomic: an idle that will tell the main thread is on its way */
+  int told;         /* atomic: the main thread will soon be told */
   TesseraStatus status;
   TesseraError error;
   TesseraProgress progress; /* worker only, as are the next two */
@@ -47,7 +51,7 @@ tessera_job_unref (TesseraJob *job)
     return;
   if (job->input != NULL)
     job->kind->free_input (job->input);
-  g_object_unref (job->owner);
+  g_clear_object (&job->owner);
   g_mutex_clear (&job->lock);
   g_free (job);
 }
@@ -70,8 +74,8 @@ move_on (TesseraJob *job, double fraction)
 
   g_atomic_int_set (&job->permille, (int) (whole * 1000));
   if (g_atomic_int_compare_and_exchange (&job->told, 0, 1))
-    g_idle_add_full (G_PRIORITY_DEFAULT, tell_progress, job_ref (job),
-                     (GDestroyNotify) tessera_job_unref);
+    g_timeout_add_full (G_PRIORITY_DEFAULT, TELL_EVERY_MS, tell_progress, job_ref (job),
+                        (GDestroyNotify) tessera_job_unref);
 }
 
 static bool
@@ -142,6 +146,9 @@ finish (gpointer user)
 
   if (!job->dropped)
     job->kind->done (job->owner, job->input, job->status, &job->error);
+  /* What is still to be told comes too late, and must not keep the owner. */
+  job->dropped = TRUE;
+  g_clear_object (&job->owner);
   return G_SOURCE_REMOVE;
 }
 

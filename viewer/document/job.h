@@ -2,7 +2,7 @@
  * Work on another thread that shows its progress and can be stopped.
  *
  * A job is started from the main thread, does its work on a worker, and reports back on
- * the main thread. Its owner lives at least as long as the job. A job that was dropped
+ * the main thread. Its owner lives until it is done. A job that was dropped
  * (because a newer one took its place) never reports.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -24,7 +24,8 @@ typedef void (*TesseraJobDone) (gpointer owner,
                                 gpointer input,
                                 TesseraStatus status,
                                 const TesseraError *error);
-/* On the main thread, whenever the fraction or the news changed. */
+/* On the main thread where the fraction or the news changed, fifteen times a second at
+ * most; never after @done. */
 typedef void (*TesseraJobProgress) (gpointer owner, double fraction);
 
 typedef struct

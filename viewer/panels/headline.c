@@ -78,7 +78,7 @@ show_number (TesseraHeadline *self, int which, uint64_t bytes)
 
   text = bytes != 0 ? tessera_describe_bytes (bytes) : g_strdup (coming ? "…" : "–");
   gtk_label_set_text (GTK_LABEL (self->numbers[which]), text);
-  gtk_widget_set_css_classes (
+  tessera_set_classes (
       self->numbers[which],
       (const char *[]){ "number", verdict_class (document, which, bytes), NULL });
   if (bytes != 0)

@@ -141,12 +141,13 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION |
                 TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_GROUPS)))
     return;
+  /* Another trace may lie where the last one lay. */
+  if (what & TESSERA_CHANGED_TRACE)
+    tessera_stack_view_set_stack (TESSERA_STACK_VIEW (self->stack), NULL, TESSERA_NONE);
   gtk_widget_set_visible (self->empty, !any);
   gtk_widget_set_visible (self->filled, any);
   if (any)
     show_block (self);
-  else
-    tessera_stack_view_set_stack (TESSERA_STACK_VIEW (self->stack), NULL, TESSERA_NONE);
 }
 
 static void

@@ -12,6 +12,25 @@
 #define MOST_ENTRIES 200
 /* Entries in sight; the others unfold. */
 #define MOST_OPEN 12
+/* Making a row takes 0.2 to 0.4 ms. */
+#define MOST_MADE 12
+
+/* What is told below the entries. */
+enum
+{
+  FAILED,
+  MISSED,
+  RESERVED_FREE,
+  N_FIXED
+};
+
+/* A place for an entry: it stays while what stands in it changes. */
+typedef struct
+{
+  GtkWidget *button; /* NULL: a fixed row */
+  GtkWidget *box, *swatch, *name, *amount;
+  size_t entry;
+} Row;
 
 struct _TesseraLegend
 {
@@ -21,74 +40,128 @@ struct _TesseraLegend
   GtkWidget *key;     /* GtkDropDown */
   GtkWidget *caption; /* of the entries' numbers */
   GtkWidget *entries;
+  GtkWidget *expander, *more; /* what unfolds */
+  GPtrArray *rows;            /* Row: of the entries, as many as were needed once */
+  Row *fixed[N_FIXED];
+  GArray *shown;  /* size_t: which entries have blocks, MOST_ENTRIES at most */
+  guint tick;     /* 0: all rows that are unfolded are made */
   GtkWidget *all; /* shows everything again */
-  int built_for;  /* key and darkness of the rows; -1: none */
 };
 
 G_DEFINE_TYPE (TesseraLegend, tessera_legend, GTK_TYPE_BOX)
+
+/* --- a row ------------------------------------------------------------------------ */
 
 static void
 on_entry_clicked (
     GtkGestureClick *gesture, int n, double x, double y, TesseraLegend *self)
 {
-  GtkWidget *row = gtk_event_controller_get_widget (GTK_EVENT_CONTROLLER (gesture));
+  GtkWidget *button = gtk_event_controller_get_widget (GTK_EVENT_CONTROLLER (gesture));
+  const Row *row = g_object_get_data (G_OBJECT (button), "row");
   GdkModifierType state =
       gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (gesture));
-  size_t entry = GPOINTER_TO_SIZE (g_object_get_data (G_OBJECT (row), "entry"));
 
   gtk_gesture_set_state (GTK_GESTURE (gesture), GTK_EVENT_SEQUENCE_CLAIMED);
-  tessera_document_filter (self->document, entry,
+  tessera_document_filter (self->document, row->entry,
                            (state & (GDK_CONTROL_MASK | GDK_SHIFT_MASK)) == 0);
 }
 
 static void
-on_entry_activated (GtkButton *row, TesseraLegend *self)
+on_entry_activated (GtkButton *button, TesseraLegend *self)
 {
-  tessera_document_filter (self->document,
-                           GPOINTER_TO_SIZE (g_object_get_data (G_OBJECT (row), "entry")),
-                           TRUE);
+  const Row *row = g_object_get_data (G_OBJECT (button), "row");
+
+  tessera_document_filter (self->document, row->entry, TRUE);
 }
 
-static GtkWidget *
-row_box_new (GtkWidget *swatch, const char *name, const char *amount)
+static Row *
+row_new (void)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  GtkWidget *label = tessera_name_new ("legend-name", NULL, 5);
-  GtkWidget *number = tessera_label_new (amount, "amount");
+  Row *row = g_new0 (Row, 1);
 
-  gtk_widget_set_hexpand (label, TRUE);
-  tessera_name_set (label, name);
-  gtk_box_append (GTK_BOX (box), swatch);
-  gtk_box_append (GTK_BOX (box), label);
-  gtk_box_append (GTK_BOX (box), number);
-  return box;
+  row->box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+  row->swatch = tessera_swatch_new (0, TESSERA_NONE);
+  row->name = tessera_name_new ("legend-name", NULL, 5);
+  row->amount = tessera_label_new ("", "amount");
+  gtk_widget_set_hexpand (row->name, TRUE);
+  gtk_box_append (GTK_BOX (row->box), row->swatch);
+  gtk_box_append (GTK_BOX (row->box), row->name);
+  gtk_box_append (GTK_BOX (row->box), row->amount);
+  return row;
 }
 
-static GtkWidget *
-row_new (TesseraLegend *self, const TesseraLegendEntry *entry, size_t index)
+/* In @box from now on. */
+static Row *
+entry_row_new (TesseraLegend *self, GtkWidget *box)
 {
-  g_autofree char *amount = tessera_describe_bytes (entry->peak_bytes);
-  g_autofree char *count = tessera_describe_counted (entry->n_blocks, "block");
-  g_autofree char *tip = g_strdup_printf ("%s: %s, %s live at the peak\n"
-                                          "Click: this alone. Ctrl+click: out or in.",
-                                          entry->name, count, amount);
-  GtkWidget *row = gtk_button_new ();
+  Row *row = row_new ();
   GtkGesture *click = gtk_gesture_click_new ();
 
-  gtk_button_set_child (
-      GTK_BUTTON (row),
-      row_box_new (tessera_swatch_new (entry->rgb, TESSERA_NONE), entry->name, amount));
-  gtk_widget_set_css_classes (row, (const char *[]){ "flat", "legend-row", NULL });
-  tessera_set_tip (row, tip);
-  g_object_set_data (G_OBJECT (row), "entry", GSIZE_TO_POINTER (index));
+  row->button = gtk_button_new ();
+  gtk_button_set_child (GTK_BUTTON (row->button), row->box);
+  gtk_widget_set_css_classes (row->button,
+                              (const char *[]){ "flat", "legend-row", NULL });
+  g_object_set_data (G_OBJECT (row->button), "row", row);
   /* The gesture sees the click before the button does, with its modifiers; the button
    * serves the keyboard. */
   gtk_event_controller_set_propagation_phase (GTK_EVENT_CONTROLLER (click),
                                               GTK_PHASE_CAPTURE);
   g_signal_connect (click, "pressed", G_CALLBACK (on_entry_clicked), self);
-  gtk_widget_add_controller (row, GTK_EVENT_CONTROLLER (click));
-  g_signal_connect (row, "clicked", G_CALLBACK (on_entry_activated), self);
+  gtk_widget_add_controller (row->button, GTK_EVENT_CONTROLLER (click));
+  g_signal_connect (row->button, "clicked", G_CALLBACK (on_entry_activated), self);
+  gtk_box_append (GTK_BOX (box), row->button);
   return row;
+}
+
+static Row *
+fixed_row_new (GtkWidget *box, const char *name, const char *widget_name)
+{
+  Row *row = row_new ();
+
+  tessera_name_set (row->name, name);
+  gtk_widget_add_css_class (row->box, "legend-fixed");
+  gtk_widget_set_name (row->box, widget_name);
+  gtk_box_append (GTK_BOX (box), row->box);
+  return row;
+}
+
+/* --- what stands in them ---------------------------------------------------------- */
+
+static void
+write_entry (TesseraLegend *self, Row *row, size_t index)
+{
+  const TesseraPaint *paint = self->document->paint;
+  const TesseraLegendEntry *entry = &paint->colouring->entries[index];
+  g_autofree char *amount = tessera_describe_bytes (entry->peak_bytes);
+  g_autofree char *count = tessera_describe_counted (entry->n_blocks, "block");
+  g_autofree char *tip = g_strdup_printf ("%s: %s, %s live at the peak\n"
+                                          "Click: this alone. Ctrl+click: out or in.",
+                                          entry->name, count, amount);
+
+  row->entry = index;
+  tessera_swatch_set (row->swatch, entry->rgb, TESSERA_NONE);
+  tessera_name_set (row->name, entry->name);
+  gtk_label_set_text (GTK_LABEL (row->amount), amount);
+  tessera_set_tip (row->button, tip);
+  if (paint->shown_entries[index])
+    gtk_widget_remove_css_class (row->button, "filtered");
+  else
+    gtk_widget_add_css_class (row->button, "filtered");
+}
+
+/* @amount: NULL: it is not told. Takes it and @tip over. */
+static void
+write_fixed (Row *row, uint32_t rgb, uint32_t hatch_rgb, char *amount, char *tip)
+{
+  gtk_widget_set_visible (row->box, amount != NULL);
+  if (amount != NULL)
+    {
+      tessera_swatch_set (row->swatch, rgb, hatch_rgb);
+      gtk_label_set_text (GTK_LABEL (row->amount), amount);
+      tessera_set_tip (row->box, tip);
+    }
+  g_free (amount);
+  g_free (tip);
 }
 
 /* What nobody planned to miss, which is striped. Recordings before version 9 of traces do
@@ -100,148 +173,151 @@ n_unplanned (const TesseraLayout *layout)
                                  : layout->n_misses;
 }
 
-static GtkWidget *
-missed_row_new (const TesseraPalette *palette, const TesseraLayout *layout)
+static void
+write_missed (TesseraLegend *self, const TesseraPalette *palette)
 {
-  g_autofree char *amount = tessera_describe_bytes (
-      layout->is_left != NULL ? layout->miss_bytes - layout->planned_miss_bytes
-                              : layout->miss_bytes);
-  g_autofree char *count = tessera_describe_counted (n_unplanned (layout), "request");
-  g_autofree char *tip = g_strdup_printf (
-      "%s found no place in the plan's pool%s", count,
-      layout->pool_bytes > 0
-          ? " when the run was recorded; in the table, look for \"missed\""
-          : " in simulation");
-  GtkWidget *row = row_box_new (tessera_swatch_new (palette->reserved, palette->missed),
-                                "missed the plan", amount);
+  const TesseraLayout *layout = NULL;
+  g_autofree char *count = NULL;
 
-  gtk_widget_add_css_class (row, "legend-fixed");
-  gtk_widget_set_name (row, "legend-missed");
-  tessera_set_tip (row, tip);
-  return row;
+  for (int side = 0; side < TESSERA_N_SIDES && layout == NULL; side++)
+    if (self->document->sheets[side] != NULL &&
+        n_unplanned (self->document->sheets[side]->layout) > 0)
+      layout = self->document->sheets[side]->layout;
+  if (layout == NULL)
+    {
+      write_fixed (self->fixed[MISSED], 0, TESSERA_NONE, NULL, NULL);
+      return;
+    }
+  count = tessera_describe_counted (n_unplanned (layout), "request");
+  write_fixed (
+      self->fixed[MISSED], palette->reserved, palette->missed,
+      tessera_describe_bytes (layout->is_left != NULL
+                                  ? layout->miss_bytes - layout->planned_miss_bytes
+                                  : layout->miss_bytes),
+      g_strdup_printf ("%s found no place in the plan's pool%s", count,
+                       layout->pool_bytes > 0 ? " when the run was recorded; in the "
+                                                "table, look for \"missed\""
+                                              : " in simulation"));
 }
 
 static void
-add_fixed_rows (TesseraLegend *self)
+write_fixed_rows (TesseraLegend *self)
 {
   const TesseraPalette *palette = tessera_palette (self->document->dark);
   TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
   const TesseraParts *parts = &self->document->verdict.parts;
-  g_autofree char *free_bytes = NULL;
-  GtkWidget *row;
+  size_t n_ooms = sheet != NULL ? sheet->layout->n_ooms : 0;
 
-  if (sheet == NULL)
-    return;
-  if (sheet->layout->n_ooms > 0)
-    {
-      g_autofree char *asked = tessera_describe_bytes (
-          sheet->layout->ooms[sheet->layout->n_ooms - 1].size_bytes);
-
-      row = row_box_new (tessera_swatch_new (palette->bad, TESSERA_NONE),
-                         "request that failed", asked);
-      gtk_widget_add_css_class (row, "legend-fixed");
-      gtk_box_append (GTK_BOX (self->entries), row);
-    }
-  for (int side = 0; side < TESSERA_N_SIDES; side++)
-    {
-      const TesseraSheet *of = self->document->sheets[side];
-
-      if (of == NULL || n_unplanned (of->layout) == 0)
-        continue;
-      gtk_box_append (GTK_BOX (self->entries), missed_row_new (palette, of->layout));
-      break;
-    }
-  free_bytes = tessera_describe_bytes (parts->reserved_bytes - parts->live_bytes -
-                                       parts->rounding_bytes);
-  row = row_box_new (tessera_swatch_new (palette->reserved, palette->hatch),
-                     "reserved, free", free_bytes);
-  gtk_widget_add_css_class (row, "legend-fixed");
-  tessera_set_tip (row,
-                   "Taken from the device and used by nothing at the verdict's moment");
-  gtk_box_append (GTK_BOX (self->entries), row);
+  write_fixed (self->fixed[FAILED], palette->bad, TESSERA_NONE,
+               n_ooms > 0
+                   ? tessera_describe_bytes (sheet->layout->ooms[n_ooms - 1].size_bytes)
+                   : NULL,
+               NULL);
+  write_missed (self, palette);
+  write_fixed (
+      self->fixed[RESERVED_FREE], palette->reserved, palette->hatch,
+      sheet != NULL ? tessera_describe_bytes (parts->reserved_bytes - parts->live_bytes -
+                                              parts->rounding_bytes)
+                    : NULL,
+      g_strdup ("Taken from the device and used by nothing at the verdict's moment"));
 }
 
+/* --- all of them ------------------------------------------------------------------ */
+
+/* Rows that are there: of what stands in them. Folded ones need not be there. */
 static void
-rebuild (TesseraLegend *self)
+write_entries (TesseraLegend *self)
 {
-  const TesseraColouring *colouring;
-  GtkWidget *more = NULL;
-  size_t n_rows = 0;
-
-  tessera_remove_children (self->entries);
-  if (self->document->paint == NULL)
-    return;
-  colouring = self->document->paint->colouring;
-  for (size_t i = 0; i < MIN (colouring->n_entries, MOST_ENTRIES); i++)
+  for (guint i = 0; i < self->rows->len; i++)
     {
-      if (colouring->entries[i].n_blocks == 0)
-        continue;
-      if (n_rows == MOST_OPEN)
-        more = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-      gtk_box_append (GTK_BOX (more != NULL ? more : self->entries),
-                      row_new (self, &colouring->entries[i], i));
-      n_rows++;
-    }
-  if (more != NULL)
-    {
-      g_autofree char *text = g_strdup_printf ("%zu more", n_rows - MOST_OPEN);
-      GtkWidget *expander = gtk_expander_new (text);
+      Row *row = g_ptr_array_index (self->rows, i);
 
-      gtk_expander_set_child (GTK_EXPANDER (expander), more);
-      gtk_box_append (GTK_BOX (self->entries), expander);
+      gtk_widget_set_visible (row->button, i < self->shown->len);
+      if (i < self->shown->len)
+        write_entry (self, row, g_array_index (self->shown, size_t, i));
     }
-  add_fixed_rows (self);
 }
 
-static void
-style_rows (GtkWidget *parent, const TesseraPaint *paint)
+/* Returns: whether all rows that are in sight are there now. */
+static gboolean
+make_rows (TesseraLegend *self)
 {
-  GtkWidget *row;
+  gboolean unfolded = gtk_expander_get_expanded (GTK_EXPANDER (self->expander));
+  guint n = unfolded ? self->shown->len : MIN (self->shown->len, MOST_OPEN);
+  guint end = MIN (n, self->rows->len + MOST_MADE);
 
-  for (row = gtk_widget_get_first_child (parent); row != NULL;
-       row = gtk_widget_get_next_sibling (row))
+  while (self->rows->len < end)
     {
-      size_t entry = GPOINTER_TO_SIZE (g_object_get_data (G_OBJECT (row), "entry"));
+      guint at = self->rows->len;
+      Row *row = entry_row_new (self, at < MOST_OPEN ? self->entries : self->more);
 
-      if (!gtk_widget_has_css_class (row, "legend-row"))
-        style_rows (row, paint);
-      else if (paint->shown_entries[entry])
-        gtk_widget_remove_css_class (row, "filtered");
-      else
-        gtk_widget_add_css_class (row, "filtered");
+      g_ptr_array_add (self->rows, row);
+      write_entry (self, row, g_array_index (self->shown, size_t, at));
     }
+  return self->rows->len >= n;
+}
+
+static gboolean
+on_tick (GtkWidget *widget, GdkFrameClock *clock, gpointer unused)
+{
+  TesseraLegend *self = TESSERA_LEGEND (widget);
+
+  if (!make_rows (self))
+    return G_SOURCE_CONTINUE;
+  self->tick = 0;
+  return G_SOURCE_REMOVE;
 }
 
 static void
-show_filter (TesseraLegend *self)
+on_unfold (TesseraLegend *self)
+{
+  if (!make_rows (self) && self->tick == 0)
+    self->tick = gtk_widget_add_tick_callback (GTK_WIDGET (self), on_tick, NULL, NULL);
+}
+
+static void
+find_shown (TesseraLegend *self)
 {
   const TesseraPaint *paint = self->document->paint;
 
-  gtk_widget_set_visible (self->all, paint != NULL && paint->shown != NULL);
-  if (paint != NULL)
-    style_rows (self->entries, paint);
+  g_array_set_size (self->shown, 0);
+  for (size_t i = 0; paint != NULL && i < MIN (paint->colouring->n_entries, MOST_ENTRIES);
+       i++)
+    if (paint->colouring->entries[i].n_blocks > 0)
+      g_array_append_val (self->shown, i);
 }
 
-/* Rebuilding while a row handles its own click would pull it away under the gesture, so
- * a filter only restyles the rows; another colouring makes new ones. */
+static void
+refresh (TesseraLegend *self)
+{
+  const TesseraPaint *paint = self->document->paint;
+  guint n_more;
+
+  find_shown (self);
+  n_more = self->shown->len - MIN (self->shown->len, MOST_OPEN);
+  write_entries (self);
+  on_unfold (self);
+  gtk_widget_set_visible (self->expander, n_more > 0);
+  if (n_more > 0)
+    {
+      g_autofree char *text = g_strdup_printf ("%u more", n_more);
+
+      if (g_strcmp0 (gtk_expander_get_label (GTK_EXPANDER (self->expander)), text) != 0)
+        gtk_expander_set_label (GTK_EXPANDER (self->expander), text);
+    }
+  write_fixed_rows (self);
+  gtk_widget_set_visible (self->all, paint != NULL && paint->shown != NULL);
+}
+
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraLegend *self = user;
-  const TesseraPaint *paint = document->paint;
-  /* What is there to be seen: the chosen colours come a little later. */
-  int shown = paint != NULL ? (int) paint->colouring->key * 2 + paint->dark : -1;
-  gboolean key_changed =
-      gtk_drop_down_get_selected (GTK_DROP_DOWN (self->key)) != document->colour_key;
 
-  if (key_changed)
+  if (gtk_drop_down_get_selected (GTK_DROP_DOWN (self->key)) != document->colour_key)
     gtk_drop_down_set_selected (GTK_DROP_DOWN (self->key), document->colour_key);
-  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_SHEETS)))
-    return;
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS) || self->built_for != shown)
-    rebuild (self);
-  self->built_for = shown;
-  show_filter (self);
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_SHEETS))
+    refresh (self);
 }
 
 static void
@@ -261,10 +337,38 @@ tessera_legend_dispose (GObject *object)
   G_OBJECT_CLASS (tessera_legend_parent_class)->dispose (object);
 }
 
+/* Rows go last: their buttons may still be told of. */
+static void
+tessera_legend_finalize (GObject *object)
+{
+  TesseraLegend *self = TESSERA_LEGEND (object);
+
+  for (int i = 0; i < N_FIXED; i++)
+    g_free (self->fixed[i]);
+  g_ptr_array_unref (self->rows);
+  g_array_unref (self->shown);
+  G_OBJECT_CLASS (tessera_legend_parent_class)->finalize (object);
+}
+
 static void
 tessera_legend_class_init (TesseraLegendClass *class)
 {
   G_OBJECT_CLASS (class)->dispose = tessera_legend_dispose;
+  G_OBJECT_CLASS (class)->finalize = tessera_legend_finalize;
+}
+
+/* As close as the entries are to each other. */
+static void
+add_below (TesseraLegend *self)
+{
+  GtkWidget *below = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+
+  gtk_box_append (GTK_BOX (below), self->expander);
+  self->fixed[FAILED] = fixed_row_new (below, "request that failed", "legend-failed");
+  self->fixed[MISSED] = fixed_row_new (below, "missed the plan", "legend-missed");
+  self->fixed[RESERVED_FREE] = fixed_row_new (below, "reserved, free", "legend-free");
+  gtk_widget_add_css_class (below, "legend-below");
+  gtk_box_append (GTK_BOX (self), below);
 }
 
 static void
@@ -274,7 +378,6 @@ tessera_legend_init (TesseraLegend *self)
   GtkStringList *names = gtk_string_list_new (NULL);
   GtkWidget *label = tessera_heading_new ("Colour by");
 
-  self->built_for = -1;
   for (int i = 0; i < TESSERA_N_COLOUR_KEYS; i++)
     gtk_string_list_append (names, tessera_colour_key_name ((TesseraColourKey) i));
   self->key = gtk_drop_down_new (G_LIST_MODEL (names), NULL);
@@ -287,6 +390,14 @@ tessera_legend_init (TesseraLegend *self)
   gtk_widget_add_css_class (self->caption, "legend-caption");
   self->entries = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   gtk_widget_set_name (self->entries, "legend-entries");
+  self->more = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  self->expander = gtk_expander_new (NULL);
+  gtk_widget_set_name (self->expander, "legend-more");
+  gtk_expander_set_child (GTK_EXPANDER (self->expander), self->more);
+  g_signal_connect_swapped (self->expander, "notify::expanded", G_CALLBACK (on_unfold),
+                            self);
+  self->rows = g_ptr_array_new_with_free_func (g_free);
+  self->shown = g_array_new (FALSE, FALSE, sizeof (size_t));
   self->all = gtk_button_new_with_label ("Show all");
   gtk_widget_set_name (self->all, "legend-all");
   gtk_widget_add_css_class (self->all, "flat");
@@ -298,6 +409,7 @@ tessera_legend_init (TesseraLegend *self)
   gtk_box_append (GTK_BOX (self), head);
   gtk_box_append (GTK_BOX (self), self->caption);
   gtk_box_append (GTK_BOX (self), self->entries);
+  add_below (self);
   gtk_box_append (GTK_BOX (self), self->all);
   gtk_widget_set_name (GTK_WIDGET (self), "legend");
 }

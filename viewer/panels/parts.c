@@ -8,6 +8,18 @@
 #include "viewer/document/describe.h"
 #include "viewer/window/ui.h"
 
+/* The parts, their sum, and what is told beside them. */
+enum
+{
+  N_PARTS = 7,
+  SUM = N_PARTS,
+  LARGEST_HOLE,
+  NEXT_REQUEST,
+  FREE_AT_DRIVER,
+  NOT_PYTORCHS,
+  N_ROWS
+};
+
 struct _TesseraPartsView
 {
   GtkBox parent_instance;
@@ -15,69 +27,39 @@ struct _TesseraPartsView
   TesseraDocument *document;
   GtkWidget *heading;
   GtkWidget *grid;
+  GtkWidget *names[N_ROWS];
+  GtkWidget *bars[N_ROWS]; /* NULL: none */
+  GtkWidget *amounts[N_ROWS];
 };
 
 G_DEFINE_TYPE (TesseraPartsView, tessera_parts_view, GTK_TYPE_BOX)
 
-typedef struct
+#define ROW(name, field, tooltip)                                                        \
+  {                                                                                      \
+    name, G_STRUCT_OFFSET (TesseraParts, field), tooltip                                 \
+  }
+static const struct
 {
   const char *name;
   size_t offset; /* of its uint64_t in TesseraParts */
   const char *tooltip;
-} Part;
-
-#define PART(name, field, tooltip)                                                       \
-  {                                                                                      \
-    name, G_STRUCT_OFFSET (TesseraParts, field), tooltip                                 \
-  }
-static const Part parts[] = {
-  PART ("live", live_bytes, "Asked for by the program and not freed"),
-  PART ("rounding", rounding_bytes, "Block sizes above what was asked for"),
-  PART ("pending", pending_bytes, "Freed, waiting for an event of another stream"),
-  PART ("other stream", other_stream_bytes, "Free, but kept for another stream or pool"),
-  PART ("hard holes", hard_bytes, "Free between live blocks of a segment"),
-  PART ("soft holes", soft_bytes, "Free at the edge of a segment in use"),
-  PART ("cache", cache_bytes, "Whole free segments: given back before anything fails"),
+} rows[N_ROWS] = {
+  ROW ("live", live_bytes, "Asked for by the program and not freed"),
+  ROW ("rounding", rounding_bytes, "Block sizes above what was asked for"),
+  ROW ("pending", pending_bytes, "Freed, waiting for an event of another stream"),
+  ROW ("other stream", other_stream_bytes, "Free, but kept for another stream or pool"),
+  ROW ("hard holes", hard_bytes, "Free between live blocks of a segment"),
+  ROW ("soft holes", soft_bytes, "Free at the edge of a segment in use"),
+  ROW ("cache", cache_bytes, "Whole free segments: given back before anything fails"),
+  [SUM] = ROW ("reserved", reserved_bytes, "Taken from the device: the sum of the above"),
+  [LARGEST_HOLE] =
+      ROW ("largest hole", largest_hole_bytes, "That the next request could use"),
+  [NEXT_REQUEST] =
+      ROW ("next request", request_bytes, "Rounded; the next allocation or failure"),
+  [FREE_AT_DRIVER] = ROW ("free at driver", free_at_driver_bytes, "Not taken by anyone"),
+  [NOT_PYTORCHS] =
+      ROW ("not PyTorch's", outside_bytes, "Device memory outside PyTorch's allocator"),
 };
-
-static void
-add_row (TesseraPartsView *self,
-         int row,
-         const char *name,
-         uint64_t bytes,
-         double share,
-         uint32_t rgb,
-         const char *tooltip,
-         const char *css_class)
-{
-  g_autofree char *amount = tessera_describe_bytes (bytes);
-  g_autofree char *exact = tessera_describe_bytes_exact (bytes);
-  g_autofree char *tip = g_strdup_printf ("%s: %s", tooltip, exact);
-  GtkWidget *cells[] = { tessera_label_new (name, css_class),
-                         tessera_bar_new (share, rgb),
-                         tessera_label_new (amount, css_class) };
-
-  gtk_label_set_xalign (GTK_LABEL (cells[2]), 1);
-  gtk_widget_add_css_class (cells[2], "figure");
-  gtk_widget_set_hexpand (cells[0], TRUE);
-  for (int i = 0; i < 3; i++)
-    {
-      tessera_set_tip (cells[i], tip);
-      if (i != 1 || share >= 0)
-        gtk_grid_attach (GTK_GRID (self->grid), cells[i], i, row, 1, 1);
-      else
-        g_object_unref (g_object_ref_sink (cells[i]));
-    }
-}
-
-static void
-clear_grid (TesseraPartsView *self)
-{
-  GtkWidget *child;
-
-  while ((child = gtk_widget_get_first_child (self->grid)) != NULL)
-    gtk_grid_remove (GTK_GRID (self->grid), child);
-}
 
 static void
 set_heading (TesseraPartsView *self)
@@ -95,52 +77,46 @@ set_heading (TesseraPartsView *self)
 }
 
 static void
-add_extra_rows (TesseraPartsView *self, int row)
+show_row (TesseraPartsView *self, int row, uint64_t bytes)
 {
-  const TesseraParts *p = &self->document->told.parts;
-  const struct
-  {
-    const char *name;
-    uint64_t bytes;
-    const char *tooltip;
-  } extra[] = {
-    { "largest hole", p->largest_hole_bytes, "That the next request could use" },
-    { "next request", p->request_bytes, "Rounded; the next allocation or failure" },
-    { "free at driver", p->free_at_driver_bytes, "Not taken by anyone" },
-    { "not PyTorch's", p->outside_bytes, "Device memory outside PyTorch's allocator" },
-  };
+  const TesseraPalette *palette = tessera_palette (self->document->dark);
+  double whole = (double) MAX (self->document->told.parts.reserved_bytes, 1);
+  g_autofree char *amount = tessera_describe_bytes (bytes);
+  g_autofree char *exact = tessera_describe_bytes_exact (bytes);
+  g_autofree char *tip = g_strdup_printf ("%s: %s", rows[row].tooltip, exact);
 
-  for (size_t i = 0; i < G_N_ELEMENTS (extra); i++)
-    if (extra[i].bytes != TESSERA_NOWHERE && extra[i].bytes != 0)
-      add_row (self, row++, extra[i].name, extra[i].bytes, -1, 0, extra[i].tooltip,
-               "quiet");
+  gtk_label_set_text (GTK_LABEL (self->amounts[row]), amount);
+  tessera_set_tip (self->names[row], tip);
+  tessera_set_tip (self->amounts[row], tip);
+  if (self->bars[row] == NULL)
+    return;
+  tessera_set_tip (self->bars[row], tip);
+  tessera_bar_set (self->bars[row], (double) bytes / whole,
+                   row == SUM ? palette->dim : palette->curve_live);
 }
 
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraPartsView *self = user;
-  const TesseraPalette *palette = tessera_palette (document->dark);
-  double whole = (double) MAX (document->told.parts.reserved_bytes, 1);
-  int row = 0;
 
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_COLOUR)))
     return;
   gtk_widget_set_visible (GTK_WIDGET (self), document->data != NULL);
   if (document->data == NULL)
     return;
-  clear_grid (self);
   set_heading (self);
-  for (size_t i = 0; i < G_N_ELEMENTS (parts); i++)
+  for (int row = 0; row < N_ROWS; row++)
     {
-      uint64_t bytes = G_STRUCT_MEMBER (uint64_t, &document->told.parts, parts[i].offset);
+      uint64_t bytes =
+          G_STRUCT_MEMBER (uint64_t, &document->told.parts, rows[row].offset);
+      gboolean is_told = row <= SUM || (bytes != TESSERA_NOWHERE && bytes != 0);
 
-      add_row (self, row++, parts[i].name, bytes, (double) bytes / whole,
-               palette->curve_live, parts[i].tooltip, NULL);
+      gtk_widget_set_visible (self->names[row], is_told);
+      gtk_widget_set_visible (self->amounts[row], is_told);
+      if (is_told)
+        show_row (self, row, bytes);
     }
-  add_row (self, row++, "reserved", document->told.parts.reserved_bytes, 1, palette->dim,
-           "Taken from the device: the sum of the above", "strong");
-  add_extra_rows (self, row);
 }
 
 static void
@@ -157,6 +133,24 @@ tessera_parts_view_class_init (TesseraPartsViewClass *class)
 }
 
 static void
+add_row (TesseraPartsView *self, int row)
+{
+  const char *css_class = row < SUM ? NULL : row == SUM ? "strong" : "quiet";
+  GtkGrid *grid = GTK_GRID (self->grid);
+
+  self->names[row] = tessera_label_new (rows[row].name, css_class);
+  self->bars[row] = row <= SUM ? tessera_bar_new (0, 0) : NULL;
+  self->amounts[row] = tessera_label_new ("", css_class);
+  gtk_label_set_xalign (GTK_LABEL (self->amounts[row]), 1);
+  gtk_widget_add_css_class (self->amounts[row], "figure");
+  gtk_widget_set_hexpand (self->names[row], TRUE);
+  gtk_grid_attach (grid, self->names[row], 0, row, 1, 1);
+  if (self->bars[row] != NULL)
+    gtk_grid_attach (grid, self->bars[row], 1, row, 1, 1);
+  gtk_grid_attach (grid, self->amounts[row], 2, row, 1, 1);
+}
+
+static void
 tessera_parts_view_init (TesseraPartsView *self)
 {
   self->heading = tessera_heading_new ("");
@@ -167,6 +161,8 @@ tessera_parts_view_init (TesseraPartsView *self)
   gtk_box_set_spacing (GTK_BOX (self), 6);
   gtk_box_append (GTK_BOX (self), self->heading);
   gtk_box_append (GTK_BOX (self), self->grid);
+  for (int row = 0; row < N_ROWS; row++)
+    add_row (self, row);
   gtk_widget_set_name (GTK_WIDGET (self), "parts");
 }
 

@@ -1,8 +1,8 @@
 /*
  * Several plans: those that are kept, and which stands on which side.
  *
- * The list is made anew when it changes; it holds a handful. The focus stays on the
- * button of the same name.
+ * A plan's row stays while it is kept: what is told in it is written anew, the focus
+ * stays on its buttons. The row of a plan that went serves the one that came.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,14 +14,25 @@
 #include "viewer/panels/compare.h"
 #include "viewer/window/ui.h"
 
+typedef struct
+{
+  const void *key; /* whose row it is: a TesseraKept, the document: PyTorch's; NULL:
+                      nobody's; never followed */
+  guint index;     /* of those kept, or TESSERA_NONE: PyTorch's layout */
+  GtkWidget *grid;
+  GtkWidget *title, *amount, *words;
+  GtkWidget *sides[TESSERA_N_SIDES]; /* buttons, as is the next */
+  GtkWidget *forget;
+} Row;
+
 struct _TesseraPlansView
 {
   GtkBox parent_instance;
 
   TesseraDocument *document;
-  GtkWidget *rows;
+  GtkWidget *box;   /* of the rows */
+  GPtrArray *rows;  /* Row, from the top */
   GtkWidget *on;    /* button */
-  char *shown;      /* what the rows tell, as one text */
   gboolean filling; /* buttons follow, they are not pressed */
 };
 
@@ -41,210 +52,226 @@ describe_plan (const TesseraKept *kept, uint64_t load_bound_bytes)
   return g_strdup_printf ("%s · %s", gap, clock);
 }
 
-/* --- sides ------------------------------------------------------------------------ */
+/* --- a row ------------------------------------------------------------------------ */
+
+static void
+set_active (TesseraPlansView *self, GtkWidget *button, gboolean active)
+{
+  self->filling = TRUE;
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (button), active);
+  self->filling = FALSE;
+}
+
+static const Row *
+row_of (GtkWidget *button)
+{
+  return g_object_get_data (G_OBJECT (button), "row");
+}
 
 static void
 on_side (GtkToggleButton *button, TesseraPlansView *self)
 {
-  guint index = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "index"));
-  guint side = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "side"));
+  const Row *row = row_of (GTK_WIDGET (button));
+  TesseraSide side = row->sides[TESSERA_SIDE_LEFT] == GTK_WIDGET (button)
+                         ? TESSERA_SIDE_LEFT
+                         : TESSERA_SIDE_RIGHT;
 
   if (self->filling)
     return;
   /* What stands there does not go by another press. */
   if (!gtk_toggle_button_get_active (button))
-    {
-      self->filling = TRUE;
-      gtk_toggle_button_set_active (button, TRUE);
-      self->filling = FALSE;
-    }
-  else if (index == TESSERA_NONE)
+    set_active (self, GTK_WIDGET (button), TRUE);
+  else if (row->index == TESSERA_NONE)
     tessera_document_set_left_kind (self->document, self->document->left_kind);
   else
-    tessera_document_show_kept (self->document, (TesseraSide) side, index);
+    tessera_document_show_kept (self->document, side, row->index);
 }
-
-/* @index: of those kept, or TESSERA_NONE: PyTorch's layout. */
-static GtkWidget *
-side_button_new (TesseraPlansView *self,
-                 TesseraSide side,
-                 guint index,
-                 gboolean stands_there)
-{
-  const char *word = side == TESSERA_SIDE_LEFT ? "Left" : "Right";
-  GtkWidget *button = gtk_toggle_button_new_with_label (word);
-  g_autofree char *name = g_strdup_printf ("plan-%s-%d", word, (int) index);
-  g_autofree char *tip =
-      g_strdup_printf ("Show it on the %s", side == TESSERA_SIDE_LEFT ? "left" : "right");
-
-  gtk_widget_set_name (button, name);
-  tessera_set_tip (button, tip);
-  gtk_widget_add_css_class (button, "small");
-  g_object_set_data (G_OBJECT (button), "index", GUINT_TO_POINTER (index));
-  g_object_set_data (G_OBJECT (button), "side", GUINT_TO_POINTER (side));
-  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (button), stands_there);
-  g_signal_connect (button, "toggled", G_CALLBACK (on_side), self);
-  return button;
-}
-
-/* --- rows ------------------------------------------------------------------------- */
 
 static void
 on_forget (GtkButton *button, TesseraPlansView *self)
 {
-  tessera_document_forget_kept (
-      self->document, GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "index")));
+  tessera_document_forget_kept (self->document, row_of (GTK_WIDGET (button))->index);
 }
 
 static GtkWidget *
-forget_button_new (TesseraPlansView *self, guint index, const char *plan)
+side_button_new (TesseraPlansView *self, Row *row, TesseraSide side)
 {
-  GtkWidget *button = gtk_button_new_from_icon_name ("window-close-symbolic");
-  g_autofree char *tip = g_strdup_printf ("Forget the plan %s", plan);
+  gboolean is_left = side == TESSERA_SIDE_LEFT;
+  GtkWidget *button = gtk_toggle_button_new_with_label (is_left ? "Left" : "Right");
 
-  gtk_widget_set_css_classes (button, (const char *[]){ "flat", "small", NULL });
-  tessera_set_tip (button, tip);
-  tessera_set_accessible_label (button, tip);
-  g_object_set_data (G_OBJECT (button), "index", GUINT_TO_POINTER (index));
-  g_signal_connect (button, "clicked", G_CALLBACK (on_forget), self);
+  gtk_widget_set_name (button, is_left ? "plan-left" : "plan-right");
+  tessera_set_tip (button, is_left ? "Show it on the left" : "Show it on the right");
+  gtk_widget_add_css_class (button, "small");
+  g_object_set_data (G_OBJECT (button), "row", row);
+  g_signal_connect (button, "toggled", G_CALLBACK (on_side), self);
   return button;
 }
 
 static GtkWidget *
-row_new (const char *name,
-         uint64_t bytes,
-         const char *facts,
-         const char *tip,
-         GtkWidget **out_buttons)
+forget_button_new (TesseraPlansView *self, Row *row)
 {
-  GtkWidget *grid = gtk_grid_new ();
-  g_autofree char *height = tessera_describe_bytes (bytes);
-  GtkWidget *title = tessera_name_new ("plan-name", "strong", 2);
-  GtkWidget *amount = tessera_label_new (height, "figure");
-  GtkWidget *words = tessera_label_new (facts, "quiet");
+  GtkWidget *button = gtk_button_new_from_icon_name ("window-close-symbolic");
 
-  *out_buttons = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 4);
-  gtk_widget_set_halign (*out_buttons, GTK_ALIGN_END);
-  gtk_widget_set_hexpand (title, TRUE);
-  tessera_name_set (title, name);
-  tessera_set_tip (title, name);
-  tessera_set_tip (words, tip);
-  gtk_label_set_xalign (GTK_LABEL (amount), 1);
-  gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
-  gtk_grid_set_row_spacing (GTK_GRID (grid), 2);
-  gtk_grid_attach (GTK_GRID (grid), title, 0, 0, 1, 1);
-  gtk_grid_attach (GTK_GRID (grid), amount, 1, 0, 1, 1);
-  gtk_grid_attach (GTK_GRID (grid), words, 0, 1, 1, 1);
-  gtk_grid_attach (GTK_GRID (grid), *out_buttons, 1, 1, 1, 1);
-  return grid;
+  gtk_widget_set_css_classes (button, (const char *[]){ "flat", "small", NULL });
+  gtk_widget_set_name (button, "plan-forget");
+  g_object_set_data (G_OBJECT (button), "row", row);
+  g_signal_connect (button, "clicked", G_CALLBACK (on_forget), self);
+  return button;
+}
+
+static Row *
+row_new (TesseraPlansView *self)
+{
+  Row *row = g_new0 (Row, 1);
+  GtkWidget *buttons = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 4);
+
+  row->grid = gtk_grid_new ();
+  row->title = tessera_name_new ("plan-name", "strong", 2);
+  row->amount = tessera_label_new ("", "figure");
+  row->words = tessera_label_new ("", "quiet");
+  gtk_widget_set_halign (buttons, GTK_ALIGN_END);
+  gtk_widget_set_hexpand (row->title, TRUE);
+  gtk_label_set_xalign (GTK_LABEL (row->amount), 1);
+  gtk_grid_set_column_spacing (GTK_GRID (row->grid), 8);
+  gtk_grid_set_row_spacing (GTK_GRID (row->grid), 2);
+  gtk_grid_attach (GTK_GRID (row->grid), row->title, 0, 0, 1, 1);
+  gtk_grid_attach (GTK_GRID (row->grid), row->amount, 1, 0, 1, 1);
+  gtk_grid_attach (GTK_GRID (row->grid), row->words, 0, 1, 1, 1);
+  gtk_grid_attach (GTK_GRID (row->grid), buttons, 1, 1, 1, 1);
+  for (int side = 0; side < TESSERA_N_SIDES; side++)
+    {
+      row->sides[side] = side_button_new (self, row, (TesseraSide) side);
+      gtk_box_append (GTK_BOX (buttons), row->sides[side]);
+    }
+  row->forget = forget_button_new (self, row);
+  gtk_box_append (GTK_BOX (buttons), row->forget);
+  gtk_box_append (GTK_BOX (self->box), row->grid);
+  return row;
+}
+
+/* @tip: of @facts. */
+static void
+write_row (Row *row, const char *name, uint64_t bytes, const char *facts, const char *tip)
+{
+  g_autofree char *height = tessera_describe_bytes (bytes);
+  g_autofree char *forget = g_strdup_printf ("Forget the plan %s", name);
+
+  tessera_name_set (row->title, name);
+  tessera_set_tip (row->title, name);
+  gtk_label_set_text (GTK_LABEL (row->amount), height);
+  gtk_label_set_text (GTK_LABEL (row->words), facts);
+  tessera_set_tip (row->words, tip);
+  tessera_set_tip (row->forget, forget);
+  tessera_set_accessible_label (row->forget, forget);
 }
 
 static void
-add_reality (TesseraPlansView *self)
+show_reality (TesseraPlansView *self, Row *row)
 {
   TesseraDocument *document = self->document;
   const TesseraLayout *layout;
-  GtkWidget *buttons, *row;
   g_autofree char *name = NULL;
 
+  row->index = TESSERA_NONE;
+  gtk_widget_set_visible (row->sides[TESSERA_SIDE_RIGHT], FALSE);
+  gtk_widget_set_visible (row->forget, FALSE);
   if (tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
                                &layout) != TESSERA_OK)
     return;
   name = g_strdup_printf ("%s, %s", tessera_layout_owner (layout),
                           tessera_layout_kind_name (layout->kind));
-  row = row_new (name, layout->peak_reserved_bytes, "reserved",
-                 "The most that was reserved", &buttons);
-  gtk_box_append (GTK_BOX (buttons),
-                  side_button_new (self, TESSERA_SIDE_LEFT, TESSERA_NONE,
-                                   document->left_planned == NULL));
-  gtk_box_append (GTK_BOX (self->rows), row);
+  write_row (row, name, layout->peak_reserved_bytes, "reserved",
+             "The most that was reserved");
+  set_active (self, row->sides[TESSERA_SIDE_LEFT], document->left_planned == NULL);
 }
 
 static void
-add_plan (TesseraPlansView *self, guint index)
+show_plan (TesseraPlansView *self, Row *row, guint index)
 {
   TesseraDocument *document = self->document;
   const TesseraKept *kept = tessera_document_get_kept (document, index);
-  g_autofree char *facts = describe_plan (kept, self->document->data->bound_bytes);
-  GtkWidget *buttons;
-  GtkWidget *row = row_new (kept->name, kept->followed->plan->height_bytes, facts,
-                            "Height above the bound, and when it was made", &buttons);
+  g_autofree char *facts = describe_plan (kept, document->data->bound_bytes);
 
-  gtk_box_append (GTK_BOX (buttons),
-                  side_button_new (self, TESSERA_SIDE_LEFT, index,
-                                   kept->followed == document->left_planned));
-  gtk_box_append (GTK_BOX (buttons),
-                  side_button_new (self, TESSERA_SIDE_RIGHT, index,
-                                   kept->followed == document->planned));
-  gtk_box_append (GTK_BOX (buttons), forget_button_new (self, index, kept->name));
-  gtk_box_append (GTK_BOX (self->rows), row);
+  row->index = index;
+  write_row (row, kept->name, kept->followed->plan->height_bytes, facts,
+             "Height above the bound, and when it was made");
+  set_active (self, row->sides[TESSERA_SIDE_LEFT],
+              kept->followed == document->left_planned);
+  set_active (self, row->sides[TESSERA_SIDE_RIGHT], kept->followed == document->planned);
 }
 
-static GtkWidget *
-find_named (GtkWidget *root, const char *name)
-{
-  GtkWidget *found = g_strcmp0 (gtk_widget_get_name (root), name) == 0 ? root : NULL;
+/* --- all of them ------------------------------------------------------------------ */
 
-  for (GtkWidget *child = gtk_widget_get_first_child (root);
-       child != NULL && found == NULL; child = gtk_widget_get_next_sibling (child))
-    found = find_named (child, name);
-  return found;
-}
-
-/* All that the rows are made of: the same text, the same rows. */
-static char *
-describe_rows (TesseraDocument *document)
-{
-  const TesseraLayout *layout = NULL;
-  GString *text = g_string_new (NULL);
-
-  if (document->data == NULL)
-    return g_string_free (text, FALSE);
-  if (tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
-                               &layout) == TESSERA_OK)
-    g_string_append_printf (text, "%s %d %" G_GUINT64_FORMAT " %d",
-                            tessera_layout_owner (layout), (int) layout->kind,
-                            layout->peak_reserved_bytes, document->left_planned == NULL);
-  for (guint i = 0; i < tessera_document_n_kept (document); i++)
-    {
-      const TesseraKept *kept = tessera_document_get_kept (document, i);
-      g_autofree char *facts = describe_plan (kept, document->data->bound_bytes);
-
-      g_string_append_printf (text, "\n%s %" G_GUINT64_FORMAT " %s %d %d", kept->name,
-                              kept->followed->plan->height_bytes, facts,
-                              kept->followed == document->left_planned,
-                              kept->followed == document->planned);
-    }
-  return g_string_free (text, FALSE);
-}
-
+/* Those of what is still there keep their keys; the others have none. */
 static void
-rebuild (TesseraPlansView *self)
+disown_rows (TesseraPlansView *self)
 {
-  char *shown = describe_rows (self->document);
-  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
-  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
-  g_autofree char *name = focus != NULL && gtk_widget_is_ancestor (focus, self->rows)
-                              ? g_strdup (gtk_widget_get_name (focus))
-                              : NULL;
-  gboolean is_same = g_strcmp0 (shown, self->shown) == 0;
+  TesseraDocument *document = self->document;
 
-  g_free (self->shown);
-  self->shown = shown;
-  if (is_same)
-    return;
-  self->filling = TRUE;
-  tessera_remove_children (self->rows);
-  if (self->document->data != NULL)
+  for (guint i = 0; i < self->rows->len; i++)
     {
-      add_reality (self);
-      for (guint i = tessera_document_n_kept (self->document); i-- > 0;)
-        add_plan (self, i);
+      Row *row = g_ptr_array_index (self->rows, i);
+      gboolean is_there = row->key == document && document->data != NULL;
+
+      for (guint k = 0; k < tessera_document_n_kept (document) && !is_there; k++)
+        is_there = row->key == tessera_document_get_kept (document, k);
+      if (!is_there)
+        row->key = NULL;
     }
-  self->filling = FALSE;
-  focus = name != NULL ? find_named (self->rows, name) : NULL;
-  if (focus != NULL)
-    gtk_widget_grab_focus (focus);
+}
+
+/* The row of @key, one of nobody, or a new one: at @position from now on. */
+static Row *
+take_row (TesseraPlansView *self, const void *key, guint position)
+{
+  Row *before = position > 0 ? g_ptr_array_index (self->rows, position - 1) : NULL;
+  Row *row = NULL;
+  guint at = self->rows->len;
+
+  for (guint i = position; i < self->rows->len; i++)
+    {
+      const Row *other = g_ptr_array_index (self->rows, i);
+
+      if (other->key == key)
+        {
+          at = i;
+          break;
+        }
+      /* The first row is PyTorch's own, and lacks buttons. */
+      if (other->key == NULL && at == self->rows->len && position > 0)
+        at = i;
+    }
+  row = at < self->rows->len ? g_ptr_array_steal_index (self->rows, at) : row_new (self);
+  row->key = key;
+  g_ptr_array_insert (self->rows, (int) position, row);
+  gtk_box_reorder_child_after (GTK_BOX (self->box), row->grid,
+                               before != NULL ? before->grid : NULL);
+  return row;
+}
+
+/* PyTorch's, then the plans, newest first. */
+static void
+refresh (TesseraPlansView *self)
+{
+  TesseraDocument *document = self->document;
+  guint n_kept = document->data != NULL ? tessera_document_n_kept (document) : 0;
+  guint n = document->data != NULL ? n_kept + 1 : 0;
+
+  disown_rows (self);
+  for (guint i = 0; i < n; i++)
+    if (i == 0)
+      show_reality (self, take_row (self, document, 0));
+    else
+      show_plan (self,
+                 take_row (self, tessera_document_get_kept (document, n_kept - i), i),
+                 n_kept - i);
+  while (self->rows->len > n)
+    {
+      Row *row = g_ptr_array_index (self->rows, n);
+
+      gtk_box_remove (GTK_BOX (self->box), row->grid);
+      g_ptr_array_remove_index (self->rows, n);
+    }
 }
 
 /* What is off says why; what is on, what it does. */
@@ -267,14 +294,14 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
               TESSERA_CHANGED_WORK))
     tell_of_going_on (user);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_PLANS))
-    rebuild (user);
+    refresh (user);
 }
 
 static void
 tessera_plans_view_dispose (GObject *object)
 {
   g_clear_object (&TESSERA_PLANS_VIEW (object)->document);
-  g_clear_pointer (&TESSERA_PLANS_VIEW (object)->shown, g_free);
+  g_clear_pointer (&TESSERA_PLANS_VIEW (object)->rows, g_ptr_array_unref);
   G_OBJECT_CLASS (tessera_plans_view_parent_class)->dispose (object);
 }
 
@@ -305,10 +332,11 @@ tessera_plans_view_init (TesseraPlansView *self)
   gtk_box_append (GTK_BOX (head), title);
   gtk_box_append (GTK_BOX (head), self->on);
   gtk_box_append (GTK_BOX (head), keep);
-  self->rows = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
-  gtk_widget_set_name (self->rows, "plans");
+  self->rows = g_ptr_array_new_with_free_func (g_free);
+  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
+  gtk_widget_set_name (self->box, "plans");
   gtk_box_append (GTK_BOX (self), head);
-  gtk_box_append (GTK_BOX (self), self->rows);
+  gtk_box_append (GTK_BOX (self), self->box);
 }
 
 GtkWidget *

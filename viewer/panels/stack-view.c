@@ -133,6 +133,8 @@ tessera_stack_view_set_stack (TesseraStackView *self,
                               const TesseraTrace *trace,
                               uint32_t stack)
 {
+  if (self->trace == trace && self->stack == stack)
+    return;
   self->trace = trace;
   self->stack = stack;
   rebuild (self);

@@ -8,6 +8,7 @@
 #include "viewer/panels/edits/edit-commands.h"
 #include "viewer/panels/rows/cell.h"
 #include "viewer/test-window.h"
+#include "viewer/window/ui.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -63,7 +64,7 @@ test_reasons (TestView *f, gconstpointer unused)
       for (size_t i = 0; i < n; i++)
         {
           GtkWidget *item = test_find (popover, commands[i].action);
-          const char *why = gtk_widget_get_tooltip_text (item);
+          const char *why = tessera_get_tip (item);
 
           g_assert_cmpint (gtk_widget_get_sensitive (item), ==, why == NULL);
           g_assert_cmpint (test_view_is_enabled (f, commands[i].action), ==, why == NULL);

@@ -146,15 +146,18 @@ draw_bar (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer use
   cairo_fill (cr);
 }
 
+static const char patch_key[] = "patch";
+
 static GtkWidget *
 patch_new (int width, int height, GtkDrawingAreaDrawFunc draw, const Patch *patch)
 {
   GtkWidget *area = gtk_drawing_area_new ();
+  Patch *own = g_memdup2 (patch, sizeof *patch);
 
   gtk_drawing_area_set_content_width (GTK_DRAWING_AREA (area), width);
   gtk_drawing_area_set_content_height (GTK_DRAWING_AREA (area), height);
-  gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (area), draw,
-                                  g_memdup2 (patch, sizeof *patch), g_free);
+  gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (area), draw, own, NULL);
+  g_object_set_data_full (G_OBJECT (area), patch_key, own, g_free);
   gtk_widget_set_valign (area, GTK_ALIGN_CENTER);
   return area;
 }
@@ -165,10 +168,35 @@ tessera_swatch_new (uint32_t rgb, uint32_t hatch_rgb)
   return patch_new (12, 12, draw_swatch, &(Patch){ rgb, hatch_rgb, 1 });
 }
 
+void
+tessera_swatch_set (GtkWidget *swatch, uint32_t rgb, uint32_t hatch_rgb)
+{
+  Patch *patch = g_object_get_data (G_OBJECT (swatch), patch_key);
+
+  if (patch->rgb == rgb && patch->hatch_rgb == hatch_rgb)
+    return;
+  patch->rgb = rgb;
+  patch->hatch_rgb = hatch_rgb;
+  gtk_widget_queue_draw (swatch);
+}
+
 GtkWidget *
 tessera_bar_new (double share, uint32_t rgb)
 {
   return patch_new (36, 6, draw_bar, &(Patch){ rgb, TESSERA_NONE, CLAMP (share, 0, 1) });
+}
+
+void
+tessera_bar_set (GtkWidget *bar, double share, uint32_t rgb)
+{
+  Patch *patch = g_object_get_data (G_OBJECT (bar), patch_key);
+
+  share = CLAMP (share, 0, 1);
+  if (patch->share == share && patch->rgb == rgb)
+    return;
+  patch->share = share;
+  patch->rgb = rgb;
+  gtk_widget_queue_draw (bar);
 }
 
 /* "list.scroll-to-item" belongs to the list inside the column view. */
@@ -198,9 +226,49 @@ tessera_set_accessible_label (GtkWidget *widget, const char *label)
                                   label, -1);
 }
 
+static const char tip_key[] = "tip";
+
+static gboolean
+tell_tip (GtkWidget *widget,
+          int x,
+          int y,
+          gboolean by_keyboard,
+          GtkTooltip *tooltip,
+          gpointer unused)
+{
+  const char *text = g_object_get_data (G_OBJECT (widget), tip_key);
+
+  gtk_tooltip_set_text (tooltip, text);
+  return text != NULL;
+}
+
 void
 tessera_set_tip (GtkWidget *widget, const char *text)
 {
-  if (g_strcmp0 (gtk_widget_get_tooltip_text (widget), text) != 0)
-    gtk_widget_set_tooltip_text (widget, text);
+  const char *before = g_object_get_data (G_OBJECT (widget), tip_key);
+
+  if (g_strcmp0 (before, text) == 0)
+    return;
+  if (g_signal_handler_find (widget, G_SIGNAL_MATCH_FUNC, 0, 0, NULL, tell_tip, NULL) ==
+      0)
+    g_signal_connect (widget, "query-tooltip", G_CALLBACK (tell_tip), NULL);
+  g_object_set_data_full (G_OBJECT (widget), tip_key, g_strdup (text), g_free);
+  gtk_widget_set_has_tooltip (widget, text != NULL);
+}
+
+const char *
+tessera_get_tip (GtkWidget *widget)
+{
+  const char *text = g_object_get_data (G_OBJECT (widget), tip_key);
+
+  return text != NULL ? text : gtk_widget_get_tooltip_text (widget);
+}
+
+void
+tessera_set_classes (GtkWidget *widget, const char *const *classes)
+{
+  g_auto (GStrv) before = gtk_widget_get_css_classes (widget);
+
+  if (!g_strv_equal ((const char *const *) before, classes))
+    gtk_widget_set_css_classes (widget, (const char **) classes);
 }

@@ -37,13 +37,20 @@ char *tessera_mark_breaks (const char *text);
 GtkWidget *tessera_heading_new (const char *text);
 /* A little square of colour (0xRRGGBB), hatched with @hatch_rgb unless TESSERA_NONE. */
 GtkWidget *tessera_swatch_new (uint32_t rgb, uint32_t hatch_rgb);
+void tessera_swatch_set (GtkWidget *swatch, uint32_t rgb, uint32_t hatch_rgb);
 /* A bar of @share (0..1) of its width. */
 GtkWidget *tessera_bar_new (double share, uint32_t rgb);
+void tessera_bar_set (GtkWidget *bar, double share, uint32_t rgb);
 /* Only works once the view has its size. */
 void tessera_column_view_scroll_to (GtkColumnView *view, guint position);
 void tessera_remove_children (GtkWidget *box);
 void tessera_set_accessible_label (GtkWidget *widget, const char *label);
 
-/* gtk_widget_set_tooltip_text() asks the display where the pointer is, and waits for the
- * answer. Nothing happens where it says so already; NULL: none. */
+/* What gtk_widget_set_tooltip_text() does, for texts that change: that one asks the
+ * display twice where the pointer is, and waits for the answers, which took a tenth of
+ * what the window does after an edit. This one tells when it is asked. NULL: none. */
 void tessera_set_tip (GtkWidget *widget, const char *text);
+/* What a widget's tooltip says, whoever set it; NULL: it has none. The widget's. */
+const char *tessera_get_tip (GtkWidget *widget);
+/* gtk_widget_set_css_classes() styles a widget anew even where it had just these. */
+void tessera_set_classes (GtkWidget *widget, const char *const *classes);

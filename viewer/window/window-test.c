@@ -125,7 +125,8 @@ test_followed (TestView *f, gconstpointer unused)
                             "Plan train.tsp was followed: 25 hits, 2 misses (13.00 MiB), "
                             "pool 40.00 MiB, extras 20.00 MiB."));
   g_assert_null (strstr (test_view_text (f, "verdict-sentence"), ": ."));
-  g_assert_nonnull (test_view_find (f, "legend-missed"));
+  g_assert_true (gtk_widget_get_visible (test_view_find (f, "legend-missed")));
+  g_assert_false (gtk_widget_get_visible (test_view_find (f, "legend-failed")));
   while (f->document->data->blocks->blocks[missed].size_bytes != 12 << 20)
     missed++;
   tessera_document_select (f->document, missed);

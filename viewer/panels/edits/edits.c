@@ -78,6 +78,9 @@ tessera_describe_change (TesseraDocument *document)
 /* --- a row ----------------------------------------------------------------------------
  */
 
+/* Where a row keeps its GtkStack. */
+static const char name_key[] = "name";
+
 static TesseraEditsView *
 view_of (GtkWidget *widget)
 {
@@ -104,7 +107,6 @@ end_rename (GtkWidget *entry, gboolean keep)
     return;
   gtk_stack_set_visible_child_name (GTK_STACK (stack), "name");
   gtk_widget_grab_focus (row);
-  /* The list is made again: this row is gone behind this. */
   if (keep)
     tessera_document_rename_edit (view_of (entry)->document, index_of (entry), text);
 }
@@ -125,12 +127,15 @@ on_entry_escape (GtkWidget *entry, GVariant *arguments, gpointer unused)
 static void
 begin_rename (GtkWidget *row)
 {
-  GtkWidget *stack = g_object_get_data (G_OBJECT (row), "name");
+  GtkWidget *stack = g_object_get_data (G_OBJECT (row), name_key);
   GtkWidget *entry;
 
   if (stack == NULL)
     return;
   entry = gtk_stack_get_child_by_name (GTK_STACK (stack), "entry");
+  gtk_editable_set_text (
+      GTK_EDITABLE (entry),
+      tessera_get_tip (gtk_stack_get_child_by_name (GTK_STACK (stack), "name")));
   gtk_stack_set_visible_child_name (GTK_STACK (stack), "entry");
   gtk_widget_grab_focus (entry);
 }
@@ -161,16 +166,13 @@ add_key (GtkWidget *widget, const char *trigger, GtkShortcutFunc pressed)
 }
 
 static GtkWidget *
-name_new (const TesseraEdit *edit)
+name_new (void)
 {
   GtkWidget *stack = gtk_stack_new ();
   GtkWidget *label = tessera_name_new ("edit-title", NULL, 6);
   GtkWidget *entry = gtk_entry_new ();
 
-  tessera_name_set (label, edit->name);
-  tessera_set_tip (label, edit->name);
   gtk_label_set_max_width_chars (GTK_LABEL (label), WIDTH_CHARS);
-  gtk_editable_set_text (GTK_EDITABLE (entry), edit->name);
   tessera_set_accessible_label (entry, "Name of the edit");
   gtk_widget_set_name (entry, "edit-name");
   gtk_stack_add_named (GTK_STACK (stack), label, "name");
@@ -180,6 +182,21 @@ name_new (const TesseraEdit *edit)
   g_signal_connect (entry, "activate", G_CALLBACK (on_entry_activate), NULL);
   add_key (entry, "Escape", on_entry_escape);
   return stack;
+}
+
+/* What is being typed goes on where the edit is still of the name that it had. */
+static void
+write_name (GtkStack *stack, const char *name)
+{
+  GtkWidget *label = gtk_stack_get_child_by_name (stack, "name");
+  GtkWidget *entry = gtk_stack_get_child_by_name (stack, "entry");
+
+  if (g_strcmp0 (tessera_get_tip (label), name) == 0)
+    return;
+  tessera_name_set (label, name);
+  tessera_set_tip (label, name);
+  gtk_editable_set_text (GTK_EDITABLE (entry), name);
+  gtk_stack_set_visible_child (stack, label);
 }
 
 static GtkWidget *
@@ -197,15 +214,12 @@ rename_button_new (void)
 }
 
 static GtkWidget *
-row_new (const TesseraEdit *edit, size_t index, gboolean stands, gboolean conflicts)
+row_new (size_t index)
 {
   GtkWidget *row = gtk_list_box_row_new ();
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  GtkWidget *name = name_new (edit);
+  GtkWidget *name = name_new ();
   g_autofree char *number = g_strdup_printf ("%zu", index + 1);
-  g_autofree char *words = tessera_edit_describe (edit);
-  g_autofree char *tip = g_strdup_printf (
-      "%s\n%s", words, stands ? "Undo what comes after it" : "Redo up to here");
   GtkWidget *mark = tessera_label_new (number, "quiet figure");
 
   gtk_widget_set_valign (mark, GTK_ALIGN_START);
@@ -213,14 +227,31 @@ row_new (const TesseraEdit *edit, size_t index, gboolean stands, gboolean confli
   gtk_box_append (GTK_BOX (box), name);
   gtk_box_append (GTK_BOX (box), rename_button_new ());
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
-  tessera_set_tip (row, tip);
-  if (!stands)
-    gtk_widget_add_css_class (row, "undone");
-  if (conflicts)
-    gtk_widget_add_css_class (row, "conflict");
-  g_object_set_data (G_OBJECT (row), "name", name);
+  g_object_set_data (G_OBJECT (row), name_key, name);
   add_key (row, "F2", on_row_rename);
   return row;
+}
+
+static void
+set_class (GtkWidget *row, const char *css_class, gboolean has_it)
+{
+  if (has_it)
+    gtk_widget_add_css_class (row, css_class);
+  else
+    gtk_widget_remove_css_class (row, css_class);
+}
+
+static void
+write_row (GtkWidget *row, const TesseraEdit *edit, gboolean stands, gboolean conflicts)
+{
+  g_autofree char *words = tessera_edit_describe (edit);
+  g_autofree char *tip = g_strdup_printf (
+      "%s\n%s", words, stands ? "Undo what comes after it" : "Redo up to here");
+
+  write_name (g_object_get_data (G_OBJECT (row), name_key), edit->name);
+  tessera_set_tip (row, tip);
+  set_class (row, "undone", !stands);
+  set_class (row, "conflict", conflicts);
 }
 
 static GtkWidget *
@@ -237,8 +268,22 @@ beginning_new (void)
 /* --- the list -------------------------------------------------------------------------
  */
 
+/* Row @index, which is made where the list ends before it. */
+static GtkWidget *
+take_row (TesseraEditsView *self, size_t index)
+{
+  GtkListBox *list = GTK_LIST_BOX (self->list);
+  GtkListBoxRow *row = gtk_list_box_get_row_at_index (list, (int) index);
+
+  if (row != NULL)
+    return GTK_WIDGET (row);
+  gtk_list_box_append (list, index == 0 ? beginning_new () : row_new (index - 1));
+  return GTK_WIDGET (gtk_list_box_get_row_at_index (list, (int) index));
+}
+
+/* Rows stay, each the place of an edit: what stands in them is written anew. */
 static void
-rebuild (TesseraEditsView *self)
+refresh (TesseraEditsView *self)
 {
   TesseraDocument *document = self->document;
   size_t n_standing = tessera_document_n_standing (document), n_edits = 0;
@@ -248,18 +293,20 @@ rebuild (TesseraEditsView *self)
   GtkListBox *list = GTK_LIST_BOX (self->list);
   GtkListBoxRow *row;
 
-  while ((row = gtk_list_box_get_row_at_index (list, 0)) != NULL)
-    gtk_list_box_remove (list, GTK_WIDGET (row));
   gtk_widget_set_visible (self->list, n_edits > 0);
   gtk_widget_set_visible (self->hint, n_edits == 0);
-  if (n_edits == 0)
-    return;
-  gtk_list_box_append (list, beginning_new ());
   for (size_t i = 0; i < n_edits; i++)
-    gtk_list_box_append (
-        list, row_new (&edits[i], i, i < n_standing,
-                       i == document->conflict.first || i == document->conflict.second));
-  gtk_list_box_select_row (list, gtk_list_box_get_row_at_index (list, (int) n_standing));
+    {
+      take_row (self, i);
+      write_row (take_row (self, i + 1), &edits[i], i < n_standing,
+                 i == document->conflict.first || i == document->conflict.second);
+    }
+  while ((row = gtk_list_box_get_row_at_index (list, n_edits > 0 ? (int) n_edits + 1
+                                                                 : 0)) != NULL)
+    gtk_list_box_remove (list, GTK_WIDGET (row));
+  if (n_edits > 0)
+    gtk_list_box_select_row (list,
+                             gtk_list_box_get_row_at_index (list, (int) n_standing));
 }
 
 void
@@ -293,7 +340,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
       gtk_widget_set_visible (self->change, change != NULL);
     }
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_EDITS))
-    rebuild (self);
+    refresh (self);
 }
 
 static void
