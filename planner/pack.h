@@ -73,6 +73,8 @@ typedef struct
   bool is_brief;          /* where there is @former, few orders are tried beside it */
   bool is_settled; /* @former was packed with all of the work, and these items are held
                       to no less: a layout that is no higher is low enough */
+  bool is_glance;  /* what @former comes to is told, however high, and nothing is
+                      done to lower it where it can be repaired at all */
   uint32_t rough_part; /* where there is @former: so small a part of the height above the
                           bound is low enough as well; 0: none is */
   const TesseraProgress *progress;

@@ -226,6 +226,19 @@ check (const TesseraPackLimit *limits,
   return status;
 }
 
+/* What is pinned keeps its distances by itself: zones that share such a body can be
+ * placed one after the other. */
+static void
+let_go_of_pinned (TesseraPackLimit *limits, size_t n_items)
+{
+  for (size_t i = 0; i < n_items; i++)
+    if (limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED)
+      {
+        limits[i].body = TESSERA_PACK_NO_BODY;
+        limits[i].body_offset_bytes = 0;
+      }
+}
+
 TesseraStatus
 tessera_pack_limits_new (const TesseraItem *items,
                          size_t n_items,
@@ -247,6 +260,7 @@ tessera_pack_limits_new (const TesseraItem *items,
       status = number_bodies (limits, items, n_items, entries, conflict);
       if (status == TESSERA_OK)
         status = check (limits, items, n_items, entries, conflict);
+      let_go_of_pinned (limits, n_items);
     }
   free (entries);
   if (status == TESSERA_OK)

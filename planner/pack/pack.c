@@ -14,6 +14,7 @@
 #include "planner/pack/hints.h"
 #include "planner/pack/portfolio/portfolio.h"
 #include "planner/pack/refine.h"
+#include "planner/pack/spread.h"
 #include "planner/pack/zones.h"
 
 #include <stdlib.h>
@@ -31,6 +32,11 @@
 
 /* More threads than this have nothing to do: the portfolio is not longer. */
 #define MAX_THREADS 16
+
+/* Of so many items a fourth of the looks at a glance finds the same bases (spread.h); of
+ * more it costs little beside the rest. */
+#define FEW_AT_A_GLANCE 4096
+#define PART_OF_GLANCE 4
 
 /* A search that gets somewhere has so many times the half of it. */
 #define TIMES_SEARCHED 5
@@ -430,12 +436,12 @@ call_clear (Call *call)
   free (call->limits);
 }
 
-TesseraStatus
-tessera_pack (const TesseraItem *items,
-              size_t n_items,
-              const TesseraPackOptions *options,
-              uint64_t *offsets,
-              TesseraPacking *out_packing)
+static TesseraStatus
+pack_all (const TesseraItem *items,
+          size_t n_items,
+          const TesseraPackOptions *options,
+          uint64_t *offsets,
+          TesseraPacking *out_packing)
 {
   Call call;
   TesseraStatus status = call_init (&call, items, n_items);
@@ -453,6 +459,8 @@ tessera_pack (const TesseraItem *items,
     options_of_all.listener = &listener;
   if (options != NULL && options->keeps_best)
     options_of_all.stopped = &call.has_stopped;
+  if (options != NULL && options->is_glance)
+    options_of_all.glance_part = n_items <= FEW_AT_A_GLANCE ? PART_OF_GLANCE : 1;
   options_of_all.hard_budget = options_of_all.work_budget / count_hard (&call);
   for (size_t g = 0, begin = 0; g < call.zones.n_groups && status == TESSERA_OK; g++)
     {
@@ -480,6 +488,19 @@ tessera_pack (const TesseraItem *items,
 out:
   call_clear (&call);
   return status;
+}
+
+TesseraStatus
+tessera_pack (const TesseraItem *items,
+              size_t n_items,
+              const TesseraPackOptions *options,
+              uint64_t *offsets,
+              TesseraPacking *out_packing)
+{
+  return options != NULL && options->former != NULL && options->is_brief && n_items > 0
+             ? tessera_pack_spread (items, n_items, options, pack_all, offsets,
+                                    out_packing)
+             : pack_all (items, n_items, options, offsets, out_packing);
 }
 
 TesseraStatus

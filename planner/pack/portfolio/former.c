@@ -16,12 +16,16 @@
 #define MOST_LOOKS (UINT64_C (1) << 20)
 
 static uint64_t
-looks_of (const TesseraPackProblem *problem)
+looks_of (const TesseraPortfolio *portfolio)
 {
-  uint64_t looks = LOOKS_AN_ITEM * (uint64_t) problem->n_items;
+  const TesseraPortfolioOptions *options = portfolio->options;
+  uint64_t looks = LOOKS_AN_ITEM * (uint64_t) portfolio->problem->n_items;
   if (looks < FEWEST_LOOKS)
-    return FEWEST_LOOKS;
-  return looks < MOST_LOOKS ? looks : MOST_LOOKS;
+    looks = FEWEST_LOOKS;
+  if (looks > MOST_LOOKS)
+    looks = MOST_LOOKS;
+  looks += options->work_budget;
+  return options->glance_part != 0 ? looks / options->glance_part : looks;
 }
 
 TesseraStatus
@@ -35,7 +39,7 @@ tessera_portfolio_repair (TesseraPortfolio *portfolio)
       (problem->n_owners == 1 && !portfolio->scope.has_sweeps))
     return TESSERA_OK;
   const TesseraRepairOptions repair = {
-    .chains = { .looks = looks_of (problem) + options->work_budget,
+    .chains = { .looks = looks_of (portfolio),
                 .progress = options->progress,
                 .fraction = options->fraction_begin },
     .former = problem->hints,

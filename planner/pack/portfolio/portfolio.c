@@ -88,7 +88,8 @@ tessera_portfolio_run (const TesseraPackProblem *problem,
     status = tessera_portfolio_workers_new (&portfolio, &parts, &workers);
   if (status == TESSERA_OK)
     status = tessera_portfolio_repair (&portfolio);
-  if (status == TESSERA_OK &&
+  bool is_seen = options->glance_part != 0 && portfolio.best.height_bytes != UINT64_MAX;
+  if (status == TESSERA_OK && !is_seen &&
       !tessera_pack_is_enough (problem, portfolio.best.height_bytes))
     status = tessera_portfolio_run_rounds (&portfolio, workers);
   if (status == TESSERA_OK && atomic_load (&portfolio.shared.cancelled))
@@ -101,7 +102,7 @@ tessera_portfolio_run (const TesseraPackProblem *problem,
     }
   tessera_chains_clear (portfolio.chains);
   tessera_portfolio_workers_free (workers, options->n_threads);
-  if (status == TESSERA_OK && !problem->has_zones &&
+  if (status == TESSERA_OK && !problem->has_zones && options->glance_part == 0 &&
       (portfolio.scope.has_sweeps || problem->n_owners > 1))
     {
       status = repack (&portfolio, offsets, out_height_bytes);

@@ -17,6 +17,7 @@ typedef struct
   const uint64_t *former; /* see TesseraPackOptions */
   bool is_brief;          /* the same */
   bool is_settled;        /* the same */
+  uint32_t glance_part;   /* is_glance: of the looks at it; 0: it is not */
   uint32_t rough_part;    /* the same */
   uint64_t hard_budget;   /* instead of work_budget where a layout of before is torn */
   const TesseraProgress *progress;

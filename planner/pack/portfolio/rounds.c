@@ -157,6 +157,8 @@ tessera_portfolio_run_rounds (TesseraPortfolio *portfolio,
   if (portfolio->best.height_bytes != UINT64_MAX) /* as high is not better */
     atomic_store (&portfolio->shared.best_height_bytes, portfolio->best.height_bytes - 1);
   run_first_round (portfolio, workers, portfolio->options->n_orders);
+  if (portfolio->options->glance_part != 0)
+    return TESSERA_OK;
   if (!is_small)
     {
       run_own_rules (portfolio, workers);
