@@ -78,15 +78,31 @@ cli_study_edits (CliStudy *study,
   return TESSERA_OK;
 }
 
+/* Groups and classes may be other edits' work: who asks for these is not judged. */
+static gboolean
+is_about_nothing (const CliStudy *study, const TesseraEdit *edit)
+{
+  g_autofree uint8_t *selected = g_new0 (uint8_t, study->blocks->n_blocks + 1);
+
+  return edit->what.group == NULL && edit->what.lifetime_class == 0 &&
+         tessera_select (&edit->what, study->trace, study->blocks, study->structure, NULL,
+                         0, selected) == TESSERA_OK &&
+         memchr (selected, 1, study->blocks->n_blocks) == NULL;
+}
+
 void
 cli_study_print_edits (const CliStudy *study, const char *edits_path)
 {
   size_t n_edits = tessera_history_get_n_standing (study->history);
+  const TesseraEdit *edits = tessera_history_get (study->history, NULL);
 
   if (n_edits > 0)
     printf ("%zu edit%s of %s applied%s\n", n_edits, n_edits == 1 ? "" : "s",
             edits_path != NULL ? edits_path : study->path,
             edits_path != NULL ? "" : " (--no-edits leaves them out)");
+  for (size_t i = 0; i < n_edits; i++)
+    if (is_about_nothing (study, &edits[i]))
+      printf ("  of these \"%s\" is about no block of %s\n", edits[i].name, study->path);
 }
 
 TesseraStatus

@@ -86,6 +86,7 @@ def compare_tells_what_moved(tmp):
     with sqlite3.connect(other) as plan:
         plan.execute("UPDATE slot SET offset_bytes = 0")
     refused("compare", one, other, words=("other.tsp", "breaks the law of"))
+    refused("plan", FSDP, "--resume", other, "-o", tmp / "more.tsp", words=("other.tsp", "breaks the law of"))
     refused("simulate", FSDP, "--policy", f"plan:{other}", words=("other.tsp", "breaks the law of"))
 
 

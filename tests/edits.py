@@ -331,6 +331,9 @@ def mistakes_get_one_sentence(tmp):
     (tmp / "c.json").unlink()
     refused("edits", "apply", trace, status=2)
     refused("edits", "apply", trace, tmp / "none.json", words=("none.json",))
+    (tmp / "other.json").write_text('[{"kind": "pin", "name": "far", "offset_bytes": 0, "what": {"blocks": [4000000000]}}]')
+    told = good("plan", trace, "--edits", tmp / "other.json", "-o", tmp / "far.tsp")
+    assert f'"far" is about no block of {trace}' in told, told
     refused("edits", "apply", trace, "/dev/zero", words=("/dev/zero", "device or pipe"))
     refused("plan", trace, "--strategy", "best", status=2)
     refused("plan", trace, "--edits", tmp / "e.json", "--no-edits", status=2)

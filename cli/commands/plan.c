@@ -1,6 +1,7 @@
 /* tessera plan FILE -o P.tsp. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "cli/accept.h"
 #include "cli/edit-add.h"
 #include "cli/tell/kinds.h"
 #include "cli/tell/laws.h"
@@ -180,6 +181,8 @@ find_resumed (const char *path,
         "planning can't go on from %s: it was made with other edits than "
         "those that stand now",
         path);
+  if (status == TESSERA_OK)
+    status = cli_accept_plan (path, *out_plan, NULL, error);
   return status;
 }
 
