@@ -111,6 +111,7 @@ tessera_course_init (TesseraCourse *course, const TesseraSlots *slots)
 {
   *course = (TesseraCourse){ .plan = slots->plan, .slots = slots };
   course->section = course->next_section = course->phase = TESSERA_NONE;
+  course->owed_phase = TESSERA_NONE;
   tessera_follow_kinds_init (&course->kinds, slots);
   if (!sort_phases (course) || !fill_extras (course))
     return TESSERA_NO_MEMORY;
@@ -151,6 +152,33 @@ cursor_now (const TesseraCourse *course)
   return course->align.cursor > 0 ? (uint32_t) course->align.cursor : 0;
 }
 
+/* A first step that a loss scaler skips ends before its optimizer has made what it keeps,
+ * and a later step makes that: by requests of the start, which are owed until then.
+ * @from: the first that the run has not made. */
+static void
+note_owed (TesseraCourse *course, uint32_t from)
+{
+  const TesseraSlots *slots = course->slots;
+  uint32_t n = slots->first_requests[1];
+
+  course->owed_phase = TESSERA_NONE;
+  while (from < n && (from == 0 || slots->phases[from] == slots->phases[from - 1]))
+    from++;
+  for (uint32_t i = from; i < n; i++)
+    {
+      uint32_t slot = tessera_slots_of_request (slots, i);
+
+      if (slots->phases[i] != slots->phases[from])
+        return;
+      if (slot != TESSERA_NONE &&
+          course->plan->slots[slot].lifetime_class == TESSERA_CLASS_PERSISTENT)
+        {
+          course->owed_phase = slots->phases[from];
+          course->owed_place = from;
+        }
+    }
+}
+
 void
 tessera_course_step (TesseraCourse *course, uint32_t place)
 {
@@ -170,6 +198,8 @@ tessera_course_step (TesseraCourse *course, uint32_t place)
       if (!course->is_at_mark)
         course->mark = cursor_now (course);
       course->is_at_mark = true;
+      if (course->section == 0)
+        note_owed (course, course->mark);
       return;
     }
   if (course->kinds.n_kinds > 1)
@@ -286,6 +316,17 @@ tessera_course_phase (TesseraCourse *course, const char *name)
   if (found == NULL || n_places == 0)
     return;
   course->phase = found->phase;
+  if (found->phase == course->owed_phase)
+    {
+      course->owed_phase = TESSERA_NONE;
+      if (course->section != 0)
+        {
+          course->far_section = 0;
+          course->far_phase = course->owed_place;
+          course->is_at_mark = false;
+          return;
+        }
+    }
   cursor = cursor_now (course);
   if (cursor >= n_places || is_astray (course) ||
       course->slots->phases[first_request_now (course) + cursor] != found->phase)

@@ -541,6 +541,79 @@ test_hostile_plans (void)
   clear_plan (&plan);
 }
 
+/* One request of the run, like a slot of the plan: what is kept has to get its place. */
+static void
+ask_like (TesseraFollower *follower, const TesseraSlot *slot)
+{
+  uint64_t offset_bytes;
+  bool is_hit =
+      tessera_follower_malloc (follower, slot->size_bytes, 0, 0, &offset_bytes, NULL);
+
+  if (slot->lifetime_class == TESSERA_CLASS_PERSISTENT)
+    g_assert_true (is_hit && offset_bytes == slot->offset_bytes);
+  else if (is_hit)
+    g_assert_true (tessera_follower_free_at (follower, offset_bytes));
+}
+
+/* The first step is skipped before its "backward" part, that makes forty things to keep:
+ * the next step makes these, in the places that the start has for them. */
+static void
+test_owed (void)
+{
+  enum
+  {
+    N_FORWARD = 12,
+    N_SIZES = 20,
+    FIRST_KEPT = 1 + N_FORWARD,
+    N_START = FIRST_KEPT + 3 * N_SIZES,
+    N_ALL = N_START + N_FORWARD + N_SIZES
+  };
+  const guint ends[] = { N_START, N_ALL };
+  g_autoptr (GString) sizes = g_string_new ("Z");
+  g_autoptr (GString) phases = g_string_new (" ");
+  TesseraFollowerStats stats;
+  TesseraFollower *follower;
+  TesseraPlan plan;
+
+  for (guint section = 0; section < 2; section++)
+    {
+      for (guint i = 0; i < N_FORWARD; i++)
+        g_string_append_c (sizes, (char) ('U' + section + i % 4));
+      for (guint i = 0; section == 0 && i < 2 * N_SIZES; i++)
+        g_string_append_c (sizes, (char) ('A' + i / 2));
+      for (guint i = 0; i < N_SIZES; i++)
+        g_string_append_c (sizes, (char) ('A' + i));
+      while (phases->len < sizes->len)
+        g_string_append_c (phases, sizes->str[phases->len] >= 'U' ? 'f' : 'b');
+    }
+  phases->str[0] = ' ';
+  plan = make_small_plan (sizes->str, phases->str, ends, 2);
+  for (guint i = FIRST_KEPT; i < FIRST_KEPT + 2 * N_SIZES; i++)
+    plan.slots[i].lifetime_class = TESSERA_CLASS_PERSISTENT;
+  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  ask_like (follower, &plan.slots[0]);
+  for (guint step = 0; step < 6; step++)
+    {
+      guint forward = step == 0 ? 1 : N_START;
+      guint backward = step == 1 ? FIRST_KEPT : N_START + N_FORWARD;
+
+      tessera_follower_step (follower);
+      tessera_follower_phase (follower, "forward");
+      for (guint i = forward; i < forward + N_FORWARD; i++)
+        ask_like (follower, &plan.slots[i]);
+      if (step == 0)
+        continue;
+      tessera_follower_phase (follower, "backward");
+      for (guint i = backward; i < (step == 1 ? N_START : N_ALL); i++)
+        ask_like (follower, &plan.slots[i]);
+    }
+  tessera_follower_get_stats (follower, &stats);
+  /* Of the second step's forward part, until its place is found. */
+  g_assert_cmpuint (stats.misses, <=, N_FORWARD);
+  tessera_follower_free (follower);
+  clear_plan (&plan);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -557,6 +630,7 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator/follow/spare", test_spare);
   g_test_add_func ("/allocator/follow/rota", test_rota);
   g_test_add_func ("/allocator/follow/elsewhere", test_elsewhere);
+  g_test_add_func ("/allocator/follow/owed", test_owed);
   g_test_add_func ("/allocator/follow/hostile-plans", test_hostile_plans);
   return g_test_run ();
 }
