@@ -29,8 +29,8 @@ fits (const CliStudy *study, TesseraLayoutKind kind, const CliQuestion *question
           study->plan->followable != TESSERA_FOLLOWABLE_NO);
 }
 
-CliFits
-cli_answer (const CliStudy *study, const CliQuestion *question)
+static CliFits
+answer (const CliStudy *study, const CliQuestion *question)
 {
   if (fits (study, TESSERA_LAYOUT_NATIVE, question))
     return CLI_FITS_NATIVELY;
@@ -66,7 +66,7 @@ sentence (const CliStudy *study, const CliQuestion *question)
   tessera_format_bytes (study->needs.plan_bytes, plan, sizeof plan);
   tessera_format_bytes (study->needs.bound_bytes, bound, sizeof bound);
   tessera_format_bytes (available (question), there, sizeof there);
-  switch (cli_answer (study, question))
+  switch (answer (study, question))
     {
     case CLI_FITS_NATIVELY:
       return g_strdup_printf ("Fits natively: it needs %s, and %s leaves %s to PyTorch.",
@@ -182,7 +182,7 @@ cli_answer_json (JsonBuilder *builder, const CliStudy *study, const CliQuestion 
   cli_json_bytes (builder, "available_bytes", available (question));
   cli_json_bytes (builder, "live_bytes", study->layout->peak_live_bytes);
   cli_json_needs (builder, study);
-  cli_json_text (builder, "fits", fits_names[cli_answer (study, question)]);
+  cli_json_text (builder, "fits", fits_names[answer (study, question)]);
   cli_json_text (builder, "sentence", text);
   cli_json_bool (builder, "plan_is_worse", is_plan_worse (study));
   cli_json_text (builder, "followable", cli_followable_name (study->plan));

@@ -27,7 +27,6 @@ typedef enum
 } CliFits;
 
 /* @study has a plan and needs (cli_study_plan(), cli_study_needs()) and a layout. */
-CliFits cli_answer (const CliStudy *study, const CliQuestion *question);
 void cli_answer_print (const CliStudy *study, const CliQuestion *question);
 /* Members of the object under construction: gpu, gpu_bytes, headroom_bytes,
  * headroom_why, available_bytes, live_bytes, fits, sentence, not_seen, and the needs. */

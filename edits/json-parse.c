@@ -39,8 +39,10 @@ is_plain (const char *text, gsize n_bytes)
   return TRUE;
 }
 
-JsonNode *
-edits_json_parse (const char *text, gssize length, const char *where, TesseraError *error)
+/* Texts of numbers beyond what JSON readers of other people take (2^53) are read as they
+ * are; nesting beyond what edits need is refused before it costs stack. NULL: failed. */
+static JsonNode *
+parse (const char *text, gssize length, const char *where, TesseraError *error)
 {
   g_autoptr (JsonParser) parser = json_parser_new ();
   g_autoptr (GError) failure = NULL;
@@ -66,7 +68,7 @@ edits_json_read_row (const char *rule,
                      TesseraEdit *edit,
                      TesseraError *error)
 {
-  g_autoptr (JsonNode) node = edits_json_parse (rule, -1, where, error);
+  g_autoptr (JsonNode) node = parse (rule, -1, where, error);
 
   return node != NULL ? edits_json_read (node, TRUE, where, edit, error)
                       : TESSERA_BAD_INPUT;
@@ -79,7 +81,7 @@ tessera_history_from_json (const char *text,
                            TesseraError *error)
 {
   g_autoptr (TesseraHistory) history = tessera_history_new ();
-  g_autoptr (JsonNode) root = edits_json_parse (text, length, name, error);
+  g_autoptr (JsonNode) root = parse (text, length, name, error);
   gsize n_standing = 0;
   JsonArray *array;
 

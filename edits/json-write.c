@@ -121,8 +121,8 @@ add_rest (JsonBuilder *builder, const TesseraEdit *edit)
     }
 }
 
-JsonNode *
-edits_json_write (const TesseraEdit *edit, gboolean is_row)
+static JsonNode *
+write_edit (const TesseraEdit *edit, gboolean is_row)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -159,7 +159,7 @@ to_text (JsonNode *node, gboolean is_pretty)
 char *
 edits_json_write_row (const TesseraEdit *edit)
 {
-  g_autoptr (JsonNode) node = edits_json_write (edit, TRUE);
+  g_autoptr (JsonNode) node = write_edit (edit, TRUE);
 
   return to_text (node, FALSE);
 }
@@ -174,7 +174,7 @@ tessera_history_to_json (const TesseraHistory *history)
   g_autofree char *text = NULL;
 
   for (size_t i = 0; i < n_edits; i++)
-    json_array_add_element (array, edits_json_write (&edits[i], FALSE));
+    json_array_add_element (array, write_edit (&edits[i], FALSE));
   json_node_set_array (node, array);
   text = to_text (node, TRUE);
   return g_strconcat (text, "\n", NULL);

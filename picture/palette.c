@@ -30,8 +30,8 @@ static const struct
 static const uint32_t scale[] = { 0xfde725, 0xaddc30, 0x5ec962, 0x28ae80,
                                   0x21918c, 0x2c728e, 0x3b528b, 0x472d7b };
 
-uint32_t
-tessera_palette_mix (uint32_t a, uint32_t b, double share_of_b)
+static uint32_t
+mix (uint32_t a, uint32_t b, double share_of_b)
 {
   uint32_t rgb = 0;
   for (int shift = 0; shift <= 16; shift += 8)
@@ -55,9 +55,9 @@ tessera_palette_fit (uint32_t rgb, bool dark)
   double light = tessera_palette_light (rgb);
   double least = dark ? 0.38 : 0.20, most = dark ? 0.68 : 0.80;
   if (light < least)
-    return tessera_palette_mix (rgb, 0xffffff, (least - light) / (1.0 - light));
+    return mix (rgb, 0xffffff, (least - light) / (1.0 - light));
   if (light > most)
-    return tessera_palette_mix (rgb, 0x000000, 1.0 - most / light);
+    return mix (rgb, 0x000000, 1.0 - most / light);
   return rgb;
 }
 
@@ -66,7 +66,7 @@ tessera_palette_rgb (uint32_t slot, bool dark)
 {
   uint32_t rgb = palette[slot % TESSERA_N_PALETTE];
   if (slot >= TESSERA_N_PALETTE)
-    rgb = tessera_palette_mix (rgb, 0x000000, 0.25);
+    rgb = mix (rgb, 0x000000, 0.25);
   return tessera_palette_fit (rgb, dark);
 }
 
@@ -89,8 +89,7 @@ tessera_palette_scale (double position, bool dark)
   const int n = (int) (sizeof scale / sizeof scale[0]);
   double at = position < 0.0 ? 0.0 : position > 1.0 ? n - 1 : position * (n - 1);
   int step = (int) at < n - 1 ? (int) at : n - 2;
-  return tessera_palette_fit (
-      tessera_palette_mix (scale[step], scale[step + 1], at - step), dark);
+  return tessera_palette_fit (mix (scale[step], scale[step + 1], at - step), dark);
 }
 
 uint32_t

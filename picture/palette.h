@@ -25,4 +25,3 @@ uint32_t tessera_palette_other (bool dark);
 uint32_t tessera_palette_fit (uint32_t rgb, bool dark);
 /* How light a colour looks, 0..1. */
 double tessera_palette_light (uint32_t rgb);
-uint32_t tessera_palette_mix (uint32_t a, uint32_t b, double share_of_b);

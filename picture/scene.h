@@ -30,8 +30,6 @@ uint64_t tessera_scene_height_bytes (const TesseraScene *scene);
  */
 uint64_t
 tessera_scene_y_of (const TesseraScene *scene, uint64_t addr, uint32_t event_index);
-uint64_t
-tessera_scene_addr_at (const TesseraScene *scene, uint64_t y_bytes, uint32_t event_index);
 
 /* Part of the scene that a picture shows: time 0..1 of the axis, height in bytes. */
 typedef struct
@@ -70,12 +68,12 @@ typedef struct
  * tessera_scene_render:
  * @pixels: 0x00RRGGBB, @stride_pixels per row, top row first; every pixel is written
  *
- * Blocks that missed the plan that this layout follows, against its will, are striped, and seen however
- * small; so are those that alone are lit. The part of a block after its free, until its
- * memory can be used again, is paler. Exact area coverage at every zoom: blocks thinner
- * than a pixel blend by density, so no peak vanishes and nothing pops. Thread-safe for
- * different @pixels. Hatching is in device pixels from the view's origin, so that tiles
- * join: @origin_x, @origin_y place pixel (0, 0) within the whole picture.
+ * Blocks that missed the plan that this layout follows, against its will, are striped,
+ * and seen however small; so are those that alone are lit. The part of a block after its
+ * free, until its memory can be used again, is paler. Exact area coverage at every zoom:
+ * blocks thinner than a pixel blend by density, so no peak vanishes and nothing pops.
+ * Thread-safe for different @pixels. Hatching is in device pixels from the view's origin,
+ * so that tiles join: @origin_x, @origin_y place pixel (0, 0) within the whole picture.
  */
 void tessera_scene_render (const TesseraScene *scene,
                            const TesseraView *view,

@@ -17,14 +17,14 @@ TESSERA_MUST_USE TesseraStatus tessera_group_blocks (const TesseraTrace *trace,
                                                      const TesseraStructure *structure,
                                                      TesseraGroup **out_groups,
                                                      size_t *out_n_groups);
-/* Number, height and product of groups whose blocks are what the blocks' group fields say.
- * Names stay as they are. */
+/* Number, height and product of groups whose blocks are what the blocks' group fields
+ * say. Names stay as they are. */
 TESSERA_MUST_USE TesseraStatus tessera_groups_measure (const TesseraBlocks *blocks,
                                                        TesseraGroup *groups,
                                                        size_t n_groups);
 void tessera_groups_free (TesseraGroup *groups, size_t n_groups);
 
-/* The published pieces, usable alone (stalloc.md's worked examples are their tests). */
+/* The published method's pieces. */
 typedef struct
 {
   uint64_t size_bytes;
@@ -39,13 +39,11 @@ typedef struct
   size_t n_decisions;
 } TesseraLocalPlan;
 
-/* A local layout: each, in order of begin, in the lowest gap that holds it. Sorts by begin;
- * *out_height_bytes is the highest end. */
+/* A local layout: each, in order of begin, in the lowest gap that holds it. Sorts by
+ * begin; *out_height_bytes is the highest end. */
 TESSERA_MUST_USE TesseraStatus tessera_lay_lowest (TesseraDecision *decisions,
                                                    size_t n_decisions,
                                                    uint64_t *out_height_bytes);
-/* used / reserved area: sum of size * life over height * span. */
-double tessera_time_memory_product (const TesseraLocalPlan *plan);
 /* Inserts the smaller (by height) into the larger; *out_accepted tells whether the fused
  * area is smaller than the sum. On acceptance *out_fused is the new plan (caller frees
  * decisions). */
@@ -53,17 +51,3 @@ TESSERA_MUST_USE TesseraStatus tessera_fuse (const TesseraLocalPlan *a,
                                              const TesseraLocalPlan *b,
                                              bool *out_accepted,
                                              TesseraLocalPlan *out_fused);
-/* Interval colouring of equal-size requests: layers[i] of request i; minimal number. */
-TESSERA_MUST_USE TesseraStatus tessera_colour (const TesseraDecision *requests,
-                                               size_t n_requests,
-                                               uint32_t *layers,
-                                               uint32_t *out_n_layers);
-/* Free intervals of [0, height) that no decision alive in [begin, end) touches; ascending
- * pairs (low, high). Caller frees *out_pairs. */
-TESSERA_MUST_USE TesseraStatus tessera_reusable_space (const TesseraDecision *decisions,
-                                                       size_t n_decisions,
-                                                       uint64_t height_bytes,
-                                                       uint64_t begin,
-                                                       uint64_t end,
-                                                       uint64_t **out_pairs,
-                                                       size_t *out_n_pairs);

@@ -413,18 +413,3 @@ tessera_rows_y_of (const TesseraRows *rows, uint64_t addr, uint32_t event_index)
       return row->y_bytes + (addr - row->addr);
   return TESSERA_NOWHERE;
 }
-
-uint64_t
-tessera_rows_addr_at (const TesseraRows *rows, uint64_t y_bytes, uint32_t event_index)
-{
-  size_t i = 0;
-  uint64_t from, size;
-  const TesseraRow *row;
-  while ((row = next_alive (rows, event_index, &i, &from, &size)) != NULL)
-    {
-      uint64_t y = row->y_bytes + (from - row->addr);
-      if (y_bytes >= y && y_bytes - y < size)
-        return from + (y_bytes - y);
-    }
-  return TESSERA_NOWHERE;
-}

@@ -44,5 +44,3 @@ void tessera_rows_free (TesseraRows *rows);
 void tessera_rows_drop_blocks (TesseraRows *rows);
 
 uint64_t tessera_rows_y_of (const TesseraRows *rows, uint64_t addr, uint32_t event_index);
-uint64_t
-tessera_rows_addr_at (const TesseraRows *rows, uint64_t y_bytes, uint32_t event_index);

@@ -66,9 +66,6 @@ test_rows_are_shared (void)
   g_assert_cmpuint (tessera_scene_y_of (stage.scene, 1000, 3), ==, 50);
   g_assert_cmpuint (tessera_scene_y_of (stage.scene, 1000, 7), ==, TESSERA_NOWHERE);
   g_assert_cmpuint (tessera_scene_y_of (stage.scene, 5099, 7), ==, 149);
-  g_assert_cmpuint (tessera_scene_addr_at (stage.scene, 149, 7), ==, 5099);
-  g_assert_cmpuint (tessera_scene_addr_at (stage.scene, 149, 2), ==, 1099);
-  g_assert_cmpuint (tessera_scene_addr_at (stage.scene, 20, 0), ==, TESSERA_NOWHERE);
   TesseraView rect;
   g_assert_true (tessera_scene_block_rect (stage.scene, 0, &rect));
   g_assert_cmpfloat (rect.y0, ==, 70);

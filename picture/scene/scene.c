@@ -178,12 +178,6 @@ tessera_scene_y_of (const TesseraScene *scene, uint64_t addr, uint32_t event_ind
   return tessera_rows_y_of (scene->rows, addr, event_index);
 }
 
-uint64_t
-tessera_scene_addr_at (const TesseraScene *scene, uint64_t y_bytes, uint32_t event_index)
-{
-  return tessera_rows_addr_at (scene->rows, y_bytes, event_index);
-}
-
 TesseraBox
 tessera_scene_box_of_view (const TesseraScene *scene, const TesseraView *view)
 {

@@ -149,17 +149,18 @@ apply_edit (Apply *apply, uint32_t index)
     }
 }
 
-TesseraStatus
-tessera_wishes_init (const TesseraTrace *trace,
-                     TesseraBlocks *blocks,
-                     const TesseraStructure *structure,
-                     TesseraGroup **groups,
-                     size_t *n_groups,
-                     const TesseraEdit *edits,
-                     size_t n_edits,
-                     TesseraError *error,
-                     TesseraEditConflict *out_conflict,
-                     TesseraWishes *out_wishes)
+/* @blocks get groups and classes; @groups are those that are left, measured anew. */
+static TesseraStatus
+apply_all (const TesseraTrace *trace,
+           TesseraBlocks *blocks,
+           const TesseraStructure *structure,
+           TesseraGroup **groups,
+           size_t *n_groups,
+           const TesseraEdit *edits,
+           size_t n_edits,
+           TesseraError *error,
+           TesseraEditConflict *out_conflict,
+           TesseraWishes *out_wishes)
 {
   Apply apply = { .regroup = { trace, blocks, structure, *groups, *n_groups, *n_groups },
                   .edits = edits,
@@ -211,8 +212,8 @@ tessera_wishes_of_trace (const TesseraTrace *trace,
   status = tessera_group_blocks (trace, edited, structure, groups, n_groups);
   if (status != TESSERA_OK)
     return status;
-  return tessera_wishes_init (trace, edited, structure, groups, n_groups, edits, n_edits,
-                              error, out_conflict, out_wishes);
+  return apply_all (trace, edited, structure, groups, n_groups, edits, n_edits, error,
+                    out_conflict, out_wishes);
 }
 
 TesseraStatus

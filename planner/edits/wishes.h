@@ -34,34 +34,18 @@ typedef struct
 } TesseraWishes;
 
 /*
- * tessera_wishes_init:
- * @blocks: gets groups and classes
- * @groups: (inout): replaced by the groups that are left, measured anew
- * @error: a sentence that names the edit
- *
- * Returns: TESSERA_OK, TESSERA_NO_MEMORY, or TESSERA_REFUSED where an edit can't be
- * applied at all: *out_conflict says which. @out_wishes is to be cleared in any case.
- */
-TESSERA_MUST_USE TesseraStatus tessera_wishes_init (const TesseraTrace *trace,
-                                                    TesseraBlocks *blocks,
-                                                    const TesseraStructure *structure,
-                                                    TesseraGroup **groups,
-                                                    size_t *n_groups,
-                                                    const TesseraEdit *edits,
-                                                    size_t n_edits,
-                                                    TesseraError *error,
-                                                    TesseraEditConflict *out_conflict,
-                                                    TesseraWishes *out_wishes);
-/*
  * tessera_wishes_of_trace:
  * @edited: to be all zero; becomes @blocks with an array of blocks of its own, grouped
  * and edited
  * @groups: to be NULL; the groups of that
  *
+ * @error: a sentence that names the edit
+ *
  * Groups the blocks anew, and applies the edits. What was made is the caller's to free
  * (edited->blocks, groups) and to clear (@out_wishes) in any case.
  *
- * Returns: as tessera_wishes_init
+ * Returns: TESSERA_OK, TESSERA_NO_MEMORY, or TESSERA_REFUSED where an edit can't be
+ * applied at all: *out_conflict says which
  */
 TESSERA_MUST_USE TesseraStatus tessera_wishes_of_trace (const TesseraTrace *trace,
                                                         const TesseraBlocks *blocks,

@@ -1,6 +1,5 @@
 /*
- * Time-memory product and fusion of two local plans: groups.h; the method is STAlloc's
- * (EuroSys '26), section 4.
+ * Fusion of two local plans: groups.h; the method is STAlloc's (EuroSys '26), section 4.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +11,6 @@
 typedef struct
 {
   uint64_t height, begin, end;
-  double used; /* bytes x time */
 } Extent;
 
 static Extent
@@ -30,7 +28,6 @@ extent_of (const TesseraLocalPlan *plan)
         extent.begin = d->begin;
       if (d->end > extent.end)
         extent.end = d->end;
-      extent.used += (double) d->size_bytes * (double) (d->end - d->begin);
     }
   return extent;
 }
@@ -41,15 +38,6 @@ area (const Extent *extent)
   return extent->end > extent->begin
              ? (double) extent->height * (double) (extent->end - extent->begin)
              : 0;
-}
-
-double
-tessera_time_memory_product (const TesseraLocalPlan *plan)
-{
-  Extent extent = extent_of (plan);
-  double reserved = area (&extent);
-
-  return reserved > 0 ? extent.used / reserved : 1;
 }
 
 static int

@@ -1,6 +1,5 @@
 /*
- * Groups: the published method's pieces by worked examples, colouring against the most
- * alive at once, names and measures of whole groupings.
+ * Groups: fusion by worked examples, names and measures of whole groupings.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,14 +10,6 @@
 
 /* P: p 4 units [0, 6) at 0, q 4 units [0, 3) at 4. */
 static TesseraDecision p_and_q[] = { { 4, 0, 6, 0 }, { 4, 0, 3, 4 } };
-
-static void
-test_product (void)
-{
-  const TesseraLocalPlan plan = { p_and_q, 2 };
-
-  g_assert_cmpfloat_with_epsilon (tessera_time_memory_product (&plan), 36.0 / 48, 1e-12);
-}
 
 /* r fits beside q's end: height 8, [0, 8), 56 of 64, better than 56 of 68 apart. */
 static void
@@ -33,7 +24,6 @@ test_fuse_accepts (void)
   g_assert_true (accepted);
   g_assert_cmpuint (fused.n_decisions, ==, 3);
   g_assert_cmpuint (fused.decisions[2].offset_bytes, ==, 4);
-  g_assert_cmpfloat_with_epsilon (tessera_time_memory_product (&fused), 0.875, 1e-12);
   free (fused.decisions);
 }
 
@@ -63,93 +53,6 @@ test_fuse_on_top (void)
   /* Areas: 48 + 36 apart, 14 * 6 fused: no gain. */
   g_assert_cmpint (tessera_fuse (&large, &small, &accepted, &fused), ==, TESSERA_OK);
   g_assert_false (accepted);
-}
-
-static void
-test_colour (void)
-{
-  const TesseraDecision requests[] = {
-    { 1, 0, 4, 0 }, { 1, 1, 3, 0 }, { 1, 3, 6, 0 }, { 1, 4, 8, 0 }, { 1, 6, 9, 0 }
-  };
-  uint32_t layers[5], n_layers;
-
-  g_assert_cmpint (tessera_colour (requests, 5, layers, &n_layers), ==, TESSERA_OK);
-  g_assert_cmpuint (n_layers, ==, 2);
-  g_assert_cmpuint (layers[0], ==, layers[3]);
-  g_assert_cmpuint (layers[1], ==, layers[2]);
-  g_assert_cmpuint (layers[1], ==, layers[4]);
-  g_assert_cmpuint (layers[0], !=, layers[1]);
-}
-
-/* No two of a layer meet, and there are as many layers as alive at the busiest moment. */
-static void
-test_colour_random (void)
-{
-  enum
-  {
-    N = 80
-  };
-
-  for (uint32_t seed = 1; seed <= 50; seed++)
-    {
-      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-      TesseraDecision requests[N];
-      uint32_t layers[N], n_layers, most = 0;
-
-      for (size_t i = 0; i < N; i++)
-        {
-          requests[i] =
-              (TesseraDecision){ .size_bytes = 1,
-                                 .begin = (uint64_t) g_rand_int_range (rand, 0, 60) };
-          requests[i].end = requests[i].begin + (uint64_t) g_rand_int_range (rand, 1, 20);
-        }
-      g_assert_cmpint (tessera_colour (requests, N, layers, &n_layers), ==, TESSERA_OK);
-      for (uint64_t t = 0; t < 80; t++)
-        {
-          uint32_t alive = 0;
-
-          for (size_t i = 0; i < N; i++)
-            alive += requests[i].begin <= t && t < requests[i].end;
-          most = MAX (most, alive);
-        }
-      g_assert_cmpuint (n_layers, ==, most);
-      for (size_t i = 0; i < N; i++)
-        for (size_t k = 0; k < i; k++)
-          if (layers[i] == layers[k])
-            g_assert_true (requests[i].end <= requests[k].begin ||
-                           requests[k].end <= requests[i].begin);
-    }
-}
-
-static void
-assert_space (uint64_t begin, uint64_t end, const uint64_t *expected, size_t n_expected)
-{
-  const TesseraDecision decisions[] = { { 8, 0, 10, 0 },
-                                        { 4, 0, 4, 8 },
-                                        { 4, 8, 12, 12 } };
-  uint64_t *pairs;
-  size_t n_pairs;
-
-  g_assert_cmpint (
-      tessera_reusable_space (decisions, 3, 16, begin, end, &pairs, &n_pairs), ==,
-      TESSERA_OK);
-  g_assert_cmpuint (n_pairs, ==, n_expected);
-  for (size_t i = 0; i < 2 * n_pairs; i++)
-    g_assert_cmpuint (pairs[i], ==, expected[i]);
-  free (pairs);
-}
-
-static void
-test_reusable_space (void)
-{
-  const uint64_t all[] = { 0, 16 }, above_x[] = { 8, 16 }, above_y[] = { 12, 16 };
-  const uint64_t between[] = { 8, 12 };
-
-  assert_space (5, 7, above_x, 1);
-  assert_space (3, 7, above_y, 1);
-  assert_space (5, 9, between, 1);
-  assert_space (12, 20, all, 1);
-  assert_space (0, 12, NULL, 0);
 }
 
 static const TesseraGroup *
@@ -270,13 +173,9 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/planner/groups/product", test_product);
   g_test_add_func ("/planner/groups/fuse/accepts", test_fuse_accepts);
   g_test_add_func ("/planner/groups/fuse/rejects", test_fuse_rejects);
   g_test_add_func ("/planner/groups/fuse/on-top", test_fuse_on_top);
-  g_test_add_func ("/planner/groups/colour", test_colour);
-  g_test_add_func ("/planner/groups/colour-random", test_colour_random);
-  g_test_add_func ("/planner/groups/reusable-space", test_reusable_space);
   g_test_add_func ("/planner/groups/names", test_names);
   g_test_add_func ("/planner/groups/homo-size", test_homo_size);
   g_test_add_func ("/planner/groups/no-memory", test_no_memory);

@@ -77,8 +77,6 @@ TESSERA_MUST_USE TesseraStatus tessera_build_placeless (TesseraPlanBuild *build,
                                                         uint32_t block,
                                                         uint32_t section,
                                                         uint32_t born);
-/* The section of the plan that the position lies in. */
-uint32_t tessera_build_section_at (const TesseraPlan *plan, uint32_t position);
 /* Slots in their order, without offsets; sections; phases and ordinals, and the placeless
  * requests. */
 TESSERA_MUST_USE TesseraStatus tessera_build_slots (TesseraPlanBuild *build);

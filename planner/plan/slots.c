@@ -41,8 +41,9 @@ add_sections (TesseraPlanBuild *build)
   return TESSERA_OK;
 }
 
-uint32_t
-tessera_build_section_at (const TesseraPlan *plan, uint32_t position)
+/* The section that the position lies in. */
+static uint32_t
+section_at (const TesseraPlan *plan, uint32_t position)
 {
   uint32_t section = 0;
 
@@ -62,7 +63,7 @@ make_slot (const TesseraPlanBuild *build, uint32_t index, const TesseraSpell *sp
                         .born = spell->born,
                         .died = spell->died,
                         .died_next = spell->died_next,
-                        .section = tessera_build_section_at (build->plan, spell->born),
+                        .section = section_at (build->plan, spell->born),
                         .phase = TESSERA_NONE,
                         .ordinal = TESSERA_NONE,
                         .group = block->group,
@@ -116,7 +117,7 @@ tessera_build_placeless (TesseraPlanBuild *build,
 static TesseraStatus
 add_spares (TesseraPlanBuild *build)
 {
-  uint32_t section = tessera_build_section_at (build->plan, build->run.step_begin);
+  uint32_t section = section_at (build->plan, build->run.step_begin);
   size_t first = build->plan->n_slots;
   TesseraStatus status = tessera_build_rotas (build);
 
