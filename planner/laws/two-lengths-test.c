@@ -22,7 +22,8 @@ enum
   N_ATTENTIONS = 2, /* of the layers that have one */
   N_PASSES = 12,    /* of the backward pass */
   SORTS_FROM = 400, /* tokens of the target: other requests from there on */
-  N_UNSEEN = 60
+  N_UNSEEN = 60,
+  MOST = 1600 /* of plans by hand */
 };
 
 /* Some sources are multiples of 8. */
@@ -352,6 +353,87 @@ test_corner (void)
   clear (&planned);
 }
 
+/* Three slots: A of the target and @least_bytes is gone when B, of the source, comes and
+ * lies there as well; C rests on A, as if B were never larger. */
+static TesseraLengths *
+make_cut (int64_t least_bytes)
+{
+  enum
+  {
+    A,
+    B,
+    C,
+    N_SLOTS
+  };
+  TesseraLengths *of;
+
+  g_assert_cmpint (tessera_lengths_new (&of), ==, TESSERA_OK);
+  of->alignment_bytes = 512;
+  of->most = (TesseraParameters){ 1, MOST, MOST };
+  of->n_laws = of->n_slots = of->n_swept = N_SLOTS;
+  of->laws = g_new0 (TesseraSizeLaw, N_SLOTS);
+  of->slots = g_new0 (TesseraLengthsSlot, N_SLOTS);
+  of->orders = calloc (1, sizeof *of->orders);
+  of->n_orders = 1;
+  g_assert_cmpint (tessera_order_init (of->orders, N_SLOTS, 1), ==, TESSERA_OK);
+  for (uint32_t i = 0; i < N_SLOTS; i++)
+    {
+      of->laws[i] = (TesseraSizeLaw){ .denominator = 1, .rounding = 1 };
+      of->slots[i] = (TesseraLengthsSlot){ .law = i, .phase = TESSERA_NONE };
+      of->orders->slots[i] = of->orders->laws[i] = i;
+    }
+  of->slots[A].died = B;
+  of->slots[B].died = of->slots[C].died = N_SLOTS;
+  of->laws[A].numerators[TESSERA_TERM_ONE] = least_bytes;
+  of->laws[A].numerators[TESSERA_TERM_SECOND_TOKENS] = 512;
+  of->laws[B].numerators[TESSERA_TERM_TOKENS] = 512;
+  of->laws[C].numerators[TESSERA_TERM_ONE] = 512;
+  of->orders->first_edge[N_SLOTS] = 1;
+  of->orders->below[0] = A;
+  return of;
+}
+
+/* B is larger than A where the source is longer by nine tenths of the most: that is in
+ * one corner only, and in none of what is looked at inside the box. */
+static void
+test_only_corner (void)
+{
+  TesseraLengths *of = make_cut (512 * MOST);
+  TesseraError error = { 0 };
+  TesseraLaw law;
+
+  g_assert_cmpint (tessera_check_lengths (of, &law, &error), ==, TESSERA_OK);
+  tessera_lengths_free (of);
+  of = make_cut (512 * MOST / 10 * 9);
+  g_assert_cmpint (tessera_check_lengths (of, &law, &error), ==, TESSERA_REFUSED);
+  g_assert_cmpint (law, ==, TESSERA_LAW_OVERLAP);
+  g_assert_true (
+      g_str_has_prefix (error.text, "at batch 1 and length 1600, second length 1: "));
+  tessera_lengths_free (of);
+}
+
+/* A second length counts where one over the other takes four values: three steps that are
+ * paired a few requests off look the same. */
+static void
+test_few_values (void)
+{
+  TesseraDirection known[2] = { { .n_slots = 9 }, { .n_slots = 5 } };
+  TesseraFitSteps found[TESSERA_TWO_LENGTHS];
+
+  for (uint32_t k = 0; k < N_STEPS; k++)
+    known[0].values[k] = known[1].values[k] = sources[k];
+  for (uint32_t n_other = 0; n_other < 6; n_other++)
+    {
+      size_t n = tessera_two_lengths_find (known, 2, known, 2, N_STEPS, found);
+
+      if (n_other < 3)
+        g_assert_cmpuint (n, ==, 0);
+      else
+        g_assert_cmpuint (n, >, 0);
+      known[1].values[n_other] *= n_other + 2;
+    }
+}
+
 /* Source and target are known by what a step asks for first, in any order of the two. */
 static void
 test_guess (void)
@@ -423,6 +505,8 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/two-lengths/one-length", test_one_length);
   g_test_add_func ("/planner/two-lengths/pairs", test_pairs);
   g_test_add_func ("/planner/two-lengths/corner", test_corner);
+  g_test_add_func ("/planner/two-lengths/only-corner", test_only_corner);
+  g_test_add_func ("/planner/two-lengths/few-values", test_few_values);
   g_test_add_func ("/planner/two-lengths/guess", test_guess);
   g_test_add_func ("/planner/two-lengths/held-out", test_held_out);
   return g_test_run ();
