@@ -7,6 +7,7 @@
 #include "allocator/follow.h"
 #include "planner/check.h"
 #include "planner/plan/case.h"
+#include "planner/run.h"
 
 #include <string.h>
 
@@ -30,8 +31,10 @@ addr_of (uint32_t step, uint32_t request)
   return (uint64_t) (step * N_REQUESTS + request + 2) << 28;
 }
 
+/* A weight from before the first step ends in step @step, when @n of its requests were
+ * made. */
 static TesseraTrace *
-loop (uint32_t n_steps)
+loop_with_end (uint32_t n_steps, uint32_t step, uint32_t n)
 {
   TesseraTrace *trace = test_trace_new ();
 
@@ -43,6 +46,8 @@ loop (uint32_t n_steps)
 
       for (uint32_t i = 0; i < N_REQUESTS; i++)
         {
+          if (s == step && i == n)
+            test_free (trace, 0x1000, WEIGHT_BYTES);
           test_alloc (trace, addr_of (s, i), sizes[i]);
           if (is_kept[i] && s > 0)
             test_free (trace, addr_of (s - 1, i), sizes[i]);
@@ -54,6 +59,12 @@ loop (uint32_t n_steps)
     }
   tessera_trace_settle_ranges (trace);
   return trace;
+}
+
+static TesseraTrace *
+loop (uint32_t n_steps)
+{
+  return loop_with_end (n_steps, n_steps, 0);
 }
 
 /* Of an odd number of steps the first is the start's. */
@@ -74,6 +85,50 @@ test_height (void)
       plan_case_check (&c, n_steps % 2, n_steps - n_steps % 2);
       plan_case_clear (&c);
     }
+}
+
+/* Which block of a pair stands for which of the run, and where ends are that reach into
+ * another pair. */
+static void
+test_halves (void)
+{
+  enum
+  {
+    N_STEPS = 6
+  };
+
+  for (uint32_t step = 0; step < 2; step++)
+    for (uint32_t n = 0; n < N_REQUESTS; n++)
+      {
+        PlanCase c = plan_case_look (loop_with_end (N_STEPS, step, n));
+        TesseraRun run, pairs;
+        TesseraError error = { 0 };
+
+        g_assert_cmpint (
+            tessera_run_init (c.trace, c.blocks, c.structure, -1, -1, &error, &run), ==,
+            TESSERA_OK);
+        g_assert_true (tessera_run_pair (&run, &pairs));
+        g_assert_cmpuint (tessera_run_tail (&pairs, 0), ==, step * N_REQUESTS + n);
+        for (uint32_t b = 1; b <= N_STEPS * N_REQUESTS; b++)
+          {
+            uint32_t of = (b - 1) % (2 * N_REQUESTS), i = of % N_REQUESTS;
+            bool is_second = of >= N_REQUESTS;
+            TesseraSpell spell;
+
+            g_assert_cmpuint (tessera_run_stands_for (&pairs, b), ==, 1 + of);
+            if (b > 2 * N_REQUESTS)
+              continue;
+            g_assert_cmpuint (tessera_run_partner (&pairs, b), ==,
+                              is_second ? b - N_REQUESTS : b + N_REQUESTS);
+            g_assert_true (tessera_run_spell (&pairs, b, &spell));
+            /* It ends once the next one of its kind is there. */
+            g_assert_cmpuint (spell.tail, ==,
+                              is_second && is_kept[i] ? i + 1 : TESSERA_NONE);
+          }
+        tessera_run_clear (&run);
+        tessera_run_clear (&pairs);
+        plan_case_clear (&c);
+      }
 }
 
 /* Two steps are no pair that was seen to come again. */
@@ -304,6 +359,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planner/pairs/height", test_height);
+  g_test_add_func ("/planner/pairs/halves", test_halves);
   g_test_add_func ("/planner/pairs/too-few", test_too_few);
   g_test_add_func ("/planner/pairs/follow", test_follow);
   g_test_add_func ("/planner/pairs/lost-step", test_lost_step);
