@@ -179,6 +179,14 @@ test_went_through (void)
       "at the edges of segments in use. Smallest device: 99.00 GiB native, "
       "85.00 GiB with expandable segments, 81.00 GiB with the plan; no layout "
       "is below 80.00 GiB.");
+  /* Where it lies is what the sentence says, the larger share first. */
+  parts.hard_bytes = 5 * GIB;
+  parts.soft_bytes = 15 * GIB;
+  verdict = judge_peak (80 * GIB, 80 * GIB, parts, &needs);
+  g_assert_cmpint (verdict.cause, ==, TESSERA_CAUSE_FRAGMENTATION);
+  g_assert_cmpstr (verdict.headline, ==,
+                   "20.0 % of reserved is never in use, most of it at the edges of "
+                   "segments in use.");
 }
 
 /* A policy short of memory waits until nothing is pending: its device may be below what

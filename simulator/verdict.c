@@ -322,6 +322,15 @@ judge_peak (const Case *this, TesseraVerdict *verdict, Text *sentence)
   say_places (sentence, places, sizeof places / sizeof places[0]);
 }
 
+/* Of what lies between live blocks and at the edges of segments: is there more of the
+ * latter? */
+static bool
+are_holes_at_edges (const TesseraParts *parts)
+{
+  return parts->soft_bytes + parts->other_size_soft_bytes >
+         parts->hard_bytes + parts->other_size_hard_bytes;
+}
+
 static void
 judge_success (const Case *this, TesseraVerdict *verdict, Text *headline, Text *sentence)
 {
@@ -363,7 +372,9 @@ judge_success (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
          100 * fragmentation);
   else
     say (headline, "%.1f %% of reserved is never in use%s.", 100 * fragmentation,
-         endings[verdict->cause]);
+         verdict->cause == TESSERA_CAUSE_FRAGMENTATION && are_holes_at_edges (this->parts)
+             ? ", most of it at the edges of segments in use"
+             : endings[verdict->cause]);
   if (verdict->cause == TESSERA_CAUSE_CACHE)
     say (sentence, " Whole segments are given back before anything fails.");
   say_needs (this, sentence);
