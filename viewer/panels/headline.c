@@ -11,6 +11,9 @@
 #include "viewer/panels/edits/edits.h"
 #include "viewer/window/ui.h"
 
+/* Times the bound: less nobody misses. */
+#define WORTH_A_HINT 1.01
+
 enum
 {
   NATIVE,
@@ -29,6 +32,8 @@ struct _TesseraHeadline
   GtkWidget *sentence;
   GtkWidget *change;  /* what the last edit cost or won */
   GtkWidget *warning; /* where following the plan would be worse than not to */
+  GtkWidget *hint;    /* where passing ranges between streams may win something */
+  GtkWidget *hint_text;
   GtkWidget *numbers[N_NUMBERS];
   GtkWidget *proof; /* whether the plan on the right can be bettered */
 };
@@ -117,6 +122,32 @@ show_warning (TesseraHeadline *self)
   gtk_widget_set_visible (self->warning, text[0] != '\0');
 }
 
+/* What a plan is held to is no news to the planner, but to who looks at a plan that is
+ * proven and still far above the bound. */
+static void
+show_hint (TesseraHeadline *self)
+{
+  TesseraDocument *document = self->document;
+  const TesseraFollowed *planned = document->planned;
+  gboolean has_hint = planned != NULL && document->data != NULL &&
+                      document->data->trace->n_streams > 1 &&
+                      !planned->request.is_preview && !planned->request.across_streams &&
+                      !document->request.across_streams && planned->plan->n_edits == 0 &&
+                      (double) tessera_plan_proven_bound (planned->plan) >
+                          WORTH_A_HINT * (double) document->data->bound_bytes;
+
+  gtk_widget_set_visible (self->hint, has_hint);
+  if (has_hint)
+    {
+      g_autofree char *proven =
+          tessera_describe_bytes (tessera_plan_proven_bound (planned->plan));
+      g_autofree char *text = g_strdup_printf (
+          "This plan keeps streams apart: no such plan is below %s.", proven);
+
+      gtk_label_set_text (GTK_LABEL (self->hint_text), text);
+    }
+}
+
 /* The words and numbers of `tessera plan`. Of a preview nothing is claimed. */
 static void
 show_proof (TesseraHeadline *self)
@@ -156,6 +187,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
       show_change (self);
       show_proof (self);
       show_warning (self);
+      show_hint (self);
     }
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_VERDICT | TESSERA_CHANGED_WORK)))
     return;
@@ -224,6 +256,25 @@ add_numbers (TesseraHeadline *self)
   gtk_box_append (GTK_BOX (self), grid);
 }
 
+static GtkWidget *
+hint_new (TesseraHeadline *self)
+{
+  GtkWidget *button = gtk_button_new_with_label ("Plan across streams");
+
+  self->hint = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+  self->hint_text = tessera_sentence_new ("", "verdict-change");
+  gtk_widget_set_name (self->hint, "plan-hint");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), "win.across-streams");
+  gtk_widget_add_css_class (button, "small");
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  tessera_set_tip (button,
+                   "Ranges may pass from stream to stream, ordered on the device: "
+                   "lower plans, followed in simulation only so far");
+  gtk_box_append (GTK_BOX (self->hint), self->hint_text);
+  gtk_box_append (GTK_BOX (self->hint), button);
+  return self->hint;
+}
+
 static void
 tessera_headline_init (TesseraHeadline *self)
 {
@@ -243,6 +294,7 @@ tessera_headline_init (TesseraHeadline *self)
   self->warning = tessera_sentence_new ("", "problem");
   gtk_widget_set_name (self->warning, "plan-warning");
   gtk_box_append (GTK_BOX (words), self->warning);
+  gtk_box_append (GTK_BOX (words), hint_new (self));
   gtk_widget_set_hexpand (words, TRUE);
   gtk_widget_set_valign (words, GTK_ALIGN_CENTER);
   gtk_box_append (GTK_BOX (self), words);

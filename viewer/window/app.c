@@ -7,6 +7,7 @@
 
 #include "viewer/panels/edits/edit-commands.h"
 #include "viewer/window/screenshot.h"
+#include "viewer/window/window-size.h"
 #include "viewer/window/window.h"
 
 #include <locale.h>
@@ -39,7 +40,29 @@ on_quit (GSimpleAction *action, GVariant *parameter, gpointer user)
   GList *window;
 
   while ((window = gtk_application_get_windows (user)) != NULL)
-    gtk_window_destroy (window->data);
+    {
+      if (TESSERA_APP (user)->screenshot == NULL)
+        tessera_window_size_keep (window->data);
+      gtk_window_destroy (window->data);
+    }
+}
+
+static gboolean
+on_close (GtkWindow *window, gpointer unused)
+{
+  tessera_window_size_keep (window);
+  return FALSE;
+}
+
+/* As large as the last one was; nothing is shown yet. */
+static GtkWidget *
+remembering_window_new (GtkApplication *app)
+{
+  GtkWidget *window = tessera_window_new (app);
+
+  tessera_window_size_restore (GTK_WINDOW (window));
+  g_signal_connect (window, "close-request", G_CALLBACK (on_close), NULL);
+  return window;
 }
 
 static void
@@ -64,7 +87,7 @@ on_about (GSimpleAction *action, GVariant *parameter, gpointer user)
 static void
 on_new_window (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  gtk_window_present (GTK_WINDOW (tessera_window_new (user)));
+  gtk_window_present (GTK_WINDOW (remembering_window_new (user)));
 }
 
 static const GActionEntry entries[] = { { "quit", on_quit },
@@ -238,7 +261,9 @@ when_ready (gpointer user)
 static GtkWidget *
 show_window (TesseraApp *self)
 {
-  GtkWidget *window = tessera_window_new (GTK_APPLICATION (self));
+  GtkApplication *app = GTK_APPLICATION (self);
+  GtkWidget *window =
+      self->screenshot != NULL ? tessera_window_new (app) : remembering_window_new (app);
 
   if (self->width > 0)
     gtk_window_set_default_size (GTK_WINDOW (window), self->width, self->height);

@@ -123,6 +123,7 @@ SIMPLE (select_sight,
 SIMPLE (keep_plan, tessera_document_keep_plan (self->document))
 SIMPLE (select_difference, tessera_document_select_difference (self->document))
 SIMPLE (select_all, tessera_document_select_all (self->document))
+SIMPLE (copy, tessera_window_copy (self))
 SIMPLE (ask, tessera_canvas_ask (TESSERA_CANVAS (self->canvases[side_of_focus (self)])))
 SIMPLE (clear, clear_choice (self))
 SIMPLE (show_all, tessera_document_show_all (self->document))
@@ -242,6 +243,7 @@ static const GActionEntry entries[] = {
   { "show-left", on_show_left, "u" },
   { "show-right", on_show_right, "u" },
   { "ask", on_ask },
+  { "copy", on_copy },
   { "clear", on_clear },
   { "show-all", on_show_all },
   { "select", on_select, "u" },
@@ -294,6 +296,7 @@ tessera_window_update_actions (TesseraWindow *self)
                                left != NULL && left->layout->n_ooms > 0);
   g_simple_action_set_enabled (action_of (self, "select-group"),
                                document->selected != TESSERA_NONE);
+  g_simple_action_set_enabled (action_of (self, "copy"), document->selection != NULL);
   g_simple_action_set_enabled (action_of (self, "keep-plan"), document->planned != NULL);
   g_simple_action_set_enabled (action_of (self, "difference"), document->planned != NULL);
   g_simple_action_set_enabled (action_of (self, "select-difference"),

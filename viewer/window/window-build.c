@@ -402,6 +402,7 @@ above_table_new (TesseraWindow *self, GtkWidget *above)
   gtk_paned_set_shrink_end_child (GTK_PANED (paned), FALSE);
   gtk_paned_set_resize_end_child (GTK_PANED (paned), FALSE);
   self->above_table = paned;
+  tessera_window_add_copy_key (paned);
   return paned;
 }
 

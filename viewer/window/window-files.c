@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/document/copy-text.h"
 #include "viewer/document/edits/document-edit.h"
 #include "viewer/window/window-private.h"
 
@@ -229,6 +230,15 @@ show_recent (GtkRecentManager *manager, TesseraWindow *self)
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->recent_menu),
                                   G_MENU_MODEL (menu));
   gtk_widget_set_sensitive (self->recent_menu, n > 0);
+}
+
+void
+tessera_window_copy (TesseraWindow *self)
+{
+  g_autofree char *text = tessera_copy_text (self->document);
+
+  if (text != NULL)
+    gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (self)), text);
 }
 
 void

@@ -54,3 +54,16 @@ tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases)
                           gtk_named_action_new (shortcuts[i].action)));
   gtk_widget_add_controller (canvases, controller);
 }
+
+/* Behind what fields and selected words make of it. */
+void
+tessera_window_add_copy_key (GtkWidget *page)
+{
+  GtkEventController *controller = gtk_shortcut_controller_new ();
+
+  gtk_shortcut_controller_add_shortcut (
+      GTK_SHORTCUT_CONTROLLER (controller),
+      gtk_shortcut_new (gtk_shortcut_trigger_parse_string ("<Control>c"),
+                        gtk_named_action_new ("win.copy")));
+  gtk_widget_add_controller (page, controller);
+}

@@ -53,6 +53,7 @@ void tessera_window_add_switches (TesseraWindow *self);
 void tessera_window_update_switches (TesseraWindow *self);
 /* window-keys.c */
 void tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases);
+void tessera_window_add_copy_key (GtkWidget *page);
 /* window-look.c: as the desktop's theme is, now and from now on. */
 void tessera_window_follow_look (TesseraWindow *self);
 void tessera_window_update_look (TesseraWindow *self);
@@ -70,5 +71,7 @@ void tessera_window_choose_plan_target (TesseraWindow *self);
 void tessera_window_choose_picture_target (TesseraWindow *self, const char *suffix);
 void tessera_window_export_plan (TesseraWindow *self, const char *path);
 void tessera_window_save_picture (TesseraWindow *self, const char *path);
+/* What is selected, to the clipboard, as text. */
+void tessera_window_copy (TesseraWindow *self);
 void tessera_window_watch_recent (TesseraWindow *self);
 void tessera_window_accept_drops (TesseraWindow *self);

@@ -49,7 +49,8 @@ tessera_describe_change (TesseraDocument *document)
   bound = tessera_describe_bytes (document->needs.bound_bytes);
   difference = former > peak ? former - peak : peak - former;
   text = g_string_new ("Peak ");
-  if (difference != 0)
+  /* By less than what is told of both. */
+  if (!g_str_equal (before, after))
     g_string_append_printf (text, "%s → ", before);
   g_string_append (text, after);
   if (planned->request.is_preview)

@@ -1,0 +1,125 @@
+/*
+ * What is expected of any window: what is selected can be copied, the next window is as
+ * large as the last; and what a person should be told who would not look for it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/document/copy-text.h"
+#include "viewer/document/select/document-select.h"
+#include "viewer/test-window.h"
+#include "viewer/window/window-size.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+static char *
+clipboard_text (TestView *f)
+{
+  GdkClipboard *clipboard = gtk_widget_get_clipboard (GTK_WIDGET (f->window));
+  GdkContentProvider *content = gdk_clipboard_get_content (clipboard);
+  g_auto (GValue) value = G_VALUE_INIT;
+
+  g_value_init (&value, G_TYPE_STRING);
+  g_assert_nonnull (content);
+  g_assert_true (gdk_content_provider_get_value (content, &value, NULL));
+  return g_value_dup_string (&value);
+}
+
+static void
+test_copy (TestView *f, gconstpointer unused)
+{
+  g_autofree char *one = NULL, *all = NULL;
+  g_auto (GStrv) lines = NULL;
+
+  g_assert_null (tessera_copy_text (f->document));
+  test_window_open (f->window, f->path);
+  g_assert_false (test_view_is_enabled (f, "copy"));
+  tessera_document_select (f->document, 1);
+  test_view_act (f, "copy");
+  one = clipboard_text (f);
+  g_assert_true (g_str_has_prefix (one, "block 1: 2.00 MiB (2,097,152 bytes)\nclass: "));
+  g_assert_nonnull (strstr (one, "\nlives: 3 events, 20 µs\n"));
+  g_assert_nonnull (strstr (one, "\nright: "));
+  test_view_act (f, "select-all");
+  test_window_settle (f->window);
+  test_view_act (f, "copy");
+  all = clipboard_text (f);
+  lines = g_strsplit (all, "\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 5); /* a head, three, the end */
+  g_assert_true (g_str_has_prefix (lines[0], "block\tbytes\t"));
+  g_assert_true (g_str_has_prefix (lines[2], "1\t2097152\t1\t4\t"));
+  /* As many columns in each. */
+  for (int i = 0; i < 4; i++)
+    {
+      g_auto (GStrv) columns = g_strsplit (lines[i], "\t", -1);
+
+      g_assert_cmpuint (g_strv_length (columns), ==, 9);
+    }
+}
+
+static void
+test_size (TestView *f, gconstpointer unused)
+{
+  GtkWindow *window = GTK_WINDOW (f->window);
+  g_autofree char *path =
+      g_build_filename (g_get_user_config_dir (), "tessera", "window.ini", NULL);
+  g_autofree char *folder = g_path_get_dirname (path);
+  static const char *const bad[] = { "", "nonsense", "[window]\nwidth=3\nheight=900\n",
+                                     "[window]\nwidth=99999\nheight=900\n",
+                                     "[window]\nwidth=1000\nheight=x\n" };
+  int width, height;
+
+  gtk_window_set_default_size (window, 1111, 777);
+  tessera_window_size_keep (window);
+  gtk_window_set_default_size (window, 900, 700);
+  tessera_window_size_restore (window);
+  gtk_window_get_default_size (window, &width, &height);
+  g_assert_cmpint (width, ==, 1111);
+  g_assert_cmpint (height, ==, 777);
+  for (size_t i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      gtk_window_set_default_size (window, 900, 700);
+      g_assert_true (g_file_set_contents (path, bad[i], -1, NULL));
+      tessera_window_size_restore (window);
+      gtk_window_get_default_size (window, &width, &height);
+      g_assert_cmpint (width, ==, 900);
+      g_assert_cmpint (height, ==, 700);
+    }
+  g_unlink (path);
+  g_rmdir (folder);
+}
+
+/* A plan that keeps streams apart and is far above the bound says so, and what to do. */
+static void
+test_hint (TestView *f, gconstpointer unused)
+{
+  g_autofree char *path = test_turns_path ();
+
+  test_window_open (f->window, f->path);
+  g_assert_false (gtk_widget_get_visible (test_view_find (f, "plan-hint")));
+  test_window_open (f->window, path);
+  g_assert_true (gtk_widget_get_visible (test_view_find (f, "plan-hint")));
+  test_view_act (f, "across-streams");
+  g_assert_false (gtk_widget_get_visible (test_view_find (f, "plan-hint")));
+  test_window_settle (f->window);
+  g_assert_true (f->document->planned->request.across_streams);
+  g_assert_false (gtk_widget_get_visible (test_view_find (f, "plan-hint")));
+  test_view_act (f, "across-streams");
+  test_window_settle (f->window);
+  g_assert_true (gtk_widget_get_visible (test_view_find (f, "plan-hint")));
+  g_unlink (path);
+}
+
+int
+main (int argc, char **argv)
+{
+  if (!test_init_display (&argc, &argv))
+    return 0;
+#define ADD(name, function)                                                              \
+  g_test_add ("/small/" name, TestView, NULL, test_view_set_up, function,                \
+              test_view_tear_down)
+  ADD ("copy", test_copy);
+  ADD ("size", test_size);
+  ADD ("hint", test_hint);
+  return g_test_run ();
+}
