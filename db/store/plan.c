@@ -5,6 +5,8 @@
  */
 #include "db/store.h"
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,14 +134,22 @@ tessera_trace_save_plan (const char *trace_path,
   return status;
 }
 
-/* Arrays of a plan have no room to spare: its capacities are known here only. */
+/* Arrays of a plan have no room to spare: capacities are known while reading only. */
 typedef struct
 {
   TesseraPlan *plan;
   bool has_plan;
-  size_t cap_strings, cap_sections, cap_groups, cap_slots, cap_hand_overs, cap_edits;
-  size_t cap_crossings, cap_rooms, cap_regions, cap_placeless;
+  const struct Part *part; /* whose rows come */
+  size_t cap;              /* of its array */
 } Load;
+
+typedef struct Part
+{
+  const TesseraTable *table;
+  TesseraTakeRow take;
+  size_t array_at, count_at; /* in the plan */
+  size_t item_bytes;
+} Part;
 
 static TesseraStatus
 take_plan (void *user, void *item, uint64_t index, uint64_t key)
@@ -156,138 +166,52 @@ take_plan (void *user, void *item, uint64_t index, uint64_t key)
   return TESSERA_OK;
 }
 
+/* At the end of an array of the plan's. */
 static TesseraStatus
-take_phase_name (void *user, void *item, uint64_t index, uint64_t key)
+take_item (void *user, void *item, uint64_t index, uint64_t key)
 {
   Load *load = user;
-  TesseraPlan *plan = load->plan;
+  const Part *part = load->part;
+  char *plan = (char *) load->plan;
+  void **array = (void **) (plan + part->array_at);
+  size_t *count = (size_t *) (plan + part->count_at);
+  TesseraStatus status = TESSERA_OK;
 
-  if (!TESSERA_RESERVE (plan->strings, load->cap_strings, plan->n_strings + 1))
+  if (*count >= TESSERA_NONE)
+    status = TESSERA_BAD_INPUT;
+  else if (!tessera_array_reserve (array, &load->cap, *count + 1, part->item_bytes))
+    status = TESSERA_NO_MEMORY;
+  if (status != TESSERA_OK)
     {
-      tessera_item_clear (&tessera_phase_name_table, item);
-      return TESSERA_NO_MEMORY;
+      tessera_item_clear (part->table, item);
+      return status;
     }
-  plan->strings[plan->n_strings++] = ((TesseraTextItem *) item)->text;
+  memcpy ((char *) *array + *count * part->item_bytes, item, part->item_bytes);
+  ++*count;
   return TESSERA_OK;
 }
 
-static TesseraStatus
-take_section (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-  TesseraPlan *plan = load->plan;
+#define ITEMS(table, array, count)                                                       \
+  {                                                                                      \
+    &table, take_item, offsetof (TesseraPlan, array), offsetof (TesseraPlan, count),     \
+        sizeof *((TesseraPlan *) NULL)->array                                            \
+  }
 
-  if (!TESSERA_RESERVE (plan->sections, load->cap_sections, plan->n_sections + 1))
-    return TESSERA_NO_MEMORY;
-  plan->sections[plan->n_sections++] = *(const TesseraSection *) item;
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-take_group (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-  TesseraPlan *plan = load->plan;
-
-  if (!TESSERA_RESERVE (plan->groups, load->cap_groups, plan->n_groups + 1))
-    {
-      tessera_item_clear (&tessera_group_table, item);
-      return TESSERA_NO_MEMORY;
-    }
-  plan->groups[plan->n_groups++] = *(const TesseraGroup *) item;
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-take_slot (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-  TesseraPlan *plan = load->plan;
-
-  if (plan->n_slots >= TESSERA_NONE)
-    return TESSERA_BAD_INPUT;
-  if (!TESSERA_RESERVE (plan->slots, load->cap_slots, plan->n_slots + 1))
-    return TESSERA_NO_MEMORY;
-  plan->slots[plan->n_slots++] = *(const TesseraSlot *) item;
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-take_hand_over (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-  TesseraPlan *plan = load->plan;
-
-  if (!TESSERA_RESERVE (plan->hand_overs, load->cap_hand_overs, plan->n_hand_overs + 1))
-    return TESSERA_NO_MEMORY;
-  plan->hand_overs[plan->n_hand_overs++] = *(const TesseraHandOver *) item;
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-take_edit (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-  TesseraPlan *plan = load->plan;
-
-  if (!TESSERA_RESERVE (plan->edits, load->cap_edits, plan->n_edits + 1))
-    {
-      tessera_item_clear (&tessera_plan_edit_table, item);
-      return TESSERA_NO_MEMORY;
-    }
-  plan->edits[plan->n_edits++] = *(const TesseraPlanEdit *) item;
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-take_crossing (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-  TesseraPlan *plan = load->plan;
-
-  if (!TESSERA_RESERVE (plan->crossings, load->cap_crossings, plan->n_crossings + 1))
-    return TESSERA_NO_MEMORY;
-  plan->crossings[plan->n_crossings++] = *(const TesseraCrossing *) item;
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-take_room (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-  TesseraPlan *plan = load->plan;
-
-  if (!TESSERA_RESERVE (plan->rooms, load->cap_rooms, plan->n_rooms + 1))
-    return TESSERA_NO_MEMORY;
-  plan->rooms[plan->n_rooms++] = *(const TesseraRoom *) item;
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-take_region (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-  TesseraPlan *plan = load->plan;
-
-  if (!TESSERA_RESERVE (plan->regions, load->cap_regions, plan->n_regions + 1))
-    return TESSERA_NO_MEMORY;
-  plan->regions[plan->n_regions++] = *(const TesseraRegion *) item;
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-take_placeless (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-  TesseraPlan *plan = load->plan;
-
-  if (plan->n_placeless >= TESSERA_NONE)
-    return TESSERA_BAD_INPUT;
-  if (!TESSERA_RESERVE (plan->placeless, load->cap_placeless, plan->n_placeless + 1))
-    return TESSERA_NO_MEMORY;
-  plan->placeless[plan->n_placeless++] = *(const TesseraPlaceless *) item;
-  return TESSERA_OK;
-}
+/* As they are read: what comes later names what came before. */
+static const Part parts[] = {
+  { &tessera_plan_table, take_plan, 0, 0, 0 },
+  ITEMS (tessera_phase_name_table, strings, n_strings),
+  ITEMS (tessera_section_table, sections, n_sections),
+  ITEMS (tessera_group_table, groups, n_groups),
+  ITEMS (tessera_slot_table, slots, n_slots),
+  ITEMS (tessera_hand_over_table, hand_overs, n_hand_overs),
+  ITEMS (tessera_plan_edit_table, edits, n_edits),
+  ITEMS (tessera_crossing_table, crossings, n_crossings),
+  ITEMS (tessera_room_table, rooms, n_rooms),
+  ITEMS (tessera_region_table, regions, n_regions),
+  ITEMS (tessera_placeless_table, placeless, n_placeless),
+};
+static_assert (offsetof (TesseraTextItem, text) == 0, "an item of strings is a string");
 
 /* Sections and slots name each other: sections are read first, against no limit, and
  * looked at again once the slots are there. */
@@ -308,26 +232,13 @@ check_sections (TesseraRowReader *reader, const TesseraPlan *plan)
 static TesseraStatus
 read_plan (TesseraRowReader *reader, Load *load)
 {
-  static const struct
-  {
-    const TesseraTable *table;
-    TesseraTakeRow take;
-  } parts[] = { { &tessera_plan_table, take_plan },
-                { &tessera_phase_name_table, take_phase_name },
-                { &tessera_section_table, take_section },
-                { &tessera_group_table, take_group },
-                { &tessera_slot_table, take_slot },
-                { &tessera_hand_over_table, take_hand_over },
-                { &tessera_plan_edit_table, take_edit },
-                { &tessera_crossing_table, take_crossing },
-                { &tessera_room_table, take_room },
-                { &tessera_region_table, take_region },
-                { &tessera_placeless_table, take_placeless } };
   TesseraStatus status = TESSERA_OK;
 
   for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)
     {
       set_limits (&reader->limits, load->plan);
+      load->part = &parts[i];
+      load->cap = 0;
       if (parts[i].table == &tessera_section_table)
         reader->limits.below[TESSERA_LIMIT_SLOTS] = UINT64_MAX;
       status = tessera_read_rows (reader, parts[i].table, (TesseraScope){ 0 },
