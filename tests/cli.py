@@ -92,6 +92,8 @@ def compare_tells_what_moved(tmp):
 
 @test
 def info_tells_the_story_of_the_sample(tmp):
+    quoted = [line[2:] for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("> ")]
+    assert " ".join(quoted) == good("info", SAMPLE).split("\n\n")[0].replace("\n", " "), quoted
     info = json.loads(good("info", SAMPLE, "--json"))
     check_sum(info)
     for failure in info["failures"]:
