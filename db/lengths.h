@@ -54,7 +54,8 @@ typedef struct
   uint8_t is_once;       /* one step makes it, and keeps it: the optimizer's state */
   uint8_t crosses;       /* lives into the next step. Fixed: its other place is at
                             @spare_bytes, the same where one is enough; swept: there it is
-                            gone before the first of the swept is asked for */
+                            gone before the first of the swept is asked for; no place:
+                            steps keep it for good, and ask for it all the same */
   uint64_t offset_bytes; /* fixed only; else 0 */
   uint64_t spare_bytes;
   uint8_t seen;         /* TesseraSeen: in which steps it was asked for */
@@ -121,6 +122,14 @@ static inline bool
 tessera_lengths_slot_stays (const TesseraLengthsSlot *slot)
 {
   return slot->is_once || slot->is_over_cuts;
+}
+
+/* Whether steps keep for good what they ask for there: a placeless request (db/plan.h) of
+ * each step's plan. */
+static inline bool
+tessera_lengths_slot_is_kept (const TesseraLengthsSlot *slot)
+{
+  return slot->place == TESSERA_PLACE_NONE && slot->crosses;
 }
 
 /* Whether its place is others' until its block comes, in the step or part that makes it.

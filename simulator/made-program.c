@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define COLLECTED_AFTER 150 /* operations, on average */
+
 static guint
 pick (GRand *random, guint n)
 {
@@ -174,6 +176,31 @@ vary (GRand *random, const MadeOptions *options, MadeProgram *program)
     }
 }
 
+/* Losses in a list, metrics: one or two in each training step, anywhere in it. */
+static void
+keep_some (GRand *random, MadeProgram *program)
+{
+  program->collects = pick (random, 2);
+  for (guint k = 0; k < program->n_kinds; k++)
+    {
+      MadeKind *kind = &program->kinds[k];
+
+      for (guint n = 1 + pick (random, 2);
+           kind->trains && n > 0 && kind->n_operations < MADE_MAX_OPERATIONS; n--)
+        {
+          guint at = pick (random, kind->n_operations + 1);
+
+          memmove (kind->operations + at + 1, kind->operations + at,
+                   (kind->n_operations - at) * sizeof *kind->operations);
+          kind->operations[at] =
+              (MadeOperation){ .op = MADE_KEEP,
+                               .size_bytes = (1 + pick (random, 3)) * MADE_UNIT };
+          kind->n_operations++;
+          kind->backward += kind->backward > at;
+        }
+    }
+}
+
 MadeProgram
 made_program (GRand *random, const MadeOptions *options)
 {
@@ -190,6 +217,8 @@ made_program (GRand *random, const MadeOptions *options)
       program.n_states = 0;
     }
   vary (random, options, &program);
+  if (options->keeps)
+    keep_some (random, &program);
   return program;
 }
 
@@ -213,6 +242,7 @@ typedef struct
   Held variable;
   GArray *locals;  /* Held */
   GArray *pending; /* Held */
+  GArray *kept;    /* Held */
   guint n_done;    /* operations */
   guint n_steps;
   TesseraParameters parameters;
@@ -291,6 +321,14 @@ free_locals (Run *run, guint until)
       i++;
 }
 
+static void
+collect (Run *run)
+{
+  for (guint i = 0; i < run->kept->len; i++)
+    let_go (run, &g_array_index (run->kept, Held, i));
+  g_array_set_size (run->kept, 0);
+}
+
 static gboolean
 is_there (Run *run, const MadeOperation *operation)
 {
@@ -326,6 +364,10 @@ operate (Run *run, const MadeOperation *operation, guint at)
       let_go (run, &run->gradients[operation->which]);
       run->gradients[operation->which] = ask (run, operation->size_bytes, 0);
       break;
+    case MADE_KEEP:
+      held = ask (run, operation->size_bytes, operation->stream);
+      g_array_append_val (run->kept, held);
+      break;
     case MADE_ZERO:
       for (guint i = 0; i < MADE_N_GRADIENTS; i++)
         let_go (run, &run->gradients[i]);
@@ -355,6 +397,8 @@ do_unit (Run *run, const MadeProgram *program, const MadeUnit *unit, gboolean is
       if (i == kind->backward)
         backward = now (run);
       free_locals (run, i);
+      if (program->collects && pick (run->random, COLLECTED_AFTER) == 0)
+        collect (run);
       operate (run, &kind->operations[i], i);
       run->n_done++;
     }
@@ -418,7 +462,8 @@ made_run (GRand *random, const MadeProgram *program, const MadeUnit *units, guin
               .scale = program->scale,
               .next_addr = 1,
               .locals = g_array_new (FALSE, FALSE, sizeof (Held)),
-              .pending = g_array_new (FALSE, FALSE, sizeof (Held)) };
+              .pending = g_array_new (FALSE, FALSE, sizeof (Held)),
+              .kept = g_array_new (FALSE, FALSE, sizeof (Held)) };
 
   run.trace->alignment_bytes = MADE_UNIT;
   for (guint i = 0; i < program->n_parameters; i++)
@@ -428,5 +473,6 @@ made_run (GRand *random, const MadeProgram *program, const MadeUnit *units, guin
   tessera_trace_settle_ranges (run.trace);
   g_array_free (run.locals, TRUE);
   g_array_free (run.pending, TRUE);
+  g_array_free (run.kept, TRUE);
   return run.trace;
 }

@@ -2,7 +2,7 @@
  * Made-up training programs, and runs of them, for tests: steps of several kinds that
  * train, evaluate and save in any order, with what outlives a step, what takes turns, and
  * where it is wanted sizes that follow the length of a batch, requests that some steps
- * leave out, several streams, and frees that wait for another one.
+ * leave out, several streams, frees that wait for another one, and what is kept for good.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,8 @@ typedef enum
   MADE_LOCAL,    /* asks for a block and frees it some operations later */
   MADE_GRADIENT, /* asks for one that the next training step frees */
   MADE_ZERO,     /* frees all gradients */
-  MADE_REPLACE   /* asks for a new block of a variable, then frees the old one */
+  MADE_REPLACE,  /* asks for a new block of a variable, then frees the old one */
+  MADE_KEEP      /* asks for one and keeps it: for good, or until a collector comes by */
 } MadeOp;
 
 typedef enum
@@ -75,6 +76,7 @@ typedef struct
   guint n_parameters, n_states; /* state: what the first step makes and keeps */
   guint64 scale;                /* of all sizes */
   gboolean varies, has_batch;   /* see MadeOptions */
+  gboolean collects;            /* what is kept is freed now and then, all of it */
 } MadeProgram;
 
 /* All zero: constant sizes, one stream, no phases, two kinds or more. */
@@ -90,7 +92,8 @@ typedef struct
   gboolean has_batch; /* ... and the batch */
   gboolean has_noise; /* some sizes have no law */
   gboolean leaves_out;
-  guint64 scale; /* 0: 1 */
+  gboolean keeps; /* steps keep a little of what they ask for */
+  guint64 scale;  /* 0: 1 */
 } MadeOptions;
 
 MadeProgram made_program (GRand *random, const MadeOptions *options);

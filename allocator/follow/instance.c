@@ -28,9 +28,11 @@ new_plan (const TesseraLengths *lengths, uint32_t n_positions, TesseraPlan **out
   plan->followable = TESSERA_FOLLOWABLE_SAME_BATCHES;
   plan->slots = calloc ((size_t) n_positions + 1, sizeof *plan->slots);
   plan->rooms = calloc ((size_t) n_positions + 1, sizeof *plan->rooms);
+  plan->placeless = calloc ((size_t) n_positions + 1, sizeof *plan->placeless);
   plan->sections = calloc (1, sizeof *plan->sections);
   plan->strings = calloc ((size_t) lengths->n_strings + 1, sizeof *plan->strings);
-  if (!plan->slots || !plan->rooms || !plan->sections || !plan->strings)
+  if (!plan->slots || !plan->rooms || !plan->placeless || !plan->sections ||
+      !plan->strings)
     return TESSERA_NO_MEMORY;
   plan->n_sections = 1;
   for (; plan->n_strings < lengths->n_strings; plan->n_strings++)
@@ -231,6 +233,26 @@ add_slot (TesseraPlan *plan,
   };
 }
 
+/* It is asked for, and has no place. */
+static void
+add_placeless (TesseraPlan *plan,
+               const TesseraLengths *lengths,
+               uint32_t index,
+               uint64_t block_bytes)
+{
+  const TesseraLengthsSlot *of = &lengths->slots[index];
+
+  plan->placeless[plan->n_placeless++] =
+      (TesseraPlaceless){ .size_bytes = block_bytes,
+                          .block_bytes = block_bytes,
+                          .before = (uint32_t) plan->n_slots,
+                          .born = index,
+                          .phase = of->phase,
+                          .block = index,
+                          .stream = of->stream,
+                          .pool = of->pool };
+}
+
 /* Whether the range that the room would be is needed by a slot while it is open. */
 static bool
 is_needed (const TesseraPlan *plan, const TesseraRoom *room)
@@ -326,8 +348,12 @@ add_slots (TesseraPlan *plan,
       const TesseraLengthsSlot *of = &lengths->slots[i];
       bool is_spare = of->crosses && options->is_spare && options->is_spare[i];
 
-      if (of->place == TESSERA_PLACE_NONE || is_left_out (of, options) ||
-          is_beyond (of, parameters) || block_bytes[of->law] == 0 ||
+      if (is_left_out (of, options) || is_beyond (of, parameters) ||
+          block_bytes[of->law] == 0)
+        continue;
+      if (tessera_lengths_slot_is_kept (of))
+        add_placeless (plan, lengths, i, block_bytes[of->law]);
+      if (of->place == TESSERA_PLACE_NONE ||
           (tessera_lengths_slot_stays (of) && is_there (options, i)) ||
           (of->place == TESSERA_PLACE_FIXED &&
            block_bytes[of->law] > most_bytes[of->law]))

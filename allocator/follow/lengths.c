@@ -68,6 +68,7 @@ struct TesseraLengthsFollower
   bool *was_phase;   /* [n_strings] in this step */
   TesseraCutter cutter;
   bool is_later_part;                     /* not the first of its step */
+  bool was_placeless;                     /* the last request */
   uint32_t n_missed;                      /* in a row */
   uint64_t before[TESSERA_GUESS_LEADING]; /* the last that were asked for before the first
                                              step, where its batch may be among them */
@@ -526,6 +527,7 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
   FixedPlace *place;
   uint32_t slot;
 
+  follower->was_placeless = false;
   if (follower->state == START)
     remember (follower, size_bytes, stream, pool);
   else if (follower->state == EARLY && follower->next_early > 0 &&
@@ -545,7 +547,8 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
   if (!tessera_follower_malloc (follower->follower, size_bytes, stream, pool,
                                 out_offset_bytes, &slot))
     {
-      follower->n_missed++;
+      follower->was_placeless = tessera_follower_was_placeless (follower->follower);
+      follower->n_missed += !follower->was_placeless;
       return false;
     }
   follower->n_missed = 0;
@@ -570,6 +573,12 @@ tessera_lengths_follower_free_at (TesseraLengthsFollower *follower, uint64_t off
     place->is_taken = false;
   if (follower->follower != NULL)
     tessera_follower_free_at (follower->follower, offset_bytes);
+}
+
+bool
+tessera_lengths_follower_was_placeless (const TesseraLengthsFollower *follower)
+{
+  return follower->was_placeless;
 }
 
 bool

@@ -75,8 +75,10 @@ follow (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
     };
   else
     planned->misses_unordered += planned->is_unordered;
-  planned->is_placeless = !is_hit && planned->follower != NULL &&
-                          tessera_follower_was_placeless (planned->follower);
+  planned->is_placeless =
+      !is_hit && (planned->by_length != NULL
+                      ? tessera_lengths_follower_was_placeless (planned->by_length)
+                      : tessera_follower_was_placeless (planned->follower));
   out_grant->is_placeless = planned->is_placeless;
   return is_hit;
 }
@@ -170,7 +172,8 @@ tessera_planned_malloc (TesseraPlanned *planned,
   is_hit = follow (planned, out_grant);
   if (is_misfit (planned, is_hit))
     tessera_planned_decline (planned, TESSERA_DECLINED_FOR_MISSES);
-  else if (!is_hit && planned->by_length != NULL && is_for_pool (planned))
+  else if (!is_hit && !planned->is_placeless && planned->by_length != NULL &&
+           is_for_pool (planned))
     place (planned, out_grant);
   return TESSERA_OK;
 }

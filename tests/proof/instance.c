@@ -36,7 +36,9 @@ draw_options_of_program (Instance *instance)
   MadeOptions *made = &instance->made;
 
   *made = (MadeOptions){ .is_tiny = instance->kind == INSTANCE_TINY_STEPS,
-                         .varies = instance->kind == INSTANCE_VARIES,
+                         .varies = instance->kind == INSTANCE_VARIES ||
+                                   instance->kind == INSTANCE_VARIES_AND_KEEPS,
+                         .keeps = instance->kind >= INSTANCE_N_KINDS,
                          .n_kinds = instance->kind == INSTANCE_PROGRAM ? 0 : 1,
                          .scale = instance_pick (random, 3) ? 0 : 2048 };
   if (made->is_tiny)
@@ -48,7 +50,8 @@ draw_options_of_program (Instance *instance)
   made->has_noise = instance_pick (random, 4) == 0;
   made->leaves_out = instance_pick (random, 3) == 0;
   made->has_part = instance->kind == INSTANCE_PROGRAM && instance_pick (random, 5) == 0;
-  if (instance->kind == INSTANCE_VARIES && instance_pick (random, 3) == 0)
+  if ((instance->kind == INSTANCE_VARIES && instance_pick (random, 3) == 0) ||
+      (instance->kind == INSTANCE_KEEPS && instance_pick (random, 2)))
     made->n_kinds = 0;
 }
 

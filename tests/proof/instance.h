@@ -24,7 +24,10 @@ typedef enum
   INSTANCE_ONE_KIND,   /* all steps are alike */
   INSTANCE_EXPERTS,    /* requests that no two steps make alike */
   INSTANCE_VARIES,     /* steps of different length */
-  INSTANCE_N_KINDS
+  INSTANCE_N_KINDS,
+  INSTANCE_KEEPS = INSTANCE_N_KINDS, /* steps of one or more kinds that keep something;
+                                        not among those that are drawn by turns */
+  INSTANCE_VARIES_AND_KEEPS
 } InstanceKind;
 
 typedef struct
