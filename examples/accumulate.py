@@ -46,7 +46,7 @@ def main() -> None:
         optimizer.step()
         optimizer.zero_grad()
         schedule.step()
-        report(step, total)
+        report(step, total, args.keep_losses)
         del loss
         between_steps(args, step, model, lambda: evaluate(model, loss_of, batches))
 

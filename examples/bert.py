@@ -43,7 +43,7 @@ def main() -> None:
         outputs.loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        report(step, outputs.loss.detach())
+        report(step, outputs.loss.detach(), args.keep_losses)
         between_steps(args, step, model, lambda: evaluate(model, loss_of, batches))
 
 

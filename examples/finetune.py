@@ -45,7 +45,7 @@ def main() -> None:
         optimizer.step()
         optimizer.zero_grad()
         print(f"       {tokens.shape[1]} tokens")
-        report(step, loss.detach())
+        report(step, loss.detach(), args.keep_losses)
 
 
 if __name__ == "__main__":

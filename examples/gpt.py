@@ -35,7 +35,7 @@ def main() -> None:
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        report(step, loss.detach())
+        report(step, loss.detach(), args.keep_losses)
         del loss
         between_steps(args, step, model, lambda: evaluate(model, loss_of, batches))
 

@@ -47,7 +47,7 @@ def main() -> None:
         optimizer.step()
         if not args.zero_first:
             optimizer.zero_grad()
-        report(step, loss.detach())
+        report(step, loss.detach(), args.keep_losses)
         del loss
         between_steps(args, step, model, lambda: evaluate(model, loss_of, batches))
 

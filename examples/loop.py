@@ -20,6 +20,8 @@ def parser(description: str | None, **defaults: object) -> argparse.ArgumentPars
     options.add_argument("--batch", type=int, default=4, help="sequences of a micro-batch")
     options.add_argument("--length", type=int, default=1024, help="tokens of a sequence")
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--keep-losses", action="store_true",
+                         help="put the loss of each step in a list, on the device")
     options.set_defaults(**defaults)
     return options
 
@@ -101,7 +103,13 @@ def between_steps(args: argparse.Namespace, step: int, model: nn.Module,
         torch.save(model.state_dict(), args.output)
 
 
-def report(step: int, loss: Tensor | float) -> None:
+_losses: list[Tensor | float] = []
+
+
+def report(step: int, loss: Tensor | float, keep: bool = False) -> None:
+    """Says how the step went. @keep: the loss stays where it is, for a curve in the end."""
+    if keep:
+        _losses.append(loss)
     allocated = torch.cuda.max_memory_allocated() / 2**30
     reserved = torch.cuda.max_memory_reserved() / 2**30
     print(f"step {step}: loss {float(loss):.3f}, peak {allocated:.2f} GiB allocated, "

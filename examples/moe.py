@@ -48,7 +48,7 @@ def main() -> None:
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        report(step, loss.detach())
+        report(step, loss.detach(), args.keep_losses)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def main() -> None:
         optimizer.step()
         optimizer.zero_grad()
         print(f"       {tuple(batch['input_ids'].shape)} to {tuple(batch['labels'].shape)}")
-        report(step, loss.detach())
+        report(step, loss.detach(), args.keep_losses)
         del loss
 
 

@@ -132,7 +132,7 @@ def main() -> None:
         optimizer.zero_grad()
         average.update_parameters(model)
         print(f"       {picture.shape[2]} x {picture.shape[3]}")
-        report(step, loss.detach())
+        report(step, loss.detach(), args.keep_losses)
 
 
 if __name__ == "__main__":

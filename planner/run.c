@@ -1,340 +1,18 @@
 /*
  * The canonical run: see run.h.
  *
- * The longest run of steps with equal requests is folded. That says nothing of frees, so
- * a slot lives as long as the longest-lived of the blocks that it stands for. A block
- * that is alive through the whole of the step after its own is a leak: from there on
- * nothing can be folded.
+ * What folds says nothing of frees, so a slot lives as long as the longest-lived of the
+ * blocks that it stands for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/run.h"
-#include "planner/dynamic/dynamic.h"
-#include "planner/dynamic/share.h"
-#include "planner/structure/private.h"
+#include "planner/choose.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Share of a step's requests that may differ from the step before when it is assumed to
- * repeat without having been seen to. */
-#define ASSUMED_DIFFERENCE 0.1
-
-/* Steps that stand for all. */
-static uint32_t
-n_at_once (const TesseraRun *run)
-{
-  return run->is_paired ? 2 : 1;
-}
-
-static bool
-asks (const TesseraEvent *event)
-{
-  return event->action == TESSERA_ALLOC || event->action == TESSERA_OOM;
-}
-
-/* A digest of the requests in [begin, end). */
-static uint64_t
-digest (const TesseraRun *run, uint32_t begin, uint32_t end)
-{
-  uint64_t hash = TESSERA_FNV_BASIS;
-
-  for (uint32_t i = begin; i < end; i++)
-    {
-      const TesseraEvent *event = &run->trace->events[i];
-
-      if (!asks (event))
-        continue;
-      hash = tessera_mix (tessera_mix (hash, event->action), event->size_bytes);
-      hash = tessera_mix (hash, (uint64_t) event->stream << 16 | event->pool);
-    }
-  return hash;
-}
-
-/* What lies between steps k and k + 1, for first <= k < last, asks for the same. */
-static bool
-gaps_are_equal (const TesseraRun *run, uint32_t first, uint32_t last)
-{
-  const TesseraStep *steps = run->structure->steps;
-  uint64_t of_first = digest (run, steps[first].end_index, steps[first + 1].begin_index);
-
-  for (uint32_t k = first + 1; k < last; k++)
-    if (digest (run, steps[k].end_index, steps[k + 1].begin_index) != of_first)
-      return false;
-  return true;
-}
-
-/* A block born in [begin, end) that is alive at @until: the step leaks. */
-static bool
-leaks (const TesseraRun *run, uint32_t begin, uint32_t end, uint32_t until)
-{
-  const TesseraBlocks *blocks = run->blocks;
-
-  for (uint32_t i = begin; i < end; i++)
-    if (run->trace->events[i].action == TESSERA_ALLOC &&
-        blocks->blocks[blocks->block_of_event[i]].died_index >= until)
-      return true;
-  return false;
-}
-
-/* Whether something is asked for between step @k and the next. */
-static bool
-has_gap (const TesseraRun *run, uint32_t k)
-{
-  const TesseraStep *steps = run->structure->steps;
-
-  return digest (run, steps[k].end_index, steps[k + 1].begin_index) != TESSERA_FNV_BASIS;
-}
-
-static bool
-have_gaps (const TesseraRun *run, uint32_t first, uint32_t last)
-{
-  bool have = false;
-
-  for (uint32_t k = first; k < last && !have; k++)
-    have = has_gap (run, k);
-  return have;
-}
-
-/* Narrows [*first, *last] to steps that fold; false: none do. @are_equal: what lies
- * between them has to be equal as well. */
-static bool
-narrow (const TesseraRun *run, bool are_equal, uint32_t *first, uint32_t *last)
-{
-  const TesseraStep *steps = run->structure->steps;
-  bool has_gaps = have_gaps (run, *first, *last);
-
-  /* The last step has nothing between it and a next one: it goes to the end section. */
-  if (has_gaps)
-    {
-      if (*last - *first < 2 || (are_equal && !gaps_are_equal (run, *first, *last)))
-        return false;
-      (*last)--;
-    }
-  for (uint32_t k = *last; k > *first; k--)
-    if (leaks (run, steps[k - 1].begin_index, steps[k].begin_index,
-               k == *last && !has_gaps ? steps[k].end_index : steps[k + 1].begin_index))
-      {
-        *first = k;
-        break;
-      }
-  /* Blocks from before the trace need a start section to be slots of. */
-  if (*first < *last && steps[*first].begin_index == 0 && run->blocks->n_blocks &&
-      (run->blocks->blocks[0].flags & TESSERA_AT_START))
-    (*first)++;
-  return *first < *last;
-}
-
-static void
-whole (TesseraRun *run, const char *reason)
-{
-  run->repeats = false;
-  run->n_positions = run->limit ? run->limit : 1;
-  snprintf (run->reason, sizeof run->reason, "%s", reason);
-}
-
-/* Share of the blocks born in the step that the step before has no equal of. */
-static double
-difference (const TesseraRun *run, uint32_t step)
-{
-  size_t n_born = 0, n_different = 0;
-
-  for (size_t i = 0; i < run->blocks->n_blocks; i++)
-    if (run->blocks->blocks[i].step == step)
-      {
-        n_born++;
-        n_different += run->blocks->blocks[i].lifetime_class == TESSERA_CLASS_DYNAMIC;
-      }
-  return n_born ? (double) n_different / (double) n_born : 1;
-}
-
-/* Where the last step of those that fold ends: where the next begins, unless something is
- * asked for in between that the others have nothing like. */
-static uint32_t
-end_of (const TesseraRun *run, uint32_t first, uint32_t last)
-{
-  const TesseraStep *steps = run->structure->steps;
-
-  if (last + 1 >= run->structure->n_steps || steps[last + 1].begin_index > run->limit ||
-      (has_gap (run, last) && !have_gaps (run, first, last)))
-    return steps[last].end_index;
-  return steps[last + 1].begin_index;
-}
-
-/* A request that has a slot. */
-static bool
-is_planned (const TesseraRun *run, uint32_t event)
-{
-  return asks (&run->trace->events[event]) &&
-         !(run->is_dynamic && run->is_dynamic[run->blocks->block_of_event[event]]);
-}
-
-static TesseraStatus
-fold (TesseraRun *run, uint32_t first, uint32_t last)
-{
-  const TesseraStep *steps = run->structure->steps;
-  uint32_t n = 0, n_all = 0;
-
-  run->repeats = true;
-  run->first_step = first;
-  run->last_step = last;
-  run->step_begin = steps[first].begin_index;
-  run->last_begin = steps[last].begin_index;
-  run->last_end = end_of (run, first, last);
-  run->step_end = last - first >= n_at_once (run)
-                      ? steps[first + n_at_once (run)].begin_index
-                      : run->last_end;
-  run->n_positions = run->limit - run->last_end + run->step_end;
-  run->requests = malloc ((run->last_end - run->step_begin + 1) * sizeof (uint32_t));
-  run->ordinal_of = malloc ((run->last_end - run->step_begin + 1) * sizeof (uint32_t));
-  if (!run->requests || !run->ordinal_of)
-    return TESSERA_NO_MEMORY;
-  for (uint32_t i = run->step_begin, step = first; i < run->last_end; i++)
-    {
-      if (step < last && i == steps[step + 1].begin_index)
-        {
-          step++;
-          n = 0;
-        }
-      run->ordinal_of[i - run->step_begin] = n;
-      if (!is_planned (run, i))
-        continue;
-      run->requests[n_all++] = i;
-      n++;
-    }
-  run->n_requests = n_all / (last - first + 1);
-  return TESSERA_OK;
-}
-
-/* The longest run of steps in [*first, *last] that ask for the same; of equals the
- * latest.
- */
-static void
-longest_run (const TesseraRun *run, uint32_t *first, uint32_t *last)
-{
-  const TesseraStep *steps = run->structure->steps;
-  uint32_t from = *first, to = *last, begin = from;
-  uint64_t before = 0;
-
-  *first = *last = from;
-  for (uint32_t k = from; k <= to; k++)
-    {
-      uint64_t now = digest (run, steps[k].begin_index, steps[k].end_index);
-
-      if (k == from || now != before)
-        begin = k;
-      before = now;
-      if (k - begin >= *last - *first)
-        {
-          *first = begin;
-          *last = k;
-        }
-    }
-}
-
-/* How many steps in [from, to] ask for the same as step @like, in a row or not: where
- * every few steps evaluate or log, the runs between are short. */
-static uint32_t
-count_alike (const TesseraRun *run, uint32_t from, uint32_t to, uint32_t like)
-{
-  const TesseraStep *steps = run->structure->steps;
-  uint64_t wanted = digest (run, steps[like].begin_index, steps[like].end_index);
-  uint32_t n = 0;
-
-  for (uint32_t k = from; k <= to; k++)
-    n += digest (run, steps[k].begin_index, steps[k].end_index) == wanted;
-  return n;
-}
-
-/* Folds the steps without the requests that they do not share, where that is worth it.
- */
-static TesseraStatus
-fold_partly (TesseraRun *run, uint32_t from, uint32_t to)
-{
-  const TesseraStep *steps = run->structure->steps;
-  uint32_t first = from, last = to;
-  TesseraDynamicLoad load = { 0 };
-  TesseraStatus status;
-
-  if (from == to || !narrow (run, false, &first, &last))
-    return TESSERA_OK;
-  if (last - first >= TESSERA_SHARE_STEPS)
-    first = last - TESSERA_SHARE_STEPS + 1;
-  status = tessera_dynamic_find (run->trace, run->blocks, run->structure, first, last,
-                                 end_of (run, first, last), run->limit, &run->is_dynamic,
-                                 &load);
-  if (status != TESSERA_OK || !run->is_dynamic)
-    return status;
-  snprintf (
-      run->reason, sizeof run->reason,
-      "steps %" PRId64 " to %" PRId64 " ask for the same but for %" PRIu32
-      " dynamic requests a step, %.1f MiB at most alive: a run follows this plan for "
-      "any number of steps",
-      steps[first].number, steps[last].number, load.n_a_step,
-      (double) load.most_bytes / (1 << 20));
-  return fold (run, first, last);
-}
-
-/* Nothing is folded: why, and what that means for a run. */
-static void
-decline (TesseraRun *run, bool is_one_step, bool are_alike)
-{
-  if (is_one_step && run->structure->n_steps > 1)
-    whole (run, "one step was asked for and can't tell whether it repeats (ask for two): "
-                "a run follows this plan only by asking for the same things in the same "
-                "order");
-  else if (is_one_step)
-    whole (run, "the trace shows one step only and can't tell whether it repeats: a run "
-                "follows this plan only by asking for the same things in the same order");
-  else if (are_alike)
-    whole (run, "steps are alike but keep some of what they allocate: a run follows this "
-                "plan only by asking for the same things in the same order");
-  else
-    whole (run,
-           "each step asks for other sizes: a run follows this plan only with the same "
-           "batches in the same order");
-}
-
-/* Steps [from, to] are in view. */
-static TesseraStatus
-choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked)
-{
-  const TesseraStep *steps = run->structure->steps;
-  uint32_t first = from, last = to;
-  bool are_alike;
-  TesseraStatus status;
-
-  longest_run (run, &first, &last);
-  /* Among steps that vary, two may be equal by chance. */
-  if (2 * count_alike (run, from, to, first) < to - from + 1)
-    last = first;
-  are_alike = first < last;
-  if (are_alike && narrow (run, true, &first, &last))
-    {
-      snprintf (run->reason, sizeof run->reason,
-                "steps %" PRId64 " to %" PRId64
-                " ask for the same: a run follows this plan for any number of steps",
-                steps[first].number, steps[last].number);
-      return fold (run, first, last);
-    }
-  status = fold_partly (run, from, to);
-  if (status != TESSERA_OK || run->repeats)
-    return status;
-  if (is_asked && to > from && steps[to].begin_index > 0 &&
-      difference (run, to) <= ASSUMED_DIFFERENCE)
-    {
-      run->is_assumed = true;
-      snprintf (run->reason, sizeof run->reason,
-                "step %" PRId64 " is taken for the one that repeats: it differs little "
-                "from the step before",
-                steps[to].number);
-      return fold (run, to, to);
-    }
-  decline (run, from == to, are_alike);
-  return TESSERA_OK;
-}
 
 static TesseraStatus
 find_step (const TesseraStructure *structure,
@@ -393,11 +71,11 @@ tessera_run_init (const TesseraTrace *trace,
                          "%" PRId64 ": exchange them",
                          first_step, last_step);
   if (structure->n_steps == 0)
-    whole (out_run,
-           "no step that repeats was found: a run follows this plan only by asking "
-           "for the same things in the same order");
+    tessera_run_whole (
+        out_run, "no step that repeats was found: a run follows this plan only by asking "
+                 "for the same things in the same order");
   else
-    status = choose (out_run, from, to, first_step >= 0 || last_step >= 0);
+    status = tessera_run_choose (out_run, from, to, first_step >= 0 || last_step >= 0);
   if (status != TESSERA_OK)
     tessera_run_clear (out_run);
   return status == TESSERA_NO_MEMORY
@@ -448,8 +126,8 @@ latest_end (const TesseraRun *run, uint32_t ordinal, uint32_t *out_end)
 static uint32_t
 position_of_request (const TesseraRun *run, uint32_t ordinal)
 {
-  return ordinal < n_at_once (run) * run->n_requests ? run->requests[ordinal]
-                                                     : run->step_end;
+  return ordinal < tessera_run_at_once (run) * run->n_requests ? run->requests[ordinal]
+                                                               : run->step_end;
 }
 
 /* Requests of what repeats before the step of it that the event is in. */
@@ -464,7 +142,7 @@ n_before_step (const TesseraRun *run, uint32_t event)
 static void
 spell_of_step (const TesseraRun *run, const TesseraBlock *block, TesseraSpell *spell)
 {
-  uint32_t after, n = n_at_once (run) * run->n_requests;
+  uint32_t after, n = tessera_run_at_once (run) * run->n_requests;
   uint32_t before = n_before_step (run, block->born_index);
   uint32_t latest =
       before +
@@ -653,12 +331,19 @@ tessera_run_pair (const TesseraRun *run, TesseraRun *out_paired)
     return false;
   paired.is_paired = true;
   paired.requests = paired.ordinal_of = NULL;
+  paired.is_kept = NULL;
   snprintf (paired.reason, sizeof paired.reason,
             "steps %" PRId64 " to %" PRId64
             " ask for the same: a run follows this plan for any number of steps, which "
             "take two layouts in turn",
             run->structure->steps[first].number, run->structure->steps[last].number);
-  if (fold (&paired, first, last) != TESSERA_OK)
+  tessera_run_say_kept (&paired);
+  if (run->is_kept)
+    paired.is_kept = malloc (run->blocks->n_blocks + 1);
+  if (paired.is_kept)
+    memcpy (paired.is_kept, run->is_kept, run->blocks->n_blocks + 1);
+  if ((run->is_kept && !paired.is_kept) ||
+      tessera_run_fold (&paired, first, last) != TESSERA_OK)
     {
       tessera_run_clear (&paired);
       return false;
@@ -673,5 +358,6 @@ tessera_run_clear (TesseraRun *run)
   free (run->requests);
   free (run->ordinal_of);
   free (run->is_dynamic);
+  free (run->is_kept);
   memset (run, 0, sizeof *run);
 }

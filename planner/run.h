@@ -36,7 +36,12 @@ typedef struct
   uint32_t
       *ordinal_of;     /* [last_end - step_begin] requests in its step before the event */
   uint8_t *is_dynamic; /* [n_blocks] 1: no slot (planner/dynamic/dynamic.h); or NULL */
-  char reason[220];
+  uint8_t *is_kept;    /* [n_blocks] 1: of a repeating step, no slot (planner/kept.h); or
+                          NULL */
+  uint32_t n_kept;     /* ... requests of a step */
+  uint64_t
+      kept_bytes; /* ... what a step keeps; where is_kept is NULL: too much to fold */
+  char reason[320];
 } TesseraRun;
 
 /* Lifetime of a block in positions; see TesseraSlot. Where died_next is beyond born, a
@@ -80,6 +85,21 @@ bool tessera_run_span (const TesseraRun *run,
 /* The block whose slot stands for @block: of a repeating step the like of it in the first
  * of these, else itself; TESSERA_NONE: the canonical run does not hold it. */
 uint32_t tessera_run_stands_for (const TesseraRun *run, uint32_t block);
+
+/* Steps that stand for all. */
+static inline uint32_t
+tessera_run_at_once (const TesseraRun *run)
+{
+  return run->is_paired ? 2 : 1;
+}
+
+/* Whether steps keep for good what this request of a repeating step gives: it gets no
+ * place. */
+static inline bool
+tessera_run_keeps (const TesseraRun *run, uint32_t block)
+{
+  return run->is_kept && run->is_kept[block];
+}
 
 /* Paired: what the other step of the pair has like @block, which stands for itself; else
  * TESSERA_NONE. */

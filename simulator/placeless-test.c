@@ -22,7 +22,7 @@ enum
 };
 
 /* The blocks whose slots an edit takes away: the like of the chosen in all steps that are
- * planned as one. */
+ * planned as one; and of those that live over a whole later step, which have none. */
 static guint8 *
 find_left_out (const Case *c, const uint32_t *chosen, size_t n_chosen)
 {
@@ -41,6 +41,9 @@ find_left_out (const Case *c, const uint32_t *chosen, size_t n_chosen)
       if (of != TESSERA_NONE)
         is_gone[of] = 1;
     }
+  for (uint32_t b = 0; b < n_blocks; b++)
+    if (tessera_run_keeps (&run, b) && tessera_run_stands_for (&run, b) != TESSERA_NONE)
+      is_gone[tessera_run_stands_for (&run, b)] = 1;
   for (uint32_t b = 0; b < n_blocks; b++)
     {
       uint32_t of = tessera_run_stands_for (&run, b);

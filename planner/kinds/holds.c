@@ -28,6 +28,17 @@ tessera_units_stands_for (const TesseraUnits *units, uint32_t block)
       ->block_of_event[kind->requests[units->place_of[of->born_index - units->begin]]];
 }
 
+/* What units keep, of those that stand for their kind. */
+static void
+leave_kept_out (TesseraPlanBuild *build, const TesseraUnits *units)
+{
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    for (uint32_t r = 0; units->kinds[k].is_kept && r < units->kinds[k].n_requests; r++)
+      if (units->kinds[k].is_kept[r])
+        build->left_out[units->blocks->block_of_event[units->kinds[k].requests[r]]] =
+            TESSERA_LEFT_OUT_KEPT;
+}
+
 TesseraStatus
 tessera_kinds_leave_out (TesseraPlanBuild *build, const TesseraUnits *units)
 {
@@ -37,6 +48,7 @@ tessera_kinds_leave_out (TesseraPlanBuild *build, const TesseraUnits *units)
   build->left_out = calloc (n_blocks + 1, sizeof *build->left_out);
   if (!build->left_out)
     return TESSERA_NO_MEMORY;
+  leave_kept_out (build, units);
   for (uint32_t i = 0; build->wishes.left_out && i < n_blocks; i++)
     {
       uint32_t block =

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "planner/kept.h"
 #include "planner/kinds/plan.h"
 
 #include <inttypes.h>
@@ -48,11 +49,24 @@ tessera_kinds_find (const TesseraPlanBuild *build, TesseraKindsBuild *kinds)
   return status;
 }
 
+/* The kind whose units keep the most bytes for good. */
+static const TesseraStepKind *
+keeps_most (const TesseraUnits *units)
+{
+  const TesseraStepKind *most = &units->kinds[0];
+
+  for (uint32_t k = 1; k < units->n_kinds; k++)
+    if (units->kinds[k].kept_bytes > most->kept_bytes)
+      most = &units->kinds[k];
+  return most;
+}
+
 /* "two kinds of step (12 and 4 times)" */
 static TesseraStatus
 describe (TesseraPlanBuild *build, const TesseraUnits *units)
 {
   TesseraPlan *plan = build->plan;
+  const TesseraStepKind *most = keeps_most (units);
   char reason[400];
   size_t n = 0;
 
@@ -64,8 +78,11 @@ describe (TesseraPlanBuild *build, const TesseraUnits *units)
                             : k + 1 == units->n_kinds ? " and "
                                                       : ", ",
                             units->kinds[k].n_units);
-  snprintf (reason + n, sizeof reason - n,
-            " times): a run follows this plan for any number of steps in any order");
+  n += (size_t) snprintf (reason + n, sizeof reason - n,
+                          " times): a run follows this plan for any number of steps in "
+                          "any order");
+  if (most->n_kept > 0)
+    tessera_kept_say (most->n_kept, most->kept_bytes, reason + n, sizeof reason - n);
   free (plan->follow_reason);
   plan->follow_reason = strdup (reason);
   plan->n_positions = units->n_positions;

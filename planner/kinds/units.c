@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/habits.h"
+#include "planner/kept.h"
 #include "planner/kinds/embed.h"
 #include "planner/structure/private.h"
 
@@ -16,6 +18,7 @@ enum
   LEAST_UNITS = 2,     /* of a kind */
   GUEST_SHARE = 2,     /* a guest has one of so many of its host's requests at least */
   NARROWINGS = 64,     /* of the window, until the rest is given up */
+  KEPT_UNITS = 4,      /* what is kept for good goes through so many, or to the end */
   STEPS_AT_MOST = 4096 /* more of them: the last ones are looked at */
 };
 
@@ -29,6 +32,8 @@ typedef struct
   uint32_t n_hosts;
   uint64_t apart[NARROWINGS]; /* digests of units that are nobody's guests */
   uint32_t n_apart;
+  TesseraHabits habits; /* what units may keep; none: nothing */
+  bool has_leaks;       /* something larger is, or would be where none may */
 } Search;
 
 static void
@@ -228,8 +233,8 @@ number_kinds (Search *search)
     }
 }
 
-/* The last unit that keeps something over a whole later one of its kind, or TESSERA_NONE;
- * that one in *@out_later. */
+/* The last unit that keeps something over a whole later one of its kind, and not for
+ * good, or TESSERA_NONE; that one in *@out_later. */
 static uint32_t
 find_leak (const Search *search, uint32_t *out_later)
 {
@@ -246,10 +251,14 @@ find_leak (const Search *search, uint32_t *out_later)
         continue;
       *out_later = later[unit->kind];
       for (uint32_t e = unit->begin; *out_later != TESSERA_NONE && e < unit->end; e++)
-        if (trace->events[e].action == TESSERA_ALLOC &&
-            blocks->blocks[blocks->block_of_event[e]].died_index >=
-                search->all[*out_later].end)
-          return i;
+        if (trace->events[e].action == TESSERA_ALLOC)
+          {
+            const TesseraBlock *block = &blocks->blocks[blocks->block_of_event[e]];
+
+            if (block->died_index >= search->all[*out_later].end &&
+                !tessera_habits_have (&search->habits, e))
+              return i;
+          }
       later[unit->kind] = i;
     }
   return TESSERA_NONE;
@@ -294,6 +303,7 @@ narrow (Search *search)
       while (end > first && search->all[end - 1].kind == TESSERA_NONE)
         end--;
       leak = find_leak (search, &later);
+      search->has_leaks = search->has_leaks || leak != TESSERA_NONE;
       if (leak != TESSERA_NONE && leak >= first &&
           (part (search, &search->all[later]) || part (search, &search->all[leak])))
         continue;
@@ -413,6 +423,103 @@ keep_window (Search *search)
   return status == TESSERA_OK ? place_events (units) : status;
 }
 
+static void
+search_clear (Search *search)
+{
+  free (search->all);
+  free (search->hosts);
+  tessera_habits_clear (&search->habits);
+}
+
+/* Steps that the search folds: none where that is not worth it. */
+static uint32_t
+count_folded (const Search *search)
+{
+  uint32_t n_folded = 0;
+
+  if (search->first >= search->end || search->units->n_kinds < 2 || !is_worth_it (search))
+    return 0;
+  for (uint32_t i = search->first; i < search->end; i++)
+    n_folded += search->all[i].is_step && search->all[i].kind != TESSERA_NONE;
+  return n_folded;
+}
+
+/* What a unit keeps, all in all, is small beside the most that is alive. */
+static bool
+is_kept_small (const TesseraUnits *units, uint64_t peak_bytes, bool folds_else)
+{
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    if (units->kinds[k].kept_bytes > tessera_kept_most (peak_bytes, folds_else))
+      return false;
+  return true;
+}
+
+/* What several units keep for good. What only one does is no habit: a batch that waits
+ * for the step behind a guest, or is there when the trace ends. */
+static TesseraStatus
+find_habits (Search *search, uint64_t most_bytes)
+{
+  TesseraHabitRange *ranges = malloc (((size_t) search->n_all + 1) * sizeof *ranges);
+  uint32_t n = 0;
+  TesseraStatus status = TESSERA_NO_MEMORY;
+
+  for (; ranges && n + 1 < search->n_all; n++)
+    {
+      uint32_t last = n + KEPT_UNITS < search->n_all ? n + KEPT_UNITS : search->n_all - 1;
+
+      ranges[n] = (TesseraHabitRange){ search->all[n].begin, search->all[n].end,
+                                       search->all[last].end };
+    }
+  if (ranges)
+    status = tessera_habits_init (&search->habits, search->units->trace,
+                                  search->units->blocks, ranges, n, most_bytes);
+  free (ranges);
+  return status;
+}
+
+/* Looks again, with what may be kept; takes it where more than @n_folded steps fold.
+ * *@out_takes: whether it did. */
+static TesseraStatus
+take_keeping (TesseraUnits *units,
+              const TesseraStructure *structure,
+              uint32_t from,
+              uint32_t to,
+              uint32_t n_folded,
+              bool *out_takes)
+{
+  uint32_t second = from < to ? from + 1 : to;
+  uint64_t peak_bytes =
+      tessera_blocks_bound (units->blocks, structure->steps[from].begin_index,
+                            structure->steps[second].end_index, NULL);
+  TesseraUnits keeping = *units;
+  Search search = { .units = &keeping };
+  TesseraStatus status = list_units (&search, structure, from, to);
+
+  *out_takes = false;
+  keeping.n_kinds = 0;
+  if (status == TESSERA_OK)
+    status = find_habits (&search, tessera_kept_most (peak_bytes, n_folded > 0));
+  if (status == TESSERA_OK && search.habits.n_tokens > 0)
+    status = narrow (&search);
+  if (status == TESSERA_OK && search.habits.n_tokens > 0 &&
+      count_folded (&search) > n_folded)
+    {
+      status = keep_window (&search);
+      if (status == TESSERA_OK)
+        status = tessera_units_find_kept (&keeping);
+      *out_takes =
+          status == TESSERA_OK && is_kept_small (&keeping, peak_bytes, n_folded > 0);
+    }
+  else
+    keeping.n_kinds = 0;
+  search_clear (&search);
+  if (*out_takes)
+    *units = keeping;
+  else
+    tessera_units_clear (&keeping);
+  return status;
+}
+
 TesseraStatus
 tessera_units_init (TesseraUnits *units,
                     const TesseraTrace *trace,
@@ -423,6 +530,8 @@ tessera_units_init (TesseraUnits *units,
                     uint32_t limit)
 {
   Search search = { .units = units };
+  uint32_t n_folded = 0;
+  bool takes = false;
   TesseraStatus status;
 
   *units = (TesseraUnits){ .trace = trace, .blocks = blocks, .limit = limit };
@@ -431,13 +540,15 @@ tessera_units_init (TesseraUnits *units,
   status = list_units (&search, structure, from, to);
   if (status == TESSERA_OK)
     status = narrow (&search);
-  if (status == TESSERA_OK && search.first < search.end && units->n_kinds >= 2 &&
-      is_worth_it (&search))
+  if (status == TESSERA_OK)
+    n_folded = count_folded (&search);
+  if (status == TESSERA_OK && search.has_leaks)
+    status = take_keeping (units, structure, from, to, n_folded, &takes);
+  if (status == TESSERA_OK && !takes && n_folded > 0)
     status = keep_window (&search);
-  else
+  else if (!takes)
     units->n_kinds = 0;
-  free (search.all);
-  free (search.hosts);
+  search_clear (&search);
   if (status != TESSERA_OK)
     tessera_units_clear (units);
   return status;
@@ -447,7 +558,10 @@ void
 tessera_units_clear (TesseraUnits *units)
 {
   for (uint32_t k = 0; k < units->n_kinds; k++)
-    free (units->kinds[k].requests);
+    {
+      free (units->kinds[k].requests);
+      free (units->kinds[k].is_kept);
+    }
   free (units->units);
   free (units->place_of);
   *units = (TesseraUnits){ 0 };

@@ -9,6 +9,9 @@
  * of four): it has a place for each of its requests in the other. A kind needs two units
  * at least; what is rarer is of none.
  *
+ * What a unit keeps over a whole later one of its own kind, little as it is, gets no
+ * place in any (planner/kept.h), where that folds more steps.
+ *
  * The *window* is the part that a plan folds: from the first unit of a kind after which
  * no unit keeps what it allocates over a whole later unit of its own kind, to the last.
  *
@@ -37,6 +40,9 @@ typedef struct
   uint32_t n_requests;
   uint32_t begin, end; /* positions of its section */
   uint32_t *requests;  /* [n_requests] their events in the unit that stands for all */
+  uint8_t *is_kept;    /* [n_requests] 1: kept for good; NULL: none is */
+  uint32_t n_kept;
+  uint64_t kept_bytes; /* of these: what a unit keeps at most */
 } TesseraStepKind;
 
 typedef struct
@@ -71,6 +77,10 @@ void tessera_units_clear (TesseraUnits *units);
  * these alone would leave to others. */
 uint64_t
 tessera_units_load_beside (const TesseraUnits *units, uint32_t begin, uint32_t end);
+
+/* Marks the requests of each kind that some unit keeps over a whole later one of its
+ * kind. TESSERA_OK or TESSERA_NO_MEMORY. */
+TESSERA_MUST_USE TesseraStatus tessera_units_find_kept (TesseraUnits *units);
 
 /* The unit of the window that the event lies in. */
 uint32_t tessera_units_at (const TesseraUnits *units, uint32_t event);

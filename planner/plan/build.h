@@ -19,6 +19,9 @@ enum
   TESSERA_BUILD_MOST_SECTIONS = 10 /* the start, kinds of step, the end */
 };
 
+/* In left_out below: no edit does, steps keep it for good (planner/kept.h). */
+#define TESSERA_LEFT_OUT_KEPT UINT32_MAX
+
 typedef struct
 {
   const TesseraTrace *trace;
@@ -34,7 +37,7 @@ typedef struct
   TesseraWishes wishes; /* of the edits */
   TesseraHolds holds;   /* the same, of slots */
   uint32_t *left_out;   /* [n_blocks] of those that stand for others: 1 + the edit that
-                           leaves it without a slot; 0: none */
+                           leaves it without a slot, or TESSERA_LEFT_OUT_KEPT; 0: none */
   TesseraStop stop;
   uint32_t *noticed;      /* ordered.h; NULL: no block is held back */
   TesseraPlanClock clock; /* across streams only */
@@ -85,7 +88,7 @@ TESSERA_MUST_USE TesseraStatus tessera_build_names (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_items (TesseraPlanBuild *build);
 /* Drops items that no slot uses any more; the order is kept. */
 TESSERA_MUST_USE TesseraStatus tessera_build_close_ranks (TesseraPlanBuild *build);
-/* What edits leave out, of one kind of step. */
+/* What edits leave out, and what steps keep, of one kind of step. */
 TESSERA_MUST_USE TesseraStatus tessera_build_leave_out (TesseraPlanBuild *build);
 /* One more that stands for others, and its like in the other step of a pair. @why: 1 +
  * the edit. */

@@ -80,7 +80,7 @@ is_free_for (const PlanCase *c, const uint32_t *slot_of, uint32_t slot, uint32_t
   const TesseraBlock *all = c->blocks->blocks;
 
   for (uint32_t a = 0; a < b; a++)
-    if (end_of (c, slot_of, a) > all[b].born_index &&
+    if (slot_of[a] != PLAN_CASE_PLACELESS && end_of (c, slot_of, a) > all[b].born_index &&
         plan_case_shares (&c->plan->slots[slot_of[a]], &c->plan->slots[slot]))
       return false;
   return true;
@@ -118,6 +118,21 @@ first_slot_of (const PlanCase *c, uint32_t s)
          (section->is_paired ? (s - first) % 2 * section->n_slots / 2 : 0);
 }
 
+/* The first placeless request of a step like @s in the section that repeats. */
+static uint32_t
+first_placeless_of (const PlanCase *c, uint32_t s)
+{
+  const TesseraPlan *p = c->plan;
+  const TesseraSection *section = &p->sections[p->slots[first_slot_of (c, s)].section];
+  const TesseraBlock *all = c->blocks->blocks;
+  uint32_t step = all[p->slots[first_slot_of (c, s)].block].step, i = 0;
+
+  while (i < p->n_placeless && (&p->sections[p->placeless[i].section] != section ||
+                                all[p->placeless[i].block].step != step))
+    i++;
+  return i;
+}
+
 /* The slot of each block of the trace, as a run would take them: the j-th request of a
  * repeating step takes the j-th slot, or a place of its rota, whether its own is free or
  * not. */
@@ -127,18 +142,28 @@ plan_case_place (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
   const TesseraPlan *p = c->plan;
   const TesseraBlock *all = c->blocks->blocks;
   uint32_t *slot_of = g_new (uint32_t, c->blocks->n_blocks + 1);
-  uint32_t slot = 0;
+  uint32_t slot = 0, placeless = 0;
 
   for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
     slot_of[b] = TESSERA_NONE;
+  for (uint32_t i = 0; i < p->n_placeless; i++)
+    slot_of[p->placeless[i].block] = PLAN_CASE_PLACELESS;
   for (uint32_t i = 0; i < p->n_slots; i++)
     if (slot_of[p->slots[i].block] == TESSERA_NONE)
       slot_of[p->slots[i].block] = i;
   for (uint32_t s = first_step + 1; s < first_step + n_steps; s++)
     {
       slot = first_slot_of (c, s);
+      placeless = first_placeless_of (c, s);
       for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
-        if (all[b].step == s && slot_of[b] == TESSERA_NONE)
+        if (all[b].step == s && slot_of[b] == TESSERA_NONE &&
+            placeless < p->n_placeless && p->placeless[placeless].before == slot)
+          {
+            g_assert_cmpuint (p->placeless[placeless++].block_bytes, ==,
+                              all[b].block_bytes);
+            slot_of[b] = PLAN_CASE_PLACELESS;
+          }
+        else if (all[b].step == s && slot_of[b] == TESSERA_NONE)
           {
             g_assert_cmpuint (p->slots[slot].block_bytes, ==, all[b].block_bytes);
             g_assert_cmpuint (p->slots[slot].ordinal, !=, TESSERA_NONE);
@@ -147,8 +172,11 @@ plan_case_place (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
     }
   for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
     {
-      const TesseraSlot *own = &p->slots[slot_of[b]];
+      const TesseraSlot *own;
 
+      if (slot_of[b] == PLAN_CASE_PLACELESS)
+        continue;
+      own = &p->slots[slot_of[b]];
       if (!is_free_for (c, slot_of, slot_of[b], b) ||
           (!p->across_streams && take_turns (p, own, own) && b % 2))
         slot_of[b] = find_turn (c, slot_of, b);
@@ -198,6 +226,7 @@ plan_case_check (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
       {
         g_assert_cmpuint (slot_of[a], !=, TESSERA_NONE);
         if (a == b || all[a].born_index > all[b].born_index ||
+            slot_of[a] == PLAN_CASE_PLACELESS || slot_of[b] == PLAN_CASE_PLACELESS ||
             !plan_case_shares (&c->plan->slots[slot_of[a]], &c->plan->slots[slot_of[b]]))
           continue;
         g_assert_cmpuint (end_of (c, slot_of, a), <=, all[b].born_index);

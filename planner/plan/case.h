@@ -25,6 +25,8 @@ PlanCase plan_case_new (TesseraTrace *trace, const TesseraPlanOptions *options);
 void plan_case_clear (PlanCase *c);
 /* Whether two slots have an address in common. */
 bool plan_case_shares (const TesseraSlot *a, const TesseraSlot *b);
+/* A block that the plan gives no place. */
+#define PLAN_CASE_PLACELESS (TESSERA_NONE - 1)
 /* The slot of each block of the trace, as a run would take them: the j-th request of a
  * repeating step takes the j-th slot, or a place of its rota, whether its own is free or
  * not. The caller frees it. */

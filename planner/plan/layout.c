@@ -138,13 +138,16 @@ tessera_build_leave_out (TesseraPlanBuild *build)
       if (status != TESSERA_OK)
         return status;
     }
-  for (uint32_t i = 0; build->wishes.left_out && i < n_blocks; i++)
+  for (uint32_t i = 0; i < n_blocks; i++)
     {
-      uint32_t block = build->wishes.left_out[i] ? tessera_run_stands_for (&build->run, i)
-                                                 : TESSERA_NONE;
+      uint32_t why = build->wishes.left_out ? build->wishes.left_out[i] : 0;
+      uint32_t block;
 
+      if (tessera_run_keeps (&build->run, i))
+        why = TESSERA_LEFT_OUT_KEPT;
+      block = why != 0 ? tessera_run_stands_for (&build->run, i) : TESSERA_NONE;
       if (block != TESSERA_NONE && !build->left_out[block])
-        tessera_build_mark_left_out (build, block, build->wishes.left_out[i]);
+        tessera_build_mark_left_out (build, block, why);
     }
   return TESSERA_OK;
 }

@@ -19,7 +19,8 @@
 enum
 {
   N_SHORT = 400,
-  N_SHORT_OF_KINDS = 100
+  N_SHORT_OF_KINDS = 100,
+  N_SHORT_THAT_KEEP = 100
 };
 
 /* Of a run that differs from the planned one in the order of its kinds of step only. Most
@@ -151,9 +152,11 @@ items_clear (Items *of)
 typedef struct
 {
   guint n_plans, n_refused, n_kinds, n_folded, n_lowest, n_first_fit, n_optimal;
+  guint n_keep;       /* have requests without a place that no edit left out */
   guint n_kinds_held; /* of several kinds of step, with places that edits hold */
   guint64 n_own, n_own_misses, n_other, n_other_misses;
-  guint n_compared; /* with what expandable segments reserve */
+  guint64 n_own_planned, n_other_planned; /* of the misses */
+  guint n_compared;                       /* with what expandable segments reserve */
   double sum, worst;
 } Totals;
 
@@ -255,6 +258,11 @@ judge_own_run (const Instance *instance, const TesseraPlan *plan, Totals *totals
        (n_kinds == 1 && instance->kind == INSTANCE_ONE_KIND &&
         instance_is_certain (instance))))
     g_assert_cmpuint (layout->n_misses, ==, 0);
+  /* What steps keep is all that misses. */
+  if (instance->kind == INSTANCE_KEEPS && plan->n_rooms == 0 && n_kinds == 1 &&
+      instance->program.n_kinds == 1 && instance_is_certain (instance))
+    g_assert_cmpuint (layout->n_misses, ==, layout->n_planned_misses);
+  totals->n_own_planned += layout->n_planned_misses;
   /* What is alive at one moment has places in the plan, apart from each other. */
   if (layout->n_misses == 0 && plan->n_rooms == 0 && !plan->across_streams)
     g_assert_cmpuint (plan->height_bytes, >=,
@@ -292,6 +300,7 @@ judge_other_run (Instance *instance, const TesseraPlan *plan, Totals *totals)
   layout = follow (&other, plan);
   totals->n_other += layout->n_hits;
   totals->n_other_misses += layout->n_misses;
+  totals->n_other_planned += layout->n_planned_misses;
   if (instance_is_certain (instance) && instance->made.scale > 1 &&
       instance->n_edits == 0 && !plan->across_streams &&
       instance->options.strategy == TESSERA_STRATEGY_FREE)
@@ -306,6 +315,15 @@ typedef enum
   EDITS_ANY,
   EDITS_SMALL /* of programs of several kinds of step */
 } Edits;
+
+static InstanceKind
+kind_of (guint32 seed, Edits edits, gboolean keeps)
+{
+  if (keeps)
+    return INSTANCE_KEEPS;
+  return edits == EDITS_SMALL ? INSTANCE_PROGRAM
+                              : (InstanceKind) (seed % INSTANCE_N_KINDS);
+}
 
 static void
 prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
@@ -338,6 +356,7 @@ prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
       totals->n_kinds += n_kinds > 1;
       totals->n_kinds_held += n_kinds > 1 && has_holds (&instance);
       totals->n_folded += n_kinds == 1;
+      totals->n_keep += plan->n_placeless > 0 && edits == EDITS_NONE;
       judge_bounds (&instance, plan);
       judge_edits (&instance, plan);
       if (n_kinds <= 1)
@@ -350,27 +369,33 @@ prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
 }
 
 static void
-test_plans (gconstpointer data)
+tell (const Totals *totals)
 {
-  Edits edits = (Edits) GPOINTER_TO_INT (data);
-  guint32 first = instance_first_seed ();
-  guint n = instance_number (edits == EDITS_SMALL ? N_SHORT_OF_KINDS : N_SHORT);
-  Totals totals = { 0 };
-
-  for (guint32 seed = first; seed < first + n; seed++)
-    prove (seed,
-           edits == EDITS_SMALL ? INSTANCE_PROGRAM
-                                : (InstanceKind) (seed % INSTANCE_N_KINDS),
-           edits, &totals);
   g_test_message (
       "%u plans, %u refused; %u of several kinds of step (%u held), %u of one; "
       "%u optimal, %u compared with first fit, %u with all layouts",
-      totals.n_plans, totals.n_refused, totals.n_kinds, totals.n_kinds_held,
-      totals.n_folded, totals.n_optimal, totals.n_first_fit, totals.n_lowest);
+      totals->n_plans, totals->n_refused, totals->n_kinds, totals->n_kinds_held,
+      totals->n_folded, totals->n_optimal, totals->n_first_fit, totals->n_lowest);
   g_test_message ("own runs: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
                   " misses; other runs %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT,
-                  totals.n_own, totals.n_own_misses, totals.n_other,
-                  totals.n_other_misses);
+                  totals->n_own, totals->n_own_misses, totals->n_other,
+                  totals->n_other_misses);
+  if (totals->n_keep > 0)
+    g_test_message (
+        "%u plans have requests without a place; of the misses %" G_GUINT64_FORMAT
+        " and %" G_GUINT64_FORMAT " are these",
+        totals->n_keep, totals->n_own_planned, totals->n_other_planned);
+}
+
+static void
+prove_all (Edits edits, gboolean keeps, guint n)
+{
+  guint32 first = instance_first_seed ();
+  Totals totals = { 0 };
+
+  for (guint32 seed = first; seed < first + n; seed++)
+    prove (seed, kind_of (seed, edits, keeps), edits, &totals);
+  tell (&totals);
   if (edits == EDITS_SMALL) /* what is on both sides, or pinned above a cap */
     g_assert_cmpuint (totals.n_refused * 10, <, n);
   if (totals.n_compared > 0)
@@ -381,6 +406,23 @@ test_plans (gconstpointer data)
           totals.n_compared, totals.sum / totals.n_compared, totals.worst);
       g_assert_cmpfloat (totals.sum, <, totals.n_compared);
     }
+  if (keeps && edits == EDITS_NONE)
+    g_assert_cmpuint (2 * totals.n_keep, >, n);
+}
+
+static void
+test_plans (gconstpointer data)
+{
+  Edits edits = (Edits) GPOINTER_TO_INT (data);
+
+  prove_all (edits, FALSE,
+             instance_number (edits == EDITS_SMALL ? N_SHORT_OF_KINDS : N_SHORT));
+}
+
+static void
+test_plans_that_keep (gconstpointer data)
+{
+  prove_all ((Edits) GPOINTER_TO_INT (data), TRUE, instance_number (N_SHORT_THAT_KEEP));
 }
 
 int
@@ -392,5 +434,9 @@ main (int argc, char **argv)
                         test_plans);
   g_test_add_data_func ("/proof/kinds-with-edits", GINT_TO_POINTER (EDITS_SMALL),
                         test_plans);
+  g_test_add_data_func ("/proof/plans-that-keep", GINT_TO_POINTER (EDITS_NONE),
+                        test_plans_that_keep);
+  g_test_add_data_func ("/proof/plans-that-keep-with-edits", GINT_TO_POINTER (EDITS_ANY),
+                        test_plans_that_keep);
   return g_test_run ();
 }

@@ -40,6 +40,7 @@ JOBS = {
     "translate": ("translate", [], 0, 0),
     "unet": ("unet", [], 0, 0),
     "cs336": ("cs336", [], 0, 0),
+    "dit": ("dit", ["--keep-losses"], 0, 0),
 }
 
 MIB = 1 << 20

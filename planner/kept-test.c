@@ -1,0 +1,356 @@
+/*
+ * Steps that keep something for good still fold: what they keep gets no place, all else
+ * has its slot, and what is too much to leave out is said.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/kept.h"
+#include "planner/plan/case.h"
+#include "tests/fail_alloc.h"
+
+#include <string.h>
+
+#define MIB ((uint64_t) 1 << 20)
+#define SEED 20261122
+
+enum
+{
+  N_STEPS = 8,
+  N_LAYERS = 6,
+  LOSS_BYTES = 4
+};
+
+typedef enum
+{
+  FREES_ALL,
+  LISTS_LOSSES, /* of every step, for good */
+  MAKES_CYCLES, /* of every step, until the collector comes by, at random */
+  KEEPS_STATE,  /* of the first step, for good */
+  KEEPS_WINDOW, /* the last three losses */
+  KEEPS_MUCH    /* a quarter of all, for good */
+} Habit;
+
+typedef struct
+{
+  Habit habit;
+  bool evaluates; /* between every other two steps */
+  bool holds;     /* a batch until the next one is there: rotas, or pairs */
+  uint32_t n_steps;
+} Loop;
+
+typedef struct
+{
+  TesseraTrace *trace;
+  GRand *random;
+  GArray *kept; /* uint64_t, addresses */
+  uint64_t next, batch, kept_bytes;
+} Run;
+
+static uint64_t
+ask (Run *run, uint64_t size_bytes)
+{
+  uint64_t addr = ++run->next << 28;
+
+  test_alloc (run->trace, addr, size_bytes);
+  return addr;
+}
+
+static void
+let_go_of_first (Run *run)
+{
+  test_free (run->trace, g_array_index (run->kept, uint64_t, 0), run->kept_bytes);
+  g_array_remove_index (run->kept, 0);
+}
+
+/* The collector comes by now and then, at any request. */
+static void
+collect (Run *run, const Loop *loop)
+{
+  if (loop->habit == MAKES_CYCLES && g_rand_int_range (run->random, 0, 60) == 0)
+    while (run->kept->len > 0)
+      let_go_of_first (run);
+}
+
+/* Small blocks like the one that is kept lie around it. */
+static void
+compute_loss (Run *run, const Loop *loop, uint32_t step)
+{
+  uint64_t before = ask (run, LOSS_BYTES), kept = ask (run, run->kept_bytes);
+  uint64_t after = ask (run, LOSS_BYTES);
+
+  test_free (run->trace, before, LOSS_BYTES);
+  if (loop->habit == FREES_ALL || (loop->habit == KEEPS_STATE && step > 0))
+    test_free (run->trace, kept, run->kept_bytes);
+  else
+    g_array_append_val (run->kept, kept);
+  if (loop->habit == KEEPS_WINDOW && run->kept->len > 3)
+    let_go_of_first (run);
+  test_free (run->trace, after, LOSS_BYTES);
+}
+
+static void
+do_step (Run *run, const Loop *loop, uint32_t step)
+{
+  g_autofree char *name = g_strdup_printf ("step %u", step);
+  uint32_t begin = (uint32_t) run->trace->n_events;
+  uint64_t layers[N_LAYERS], batch = ask (run, 4 * MIB);
+
+  if (run->batch != 0)
+    test_free (run->trace, run->batch, 4 * MIB);
+  run->batch = batch;
+  for (uint32_t i = 0; i < N_LAYERS; i++)
+    {
+      collect (run, loop);
+      layers[i] = ask (run, (2 + i) * MIB);
+    }
+  compute_loss (run, loop, step);
+  for (uint32_t i = N_LAYERS; i-- > 0;)
+    test_free (run->trace, layers[i], (2 + i) * MIB);
+  if (!loop->holds)
+    {
+      test_free (run->trace, batch, 4 * MIB);
+      run->batch = 0;
+    }
+  test_range (run->trace, TESSERA_RANGE_STEP, name, begin,
+              (uint32_t) run->trace->n_events);
+}
+
+static void
+evaluate (Run *run)
+{
+  for (uint32_t i = 0; i < 2 * N_LAYERS; i++)
+    {
+      uint64_t block = ask (run, (1 + i % 3) * MIB + 512);
+
+      test_free (run->trace, block, (1 + i % 3) * MIB + 512);
+    }
+}
+
+static TesseraTrace *
+trace_of (const Loop *loop, guint32 seed)
+{
+  Run run = { .trace = test_trace_new (),
+              .random = g_rand_new_with_seed (seed),
+              .kept = g_array_new (FALSE, FALSE, sizeof (uint64_t)),
+              .kept_bytes = loop->habit == KEEPS_MUCH ? 10 * MIB : LOSS_BYTES };
+
+  (void) ask (&run, 8 * MIB);
+  for (uint32_t s = 0; s < loop->n_steps; s++)
+    {
+      do_step (&run, loop, s);
+      if (loop->evaluates && s % 2)
+        evaluate (&run);
+    }
+  tessera_trace_settle_ranges (run.trace);
+  g_array_free (run.kept, TRUE);
+  g_rand_free (run.random);
+  return run.trace;
+}
+
+/* Everything has a slot but the loss. */
+static void
+assert_kept (const PlanCase *c, uint32_t n_placeless)
+{
+  g_assert_cmpint (c->plan->followable, ==, TESSERA_FOLLOWABLE_YES);
+  g_assert_cmpuint (c->plan->n_placeless, ==, n_placeless);
+  for (size_t i = 0; i < c->plan->n_placeless; i++)
+    {
+      g_assert_cmpuint (c->plan->placeless[i].size_bytes, ==, LOSS_BYTES);
+      g_assert_cmpuint (c->plan->placeless[i].ordinal, ==, 1);
+    }
+  if (n_placeless > 0)
+    g_assert_nonnull (strstr (c->plan->follow_reason,
+                              "keeps up to 512 bytes for good, in 1 request without a"));
+  else
+    g_assert_null (strstr (c->plan->follow_reason, "for good"));
+}
+
+static void
+test_one_kind (void)
+{
+  static const Habit habits[] = { LISTS_LOSSES, MAKES_CYCLES, KEEPS_WINDOW };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (habits); i++)
+    for (uint32_t n_steps = 3; n_steps < N_STEPS; n_steps++)
+      {
+        const Loop loop = { .habit = habits[i], .n_steps = n_steps };
+        PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+
+        assert_kept (&c, 1);
+        g_assert_cmpuint (c.plan->sections[c.plan->n_sections - 1].n_steps, ==, n_steps);
+        g_assert_cmpuint (c.plan->height_bytes, ==, c.plan->bound_bytes);
+        plan_case_check (&c, 0, n_steps);
+        plan_case_clear (&c);
+      }
+}
+
+/* What the first step made and kept has its place in the start, and its like in the
+ * others a slot. */
+static void
+test_state (void)
+{
+  const Loop loop = { .habit = KEEPS_STATE, .n_steps = N_STEPS };
+  PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+
+  assert_kept (&c, 0);
+  g_assert_cmpuint (c.plan->sections[1].n_steps, ==, N_STEPS - 1);
+  plan_case_check (&c, 1, N_STEPS - 1);
+  plan_case_clear (&c);
+}
+
+static void
+test_much (void)
+{
+  const Loop loop = { .habit = KEEPS_MUCH, .n_steps = N_STEPS };
+  PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+
+  g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_SAME_BATCHES);
+  g_assert_cmpuint (c.plan->n_placeless, ==, 0);
+  g_assert_nonnull (strstr (c.plan->follow_reason, "10.0 MiB each"));
+  plan_case_check (&c, 0, 0);
+  plan_case_clear (&c);
+}
+
+/* The batch is there twice for a moment: steps are planned in pairs, which has both
+ * losses. */
+static void
+test_pairs (void)
+{
+  const Loop loop = { .habit = LISTS_LOSSES, .holds = true, .n_steps = N_STEPS };
+  const Loop without = { .habit = FREES_ALL, .holds = true, .n_steps = N_STEPS };
+  PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+  PlanCase of = plan_case_new (trace_of (&without, SEED), &plan_all_steps);
+
+  g_assert_true (c.plan->sections[1].is_paired);
+  assert_kept (&c, 2);
+  g_assert_cmpuint (c.plan->height_bytes, <=, of.plan->height_bytes);
+  plan_case_check (&c, 0, N_STEPS);
+  plan_case_clear (&of);
+  plan_case_clear (&c);
+}
+
+static void
+test_kinds (void)
+{
+  const Loop loop = { .habit = LISTS_LOSSES, .evaluates = true, .n_steps = N_STEPS };
+  const Loop without = { .habit = FREES_ALL, .evaluates = true, .n_steps = N_STEPS };
+  PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+  PlanCase of = plan_case_new (trace_of (&without, SEED), &plan_all_steps);
+
+  assert_kept (&c, 1);
+  g_assert_cmpuint (c.plan->n_sections, >=, 3);
+  g_assert_cmpuint (c.plan->n_sections, ==, of.plan->n_sections);
+  g_assert_cmpuint (c.plan->n_slots + 1, ==, of.plan->n_slots);
+  plan_case_clear (&of);
+  plan_case_clear (&c);
+}
+
+/* ---- what is kept, by itself ---- */
+
+typedef struct
+{
+  uint32_t steps[4]; /* that keep request 0; 99: none more */
+  uint64_t bytes;
+  uint32_t first;
+  bool is_kept;
+} Question;
+
+static void
+ask_question (const Question *question, uint32_t n_steps)
+{
+  uint32_t requests[16], ends[8], block_of_event[16];
+  TesseraBlock all[16];
+  TesseraBlocks blocks = { .blocks = all, .block_of_event = block_of_event };
+  const TesseraKeptSteps steps = { &blocks, requests, ends, n_steps, 2 };
+  TesseraKept kept;
+
+  for (uint32_t k = 0; k < n_steps; k++)
+    {
+      ends[k] = 2 * k + 2;
+      for (uint32_t i = 2 * k; i < 2 * k + 2; i++)
+        {
+          requests[i] = block_of_event[i] = i;
+          all[i] = (TesseraBlock){ .block_bytes = question->bytes,
+                                   .born_index = i,
+                                   .died_index = i + 1 };
+        }
+    }
+  for (uint32_t i = 0; i < 4 && question->steps[i] < n_steps; i++)
+    all[2 * question->steps[i]].died_index = 100;
+  g_assert_cmpint (tessera_kept_find (&steps, 64 * MIB, &kept), ==, TESSERA_OK);
+  g_assert_cmpuint (kept.first, ==, question->first);
+  g_assert_cmpint (kept.is_kept != NULL, ==, question->is_kept);
+  if (question->is_kept)
+    {
+      g_assert_cmpuint (kept.is_kept[0], ==, 1);
+      g_assert_cmpuint (kept.is_kept[1], ==, 0);
+      g_assert_cmpuint (kept.step_bytes, ==, question->bytes);
+    }
+  tessera_kept_clear (&kept);
+}
+
+static void
+test_habits (void)
+{
+  static const Question questions[] = {
+    { { 99 }, 512, 0, false },           { { 0, 99 }, 512, 1, false }, /* state */
+    { { 0, 1, 2, 3 }, 512, 0, true },                                  /* a list */
+    { { 1, 4, 99 }, 512, 0, true },      /* a cycle that was collected late twice */
+    { { 4, 99 }, 512, 0, true },         /* once, but only one step is behind it */
+    { { 7, 99 }, 512, 0, false },        /* the last: nobody can tell */
+    { { 0, 1, 99 }, 2 * MIB, 2, false }, /* too much, where six others fold */
+    { { 5, 6, 99 }, 2 * MIB, 0, true },  /* not, where none would */
+    { { 5, 6, 99 }, 9 * MIB, 7, false }, /* too much all the same: none folds */
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (questions); i++)
+    ask_question (&questions[i], 8);
+}
+
+static void
+test_memory (void)
+{
+  const Loop loops[] = {
+    { .habit = LISTS_LOSSES, .n_steps = 4 },
+    { .habit = LISTS_LOSSES, .evaluates = true, .n_steps = N_STEPS },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (loops); i++)
+    {
+      PlanCase c = plan_case_look (trace_of (&loops[i], SEED));
+
+      for (unsigned nth = 1;; nth++)
+        {
+          long held = tessera_fail_alloc_held ();
+          TesseraPlan *plan;
+          TesseraStatus status;
+
+          tessera_fail_alloc_at (nth);
+          status = tessera_plan_trace (c.trace, c.blocks, c.structure, &plan_all_steps,
+                                       NULL, &plan);
+          if (!tessera_fail_alloc_stop ())
+            {
+              tessera_plan_free (plan);
+              break;
+            }
+          tessera_plan_free (plan);
+          g_assert_true (status == TESSERA_OK || status == TESSERA_NO_MEMORY);
+          g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+        }
+      plan_case_clear (&c);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/kept/one-kind", test_one_kind);
+  g_test_add_func ("/kept/state", test_state);
+  g_test_add_func ("/kept/much", test_much);
+  g_test_add_func ("/kept/pairs", test_pairs);
+  g_test_add_func ("/kept/kinds", test_kinds);
+  g_test_add_func ("/kept/habits", test_habits);
+  g_test_add_func ("/kept/memory", test_memory);
+  return g_test_run ();
+}

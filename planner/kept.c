@@ -1,0 +1,133 @@
+/*
+ * What steps keep for good: see kept.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/kept.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Of what is alive in a step at once at most, what it keeps may be one part in so many:
+ * where steps fold from a later one on without that, and where none do. */
+#define SMALL_PART 64
+#define LARGEST_PART 8
+
+uint64_t
+tessera_kept_most (uint64_t peak_bytes, bool folds_else)
+{
+  return peak_bytes / (folds_else ? SMALL_PART : LARGEST_PART);
+}
+
+/* The last step that is known to keep what it asks for, and how many are. */
+typedef struct
+{
+  uint32_t n, last;
+} Habit;
+
+static bool
+keeps (const TesseraKeptSteps *steps, uint32_t step, uint32_t request)
+{
+  uint32_t event = steps->requests[(size_t) step * steps->n_requests + request];
+  const TesseraBlock *block =
+      &steps->blocks->blocks[steps->blocks->block_of_event[event]];
+
+  return block->died_index >= steps->ends[step + 1];
+}
+
+static void
+find_habits (const TesseraKeptSteps *steps, Habit *habits)
+{
+  for (uint32_t k = 0; k + 1 < steps->n_steps; k++)
+    for (uint32_t i = 0; i < steps->n_requests; i++)
+      if (keeps (steps, k, i))
+        habits[i] = (Habit){ habits[i].n + 1, k };
+}
+
+/* Steps that nothing is kept from. */
+static uint32_t
+first_without (const Habit *habits, uint32_t n_requests, bool only_once, uint32_t before)
+{
+  uint32_t first = 0;
+
+  for (uint32_t i = 0; i < n_requests; i++)
+    if (habits[i].n > 0 && (!only_once || habits[i].n == 1) && habits[i].last < before &&
+        habits[i].last + 1 > first)
+      first = habits[i].last + 1;
+  return first;
+}
+
+static TesseraStatus
+mark (const TesseraKeptSteps *steps, const Habit *habits, TesseraKept *kept)
+{
+  kept->is_kept = calloc ((size_t) steps->n_requests + 1, 1);
+  if (!kept->is_kept)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < steps->n_requests; i++)
+    if (habits[i].n > 0 && habits[i].last >= kept->first)
+      {
+        uint32_t block = steps->blocks->block_of_event[steps->requests[i]];
+
+        kept->is_kept[i] = 1;
+        kept->n_kept++;
+        kept->step_bytes += steps->blocks->blocks[block].block_bytes;
+      }
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_kept_find (const TesseraKeptSteps *steps,
+                   uint64_t peak_bytes,
+                   TesseraKept *out_kept)
+{
+  Habit *habits = calloc ((size_t) steps->n_requests + 1, sizeof *habits);
+  uint32_t without, half = steps->n_steps / 2;
+  TesseraStatus status;
+
+  *out_kept = (TesseraKept){ 0 };
+  if (!habits)
+    return TESSERA_NO_MEMORY;
+  find_habits (steps, habits);
+  without = first_without (habits, steps->n_requests, false, steps->n_steps);
+  /* Two steps at least have to be left, and half of them. */
+  out_kept->first = first_without (habits, steps->n_requests, true, half);
+  if (out_kept->first + 2 > steps->n_steps)
+    out_kept->first = 0;
+  status = mark (steps, habits, out_kept);
+  if (status == TESSERA_OK &&
+      (out_kept->n_kept == 0 ||
+       out_kept->step_bytes >
+           tessera_kept_most (peak_bytes, without + 1 < steps->n_steps)))
+    {
+      uint64_t step_bytes = out_kept->step_bytes;
+
+      tessera_kept_clear (out_kept);
+      out_kept->first = without;
+      out_kept->step_bytes = step_bytes;
+    }
+  free (habits);
+  return status;
+}
+
+void
+tessera_kept_clear (TesseraKept *kept)
+{
+  free (kept->is_kept);
+  *kept = (TesseraKept){ 0 };
+}
+
+void
+tessera_kept_say (uint32_t n_kept, uint64_t step_bytes, char *out_text, size_t n_text)
+{
+  char bytes[32];
+
+  if (step_bytes < UINT64_C (1) << 20)
+    snprintf (bytes, sizeof bytes, "%" PRIu64 " bytes", step_bytes);
+  else
+    snprintf (bytes, sizeof bytes, "%.1f MiB", (double) step_bytes / (1 << 20));
+  snprintf (out_text, n_text,
+            "; each step keeps up to %s for good, in %" PRIu32
+            " request%s without a place",
+            bytes, n_kept, n_kept == 1 ? "" : "s");
+}
