@@ -215,6 +215,40 @@ test_dropped_is_gone (TestSession *f, gconstpointer unused)
   g_assert_cmpuint (tessera_document_n_kept (f->document), ==, 1);
 }
 
+static void
+count_told (TesseraDocument *document, guint what, guint *n_told)
+{
+  *n_told += (what & TESSERA_CHANGED_WORK) != 0;
+}
+
+/* Each telling draws the window: what tells with each step of the planner keeps the main
+ * thread busy for as long as a plan takes. And nothing is told of what is over. */
+static void
+test_told_seldom (TestSession *f, gconstpointer unused)
+{
+  gboolean passed = FALSE;
+  guint n_told = 0;
+  gint64 begin_us;
+  double most;
+
+  WAIT (is_planning (f), SLOW_MS);
+  g_signal_connect (f->document, "changed", G_CALLBACK (count_told), &n_told);
+  begin_us = g_get_monotonic_time ();
+  g_timeout_add (600, test_set_true, &passed);
+  WAIT (passed, SLOW_MS);
+  g_assert_nonnull (f->document->jobs[TESSERA_WORK_PLAN]);
+  most = (double) (g_get_monotonic_time () - begin_us) / 1e6 * 16 + 3;
+  g_test_message ("%u of %.0f", n_told, most);
+  g_assert_cmpuint (n_told, >, 1);
+  g_assert_cmpfloat (n_told, <=, most);
+  tessera_document_close (f->document);
+  n_told = 0;
+  passed = FALSE;
+  g_timeout_add (200, test_set_true, &passed);
+  WAIT (passed, SLOW_MS);
+  g_assert_cmpuint (n_told, ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -226,5 +260,6 @@ main (int argc, char **argv)
   ADD ("goes on", test_goes_on);
   ADD ("never above the preview", test_never_above_preview);
   ADD ("what was dropped is gone", test_dropped_is_gone);
+  ADD ("told seldom", test_told_seldom);
   return g_test_run ();
 }

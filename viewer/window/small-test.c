@@ -1,6 +1,7 @@
 /*
  * What is expected of any window: what is selected can be copied, the next window is as
- * large as the last; and what a person should be told who would not look for it.
+ * large as the last, panels keep their rows; and what a person should be told who would
+ * not look for it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -110,6 +111,33 @@ test_hint (TestView *f, gconstpointer unused)
   g_unlink (path);
 }
 
+/* Making rows anew is what held the window after edits. What a plan or an edit leaves as
+ * it was stays the same widget; so does the row of a plan when others come. */
+static void
+test_rows_stay (TestView *f, gconstpointer unused)
+{
+  static const char *const boxes[] = { "legend-entries", "plans", "parts" };
+  GtkWidget *rows[G_N_ELEMENTS (boxes)], *plan, *edit;
+
+  test_window_open (f->window, f->path);
+  for (size_t i = 0; i < G_N_ELEMENTS (boxes); i++)
+    rows[i] = gtk_widget_get_last_child (test_view_find (f, boxes[i]));
+  plan = rows[1];
+  test_view_act (f, "select-all");
+  test_window_settle (f->window);
+  test_view_act (f, "keep-plan");
+  test_view_act (f, "edit-split-size");
+  test_window_settle (f->window);
+  g_assert_cmpuint (f->document->kept->len, >, 1);
+  for (size_t i = 0; i < G_N_ELEMENTS (boxes); i++)
+    g_assert_true (gtk_widget_get_last_child (test_view_find (f, boxes[i])) == rows[i]);
+  g_assert_true (gtk_widget_get_last_child (test_view_find (f, "plans")) == plan);
+  edit = test_view_find (f, "edit-title");
+  test_view_act (f, "undo");
+  test_window_settle (f->window);
+  g_assert_true (test_view_find (f, "edit-title") == edit);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -121,5 +149,6 @@ main (int argc, char **argv)
   ADD ("copy", test_copy);
   ADD ("size", test_size);
   ADD ("hint", test_hint);
+  ADD ("rows stay", test_rows_stay);
   return g_test_run ();
 }

@@ -24,6 +24,8 @@ typedef struct
   int n_written; /* since the last frame */
   int most_written;
   int n_seen; /* cells in sight in the last frame */
+  int n_told; /* rows of whose selection GTK was told, since the last frame */
+  int most_told;
   GtkBitset *selected;
 } Fixture;
 
@@ -80,6 +82,7 @@ on_frame (GtkWidget *view, GdkFrameClock *clock, gpointer user)
 {
   ((Fixture *) user)->n_at_once = 0;
   ((Fixture *) user)->n_written = 0;
+  ((Fixture *) user)->n_told = 0;
   return G_SOURCE_CONTINUE;
 }
 
@@ -224,7 +227,7 @@ test_scrolled (Fixture *f, gconstpointer unused)
       f->n_seen = 0;
       if (round < 2)
         gtk_adjustment_set_value (adjustment,
-                                  gtk_adjustment_get_value (adjustment) + 1500);
+                                  gtk_adjustment_get_value (adjustment) + 700);
       else
         tessera_row_list_scroll_to (f->rows, 4000);
       WAIT (f->n_seen > 0, SLOW_MS);
@@ -298,6 +301,43 @@ test_selection (Fixture *f, gconstpointer unused)
   g_assert_true (gtk_bitset_is_empty (f->selected));
 }
 
+static void
+on_told (GtkSelectionModel *model, guint position, guint n, Fixture *f)
+{
+  f->most_told = MAX (f->most_told, ++f->n_told);
+}
+
+static guint
+count_marked (GtkWidget *widget)
+{
+  guint n = g_str_equal (gtk_widget_get_css_name (widget), "row") &&
+            (gtk_widget_get_state_flags (widget) & GTK_STATE_FLAG_SELECTED) != 0;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    n += count_marked (child);
+  return n;
+}
+
+/* GTK styles a row anew that it is told of: those in sight at once, the others a few in
+ * each frame, all in the end. */
+static void
+test_marks (Fixture *f, gconstpointer unused)
+{
+  set_rows (f, 5000);
+  settle (f);
+  g_signal_connect (f->rows, "selection-changed", G_CALLBACK (on_told), f);
+  f->n_told = f->most_told = 0;
+  gtk_selection_model_select_all (GTK_SELECTION_MODEL (f->rows));
+  g_assert_cmpint (f->n_told, >=, 8);
+  settle (f);
+  g_assert_cmpint (f->most_told, <, 60);
+  g_assert_cmpuint (count_marked (GTK_WIDGET (f->view)), >=, 100);
+  gtk_selection_model_unselect_all (GTK_SELECTION_MODEL (f->rows));
+  settle (f);
+  g_assert_cmpuint (count_marked (GTK_WIDGET (f->view)), ==, 0);
+}
+
 /* To whom it is read out a cell is a label, and whoever rests on it reads all of it. */
 static void
 test_cell (Fixture *f, gconstpointer unused)
@@ -321,6 +361,7 @@ main (int argc, char **argv)
   g_test_add ("/row-list/scrolled", Fixture, NULL, set_up, test_scrolled, tear_down);
   g_test_add ("/row-list/parts", Fixture, NULL, set_up, test_parts, tear_down);
   g_test_add ("/row-list/selection", Fixture, NULL, set_up, test_selection, tear_down);
+  g_test_add ("/row-list/marks", Fixture, NULL, set_up, test_marks, tear_down);
   g_test_add ("/row-list/cell", Fixture, NULL, set_up, test_cell, tear_down);
   return g_test_run ();
 }
