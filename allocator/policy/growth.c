@@ -82,12 +82,12 @@ tessera_growth_find (TesseraGrowth *growth,
 {
   uint64_t needed_bytes;
 
-  if (tessera_guard_find (growth->guard, request, false, out_offset_bytes))
+  if (tessera_guard_find (growth->guard, request, false, UINT32_MAX, out_offset_bytes))
     return true;
   needed_bytes = tessera_guard_needed (growth->guard);
   return request->block_bytes <= growth->pages->n_bytes - needed_bytes &&
          tessera_growth_reach (growth, needed_bytes + request->block_bytes) &&
-         tessera_guard_find (growth->guard, request, false, out_offset_bytes);
+         tessera_guard_find (growth->guard, request, false, UINT32_MAX, out_offset_bytes);
 }
 
 bool

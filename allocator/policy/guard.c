@@ -199,13 +199,15 @@ bool
 tessera_guard_find (const TesseraGuard *guard,
                     const TesseraGuardRequest *request,
                     bool with_closed,
+                    uint32_t most_pieces,
                     uint64_t *out_offset_bytes)
 {
   uint64_t begin_bytes = 0;
 
-  for (const TesseraPiece *piece = tessera_pieces_first (&guard->pieces); piece != NULL;
-       piece = tessera_piece_next (piece))
+  for (const TesseraPiece *piece = tessera_pieces_first (&guard->pieces);
+       piece != NULL && most_pieces > 0; piece = tessera_piece_next (piece))
     {
+      most_pieces--;
       if (!(with_closed && piece->is_gone) &&
           ask_piece (guard, piece, request) != TESSERA_GUARD_GRANTED)
         begin_bytes = piece->end_bytes;

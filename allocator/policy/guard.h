@@ -101,11 +101,13 @@ tessera_guard_take (TesseraGuard *guard,
                     uint64_t *out_end_bytes);
 
 /* The lowest place of the pool that would be granted to the request; @with_closed: once
- * what is closed there is opened. Looks at every piece: for the moment in which the run
- * would end without one. Returns: whether there is one. */
+ * what is closed there is opened. Looks at @most_pieces of what lies in it at most: at
+ * all of it for the moment in which the run would end without a place. Returns: whether
+ * there is one. */
 bool tessera_guard_find (const TesseraGuard *guard,
                          const TesseraGuardRequest *request,
                          bool with_closed,
+                         uint32_t most_pieces,
                          uint64_t *out_offset_bytes);
 
 /* Of the block that begins there; TESSERA_INVALID: none does, or not in that state. */

@@ -11,7 +11,8 @@
 
 enum
 {
-  MAX_SOUGHT = 64 /* strays of a step that places are looked for in its own */
+  MAX_SOUGHT = 64, /* strays of a step that places are looked for in its own */
+  MAX_PIECES = 256 /* of a declined plan's pool that each large request looks at */
 };
 
 void
@@ -189,7 +190,8 @@ find_rescue (TesseraPlanned *planned, uint64_t *out_offset_bytes)
 
   if (planned->follower != NULL)
     {
-      if (!tessera_guard_find (planned->guard, request, true, out_offset_bytes))
+      if (!tessera_guard_find (planned->guard, request, true, UINT32_MAX,
+                               out_offset_bytes))
         return false;
       tessera_planned_bring_back (planned, *out_offset_bytes);
       if (tessera_guard_ask (planned->guard, *out_offset_bytes, request, &end_bytes) ==
@@ -198,7 +200,8 @@ find_rescue (TesseraPlanned *planned, uint64_t *out_offset_bytes)
     }
   if (planned->by_length != NULL && was_refused)
     return tessera_growth_find (&planned->growth, request, out_offset_bytes);
-  return tessera_guard_find (planned->guard, request, false, out_offset_bytes);
+  return tessera_guard_find (planned->guard, request, false, UINT32_MAX,
+                             out_offset_bytes);
 }
 
 bool
@@ -226,7 +229,7 @@ tessera_planned_fill (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
 
   if (planned->pages.n_bytes == 0 || tessera_planned_is_followed (planned) ||
       request->block_bytes <= TESSERA_SMALL_BYTES || request->pool != 0 ||
-      !tessera_guard_find (planned->guard, request, false, &offset_bytes) ||
+      !tessera_guard_find (planned->guard, request, false, MAX_PIECES, &offset_bytes) ||
       tessera_guard_take (planned->guard, offset_bytes, request, &end_bytes) !=
           TESSERA_GUARD_GRANTED)
     return false;

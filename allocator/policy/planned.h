@@ -40,8 +40,8 @@ TESSERA_MUST_USE TesseraStatus tessera_planned_malloc (TesseraPlanned *planned,
                                                        uint32_t pool,
                                                        TesseraPolicyGrant *out_grant);
 /* A free range of a declined plan's pool for the large request that is being served,
- * instead of more memory beside it: what lies between the blocks that are left can't be
- * given back. Returns: whether there is one. */
+ * instead of memory beside it: what lies between the blocks that are left can't be given
+ * back. Returns: whether there is one. */
 bool tessera_planned_fill (TesseraPlanned *planned, TesseraPolicyGrant *out_grant);
 /* So many bytes are about to be reserved beside the pool: pages of it that nobody needs
  * are given back where that keeps the most that is held from rising. */

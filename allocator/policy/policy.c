@@ -228,12 +228,11 @@ serve_beside (TesseraPolicy *policy,
               uint32_t pool,
               TesseraPolicyGrant *out_grant)
 {
-  uint64_t growth_bytes =
-      tessera_caching_growth (policy->caching, size_bytes, stream, pool);
-
-  if (growth_bytes > 0 && tessera_planned_fill (policy->planned, out_grant))
+  if (tessera_planned_fill (policy->planned, out_grant))
     return TESSERA_OK;
-  tessera_planned_make_room (policy->planned, growth_bytes);
+  tessera_planned_make_room (
+      policy->planned,
+      tessera_caching_growth (policy->caching, size_bytes, stream, pool));
   see_pool (policy);
   return tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
                                  &out_grant->grant);
