@@ -282,7 +282,9 @@ def pins_and_groups_are_held_by_plans_for_every_length(tmp):
         (tmp / "e.json").write_text("[{%s}]" % edit)
         edited = good("plan", trace, "--edits", tmp / "e.json")
         assert "no plan for every length" in edited and "one plan for every length" not in edited, edited
-    assert "one plan for every length" in good("plan", trace, "--no-edits")
+        assert "followable: at other lengths" not in edited, edited
+    plain = good("plan", trace, "--no-edits")
+    assert "one plan for every length" in plain and "followable: at other lengths" in plain, plain
     (tmp / "g.json").write_text('[{"kind": "group", "name": "", "group": "mine", "what": {"blocks": [3]}}]')
     assert "one plan for every length" in good("plan", trace, "--edits", tmp / "g.json")
 

@@ -128,6 +128,20 @@ print_warning (const CliStudy *study)
 }
 
 static void
+print_followable (const CliStudy *study)
+{
+  const TesseraPlan *plan = study->plan;
+
+  if (study->lengths != NULL && plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES)
+    puts ("followable: at other lengths by the plan for every length, see below; these "
+          "offsets with the same batches in the same order");
+  else
+    printf ("followable: %s%s%s\n", cli_followable_name (plan),
+            plan->follow_reason != NULL ? ": " : "",
+            plan->follow_reason != NULL ? plan->follow_reason : "");
+}
+
+static void
 print_text (const CliStudy *study, const char *output)
 {
   const TesseraPlan *plan = study->plan;
@@ -155,9 +169,7 @@ print_text (const CliStudy *study, const char *output)
   printf ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
           " misses%s\n",
           study->planned->n_hits, study->planned->n_misses, planned);
-  printf ("followable: %s%s%s\n", cli_followable_name (plan),
-          plan->follow_reason != NULL ? ": " : "",
-          plan->follow_reason != NULL ? plan->follow_reason : "");
+  print_followable (study);
   cli_print_kinds (plan);
   cli_print_laws (study);
   print_warning (study);
