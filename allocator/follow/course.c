@@ -159,24 +159,24 @@ static void
 note_owed (TesseraCourse *course, uint32_t from)
 {
   const TesseraSlots *slots = course->slots;
-  uint32_t n = slots->first_requests[1];
+  uint32_t n = slots->first_requests[1], end;
+  bool is_kept = false;
 
-  course->owed_phase = TESSERA_NONE;
   while (from < n && (from == 0 || slots->phases[from] == slots->phases[from - 1]))
     from++;
-  for (uint32_t i = from; i < n; i++)
+  for (end = from; end < n && slots->phases[end] == slots->phases[from]; end++)
     {
-      uint32_t slot = tessera_slots_of_request (slots, i);
+      uint32_t slot = tessera_slots_of_request (slots, end);
 
-      if (slots->phases[i] != slots->phases[from])
-        return;
-      if (slot != TESSERA_NONE &&
-          course->plan->slots[slot].lifetime_class == TESSERA_CLASS_PERSISTENT)
-        {
-          course->owed_phase = slots->phases[from];
-          course->owed_place = from;
-        }
+      is_kept = is_kept ||
+                (slot != TESSERA_NONE &&
+                 course->plan->slots[slot].lifetime_class == TESSERA_CLASS_PERSISTENT);
     }
+  if (!is_kept)
+    return;
+  course->owed_phase = slots->phases[from];
+  course->owed_place = from;
+  course->owed_end = end;
 }
 
 void
@@ -318,14 +318,10 @@ tessera_course_phase (TesseraCourse *course, const char *name)
   course->phase = found->phase;
   if (found->phase == course->owed_phase)
     {
-      course->owed_phase = TESSERA_NONE;
-      if (course->section != 0)
-        {
-          course->far_section = 0;
-          course->far_phase = course->owed_place;
-          course->is_at_mark = false;
-          return;
-        }
+      course->far_section = 0;
+      course->far_phase = course->owed_place;
+      course->is_at_mark = false;
+      return;
     }
   cursor = cursor_now (course);
   if (cursor >= n_places || is_astray (course) ||
@@ -543,5 +539,7 @@ tessera_course_find (TesseraCourse *course, const TesseraAlignRequest *request)
   pass_on (course);
   if (found == TESSERA_NONE && is_astray (course))
     found = find_again (course);
+  if (found >= course->owed_place && found < course->owed_end)
+    course->owed_phase = TESSERA_NONE;
   return found;
 }

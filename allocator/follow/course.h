@@ -49,8 +49,10 @@ typedef struct
   uint32_t far_phase; /* place in the section at which the phase begins that was entered,
                          far from the cursor; NONE: the run is where it should be */
   uint32_t far_section; /* ... and of which section */
-  uint32_t owed_phase; /* that the start ends with and the run has not entered, or NONE */
-  uint32_t owed_place; /* ... where it begins */
+  uint32_t owed_phase;  /* of the start, which the run left out though it makes what
+                           outlives steps; or NONE */
+  uint32_t owed_place;  /* ... where it begins ... */
+  uint32_t owed_end;    /* ... and ends */
   uint32_t mark;        /* place in the section at which the run told a step */
   bool is_at_mark;      /* ... and entered no phase of the plan since */
   bool has_marks;       /* the run tells its steps */
