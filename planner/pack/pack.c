@@ -347,9 +347,10 @@ set_hints (const Call *call,
   const Pinned pinned = look_at_pinned (problem);
   *out_is_hard = problem->is_torn || pinned.has_pinned;
   problem->enough_bytes = problem->bound_bytes + slack_bytes;
-  if (options->is_settled && !problem->is_torn && !pinned.has_left &&
-      problem->hint_top_bytes > problem->enough_bytes)
-    problem->enough_bytes = problem->hint_top_bytes;
+  if (options->is_settled && !problem->is_torn && !pinned.has_left)
+    problem->settled_bytes = problem->hint_top_bytes + slack_bytes;
+  if (problem->settled_bytes > problem->enough_bytes)
+    problem->enough_bytes = problem->settled_bytes;
   return status;
 }
 

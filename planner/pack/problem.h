@@ -66,6 +66,8 @@ typedef struct
   bool is_torn;          /* what is blocked lies between the hints */
   uint64_t least_bytes;  /* of what is not pinned: no layout is lower around what is
                             blocked; 0: the bound */
+  uint64_t settled_bytes; /* what the layout of before took, where it was made with all of
+                             the work and still counts; 0: none */
   uint64_t enough_bytes; /* a height that is low enough, where above the bound */
   bool is_whole_pool;    /* offsets are of the pool, since something is pinned */
 

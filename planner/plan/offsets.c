@@ -20,6 +20,9 @@
 /* Nearer to the bound than this part of the height nobody sees a difference: a quarter of
  * what a preview may be above the full plan. */
 #define PREVIEW_ROUGH_PART 4096
+/* More than this part of the height may have been in the way of others, whatever the load
+ * says. */
+#define MOST_GONE_PART 256
 
 TesseraComplaint
 tessera_build_complaint (const TesseraPlanBuild *build)
@@ -68,7 +71,30 @@ hint_of (const TesseraPlanBuild *build)
   return build->options->is_preview ? build->options->former : build->options->resumed;
 }
 
-/* Where the items lay in the plan before, by their blocks: for the caller to free. */
+/* Zones have peaks of their own, of which the load of all says nothing. */
+static bool
+has_one_zone (const TesseraPlanBuild *build)
+{
+  for (size_t i = 1; i < build->n_items; i++)
+    if (build->items[i].zone != build->items[0].zone)
+      return false;
+  return true;
+}
+
+/* Whether a plan without those that are gone can be little lower. */
+static bool
+is_little (const TesseraPlanBuild *build, uint64_t gone_bytes)
+{
+  const TesseraPlan *before = hint_of (build);
+  uint64_t little_bytes = before->height_bytes / PREVIEW_ROUGH_PART;
+
+  return gone_bytes <= little_bytes ||
+         (gone_bytes <= before->height_bytes / MOST_GONE_PART && has_one_zone (build) &&
+          before->bound_bytes <= build->plan->bound_bytes + little_bytes);
+}
+
+/* Where the items lay in the plan before, by their blocks: for the caller to free.
+ * *@out_is_whole: nobody is new, and those that are gone made no difference. */
 static TesseraStatus
 find_former (const TesseraPlanBuild *build, uint64_t **out_former, bool *out_is_whole)
 {
@@ -76,9 +102,10 @@ find_former (const TesseraPlanBuild *build, uint64_t **out_former, bool *out_is_
   size_t n_blocks = build->blocks->n_blocks;
   uint64_t *of_block = malloc ((n_blocks + 1) * sizeof *of_block);
   uint64_t *former = malloc ((build->n_items + 1) * sizeof *former);
+  uint64_t gone_bytes = 0;
 
   *out_former = former;
-  *out_is_whole = before->n_slots == plan->n_slots;
+  *out_is_whole = true;
   if (!of_block || !former)
     {
       free (of_block);
@@ -87,15 +114,20 @@ find_former (const TesseraPlanBuild *build, uint64_t **out_former, bool *out_is_
   memset (of_block, 0xff, n_blocks * sizeof *of_block);
   memset (former, 0xff, build->n_items * sizeof *former);
   for (size_t i = 0; i < before->n_slots; i++)
-    if (before->slots[i].block < n_blocks)
-      of_block[before->slots[i].block] = before->slots[i].offset_bytes;
+    {
+      gone_bytes += before->slots[i].block_bytes;
+      if (before->slots[i].block < n_blocks)
+        of_block[before->slots[i].block] = before->slots[i].offset_bytes;
+    }
   for (size_t i = 0; i < plan->n_slots; i++)
     {
       uint64_t at_bytes = of_block[plan->slots[i].block];
 
       former[build->item_of_slot[i]] = at_bytes;
       *out_is_whole &= at_bytes != UINT64_MAX;
+      gone_bytes -= plan->slots[i].block_bytes;
     }
+  *out_is_whole &= is_little (build, gone_bytes);
   free (of_block);
   return TESSERA_OK;
 }

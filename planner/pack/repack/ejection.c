@@ -8,20 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An item or a body that meets more lives stays where it is. */
-#define MAX_AROUND 65536
-#define MAX_MEETINGS (2 * MAX_AROUND)
+/* An item or a body that meets more lives stays where it is: as many as there are items,
+ * of a small problem and of a huge one so many. */
+#define LEAST_AROUND (UINT32_C (1) << 16)
+#define MOST_AROUND (UINT32_C (1) << 18)
 
 /* Without fewer waiting than ever before, a target gets this part of the looks. */
 #define PATIENCE_PART 8
+/* One that lives long takes a sixth of them among 100,000: those in its way get a turn.
+ */
+#define PATIENCE_PART_OF_LARGE 3
+#define MOST_ITEMS_OF_PATIENCE 32768
 /* Copying and going over all items costs so much less than looking at one. */
 #define ITEMS_A_LOOK 16
 
 /* Who has had to go so often weighs no more if it goes again. */
 #define MOST_GONE 4095
 
-/* What can't go weighs more than all that can; MAX_MEETINGS times that is below 2^64. */
-#define STONE (UINT64_C (1) << 46)
+/* What can't go weighs more than all that can; 2 * MOST_AROUND times that is below 2^64.
+ */
+#define STONE (UINT64_C (1) << 44)
 
 #define PROGRESS_EVERY 16
 
@@ -111,12 +117,17 @@ tessera_ejection_init (TesseraEjection *ejection,
                        const TesseraRepackOptions *options)
 {
   const TesseraPackProblem *problem = times->problem;
-  size_t n_edges = MAX_MEETINGS + problem->n_blocked;
-  *ejection = (TesseraEjection){ .problem = problem, .options = options };
+  size_t max_around = problem->n_items < LEAST_AROUND ? LEAST_AROUND : problem->n_items;
+  max_around = max_around < MOST_AROUND ? max_around : MOST_AROUND;
+  size_t max_meetings = 2 * max_around, n_edges = max_meetings + problem->n_blocked;
+  *ejection = (TesseraEjection){ .problem = problem,
+                                 .options = options,
+                                 .max_around = max_around,
+                                 .max_meetings = max_meetings };
   ejection->offsets = malloc (problem->n_items * sizeof *ejection->offsets);
   ejection->n_gone = malloc (problem->n_items * sizeof *ejection->n_gone);
-  ejection->lives = malloc (2 * MAX_AROUND * sizeof *ejection->lives);
-  ejection->meetings = malloc (MAX_MEETINGS * sizeof *ejection->meetings);
+  ejection->lives = malloc (max_meetings * sizeof *ejection->lives);
+  ejection->meetings = malloc (max_meetings * sizeof *ejection->meetings);
   ejection->lows = malloc (n_edges * sizeof *ejection->lows);
   ejection->highs = malloc (n_edges * sizeof *ejection->highs);
   ejection->scratch = malloc (n_edges * sizeof *ejection->scratch);
@@ -153,13 +164,14 @@ tessera_ejection_clear (TesseraEjection *ejection)
 static size_t
 list_around (TesseraEjection *ejection, const TesseraPackItem *item)
 {
-  size_t n = tessera_around_list (&ejection->around, item->lives.begin, item->lives.end,
-                                  MAX_AROUND, ejection->lives, &ejection->looks);
+  size_t n =
+      tessera_around_list (&ejection->around, item->lives.begin, item->lives.end,
+                           ejection->max_around, ejection->lives, &ejection->looks);
   if (n == SIZE_MAX || item->lives.begin2 >= item->lives.end2)
     return n;
   size_t n_second =
       tessera_around_list (&ejection->around, item->lives.begin2, item->lives.end2,
-                           MAX_AROUND, &ejection->lives[n], &ejection->looks);
+                           ejection->max_around, &ejection->lives[n], &ejection->looks);
   return n_second == SIZE_MAX ? SIZE_MAX : n + n_second;
 }
 
@@ -190,7 +202,7 @@ meet_sets (TesseraEjection *ejection, uint32_t item, size_t n)
       if (other == item || ejection->offsets[other] == TESSERA_NOWHERE ||
           !tessera_pack_limits_meet (&limits[item], &limits[other]))
         continue;
-      if (n == MAX_MEETINGS)
+      if (n == ejection->max_meetings)
         return SIZE_MAX;
       ejection->meetings[n++] = (TesseraMeeting){ item, other };
     }
@@ -211,7 +223,7 @@ meet (TesseraEjection *ejection, uint32_t item, size_t n)
       uint32_t other = ejection->lives[i] / 2;
       if (other == item || !is_in_way (ejection, item, other))
         continue;
-      if (n == MAX_MEETINGS)
+      if (n == ejection->max_meetings)
         return SIZE_MAX;
       ejection->meetings[n++] = (TesseraMeeting){ item, other };
     }
@@ -276,7 +288,7 @@ add_ranges (TesseraEjection *ejection,
       uint64_t distance = distance_of (problem, mover, mover->items[k]);
       uint64_t room =
           mover->height_bytes - distance - problem->items[mover->items[k]].size_bytes;
-      if (n_edges + n_ranges > MAX_MEETINGS)
+      if (n_edges + n_ranges > ejection->max_meetings)
         return SIZE_MAX;
       for (size_t i = 0; i < n_ranges; i++)
         n_edges = add_edges (ejection, n_edges, room, distance, ranges[i], STONE);
@@ -401,7 +413,9 @@ bool
 tessera_ejection_reach (TesseraEjection *ejection, uint64_t target_bytes)
 {
   const TesseraRepackOptions *options = ejection->options;
-  uint64_t patience = options->looks / PATIENCE_PART;
+  bool is_large = ejection->problem->n_items > MOST_ITEMS_OF_PATIENCE;
+  uint64_t patience =
+      options->looks / (is_large ? PATIENCE_PART_OF_LARGE : PATIENCE_PART);
   size_t fewest = ejection->waiting.n_waiting;
   uint64_t last_looks = ejection->looks;
   for (uint32_t step = 0; ejection->waiting.n_waiting > 0; step++)

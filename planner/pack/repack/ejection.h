@@ -40,7 +40,8 @@ typedef struct
   uint16_t *n_gone;  /* [n_items] how often it has had to go */
   uint32_t *in_sets; /* [n_in_sets] items that sets keep apart from others */
   uint32_t n_in_sets;
-  uint32_t *lives; /* around the item in hand */
+  size_t max_around, max_meetings; /* that are looked at of one */
+  uint32_t *lives;                 /* around the item in hand */
   TesseraMeeting *meetings;
   TesseraEdge *lows, *highs, *scratch;
   uint64_t looks; /* spent */

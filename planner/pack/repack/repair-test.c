@@ -70,6 +70,82 @@ test_same_again (void)
     }
 }
 
+/* Who lives as long as 70,000 others in turn finds another place as well: A (size 2, at
+ * 0) and B (2, at 3) live always, the others (1 each) one after the other at 2. B is
+ * pinned to 0. */
+static void
+test_many_around (void)
+{
+  enum
+  {
+    N_MANY = 70002
+  };
+  g_autofree TesseraItem *items = g_new0 (TesseraItem, N_MANY);
+  g_autofree uint64_t *former = g_new0 (uint64_t, N_MANY);
+  g_autofree uint64_t *offsets = g_new0 (uint64_t, N_MANY);
+  const TesseraPackOptions options = {
+    .n_threads = 1, .work_budget = 1, .former = former, .is_brief = true
+  };
+  TesseraPacking packing;
+  for (uint32_t i = 0; i < N_MANY; i++)
+    {
+      items[i] = (TesseraItem){ .size_bytes = 1, .begin = i, .end = i + 1 };
+      former[i] = offsets[i] = 2;
+    }
+  items[0] = items[1] = (TesseraItem){ .size_bytes = 2, .begin = 1, .end = N_MANY };
+  former[0] = 0;
+  former[1] = 3;
+  items[1].is_pinned = 1;
+  g_assert_cmpint (tessera_pack (items, N_MANY, &options, offsets, &packing), ==,
+                   TESSERA_OK);
+  g_assert_cmpstr (packing.strategy, ==, "as before, repaired");
+  g_assert_cmpuint (packing.height_bytes, ==, 5);
+  g_assert_cmpuint (offsets[0], ==, 3);
+  for (uint32_t i = 2; i < N_MANY; i++)
+    g_assert_cmpuint (offsets[i], ==, 2);
+}
+
+/* Of many items nothing else is tried where the layout of before was above the bound, as
+ * what is repaired is little higher. */
+static void
+test_many (void)
+{
+  enum
+  {
+    N_MANY = 40000
+  };
+  g_autofree TesseraItem *items = g_new0 (TesseraItem, N_MANY);
+  g_autofree uint64_t *former = g_new0 (uint64_t, N_MANY);
+  g_autofree uint64_t *offsets = g_new0 (uint64_t, N_MANY);
+  TesseraPackOptions options = { .n_threads = 1, .work_budget = 1, .n_orders = 3 };
+  TesseraPacking packing;
+  uint64_t before_bytes;
+  g_assert_cmpint (tessera_generate (TESSERA_GENERATE_DRIFT, 1, items, N_MANY), ==,
+                   TESSERA_OK);
+  g_assert_cmpint (tessera_pack (items, N_MANY, &options, former, &packing), ==,
+                   TESSERA_OK);
+  before_bytes = packing.height_bytes;
+  g_assert_cmpuint (before_bytes, >, packing.bound_bytes + packing.bound_bytes / 1000);
+  items[5].is_pinned = 1; /* lives nearly always */
+  items[5].pinned_bytes = former[16];
+  options = (TesseraPackOptions){ .n_threads = 1,
+                                  .work_budget = 1 << 13,
+                                  .fit_at_most = 4096,
+                                  .former = former,
+                                  .is_brief = true,
+                                  .is_settled = true,
+                                  .rough_part = 4096 };
+  g_assert_cmpint (tessera_pack (items, N_MANY, &options, offsets, &packing), ==,
+                   TESSERA_OK);
+  g_test_message ("%.5f of before, %.5f of the bound: %s",
+                  (double) packing.height_bytes / (double) before_bytes,
+                  (double) packing.height_bytes / (double) packing.bound_bytes,
+                  packing.strategy);
+  g_assert_cmpstr (packing.strategy, ==, "as before, repaired");
+  g_assert_cmpuint (packing.height_bytes, >, before_bytes + before_bytes / 4096);
+  g_assert_cmpuint (packing.height_bytes, <=, before_bytes + before_bytes / 256);
+}
+
 static size_t
 count_equal (const uint64_t *a, const uint64_t *b)
 {
@@ -364,6 +440,8 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/repair/many-around", test_many_around);
+  g_test_add_func ("/repair/many", test_many);
   g_test_add_func ("/repair/example", test_example);
   g_test_add_func ("/repair/hints", test_hints);
   g_test_add_func ("/repair/zones-make-room", test_zones_make_room);

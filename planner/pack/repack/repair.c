@@ -14,6 +14,10 @@
 #define FIRST_PART_MORE 1024
 /* So much of the looks goes into reaching any of them. */
 #define REACHING_PART 2
+/* Of more items all of them: three targets cost as much. */
+#define MOST_ITEMS_OF_PART 32768
+/* Targets that are nearer to each other than this part of the height are one. */
+#define NEAREST_PART 8192
 
 typedef struct
 {
@@ -26,6 +30,7 @@ typedef struct
   TesseraEjection ejection;
   const TesseraRepairOptions *options;
   uint64_t *begun;    /* [n_items] where all lie before chains begin */
+  uint64_t *found;    /* [n_items] the lowest layout */
   uint64_t top_bytes; /* of those that are not held */
 } Repair;
 
@@ -163,31 +168,66 @@ note (const Repair *repair, uint64_t *offsets, uint64_t *height_bytes)
     }
 }
 
-/* The height of before, or what it has to be at least; then more and more. */
+/* The lowest that is worth asking for: the height of before, or what it has to be at
+ * least. */
+static uint64_t
+least_of (const Repair *repair)
+{
+  const TesseraPackProblem *problem = repair->ejection.problem;
+  uint64_t least_bytes =
+      problem->least_bytes != 0 ? problem->least_bytes : problem->bound_bytes;
+  return least_bytes > repair->top_bytes ? least_bytes : repair->top_bytes;
+}
+
+static bool
+has_looks (const Repair *repair, bool is_reaching)
+{
+  const TesseraEjection *ejection = &repair->ejection;
+  bool is_part = is_reaching && ejection->problem->n_items <= MOST_ITEMS_OF_PART;
+  return !ejection->is_cancelled &&
+         ejection->looks < ejection->options->looks / (is_part ? REACHING_PART : 1);
+}
+
+/* Between a target that was not reached and the height that was. */
+static void
+halve (Repair *repair, uint64_t low_bytes, uint64_t *height_bytes)
+{
+  const TesseraPackProblem *problem = repair->ejection.problem;
+  while (!tessera_pack_is_enough (problem, *height_bytes) && *height_bytes > low_bytes &&
+         *height_bytes - low_bytes > *height_bytes / NEAREST_PART &&
+         has_looks (repair, false))
+    {
+      uint64_t target_bytes = low_bytes + (*height_bytes - low_bytes) / 2;
+      if (reach (repair, target_bytes))
+        note (repair, repair->found, height_bytes);
+      else
+        low_bytes = target_bytes;
+    }
+}
+
+/* The least, then more and more. */
 static void
 search (Repair *repair, uint64_t *offsets, uint64_t *height_bytes)
 {
   TesseraEjection *ejection = &repair->ejection;
-  uint64_t least_bytes = ejection->problem->least_bytes, target_bytes, found_bytes;
-  uint64_t *found = repair->begun;
-  if (least_bytes == 0)
-    least_bytes = ejection->problem->bound_bytes;
-  if (least_bytes < repair->top_bytes)
-    least_bytes = repair->top_bytes;
-  target_bytes = least_bytes < *height_bytes ? least_bytes : *height_bytes - 1;
+  const uint64_t least_bytes = least_of (repair);
+  uint64_t low_bytes = 0, found_bytes;
+  uint64_t target_bytes = least_bytes < *height_bytes ? least_bytes : *height_bytes - 1;
   for (uint64_t more = least_bytes / FIRST_PART_MORE + 1; !reach (repair, target_bytes);
        more *= 2)
     {
+      low_bytes = target_bytes;
       target_bytes = least_bytes + more;
-      if (ejection->is_cancelled || target_bytes >= *height_bytes ||
-          ejection->looks >= ejection->options->looks / REACHING_PART)
+      if (target_bytes >= *height_bytes || !has_looks (repair, true))
         return;
     }
-  note (repair, found, &found_bytes);
-  tessera_repack_lower (ejection, found, &found_bytes);
+  note (repair, repair->found, &found_bytes);
+  if (low_bytes != 0)
+    halve (repair, low_bytes, &found_bytes);
+  tessera_repack_lower (ejection, repair->found, &found_bytes);
   if (found_bytes >= *height_bytes)
     return;
-  memcpy (offsets, found, ejection->problem->n_items * sizeof *offsets);
+  memcpy (offsets, repair->found, ejection->problem->n_items * sizeof *offsets);
   *height_bytes = found_bytes;
 }
 
@@ -203,8 +243,9 @@ tessera_repair (const TesseraPackProblem *problem,
   if (options->chains.looks == 0 || *height_bytes <= problem->bound_bytes)
     return TESSERA_OK;
   repair.begun = malloc (n_items * sizeof *repair.begun);
+  repair.found = malloc (n_items * sizeof *repair.found);
   TesseraStatus status =
-      repair.begun != NULL
+      repair.begun != NULL && repair.found != NULL
           ? tessera_ejection_init (&repair.ejection, times, &options->chains)
           : TESSERA_NO_MEMORY;
   if (status == TESSERA_OK)
@@ -217,5 +258,6 @@ tessera_repair (const TesseraPackProblem *problem,
     status = TESSERA_CANCELLED;
   tessera_ejection_clear (&repair.ejection);
   free (repair.begun);
+  free (repair.found);
   return status;
 }
