@@ -109,6 +109,14 @@ program_delay (uintptr_t stream, double ns)
 }
 
 void
+program_refuse (unsigned long nth, unsigned long n)
+{
+  void (*refuse) (unsigned long nth, unsigned long n) = null_function ("nullcuda_refuse");
+
+  refuse (nth, n);
+}
+
+void
 program_capture (uintptr_t stream, gboolean begins)
 {
   int (*begin) (void *stream, int mode) = null_function ("cudaStreamBeginCapture");

@@ -25,6 +25,8 @@ void program_free (void *ptr, uintptr_t stream);
 uintptr_t program_stream (guint index);
 /* Gives the stream work to do, on the null CUDA's clock. */
 void program_delay (uintptr_t stream, double ns);
+/* So many requests for device memory are refused, the @nth from now first. */
+void program_refuse (unsigned long nth, unsigned long n);
 /* The stream begins to capture a graph, behind the library's back, or ends it. */
 void program_capture (uintptr_t stream, gboolean begins);
 

@@ -119,6 +119,25 @@ test_pools_share_the_budget (void)
   g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
 }
 
+/* Whoever asks: the second and the third, and nobody after these. */
+static void
+test_refused (void)
+{
+  void *blocks[2], *refused;
+  uint64_t handle;
+  nullcuda_refuse (2, 2);
+  g_assert_cmpint (cudaMalloc (&blocks[0], MIB), ==, NULL_OK);
+  g_assert_cmpint (cudaMalloc (&refused, MIB), ==, NULL_OUT_OF_MEMORY);
+  g_assert_cmpint (cuMemCreate (&handle, NULL_GRANULE, &on_device_0, 0), ==,
+                   NULL_OUT_OF_MEMORY);
+  g_assert_cmpint (cudaMalloc (&blocks[1], MIB), ==, NULL_OK);
+  nullcuda_refuse (1, 5);
+  nullcuda_refuse (1, 0);
+  for (int i = 0; i < 2; i++)
+    g_assert_cmpint (cudaFree (blocks[i]), ==, NULL_OK);
+  g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
+}
+
 static void
 test_host (void)
 {
@@ -197,6 +216,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/memory/plain", test_plain);
   g_test_add_func ("/memory/virtual", test_virtual);
+  g_test_add_func ("/memory/refused", test_refused);
   g_test_add_func ("/memory/pools", test_pools_share_the_budget);
   g_test_add_func ("/memory/host", test_host);
   g_test_add_func ("/memory/threads", test_threads);

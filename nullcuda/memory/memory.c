@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "nullcuda/api.h"
 #include "nullcuda/device.h"
 #include "nullcuda/memory/ranges.h"
 #include "nullcuda/settings.h"
@@ -25,6 +26,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static NullRanges ranges; /* allocations and reservations */
 static uint64_t used_bytes[NULL_MAX_DEVICES];
 static uint64_t arena_addr, arena_bytes;
+static unsigned long n_until_refused, n_to_refuse; /* takings, as asked for */
 static pthread_once_t arena_once = PTHREAD_ONCE_INIT;
 
 /* Address space may be limited (ulimit -v, thread sanitizer): take what there is. */
@@ -51,12 +53,32 @@ null_memory_is_ours (uint64_t addr)
   return addr >= arena_addr && addr - arena_addr < arena_bytes;
 }
 
+/* Of a taking: with the lock held. */
+static bool
+is_refused (void)
+{
+  if (n_to_refuse == 0 || --n_until_refused > 0)
+    return false;
+  n_until_refused = 1;
+  n_to_refuse--;
+  return true;
+}
+
+NULL_API (void, nullcuda_refuse, unsigned long nth, unsigned long n)
+{
+  pthread_mutex_lock (&lock);
+  n_until_refused = nth > 0 ? nth : 1;
+  n_to_refuse = n;
+  pthread_mutex_unlock (&lock);
+}
+
 bool
 null_budget_take (int device, uint64_t n_bytes)
 {
   uint64_t budget_bytes = null_settings ()->budget_bytes;
   pthread_mutex_lock (&lock);
-  bool fits = n_bytes <= budget_bytes && used_bytes[device] <= budget_bytes - n_bytes;
+  bool fits = !is_refused () && n_bytes <= budget_bytes &&
+              used_bytes[device] <= budget_bytes - n_bytes;
   if (fits)
     used_bytes[device] += n_bytes;
   pthread_mutex_unlock (&lock);
