@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cli/tell/kept.h"
 #include "cli/tell/laws.h"
 #include "cli/tell/verdict.h"
 
@@ -156,6 +157,7 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
     printf ("The plan can be followed: %s%s%s\n", cli_followable_name (study->plan),
             study->plan->follow_reason != NULL ? ": " : "",
             study->plan->follow_reason != NULL ? study->plan->follow_reason : "");
+  cli_print_kept (study);
   cli_print_needs (study);
   printf ("  %-20s %14s\n", "live",
           tessera_format_bytes (study->layout->peak_live_bytes, live, sizeof live));

@@ -1,6 +1,7 @@
 /* tessera info FILE: the verdict. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "cli/tell/kept.h"
 #include "cli/tell/kinds.h"
 #include "cli/recording.h"
 #include "cli/study.h"
@@ -132,7 +133,10 @@ print_text (const CliStudy *study,
       structure->n_phases, structure->phases_inferred ? " (inferred)" : "",
       cli_layout_name (study->layout->kind), fragmentation (study->layout) * 100);
   if (study->plan != NULL)
-    cli_print_kinds (study->plan);
+    {
+      cli_print_kept (study);
+      cli_print_kinds (study->plan);
+    }
   cli_recording (study, &recording);
   cli_recording_print (&recording);
   if (study->layout->note[0] != '\0')

@@ -3,6 +3,7 @@
 
 #include "cli/accept.h"
 #include "cli/edit-add.h"
+#include "cli/tell/kept.h"
 #include "cli/tell/kinds.h"
 #include "cli/tell/laws.h"
 #include "cli/tell/misses.h"
@@ -105,6 +106,7 @@ print_json (const CliStudy *study, const CliRegions *regions, const char *output
   cli_json_bytes (builder, "hits", study->planned->n_hits);
   cli_json_bytes (builder, "misses", study->planned->n_misses);
   cli_json_bytes (builder, "planned_misses", study->planned->n_planned_misses);
+  cli_json_kept (builder, study);
   cli_json_kinds (builder, plan);
   cli_json_laws (builder, study);
   cli_json_text (builder, "slot_digest", digest);
@@ -170,6 +172,7 @@ print_text (const CliStudy *study, const char *output)
           " misses%s\n",
           study->planned->n_hits, study->planned->n_misses, planned);
   print_followable (study);
+  cli_print_kept (study);
   cli_print_kinds (plan);
   cli_print_laws (study);
   print_warning (study);

@@ -40,6 +40,9 @@ def judge(report, habit, answer, seen, said, alone):
         print("   ", line)
     reason = answer["follow_reason"]
     report.expect(answer["followable"] == "yes" and "for good" in reason, reason)
+    for row in answer["kept"]:
+        report.expect(row["line"].startswith("dit.py:"), f"each step keeps {row['bytes']} bytes: {row['line']}")
+    report.expect(sum(row["requests"] for row in answer["kept"]) == KEEPS[habit], "all that is kept has a line")
     for what in dry.FAULTS:
         report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
     report.expect(seen["plan_is_declined"] == 0, "the plan is followed to the end")
@@ -62,7 +65,7 @@ def main(shim):
         for habit in KEEPS:
             plan = Path(folder) / "a.tsp"
             dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / "dit.py", "--steps", PLANNED_STEPS + 1,
-                        "--seed", "1", habit, options=["--no-stacks", "--steps", PLANNED_STEPS])
+                        "--seed", "1", habit, options=["--steps", PLANNED_STEPS])
             answer = json.loads(dry.tessera("plan", "--json", plan.with_suffix(".tsr"), "-o", plan))
             alone, _ = follow(folder, shim, habit, ["--policy", "expandable"])
             seen, said = follow(folder, shim, habit, ["--plan", plan])
