@@ -174,6 +174,7 @@ static void
 tessera_parts_view_init (TesseraPartsView *self)
 {
   self->heading = tessera_heading_new ("");
+  gtk_widget_set_name (self->heading, "parts-heading");
   self->grid = gtk_grid_new ();
   gtk_grid_set_column_spacing (GTK_GRID (self->grid), 8);
   gtk_grid_set_row_spacing (GTK_GRID (self->grid), 4);

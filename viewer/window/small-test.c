@@ -8,6 +8,7 @@
 #include "viewer/document/copy-text.h"
 #include "viewer/document/select/document-select.h"
 #include "viewer/test-window.h"
+#include "viewer/window/ui.h"
 #include "viewer/window/window-size.h"
 
 #include <glib/gstdio.h>
@@ -111,6 +112,20 @@ test_hint (TestView *f, gconstpointer unused)
   g_unlink (path);
 }
 
+/* Parts that sum to less than the most that was ever reserved say why. */
+static void
+test_later_peak (TestView *f, gconstpointer unused)
+{
+  test_window_open (f->window, f->path);
+  g_assert_cmpstr (test_view_text (f, "parts-heading"), ==, "At the peak of reserved");
+  g_assert_null (tessera_get_tip (test_view_find (f, "parts-heading")));
+  f->document->verdict.parts.reserved_bytes--;
+  tessera_document_changed (f->document, TESSERA_CHANGED_MOMENT);
+  g_assert_cmpstr (test_view_text (f, "parts-heading"), ==,
+                   "At the later peak of reserved");
+  g_assert_nonnull (tessera_get_tip (test_view_find (f, "parts-heading")));
+}
+
 /* Making rows anew is what held the window after edits. What a plan or an edit leaves as
  * it was stays the same widget; so does the row of a plan when others come. */
 static void
@@ -149,6 +164,7 @@ main (int argc, char **argv)
   ADD ("copy", test_copy);
   ADD ("size", test_size);
   ADD ("hint", test_hint);
+  ADD ("later peak", test_later_peak);
   ADD ("rows stay", test_rows_stay);
   return g_test_run ();
 }
