@@ -156,6 +156,11 @@ typedef struct
   "them that could be held or left out, they go to rooms, ranges that no slot needs "    \
   "meanwhile"
 
+/* Why an edit that is to hold requests that steps keep for good is refused. */
+#define TESSERA_ALL_KEPT                                                                 \
+  "steps keep for good what the requests that it is about give: these have no place "    \
+  "that could be held"
+
 /* @selected: (array): one byte for each block. In a plan of all steps. Any thread; finds
  * the steps that fold. Returns: TESSERA_OK or TESSERA_NO_MEMORY */
 TESSERA_MUST_USE TesseraStatus tessera_edit_reach (const TesseraTrace *trace,

@@ -245,6 +245,35 @@ test_kinds (void)
   plan_case_clear (&c);
 }
 
+/* What has no place can't be pinned, and who wants it is told. */
+static void
+test_pin (void)
+{
+  for (int evaluates = 0; evaluates < 2; evaluates++)
+    {
+      const Loop loop = { .habit = LISTS_LOSSES,
+                          .evaluates = evaluates,
+                          .n_steps = N_STEPS };
+      PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+      uint32_t block = c.plan->placeless[0].block;
+      TesseraEdit edit = { .kind = TESSERA_EDIT_PIN, .name = (char *) "here" };
+      TesseraPlanOptions options = plan_all_steps;
+      TesseraError error = { 0 };
+      TesseraPlan *plan;
+
+      tessera_selector_init (&edit.what);
+      edit.what.blocks = &block;
+      edit.what.n_blocks = 1;
+      options.edits = &edit;
+      options.n_edits = 1;
+      g_assert_cmpint (
+          tessera_plan_trace (c.trace, c.blocks, c.structure, &options, &error, &plan),
+          ==, TESSERA_REFUSED);
+      g_assert_nonnull (strstr (error.text, TESSERA_ALL_KEPT));
+      plan_case_clear (&c);
+    }
+}
+
 /* ---- what is kept, by itself ---- */
 
 typedef struct
@@ -350,6 +379,7 @@ main (int argc, char **argv)
   g_test_add_func ("/kept/much", test_much);
   g_test_add_func ("/kept/pairs", test_pairs);
   g_test_add_func ("/kept/kinds", test_kinds);
+  g_test_add_func ("/kept/pin", test_pin);
   g_test_add_func ("/kept/habits", test_habits);
   g_test_add_func ("/kept/memory", test_memory);
   return g_test_run ();

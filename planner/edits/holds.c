@@ -116,14 +116,22 @@ check_offsets (const Map *map, const TesseraHold *hold)
   return TESSERA_OK;
 }
 
-/* Whether all of them are dynamic: such a hold would hold nothing. */
+/* Whether all of them have a mark (nullable): such a hold would hold nothing. */
 static bool
-are_dynamic (const Map *map, const uint32_t *blocks, size_t n_blocks)
+have_all (const uint8_t *mark, const uint32_t *blocks, size_t n_blocks)
 {
   for (size_t i = 0; i < n_blocks; i++)
-    if (!map->of->is_dynamic || !map->of->is_dynamic[blocks[i]])
+    if (!mark || !mark[blocks[i]])
       return false;
   return n_blocks > 0;
+}
+
+/* The wish, or what it is about besides, has the mark. */
+static bool
+is_all (const TesseraWish *wish, const uint8_t *mark)
+{
+  return have_all (mark, wish->blocks, wish->n_blocks) ||
+         (wish->has_with && have_all (mark, wish->with, wish->n_with));
 }
 
 static TesseraStatus
@@ -133,9 +141,10 @@ make_hold (const Map *map, const TesseraWish *wish, TesseraHold *hold)
 
   *hold =
       (TesseraHold){ .edit = wish->edit, .kind = wish->kind, .has_with = wish->has_with };
-  if (are_dynamic (map, wish->blocks, wish->n_blocks) ||
-      (wish->has_with && are_dynamic (map, wish->with, wish->n_with)))
+  if (is_all (wish, map->of->is_dynamic))
     return tessera_complain (map->complaint, wish->edit, wish->edit, TESSERA_ALL_DYNAMIC);
+  if (is_all (wish, map->of->is_kept))
+    return tessera_complain (map->complaint, wish->edit, wish->edit, TESSERA_ALL_KEPT);
   status = map_blocks (map, wish, wish->blocks, wish->offsets, wish->n_blocks, hold,
                        &hold->slots, &hold->n_slots);
   if (status == TESSERA_OK && wish->has_with)

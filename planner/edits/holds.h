@@ -52,6 +52,7 @@ typedef struct
   const uint32_t *first_at_place; /* (nullable) [n_slots] of slots that lie in one place
                                      for good (of several kinds of step) the first */
   const uint8_t *is_dynamic;      /* (nullable) [n_blocks] has none, and goes to a room */
+  const uint8_t *is_kept; /* (nullable) [n_blocks] has none, since steps keep it */
 } TesseraHoldsMap;
 
 /* TESSERA_OK, TESSERA_NO_MEMORY, TESSERA_REFUSED. To be cleared in any case. */

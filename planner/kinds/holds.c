@@ -154,24 +154,41 @@ find_slots (const TesseraPlanBuild *build,
     }
 }
 
+static void
+find_kept (const TesseraPlanBuild *build, const TesseraUnits *units, uint8_t *is_kept)
+{
+  for (uint32_t i = 0; i < build->blocks->n_blocks; i++)
+    {
+      uint32_t block = tessera_units_stands_for (units, i);
+
+      is_kept[i] =
+          block != TESSERA_NONE && build->left_out[block] == TESSERA_LEFT_OUT_KEPT;
+    }
+}
+
 TesseraStatus
 tessera_kinds_find_holds (TesseraPlanBuild *build, const TesseraCarries *carries)
 {
   const TesseraComplaint complaint = tessera_build_complaint (build);
   size_t n_blocks = build->blocks->n_blocks;
   uint32_t *own, *slots, *places;
+  uint8_t *is_kept;
   TesseraStatus status = TESSERA_NO_MEMORY;
 
   if (build->wishes.n_wishes == 0)
     return TESSERA_OK;
+  is_kept = malloc (n_blocks + 1);
   own = malloc ((n_blocks + 1) * sizeof *own);
   slots = malloc ((n_blocks + 1) * sizeof *slots);
   places = malloc ((build->plan->n_slots + 1) * sizeof *places);
-  if (own && slots && places)
+  if (own && slots && places && is_kept)
     {
-      const TesseraHoldsMap map = { .slot_of_block = slots, .first_at_place = places };
+      const TesseraHoldsMap map = { .slot_of_block = slots,
+                                    .first_at_place = places,
+                                    .is_kept = is_kept };
 
       find_slots (build, carries->units, own, slots);
+      find_kept (build, carries->units, is_kept);
       status = find_places (build->plan, carries, places);
       if (status == TESSERA_OK)
         status = tessera_holds_init (&build->wishes, build->plan, &map, &complaint,
@@ -180,5 +197,6 @@ tessera_kinds_find_holds (TesseraPlanBuild *build, const TesseraCarries *carries
   free (own);
   free (slots);
   free (places);
+  free (is_kept);
   return status;
 }

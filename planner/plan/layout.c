@@ -168,7 +168,8 @@ find_holds (TesseraPlanBuild *build)
   if (slot_of && slots)
     {
       const TesseraHoldsMap map = { .slot_of_block = slots,
-                                    .is_dynamic = build->run.is_dynamic };
+                                    .is_dynamic = build->run.is_dynamic,
+                                    .is_kept = build->run.is_kept };
 
       memset (slot_of, 0xff, (n_blocks + 1) * sizeof *slot_of);
       for (uint32_t i = 0; i < build->plan->n_slots; i++)
