@@ -34,6 +34,7 @@ typedef struct
 {
   Habit habit;
   bool evaluates; /* between every other two steps */
+  bool routes;    /* asks for other sizes in each step, in each layer */
   bool holds;     /* a batch until the next one is there: rotas, or pairs */
   uint32_t n_steps;
 } Loop;
@@ -71,6 +72,17 @@ collect (Run *run, const Loop *loop)
       let_go_of_first (run);
 }
 
+/* Scores, which are of one size, and what they send here. */
+static void
+route (Run *run)
+{
+  uint64_t size_bytes = 512 * (uint64_t) g_rand_int_range (run->random, 3, 1000);
+
+  for (uint32_t i = 0; i < 4; i++)
+    test_free (run->trace, ask (run, MIB), MIB);
+  test_free (run->trace, ask (run, size_bytes), size_bytes);
+}
+
 /* Small blocks like the one that is kept lie around it. */
 static void
 compute_loss (Run *run, const Loop *loop, uint32_t step)
@@ -102,6 +114,8 @@ do_step (Run *run, const Loop *loop, uint32_t step)
     {
       collect (run, loop);
       layers[i] = ask (run, (2 + i) * MIB);
+      if (loop->routes)
+        route (run);
     }
   compute_loss (run, loop, step);
   for (uint32_t i = N_LAYERS; i-- > 0;)
@@ -245,6 +259,20 @@ test_kinds (void)
   plan_case_clear (&c);
 }
 
+/* Where requests differ from step to step, what all steps make folds without it. */
+static void
+test_dynamic (void)
+{
+  const Loop loop = { .habit = LISTS_LOSSES, .routes = true, .n_steps = N_STEPS };
+  PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+
+  assert_kept (&c, 1);
+  g_assert_nonnull (strstr (c.plan->follow_reason, "dynamic requests a step"));
+  g_assert_cmpuint (c.plan->n_rooms, >, 0);
+  g_assert_cmpuint (c.plan->sections[1].n_slots, ==, 1 + 5 * N_LAYERS + 2);
+  plan_case_clear (&c);
+}
+
 /* What has no place can't be pinned, and who wants it is told. */
 static void
 test_pin (void)
@@ -342,6 +370,7 @@ test_memory (void)
   const Loop loops[] = {
     { .habit = LISTS_LOSSES, .n_steps = 4 },
     { .habit = LISTS_LOSSES, .evaluates = true, .n_steps = N_STEPS },
+    { .habit = LISTS_LOSSES, .routes = true, .n_steps = N_STEPS },
   };
 
   for (size_t i = 0; i < G_N_ELEMENTS (loops); i++)
@@ -379,6 +408,7 @@ main (int argc, char **argv)
   g_test_add_func ("/kept/much", test_much);
   g_test_add_func ("/kept/pairs", test_pairs);
   g_test_add_func ("/kept/kinds", test_kinds);
+  g_test_add_func ("/kept/dynamic", test_dynamic);
   g_test_add_func ("/kept/pin", test_pin);
   g_test_add_func ("/kept/habits", test_habits);
   g_test_add_func ("/kept/memory", test_memory);
