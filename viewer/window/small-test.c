@@ -126,6 +126,47 @@ test_later_peak (TestView *f, gconstpointer unused)
   g_assert_nonnull (tessera_get_tip (test_view_find (f, "parts-heading")));
 }
 
+static guint
+count_rows (GtkWidget *widget)
+{
+  guint n = gtk_widget_has_css_class (widget, "legend-row") &&
+            gtk_widget_get_child_visible (widget) && gtk_widget_get_visible (widget);
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    n += count_rows (child);
+  return n;
+}
+
+/* Twelve entries are in sight; the others are made when they unfold, all of them, and go
+ * where other colours have fewer. */
+static void
+test_legend_unfolds (TestView *f, gconstpointer unused)
+{
+  g_autoptr (GString) csv = g_string_new ("seq,time_us,action,id,size_bytes,stream\n");
+  GtkWidget *legend, *more;
+
+  for (int i = 0; i < 40; i++)
+    g_string_append_printf (csv, "%d,%d,alloc,%d,1048576,%d\n", i, i, i, i);
+  g_assert_true (g_file_set_contents (f->path, csv->str, -1, NULL));
+  test_window_open (f->window, f->path);
+  legend = test_view_find (f, "legend");
+  more = test_view_find (f, "legend-more");
+  g_assert_false (gtk_widget_get_visible (more));
+  tessera_document_set_colour_key (f->document, TESSERA_COLOUR_STREAM);
+  test_window_settle (f->window);
+  WAIT (gtk_widget_get_visible (more), SLOW_MS);
+  g_assert_cmpuint (count_rows (legend), ==, 12);
+  gtk_expander_set_expanded (GTK_EXPANDER (more), TRUE);
+  WAIT (count_rows (legend) ==
+            MIN (f->document->paint->colouring->n_entries, (size_t) 200),
+        SLOW_MS);
+  g_assert_cmpuint (count_rows (legend), >, 12);
+  tessera_document_set_colour_key (f->document, TESSERA_COLOUR_CLASS);
+  WAIT (count_rows (legend) <= 4, SLOW_MS);
+  g_assert_false (gtk_widget_get_visible (more));
+}
+
 /* Making rows anew is what held the window after edits. What a plan or an edit leaves as
  * it was stays the same widget; so does the row of a plan when others come. */
 static void
@@ -165,6 +206,7 @@ main (int argc, char **argv)
   ADD ("size", test_size);
   ADD ("hint", test_hint);
   ADD ("later peak", test_later_peak);
+  ADD ("legend unfolds", test_legend_unfolds);
   ADD ("rows stay", test_rows_stay);
   return g_test_run ();
 }
