@@ -120,7 +120,7 @@ def resume(args):
         torch.save(state, f"{folder}/c.pt")
         del first, state
         job = Job(args)
-        kept = torch.load(f"{folder}/c.pt", map_location="cuda")
+        kept = torch.load(f"{folder}/c.pt", map_location="cpu")
     job.net.load_state_dict(kept["net"])
     job.optimizer.load_state_dict(kept["optimizer"])
     del kept
