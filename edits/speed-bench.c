@@ -1,7 +1,7 @@
 /*
  * How long edits take on many blocks: previews of each kind of edit, free and under
- * paper, of 100,000 made-up blocks and of the largest shared trace, and groups anew of a
- * million blocks. Processor seconds, all threads together, and how often that is what it
+ * paper, after a full plan of 100,000 made-up blocks and of the largest shared trace, and
+ * groups anew of a million blocks. Processor seconds, all threads together, and how often that is what it
  * takes to find blocks and structure of the same trace, which any view of it begins with:
  * the machine's load and speed drop out.
  *
@@ -188,11 +188,18 @@ plan (const Study *study, const TesseraEdit *edit, TesseraStrategy strategy, boo
   return made;
 }
 
+/* @made: (nullable) */
 static void
-print (const Study *study, const char *what, double seconds)
+print (const Study *study, const char *what, double seconds, const TesseraPlan *made)
 {
-  g_print ("| %s | %zu | %s | %.3f | %.1f |\n", study->name, study->blocks->n_blocks,
-           what, seconds, seconds / study->structure_s);
+  g_autofree char *height =
+      made == NULL || made->bound_bytes == 0
+          ? g_strdup ("")
+          : g_strdup_printf ("%.4f",
+                             (double) made->height_bytes / (double) made->bound_bytes);
+
+  g_print ("| %s | %zu | %s | %.3f | %.1f | %s |\n", study->name,
+           study->blocks->n_blocks, what, seconds, seconds / study->structure_s, height);
 }
 
 static void
@@ -203,15 +210,18 @@ measure_preview (const Study *study, const Kind *kind, TesseraStrategy strategy)
       g_strdup_printf ("preview, %s: %s",
                        strategy == TESSERA_STRATEGY_PAPER ? "paper" : "free", kind->name);
   double least_s = G_MAXDOUBLE;
+  TesseraPlan *made = NULL;
 
   for (int round = 0; round < n_rounds (); round++)
     {
       double begin_s = processor_s ();
 
-      tessera_plan_free (plan (study, kind->n_blocks > 0 ? &edit : NULL, strategy, true));
+      tessera_plan_free (made);
+      made = plan (study, kind->n_blocks > 0 ? &edit : NULL, strategy, true);
       least_s = MIN (least_s, processor_s () - begin_s);
     }
-  print (study, what, least_s);
+  print (study, what, least_s, made);
+  tessera_plan_free (made);
   tessera_edit_clear (&edit);
 }
 
@@ -237,7 +247,7 @@ measure_regroup (const Study *study)
       free (blocks);
       tessera_groups_free (groups, n_groups);
     }
-  print (study, "groups anew", least_s);
+  print (study, "groups anew", least_s, NULL);
   tessera_edit_clear (&edit);
 }
 
@@ -252,8 +262,10 @@ measure (const char *name, TesseraTrace *trace, bool with_previews)
       tessera_structure_new (trace, study.blocks, &study.structure) != TESSERA_OK)
     g_error ("not enough memory");
   study.structure_s = processor_s () - begin_s;
-  study.plan = plan (&study, NULL, TESSERA_STRATEGY_FREE, true);
-  print (&study, "blocks and structure", study.structure_s);
+  print (&study, "blocks and structure", study.structure_s, NULL);
+  begin_s = processor_s ();
+  study.plan = plan (&study, NULL, TESSERA_STRATEGY_FREE, false);
+  print (&study, "full plan", processor_s () - begin_s, study.plan);
   measure_regroup (&study);
   for (size_t i = 0; with_previews && i < G_N_ELEMENTS (kinds); i++)
     {
@@ -292,8 +304,8 @@ measure_largest (void)
 int
 main (void)
 {
-  g_print ("| trace | blocks | what | processor s | x blocks and structure |\n"
-           "|---|---|---|---|---|\n");
+  g_print ("| trace | blocks | what | processor s | x blocks and structure | height / bound "
+           "|\n|---|---|---|---|---|---|\n");
   measure_largest ();
   measure_generated (TESSERA_GENERATE_EXPERTS, 1000000, false);
   measure_generated (TESSERA_GENERATE_EXPERTS, 100000, true);
