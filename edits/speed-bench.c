@@ -1,9 +1,9 @@
 /*
  * How long edits take on many blocks: previews of each kind of edit, free and under
  * paper, after a full plan of 100,000 made-up blocks and of the largest shared trace, and
- * groups anew of a million blocks. Processor seconds, all threads together, and how often that is what it
- * takes to find blocks and structure of the same trace, which any view of it begins with:
- * the machine's load and speed drop out.
+ * groups anew of a million blocks. Processor seconds, all threads together, and how often
+ * that is what it takes to find blocks and structure of the same trace, which any view of
+ * it begins with: the machine's load and speed drop out.
  *
  * TESSERA_SPEED_ROUNDS: of each the least of so many (default 2). TESSERA_SPEED_TRACE:
  * only traces whose name holds this.
@@ -198,8 +198,8 @@ print (const Study *study, const char *what, double seconds, const TesseraPlan *
           : g_strdup_printf ("%.4f",
                              (double) made->height_bytes / (double) made->bound_bytes);
 
-  g_print ("| %s | %zu | %s | %.3f | %.1f | %s |\n", study->name,
-           study->blocks->n_blocks, what, seconds, seconds / study->structure_s, height);
+  g_print ("| %s | %zu | %s | %.3f | %.1f | %s |\n", study->name, study->blocks->n_blocks,
+           what, seconds, seconds / study->structure_s, height);
 }
 
 static void
@@ -304,8 +304,9 @@ measure_largest (void)
 int
 main (void)
 {
-  g_print ("| trace | blocks | what | processor s | x blocks and structure | height / bound "
-           "|\n|---|---|---|---|---|---|\n");
+  g_print (
+      "| trace | blocks | what | processor s | x blocks and structure | height / bound "
+      "|\n|---|---|---|---|---|---|\n");
   measure_largest ();
   measure_generated (TESSERA_GENERATE_EXPERTS, 1000000, false);
   measure_generated (TESSERA_GENERATE_EXPERTS, 100000, true);

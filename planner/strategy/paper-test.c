@@ -9,6 +9,7 @@
 #include <glib.h>
 
 #include "db/trace.h"
+#include "planner/generate.h"
 #include "tests/fail_alloc.h"
 
 #define UNIT ((uint64_t) 512)
@@ -284,6 +285,79 @@ test_random (void)
     }
 }
 
+/* Who is held to something costs its own size at most: the layers stay as they are
+ * around it, and from the place of a pin no more goes than lies there. */
+static void
+test_held_around (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (29);
+
+  for (int round = 0; round < 40; round++)
+    {
+      Case c = { 0 }, without;
+      uint64_t layered, most, pinned_bytes;
+
+      fill_randomly (&c, random);
+      for (size_t i = 0; i < c.n; i++)
+        if (c.grouped[i].kind == TESSERA_GROUP_HOMO_LAYER)
+          c.grouped[i].kind = TESSERA_GROUP_HOMO_SIZE;
+      c.n--;
+      layered = height (&c, true);
+      without = c;
+      c.n++;
+      c.items[c.n - 1].zone = 0;
+      c.items[c.n - 1].apart = 1;
+      most = layered + c.items[c.n - 1].size_bytes / UNIT;
+      g_assert_cmpuint (height (&c, true), <=, most);
+
+      c.items[c.n - 1].apart = 0;
+      c.items[c.n - 1].is_pinned = 1;
+      pinned_bytes = c.items[c.n - 1].pinned_bytes =
+          (uint64_t) g_rand_int_range (random, 0, (gint32) layered) * UNIT;
+      for (size_t i = 0; i < without.n; i++)
+        if (without.offsets[i] < pinned_bytes + c.items[c.n - 1].size_bytes &&
+            pinned_bytes < without.offsets[i] + without.items[i].size_bytes)
+          most += without.items[i].size_bytes / UNIT;
+      g_assert_cmpuint (height (&c, true), <=, most);
+    }
+}
+
+/* A group of many, as of all activations, is no body that others are packed around: one
+ * that is kept apart from nobody costs its own size at most. */
+static void
+test_many_held (void)
+{
+  enum
+  {
+    N = 20000
+  };
+  const TesseraPackOptions options = { .n_threads = 1,
+                                       .work_budget = 1,
+                                       .fit_at_most = 1000 };
+  g_autofree TesseraItem *items = g_new0 (TesseraItem, N);
+  g_autofree TesseraPaperItem *grouped = g_new0 (TesseraPaperItem, N);
+  g_autofree uint64_t *offsets = g_new0 (uint64_t, N);
+  TesseraPacking layered, held;
+
+  g_assert_cmpint (tessera_generate (TESSERA_GENERATE_DRIFT, 1, items, N), ==,
+                   TESSERA_OK);
+  for (size_t i = 0; i < N; i++)
+    {
+      grouped[i] = alone;
+      if (i % 10 == 0)
+        grouped[i] = (TesseraPaperItem){ 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
+    }
+  g_assert_cmpint (
+      tessera_paper_pack (items, grouped, N, true, &options, offsets, &layered), ==,
+      TESSERA_OK);
+  items[1].apart = 1;
+  g_assert_cmpint (tessera_paper_pack (items, grouped, N, true, &options, offsets, &held),
+                   ==, TESSERA_OK);
+  g_test_message ("%" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT " %s",
+                  layered.height_bytes, held.height_bytes, held.strategy);
+  g_assert_cmpuint (held.height_bytes, <=, layered.height_bytes + items[1].size_bytes);
+}
+
 static void
 test_no_memory (void)
 {
@@ -291,6 +365,7 @@ test_no_memory (void)
   Case c = { 0 };
 
   fill_randomly (&c, random);
+  c.items[3].is_pinned = 1;
   for (unsigned nth = 1;; nth++)
     {
       long held = tessera_fail_alloc_held ();
@@ -321,6 +396,8 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/paper/wraps-in-a-group", test_wraps_in_a_group);
   g_test_add_func ("/planner/paper/hand-made", test_hand_made);
   g_test_add_func ("/planner/paper/random", test_random);
+  g_test_add_func ("/planner/paper/held-around", test_held_around);
+  g_test_add_func ("/planner/paper/many-held", test_many_held);
   g_test_add_func ("/planner/paper/no-memory", test_no_memory);
   return g_test_run ();
 }

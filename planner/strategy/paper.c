@@ -5,6 +5,7 @@
  */
 #include "planner/strategy/paper.h"
 
+#include "planner/strategy/held.h"
 #include "planner/strategy/rectangles.h"
 
 #include <stdlib.h>
@@ -102,7 +103,7 @@ place_zone (Paper *paper, const Place *places, size_t n_places)
                                     paper->is_grouped, &rectangles);
   if (status == TESSERA_OK && paper->is_grouped)
     status = tessera_rectangles_fuse (&rectangles);
-  if (status == TESSERA_OK && !paper->is_held)
+  if (status == TESSERA_OK)
     status = tessera_layers_place (&rectangles, &height);
   for (size_t i = 0; status == TESSERA_OK && i < rectangles.n_rectangles; i++)
     note_rectangle (paper, &rectangles.rectangles[i]);
@@ -153,6 +154,60 @@ find_rest (Paper *paper)
   return is_any || paper->is_held;
 }
 
+/* Layers as if nobody were held, what is held around them. Not OK: they are in its way.
+ */
+static TesseraStatus
+pack_around_layers (const Paper *paper,
+                    const TesseraPackOptions *options,
+                    uint64_t *offsets,
+                    TesseraPacking *packing)
+{
+  TesseraItem *items = malloc ((paper->n_items + 1) * sizeof *items);
+  TesseraStatus status;
+
+  if (!items)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < paper->n_items; i++)
+    offsets[i] = is_static (paper, i) ? paper->offsets[i] : UINT64_MAX;
+  status = tessera_held_make_room (paper->items, paper->n_items, offsets, items);
+  if (status == TESSERA_OK)
+    status = tessera_pack (items, paper->n_items, options, offsets, packing);
+  free (items);
+  return status;
+}
+
+/* The lower of two: groups moved as bodies among what is held, and what is held around
+ * the layers. */
+static TesseraStatus
+place_held (Paper *paper, const TesseraPackOptions *options)
+{
+  uint64_t *around = malloc ((paper->n_items + 1) * sizeof *around);
+  TesseraPacking packing;
+  TesseraStatus around_status, status = TESSERA_OK;
+  bool is_around;
+
+  if (!around)
+    return TESSERA_NO_MEMORY;
+  around_status = pack_around_layers (paper, options, around, &packing);
+  is_around = around_status == TESSERA_OK;
+  if (around_status == TESSERA_NO_MEMORY || around_status == TESSERA_CANCELLED)
+    status = around_status;
+  else
+    {
+      status = tessera_pack (paper->held, paper->n_items, options, paper->offsets,
+                             &paper->packing);
+      packing.is_cut_short |= paper->packing.is_cut_short;
+      is_around = is_around && packing.height_bytes < paper->packing.height_bytes;
+    }
+  if (status == TESSERA_OK && is_around)
+    {
+      memcpy (paper->offsets, around, paper->n_items * sizeof *around);
+      paper->packing = packing;
+    }
+  free (around);
+  return status;
+}
+
 static TesseraStatus
 place_rest (Paper *paper)
 {
@@ -161,8 +216,9 @@ place_rest (Paper *paper)
 
   if (options.n_orders == 0 || options.n_orders > N_ORDERS)
     options.n_orders = N_ORDERS;
-  status = tessera_pack (paper->held, paper->n_items, &options, paper->offsets,
-                         &paper->packing);
+  status = paper->is_held ? place_held (paper, &options)
+                          : tessera_pack (paper->held, paper->n_items, &options,
+                                          paper->offsets, &paper->packing);
   paper->height_bytes = paper->packing.height_bytes;
   return status;
 }

@@ -13,8 +13,9 @@
  *
  * Different here: a request that wraps has two lives in the canonical run; within its
  * group it has its place to itself, and a layer is asked for both. Where edits hold items
- * to something, these leave their groups, the others keep their rectangles as bodies, and
- * the packer places them all.
+ * to something, these leave their groups; the others keep their rectangles as bodies that
+ * the packer places among them, or stay in layers but for what lies where something is
+ * pinned (held.h): whichever is lower.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
