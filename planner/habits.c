@@ -90,10 +90,12 @@ tessera_habits_clear (TesseraHabits *habits)
 bool
 tessera_habits_have (const TesseraHabits *habits, uint32_t event)
 {
-  uint64_t token = token_of (&habits->trace->events[event]);
+  uint64_t token;
 
-  return habits->n_tokens > 0 &&
-         block_at (habits, event)->block_bytes <= habits->most_bytes &&
+  if (habits->n_tokens == 0) /* and perhaps no trace: nothing was looked for */
+    return false;
+  token = token_of (&habits->trace->events[event]);
+  return block_at (habits, event)->block_bytes <= habits->most_bytes &&
          bsearch (&token, habits->tokens, habits->n_tokens, sizeof token,
                   compare_tokens) != NULL;
 }
