@@ -8,11 +8,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "allocator/follow/instance.h"
-#include "planner/check.h"
+#include "planner/check/lengths.h"
 #include "planner/check/sweep.h"
 
 static TesseraStatus
@@ -36,10 +35,7 @@ check_step (const TesseraLengths *lengths,
   if (status != TESSERA_REFUSED)
     return status;
   *out_law = TESSERA_LAW_STREAMS;
-  return tessera_fail (error, status,
-                       "at batch %" PRIu64 ", length %" PRIu64
-                       " and second length %" PRIu64 ": %s",
-                       at->batch, at->length, at->second, found.text);
+  return tessera_check_refuse_at (at, &found, error);
 }
 
 TesseraStatus

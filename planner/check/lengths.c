@@ -4,13 +4,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "planner/check/lengths.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "allocator/follow/instance.h"
 #include "allocator/follow/sweep.h"
-#include "planner/check.h"
 
 enum
 {
@@ -27,6 +28,20 @@ enum
 {
   N_WAYS = sizeof ways / sizeof *ways
 };
+
+TesseraStatus
+tessera_check_refuse_at (const TesseraParameters *at,
+                         const TesseraError *found,
+                         TesseraError *error)
+{
+  char second[48] = "";
+
+  if (at->second > 0)
+    snprintf (second, sizeof second, ", second length %" PRIu64, at->second);
+  return tessera_fail (error, TESSERA_REFUSED,
+                       "at batch %" PRIu64 " and length %" PRIu64 "%s: %s", at->batch,
+                       at->length, second, found->text);
+}
 
 /* One step. Where a law gives no size nothing is planned. */
 static TesseraStatus
@@ -46,17 +61,8 @@ check_step (const TesseraLengths *lengths,
     return status;
   status = tessera_check_plan (plan, NULL, out_law, &found);
   tessera_plan_free (plan);
-  if (status == TESSERA_REFUSED)
-    {
-      char second[48] = "";
-
-      if (parameters->second > 0)
-        snprintf (second, sizeof second, ", second length %" PRIu64, parameters->second);
-      return tessera_fail (error, status,
-                           "at batch %" PRIu64 " and length %" PRIu64 "%s: %s",
-                           parameters->batch, parameters->length, second, found.text);
-    }
-  return status;
+  return status == TESSERA_REFUSED ? tessera_check_refuse_at (parameters, &found, error)
+                                   : status;
 }
 
 /* A part that makes what is there over cuts, with the state there; then one that finds

@@ -314,6 +314,30 @@ test_other_length (void)
   tessera_lengths_free (of);
 }
 
+/* Small ones where a large one was that nothing opened: the checker says at which length,
+ * and names a second one only where there is such. */
+static void
+test_sentence (void)
+{
+  TesseraLengths *of = step_before (MOST);
+  TesseraParameters at = { 1, MOST };
+  TesseraLaw law;
+  TesseraError error = { 0 };
+
+  of->orders = calloc (1, sizeof *of->orders);
+  lay_out (of, &at, 0, NULL);
+  g_assert_cmpint (tessera_check_lengths_sizes (of, &at, 1, &law, &error), ==,
+                   TESSERA_REFUSED);
+  g_assert_true (g_str_has_prefix (error.text, "at batch 1 and length 4000: "));
+  at.second = 7;
+  error = (TesseraError){ 0 };
+  g_assert_cmpint (tessera_check_lengths_sizes (of, &at, 1, &law, &error), ==,
+                   TESSERA_REFUSED);
+  g_assert_true (
+      g_str_has_prefix (error.text, "at batch 1 and length 4000, second length 7: "));
+  tessera_lengths_free (of);
+}
+
 static void
 test_no_memory (void)
 {
@@ -350,6 +374,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/passing/random", test_random);
   g_test_add_func ("/planner/passing/plan", test_plan);
   g_test_add_func ("/planner/passing/other-length", test_other_length);
+  g_test_add_func ("/planner/passing/sentence", test_sentence);
   g_test_add_func ("/planner/passing/no-memory", test_no_memory);
   return g_test_run ();
 }
