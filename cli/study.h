@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "edits/history.h"
-#include "planner/laws/lengths.h"
+#include "planner/lengths.h"
 #include "planner/planner.h"
 #include "simulator/simulate.h"
 #include "simulator/verdict.h"

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/laws/parts/test-parts.h"
-#include "planner/laws/lengths.h"
+#include "planner/lengths.h"
 #include "planner/planner.h"
 #include "simulator/made-case.h"
 #include "simulator/made-program.h"

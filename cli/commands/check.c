@@ -6,7 +6,7 @@
 #include "cli/study.h"
 #include "db/store.h"
 #include "planner/check.h"
-#include "planner/laws/lengths.h"
+#include "planner/lengths.h"
 #include "recorder/import/import.h"
 
 static void

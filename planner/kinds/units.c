@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/habits.h"
 #include "planner/kept.h"
 #include "planner/kinds/embed.h"
+#include "planner/run/habits.h"
 #include "planner/structure/private.h"
 
 enum

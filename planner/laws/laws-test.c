@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/diff.h"
+#include "planner/laws/fit/scale.h"
+#include "planner/laws/kind/diff.h"
 #include "planner/laws/laws.h"
-#include "planner/laws/scale.h"
 #include "planner/laws/test-steps.h"
 #include "tests/fail_alloc.h"
 

@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
+#include "planner/laws/kind/refine.h"
+#include "planner/laws/kind/split.h"
 #include "planner/laws/parts/cuts.h"
-#include "planner/laws/refine.h"
-#include "planner/laws/split.h"
 
 /* What was compared without sizes may have paired requests that only lie at the same
  * place, and a second parameter explains any such pairs. So where one length tells most,

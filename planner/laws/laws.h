@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "planner/laws/parameters.h"
+#include "planner/laws/fit/parameters.h"
 #include "planner/laws/parts/parts.h"
 
 enum

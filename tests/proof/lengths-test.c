@@ -13,7 +13,7 @@
 #include "allocator/follow/lengths.h"
 #include "allocator/follow/sweep.h"
 #include "planner/check.h"
-#include "planner/laws/lengths.h"
+#include "planner/lengths.h"
 #include "planner/pack/judge.h"
 #include "tests/proof/instance.h"
 

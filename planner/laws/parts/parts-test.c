@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/lengths.h"
 #include "planner/laws/parts/test-parts.h"
+#include "planner/lengths.h"
 #include "tests/fail_alloc.h"
 
 static TesseraLengths *

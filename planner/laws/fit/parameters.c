@@ -1,0 +1,487 @@
+/*
+ * What varies between the steps of a kind: see parameters.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/laws/fit/parameters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/laws/fit/scale.h"
+#include "planner/laws/fit/two-lengths.h"
+#include "planner/laws/kind/vectors.h"
+
+enum
+{
+  MAX_DIRECTIONS = 12, /* those that most slots are proportional to */
+  MAX_SCALED = 4,      /* directions in a unit of their own */
+  MAX_CANDIDATES = 3 * MAX_DIRECTIONS + MAX_SCALED,
+  MAX_SCORED = 256, /* vectors of most slots that candidates are judged by */
+  /* Slots that a second parameter has to explain beyond those that one does, of those
+     that vary: one in so many, unless both multiplied are what most slots follow. */
+  WORTH_A_PARAMETER = 2,
+  WORTH_A_STRANGER = 10
+};
+
+typedef struct
+{
+  const TesseraVectors *vectors;
+  uint32_t n_steps;
+  uint32_t scored[MAX_SCORED]; /* vectors that vary */
+  size_t n_scored;
+  TesseraDirection known[MAX_SCORED]; /* most slots first */
+  size_t n_known;
+  TesseraDirection candidates[MAX_CANDIDATES];
+  size_t n_candidates;
+  TesseraFitTerms *terms; /* of the parameters that are tried */
+} Search;
+
+static int
+by_slots (const void *a, const void *b)
+{
+  const TesseraDirection *x = a;
+  const TesseraDirection *y = b;
+
+  if (x->n_slots != y->n_slots)
+    return x->n_slots > y->n_slots ? -1 : 1;
+  return memcmp (x->values, y->values, sizeof x->values);
+}
+
+static bool
+varies (const TesseraVectors *vectors, uint32_t index)
+{
+  const uint64_t *sizes = tessera_vector (vectors, index);
+  uint64_t seen = TESSERA_ABSENT;
+
+  for (uint32_t k = 0; k < vectors->n_steps; k++)
+    if (sizes[k] != TESSERA_ABSENT)
+      {
+        if (seen != TESSERA_ABSENT && sizes[k] != seen)
+          return true;
+        seen = sizes[k];
+      }
+  return false;
+}
+
+/* Keeps the vectors that vary, those of most slots. */
+static void
+choose_scored (Search *search)
+{
+  const uint32_t *n_slots_of = search->vectors->n_slots_of;
+
+  for (uint32_t i = 0; i < search->vectors->n_vectors; i++)
+    {
+      size_t at = search->n_scored;
+
+      if (!varies (search->vectors, i))
+        continue;
+      while (at > 0 && n_slots_of[search->scored[at - 1]] < n_slots_of[i])
+        at--;
+      if (at == MAX_SCORED)
+        continue;
+      search->n_scored += search->n_scored < MAX_SCORED;
+      memmove (&search->scored[at + 1], &search->scored[at],
+               (search->n_scored - at - 1) * sizeof search->scored[0]);
+      search->scored[at] = i;
+    }
+}
+
+/* The directions that most slots lie in. */
+static void
+find_directions (Search *search)
+{
+  const TesseraVectors *vectors = search->vectors;
+
+  for (size_t i = 0; i < search->n_scored; i++)
+    {
+      TesseraDirection direction = { .n_slots = vectors->n_slots_of[search->scored[i]] };
+
+      memcpy (direction.values, tessera_vector (vectors, search->scored[i]),
+              search->n_steps * sizeof *direction.values);
+      if (tessera_direction_reduce (&direction, search->n_steps))
+        search->n_known = tessera_direction_count_in (search->known, search->n_known,
+                                                      &direction, search->n_steps);
+    }
+  qsort (search->known, search->n_known, sizeof *search->known, by_slots);
+  search->n_candidates =
+      search->n_known < MAX_DIRECTIONS ? search->n_known : MAX_DIRECTIONS;
+  memcpy (search->candidates, search->known,
+          search->n_candidates * sizeof *search->known);
+}
+
+/* Batch or length alone may give no size: as quotients of the first, which nearly all
+ * sizes are proportional to, and another. */
+static void
+add_quotients (Search *search)
+{
+  size_t n = search->n_candidates;
+
+  for (size_t i = 1; i < n; i++)
+    for (int turn = 0; turn < 2; turn++)
+      {
+        TesseraDirection quotient;
+        const TesseraDirection *of = &search->candidates[turn ? i : 0];
+        const TesseraDirection *by = &search->candidates[turn ? 0 : i];
+
+        if (tessera_direction_divide (of, by, search->n_steps, &quotient))
+          search->n_candidates = tessera_direction_count_in (
+              search->candidates, search->n_candidates, &quotient, search->n_steps);
+      }
+}
+
+/* Lengths in the unit that something else is rounded by. */
+static void
+add_scaled (Search *search)
+{
+  const TesseraDirection first = search->candidates[0];
+  uint32_t n = search->n_steps, n_scaled = 0;
+
+  for (size_t i = 0; i < search->n_scored && n_scaled < MAX_SCALED; i++)
+    {
+      TesseraDirection pieces = { .n_slots = 0 }, scaled = { .n_slots = 0 };
+      uint64_t scale;
+      size_t n_before = search->n_candidates;
+
+      memcpy (pieces.values, tessera_vector (search->vectors, search->scored[i]),
+              n * sizeof *pieces.values);
+      if (!tessera_direction_reduce (&pieces, n) ||
+          tessera_direction_is_equal (&pieces, &first, n))
+        continue;
+      scale = tessera_scale_of (first.values, pieces.values, n);
+      if (scale == 0)
+        continue;
+      for (uint32_t k = 0; k < n; k++)
+        scaled.values[k] = first.values[k] * scale;
+      search->n_candidates = tessera_direction_count_in (
+          search->candidates, search->n_candidates, &scaled, n);
+      n_scaled += search->n_candidates > n_before;
+    }
+}
+
+static void
+set_steps (const Search *search,
+           const TesseraDirection *batch,
+           const TesseraDirection *length,
+           TesseraFitSteps *out_steps)
+{
+  memset (out_steps, 0, sizeof *out_steps);
+  out_steps->n_steps = search->n_steps;
+  out_steps->has_batch = batch != NULL;
+  for (uint32_t k = 0; k < search->n_steps; k++)
+    out_steps->parameters[k] = (TesseraParameters){
+      .batch = batch ? batch->values[k] : 1,
+      .length = length ? length->values[k] : 1,
+    };
+}
+
+static uint64_t
+count_varying (const Search *search)
+{
+  uint64_t n_varying = 0;
+
+  for (size_t i = 0; i < search->n_scored; i++)
+    n_varying += search->vectors->n_slots_of[search->scored[i]];
+  return n_varying;
+}
+
+/* Slots that have a law by these parameters; 0 where they are fewer than @least, which is
+ * known as soon as too many have none. */
+static uint64_t
+score (const Search *search, const TesseraFitSteps *steps, uint64_t least)
+{
+  uint64_t n_exact = count_varying (search);
+
+  if (n_exact < least)
+    return 0;
+  tessera_fit_terms_set (search->terms, steps);
+  for (size_t i = 0; i < search->n_scored; i++)
+    {
+      uint32_t vector = search->scored[i];
+      TesseraSizeLaw law;
+
+      tessera_fit_law (search->terms, tessera_vector (search->vectors, vector), &law);
+      if (law.kind != TESSERA_SIZE_BOUNDED)
+        continue;
+      n_exact -= search->vectors->n_slots_of[vector];
+      if (n_exact < least)
+        return 0;
+    }
+  return n_exact;
+}
+
+/* Batch times length is what most slots are proportional to. */
+static bool
+is_product (const Search *search, size_t batch, size_t length)
+{
+  return tessera_direction_is_product (&search->candidates[0], &search->candidates[batch],
+                                       &search->candidates[length], search->n_steps);
+}
+
+/* How many slots a pair has to explain to be worth it. */
+static uint64_t
+threshold (const Search *search, size_t batch, size_t length, uint64_t single)
+{
+  return single + WORTH_A_PARAMETER +
+         (is_product (search, batch, length) ? 0
+                                             : count_varying (search) / WORTH_A_STRANGER);
+}
+
+/* Of two that explain as much the length is the larger (batch and length exchanged, where
+ * nothing is square), then the batch the smaller (both multiplied in its place). */
+static bool
+is_plainer (const TesseraFitSteps *steps, const TesseraFitSteps *than)
+{
+  const TesseraParameters *a = &steps->parameters[0], *b = &than->parameters[0];
+
+  return than->has_batch &&
+         (a->length > b->length || (a->length == b->length && a->batch < b->batch));
+}
+
+/* Whether one length, perhaps with a batch, explains what varies but for a little. */
+static bool
+is_enough (const Search *search, uint64_t n_exact, bool is_stranger)
+{
+  uint64_t n_varying = count_varying (search);
+
+  return !is_stranger && n_exact + n_varying / WORTH_A_STRANGER >= n_varying;
+}
+
+/* Two lengths, where they explain more by far. Two that are strangers to each other may
+ * be what else counts as length and batch, and explain as much. */
+static void
+choose_two (const Search *search,
+            uint64_t single,
+            uint64_t n_exact_of_one,
+            bool is_stranger,
+            TesseraFitSteps *out_steps)
+{
+  uint64_t worth = WORTH_A_PARAMETER + count_varying (search) / WORTH_A_STRANGER;
+  uint64_t least = is_stranger ? n_exact_of_one : n_exact_of_one + worth, best = 0;
+  TesseraFitSteps found[TESSERA_TWO_LENGTHS], *chosen = NULL;
+  size_t n;
+
+  if (is_enough (search, n_exact_of_one, is_stranger))
+    return;
+  n = tessera_two_lengths_find (search->known, search->n_known, search->candidates,
+                                search->n_candidates, search->n_steps, found);
+  for (size_t i = 0; i < n; i++)
+    {
+      uint64_t extra = found[i].has_batch ? 0 : WORTH_A_PARAMETER;
+      uint64_t wanted = least > single + worth ? least : single + worth, n_exact, value;
+
+      if (best >= wanted + extra)
+        wanted = best + 1 - extra;
+      n_exact = score (search, &found[i], wanted);
+      value = n_exact + extra;
+      if (n_exact >= wanted && value > best)
+        {
+          best = value;
+          chosen = &found[i];
+        }
+    }
+  if (chosen)
+    *out_steps = *chosen;
+}
+
+/* @one_only: one length and nothing else. */
+static void
+choose (const Search *search, bool one_only, TesseraFitSteps *out_steps)
+{
+  TesseraFitSteps steps;
+  uint64_t best = 0, single;
+  bool is_stranger = false;
+
+  set_steps (search, NULL, NULL, out_steps);
+  for (size_t i = 0; i < search->n_candidates; i++)
+    {
+      uint64_t n_exact;
+
+      set_steps (search, NULL, &search->candidates[i], &steps);
+      n_exact = score (search, &steps, best + 1);
+      if (n_exact > best)
+        {
+          best = n_exact;
+          *out_steps = steps;
+        }
+    }
+  if (one_only)
+    return;
+  single = best;
+  for (size_t i = 0; i < search->n_candidates; i++)
+    for (size_t k = 0; k < search->n_candidates; k++)
+      {
+        uint64_t n_exact, wanted;
+
+        if (k == i)
+          continue;
+        set_steps (search, &search->candidates[i], &search->candidates[k], &steps);
+        wanted = threshold (search, i, k, single);
+        if (wanted < best)
+          wanted = best;
+        n_exact = score (search, &steps, wanted);
+        if (n_exact >= wanted &&
+            (n_exact > best || (n_exact == best && is_plainer (&steps, out_steps))))
+          {
+            best = n_exact;
+            is_stranger = !is_product (search, i, k);
+            *out_steps = steps;
+          }
+      }
+  choose_two (search, single, best, is_stranger, out_steps);
+}
+
+/* The first length is that which a step asks by first. */
+static void
+order_lengths (const Search *search, uint32_t n_slots, TesseraFitSteps *steps)
+{
+  const TesseraVectors *vectors = search->vectors;
+  bool is_second = false;
+  TesseraSizeLaw law;
+
+  tessera_fit_terms_set (search->terms, steps);
+  for (uint32_t i = 0; i < n_slots; i++)
+    if (varies (vectors, vectors->of_slot[i]))
+      {
+        tessera_fit_law (search->terms, tessera_vector (vectors, vectors->of_slot[i]),
+                         &law);
+        if (tessera_law_tells_one (&law, &is_second))
+          break;
+      }
+  for (uint32_t k = 0; k < steps->n_steps && is_second; k++)
+    {
+      TesseraParameters *of = &steps->parameters[k];
+
+      *of = (TesseraParameters){ of->batch, of->second, of->length };
+    }
+}
+
+static void
+find_parameters (Search *search,
+                 uint32_t n_slots,
+                 const TesseraFitSteps *steps,
+                 bool one_only,
+                 TesseraKindLaws *laws)
+{
+  laws->varies = true;
+  if (steps)
+    {
+      laws->steps = *steps;
+      return;
+    }
+  choose_scored (search);
+  find_directions (search);
+  if (search->n_candidates > 0)
+    add_scaled (search);
+  add_quotients (search);
+  choose (search, one_only, &laws->steps);
+  if (laws->steps.has_second)
+    order_lengths (search, n_slots, &laws->steps);
+  laws->varies = search->n_candidates > 0;
+}
+
+/* Whether of the slots that vary at least half have a law: else what varies is something
+ * else, such as how many tokens each expert gets. */
+static bool
+does_explain (const TesseraKindLaws *laws)
+{
+  const uint32_t *n = laws->n_slots_by_kind;
+
+  return (uint64_t) n[TESSERA_SIZE_AFFINE] + n[TESSERA_SIZE_QUADRATIC] +
+             n[TESSERA_SIZE_ROUNDED] + laws->n_slots_once >=
+         n[TESSERA_SIZE_BOUNDED];
+}
+
+/* Slots of one vector share a law. */
+static TesseraStatus
+fit_all (TesseraKindLaws *laws,
+         const TesseraVectors *vectors,
+         const TesseraKind *kind,
+         TesseraFitTerms *terms)
+{
+  uint32_t n_slots = kind->n_slots;
+
+  laws->laws = calloc (vectors->n_vectors + 1, sizeof *laws->laws);
+  laws->law_of_slot = malloc ((n_slots + 1) * sizeof *laws->law_of_slot);
+  if (!laws->laws || !laws->law_of_slot)
+    return TESSERA_NO_MEMORY;
+  laws->n_laws = vectors->n_vectors;
+  tessera_fit_terms_set (terms, &laws->steps);
+  for (uint32_t i = 0; i < vectors->n_vectors; i++)
+    {
+      tessera_fit_law (terms, tessera_vector (vectors, i), &laws->laws[i]);
+      laws->n_slots_by_kind[laws->laws[i].kind] += vectors->n_slots_of[i];
+    }
+  memcpy (laws->law_of_slot, vectors->of_slot, n_slots * sizeof *laws->law_of_slot);
+  for (uint32_t i = 0; i < n_slots; i++)
+    laws->n_slots_once += kind->slots[i].n_seen == 1;
+  laws->varies = laws->varies && does_explain (laws);
+  return TESSERA_OK;
+}
+
+static bool
+has_giants (const TesseraVectors *vectors)
+{
+  for (size_t i = 0; i < (size_t) vectors->n_vectors * vectors->n_steps; i++)
+    if (vectors->sizes[i] != TESSERA_ABSENT &&
+        vectors->sizes[i] > (uint64_t) TESSERA_MAX_TERM)
+      return true;
+  return false;
+}
+
+static TesseraStatus
+laws_init (TesseraKindLaws *laws,
+           const TesseraKind *kind,
+           const TesseraBlocks *blocks,
+           const TesseraFitSteps *steps,
+           bool one_only)
+{
+  TesseraVectors vectors;
+  Search *search = calloc (1, sizeof *search);
+  TesseraFitTerms *terms = calloc (1, sizeof *terms);
+  TesseraStatus status = tessera_vectors_init (&vectors, kind, blocks);
+
+  memset (laws, 0, sizeof *laws);
+  if (!search || !terms)
+    status = TESSERA_NO_MEMORY;
+  if (status == TESSERA_OK && has_giants (&vectors))
+    status = TESSERA_REFUSED;
+  if (status == TESSERA_OK)
+    {
+      *search = (Search){ .vectors = &vectors, .n_steps = kind->n_steps, .terms = terms };
+      find_parameters (search, kind->n_slots, steps, one_only, laws);
+    }
+  if (status == TESSERA_OK)
+    status = fit_all (laws, &vectors, kind, terms);
+  tessera_vectors_clear (&vectors);
+  free (search);
+  free (terms);
+  if (status != TESSERA_OK)
+    tessera_kind_laws_clear (laws);
+  return status;
+}
+
+TesseraStatus
+tessera_kind_laws_init (TesseraKindLaws *laws,
+                        const TesseraKind *kind,
+                        const TesseraBlocks *blocks,
+                        const TesseraFitSteps *steps)
+{
+  return laws_init (laws, kind, blocks, steps, false);
+}
+
+TesseraStatus
+tessera_kind_laws_init_one (TesseraKindLaws *laws,
+                            const TesseraKind *kind,
+                            const TesseraBlocks *blocks)
+{
+  return laws_init (laws, kind, blocks, NULL, true);
+}
+
+void
+tessera_kind_laws_clear (TesseraKindLaws *laws)
+{
+  free (laws->laws);
+  free (laws->law_of_slot);
+  memset (laws, 0, sizeof *laws);
+}

@@ -1,0 +1,642 @@
+/*
+ * Plans for every length: no two blocks that are alive together overlap, at any length.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/lengths.h"
+
+#include <stdlib.h>
+
+#include "allocator/follow/guess.h"
+#include "allocator/follow/instance.h"
+#include "allocator/follow/sweep.h"
+#include "planner/check.h"
+#include "planner/laws/test-steps.h"
+#include "planner/lengths/orders/order.h"
+#include "planner/pack.h"
+#include "tests/fail_alloc.h"
+
+typedef struct
+{
+  TestStudied of;
+  TesseraLengths *lengths;
+} Planned;
+
+static void
+plan (TesseraTrace *trace, Planned *out)
+{
+  const TesseraLengthsOptions options = { .pack = NULL };
+  TesseraError error = { 0 };
+
+  test_study (trace, &out->of);
+  g_assert_cmpint (tessera_lengths_plan (trace, out->of.blocks, out->of.structure,
+                                         out->of.laws, &options, &error, &out->lengths),
+                   ==, TESSERA_OK);
+  g_assert_nonnull (out->lengths);
+}
+
+static void
+clear (Planned *of)
+{
+  tessera_lengths_free (of->lengths);
+  test_study_clear (&of->of);
+}
+
+/* Random rectangles, packed; then other sizes in the same order: nothing overlaps, and
+ * nothing floats: each lies on the bottom or on another. */
+static void
+test_order (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+
+  for (int round = 0; round < 60; round++)
+    {
+      uint32_t n = (uint32_t) g_rand_int_range (rand, 1, 120);
+      TesseraItem items[120] = { { 0 } };
+      TesseraLaidOut laid_out[120];
+      TesseraSizeLaw laws[120] = { { { 0 } } };
+      uint64_t offsets[120], sizes[120], tops[120];
+      TesseraPackOptions options = { .n_threads = 1 };
+      TesseraLengths lengths = { .laws = laws,
+                                 .n_laws = n,
+                                 .n_swept = n,
+                                 .alignment_bytes = 512,
+                                 .fixed_bytes = 4096 };
+      TesseraPacking packing;
+      TesseraOrder order;
+
+      for (uint32_t i = 0; i < n; i++)
+        items[i] = (TesseraItem){
+          .size_bytes = 512 * (uint64_t) g_rand_int_range (rand, 1, 100),
+          .begin = (uint32_t) g_rand_int_range (rand, 0, 200),
+          .end = 200 + (uint32_t) g_rand_int_range (rand, 1, 50),
+        };
+      for (uint32_t i = 0; i < n; i++)
+        if (i % 3 > 0)
+          items[i].end = items[i].begin + 1 + (uint32_t) g_rand_int_range (rand, 0, 40);
+      g_assert_cmpint (tessera_pack (items, n, &options, offsets, &packing), ==,
+                       TESSERA_OK);
+      for (uint32_t i = 0; i < n; i++)
+        laid_out[i] = (TesseraLaidOut){ .begin = items[i].begin,
+                                        .end = items[i].end,
+                                        .offset_bytes = offsets[i] };
+      g_assert_cmpint (tessera_order_from_layout (laid_out, n, 250, &order), ==,
+                       TESSERA_OK);
+      for (uint32_t i = 0; i < n; i++)
+        {
+          order.laws[i] = order.slots[i];
+          sizes[i] = items[i].size_bytes;
+        }
+      /* In the sizes that it was made of it is no higher. */
+      g_assert_cmpuint (tessera_sweep (&lengths, &order, sizes, tops), <=,
+                        packing.height_bytes + 4096);
+      for (uint32_t i = 0; i < n; i++)
+        sizes[i] = 512 * (uint64_t) g_rand_int_range (rand, 1, 1000);
+      (void) tessera_sweep (&lengths, &order, sizes, tops);
+      for (uint32_t i = 0; i < n; i++)
+        {
+          uint64_t bottom = tops[i] - sizes[order.slots[i]];
+          const TesseraItem *a = &items[order.slots[i]];
+          bool rests = bottom == 4096;
+
+          for (uint32_t k = 0; k < n; k++)
+            {
+              const TesseraItem *b = &items[order.slots[k]];
+
+              rests = rests || tops[k] == bottom;
+              if (k != i && a->begin < b->end && b->begin < a->end)
+                g_assert_true (tops[k] <= bottom ||
+                               tops[i] <= tops[k] - sizes[order.slots[k]]);
+            }
+          g_assert_true (rests);
+        }
+      tessera_order_clear (&order);
+    }
+}
+
+static const TesseraInstanceOptions first_step = { .shares_once = true,
+                                                   .is_first = true };
+static const TesseraInstanceOptions later_step = { 0 };
+
+/* What the plan says of a step's own blocks, in the order of the trace's events: the
+ * trace itself is what it is judged by, not the merged sequence. */
+static void
+check_step (const Planned *planned,
+            const TesseraKind *kind,
+            uint32_t k,
+            const TesseraInstanceOptions *options)
+{
+  const TesseraLengths *lengths = planned->lengths;
+  const TesseraBlock *blocks = planned->of.blocks->blocks;
+  TesseraPlan *instance;
+  TesseraLaw law;
+  TesseraError error = { 0 };
+
+  g_assert_cmpint (
+      tessera_instance_of_step (lengths, &lengths->observed[k], options, &instance), ==,
+      TESSERA_OK);
+  g_assert_cmpint (tessera_check_plan (instance, NULL, &law, &error), ==, TESSERA_OK);
+  for (size_t i = 0; i < instance->n_slots; i++)
+    {
+      const TesseraSlot *a = &instance->slots[i];
+      uint32_t x = tessera_kind_block (kind, a->block, k);
+
+      if (x == TESSERA_NONE)
+        continue;
+      g_assert_cmpuint (a->block_bytes, >=, blocks[x].block_bytes);
+      for (size_t j = i + 1; j < instance->n_slots; j++)
+        {
+          const TesseraSlot *b = &instance->slots[j];
+          uint32_t y = tessera_kind_block (kind, b->block, k);
+
+          if (y != TESSERA_NONE && blocks[y].born_index < blocks[x].died_index)
+            g_assert_true (a->offset_bytes + a->block_bytes <= b->offset_bytes ||
+                           b->offset_bytes + b->block_bytes <= a->offset_bytes);
+        }
+    }
+  tessera_plan_free (instance);
+}
+
+static void
+test_observed (void)
+{
+  for (int variant = 0; variant < 8; variant++)
+    {
+      const TestSteps made = { 8, 12, variant & 1, variant & 2, variant & 4 };
+      const TesseraKindLaws *laws;
+      const TesseraKind *kind;
+      Planned planned;
+
+      plan (test_steps_trace (&made), &planned);
+      kind = tessera_laws_main (planned.of.laws, &laws);
+      for (uint32_t k = 0; k < kind->n_steps; k++)
+        {
+          check_step (&planned, kind, k, &first_step);
+          check_step (&planned, kind, k, &later_step);
+        }
+      clear (&planned);
+    }
+}
+
+/* Another seed: lengths and batches that the plan was not made from. What it says of them
+ * holds the blocks of such a run, and is hardly above the bound. */
+static void
+test_unseen (void)
+{
+  for (int variant = 0; variant < 4; variant++)
+    {
+      const TestSteps made = { 8, 12, variant & 1, variant & 2, true };
+      const TesseraInstanceOptions options = { .shares_once = true, .is_first = true };
+      Planned planned;
+
+      plan (test_steps_trace (&made), &planned);
+      for (uint64_t length = 40; length < 6000; length += 83)
+        {
+          const TesseraParameters at = { made.has_batch ? 1 + length % 4 : 1, length };
+          TesseraPlan *instance;
+          TesseraLengthsNeed need;
+          TesseraLaw law;
+          TesseraError error = { 0 };
+
+          TesseraStatus status =
+              tessera_instance_of_step (planned.lengths, &at, &options, &instance);
+
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          g_assert_cmpint (tessera_check_plan (instance, NULL, &law, &error), ==,
+                           TESSERA_OK);
+          g_assert_cmpint (tessera_lengths_measure (planned.lengths, &at, &need), ==,
+                           TESSERA_OK);
+          g_assert_cmpuint (instance->height_bytes, <=, need.height_bytes);
+          g_assert_cmpuint (need.height_bytes, >=, need.bound_bytes);
+          tessera_plan_free (instance);
+        }
+      clear (&planned);
+    }
+}
+
+static uint64_t
+height_of (const TesseraLengths *lengths,
+           uint64_t length,
+           const TesseraInstanceOptions *options)
+{
+  const TesseraParameters at = { 1, length };
+  TesseraPlan *instance;
+  uint64_t height_bytes;
+
+  g_assert_cmpint (tessera_instance_of_step (lengths, &at, options, &instance), ==,
+                   TESSERA_OK);
+  height_bytes = instance->height_bytes;
+  tessera_plan_free (instance);
+  return height_bytes;
+}
+
+enum
+{
+  N_LAYERS = 20,
+  GRADIENT_BYTES = 1 << 20,
+  N_STATES = 3, /* of few requests, or the step is of another kind */
+  STATE_BYTES = 8 << 20
+};
+
+/* Steps that hold one activation a layer, then trade each for a gradient; what updates
+ * the weights needs a scratch, and in the first step makes its state. */
+static TesseraTrace *
+trace_of_training (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  uint64_t addr = 1 << 20, first_gradient;
+
+  for (uint32_t s = 0; s < 8; s++)
+    {
+      uint32_t begin = (uint32_t) trace->n_events;
+      uint64_t tokens = addr, length = test_steps_lengths[s];
+      g_autofree char *name = g_strdup_printf ("step %u", s);
+
+      test_alloc (trace, addr += 1 << 30, 8 * length);
+      tokens = addr;
+      for (uint64_t k = 0; k < N_LAYERS; k++)
+        test_alloc (trace, addr += 1 << 30, 512 * length);
+      first_gradient = addr + (1 << 30);
+      for (uint64_t k = N_LAYERS; k-- > 0;)
+        {
+          test_alloc (trace, addr += 1 << 30, GRADIENT_BYTES);
+          test_free (trace, tokens + ((k + 1) << 30), 512 * length);
+        }
+      test_alloc (trace, addr += 1 << 30, 4096);
+      test_free (trace, addr, 4096);
+      for (uint64_t k = 0; s == 0 && k < N_STATES; k++)
+        test_alloc (trace, addr += 1 << 30, STATE_BYTES);
+      for (uint64_t k = 0; k < N_LAYERS; k++)
+        test_free (trace, first_gradient + (k << 30), GRADIENT_BYTES);
+      test_free (trace, tokens, 8 * length);
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+/* While the state is not there others lie in its place: a first step that is long takes
+ * nothing for it. */
+static void
+test_first (void)
+{
+  const TesseraInstanceOptions kept_free = { .is_first = true };
+  const uint64_t state_bytes = (uint64_t) N_STATES * STATE_BYTES;
+  Planned planned;
+
+  plan (trace_of_training (), &planned);
+  for (uint64_t length = 9000; length < 12000; length += 500)
+    g_assert_cmpuint (height_of (planned.lengths, length, &first_step), <=,
+                      height_of (planned.lengths, length, &kept_free) - state_bytes / 2);
+  clear (&planned);
+}
+
+/* The longest step that is said to fit a device does, and one that is longer does not. */
+static void
+test_longest (void)
+{
+  const TestSteps made = { 8, 12, true, true, true };
+  Planned planned;
+
+  plan (test_steps_trace (&made), &planned);
+  for (uint64_t batch = 1; batch <= 4; batch++)
+    for (uint64_t device_bytes = (uint64_t) 60 << 20; device_bytes < (uint64_t) 4 << 30;
+         device_bytes += 377 << 20)
+      {
+        TesseraParameters at = { batch, 0 };
+        TesseraLengthsNeed need;
+        TesseraPlan *instance;
+
+        g_assert_cmpint (
+            tessera_lengths_longest (planned.lengths, batch, 0, device_bytes, &at.length),
+            ==, TESSERA_OK);
+        g_assert_cmpuint (at.length, >, 0);
+        for (int is_first = 0; is_first < 2; is_first++)
+          {
+            g_assert_cmpint (tessera_instance_of_step (
+                                 planned.lengths, &at,
+                                 is_first ? &first_step : &later_step, &instance),
+                             ==, TESSERA_OK);
+            g_assert_cmpuint (instance->height_bytes, <=, device_bytes);
+            tessera_plan_free (instance);
+          }
+        at.length++;
+        g_assert_cmpint (tessera_lengths_measure (planned.lengths, &at, &need), ==,
+                         TESSERA_OK);
+        g_assert_cmpuint (need.height_bytes, >, device_bytes);
+      }
+  clear (&planned);
+}
+
+typedef void (*Damage) (TesseraLengths *lengths);
+
+static TesseraLengthsSlot *
+find_slot (TesseraLengths *lengths, bool is_once)
+{
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    if (lengths->slots[i].place == TESSERA_PLACE_FIXED &&
+        lengths->slots[i].is_once == is_once)
+      return &lengths->slots[i];
+  g_assert_not_reached ();
+}
+
+static void
+move_state (TesseraLengths *lengths)
+{
+  find_slot (lengths, true)->offset_bytes -= 512;
+}
+
+static void
+move_early (TesseraLengths *lengths)
+{
+  find_slot (lengths, false)->offset_bytes -= 512;
+}
+
+static void
+forget_edges (TesseraLengths *lengths)
+{
+  for (uint32_t k = 0; k < lengths->n_orders; k++)
+    memset (lengths->orders[k].first_edge, 0,
+            (lengths->n_swept + 1) * sizeof *lengths->orders[k].first_edge);
+}
+
+static void
+lower_floor (TesseraLengths *lengths)
+{
+  lengths->fixed_bytes = 0;
+}
+
+/* The checker sees what is wrong with a plan for every length, whichever part it is. */
+static void
+test_refused (void)
+{
+  static const Damage damages[] = { move_state, move_early, forget_edges, lower_floor };
+  const TestSteps made = { 8, 12, true, true, true };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (damages); i++)
+    {
+      Planned planned;
+      TesseraLaw law;
+      TesseraError error = { 0 };
+
+      plan (test_steps_trace (&made), &planned);
+      g_assert_cmpint (tessera_check_lengths (planned.lengths, &law, &error), ==,
+                       TESSERA_OK);
+      damages[i](planned.lengths);
+      g_assert_cmpint (tessera_check_lengths (planned.lengths, &law, &error), ==,
+                       TESSERA_REFUSED);
+      g_assert_cmpint (law, ==, TESSERA_LAW_OVERLAP);
+      clear (&planned);
+    }
+}
+
+/* The first requests of a step tell its length and batch, seen or not. */
+static void
+test_guess (void)
+{
+  const TestSteps made = { 8, 12, true, false, false };
+  Planned planned;
+  TesseraGuess *guess = g_new (TesseraGuess, 1);
+
+  plan (test_steps_trace (&made), &planned);
+  g_assert_cmpuint (planned.lengths->n_early, <=, 3);
+  for (uint64_t batch = 1; batch <= 6; batch++)
+    for (uint64_t length = 3; length < 9000; length += 97)
+      {
+        const TesseraParameters at = { batch, length };
+        TesseraParameters known = { 0 };
+
+        tessera_guess_init (guess, planned.lengths);
+        g_assert_false (tessera_guess_is_known (guess, &known));
+        for (uint32_t i = 0; i < planned.lengths->n_early; i++)
+          {
+            uint64_t bytes;
+
+            g_assert_true (tessera_size_law_evaluate (
+                &planned.lengths->laws[planned.lengths->slots[i].law], &at, &bytes));
+            g_assert_true (tessera_guess_see (guess, i, bytes));
+          }
+        g_assert_true (tessera_guess_is_known (guess, &known));
+        g_assert_cmpuint (known.batch, ==, batch);
+        g_assert_cmpuint (known.length, ==, length);
+        /* What contradicts it is left aside. */
+        g_assert_false (tessera_guess_see (guess, 0, 1));
+        g_assert_true (tessera_guess_is_known (guess, &known));
+      }
+  g_free (guess);
+  clear (&planned);
+}
+
+/* A law may give nothing for what is shorter than any step: the length beyond a prompt.
+ */
+static void
+test_prefix (void)
+{
+  const TesseraSizeLaw law = {
+    .numerators = { [TESSERA_TERM_ONE] = -34816, [TESSERA_TERM_TOKENS] = 16 },
+    .denominator = 1,
+    .rounding = 1,
+    .kind = TESSERA_SIZE_AFFINE
+  };
+  TesseraGuess *guess = g_new (TesseraGuess, 1);
+  TesseraLengths *of;
+  uint64_t longest;
+
+  g_assert_cmpint (tessera_lengths_new (&of), ==, TESSERA_OK);
+  of->most = (TesseraParameters){ 1, 4158 };
+  of->alignment_bytes = 512;
+  of->laws = g_memdup2 (&law, sizeof law);
+  of->slots = g_new0 (TesseraLengthsSlot, 1);
+  of->slots->died = 1;
+  of->n_laws = of->n_slots = of->n_swept = 1;
+  of->orders = calloc (1, sizeof *of->orders);
+  g_assert_cmpint (tessera_order_init (of->orders, 1, 0), ==, TESSERA_OK);
+  of->orders->laws[0] = of->orders->slots[0] = 0;
+  of->n_orders = 1;
+  for (uint64_t length = 2177; length < 16000; length += 61)
+    {
+      uint64_t bytes = 16 * length - 34816, block_bytes = (bytes + 511) / 512 * 512;
+      TesseraParameters known = { 0 };
+
+      tessera_guess_init (guess, of);
+      g_assert_true (tessera_guess_see (guess, 0, bytes));
+      g_assert_true (tessera_guess_is_known (guess, &known));
+      g_assert_cmpuint (known.length, ==, length);
+      g_assert_cmpint (tessera_lengths_longest (of, 1, 0, block_bytes, &longest), ==,
+                       TESSERA_OK);
+      g_assert_cmpuint (longest, ==, (block_bytes + 34816) / 16);
+    }
+  g_assert_cmpint (tessera_lengths_longest (of, 1, 0, UINT64_C (1) << 62, &longest), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (longest, ==, (1 << 21) - 1);
+  g_free (guess);
+  tessera_lengths_free (of);
+}
+
+/* The real ones: at every observed and at ten unseen lengths within 2 % of the bound. */
+static void
+test_real (void)
+{
+  static const char *const paths[] = {
+    "snapshots/jobs/llama1b_var_length.pickle.gz",
+    "snapshots/jobs/llama1b_var_length_batch.pickle.gz",
+  };
+
+  for (size_t f = 0; f < G_N_ELEMENTS (paths); f++)
+    {
+      TesseraTrace *trace = test_trace_shared (paths[f]);
+      Planned planned;
+
+      if (trace == NULL)
+        return;
+      plan (trace, &planned);
+      for (uint32_t i = 0; i < planned.lengths->n_observed + 10; i++)
+        {
+          TesseraParameters at = { 1 + i % planned.lengths->most.batch, 1017 + i * 131 };
+          TesseraLengthsNeed need;
+
+          if (i < planned.lengths->n_observed)
+            at = planned.lengths->observed[i];
+          g_assert_cmpint (tessera_lengths_measure (planned.lengths, &at, &need), ==,
+                           TESSERA_OK);
+          g_assert_cmpuint (need.height_bytes, <=, need.bound_bytes / 100 * 102);
+        }
+      clear (&planned);
+    }
+}
+
+static TesseraStatus
+plan_with (const TestStudied *of,
+           const TesseraEdit *edit,
+           TesseraError *error,
+           TesseraLengths **out_lengths)
+{
+  const TesseraLengthsOptions options = { .edits = edit, .n_edits = 1 };
+
+  return tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws, &options,
+                               error, out_lengths);
+}
+
+/* The slots that lie at @at in the step with these parameters, however it comes. */
+static guint
+count_at (const TesseraLengths *lengths, const TesseraParameters *parameters, guint64 at)
+{
+  guint n = 0;
+  TesseraPlan *step;
+
+  g_assert_cmpint (tessera_instance_of_step (lengths, parameters,
+                                             &(TesseraInstanceOptions){ 0 }, &step),
+                   ==, TESSERA_OK);
+  for (size_t i = 0; i < step->n_slots; i++)
+    n += step->slots[i].offset_bytes == at;
+  tessera_plan_free (step);
+  return n;
+}
+
+/* A block of the last step, born in the middle of it and of no other size than it has:
+ * swept without the pin. */
+static guint32
+some_block (const TestStudied *of)
+{
+  const TesseraStep *step = &of->structure->steps[of->structure->n_steps - 1];
+  guint32 first = 0, n = 0;
+
+  for (guint32 i = 0; i < of->blocks->n_blocks; i++)
+    if (of->blocks->blocks[i].born_index >= step->begin_index &&
+        of->blocks->blocks[i].born_index < step->end_index && n++ == 0)
+      first = i;
+  return first + n / 2;
+}
+
+/* What is pinned lies there at every length, and nothing else does. */
+static void
+test_pins (void)
+{
+  const TestSteps made = { 8, 12, true, true, true };
+  TestStudied of;
+  guint32 block;
+  TesseraEdit edit = { .kind = TESSERA_EDIT_PIN, .name = "here", .at = 512 };
+  TesseraLengths *lengths;
+  TesseraError error = { 0 };
+
+  test_study (test_steps_trace (&made), &of);
+  block = some_block (&of);
+  tessera_selector_init (&edit.what);
+  edit.what.blocks = &block;
+  edit.what.n_blocks = 1;
+  g_assert_cmpint (plan_with (&of, &edit, &error, &lengths), ==, TESSERA_OK);
+  for (guint64 length = 1; length < 2000; length += 97)
+    g_assert_cmpuint (count_at (lengths, &(TesseraParameters){ 1, length }, 512), ==, 1);
+  tessera_lengths_free (lengths);
+  /* Above all that moves, no step would be as low as what is alive. */
+  edit.at = tessera_blocks_bound (of.blocks, 0, of.blocks->n_events, NULL) / 512 * 512;
+  g_assert_cmpint (plan_with (&of, &edit, &error, &lengths), ==, TESSERA_REFUSED);
+  g_assert_true (g_pattern_match_simple ("the edit \"here\" pins so high*", error.text));
+  error = (TesseraError){ 0 };
+  edit.at = 100;
+  g_assert_cmpint (plan_with (&of, &edit, &error, &lengths), ==, TESSERA_REFUSED);
+  g_assert_true (g_pattern_match_simple ("the edit \"here\" pins to an offset that is "
+                                         "none*",
+                                         error.text));
+  error = (TesseraError){ 0 };
+  edit.kind = TESSERA_EDIT_TOGETHER;
+  g_assert_cmpint (plan_with (&of, &edit, &error, &lengths), ==, TESSERA_REFUSED);
+  g_assert_true (g_pattern_match_simple ("the edit \"here\" is about*", error.text));
+  test_study_clear (&of);
+}
+
+static void
+test_no_memory (void)
+{
+  const TestSteps made = { 8, 5, true, true, true };
+  const TesseraPackOptions pack = { .n_threads = 1 };
+  TestStudied studied;
+  guint32 block;
+  TesseraEdit edit = { .kind = TESSERA_EDIT_PIN, .name = "here", .at = 512 };
+  const TesseraLengthsOptions options = { .pack = &pack, .edits = &edit, .n_edits = 1 };
+  TesseraLengths *lengths;
+  TesseraStatus status;
+
+  test_study (test_steps_trace (&made), &studied);
+  block = some_block (&studied);
+  tessera_selector_init (&edit.what);
+  edit.what.blocks = &block;
+  edit.what.n_blocks = 1;
+  for (unsigned long nth = 1;; nth += 1 + nth / 40)
+    {
+      long held = tessera_fail_alloc_held ();
+      TesseraError error = { 0 };
+
+      tessera_fail_alloc_at (nth);
+      status = tessera_lengths_plan (studied.trace, studied.blocks, studied.structure,
+                                     studied.laws, &options, &error, &lengths);
+      if (!tessera_fail_alloc_stop ())
+        break;
+      if (status == TESSERA_OK) /* one order fewer was tried */
+        tessera_lengths_free (lengths);
+      else
+        g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  g_assert_cmpint (status, ==, TESSERA_OK);
+  tessera_lengths_free (lengths);
+  test_study_clear (&studied);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/planner/lengths/order", test_order);
+  g_test_add_func ("/planner/lengths/observed", test_observed);
+  g_test_add_func ("/planner/lengths/unseen", test_unseen);
+  g_test_add_func ("/planner/lengths/first", test_first);
+  g_test_add_func ("/planner/lengths/longest", test_longest);
+  g_test_add_func ("/planner/lengths/refused", test_refused);
+  g_test_add_func ("/planner/lengths/guess", test_guess);
+  g_test_add_func ("/planner/lengths/prefix", test_prefix);
+  g_test_add_func ("/planner/lengths/pins", test_pins);
+  g_test_add_func ("/planner/lengths/real", test_real);
+  g_test_add_func ("/planner/lengths/no-memory", test_no_memory);
+  return g_test_run ();
+}

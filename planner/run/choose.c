@@ -1,0 +1,526 @@
+/*
+ * Which steps fold: see choose.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/run/choose.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/dynamic/dynamic.h"
+#include "planner/dynamic/share.h"
+#include "planner/kept.h"
+#include "planner/run/habits.h"
+#include "planner/structure/private.h"
+
+/* Share of a step's requests that may differ from the step before when it is assumed to
+ * repeat without having been seen to. */
+#define ASSUMED_DIFFERENCE 0.1
+
+static bool
+asks (const TesseraEvent *event)
+{
+  return event->action == TESSERA_ALLOC || event->action == TESSERA_OOM;
+}
+
+/* A digest of the requests in [begin, end). */
+static uint64_t
+digest (const TesseraRun *run, uint32_t begin, uint32_t end)
+{
+  uint64_t hash = TESSERA_FNV_BASIS;
+
+  for (uint32_t i = begin; i < end; i++)
+    {
+      const TesseraEvent *event = &run->trace->events[i];
+
+      if (!asks (event))
+        continue;
+      hash = tessera_mix (tessera_mix (hash, event->action), event->size_bytes);
+      hash = tessera_mix (hash, (uint64_t) event->stream << 16 | event->pool);
+    }
+  return hash;
+}
+
+/* What lies between steps k and k + 1, for first <= k < last, asks for the same. */
+static bool
+gaps_are_equal (const TesseraRun *run, uint32_t first, uint32_t last)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint64_t of_first = digest (run, steps[first].end_index, steps[first + 1].begin_index);
+
+  for (uint32_t k = first + 1; k < last; k++)
+    if (digest (run, steps[k].end_index, steps[k + 1].begin_index) != of_first)
+      return false;
+  return true;
+}
+
+/* Whether something is asked for between step @k and the next. */
+static bool
+has_gap (const TesseraRun *run, uint32_t k)
+{
+  const TesseraStep *steps = run->structure->steps;
+
+  return digest (run, steps[k].end_index, steps[k + 1].begin_index) != TESSERA_FNV_BASIS;
+}
+
+static bool
+have_gaps (const TesseraRun *run, uint32_t first, uint32_t last)
+{
+  bool have = false;
+
+  for (uint32_t k = first; k < last && !have; k++)
+    have = has_gap (run, k);
+  return have;
+}
+
+/* The last step has nothing between it and a next one: where others have, it goes to the
+ * end section. false: what lies between them is to be equal, and is not. */
+static bool
+close_gaps (const TesseraRun *run, bool are_equal, uint32_t first, uint32_t *last)
+{
+  if (!have_gaps (run, first, *last))
+    return true;
+  if (*last - first < 2 || (are_equal && !gaps_are_equal (run, first, *last)))
+    return false;
+  (*last)--;
+  return true;
+}
+
+/* Blocks from before the trace need a start section to be slots of. */
+static bool
+leave_start (const TesseraRun *run, uint32_t *first, uint32_t last)
+{
+  if (*first < last && run->structure->steps[*first].begin_index == 0 &&
+      run->blocks->n_blocks && (run->blocks->blocks[0].flags & TESSERA_AT_START))
+    (*first)++;
+  return *first < last;
+}
+
+/* A block born in [begin, end) that is alive at @until and is not kept by habit. */
+static bool
+leaks (const TesseraRun *run,
+       uint32_t begin,
+       uint32_t end,
+       uint32_t until,
+       const TesseraHabits *habits)
+{
+  const TesseraBlocks *blocks = run->blocks;
+
+  for (uint32_t i = begin; i < end; i++)
+    if (run->trace->events[i].action == TESSERA_ALLOC &&
+        blocks->blocks[blocks->block_of_event[i]].died_index >= until &&
+        !tessera_habits_have (habits, i))
+      return true;
+  return false;
+}
+
+/* Narrows [*first, *last] to steps that fold where requests differ; false: none do. What
+ * several steps keep does no harm: @habits. */
+static bool
+narrow (const TesseraRun *run,
+        const TesseraHabits *habits,
+        uint32_t *first,
+        uint32_t *last)
+{
+  const TesseraStep *steps = run->structure->steps;
+  bool has_gaps = have_gaps (run, *first, *last);
+
+  if (!close_gaps (run, false, *first, last))
+    return false;
+  for (uint32_t k = *last; k > *first; k--)
+    if (leaks (run, steps[k - 1].begin_index, steps[k].begin_index,
+               k == *last && !has_gaps ? steps[k].end_index : steps[k + 1].begin_index,
+               habits))
+      {
+        *first = k;
+        break;
+      }
+  return leave_start (run, first, *last);
+}
+
+void
+tessera_run_whole (TesseraRun *run, const char *reason)
+{
+  run->repeats = false;
+  run->n_positions = run->limit ? run->limit : 1;
+  snprintf (run->reason, sizeof run->reason, "%s", reason);
+}
+
+/* Share of the blocks born in the step that the step before has no equal of. */
+static double
+difference (const TesseraRun *run, uint32_t step)
+{
+  size_t n_born = 0, n_different = 0;
+
+  for (size_t i = 0; i < run->blocks->n_blocks; i++)
+    if (run->blocks->blocks[i].step == step)
+      {
+        n_born++;
+        n_different += run->blocks->blocks[i].lifetime_class == TESSERA_CLASS_DYNAMIC;
+      }
+  return n_born ? (double) n_different / (double) n_born : 1;
+}
+
+/* Where the last step of those that fold ends: where the next begins, unless something is
+ * asked for in between that the others have nothing like. */
+static uint32_t
+end_of (const TesseraRun *run, uint32_t first, uint32_t last)
+{
+  const TesseraStep *steps = run->structure->steps;
+
+  if (last + 1 >= run->structure->n_steps || steps[last + 1].begin_index > run->limit ||
+      (has_gap (run, last) && !have_gaps (run, first, last)))
+    return steps[last].end_index;
+  return steps[last + 1].begin_index;
+}
+
+/* A request that all steps make. */
+static bool
+is_planned (const TesseraRun *run, uint32_t event)
+{
+  return asks (&run->trace->events[event]) &&
+         !(run->is_dynamic && run->is_dynamic[run->blocks->block_of_event[event]]);
+}
+
+/* The requests of steps [@first, @last], each step as many. For the caller to free. */
+static TesseraStatus
+list_requests (const TesseraRun *run,
+               uint32_t first,
+               uint32_t last,
+               TesseraKeptSteps *steps,
+               uint32_t **out_requests,
+               uint32_t **out_ends)
+{
+  const TesseraStep *of = run->structure->steps;
+  uint32_t begin = of[first].begin_index, end = end_of (run, first, last), n = 0;
+  uint32_t *requests = malloc (((size_t) end - begin + 1) * sizeof *requests);
+  uint32_t *ends = malloc (((size_t) last - first + 1) * sizeof *ends);
+
+  *out_requests = requests;
+  *out_ends = ends;
+  if (!requests || !ends)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = begin; i < end; i++)
+    if (is_planned (run, i))
+      requests[n++] = i;
+  for (uint32_t k = first; k <= last; k++)
+    ends[k - first] = k < last ? of[k + 1].begin_index : end;
+  *steps = (TesseraKeptSteps){ .blocks = run->blocks,
+                               .requests = requests,
+                               .ends = ends,
+                               .n_steps = last - first + 1,
+                               .n_requests = n / (last - first + 1) };
+  return TESSERA_OK;
+}
+
+/* What is kept, of the blocks of all steps. */
+static TesseraStatus
+note_kept (TesseraRun *run, const TesseraKeptSteps *steps, const TesseraKept *kept)
+{
+  run->is_kept = calloc (run->blocks->n_blocks + 1, 1);
+  if (!run->is_kept)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < (size_t) steps->n_steps * steps->n_requests; i++)
+    if (kept->is_kept[i % steps->n_requests])
+      run->is_kept[run->blocks->block_of_event[steps->requests[i]]] = 1;
+  run->n_kept = kept->n_kept;
+  return TESSERA_OK;
+}
+
+static void
+forget_kept (TesseraRun *run)
+{
+  free (run->is_kept);
+  run->is_kept = NULL;
+  run->n_kept = 0;
+}
+
+/* Of what steps [*first, *last] have in common, what they keep. Moves *first behind steps
+ * that keep more than that. */
+static TesseraStatus
+find_kept (TesseraRun *run, uint32_t *first, uint32_t last)
+{
+  uint32_t *requests = NULL, *ends = NULL;
+  TesseraKeptSteps steps;
+  TesseraKept kept = { 0 };
+  TesseraStatus status = list_requests (run, *first, last, &steps, &requests, &ends);
+
+  if (status == TESSERA_OK)
+    status = tessera_kept_find (
+        &steps,
+        tessera_blocks_bound (run->blocks, run->structure->steps[*first].begin_index,
+                              ends[0], NULL),
+        &kept);
+  if (status == TESSERA_OK && kept.n_kept > 0)
+    status = note_kept (run, &steps, &kept);
+  run->kept_bytes = kept.step_bytes;
+  *first += kept.first;
+  tessera_kept_clear (&kept);
+  free (requests);
+  free (ends);
+  return status;
+}
+
+/* Narrows [*first, *last], which ask for the same, to steps that fold; *@out_folds: some
+ * do. */
+static TesseraStatus
+narrow_alike (TesseraRun *run, uint32_t *first, uint32_t *last, bool *out_folds)
+{
+  TesseraStatus status;
+
+  *out_folds = close_gaps (run, true, *first, last);
+  if (!*out_folds)
+    return TESSERA_OK;
+  status = find_kept (run, first, *last);
+  *out_folds = leave_start (run, first, *last);
+  if (!*out_folds)
+    forget_kept (run);
+  return status;
+}
+
+TesseraStatus
+tessera_run_fold (TesseraRun *run, uint32_t first, uint32_t last)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint32_t n = 0, n_all = 0;
+
+  run->repeats = true;
+  run->first_step = first;
+  run->last_step = last;
+  run->step_begin = steps[first].begin_index;
+  run->last_begin = steps[last].begin_index;
+  run->last_end = end_of (run, first, last);
+  run->step_end = last - first >= tessera_run_at_once (run)
+                      ? steps[first + tessera_run_at_once (run)].begin_index
+                      : run->last_end;
+  run->n_positions = run->limit - run->last_end + run->step_end;
+  run->requests = malloc ((run->last_end - run->step_begin + 1) * sizeof (uint32_t));
+  run->ordinal_of = malloc ((run->last_end - run->step_begin + 1) * sizeof (uint32_t));
+  if (!run->requests || !run->ordinal_of)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = run->step_begin, step = first; i < run->last_end; i++)
+    {
+      if (step < last && i == steps[step + 1].begin_index)
+        {
+          step++;
+          n = 0;
+        }
+      run->ordinal_of[i - run->step_begin] = n;
+      if (!is_planned (run, i))
+        continue;
+      run->requests[n_all++] = i;
+      n++;
+    }
+  run->n_requests = n_all / (last - first + 1);
+  return TESSERA_OK;
+}
+
+/* The longest run of steps in [*first, *last] that ask for the same; of equals the
+ * latest.
+ */
+static void
+longest_run (const TesseraRun *run, uint32_t *first, uint32_t *last)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint32_t from = *first, to = *last, begin = from;
+  uint64_t before = 0;
+
+  *first = *last = from;
+  for (uint32_t k = from; k <= to; k++)
+    {
+      uint64_t now = digest (run, steps[k].begin_index, steps[k].end_index);
+
+      if (k == from || now != before)
+        begin = k;
+      before = now;
+      if (k - begin >= *last - *first)
+        {
+          *first = begin;
+          *last = k;
+        }
+    }
+}
+
+/* How many steps in [from, to] ask for the same as step @like, in a row or not: where
+ * every few steps evaluate or log, the runs between are short. */
+static uint32_t
+count_alike (const TesseraRun *run, uint32_t from, uint32_t to, uint32_t like)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint64_t wanted = digest (run, steps[like].begin_index, steps[like].end_index);
+  uint32_t n = 0;
+
+  for (uint32_t k = from; k <= to; k++)
+    n += digest (run, steps[k].begin_index, steps[k].end_index) == wanted;
+  return n;
+}
+
+void
+tessera_run_say_kept (TesseraRun *run)
+{
+  size_t n = strlen (run->reason);
+
+  if (run->n_kept > 0)
+    tessera_kept_say (run->n_kept, run->kept_bytes, run->reason + n,
+                      sizeof run->reason - n);
+}
+
+/* Folds the steps without the requests that they do not share, and without what they keep
+ * by habit, where that is worth it. */
+static TesseraStatus
+fold_with_habits (TesseraRun *run,
+                  const TesseraHabits *habits,
+                  uint32_t from,
+                  uint32_t to)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint32_t first = from, last = to, kept_first;
+  TesseraDynamicLoad load = { 0 };
+  TesseraStatus status;
+
+  if (from == to || !narrow (run, habits, &first, &last))
+    return TESSERA_OK;
+  if (last - first >= TESSERA_SHARE_STEPS)
+    first = last - TESSERA_SHARE_STEPS + 1;
+  status = tessera_dynamic_find (run->trace, run->blocks, run->structure, first, last,
+                                 end_of (run, first, last), run->limit, &run->is_dynamic,
+                                 &load);
+  if (status != TESSERA_OK || !run->is_dynamic)
+    return status;
+  kept_first = first;
+  if (habits->n_tokens > 0)
+    status = find_kept (run, &kept_first, last);
+  if (status == TESSERA_OK && kept_first != first)
+    {
+      forget_kept (run);
+      free (run->is_dynamic);
+      run->is_dynamic = NULL;
+    }
+  if (status != TESSERA_OK || !run->is_dynamic)
+    return status;
+  snprintf (
+      run->reason, sizeof run->reason,
+      "steps %" PRId64 " to %" PRId64 " ask for the same but for %" PRIu32
+      " dynamic requests a step, %.1f MiB at most alive: a run follows this plan for "
+      "any number of steps",
+      steps[first].number, steps[last].number, load.n_a_step,
+      (double) load.most_bytes / (1 << 20));
+  tessera_run_say_kept (run);
+  return tessera_run_fold (run, first, last);
+}
+
+/* What several of the steps keep, little as it is. */
+static TesseraStatus
+find_habits (const TesseraRun *run, uint32_t from, uint32_t to, TesseraHabits *out_habits)
+{
+  const TesseraStep *steps = run->structure->steps;
+  TesseraHabitRange *ranges = malloc (((size_t) to - from + 1) * sizeof *ranges);
+  uint64_t peak_bytes = tessera_blocks_bound (run->blocks, steps[from].begin_index,
+                                              steps[from + 1].end_index, NULL);
+  TesseraStatus status = TESSERA_NO_MEMORY;
+
+  for (uint32_t k = from; ranges && k < to; k++)
+    ranges[k - from] =
+        (TesseraHabitRange){ steps[k].begin_index, steps[k + 1].begin_index,
+                             k + 1 < to ? steps[k + 2].begin_index
+                                        : steps[k + 1].end_index };
+  if (ranges)
+    status = tessera_habits_init (out_habits, run->trace, run->blocks, ranges, to - from,
+                                  tessera_kept_most (peak_bytes, false));
+  free (ranges);
+  return status;
+}
+
+/* Folds what the steps share: as if none may keep anything, else with what they keep. */
+static TesseraStatus
+fold_partly (TesseraRun *run, uint32_t from, uint32_t to)
+{
+  TesseraHabits habits = { 0 };
+  TesseraStatus status = fold_with_habits (run, &habits, from, to);
+
+  if (status != TESSERA_OK || run->repeats || from == to)
+    return status;
+  status = find_habits (run, from, to, &habits);
+  if (status == TESSERA_OK && habits.n_tokens > 0)
+    status = fold_with_habits (run, &habits, from, to);
+  tessera_habits_clear (&habits);
+  return status;
+}
+
+static void
+decline_alike (TesseraRun *run)
+{
+  char reason[300];
+
+  snprintf (reason, sizeof reason,
+            "steps are alike but keep some of what they allocate, %.1f MiB each: a run "
+            "follows this plan only by asking for the same things in the same order",
+            (double) run->kept_bytes / (1 << 20));
+  tessera_run_whole (run, reason);
+}
+
+/* Nothing is folded: why, and what that means for a run. */
+static void
+decline (TesseraRun *run, bool is_one_step, bool are_alike)
+{
+  if (is_one_step && run->structure->n_steps > 1)
+    tessera_run_whole (
+        run, "one step was asked for and can't tell whether it repeats (ask for two): "
+             "a run follows this plan only by asking for the same things in the same "
+             "order");
+  else if (is_one_step)
+    tessera_run_whole (
+        run, "the trace shows one step only and can't tell whether it repeats: a run "
+             "follows this plan only by asking for the same things in the same order");
+  else if (are_alike)
+    decline_alike (run);
+  else
+    tessera_run_whole (
+        run, "each step asks for other sizes: a run follows this plan only with the same "
+             "batches in the same order");
+}
+
+TesseraStatus
+tessera_run_choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked)
+{
+  const TesseraStep *steps = run->structure->steps;
+  uint32_t first = from, last = to;
+  bool are_alike, folds = false;
+  TesseraStatus status = TESSERA_OK;
+
+  longest_run (run, &first, &last);
+  /* Among steps that vary, two may be equal by chance. */
+  if (2 * count_alike (run, from, to, first) < to - from + 1)
+    last = first;
+  are_alike = first < last;
+  if (are_alike)
+    status = narrow_alike (run, &first, &last, &folds);
+  if (status == TESSERA_OK && folds)
+    {
+      snprintf (run->reason, sizeof run->reason,
+                "steps %" PRId64 " to %" PRId64
+                " ask for the same: a run follows this plan for any number of steps",
+                steps[first].number, steps[last].number);
+      tessera_run_say_kept (run);
+      return tessera_run_fold (run, first, last);
+    }
+  if (status == TESSERA_OK)
+    status = fold_partly (run, from, to);
+  if (status != TESSERA_OK || run->repeats)
+    return status;
+  if (is_asked && to > from && steps[to].begin_index > 0 &&
+      difference (run, to) <= ASSUMED_DIFFERENCE)
+    {
+      run->is_assumed = true;
+      snprintf (run->reason, sizeof run->reason,
+                "step %" PRId64 " is taken for the one that repeats: it differs little "
+                "from the step before",
+                steps[to].number);
+      return tessera_run_fold (run, to, to);
+    }
+  decline (run, from == to, are_alike);
+  return TESSERA_OK;
+}
