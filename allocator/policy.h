@@ -16,10 +16,10 @@
  * so ordered gets another place that is, else it is a miss. A miss that finds the device
  * full may lie anywhere in the pool that is free and ordered: no run ends for memory that
  * a plan keeps unused. A plan that was made for another run is declined
- * (allocator/policy/judge.h): expandable rules serve from then on, blocks in the pool
- * stay until they are freed, and the pages that nobody needs are given back. So is one
- * whose pool has the memory that a request would fail for. Plans made across streams are
- * refused by tessera_policy_new(): their hand-overs need events on the device.
+ * (allocator/policy/planned/judge.h): expandable rules serve from then on, blocks in the
+ * pool stay until they are freed, and the pages that nobody needs are given back. So is
+ * one whose pool has the memory that a request would fail for. Plans made across streams
+ * are refused by tessera_policy_new(): their hand-overs need events on the device.
  *
  * Not thread-safe: the caller holds one lock per device.
  *

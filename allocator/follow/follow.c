@@ -1,10 +1,11 @@
 /*
  * Following a plan: which slot, if any, serves this request now.
  *
- * Which slot a request is, the course of the run tells (allocator/follow/course.h), or
- * that it is one which the plan leaves to others. The slot is only a proposal: a range is
- * handed out when it is free (allocator/follow/taken.h), else another that is not needed
- * meanwhile (allocator/follow/reuse.h). Cost: a look-up in a hash table, a comparison and
+ * Which slot a request is, the course of the run tells
+ * (allocator/follow/course/course.h), or that it is one which the plan leaves to others.
+ * The slot is only a proposal: a range is handed out when it is free
+ * (allocator/follow/places/taken.h), else another that is not needed meanwhile
+ * (allocator/follow/places/reuse.h). Cost: a look-up in a hash table, a comparison and
  * two words of a bitmap where the run does what was planned.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -13,12 +14,12 @@
 
 #include <stdlib.h>
 
-#include "allocator/follow/course.h"
-#include "allocator/follow/pairs.h"
-#include "allocator/follow/reuse.h"
-#include "allocator/follow/rooms.h"
+#include "allocator/follow/course/course.h"
+#include "allocator/follow/course/pairs.h"
+#include "allocator/follow/places/reuse.h"
+#include "allocator/follow/places/rooms.h"
+#include "allocator/follow/places/taken.h"
 #include "allocator/follow/slots.h"
-#include "allocator/follow/taken.h"
 
 struct TesseraFollower
 {

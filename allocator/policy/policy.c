@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-#include "allocator/policy/beside.h"
 #include "allocator/policy/direct.h"
-#include "allocator/policy/planned.h"
+#include "allocator/policy/pages/beside.h"
+#include "allocator/policy/planned/planned.h"
 
 typedef struct
 {

@@ -4,13 +4,13 @@
  *
  * Each step is seen as a plan of its own, followed twice; the step that makes what one
  * step makes once. Between steps of different length places differ, and the guard of the
- * pool alone decides (allocator/policy/guard.h).
+ * pool alone decides (allocator/policy/guard/guard.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdlib.h>
 
-#include "allocator/follow/instance.h"
+#include "allocator/follow/lengths/instance.h"
 #include "planner/check/lengths.h"
 #include "planner/check/sweep.h"
 

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "allocator/follow/instance.h"
-#include "allocator/follow/sweep.h"
+#include "allocator/follow/lengths/instance.h"
+#include "allocator/follow/lengths/sweep.h"
 
 enum
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/follow/rooms.h"
+#include "allocator/follow/places/rooms.h"
 #include "planner/regions.h"
 
 /* As good as endless. */

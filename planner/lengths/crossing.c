@@ -11,7 +11,7 @@
  */
 #include <stdlib.h>
 
-#include "allocator/follow/sweep.h"
+#include "allocator/follow/lengths/sweep.h"
 #include "planner/lengths/build.h"
 
 enum

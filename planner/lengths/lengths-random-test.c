@@ -7,8 +7,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "allocator/follow/instance.h"
-#include "allocator/follow/sweep.h"
+#include "allocator/follow/lengths/instance.h"
+#include "allocator/follow/lengths/sweep.h"
 #include "planner/check.h"
 #include "planner/lengths/orders/lay-out.h"
 

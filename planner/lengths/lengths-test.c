@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-#include "allocator/follow/guess.h"
-#include "allocator/follow/instance.h"
-#include "allocator/follow/sweep.h"
+#include "allocator/follow/lengths/guess.h"
+#include "allocator/follow/lengths/instance.h"
+#include "allocator/follow/lengths/sweep.h"
 #include "planner/check.h"
 #include "planner/laws/test-steps.h"
 #include "planner/lengths/orders/order.h"

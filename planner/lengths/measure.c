@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "allocator/follow/sweep.h"
+#include "allocator/follow/lengths/sweep.h"
 #include "planner/lengths.h"
 
 #define LONGEST (UINT64_C (1) << 21)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/follow/guess.h"
-#include "allocator/follow/sweep.h"
+#include "allocator/follow/lengths/guess.h"
+#include "allocator/follow/lengths/sweep.h"
 #include "planner/lengths/pins.h"
 
 enum

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "allocator/caching.h"
-#include "allocator/follow/sweep.h"
+#include "allocator/follow/lengths/sweep.h"
 #include "planner/lengths/orders/lay-out.h"
 #include "planner/lengths/pins.h"
 

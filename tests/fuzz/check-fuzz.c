@@ -9,7 +9,7 @@
 
 #include <glib.h>
 
-#include "allocator/follow/instance.h"
+#include "allocator/follow/lengths/instance.h"
 #include "planner/check/test-plans.h"
 #include "tests/fuzz/follow/plan.h"
 #include "tests/fuzz/fuzz.h"

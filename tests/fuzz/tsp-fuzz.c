@@ -5,7 +5,7 @@
  */
 #include <glib.h>
 
-#include "allocator/follow/instance.h"
+#include "allocator/follow/lengths/instance.h"
 #include "db/store.h"
 #include "db/test-traces.h"
 #include "tests/fuzz/file-input.h"

@@ -9,9 +9,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow/instance.h"
-#include "allocator/follow/lengths.h"
-#include "allocator/follow/sweep.h"
+#include "allocator/follow/lengths/instance.h"
+#include "allocator/follow/lengths/lengths.h"
+#include "allocator/follow/lengths/sweep.h"
 #include "planner/check.h"
 #include "planner/lengths.h"
 #include "planner/pack/judge.h"
@@ -191,8 +191,9 @@ is_planned (const Instance *instance)
          !made->leaves_out && !made->has_batch;
 }
 
-/* Whether no step is so long that a run plans none for it (allocator/follow/lengths.h):
- * such a one takes what is free in the pool, and the rest beside it. */
+/* Whether no step is so long that a run plans none for it
+ * (allocator/follow/lengths/lengths.h): such a one takes what is free in the pool, and
+ * the rest beside it. */
 static gboolean
 are_steps_planned (const TesseraLengths *lengths, const Case *run)
 {

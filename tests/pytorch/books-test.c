@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-#include "allocator/policy/guard.h"
+#include "allocator/policy/guard/guard.h"
 
 #define SEED 20261123
 #define MIB ((uint64_t) 1 << 20)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/follow/guess.h"
-#include "allocator/follow/instance.h"
+#include "allocator/follow/lengths/guess.h"
+#include "allocator/follow/lengths/instance.h"
 #include "planner/laws/fit/two-lengths.h"
 #include "planner/laws/test-steps.h"
 #include "planner/lengths.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "allocator/caching.h"
-#include "allocator/follow/sweep.h"
+#include "allocator/follow/lengths/sweep.h"
 
 typedef struct
 {

@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "allocator/follow/sweep.h"
+#include "allocator/follow/lengths/sweep.h"
 #include "planner/check.h"
 #include "planner/lengths/orders/lay-out.h"
 #include "planner/lengths/orders/refused.h"

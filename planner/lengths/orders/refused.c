@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include "allocator/follow/instance.h"
-#include "allocator/policy/guard.h"
+#include "allocator/follow/lengths/instance.h"
+#include "allocator/policy/guard/guard.h"
 
 typedef struct
 {

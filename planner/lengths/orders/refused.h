@@ -1,7 +1,7 @@
 /*
- * What the guard of the pool (allocator/policy/guard.h) would refuse of a plan for every
- * length in a run of several streams, for small and large blocks that lie where the other
- * ones lay: within a step, and where a step of another length comes next.
+ * What the guard of the pool (allocator/policy/guard/guard.h) would refuse of a plan for
+ * every length in a run of several streams, for small and large blocks that lie where the
+ * other ones lay: within a step, and where a step of another length comes next.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

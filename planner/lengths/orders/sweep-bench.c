@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow/sweep.h"
+#include "allocator/follow/lengths/sweep.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "allocator/follow/sweep.h"
+#include "allocator/follow/lengths/sweep.h"
 #include "tests/fuzz/follow/plan.h"
 
 enum

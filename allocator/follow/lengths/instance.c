@@ -1,0 +1,442 @@
+/*
+ * A plan for one step: see instance.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/follow/lengths/instance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator/follow/lengths/sweep.h"
+
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define SMALL_BYTES (UINT64_C (1) << 20) /* PyTorch's small pool serves up to this */
+
+/* A plan with room for its slots, and the names. */
+static TesseraStatus
+new_plan (const TesseraLengths *lengths, uint32_t n_positions, TesseraPlan **out_plan)
+{
+  TesseraPlan *plan;
+  TesseraStatus status = tessera_plan_new (out_plan);
+
+  if (status != TESSERA_OK)
+    return status;
+  plan = *out_plan;
+  plan->alignment_bytes = lengths->alignment_bytes;
+  plan->n_positions = n_positions > 0 ? n_positions : 1;
+  plan->followable = TESSERA_FOLLOWABLE_SAME_BATCHES;
+  plan->slots = calloc ((size_t) n_positions + 1, sizeof *plan->slots);
+  plan->rooms = calloc ((size_t) n_positions + 1, sizeof *plan->rooms);
+  plan->placeless = calloc ((size_t) n_positions + 1, sizeof *plan->placeless);
+  plan->sections = calloc (1, sizeof *plan->sections);
+  plan->strings = calloc ((size_t) lengths->n_strings + 1, sizeof *plan->strings);
+  if (!plan->slots || !plan->rooms || !plan->placeless || !plan->sections ||
+      !plan->strings)
+    return TESSERA_NO_MEMORY;
+  plan->n_sections = 1;
+  for (; plan->n_strings < lengths->n_strings; plan->n_strings++)
+    {
+      plan->strings[plan->n_strings] = strdup (lengths->strings[plan->n_strings]);
+      if (!plan->strings[plan->n_strings])
+        return TESSERA_NO_MEMORY;
+    }
+  return TESSERA_OK;
+}
+
+/* Height, section, bound and digest, once the slots are there. */
+static TesseraStatus
+finish (TesseraPlan *plan)
+{
+  uint64_t *ending = calloc ((size_t) plan->n_positions + 1, sizeof *ending);
+  uint64_t load = 0;
+  uint32_t ended = 0;
+
+  if (!ending)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+      uint64_t end_bytes = slot->offset_bytes + slot->block_bytes;
+
+      for (; ended <= slot->born; ended++)
+        load -= ending[ended];
+      load += slot->block_bytes;
+      ending[slot->died] += slot->block_bytes;
+      if (load > plan->bound_bytes)
+        plan->bound_bytes = load;
+      if (end_bytes > plan->height_bytes)
+        plan->height_bytes = end_bytes;
+      if (slot->stream >= plan->n_streams)
+        plan->n_streams = slot->stream + 1u;
+    }
+  free (ending);
+  plan->n_streams += plan->n_streams == 0;
+  plan->sections[0] = (TesseraSection){ .begin = 0,
+                                        .end = plan->n_positions,
+                                        .n_slots = (uint32_t) plan->n_slots,
+                                        .kind = TESSERA_SECTION_ONCE };
+  plan->slot_digest = tessera_plan_digest (plan);
+  return TESSERA_OK;
+}
+
+static bool
+is_there (const TesseraInstanceOptions *options, uint32_t slot)
+{
+  return options->is_there && options->is_there[slot];
+}
+
+/* What is asked for in longer steps only, or in shorter ones. */
+static bool
+is_beyond (const TesseraLengthsSlot *slot, const TesseraParameters *parameters)
+{
+  uint64_t tokens = tessera_parameters_tokens (parameters);
+
+  return tokens < slot->from_tokens || (slot->to_tokens > 0 && tokens > slot->to_tokens);
+}
+
+static bool
+is_left_out (const TesseraLengthsSlot *slot, const TesseraInstanceOptions *options)
+{
+  return slot->seen == (options->is_first ? TESSERA_SEEN_LATER : TESSERA_SEEN_FIRST) &&
+         !tessera_lengths_slot_stays (slot);
+}
+
+uint64_t
+tessera_instance_base (const TesseraLengths *lengths,
+                       const uint64_t *most_bytes,
+                       const bool *is_there)
+{
+  uint64_t base = 0;
+
+  for (uint32_t i = 0; i < lengths->n_start; i++)
+    if (lengths->start[i].is_held)
+      base = MAX (base, lengths->start[i].offset_bytes + lengths->start[i].block_bytes);
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      if (slot->place != TESSERA_PLACE_FIXED ||
+          (tessera_lengths_slot_stays (slot) && !(is_there && is_there[i])))
+        continue;
+      base = MAX (base, slot->offset_bytes + most_bytes[slot->law]);
+      if (slot->crosses)
+        base = MAX (base, slot->spare_bytes + most_bytes[slot->law]);
+    }
+  return base;
+}
+
+TesseraStatus
+tessera_instance_floors (const TesseraLengths *lengths,
+                         const uint64_t *most_bytes,
+                         const bool *is_there,
+                         uint64_t *out_floors)
+{
+  uint64_t *until = malloc (((size_t) lengths->n_slots + 1) * sizeof *until);
+  uint64_t floor = tessera_instance_base (lengths, most_bytes, is_there);
+
+  if (!until)
+    return TESSERA_NO_MEMORY;
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      until[i] = floor;
+      if (tessera_lengths_slot_stays (slot) && slot->place == TESSERA_PLACE_FIXED &&
+          !(is_there && is_there[i]))
+        floor = MAX (floor, slot->offset_bytes + most_bytes[slot->law]);
+    }
+  until[lengths->n_slots] = floor;
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    out_floors[i] = until[lengths->slots[i].died];
+  free (until);
+  return TESSERA_OK;
+}
+
+/* The lower of two: by the order for such steps, and by that for all others. */
+static uint64_t
+sweep_lower (const TesseraLengths *lengths,
+             const TesseraParameters *parameters,
+             const uint64_t *block_bytes,
+             const uint64_t *floors,
+             uint64_t *tops,
+             const TesseraOrder **out_order)
+{
+  const TesseraOrder *first;
+  uint64_t first_height =
+      tessera_sweep_by (lengths, parameters, true, block_bytes, floors, tops, &first);
+  uint64_t height;
+
+  /* The one that keeps small from large where others' places are lent. */
+  if (tessera_lengths_lends_apart (lengths))
+    {
+      *out_order = first;
+      return first_height;
+    }
+  height =
+      tessera_sweep_by (lengths, parameters, false, block_bytes, floors, tops, out_order);
+  if (height <= first_height)
+    return height;
+  *out_order = first;
+  return tessera_sweep_above (lengths, first, block_bytes, floors, tops);
+}
+
+/* Offsets of the swept: [n_slots]. */
+static TesseraStatus
+sweep (const TesseraLengths *lengths,
+       const TesseraParameters *parameters,
+       const TesseraInstanceOptions *options,
+       const uint64_t *block_bytes,
+       const uint64_t *most_bytes,
+       uint64_t *out_offsets)
+{
+  const TesseraOrder *order = NULL;
+  uint64_t *tops = malloc (((size_t) lengths->n_swept + 1) * sizeof *tops);
+  uint64_t *floors = malloc (((size_t) lengths->n_slots + 1) * sizeof *floors);
+  TesseraStatus status = tops && floors ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  if (status == TESSERA_OK && options->shares_once && options->is_first)
+    status = tessera_instance_floors (lengths, most_bytes, options->is_there, floors);
+  if (status == TESSERA_OK && options->shares_once && options->is_first)
+    (void) sweep_lower (lengths, parameters, block_bytes, floors, tops, &order);
+  else if (status == TESSERA_OK)
+    (void) tessera_sweep_by (lengths, parameters, false, block_bytes, NULL, tops, &order);
+  /* What is left out has no offset, and its top is where it would begin. */
+  for (uint32_t i = 0; i < lengths->n_swept && status == TESSERA_OK; i++)
+    if (!is_left_out (&lengths->slots[order->slots[i]], options))
+      out_offsets[order->slots[i]] = tops[i] - block_bytes[order->laws[i]];
+  free (tops);
+  free (floors);
+  return status;
+}
+
+static void
+add_slot (TesseraPlan *plan,
+          const TesseraLengths *lengths,
+          uint32_t index,
+          uint64_t block_bytes,
+          uint64_t offset_bytes)
+{
+  const TesseraLengthsSlot *of = &lengths->slots[index];
+
+  plan->slots[plan->n_slots++] = (TesseraSlot){
+    .size_bytes = block_bytes,
+    .block_bytes = block_bytes,
+    .offset_bytes = offset_bytes,
+    .born = index,
+    .died = of->died,
+    .phase = of->phase,
+    .group = TESSERA_NONE,
+    .block = index,
+    .stream = of->stream,
+    .pool = of->pool,
+  };
+}
+
+/* It is asked for, and has no place. */
+static void
+add_placeless (TesseraPlan *plan,
+               const TesseraLengths *lengths,
+               uint32_t index,
+               uint64_t block_bytes)
+{
+  const TesseraLengthsSlot *of = &lengths->slots[index];
+
+  plan->placeless[plan->n_placeless++] =
+      (TesseraPlaceless){ .size_bytes = block_bytes,
+                          .block_bytes = block_bytes,
+                          .before = (uint32_t) plan->n_slots,
+                          .born = index,
+                          .phase = of->phase,
+                          .block = index,
+                          .stream = of->stream,
+                          .pool = of->pool };
+}
+
+/* Whether the range that the room would be is needed by a slot while it is open. */
+static bool
+is_needed (const TesseraPlan *plan, const TesseraRoom *room)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+
+      if (slot->offset_bytes < room->end_bytes &&
+          room->begin_bytes < slot->offset_bytes + slot->block_bytes &&
+          slot->born < room->died && room->born < slot->died)
+        return true;
+    }
+  return false;
+}
+
+/* Where there are two lengths a size without a law is nobody's to be matched by: its
+ * place is a room for what comes there. */
+static bool
+is_room (const TesseraLengths *lengths, const TesseraLengthsSlot *slot)
+{
+  return lengths->most.second > 0 && slot->place == TESSERA_PLACE_SWEPT &&
+         lengths->laws[slot->law].kind == TESSERA_SIZE_BOUNDED;
+}
+
+static void
+add_room (TesseraPlan *plan,
+          const TesseraLengths *lengths,
+          uint32_t index,
+          uint64_t block_bytes,
+          uint64_t offset_bytes)
+{
+  const TesseraLengthsSlot *of = &lengths->slots[index];
+
+  plan->rooms[plan->n_rooms++] = (TesseraRoom){
+    .begin_bytes = offset_bytes,
+    .end_bytes = offset_bytes + block_bytes,
+    .most_bytes = block_bytes,
+    .sum_bytes = block_bytes,
+    .before = (uint32_t) plan->n_slots,
+    .born = plan->n_slots > 0 ? plan->slots[plan->n_slots - 1].born + 1 : 0,
+    .died = of->died,
+    .n_requests = 1,
+    .stream = of->stream,
+    .is_small = block_bytes <= SMALL_BYTES,
+  };
+}
+
+static int
+by_place (const void *a, const void *b)
+{
+  const TesseraRoom *x = a, *y = b;
+
+  if (x->before != y->before)
+    return x->before < y->before ? -1 : 1;
+  if (x->is_small != y->is_small)
+    return x->is_small < y->is_small ? -1 : 1;
+  return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
+}
+
+/* Those that no slot needs: the first of each place and class. */
+static void
+settle_rooms (TesseraPlan *plan)
+{
+  size_t n = 0;
+
+  if (plan->n_rooms > 0)
+    qsort (plan->rooms, plan->n_rooms, sizeof *plan->rooms, by_place);
+  for (size_t i = 0; i < plan->n_rooms; i++)
+    {
+      const TesseraRoom *room = &plan->rooms[i];
+
+      if (is_needed (plan, room) || (n > 0 && plan->rooms[n - 1].before == room->before &&
+                                     plan->rooms[n - 1].is_small == room->is_small))
+        continue;
+      plan->height_bytes = MAX (plan->height_bytes, room->end_bytes);
+      plan->rooms[n++] = *room;
+    }
+  plan->n_rooms = n;
+}
+
+static void
+add_slots (TesseraPlan *plan,
+           const TesseraLengths *lengths,
+           const TesseraParameters *parameters,
+           const TesseraInstanceOptions *options,
+           const uint64_t *block_bytes,
+           const uint64_t *most_bytes,
+           const uint64_t *swept)
+{
+  for (uint32_t i = options->first_slot; i < lengths->n_slots; i++)
+    {
+      const TesseraLengthsSlot *of = &lengths->slots[i];
+      bool is_spare = of->crosses && options->is_spare && options->is_spare[i];
+
+      if (is_left_out (of, options) || is_beyond (of, parameters) ||
+          block_bytes[of->law] == 0)
+        continue;
+      if (tessera_lengths_slot_is_kept (of))
+        add_placeless (plan, lengths, i, block_bytes[of->law]);
+      if (of->place == TESSERA_PLACE_NONE ||
+          (tessera_lengths_slot_stays (of) && is_there (options, i)) ||
+          (of->place == TESSERA_PLACE_FIXED &&
+           block_bytes[of->law] > most_bytes[of->law]))
+        continue;
+      if (is_room (lengths, of))
+        {
+          add_room (plan, lengths, i, block_bytes[of->law], swept[i]);
+          continue;
+        }
+      add_slot (plan, lengths, i, block_bytes[of->law],
+                of->place == TESSERA_PLACE_SWEPT ? swept[i]
+                : is_spare                       ? of->spare_bytes
+                                                 : of->offset_bytes);
+    }
+}
+
+TesseraStatus
+tessera_instance_of_step (const TesseraLengths *lengths,
+                          const TesseraParameters *parameters,
+                          const TesseraInstanceOptions *options,
+                          TesseraPlan **out_plan)
+{
+  uint64_t *block_bytes = malloc (((size_t) lengths->n_laws + 1) * sizeof *block_bytes);
+  uint64_t *most_bytes = malloc (((size_t) lengths->n_laws + 1) * sizeof *most_bytes);
+  uint64_t *swept = calloc ((size_t) lengths->n_slots + 1, sizeof *swept);
+  TesseraPlan *plan = NULL;
+  TesseraStatus status =
+      block_bytes && most_bytes && swept ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  *out_plan = NULL;
+  if (status == TESSERA_OK &&
+      (!tessera_sweep_sizes (lengths, parameters, block_bytes) ||
+       !tessera_sweep_sizes (lengths, &lengths->most, most_bytes)))
+    status = TESSERA_INVALID;
+  if (status == TESSERA_OK)
+    status = sweep (lengths, parameters, options, block_bytes, most_bytes, swept);
+  if (status == TESSERA_OK)
+    status = new_plan (lengths, lengths->n_slots, &plan);
+  if (status == TESSERA_OK)
+    {
+      add_slots (plan, lengths, parameters, options, block_bytes, most_bytes, swept);
+      settle_rooms (plan);
+      status = finish (plan);
+    }
+  if (status == TESSERA_OK)
+    *out_plan = plan;
+  else
+    tessera_plan_free (plan);
+  free (block_bytes);
+  free (most_bytes);
+  free (swept);
+  return status;
+}
+
+TesseraStatus
+tessera_instance_of_start (const TesseraLengths *lengths, TesseraPlan **out_plan)
+{
+  TesseraPlan *plan = NULL;
+  TesseraStatus status = new_plan (lengths, lengths->n_start, &plan);
+
+  *out_plan = NULL;
+  for (uint32_t i = 0; i < lengths->n_start && status == TESSERA_OK; i++)
+    {
+      const TesseraStartSlot *of = &lengths->start[i];
+
+      plan->slots[plan->n_slots++] = (TesseraSlot){
+        .size_bytes = of->size_bytes,
+        .block_bytes = of->block_bytes,
+        .offset_bytes = of->offset_bytes,
+        .born = i,
+        .died = of->is_held ? lengths->n_start : of->died,
+        .phase = of->phase,
+        .group = TESSERA_NONE,
+        .block = i,
+        .stream = of->stream,
+        .pool = of->pool,
+      };
+    }
+  if (status == TESSERA_OK)
+    status = finish (plan);
+  if (status == TESSERA_OK)
+    *out_plan = plan;
+  else
+    tessera_plan_free (plan);
+  return status;
+}

@@ -1,0 +1,614 @@
+/*
+ * Following a plan for every length: see lengths.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/follow/lengths/lengths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator/follow/lengths/guess.h"
+#include "allocator/follow/lengths/instance.h"
+#include "allocator/follow/lengths/sweep.h"
+
+enum
+{
+  /* Requests of a step that no early slot is like, before it counts as lost. */
+  MAX_STRANGERS = 64,
+  /* Misses in a row from which on the guess is doubted. */
+  MIN_DOUBTS = 4,
+  /* ... and beyond which what comes is no part of the step. */
+  MAX_MISSED = 16,
+  /* A step beyond what the plan is for is planned, too, as far as laws go: with this
+     share of the pool more. What is longer yet may be none (an evaluation, say). */
+  BEYOND_SHARE = 4
+};
+
+typedef enum
+{
+  START, /* before the first step */
+  EARLY, /* of a step whose length is not known */
+  KNOWN,
+  UNPLANNED
+} State;
+
+/* One that the plan has no name for. */
+#define OTHER_PHASE (TESSERA_NONE - 1)
+
+/* A place that does not move, and whether a block lies there. */
+typedef struct
+{
+  uint64_t offset_bytes;
+  uint32_t slot;
+  bool is_spare;
+  bool is_taken;
+  bool is_own; /* ... by a block of the slot, not by one that may lie there meanwhile */
+} FixedPlace;
+
+struct TesseraLengthsFollower
+{
+  const TesseraLengths *lengths;
+  TesseraLengthsHooks hooks;
+  uint64_t most_height_bytes; /* that a step may be planned with */
+  uint64_t *most_bytes;       /* [n_laws] what fixed places have */
+  FixedPlace *fixed;          /* by offset */
+  uint32_t n_fixed;
+  uint32_t *own_place, *spare_place; /* [n_slots] index into fixed, or TESSERA_NONE */
+  bool *is_spare, *is_there;         /* [n_slots] for the next instance */
+  State state;
+  TesseraGuess guess;
+  TesseraParameters known; /* of this step */
+  uint32_t next_early;     /* slot */
+  uint32_t n_strangers;
+  uint32_t phase;    /* that the run is in: of the plan's strings, NONE or OTHER_PHASE */
+  TesseraPlan *plan; /* of this step, or of the start */
+  bool has_phases;   /* the run tells them */
+  bool is_new_phase; /* an early slot's, for the first time in this step */
+  bool *was_phase;   /* [n_strings] in this step */
+  TesseraCutter cutter;
+  bool is_later_part;                     /* not the first of its step */
+  bool was_placeless;                     /* the last request */
+  uint32_t n_missed;                      /* in a row */
+  uint64_t before[TESSERA_GUESS_LEADING]; /* the last that were asked for before the first
+                                             step, where its batch may be among them */
+  uint32_t n_before;
+  TesseraFollower *follower;
+  TesseraFollowerStats stats; /* of what is past, and of early requests */
+};
+
+static void
+add_stats (TesseraFollowerStats *sum, const TesseraFollowerStats *more)
+{
+  sum->hits += more->hits;
+  sum->misses += more->misses;
+  sum->hit_bytes += more->hit_bytes;
+  sum->miss_bytes += more->miss_bytes;
+  sum->hits_elsewhere += more->hits_elsewhere;
+  sum->misses_unknown += more->misses_unknown;
+  sum->misses_occupied += more->misses_occupied;
+  sum->misses_planned += more->misses_planned;
+  sum->planned_miss_bytes += more->planned_miss_bytes;
+}
+
+static void
+drop_instance (TesseraLengthsFollower *follower)
+{
+  TesseraFollowerStats stats;
+
+  if (follower->follower != NULL)
+    {
+      tessera_follower_get_stats (follower->follower, &stats);
+      add_stats (&follower->stats, &stats);
+    }
+  tessera_follower_free (follower->follower);
+  tessera_plan_free (follower->plan);
+  follower->follower = NULL;
+  follower->plan = NULL;
+}
+
+/* Follows follower->plan from now on. Returns: whether it can be. */
+static bool
+follow_instance (TesseraLengthsFollower *follower)
+{
+  if (follower->plan->height_bytes > follower->most_height_bytes ||
+      tessera_follower_new (follower->plan, &follower->follower) != TESSERA_OK)
+    {
+      drop_instance (follower);
+      return false;
+    }
+  follower->hooks.expect (follower->hooks.guard.user, follower->plan->height_bytes);
+  tessera_follower_set_guard (follower->follower, &follower->hooks.guard);
+  return true;
+}
+
+static int
+by_offset (const void *a, const void *b)
+{
+  const FixedPlace *x = a;
+  const FixedPlace *y = b;
+
+  return (x->offset_bytes > y->offset_bytes) - (x->offset_bytes < y->offset_bytes);
+}
+
+static void
+list_fixed (TesseraLengthsFollower *follower)
+{
+  const TesseraLengths *lengths = follower->lengths;
+
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      follower->own_place[i] = follower->spare_place[i] = TESSERA_NONE;
+      if (slot->place != TESSERA_PLACE_FIXED)
+        continue;
+      follower->fixed[follower->n_fixed++] =
+          (FixedPlace){ slot->offset_bytes, i, false, false };
+      if (slot->crosses && slot->spare_bytes != slot->offset_bytes)
+        follower->fixed[follower->n_fixed++] =
+            (FixedPlace){ slot->spare_bytes, i, true, false };
+    }
+  qsort (follower->fixed, follower->n_fixed, sizeof *follower->fixed, by_offset);
+  for (uint32_t k = 0; k < follower->n_fixed; k++)
+    {
+      const FixedPlace *place = &follower->fixed[k];
+
+      (place->is_spare ? follower->spare_place : follower->own_place)[place->slot] = k;
+    }
+}
+
+static FixedPlace *
+fixed_at (const TesseraLengthsFollower *follower, uint64_t offset_bytes)
+{
+  const FixedPlace key = { .offset_bytes = offset_bytes };
+
+  return follower->n_fixed > 0
+             ? bsearch (&key, follower->fixed, follower->n_fixed, sizeof key, by_offset)
+             : NULL;
+}
+
+TesseraStatus
+tessera_lengths_height (const TesseraLengths *lengths, uint64_t *out_height_bytes)
+{
+  uint64_t *sizes = malloc (((size_t) lengths->n_laws + 1) * sizeof *sizes);
+  uint64_t *tops = malloc (((size_t) lengths->n_swept + 1) * sizeof *tops);
+  TesseraStatus status = sizes && tops ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  *out_height_bytes = lengths->start_bytes;
+  if (status == TESSERA_OK && !tessera_sweep_sizes (lengths, &lengths->most, sizes))
+    status = TESSERA_INVALID;
+  for (uint32_t k = 0;
+       status == TESSERA_OK && k < lengths->n_orders && !lengths->orders[k].is_first; k++)
+    {
+      uint64_t height = tessera_sweep (lengths, &lengths->orders[k], sizes, tops);
+
+      if (height > *out_height_bytes)
+        *out_height_bytes = height;
+    }
+  free (sizes);
+  free (tops);
+  return status;
+}
+
+TesseraStatus
+tessera_lengths_follower_new (const TesseraLengths *lengths,
+                              const TesseraLengthsHooks *hooks,
+                              TesseraLengthsFollower **out_follower)
+{
+  TesseraLengthsFollower *follower = calloc (1, sizeof *follower);
+  size_t n = (size_t) lengths->n_slots + 1;
+
+  *out_follower = NULL;
+  if (follower == NULL)
+    return TESSERA_NO_MEMORY;
+  follower->lengths = lengths;
+  follower->hooks = *hooks;
+  follower->phase = TESSERA_NONE;
+  follower->cutter.phase = lengths->cut_phase;
+  follower->most_bytes = malloc (((size_t) lengths->n_laws + 1) * sizeof (uint64_t));
+  follower->fixed = calloc (2 * n, sizeof *follower->fixed);
+  follower->own_place = malloc (n * sizeof *follower->own_place);
+  follower->spare_place = malloc (n * sizeof *follower->spare_place);
+  follower->is_spare = calloc (n, sizeof *follower->is_spare);
+  follower->is_there = calloc (n, sizeof *follower->is_there);
+  follower->was_phase =
+      calloc ((size_t) lengths->n_strings + 1, sizeof *follower->was_phase);
+  if (!follower->most_bytes || !follower->fixed || !follower->own_place ||
+      !follower->spare_place || !follower->is_spare || !follower->is_there ||
+      !follower->was_phase ||
+      !tessera_sweep_sizes (lengths, &lengths->most, follower->most_bytes) ||
+      tessera_lengths_height (lengths, &follower->most_height_bytes) != TESSERA_OK ||
+      tessera_instance_of_start (lengths, &follower->plan) != TESSERA_OK)
+    {
+      tessera_lengths_follower_free (follower);
+      return TESSERA_NO_MEMORY;
+    }
+  follower->most_height_bytes += follower->most_height_bytes / BEYOND_SHARE;
+  list_fixed (follower);
+  follower->state = follow_instance (follower) ? START : UNPLANNED;
+  *out_follower = follower;
+  return TESSERA_OK;
+}
+
+void
+tessera_lengths_follower_free (TesseraLengthsFollower *follower)
+{
+  if (follower == NULL)
+    return;
+  tessera_follower_free (follower->follower);
+  tessera_plan_free (follower->plan);
+  free (follower->most_bytes);
+  free (follower->fixed);
+  free (follower->own_place);
+  free (follower->spare_place);
+  free (follower->is_spare);
+  free (follower->is_there);
+  free (follower->was_phase);
+  free (follower);
+}
+
+/* Its length is not known, whatever was thought so far. */
+static void
+begin_early (TesseraLengthsFollower *follower)
+{
+  drop_instance (follower);
+  follower->n_missed = 0;
+  follower->state = EARLY;
+  follower->next_early = 0;
+  tessera_guess_init (&follower->guess, follower->lengths);
+}
+
+/* A step, or a part of it. */
+static void
+begin_part (TesseraLengthsFollower *follower)
+{
+  begin_early (follower);
+  follower->n_strangers = 0;
+  follower->is_new_phase = false;
+  memset (follower->was_phase, 0, follower->lengths->n_strings);
+}
+
+void
+tessera_lengths_follower_step (TesseraLengthsFollower *follower)
+{
+  bool is_first = follower->state == START;
+
+  begin_part (follower);
+  if (is_first)
+    follower->next_early =
+        tessera_guess_see_batch (&follower->guess, follower->before, follower->n_before);
+  follower->cutter.had_other = false;
+  follower->is_later_part = false;
+}
+
+void
+tessera_lengths_follower_phase (TesseraLengthsFollower *follower, const char *name)
+{
+  const TesseraLengths *lengths = follower->lengths;
+
+  if (lengths->cut_phase != NULL && name != NULL)
+    name = tessera_bare_phase (name);
+  if (tessera_cutter_see (&follower->cutter, name) && follower->state != START)
+    {
+      begin_part (follower);
+      follower->is_later_part = true;
+    }
+  follower->has_phases = true;
+  follower->phase = name != NULL ? OTHER_PHASE : TESSERA_NONE;
+  for (uint32_t i = 0; name != NULL && i < lengths->n_strings; i++)
+    if (strcmp (lengths->strings[i], name) == 0)
+      follower->phase = i;
+  if (follower->phase < lengths->n_strings)
+    {
+      for (uint32_t i = 0; i < lengths->n_early; i++)
+        follower->is_new_phase |= lengths->slots[i].phase == follower->phase &&
+                                  !follower->was_phase[follower->phase];
+      follower->was_phase[follower->phase] = true;
+    }
+  if (follower->follower != NULL)
+    tessera_follower_phase (follower->follower, name);
+}
+
+/* Which blocks lie in fixed places already, and whether the rest of what one step makes
+ * leaves its places to others until it comes. */
+static TesseraInstanceOptions
+look_around (TesseraLengthsFollower *follower)
+{
+  const TesseraLengths *lengths = follower->lengths;
+  TesseraInstanceOptions options = { .is_there = follower->is_there,
+                                     .first_slot = follower->next_early,
+                                     .is_spare = follower->is_spare };
+  uint32_t n_lent = 0, n_there = 0;
+
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      const FixedPlace *place = follower->own_place[i] != TESSERA_NONE
+                                    ? &follower->fixed[follower->own_place[i]]
+                                    : NULL;
+      bool is_taken = place != NULL && place->is_taken;
+
+      follower->is_spare[i] = lengths->slots[i].crosses && is_taken;
+      follower->is_there[i] =
+          tessera_lengths_slot_stays (&lengths->slots[i]) && is_taken && place->is_own;
+      if (!tessera_lengths_slot_lends (lengths, &lengths->slots[i]))
+        continue;
+      /* Elsewhere, if the part that made it was not planned. */
+      if (follower->is_later_part && lengths->slots[i].seen == TESSERA_SEEN_FIRST)
+        follower->is_there[i] = true;
+      n_lent++;
+      n_there += follower->is_there[i];
+    }
+  /* Of a step's parts the first finds nothing there; what a part leaves out is little. */
+  options.is_first = lengths->cut_phase != NULL ? 2 * n_there < n_lent : n_there < n_lent;
+  options.shares_once = follower->hooks.is_free (
+      follower->hooks.guard.user,
+      tessera_instance_base (lengths, follower->most_bytes, follower->is_there),
+      lengths->fixed_bytes);
+  return options;
+}
+
+/* The length is known: a plan for the rest of the step. Whoever knows it in the phase
+ * that tells it has no doubt because of that phase. */
+static void
+begin_known (TesseraLengthsFollower *follower, const TesseraParameters *parameters)
+{
+  const TesseraInstanceOptions options = look_around (follower);
+
+  follower->is_new_phase = false;
+  follower->known = *parameters;
+  follower->state = tessera_instance_of_step (follower->lengths, parameters, &options,
+                                              &follower->plan) == TESSERA_OK &&
+                            follow_instance (follower)
+                        ? KNOWN
+                        : UNPLANNED;
+}
+
+/* A fixed place of the slot that is free and large enough. */
+static bool
+take_fixed (TesseraLengthsFollower *follower,
+            uint32_t slot,
+            uint64_t size_bytes,
+            uint64_t *out_offset_bytes)
+{
+  const uint32_t places[] = { follower->own_place[slot], follower->spare_place[slot] };
+
+  if (size_bytes > follower->most_bytes[follower->lengths->slots[slot].law])
+    return false;
+  for (size_t k = 0; k < 2; k++)
+    {
+      FixedPlace *place = places[k] != TESSERA_NONE ? &follower->fixed[places[k]] : NULL;
+      uint64_t end_bytes;
+
+      if (place == NULL || place->is_taken ||
+          !follower->hooks.guard.take (follower->hooks.guard.user, place->offset_bytes,
+                                       &end_bytes))
+        continue;
+      place->is_taken = place->is_own = true;
+      *out_offset_bytes = place->offset_bytes;
+      return true;
+    }
+  return false;
+}
+
+/* The early slot that the request is, or TESSERA_NONE. */
+static uint32_t
+find_early (TesseraLengthsFollower *follower,
+            uint64_t size_bytes,
+            uint32_t stream,
+            uint32_t pool)
+{
+  const TesseraLengths *lengths = follower->lengths;
+
+  for (uint32_t i = follower->next_early; i < lengths->n_early; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      if (slot->place == TESSERA_PLACE_FIXED && !tessera_lengths_slot_stays (slot) &&
+          slot->stream == stream && slot->pool == pool &&
+          (!follower->has_phases || slot->phase == follower->phase) &&
+          tessera_guess_see (&follower->guess, i, size_bytes))
+        return i;
+    }
+  return TESSERA_NONE;
+}
+
+static bool
+serve_early (TesseraLengthsFollower *follower,
+             uint64_t size_bytes,
+             uint32_t stream,
+             uint32_t pool,
+             uint64_t *out_offset_bytes)
+{
+  uint32_t slot = find_early (follower, size_bytes, stream, pool);
+  TesseraParameters parameters;
+  bool is_hit = false;
+
+  if (slot == TESSERA_NONE)
+    follower->n_strangers += follower->n_strangers <= MAX_STRANGERS;
+  else
+    {
+      follower->next_early = slot + 1;
+      is_hit = take_fixed (follower, slot, size_bytes, out_offset_bytes);
+      if (tessera_guess_is_known (&follower->guess, &parameters))
+        begin_known (follower, &parameters);
+    }
+  follower->stats.hits += is_hit;
+  follower->stats.hit_bytes += is_hit ? size_bytes : 0;
+  follower->stats.misses += !is_hit;
+  follower->stats.miss_bytes += is_hit ? 0 : size_bytes;
+  follower->stats.misses_unknown += slot == TESSERA_NONE;
+  follower->stats.misses_occupied += slot != TESSERA_NONE && !is_hit;
+  return is_hit;
+}
+
+/* A size that is always the same tells nothing. */
+static bool
+tells (const TesseraLengthsFollower *follower, uint32_t slot)
+{
+  const TesseraLengths *lengths = follower->lengths;
+
+  return lengths->laws[lengths->slots[slot].law].kind != TESSERA_SIZE_CONSTANT;
+}
+
+/* Of two lengths one request never tells both: it may be one of this very step. */
+static bool
+is_of_known (const TesseraLengthsFollower *follower, uint32_t slot, uint64_t size_bytes)
+{
+  const TesseraLengths *lengths = follower->lengths;
+  uint64_t bytes;
+
+  return lengths->most.second > 0 &&
+         tessera_size_law_evaluate (&lengths->laws[lengths->slots[slot].law],
+                                    &follower->known, &bytes) &&
+         bytes == size_bytes;
+}
+
+/* What comes between steps may look like the begin of one. Where nothing of it hits, or
+ * a phase begins in which the length is told, a request that would be the first of a step
+ * of another length is. */
+static void
+doubt (TesseraLengthsFollower *follower,
+       uint64_t size_bytes,
+       uint32_t stream,
+       uint32_t pool)
+{
+  TesseraParameters parameters;
+  TesseraGuess guess;
+  uint32_t next_early = follower->next_early, slot;
+  bool is_other;
+
+  if (follower->n_missed < MIN_DOUBTS && !follower->is_new_phase)
+    return;
+  follower->is_new_phase = false;
+  guess = follower->guess;
+  tessera_guess_init (&follower->guess, follower->lengths);
+  follower->next_early = 0;
+  slot = find_early (follower, size_bytes, stream, pool);
+  is_other = slot != TESSERA_NONE && tells (follower, slot) &&
+             !is_of_known (follower, slot, size_bytes) &&
+             !(tessera_guess_is_known (&follower->guess, &parameters) &&
+               parameters.length == follower->known.length &&
+               parameters.second == follower->known.second &&
+               parameters.batch == follower->known.batch);
+  follower->guess = guess;
+  follower->next_early = next_early;
+  if (is_other)
+    begin_early (follower);
+}
+
+/* Before the first step: the last requests like those that a step begins with. */
+static void
+remember (TesseraLengthsFollower *follower,
+          uint64_t size_bytes,
+          uint32_t stream,
+          uint32_t pool)
+{
+  uint32_t slots[TESSERA_GUESS_LEADING];
+  uint32_t n = tessera_guess_leading (follower->lengths, slots);
+  const TesseraLengthsSlot *slot = n > 0 ? &follower->lengths->slots[slots[0]] : NULL;
+
+  if (slot == NULL || slot->stream != stream || slot->pool != pool)
+    return;
+  if (follower->n_before == n)
+    memmove (follower->before, follower->before + 1,
+             --follower->n_before * sizeof *follower->before);
+  follower->before[follower->n_before++] = size_bytes;
+}
+
+bool
+tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
+                                 uint64_t size_bytes,
+                                 uint32_t stream,
+                                 uint32_t pool,
+                                 uint64_t *out_offset_bytes)
+{
+  TesseraParameters parameters;
+  FixedPlace *place;
+  uint32_t slot;
+
+  follower->was_placeless = false;
+  if (follower->state == START)
+    remember (follower, size_bytes, stream, pool);
+  else if (follower->state == EARLY && follower->next_early > 0 &&
+           tessera_guess_is_known (&follower->guess, &parameters))
+    begin_known (follower, &parameters); /* by what came before the first step */
+  if (follower->state == KNOWN)
+    doubt (follower, size_bytes, stream, pool);
+  if (follower->state == EARLY)
+    return serve_early (follower, size_bytes, stream, pool, out_offset_bytes);
+  if (follower->follower == NULL)
+    {
+      follower->stats.misses++;
+      follower->stats.misses_unknown++;
+      follower->stats.miss_bytes += size_bytes;
+      return false;
+    }
+  if (!tessera_follower_malloc (follower->follower, size_bytes, stream, pool,
+                                out_offset_bytes, &slot))
+    {
+      follower->was_placeless = tessera_follower_was_placeless (follower->follower);
+      follower->n_missed += !follower->was_placeless;
+      return false;
+    }
+  follower->n_missed = 0;
+  if (follower->state == START)
+    return true;
+  place = fixed_at (follower, *out_offset_bytes);
+  if (place != NULL)
+    {
+      place->is_taken = true;
+      place->is_own =
+          slot != TESSERA_NONE && follower->plan->slots[slot].block == place->slot;
+    }
+  return true;
+}
+
+void
+tessera_lengths_follower_free_at (TesseraLengthsFollower *follower, uint64_t offset_bytes)
+{
+  FixedPlace *place = fixed_at (follower, offset_bytes);
+
+  if (place != NULL)
+    place->is_taken = false;
+  if (follower->follower != NULL)
+    tessera_follower_free_at (follower->follower, offset_bytes);
+}
+
+bool
+tessera_lengths_follower_was_placeless (const TesseraLengthsFollower *follower)
+{
+  return follower->was_placeless;
+}
+
+bool
+tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower)
+{
+  return follower->state == UNPLANNED || follower->n_missed > MAX_MISSED ||
+         (follower->state == EARLY && follower->n_strangers > MAX_STRANGERS);
+}
+
+void
+tessera_lengths_follower_forecast (const TesseraLengthsFollower *follower,
+                                   uint64_t page_bytes,
+                                   uint32_t n_pages,
+                                   uint32_t *needs)
+{
+  if (follower->follower != NULL)
+    tessera_follower_forecast (follower->follower, page_bytes, n_pages, needs);
+  else
+    memset (needs, 0xff, n_pages * sizeof *needs);
+}
+
+void
+tessera_lengths_follower_get_stats (const TesseraLengthsFollower *follower,
+                                    TesseraFollowerStats *out_stats)
+{
+  TesseraFollowerStats now;
+
+  *out_stats = follower->stats;
+  if (follower->follower == NULL)
+    return;
+  tessera_follower_get_stats (follower->follower, &now);
+  add_stats (out_stats, &now);
+}

@@ -1,0 +1,154 @@
+/*
+ * Offsets for a step of a given length: see sweep.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/follow/lengths/sweep.h"
+
+bool
+tessera_sweep_sizes (const TesseraLengths *lengths,
+                     const TesseraParameters *parameters,
+                     uint64_t *out_block_bytes)
+{
+  uint64_t step = lengths->alignment_bytes;
+
+  for (uint32_t i = 0; i < lengths->n_laws; i++)
+    {
+      uint64_t bytes;
+
+      if (!tessera_size_law_evaluate (&lengths->laws[i], parameters, &bytes))
+        return false;
+      out_block_bytes[i] = bytes == 0 ? step : (bytes + step - 1) / step * step;
+      if (tessera_size_law_is_conditional (&lengths->laws[i]) &&
+          tessera_size_law_is_absent (&lengths->laws[i], parameters))
+        out_block_bytes[i] = 0;
+    }
+  return true;
+}
+
+/* Compiled to no branch: which of them is larger nobody can foresee. */
+static inline uint64_t
+larger (uint64_t a, uint64_t b)
+{
+  return a > b ? a : b;
+}
+
+/* The highest top of those that a slot rests on; 0 where it lies at the bottom. Most rest
+ * on one to three, and how many cannot be foreseen either: some are looked at twice. */
+static inline uint64_t
+highest_below (const uint64_t *tops, const uint32_t *below, uint32_t n)
+{
+  uint64_t highest;
+
+  if (n == 0)
+    return 0;
+  highest = larger (tops[below[0]], tops[below[n / 2]]);
+  highest = larger (highest, tops[below[n - 1]]);
+  for (uint32_t i = 1; i + 1 < n && n > 3; i++)
+    highest = larger (highest, tops[below[i]]);
+  return highest;
+}
+
+/* Both sweeps: @floors is NULL where all have the same. */
+static inline uint64_t
+sweep (const TesseraLengths *lengths,
+       const TesseraOrder *order,
+       const uint64_t *block_bytes,
+       const uint64_t *floors,
+       uint64_t *tops)
+{
+  const uint32_t *below = order->below, *first_edge = order->first_edge;
+  uint64_t height = 0, low_bytes = 0;
+
+  for (uint32_t i = 0; i < lengths->n_swept; i++)
+    {
+      uint64_t top = floors ? floors[order->slots[i]] : lengths->fixed_bytes;
+
+      if (i == order->n_low && i > 0)
+        low_bytes = height;
+      top = larger (top, low_bytes);
+      top = larger (top, highest_below (tops, below + first_edge[i],
+                                        first_edge[i + 1] - first_edge[i]));
+      if (!floors || lengths->slots[order->slots[i]].seen != TESSERA_SEEN_LATER)
+        top += block_bytes[order->laws[i]];
+      tops[i] = top;
+      height = larger (height, top);
+    }
+  return larger (height, lengths->fixed_bytes);
+}
+
+uint64_t
+tessera_sweep (const TesseraLengths *lengths,
+               const TesseraOrder *order,
+               const uint64_t *block_bytes,
+               uint64_t *out_tops)
+{
+  return sweep (lengths, order, block_bytes, NULL, out_tops);
+}
+
+uint64_t
+tessera_sweep_above (const TesseraLengths *lengths,
+                     const TesseraOrder *order,
+                     const uint64_t *block_bytes,
+                     const uint64_t *floors,
+                     uint64_t *out_tops)
+{
+  return sweep (lengths, order, block_bytes, floors, out_tops);
+}
+
+/* The last one whose range has begun. */
+static const TesseraOrder *
+order_of_range (const TesseraLengths *lengths,
+                const TesseraParameters *parameters,
+                bool is_first)
+{
+  const TesseraOrder *found = NULL;
+  uint64_t tokens = tessera_parameters_tokens (parameters);
+
+  for (uint32_t i = 0; i < lengths->n_orders; i++)
+    if (lengths->orders[i].is_first == is_first &&
+        lengths->orders[i].from_tokens <= tokens)
+      found = &lengths->orders[i];
+  return found;
+}
+
+/* The lowest, of equals the first. */
+static const TesseraOrder *
+lowest_order (const TesseraLengths *lengths,
+              bool is_first,
+              const uint64_t *block_bytes,
+              const uint64_t *floors,
+              uint64_t *tops)
+{
+  const TesseraOrder *lowest = NULL;
+  uint64_t least = UINT64_MAX;
+
+  for (uint32_t i = 0; i < lengths->n_orders; i++)
+    if (lengths->orders[i].is_first == is_first)
+      {
+        uint64_t height = sweep (lengths, &lengths->orders[i], block_bytes, floors, tops);
+
+        if (!lowest || height < least)
+          {
+            lowest = &lengths->orders[i];
+            least = height;
+          }
+      }
+  return lowest;
+}
+
+uint64_t
+tessera_sweep_by (const TesseraLengths *lengths,
+                  const TesseraParameters *parameters,
+                  bool is_first,
+                  const uint64_t *block_bytes,
+                  const uint64_t *floors,
+                  uint64_t *out_tops,
+                  const TesseraOrder **out_order)
+{
+  *out_order = lengths->most.second > 0
+                   ? lowest_order (lengths, is_first, block_bytes, floors, out_tops)
+                   : order_of_range (lengths, parameters, is_first);
+  return *out_order ? sweep (lengths, *out_order, block_bytes, floors, out_tops)
+                    : UINT64_MAX;
+}
