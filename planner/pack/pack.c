@@ -167,6 +167,17 @@ tell (void *user, const TesseraNews *news)
   call->listener->tell (call->listener->user, &whole);
 }
 
+/* Repairs, and what packs anew, tell nothing while they work. */
+static void
+tell_end (const Call *call)
+{
+  const TesseraNews news = { .height_bytes = call->packing.height_bytes,
+                             .bound_bytes = call->packing.proven_bound_bytes,
+                             .doing = "packed" };
+  if (call->listener != NULL)
+    call->listener->tell (call->listener->user, &news);
+}
+
 /* Tells the problem what is not to be had, and what that makes of its bound. */
 static TesseraStatus
 set_limits (Call *call, size_t group, TesseraPackProblem *problem)
@@ -485,6 +496,7 @@ pack_all (const TesseraItem *items,
           call.packing.height_bytes == call.packing.proven_bound_bytes;
       call.packing.is_cut_short = call.has_stopped;
       *out_packing = call.packing;
+      tell_end (&call);
     }
 out:
   call_clear (&call);

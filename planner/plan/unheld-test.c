@@ -55,6 +55,54 @@ fill (GRand *random, TesseraItem *items)
     }
 }
 
+/* The last that was told, and the lowest. */
+typedef struct
+{
+  uint64_t last_bytes, lowest_bytes;
+} Heard;
+
+static void
+hear (void *user, const TesseraNews *news)
+{
+  Heard *heard = user;
+
+  if (news->height_bytes == 0)
+    return;
+  heard->last_bytes = news->height_bytes;
+  heard->lowest_bytes = MIN (heard->lowest_bytes, news->height_bytes);
+}
+
+/* Heights that edits rule out are told to nobody: what is told is there to be had. */
+static void
+test_heard (void)
+{
+  GRand *random = g_rand_new_with_seed (13);
+  uint32_t n_repaired = 0;
+
+  for (uint32_t round = 0; round < N_ROUNDS; round++)
+    {
+      TesseraItem items[N_ITEMS];
+      uint64_t offsets[N_ITEMS];
+      Heard heard = { .lowest_bytes = UINT64_MAX };
+      const TesseraListener listener = { hear, &heard };
+      TesseraPackOptions told = options;
+      TesseraPacking packing;
+
+      told.listener = &listener;
+      fill (random, items);
+      g_assert_cmpint (tessera_pack (items, N_ITEMS, &told, offsets, &packing), ==,
+                       TESSERA_OK);
+      g_assert_cmpuint (heard.last_bytes, ==, packing.height_bytes);
+      heard.last_bytes = 0;
+      g_assert_cmpint (tessera_unheld_improve (items, N_ITEMS, &told, offsets, &packing),
+                       ==, TESSERA_OK);
+      g_assert_cmpuint (heard.lowest_bytes, ==, packing.height_bytes);
+      n_repaired += heard.last_bytes != 0;
+    }
+  g_assert_cmpuint (n_repaired, >, 0);
+  g_rand_free (random);
+}
+
 /* Never higher, always right, and told as it is. */
 static void
 test_random (void)
@@ -129,6 +177,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/unheld/random", test_random);
+  g_test_add_func ("/unheld/heard", test_heard);
   g_test_add_func ("/unheld/left-alone", test_left_alone);
   return g_test_run ();
 }

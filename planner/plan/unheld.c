@@ -31,7 +31,8 @@ is_worth_it (const TesseraItem *items, size_t n_items, const TesseraPacking *pac
   return false;
 }
 
-/* Where the items lie if nobody is held. */
+/* Where the items lie if nobody is held. Of its heights nobody hears: they are of what the
+ * edits rule out. */
 static TesseraStatus
 pack_unheld (const TesseraItem *items,
              size_t n_items,
@@ -39,11 +40,13 @@ pack_unheld (const TesseraItem *items,
              uint64_t *offsets)
 {
   TesseraItem *unheld = malloc (n_items * sizeof *unheld);
+  TesseraPackOptions silent = *options;
   TesseraPacking packing;
   TesseraStatus status;
 
   if (!unheld)
     return TESSERA_NO_MEMORY;
+  silent.listener = NULL;
   memcpy (unheld, items, n_items * sizeof *unheld);
   for (size_t i = 0; i < n_items; i++)
     {
@@ -53,7 +56,7 @@ pack_unheld (const TesseraItem *items,
       unheld[i].body = 0;
       unheld[i].body_offset_bytes = 0;
     }
-  status = tessera_pack (unheld, n_items, options, offsets, &packing);
+  status = tessera_pack (unheld, n_items, &silent, offsets, &packing);
   free (unheld);
   return status;
 }
