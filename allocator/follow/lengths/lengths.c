@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/follow/lengths/fixed.h"
 #include "allocator/follow/lengths/guess.h"
 #include "allocator/follow/lengths/instance.h"
 #include "allocator/follow/lengths/sweep.h"
@@ -36,26 +37,13 @@ typedef enum
 /* One that the plan has no name for. */
 #define OTHER_PHASE (TESSERA_NONE - 1)
 
-/* A place that does not move, and whether a block lies there. */
-typedef struct
-{
-  uint64_t offset_bytes;
-  uint32_t slot;
-  bool is_spare;
-  bool is_taken;
-  bool is_own; /* ... by a block of the slot, not by one that may lie there meanwhile */
-} FixedPlace;
-
 struct TesseraLengthsFollower
 {
   const TesseraLengths *lengths;
   TesseraLengthsHooks hooks;
   uint64_t most_height_bytes; /* that a step may be planned with */
-  uint64_t *most_bytes;       /* [n_laws] what fixed places have */
-  FixedPlace *fixed;          /* by offset */
-  uint32_t n_fixed;
-  uint32_t *own_place, *spare_place; /* [n_slots] index into fixed, or TESSERA_NONE */
-  bool *is_spare, *is_there;         /* [n_slots] for the next instance */
+  TesseraFixedPlaces fixed;
+  bool *is_spare, *is_there; /* [n_slots] for the next instance */
   State state;
   TesseraGuess guess;
   TesseraParameters known; /* of this step */
@@ -122,52 +110,6 @@ follow_instance (TesseraLengthsFollower *follower)
   return true;
 }
 
-static int
-by_offset (const void *a, const void *b)
-{
-  const FixedPlace *x = a;
-  const FixedPlace *y = b;
-
-  return (x->offset_bytes > y->offset_bytes) - (x->offset_bytes < y->offset_bytes);
-}
-
-static void
-list_fixed (TesseraLengthsFollower *follower)
-{
-  const TesseraLengths *lengths = follower->lengths;
-
-  for (uint32_t i = 0; i < lengths->n_slots; i++)
-    {
-      const TesseraLengthsSlot *slot = &lengths->slots[i];
-
-      follower->own_place[i] = follower->spare_place[i] = TESSERA_NONE;
-      if (slot->place != TESSERA_PLACE_FIXED)
-        continue;
-      follower->fixed[follower->n_fixed++] =
-          (FixedPlace){ slot->offset_bytes, i, false, false };
-      if (slot->crosses && slot->spare_bytes != slot->offset_bytes)
-        follower->fixed[follower->n_fixed++] =
-            (FixedPlace){ slot->spare_bytes, i, true, false };
-    }
-  qsort (follower->fixed, follower->n_fixed, sizeof *follower->fixed, by_offset);
-  for (uint32_t k = 0; k < follower->n_fixed; k++)
-    {
-      const FixedPlace *place = &follower->fixed[k];
-
-      (place->is_spare ? follower->spare_place : follower->own_place)[place->slot] = k;
-    }
-}
-
-static FixedPlace *
-fixed_at (const TesseraLengthsFollower *follower, uint64_t offset_bytes)
-{
-  const FixedPlace key = { .offset_bytes = offset_bytes };
-
-  return follower->n_fixed > 0
-             ? bsearch (&key, follower->fixed, follower->n_fixed, sizeof key, by_offset)
-             : NULL;
-}
-
 TesseraStatus
 tessera_lengths_height (const TesseraLengths *lengths, uint64_t *out_height_bytes)
 {
@@ -206,18 +148,12 @@ tessera_lengths_follower_new (const TesseraLengths *lengths,
   follower->hooks = *hooks;
   follower->phase = TESSERA_NONE;
   follower->cutter.phase = lengths->cut_phase;
-  follower->most_bytes = malloc (((size_t) lengths->n_laws + 1) * sizeof (uint64_t));
-  follower->fixed = calloc (2 * n, sizeof *follower->fixed);
-  follower->own_place = malloc (n * sizeof *follower->own_place);
-  follower->spare_place = malloc (n * sizeof *follower->spare_place);
   follower->is_spare = calloc (n, sizeof *follower->is_spare);
   follower->is_there = calloc (n, sizeof *follower->is_there);
   follower->was_phase =
       calloc ((size_t) lengths->n_strings + 1, sizeof *follower->was_phase);
-  if (!follower->most_bytes || !follower->fixed || !follower->own_place ||
-      !follower->spare_place || !follower->is_spare || !follower->is_there ||
-      !follower->was_phase ||
-      !tessera_sweep_sizes (lengths, &lengths->most, follower->most_bytes) ||
+  if (!follower->is_spare || !follower->is_there || !follower->was_phase ||
+      tessera_fixed_places_init (&follower->fixed, lengths) != TESSERA_OK ||
       tessera_lengths_height (lengths, &follower->most_height_bytes) != TESSERA_OK ||
       tessera_instance_of_start (lengths, &follower->plan) != TESSERA_OK)
     {
@@ -225,7 +161,6 @@ tessera_lengths_follower_new (const TesseraLengths *lengths,
       return TESSERA_NO_MEMORY;
     }
   follower->most_height_bytes += follower->most_height_bytes / BEYOND_SHARE;
-  list_fixed (follower);
   follower->state = follow_instance (follower) ? START : UNPLANNED;
   *out_follower = follower;
   return TESSERA_OK;
@@ -238,10 +173,7 @@ tessera_lengths_follower_free (TesseraLengthsFollower *follower)
     return;
   tessera_follower_free (follower->follower);
   tessera_plan_free (follower->plan);
-  free (follower->most_bytes);
-  free (follower->fixed);
-  free (follower->own_place);
-  free (follower->spare_place);
+  tessera_fixed_places_clear (&follower->fixed);
   free (follower->is_spare);
   free (follower->is_there);
   free (follower->was_phase);
@@ -323,9 +255,7 @@ look_around (TesseraLengthsFollower *follower)
 
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     {
-      const FixedPlace *place = follower->own_place[i] != TESSERA_NONE
-                                    ? &follower->fixed[follower->own_place[i]]
-                                    : NULL;
+      const TesseraFixedPlace *place = tessera_fixed_places_own (&follower->fixed, i);
       bool is_taken = place != NULL && place->is_taken;
 
       follower->is_spare[i] = lengths->slots[i].crosses && is_taken;
@@ -343,7 +273,7 @@ look_around (TesseraLengthsFollower *follower)
   options.is_first = lengths->cut_phase != NULL ? 2 * n_there < n_lent : n_there < n_lent;
   options.shares_once = follower->hooks.is_free (
       follower->hooks.guard.user,
-      tessera_instance_base (lengths, follower->most_bytes, follower->is_there),
+      tessera_instance_base (lengths, follower->fixed.most_bytes, follower->is_there),
       lengths->fixed_bytes);
   return options;
 }
@@ -362,33 +292,6 @@ begin_known (TesseraLengthsFollower *follower, const TesseraParameters *paramete
                             follow_instance (follower)
                         ? KNOWN
                         : UNPLANNED;
-}
-
-/* A fixed place of the slot that is free and large enough. */
-static bool
-take_fixed (TesseraLengthsFollower *follower,
-            uint32_t slot,
-            uint64_t size_bytes,
-            uint64_t *out_offset_bytes)
-{
-  const uint32_t places[] = { follower->own_place[slot], follower->spare_place[slot] };
-
-  if (size_bytes > follower->most_bytes[follower->lengths->slots[slot].law])
-    return false;
-  for (size_t k = 0; k < 2; k++)
-    {
-      FixedPlace *place = places[k] != TESSERA_NONE ? &follower->fixed[places[k]] : NULL;
-      uint64_t end_bytes;
-
-      if (place == NULL || place->is_taken ||
-          !follower->hooks.guard.take (follower->hooks.guard.user, place->offset_bytes,
-                                       &end_bytes))
-        continue;
-      place->is_taken = place->is_own = true;
-      *out_offset_bytes = place->offset_bytes;
-      return true;
-    }
-  return false;
 }
 
 /* The early slot that the request is, or TESSERA_NONE. */
@@ -429,7 +332,8 @@ serve_early (TesseraLengthsFollower *follower,
   else
     {
       follower->next_early = slot + 1;
-      is_hit = take_fixed (follower, slot, size_bytes, out_offset_bytes);
+      is_hit = tessera_fixed_places_take (&follower->fixed, slot, size_bytes,
+                                          &follower->hooks.guard, out_offset_bytes);
       if (tessera_guess_is_known (&follower->guess, &parameters))
         begin_known (follower, &parameters);
     }
@@ -524,7 +428,7 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
                                  uint64_t *out_offset_bytes)
 {
   TesseraParameters parameters;
-  FixedPlace *place;
+  TesseraFixedPlace *place;
   uint32_t slot;
 
   follower->was_placeless = false;
@@ -554,7 +458,7 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
   follower->n_missed = 0;
   if (follower->state == START)
     return true;
-  place = fixed_at (follower, *out_offset_bytes);
+  place = tessera_fixed_places_at (&follower->fixed, *out_offset_bytes);
   if (place != NULL)
     {
       place->is_taken = true;
@@ -567,7 +471,7 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
 void
 tessera_lengths_follower_free_at (TesseraLengthsFollower *follower, uint64_t offset_bytes)
 {
-  FixedPlace *place = fixed_at (follower, offset_bytes);
+  TesseraFixedPlace *place = tessera_fixed_places_at (&follower->fixed, offset_bytes);
 
   if (place != NULL)
     place->is_taken = false;
