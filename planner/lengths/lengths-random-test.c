@@ -11,6 +11,7 @@
 #include "allocator/follow/lengths/sweep.h"
 #include "planner/check.h"
 #include "planner/lengths/orders/lay-out.h"
+#include "planner/pack/judge.h"
 
 enum
 {
@@ -220,10 +221,84 @@ test_random (void)
   g_rand_free (rand);
 }
 
+static uint64_t
+first_fit_at (const TesseraLengths *of, const uint64_t *bytes)
+{
+  g_autofree TesseraItem *items = g_new0 (TesseraItem, of->n_swept + 1);
+  uint32_t n = 0;
+
+  for (uint32_t i = 0; i < of->n_slots; i++)
+    if (of->slots[i].place == TESSERA_PLACE_SWEPT)
+      items[n++] = (TesseraItem){ .size_bytes = bytes[of->slots[i].law],
+                                  .begin = i,
+                                  .end = of->slots[i].died };
+  return of->fixed_bytes + judge_first_fit_by_size (items, n);
+}
+
+/* Whatever the laws are, no step that was seen lies higher than first fit by size of its
+ * own sizes; returns how often orders from packings at others did, as make() has them. */
+static guint
+judge_orders (TesseraLengths *of, GRand *rand)
+{
+  const TesseraPackOptions pack = { .n_threads = 1, .work_budget = 2000 };
+  const TesseraLengthsOptions options = { .pack = &pack };
+  TesseraTrace trace = { .n_streams = 1 };
+  TesseraLengthsBuild build = { .trace = &trace, .options = &options, .out = of };
+  g_autofree uint64_t *bytes = g_new (uint64_t, of->n_laws);
+  g_autofree uint64_t *tops = g_new (uint64_t, of->n_swept + 1);
+  const TesseraOrder *order;
+  TesseraError error = { 0 };
+  guint n_above = 0;
+
+  of->n_observed = N_LENGTHS;
+  of->observed = g_new0 (TesseraParameters, N_LENGTHS);
+  for (uint32_t i = 0; i < N_LENGTHS; i++)
+    {
+      of->observed[i] = (TesseraParameters){ 1 + (uint64_t) below (rand, 4),
+                                             1 + (uint64_t) below (rand, 2000) };
+      g_assert_true (tessera_sweep_sizes (of, &of->observed[i], bytes));
+      n_above += tessera_sweep_by (of, &of->observed[i], false, bytes, NULL, tops,
+                                   &order) > first_fit_at (of, bytes);
+    }
+  while (of->n_orders > 0)
+    tessera_order_clear (&of->orders[--of->n_orders]);
+  g_clear_pointer (&of->orders, free);
+  g_assert_cmpint (tessera_lengths_orders (&build, &error), ==, TESSERA_OK);
+  for (uint32_t i = 0; i < N_LENGTHS; i++)
+    {
+      g_assert_true (tessera_sweep_sizes (of, &of->observed[i], bytes));
+      g_assert_cmpuint (
+          tessera_sweep_by (of, &of->observed[i], false, bytes, NULL, tops, &order), <=,
+          first_fit_at (of, bytes));
+    }
+  return n_above;
+}
+
+static void
+test_first_fit (void)
+{
+  GRand *rand = g_rand_new_with_seed (20261124);
+  guint n_above = 0;
+
+  for (int i = 0; i < N_PLANS / 3; i++)
+    {
+      TesseraLengths *of = make (rand);
+      char reason[80];
+
+      if (of->n_orders > 0)
+        n_above += judge_orders (of, rand);
+      g_assert_true (tessera_lengths_is_sound (of, reason, sizeof reason));
+      tessera_lengths_free (of);
+    }
+  g_assert_cmpuint (n_above, >, N_PLANS / 30);
+  g_rand_free (rand);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planner/lengths/random", test_random);
+  g_test_add_func ("/planner/lengths/first-fit", test_first_fit);
   return g_test_run ();
 }

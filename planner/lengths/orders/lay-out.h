@@ -19,6 +19,8 @@ typedef struct
                      place  until it comes. Around what is pinned zones would cost more
                      than  they  are worth, and nothing is closed */
   bool has_zones; /* small ones (at the most) lie below all others */
+  bool are_zones_of_sizes;     /* ... at the parameters */
+  bool is_first_fit;           /* by size, instead of a packing */
   const TesseraClosed *closed; /* [n_slots] (nullable: nothing is): how long small and
                                   large ones are kept apart */
 } TesseraLayOutWay;
@@ -39,3 +41,14 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_lay_out (const TesseraLengthsBuil
                                                         const uint64_t *block_bytes,
                                                         TesseraLaidOut *out_laid_out,
                                                         uint32_t *out_n_low);
+
+/* Of the same slots without anything pinned or closed: what no layout is below, and the
+ * height of first fit by size. @out_height_bytes: (nullable). TESSERA_OK or
+ * TESSERA_NO_MEMORY. */
+TESSERA_MUST_USE TesseraStatus
+tessera_lengths_first_fit (const TesseraLengthsBuild *build,
+                           const uint32_t *swept,
+                           const TesseraLayOutWay *way,
+                           const uint64_t *block_bytes,
+                           uint64_t *out_bound_bytes,
+                           uint64_t *out_height_bytes);

@@ -4,108 +4,34 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "planner/lengths/orders/orders.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 #include "allocator/follow/lengths/instance.h"
 #include "allocator/follow/lengths/sweep.h"
-#include "planner/laws/fit/fit.h"
 #include "planner/lengths/orders/lay-out.h"
 #include "planner/lengths/orders/refused.h"
+#include "planner/pack/first-fit.h"
 
 enum
 {
-  N_TRIED = 10,                   /* parameters that are packed for */
-  N_TRIED_OF_TWO = 20,            /* ... where there are two lengths */
-  MAX_TRIED = 2 * N_TRIED_OF_TWO, /* in zones, and with ranges that pass */
-  N_UNSEEN = 40, /* parameters that orders are measured at besides the observed */
-  STRIDE = 17,   /* without a divisor in common with that */
-  MAX_POINTS = TESSERA_FIT_STEPS + N_UNSEEN
+  /* Of so many slots at most orders are compared with first fit by size at each point, of
+   * more at those that were seen: it takes as long as a packing. */
+  FEW_SLOTS = 1024,
+  /* Outside of what was seen a packing is worth its time where orders are above the bound
+   * by more than this part of it. */
+  OUTSIDE_PART = 100
 };
 
 /* Another order is worth its place in the file where it is better by this. */
 #define WORTH_AN_ORDER 0.001
 
-typedef struct
-{
-  TesseraParameters parameters;
-  uint64_t heights[MAX_TRIED];
-} Point;
-
-typedef struct
-{
-  TesseraLengthsBuild *build;
-  uint32_t *swept; /* [n_swept] slots */
-  uint64_t *block_bytes, *tops;
-  uint64_t *floors;         /* [n_slots] of the step that makes what one step makes */
-  bool is_first;            /* orders for that step are looked for */
-  Point points[MAX_POINTS]; /* by tokens */
-  size_t n_points;
-  TesseraOrder orders[MAX_TRIED];
-  size_t n_orders;
-  TesseraClosed *closed; /* [n_slots] */
-  bool passes; /* small and large may follow each other, once they are open; else they are
-                  kept apart in zones, where they are at all */
-  bool is_passing[MAX_TRIED];    /* of the orders */
-  size_t chosen_from[MAX_TRIED]; /* which of them those of the plan were */
-} Orders;
-
-static int
-by_tokens (const void *a, const void *b)
-{
-  const TesseraParameters *x = &((const Point *) a)->parameters;
-  const TesseraParameters *y = &((const Point *) b)->parameters;
-
-  if (tessera_parameters_tokens (x) != tessera_parameters_tokens (y))
-    return tessera_parameters_tokens (x) < tessera_parameters_tokens (y) ? -1 : 1;
-  return (x->length > y->length) - (x->length < y->length);
-}
-
-/* The @i-th of N_UNSEEN lengths from @least to @most. */
-static uint64_t
-between (uint64_t least, uint64_t most, uint64_t i)
-{
-  return least + (most - least) * (2 * i + 1) / (2 * N_UNSEEN);
-}
-
-/* The observed, and others from half the shortest to the longest, each batch in turn. Of
- * two lengths each of one meets another of the other, all over the box. */
-static void
-choose_points (Orders *orders)
-{
-  const TesseraLengths *out = orders->build->out;
-  TesseraParameters least = out->observed[0], most = out->most;
-  uint64_t n_batches;
-  uint32_t n = out->n_observed < TESSERA_FIT_STEPS ? out->n_observed : TESSERA_FIT_STEPS;
-
-  for (uint32_t i = 0; i < n; i++)
-    {
-      orders->points[orders->n_points++].parameters = out->observed[i];
-      if (out->observed[i].batch < least.batch)
-        least.batch = out->observed[i].batch;
-      if (out->observed[i].length < least.length)
-        least.length = out->observed[i].length;
-      if (out->observed[i].second < least.second)
-        least.second = out->observed[i].second;
-    }
-  if (most.batch < least.batch || most.length < least.length ||
-      most.second < least.second)
-    most = least;
-  least.length = (least.length + 1) / 2;
-  least.second = (least.second + 1) / 2;
-  n_batches = most.batch - least.batch + 1;
-  for (uint64_t i = 0; i < N_UNSEEN; i++)
-    orders->points[orders->n_points++].parameters = (TesseraParameters){
-      .batch = least.batch + i % n_batches,
-      .length = between (least.length, most.length, i),
-      .second = between (least.second, most.second, i * STRIDE % N_UNSEEN),
-    };
-  qsort (orders->points, orders->n_points, sizeof *orders->points, by_tokens);
-}
-
 /* The height that an order gives at the point; UINT64_MAX: no sizes there. */
 static uint64_t
-measure (const Orders *orders, const TesseraOrder *order, const Point *point)
+measure (const TesseraOrders *orders,
+         const TesseraOrder *order,
+         const TesseraOrdersPoint *point)
 {
   const TesseraLengths *out = orders->build->out;
 
@@ -116,27 +42,62 @@ measure (const Orders *orders, const TesseraOrder *order, const Point *point)
                           : tessera_sweep (out, order, orders->block_bytes, orders->tops);
 }
 
-/* For how long small and large are closed to each other at the @from-th point and all
- * behind it: the order is for these. So that it holds between two points as well, at the
- * one before, too. TESSERA_INVALID: classes vary in too many ways. */
-static TesseraStatus
-find_closed (Orders *orders, size_t from)
+/* Which points an order is for: [from, to). */
+typedef struct
 {
-  TesseraParameters at[MAX_POINTS];
-  size_t begin = from > 0 ? from - 1 : 0;
-  TesseraStatus status;
-  bool is_for;
+  size_t from, to;
+} Span;
 
-  for (size_t i = begin; i < orders->n_points; i++)
-    at[i] = orders->points[i].parameters;
-  status = tessera_closed_find (orders->build->out, at + begin, orders->n_points - begin,
-                                orders->closed, &is_for);
+/* The points of those, and, so that an order holds between two of them as well, the one
+ * before. Returns: how many. */
+static size_t
+list_span (const TesseraOrders *orders, Span span, TesseraParameters *out_at)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < span.to; i++)
+    {
+      if (orders->points[i].is_outside)
+        continue;
+      if (i < span.from)
+        n = 0;
+      out_at[n++] = orders->points[i].parameters;
+    }
+  return n;
+}
+
+/* For how long small and large are closed to each other at those. TESSERA_INVALID:
+ * classes vary in too many ways. */
+static TesseraStatus
+find_closed (TesseraOrders *orders, Span span)
+{
+  TesseraParameters at[TESSERA_ORDERS_POINTS];
+  size_t n = list_span (orders, span, at);
+  bool is_for;
+  TesseraStatus status =
+      tessera_closed_find (orders->build->out, at, n, orders->closed, &is_for);
+
   return status == TESSERA_OK && !is_for ? TESSERA_INVALID : status;
+}
+
+/* What the order of a packing at the @point-th is for: all, or, where small and large
+ * follow each other, the lengths from there on. Of two lengths each step has the lowest
+ * order, so each is for all. */
+static Span
+span_from (const TesseraOrders *orders, size_t point)
+{
+  bool is_for_all = !orders->passes || orders->build->out->most.second > 0;
+  size_t from = 0;
+
+  for (size_t i = 0; i < point && !is_for_all; i++)
+    if (!orders->points[i].is_outside)
+      from = point;
+  return (Span){ from, orders->n_points };
 }
 
 /* Whether small and large follow each other in the @k-th order of the plan. */
 static bool
-is_passing (const Orders *orders, uint32_t k)
+is_passing (const TesseraOrders *orders, uint32_t k)
 {
   return orders->is_passing[orders->chosen_from[k]];
 }
@@ -144,10 +105,10 @@ is_passing (const Orders *orders, uint32_t k)
 /* Each step that was measured and has an order in which small and large follow each
  * other, once more, by who knows nothing of this. */
 static TesseraStatus
-check_passing (const Orders *orders, TesseraError *error)
+check_passing (const TesseraOrders *orders, TesseraError *error)
 {
   const TesseraLengths *out = orders->build->out;
-  TesseraParameters at[MAX_POINTS];
+  TesseraParameters at[TESSERA_ORDERS_POINTS];
   size_t n = 0;
   TesseraLaw law;
 
@@ -156,7 +117,8 @@ check_passing (const Orders *orders, TesseraError *error)
       const TesseraParameters *of = &orders->points[i].parameters;
       const TesseraOrder *order;
 
-      if (!tessera_sweep_sizes (out, of, orders->block_bytes))
+      if (orders->points[i].is_outside ||
+          !tessera_sweep_sizes (out, of, orders->block_bytes))
         continue;
       tessera_sweep_by (out, of, false, orders->block_bytes, NULL, orders->tops, &order);
       if (order && is_passing (orders, (uint32_t) (order - out->orders)))
@@ -165,39 +127,13 @@ check_passing (const Orders *orders, TesseraError *error)
   return tessera_check_lengths_sizes (out, at, n, &law, error);
 }
 
-/* The order of a packing for the @point-th parameters. TESSERA_INVALID: no sizes there.
- */
-static TesseraStatus
-add_order (Orders *orders, size_t point)
+/* Its slots and laws are those of the plan; its heights are measured. */
+static void
+take_in (TesseraOrders *orders, uint32_t n_low, Span span)
 {
   const TesseraLengths *out = orders->build->out;
-  TesseraLaidOut *laid_out = calloc ((size_t) out->n_swept + 1, sizeof *laid_out);
   TesseraOrder *order = &orders->orders[orders->n_orders];
-  const TesseraLayOutWay way = {
-    .is_first = orders->is_first,
-    .has_zones = !orders->is_first && !orders->passes &&
-                 tessera_lengths_splits_sizes (orders->build),
-    .closed = orders->passes ? orders->closed : NULL,
-  };
-  /* Of two lengths each step has the lowest order, so each is for all. */
-  size_t from = orders->passes && out->most.second == 0 ? point : 0;
-  uint32_t n_low = 0;
-  TesseraStatus status = laid_out ? TESSERA_OK : TESSERA_NO_MEMORY;
 
-  if (status == TESSERA_OK &&
-      !tessera_sweep_sizes (out, &orders->points[point].parameters, orders->block_bytes))
-    status = TESSERA_INVALID;
-  if (status == TESSERA_OK && orders->passes)
-    status = find_closed (orders, from);
-  if (status == TESSERA_OK)
-    status = tessera_lengths_lay_out (orders->build, orders->swept, &way,
-                                      orders->block_bytes, laid_out, &n_low);
-  if (status == TESSERA_OK)
-    status = tessera_order_from_layout (laid_out, out->n_swept, out->n_slots, order);
-  free (laid_out);
-  if (status != TESSERA_OK)
-    return status;
-  orders->is_passing[orders->n_orders++] = orders->passes;
   order->is_first = orders->is_first;
   order->n_low = n_low;
   for (uint32_t i = 0; i < out->n_swept; i++)
@@ -206,167 +142,173 @@ add_order (Orders *orders, size_t point)
       order->laws[i] = out->slots[order->slots[i]].law;
     }
   for (size_t i = 0; i < orders->n_points; i++)
-    orders->points[i].heights[orders->n_orders - 1] =
-        i < from ? UINT64_MAX : measure (orders, order, &orders->points[i]);
-  return TESSERA_OK;
+    orders->points[i].heights[orders->n_orders] =
+        i >= span.from && i < span.to ? measure (orders, order, &orders->points[i])
+                                      : UINT64_MAX;
+  orders->is_passing[orders->n_orders++] = orders->passes;
 }
 
-/* The least height at the point that any order gives. */
-static uint64_t
-least_height (const Orders *orders, const Point *point)
+/* The order of a packing for the @point-th parameters, or of first fit by size there.
+ * None where there are no sizes. */
+static TesseraStatus
+add_order (TesseraOrders *orders, size_t point, Span span, bool is_first_fit)
 {
-  uint64_t least = UINT64_MAX;
+  const TesseraLengths *out = orders->build->out;
+  TesseraLaidOut *laid_out = calloc ((size_t) out->n_swept + 1, sizeof *laid_out);
+  const TesseraLayOutWay way = {
+    .is_first = orders->is_first,
+    .has_zones = !orders->is_first && !orders->passes &&
+                 tessera_lengths_splits_sizes (orders->build),
+    .is_first_fit = is_first_fit,
+    .closed = orders->passes ? orders->closed : NULL,
+  };
+  uint32_t n_low = 0;
+  TesseraStatus status = laid_out ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  if (status == TESSERA_OK &&
+      !tessera_sweep_sizes (out, &orders->points[point].parameters, orders->block_bytes))
+    status = TESSERA_INVALID;
+  if (status == TESSERA_OK && orders->passes)
+    status = find_closed (orders, span);
+  if (status == TESSERA_OK)
+    status = tessera_lengths_lay_out (orders->build, orders->swept, &way,
+                                      orders->block_bytes, laid_out, &n_low);
+  if (status == TESSERA_OK)
+    status = tessera_order_from_layout (laid_out, out->n_swept, out->n_slots,
+                                        &orders->orders[orders->n_orders]);
+  if (status == TESSERA_OK)
+    take_in (orders, n_low, span);
+  free (laid_out);
+  return status == TESSERA_INVALID ? TESSERA_OK : status;
+}
+
+/* What no layout at the @point-th is below; where @out_first_fit_bytes is not NULL, the
+ * height of first fit by size as well. TESSERA_INVALID: no sizes there. */
+static TesseraStatus
+find_limits (const TesseraOrders *orders,
+             size_t point,
+             uint64_t *out_bound_bytes,
+             uint64_t *out_first_fit_bytes)
+{
+  const TesseraLengths *out = orders->build->out;
+  const TesseraLayOutWay way = { .has_zones =
+                                     tessera_lengths_splits_sizes (orders->build),
+                                 .are_zones_of_sizes = orders->passes };
+  TesseraStatus status;
+
+  if (!tessera_sweep_sizes (out, &orders->points[point].parameters, orders->block_bytes))
+    return TESSERA_INVALID;
+  status =
+      tessera_lengths_first_fit (orders->build, orders->swept, &way, orders->block_bytes,
+                                 out_bound_bytes, out_first_fit_bytes);
+  *out_bound_bytes += out->fixed_bytes;
+  if (out_first_fit_bytes)
+    *out_first_fit_bytes += out->fixed_bytes;
+  return status;
+}
+
+/* Whether some order that is likely to be chosen at the point is above that height. */
+static bool
+is_above (const TesseraOrders *orders, const TesseraOrdersPoint *point, uint64_t height)
+{
+  double enough = (double) tessera_orders_least (orders, point) * (1 + WORTH_AN_ORDER);
 
   for (size_t k = 0; k < orders->n_orders; k++)
-    least = point->heights[k] < least ? point->heights[k] : least;
-  return least;
+    if (point->heights[k] > height && (double) point->heights[k] <= enough)
+      return true;
+  return false;
 }
 
-/* How much worse than the best the order is at its worst. */
-static double
-worst_of (const Orders *orders, size_t order, size_t from, size_t to)
+/* A packing at the point, and if that is not low enough first fit itself; where small and
+ * large follow each other, a packing that is for this point alone. Of two lengths there
+ * is no such: each order is for all. */
+static TesseraStatus
+try_lower (TesseraOrders *orders, size_t point, uint64_t bound_bytes)
 {
-  double worst = 1;
+  const TesseraOrdersPoint *of = &orders->points[point];
+  const Span alone = { point, point + 1 };
+  Span span = span_from (orders, point);
+  TesseraStatus status = TESSERA_OK;
+  uint64_t least = tessera_orders_least (orders, of);
 
-  for (size_t i = from; i < to; i++)
+  if (least > of->first_fit_bytes ||
+      (of->is_outside && least > bound_bytes + bound_bytes / OUTSIDE_PART))
+    status = add_order (orders, point, span, false);
+  if (status == TESSERA_OK && tessera_orders_least (orders, of) > of->first_fit_bytes &&
+      !(orders->passes && of->parameters.second > 0))
+    status = add_order (orders, point, orders->passes ? alone : span, !orders->passes);
+  return status;
+}
+
+/* Whether what first fit comes to there is to be known. */
+static bool
+counts_first_fit (const TesseraOrders *orders, const TesseraOrdersPoint *point)
+{
+  return point->is_observed || orders->build->out->n_swept <= FEW_SLOTS;
+}
+
+/* An order is from a packing at some other length: first fit by size at this one may lie
+ * lower. At each length that was seen none is chosen that does not lie as low. */
+static TesseraStatus
+try_below_first_fit (TesseraOrders *orders)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; i < orders->n_points && status == TESSERA_OK; i++)
     {
-      double ratio = (double) orders->points[i].heights[order] /
-                     (double) least_height (orders, &orders->points[i]);
+      TesseraOrdersPoint *point = &orders->points[i];
+      uint64_t bound_bytes;
 
-      worst = ratio > worst ? ratio : worst;
+      point->first_fit_bytes = UINT64_MAX;
+      if ((point->is_outside && orders->passes) ||
+          tessera_orders_least (orders, point) == UINT64_MAX)
+        continue;
+      status = find_limits (orders, i, &bound_bytes, NULL);
+      if (status != TESSERA_OK || !is_above (orders, point, bound_bytes))
+        continue;
+      if (counts_first_fit (orders, point))
+        status = find_limits (orders, i, &bound_bytes, &point->first_fit_bytes);
+      if (status == TESSERA_OK)
+        status = try_lower (orders, i, bound_bytes);
     }
-  return worst;
+  return status;
 }
 
-static size_t
-best_order (const Orders *orders, size_t from, size_t to)
+/* Spread over the points but those outside, the first and last among them. */
+static TesseraStatus
+try_spread (TesseraOrders *orders)
 {
-  size_t best = 0;
-
-  for (size_t k = 1; k < orders->n_orders; k++)
-    if (worst_of (orders, k, from, to) < worst_of (orders, best, from, to))
-      best = k;
-  return best;
-}
-
-/* Ranges of points, as long as one order is good enough for all of each. A range begins
- * beyond the last point of the one before. */
-static void
-choose_orders (Orders *orders)
-{
-  TesseraLengths *out = orders->build->out;
-  bool is_used[MAX_TRIED] = { false };
-  size_t all = best_order (orders, 0, orders->n_points), from = 0;
-
-  while (from < orders->n_points)
-    {
-      size_t to = orders->n_points, best = all;
-
-      if (worst_of (orders, all, from, to) > 1 + WORTH_AN_ORDER)
-        for (to = from + 1, best = best_order (orders, from, to); to < orders->n_points;
-             to++)
-          {
-            size_t next = best_order (orders, from, to + 1);
-
-            if (worst_of (orders, next, from, to + 1) > 1 + WORTH_AN_ORDER)
-              break;
-            best = next;
-          }
-      if (is_used[best])
-        best = all; /* an order is one row of the file: not worth a copy */
-      if (!is_used[best])
-        {
-          orders->chosen_from[out->n_orders] = best;
-          out->orders[out->n_orders] = orders->orders[best];
-          out->orders[out->n_orders++].from_tokens =
-              from == 0
-                  ? 0
-                  : tessera_parameters_tokens (&orders->points[from - 1].parameters) + 1;
-          is_used[best] = true;
-          memset (&orders->orders[best], 0, sizeof orders->orders[best]);
-        }
-      from = to;
-    }
-}
-
-/* How much worse than the best of all the best of those chosen is at its worst; with
- * @more among them. */
-static double
-worst_with (const Orders *orders, const bool *is_chosen, size_t more)
-{
-  double worst = 1;
+  TesseraStatus status = TESSERA_OK;
+  size_t most = orders->build->out->most.second > 0 ? TESSERA_ORDERS_SPREAD_OF_TWO
+                                                    : TESSERA_ORDERS_SPREAD;
+  size_t inside[TESSERA_ORDERS_POINTS], n_inside = 0, n;
 
   for (size_t i = 0; i < orders->n_points; i++)
+    if (!orders->points[i].is_outside)
+      inside[n_inside++] = i;
+  n = n_inside < most ? n_inside : most;
+  for (size_t i = 0; i < n && status == TESSERA_OK; i++)
     {
-      const Point *point = &orders->points[i];
-      uint64_t least = point->heights[more];
+      size_t at = n > 1 ? i * (n_inside - 1) / (n - 1) : 0;
 
-      for (size_t k = 0; k < orders->n_orders; k++)
-        if (is_chosen[k] && point->heights[k] < least)
-          least = point->heights[k];
-      if ((double) least > worst * (double) least_height (orders, point))
-        worst = (double) least / (double) least_height (orders, point);
+      status = add_order (orders, inside[at], span_from (orders, inside[at]), false);
     }
-  return worst;
-}
-
-/* Of two lengths: what helps most, until the rest would help by too little. Each step has
- * the lowest of them. */
-static void
-choose_for_two (Orders *orders)
-{
-  TesseraLengths *out = orders->build->out;
-  bool is_chosen[MAX_TRIED] = { false };
-  size_t best;
-
-  do
-    {
-      best = 0;
-      for (size_t k = 1; k < orders->n_orders; k++)
-        if (worst_with (orders, is_chosen, k) < worst_with (orders, is_chosen, best))
-          best = k;
-      is_chosen[best] = true;
-    }
-  while (worst_with (orders, is_chosen, best) > 1 + WORTH_AN_ORDER);
-  for (size_t k = 0; k < orders->n_orders; k++)
-    if (is_chosen[k])
-      {
-        orders->chosen_from[out->n_orders] = k;
-        out->orders[out->n_orders++] = orders->orders[k];
-        memset (&orders->orders[k], 0, sizeof orders->orders[k]);
-      }
-}
-
-static void
-choose (Orders *orders)
-{
-  if (orders->build->out->most.second > 0)
-    choose_for_two (orders);
-  else
-    choose_orders (orders);
+  return status;
 }
 
 static TesseraStatus
-try_orders (Orders *orders)
+try_orders (TesseraOrders *orders)
 {
-  TesseraStatus status = TESSERA_OK;
-  size_t most = orders->build->out->most.second > 0 ? N_TRIED_OF_TWO : N_TRIED;
-  size_t n = orders->n_points < most ? orders->n_points : most;
+  TesseraStatus status = try_spread (orders);
 
-  for (size_t i = 0; i < n && status == TESSERA_OK; i++)
-    {
-      /* Spread over the points, the first and last among them. */
-      size_t at = n > 1 ? i * (orders->n_points - 1) / (n - 1) : 0;
-
-      status = add_order (orders, at);
-      if (status == TESSERA_INVALID)
-        status = TESSERA_OK;
-    }
-  return status == TESSERA_OK && orders->n_orders == 0 ? TESSERA_INVALID : status;
+  if (status == TESSERA_OK && orders->n_orders == 0)
+    return TESSERA_INVALID;
+  return status == TESSERA_OK && !orders->is_first ? try_below_first_fit (orders)
+                                                   : status;
 }
 
 static void
-forget_orders (Orders *orders)
+forget_orders (TesseraOrders *orders)
 {
   for (size_t k = 0; k < orders->n_orders; k++)
     tessera_order_clear (&orders->orders[k]);
@@ -375,7 +317,7 @@ forget_orders (Orders *orders)
 
 /* The steps that were seen, and back again: what the guard of a run would refuse. */
 static TesseraStatus
-measure_refused (const Orders *orders, uint64_t *out_bytes)
+measure_refused (const TesseraOrders *orders, uint64_t *out_bytes)
 {
   const TesseraLengths *out = orders->build->out;
   uint32_t n = out->n_observed;
@@ -390,18 +332,14 @@ measure_refused (const Orders *orders, uint64_t *out_bytes)
   return status;
 }
 
-/* Gives what was chosen back. */
+/* None is chosen any more. */
 static void
-take_back (Orders *orders)
+take_back (TesseraOrders *orders)
 {
   TesseraLengths *out = orders->build->out;
 
-  for (; out->n_orders > 0; out->n_orders--)
-    {
-      orders->orders[orders->chosen_from[out->n_orders - 1]] =
-          out->orders[out->n_orders - 1];
-      memset (&out->orders[out->n_orders - 1], 0, sizeof *out->orders);
-    }
+  while (out->n_orders > 0)
+    tessera_order_clear (&out->orders[--out->n_orders]);
 }
 
 /* The same with orders in which small and large follow each other, once they are open.
@@ -409,7 +347,7 @@ take_back (Orders *orders)
  * another as well. So these are taken only where a run of the steps that were seen would
  * have no more refused. */
 static TesseraStatus
-try_passing (Orders *orders, TesseraError *error)
+try_passing (TesseraOrders *orders, TesseraError *error)
 {
   size_t n_zoned = orders->n_orders;
   uint64_t zoned_bytes = 0, bytes = 0;
@@ -422,8 +360,9 @@ try_passing (Orders *orders, TesseraError *error)
   orders->passes = false;
   if (status != TESSERA_OK)
     return status;
-  choose (orders);
-  status = check_passing (orders, error);
+  status = tessera_orders_choose (orders);
+  if (status == TESSERA_OK)
+    status = check_passing (orders, error);
   if (status == TESSERA_OK)
     status = measure_refused (orders, &bytes);
   if (status != TESSERA_OK || bytes <= zoned_bytes)
@@ -431,27 +370,28 @@ try_passing (Orders *orders, TesseraError *error)
   take_back (orders);
   while (orders->n_orders > n_zoned)
     tessera_order_clear (&orders->orders[--orders->n_orders]);
-  choose (orders);
-  return TESSERA_OK;
+  return tessera_orders_choose (orders);
 }
 
 /* Whether orders of its own make the first step lower anywhere than the ones chosen. */
 static bool
-is_worth_first (const Orders *orders)
+is_worth_first (const TesseraOrders *orders)
 {
   const TesseraLengths *out = orders->build->out;
 
   for (size_t i = 0; i < orders->n_points; i++)
     {
-      const Point *point = &orders->points[i];
+      const TesseraOrdersPoint *point = &orders->points[i];
       const TesseraOrder *order;
       uint64_t height = UINT64_MAX;
 
-      if (tessera_sweep_sizes (out, &point->parameters, orders->block_bytes))
+      if (!point->is_outside &&
+          tessera_sweep_sizes (out, &point->parameters, orders->block_bytes))
         height = tessera_sweep_by (out, &point->parameters, false, orders->block_bytes,
                                    orders->floors, orders->tops, &order);
       if (height != UINT64_MAX &&
-          (double) height > (double) least_height (orders, point) * (1 + WORTH_AN_ORDER))
+          (double) height >
+              (double) tessera_orders_least (orders, point) * (1 + WORTH_AN_ORDER))
         return true;
     }
   return false;
@@ -459,7 +399,7 @@ is_worth_first (const Orders *orders)
 
 /* The same for the step that makes what one step makes, where there is such. */
 static TesseraStatus
-try_first (Orders *orders)
+try_first (TesseraOrders *orders)
 {
   const TesseraLengths *out = orders->build->out;
   bool *is_there = calloc ((size_t) out->n_slots + 1, sizeof *is_there);
@@ -483,7 +423,7 @@ try_first (Orders *orders)
   if (status == TESSERA_OK)
     status = try_orders (orders);
   if (status == TESSERA_OK && is_worth_first (orders))
-    choose (orders);
+    status = tessera_orders_choose (orders);
   return status;
 }
 
@@ -491,7 +431,7 @@ TesseraStatus
 tessera_lengths_orders (TesseraLengthsBuild *build, TesseraError *error)
 {
   TesseraLengths *out = build->out;
-  Orders *orders = calloc (1, sizeof *orders);
+  TesseraOrders *orders = calloc (1, sizeof *orders);
   TesseraStatus status = TESSERA_NO_MEMORY;
   uint32_t n = 0;
 
@@ -503,17 +443,17 @@ tessera_lengths_orders (TesseraLengthsBuild *build, TesseraError *error)
   orders->block_bytes = malloc (((size_t) out->n_laws + 1) * sizeof *orders->block_bytes);
   orders->floors = malloc (((size_t) out->n_slots + 1) * sizeof *orders->floors);
   orders->closed = malloc (((size_t) out->n_slots + 1) * sizeof *orders->closed);
-  out->orders = calloc (2 * MAX_TRIED, sizeof *out->orders);
+  out->orders = calloc (2 * TESSERA_ORDERS_POINTS, sizeof *out->orders);
   if (orders->swept && orders->tops && orders->block_bytes && orders->floors &&
       orders->closed && out->orders)
     {
       for (uint32_t i = 0; i < out->n_slots; i++)
         if (out->slots[i].place == TESSERA_PLACE_SWEPT)
           orders->swept[n++] = i;
-      choose_points (orders);
+      tessera_orders_choose_points (orders);
       status = try_orders (orders);
       if (status == TESSERA_OK)
-        choose (orders);
+        status = tessera_orders_choose (orders);
       if (status == TESSERA_OK && tessera_lengths_splits_sizes (build))
         status = try_passing (orders, error);
       if (status == TESSERA_OK)

@@ -1,0 +1,60 @@
+/*
+ * What the files that find the orders of a plan for every length share, and nobody else:
+ * the orders that were tried, and the parameters that they are measured at.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "planner/lengths/build.h"
+#include "planner/lengths/orders/closed.h"
+#include "planner/laws/fit/terms.h"
+
+enum
+{
+  TESSERA_ORDERS_UNSEEN = 40, /* parameters besides the observed, up to the most */
+  TESSERA_ORDERS_OUTSIDE = 8, /* shorter and longer ones than a plan is likely to meet */
+  TESSERA_ORDERS_POINTS =
+      TESSERA_FIT_STEPS + TESSERA_ORDERS_UNSEEN + TESSERA_ORDERS_OUTSIDE,
+  TESSERA_ORDERS_SPREAD = 10,        /* points that are packed for in any case */
+  TESSERA_ORDERS_SPREAD_OF_TWO = 20, /* ... where there are two lengths */
+  /* Two packings at a point more, and all that in zones, and with ranges that pass. */
+  TESSERA_ORDERS_TRIED = 2 * (TESSERA_ORDERS_SPREAD_OF_TWO + 2 * TESSERA_ORDERS_POINTS)
+};
+
+typedef struct
+{
+  TesseraParameters parameters;
+  bool is_observed;
+  bool is_outside;
+  uint64_t first_fit_bytes; /* the height of first fit by size there, where that is
+                               known to matter, else UINT64_MAX */
+  uint64_t heights[TESSERA_ORDERS_TRIED];
+} TesseraOrdersPoint;
+
+typedef struct
+{
+  TesseraLengthsBuild *build;
+  uint32_t *swept; /* [n_swept] slots */
+  uint64_t *block_bytes, *tops;
+  uint64_t *floors; /* [n_slots] of the step that makes what one step makes */
+  bool is_first;    /* orders for that step are looked for */
+  TesseraOrdersPoint points[TESSERA_ORDERS_POINTS]; /* by tokens */
+  size_t n_points;
+  TesseraOrder orders[TESSERA_ORDERS_TRIED];
+  size_t n_orders;
+  TesseraClosed *closed; /* [n_slots] */
+  bool passes; /* small and large may follow each other, once they are open; else they are
+                  kept apart in zones, where they are at all */
+  bool is_passing[TESSERA_ORDERS_TRIED];     /* of the orders */
+  size_t chosen_from[TESSERA_ORDERS_POINTS]; /* which of them those of the plan are */
+} TesseraOrders;
+
+/* The parameters that orders are measured at. */
+void tessera_orders_choose_points (TesseraOrders *orders);
+/* Adds to the plan's orders those that serve best, and where. TESSERA_OK or
+ * TESSERA_NO_MEMORY. */
+TESSERA_MUST_USE TesseraStatus tessera_orders_choose (TesseraOrders *orders);
+/* The least height at the point that any order gives. */
+uint64_t tessera_orders_least (const TesseraOrders *orders,
+                               const TesseraOrdersPoint *point);

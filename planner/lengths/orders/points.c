@@ -1,0 +1,116 @@
+/*
+ * The parameters that the orders of a plan for every length are measured at: see
+ * orders.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+
+#include "planner/lengths/orders/orders.h"
+
+enum
+{
+  STRIDE = 17 /* without a divisor in common with TESSERA_ORDERS_UNSEEN */
+};
+
+static int
+by_tokens (const void *a, const void *b)
+{
+  const TesseraParameters *x = &((const TesseraOrdersPoint *) a)->parameters;
+  const TesseraParameters *y = &((const TesseraOrdersPoint *) b)->parameters;
+
+  if (tessera_parameters_tokens (x) != tessera_parameters_tokens (y))
+    return tessera_parameters_tokens (x) < tessera_parameters_tokens (y) ? -1 : 1;
+  return (x->length > y->length) - (x->length < y->length);
+}
+
+/* The @i-th of TESSERA_ORDERS_UNSEEN lengths from @least to @most. */
+static uint64_t
+between (uint64_t least, uint64_t most, uint64_t i)
+{
+  return least + (most - least) * (2 * i + 1) / (2 * TESSERA_ORDERS_UNSEEN);
+}
+
+static void
+add (TesseraOrders *orders, const TesseraParameters *at)
+{
+  orders->points[orders->n_points++] =
+      (TesseraOrdersPoint){ .parameters = *at, .first_fit_bytes = UINT64_MAX };
+}
+
+/* The shortest and the smallest batch that were seen; what the plan is for, if more. */
+static void
+add_observed (TesseraOrders *orders, TesseraParameters *least, TesseraParameters *most)
+{
+  const TesseraLengths *out = orders->build->out;
+  uint32_t n = out->n_observed < TESSERA_FIT_STEPS ? out->n_observed : TESSERA_FIT_STEPS;
+
+  *least = out->observed[0];
+  *most = out->most;
+  for (uint32_t i = 0; i < n; i++)
+    {
+      const TesseraParameters *at = &out->observed[i];
+
+      add (orders, at);
+      orders->points[i].is_observed = true;
+      least->batch = at->batch < least->batch ? at->batch : least->batch;
+      least->length = at->length < least->length ? at->length : least->length;
+      least->second = at->second < least->second ? at->second : least->second;
+    }
+  if (most->batch < least->batch || most->length < least->length ||
+      most->second < least->second)
+    *most = *least;
+}
+
+/* Lengths below half the shortest and above the longest, of the smallest and the largest
+ * batch. */
+static void
+add_outside (TesseraOrders *orders,
+             const TesseraParameters *least,
+             const TesseraParameters *most)
+{
+  /* In 32ths of either. */
+  static const uint8_t shorter[] = { 12, 8, 4, 1 }, longer[] = { 36, 40, 48, 64 };
+
+  for (size_t i = 0; i < TESSERA_ORDERS_OUTSIDE; i++)
+    {
+      bool is_longer = i % 2 > 0;
+      uint64_t length = is_longer ? most->length : least->length;
+      uint64_t parts = is_longer ? longer[i / 2] : shorter[i / 2];
+      TesseraParameters at = { .batch = i % 4 < 2 ? most->batch : 1 };
+
+      if (__builtin_mul_overflow (length, parts, &at.length))
+        continue;
+      at.length = at.length < 32 ? 1 : at.length / 32;
+      add (orders, &at);
+      orders->points[orders->n_points - 1].is_outside = true;
+    }
+}
+
+/* The observed, and others from half the shortest to the longest, each batch in turn. Of
+ * two lengths each of one meets another of the other, all over the box. Of one some that
+ * are shorter or longer than that as well. */
+void
+tessera_orders_choose_points (TesseraOrders *orders)
+{
+  TesseraParameters least, most;
+  uint64_t n_batches;
+
+  add_observed (orders, &least, &most);
+  n_batches = most.batch - least.batch + 1;
+  if (most.second == 0)
+    add_outside (orders, &least, &most);
+  least.length = (least.length + 1) / 2;
+  least.second = (least.second + 1) / 2;
+  for (uint64_t i = 0; i < TESSERA_ORDERS_UNSEEN; i++)
+    {
+      const TesseraParameters at = {
+        .batch = least.batch + i % n_batches,
+        .length = between (least.length, most.length, i),
+        .second = between (least.second, most.second, i * STRIDE % TESSERA_ORDERS_UNSEEN),
+      };
+
+      add (orders, &at);
+    }
+  qsort (orders->points, orders->n_points, sizeof *orders->points, by_tokens);
+}
