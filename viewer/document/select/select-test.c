@@ -11,6 +11,7 @@
 #include "viewer/test-help.h"
 
 #include <glib/gstdio.h>
+#include <unistd.h>
 
 typedef struct
 {
@@ -237,6 +238,60 @@ test_facts (Fixture *f, gconstpointer unused)
   g_assert_null (facts->selection);
 }
 
+/* A file of blocks that live and die in every way. */
+static char *
+phases_path (void)
+{
+  static const char table[] = "seq,time_us,action,id,size_bytes,stream,iteration,phase\n"
+                              "0,0,alloc,9,1048576,0,0,\n"
+                              "1,1,alloc,8,1048576,0,0,\n"
+                              "2,2,free,8,1048576,0,0,\n"
+                              "3,3,alloc,7,1048576,0,0,\n"
+                              "4,4,alloc,1,1048576,0,0,forward\n"
+                              "5,5,alloc,2,1048576,0,0,forward\n"
+                              "6,6,alloc,3,1048576,0,0,forward\n"
+                              "7,7,alloc,4,1048576,0,0,forward\n"
+                              "8,8,free,1,1048576,0,0,forward\n"
+                              "9,9,free,7,1048576,0,0,backward\n"
+                              "10,10,free,2,1048576,0,0,backward\n"
+                              "11,11,mark,0,0,0,0,backward\n"
+                              "12,12,free,3,1048576,0,0,\n"
+                              "13,13,mark,0,0,0,0,\n";
+  char *path = NULL;
+  int fd = g_file_open_tmp ("phases-XXXXXX.csv", &path, NULL);
+
+  g_assert_cmpint (write (fd, table, sizeof table - 1), ==, sizeof table - 1);
+  close (fd);
+  return path;
+}
+
+/* No two that are told apart read alike: one that lives on is none that ends where it
+ * began. */
+static void
+test_phases (Fixture *f, gconstpointer unused)
+{
+  static const char *const expected[] = { "no phase, lives on",  "no phase",
+                                          "no phase → backward", "forward",
+                                          "forward → backward",  "forward → no phase",
+                                          "forward, lives on" };
+  g_autofree char *path = phases_path ();
+  const TesseraSelectionFacts *facts = &f->document->facts;
+
+  test_open (f->document, path);
+  tessera_document_select_all (f->document);
+  settle (f);
+  g_assert_cmpuint (f->document->data->blocks->n_blocks, ==, G_N_ELEMENTS (expected));
+  g_assert_cmpuint (facts->n_phases, ==, G_N_ELEMENTS (expected));
+  for (uint32_t block = 0; block < G_N_ELEMENTS (expected); block++)
+    {
+      g_autofree char *text =
+          tessera_selection_facts_describe_phases (f->document->data, block);
+
+      g_assert_cmpstr (text, ==, expected[block]);
+    }
+  g_unlink (path);
+}
+
 /* Several are lit, one is not; colours and filters leave that alone. */
 static void
 test_lit (Fixture *f, gconstpointer unused)
@@ -316,6 +371,7 @@ main (int argc, char **argv)
   ADD ("group", test_group);
   ADD ("latest wins", test_latest_wins);
   ADD ("facts", test_facts);
+  ADD ("phases", test_phases);
   ADD ("lit", test_lit);
   ADD ("edit", test_edit);
   ADD ("close forgets", test_close_forgets);

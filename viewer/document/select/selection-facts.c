@@ -90,13 +90,37 @@ group_of (const TesseraBlock *block, const uint32_t *phases)
   return block->group;
 }
 
+/* Blocks that live on are others than those that die in no phase. */
 static uint64_t
 phases_of (const TesseraBlock *block, const uint32_t *phases)
 {
   uint64_t born = block->born_phase != TESSERA_NONE ? phases[block->born_phase] + 1 : 0;
-  uint64_t died = block->died_phase != TESSERA_NONE ? phases[block->died_phase] + 1 : 0;
+  uint64_t died = block->died_phase != TESSERA_NONE ? phases[block->died_phase] + 1
+                  : block->flags & TESSERA_AT_END   ? UINT32_MAX
+                                                    : 0;
 
   return born << 32 | died;
+}
+
+static const char *
+name_of_phase (const TesseraData *data, uint32_t phase)
+{
+  return phase != TESSERA_NONE
+             ? tessera_phase_name (data->trace, &data->structure->phases[phase])
+             : "no phase";
+}
+
+char *
+tessera_selection_facts_describe_phases (const TesseraData *data, uint32_t block)
+{
+  const TesseraBlock *b = &data->blocks->blocks[block];
+  const char *born = name_of_phase (data, b->born_phase);
+  const char *died = name_of_phase (data, b->died_phase);
+
+  if (b->died_phase == TESSERA_NONE && b->flags & TESSERA_AT_END)
+    return g_strdup_printf ("%s, lives on", born);
+  return g_str_equal (born, died) ? g_strdup (born)
+                                  : g_strdup_printf ("%s → %s", born, died);
 }
 
 static void

@@ -41,3 +41,6 @@ void tessera_selection_facts (const TesseraData *data,
                               TesseraSelection *selection,
                               TesseraSelectionFacts *out_facts);
 void tessera_selection_facts_clear (TesseraSelectionFacts *facts);
+/* The phases of birth and death: as many words as TesseraSelectionFacts tells apart, so
+ * that no two of its phases read alike. */
+char *tessera_selection_facts_describe_phases (const TesseraData *data, uint32_t block);

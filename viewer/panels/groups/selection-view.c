@@ -93,12 +93,7 @@ describe_size (TesseraData *data, uint64_t value)
 static char *
 describe_phases (TesseraData *data, uint64_t value)
 {
-  char *phases = tessera_describe_phases (data, (uint32_t) value);
-
-  if (*phases != '\0')
-    return phases;
-  g_free (phases);
-  return g_strdup ("no phase");
+  return tessera_selection_facts_describe_phases (data, (uint32_t) value);
 }
 
 static char *
