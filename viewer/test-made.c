@@ -8,7 +8,6 @@
 #include "db/store.h"
 
 #include <glib/gstdio.h>
-#include <time.h>
 
 /* As many alive at once as a large model's step has. */
 #define N_ALIVE 4096
@@ -63,49 +62,4 @@ test_made_free (char *path)
   g_unlink (path);
   g_rmdir (folder);
   g_free (path);
-}
-
-double
-test_cpu_ms (gboolean all_threads)
-{
-  struct timespec now;
-
-  clock_gettime (all_threads ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID, &now);
-  return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
-}
-
-/* Whatever else is waiting, it has its turn between two others. */
-static gboolean
-on_turn (gpointer user)
-{
-  TestWatch *watch = user;
-  gint64 now_us = g_get_monotonic_time ();
-  double cpu_ms = test_cpu_ms (FALSE);
-
-  watch->longest_ms = MAX (watch->longest_ms, (double) (now_us - watch->last_us) / 1e3);
-  watch->longest_cpu_ms = MAX (watch->longest_cpu_ms, cpu_ms - watch->last_cpu_ms);
-  watch->last_us = now_us;
-  watch->last_cpu_ms = cpu_ms;
-  return G_SOURCE_CONTINUE;
-}
-
-void
-test_watch_reset (TestWatch *watch)
-{
-  watch->last_us = g_get_monotonic_time ();
-  watch->last_cpu_ms = test_cpu_ms (FALSE);
-  watch->longest_ms = watch->longest_cpu_ms = 0;
-}
-
-void
-test_watch_start (TestWatch *watch)
-{
-  test_watch_reset (watch);
-  watch->source = g_timeout_add_full (G_PRIORITY_HIGH, 1, on_turn, watch, NULL);
-}
-
-void
-test_watch_stop (TestWatch *watch)
-{
-  g_source_remove (watch->source);
 }

@@ -146,6 +146,7 @@ draw_tile (gpointer user, gpointer unused)
   Tile *tile = user;
   const TesseraTileLevel *level = tile->level;
   double x = (double) tile->place.column * SIZE, y = (double) tile->place.row * SIZE;
+  GSource *source;
   TesseraView view = {
     .t0 = x / level->sx,
     .t1 = (x + SIZE) / level->sx,
@@ -162,7 +163,12 @@ draw_tile (gpointer user, gpointer unused)
                             -(tile->place.row + 1) * SIZE);
     }
   /* The last references are given up on the main thread. */
-  g_idle_add_full (G_PRIORITY_DEFAULT, deliver, tile, tile_free);
+  source = g_idle_source_new ();
+  g_source_set_priority (source, G_PRIORITY_DEFAULT);
+  g_source_set_static_name (source, "tile");
+  g_source_set_callback (source, deliver, tile, tile_free);
+  g_source_attach (source, NULL);
+  g_source_unref (source);
 }
 
 static int

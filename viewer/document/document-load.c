@@ -156,7 +156,7 @@ load_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
 }
 
 static const TesseraJobKind load_kind = { load_work, load_done, on_load_progress,
-                                          tessera_work_input_free };
+                                          tessera_work_input_free, "trace" };
 
 static void
 load (TesseraDocument *self, const char *path, uint32_t device)
@@ -268,7 +268,7 @@ sheets_done (gpointer owner,
 }
 
 static const TesseraJobKind sheets_kind = { sheets_work, sheets_done, on_sheets_progress,
-                                            tessera_work_input_free };
+                                            tessera_work_input_free, "sheets" };
 
 void
 tessera_document_refresh_sheets (TesseraDocument *self)

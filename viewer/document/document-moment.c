@@ -42,7 +42,7 @@ moment_done (gpointer owner,
 }
 
 static const TesseraJobKind moment_kind = { moment_work, moment_done, NULL,
-                                            tessera_work_input_free };
+                                            tessera_work_input_free, "moment" };
 
 void
 tessera_document_refresh_moment (TesseraDocument *self)

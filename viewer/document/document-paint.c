@@ -79,7 +79,7 @@ paint_done (gpointer owner,
 }
 
 static const TesseraJobKind paint_kind = { paint_work, paint_done, NULL,
-                                           tessera_work_input_free };
+                                           tessera_work_input_free, "colours" };
 
 static void
 start_paint (TesseraDocument *self, uint32_t alone)

@@ -87,7 +87,7 @@ plan_work (TesseraJob *job, gpointer user, TesseraError *error)
 }
 
 static const TesseraJobKind plan_kind = { plan_work, plan_done, on_plan_progress,
-                                          tessera_work_input_free };
+                                          tessera_work_input_free, "plan" };
 
 /* The plan that was stays unless there is a new one. */
 static void
@@ -342,7 +342,7 @@ needs_done (gpointer owner,
 }
 
 static const TesseraJobKind needs_kind = { needs_work, needs_done, on_needs_progress,
-                                           tessera_work_input_free };
+                                           tessera_work_input_free, "needs" };
 
 void
 tessera_document_start_needs (TesseraDocument *self, TesseraLayoutKind kind)

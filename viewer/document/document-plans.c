@@ -247,7 +247,7 @@ compare_done (gpointer owner,
 }
 
 static const TesseraJobKind compare_kind = { compare_work, compare_done, NULL,
-                                             compare_free };
+                                             compare_free, "comparison" };
 
 void
 tessera_document_refresh_comparison (TesseraDocument *self)

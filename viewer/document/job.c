@@ -156,12 +156,16 @@ static gpointer
 run (gpointer user)
 {
   TesseraJob *job = user;
+  g_autoptr (GSource) source = g_idle_source_new ();
 
   job->status = job->kind->work (job, job->input, &job->error);
   if (job->status != TESSERA_OK && g_atomic_int_get (&job->stop))
     job->status = TESSERA_CANCELLED;
   /* The worker's reference passes on: the job ends where it began, on the main thread. */
-  g_idle_add_full (G_PRIORITY_DEFAULT, finish, job, (GDestroyNotify) tessera_job_unref);
+  g_source_set_priority (source, G_PRIORITY_DEFAULT);
+  g_source_set_static_name (source, job->kind->name);
+  g_source_set_callback (source, finish, job, (GDestroyNotify) tessera_job_unref);
+  g_source_attach (source, NULL);
   return NULL;
 }
 
@@ -179,7 +183,7 @@ tessera_job_start (const TesseraJobKind *kind, GObject *owner, gpointer input)
   job->listener = (TesseraListener){ .tell = take_news, .user = job };
   g_mutex_init (&job->lock);
   job->end = 1;
-  g_thread_unref (g_thread_new ("job", run, job_ref (job)));
+  g_thread_unref (g_thread_new (kind->name, run, job_ref (job)));
   return job;
 }
 

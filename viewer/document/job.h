@@ -34,6 +34,7 @@ typedef struct
   TesseraJobDone done;
   TesseraJobProgress progress; /* (nullable) */
   GDestroyNotify free_input;
+  const char *name; /* of what it makes, for who measures */
 } TesseraJobKind;
 
 /* Returns: (transfer full). @input passes to the job. */

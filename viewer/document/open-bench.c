@@ -8,6 +8,7 @@
  */
 #include "viewer/canvas/canvas.h"
 #include "viewer/test-made.h"
+#include "viewer/test-turns.h"
 #include "viewer/test-window.h"
 
 static void
@@ -15,12 +16,12 @@ measure (const char *path)
 {
   GtkWidget *window = GTK_WIDGET (test_window_new ());
   TesseraDocument *document = tessera_window_get_document (TESSERA_WINDOW (window));
-  TestWatch watch;
+  static TestTurns turns;
   gint64 begin_us = g_get_monotonic_time ();
   double main_ms = test_cpu_ms (FALSE), all_ms = test_cpu_ms (TRUE);
   g_autoptr (GFile) file = g_file_new_for_path (path);
 
-  test_watch_start (&watch);
+  test_turns_watch (&turns, TESSERA_TYPE_WINDOW);
   tessera_window_open (TESSERA_WINDOW (window), file);
   WAIT (document->sheets[TESSERA_SIDE_LEFT] != NULL || document->error != NULL, SLOW_MS);
   g_assert_nonnull (document->data);
@@ -32,11 +33,12 @@ measure (const char *path)
   WAIT (tessera_canvas_is_complete (TESSERA_CANVAS (test_find (window, "canvas-left"))),
         SLOW_MS);
   g_print ("first picture after %.2f s, %.2f s of all threads, %.0f ms of the main "
-           "thread, longest turn %.0f ms\n",
+           "thread; longest turn %.0f ms on the wall, %.1f of the processor, %.1f of it "
+           "the renderer's: %s\n",
            (double) (g_get_monotonic_time () - begin_us) / 1e6,
            (test_cpu_ms (TRUE) - all_ms) / 1e3, test_cpu_ms (FALSE) - main_ms,
-           watch.longest_ms);
-  test_watch_stop (&watch);
+           turns.wall_ms, turns.longest.all_ms, turns.longest.render_ms,
+           turns.longest.what != NULL ? turns.longest.what : "an event");
 }
 
 int

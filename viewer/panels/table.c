@@ -196,7 +196,8 @@ making_done (gpointer owner,
   take_list (self, g_steal_pointer (&making->list));
 }
 
-static const TesseraJobKind making_kind = { making_work, making_done, NULL, making_free };
+static const TesseraJobKind making_kind = { making_work, making_done, NULL, making_free,
+                                            "list of blocks" };
 
 static void
 forget_job (TesseraTable *self)

@@ -58,7 +58,8 @@ keep_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
     g_application_release (g_application_get_default ());
 }
 
-static const TesseraJobKind keep_kind = { keep_work, keep_done, NULL, kept_free };
+static const TesseraJobKind keep_kind = { keep_work, keep_done, NULL, kept_free,
+                                          "kept edits" };
 
 static void
 start (TesseraDocument *self, Kept *kept)

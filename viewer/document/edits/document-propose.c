@@ -126,7 +126,8 @@ places_done (gpointer owner,
     tessera_document_propose_next (self, places->first_direction, places->pushing);
 }
 
-static const TesseraJobKind places_kind = { places_work, places_done, NULL, places_free };
+static const TesseraJobKind places_kind = { places_work, places_done, NULL, places_free,
+                                            "places" };
 
 /* NULL: there is nothing to be moved. */
 static Places *

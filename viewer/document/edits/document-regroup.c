@@ -103,7 +103,7 @@ regroup_done (gpointer owner,
 }
 
 static const TesseraJobKind regroup_kind = { regroup_work, regroup_done, NULL,
-                                             regrouping_free };
+                                             regrouping_free, "groups" };
 
 void
 tessera_document_refresh_groups (TesseraDocument *self)

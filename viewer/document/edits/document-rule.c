@@ -126,7 +126,8 @@ rule_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
   tessera_document_changed (self, TESSERA_CHANGED_PROPOSAL);
 }
 
-static const TesseraJobKind rule_kind = { rule_work, rule_done, NULL, question_free };
+static const TesseraJobKind rule_kind = { rule_work, rule_done, NULL, question_free,
+                                          "rule" };
 
 static Question *
 question_new (TesseraDocument *self)

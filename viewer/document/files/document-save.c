@@ -133,7 +133,7 @@ save_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
 }
 
 static const TesseraJobKind save_kind = { save_work, save_done, on_save_progress,
-                                          input_free };
+                                          input_free, "file" };
 
 void
 tessera_document_save (TesseraDocument *self,

@@ -57,7 +57,8 @@ facts_done (gpointer owner,
   tessera_document_changed (self, TESSERA_CHANGED_FACTS);
 }
 
-static const TesseraJobKind facts_kind = { facts_work, facts_done, NULL, facts_free };
+static const TesseraJobKind facts_kind = { facts_work, facts_done, NULL, facts_free,
+                                           "facts" };
 
 void
 tessera_document_refresh_facts (TesseraDocument *self)

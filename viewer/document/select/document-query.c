@@ -86,7 +86,8 @@ filter_done (gpointer owner,
   tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
 }
 
-static const TesseraJobKind filter_kind = { filter_work, filter_done, NULL, filter_free };
+static const TesseraJobKind filter_kind = { filter_work, filter_done, NULL, filter_free,
+                                            "query" };
 
 static gboolean
 is_blank (const char *text)

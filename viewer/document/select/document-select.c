@@ -287,7 +287,8 @@ search_done (gpointer owner,
   tessera_document_set_selection (self, g_steal_pointer (&search->after), lead);
 }
 
-static const TesseraJobKind search_kind = { search_work, search_done, NULL, search_free };
+static const TesseraJobKind search_kind = { search_work, search_done, NULL, search_free,
+                                            "search" };
 
 static Search *
 search_new (TesseraDocument *self, SearchFunc look, TesseraSelectHow how)

@@ -26,6 +26,7 @@ typedef struct
   int n_seen; /* cells in sight in the last frame */
   int n_told; /* rows of whose selection GTK was told, since the last frame */
   int most_told;
+  int n_frames;
   GtkBitset *selected;
 } Fixture;
 
@@ -77,21 +78,21 @@ choose (gpointer user, guint position, guint n, TesseraSelectHow how)
 
 static const TesseraRowListKind kind = { make, show, is_selected, choose };
 
-static gboolean
-on_frame (GtkWidget *view, GdkFrameClock *clock, gpointer user)
+/* What was done is a frame's work: before it, and in its ticks. */
+static void
+on_frame_end (GdkFrameClock *clock, gpointer user)
 {
-  ((Fixture *) user)->n_at_once = 0;
-  ((Fixture *) user)->n_written = 0;
-  ((Fixture *) user)->n_told = 0;
-  return G_SOURCE_CONTINUE;
+  Fixture *f = user;
+
+  f->n_at_once = f->n_written = f->n_told = 0;
+  f->n_frames++;
 }
 
-static void
-set_up (Fixture *f, gconstpointer unused)
+static GtkWidget *
+list_new (Fixture *f)
 {
   GtkWidget *scrolled = gtk_scrolled_window_new ();
 
-  f->window = gtk_window_new ();
   f->view = GTK_COLUMN_VIEW (gtk_column_view_new (NULL));
   f->kind = tessera_cell_kind_new (
       &(TesseraCellLook){ .n_chars = 12, .most_lines = 1, .has_tip = TRUE });
@@ -100,22 +101,39 @@ set_up (Fixture *f, gconstpointer unused)
   for (int i = 0; i < N_COLUMNS; i++)
     tessera_row_list_add_column (f->rows, "column", i);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), GTK_WIDGET (f->view));
+  return scrolled;
+}
+
+static void
+set_up (Fixture *f, gconstpointer unused)
+{
+  GtkWidget *scrolled = list_new (f);
+
+  f->window = gtk_window_new ();
   gtk_window_set_child (GTK_WINDOW (f->window), scrolled);
   gtk_window_set_default_size (GTK_WINDOW (f->window), 400, 300);
   gtk_window_present (GTK_WINDOW (f->window));
   WAIT (gtk_widget_get_height (scrolled) > 100, SLOW_MS);
-  /* Before the list's own: what is made in a frame is counted from its begin. */
-  gtk_widget_add_tick_callback (GTK_WIDGET (f->view), on_frame, f, NULL);
+  g_signal_connect (gtk_widget_get_frame_clock (f->window), "after-paint",
+                    G_CALLBACK (on_frame_end), f);
+}
+
+static void
+list_free (Fixture *f)
+{
+  g_assert_finalize_object (f->rows);
+  tessera_cell_kind_unref (f->kind);
+  gtk_bitset_unref (f->selected);
 }
 
 static void
 tear_down (Fixture *f, gconstpointer unused)
 {
   tessera_row_list_close (f->rows);
+  g_signal_handlers_disconnect_by_func (gtk_widget_get_frame_clock (f->window),
+                                        on_frame_end, f);
   gtk_window_destroy (GTK_WINDOW (f->window));
-  g_assert_finalize_object (f->rows);
-  tessera_cell_kind_unref (f->kind);
-  gtk_bitset_unref (f->selected);
+  list_free (f);
 }
 
 static void
@@ -156,6 +174,19 @@ count_texts (Fixture *f, GtkWidget *widget, gboolean only_seen)
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
        child = gtk_widget_get_next_sibling (child))
     n += count_texts (f, child, only_seen);
+  return n;
+}
+
+static int
+count_version (GtkWidget *widget, int version)
+{
+  g_autofree char *prefix = g_strdup_printf ("%d:", version);
+  int n = TESSERA_IS_CELL (widget) &&
+          g_str_has_prefix (tessera_cell_get_text (TESSERA_CELL (widget)), prefix);
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    n += count_version (child, version);
   return n;
 }
 
@@ -238,17 +269,90 @@ test_scrolled (Fixture *f, gconstpointer unused)
   g_signal_handlers_disconnect_by_func (clock, on_paint, f);
 }
 
-static int
-count_version (GtkWidget *widget, int version)
+/* Where what is seen goes with nearly all the rest, its widgets show what stays: nothing
+ * is made for it, and not a few rows go in each of many frames. */
+static void
+test_far (Fixture *f, gconstpointer unused)
 {
-  g_autofree char *prefix = g_strdup_printf ("%d:", version);
-  int n = TESSERA_IS_CELL (widget) &&
-          g_str_has_prefix (tessera_cell_get_text (TESSERA_CELL (widget)), prefix);
+  static const guint left[] = { 150, 2000, 0 };
 
-  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    n += count_version (child, version);
-  return n;
+  for (size_t i = 0; i < G_N_ELEMENTS (left); i++)
+    {
+      int n_frames;
+
+      set_rows (f, 5000);
+      settle (f);
+      tessera_row_list_scroll_to (f->rows, 4500);
+      settle (f);
+      n_frames = f->n_frames;
+      set_rows (f, left[i]);
+      settle (f);
+      g_assert_cmpint (f->n_frames - n_frames, <, 60);
+      g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view), TRUE), >=,
+                       (int) MIN (left[i], 8) * N_COLUMNS);
+    }
+}
+
+typedef struct
+{
+  Fixture *a, *b;
+  int n_frames_of_both;
+} Pair;
+
+static void
+on_laid_out (GdkFrameClock *clock, gpointer user)
+{
+  Pair *pair = user;
+
+  pair->n_frames_of_both += pair->a->n_written > 0 && pair->b->n_written > 0;
+}
+
+/* Of two lists in a window one is written at once and the other in the next frame, and no
+ * frame is the work of both. */
+static void
+test_turns (Fixture *f, gconstpointer unused)
+{
+  Fixture other = { 0 };
+  Pair pair = { f, &other };
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *first = g_object_ref (gtk_window_get_child (GTK_WINDOW (f->window)));
+  GtkWidget *second = list_new (&other);
+  GdkFrameClock *clock = gtk_widget_get_frame_clock (GTK_WIDGET (f->window));
+
+  gtk_box_set_homogeneous (GTK_BOX (box), TRUE);
+  gtk_window_set_child (GTK_WINDOW (f->window), box);
+  gtk_widget_set_vexpand (first, TRUE);
+  gtk_box_append (GTK_BOX (box), first);
+  gtk_box_append (GTK_BOX (box), second);
+  g_object_unref (first);
+  WAIT (gtk_widget_get_height (second) > 100, SLOW_MS);
+  set_rows (f, 5000);
+  set_rows (&other, 5000);
+  settle (f);
+  settle (&other);
+  other.n_written = 0;
+  g_signal_connect (clock, "after-paint", G_CALLBACK (on_frame_end), &other);
+  g_signal_connect_after (clock, "layout", G_CALLBACK (on_laid_out), &pair);
+  for (int round = 0; round < 3; round++)
+    {
+      set_rows (f, 5000);
+      set_rows (&other, 5000);
+      g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view), TRUE), >=, 3 * N_COLUMNS);
+      g_assert_cmpint (count_version (GTK_WIDGET (other.view), other.version), ==, 0);
+      WAIT (count_version (GTK_WIDGET (other.view), other.version) > 0, SLOW_MS);
+      g_assert_cmpint (count_texts (&other, GTK_WIDGET (other.view), TRUE), >=,
+                       3 * N_COLUMNS);
+      settle (f);
+      settle (&other);
+    }
+  g_assert_cmpint (pair.n_frames_of_both, ==, 0);
+  g_assert_cmpint (count_texts (&other, GTK_WIDGET (other.view), FALSE), >=,
+                   100 * N_COLUMNS);
+  g_signal_handlers_disconnect_by_func (clock, on_laid_out, &pair);
+  g_signal_handlers_disconnect_by_func (clock, on_frame_end, &other);
+  tessera_row_list_close (other.rows);
+  gtk_box_remove (GTK_BOX (box), second);
+  list_free (&other);
 }
 
 /* Of one column, or from one row on. */
@@ -359,6 +463,8 @@ main (int argc, char **argv)
     return 0;
   g_test_add ("/row-list/in place", Fixture, NULL, set_up, test_in_place, tear_down);
   g_test_add ("/row-list/scrolled", Fixture, NULL, set_up, test_scrolled, tear_down);
+  g_test_add ("/row-list/far", Fixture, NULL, set_up, test_far, tear_down);
+  g_test_add ("/row-list/turns", Fixture, NULL, set_up, test_turns, tear_down);
   g_test_add ("/row-list/parts", Fixture, NULL, set_up, test_parts, tear_down);
   g_test_add ("/row-list/selection", Fixture, NULL, set_up, test_selection, tear_down);
   g_test_add ("/row-list/marks", Fixture, NULL, set_up, test_marks, tear_down);

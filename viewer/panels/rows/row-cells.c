@@ -1,0 +1,155 @@
+/*
+ * The cells of a row list: which rows have widgets, which of these are seen, and what is
+ * still to be written into them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/panels/rows/row-list-private.h"
+
+/* No row is lower, in pixels. */
+#define LEAST_ROW_HEIGHT 20
+
+static void
+show (TesseraRowList *self, GtkListItem *item, int column)
+{
+  guint position = gtk_list_item_get_position (item);
+
+  self->kind->show (self->user, gtk_list_item_get_child (item),
+                    position < self->n_rows ? position : GTK_INVALID_LIST_POSITION,
+                    column);
+}
+
+static int
+column_of (GtkSignalListItemFactory *factory)
+{
+  return GPOINTER_TO_INT (g_object_get_data (G_OBJECT (factory), "column"));
+}
+
+static void
+on_setup (GtkSignalListItemFactory *factory, GtkListItem *item, TesseraRowList *self)
+{
+  gtk_list_item_set_child (item, self->kind->make (self->user, column_of (factory)));
+}
+
+static gboolean
+is_near (TesseraRowList *self, guint position)
+{
+  guint page = (guint) gtk_widget_get_height (GTK_WIDGET (self->view)) / LEAST_ROW_HEIGHT;
+
+  return position + page >= self->goes_to && position <= self->goes_to + page;
+}
+
+/* Where the view goes far, GTK binds its 200 rows, of which few will be in sight. */
+static void
+on_bind (GtkSignalListItemFactory *factory, GtkListItem *item, TesseraRowList *self)
+{
+  g_hash_table_insert (self->bound, item, GINT_TO_POINTER (column_of (factory)));
+  if (self->goes_to == GTK_INVALID_LIST_POSITION ||
+      is_near (self, gtk_list_item_get_position (item)))
+    show (self, item, column_of (factory));
+  else
+    {
+      g_hash_table_add (self->stale, item);
+      tessera_row_list_queue_rest (self);
+    }
+}
+
+static void
+on_unbind (GtkSignalListItemFactory *factory, GtkListItem *item, TesseraRowList *self)
+{
+  g_hash_table_remove (self->bound, item);
+  g_hash_table_remove (self->stale, item);
+}
+
+GtkColumnViewColumn *
+tessera_row_list_add_column (TesseraRowList *self, const char *title, int column)
+{
+  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
+  GtkColumnViewColumn *added = gtk_column_view_column_new (title, factory);
+
+  g_object_set_data (G_OBJECT (factory), "column", GINT_TO_POINTER (column));
+  g_signal_connect_object (factory, "setup", G_CALLBACK (on_setup), self, 0);
+  g_signal_connect_object (factory, "bind", G_CALLBACK (on_bind), self, 0);
+  g_signal_connect_object (factory, "unbind", G_CALLBACK (on_unbind), self, 0);
+  gtk_column_view_append_column (self->view, added);
+  g_object_unref (added); /* the view's */
+  return added;
+}
+
+/* --- which have widgets, which are seen ----------------------------------------------
+ */
+
+/* One above the last row that has widgets. */
+guint
+tessera_row_list_end_of_bound (TesseraRowList *self)
+{
+  GHashTableIter iter;
+  gpointer item;
+  guint end = 0;
+
+  g_hash_table_iter_init (&iter, self->bound);
+  while (g_hash_table_iter_next (&iter, &item, NULL))
+    end = MAX (end, gtk_list_item_get_position (item) + 1);
+  return end;
+}
+
+/* GTK maps the rows that are seen, and no others. */
+gboolean
+tessera_row_list_find_sight (TesseraRowList *self, guint *out_begin, guint *out_end)
+{
+  guint begin = G_MAXUINT, end = 0, margin;
+  GHashTableIter iter;
+  gpointer item;
+
+  g_hash_table_iter_init (&iter, self->bound);
+  while (g_hash_table_iter_next (&iter, &item, NULL))
+    {
+      GtkWidget *cell = gtk_list_item_get_child (item);
+      guint position = gtk_list_item_get_position (item);
+
+      if (cell == NULL || !gtk_widget_get_mapped (cell))
+        continue;
+      begin = MIN (begin, position);
+      end = MAX (end, position + 1);
+    }
+  margin = end > begin ? (end - begin) / 2 + 2 : 0;
+  self->sight_begin = begin < margin ? 0 : begin - margin;
+  self->sight_end = end + margin;
+  /* Not laid out yet: any may be. */
+  if (end == 0)
+    self->sight_begin = 0, self->sight_end = G_MAXUINT;
+  *out_begin = begin;
+  *out_end = end;
+  return end > 0;
+}
+
+gboolean
+tessera_row_list_is_in_sight (TesseraRowList *self, GtkListItem *item)
+{
+  guint position = gtk_list_item_get_position (item);
+
+  return position >= self->sight_begin && position < self->sight_end;
+}
+
+void
+tessera_row_list_write_stale (TesseraRowList *self, guint most)
+{
+  GHashTableIter iter;
+  gpointer item;
+  guint begin, end;
+
+  tessera_row_list_find_sight (self, &begin, &end);
+  g_hash_table_iter_init (&iter, self->stale);
+  while (g_hash_table_iter_next (&iter, &item, NULL))
+    {
+      gboolean at_once = tessera_row_list_is_in_sight (self, item) ||
+                         (self->goes_to != GTK_INVALID_LIST_POSITION &&
+                          is_near (self, gtk_list_item_get_position (item)));
+
+      if (!at_once && most == 0)
+        continue;
+      most -= !at_once;
+      g_hash_table_iter_remove (&iter);
+      show (self, item, GPOINTER_TO_INT (g_hash_table_lookup (self->bound, item)));
+    }
+}
