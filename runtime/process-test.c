@@ -102,6 +102,7 @@ full_disk_body (void)
   tessera_stop ();
   notices = program_notices ();
   g_assert_nonnull (strstr (notices, "full.tsr"));
+  g_assert_nonnull (strstr (notices, "larger than files may be here"));
   g_free (notices);
   program_free (program_must_alloc (1000, 0), 0);
 }

@@ -50,11 +50,14 @@ def record_and_run_become_the_program(tmp):
     assert seen["PYTHONPATH"].split(":")[0] == str(tmp / "python" / "tessera" / "autoload"), seen
     assert "LD_PRELOAD" not in seen and "TESSERA_DRY_RUN" not in seen and "NULLCUDA_DEVICE" not in seen, seen
     environ = dict(os.environ, PYTHONPATH="/mine", TESSERA_LIBRARY="/a/shim.so")
+    (tmp / "p.tsp").touch()
     seen = variables(away(tessera, "run", "--plan", "p.tsp", "--", *SHOW, cwd=tmp, env=environ))
     assert seen["TESSERA_PLAN"] == str(tmp / "p.tsp") and seen["TESSERA_POLICY"] == "plan", seen
     assert "TESSERA_RECORD" not in seen and seen["TESSERA_LIBRARY"] == "/a/shim.so", seen
     assert seen["PYTHONPATH"].endswith(":/mine"), seen
-    assert away(tessera, "run", "--plan", "p.tsp", "--", "sh", "-c", "exit 7").returncode == 7
+    assert away(tessera, "run", "--plan", tmp / "p.tsp", "--", "sh", "-c", "exit 7").returncode == 7
+    # Whose plan a pattern is, each process knows.
+    assert away(tessera, "run", "--plan", "none-%r.tsp", "--", "sh", "-c", "exit 7").returncode == 7
     assert away(tessera, "record", "-o", out, "--", "sh", "-c", "kill -TERM $$").returncode == -signal.SIGTERM
     # The program's own options are its own, with or without "--".
     assert away(tessera, "record", "-o", out, "echo", "-o", "--stacks").stdout == "-o --stacks\n"
@@ -63,6 +66,7 @@ def record_and_run_become_the_program(tmp):
 @test
 def without_its_parts_training_goes_on_unrecorded(tmp):
     tessera = elsewhere(tmp, parts=False)
+    (tmp / "p.tsp").touch()
     for command in (("record", "-o", tmp / "t.tsr"), ("run", "--plan", tmp / "p.tsp")):
         done = away(tessera, *command, "--", "sh", "-c", "echo trained; exit 3")
         assert done.returncode == 3 and done.stdout == "trained\n", done
@@ -199,6 +203,9 @@ def a_program_that_cannot_be_dry_run_gets_one_sentence(tmp):
     refused("record", "-o", tmp / "t.tsr", "--policy", "plan", "--", "true", status=2)
     refused("record", "-o", tmp / "nowhere" / "t.tsr", "--", "true", words=("cannot be written",))
     refused("run", "--", "true", status=2)
+    # A program that never uses CUDA would not tell that there is no such plan.
+    refused("run", "--plan", tmp / "missing.tsp", "--", "true", words=("Cannot read", "missing.tsp", "No such file"))
+    refused("run", "--plan", tmp, "--", "true", words=("Cannot read", "directory"))
     done = away(tessera, "run", "--plan", tmp / "p.tsp", "--", "no-such-program")
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done
 

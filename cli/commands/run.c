@@ -1,6 +1,36 @@
 /* tessera run. SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "cli/job.h"
 #include "cli/output.h"
+
+/* A plan that does not hold is declined while the program runs; one that is not there is
+ * a slip, which would show only once CUDA is used. Of a pattern each process has its own.
+ */
+static int
+check_there (const char *plan)
+{
+  g_autofree char *shown = g_filename_display_name (plan);
+  TesseraError error = { 0 };
+  int file;
+
+  if (strchr (plan, '%') != NULL)
+    return CLI_DONE;
+  file = open (plan, O_RDONLY | O_CLOEXEC);
+  if (file >= 0 && !g_file_test (plan, G_FILE_TEST_IS_DIR))
+    {
+      close (file);
+      return CLI_DONE;
+    }
+  (void) tessera_fail (&error, TESSERA_IO, "Cannot read %s: %s", shown,
+                       g_strerror (file < 0 ? errno : EISDIR));
+  if (file >= 0)
+    close (file);
+  return cli_fail (&error);
+}
 
 int
 cli_run (int argc, char **argv)
@@ -25,7 +55,9 @@ cli_run (int argc, char **argv)
     return cli_usage ("run", "say which plan to follow with --plan P.tsp");
   if (!cli_job_follow_is_known (follow))
     return cli_usage ("run", "--follow takes length or trace, not \"%s\"", follow);
-  int result = cli_check_trace_output ("run", plan, output);
+  int result = check_there (plan);
+  if (result == CLI_DONE)
+    result = cli_check_trace_output ("run", plan, output);
   if (result != CLI_DONE)
     return result;
   job.plan = plan;

@@ -373,7 +373,7 @@ commit (const TesseraLive *live, TesseraError *error)
   rc = sqlite3_exec (live->db, "COMMIT", NULL, NULL, NULL);
   if (rc == SQLITE_OK)
     return TESSERA_OK;
-  if ((rc & 0xff) == SQLITE_IOERR && errno)
+  if ((rc & 0xff) == SQLITE_IOERR && errno && errno != EFBIG)
     return tessera_fail (error, TESSERA_IO, "Cannot write %s: %s", live->path,
                          strerror (errno));
   return fail_sqlite (live, live->db, rc, error);

@@ -6,6 +6,7 @@
  */
 #include "db/store/rows.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,11 +136,23 @@ tessera_item_check (const TesseraTable *table,
   return !law;
 }
 
+/* The system's reason, or 0. SQLite forgets that of a commit: there errno still tells,
+ * which is believed only where no call but a write sets it so. */
+static int
+find_cause (sqlite3 *db)
+{
+  int number = db ? sqlite3_system_errno (db) : 0;
+
+  if (number == 0 && (errno == EFBIG || errno == EDQUOT || errno == EIO))
+    number = errno;
+  return number;
+}
+
 TesseraStatus
 tessera_fail_sqlite (
     TesseraError *error, sqlite3 *db, int rc, const char *path, const char *verb)
 {
-  int number = db ? sqlite3_system_errno (db) : 0;
+  int number = find_cause (db);
   const char *cause = number ? strerror (number) : sqlite3_errstr (rc);
 
   switch (rc & 0xff)
@@ -160,6 +173,11 @@ tessera_fail_sqlite (
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
     case SQLITE_READONLY:
+      if (number == EFBIG)
+        return tessera_fail (error, TESSERA_IO,
+                             "Cannot %s %s: it would be larger than files may be here; "
+                             "raise the limit (ulimit -f) or name another place",
+                             verb, path);
       return tessera_fail (error, TESSERA_IO, "Cannot %s %s: %s", verb, path, cause);
     default:
       return tessera_fail (error, TESSERA_BAD_INPUT,

@@ -133,10 +133,13 @@ def a_failing_script_keeps_its_trace_and_status(tmp):
 @test
 def plans_that_do_not_hold_are_declined_and_training_goes_on(tmp):
     (tmp / "cut.tsp").write_bytes((tmp / "gpt.tsp").read_bytes()[:20000])
-    for plan in ("cut.tsp", "missing.tsp"):
-        done = over_null_cuda(tmp, "run", "--plan", plan, "--", *GPT, "--steps", 1)
+    for plan, named in (("cut.tsp", "cut.tsp"), ("missing-%r.tsp", "missing-0.tsp")):
+        done = over_null_cuda(tmp, "run", "--plan", plan, "--", *GPT, "--steps", 1, RANK="0", WORLD_SIZE="1")
         assert done.returncode == 0 and "step 0:" in done.stdout, (done.stdout, done.stderr)
-        assert len([line for line in said(done) if plan in line]) == 1, done.stderr
+        assert len([line for line in said(done) if named in line]) == 1, done.stderr
+    # One that is not there before the program starts is a slip.
+    done = over_null_cuda(tmp, "run", "--plan", "missing.tsp", "--", *GPT, "--steps", 1)
+    assert done.returncode == 1 and done.stdout == "" and len(said(done)) == 1, (done.stdout, done.stderr)
     # Another model: nothing of the plan fits it, and it trains to its end all the same.
     done = over_null_cuda(tmp, "run", "--plan", "gpt.tsp", "-o", "other.tsr", "--", *GPT, "--length", 192)
     assert done.returncode == 0 and "step 3:" in done.stdout, (done.stdout, done.stderr)
