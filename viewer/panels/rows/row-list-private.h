@@ -19,19 +19,23 @@ struct _TesseraRowList
   guint tick;          /* 0: nothing is left to do */
   GHashTable *bound;   /* GtkListItem to its column */
   GHashTable *stale;   /* of these: what is to be written in a later frame */
-  gboolean reselects;  /* rows out of sight are to be told whether they are selected */
+  gboolean reselects;  /* rows are to be told whether they are selected */
+  gboolean reselects_in_sight;  /* and are seen */
   guint sight_begin, sight_end; /* rows that are seen, and as many around */
   guint goes_to;                /* while it makes the view scroll: to there; else
                                    GTK_INVALID_LIST_POSITION */
   GtkAdjustment *adjustment;    /* the view's; NULL: none */
   gboolean has_scrolled;        /* since the last frame */
+  gboolean has_worked;          /* likewise: its next tick has no more work */
   gboolean has_followed; /* scrolled to the rows that stay, since there are so few */
   GdkFrameClock *clock;  /* whose end of a frame is waited for; NULL: none */
 };
 
 /* row-select.c: the list as what GTK asks what is selected, and tells what is chosen. */
 void tessera_row_list_init_selection (GtkSelectionModelInterface *interface);
-/* Tells GTK which rows became other: all in sight, @most of the rest. */
+/* So many rows are told at once whether they are selected, 0.7 ms each. */
+#define TESSERA_MOST_ROWS_TOLD 10
+/* Tells GTK which rows became other, @most of them, first those in sight. */
 void tessera_row_list_tell_selected (TesseraRowList *self, guint most);
 /* row-cells.c */
 /* One above the last row that has widgets. */
@@ -46,7 +50,8 @@ void tessera_row_list_write_stale (TesseraRowList *self, guint most);
 /* row-steps.c: what is left to other frames. */
 gboolean tessera_row_list_has_rest (TesseraRowList *self);
 void tessera_row_list_queue_rest (TesseraRowList *self);
-/* Whether this frame's work is this list's, not another's of the same window. */
+/* Whether the work of the frame that comes is this list's, not another's of the same
+ * window; then that is its work. */
 gboolean tessera_row_list_may_work (TesseraRowList *self);
 /* Makes or destroys some rows. */
 void tessera_row_list_take_a_step (TesseraRowList *self);

@@ -84,7 +84,9 @@ tessera_row_list_show (TesseraRowList *self, int column)
 void
 tessera_row_list_reselect (TesseraRowList *self)
 {
-  tessera_row_list_tell_selected (self, 0);
+  self->reselects = self->reselects_in_sight = TRUE;
+  if (tessera_row_list_may_work (self))
+    tessera_row_list_tell_selected (self, TESSERA_MOST_ROWS_TOLD);
   tessera_row_list_queue_rest (self);
 }
 

@@ -117,37 +117,41 @@ tessera_row_list_init_selection (GtkSelectionModelInterface *interface)
 }
 
 /* GTK binds all cells of a row anew whose selection it is told of, and styles them. */
+static guint
+tell (TesseraRowList *self, GtkBitset *rows, guint most)
+{
+  guint n = MIN ((guint) gtk_bitset_get_size (rows), most);
+
+  for (guint i = 0; i < n; i++)
+    gtk_selection_model_selection_changed (GTK_SELECTION_MODEL (self),
+                                           gtk_bitset_get_nth (rows, i), 1);
+  return n;
+}
+
 void
 tessera_row_list_tell_selected (TesseraRowList *self, guint most)
 {
+  g_autoptr (GtkBitset) in_sight = gtk_bitset_new_empty ();
   g_autoptr (GtkBitset) others = gtk_bitset_new_empty ();
-  g_autoptr (GtkBitset) seen = gtk_bitset_new_empty ();
+  g_autoptr (GtkBitset) looked_at = gtk_bitset_new_empty ();
   GHashTableIter iter;
-  GtkBitsetIter each;
   gpointer item;
-  guint position, begin, end;
+  guint begin, end, n;
 
-  self->reselects = FALSE;
   tessera_row_list_find_sight (self, &begin, &end);
   g_hash_table_iter_init (&iter, self->bound);
   while (g_hash_table_iter_next (&iter, &item, NULL))
     {
-      position = gtk_list_item_get_position (item);
-      if (!gtk_bitset_add (seen, position) ||
-          is_selected (GTK_SELECTION_MODEL (self), position) ==
+      guint position = gtk_list_item_get_position (item);
+
+      if (gtk_bitset_add (looked_at, position) &&
+          is_selected (GTK_SELECTION_MODEL (self), position) !=
               gtk_list_item_get_selected (item))
-        continue;
-      if (tessera_row_list_is_in_sight (self, item))
-        gtk_bitset_add (others, position);
-      else if (most > 0)
-        {
-          gtk_bitset_add (others, position);
-          most--;
-        }
-      else
-        self->reselects = TRUE;
+        gtk_bitset_add (tessera_row_list_is_in_sight (self, item) ? in_sight : others,
+                        position);
     }
-  for (gboolean more = gtk_bitset_iter_init_first (&each, others, &position); more;
-       more = gtk_bitset_iter_next (&each, &position))
-    gtk_selection_model_selection_changed (GTK_SELECTION_MODEL (self), position, 1);
+  n = tell (self, in_sight, most);
+  self->reselects_in_sight = gtk_bitset_get_size (in_sight) > n;
+  n += tell (self, others, most - n);
+  self->reselects = gtk_bitset_get_size (in_sight) + gtk_bitset_get_size (others) > n;
 }

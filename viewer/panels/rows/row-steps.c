@@ -9,8 +9,7 @@
 #include "viewer/panels/rows/row-turns.h"
 
 /* Making a row of eight cells takes 0.2 to 0.3 ms, and as much again to style it;
- * destroying it half of that, writing it a tenth; where it is selected or no more GTK
- * styles all of it anew, 0.7 ms. */
+ * destroying it half of that, writing it a tenth. */
 /* That GTK keeps, from the one on that is on top. */
 #define N_KEPT 200
 #define MOST_MADE 6
@@ -19,7 +18,6 @@
  * these again: 11 ms for 200 rows of five cells, for one row as for four. */
 #define MOST_REPLACED 2
 #define MOST_WRITTEN 25
-#define MOST_TOLD 6
 
 /* --- rows ------------------------------------------------------------------------- */
 
@@ -111,7 +109,7 @@ forget_clock (TesseraRowList *self)
 static void
 on_frame_end (TesseraRowList *self)
 {
-  self->has_scrolled = FALSE;
+  self->has_scrolled = self->has_worked = FALSE;
   forget_clock (self);
 }
 
@@ -129,9 +127,12 @@ note_frame (TesseraRowList *self)
 gboolean
 tessera_row_list_may_work (TesseraRowList *self)
 {
-  return self->view == NULL ||
-         tessera_row_turns_take (gtk_widget_get_frame_clock (GTK_WIDGET (self->view)),
-                                 self);
+  if (self->view == NULL ||
+      !tessera_row_turns_take (gtk_widget_get_frame_clock (GTK_WIDGET (self->view)),
+                               self))
+    return FALSE;
+  self->has_worked = TRUE;
+  return TRUE;
 }
 
 /* The row that the view has to go to, so that GTK keeps as few rows as can be that go: it
@@ -165,13 +166,18 @@ work (TesseraRowList *self)
       self->has_followed = TRUE;
       tessera_row_list_scroll_to (self, goes_to);
     }
+  else if (self->reselects_in_sight)
+    {
+      tessera_row_list_write_stale (self, 0);
+      tessera_row_list_tell_selected (self, TESSERA_MOST_ROWS_TOLD);
+    }
   else if (g_hash_table_size (self->stale) > 0)
     tessera_row_list_write_stale (self,
                                   MOST_WRITTEN * g_list_model_get_n_items (columns));
   else if (self->n_shown != self->n_rows)
     tessera_row_list_take_a_step (self);
   else if (self->reselects)
-    tessera_row_list_tell_selected (self, MOST_TOLD);
+    tessera_row_list_tell_selected (self, TESSERA_MOST_ROWS_TOLD);
 }
 
 static gboolean
@@ -182,7 +188,7 @@ on_tick (GtkWidget *view, GdkFrameClock *clock, gpointer user)
   note_frame (self);
   if (self->has_scrolled)
     write_all (self);
-  else if (tessera_row_list_may_work (self))
+  else if (!self->has_worked && tessera_row_list_may_work (self))
     work (self);
   if (tessera_row_list_has_rest (self) && gtk_widget_get_mapped (view))
     return G_SOURCE_CONTINUE;
