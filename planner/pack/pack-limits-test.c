@@ -516,6 +516,44 @@ test_no_memory (void)
   g_rand_free (random);
 }
 
+/* Who is pinned high up makes its own zone no higher: there others lie. */
+static void
+test_below_pins (void)
+{
+  enum
+  {
+    N = 60
+  };
+  TesseraItem items[N];
+  uint64_t offsets[N];
+  TesseraPacking packing;
+
+  for (guint32 seed = 0; seed < 40; seed++)
+    {
+      GRand *random = g_rand_new_with_seed (seed + 50);
+      const TesseraPackOptions options = { .n_threads = 1, .work_budget = 1 << 10 };
+      uint64_t without_bytes;
+
+      for (uint32_t i = 0; i < N; i++)
+        items[i] = (TesseraItem){ .size_bytes = 1 + pick (random, 40),
+                                  .begin = pick (random, 50),
+                                  .zone = i % 2 };
+      for (uint32_t i = 0; i < N; i++)
+        items[i].end = items[i].begin + 1 + pick (random, 20);
+      g_assert_cmpint (tessera_pack (items, N, &options, offsets, &packing), ==,
+                       TESSERA_OK);
+      without_bytes = packing.height_bytes;
+      items[0].is_pinned = 1;
+      items[0].pinned_bytes = without_bytes + without_bytes / 32 + pick (random, 30);
+      g_assert_cmpint (tessera_pack (items, N, &options, offsets, &packing), ==,
+                       TESSERA_OK);
+      assert_laws (items, N, offsets, &packing);
+      g_assert_cmpuint (packing.height_bytes, ==,
+                        items[0].pinned_bytes + items[0].size_bytes);
+      g_rand_free (random);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -523,6 +561,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pack-limits/random", test_random);
   g_test_add_func ("/pack-limits/refusals", test_refusals);
   g_test_add_func ("/pack-limits/gaps-are-used", test_gaps_are_used);
+  g_test_add_func ("/pack-limits/below-pins", test_below_pins);
   g_test_add_func ("/pack-limits/many", test_many);
   g_test_add_func ("/pack-limits/invalid", test_invalid);
   g_test_add_func ("/pack-limits/no-memory", test_no_memory);

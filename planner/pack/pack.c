@@ -41,6 +41,10 @@
 /* A search that gets somewhere has so many times the half of it. */
 #define TIMES_SEARCHED 5
 
+/* Gaps of so small a part of the slack, among all groups, are not worth who would lie
+ * across their ends. */
+#define GAPS_PART 2
+
 #define STRATEGY_NOTHING_TO_DO "stacked: all live always"
 
 /* More owners than this would take too much room for their skylines. */
@@ -142,6 +146,7 @@ typedef struct
   const TesseraListener *listener; /* the caller's */
   uint64_t base_bytes;             /* of the group in work, that live always */
   uint64_t n_left;                 /* groups after it: nobody knows their height yet */
+  uint64_t slack_bytes; /* that the groups to come may be above what they take at least */
 } Call;
 
 /* Of a group; of the whole that is. */
@@ -178,14 +183,38 @@ tell_end (const Call *call)
     call->listener->tell (call->listener->user, &news);
 }
 
-/* Tells the problem what is not to be had, and what that makes of its bound. */
-static TesseraStatus
-set_limits (Call *call, size_t group, TesseraPackProblem *problem)
+static size_t
+group_begin (const Call *call, size_t group)
 {
-  size_t begin = group == 0 ? 0 : call->zones.ends[group - 1];
+  return group == 0 ? 0 : call->zones.ends[group - 1];
+}
+
+/* How high a group is at least, around what others have. */
+static TesseraStatus
+least_of_load (const Call *call,
+               size_t group,
+               uint64_t load_bytes,
+               uint64_t *out_height_bytes)
+{
+  TesseraPackRange *blocked;
+  size_t n_blocked;
+  TesseraStatus status =
+      tessera_pack_zones_block (&call->zones, call->items, call->limits, call->offsets,
+                                group, &blocked, &n_blocked);
+  if (status == TESSERA_OK)
+    *out_height_bytes = tessera_pack_least_height (blocked, n_blocked, load_bytes);
+  free (blocked);
+  return status;
+}
+
+/* Tells the problem what is not to be had, and what that makes of its bound. @end: of the
+ * items of the group that it is of. */
+static TesseraStatus
+set_limits (Call *call, size_t group, size_t end, TesseraPackProblem *problem)
+{
   uint64_t load_bytes, pin_bytes = 0;
-  TesseraStatus status = tessera_pack_zones_load (&call->zones, call->items, begin,
-                                                  call->zones.ends[group], &load_bytes);
+  TesseraStatus status = tessera_pack_zones_load (
+      &call->zones, call->items, group_begin (call, group), end, &load_bytes);
   if (status != TESSERA_OK)
     return status;
   if (problem->bound_bytes < load_bytes - problem->base_bytes)
@@ -338,27 +367,48 @@ look_at_pinned (const TesseraPackProblem *problem)
   return pinned;
 }
 
+/* Of the group in hand: half of what is left, the last takes it all. Most end at what
+ * they take at least, and leave it to those that don't. */
+static uint64_t
+slack_of (const Call *call)
+{
+  return call->n_left > 0 ? call->slack_bytes / 2 : call->slack_bytes;
+}
+
+/* What a group ended above, and not more: whoever is far above has not taken it from
+ * others. */
+static void
+take_slack (Call *call, const TesseraPackProblem *problem, uint64_t height_bytes)
+{
+  uint64_t least_bytes = problem->settled_bytes > problem->bound_bytes
+                             ? problem->settled_bytes
+                             : problem->bound_bytes;
+  uint64_t above_bytes = height_bytes > least_bytes ? height_bytes - least_bytes : 0;
+  uint64_t most_bytes = slack_of (call);
+  call->slack_bytes -= above_bytes < most_bytes ? above_bytes : most_bytes;
+}
+
 /* Takes the layout of before to where it would lie now, and says which height is low
- * enough: that of before, where nobody of the zone has left and nobody came between. */
+ * enough (@has_left: somebody of the zone is pinned above it): that of before, where
+ * nobody of the zone has left and nobody came between. */
 static TesseraStatus
 set_hints (const Call *call,
            const TesseraPortfolioOptions *options,
            TesseraPackProblem *problem,
+           bool has_left,
            bool *out_is_hard)
 {
-  uint64_t slack_bytes = 0;
+  uint64_t slack_bytes = slack_of (call);
   *out_is_hard = false;
   if (options->former == NULL)
     return TESSERA_OK;
-  if (options->rough_part != 0)
-    slack_bytes = (problem->base_bytes + problem->bound_bytes) / options->rough_part /
-                  call->zones.n_groups;
   problem->former = options->former;
-  TesseraStatus status = tessera_pack_hints_find (problem, slack_bytes);
+  TesseraStatus status =
+      tessera_pack_hints_find (problem, slack_bytes / GAPS_PART / call->zones.n_groups);
   const Pinned pinned = look_at_pinned (problem);
   *out_is_hard = problem->is_torn || pinned.has_pinned;
   problem->enough_bytes = problem->bound_bytes + slack_bytes;
-  if (options->is_settled && !problem->is_torn && !pinned.has_left)
+  if (options->is_settled && !problem->is_torn && !pinned.has_left && !has_left)
     problem->settled_bytes = problem->hint_top_bytes + slack_bytes;
   if (problem->settled_bytes > problem->enough_bytes)
     problem->enough_bytes = problem->settled_bytes;
@@ -382,27 +432,75 @@ count_hard (const Call *call)
   return n == 0 ? 1 : n < call->zones.n_groups ? n : call->zones.n_groups;
 }
 
+/* Pins above all that a zone takes: in nobody's way there, but a method that is content
+ * with their height would spread up to them, below the zones to come. They go to the end
+ * of their group, *@out_n_above; the last group is in nobody's way. */
 static TesseraStatus
-pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
+find_above (Call *call, size_t group, size_t *out_n_above)
 {
-  size_t begin = group == 0 ? 0 : call->zones.ends[group - 1];
+  const size_t begin = group_begin (call, group), end = call->zones.ends[group];
+  const uint32_t *items = call->zones.items;
+  uint64_t load_bytes, height_bytes = 0;
+  *out_n_above = 0;
+  if (call->highest_pin_bytes == 0 || call->n_left == 0 ||
+      call->items[items[begin]].zone != call->items[items[end - 1]].zone)
+    return TESSERA_OK;
+  TesseraStatus status =
+      tessera_pack_zones_load (&call->zones, call->items, begin, end, &load_bytes);
+  if (status == TESSERA_OK)
+    status = least_of_load (call, group, load_bytes, &height_bytes);
+  return status == TESSERA_OK
+             ? tessera_pack_zones_put_above (&call->zones, call->limits, group,
+                                             height_bytes, out_n_above)
+             : status;
+}
+
+/* Those lie where they are pinned, unless the rest has come to lie as high. */
+static bool
+note_above (Call *call, size_t group, size_t n_above, uint64_t height_bytes)
+{
+  const uint32_t *items = &call->zones.items[call->zones.ends[group] - n_above];
+  for (size_t i = 0; i < n_above; i++)
+    if (call->limits[items[i]].pinned_bytes < height_bytes)
+      return false;
+  for (size_t i = 0; i < n_above; i++)
+    {
+      uint64_t at_bytes = call->limits[items[i]].pinned_bytes;
+      uint64_t top_bytes = at_bytes + call->items[items[i]].size_bytes;
+      call->offsets[items[i]] = at_bytes;
+      if (top_bytes > call->packing.height_bytes)
+        call->packing.height_bytes = top_bytes;
+    }
+  return true;
+}
+
+/* Without the last @n_above of the group. *@out_is_noted: unless these are in the way. */
+static TesseraStatus
+pack_part (Call *call,
+           size_t group,
+           size_t n_above,
+           const TesseraPortfolioOptions *options,
+           bool *out_is_noted)
+{
+  size_t begin = group_begin (call, group), end = call->zones.ends[group] - n_above;
   TesseraPackProblem *problem = NULL;
   TesseraPortfolioOptions hard = *options;
   bool is_hard = false;
   uint64_t *places = NULL, height_bytes = 0;
   const char *strategy = STRATEGY_NOTHING_TO_DO;
+  *out_is_noted = begin == end && note_above (call, group, n_above, 0);
+  if (*out_is_noted)
+    return TESSERA_OK;
   TesseraStatus status = tessera_pack_problem_new (
-      call->items, call->limits, &call->zones.items[begin],
-      call->zones.ends[group] - begin,
+      call->items, call->limits, &call->zones.items[begin], end - begin,
       call->highest_pin_bytes == 0 ? call->offsets : NULL, &problem);
   if (status != TESSERA_OK)
     return status;
   call->base_bytes = problem->base_bytes;
-  call->n_left = call->zones.n_groups - group - 1;
   if (call->limits != NULL)
-    status = set_limits (call, group, problem);
+    status = set_limits (call, group, end, problem);
   if (status == TESSERA_OK)
-    status = set_hints (call, options, problem, &is_hard);
+    status = set_hints (call, options, problem, n_above > 0, &is_hard);
   if (is_hard && hard.work_budget < options->hard_budget)
     hard.work_budget = options->hard_budget;
   if (status == TESSERA_OK && problem->n_items > 0)
@@ -412,10 +510,28 @@ pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
                    ? TESSERA_NO_MEMORY
                    : pack_problem (problem, &hard, places, &height_bytes, &strategy);
     }
-  if (status == TESSERA_OK)
-    note_places (call, group, problem, places, height_bytes, strategy);
+  *out_is_noted = status == TESSERA_OK && note_above (call, group, n_above, height_bytes);
+  if (*out_is_noted)
+    {
+      note_places (call, group, problem, places, height_bytes, strategy);
+      take_slack (call, problem, height_bytes);
+    }
   free (places);
   tessera_pack_problem_free (problem);
+  return status;
+}
+
+static TesseraStatus
+pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
+{
+  size_t n_above;
+  bool is_noted = false;
+  call->n_left = call->zones.n_groups - group - 1;
+  TesseraStatus status = find_above (call, group, &n_above);
+  if (status == TESSERA_OK)
+    status = pack_part (call, group, n_above, options, &is_noted);
+  if (status == TESSERA_OK && !is_noted)
+    status = pack_part (call, group, 0, options, &is_noted);
   return status;
 }
 
@@ -473,6 +589,8 @@ pack_all (const TesseraItem *items,
     options_of_all.stopped = &call.has_stopped;
   if (options != NULL && options->is_glance)
     options_of_all.glance_part = n_items <= FEW_AT_A_GLANCE ? PART_OF_GLANCE : 1;
+  if (options_of_all.rough_part != 0)
+    call.slack_bytes = call.packing.bound_bytes / options_of_all.rough_part;
   options_of_all.hard_budget = options_of_all.work_budget / count_hard (&call);
   for (size_t g = 0, begin = 0; g < call.zones.n_groups && status == TESSERA_OK; g++)
     {

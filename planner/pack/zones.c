@@ -6,6 +6,7 @@
 #include "planner/pack/zones.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct
 {
@@ -210,6 +211,33 @@ tessera_pack_zones_block (const TesseraPackZones *zones,
         ranges[n_ranges++] = (TesseraPackRange){ at, at + items[item].size_bytes };
     }
   *out_n_ranges = join_ranges (ranges, n_ranges);
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_pack_zones_put_above (TesseraPackZones *zones,
+                              const TesseraPackLimit *limits,
+                              size_t group,
+                              uint64_t height_bytes,
+                              size_t *out_n_above)
+{
+  size_t begin = group == 0 ? 0 : zones->ends[group - 1], end = zones->ends[group];
+  size_t n_left = begin, n_above = 0;
+  uint32_t *above = malloc ((end - begin) * sizeof *above);
+  *out_n_above = 0;
+  if (above == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t i = begin; i < end; i++)
+    {
+      uint64_t at_bytes = limits[zones->items[i]].pinned_bytes;
+      if (at_bytes != TESSERA_PACK_NOT_PINNED && at_bytes >= height_bytes)
+        above[n_above++] = zones->items[i];
+      else
+        zones->items[n_left++] = zones->items[i];
+    }
+  memcpy (&zones->items[n_left], above, n_above * sizeof *above);
+  free (above);
+  *out_n_above = n_above;
   return TESSERA_OK;
 }
 

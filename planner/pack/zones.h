@@ -41,6 +41,14 @@ TESSERA_MUST_USE TesseraStatus tessera_pack_zones_block (const TesseraPackZones 
                                                          size_t group,
                                                          TesseraPackRange **out_ranges,
                                                          size_t *out_n_ranges);
+/* Those of a group that are pinned at @height_bytes or above go to its end; the others
+ * stay in their order. */
+TESSERA_MUST_USE TesseraStatus
+tessera_pack_zones_put_above (TesseraPackZones *zones,
+                              const TesseraPackLimit *limits,
+                              size_t group,
+                              uint64_t height_bytes,
+                              size_t *out_n_above);
 /* The least height under which @load_bytes are not blocked. */
 uint64_t tessera_pack_least_height (const TesseraPackRange *ranges,
                                     size_t n_ranges,

@@ -17,9 +17,10 @@
 #define PREVIEW_BUDGET (UINT64_C (1) << 13)
 #define PREVIEW_BUDGET_OF_FEW (UINT64_C (3) << 14) /* that may be fitted */
 #define PREVIEW_FIT_AT_MOST 4096
-/* Nearer to the bound than this part of the height nobody sees a difference: a quarter of
- * what a preview may be above the full plan. */
-#define PREVIEW_ROUGH_PART 4096
+/* Nearer to the bound than this part of the height nobody sees a difference: half of what
+ * a preview may be above the full plan. Under a cap that is left out again. */
+#define PREVIEW_ROUGH_PART 2048
+#define PREVIEW_ROUGH_PART_UNDER_CAP 16384
 /* Where no order of all reached the bound, a preview of more items tries the first ones:
  * of three pipelines of 100,000 blocks under a cap all of them take 5 to 6 processor
  * seconds, for the same heights. */
@@ -53,7 +54,9 @@ tessera_build_pack_options (const TesseraPlanBuild *build)
           build->n_items <= PREVIEW_FIT_AT_MOST ? PREVIEW_BUDGET_OF_FEW : PREVIEW_BUDGET;
       pack.fit_at_most = PREVIEW_FIT_AT_MOST;
       pack.is_brief = true;
-      pack.rough_part = PREVIEW_ROUGH_PART;
+      pack.rough_part = build->wishes.cap_bytes == UINT64_MAX
+                            ? PREVIEW_ROUGH_PART
+                            : PREVIEW_ROUGH_PART_UNDER_CAP;
     }
   return pack;
 }

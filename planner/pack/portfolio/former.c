@@ -16,7 +16,7 @@
 #define MOST_LOOKS (UINT64_C (1) << 20)
 
 static uint64_t
-looks_of (const TesseraPortfolio *portfolio)
+looks_of (const TesseraPortfolio *portfolio, uint32_t part)
 {
   const TesseraPortfolioOptions *options = portfolio->options;
   uint64_t looks = LOOKS_AN_ITEM * (uint64_t) portfolio->problem->n_items;
@@ -25,11 +25,11 @@ looks_of (const TesseraPortfolio *portfolio)
   if (looks > MOST_LOOKS)
     looks = MOST_LOOKS;
   looks += options->work_budget;
-  return options->glance_part != 0 ? looks / options->glance_part : looks;
+  return options->glance_part > part ? looks / options->glance_part : looks / part;
 }
 
 TesseraStatus
-tessera_portfolio_repair (TesseraPortfolio *portfolio)
+tessera_portfolio_repair (TesseraPortfolio *portfolio, uint32_t part)
 {
   const TesseraPackProblem *problem = portfolio->problem;
   const TesseraPortfolioOptions *options = portfolio->options;
@@ -39,17 +39,19 @@ tessera_portfolio_repair (TesseraPortfolio *portfolio)
       (problem->n_owners == 1 && !portfolio->scope.has_sweeps))
     return TESSERA_OK;
   const TesseraRepairOptions repair = {
-    .chains = { .looks = looks_of (portfolio),
+    .chains = { .looks = looks_of (portfolio, part),
                 .progress = options->progress,
                 .fraction = options->fraction_begin },
     .former = problem->hints,
   };
+  const uint64_t before_bytes = best->height_bytes;
   TesseraStatus status =
       problem->n_owners > 1
           ? tessera_repair_owners (problem, &repair, best->offsets, &best->height_bytes)
           : tessera_repair (problem, &portfolio->times, &repair, best->offsets,
                             &best->height_bytes);
-  best->name = "as before, repaired";
+  if (best->height_bytes < before_bytes)
+    best->name = "as before, repaired";
   if (status == TESSERA_CANCELLED && options->stopped != NULL)
     *options->stopped = true;
   return status == TESSERA_CANCELLED && options->stopped != NULL ? TESSERA_OK : status;

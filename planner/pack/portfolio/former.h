@@ -9,5 +9,7 @@
 
 /* What comes of problem->former (TesseraPackOptions) is the best in @portfolio from now
  * on, and is kept unless something lower is found. Nothing happens where there is none.
- * Returns: TESSERA_OK, TESSERA_NO_MEMORY or TESSERA_CANCELLED. */
-TESSERA_MUST_USE TesseraStatus tessera_portfolio_repair (TesseraPortfolio *portfolio);
+ * @part: of the looks that it may take. Returns: TESSERA_OK, TESSERA_NO_MEMORY or
+ * TESSERA_CANCELLED. */
+TESSERA_MUST_USE TesseraStatus tessera_portfolio_repair (TesseraPortfolio *portfolio,
+                                                         uint32_t part);

@@ -17,6 +17,9 @@
  * end up to as much lower as this part of the height of before. */
 #define MOST_ITEMS_OF_ROUNDS 32768
 #define NEAR_SETTLED 256
+/* Of a preview: of no more items repairs get a part of their looks before orders. */
+#define MOST_ITEMS_OF_HASTE 4096
+#define HASTY_PART 8
 /* What was brought nearer to the bound than this part of it may be again, and at once. */
 #define HARD_PART 2048
 
@@ -76,6 +79,12 @@ repack (const TesseraPortfolio *portfolio, uint64_t *offsets, uint64_t *height_b
   return TESSERA_OK;
 }
 
+static bool
+is_over (const TesseraPortfolio *portfolio)
+{
+  return tessera_pack_is_enough (portfolio->problem, portfolio->best.height_bytes);
+}
+
 /* Whether what a layout of before has come to is all that is wanted: at a glance, or
  * where all orders of a large problem would take seconds to be little lower, if at all.
  */
@@ -90,6 +99,32 @@ is_repaired_enough (const TesseraPortfolio *portfolio)
   return portfolio->options->rough_part != 0 && problem->n_items > MOST_ITEMS_OF_ROUNDS &&
          settled_bytes > problem->bound_bytes + problem->bound_bytes / HARD_PART &&
          height_bytes <= settled_bytes + settled_bytes / NEAR_SETTLED;
+}
+
+/* The first orders of few items take as long as a tenth of the looks that repairs may
+ * take in vain, and end at the bound as often. */
+static TesseraStatus
+repair (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
+{
+  const bool is_first = portfolio->options->rough_part != 0 &&
+                        portfolio->options->glance_part == 0 &&
+                        portfolio->problem->n_items <= MOST_ITEMS_OF_HASTE;
+  TesseraStatus status = tessera_portfolio_repair (portfolio, is_first ? HASTY_PART : 1);
+  if (status != TESSERA_OK || is_repaired_enough (portfolio) || is_over (portfolio))
+    return status;
+  status = tessera_portfolio_run_orders (portfolio, workers);
+  if (status == TESSERA_OK && is_first && !is_over (portfolio))
+    status = tessera_portfolio_repair (portfolio, 1);
+  return status;
+}
+
+static TesseraStatus
+look_for (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
+{
+  TesseraStatus status = repair (portfolio, workers);
+  if (status != TESSERA_OK || is_repaired_enough (portfolio) || is_over (portfolio))
+    return status;
+  return tessera_portfolio_run_rounds (portfolio, workers);
 }
 
 TesseraStatus
@@ -110,10 +145,7 @@ tessera_portfolio_run (const TesseraPackProblem *problem,
   if (status == TESSERA_OK)
     status = tessera_portfolio_workers_new (&portfolio, &parts, &workers);
   if (status == TESSERA_OK)
-    status = tessera_portfolio_repair (&portfolio);
-  if (status == TESSERA_OK && !is_repaired_enough (&portfolio) &&
-      !tessera_pack_is_enough (problem, portfolio.best.height_bytes))
-    status = tessera_portfolio_run_rounds (&portfolio, workers);
+    status = look_for (&portfolio, workers);
   if (status == TESSERA_OK && atomic_load (&portfolio.shared.cancelled))
     status = TESSERA_CANCELLED;
   if (status == TESSERA_OK)

@@ -141,6 +141,24 @@ hurry (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
   run_first_round (portfolio, workers, 1);
 }
 
+TesseraStatus
+tessera_portfolio_run_orders (TesseraPortfolio *portfolio,
+                              TesseraPortfolioWorker *workers)
+{
+  bool *stopped = portfolio->options->stopped;
+  if (stopped != NULL && *stopped)
+    {
+      hurry (portfolio, workers);
+      return TESSERA_OK;
+    }
+  if (portfolio->best.height_bytes != UINT64_MAX) /* as high is not better */
+    atomic_store (&portfolio->shared.best_height_bytes, portfolio->best.height_bytes - 1);
+  run_first_round (portfolio, workers, portfolio->options->n_orders);
+  if (stopped != NULL && atomic_load (&portfolio->shared.cancelled))
+    hurry (portfolio, workers);
+  return TESSERA_OK;
+}
+
 /* Of few items chains come before rules, of many after them. */
 TesseraStatus
 tessera_portfolio_run_rounds (TesseraPortfolio *portfolio,
@@ -150,14 +168,6 @@ tessera_portfolio_run_rounds (TesseraPortfolio *portfolio,
   bool *stopped = portfolio->options->stopped;
   TesseraStatus status;
   if (stopped != NULL && *stopped)
-    {
-      hurry (portfolio, workers);
-      return TESSERA_OK;
-    }
-  if (portfolio->best.height_bytes != UINT64_MAX) /* as high is not better */
-    atomic_store (&portfolio->shared.best_height_bytes, portfolio->best.height_bytes - 1);
-  run_first_round (portfolio, workers, portfolio->options->n_orders);
-  if (portfolio->options->glance_part != 0)
     return TESSERA_OK;
   if (!is_small)
     {

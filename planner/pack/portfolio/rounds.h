@@ -9,6 +9,9 @@
 
 #include "planner/pack/portfolio/workers.h"
 
+/* The first: orders. The others go on from there. */
+TESSERA_MUST_USE TesseraStatus tessera_portfolio_run_orders (
+    TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers);
 /* Returns: TESSERA_OK or TESSERA_NO_MEMORY; the best stands in @portfolio. */
 TESSERA_MUST_USE TesseraStatus tessera_portfolio_run_rounds (
     TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers);
