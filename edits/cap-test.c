@@ -22,20 +22,34 @@ check_capped (TestScene *scene, const TesseraPlan *capped, size_t n_slots)
     g_assert_true (missed[capped->placeless[i].block]);
 }
 
-/* Under any cap there is a plan, with fewer slots the lower it is; those with more bytes
- * x lifetime are kept before others. */
+/* Bytes x lifetime of all slots. */
+static double
+weigh (const TesseraPlan *plan)
+{
+  double weight = 0;
+
+  for (gsize i = 0; i < plan->n_slots; i++)
+    weight += (double) plan->slots[i].block_bytes *
+              (double) (plan->slots[i].died - plan->slots[i].born);
+  return weight;
+}
+
+/* Under any cap there is a plan, and the lower it is the less is kept, by bytes x
+ * lifetime: the number of slots may be more where a strip goes. */
 static void
 test_cap (void)
 {
   TestScene scene;
   TesseraPlan *made;
   uint64_t height;
-  size_t n_slots, n_all;
+  size_t n_all;
+  double weight;
 
   test_scene_open (&scene, test_trace_random (7, 400, 2));
   made = test_plan (&scene);
   height = made->height_bytes;
-  n_slots = n_all = made->n_slots;
+  n_all = made->n_slots;
+  weight = weigh (made);
   tessera_plan_free (made);
   for (guint tenths = 10; tenths > 0; tenths--)
     {
@@ -45,9 +59,11 @@ test_cap (void)
       test_add (&scene, TESSERA_EDIT_CAP, "", height * tenths / 10);
       capped = test_plan (&scene);
       g_assert_cmpuint (capped->height_bytes, <=, height * tenths / 10);
-      g_assert_cmpuint (capped->n_slots, <=, n_slots);
-      g_assert_true (tenths == 10 || capped->n_slots < n_slots);
-      n_slots = capped->n_slots;
+      g_test_message ("%u tenths: %zu slots, %.0f", tenths, capped->n_slots,
+                      weigh (capped));
+      g_assert_cmpfloat (weigh (capped), <=, weight);
+      g_assert_true (tenths == 10 || weigh (capped) < weight);
+      weight = weigh (capped);
       check_capped (&scene, capped, n_all);
       tessera_plan_free (capped);
     }
@@ -114,6 +130,77 @@ test_cap_keeps_the_heavy (void)
   test_scene_end (&scene, NULL);
 }
 
+#define N_PEAKS 4
+
+/* One small block that is there all the time, and at each of four peaks a large one. */
+static TesseraTrace *
+trace_of_peaks (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+
+  test_alloc (trace, 1 << 20, 512);
+  for (uint64_t i = 0; i < N_PEAKS; i++)
+    {
+      test_alloc (trace, (2 + i) << 20, 5120);
+      test_free (trace, (2 + i) << 20, 5120);
+    }
+  return trace;
+}
+
+static TesseraPlan *
+plan_peaks (TestScene *scene, bool pins_small, bool pins_large)
+{
+  TesseraPlan *made;
+
+  test_scene_open (scene, trace_of_peaks ());
+  made = test_plan (scene);
+  g_assert_cmpuint (made->height_bytes, ==, 5632);
+  tessera_plan_free (made);
+  test_add (scene, TESSERA_EDIT_CAP, "", 5120);
+  if (pins_small)
+    test_add (scene, TESSERA_EDIT_PIN, "blocks=0", 0);
+  if (pins_large)
+    test_add (scene, TESSERA_EDIT_PIN, "blocks=3", 0);
+  return test_plan (scene);
+}
+
+/* The lightest at the peaks are four large blocks; the strip that is too high holds a
+ * small one, which weighs less than all of these. */
+static void
+test_cap_cuts_a_strip (void)
+{
+  TestScene scene;
+  TesseraPlan *made = plan_peaks (&scene, false, false);
+
+  g_assert_cmpuint (made->n_placeless, ==, 1);
+  g_assert_cmpuint (made->placeless[0].block, ==, 0);
+  g_assert_cmpuint (made->n_slots, ==, N_PEAKS);
+  g_assert_cmpuint (made->height_bytes, ==, 5120);
+  tessera_plan_free (made);
+  test_scene_end (&scene, NULL);
+}
+
+/* What is held is in no strip, nor above one. */
+static void
+test_cap_cuts_around_what_is_held (void)
+{
+  TestScene scene;
+  TesseraPlan *made = plan_peaks (&scene, true, false);
+
+  g_assert_cmpuint (made->n_placeless, ==, N_PEAKS);
+  g_assert_cmpuint (made->slots[0].block, ==, 0);
+  g_assert_cmpuint (made->slots[0].offset_bytes, ==, 0);
+  tessera_plan_free (made);
+  test_scene_end (&scene, NULL);
+
+  made = plan_peaks (&scene, false, true);
+  g_assert_cmpuint (made->n_placeless, ==, 1);
+  for (gsize i = 0; i < made->n_slots; i++)
+    g_assert_cmpuint (made->slots[i].offset_bytes, ==, 0);
+  tessera_plan_free (made);
+  test_scene_end (&scene, NULL);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -121,5 +208,8 @@ main (int argc, char **argv)
   g_test_add_func ("/edits/cap/any", test_cap);
   g_test_add_func ("/edits/cap/takes-little", test_cap_takes_little);
   g_test_add_func ("/edits/cap/keeps-the-heavy", test_cap_keeps_the_heavy);
+  g_test_add_func ("/edits/cap/cuts-a-strip", test_cap_cuts_a_strip);
+  g_test_add_func ("/edits/cap/cuts-around-what-is-held",
+                   test_cap_cuts_around_what_is_held);
   return g_test_run ();
 }

@@ -6,7 +6,7 @@
  * it begins with: the machine's load and speed drop out.
  *
  * TESSERA_SPEED_ROUNDS: of each the least of so many (default 2). TESSERA_SPEED_TRACE:
- * only traces whose name holds this.
+ * only traces whose name holds this. TESSERA_SPEED_EDIT: only edits whose name holds this.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -49,12 +49,19 @@ n_rounds (void)
   return text != NULL ? MAX (atoi (text), 1) : 2;
 }
 
+/* @variable: of the environment; names part of what is wanted. */
+static bool
+is_named (const char *variable, const char *name)
+{
+  const char *only = g_getenv (variable);
+
+  return only == NULL || strstr (name, only) != NULL;
+}
+
 static bool
 is_wanted (const char *name)
 {
-  const char *only = g_getenv ("TESSERA_SPEED_TRACE");
-
-  return only == NULL || strstr (name, only) != NULL;
+  return is_named ("TESSERA_SPEED_TRACE", name);
 }
 
 /* --- traces ------------------------------------------------------------------------- */
@@ -188,6 +195,28 @@ plan (const Study *study, const TesseraEdit *edit, TesseraStrategy strategy, boo
   return made;
 }
 
+/* Bytes x lifetime of all slots. */
+static double
+weigh (const TesseraPlan *plan)
+{
+  double weight = 0;
+
+  for (size_t i = 0; i < plan->n_slots; i++)
+    weight += (double) plan->slots[i].block_bytes *
+              (double) (plan->slots[i].died - plan->slots[i].born);
+  return weight;
+}
+
+/* What a plan leaves out of all that has slots without edits. */
+static char *
+describe_lost (const Study *study, const TesseraPlan *made)
+{
+  if (made == NULL || study->plan == NULL || made->n_slots >= study->plan->n_slots)
+    return g_strdup ("");
+  return g_strdup_printf ("%zu, %.1f %%", study->plan->n_slots - made->n_slots,
+                          100 * (1 - weigh (made) / weigh (study->plan)));
+}
+
 /* @made: (nullable) */
 static void
 print (const Study *study, const char *what, double seconds, const TesseraPlan *made)
@@ -197,9 +226,11 @@ print (const Study *study, const char *what, double seconds, const TesseraPlan *
           ? g_strdup ("")
           : g_strdup_printf ("%.4f",
                              (double) made->height_bytes / (double) made->bound_bytes);
+  g_autofree char *lost = describe_lost (study, made);
 
-  g_print ("| %s | %zu | %s | %.3f | %.1f | %s |\n", study->name, study->blocks->n_blocks,
-           what, seconds, seconds / study->structure_s, height);
+  g_print ("| %s | %zu | %s | %.3f | %.1f | %s | %s |\n", study->name,
+           study->blocks->n_blocks, what, seconds, seconds / study->structure_s, height,
+           lost);
 }
 
 static void
@@ -269,6 +300,8 @@ measure (const char *name, TesseraTrace *trace, bool with_previews)
   measure_regroup (&study);
   for (size_t i = 0; with_previews && i < G_N_ELEMENTS (kinds); i++)
     {
+      if (!is_named ("TESSERA_SPEED_EDIT", kinds[i].name))
+        continue;
       measure_preview (&study, &kinds[i], TESSERA_STRATEGY_FREE);
       measure_preview (&study, &kinds[i], TESSERA_STRATEGY_PAPER);
     }
@@ -281,7 +314,8 @@ measure (const char *name, TesseraTrace *trace, bool with_previews)
 static void
 measure_generated (TesseraGenerateKind kind, uint32_t n_blocks, bool with_previews)
 {
-  if (is_wanted (tessera_generate_name (kind)))
+  if (is_wanted (tessera_generate_name (kind)) &&
+      (with_previews || g_getenv ("TESSERA_SPEED_EDIT") == NULL))
     measure (tessera_generate_name (kind), trace_of (kind, n_blocks), with_previews);
 }
 
@@ -306,7 +340,7 @@ main (void)
 {
   g_print (
       "| trace | blocks | what | processor s | x blocks and structure | height / bound "
-      "|\n|---|---|---|---|---|---|\n");
+      "| left out: requests, bytes x lifetime |\n|---|---|---|---|---|---|---|\n");
   measure_largest ();
   measure_generated (TESSERA_GENERATE_EXPERTS, 1000000, false);
   measure_generated (TESSERA_GENERATE_EXPERTS, 100000, true);

@@ -91,27 +91,30 @@ list_items (Cap *cap)
 }
 
 static void
-give_up_place (TesseraPlanBuild *build, uint32_t block, size_t *n_gone)
+give_up_place (TesseraPlanBuild *build, uint32_t block, TesseraCapLoss *loss)
 {
   build->left_out[block] = build->wishes.cap_edit + 1;
-  ++*n_gone;
+  loss->n_requests++;
 }
 
 static void
 give_up_carry (TesseraPlanBuild *build,
                const TesseraCarries *carries,
                const TesseraCarry *carry,
-               size_t *n_gone)
+               TesseraCapLoss *loss)
 {
   for (uint32_t k = 0; k < carries->units->n_kinds; k++)
     if (carry->spots[k] != TESSERA_NONE)
-      give_up_place (build, carries->spots[carry->spots[k]].block, n_gone);
+      give_up_place (build, carries->spots[carry->spots[k]].block, loss);
   if (carry->start != TESSERA_NONE)
-    give_up_place (build, carry->start, n_gone);
+    give_up_place (build, carry->start, loss);
 }
 
 static TesseraStatus
-leave_out (TesseraPlanBuild *build, void *user, uint64_t most_bytes, size_t *out_n_gone)
+leave_out (TesseraPlanBuild *build,
+           void *user,
+           uint64_t most_bytes,
+           TesseraCapLoss *out_loss)
 {
   const TesseraCarries *carries = &((TesseraKindsBuild *) user)->carries;
   size_t n_slots = build->plan->n_slots;
@@ -121,7 +124,6 @@ leave_out (TesseraPlanBuild *build, void *user, uint64_t most_bytes, size_t *out
               .items = calloc (n_slots + carries->n_carries + 1, sizeof *cap.items),
               .status = TESSERA_OK };
 
-  *out_n_gone = 0;
   if (!cap.items)
     return TESSERA_NO_MEMORY;
   list_items (&cap);
@@ -132,9 +134,9 @@ leave_out (TesseraPlanBuild *build, void *user, uint64_t most_bytes, size_t *out
     if (!cap.items[i].is_gone)
       continue;
     else if (i < n_slots)
-      give_up_place (build, build->plan->slots[i].block, out_n_gone);
+      give_up_place (build, build->plan->slots[i].block, out_loss);
     else
-      give_up_carry (build, carries, &carries->carries[i - n_slots], out_n_gone);
+      give_up_carry (build, carries, &carries->carries[i - n_slots], out_loss);
   free (cap.items);
   free (cap.lives);
   return cap.status;
@@ -149,7 +151,7 @@ lay_out (TesseraPlanBuild *build, void *user)
 TesseraStatus
 tessera_kinds_under_cap (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
 {
-  static const TesseraCapWays ways = { leave_out, lay_out };
+  static const TesseraCapWays ways = { leave_out, lay_out, false };
 
   return tessera_build_under_cap (build, &ways, kinds);
 }

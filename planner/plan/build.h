@@ -96,7 +96,9 @@ void tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint3
 /* Takes all of the layout back; the second one frees nothing: who has it keeps it. */
 void tessera_build_forget (TesseraPlanBuild *build);
 void tessera_build_let_go (TesseraPlanBuild *build);
-/* All of the layout, anew: slots, names, holds, items, bound, offsets. */
+/* Slots, names, holds, items and bound, anew; their offsets; all of that, with rooms. */
+TESSERA_MUST_USE TesseraStatus tessera_build_lay_open (TesseraPlanBuild *build);
+TESSERA_MUST_USE TesseraStatus tessera_build_lay_down (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
 /* The same of one kind of step, with what edits leave out: step by step, or in pairs of
  * steps where that is lower. */

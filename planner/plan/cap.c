@@ -5,6 +5,8 @@
  */
 #include "planner/plan/cap.h"
 
+#include "planner/plan/strip.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,10 @@
 #define LEAST_SHIFT 8
 #define MOST_SHIFT 3
 #define MOST_ROUNDS 64
+
+/* A strip needs no packing, and has few requests: of three pipelines of 100,000 blocks
+ * 3,610 instead of 21,887, for 1.05 times the bytes x lifetime. */
+#define MOST_TIMES_LOST 1.25
 
 /* A heap of items, the lightest on top. */
 typedef struct
@@ -245,7 +251,10 @@ list_lives (const TesseraPlanBuild *build,
 
 /* Of one kind of step. */
 static TesseraStatus
-leave_out (TesseraPlanBuild *build, void *user, uint64_t most_bytes, size_t *out_n_gone)
+leave_out (TesseraPlanBuild *build,
+           void *user,
+           uint64_t most_bytes,
+           TesseraCapLoss *out_loss)
 {
   TesseraCapItem *items = malloc ((build->n_items + 1) * sizeof *items);
   TesseraCapLife *lives = malloc ((2 * build->n_items + 1) * sizeof *lives);
@@ -253,7 +262,6 @@ leave_out (TesseraPlanBuild *build, void *user, uint64_t most_bytes, size_t *out
   TesseraStatus status = items && lives ? TESSERA_OK : TESSERA_NO_MEMORY;
 
   (void) user;
-  *out_n_gone = 0;
   if (status == TESSERA_OK)
     {
       list_lives (build, items, lives, &n_lives);
@@ -264,8 +272,10 @@ leave_out (TesseraPlanBuild *build, void *user, uint64_t most_bytes, size_t *out
       {
         tessera_build_mark_left_out (build, build->plan->slots[i].block,
                                      build->wishes.cap_edit + 1);
-        (*out_n_gone)++;
+        out_loss->n_requests++;
       }
+  for (size_t i = 0; status == TESSERA_OK && i < build->n_items; i++)
+    out_loss->weight += items[i].is_gone ? items[i].weight : 0;
   free (items);
   free (lives);
   return status;
@@ -278,7 +288,7 @@ lay_out (TesseraPlanBuild *build, void *user)
   return tessera_build_layout (build);
 }
 
-const TesseraCapWays tessera_cap_of_one_kind = { leave_out, lay_out };
+const TesseraCapWays tessera_cap_of_one_kind = { leave_out, lay_out, true };
 
 /* A pin beyond the cap can't be had, whatever else goes. */
 static TesseraStatus
@@ -321,31 +331,71 @@ least_step (uint64_t most_bytes, int round)
   return most_bytes >> (shift > MOST_SHIFT ? shift : MOST_SHIFT);
 }
 
+/* So much may the load be in a round, from what the layout before came to. */
+static uint64_t
+most_of_round (const TesseraPlanBuild *build, uint64_t most_bytes, int round)
+{
+  uint64_t over_bytes = build->plan->height_bytes - build->wishes.cap_bytes;
+  uint64_t least_bytes = least_step (most_bytes, round);
+
+  if (round == 0)
+    return build->wishes.cap_bytes;
+  over_bytes = over_bytes > least_bytes ? over_bytes : least_bytes;
+  return over_bytes < most_bytes ? most_bytes - over_bytes : 0;
+}
+
+/* Takes the strip where it loses little more than what was chosen by load.
+ * @strip: (nullable) */
+static TesseraStatus
+take_strip (TesseraPlanBuild *build,
+            const TesseraStrip *strip,
+            const TesseraCapLoss *loss,
+            bool *out_is_taken)
+{
+  *out_is_taken = false;
+  if (!strip || tessera_strip_weight (strip) > MOST_TIMES_LOST * loss->weight)
+    return TESSERA_OK;
+  return tessera_strip_take (build, strip, out_is_taken);
+}
+
+static TesseraStatus
+lose_some (TesseraPlanBuild *build,
+           const TesseraCapWays *ways,
+           void *user,
+           uint64_t most_bytes,
+           bool is_last)
+{
+  TesseraStrip *strip = NULL;
+  TesseraCapLoss loss = { 0 };
+  bool is_taken = false;
+  TesseraStatus status = TESSERA_OK;
+
+  if (ways->has_strips && !build->plan->across_streams)
+    status = tessera_strip_find (build, build->wishes.cap_bytes, &strip);
+  if (status == TESSERA_OK)
+    status = ways->leave_out (build, user, most_bytes, &loss);
+  if (status == TESSERA_OK)
+    status = take_strip (build, strip, &loss, &is_taken);
+  tessera_strip_free (strip);
+  if (status != TESSERA_OK || is_taken)
+    return status;
+  if (loss.n_requests == 0 && (most_bytes == 0 || is_last))
+    return give_up (build);
+  return ways->lay_out (build, user);
+}
+
 TesseraStatus
 tessera_build_under_cap (TesseraPlanBuild *build, const TesseraCapWays *ways, void *user)
 {
-  uint64_t cap_bytes = build->wishes.cap_bytes, most_bytes = cap_bytes;
+  uint64_t most_bytes = 0;
   TesseraStatus status = check_pins (build);
 
-  for (int round = 0; status == TESSERA_OK && build->plan->height_bytes > cap_bytes;
+  for (int round = 0;
+       status == TESSERA_OK && build->plan->height_bytes > build->wishes.cap_bytes;
        round++)
     {
-      uint64_t over_bytes = build->plan->height_bytes - cap_bytes;
-      size_t n_gone;
-
-      if (round > 0)
-        {
-          uint64_t least_bytes = least_step (most_bytes, round);
-
-          over_bytes = over_bytes > least_bytes ? over_bytes : least_bytes;
-          most_bytes = over_bytes < most_bytes ? most_bytes - over_bytes : 0;
-        }
-      status = ways->leave_out (build, user, most_bytes, &n_gone);
-      if (status == TESSERA_OK && n_gone == 0 &&
-          (most_bytes == 0 || round == MOST_ROUNDS))
-        status = give_up (build);
-      if (status == TESSERA_OK)
-        status = ways->lay_out (build, user);
+      most_bytes = most_of_round (build, most_bytes, round);
+      status = lose_some (build, ways, user, most_bytes, round == MOST_ROUNDS);
     }
   return status;
 }

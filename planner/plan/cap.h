@@ -4,7 +4,9 @@
  * Blocks lose their slots until the load is nowhere above what is left for it: at the
  * first moment at which it is, of those alive the one with the least bytes x lifetime.
  * What the packing takes above the load is taken off in the next round, so a few rounds
- * do. What edits hold (pins, apart, together) keeps its slots.
+ * do. What edits hold (pins, apart, together) keeps its slots. Where a strip of addresses
+ * that is cut out of the layout (strip.h) loses little more, it goes instead, and that is
+ * the end of it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,15 +38,22 @@ TESSERA_MUST_USE TesseraStatus tessera_cap_choose (TesseraCapItem *items,
                                                    size_t n_lives,
                                                    uint64_t most_bytes);
 
-/* How a layout loses slots (into build->left_out; *out_n_gone: how many), and how it is
- * made again. */
+/* What loses its slots. */
+typedef struct
+{
+  size_t n_requests;
+  double weight; /* bytes x lifetime of all */
+} TesseraCapLoss;
+
+/* How a layout loses slots (into build->left_out), and how it is made again. */
 typedef struct
 {
   TesseraStatus (*leave_out) (TesseraPlanBuild *build,
                               void *user,
                               uint64_t most_bytes,
-                              size_t *out_n_gone);
+                              TesseraCapLoss *out_loss);
   TesseraStatus (*lay_out) (TesseraPlanBuild *build, void *user);
+  bool has_strips; /* may lose a strip of addresses instead (strip.h) */
 } TesseraCapWays;
 
 extern const TesseraCapWays tessera_cap_of_one_kind;

@@ -190,7 +190,7 @@ find_holds (TesseraPlanBuild *build)
 }
 
 TesseraStatus
-tessera_build_layout (TesseraPlanBuild *build)
+tessera_build_lay_open (TesseraPlanBuild *build)
 {
   TesseraStatus status;
 
@@ -204,10 +204,24 @@ tessera_build_layout (TesseraPlanBuild *build)
     status = tessera_build_items (build);
   if (status == TESSERA_OK)
     status = load_bound (build);
+  return status;
+}
+
+TesseraStatus
+tessera_build_lay_down (TesseraPlanBuild *build)
+{
+  return build->plan->across_streams || build->plan->n_streams == 1
+             ? tessera_build_across (build)
+             : tessera_build_offsets (build);
+}
+
+TesseraStatus
+tessera_build_layout (TesseraPlanBuild *build)
+{
+  TesseraStatus status = tessera_build_lay_open (build);
+
   if (status == TESSERA_OK)
-    status = build->plan->across_streams || build->plan->n_streams == 1
-                 ? tessera_build_across (build)
-                 : tessera_build_offsets (build);
+    status = tessera_build_lay_down (build);
   if (status == TESSERA_OK && !build->plan->across_streams)
     status = tessera_build_rooms (build);
   return status;
