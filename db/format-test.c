@@ -423,7 +423,7 @@ test_migration_from_1 (TestPlace *place, gconstpointer data)
   OK (tessera_trace_save_plan (place->path, plan, NULL));
   g_free (version);
   version = test_ask (place->path, "PRAGMA user_version");
-  g_assert_cmpstr (version, ==, "11\n");
+  g_assert_cmpstr (version, ==, "12\n");
   schema = test_ask (place->path, ALL_OF_SCHEMA);
   g_assert_cmpstr (schema, ==, fresh_schema);
   slots = test_ask (place->path, "SELECT count(*) FROM slot");
@@ -563,7 +563,7 @@ test_tables_are_strict (TestPlace *place, gconstpointer data)
   g_assert_cmpstr (lax, ==, "");
   ids = test_ask (place->path, "SELECT application_id, user_version FROM"
                                " pragma_application_id, pragma_user_version");
-  g_assert_cmpstr (ids, ==, "1414746708|11\n");
+  g_assert_cmpstr (ids, ==, "1414746708|12\n");
   tessera_trace_free (trace);
 }
 

@@ -70,7 +70,9 @@ is_start_sound (const TesseraLengths *of, uint32_t index)
          slot->block_bytes % of->alignment_bytes == 0 &&
          slot->size_bytes <= slot->block_bytes &&
          (slot->phase == TESSERA_NONE || slot->phase < of->n_strings) &&
-         fits (of, slot->offset_bytes, slot->block_bytes, of->start_bytes);
+         (slot->is_left
+              ? slot->offset_bytes == 0
+              : fits (of, slot->offset_bytes, slot->block_bytes, of->start_bytes));
 }
 
 /* All swept slots, each once. @is_seen: [n_slots], false. */

@@ -32,7 +32,8 @@ typedef enum
 {
   TESSERA_PLACE_SWEPT,
   TESSERA_PLACE_FIXED,
-  TESSERA_PLACE_NONE /* not planned: another stream or pool, or steps keep it */
+  TESSERA_PLACE_NONE /* not planned: another stream or pool, steps keep it, an edit says
+                        so */
 } TesseraPlaceKind;
 
 /* Of the step that makes what one step makes (is_once), and of all others; of parts: of
@@ -55,7 +56,8 @@ typedef struct
   uint8_t crosses;       /* lives into the next step. Fixed: its other place is at
                             @spare_bytes, the same where one is enough; swept: there it is
                             gone before the first of the swept is asked for; no place:
-                            steps keep it for good, and ask for it all the same */
+                            steps keep it for good, or an edit leaves it to others, and
+                            it is asked for all the same */
   uint64_t offset_bytes; /* fixed only; else 0 */
   uint64_t spare_bytes;
   uint8_t seen;         /* TesseraSeen: in which steps it was asked for */
@@ -74,6 +76,7 @@ typedef struct
   uint32_t phase;
   uint16_t stream, pool;
   uint8_t is_held; /* alive when the first step begins: there for good */
+  uint8_t is_left; /* an edit leaves it to others: no place */
 } TesseraStartSlot;
 
 typedef struct
@@ -124,7 +127,8 @@ tessera_lengths_slot_stays (const TesseraLengthsSlot *slot)
   return slot->is_once || slot->is_over_cuts;
 }
 
-/* Whether steps keep for good what they ask for there: a placeless request (db/plan.h) of
+/* Whether it is known to come without having a place, since steps keep it for good or an
+ * edit leaves it to others: a placeless request (db/plan.h) of
  * each step's plan. */
 static inline bool
 tessera_lengths_slot_is_kept (const TesseraLengthsSlot *slot)

@@ -141,6 +141,22 @@ TESSERA_MUST_USE TesseraStatus tessera_check_lengths_pins (const TesseraLengths 
                                                            TesseraLaw *out_law,
                                                            TesseraError *error);
 
+/* What is to share no address, by slot and by block of the start: one side and the other,
+ * or one that is apart in itself. */
+typedef struct
+{
+  const uint64_t *slots, *start; /* [n_slots], [n_start] bits */
+  uint64_t one, other;           /* the sides' bits; the same: it is apart in itself */
+} TesseraLengthsApart;
+
+/* Whether that is so in the start and in steps of any length, also from one length to
+ * another: at the same parameters as above. As above. */
+TESSERA_MUST_USE TesseraStatus
+tessera_check_lengths_apart (const TesseraLengths *lengths,
+                             const TesseraLengthsApart *apart,
+                             TesseraLaw *out_law,
+                             TesseraError *error);
+
 /* Whether @plan keeps what edits hold its slots to. As above. */
 TESSERA_MUST_USE TesseraStatus tessera_check_edits (const TesseraPlan *plan,
                                                     const TesseraHolds *holds,

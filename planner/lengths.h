@@ -16,8 +16,7 @@ typedef struct
   TesseraParameters most; /* the plan is for these and less; 0: the largest seen */
   const TesseraPackOptions *pack; /* NULL: defaults */
   const TesseraEdit *edits;       /* (nullable): that the plan beside it is made with.
-                                     Pins hold at every length; any others but those of
-                                     groups and classes are refused */
+                                     They hold at every length: lengths/edits.h */
   size_t n_edits;
 } TesseraLengthsOptions;
 

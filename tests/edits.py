@@ -10,6 +10,7 @@ import csv
 import json
 import lzma
 import os
+import re
 import sqlite3
 from pathlib import Path
 
@@ -271,22 +272,38 @@ def what_if_keeps_to_the_blocks_that_edits_are_about(tmp):
 
 
 @test
-def pins_and_groups_are_held_by_plans_for_every_length(tmp):
-    """What is left out, or capped, has no such plan, and that is said."""
+def edits_hold_in_plans_for_every_length(tmp):
+    """What is left out, or capped, is missed by the run, and nothing else; what can't be had is said."""
     trace = Path(os.environ.get("TESSERA_SHARED_DATA", "")) / "snapshots" / "jobs" / "llama1b_var_length.pickle.gz"
     if not trace.exists():
         return
-    (tmp / "e.json").write_text('[{"kind": "pin", "name": "", "what": {"blocks": [3]}, "offset_bytes": 0}]')
-    assert "one plan for every length" in good("plan", trace, "--edits", tmp / "e.json")
-    for edit in ('"kind": "dynamic", "name": "", "what": {"blocks": [3]}', '"kind": "cap", "name": "", "pool_bytes": 34359738368'):
-        (tmp / "e.json").write_text("[{%s}]" % edit)
-        edited = good("plan", trace, "--edits", tmp / "e.json")
-        assert "no plan for every length" in edited and "one plan for every length" not in edited, edited
-        assert "followable: at other lengths" not in edited, edited
-    plain = good("plan", trace, "--no-edits")
+
+    def with_edit(edit):
+        (tmp / "e.json").write_text('[{"name": "", %s}]' % edit)
+        return good("plan", trace, "--edits", tmp / "e.json", "-o", tmp / "p.tsp")
+
+    def misses():
+        said = good("simulate", trace, "--policy", f"plan:{tmp / 'p.tsp'}", "--by-length", "--json")
+        layout = json.loads(said)
+        return layout["misses"], layout["planned_misses"]
+
+    plain = good("plan", trace, "--no-edits", "-o", tmp / "p.tsp")
     assert "one plan for every length" in plain and "followable: at other lengths" in plain, plain
-    (tmp / "g.json").write_text('[{"kind": "group", "name": "", "group": "mine", "what": {"blocks": [3]}}]')
-    assert "one plan for every length" in good("plan", trace, "--edits", tmp / "g.json")
+    unplanned, none = misses()
+    assert none == 0
+    for edit in ('"kind": "group", "group": "mine", "what": {"blocks": [3]}', '"kind": "pin", "what": {"blocks": [3]}, "offset_bytes": 0'):
+        assert "one plan for every length" in with_edit(edit)
+        assert misses() == (unplanned, 0)
+    for edit in ('"kind": "dynamic", "what": {"least_bytes": 314572800}', '"kind": "cap", "pool_bytes": 32212254720'):
+        said = with_edit(edit)
+        assert "one plan for every length" in said and " with none; checked" in said, said
+        heights = [float(value) for value in re.findall(r"\(seen\): height ([0-9.]+) GiB", said)]
+        assert len(heights) == 12 and max(heights) <= 30, said
+        n_misses, n_planned = misses()
+        assert n_planned > 12 and n_misses - n_planned == unplanned, (n_misses, n_planned)
+    said = with_edit('"kind": "cap", "pool_bytes": 512')
+    assert "no plan for every length" in said and "one plan for every length" not in said, said
+    assert "followable: at other lengths" not in said, said
 
 
 @test

@@ -148,17 +148,32 @@ cli_print_most (const TesseraLengths *lengths)
     printf (" and batch up to %" G_GUINT64_FORMAT, lengths->most.batch);
 }
 
+static guint
+count_placed (const TesseraLengths *lengths, TesseraPlaceKind place)
+{
+  guint n = 0;
+
+  for (guint32 i = 0; i < lengths->n_slots; i++)
+    n += lengths->slots[i].place == place;
+  return n;
+}
+
 /* What the plan needs at what was seen, and at lengths between and up to its most. */
 static void
 print_lengths (const CliStudy *study)
 {
   const TesseraLengths *lengths = study->lengths;
+  guint n_left;
 
   printf ("one plan for every length up to ");
   cli_print_most (lengths);
-  printf (": %u slots in %u order%s, %u with a fixed place; checked\n", lengths->n_slots,
+  printf (": %u slots in %u order%s, %u with a fixed place", lengths->n_slots,
           lengths->n_orders, lengths->n_orders == 1 ? "" : "s",
-          lengths->n_slots - lengths->n_swept);
+          count_placed (lengths, TESSERA_PLACE_FIXED));
+  n_left = count_placed (lengths, TESSERA_PLACE_NONE);
+  if (n_left > 0)
+    printf (", %u with none", n_left);
+  printf ("; checked\n");
   for (uint32_t i = 0; i < lengths->n_observed; i++)
     print_need (lengths, &lengths->observed[i], " (seen)");
   if (lengths->most.second > 0)

@@ -18,13 +18,13 @@ static const char *const trace_migrations[] = {
   TESSERA_SQL_PLAN_4,  TESSERA_SQL_PLAN_5,
   TESSERA_SQL_PLAN_6,  TESSERA_SQL_PLAN_7,
   TESSERA_SQL_TRACE_4, TESSERA_SQL_PLAN_8,
-  TESSERA_SQL_PLAN_9
+  TESSERA_SQL_PLAN_9,  TESSERA_SQL_PLAN_10
 };
 static const char *const plan_migrations[] = { TESSERA_SQL_PLAN_1, TESSERA_SQL_PLAN_2,
                                                TESSERA_SQL_PLAN_3, TESSERA_SQL_PLAN_4,
                                                TESSERA_SQL_PLAN_5, TESSERA_SQL_PLAN_6,
                                                TESSERA_SQL_PLAN_7, TESSERA_SQL_PLAN_8,
-                                               TESSERA_SQL_PLAN_9 };
+                                               TESSERA_SQL_PLAN_9, TESSERA_SQL_PLAN_10 };
 
 #define LENGTH(array) (sizeof (array) / sizeof *(array))
 

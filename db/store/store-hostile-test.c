@@ -66,9 +66,9 @@ test_refusals (TestPlace *place, gconstpointer data)
                   "*is a Tessera plan, but a trace is needed here");
   tessera_plan_free (plan);
   save (place, trace);
-  test_execute (place->path, "PRAGMA user_version = 12");
+  test_execute (place->path, "PRAGMA user_version = 13");
   assert_refused (place, TESSERA_FUTURE,
-                  "*newer Tessera (format 12; this one reads up to 11)*");
+                  "*newer Tessera (format 13; this one reads up to 12)*");
   test_execute (place->path, "PRAGMA user_version = 0");
   assert_refused (place, TESSERA_BAD_INPUT, "*has no format version*");
   g_remove (place->path);

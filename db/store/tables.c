@@ -494,6 +494,7 @@ static const TesseraColumn start_slot_columns[] = {
   COLUMN (TesseraStartSlot, stream, U16),
   COLUMN (TesseraStartSlot, pool, U16),
   COLUMN (TesseraStartSlot, is_held, FLAG),
+  COLUMN (TesseraStartSlot, is_left, FLAG),
 };
 TABLE (
     start_slot, "start_slot", "start_slot_index", TesseraStartSlot, start_slot_columns);

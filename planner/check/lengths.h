@@ -8,6 +8,17 @@
 #include "db/lengths.h"
 #include "planner/check.h"
 
+/* Hears of a step as a plan of its own, whose slots' blocks are slots of the lengths. */
+typedef TesseraStatus (*TesseraCheckStep) (const TesseraPlan *plan,
+                                           const TesseraParameters *parameters,
+                                           void *user);
+
+/* The observed steps and others up to the most, each in all ways in which it may come,
+ * until one is not TESSERA_OK. Laws that give no size somewhere plan nothing there. */
+TESSERA_MUST_USE TesseraStatus tessera_check_each_step (const TesseraLengths *lengths,
+                                                        TesseraCheckStep check,
+                                                        void *user);
+
 /* TESSERA_REFUSED, saying at which parameters @found holds: "at batch 1 and length 2,
  * ...".
  */

@@ -16,7 +16,7 @@ typedef struct
   const TesseraKind *kind;
   const TesseraKindLaws *laws;
   const TesseraLengthsOptions *options;
-  const struct TesseraLengthsPins *pins; /* planner/lengths/pins.h */
+  const struct TesseraLengthsEdits *edits; /* planner/lengths/edits.h */
   TesseraLengths *out;
 } TesseraLengthsBuild;
 

@@ -505,124 +505,6 @@ test_real (void)
     }
 }
 
-static TesseraStatus
-plan_with (const TestStudied *of,
-           const TesseraEdit *edit,
-           TesseraError *error,
-           TesseraLengths **out_lengths)
-{
-  const TesseraLengthsOptions options = { .edits = edit, .n_edits = 1 };
-
-  return tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws, &options,
-                               error, out_lengths);
-}
-
-/* The slots that lie at @at in the step with these parameters, however it comes. */
-static guint
-count_at (const TesseraLengths *lengths, const TesseraParameters *parameters, guint64 at)
-{
-  guint n = 0;
-  TesseraPlan *step;
-
-  g_assert_cmpint (tessera_instance_of_step (lengths, parameters,
-                                             &(TesseraInstanceOptions){ 0 }, &step),
-                   ==, TESSERA_OK);
-  for (size_t i = 0; i < step->n_slots; i++)
-    n += step->slots[i].offset_bytes == at;
-  tessera_plan_free (step);
-  return n;
-}
-
-/* A block of the last step, born in the middle of it and of no other size than it has:
- * swept without the pin. */
-static guint32
-some_block (const TestStudied *of)
-{
-  const TesseraStep *step = &of->structure->steps[of->structure->n_steps - 1];
-  guint32 first = 0, n = 0;
-
-  for (guint32 i = 0; i < of->blocks->n_blocks; i++)
-    if (of->blocks->blocks[i].born_index >= step->begin_index &&
-        of->blocks->blocks[i].born_index < step->end_index && n++ == 0)
-      first = i;
-  return first + n / 2;
-}
-
-/* What is pinned lies there at every length, and nothing else does. */
-static void
-test_pins (void)
-{
-  const TestSteps made = { 8, 12, true, true, true };
-  TestStudied of;
-  guint32 block;
-  TesseraEdit edit = { .kind = TESSERA_EDIT_PIN, .name = "here", .at = 512 };
-  TesseraLengths *lengths;
-  TesseraError error = { 0 };
-
-  test_study (test_steps_trace (&made), &of);
-  block = some_block (&of);
-  tessera_selector_init (&edit.what);
-  edit.what.blocks = &block;
-  edit.what.n_blocks = 1;
-  g_assert_cmpint (plan_with (&of, &edit, &error, &lengths), ==, TESSERA_OK);
-  for (guint64 length = 1; length < 2000; length += 97)
-    g_assert_cmpuint (count_at (lengths, &(TesseraParameters){ 1, length }, 512), ==, 1);
-  tessera_lengths_free (lengths);
-  /* Above all that moves, no step would be as low as what is alive. */
-  edit.at = tessera_blocks_bound (of.blocks, 0, of.blocks->n_events, NULL) / 512 * 512;
-  g_assert_cmpint (plan_with (&of, &edit, &error, &lengths), ==, TESSERA_REFUSED);
-  g_assert_true (g_pattern_match_simple ("the edit \"here\" pins so high*", error.text));
-  error = (TesseraError){ 0 };
-  edit.at = 100;
-  g_assert_cmpint (plan_with (&of, &edit, &error, &lengths), ==, TESSERA_REFUSED);
-  g_assert_true (g_pattern_match_simple ("the edit \"here\" pins to an offset that is "
-                                         "none*",
-                                         error.text));
-  error = (TesseraError){ 0 };
-  edit.kind = TESSERA_EDIT_TOGETHER;
-  g_assert_cmpint (plan_with (&of, &edit, &error, &lengths), ==, TESSERA_REFUSED);
-  g_assert_true (g_pattern_match_simple ("the edit \"here\" is about*", error.text));
-  test_study_clear (&of);
-}
-
-static void
-test_no_memory (void)
-{
-  const TestSteps made = { 8, 5, true, true, true };
-  const TesseraPackOptions pack = { .n_threads = 1 };
-  TestStudied studied;
-  guint32 block;
-  TesseraEdit edit = { .kind = TESSERA_EDIT_PIN, .name = "here", .at = 512 };
-  const TesseraLengthsOptions options = { .pack = &pack, .edits = &edit, .n_edits = 1 };
-  TesseraLengths *lengths;
-  TesseraStatus status;
-
-  test_study (test_steps_trace (&made), &studied);
-  block = some_block (&studied);
-  tessera_selector_init (&edit.what);
-  edit.what.blocks = &block;
-  edit.what.n_blocks = 1;
-  for (unsigned long nth = 1;; nth += 1 + nth / 40)
-    {
-      long held = tessera_fail_alloc_held ();
-      TesseraError error = { 0 };
-
-      tessera_fail_alloc_at (nth);
-      status = tessera_lengths_plan (studied.trace, studied.blocks, studied.structure,
-                                     studied.laws, &options, &error, &lengths);
-      if (!tessera_fail_alloc_stop ())
-        break;
-      if (status == TESSERA_OK) /* one order fewer was tried */
-        tessera_lengths_free (lengths);
-      else
-        g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  g_assert_cmpint (status, ==, TESSERA_OK);
-  tessera_lengths_free (lengths);
-  test_study_clear (&studied);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -635,8 +517,6 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/lengths/refused", test_refused);
   g_test_add_func ("/planner/lengths/guess", test_guess);
   g_test_add_func ("/planner/lengths/prefix", test_prefix);
-  g_test_add_func ("/planner/lengths/pins", test_pins);
   g_test_add_func ("/planner/lengths/real", test_real);
-  g_test_add_func ("/planner/lengths/no-memory", test_no_memory);
   return g_test_run ();
 }

@@ -77,13 +77,42 @@ enum
 };
 
 /* What can't move with the length (blocks that live into the next step in sizes that
- * vary, requests that each step makes otherwise) may take more than there ever is. */
+ * vary, requests that each step makes otherwise) may take more than there ever is, and so
+ * may what an edit fixes. */
+static TesseraStatus
+refuse_dear_step (const TesseraLengthsBuild *build, double percent, TesseraError *error)
+{
+  const TesseraLengthsEdits *edits = build->edits;
+  uint32_t pin = tessera_lengths_pins_highest (build);
+
+  if (pin != TESSERA_NONE)
+    return tessera_fail (error, TESSERA_REFUSED,
+                         "the edit \"%s\" %s that a step would take %.0f %% "
+                         "of the most that is ever alive, since what moves with the "
+                         "length lies above: no plan for every length is made with it",
+                         edits->edits[pin].name,
+                         edits->edits[pin].kind == TESSERA_EDIT_PIN
+                             ? "pins so high"
+                             : "keeps so much together",
+                         percent);
+  if (edits->fixing != TESSERA_NONE)
+    return tessera_fail (error, TESSERA_REFUSED,
+                         "the edit \"%s\" keeps so much apart that a step would take "
+                         "%.0f %% of the most that is ever alive: no plan for every "
+                         "length is made with it",
+                         edits->edits[edits->fixing].name, percent);
+  return tessera_fail (error, TESSERA_REFUSED,
+                       "sizes vary by a law, but what can't move with the length "
+                       "is too much: a step would take %.0f %% of the most that is "
+                       "ever alive: no plan for every length",
+                       percent);
+}
+
 static TesseraStatus
 refuse_dear (const TesseraLengthsBuild *build, TesseraError *error)
 {
   const TesseraLengths *out = build->out;
   uint64_t load = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
-  uint32_t pin = tessera_lengths_pins_highest (build);
 
   for (uint32_t i = 0; i < out->n_observed; i++)
     {
@@ -92,52 +121,85 @@ refuse_dear (const TesseraLengthsBuild *build, TesseraError *error)
 
       if (status == TESSERA_NO_MEMORY)
         return status;
-      if (status == TESSERA_OK && need.height_bytes > load + load / DEAR_SHARE &&
-          pin != TESSERA_NONE)
-        return tessera_fail (
-            error, TESSERA_REFUSED,
-            "the edit \"%s\" pins so high that a step would take %.0f %% "
-            "of the most that is ever alive, since what moves with the "
-            "length lies above: no plan for every length is made with "
-            "it",
-            build->options->edits[pin].name,
-            100.0 * (double) need.height_bytes / (double) load);
       if (status == TESSERA_OK && need.height_bytes > load + load / DEAR_SHARE)
-        return tessera_fail (error, TESSERA_REFUSED,
-                             "sizes vary by a law, but what can't move with the length "
-                             "is too much: a step would take %.0f %% of the most that is "
-                             "ever alive: no plan for every length",
-                             100.0 * (double) need.height_bytes / (double) load);
+        return refuse_dear_step (
+            build, 100.0 * (double) need.height_bytes / (double) load, error);
     }
   return TESSERA_OK;
 }
 
-/* Edits of groups and classes say nothing of places; what is pinned gets a fixed one. All
- * others are about the places that this trace's sizes have, which an order of blocks
- * can't promise at every length, or leave out what a run would then count against the
- * plan. */
+/* Slots, places and orders, as what edits leave to others is now. */
 static TesseraStatus
-refuse_edits (const TesseraLengthsOptions *options, TesseraError *error)
+lay_out (TesseraLengthsBuild *build, TesseraError *error)
 {
-  for (size_t i = 0; i < options->n_edits; i++)
-    {
-      const TesseraEdit *edit = &options->edits[i];
+  TesseraStatus status = tessera_lengths_slots (build, error);
 
-      if (edit->is_undone)
-        continue;
-      if (edit->kind == TESSERA_EDIT_DYNAMIC)
-        return tessera_fail (error, TESSERA_REFUSED,
-                             "the edit \"%s\" leaves requests out: no plan for every "
-                             "length is made with it",
-                             edit->name);
-      if (edit->kind == TESSERA_EDIT_TOGETHER || edit->kind == TESSERA_EDIT_APART ||
-          edit->kind == TESSERA_EDIT_CAP)
-        return tessera_fail (error, TESSERA_REFUSED,
-                             "the edit \"%s\" is about places that this trace's sizes "
-                             "have: no plan for every length is made with it",
-                             edit->name);
+  if (status == TESSERA_OK)
+    status = tessera_lengths_start (build, error);
+  if (status == TESSERA_OK)
+    status = tessera_lengths_orders (build, error);
+  return status;
+}
+
+static TesseraStatus
+begin (TesseraLengthsBuild *build)
+{
+  TesseraStatus status;
+
+  tessera_lengths_free (build->out);
+  build->out = NULL;
+  status = tessera_lengths_new (&build->out);
+  return status == TESSERA_OK ? set_parameters (build) : status;
+}
+
+/* Again and again with less, until the pool is no higher than an edit caps it. */
+static TesseraStatus
+lay_out_under_cap (TesseraLengthsBuild *build,
+                   TesseraLengthsEdits *edits,
+                   TesseraError *error)
+{
+  uint64_t most_bytes = edits->cap_bytes;
+  TesseraStatus status = lay_out (build, error);
+
+  while (status == TESSERA_OK && edits->cap_bytes != UINT64_MAX)
+    {
+      TesseraError found = { 0 };
+      bool fits;
+
+      status = tessera_lengths_edits_cap (edits, build, &most_bytes, &fits, error);
+      if (status != TESSERA_OK || fits)
+        break;
+      status = begin (build);
+      if (status == TESSERA_OK)
+        status = lay_out (build, &found);
+      if (status == TESSERA_REFUSED) /* too little is left to be laid out */
+        status = tessera_lengths_edits_refuse_cap (edits, error);
     }
-  return TESSERA_OK;
+  return status;
+}
+
+static TesseraStatus
+check (const TesseraLengthsBuild *build, TesseraError *error)
+{
+  const TesseraEditedPlaces *slots = &build->edits->slots, *start = &build->edits->start;
+  TesseraLaw law;
+  TesseraStatus status = tessera_check_lengths (build->out, &law, error);
+
+  if (status == TESSERA_OK && build->edits->are_any)
+    status =
+        tessera_check_lengths_pins (build->out, slots->pins, start->pins, &law, error);
+  for (uint32_t i = 0; i < build->edits->n_aparts && status == TESSERA_OK; i++)
+    {
+      const TesseraLengthsApart apart = {
+        .slots = slots->sides,
+        .start = start->sides,
+        .one = (uint64_t) 1 << 2 * i,
+        .other = (uint64_t) (build->edits->are_mutual >> i & 1 ? 1 : 2) << 2 * i,
+      };
+
+      status = tessera_check_lengths_apart (build->out, &apart, &law, error);
+    }
+  return status;
 }
 
 TesseraStatus
@@ -154,8 +216,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
                                 .structure = structure,
                                 .options = options,
                                 .parts = &laws->parts };
-  TesseraLengthsPins pins = { 0 };
-  TesseraLaw law;
+  TesseraLengthsEdits edits = { 0 };
   TesseraStatus status;
 
   *out_lengths = NULL;
@@ -164,30 +225,19 @@ tessera_lengths_plan (const TesseraTrace *trace,
     return TESSERA_OK;
   if (laws->parts.phase)
     build.structure = &laws->parts.structure;
-  status = refuse_edits (options, error);
+  build.edits = &edits;
+  status = begin (&build);
   if (status == TESSERA_OK)
-    status = tessera_lengths_new (&build.out);
-  if (status == TESSERA_OK)
-    status = set_parameters (&build);
-  if (status == TESSERA_OK)
-    status = tessera_lengths_pins_init (
-        &pins, &build, structure,
+    status = tessera_lengths_edits_init (
+        &edits, &build, structure,
         tessera_first_born (blocks, build.structure->steps[0].begin_index), error);
-  build.pins = &pins;
   if (status == TESSERA_OK)
-    status = tessera_lengths_slots (&build, error);
-  if (status == TESSERA_OK)
-    status = tessera_lengths_start (&build, error);
-  if (status == TESSERA_OK)
-    status = tessera_lengths_orders (&build, error);
+    status = lay_out_under_cap (&build, &edits, error);
   if (status == TESSERA_OK)
     status = refuse_dear (&build, error);
   if (status == TESSERA_OK)
-    status = tessera_check_lengths (build.out, &law, error);
-  if (status == TESSERA_OK && pins.of_slot)
-    status =
-        tessera_check_lengths_pins (build.out, pins.of_slot, pins.of_start, &law, error);
-  tessera_lengths_pins_clear (&pins);
+    status = check (&build, error);
+  tessera_lengths_edits_clear (&edits);
   if (status == TESSERA_OK)
     *out_lengths = build.out;
   else

@@ -60,7 +60,7 @@ there_for_good (const TesseraLengths *lengths, const uint64_t *block_bytes)
   uint64_t sum = 0;
 
   for (uint32_t i = 0; i < lengths->n_start; i++)
-    if (lengths->start[i].is_held)
+    if (lengths->start[i].is_held && !lengths->start[i].is_left)
       sum += lengths->start[i].block_bytes;
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     if (tessera_lengths_slot_stays (&lengths->slots[i]))

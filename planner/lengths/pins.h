@@ -1,44 +1,12 @@
 /*
- * Pins in a plan for every length: what is pinned has a fixed place there, whatever the
- * length, as large as it is at the most that the plan is for.
+ * Pins in a plan for every length: what is fixed goes around them
+ * (planner/lengths/edits.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
-#include "planner/edits/wishes.h"
-#include "planner/lengths/build.h"
-
-#define TESSERA_NOT_PINNED UINT64_MAX
-
-typedef struct TesseraLengthsPins
-{
-  const TesseraEdit *edits;
-  uint64_t *of_slot;  /* [n_slots] offset, or TESSERA_NOT_PINNED; NULL: nothing is */
-  uint64_t *of_start; /* [n_start] the same of what comes before the first step */
-  uint32_t *edit_of_slot, *edit_of_start; /* where they are pinned */
-} TesseraLengthsPins;
-
-/*
- * tessera_lengths_pins_init:
- * @structure: of the trace, whether its steps are cut or not
- *
- * Of the standing pins. A slot stands for the blocks of all steps.
- *
- * Returns: TESSERA_OK, TESSERA_NO_MEMORY or TESSERA_REFUSED. To be cleared in any case.
- */
-TESSERA_MUST_USE TesseraStatus
-tessera_lengths_pins_init (TesseraLengthsPins *pins,
-                           const TesseraLengthsBuild *build,
-                           const TesseraStructure *structure,
-                           uint32_t n_start,
-                           TesseraError *error);
-void tessera_lengths_pins_clear (TesseraLengthsPins *pins);
-
-/* Slots that are pinned are fixed. TESSERA_REFUSED: where the place of one follows from
- * that of others. */
-TESSERA_MUST_USE TesseraStatus tessera_lengths_pin_slots (TesseraLengthsBuild *build,
-                                                          TesseraError *error);
+#include "planner/lengths/edits.h"
 
 /* Says which edit is behind one of two blocks of the start that can't both lie where they
  * are to. Returns: TESSERA_REFUSED */

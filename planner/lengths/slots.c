@@ -8,7 +8,7 @@
 
 #include "allocator/follow/lengths/guess.h"
 #include "allocator/follow/lengths/sweep.h"
-#include "planner/lengths/pins.h"
+#include "planner/lengths/edits.h"
 
 enum
 {
@@ -242,7 +242,9 @@ count_until_known (const TesseraLengthsBuild *build, uint32_t k, TesseraGuess *g
     {
       uint32_t block = tessera_kind_block (build->kind, i, k);
 
-      if (block == TESSERA_NONE || out->slots[i].place == TESSERA_PLACE_NONE ||
+      if (block == TESSERA_NONE ||
+          (out->slots[i].place == TESSERA_PLACE_NONE &&
+           !tessera_lengths_slot_is_kept (&out->slots[i])) ||
           out->laws[out->slots[i].law].kind == TESSERA_SIZE_BOUNDED)
         continue;
       if (tessera_guess_see (guess, i, build->blocks->blocks[block].size_bytes) &&
@@ -350,13 +352,14 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
       place_slot (build, i, owner);
     }
   tell_seen (build);
+  tessera_lengths_leave_slots (build);
   status = find_early (build, error);
   if (status == TESSERA_OK && build->parts->phase)
     tessera_lengths_over_cuts (build);
   else if (status == TESSERA_OK)
     status = tessera_lengths_crossing (build);
   if (status == TESSERA_OK)
-    status = tessera_lengths_pin_slots (build, error);
+    status = tessera_lengths_fix_slots (build, error);
   if (status == TESSERA_OK && build->laws->steps.has_second)
     status = tessera_lengths_conditions (build);
   tell_kept (build, owner);

@@ -16,6 +16,7 @@ read_start (TesseraLengthsBuild *build)
   const TesseraBlocks *blocks = build->blocks;
   uint32_t begin = build->structure->steps[0].begin_index;
   uint32_t n = tessera_first_born (blocks, begin);
+  const TesseraEditedPlaces *edited = &build->edits->start;
   TesseraLengths *out = build->out;
 
   out->start = calloc (n + 1, sizeof *out->start);
@@ -29,14 +30,15 @@ read_start (TesseraLengthsBuild *build)
       TesseraStartSlot *slot = &out->start[i];
       TesseraStatus status;
 
-      *slot =
-          (TesseraStartSlot){ .size_bytes = block->size_bytes,
-                              .block_bytes = block->block_bytes ? block->block_bytes
-                                                                : out->alignment_bytes,
-                              .died = died > i ? died : i + 1,
-                              .stream = block->stream,
-                              .pool = block->pool,
-                              .is_held = block->died_index > begin };
+      *slot = (TesseraStartSlot){
+        .size_bytes = block->size_bytes,
+        .block_bytes = block->block_bytes ? block->block_bytes : out->alignment_bytes,
+        .died = died > i ? died : i + 1,
+        .stream = block->stream,
+        .pool = block->pool,
+        .is_held = block->died_index > begin || (edited->fixes && edited->fixes[i]),
+        .is_left = edited->leaves && edited->leaves[i]
+      };
       if (slot->died > n)
         slot->died = n;
       status = tessera_lengths_phase (build, block->born_phase, &slot->phase);
@@ -79,7 +81,7 @@ place_fixed (const TesseraLengthsBuild *build,
              TesseraError *error)
 {
   TesseraLengths *out = build->out;
-  const TesseraLengthsPins *pins = build->pins;
+  const TesseraLengthsEdits *edits = build->edits;
   TesseraPinGaps gaps;
   TesseraStatus status = tessera_pin_gaps_init (&gaps, build, block_bytes, error);
 
@@ -89,16 +91,16 @@ place_fixed (const TesseraLengthsBuild *build,
       return status;
     }
   for (uint32_t i = 0; i < out->n_start; i++)
-    if (out->start[i].is_held)
+    if (out->start[i].is_held && !out->start[i].is_left)
       out->start[i].offset_bytes =
-          take (&gaps, pins->of_start, i, out->start[i].block_bytes);
+          take (&gaps, edits->start.pins, i, out->start[i].block_bytes);
   for (uint32_t i = 0; i < out->n_slots; i++)
     {
       TesseraLengthsSlot *slot = &out->slots[i];
 
       if (slot->place != TESSERA_PLACE_FIXED || tessera_lengths_slot_stays (slot))
         continue;
-      slot->offset_bytes = take (&gaps, pins->of_slot, i, block_bytes[slot->law]);
+      slot->offset_bytes = take (&gaps, edits->slots.pins, i, block_bytes[slot->law]);
       slot->spare_bytes = slot->offset_bytes;
       if (slot->crosses && tessera_lengths_outlives (build, i))
         slot->spare_bytes = tessera_pin_gaps_take (&gaps, block_bytes[slot->law]);
@@ -112,45 +114,61 @@ place_fixed (const TesseraLengthsBuild *build,
   return TESSERA_OK;
 }
 
-/* What ends before the first step lies around what stays. */
+/* One that has a place. What ends before the first step lies around what stays. */
+static TesseraItem
+item_of_start (const TesseraLengthsBuild *build, uint32_t index)
+{
+  const TesseraStartSlot *slot = &build->out->start[index];
+  const uint64_t *pins = build->edits->start.pins;
+  TesseraItem item = { .size_bytes = slot->block_bytes,
+                       .begin = index,
+                       .end = slot->is_held ? build->out->n_start + 1 : slot->died,
+                       .zone = tessera_lengths_splits_sizes (build) &&
+                               slot->block_bytes > TESSERA_SMALL_BYTES,
+                       .is_pinned = slot->is_held,
+                       .pinned_bytes = slot->offset_bytes };
+
+  if (!slot->is_held && pins && pins[index] != TESSERA_NOT_PINNED)
+    {
+      item.is_pinned = true;
+      item.pinned_bytes = pins[index];
+    }
+  return item;
+}
+
 static TesseraStatus
 place_start (TesseraLengthsBuild *build, TesseraError *error)
 {
   TesseraLengths *out = build->out;
   TesseraItem *items = calloc (out->n_start + 1, sizeof *items);
+  uint32_t *slots = calloc (out->n_start + 1, sizeof *slots), n = 0;
   uint64_t *offsets = calloc (out->n_start + 1, sizeof *offsets);
   TesseraPacking packing = { 0 };
   TesseraPackOptions options = { 0 };
-  const uint64_t *pins = build->pins->of_start;
-  bool splits = tessera_lengths_splits_sizes (build);
-  TesseraStatus status = items && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
+  TesseraStatus status = items && offsets && slots ? TESSERA_OK : TESSERA_NO_MEMORY;
 
   if (build->options->pack)
     options = *build->options->pack;
   for (uint32_t i = 0; i < out->n_start && status == TESSERA_OK; i++)
-    {
-      const TesseraStartSlot *slot = &out->start[i];
-
-      items[i] = (TesseraItem){ .size_bytes = slot->block_bytes,
-                                .begin = i,
-                                .end = slot->is_held ? out->n_start + 1 : slot->died,
-                                .zone = splits && slot->block_bytes > TESSERA_SMALL_BYTES,
-                                .is_pinned = slot->is_held,
-                                .pinned_bytes = slot->offset_bytes };
-      if (!slot->is_held && pins && pins[i] != TESSERA_NOT_PINNED)
-        {
-          items[i].is_pinned = true;
-          items[i].pinned_bytes = pins[i];
-        }
-    }
-  if (status == TESSERA_OK && out->n_start > 0)
-    status = tessera_pack (items, out->n_start, &options, offsets, &packing);
+    if (!out->start[i].is_left)
+      {
+        items[n] = item_of_start (build, i);
+        slots[n++] = i;
+      }
+  if (status == TESSERA_OK && n > 0)
+    status = tessera_pack (items, n, &options, offsets, &packing);
   if (status == TESSERA_REFUSED)
-    status = tessera_lengths_pins_refuse_start (build, packing.conflict, error);
-  for (uint32_t i = 0; i < out->n_start && status == TESSERA_OK; i++)
-    out->start[i].offset_bytes = offsets[i];
+    {
+      const uint32_t conflict[] = { slots[packing.conflict[0]],
+                                    slots[packing.conflict[1]] };
+
+      status = tessera_lengths_pins_refuse_start (build, conflict, error);
+    }
+  for (uint32_t i = 0; i < n && status == TESSERA_OK; i++)
+    out->start[slots[i]].offset_bytes = offsets[i];
   out->start_bytes = packing.height_bytes;
   free (items);
+  free (slots);
   free (offsets);
   return status;
 }

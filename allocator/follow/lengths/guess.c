@@ -153,7 +153,8 @@ tessera_guess_leading (const TesseraLengths *lengths,
   for (uint32_t i = 0; lengths->most.second > 0 && i < lengths->n_slots &&
                        lengths->slots[i].phase == TESSERA_NONE;
        i++)
-    if (lengths->slots[i].place != TESSERA_PLACE_NONE)
+    if (lengths->slots[i].place != TESSERA_PLACE_NONE ||
+        tessera_lengths_slot_is_kept (&lengths->slots[i]))
       {
         if (n == TESSERA_GUESS_LEADING)
           return 0;

@@ -110,7 +110,7 @@ tessera_instance_base (const TesseraLengths *lengths,
   uint64_t base = 0;
 
   for (uint32_t i = 0; i < lengths->n_start; i++)
-    if (lengths->start[i].is_held)
+    if (lengths->start[i].is_held && !lengths->start[i].is_left)
       base = MAX (base, lengths->start[i].offset_bytes + lengths->start[i].block_bytes);
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     {
@@ -408,6 +408,41 @@ tessera_instance_of_step (const TesseraLengths *lengths,
   return status;
 }
 
+static void
+add_start_slot (TesseraPlan *plan, const TesseraLengths *lengths, uint32_t index)
+{
+  const TesseraStartSlot *of = &lengths->start[index];
+
+  plan->slots[plan->n_slots++] = (TesseraSlot){
+    .size_bytes = of->size_bytes,
+    .block_bytes = of->block_bytes,
+    .offset_bytes = of->offset_bytes,
+    .born = index,
+    .died = of->is_held ? lengths->n_start : of->died,
+    .phase = of->phase,
+    .group = TESSERA_NONE,
+    .block = index,
+    .stream = of->stream,
+    .pool = of->pool,
+  };
+}
+
+static void
+add_start_placeless (TesseraPlan *plan, const TesseraLengths *lengths, uint32_t index)
+{
+  const TesseraStartSlot *of = &lengths->start[index];
+
+  plan->placeless[plan->n_placeless++] =
+      (TesseraPlaceless){ .size_bytes = of->size_bytes,
+                          .block_bytes = of->block_bytes,
+                          .before = (uint32_t) plan->n_slots,
+                          .born = index,
+                          .phase = of->phase,
+                          .block = index,
+                          .stream = of->stream,
+                          .pool = of->pool };
+}
+
 TesseraStatus
 tessera_instance_of_start (const TesseraLengths *lengths, TesseraPlan **out_plan)
 {
@@ -416,22 +451,10 @@ tessera_instance_of_start (const TesseraLengths *lengths, TesseraPlan **out_plan
 
   *out_plan = NULL;
   for (uint32_t i = 0; i < lengths->n_start && status == TESSERA_OK; i++)
-    {
-      const TesseraStartSlot *of = &lengths->start[i];
-
-      plan->slots[plan->n_slots++] = (TesseraSlot){
-        .size_bytes = of->size_bytes,
-        .block_bytes = of->block_bytes,
-        .offset_bytes = of->offset_bytes,
-        .born = i,
-        .died = of->is_held ? lengths->n_start : of->died,
-        .phase = of->phase,
-        .group = TESSERA_NONE,
-        .block = i,
-        .stream = of->stream,
-        .pool = of->pool,
-      };
-    }
+    if (lengths->start[i].is_left)
+      add_start_placeless (plan, lengths, i);
+    else
+      add_start_slot (plan, lengths, i);
   if (status == TESSERA_OK)
     status = finish (plan);
   if (status == TESSERA_OK)

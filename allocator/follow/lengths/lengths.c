@@ -294,6 +294,14 @@ begin_known (TesseraLengthsFollower *follower, const TesseraParameters *paramete
                         : UNPLANNED;
 }
 
+/* What is asked for before the length is known, and may tell it. */
+static bool
+is_early (const TesseraLengthsSlot *slot)
+{
+  return tessera_lengths_slot_is_kept (slot) ||
+         (slot->place == TESSERA_PLACE_FIXED && !tessera_lengths_slot_stays (slot));
+}
+
 /* The early slot that the request is, or TESSERA_NONE. */
 static uint32_t
 find_early (TesseraLengthsFollower *follower,
@@ -307,8 +315,7 @@ find_early (TesseraLengthsFollower *follower,
     {
       const TesseraLengthsSlot *slot = &lengths->slots[i];
 
-      if (slot->place == TESSERA_PLACE_FIXED && !tessera_lengths_slot_stays (slot) &&
-          slot->stream == stream && slot->pool == pool &&
+      if (is_early (slot) && slot->stream == stream && slot->pool == pool &&
           (!follower->has_phases || slot->phase == follower->phase) &&
           tessera_guess_see (&follower->guess, i, size_bytes))
         return i;
@@ -332,6 +339,8 @@ serve_early (TesseraLengthsFollower *follower,
   else
     {
       follower->next_early = slot + 1;
+      follower->was_placeless =
+          tessera_lengths_slot_is_kept (&follower->lengths->slots[slot]);
       is_hit = tessera_fixed_places_take (&follower->fixed, slot, size_bytes,
                                           &follower->hooks.guard, out_offset_bytes);
       if (tessera_guess_is_known (&follower->guess, &parameters))
@@ -342,7 +351,10 @@ serve_early (TesseraLengthsFollower *follower,
   follower->stats.misses += !is_hit;
   follower->stats.miss_bytes += is_hit ? 0 : size_bytes;
   follower->stats.misses_unknown += slot == TESSERA_NONE;
-  follower->stats.misses_occupied += slot != TESSERA_NONE && !is_hit;
+  follower->stats.misses_planned += follower->was_placeless;
+  follower->stats.planned_miss_bytes += follower->was_placeless ? size_bytes : 0;
+  follower->stats.misses_occupied +=
+      slot != TESSERA_NONE && !is_hit && !follower->was_placeless;
   return is_hit;
 }
 
