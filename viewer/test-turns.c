@@ -167,7 +167,7 @@ snapshot_window (GtkWidget *widget, GtkSnapshot *snapshot)
 }
 
 static void
-watch_frames (GType window_type)
+watch_frames (void)
 {
   static const struct
   {
@@ -179,25 +179,26 @@ watch_frames (GType window_type)
                 { "paint", RENDER },
                 { "after-paint", AROUND } };
   gpointer clock_class = g_type_class_ref (GDK_TYPE_FRAME_CLOCK);
-  GtkWidgetClass *window_class = g_type_class_ref (window_type);
+  GtkWidgetClass *window_class = g_type_class_ref (GTK_TYPE_WINDOW);
 
   for (size_t i = 0; i < G_N_ELEMENTS (parts); i++)
     g_signal_add_emission_hook (g_signal_lookup (parts[i].signal, GDK_TYPE_FRAME_CLOCK),
                                 0, on_part, GINT_TO_POINTER (parts[i].part), NULL);
+  /* Classes of windows that are made from now on inherit it. */
   watch.snapshot = window_class->snapshot;
   window_class->snapshot = snapshot_window;
   g_type_class_unref (clock_class);
 }
 
 void
-test_turns_watch (TestTurns *turns, GType window_type)
+test_turns_watch (TestTurns *turns)
 {
   watch.turns = turns;
   watch.idle = g_idle_funcs.dispatch;
   watch.timeout = g_timeout_funcs.dispatch;
   g_idle_funcs.dispatch = dispatch_idle;
   g_timeout_funcs.dispatch = dispatch_timeout;
-  watch_frames (window_type);
+  watch_frames ();
   g_main_context_set_poll_func (NULL, on_poll);
   test_turns_reset ();
 }

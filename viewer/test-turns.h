@@ -32,8 +32,8 @@ typedef struct
 } TestTurns;
 
 /* From now on, until the program ends: turns of the default context, frames of all
- * windows. Snapshots are told apart from rendering for windows of @window_type. */
-void test_turns_watch (TestTurns *turns, GType window_type);
+ * windows. To be called before the first window is made. */
+void test_turns_watch (TestTurns *turns);
 /* What was so far is forgotten; what the caller does itself from now on is a turn's. */
 void test_turns_reset (void);
 /* What a turn takes where a renderer on a GPU draws. */

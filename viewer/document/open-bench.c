@@ -14,14 +14,20 @@
 static void
 measure (const char *path)
 {
-  GtkWidget *window = GTK_WIDGET (test_window_new ());
-  TesseraDocument *document = tessera_window_get_document (TESSERA_WINDOW (window));
   static TestTurns turns;
-  gint64 begin_us = g_get_monotonic_time ();
-  double main_ms = test_cpu_ms (FALSE), all_ms = test_cpu_ms (TRUE);
+  GtkWidget *window;
+  TesseraDocument *document;
+  gint64 begin_us;
+  double main_ms, all_ms;
   g_autoptr (GFile) file = g_file_new_for_path (path);
 
-  test_turns_watch (&turns, TESSERA_TYPE_WINDOW);
+  test_turns_watch (&turns);
+  window = GTK_WIDGET (test_window_new ());
+  document = tessera_window_get_document (TESSERA_WINDOW (window));
+  begin_us = g_get_monotonic_time ();
+  main_ms = test_cpu_ms (FALSE);
+  all_ms = test_cpu_ms (TRUE);
+  test_turns_reset ();
   tessera_window_open (TESSERA_WINDOW (window), file);
   WAIT (document->sheets[TESSERA_SIDE_LEFT] != NULL || document->error != NULL, SLOW_MS);
   g_assert_nonnull (document->data);

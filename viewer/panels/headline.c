@@ -11,6 +11,14 @@
 #include "viewer/panels/edits/edits.h"
 #include "viewer/window/ui.h"
 
+/* Of numbers and of the line below them, in characters, whatever they say: where these
+ * become wider or narrower every sentence beside them is broken into lines anew, at each
+ * width that GTK tries, 7 to 12 ms. */
+#define NUMBER_CHARS 8
+#define PROOF_CHARS 58
+/* Of sentences at least: GTK lays them out at the least width as well, and one word a
+ * line takes longest. */
+#define SENTENCE_CHARS 60
 /* Times the bound: less nobody misses. */
 #define WORTH_A_HINT 1.01
 
@@ -241,6 +249,7 @@ add_numbers (TesseraHeadline *self)
       GtkWidget *column = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
 
       self->numbers[i] = tessera_label_new ("", "number");
+      gtk_label_set_width_chars (GTK_LABEL (self->numbers[i]), NUMBER_CHARS);
       gtk_widget_set_name (self->numbers[i], captions[i].name);
       tessera_set_tip (column, captions[i].tooltip);
       gtk_box_append (GTK_BOX (column),
@@ -250,6 +259,8 @@ add_numbers (TesseraHeadline *self)
     }
   self->proof = tessera_sentence_new ("", "caption");
   gtk_label_set_xalign (GTK_LABEL (self->proof), 1);
+  gtk_label_set_width_chars (GTK_LABEL (self->proof), PROOF_CHARS);
+  gtk_label_set_max_width_chars (GTK_LABEL (self->proof), PROOF_CHARS);
   gtk_widget_set_name (self->proof, "plan-proof");
   gtk_grid_attach (GTK_GRID (grid), self->proof, 0, 2, N_NUMBERS, 1);
   gtk_widget_set_valign (grid, GTK_ALIGN_CENTER);
@@ -275,23 +286,32 @@ hint_new (TesseraHeadline *self)
   return self->hint;
 }
 
+static GtkWidget *
+sentence_new (const char *css_class)
+{
+  GtkWidget *sentence = tessera_sentence_new ("", css_class);
+
+  gtk_label_set_width_chars (GTK_LABEL (sentence), SENTENCE_CHARS);
+  return sentence;
+}
+
 static void
 tessera_headline_init (TesseraHeadline *self)
 {
   GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
 
-  self->title = tessera_sentence_new ("", "verdict");
-  self->sentence = tessera_sentence_new ("", "verdict-sentence");
+  self->title = sentence_new ("verdict");
+  self->sentence = sentence_new ("verdict-sentence");
   gtk_label_set_selectable (GTK_LABEL (self->sentence), TRUE);
   gtk_widget_set_focusable (self->sentence, FALSE);
   gtk_widget_set_name (self->title, "verdict-headline");
   gtk_widget_set_name (self->sentence, "verdict-sentence");
   gtk_box_append (GTK_BOX (words), self->title);
   gtk_box_append (GTK_BOX (words), self->sentence);
-  self->change = tessera_sentence_new ("", "verdict-change");
+  self->change = sentence_new ("verdict-change");
   gtk_widget_set_name (self->change, "plan-change");
   gtk_box_append (GTK_BOX (words), self->change);
-  self->warning = tessera_sentence_new ("", "problem");
+  self->warning = sentence_new ("problem");
   gtk_widget_set_name (self->warning, "plan-warning");
   gtk_box_append (GTK_BOX (words), self->warning);
   gtk_box_append (GTK_BOX (words), hint_new (self));

@@ -275,10 +275,10 @@ scroll_to_selected (GtkWidget *view, GdkFrameClock *clock, gpointer user)
       self->scroll_tick = 0;
       return G_SOURCE_REMOVE;
     }
-  if (gtk_widget_get_height (view) < 40 || !tessera_row_list_is_settled (self->rows))
+  if (gtk_widget_get_height (view) < 40 || !tessera_row_list_is_settled (self->rows) ||
+      !tessera_row_list_scroll_to (self->rows, position))
     return G_SOURCE_CONTINUE;
   self->scroll_tick = 0;
-  tessera_row_list_scroll_to (self->rows, position);
   return G_SOURCE_REMOVE;
 }
 

@@ -107,10 +107,10 @@ scroll (GtkWidget *view, GdkFrameClock *clock, gpointer user)
       return G_SOURCE_REMOVE;
     }
   /* Rows that became other were work enough for this frame. */
-  if (gtk_widget_get_height (view) < 40 || !tessera_row_list_is_settled (self->rows))
+  if (gtk_widget_get_height (view) < 40 || !tessera_row_list_is_settled (self->rows) ||
+      !tessera_row_list_scroll_to (self->rows, self->scroll_to))
     return G_SOURCE_CONTINUE;
   self->scroll_tick = 0;
-  tessera_row_list_scroll_to (self->rows, self->scroll_to);
   return G_SOURCE_REMOVE;
 }
 

@@ -31,6 +31,8 @@ struct _TesseraRowList
   GdkFrameClock *clock;  /* whose end of a frame is waited for; NULL: none */
 };
 
+/* row-list.c */
+void tessera_row_list_go_to (TesseraRowList *self, guint position);
 /* row-select.c: the list as what GTK asks what is selected, and tells what is chosen. */
 void tessera_row_list_init_selection (GtkSelectionModelInterface *interface);
 /* So many rows are told at once whether they are selected, 0.7 ms each. */

@@ -90,15 +90,24 @@ tessera_row_list_reselect (TesseraRowList *self)
   tessera_row_list_queue_rest (self);
 }
 
+/* Where it may work already. */
 void
-tessera_row_list_scroll_to (TesseraRowList *self, guint position)
+tessera_row_list_go_to (TesseraRowList *self, guint position)
 {
-  if (self->view == NULL)
-    return;
   self->goes_to = position;
   tessera_column_view_scroll_to (self->view, position);
   tessera_row_list_write_stale (self, 0);
   self->goes_to = GTK_INVALID_LIST_POSITION;
+}
+
+gboolean
+tessera_row_list_scroll_to (TesseraRowList *self, guint position)
+{
+  if (!tessera_row_list_may_work (self))
+    return FALSE;
+  if (self->view != NULL)
+    tessera_row_list_go_to (self, position);
+  return TRUE;
 }
 
 void

@@ -47,8 +47,9 @@ void tessera_row_list_set_rows (TesseraRowList *self, guint n_rows, guint from);
 void tessera_row_list_show (TesseraRowList *self, int column);
 /* What is selected became other. */
 void tessera_row_list_reselect (TesseraRowList *self);
-/* Scrolls there. Only works once the view has its size. */
-void tessera_row_list_scroll_to (TesseraRowList *self, guint position);
+/* Scrolls there. Only works once the view has its size, and is a frame's work. FALSE: it
+ * is another list's turn, ask again in the next frame. */
+gboolean tessera_row_list_scroll_to (TesseraRowList *self, guint position);
 /* Asks nobody any more: whoever made it goes. */
 void tessera_row_list_close (TesseraRowList *self);
 guint tessera_row_list_get_n_rows (TesseraRowList *self);

@@ -127,7 +127,7 @@ note_frame (TesseraRowList *self)
 gboolean
 tessera_row_list_may_work (TesseraRowList *self)
 {
-  if (self->view == NULL ||
+  if (self->view != NULL &&
       !tessera_row_turns_take (gtk_widget_get_frame_clock (GTK_WIDGET (self->view)),
                                self))
     return FALSE;
@@ -164,7 +164,7 @@ work (TesseraRowList *self)
   if (goes_to != GTK_INVALID_LIST_POSITION)
     {
       self->has_followed = TRUE;
-      tessera_row_list_scroll_to (self, goes_to);
+      tessera_row_list_go_to (self, goes_to);
     }
   else if (self->reselects_in_sight)
     {
