@@ -3,7 +3,7 @@
  *
  * The outcome does not depend on who is faster: an attempt is given up only when it can
  * no longer be the one that wins (it stands higher than one that is finished, or one of
- * lower number has reached the bound) or when the person said stop.
+ * lower number is low enough) or when the person said stop.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 typedef struct
 {
   _Atomic uint64_t best_height_bytes; /* of the finished ones; UINT64_MAX: none */
-  _Atomic uint32_t reached;           /* lowest number that reached the bound */
+  _Atomic uint32_t reached;           /* lowest number that is low enough */
   _Atomic bool cancelled;
 } TesseraPackShared;
 

@@ -19,17 +19,36 @@
     }                                                                                    \
   while (0)
 
-/* Keeps what the desk holds where it is better than what this thread had. */
+/* Of two that are low enough the lower number: others may not have been waited for. */
+static bool
+is_better (const TesseraPackProblem *problem,
+           const TesseraFinished *a,
+           const TesseraFinished *b)
+{
+  return tessera_pack_is_enough (problem, a->height_bytes) &&
+                 tessera_pack_is_enough (problem, b->height_bytes)
+             ? a->number < b->number
+             : tessera_finished_is_better (a, b);
+}
+
+/* Keeps what the desk holds where it is better than what this thread had. Those who may
+ * end low enough are not given up for who is lower than that: which of them wins must not
+ * depend on who was faster. */
 static void
 keep_attempt (TesseraPortfolioWorker *worker, TesseraFinished attempt)
 {
   TesseraPortfolio *portfolio = worker->portfolio;
+  const TesseraPackProblem *problem = portfolio->problem;
+  bool is_enough = tessera_pack_is_enough (problem, attempt.height_bytes);
+  uint64_t asked_bytes = is_enough && problem->enough_bytes > attempt.height_bytes
+                             ? problem->enough_bytes
+                             : attempt.height_bytes;
   /* A chain goes on from where it was: it must not matter when another succeeds. */
   if (portfolio->round != TESSERA_ROUND_CHAINS)
-    LOWER (&portfolio->shared.best_height_bytes, attempt.height_bytes);
-  if (attempt.height_bytes == portfolio->problem->bound_bytes)
+    LOWER (&portfolio->shared.best_height_bytes, asked_bytes);
+  if (is_enough)
     LOWER (&portfolio->shared.reached, attempt.number);
-  if (!tessera_finished_is_better (&attempt, &worker->best))
+  if (!is_better (problem, &attempt, &worker->best))
     return;
   attempt.offsets = worker->desk.offsets;
   worker->desk.offsets = worker->best.offsets;
@@ -152,7 +171,7 @@ tessera_portfolio_run_round (TesseraPortfolio *portfolio,
     pthread_join (workers[i].thread, NULL);
   TesseraFinished *winner = &workers[0].best;
   for (uint32_t i = 1; i < portfolio->options->n_threads; i++)
-    if (tessera_finished_is_better (&workers[i].best, winner))
+    if (is_better (portfolio->problem, &workers[i].best, winner))
       winner = &workers[i].best;
   if (winner->height_bytes <= portfolio->best.height_bytes &&
       winner->height_bytes != UINT64_MAX)

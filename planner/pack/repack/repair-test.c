@@ -330,6 +330,55 @@ test_zones_make_room (void)
     }
 }
 
+/* What is low enough ends the search, and which layout that is does not depend on who was
+ * faster. */
+static void
+test_threads (void)
+{
+  enum
+  {
+    N = 400
+  };
+  static const uint32_t parts[] = { 10, 30, 100, 300 };
+  uint32_t n_early = 0;
+  GRand *random = g_rand_new_with_seed (SEED);
+  for (uint32_t round = 0; round < 24; round++)
+    {
+      TesseraPackOptions options = { .n_threads = 1,
+                                     .work_budget = 1 << 12,
+                                     .is_brief = true,
+                                     .rough_part = parts[round % 4] };
+      TesseraItem items[N];
+      uint64_t former[N] /* of no use */, offsets[N], others[N];
+      TesseraPacking packing;
+      for (uint32_t i = 0; i < N; i++)
+        {
+          items[i] =
+              (TesseraItem){ .size_bytes =
+                                 1 + (uint64_t) g_rand_int_range (random, 0, 64),
+                             .begin = (uint32_t) g_rand_int_range (random, 0, 200) };
+          items[i].end = items[i].begin + 1 +
+                         (uint32_t) g_rand_int_range (random, 0, i % 5 ? 12 : 90);
+          former[i] = (uint64_t) g_rand_int_range (random, 0, 2000);
+        }
+      options.former = former;
+      g_assert_cmpint (tessera_pack (items, N, &options, offsets, &packing), ==,
+                       TESSERA_OK);
+      n_early += packing.height_bytes > packing.bound_bytes &&
+                 packing.height_bytes <=
+                     packing.bound_bytes + packing.bound_bytes / options.rough_part;
+      for (options.n_threads = 2; options.n_threads <= 4; options.n_threads++)
+        {
+          g_assert_cmpint (tessera_pack (items, N, &options, others, &packing), ==,
+                           TESSERA_OK);
+          g_assert_cmpmem (offsets, sizeof offsets, others, sizeof others);
+        }
+    }
+  g_rand_free (random);
+  g_test_message ("%u ended early", n_early);
+  g_assert_cmpuint (n_early, >, 4);
+}
+
 /* Two of a body, 3 apart, among two others: they keep their distance, below what is
  * blocked. */
 static void
@@ -445,6 +494,7 @@ main (int argc, char **argv)
   g_test_add_func ("/repair/example", test_example);
   g_test_add_func ("/repair/hints", test_hints);
   g_test_add_func ("/repair/zones-make-room", test_zones_make_room);
+  g_test_add_func ("/repair/threads", test_threads);
   g_test_add_func ("/repair/body", test_body);
   g_test_add_func ("/repair/below-pin", test_below_pin);
   g_test_add_func ("/repair/not-lower", test_not_lower);
