@@ -264,7 +264,12 @@ try_below_first_fit (TesseraOrders *orders)
           tessera_orders_least (orders, point) == UINT64_MAX)
         continue;
       status = find_limits (orders, i, &bound_bytes, NULL);
-      if (status != TESSERA_OK || !is_above (orders, point, bound_bytes))
+      if (status != TESSERA_OK)
+        break;
+      /* First fit is no lower than that, which some order comes to. */
+      if (point->is_observed)
+        point->first_fit_bytes = bound_bytes;
+      if (!is_above (orders, point, bound_bytes))
         continue;
       if (counts_first_fit (orders, point))
         status = find_limits (orders, i, &bound_bytes, &point->first_fit_bytes);

@@ -27,8 +27,8 @@ typedef struct
   TesseraParameters parameters;
   bool is_observed;
   bool is_outside;
-  uint64_t first_fit_bytes; /* the height of first fit by size there, where that is
-                               known to matter, else UINT64_MAX */
+  uint64_t first_fit_bytes; /* no more than first fit by size comes to there, and some
+                               order is no higher; UINT64_MAX: nobody looked */
   uint64_t heights[TESSERA_ORDERS_TRIED];
 } TesseraOrdersPoint;
 
