@@ -46,6 +46,7 @@ typedef struct
 {
   uint64_t height_bytes;
   uint64_t bound_bytes;
+  uint64_t beside_bytes; /* of no place: what lives into the next step, twice */
 } TesseraLengthsNeed;
 
 /* TESSERA_OK, TESSERA_NO_MEMORY, or TESSERA_INVALID: some law gives no size there. */

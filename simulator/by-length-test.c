@@ -135,6 +135,35 @@ test_zeroes_later (void)
   g_assert_cmpuint (n_misses[1], <=, n_misses[0]);
 }
 
+/* Two places as large as in the longest step would be nobody's while steps are shorter:
+ * what each step keeps until the next has its own gets none, and is known to. */
+static void
+test_outlives (void)
+{
+  const TestSteps made = { 8, 12, .kept_bytes = 20 << 10 };
+  TestStudied of;
+  TesseraPlan *plan;
+  TesseraLayout *layout, *online;
+  uint32_t n = 0;
+
+  test_study (test_steps_trace (&made), &of);
+  plan = plan_of (&of, 8000);
+  layout = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
+  online = simulate (&of, TESSERA_LAYOUT_EXPANDABLE, NULL);
+  case_assert_no_overlap (of.blocks, layout, false);
+  for (uint32_t i = 0; i < plan->lengths->n_slots; i++)
+    n += tessera_lengths_slot_is_kept (&plan->lengths->slots[i]);
+  g_assert_cmpuint (n, ==, 1);
+  g_assert_cmpuint (layout->n_planned_misses, >=,
+                    7); /* the first step is not known yet */
+  g_assert_cmpuint (layout->peak_reserved_bytes, <=,
+                    online->peak_reserved_bytes / 20 * 21);
+  tessera_layout_free (layout);
+  tessera_layout_free (online);
+  tessera_plan_free (plan);
+  test_study_clear (&of);
+}
+
 /* What a step asks for beyond its plan lies where that needs nothing any more, and not
  * beside the pool that a longer step makes. */
 static void
@@ -501,6 +530,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/by-length/other-lengths", test_other_lengths);
   g_test_add_func ("/by-length/zeroes-later", test_zeroes_later);
+  g_test_add_func ("/by-length/outlives", test_outlives);
   g_test_add_func ("/by-length/strays", test_strays);
   g_test_add_func ("/by-length/told-in-a-phase", test_told_in_a_phase);
   g_test_add_func ("/by-length/real", test_real);

@@ -82,12 +82,25 @@ make_layer (Maker *maker, const TestSteps *made, uint32_t step, uint32_t layer)
     make_swapped (maker, l < made->swaps_below, l);
 }
 
+/* `outputs = model(...)`: the last lets go when the next is there. *@last: 0 where none
+ * was; its size is @last_bytes. */
+static void
+make_kept (Maker *maker, uint64_t bytes, uint64_t *last, uint64_t *last_bytes)
+{
+  uint64_t addr = put (maker, bytes);
+
+  if (*last != 0)
+    test_free (maker->trace, *last, *last_bytes);
+  *last = addr;
+  *last_bytes = bytes;
+}
+
 TesseraTrace *
 test_steps_trace (const TestSteps *made)
 {
   Maker maker = { .trace = test_trace_new (), .next = PAGE };
   uint32_t n_states = made->n_states > 0 ? made->n_states : TEST_STATES;
-  uint64_t loss = 0;
+  uint64_t loss = 0, kept = 0, last_bytes = 0;
 
   maker.held = g_array_new (FALSE, FALSE, sizeof (uint64_t));
   maker.gradients = g_array_new (FALSE, FALSE, sizeof (uint64_t));
@@ -112,6 +125,8 @@ test_steps_trace (const TestSteps *made)
           if (k == 0 && s > 0)
             test_free (maker.trace, loss, 4);
         }
+      if (made->kept_bytes > 0)
+        make_kept (&maker, made->kept_bytes * b * l, &kept, &last_bytes);
       loss = put (&maker, 4);
       drop_all (&maker, maker.held);
       if (made->stray_bytes > 0)

@@ -25,6 +25,7 @@ typedef struct
   bool drops_later; /* ... once it has its batch: they are there for its first requests */
   uint32_t swaps_below; /* each third layer makes a gradient and a temporary of the
                            length; in shorter steps the temporary first */
+  uint32_t kept_bytes; /* of each token; there until the next step has its own */
 } TestSteps;
 
 /* A training loop over batches of different length: tokens, positions, rotations, for

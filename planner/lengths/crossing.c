@@ -7,16 +7,22 @@
  * get fixed places, where that is less, and the gradients are swept like what ends with
  * its step: when the first swept slot of the next step is asked for they are gone.
  *
+ * What outlives its successor's birth (`outputs = model(...)` holds the logits until the
+ * next step's are there) would take two places, each as large as in the longest step, and
+ * nobody's while steps are shorter. Where that is much it gets no place: a placeless
+ * request of each step, served beside the pool at the size that it has.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdlib.h>
 
 #include "allocator/follow/lengths/sweep.h"
-#include "planner/lengths/build.h"
+#include "planner/lengths/edits.h"
 
 enum
 {
-  MOST_CUTS = 16 /* that are tried, the earliest */
+  MOST_CUTS = 16,  /* that are tried, the earliest */
+  LARGE_SHARE = 50 /* of the largest load: more is much */
 };
 
 typedef struct
@@ -171,6 +177,36 @@ look_at_slots (Crossing *crossing)
     }
 }
 
+/* Whether an edit says where it lies. */
+static bool
+is_held (const TesseraLengthsBuild *build, uint32_t slot)
+{
+  const TesseraLengthsEdits *edits = build->edits;
+
+  return edits && edits->are_any &&
+         (edits->slots.pins[slot] != TESSERA_NOT_PINNED || edits->slots.fixes[slot]);
+}
+
+/* Those that would take two large places. */
+static void
+leave_out (Crossing *crossing)
+{
+  const TesseraLengthsBuild *build = crossing->build;
+  TesseraLengths *out = build->out;
+  uint64_t load = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
+
+  for (uint32_t i = out->n_early; i < out->n_slots; i++)
+    {
+      TesseraLengthsSlot *slot = &out->slots[i];
+
+      if (slot->place == TESSERA_PLACE_FIXED && slot->crosses && !is_held (build, i) &&
+          out->laws[slot->law].kind != TESSERA_SIZE_CONSTANT &&
+          crossing->most_bytes[slot->law] > load / LARGE_SHARE &&
+          crossing->n_places[i] > 1)
+        slot->place = TESSERA_PLACE_NONE;
+    }
+}
+
 TesseraStatus
 tessera_lengths_crossing (TesseraLengthsBuild *build)
 {
@@ -198,6 +234,7 @@ tessera_lengths_crossing (TesseraLengthsBuild *build)
         if (out->slots[i].place != TESSERA_PLACE_NONE && cut > 0)
           out->slots[i].place =
               is_swept (&crossing, i, cut) ? TESSERA_PLACE_SWEPT : TESSERA_PLACE_FIXED;
+      leave_out (&crossing);
     }
   free (crossing.gone);
   free (crossing.n_places);

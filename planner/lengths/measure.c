@@ -88,6 +88,18 @@ lacking (const TesseraLengths *lengths,
   return sum;
 }
 
+/* What has no place and lives on when the next step asks for its like. */
+static uint64_t
+beside (const TesseraLengths *lengths, const uint64_t *block_bytes)
+{
+  uint64_t sum = 0;
+
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    if (tessera_lengths_slot_is_kept (&lengths->slots[i]))
+      sum += 2 * block_bytes[lengths->slots[i].law];
+  return sum;
+}
+
 TesseraStatus
 tessera_lengths_measure (const TesseraLengths *lengths,
                          const TesseraParameters *parameters,
@@ -110,6 +122,7 @@ tessera_lengths_measure (const TesseraLengths *lengths,
   out_need->height_bytes =
       tessera_sweep_by (lengths, parameters, false, sizes, NULL, tops, &order);
   out_need->height_bytes += lacking (lengths, sizes, most);
+  out_need->beside_bytes = beside (lengths, sizes);
   status = largest_load (lengths, sizes, &load);
   out_need->bound_bytes = there_for_good (lengths, sizes) + load;
 out:
@@ -139,7 +152,8 @@ fits (const TesseraLengths *lengths,
   TesseraLengthsNeed need;
   TesseraStatus status = tessera_lengths_measure (lengths, parameters, &need);
 
-  *out_fits = status == TESSERA_OK && need.height_bytes <= device_bytes;
+  *out_fits =
+      status == TESSERA_OK && need.height_bytes + need.beside_bytes <= device_bytes;
   return status == TESSERA_NO_MEMORY ? status : TESSERA_OK;
 }
 
