@@ -210,18 +210,6 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   show_number (self, BOUND, document->needs.bound_bytes);
 }
 
-const char *
-tessera_headline_get_title (TesseraHeadline *self)
-{
-  return gtk_label_get_text (GTK_LABEL (self->title));
-}
-
-const char *
-tessera_headline_get_sentence (TesseraHeadline *self)
-{
-  return gtk_label_get_text (GTK_LABEL (self->sentence));
-}
-
 static void
 tessera_headline_dispose (GObject *object)
 {

@@ -15,6 +15,3 @@
 G_DECLARE_FINAL_TYPE (TesseraHeadline, tessera_headline, TESSERA, HEADLINE, GtkBox)
 
 GtkWidget *tessera_headline_new (TesseraDocument *document);
-/* As it stands on the screen. Borrowed. */
-const char *tessera_headline_get_title (TesseraHeadline *self);
-const char *tessera_headline_get_sentence (TesseraHeadline *self);

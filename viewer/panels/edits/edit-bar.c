@@ -291,12 +291,6 @@ on_edited (GObject *unused, GParamSpec *property, TesseraEditBar *self)
 /* --- open and closed ------------------------------------------------------------------
  */
 
-gboolean
-tessera_edit_bar_is_open (TesseraEditBar *self)
-{
-  return self->command != NULL;
-}
-
 void
 tessera_edit_bar_close (TesseraEditBar *self)
 {

@@ -18,4 +18,3 @@ GtkWidget *tessera_edit_bar_new (TesseraDocument *document);
 /* Shows itself and takes the focus. */
 void tessera_edit_bar_ask (TesseraEditBar *self, const TesseraEditCommand *command);
 void tessera_edit_bar_close (TesseraEditBar *self);
-gboolean tessera_edit_bar_is_open (TesseraEditBar *self);
