@@ -334,6 +334,54 @@ test_no_memory (void)
     }
 }
 
+#define N_ROUGH 300
+
+/* A preview that has enough with the first order tries no other, however many threads
+ * there are: the lowest that some thread happens to end with must not win. */
+static void
+test_rough (void)
+{
+  guint n_enough = 0;
+
+  for (guint32 seed = 0; seed < 60; seed++)
+    {
+      GRand *random = g_rand_new_with_seed (seed + 7);
+      TesseraPackOptions options = { .n_threads = 1,
+                                     .work_budget = 64,
+                                     .is_brief = true };
+      TesseraItem items[N_ROUGH] = { 0 };
+      uint64_t former[N_ROUGH], offsets[3][N_ROUGH];
+      TesseraPacking packing[3];
+
+      for (uint32_t i = 0; i < N_ROUGH; i++)
+        {
+          items[i].size_bytes = 1 + pick (random, 50);
+          random_lives (random, &items[i], FALSE, FALSE);
+          former[i] = UINT64_MAX;
+        }
+      options.former = former;
+      for (guint i = 0; i < 3; i++)
+        {
+          options.rough_part = 8;
+          options.n_orders = i == 0 ? 1 : 0;
+          options.n_threads = i == 2 ? 4 : 1;
+          g_assert_cmpint (
+              tessera_pack (items, N_ROUGH, &options, offsets[i], &packing[i]), ==,
+              TESSERA_OK);
+          judge_assert_keeps (items, N_ROUGH, offsets[i]);
+        }
+      g_assert_cmpint (memcmp (offsets[1], offsets[2], sizeof offsets[1]), ==, 0);
+      g_assert_cmpstr (packing[1].strategy, ==, packing[2].strategy);
+      if (packing[0].height_bytes - packing[0].bound_bytes < packing[0].bound_bytes / 32)
+        {
+          n_enough++;
+          g_assert_cmpint (memcmp (offsets[0], offsets[1], sizeof offsets[0]), ==, 0);
+        }
+      g_rand_free (random);
+    }
+  g_assert_cmpuint (n_enough, >, 10);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -341,5 +389,6 @@ main (int argc, char **argv)
   g_test_add_func ("/pack-random/any", test_any);
   g_test_add_func ("/pack-random/stopped", test_stopped);
   g_test_add_func ("/pack-random/no-memory", test_no_memory);
+  g_test_add_func ("/pack-random/rough", test_rough);
   return g_test_run ();
 }

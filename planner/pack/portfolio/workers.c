@@ -139,14 +139,18 @@ work (void *data)
   return NULL;
 }
 
-/* The likely winner goes first, by itself: where it ends the search others would have
- * worked in vain. */
+/* The likely winner goes first, by itself: where it ends the search, or a preview has
+ * enough with it, others would work in vain. */
 static bool
 goes_on_after_first (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
 {
-  return portfolio->round != TESSERA_ROUND_CANDIDATES ||
-         (make_next_attempt (&workers[0]) &&
-          atomic_load (&portfolio->shared.reached) == UINT32_MAX);
+  if (portfolio->round != TESSERA_ROUND_CANDIDATES)
+    return true;
+  if (make_next_attempt (&workers[0]) &&
+      tessera_pack_is_enough (portfolio->problem, workers[0].best.height_bytes))
+    LOWER (&portfolio->shared.reached, workers[0].best.number);
+  return atomic_load (&portfolio->shared.reached) == UINT32_MAX &&
+         !atomic_load (&portfolio->shared.cancelled);
 }
 
 void
