@@ -15,8 +15,9 @@
  * items, and of what improves so much as keeps 10,000 blocks below a twentieth of a
  * second (benchmark preview). */
 #define PREVIEW_BUDGET (UINT64_C (1) << 13)
-#define PREVIEW_BUDGET_OF_FEW (UINT64_C (3) << 14) /* that may be fitted */
-#define PREVIEW_FIT_AT_MOST 4096
+#define PREVIEW_BUDGET_OF_FEW (UINT64_C (3) << 14)
+#define PREVIEW_FEW 4096
+#define PREVIEW_FIT_AT_MOST 8192
 /* Nearer to the bound than this part of the height nobody sees a difference: half of what
  * a preview may be above the full plan. Under a cap that is left out again. */
 #define PREVIEW_ROUGH_PART 2048
@@ -51,7 +52,7 @@ tessera_build_pack_options (const TesseraPlanBuild *build)
   if (options->is_preview)
     {
       pack.work_budget =
-          build->n_items <= PREVIEW_FIT_AT_MOST ? PREVIEW_BUDGET_OF_FEW : PREVIEW_BUDGET;
+          build->n_items <= PREVIEW_FEW ? PREVIEW_BUDGET_OF_FEW : PREVIEW_BUDGET;
       pack.fit_at_most = PREVIEW_FIT_AT_MOST;
       pack.is_brief = true;
       pack.rough_part = build->wishes.cap_bytes == UINT64_MAX
