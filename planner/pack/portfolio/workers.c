@@ -146,10 +146,8 @@ goes_on_after_first (TesseraPortfolio *portfolio, TesseraPortfolioWorker *worker
 {
   if (portfolio->round != TESSERA_ROUND_CANDIDATES)
     return true;
-  if (make_next_attempt (&workers[0]) &&
-      tessera_pack_is_enough (portfolio->problem, workers[0].best.height_bytes))
-    LOWER (&portfolio->shared.reached, workers[0].best.number);
-  return atomic_load (&portfolio->shared.reached) == UINT32_MAX &&
+  return make_next_attempt (&workers[0]) &&
+         atomic_load (&portfolio->shared.reached) == UINT32_MAX &&
          !atomic_load (&portfolio->shared.cancelled);
 }
 
