@@ -9,8 +9,36 @@
 
 enum
 {
-  PARAMETRIC_SHARE = 100 /* one in so many of the live bytes may vary at a cut */
+  PARAMETRIC_SHARE = 100, /* one in so many of the live bytes may vary at a cut */
+  DIFFERENT_SHARE = 256   /* ... of the bytes asked for has to, between parts of a step */
 };
+
+/* Of the requests that both parts make. A few bytes may be a pair of requests that only
+ * lie at the same place: a first window of a recurrent network, say, which has no state
+ * yet. */
+static bool
+differ_in_bytes (const TesseraKind *kind,
+                 const TesseraBlocks *blocks,
+                 uint32_t a,
+                 uint32_t b)
+{
+  uint64_t all_bytes = 0, different_bytes = 0;
+
+  for (uint32_t i = 0; i < kind->n_slots; i++)
+    {
+      uint32_t block_a = tessera_kind_block (kind, i, a);
+      uint32_t block_b = tessera_kind_block (kind, i, b);
+      uint64_t a_bytes, b_bytes;
+
+      if (block_a == TESSERA_NONE || block_b == TESSERA_NONE)
+        continue;
+      a_bytes = blocks->blocks[block_a].size_bytes;
+      b_bytes = blocks->blocks[block_b].size_bytes;
+      all_bytes += a_bytes > b_bytes ? a_bytes : b_bytes;
+      different_bytes += a_bytes > b_bytes ? a_bytes - b_bytes : b_bytes - a_bytes;
+    }
+  return different_bytes > all_bytes / DIFFERENT_SHARE;
+}
 
 /* The kind's parts @a and @b are of one step and have other parameters. */
 static bool
@@ -44,11 +72,12 @@ holds_most (const TesseraLaws *laws, const TesseraKind *kind)
 static bool
 do_parts_differ (const TesseraLaws *laws,
                  const TesseraKind *kind,
-                 const TesseraFitSteps *of)
+                 const TesseraFitSteps *of,
+                 const TesseraBlocks *blocks)
 {
   for (uint32_t a = 0; a < kind->n_steps; a++)
     for (uint32_t b = 0; b < a; b++)
-      if (differ (laws, kind, of, a, b))
+      if (differ (laws, kind, of, a, b) && differ_in_bytes (kind, blocks, a, b))
         return true;
   return false;
 }
@@ -94,7 +123,8 @@ tessera_cuts_are_clean (const TesseraLaws *laws,
   bool *varies;
 
   *out_are_clean = false;
-  if (!kind || !holds_most (laws, kind) || !do_parts_differ (laws, kind, &of->steps))
+  if (!kind || !holds_most (laws, kind) ||
+      !do_parts_differ (laws, kind, &of->steps, blocks))
     return TESSERA_OK;
   varies = calloc (blocks->n_blocks + 1, sizeof *varies);
   if (!varies)
