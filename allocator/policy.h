@@ -47,6 +47,8 @@ typedef struct
                                     holds for everything, the plan's pool included */
   const TesseraPlan *plan;       /* plan only; outlives the policy */
   bool by_length;                /* plan: follow what it has for every length */
+  bool has_fine_pages; /* plan: what lies beside the pool comes in pages as fine as the
+                          pool's, where the settings have larger ones */
   bool
       is_simulation; /* nothing computes on this memory: any plan is taken as it is, also
                         one made across streams, whose hand-overs then count as ordered */

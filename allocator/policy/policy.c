@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "allocator/follow/lengths/lengths.h"
 #include "allocator/policy/direct.h"
 #include "allocator/policy/pages/beside.h"
 #include "allocator/policy/planned/planned.h"
@@ -42,6 +43,27 @@ limit_beside_pool (const TesseraPolicy *policy, uint64_t limit_bytes)
   return 1;
 }
 
+/* What lies beside a plan's pool comes in pages as fine as the pool's own: what that
+ * lends is not to be lost in pages that are used in part. */
+static void
+set_page_beside (TesseraPolicyOptions *options)
+{
+  const TesseraPlan *plan = options->plan;
+  uint64_t *large_bytes = &options->caching.settings.large_segment_bytes;
+  uint64_t pool_bytes, page_bytes;
+
+  if (options->kind != TESSERA_POLICY_PLAN || !options->has_fine_pages || plan == NULL)
+    return;
+  if (!options->by_length)
+    pool_bytes = tessera_plan_pool_bytes (plan);
+  else if (plan->lengths == NULL ||
+           tessera_lengths_height (plan->lengths, &pool_bytes) != TESSERA_OK)
+    return;
+  page_bytes = tessera_pages_page_bytes (pool_bytes);
+  if (page_bytes < *large_bytes)
+    *large_bytes = page_bytes;
+}
+
 static TesseraStatus
 open_parts (TesseraPolicy *policy,
             const TesseraPolicyOptions *options,
@@ -49,13 +71,16 @@ open_parts (TesseraPolicy *policy,
             const TesseraObserver *observer,
             TesseraError *error)
 {
-  TesseraCachingOptions caching = options->caching;
+  TesseraPolicyOptions fine = *options;
+  TesseraCachingOptions caching;
   TesseraDevice *beside = device;
   TesseraStatus status;
 
   if (options->kind == TESSERA_POLICY_PLAN && options->plan != NULL &&
       !options->by_length)
     policy->claimed_bytes = tessera_plan_pool_bytes (options->plan);
+  set_page_beside (&fine);
+  caching = fine.caching;
   caching.settings.is_expandable = options->kind != TESSERA_POLICY_NATIVE;
   policy->limit_bytes = caching.limit_bytes;
   caching.limit_bytes = limit_beside_pool (policy, caching.limit_bytes);
@@ -77,7 +102,7 @@ open_parts (TesseraPolicy *policy,
                          "the allocator's settings make no sense together");
   /* Last: what it takes from the device stays there. */
   if (status == TESSERA_OK && options->kind == TESSERA_POLICY_PLAN)
-    status = tessera_planned_new (options, device, policy->caching, observer, error,
+    status = tessera_planned_new (&fine, device, policy->caching, observer, error,
                                   &policy->planned);
   if (policy->planned != NULL)
     policy->beside.pages = tessera_planned_pages (policy->planned);

@@ -39,6 +39,7 @@ make_policy (RuntimeDevice *device,
     .caching = { .settings = device->settings, .limit_bytes = limit_bytes },
     .plan = plan,
     .by_length = is_by_length (plan),
+    .has_fine_pages = true,
   };
 
   return tessera_policy_new (&options, tessera_cuda_device (device->cuda), &observer,

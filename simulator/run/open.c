@@ -87,6 +87,7 @@ open_kind (TesseraRun *run,
                  .n_streams = trace->n_streams },
     .plan = run->options->plan,
     .by_length = kind == TESSERA_POLICY_PLAN && run->options->by_length,
+    .has_fine_pages = true,
     .is_simulation = true,
   };
   const TesseraObserver observer = {

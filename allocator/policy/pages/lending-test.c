@@ -40,7 +40,7 @@ on_unmap (void *user, uint64_t addr, uint64_t size_bytes)
 
 /* Slots of a page each, side by side. */
 static void
-open_case (Case *c, uint64_t device_bytes)
+open_pages (Case *c, uint64_t device_bytes, bool has_fine_pages)
 {
   const TesseraObserver observer = { .segment_unmap = on_unmap, .user = c };
   TesseraPolicyOptions options;
@@ -52,8 +52,15 @@ open_case (Case *c, uint64_t device_bytes)
   made_plan_finish (c->made, N_SLOTS * 2 * MIB);
   options = made_plan_options (c->made);
   options.never_declines = true;
+  options.has_fine_pages = has_fine_pages;
   tessera_virtual_init (&c->device, device_bytes);
   c->policy = program_open_plan (&options, &c->device.device, &observer, &c->pool_addr);
+}
+
+static void
+open_case (Case *c, uint64_t device_bytes)
+{
+  open_pages (c, device_bytes, false);
 }
 
 static void
@@ -123,6 +130,20 @@ test_full (void)
   /* Now that it was, it may be again. */
   give_back (&c, 0, N_SLOTS);
   g_assert_cmpuint (c.unmapped->len, ==, 0);
+  close_case (&c);
+}
+
+/* ... and not much more than that where pages beside the pool are as fine as its own. */
+static void
+test_fine (void)
+{
+  Case c;
+
+  open_pages (&c, 0, true);
+  place (&c, 0, N_SLOTS);
+  program_take (c.policy, 33 * MIB, 0);
+  g_assert_cmpuint (c.device.used_bytes, ==, (2 * N_SLOTS + 34) * MIB);
+  give_back (&c, 0, N_SLOTS);
   close_case (&c);
 }
 
@@ -221,6 +242,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/lending/idle", test_idle);
   g_test_add_func ("/lending/full", test_full);
+  g_test_add_func ("/lending/fine", test_fine);
   g_test_add_func ("/lending/latest", test_latest);
   g_test_add_func ("/lending/rescue", test_rescue);
   g_test_add_func ("/lending/waits", test_waits);

@@ -7,13 +7,15 @@
 
 #include <stdlib.h>
 
-#define LEAST_FLUSHED_BYTES ((uint64_t) 20 << 20)
+#define LITTLE_BYTES ((uint64_t) 20 << 20)
 
 enum
 {
   MORE_SHARE = 32,    /* of the pool goes with what has to, if it is needed late */
   WAIT_REQUESTS = 64, /* that earn it */
-  FLUSH_WAITS = 16,   /* as much as so many: what was cached is mapped anew */
+  FLUSH_WAITS = 4,    /* as much as so many: what was cached is mapped anew */
+  FLUSHED_SHARE = 64, /* ... so it is done for so much of what is held */
+  LITTLE_WAITS = 16,  /* ... or for LITTLE_BYTES, at this price */
   KEPT_WAITS = 256,   /* earned, and not yet used */
   /* A wait within WAIT_REQUESTS of the one before hurries, up to a quarter of the pool a
      wait; none for so many times that forgets it. */
@@ -166,11 +168,11 @@ hurried_pages (const TesseraLending *lending)
 /* Gives back as many bytes, if there are, and more that are needed late. Returns: bytes
  * given back. */
 static uint64_t
-give_back (TesseraLending *lending,
-           uint64_t n_bytes,
-           uint64_t begin_bytes,
-           uint64_t end_bytes,
-           bool with_promised)
+give_back_idle (TesseraLending *lending,
+                uint64_t n_bytes,
+                uint64_t begin_bytes,
+                uint64_t end_bytes,
+                bool with_promised)
 {
   uint64_t claimed_bytes = claimed (lending->pages);
   uint64_t page_bytes = lending->pages->page_bytes;
@@ -187,6 +189,19 @@ give_back (TesseraLending *lending,
     qsort (lending->idle, n, sizeof *lending->idle, lowest_first);
   lend (lending, lending->idle, n);
   return claimed_bytes - claimed (lending->pages);
+}
+
+/* ... or all, once nobody needs them any more. */
+static uint64_t
+give_back (TesseraLending *lending,
+           uint64_t n_bytes,
+           uint64_t begin_bytes,
+           uint64_t end_bytes,
+           bool with_promised)
+{
+  return lending->is_over
+             ? tessera_pages_trim (lending->pages, lending->guard)
+             : give_back_idle (lending, n_bytes, begin_bytes, end_bytes, with_promised);
 }
 
 /* Whether the run has earned so many waits. */
@@ -227,6 +242,27 @@ flush (TesseraLending *lending, uint64_t least_bytes)
   return before_bytes - stats->reserved_bytes;
 }
 
+/* Of the cache beside the pool: much of what is held, at a price; or a little, for which
+ * half of the waits are never spent. Returns: bytes given back. */
+static uint64_t
+flush_worth (TesseraLending *lending)
+{
+  uint64_t much_bytes = held (lending) / FLUSHED_SHARE;
+  uint64_t returned_bytes = 0;
+
+  if (much_bytes < lending->large_page_bytes)
+    much_bytes = lending->large_page_bytes; /* less is not given back at all */
+  if (can_wait (lending, FLUSH_WAITS))
+    returned_bytes = flush (lending, much_bytes);
+  count_waits (lending, returned_bytes > 0 ? FLUSH_WAITS : 0);
+  if (returned_bytes > 0 || much_bytes <= LITTLE_BYTES ||
+      !can_wait (lending, KEPT_WAITS / 2 + LITTLE_WAITS))
+    return returned_bytes;
+  returned_bytes = flush (lending, LITTLE_BYTES);
+  count_waits (lending, returned_bytes > 0 ? LITTLE_WAITS : 0);
+  return returned_bytes;
+}
+
 /* What both may hold together without a thought of what is idle. */
 static uint64_t
 allowance (const TesseraLending *lending)
@@ -253,12 +289,8 @@ rise (TesseraLending *lending, uint64_t n_bytes, uint64_t begin_bytes, uint64_t 
       count_waits (lending, returned_bytes > 0);
       wanted_bytes -= returned_bytes;
     }
-  if (wanted_bytes > most_bytes && can_wait (lending, FLUSH_WAITS))
-    {
-      returned_bytes = flush (lending, LEAST_FLUSHED_BYTES);
-      count_waits (lending, returned_bytes > 0 ? FLUSH_WAITS : 0);
-      wanted_bytes -= returned_bytes;
-    }
+  if (wanted_bytes > most_bytes)
+    wanted_bytes -= flush_worth (lending);
   if (wanted_bytes > lending->most_bytes)
     lending->most_bytes = wanted_bytes;
 }
@@ -267,6 +299,14 @@ uint64_t
 tessera_lending_give_back (TesseraLending *lending, uint64_t n_bytes)
 {
   return lending->is_off ? 0 : give_back (lending, n_bytes, 0, 0, true);
+}
+
+void
+tessera_lending_end (TesseraLending *lending)
+{
+  if (held (lending) > lending->most_bytes)
+    lending->most_bytes = held (lending);
+  lending->is_over = true;
 }
 
 void

@@ -51,6 +51,7 @@ typedef struct
   TesseraRefusal *refusal;
   TesseraForecast forecast;
   uint64_t limit_bytes;  /* for both together; 0: none */
+  uint64_t large_page_bytes; /* of what lies beside the pool */
   uint64_t most_bytes;   /* that both held together so far */
   uint32_t far_requests; /* needed no sooner is needed late */
   uint64_t n_requests;   /* of the run so far; the caller counts */
@@ -60,19 +61,24 @@ typedef struct
   uint32_t *needs;       /* [n_pages] */
   uint64_t *idle;        /* [n_pages] need and number of idle pages */
   uint32_t n_pages;
-  bool is_off; /* nothing may be given back now */
+  bool is_off;  /* nothing may be given back now */
+  bool is_over; /* the plan is not followed any more */
 } TesseraLending;
 
 /*
  * tessera_lending_init:
- * @lending: all but pages, guard, beside, judge, refusal, limit_bytes, far_requests is
- * set
+ * @lending: pages, guard, beside, judge, refusal, limit_bytes, large_page_bytes and
+ * far_requests are set
  *
  * Returns: TESSERA_OK or TESSERA_NO_MEMORY, with nothing to clear
  */
 TESSERA_MUST_USE TesseraStatus tessera_lending_init (TesseraLending *lending,
                                                      const TesseraForecast *forecast);
 void tessera_lending_clear (TesseraLending *lending);
+
+/* Nobody needs the pool for the plan any more: all that is idle may go, and what lies
+ * beside the pool still does before more is held than ever was. */
+void tessera_lending_end (TesseraLending *lending);
 
 /* So many bytes are about to be reserved beside the pool. */
 void tessera_lending_make_room (TesseraLending *lending, uint64_t n_bytes);

@@ -24,6 +24,12 @@ refuse (TesseraStatus status, uint64_t n_bytes, TesseraError *error)
                        n_bytes);
 }
 
+uint64_t
+tessera_pages_page_bytes (uint64_t n_bytes)
+{
+  return round_up (n_bytes / TESSERA_MOST_PAGES + 1, GRAIN_BYTES);
+}
+
 static void
 init (TesseraPages *pages,
       uint64_t n_bytes,
@@ -32,7 +38,7 @@ init (TesseraPages *pages,
 {
   *pages = (TesseraPages){
     .device = device,
-    .page_bytes = round_up (n_bytes / TESSERA_MOST_PAGES + 1, GRAIN_BYTES),
+    .page_bytes = tessera_pages_page_bytes (n_bytes),
   };
   if (observer != NULL)
     pages->observer = *observer;

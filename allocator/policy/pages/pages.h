@@ -35,6 +35,9 @@ typedef struct
   uint64_t promised[TESSERA_MOST_PAGES / 64]; /* these pages, one bit each */
 } TesseraPages;
 
+/* Of a pool of so many bytes. */
+uint64_t tessera_pages_page_bytes (uint64_t n_bytes);
+
 /* Addresses for a pool, with memory promised to all of it; the guard closes it until it
  * comes, with tessera_pages_bring_back(). TESSERA_OUT_OF_DEVICE where the device has less
  * left, or @limit_bytes (0: none) forbids it. On failure nothing is held, and @error says

@@ -496,6 +496,30 @@ test_fills (void)
   close_case (&c);
 }
 
+/* Before more is held than ever was, what lies idle beside the pool goes, as it does
+ * while a plan is followed. */
+static void
+test_watched (void)
+{
+  TesseraPolicyGrant first, second;
+  Case c;
+
+  open_case (&c, 0, 0);
+  misfit (&c);
+  first = program_take (c.policy, 20 * MIB, 0);
+  second = program_take (c.policy, 20 * MIB, 0);
+  g_assert_cmpuint (c.device.used_bytes, ==, 40 * MIB);
+  program_give_back (c.policy, first);
+  first = program_take (c.policy, 40 * MIB, 0);
+  g_assert_cmpuint (c.device.used_bytes, ==, 60 * MIB);
+  /* What a graph uses without asking stays. */
+  program_give_back (c.policy, second);
+  tessera_policy_set_routed (c.policy, true);
+  program_take (c.policy, 60 * MIB, 0);
+  g_assert_cmpuint (c.device.used_bytes, ==, 120 * MIB);
+  close_case (&c);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -509,5 +533,6 @@ main (int argc, char **argv)
   g_test_add_func ("/declined/faults", test_faults);
   g_test_add_func ("/declined/random", test_random);
   g_test_add_func ("/declined/fills", test_fills);
+  g_test_add_func ("/declined/watched", test_watched);
   return g_test_run ();
 }

@@ -29,6 +29,22 @@ tessera_planned_get_followed (const TesseraPlanned *planned,
     tessera_lengths_follower_get_stats (planned->by_length, out_stats);
 }
 
+/* What the run holds is watched on. By length nobody did so far: the pool only grew. */
+static void
+end_lending (TesseraPlanned *planned)
+{
+  TesseraLending *lending = &planned->lending;
+
+  lending->pages = &planned->pages;
+  lending->guard = planned->guard;
+  lending->beside = planned->growth.beside;
+  lending->judge = &planned->judge;
+  lending->refusal = &planned->refusal;
+  lending->large_page_bytes = planned->large_page_bytes;
+  lending->is_off = planned->is_routed;
+  tessera_lending_end (lending);
+}
+
 void
 tessera_planned_decline (TesseraPlanned *planned, TesseraDeclineReason reason)
 {
@@ -43,6 +59,7 @@ tessera_planned_decline (TesseraPlanned *planned, TesseraDeclineReason reason)
     .misfit = planned->judge.misfit,
     .pool_bytes = planned->pages.held_bytes,
   };
+  end_lending (planned);
   tessera_pages_break_promise (&planned->pages, 0, TESSERA_MOST_PAGES);
   planned->decline.returned_bytes = tessera_planned_trim (planned);
 }

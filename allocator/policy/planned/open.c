@@ -197,6 +197,7 @@ open_pool (TesseraPlanned *planned,
                                        .judge = &planned->judge,
                                        .refusal = &planned->refusal,
                                        .limit_bytes = planned->growth.limit_bytes,
+                                       .large_page_bytes = planned->large_page_bytes,
                                        .far_requests = far_ahead (planned->plan) };
   status = tessera_lending_init (&planned->lending,
                                  &(TesseraForecast){ forecast, planned->follower });

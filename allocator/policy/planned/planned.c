@@ -163,12 +163,12 @@ tessera_planned_malloc (TesseraPlanned *planned,
                              .stream = stream,
                              .pool = pool };
   planned->is_unordered = planned->is_placeless = false;
+  planned->lending.n_requests++;
   if (planned->pages.n_bytes == 0 && !tessera_planned_is_followed (planned))
     return TESSERA_OK;
   status = tessera_guard_see_request (planned->guard, &planned->request);
   if (status != TESSERA_OK || !tessera_planned_is_followed (planned))
     return status;
-  planned->lending.n_requests++;
   tessera_refusal_count (&planned->refusal);
   is_hit = follow (planned, out_grant);
   if (is_misfit (planned, is_hit))
@@ -242,7 +242,7 @@ tessera_planned_make_room (TesseraPlanned *planned, uint64_t n_bytes)
 {
   uint64_t held_bytes = planned->pages.held_bytes;
 
-  if (planned->follower == NULL)
+  if (planned->by_length != NULL)
     return;
   tessera_lending_make_room (&planned->lending, n_bytes);
   planned->has_news |= planned->pages.held_bytes != held_bytes;
