@@ -11,6 +11,7 @@
 #include "planner/pack.h"
 
 #include "planner/pack/few.h"
+#include "planner/pack/first-fit.h"
 #include "planner/pack/hints.h"
 #include "planner/pack/portfolio/portfolio.h"
 #include "planner/pack/refine.h"
@@ -564,6 +565,26 @@ call_clear (Call *call)
   free (call->limits);
 }
 
+/* The portfolio's first fit by size is of those that do not live always: these lie below
+ * all others. Among them, each where its size puts it, it can end lower. */
+static TesseraStatus
+try_first_fit (Call *call, size_t n_items)
+{
+  uint64_t height_bytes, *offsets = malloc (n_items * sizeof *offsets);
+  TesseraStatus status =
+      offsets == NULL
+          ? TESSERA_NO_MEMORY
+          : tessera_pack_first_fit (call->items, n_items, offsets, &height_bytes);
+  if (status == TESSERA_OK && height_bytes < call->packing.height_bytes)
+    {
+      memcpy (call->offsets, offsets, n_items * sizeof *offsets);
+      call->packing.height_bytes = height_bytes;
+      call->packing.strategy = "first fit by size, of all";
+    }
+  free (offsets);
+  return status;
+}
+
 static TesseraStatus
 pack_all (const TesseraItem *items,
           size_t n_items,
@@ -603,13 +624,17 @@ pack_all (const TesseraItem *items,
       status = pack_group (&call, g, &group_options);
       begin = end;
     }
+  if (call.packing.proven_bound_bytes < call.packing.bound_bytes)
+    call.packing.proven_bound_bytes = call.packing.bound_bytes;
+  if (status == TESSERA_OK && call.limits == NULL && options_of_all.former == NULL &&
+      call.packing.height_bytes > call.packing.proven_bound_bytes &&
+      n_items <= options_of_all.fit_at_most)
+    status = try_first_fit (&call, n_items);
   if (status == TESSERA_OK && !tessera_progress (options_of_all.progress, 1) &&
       options_of_all.stopped == NULL)
     status = TESSERA_CANCELLED;
   if (status == TESSERA_OK)
     {
-      if (call.packing.proven_bound_bytes < call.packing.bound_bytes)
-        call.packing.proven_bound_bytes = call.packing.bound_bytes;
       call.packing.is_optimal =
           call.packing.height_bytes == call.packing.proven_bound_bytes;
       call.packing.is_cut_short = call.has_stopped;
