@@ -28,30 +28,6 @@ cli_edit_words_clear (CliEditWords *words)
   *words = (CliEditWords){ 0 };
 }
 
-TesseraHistory *
-cli_edits_read (const char *path, TesseraError *error)
-{
-  g_autofree char *text = NULL;
-  g_autoptr (GError) failure = NULL;
-  const char *why;
-  gsize n_bytes;
-
-  /* Neither waited for nor read without end. */
-  if (g_file_test (path, G_FILE_TEST_EXISTS) &&
-      !g_file_test (path, G_FILE_TEST_IS_REGULAR | G_FILE_TEST_IS_DIR))
-    {
-      tessera_fail (error, TESSERA_IO,
-                    "Cannot read %s: it is not a file but a device or pipe", path);
-      return NULL;
-    }
-  if (g_file_get_contents (path, &text, &n_bytes, &failure))
-    return tessera_history_from_json (text, (gssize) n_bytes, path, error);
-  /* GLib's sentence names the file before it says why. */
-  why = strrchr (failure->message, ':');
-  tessera_fail (error, TESSERA_IO, "Cannot read %s%s", path, why != NULL ? why : "");
-  return NULL;
-}
-
 static TesseraStatus
 parse_query (const char *text,
              const char *option,

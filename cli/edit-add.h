@@ -30,6 +30,3 @@ TESSERA_MUST_USE TesseraStatus cli_edit_make (const CliEditWords *words,
                                               TesseraEdit *out_edit,
                                               char **out_remark,
                                               TesseraError *error);
-
-/* The edits of a JSON file; NULL: failed. */
-TesseraHistory *cli_edits_read (const char *path, TesseraError *error);

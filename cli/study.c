@@ -66,7 +66,7 @@ cli_study_edits (CliStudy *study,
                  TesseraError *error)
 {
   if (edits_path != NULL)
-    study->history = cli_edits_read (edits_path, error);
+    study->history = tessera_history_read (edits_path, error);
   else if (no_edits)
     study->history = tessera_history_new ();
   else

@@ -56,6 +56,10 @@ TesseraStatus tessera_history_save (const TesseraHistory *history,
                                     const char *trace_path,
                                     TesseraError *error);
 
+/* Edits that somebody has written down: JSON, or those of a plan or of another .tsr.
+ * NULL: failed. */
+TesseraHistory *tessera_history_read (const char *path, TesseraError *error);
+
 /* The edits that stand, into a plan that was made with them and has none yet: it carries
  * them into its file. */
 void tessera_history_into_plan (const TesseraHistory *history, TesseraPlan *plan);

@@ -182,3 +182,54 @@ tessera_history_from_plan (const TesseraPlan *plan, const char *name, TesseraErr
     }
   return g_steal_pointer (&history);
 }
+
+static TesseraHistory *
+read_plan (const char *path, TesseraError *error)
+{
+  TesseraPlan *plan;
+  TesseraHistory *history;
+
+  if (tessera_plan_load (path, error, &plan) != TESSERA_OK)
+    return NULL;
+  history = tessera_history_from_plan (plan, path, error);
+  tessera_plan_free (plan);
+  return history;
+}
+
+static TesseraHistory *
+read_json (const char *path, TesseraError *error)
+{
+  g_autofree char *text = NULL;
+  g_autoptr (GError) failure = NULL;
+  const char *why;
+  gsize n_bytes;
+
+  if (g_file_get_contents (path, &text, &n_bytes, &failure))
+    return tessera_history_from_json (text, (gssize) n_bytes, path, error);
+  /* GLib's sentence names the file before it says why. */
+  why = strrchr (failure->message, ':');
+  tessera_fail (error, TESSERA_IO, "Cannot read %s%s", path, why != NULL ? why : "");
+  return NULL;
+}
+
+TesseraHistory *
+tessera_history_read (const char *path, TesseraError *error)
+{
+  /* Neither waited for nor read without end. */
+  if (g_file_test (path, G_FILE_TEST_EXISTS) &&
+      !g_file_test (path, G_FILE_TEST_IS_REGULAR | G_FILE_TEST_IS_DIR))
+    {
+      tessera_fail (error, TESSERA_IO,
+                    "Cannot read %s: it is not a file but a device or pipe", path);
+      return NULL;
+    }
+  switch (tessera_file_kind (path))
+    {
+    case TESSERA_FILE_PLAN:
+      return read_plan (path, error);
+    case TESSERA_FILE_TRACE:
+      return load_rows (path, error);
+    default:
+      return read_json (path, error);
+    }
+}

@@ -95,6 +95,26 @@ def edits_go_from_file_to_file(tmp):
 
 
 @test
+def edits_are_read_from_plans_and_traces(tmp):
+    trace, other = tmp / "s.tsr", tmp / "other.tsr"
+    good("import", SAMPLE, "-o", trace)
+    good("import", SAMPLE, "-o", other)
+    for kind in ("group", "pin", "apart"):
+        add(trace, kind, *KINDS[kind])
+    wanted = planned(trace, "-o", tmp / "p.tsp")["slot_digest"]
+    for source in (tmp / "p.tsp", trace):
+        assert planned(other, "--edits", source)["slot_digest"] == wanted
+    good("edits", "apply", other, tmp / "p.tsp")
+    assert standing(other) == (3, 3) and planned(other)["slot_digest"] == wanted
+    good("edits", "undo", trace)
+    good("edits", "apply", other, trace)
+    assert standing(other) == (5, 5)
+    (tmp / "cut.tsp").write_bytes((tmp / "p.tsp").read_bytes()[:5000])
+    refused("edits", "apply", other, tmp / "cut.tsp", words=("cut.tsp",))
+    refused("edits", "apply", other, tmp, words=("Is a directory",))
+
+
+@test
 def edits_of_a_snapshot_lie_beside_it(tmp):
     snapshot = tmp / "s.pickle.gz"
     snapshot.write_bytes(SAMPLE.read_bytes())

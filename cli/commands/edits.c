@@ -91,7 +91,7 @@ add (Call *call, char **argv, TesseraError *error)
 static TesseraStatus
 apply (Call *call, char **argv, TesseraError *error)
 {
-  g_autoptr (TesseraHistory) more = cli_edits_read (argv[3], error);
+  g_autoptr (TesseraHistory) more = tessera_history_read (argv[3], error);
   const TesseraEdit *edits;
   size_t n_standing;
 

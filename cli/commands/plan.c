@@ -267,7 +267,8 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
     { "steps", 0, 0, G_OPTION_ARG_STRING, &arguments->steps, "Plan from these steps only",
       "A-B" },
     { "edits", 0, 0, G_OPTION_ARG_FILENAME, &arguments->edits_path,
-      "Apply these edits, not those kept with FILE", "EDITS.json" },
+      "Apply these edits (JSON, or a .tsp's or .tsr's), not those kept with FILE",
+      "EDITS" },
     { "no-edits", 0, 0, G_OPTION_ARG_NONE, &arguments->no_edits, "Apply no edits", NULL },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &arguments->strategy,
       "free (best height; the default), paper (groups as rectangles), paper-plain "

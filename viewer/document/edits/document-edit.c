@@ -179,21 +179,6 @@ tessera_document_save_edits (TesseraDocument *self, const char *path)
   tessera_document_changed (self, TESSERA_CHANGED_WORK);
 }
 
-static TesseraHistory *
-read_history (const char *path, TesseraError *error)
-{
-  g_autoptr (GError) read_error = NULL;
-  g_autofree char *text = NULL;
-  gsize length = 0;
-
-  if (!g_file_get_contents (path, &text, &length, &read_error))
-    {
-      (void) tessera_fail (error, TESSERA_IO, "%s.", read_error->message);
-      return NULL;
-    }
-  return tessera_history_from_json (text, (gssize) length, path, error);
-}
-
 void
 tessera_document_load_edits (TesseraDocument *self, const char *path)
 {
@@ -204,7 +189,7 @@ tessera_document_load_edits (TesseraDocument *self, const char *path)
 
   if (self->history == NULL)
     return;
-  read = read_history (path, &error);
+  read = tessera_history_read (path, &error);
   if (read == NULL)
     {
       tessera_document_take_error (self, g_strdup (error.text));
