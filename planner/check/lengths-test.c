@@ -1,0 +1,147 @@
+/*
+ * The checker of plans for every length looks at every step that was seen, and at others
+ * up to the most.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/check.h"
+
+#include <glib.h>
+
+enum
+{
+  MOST_LENGTH = 1600,
+  N_OBSERVED = 3
+};
+
+typedef struct
+{
+  TesseraLengths of;
+  TesseraSizeLaw law;
+  TesseraLengthsSlot slots[2];
+  TesseraOrder order;
+  TesseraParameters observed[N_OBSERVED];
+} Made;
+
+/* Two slots at one address, alive together where the second is asked for at all: from so
+ * many tokens on, and up to so many. */
+static void
+make (Made *made, guint64 from_tokens, guint64 to_tokens)
+{
+  *made = (Made){
+    .of = { .n_observed = N_OBSERVED,
+            .most = { 1, MOST_LENGTH },
+            .n_laws = 1,
+            .n_slots = 2,
+            .n_swept = 2,
+            .n_orders = 1,
+            .alignment_bytes = 512 },
+    .law = { .denominator = 1, .rounding = 1 },
+    .observed = { { 1, 333 }, { 1, 777 }, { 1, 1111 } },
+  };
+  made->law.numerators[TESSERA_TERM_ONE] = 512;
+  for (guint i = 0; i < 2; i++)
+    made->slots[i] = (TesseraLengthsSlot){ .died = 2, .phase = TESSERA_NONE };
+  made->slots[1].from_tokens = from_tokens;
+  made->slots[1].to_tokens = to_tokens;
+  g_assert_cmpint (tessera_order_init (&made->order, 2, 1), ==, TESSERA_OK);
+  made->order.slots[1] = 1;
+  made->order.n_edges = 0;
+  made->of.observed = made->observed;
+  made->of.laws = &made->law;
+  made->of.slots = made->slots;
+  made->of.orders = &made->order;
+}
+
+static gboolean
+is_accepted (Made *made, TesseraError *error)
+{
+  TesseraLaw law;
+  TesseraStatus status;
+
+  *error = (TesseraError){ 0 };
+  status = tessera_check_lengths (&made->of, &law, error);
+  tessera_order_clear (&made->order);
+  if (status == TESSERA_OK)
+    return TRUE;
+  g_assert_cmpint (status, ==, TESSERA_REFUSED);
+  g_assert_cmpint (law, ==, TESSERA_LAW_OVERLAP);
+  return FALSE;
+}
+
+/* Each of those that were seen, at which no other step is looked at. */
+static void
+test_observed (void)
+{
+  static const guint64 lengths[N_OBSERVED] = { 333, 777, 1111 };
+  TesseraError error;
+  Made made;
+
+  for (guint i = 0; i < N_OBSERVED; i++)
+    {
+      g_autofree char *where = g_strdup_printf ("*length %u:*", (guint) lengths[i]);
+
+      make (&made, lengths[i], lengths[i]);
+      g_assert_false (is_accepted (&made, &error));
+      g_assert_true (g_pattern_match_simple (where, error.text));
+      make (&made, lengths[i], lengths[i]);
+      made.observed[i].length++;
+      g_assert_true (is_accepted (&made, &error));
+    }
+}
+
+/* The shortest, the longest, and no gap between that is much wider than a sixteenth. */
+static void
+test_between (void)
+{
+  const guint64 step = MOST_LENGTH / 16 + 1;
+  TesseraError error;
+  Made made;
+
+  for (guint64 from = 1; from + step <= MOST_LENGTH; from += 37)
+    {
+      make (&made, from, from + step);
+      made.of.n_observed = 0;
+      g_assert_false (is_accepted (&made, &error));
+    }
+  make (&made, 1, 1);
+  g_assert_false (is_accepted (&made, &error));
+  make (&made, MOST_LENGTH, MOST_LENGTH);
+  g_assert_false (is_accepted (&made, &error));
+  make (&made, MOST_LENGTH + 1, 0);
+  g_assert_true (is_accepted (&made, &error));
+}
+
+/* Batches, and where there are two lengths all corners of what they may be. */
+static void
+test_batches_and_corners (void)
+{
+  TesseraError error;
+  Made made;
+
+  /* 4 x 1600 tokens are those of the largest batch at the longest alone. */
+  make (&made, (guint64) 4 * MOST_LENGTH, 0);
+  made.of.most.batch = 4;
+  made.of.n_observed = 0;
+  g_assert_false (is_accepted (&made, &error));
+  /* The largest batch with the shortest lengths (tokens count both): a corner only. */
+  make (&made, 128, 128);
+  made.of.most = (TesseraParameters){ 64, MOST_LENGTH, MOST_LENGTH };
+  made.of.n_observed = 0;
+  g_assert_false (is_accepted (&made, &error));
+  g_assert_true (g_pattern_match_simple ("at batch 64 and length 1, *", error.text));
+  make (&made, 64, 64);
+  made.of.most = (TesseraParameters){ 64, MOST_LENGTH, 0 };
+  made.of.n_observed = 0;
+  g_assert_true (is_accepted (&made, &error));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/check/lengths/observed", test_observed);
+  g_test_add_func ("/check/lengths/between", test_between);
+  g_test_add_func ("/check/lengths/batches-and-corners", test_batches_and_corners);
+  return g_test_run ();
+}
