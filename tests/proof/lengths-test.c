@@ -26,6 +26,9 @@ enum
 /* Of all heights; in their mean. */
 #define MOST_ABOVE_FIRST_FIT 0.02
 #define MOST_OF_BOUND 1.05
+/* At lengths that were seen: where small and large follow each other, an order for one
+ * length may be held to more than first fit is, which knows nothing of that. */
+#define MOST_SEEN_ABOVE_FIRST_FIT 0.0001
 
 #define SMALL ((uint64_t) 1 << 20) /* PyTorch's small pool serves up to this */
 
@@ -359,7 +362,8 @@ prove_all (InstanceKind kind, Edits edits, guint n)
   if (edits != NO_EDITS || n < N_SHORT) /* what moves lies above pins; of few it says
                                             little */
     return;
-  g_assert_cmpuint (totals.n_seen_above, ==, 0);
+  g_assert_cmpfloat (totals.n_seen_above, <=,
+                     MOST_SEEN_ABOVE_FIRST_FIT * totals.n_heights);
   g_assert_cmpfloat (totals.n_above_first_fit, <=,
                      MOST_ABOVE_FIRST_FIT * totals.n_heights);
   g_assert_cmpfloat (totals.sum_above, <=, MOST_OF_BOUND * totals.n_above);

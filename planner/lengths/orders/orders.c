@@ -219,6 +219,22 @@ is_above (const TesseraOrders *orders, const TesseraOrdersPoint *point, uint64_t
   return false;
 }
 
+/* The point, and those with as many tokens: no order is for some of these only. */
+static Span
+span_alone (const TesseraOrders *orders, size_t point)
+{
+  uint64_t tokens = tessera_parameters_tokens (&orders->points[point].parameters);
+  Span span = { point, point + 1 };
+
+  while (span.from > 0 &&
+         tessera_parameters_tokens (&orders->points[span.from - 1].parameters) == tokens)
+    span.from--;
+  while (span.to < orders->n_points &&
+         tessera_parameters_tokens (&orders->points[span.to].parameters) == tokens)
+    span.to++;
+  return span;
+}
+
 /* A packing at the point, and if that is not low enough first fit itself; where small and
  * large follow each other, a packing that is for this point alone. Of two lengths there
  * is no such: each order is for all. */
@@ -226,7 +242,6 @@ static TesseraStatus
 try_lower (TesseraOrders *orders, size_t point, uint64_t bound_bytes)
 {
   const TesseraOrdersPoint *of = &orders->points[point];
-  const Span alone = { point, point + 1 };
   Span span = span_from (orders, point);
   TesseraStatus status = TESSERA_OK;
   uint64_t least = tessera_orders_least (orders, of);
@@ -236,7 +251,8 @@ try_lower (TesseraOrders *orders, size_t point, uint64_t bound_bytes)
     status = add_order (orders, point, span, false);
   if (status == TESSERA_OK && tessera_orders_least (orders, of) > of->first_fit_bytes &&
       !(orders->passes && of->parameters.second > 0))
-    status = add_order (orders, point, orders->passes ? alone : span, !orders->passes);
+    status = add_order (orders, point, orders->passes ? span_alone (orders, point) : span,
+                        !orders->passes);
   return status;
 }
 
@@ -355,9 +371,11 @@ static TesseraStatus
 try_passing (TesseraOrders *orders, TesseraError *error)
 {
   size_t n_zoned = orders->n_orders;
-  uint64_t zoned_bytes = 0, bytes = 0;
+  uint64_t zoned_bytes = 0, bytes = 0, first_fits[TESSERA_ORDERS_POINTS];
   TesseraStatus status = measure_refused (orders, &zoned_bytes);
 
+  for (size_t i = 0; i < orders->n_points; i++)
+    first_fits[i] = orders->points[i].first_fit_bytes;
   take_back (orders);
   orders->passes = true;
   if (status == TESSERA_OK)
@@ -375,6 +393,8 @@ try_passing (TesseraOrders *orders, TesseraError *error)
   take_back (orders);
   while (orders->n_orders > n_zoned)
     tessera_order_clear (&orders->orders[--orders->n_orders]);
+  for (size_t i = 0; i < orders->n_points; i++)
+    orders->points[i].first_fit_bytes = first_fits[i];
   return tessera_orders_choose (orders);
 }
 
