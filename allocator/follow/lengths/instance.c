@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/follow/lengths/instance-rooms.h"
 #include "allocator/follow/lengths/sweep.h"
 
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-#define SMALL_BYTES (UINT64_C (1) << 20) /* PyTorch's small pool serves up to this */
 
 /* A plan with room for its slots, and the names. */
 static TesseraStatus
@@ -210,63 +210,56 @@ sweep (const TesseraLengths *lengths,
   return status;
 }
 
+/* @slot without what is the same of all slots of such a plan. */
 static void
-add_slot (TesseraPlan *plan,
-          const TesseraLengths *lengths,
-          uint32_t index,
-          uint64_t block_bytes,
-          uint64_t offset_bytes)
+add_slot (TesseraPlan *plan, uint32_t index, TesseraSlot slot)
 {
-  const TesseraLengthsSlot *of = &lengths->slots[index];
+  slot.born = slot.block = index;
+  slot.group = TESSERA_NONE;
+  plan->slots[plan->n_slots++] = slot;
+}
 
-  plan->slots[plan->n_slots++] = (TesseraSlot){
+/* It is asked for like @slot, and has no place. */
+static void
+add_placeless (TesseraPlan *plan, uint32_t index, const TesseraSlot *slot)
+{
+  plan->placeless[plan->n_placeless++] =
+      (TesseraPlaceless){ .size_bytes = slot->size_bytes,
+                          .block_bytes = slot->block_bytes,
+                          .before = (uint32_t) plan->n_slots,
+                          .born = index,
+                          .phase = slot->phase,
+                          .block = index,
+                          .stream = slot->stream,
+                          .pool = slot->pool };
+}
+
+static TesseraSlot
+slot_of_step (const TesseraLengthsSlot *of, uint64_t block_bytes, uint64_t offset_bytes)
+{
+  return (TesseraSlot){
     .size_bytes = block_bytes,
     .block_bytes = block_bytes,
     .offset_bytes = offset_bytes,
-    .born = index,
     .died = of->died,
     .phase = of->phase,
-    .group = TESSERA_NONE,
-    .block = index,
     .stream = of->stream,
     .pool = of->pool,
   };
 }
 
-/* It is asked for, and has no place. */
-static void
-add_placeless (TesseraPlan *plan,
-               const TesseraLengths *lengths,
-               uint32_t index,
-               uint64_t block_bytes)
+static TesseraSlot
+slot_of_start (const TesseraStartSlot *of, uint32_t n_start)
 {
-  const TesseraLengthsSlot *of = &lengths->slots[index];
-
-  plan->placeless[plan->n_placeless++] =
-      (TesseraPlaceless){ .size_bytes = block_bytes,
-                          .block_bytes = block_bytes,
-                          .before = (uint32_t) plan->n_slots,
-                          .born = index,
-                          .phase = of->phase,
-                          .block = index,
-                          .stream = of->stream,
-                          .pool = of->pool };
-}
-
-/* Whether the range that the room would be is needed by a slot while it is open. */
-static bool
-is_needed (const TesseraPlan *plan, const TesseraRoom *room)
-{
-  for (size_t i = 0; i < plan->n_slots; i++)
-    {
-      const TesseraSlot *slot = &plan->slots[i];
-
-      if (slot->offset_bytes < room->end_bytes &&
-          room->begin_bytes < slot->offset_bytes + slot->block_bytes &&
-          slot->born < room->died && room->born < slot->died)
-        return true;
-    }
-  return false;
+  return (TesseraSlot){
+    .size_bytes = of->size_bytes,
+    .block_bytes = of->block_bytes,
+    .offset_bytes = of->offset_bytes,
+    .died = of->is_held ? n_start : of->died,
+    .phase = of->phase,
+    .stream = of->stream,
+    .pool = of->pool,
+  };
 }
 
 /* Where there are two lengths a size without a law is nobody's to be matched by: its
@@ -276,62 +269,6 @@ is_room (const TesseraLengths *lengths, const TesseraLengthsSlot *slot)
 {
   return lengths->most.second > 0 && slot->place == TESSERA_PLACE_SWEPT &&
          lengths->laws[slot->law].kind == TESSERA_SIZE_BOUNDED;
-}
-
-static void
-add_room (TesseraPlan *plan,
-          const TesseraLengths *lengths,
-          uint32_t index,
-          uint64_t block_bytes,
-          uint64_t offset_bytes)
-{
-  const TesseraLengthsSlot *of = &lengths->slots[index];
-
-  plan->rooms[plan->n_rooms++] = (TesseraRoom){
-    .begin_bytes = offset_bytes,
-    .end_bytes = offset_bytes + block_bytes,
-    .most_bytes = block_bytes,
-    .sum_bytes = block_bytes,
-    .before = (uint32_t) plan->n_slots,
-    .born = plan->n_slots > 0 ? plan->slots[plan->n_slots - 1].born + 1 : 0,
-    .died = of->died,
-    .n_requests = 1,
-    .stream = of->stream,
-    .is_small = block_bytes <= SMALL_BYTES,
-  };
-}
-
-static int
-by_place (const void *a, const void *b)
-{
-  const TesseraRoom *x = a, *y = b;
-
-  if (x->before != y->before)
-    return x->before < y->before ? -1 : 1;
-  if (x->is_small != y->is_small)
-    return x->is_small < y->is_small ? -1 : 1;
-  return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
-}
-
-/* Those that no slot needs: the first of each place and class. */
-static void
-settle_rooms (TesseraPlan *plan)
-{
-  size_t n = 0;
-
-  if (plan->n_rooms > 0)
-    qsort (plan->rooms, plan->n_rooms, sizeof *plan->rooms, by_place);
-  for (size_t i = 0; i < plan->n_rooms; i++)
-    {
-      const TesseraRoom *room = &plan->rooms[i];
-
-      if (is_needed (plan, room) || (n > 0 && plan->rooms[n - 1].before == room->before &&
-                                     plan->rooms[n - 1].is_small == room->is_small))
-        continue;
-      plan->height_bytes = MAX (plan->height_bytes, room->end_bytes);
-      plan->rooms[n++] = *room;
-    }
-  plan->n_rooms = n;
 }
 
 static void
@@ -347,26 +284,26 @@ add_slots (TesseraPlan *plan,
     {
       const TesseraLengthsSlot *of = &lengths->slots[i];
       bool is_spare = of->crosses && options->is_spare && options->is_spare[i];
+      TesseraSlot slot;
 
       if (is_left_out (of, options) || is_beyond (of, parameters) ||
           block_bytes[of->law] == 0)
         continue;
+      slot = slot_of_step (of, block_bytes[of->law],
+                           of->place == TESSERA_PLACE_SWEPT ? swept[i]
+                           : is_spare                       ? of->spare_bytes
+                                                            : of->offset_bytes);
       if (tessera_lengths_slot_is_kept (of))
-        add_placeless (plan, lengths, i, block_bytes[of->law]);
+        add_placeless (plan, i, &slot);
       if (of->place == TESSERA_PLACE_NONE ||
           (tessera_lengths_slot_stays (of) && is_there (options, i)) ||
           (of->place == TESSERA_PLACE_FIXED &&
            block_bytes[of->law] > most_bytes[of->law]))
         continue;
       if (is_room (lengths, of))
-        {
-          add_room (plan, lengths, i, block_bytes[of->law], swept[i]);
-          continue;
-        }
-      add_slot (plan, lengths, i, block_bytes[of->law],
-                of->place == TESSERA_PLACE_SWEPT ? swept[i]
-                : is_spare                       ? of->spare_bytes
-                                                 : of->offset_bytes);
+        tessera_instance_add_room (plan, &slot);
+      else
+        add_slot (plan, i, slot);
     }
 }
 
@@ -395,7 +332,7 @@ tessera_instance_of_step (const TesseraLengths *lengths,
   if (status == TESSERA_OK)
     {
       add_slots (plan, lengths, parameters, options, block_bytes, most_bytes, swept);
-      settle_rooms (plan);
+      tessera_instance_settle_rooms (plan);
       status = finish (plan);
     }
   if (status == TESSERA_OK)
@@ -408,41 +345,6 @@ tessera_instance_of_step (const TesseraLengths *lengths,
   return status;
 }
 
-static void
-add_start_slot (TesseraPlan *plan, const TesseraLengths *lengths, uint32_t index)
-{
-  const TesseraStartSlot *of = &lengths->start[index];
-
-  plan->slots[plan->n_slots++] = (TesseraSlot){
-    .size_bytes = of->size_bytes,
-    .block_bytes = of->block_bytes,
-    .offset_bytes = of->offset_bytes,
-    .born = index,
-    .died = of->is_held ? lengths->n_start : of->died,
-    .phase = of->phase,
-    .group = TESSERA_NONE,
-    .block = index,
-    .stream = of->stream,
-    .pool = of->pool,
-  };
-}
-
-static void
-add_start_placeless (TesseraPlan *plan, const TesseraLengths *lengths, uint32_t index)
-{
-  const TesseraStartSlot *of = &lengths->start[index];
-
-  plan->placeless[plan->n_placeless++] =
-      (TesseraPlaceless){ .size_bytes = of->size_bytes,
-                          .block_bytes = of->block_bytes,
-                          .before = (uint32_t) plan->n_slots,
-                          .born = index,
-                          .phase = of->phase,
-                          .block = index,
-                          .stream = of->stream,
-                          .pool = of->pool };
-}
-
 TesseraStatus
 tessera_instance_of_start (const TesseraLengths *lengths, TesseraPlan **out_plan)
 {
@@ -451,10 +353,14 @@ tessera_instance_of_start (const TesseraLengths *lengths, TesseraPlan **out_plan
 
   *out_plan = NULL;
   for (uint32_t i = 0; i < lengths->n_start && status == TESSERA_OK; i++)
-    if (lengths->start[i].is_left)
-      add_start_placeless (plan, lengths, i);
-    else
-      add_start_slot (plan, lengths, i);
+    {
+      TesseraSlot slot = slot_of_start (&lengths->start[i], lengths->n_start);
+
+      if (lengths->start[i].is_left)
+        add_placeless (plan, i, &slot);
+      else
+        add_slot (plan, i, slot);
+    }
   if (status == TESSERA_OK)
     status = finish (plan);
   if (status == TESSERA_OK)
