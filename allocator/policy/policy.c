@@ -253,14 +253,19 @@ serve_beside (TesseraPolicy *policy,
               uint32_t pool,
               TesseraPolicyGrant *out_grant)
 {
+  uint64_t growth_bytes;
+  TesseraStatus status;
+
   if (tessera_planned_fill (policy->planned, out_grant))
     return TESSERA_OK;
-  tessera_planned_make_room (
-      policy->planned,
-      tessera_caching_growth (policy->caching, size_bytes, stream, pool));
+  growth_bytes = tessera_caching_growth (policy->caching, size_bytes, stream, pool);
+  tessera_planned_make_room (policy->planned, growth_bytes);
   see_pool (policy);
-  return tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
-                                 &out_grant->grant);
+  status = tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
+                                   &out_grant->grant);
+  if (status == TESSERA_OUT_OF_DEVICE)
+    tessera_planned_see_refused (policy->planned, growth_bytes);
+  return status;
 }
 
 /* By the plan, else by expandable rules. */
@@ -279,6 +284,7 @@ serve_planned (TesseraPolicy *policy,
     status = serve_beside (policy, size_bytes, stream, pool, out_grant);
   if (status == TESSERA_OUT_OF_DEVICE)
     status = serve_short (policy, size_bytes, stream, pool, out_grant);
+  tessera_planned_see_held (policy->planned);
   if (status == TESSERA_OK)
     raise_peaks (policy);
   return status;

@@ -147,6 +147,25 @@ test_fine (void)
   close_case (&c);
 }
 
+/* ... but not what was only asked for: the device did not have it. */
+static void
+test_refused (void)
+{
+  TesseraPolicyGrant miss;
+  Case c;
+
+  open_case (&c, 1024 * MIB);
+  place (&c, 0, N_SLOTS);
+  g_assert_cmpint (tessera_policy_malloc (c.policy, 2048 * MIB, 0, 0, &miss), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  give_back (&c, 0, N_SLOTS);
+  miss = program_take (c.policy, 33 * MIB, 0);
+  g_assert_false (miss.is_hit);
+  g_assert_cmpuint (c.unmapped->len, >, 0);
+  g_assert_cmpuint (c.device.peak_used_bytes, ==, N_SLOTS * 2 * MIB);
+  close_case (&c);
+}
+
 /* Of ten idle pages the one goes that the plan needs last, and one more that it needs
  * late; a page in use never. */
 static void
@@ -243,6 +262,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lending/idle", test_idle);
   g_test_add_func ("/lending/full", test_full);
   g_test_add_func ("/lending/fine", test_fine);
+  g_test_add_func ("/lending/refused", test_refused);
   g_test_add_func ("/lending/latest", test_latest);
   g_test_add_func ("/lending/rescue", test_rescue);
   g_test_add_func ("/lending/waits", test_waits);

@@ -243,8 +243,8 @@ flush (TesseraLending *lending, uint64_t least_bytes)
 }
 
 /* Of the cache beside the pool: much of what is held, at a price; or a little, for which
- * half of the waits are never spent. Returns: bytes given back. */
-static uint64_t
+ * half of the waits are never spent. */
+static void
 flush_worth (TesseraLending *lending)
 {
   uint64_t much_bytes = held (lending) / FLUSHED_SHARE;
@@ -257,10 +257,9 @@ flush_worth (TesseraLending *lending)
   count_waits (lending, returned_bytes > 0 ? FLUSH_WAITS : 0);
   if (returned_bytes > 0 || much_bytes <= LITTLE_BYTES ||
       !can_wait (lending, KEPT_WAITS / 2 + LITTLE_WAITS))
-    return returned_bytes;
+    return;
   returned_bytes = flush (lending, LITTLE_BYTES);
   count_waits (lending, returned_bytes > 0 ? LITTLE_WAITS : 0);
-  return returned_bytes;
 }
 
 /* What both may hold together without a thought of what is idle. */
@@ -290,9 +289,14 @@ rise (TesseraLending *lending, uint64_t n_bytes, uint64_t begin_bytes, uint64_t 
       wanted_bytes -= returned_bytes;
     }
   if (wanted_bytes > most_bytes)
-    wanted_bytes -= flush_worth (lending);
-  if (wanted_bytes > lending->most_bytes)
-    lending->most_bytes = wanted_bytes;
+    flush_worth (lending);
+}
+
+void
+tessera_lending_see_held (TesseraLending *lending)
+{
+  if (held (lending) > lending->most_bytes)
+    lending->most_bytes = held (lending);
 }
 
 uint64_t
@@ -304,16 +308,22 @@ tessera_lending_give_back (TesseraLending *lending, uint64_t n_bytes)
 void
 tessera_lending_end (TesseraLending *lending)
 {
-  if (held (lending) > lending->most_bytes)
-    lending->most_bytes = held (lending);
+  tessera_lending_see_held (lending);
   lending->is_over = true;
 }
 
 void
 tessera_lending_make_room (TesseraLending *lending, uint64_t n_bytes)
 {
-  if (n_bytes > 0)
+  if (n_bytes > 0 && (lending->refused_bytes == 0 || n_bytes < lending->refused_bytes))
     rise (lending, n_bytes, 0, 0);
+}
+
+void
+tessera_lending_see_refused (TesseraLending *lending, uint64_t n_bytes)
+{
+  if (lending->refused_bytes == 0 || n_bytes < lending->refused_bytes)
+    lending->refused_bytes = n_bytes;
 }
 
 /* Memory for the range, as far as the device has it and it is allowed. */
@@ -342,8 +352,7 @@ tessera_lending_fulfil (TesseraLending *lending)
       if (end > first && !fetch (lending, first * page_bytes, end * page_bytes))
         break;
     }
-  if (held (lending) > lending->most_bytes)
-    lending->most_bytes = held (lending);
+  tessera_lending_see_held (lending);
 }
 
 bool
@@ -366,6 +375,7 @@ tessera_lending_bring_back (TesseraLending *lending,
   if (fetch (lending, begin_bytes, end_bytes) ||
       (flush (lending, 1) > 0 && fetch (lending, begin_bytes, end_bytes)))
     {
+      tessera_lending_see_held (lending);
       tessera_refusal_end (lending->refusal);
       return true;
     }

@@ -24,6 +24,10 @@
  * pages go with each, needed soon or not, so that what was earned lasts: fetching a page
  * back costs no wait.
  *
+ * Where the device refuses what was to be reserved beside the pool, others have what was
+ * given back for it. So no page goes for as much again in that step: it may lie in the
+ * pool (allocator/policy/planned/planned.h), and only if not even that helps pages go.
+ *
  * Not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -53,6 +57,7 @@ typedef struct
   uint64_t limit_bytes;  /* for both together; 0: none */
   uint64_t large_page_bytes; /* of what lies beside the pool */
   uint64_t most_bytes;   /* that both held together so far */
+  uint64_t refused_bytes; /* beside the pool, at least, in this step; 0: none */
   uint32_t far_requests; /* needed no sooner is needed late */
   uint64_t n_requests;   /* of the run so far; the caller counts */
   uint64_t n_spent;      /* of them, for waiting */
@@ -82,6 +87,13 @@ void tessera_lending_end (TesseraLending *lending);
 
 /* So many bytes are about to be reserved beside the pool. */
 void tessera_lending_make_room (TesseraLending *lending, uint64_t n_bytes);
+
+/* The device did not have them. */
+void tessera_lending_see_refused (TesseraLending *lending, uint64_t n_bytes);
+
+/* After each request: what is held now may be held again. What was only asked for may
+ * not. */
+void tessera_lending_see_held (TesseraLending *lending);
 
 /* Gives back so many bytes of idle pages, and more that are needed late; less where fewer
  * are idle. A page that was only promised is given back by breaking the promise. Returns:

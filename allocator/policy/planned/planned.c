@@ -248,6 +248,19 @@ tessera_planned_make_room (TesseraPlanned *planned, uint64_t n_bytes)
   planned->has_news |= planned->pages.held_bytes != held_bytes;
 }
 
+void
+tessera_planned_see_refused (TesseraPlanned *planned, uint64_t n_bytes)
+{
+  tessera_lending_see_refused (&planned->lending, n_bytes);
+}
+
+void
+tessera_planned_see_held (TesseraPlanned *planned)
+{
+  if (planned->by_length == NULL)
+    tessera_lending_see_held (&planned->lending);
+}
+
 bool
 tessera_planned_bring_back (TesseraPlanned *planned, uint64_t offset_bytes)
 {
@@ -362,6 +375,7 @@ tessera_planned_see_streams (TesseraPlanned *planned)
 void
 tessera_planned_step (TesseraPlanned *planned)
 {
+  planned->lending.refused_bytes = 0;
   if (!tessera_planned_is_followed (planned))
     {
       if (planned->has_freed)

@@ -46,6 +46,10 @@ bool tessera_planned_fill (TesseraPlanned *planned, TesseraPolicyGrant *out_gran
 /* So many bytes are about to be reserved beside the pool: pages of it that nobody needs
  * are given back where that keeps the most that is held from rising. */
 void tessera_planned_make_room (TesseraPlanned *planned, uint64_t n_bytes);
+/* The device did not have them: until the next step no page goes for as many. */
+void tessera_planned_see_refused (TesseraPlanned *planned, uint64_t n_bytes);
+/* After each request: what both hold now they may hold again. */
+void tessera_planned_see_held (TesseraPlanned *planned);
 /* For the same request, when it found memory nowhere else: any place of the pool that is
  * free and ordered for it, whatever the plan wants with it. Returns: whether there is
  * one.
