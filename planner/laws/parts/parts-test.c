@@ -92,12 +92,14 @@ test_between (void)
   test_study_clear (&of);
 }
 
-/* Nothing is cut where a step has one length, or what is alive over a cut varies. */
+/* Nothing is cut where a step has one length, or hardly a byte differs by it, or what is
+ * alive over a cut varies. */
 static void
 test_not_cut (void)
 {
   const TestParts made[] = {
     { 6, 3, 6, .is_constant = true },
+    { 6, 3, 6, .is_padded = true },
     { 6, 3, 6, .keeps = true },
     { 6, 1, 6, .seed = 0 },
   };

@@ -8,6 +8,11 @@
 #define PAGE ((uint64_t) 1 << 32)
 #define UNIT ((uint64_t) 32768)
 
+enum
+{
+  PADDED_LENGTH = 500
+};
+
 typedef struct
 {
   const TestParts *made;
@@ -55,14 +60,17 @@ static void
 forward (Maker *maker, uint32_t micro, uint64_t length)
 {
   uint32_t begin = (uint32_t) maker->trace->n_events;
-  uint64_t tokens = put (maker, 8 * length), output;
+  uint64_t token_bytes = 8 * length;
+  uint64_t tokens = put (maker, token_bytes), output;
 
+  if (maker->made->is_padded)
+    length = PADDED_LENGTH;
   for (uint32_t i = 0; i < maker->made->n_layers; i++)
     {
       maker->activations[i] = put (maker, activation_bytes (i, length));
       test_free (maker->trace, put (maker, length * UNIT), length * UNIT);
     }
-  test_free (maker->trace, tokens, 8 * length);
+  test_free (maker->trace, tokens, token_bytes);
   if (maker->made->keeps)
     {
       output = put (maker, 4 * length * UNIT);
@@ -78,6 +86,8 @@ backward (Maker *maker, uint32_t micro, uint64_t length)
 {
   uint32_t begin = (uint32_t) maker->trace->n_events;
 
+  if (maker->made->is_padded)
+    length = PADDED_LENGTH;
   for (uint32_t i = maker->made->n_layers; i-- > 0;)
     {
       uint64_t workspace = put (maker, 3 * length * UNIT);

@@ -12,6 +12,7 @@ typedef struct
   uint32_t n_steps, n_micro, n_layers;
   uint32_t seed;    /* of the lengths */
   bool is_constant; /* all micro-batches of a step have one length */
+  bool is_padded;   /* they are all computed at one length: only the tokens vary */
   bool keeps;       /* what the forward passes give, up to the step's end */
   bool drops_late;  /* gradients: the next step begins by dropping them */
   bool drops_never; /* ... they are zeroed instead, and there for good */
