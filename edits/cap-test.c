@@ -201,6 +201,57 @@ test_cap_cuts_around_what_is_held (void)
   test_scene_end (&scene, NULL);
 }
 
+enum
+{
+  UNIT = 512,
+  N_ALIVE = 28,
+  N_IN_TURN = 90
+};
+
+/* A block of 1000 units that is there all the time, and 28 of 300 each that are replaced
+ * in turn. */
+static TesseraTrace *
+trace_of_turns (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+
+  test_alloc (trace, 1 << 20, 1000 * UNIT);
+  for (uint64_t i = 0; i < N_IN_TURN; i++)
+    {
+      if (i >= N_ALIVE)
+        test_free (trace, (2 + i - N_ALIVE) << 20, 300 * UNIT);
+      test_alloc (trace, (2 + i) << 20, 300 * UNIT);
+    }
+  return trace;
+}
+
+/* Of a preview what a strip leaves stays as it is where that is nearer to the bound than
+ * a 4096th: here the block of 1000 goes for a strip that is @n_less lower. */
+static void
+check_strip_of_preview (uint64_t n_less, uint64_t n_above)
+{
+  const uint64_t n_bound = N_ALIVE * 300;
+  TestScene scene;
+  TesseraPlan *made;
+
+  test_scene_open (&scene, trace_of_turns ());
+  scene.options.is_preview = true;
+  test_add (&scene, TESSERA_EDIT_CAP, "", (n_bound + n_less) * UNIT);
+  made = test_plan (&scene);
+  g_assert_cmpuint (made->n_placeless, ==, 1);
+  g_assert_cmpuint (made->placeless[0].block, ==, 0);
+  g_assert_cmpuint (made->height_bytes, ==, (n_bound + n_above) * UNIT);
+  tessera_plan_free (made);
+  test_scene_end (&scene, NULL);
+}
+
+static void
+test_strip_of_preview (void)
+{
+  check_strip_of_preview (2, 2);
+  check_strip_of_preview (3, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -211,5 +262,6 @@ main (int argc, char **argv)
   g_test_add_func ("/edits/cap/cuts-a-strip", test_cap_cuts_a_strip);
   g_test_add_func ("/edits/cap/cuts-around-what-is-held",
                    test_cap_cuts_around_what_is_held);
+  g_test_add_func ("/edits/cap/strip-of-preview", test_strip_of_preview);
   return g_test_run ();
 }
