@@ -253,6 +253,39 @@ measure_edits (Bench *bench)
   edit (bench, "cap of 90 %", made);
 }
 
+/* To the share of what can be scrolled, as who pulls the bar does. */
+static void
+scroll_tree (Bench *bench, double share)
+{
+  GtkWidget *tree = test_find (GTK_WIDGET (bench->window), "groups");
+  GtkAdjustment *down = gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (tree));
+
+  gtk_adjustment_set_value (down, share * (gtk_adjustment_get_upper (down) -
+                                           gtk_adjustment_get_page_size (down)));
+}
+
+static void
+measure_scrolling (Bench *bench)
+{
+  act (bench, "win.select-all");
+  begin (bench);
+  scroll_tree (bench, 0.01);
+  end (bench, "scroll while all is selected", 0);
+  act (bench, "win.clear");
+  begin (bench);
+  scroll_tree (bench, 0.5);
+  end (bench, "scroll far", 0);
+  begin (bench);
+  scroll_tree (bench, 1);
+  end (bench, "scroll to the end", 0);
+  begin (bench);
+  tessera_document_set_query (bench->document, "size>=1MiB");
+  end (bench, "query: rows go from the end", 0);
+  begin (bench);
+  tessera_document_set_query (bench->document, "");
+  end (bench, "no query", 0);
+}
+
 static void
 measure_panels (Bench *bench)
 {
@@ -307,25 +340,44 @@ measure_plain (Bench *bench)
 }
 
 static void
-measure (const char *path)
+print_heads (void)
 {
-  Bench bench = { .window = test_window_new () };
-
-  bench.document = tessera_window_get_document (bench.window);
-  begin (&bench);
-  g_assert_true (
-      gtk_widget_activate_action (GTK_WIDGET (bench.window), "win.open-path", "s", path));
-  WAIT (bench.document->data != NULL || bench.document->error != NULL, PATIENCE_MS);
-  g_assert_nonnull (bench.document->data);
   g_print (
-      "\n%zu blocks; times of turns are the main thread's, of the processor\n\n"
+      "\nTimes of turns are the main thread's, of the processor\n\n"
       "| what | preview after, s | all after, s | main thread, ms | longest turn, ms | "
       "handlers | ticks, styles | layout | snapshot | renderer | what it was | longest "
       "but for the renderer, ms | what it was |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-      bench.document->data->blocks->n_blocks);
-  WAIT (bench.document->planned != NULL, PATIENCE_MS);
-  settle (&bench);
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+}
+
+/* From no window to the plan of a file in it. */
+static void
+measure_opening (Bench *bench, const char *path)
+{
+  g_autofree char *what = NULL;
+
+  begin (bench);
+  bench->window = test_window_new ();
+  bench->document = tessera_window_get_document (bench->window);
+  end (bench, "open the window", 0);
+  begin (bench);
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (bench->window), "win.open-path",
+                                             "s", path));
+  WAIT (bench->document->data != NULL || bench->document->error != NULL, PATIENCE_MS);
+  g_assert_nonnull (bench->document->data);
+  WAIT (bench->document->planned != NULL, PATIENCE_MS);
+  what = g_strdup_printf ("open a file of %zu blocks",
+                          bench->document->data->blocks->n_blocks);
+  end (bench, what, 0);
+}
+
+static void
+measure (const char *path)
+{
+  Bench bench = { .window = NULL };
+
+  print_heads ();
+  measure_opening (&bench, path);
   begin (&bench);
   gtk_widget_queue_draw (GTK_WIDGET (bench.window));
   end (&bench, "draw the window", 0);
@@ -334,6 +386,7 @@ measure (const char *path)
   gtk_widget_activate_action (GTK_WIDGET (bench.window), "win.side", "s", "groups");
   end (&bench, "open the groups", 0);
   measure_selections (&bench);
+  measure_scrolling (&bench);
   measure_panels (&bench);
   measure_plain (&bench);
   measure_edits (&bench);
