@@ -245,7 +245,9 @@ tessera_cell_class_init (TesseraCellClass *class)
   widget_class->snapshot = draw;
   widget_class->css_changed = css_changed;
   widget_class->query_tooltip = query_tooltip;
-  gtk_widget_class_set_css_name (widget_class, "label");
+  /* Not "label": themes let outlines of labels come and go slowly, and GTK looks at the
+   * styles of all that may. */
+  gtk_widget_class_set_css_name (widget_class, "tessera-cell");
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_LABEL);
 }
 

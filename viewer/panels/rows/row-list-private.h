@@ -24,8 +24,10 @@ struct _TesseraRowList
   guint sight_begin, sight_end; /* rows that are seen, and as many around */
   guint goes_to;                /* while it makes the view scroll: to there; else
                                    GTK_INVALID_LIST_POSITION */
+  gboolean goes_up, goes_down;  /* and that was out of sight: it comes to the edge */
   GtkAdjustment *adjustment;    /* the view's; NULL: none */
   gboolean has_scrolled;        /* since the last frame */
+  double seen_value;            /* of the adjustment, in the last frame */
   gboolean has_worked;          /* likewise: its next tick has no more work */
   gboolean has_followed; /* scrolled to the rows that stay, since there are so few */
   GdkFrameClock *clock;  /* whose end of a frame is waited for; NULL: none */
@@ -35,10 +37,12 @@ struct _TesseraRowList
 void tessera_row_list_go_to (TesseraRowList *self, guint position);
 /* row-select.c: the list as what GTK asks what is selected, and tells what is chosen. */
 void tessera_row_list_init_selection (GtkSelectionModelInterface *interface);
-/* So many rows are told at once whether they are selected, 0.7 ms each. */
+/* So many rows are told at once whether they are selected, where nobody scrolls. */
 #define TESSERA_MOST_ROWS_TOLD 10
-/* Tells GTK which rows became other, @most of them, first those in sight. */
-void tessera_row_list_tell_selected (TesseraRowList *self, guint most);
+/* Tells GTK which rows became other: of those in sight @most_in_sight, then, up to @most
+ * in all, of the others. */
+void
+tessera_row_list_tell_selected (TesseraRowList *self, guint most_in_sight, guint most);
 /* row-cells.c */
 /* One above the last row that has widgets. */
 guint tessera_row_list_end_of_bound (TesseraRowList *self);

@@ -23,7 +23,8 @@ typedef struct
   int most_at_once;
   int n_written; /* since the last frame */
   int most_written;
-  int n_seen; /* cells in sight in the last frame */
+  int n_seen;     /* cells in sight in the last frame */
+  int n_unmarked; /* rows in sight in it that do not look selected */
   int n_told; /* rows of whose selection GTK was told, since the last frame */
   int most_told;
   int n_frames;
@@ -426,6 +427,53 @@ count_marked (GtkWidget *widget)
   return n;
 }
 
+static int
+count_unmarked_in_sight (GtkWidget *widget)
+{
+  int n = g_str_equal (gtk_widget_get_css_name (widget), "row") &&
+          gtk_widget_get_mapped (widget) &&
+          (gtk_widget_get_state_flags (widget) & GTK_STATE_FLAG_SELECTED) == 0;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    n += count_unmarked_in_sight (child);
+  return n;
+}
+
+static void
+on_marks_laid_out (GdkFrameClock *clock, gpointer user)
+{
+  Fixture *f = user;
+
+  f->n_unmarked = count_unmarked_in_sight (GTK_WIDGET (f->view));
+}
+
+/* Who scrolls sees no row that looks as if it were not selected, in any frame. */
+static void
+test_marks_scrolled (Fixture *f, gconstpointer unused)
+{
+  static const double by[] = { 60, 700, 100000 };
+  GtkAdjustment *adjustment = gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (f->view));
+  GdkFrameClock *clock = gtk_widget_get_frame_clock (GTK_WIDGET (f->view));
+
+  set_rows (f, 5000);
+  settle (f);
+  g_signal_connect_after (clock, "layout", G_CALLBACK (on_marks_laid_out), f);
+  for (size_t i = 0; i < G_N_ELEMENTS (by); i++)
+    {
+      gtk_selection_model_select_all (GTK_SELECTION_MODEL (f->rows));
+      f->n_unmarked = -1;
+      gtk_adjustment_set_value (adjustment,
+                                gtk_adjustment_get_value (adjustment) + by[i]);
+      WAIT (f->n_unmarked >= 0, SLOW_MS);
+      g_assert_cmpint (f->n_unmarked, ==, 0);
+      settle (f);
+      gtk_selection_model_unselect_all (GTK_SELECTION_MODEL (f->rows));
+      settle (f);
+    }
+  g_signal_handlers_disconnect_by_func (clock, on_marks_laid_out, f);
+}
+
 /* GTK styles a row anew that it is told of: a few at once and in each frame, those in
  * sight first, all in the end. */
 static void
@@ -471,6 +519,8 @@ main (int argc, char **argv)
   g_test_add ("/row-list/parts", Fixture, NULL, set_up, test_parts, tear_down);
   g_test_add ("/row-list/selection", Fixture, NULL, set_up, test_selection, tear_down);
   g_test_add ("/row-list/marks", Fixture, NULL, set_up, test_marks, tear_down);
+  g_test_add ("/row-list/marks scrolled", Fixture, NULL, set_up, test_marks_scrolled,
+              tear_down);
   g_test_add ("/row-list/cell", Fixture, NULL, set_up, test_cell, tear_down);
   return g_test_run ();
 }

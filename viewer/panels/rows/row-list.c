@@ -86,7 +86,7 @@ tessera_row_list_reselect (TesseraRowList *self)
 {
   self->reselects = self->reselects_in_sight = TRUE;
   if (tessera_row_list_may_work (self))
-    tessera_row_list_tell_selected (self, TESSERA_MOST_ROWS_TOLD);
+    tessera_row_list_tell_selected (self, TESSERA_MOST_ROWS_TOLD, TESSERA_MOST_ROWS_TOLD);
   tessera_row_list_queue_rest (self);
 }
 
@@ -94,10 +94,18 @@ tessera_row_list_reselect (TesseraRowList *self)
 void
 tessera_row_list_go_to (TesseraRowList *self, guint position)
 {
+  guint begin, end;
+
+  if (tessera_row_list_find_sight (self, &begin, &end))
+    {
+      self->goes_up = position < begin;
+      self->goes_down = position >= end;
+    }
   self->goes_to = position;
   tessera_column_view_scroll_to (self->view, position);
   tessera_row_list_write_stale (self, 0);
   self->goes_to = GTK_INVALID_LIST_POSITION;
+  self->goes_up = self->goes_down = FALSE;
 }
 
 gboolean

@@ -129,7 +129,7 @@ tell (TesseraRowList *self, GtkBitset *rows, guint most)
 }
 
 void
-tessera_row_list_tell_selected (TesseraRowList *self, guint most)
+tessera_row_list_tell_selected (TesseraRowList *self, guint most_in_sight, guint most)
 {
   g_autoptr (GtkBitset) in_sight = gtk_bitset_new_empty ();
   g_autoptr (GtkBitset) others = gtk_bitset_new_empty ();
@@ -150,8 +150,8 @@ tessera_row_list_tell_selected (TesseraRowList *self, guint most)
         gtk_bitset_add (tessera_row_list_is_in_sight (self, item) ? in_sight : others,
                         position);
     }
-  n = tell (self, in_sight, most);
+  n = tell (self, in_sight, most_in_sight);
   self->reselects_in_sight = gtk_bitset_get_size (in_sight) > n;
-  n += tell (self, others, most - n);
+  n += tell (self, others, MAX (most, n) - n);
   self->reselects = gtk_bitset_get_size (in_sight) + gtk_bitset_get_size (others) > n;
 }

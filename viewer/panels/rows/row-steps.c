@@ -6,6 +6,8 @@
  */
 #include "viewer/panels/rows/row-list-private.h"
 
+#include <math.h>
+
 #include "viewer/panels/rows/row-turns.h"
 
 /* Making a row of eight cells takes 0.2 to 0.3 ms, and as much again to style it;
@@ -73,19 +75,19 @@ tessera_row_list_has_rest (TesseraRowList *self)
          self->reselects;
 }
 
-/* Whoever scrolls may see rows that were out of sight. */
+/* All that is in sight, @most of the rest. */
 static void
-write_all (TesseraRowList *self)
+write_rows (TesseraRowList *self, guint most)
 {
-  tessera_row_list_write_stale (self, G_MAXUINT);
+  tessera_row_list_write_stale (self, most);
   if (self->reselects)
-    tessera_row_list_tell_selected (self, G_MAXUINT);
+    tessera_row_list_tell_selected (self, G_MAXUINT, most);
 }
 
 void
 tessera_row_list_come_into_sight (TesseraRowList *self)
 {
-  write_all (self);
+  write_rows (self, G_MAXUINT);
   tessera_row_list_queue_rest (self);
 }
 
@@ -95,6 +97,15 @@ static void
 on_scrolled (TesseraRowList *self)
 {
   self->has_scrolled = TRUE;
+}
+
+/* Half a page around what was seen counts as in sight: beyond it is whatever GTK kept. */
+static gboolean
+has_scrolled_far (TesseraRowList *self)
+{
+  return self->adjustment != NULL &&
+         fabs (gtk_adjustment_get_value (self->adjustment) - self->seen_value) >
+             gtk_adjustment_get_page_size (self->adjustment) / 2;
 }
 
 static void
@@ -110,6 +121,8 @@ static void
 on_frame_end (TesseraRowList *self)
 {
   self->has_scrolled = self->has_worked = FALSE;
+  if (self->adjustment != NULL)
+    self->seen_value = gtk_adjustment_get_value (self->adjustment);
   forget_clock (self);
 }
 
@@ -169,7 +182,8 @@ work (TesseraRowList *self)
   else if (self->reselects_in_sight)
     {
       tessera_row_list_write_stale (self, 0);
-      tessera_row_list_tell_selected (self, TESSERA_MOST_ROWS_TOLD);
+      tessera_row_list_tell_selected (self, TESSERA_MOST_ROWS_TOLD,
+                                      TESSERA_MOST_ROWS_TOLD);
     }
   else if (g_hash_table_size (self->stale) > 0)
     tessera_row_list_write_stale (self,
@@ -177,7 +191,7 @@ work (TesseraRowList *self)
   else if (self->n_shown != self->n_rows)
     tessera_row_list_take_a_step (self);
   else if (self->reselects)
-    tessera_row_list_tell_selected (self, TESSERA_MOST_ROWS_TOLD);
+    tessera_row_list_tell_selected (self, TESSERA_MOST_ROWS_TOLD, TESSERA_MOST_ROWS_TOLD);
 }
 
 static gboolean
@@ -187,7 +201,7 @@ on_tick (GtkWidget *view, GdkFrameClock *clock, gpointer user)
 
   note_frame (self);
   if (self->has_scrolled)
-    write_all (self);
+    write_rows (self, has_scrolled_far (self) ? G_MAXUINT : 0);
   else if (!self->has_worked && tessera_row_list_may_work (self))
     work (self);
   if (tessera_row_list_has_rest (self) && gtk_widget_get_mapped (view))
@@ -204,6 +218,8 @@ tessera_row_list_queue_rest (TesseraRowList *self)
       !gtk_widget_get_mapped (GTK_WIDGET (self->view)))
     return;
   self->has_scrolled = FALSE;
+  if (self->adjustment != NULL)
+    self->seen_value = gtk_adjustment_get_value (self->adjustment);
   note_frame (self);
   self->tick =
       gtk_widget_add_tick_callback (GTK_WIDGET (self->view), on_tick, self, NULL);
