@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "viewer/canvas/box-image.h"
 #include "viewer/canvas/draw.h"
 #include "viewer/document/edits/document-propose.h"
 #include "viewer/document/select/document-select.h"
@@ -23,14 +24,9 @@
 /* Outlines of one proposal; more cannot be told apart. */
 #define MOST_OUTLINES 1500
 
-typedef struct
-{
-  double x, y, width, height;
-} Box;
-
 /* Where a rectangle of the world lies, cut to what can be seen. FALSE: nowhere. */
 static gboolean
-box_of (TesseraCanvas *self, const TesseraView *rect, Box *out_box)
+box_of (TesseraCanvas *self, const TesseraView *rect, TesseraBox *out_box)
 {
   double right = gtk_widget_get_width (GTK_WIDGET (self)) + 4;
   double bottom = gtk_widget_get_height (GTK_WIDGET (self)) + 4;
@@ -39,7 +35,7 @@ box_of (TesseraCanvas *self, const TesseraView *rect, Box *out_box)
   double y0 = CLAMP (tessera_canvas_y_of (self, rect->y1), -4, bottom);
   double y1 = CLAMP (tessera_canvas_y_of (self, rect->y0), -4, bottom);
 
-  *out_box = (Box){ x0, y0, MAX (x1 - x0, 1), MAX (y1 - y0, 1) };
+  *out_box = (TesseraBox){ x0, y0, MAX (x1 - x0, 1), MAX (y1 - y0, 1) };
   return x1 > 0 && x0 < right - 4 && y1 > 0 && y0 < bottom - 4;
 }
 
@@ -99,39 +95,46 @@ tessera_canvas_start_moves (TesseraCanvas *self)
       gtk_widget_add_tick_callback (GTK_WIDGET (self), on_tick, NULL, NULL);
 }
 
+static void
+draw_move (TesseraCanvas *self,
+           TesseraBoxImage *image,
+           const TesseraMove *move,
+           const TesseraPalette *palette)
+{
+  const TesseraPaint *paint = self->document->paint;
+  double dy = (move->from_y0 - move->to.y0) * (1 - progress_of (self));
+  TesseraView rect = { move->to.t0, move->to.t1, move->to.y0 + dy, move->to.y1 + dy };
+  TesseraBox box;
+
+  if ((paint->shown != NULL && !paint->shown[move->block]) || !box_of (self, &rect, &box))
+    return;
+  tessera_box_image_fill (
+      image, &box, paint->ink.block_rgb[move->block],
+      paint->lit == NULL || tessera_selection_has (paint->lit, move->block) ? 1 : DIMMED);
+  if (box.height > EDGED && box.width > EDGED)
+    tessera_box_image_outline (image, &box, palette->background);
+}
+
 void
 tessera_canvas_draw_moves (TesseraCanvas *self, GtkSnapshot *snapshot)
 {
+  GtkWidget *widget = GTK_WIDGET (self);
   const TesseraPalette *palette = tessera_palette (self->document->dark);
-  const TesseraPaint *paint = self->document->paint;
-  double p = progress_of (self);
-  Box box;
+  TesseraBoxImage *image;
+  TesseraBox box;
 
-  if (self->moves == NULL || paint == NULL)
+  if (self->moves == NULL || self->document->paint == NULL)
     return;
+  image = tessera_box_image_new (gtk_widget_get_width (widget),
+                                 gtk_widget_get_height (widget),
+                                 gtk_widget_get_scale_factor (widget));
   /* The picture below shows where they are to be: nobody is there yet. */
   for (size_t i = 0; i < self->moves->n_moves; i++)
     if (box_of (self, &self->moves->moves[i].to, &box))
-      tessera_draw_box (snapshot, box.x, box.y, box.width, box.height, palette->reserved,
-                        1);
+      tessera_box_image_fill (image, &box, palette->reserved, 1);
   for (size_t i = 0; i < self->moves->n_moves; i++)
-    {
-      const TesseraMove *move = &self->moves->moves[i];
-      double dy = (move->from_y0 - move->to.y0) * (1 - p);
-      TesseraView rect = { move->to.t0, move->to.t1, move->to.y0 + dy, move->to.y1 + dy };
-
-      if ((paint->shown != NULL && !paint->shown[move->block]) ||
-          !box_of (self, &rect, &box))
-        continue;
-      tessera_draw_box (
-          snapshot, box.x, box.y, box.width, box.height,
-          paint->ink.block_rgb[move->block],
-          paint->lit == NULL || tessera_selection_has (paint->lit, move->block) ? 1
-                                                                                : DIMMED);
-      if (box.height > EDGED && box.width > EDGED)
-        tessera_draw_outline (snapshot, box.x, box.y, box.width, box.height, 1,
-                              palette->background);
-    }
+    draw_move (self, image, &self->moves->moves[i], palette);
+  tessera_box_image_draw (image, snapshot);
 }
 
 /* --- by hand --------------------------------------------------------------------------
@@ -199,7 +202,7 @@ draw_pushed (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *p
   for (guint i = 0; i < MIN (pushed->len, MOST_OUTLINES); i++)
     {
       TesseraView rect;
-      Box box;
+      TesseraBox box;
 
       if (tessera_scene_block_rect (scene, g_array_index (pushed, uint32_t, i), &rect) &&
           box_of (self, &rect, &box))
@@ -216,7 +219,7 @@ static void
 draw_label (TesseraCanvas *self,
             GtkSnapshot *snapshot,
             const TesseraPalette *palette,
-            Box box)
+            TesseraBox box)
 {
   int width = gtk_widget_get_width (GTK_WIDGET (self)), w, h;
   g_autofree char *text = tessera_document_describe_proposal (self->document);
@@ -237,7 +240,7 @@ tessera_canvas_draw_proposal (TesseraCanvas *self, GtkSnapshot *snapshot)
   const TesseraProposal *proposal = &self->document->proposal;
   const TesseraLandings *landings = proposal->landings;
   const TesseraPaint *paint = self->document->paint;
-  Box whole = { 0, INFINITY, 0, 0 };
+  TesseraBox whole = { 0, INFINITY, 0, 0 };
   double dy;
 
   if (landings == NULL || self->side != TESSERA_SIDE_RIGHT || paint == NULL)
@@ -248,7 +251,7 @@ tessera_canvas_draw_proposal (TesseraCanvas *self, GtkSnapshot *snapshot)
     {
       uint32_t block = landings->blocks[i];
       TesseraView rect;
-      Box box;
+      TesseraBox box;
 
       if (!tessera_scene_block_rect (tessera_canvas_sheet (self)->scene, block, &rect))
         continue;
