@@ -19,6 +19,8 @@ struct _TesseraCurvesView
   TesseraDrawing drawing;
   GskRenderNode *node; /* the curves; NULL: to be made */
   int node_width, node_height, node_scale;
+  TesseraSheet *node_sheet; /* whose they are; NULL: nobody's */
+  gboolean node_is_dark;
   TesseraView drag_view;
   double drag_t; /* where the drag began */
   gboolean dragging_window;
@@ -72,6 +74,13 @@ draw_curve (TesseraCurvesView *self,
 }
 
 static void
+forget_node (TesseraCurvesView *self)
+{
+  g_clear_pointer (&self->node, gsk_render_node_unref);
+  g_clear_pointer (&self->node_sheet, tessera_sheet_unref);
+}
+
+static void
 make_node (TesseraCurvesView *self, int width, int height, int scale)
 {
   const TesseraPalette *palette = tessera_palette (self->drawing.document->dark);
@@ -84,7 +93,7 @@ make_node (TesseraCurvesView *self, int width, int height, int scale)
   GtkSnapshot *snapshot = gtk_snapshot_new ();
   cairo_t *cr;
 
-  g_clear_pointer (&self->node, gsk_render_node_unref);
+  forget_node (self);
   cr = gtk_snapshot_append_cairo (
       snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
   cairo_scale (cr, 1.0 / scale, 1.0 / scale);
@@ -99,6 +108,9 @@ make_node (TesseraCurvesView *self, int width, int height, int scale)
   self->node_width = width / scale;
   self->node_height = height / scale;
   self->node_scale = scale;
+  self->node_is_dark = self->drawing.document->dark;
+  self->node_sheet =
+      tessera_sheet_ref (self->drawing.document->sheets[TESSERA_SIDE_LEFT]);
 }
 
 static void
@@ -237,9 +249,11 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraCurvesView *self = user;
 
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_COLOUR))
-    g_clear_pointer (&self->node, gsk_render_node_unref);
-  if (what & ~(guint) (TESSERA_CHANGED_WORK | TESSERA_CHANGED_HOVER))
+  if (self->node_sheet != document->sheets[TESSERA_SIDE_LEFT] ||
+      self->node_is_dark != document->dark)
+    forget_node (self);
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_VIEW |
+              TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_COLOUR))
     gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -248,7 +262,7 @@ tessera_curves_view_dispose (GObject *object)
 {
   TesseraCurvesView *self = TESSERA_CURVES_VIEW (object);
 
-  g_clear_pointer (&self->node, gsk_render_node_unref);
+  forget_node (self);
   G_OBJECT_CLASS (tessera_curves_view_parent_class)->dispose (object);
 }
 

@@ -6,6 +6,7 @@
 #include "viewer/panels/legend.h"
 
 #include "viewer/document/describe.h"
+#include "viewer/panels/rows/row-turns.h"
 #include "viewer/window/ui.h"
 
 /* Entries beyond this are summed up in one line: nobody tells more colours apart. */
@@ -44,8 +45,9 @@ struct _TesseraLegend
   GPtrArray *rows;            /* Row: of the entries, as many as were needed once */
   Row *fixed[N_FIXED];
   GArray *shown;  /* size_t: which entries have blocks, MOST_ENTRIES at most */
-  guint tick;     /* 0: all rows that are unfolded are made */
-  GtkWidget *all; /* shows everything again */
+  guint tick;     /* 0: all rows that are unfolded are made, and written */
+  gboolean is_stale; /* they are to be written */
+  GtkWidget *all;    /* shows everything again */
 };
 
 G_DEFINE_TYPE (TesseraLegend, tessera_legend, GTK_TYPE_BOX)
@@ -257,24 +259,6 @@ make_rows (TesseraLegend *self)
   return self->rows->len >= n;
 }
 
-static gboolean
-on_tick (GtkWidget *widget, GdkFrameClock *clock, gpointer unused)
-{
-  TesseraLegend *self = TESSERA_LEGEND (widget);
-
-  if (!make_rows (self))
-    return G_SOURCE_CONTINUE;
-  self->tick = 0;
-  return G_SOURCE_REMOVE;
-}
-
-static void
-on_unfold (TesseraLegend *self)
-{
-  if (!make_rows (self) && self->tick == 0)
-    self->tick = gtk_widget_add_tick_callback (GTK_WIDGET (self), on_tick, NULL, NULL);
-}
-
 static void
 find_shown (TesseraLegend *self)
 {
@@ -288,7 +272,7 @@ find_shown (TesseraLegend *self)
 }
 
 static void
-refresh (TesseraLegend *self)
+write_all (TesseraLegend *self)
 {
   const TesseraPaint *paint = self->document->paint;
   guint n_more;
@@ -296,7 +280,6 @@ refresh (TesseraLegend *self)
   find_shown (self);
   n_more = self->shown->len - MIN (self->shown->len, MOST_OPEN);
   write_entries (self);
-  on_unfold (self);
   gtk_widget_set_visible (self->expander, n_more > 0);
   if (n_more > 0)
     {
@@ -309,6 +292,43 @@ refresh (TesseraLegend *self)
   gtk_widget_set_visible (self->all, paint != NULL && paint->shown != NULL);
 }
 
+/* A dozen names are laid out anew in the frame that comes: they are all its work.
+ * Returns: whether something is left to do. */
+static gboolean
+work (TesseraLegend *self)
+{
+  if (!tessera_row_turns_take (gtk_widget_get_frame_clock (GTK_WIDGET (self)), self))
+    return TRUE;
+  if (self->is_stale)
+    write_all (self);
+  self->is_stale = FALSE;
+  return !make_rows (self);
+}
+
+static gboolean
+on_tick (GtkWidget *widget, GdkFrameClock *clock, gpointer unused)
+{
+  TesseraLegend *self = TESSERA_LEGEND (widget);
+
+  if (work (self))
+    return G_SOURCE_CONTINUE;
+  self->tick = 0;
+  return G_SOURCE_REMOVE;
+}
+
+static void
+refresh (TesseraLegend *self)
+{
+  if (self->tick == 0 && work (self))
+    self->tick = gtk_widget_add_tick_callback (GTK_WIDGET (self), on_tick, NULL, NULL);
+}
+
+gboolean
+tessera_legend_is_settled (TesseraLegend *self)
+{
+  return self->tick == 0;
+}
+
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
@@ -317,7 +337,10 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   if (gtk_drop_down_get_selected (GTK_DROP_DOWN (self->key)) != document->colour_key)
     gtk_drop_down_set_selected (GTK_DROP_DOWN (self->key), document->colour_key);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_SHEETS))
-    refresh (self);
+    {
+      self->is_stale = TRUE;
+      refresh (self);
+    }
 }
 
 static void
@@ -394,7 +417,7 @@ tessera_legend_init (TesseraLegend *self)
   self->expander = gtk_expander_new (NULL);
   gtk_widget_set_name (self->expander, "legend-more");
   gtk_expander_set_child (GTK_EXPANDER (self->expander), self->more);
-  g_signal_connect_swapped (self->expander, "notify::expanded", G_CALLBACK (on_unfold),
+  g_signal_connect_swapped (self->expander, "notify::expanded", G_CALLBACK (refresh),
                             self);
   self->rows = g_ptr_array_new_with_free_func (g_free);
   self->shown = g_array_new (FALSE, FALSE, sizeof (size_t));

@@ -18,6 +18,9 @@
 #include "viewer/window/ui.h"
 #include "viewer/window/window-private.h"
 
+#define LEFT_LEAST_WIDTH 228
+#define MESSAGE_CHARS 40
+
 static GtkWidget *
 icon_button_new (const char *icon, const char *action, const char *tooltip)
 {
@@ -160,6 +163,8 @@ message_new (TesseraWindow *self)
 
   self->message = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
   self->message_text = tessera_sentence_new ("", NULL);
+  /* Else GTK lays it out as narrow as a character as well. */
+  gtk_label_set_width_chars (GTK_LABEL (self->message_text), MESSAGE_CHARS);
   gtk_label_set_selectable (GTK_LABEL (self->message_text), TRUE);
   gtk_widget_set_hexpand (self->message_text, TRUE);
   gtk_widget_set_name (self->message_text, "message");
@@ -341,12 +346,14 @@ left_panel_new (TesseraWindow *self)
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 14);
   GtkWidget *scrolled;
 
-  gtk_box_append (GTK_BOX (box), tessera_legend_new (self->document));
+  self->legend = tessera_legend_new (self->document);
+  gtk_box_append (GTK_BOX (box), self->legend);
   gtk_box_append (GTK_BOX (box), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
   gtk_box_append (GTK_BOX (box), tessera_parts_view_new (self->document));
   gtk_widget_add_css_class (box, "panel");
-  scrolled = scrolled_new (box, 228);
+  scrolled = scrolled_new (box, LEFT_LEAST_WIDTH);
   gtk_widget_add_css_class (scrolled, "panel-side");
+  self->sides[TESSERA_SIDE_LEFT] = (TesseraWindowSide){ scrolled, box, LEFT_LEAST_WIDTH };
   return scrolled;
 }
 
@@ -384,6 +391,7 @@ right_panel_new (TesseraWindow *self)
   gtk_widget_add_css_class (box, "panel-side");
   gtk_box_append (GTK_BOX (box), switcher);
   gtk_box_append (GTK_BOX (box), stack);
+  self->sides[TESSERA_SIDE_RIGHT] = (TesseraWindowSide){ box, stack, -1 };
   return box;
 }
 

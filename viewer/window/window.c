@@ -8,6 +8,7 @@
 #include "viewer/document/describe.h"
 #include "viewer/window/ui.h"
 #include "viewer/panels/groups/groups.h"
+#include "viewer/panels/legend.h"
 #include "viewer/panels/table.h"
 #include "viewer/window/window-private.h"
 
@@ -35,7 +36,8 @@ tessera_window_open (TesseraWindow *self, GFile *file)
 gboolean
 tessera_window_is_settled (TesseraWindow *self)
 {
-  if (tessera_document_is_busy (self->document))
+  if (tessera_document_is_busy (self->document) || self->unfold_tick != 0 ||
+      !tessera_legend_is_settled (TESSERA_LEGEND (self->legend)))
     return FALSE;
   for (int i = 0; i < TESSERA_N_SIDES; i++)
     if (!tessera_canvas_is_complete (TESSERA_CANVAS (self->canvases[i])))
@@ -101,11 +103,17 @@ show_state (TesseraWindow *self)
 {
   TesseraDocument *document = self->document;
   gboolean loading = document->jobs[TESSERA_WORK_LOAD] != NULL;
-  const char *page = document->data != NULL ? "main" : loading ? "loading" : "empty";
   g_autofree char *base = NULL;
   g_autofree char *text = NULL;
 
-  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), page);
+  if (document->data != NULL)
+    tessera_window_unfold (self);
+  else
+    {
+      tessera_window_stop_unfolding (self);
+      gtk_stack_set_visible_child_name (GTK_STACK (self->stack),
+                                        loading ? "loading" : "empty");
+    }
   gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->loading_progress),
                                  document->fractions[TESSERA_WORK_LOAD]);
   if (!loading || document->path == NULL)
@@ -197,6 +205,9 @@ tessera_window_dispose (GObject *object)
   if (self->recent_handler != 0)
     g_clear_signal_handler (&self->recent_handler, gtk_recent_manager_get_default ());
   g_clear_object (&self->chooser);
+  if (self->unfold_tick != 0)
+    gtk_widget_remove_tick_callback (GTK_WIDGET (self), self->unfold_tick);
+  self->unfold_tick = 0;
   if (self->document != NULL)
     {
       g_signal_handlers_disconnect_by_func (self->document, on_changed, self);
