@@ -26,6 +26,18 @@ tessera_sweep_sizes (const TesseraLengths *lengths,
   return true;
 }
 
+uint64_t
+tessera_sweep_multiple (const TesseraLengths *lengths, bool is_second)
+{
+  uint64_t multiple = 1;
+
+  for (uint32_t i = 0; i < lengths->n_laws; i++)
+    if (lengths->laws[i].when_multiple > multiple &&
+        lengths->laws[i].when_second == is_second)
+      multiple = lengths->laws[i].when_multiple;
+  return multiple;
+}
+
 /* Compiled to no branch: which of them is larger nobody can foresee. */
 static inline uint64_t
 larger (uint64_t a, uint64_t b)

@@ -16,6 +16,10 @@ bool tessera_sweep_sizes (const TesseraLengths *lengths,
                           const TesseraParameters *parameters,
                           uint64_t *out_block_bytes);
 
+/* What the length (of two the second) has to be a multiple of for some requests, and for
+ * others not; 1: nothing. */
+uint64_t tessera_sweep_multiple (const TesseraLengths *lengths, bool is_second);
+
 /*
  * tessera_sweep:
  * @block_bytes: see above

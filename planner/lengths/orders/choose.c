@@ -4,14 +4,23 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <float.h>
 #include <string.h>
 
 #include "planner/lengths/orders/orders.h"
 
-/* Another order is worth its place in the file where it is better by this, ... */
-#define WORTH_AN_ORDER 0.001
-/* ... and one that is there already a second place where it is better by this. */
+/* An order that is there already is worth a second place where it is better by this. */
 #define WORTH_A_COPY 0.01
+
+enum
+{
+  /* Of two lengths each step sweeps all of its orders: so many slots in all, but some
+   * orders in any case, and no more of small steps than a file should hold. */
+  MOST_SWEPT = 20000,
+  FEWEST_OF_TWO = 4,
+  MOST_OF_TWO = 12
+};
+
 /* What an order loses where steps are unlikely counts for so much less. */
 #define OUTSIDE_PART 10
 
@@ -115,7 +124,7 @@ end_of_range (const TesseraOrders *orders, size_t from, size_t *out_best)
       size_t further = end_of_equal (orders, to + 1);
       size_t next = best_order (orders, from, further);
 
-      if (worst_of (orders, next, from, further) > 1 + WORTH_AN_ORDER)
+      if (worst_of (orders, next, from, further) > 1 + TESSERA_ORDERS_WORTH)
         break;
       *out_best = next;
       to = further;
@@ -137,7 +146,7 @@ choose_ranges (TesseraOrders *orders)
     {
       size_t to = orders->n_points, best = all, last;
 
-      if (worst_of (orders, all, from, to) > 1 + WORTH_AN_ORDER)
+      if (worst_of (orders, all, from, to) > 1 + TESSERA_ORDERS_WORTH)
         to = end_of_range (orders, from, &best);
       last = from > 0 ? orders->chosen_from[out->n_orders - 1] : best;
       if (from == 0 || (best != last && !is_used[best]) ||
@@ -149,46 +158,70 @@ choose_ranges (TesseraOrders *orders)
   return status;
 }
 
-/* How much worse than the best of all the best of those chosen is at its worst; with
- * @more among them. */
-static double
-worst_with (const TesseraOrders *orders, const bool *is_chosen, size_t more)
+/* How much worse than the best of all the best of those chosen is at each point. */
+typedef struct
 {
-  double worst = 1;
+  double costs[TESSERA_ORDERS_POINTS];
+  bool is_chosen[TESSERA_ORDERS_TRIED];
+} Chosen;
+
+/* The same with one more. */
+static double
+cost_with (const TesseraOrders *orders, const Chosen *chosen, size_t order, size_t point)
+{
+  double cost = cost_at (orders, order, &orders->points[point]);
+
+  return cost < chosen->costs[point] ? cost : chosen->costs[point];
+}
+
+/* What the order would leave of that: the squares of what is too much, all together. */
+static double
+left_with (const TesseraOrders *orders, const Chosen *chosen, size_t order)
+{
+  double sum = 0;
 
   for (size_t i = 0; i < orders->n_points; i++)
     {
-      const TesseraOrdersPoint *point = &orders->points[i];
-      double cost = cost_at (orders, more, point);
+      double over = cost_with (orders, chosen, order, i) - 1;
 
-      for (size_t k = 0; k < orders->n_orders; k++)
-        if (is_chosen[k] && cost_at (orders, k, point) < cost)
-          cost = cost_at (orders, k, point);
-      worst = cost > worst ? cost : worst;
+      if (over > TESSERA_ORDERS_WORTH)
+        sum += over * over;
     }
-  return worst;
+  return sum;
 }
 
-/* Of two lengths: what helps most, until the rest would help by too little. Each step has
- * the lowest of them. */
+static size_t
+most_of_two (const TesseraOrders *orders)
+{
+  size_t most = MOST_SWEPT / ((size_t) orders->build->out->n_swept + 1);
+
+  return most < FEWEST_OF_TWO ? FEWEST_OF_TWO : most > MOST_OF_TWO ? MOST_OF_TWO : most;
+}
+
+/* Of two lengths: what helps most, until the rest is too little or a step would have to
+ * try too many. Each has the lowest of them. */
 static TesseraStatus
 choose_for_two (TesseraOrders *orders)
 {
-  bool is_chosen[TESSERA_ORDERS_TRIED] = { false };
+  Chosen chosen = { 0 };
   TesseraStatus status = TESSERA_OK;
-  size_t best;
+  size_t n = 0, best;
 
+  for (size_t i = 0; i < orders->n_points; i++)
+    chosen.costs[i] = DBL_MAX;
   do
     {
       best = 0;
       for (size_t k = 1; k < orders->n_orders; k++)
-        if (worst_with (orders, is_chosen, k) < worst_with (orders, is_chosen, best))
+        if (left_with (orders, &chosen, k) < left_with (orders, &chosen, best))
           best = k;
-      is_chosen[best] = true;
+      chosen.is_chosen[best] = true;
+      for (size_t i = 0; i < orders->n_points; i++)
+        chosen.costs[i] = cost_with (orders, &chosen, best, i);
     }
-  while (worst_with (orders, is_chosen, best) > 1 + WORTH_AN_ORDER);
+  while (left_with (orders, &chosen, best) > 0 && ++n < most_of_two (orders));
   for (size_t k = 0; k < orders->n_orders && status == TESSERA_OK; k++)
-    if (is_chosen[k])
+    if (chosen.is_chosen[k])
       status = add (orders, k, 0);
   return status;
 }

@@ -70,9 +70,12 @@ tessera_lengths_splits_sizes (const TesseraLengthsBuild *build)
 }
 
 /* The small ones lie at the bottom, in a zone of their own. A law counts by what it gives
- * at the most. Returns: how many they are. */
+ * at the most, or (@by_size) what it gives here. Returns: how many they are. */
 static uint32_t
-set_zones (const TesseraLengthsBuild *build, const uint32_t *swept, TesseraItem *items)
+set_zones (const TesseraLengthsBuild *build,
+           const uint32_t *swept,
+           bool by_size,
+           TesseraItem *items)
 {
   const TesseraLengths *of = build->out;
   uint32_t n_low = 0;
@@ -80,8 +83,8 @@ set_zones (const TesseraLengthsBuild *build, const uint32_t *swept, TesseraItem 
   for (uint32_t i = 0; i < of->n_swept; i++)
     {
       const TesseraSizeLaw *law = &of->laws[of->slots[swept[i]].law];
-      uint64_t bytes;
-      bool is_small = tessera_size_law_evaluate (law, &of->most, &bytes) &&
+      uint64_t bytes = items[i].size_bytes;
+      bool is_small = (by_size || tessera_size_law_evaluate (law, &of->most, &bytes)) &&
                       bytes <= TESSERA_SMALL_BYTES;
 
       items[i].zone = !is_small;
@@ -101,7 +104,8 @@ pack_apart (const TesseraLengthsBuild *build,
             uint64_t *out_offsets,
             uint32_t *out_n_low)
 {
-  uint32_t n_swept = build->out->n_swept, n_small = set_zones (build, swept, items);
+  uint32_t n_swept = build->out->n_swept,
+           n_small = set_zones (build, swept, false, items);
   TesseraItem *some = calloc ((size_t) n + 1, sizeof *some);
   uint64_t *offsets = calloc ((size_t) n + 1, sizeof *offsets), above = 0;
   TesseraStatus status = some && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
@@ -175,7 +179,7 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
     }
   *out_n_low = 0;
   if (status == TESSERA_OK && way->has_zones)
-    *out_n_low = set_zones (build, swept, items);
+    *out_n_low = set_zones (build, swept, way->are_zones_of_sizes, items);
   if (status == TESSERA_OK && way->is_first)
     n += pin_once (of, block_bytes, items + n);
   if (status == TESSERA_OK && way->is_first && of->cut_phase &&
@@ -214,11 +218,8 @@ tessera_lengths_first_fit (const TesseraLengthsBuild *build,
     items[i] = (TesseraItem){ .size_bytes = size_of (of, swept[i], false, block_bytes),
                               .begin = swept[i],
                               .end = of->slots[swept[i]].died };
-  if (status == TESSERA_OK && way->has_zones && !way->are_zones_of_sizes)
-    (void) set_zones (build, swept, items);
-  for (uint32_t i = 0; i < of->n_swept && status == TESSERA_OK; i++)
-    if (way->has_zones && way->are_zones_of_sizes)
-      items[i].zone = items[i].size_bytes > TESSERA_SMALL_BYTES;
+  if (status == TESSERA_OK && way->has_zones)
+    (void) set_zones (build, swept, way->are_zones_of_sizes, items);
   *out_bound_bytes = 0;
   if (status == TESSERA_OK)
     status = tessera_pack_bound (items, of->n_swept, out_bound_bytes);

@@ -12,15 +12,23 @@
 
 enum
 {
-  TESSERA_ORDERS_UNSEEN = 40, /* parameters besides the observed, up to the most */
-  TESSERA_ORDERS_OUTSIDE = 8, /* shorter and longer ones than a plan is likely to meet */
+  TESSERA_ORDERS_UNSEEN = 40, /* parameters besides the observed, up to the most, ... */
+  TESSERA_ORDERS_UNSEEN_OF_TWO = 960, /* ... and where there are two lengths */
+  TESSERA_ORDERS_OUTSIDE = 8, /* shorter and longer ones than a plan is likely to meet; of
+                                 two lengths the corners of the box */
   TESSERA_ORDERS_POINTS =
-      TESSERA_FIT_STEPS + TESSERA_ORDERS_UNSEEN + TESSERA_ORDERS_OUTSIDE,
-  TESSERA_ORDERS_SPREAD = 10,        /* points that are packed for in any case */
-  TESSERA_ORDERS_SPREAD_OF_TWO = 20, /* ... where there are two lengths */
-  /* Two packings at a point more, and all that in zones, and with ranges that pass. */
-  TESSERA_ORDERS_TRIED = 2 * (TESSERA_ORDERS_SPREAD_OF_TWO + 2 * TESSERA_ORDERS_POINTS)
+      TESSERA_FIT_STEPS + TESSERA_ORDERS_UNSEEN_OF_TWO + TESSERA_ORDERS_OUTSIDE,
+  TESSERA_ORDERS_SPREAD = 10,  /* points that are packed for in any case */
+  TESSERA_ORDERS_FURTHER = 16, /* ... and where orders are highest above the bound */
+  /* Three packings more at a point, of two lengths at those that were seen, and all that
+   * in zones, and with ranges that pass. */
+  TESSERA_ORDERS_TRIED =
+      2 * (TESSERA_ORDERS_SPREAD + TESSERA_ORDERS_FURTHER +
+           3 * (TESSERA_FIT_STEPS + TESSERA_ORDERS_UNSEEN + TESSERA_ORDERS_OUTSIDE))
 };
+
+/* Another order is worth its place in the file where it is better by this. */
+#define TESSERA_ORDERS_WORTH 0.001
 
 typedef struct
 {
@@ -29,6 +37,8 @@ typedef struct
   bool is_outside;
   uint64_t first_fit_bytes; /* no more than first fit by size comes to there, and some
                                order is no higher; UINT64_MAX: nobody looked */
+  uint64_t bound_bytes; /* no layout of those that are tried is below; 0: nobody looked */
+  bool is_packed;       /* an order was tried that is for this point */
   uint64_t heights[TESSERA_ORDERS_TRIED];
 } TesseraOrdersPoint;
 
@@ -44,6 +54,7 @@ typedef struct
   TesseraOrder orders[TESSERA_ORDERS_TRIED];
   size_t n_orders;
   TesseraClosed *closed; /* [n_slots] */
+  bool is_closed_found;  /* for all points */
   bool passes; /* small and large may follow each other, once they are open; else they are
                   kept apart in zones, where they are at all */
   bool is_passing[TESSERA_ORDERS_TRIED];     /* of the orders */
@@ -52,6 +63,10 @@ typedef struct
 
 /* The parameters that orders are measured at. */
 void tessera_orders_choose_points (TesseraOrders *orders);
+/* Tries orders: adds them, and their heights at the points. TESSERA_OK,
+ * TESSERA_NO_MEMORY, TESSERA_CANCELLED or TESSERA_INVALID: there are no sizes anywhere.
+ */
+TESSERA_MUST_USE TesseraStatus tessera_orders_try (TesseraOrders *orders);
 /* Adds to the plan's orders those that serve best, and where. TESSERA_OK or
  * TESSERA_NO_MEMORY. */
 TESSERA_MUST_USE TesseraStatus tessera_orders_choose (TesseraOrders *orders);

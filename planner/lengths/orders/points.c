@@ -6,11 +6,15 @@
  */
 #include <stdlib.h>
 
+#include "allocator/follow/lengths/sweep.h"
 #include "planner/lengths/orders/orders.h"
 
 enum
 {
-  STRIDE = 17 /* without a divisor in common with TESSERA_ORDERS_UNSEEN */
+  /* Without a divisor in common with TESSERA_ORDERS_UNSEEN_OF_TWO. Found by trying all:
+   * with these no two points lie close to each other, of all or of each eighth one. */
+  STRIDE = 293,
+  BATCH_STRIDE = 31
 };
 
 static int
@@ -24,11 +28,11 @@ by_tokens (const void *a, const void *b)
   return (x->length > y->length) - (x->length < y->length);
 }
 
-/* The @i-th of TESSERA_ORDERS_UNSEEN lengths from @least to @most. */
+/* The @i-th of @n lengths from @least to @most. */
 static uint64_t
-between (uint64_t least, uint64_t most, uint64_t i)
+between (uint64_t least, uint64_t most, uint64_t i, uint64_t n)
 {
-  return least + (most - least) * (2 * i + 1) / (2 * TESSERA_ORDERS_UNSEEN);
+  return least + (most - least) * (2 * i + 1) / (2 * n);
 }
 
 static void
@@ -87,30 +91,99 @@ add_outside (TesseraOrders *orders,
     }
 }
 
-/* The observed, and others from half the shortest to the longest, each batch in turn. Of
- * two lengths each of one meets another of the other, all over the box. Of one some that
- * are shorter or longer than that as well. */
-void
-tessera_orders_choose_points (TesseraOrders *orders)
+/* Where slots of two lengths are as large to each other as they can be. */
+static void
+add_corners (TesseraOrders *orders,
+             const TesseraParameters *least,
+             const TesseraParameters *most)
 {
-  TesseraParameters least, most;
-  uint64_t n_batches;
+  for (size_t i = 0; i < TESSERA_ORDERS_OUTSIDE; i++)
+    if (i % 2 == 0 || most->batch > least->batch)
+      add (orders, &(TesseraParameters){ i & 1 ? most->batch : least->batch,
+                                         i & 2 ? most->length : least->length,
+                                         i & 4 ? most->second : least->second });
+}
 
-  add_observed (orders, &least, &most);
-  n_batches = most.batch - least.batch + 1;
-  if (most.second == 0)
-    add_outside (orders, &least, &most);
-  least.length = (least.length + 1) / 2;
-  least.second = (least.second + 1) / 2;
+/* Lengths that are a multiple, as programs that pad have, and more that are none. */
+static void
+round_some (const TesseraOrders *orders, TesseraParameters *at, uint64_t i)
+{
+  uint64_t first = tessera_sweep_multiple (orders->build->out, false);
+  uint64_t second = tessera_sweep_multiple (orders->build->out, true);
+
+  if (i % 8 < 2 && at->length >= first)
+    at->length -= at->length % first;
+  if (i % 8 % 2 == 0 && i % 8 < 4 && at->second >= second)
+    at->second -= at->second % second;
+}
+
+/* From the least to the longest, each batch in turn. */
+static void
+add_unseen (TesseraOrders *orders,
+            const TesseraParameters *least,
+            const TesseraParameters *most)
+{
   for (uint64_t i = 0; i < TESSERA_ORDERS_UNSEEN; i++)
     {
       const TesseraParameters at = {
-        .batch = least.batch + i % n_batches,
-        .length = between (least.length, most.length, i),
-        .second = between (least.second, most.second, i * STRIDE % TESSERA_ORDERS_UNSEEN),
+        .batch = least->batch + i % (most->batch - least->batch + 1),
+        .length = between (least->length, most->length, i, TESSERA_ORDERS_UNSEEN),
       };
 
       add (orders, &at);
     }
+}
+
+/* The @i-th of TESSERA_ORDERS_UNSEEN_OF_TWO lengths, more of them short: what is alive
+ * when a step is highest changes there within a few. */
+static uint64_t
+among_short (uint64_t least, uint64_t most, uint64_t i)
+{
+  return least + (between (least, most, i, TESSERA_ORDERS_UNSEEN_OF_TWO) - least) *
+                     (2 * i + 1) / (2 * TESSERA_ORDERS_UNSEEN_OF_TWO);
+}
+
+/* All over the box: a lattice, in which each of one length meets another of the other,
+ * and another batch. */
+static void
+add_unseen_of_two (TesseraOrders *orders,
+                   const TesseraParameters *least,
+                   const TesseraParameters *most)
+{
+  const uint64_t n = TESSERA_ORDERS_UNSEEN_OF_TWO;
+
+  for (uint64_t i = 0; i < n; i++)
+    {
+      TesseraParameters at = {
+        .batch =
+            least->batch + (most->batch - least->batch + 1) * (i * BATCH_STRIDE % n) / n,
+        .length = among_short (least->length, most->length, i),
+        .second = among_short (least->second, most->second, i * STRIDE % n),
+      };
+
+      round_some (orders, &at, i);
+      add (orders, &at);
+    }
+}
+
+/* The observed, and others from half the shortest to the longest. Of one length some that
+ * are shorter or longer than that as well, of two the corners of the box. */
+void
+tessera_orders_choose_points (TesseraOrders *orders)
+{
+  TesseraParameters least, most;
+
+  add_observed (orders, &least, &most);
+  if (most.second == 0)
+    add_outside (orders, &least, &most);
+  least.length = (least.length + 1) / 2;
+  least.second = (least.second + 1) / 2;
+  if (most.second > 0)
+    {
+      add_corners (orders, &least, &most);
+      add_unseen_of_two (orders, &least, &most);
+    }
+  else
+    add_unseen (orders, &least, &most);
   qsort (orders->points, orders->n_points, sizeof *orders->points, by_tokens);
 }
