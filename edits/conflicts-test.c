@@ -219,6 +219,35 @@ test_paper_with_edits (TestScene *scene, gconstpointer data)
   tessera_plan_free (test_plan (scene)); /* the checker looks at pins and sets */
 }
 
+/* A preview under paper packs groups only, and says nothing of what they cost. A plan of
+ * groups is all that it knows of layouts: as high as that is no answer. */
+static void
+test_paper_preview (void)
+{
+  for (guint32 seed = 20; seed < 24; seed++)
+    {
+      TestScene scene;
+      TesseraPlan *full, *preview;
+
+      test_scene_open (&scene, test_trace_random (seed, 400, 1));
+      scene.options.strategy = TESSERA_STRATEGY_PAPER;
+      full = test_plan (&scene);
+      g_assert_cmpuint (full->ungrouped_bytes, >, 0);
+      scene.options.is_preview = scene.options.former_is_full = true;
+      scene.options.former = full;
+      preview = test_plan (&scene);
+      g_assert_cmpuint (preview->ungrouped_bytes, ==, 0);
+      g_assert_cmpuint (preview->height_bytes, ==, full->height_bytes);
+      g_assert_true (g_str_has_prefix (preview->strategy, "paper: "));
+      g_assert_null (strstr (preview->strategy, "grouping"));
+      tessera_plan_free (preview);
+      test_add (&scene, TESSERA_EDIT_PIN, FIRST, MIB);
+      tessera_plan_free (test_plan (&scene)); /* the checker looks at the pin */
+      tessera_plan_free (full);
+      test_scene_end (&scene, NULL);
+    }
+}
+
 static void
 test_preview (void)
 {
@@ -497,6 +526,7 @@ main (int argc, char **argv)
   g_test_add_func ("/edits/conflicts/strategies", test_strategies);
   ADD ("paper-with-edits", test_paper_with_edits);
   g_test_add_func ("/edits/conflicts/preview", test_preview);
+  g_test_add_func ("/edits/conflicts/paper-preview", test_paper_preview);
   g_test_add_func ("/edits/conflicts/preview-of-former", test_preview_of_former);
   g_test_add_func ("/edits/conflicts/preview-left-out", test_preview_left_out);
   g_test_add_func ("/edits/conflicts/preview-of-pins", test_preview_of_pins);

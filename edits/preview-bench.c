@@ -13,7 +13,8 @@
  * TESSERA_PREVIEW_DRAWS: edits of a kind for a trace (default 2). TESSERA_PREVIEW_FILE:
  * only traces whose name holds this. TESSERA_PREVIEW_OTHER: another trace instead of
  * these. TESSERA_PREVIEW_SEEDS: other edits, "3", or "0..5" of several seeds, which take
- * as much longer: meson test -t 6.
+ * as much longer: meson test -t 6. TESSERA_PREVIEW_STRATEGY: "paper" for all edits and
+ * the plan before them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -92,6 +93,19 @@ processor_s (void)
   return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
 }
 
+static bool
+is_all_paper (void)
+{
+  return g_strcmp0 (g_getenv ("TESSERA_PREVIEW_STRATEGY"), "paper") == 0;
+}
+
+static TesseraStrategy
+strategy_of (TesseraDrawn kind)
+{
+  return kind == TESSERA_DRAWN_PAPER || is_all_paper () ? TESSERA_STRATEGY_PAPER
+                                                        : TESSERA_STRATEGY_FREE;
+}
+
 static void
 hear (void *user, const TesseraNews *news)
 {
@@ -159,7 +173,7 @@ compare (const Study *study,
 {
   const double preview_bytes = (double) preview->height_bytes,
                full_bytes = (double) full->height_bytes;
-  const bool is_heard = sample->kind != TESSERA_DRAWN_PAPER;
+  const bool is_heard = strategy_of (sample->kind) == TESSERA_STRATEGY_FREE;
 
   sample->n_blocks = study->blocks->n_blocks;
   sample->ratio = preview_bytes / full_bytes;
@@ -177,8 +191,7 @@ compare (const Study *study,
 static bool
 sample_kind (const Study *study, GRand *random, Sample *sample)
 {
-  TesseraStrategy strategy = sample->kind == TESSERA_DRAWN_PAPER ? TESSERA_STRATEGY_PAPER
-                                                                 : TESSERA_STRATEGY_FREE;
+  TesseraStrategy strategy = strategy_of (sample->kind);
   Watch watch = { .moments = g_array_new (FALSE, TRUE, sizeof (Moment)) };
   GArray *edits = g_array_new (FALSE, TRUE, sizeof (TesseraEdit));
   TesseraPlan *preview = NULL, *full = NULL;
@@ -281,7 +294,8 @@ look_at (const char *folder, const char *file, GArray *samples)
   if (tessera_blocks_new (study.trace, &study.blocks) != TESSERA_OK ||
       tessera_structure_new (study.trace, study.blocks, &study.structure) != TESSERA_OK)
     g_error ("not enough memory");
-  study.plan = plan (&study, none, TESSERA_STRATEGY_FREE, &unheard, &seconds);
+  study.plan =
+      plan (&study, none, strategy_of (TESSERA_DRAWN_NOTHING), &unheard, &seconds);
   for (guint seed = first; seed <= last; seed++)
     look_at_seed (&study, name, seed, samples);
   g_array_free (unheard.moments, TRUE);

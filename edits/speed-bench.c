@@ -28,7 +28,8 @@ typedef struct
   TesseraTrace *trace;
   TesseraBlocks *blocks;
   TesseraStructure *structure;
-  TesseraPlan *plan;  /* without edits */
+  TesseraPlan *plan;  /* without edits, free */
+  TesseraPlan *paper; /* the same under paper */
   double structure_s; /* what all else is compared with */
 } Study;
 
@@ -181,7 +182,9 @@ plan (const Study *study, const TesseraEdit *edit, TesseraStrategy strategy, boo
                                        .n_edits = edit != NULL,
                                        .strategy = strategy,
                                        .is_preview = preview,
-                                       .former = study->plan,
+                                       .former = strategy == TESSERA_STRATEGY_PAPER
+                                                     ? study->paper
+                                                     : study->plan,
                                        .former_is_full = true,
                                        .first_step = -1,
                                        .last_step = -1 };
@@ -297,6 +300,9 @@ measure (const char *name, TesseraTrace *trace, bool with_previews)
   begin_s = processor_s ();
   study.plan = plan (&study, NULL, TESSERA_STRATEGY_FREE, false);
   print (&study, "full plan", processor_s () - begin_s, study.plan);
+  begin_s = processor_s ();
+  study.paper = plan (&study, NULL, TESSERA_STRATEGY_PAPER, false);
+  print (&study, "full plan, paper", processor_s () - begin_s, study.paper);
   measure_regroup (&study);
   for (size_t i = 0; with_previews && i < G_N_ELEMENTS (kinds); i++)
     {
@@ -305,6 +311,7 @@ measure (const char *name, TesseraTrace *trace, bool with_previews)
       measure_preview (&study, &kinds[i], TESSERA_STRATEGY_FREE);
       measure_preview (&study, &kinds[i], TESSERA_STRATEGY_PAPER);
     }
+  tessera_plan_free (study.paper);
   tessera_plan_free (study.plan);
   tessera_structure_free (study.structure);
   tessera_blocks_free (study.blocks);

@@ -168,6 +168,22 @@ is_long (const TesseraPlanBuild *build, size_t n_items)
              before->bound_bytes;
 }
 
+/* Tells the options what the plan before knows of the items. *@out_former: for the caller
+ * to free */
+static TesseraStatus
+look_before (const TesseraPlanBuild *build,
+             TesseraPackOptions *options,
+             uint64_t **out_former)
+{
+  bool is_whole;
+  TesseraStatus status = find_former (build, out_former, &is_whole);
+
+  options->former = *out_former;
+  options->is_settled =
+      build->options->is_preview && build->options->former_is_full && is_whole;
+  return status;
+}
+
 TesseraStatus
 tessera_build_pack (TesseraPlanBuild *build,
                     TesseraItem *items,
@@ -178,7 +194,6 @@ tessera_build_pack (TesseraPlanBuild *build,
   TesseraPackOptions options = tessera_build_pack_options (build);
   const TesseraComplaint complaint = tessera_build_complaint (build);
   uint64_t *former = NULL;
-  bool is_whole = false;
   TesseraStatus status = tessera_holds_apply (&build->holds, build->item_of_slot,
                                               build->plan, &complaint, items, n_items);
 
@@ -190,11 +205,8 @@ tessera_build_pack (TesseraPlanBuild *build,
   if (status != TESSERA_OK)
     return status;
   if (hint_of (build) != NULL && n_items == build->n_items)
-    status = find_former (build, &former, &is_whole);
-  options.former = former;
+    status = look_before (build, &options, &former);
   options.n_orders = is_long (build, n_items) ? PREVIEW_ORDERS : 0;
-  options.is_settled =
-      build->options->is_preview && build->options->former_is_full && is_whole;
   if (status == TESSERA_OK)
     status = tessera_pack (items, n_items, &options, offsets, out_packing);
   if (status == TESSERA_OK && !build->options->is_preview && former == NULL)
@@ -243,20 +255,38 @@ tessera_build_find_groups (const TesseraPlanBuild *build,
     }
 }
 
+/* A preview under paper packs groups only: nobody sees what they cost before the full
+ * plan is there, and a plan before that had groups tells nothing of layouts without. */
+static bool
+has_groups_only (const TesseraPlanBuild *build)
+{
+  return build->options->is_preview && build->n_items > 0 &&
+         (build->options->strategy == TESSERA_STRATEGY_PAPER ||
+          build->options->strategy == TESSERA_STRATEGY_PAPER_PLAIN);
+}
+
 static TesseraStatus
 pack_groups (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_packing)
 {
-  const TesseraPackOptions options = tessera_build_pack_options (build);
+  TesseraPackOptions options = tessera_build_pack_options (build);
   const TesseraComplaint complaint = tessera_build_complaint (build);
   TesseraPaperItem *grouped = malloc ((build->n_items + 1) * sizeof *grouped);
-  TesseraStatus status;
+  uint64_t *former = NULL;
+  TesseraStatus status = TESSERA_OK;
 
   if (!grouped)
     return TESSERA_NO_MEMORY;
-  tessera_build_find_groups (build, build->item_of_slot, build->n_items, grouped);
-  status = tessera_paper_pack (build->items, grouped, build->n_items,
-                               build->options->strategy != TESSERA_STRATEGY_PAPER_PLAIN,
-                               &options, offsets, out_packing);
+  if (has_groups_only (build) && hint_of (build) != NULL)
+    status = look_before (build, &options, &former);
+  if (status == TESSERA_OK)
+    {
+      tessera_build_find_groups (build, build->item_of_slot, build->n_items, grouped);
+      status =
+          tessera_paper_pack (build->items, grouped, build->n_items,
+                              build->options->strategy != TESSERA_STRATEGY_PAPER_PLAIN,
+                              &options, offsets, out_packing);
+    }
+  free (former);
   if (status == TESSERA_REFUSED)
     status = tessera_holds_explain (&build->holds, build->item_of_slot, build->items,
                                     &complaint, out_packing->conflict);
@@ -293,6 +323,13 @@ write_cost (char *text, size_t n_text, uint64_t grouped_bytes, uint64_t free_byt
                        : 0);
 }
 
+static const char *
+name_of_groups (const TesseraPlanBuild *build)
+{
+  return build->options->strategy == TESSERA_STRATEGY_PAPER_PLAIN ? "paper-plain"
+                                                                  : "paper";
+}
+
 bool
 tessera_build_prefers_groups (TesseraPlanBuild *build,
                               const TesseraPacking *grouped,
@@ -307,33 +344,73 @@ tessera_build_prefers_groups (TesseraPlanBuild *build,
 
   write_cost (cost, sizeof cost, grouped->height_bytes, ungrouped->height_bytes);
   snprintf (out_strategy, n_strategy, "%s: %s (%s)",
-            wanted == TESSERA_STRATEGY_AUTO    ? is_grouped ? "auto: paper" : "auto: free"
-            : wanted == TESSERA_STRATEGY_PAPER ? "paper"
-                                               : "paper-plain",
+            wanted != TESSERA_STRATEGY_AUTO ? name_of_groups (build)
+            : is_grouped                    ? "auto: paper"
+                                            : "auto: free",
             is_grouped ? grouped->strategy : ungrouped->strategy, cost);
   build->plan->ungrouped_bytes = ungrouped->height_bytes;
   return is_grouped;
 }
 
-static TesseraStatus
-choose (TesseraPlanBuild *build,
-        uint64_t **offsets,
-        uint64_t **grouped_offsets,
-        TesseraPacking *packing,
-        char *strategy,
-        size_t n_strategy)
+/* Layouts of the items, and what is told of the one that is taken. */
+typedef struct
 {
-  uint64_t *kept = *offsets;
+  uint64_t *offsets, *others; /* others: room for one more */
+  TesseraPacking packing;
+  uint64_t proven_bound_bytes;
+  char strategy[200];
+} Layouts;
+
+static TesseraStatus
+choose (TesseraPlanBuild *build, Layouts *layouts)
+{
+  uint64_t *kept = layouts->offsets;
   TesseraPacking grouped;
-  TesseraStatus status = pack_groups (build, *grouped_offsets, &grouped);
+  TesseraStatus status = pack_groups (build, layouts->others, &grouped);
 
   if (status == TESSERA_OK &&
-      tessera_build_prefers_groups (build, &grouped, packing, strategy, n_strategy))
+      tessera_build_prefers_groups (build, &grouped, &layouts->packing, layouts->strategy,
+                                    sizeof layouts->strategy))
     {
-      *offsets = *grouped_offsets;
-      *grouped_offsets = kept;
-      *packing = grouped;
+      layouts->offsets = layouts->others;
+      layouts->others = kept;
+      layouts->packing = grouped;
     }
+  return status;
+}
+
+/* Of groups as rectangles too, no layout is lower than what is proven of blocks one by
+ * one. */
+static TesseraStatus
+pack_all (TesseraPlanBuild *build, Layouts *layouts)
+{
+  TesseraStatus status = tessera_build_pack (build, build->items, build->n_items,
+                                             layouts->offsets, &layouts->packing);
+
+  if (status != TESSERA_OK)
+    return status;
+  layouts->proven_bound_bytes = layouts->packing.proven_bound_bytes;
+  snprintf (layouts->strategy, sizeof layouts->strategy, "free: %s",
+            layouts->packing.strategy);
+  return build->options->strategy != TESSERA_STRATEGY_FREE && build->n_items > 0
+             ? choose (build, layouts)
+             : TESSERA_OK;
+}
+
+static TesseraStatus
+pack_groups_only (TesseraPlanBuild *build, Layouts *layouts)
+{
+  const TesseraComplaint complaint = tessera_build_complaint (build);
+  TesseraStatus status =
+      tessera_holds_apply (&build->holds, build->item_of_slot, build->plan, &complaint,
+                           build->items, build->n_items);
+
+  if (status == TESSERA_OK)
+    status = pack_groups (build, layouts->offsets, &layouts->packing);
+  if (status == TESSERA_OK)
+    snprintf (layouts->strategy, sizeof layouts->strategy, "%s: %s",
+              name_of_groups (build), layouts->packing.strategy);
+  layouts->proven_bound_bytes = build->plan->bound_bytes;
   return status;
 }
 
@@ -341,36 +418,25 @@ TesseraStatus
 tessera_build_offsets (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
-  TesseraPacking packing;
-  uint64_t *offsets = malloc ((build->n_items + 1) * sizeof *offsets);
-  uint64_t *grouped_offsets = malloc ((build->n_items + 1) * sizeof *grouped_offsets);
-  uint64_t proven_bound_bytes;
-  char strategy[200];
+  Layouts layouts = { .offsets = malloc ((build->n_items + 1) * sizeof (uint64_t)),
+                      .others = malloc ((build->n_items + 1) * sizeof (uint64_t)) };
   TesseraStatus status = TESSERA_NO_MEMORY;
 
-  if (!offsets || !grouped_offsets)
-    goto out;
-  status = tessera_build_pack (build, build->items, build->n_items, offsets, &packing);
-  if (status != TESSERA_OK)
-    goto out;
-  /* Of groups as rectangles too, no layout is lower than of blocks one by one. */
-  proven_bound_bytes = packing.proven_bound_bytes;
-  snprintf (strategy, sizeof strategy, "free: %s", packing.strategy);
-  if (build->options->strategy != TESSERA_STRATEGY_FREE && build->n_items > 0)
-    status =
-        choose (build, &offsets, &grouped_offsets, &packing, strategy, sizeof strategy);
+  if (layouts.offsets && layouts.others)
+    status = has_groups_only (build) ? pack_groups_only (build, &layouts)
+                                     : pack_all (build, &layouts);
   if (status != TESSERA_OK)
     goto out;
   for (size_t i = 0; i < plan->n_slots; i++)
-    plan->slots[i].offset_bytes = offsets[build->item_of_slot[i]];
-  plan->height_bytes = packing.height_bytes;
-  plan->proven_bound_bytes = proven_bound_bytes;
+    plan->slots[i].offset_bytes = layouts.offsets[build->item_of_slot[i]];
+  plan->height_bytes = layouts.packing.height_bytes;
+  plan->proven_bound_bytes = layouts.proven_bound_bytes;
   free (plan->strategy);
-  plan->strategy = strdup (strategy);
+  plan->strategy = strdup (layouts.strategy);
   if (!plan->strategy)
     status = TESSERA_NO_MEMORY;
 out:
-  free (offsets);
-  free (grouped_offsets);
+  free (layouts.offsets);
+  free (layouts.others);
   return status;
 }

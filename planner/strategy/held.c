@@ -1,14 +1,37 @@
 /*
- * Room in layers for what is pinned: see held.h.
+ * What edits hold, beside groups as rectangles: see held.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/strategy/held.h"
 
+#include "planner/strategy/standing.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 /* Pairs of a pinned item and any: about a second. */
 #define MOST_PAIRS (UINT64_C (1) << 30)
+/* Of a preview: more items in bodies are laid by the skyline alone
+ * (pack/portfolio/scope.c), which ended at 1.4 to 3.5 of the height around layers
+ * (planner/generate.h, 100,000 items). */
+#define MOST_IN_BODIES 16384
+
+typedef struct
+{
+  const TesseraItem *items, *bodies;
+  const uint64_t *layered;
+  size_t n_items;
+  const TesseraPackOptions *options;
+} Held;
+
+/* A layout, or why there is none. */
+typedef struct
+{
+  uint64_t *offsets;
+  TesseraPacking packing;
+  TesseraStatus status;
+} Found;
 
 /* Where a pin holds @item, by itself or with its body; false: nowhere. */
 static bool
@@ -78,11 +101,13 @@ clear_way (const TesseraItem *pinned,
       items[i].is_pinned = 0;
 }
 
-TesseraStatus
-tessera_held_make_room (const TesseraItem *items,
-                        size_t n_items,
-                        const uint64_t *layered,
-                        TesseraItem *out_items)
+/* Items in layers pinned there, but for those in the way of a pin, which are free to go
+ * anywhere. Refused: so much is pinned that looking at it would take seconds. */
+static TesseraStatus
+make_room (const TesseraItem *items,
+           size_t n_items,
+           const uint64_t *layered,
+           TesseraItem *out_items)
 {
   uint64_t n_held = 0;
 
@@ -105,4 +130,125 @@ tessera_held_make_room (const TesseraItem *items,
         clear_way (&items[i], at_bytes, layered, n_items, out_items);
     }
   return TESSERA_OK;
+}
+
+static bool
+is_out (TesseraStatus status)
+{
+  return status == TESSERA_NO_MEMORY || status == TESSERA_CANCELLED;
+}
+
+/* Layers as if nobody were held, what is held around them. Not OK: they are in its way.
+ * @is_quick: where few move, or not at all */
+static void
+pack_around (const Held *held, bool is_quick, Found *around)
+{
+  TesseraItem *items = malloc ((held->n_items + 1) * sizeof *items);
+
+  around->status = TESSERA_NO_MEMORY;
+  if (items)
+    around->status = make_room (held->items, held->n_items, held->layered, items);
+  if (around->status == TESSERA_OK)
+    around->status = is_quick ? tessera_standing_pack (items, held->layered,
+                                                       held->n_items, held->options,
+                                                       around->offsets, &around->packing)
+                              : tessera_pack (items, held->n_items, held->options,
+                                              around->offsets, &around->packing);
+  free (items);
+}
+
+static void
+pack_bodies (const Held *held, Found *bodies)
+{
+  bodies->status = tessera_pack (held->bodies, held->n_items, held->options,
+                                 bodies->offsets, &bodies->packing);
+}
+
+static bool
+has_many_in_bodies (const Held *held)
+{
+  size_t n_in_bodies = 0;
+
+  for (size_t i = 0; i < held->n_items; i++)
+    n_in_bodies += held->bodies[i].body != 0;
+  return n_in_bodies > MOST_IN_BODIES;
+}
+
+/* Whether a preview looks for nothing lower. */
+static bool
+is_enough (const Held *held, const Found *found)
+{
+  uint64_t bound_bytes = found->packing.bound_bytes;
+
+  return found->status == TESSERA_OK && found->packing.height_bytes - bound_bytes <=
+                                            bound_bytes / held->options->rough_part;
+}
+
+static void
+pack_both (const Held *held, Found *around, Found *bodies)
+{
+  pack_around (held, false, around);
+  if (!is_out (around->status))
+    pack_bodies (held, bodies);
+}
+
+/* Of a preview: one of the two, where that is lower for sure or nearly. */
+static void
+pack_briefly (const Held *held, Found *around, Found *bodies)
+{
+  pack_around (held, true, around);
+  if (is_out (around->status) ||
+      (around->status == TESSERA_OK && has_many_in_bodies (held)))
+    return;
+  pack_bodies (held, bodies);
+  if (around->status != TESSERA_OK && !is_out (bodies->status) &&
+      !is_enough (held, bodies))
+    pack_around (held, false, around);
+}
+
+/* Both where they are; @bodies has the place for the lower. */
+static TesseraStatus
+take_lower (const Held *held, const Found *around, Found *bodies)
+{
+  bool is_cut_short = around->packing.is_cut_short || bodies->packing.is_cut_short;
+
+  if (is_out (around->status) || is_out (bodies->status))
+    return is_out (around->status) ? around->status : bodies->status;
+  if (around->status == TESSERA_OK &&
+      (bodies->status != TESSERA_OK ||
+       around->packing.height_bytes < bodies->packing.height_bytes))
+    {
+      memcpy (bodies->offsets, around->offsets, held->n_items * sizeof *around->offsets);
+      bodies->packing = around->packing;
+      bodies->status = TESSERA_OK;
+    }
+  bodies->packing.is_cut_short = is_cut_short;
+  return bodies->status;
+}
+
+TesseraStatus
+tessera_held_pack (const TesseraItem *items,
+                   const TesseraItem *bodies,
+                   const uint64_t *layered,
+                   size_t n_items,
+                   const TesseraPackOptions *options,
+                   uint64_t *offsets,
+                   TesseraPacking *out_packing)
+{
+  const Held held = { items, bodies, layered, n_items, options };
+  Found around = { .offsets = malloc ((n_items + 1) * sizeof *around.offsets),
+                   .status = TESSERA_REFUSED };
+  Found among = { .offsets = offsets, .status = TESSERA_REFUSED };
+  TesseraStatus status;
+
+  if (!around.offsets)
+    return TESSERA_NO_MEMORY;
+  if (options->is_brief)
+    pack_briefly (&held, &around, &among);
+  else
+    pack_both (&held, &around, &among);
+  status = take_lower (&held, &around, &among);
+  *out_packing = among.packing;
+  free (around.offsets);
+  return status;
 }

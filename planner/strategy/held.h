@@ -1,5 +1,5 @@
 /*
- * Room in layers for what is pinned.
+ * What edits hold, beside groups as rectangles.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,16 +8,23 @@
 #include "planner/pack.h"
 
 /*
- * tessera_held_make_room:
+ * tessera_held_pack:
  * @items: what edits hold is held
- * @layered: (array length=n_items): where items lie in layers, UINT64_MAX: in none
- * @out_items: (array length=n_items): filled on success: @items, those in layers pinned
- *   there, but for those in the way of a pin of @items, which are free to go anywhere
+ * @bodies: (array length=n_items): the same, each group a body
+ * @layered: (array length=n_items): where items lie in layers as if nobody were held,
+ *   UINT64_MAX: in none
+ * @offsets: (array length=n_items): filled on success
  *
- * Returns: TESSERA_OK; TESSERA_REFUSED: so much is pinned that looking at it would take
- * seconds
+ * The lower of two: bodies moved among what is held, and what is held around the layers,
+ * of which those in the way of a pin leave. A preview (is_brief) does with one of them
+ * where that is likely the lower, or low enough.
+ *
+ * Returns: as tessera_pack() does
  */
-TESSERA_MUST_USE TesseraStatus tessera_held_make_room (const TesseraItem *items,
-                                                       size_t n_items,
-                                                       const uint64_t *layered,
-                                                       TesseraItem *out_items);
+TESSERA_MUST_USE TesseraStatus tessera_held_pack (const TesseraItem *items,
+                                                  const TesseraItem *bodies,
+                                                  const uint64_t *layered,
+                                                  size_t n_items,
+                                                  const TesseraPackOptions *options,
+                                                  uint64_t *offsets,
+                                                  TesseraPacking *out_packing);

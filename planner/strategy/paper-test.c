@@ -322,6 +322,38 @@ test_held_around (void)
     }
 }
 
+/* A preview does with one of two packings where it can: still nothing overlaps, pins
+ * hold, and no layout is above the layers by more than what is held. */
+static void
+test_brief (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (31);
+  const TesseraPackOptions options = { .n_threads = 1,
+                                       .is_brief = true,
+                                       .rough_part = 2048 };
+
+  for (int round = 0; round < 100; round++)
+    {
+      Case c = { 0 };
+      uint64_t most;
+
+      fill_randomly (&c, random);
+      for (size_t i = 0; i < c.n; i++)
+        if (c.grouped[i].kind == TESSERA_GROUP_HOMO_LAYER && round % 2)
+          c.grouped[i].kind = TESSERA_GROUP_HOMO_SIZE;
+      most = height (&c, true) + c.items[3].size_bytes / UNIT;
+      c.items[3].apart = round % 4 < 2;
+      c.items[3].is_pinned = round % 4 >= 2;
+      c.items[3].pinned_bytes = most * UNIT;
+      g_assert_cmpint (tessera_paper_pack (c.items, c.grouped, c.n, true, &options,
+                                           c.offsets, &c.packing),
+                       ==, TESSERA_OK);
+      assert_lies_apart (&c);
+      if (round % 4 == 1)
+        g_assert_cmpuint (c.packing.height_bytes, <=, most * UNIT);
+    }
+}
+
 /* A group of many, as of all activations, is no body that others are packed around: one
  * that is kept apart from nobody costs its own size at most. */
 static void
@@ -397,6 +429,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/paper/hand-made", test_hand_made);
   g_test_add_func ("/planner/paper/random", test_random);
   g_test_add_func ("/planner/paper/held-around", test_held_around);
+  g_test_add_func ("/planner/paper/brief", test_brief);
   g_test_add_func ("/planner/paper/many-held", test_many_held);
   g_test_add_func ("/planner/paper/no-memory", test_no_memory);
   return g_test_run ();

@@ -154,57 +154,19 @@ find_rest (Paper *paper)
   return is_any || paper->is_held;
 }
 
-/* Layers as if nobody were held, what is held around them. Not OK: they are in its way.
- */
-static TesseraStatus
-pack_around_layers (const Paper *paper,
-                    const TesseraPackOptions *options,
-                    uint64_t *offsets,
-                    TesseraPacking *packing)
-{
-  TesseraItem *items = malloc ((paper->n_items + 1) * sizeof *items);
-  TesseraStatus status;
-
-  if (!items)
-    return TESSERA_NO_MEMORY;
-  for (uint32_t i = 0; i < paper->n_items; i++)
-    offsets[i] = is_static (paper, i) ? paper->offsets[i] : UINT64_MAX;
-  status = tessera_held_make_room (paper->items, paper->n_items, offsets, items);
-  if (status == TESSERA_OK)
-    status = tessera_pack (items, paper->n_items, options, offsets, packing);
-  free (items);
-  return status;
-}
-
-/* The lower of two: groups moved as bodies among what is held, and what is held around
- * the layers. */
 static TesseraStatus
 place_held (Paper *paper, const TesseraPackOptions *options)
 {
-  uint64_t *around = malloc ((paper->n_items + 1) * sizeof *around);
-  TesseraPacking packing;
-  TesseraStatus around_status, status = TESSERA_OK;
-  bool is_around;
+  uint64_t *layered = malloc ((paper->n_items + 1) * sizeof *layered);
+  TesseraStatus status;
 
-  if (!around)
+  if (!layered)
     return TESSERA_NO_MEMORY;
-  around_status = pack_around_layers (paper, options, around, &packing);
-  is_around = around_status == TESSERA_OK;
-  if (around_status == TESSERA_NO_MEMORY || around_status == TESSERA_CANCELLED)
-    status = around_status;
-  else
-    {
-      status = tessera_pack (paper->held, paper->n_items, options, paper->offsets,
-                             &paper->packing);
-      packing.is_cut_short |= paper->packing.is_cut_short;
-      is_around = is_around && packing.height_bytes < paper->packing.height_bytes;
-    }
-  if (status == TESSERA_OK && is_around)
-    {
-      memcpy (paper->offsets, around, paper->n_items * sizeof *around);
-      paper->packing = packing;
-    }
-  free (around);
+  for (uint32_t i = 0; i < paper->n_items; i++)
+    layered[i] = is_static (paper, i) ? paper->offsets[i] : UINT64_MAX;
+  status = tessera_held_pack (paper->items, paper->held, layered, paper->n_items, options,
+                              paper->offsets, &paper->packing);
+  free (layered);
   return status;
 }
 
