@@ -67,12 +67,18 @@ make_swapped (Maker *maker, bool is_swapped, uint64_t l)
   test_free (maker->trace, temporary, 4096 * l);
 }
 
+static uint64_t
+noise_of (uint32_t step, uint32_t layer)
+{
+  return 100 + (step * step * 7919 + layer * layer * step * 104729) % 1000;
+}
+
 static void
 make_layer (Maker *maker, const TestSteps *made, uint32_t step, uint32_t layer)
 {
   uint64_t b = made->has_batch ? test_steps_batches[step] : 2;
   uint64_t l = test_steps_lengths[step] + made->longer;
-  uint64_t noise = 100 + (step * step * 7919 + layer * layer * step * 104729) % 1000;
+  uint64_t noise = noise_of (step, layer);
 
   hold (maker, 2 * b * l * (64 + 8 * layer));
   if (made->masks_pad && layer % 4 == 0 && l % 8 != 0)
@@ -80,6 +86,16 @@ make_layer (Maker *maker, const TestSteps *made, uint32_t step, uint32_t layer)
   test_free (maker->trace, put (maker, noise), noise);
   if (made->swaps_below > 0 && layer % 3 == 0)
     make_swapped (maker, l < made->swaps_below, l);
+}
+
+/* A loss that a step appends to a list, or drops. */
+static void
+make_loss (Maker *maker, bool is_kept)
+{
+  if (is_kept)
+    put (maker, 1536);
+  else
+    hold (maker, 1536);
 }
 
 /* `outputs = model(...)`: the last lets go when the next is there. *@last: 0 where none
@@ -124,7 +140,12 @@ test_steps_trace (const TestSteps *made)
           make_layer (&maker, made, s, k);
           if (k == 0 && s > 0)
             test_free (maker.trace, loss, 4);
+          if (k == 0 && made->keepers > 0)
+            make_loss (&maker, made->keepers >> s & 1);
         }
+      if (made->lawless_bytes > 0)
+        hold (&maker, (uint64_t) made->lawless_bytes *
+                          (made->lawless_steps >> s & 1 ? noise_of (s, 1) : 1100));
       if (made->kept_bytes > 0)
         make_kept (&maker, made->kept_bytes * b * l, &kept, &last_bytes);
       loss = put (&maker, 4);

@@ -23,6 +23,18 @@ typedef struct
 /* Slots, laws, and which of them have a fixed place, without offsets. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_slots (TesseraLengthsBuild *build,
                                                       TesseraError *error);
+/* Steps, or parts of them, whose block of the slot is there over the whole of the next
+ * step; *@out_is_habit: it is more than one step's. */
+uint32_t tessera_lengths_count_kept (const TesseraLengthsBuild *build,
+                                     uint32_t slot,
+                                     bool *out_is_habit);
+/* What several steps keep, with what is the same request in others, has no place where
+ * that is little. Needs places. */
+void tessera_lengths_leave_habits (TesseraLengthsBuild *build);
+/* What steps keep, of the stream and pool that are planned: who follows knows that it
+ * comes, or would take it for one of its equals, which has a place. */
+void
+tessera_lengths_tell_kept (TesseraLengthsBuild *build, uint32_t stream, uint32_t pool);
 /* Whether some block of the slot lives on when the next step asks for its successor. */
 bool tessera_lengths_outlives (const TesseraLengthsBuild *build, uint32_t slot);
 /* Where they are not cut: what lives into the next step, and is gone there before others
@@ -39,6 +51,13 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_start (TesseraLengthsBuild *build
 /* The orders of the swept. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_orders (TesseraLengthsBuild *build,
                                                        TesseraError *error);
+/* What expandable segments reserve for the trace at most. */
+TESSERA_MUST_USE TesseraStatus tessera_lengths_online (const TesseraLengthsBuild *build,
+                                                       uint64_t *out_bytes);
+/* TESSERA_REFUSED where some observed step would take far more than is ever alive, or a
+ * size without a law more than expandable segments reserve. */
+TESSERA_MUST_USE TesseraStatus
+tessera_lengths_refuse_dear (const TesseraLengthsBuild *build, TesseraError *error);
 
 /* The next step of the kind after its @k-th that has a block of the slot; TESSERA_NONE.
  */

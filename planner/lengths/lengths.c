@@ -71,63 +71,6 @@ set_parameters (TesseraLengthsBuild *build)
   return TESSERA_OK;
 }
 
-enum
-{
-  DEAR_SHARE = 4 /* above the trace's own load by more, expandable rules serve better */
-};
-
-/* What can't move with the length (blocks that live into the next step in sizes that
- * vary, requests that each step makes otherwise) may take more than there ever is, and so
- * may what an edit fixes. */
-static TesseraStatus
-refuse_dear_step (const TesseraLengthsBuild *build, double percent, TesseraError *error)
-{
-  const TesseraLengthsEdits *edits = build->edits;
-  uint32_t pin = tessera_lengths_pins_highest (build);
-
-  if (pin != TESSERA_NONE)
-    return tessera_fail (error, TESSERA_REFUSED,
-                         "the edit \"%s\" %s that a step would take %.0f %% "
-                         "of the most that is ever alive, since what moves with the "
-                         "length lies above: no plan for every length is made with it",
-                         edits->edits[pin].name,
-                         edits->edits[pin].kind == TESSERA_EDIT_PIN
-                             ? "pins so high"
-                             : "keeps so much together",
-                         percent);
-  if (edits->fixing != TESSERA_NONE)
-    return tessera_fail (error, TESSERA_REFUSED,
-                         "the edit \"%s\" keeps so much apart that a step would take "
-                         "%.0f %% of the most that is ever alive: no plan for every "
-                         "length is made with it",
-                         edits->edits[edits->fixing].name, percent);
-  return tessera_fail (error, TESSERA_REFUSED,
-                       "sizes vary by a law, but what can't move with the length "
-                       "is too much: a step would take %.0f %% of the most that is "
-                       "ever alive: no plan for every length",
-                       percent);
-}
-
-static TesseraStatus
-refuse_dear (const TesseraLengthsBuild *build, TesseraError *error)
-{
-  const TesseraLengths *out = build->out;
-  uint64_t load = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
-
-  for (uint32_t i = 0; i < out->n_observed; i++)
-    {
-      TesseraLengthsNeed need;
-      TesseraStatus status = tessera_lengths_measure (out, &out->observed[i], &need);
-
-      if (status == TESSERA_NO_MEMORY)
-        return status;
-      if (status == TESSERA_OK && need.height_bytes > load + load / DEAR_SHARE)
-        return refuse_dear_step (
-            build, 100.0 * (double) need.height_bytes / (double) load, error);
-    }
-  return TESSERA_OK;
-}
-
 /* Slots, places and orders, as what edits leave to others is now. */
 static TesseraStatus
 lay_out (TesseraLengthsBuild *build, TesseraError *error)
@@ -234,7 +177,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     status = lay_out_under_cap (&build, &edits, error);
   if (status == TESSERA_OK)
-    status = refuse_dear (&build, error);
+    status = tessera_lengths_refuse_dear (&build, error);
   if (status == TESSERA_OK)
     status = check (&build, error);
   tessera_lengths_edits_clear (&edits);

@@ -15,46 +15,6 @@ enum
   EARLY_SHARE = 20 /* of the largest load may be asked for before the length is known */
 };
 
-/* Whether the block is alive over the whole of the step after its own. What the last step
- * leaves behind nobody can tell. */
-static bool
-persists (const TesseraLengthsBuild *build, uint32_t step, const TesseraBlock *block)
-{
-  const TesseraStructure *structure = build->structure;
-
-  if (build->parts->phase)
-    {
-      step = build->parts->step_of[step];
-      structure = build->parts->whole;
-    }
-  return step + 1 < structure->n_steps &&
-         block->died_index >= structure->steps[step + 1].end_index;
-}
-
-/* Steps, or parts of them, whose block of the slot persists; *@out_is_habit: it is more
- * than one step's. */
-static uint32_t
-count_persisting (const TesseraLengthsBuild *build, uint32_t slot, bool *out_is_habit)
-{
-  const uint32_t *step_of = build->parts->phase ? build->parts->step_of : NULL;
-  uint32_t n = 0, last = TESSERA_NONE;
-
-  *out_is_habit = false;
-  for (uint32_t k = 0; k < build->kind->n_steps; k++)
-    {
-      uint32_t block = tessera_kind_block (build->kind, slot, k);
-      uint32_t step = build->kind->steps[k];
-
-      if (block == TESSERA_NONE || !persists (build, step, &build->blocks->blocks[block]))
-        continue;
-      step = step_of ? step_of[step] : step;
-      *out_is_habit |= last != TESSERA_NONE && last != step;
-      last = step;
-      n++;
-    }
-  return n;
-}
-
 uint32_t
 tessera_lengths_next (const TesseraLengthsBuild *build, uint32_t slot, uint32_t k)
 {
@@ -117,7 +77,7 @@ place_slot (const TesseraLengthsBuild *build, uint32_t index, uint32_t owner)
   const TesseraKindSlot *of = &build->kind->slots[index];
   TesseraLengthsSlot *slot = &build->out->slots[index];
   bool is_habit;
-  uint32_t n_persisting = count_persisting (build, index, &is_habit);
+  uint32_t n_persisting = tessera_lengths_count_kept (build, index, &is_habit);
 
   slot->place = TESSERA_PLACE_SWEPT;
   if (((uint32_t) of->stream << 16 | of->pool) != owner)
@@ -134,22 +94,6 @@ place_slot (const TesseraLengthsBuild *build, uint32_t index, uint32_t owner)
     {
       slot->place = TESSERA_PLACE_FIXED;
       slot->crosses = true;
-    }
-}
-
-/* What steps keep, of the streams and pool that are planned: who follows knows that it
- * comes, or would take it for one of its equals, which has a place. */
-static void
-tell_kept (TesseraLengthsBuild *build, uint32_t owner)
-{
-  for (uint32_t i = 0; i < build->out->n_slots; i++)
-    {
-      TesseraLengthsSlot *slot = &build->out->slots[i];
-      bool is_habit;
-
-      if (slot->place == TESSERA_PLACE_NONE && slot->stream == owner >> 16 &&
-          slot->pool == (owner & 0xffff) && count_persisting (build, i, &is_habit) > 0)
-        slot->crosses = true;
     }
 }
 
@@ -351,6 +295,7 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
         return status;
       place_slot (build, i, owner);
     }
+  tessera_lengths_leave_habits (build);
   tell_seen (build);
   tessera_lengths_leave_slots (build);
   status = find_early (build, error);
@@ -362,7 +307,7 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
     status = tessera_lengths_fix_slots (build, error);
   if (status == TESSERA_OK && build->laws->steps.has_second)
     status = tessera_lengths_conditions (build);
-  tell_kept (build, owner);
+  tessera_lengths_tell_kept (build, owner >> 16, owner & 0xffff);
   for (uint32_t i = 0; i < out->n_slots; i++)
     out->n_swept += out->slots[i].place == TESSERA_PLACE_SWEPT;
   return status;

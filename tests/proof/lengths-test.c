@@ -390,7 +390,7 @@ test_lengths_with_edits (void)
 static void
 test_lengths_that_keep (void)
 {
-  prove_all (INSTANCE_VARIES_AND_KEEPS, NO_EDITS, instance_number (N_SHORT / 4));
+  prove_all (INSTANCE_VARIES_AND_KEEPS, NO_EDITS, instance_number (4 * N_SHORT));
 }
 
 int
