@@ -35,7 +35,7 @@ check_passing (const TesseraOrders *orders, TesseraError *error)
       const TesseraParameters *of = &orders->points[i].parameters;
       const TesseraOrder *order;
 
-      if (orders->points[i].is_outside ||
+      if (orders->points[i].is_longer ||
           !tessera_sweep_sizes (out, of, orders->block_bytes))
         continue;
       tessera_sweep_by (out, of, false, orders->block_bytes, NULL, orders->tops, &order);

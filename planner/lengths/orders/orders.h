@@ -14,8 +14,8 @@ enum
 {
   TESSERA_ORDERS_UNSEEN = 40, /* parameters besides the observed, up to the most, ... */
   TESSERA_ORDERS_UNSEEN_OF_TWO = 960, /* ... and where there are two lengths */
-  TESSERA_ORDERS_OUTSIDE = 8, /* shorter and longer ones than a plan is likely to meet; of
-                                 two lengths the corners of the box */
+  TESSERA_ORDERS_OUTSIDE = 16, /* shorter and longer ones than a plan is likely to meet;
+                                  of two lengths the corners of the box */
   TESSERA_ORDERS_POINTS =
       TESSERA_FIT_STEPS + TESSERA_ORDERS_UNSEEN_OF_TWO + TESSERA_ORDERS_OUTSIDE,
   TESSERA_ORDERS_SPREAD = 10,  /* points that are packed for in any case */
@@ -35,6 +35,7 @@ typedef struct
   TesseraParameters parameters;
   bool is_observed;
   bool is_outside;
+  bool is_longer;           /* ... than what the plan is for */
   uint64_t first_fit_bytes; /* no more than first fit by size comes to there, and some
                                order is no higher; UINT64_MAX: nobody looked */
   uint64_t bound_bytes; /* no layout of those that are tried is below; 0: nobody looked */

@@ -14,7 +14,8 @@ enum
   /* Without a divisor in common with TESSERA_ORDERS_UNSEEN_OF_TWO. Found by trying all:
    * with these no two points lie close to each other, of all or of each eighth one. */
   STRIDE = 293,
-  BATCH_STRIDE = 31
+  BATCH_STRIDE = 31,
+  N_CORNERS = 8
 };
 
 static int
@@ -66,29 +67,36 @@ add_observed (TesseraOrders *orders, TesseraParameters *least, TesseraParameters
     *most = *least;
 }
 
+/* So many 32ths of the length, and that batch. */
+static void
+add_outside (TesseraOrders *orders, uint64_t length, uint64_t parts, uint64_t batch)
+{
+  TesseraParameters at = { .batch = batch };
+
+  if (__builtin_mul_overflow (length, parts, &at.length))
+    return;
+  at.length = at.length < 32 ? 1 : at.length / 32;
+  add (orders, &at);
+  orders->points[orders->n_points - 1].is_outside = true;
+  orders->points[orders->n_points - 1].is_longer = parts > 32;
+}
+
 /* Lengths below half the shortest and above the longest, of the smallest and the largest
  * batch. */
 static void
-add_outside (TesseraOrders *orders,
-             const TesseraParameters *least,
-             const TesseraParameters *most)
+add_all_outside (TesseraOrders *orders,
+                 const TesseraParameters *least,
+                 const TesseraParameters *most)
 {
-  /* In 32ths of either. */
-  static const uint8_t shorter[] = { 12, 8, 4, 1 }, longer[] = { 36, 40, 48, 64 };
+  static const uint8_t shorter[] = { 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1 };
+  static const uint8_t longer[] = { 36, 40, 48, 64 };
 
-  for (size_t i = 0; i < TESSERA_ORDERS_OUTSIDE; i++)
-    {
-      bool is_longer = i % 2 > 0;
-      uint64_t length = is_longer ? most->length : least->length;
-      uint64_t parts = is_longer ? longer[i / 2] : shorter[i / 2];
-      TesseraParameters at = { .batch = i % 4 < 2 ? most->batch : 1 };
-
-      if (__builtin_mul_overflow (length, parts, &at.length))
-        continue;
-      at.length = at.length < 32 ? 1 : at.length / 32;
-      add (orders, &at);
-      orders->points[orders->n_points - 1].is_outside = true;
-    }
+  for (size_t i = 0; i < sizeof shorter; i++)
+    add_outside (orders, least->length, shorter[i], i % 2 ? 1 : most->batch);
+  for (size_t i = 0; i < sizeof longer; i++)
+    add_outside (orders, most->length, longer[i], i % 2 ? 1 : most->batch);
+  _Static_assert(sizeof shorter + sizeof longer == TESSERA_ORDERS_OUTSIDE,
+                 "so many points there are room for");
 }
 
 /* Where slots of two lengths are as large to each other as they can be. */
@@ -97,7 +105,7 @@ add_corners (TesseraOrders *orders,
              const TesseraParameters *least,
              const TesseraParameters *most)
 {
-  for (size_t i = 0; i < TESSERA_ORDERS_OUTSIDE; i++)
+  for (size_t i = 0; i < N_CORNERS; i++)
     if (i % 2 == 0 || most->batch > least->batch)
       add (orders, &(TesseraParameters){ i & 1 ? most->batch : least->batch,
                                          i & 2 ? most->length : least->length,
@@ -175,7 +183,7 @@ tessera_orders_choose_points (TesseraOrders *orders)
 
   add_observed (orders, &least, &most);
   if (most.second == 0)
-    add_outside (orders, &least, &most);
+    add_all_outside (orders, &least, &most);
   least.length = (least.length + 1) / 2;
   least.second = (least.second + 1) / 2;
   if (most.second > 0)

@@ -48,8 +48,8 @@ typedef struct
   size_t from, to;
 } Span;
 
-/* The points of those, and, so that an order holds between two of them as well, the one
- * before. Returns: how many. */
+/* The points of those that the plan is for, and, so that an order holds between two of
+ * them as well, the one before. Returns: how many. */
 static size_t
 list_span (const TesseraOrders *orders, Span span, TesseraParameters *out_at)
 {
@@ -57,7 +57,7 @@ list_span (const TesseraOrders *orders, Span span, TesseraParameters *out_at)
 
   for (size_t i = 0; i < span.to; i++)
     {
-      if (orders->points[i].is_outside)
+      if (orders->points[i].is_longer)
         continue;
       if (i < span.from)
         n = 0;
@@ -90,12 +90,8 @@ static Span
 span_from (const TesseraOrders *orders, size_t point)
 {
   bool is_for_all = !orders->passes || orders->build->out->most.second > 0;
-  size_t from = 0;
 
-  for (size_t i = 0; i < point && !is_for_all; i++)
-    if (!orders->points[i].is_outside)
-      from = point;
-  return (Span){ from, orders->n_points };
+  return (Span){ is_for_all ? 0 : point, orders->n_points };
 }
 
 typedef enum
@@ -268,7 +264,7 @@ try_below_first_fit (TesseraOrders *orders)
       TesseraOrdersPoint *point = &orders->points[i];
       uint64_t bound_bytes, first_fit_bytes;
 
-      if ((point->is_outside && orders->passes) ||
+      if ((point->is_longer && orders->passes) ||
           (!point->is_observed && point->parameters.second > 0) ||
           tessera_orders_least (orders, point) == UINT64_MAX)
         continue;
