@@ -75,6 +75,9 @@ typedef struct
                       to no less: a layout that is no higher is low enough */
   bool is_glance;  /* what @former comes to is told, however high, and nothing is
                       done to lower it where it can be repaired at all */
+  uint64_t most_bytes; /* where something is pinned: TESSERA_REFUSED, with no conflict,
+                          once it is proven that no layout is lower than this; 0: all are
+                          wanted */
   uint32_t rough_part; /* where there is @former: so small a part of the height above the
                           bound is low enough as well; 0: none is */
   const TesseraProgress *progress;

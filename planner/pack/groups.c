@@ -19,6 +19,9 @@
  * across their ends. */
 #define GAPS_PART 2
 
+/* Of a preview: what is a smaller part of the whole nobody sees. */
+#define LITTLE_PART 8192
+
 /* Of a group; of the whole that is. */
 void
 tessera_pack_call_tell (void *user, const TesseraNews *news)
@@ -267,6 +270,7 @@ set_hints (const TesseraPackCall *call,
   const Pinned pinned = look_at_pinned (problem);
   *out_is_hard = problem->is_torn || pinned.has_pinned;
   problem->enough_bytes = problem->bound_bytes + slack_bytes;
+  problem->little_bytes = options->rough_part != 0 ? call->load_bytes / LITTLE_PART : 0;
   if (options->is_settled && !problem->is_torn && !pinned.has_left && !has_left)
     problem->settled_bytes = problem->hint_top_bytes + slack_bytes;
   if (problem->settled_bytes > problem->enough_bytes)
@@ -328,7 +332,7 @@ pack_part (TesseraPackCall *call,
   TesseraPackProblem *problem = NULL;
   TesseraPortfolioOptions hard = *options;
   bool is_hard = false;
-  uint64_t *places = NULL, height_bytes = 0;
+  uint64_t *places = NULL, height_bytes = 0, spent = 0;
   const char *strategy = TESSERA_STRATEGY_NOTHING_TO_DO;
   *out_is_noted = begin == end && note_above (call, group, n_above, 0);
   if (*out_is_noted)
@@ -341,10 +345,16 @@ pack_part (TesseraPackCall *call,
   call->base_bytes = problem->base_bytes;
   if (call->limits != NULL)
     status = set_limits (call, group, end, problem);
+  if (status == TESSERA_OK && problem->is_whole_pool && call->most_bytes != 0 &&
+      problem->bound_bytes >= call->most_bytes)
+    status = TESSERA_REFUSED;
   if (status == TESSERA_OK)
     status = set_hints (call, options, problem, n_above > 0, &is_hard);
   if (is_hard && hard.work_budget < options->hard_budget)
     hard.work_budget = options->hard_budget;
+  if (problem->little_bytes != 0)
+    hard.work_budget = call->n_left > 0 ? call->work_left / 2 : call->work_left;
+  hard.spent = &spent;
   if (status == TESSERA_OK && problem->n_items > 0)
     {
       places = calloc (problem->n_items, sizeof *places);
@@ -357,6 +367,7 @@ pack_part (TesseraPackCall *call,
     {
       note_places (call, group, problem, places, height_bytes, strategy);
       take_slack (call, problem, height_bytes);
+      call->work_left -= spent < call->work_left ? spent : call->work_left;
     }
   free (places);
   tessera_pack_problem_free (problem);

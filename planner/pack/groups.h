@@ -17,6 +17,7 @@ typedef struct
   const TesseraItem *items;
   TesseraPackLimit *limits; /* NULL: nobody is held to anything */
   uint64_t highest_pin_bytes;
+  uint64_t load_bytes; /* of all zones, pins left out */
   TesseraPackZones zones;
   uint64_t *offsets;
   TesseraPacking packing;
@@ -25,6 +26,8 @@ typedef struct
   const TesseraListener *listener; /* the caller's */
   uint64_t base_bytes;             /* of the group in work, that live always */
   uint64_t n_left;                 /* groups after it: nobody knows their height yet */
+  uint64_t most_bytes;             /* see TesseraPackOptions */
+  uint64_t work_left;   /* of a preview: what the groups before have not spent */
   uint64_t slack_bytes; /* that the groups to come may be above what they take at least */
 } TesseraPackCall;
 

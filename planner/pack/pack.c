@@ -165,6 +165,7 @@ call_init (TesseraPackCall *call, const TesseraItem *items, size_t n_items)
   if (status == TESSERA_OK)
     status = tessera_pack_zones_load (&call->zones, items, 0, n_items,
                                       &call->packing.bound_bytes);
+  call->load_bytes = call->packing.bound_bytes;
   if (call->packing.bound_bytes < call->highest_pin_bytes)
     call->packing.bound_bytes = call->highest_pin_bytes;
   return status;
@@ -222,9 +223,11 @@ pack_all (const TesseraItem *items,
     options_of_all.stopped = &call.has_stopped;
   if (options != NULL && options->is_glance)
     options_of_all.glance_part = n_items <= FEW_AT_A_GLANCE ? PART_OF_GLANCE : 1;
+  call.most_bytes = options != NULL ? options->most_bytes : 0;
   if (options_of_all.rough_part != 0)
     call.slack_bytes = call.packing.bound_bytes / options_of_all.rough_part;
   options_of_all.hard_budget = options_of_all.work_budget / count_hard (&call);
+  call.work_left = options_of_all.work_budget;
   for (size_t g = 0, begin = 0; g < call.zones.n_groups && status == TESSERA_OK; g++)
     {
       TesseraPortfolioOptions group_options = options_of_all;

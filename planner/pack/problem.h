@@ -69,6 +69,8 @@ typedef struct
   uint64_t settled_bytes; /* what the layout of before took, where it was made with all of
                              the work and still counts; 0: none */
   uint64_t enough_bytes; /* a height that is low enough, where above the bound */
+  uint64_t little_bytes; /* above the bound: not worth chains; what is more is worth more
+                            of the work; 0: all is worth all of it */
   bool is_whole_pool;    /* offsets are of the pool, since something is pinned */
 
   /* NULL where nobody is held to anything: then there are no bodies and nothing is

@@ -193,6 +193,28 @@ test_refused (void)
   g_assert_cmpuint (packing.conflict[1], ==, N_ITEMS - 1);
 }
 
+/* What can't be lower than is wanted is given up, and nothing else. */
+static void
+test_of_no_use (void)
+{
+  g_autofree Zones *zones = g_new (Zones, 1);
+  TesseraPackOptions options = { .former = zones->former, .is_brief = true };
+  uint64_t offsets[N_ITEMS], height_bytes;
+  TesseraPacking packing;
+  make_zones (zones, 1);
+  zones->items[0].is_pinned = 1;
+  g_assert_cmpint (tessera_pack (zones->items, N_ITEMS, &options, offsets, &packing), ==,
+                   TESSERA_OK);
+  height_bytes = packing.height_bytes;
+  options.most_bytes = packing.bound_bytes;
+  g_assert_cmpint (tessera_pack (zones->items, N_ITEMS, &options, offsets, &packing), ==,
+                   TESSERA_REFUSED);
+  options.most_bytes = height_bytes + 1;
+  g_assert_cmpint (tessera_pack (zones->items, N_ITEMS, &options, offsets, &packing), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (packing.height_bytes, ==, height_bytes);
+}
+
 static void
 test_no_memory (void)
 {
@@ -231,6 +253,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pack-spread/body", test_body);
   g_test_add_func ("/pack-spread/laws", test_laws);
   g_test_add_func ("/pack-spread/refused", test_refused);
+  g_test_add_func ("/pack-spread/of-no-use", test_of_no_use);
   g_test_add_func ("/pack-spread/no-memory", test_no_memory);
   return g_test_run ();
 }

@@ -47,11 +47,19 @@ typedef struct
   uint64_t cost_bytes; /* taken from zones, or above the height of before */
 } Base;
 
+/* The bases of a body that are tried; none: it is packed as it is. */
+typedef struct
+{
+  uint64_t bytes[MOST_TRIED];
+  size_t n;
+} Tried;
+
 typedef struct
 {
   const TesseraItem *items;
   size_t n_items;
   const uint64_t *former;
+  Tried tried[MOST_BODIES];
   Zone zones[MOST_ZONES];
   uint32_t n_zones;
   uint64_t height_bytes; /* of the former layout */
@@ -279,33 +287,38 @@ find_bases (Spread *spread)
   spread->n_bases = n_kept;
 }
 
-static void
-pin (const Spread *spread, TesseraItem *items, uint64_t base_bytes)
-{
-  for (size_t k = 0; k < spread->n_members; k++)
-    {
-      TesseraItem *item = &items[spread->members[k].item];
-      item->is_pinned = 1;
-      item->pinned_bytes = base_bytes + item->body_offset_bytes;
-    }
-}
-
-/* All bodies at their bases of this number, or their last. Returns: false where no body
- * is of several zones. */
+/* Those of all bodies that are of several zones. Returns: false where none is. */
 static bool
-pin_bodies (Spread *spread, uint32_t n_bodies, TesseraItem *items, size_t number)
+list_tried (Spread *spread, uint32_t n_bodies)
 {
   bool is_spread = false;
   for (uint32_t body = 1; body <= n_bodies; body++)
     {
+      Tried *tried = &spread->tried[body - 1];
       if (!find_members (spread, body))
         continue;
       find_bases (spread);
-      pin (spread, items,
-           spread->bases[number < spread->n_bases ? number : spread->n_bases - 1].bytes);
+      for (; tried->n < spread->n_bases; tried->n++)
+        tried->bytes[tried->n] = spread->bases[tried->n].bytes;
       is_spread = true;
     }
   return is_spread;
+}
+
+/* All bodies at their bases of this number, or their last. */
+static void
+pin_bodies (const Spread *spread, TesseraItem *items, size_t number)
+{
+  for (size_t i = 0; i < spread->n_items; i++)
+    {
+      TesseraItem *item = &items[i];
+      const Tried *tried = item->body != 0 ? &spread->tried[item->body - 1] : NULL;
+      if (tried == NULL || tried->n == 0)
+        continue;
+      item->is_pinned = 1;
+      item->pinned_bytes = tried->bytes[number < tried->n ? number : tried->n - 1] +
+                           item->body_offset_bytes;
+    }
 }
 
 /* A layout, and where it comes from. */
@@ -328,7 +341,6 @@ is_enough (const Spread *spread, const TesseraPackOptions *options, uint64_t hei
 /* The lowest of the layouts seen at a glance. */
 static TesseraStatus
 glance (Spread *spread,
-        uint32_t n_bodies,
         const TesseraPackOptions *options,
         TesseraPackWay pack,
         TesseraItem *pinned,
@@ -342,8 +354,10 @@ glance (Spread *spread,
     {
       TesseraPacking packing;
       memcpy (pinned, spread->items, spread->n_items * sizeof *pinned);
-      if (!pin_bodies (spread, n_bodies, pinned, number))
-        break;
+      pin_bodies (spread, pinned, number);
+      brief.most_bytes = options->rough_part != 0 && best->number != SIZE_MAX
+                             ? best->packing.height_bytes
+                             : 0;
       status = pack (pinned, spread->n_items, &brief, tried, &packing);
       if (status == TESSERA_OK &&
           (best->number == SIZE_MAX || packing.height_bytes < best->packing.height_bytes))
@@ -364,15 +378,20 @@ glance (Spread *spread,
 /* The best of the bases with all of the work. */
 static TesseraStatus
 look_closely (Spread *spread,
-              uint32_t n_bodies,
               const TesseraPackOptions *options,
               TesseraPackWay pack,
               TesseraItem *pinned,
               Found *best)
 {
+  TesseraPackOptions close = *options;
   TesseraPacking packing;
   uint64_t *offsets;
   TesseraStatus status;
+  if (options->rough_part != 0)
+    {
+      close.former = best->offsets;
+      close.is_settled = false;
+    }
   if (best->packing.is_cut_short ||
       is_enough (spread, options, best->packing.height_bytes))
     return TESSERA_OK;
@@ -380,8 +399,8 @@ look_closely (Spread *spread,
   if (offsets == NULL)
     return TESSERA_NO_MEMORY;
   memcpy (pinned, spread->items, spread->n_items * sizeof *pinned);
-  pin_bodies (spread, n_bodies, pinned, best->number);
-  status = pack (pinned, spread->n_items, options, offsets, &packing);
+  pin_bodies (spread, pinned, best->number);
+  status = pack (pinned, spread->n_items, &close, offsets, &packing);
   if (status == TESSERA_OK && packing.height_bytes <= best->packing.height_bytes)
     {
       best->packing = packing;
@@ -430,11 +449,12 @@ pack_spread (Spread *spread,
   spread->members = malloc (MOST_MEMBERS * sizeof *spread->members);
   spread->bases = malloc (most_bases * sizeof *spread->bases);
   if (pinned != NULL && spread->members != NULL && spread->bases != NULL)
-    status = glance (spread, n_bodies, options, pack, pinned, &best);
+    status = list_tried (spread, n_bodies) ? glance (spread, options, pack, pinned, &best)
+                                           : TESSERA_REFUSED;
   if (status == TESSERA_OK && best.number == SIZE_MAX)
     status = TESSERA_REFUSED;
   if (status == TESSERA_OK)
-    status = look_closely (spread, n_bodies, options, pack, pinned, &best);
+    status = look_closely (spread, options, pack, pinned, &best);
   if (status == TESSERA_OK)
     status = settle (spread, &best, out_packing);
   free (pinned);

@@ -15,7 +15,7 @@
  * items, and of what improves so much as keeps 10,000 blocks below a twentieth of a
  * second (benchmark preview). */
 #define PREVIEW_BUDGET (UINT64_C (1) << 13)
-#define PREVIEW_BUDGET_OF_FEW (UINT64_C (3) << 14)
+#define PREVIEW_BUDGET_OF_FEW (UINT64_C (5) << 13)
 #define PREVIEW_FEW 4096
 #define PREVIEW_FIT_AT_MOST 8192
 /* Nearer to the bound than this part of the height nobody sees a difference: half of what

@@ -43,6 +43,7 @@ tessera_portfolio_repair (TesseraPortfolio *portfolio, uint32_t part)
                 .progress = options->progress,
                 .fraction = options->fraction_begin },
     .former = problem->hints,
+    .goes_on = options->rough_part != 0,
   };
   const uint64_t before_bytes = best->height_bytes;
   TesseraStatus status =

@@ -17,9 +17,11 @@
  * end up to as much lower as this part of the height of before. */
 #define MOST_ITEMS_OF_ROUNDS 32768
 #define NEAR_SETTLED 256
-/* Of a preview: of no more items repairs get a part of their looks before orders. */
-#define MOST_ITEMS_OF_HASTE 4096
+/* Of a preview: of no more items repairs get a part of their looks before orders, and one
+ * after them. */
+#define MOST_ITEMS_OF_HASTE 32768
 #define HASTY_PART 8
+#define LATER_PART 2
 /* What was brought nearer to the bound than this part of it may be again, and at once. */
 #define HARD_PART 2048
 
@@ -40,7 +42,9 @@ init_run (TesseraPortfolio *portfolio, TesseraDeskParts *parts)
                            .fit_at_most = portfolio->options->fit_at_most,
                            .has_sweeps = tessera_scope_can_sweep (problem, n_before),
                            .is_brief = portfolio->options->is_brief,
-                           .is_rough = portfolio->options->rough_part != 0 };
+                           .is_rough = portfolio->options->rough_part != 0,
+                           .is_glance = portfolio->options->rough_part != 0 &&
+                                        portfolio->options->glance_part != 0 };
   TesseraStatus status = tessera_finished_init (&portfolio->best, problem->n_items);
   if (status == TESSERA_OK && scope->has_sweeps)
     {
@@ -101,8 +105,8 @@ is_repaired_enough (const TesseraPortfolio *portfolio)
          height_bytes <= settled_bytes + settled_bytes / NEAR_SETTLED;
 }
 
-/* The first orders of few items take as long as a tenth of the looks that repairs may
- * take in vain, and end at the bound as often. */
+/* The first orders take as long as a tenth of the looks that repairs of few items may
+ * take in vain, a half of many items, and end at the bound as often. */
 static TesseraStatus
 repair (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
 {
@@ -114,7 +118,7 @@ repair (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
     return status;
   status = tessera_portfolio_run_orders (portfolio, workers);
   if (status == TESSERA_OK && is_first && !is_over (portfolio))
-    status = tessera_portfolio_repair (portfolio, 1);
+    status = tessera_portfolio_repair (portfolio, LATER_PART);
   return status;
 }
 
@@ -154,6 +158,8 @@ tessera_portfolio_run (const TesseraPackProblem *problem,
       *out_height_bytes = portfolio.best.height_bytes;
       *out_strategy = portfolio.best.name;
     }
+  if (options->spent != NULL)
+    *options->spent += portfolio.work_done;
   tessera_chains_clear (portfolio.chains);
   tessera_portfolio_workers_free (workers, options->n_threads);
   if (status == TESSERA_OK && !problem->has_zones && options->glance_part == 0 &&

@@ -26,6 +26,10 @@
 #define OWN_A_DRAWN 6
 #define MAX_OWN_RULES (TESSERA_N_OWN_RULES + TESSERA_N_OUTWARD)
 
+/* So many times what is little (problem.h) is worth all of the work, less of it as much
+ * less. */
+#define WORTH_ALL 16
+
 /* Nearer to the bound than this part of it, no rules are drawn any more. */
 #define NEAR_ENOUGH 16384
 
@@ -36,11 +40,20 @@ is_over (TesseraPortfolio *portfolio)
          atomic_load (&portfolio->shared.cancelled);
 }
 
+/* Nobody would see what is left to be won. */
+static bool
+is_little (const TesseraPortfolio *portfolio)
+{
+  const TesseraPackProblem *problem = portfolio->problem;
+  return portfolio->best.height_bytes <= problem->bound_bytes + problem->little_bytes;
+}
+
 static bool
 is_near (const TesseraPortfolio *portfolio)
 {
   uint64_t bound_bytes = portfolio->problem->bound_bytes;
-  return portfolio->best.height_bytes - bound_bytes < bound_bytes / NEAR_ENOUGH;
+  return is_little (portfolio) ||
+         portfolio->best.height_bytes - bound_bytes < bound_bytes / NEAR_ENOUGH;
 }
 
 /* How many sweeps the budget allows. */
@@ -85,6 +98,19 @@ run_drawn_rules (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
              n_rules < MAX_DRAWN_RULES ? n_rules : MAX_DRAWN_RULES);
 }
 
+/* Of a preview by what there is to be won. */
+static uint64_t
+work_of_chains (const TesseraPortfolio *portfolio)
+{
+  const TesseraPackProblem *problem = portfolio->problem;
+  const uint64_t work = portfolio->options->work_budget;
+  uint64_t left_bytes = portfolio->best.height_bytes - problem->bound_bytes;
+  if (problem->little_bytes == 0 || left_bytes / WORTH_ALL >= problem->little_bytes)
+    return work;
+  return (uint64_t) ((double) work * (double) left_bytes /
+                     ((double) problem->little_bytes * WORTH_ALL));
+}
+
 static TesseraStatus
 run_chains (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
 {
@@ -95,17 +121,18 @@ run_chains (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
       1 + (tessera_scope_is_hinted (&portfolio->scope) ? PLACEMENTS_A_HINTED_ROUND
                                                        : PLACEMENTS_A_ROUND) /
               (uint32_t) problem->n_items;
+  const uint64_t work = work_of_chains (portfolio);
   uint64_t work_of_round = (uint64_t) portfolio->n_tries * problem->n_items * n_chains *
                            tessera_scope_cost_of_owners (&portfolio->scope);
-  if (is_over (portfolio) || !tessera_scope_has_chains (&portfolio->scope) ||
-      work_of_round > portfolio->options->work_budget)
+  if (is_over (portfolio) || is_little (portfolio) ||
+      !tessera_scope_has_chains (&portfolio->scope) || work_of_round > work)
     return TESSERA_OK;
   TesseraStatus status =
       tessera_chains_init (portfolio->chains, problem, n_chains, workers[0].desk.entries);
   portfolio->round = TESSERA_ROUND_CHAINS;
   atomic_store (&portfolio->shared.best_height_bytes, UINT64_MAX);
   while (status == TESSERA_OK && !is_over (portfolio) &&
-         portfolio->work_done + work_of_round <= portfolio->options->work_budget)
+         portfolio->work_done + work_of_round <= work)
     {
       tessera_portfolio_run_round (portfolio, workers, n_chains);
       portfolio->work_done += work_of_round;

@@ -45,6 +45,10 @@
 /* Of previews, chains that begin elsewhere get further with the same work. */
 #define N_CHAINS_OF_ROUGH 3
 
+/* Of previews of many items where something is held: the next order reaches the bound
+ * more often than all rules together, in a third of the time. */
+#define N_BEFORE_RULES_OF_ROUGH 2
+
 /* What one sweep may spend on looking ahead (sweep.h). */
 #define LOOKS_OF_A_SWEEP (UINT64_C (1) << 22)
 #define LOOKS_AN_ITEM 8
@@ -118,6 +122,9 @@ tessera_scope_n_late_rules (const TesseraScope *scope)
 uint32_t
 tessera_scope_n_before_rules (const TesseraScope *scope)
 {
+  if (scope->is_rough && scope->problem->limits != NULL &&
+      scope->problem->n_items <= MAX_ITEMS_OF_LARGE)
+    return N_BEFORE_RULES_OF_ROUGH;
   return scope->problem->n_items <= MAX_ITEMS_OF_LARGE ? 1 : 0;
 }
 
@@ -127,6 +134,34 @@ bool
 tessera_scope_is_hinted (const TesseraScope *scope)
 {
   return scope->is_brief && scope->problem->former != NULL && !scope->problem->has_zones;
+}
+
+/* At a glance two orders of few items tell as much as all, of many the rules do. */
+static bool
+is_for_glance (const TesseraScope *scope, const TesseraCandidate *candidate)
+{
+  TesseraOrderKey first = candidate->keys[0];
+  if (!tessera_scope_is_small (scope))
+    return !scope->has_sweeps;
+  if (scope->problem->n_items > scope->fit_at_most)
+    return true;
+  return candidate->placement == TESSERA_PLACE_FIRST_FIT &&
+         (first == TESSERA_BY_FORMER || first == TESSERA_BY_LOAD);
+}
+
+/* Of a preview of many items what is ever lower than the rules. */
+static bool
+is_for_many (const TesseraScope *scope, const TesseraCandidate *candidate)
+{
+  TesseraOrderKey first = candidate->keys[0];
+  if (scope->problem->limits == NULL)
+    return candidate->placement == TESSERA_PLACE_LOWEST && first == TESSERA_BY_LOAD;
+  if (candidate->placement == TESSERA_PLACE_FIRST_FIT)
+    return first == TESSERA_BY_SIZE2_WIDE || first == TESSERA_BY_SIZE4_WIDE ||
+           first == TESSERA_BY_FORMER;
+  return candidate->placement == TESSERA_PLACE_LOWEST &&
+         (first == TESSERA_BY_LOAD || first == TESSERA_BY_AREA ||
+          first == TESSERA_BY_SIZE);
 }
 
 /* Of a preview what chains do not come to sooner. */
@@ -151,12 +186,18 @@ tessera_scope_tries (const TesseraScope *scope, const TesseraCandidate *candidat
       (scope->has_sweeps && n_items > MAX_ITEMS_OF_LARGE &&
        candidate != tessera_candidate_nth (0)))
     return false;
+  if (scope->is_glance && tessera_scope_is_hinted (scope) &&
+      !is_for_glance (scope, candidate))
+    return false;
   if (candidate == tessera_candidate_nth (0))
     return n_items <= most_lowest (scope);
   if (candidate->keys[0] == TESSERA_BY_FORMER && scope->problem->former == NULL)
     return false;
   if (tessera_scope_is_hinted (scope) && tessera_scope_is_small (scope) &&
       !is_for_hinted (scope, candidate))
+    return false;
+  if (tessera_scope_is_hinted (scope) && scope->is_rough && scope->has_sweeps &&
+      !tessera_scope_is_small (scope) && !is_for_many (scope, candidate))
     return false;
   return candidate->keys[0] == TESSERA_BY_TIME
              ? !scope->has_sweeps && n_items > scope->fit_at_most

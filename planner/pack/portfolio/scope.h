@@ -14,6 +14,7 @@ typedef struct
   bool has_sweeps;
   bool is_brief; /* see TesseraPackOptions */
   bool is_rough; /* the same: rough_part is not 0 */
+  bool is_glance; /* the same, of a preview */
 } TesseraScope;
 
 /* Tells whether sweeps can be had of a problem where so many items come before them. */

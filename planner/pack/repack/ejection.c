@@ -424,9 +424,14 @@ tessera_ejection_reach (TesseraEjection *ejection, uint64_t target_bytes)
           !tessera_progress (options->progress, options->fraction))
         ejection->is_cancelled = true;
       if (ejection->is_cancelled || ejection->looks >= options->looks ||
-          ejection->looks - last_looks > patience ||
-          !put (ejection, tessera_waiting_pop (&ejection->waiting), target_bytes))
+          ejection->looks - last_looks > patience)
         return false;
+      uint32_t item = tessera_waiting_pop (&ejection->waiting);
+      if (!put (ejection, item, target_bytes))
+        {
+          tessera_waiting_push (&ejection->waiting, item);
+          return false;
+        }
       if (ejection->waiting.n_waiting >= fewest)
         continue;
       fewest = ejection->waiting.n_waiting;

@@ -143,16 +143,30 @@ take_out_nowhere (Repair *repair)
     }
 }
 
-static bool
-reach (Repair *repair, uint64_t target_bytes)
+static void
+begin_anew (Repair *repair)
 {
   TesseraEjection *ejection = &repair->ejection;
   memcpy (ejection->offsets, repair->begun,
           ejection->problem->n_items * sizeof *repair->begun);
   tessera_ejection_begin (ejection);
   take_out_nowhere (repair);
+}
+
+/* From where the ejection has come to. */
+static bool
+go_on (Repair *repair, uint64_t target_bytes)
+{
+  TesseraEjection *ejection = &repair->ejection;
   tessera_ejection_take_out_above (ejection, target_bytes);
   return tessera_ejection_reach (ejection, target_bytes);
+}
+
+static bool
+reach (Repair *repair, uint64_t target_bytes)
+{
+  begin_anew (repair);
+  return go_on (repair, target_bytes);
 }
 
 static void
@@ -213,13 +227,15 @@ search (Repair *repair, uint64_t *offsets, uint64_t *height_bytes)
   const uint64_t least_bytes = least_of (repair);
   uint64_t low_bytes = 0, found_bytes;
   uint64_t target_bytes = least_bytes < *height_bytes ? least_bytes : *height_bytes - 1;
-  for (uint64_t more = least_bytes / FIRST_PART_MORE + 1; !reach (repair, target_bytes);
-       more *= 2)
+  bool is_reached = reach (repair, target_bytes);
+  for (uint64_t more = least_bytes / FIRST_PART_MORE + 1; !is_reached; more *= 2)
     {
       low_bytes = target_bytes;
       target_bytes = least_bytes + more;
       if (target_bytes >= *height_bytes || !has_looks (repair, true))
         return;
+      is_reached = repair->options->goes_on ? go_on (repair, target_bytes)
+                                            : reach (repair, target_bytes);
     }
   note (repair, repair->found, &found_bytes);
   if (low_bytes != 0)
