@@ -96,15 +96,11 @@ TESSERA_MUST_USE TesseraStatus tessera_caching_set_stream_handle (TesseraCaching
                                                                   uint32_t stream,
                                                                   uint64_t handle);
 
-/* Private pools (graphs, MemPool); pool 0 is the default one. Pools need no creation. */
-typedef struct
-{
-  bool is_unsplit;    /* "no_split": every request owns its whole segment */
-  bool serves_on_oom; /* "use_on_oom": free blocks serve others when the device is full */
-} TesseraCachingPoolOptions;
-TESSERA_MUST_USE TesseraStatus tessera_caching_set_pool (
-    TesseraCaching *caching, uint32_t pool, const TesseraCachingPoolOptions *options);
-/* The last user of a private pool is gone: the next flush takes its whole segments. A
+/* Private pools (graphs, MemPool) need no creation; pool 0 is the default one. What a
+ * MemPool may be told of splitting and of shortage ("no_split", "use_on_oom") no snapshot
+ * and no hook tells.
+ *
+ * The last user of a private pool is gone: the next flush takes its whole segments. A
  * later request from the pool takes this back. Unknown pools and 0: TESSERA_INVALID. */
 TesseraStatus tessera_caching_release_pool (TesseraCaching *caching, uint32_t pool);
 /* While requests are routed to private pools (graph capture, use_mem_pool) a failing one

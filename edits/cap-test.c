@@ -55,7 +55,7 @@ test_cap (void)
     {
       TesseraPlan *capped;
 
-      tessera_history_clear (scene.history);
+      tessera_history_go (scene.history, 0);
       test_add (&scene, TESSERA_EDIT_CAP, "", height * tenths / 10);
       capped = test_plan (&scene);
       g_assert_cmpuint (capped->height_bytes, <=, height * tenths / 10);
@@ -67,7 +67,7 @@ test_cap (void)
       check_capped (&scene, capped, n_all);
       tessera_plan_free (capped);
     }
-  tessera_history_clear (scene.history);
+  tessera_history_go (scene.history, 0);
   test_add (&scene, TESSERA_EDIT_CAP, "", 0);
   made = test_plan (&scene);
   g_assert_cmpuint (made->n_slots, ==, 0);
@@ -95,7 +95,7 @@ test_cap_takes_little (void)
           uint64_t cap_bytes = made->height_bytes * percent / 100;
           TesseraPlan *capped;
 
-          tessera_history_clear (scene.history);
+          tessera_history_go (scene.history, 0);
           test_add (&scene, TESSERA_EDIT_CAP, "", cap_bytes);
           capped = test_plan (&scene);
           sum += (double) capped->height_bytes / (double) cap_bytes;

@@ -28,7 +28,7 @@ assert_conflict (TestScene *scene, guint first, guint second, const char *patter
     g_assert_nonnull (
         strstr (scene->error.text,
                 tessera_history_get (scene->history, NULL)[i ? second : first].name));
-  tessera_history_clear (scene->history);
+  tessera_history_go (scene->history, 0);
 }
 
 static void

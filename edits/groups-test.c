@@ -117,7 +117,7 @@ test_splits (TestScene *scene, gconstpointer data)
     {
       TesseraPlan *made;
 
-      tessera_history_clear (scene->history);
+      tessera_history_go (scene->history, 0);
       test_add_group (scene, TESSERA_EDIT_MERGE, "", "all");
       test_add (scene, TESSERA_EDIT_SPLIT, FIRST, 20)->by = by;
       made = test_plan (scene);

@@ -70,7 +70,7 @@ test_undo (void)
   g_assert_cmpuint (tessera_history_get_n_standing (history), ==, 5);
   tessera_history_rename (history, 4, "other");
   g_assert_cmpstr (tessera_history_get (history, NULL)[4].name, ==, "other");
-  tessera_history_clear (history);
+  tessera_history_go (history, 0);
   g_assert_false (tessera_history_can_undo (history));
   g_assert_cmpuint (tessera_history_get_n_standing (copy), ==, 3);
 }

@@ -117,13 +117,6 @@ tessera_history_rename (TesseraHistory *history, size_t index, const char *name)
   edit->name = g_strdup (name);
 }
 
-void
-tessera_history_clear (TesseraHistory *history)
-{
-  g_array_set_size (history->edits, 0);
-  history->n_standing = 0;
-}
-
 const TesseraEdit *
 tessera_history_get (const TesseraHistory *history, size_t *out_n_edits)
 {

@@ -30,7 +30,6 @@ gboolean tessera_history_redo (TesseraHistory *history);
 /* Undoes or redoes until @n_standing edits stand: a click into the list. */
 void tessera_history_go (TesseraHistory *history, size_t n_standing);
 void tessera_history_rename (TesseraHistory *history, size_t index, const char *name);
-void tessera_history_clear (TesseraHistory *history);
 
 /* All, those that stand first. Borrowed until the next change. */
 const TesseraEdit *tessera_history_get (const TesseraHistory *history,

@@ -311,25 +311,6 @@ test_limit_and_garbage (void)
 }
 
 static void
-test_pool_options (void)
-{
-  TesseraCachingOptions options = default_options ();
-  TesseraCachingPoolOptions unsplit = { .is_unsplit = true };
-  TesseraCachingPoolOptions helper = { .serves_on_oom = true };
-  Bench bench;
-  uint64_t a;
-
-  bench_open (&bench, &options, 24 * MIB);
-  g_assert_cmpint (tessera_caching_set_pool (bench.caching, 1, &unsplit), ==, TESSERA_OK);
-  take_from (&bench, 512, 0, 1);
-  g_assert_cmpuint (stats_of (&bench).allocated_bytes, ==, 2 * MIB);
-  g_assert_cmpint (tessera_caching_set_pool (bench.caching, 2, &helper), ==, TESSERA_OK);
-  a = take_from (&bench, 2 * MIB, 0, 2);
-  g_assert_cmphex (take (&bench, 4 * MIB), ==, a + 2 * MIB);
-  bench_close (&bench);
-}
-
-static void
 test_refusals (void)
 {
   TesseraCachingOptions options = default_options ();
@@ -495,7 +476,6 @@ main (int argc, char **argv)
   g_test_add_func ("/caching/max-split", test_max_split);
   g_test_add_func ("/caching/expandable", test_expandable_growth);
   g_test_add_func ("/caching/limit-and-garbage", test_limit_and_garbage);
-  g_test_add_func ("/caching/pool-options", test_pool_options);
   g_test_add_func ("/caching/check-notices", test_check_notices);
   g_test_add_func ("/caching/failing-host", test_failing_host);
   g_test_add_func ("/caching/refusals", test_refusals);

@@ -71,8 +71,6 @@ should_split (const TesseraCaching *caching, const CachingBlock *block, uint64_t
 {
   uint64_t rest_bytes = block->size_bytes - size;
 
-  if (caching->pools[block->pool->index]->is_unsplit)
-    return false;
   if (block->pool->is_small || caching->settings.is_expandable)
     return rest_bytes >= caching->rules.small_remainder_bytes;
   return size < caching->settings.max_split_bytes &&

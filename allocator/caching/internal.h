@@ -43,8 +43,6 @@ typedef struct
 {
   CachingPool of_size[2]; /* large, small */
   bool is_unused;         /* released by its users: a flush takes its segments */
-  bool is_unsplit;
-  bool serves_on_oom;
 } CachingPoolPair;
 
 struct CachingBlock

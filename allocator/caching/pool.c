@@ -88,21 +88,6 @@ tessera_caching_get_pool (TesseraCaching *caching,
 }
 
 TesseraStatus
-tessera_caching_set_pool (TesseraCaching *caching,
-                          uint32_t pool,
-                          const TesseraCachingPoolOptions *options)
-{
-  CachingPoolPair *pair;
-  TesseraStatus status = get_pair (caching, pool, &pair);
-
-  if (status != TESSERA_OK)
-    return status;
-  pair->is_unsplit = options->is_unsplit;
-  pair->serves_on_oom = options->serves_on_oom;
-  return TESSERA_OK;
-}
-
-TesseraStatus
 tessera_caching_release_pool (TesseraCaching *caching, uint32_t pool)
 {
   if (pool == 0 || pool >= caching->n_pools || caching->pools[pool] == NULL)

@@ -64,24 +64,6 @@ try_device (TesseraCaching *caching,
   return add_segment (caching, request, out_block);
 }
 
-/* Pools that their owner offered for this case serve without growing. */
-static CachingBlock *
-search_other_pools (TesseraCaching *caching, const CachingRequest *request)
-{
-  CachingRequest elsewhere = *request;
-  CachingBlock *block;
-
-  for (size_t i = 1; i < caching->n_pools; i++)
-    if (caching->pools[i] != NULL && caching->pools[i]->serves_on_oom)
-      {
-        elsewhere.pool = &caching->pools[i]->of_size[request->pool->is_small];
-        block = tessera_caching_search (caching, &elsewhere);
-        if (block != NULL)
-          return block;
-      }
-  return NULL;
-}
-
 TesseraStatus
 tessera_caching_obtain (TesseraCaching *caching,
                         const CachingRequest *request,
@@ -93,12 +75,6 @@ tessera_caching_obtain (TesseraCaching *caching,
   if (tessera_caching_is_collecting (caching))
     tessera_caching_collect_garbage (caching);
   status = try_device (caching, request, out_block);
-  if (status == TESSERA_OUT_OF_DEVICE)
-    {
-      *out_block = search_other_pools (caching, request);
-      if (*out_block != NULL)
-        return TESSERA_OK;
-    }
   if (status == TESSERA_OUT_OF_DEVICE &&
       tessera_caching_release_available (caching, request))
     status = try_device (caching, request, out_block);
