@@ -18,6 +18,7 @@ enum
 #define SEED 20261122
 #define GRAIN_BYTES ((uint64_t) 512)
 #define HEIGHT_BYTES (GRAINS * GRAIN_BYTES)
+#define POOL_ADDR ((uint64_t) 1 << 40)
 #define PAGE_BYTES (GRAINS_OF_PAGE * GRAIN_BYTES)
 
 /* The common pool, a private one, and the last that there may be. */
@@ -197,6 +198,54 @@ check_pages (const Books *books, guint from)
   g_assert_cmpuint (tessera_guard_needed (books->guard), ==, needed * GRAIN_BYTES);
 }
 
+/* From grain to grain: what is told of a piece is what the books say of all its grains.
+ */
+typedef struct
+{
+  const Books *books;
+  guint next; /* grain that is not told of yet */
+} Told;
+
+static void
+see_piece (void *user, const TesseraBlockInfo *info)
+{
+  Told *told = user;
+  const Grain *grains = told->books->grains;
+  guint at = (guint) ((info->addr - POOL_ADDR) / GRAIN_BYTES);
+  guint n = (guint) (info->block_bytes / GRAIN_BYTES);
+
+  for (; told->next < at; told->next++)
+    g_assert_true (grains[told->next].is_closed);
+  g_assert_cmpuint (at, ==, told->next);
+  g_assert_cmpuint (n, >, 0);
+  g_assert_cmpuint (at + n, <=, GRAINS);
+  g_assert_cmpuint (info->segment_addr, ==, POOL_ADDR);
+  g_assert_cmpuint (info->size_bytes, ==, grains[at].block ? n * GRAIN_BYTES : 0);
+  for (; told->next < at + n; told->next++)
+    {
+      const Grain *grain = &grains[told->next];
+
+      g_assert_false (grain->is_closed);
+      g_assert_cmpuint (grain->block, ==, grains[at].block);
+      g_assert_cmpint (info->state, ==,
+                       grain->block == 0   ? TESSERA_BLOCK_FREE
+                       : grain->is_pending ? TESSERA_BLOCK_PENDING
+                                           : TESSERA_BLOCK_LIVE);
+      if (grain->block != 0)
+        g_assert_cmpuint (info->pool, ==, pools[grain->pool]);
+    }
+}
+
+static void
+check_each (const Books *books)
+{
+  Told told = { .books = books };
+
+  tessera_guard_each (books->guard, POOL_ADDR, see_piece, &told);
+  for (; told.next < GRAINS; told.next++)
+    g_assert_true (books->grains[told.next].is_closed);
+}
+
 static void
 test_random (void)
 {
@@ -225,7 +274,8 @@ test_random (void)
         default:
           give_back (&books);
         }
-      check_pages (&books, pick (&books, GRAINS));
+      check_pages (&books, pick (&books, GRAINS + 1));
+      check_each (&books);
       g_assert_cmpint (tessera_guard_check (books.guard, &error), ==, TESSERA_OK);
     }
   g_test_message ("%u places found, %u ranges of pages returned", books.n_found,
@@ -259,6 +309,23 @@ test_bounded (void)
   tessera_guard_free (guard);
 }
 
+/* A pool that has no height yet has nothing to tell. */
+static void
+test_empty (void)
+{
+  TesseraError error = { 0 };
+  TesseraGuard *guard;
+  uint64_t begin, end;
+
+  g_assert_cmpint (tessera_guard_new (0, &tessera_guard_laws, &guard), ==, TESSERA_OK);
+  g_assert_cmpuint (tessera_guard_needed (guard), ==, 0);
+  g_assert_false (tessera_guard_next_unneeded (guard, 0, PAGE_BYTES, &begin, &end));
+  g_assert_false (tessera_guard_next_closed (guard, 0, &begin, &end));
+  g_assert_true (tessera_guard_is_free (guard, 0, PAGE_BYTES));
+  g_assert_cmpint (tessera_guard_check (guard, &error), ==, TESSERA_OK);
+  tessera_guard_free (guard);
+}
+
 /* Whatever the number of the only stream, it is one. */
 static void
 test_one_stream (void)
@@ -285,6 +352,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/guard/pages/random", test_random);
   g_test_add_func ("/guard/pages/bounded", test_bounded);
+  g_test_add_func ("/guard/pages/empty", test_empty);
   g_test_add_func ("/guard/pages/one-stream", test_one_stream);
   return g_test_run ();
 }
