@@ -5,6 +5,7 @@
  */
 #include "db/sort.h"
 
+#include "db/search.h"
 #include "tests/fail_alloc.h"
 
 #include <glib.h>
@@ -73,11 +74,25 @@ test_no_memory (void)
   g_rand_free (random);
 }
 
+/* Among 0, 10, 10, 20: those below, however many are equal. */
+static void
+test_count_below (void)
+{
+  static const uint64_t numbers[] = { 0, 10, 10, 20 };
+  static const uint32_t expected[] = { 0, 1, 1, 3, 3, 4 };
+
+  for (uint32_t i = 0; i < G_N_ELEMENTS (expected); i++)
+    g_assert_cmpuint (tessera_count_below (numbers, 4, 5 * i), ==, expected[i]);
+  g_assert_cmpuint (tessera_count_below (numbers, 0, 5), ==, 0);
+  g_assert_cmpuint (tessera_count_below (numbers, 4, UINT64_MAX), ==, 4);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/sort/random", test_random);
   g_test_add_func ("/sort/no-memory", test_no_memory);
+  g_test_add_func ("/search/count-below", test_count_below);
   return g_test_run ();
 }

@@ -385,6 +385,32 @@ test_plan_digest (void)
   tessera_plan_free (NULL);
 }
 
+/* The block at an address, and the first above it. */
+static void
+test_held (void)
+{
+  TesseraHeldBlock blocks[] = { { .addr = 100 }, { .addr = 200 }, { .addr = 300 } };
+  const TesseraHeld held = { .blocks = blocks, .n_blocks = 3 };
+
+  for (uint64_t addr = 50; addr <= 350; addr += 50)
+    {
+      size_t above = (size_t) (addr <= 100 ? 0 : (addr - 1) / 100);
+
+      g_assert_cmpuint (tessera_held_first (&held, addr), ==, above);
+      g_assert_cmpuint (tessera_held_find (&held, addr), ==,
+                        addr % 100 == 0 ? addr / 100 - 1 : 3);
+    }
+}
+
+static void
+test_action_names (void)
+{
+  g_assert_cmpstr (tessera_action_name (TESSERA_ALLOC), ==, "alloc");
+  g_assert_cmpstr (tessera_action_name (TESSERA_MARK), ==, "mark");
+  g_assert_cmpstr (tessera_action_name (0), ==, "unknown");
+  g_assert_cmpstr (tessera_action_name (TESSERA_MARK + 1), ==, "unknown");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -400,6 +426,8 @@ main (int argc, char **argv)
   g_test_add_func ("/trace/fingerprint", test_fingerprint);
   g_test_add_func ("/trace/failing-allocations", test_failing_allocations);
   g_test_add_func ("/status/sentence", test_fail_sentence);
+  g_test_add_func ("/trace/held", test_held);
+  g_test_add_func ("/trace/action-names", test_action_names);
   g_test_add_func ("/plan/digest", test_plan_digest);
   return g_test_run ();
 }

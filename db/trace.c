@@ -268,3 +268,45 @@ tessera_trace_fingerprint (const TesseraTrace *trace)
     }
   return hash;
 }
+
+const char *
+tessera_action_name (uint8_t action)
+{
+  static const char *const names[] = { [TESSERA_ALLOC] = "alloc",
+                                       [TESSERA_FREE_REQUESTED] = "free_requested",
+                                       [TESSERA_FREE_COMPLETED] = "free_completed",
+                                       [TESSERA_SEGMENT_ALLOC] = "segment_alloc",
+                                       [TESSERA_SEGMENT_FREE] = "segment_free",
+                                       [TESSERA_SEGMENT_MAP] = "segment_map",
+                                       [TESSERA_SEGMENT_UNMAP] = "segment_unmap",
+                                       [TESSERA_OOM] = "oom",
+                                       [TESSERA_SNAPSHOT] = "snapshot",
+                                       [TESSERA_MARK] = "mark" };
+
+  return action >= TESSERA_ALLOC && action <= TESSERA_MARK ? names[action] : "unknown";
+}
+
+size_t
+tessera_held_first (const TesseraHeld *held, uint64_t addr)
+{
+  size_t begin = 0, end = held->n_blocks;
+
+  while (begin < end)
+    {
+      size_t middle = begin + (end - begin) / 2;
+
+      if (held->blocks[middle].addr < addr)
+        begin = middle + 1;
+      else
+        end = middle;
+    }
+  return begin;
+}
+
+size_t
+tessera_held_find (const TesseraHeld *held, uint64_t addr)
+{
+  size_t at = tessera_held_first (held, addr);
+
+  return at < held->n_blocks && held->blocks[at].addr == addr ? at : held->n_blocks;
+}

@@ -237,6 +237,14 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_add_pool (TesseraTrace *trace,
                                                        TesseraPoolId id,
                                                        uint16_t *out_pool);
 
+/* As PyTorch calls it in snapshots. */
+const char *tessera_action_name (uint8_t action);
+
+/* Of the blocks that were held the first at or above @addr, and the one at it; n_blocks
+ * where there is none. */
+size_t tessera_held_first (const TesseraHeld *held, uint64_t addr);
+size_t tessera_held_find (const TesseraHeld *held, uint64_t addr);
+
 /* Borrowed, valid as long as the trace; NUL-terminated; "" for TESSERA_NONE. */
 const char *tessera_trace_string (const TesseraTrace *trace, uint32_t string);
 size_t tessera_trace_n_strings (const TesseraTrace *trace);

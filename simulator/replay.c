@@ -12,23 +12,6 @@
 /* Above every real device address: for reservations that the recording never maps. */
 #define MADE_UP_ADDR ((uint64_t) 1 << 60)
 
-const char *
-tessera_action_name (uint8_t action)
-{
-  static const char *const names[] = { [TESSERA_ALLOC] = "alloc",
-                                       [TESSERA_FREE_REQUESTED] = "free_requested",
-                                       [TESSERA_FREE_COMPLETED] = "free_completed",
-                                       [TESSERA_SEGMENT_ALLOC] = "segment_alloc",
-                                       [TESSERA_SEGMENT_FREE] = "segment_free",
-                                       [TESSERA_SEGMENT_MAP] = "segment_map",
-                                       [TESSERA_SEGMENT_UNMAP] = "segment_unmap",
-                                       [TESSERA_OOM] = "oom",
-                                       [TESSERA_SNAPSHOT] = "snapshot",
-                                       [TESSERA_MARK] = "mark" };
-
-  return action >= TESSERA_ALLOC && action <= TESSERA_MARK ? names[action] : "unknown";
-}
-
 void
 tessera_replay_differs (TesseraReplay *replay, uint32_t index, const char *format, ...)
 {

@@ -37,4 +37,3 @@ tessera_replay_differs (TesseraReplay *replay, uint32_t index, const char *forma
     TESSERA_PRINTF (3, 4);
 /* Applies the frees that complete next in the window. */
 void tessera_replay_complete (TesseraReplay *replay);
-const char *tessera_action_name (uint8_t action);

@@ -101,24 +101,6 @@ append_held (Builder *builder,
   return TESSERA_OK;
 }
 
-/* Returns: the first block at or above @addr. */
-static size_t
-first_block (const TesseraHeld *held, uint64_t addr)
-{
-  size_t begin = 0, end = held->n_blocks;
-
-  while (begin < end)
-    {
-      size_t middle = begin + (end - begin) / 2;
-
-      if (held->blocks[middle].addr < addr)
-        begin = middle + 1;
-      else
-        end = middle;
-    }
-  return begin;
-}
-
 static uint64_t
 size_of_block (const TesseraCaching *caching,
                const TesseraHeld *held,
@@ -150,7 +132,7 @@ append_segment (Builder *builder,
   uint64_t end = segment->addr + segment->size_bytes;
   TesseraStatus status = append_free (builder, segment->addr, false);
 
-  for (size_t i = first_block (start, segment->addr);
+  for (size_t i = tessera_held_first (start, segment->addr);
        status == TESSERA_OK && i < start->n_blocks && start->blocks[i].addr < end; i++)
     {
       uint64_t size_bytes = size_of_block (builder->caching, start, i, block_bytes, end);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/search.h"
+
 #define FNV_START UINT64_C (0xcbf29ce484222325)
 #define FNV_PRIME UINT64_C (0x100000001b3)
 
@@ -319,24 +321,6 @@ compare_u64 (const void *a, const void *b)
   return (*x > *y) - (*x < *y);
 }
 
-static uint32_t
-rank_of (const TesseraSlots *slots, uint64_t offset_bytes)
-{
-  uint32_t low = 0;
-  uint32_t high = slots->n_offsets;
-
-  while (low < high)
-    {
-      uint32_t middle = low + (high - low) / 2;
-
-      if (slots->offsets[middle] < offset_bytes)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
-}
-
 static void
 fill_ranks (TesseraSlots *slots)
 {
@@ -353,8 +337,10 @@ fill_ranks (TesseraSlots *slots)
     {
       const TesseraSlot *slot = &plan->slots[i];
 
-      slots->ranks[i] = rank_of (slots, slot->offset_bytes);
-      slots->end_ranks[i] = rank_of (slots, slot->offset_bytes + slot->block_bytes);
+      slots->ranks[i] =
+          tessera_count_below (slots->offsets, slots->n_offsets, slot->offset_bytes);
+      slots->end_ranks[i] = tessera_count_below (slots->offsets, slots->n_offsets,
+                                                 slot->offset_bytes + slot->block_bytes);
     }
 }
 

@@ -13,19 +13,6 @@ static const char *const class_names[] = {
   [TESSERA_CLASS_DYNAMIC] = "dynamic",
 };
 
-static const char *const action_names[] = {
-  [TESSERA_ALLOC] = "alloc",
-  [TESSERA_FREE_REQUESTED] = "free_requested",
-  [TESSERA_FREE_COMPLETED] = "free_completed",
-  [TESSERA_SEGMENT_ALLOC] = "segment_alloc",
-  [TESSERA_SEGMENT_FREE] = "segment_free",
-  [TESSERA_SEGMENT_MAP] = "segment_map",
-  [TESSERA_SEGMENT_UNMAP] = "segment_unmap",
-  [TESSERA_OOM] = "oom",
-  [TESSERA_SNAPSHOT] = "snapshot",
-  [TESSERA_MARK] = "mark",
-};
-
 static const char *
 phase_name (const CliStudy *study, uint32_t phase)
 {
@@ -75,7 +62,7 @@ write_events (const CliStudy *study, CliTable *table)
     {
       const TesseraEvent *event = &trace->events[i];
       cli_table_integer (table, i);
-      cli_table_text (table, action_names[event->action]);
+      cli_table_text (table, tessera_action_name (event->action));
       cli_table_integer (table, event->addr);
       cli_table_integer (table, event->size_bytes);
       cli_table_integer (table, event->stream);

@@ -265,19 +265,9 @@ walk_events (Walk *walk)
 static bool
 is_held (const TesseraHeld *held, uint64_t addr)
 {
-  size_t low = 0, high = held->n_blocks;
+  size_t at = tessera_held_find (held, addr);
 
-  while (low < high)
-    {
-      size_t middle = low + (high - low) / 2;
-
-      if (held->blocks[middle].addr < addr)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low < held->n_blocks && held->blocks[low].addr == addr &&
-         held->blocks[low].state != TESSERA_BLOCK_FREE;
+  return at < held->n_blocks && held->blocks[at].state != TESSERA_BLOCK_FREE;
 }
 
 /* A free that was requested and never completed: pending, unless the state at the end

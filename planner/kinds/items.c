@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "db/array.h"
+#include "db/search.h"
 #include "planner/kinds/pack.h"
 
 /* Positions as this kind's own run has them: the others are left out. */
@@ -33,18 +34,8 @@ zone_of (const TesseraKindsPacking *packing, const TesseraSlot *slot)
 {
   uint64_t owner = tessera_build_splits_sizes (packing->build) ? tessera_slot_owner (slot)
                                                                : slot->pool;
-  uint32_t low = 0, high = packing->n_zones;
 
-  while (low < high)
-    {
-      uint32_t middle = low + (high - low) / 2;
-
-      if (packing->owners[middle] < owner)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
+  return tessera_count_below (packing->owners, packing->n_zones, owner);
 }
 
 static TesseraStatus

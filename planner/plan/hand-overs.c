@@ -13,6 +13,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "db/array.h"
+#include "db/search.h"
 #include "planner/plan/closing.h"
 
 #include <stdlib.h>
@@ -91,18 +92,7 @@ by_place (const void *a, const void *b)
 static uint32_t
 cut_of (const Pool *pool, uint64_t bytes)
 {
-  size_t low = 0, high = pool->n_cuts;
-
-  while (low < high)
-    {
-      size_t middle = low + (high - low) / 2;
-
-      if (pool->cuts[middle] < bytes)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return (uint32_t) low;
+  return tessera_count_below (pool->cuts, (uint32_t) pool->n_cuts, bytes);
 }
 
 static TesseraStatus

@@ -14,24 +14,6 @@ typedef struct
   size_t n_blocks;
 } Blocks;
 
-size_t
-tessera_held_find (const TesseraHeld *held, uint64_t addr)
-{
-  size_t begin = 0, end = held->n_blocks;
-
-  while (begin < end)
-    {
-      size_t middle = begin + (end - begin) / 2;
-
-      if (held->blocks[middle].addr < addr)
-        begin = middle + 1;
-      else
-        end = middle;
-    }
-  return begin < held->n_blocks && held->blocks[begin].addr == addr ? begin
-                                                                    : held->n_blocks;
-}
-
 static void
 add_block (void *user, const TesseraBlockInfo *info)
 {

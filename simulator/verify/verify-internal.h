@@ -51,9 +51,6 @@ tessera_verify_with_rules (const TesseraTrace *trace,
                            const TesseraProgress *progress,
                            TesseraVerification *out_verification);
 
-/* Returns: the block that begins at @addr, or n_blocks. */
-size_t tessera_held_find (const TesseraHeld *held, uint64_t addr);
-
 /* Compares what the policy holds now with the state at the end of the trace. */
 TESSERA_MUST_USE TesseraStatus tessera_verify_final (const TesseraCaching *caching,
                                                      TesseraReplay *replay,

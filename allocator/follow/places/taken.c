@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/search.h"
+
 enum
 {
   MAX_LEVELS = 6, /* 64^6 is above 2^32 */
@@ -96,19 +98,7 @@ tessera_taken_free (TesseraTaken *taken)
 uint32_t
 tessera_taken_rank (const TesseraTaken *taken, uint64_t offset_bytes)
 {
-  uint32_t low = 0;
-  uint32_t high = taken->n_offsets;
-
-  while (low < high)
-    {
-      uint32_t middle = low + (high - low) / 2;
-
-      if (taken->offsets[middle] < offset_bytes)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
+  return tessera_count_below (taken->offsets, taken->n_offsets, offset_bytes);
 }
 
 static void
