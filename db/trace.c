@@ -14,6 +14,8 @@
 #include "db/strings.h"
 
 #define MIB ((uint64_t) 1 << 20)
+#define BLOCK_BYTES 512                            /* PyTorch rounds up to it */
+#define MOST_OF_SEGMENT_BYTES ((uint64_t) 1 << 50) /* no device has as much */
 
 void
 tessera_settings_default (TesseraSettings *settings)
@@ -22,6 +24,14 @@ tessera_settings_default (TesseraSettings *settings)
   settings->max_split_bytes = UINT64_MAX;
   settings->max_non_split_rounding_bytes = 20 * MIB;
   settings->large_segment_bytes = 20 * MIB;
+}
+
+bool
+tessera_settings_make_sense (const TesseraSettings *settings)
+{
+  return settings->large_segment_bytes > 0 &&
+         settings->large_segment_bytes <= MOST_OF_SEGMENT_BYTES &&
+         settings->large_segment_bytes % BLOCK_BYTES == 0;
 }
 
 TesseraStatus

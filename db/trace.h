@@ -262,3 +262,5 @@ uint64_t tessera_trace_fingerprint (const TesseraTrace *trace);
 
 /* The settings PyTorch has when nobody sets any. */
 void tessera_settings_default (TesseraSettings *settings);
+/* Tells whether segments can be made by them: of whole blocks, and within reason. */
+bool tessera_settings_make_sense (const TesseraSettings *settings);

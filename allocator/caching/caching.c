@@ -19,9 +19,7 @@ tessera_caching_new (const TesseraCachingOptions *options,
   TesseraCaching *caching;
 
   *out_caching = NULL;
-  /* Both divide addresses into pages: 0 or odd sizes make no sense. */
-  if (options->settings.large_segment_bytes == 0 ||
-      options->settings.large_segment_bytes % TESSERA_MIN_BLOCK_BYTES != 0)
+  if (!tessera_settings_make_sense (&options->settings))
     return TESSERA_INVALID;
   caching = calloc (1, sizeof *caching);
   if (caching == NULL)

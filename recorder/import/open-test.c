@@ -284,6 +284,21 @@ test_params (void)
 }
 
 /* What is saved opens again, under the name of its origin; a plan is no trace. */
+/* What no allocator can be asked for is refused here, where the file has a name. */
+static void
+check_odd_segments (TesseraTrace *trace, const char *path)
+{
+  static const uint64_t odd_bytes[] = { 0, (20 << 20) + 1, UINT64_C (1) << 62 };
+  TesseraError error;
+
+  for (guint i = 0; i < G_N_ELEMENTS (odd_bytes); i++)
+    {
+      trace->settings.large_segment_bytes = odd_bytes[i];
+      g_assert_cmpint (tessera_trace_save (trace, path, NULL, &error), ==, TESSERA_OK);
+      check_refused (path, TESSERA_BAD_INPUT, "saved.tsr is damaged: in table recording");
+    }
+}
+
 static void
 test_databases (void)
 {
@@ -301,6 +316,7 @@ test_databases (void)
   g_assert_cmpint (open_with (saved, NULL, &error, &trace), ==, TESSERA_OK);
   g_assert_cmpuint (trace->n_events, ==, 3);
   g_assert_cmpstr (trace->source, ==, "origin.pickle");
+  check_odd_segments (trace, saved);
   tessera_trace_free (trace);
 
   g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);

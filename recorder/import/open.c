@@ -5,6 +5,7 @@
  */
 #include "recorder/import/import.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include <glib.h>
@@ -92,6 +93,8 @@ open_database (const TesseraStream *stream,
                TesseraError *error,
                TesseraTrace **out_trace)
 {
+  TesseraStatus status;
+
   if (stream->is_gzip)
     return tessera_fail (error, TESSERA_BAD_INPUT,
                          "%s is a packed database: unpack it first (gunzip)",
@@ -102,7 +105,15 @@ open_database (const TesseraStream *stream,
         "%s is a plan (.tsp) where a trace is wanted: open the snapshot or "
         "the .tsr that it was made from",
         stream->name);
-  return tessera_trace_load (path, options->device, options->progress, error, out_trace);
+  status =
+      tessera_trace_load (path, options->device, options->progress, error, out_trace);
+  if (status == TESSERA_OK && !tessera_settings_make_sense (&(*out_trace)->settings))
+    status =
+        tessera_fail (error, TESSERA_BAD_INPUT,
+                      "%s is damaged: in table recording, large_segment_bytes is %" PRIu64
+                      ", where whole blocks of 512 bytes are wanted; make it again",
+                      stream->name, (*out_trace)->settings.large_segment_bytes);
+  return status;
 }
 
 static TesseraStatus

@@ -112,7 +112,7 @@ take_fields (TesseraCapture *capture, const TesseraFields *fields)
       conf, "max_non_split_rounding_mb", settings->max_non_split_rounding_bytes);
   settings->large_segment_bytes =
       option_bytes (conf, "large_segment_size_mb", settings->large_segment_bytes);
-  if (settings->large_segment_bytes == 0)
+  if (!tessera_settings_make_sense (settings))
     settings->large_segment_bytes = 20 * MIB;
   if (tessera_trace_set_meta (capture->trace, "alloc_conf", conf) != TESSERA_OK)
     return tessera_capture_no_memory (capture);
