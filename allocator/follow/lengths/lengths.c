@@ -123,18 +123,20 @@ other_length (const TesseraLengths *lengths, uint64_t length, bool is_second)
                                             : length - 1;
 }
 
-/* What no step of at most these lengths takes more than: of two lengths each has the
- * lowest order, of one that of its range. 0: a law gives no sizes. */
-static uint64_t
+/* What no step of at most these lengths takes more than, 0 where nothing is swept: of two
+ * lengths each has the lowest order, of one that of its range. Returns: false where a law
+ * gives no sizes. */
+static bool
 most_of_orders (const TesseraLengths *lengths,
                 const TesseraParameters *at,
                 uint64_t *sizes,
-                uint64_t *tops)
+                uint64_t *tops,
+                uint64_t *out_bytes)
 {
   uint64_t bytes = 0;
 
   if (!tessera_sweep_sizes (lengths, at, sizes))
-    return 0;
+    return false;
   for (uint32_t k = 0; k < lengths->n_orders && !lengths->orders[k].is_first; k++)
     {
       uint64_t height = tessera_sweep (lengths, &lengths->orders[k], sizes, tops);
@@ -142,7 +144,8 @@ most_of_orders (const TesseraLengths *lengths,
       if (bytes == 0 || (lengths->most.second > 0 ? height < bytes : height > bytes))
         bytes = height;
     }
-  return bytes;
+  *out_bytes = bytes;
+  return true;
 }
 
 TesseraStatus
@@ -156,14 +159,13 @@ tessera_lengths_height (const TesseraLengths *lengths, uint64_t *out_height_byte
   for (int i = 0; i < (lengths->most.second > 0 ? 4 : 1) && status == TESSERA_OK; i++)
     {
       TesseraParameters at = lengths->most;
-      uint64_t height;
+      uint64_t height = 0;
 
       if (i & 1)
         at.length = other_length (lengths, at.length, false);
       if (i & 2)
         at.second = other_length (lengths, at.second, true);
-      height = most_of_orders (lengths, &at, sizes, tops);
-      if (height == 0 && i == 0)
+      if (!most_of_orders (lengths, &at, sizes, tops, &height) && i == 0)
         status = TESSERA_INVALID;
       if (height > *out_height_bytes)
         *out_height_bytes = height;
