@@ -45,6 +45,8 @@ typedef struct
   TesseraItem *items; /* what is packed: a slot, or two that share a range */
   size_t n_items;
   uint32_t *item_of_slot;
+  uint64_t *last; /* (nullable) [n_blocks] of a preview under a cap: where the blocks lay
+                     in the round before, UINT64_MAX: nowhere */
   uint64_t load_bytes;    /* of the items that were packed first; 0: none were yet */
   uint64_t singles_bytes; /* of pairs: the same of single steps; else 0 */
 } TesseraPlanBuild;

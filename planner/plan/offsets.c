@@ -130,13 +130,14 @@ find_former (const TesseraPlanBuild *build, uint64_t **out_former, bool *out_is_
     }
   for (size_t i = 0; i < plan->n_slots; i++)
     {
-      uint64_t at_bytes = of_block[plan->slots[i].block];
+      uint64_t at_bytes = build->last ? build->last[plan->slots[i].block]
+                                      : of_block[plan->slots[i].block];
 
       former[build->item_of_slot[i]] = at_bytes;
       *out_is_whole &= at_bytes != UINT64_MAX;
       gone_bytes -= plan->slots[i].block_bytes;
     }
-  *out_is_whole &= is_little (build, gone_bytes);
+  *out_is_whole &= !build->last && is_little (build, gone_bytes);
   free (of_block);
   return TESSERA_OK;
 }
