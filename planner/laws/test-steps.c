@@ -15,6 +15,7 @@ typedef struct
   TesseraTrace *trace;
   GArray *held; /* address and size of each, in turn */
   GArray *gradients;
+  uint64_t carried; /* address; 0: nothing */
   uint64_t next;
 } Maker;
 
@@ -88,14 +89,21 @@ make_layer (Maker *maker, const TestSteps *made, uint32_t step, uint32_t layer)
     make_swapped (maker, l < made->swaps_below, l);
 }
 
-/* A loss that a step appends to a list, or drops. */
+/* A loss that a step appends to a list, or drops; or that it leaves to the next. */
 static void
-make_loss (Maker *maker, bool is_kept)
+make_loss (Maker *maker, const TestSteps *made, bool is_kept)
 {
-  if (is_kept)
-    put (maker, 1536);
-  else
+  uint64_t last = maker->carried;
+
+  maker->carried = 0;
+  if (!is_kept)
     hold (maker, 1536);
+  else if (made->keeps_to_next)
+    maker->carried = put (maker, 1536);
+  else
+    put (maker, 1536);
+  if (last != 0)
+    test_free (maker->trace, last, 1536);
 }
 
 /* `outputs = model(...)`: the last lets go when the next is there. *@last: 0 where none
@@ -141,7 +149,7 @@ test_steps_trace (const TestSteps *made)
           if (k == 0 && s > 0)
             test_free (maker.trace, loss, 4);
           if (k == 0 && made->keepers > 0)
-            make_loss (&maker, made->keepers >> s & 1);
+            make_loss (&maker, made, made->keepers >> s & 1);
         }
       if (made->lawless_bytes > 0)
         hold (&maker, (uint64_t) made->lawless_bytes *

@@ -28,6 +28,7 @@ typedef struct
   uint32_t kept_bytes; /* of each token; there until the next step has its own */
   uint32_t keepers;    /* a bit for each step: it keeps a small block for good that others
                           drop; 0: nobody asks for it */
+  bool keeps_to_next;  /* not for good: to the middle of the next step */
   uint32_t lawless_bytes; /* 1,100 times so many has a block of each step, ... */
   uint32_t lawless_steps; /* ... but for these, a bit for each: less, by no law */
 } TestSteps;

@@ -28,13 +28,14 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_slots (TesseraLengthsBuild *build
 uint32_t tessera_lengths_count_kept (const TesseraLengthsBuild *build,
                                      uint32_t slot,
                                      bool *out_is_habit);
-/* What several steps keep, with what is the same request in others, has no place where
- * that is little. Needs places. */
+/* What several steps keep, with what looks like it, has no place where that is little.
+ * Needs places. */
 void tessera_lengths_leave_habits (TesseraLengthsBuild *build);
 /* What steps keep, of the stream and pool that are planned: who follows knows that it
  * comes, or would take it for one of its equals, which has a place. */
-void
-tessera_lengths_tell_kept (TesseraLengthsBuild *build, uint32_t stream, uint32_t pool);
+TESSERA_MUST_USE TesseraStatus tessera_lengths_tell_kept (TesseraLengthsBuild *build,
+                                                          uint32_t stream,
+                                                          uint32_t pool);
 /* Whether some block of the slot lives on when the next step asks for its successor. */
 bool tessera_lengths_outlives (const TesseraLengthsBuild *build, uint32_t slot);
 /* Where they are not cut: what lives into the next step, and is gone there before others

@@ -43,16 +43,16 @@ count_losses (const TesseraLengths *lengths, uint32_t *out_n_placed, uint32_t *o
     }
 }
 
-/* A request whose block some steps keep and others drop is one, without a place, however
- * many steps do which: another run's will be others. */
+/* A request whose block some steps keep, for good or into the next step, and others drop
+ * is one, without a place, however many steps do which: another run's will be others. */
 static void
 test_habits (void)
 {
-  static const uint32_t keepers[] = { 0xff, 0x2d, 0x5f, 0x06, 0x41, 0xd2 };
+  static const uint32_t keepers[] = { 0xff, 0x2d, 0x5f, 0x06, 0x41, 0xd2, 0x2d, 0x16 };
 
   for (size_t i = 0; i < G_N_ELEMENTS (keepers); i++)
     {
-      const TestSteps made = { 8, 12, .keepers = keepers[i] };
+      const TestSteps made = { 8, 12, .keepers = keepers[i], .keeps_to_next = i > 5 };
       TesseraError error = { 0 };
       TesseraLengths *lengths;
       uint32_t n_placed, n_kept;

@@ -8,16 +8,19 @@
  * block that another run keeps there, of a few bytes, would be in the way of all that is
  * swept over it in the steps that follow: these miss, however large, beside a pool that
  * has room for them. So neither has a place, where that is little, and one of the two is
- * asked for in each step.
+ * asked for in each step. Nor has what is near and of its size, which would be taken for
+ * it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <stdlib.h>
+
 #include "planner/lengths/build.h"
 
 enum
 {
   LITTLE_SHARE = 64, /* of the largest load: so much may be served beside the pool */
-  NEARBY = 16        /* slots: between the two ways are only those of one or the other */
+  NEARBY = 16        /* slots: between the two ways are those of one or the other */
 };
 
 /* Whether the block is alive over the whole of the step after its own. What the last step
@@ -60,9 +63,9 @@ tessera_lengths_count_kept (const TesseraLengthsBuild *build,
   return n;
 }
 
-/* Whether the two are one request that steps make one way or the other. */
+/* Whether nobody can tell the two by what is asked for. */
 static bool
-is_same_request (const TesseraLengthsBuild *build, uint32_t a, uint32_t b)
+looks_like (const TesseraLengthsBuild *build, uint32_t a, uint32_t b)
 {
   const TesseraLengths *out = build->out;
   const TesseraLengthsSlot *x = &out->slots[a], *y = &out->slots[b];
@@ -73,9 +76,7 @@ is_same_request (const TesseraLengthsBuild *build, uint32_t a, uint32_t b)
     {
       uint64_t one, other;
 
-      if ((tessera_kind_block (build->kind, a, k) != TESSERA_NONE &&
-           tessera_kind_block (build->kind, b, k) != TESSERA_NONE) ||
-          !tessera_size_law_evaluate (&out->laws[x->law], &out->observed[k], &one) ||
+      if (!tessera_size_law_evaluate (&out->laws[x->law], &out->observed[k], &one) ||
           !tessera_size_law_evaluate (&out->laws[y->law], &out->observed[k], &other) ||
           one != other)
         return false;
@@ -83,110 +84,136 @@ is_same_request (const TesseraLengthsBuild *build, uint32_t a, uint32_t b)
   return true;
 }
 
-typedef struct
+/* Whether no step makes both. */
+static bool
+are_apart (const TesseraLengthsBuild *build, uint32_t a, uint32_t b)
 {
-  uint32_t slots[2 * NEARBY + 1];
-  uint32_t n;
-} Ways;
-
-/* Unless it is another request than one of them. */
-static void
-add_way (const TesseraLengthsBuild *build, uint32_t slot, Ways *ways)
-{
-  for (uint32_t k = 0; k < ways->n; k++)
-    if (!is_same_request (build, slot, ways->slots[k]))
-      return;
-  ways->slots[ways->n++] = slot;
+  for (uint32_t k = 0; k < build->kind->n_steps; k++)
+    if (tessera_kind_block (build->kind, a, k) != TESSERA_NONE &&
+        tessera_kind_block (build->kind, b, k) != TESSERA_NONE)
+      return false;
+  return true;
 }
 
-/* The slot, and those near it, each two of which are one request: the nearest first, for
- * there may be several such requests of a step, with ways of their own. */
-static void
-find_ways (const TesseraLengthsBuild *build, uint32_t slot, Ways *out)
+/* Whether some steps carry it into the next and others, which ask for it as another slot,
+ * are done with it: nobody knows for how long the next run's do. What a part of a step
+ * makes for others is no such thing. */
+static bool
+is_dropped_by_some (const TesseraLengthsBuild *build, uint32_t slot)
 {
-  *out = (Ways){ { slot }, 1 };
-  for (uint32_t far = 1; far <= NEARBY; far++)
-    {
-      if (slot >= far)
-        add_way (build, slot - far, out);
-      if (slot + far < build->out->n_slots)
-        add_way (build, slot + far, out);
-    }
+  const TesseraKindSlot *slots = build->kind->slots;
+
+  if (build->parts->phase || slots[slot].n_cross < 2)
+    return false;
+  for (uint32_t i = slot > NEARBY ? slot - NEARBY : 0;
+       i < build->kind->n_slots && i <= slot + NEARBY; i++)
+    if (slots[i].n_cross == 0 && slots[i].n_seen > 1 && looks_like (build, i, slot) &&
+        are_apart (build, i, slot))
+      return true;
+  return false;
 }
 
 static bool
-has_place (const TesseraLengths *out, const Ways *ways)
+is_habit (const TesseraLengthsBuild *build, uint32_t slot)
 {
-  for (uint32_t i = 0; i < ways->n; i++)
-    if (out->slots[ways->slots[i]].place != TESSERA_PLACE_NONE)
-      return true;
-  return false;
+  bool is_several;
+
+  return (tessera_lengths_count_kept (build, slot, &is_several) > 0 && is_several) ||
+         is_dropped_by_some (build, slot);
+}
+
+/* The slot, and those near it that might be taken for it. */
+static void
+leave_habit (TesseraLengthsBuild *build, uint32_t slot, uint64_t *left)
+{
+  TesseraLengths *out = build->out;
+
+  for (uint32_t i = slot > NEARBY ? slot - NEARBY : 0;
+       i < out->n_slots && i <= slot + NEARBY; i++)
+    {
+      TesseraLengthsSlot *of = &out->slots[i];
+      uint64_t bytes;
+
+      if (of->place == TESSERA_PLACE_NONE || !looks_like (build, i, slot) ||
+          !tessera_size_law_evaluate (&out->laws[of->law], &out->most, &bytes) ||
+          bytes > *left)
+        continue;
+      *left -= bytes;
+      of->place = TESSERA_PLACE_NONE;
+      of->is_once = of->crosses = false;
+    }
 }
 
 void
 tessera_lengths_leave_habits (TesseraLengthsBuild *build)
 {
-  TesseraLengths *out = build->out;
   uint64_t left = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL) /
                   LITTLE_SHARE;
 
-  for (uint32_t i = 0; i < out->n_slots; i++)
-    {
-      Ways ways;
-      uint64_t bytes;
-      bool is_habit;
-
-      if (tessera_lengths_count_kept (build, i, &is_habit) == 0 || !is_habit ||
-          !tessera_size_law_evaluate (&out->laws[out->slots[i].law], &out->most, &bytes))
-        continue;
-      find_ways (build, i, &ways);
-      if (!has_place (out, &ways) || bytes > left)
-        continue;
-      left -= bytes;
-      for (uint32_t k = 0; k < ways.n; k++)
-        {
-          TesseraLengthsSlot *slot = &out->slots[ways.slots[k]];
-
-          slot->place = TESSERA_PLACE_NONE;
-          slot->is_once = slot->crosses = false;
-        }
-    }
+  for (uint32_t i = 0; i < build->out->n_slots; i++)
+    if (is_habit (build, i))
+      leave_habit (build, i, &left);
 }
 
-/* One of those that are one request stands for all that have no place: the first. */
-static void
-tell_kept_slot (const TesseraLengthsBuild *build, uint32_t index)
+/* Without a place for what steps keep, be it by this slot or one that looks like it. */
+static bool
+is_left (const TesseraLengthsBuild *build, uint32_t slot)
 {
-  TesseraLengthsSlot *slots = build->out->slots;
-  uint8_t seen = slots[index].seen;
-  uint32_t first = index;
-  Ways ways;
+  const TesseraLengthsSlot *slots = build->out->slots;
+  bool is_several;
 
-  find_ways (build, index, &ways);
-  for (uint32_t i = 0; i < ways.n; i++)
-    {
-      uint32_t way = ways.slots[i];
-
-      if (slots[way].place != TESSERA_PLACE_NONE)
-        continue;
-      first = way < first ? way : first;
-      if (slots[way].seen != seen)
-        seen = TESSERA_SEEN_ANYWHERE;
-    }
-  slots[first].crosses = true;
-  slots[first].seen = seen;
+  if (slots[slot].place != TESSERA_PLACE_NONE)
+    return false;
+  if (tessera_lengths_count_kept (build, slot, &is_several) > 0)
+    return true;
+  for (uint32_t i = slot > NEARBY ? slot - NEARBY : 0;
+       i < build->out->n_slots && i <= slot + NEARBY; i++)
+    if (slots[i].place == TESSERA_PLACE_NONE && looks_like (build, i, slot) &&
+        is_habit (build, i))
+      return true;
+  return false;
 }
 
-void
+/* The first of those near before it that are one request with it, in one step this way,
+ * in another that; itself: there is none. */
+static uint32_t
+find_first_way (const TesseraLengthsBuild *build, const uint32_t *firsts, uint32_t slot)
+{
+  uint32_t begin = slot > NEARBY ? slot - NEARBY : 0;
+
+  for (uint32_t i = begin; i < slot; i++)
+    {
+      bool is_one = firsts[i] == i && looks_like (build, i, slot);
+
+      for (uint32_t k = i; k < slot && is_one; k++)
+        is_one = firsts[k] != i || are_apart (build, k, slot);
+      if (is_one)
+        return i;
+    }
+  return slot;
+}
+
+TesseraStatus
 tessera_lengths_tell_kept (TesseraLengthsBuild *build, uint32_t stream, uint32_t pool)
 {
+  TesseraLengthsSlot *slots = build->out->slots;
+  uint32_t *firsts = malloc (((size_t) build->out->n_slots + 1) * sizeof *firsts);
+
+  if (!firsts)
+    return TESSERA_NO_MEMORY;
   for (uint32_t i = 0; i < build->out->n_slots; i++)
     {
-      const TesseraLengthsSlot *slot = &build->out->slots[i];
-      bool is_habit;
+      TesseraLengthsSlot *first;
 
-      if (slot->place == TESSERA_PLACE_NONE && slot->stream == stream &&
-          slot->pool == pool && tessera_lengths_count_kept (build, i, &is_habit) > 0)
-        tell_kept_slot (build, i);
+      firsts[i] = TESSERA_NONE;
+      if (slots[i].stream != stream || slots[i].pool != pool || !is_left (build, i))
+        continue;
+      firsts[i] = find_first_way (build, firsts, i);
+      first = &slots[firsts[i]];
+      first->crosses = true;
+      if (slots[i].seen != first->seen)
+        first->seen = TESSERA_SEEN_ANYWHERE;
     }
+  free (firsts);
+  return TESSERA_OK;
 }

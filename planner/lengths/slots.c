@@ -307,7 +307,8 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
     status = tessera_lengths_fix_slots (build, error);
   if (status == TESSERA_OK && build->laws->steps.has_second)
     status = tessera_lengths_conditions (build);
-  tessera_lengths_tell_kept (build, owner >> 16, owner & 0xffff);
+  if (status == TESSERA_OK)
+    status = tessera_lengths_tell_kept (build, owner >> 16, owner & 0xffff);
   for (uint32_t i = 0; i < out->n_slots; i++)
     out->n_swept += out->slots[i].place == TESSERA_PLACE_SWEPT;
   return status;

@@ -28,10 +28,6 @@ enum
  * several streams: blocks that live from one step into the next are held in kinds where
  * no end of them was seen, and streams are kept apart. */
 #define MOST_OF_EXPANDABLE 1.3
-/* The same where not all kinds of step are planned, because most of their steps keep
- * something else: none, and the plan says of itself that it is for the same batches in
- * the same order; or some, and what the others ask for misses. */
-#define MOST_OF_ANOTHER_ORDER 1.5
 
 /* ---- a plan as items, by what db/plan.h says of slots ---- */
 
@@ -296,7 +292,7 @@ compare_reserved (const Instance *instance,
   Compared *compared = is_for_it ? &totals->others : &totals->strangers;
   double ratio = instance_of_expandable (run, reserved);
 
-  if (ratio > (is_for_it ? MOST_OF_EXPANDABLE : MOST_OF_ANOTHER_ORDER))
+  if (ratio > MOST_OF_EXPANDABLE)
     g_error ("seed %u reserves %.3f of what expandable segments do", instance->seed,
              ratio);
   compared->n++;
