@@ -96,3 +96,73 @@ test_plain_change (GtkWindow *plain)
 {
   change (gtk_window_get_child (plain));
 }
+
+/* --- a list ----------------------------------------------------------------------- */
+
+static void
+on_setup (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer unused)
+{
+  gtk_list_item_set_child (item, label_new (""));
+}
+
+static void
+on_bind (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer unused)
+{
+  gtk_label_set_text (
+      GTK_LABEL (gtk_list_item_get_child (item)),
+      gtk_string_object_get_string (GTK_STRING_OBJECT (gtk_list_item_get_item (item))));
+}
+
+static GtkWidget *
+view_of (GtkWindow *plain)
+{
+  return gtk_scrolled_window_get_child (
+      GTK_SCROLLED_WINDOW (gtk_window_get_child (plain)));
+}
+
+GtkWindow *
+test_plain_list_new (guint n_rows, guint n_columns)
+{
+  GtkWindow *plain = GTK_WINDOW (gtk_window_new ());
+  GtkWidget *scrolled = gtk_scrolled_window_new ();
+  GtkStringList *texts = gtk_string_list_new (NULL);
+  GtkWidget *view;
+
+  for (guint i = 0; i < n_rows; i++)
+    gtk_string_list_append (texts, "a text");
+  view = gtk_column_view_new (
+      GTK_SELECTION_MODEL (gtk_multi_selection_new (G_LIST_MODEL (texts))));
+  for (guint i = 0; i < n_columns; i++)
+    {
+      GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
+      GtkColumnViewColumn *column = gtk_column_view_column_new ("column", factory);
+
+      g_signal_connect (factory, "setup", G_CALLBACK (on_setup), NULL);
+      g_signal_connect (factory, "bind", G_CALLBACK (on_bind), NULL);
+      gtk_column_view_append_column (GTK_COLUMN_VIEW (view), column);
+      g_object_unref (column);
+    }
+  g_object_set_data (G_OBJECT (view), "texts", texts);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), view);
+  gtk_window_set_child (plain, scrolled);
+  gtk_window_set_default_size (plain, 600, 500);
+  gtk_window_present (plain);
+  return plain;
+}
+
+void
+test_plain_list_shorten (GtkWindow *plain)
+{
+  GtkStringList *texts = g_object_get_data (G_OBJECT (view_of (plain)), "texts");
+
+  gtk_string_list_remove (texts, g_list_model_get_n_items (G_LIST_MODEL (texts)) - 1);
+}
+
+void
+test_plain_list_scroll (GtkWindow *plain, double share)
+{
+  GtkAdjustment *down = gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (view_of (plain)));
+
+  gtk_adjustment_set_value (down, share * (gtk_adjustment_get_upper (down) -
+                                           gtk_adjustment_get_page_size (down)));
+}

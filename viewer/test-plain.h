@@ -13,3 +13,8 @@
 GtkWindow *test_plain_new (GtkWindow *like, guint *out_n_widgets);
 /* Every label says something else, as long as before. */
 void test_plain_change (GtkWindow *plain);
+/* A list of so many rows of labels in a window of its own. */
+GtkWindow *test_plain_list_new (guint n_rows, guint n_columns);
+/* The last row goes. */
+void test_plain_list_shorten (GtkWindow *plain);
+void test_plain_list_scroll (GtkWindow *plain, double share);

@@ -272,6 +272,7 @@ measure_scrolling (Bench *bench)
   scroll_tree (bench, 0.01);
   end (bench, "scroll while all is selected", 0);
   act (bench, "win.clear");
+  settle (bench);
   begin (bench);
   scroll_tree (bench, 0.5);
   end (bench, "scroll far", 0);
@@ -339,6 +340,29 @@ measure_plain (Bench *bench)
   settle (bench);
 }
 
+/* The same of what GTK does with a list that has as many labels in its 200 rows as the
+ * tree has widgets. */
+static void
+measure_plain_list (Bench *bench)
+{
+  GtkWindow *plain = test_plain_list_new (1000, 8);
+
+  WAIT (gtk_widget_get_mapped (GTK_WIDGET (plain)), PATIENCE_MS);
+  settle (bench);
+  bench->is_plain = TRUE;
+  begin (bench);
+  test_plain_list_scroll (plain, 0.5);
+  end (bench, "(a plain list of 8 columns, scrolled far)", 0);
+  test_plain_list_scroll (plain, 1);
+  settle (bench);
+  begin (bench);
+  test_plain_list_shorten (plain);
+  end (bench, "(the same at its end, its last row goes)", 0);
+  bench->is_plain = FALSE;
+  gtk_window_destroy (plain);
+  settle (bench);
+}
+
 static void
 print_heads (void)
 {
@@ -389,6 +413,7 @@ measure (const char *path)
   measure_scrolling (&bench);
   measure_panels (&bench);
   measure_plain (&bench);
+  measure_plain_list (&bench);
   measure_edits (&bench);
   g_print ("\n%d of %d actions within %.0f ms, %d but for the renderer\n", bench.n_within,
            bench.n_actions, MOST_MS, bench.n_within_drawn);

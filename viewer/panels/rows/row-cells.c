@@ -103,14 +103,24 @@ tessera_row_list_end_of_bound (TesseraRowList *self)
   return end;
 }
 
-/* GTK maps the rows that are seen, and no others. */
-gboolean
-tessera_row_list_find_sight (TesseraRowList *self, guint *out_begin, guint *out_end)
+/* Since the last frame, in pixels, downwards. */
+static double
+scrolled_by (TesseraRowList *self)
 {
-  guint begin = G_MAXUINT, end = 0, margin;
+  return self->has_scrolled && self->adjustment != NULL
+             ? gtk_adjustment_get_value (self->adjustment) - self->seen_value
+             : 0;
+}
+
+/* GTK maps the rows that are seen, and no others. */
+static void
+find_mapped (TesseraRowList *self, guint *out_begin, guint *out_end)
+{
   GHashTableIter iter;
   gpointer item;
 
+  *out_begin = G_MAXUINT;
+  *out_end = 0;
   g_hash_table_iter_init (&iter, self->bound);
   while (g_hash_table_iter_next (&iter, &item, NULL))
     {
@@ -119,18 +129,41 @@ tessera_row_list_find_sight (TesseraRowList *self, guint *out_begin, guint *out_
 
       if (cell == NULL || !gtk_widget_get_mapped (cell))
         continue;
-      begin = MIN (begin, position);
-      end = MAX (end, position + 1);
+      *out_begin = MIN (*out_begin, position);
+      *out_end = MAX (*out_end, position + 1);
     }
-  margin = end > begin ? (end - begin) / 2 + 2 : 0;
-  self->sight_begin = begin < margin ? 0 : begin - margin;
-  self->sight_end = end + margin;
+}
+
+void
+tessera_row_list_note_seen (TesseraRowList *self)
+{
+  self->has_scrolled = FALSE;
+  find_mapped (self, &self->seen_begin, &self->seen_end);
+  if (self->adjustment != NULL)
+    self->seen_value = gtk_adjustment_get_value (self->adjustment);
+}
+
+/* Who has just scrolled may see as many more as fit into that; GTK has taken widgets of
+ * rows that were seen for others. */
+gboolean
+tessera_row_list_find_sight (TesseraRowList *self, guint *out_begin, guint *out_end)
+{
+  double by = scrolled_by (self);
+  guint margin, before, after;
+
+  if (self->has_scrolled)
+    *out_begin = self->seen_begin, *out_end = self->seen_end;
+  else
+    find_mapped (self, out_begin, out_end);
+  margin = *out_end > *out_begin ? (*out_end - *out_begin) / 2 + 2 : 0;
+  before = margin + (by < 0 ? (guint) (-by / LEAST_ROW_HEIGHT) : 0);
+  after = margin + (by > 0 ? (guint) (by / LEAST_ROW_HEIGHT) : 0);
+  self->sight_begin = *out_begin < before ? 0 : *out_begin - before;
+  self->sight_end = *out_end + after;
   /* Not laid out yet: any may be. */
-  if (end == 0)
+  if (*out_end == 0)
     self->sight_begin = 0, self->sight_end = G_MAXUINT;
-  *out_begin = begin;
-  *out_end = end;
-  return end > 0;
+  return *out_end > 0;
 }
 
 gboolean

@@ -28,6 +28,7 @@ struct _TesseraRowList
   GtkAdjustment *adjustment;    /* the view's; NULL: none */
   gboolean has_scrolled;        /* since the last frame */
   double seen_value;            /* of the adjustment, in the last frame */
+  guint seen_begin, seen_end;   /* rows that were seen in it */
   gboolean has_worked;          /* likewise: its next tick has no more work */
   gboolean has_followed; /* scrolled to the rows that stay, since there are so few */
   GdkFrameClock *clock;  /* whose end of a frame is waited for; NULL: none */
@@ -49,6 +50,8 @@ guint tessera_row_list_end_of_bound (TesseraRowList *self);
 /* Which rows are seen: [begin, end). FALSE: none is, or they are not laid out yet. */
 gboolean
 tessera_row_list_find_sight (TesseraRowList *self, guint *out_begin, guint *out_end);
+/* A frame has been drawn: from now on the view may scroll. */
+void tessera_row_list_note_seen (TesseraRowList *self);
 gboolean tessera_row_list_is_in_sight (TesseraRowList *self, GtkListItem *item);
 /* Writes what is to be written: all that is in sight or near where the view goes, @most
  * of the rest. */

@@ -249,19 +249,20 @@ on_paint (GdkFrameClock *clock, gpointer user)
 static void
 test_scrolled (Fixture *f, gconstpointer unused)
 {
+  static const double by[] = { 700, 700, 2000, -2000 };
   GtkAdjustment *adjustment = gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (f->view));
   GdkFrameClock *clock = gtk_widget_get_frame_clock (GTK_WIDGET (f->view));
 
   set_rows (f, 5000);
   settle (f);
   g_signal_connect_after (clock, "layout", G_CALLBACK (on_paint), f);
-  for (int round = 0; round < 3; round++)
+  for (size_t round = 0; round <= G_N_ELEMENTS (by); round++)
     {
       set_rows (f, 5000);
       f->n_seen = 0;
-      if (round < 2)
+      if (round < G_N_ELEMENTS (by))
         gtk_adjustment_set_value (adjustment,
-                                  gtk_adjustment_get_value (adjustment) + 700);
+                                  gtk_adjustment_get_value (adjustment) + by[round]);
       else
         tessera_row_list_scroll_to (f->rows, 4000);
       WAIT (f->n_seen > 0, SLOW_MS);
@@ -452,7 +453,7 @@ on_marks_laid_out (GdkFrameClock *clock, gpointer user)
 static void
 test_marks_scrolled (Fixture *f, gconstpointer unused)
 {
-  static const double by[] = { 60, 700, 100000 };
+  static const double by[] = { 60, 700, 2000, -2000, 100000 };
   GtkAdjustment *adjustment = gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (f->view));
   GdkFrameClock *clock = gtk_widget_get_frame_clock (GTK_WIDGET (f->view));
 

@@ -36,18 +36,18 @@ turns_of (GdkFrameClock *clock)
 }
 
 gboolean
-tessera_row_turns_take (GdkFrameClock *clock, gpointer list)
+tessera_row_turns_take (GdkFrameClock *clock, gpointer who)
 {
   Turns *turns = clock != NULL ? turns_of (clock) : NULL;
 
-  if (turns == NULL || turns->at_work == list)
+  if (turns == NULL || turns->at_work == who)
     return TRUE;
-  if (turns->at_work == NULL && (turns->next == NULL || turns->next == list))
+  if (turns->at_work == NULL && (turns->next == NULL || turns->next == who))
     {
-      turns->at_work = list;
+      turns->at_work = who;
       return TRUE;
     }
   if (turns->refused == NULL)
-    turns->refused = list;
+    turns->refused = who;
   return FALSE;
 }
