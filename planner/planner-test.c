@@ -274,6 +274,24 @@ test_streams (void)
     }
 }
 
+/* Of one stream nothing is across: small and large share addresses in any order. */
+static void
+test_one_stream_across (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  PlanCase c;
+
+  test_alloc (trace, 1 << 30, 3 << 20);
+  test_free (trace, 1 << 30, 3 << 20);
+  test_alloc (trace, 2 << 20, 1 << 20);
+  test_alloc (trace, 4 << 20, 512);
+  c = plan_case_new (trace, &plan_across);
+  plan_case_check (&c, 0, 0);
+  g_assert_false (c.plan->across_streams);
+  g_assert_cmpuint (c.plan->height_bytes, ==, 3 << 20);
+  plan_case_clear (&c);
+}
+
 /* As a run of ours records it: small blocks and large ones, in waves of each. */
 static TesseraTrace *
 recorded_trace (uint32_t seed)
@@ -547,6 +565,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/plan/streams", test_streams);
   g_test_add_func ("/planner/plan/recorded", test_recorded);
   g_test_add_func ("/planner/plan/interrupted", test_interrupted);
+  g_test_add_func ("/planner/plan/one-stream-across", test_one_stream_across);
   g_test_add_func ("/planner/plan/streams-fold", test_streams_fold);
   g_test_add_func ("/planner/plan/no-memory", test_no_memory);
   g_test_add_func ("/planner/plan/cancel", test_cancel);

@@ -212,14 +212,17 @@ tessera_plan_trace (const TesseraTrace *trace,
                     TesseraError *error,
                     TesseraPlan **out_plan)
 {
+  /* With one stream there is nothing to pass from stream to stream. */
+  TesseraPlanOptions own = *options;
   TesseraPlanBuild build = { .trace = trace,
                              .blocks = blocks,
                              .structure = structure,
-                             .options = options,
+                             .options = &own,
                              .error = error };
   TesseraBlocks grouped = { 0 };
   TesseraStatus status = refuse_giants (blocks, error);
 
+  own.across_streams = own.across_streams && trace->n_streams > 1;
   *out_plan = NULL;
   tessera_stop_init (&build.stop, options->progress, options->time_limit_s);
   if (options->out_conflict)
@@ -228,12 +231,12 @@ tessera_plan_trace (const TesseraTrace *trace,
     status = tessera_plan_new (&build.plan);
   if (status == TESSERA_OK)
     status = group (&build, blocks, &grouped);
-  if (status == TESSERA_OK && options->across_streams)
+  if (status == TESSERA_OK && own.across_streams)
     status = tessera_order_ends (&grouped, options->waits_from_bytes, &build.noticed);
   if (status == TESSERA_OK)
     status = tessera_run_init (trace, build.blocks, structure, options->first_step,
                                options->last_step, error, &build.run);
-  if (status == TESSERA_OK && options->across_streams)
+  if (status == TESSERA_OK && own.across_streams)
     status = tessera_plan_clock_init (&build.clock, &build.run);
   if (status == TESSERA_OK)
     status = tessera_resume_check (&build);
