@@ -46,7 +46,8 @@ static const CliCommand commands[] = {
   { "edits", "list|add|apply|undo|redo|export FILE",
     "what you changed about groups and places: listed, added, undone",
     "Edits are kept in a .tsr itself, beside any other trace in FILE.edits.json.\n"
-    "  tessera edits add FILE --kind pin --what \"class=persistent size>=1MiB\" --at 0\n"
+    "  tessera edits add FILE --kind pin --what \"class=persistent size>=1MiB\" --at 0 "
+    "--shape P.tsp\n"
     "  tessera edits add FILE --kind cap --at 30GiB\n"
     "  tessera edits apply FILE EDITS.json     adds those of a file: JSON, or what a "
     ".tsp "
