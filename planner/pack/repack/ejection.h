@@ -66,5 +66,6 @@ void tessera_ejection_take_out_above (TesseraEjection *ejection, uint64_t target
  * false where too many are met. */
 bool tessera_ejection_make_way (TesseraEjection *ejection, uint32_t item);
 /* Until nobody waits. Returns: true when all lie below the target; false when the looks
- * are spent, or nothing gets better for an eighth of them, or somebody has no place. */
+ * are spent, or nothing gets better for an eighth of them (a third where items are many),
+ * or somebody has no place. */
 bool tessera_ejection_reach (TesseraEjection *ejection, uint64_t target_bytes);
