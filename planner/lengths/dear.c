@@ -12,7 +12,8 @@
 enum
 {
   DEAR_SHARE = 4, /* above the trace's own load by more, expandable rules serve better */
-  MISFIT_SHARE = 10 /* of the bytes of a step, as for those who follow */
+  LITTLE_SHARE = 64, /* of a step's height: it is not for want of a law that it is dear */
+  MISFIT_SHARE = 10  /* of the bytes of a step, as for those who follow */
 };
 
 static TesseraStatus
@@ -103,6 +104,7 @@ is_lawless (const TesseraLengths *out,
 static void
 look_at_step (const TesseraLengthsBuild *build,
               uint32_t k,
+              uint64_t height_bytes,
               const uint64_t *block_bytes,
               uint64_t *loads,
               Lawless *lawless)
@@ -124,7 +126,9 @@ look_at_step (const TesseraLengthsBuild *build,
         continue;
       missed += size;
       bytes = weigh_lawless (out, &out->slots[i], i, size, loads);
-      lawless->most_bytes = bytes > lawless->most_bytes ? bytes : lawless->most_bytes;
+      if (bytes > height_bytes + height_bytes / LITTLE_SHARE &&
+          bytes > lawless->most_bytes)
+        lawless->most_bytes = bytes;
     }
   lawless->n_misfits += missed > asked / MISFIT_SHARE;
 }
@@ -181,7 +185,7 @@ tessera_lengths_refuse_dear (const TesseraLengthsBuild *build, TesseraError *err
                                 error);
       else if (status == TESSERA_OK &&
                tessera_sweep_sizes (out, &out->observed[k], block_bytes))
-        look_at_step (build, k, block_bytes, loads, &lawless);
+        look_at_step (build, k, need.height_bytes, block_bytes, loads, &lawless);
       else if (status == TESSERA_INVALID) /* a law gives no size there */
         status = TESSERA_OK;
     }
