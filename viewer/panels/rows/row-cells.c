@@ -54,6 +54,8 @@ static void
 on_bind (GtkSignalListItemFactory *factory, GtkListItem *item, TesseraRowList *self)
 {
   g_hash_table_insert (self->bound, item, GINT_TO_POINTER (column_of (factory)));
+  if (self->fresh != NULL && column_of (factory) == 0)
+    g_ptr_array_add (self->fresh, item);
   if (self->goes_to == GTK_INVALID_LIST_POSITION ||
       is_near (self, gtk_list_item_get_position (item)))
     show (self, item, column_of (factory));
@@ -69,6 +71,48 @@ on_unbind (GtkSignalListItemFactory *factory, GtkListItem *item, TesseraRowList 
 {
   g_hash_table_remove (self->bound, item);
   g_hash_table_remove (self->stale, item);
+  if (self->fresh != NULL)
+    g_ptr_array_remove_fast (self->fresh, item);
+}
+
+/* NULL: none. */
+static GtkWidget *
+row_of (GtkListItem *item)
+{
+  GtkWidget *row = gtk_list_item_get_child (item);
+
+  while (row != NULL && !g_str_equal (gtk_widget_get_css_name (row), "row"))
+    row = gtk_widget_get_parent (row);
+  return row;
+}
+
+static void
+set_visible (GPtrArray *rows, gboolean visible)
+{
+  for (guint i = 0; i < rows->len; i++)
+    gtk_widget_set_visible (rows->pdata[i], visible);
+}
+
+/* GTK takes what is new of a row's parents for new of all rows behind it, and makes the
+ * styles of these anew (7 ms for 200 rows of eight labels, 11 of five cells), unless the
+ * row is hidden while it looks. A context for texts has to know the style. */
+void
+tessera_row_list_style (GPtrArray *items)
+{
+  g_autoptr (GPtrArray) rows = g_ptr_array_new ();
+
+  for (guint i = 0; i < items->len; i++)
+    {
+      GtkWidget *row = row_of (items->pdata[i]);
+
+      if (row != NULL && gtk_widget_get_next_sibling (row) != NULL &&
+          gtk_widget_get_focus_child (row) == NULL && !gtk_widget_has_focus (row))
+        g_ptr_array_add (rows, row);
+    }
+  set_visible (rows, FALSE);
+  for (guint i = 0; i < rows->len; i++)
+    g_object_unref (gtk_widget_create_pango_context (rows->pdata[i]));
+  set_visible (rows, TRUE);
 }
 
 GtkColumnViewColumn *

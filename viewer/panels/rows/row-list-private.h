@@ -19,6 +19,7 @@ struct _TesseraRowList
   guint tick;          /* 0: nothing is left to do */
   GHashTable *bound;   /* GtkListItem to its column */
   GHashTable *stale;   /* of these: what is to be written in a later frame */
+  GPtrArray *fresh;    /* of these: bound while rows are made or destroyed; else NULL */
   gboolean reselects;  /* rows are to be told whether they are selected */
   gboolean reselects_in_sight;  /* and are seen */
   guint sight_begin, sight_end; /* rows that are seen, and as many around */
@@ -52,6 +53,9 @@ gboolean
 tessera_row_list_find_sight (TesseraRowList *self, guint *out_begin, guint *out_end);
 /* A frame has been drawn: from now on the view may scroll. */
 void tessera_row_list_note_seen (TesseraRowList *self);
+/* GTK_LIST_ITEMs of a column of rows that were put before others: their styles, and
+ * nobody else's. */
+void tessera_row_list_style (GPtrArray *items);
 gboolean tessera_row_list_is_in_sight (TesseraRowList *self, GtkListItem *item);
 /* Writes what is to be written: all that is in sight or near where the view goes, @most
  * of the rest. */

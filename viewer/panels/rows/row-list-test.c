@@ -359,6 +359,48 @@ test_turns (Fixture *f, gconstpointer unused)
   list_free (&other);
 }
 
+/* The row that shows @text, in any column; NULL: none that is seen. */
+static GtkWidget *
+find_row (GtkWidget *widget, const char *text)
+{
+  GtkWidget *row = NULL;
+
+  if (TESSERA_IS_CELL (widget) && gtk_widget_get_mapped (widget) &&
+      g_str_equal (tessera_cell_get_text (TESSERA_CELL (widget)), text))
+    for (row = widget; !g_str_equal (gtk_widget_get_css_name (row), "row");)
+      row = gtk_widget_get_parent (row);
+  for (GtkWidget *child = gtk_widget_get_first_child (widget);
+       row == NULL && child != NULL; child = gtk_widget_get_next_sibling (child))
+    row = find_row (child, text);
+  return row;
+}
+
+/* Where the last rows go GTK puts others before those that it keeps, which are hidden
+ * while their styles are made: only so long, and who has the focus keeps it. */
+static void
+test_from_the_end (Fixture *f, gconstpointer unused)
+{
+  GtkWidget *focused;
+  int n_rows = 0;
+
+  set_rows (f, 1000);
+  settle (f);
+  WAIT (tessera_row_list_scroll_to (f->rows, 999), SLOW_MS);
+  settle (f);
+  focused = find_row (GTK_WIDGET (f->view), "1:996:0");
+  g_assert_nonnull (focused);
+  g_assert_true (gtk_widget_grab_focus (focused));
+  set_rows (f, 998);
+  settle (f);
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (f->window)) == focused);
+  g_assert_true (find_row (GTK_WIDGET (f->view), "2:996:0") == focused);
+  for (GtkWidget *row = gtk_widget_get_first_child (gtk_widget_get_parent (focused));
+       row != NULL; row = gtk_widget_get_next_sibling (row), n_rows++)
+    g_assert_true (gtk_widget_get_visible (row));
+  g_assert_cmpint (n_rows, >=, 100);
+  g_assert_cmpint (count_texts (f, GTK_WIDGET (f->view), FALSE), ==, n_rows * N_COLUMNS);
+}
+
 /* Of one column, or from one row on. */
 static void
 test_parts (Fixture *f, gconstpointer unused)
@@ -517,6 +559,8 @@ main (int argc, char **argv)
   g_test_add ("/row-list/scrolled", Fixture, NULL, set_up, test_scrolled, tear_down);
   g_test_add ("/row-list/far", Fixture, NULL, set_up, test_far, tear_down);
   g_test_add ("/row-list/turns", Fixture, NULL, set_up, test_turns, tear_down);
+  g_test_add ("/row-list/from the end", Fixture, NULL, set_up, test_from_the_end,
+              tear_down);
   g_test_add ("/row-list/parts", Fixture, NULL, set_up, test_parts, tear_down);
   g_test_add ("/row-list/selection", Fixture, NULL, set_up, test_selection, tear_down);
   g_test_add ("/row-list/marks", Fixture, NULL, set_up, test_marks, tear_down);
