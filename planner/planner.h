@@ -37,6 +37,7 @@ typedef struct
                                  before, whoever wrote its file: planning goes on from it
                                  and never ends higher. Depends on it, and says so
                                  (resumed_digest). TESSERA_REFUSED where it does not fit */
+  const char *resumed_name;   /* (nullable): what the sentence of that calls it */
   bool across_streams;       /* blocks of different streams may share addresses, one after
                                 another */
   /* Across streams: only blocks of at least so many bytes are handed on before what the

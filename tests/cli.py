@@ -81,7 +81,7 @@ def compare_tells_what_moved(tmp):
     sizes = [row["block_bytes"] for row in told["largest_moved"]]
     assert sizes == sorted(sizes, reverse=True)
     assert "moved" in good("compare", one, other)
-    refused("compare", one, small, words=("not of the same trace",))
+    refused("compare", one, small, words=(f"{one} and {small}", "not of the same trace"))
     refused("compare", one, other, "--trace", SAMPLE, words=("one.tsp", "another trace"))
     with sqlite3.connect(other) as plan:
         plan.execute("UPDATE slot SET offset_bytes = 0")
@@ -380,6 +380,13 @@ def bad_files_get_one_sentence(tmp):
         refused("info", tmp / name, words=(name,))
         refused("import", tmp / name, "-o", tmp / "out.tsr", words=(name,))
         assert not (tmp / "out.tsr").exists()
+    (tmp / "loop").symlink_to(tmp / "loop")
+    for name in ("loop", "missing.pickle", "notes.txt"):
+        refused("info", tmp / name, words=(f"tessera: {tmp / name} ",))
+        refused("edits", "list", tmp / name, words=(f"tessera: {tmp / name} ",))
+    for command in ("info",), ("edits", "list"):
+        refused(*command, tmp / "loop", words=("symbolic links",))
+        refused(*command, tmp / "missing.pickle", words=("No such file",))
     refused("info", tmp, words=("folder",))
     refused("info", tmp / "evil.pickle", words=("GLOBAL",))
     refused("info", tmp / "evil4.pickle", words=("STACK_GLOBAL",))
@@ -421,7 +428,7 @@ def a_plan_says_what_is_proven_and_whether_it_was_cut_short(tmp):
     assert "goes on from a plan of " in good("plan", SAMPLE, "--resume", tmp / "on.tsp")
     refused("plan", SAMPLE, "--resume", tmp / "none.tsp", words=("none.tsp",))
     refused("plan", SAMPLE, "--resume", SAMPLE, words=(SAMPLE.name,))
-    refused("plan", FSDP, "--resume", tmp / "on.tsp", words=("go on from that plan", "another trace"))
+    refused("plan", FSDP, "--resume", tmp / "on.tsp", words=(f"go on from {tmp / 'on.tsp'}:", "another trace"))
     row, = json.loads(good("bench", "planner", SAMPLE, "--json", "--capacity", str(whole["height_bytes"] - 1)))
     assert row["fits"] is False and row["optimal"] is True, row
     assert "| yes |" in good("bench", "planner", SAMPLE, "--capacity", "1TiB")

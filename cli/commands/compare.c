@@ -156,6 +156,20 @@ follow (Comparison *c, int i, const CliCommon *common, TesseraError *error)
   return status;
 }
 
+static TesseraStatus
+compare_plans (Comparison *c, TesseraError *error)
+{
+  guint64 first = c->plans[0]->trace_fingerprint, second = c->plans[1]->trace_fingerprint;
+
+  if (first != second)
+    return tessera_fail (error, TESSERA_REFUSED,
+                         "%s and %s are not of the same trace (fingerprints "
+                         "%016" G_GINT64_MODIFIER "x and %016" G_GINT64_MODIFIER
+                         "x): their blocks are not the same",
+                         c->paths[0], c->paths[1], first, second);
+  return tessera_compare_plans (c->plans[0], c->plans[1], error, &c->comparison);
+}
+
 int
 cli_compare (int argc, char **argv)
 {
@@ -182,7 +196,7 @@ cli_compare (int argc, char **argv)
   for (int i = 0; status == TESSERA_OK && i < 2; i++)
     status = tessera_plan_load (c.paths[i], &error, &c.plans[i]);
   if (status == TESSERA_OK)
-    status = tessera_compare_plans (c.plans[0], c.plans[1], &error, &c.comparison);
+    status = compare_plans (&c, &error);
   if (status == TESSERA_OK && trace_path != NULL)
     {
       common.device = (gint) c.plans[0]->device;

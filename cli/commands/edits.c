@@ -1,7 +1,9 @@
 /* tessera edits list|add|apply|undo|redo|export FILE. SPDX-License-Identifier: Apache-2.0
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/edit-add.h"
 #include "cli/output.h"
@@ -176,10 +178,12 @@ run_verb (Call *call, gsize verb, char **argv)
 
   if (result != CLI_DONE)
     return result;
-  if (!g_file_test (call->path, G_FILE_TEST_EXISTS))
+  if (access (call->path, F_OK) != 0)
     {
-      tessera_fail (&error, TESSERA_IO, "Cannot open %s: there is no such file",
-                    call->path);
+      int why = errno;
+
+      tessera_fail (&error, TESSERA_IO, "%s cannot be opened: %s", call->path,
+                    g_strerror (why));
       return cli_fail (&error);
     }
   call->history = tessera_history_load (call->path, &error);

@@ -383,6 +383,7 @@ make (Arguments *arguments,
   if (status != TESSERA_OK)
     return status;
   options->resumed = *resumed;
+  options->resumed_name = arguments->resume;
   study->limits_waits = arguments->waits.kind == CLI_WAITS_AT_MOST;
   study->most_waits = arguments->waits.most;
   status = cli_study_plan (study, options, error);

@@ -15,8 +15,10 @@
 static TesseraStatus
 refuse (const TesseraPlanBuild *build, const char *reason)
 {
-  return tessera_fail (build->error, TESSERA_REFUSED,
-                       "planning can't go on from that plan: %s", reason);
+  const char *name = build->options->resumed_name;
+
+  return tessera_fail (build->error, TESSERA_REFUSED, "planning can't go on from %s: %s",
+                       name != NULL ? name : "that plan", reason);
 }
 
 /* Groups as rectangles are asked for, and the plan before has them. */

@@ -130,9 +130,32 @@ test_foreign (void)
       check_refused (path, cases[i].status, cases[i].says);
     }
   check_refused (folder, TESSERA_BAD_INPUT, "is a folder");
-  check_refused ("/dev/null", TESSERA_BAD_INPUT, "null is a device or pipe");
+  check_refused ("/dev/null", TESSERA_BAD_INPUT, "/dev/null is a device or pipe");
   check_refused (pipe_path, TESSERA_BAD_INPUT, "pipe.csv is a device or pipe");
-  check_refused ("/no/such/file.pickle", TESSERA_IO, "file.pickle cannot be opened: ");
+  check_refused ("/no/such/file.pickle", TESSERA_IO,
+                 "/no/such/file.pickle cannot be opened: ");
+}
+
+/* Of a name that leaves the sentence no room its end is kept, in whole characters. */
+static void
+test_long_name (void)
+{
+  g_autoptr (GString) path = g_string_new ("/no");
+
+  for (int i = 0; i < 200; i++)
+    g_string_append (path, "/\303\244x");
+  for (int i = 0; i < 3; i++)
+    {
+      TesseraError error;
+      TesseraTrace *trace;
+
+      g_string_append (path, "y");
+      g_assert_cmpint (open_with (path->str, NULL, &error, &trace), ==, TESSERA_IO);
+      g_assert_true (g_str_has_prefix (error.text, "..."));
+      g_assert_nonnull (strstr (error.text, "/\303\244xy"));
+      g_assert_nonnull (strstr (error.text, " cannot be opened: "));
+      g_assert_null (strchr (error.text, '?'));
+    }
 }
 
 static void
@@ -482,6 +505,7 @@ main (int argc, char **argv)
   folder = g_dir_make_tmp ("tessera-open-XXXXXX", NULL);
   g_assert_nonnull (folder);
   g_test_add_func ("/open/foreign", test_foreign);
+  g_test_add_func ("/open/long-name", test_long_name);
   g_test_add_func ("/open/permission", test_permission);
   g_test_add_func ("/open/gzip", test_gzip);
   g_test_add_func ("/open/progress", test_progress);

@@ -221,20 +221,22 @@ begin_inflating (TesseraStream *stream, TesseraError *error)
   return TESSERA_OK;
 }
 
+/* Of a path that is too long its end, which says more: the sentence has to have room. */
 static void
 set_name (TesseraStream *stream, const char *path)
 {
-  char *name = g_filename_display_basename (path);
+  static const char cut[] = "...";
+  char *name = g_filename_display_name (path);
   size_t n = strlen (name);
+  const char *from = name;
 
   if (n >= sizeof stream->name)
     {
-      n = sizeof stream->name - 1;
-      while (n > 0 && ((uint8_t) name[n] & 0xc0) == 0x80)
-        n--;
+      from += n - (sizeof stream->name - sizeof cut);
+      while (((uint8_t) *from & 0xc0) == 0x80)
+        from++;
     }
-  memcpy (stream->name, name, n);
-  stream->name[n] = '\0';
+  snprintf (stream->name, sizeof stream->name, "%s%s", from > name ? cut : "", from);
   g_free (name);
 }
 

@@ -24,7 +24,7 @@ typedef struct
   bool is_at_end;       /* nothing follows the window */
   TesseraStatus status; /* why it ended, when not at the end of the content */
   char reason[160];     /* in words: the operating system's, or zlib's */
-  char name[200];       /* base name for sentences, valid UTF-8 */
+  char name[300];       /* for sentences: the path as given, valid UTF-8 */
   uint64_t file_bytes;  /* as stored; 0 when not known (a pipe) */
   uint64_t file_at;     /* read so far, as stored */
   const TesseraProgress *progress;
