@@ -206,6 +206,8 @@ def a_program_that_cannot_be_dry_run_gets_one_sentence(tmp):
     # A program that never uses CUDA would not tell that there is no such plan.
     refused("run", "--plan", tmp / "missing.tsp", "--", "true", words=("Cannot read", "missing.tsp", "No such file"))
     refused("run", "--plan", tmp, "--", "true", words=("Cannot read", "directory"))
+    os.mkfifo(tmp / "pipe")
+    refused("run", "--plan", tmp / "pipe", "--", "true", words=("Cannot read", "pipe", "device or pipe"))
     done = away(tessera, "run", "--plan", tmp / "p.tsp", "--", "no-such-program")
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/job.h"
@@ -15,20 +16,25 @@ check_there (const char *plan)
 {
   g_autofree char *shown = g_filename_display_name (plan);
   TesseraError error = { 0 };
+  struct stat about;
+  const char *why = NULL;
   int file;
 
   if (strchr (plan, '%') != NULL)
     return CLI_DONE;
-  file = open (plan, O_RDONLY | O_CLOEXEC);
-  if (file >= 0 && !g_file_test (plan, G_FILE_TEST_IS_DIR))
-    {
-      close (file);
-      return CLI_DONE;
-    }
-  (void) tessera_fail (&error, TESSERA_IO, "Cannot read %s: %s", shown,
-                       g_strerror (file < 0 ? errno : EISDIR));
+  /* Opening a pipe must not wait for its writer. */
+  file = open (plan, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0 || fstat (file, &about) < 0)
+    why = g_strerror (errno);
+  else if (S_ISDIR (about.st_mode))
+    why = g_strerror (EISDIR);
+  else if (!S_ISREG (about.st_mode))
+    why = "it is not a file but a device or pipe";
   if (file >= 0)
     close (file);
+  if (why == NULL)
+    return CLI_DONE;
+  (void) tessera_fail (&error, TESSERA_IO, "Cannot read %s: %s", shown, why);
   return cli_fail (&error);
 }
 
