@@ -5,6 +5,7 @@
  */
 #include "planner/pack/groups.h"
 
+#include "planner/pack/apart.h"
 #include "planner/pack/few.h"
 #include "planner/pack/hints.h"
 #include "planner/pack/refine.h"
@@ -74,6 +75,7 @@ least_of_load (const TesseraPackCall *call,
 static TesseraStatus
 set_limits (TesseraPackCall *call, size_t group, size_t end, TesseraPackProblem *problem)
 {
+  const uint64_t apart_bytes = tessera_pack_apart_bound (problem);
   uint64_t load_bytes, pin_bytes = 0;
   TesseraStatus status = tessera_pack_zones_load (
       &call->zones, call->items, group_begin (call, group), end, &load_bytes);
@@ -81,6 +83,8 @@ set_limits (TesseraPackCall *call, size_t group, size_t end, TesseraPackProblem 
     return status;
   if (problem->bound_bytes < load_bytes - problem->base_bytes)
     problem->bound_bytes = load_bytes - problem->base_bytes;
+  if (problem->bound_bytes < apart_bytes)
+    problem->bound_bytes = apart_bytes;
   if (call->highest_pin_bytes == 0)
     return TESSERA_OK;
   status =
@@ -91,6 +95,8 @@ set_limits (TesseraPackCall *call, size_t group, size_t end, TesseraPackProblem 
   problem->is_whole_pool = true;
   problem->bound_bytes =
       tessera_pack_least_height (problem->blocked, problem->n_blocked, load_bytes);
+  if (problem->bound_bytes < apart_bytes)
+    problem->bound_bytes = apart_bytes;
   for (size_t i = 0; i < problem->n_items; i++)
     if (problem->limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED &&
         problem->limits[i].pinned_bytes + problem->items[i].size_bytes > pin_bytes)

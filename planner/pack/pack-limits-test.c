@@ -459,6 +459,40 @@ test_many (void)
   g_free (free_offsets);
 }
 
+/* What is apart in itself takes the sum of its sizes, whenever each lives, and what lives
+ * over all of it takes its own besides: at that the search ends, and the height is
+ * proven. */
+static void
+test_apart_is_proven (void)
+{
+  enum
+  {
+    N_ITEMS = 40
+  };
+  TesseraItem items[N_ITEMS];
+  uint64_t offsets[N_ITEMS], sum = 0;
+  const TesseraPackOptions options = { .n_threads = 1 };
+  TesseraPacking packing;
+  for (uint32_t i = 0; i < N_ITEMS; i++)
+    {
+      items[i] =
+          (TesseraItem){ .size_bytes = 8 + i, .begin = 10 + 3 * i, .end = 14 + 3 * i };
+      items[i].in = items[i].apart = i % 2 == 0 ? 4 : 0;
+      sum += i % 2 == 0 ? items[i].size_bytes : 0;
+    }
+  items[1].begin = 5;
+  items[1].end = 200;
+  sum += items[1].size_bytes;
+  items[3].end = 200; /* not alive with the first: it may lie where that does */
+  items[3].size_bytes = 2;
+  g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, offsets, &packing), ==,
+                   TESSERA_OK);
+  assert_laws (items, N_ITEMS, offsets, &packing);
+  g_assert_cmpuint (packing.proven_bound_bytes, ==, sum);
+  g_assert_cmpuint (packing.height_bytes, ==, sum);
+  g_assert_true (packing.is_optimal);
+}
+
 static void
 test_invalid (void)
 {
@@ -562,6 +596,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pack-limits/refusals", test_refusals);
   g_test_add_func ("/pack-limits/gaps-are-used", test_gaps_are_used);
   g_test_add_func ("/pack-limits/below-pins", test_below_pins);
+  g_test_add_func ("/pack-limits/apart-is-proven", test_apart_is_proven);
   g_test_add_func ("/pack-limits/many", test_many);
   g_test_add_func ("/pack-limits/invalid", test_invalid);
   g_test_add_func ("/pack-limits/no-memory", test_no_memory);
