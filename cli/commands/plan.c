@@ -224,9 +224,9 @@ typedef struct
   gboolean keeps_best;
   char *resume;
   double time_limit_s;
-  char *most_length_text;
+  char *most_length_text, *most_batch_text;
   TesseraParameters most; /* 0: the largest seen */
-  gint64 budget, most_batch;
+  gint64 budget;
 } Arguments;
 
 static void
@@ -238,6 +238,7 @@ clear_arguments (Arguments *arguments)
   g_free (arguments->strategy);
   g_free (arguments->resume);
   g_free (arguments->most_length_text);
+  g_free (arguments->most_batch_text);
   g_free (arguments->waits_text);
   g_free (arguments->regions_text);
 }
@@ -287,7 +288,7 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
       "Where steps vary: plan for lengths up to this one (the longest seen); where they "
       "have two (encoder and decoder) for both up to these",
       "N[,M]" },
-    { "max-batch", 0, 0, G_OPTION_ARG_INT64, &arguments->most_batch,
+    { "max-batch", 0, 0, G_OPTION_ARG_STRING, &arguments->most_batch_text,
       "... and for batches up to this one (the largest seen)", "N" },
     { NULL }
   };
@@ -295,18 +296,17 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
   return cli_parse ("plan", argc, argv, entries, common, 1, 1);
 }
 
-/* "N", or "N,M"; NULL leaves them 0. */
+/* Up to @n_most numbers between commas, 1 or more each; NULL leaves them as they are. */
 static gboolean
-parse_lengths (const char *text, TesseraParameters *out_most)
+parse_most (const char *text, uint64_t *const most[], guint n_most)
 {
   g_auto (GStrv) words = g_strsplit (text != NULL ? text : "", ",", -1);
-  uint64_t *const lengths[] = { &out_most->length, &out_most->second };
   guint n = g_strv_length (words);
 
-  if (n > G_N_ELEMENTS (lengths) || (text != NULL && n == 0))
+  if (n > n_most || (text != NULL && n == 0))
     return FALSE;
   for (guint i = 0; i < n; i++)
-    if (!g_ascii_string_to_unsigned (words[i], 10, 0, G_MAXINT32, lengths[i], NULL))
+    if (!g_ascii_string_to_unsigned (words[i], 10, 1, G_MAXINT32, most[i], NULL))
       return FALSE;
   return TRUE;
 }
@@ -338,10 +338,11 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
     return cli_usage ("plan", "--budget takes a number of work units, 0 or more");
   if (!(arguments->time_limit_s >= 0 && arguments->time_limit_s <= MOST_SECONDS))
     return cli_usage ("plan", "--time-limit takes seconds, 0 (none) to %d", MOST_SECONDS);
-  if (arguments->most_batch < 0 || arguments->most_batch > G_MAXINT32)
+  if (!parse_most (arguments->most_batch_text, (uint64_t *[]){ &arguments->most.batch },
+                   1))
     return cli_usage ("plan", "--max-batch takes a number, 1 or more");
-  arguments->most.batch = (uint64_t) arguments->most_batch;
-  if (!parse_lengths (arguments->most_length_text, &arguments->most))
+  if (!parse_most (arguments->most_length_text,
+                   (uint64_t *[]){ &arguments->most.length, &arguments->most.second }, 2))
     return cli_usage ("plan",
                       "--max-length takes a number, 1 or more, or two as in 512,128");
   if (arguments->store && tessera_file_kind (path) != TESSERA_FILE_TRACE)
