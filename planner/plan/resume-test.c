@@ -76,7 +76,7 @@ test_never_higher (void)
       go_on (test_trace_random (seed, 120, 3), &plan_across);
     }
   go_on (test_trace_loop (5, 6, true), &plan_all_steps);
-  go_on (test_trace_loop (4, 5, true), &plan_across);
+  go_on (test_trace_with_idle_stream (test_trace_loop (4, 5, true)), &plan_across);
 }
 
 /* Offsets of any kind, and heights that are not theirs: a checked plan, no higher than

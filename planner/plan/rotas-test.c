@@ -122,24 +122,14 @@ is_paired (const TesseraPlan *plan)
   return false;
 }
 
-/* With a second stream, that asks for nothing: only then are there plans across streams,
- * which have no places in turn. */
-static TesseraTrace *
-with_second_stream (TesseraTrace *trace)
-{
-  uint16_t stream;
-
-  g_assert_cmpint (tessera_trace_add_stream (trace, 0x5555, &stream), ==, TESSERA_OK);
-  return trace;
-}
-
 typedef struct
 {
   uint32_t n_turns; /* bounds that places in turn lower */
   uint32_t n_paired;
 } Counts;
 
-/* Lives of all kinds over the end of a step, few sizes, multiples of @unit_bytes: the
+/* Plans across streams, of two, have no places in turn: what those lower is counted.
+ * Lives of all kinds over the end of a step, few sizes, multiples of @unit_bytes: the
  * plan is right for the trace whichever free place each block takes, and serves many more
  * steps than it saw. */
 static void
@@ -162,7 +152,7 @@ try_turns (uint32_t seed, uint64_t unit_bytes, Counts *counts)
   apart =
       plan_case_new (lives_loop (sizes, lives, n, N_STEPS, has_start), &apart_options);
   passing = plan_case_new (
-      with_second_stream (lives_loop (sizes, lives, n, N_STEPS, has_start)),
+      test_trace_with_idle_stream (lives_loop (sizes, lives, n, N_STEPS, has_start)),
       &passing_options);
   longer = plan_case_look (lives_loop (sizes, lives, n, N_MORE_STEPS, has_start));
   g_assert_cmpint (apart.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
