@@ -186,6 +186,31 @@ sync_folder (char *target)
   sync_path (slash ? target : ".", O_RDONLY | O_DIRECTORY);
 }
 
+static bool
+has_journal (const char *target)
+{
+  return !tessera_file_is_at_rest (target);
+}
+
+/* What a journal beside the target holds goes into the target itself, by SQLite's rules:
+ * else the file would be without it between the removal of the journal and the rename.
+ * What is no database has nothing to lose. Returns: what SQLite says. */
+static int
+bring_in_journals (const char *target)
+{
+  sqlite3 *db = NULL;
+  int rc =
+      sqlite3_open_v2 (target, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+  if (rc == SQLITE_OK)
+    rc = sqlite3_exec (db,
+                       "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; ROLLBACK;"
+                       "PRAGMA journal_mode = DELETE",
+                       NULL, NULL, NULL);
+  sqlite3_close (db);
+  return rc == SQLITE_NOTADB || rc == SQLITE_CORRUPT ? SQLITE_OK : rc;
+}
+
 /* Returns: 0 or an errno. */
 static int
 remove_journals (const char *target)
@@ -214,6 +239,10 @@ tessera_new_file_commit (TesseraNewFile *file)
   if (rc != SQLITE_OK)
     return settle (file, fail_sqlite (file, rc));
   failure = sync_path (file->temporary, O_RDWR);
+  if (!failure && has_journal (file->target))
+    rc = bring_in_journals (file->target);
+  if (rc != SQLITE_OK)
+    return settle (file, fail_sqlite (file, rc));
   if (!failure)
     failure = remove_journals (file->target);
   if (!failure && rename (file->temporary, file->target) != 0)

@@ -155,6 +155,11 @@ tessera_fail_sqlite (
   int number = find_cause (db);
   const char *cause = number ? strerror (number) : sqlite3_errstr (rc);
 
+  if (db && sqlite3_extended_errcode (db) == SQLITE_READONLY_ROLLBACK)
+    return tessera_fail (error, TESSERA_IO,
+                         "Cannot %s %s: another program was stopped while it wrote into"
+                         " it; open it once with that, or with sqlite3",
+                         verb, path);
   switch (rc & 0xff)
     {
     case SQLITE_NOMEM:

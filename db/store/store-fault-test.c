@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <string.h>
@@ -408,6 +409,87 @@ test_failing_sync_and_rename (Scene *scene, gconstpointer data)
   assert_unharmed (scene);
 }
 
+static void
+copy_file (const char *from, const char *to)
+{
+  g_autofree char *bytes = NULL;
+  size_t n_bytes;
+
+  g_assert_true (g_file_get_contents (from, &bytes, &n_bytes, NULL));
+  g_assert_true (g_file_set_contents (to, bytes, (gssize) n_bytes, NULL));
+}
+
+/* The trace as a process leaves it that is killed while it adds two edits: with a journal
+ * in @mode beside it. */
+static void
+leave_journal (const Scene *scene, const char *mode, const char *suffix, const char *sql)
+{
+  g_autofree char *away = g_strconcat (scene->place.path, ".away", NULL);
+  g_autofree char *journal_away = g_strconcat (away, suffix, NULL);
+  g_autofree char *journal = g_strconcat (scene->place.path, suffix, NULL);
+  g_autofree char *pragma =
+      g_strconcat ("PRAGMA cache_size = 1; PRAGMA journal_mode = ", mode, NULL);
+  sqlite3 *db;
+
+  copy_file (scene->place.path, away);
+  g_assert_cmpint (sqlite3_open (away, &db), ==, SQLITE_OK);
+  g_assert_cmpint (sqlite3_exec (db, pragma, NULL, NULL, NULL), ==, SQLITE_OK);
+  g_assert_cmpint (sqlite3_exec (db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+  copy_file (away, scene->place.path);
+  copy_file (journal_away, journal);
+  sqlite3_close (db);
+  g_remove (away);
+}
+
+/* What a journal beside a trace holds is in the trace until the new file is in its
+ * place: whoever fails, or is killed, before the rename leaves all of it. */
+static void
+test_journals_until_the_rename (Scene *scene, gconstpointer data)
+{
+  static const char two_edits[] =
+      "INSERT INTO edit VALUES (0, 'a', 1, '{}', 0), (1, 'b', 1700000001, '{}', 1)";
+  static const Work saves[] = { save_edits, save_plan_in_trace, save_trace };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (saves); i++)
+    {
+      TesseraError error = { 0 };
+
+      assert_works (scene, save_trace);
+      leave_journal (scene, "WAL", "-wal", two_edits);
+      assert_works (scene, load_edits);
+      rename_fault = (Fault){ .n_left = 1, .number = EACCES };
+      g_assert_cmpint (saves[i](scene, &error), ==, TESSERA_IO);
+      g_assert_true (rename_fault.has_failed);
+      assert_works (scene, load_trace);
+      assert_works (scene, load_edits);
+      assert_works (scene, saves[i]);
+      assert_works (scene, load_trace);
+      g_assert_cmpuint (test_place_count_files (&scene->place), ==, 1);
+    }
+}
+
+/* What was never committed is no part of the trace: it is refused until that is taken
+ * back, which whoever replaces it does first. */
+static void
+test_hot_journal_until_the_rename (Scene *scene, gconstpointer data)
+{
+  TesseraError error = { 0 };
+
+  assert_works (scene, save_trace);
+  assert_works (scene, save_edits);
+  leave_journal (scene, "DELETE", "-journal",
+                 "BEGIN; DELETE FROM edit; UPDATE event SET addr = 7; UPDATE string SET "
+                 "text = text || hex (zeroblob (100))");
+  g_assert_cmpint (load_trace (scene, &error), ==, TESSERA_IO);
+  g_assert_nonnull (strstr (error.text, "stopped while it wrote"));
+  rename_fault = (Fault){ .n_left = 1, .number = EACCES };
+  g_assert_cmpint (save_trace (scene, &error), ==, TESSERA_IO);
+  g_assert_true (rename_fault.has_failed);
+  assert_works (scene, load_trace);
+  assert_works (scene, load_edits);
+  g_assert_cmpuint (test_place_count_files (&scene->place), ==, 1);
+}
+
 /* Not EIO: SQLite calls a file damaged of which the disk cannot read a part. */
 static void
 test_failing_reads (Scene *scene, gconstpointer data)
@@ -460,6 +542,8 @@ main (int argc, char **argv)
   ADD ("sqlite-allocations", test_failing_sqlite_allocations);
   ADD ("writes", test_failing_writes);
   ADD ("sync-and-rename", test_failing_sync_and_rename);
+  ADD ("journals-until-the-rename", test_journals_until_the_rename);
+  ADD ("hot-journal-until-the-rename", test_hot_journal_until_the_rename);
   ADD ("reads", test_failing_reads);
   ADD ("file-size-limit", test_file_size_limit);
   return g_test_run ();
