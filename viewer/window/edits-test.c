@@ -200,6 +200,54 @@ test_history (TestView *f, gconstpointer unused)
   g_assert_cmpstr (last_edit (f)->name, ==, "mine alone");
 }
 
+static const char *
+tip_of_first (TestView *f)
+{
+  return tessera_get_tip (gtk_widget_get_ancestor (
+      test_find (GTK_WIDGET (row (f, 1)), "edit-name"), GTK_TYPE_LIST_BOX_ROW));
+}
+
+/* The list holds some of them, the newest first; the others a click away. */
+static void
+test_many (TestView *f, gconstpointer unused)
+{
+  const int n = 100, most = 40;
+
+  for (int i = 0; i < n; i++)
+    {
+      TesseraEdit edit = tessera_edit_of (TESSERA_EDIT_GROUP);
+
+      edit.group = g_strdup_printf ("group %d.", i + 1);
+      edit.what.stream = 0;
+      tessera_document_add_edit (f->document, &edit);
+    }
+  gtk_widget_activate_action (GTK_WIDGET (f->window), "win.side", "s", "edits");
+  WAIT (row (f, most) != NULL, 5000);
+  test_window_settle (f->window);
+  g_assert_null (row (f, most + 1));
+  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (row (f, 0))));
+  g_assert_nonnull (strstr (tip_of_first (f), "group 61."));
+  g_assert_false (gtk_widget_get_visible (test_view_find (f, "edits-later")));
+  g_signal_emit_by_name (test_view_find (f, "edits-earlier"), "clicked");
+  g_assert_nonnull (strstr (tip_of_first (f), "group 21."));
+  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (test_view_find (f, "edits-later"))),
+                   ==, "40 later edits");
+  g_signal_emit_by_name (test_view_find (f, "edits-earlier"), "clicked");
+  g_assert_false (gtk_widget_get_visible (test_view_find (f, "edits-earlier")));
+  g_assert_true (gtk_widget_get_visible (GTK_WIDGET (row (f, 0))));
+  g_signal_emit_by_name (test_view_find (f, "edits-later"), "clicked");
+  g_assert_nonnull (strstr (tip_of_first (f), "group 41."));
+  g_signal_emit_by_name (test_view_find (f, "edits"), "row-activated", row (f, 1));
+  test_window_settle (f->window);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 41);
+  g_assert_true (gtk_list_box_row_is_selected (row (f, 1)));
+  g_assert_true (gtk_widget_has_css_class (GTK_WIDGET (row (f, 2)), "undone"));
+  test_view_act (f, "undo");
+  test_window_settle (f->window);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 40);
+  g_assert_nonnull (strstr (tip_of_first (f), "group 20."));
+}
+
 static void
 test_reopen (TestView *f, gconstpointer unused)
 {
@@ -415,6 +463,7 @@ main (int argc, char **argv)
   ADD ("rule or blocks", test_rule_or_blocks);
   ADD ("bar is left", test_bar_is_left);
   ADD ("history", test_history);
+  ADD ("many", test_many);
   ADD ("reopen", test_reopen);
   ADD ("conflict", test_conflict);
   ADD ("groups are seen", test_groups_are_seen);

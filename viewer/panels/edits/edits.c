@@ -5,13 +5,16 @@
  */
 #include "viewer/panels/edits/edits.h"
 
-#include "edits/query.h"
 #include "viewer/document/describe.h"
 #include "viewer/document/edits/document-edit.h"
+#include "viewer/panels/edits/edit-row.h"
 #include "viewer/window/ui.h"
 
-/* Of what wraps: else the panel would be as wide as its longest line. */
-#define WIDTH_CHARS 24
+/* At most in the list: GTK makes, styles and lays out every row, seen or not, for 1 ms
+ * each in all. */
+#define MOST_ROWS 40
+/* In one frame. */
+#define MOST_MADE 4
 
 struct _TesseraEditsView
 {
@@ -19,7 +22,11 @@ struct _TesseraEditsView
 
   TesseraDocument *document;
   GtkWidget *change;
-  GtkWidget *list; /* GtkListBox: the beginning, then an edit a row */
+  GtkWidget *earlier; /* buttons: there are more than are in the list */
+  GtkWidget *later;
+  GtkWidget *list;      /* GtkListBox: the beginning, then an edit a row */
+  size_t first, n_rows; /* edits in it */
+  guint tick;           /* 0: all rows are made that are wanted */
   GtkWidget *hint;
 };
 
@@ -76,185 +83,6 @@ tessera_describe_change (TesseraDocument *document)
   return g_string_free (text, FALSE);
 }
 
-/* --- a row ----------------------------------------------------------------------------
- */
-
-/* Where a row keeps its GtkStack. */
-static const char name_key[] = "name";
-
-static TesseraEditsView *
-view_of (GtkWidget *widget)
-{
-  return TESSERA_EDITS_VIEW (gtk_widget_get_ancestor (widget, TESSERA_TYPE_EDITS));
-}
-
-static guint
-index_of (GtkWidget *widget)
-{
-  GtkWidget *row = gtk_widget_get_ancestor (widget, GTK_TYPE_LIST_BOX_ROW);
-
-  /* The first row is the beginning. */
-  return (guint) gtk_list_box_row_get_index (GTK_LIST_BOX_ROW (row)) - 1;
-}
-
-static void
-end_rename (GtkWidget *entry, gboolean keep)
-{
-  GtkWidget *stack = gtk_widget_get_parent (entry);
-  GtkWidget *row = gtk_widget_get_ancestor (entry, GTK_TYPE_LIST_BOX_ROW);
-  g_autofree char *text = g_strdup (gtk_editable_get_text (GTK_EDITABLE (entry)));
-
-  if (g_str_equal (gtk_stack_get_visible_child_name (GTK_STACK (stack)), "name"))
-    return;
-  gtk_stack_set_visible_child_name (GTK_STACK (stack), "name");
-  gtk_widget_grab_focus (row);
-  if (keep)
-    tessera_document_rename_edit (view_of (entry)->document, index_of (entry), text);
-}
-
-static void
-on_entry_activate (GtkWidget *entry, gpointer unused)
-{
-  end_rename (entry, TRUE);
-}
-
-static gboolean
-on_entry_escape (GtkWidget *entry, GVariant *arguments, gpointer unused)
-{
-  end_rename (entry, FALSE);
-  return TRUE;
-}
-
-static void
-begin_rename (GtkWidget *row)
-{
-  GtkWidget *stack = g_object_get_data (G_OBJECT (row), name_key);
-  GtkWidget *entry;
-
-  if (stack == NULL)
-    return;
-  entry = gtk_stack_get_child_by_name (GTK_STACK (stack), "entry");
-  gtk_editable_set_text (
-      GTK_EDITABLE (entry),
-      tessera_get_tip (gtk_stack_get_child_by_name (GTK_STACK (stack), "name")));
-  gtk_stack_set_visible_child_name (GTK_STACK (stack), "entry");
-  gtk_widget_grab_focus (entry);
-}
-
-static void
-on_rename_clicked (GtkWidget *button, gpointer unused)
-{
-  begin_rename (gtk_widget_get_ancestor (button, GTK_TYPE_LIST_BOX_ROW));
-}
-
-static gboolean
-on_row_rename (GtkWidget *row, GVariant *arguments, gpointer unused)
-{
-  begin_rename (row);
-  return TRUE;
-}
-
-static void
-add_key (GtkWidget *widget, const char *trigger, GtkShortcutFunc pressed)
-{
-  GtkEventController *controller = gtk_shortcut_controller_new ();
-
-  gtk_shortcut_controller_add_shortcut (
-      GTK_SHORTCUT_CONTROLLER (controller),
-      gtk_shortcut_new (gtk_shortcut_trigger_parse_string (trigger),
-                        gtk_callback_action_new (pressed, NULL, NULL)));
-  gtk_widget_add_controller (widget, controller);
-}
-
-static GtkWidget *
-name_new (void)
-{
-  GtkWidget *stack = gtk_stack_new ();
-  GtkWidget *label = tessera_name_new ("edit-title", NULL, 6);
-  GtkWidget *entry = gtk_entry_new ();
-
-  gtk_label_set_max_width_chars (GTK_LABEL (label), WIDTH_CHARS);
-  tessera_set_accessible_label (entry, "Name of the edit");
-  gtk_widget_set_name (entry, "edit-name");
-  gtk_stack_add_named (GTK_STACK (stack), label, "name");
-  gtk_stack_add_named (GTK_STACK (stack), entry, "entry");
-  gtk_stack_set_vhomogeneous (GTK_STACK (stack), FALSE);
-  gtk_widget_set_hexpand (stack, TRUE);
-  g_signal_connect (entry, "activate", G_CALLBACK (on_entry_activate), NULL);
-  add_key (entry, "Escape", on_entry_escape);
-  return stack;
-}
-
-/* What is being typed goes on where the edit is still of the name that it had. */
-static void
-write_name (GtkStack *stack, const char *name)
-{
-  GtkWidget *label = gtk_stack_get_child_by_name (stack, "name");
-  GtkWidget *entry = gtk_stack_get_child_by_name (stack, "entry");
-
-  if (g_strcmp0 (tessera_get_tip (label), name) == 0)
-    return;
-  tessera_name_set (label, name);
-  tessera_set_tip (label, name);
-  gtk_editable_set_text (GTK_EDITABLE (entry), name);
-  gtk_stack_set_visible_child (stack, label);
-}
-
-static GtkWidget *
-rename_button_new (void)
-{
-  GtkWidget *button = gtk_button_new_from_icon_name ("document-edit-symbolic");
-
-  gtk_button_set_has_frame (GTK_BUTTON (button), FALSE);
-  gtk_widget_add_css_class (button, "small");
-  gtk_widget_set_valign (button, GTK_ALIGN_START);
-  tessera_set_tip (button, "Rename (F2)");
-  tessera_set_accessible_label (button, "Rename");
-  g_signal_connect (button, "clicked", G_CALLBACK (on_rename_clicked), NULL);
-  return button;
-}
-
-static GtkWidget *
-row_new (size_t index)
-{
-  GtkWidget *row = gtk_list_box_row_new ();
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  GtkWidget *name = name_new ();
-  g_autofree char *number = g_strdup_printf ("%zu", index + 1);
-  GtkWidget *mark = tessera_label_new (number, "quiet figure");
-
-  gtk_widget_set_valign (mark, GTK_ALIGN_START);
-  gtk_box_append (GTK_BOX (box), mark);
-  gtk_box_append (GTK_BOX (box), name);
-  gtk_box_append (GTK_BOX (box), rename_button_new ());
-  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
-  g_object_set_data (G_OBJECT (row), name_key, name);
-  add_key (row, "F2", on_row_rename);
-  return row;
-}
-
-static void
-set_class (GtkWidget *row, const char *css_class, gboolean has_it)
-{
-  if (has_it)
-    gtk_widget_add_css_class (row, css_class);
-  else
-    gtk_widget_remove_css_class (row, css_class);
-}
-
-static void
-write_row (GtkWidget *row, const TesseraEdit *edit, gboolean stands, gboolean conflicts)
-{
-  g_autofree char *words = tessera_edit_describe (edit);
-  g_autofree char *tip = g_strdup_printf (
-      "%s\n%s", words, stands ? "Undo what comes after it" : "Redo up to here");
-
-  write_name (g_object_get_data (G_OBJECT (row), name_key), edit->name);
-  tessera_set_tip (row, tip);
-  set_class (row, "undone", !stands);
-  set_class (row, "conflict", conflicts);
-}
-
 static GtkWidget *
 beginning_new (void)
 {
@@ -269,68 +97,155 @@ beginning_new (void)
 /* --- the list -------------------------------------------------------------------------
  */
 
-/* Row @index, which is made where the list ends before it. */
-static GtkWidget *
-take_row (TesseraEditsView *self, size_t index)
+static size_t
+n_rows_wanted (TesseraEditsView *self)
 {
-  GtkListBox *list = GTK_LIST_BOX (self->list);
-  GtkListBoxRow *row = gtk_list_box_get_row_at_index (list, (int) index);
+  size_t n_edits = tessera_document_n_edits (self->document);
 
-  if (row != NULL)
-    return GTK_WIDGET (row);
-  gtk_list_box_append (list, index == 0 ? beginning_new () : row_new (index - 1));
-  return GTK_WIDGET (gtk_list_box_get_row_at_index (list, (int) index));
+  return MIN (n_edits - MIN (self->first, n_edits), MOST_ROWS);
+}
+
+/* The row of the edit @index, which is one of those in the list; NULL: not made yet. */
+static GtkListBoxRow *
+row_of (TesseraEditsView *self, size_t index)
+{
+  return gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list),
+                                        (int) (index - self->first) + 1);
+}
+
+static void
+make_rows (TesseraEditsView *self, size_t most)
+{
+  size_t n = MIN (n_rows_wanted (self), self->n_rows + most);
+
+  for (; self->n_rows < n; self->n_rows++)
+    {
+      GtkWidget *row = tessera_edit_row_new (self->document);
+
+      tessera_edit_row_show (TESSERA_EDIT_ROW (row), self->first + self->n_rows);
+      gtk_list_box_append (GTK_LIST_BOX (self->list), row);
+    }
+}
+
+static void
+show_standing (TesseraEditsView *self)
+{
+  size_t n = tessera_document_n_standing (self->document);
+  GtkListBox *list = GTK_LIST_BOX (self->list);
+
+  if (n == 0 || (n > self->first && n <= self->first + self->n_rows))
+    gtk_list_box_select_row (list, n == 0 ? gtk_list_box_get_row_at_index (list, 0)
+                                          : row_of (self, n - 1));
+  else
+    gtk_list_box_unselect_all (list);
+}
+
+static gboolean
+on_tick (GtkWidget *list, GdkFrameClock *clock, gpointer user)
+{
+  TesseraEditsView *self = user;
+
+  make_rows (self, MOST_MADE);
+  show_standing (self);
+  if (self->n_rows < n_rows_wanted (self) && gtk_widget_get_mapped (list))
+    return G_SOURCE_CONTINUE;
+  self->tick = 0;
+  return G_SOURCE_REMOVE;
+}
+
+/* A row takes 0.3 ms to be made and as much to be laid out. */
+static void
+queue_rest (TesseraEditsView *self)
+{
+  if (self->tick == 0 && self->n_rows < n_rows_wanted (self) &&
+      gtk_widget_get_mapped (self->list))
+    self->tick = gtk_widget_add_tick_callback (self->list, on_tick, self, NULL);
+}
+
+static void
+write_more (GtkWidget *button, size_t n, const char *where)
+{
+  g_autofree char *text = g_strdup_printf ("%zu %s edit%s", n, where, n == 1 ? "" : "s");
+
+  gtk_button_set_label (GTK_BUTTON (button), text);
+  gtk_widget_set_visible (button, n > 0);
 }
 
 /* Rows stay, each the place of an edit: what stands in them is written anew. */
 static void
 refresh (TesseraEditsView *self)
 {
-  TesseraDocument *document = self->document;
-  size_t n_standing = tessera_document_n_standing (document), n_edits = 0;
-  const TesseraEdit *edits = document->history != NULL
-                                 ? tessera_history_get (document->history, &n_edits)
-                                 : NULL;
+  size_t n_edits = tessera_document_n_edits (self->document), n;
   GtkListBox *list = GTK_LIST_BOX (self->list);
-  GtkListBoxRow *row;
 
+  n = n_rows_wanted (self);
   gtk_widget_set_visible (self->list, n_edits > 0);
   gtk_widget_set_visible (self->hint, n_edits == 0);
-  for (size_t i = 0; i < n_edits; i++)
-    {
-      take_row (self, i);
-      write_row (take_row (self, i + 1), &edits[i], i < n_standing,
-                 i == document->conflict.first || i == document->conflict.second);
-    }
-  while ((row = gtk_list_box_get_row_at_index (list, n_edits > 0 ? (int) n_edits + 1
-                                                                 : 0)) != NULL)
-    gtk_list_box_remove (list, GTK_WIDGET (row));
-  if (n_edits > 0)
-    gtk_list_box_select_row (list,
-                             gtk_list_box_get_row_at_index (list, (int) n_standing));
+  gtk_widget_set_visible (GTK_WIDGET (gtk_list_box_get_row_at_index (list, 0)),
+                          self->first == 0);
+  write_more (self->earlier, self->first, "earlier");
+  write_more (self->later, n_edits - self->first - n, "later");
+  for (; self->n_rows > n; self->n_rows--)
+    gtk_list_box_remove (list,
+                         GTK_WIDGET (row_of (self, self->first + self->n_rows - 1)));
+  for (size_t i = 0; i < self->n_rows; i++)
+    tessera_edit_row_show (TESSERA_EDIT_ROW (row_of (self, self->first + i)),
+                           self->first + i);
+  make_rows (self, MOST_MADE - MIN (self->n_rows, MOST_MADE));
+  show_standing (self);
+  queue_rest (self);
+}
+
+/* The list shows @index, and what is around it where it did not before. */
+static void
+go_to (TesseraEditsView *self, size_t index)
+{
+  size_t n_edits = tessera_document_n_edits (self->document);
+  size_t last = n_edits - MIN (n_edits, MOST_ROWS);
+
+  if (index < self->first || index >= self->first + MOST_ROWS)
+    self->first = index - MIN (index, MOST_ROWS / 2);
+  self->first = MIN (self->first, last);
 }
 
 void
 tessera_edits_view_show (TesseraEditsView *self, size_t index)
 {
-  GtkListBoxRow *row =
-      gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), (int) index + 1);
+  if (index >= tessera_document_n_edits (self->document))
+    return;
+  go_to (self, index);
+  refresh (self);
+  make_rows (self, MOST_ROWS);
+  gtk_widget_grab_focus (GTK_WIDGET (row_of (self, index)));
+}
 
-  if (row != NULL)
-    gtk_widget_grab_focus (GTK_WIDGET (row));
+static void
+on_earlier (GtkWidget *button, TesseraEditsView *self)
+{
+  self->first -= MIN (self->first, MOST_ROWS);
+  refresh (self);
+}
+
+static void
+on_later (GtkWidget *button, TesseraEditsView *self)
+{
+  go_to (self, self->first + MOST_ROWS + MOST_ROWS / 2);
+  refresh (self);
 }
 
 static void
 on_row_activated (GtkListBox *list, GtkListBoxRow *row, TesseraEditsView *self)
 {
-  tessera_document_go_to_edits (self->document,
-                                (size_t) gtk_list_box_row_get_index (row));
+  size_t n = (size_t) gtk_list_box_row_get_index (row);
+
+  tessera_document_go_to_edits (self->document, n == 0 ? 0 : self->first + n);
 }
 
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraEditsView *self = user;
+  size_t n_standing = tessera_document_n_standing (document);
 
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS |
               TESSERA_CHANGED_WORK))
@@ -341,7 +256,10 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
       gtk_widget_set_visible (self->change, change != NULL);
     }
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_EDITS))
-    refresh (self);
+    {
+      go_to (self, n_standing - MIN (n_standing, 1));
+      refresh (self);
+    }
 }
 
 static void
@@ -386,30 +304,48 @@ buttons_new (void)
   return box;
 }
 
+static GtkWidget *
+more_new (const char *name, GCallback clicked, TesseraEditsView *self)
+{
+  GtkWidget *button = gtk_button_new_with_label ("");
+
+  gtk_button_set_has_frame (GTK_BUTTON (button), FALSE);
+  gtk_widget_add_css_class (button, "small");
+  gtk_widget_set_name (button, name);
+  g_signal_connect (button, "clicked", clicked, self);
+  return button;
+}
+
 static void
 tessera_edits_view_init (TesseraEditsView *self)
 {
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 10);
   self->change = tessera_sentence_new ("", NULL);
-  gtk_label_set_max_width_chars (GTK_LABEL (self->change), WIDTH_CHARS);
+  gtk_label_set_max_width_chars (GTK_LABEL (self->change), TESSERA_EDITS_WIDTH_CHARS);
   gtk_widget_set_name (self->change, "edits-change");
   self->hint = tessera_sentence_new (
       "Nothing is edited. Select blocks, then choose from the menu Edit, or drag what is "
       "selected up or down on the plan. Each edit is kept with the trace and planned "
       "at once.",
       "quiet");
-  gtk_label_set_max_width_chars (GTK_LABEL (self->hint), WIDTH_CHARS);
+  gtk_label_set_max_width_chars (GTK_LABEL (self->hint), TESSERA_EDITS_WIDTH_CHARS);
   gtk_widget_set_name (self->hint, "edits-empty");
   self->list = gtk_list_box_new ();
   gtk_widget_add_css_class (self->list, "edits");
   gtk_widget_set_name (self->list, "edits");
   tessera_set_accessible_label (self->list, "Edits, oldest first");
   g_signal_connect (self->list, "row-activated", G_CALLBACK (on_row_activated), self);
+  g_signal_connect_swapped (self->list, "map", G_CALLBACK (queue_rest), self);
+  gtk_list_box_append (GTK_LIST_BOX (self->list), beginning_new ());
+  self->earlier = more_new ("edits-earlier", G_CALLBACK (on_earlier), self);
+  self->later = more_new ("edits-later", G_CALLBACK (on_later), self);
   gtk_box_append (GTK_BOX (self), buttons_new ());
   gtk_box_append (GTK_BOX (self), self->change);
   gtk_box_append (GTK_BOX (self), self->hint);
+  gtk_box_append (GTK_BOX (self), self->earlier);
   gtk_box_append (GTK_BOX (self), self->list);
+  gtk_box_append (GTK_BOX (self), self->later);
 }
 
 GtkWidget *
