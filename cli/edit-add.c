@@ -240,6 +240,10 @@ look_at_trace (const CliEditWords *words,
     status = check_reach (&study, selected, edit, out_remark, error);
   if (status == TESSERA_OK && words->shape != NULL)
     status = take_shape (words, &study, selected, edit, error);
+  if (status == TESSERA_OK &&
+      tessera_edits_name_blocks (study.trace, study.blocks, study.structure, edit, 1) !=
+          TESSERA_OK)
+    status = tessera_fail (error, TESSERA_NO_MEMORY, "%s: not enough memory", path);
   g_free (selected);
   cli_study_clear (&study);
   return status;

@@ -73,6 +73,11 @@ cli_study_edits (CliStudy *study,
     study->history = tessera_history_load (study->path, error);
   if (study->history == NULL)
     return error->status;
+  TesseraStatus status = tessera_history_find_blocks (
+      study->history, edits_path != NULL ? edits_path : study->path, study->trace,
+      study->blocks, study->structure, error);
+  if (status != TESSERA_OK)
+    return status;
   options->edits = tessera_history_get (study->history, NULL);
   options->n_edits = tessera_history_get_n_standing (study->history);
   return TESSERA_OK;

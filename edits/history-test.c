@@ -121,6 +121,20 @@ static const struct
     "*\"blocks\" is 4294967295*" },
   { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": 3}}]",
     "*\"blocks\" is not an array" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"names\": []}}]",
+    "*\"names\" does not name each of*" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": [1, 2], "
+    "\"names\": [[null, 1, 0, 0]]}}]",
+    "*\"names\" does not name each of*" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": [1], "
+    "\"names\": [[null, 1, 0]]}}]",
+    "*one of \"names\" is not*" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": [1], "
+    "\"names\": [[3, 1, 0, 0]]}}]",
+    "*\"names\" is not a text" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": [1], "
+    "\"names\": [[null, -1, 0, 0]]}}]",
+    "*\"names\" is -1*" },
   { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"class\": \"odd\"}}]",
     "*\"class\" is \"odd\", which is unknown" },
   { "[{\"kind\": \"split\", \"name\": \"\", \"by\": \"at\"}]",

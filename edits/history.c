@@ -68,6 +68,26 @@ tessera_history_add (TesseraHistory *history, TesseraEdit *edit)
   tessera_selector_init (&edit->with);
 }
 
+TesseraStatus
+tessera_history_find_blocks (TesseraHistory *history,
+                             const char *name,
+                             const TesseraTrace *trace,
+                             const TesseraBlocks *blocks,
+                             const TesseraStructure *structure,
+                             TesseraError *error)
+{
+  TesseraError why = { 0 };
+  TesseraStatus status = tessera_edits_find_blocks (
+      trace, blocks, structure, (TesseraEdit *) (void *) history->edits->data,
+      history->edits->len, &why);
+
+  if (status == TESSERA_REFUSED)
+    return tessera_fail (error, status, "%s: %s", name, why.text);
+  return status == TESSERA_OK
+             ? status
+             : tessera_fail (error, status, "%s: this machine has no memory left", name);
+}
+
 gboolean
 tessera_history_can_undo (const TesseraHistory *history)
 {

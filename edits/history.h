@@ -31,6 +31,20 @@ gboolean tessera_history_redo (TesseraHistory *history);
 void tessera_history_go (TesseraHistory *history, size_t n_standing);
 void tessera_history_rename (TesseraHistory *history, size_t index, const char *name);
 
+/*
+ * tessera_history_find_blocks:
+ * @name: where the edits come from, for the sentence
+ *
+ * What edits list by hand becomes the blocks that are called so in this trace
+ * (tessera_edits_find_blocks): for each history that was read, before it is used.
+ * Returns: TESSERA_OK; TESSERA_NO_MEMORY; TESSERA_REFUSED: some are not there
+ */
+TesseraStatus tessera_history_find_blocks (TesseraHistory *history,
+                                           const char *name,
+                                           const TesseraTrace *trace,
+                                           const TesseraBlocks *blocks,
+                                           const TesseraStructure *structure,
+                                           TesseraError *error);
 /* All, those that stand first. Borrowed until the next change. */
 const TesseraEdit *tessera_history_get (const TesseraHistory *history,
                                         size_t *out_n_edits);

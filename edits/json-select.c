@@ -5,6 +5,8 @@
  */
 #include "edits/json-values.h"
 
+#include "planner/edits/block-names.h"
+
 static gboolean
 read_blocks (const EditsPlace *place, JsonNode *node, TesseraSelector *selector)
 {
@@ -24,6 +26,60 @@ read_blocks (const EditsPlace *place, JsonNode *node, TesseraSelector *selector)
       if (i > 0 && selector->blocks[i] <= selector->blocks[i - 1])
         return edits_complain (place, "\"blocks\" do not ascend");
     }
+  return TRUE;
+}
+
+static gboolean
+read_name (const EditsPlace *place,
+           JsonArray *array,
+           guint index,
+           TesseraBlockNames *names)
+{
+  JsonNode *node = json_array_get_element (array, index);
+  JsonArray *name = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
+  g_autofree char *phase = NULL;
+  uint32_t step = TESSERA_NONE, ordinal = 0;
+  guint64 size_bytes = 0;
+
+  if (name == NULL || json_array_get_length (name) != 4)
+    return edits_complain (place,
+                           "one of \"names\" is not [phase, bytes, step, ordinal]");
+  if (!json_array_get_null_element (name, 0) &&
+      !edits_read_text (place, "names", json_array_get_element (name, 0), &phase))
+    return FALSE;
+  if (!edits_read_number (place, "names", json_array_get_element (name, 1), G_MAXINT64,
+                          &size_bytes) ||
+      (!json_array_get_null_element (name, 2) &&
+       !edits_read_u32 (place, "names", json_array_get_element (name, 2), &step)) ||
+      !edits_read_u32 (place, "names", json_array_get_element (name, 3), &ordinal))
+    return FALSE;
+  switch (tessera_block_names_set (names, index, size_bytes, phase, step, ordinal))
+    {
+    case TESSERA_OK:
+      return TRUE;
+    case TESSERA_INVALID:
+      return edits_complain (place, "\"names\" name more than %d phases",
+                             TESSERA_MOST_NAME_PHASES);
+    default:
+      return edits_complain (place, "there is no memory left for \"names\"");
+    }
+}
+
+static gboolean
+read_names (const EditsPlace *place, JsonNode *node, TesseraSelector *selector)
+{
+  JsonArray *array = edits_read_array (place, "names", node);
+  guint n = array != NULL ? json_array_get_length (array) : 0;
+
+  if (array == NULL)
+    return FALSE;
+  tessera_block_names_unref (selector->names);
+  selector->names = tessera_block_names_new (n);
+  if (selector->names == NULL)
+    return edits_complain (place, "there is no memory left for \"names\"");
+  for (guint i = 0; i < n; i++)
+    if (!read_name (place, array, i, selector->names))
+      return FALSE;
   return TRUE;
 }
 
@@ -81,6 +137,8 @@ read_condition (const EditsPlace *place,
       return edits_read_u32 (place, key, node, numbers[i].number);
   if (g_str_equal (key, "blocks"))
     return read_blocks (place, node, selector);
+  if (g_str_equal (key, "names"))
+    return read_names (place, node, selector);
   if (g_str_equal (key, "least_bytes"))
     return edits_read_number (place, key, node, G_MAXINT64, &selector->least_bytes);
   if (g_str_equal (key, "most_bytes"))
@@ -111,5 +169,8 @@ edits_read_selector (const EditsPlace *place,
     if (!read_condition (place, at->data, json_object_get_member (object, at->data),
                          selector))
       return FALSE;
+  if (selector->names != NULL &&
+      (selector->blocks == NULL || selector->n_blocks != selector->names->n_names))
+    return edits_complain (place, "\"names\" does not name each of \"blocks\"");
   return TRUE;
 }

@@ -6,6 +6,7 @@
 #include "edits/json.h"
 
 #include "edits/names.h"
+#include "planner/edits/block-names.h"
 
 static void
 add_number (JsonBuilder *builder, const char *key, guint64 number)
@@ -36,6 +37,34 @@ add_blocks (JsonBuilder *builder, const TesseraSelector *selector)
   json_builder_end_array (builder);
 }
 
+/* [phase, bytes, step, ordinal] of each of the blocks. */
+static void
+add_block_names (JsonBuilder *builder, const TesseraBlockNames *names)
+{
+  if (names == NULL)
+    return;
+  json_builder_set_member_name (builder, "names");
+  json_builder_begin_array (builder);
+  for (gsize i = 0; i < names->n_names; i++)
+    {
+      const TesseraBlockName *name = &names->names[i];
+
+      json_builder_begin_array (builder);
+      if (name->phase == TESSERA_NONE)
+        json_builder_add_null_value (builder);
+      else
+        json_builder_add_string_value (builder, names->phases[name->phase]);
+      json_builder_add_int_value (builder, (gint64) name->size_bytes);
+      if (name->step == TESSERA_NONE)
+        json_builder_add_null_value (builder);
+      else
+        json_builder_add_int_value (builder, name->step);
+      json_builder_add_int_value (builder, name->ordinal);
+      json_builder_end_array (builder);
+    }
+  json_builder_end_array (builder);
+}
+
 static void
 add_selector (JsonBuilder *builder, const char *key, const TesseraSelector *selector)
 {
@@ -53,6 +82,7 @@ add_selector (JsonBuilder *builder, const char *key, const TesseraSelector *sele
   json_builder_set_member_name (builder, key);
   json_builder_begin_object (builder);
   add_blocks (builder, selector);
+  add_block_names (builder, selector->names);
   for (gsize i = 0; i < G_N_ELEMENTS (limits); i++)
     if (limits[i].number > 0)
       add_number (builder, limits[i].key, limits[i].number);

@@ -56,6 +56,9 @@ typedef enum
   TESSERA_SPLIT_AT /* born before the event @at, or not */
 } TesseraSplitBy;
 
+/* What listed blocks are called in every trace of the program: planner/edits/. */
+typedef struct TesseraBlockNames TesseraBlockNames;
+
 /* All conditions that are set have to hold. All zero (see tessera_selector_init): every
  * block. Texts are compared whole, "*" stands for any run of characters. Strings and
  * blocks are owned by the selector. */
@@ -63,6 +66,7 @@ typedef struct
 {
   uint32_t *blocks; /* indices in planner order, ascending; NULL: no condition */
   size_t n_blocks;
+  TesseraBlockNames *names;         /* of @blocks; NULL: nobody knows. No condition */
   uint64_t least_bytes, most_bytes; /* size_bytes; most 0: no condition */
   uint32_t least_life, most_life;   /* events from birth to death; most 0: none */
   char *phase;      /* of birth: name of the innermost or an enclosing one */
@@ -134,6 +138,37 @@ TESSERA_MUST_USE TesseraStatus tessera_block_ordinals (const TesseraTrace *trace
                                                        const TesseraBlocks *blocks,
                                                        const TesseraStructure *structure,
                                                        uint32_t *ordinals);
+
+/*
+ * tessera_edits_name_blocks:
+ * @edits: (inout): what they list by hand gets the names by which it is found in other
+ *     traces of the same program, where it has none
+ *
+ * tessera_edits_find_blocks:
+ * @edits: (inout): lists with names become those of the blocks that are called so here:
+ * of this size, the same one in the order of its like in a step and phase (or in an
+ *     earlier step, where the trace has not as many). Shapes go along. Lists without
+ *     names stay
+ * @error: names the edit and what is missing
+ *
+ * Any thread. Linear in blocks, where any edit lists some.
+ *
+ * Returns: TESSERA_OK; TESSERA_NO_MEMORY; TESSERA_REFUSED: a block that an edit lists is
+ * not there. Then some edits are as they were.
+ */
+TESSERA_MUST_USE TesseraStatus
+tessera_edits_name_blocks (const TesseraTrace *trace,
+                           const TesseraBlocks *blocks,
+                           const TesseraStructure *structure,
+                           TesseraEdit *edits,
+                           size_t n_edits);
+TESSERA_MUST_USE TesseraStatus
+tessera_edits_find_blocks (const TesseraTrace *trace,
+                           const TesseraBlocks *blocks,
+                           const TesseraStructure *structure,
+                           TesseraEdit *edits,
+                           size_t n_edits,
+                           TesseraError *error);
 
 /* Two edits that cannot hold together (indices into the list; the same twice: one that
  * cannot hold by itself), or TESSERA_NONE. */

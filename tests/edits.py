@@ -115,6 +115,39 @@ def edits_are_read_from_plans_and_traces(tmp):
 
 
 @test
+def blocks_by_hand_are_found_in_tomorrows_trace(tmp):
+    """Listed are blocks of 20 and 30 KiB: they are meant where others come before them, too."""
+    def trace(name, sizes):
+        rows = [f"{size},{at},{at + 10},{size * 1024}" for at, size in enumerate(sizes)]
+        (tmp / name).write_text("\n".join(["id,lower,upper,size", *rows]) + "\n")
+        return tmp / name
+
+    today = trace("today.csv", (10, 20, 30, 40))
+    tomorrow = trace("tomorrow.csv", (50, 60, 10, 20, 30, 40))
+    other = trace("other.csv", (50, 60, 70))
+    planned(today, "-o", tmp / "today.tsp")
+    before = slots(tmp / "today.tsp")
+    add(today, "pin", "--what", "blocks=1-2", "--shape", tmp / "today.tsp", "--at", "200KiB")
+    add(today, "apart", "--what", "blocks=0", "--with", "blocks=3")
+    good("edits", "export", today, "-o", tmp / "e.json")
+    good("edits", "apply", tomorrow, tmp / "e.json")
+    listed = json.loads(good("edits", "export", tomorrow))
+    assert [edit["what"]["blocks"] for edit in listed] == [[3, 4], [2]]
+    assert listed[1]["with"]["blocks"] == [5]
+    planned(tomorrow, "-o", tmp / "tomorrow.tsp")
+    after = slots(tmp / "tomorrow.tsp")
+    assert min(after[3], after[4]) == 200 * 1024
+    assert after[4] - after[3] == before[2] - before[1]
+    words = ("e.json", 'the edit "Pin 2 blocks at 200.00 KiB" lists blocks', "20480 bytes", "leave the edit out")
+    refused("edits", "apply", other, tmp / "e.json", words=words)
+    assert standing(other) == (0, 0)
+    refused("plan", other, "--edits", tmp / "e.json", words=words)
+    # Another trace under the name that the edits were kept for.
+    today.write_bytes(other.read_bytes())
+    refused("plan", today, words=("today.csv", "20480 bytes"))
+
+
+@test
 def edits_of_a_snapshot_lie_beside_it(tmp):
     snapshot = tmp / "s.pickle.gz"
     snapshot.write_bytes(SAMPLE.read_bytes())

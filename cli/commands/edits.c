@@ -90,15 +90,33 @@ add (Call *call, char **argv, TesseraError *error)
   return tessera_history_save (call->history, call->path, error);
 }
 
+/* Looks at the trace as well: edits of anything else would lie beside it for good. */
+static TesseraStatus
+find_blocks (Call *call, TesseraHistory *more, const char *name, TesseraError *error)
+{
+  CliStudy study;
+  TesseraStatus status = cli_study_open (&study, call->path, &call->common, error);
+
+  if (status == TESSERA_OK)
+    status = tessera_history_find_blocks (more, name, study.trace, study.blocks,
+                                          study.structure, error);
+  cli_study_clear (&study);
+  return status;
+}
+
 static TesseraStatus
 apply (Call *call, char **argv, TesseraError *error)
 {
   g_autoptr (TesseraHistory) more = tessera_history_read (argv[3], error);
+  TesseraStatus status;
   const TesseraEdit *edits;
   size_t n_standing;
 
   if (more == NULL)
     return error->status;
+  status = find_blocks (call, more, argv[3], error);
+  if (status != TESSERA_OK)
+    return status;
   edits = tessera_history_get (more, NULL);
   n_standing = tessera_history_get_n_standing (more);
   for (size_t i = 0; i < n_standing; i++)
@@ -152,10 +170,12 @@ static const struct
   const char *name;
   TesseraStatus (*run) (Call *call, char **argv, TesseraError *error);
   int n_files;
-  gboolean is_silent, brings_edits;
-} verbs[] = { { "list", list, 1, FALSE, FALSE },  { "add", add, 1, FALSE, TRUE },
-              { "apply", apply, 2, FALSE, TRUE }, { "undo", undo, 1, FALSE, FALSE },
-              { "redo", redo, 1, FALSE, FALSE },  { "export", export, 1, TRUE, FALSE } };
+  gboolean is_silent, brings_edits, looks_itself;
+} verbs[] = {
+  { "list", list, 1, FALSE, FALSE, FALSE }, { "add", add, 1, FALSE, TRUE, FALSE },
+  { "apply", apply, 2, FALSE, TRUE, TRUE }, { "undo", undo, 1, FALSE, FALSE, FALSE },
+  { "redo", redo, 1, FALSE, FALSE, FALSE }, { "export", export, 1, TRUE, FALSE, FALSE },
+};
 
 /* Edits of anything but a trace would lie beside it for good. */
 static TesseraStatus
@@ -191,8 +211,9 @@ run_verb (Call *call, gsize verb, char **argv)
     return cli_fail (&error);
   /* Where edits are kept already it was a trace; reading a large one takes seconds. */
   tessera_history_get (call->history, &n_edits);
-  status = n_edits == 0 || verbs[verb].brings_edits ? look_at_trace (call, &error)
-                                                    : TESSERA_OK;
+  status = (n_edits == 0 || verbs[verb].brings_edits) && !verbs[verb].looks_itself
+               ? look_at_trace (call, &error)
+               : TESSERA_OK;
   if (status == TESSERA_OK)
     status = verbs[verb].run (call, argv, &error);
   if (status != TESSERA_OK)

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/edit.h"
+#include "planner/edits/block-names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,7 @@ void
 tessera_selector_clear (TesseraSelector *selector)
 {
   free (selector->blocks);
+  tessera_block_names_unref (selector->names);
   free (selector->phase);
   free (selector->died_phase);
   free (selector->module);
@@ -67,6 +68,7 @@ tessera_selector_copy (const TesseraSelector *from, TesseraSelector *out_copy)
       copy_bytes (from->blocks, from->n_blocks * sizeof *from->blocks, &blocks);
 
   copy.blocks = blocks;
+  copy.names = tessera_block_names_ref (from->names);
   is_whole = copy_text (from->phase, &copy.phase) && is_whole;
   is_whole = copy_text (from->died_phase, &copy.died_phase) && is_whole;
   is_whole = copy_text (from->module, &copy.module) && is_whole;

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/edit.h"
+#include "planner/edits/ordinals.h"
 
 #include "db/hash.h"
 
@@ -60,9 +60,11 @@ name_of_label (const TesseraTrace *trace, const char *label, uint32_t number)
   return n_strings + number;
 }
 
-/* Equal names, equal numbers. Names are interned, labels a handful of static texts. */
-static void
-find_names (const TesseraTrace *trace, const TesseraStructure *structure, uint32_t *names)
+/* Names are interned, labels a handful of static texts. */
+void
+tessera_phase_numbers (const TesseraTrace *trace,
+                       const TesseraStructure *structure,
+                       uint32_t *names)
 {
   const TesseraPhase *phases = structure->phases;
   const char *labels[N_LABELS] = { NULL };
@@ -99,7 +101,7 @@ tessera_block_ordinals (const TesseraTrace *trace,
   table.likes = calloc (table.n_likes, sizeof *table.likes);
   if (table.likes && names)
     {
-      find_names (trace, structure, names);
+      tessera_phase_numbers (trace, structure, names);
       for (size_t i = 0; i < blocks->n_blocks; i++)
         {
           const TesseraBlock *block = &blocks->blocks[i];

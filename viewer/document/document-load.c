@@ -83,6 +83,21 @@ make_left_sheet (TesseraJob *job, TesseraWorkInput *input, TesseraError *error)
   return status;
 }
 
+/* NULL: they can't be read, or are about blocks that the trace does not have. */
+static TesseraHistory *
+load_edits (TesseraWorkInput *input)
+{
+  const TesseraData *data = input->data;
+  g_autoptr (TesseraHistory) history =
+      tessera_history_load (input->path, &input->history_error);
+
+  if (history != NULL &&
+      tessera_history_find_blocks (history, input->path, data->trace, data->blocks,
+                                   data->structure, &input->history_error) != TESSERA_OK)
+    return NULL;
+  return g_steal_pointer (&history);
+}
+
 static TesseraStatus
 load_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
@@ -97,7 +112,7 @@ load_work (TesseraJob *job, gpointer user, TesseraError *error)
     status = tell_verdicts_moment (input, error);
   if (status != TESSERA_OK)
     return status;
-  input->history = tessera_history_load (input->path, &input->history_error);
+  input->history = load_edits (input);
   input->paint = tessera_paint_new (input->data, input->colour_key, input->dark);
   return input->paint != NULL ? TESSERA_OK
                               : tessera_explain (TESSERA_NO_MEMORY, error, "colouring");

@@ -72,8 +72,8 @@ tessera_document_remember_height (TesseraDocument *self)
     self->former_bytes = tessera_followed_peak_bytes (self->planned, &beside_bytes);
 }
 
-static void
-edits_changed (TesseraDocument *self)
+void
+tessera_document_edits_changed (TesseraDocument *self)
 {
   tessera_document_remember_height (self);
   self->request.generation++;
@@ -107,21 +107,21 @@ tessera_document_add_edit (TesseraDocument *self, TesseraEdit *edit)
   if (edit->created_s == 0)
     edit->created_s = g_get_real_time () / G_USEC_PER_SEC;
   tessera_history_add (self->history, edit);
-  edits_changed (self);
+  tessera_document_edits_changed (self);
 }
 
 void
 tessera_document_undo (TesseraDocument *self)
 {
   if (self->history != NULL && tessera_history_undo (self->history))
-    edits_changed (self);
+    tessera_document_edits_changed (self);
 }
 
 void
 tessera_document_redo (TesseraDocument *self)
 {
   if (self->history != NULL && tessera_history_redo (self->history))
-    edits_changed (self);
+    tessera_document_edits_changed (self);
 }
 
 void
@@ -131,7 +131,7 @@ tessera_document_go_to_edits (TesseraDocument *self, size_t n_standing)
       n_standing == tessera_document_n_standing (self))
     return;
   tessera_history_go (self->history, n_standing);
-  edits_changed (self);
+  tessera_document_edits_changed (self);
 }
 
 /* A name is no reason to plan again, but the exported plan bears it. */
@@ -146,69 +146,10 @@ tessera_document_rename_edit (TesseraDocument *self, size_t index, const char *n
     return;
   tessera_history_rename (self->history, index, stripped);
   if (index < tessera_document_n_standing (self))
-    edits_changed (self);
+    tessera_document_edits_changed (self);
   else
     {
       tessera_document_keep_edits (self);
       tessera_document_changed (self, TESSERA_CHANGED_EDITS);
     }
-}
-
-/* --- files ------------------------------------------------------------------------ */
-
-void
-tessera_document_save_edits (TesseraDocument *self, const char *path)
-{
-  g_autoptr (GError) error = NULL;
-  g_autofree char *json = NULL;
-
-  if (self->history == NULL)
-    return;
-  json = tessera_history_to_json (self->history);
-  if (!g_file_set_contents_full (path, json, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0666,
-                                 &error))
-    {
-      tessera_document_take_error (
-          self, g_strdup_printf ("%s: choose another place.", error->message));
-      return;
-    }
-  g_free (self->notice);
-  self->notice =
-      g_strdup_printf ("%zu edit%s written to %s.", tessera_document_n_edits (self),
-                       tessera_document_n_edits (self) == 1 ? " was" : "s were", path);
-  tessera_document_changed (self, TESSERA_CHANGED_WORK);
-}
-
-void
-tessera_document_load_edits (TesseraDocument *self, const char *path)
-{
-  TesseraError error = { 0 };
-  g_autoptr (TesseraHistory) read = NULL;
-  const TesseraEdit *edits;
-  size_t n_edits, n_standing;
-
-  if (self->history == NULL)
-    return;
-  read = tessera_history_read (path, &error);
-  if (read == NULL)
-    {
-      tessera_document_take_error (self, g_strdup (error.text));
-      return;
-    }
-  edits = tessera_history_get (read, &n_edits);
-  n_standing = tessera_history_get_n_standing (read);
-  for (size_t i = 0; i < n_standing; i++)
-    {
-      TesseraEdit copy;
-
-      if (tessera_edit_copy (&edits[i], &copy) != TESSERA_OK)
-        g_error ("out of memory");
-      tessera_history_add (self->history, &copy);
-    }
-  g_free (self->notice);
-  self->notice = g_strdup_printf ("%zu edit%s read from %s.", n_standing,
-                                  n_standing == 1 ? " was" : "s were", path);
-  tessera_document_changed (self, TESSERA_CHANGED_WORK);
-  if (n_standing > 0)
-    edits_changed (self);
 }

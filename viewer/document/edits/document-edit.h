@@ -37,7 +37,8 @@ gboolean tessera_document_is_plan_current (TesseraDocument *self);
 /* Why the plan cannot be exported now: one sentence, static; NULL: it can. */
 const char *tessera_document_why_no_export (TesseraDocument *self);
 
-/* Edits as JSON. Those read are added behind the ones that stand. */
+/* Edits as JSON. Those read are added behind the ones that stand, once a worker has found
+ * the blocks that they list. */
 void tessera_document_save_edits (TesseraDocument *self, const char *path);
 void tessera_document_load_edits (TesseraDocument *self, const char *path);
 
@@ -52,6 +53,9 @@ void tessera_document_load_edits (TesseraDocument *self, const char *path);
 void tessera_document_edit_selection (TesseraDocument *self,
                                       TesseraEdit *edit,
                                       gboolean by_rule);
+/* Adds *@edit, which lists the blocks it is about, once a worker has named them
+ * (tessera_edits_name_blocks). Takes what is in it over and leaves it cleared. */
+void tessera_document_add_listed (TesseraDocument *self, TesseraEdit *edit);
 /* Why this cannot be done to what is selected: one sentence, static; NULL: it can. */
 const char *tessera_document_why_no_edit (TesseraDocument *self,
                                           TesseraEditKind kind,
@@ -63,6 +67,8 @@ void tessera_document_seek_rule (TesseraDocument *self);
 void tessera_document_remember_height (TesseraDocument *self);
 /* Takes @history over. */
 void tessera_document_take_history (TesseraDocument *self, TesseraHistory *history);
+/* What follows any change of the edits: kept, shown, planned again. */
+void tessera_document_edits_changed (TesseraDocument *self);
 /* Writes the edits where they are kept. */
 void tessera_document_keep_edits (TesseraDocument *self);
 void tessera_rule_free (TesseraRule *rule); /* NULL is fine */

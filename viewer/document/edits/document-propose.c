@@ -100,7 +100,7 @@ accept (TesseraDocument *self, gboolean by_rule)
       edit.what.n_blocks = landings->n_blocks;
       edit.shape = copy_of (landings->distance_bytes,
                             landings->n_blocks * sizeof *landings->distance_bytes);
-      tessera_document_add_edit (self, &edit);
+      tessera_document_add_listed (self, &edit);
     }
   tessera_landings_unref (landings);
 }

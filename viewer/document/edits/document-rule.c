@@ -16,6 +16,7 @@ typedef struct
   TesseraSelection *chosen;
   gboolean has_edit; /* else the rule alone is asked for */
   gboolean by_rule;
+  gboolean is_listed; /* the edit says its blocks, and has them named only */
   TesseraEdit edit;
   TesseraRule *rule;
 } Question;
@@ -55,13 +56,29 @@ list_blocks (const Question *question, TesseraSelector *selector)
           selector->n_blocks * sizeof *selector->blocks);
 }
 
+/* What is listed is found in other traces by its names. */
+static TesseraStatus
+name_blocks (const Question *question, TesseraSelector *selector)
+{
+  const TesseraData *data = question->data;
+  TesseraEdit edit = { .what = *selector };
+  TesseraStatus status =
+      tessera_edits_name_blocks (data->trace, data->blocks, data->structure, &edit, 1);
+
+  selector->names = edit.what.names;
+  return status;
+}
+
 static TesseraStatus
 rule_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Question *question = user;
   const TesseraData *data = question->data;
-  TesseraRule *rule = g_new0 (TesseraRule, 1);
+  TesseraRule *rule;
 
+  if (question->is_listed)
+    return name_blocks (question, &question->edit.what);
+  rule = g_new0 (TesseraRule, 1);
   tessera_selector_init (&rule->selector);
   question->rule = rule;
   if (question->has_edit && !question->by_rule)
@@ -71,7 +88,7 @@ rule_work (TesseraJob *job, gpointer user, TesseraError *error)
         data->trace, data->blocks, data->structure, data->groups, data->n_groups,
         question->chosen->blocks, question->chosen->n_blocks, &rule->selector);
   rule->text = tessera_query_format (&rule->selector);
-  return TESSERA_OK;
+  return question->has_edit ? name_blocks (question, &rule->selector) : TESSERA_OK;
 }
 
 /* A pin of several by a rule is at one place; by a list each keeps its distance. */
@@ -80,6 +97,8 @@ fill_what (Question *question)
 {
   TesseraEdit *edit = &question->edit;
 
+  if (question->is_listed)
+    return;
   if (question->rule->is_rule && edit->shape != NULL)
     {
       free (edit->shape);
@@ -109,7 +128,7 @@ rule_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
   if (!tessera_work_finished (self, work, status, error) || self->data == NULL ||
       tessera_data_origin (question->data) != tessera_data_origin (self->data))
     return;
-  if (is_late (self, question))
+  if (!question->is_listed && is_late (self, question))
     {
       ask_again (self, question);
       return;
@@ -177,6 +196,24 @@ tessera_document_edit_selection (TesseraDocument *self,
   question = question_new (self);
   question->has_edit = TRUE;
   question->by_rule = by_rule;
+  question->edit = *edit;
+  *edit = tessera_edit_of (edit->kind);
+  tessera_work_start (self, TESSERA_WORK_EDIT, &rule_kind, question);
+}
+
+void
+tessera_document_add_listed (TesseraDocument *self, TesseraEdit *edit)
+{
+  Question *question;
+
+  if (self->data == NULL)
+    {
+      tessera_edit_clear (edit);
+      return;
+    }
+  question = g_new0 (Question, 1);
+  question->data = tessera_data_ref (self->data);
+  question->has_edit = question->is_listed = TRUE;
   question->edit = *edit;
   *edit = tessera_edit_of (edit->kind);
   tessera_work_start (self, TESSERA_WORK_EDIT, &rule_kind, question);

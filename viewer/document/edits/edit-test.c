@@ -240,6 +240,7 @@ test_files (TestSession *f, gconstpointer unused)
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
   g_assert_true (g_file_set_contents (path, "[{\"kind\": \"bend\"}]", -1, NULL));
   tessera_document_load_edits (f->document, path);
+  test_session_settle (f);
   g_assert_nonnull (f->document->error);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
   g_clear_pointer (&f->document->error, g_free);
@@ -263,6 +264,36 @@ test_unreadable (TestSession *f, gconstpointer unused)
   edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
   g_assert_true (g_file_get_contents (f->kept, &text, NULL, NULL));
   g_assert_cmpstr (text, ==, "{");
+}
+
+/* Blocks by hand keep names, so that edits that lie beside another trace of the same name
+ * are left aside instead of meaning other blocks. */
+static void
+test_another_trace (TestSession *f, gconstpointer unused)
+{
+  TesseraEdit made = tessera_edit_of (TESSERA_EDIT_DYNAMIC);
+  g_autofree char *text = NULL;
+  g_autoptr (GRegex) size = g_regex_new ("\\b2097152\\b", 0, 0, NULL);
+  g_autofree char *other = NULL;
+
+  tessera_document_select (f->document, 1);
+  tessera_document_edit_selection (f->document, &made, FALSE);
+  test_session_settle (f);
+  g_assert_nonnull (edit_at (f, 0)->what.names);
+  g_assert_true (g_file_get_contents (f->kept, &text, NULL, NULL));
+  other = g_regex_replace (size, text, -1, 0, "13", 0, NULL);
+  g_assert_cmpstr (other, !=, text);
+  test_session_reopen (f);
+  g_assert_null (f->document->error);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
+  tessera_document_close (f->document);
+  g_assert_true (g_file_set_contents (f->kept, other, -1, NULL));
+  tessera_document_open (f->document, f->path);
+  test_session_settle (f);
+  g_assert_nonnull (strstr (f->document->error, "left aside"));
+  g_assert_nonnull (strstr (f->document->error, "does not have"));
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 0);
+  g_clear_pointer (&f->document->error, g_free);
 }
 
 static void
@@ -419,6 +450,7 @@ main (int argc, char **argv)
   ADD ("conflict", test_conflict);
   ADD ("files", test_files);
   ADD ("unreadable", test_unreadable);
+  ADD ("another-trace", test_another_trace);
   ADD ("rule", test_rule);
   ADD ("propose", test_propose);
   ADD ("propose several", test_propose_several);

@@ -1,0 +1,362 @@
+/*
+ * Listed blocks, named in one trace and found in another: planner/edit.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/edits/block-names.h"
+#include "planner/edits/ordinals.h"
+
+#include "db/hash.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A phase that the trace does not have. */
+#define NO_PHASE (TESSERA_NONE - 1)
+
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraBlocks *blocks;
+  const TesseraStructure *structure;
+  uint32_t *numbers;  /* of phases */
+  uint32_t *ordinals; /* of blocks */
+  uint32_t *table;    /* blocks by what they are called; NULL: not needed so far */
+  size_t n_table;     /* a power of two */
+} View;
+
+/* A block that a list means here, and its distance where the list has a shape. */
+typedef struct
+{
+  uint32_t block;
+  uint64_t distance;
+} Found;
+
+static void
+view_clear (View *view)
+{
+  free (view->numbers);
+  free (view->ordinals);
+  free (view->table);
+}
+
+static TesseraStatus
+view_open (View *view,
+           const TesseraTrace *trace,
+           const TesseraBlocks *blocks,
+           const TesseraStructure *structure)
+{
+  *view = (View){ trace, blocks, structure, NULL, NULL, NULL, 16 };
+  view->numbers = malloc ((structure->n_phases + 1) * sizeof *view->numbers);
+  view->ordinals = malloc ((blocks->n_blocks + 1) * sizeof *view->ordinals);
+  if (!view->numbers || !view->ordinals)
+    return TESSERA_NO_MEMORY;
+  tessera_phase_numbers (trace, structure, view->numbers);
+  return tessera_block_ordinals (trace, blocks, structure, view->ordinals);
+}
+
+/* What @block is called here; its phase is the trace's number of that. */
+static TesseraBlockName
+name_of (const View *view, uint32_t block)
+{
+  const TesseraBlock *it = &view->blocks->blocks[block];
+
+  return (TesseraBlockName){ it->size_bytes, it->step,
+                             it->born_phase == TESSERA_NONE
+                                 ? TESSERA_NONE
+                                 : view->numbers[it->born_phase],
+                             view->ordinals[block] };
+}
+
+static bool
+is_same (const TesseraBlockName *a, const TesseraBlockName *b)
+{
+  return a->size_bytes == b->size_bytes && a->step == b->step && a->phase == b->phase &&
+         a->ordinal == b->ordinal;
+}
+
+/* Where in the table the block is, or would be. */
+static uint32_t *
+slot_of (const View *view, const TesseraBlockName *name)
+{
+  uint64_t hash = tessera_hash_number (TESSERA_HASH_START, name->size_bytes);
+
+  hash = tessera_hash_number (hash, (uint64_t) name->step << 32 | name->phase);
+  hash = tessera_hash_number (hash, name->ordinal);
+  for (size_t at = (size_t) (hash >> 16);; at++)
+    {
+      uint32_t *slot = &view->table[at & (view->n_table - 1)];
+      TesseraBlockName other;
+
+      if (*slot == TESSERA_NONE)
+        return slot;
+      other = name_of (view, *slot);
+      if (is_same (&other, name))
+        return slot;
+    }
+}
+
+static TesseraStatus
+make_table (View *view)
+{
+  if (view->table)
+    return TESSERA_OK;
+  while (view->n_table < 2 * view->blocks->n_blocks)
+    view->n_table *= 2;
+  view->table = malloc (view->n_table * sizeof *view->table);
+  if (!view->table)
+    return TESSERA_NO_MEMORY;
+  memset (view->table, 0xff, view->n_table * sizeof *view->table);
+  for (uint32_t i = 0; i < view->blocks->n_blocks; i++)
+    {
+      TesseraBlockName name = name_of (view, i);
+
+      *slot_of (view, &name) = i;
+    }
+  return TESSERA_OK;
+}
+
+/* --- naming ----------------------------------------------------------------------- */
+
+static TesseraStatus
+name_list (const View *view, TesseraSelector *selector)
+{
+  TesseraBlockNames *names = tessera_block_names_new (selector->n_blocks);
+  TesseraStatus status = names ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  for (size_t i = 0; i < selector->n_blocks && status == TESSERA_OK; i++)
+    {
+      uint32_t index = selector->blocks[i];
+      const TesseraBlock *block;
+      const char *phase;
+
+      if (index >= view->blocks->n_blocks)
+        {
+          status = TESSERA_INVALID;
+          break;
+        }
+      block = &view->blocks->blocks[index];
+      phase = block->born_phase == TESSERA_NONE
+                  ? NULL
+                  : tessera_phase_name (view->trace,
+                                        &view->structure->phases[block->born_phase]);
+      status = tessera_block_names_set (names, i, block->size_bytes, phase, block->step,
+                                        view->ordinals[index]);
+    }
+  if (status == TESSERA_OK)
+    selector->names = names;
+  else
+    tessera_block_names_unref (names);
+  /* What has no names is of this trace only. */
+  return status == TESSERA_NO_MEMORY ? status : TESSERA_OK;
+}
+
+static bool
+lacks_names (const TesseraSelector *selector)
+{
+  return selector->blocks && !selector->names;
+}
+
+TesseraStatus
+tessera_edits_name_blocks (const TesseraTrace *trace,
+                           const TesseraBlocks *blocks,
+                           const TesseraStructure *structure,
+                           TesseraEdit *edits,
+                           size_t n_edits)
+{
+  bool is_any = false;
+  View view;
+  TesseraStatus status;
+
+  for (size_t i = 0; i < n_edits; i++)
+    is_any |= lacks_names (&edits[i].what) || lacks_names (&edits[i].with);
+  if (!is_any)
+    return TESSERA_OK;
+  status = view_open (&view, trace, blocks, structure);
+  for (size_t i = 0; i < n_edits && status == TESSERA_OK; i++)
+    {
+      if (lacks_names (&edits[i].what))
+        status = name_list (&view, &edits[i].what);
+      if (status == TESSERA_OK && lacks_names (&edits[i].with))
+        status = name_list (&view, &edits[i].with);
+    }
+  view_clear (&view);
+  return status;
+}
+
+/* --- finding ---------------------------------------------------------------------- */
+
+/* By phase of @names: what the trace numbers it. */
+static uint32_t *
+translate_phases (const View *view, const TesseraBlockNames *names)
+{
+  uint32_t *numbers = malloc ((names->n_phases + 1) * sizeof *numbers);
+
+  for (size_t k = 0; numbers && k < names->n_phases; k++)
+    {
+      numbers[k] = NO_PHASE;
+      for (size_t i = 0; i < view->structure->n_phases && numbers[k] == NO_PHASE; i++)
+        if (strcmp (names->phases[k],
+                    tessera_phase_name (view->trace, &view->structure->phases[i])) == 0)
+          numbers[k] = view->numbers[i];
+    }
+  return numbers;
+}
+
+static TesseraBlockName
+translate (const TesseraBlockName *name, const uint32_t *numbers)
+{
+  TesseraBlockName here = *name;
+
+  if (here.phase != TESSERA_NONE)
+    here.phase = numbers[here.phase];
+  return here;
+}
+
+/* Whether each index means here what it meant where the list was made. */
+static bool
+is_at_home (const View *view, const TesseraSelector *selector, const uint32_t *numbers)
+{
+  for (size_t i = 0; i < selector->n_blocks; i++)
+    {
+      TesseraBlockName name = translate (&selector->names->names[i], numbers), here;
+
+      if (selector->blocks[i] >= view->blocks->n_blocks)
+        return false;
+      here = name_of (view, selector->blocks[i]);
+      if (!is_same (&here, &name))
+        return false;
+    }
+  return true;
+}
+
+/* Steps of one program ask for the same: a recording of fewer has it in an earlier one.
+ */
+static uint32_t
+find_block (const View *view, TesseraBlockName name)
+{
+  uint32_t found = *slot_of (view, &name);
+
+  if (name.step == TESSERA_NONE || found != TESSERA_NONE)
+    return found;
+  if (name.step > view->structure->n_steps)
+    name.step = (uint32_t) view->structure->n_steps;
+  while (found == TESSERA_NONE && name.step > 0)
+    {
+      name.step--;
+      found = *slot_of (view, &name);
+    }
+  return found;
+}
+
+static int
+by_block (const void *a, const void *b)
+{
+  const Found *x = a, *y = b;
+
+  return (x->block > y->block) - (x->block < y->block);
+}
+
+/* Each once. @shape: (nullable) (inout) */
+static void
+take_found (TesseraSelector *selector, Found *found, size_t n, uint64_t *shape)
+{
+  size_t n_blocks = 0;
+
+  qsort (found, n, sizeof *found, by_block);
+  for (size_t i = 0; i < n; i++)
+    if (n_blocks == 0 || found[i].block != selector->blocks[n_blocks - 1])
+      {
+        if (shape)
+          shape[n_blocks] = found[i].distance;
+        selector->blocks[n_blocks++] = found[i].block;
+      }
+  selector->n_blocks = n_blocks;
+  tessera_block_names_unref (selector->names);
+  selector->names = NULL;
+}
+
+static TesseraStatus
+complain (const TesseraEdit *edit,
+          const TesseraBlockNames *names,
+          size_t index,
+          TesseraError *error)
+{
+  const TesseraBlockName *name = &names->names[index];
+
+  return tessera_fail (
+      error, TESSERA_REFUSED,
+      "the edit \"%s\" lists blocks that this trace does not have, such as the one of "
+      "%" PRIu64 " bytes that is number %" PRIu64
+      " of its size %s%s: leave the edit out, "
+      "or say by a rule what it is about",
+      edit->name ? edit->name : "", name->size_bytes, (uint64_t) name->ordinal + 1,
+      name->phase == TESSERA_NONE ? "outside of phases" : "in phase ",
+      name->phase == TESSERA_NONE ? "" : names->phases[name->phase]);
+}
+
+static TesseraStatus
+find_list (View *view,
+           TesseraEdit *edit,
+           TesseraSelector *selector,
+           uint64_t *shape,
+           TesseraError *error)
+{
+  const TesseraBlockNames *names = selector->names;
+  uint32_t *numbers;
+  Found *found;
+  TesseraStatus status;
+
+  if (!names || selector->n_blocks != names->n_names)
+    return TESSERA_OK;
+  numbers = translate_phases (view, names);
+  found = malloc ((selector->n_blocks + 1) * sizeof *found);
+  status = numbers && found ? TESSERA_OK : TESSERA_NO_MEMORY;
+  if (status == TESSERA_OK && !is_at_home (view, selector, numbers))
+    {
+      status = make_table (view);
+      for (size_t i = 0; i < names->n_names && status == TESSERA_OK; i++)
+        {
+          found[i].block = find_block (view, translate (&names->names[i], numbers));
+          found[i].distance = shape ? shape[i] : 0;
+          if (found[i].block == TESSERA_NONE)
+            status = complain (edit, names, i, error);
+        }
+      if (status == TESSERA_OK)
+        {
+          take_found (selector, found, names->n_names, shape);
+          status = name_list (view, selector);
+        }
+    }
+  free (numbers);
+  free (found);
+  return status;
+}
+
+TesseraStatus
+tessera_edits_find_blocks (const TesseraTrace *trace,
+                           const TesseraBlocks *blocks,
+                           const TesseraStructure *structure,
+                           TesseraEdit *edits,
+                           size_t n_edits,
+                           TesseraError *error)
+{
+  bool is_any = false;
+  View view;
+  TesseraStatus status;
+
+  for (size_t i = 0; i < n_edits; i++)
+    is_any |= edits[i].what.names || edits[i].with.names;
+  if (!is_any)
+    return TESSERA_OK;
+  status = view_open (&view, trace, blocks, structure);
+  for (size_t i = 0; i < n_edits && status == TESSERA_OK; i++)
+    {
+      status = find_list (&view, &edits[i], &edits[i].what, edits[i].shape, error);
+      if (status == TESSERA_OK)
+        status = find_list (&view, &edits[i], &edits[i].with, NULL, error);
+    }
+  view_clear (&view);
+  return status;
+}
