@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/canvas/paint.h"
+#include "viewer/document/let-go.h"
 
 #include <string.h>
 
@@ -77,7 +78,7 @@ void
 tessera_paint_unref (TesseraPaint *paint)
 {
   if (paint != NULL)
-    g_atomic_rc_box_release_full (paint, paint_clear);
+    tessera_let_go (paint, paint_clear);
 }
 
 static TesseraInk

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/data.h"
+#include "viewer/document/let-go.h"
 
 #include <stdlib.h>
 
@@ -53,7 +54,7 @@ void
 tessera_data_unref (TesseraData *data)
 {
   if (data != NULL)
-    g_atomic_rc_box_release_full (data, data_clear);
+    tessera_let_go (data, data_clear);
 }
 
 TesseraStatus

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/grouping.h"
+#include "viewer/document/let-go.h"
 
 static void
 grouping_clear (gpointer user)
@@ -29,7 +30,7 @@ void
 tessera_grouping_unref (TesseraGrouping *grouping)
 {
   if (grouping != NULL)
-    g_atomic_rc_box_release_full (grouping, grouping_clear);
+    tessera_let_go (grouping, grouping_clear);
 }
 
 static uint8_t

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/sheet.h"
+#include "viewer/document/let-go.h"
 
 static void
 sheet_clear (gpointer user)
@@ -25,7 +26,7 @@ void
 tessera_sheet_unref (TesseraSheet *sheet)
 {
   if (sheet != NULL)
-    g_atomic_rc_box_release_full (sheet, sheet_clear);
+    tessera_let_go (sheet, sheet_clear);
 }
 
 TesseraStatus

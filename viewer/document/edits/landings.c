@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/edits/landings.h"
+#include "viewer/document/let-go.h"
 
 #include <stdlib.h>
 
@@ -84,7 +85,7 @@ void
 tessera_landings_unref (TesseraLandings *landings)
 {
   if (landings != NULL)
-    g_atomic_rc_box_release_full (landings, landings_clear);
+    tessera_let_go (landings, landings_clear);
 }
 
 static Lane

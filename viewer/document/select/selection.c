@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/select/selection.h"
+#include "viewer/document/let-go.h"
 
 #include <string.h>
 
@@ -29,7 +30,7 @@ void
 tessera_selection_unref (TesseraSelection *selection)
 {
   if (selection != NULL)
-    g_atomic_rc_box_release_full (selection, selection_clear);
+    tessera_let_go (selection, selection_clear);
 }
 
 TesseraSelection *
