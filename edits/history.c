@@ -89,21 +89,9 @@ tessera_history_find_blocks (TesseraHistory *history,
 }
 
 gboolean
-tessera_history_can_undo (const TesseraHistory *history)
-{
-  return history->n_standing > 0;
-}
-
-gboolean
-tessera_history_can_redo (const TesseraHistory *history)
-{
-  return history->n_standing < history->edits->len;
-}
-
-gboolean
 tessera_history_undo (TesseraHistory *history)
 {
-  if (!tessera_history_can_undo (history))
+  if (history->n_standing == 0)
     return FALSE;
   tessera_history_go (history, history->n_standing - 1);
   return TRUE;
@@ -112,7 +100,7 @@ tessera_history_undo (TesseraHistory *history)
 gboolean
 tessera_history_redo (TesseraHistory *history)
 {
-  if (!tessera_history_can_redo (history))
+  if (history->n_standing == history->edits->len)
     return FALSE;
   tessera_history_go (history, history->n_standing + 1);
   return TRUE;

@@ -22,8 +22,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraHistory, tessera_history_free)
 
 /* Takes what is in *@edit over and leaves it cleared. Undone edits are dropped. */
 void tessera_history_add (TesseraHistory *history, TesseraEdit *edit);
-gboolean tessera_history_can_undo (const TesseraHistory *history);
-gboolean tessera_history_can_redo (const TesseraHistory *history);
 /* FALSE: there was nothing to undo or redo. */
 gboolean tessera_history_undo (TesseraHistory *history);
 gboolean tessera_history_redo (TesseraHistory *history);

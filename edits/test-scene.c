@@ -36,8 +36,8 @@ test_scene_end (TestScene *scene, gconstpointer data)
   tessera_trace_free (scene->trace);
 }
 
-TesseraSelector
-test_selector (const char *query)
+static TesseraSelector
+selector_of (const char *query)
 {
   TesseraSelector selector;
   char *finding = NULL;
@@ -50,7 +50,7 @@ test_selector (const char *query)
 TesseraEdit *
 test_add (TestScene *scene, TesseraEditKind kind, const char *what, uint64_t at)
 {
-  TesseraEdit edit = { .kind = kind, .what = test_selector (what), .at = at };
+  TesseraEdit edit = { .kind = kind, .what = selector_of (what), .at = at };
   size_t n;
 
   tessera_selector_init (&edit.with);
@@ -67,7 +67,7 @@ test_add_apart (TestScene *scene, const char *what, const char *with)
 
   edit->has_with = with != NULL;
   if (with != NULL)
-    edit->with = test_selector (with);
+    edit->with = selector_of (with);
 }
 
 void
@@ -114,7 +114,7 @@ guint8 *
 test_select_blocks (const TestScene *scene, const char *query)
 {
   guint8 *selected = g_new0 (guint8, scene->blocks->n_blocks + 1);
-  TesseraSelector selector = test_selector (query);
+  TesseraSelector selector = selector_of (query);
 
   g_assert_cmpint (tessera_select (&selector, scene->trace, scene->blocks,
                                    scene->structure, NULL, 0, selected),

@@ -33,7 +33,6 @@ void test_scene_open (TestScene *scene, TesseraTrace *trace);
 void test_scene_begin (TestScene *scene, gconstpointer data);
 void test_scene_end (TestScene *scene, gconstpointer data);
 
-TesseraSelector test_selector (const char *query);
 /* The edit that was added, for the caller to finish; until the next one is. */
 TesseraEdit *
 test_add (TestScene *scene, TesseraEditKind kind, const char *what, uint64_t at);

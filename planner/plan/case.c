@@ -5,6 +5,9 @@
  */
 #include "planner/plan/case.h"
 
+/* A block that the plan gives no place. */
+#define PLACELESS (TESSERA_NONE - 1)
+
 const TesseraPlanOptions plan_all_steps = { .first_step = -1, .last_step = -1 };
 const TesseraPlanOptions plan_across = { .across_streams = true,
                                          .first_step = -1,
@@ -80,7 +83,7 @@ is_free_for (const PlanCase *c, const uint32_t *slot_of, uint32_t slot, uint32_t
   const TesseraBlock *all = c->blocks->blocks;
 
   for (uint32_t a = 0; a < b; a++)
-    if (slot_of[a] != PLAN_CASE_PLACELESS && end_of (c, slot_of, a) > all[b].born_index &&
+    if (slot_of[a] != PLACELESS && end_of (c, slot_of, a) > all[b].born_index &&
         plan_case_shares (&c->plan->slots[slot_of[a]], &c->plan->slots[slot]))
       return false;
   return true;
@@ -135,9 +138,9 @@ first_placeless_of (const PlanCase *c, uint32_t s)
 
 /* The slot of each block of the trace, as a run would take them: the j-th request of a
  * repeating step takes the j-th slot, or a place of its rota, whether its own is free or
- * not. */
-uint32_t *
-plan_case_place (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
+ * not. The caller frees it. */
+static uint32_t *
+place_blocks (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
 {
   const TesseraPlan *p = c->plan;
   const TesseraBlock *all = c->blocks->blocks;
@@ -147,7 +150,7 @@ plan_case_place (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
   for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
     slot_of[b] = TESSERA_NONE;
   for (uint32_t i = 0; i < p->n_placeless; i++)
-    slot_of[p->placeless[i].block] = PLAN_CASE_PLACELESS;
+    slot_of[p->placeless[i].block] = PLACELESS;
   for (uint32_t i = 0; i < p->n_slots; i++)
     if (slot_of[p->slots[i].block] == TESSERA_NONE)
       slot_of[p->slots[i].block] = i;
@@ -161,7 +164,7 @@ plan_case_place (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
           {
             g_assert_cmpuint (p->placeless[placeless++].block_bytes, ==,
                               all[b].block_bytes);
-            slot_of[b] = PLAN_CASE_PLACELESS;
+            slot_of[b] = PLACELESS;
           }
         else if (all[b].step == s && slot_of[b] == TESSERA_NONE)
           {
@@ -174,7 +177,7 @@ plan_case_place (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
     {
       const TesseraSlot *own;
 
-      if (slot_of[b] == PLAN_CASE_PLACELESS)
+      if (slot_of[b] == PLACELESS)
         continue;
       own = &p->slots[slot_of[b]];
       if (!is_free_for (c, slot_of, slot_of[b], b) ||
@@ -218,15 +221,15 @@ is_open (const PlanCase *c, const TesseraBlock *a, uint32_t end, const TesseraBl
 void
 plan_case_check (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
 {
-  g_autofree uint32_t *slot_of = plan_case_place (c, first_step, n_steps);
+  g_autofree uint32_t *slot_of = place_blocks (c, first_step, n_steps);
   const TesseraBlock *all = c->blocks->blocks;
 
   for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
     for (uint32_t a = 0; a < c->blocks->n_blocks; a++)
       {
         g_assert_cmpuint (slot_of[a], !=, TESSERA_NONE);
-        if (a == b || all[a].born_index > all[b].born_index ||
-            slot_of[a] == PLAN_CASE_PLACELESS || slot_of[b] == PLAN_CASE_PLACELESS ||
+        if (a == b || all[a].born_index > all[b].born_index || slot_of[a] == PLACELESS ||
+            slot_of[b] == PLACELESS ||
             !plan_case_shares (&c->plan->slots[slot_of[a]], &c->plan->slots[slot_of[b]]))
           continue;
         g_assert_cmpuint (end_of (c, slot_of, a), <=, all[b].born_index);

@@ -25,12 +25,6 @@ PlanCase plan_case_new (TesseraTrace *trace, const TesseraPlanOptions *options);
 void plan_case_clear (PlanCase *c);
 /* Whether two slots have an address in common. */
 bool plan_case_shares (const TesseraSlot *a, const TesseraSlot *b);
-/* A block that the plan gives no place. */
-#define PLAN_CASE_PLACELESS (TESSERA_NONE - 1)
-/* The slot of each block of the trace, as a run would take them: the j-th request of a
- * repeating step takes the j-th slot, or a place of its rota, whether its own is free or
- * not. The caller frees it. */
-uint32_t *plan_case_place (const PlanCase *c, uint32_t first_step, uint32_t n_steps);
 /* No two blocks that live together share an address, nor do any that the rule of streams
  * keeps apart. Steps by index: which repeat. */
 void plan_case_check (const PlanCase *c, uint32_t first_step, uint32_t n_steps);

@@ -33,19 +33,6 @@ take_paint (TesseraDocument *self, TesseraPaint *paint)
   tessera_document_changed (self, TESSERA_CHANGED_COLOUR);
 }
 
-/* @paint with but the entry of @block shown. Takes @paint over. */
-static TesseraPaint *
-filter_alone (TesseraPaint *paint, uint32_t block)
-{
-  g_autofree uint8_t *shown = g_new0 (uint8_t, MAX (paint->colouring->n_entries, 1));
-  TesseraPaint *alone;
-
-  shown[paint->colouring->block_entry[block]] = 1;
-  alone = tessera_paint_filter (paint, shown);
-  tessera_paint_unref (paint);
-  return alone;
-}
-
 static TesseraStatus
 paint_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
@@ -54,12 +41,8 @@ paint_work (TesseraJob *job, gpointer user, TesseraError *error)
   input->paint = tessera_paint_new (input->data, input->colour_key, input->dark);
   if (input->paint == NULL)
     return tessera_explain (TESSERA_NO_MEMORY, error, "colouring");
-  if (input->alone != TESSERA_NONE)
-    input->paint = filter_alone (input->paint, input->alone);
   return TESSERA_OK;
 }
-
-static void start_paint (TesseraDocument *self, uint32_t alone);
 
 static void
 paint_done (gpointer owner,
@@ -75,14 +58,14 @@ paint_done (gpointer owner,
   if (input->data == self->data)
     take_paint (self, g_steal_pointer (&input->paint));
   else
-    start_paint (self, input->alone); /* groups changed meanwhile */
+    tessera_document_refresh_paint (self); /* groups changed meanwhile */
 }
 
 static const TesseraJobKind paint_kind = { paint_work, paint_done, NULL,
                                            tessera_work_input_free, "colours" };
 
-static void
-start_paint (TesseraDocument *self, uint32_t alone)
+void
+tessera_document_refresh_paint (TesseraDocument *self)
 {
   TesseraWorkInput *input;
 
@@ -91,14 +74,7 @@ start_paint (TesseraDocument *self, uint32_t alone)
   input = tessera_work_input_new (self);
   tessera_data_unref (input->data);
   input->data = tessera_data_ref (self->data);
-  input->alone = alone;
   tessera_work_start (self, TESSERA_WORK_PAINT, &paint_kind, input);
-}
-
-void
-tessera_document_refresh_paint (TesseraDocument *self)
-{
-  start_paint (self, TESSERA_NONE);
 }
 
 void
@@ -148,11 +124,4 @@ tessera_document_show_all (TesseraDocument *self)
 {
   if (self->paint != NULL && self->paint->whole != NULL)
     take_paint (self, tessera_paint_ref (self->paint->whole));
-}
-
-void
-tessera_document_show_alone (TesseraDocument *self, TesseraColourKey key, uint32_t block)
-{
-  self->colour_key = key;
-  start_paint (self, block);
 }

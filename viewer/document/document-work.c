@@ -37,7 +37,6 @@ tessera_work_input_new (TesseraDocument *self)
   input->axis_kind = self->axis_kind;
   input->colour_key = self->colour_key;
   input->dark = self->dark;
-  input->alone = TESSERA_NONE;
   input->request = self->request;
   return input;
 }

@@ -22,7 +22,6 @@ typedef struct
   TesseraAxisKind axis_kind;
   TesseraColourKey colour_key;
   gboolean dark;
-  uint32_t alone;             /* of colours: a block, or TESSERA_NONE: all are shown */
   TesseraPlanRequest request; /* of a plan to be made */
   TesseraHistory *history;    /* edits that it is to follow, or that stand */
   gboolean is_of_edits;       /* the plan was made with them */

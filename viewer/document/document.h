@@ -193,9 +193,6 @@ void tessera_document_set_dark (TesseraDocument *self, gboolean dark);
  * One entry of the legend in or out; @alone: it alone, or all again. */
 void tessera_document_filter (TesseraDocument *self, size_t entry, gboolean alone);
 void tessera_document_show_all (TesseraDocument *self);
-/* Colours by @key and shows only what has @block's colour. */
-void
-tessera_document_show_alone (TesseraDocument *self, TesseraColourKey key, uint32_t block);
 
 /* It alone; TESSERA_NONE: nothing. Of several: document-select.h. */
 void tessera_document_select (TesseraDocument *self, uint32_t block);

@@ -113,8 +113,9 @@ sum_up (const Sum *sum)
   sum->row->filled = area > 0 ? (double) sum->used / area : 0;
 }
 
-uint8_t
-tessera_grouping_class_of (const TesseraGrouping *grouping, uint32_t place)
+/* The class that a place stands under in the tree. */
+static uint8_t
+class_over (const TesseraGrouping *grouping, uint32_t place)
 {
   uint8_t class = grouping->rows[place].lifetime_class;
 
@@ -143,8 +144,7 @@ sum_deaths (const TesseraGrouping *grouping,
         continue;
       place = tessera_place_of (grouping->data, d);
       places[place].alive_bytes -= dead->block_bytes;
-      classes[tessera_grouping_class_of (grouping, place)].alive_bytes -=
-          dead->block_bytes;
+      classes[class_over (grouping, place)].alive_bytes -= dead->block_bytes;
     }
 }
 
@@ -158,7 +158,7 @@ sweep (TesseraGrouping *grouping, const uint8_t *is_in, Sum *places, Sum *classe
     {
       const TesseraBlock *b = &blocks->blocks[i];
       uint32_t place = tessera_place_of (grouping->data, i);
-      uint8_t class = tessera_grouping_class_of (grouping, place);
+      uint8_t class = class_over (grouping, place);
 
       if (is_in != NULL && !is_in[i])
         {

@@ -39,8 +39,6 @@ TesseraGrouping *tessera_grouping_ref (TesseraGrouping *grouping);
 void tessera_grouping_unref (TesseraGrouping *grouping); /* NULL is fine */
 /* Of any block of @data. */
 uint32_t tessera_place_of (const TesseraData *data, uint32_t block);
-/* The class that a place stands under in the tree. */
-uint8_t tessera_grouping_class_of (const TesseraGrouping *grouping, uint32_t place);
 /* Of a place: "forward -> backward, step 1", "in no group". */
 const char *tessera_place_name (const TesseraData *data, uint32_t place);
 /* Why its blocks are together, in a few words. */

@@ -36,8 +36,10 @@ struct _TesseraNeighbours
 
 G_DEFINE_TYPE (TesseraNeighbours, tessera_neighbours, GTK_TYPE_BOX)
 
-uint32_t
-tessera_neighbour_in_address (const TesseraSheet *sheet, uint32_t block, gboolean above)
+/* The block that touches @block below (@above: above) while it is born, or
+ * TESSERA_NONE. */
+static uint32_t
+find_in_address (const TesseraSheet *sheet, uint32_t block, gboolean above)
 {
   TesseraView rect;
   double t, y;
@@ -61,10 +63,10 @@ find (TesseraNeighbours *self)
   self->blocks[BEFORE] = selected > 0 ? selected - 1 : TESSERA_NONE;
   self->blocks[AFTER] =
       selected + 1 < document->data->blocks->n_blocks ? selected + 1 : TESSERA_NONE;
-  self->blocks[RESTS_ON] = tessera_neighbour_in_address (left, selected, FALSE);
-  self->blocks[ABOVE] = tessera_neighbour_in_address (left, selected, TRUE);
-  self->blocks[PLAN_RESTS_ON] = tessera_neighbour_in_address (right, selected, FALSE);
-  self->blocks[PLAN_ABOVE] = tessera_neighbour_in_address (right, selected, TRUE);
+  self->blocks[RESTS_ON] = find_in_address (left, selected, FALSE);
+  self->blocks[ABOVE] = find_in_address (left, selected, TRUE);
+  self->blocks[PLAN_RESTS_ON] = find_in_address (right, selected, FALSE);
+  self->blocks[PLAN_ABOVE] = find_in_address (right, selected, TRUE);
 }
 
 static void

@@ -14,8 +14,3 @@
 G_DECLARE_FINAL_TYPE (TesseraNeighbours, tessera_neighbours, TESSERA, NEIGHBOURS, GtkBox)
 
 GtkWidget *tessera_neighbours_new (TesseraDocument *document);
-
-/* The block that touches @block below (@above: above) while it is born, or
- * TESSERA_NONE. */
-uint32_t
-tessera_neighbour_in_address (const TesseraSheet *sheet, uint32_t block, gboolean above);

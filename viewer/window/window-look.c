@@ -27,8 +27,8 @@ is_dark (TesseraWindow *self)
   return 0.3f * ground.red + 0.6f * ground.green + 0.1f * ground.blue < 0.5f;
 }
 
-void
-tessera_window_update_look (TesseraWindow *self)
+static void
+update_look (TesseraWindow *self)
 {
   g_autofree char *name = NULL;
 
@@ -51,8 +51,7 @@ tessera_window_follow_look (TesseraWindow *self)
 
   /* After GTK itself, which takes the new theme at the same signal. */
   for (size_t i = 0; i < G_N_ELEMENTS (changes); i++)
-    g_signal_connect_object (settings, changes[i],
-                             G_CALLBACK (tessera_window_update_look), self,
+    g_signal_connect_object (settings, changes[i], G_CALLBACK (update_look), self,
                              G_CONNECT_SWAPPED | G_CONNECT_AFTER);
-  tessera_window_update_look (self);
+  update_look (self);
 }

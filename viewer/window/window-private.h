@@ -72,7 +72,6 @@ void tessera_window_add_shortcuts (TesseraWindow *self, GtkWidget *canvases);
 void tessera_window_add_copy_key (GtkWidget *page);
 /* window-look.c: as the desktop's theme is, now and from now on. */
 void tessera_window_follow_look (TesseraWindow *self);
-void tessera_window_update_look (TesseraWindow *self);
 /* window-edits.c */
 void tessera_window_add_edit_actions (TesseraWindow *self);
 void tessera_window_update_edit_actions (TesseraWindow *self);

@@ -215,7 +215,7 @@ struct Search
   TesseraSheet *sheet;
   TesseraView rect;
   uint32_t event_index;
-  uint8_t *is_wanted;
+  uint32_t place;                            /* of a group */
   TesseraSelector selectors[MOST_SELECTORS]; /* any of which matches */
   size_t n_selectors;
   TesseraSelection *after;
@@ -233,7 +233,6 @@ search_free (gpointer user)
   tessera_selection_unref (search->after);
   for (size_t i = 0; i < MOST_SELECTORS; i++)
     tessera_selector_clear (&search->selectors[i]);
-  g_free (search->is_wanted);
   g_free (search);
 }
 
@@ -439,35 +438,21 @@ tessera_document_select_edit (TesseraDocument *self, size_t index)
 }
 
 static TesseraStatus
-look_in_groups (const Search *search, uint8_t *is_in)
+look_in_group (const Search *search, uint8_t *is_in)
 {
   for (uint32_t i = 0; i < search->data->blocks->n_blocks; i++)
-    is_in[i] = search->is_wanted[tessera_place_of (search->data, i)] != 0;
+    is_in[i] = tessera_place_of (search->data, i) == search->place;
   return TESSERA_OK;
-}
-
-void
-tessera_document_select_groups (TesseraDocument *self,
-                                const uint8_t *is_wanted,
-                                TesseraSelectHow how)
-{
-  Search *search;
-
-  if (self->data == NULL)
-    return;
-  search = search_new (self, look_in_groups, how);
-  search->is_wanted = g_memdup2 (is_wanted, self->data->n_groups + TESSERA_N_CLASSES);
-  search_start (self, search);
 }
 
 void
 tessera_document_select_group_of (TesseraDocument *self, uint32_t block)
 {
-  g_autofree uint8_t *is_wanted = NULL;
+  Search *search;
 
   if (block >= n_blocks_of (self))
     return;
-  is_wanted = g_malloc0 (self->data->n_groups + TESSERA_N_CLASSES);
-  is_wanted[tessera_place_of (self->data, block)] = 1;
-  tessera_document_select_groups (self, is_wanted, TESSERA_SELECT_ONLY);
+  search = search_new (self, look_in_group, TESSERA_SELECT_ONLY);
+  search->place = tessera_place_of (self->data, block);
+  search_start (self, search);
 }

@@ -47,9 +47,5 @@ void tessera_document_select_matches (TesseraDocument *self,
 /* What an edit of the history is about: of those kept apart, both. Nothing changes for a
  * cap, which is about the pool. */
 void tessera_document_select_edit (TesseraDocument *self, size_t index);
-/* All of some groups. @is_wanted: (array): a byte for each place (grouping.h). */
-void tessera_document_select_groups (TesseraDocument *self,
-                                     const uint8_t *is_wanted,
-                                     TesseraSelectHow how);
-/* The group of a block. */
+/* All of a block's group. */
 void tessera_document_select_group_of (TesseraDocument *self, uint32_t block);

@@ -242,6 +242,20 @@ check (TesseraEditBar *self)
 }
 
 static void
+close_bar (TesseraEditBar *self)
+{
+  g_autoptr (GtkWidget) came_from = NULL;
+
+  if (self->command == NULL)
+    return;
+  self->command = NULL;
+  came_from = g_weak_ref_get (&self->came_from);
+  if (came_from != NULL && gtk_widget_get_mapped (came_from))
+    gtk_widget_grab_focus (came_from);
+  gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
+}
+
+static void
 on_apply (GtkWidget *unused, TesseraEditBar *self)
 {
   g_autofree char *problem = NULL;
@@ -266,19 +280,19 @@ on_apply (GtkWidget *unused, TesseraEditBar *self)
     }
   else
     tessera_document_edit_selection (self->document, &edit, by_rule);
-  tessera_edit_bar_close (self);
+  close_bar (self);
 }
 
 static void
 on_cancel (GtkWidget *unused, TesseraEditBar *self)
 {
-  tessera_edit_bar_close (self);
+  close_bar (self);
 }
 
 static gboolean
 on_escape (GtkWidget *widget, GVariant *arguments, gpointer unused)
 {
-  tessera_edit_bar_close (TESSERA_EDIT_BAR (widget));
+  close_bar (TESSERA_EDIT_BAR (widget));
   return TRUE;
 }
 
@@ -290,20 +304,6 @@ on_edited (GObject *unused, GParamSpec *property, TesseraEditBar *self)
 
 /* --- open and closed ------------------------------------------------------------------
  */
-
-void
-tessera_edit_bar_close (TesseraEditBar *self)
-{
-  g_autoptr (GtkWidget) came_from = NULL;
-
-  if (self->command == NULL)
-    return;
-  self->command = NULL;
-  came_from = g_weak_ref_get (&self->came_from);
-  if (came_from != NULL && gtk_widget_get_mapped (came_from))
-    gtk_widget_grab_focus (came_from);
-  gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
-}
 
 static char *
 first_text (TesseraEditBar *self)
@@ -359,7 +359,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 
   /* It is about what was selected when it was asked for. */
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION))
-    tessera_edit_bar_close (self);
+    close_bar (self);
   if (what & TESSERA_CHANGED_PROPOSAL)
     show_what (self);
 }

@@ -17,4 +17,3 @@ G_DECLARE_FINAL_TYPE (TesseraEditBar, tessera_edit_bar, TESSERA, EDIT_BAR, GtkBo
 GtkWidget *tessera_edit_bar_new (TesseraDocument *document);
 /* Shows itself and takes the focus. */
 void tessera_edit_bar_ask (TesseraEditBar *self, const TesseraEditCommand *command);
-void tessera_edit_bar_close (TesseraEditBar *self);

@@ -43,12 +43,6 @@ tessera_cell_kind_new (const TesseraCellLook *look)
   return kind;
 }
 
-TesseraCellKind *
-tessera_cell_kind_ref (TesseraCellKind *kind)
-{
-  return g_rc_box_acquire (kind);
-}
-
 static void
 forget_widths (TesseraCellKind *kind)
 {
@@ -262,7 +256,7 @@ tessera_cell_new (TesseraCellKind *kind)
 {
   TesseraCell *self = g_object_new (TESSERA_TYPE_CELL, NULL);
 
-  self->kind = tessera_cell_kind_ref (kind);
+  self->kind = g_rc_box_acquire (kind);
   if (kind->look.css_class != NULL)
     gtk_widget_add_css_class (GTK_WIDGET (self), kind->look.css_class);
   gtk_widget_set_has_tooltip (GTK_WIDGET (self), kind->look.has_tip);

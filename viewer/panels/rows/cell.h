@@ -27,7 +27,6 @@ typedef struct
 
 /* @look is copied; its strings are not. */
 TesseraCellKind *tessera_cell_kind_new (const TesseraCellLook *look);
-TesseraCellKind *tessera_cell_kind_ref (TesseraCellKind *kind);
 void tessera_cell_kind_unref (TesseraCellKind *kind);
 
 #define TESSERA_TYPE_CELL (tessera_cell_get_type ())
