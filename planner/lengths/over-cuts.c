@@ -178,7 +178,7 @@ tessera_lengths_over_cuts (TesseraLengthsBuild *build)
     }
   find_makers (build, &parts);
   for (uint32_t i = 0; i < out->n_slots && parts.n_makers > 0; i++)
-    out->slots[i].seen = seen_in (build, &parts, i);
+    out->slots[i].seen = (uint8_t) seen_in (build, &parts, i);
   for (uint32_t i = out->n_early; i < out->n_slots; i++)
     if (out->slots[i].place == TESSERA_PLACE_SWEPT)
       tell_limits (build, &parts, i);

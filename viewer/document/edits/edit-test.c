@@ -227,7 +227,6 @@ static void
 test_files (TestSession *f, gconstpointer unused)
 {
   g_autofree char *path = g_strconcat (f->path, ".json", NULL);
-  g_autofree char *text = NULL;
 
   tessera_document_select (f->document, 1);
   edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
