@@ -8,62 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/follow/lengths/fixed.h"
-#include "allocator/follow/lengths/guess.h"
 #include "allocator/follow/lengths/instance.h"
-#include "allocator/follow/lengths/sweep.h"
+#include "allocator/follow/lengths/private.h"
 
 enum
 {
-  /* Requests of a step that no early slot is like, before it counts as lost. */
-  MAX_STRANGERS = 64,
-  /* Misses in a row from which on the guess is doubted. */
-  MIN_DOUBTS = 4,
-  /* ... and beyond which what comes is no part of the step. */
+  /* Misses in a row beyond which what comes is no part of the step. */
   MAX_MISSED = 16,
   /* A step beyond what the plan is for is planned, too, as far as laws go: with this
      share of the pool more. What is longer yet may be none (an evaluation, say). */
   BEYOND_SHARE = 4
 };
 
-typedef enum
-{
-  START, /* before the first step */
-  EARLY, /* of a step whose length is not known */
-  KNOWN,
-  UNPLANNED
-} State;
-
 /* One that the plan has no name for. */
 #define OTHER_PHASE (TESSERA_NONE - 1)
-
-struct TesseraLengthsFollower
-{
-  const TesseraLengths *lengths;
-  TesseraLengthsHooks hooks;
-  uint64_t most_height_bytes; /* that a step may be planned with */
-  TesseraFixedPlaces fixed;
-  bool *is_spare, *is_there; /* [n_slots] for the next instance */
-  State state;
-  TesseraGuess guess;
-  TesseraParameters known; /* of this step */
-  uint32_t next_early;     /* slot */
-  uint32_t n_strangers;
-  uint32_t phase;    /* that the run is in: of the plan's strings, NONE or OTHER_PHASE */
-  TesseraPlan *plan; /* of this step, or of the start */
-  bool has_phases;   /* the run tells them */
-  bool is_new_phase; /* an early slot's, for the first time in this step */
-  bool *was_phase;   /* [n_strings] in this step */
-  TesseraCutter cutter;
-  bool is_later_part;                     /* not the first of its step */
-  bool was_placeless;                     /* the last request */
-  uint32_t n_missed;                      /* in a row */
-  uint64_t before[TESSERA_GUESS_LEADING]; /* the last that were asked for before the first
-                                             step, where its batch may be among them */
-  uint32_t n_before;
-  TesseraFollower *follower;
-  TesseraFollowerStats stats; /* of what is past, and of early requests */
-};
 
 static void
 add_stats (TesseraFollowerStats *sum, const TesseraFollowerStats *more)
@@ -110,71 +68,6 @@ follow_instance (TesseraLengthsFollower *follower)
   return true;
 }
 
-/* The longest length that is not above and no multiple of what some requests depend on,
- * where @length is one; else that is one. */
-static uint64_t
-other_length (const TesseraLengths *lengths, uint64_t length, bool is_second)
-{
-  uint64_t multiple = tessera_sweep_multiple (lengths, is_second);
-  uint64_t beyond = length % multiple;
-
-  return multiple == 1 || length < multiple ? length
-         : beyond > 0                       ? length - beyond
-                                            : length - 1;
-}
-
-/* What no step of at most these lengths takes more than, 0 where nothing is swept: of two
- * lengths each has the lowest order, of one that of its range. Returns: false where a law
- * gives no sizes. */
-static bool
-most_of_orders (const TesseraLengths *lengths,
-                const TesseraParameters *at,
-                uint64_t *sizes,
-                uint64_t *tops,
-                uint64_t *out_bytes)
-{
-  uint64_t bytes = 0;
-
-  if (!tessera_sweep_sizes (lengths, at, sizes))
-    return false;
-  for (uint32_t k = 0; k < lengths->n_orders && !lengths->orders[k].is_first; k++)
-    {
-      uint64_t height = tessera_sweep (lengths, &lengths->orders[k], sizes, tops);
-
-      if (bytes == 0 || (lengths->most.second > 0 ? height < bytes : height > bytes))
-        bytes = height;
-    }
-  *out_bytes = bytes;
-  return true;
-}
-
-TesseraStatus
-tessera_lengths_height (const TesseraLengths *lengths, uint64_t *out_height_bytes)
-{
-  uint64_t *sizes = malloc (((size_t) lengths->n_laws + 1) * sizeof *sizes);
-  uint64_t *tops = malloc (((size_t) lengths->n_swept + 1) * sizeof *tops);
-  TesseraStatus status = sizes && tops ? TESSERA_OK : TESSERA_NO_MEMORY;
-
-  *out_height_bytes = lengths->start_bytes;
-  for (int i = 0; i < (lengths->most.second > 0 ? 4 : 1) && status == TESSERA_OK; i++)
-    {
-      TesseraParameters at = lengths->most;
-      uint64_t height = 0;
-
-      if (i & 1)
-        at.length = other_length (lengths, at.length, false);
-      if (i & 2)
-        at.second = other_length (lengths, at.second, true);
-      if (!most_of_orders (lengths, &at, sizes, tops, &height) && i == 0)
-        status = TESSERA_INVALID;
-      if (height > *out_height_bytes)
-        *out_height_bytes = height;
-    }
-  free (sizes);
-  free (tops);
-  return status;
-}
-
 TesseraStatus
 tessera_lengths_follower_new (const TesseraLengths *lengths,
                               const TesseraLengthsHooks *hooks,
@@ -203,7 +96,8 @@ tessera_lengths_follower_new (const TesseraLengths *lengths,
       return TESSERA_NO_MEMORY;
     }
   follower->most_height_bytes += follower->most_height_bytes / BEYOND_SHARE;
-  follower->state = follow_instance (follower) ? START : UNPLANNED;
+  follower->state =
+      follow_instance (follower) ? TESSERA_LENGTHS_START : TESSERA_LENGTHS_UNPLANNED;
   *out_follower = follower;
   return TESSERA_OK;
 }
@@ -222,13 +116,12 @@ tessera_lengths_follower_free (TesseraLengthsFollower *follower)
   free (follower);
 }
 
-/* Its length is not known, whatever was thought so far. */
-static void
-begin_early (TesseraLengthsFollower *follower)
+void
+tessera_lengths_begin_early (TesseraLengthsFollower *follower)
 {
   drop_instance (follower);
   follower->n_missed = 0;
-  follower->state = EARLY;
+  follower->state = TESSERA_LENGTHS_EARLY;
   follower->next_early = 0;
   tessera_guess_init (&follower->guess, follower->lengths);
 }
@@ -237,7 +130,7 @@ begin_early (TesseraLengthsFollower *follower)
 static void
 begin_part (TesseraLengthsFollower *follower)
 {
-  begin_early (follower);
+  tessera_lengths_begin_early (follower);
   follower->n_strangers = 0;
   follower->is_new_phase = false;
   memset (follower->was_phase, 0, follower->lengths->n_strings);
@@ -246,7 +139,7 @@ begin_part (TesseraLengthsFollower *follower)
 void
 tessera_lengths_follower_step (TesseraLengthsFollower *follower)
 {
-  bool is_first = follower->state == START;
+  bool is_first = follower->state == TESSERA_LENGTHS_START;
 
   begin_part (follower);
   if (is_first)
@@ -263,7 +156,8 @@ tessera_lengths_follower_phase (TesseraLengthsFollower *follower, const char *na
 
   if (lengths->cut_phase != NULL && name != NULL)
     name = tessera_bare_phase (name);
-  if (tessera_cutter_see (&follower->cutter, name) && follower->state != START)
+  if (tessera_cutter_see (&follower->cutter, name) &&
+      follower->state != TESSERA_LENGTHS_START)
     {
       begin_part (follower);
       follower->is_later_part = true;
@@ -320,10 +214,9 @@ look_around (TesseraLengthsFollower *follower)
   return options;
 }
 
-/* The length is known: a plan for the rest of the step. Whoever knows it in the phase
- * that tells it has no doubt because of that phase. */
-static void
-begin_known (TesseraLengthsFollower *follower, const TesseraParameters *parameters)
+void
+tessera_lengths_begin_known (TesseraLengthsFollower *follower,
+                             const TesseraParameters *parameters)
 {
   const TesseraInstanceOptions options = look_around (follower);
 
@@ -332,146 +225,8 @@ begin_known (TesseraLengthsFollower *follower, const TesseraParameters *paramete
   follower->state = tessera_instance_of_step (follower->lengths, parameters, &options,
                                               &follower->plan) == TESSERA_OK &&
                             follow_instance (follower)
-                        ? KNOWN
-                        : UNPLANNED;
-}
-
-/* What is asked for before the length is known, and may tell it. */
-static bool
-is_early (const TesseraLengthsSlot *slot)
-{
-  return tessera_lengths_slot_is_kept (slot) ||
-         (slot->place == TESSERA_PLACE_FIXED && !tessera_lengths_slot_stays (slot));
-}
-
-/* The early slot that the request is, or TESSERA_NONE. */
-static uint32_t
-find_early (TesseraLengthsFollower *follower,
-            uint64_t size_bytes,
-            uint32_t stream,
-            uint32_t pool)
-{
-  const TesseraLengths *lengths = follower->lengths;
-
-  for (uint32_t i = follower->next_early; i < lengths->n_early; i++)
-    {
-      const TesseraLengthsSlot *slot = &lengths->slots[i];
-
-      if (is_early (slot) && slot->stream == stream && slot->pool == pool &&
-          (!follower->has_phases || slot->phase == follower->phase) &&
-          tessera_guess_see (&follower->guess, i, size_bytes))
-        return i;
-    }
-  return TESSERA_NONE;
-}
-
-static bool
-serve_early (TesseraLengthsFollower *follower,
-             uint64_t size_bytes,
-             uint32_t stream,
-             uint32_t pool,
-             uint64_t *out_offset_bytes)
-{
-  uint32_t slot = find_early (follower, size_bytes, stream, pool);
-  TesseraParameters parameters;
-  bool is_hit = false;
-
-  if (slot == TESSERA_NONE)
-    follower->n_strangers += follower->n_strangers <= MAX_STRANGERS;
-  else
-    {
-      follower->next_early = slot + 1;
-      follower->was_placeless =
-          tessera_lengths_slot_is_kept (&follower->lengths->slots[slot]);
-      is_hit = tessera_fixed_places_take (&follower->fixed, slot, size_bytes,
-                                          &follower->hooks.guard, out_offset_bytes);
-      if (tessera_guess_is_known (&follower->guess, &parameters))
-        begin_known (follower, &parameters);
-    }
-  follower->stats.hits += is_hit;
-  follower->stats.hit_bytes += is_hit ? size_bytes : 0;
-  follower->stats.misses += !is_hit;
-  follower->stats.miss_bytes += is_hit ? 0 : size_bytes;
-  follower->stats.misses_unknown += slot == TESSERA_NONE;
-  follower->stats.misses_planned += follower->was_placeless;
-  follower->stats.planned_miss_bytes += follower->was_placeless ? size_bytes : 0;
-  follower->stats.misses_occupied +=
-      slot != TESSERA_NONE && !is_hit && !follower->was_placeless;
-  return is_hit;
-}
-
-/* A size that is always the same tells nothing. */
-static bool
-tells (const TesseraLengthsFollower *follower, uint32_t slot)
-{
-  const TesseraLengths *lengths = follower->lengths;
-
-  return lengths->laws[lengths->slots[slot].law].kind != TESSERA_SIZE_CONSTANT;
-}
-
-/* Of two lengths one request never tells both: it may be one of this very step. */
-static bool
-is_of_known (const TesseraLengthsFollower *follower, uint32_t slot, uint64_t size_bytes)
-{
-  const TesseraLengths *lengths = follower->lengths;
-  uint64_t bytes;
-
-  return lengths->most.second > 0 &&
-         tessera_size_law_evaluate (&lengths->laws[lengths->slots[slot].law],
-                                    &follower->known, &bytes) &&
-         bytes == size_bytes;
-}
-
-/* What comes between steps may look like the begin of one. Where nothing of it hits, or
- * a phase begins in which the length is told, a request that would be the first of a step
- * of another length is. */
-static void
-doubt (TesseraLengthsFollower *follower,
-       uint64_t size_bytes,
-       uint32_t stream,
-       uint32_t pool)
-{
-  TesseraParameters parameters;
-  TesseraGuess guess;
-  uint32_t next_early = follower->next_early, slot;
-  bool is_other;
-
-  if (follower->n_missed < MIN_DOUBTS && !follower->is_new_phase)
-    return;
-  follower->is_new_phase = false;
-  guess = follower->guess;
-  tessera_guess_init (&follower->guess, follower->lengths);
-  follower->next_early = 0;
-  slot = find_early (follower, size_bytes, stream, pool);
-  is_other = slot != TESSERA_NONE && tells (follower, slot) &&
-             !is_of_known (follower, slot, size_bytes) &&
-             !(tessera_guess_is_known (&follower->guess, &parameters) &&
-               parameters.length == follower->known.length &&
-               parameters.second == follower->known.second &&
-               parameters.batch == follower->known.batch);
-  follower->guess = guess;
-  follower->next_early = next_early;
-  if (is_other)
-    begin_early (follower);
-}
-
-/* Before the first step: the last requests like those that a step begins with. */
-static void
-remember (TesseraLengthsFollower *follower,
-          uint64_t size_bytes,
-          uint32_t stream,
-          uint32_t pool)
-{
-  uint32_t slots[TESSERA_GUESS_LEADING];
-  uint32_t n = tessera_guess_leading (follower->lengths, slots);
-  const TesseraLengthsSlot *slot = n > 0 ? &follower->lengths->slots[slots[0]] : NULL;
-
-  if (slot == NULL || slot->stream != stream || slot->pool != pool)
-    return;
-  if (follower->n_before == n)
-    memmove (follower->before, follower->before + 1,
-             --follower->n_before * sizeof *follower->before);
-  follower->before[follower->n_before++] = size_bytes;
+                        ? TESSERA_LENGTHS_KNOWN
+                        : TESSERA_LENGTHS_UNPLANNED;
 }
 
 bool
@@ -486,15 +241,16 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
   uint32_t slot;
 
   follower->was_placeless = false;
-  if (follower->state == START)
-    remember (follower, size_bytes, stream, pool);
-  else if (follower->state == EARLY && follower->next_early > 0 &&
+  if (follower->state == TESSERA_LENGTHS_START)
+    tessera_early_remember (follower, size_bytes, stream, pool);
+  else if (follower->state == TESSERA_LENGTHS_EARLY && follower->next_early > 0 &&
            tessera_guess_is_known (&follower->guess, &parameters))
-    begin_known (follower, &parameters); /* by what came before the first step */
-  if (follower->state == KNOWN)
-    doubt (follower, size_bytes, stream, pool);
-  if (follower->state == EARLY)
-    return serve_early (follower, size_bytes, stream, pool, out_offset_bytes);
+    tessera_lengths_begin_known (follower,
+                                 &parameters); /* by what came before the first step */
+  if (follower->state == TESSERA_LENGTHS_KNOWN)
+    tessera_early_doubt (follower, size_bytes, stream, pool);
+  if (follower->state == TESSERA_LENGTHS_EARLY)
+    return tessera_early_serve (follower, size_bytes, stream, pool, out_offset_bytes);
   if (follower->follower == NULL)
     {
       follower->stats.misses++;
@@ -510,7 +266,7 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
       return false;
     }
   follower->n_missed = 0;
-  if (follower->state == START)
+  if (follower->state == TESSERA_LENGTHS_START)
     return true;
   place = tessera_fixed_places_at (&follower->fixed, *out_offset_bytes);
   if (place != NULL)
@@ -542,8 +298,10 @@ tessera_lengths_follower_was_placeless (const TesseraLengthsFollower *follower)
 bool
 tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower)
 {
-  return follower->state == UNPLANNED || follower->n_missed > MAX_MISSED ||
-         (follower->state == EARLY && follower->n_strangers > MAX_STRANGERS);
+  return follower->state == TESSERA_LENGTHS_UNPLANNED ||
+         follower->n_missed > MAX_MISSED ||
+         (follower->state == TESSERA_LENGTHS_EARLY &&
+          follower->n_strangers > TESSERA_LENGTHS_STRANGERS);
 }
 
 void
