@@ -6,12 +6,9 @@
 #include "allocator/follow/slots.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "allocator/follow/slots/private.h"
 #include "db/search.h"
-
-#define FNV_START UINT64_C (0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C (0x100000001b3)
 
 static bool
 is_slot_sound (const TesseraPlan *plan, uint32_t slot, uint32_t section)
@@ -118,6 +115,15 @@ tessera_slots_find_signature (const TesseraSlots *slots,
       ->signature;
 }
 
+uint32_t
+tessera_slots_signature_of (const TesseraSlots *slots, uint32_t slot)
+{
+  const TesseraSlot *of = &slots->plan->slots[slot];
+
+  return look_up (slots, of->block_bytes, pack_stream_pool (of->stream, of->pool))
+      ->signature;
+}
+
 /* Spares stand last in a section that repeats; they are no request's own. */
 static void
 count_asked (TesseraSlots *slots)
@@ -199,119 +205,6 @@ fill_requests (TesseraSlots *slots)
   slots->next_slots[n] = (uint32_t) plan->n_slots;
 }
 
-/* Slots of one section that are equal but for their number are one rota. */
-typedef struct
-{
-  uint32_t section;
-  uint32_t signature;
-  uint32_t alone; /* across streams: its block, so that only its own spare is equal */
-  uint32_t block;
-  uint32_t slot;
-} Member;
-
-static int
-compare_numbers (uint32_t x, uint32_t y)
-{
-  return (x > y) - (x < y);
-}
-
-static int
-compare_rotas (const Member *x, const Member *y)
-{
-  if (x->section != y->section)
-    return compare_numbers (x->section, y->section);
-  if (x->signature != y->signature)
-    return compare_numbers (x->signature, y->signature);
-  return compare_numbers (x->alone, y->alone);
-}
-
-/* A slot comes right before the spare that was made from the same block. */
-static int
-compare_members (const void *a, const void *b)
-{
-  const Member *x = a;
-  const Member *y = b;
-  int order = compare_rotas (x, y);
-
-  if (order != 0)
-    return order;
-  if (x->block != y->block)
-    return compare_numbers (x->block, y->block);
-  return compare_numbers (x->slot, y->slot);
-}
-
-/* Taken over the whole of a section that repeats. */
-static bool
-is_of_rota (const TesseraSlots *slots, uint32_t slot)
-{
-  const TesseraSlot *of = &slots->plan->slots[slot];
-  const TesseraSection *section = &slots->plan->sections[of->section];
-
-  if (section->kind != TESSERA_SECTION_REPEATS)
-    return false;
-  if (slot - section->first_slot >= slots->n_asked[of->section])
-    return true;
-  return of->wraps ? of->died_next >= of->born
-                   : of->born == section->begin && of->died >= section->end;
-}
-
-/* Links the slots of each rota in a ring. */
-static void
-link_rotas (TesseraSlots *slots, const Member *members, size_t n_members)
-{
-  size_t end;
-
-  for (size_t i = 0; i < n_members; i = end)
-    {
-      for (end = i; end < n_members && compare_rotas (&members[i], &members[end]) == 0;
-           end++)
-        {
-          slots->rotas[members[end].slot] = slots->n_rotas;
-          slots->next_places[members[end].slot] =
-              end + 1 < n_members ? members[end + 1].slot : TESSERA_NONE;
-        }
-      slots->next_places[members[end - 1].slot] = members[i].slot;
-      slots->n_rotas++;
-    }
-}
-
-static uint32_t
-signature_of_slot (const TesseraSlots *slots, uint32_t slot)
-{
-  const TesseraSlot *of = &slots->plan->slots[slot];
-
-  return look_up (slots, of->block_bytes, pack_stream_pool (of->stream, of->pool))
-      ->signature;
-}
-
-static TesseraStatus
-fill_rotas (TesseraSlots *slots)
-{
-  const TesseraPlan *plan = slots->plan;
-  Member *members = malloc ((plan->n_slots + 1) * sizeof *members);
-  size_t n_members = 0;
-
-  if (members == NULL)
-    return TESSERA_NO_MEMORY;
-  for (uint32_t i = 0; i < plan->n_slots; i++)
-    {
-      slots->rotas[i] = TESSERA_NONE;
-      slots->next_places[i] = i;
-      if (is_of_rota (slots, i))
-        members[n_members++] =
-            (Member){ .section = plan->slots[i].section,
-                      .signature = signature_of_slot (slots, i),
-                      .alone = plan->across_streams ? plan->slots[i].block : 0,
-                      .block = plan->slots[i].block,
-                      .slot = i };
-    }
-  if (n_members > 0)
-    qsort (members, n_members, sizeof *members, compare_members);
-  link_rotas (slots, members, n_members);
-  free (members);
-  return TESSERA_OK;
-}
-
 static int
 compare_u64 (const void *a, const void *b)
 {
@@ -342,47 +235,6 @@ fill_ranks (TesseraSlots *slots)
       slots->end_ranks[i] = tessera_count_below (slots->offsets, slots->n_offsets,
                                                  slot->offset_bytes + slot->block_bytes);
     }
-}
-
-static uint64_t
-hash_gram (const uint32_t *signatures)
-{
-  uint64_t h = FNV_START;
-
-  for (int i = 0; i < TESSERA_GRAM_REQUESTS; i++)
-    h = (h ^ signatures[i] ^ (h >> 31)) * FNV_PRIME;
-  return h;
-}
-
-static int
-compare_grams (const void *a, const void *b)
-{
-  const TesseraGram *x = a;
-  const TesseraGram *y = b;
-
-  if (x->hash != y->hash)
-    return x->hash < y->hash ? -1 : 1;
-  return (x->last > y->last) - (x->last < y->last);
-}
-
-static void
-fill_grams (TesseraSlots *slots)
-{
-  for (uint32_t s = 0; s < slots->plan->n_sections; s++)
-    {
-      for (uint32_t i = TESSERA_GRAM_REQUESTS; i <= tessera_slots_n_requests (slots, s);
-           i++)
-        {
-          uint32_t end = slots->first_requests[s] + i;
-
-          slots->grams[slots->n_grams++] = (TesseraGram){
-            .hash = hash_gram (slots->signatures + end - TESSERA_GRAM_REQUESTS),
-            .last = end - 1,
-          };
-        }
-    }
-  if (slots->n_grams > 0)
-    qsort (slots->grams, slots->n_grams, sizeof *slots->grams, compare_grams);
 }
 
 TesseraStatus
@@ -421,13 +273,13 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
     }
   count_asked (slots);
   fill_requests (slots);
-  if (fill_rotas (slots) != TESSERA_OK)
+  if (tessera_slots_fill_rotas (slots) != TESSERA_OK)
     {
       tessera_slots_clear (slots);
       return TESSERA_NO_MEMORY;
     }
   fill_ranks (slots);
-  fill_grams (slots);
+  tessera_slots_fill_grams (slots);
   return TESSERA_OK;
 }
 
@@ -447,80 +299,4 @@ tessera_slots_clear (TesseraSlots *slots)
   free (slots->table);
   free (slots->grams);
   *slots = (TesseraSlots){ 0 };
-}
-
-/* The first of the grams that is not before this one. */
-static uint32_t
-first_gram (const TesseraSlots *slots, uint64_t hash, uint32_t last)
-{
-  const TesseraGram from = { .hash = hash, .last = last };
-  uint32_t low = 0;
-  uint32_t high = slots->n_grams;
-
-  while (low < high)
-    {
-      uint32_t middle = low + (high - low) / 2;
-
-      if (compare_grams (&slots->grams[middle], &from) < 0)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
-}
-
-static bool
-is_gram (const TesseraSlots *slots, uint32_t gram, const uint32_t *signatures)
-{
-  return memcmp (slots->signatures + slots->grams[gram].last + 1 - TESSERA_GRAM_REQUESTS,
-                 signatures, TESSERA_GRAM_REQUESTS * sizeof *signatures) == 0;
-}
-
-uint32_t
-tessera_slots_find_gram (const TesseraSlots *slots,
-                         const uint32_t *signatures,
-                         uint32_t cursor,
-                         uint32_t first)
-{
-  uint64_t hash = hash_gram (signatures);
-  const uint32_t starts[] = { cursor, first };
-
-  for (size_t k = 0; k < sizeof starts / sizeof starts[0]; k++)
-    {
-      uint32_t gram = first_gram (slots, hash, starts[k]);
-
-      if (gram < slots->n_grams && slots->grams[gram].hash == hash &&
-          is_gram (slots, gram, signatures))
-        return slots->grams[gram].last;
-    }
-  return TESSERA_NONE;
-}
-
-uint32_t
-tessera_slots_find_gram_near (const TesseraSlots *slots,
-                              const uint32_t *signatures,
-                              uint32_t cursor,
-                              const TesseraGramRange *range)
-{
-  uint64_t hash = hash_gram (signatures);
-  uint32_t nearest = TESSERA_NONE;
-  uint32_t least = UINT32_MAX;
-
-  for (uint32_t gram = first_gram (slots, hash, range->first);
-       gram < slots->n_grams && slots->grams[gram].hash == hash &&
-       slots->grams[gram].last < range->end;
-       gram++)
-    {
-      uint32_t last = slots->grams[gram].last;
-      uint32_t away = last > cursor ? last - cursor : cursor - last;
-
-      if (away < least &&
-          (range->phase == TESSERA_NONE || slots->phases[last] == range->phase) &&
-          is_gram (slots, gram, signatures))
-        {
-          nearest = last;
-          least = away;
-        }
-    }
-  return nearest;
 }
