@@ -106,7 +106,19 @@ static const struct
     "*\"pool_bytes\" is -1*" },
   { "[{\"kind\": \"cap\", \"name\": \"\", \"pool_bytes\": 1.5}]", "*not a whole number" },
   { "[{\"kind\": \"cap\", \"name\": \"\", \"pool_bytes\": 99999999999999999999}]",
-    "*\"pool_bytes\" is*" },
+    "it has a number above 9223372036854775807" },
+  { "[{\"kind\": \"cap\", \"name\": \"\", \"pool_bytes\": 9223372036854775808}]",
+    "it has a number above 9223372036854775807" },
+  { "[{\"kind\": \"cap\", \"name\": \"\", \"pool_bytes\": 0x10}]",
+    "it has a number that begins with 0" },
+  { "[{\"kind\": \"cap\", \"name\": \"\", \"pool_bytes\": 010}]",
+    "it has a number that begins with 0" },
+  { "[{\"kind\": \"cap\", \"name\": \"a\\u0000b\", \"pool_bytes\": 1}]",
+    "it has a text with a character 0" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"step\": 1}, \"what\": {}}]",
+    "it has \"what\" twice in one object" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"step\": 1, \"step\": 2}}]",
+    "it has \"step\" twice in one object" },
   { "[{\"kind\": \"cap\", \"name\": \"\", \"pool_bytes\": 1, \"what\": {}}]",
     "*kind cap has no member \"what\"" },
   { "[{\"kind\": \"dynamic\", \"name\": \"\", \"wath\": {}}]", "*no member \"wath\"" },
@@ -151,7 +163,7 @@ static const struct
   { "[[[[[[[[[[[[[[[[[[[[", "*not a list of edits*" },
   { "/* \" */ []", "*not a list of edits*" },
   { "]", "*not a list of edits*" },
-  { "[\"\xff\"]", "*not a list of edits*" },
+  { "[\"\xff\"]", "it is not text in UTF-8" },
 };
 
 static void
@@ -218,6 +230,56 @@ test_storage (void)
   tessera_trace_free (trace);
 }
 
+/* More than anybody edits is refused before it takes memory. */
+static void
+test_too_much_json (void)
+{
+  GString *text = g_string_new ("[");
+  TesseraError error = { 0 };
+
+  for (guint i = 0; i < 4000000; i++)
+    g_string_append (text, "1,");
+  g_string_append (text, "1]");
+  g_assert_null (tessera_history_from_json (text->str, (gssize) text->len, "it", &error));
+  g_assert_cmpstr (error.text, ==, "it has more than 4 million values");
+  g_string_free (text, TRUE);
+}
+
+/* A label is cut; a rule that could not be read again is not written, since all others
+ * would be lost with it. */
+static void
+test_what_is_kept_is_read (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("edits-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "a.pickle", NULL);
+  g_autofree char *beside = g_strconcat (path, ".edits.json", NULL);
+  g_autofree char *long_text = g_strnfill (1025, 'n');
+  g_autoptr (TesseraHistory) history = one_of_each (), found = NULL, older = NULL;
+  TesseraEdit edit = test_edit_of_kind (TESSERA_EDIT_GROUP);
+  TesseraError error = { 0 };
+
+  g_assert_true (g_file_set_contents (path, "a snapshot", -1, NULL));
+  tessera_history_rename (history, 0, long_text);
+  tessera_history_rename (history, 1, "two\nlines \xc2\x85");
+  g_assert_cmpint (tessera_history_save (history, path, &error), ==, TESSERA_OK);
+  found = tessera_history_load (path, &error);
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_true (g_str_has_suffix (tessera_history_get (found, NULL)[0].name, "n\u2026"));
+  g_assert_cmpstr (tessera_history_get (found, NULL)[1].name, ==, "two lines  ");
+  g_free (edit.group);
+  edit.group = g_steal_pointer (&long_text);
+  tessera_history_add (history, &edit);
+  g_assert_cmpint (tessera_history_save (history, path, &error), ==, TESSERA_INVALID);
+  g_assert_nonnull (strstr (error.text, "\"group\" is longer than 1024 bytes"));
+  error = (TesseraError){ 0 };
+  older = tessera_history_load (path, &error);
+  g_assert_cmpstr (error.text, ==, "");
+  assert_equal (found, older);
+  g_unlink (beside);
+  g_unlink (path);
+  g_assert_cmpint (g_rmdir (folder), ==, 0);
+}
+
 /* Those that stand, and these only. */
 static void
 test_in_plan (void)
@@ -255,6 +317,11 @@ test_in_plan (void)
   g_assert_false (tessera_history_goes_on (history, plan));
   g_assert_null (tessera_history_from_plan (plan, "plan", &error));
   g_assert_true (g_str_has_prefix (error.text, "plan: edit 3"));
+  plan->edits[2].rule[0] = '{';
+  plan->edits[0].name[0] = '\n';
+  error = (TesseraError){ 0 };
+  g_assert_null (tessera_history_from_plan (plan, "plan", &error));
+  g_assert_cmpstr (error.text, ==, "plan: edit 1, \"name\" is not one line of text");
   tessera_plan_free (plan);
 }
 
@@ -265,7 +332,9 @@ main (int argc, char **argv)
   g_test_add_func ("/edits/history/undo", test_undo);
   g_test_add_func ("/edits/history/json", test_json);
   g_test_add_func ("/edits/history/hostile-json", test_hostile_json);
+  g_test_add_func ("/edits/history/too-much-json", test_too_much_json);
   g_test_add_func ("/edits/history/storage", test_storage);
+  g_test_add_func ("/edits/history/what-is-kept-is-read", test_what_is_kept_is_read);
   g_test_add_func ("/edits/history/in-plan", test_in_plan);
   return g_test_run ();
 }

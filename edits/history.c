@@ -5,6 +5,8 @@
  */
 #include "edits/history.h"
 
+#include "edits/texts.h"
+
 struct TesseraHistory
 {
   GArray *edits;    /* TesseraEdit */
@@ -60,6 +62,8 @@ tessera_history_add (TesseraHistory *history, TesseraEdit *edit)
   TesseraEdit taken = *edit;
 
   g_array_set_size (history->edits, (guint) history->n_standing);
+  taken.name = edits_dup_label (edit->name);
+  g_free (edit->name);
   taken.is_undone = false;
   g_array_append_val (history->edits, taken);
   history->n_standing++;
@@ -122,7 +126,7 @@ tessera_history_rename (TesseraHistory *history, size_t index, const char *name)
   g_return_if_fail (index < history->edits->len && name != NULL);
   edit = &g_array_index (history->edits, TesseraEdit, index);
   g_free (edit->name);
-  edit->name = g_strdup (name);
+  edit->name = edits_dup_label (name);
 }
 
 const TesseraEdit *

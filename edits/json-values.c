@@ -3,13 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <string.h>
-
 #include "edits/json-values.h"
 #include "edits/names.h"
-
-/* Longer texts are no names. */
-#define MOST_NAME_BYTES 1024
+#include "edits/texts.h"
 
 gboolean
 edits_complain (const EditsPlace *place, const char *format, ...)
@@ -65,15 +61,21 @@ edits_read_text (const EditsPlace *place,
                  JsonNode *node,
                  char **out_text)
 {
-  const char *text;
-
   if (!JSON_NODE_HOLDS_VALUE (node) || json_node_get_value_type (node) != G_TYPE_STRING)
     return edits_complain (place, "\"%s\" is not a text", key);
-  text = json_node_get_string (node);
-  if (strlen (text) > MOST_NAME_BYTES)
-    return edits_complain (place, "\"%s\" is longer than %d bytes", key, MOST_NAME_BYTES);
-  if (!edits_is_one_line (text))
-    return edits_complain (place, "\"%s\" is not one line of text", key);
+  return edits_take_text (place, key, json_node_get_string (node), out_text);
+}
+
+gboolean
+edits_take_text (const EditsPlace *place,
+                 const char *key,
+                 const char *text,
+                 char **out_text)
+{
+  const char *fault = edits_find_fault_of_text (text);
+
+  if (fault != NULL)
+    return edits_complain (place, "\"%s\" %s", key, fault);
   g_free (*out_text);
   *out_text = g_strdup (text);
   return TRUE;

@@ -31,11 +31,15 @@ gboolean edits_read_u32 (const EditsPlace *place,
                          const char *key,
                          JsonNode *node,
                          uint32_t *out_number);
-/* One line of at most 1,024 bytes. Frees what *out_text was before: a member that comes
- * twice is the last one. */
+/* One line of at most 1,024 bytes. Frees what *out_text was before. */
 gboolean edits_read_text (const EditsPlace *place,
                           const char *key,
                           JsonNode *node,
+                          char **out_text);
+/* The same of a text that is no JSON. */
+gboolean edits_take_text (const EditsPlace *place,
+                          const char *key,
+                          const char *text,
                           char **out_text);
 gboolean edits_read_class (const EditsPlace *place, JsonNode *node, guint8 *out_class);
 /* Owned by @node; NULL after a complaint. */

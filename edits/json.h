@@ -11,6 +11,13 @@
 
 #include "edits/history.h"
 
+#define EDITS_JSON_MOST_BYTES (256 << 20)
+
+/* What keeps a text from being JSON by its letters (the parser takes comments, other
+ * bases and assignments as well), no larger and nested no deeper than edits are: a
+ * phrase, or NULL. */
+const char *edits_json_find_fault (const char *text, gsize n_bytes);
+
 /* One line. */
 char *edits_json_write_row (const TesseraEdit *edit);
 
@@ -21,7 +28,9 @@ TesseraStatus edits_json_read (JsonNode *node,
                                const char *where,
                                TesseraEdit *edit,
                                TesseraError *error);
-TesseraStatus edits_json_read_row (const char *rule,
+/* A row of a table: @name as in JSON. */
+TesseraStatus edits_json_read_row (const char *name,
+                                   const char *rule,
                                    const char *where,
                                    TesseraEdit *edit,
                                    TesseraError *error);

@@ -11,6 +11,7 @@
 
 #include "db/store.h"
 #include "edits/json.h"
+#include "edits/texts.h"
 
 static char *
 path_beside (const char *trace_path)
@@ -32,10 +33,9 @@ load_rows (const char *trace_path, TesseraError *error)
           g_strdup_printf ("%s: in table edit, row %zu", trace_path, i);
       TesseraEdit edit;
 
-      status = edits_json_read_row (rows[i].rule, where, &edit, error);
+      status = edits_json_read_row (rows[i].name, rows[i].rule, where, &edit, error);
       if (status != TESSERA_OK)
         break;
-      edit.name = g_strdup (rows[i].name);
       edit.created_s = rows[i].created_s;
       tessera_history_add (history, &edit);
       if (!rows[i].is_undone && n_standing < i)
@@ -50,6 +50,19 @@ load_rows (const char *trace_path, TesseraError *error)
   return g_steal_pointer (&history);
 }
 
+/* Whether the file is too large for edits: then it is not read at all. */
+static gboolean
+is_too_large (const char *path, TesseraError *error)
+{
+  GStatBuf info;
+
+  if (g_stat (path, &info) != 0 || info.st_size <= EDITS_JSON_MOST_BYTES)
+    return FALSE;
+  tessera_fail (error, TESSERA_BAD_INPUT,
+                "%s is larger than 256 MiB, which no file of edits is", path);
+  return TRUE;
+}
+
 static TesseraHistory *
 load_beside (const char *trace_path, TesseraError *error)
 {
@@ -58,6 +71,8 @@ load_beside (const char *trace_path, TesseraError *error)
   g_autoptr (GError) failure = NULL;
   gsize n_bytes;
 
+  if (is_too_large (path, error))
+    return NULL;
   if (g_file_get_contents (path, &text, &n_bytes, &failure))
     return tessera_history_from_json (text, (gssize) n_bytes, path, error);
   if (g_error_matches (failure, G_FILE_ERROR, G_FILE_ERROR_NOENT) ||
@@ -73,6 +88,24 @@ tessera_history_load (const char *trace_path, TesseraError *error)
   return tessera_file_kind (trace_path) == TESSERA_FILE_TRACE
              ? load_rows (trace_path, error)
              : load_beside (trace_path, error);
+}
+
+/* What could not be read again is not written: it would take all other edits along. */
+static TesseraStatus
+check_edits (const TesseraHistory *history, const char *trace_path, TesseraError *error)
+{
+  size_t n_edits;
+  const TesseraEdit *edits = tessera_history_get (history, &n_edits);
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; status == TESSERA_OK && i < n_edits; i++)
+    {
+      g_autofree char *where = g_strdup_printf (
+          "the edits of %s cannot be kept: of edit %zu", trace_path, i + 1);
+
+      status = edits_check_texts (&edits[i], where, error);
+    }
+  return status;
 }
 
 static TesseraStatus
@@ -100,6 +133,7 @@ save_beside (const TesseraHistory *history, const char *trace_path, TesseraError
   g_autofree char *path = path_beside (trace_path);
   g_autofree char *text = tessera_history_to_json (history);
   g_autoptr (GError) failure = NULL;
+  const char *fault = edits_json_find_fault (text, strlen (text));
   size_t n_edits;
 
   tessera_history_get (history, &n_edits);
@@ -108,6 +142,8 @@ save_beside (const TesseraHistory *history, const char *trace_path, TesseraError
                ? TESSERA_OK
                : tessera_fail (error, TESSERA_IO, "Cannot remove %s: %s", path,
                                g_strerror (errno));
+  if (fault != NULL) /* it could not be read again */
+    return tessera_fail (error, TESSERA_INVALID, "Cannot write %s: it %s", path, fault);
   if (g_file_set_contents_full (
           path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE,
           0666, &failure))
@@ -120,6 +156,10 @@ tessera_history_save (const TesseraHistory *history,
                       const char *trace_path,
                       TesseraError *error)
 {
+  TesseraStatus status = check_edits (history, trace_path, error);
+
+  if (status != TESSERA_OK)
+    return status;
   return tessera_file_kind (trace_path) == TESSERA_FILE_TRACE
              ? save_rows (history, trace_path, error)
              : save_beside (history, trace_path, error);
@@ -175,9 +215,9 @@ tessera_history_from_plan (const TesseraPlan *plan, const char *name, TesseraErr
       g_autofree char *where = g_strdup_printf ("%s: edit %zu", name, i + 1);
       TesseraEdit edit;
 
-      if (edits_json_read_row (plan->edits[i].rule, where, &edit, error) != TESSERA_OK)
+      if (edits_json_read_row (plan->edits[i].name, plan->edits[i].rule, where, &edit,
+                               error) != TESSERA_OK)
         return NULL;
-      edit.name = g_strdup (plan->edits[i].name);
       tessera_history_add (history, &edit);
     }
   return g_steal_pointer (&history);
@@ -204,6 +244,8 @@ read_json (const char *path, TesseraError *error)
   const char *why;
   gsize n_bytes;
 
+  if (is_too_large (path, error))
+    return NULL;
   if (g_file_get_contents (path, &text, &n_bytes, &failure))
     return tessera_history_from_json (text, (gssize) n_bytes, path, error);
   /* GLib's sentence names the file before it says why. */
