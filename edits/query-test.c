@@ -84,8 +84,8 @@ test_refusals (void)
   static const char *const pairs[][2] = {
     { "big", "*\"big\" is no condition*" },
     { "size", "*is no condition*" },
-    { "fase=x", "*no condition fase*" },
-    { "=3", "*no condition : *" },
+    { "fase=x", "*no condition \"fase\": it is one of size*" },
+    { "=3", "*no condition \"\": *" },
     { "size=big", "size takes bytes*\"big\"" },
     { "size=-1", "size takes bytes*" },
     { "size=99999999999999999999", "size takes bytes*" },

@@ -345,7 +345,8 @@ apply_equality (const Condition *condition, TesseraSelector *selector, char **ou
     }
   else
     return complain (out_error,
-                     "there is no condition %s: size, life, phase, died, module, source, "
+                     "there is no condition \"%s\": it is one of size, life, phase, "
+                     "died, module, source, "
                      "group, class, step, stream, ordinal, alive, blocks",
                      condition->key);
   return TRUE;

@@ -139,6 +139,31 @@ look_at_room (Look *look, GtkWidget *label)
     complain (look, label, "narrower than its text");
 }
 
+/* A number at the end of a line and its unit on the next is read as two things. */
+static void
+look_at_units (Look *look, GtkWidget *label)
+{
+  static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "%" };
+  int x, y;
+  g_autoptr (PangoLayout) layout = layout_of (label, &x, &y);
+  const char *text = pango_layout_get_text (layout);
+
+  for (int i = 1; i < pango_layout_get_line_count (layout); i++)
+    {
+      int begin = pango_layout_get_line_readonly (layout, i)->start_index;
+      const char *line = text + begin;
+      size_t n = strcspn (line, " ,.;:)");
+
+      /* Before it a blank, and marks that are not seen. */
+      while (begin > 0 && !g_ascii_isalnum (text[begin - 1]) && text[begin - 1] != ')')
+        begin--;
+      for (size_t k = 0; begin > 0 && k < G_N_ELEMENTS (units); k++)
+        if (g_ascii_isdigit (text[begin - 1]) && strlen (units[k]) == n &&
+            strncmp (line, units[k], n) == 0)
+          complain (look, label, "a number without its unit");
+    }
+}
+
 /* --- what shows it --------------------------------------------------------------------
  */
 
@@ -213,6 +238,7 @@ walk (Look *look, GtkWidget *widget)
       look->n_labels++;
       look_at_room (look, widget);
       look_at_place (look, widget);
+      look_at_units (look, widget);
     }
   g_assert_false (GTK_IS_INSCRIPTION (widget));
   if (GTK_IS_SCROLLED_WINDOW (widget))

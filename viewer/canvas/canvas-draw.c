@@ -12,6 +12,8 @@
 
 /* A mark is never smaller than this many pixels. */
 #define LEAST_MARK 8
+/* So many pixels are the least from line to line: each has its size above it. */
+#define BETWEEN_GRID_LINES 60
 /* Pixels beyond the edge: far enough for no outline to show. */
 #define OUT_OF_SIGHT 20
 
@@ -34,8 +36,12 @@ tessera_canvas_grid_step_bytes (const TesseraCanvas *self)
 {
   const TesseraView *v = &self->document->view;
 
-  return tessera_nice_step_bytes (
-      v->y1 - v->y0, MAX (gtk_widget_get_height (GTK_WIDGET (self)) / 110, 2));
+  /* Of nothing there is no half a byte. */
+  return MAX (
+      tessera_nice_step_bytes (
+          v->y1 - v->y0,
+          MAX (gtk_widget_get_height (GTK_WIDGET (self)) / BETWEEN_GRID_LINES, 3)),
+      1);
 }
 
 static void

@@ -232,7 +232,7 @@ draw_label (TesseraCanvas *self,
   pango_layout_get_pixel_size (layout, &w, &h);
   y = box.y - h - 6;
   tessera_draw_label (snapshot, layout, CLAMP (box.x, 6, MAX (width - w - 8, 6)),
-                      y > 4 ? y : box.y + box.height + 6, palette->select,
+                      y > 4 ? y : box.y + box.height + 6, palette->select_text,
                       palette->background);
 }
 

@@ -229,12 +229,13 @@ avoid_selected (Words *words)
                                                (float) width + 4, (float) height + 4));
 }
 
-/* Above its line, or not. */
+/* Above its line, else below, or not. */
 static void
 say_grid (Words *words)
 {
   const TesseraView *v = &words->canvas->document->view;
   double step = tessera_canvas_grid_step_bytes (words->canvas);
+  uint32_t rgb = words->palette->dim;
 
   for (double at = ceil (v->y0 / step) * step; at < v->y1; at += step)
     {
@@ -245,10 +246,10 @@ say_grid (Words *words)
 
       if (at <= 0 || y > words->height - 4)
         continue;
-      size = tessera_describe_bytes_round ((uint64_t) at);
+      size = tessera_describe_height ((uint64_t) at, step);
       text = text_new (words, size, &w, &h);
-      if (y > h + 2)
-        say (words, text, MARGIN, y - h - 3, 0, words->palette->dim);
+      if (y <= h + 2 || !say (words, text, MARGIN, y - h - 3, 0, rgb))
+        say (words, text, MARGIN, y + 3, 0, rgb);
     }
 }
 

@@ -158,7 +158,10 @@ tessera_nice_step_bytes (double span, int most)
 
   while (unit * 1024 <= raw)
     unit *= 1024;
-  /* Within a unit by tens, as people read them; from 500 on the next unit is nearer. */
-  raw = tessera_nice_step (raw / unit, 1);
-  return unit * (raw > 500 ? 1024 : raw);
+  raw /= unit;
+  /* Within a unit by tens, as people read them; what goes on into the next by parts of
+   * that: 512 MiB, 1 GiB, 1.5 GiB, but no 500 MiB, 1000 MiB, 1.46 GiB. */
+  if (span < 1024 * unit)
+    return unit * tessera_nice_step (raw, 1);
+  return unit * MAX (exp2 (ceil (log2 (raw))), 256);
 }

@@ -5,14 +5,17 @@
  */
 #include "viewer/canvas/lanes.h"
 
+#include "viewer/document/describe.h"
 #include "viewer/document/document-view.h"
 #include "viewer/canvas/draw.h"
 #include "viewer/canvas/phase-colour.h"
 #include "viewer/window/ui.h"
 
 #define STEP_HEIGHT 18
-#define PHASE_HEIGHT 10
+#define PHASE_HEIGHT 15
 #define GAP 3
+/* Pixels for the first letters of a name. */
+#define LEAST_CUT 30
 /* Deeper phases than this are found by hovering blocks; a lane each would eat the
  * canvas. */
 #define MOST_DEPTH 2
@@ -43,6 +46,32 @@ x_of (TesseraLanes *self, uint32_t event_index)
   return (t - v->t0) / (v->t1 - v->t0) * gtk_widget_get_width (GTK_WIDGET (self));
 }
 
+/* In the middle of a box, or as much of it as there is room for, but not of a number. */
+static void
+draw_name (TesseraLanes *self,
+           GtkSnapshot *snapshot,
+           const graphene_rect_t *box,
+           const char *name)
+{
+  const TesseraPalette *palette = tessera_palette (self->drawing.document->dark);
+  g_autoptr (PangoLayout) layout =
+      tessera_text_new (GTK_WIDGET (self), name, 0.82, FALSE);
+  int w, h, room = (int) box->size.width - 6;
+
+  pango_layout_get_pixel_size (layout, &w, &h);
+  if (w > room)
+    {
+      if (room < LEAST_CUT || g_ascii_isdigit (*name))
+        return;
+      pango_layout_set_width (layout, room * PANGO_SCALE);
+      pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
+      w = room;
+    }
+  tessera_draw_text (
+      snapshot, layout, (double) box->origin.x + ((double) box->size.width - w) / 2,
+      (double) box->origin.y + ((double) box->size.height - h) / 2, palette->text);
+}
+
 /* A box with its name where there is room for it. Returns: its right edge. */
 static double
 draw_item (TesseraLanes *self,
@@ -54,24 +83,20 @@ draw_item (TesseraLanes *self,
            uint32_t rgb,
            const char *name)
 {
-  const TesseraPalette *palette = tessera_palette (self->drawing.document->dark);
-  int width = gtk_widget_get_width (GTK_WIDGET (self)), w, h;
-  g_autoptr (PangoLayout) layout = NULL;
+  int width = gtk_widget_get_width (GTK_WIDGET (self));
 
   x0 = MAX (x0, -8);
   x1 = MIN (x1, width + 8);
   /* A pixel between neighbours, but never nothing. */
   tessera_draw_pill (snapshot, x0, y, MAX (x1 - x0 - 1, 1), height, x1 - x0 > 8 ? 3 : 0,
                      rgb, 1);
-  if (name == NULL || x1 - x0 < 24)
+  if (x1 - x0 < 24)
     return x1;
-  layout = tessera_text_new (GTK_WIDGET (self), name, 0.82, FALSE);
-  pango_layout_get_pixel_size (layout, &w, &h);
   x0 = MAX (x0, 0);
-  x1 = MIN (x1, width);
-  if (w < x1 - x0 - 6)
-    tessera_draw_text (snapshot, layout, x0 + (x1 - x0 - w) / 2, y + (height - h) / 2,
-                       palette->text);
+  draw_name (self, snapshot,
+             &GRAPHENE_RECT_INIT ((float) x0, (float) y, (float) (MIN (x1, width) - x0),
+                                  (float) height),
+             name);
   return x1;
 }
 
@@ -124,7 +149,7 @@ draw_phases (TesseraLanes *self, GtkSnapshot *snapshot)
       name = tessera_phase_name (data->trace, phase);
       last[phase->depth] = draw_item (
           self, snapshot, x0, x1, STEP_HEIGHT + GAP + phase->depth * (PHASE_HEIGHT + GAP),
-          PHASE_HEIGHT, tessera_phase_colour (name, self->drawing.document->dark), NULL);
+          PHASE_HEIGHT, tessera_phase_colour (name, self->drawing.document->dark), name);
     }
 }
 
@@ -235,12 +260,13 @@ on_tooltip (TesseraLanes *self,
             gpointer unused)
 {
   uint32_t begin, end;
-  g_autofree char *name = NULL;
-  g_autofree char *text = NULL;
+  g_autofree char *name = NULL, *first = NULL, *last = NULL, *text = NULL;
 
   if (keyboard || !range_at (self, x, y, &begin, &end, &name))
     return FALSE;
-  text = g_strdup_printf ("%s\nevents %u to %u", name, begin, end);
+  first = tessera_describe_count (begin);
+  last = tessera_describe_count (end);
+  text = g_strdup_printf ("%s\nevents %s to %s", name, first, last);
   gtk_tooltip_set_text (tooltip, text);
   return TRUE;
 }

@@ -24,6 +24,7 @@ typedef struct
   uint32_t bad; /* verdicts only, as is good */
   uint32_t good;
   uint32_t select;
+  uint32_t select_text; /* as words: what is selected */
   uint32_t accent;
   uint32_t lane;
   uint32_t curve_reserved;

@@ -196,7 +196,7 @@ cover_new (TesseraPane *self)
   self->plan_button = gtk_button_new_with_label ("Plan");
   gtk_actionable_set_action_name (GTK_ACTIONABLE (self->plan_button), "win.plan");
   gtk_widget_add_css_class (self->plan_button, "suggested-action");
-  self->cancel_button = gtk_button_new_with_label ("Cancel");
+  self->cancel_button = gtk_button_new_with_label ("Stop");
   gtk_actionable_set_action_name (GTK_ACTIONABLE (self->cancel_button), "win.cancel");
   gtk_widget_set_halign (self->plan_button, GTK_ALIGN_CENTER);
   gtk_widget_set_halign (self->cancel_button, GTK_ALIGN_CENTER);

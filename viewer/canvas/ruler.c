@@ -69,7 +69,10 @@ draw_events (Pass *pass, const TesseraAxis *axis)
 
   for (double at = ceil (first / step) * step; at <= last && n < 200; at += step, n++)
     {
-      g_autofree char *text = tessera_describe_count ((uint64_t) at);
+      g_autofree char *count = tessera_describe_count ((uint64_t) at);
+      /* The first that is written says what the others count. */
+      g_autofree char *text =
+          g_strconcat (pass->free_from < 0 ? "event " : "", count, NULL);
 
       if (!draw_mark (pass, axis->at[(uint32_t) at], text))
         return;

@@ -69,6 +69,7 @@ add_row (GString *rows, TesseraData *data, uint32_t index)
   g_autofree char *phases = tessera_describe_phases (data, index);
   g_autofree char *source = tessera_describe_source (data, index);
   g_autofree char *group = tessera_describe_group (data, index);
+  g_autofree char *address = tessera_describe_address (data, index);
   char *names[] = { phases, source, group };
 
   /* Names may have whatever a file has. */
@@ -77,8 +78,7 @@ add_row (GString *rows, TesseraData *data, uint32_t index)
   g_string_append_printf (rows, "%u\t%" G_GUINT64_FORMAT "\t%u\t%u\t%s\t", index,
                           block->size_bytes, block->born_index, block->died_index,
                           tessera_class_name (block->lifetime_class));
-  g_string_append_printf (rows, "%s\t%s\t%s\t0x%" G_GINT64_MODIFIER "x\n", phases, source,
-                          group, block->addr);
+  g_string_append_printf (rows, "%s\t%s\t%s\t%s\n", phases, source, group, address);
 }
 
 static char *

@@ -8,6 +8,7 @@
 #include "db/proof.h"
 #include "picture/keys.h"
 
+#include <math.h>
 #include <string.h>
 
 char *
@@ -42,6 +43,22 @@ char *
 tessera_describe_bytes_round (uint64_t bytes)
 {
   return without_idle_decimals (tessera_describe_bytes (bytes));
+}
+
+char *
+tessera_describe_height (uint64_t bytes, double step_bytes)
+{
+  static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+  double unit = 1;
+  guint u = 0;
+  int decimals;
+
+  for (; u + 1 < G_N_ELEMENTS (units) && (double) bytes >= 1024 * unit; u++)
+    unit *= 1024;
+  decimals = (int) ceil (log10 (unit / MAX (step_bytes, 1)));
+  if (decimals <= 2)
+    return tessera_describe_bytes_round (bytes);
+  return g_strdup_printf ("%.*f %s", decimals, (double) bytes / unit, units[u]);
 }
 
 char *
@@ -268,6 +285,16 @@ tessera_describe_place (const TesseraSheet *sheet, uint32_t block)
                                 : "outside the plan");
   offset = tessera_describe_bytes (addr - begin);
   return g_strdup_printf ("%s into the pool", offset);
+}
+
+char *
+tessera_describe_address (TesseraData *data, uint32_t block)
+{
+  const TesseraBlock *b = &data->blocks->blocks[block];
+
+  return b->flags & TESSERA_FAILED
+             ? g_strdup ("failed")
+             : g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", b->addr);
 }
 
 char *

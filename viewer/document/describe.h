@@ -12,6 +12,8 @@
 char *tessera_describe_bytes (uint64_t bytes);       /* "7.83 GiB" */
 char *tessera_describe_bytes_round (uint64_t bytes); /* "40 GiB": no idle decimals */
 char *tessera_describe_bytes_exact (uint64_t bytes); /* "8,407,552,000 bytes" */
+/* "33.172 GiB": with as many decimals as tell it from one @step_bytes away. */
+char *tessera_describe_height (uint64_t bytes, double step_bytes);
 char *tessera_describe_count (uint64_t count);       /* "33,457" */
 /* "1 block", "11,411 blocks". */
 char *tessera_describe_counted (uint64_t count, const char *noun);
@@ -36,6 +38,8 @@ char *tessera_describe_life (TesseraData *data, uint32_t block);
 /* "0x7f... ", "8.37 GiB into the pool". */
 char *tessera_describe_place (const TesseraSheet *sheet, uint32_t block);
 /* The block's phases: "forward -> backward". */
+/* Where the file says that it lay: "0x7f0280400000"; a request that failed nowhere. */
+char *tessera_describe_address (TesseraData *data, uint32_t block);
 char *tessera_describe_phases (TesseraData *data, uint32_t block);
 char *tessera_describe_group (TesseraData *data, uint32_t block);
 /* Innermost frame of the program itself: "train_step, finetune.py:33"; "" for none. */

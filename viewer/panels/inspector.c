@@ -97,9 +97,11 @@ show_sizes (TesseraInspector *self, const TesseraBlock *block)
                        : block->block_bytes;
   g_autofree char *size = tessera_describe_bytes (block->size_bytes);
   g_autofree char *asked = tessera_describe_bytes_exact (block->size_bytes);
-  g_autofree char *rounding =
-      tessera_describe_count (taken > block->size_bytes ? taken - block->size_bytes : 0);
-  g_autofree char *exact = g_strdup_printf ("%s asked, %s rounding", asked, rounding);
+  uint64_t lost = taken > block->size_bytes ? taken - block->size_bytes : 0;
+  g_autofree char *rounding = tessera_describe_bytes_exact (lost);
+  g_autofree char *exact =
+      lost > 0 ? g_strdup_printf ("%s asked, %s rounding", asked, rounding)
+               : g_strdup_printf ("%s asked", asked);
 
   gtk_label_set_text (GTK_LABEL (self->size), size);
   gtk_label_set_text (GTK_LABEL (self->exact), exact);

@@ -72,6 +72,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
     text = g_strdup (document->verdict.died ? "Largest at the failure"
                                             : "Largest at the peak");
   gtk_label_set_text (GTK_LABEL (self->heading), text);
+  gtk_widget_set_visible (self->heading, n > 0);
 }
 
 /* With Control or Shift the blocks of several rows. */

@@ -29,6 +29,7 @@ struct _TesseraNeighbours
   GtkBox parent_instance;
 
   TesseraDocument *document;
+  GtkWidget *heading;
   GtkWidget *labels[N_NEIGHBOURS];
   GtkWidget *buttons[N_NEIGHBOURS];
   uint32_t blocks[N_NEIGHBOURS];
@@ -78,6 +79,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
       document->data == NULL || document->selected == TESSERA_NONE)
     return;
   find (self);
+  gtk_widget_set_visible (self->heading, FALSE);
   for (int i = 0; i < N_NEIGHBOURS; i++)
     {
       gboolean any = self->blocks[i] != TESSERA_NONE;
@@ -87,6 +89,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
       gtk_widget_set_visible (self->buttons[i], any);
       if (!any)
         continue;
+      gtk_widget_set_visible (self->heading, TRUE);
       {
         const TesseraBlock *block = &document->data->blocks->blocks[self->blocks[i]];
         g_autofree char *size = tessera_describe_bytes (block->size_bytes);
@@ -150,7 +153,8 @@ tessera_neighbours_init (TesseraNeighbours *self)
     }
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 4);
-  gtk_box_append (GTK_BOX (self), tessera_heading_new ("Neighbours"));
+  self->heading = tessera_heading_new ("Neighbours");
+  gtk_box_append (GTK_BOX (self), self->heading);
   gtk_box_append (GTK_BOX (self), grid);
 }
 

@@ -69,6 +69,7 @@ rebuild (TesseraStackView *self)
   unsigned n_shown = 0, n_folded = 0;
 
   tessera_remove_children (self->frames);
+  gtk_widget_set_visible (self->all, trace != NULL && self->stack < trace->n_stacks);
   if (trace == NULL || self->stack >= trace->n_stacks)
     {
       gtk_box_append (

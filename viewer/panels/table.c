@@ -27,6 +27,7 @@ struct _TesseraTable
   TesseraRowList *rows;
   TesseraCellKind *kinds[TESSERA_N_COLUMNS];
   GtkWidget *view;
+  GtkWidget *note; /* that no block matches */
   GtkWidget *text;
   GtkWidget *least;
   GtkWidget *most;
@@ -68,8 +69,7 @@ cell_text (TesseraTable *self, TesseraColumn column, uint32_t block)
     case TESSERA_COLUMN_PHASES:
       return tessera_describe_phases (data, block);
     case TESSERA_COLUMN_ADDRESS:
-      return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x",
-                              data->blocks->blocks[block].addr);
+      return tessera_describe_address (data, block);
     case TESSERA_COLUMN_GROUP:
       return tessera_describe_group (data, block);
     case TESSERA_COLUMN_SOURCE:
@@ -150,6 +150,7 @@ take_list (TesseraTable *self, TesseraBlockList *list)
   self->list = list;
   tessera_row_list_set_rows (self->rows, list != NULL ? list->n_blocks : 0, 0);
   tessera_block_list_unref (before);
+  tessera_note_show (self->note, list != NULL && list->n_blocks == 0);
   show_count (self);
   queue_scroll (self);
 }
@@ -395,8 +396,8 @@ filter_bar_new (TesseraTable *self)
   gtk_widget_set_name (self->text, "filter-text");
   tessera_set_accessible_label (self->text, "Filter blocks by text");
   g_signal_connect_swapped (self->text, "search-changed", G_CALLBACK (on_filter), self);
-  self->least = size_entry_new (self, "at least", "filter-least");
-  self->most = size_entry_new (self, "at most", "filter-most");
+  self->least = size_entry_new (self, "size from", "filter-least");
+  self->most = size_entry_new (self, "size up to", "filter-most");
   self->count = tessera_label_new ("", "quiet");
   gtk_widget_set_name (self->count, "block-count");
   gtk_box_append (GTK_BOX (bar), self->text);
@@ -457,7 +458,8 @@ tessera_table_init (TesseraTable *self)
   g_signal_connect_swapped (self->view, "map", G_CALLBACK (queue_scroll), self);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
   gtk_box_append (GTK_BOX (self), filter_bar_new (self));
-  gtk_box_append (GTK_BOX (self), tessera_still_new (scrolled, 120, 60));
+  self->note = tessera_note_new (scrolled, "No block matches what the fields above say");
+  gtk_box_append (GTK_BOX (self), tessera_still_new (self->note, 120, 60));
   gtk_widget_add_css_class (GTK_WIDGET (self), "table-panel");
 }
 

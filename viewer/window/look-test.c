@@ -3,10 +3,18 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/canvas/canvas-private.h"
+#include "viewer/canvas/draw.h"
+#include "viewer/canvas/paint.h"
+#include "viewer/canvas/phase-colour.h"
 #include "viewer/document/describe.h"
+#include "viewer/document/select/document-query.h"
+#include "viewer/document/select/document-select.h"
+#include "viewer/panels/blocklist.h"
 #include "viewer/test-window.h"
 
 #include <glib/gstdio.h>
+#include <math.h>
 
 /* What opens over the window has its size from what is in it: all of that fits a screen
  * of 1280 x 720 with a panel on it. */
@@ -120,6 +128,171 @@ test_reads_english (TestView *f, gconstpointer unused)
   g_assert_cmpfloat (left.x, <, right.x);
 }
 
+/* What is looked for and not there is no empty list that nobody explains. */
+static void
+test_nothing_found_is_said (TestView *f, gconstpointer unused)
+{
+  GtkWidget *groups = test_view_find (f, "groups-panel");
+  GtkWidget *note = test_find (groups, "note");
+
+  test_window_open (f->window, f->path);
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), "win.query", "s",
+                                             "size>=900GiB"));
+  test_window_settle (f->window);
+  g_assert_true (gtk_widget_get_mapped (note));
+  tessera_document_set_query (f->document, "");
+  test_window_settle (f->window);
+  g_assert_false (gtk_widget_get_mapped (note));
+  test_view_act (f, "table");
+  note = test_find (
+      gtk_widget_get_ancestor (test_view_find (f, "block-table"), GTK_TYPE_OVERLAY),
+      "note");
+  test_window_settle (f->window);
+  g_assert_false (gtk_widget_get_mapped (note));
+  gtk_editable_set_text (GTK_EDITABLE (test_view_find (f, "filter-least")), "900 GiB");
+  test_window_settle (f->window);
+  g_assert_true (gtk_widget_get_mapped (note));
+}
+
+/* All frames of no stack are no choice. */
+static void
+test_no_stack_no_choice (TestView *f, gconstpointer unused)
+{
+  g_autofree char *sample = test_sample_path ();
+  uint32_t block = 0;
+
+  test_window_open (f->window, f->path);
+  tessera_document_select (f->document, 0);
+  g_assert_false (gtk_widget_get_visible (test_view_find (f, "stack-all")));
+  if (sample == NULL)
+    return;
+  test_window_open (f->window, sample);
+  while (f->document->data->blocks->blocks[block].stack >=
+         f->document->data->trace->n_stacks)
+    block++;
+  tessera_document_select (f->document, block);
+  g_assert_true (gtk_widget_get_visible (test_view_find (f, "stack-all")));
+}
+
+static void
+test_a_failure_has_no_address (TestView *f, gconstpointer unused)
+{
+  g_autofree char *sample = test_sample_path ();
+  g_autofree char *failed = NULL, *other = NULL;
+  uint32_t block = 0;
+
+  if (sample == NULL)
+    {
+      g_test_skip ("the sample is not there");
+      return;
+    }
+  test_window_open (f->window, sample);
+  while (!(f->document->data->blocks->blocks[block].flags & TESSERA_FAILED))
+    block++;
+  failed = tessera_describe_address (f->document->data, block);
+  other = tessera_describe_address (f->document->data, block - 1);
+  g_assert_cmpstr (failed, ==, "failed");
+  g_assert_true (g_str_has_prefix (other, "0x7f"));
+}
+
+/* On a low screen too there are heights to read off, each at a round number. */
+static void
+test_heights_can_be_read_off (TestView *f, gconstpointer unused)
+{
+  g_autofree char *sample = test_sample_path ();
+  const TesseraView *v = &f->document->view;
+  const TesseraCanvas *canvas = TESSERA_CANVAS (test_view_find (f, "canvas-left"));
+  double step;
+
+  if (sample == NULL)
+    {
+      g_test_skip ("the sample is not there");
+      return;
+    }
+  gtk_window_set_default_size (GTK_WINDOW (f->window), 1280, 720);
+  test_window_open (f->window, sample);
+  step = tessera_canvas_grid_step_bytes (canvas);
+  g_assert_cmpfloat ((v->y1 - v->y0) / step, >=, 4);
+  g_assert_cmpfloat (step, ==, 10.0 * (1 << 30));
+}
+
+/* Whatever the height: 0.5 GiB, 1 GiB, 1.5 GiB, and nothing that is rounded; far up no
+ * two of one name. */
+static void
+test_heights_are_round (TestView *f, gconstpointer unused)
+{
+  for (double span = 2000; span < 1e14; span *= 1.13)
+    for (int most = 2; most <= 10; most++)
+      {
+        double step = tessera_nice_step_bytes (span, most);
+        double above = ceil (7.7 * (1 << 30) / step) * step;
+        g_autofree char *here = tessera_describe_height ((uint64_t) above, step);
+        g_autofree char *next = tessera_describe_height ((uint64_t) (above + step), step);
+
+        g_assert_cmpstr (here, !=, next);
+        g_assert_cmpfloat (span / step, <=, most + 1e-6);
+        for (double at = step; at <= span; at += step)
+          {
+            g_autofree char *text = tessera_describe_height ((uint64_t) at, step);
+            uint64_t bytes = 0;
+
+            g_assert_true (tessera_parse_bytes (text, &bytes));
+            g_assert_cmpuint (bytes, ==, (uint64_t) at);
+          }
+      }
+}
+
+static double
+light_of (uint32_t rgb)
+{
+  static const double shares[] = { 0.0722, 0.7152, 0.2126 };
+  double light = 0;
+
+  for (int i = 0; i < 3; i++)
+    {
+      double c = (rgb >> (8 * i) & 255) / 255.0;
+
+      light += shares[i] * (c <= 0.03928 ? c / 12.92 : pow ((c + 0.055) / 1.055, 2.4));
+    }
+  return light;
+}
+
+static void
+assert_read (uint32_t words, uint32_t ground)
+{
+  double a = light_of (words) + 0.05, b = light_of (ground) + 0.05;
+
+  g_assert_cmpfloat (MAX (a, b) / MIN (a, b), >=, 4.5);
+}
+
+/* Words on the canvas have the contrast that WCAG asks of small ones. */
+static void
+test_words_have_contrast (TestView *f, gconstpointer unused)
+{
+  static const char *const phases[] = { "forward", "backward", "optim",    "recompute",
+                                        "eval",    "loss",     "zero_grad" };
+
+  for (int dark = 0; dark < 2; dark++)
+    {
+      const TesseraPalette *p = tessera_palette (dark);
+      const uint32_t words[] = { p->text, p->dim,         p->bad,
+                                 p->good, p->select_text, p->accent };
+
+      for (size_t i = 0; i < G_N_ELEMENTS (words); i++)
+        assert_read (words[i], p->background);
+      assert_read (p->text, p->lane);
+      for (size_t i = 0; i < G_N_ELEMENTS (phases); i++)
+        assert_read (p->text, tessera_phase_colour (phases[i], dark));
+      /* Others have a colour by their names. */
+      for (int i = 0; i < 100; i++)
+        {
+          g_autofree char *name = g_strdup_printf ("p%d", i);
+
+          assert_read (p->text, tessera_phase_colour (name, dark));
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -133,5 +306,11 @@ main (int argc, char **argv)
   ADD ("one of each", test_one_of_each);
   ADD ("follows the theme", test_follows_the_theme);
   ADD ("reads English", test_reads_english);
+  ADD ("nothing found is said", test_nothing_found_is_said);
+  ADD ("no stack, no choice", test_no_stack_no_choice);
+  ADD ("a failure has no address", test_a_failure_has_no_address);
+  ADD ("heights can be read off", test_heights_can_be_read_off);
+  ADD ("heights are round", test_heights_are_round);
+  ADD ("words have contrast", test_words_have_contrast);
   return g_test_run ();
 }

@@ -37,6 +37,49 @@ tessera_heading_new (const char *text)
   return tessera_label_new (text, "panel-heading");
 }
 
+/* Of the unit behind the number that @text, a blank behind a digit, ends; 0: none. */
+static size_t
+unit_length (const char *text)
+{
+  static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "%", "bytes" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (units); i++)
+    {
+      size_t n = strlen (units[i]);
+
+      if (g_str_has_prefix (text + 1, units[i]) && !g_ascii_isalnum (text[1 + n]))
+        return n;
+    }
+  return 0;
+}
+
+static gboolean
+is_before_unit (const char *text, const char *at)
+{
+  return *at == ' ' && at > text && g_ascii_isdigit (at[-1]) && unit_length (at) > 0;
+}
+
+/* Of attributes, since what is written is what is copied and compared. */
+static void
+keep_units (GtkLabel *label)
+{
+  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
+  const char *text = gtk_label_get_text (label);
+
+  /* A hyphen would be taken for a part of a name. */
+  pango_attr_list_insert (attributes, pango_attr_insert_hyphens_new (FALSE));
+  for (const char *at = text; *at != '\0'; at++)
+    if (is_before_unit (text, at))
+      {
+        PangoAttribute *join = pango_attr_allow_breaks_new (FALSE);
+
+        join->start_index = (guint) (at - text) - 1;
+        join->end_index = (guint) (at - text + 1) + (guint) unit_length (at);
+        pango_attr_list_insert (attributes, join);
+      }
+  gtk_label_set_attributes (label, attributes);
+}
+
 GtkWidget *
 tessera_sentence_new (const char *text, const char *css_classes)
 {
@@ -44,6 +87,8 @@ tessera_sentence_new (const char *text, const char *css_classes)
 
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  g_signal_connect (label, "notify::label", G_CALLBACK (keep_units), NULL);
+  keep_units (GTK_LABEL (label));
   return label;
 }
 
@@ -52,11 +97,6 @@ tessera_name_new (const char *widget_name, const char *css_classes, int most_lin
 {
   GtkWidget *label = tessera_sentence_new ("", css_classes);
 
-  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
-
-  /* A hyphen would be taken for a part of the name. */
-  pango_attr_list_insert (attributes, pango_attr_insert_hyphens_new (FALSE));
-  gtk_label_set_attributes (GTK_LABEL (label), attributes);
   gtk_label_set_lines (GTK_LABEL (label), most_lines);
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
   gtk_widget_set_name (label, widget_name);
@@ -97,6 +137,28 @@ tessera_name_set (GtkWidget *label, const char *text)
   g_autofree char *marked = tessera_mark_breaks (text);
 
   gtk_label_set_text (GTK_LABEL (label), marked);
+}
+
+GtkWidget *
+tessera_note_new (GtkWidget *child, const char *text)
+{
+  GtkWidget *note = gtk_overlay_new ();
+  GtkWidget *label = tessera_sentence_new (text, "quiet");
+
+  gtk_widget_set_halign (label, GTK_ALIGN_CENTER);
+  gtk_widget_set_valign (label, GTK_ALIGN_CENTER);
+  gtk_widget_set_can_target (label, FALSE);
+  gtk_widget_set_visible (label, FALSE);
+  gtk_widget_set_name (label, "note");
+  gtk_overlay_set_child (GTK_OVERLAY (note), child);
+  gtk_overlay_add_overlay (GTK_OVERLAY (note), label);
+  return note;
+}
+
+void
+tessera_note_show (GtkWidget *note, gboolean is_empty)
+{
+  gtk_widget_set_visible (gtk_widget_get_last_child (note), is_empty);
 }
 
 typedef struct

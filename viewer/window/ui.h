@@ -24,7 +24,7 @@ tessera_watch (TesseraDocument *document, GtkWidget *widget, TesseraChangedFunc 
 /* @css_classes: (nullable): space-separated. Left aligned, one line, as wide as its text:
  * for what is never long. */
 GtkWidget *tessera_label_new (const char *text, const char *css_classes);
-/* As many lines as it takes. */
+/* As many lines as it takes. A number and its unit stay on one. */
 GtkWidget *tessera_sentence_new (const char *text, const char *css_classes);
 /* For names that people give, which have no end: at most @most_lines lines, the last
  * ellipsized in its middle. Whoever makes it gives it, or what is around it, a tooltip
@@ -35,6 +35,10 @@ void tessera_name_set (GtkWidget *label, const char *text);
 /* A name with marks where it may be broken and where not. */
 char *tessera_mark_breaks (const char *text);
 GtkWidget *tessera_heading_new (const char *text);
+/* @child, and above it, where there is nothing in it, a sentence that says so:
+ * tessera_note_show(). */
+GtkWidget *tessera_note_new (GtkWidget *child, const char *text);
+void tessera_note_show (GtkWidget *note, gboolean is_empty);
 /* A little square of colour (0xRRGGBB), hatched with @hatch_rgb unless TESSERA_NONE. */
 GtkWidget *tessera_swatch_new (uint32_t rgb, uint32_t hatch_rgb);
 void tessera_swatch_set (GtkWidget *swatch, uint32_t rgb, uint32_t hatch_rgb);

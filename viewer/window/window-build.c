@@ -224,8 +224,8 @@ empty_page_new (void)
   gtk_box_append (
       GTK_BOX (box),
       wrapped_label_new ("To make one, add to the training script:", "empty-text"));
-  code = gtk_label_new ("torch.cuda.memory._record_memory_history()\n"
-                        "…\n"
+  code = gtk_label_new ("torch.cuda.memory._record_memory_history(stacks=\"python\")\n"
+                        "…  # from before the first CUDA tensor, for a few steps\n"
                         "torch.cuda.memory._dump_snapshot(\"run.pickle\")");
   gtk_label_set_selectable (GTK_LABEL (code), TRUE);
   gtk_widget_set_focusable (code, FALSE);

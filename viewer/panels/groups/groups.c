@@ -27,6 +27,7 @@ struct _TesseraGroupsView
   TesseraGroupCells *cells;
   TesseraRowList *rows;
   GtkWidget *view;
+  GtkWidget *note; /* that no block matches */
   TesseraTreeColumn column;
   gboolean down;
   gboolean is_followed; /* the tree is being opened at what is selected */
@@ -294,6 +295,7 @@ rebuild (TesseraGroupsView *self)
     }
   forget_wholes (self);
   tessera_row_list_set_rows (self->rows, n_rows (self), 0);
+  tessera_note_show (self->note, self->tree != NULL && n_rows (self) == 0);
   follow_selection (self);
 }
 
@@ -465,7 +467,9 @@ tessera_groups_view_new (TesseraDocument *document)
   tessera_sorting_watch (GTK_COLUMN_VIEW (self->view), on_sort, self);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
   gtk_box_append (GTK_BOX (self), tessera_query_entry_new (document));
-  gtk_box_append (GTK_BOX (self), tessera_still_new (scrolled, 120, 60));
+  self->note =
+      tessera_note_new (scrolled, "No block matches: Escape in the field shows all");
+  gtk_box_append (GTK_BOX (self), tessera_still_new (self->note, 120, 60));
   tessera_watch (document, GTK_WIDGET (self), on_changed);
   return GTK_WIDGET (self);
 }

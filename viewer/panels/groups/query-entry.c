@@ -44,6 +44,8 @@ static const struct
   { "stream=1", "stream" },
   { "source=train.py:12", "line, file or function of its stack" },
   { "alive=12345", "alive at this event" },
+  { "ordinal=0", "place among its equals in a step" },
+  { "blocks=3,7-9", "just these, by number" },
 };
 
 static const char *
@@ -160,7 +162,7 @@ help_new (TesseraQueryEntry *self)
   GtkWidget *popover = gtk_popover_new ();
   GtkWidget *grid = gtk_grid_new ();
   GtkWidget *head =
-      tessera_heading_new ("Conditions; several with blanks between all have to hold");
+      tessera_heading_new ("Conditions. Of several, with blanks between, all must hold");
 
   gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
   gtk_widget_add_css_class (head, "conditions-head");
