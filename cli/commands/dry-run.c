@@ -68,6 +68,20 @@ typedef struct
   gboolean stacks, json;
 } Options;
 
+/* What the device has to keep free beside the job: as asked for and parsed already, or
+ * what CUDA takes, and NCCL where there are others. */
+static void
+take_headroom (const Options *options, CliQuestion *question)
+{
+  gboolean has_group = options->world > 1;
+
+  question->headroom_why = "as asked for";
+  if (options->headroom != NULL)
+    return;
+  question->headroom_bytes = has_group ? CONTEXT_BYTES + NCCL_BYTES : CONTEXT_BYTES;
+  question->headroom_why = has_group ? NCCL_WHY : CONTEXT_WHY;
+}
+
 /* The numbers and names of the command line; CLI_USAGE with a sentence where one is
  * wrong.
  */
@@ -76,18 +90,16 @@ take_options (const Options *options, CliRehearsal *run)
 {
   CliJob *job = &run->job;
   CliQuestion *question = &run->question;
-  guint64 headroom_bytes = 0;
 
-  const char *gpu = options->gpu != NULL ? options->gpu : "h100-80";
-  const char *policy = options->policy != NULL ? options->policy
-                       : options->plan != NULL ? "plan"
-                                               : "native";
-
-  if (!parse_gpu (gpu, job, &question->gpu_bytes))
+  job->gpu = options->gpu != NULL ? options->gpu : "h100-80";
+  job->policy = options->policy != NULL ? options->policy
+                : options->plan != NULL ? "plan"
+                                        : "native";
+  if (!parse_gpu (job->gpu, job, &question->gpu_bytes))
     return cli_usage ("dry-run",
                       "--gpu takes a100-40, a100-80, h100-80, h200-141, rtx4090-24 or a "
                       "size like 24GiB, not \"%s\"",
-                      gpu);
+                      job->gpu);
   if (options->world < 0 || options->world > MOST_WORLD)
     return cli_usage ("dry-run", "--world takes the number of ranks, 1 or more");
   if (options->rank < 0 || options->rank >= MAX (options->world, 1))
@@ -102,36 +114,29 @@ take_options (const Options *options, CliRehearsal *run)
                       options->steps);
   if (options->lag != 0 && options->lag != 1)
     return cli_usage ("dry-run", "--lag takes 0 or 1");
-  if (!cli_job_policy_is_known (policy))
+  if (!cli_job_policy_is_known (job->policy))
     return cli_usage ("dry-run",
                       "--policy takes native, expandable, direct or plan, not \"%s\"",
-                      policy);
-  if (g_str_equal (policy, "plan") != (options->plan != NULL))
+                      job->policy);
+  if (g_str_equal (job->policy, "plan") != (options->plan != NULL))
     return cli_usage ("dry-run", "--policy plan and --plan P.tsp go together");
   if (!cli_job_follow_is_known (options->follow) ||
       (options->follow != NULL && options->plan == NULL))
     return cli_usage ("dry-run", "--follow takes length or trace, beside --plan P.tsp");
-  if (options->headroom != NULL && !cli_parse_bytes (options->headroom, &headroom_bytes))
+  if (options->headroom != NULL &&
+      !cli_parse_bytes (options->headroom, &question->headroom_bytes))
     return cli_usage ("dry-run", "--headroom takes bytes or a size like 2GiB, not \"%s\"",
                       options->headroom);
 
   job->is_dry = TRUE;
-  job->gpu = gpu;
-  job->policy = policy;
   job->follow = options->follow;
   job->stacks = options->stacks ? "1" : "0";
   job->lag = options->lag == 1 ? "1" : "0";
   job->rank = options->rank;
   job->world = options->world;
-  question->gpu = gpu;
+  question->gpu = job->gpu;
   question->is_lagging = options->lag == 1;
-  gboolean has_group = options->world > 1;
-  question->headroom_bytes = options->headroom != NULL ? headroom_bytes
-                             : has_group               ? CONTEXT_BYTES + NCCL_BYTES
-                                                       : CONTEXT_BYTES;
-  question->headroom_why = options->headroom != NULL ? "as asked for"
-                           : has_group               ? NCCL_WHY
-                                                     : CONTEXT_WHY;
+  take_headroom (options, question);
   run->json = options->json;
   return CLI_DONE;
 }
