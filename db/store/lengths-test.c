@@ -13,74 +13,103 @@
 
 #define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
 
+#define SAME(field) g_assert_cmpuint (a->field, ==, b->field)
+#define SAME_ALL(array, n)                                                               \
+  g_assert_true (memcmp (a->array, b->array, (n) * sizeof *a->array) == 0)
+
+static void
+assert_same_law (const TesseraSizeLaw *a, const TesseraSizeLaw *b)
+{
+  SAME_ALL (numerators, TESSERA_N_TERMS);
+  g_assert_cmpint (a->denominator, ==, b->denominator);
+  SAME (cap_bytes);
+  SAME (rounding);
+  SAME (kind);
+  SAME (rounds);
+  SAME (when_second);
+  SAME (when_other);
+  SAME (when_multiple);
+  SAME (from_tokens);
+  SAME (to_tokens);
+}
+
+static void
+assert_same_slot (const TesseraLengthsSlot *a, const TesseraLengthsSlot *b)
+{
+  SAME (law);
+  SAME (died);
+  SAME (phase);
+  SAME (stream);
+  SAME (pool);
+  SAME (place);
+  SAME (is_once);
+  SAME (crosses);
+  SAME (offset_bytes);
+  SAME (spare_bytes);
+  SAME (seen);
+  SAME (from_tokens);
+  SAME (to_tokens);
+  SAME (is_over_cuts);
+}
+
+static void
+assert_same_start (const TesseraStartSlot *a, const TesseraStartSlot *b)
+{
+  SAME (size_bytes);
+  SAME (block_bytes);
+  SAME (offset_bytes);
+  SAME (died);
+  SAME (phase);
+  SAME (stream);
+  SAME (pool);
+  SAME (is_held);
+  SAME (is_left);
+}
+
+static void
+assert_same_order (const TesseraOrder *a, const TesseraOrder *b, uint32_t n_swept)
+{
+  SAME (from_tokens);
+  SAME (is_first);
+  SAME (n_low);
+  SAME (n_edges);
+  SAME_ALL (slots, n_swept);
+  SAME_ALL (laws, n_swept);
+  SAME_ALL (first_edge, n_swept + 1);
+  SAME_ALL (below, a->n_edges);
+}
+
 static void
 assert_equal (const TesseraLengths *a, const TesseraLengths *b)
 {
-#define SAME(array, n) g_assert_true (memcmp (a->array, b->array, n) == 0)
-  g_assert_cmpuint (a->n_laws, ==, b->n_laws);
-  for (uint32_t i = 0; i < a->n_laws; i++)
-    {
-      SAME (laws[i].numerators, sizeof a->laws[i].numerators);
-      g_assert_cmpint (a->laws[i].denominator, ==, b->laws[i].denominator);
-      g_assert_cmpuint (a->laws[i].cap_bytes, ==, b->laws[i].cap_bytes);
-      g_assert_cmpuint (a->laws[i].rounding, ==, b->laws[i].rounding);
-      g_assert_cmpuint (a->laws[i].kind, ==, b->laws[i].kind);
-      g_assert_cmpuint (a->laws[i].rounds, ==, b->laws[i].rounds);
-      g_assert_cmpuint (a->laws[i].when_second, ==, b->laws[i].when_second);
-      g_assert_cmpuint (a->laws[i].when_other, ==, b->laws[i].when_other);
-      g_assert_cmpuint (a->laws[i].when_multiple, ==, b->laws[i].when_multiple);
-      g_assert_cmpuint (a->laws[i].from_tokens, ==, b->laws[i].from_tokens);
-      g_assert_cmpuint (a->laws[i].to_tokens, ==, b->laws[i].to_tokens);
-    }
-  g_assert_cmpuint (a->n_slots, ==, b->n_slots);
-  for (uint32_t i = 0; i < a->n_slots; i++)
-    {
-      g_assert_cmpuint (a->slots[i].law, ==, b->slots[i].law);
-      g_assert_cmpuint (a->slots[i].died, ==, b->slots[i].died);
-      g_assert_cmpuint (a->slots[i].phase, ==, b->slots[i].phase);
-      g_assert_cmpuint (a->slots[i].place, ==, b->slots[i].place);
-      g_assert_cmpuint (a->slots[i].is_once, ==, b->slots[i].is_once);
-      g_assert_cmpuint (a->slots[i].crosses, ==, b->slots[i].crosses);
-      g_assert_cmpuint (a->slots[i].seen, ==, b->slots[i].seen);
-      g_assert_cmpuint (a->slots[i].is_over_cuts, ==, b->slots[i].is_over_cuts);
-      g_assert_cmpuint (a->slots[i].from_tokens, ==, b->slots[i].from_tokens);
-      g_assert_cmpuint (a->slots[i].to_tokens, ==, b->slots[i].to_tokens);
-      g_assert_cmpuint (a->slots[i].offset_bytes, ==, b->slots[i].offset_bytes);
-      g_assert_cmpuint (a->slots[i].spare_bytes, ==, b->slots[i].spare_bytes);
-    }
-  g_assert_cmpuint (a->n_start, ==, b->n_start);
-  for (uint32_t i = 0; i < a->n_start; i++)
-    {
-      g_assert_cmpuint (a->start[i].size_bytes, ==, b->start[i].size_bytes);
-      g_assert_cmpuint (a->start[i].offset_bytes, ==, b->start[i].offset_bytes);
-      g_assert_cmpuint (a->start[i].died, ==, b->start[i].died);
-      g_assert_cmpuint (a->start[i].is_held, ==, b->start[i].is_held);
-    }
-  g_assert_cmpuint (a->n_observed, ==, b->n_observed);
-  SAME (observed, a->n_observed * sizeof *a->observed);
-  g_assert_cmpuint (a->most.length, ==, b->most.length);
-  g_assert_cmpuint (a->most.second, ==, b->most.second);
-  g_assert_cmpuint (a->n_early, ==, b->n_early);
+  SAME (n_observed);
+  SAME_ALL (observed, a->n_observed);
+  SAME (n_steps);
+  SAME (most.batch);
+  SAME (most.length);
+  SAME (most.second);
+  SAME (has_batch);
+  SAME (n_swept);
+  SAME (fixed_bytes);
+  SAME (start_bytes);
+  SAME (alignment_bytes);
+  SAME (n_early);
   g_assert_cmpstr (a->cut_phase, ==, b->cut_phase);
-  g_assert_cmpuint (a->n_swept, ==, b->n_swept);
-  g_assert_cmpuint (a->fixed_bytes, ==, b->fixed_bytes);
-  g_assert_cmpuint (a->start_bytes, ==, b->start_bytes);
-  g_assert_cmpuint (a->n_strings, ==, b->n_strings);
+  SAME (n_strings);
   for (uint32_t i = 0; i < a->n_strings; i++)
     g_assert_cmpstr (a->strings[i], ==, b->strings[i]);
-  g_assert_cmpuint (a->n_orders, ==, b->n_orders);
-  for (uint32_t k = 0; k < a->n_orders; k++)
-    {
-      g_assert_cmpuint (a->orders[k].from_tokens, ==, b->orders[k].from_tokens);
-      g_assert_cmpuint (a->orders[k].is_first, ==, b->orders[k].is_first);
-      g_assert_cmpuint (a->orders[k].n_low, ==, b->orders[k].n_low);
-      g_assert_cmpuint (a->orders[k].n_edges, ==, b->orders[k].n_edges);
-      SAME (orders[k].slots, a->n_swept * sizeof (uint32_t));
-      SAME (orders[k].laws, a->n_swept * sizeof (uint32_t));
-      SAME (orders[k].first_edge, (a->n_swept + 1) * sizeof (uint32_t));
-      SAME (orders[k].below, a->orders[k].n_edges * sizeof (uint32_t));
-    }
-#undef SAME
+  SAME (n_laws);
+  for (uint32_t i = 0; i < a->n_laws; i++)
+    assert_same_law (&a->laws[i], &b->laws[i]);
+  SAME (n_slots);
+  for (uint32_t i = 0; i < a->n_slots; i++)
+    assert_same_slot (&a->slots[i], &b->slots[i]);
+  SAME (n_start);
+  for (uint32_t i = 0; i < a->n_start; i++)
+    assert_same_start (&a->start[i], &b->start[i]);
+  SAME (n_orders);
+  for (uint32_t i = 0; i < a->n_orders; i++)
+    assert_same_order (&a->orders[i], &b->orders[i], a->n_swept);
 }
 
 static TesseraPlan *
