@@ -12,6 +12,9 @@
 
 #include "db/array.h"
 
+/* PyTorch refuses such requests itself. */
+#define MAX_SIZE_BYTES ((uint64_t) 1 << 60)
+
 static const char *const texts[TESSERA_N_TEXTS] = {
 #define TEXT(name, text) [TESSERA_TEXT_##name] = text,
   TESSERA_SNAPSHOT_TEXTS (TEXT)
@@ -193,6 +196,44 @@ tessera_capture_u64 (const TesseraCapture *capture,
   *out_number = 0;
   return tessera_fields_have (fields, key) &&
          tessera_heap_u64 (&capture->pickle.heap, fields->values[key], out_number);
+}
+
+bool
+tessera_capture_handle (TesseraCapture *capture,
+                        const TesseraFields *fields,
+                        TesseraTextId key,
+                        uint64_t *out_handle)
+{
+  int64_t number;
+
+  if (tessera_capture_u64 (capture, fields, key, out_handle))
+    return true;
+  if (!tessera_fields_have (fields, key) ||
+      !tessera_heap_i64 (&capture->pickle.heap, fields->values[key], &number))
+    return false;
+  *out_handle = (uint64_t) number;
+  return true;
+}
+
+bool
+tessera_capture_size (TesseraCapture *capture,
+                      const TesseraFields *fields,
+                      TesseraTextId key,
+                      uint64_t *out_size_bytes)
+{
+  return tessera_capture_u64 (capture, fields, key, out_size_bytes) &&
+         *out_size_bytes <= MAX_SIZE_BYTES;
+}
+
+TesseraStatus
+tessera_capture_number (TesseraCapture *capture, size_t n, uint32_t *out_index)
+{
+  *out_index = (uint32_t) n;
+  if (n < TESSERA_MAX_EVENTS)
+    return TESSERA_OK;
+  return tessera_fail (capture->error, TESSERA_BAD_INPUT,
+                       "%s holds more than four thousand million trace entries",
+                       capture->pickle.stream->name);
 }
 
 /* Turns a list of frames into a stack of the trace, once: the list stands for it then. */

@@ -229,11 +229,41 @@ TesseraStatus tessera_capture_refuse (TesseraCapture *capture,
 
 TesseraStatus tessera_capture_no_memory (TesseraCapture *capture);
 
+/* Whether the field is there, and says @text. */
+static inline bool
+tessera_fields_say (const TesseraFields *fields, TesseraTextId key, TesseraTextId text)
+{
+  return tessera_fields_have (fields, key) &&
+         fields->values[key] == tessera_value_make (TESSERA_VALUE_TEXT, text);
+}
+
+static inline bool
+tessera_fields_are_true (const TesseraFields *fields, TesseraTextId key)
+{
+  return tessera_fields_have (fields, key) &&
+         fields->values[key] ==
+             tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_TRUE);
+}
+
 /* Shared by the makers of records. Numbers: false when missing or no such number. */
 bool tessera_capture_u64 (const TesseraCapture *capture,
                           const TesseraFields *fields,
                           TesseraTextId key,
                           uint64_t *out_number);
+/* A handle or an address: negative ones are the same bits seen as signed. */
+bool tessera_capture_handle (TesseraCapture *capture,
+                             const TesseraFields *fields,
+                             TesseraTextId key,
+                             uint64_t *out_handle);
+/* At most 2^60 bytes. */
+bool tessera_capture_size (TesseraCapture *capture,
+                           const TesseraFields *fields,
+                           TesseraTextId key,
+                           uint64_t *out_size_bytes);
+/* Of the record after @n others, or a sentence where there are too many. */
+TESSERA_MUST_USE TesseraStatus tessera_capture_number (TesseraCapture *capture,
+                                                       size_t n,
+                                                       uint32_t *out_index);
 TESSERA_MUST_USE TesseraStatus tessera_capture_stack (TesseraCapture *capture,
                                                       const TesseraFields *fields,
                                                       uint32_t *out_stack);

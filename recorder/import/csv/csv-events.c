@@ -2,8 +2,7 @@
  * A table of events: seq,time_us,action,id,size_bytes,stream,iteration,phase,module.
  *
  * Each use of an id gets an address of its own, so that the table is a trace like any
- * other. Rows with the same iteration, phase or module one after the other form ranges; a
- * range ends where an enclosing one does.
+ * other. Rows of the same iteration, phase or module form ranges (csv-ranges.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,6 +17,7 @@
 
 #include "db/array.h"
 #include "db/strings.h"
+#include "recorder/import/csv/csv-ranges.h"
 #include "recorder/import/snapshot.h"
 
 #define FIRST_ADDR ((uint64_t) 1 << 32)
@@ -33,26 +33,11 @@ enum
   ID,
   SIZE_BYTES,
   STREAM,
-  ITERATION,
-  PHASE,
-  MODULE,
   N_COLUMNS
 };
 
-static const char *const names[N_COLUMNS] = { "seq",       "time_us",    "action",
-                                              "id",        "size_bytes", "stream",
-                                              "iteration", "phase",      "module" };
-
-/* The ranges that may be open, outer before inner. */
-static const struct
-{
-  int column;
-  uint8_t kind;
-} levels[] = { { ITERATION, TESSERA_RANGE_STEP },
-               { PHASE, TESSERA_RANGE_PHASE },
-               { MODULE, TESSERA_RANGE_MODULE } };
-
-#define N_LEVELS G_N_ELEMENTS (levels)
+static const char *const names[N_COLUMNS] = { "seq", "time_us",    "action",
+                                              "id",  "size_bytes", "stream" };
 
 /* What became of an id. */
 typedef struct
@@ -79,9 +64,14 @@ typedef struct
   bool has_row;
   bool has_time;
   uint64_t n_empty;
-  TesseraRange open[N_LEVELS];
-  bool is_open[N_LEVELS];
+  TesseraCsvRanges ranges;
 } Reader;
+
+static int64_t
+now_ns (const Reader *reader)
+{
+  return reader->at_ns - reader->zero_ns;
+}
 
 static TesseraStatus
 find_id (Reader *reader, Id **out_id)
@@ -118,7 +108,7 @@ add_event (Reader *reader, TesseraAction action, const Id *id)
 {
   TesseraEvent event = { .action = (uint8_t) action,
                          .stack = TESSERA_NONE,
-                         .at_ns = reader->at_ns - reader->zero_ns };
+                         .at_ns = now_ns (reader) };
 
   if (id != NULL)
     {
@@ -293,80 +283,6 @@ read_seq (Reader *reader)
   return status;
 }
 
-/* Ranges */
-
-static TesseraStatus
-close_ranges (Reader *reader, size_t from_level)
-{
-  for (size_t level = N_LEVELS; level-- > from_level;)
-    {
-      TesseraRange *range = &reader->open[level];
-
-      if (!reader->is_open[level])
-        continue;
-      reader->is_open[level] = false;
-      range->end_index = (uint32_t) reader->trace->n_events;
-      range->end_ns = reader->at_ns - reader->zero_ns;
-      if (tessera_trace_add_range (reader->trace, range) != TESSERA_OK)
-        return tessera_csv_no_memory (reader->csv);
-    }
-  return TESSERA_OK;
-}
-
-/* A bare number of an iteration is called "step N", like PyTorch's own. */
-static TesseraStatus
-open_range (Reader *reader, size_t level, const char *text)
-{
-  TesseraRange *range = &reader->open[level];
-  g_autofree char *valid = g_utf8_make_valid (text, -1);
-  g_autofree char *name = level == 0 && valid[strspn (valid, "0123456789")] == '\0'
-                              ? g_strdup_printf ("step %s", valid)
-                              : g_strdup (valid);
-
-  *range = (TesseraRange){ .begin_index = (uint32_t) reader->trace->n_events,
-                           .begin_ns = reader->at_ns - reader->zero_ns,
-                           .parent = TESSERA_NONE,
-                           .kind = levels[level].kind };
-  if (tessera_trace_intern (reader->trace, name, strlen (name), &range->name) !=
-      TESSERA_OK)
-    return tessera_csv_no_memory (reader->csv);
-  reader->is_open[level] = true;
-  return TESSERA_OK;
-}
-
-/* Compares what is open with the row: from the first difference inwards, all is new. The
- * texts of the row before are gone, so the names are compared. */
-static TesseraStatus
-follow_ranges (Reader *reader)
-{
-  bool is_new = false;
-
-  for (size_t level = 0; level < N_LEVELS; level++)
-    {
-      const char *text =
-          tessera_csv_text (reader->csv, reader->columns[levels[level].column]);
-      const char *open =
-          reader->is_open[level]
-              ? tessera_trace_string (reader->trace, reader->open[level].name)
-              : "";
-      TesseraStatus status = TESSERA_OK;
-
-      if (level == 0 && g_str_has_prefix (open, "step ") &&
-          !g_str_has_prefix (text, "step "))
-        open += strlen ("step ");
-      if (!is_new && strcmp (open, text) != 0)
-        {
-          is_new = true;
-          status = close_ranges (reader, level);
-        }
-      if (status == TESSERA_OK && is_new && *text != '\0')
-        status = open_range (reader, level, text);
-      if (status != TESSERA_OK)
-        return status;
-    }
-  return TESSERA_OK;
-}
-
 static TesseraStatus
 read_rows (Reader *reader)
 {
@@ -378,14 +294,15 @@ read_rows (Reader *reader)
       if (status == TESSERA_OK)
         status = read_time (reader);
       if (status == TESSERA_OK)
-        status = follow_ranges (reader);
+        status = tessera_csv_ranges_follow (&reader->ranges, now_ns (reader));
       if (status == TESSERA_OK)
         status = run_row (reader);
       if (status != TESSERA_OK)
         return status;
       reader->has_row = true;
     }
-  return status == TESSERA_OK ? close_ranges (reader, 0) : status;
+  return status == TESSERA_OK ? tessera_csv_ranges_end (&reader->ranges, now_ns (reader))
+                              : status;
 }
 
 /* Without a time in every row there is none. */
@@ -451,6 +368,7 @@ tessera_csv_read_events (TesseraCsv *csv, TesseraTrace *trace)
 
   for (int i = 0; i < N_COLUMNS; i++)
     reader.columns[i] = tessera_csv_column (csv, names[i]);
+  tessera_csv_ranges_init (&reader.ranges, csv, trace);
   if (tessera_strings_new (&reader.id_names) != TESSERA_OK)
     return tessera_csv_no_memory (csv);
   status = read_rows (&reader);
