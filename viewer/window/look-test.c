@@ -195,6 +195,28 @@ test_a_failure_has_no_address (TestView *f, gconstpointer unused)
   g_assert_true (g_str_has_prefix (other, "0x7f"));
 }
 
+/* However often the key is pressed: what is selected does not go out of sight. */
+static void
+test_zoom_keeps_the_selected (TestView *f, gconstpointer unused)
+{
+  const TesseraView *v = &f->document->view;
+  TesseraView block;
+
+  test_window_open (f->window, f->path);
+  tessera_document_select (f->document, 2);
+  g_assert_true (tessera_scene_block_rect (f->document->sheets[TESSERA_SIDE_LEFT]->scene,
+                                           2, &block));
+  g_assert_true (block.t0 > (v->t0 + v->t1) / 2);
+  for (int i = 0; i < 12; i++)
+    test_view_act (f, "zoom-in");
+  g_assert_true (block.t0 < v->t1 && block.t1 > v->t0);
+  g_assert_true (block.y0 < v->y1 && block.y1 > v->y0);
+  tessera_document_select (f->document, TESSERA_NONE);
+  for (int i = 0; i < 40; i++)
+    test_view_act (f, "zoom-out");
+  g_assert_true (block.t0 < v->t1 && block.t1 > v->t0);
+}
+
 /* On a low screen too there are heights to read off, each at a round number. */
 static void
 test_heights_can_be_read_off (TestView *f, gconstpointer unused)
@@ -309,6 +331,7 @@ main (int argc, char **argv)
   ADD ("nothing found is said", test_nothing_found_is_said);
   ADD ("no stack, no choice", test_no_stack_no_choice);
   ADD ("a failure has no address", test_a_failure_has_no_address);
+  ADD ("zoom keeps the selected", test_zoom_keeps_the_selected);
   ADD ("heights can be read off", test_heights_can_be_read_off);
   ADD ("heights are round", test_heights_are_round);
   ADD ("words have contrast", test_words_have_contrast);

@@ -25,15 +25,6 @@
   }
 
 static void
-zoom (TesseraWindow *self, double factor)
-{
-  const TesseraView *v = &self->document->view;
-
-  tessera_document_zoom (self->document, factor, factor, (v->t0 + v->t1) / 2,
-                         (v->y0 + v->y1) / 2);
-}
-
-static void
 go_to_failure (TesseraWindow *self)
 {
   const TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
@@ -77,6 +68,24 @@ side_of_focus (TesseraWindow *self)
 {
   return gtk_widget_has_focus (self->canvases[TESSERA_SIDE_RIGHT]) ? TESSERA_SIDE_RIGHT
                                                                    : TESSERA_SIDE_LEFT;
+}
+
+/* What is selected stays where it is seen, else the middle of the picture. */
+static void
+zoom (TesseraWindow *self, double factor)
+{
+  const TesseraDocument *document = self->document;
+  const TesseraView *v = &document->view;
+  const TesseraSheet *sheet = document->sheets[side_of_focus (self)];
+  TesseraView at;
+
+  if (sheet == NULL || document->selected == TESSERA_NONE ||
+      !tessera_scene_block_rect (sheet->scene, document->selected, &at) ||
+      at.t1 <= v->t0 || at.t0 >= v->t1 || at.y1 <= v->y0 || at.y0 >= v->y1)
+    at = *v;
+  tessera_document_zoom (self->document, factor, factor,
+                         (MAX (at.t0, v->t0) + MIN (at.t1, v->t1)) / 2,
+                         (MAX (at.y0, v->y0) + MIN (at.y1, v->y1)) / 2);
 }
 
 SIMPLE (open, tessera_window_choose_file (self))
