@@ -31,6 +31,7 @@ add_stats (TesseraFollowerStats *sum, const TesseraFollowerStats *more)
   sum->hit_bytes += more->hit_bytes;
   sum->miss_bytes += more->miss_bytes;
   sum->hits_elsewhere += more->hits_elsewhere;
+  sum->hits_dynamic += more->hits_dynamic;
   sum->misses_unknown += more->misses_unknown;
   sum->misses_occupied += more->misses_occupied;
   sum->misses_planned += more->misses_planned;
