@@ -3,7 +3,7 @@
  *
  * What it hands out can be written and read, so that a test sees by content whether two
  * blocks overlap. Memory is mapped as the kernel gives it (zeros, multiples of a host
- * page); what exceeds the budget is refused as a driver would.
+ * page); what exceeds the budget is refused as a driver would. Not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,4 +22,6 @@ typedef struct
   void *user;
 } TesseraHost;
 
+/* @device_bytes: the budget; 0: endless. Takes nothing yet, so there is nothing to clear;
+ * what is held goes back block by block, or with the process. */
 void tessera_host_init (TesseraHost *host, uint64_t device_bytes);

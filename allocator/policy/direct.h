@@ -10,6 +10,8 @@
  * Private pools are served by PyTorch's native rules, whatever the size: what a graph
  * captured stays in use after its blocks are freed, until the pool is released.
  *
+ * Not thread-safe: the caller holds one lock per device.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -20,13 +22,15 @@
 
 typedef struct TesseraDirect TesseraDirect;
 
-/* As tessera_policy_new(). */
+/* As tessera_policy_new(), whatever the settings say but for large segments. @device must
+ * outlive it. */
 TESSERA_MUST_USE TesseraStatus tessera_direct_new (const TesseraPolicyOptions *options,
                                                    TesseraDevice *device,
                                                    const TesseraObserver *observer,
                                                    TesseraDirect **out_direct);
 void tessera_direct_free (TesseraDirect *direct); /* NULL is fine */
 
+/* As their namesakes in caching.h; unknown addresses give TESSERA_INVALID. */
 TESSERA_MUST_USE TesseraStatus tessera_direct_malloc (TesseraDirect *direct,
                                                       uint64_t size_bytes,
                                                       uint32_t stream,
@@ -34,6 +38,7 @@ TESSERA_MUST_USE TesseraStatus tessera_direct_malloc (TesseraDirect *direct,
                                                       TesseraGrant *out_grant);
 TesseraStatus tessera_direct_free_requested (TesseraDirect *direct, uint64_t addr);
 TesseraStatus tessera_direct_free_completed (TesseraDirect *direct, uint64_t addr);
+/* From the next request on; 0: none. */
 void tessera_direct_set_limit (TesseraDirect *direct, uint64_t limit_bytes);
 
 /* Borrowed: the slabs and private pools, for what concerns them alone. */
@@ -46,5 +51,6 @@ void tessera_direct_reset_peaks (TesseraDirect *direct);
 void tessera_direct_each (const TesseraDirect *direct,
                           void (*visit) (void *user, const TesseraBlockInfo *info),
                           void *user);
+/* Recomputes every cached figure; writes expected and found into @error. */
 TESSERA_MUST_USE TesseraStatus tessera_direct_check (const TesseraDirect *direct,
                                                      TesseraError *error);
