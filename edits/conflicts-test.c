@@ -61,7 +61,7 @@ test_conflicts (TestScene *scene, gconstpointer data)
   assert_conflict (scene, 0, 1, "*more than the pool may*");
 
   test_add_group (scene, TESSERA_EDIT_MOVE, FIRST, "nobody's");
-  assert_conflict (scene, 0, 0, "*no group of that name*");
+  assert_conflict (scene, 0, 0, "*no group called \"nobody's\"*");
 
   test_add_apart (scene, ACTIVATIONS, FIRST);
   assert_conflict (scene, 0, 0, "*on both sides*");

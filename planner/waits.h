@@ -30,7 +30,8 @@ size_t tessera_waits_steps (const TesseraBlocks *blocks,
                             uint64_t steps[TESSERA_MAX_WAITS_STEPS]);
 
 /* Plans across streams as tessera_plan_trace() does, with at most @max_waits hand-overs
- * without slack. Never higher than with none. */
+ * without slack. Never higher than with none. The time limit is that of all plannings
+ * together; what it cuts short, or who stops, ends the search with the best so far. */
 TESSERA_MUST_USE TesseraStatus
 tessera_plan_within_waits (const TesseraTrace *trace,
                            const TesseraBlocks *blocks,

@@ -208,6 +208,9 @@ def hand_overs_tell_what_they_wait_for(tmp):
     whole = json.loads(good("plan", FSDP, "--across-streams", "--json"))["hand_over_list"]
     told = json.loads(good("explain", FSDP, str(whole[0]["to_block"]), "--across-streams", "--json"))
     assert whole[0] in told["hand_over_list"], told["hand_over_list"]
+    # One stream: no curve of equal rows, but why there is none.
+    told = good("plan", SAMPLE, "--across-streams", "--waits", "curve")
+    assert told.splitlines()[-1] == f"{SAMPLE} has one stream: nothing passes between streams, and nothing waits", told
     refused("plan", FSDP, "--across-streams", "--waits", "few", words=("--waits",), status=2)
     refused("plan", FSDP, "--waits", "all", words=("--across-streams",), status=2)
 

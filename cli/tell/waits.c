@@ -137,6 +137,12 @@ cli_print_waits_curve (const CliStudy *study,
   TesseraPlanOptions with = *options;
   TesseraStatus status = TESSERA_OK;
 
+  if (study->trace->n_streams <= 1)
+    {
+      printf ("%s has one stream: nothing passes between streams, and nothing waits\n",
+              study->path);
+      return TESSERA_OK;
+    }
   with.across_streams = true;
   printf ("%10s %12s %11s %11s %14s  %s\n", "waits", "hand-overs", "height", "of active",
           "longest stall", "blocks above");

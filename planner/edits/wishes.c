@@ -25,14 +25,16 @@ typedef struct
 } Apply;
 
 static TesseraStatus
-refuse (Apply *apply, uint32_t edit, const char *reason)
+refuse_group (Apply *apply, uint32_t index)
 {
+  const TesseraEdit *edit = &apply->edits[index];
+
   if (apply->conflict)
-    *apply->conflict = (TesseraEditConflict){ edit, edit };
+    *apply->conflict = (TesseraEditConflict){ index, index };
   return tessera_fail (apply->error, TESSERA_REFUSED,
-                       "the edit \"%s\" can't be applied: "
-                       "%s",
-                       apply->edits[edit].name, reason);
+                       "the edit \"%s\" can't be applied: there is no group called "
+                       "\"%s\", neither of the trace's nor made by an edit before it",
+                       edit->name, edit->group);
 }
 
 static TesseraStatus
@@ -143,9 +145,7 @@ apply_edit (Apply *apply, uint32_t index)
       return TESSERA_OK;
     default:
       status = tessera_regroup (&apply->regroup, edit, apply->selected);
-      return status == TESSERA_REFUSED
-                 ? refuse (apply, index, "there is no group of that name")
-                 : status;
+      return status == TESSERA_REFUSED ? refuse_group (apply, index) : status;
     }
 }
 

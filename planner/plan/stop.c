@@ -5,16 +5,19 @@
  */
 #include "planner/plan/stop.h"
 
+double
+tessera_stop_seconds_left (const TesseraStop *stop)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return stop->time_limit_s - (double) (now.tv_sec - stop->begin.tv_sec) -
+         (double) (now.tv_nsec - stop->begin.tv_nsec) * 1e-9;
+}
+
 static bool
 time_is_up (const TesseraStop *stop)
 {
-  struct timespec now;
-  if (stop->time_limit_s <= 0)
-    return false;
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return (double) (now.tv_sec - stop->begin.tv_sec) +
-             (double) (now.tv_nsec - stop->begin.tv_nsec) * 1e-9 >=
-         stop->time_limit_s;
+  return stop->time_limit_s > 0 && tessera_stop_seconds_left (stop) <= 0;
 }
 
 static bool

@@ -24,3 +24,5 @@ typedef struct
 /* Begins now. @stop must stay where it is. */
 void
 tessera_stop_init (TesseraStop *stop, const TesseraProgress *asked, double time_limit_s);
+/* Until its time is up; 0 or less: it is. Of one with a time limit. */
+double tessera_stop_seconds_left (const TesseraStop *stop);

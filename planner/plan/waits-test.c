@@ -293,6 +293,40 @@ test_property (void)
   g_assert_cmpuint (n_folded, >, 20);
 }
 
+static bool
+count_call (void *user, double fraction)
+{
+  guint *n_calls = user;
+
+  ++*n_calls;
+  return true;
+}
+
+/* Time is up after the first look: one planning is begun, not one for each of the sizes
+ * that are tried, and the plan says that it was cut short. */
+static void
+test_time_of_all (void)
+{
+  guint n_calls = 0;
+  const TesseraProgress progress = { count_call, &n_calls };
+  PlanCase c = plan_case_look (late_loop (1, 4));
+  TesseraPlanOptions options = plan_across;
+  TesseraPlan *plan = NULL;
+
+  options.progress = &progress;
+  options.time_limit_s = 1e-9;
+  g_assert_cmpint (tessera_plan_within_waits (c.trace, c.blocks, c.structure, &options, 3,
+                                              NULL, &plan),
+                   ==, TESSERA_OK);
+  g_assert_cmpuint (n_calls, ==, 1);
+  g_assert_cmpuint (plan->cut_short, ==, TESSERA_CUT_BY_TIME);
+  g_assert_cmpfloat (plan->time_limit_s, ==, 1e-9);
+  g_assert_true (plan->checked);
+  g_assert_cmpuint (tessera_waits_of (plan).n_waits, ==, 0);
+  tessera_plan_free (plan);
+  plan_case_clear (&c);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -301,6 +335,7 @@ main (int argc, char **argv)
   g_test_add_func ("/waits/closed", test_closed);
   g_test_add_func ("/waits/none", test_none);
   g_test_add_func ("/waits/last-event", test_last_event);
+  g_test_add_func ("/waits/time-of-all", test_time_of_all);
   g_test_add_func ("/waits/property", test_property);
   return g_test_run ();
 }

@@ -5,6 +5,8 @@
  */
 #include "planner/waits.h"
 
+#include "planner/plan/stop.h"
+
 #include <stdlib.h>
 
 /* The time that the request of @pair can stand still for. */
@@ -73,6 +75,53 @@ keep_lower (TesseraPlan **kept, TesseraPlan *plan)
   *kept = plan;
 }
 
+/* A search by halves: of each planning what is left of the time of all. */
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraBlocks *blocks;
+  const TesseraStructure *structure;
+  TesseraPlanOptions with;
+  TesseraStop stop; /* of all plannings */
+  size_t max_waits;
+  TesseraPlan *best;
+  uint8_t cut_short; /* of any of them, or between two */
+} Search;
+
+/* Whether there is anything left to plan in. */
+static bool
+has_time (Search *search)
+{
+  if (search->stop.time_limit_s > 0)
+    search->with.time_limit_s = tessera_stop_seconds_left (&search->stop);
+  if (search->cut_short == TESSERA_CUT_NOT && search->stop.time_limit_s > 0 &&
+      search->with.time_limit_s <= 0)
+    search->cut_short = TESSERA_CUT_BY_TIME;
+  return search->cut_short == TESSERA_CUT_NOT;
+}
+
+/* *@out_is_within: as few hand-overs wait as may. */
+static TesseraStatus
+plan_from (Search *search, uint64_t from_bytes, TesseraError *error, bool *out_is_within)
+{
+  TesseraPlan *plan;
+  TesseraStatus status;
+
+  search->with.waits_from_bytes = from_bytes;
+  status = tessera_plan_trace (search->trace, search->blocks, search->structure,
+                               &search->with, error, &plan);
+  if (status != TESSERA_OK)
+    return status;
+  if (search->cut_short == TESSERA_CUT_NOT)
+    search->cut_short = plan->cut_short;
+  *out_is_within = count_waits (plan) <= search->max_waits;
+  if (*out_is_within)
+    keep_lower (&search->best, plan);
+  else
+    tessera_plan_free (plan);
+  return status;
+}
+
 TesseraStatus
 tessera_plan_within_waits (const TesseraTrace *trace,
                            const TesseraBlocks *blocks,
@@ -84,36 +133,33 @@ tessera_plan_within_waits (const TesseraTrace *trace,
 {
   uint64_t steps[TESSERA_MAX_WAITS_STEPS];
   size_t low = 0, high = tessera_waits_steps (blocks, steps) - 1;
-  TesseraPlanOptions with = *options;
-  TesseraPlan *best = NULL, *plan;
+  Search search = { trace, blocks, structure, .with = *options, .max_waits = max_waits };
   TesseraStatus status;
+  bool is_within;
 
   *out_plan = NULL;
-  with.across_streams = true;
-  with.waits_from_bytes = UINT64_MAX;
-  status = tessera_plan_trace (trace, blocks, structure, &with, error, &best);
-  while (status == TESSERA_OK && low < high)
+  search.with.across_streams = true;
+  tessera_stop_init (&search.stop, options->progress, options->time_limit_s);
+  status = plan_from (&search, UINT64_MAX, error, &is_within);
+  if (trace->n_streams <= 1) /* nobody waits */
+    low = high;
+  while (status == TESSERA_OK && low < high && has_time (&search))
     {
       size_t middle = low + (high - low) / 2;
 
-      with.waits_from_bytes = steps[middle];
-      status = tessera_plan_trace (trace, blocks, structure, &with, error, &plan);
-      if (status != TESSERA_OK)
-        break;
-      if (count_waits (plan) <= max_waits)
-        {
-          high = middle;
-          keep_lower (&best, plan);
-        }
+      status = plan_from (&search, steps[middle], error, &is_within);
+      if (status == TESSERA_OK && is_within)
+        high = middle;
       else
-        {
-          low = middle + 1;
-          tessera_plan_free (plan);
-        }
+        low = middle + 1;
     }
   if (status == TESSERA_OK)
-    *out_plan = best;
+    {
+      search.best->cut_short = search.cut_short;
+      search.best->time_limit_s = options->time_limit_s;
+      *out_plan = search.best;
+    }
   else
-    tessera_plan_free (best);
+    tessera_plan_free (search.best);
   return status;
 }
