@@ -13,8 +13,10 @@
 static const CliCommand commands[] = {
   { "info", "FILE", "why is reserved above allocated: the verdict and its parts",
     "FILE is a PyTorch snapshot (.pickle, .pickle.gz), a CSV or a .tsr.\n"
-    "The parts sum to the reserved bytes of that moment, to the byte. The plan is that "
-    "without edits.",
+    "The parts sum to the reserved bytes of that moment, to the byte. The plan is made "
+    "with the\n"
+    "edits that are kept with FILE (tessera edits), as `tessera plan` makes it, unless "
+    "--no-edits is\ngiven.",
     cli_info },
   { "import", "FILE -o T.tsr",
     "turn a snapshot or CSV into a trace that anyone can query",
@@ -25,7 +27,8 @@ static const CliCommand commands[] = {
     "address, segment, out-of-memory and final block; status 1 unless all are equal.",
     cli_simulate },
   { "fit", "FILE", "the smallest device that completes the trace, policy by policy",
-    "Found by bisection over the simulation, to 2 MiB. The plan is that without edits.",
+    "Found by bisection over the simulation, to 2 MiB. The plan is made with the edits "
+    "that are kept\nwith FILE, unless --no-edits is given.",
     cli_fit },
   { "plan", "FILE -o P.tsp", "plan where every block goes; checked before it is written",
     "The same trace, edits, options and budget give the same plan on every machine. "

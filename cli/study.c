@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/edit-add.h"
+#include "edits/query.h"
 #include "planner/waits.h"
 #include "recorder/import/import.h"
 
@@ -108,6 +109,26 @@ cli_study_print_edits (const CliStudy *study, const char *edits_path)
   for (size_t i = 0; i < n_edits; i++)
     if (is_about_nothing (study, &edits[i]))
       printf ("  of these \"%s\" is about no block of %s\n", edits[i].name, study->path);
+}
+
+void
+cli_study_json_edits (JsonBuilder *builder, const CliStudy *study)
+{
+  size_t n_edits = tessera_history_get_n_standing (study->history);
+  const TesseraEdit *edits = tessera_history_get (study->history, NULL);
+
+  json_builder_set_member_name (builder, "edits");
+  json_builder_begin_array (builder);
+  for (size_t i = 0; i < n_edits; i++)
+    {
+      g_autofree char *text = tessera_edit_describe (&edits[i]);
+
+      json_builder_begin_object (builder);
+      cli_json_text (builder, "name", edits[i].name);
+      cli_json_text (builder, "text", text);
+      json_builder_end_object (builder);
+    }
+  json_builder_end_array (builder);
 }
 
 TesseraStatus

@@ -62,6 +62,8 @@ TESSERA_MUST_USE TesseraStatus cli_study_edits (CliStudy *study,
 /* "3 edits of run.tsr applied (--no-edits leaves them out)"; nothing where there are
  * none. */
 void cli_study_print_edits (const CliStudy *study, const char *edits_path);
+/* The same as JSON, also where there are none: "edits", name and text of each. */
+void cli_study_json_edits (JsonBuilder *builder, const CliStudy *study);
 /* Plans, and lays the trace out under the plan, which carries the study's edits. */
 TESSERA_MUST_USE TesseraStatus cli_study_plan (CliStudy *study,
                                                const TesseraPlanOptions *options,

@@ -187,7 +187,22 @@ def plan_is_checked_followed_and_repeatable(tmp):
         good("check", tmp / "a.tsp", "--trace", name)
         followed = json.loads(good("simulate", name, "--policy", f"plan:{tmp / 'a.tsp'}", "--json"))
         assert followed["misses"] == 0 and followed["ooms"] == 0, followed
-    refused("check", tmp / "a.tsp", "--trace", SAMPLE, words=("fingerprint",))
+    # Which of the two does not fit: the plan by itself is whole, or it is not.
+    refused("check", tmp / "a.tsp", "--trace", SAMPLE,
+            words=(f"{SAMPLE}: is not the trace that {tmp / 'a.tsp'} was made from", "fingerprint", "breaks no law by itself"))
+    good("import", FSDP, "-o", tmp / "f.tsr")
+    good("check", tmp / "a.tsp", "--trace", tmp / "f.tsr")
+    with sqlite3.connect(tmp / "f.tsr") as base:
+        base.execute("UPDATE event SET size_bytes = size_bytes + 512 WHERE event_index = 1000")
+    refused("check", tmp / "a.tsp", "--trace", tmp / "f.tsr", words=(f"{tmp / 'f.tsr'}: is not the trace", "changed since"))
+    told = json.loads(run("check", tmp / "a.tsp", "--trace", tmp / "f.tsr", "--json").stdout)
+    assert (told["law"], told["at_fault"]) == ("fingerprint", str(tmp / "f.tsr")), told
+    with sqlite3.connect(tmp / "a.tsp") as base:
+        base.execute("UPDATE slot SET offset_bytes = offset_bytes + 512 WHERE rowid = 500")
+    refused("check", tmp / "a.tsp", "--trace", tmp / "f.tsr", words=(f"{tmp / 'a.tsp'}: breaks the law of",))
+    told = json.loads(run("check", tmp / "a.tsp", "--trace", tmp / "f.tsr", "--json").stdout)
+    assert told["at_fault"] == str(tmp / "a.tsp"), told
+    assert json.loads(good("check", tmp / "b.tsp", "--json"))["at_fault"] is None
 
 
 @test

@@ -227,6 +227,31 @@ def a_report_names_its_edits(tmp):
 
 
 @test
+def info_and_fit_tell_of_the_plan_that_plan_makes(tmp):
+    trace = tmp / "s.tsr"
+    good("import", SAMPLE, "-o", trace)
+    plain = json.loads(good("fit", trace, "--json"))
+    assert plain["edits"] == []
+    add(trace, "pin", "--what", "blocks=0", "--at", "35GiB", "--name", "to the right")
+    wanted = planned(trace)["height_bytes"]
+    assert wanted > 35 * GIB > plain["planned"]["height_bytes"]
+    for told in json.loads(good("fit", trace, "--json")), json.loads(good("info", trace, "--json")):
+        needs = told.get("needs", told)
+        assert needs["planned"]["height_bytes"] == wanted and needs["plan_bytes"] > plain["plan_bytes"], (wanted, needs)
+        assert [edit["name"] for edit in told["edits"]] == ["to the right"], told
+        assert needs["native_bytes"] == plain["native_bytes"]
+    for command in "fit", "info":
+        assert f"1 edit of {trace} applied (--no-edits leaves them out)" in good(command, trace)
+        assert "applied" not in good(command, trace, "--no-edits")
+    assert json.loads(good("fit", trace, "--no-edits", "--json")) == plain
+    assert "edits" not in json.loads(good("info", trace, "--fast", "--json"))
+    add(trace, "pin", "--what", "blocks=0", "--at", "2GiB", "--name", "to the left")
+    for command in "fit", "info":
+        refused(command, trace, words=("to the left", "to the right", "different offsets"))
+        good(command, trace, "--no-edits")
+
+
+@test
 def edits_that_conflict_are_named(tmp):
     trace = tmp / "s.tsr"
     good("import", SAMPLE, "-o", trace)

@@ -9,8 +9,30 @@
 #include "planner/lengths.h"
 #include "recorder/import/import.h"
 
+/* Which of the two files does not fit: NULL where both do. */
+static const char *
+file_at_fault (const char *path, const char *trace_path, TesseraLaw law)
+{
+  if (law == TESSERA_LAW_NONE)
+    return NULL;
+  return law == TESSERA_LAW_FINGERPRINT ? trace_path : path;
+}
+
+/* On stderr. The fingerprint is looked at last: the plan breaks no law by itself. */
+static void
+print_broken (const char *path, const char *trace_path, TesseraLaw law, const char *text)
+{
+  if (law == TESSERA_LAW_FINGERPRINT)
+    fprintf (stderr, "tessera: %s: is not the trace that %s was made from: %s\n",
+             trace_path, path, text);
+  else
+    fprintf (stderr, "tessera: %s: breaks the law of %s: %s\n", path,
+             tessera_law_name (law), text);
+}
+
 static void
 print_result (const char *path,
+              const char *trace_path,
               const TesseraPlan *plan,
               TesseraLaw law,
               const char *text,
@@ -24,6 +46,7 @@ print_result (const char *path,
       cli_json_bool (builder, "accepted", law == TESSERA_LAW_NONE);
       cli_json_text (builder, "law",
                      law == TESSERA_LAW_NONE ? NULL : tessera_law_name (law));
+      cli_json_text (builder, "at_fault", file_at_fault (path, trace_path, law));
       cli_json_text (builder, "finding", law == TESSERA_LAW_NONE ? NULL : text);
       cli_json_bytes (builder, "slots", plan->n_slots);
       cli_json_bytes (builder, "placeless", plan->n_placeless);
@@ -83,11 +106,10 @@ cli_check (int argc, char **argv)
       status = tessera_check_plan (plan, trace, &law, &error);
       if (status == TESSERA_OK && plan->lengths != NULL)
         status = tessera_check_lengths (plan->lengths, &law, &error);
-      print_result (argv[1], plan, law, error.text, common.json);
+      print_result (argv[1], trace_path, plan, law, error.text, common.json);
     }
   if (status != TESSERA_OK && law != TESSERA_LAW_NONE)
-    fprintf (stderr, "tessera: %s: breaks the law of %s: %s\n", argv[1],
-             tessera_law_name (law), error.text);
+    print_broken (argv[1], trace_path, law, error.text);
   else if (status != TESSERA_OK)
     cli_fail (&error);
   tessera_trace_free (trace);

@@ -5,10 +5,13 @@
 int
 cli_fit (int argc, char **argv)
 {
-  gboolean across = FALSE;
+  gboolean across = FALSE, no_edits = FALSE;
   CliCommon common = { 0 };
   GOptionEntry entries[] = { { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
                                "Let the plan pass ranges from stream to stream", NULL },
+                             { "no-edits", 0, 0, G_OPTION_ARG_NONE, &no_edits,
+                               "The plan without the edits that are kept with FILE",
+                               NULL },
                              { NULL } };
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   CliStudy study;
@@ -18,6 +21,8 @@ cli_fit (int argc, char **argv)
     return CLI_USAGE;
   options.across_streams = across;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
+  if (status == TESSERA_OK)
+    status = cli_study_edits (&study, NULL, no_edits, &options, &error);
   if (status == TESSERA_OK)
     status = cli_study_plan (&study, &options, &error);
   if (status == TESSERA_OK)
@@ -29,11 +34,15 @@ cli_fit (int argc, char **argv)
       json_builder_begin_object (builder);
       cli_json_text (builder, "file", study.path);
       cli_json_needs (builder, &study);
+      cli_study_json_edits (builder, &study);
       json_builder_end_object (builder);
       cli_print_json (builder);
     }
   else if (status == TESSERA_OK)
-    cli_print_needs (&study);
+    {
+      cli_print_needs (&study);
+      cli_study_print_edits (&study, NULL);
+    }
   cli_study_clear (&study);
   return result;
 }

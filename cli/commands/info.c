@@ -99,7 +99,10 @@ print_json (const CliStudy *study,
   if (status != TESSERA_OK)
     return status;
   if (study->plan != NULL)
-    cli_json_kinds (builder, study->plan);
+    {
+      cli_study_json_edits (builder, study);
+      cli_json_kinds (builder, study->plan);
+    }
   json_builder_set_member_name (builder, "needs");
   json_builder_begin_object (builder);
   cli_json_needs (builder, study);
@@ -122,6 +125,8 @@ print_text (const CliStudy *study,
   printf ("%s\n%s\n", verdict->headline, verdict->sentence);
   cli_print_parts (parts);
   cli_print_needs (study);
+  if (study->plan != NULL)
+    cli_study_print_edits (study, NULL);
   printf ("\n%s: %s, device %u of %zu; %zu events, %zu blocks, %zu stream%s\n",
           trace->source != NULL ? trace->source : study->path,
           format != NULL ? format : "trace", trace->device,
@@ -147,7 +152,7 @@ int
 cli_info (int argc, char **argv)
 {
   gint64 at = NO_EVENT;
-  gboolean fast = FALSE, across = FALSE;
+  gboolean fast = FALSE, across = FALSE, no_edits = FALSE;
   CliCommon common = { 0 };
   GOptionEntry entries[] = {
     { "at", 0, 0, G_OPTION_ARG_INT64, &at,
@@ -156,6 +161,8 @@ cli_info (int argc, char **argv)
       "EVENT" },
     { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
       "Let the plan pass ranges from stream to stream", NULL },
+    { "no-edits", 0, 0, G_OPTION_ARG_NONE, &no_edits,
+      "The plan without the edits that are kept with FILE", NULL },
     { "fast", 0, 0, G_OPTION_ARG_NONE, &fast, "Leave out plan and smallest devices",
       NULL },
     { NULL }
@@ -174,6 +181,8 @@ cli_info (int argc, char **argv)
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
   if (status == TESSERA_OK)
     status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);
+  if (status == TESSERA_OK && !fast)
+    status = cli_study_edits (&study, NULL, no_edits, &plan_options, &error);
   if (status == TESSERA_OK && !fast)
     status = cli_study_plan (&study, &plan_options, &error);
   if (status == TESSERA_OK && !fast)

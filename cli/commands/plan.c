@@ -43,27 +43,6 @@ parse_strategy (const char *name, TesseraStrategy *out_strategy)
   return FALSE;
 }
 
-/* The edits that the plan is made with. */
-static void
-json_edits (JsonBuilder *builder, const TesseraHistory *history)
-{
-  size_t n_edits = tessera_history_get_n_standing (history);
-  const TesseraEdit *edits = tessera_history_get (history, NULL);
-
-  json_builder_set_member_name (builder, "edits");
-  json_builder_begin_array (builder);
-  for (size_t i = 0; i < n_edits; i++)
-    {
-      g_autofree char *text = tessera_edit_describe (&edits[i]);
-
-      json_builder_begin_object (builder);
-      cli_json_text (builder, "name", edits[i].name);
-      cli_json_text (builder, "text", text);
-      json_builder_end_object (builder);
-    }
-  json_builder_end_array (builder);
-}
-
 static void
 print_json (const CliStudy *study, const CliRegions *regions, const char *output)
 {
@@ -97,7 +76,7 @@ print_json (const CliStudy *study, const CliRegions *regions, const char *output
       cli_json_number (builder, "grouping_costs_bytes",
                        (double) plan->height_bytes - (double) plan->ungrouped_bytes);
     }
-  json_edits (builder, study->history);
+  cli_study_json_edits (builder, study);
   cli_json_bool (builder, "checked", plan->checked);
   cli_json_text (builder, "followable", cli_followable_name (plan));
   cli_json_text (builder, "follow_reason", plan->follow_reason);

@@ -342,7 +342,8 @@ check_fingerprint (const TesseraPlan *plan,
     return TESSERA_OK;
   return tessera_fail (error, TESSERA_REFUSED,
                        "fingerprint: expected %016" PRIx64 ", the trace's, found "
-                       "%016" PRIx64 ": the plan was made from another trace",
+                       "%016" PRIx64 ": the plan breaks no law by itself; it was made "
+                       "from another trace, or the trace has changed since",
                        fingerprint, plan->trace_fingerprint);
 }
 
