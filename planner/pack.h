@@ -123,6 +123,18 @@ TESSERA_MUST_USE TesseraStatus tessera_pack (const TesseraItem *items,
 TESSERA_MUST_USE TesseraStatus tessera_pack_closed_bound (const TesseraItem *items,
                                                           size_t n_items,
                                                           uint64_t *out_bound_bytes);
+
+/*
+ * tessera_pack_held_bound:
+ *
+ * What no layout is below for what items are held to, whoever shares with whom otherwise:
+ * the highest pin, and sets that are kept apart in themselves. 0: nothing of that.
+ *
+ * Returns: as tessera_pack() does
+ */
+TESSERA_MUST_USE TesseraStatus tessera_pack_held_bound (const TesseraItem *items,
+                                                        size_t n_items,
+                                                        uint64_t *out_bound_bytes);
 /* The largest load over time (zones packed apart: the sum of their peaks), or the highest
  * pinned end. Fails as above. */
 TESSERA_MUST_USE TesseraStatus tessera_pack_bound (const TesseraItem *items,

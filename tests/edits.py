@@ -252,6 +252,22 @@ def info_and_fit_tell_of_the_plan_that_plan_makes(tmp):
 
 
 @test
+def what_is_kept_apart_is_in_the_bound(tmp):
+    """Optimal is told to be, also across streams, by the sum of what shares no address, or by a pin."""
+    trace = tmp / "s.tsr"
+    good("import", FSDP, "-o", trace)
+    load = planned(trace, "--across-streams", "--budget", "1")["bound_bytes"]
+    for kind, options in (("apart", ("--what", "size>=64MiB")), ("pin", ("--what", "blocks=0", "--at", "100GiB"))):
+        add(trace, kind, *options)
+        for way in (), ("--across-streams",):
+            plan = planned(trace, "--budget", "1", *way)
+            assert plan["optimal"] and plan["proven_bound_bytes"] == plan["height_bytes"] > 2 * load, plan
+            head = good("plan", trace, "--budget", "1", *way).splitlines()[1]
+            assert "proven bound" in head and "(0.000 % above)" in head and "alive at most" in head, head
+        good("edits", "undo", trace)
+
+
+@test
 def edits_that_conflict_are_named(tmp):
     trace = tmp / "s.tsr"
     good("import", SAMPLE, "-o", trace)

@@ -43,8 +43,10 @@ is_held (const TesseraItem *item)
   return item->is_pinned != 0 || item->in != 0 || item->apart != 0 || item->body != 0;
 }
 
-static void
-fill_limits (TesseraPackLimit *limits, const TesseraItem *items, size_t n_items)
+void
+tessera_pack_limits_fill (const TesseraItem *items,
+                          size_t n_items,
+                          TesseraPackLimit *limits)
 {
   for (size_t i = 0; i < n_items; i++)
     limits[i] = (TesseraPackLimit){
@@ -256,7 +258,7 @@ tessera_pack_limits_new (const TesseraItem *items,
   TesseraStatus status = TESSERA_NO_MEMORY;
   if (limits != NULL && entries != NULL)
     {
-      fill_limits (limits, items, n_items);
+      tessera_pack_limits_fill (items, n_items, limits);
       status = number_bodies (limits, items, n_items, entries, conflict);
       if (status == TESSERA_OK)
         status = check (limits, items, n_items, entries, conflict);

@@ -41,6 +41,11 @@ TESSERA_MUST_USE TesseraStatus tessera_pack_limits_new (const TesseraItem *items
                                                         TesseraPackLimit **out_limits,
                                                         uint32_t conflict[2]);
 
+/* What each item says of itself, looked at by nobody: no bodies. */
+void tessera_pack_limits_fill (const TesseraItem *items,
+                               size_t n_items,
+                               TesseraPackLimit *limits);
+
 /* The highest end of what is pinned; @limits may be NULL. */
 uint64_t tessera_pack_highest_pin (const TesseraItem *items,
                                    const TesseraPackLimit *limits,

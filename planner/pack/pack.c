@@ -10,6 +10,7 @@
  */
 #include "planner/pack.h"
 
+#include "planner/pack/apart.h"
 #include "planner/pack/first-fit.h"
 #include "planner/pack/groups.h"
 #include "planner/pack/spread.h"
@@ -306,5 +307,47 @@ tessera_pack_closed_bound (const TesseraItem *items,
       begin = zones.ends[g];
     }
   tessera_pack_zones_clear (&zones);
+  return status;
+}
+
+static TesseraStatus
+find_held_bound (const TesseraItem *items,
+                 size_t n_items,
+                 TesseraPackLimit *limits,
+                 uint32_t *members,
+                 uint64_t *out_bound_bytes)
+{
+  TesseraPackProblem *problem;
+  uint64_t pin_bytes;
+  tessera_pack_limits_fill (items, n_items, limits);
+  for (uint32_t i = 0; i < n_items; i++)
+    members[i] = i;
+  TesseraStatus status =
+      tessera_pack_problem_new (items, limits, members, n_items, NULL, &problem);
+  if (status != TESSERA_OK)
+    return status;
+  *out_bound_bytes = tessera_pack_apart_bound (problem);
+  pin_bytes = tessera_pack_highest_pin (items, limits, n_items);
+  if (pin_bytes > *out_bound_bytes)
+    *out_bound_bytes = pin_bytes;
+  tessera_pack_problem_free (problem);
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_pack_held_bound (const TesseraItem *items,
+                         size_t n_items,
+                         uint64_t *out_bound_bytes)
+{
+  TesseraPackLimit *limits = malloc ((n_items + 1) * sizeof *limits);
+  uint32_t *members = malloc ((n_items + 1) * sizeof *members);
+  TesseraStatus status = validate (items, n_items);
+  *out_bound_bytes = 0;
+  if (limits == NULL || members == NULL)
+    status = TESSERA_NO_MEMORY;
+  if (status == TESSERA_OK && n_items > 0)
+    status = find_held_bound (items, n_items, limits, members, out_bound_bytes);
+  free (limits);
+  free (members);
   return status;
 }

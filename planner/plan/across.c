@@ -48,6 +48,7 @@ typedef struct
   uint64_t *best;        /* [n_items] offsets */
   uint64_t height;
   uint64_t proven_bound_bytes; /* 0: nothing was packed across streams */
+  uint64_t held_bound_bytes;   /* whatever passes between streams; 0: none */
   const char *strategy;
 } Across;
 
@@ -272,13 +273,16 @@ choose (Across *across)
   return TESSERA_OK;
 }
 
-/* What holds for owners apart says nothing of layouts across them. */
+/* What holds for owners apart says nothing of layouts across them, but for what edits
+ * keep apart or pin. */
 static void
 settle_proof (const Across *across)
 {
   TesseraPlan *plan = across->build->plan;
 
-  plan->proven_bound_bytes = across->proven_bound_bytes;
+  plan->proven_bound_bytes = across->proven_bound_bytes > across->held_bound_bytes
+                                 ? across->proven_bound_bytes
+                                 : across->held_bound_bytes;
   if (plan->proven_bound_bytes < plan->bound_bytes ||
       plan->proven_bound_bytes > plan->height_bytes)
     plan->proven_bound_bytes = plan->bound_bytes;
@@ -307,7 +311,10 @@ tessera_build_across (TesseraPlanBuild *build)
 
   if (status != TESSERA_OK || !tessera_build_splits_sizes (build) || build->n_items == 0)
     return status;
-  if (is_worth_it (build) || build->plan->across_streams)
+  if (build->holds.n_holds > 0)
+    status =
+        tessera_pack_held_bound (build->items, build->n_items, &across.held_bound_bytes);
+  if (status == TESSERA_OK && (is_worth_it (build) || build->plan->across_streams))
     status = tessera_closing_new (build, &across.closing);
   if (status == TESSERA_OK && is_worth_it (build))
     {
