@@ -138,30 +138,44 @@ is_out (TesseraStatus status)
   return status == TESSERA_NO_MEMORY || status == TESSERA_CANCELLED;
 }
 
+/* What is found has to be lower than @rival, if that is a layout. */
+static TesseraPackOptions
+options_against (const Held *held, const Found *rival)
+{
+  TesseraPackOptions options = *held->options;
+
+  if (rival->status == TESSERA_OK)
+    options.most_bytes = options.rival_bytes = rival->packing.height_bytes;
+  return options;
+}
+
 /* Layers as if nobody were held, what is held around them. Not OK: they are in its way.
  * @is_quick: where few move, or not at all */
 static void
-pack_around (const Held *held, bool is_quick, Found *around)
+pack_around (const Held *held, bool is_quick, const Found *bodies, Found *around)
 {
+  const TesseraPackOptions options = options_against (held, bodies);
   TesseraItem *items = malloc ((held->n_items + 1) * sizeof *items);
 
   around->status = TESSERA_NO_MEMORY;
   if (items)
     around->status = make_room (held->items, held->n_items, held->layered, items);
   if (around->status == TESSERA_OK)
-    around->status = is_quick ? tessera_standing_pack (items, held->layered,
-                                                       held->n_items, held->options,
-                                                       around->offsets, &around->packing)
-                              : tessera_pack (items, held->n_items, held->options,
-                                              around->offsets, &around->packing);
+    around->status =
+        is_quick ? tessera_standing_pack (items, held->layered, held->n_items, &options,
+                                          around->offsets, &around->packing)
+                 : tessera_pack (items, held->n_items, &options, around->offsets,
+                                 &around->packing);
   free (items);
 }
 
 static void
-pack_bodies (const Held *held, Found *bodies)
+pack_bodies (const Held *held, const Found *around, Found *bodies)
 {
-  bodies->status = tessera_pack (held->bodies, held->n_items, held->options,
-                                 bodies->offsets, &bodies->packing);
+  const TesseraPackOptions options = options_against (held, around);
+
+  bodies->status = tessera_pack (held->bodies, held->n_items, &options, bodies->offsets,
+                                 &bodies->packing);
 }
 
 static bool
@@ -180,30 +194,26 @@ is_enough (const Held *held, const Found *found)
 {
   uint64_t bound_bytes = found->packing.bound_bytes;
 
-  return found->status == TESSERA_OK && found->packing.height_bytes - bound_bytes <=
-                                            bound_bytes / held->options->rough_part;
+  return held->options->is_brief && found->status == TESSERA_OK &&
+         found->packing.height_bytes - bound_bytes <=
+             bound_bytes / held->options->rough_part;
 }
 
+/* Around layers first where few move: that takes milliseconds. Where many do bodies are
+ * sooner there. Who comes second looks for what is lower only. A preview has one of the
+ * two, where that is lower for sure or nearly. */
 static void
 pack_both (const Held *held, Found *around, Found *bodies)
 {
-  pack_around (held, false, around);
-  if (!is_out (around->status))
-    pack_bodies (held, bodies);
-}
-
-/* Of a preview: one of the two, where that is lower for sure or nearly. */
-static void
-pack_briefly (const Held *held, Found *around, Found *bodies)
-{
-  pack_around (held, true, around);
+  pack_around (held, true, bodies, around);
   if (is_out (around->status) ||
-      (around->status == TESSERA_OK && has_many_in_bodies (held)))
+      (held->options->is_brief && around->status == TESSERA_OK &&
+       has_many_in_bodies (held)))
     return;
-  pack_bodies (held, bodies);
+  pack_bodies (held, around, bodies);
   if (around->status != TESSERA_OK && !is_out (bodies->status) &&
       !is_enough (held, bodies))
-    pack_around (held, false, around);
+    pack_around (held, false, bodies, around);
 }
 
 /* Both where they are; @bodies has the place for the lower. */
@@ -243,10 +253,7 @@ tessera_held_pack (const TesseraItem *items,
 
   if (!around.offsets)
     return TESSERA_NO_MEMORY;
-  if (options->is_brief)
-    pack_briefly (&held, &around, &among);
-  else
-    pack_both (&held, &around, &among);
+  pack_both (&held, &around, &among);
   status = take_lower (&held, &around, &among);
   *out_packing = among.packing;
   free (around.offsets);

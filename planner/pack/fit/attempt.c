@@ -17,6 +17,17 @@ init_orders (TesseraDesk *desk, const TesseraPackProblem *problem)
   return tessera_lowest_init (&desk->lowest, problem);
 }
 
+static TesseraStatus
+init_sweeps (TesseraDesk *desk, const TesseraTimes *times)
+{
+  for (uint32_t i = 0; i < times->problem->n_items; i++)
+    desk->n_first += tessera_rule_is_first (times->problem, i) ? 1 : 0;
+  desk->first_offsets =
+      malloc ((TESSERA_N_FIRST_PLACES * desk->n_first + 1) * sizeof *desk->first_offsets);
+  return desk->first_offsets != NULL ? tessera_sweep_init (&desk->sweep, times)
+                                     : TESSERA_NO_MEMORY;
+}
+
 TesseraStatus
 tessera_desk_init (TesseraDesk *desk,
                    const TesseraPackProblem *problem,
@@ -34,7 +45,7 @@ tessera_desk_init (TesseraDesk *desk,
   if (status == TESSERA_OK && parts->has_orders)
     status = init_orders (desk, problem);
   if (status == TESSERA_OK && parts->times != NULL)
-    status = tessera_sweep_init (&desk->sweep, parts->times);
+    status = init_sweeps (desk, parts->times);
   if (status != TESSERA_OK)
     tessera_desk_clear (desk);
   return status;
@@ -47,6 +58,7 @@ tessera_desk_clear (TesseraDesk *desk)
   free (desk->order);
   free (desk->offsets);
   free (desk->bodies_put);
+  free (desk->first_offsets);
   tessera_shelf_clear (&desk->shelf);
   tessera_lowest_clear (&desk->lowest);
   tessera_sweep_clear (&desk->sweep);
@@ -124,31 +136,51 @@ tessera_attempt (TesseraDesk *desk,
   return true;
 }
 
-/* Those that no sweep places, wherever the shelf has room for them. */
+/* Wherever the shelf has room for them. */
 static void
 place_first_class (TesseraDesk *desk,
-                   const TesseraRule *rule,
-                   uint32_t n_items,
-                   uint64_t *height_bytes)
+                   TesseraPlacement placement,
+                   TesseraFirstPlaces *places)
 {
-  TesseraPlacement placement = rule->fit == TESSERA_SWEEP_FIRST_FIT
-                                   ? TESSERA_PLACE_FIRST_FIT
-                                   : TESSERA_PLACE_BEST_FIT;
+  places->height_bytes = 0;
   if (desk->problem->limits != NULL)
-    tessera_attempt_first (desk, placement, n_items, height_bytes);
+    tessera_attempt_first (desk, placement, desk->n_first, &places->height_bytes);
   else
     tessera_shelf_empty (&desk->shelf);
-  for (uint32_t i = 0; i < n_items; i++)
+  for (size_t i = 0; i < desk->n_first; i++)
     {
       uint32_t item_index = desk->order[i];
-      tessera_sweep_note (&desk->sweep, item_index);
-      if (desk->problem->limits != NULL)
-        continue;
-      uint64_t offset = place_on_shelf (desk, item_index, placement);
-      desk->offsets[item_index] = offset;
-      if (offset + desk->problem->items[item_index].size_bytes > *height_bytes)
-        *height_bytes = offset + desk->problem->items[item_index].size_bytes;
+      if (desk->problem->limits == NULL)
+        {
+          uint64_t offset = place_on_shelf (desk, item_index, placement);
+          uint64_t top = offset + desk->problem->items[item_index].size_bytes;
+          desk->offsets[item_index] = offset;
+          if (top > places->height_bytes)
+            places->height_bytes = top;
+        }
+      places->offsets[i] = desk->offsets[item_index];
     }
+}
+
+/* Those that no sweep places, which come first in the order. Returns: their height. */
+static uint64_t
+put_first_class (TesseraDesk *desk, const TesseraRule *rule)
+{
+  const bool is_first_fit = rule->fit == TESSERA_SWEEP_FIRST_FIT;
+  const size_t way = (is_first_fit ? 1 : 0) + (rule->is_backward ? 2 : 0);
+  TesseraFirstPlaces *places = &desk->first[way];
+  if (places->offsets == NULL)
+    {
+      places->offsets = &desk->first_offsets[way * desk->n_first];
+      place_first_class (
+          desk, is_first_fit ? TESSERA_PLACE_FIRST_FIT : TESSERA_PLACE_BEST_FIT, places);
+    }
+  for (size_t i = 0; i < desk->n_first; i++)
+    {
+      desk->offsets[desk->order[i]] = places->offsets[i];
+      tessera_sweep_note (&desk->sweep, desk->order[i]);
+    }
+  return places->height_bytes;
 }
 
 /* Who comes last has no places of its own: it fills holes. */
@@ -171,10 +203,9 @@ tessera_attempt_sweep (TesseraDesk *desk,
                        uint64_t *out_height_bytes)
 {
   uint32_t ends[TESSERA_RULE_MAX_CLASSES];
-  *out_height_bytes = 0;
   tessera_rule_order (rule, desk->sweep.times, desk->order, ends);
   tessera_sweep_begin (&desk->sweep, rule->is_backward, looks);
-  place_first_class (desk, rule, ends[0], out_height_bytes);
+  *out_height_bytes = put_first_class (desk, rule);
   for (uint32_t c = 1; c < TESSERA_RULE_MAX_CLASSES; c++)
     if (ends[c] > ends[c - 1] &&
         !tessera_sweep_class (&desk->sweep, &desk->order[ends[c - 1]],

@@ -37,6 +37,16 @@ typedef struct
   const TesseraTimes *times; /* for sweeps; NULL: none */
 } TesseraDeskParts;
 
+/* Where those lie that come before all sweeps. Rules differ in what comes after them:
+ * first fit or best fit, forward or backward is all that they see of a rule. */
+typedef struct
+{
+  uint64_t *offsets; /* [n_items] in the order of their class; NULL: not known yet */
+  uint64_t height_bytes;
+} TesseraFirstPlaces;
+
+#define TESSERA_N_FIRST_PLACES 4
+
 /* What one thread needs to make attempts, one after another. */
 typedef struct
 {
@@ -48,6 +58,9 @@ typedef struct
   TesseraShelf shelf;
   TesseraLowest lowest; /* its reach serves TESSERA_PLACE_SKYLINE as well */
   TesseraSweep sweep;
+  TesseraFirstPlaces first[TESSERA_N_FIRST_PLACES];
+  uint64_t *first_offsets; /* room for these */
+  size_t n_first;
 } TesseraDesk;
 
 TESSERA_MUST_USE TesseraStatus tessera_desk_init (TesseraDesk *desk,

@@ -64,7 +64,16 @@ n_sweeps_allowed (const TesseraPortfolio *portfolio)
          (portfolio->problem->n_items + SWEPT_AT_LEAST);
 }
 
-/* Each at less than the best so far or given up. */
+/* What is higher is of no use. */
+static uint64_t
+most_useful (const TesseraPortfolio *portfolio)
+{
+  uint64_t best_bytes = portfolio->best.height_bytes,
+           rival_bytes = portfolio->options->rival_bytes;
+  return rival_bytes != 0 && rival_bytes <= best_bytes ? rival_bytes - 1 : best_bytes;
+}
+
+/* Each at no more than the best so far or given up. */
 static void
 run_rules (TesseraPortfolio *portfolio,
            TesseraPortfolioWorker *workers,
@@ -75,7 +84,7 @@ run_rules (TesseraPortfolio *portfolio,
       is_near (portfolio))
     return;
   portfolio->round = round;
-  atomic_store (&portfolio->shared.best_height_bytes, portfolio->best.height_bytes);
+  atomic_store (&portfolio->shared.best_height_bytes, most_useful (portfolio));
   tessera_portfolio_run_round (portfolio, workers, (uint32_t) n_rules);
 }
 

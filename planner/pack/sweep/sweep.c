@@ -14,6 +14,7 @@
 /* Ranges that an item goes around at most. Where there are more, those that touch become
  * one, and then neighbours: that closes holes, but never opens what is taken. */
 #define MAX_TAKEN 4096
+#define RUN_OF_TAKEN 8
 
 /* Where a class stands in time. */
 typedef struct
@@ -75,7 +76,9 @@ tessera_sweep_init (TesseraSweep *sweep, const TesseraTimes *times)
   sweep->later = malloc (times->n_lives * sizeof *sweep->later);
   sweep->is_placed = malloc (problem->n_items * sizeof *sweep->is_placed);
   sweep->taken = malloc (MAX_TAKEN * sizeof *sweep->taken);
+  sweep->spare = malloc (MAX_TAKEN * sizeof *sweep->spare);
   if (sweep->later != NULL && sweep->is_placed != NULL && sweep->taken != NULL &&
+      sweep->spare != NULL &&
       tessera_gaps_init (&sweep->gaps, highest + problem->n_blocked) == TESSERA_OK &&
       tessera_left_init (&sweep->left, &times->sizes, problem->n_items) == TESSERA_OK)
     return TESSERA_OK;
@@ -89,6 +92,7 @@ tessera_sweep_clear (TesseraSweep *sweep)
   free (sweep->later);
   free (sweep->is_placed);
   free (sweep->taken);
+  free (sweep->spare);
   tessera_gaps_clear (&sweep->gaps);
   tessera_left_clear (&sweep->left);
   memset (sweep, 0, sizeof *sweep);
@@ -145,11 +149,41 @@ go_on_to (TesseraSweep *sweep, Moment *moment, uint32_t time)
     }
 }
 
-static int
-compare_taken (const void *a, const void *b)
+/* Two sorted stretches of @from become one of @to. */
+static void
+merge_taken (
+    const TesseraGap *from, uint32_t begin, uint32_t middle, uint32_t end, TesseraGap *to)
 {
-  const TesseraGap *x = a, *y = b;
-  return x->begin < y->begin ? -1 : x->begin > y->begin;
+  uint32_t low = begin, high = middle;
+  for (uint32_t i = begin; i < end; i++)
+    to[i] = high == end || (low < middle && from[low].begin <= from[high].begin)
+                ? from[low++]
+                : from[high++];
+}
+
+/* Runs of a few are sorted in place, then merged to and fro. */
+static void
+sort_taken (TesseraSweep *sweep)
+{
+  const uint32_t n = sweep->n_taken;
+  TesseraGap *taken = sweep->taken;
+  for (uint32_t i = 1; i < n; i++)
+    {
+      const TesseraGap gap = taken[i];
+      uint32_t k = i;
+      for (; k % RUN_OF_TAKEN != 0 && taken[k - 1].begin > gap.begin; k--)
+        taken[k] = taken[k - 1];
+      taken[k] = gap;
+    }
+  for (uint32_t run = RUN_OF_TAKEN; run < n; run *= 2)
+    {
+      for (uint32_t begin = 0; begin < n; begin += 2 * run)
+        merge_taken (sweep->taken, begin, begin + run < n ? begin + run : n,
+                     begin + 2 * run < n ? begin + 2 * run : n, sweep->spare);
+      taken = sweep->taken;
+      sweep->taken = sweep->spare;
+      sweep->spare = taken;
+    }
 }
 
 /* Sorts what is taken; ranges that touch, or are less than @hole_bytes apart, become
@@ -158,7 +192,7 @@ static void
 settle_taken (TesseraSweep *sweep, uint64_t hole_bytes)
 {
   uint32_t n = 0;
-  qsort (sweep->taken, sweep->n_taken, sizeof *sweep->taken, compare_taken);
+  sort_taken (sweep);
   for (uint32_t i = 0; i < sweep->n_taken; i++)
     {
       TesseraGap *last = n > 0 ? &sweep->taken[n - 1] : NULL;

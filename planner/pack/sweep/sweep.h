@@ -35,6 +35,7 @@ typedef struct
   TesseraGaps gaps;
   TesseraLeft left;
   TesseraGap *taken; /* what the item in hand has to go around */
+  TesseraGap *spare; /* as much room, for sorting */
   uint32_t n_taken;
   uint64_t looks_left; /* at lives of earlier classes; at 0 a class is given up */
   bool is_backward;
