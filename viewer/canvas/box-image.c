@@ -11,6 +11,8 @@ struct TesseraBoxImage
 {
   int width, height; /* pixels */
   int scale;
+  cairo_surface_t *surface; /* its pixels are its own: what is drawn takes them along, of
+                               others cairo makes a copy */
   uint32_t *pixels;
 };
 
@@ -25,15 +27,19 @@ tessera_box_image_new (int width, int height, int scale)
 {
   TesseraBoxImage *self = g_new (TesseraBoxImage, 1);
 
-  *self = (TesseraBoxImage){ width * scale, height * scale, scale, NULL };
-  self->pixels = g_new0 (uint32_t, (size_t) self->width * (size_t) self->height);
+  *self = (TesseraBoxImage){ .width = width * scale,
+                             .height = height * scale,
+                             .scale = scale };
+  self->surface =
+      cairo_image_surface_create (CAIRO_FORMAT_ARGB32, self->width, self->height);
+  self->pixels = (uint32_t *) (void *) cairo_image_surface_get_data (self->surface);
   return self;
 }
 
 void
 tessera_box_image_free (TesseraBoxImage *self)
 {
-  g_free (self->pixels);
+  cairo_surface_destroy (self->surface);
   g_free (self);
 }
 
@@ -101,20 +107,15 @@ tessera_box_image_get_pixel (const TesseraBoxImage *self, int x, int y)
 void
 tessera_box_image_draw (TesseraBoxImage *self, GtkSnapshot *snapshot)
 {
-  static const cairo_user_data_key_t owner;
-  cairo_surface_t *surface = cairo_image_surface_create_for_data (
-      (unsigned char *) self->pixels, CAIRO_FORMAT_ARGB32, self->width, self->height,
-      self->width * 4);
   cairo_t *cr = gtk_snapshot_append_cairo (
       snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) (self->width / self->scale),
                                      (float) (self->height / self->scale)));
 
-  cairo_surface_set_user_data (surface, &owner, g_steal_pointer (&self->pixels), g_free);
-  cairo_surface_set_device_scale (surface, self->scale, self->scale);
-  cairo_set_source_surface (cr, surface, 0, 0);
+  cairo_surface_mark_dirty (self->surface);
+  cairo_surface_set_device_scale (self->surface, self->scale, self->scale);
+  cairo_set_source_surface (cr, self->surface, 0, 0);
   cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
   cairo_paint (cr);
   cairo_destroy (cr);
-  cairo_surface_destroy (surface);
   tessera_box_image_free (self);
 }

@@ -9,6 +9,7 @@
 #include "viewer/canvas/curves.h"
 
 #include "viewer/document/document-view.h"
+#include "viewer/canvas/box-image.h"
 #include "viewer/canvas/draw.h"
 #include "viewer/window/ui.h"
 
@@ -46,7 +47,7 @@ top_bytes (TesseraCurvesView *self)
 /* One curve: filled up to its low, paler between low and high. */
 static void
 draw_curve (TesseraCurvesView *self,
-            cairo_t *cr,
+            TesseraBoxImage *image,
             const TesseraFold *fold,
             uint32_t rgb,
             int width,
@@ -58,18 +59,14 @@ draw_curve (TesseraCurvesView *self,
   double per_byte = height / top_bytes (self);
 
   tessera_fold_columns (fold, sheet->axis, 0, 1, (uint32_t) width, low, high);
-  for (int pass = 0; pass < 2; pass++)
+  for (int x = 0; x < width; x++)
     {
-      GdkRGBA colour = tessera_rgba (rgb, pass == 0 ? 0.55 : 1);
+      double values[] = { (double) high[x] * per_byte, (double) low[x] * per_byte };
 
-      for (int x = 0; x < width; x++)
-        {
-          double value = (double) (pass == 0 ? high[x] : low[x]) * per_byte;
-
-          cairo_rectangle (cr, x, height - value, 1, value);
-        }
-      gdk_cairo_set_source_rgba (cr, &colour);
-      cairo_fill (cr);
+      for (int pass = 0; pass < 2; pass++)
+        tessera_box_image_fill (
+            image, &(TesseraBox){ x, height - values[pass], 1, values[pass] }, rgb,
+            pass == 0 ? 0.55 : 1);
     }
 }
 
@@ -91,22 +88,22 @@ make_node (TesseraCurvesView *self, int width, int height, int scale)
                                         ? self->drawing.document->data->own_kind
                                         : sheet->layout->kind);
   GtkSnapshot *snapshot = gtk_snapshot_new ();
-  cairo_t *cr;
+  TesseraBoxImage *image;
 
   forget_node (self);
-  cr = gtk_snapshot_append_cairo (
-      snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
-  cairo_scale (cr, 1.0 / scale, 1.0 / scale);
-  cairo_set_antialias (cr, CAIRO_ANTIALIAS_NONE);
-  width *= scale;
-  height *= scale;
-  draw_curve (self, cr, folds->reserved, palette->curve_reserved, width, height);
-  draw_curve (self, cr, folds->allocated, palette->curve_allocated, width, height);
-  draw_curve (self, cr, folds->live, palette->curve_live, width, height);
-  cairo_destroy (cr);
+  /* A column of the image is one of the curve. */
+  image = tessera_box_image_new (width * scale, height * scale, 1);
+  draw_curve (self, image, folds->reserved, palette->curve_reserved, width * scale,
+              height * scale);
+  draw_curve (self, image, folds->allocated, palette->curve_allocated, width * scale,
+              height * scale);
+  draw_curve (self, image, folds->live, palette->curve_live, width * scale,
+              height * scale);
+  gtk_snapshot_scale (snapshot, 1.0f / (float) scale, 1.0f / (float) scale);
+  tessera_box_image_draw (image, snapshot);
   self->node = gtk_snapshot_free_to_node (snapshot);
-  self->node_width = width / scale;
-  self->node_height = height / scale;
+  self->node_width = width;
+  self->node_height = height;
   self->node_scale = scale;
   self->node_is_dark = self->drawing.document->dark;
   self->node_sheet =
