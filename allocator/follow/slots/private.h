@@ -8,6 +8,14 @@
 
 #include "allocator/follow/slots.h"
 
+/* signatures.c: enters a request of this shape, with a number of its own if it is the
+ * first:
+ * @n_signatures counts them. Returns: its signature. */
+uint32_t tessera_slots_sign (TesseraSlots *slots,
+                             uint64_t block_bytes,
+                             uint32_t stream,
+                             uint32_t pool,
+                             uint32_t *n_signatures);
 /* The signature of a slot's own requests. */
 uint32_t tessera_slots_signature_of (const TesseraSlots *slots, uint32_t slot);
 
