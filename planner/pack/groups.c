@@ -52,22 +52,30 @@ group_begin (const TesseraPackCall *call, size_t group)
   return group == 0 ? 0 : call->zones.ends[group - 1];
 }
 
-/* How high a group is at least, around what others have. */
+/* Of the items of a group up to @end. */
 static TesseraStatus
-least_of_load (const TesseraPackCall *call,
-               size_t group,
-               uint64_t load_bytes,
-               uint64_t *out_height_bytes)
+find_load (const TesseraPackCall *call,
+           size_t group,
+           size_t end,
+           uint64_t *out_load_bytes)
 {
-  TesseraPackRange *blocked;
-  size_t n_blocked;
-  TesseraStatus status =
-      tessera_pack_zones_block (&call->zones, call->items, call->limits, call->offsets,
-                                group, &blocked, &n_blocked);
-  if (status == TESSERA_OK)
-    *out_height_bytes = tessera_pack_least_height (blocked, n_blocked, load_bytes);
-  free (blocked);
-  return status;
+  *out_load_bytes = call->loads[group];
+  return end == call->zones.ends[group]
+             ? TESSERA_OK
+             : tessera_pack_zones_load (&call->zones, call->items,
+                                        group_begin (call, group), end, out_load_bytes);
+}
+
+static TesseraStatus
+copy_blocked (const TesseraPackCall *call, TesseraPackProblem *problem)
+{
+  const size_t n_bytes = call->n_blocked * sizeof *problem->blocked;
+  problem->blocked = malloc (n_bytes + 1);
+  if (problem->blocked == NULL)
+    return TESSERA_NO_MEMORY;
+  memcpy (problem->blocked, call->blocked, n_bytes);
+  problem->n_blocked = call->n_blocked;
+  return TESSERA_OK;
 }
 
 /* Tells the problem what is not to be had, and what that makes of its bound. @end: of the
@@ -77,8 +85,7 @@ set_limits (TesseraPackCall *call, size_t group, size_t end, TesseraPackProblem 
 {
   const uint64_t apart_bytes = tessera_pack_apart_bound (problem);
   uint64_t load_bytes, pin_bytes = 0;
-  TesseraStatus status = tessera_pack_zones_load (
-      &call->zones, call->items, group_begin (call, group), end, &load_bytes);
+  TesseraStatus status = find_load (call, group, end, &load_bytes);
   if (status != TESSERA_OK)
     return status;
   if (problem->bound_bytes < load_bytes - problem->base_bytes)
@@ -87,9 +94,7 @@ set_limits (TesseraPackCall *call, size_t group, size_t end, TesseraPackProblem 
     problem->bound_bytes = apart_bytes;
   if (call->highest_pin_bytes == 0)
     return TESSERA_OK;
-  status =
-      tessera_pack_zones_block (&call->zones, call->items, call->limits, call->offsets,
-                                group, &problem->blocked, &problem->n_blocked);
+  status = copy_blocked (call, problem);
   if (status != TESSERA_OK)
     return status;
   problem->is_whole_pool = true;
@@ -292,19 +297,14 @@ find_above (TesseraPackCall *call, size_t group, size_t *out_n_above)
 {
   const size_t begin = group_begin (call, group), end = call->zones.ends[group];
   const uint32_t *items = call->zones.items;
-  uint64_t load_bytes, height_bytes = 0;
   *out_n_above = 0;
   if (call->highest_pin_bytes == 0 || call->n_left == 0 ||
       call->items[items[begin]].zone != call->items[items[end - 1]].zone)
     return TESSERA_OK;
-  TesseraStatus status =
-      tessera_pack_zones_load (&call->zones, call->items, begin, end, &load_bytes);
-  if (status == TESSERA_OK)
-    status = least_of_load (call, group, load_bytes, &height_bytes);
-  return status == TESSERA_OK
-             ? tessera_pack_zones_put_above (&call->zones, call->limits, group,
-                                             height_bytes, out_n_above)
-             : status;
+  const uint64_t height_bytes =
+      tessera_pack_least_height (call->blocked, call->n_blocked, call->loads[group]);
+  return tessera_pack_zones_put_above (&call->zones, call->limits, group, height_bytes,
+                                       out_n_above);
 }
 
 /* Those lie where they are pinned, unless the rest has come to lie as high. */
@@ -397,10 +397,18 @@ tessera_pack_group (TesseraPackCall *call, size_t group, const TesseraPortfolioO
   size_t n_above;
   bool is_noted = false;
   call->n_left = call->zones.n_groups - group - 1;
-  TesseraStatus status = find_above (call, group, &n_above);
+  TesseraStatus status = TESSERA_OK;
+  if (call->highest_pin_bytes != 0)
+    status =
+        tessera_pack_zones_block (&call->zones, call->items, call->limits, call->offsets,
+                                  group, &call->blocked, &call->n_blocked);
+  if (status == TESSERA_OK)
+    status = find_above (call, group, &n_above);
   if (status == TESSERA_OK)
     status = pack_part (call, group, n_above, options, &is_noted);
   if (status == TESSERA_OK && !is_noted)
     status = pack_part (call, group, 0, options, &is_noted);
+  free (call->blocked);
+  call->blocked = NULL;
   return status;
 }

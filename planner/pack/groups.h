@@ -19,6 +19,10 @@ typedef struct
   uint64_t highest_pin_bytes;
   uint64_t load_bytes; /* of all zones, pins left out */
   TesseraPackZones zones;
+  uint64_t *loads; /* [n_groups] peaks of the zones of each, summed; pins left out */
+  TesseraPackRange *blocked; /* where something is pinned: what the group in work can't
+                                have */
+  size_t n_blocked;
   uint64_t *offsets;
   TesseraPacking packing;
   uint64_t highest_group_bytes; /* whose strategy is told */

@@ -5,13 +5,9 @@
  */
 #include "planner/pack/hints.h"
 
-#include <stdlib.h>
+#include "db/sort.h"
 
-typedef struct
-{
-  uint64_t at_bytes;
-  uint32_t item;
-} Place;
+#include <stdlib.h>
 
 /* A walk upwards: what was used of the former layout below an address, and where as many
  * bytes are free now. */
@@ -26,28 +22,19 @@ typedef struct
   size_t n_passed;
 } Walk;
 
-static int
-compare_places (const void *a, const void *b)
-{
-  const Place *x = a, *y = b;
-  if (x->at_bytes != y->at_bytes)
-    return x->at_bytes < y->at_bytes ? -1 : 1;
-  return x->item < y->item ? -1 : x->item > y->item;
-}
-
 /* In ascending order of where they lay; a hint may say anything. */
-static size_t
-list_places (const TesseraPackProblem *problem, Place *places)
+static TesseraStatus
+list_places (const TesseraPackProblem *problem, TesseraKeyed *places, size_t *out_n)
 {
   size_t n = 0;
   for (uint32_t i = 0; i < problem->n_items; i++)
     {
       uint64_t at_bytes = problem->former[problem->items[i].source];
       if (at_bytes <= TESSERA_PACK_MOST_BYTES)
-        places[n++] = (Place){ at_bytes, i };
+        places[n++] = (TesseraKeyed){ at_bytes, i };
     }
-  qsort (places, n, sizeof *places, compare_places);
-  return n;
+  *out_n = n;
+  return tessera_sort_keyed (places, n);
 }
 
 /* Where somebody leaves, or goes with others, others need not leave room. */
@@ -95,24 +82,25 @@ address_of (Walk *walk, uint64_t used_bytes)
 TesseraStatus
 tessera_pack_hints_find (TesseraPackProblem *problem, uint64_t slack_bytes)
 {
-  Place *places = malloc ((problem->n_items + 1) * sizeof *places);
+  TesseraKeyed *places = malloc ((problem->n_items + 1) * sizeof *places);
+  size_t n_places;
   Walk walk = { .problem = problem, .slack_bytes = slack_bytes };
   problem->hints = malloc ((problem->n_items + 1) * sizeof *problem->hints);
-  if (places == NULL || problem->hints == NULL)
+  if (places == NULL || problem->hints == NULL ||
+      list_places (problem, places, &n_places) != TESSERA_OK)
     {
       free (places);
       return TESSERA_NO_MEMORY;
     }
   for (size_t i = 0; i < problem->n_items; i++)
     problem->hints[i] = TESSERA_PACK_NO_HINT;
-  size_t n_places = list_places (problem, places);
   skip_small (&walk);
   problem->hint_low_bytes = address_of (&walk, 0);
   size_t n_below = walk.n_passed;
   for (size_t k = 0; k < n_places; k++)
     {
-      uint32_t item = places[k].item;
-      uint64_t begin_bytes = places[k].at_bytes;
+      uint32_t item = places[k].value;
+      uint64_t begin_bytes = places[k].key;
       uint64_t end_bytes = begin_bytes + problem->items[item].size_bytes;
       bool is_above = begin_bytes >= walk.top_bytes;
       problem->hints[item] =

@@ -148,6 +148,24 @@ count_hard (const TesseraPackCall *call)
   return n == 0 ? 1 : n < call->zones.n_groups ? n : call->zones.n_groups;
 }
 
+/* Of each group; the bound is all of them. */
+static TesseraStatus
+find_loads (TesseraPackCall *call)
+{
+  TesseraStatus status = TESSERA_OK;
+  call->loads = malloc (call->zones.n_groups * sizeof *call->loads);
+  if (call->loads == NULL)
+    return TESSERA_NO_MEMORY;
+  for (size_t g = 0, begin = 0; g < call->zones.n_groups && status == TESSERA_OK;
+       begin = call->zones.ends[g++])
+    {
+      status = tessera_pack_zones_load (&call->zones, call->items, begin,
+                                        call->zones.ends[g], &call->loads[g]);
+      call->packing.bound_bytes += call->loads[g];
+    }
+  return status;
+}
+
 /* Limits, zones, bound. */
 static TesseraStatus
 call_init (TesseraPackCall *call, const TesseraItem *items, size_t n_items)
@@ -164,8 +182,7 @@ call_init (TesseraPackCall *call, const TesseraItem *items, size_t n_items)
   call->highest_pin_bytes = tessera_pack_highest_pin (items, call->limits, n_items);
   status = tessera_pack_zones_init (&call->zones, items, call->limits, n_items);
   if (status == TESSERA_OK)
-    status = tessera_pack_zones_load (&call->zones, items, 0, n_items,
-                                      &call->packing.bound_bytes);
+    status = find_loads (call);
   call->load_bytes = call->packing.bound_bytes;
   if (call->packing.bound_bytes < call->highest_pin_bytes)
     call->packing.bound_bytes = call->highest_pin_bytes;
@@ -177,6 +194,7 @@ call_clear (TesseraPackCall *call)
 {
   tessera_pack_zones_clear (&call->zones);
   free (call->limits);
+  free (call->loads);
 }
 
 /* The portfolio's first fit by size is of those that do not live always: these lie below

@@ -5,35 +5,28 @@
  */
 #include "planner/pack/zones.h"
 
+#include "db/sort.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct
 {
-  uint32_t group, zone, item; /* sorted by these */
+  uint32_t group, zone, item; /* in order of these */
 } Member;
 
-static int
-compare_members (const void *a, const void *b)
+/* Of one group and zone they are in order already. @keyed: scratch, n_items. */
+static TesseraStatus
+sort_members (Member *members, size_t n_items, TesseraKeyed *keyed)
 {
-  const Member *x = a, *y = b;
-  if (x->group != y->group)
-    return x->group < y->group ? -1 : 1;
-  if (x->zone != y->zone)
-    return x->zone < y->zone ? -1 : 1;
-  return x->item < y->item ? -1 : x->item > y->item;
-}
-
-/* They are mostly: of one zone. */
-static void
-sort_members (Member *members, size_t n_items)
-{
-  for (size_t i = 1; i < n_items; i++)
-    if (compare_members (&members[i - 1], &members[i]) > 0)
-      {
-        qsort (members, n_items, sizeof *members, compare_members);
-        return;
-      }
+  for (size_t i = 0; i < n_items; i++)
+    keyed[i] = (TesseraKeyed){ (uint64_t) members[i].group << 32 | members[i].zone,
+                               members[i].item };
+  TesseraStatus status = tessera_sort_keyed (keyed, n_items);
+  for (size_t i = 0; i < n_items && status == TESSERA_OK; i++)
+    members[i] = (Member){ (uint32_t) (keyed[i].key >> 32), (uint32_t) keyed[i].key,
+                           keyed[i].value };
+  return status;
 }
 
 /* The first member of the zone, or of what it was joined with; members are by zone. */
@@ -90,6 +83,27 @@ number_groups (Member *members, size_t n_items)
     }
 }
 
+/* @keyed, @first_of_body: scratch, n_items each. */
+static TesseraStatus
+find_groups (Member *members,
+             const TesseraItem *items,
+             const TesseraPackLimit *limits,
+             size_t n_items,
+             TesseraKeyed *keyed,
+             uint32_t *first_of_body)
+{
+  for (size_t i = 0; i < n_items; i++)
+    members[i] = (Member){ 0, items[i].zone, (uint32_t) i };
+  TesseraStatus status = sort_members (members, n_items, keyed);
+  number_groups (members, n_items);
+  if (limits == NULL || status != TESSERA_OK)
+    return status;
+  join_by_bodies (members, limits, n_items, first_of_body);
+  for (uint32_t i = 0; i < n_items; i++)
+    members[i].group = find_group (members, i);
+  return sort_members (members, n_items, keyed);
+}
+
 TesseraStatus
 tessera_pack_zones_init (TesseraPackZones *zones,
                          const TesseraItem *items,
@@ -97,33 +111,22 @@ tessera_pack_zones_init (TesseraPackZones *zones,
                          size_t n_items)
 {
   Member *members = malloc (n_items * sizeof *members);
+  TesseraKeyed *keyed = malloc (n_items * sizeof *keyed);
+  TesseraStatus status = TESSERA_NO_MEMORY;
   *zones = (TesseraPackZones){ .items = malloc (n_items * sizeof *zones->items),
                                .ends = malloc (n_items * sizeof *zones->ends) };
-  if (members == NULL || zones->items == NULL || zones->ends == NULL)
-    {
-      free (members);
-      tessera_pack_zones_clear (zones);
-      return TESSERA_NO_MEMORY;
-    }
-  for (size_t i = 0; i < n_items; i++)
-    members[i] = (Member){ 0, items[i].zone, (uint32_t) i };
-  sort_members (members, n_items);
-  number_groups (members, n_items);
-  if (limits != NULL)
-    {
-      join_by_bodies (members, limits, n_items, zones->items);
-      for (uint32_t i = 0; i < n_items; i++)
-        members[i].group = find_group (members, i);
-      sort_members (members, n_items);
-    }
-  for (size_t i = 0; i < n_items; i++)
+  if (members != NULL && keyed != NULL && zones->items != NULL && zones->ends != NULL)
+    status = find_groups (members, items, limits, n_items, keyed, zones->items);
+  for (size_t i = 0; i < n_items && status == TESSERA_OK; i++)
     {
       zones->items[i] = members[i].item;
       if (i + 1 == n_items || members[i + 1].group != members[i].group)
         zones->ends[zones->n_groups++] = i + 1;
     }
   free (members);
-  size_t *ends = realloc (zones->ends, zones->n_groups * sizeof *ends);
+  free (keyed);
+  size_t *ends =
+      status == TESSERA_OK ? realloc (zones->ends, zones->n_groups * sizeof *ends) : NULL;
   if (ends == NULL)
     {
       tessera_pack_zones_clear (zones);
@@ -164,27 +167,24 @@ tessera_pack_zones_load (const TesseraPackZones *zones,
   return status;
 }
 
-static int
-compare_ranges (const void *a, const void *b)
-{
-  const TesseraPackRange *x = a, *y = b;
-  if (x->begin_bytes != y->begin_bytes)
-    return x->begin_bytes < y->begin_bytes ? -1 : 1;
-  return x->end_bytes < y->end_bytes ? -1 : x->end_bytes > y->end_bytes;
-}
-
-/* Sorts; those that touch become one. Returns: how many are left. */
+/* Ranges of items in ascending order of where they begin; those that touch become one.
+ * Returns: how many are left. */
 static size_t
-join_ranges (TesseraPackRange *ranges, size_t n_ranges)
+join_ranges (const TesseraItem *items,
+             const TesseraKeyed *places,
+             size_t n_places,
+             TesseraPackRange *ranges)
 {
-  size_t n_left = 0;
-  qsort (ranges, n_ranges, sizeof *ranges, compare_ranges);
-  for (size_t i = 0; i < n_ranges; i++)
-    if (n_left == 0 || ranges[i].begin_bytes > ranges[n_left - 1].end_bytes)
-      ranges[n_left++] = ranges[i];
-    else if (ranges[i].end_bytes > ranges[n_left - 1].end_bytes)
-      ranges[n_left - 1].end_bytes = ranges[i].end_bytes;
-  return n_left;
+  size_t n = 0;
+  for (size_t i = 0; i < n_places; i++)
+    {
+      uint64_t at = places[i].key, top = at + items[places[i].value].size_bytes;
+      if (n == 0 || at > ranges[n - 1].end_bytes)
+        ranges[n++] = (TesseraPackRange){ at, top };
+      else if (top > ranges[n - 1].end_bytes)
+        ranges[n - 1].end_bytes = top;
+    }
+  return n;
 }
 
 TesseraStatus
@@ -197,21 +197,25 @@ tessera_pack_zones_block (const TesseraPackZones *zones,
                           size_t *out_n_ranges)
 {
   size_t begin = group == 0 ? 0 : zones->ends[group - 1];
-  size_t n_items = zones->ends[zones->n_groups - 1], n_ranges = 0;
-  TesseraPackRange *ranges = malloc ((n_items + 1) * sizeof *ranges);
-  *out_ranges = ranges;
+  size_t n_items = zones->ends[zones->n_groups - 1], n_places = 0;
+  TesseraKeyed *places = malloc ((n_items + 1) * sizeof *places);
+  TesseraStatus status = TESSERA_NO_MEMORY;
+  *out_ranges = malloc ((n_items + 1) * sizeof **out_ranges);
   *out_n_ranges = 0;
-  if (ranges == NULL)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < n_items; i = i + 1 == begin ? zones->ends[group] : i + 1)
+  for (size_t i = 0; i < n_items && places != NULL;
+       i = i + 1 == begin ? zones->ends[group] : i + 1)
     {
       uint32_t item = zones->items[i];
       uint64_t at = i < begin ? offsets[item] : limits[item].pinned_bytes;
       if (at != TESSERA_PACK_NOT_PINNED && (i < begin || i >= zones->ends[group]))
-        ranges[n_ranges++] = (TesseraPackRange){ at, at + items[item].size_bytes };
+        places[n_places++] = (TesseraKeyed){ at, item };
     }
-  *out_n_ranges = join_ranges (ranges, n_ranges);
-  return TESSERA_OK;
+  if (places != NULL && *out_ranges != NULL)
+    status = tessera_sort_keyed (places, n_places);
+  if (status == TESSERA_OK)
+    *out_n_ranges = join_ranges (items, places, n_places, *out_ranges);
+  free (places);
+  return status;
 }
 
 TesseraStatus

@@ -5,6 +5,7 @@
  */
 #include "planner/pack/repack/repair.h"
 
+#include "db/sort.h"
 #include "planner/pack/reach.h"
 
 #include <stdlib.h>
@@ -21,12 +22,6 @@
 
 typedef struct
 {
-  uint64_t at_bytes;
-  uint32_t item;
-} Place;
-
-typedef struct
-{
   TesseraEjection ejection;
   const TesseraRepairOptions *options;
   uint64_t *begun;    /* [n_items] where all lie before chains begin */
@@ -34,27 +29,18 @@ typedef struct
   uint64_t top_bytes; /* of those that are not held */
 } Repair;
 
-static int
-compare_places (const void *a, const void *b)
-{
-  const Place *x = a, *y = b;
-  if (x->at_bytes != y->at_bytes)
-    return x->at_bytes < y->at_bytes ? -1 : 1;
-  return x->item < y->item ? -1 : x->item > y->item;
-}
-
 /* Items that nothing holds, in ascending order of where they lay. */
-static size_t
-list_places (const Repair *repair, Place *places)
+static TesseraStatus
+list_places (const Repair *repair, TesseraKeyed *places, size_t *out_n)
 {
   const TesseraPackProblem *problem = repair->ejection.problem;
   size_t n = 0;
   for (uint32_t i = 0; i < problem->n_items; i++)
     if (!tessera_pack_is_held (problem, i) &&
         repair->options->former[i] != TESSERA_NOWHERE)
-      places[n++] = (Place){ repair->options->former[i], i };
-  qsort (places, n, sizeof *places, compare_places);
-  return n;
+      places[n++] = (TesseraKeyed){ repair->options->former[i], i };
+  *out_n = n;
+  return tessera_sort_keyed (places, n);
 }
 
 /* Who lies free where it lay, above all that lie lower: that is so where nothing alive
@@ -62,24 +48,25 @@ list_places (const Repair *repair, Place *places)
 static TesseraStatus
 settle (Repair *repair, const TesseraPackProblem *problem)
 {
-  Place *places = malloc (problem->n_items * sizeof *places);
+  TesseraKeyed *places = malloc (problem->n_items * sizeof *places);
   TesseraReach reach = { 0 };
   TesseraStatus status =
       places != NULL ? tessera_reach_init (&reach, problem) : TESSERA_NO_MEMORY;
-  size_t n_places = status == TESSERA_OK ? list_places (repair, places) : 0;
-  for (size_t k = 0; k < n_places; k++)
+  size_t n_places = 0;
+  if (status == TESSERA_OK)
+    status = list_places (repair, places, &n_places);
+  for (size_t k = 0; k < n_places && status == TESSERA_OK; k++)
     {
-      const TesseraPackItem *item = &problem->items[places[k].item];
-      uint64_t top_bytes = places[k].at_bytes + item->size_bytes;
-      if (tessera_reach_floor (&reach, item) > places[k].at_bytes)
+      const TesseraPackItem *item = &problem->items[places[k].value];
+      uint64_t top_bytes = places[k].key + item->size_bytes;
+      if (tessera_reach_floor (&reach, item) > places[k].key)
         continue;
       tessera_reach_raise (&reach, item, top_bytes);
-      repair->ejection.offsets[places[k].item] = places[k].at_bytes;
+      repair->ejection.offsets[places[k].value] = places[k].key;
       if (top_bytes > repair->top_bytes)
         repair->top_bytes = top_bytes;
     }
-  if (status == TESSERA_OK)
-    tessera_reach_clear (&reach);
+  tessera_reach_clear (&reach);
   free (places);
   return status;
 }

@@ -5,6 +5,8 @@
  */
 #include "planner/pack/sweep/times.h"
 
+#include "db/sort.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +16,7 @@ typedef uint32_t (*SectionOf) (const TesseraPackProblem *problem, uint32_t life)
 static void
 sort_lives (const TesseraTimes *times,
             SectionOf section_of,
-            const uint64_t *keys,
+            const TesseraKeyed *lives,
             uint32_t *counts,
             uint32_t *sorted)
 {
@@ -22,7 +24,7 @@ sort_lives (const TesseraTimes *times,
   uint32_t sum = 0;
   memset (counts, 0, ((size_t) problem->n_sections + 1) * sizeof *counts);
   for (uint32_t i = 0; i < times->n_lives; i++)
-    counts[section_of (problem, (uint32_t) keys[i])]++;
+    counts[section_of (problem, lives[i].value)]++;
   for (uint32_t s = 0; s <= problem->n_sections; s++)
     {
       uint32_t n = counts[s];
@@ -30,69 +32,56 @@ sort_lives (const TesseraTimes *times,
       sum += n;
     }
   for (uint32_t i = 0; i < times->n_lives; i++)
-    sorted[counts[section_of (problem, (uint32_t) keys[i])]++] = (uint32_t) keys[i];
+    sorted[counts[section_of (problem, lives[i].value)]++] = lives[i].value;
 }
 
-static int
-compare_keys (const void *a, const void *b)
-{
-  const uint64_t *x = a, *y = b;
-  return *x < *y ? -1 : *x > *y;
-}
-
-/* Lives as the caller had the items: its number above, the life below. */
-static void
-list_lives (TesseraTimes *times, uint64_t *keys)
+/* Lives as the caller had the items. */
+static TesseraStatus
+list_lives (TesseraTimes *times, TesseraKeyed *lives)
 {
   const TesseraPackProblem *problem = times->problem;
   for (uint32_t i = 0; i < problem->n_items; i++)
     {
       const TesseraPackItem *item = &problem->items[i];
-      keys[times->n_lives++] = (uint64_t) item->source << 32 | i * 2;
+      const uint64_t key = (uint64_t) item->source * 2;
+      lives[times->n_lives++] = (TesseraKeyed){ key, i * 2 };
       if (item->lives.begin2 < item->lives.end2)
-        keys[times->n_lives++] = (uint64_t) item->source << 32 | (i * 2 + 1);
+        lives[times->n_lives++] = (TesseraKeyed){ key + 1, i * 2 + 1 };
     }
-  qsort (keys, times->n_lives, sizeof *keys, compare_keys);
+  return tessera_sort_keyed (lives, times->n_lives);
 }
 
 /* Sorts the lives, as the caller had them, by the moments of their ends: many end in one
  * section, and backward it tells who goes first. Second lives come before the others. */
-static void
-sort_by_moments (TesseraTimes *times, uint64_t *keys)
+static TesseraStatus
+sort_by_moments (const TesseraTimes *times, TesseraKeyed *lives)
 {
   const TesseraPackProblem *problem = times->problem;
-  uint32_t *lives = times->by_end; /* filled later */
   for (uint32_t i = 0; i < times->n_lives; i++)
-    {
-      uint32_t life = (uint32_t) keys[i];
-      uint64_t moment = life & 1 ? 0 : problem->items[life / 2].end_event;
-      lives[i] = life;
-      keys[i] = moment << 32 | i;
-    }
-  qsort (keys, times->n_lives, sizeof *keys, compare_keys);
-  for (uint32_t i = 0; i < times->n_lives; i++)
-    keys[i] = lives[(uint32_t) keys[i]];
+    lives[i].key = lives[i].value & 1 ? 0 : problem->items[lives[i].value / 2].end_event;
+  return tessera_sort_keyed (lives, times->n_lives);
 }
 
 TesseraStatus
 tessera_times_init (TesseraTimes *times, const TesseraPackProblem *problem)
 {
   size_t n_lives = problem->n_items * (problem->has_second ? 2 : 1);
-  uint64_t *keys = malloc (n_lives * sizeof *keys);
+  TesseraKeyed *lives = malloc (n_lives * sizeof *lives);
   uint32_t *counts = malloc (((size_t) problem->n_sections + 1) * sizeof *counts);
   *times = (TesseraTimes){ .problem = problem };
   times->by_begin = malloc (n_lives * sizeof *times->by_begin);
   times->by_end = malloc (n_lives * sizeof *times->by_end);
   TesseraStatus status = TESSERA_NO_MEMORY;
-  if (keys != NULL && counts != NULL && times->by_begin != NULL && times->by_end != NULL)
+  if (lives != NULL && counts != NULL && times->by_begin != NULL && times->by_end != NULL)
+    status = list_lives (times, lives);
+  if (status == TESSERA_OK)
     {
-      list_lives (times, keys);
-      sort_lives (times, tessera_life_begin, keys, counts, times->by_begin);
-      sort_by_moments (times, keys);
-      sort_lives (times, tessera_life_end, keys, counts, times->by_end);
-      status = TESSERA_OK;
+      sort_lives (times, tessera_life_begin, lives, counts, times->by_begin);
+      status = sort_by_moments (times, lives);
     }
-  free (keys);
+  if (status == TESSERA_OK)
+    sort_lives (times, tessera_life_end, lives, counts, times->by_end);
+  free (lives);
   free (counts);
   if (status == TESSERA_OK)
     status = tessera_sizes_init (&times->sizes, problem);
