@@ -34,6 +34,36 @@ cli_study_open (CliStudy *study,
   return status;
 }
 
+/* What was found of the trace, or of a plan for it, with the name of the file. */
+static TesseraStatus
+name_file (const char *path,
+           TesseraStatus status,
+           const TesseraError *found,
+           TesseraError *error)
+{
+  g_autofree char *base = g_path_get_basename (path);
+
+  if (status == TESSERA_OK)
+    return status;
+  if (strstr (found->text, base) != NULL)
+    return tessera_fail (error, status, "%s", found->text);
+  return tessera_fail (error, status, "%s: %s", path, found->text);
+}
+
+TesseraStatus
+cli_study_simulate (const CliStudy *study,
+                    const TesseraSimulateOptions *options,
+                    const char *plan_path,
+                    TesseraError *error,
+                    TesseraLayout **out_layout)
+{
+  TesseraError found = { 0 };
+  TesseraStatus status = tessera_simulate (study->trace, study->blocks, study->structure,
+                                           options, &found, out_layout);
+
+  return name_file (plan_path != NULL ? plan_path : study->path, status, &found, error);
+}
+
 TesseraStatus
 cli_study_layout (CliStudy *study,
                   TesseraLayoutKind kind,
@@ -53,8 +83,8 @@ cli_study_layout (CliStudy *study,
       options.limit_bytes = common->limit_bytes;
     }
   g_clear_pointer (&study->layout, tessera_layout_free);
-  TesseraStatus status = tessera_simulate (study->trace, study->blocks, study->structure,
-                                           &options, error, &study->layout);
+  TesseraStatus status =
+      cli_study_simulate (study, &options, NULL, error, &study->layout);
   cli_progress_end ();
   return status;
 }
@@ -152,8 +182,7 @@ cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError
     .first_step = -1,
     .last_step = -1,
   };
-  return tessera_simulate (study->trace, study->blocks, study->structure, &follow, error,
-                           &study->planned);
+  return cli_study_simulate (study, &follow, NULL, error, &study->planned);
 }
 
 TesseraStatus
@@ -192,8 +221,8 @@ run_once (CliStudy *study,
           TesseraError *error)
 {
   TesseraLayout *layout = NULL;
-  TesseraStatus status = tessera_simulate (study->trace, study->blocks, study->structure,
-                                           options, error, &layout);
+  TesseraStatus status = cli_study_simulate (study, options, NULL, error, &layout);
+
   if (status != TESSERA_OK)
     return status;
   if (out_reserved_bytes != NULL)
@@ -215,8 +244,11 @@ find_need (CliStudy *study, TesseraLayoutKind kind, CliNeed *need, TesseraError 
     .without_curves = true,
     .progress = cli_progress ("finding the smallest device"),
   };
+  TesseraError found = { 0 };
   TesseraStatus status = tessera_fit (study->trace, study->blocks, study->structure,
-                                      &options, error, &need->smallest_bytes);
+                                      &options, &found, &need->smallest_bytes);
+
+  status = name_file (study->path, status, &found, error);
   if (status == TESSERA_OK)
     status = run_once (study, &options, &need->endless_bytes, NULL, error);
   options.device_bytes = need->smallest_bytes;

@@ -45,6 +45,13 @@ TESSERA_MUST_USE TesseraStatus cli_study_open (CliStudy *study,
                                                const char *path,
                                                const CliCommon *common,
                                                TesseraError *error);
+/* tessera_simulate() of the study's trace; what goes wrong is said with the name of the
+ * file: @plan_path (nullable) where a plan from a file is followed. */
+TESSERA_MUST_USE TesseraStatus cli_study_simulate (const CliStudy *study,
+                                                   const TesseraSimulateOptions *options,
+                                                   const char *plan_path,
+                                                   TesseraError *error,
+                                                   TesseraLayout **out_layout);
 /* Adds the layout under @kind (RECORDED falls back to NATIVE where nothing was recorded).
  */
 TESSERA_MUST_USE TesseraStatus cli_study_layout (CliStudy *study,

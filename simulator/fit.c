@@ -82,7 +82,8 @@ tessera_fit (const TesseraTrace *trace,
     return tessera_fail (error, TESSERA_REFUSED,
                          "%s: no device is large enough, a request fails on any; its "
                          "sizes are wrong: record it again",
-                         trace->source != NULL ? trace->source : "the trace");
+                         trace->source != NULL && *trace->source ? trace->source
+                                                                 : "the trace");
   completes = round_up (fit.peak_reserved_bytes);
   fails = fit.peak_live_bytes / GRAIN_BYTES * GRAIN_BYTES;
   fails -= fails > 0 ? GRAIN_BYTES : 0;

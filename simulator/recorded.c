@@ -263,7 +263,7 @@ tessera_lay_recorded (const TesseraTrace *trace,
     return tessera_fail (
         error, TESSERA_REFUSED,
         "%s does not say where its blocks lay: simulate a policy instead",
-        trace->source != NULL ? trace->source : "the trace");
+        trace->source != NULL && *trace->source ? trace->source : "the trace");
   status = tessera_verify (trace, NULL, &recorded.replay);
   if (status != TESSERA_OK)
     return tessera_fail (error, status, "the replay of the trace failed");

@@ -76,6 +76,26 @@ print_result (const char *path,
     }
 }
 
+/* Of the plan's device: which that is, no option says here. */
+static TesseraStatus
+open_trace (const char *path,
+            const char *plan_path,
+            const TesseraPlan *plan,
+            const TesseraOpenOptions *options,
+            TesseraError *error,
+            TesseraTrace **out_trace)
+{
+  TesseraError found = { 0 };
+  TesseraStatus status = tessera_open (path, options, &found, out_trace);
+
+  if (status == TESSERA_OK)
+    return status;
+  if (found.status == TESSERA_INVALID && plan->device != 0)
+    return tessera_fail (error, status, "%s is of device %u, which %s does not hold",
+                         plan_path, plan->device, path);
+  return tessera_fail (error, status, "%s", found.text);
+}
+
 int
 cli_check (int argc, char **argv)
 {
@@ -98,7 +118,7 @@ cli_check (int argc, char **argv)
         .device = plan->device,
         .progress = cli_progress ("opening"),
       };
-      status = tessera_open (trace_path, &options, &error, &trace);
+      status = open_trace (trace_path, argv[1], plan, &options, &error, &trace);
       cli_progress_end ();
     }
   if (status == TESSERA_OK)

@@ -143,8 +143,8 @@ follow (Comparison *c, int i, const CliCommon *common, TesseraError *error)
     .progress = cli_progress ("following"),
   };
   TesseraLayout *layout = NULL;
-  TesseraStatus status = tessera_simulate (c->study.trace, c->study.blocks,
-                                           c->study.structure, &options, error, &layout);
+  TesseraStatus status =
+      cli_study_simulate (&c->study, &options, c->paths[i], error, &layout);
 
   if (status == TESSERA_OK)
     {

@@ -202,6 +202,11 @@ simulate_one (const char *path,
   /* Of whichever trace: what another run would do with it is a question, too. */
   if (status == TESSERA_OK && plan != NULL)
     status = cli_accept_plan (plan_path, plan, NULL, &error);
+  if (status == TESSERA_OK && plan != NULL && options.by_length && plan->lengths == NULL)
+    status = tessera_fail (&error, TESSERA_INVALID,
+                           "%s has nothing for steps of other lengths: leave --by-length "
+                           "out",
+                           plan_path);
   if (status == TESSERA_OK && options.first_step >= 0)
     status = find_steps (&study, &options, &error);
   options.plan = plan;
@@ -209,8 +214,7 @@ simulate_one (const char *path,
   options.limit_bytes = common->limit_bytes;
   options.progress = cli_progress ("simulating");
   if (status == TESSERA_OK)
-    status = tessera_simulate (study.trace, study.blocks, study.structure, &options,
-                               &error, &layout);
+    status = cli_study_simulate (&study, &options, plan_path, &error, &layout);
   cli_progress_end ();
   int result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
   if (status == TESSERA_OK)

@@ -27,8 +27,7 @@ follow (CliStudy *study, TesseraError *error)
   };
 
   g_clear_pointer (&study->planned, tessera_layout_free);
-  return tessera_simulate (study->trace, study->blocks, study->structure, &options, error,
-                           &study->planned);
+  return cli_study_simulate (study, &options, NULL, error, &study->planned);
 }
 
 TesseraStatus
