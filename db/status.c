@@ -7,9 +7,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-/* Returns: bytes of the well-formed UTF-8 sequence at @text, or 0. Surrogates and
- * overlong forms are not told apart: what is shown is harmless either way. */
+/* Returns: bytes of the well-formed UTF-8 sequence at @text, or 0. */
 static size_t
 sequence_bytes (const unsigned char *text)
 {
@@ -22,12 +22,21 @@ sequence_bytes (const unsigned char *text)
   for (size_t i = 1; i < n_bytes; i++)
     if ((text[i] & 0xc0) != 0x80)
       return 0;
+  /* Overlong forms, surrogates, what is beyond Unicode. */
+  if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] >= 0xa0) ||
+      (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] >= 0x90))
+    return 0;
   return n_bytes;
 }
 
-/* Names of files may hold anything: what is shown is one line of UTF-8. */
-static void
-make_presentable (char *text)
+static bool
+is_control (const unsigned char *text)
+{
+  return text[0] < 0x20 || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0);
+}
+
+void
+tessera_make_presentable (char *text)
 {
   unsigned char *at = (unsigned char *) text;
 
@@ -35,11 +44,13 @@ make_presentable (char *text)
     {
       size_t n_bytes = sequence_bytes (at);
 
-      if (n_bytes == 0 || *at < 0x20 || *at == 0x7f)
+      if (n_bytes == 0)
         {
-          *at = n_bytes == 0 ? '?' : ' ';
+          *at = '?';
           n_bytes = 1;
         }
+      else if (is_control (at))
+        memset (at, ' ', n_bytes);
       at += n_bytes;
     }
 }
@@ -56,7 +67,7 @@ tessera_fail (TesseraError *error, TesseraStatus status, const char *format, ...
   if (vsnprintf (error->text, sizeof error->text, format, arguments) <= 0)
     snprintf (error->text, sizeof error->text, "Something failed without a reason");
   va_end (arguments);
-  make_presentable (error->text);
+  tessera_make_presentable (error->text);
   return status;
 }
 

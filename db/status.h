@@ -51,6 +51,10 @@ TesseraStatus
 tessera_fail (TesseraError *error, TesseraStatus status, const char *format, ...)
     TESSERA_PRINTF (3, 4);
 
+/* What names and paths that came from anywhere are shown as: one line of UTF-8. In place
+ * and no longer: "?" for each byte that is none, blanks for control characters. */
+void tessera_make_presentable (char *text);
+
 /* Long work reports through this and stops when told to.  @report may be NULL. It is
  * called from the thread that does the work, at most some hundred times in all. */
 typedef struct

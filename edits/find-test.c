@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "edits/query.h"
 #include "planner/edits/block-names.h"
 #include "planner/test-traces.h"
 #include "tests/fail_alloc.h"
@@ -222,6 +223,46 @@ test_json (TestScene *home, gconstpointer unused)
   g_assert_cmpstr (again, ==, text);
 }
 
+/* Phases called what no edit can be read back with: rules do without them, lists have no
+ * names, groups are called something that can be read. */
+static void
+test_odd_phases (gconstpointer name)
+{
+  TesseraTrace *trace = test_trace_loop (4, 5, true);
+  const guint32 chosen[] = { 12, 13 };
+  g_autoptr (TesseraHistory) list = NULL, read = NULL;
+  g_autofree char *text = NULL;
+  TesseraError error = { 0 };
+  TesseraSelector rule;
+  TesseraPlan *made;
+  TestScene scene;
+  uint32_t odd;
+
+  g_assert_cmpint (tessera_trace_intern (trace, name, strlen (name), &odd), ==,
+                   TESSERA_OK);
+  for (gsize i = 0; i < trace->n_ranges; i++)
+    if (trace->ranges[i].kind == TESSERA_RANGE_PHASE)
+      trace->ranges[i].name = odd;
+  test_scene_open (&scene, trace);
+  list = list_of (&scene, "size>=8192");
+  tessera_query_rule_for (scene.trace, scene.blocks, scene.structure, NULL, 0, chosen,
+                          G_N_ELEMENTS (chosen), &rule);
+  g_assert_null (rule.phase);
+  tessera_selector_clear (&rule);
+  text = tessera_history_to_json (list);
+  read = tessera_history_from_json (text, -1, "it", &error);
+  g_assert_cmpstr (error.text, ==, "");
+  g_assert_null (only_edit (read)->what.names);
+  made = test_plan (&scene);
+  for (gsize i = 0; i < made->n_groups; i++)
+    {
+      g_assert_true (g_utf8_validate (made->groups[i].name, -1, NULL));
+      g_assert_null (strchr (made->groups[i].name, '\n'));
+    }
+  tessera_plan_free (made);
+  test_scene_end (&scene, NULL);
+}
+
 /* Each refusal of memory is told as one, and nothing is lost that held memory. */
 static void
 test_no_memory (TestScene *home, gconstpointer unused)
@@ -269,5 +310,7 @@ main (int argc, char **argv)
   ADD ("/find/both-sides", test_both_sides);
   ADD ("/find/json", test_json);
   ADD ("/find/no-memory", test_no_memory);
+  g_test_add_data_func ("/find/odd/lines", "for\nward", test_odd_phases);
+  g_test_add_data_func ("/find/odd/no-text", "for\xff\xed\xa0\x80ward", test_odd_phases);
   return g_test_run ();
 }

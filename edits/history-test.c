@@ -135,17 +135,23 @@ static const struct
   { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"names\": []}}]",
     "*\"names\" does not name each of*" },
   { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": [1, 2], "
-    "\"names\": [[null, 1, 0, 0]]}}]",
+    "\"names\": [\"1 #0\"]}}]",
     "*\"names\" does not name each of*" },
   { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": [1], "
-    "\"names\": [[null, 1, 0]]}}]",
-    "*one of \"names\" is not*" },
+    "\"names\": [\"1 0\"]}}]",
+    "*begins with bytes #ordinal" },
   { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": [1], "
-    "\"names\": [[3, 1, 0, 0]]}}]",
+    "\"names\": [3]}}]",
     "*\"names\" is not a text" },
   { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": [1], "
-    "\"names\": [[null, -1, 0, 0]]}}]",
-    "*\"names\" is -1*" },
+    "\"names\": [\"1 #0 step x\"]}}]",
+    "*whose step is no number" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": [1], "
+    "\"names\": [\"1 #0 step 3 fase x\"]}}]",
+    "*at its end is no phase" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"blocks\": [1], "
+    "\"names\": [\"18446744073709551616 #0\"]}}]",
+    "*begins with bytes #ordinal" },
   { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"class\": \"odd\"}}]",
     "*\"class\" is \"odd\", which is unknown" },
   { "[{\"kind\": \"split\", \"name\": \"\", \"by\": \"at\"}]",

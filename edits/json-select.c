@@ -5,6 +5,8 @@
  */
 #include "edits/json-values.h"
 
+#include <string.h>
+
 #include "planner/edits/block-names.h"
 
 static gboolean
@@ -29,31 +31,44 @@ read_blocks (const EditsPlace *place, JsonNode *node, TesseraSelector *selector)
   return TRUE;
 }
 
+/* Digits behind @before, where @text begins with that; FALSE: it does not. */
 static gboolean
-read_name (const EditsPlace *place,
-           JsonArray *array,
-           guint index,
-           TesseraBlockNames *names)
+take_number (const char **text, const char *before, guint64 most, guint64 *out_number)
 {
-  JsonNode *node = json_array_get_element (array, index);
-  JsonArray *name = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
-  g_autofree char *phase = NULL;
-  uint32_t step = TESSERA_NONE, ordinal = 0;
-  guint64 size_bytes = 0;
+  const char *at = *text + strlen (before);
+  char *end;
 
-  if (name == NULL || json_array_get_length (name) != 4)
-    return edits_complain (place,
-                           "one of \"names\" is not [phase, bytes, step, ordinal]");
-  if (!json_array_get_null_element (name, 0) &&
-      !edits_read_text (place, "names", json_array_get_element (name, 0), &phase))
+  if (!g_str_has_prefix (*text, before) || !g_ascii_isdigit (*at))
     return FALSE;
-  if (!edits_read_number (place, "names", json_array_get_element (name, 1), G_MAXINT64,
-                          &size_bytes) ||
-      (!json_array_get_null_element (name, 2) &&
-       !edits_read_u32 (place, "names", json_array_get_element (name, 2), &step)) ||
-      !edits_read_u32 (place, "names", json_array_get_element (name, 3), &ordinal))
+  *out_number = g_ascii_strtoull (at, &end, 10);
+  *text = end;
+  return *out_number <= most;
+}
+
+/* "1048576 #3 step 0 phase forward" */
+static gboolean
+read_name (const EditsPlace *place, JsonNode *node, guint index, TesseraBlockNames *names)
+{
+  guint64 size_bytes, ordinal, step = TESSERA_NONE;
+  g_autofree char *text = NULL;
+  const char *at, *phase = NULL;
+
+  if (!edits_read_text (place, "names", node, &text))
     return FALSE;
-  switch (tessera_block_names_set (names, index, size_bytes, phase, step, ordinal))
+  at = text;
+  if (!take_number (&at, "", G_MAXINT64, &size_bytes) ||
+      !take_number (&at, " #", TESSERA_NONE - 1, &ordinal))
+    return edits_complain (place, "\"names\" has \"%s\": it begins with bytes #ordinal",
+                           text);
+  if (g_str_has_prefix (at, " step ") &&
+      !take_number (&at, " step ", TESSERA_NONE - 1, &step))
+    return edits_complain (place, "\"names\" has \"%s\", whose step is no number", text);
+  if (g_str_has_prefix (at, " phase "))
+    phase = at + strlen (" phase ");
+  else if (*at != '\0')
+    return edits_complain (place, "\"names\" has \"%s\": at its end is no phase", text);
+  switch (tessera_block_names_set (names, index, size_bytes, phase, (uint32_t) step,
+                                   (uint32_t) ordinal))
     {
     case TESSERA_OK:
       return TRUE;
@@ -78,7 +93,7 @@ read_names (const EditsPlace *place, JsonNode *node, TesseraSelector *selector)
   if (selector->names == NULL)
     return edits_complain (place, "there is no memory left for \"names\"");
   for (guint i = 0; i < n; i++)
-    if (!read_name (place, array, i, selector->names))
+    if (!read_name (place, json_array_get_element (array, i), i, selector->names))
       return FALSE;
   return TRUE;
 }

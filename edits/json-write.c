@@ -6,6 +6,7 @@
 #include "edits/json.h"
 
 #include "edits/names.h"
+#include "edits/texts.h"
 #include "planner/edits/block-names.h"
 
 static void
@@ -37,11 +38,23 @@ add_blocks (JsonBuilder *builder, const TesseraSelector *selector)
   json_builder_end_array (builder);
 }
 
-/* [phase, bytes, step, ordinal] of each of the blocks. */
+/* Phases of a hostile trace may be called what nobody could read back. */
+static gboolean
+are_kept (const TesseraBlockNames *names)
+{
+  for (gsize i = 0; i < names->n_phases; i++)
+    if (edits_find_fault_of_text (names->phases[i]) != NULL)
+      return FALSE;
+  return TRUE;
+}
+
+/* "1048576 #3 step 0 phase forward" of each of the blocks. */
 static void
 add_block_names (JsonBuilder *builder, const TesseraBlockNames *names)
 {
-  if (names == NULL)
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (names == NULL || !are_kept (names))
     return;
   json_builder_set_member_name (builder, "names");
   json_builder_begin_array (builder);
@@ -49,18 +62,13 @@ add_block_names (JsonBuilder *builder, const TesseraBlockNames *names)
     {
       const TesseraBlockName *name = &names->names[i];
 
-      json_builder_begin_array (builder);
-      if (name->phase == TESSERA_NONE)
-        json_builder_add_null_value (builder);
-      else
-        json_builder_add_string_value (builder, names->phases[name->phase]);
-      json_builder_add_int_value (builder, (gint64) name->size_bytes);
-      if (name->step == TESSERA_NONE)
-        json_builder_add_null_value (builder);
-      else
-        json_builder_add_int_value (builder, name->step);
-      json_builder_add_int_value (builder, name->ordinal);
-      json_builder_end_array (builder);
+      g_string_printf (text, "%" G_GUINT64_FORMAT " #%u", name->size_bytes,
+                       name->ordinal);
+      if (name->step != TESSERA_NONE)
+        g_string_append_printf (text, " step %u", name->step);
+      if (name->phase != TESSERA_NONE)
+        g_string_append_printf (text, " phase %s", names->phases[name->phase]);
+      json_builder_add_string_value (builder, text->str);
     }
   json_builder_end_array (builder);
 }

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "edits/texts.h"
 #include "planner/modules.h"
 
 typedef struct
@@ -63,6 +64,13 @@ source_of (const View *view, guint32 stack)
   return NULL;
 }
 
+/* A copy; NULL where an edit could not be read back with it. */
+static char *
+kept_text (const char *text)
+{
+  return text != NULL && edits_find_fault_of_text (text) == NULL ? g_strdup (text) : NULL;
+}
+
 /* Everything that can be said of one block. */
 static void
 describe_block (const View *view, guint32 index, TesseraSelector *selector)
@@ -72,16 +80,18 @@ describe_block (const View *view, guint32 index, TesseraSelector *selector)
 
   tessera_selector_init (selector);
   selector->least_bytes = selector->most_bytes = block->size_bytes;
-  selector->phase = g_strdup (phase_of (view, block->born_phase));
-  selector->died_phase = g_strdup (phase_of (view, block->died_phase));
+  selector->phase = kept_text (phase_of (view, block->born_phase));
+  selector->died_phase = kept_text (phase_of (view, block->died_phase));
   selector->module =
-      g_strdup (is_at_start && view->modules
-                    ? NULL
-                    : tessera_module_of_birth (view->trace, view->modules,
-                                               block->born_index, block->stack));
+      kept_text (is_at_start && view->modules
+                     ? NULL
+                     : tessera_module_of_birth (view->trace, view->modules,
+                                                block->born_index, block->stack));
   selector->source = source_of (view, block->stack);
+  if (selector->source != NULL && edits_find_fault_of_text (selector->source) != NULL)
+    g_clear_pointer (&selector->source, g_free);
   if (block->group < view->n_groups)
-    selector->group = g_strdup (view->groups[block->group].name);
+    selector->group = kept_text (view->groups[block->group].name);
   if (block->step < view->structure->n_steps)
     selector->step = view->structure->steps[block->step].number;
   selector->stream = block->stream;

@@ -206,6 +206,7 @@ find_part (Split *split, const TesseraBlock *block, uint32_t *out_group)
       *part = (Part){ .key = key, .from = block->group, .is_used = true };
       snprintf (name, sizeof name, "%s, %s", split->regroup->groups[block->group].name,
                 suffix);
+      tessera_make_presentable (name);
       status = add_group (split->regroup, name, &part->to);
     }
   *out_group = part->to;

@@ -143,5 +143,6 @@ tessera_group_name (const TesseraTrace *trace,
     snprintf (name, sizeof name, "%s%s%s", head, of, step);
   else
     snprintf (name, sizeof name, "%s%s -> %s%s", head, of, to[0] ? to : "after", step);
+  tessera_make_presentable (name);
   return strdup (name);
 }
