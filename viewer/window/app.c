@@ -222,6 +222,15 @@ ready_free (gpointer user)
   g_free (ready);
 }
 
+/* Once. A picture of an error is a picture, but the caller wanted the file's. */
+static void
+tell_no_file (Ready *ready)
+{
+  if (ready->app->wants_file && !ready->app->failed)
+    g_printerr ("tessera-viewer: %s\n", tessera_window_get_said (ready->window));
+  ready->app->failed = ready->app->wants_file;
+}
+
 /* The first settled moment is when a trace is there for the actions to work on; each has
  * its whole effect before the next. */
 static gboolean
@@ -245,9 +254,8 @@ when_ready (gpointer user)
     }
   if (!tessera_window_is_settled (ready->window))
     return G_SOURCE_CONTINUE;
-  /* A picture of an error is a picture, but the caller wanted the file's. */
   if (tessera_window_get_document (ready->window)->data == NULL)
-    ready->app->failed = ready->app->wants_file;
+    tell_no_file (ready);
   if (ready->actions[ready->n_done] != NULL)
     {
       do_action (GTK_WIDGET (ready->window), ready->actions[ready->n_done++]);

@@ -60,6 +60,12 @@ tessera_window_say (TesseraWindow *self, const char *sentence, gboolean is_error
   gtk_widget_set_visible (self->conflict_show, FALSE);
 }
 
+const char *
+tessera_window_get_said (TesseraWindow *self)
+{
+  return gtk_label_get_text (GTK_LABEL (self->message_text));
+}
+
 static char *
 describe_file (TesseraDocument *document)
 {

@@ -20,3 +20,5 @@ void tessera_window_open (TesseraWindow *self, GFile *file);
 gboolean tessera_window_is_settled (TesseraWindow *self);
 /* A line that stays until it is closed or replaced. */
 void tessera_window_say (TesseraWindow *self, const char *sentence, gboolean is_error);
+/* It, empty where there is none; borrowed until the next. */
+const char *tessera_window_get_said (TesseraWindow *self);
