@@ -10,7 +10,8 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 viewer=$1/viewer/tessera-viewer
 out=${2:-$root/docs/pictures}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+half=/tmp/half.pickle # is read on a picture
+trap 'rm -rf "$work" "$half"' EXIT
 export GDK_BACKEND=x11 GSK_RENDERER=cairo GTK_A11Y=test GSETTINGS_BACKEND=memory GDK_DEBUG=gl-disable
 export DBUS_SESSION_BUS_ADDRESS=disabled:
 export XRUN_SCREEN=2800x1600x24
@@ -79,9 +80,9 @@ wide light "win.colour('module')" "$root/samples/finetune-oom.pickle.gz"
 wide dark "win.colour('phase')" "$root/samples/fsdp1-7b-rank3of16.pickle.gz" --dark
 wide table "win.axis('events'),win.table" "$root/samples/finetune-oom.pickle.gz" --stacked
 small empty
-gzip -dc "$root/samples/finetune-oom.pickle.gz" | head -c 1000000 >"$work/half.pickle"
+gzip -dc "$root/samples/finetune-oom.pickle.gz" | head -c 1000000 >"$half"
 rm -f "$work/shot.png"
-small error "$work/half.pickle"
+small error "$half"
 "$1/cli/tessera" render "$root/samples/finetune-oom.pickle.gz" -o "$work/shot.png"
 keep render
 
