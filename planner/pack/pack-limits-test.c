@@ -649,6 +649,56 @@ test_rival (void)
   g_rand_free (random);
 }
 
+static void
+count_chains (void *user, const TesseraNews *news)
+{
+  guint *n_rounds = user;
+  *n_rounds += strcmp (news->doing, "improving on orders") == 0;
+}
+
+/* Of thousands that are kept apart each placement looks at hundreds of floors: the work
+ * budget pays for these, too, in fewer rounds. */
+static void
+test_turns_are_paid (void)
+{
+  enum
+  {
+    N = 1600
+  };
+  GRand *random = g_rand_new_with_seed (20261123);
+  TesseraItem *items = g_new (TesseraItem, N);
+  uint64_t *offsets = g_new (uint64_t, N);
+  guint n_rounds[2] = { 0, 0 };
+  for (uint32_t i = 0; i < N; i++)
+    {
+      items[i] = random_item (random, &(Shape){ N, N, 1, 0, 0, FALSE });
+      if (i % 50 == 1) /* the sum of what is apart can't be reached beside these */
+        items[i] = (TesseraItem){ .size_bytes = 60 + pick (random, 200),
+                                  .begin = pick (random, N / 2),
+                                  .end = N / 2 + pick (random, N / 2) };
+    }
+  for (int apart = 0; apart < 2; apart++)
+    {
+      const TesseraListener listener = { count_chains, &n_rounds[apart] };
+      const TesseraPackOptions options = { .n_threads = 1,
+                                           .work_budget = 1 << 19,
+                                           .listener = &listener };
+      TesseraPacking packing;
+      for (uint32_t i = 0; i < N; i++)
+        {
+          items[i].in = apart && i % 2 == 0 ? 1 + i % 4 / 2 : 0;
+          items[i].apart = apart && i % 4 == 0 ? 3 : 0;
+        }
+      g_assert_cmpint (tessera_pack (items, N, &options, offsets, &packing), ==,
+                       TESSERA_OK);
+    }
+  g_assert_cmpuint (n_rounds[1], >, 0);
+  g_assert_cmpuint (2 * n_rounds[1], <, n_rounds[0]);
+  g_free (offsets);
+  g_free (items);
+  g_rand_free (random);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -659,6 +709,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pack-limits/below-pins", test_below_pins);
   g_test_add_func ("/pack-limits/apart-is-proven", test_apart_is_proven);
   g_test_add_func ("/pack-limits/rival", test_rival);
+  g_test_add_func ("/pack-limits/turns-are-paid", test_turns_are_paid);
   g_test_add_func ("/pack-limits/many", test_many);
   g_test_add_func ("/pack-limits/invalid", test_invalid);
   g_test_add_func ("/pack-limits/no-memory", test_no_memory);

@@ -43,6 +43,7 @@ tessera_chains_init (TesseraChain chains[TESSERA_N_CHAINS],
     {
       const TesseraOrderKey *keys = first_orders[is_all ? i : by_speed[i]];
       chains[i].random_state = i;
+      chains[i].n_settled = 0;
       chains[i].order = calloc (problem->n_items, sizeof *chains[i].order);
       if (chains[i].order == NULL)
         return TESSERA_NO_MEMORY;
@@ -95,6 +96,7 @@ tessera_chain_try (TesseraChain *chain,
       TesseraLowestEnd end =
           tessera_lowest_place (&desk->lowest, desk->order, capacity_bytes, false, watch,
                                 desk->offsets, out_height_bytes);
+      chain->n_settled += desk->lowest.n_settled;
       if (end != TESSERA_LOWEST_STUCK)
         return end == TESSERA_LOWEST_DONE;
       learn (chain, desk);

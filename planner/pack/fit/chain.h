@@ -22,6 +22,7 @@ typedef struct
 {
   uint32_t *order; /* [n_items] */
   uint64_t random_state;
+  uint64_t n_settled; /* floors found anew by those who take turns, in its tries so far */
 } TesseraChain;
 
 /* All chains, each with the order of its own number; where fewer are wanted, @n_chains

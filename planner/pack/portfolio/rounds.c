@@ -14,6 +14,9 @@
 /* With a layout of before to go by a few attempts may do; of a preview there are few. */
 #define PLACEMENTS_A_HINTED_ROUND 256u
 
+/* So many floors that are found anew take as long as a placement. */
+#define SETTLED_A_UNIT 16
+
 /* A placement by a sweep costs a fraction of what one by the lowest offset does; so many
  * are had for a unit of the work budget. But not more rules than this are drawn. */
 #define SWEPT_A_UNIT 4
@@ -120,6 +123,27 @@ work_of_chains (const TesseraPortfolio *portfolio)
                      ((double) problem->little_bytes * WORTH_ALL));
 }
 
+/* What taking turns cost in a round beyond what its placements are charged for: of items
+ * that few may lie beside hundreds of floors are found anew for each that is placed.
+ * Where a chain got through, how far the others were depends on threads: such a round is
+ * not charged for it. */
+static uint64_t
+work_of_turns (TesseraPortfolio *portfolio,
+               uint32_t n_chains,
+               uint64_t work_of_round,
+               bool is_higher)
+{
+  uint64_t n_settled = 0;
+  for (uint32_t i = 0; i < n_chains; i++)
+    {
+      n_settled += portfolio->chains[i].n_settled;
+      portfolio->chains[i].n_settled = 0;
+    }
+  return is_higher && n_settled / SETTLED_A_UNIT > work_of_round
+             ? n_settled / SETTLED_A_UNIT - work_of_round
+             : 0;
+}
+
 static TesseraStatus
 run_chains (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
 {
@@ -143,8 +167,11 @@ run_chains (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
   while (status == TESSERA_OK && !is_over (portfolio) &&
          portfolio->work_done + work_of_round <= work)
     {
+      const uint64_t before_bytes = portfolio->best.height_bytes;
       tessera_portfolio_run_round (portfolio, workers, n_chains);
-      portfolio->work_done += work_of_round;
+      portfolio->work_done +=
+          work_of_round + work_of_turns (portfolio, n_chains, work_of_round,
+                                         portfolio->best.height_bytes == before_bytes);
     }
   return status;
 }
