@@ -5,7 +5,7 @@
  */
 #include "planner/pack/groups.h"
 
-#include "planner/pack/apart.h"
+#include "planner/pack/limits/apart.h"
 #include "planner/pack/few.h"
 #include "planner/pack/hints.h"
 #include "planner/pack/refine.h"

@@ -10,7 +10,7 @@
  */
 #include "planner/pack.h"
 
-#include "planner/pack/apart.h"
+#include "planner/pack/limits/apart.h"
 #include "planner/pack/first-fit.h"
 #include "planner/pack/groups.h"
 #include "planner/pack/spread.h"

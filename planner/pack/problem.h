@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "planner/pack/limits.h"
+#include "planner/pack/limits/limits.h"
 
 /* A height never exceeds the highest pinned end and, above it, all items and bodies one
  * on top of the other. That has to stay below 2^60: trees of free room (fit/tree.h) count

@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack/limits.h"
+#include "planner/pack/limits/limits.h"
 
 #include "planner/pack/reach.h"
 

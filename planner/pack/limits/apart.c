@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack/apart.h"
+#include "planner/pack/limits/apart.h"
 
 /* Returns: whether no two of the set share an address, and the item is of it. */
 static bool
