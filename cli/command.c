@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "simulator/verdict.h"
-
 static const CliCommand *command;
 /* --device was not given: no number that a person may type. */
 #define ANY_DEVICE G_MININT
@@ -28,7 +26,7 @@ static gboolean
 parse_size_option (const char *name, const char *value, gpointer user, GError **error)
 {
   guint64 bytes;
-  if (!cli_parse_bytes (value, &bytes))
+  if (!tessera_parse_bytes (value, &bytes))
     {
       g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                    "%s takes bytes or a size like 40GiB, not \"%s\"", name, value);
@@ -112,54 +110,6 @@ cli_parse (const char *name,
       return FALSE;
     }
   return TRUE;
-}
-
-gboolean
-cli_parse_bytes (const char *text, guint64 *out_bytes)
-{
-  static const struct
-  {
-    const char *unit;
-    double factor;
-  } units[] = {
-    { "", 1.0 },
-    { "B", 1.0 },
-    { "KiB", 1024.0 },
-    { "MiB", 1048576.0 },
-    { "GiB", 1073741824.0 },
-    { "TiB", 1099511627776.0 },
-    { "KB", 1e3 },
-    { "MB", 1e6 },
-    { "GB", 1e9 },
-    { "TB", 1e12 },
-    { "K", 1024.0 },
-    { "M", 1048576.0 },
-    { "G", 1073741824.0 },
-  };
-  char *end = NULL;
-  if (*text == '\0' || *text == '-' || *text == '+')
-    return FALSE;
-  guint64 whole = g_ascii_strtoull (text, &end, 10);
-  if (*end == '\0' && end != text && whole <= G_MAXINT64)
-    {
-      *out_bytes = whole;
-      return TRUE;
-    }
-  double number = g_ascii_strtod (text, &end);
-  if (end == text)
-    return FALSE;
-  while (*end == ' ')
-    end++;
-  for (size_t i = 0; i < G_N_ELEMENTS (units); i++)
-    if (g_ascii_strcasecmp (end, units[i].unit) == 0)
-      {
-        double bytes = number * units[i].factor;
-        if (!(bytes >= 0 && bytes < 9.2e18))
-          return FALSE;
-        *out_bytes = (guint64) bytes;
-        return TRUE;
-      }
-  return FALSE;
 }
 
 /* A step's number: digits only, below 2^53, as JSON carries it. */

@@ -11,6 +11,7 @@
 #include <glib.h>
 #include <json-glib/json-glib.h>
 
+#include "db/size-text.h"
 #include "db/status.h"
 #include "planner/pack.h"
 
@@ -76,8 +77,6 @@ gboolean cli_parse (const char *name,
                     int min_files,
                     int max_files);
 
-/* "34359738368", "32GiB", "33.4 GiB", "40GB", "512MiB"; false: not a size. */
-gboolean cli_parse_bytes (const char *text, guint64 *out_bytes);
 /* "3", "1-2"; false: not a range of steps. */
 gboolean cli_parse_steps (const char *text, gint64 *out_first, gint64 *out_last);
 

@@ -96,7 +96,7 @@ read_rest (const CliEditWords *words, TesseraEdit *edit, TesseraError *error)
 {
   guint64 at = 0;
 
-  if (words->at != NULL && !cli_parse_bytes (words->at, &at))
+  if (words->at != NULL && !tessera_parse_bytes (words->at, &at))
     return tessera_fail (error, TESSERA_INVALID, "--at takes a size or a number, not %s",
                          words->at);
   edit->at = at;

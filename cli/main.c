@@ -60,7 +60,8 @@ static const CliCommand commands[] = {
     "died=optimizer\n"
     "module=*mlp* source=train.py:12 group=\"...\" class=transient life<100 step=3 "
     "stream=1\n"
-    "ordinal=0 alive=12345 blocks=3,7-9. docs/FORMAT.md describes the JSON.",
+    "ordinal=0 alive=12345 blocks=3,7-9. docs/FORMAT.md describes the JSON.\n"
+    "Sizes, here and everywhere: 24GB is 24 x 10^9 bytes, 24GiB is 24 x 2^30.",
     cli_edits },
   { "check", "P.tsp", "accept a plan or name the law it breaks",
     "The checker shares no code with the planner.", cli_check },

@@ -5,19 +5,8 @@
  */
 #include "edits/query.h"
 
+#include "db/size-text.h"
 #include "edits/names.h"
-
-static char *
-format_size (guint64 bytes)
-{
-  static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
-  double value = (double) bytes;
-  gsize unit = 0;
-
-  for (; value >= 1024 && unit + 1 < G_N_ELEMENTS (units); unit++)
-    value /= 1024;
-  return g_strdup_printf (unit > 0 ? "%.2f %s" : "%.0f %s", value, units[unit]);
-}
 
 static char *
 describe_selector (const TesseraSelector *selector)
@@ -34,7 +23,7 @@ char *
 tessera_edit_describe (const TesseraEdit *edit)
 {
   g_autofree char *what = describe_selector (&edit->what);
-  g_autofree char *size = format_size (edit->at);
+  const char *size = TESSERA_SIZE (edit->at);
 
   switch (edit->kind)
     {

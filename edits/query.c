@@ -5,11 +5,12 @@
  */
 #include "edits/query.h"
 
-#include <errno.h>
 #include <string.h>
 
+#include "db/size-text.h"
 #include "edits/names.h"
 
+#define BLANKS " \t\r\n\f\v"
 #define MOST_BLOCKS (10 * 1000 * 1000) /* by hand: what asks for memory is a text */
 
 typedef enum
@@ -31,17 +32,6 @@ static const struct
                   { ">", OP_MORE },
                   { "=", OP_EQUAL } };
 
-static const struct
-{
-  const char *suffix;
-  double factor;
-} units[] = { { "KiB", 1024.0 },
-              { "MiB", 1024.0 * 1024 },
-              { "GiB", 1024.0 * 1024 * 1024 },
-              { "TiB", 1024.0 * 1024 * 1024 * 1024 },
-              { "B", 1 },
-              { "", 1 } };
-
 typedef struct
 {
   char *key;
@@ -60,38 +50,20 @@ static gboolean G_GNUC_PRINTF (2, 3) complain (char **out_error, const char *for
   return FALSE;
 }
 
-/* Whole numbers are exact to their last digit. */
-static gboolean
-parse_size (const char *text, guint64 *out_bytes)
-{
-  char *end;
-
-  if (!g_ascii_isdigit (*text))
-    return FALSE;
-  errno = 0;
-  *out_bytes = g_ascii_strtoull (text, &end, 10);
-  if (errno != 0)
-    return FALSE;
-  for (gsize i = 0; i < G_N_ELEMENTS (units); i++)
-    {
-      char *rest = end;
-      double value = *end == '.' ? g_ascii_strtod (text, &rest) * units[i].factor : 0;
-
-      if (!g_str_equal (rest, units[i].suffix))
-        continue;
-      if (*end == '.')
-        *out_bytes = value < 0x1p63 ? (guint64) value : G_MAXUINT64;
-      else if (!g_uint64_checked_mul (out_bytes, *out_bytes, (guint64) units[i].factor))
-        return FALSE;
-      return *out_bytes <= G_MAXINT64;
-    }
-  return FALSE;
-}
-
 static gboolean
 parse_u32 (const char *text, guint64 *out_number)
 {
   return g_ascii_string_to_unsigned (text, 10, 0, TESSERA_NONE - 1, out_number, NULL);
+}
+
+/* Whether the next word is the key of a condition, its operator perhaps behind blanks. */
+static gboolean
+begins_condition (const char *at)
+{
+  at += strspn (at, BLANKS);
+  at += strcspn (at, "<>=" BLANKS);
+  at += strspn (at, BLANKS);
+  return *at != '\0' && strchr ("<>=", *at) != NULL;
 }
 
 /* Cuts one condition off *text. FALSE: nothing is left, or *out_error says why. */
@@ -100,26 +72,29 @@ take_condition (const char **text, Condition *condition, char **out_error)
 {
   const char *at = *text;
   GString *value;
-  gsize n_key;
+  gsize n_key, n_blanks;
   gboolean is_quoted = FALSE;
 
   while (g_ascii_isspace (*at))
     at++;
   if (*at == '\0')
     return FALSE;
-  n_key = strcspn (at, "<>= \t\r\n");
+  n_key = strcspn (at, "<>=" BLANKS);
+  n_blanks = strspn (at + n_key, BLANKS);
   for (gsize i = 0; i < G_N_ELEMENTS (operators); i++)
-    if (g_str_has_prefix (at + n_key, operators[i].text))
+    if (g_str_has_prefix (at + n_key + n_blanks, operators[i].text))
       {
         condition->operator= operators[i].operator;
         condition->key = g_strndup (at, n_key);
-        at += n_key + strlen (operators[i].text);
+        at += n_key + n_blanks + strlen (operators[i].text);
         break;
       }
   if (condition->key == NULL)
     return complain (out_error,
                      "\"%.*s\" is no condition: write size>=1MiB, phase=backward",
                      (int) MIN (n_key, 60), at);
+  if (!begins_condition (at))
+    at += strspn (at, BLANKS);
   value = g_string_new (NULL);
   for (; *at != '\0' && (is_quoted || !g_ascii_isspace (*at)); at++)
     if (*at == '"')
@@ -130,6 +105,11 @@ take_condition (const char **text, Condition *condition, char **out_error)
           at++;
         g_string_append_c (value, *at);
       }
+  /* "1.5 GiB" */
+  if (g_str_equal (condition->key, "size") && g_ascii_isdigit (at[-1]) &&
+      !begins_condition (at))
+    for (at += strspn (at, BLANKS); *at != '\0' && !g_ascii_isspace (*at); at++)
+      g_string_append_c (value, *at);
   condition->value = g_string_free (value, FALSE);
   *text = at;
   if (is_quoted)
@@ -176,7 +156,7 @@ apply_size (const Condition *condition, TesseraSelector *selector, char **out_er
 {
   guint64 bytes;
 
-  if (!parse_size (condition->value, &bytes))
+  if (!tessera_parse_bytes (condition->value, &bytes))
     return complain (out_error, "size takes bytes, as in size>=1.5MiB, not \"%s\"",
                      condition->value);
   return narrow (condition->operator, bytes, &selector->least_bytes,
@@ -401,14 +381,15 @@ tessera_query_parse (const char *text, TesseraSelector *selector, char **out_err
 static void
 add_size (GString *text, const char *condition, guint64 bytes)
 {
-  gsize best = 4; /* bytes */
+  gsize unit = TESSERA_N_SIZE_UNITS - 1;
+  guint64 unit_bytes;
 
-  for (gsize i = 0; i < 4; i++)
-    if (bytes > 0 && bytes % (guint64) units[i].factor == 0)
-      best = i;
+  while (unit > 0 && bytes % (guint64) tessera_size_units[unit].bytes != 0)
+    unit--;
+  unit_bytes = (guint64) tessera_size_units[unit].bytes;
   g_string_append_printf (text, " %s%" G_GUINT64_FORMAT "%s", condition,
-                          bytes / (guint64) units[best].factor,
-                          best < 4 ? units[best].suffix : "");
+                          bytes / unit_bytes,
+                          unit > 0 ? tessera_size_units[unit].name : "");
 }
 
 static void

@@ -6,7 +6,8 @@
  *   blocks=3,7-9
  *
  * Conditions are joined by blanks: all have to hold. size and life take < <= = >= >, the
- * others = only. Sizes take KiB, MiB, GiB, TiB; texts with blanks are quoted, and inside
+ * others = only. Sizes are those of db/size-text.h, also with
+ * blanks, as in size >= 1.5 GiB; texts with blanks are quoted, and inside
  * quotes a backslash stands before a quote or a backslash.
  *
  * SPDX-License-Identifier: Apache-2.0

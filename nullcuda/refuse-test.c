@@ -22,6 +22,23 @@ __wrap_access (const char *path, int mode)
   return has_real_driver ? 0 : -1;
 }
 
+/* Sizes mean what they mean everywhere, db/size-text.h. */
+static void
+test_size_of_device (void)
+{
+  if (g_test_subprocess ())
+    {
+      size_t free_bytes = 0, total_bytes = 0;
+      g_setenv ("NULLCUDA_DEVICE", "24 GB", TRUE);
+      g_assert_cmpint (cudaMemGetInfo (&free_bytes, &total_bytes), ==, NULL_OK);
+      g_assert_cmpuint (total_bytes, ==, G_GUINT64_CONSTANT (24000000000));
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, 0);
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stderr_unmatched ("*nullcuda*");
+}
+
 /* Runs in a process of its own: settings are read once. */
 static void
 test_beside_a_real_driver (void)
@@ -133,6 +150,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/refuse/beside-a-real-driver", test_beside_a_real_driver);
+  g_test_add_func ("/refuse/size-of-device", test_size_of_device);
   g_test_add_func ("/refuse/unless-insisted", test_unless_insisted);
   g_test_add_func ("/refuse/by-name", test_by_name);
   g_test_add_func ("/refuse/wrong-settings", test_wrong_settings);

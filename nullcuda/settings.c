@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "db/size-text.h"
+
 static NullSettings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 
@@ -23,29 +25,17 @@ complain (const char *format, ...)
   fprintf (stderr, "nullcuda: %s\n", line);
 }
 
-/* "24GiB", "512 GiB", "100MiB", bytes; false: no size. */
+/* A size that a device may have. */
 static bool
-parse_size (const char *text, uint64_t *out_bytes)
+parse_memory (const char *text, uint64_t *out_bytes)
 {
-  static const struct
-  {
-    const char *name;
-    int shift;
-  } units[] = { { "", 0 },     { "B", 0 },    { "KiB", 10 }, { "MiB", 20 },
-                { "GiB", 30 }, { "TiB", 40 }, { "GB", 30 },  { "G", 30 } };
-  char *end = NULL;
-  double number = strtod (text, &end);
-  if (end == text || !(number > 0) || number > 1e15)
+  uint64_t bytes;
+
+  if (!tessera_parse_bytes (text, &bytes) || bytes < NULL_GRANULE ||
+      bytes >= UINT64_C (1) << 46)
     return false;
-  while (*end == ' ')
-    end++;
-  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-    if (strcmp (end, units[i].name) == 0)
-      {
-        *out_bytes = (uint64_t) (number * (double) (UINT64_C (1) << units[i].shift));
-        return *out_bytes >= NULL_GRANULE && *out_bytes < UINT64_C (1) << 46;
-      }
-  return false;
+  *out_bytes = bytes;
+  return true;
 }
 
 /* A small whole number, @fallback where there is none or it lies outside. */
@@ -73,7 +63,7 @@ read_device (void)
       text == NULL || *text == '\0' ? standard : null_profile_find (text);
   uint64_t total_bytes = 0;
   settings.profile = named != NULL ? *named : *standard;
-  if (named == NULL && parse_size (text, &total_bytes))
+  if (named == NULL && parse_memory (text, &total_bytes))
     {
       settings.profile.model = "Null GPU";
       settings.profile.total_bytes = total_bytes;
@@ -86,7 +76,7 @@ read_device (void)
 
   text = getenv ("NULLCUDA_BUDGET");
   settings.budget_bytes = settings.profile.total_bytes;
-  if (text != NULL && *text != '\0' && !parse_size (text, &settings.budget_bytes))
+  if (text != NULL && *text != '\0' && !parse_memory (text, &settings.budget_bytes))
     complain ("NULLCUDA_BUDGET=%s: expected a size such as 512GiB; taking the device's",
               text);
 }

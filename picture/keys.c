@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/size-text.h"
+
 #define LEAST_SIZE_BITS 12 /* up to 4 KiB is one bucket */
 #define N_SIZES 24         /* the last is everything above 16 GiB */
 #define N_AGES 9           /* up to 10, 100 ... 10^8 events; the last: to the end */
@@ -148,11 +150,10 @@ set_name (char *name, const char *text)
 static void
 name_size (size_t key, char *name)
 {
-  static const char *const units[] = { "KiB", "MiB", "GiB" };
   bool is_last = key == N_SIZES - 1;
   unsigned bits = LEAST_SIZE_BITS + (unsigned) key - is_last;
   snprintf (name, TESSERA_KEY_NAME_BYTES, "%s %u %s", is_last ? "over" : "to",
-            1u << (bits % 10), units[bits / 10 - 1]);
+            1u << (bits % 10), tessera_size_units[bits / 10].name);
 }
 
 static void

@@ -296,10 +296,10 @@ out_of_memory_body (void)
   while ((text = program_alloc (100 * (ssize_t) MIB, 0, &blocks[n])) == NULL)
     n++;
   g_assert_cmpint (n, >=, 8);
-  g_assert_true (
-      g_str_has_prefix (text, "CUDA out of memory. Tried to allocate 100.00 MiB. "
-                              "GPU 0 has a total capacity of 1024.00 MiB of which "));
-  g_assert_nonnull (strstr (text, "MiB is allocated by PyTorch, and 0 bytes is reserved "
+  g_assert_true (g_str_has_prefix (text,
+                                   "CUDA out of memory. Tried to allocate 100.00 MiB. "
+                                   "GPU 0 has a total capacity of 1.00 GiB of which "));
+  g_assert_nonnull (strstr (text, "MiB is allocated by PyTorch, and 0 B is reserved "
                                   "by PyTorch but unallocated. Tessera: not "
                                   "fragmentation; "));
   for (int i = 0; i < n; i += 2)

@@ -11,26 +11,6 @@
 #define MIB ((uint64_t) 1 << 20)
 #define GIB ((uint64_t) 1 << 30)
 
-static void
-check_bytes (uint64_t bytes, const char *expected)
-{
-  char number[32];
-
-  g_assert_cmpstr (tessera_format_bytes (bytes, number, sizeof number), ==, expected);
-}
-
-static void
-test_format_bytes (void)
-{
-  check_bytes (0, "0 B");
-  check_bytes (1023, "1023 B");
-  check_bytes (1024, "1.00 KiB");
-  check_bytes (MIB - 1, "1.00 MiB");
-  check_bytes (GIB + GIB / 2, "1.50 GiB");
-  check_bytes (8407482368, "7.83 GiB");
-  check_bytes (UINT64_MAX, "16.00 EiB");
-}
-
 /* A run that failed: @parts on a device of @free_at_driver more than reserved. */
 static TesseraVerdict
 judge_oom (TesseraParts parts, const TesseraNeeds *needs)
@@ -265,7 +245,6 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/simulator/verdict/format-bytes", test_format_bytes);
   g_test_add_func ("/simulator/verdict/died-of-fragmentation",
                    test_died_of_fragmentation);
   g_test_add_func ("/simulator/verdict/no-cure", test_no_cure);

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "db/size-text.h"
+
 /* Below this share of reserved there is nothing worth winning: the tails of blocks and
  * the last segment of each pool are always there. */
 #define LITTLE_SHARE 0.03
@@ -41,28 +43,6 @@ typedef struct
   uint64_t device_bytes;         /* 0: not known */
   bool is_recorded;
 } Case;
-
-char *
-tessera_format_bytes (uint64_t bytes, char *buffer, size_t n_buffer)
-{
-  static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-  double value = (double) bytes / 1024;
-  size_t unit = 0;
-
-  if (bytes < 1024)
-    {
-      snprintf (buffer, n_buffer, "%u B", (unsigned) bytes);
-      return buffer;
-    }
-  /* What would be written as 1024.00 is written in the next unit. */
-  while (value >= 1023.995 && unit + 1 < sizeof units / sizeof units[0])
-    {
-      value /= 1024;
-      unit++;
-    }
-  snprintf (buffer, n_buffer, "%.2f %s", value, units[unit]);
-  return buffer;
-}
 
 static void TESSERA_PRINTF (2, 3) say (Text *text, const char *format, ...)
 {

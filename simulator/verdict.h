@@ -77,7 +77,3 @@ bool tessera_describe_worse (uint64_t height_bytes,
                              uint64_t reserved_bytes,
                              char *text,
                              size_t n_text);
-
-/* "7.83 GiB", "512 B": binary units, two decimals. @buffer of at least 32 bytes;
- * returned. */
-char *tessera_format_bytes (uint64_t bytes, char *buffer, size_t n_buffer);

@@ -114,6 +114,21 @@ def info_tells_the_story_of_the_sample(tmp):
 
 
 @test
+def a_size_means_the_same_at_every_door(tmp):
+    trace = tmp / "s.tsr"
+    good("import", SAMPLE, "-o", trace)
+    for text, size in (("24GB", 24 * 10**9), ("24 gb", 24 * 10**9), ("24GiB", 24 * GIB), ("24.5 GiB", 49 * GIB // 2)):
+        good("edits", "add", trace, "--kind", "cap", "--at", text)
+        good("edits", "add", trace, "--kind", "dynamic", "--what", f"size <= {text} phase=forward")
+        cap, query = json.loads(good("edits", "export", trace))
+        assert cap["pool_bytes"] == query["what"]["most_bytes"] == size, (text, cap, query)
+        good("edits", "undo", trace, "-n", "2")
+    for wrong in "24 GX", "1e9", "0x10", "-1", "":
+        refused("info", SAMPLE, "--device-memory", wrong, status=2, words=("--device-memory",))
+        refused("edits", "add", trace, "--kind", "cap", f"--at={wrong}", words=("--at takes a size",))
+
+
+@test
 def info_sums_at_any_moment(tmp):
     verdict = json.loads(good("info", SAMPLE, "--fast", "--json"))
     for event in (0, 1, 1000, 20000, 33456):

@@ -152,7 +152,7 @@ cli_bench (int argc, char **argv)
   if (budget < 0)
     return cli_usage ("bench", "--budget takes a number of work units, 0 or more");
   if (capacity != NULL &&
-      (!cli_parse_bytes (capacity, &capacity_bytes) || capacity_bytes == 0))
+      (!tessera_parse_bytes (capacity, &capacity_bytes) || capacity_bytes == 0))
     return cli_usage ("bench", "--capacity takes a size as 32GiB, not \"%s\"", capacity);
   if (argc == 2 && (samples = list_samples (&error)) == NULL)
     return cli_fail (&error);

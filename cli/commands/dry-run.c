@@ -54,7 +54,7 @@ parse_gpu (const char *gpu, CliJob *job, guint64 *out_bytes)
   const NullProfile *profile = null_profile_find (gpu);
   if (profile != NULL)
     *out_bytes = profile->total_bytes;
-  else if (cli_parse_bytes (gpu, &job->gpu_bytes))
+  else if (tessera_parse_bytes (gpu, &job->gpu_bytes))
     *out_bytes = job->gpu_bytes;
   else
     return FALSE;
@@ -124,7 +124,7 @@ take_options (const Options *options, CliRehearsal *run)
       (options->follow != NULL && options->plan == NULL))
     return cli_usage ("dry-run", "--follow takes length or trace, beside --plan P.tsp");
   if (options->headroom != NULL &&
-      !cli_parse_bytes (options->headroom, &question->headroom_bytes))
+      !tessera_parse_bytes (options->headroom, &question->headroom_bytes))
     return cli_usage ("dry-run", "--headroom takes bytes or a size like 2GiB, not \"%s\"",
                       options->headroom);
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cli/tell/culprits.h"
-#include "simulator/verdict.h"
+#include "db/size-text.h"
 
 typedef struct
 {

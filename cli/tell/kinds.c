@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "simulator/verdict.h"
+#include "db/size-text.h"
 
 enum
 {

@@ -13,7 +13,7 @@ cli_parse_regions (const char *text, CliRegions *out_regions)
                       : g_str_equal (text, "auto") ? CLI_REGIONS_AUTO
                                                    : CLI_REGIONS_BYTES;
   return out_regions->kind != CLI_REGIONS_BYTES || g_str_equal (text, "none") ||
-         cli_parse_bytes (text, &out_regions->size_bytes);
+         tessera_parse_bytes (text, &out_regions->size_bytes);
 }
 
 static TesseraStatus

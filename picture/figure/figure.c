@@ -13,6 +13,7 @@
  */
 #include "picture/figure/private.h"
 
+#include "db/size-text.h"
 #include "planner/groups.h"
 
 #include <math.h>

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "db/size-text.h"
+
 #define NUMBER_WIDTH 112.0
 #define NUMBER_GAP 10.0
 #define HEAD_GAP 30.0

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "db/size-text.h"
+
 #define TITLE_HEIGHT 24.0
 #define SCALE_WIDTH 46.0
 #define LANES_GAP 5.0

@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include "db/size-text.h"
+
 static const TesseraTheme light = { .sheet = 0xfcfcfc,
                                     .canvas = 0xffffff,
                                     .line = 0xdfe0e3,
@@ -69,37 +71,24 @@ tessera_frame_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha)
   cairo_stroke (cr);
 }
 
-static const struct
-{
-  double bytes;
-  const char *name;
-} units[] = { { 1099511627776.0, "TiB" },
-              { 1073741824.0, "GiB" },
-              { 1048576.0, "MiB" },
-              { 1024.0, "KiB" },
-              { 1.0, "B" } };
-
 /* The largest unit of which there are at least two. */
-static size_t
+static const TesseraSizeUnit *
 unit_for (double bytes)
 {
-  size_t i = 0;
-  while (i + 1 < sizeof units / sizeof units[0] && bytes < 2.0 * units[i].bytes)
-    i++;
-  return i;
+  return tessera_size_unit (bytes, 2.0);
 }
 
 void
 tessera_number (const TesseraSheet *sheet, uint64_t bytes, char *text, size_t n_text)
 {
-  double unit = units[unit_for (sheet->top_bytes)].bytes;
+  double unit = unit_for (sheet->top_bytes)->bytes;
   snprintf (text, n_text, "%.*f", unit > 1.0 ? 2 : 0, (double) bytes / unit);
 }
 
 const char *
 tessera_unit_name (const TesseraSheet *sheet)
 {
-  return units[unit_for (sheet->top_bytes)].name;
+  return unit_for (sheet->top_bytes)->name;
 }
 
 double
@@ -107,12 +96,13 @@ tessera_tick_bytes (double top_bytes, const char **out_unit, double *out_unit_by
 {
   static const double steps[] = { 1, 2, 5, 10, 20, 50, 100, 200, 500 };
   const size_t n_steps = sizeof steps / sizeof steps[0];
-  size_t unit = unit_for (top_bytes), i = 0;
-  while (i + 1 < n_steps && top_bytes / (steps[i] * units[unit].bytes) > 6.0)
+  const TesseraSizeUnit *unit = unit_for (top_bytes);
+  size_t i = 0;
+  while (i + 1 < n_steps && top_bytes / (steps[i] * unit->bytes) > 6.0)
     i++;
-  *out_unit = units[unit].name;
-  *out_unit_bytes = units[unit].bytes;
-  return steps[i] * units[unit].bytes;
+  *out_unit = unit->name;
+  *out_unit_bytes = unit->bytes;
+  return steps[i] * unit->bytes;
 }
 
 char *

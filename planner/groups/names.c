@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/size-text.h"
+
 typedef struct
 {
   const char *name;
@@ -77,18 +79,6 @@ tessera_phase_ordinals (const TesseraTrace *trace,
   return TESSERA_OK;
 }
 
-static void
-write_size (char *text, size_t n_text, uint64_t bytes)
-{
-  static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-  double value = (double) bytes;
-  size_t unit = 0;
-
-  for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
-    value /= 1024;
-  snprintf (text, n_text, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
-}
-
 /* "forward", "forward 2" where the step has several; @phase may be TESSERA_NONE. */
 static void
 write_end (const TesseraTrace *trace,
@@ -128,7 +118,7 @@ tessera_group_name (const TesseraTrace *trace,
        : to[0]                     ? "before"
        : key->step == TESSERA_NONE ? "no phase"
                                    : "rest";
-  write_size (size, sizeof size, key->size_bytes);
+  tessera_format_bytes (key->size_bytes, size, sizeof size);
   if (key->kind == TESSERA_GROUP_PERSISTENT)
     snprintf (head, sizeof head, "persistent, from ");
   else if (key->kind == TESSERA_GROUP_HOMO_LAYER)

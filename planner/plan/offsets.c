@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/size-text.h"
+
 /* Of a preview: all orders of the first round, no walks over all neighbours of very many
  * items, and of what improves so much as keeps 10,000 blocks below a twentieth of a
  * second (benchmark preview). */
@@ -295,33 +297,20 @@ pack_groups (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_pac
   return status == TESSERA_OK ? tessera_build_settle_cut (build, out_packing) : status;
 }
 
-static void
-write_bytes (char *text, size_t n_text, uint64_t bytes)
-{
-  static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB" };
-  double value = (double) bytes;
-  size_t unit = 0;
-
-  for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
-    value /= 1024;
-  snprintf (text, n_text, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
-}
-
 /* "... (grouping costs 1.20 GiB, 3.1 %)" */
 static void
 write_cost (char *text, size_t n_text, uint64_t grouped_bytes, uint64_t free_bytes)
 {
-  char bytes[32];
   bool costs = grouped_bytes >= free_bytes;
 
-  write_bytes (bytes, sizeof bytes,
-               costs ? grouped_bytes - free_bytes : free_bytes - grouped_bytes);
-  snprintf (text, n_text, "grouping %s %s, %.1f %%", costs ? "costs" : "wins", bytes,
-            free_bytes ? 100.0 *
-                             (costs ? (double) (grouped_bytes - free_bytes)
-                                    : (double) (free_bytes - grouped_bytes)) /
-                             (double) free_bytes
-                       : 0);
+  snprintf (
+      text, n_text, "grouping %s %s, %.1f %%", costs ? "costs" : "wins",
+      TESSERA_SIZE (costs ? grouped_bytes - free_bytes : free_bytes - grouped_bytes),
+      free_bytes ? 100.0 *
+                       (costs ? (double) (grouped_bytes - free_bytes)
+                              : (double) (free_bytes - grouped_bytes)) /
+                       (double) free_bytes
+                 : 0);
 }
 
 static const char *

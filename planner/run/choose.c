@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/size-text.h"
 #include "planner/dynamic/dynamic.h"
 #include "planner/dynamic/share.h"
 #include "planner/kept.h"
@@ -401,13 +402,12 @@ fold_with_habits (TesseraRun *run,
     }
   if (status != TESSERA_OK || !run->is_dynamic)
     return status;
-  snprintf (
-      run->reason, sizeof run->reason,
-      "steps %" PRId64 " to %" PRId64 " ask for the same but for %" PRIu32
-      " dynamic requests a step, %.1f MiB at most alive: a run follows this plan for "
-      "any number of steps",
-      steps[first].number, steps[last].number, load.n_a_step,
-      (double) load.most_bytes / (1 << 20));
+  snprintf (run->reason, sizeof run->reason,
+            "steps %" PRId64 " to %" PRId64 " ask for the same but for %" PRIu32
+            " dynamic requests a step, %s at most alive: a run follows this plan for "
+            "any number of steps",
+            steps[first].number, steps[last].number, load.n_a_step,
+            TESSERA_SIZE (load.most_bytes));
   tessera_run_say_kept (run);
   return tessera_run_fold (run, first, last);
 }
@@ -456,9 +456,9 @@ decline_alike (TesseraRun *run)
   char reason[300];
 
   snprintf (reason, sizeof reason,
-            "steps are alike but keep some of what they allocate, %.1f MiB each: a run "
+            "steps are alike but keep some of what they allocate, %s each: a run "
             "follows this plan only by asking for the same things in the same order",
-            (double) run->kept_bytes / (1 << 20));
+            TESSERA_SIZE (run->kept_bytes));
   tessera_run_whole (run, reason);
 }
 

@@ -174,7 +174,7 @@ assert_kept (const PlanCase *c, uint32_t n_placeless)
     }
   if (n_placeless > 0)
     g_assert_nonnull (strstr (c->plan->follow_reason,
-                              "keeps up to 512 bytes for good, in 1 request without a"));
+                              "keeps up to 512 B for good, in 1 request without a"));
   else
     g_assert_null (strstr (c->plan->follow_reason, "for good"));
 }
@@ -220,7 +220,7 @@ test_much (void)
 
   g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_SAME_BATCHES);
   g_assert_cmpuint (c.plan->n_placeless, ==, 0);
-  g_assert_nonnull (strstr (c.plan->follow_reason, "10.0 MiB each"));
+  g_assert_nonnull (strstr (c.plan->follow_reason, "10.00 MiB each"));
   plan_case_check (&c, 0, 0);
   plan_case_clear (&c);
 }

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "db/size-text.h"
+
 /* Of what is alive in a step at once at most, what it keeps may be one part in so many:
  * where steps fold from a later one on without that, and where none do. */
 #define SMALL_PART 64
@@ -120,14 +122,8 @@ tessera_kept_clear (TesseraKept *kept)
 void
 tessera_kept_say (uint32_t n_kept, uint64_t step_bytes, char *out_text, size_t n_text)
 {
-  char bytes[32];
-
-  if (step_bytes < UINT64_C (1) << 20)
-    snprintf (bytes, sizeof bytes, "%" PRIu64 " bytes", step_bytes);
-  else
-    snprintf (bytes, sizeof bytes, "%.1f MiB", (double) step_bytes / (1 << 20));
   snprintf (out_text, n_text,
             "; each step keeps up to %s for good, in %" PRIu32
             " request%s without a place",
-            bytes, n_kept, n_kept == 1 ? "" : "s");
+            TESSERA_SIZE (step_bytes), n_kept, n_kept == 1 ? "" : "s");
 }

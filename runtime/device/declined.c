@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "runtime/process/notice.h"
-#include "runtime/device/size.h"
+#include "db/size-text.h"
 
 static void
 say_misses (const TesseraDecline *decline)
@@ -22,10 +22,9 @@ say_misses (const TesseraDecline *decline)
       "last %" PRIu64 " requests %" PRIu64 " missed it, %s of %s; expandable "
       "rules serve from here on, and %s of its pool of %s are given back. "
       "Record this run and plan it.",
-      misfit->n_requests, misfit->n_misses, tessera_size_text (misfit->missed_bytes).text,
-      tessera_size_text (misfit->asked_bytes).text,
-      tessera_size_text (decline->returned_bytes).text,
-      tessera_size_text (decline->pool_bytes).text);
+      misfit->n_requests, misfit->n_misses, TESSERA_SIZE (misfit->missed_bytes),
+      TESSERA_SIZE (misfit->asked_bytes), TESSERA_SIZE (decline->returned_bytes),
+      TESSERA_SIZE (decline->pool_bytes));
 }
 
 static void
@@ -35,8 +34,8 @@ say_shortage (const TesseraDecline *decline)
                   "full: expandable rules serve from here on, and %s of its pool of %s, "
                   "unused just then, are given back. Record what this run does, and plan "
                   "it.",
-                  tessera_size_text (decline->returned_bytes).text,
-                  tessera_size_text (decline->pool_bytes).text);
+                  TESSERA_SIZE (decline->returned_bytes),
+                  TESSERA_SIZE (decline->pool_bytes));
 }
 
 /* Events have their place in the recording as index. */

@@ -4,9 +4,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/device/device-internal.h"
-#include "runtime/device/size.h"
 
 #include <stdio.h>
+
+#include "db/size-text.h"
 
 /* Free memory that is reserved, as the request finds it. */
 typedef struct
@@ -44,21 +45,18 @@ write_verdict (const Census *census, uint64_t free_bytes, char *out_text, size_t
     snprintf (out_text, n_bytes,
               "Tessera: fragmentation; %s is free in the cache of this stream, but in "
               "pieces of at most %s.",
-              tessera_size_text (census->own_bytes).text,
-              tessera_size_text (census->own_largest_bytes).text);
+              TESSERA_SIZE (census->own_bytes), TESSERA_SIZE (census->own_largest_bytes));
   else if (census->own_bytes + census->elsewhere_bytes + free_bytes >=
            census->wanted_bytes)
     snprintf (out_text, n_bytes,
               "Tessera: fragmentation; %s is free, but held for other streams, pools or "
               "sizes, and %s for this one.",
-              tessera_size_text (census->elsewhere_bytes).text,
-              tessera_size_text (census->own_bytes).text);
+              TESSERA_SIZE (census->elsewhere_bytes), TESSERA_SIZE (census->own_bytes));
   else
     snprintf (out_text, n_bytes,
               "Tessera: not fragmentation; even all that is free together lacks %s.",
-              tessera_size_text (census->wanted_bytes - census->own_bytes -
-                                 census->elsewhere_bytes - free_bytes)
-                  .text);
+              TESSERA_SIZE (census->wanted_bytes - census->own_bytes -
+                            census->elsewhere_bytes - free_bytes));
 }
 
 static void
@@ -96,7 +94,7 @@ tessera_device_fail (RuntimeDevice *device,
     {
       snprintf (
           out_text, n_bytes, "CUDA out of memory. Tried to allocate %s. Tessera: %s.",
-          tessera_size_text (request->size_bytes).text,
+          TESSERA_SIZE (request->size_bytes),
           status == TESSERA_NO_MEMORY ? "the host has no memory left to keep count of it"
                                       : "the driver failed, and not for lack of memory");
       return;
@@ -113,8 +111,7 @@ tessera_device_fail (RuntimeDevice *device,
       "CUDA out of memory. Tried to allocate %s. GPU %d has a total capacity of %s "
       "of which %s is free. Of the allocated memory %s is allocated by PyTorch, and "
       "%s is reserved by PyTorch but unallocated. %s",
-      tessera_size_text (tessera_segment_size (&device->settings, rounded)).text,
-      device->ordinal, tessera_size_text (total_bytes).text,
-      tessera_size_text (free_bytes).text, tessera_size_text (allocated).text,
-      tessera_size_text (reserved > allocated ? reserved - allocated : 0).text, verdict);
+      TESSERA_SIZE (tessera_segment_size (&device->settings, rounded)), device->ordinal,
+      TESSERA_SIZE (total_bytes), TESSERA_SIZE (free_bytes), TESSERA_SIZE (allocated),
+      TESSERA_SIZE (reserved > allocated ? reserved - allocated : 0), verdict);
 }

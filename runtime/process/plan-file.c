@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "db/size-text.h"
 #include "db/store.h"
 #include "planner/check.h"
 #include "runtime/process/notice.h"
@@ -15,7 +16,6 @@
 /* Two cards of one kind do not report the same memory to the byte. */
 #define DEVICE_TOLERANCE 16 /* one part in so many */
 
-#define GIB ((double) (1 << 30))
 #define INSTEAD "expandable rules serve instead"
 
 /* What the plan's trace did not tell is not held against it. */
@@ -73,8 +73,8 @@ tessera_plan_file_suits (const TesseraPlan *plan, int ordinal, uint64_t device_b
     {
       tessera_notice (
           "The plan is not followed on device %d, " INSTEAD ": it was made for "
-          "a device of %.1f GiB, and this one has %.1f GiB.",
-          ordinal, (double) plan->device_bytes / GIB, (double) device_bytes / GIB);
+          "a device of %s, and this one has %s.",
+          ordinal, TESSERA_SIZE (plan->device_bytes), TESSERA_SIZE (device_bytes));
       return false;
     }
   return true;

@@ -6,6 +6,7 @@
 #include "viewer/document/describe.h"
 
 #include "db/proof.h"
+#include "db/size-text.h"
 #include "picture/keys.h"
 
 #include <math.h>
@@ -48,17 +49,12 @@ tessera_describe_bytes_round (uint64_t bytes)
 char *
 tessera_describe_height (uint64_t bytes, double step_bytes)
 {
-  static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-  double unit = 1;
-  guint u = 0;
-  int decimals;
+  const TesseraSizeUnit *unit = tessera_size_unit ((double) bytes, 1);
+  int decimals = (int) ceil (log10 (unit->bytes / MAX (step_bytes, 1)));
 
-  for (; u + 1 < G_N_ELEMENTS (units) && (double) bytes >= 1024 * unit; u++)
-    unit *= 1024;
-  decimals = (int) ceil (log10 (unit / MAX (step_bytes, 1)));
   if (decimals <= 2)
     return tessera_describe_bytes_round (bytes);
-  return g_strdup_printf ("%.*f %s", decimals, (double) bytes / unit, units[u]);
+  return g_strdup_printf ("%.*f %s", decimals, (double) bytes / unit->bytes, unit->name);
 }
 
 char *

@@ -181,38 +181,6 @@ test_largest (void)
   tessera_data_unref (data);
 }
 
-static void
-test_parse_bytes (void)
-{
-  static const struct
-  {
-    const char *text;
-    gboolean good;
-    uint64_t bytes;
-  } cases[] = {
-    { "512", TRUE, 512 },
-    { "20 MiB", TRUE, 20 << 20 },
-    { "1.5k", TRUE, 1536 },
-    { "2GB", TRUE, UINT64_C (2) << 30 },
-    { "1 tib", TRUE, UINT64_C (1) << 40 },
-    { "7 b", TRUE, 7 },
-    { "", FALSE, 0 },
-    { "-1", FALSE, 0 },
-    { "much", FALSE, 0 },
-    { "1 MiX", FALSE, 0 },
-    { "1e30", FALSE, 0 },
-    { "nan", FALSE, 0 },
-  };
-
-  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      uint64_t bytes = 0;
-
-      g_assert_cmpint (tessera_parse_bytes (cases[i].text, &bytes), ==, cases[i].good);
-      g_assert_cmpuint (bytes, ==, cases[i].bytes);
-    }
-}
-
 int
 main (int argc, char **argv)
 {
@@ -221,6 +189,5 @@ main (int argc, char **argv)
   g_test_add_func ("/blocklist/filter sizes", test_filter_sizes);
   g_test_add_func ("/blocklist/filter text", test_filter_text);
   g_test_add_func ("/blocklist/largest", test_largest);
-  g_test_add_func ("/blocklist/parse bytes", test_parse_bytes);
   return g_test_run ();
 }

@@ -238,32 +238,3 @@ tessera_block_list_find (const TesseraBlockList *list, uint32_t block)
       return i;
   return G_MAXUINT;
 }
-
-gboolean
-tessera_parse_bytes (const char *text, uint64_t *out_bytes)
-{
-  static const char units[] = "kmgt";
-  char *end;
-  double value = g_ascii_strtod (text, &end), unit = 1;
-  const char *letter;
-
-  if (end == text || !(value >= 0))
-    return FALSE;
-  while (g_ascii_isspace (*end))
-    end++;
-  letter = *end != '\0' ? strchr (units, g_ascii_tolower (*end)) : NULL;
-  if (letter != NULL)
-    {
-      for (const char *u = units; u <= letter; u++)
-        unit *= 1024;
-      end++;
-    }
-  if (*end == 'i' || *end == 'I')
-    end++;
-  if (*end == 'b' || *end == 'B')
-    end++;
-  if (*end != '\0' || value * unit >= 1.8e19)
-    return FALSE;
-  *out_bytes = (uint64_t) (value * unit);
-  return TRUE;
-}

@@ -44,6 +44,3 @@ void tessera_block_list_unref (TesseraBlockList *list); /* NULL is fine */
 guint tessera_block_list_find (const TesseraBlockList *list, uint32_t block);
 /* Whether edits of groups may make another list of it. */
 gboolean tessera_block_wish_depends_on_groups (const TesseraBlockWish *wish);
-
-/* "64", "1.5 KiB", "2m", "1 GiB": what people type. FALSE: not a size. */
-gboolean tessera_parse_bytes (const char *text, uint64_t *out_bytes);

@@ -5,6 +5,7 @@
  */
 #include "viewer/panels/table.h"
 
+#include "db/size-text.h"
 #include "viewer/document/describe.h"
 #include "viewer/document/document-view.h"
 #include "viewer/panels/blocklist.h"

@@ -14,6 +14,8 @@
 #include <json-glib/json-glib.h>
 #include <string.h>
 
+#include "db/size-text.h"
+
 #define MOST_PRESSES 20
 #define WIDTH 1280
 #define HEIGHT 720

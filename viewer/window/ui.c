@@ -5,6 +5,7 @@
  */
 #include "viewer/window/ui.h"
 
+#include "db/size-text.h"
 #include "viewer/canvas/draw.h"
 
 #include <string.h>
@@ -41,13 +42,15 @@ tessera_heading_new (const char *text)
 static size_t
 unit_length (const char *text)
 {
-  static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "%", "bytes" };
+  static const char *const others[] = { "%", "bytes" };
 
-  for (size_t i = 0; i < G_N_ELEMENTS (units); i++)
+  for (size_t i = 0; i < TESSERA_N_SIZE_UNITS + G_N_ELEMENTS (others); i++)
     {
-      size_t n = strlen (units[i]);
+      const char *unit = i < TESSERA_N_SIZE_UNITS ? tessera_size_units[i].name
+                                                  : others[i - TESSERA_N_SIZE_UNITS];
+      size_t n = strlen (unit);
 
-      if (g_str_has_prefix (text + 1, units[i]) && !g_ascii_isalnum (text[1 + n]))
+      if (g_str_has_prefix (text + 1, unit) && !g_ascii_isalnum (text[1 + n]))
         return n;
     }
   return 0;

@@ -8,6 +8,7 @@
 #include "viewer/panels/headline.h"
 #include "viewer/test-window.h"
 
+#include "db/size-text.h"
 #include "db/store.h"
 #include "planner/check.h"
 

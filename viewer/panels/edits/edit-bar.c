@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "db/size-text.h"
 #include "edits/query.h"
 #include "viewer/document/describe.h"
 #include "viewer/document/edits/document-edit.h"
