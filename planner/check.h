@@ -4,65 +4,74 @@
  *
  * Laws, in the order in which they are tried; the first that is broken is the verdict:
  *
- * alignment    alignment_bytes is not 0; every block_bytes and offset_bytes is a multiple
- *              of it; block_bytes is not 0 and not less than size_bytes
- * bounds       offset_bytes + block_bytes <= height_bytes, without overflow
- * sections     sections in order and disjoint, within [0, n_positions), one at most
- *              repeats; first_slot and n_slots cut the slots without rest; a slot names
- *              its section and is born inside it, in order of birth; those that are no
- *              request's own (ordinal TESSERA_NONE) may stand anywhere in the section and
- *              be born at its begin though it is empty
- * lifetimes    born < died <= n_positions; one that wraps belongs to the section that
- *              repeats, died >= its end, begin < died_next <= its end, and across streams
- *              died_next <= born; else died_next is 0
- * placeless    requests without a place are born inside their section and in order, each
- *              after the slot before the one that it says comes next, and before that;
- *              with a size as slots have it, and stream < n_streams. They have no
- * address: no law of addresses, heights and bounds knows them overlap      two slots that
- * are alive in one moment share no address. A slot is alive over [born, died) and, when
- * it wraps, over [section begin, died_next) too: over all of [section begin, died) where
- * died_next >= born rota         slots of the section that repeats which wrap with
- * died_next >= born and are equal in stream, pool and block_bytes are a rota, if one of
- * them has died_next > born. They have the same end, and their requests (those with an
- * ordinal) have never more blocks alive together than the rota has slots: each block over
- * [born, section end) and [section begin, died_next) streams      stream < n_streams.
- * Slots of different pools never share an address, and without across_streams nor do
- * those of different streams, and no hand-over is listed. With it: a range passes to
- * another owner (stream, pool and size class) only when it is open (see below); every
- * hand-over is listed; and all that is listed is between two slots of different streams,
- * or from one with side streams rooms        rooms in order, each once, of a section's
- * slot and a stream; from the request before it on and until died (and of the next step
- * until died_next) no slot has an address of a room's range, which is aligned and below
- * the height; slots of other streams or pools, and with several streams of the other size
- * class, never have. Regions lie one above the other from height_bytes on, one of each
- * stream and class. None with several kinds of step or across streams height height_bytes
- * is the highest end of a slot or room bound        bound_bytes is the largest sum of
- * block_bytes alive in one moment proof        proven_bound_bytes is 0, or neither below
- * bound_bytes nor above height_bytes. That no layout is lower is a search's word: it is
- * not searched again here digest       slot_digest is what tessera_plan_digest() says
- * fingerprint  trace_fingerprint is the trace's (where a trace is given)
+ * alignment   alignment_bytes is not 0; every block_bytes and offset_bytes is a multiple
+ *             of it; block_bytes is not 0 and not less than size_bytes
+ * bounds      offset_bytes + block_bytes <= height_bytes, without overflow
+ * sections    sections in order and disjoint, within [0, n_positions), one at most
+ *             repeats; first_slot and n_slots cut the slots without rest; a slot names
+ *             its section and is born inside it, in order of birth; those that are no
+ *             request's own (ordinal TESSERA_NONE) may stand anywhere in the section and
+ *             be born at its begin though it is empty
+ * lifetimes   born < died <= n_positions; one that wraps belongs to the section that
+ *             repeats, died >= its end, begin < died_next <= its end, and across streams
+ *             died_next <= born; else died_next is 0
+ * placeless   requests without a place are born inside their section and in order, each
+ *             after the slot before the one that it says comes next, and before that;
+ *             with a size as slots have it, and stream < n_streams. They have no address:
+ *             no law of addresses, heights and bounds knows them
+ * overlap     two slots that are alive in one moment share no address. A slot is alive
+ *             over [born, died) and, when it wraps, over [section begin, died_next) too:
+ *             over all of [section begin, died) where died_next >= born
+ * rota        slots of the section that repeats which wrap with died_next >= born and are
+ *             equal in stream, pool and block_bytes are a rota, if one of them has
+ *             died_next > born. They have the same end, and their requests (those with
+ *             an ordinal) have never more blocks alive together than the rota has
+ *             slots: each block over [born, section end) and [section begin, died_next)
+ * streams     stream < n_streams. Slots of different pools never share an address, and
+ *             without across_streams nor do those of different streams, and no hand-over
+ *             is listed. With it: a range passes to another owner (stream, pool and size
+ *             class) only when it is open (see below); every hand-over is listed; and all
+ *             that is listed is between two slots of different streams, or from one with
+ *             side streams
+ * rooms       rooms in order, each once, of a section's slot and a stream; from the
+ *             request before it on and until died (and of the next step until died_next)
+ *             no slot has an address of a room's range, which is aligned and below the
+ *             height; slots of other streams or pools, and with several streams of the
+ *             other size class, never have. Regions lie one above the other from
+ *             height_bytes on, one of each stream and class. None with several kinds of
+ *             step or across streams
+ * height      height_bytes is the highest end of a slot or room
+ * bound       bound_bytes is the largest sum of block_bytes alive in one moment
+ * proof       proven_bound_bytes is 0, or neither below bound_bytes nor above
+ *             height_bytes. That no layout is lower is a search's word: it is not searched
+ *             again here
+ * digest      slot_digest is what tessera_plan_digest() says
+ * fingerprint trace_fingerprint is the trace's (where a trace is given)
  *
  * Where several sections repeat (kinds of step, db/plan.h) these say instead:
  *
- * sections     they lie side by side, 64 at most, in a plan that keeps streams apart
- * lifetimes    besides: what of the start outlives it does so over all kinds, what of a
- * kind wraps ends with its section or after all kinds, all else inside its section;
- * crossings are in order, each of a slot that wraps into the section of another kind, and
- * end inside it overlap      whatever kinds of step came before, where a slot is born
- * none that may be alive shares an address with it: one of the start that lives on, one
- * of its own kind up to died_next, one of another kind that wraps up to its crossing
- *              (else over the whole section). Places of rotas are held in all kinds
- * rota         every kind that has places of the rota has all of them. Where a request of
- *              it is made, there is room for what was made in this step and what was
- * found: of one kind if each that makes any sees all others end, else of all kinds bound
- * bound_bytes is the most that may be held at one moment, each address once
+ * sections    they lie side by side, 64 at most, in a plan that keeps streams apart
+ * lifetimes   besides: what of the start outlives it does so over all kinds, what of a
+ *             kind wraps ends with its section or after all kinds, all else inside its
+ *             section; crossings are in order, each of a slot that wraps into the section
+ *             of another kind, and end inside it
+ * overlap     whatever kinds of step came before, where a slot is born none that may be
+ *             alive shares an address with it: one of the start that lives on, one of its
+ *             own kind up to died_next, one of another kind that wraps up to its crossing
+ *             (else over the whole section). Places of rotas are held in all kinds
+ * rota        every kind that has places of the rota has all of them. Where a request of
+ *             it is made, there is room for what was made in this step and what was
+ *             found: of one kind if each that makes any sees all others end, else of all
+ *             kinds
+ * bound       bound_bytes is the most that may be held at one moment, each address once
  *
  * And of a plan made with edits (tessera_check_edits):
  *
- * pin          what is pinned lies at its offset
- * together     slots that stay together keep their distances
- * apart        slots kept apart share no address, whenever they live; one of a rota
- * stands for all places of it cap          height_bytes is at most what the pool may take
+ * pin         what is pinned lies at its offset
+ * together    slots that stay together keep their distances
+ * apart       slots kept apart share no address, whenever they live; one of a rota stands
+ *             for all places of it
+ * cap         height_bytes is at most what the pool may take
  *
  * What has to be listed as a hand-over: walk the slots in the order of the list, those of
  * the section that repeats twice. Where a slot B is born, look at every address of

@@ -514,6 +514,37 @@ test_no_memory (void)
   g_rand_free (random);
 }
 
+/* What a block is rounded up by is its own: two blocks may not meet there either. */
+static void
+test_overlap_in_rounding (void)
+{
+  for (guint n = 0; n < 2; n++)
+    {
+      TesseraSlot slots[] = {
+        { .born = 0, .died = 2, .size_bytes = 16, .block_bytes = 48, .ordinal = 0 },
+        { .born = 1, .died = 2, .size_bytes = 16, .block_bytes = 48, .ordinal = 1 },
+      };
+      TesseraSection section = { .kind = TESSERA_SECTION_ONCE, .end = 2, .n_slots = 2 };
+      TesseraPlan plan = { .alignment_bytes = 16,
+                           .height_bytes = 80,
+                           .bound_bytes = 96,
+                           .n_positions = 2,
+                           .n_streams = 1,
+                           .slots = slots,
+                           .n_slots = 2,
+                           .sections = &section,
+                           .n_sections = 1 };
+      TesseraError error = { 0 };
+      TesseraLaw law;
+
+      slots[n].offset_bytes = 32; /* the later one above the other, and below it */
+      plan.slot_digest = tessera_plan_digest (&plan);
+      g_assert_cmpint (tessera_check_plan (&plan, NULL, &law, &error), ==,
+                       TESSERA_REFUSED);
+      g_assert_cmpint (law, ==, TESSERA_LAW_OVERLAP);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -523,5 +554,6 @@ main (int argc, char **argv)
   g_test_add_func ("/check/valid", test_valid);
   g_test_add_func ("/check/oracle", test_oracle);
   g_test_add_func ("/check/no-memory", test_no_memory);
+  g_test_add_func ("/check/overlap-in-rounding", test_overlap_in_rounding);
   return g_test_run ();
 }
