@@ -205,6 +205,71 @@ test_settings (void)
   tessera_trace_free (trace);
 }
 
+/* Times are kept up to the year 2112, where nanoseconds still fit 63 bits; a later one is
+ * that of a clock gone wrong, and no time is shown. */
+static void
+test_times (void)
+{
+  const uint64_t latest_us = (uint64_t) 1 << 52;
+
+  for (uint64_t beyond_us = 0; beyond_us < 2; beyond_us++)
+    {
+      GByteArray *to = pickle_new (4);
+      TesseraTrace *trace;
+
+      open_dict (to);
+      put_text (to, "segments");
+      put_op (to, ']');
+      put_text (to, "device_traces");
+      open_list (to);
+      open_list (to);
+      put_entry (to, "snapshot", 0, 0, 0, latest_us - 3);
+      put_entry (to, "snapshot", 0, 0, 0, latest_us + beyond_us);
+      close_list (to);
+      close_list (to);
+      close_dict (to);
+      trace = finish (to);
+      g_assert_cmpuint (trace->n_events, ==, 2);
+      g_assert_cmpint (trace->has_time, ==, beyond_us == 0);
+      g_assert_cmpint (trace->events[1].at_ns, ==, beyond_us == 0 ? 3000 : 0);
+      tessera_trace_free (trace);
+    }
+}
+
+/* A line below 0 is unknown, like 0. */
+static void
+test_lines (void)
+{
+  GByteArray *to = pickle_new (4);
+  TesseraTrace *trace;
+
+  open_list (to);
+  open_dict (to);
+  put_key_u64 (to, "address", BASE);
+  put_key_u64 (to, "total_size", 2 * MIB);
+  put_key_text (to, "segment_type", "small");
+  put_text (to, "frames");
+  open_list (to);
+  put_frame (to, "known", 1);
+  open_dict (to);
+  put_key_text (to, "name", "unknown");
+  put_key_text (to, "filename", "train.py");
+  put_text (to, "line");
+  put_bytes (to, "J\xff\xff\xff\xff", 5); /* -1 in four bytes */
+  close_dict (to);
+  close_list (to);
+  put_text (to, "blocks");
+  open_list (to);
+  put_block (to, BASE, 2 * MIB, 2 * MIB, "active_allocated");
+  close_segment (to);
+  close_list (to);
+  trace = finish (to);
+  g_assert_cmpuint (trace->n_frames, ==, 2);
+  g_assert_cmpint (trace->frames[0].line, ==, 1);
+  g_assert_cmpint (trace->frames[1].line, ==, 0);
+  tessera_trace_free (trace);
+}
+
 /* Entries of a mark's very time are inside; neighbours do not overlap. */
 static void
 test_annotations (void)
@@ -528,6 +593,8 @@ main (int argc, char **argv)
   g_test_add_func ("/snapshot/2.0", test_2_0);
   g_test_add_func ("/snapshot/bare-segments", test_bare_segments);
   g_test_add_func ("/snapshot/whole", test_whole);
+  g_test_add_func ("/snapshot/times", test_times);
+  g_test_add_func ("/snapshot/lines", test_lines);
   g_test_add_func ("/snapshot/settings", test_settings);
   g_test_add_func ("/snapshot/annotations", test_annotations);
   g_test_add_func ("/snapshot/devices", test_devices);

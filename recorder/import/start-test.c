@@ -341,6 +341,115 @@ test_tail (void)
   tessera_trace_free (trace);
 }
 
+/* A block older than the trace was rounded by the settings of the run, as any other. */
+static void
+test_rounding (void)
+{
+  const uint64_t base = (uint64_t) 1 << 40;
+  const TesseraSegment segment = {
+    .addr = base, .size_bytes = 2 * MIB, .stack = TESSERA_NONE, .is_small = true
+  };
+  const TesseraEvent event = { .addr = base,
+                               .size_bytes = 300 * 1024,
+                               .action = TESSERA_FREE_COMPLETED };
+  TesseraTrace *trace;
+
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  trace->has_segments = true;
+  for (size_t i = 0; i < G_N_ELEMENTS (trace->settings.roundup_divisions); i++)
+    trace->settings.roundup_divisions[i] = 2;
+  g_assert_cmpint (tessera_trace_add_segment (&trace->end, &segment), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_rewind (trace), ==, TESSERA_OK);
+  g_assert_cmpuint (trace->start.n_blocks, ==, 1);
+  g_assert_cmpuint (trace->start.blocks[0].block_bytes, ==, 384 * 1024);
+  tessera_trace_free (trace);
+}
+
+/* A mapped range that does not say its pool has that of the nearest range of its size
+ * class: next to a private pool's small pages, large ones are the default pool's. */
+static void
+test_pool_of_class (void)
+{
+  const uint64_t base = (uint64_t) 1 << 40;
+  const struct
+  {
+    uint64_t size_bytes; /* of the range that nobody told the pool of */
+    uint16_t pool;
+  } cases[] = { { 2 * MIB, 1 }, { 20 * MIB, 0 } };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const TesseraSegment segment = { .addr = base,
+                                       .size_bytes = 2 * MIB,
+                                       .stack = TESSERA_NONE,
+                                       .pool = 1,
+                                       .is_small = true,
+                                       .is_expandable = true };
+      const TesseraEvent events[] = {
+        { .action = TESSERA_SEGMENT_MAP },
+        { .action = TESSERA_SEGMENT_UNMAP },
+      };
+      TesseraTrace *trace;
+      uint16_t id;
+
+      g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+      g_assert_cmpint (
+          tessera_trace_add_pool (trace, (TesseraPoolId){ .user_id = 3 }, &id), ==,
+          TESSERA_OK);
+      trace->has_segments = true;
+      g_assert_cmpint (tessera_trace_add_segment (&trace->end, &segment), ==, TESSERA_OK);
+      for (size_t k = 0; k < G_N_ELEMENTS (events); k++)
+        {
+          TesseraEvent event = events[k];
+
+          event.addr = base + 40 * MIB;
+          event.size_bytes = cases[i].size_bytes;
+          event.stack = TESSERA_NONE;
+          g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
+        }
+      g_assert_cmpint (tessera_rewind (trace), ==, TESSERA_OK);
+      for (size_t k = 0; k < trace->n_events; k++)
+        g_assert_cmpuint (trace->events[k].pool, ==, cases[i].pool);
+      tessera_trace_free (trace);
+    }
+}
+
+/* An allocation and the end that differ in a block's size are counted, once each. */
+static void
+test_sizes_that_differ (void)
+{
+  const uint64_t base = (uint64_t) 1 << 40;
+  const TesseraSegment segment = { .addr = base,
+                                   .size_bytes = 20 * MIB,
+                                   .stack = TESSERA_NONE };
+  const TesseraEvent events[] = {
+    { .addr = base, .size_bytes = 20 * MIB, .action = TESSERA_SEGMENT_ALLOC },
+    { .addr = base, .size_bytes = 3 * MIB, .action = TESSERA_ALLOC },
+    { .addr = base + 4 * MIB, .size_bytes = 3 * MIB, .action = TESSERA_ALLOC },
+  };
+  TesseraTrace *trace;
+
+  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  trace->has_segments = true;
+  g_assert_cmpint (tessera_trace_add_segment (&trace->end, &segment), ==, TESSERA_OK);
+  for (uint64_t i = 0; i < 2; i++)
+    {
+      const TesseraHeldBlock block = { .addr = base + 4 * i * MIB,
+                                       .size_bytes = (2 + i) * MIB,
+                                       .block_bytes = (2 + i) * MIB,
+                                       .state = TESSERA_BLOCK_LIVE };
+
+      g_assert_cmpint (tessera_trace_add_block (&trace->end, &block), ==, TESSERA_OK);
+    }
+  for (size_t i = 0; i < G_N_ELEMENTS (events); i++)
+    g_assert_cmpint (tessera_trace_add_event (trace, &events[i]), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_rewind (trace), ==, TESSERA_OK);
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "note.size_differs"), ==,
+                   "1 sizes differ between entries and the end");
+  tessera_trace_free (trace);
+}
+
 /* The allocation of a block is recorded at a wrong address: the true one must not look
  * older than the trace, where something else lay before it. */
 static void
@@ -439,6 +548,9 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/start/against-model", test_against_model);
   g_test_add_func ("/start/tail", test_tail);
+  g_test_add_func ("/start/rounding", test_rounding);
+  g_test_add_func ("/start/pool-of-class", test_pool_of_class);
+  g_test_add_func ("/start/sizes-that-differ", test_sizes_that_differ);
   g_test_add_func ("/start/wrong-address", test_wrong_address);
   g_test_add_func ("/start/nonsense", test_nonsense);
   return g_test_run ();
