@@ -111,7 +111,7 @@ print_plan_warning (const CliStudy *study)
 
   if (!is_plan_worse (study))
     return;
-  printf ("The plan is not advised: it needs a device of %s, %s one of %s%s%s.\n",
+  printf ("The plan needs a device of %s, %s one of %s%s%s.\n",
           tessera_format_bytes (study->needs.plan_bytes, plan, sizeof plan),
           is_native ? "native" : "expandable segments",
           tessera_format_bytes (need->smallest_bytes, other, sizeof other), retries,
@@ -144,6 +144,7 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
   char gpu[32], headroom[32], live[32];
   const char *unseen[5];
   g_autofree char *text = sentence (study, question);
+  g_autofree char *followable = cli_followable_text (study->plan);
 
   printf ("%s\n", text);
   print_plan_warning (study);
@@ -153,10 +154,7 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
       cli_print_most (study->lengths);
       puts (" is made: steps may differ when it is followed");
     }
-  else if (study->plan->followable != TESSERA_FOLLOWABLE_YES)
-    printf ("The plan can be followed: %s%s%s\n", cli_followable_name (study->plan),
-            study->plan->follow_reason != NULL ? ": " : "",
-            study->plan->follow_reason != NULL ? study->plan->follow_reason : "");
+  printf ("followable: %s\n", followable);
   cli_print_kept (study);
   cli_print_needs (study);
   printf ("  %-20s %14s\n", "live",
@@ -188,6 +186,7 @@ cli_answer_json (JsonBuilder *builder, const CliStudy *study, const CliQuestion 
   cli_json_text (builder, "sentence", text);
   cli_json_bool (builder, "plan_is_worse", is_plan_worse (study));
   cli_json_text (builder, "followable", cli_followable_name (study->plan));
+  cli_json_text (builder, "follow_reason", study->plan->follow_reason);
   not_seen (question, unseen);
   json_builder_set_member_name (builder, "not_seen");
   json_builder_begin_array (builder);

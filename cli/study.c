@@ -2,12 +2,14 @@
 #include "cli/study.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/edit-add.h"
 #include "edits/query.h"
 #include "planner/waits.h"
 #include "recorder/import/import.h"
+#include "simulator/advice.h"
 
 TesseraStatus
 cli_study_open (CliStudy *study,
@@ -186,6 +188,25 @@ cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError
 }
 
 TesseraStatus
+cli_study_advise (CliStudy *study, TesseraError *error)
+{
+  TesseraError found = { 0 };
+  char *why_no_lengths = NULL;
+  TesseraStatus status = tessera_advise_plan (
+      study->trace, study->blocks, study->structure, study->plan, study->planned,
+      cli_progress ("simulating"), &found, &why_no_lengths);
+
+  if (why_no_lengths != NULL)
+    {
+      g_free (study->why_no_lengths);
+      study->why_no_lengths = g_strdup (why_no_lengths);
+      free (why_no_lengths);
+    }
+  study->lengths = study->plan->lengths;
+  return name_file (study->path, status, &found, error);
+}
+
+TesseraStatus
 cli_study_laws (CliStudy *study,
                 const TesseraLengthsOptions *options,
                 TesseraError *error)
@@ -197,19 +218,18 @@ cli_study_laws (CliStudy *study,
     status =
         tessera_lengths_plan (study->trace, study->blocks, study->structure, study->laws,
                               options, &declined, &study->plan->lengths);
-  study->lengths = study->plan->lengths;
   if (status == TESSERA_REFUSED || status == TESSERA_INVALID)
     {
       study->why_no_lengths = g_strdup (
           declined.text[0] != 0
               ? declined.text
               : "sizes are beyond what can be computed: no plan for every length");
-      return TESSERA_OK;
+      status = TESSERA_OK;
     }
-  return status == TESSERA_OK
-             ? status
-             : tessera_fail (error, status, "%s: not enough memory to compare its steps",
-                             study->path);
+  if (status != TESSERA_OK)
+    return tessera_fail (error, status, "%s: not enough memory to compare its steps",
+                         study->path);
+  return cli_study_advise (study, error);
 }
 
 /* One run without curves: peak of reserved memory, and flushes with a retry. */
@@ -361,6 +381,17 @@ cli_followable_name (const TesseraPlan *plan)
     default:
       return "no";
     }
+}
+
+char *
+cli_followable_text (const TesseraPlan *plan)
+{
+  if (plan->lengths != NULL && plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES)
+    return g_strdup ("at other lengths by the plan for every length; these "
+                     "offsets with the same batches in the same order");
+  return g_strdup_printf ("%s%s%s", cli_followable_name (plan),
+                          plan->follow_reason != NULL ? ": " : "",
+                          plan->follow_reason != NULL ? plan->follow_reason : "");
 }
 
 gboolean

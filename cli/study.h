@@ -76,10 +76,13 @@ TESSERA_MUST_USE TesseraStatus cli_study_plan (CliStudy *study,
                                                const TesseraPlanOptions *options,
                                                TesseraError *error);
 /* What kinds of step there are, and how their sizes follow from length and batch; a plan
- * for every length where they do, which becomes part of the plan. Needs the plan. */
+ * for every length where they do, which becomes part of the plan. Needs the plan, and
+ * calls cli_study_advise(). */
 TESSERA_MUST_USE TesseraStatus cli_study_laws (CliStudy *study,
                                                const TesseraLengthsOptions *options,
                                                TesseraError *error);
+/* Says in the plan whether a run is advised to follow it (simulator/advice.h). */
+TESSERA_MUST_USE TesseraStatus cli_study_advise (CliStudy *study, TesseraError *error);
 /* The smallest devices; needs the plan. */
 TESSERA_MUST_USE TesseraStatus cli_study_needs (CliStudy *study, TesseraError *error);
 void cli_study_clear (CliStudy *study);
@@ -100,6 +103,8 @@ TESSERA_MUST_USE TesseraStatus cli_study_verdict (const CliStudy *study,
 const char *cli_layout_name (TesseraLayoutKind kind);
 /* "yes", "same batches only", "no". */
 const char *cli_followable_name (const TesseraPlan *plan);
+/* ... and why; what stands behind "followable: ". */
+char *cli_followable_text (const TesseraPlan *plan);
 /* "recorded", "native", "expandable" or "plan:P.tsp"; *out_plan points into @text, or
  * NULL. */
 gboolean

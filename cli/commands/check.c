@@ -53,17 +53,20 @@ print_result (const char *path,
       cli_json_bytes (builder, "height_bytes", plan->height_bytes);
       cli_json_bytes (builder, "bound_bytes", plan->bound_bytes);
       cli_json_proof (builder, plan);
+      cli_json_text (builder, "followable", cli_followable_name (plan));
+      cli_json_text (builder, "follow_reason", plan->follow_reason);
       json_builder_end_object (builder);
       cli_print_json (builder);
     }
   else if (law == TESSERA_LAW_NONE)
     {
+      g_autofree char *followable = cli_followable_text (plan);
       char height[32], proof[128];
       tessera_plan_describe_proof (plan, proof, sizeof proof);
       printf ("%s: accepted: %zu slots in %s, no overlap in time and address\n", path,
               plan->n_slots,
               tessera_format_bytes (plan->height_bytes, height, sizeof height));
-      printf ("the plan says: %s\n", proof);
+      printf ("the plan says: %s\nfollowable: %s\n", proof, followable);
       if (plan->lengths != NULL)
         {
           printf ("so is its plan for every length, at the %u %s that it was made from "

@@ -108,20 +108,6 @@ print_warning (const CliStudy *study)
               : "");
 }
 
-static void
-print_followable (const CliStudy *study)
-{
-  const TesseraPlan *plan = study->plan;
-
-  if (study->lengths != NULL && plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES)
-    puts ("followable: at other lengths by the plan for every length, see below; these "
-          "offsets with the same batches in the same order");
-  else
-    printf ("followable: %s%s%s\n", cli_followable_name (plan),
-            plan->follow_reason != NULL ? ": " : "",
-            plan->follow_reason != NULL ? plan->follow_reason : "");
-}
-
 /* "bound 1.20 GiB (0.100 % above)": what no layout is below. Where more is proven than
  * what is alive at once, as of blocks that edits keep apart, that is told beside it. */
 static char *
@@ -149,6 +135,7 @@ print_text (const CliStudy *study, const char *output)
       cli_planned_misses (study->planned->n_misses, study->planned->n_planned_misses);
   char height[32], proof[128];
   g_autofree char *bound = format_bound (plan);
+  g_autofree char *followable = cli_followable_text (plan);
 
   printf ("height %s, %s, %zu slots, %zu groups, %.2f s\n",
           tessera_format_bytes (plan->height_bytes, height, sizeof height), bound,
@@ -166,7 +153,7 @@ print_text (const CliStudy *study, const char *output)
   printf ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
           " misses%s\n",
           study->planned->n_hits, study->planned->n_misses, planned);
-  print_followable (study);
+  printf ("followable: %s\n", followable);
   cli_print_kept (study);
   cli_print_kinds (plan);
   cli_print_laws (study);

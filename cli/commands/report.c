@@ -39,6 +39,8 @@ cli_report (int argc, char **argv)
   if (status == TESSERA_OK)
     status = cli_study_plan (&study, &options, &error);
   if (status == TESSERA_OK)
+    status = cli_study_advise (&study, &error);
+  if (status == TESSERA_OK)
     status = cli_study_needs (&study, &error);
   if (status == TESSERA_OK)
     status = cli_report_html (&study, &html, &error);

@@ -67,6 +67,8 @@ right_subtitle (const TesseraFollowed *planned, uint64_t load_bound_bytes)
     g_string_append (text, ", cut short");
   else if (plan->checked)
     g_string_append (text, ", checked");
+  if (plan->followable == TESSERA_FOLLOWABLE_NO)
+    g_string_append (text, ", not to be followed");
   return g_string_free (text, FALSE);
 }
 

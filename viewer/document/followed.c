@@ -8,6 +8,7 @@
 
 #include "db/store.h"
 #include "planner/check.h"
+#include "simulator/advice.h"
 
 static void
 planned_clear (gpointer user)
@@ -52,6 +53,20 @@ is_full (const TesseraFollowed *former,
          former->request.strategy == request->strategy &&
          former->request.across_streams == request->across_streams && history != NULL &&
          tessera_history_goes_on (history, former->plan);
+}
+
+/* Plans made here hold nothing for other lengths, so nothing is dropped. */
+static TesseraStatus
+advise (TesseraFollowed *planned, const TesseraPlanWatch *watch, TesseraError *error)
+{
+  const TesseraData *data = planned->data;
+  char *no_lengths = NULL;
+  TesseraStatus status =
+      tessera_advise_plan (data->trace, data->blocks, data->structure, planned->plan,
+                           planned->layout, watch->following, error, &no_lengths);
+
+  free (no_lengths);
+  return tessera_explain (status, error, "following the plan");
 }
 
 TesseraStatus
@@ -102,6 +117,8 @@ tessera_followed_new (TesseraData *data,
   if (status == TESSERA_OK)
     status = tessera_data_simulate (data, TESSERA_LAYOUT_PLAN, planned->plan,
                                     watch->following, error, &planned->layout);
+  if (status == TESSERA_OK && !request->is_preview)
+    status = advise (planned, watch, error);
   if (status == TESSERA_OK)
     *out_planned = g_steal_pointer (&planned);
   tessera_followed_unref (planned);

@@ -1,0 +1,184 @@
+/* See advice.h. SPDX-License-Identifier: Apache-2.0 */
+#include "simulator/advice.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/lengths.h"
+#include "simulator/simulate.h"
+#include "db/size-text.h"
+
+/* A plan reserves at most one part in so many more than the better of PyTorch's own two
+ * allocators, or so much in a small program. */
+#define MORE_SHARE 50
+#define MORE_BYTES ((uint64_t) 4 << 20)
+
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraBlocks *blocks;
+  const TesseraStructure *structure;
+  const TesseraProgress *progress;
+  uint64_t native_bytes, expandable_bytes; /* most reserved */
+} Advice;
+
+static TesseraStatus
+run (const Advice *advice,
+     TesseraLayoutKind kind,
+     const TesseraPlan *plan,
+     bool by_length,
+     TesseraError *error,
+     TesseraLayout **out_layout)
+{
+  const TesseraSimulateOptions options = { .kind = kind,
+                                           .plan = plan,
+                                           .by_length = by_length,
+                                           .first_step = -1,
+                                           .last_step = -1,
+                                           .without_curves = true,
+                                           .progress = advice->progress };
+
+  return tessera_simulate (advice->trace, advice->blocks, advice->structure, &options,
+                           error, out_layout);
+}
+
+static TesseraStatus
+find_peak (const Advice *advice,
+           TesseraLayoutKind kind,
+           TesseraError *error,
+           uint64_t *out_bytes)
+{
+  TesseraLayout *layout = NULL;
+  TesseraStatus status = run (advice, kind, NULL, false, error, &layout);
+
+  if (status == TESSERA_OK)
+    *out_bytes = layout->peak_reserved_bytes;
+  tessera_layout_free (layout);
+  return status;
+}
+
+/* Requests that missed though the plan has a slot for each: sizes that differ from step
+ * to step, and what comes between steps, have none. */
+static uint64_t
+count_misses (const Advice *advice, const TesseraLayout *layout)
+{
+  const uint16_t not_asked = TESSERA_AT_START | TESSERA_UNKNOWN_START | TESSERA_FAILED;
+  const TesseraStructure *structure = advice->structure;
+  uint32_t first_step =
+      structure->n_steps > 0 ? structure->steps[0].begin_index : layout->n_events;
+  uint64_t n = 0;
+
+  for (size_t i = 0; i < advice->blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &advice->blocks->blocks[i];
+
+      n += (block->flags & not_asked) == 0 && !layout->is_hit[i] && !layout->is_left[i] &&
+           block->lifetime_class != TESSERA_CLASS_DYNAMIC &&
+           (block->step != TESSERA_NONE || block->born_index < first_step);
+    }
+  return n;
+}
+
+/* @text: what speaks against the plan, or "" */
+static void
+describe (const Advice *advice, const TesseraLayout *layout, char *text, size_t size)
+{
+  bool is_native = advice->native_bytes <= advice->expandable_bytes;
+  uint64_t other_bytes = is_native ? advice->native_bytes : advice->expandable_bytes;
+  uint64_t more_bytes =
+      other_bytes / MORE_SHARE > MORE_BYTES ? other_bytes / MORE_SHARE : MORE_BYTES;
+  uint64_t n_misses = count_misses (advice, layout);
+  char planned[32], other[32];
+
+  *text = '\0';
+  if (layout->declined_index != 0)
+    snprintf (text, size, "the trace that it was made from declines it at event %u",
+              layout->declined_index);
+  else if (n_misses > 0)
+    snprintf (text, size,
+              "of the %" PRIu64 " requests of the trace that it was made from %" PRIu64
+              " miss their slots",
+              layout->n_hits + layout->n_misses, n_misses);
+  else if (layout->peak_reserved_bytes > other_bytes + more_bytes)
+    snprintf (text, size,
+              "with it the trace that it was made from reserves %s, and %s %s",
+              tessera_format_bytes (layout->peak_reserved_bytes, planned, sizeof planned),
+              is_native ? "natively" : "with expandable segments",
+              tessera_format_bytes (other_bytes, other, sizeof other));
+}
+
+/* @layout: (nullable): where it is known already */
+static TesseraStatus
+judge (const Advice *advice,
+       const TesseraPlan *plan,
+       bool by_length,
+       const TesseraLayout *layout,
+       TesseraError *error,
+       char *text,
+       size_t size)
+{
+  TesseraLayout *own = NULL;
+  TesseraStatus status = TESSERA_OK;
+
+  if (layout == NULL)
+    status = run (advice, TESSERA_LAYOUT_PLAN, plan, by_length, error, &own);
+  if (status == TESSERA_OK)
+    describe (advice, layout != NULL ? layout : own, text, size);
+  tessera_layout_free (own);
+  return status;
+}
+
+static char *
+say (const char *what, const char *why)
+{
+  size_t size = strlen (what) + strlen (why) + 1;
+  char *text = malloc (size);
+
+  if (text != NULL)
+    snprintf (text, size, "%s%s", what, why);
+  return text;
+}
+
+TesseraStatus
+tessera_advise_plan (const TesseraTrace *trace,
+                     const TesseraBlocks *blocks,
+                     const TesseraStructure *structure,
+                     TesseraPlan *plan,
+                     const TesseraLayout *planned,
+                     const TesseraProgress *progress,
+                     TesseraError *error,
+                     char **out_no_lengths)
+{
+  Advice advice = { trace, blocks, structure, progress, 0, 0 };
+  char text[256] = "";
+  TesseraStatus status;
+
+  *out_no_lengths = NULL;
+  if (plan->followable == TESSERA_FOLLOWABLE_NO && plan->lengths == NULL)
+    return TESSERA_OK;
+  status = find_peak (&advice, TESSERA_LAYOUT_NATIVE, error, &advice.native_bytes);
+  if (status == TESSERA_OK)
+    status =
+        find_peak (&advice, TESSERA_LAYOUT_EXPANDABLE, error, &advice.expandable_bytes);
+  if (status == TESSERA_OK && plan->lengths != NULL)
+    status = judge (&advice, plan, true, NULL, error, text, sizeof text);
+  if (status == TESSERA_OK && plan->lengths != NULL && *text == '\0')
+    return TESSERA_OK;
+  if (status == TESSERA_OK && plan->lengths != NULL)
+    {
+      *out_no_lengths = say ("no plan for every length is advised: ", text);
+      tessera_lengths_free (plan->lengths);
+      plan->lengths = NULL;
+      status = *out_no_lengths != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
+    }
+  if (status == TESSERA_OK)
+    status = judge (&advice, plan, false, planned, error, text, sizeof text);
+  if (status != TESSERA_OK || *text == '\0')
+    return status;
+  free (plan->follow_reason);
+  plan->followable = TESSERA_FOLLOWABLE_NO;
+  plan->follow_reason = say ("not advised, since ", text);
+  return plan->follow_reason != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
+}
