@@ -29,6 +29,22 @@ test_sections (void)
   small_plan_clear (&plan);
 }
 
+/* The first step of a small program is the start's: it begins like the others, with a mark
+ * that is not far from the start's end. */
+static void
+test_first_step (void)
+{
+  static const guint ends[] = { 5, 8 };
+  /* slots: start abcde, of which the first step makes cde; step fgh */
+  TesseraPlan plan = small_plan_make ("ABCDECDF", "        ", ends, 2);
+
+  small_plan_check_follow (&plan, "AB|CDE|CDF|CDF", "abcdefghfgh");
+  /* Its last request is left out, or the first of the next step. */
+  small_plan_check_follow (&plan, "AB|CD|CDF|CDF", "abcdfghfgh");
+  small_plan_check_follow (&plan, "AB|CDE|DF|CDF", "abcdeghfgh");
+  small_plan_clear (&plan);
+}
+
 /* Of rows that are alike the nearest, whichever way; in the phase and section it is to be
  * of. */
 static void
@@ -335,6 +351,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/allocator/follow/course/nearest", test_nearest);
   g_test_add_func ("/allocator/follow/course/sections", test_sections);
+  g_test_add_func ("/follow-course/first-step", test_first_step);
   g_test_add_func ("/allocator/follow/course/kinds", test_kinds);
   g_test_add_func ("/allocator/follow/course/lost", test_lost);
   g_test_add_func ("/allocator/follow/course/phase", test_phase);

@@ -68,6 +68,23 @@ note_owed (TesseraCourse *course, uint32_t from)
   course->owed_end = end;
 }
 
+/* The start may hold steps of its own, since the first ones often differ, so a mark in it
+ * need not be that of the steps which repeat. Near its end it may be: the last requests
+ * may be left out. Then the next ones tell. */
+static void
+stay_in_start (TesseraCourse *course, uint32_t place)
+{
+  uint32_t n_now = n_requests_now (course);
+
+  if (!course->is_at_mark)
+    course->mark = cursor_now (course);
+  course->is_at_mark = true;
+  if (course->section == 0)
+    note_owed (course, course->mark);
+  if (course->next_section != TESSERA_NONE)
+    tessera_align_hint (&course->align, (int64_t) n_now + place);
+}
+
 void
 tessera_course_step (TesseraCourse *course, uint32_t place)
 {
@@ -79,16 +96,10 @@ tessera_course_step (TesseraCourse *course, uint32_t place)
     return;
   course->next_section = tessera_course_expect_after (course, course->section);
   section = section_now (course);
-  /* The start may hold steps of its own (the first ones often differ): a mark far from
-     its end is one of theirs. */
   if (section->kind != TESSERA_SECTION_REPEATS &&
-      course->align.cursor + TESSERA_ALIGN_REACH < n_requests_now (course))
+      course->align.cursor < n_requests_now (course))
     {
-      if (!course->is_at_mark)
-        course->mark = cursor_now (course);
-      course->is_at_mark = true;
-      if (course->section == 0)
-        note_owed (course, course->mark);
+      stay_in_start (course, place);
       return;
     }
   if (course->kinds.n_kinds > 1)
