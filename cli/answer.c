@@ -154,7 +154,7 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
       cli_print_most (study->lengths);
       puts (" is made: steps may differ when it is followed");
     }
-  printf ("followable: %s\n", followable);
+  printf ("followable: %s\n", cli_shown (followable));
   cli_print_kept (study);
   cli_print_needs (study);
   printf ("  %-20s %14s\n", "live",

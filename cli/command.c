@@ -138,6 +138,16 @@ cli_parse_steps (const char *text, gint64 *out_first, gint64 *out_last)
          *out_last >= *out_first;
 }
 
+const char *
+cli_shown (const char *text)
+{
+  size_t n_shown = strlen (text) * TESSERA_SHOWN_BYTES + 1;
+  g_autofree char *shown = g_malloc (n_shown);
+
+  tessera_show_text (text, shown, n_shown);
+  return strcmp (shown, text) == 0 ? text : g_intern_string (shown);
+}
+
 int
 cli_fail (const TesseraError *error)
 {
@@ -154,7 +164,8 @@ cli_usage (const char *name, const char *format, ...)
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  fprintf (stderr, "tessera %s: %s (see tessera %s --help)\n", name, text, name);
+  fprintf (stderr, "tessera %s: %s (see tessera %s --help)\n", name, cli_shown (text),
+           name);
   return CLI_USAGE;
 }
 

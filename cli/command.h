@@ -83,6 +83,10 @@ gboolean cli_parse_steps (const char *text, gint64 *out_first, gint64 *out_last)
 int cli_fail (const TesseraError *error);
 int cli_usage (const char *name, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
+/* @text, which came from anywhere, as one line that can be printed: itself or a text that
+ * is kept. */
+const char *cli_shown (const char *text);
+
 /* A progress line on stderr while stderr is a terminal; ctrl-C cancels. */
 const TesseraProgress *cli_progress (const char *what);
 void cli_progress_end (void);

@@ -148,7 +148,7 @@ main (int argc, char **argv)
   if (command == NULL)
     {
       fprintf (stderr, "tessera: there is no command \"%s\" (see tessera --help)\n",
-               argv[1]);
+               cli_shown (argv[1]));
       return CLI_USAGE;
     }
   cli_set_command (command);

@@ -6,13 +6,19 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 /*
  * Once, first of all. A stream that is closed becomes /dev/null, so that no file of ours
  * takes its number and what is printed with it. A write beyond a limit of file size fails
- * like one to a full disk, and does not end the process. When that ends and stdout could
- * not be written, a sentence says so and the status is CLI_FAILED.
+ * like one to a full disk, and does not end the process. What is printed to stdout has its
+ * control characters shown. When the process ends and stdout was printed to but could not
+ * be written, or was closed, a sentence says so and the status is CLI_FAILED.
  */
 void cli_process_begin (void);
+
+/* Prints a table that programs read: byte by byte. */
+void cli_process_print_data (const char *data, size_t n_bytes);
 
 /* The signal is again what it was: in a child, or before this process becomes another
  * program. Safe between fork and exec. */

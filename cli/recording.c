@@ -48,15 +48,15 @@ cli_recording_print (const CliRecording *recording)
   if (recording->policy == NULL)
     return;
   planned = cli_planned_misses (recording->misses, recording->planned_misses);
-  printf ("recorded by Tessera under policy %s", recording->policy);
+  printf ("recorded by Tessera under policy %s", cli_shown (recording->policy));
   if (recording->world > 1)
     printf (", rank %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT, recording->rank,
             recording->world);
   if (recording->was_followed)
     printf ("; plan %s: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
             " misses%s (%s), pool %s",
-            recording->plan_source != NULL ? recording->plan_source : "", recording->hits,
-            recording->misses, planned,
+            recording->plan_source != NULL ? cli_shown (recording->plan_source) : "",
+            recording->hits, recording->misses, planned,
             tessera_format_bytes (recording->missed_bytes, missed, sizeof missed),
             tessera_format_bytes (recording->pool_bytes, pool, sizeof pool));
   if (recording->was_followed && recording->declined_index == 0)
@@ -66,7 +66,7 @@ cli_recording_print (const CliRecording *recording)
     printf ("; it did not suit, and was declined at event %" G_GUINT64_FORMAT,
             recording->declined_index);
   if (!recording->was_followed && recording->plan_source != NULL)
-    printf ("; plan %s was declined", recording->plan_source);
+    printf ("; plan %s was declined", cli_shown (recording->plan_source));
   puts ("");
   if (recording->lost_events > 0)
     printf ("note: %" G_GUINT64_FORMAT " events are lost: they came faster than they "

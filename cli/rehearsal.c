@@ -115,9 +115,10 @@ print_text (const CliRehearsal *run, const CliStudy *study)
   puts ("");
   cli_recording (study, &recording);
   cli_recording_print (&recording);
-  printf ("trace %s: %zu events, %zu blocks, %zu step%s\nplan  %s\n", run->trace_path,
-          study->trace->n_events, study->blocks->n_blocks, study->structure->n_steps,
-          study->structure->n_steps == 1 ? "" : "s", run->plan_path);
+  printf ("trace %s: %zu events, %zu blocks, %zu step%s\nplan  %s\n",
+          cli_shown (run->trace_path), study->trace->n_events, study->blocks->n_blocks,
+          study->structure->n_steps, study->structure->n_steps == 1 ? "" : "s",
+          cli_shown (run->plan_path));
 }
 
 /* The trace studied, planned and answered from. */

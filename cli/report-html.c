@@ -16,8 +16,7 @@
 static void
 append_escaped (GString *html, const char *text)
 {
-  g_autofree char *valid = g_utf8_make_valid (text, -1);
-  g_autofree char *escaped = g_markup_escape_text (valid, -1);
+  g_autofree char *escaped = g_markup_escape_text (cli_shown (text), -1);
   g_string_append (html, escaped);
 }
 

@@ -11,31 +11,6 @@
 #include "recorder/import/import.h"
 #include "simulator/advice.h"
 
-TesseraStatus
-cli_study_open (CliStudy *study,
-                const char *path,
-                const CliCommon *common,
-                TesseraError *error)
-{
-  const TesseraOpenOptions options = {
-    .device = common->device < 0 ? TESSERA_NONE : (uint32_t) common->device,
-    .device_bytes = common->device_bytes,
-    .limit_bytes = common->limit_bytes,
-    .progress = cli_progress ("opening"),
-  };
-  memset (study, 0, sizeof *study);
-  study->path = g_strdup (path);
-  TesseraStatus status = tessera_open (path, &options, error, &study->trace);
-  if (status == TESSERA_OK)
-    status = tessera_blocks_new (study->trace, &study->blocks);
-  if (status == TESSERA_OK)
-    status = tessera_structure_new (study->trace, study->blocks, &study->structure);
-  cli_progress_end ();
-  if (status == TESSERA_NO_MEMORY)
-    tessera_fail (error, status, "%s: not enough memory to open it", path);
-  return status;
-}
-
 /* What was found of the trace, or of a plan for it, with the name of the file. */
 static TesseraStatus
 name_file (const char *path,
@@ -50,6 +25,35 @@ name_file (const char *path,
   if (strstr (found->text, base) != NULL)
     return tessera_fail (error, status, "%s", found->text);
   return tessera_fail (error, status, "%s: %s", path, found->text);
+}
+
+TesseraStatus
+cli_study_open (CliStudy *study,
+                const char *path,
+                const CliCommon *common,
+                TesseraError *error)
+{
+  const TesseraOpenOptions options = {
+    .device = common->device < 0 ? TESSERA_NONE : (uint32_t) common->device,
+    .device_bytes = common->device_bytes,
+    .limit_bytes = common->limit_bytes,
+    .progress = cli_progress ("opening"),
+  };
+  TesseraError found = { 0 };
+
+  memset (study, 0, sizeof *study);
+  study->path = g_strdup (path);
+  TesseraStatus status = tessera_open (path, &options, error, &study->trace);
+  if (status == TESSERA_OK)
+    status = tessera_blocks_new (study->trace, &study->blocks);
+  if (status == TESSERA_OK)
+    status = name_file (path, tessera_check_sizes (study->blocks, &found), &found, error);
+  if (status == TESSERA_OK)
+    status = tessera_structure_new (study->trace, study->blocks, &study->structure);
+  cli_progress_end ();
+  if (status == TESSERA_NO_MEMORY)
+    tessera_fail (error, status, "%s: not enough memory to open it", path);
+  return status;
 }
 
 TesseraStatus
@@ -128,6 +132,31 @@ is_about_nothing (const CliStudy *study, const TesseraEdit *edit)
          memchr (selected, 1, study->blocks->n_blocks) == NULL;
 }
 
+static gboolean
+is_note (const TesseraMeta *meta)
+{
+  return g_str_has_prefix (meta->key, "note.");
+}
+
+void
+cli_study_print_notes (const CliStudy *study)
+{
+  for (size_t i = 0; i < study->trace->n_meta; i++)
+    if (is_note (&study->trace->meta[i]))
+      printf ("note: %s\n", cli_shown (study->trace->meta[i].value));
+}
+
+void
+cli_study_json_notes (JsonBuilder *builder, const CliStudy *study)
+{
+  json_builder_set_member_name (builder, "notes");
+  json_builder_begin_array (builder);
+  for (size_t i = 0; i < study->trace->n_meta; i++)
+    if (is_note (&study->trace->meta[i]))
+      json_builder_add_string_value (builder, cli_shown (study->trace->meta[i].value));
+  json_builder_end_array (builder);
+}
+
 void
 cli_study_print_edits (const CliStudy *study, const char *edits_path)
 {
@@ -136,11 +165,12 @@ cli_study_print_edits (const CliStudy *study, const char *edits_path)
 
   if (n_edits > 0)
     printf ("%zu edit%s of %s applied%s\n", n_edits, n_edits == 1 ? "" : "s",
-            edits_path != NULL ? edits_path : study->path,
+            cli_shown (edits_path != NULL ? edits_path : study->path),
             edits_path != NULL ? "" : " (--no-edits leaves them out)");
   for (size_t i = 0; i < n_edits; i++)
     if (is_about_nothing (study, &edits[i]))
-      printf ("  of these \"%s\" is about no block of %s\n", edits[i].name, study->path);
+      printf ("  of these \"%s\" is about no block of %s\n", cli_shown (edits[i].name),
+              cli_shown (study->path));
 }
 
 void

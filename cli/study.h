@@ -66,6 +66,9 @@ TESSERA_MUST_USE TesseraStatus cli_study_edits (CliStudy *study,
                                                 gboolean no_edits,
                                                 TesseraPlanOptions *options,
                                                 TesseraError *error);
+/* What the importer found odd, a line each; as JSON: "notes". */
+void cli_study_print_notes (const CliStudy *study);
+void cli_study_json_notes (JsonBuilder *builder, const CliStudy *study);
 /* "3 edits of run.tsr applied (--no-edits leaves them out)"; nothing where there are
  * none. */
 void cli_study_print_edits (const CliStudy *study, const char *edits_path);

@@ -1,10 +1,10 @@
 /* See table.h. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/table.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/process.h"
 
 struct CliTable
 {
@@ -119,7 +119,7 @@ cli_table_close (CliTable *table, TesseraError *error)
   if (table->format == CLI_JSON)
     g_string_append (table->text, "\n]\n");
   if (table->path == NULL)
-    fwrite (table->text->str, 1, table->text->len, stdout); /* judged at the very end */
+    cli_process_print_data (table->text->str, table->text->len);
   else
     status =
         cli_write_file (table->path, table->text->str, (gssize) table->text->len, error);

@@ -51,9 +51,15 @@ TesseraStatus
 tessera_fail (TesseraError *error, TesseraStatus status, const char *format, ...)
     TESSERA_PRINTF (3, 4);
 
-/* What names and paths that came from anywhere are shown as: one line of UTF-8. In place
- * and no longer: "?" for each byte that is none, blanks for control characters. */
-void tessera_make_presentable (char *text);
+/* Names and paths that came from anywhere are shown as one line of UTF-8 that can harm no
+ * terminal: control characters, marks that turn the direction of text and letters that
+ * cannot be seen as \u001b, bytes that are no UTF-8 as \xff. */
+#define TESSERA_SHOWN_BYTES 8
+/* The first letter of @text, which is not empty, into @shown (TESSERA_SHOWN_BYTES).
+ * Returns: its bytes in @text. */
+size_t tessera_show_letter (const char *text, char *shown);
+/* As much of @text as @out_shown has room for. Returns: @out_shown. */
+char *tessera_show_text (const char *text, char *out_shown, size_t n_shown);
 
 /* Long work reports through this and stops when told to.  @report may be NULL. It is
  * called from the thread that does the work, at most some hundred times in all. */

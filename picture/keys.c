@@ -144,7 +144,7 @@ tessera_key_of (const TesseraKeys *keys, const TesseraBlock *block)
 static void
 set_name (char *name, const char *text)
 {
-  snprintf (name, TESSERA_KEY_NAME_BYTES, "%s", text);
+  tessera_show_text (text, name, TESSERA_KEY_NAME_BYTES);
 }
 
 static void
@@ -218,9 +218,11 @@ name_stack (const TesseraTrace *trace, size_t stack, char *name)
       if (!is_program (file))
         continue;
       const char *slash = strrchr (file, '/');
-      snprintf (name, TESSERA_KEY_NAME_BYTES, "%.44s:%.48s",
-                slash != NULL ? slash + 1 : file,
-                tessera_trace_string (trace, frame->name));
+      char shown[45], function[49];
+      snprintf (name, TESSERA_KEY_NAME_BYTES, "%s:%s",
+                tessera_show_text (slash != NULL ? slash + 1 : file, shown, sizeof shown),
+                tessera_show_text (tessera_trace_string (trace, frame->name), function,
+                                   sizeof function));
       return;
     }
   set_name (name, "inside PyTorch");

@@ -18,14 +18,21 @@
 /* Sums of sizes, in the packer too (planner/pack.h), must not wrap: no device has so
  * much. */
 #define MAX_TOTAL_BYTES (UINT64_C (1) << 59)
+#define LEAST_IMPOSSIBLE_BYTES (UINT64_C (1) << 50) /* of one block */
 
-static TesseraStatus
-refuse_giants (const TesseraBlocks *blocks, TesseraError *error)
+TesseraStatus
+tessera_check_sizes (const TesseraBlocks *blocks, TesseraError *error)
 {
   uint64_t sum = 0;
 
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
+      if (blocks->blocks[i].block_bytes >= LEAST_IMPOSSIBLE_BYTES &&
+          !(blocks->blocks[i].flags & TESSERA_FAILED))
+        return tessera_fail (error, TESSERA_REFUSED,
+                             "block %zu takes %" PRIu64
+                             " bytes, and no device has 1 PiB: the trace is damaged",
+                             i, blocks->blocks[i].size_bytes);
       if (blocks->blocks[i].block_bytes > MAX_TOTAL_BYTES - sum)
         return tessera_fail (
             error, TESSERA_REFUSED,
@@ -220,7 +227,7 @@ tessera_plan_trace (const TesseraTrace *trace,
                              .options = &own,
                              .error = error };
   TesseraBlocks grouped = { 0 };
-  TesseraStatus status = refuse_giants (blocks, error);
+  TesseraStatus status = tessera_check_sizes (blocks, error);
 
   own.across_streams = own.across_streams && trace->n_streams > 1;
   *out_plan = NULL;

@@ -38,7 +38,7 @@ typedef struct
                                  and never ends higher. Depends on it, and says so
                                  (resumed_digest). TESSERA_REFUSED where it does not fit */
   const char *resumed_name;   /* (nullable): what the sentence of that calls it */
-  bool across_streams;       /* blocks of different streams may share addresses, one after
+  bool across_streams; /* blocks of different streams may share addresses, one after
                                 another */
   /* Across streams: only blocks of at least so many bytes are handed on before what the
    * new owner waits for has slack (db/plan.h). 0: all, UINT64_MAX: none. */
@@ -57,6 +57,10 @@ typedef struct
                                       packing in hand (pack.h) */
 } TesseraPlanOptions;
 
+/* TESSERA_REFUSED where no device could have served the blocks: their sizes are damaged.
+ * Planning begins with this check. */
+TESSERA_MUST_USE TesseraStatus tessera_check_sizes (const TesseraBlocks *blocks,
+                                                    TesseraError *error);
 /* The same trace, options and budget give the same slots on every machine. The plan has
  * been checked when plan->checked is set; a plan that fails its check is never returned.
  */

@@ -496,10 +496,76 @@ def what_cannot_be_printed_is_an_error(tmp):
     with open("/dev/full", "w") as full:
         for command in (("info", SAMPLE), ("info", SAMPLE, "--json"), ("export", SAMPLE), ("plan", "--help"), ("--help",)):
             refused(*command, stdout=full, words=("cannot be written",))
-    # Nobody wants to read it: then no file of ours may take its place.
-    closed = subprocess.run(["sh", "-c", "exec \"$@\" >&- 2>&- <&-", "sh", TESSERA, "plan", SAMPLE, "-o", tmp / "p.tsp"])
-    assert closed.returncode == 0
+    # No file of ours may take the place of a closed stream.
+    for closed in (">&- 2>&- <&-", ">&-"):
+        shell = ["sh", "-c", f"exec \"$@\" {closed}", "sh", TESSERA]
+        done = subprocess.run([*shell, "plan", SAMPLE, "-o", tmp / "p.tsp"], stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1, closed
+    assert done.stderr.strip() == "tessera: what was to be printed cannot be written: standard output is closed", done.stderr
     good("check", tmp / "p.tsp")
+    done = subprocess.run([*shell, "edits", "export", SAMPLE, "-o", tmp / "e.json"])
+    assert done.returncode == 0, "it had nothing to print"
+    # Who reads only the first lines ends us as any other tool.
+    head = subprocess.run(["sh", "-c", "\"$@\" | head -1", "sh", TESSERA, "export", SAMPLE], capture_output=True, text=True)
+    assert head.stderr == "" and len(head.stdout.splitlines()) == 1, head
+
+
+HOSTILE = "ph\x1b[7m\x07\r\n\u202e\x9b\u2028é"
+SHOWN = "ph\\u001b[7m\\u0007\\u000d\\u000a\\u202e\\u009b\\u2028é"
+
+
+@test
+def names_from_files_cannot_reach_the_terminal(tmp):
+    def entry(action, addr, at):
+        return {"action": action, "addr": addr, "size": 4096, "stream": 0, "time_us": at,
+                "frames": [{"filename": f"/x/{HOSTILE}.py", "line": 3, "name": HOSTILE}]}
+
+    events = []
+    for i in range(8):
+        events += [entry(action, (1 << 30) + i * 4096, len(events) + k)
+                   for k, action in enumerate(("alloc", "free_requested", "free_completed"))]
+    notes = [{"name": HOSTILE, "stage": stage, "device": 0, "time_us": at} for stage, at in (("START", 0), ("END", 20))]
+    trace, plan = tmp / f"{HOSTILE}.pickle", tmp / f"{HOSTILE}.tsp"
+    trace.write_bytes(pickle.dumps({"segments": [], "device_traces": [events], "external_annotations": notes}))
+    out = [good("explain", trace, "--by", by) for by in ("line", "phases")]
+    assert all(SHOWN in text for text in out), out
+    out += [good(*command) for command in (
+        ("info", trace), ("plan", trace, "-o", plan), ("check", plan), ("compare", plan, plan, "--trace", trace),
+        ("bench", "planner", trace), ("explain", trace, 0),
+        ("import", trace, "-o", tmp / f"{HOSTILE}.tsr"), ("edits", "list", tmp / f"{HOSTILE}.tsr"), ("info", trace, "--json"))]
+    out.append(run("simulate", "--verify", trace).stdout)
+    out += [run(*command).stderr for command in (("check", trace), ("info", tmp / f"{HOSTILE}.gz"), (HOSTILE,), ("info", f"--{HOSTILE}"))]
+    for text in out:
+        assert "\\u001b[7m" in text, text
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]", text), text
+        assert not any(line.startswith(("\u202e", "\\u202e")) for line in text.splitlines()), text
+    assert json.loads(good("info", trace, "--json"))["file"] == str(trace)
+    good("report", trace, "-o", tmp / "r.html")
+    page = (tmp / "r.html").read_text(encoding="utf-8")
+    assert SHOWN in page and not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]", page)
+    # A table is data: as it was.
+    (tmp / "blocks.csv").write_bytes(subprocess.run([TESSERA, "export", trace, "-t", "blocks"], stdout=subprocess.PIPE).stdout)
+    with (tmp / "blocks.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0]["born_phase"] == HOSTILE, rows[0]
+    # A name that is no UTF-8 is one as well.
+    done = subprocess.run([TESSERA, "info", os.fsencode(tmp) + b"/\xff\xc3.pickle"], stderr=subprocess.PIPE)
+    assert b"\xff" not in done.stderr and b".pickle cannot be opened" in done.stderr, done.stderr
+
+
+@test
+def import_takes_no_more_than_others(tmp):
+    (tmp / "huge.csv").write_text("action,id,size_bytes\n" + "".join(f"alloc,{i},{1 << 49}\n" for i in range(1025)))
+    (tmp / "large.csv").write_text(f"action,id,size_bytes\nalloc,a,{1 << 50}\n")
+    for name, words in (("huge.csv", "sum to more than 512 PiB"), ("large.csv", "no device has 1 PiB")):
+        for command in (("info", "--fast"), ("plan",), ("export",), ("import", "-o", tmp / "o.tsr")):
+            refused(command[0], tmp / name, *command[1:], words=(name, words))
+        assert not (tmp / "o.tsr").exists()
+    (tmp / "sizes.csv").write_text("action,id,size_bytes\nalloc,a,512\nfree,a,1024\n")
+    told = "1 frees of another size than their allocation, which was taken"
+    assert f"note: {told}\n" in good("import", tmp / "sizes.csv", "-o", tmp / "o.tsr")
+    assert f"note: {told}\n" in good("info", tmp / "o.tsr")
+    assert json.loads(good("info", tmp / "sizes.csv", "--json"))["notes"] == [told]
 
 
 @test

@@ -58,7 +58,7 @@ print_row (const CliStudy *study, double seconds, guint64 capacity_bytes)
   tessera_plan_describe_proof (plan, proof, sizeof proof);
   printf ("| %s | %zu | %zu | %" G_GUINT64_FORMAT " | %" G_GUINT64_FORMAT
           " | %.4f | %s | %.3f | %s |",
-          name, study->blocks->n_blocks, plan->n_slots, plan->height_bytes,
+          cli_shown (name), study->blocks->n_blocks, plan->n_slots, plan->height_bytes,
           plan->bound_bytes,
           plan->bound_bytes > 0 ? (double) plan->height_bytes / (double) plan->bound_bytes
                                 : 1,

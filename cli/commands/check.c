@@ -24,9 +24,9 @@ print_broken (const char *path, const char *trace_path, TesseraLaw law, const ch
 {
   if (law == TESSERA_LAW_FINGERPRINT)
     fprintf (stderr, "tessera: %s: is not the trace that %s was made from: %s\n",
-             trace_path, path, text);
+             cli_shown (trace_path), cli_shown (path), text);
   else
-    fprintf (stderr, "tessera: %s: breaks the law of %s: %s\n", path,
+    fprintf (stderr, "tessera: %s: breaks the law of %s: %s\n", cli_shown (path),
              tessera_law_name (law), text);
 }
 
@@ -63,8 +63,8 @@ print_result (const char *path,
       g_autofree char *followable = cli_followable_text (plan);
       char height[32], proof[128];
       tessera_plan_describe_proof (plan, proof, sizeof proof);
-      printf ("%s: accepted: %zu slots in %s, no overlap in time and address\n", path,
-              plan->n_slots,
+      printf ("%s: accepted: %zu slots in %s, no overlap in time and address\n",
+              cli_shown (path), plan->n_slots,
               tessera_format_bytes (plan->height_bytes, height, sizeof height));
       printf ("the plan says: %s\nfollowable: %s\n", proof, followable);
       if (plan->lengths != NULL)

@@ -103,9 +103,9 @@ print_text (const Comparison *c, size_t n_rows)
 
   for (int i = 0; i < 2; i++)
     {
-      printf ("%s: %s, %.3f %% above the bound, %s", c->paths[i],
+      printf ("%s: %s, %.3f %% above the bound, %s", cli_shown (c->paths[i]),
               tessera_format_bytes (compared->height_bytes[i], size, sizeof size),
-              percent_above (c->plans[i]), c->plans[i]->strategy);
+              percent_above (c->plans[i]), cli_shown (c->plans[i]->strategy));
       if (c->is_followed)
         {
           g_autofree char *planned =

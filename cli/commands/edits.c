@@ -7,6 +7,7 @@
 
 #include "cli/edit-add.h"
 #include "cli/output.h"
+#include "cli/process.h"
 #include "cli/study.h"
 #include "db/store.h"
 #include "edits/query.h"
@@ -60,14 +61,15 @@ print_list (const Call *call)
   const TesseraEdit *edits = tessera_history_get (call->history, &n_edits);
 
   if (n_edits == 0)
-    printf ("%s has no edits\n", call->path);
+    printf ("%s has no edits\n", cli_shown (call->path));
   for (size_t i = 0; i < n_edits; i++)
     {
       g_autofree char *text = tessera_edit_describe (&edits[i]);
 
-      printf ("%3zu%s %s%s%s\n", i + 1, edits[i].is_undone ? " undone:" : "", text,
+      printf ("%3zu%s %s%s%s\n", i + 1, edits[i].is_undone ? " undone:" : "",
+              cli_shown (text),
               *edits[i].name != '\0' && strcmp (edits[i].name, text) != 0 ? " - " : "",
-              strcmp (edits[i].name, text) != 0 ? edits[i].name : "");
+              strcmp (edits[i].name, text) != 0 ? cli_shown (edits[i].name) : "");
     }
 }
 
@@ -161,7 +163,7 @@ static TesseraStatus export(Call *call, char **argv, TesseraError *error)
 
   if (call->output != NULL)
     return cli_write_file (call->output, text, -1, error);
-  fputs (text, stdout);
+  cli_process_print_data (text, strlen (text));
   return TESSERA_OK;
 }
 
@@ -223,7 +225,7 @@ run_verb (Call *call, gsize verb, char **argv)
   else if (!verbs[verb].is_silent)
     print_list (call);
   if (status == TESSERA_OK && call->remark != NULL && !call->common.json)
-    printf ("note: %s\n", call->remark);
+    printf ("note: %s\n", cli_shown (call->remark));
   tessera_history_free (call->history);
   return result;
 }

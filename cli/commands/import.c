@@ -24,6 +24,9 @@ cli_import (int argc, char **argv)
   if (result != CLI_DONE)
     return result;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
+  /* What no other command takes is no trace that anybody should keep. */
+  if (status == TESSERA_OK)
+    status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);
   if (status == TESSERA_OK)
     status = tessera_trace_save (study.trace, output, cli_progress ("writing"), &error);
   cli_progress_end ();
@@ -37,12 +40,16 @@ cli_import (int argc, char **argv)
       cli_json_bytes (builder, "events", study.trace->n_events);
       cli_json_bytes (builder, "stacks", study.trace->n_stacks);
       cli_json_bytes (builder, "blocks", study.blocks->n_blocks);
+      cli_study_json_notes (builder, &study);
       json_builder_end_object (builder);
       cli_print_json (builder);
     }
   else
-    printf ("%s: %zu events, %zu blocks, %zu stacks\n", output, study.trace->n_events,
-            study.blocks->n_blocks, study.trace->n_stacks);
+    {
+      printf ("%s: %zu events, %zu blocks, %zu stacks\n", cli_shown (output),
+              study.trace->n_events, study.blocks->n_blocks, study.trace->n_stacks);
+      cli_study_print_notes (&study);
+    }
   cli_study_clear (&study);
   return result;
 }

@@ -49,6 +49,7 @@ json_facts (JsonBuilder *builder, const CliStudy *study)
   cli_json_bool (builder, "phases_inferred", study->structure->phases_inferred);
   cli_json_text (builder, "layout", cli_layout_name (layout->kind));
   cli_json_text (builder, "note", layout->note);
+  cli_study_json_notes (builder, study);
   cli_json_bytes (builder, "peak_live_bytes", layout->peak_live_bytes);
   cli_json_bytes (builder, "peak_allocated_bytes", layout->peak_allocated_bytes);
   cli_json_bytes (builder, "peak_active_bytes", layout->peak_active_bytes);
@@ -128,8 +129,8 @@ print_text (const CliStudy *study,
   if (study->plan != NULL)
     cli_study_print_edits (study, NULL);
   printf ("\n%s: %s, device %u of %zu; %zu events, %zu blocks, %zu stream%s\n",
-          trace->source != NULL ? trace->source : study->path,
-          format != NULL ? format : "trace", trace->device,
+          cli_shown (trace->source != NULL ? trace->source : study->path),
+          format != NULL ? cli_shown (format) : "trace", trace->device,
           trace->n_devices > 0 ? trace->n_devices : 1, trace->n_events,
           study->blocks->n_blocks, trace->n_streams, trace->n_streams == 1 ? "" : "s");
   printf (
@@ -145,7 +146,8 @@ print_text (const CliStudy *study,
   cli_recording (study, &recording);
   cli_recording_print (&recording);
   if (study->layout->note[0] != '\0')
-    printf ("note: %s\n", study->layout->note);
+    printf ("note: %s\n", cli_shown (study->layout->note));
+  cli_study_print_notes (study);
 }
 
 int

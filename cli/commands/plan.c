@@ -142,7 +142,7 @@ print_text (const CliStudy *study, const char *output)
           plan->n_slots, plan->n_groups, study->plan_seconds);
   tessera_plan_describe_proof (plan, proof, sizeof proof);
   printf ("%s; %s\n", proof, plan->checked ? "checked" : "not checked");
-  printf ("strategy %s\n", plan->strategy);
+  printf ("strategy %s\n", cli_shown (plan->strategy));
   if (plan->n_rooms > 0)
     printf ("rooms for dynamic requests: %zu, and %s above the height\n", plan->n_rooms,
             tessera_format_bytes (tessera_plan_pool_bytes (plan) - plan->height_bytes,
@@ -153,14 +153,14 @@ print_text (const CliStudy *study, const char *output)
   printf ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
           " misses%s\n",
           study->planned->n_hits, study->planned->n_misses, planned);
-  printf ("followable: %s\n", followable);
+  printf ("followable: %s\n", cli_shown (followable));
   cli_print_kept (study);
   cli_print_kinds (plan);
   cli_print_laws (study);
   print_warning (study);
   cli_print_waits (study);
   if (output != NULL)
-    printf ("written to %s\n", output);
+    printf ("written to %s\n", cli_shown (output));
 }
 
 /* The plan to go on from; the planner judges the rest of it. */

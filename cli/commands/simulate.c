@@ -14,20 +14,20 @@ print_verification (const char *path, size_t n_events, const TesseraVerification
 {
   if (!v->has_history)
     {
-      printf ("%s: not verified: no allocation in the file\n", path);
+      printf ("%s: not verified: no allocation in the file\n", cli_shown (path));
       return;
     }
   printf ("%s: addresses %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT
           " segments %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT " oom %" G_GUINT64_FORMAT
           "/%" G_GUINT64_FORMAT " final %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT "\n",
-          path, v->addresses_right, v->addresses, v->segments_right, v->segments,
-          v->ooms_right, v->ooms, v->final_right, v->final_blocks);
+          cli_shown (path), v->addresses_right, v->addresses, v->segments_right,
+          v->segments, v->ooms_right, v->ooms, v->final_right, v->final_blocks);
   if (v->difference[0] == '\0')
     return;
   if (v->first_difference < n_events)
-    printf ("  entry %u: %s\n", v->first_difference, v->difference);
+    printf ("  entry %u: %s\n", v->first_difference, cli_shown (v->difference));
   else
-    printf ("  %s\n", v->difference); /* says that it is the final state */
+    printf ("  %s\n", cli_shown (v->difference)); /* says that it is the final state */
 }
 
 static void
@@ -160,7 +160,7 @@ print_layout (const TesseraLayout *layout, gboolean json)
   for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
     printf ("  %-22s %" G_GUINT64_FORMAT "\n", rows[i].key, rows[i].value);
   if (layout->note[0] != '\0')
-    printf ("note: %s\n", layout->note);
+    printf ("note: %s\n", cli_shown (layout->note));
 }
 
 /* Counting in steps that are not there would say 0 hits and 0 misses. */

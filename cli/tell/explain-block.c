@@ -89,9 +89,10 @@ print_answer (const CliExplain *explain, const CliWhatIf *answer, gboolean witho
   g_autofree char *text = cli_answer_text (explain, answer);
 
   if (answer->n_changed == 0)
-    printf ("what if %s: nothing changes, it does not live across that\n", what);
+    printf ("what if %s: nothing changes, it does not live across that\n",
+            cli_shown (what));
   else
-    printf ("what if %s: the plan takes %s\n", what, text);
+    printf ("what if %s: the plan takes %s\n", cli_shown (what), text);
 }
 
 /* What it is and where it lies. */
@@ -108,7 +109,7 @@ print_block (const CliExplain *explain, uint32_t index, const TesseraPlaceReason
           " events %u to %u\n%s\n",
           index, tessera_format_bytes (reason->block_bytes, size, sizeof size),
           block->size_bytes, cli_class_name (block->lifetime_class), block->stream,
-          block->born_index, block->died_index, line);
+          block->born_index, block->died_index, cli_shown (line));
   printf ("in the plan it lies at %s to %s of %s%s; strategy %s\n",
           tessera_format_bytes (offset, from, sizeof from),
           tessera_format_bytes (offset + reason->block_bytes, to, sizeof to),
@@ -116,7 +117,7 @@ print_block (const CliExplain *explain, uint32_t index, const TesseraPlaceReason
           planned->is_hit[index]    ? ""
           : planned->is_left[index] ? ", a planned miss"
                                     : ", it missed the plan",
-          explain->study.plan->strategy);
+          cli_shown (explain->study.plan->strategy));
 }
 
 static void

@@ -96,7 +96,8 @@ tell (JsonBuilder *builder,
       if (through != block)
         g_snprintf (by_way, sizeof by_way, ", by way of block %u, whose place it shares",
                     through);
-      printf ("edit %zu %s%s: %s\n", index + 1, effect (edit, is_left), by_way, text);
+      printf ("edit %zu %s%s: %s\n", index + 1, effect (edit, is_left), by_way,
+              cli_shown (text));
       return;
     }
   json_builder_begin_object (builder);

@@ -34,7 +34,7 @@ print_row (const CliExplain *explain,
   printf ("%11s %5.1f %% %7" G_GUINT64_FORMAT "  %-10s %s%s\n",
           tessera_format_bytes (row->bytes, bytes, sizeof bytes),
           100.0 * (double) row->bytes / (double) MAX (peak_bytes, 1), row->n_blocks,
-          cli_class_name (row->lifetime_class), row->name,
+          cli_class_name (row->lifetime_class), cli_shown (row->name),
           row->is_recomputable ? " (could be recomputed)" : "");
   if (answer == NULL || answer->n_changed == 0)
     return;

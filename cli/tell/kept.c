@@ -92,8 +92,8 @@ cli_print_kept (const CliStudy *study)
       char bytes[32];
 
       printf ("each step keeps %s for good: %s (%u request%s)\n",
-              tessera_format_bytes (row->bytes, bytes, sizeof bytes), row->line,
-              row->n_requests, row->n_requests == 1 ? "" : "s");
+              tessera_format_bytes (row->bytes, bytes, sizeof bytes),
+              cli_shown (row->line), row->n_requests, row->n_requests == 1 ? "" : "s");
     }
 }
 

@@ -78,7 +78,7 @@ cli_print_kinds (const TesseraPlan *plan)
       printf ("  kind %zu: %" PRIu32 " times, %" PRIu32 " slots, up to %s%s%s\n", k++,
               section->n_steps, section->n_slots,
               tessera_format_bytes (height_of (plan, section), height, sizeof height),
-              phases[0] != '\0' ? ": " : "", phases);
+              phases[0] != '\0' ? ": " : "", cli_shown (phases));
     }
 }
 

@@ -197,7 +197,8 @@ cli_print_laws (const CliStudy *study)
     printf (
         "parts of steps that vary, cut where \"%s\" begins again: %u of %zu are of one "
         "kind, ",
-        study->laws->parts.phase, kind->n_steps, study->laws->parts.structure.n_steps);
+        cli_shown (study->laws->parts.phase), kind->n_steps,
+        study->laws->parts.structure.n_steps);
   else
     printf ("steps that vary: %u of %zu are of one kind, ", kind->n_steps,
             study->structure->n_steps);
@@ -211,7 +212,7 @@ cli_print_laws (const CliStudy *study)
   if (study->lengths != NULL)
     print_lengths (study);
   else if (study->why_no_lengths != NULL)
-    printf ("%s\n", study->why_no_lengths);
+    printf ("%s\n", cli_shown (study->why_no_lengths));
 }
 
 static void

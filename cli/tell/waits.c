@@ -140,7 +140,7 @@ cli_print_waits_curve (const CliStudy *study,
   if (study->trace->n_streams <= 1)
     {
       printf ("%s has one stream: nothing passes between streams, and nothing waits\n",
-              study->path);
+              cli_shown (study->path));
       return TESSERA_OK;
     }
   with.across_streams = true;

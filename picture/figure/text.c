@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "db/status.h"
+
 #define MAX_TEXT_BYTES 640
 #define ELLIPSIS "\xe2\x80\xa6"
 
@@ -55,37 +57,6 @@ drop_letter (char *text, size_t n)
   n = n > 0 ? n - 1 : 0;
   text[n] = '\0';
   return n;
-}
-
-/* Copies what is valid UTF-8, so that cairo never sees anything else. */
-static void
-copy_valid (char *to, const char *from)
-{
-  size_t n = 0;
-  while (*from != '\0' && n + 8 < MAX_TEXT_BYTES)
-    {
-      unsigned char c = (unsigned char) *from;
-      int more = c < 0x80                ? 0
-                 : c >= 0xf0 && c < 0xf5 ? 3
-                 : c >= 0xe0             ? 2
-                 : c >= 0xc2             ? 1
-                                         : -1;
-      if (c >= 0xf5)
-        more = -1;
-      for (int i = 1; more > 0 && i <= more; i++)
-        if (((unsigned char) from[i] & 0xc0) != 0x80)
-          more = -1;
-      if (more < 0 || (more == 0 && c < 0x20))
-        {
-          to[n++] = c < 0x20 ? ' ' : '?';
-          from++;
-          continue;
-        }
-      memcpy (to + n, from, (size_t) more + 1);
-      n += (size_t) more + 1;
-      from += more + 1;
-    }
-  to[n] = '\0';
 }
 
 /* Keeps the first half of what fits and the end of @text, in place. */
@@ -151,7 +122,7 @@ tessera_text_draw (cairo_t *cr,
 {
   char shown[MAX_TEXT_BYTES + 4];
   select_font (cr, style);
-  copy_valid (shown, text);
+  tessera_show_text (text, shown, sizeof shown);
   cut (cr, style, shown, max_width);
   if (shown[0] == '\0')
     return 0.0;
@@ -210,7 +181,7 @@ tessera_text_lines (cairo_t *cr,
 {
   char all[MAX_TEXT_BYTES + 4], line[MAX_TEXT_BYTES + 4];
   int n = 0;
-  copy_valid (all, text);
+  tessera_show_text (text, all, sizeof all);
   select_font (cr, style);
   for (const char *rest = all; n < max_lines && *rest != '\0'; n++)
     next_line (cr, &rest, max_width, n + 1 == max_lines, line);
@@ -229,7 +200,7 @@ tessera_text_wrap (cairo_t *cr,
 {
   char all[MAX_TEXT_BYTES + 4], line[MAX_TEXT_BYTES + 4];
   int n = 0;
-  copy_valid (all, text);
+  tessera_show_text (text, all, sizeof all);
   for (const char *rest = all; n < max_lines && *rest != '\0'; n++)
     {
       select_font (cr, style);

@@ -190,7 +190,7 @@ key_of (const Split *split, const TesseraBlock *block, char *name, size_t n_name
 static TesseraStatus
 find_part (Split *split, const TesseraBlock *block, uint32_t *out_group)
 {
-  char suffix[256], name[1024];
+  char suffix[256], name[1024], shown[1024];
   uint64_t key = key_of (split, block, suffix, sizeof suffix);
   uint64_t hash = tessera_hash_number (TESSERA_HASH_START, key ^ block->group);
   size_t at = (size_t) (hash >> 16) & (split->n_parts - 1);
@@ -206,8 +206,8 @@ find_part (Split *split, const TesseraBlock *block, uint32_t *out_group)
       *part = (Part){ .key = key, .from = block->group, .is_used = true };
       snprintf (name, sizeof name, "%s, %s", split->regroup->groups[block->group].name,
                 suffix);
-      tessera_make_presentable (name);
-      status = add_group (split->regroup, name, &part->to);
+      status = add_group (split->regroup, tessera_show_text (name, shown, sizeof shown),
+                          &part->to);
     }
   *out_group = part->to;
   return status;

@@ -109,7 +109,7 @@ tessera_group_name (const TesseraTrace *trace,
                     const TesseraGroupKey *key,
                     size_t n_members)
 {
-  char from[160], to[160], size[32], head[64] = "", step[48] = "", name[512];
+  char from[160], to[160], size[32], head[64] = "", step[48] = "", name[512], shown[512];
   const char *of;
 
   write_end (trace, structure, phase_ordinals, key, key->from, from, sizeof from);
@@ -133,6 +133,5 @@ tessera_group_name (const TesseraTrace *trace,
     snprintf (name, sizeof name, "%s%s%s", head, of, step);
   else
     snprintf (name, sizeof name, "%s%s -> %s%s", head, of, to[0] ? to : "after", step);
-  tessera_make_presentable (name);
-  return strdup (name);
+  return strdup (tessera_show_text (name, shown, sizeof shown));
 }

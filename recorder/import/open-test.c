@@ -112,6 +112,12 @@ test_foreign (void)
     { "b.json", "[1]", 3, TESSERA_FOREIGN, "is JSON" },
     { "a.html", "<!DOCTYPE html>", 15, TESSERA_FOREIGN, "is a web page" },
     { "a.pt", "PK\3\4....", 8, TESSERA_FOREIGN, "is a zip archive" },
+    { "utf16.csv",
+      "\xff\xfe"
+      "i\0d\0,\0",
+      8, TESSERA_FOREIGN, "utf16.csv is text in UTF-16: save it as UTF-8" },
+    { "big.csv", "\xfe\xff\0i\0d\0,", 8, TESSERA_FOREIGN, "is text in UTF-16" },
+    { "bare.csv", "i\0d\0,\0", 6, TESSERA_FOREIGN, "is text in UTF-16" },
     { "a.bin", "\1\2\3\4", 4, TESSERA_FOREIGN, "begins with byte 0x01" },
     { "a.zst", "\x28\xb5\x2f\xfd...", 7, TESSERA_FOREIGN, "zstd" },
     { "bad.gz", "\x1f\x8b\x08\x00oh no, this is no gzip", 26, TESSERA_BAD_INPUT,
@@ -154,7 +160,7 @@ test_long_name (void)
       g_assert_true (g_str_has_prefix (error.text, "..."));
       g_assert_nonnull (strstr (error.text, "/\303\244xy"));
       g_assert_nonnull (strstr (error.text, " cannot be opened: "));
-      g_assert_null (strchr (error.text, '?'));
+      g_assert_null (strchr (error.text, '\\'));
     }
 }
 

@@ -64,6 +64,18 @@ is_text (const TesseraStream *stream)
   return n == 0 || stream->at[0] != '\0';
 }
 
+/* Spreadsheets and PowerShell write a mark first; without one every other byte is 0. */
+static bool
+is_utf16 (const TesseraStream *stream)
+{
+  size_t n = (size_t) (stream->end - stream->at);
+  const uint8_t *at = stream->at;
+
+  return begins_with (stream, "\xff\xfe", 2) || begins_with (stream, "\xfe\xff", 2) ||
+         (n >= 4 && ((at[0] >= ' ' && at[1] == 0 && at[2] >= ' ' && at[3] == 0) ||
+                     (at[0] == 0 && at[1] >= ' ' && at[2] == 0 && at[3] >= ' ')));
+}
+
 static TesseraStatus
 refuse (const TesseraStream *stream, TesseraError *error)
 {
@@ -74,6 +86,11 @@ refuse (const TesseraStream *stream, TesseraError *error)
   if (stream->at == stream->end)
     return tessera_fail (error, TESSERA_BAD_INPUT,
                          "%s is empty: write the snapshot again", stream->name);
+  if (is_utf16 (stream))
+    return tessera_fail (error, TESSERA_FOREIGN,
+                         "%s is text in UTF-16: save it as UTF-8 (iconv -f UTF-16 -t "
+                         "UTF-8)",
+                         stream->name);
   if (is_text (stream))
     return tessera_fail (error, TESSERA_FOREIGN,
                          "%s is text, but no table of allocations: its first line has to "

@@ -5,6 +5,7 @@
  */
 #include "viewer/canvas/lanes.h"
 
+#include "cli/command.h"
 #include "viewer/document/describe.h"
 #include "viewer/document/document-view.h"
 #include "viewer/canvas/draw.h"
@@ -146,7 +147,7 @@ draw_phases (TesseraLanes *self, GtkSnapshot *snapshot)
         continue;
       if (x0 > width)
         break;
-      name = tessera_phase_name (data->trace, phase);
+      name = cli_shown (tessera_phase_name (data->trace, phase));
       last[phase->depth] = draw_item (
           self, snapshot, x0, x1, STEP_HEIGHT + GAP + phase->depth * (PHASE_HEIGHT + GAP),
           PHASE_HEIGHT, tessera_phase_colour (name, self->drawing.document->dark), name);
@@ -228,8 +229,9 @@ range_at (TesseraLanes *self,
         continue;
       *out_begin = phase->begin_index;
       *out_end = phase->end_index;
-      *out_name = g_strdup_printf ("%s%s", tessera_phase_name (data->trace, phase),
-                                   phase->is_inferred ? " (inferred from stacks)" : "");
+      *out_name =
+          g_strdup_printf ("%s%s", cli_shown (tessera_phase_name (data->trace, phase)),
+                           phase->is_inferred ? " (inferred from stacks)" : "");
       return TRUE;
     }
   return FALSE;

@@ -5,6 +5,7 @@
  */
 #include "viewer/document/copy-text.h"
 
+#include "cli/command.h"
 #include "viewer/document/describe.h"
 #include "viewer/document/select/document-select.h"
 
@@ -31,8 +32,9 @@ add_stack (GString *lines, const TesseraTrace *trace, uint32_t stack)
       const TesseraFrame *frame = &trace->frames[trace->stack_frames[i]];
 
       g_string_append_printf (lines, "  %s, %s:%" G_GINT64_FORMAT "\n",
-                              tessera_trace_string (trace, frame->name),
-                              tessera_trace_string (trace, frame->file), frame->line);
+                              cli_shown (tessera_trace_string (trace, frame->name)),
+                              cli_shown (tessera_trace_string (trace, frame->file)),
+                              frame->line);
     }
 }
 

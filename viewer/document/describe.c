@@ -5,6 +5,7 @@
  */
 #include "viewer/document/describe.h"
 
+#include "cli/command.h"
 #include "db/proof.h"
 #include "db/size-text.h"
 #include "picture/keys.h"
@@ -189,8 +190,9 @@ tessera_describe_moment (TesseraData *data, uint32_t event_index)
   else if (structure->n_steps > 0)
     g_string_append (text, "between steps");
   if (phase != TESSERA_NONE)
-    g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "",
-                            tessera_phase_name (data->trace, &structure->phases[phase]));
+    g_string_append_printf (
+        text, "%s%s", text->len > 0 ? ", " : "",
+        cli_shown (tessera_phase_name (data->trace, &structure->phases[phase])));
   return g_string_free (text, FALSE);
 }
 
@@ -322,7 +324,7 @@ char *
 tessera_describe_frame_place (const TesseraTrace *trace, uint32_t frame)
 {
   const TesseraFrame *f = &trace->frames[frame];
-  const char *file = tessera_trace_string (trace, f->file);
+  const char *file = cli_shown (tessera_trace_string (trace, f->file));
   const char *slash = strrchr (file, '/');
   const char *base = slash != NULL ? slash + 1 : file;
 
@@ -350,7 +352,8 @@ tessera_describe_source (TesseraData *data, uint32_t block)
           g_autofree char *place = tessera_describe_frame_place (trace, frame);
 
           return g_strdup_printf (
-              "%s, %s", tessera_trace_string (trace, trace->frames[frame].name), place);
+              "%s, %s",
+              cli_shown (tessera_trace_string (trace, trace->frames[frame].name)), place);
         }
     }
   return g_strdup ("");

@@ -5,6 +5,7 @@
  */
 #include "viewer/document/document-plans.h"
 
+#include "cli/command.h"
 #include "viewer/document/select/document-select.h"
 #include "viewer/document/document-work.h"
 
@@ -108,7 +109,11 @@ name_of (const TesseraFollowed *followed, const char *path)
   GString *name;
 
   if (path != NULL)
-    return g_path_get_basename (path);
+    {
+      g_autofree char *base = g_path_get_basename (path);
+
+      return g_strdup (cli_shown (base));
+    }
   name = g_string_new (strategies[followed->request.strategy]);
   if (followed->request.across_streams)
     g_string_append (name, ", across streams");

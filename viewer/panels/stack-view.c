@@ -5,6 +5,7 @@
  */
 #include "viewer/panels/stack-view.h"
 
+#include "cli/command.h"
 #include "picture/keys.h"
 #include "viewer/document/describe.h"
 #include "viewer/window/ui.h"
@@ -30,8 +31,8 @@ static void
 add_frame (TesseraStackView *self, uint32_t frame, gboolean is_own)
 {
   const TesseraTrace *trace = self->trace;
-  const char *name = tessera_trace_string (trace, trace->frames[frame].name);
-  const char *file = tessera_trace_string (trace, trace->frames[frame].file);
+  const char *name = cli_shown (tessera_trace_string (trace, trace->frames[frame].name));
+  const char *file = cli_shown (tessera_trace_string (trace, trace->frames[frame].file));
   g_autofree char *place = tessera_describe_frame_place (trace, frame);
   g_autofree char *tip =
       g_strdup_printf ("%s\n%s:%" G_GINT64_FORMAT, name, file, trace->frames[frame].line);

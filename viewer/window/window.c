@@ -5,6 +5,7 @@
  */
 #include "viewer/window/window.h"
 
+#include "cli/command.h"
 #include "viewer/document/describe.h"
 #include "viewer/window/ui.h"
 #include "viewer/panels/groups/groups.h"
@@ -94,12 +95,14 @@ show_title (TesseraWindow *self)
   g_autofree char *base =
       document->path != NULL ? g_path_get_basename (document->path) : NULL;
   g_autofree char *facts = document->data != NULL ? describe_file (document) : NULL;
+  const char *shown = base != NULL ? cli_shown (base) : NULL;
   g_autofree char *window_title =
-      base != NULL ? g_strdup_printf ("%s – Tessera", base) : g_strdup ("Tessera");
+      shown != NULL ? g_strdup_printf ("%s – Tessera", shown) : g_strdup ("Tessera");
 
   gtk_window_set_title (GTK_WINDOW (self), window_title);
-  gtk_label_set_text (GTK_LABEL (self->title), base != NULL ? base : "Tessera");
-  tessera_set_tip (self->title, document->path);
+  gtk_label_set_text (GTK_LABEL (self->title), shown != NULL ? shown : "Tessera");
+  tessera_set_tip (self->title,
+                   document->path != NULL ? cli_shown (document->path) : NULL);
   gtk_label_set_text (GTK_LABEL (self->subtitle), facts != NULL ? facts : "");
   gtk_widget_set_visible (self->subtitle, facts != NULL);
 }
@@ -125,7 +128,7 @@ show_state (TesseraWindow *self)
   if (!loading || document->path == NULL)
     return;
   base = g_path_get_basename (document->path);
-  text = g_strdup_printf ("Opening %s", base);
+  text = g_strdup_printf ("Opening %s", cli_shown (base));
   gtk_label_set_text (GTK_LABEL (self->loading_text), text);
 }
 

@@ -63,7 +63,7 @@ typedef struct
   int64_t zero_ns;
   bool has_row;
   bool has_time;
-  uint64_t n_empty;
+  uint64_t n_empty, n_size_differs;
   TesseraCsvRanges ranges;
 } Reader;
 
@@ -202,6 +202,19 @@ add_older (Reader *reader, Id *id)
   return TESSERA_OK;
 }
 
+/* What a free says of its size need not be there; it counts where it is another. */
+static TesseraStatus
+compare_size (Reader *reader, const Id *id)
+{
+  uint64_t size_bytes = id->size_bytes;
+  TesseraStatus status = TESSERA_OK;
+
+  if (*tessera_csv_text (reader->csv, reader->columns[SIZE_BYTES]) != '\0')
+    status = read_size (reader, &size_bytes);
+  reader->n_size_differs += size_bytes != id->size_bytes;
+  return status;
+}
+
 static TesseraStatus
 run_free (Reader *reader)
 {
@@ -210,7 +223,9 @@ run_free (Reader *reader)
 
   if (status != TESSERA_OK)
     return status;
-  if (id->addr == 0 && !id->is_empty)
+  if (id->addr != 0 || id->is_empty)
+    status = compare_size (reader, id);
+  else
     {
       if (id->line != 0)
         return tessera_csv_refuse (reader->csv, "id \"%.80s\" is freed twice",
@@ -353,7 +368,10 @@ finish (Reader *reader)
   tessera_trace_settle_ranges (trace);
   if (tessera_trace_set_meta (trace, "format", "CSV table of events") != TESSERA_OK ||
       tessera_note (trace, "empty_blocks", reader->n_empty,
-                    "blocks of 0 bytes left out") != TESSERA_OK)
+                    "blocks of 0 bytes left out") != TESSERA_OK ||
+      tessera_note (trace, "size_differs", reader->n_size_differs,
+                    "frees of another size than their allocation, which was taken") !=
+          TESSERA_OK)
     return tessera_csv_no_memory (reader->csv);
   return TESSERA_OK;
 }

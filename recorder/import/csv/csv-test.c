@@ -146,6 +146,23 @@ test_columns (void)
   tessera_trace_free (trace);
 }
 
+/* A free may leave its size out; another one than the allocation's is counted. */
+static void
+test_sizes_that_differ (void)
+{
+  TesseraTrace *trace = read_table ("action,id,size_bytes\nalloc,a,5\nfree,a,\n"
+                                    "alloc,a,6\nfree,a,6\nalloc,a,7\nfree,a,8\n"
+                                    "free,older,9\n");
+
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "note.size_differs"), ==,
+                   "1 frees of another size than their allocation, which was taken");
+  g_assert_cmpuint (trace->events[7].size_bytes, ==, 7);
+  tessera_trace_free (trace);
+  trace = read_table ("action,id,size_bytes\nalloc,a,5\nfree,a,5\n");
+  g_assert_null (tessera_trace_get_meta (trace, "note.size_differs"));
+  tessera_trace_free (trace);
+}
+
 /* At time 5 block 0 ends before block 1 begins. */
 static void
 test_instance (void)
@@ -210,7 +227,11 @@ test_sentences (void)
     { "id,lower,upper,size\n0,1,x,1\n", "line 2: upper is \"x\"" },
     { "id,lower,upper,size\n0,1,2,2000000000000000000\n",
       "line 2: sizes of more than 2^60 bytes" },
-    { "action,id,size_bytes\nalloc,a,\xff\xfe\n", "line 2: size_bytes is \"??\"" },
+    { "action,id,size_bytes\nalloc,a,\xff\xfe\n",
+      "line 2: size_bytes is \"\\xff\\xfe\"" },
+    { "action,id,size_bytes\nalloc,a,5\nfree,a,x\n", "line 3: size_bytes is \"x\"" },
+    { "action,id,size_bytes,ID\nalloc,a,5,b\n", "line 1: the column id is there twice" },
+    { "id,lower,size,upper,size\n", "line 1: the column size is there twice" },
     { "a,b,c\n1,2,3\n", "unknown columns" },
     { "id,lower,upper\n0,1,2\n", "unknown columns" },
     { "", "unknown columns" },
@@ -281,6 +302,7 @@ main (int argc, char **argv)
   g_test_add_func ("/csv/ranges", test_ranges);
   g_test_add_func ("/csv/columns", test_columns);
   g_test_add_func ("/csv/instance", test_instance);
+  g_test_add_func ("/csv/sizes-that-differ", test_sizes_that_differ);
   g_test_add_func ("/csv/sentences", test_sentences);
   g_test_add_func ("/csv/long-line", test_long_line);
   g_test_add_func ("/csv/no-memory", test_no_memory);

@@ -21,17 +21,11 @@ TesseraStatus
 tessera_csv_refuse (const TesseraCsv *csv, const char *format, ...)
 {
   char what[400];
-  const char *end;
   va_list arguments;
 
   va_start (arguments, format);
   vsnprintf (what, sizeof what, format, arguments);
   va_end (arguments);
-  /* A field of the file may be anything, and was cut by the buffer. */
-  if (!g_utf8_validate (what, -1, &end))
-    for (char *at = what + (end - what); *at != '\0'; at++)
-      if ((uint8_t) *at >= 0x80)
-        *at = '?';
   return tessera_fail (csv->error, TESSERA_BAD_INPUT, "%s line %" PRIu64 ": %s",
                        csv->stream->name, csv->line, what);
 }
@@ -234,6 +228,23 @@ tessera_csv_knows (const TesseraStream *stream)
   return line_names (header, event_columns) || line_names (header, instance_columns);
 }
 
+/* Whether the header names a column that is read twice: which one is meant? */
+static TesseraStatus
+check_header (const TesseraCsv *csv)
+{
+  static const char *const read[] = { "seq",        "time_us", "action",    "id",
+                                      "size_bytes", "stream",  "iteration", "phase",
+                                      "module",     "lower",   "upper",     "size" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (read); i++)
+    for (int k = tessera_csv_column (csv, read[i]) + 1;
+         k > 0 && (size_t) k < csv->n_fields; k++)
+      if (g_ascii_strcasecmp (csv->fields[k], read[i]) == 0)
+        return tessera_csv_refuse (csv, "the column %s is there twice: leave one out",
+                                   read[i]);
+  return TESSERA_OK;
+}
+
 TesseraStatus
 tessera_import_csv (TesseraStream *stream, TesseraError *error, TesseraTrace **out_trace)
 {
@@ -252,10 +263,12 @@ tessera_import_csv (TesseraStream *stream, TesseraError *error, TesseraTrace **o
       if (status == TESSERA_OK)
         status = tessera_csv_refuse (&csv, "the table is empty");
     }
-  else if (tessera_csv_column (&csv, "action") >= 0)
-    status = tessera_csv_read_events (&csv, trace);
   else
-    status = tessera_csv_read_instance (&csv, trace);
+    status = check_header (&csv);
+  if (status == TESSERA_OK)
+    status = tessera_csv_column (&csv, "action") >= 0
+                 ? tessera_csv_read_events (&csv, trace)
+                 : tessera_csv_read_instance (&csv, trace);
   free (csv.text);
   if (status != TESSERA_OK)
     {

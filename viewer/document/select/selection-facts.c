@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "cli/command.h"
 typedef struct
 {
   uint64_t value;
@@ -105,9 +106,9 @@ phases_of (const TesseraBlock *block, const uint32_t *phases)
 static const char *
 name_of_phase (const TesseraData *data, uint32_t phase)
 {
-  return phase != TESSERA_NONE
-             ? tessera_phase_name (data->trace, &data->structure->phases[phase])
-             : "no phase";
+  return phase != TESSERA_NONE ? cli_shown (tessera_phase_name (
+                                     data->trace, &data->structure->phases[phase]))
+                               : "no phase";
 }
 
 char *
