@@ -155,6 +155,8 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
       puts (" is made: steps may differ when it is followed");
     }
   printf ("followable: %s\n", cli_shown (followable));
+  if (study->why_no_lengths != NULL)
+    printf ("%s\n", cli_shown (study->why_no_lengths));
   cli_print_kept (study);
   cli_print_needs (study);
   printf ("  %-20s %14s\n", "live",

@@ -81,15 +81,22 @@ count_misses (const Advice *advice, const TesseraLayout *layout)
   return n;
 }
 
-/* @text: what speaks against the plan, or "" */
+/* By length some requests may miss: a size without a law has the place of the largest
+ * that was seen. What that costs shows in what is reserved.
+ *
+ * @text: what speaks against the plan, or "" */
 static void
-describe (const Advice *advice, const TesseraLayout *layout, char *text, size_t size)
+describe (const Advice *advice,
+          const TesseraLayout *layout,
+          bool by_length,
+          char *text,
+          size_t size)
 {
   bool is_native = advice->native_bytes <= advice->expandable_bytes;
   uint64_t other_bytes = is_native ? advice->native_bytes : advice->expandable_bytes;
   uint64_t more_bytes =
       other_bytes / MORE_SHARE > MORE_BYTES ? other_bytes / MORE_SHARE : MORE_BYTES;
-  uint64_t n_misses = count_misses (advice, layout);
+  uint64_t n_misses = by_length ? 0 : count_misses (advice, layout);
   char planned[32], other[32];
 
   *text = '\0';
@@ -125,7 +132,7 @@ judge (const Advice *advice,
   if (layout == NULL)
     status = run (advice, TESSERA_LAYOUT_PLAN, plan, by_length, error, &own);
   if (status == TESSERA_OK)
-    describe (advice, layout != NULL ? layout : own, text, size);
+    describe (advice, layout != NULL ? layout : own, by_length, text, size);
   tessera_layout_free (own);
   return status;
 }
