@@ -6,6 +6,7 @@
 #include "planner/lengths.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "allocator/follow/lengths/guess.h"
 #include "allocator/follow/lengths/instance.h"
@@ -390,6 +391,34 @@ test_refused (void)
     }
 }
 
+/* What is asked for as the most is no less than what was seen: else lengths count
+ * something else. */
+static void
+test_stated_most (void)
+{
+  const TestSteps made = { 8, 12, true, true, true };
+  TesseraLengthsOptions options = { .pack = NULL };
+  TesseraError error = { 0 };
+  Planned planned;
+  TesseraLengths *again;
+
+  plan (test_steps_trace (&made), &planned);
+  options.most = planned.lengths->most;
+  g_assert_cmpint (tessera_lengths_plan (planned.of.trace, planned.of.blocks,
+                                         planned.of.structure, planned.of.laws, &options,
+                                         &error, &again),
+                   ==, TESSERA_OK);
+  tessera_lengths_free (again);
+  options.most.length--;
+  g_assert_cmpint (tessera_lengths_plan (planned.of.trace, planned.of.blocks,
+                                         planned.of.structure, planned.of.laws, &options,
+                                         &error, &again),
+                   ==, TESSERA_REFUSED);
+  g_assert_null (again);
+  g_assert_nonnull (strstr (error.text, "asked for as the most"));
+  clear (&planned);
+}
+
 /* The first requests of a step tell its length and batch, seen or not. */
 static void
 test_guess (void)
@@ -515,6 +544,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/lengths/first", test_first);
   g_test_add_func ("/planner/lengths/longest", test_longest);
   g_test_add_func ("/planner/lengths/refused", test_refused);
+  g_test_add_func ("/planner/lengths/stated-most", test_stated_most);
   g_test_add_func ("/planner/lengths/guess", test_guess);
   g_test_add_func ("/planner/lengths/prefix", test_prefix);
   g_test_add_func ("/planner/lengths/real", test_real);

@@ -5,6 +5,7 @@
  */
 #include "planner/lengths.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,35 @@ set_parameters (TesseraLengthsBuild *build)
     }
   if (!out->has_batch)
     out->most.batch = 1;
+  return TESSERA_OK;
+}
+
+/* Sizes tell a length up to a factor. One that is said is no shorter than what was seen;
+ * else they count something else. */
+static TesseraStatus
+refuse_longer (const TesseraLengthsBuild *build, TesseraError *error)
+{
+  const TesseraParameters *most = &build->options->most;
+
+  for (uint32_t i = 0; i < build->out->n_observed; i++)
+    {
+      const TesseraParameters *seen = &build->out->observed[i];
+      const struct
+      {
+        const char *what;
+        uint64_t seen, most;
+      } of[] = { { "length", seen->length, most->length },
+                 { "second length", seen->second, most->second },
+                 { "batch", seen->batch, most->batch } };
+
+      for (size_t k = 0; k < sizeof of / sizeof *of; k++)
+        if (of[k].most > 0 && of[k].seen > of[k].most)
+          return tessera_fail (error, TESSERA_REFUSED,
+                               "the sizes of a step count a %s of %" PRIu64
+                               ", beyond the %" PRIu64
+                               " that is asked for as the most: no plan for every length",
+                               of[k].what, of[k].seen, of[k].most);
+    }
   return TESSERA_OK;
 }
 
@@ -170,6 +200,8 @@ tessera_lengths_plan (const TesseraTrace *trace,
     build.structure = &laws->parts.structure;
   build.edits = &edits;
   status = begin (&build);
+  if (status == TESSERA_OK)
+    status = refuse_longer (&build, error);
   if (status == TESSERA_OK)
     status = tessera_lengths_edits_init (
         &edits, &build, structure,

@@ -8,13 +8,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* The last ones where there are two lengths only. */
 static const uint32_t roundings[] = { 1, 8, 16, 32, 64, 128, 4, 2 };
 
 enum
 {
-  N_ROUNDINGS = sizeof roundings / sizeof *roundings,
-  N_ROUNDINGS_OF_ONE = N_ROUNDINGS - 2
+  N_ROUNDINGS = sizeof roundings / sizeof *roundings
 };
 
 static_assert (TESSERA_FIT_WAYS == 1 + (N_ROUNDINGS - 1) * TESSERA_N_ROUNDED,
@@ -25,10 +23,9 @@ static void
 list_ways (TesseraFitTerms *terms)
 {
   bool has_second = terms->steps.has_second;
-  size_t n_roundings = has_second ? N_ROUNDINGS : N_ROUNDINGS_OF_ONE;
 
   terms->n_ways = 0;
-  for (size_t r = 0; r < n_roundings; r++)
+  for (size_t r = 0; r < N_ROUNDINGS; r++)
     for (int of = 0; of < (has_second && roundings[r] > 1 ? TESSERA_N_ROUNDED : 1); of++)
       terms->ways[terms->n_ways++] =
           (TesseraFitRounding){ roundings[r], (TesseraRounded) of };
