@@ -57,9 +57,9 @@ is_plan_worse (const CliStudy *study)
          is_native_better (study);
 }
 
-/* One sentence that a person acts on. */
+/* What fits, and where. */
 static char *
-sentence (const CliStudy *study, const CliQuestion *question)
+fit_sentence (const CliStudy *study, const CliQuestion *question)
 {
   char native[32], expandable[32], plan[32], there[32], bound[32];
   tessera_format_bytes (study->needs.native_bytes, native, sizeof native);
@@ -94,6 +94,25 @@ sentence (const CliStudy *study, const CliQuestion *question)
       native, expandable, plan, question->gpu, there, bound,
       study->needs.bound_bytes > available (question) ? ", more than any layout can hold"
                                                       : "");
+}
+
+/* One sentence that a person acts on, behind what would end a longer run, or what is not
+ * in the trace. */
+static char *
+sentence (const CliStudy *study, const CliQuestion *question)
+{
+  g_autofree char *fit = fit_sentence (study, question);
+  char leak[256], cut[160];
+  gboolean has_leak = tessera_leak_describe (&study->needs.leak, study->needs.leak_line,
+                                             study->needs.native_bytes,
+                                             available (question), leak, sizeof leak);
+
+  tessera_describe_cut (study->trace, cut, sizeof cut);
+  if (!has_leak)
+    return g_strdup_printf ("%s%s%s", cut, *cut != '\0' ? " " : "", fit);
+  return g_strdup_printf ("%s%s%s The %u steps seen: %c%s", leak, *cut != '\0' ? " " : "",
+                          cut, study->needs.leak.n_steps, g_ascii_tolower (fit[0]),
+                          fit + 1);
 }
 
 static void
@@ -186,6 +205,7 @@ cli_answer_json (JsonBuilder *builder, const CliStudy *study, const CliQuestion 
   cli_json_needs (builder, study);
   cli_json_text (builder, "fits", fits_names[answer (study, question)]);
   cli_json_text (builder, "sentence", text);
+  cli_json_warnings (builder, study);
   cli_json_bool (builder, "plan_is_worse", is_plan_worse (study));
   cli_json_text (builder, "followable", cli_followable_name (study->plan));
   cli_json_text (builder, "follow_reason", study->plan->follow_reason);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/edit-add.h"
+#include "cli/tell/culprits.h"
 #include "edits/query.h"
 #include "planner/waits.h"
 #include "recorder/import/import.h"
@@ -50,6 +51,13 @@ cli_study_open (CliStudy *study,
     status = name_file (path, tessera_check_sizes (study->blocks, &found), &found, error);
   if (status == TESSERA_OK)
     status = tessera_structure_new (study->trace, study->blocks, &study->structure);
+  if (status == TESSERA_OK)
+    status = tessera_leak_find (study->blocks, study->structure, &study->needs.leak);
+  if (status == TESSERA_OK && study->needs.leak.stack != TESSERA_NONE)
+    {
+      g_autofree char *line = cli_own_line (study->trace, study->needs.leak.stack);
+      g_strlcpy (study->needs.leak_line, line, sizeof study->needs.leak_line);
+    }
   cli_progress_end ();
   if (status == TESSERA_NO_MEMORY)
     tessera_fail (error, status, "%s: not enough memory to open it", path);

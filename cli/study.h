@@ -33,7 +33,8 @@ typedef struct
   const TesseraLengths *lengths; /* the plan's; NULL: none for every length */
   char *why_no_lengths;          /* a sentence, or NULL: nothing varies by a law */
   TesseraLayout *planned;
-  TesseraNeeds needs;                    /* filled by cli_study_needs() */
+  TesseraNeeds needs; /* its leak is there from the start; the rest is filled by
+                         cli_study_needs() */
   CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
   double plan_seconds;
   bool limits_waits; /* of plans across streams; set before cli_study_plan() */

@@ -216,6 +216,8 @@ const char *tessera_trace_get_meta (const TesseraTrace *trace,
 /* Meta "format" of what libtessera records. Such a trace without a segment at the end is
  * that of a process that was killed, or gave everything back. */
 #define TESSERA_FORMAT_RECORDED "recorded by libtessera"
+/* Key of meta: "no" while a recording goes on, "yes" once it was closed. */
+#define TESSERA_META_CLOSED "closed"
 
 /* The following find or add; equal content gives the same index. Text ends at its first
  * NUL byte. */

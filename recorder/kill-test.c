@@ -104,6 +104,7 @@ check_trace (const TestPlace *place, uint64_t n_due)
   g_assert_cmpstr (error.text, ==, "");
   g_assert_cmpint (status, ==, TESSERA_OK);
   g_assert_null (tessera_trace_get_meta (trace, "lost_events"));
+  g_assert_cmpstr (tessera_trace_get_meta (trace, TESSERA_META_CLOSED), ==, "no");
   g_assert_cmpuint (trace->n_events, >=, n_due);
   for (size_t k = 0; k < trace->n_events; k++)
     g_assert_cmpuint (trace->events[k].size_bytes, ==, k + 1);

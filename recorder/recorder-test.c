@@ -123,6 +123,7 @@ test_whole (TestPlace *place, gconstpointer data)
   g_assert_cmpint (trace->events[0].at_ns, ==, 0);
   g_assert_cmpstr (trace->source, ==, "train.py");
   g_assert_cmpstr (tessera_trace_get_meta (trace, "policy"), ==, "native");
+  g_assert_cmpstr (tessera_trace_get_meta (trace, TESSERA_META_CLOSED), ==, "yes");
   g_assert_cmpuint (trace->device, ==, 3);
   g_assert_cmpuint (trace->n_streams, ==, 2);
   g_assert_cmpuint (trace->n_pools, ==, 2);

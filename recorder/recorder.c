@@ -105,6 +105,7 @@ tessera_recorder_open (const TesseraRecorderOptions *options,
   for (size_t i = 0; i < options->n_meta; i++)
     tessera_names_meta (&recorder->names, options->meta[i].key, options->meta[i].value);
   tessera_names_meta (&recorder->names, "format", TESSERA_FORMAT_RECORDED);
+  tessera_names_meta (&recorder->names, TESSERA_META_CLOSED, "no");
   if (options->stacks)
     recorder->python = tessera_python_new (&recorder->names);
   status = tessera_writer_start (
@@ -123,7 +124,10 @@ tessera_recorder_close (TesseraRecorder *recorder)
   if (!recorder)
     return;
   if (recorder->n_forks == atomic_load (&n_forks))
-    tessera_writer_stop (recorder->writer);
+    {
+      tessera_names_meta (&recorder->names, TESSERA_META_CLOSED, "yes");
+      tessera_writer_stop (recorder->writer);
+    }
   else
     tessera_writer_abandon (recorder->writer);
   recorder_free (recorder);

@@ -241,6 +241,84 @@ test_room (void)
   g_assert_cmpuint (strlen (verdict.sentence), <, sizeof verdict.sentence - 1);
 }
 
+/* Steps that kept what the request lacked. */
+static void
+test_died_of_a_leak (void)
+{
+  const TesseraNeeds needs = { .leak = { .step_bytes = GIB,
+                                         .kept_bytes = 6 * GIB,
+                                         .n_steps = 7,
+                                         .stack = TESSERA_NONE },
+                               .leak_line = "train.py:6 main" };
+  TesseraVerdict verdict = judge_oom ((TesseraParts){ .live_bytes = 25 * GIB,
+                                                      .soft_bytes = GIB,
+                                                      .request_bytes = 7 * GIB,
+                                                      .outside_bytes = TESSERA_NOWHERE },
+                                      &needs);
+
+  g_assert_cmpint (verdict.cause, ==, TESSERA_CAUSE_LEAK);
+  g_assert_cmpstr (verdict.headline, ==, "Died of a leak, not of fragmentation.");
+  g_assert_true (g_str_has_prefix (verdict.sentence,
+                                   "Keeps 1.00 GiB more each step (train.py:6 main), in "
+                                   "each of the 7 seen. This is not fragmentation"));
+  /* What they kept would not have been enough. */
+  verdict = judge_oom ((TesseraParts){ .live_bytes = 25 * GIB,
+                                       .soft_bytes = GIB,
+                                       .request_bytes = 8 * GIB,
+                                       .outside_bytes = TESSERA_NOWHERE },
+                       &needs);
+  g_assert_cmpint (verdict.cause, ==, TESSERA_CAUSE_SIZE);
+}
+
+/* Free memory at the driver that a new segment fits into is no fragmentation. */
+static void
+test_died_of_a_limit (void)
+{
+  TesseraParts parts = { .live_bytes = 4 * GIB,
+                         .hard_bytes = 300 * MIB,
+                         .request_bytes = 259 * MIB,
+                         .free_at_driver_bytes = 4 * GIB,
+                         .outside_bytes = TESSERA_NOWHERE };
+  TesseraVerdict verdict = judge_oom (parts, NULL);
+
+  g_assert_cmpint (verdict.cause, ==, TESSERA_CAUSE_LIMIT);
+  g_assert_true (g_str_has_prefix (verdict.sentence,
+                                   "259.00 MiB asked with 4.00 GiB free at the driver, "
+                                   "where a new segment would have fitted:"));
+  parts.free_at_driver_bytes = 258 * MIB;
+  verdict = judge_oom (parts, NULL);
+  g_assert_cmpint (verdict.cause, ==, TESSERA_CAUSE_FRAGMENTATION);
+}
+
+static void
+test_cut_off (void)
+{
+  const struct
+  {
+    const char *closed;
+    gboolean is_cut;
+  } cases[] = { { NULL, FALSE }, { "yes", FALSE }, { "no", TRUE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const TesseraLayout layout = { .kind = TESSERA_LAYOUT_RECORDED };
+      const TesseraParts parts = { .free_at_driver_bytes = TESSERA_NOWHERE,
+                                   .outside_bytes = TESSERA_NOWHERE };
+      TesseraVerdict verdict;
+      TesseraTrace *trace;
+
+      g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+      if (cases[i].closed != NULL)
+        g_assert_cmpint (
+            tessera_trace_set_meta (trace, TESSERA_META_CLOSED, cases[i].closed), ==,
+            TESSERA_OK);
+      tessera_verdict (trace, &layout, &parts, NULL, &verdict);
+      g_assert_cmpint (strstr (verdict.sentence, "was cut off") != NULL, ==,
+                       cases[i].is_cut);
+      tessera_trace_free (trace);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -255,5 +333,8 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/verdict/went-through-causes", test_went_through_causes);
   g_test_add_func ("/simulator/verdict/nothing-to-win", test_nothing_to_win);
   g_test_add_func ("/simulator/verdict/room", test_room);
+  g_test_add_func ("/simulator/verdict/died-of-a-leak", test_died_of_a_leak);
+  g_test_add_func ("/simulator/verdict/died-of-a-limit", test_died_of_a_limit);
+  g_test_add_func ("/simulator/verdict/cut-off", test_cut_off);
   return g_test_run ();
 }

@@ -201,6 +201,25 @@ say_places (Text *text, const Place *places, size_t n_places)
       separator = ", ";
 }
 
+/* Without what the steps kept the request would have had its place. */
+static bool
+has_leaked (const Case *this)
+{
+  return this->needs.leak.step_bytes > 0 &&
+         this->needs.leak.kept_bytes + this->free_bytes >= this->parts->request_bytes;
+}
+
+/* PyTorch takes whole pages of 2 MiB, of 20 MiB for requests up to 10 MiB. */
+static bool
+driver_could_serve (const Case *this)
+{
+  const uint64_t page_bytes = (uint64_t) 2 << 20, large_bytes = (uint64_t) 20 << 20;
+  uint64_t request_bytes = this->parts->request_bytes;
+
+  return this->is_recorded && this->free_at_driver_bytes >= large_bytes &&
+         this->free_at_driver_bytes - page_bytes >= request_bytes;
+}
+
 static void
 judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *sentence)
 {
@@ -211,6 +230,8 @@ judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
     [TESSERA_CAUSE_PENDING] = "with freed memory still waiting for other streams.",
     [TESSERA_CAUSE_CACHE] = "with whole segments free in its own cache.",
     [TESSERA_CAUSE_SIZE] = "of size, not of fragmentation.",
+    [TESSERA_CAUSE_LEAK] = "of a leak, not of fragmentation.",
+    [TESSERA_CAUSE_LIMIT] = "of a limit, with room left at the driver.",
   };
   const TesseraParts *parts = this->parts;
   uint64_t live_bytes = parts->live_bytes + parts->rounding_bytes;
@@ -225,7 +246,9 @@ judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
   char number[NUMBER_BYTES];
 
   verdict->cause = this->free_bytes < parts->request_bytes
-                       ? TESSERA_CAUSE_SIZE
+                       ? has_leaked (this) ? TESSERA_CAUSE_LEAK : TESSERA_CAUSE_SIZE
+                   : driver_could_serve (this)
+                       ? TESSERA_CAUSE_LIMIT
                        : largest_cause (parts->hard_bytes + parts->soft_bytes,
                                         parts->other_stream_bytes, parts->pending_bytes,
                                         parts->cache_bytes);
@@ -234,7 +257,15 @@ judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
   say (headline, "%s %s", this->is_recorded ? "Died" : "Would die",
        endings[verdict->cause]);
   tessera_format_bytes (parts->request_bytes, asked, sizeof asked);
-  if (verdict->cause == TESSERA_CAUSE_SIZE)
+  if (verdict->cause == TESSERA_CAUSE_LIMIT)
+    {
+      say (sentence, "%s asked with %s free at the driver", asked,
+           tessera_format_bytes (this->free_at_driver_bytes, number, sizeof number));
+      say (sentence,
+           ", where a new segment would have fitted: a memory fraction, a pool's "
+           "own allocator or another library refused it.");
+    }
+  else if (verdict->cause == TESSERA_CAUSE_SIZE || verdict->cause == TESSERA_CAUSE_LEAK)
     {
       say (sentence,
            "This is not fragmentation, because all that was free would not hold it: "
@@ -320,7 +351,6 @@ judge_success (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
     [TESSERA_CAUSE_STREAMS] = ", most of it held by other streams or pools",
     [TESSERA_CAUSE_PENDING] = ", most of it freed but waiting for other streams",
     [TESSERA_CAUSE_CACHE] = ", most of it in whole free segments",
-    [TESSERA_CAUSE_SIZE] = "",
   };
   const TesseraLayout *layout = this->layout;
   uint64_t wasted_bytes = layout->peak_reserved_bytes > layout->peak_allocated_bytes
@@ -385,6 +415,53 @@ say_followed (const Case *this, Text *sentence)
   say (sentence, ".");
 }
 
+bool
+tessera_describe_cut (const TesseraTrace *trace, char *text, size_t n_text)
+{
+  const char *closed = tessera_trace_get_meta (trace, TESSERA_META_CLOSED);
+  bool is_cut = closed != NULL && strcmp (closed, "no") == 0;
+
+  snprintf (text, n_text, "%s",
+            is_cut
+                ? "The recording was cut off (killed, or the disk was full): what came "
+                  "after its last event is in no figure here."
+                : "");
+  return is_cut;
+}
+
+static void
+say_cut (const Case *this, Text *sentence)
+{
+  char text[160];
+
+  if (tessera_describe_cut (this->trace, text, sizeof text))
+    say (sentence, " %s", text);
+}
+
+/* A leak comes first: whatever else is true of the trace, a longer run ends by it. */
+static void
+put_leak_first (const Case *this, TesseraVerdict *verdict)
+{
+  TesseraVerdict before = *verdict;
+  char text[sizeof verdict->headline];
+  uint64_t needed_bytes = this->needs.native_bytes > 0
+                              ? this->needs.native_bytes
+                              : this->layout->peak_reserved_bytes;
+  Text sentence = { verdict->sentence, sizeof verdict->sentence };
+
+  if (!tessera_leak_describe (&this->needs.leak, this->needs.leak_line, needed_bytes,
+                              verdict->died ? 0 : this->device_bytes, text, sizeof text))
+    return;
+  if (verdict->died)
+    {
+      say (&sentence, "%s %s", text, before.sentence);
+      return;
+    }
+  verdict->cause = TESSERA_CAUSE_LEAK;
+  snprintf (verdict->headline, sizeof verdict->headline, "%s", text);
+  say (&sentence, "%s %s", before.headline, before.sentence);
+}
+
 void
 tessera_verdict (const TesseraTrace *trace,
                  const TesseraLayout *layout,
@@ -420,6 +497,8 @@ tessera_verdict (const TesseraTrace *trace,
     judge_success (&this, out_verdict, &headline, &sentence);
   say_outside (&this, &sentence);
   say_followed (&this, &sentence);
+  say_cut (&this, &sentence);
+  put_leak_first (&this, out_verdict);
 }
 
 bool

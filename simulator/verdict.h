@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "planner/structure.h"
 #include "simulator/layout.h"
+#include "simulator/leak.h"
 
 /* Reserved memory at one moment, each byte under the first label that holds. They sum to
  * reserved_bytes, to the byte. */
@@ -46,13 +46,17 @@ typedef enum
   TESSERA_CAUSE_STREAMS,       /* free memory held by other streams or pools */
   TESSERA_CAUSE_PENDING,       /* freed memory waits for events */
   TESSERA_CAUSE_CACHE,         /* whole free segments: given back before anything fails */
-  TESSERA_CAUSE_SIZE           /* it simply does not fit: not fragmentation */
+  TESSERA_CAUSE_SIZE,          /* it simply does not fit: not fragmentation */
+  TESSERA_CAUSE_LEAK,          /* each step keeps more */
+  TESSERA_CAUSE_LIMIT          /* the device had room: something else refused it */
 } TesseraCause;
 
 /* What the policies would need; 0 where not computed (yet). */
 typedef struct
 {
   uint64_t native_bytes, expandable_bytes, plan_bytes, bound_bytes;
+  TesseraLeak leak;
+  char leak_line[128]; /* "train.py:6 main", or "" */
 } TesseraNeeds;
 
 typedef struct
@@ -60,7 +64,7 @@ typedef struct
   TesseraCause cause;
   bool died;          /* the trace holds a failed request */
   TesseraParts parts; /* at the (last) failure, else at the first maximum of reserved */
-  char headline[160]; /* "Died of fragmentation, not of size." */
+  char headline[256]; /* "Died of fragmentation, not of size." */
   char sentence[512]; /* "7.83 GiB asked with 14.05 GiB free: ..." */
 } TesseraVerdict;
 
@@ -70,6 +74,10 @@ void tessera_verdict (const TesseraTrace *trace,
                       const TesseraParts *parts,
                       const TesseraNeeds *needs,
                       TesseraVerdict *out_verdict);
+
+/* Whether the recording was cut off; @text (160 bytes) is then the sentence that says so,
+ * else "". */
+bool tessera_describe_cut (const TesseraTrace *trace, char *text, size_t n_text);
 
 /* Whether a plan of @height_bytes takes more than the run reserved as it was; @text (160
  * bytes) is then the sentence that warns of it, without its full stop, else "". */

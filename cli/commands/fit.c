@@ -33,6 +33,7 @@ cli_fit (int argc, char **argv)
       g_autoptr (JsonBuilder) builder = json_builder_new ();
       json_builder_begin_object (builder);
       cli_json_text (builder, "file", study.path);
+      cli_json_warnings (builder, &study);
       cli_json_needs (builder, &study);
       cli_study_json_edits (builder, &study);
       json_builder_end_object (builder);
@@ -40,6 +41,7 @@ cli_fit (int argc, char **argv)
     }
   else if (status == TESSERA_OK)
     {
+      cli_print_warnings (&study);
       cli_print_needs (&study);
       cli_study_print_edits (&study, NULL);
     }

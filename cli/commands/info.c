@@ -95,6 +95,7 @@ print_json (const CliStudy *study,
   cli_json_text (builder, "sentence", verdict->sentence);
   cli_json_text (builder, "cause", cli_cause_name (verdict->cause));
   cli_json_bool (builder, "died", verdict->died);
+  cli_json_warnings (builder, study);
   cli_json_parts (builder, parts);
   TesseraStatus status = json_failures (builder, study, error);
   if (status != TESSERA_OK)

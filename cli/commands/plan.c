@@ -11,6 +11,7 @@
 #include "cli/tell/proof.h"
 #include "cli/tell/regions.h"
 #include "cli/study.h"
+#include "cli/tell/verdict.h"
 #include "cli/tell/waits.h"
 #include "db/store.h"
 #include "edits/query.h"
@@ -56,6 +57,7 @@ print_json (const CliStudy *study, const CliRegions *regions, const char *output
   json_builder_begin_object (builder);
   cli_json_text (builder, "file", study->path);
   cli_json_text (builder, "plan", output);
+  cli_json_warnings (builder, study);
   cli_json_bytes (builder, "bound_bytes", plan->bound_bytes);
   cli_json_bytes (builder, "height_bytes", plan->height_bytes);
   cli_json_proof (builder, plan);
@@ -137,6 +139,7 @@ print_text (const CliStudy *study, const char *output)
   g_autofree char *bound = format_bound (plan);
   g_autofree char *followable = cli_followable_text (plan);
 
+  cli_print_warnings (study);
   printf ("height %s, %s, %zu slots, %zu groups, %.2f s\n",
           tessera_format_bytes (plan->height_bytes, height, sizeof height), bound,
           plan->n_slots, plan->n_groups, study->plan_seconds);

@@ -9,6 +9,7 @@ static const char *const cause_names[] = {
   [TESSERA_CAUSE_NONE] = "none",       [TESSERA_CAUSE_FRAGMENTATION] = "fragmentation",
   [TESSERA_CAUSE_STREAMS] = "streams", [TESSERA_CAUSE_PENDING] = "pending",
   [TESSERA_CAUSE_CACHE] = "cache",     [TESSERA_CAUSE_SIZE] = "size",
+  [TESSERA_CAUSE_LEAK] = "leak",       [TESSERA_CAUSE_LIMIT] = "limit",
 };
 
 /* The parts in the order in which a byte is judged; their labels on screen and on paper.
@@ -82,6 +83,28 @@ static const struct
 };
 
 void
+cli_json_warnings (JsonBuilder *builder, const CliStudy *study)
+{
+  const TesseraLeak *leak = &study->needs.leak;
+  char cut[160];
+
+  cli_json_bool (builder, "cut_off",
+                 tessera_describe_cut (study->trace, cut, sizeof cut));
+  json_builder_set_member_name (builder, "leak");
+  if (leak->step_bytes == 0)
+    {
+      json_builder_add_null_value (builder);
+      return;
+    }
+  json_builder_begin_object (builder);
+  cli_json_bytes (builder, "step_bytes", leak->step_bytes);
+  cli_json_bytes (builder, "kept_bytes", leak->kept_bytes);
+  cli_json_bytes (builder, "steps", leak->n_steps);
+  cli_json_text (builder, "line", study->needs.leak_line);
+  json_builder_end_object (builder);
+}
+
+void
 cli_json_needs (JsonBuilder *builder, const CliStudy *study)
 {
   for (size_t i = 0; i < G_N_ELEMENTS (policies); i++)
@@ -143,6 +166,19 @@ cli_print_parts (const TesseraParts *parts)
   if (parts->outside_bytes != TESSERA_NOWHERE && parts->outside_bytes > 0)
     printf ("  device memory that is not PyTorch's: %s\n",
             tessera_format_bytes (parts->outside_bytes, driver, sizeof driver));
+}
+
+void
+cli_print_warnings (const CliStudy *study)
+{
+  char text[256];
+
+  if (tessera_leak_describe (&study->needs.leak, study->needs.leak_line,
+                             study->needs.native_bytes, study->trace->device_bytes, text,
+                             sizeof text))
+    puts (text);
+  if (tessera_describe_cut (study->trace, text, sizeof text))
+    puts (text);
 }
 
 void

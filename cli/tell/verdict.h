@@ -21,5 +21,12 @@ void cli_json_parts (JsonBuilder *builder, const TesseraParts *parts);
  * never ends). */
 void cli_json_needs (JsonBuilder *builder, const CliStudy *study);
 
+/* Members cut_off (the recording has no end) and leak: an object with step_bytes,
+ * kept_bytes, steps and line, or null where no step keeps more than the one before. */
+void cli_json_warnings (JsonBuilder *builder, const CliStudy *study);
+/* What comes before every figure, for commands that print no verdict: a leak, and that the
+ * recording was cut off; nothing where neither is. */
+void cli_print_warnings (const CliStudy *study);
+
 void cli_print_parts (const TesseraParts *parts);
 void cli_print_needs (const CliStudy *study);

@@ -43,6 +43,7 @@ typedef struct TesseraData
   TesseraLayoutKind own_kind; /* as recorded; native where no address was recorded */
   uint64_t bound_bytes;
   uint32_t bound_index; /* first event of it */
+  TesseraLeak leak;
 
   /* private */
   struct TesseraData *origin; /* that edits made this from; NULL: it is as analysed */

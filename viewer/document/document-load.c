@@ -9,6 +9,7 @@
 #include "viewer/document/document-view.h"
 #include "viewer/document/document-work.h"
 
+#include "cli/tell/culprits.h"
 #include "db/store.h"
 #include "viewer/document/edits/document-edit.h"
 
@@ -134,6 +135,17 @@ take_edits (TesseraDocument *self, TesseraWorkInput *input)
 }
 
 static void
+take_leak (TesseraDocument *self)
+{
+  self->needs.leak = self->data->leak;
+  if (self->needs.leak.stack != TESSERA_NONE)
+    {
+      g_autofree char *line = cli_own_line (self->data->trace, self->needs.leak.stack);
+      g_strlcpy (self->needs.leak_line, line, sizeof self->needs.leak_line);
+    }
+}
+
+static void
 load_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
 {
   TesseraDocument *self = owner;
@@ -151,6 +163,7 @@ load_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
   self->sheets[TESSERA_SIDE_LEFT] = g_steal_pointer (&input->sheets[TESSERA_SIDE_LEFT]);
   self->paint = g_steal_pointer (&input->paint);
   self->needs.bound_bytes = self->data->bound_bytes;
+  take_leak (self);
   self->world_bytes = 1;
   self->view = (TesseraView){ 0, 1, 0, 1 };
   if (input->colour_key != self->colour_key || input->dark != self->dark)
