@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "db/size-text.h"
 #include "viewer/canvas/canvas-private.h"
 #include "viewer/canvas/draw.h"
 #include "viewer/canvas/paint.h"
