@@ -37,6 +37,11 @@ void tessera_cuda_memory (TesseraCuda *cuda,
                           uint64_t *out_total_bytes,
                           uint64_t *out_free_bytes);
 
+/* The program freed [addr, addr + n_bytes). Nothing but where nothing computes: values
+ * that the null CUDA keeps by address then do not outlive what they were sent for, and do
+ * not depend on who gets the address next. */
+void tessera_cuda_forget (TesseraCuda *cuda, uint64_t addr, uint64_t n_bytes);
+
 /* Events. Record returns NULL where the driver refuses (or ends): the caller then waits
  * for the stream before it believes anything. */
 TesseraCudaEvent *tessera_cuda_event_record (TesseraCuda *cuda, uint64_t stream);

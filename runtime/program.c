@@ -101,6 +101,15 @@ program_stream (guint index)
 }
 
 void
+program_copy (void *to, const void *from, gsize n_bytes)
+{
+  int (*copy) (void *to, const void *from, size_t n_bytes, int kind) =
+      null_function ("cudaMemcpy");
+
+  g_assert_cmpint (copy (to, from, n_bytes, 4), ==, 0); /* 4: it knows the direction */
+}
+
+void
 program_delay (uintptr_t stream, double ns)
 {
   void (*delay) (void *stream, double ns) = null_function ("nullcuda_delay");

@@ -23,6 +23,8 @@ void program_free (void *ptr, uintptr_t stream);
 #define PROGRAM_MAX_STREAMS 256
 /* The handle of a stream, made when first asked for; 0 is the default stream. */
 uintptr_t program_stream (guint index);
+/* cudaMemcpy(), either way. */
+void program_copy (void *to, const void *from, gsize n_bytes);
 /* Gives the stream work to do, on the null CUDA's clock. */
 void program_delay (uintptr_t stream, double ns);
 /* So many requests for device memory are refused, the @nth from now first. */

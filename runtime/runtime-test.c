@@ -49,6 +49,31 @@ run_recorded (const char *policy, const char *conf, double side_uses)
   g_rand_free (program.rand);
 }
 
+/* A block's content does not outlive the block, whichever gets its address next. */
+static void
+forgotten_body (void)
+{
+  char host[8] = "abcdefg", *first, *second;
+
+  program_start ("policy", "native", NULL);
+  first = program_must_alloc (8, 0);
+  program_copy (first, host, 8);
+  program_free (first, 0);
+  second = program_must_alloc (8, 0);
+  g_assert_true (first == second);
+  program_copy (host, second, 8);
+  g_assert_cmpmem (host, 8, "\0\0\0\0\0\0\0", 8);
+  program_copy (second, "ABCDEFG", 8);
+  program_copy (host, second, 8);
+  g_assert_cmpstr (host, ==, "ABCDEFG");
+}
+
+static void
+test_forgotten (void)
+{
+  PROGRAM_RUN_CHILD (forgotten_body);
+}
+
 static void
 native_body (void)
 {
@@ -507,6 +532,7 @@ int
 main (int argc, char **argv)
 {
   program_init (&argc, &argv);
+  PROGRAM_ADD_CHILD (forgotten_body);
   PROGRAM_ADD_CHILD (native_body);
   PROGRAM_ADD_CHILD (expandable_body);
   PROGRAM_ADD_CHILD (settings_body);
@@ -521,6 +547,7 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (faults_body);
   PROGRAM_ADD_CHILD (captured_side_body);
   PROGRAM_ADD_CHILD (many_sides_body);
+  g_test_add_func ("/runtime/forgotten", test_forgotten);
   g_test_add_func ("/runtime/native", test_native);
   g_test_add_func ("/runtime/expandable", test_expandable);
   g_test_add_func ("/runtime/settings", test_settings);

@@ -143,3 +143,10 @@ tessera_cuda_memory (TesseraCuda *cuda,
   *out_total_bytes = total_bytes;
   *out_free_bytes = free_bytes;
 }
+
+void
+tessera_cuda_forget (TesseraCuda *cuda, uint64_t addr, uint64_t n_bytes)
+{
+  if (cuda->driver.forget != NULL)
+    cuda->driver.forget (addr, n_bytes);
+}

@@ -41,5 +41,6 @@ tessera_cuda_find_driver (CudaDriver *driver, TesseraError *error)
                              calls[i].symbol);
       memcpy ((char *) driver + calls[i].offset, &address, sizeof address);
     }
+  *(void **) &driver->forget = dlsym (library, "nullcuda_forget");
   return TESSERA_OK;
 }

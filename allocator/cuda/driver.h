@@ -95,6 +95,8 @@ _Static_assert(sizeof (CudaAccess) == 12, "the driver's layout");
 typedef struct
 {
   TESSERA_CUDA_CALLS (TESSERA_CUDA_MEMBER)
+  /* The null CUDA's alone, else NULL: what was copied there belongs to nobody now. */
+  void (*forget) (CudaAddr addr, size_t n_bytes);
 } CudaDriver;
 #undef TESSERA_CUDA_MEMBER
 

@@ -150,6 +150,13 @@ NULL_API (
              : null_unsupported ("cuMemsetD32Async of host memory", NULL_NOT_SUPPORTED);
 }
 
+/* An allocator that keeps freed memory says so here: what was sent there belongs to nobody
+ * now, whichever block comes to lie there next. */
+NULL_API (void, nullcuda_forget, uint64_t addr, size_t n_bytes)
+{
+  null_remembered_forget (addr, n_bytes);
+}
+
 NULL_API (int, cuMemcpyHtoD_v2, uint64_t to, const void *from, size_t n_bytes)
 {
   return cudaMemcpy ((void *) to, from, n_bytes, NULL_HOST_TO_DEVICE);

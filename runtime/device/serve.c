@@ -130,6 +130,7 @@ tessera_device_free (RuntimeDevice *device, uint64_t addr, TesseraRecorder *reco
   if (block != NULL && tessera_policy_free_requested (device->policy, addr) == TESSERA_OK)
     {
       tessera_device_record (device, TESSERA_FREE_REQUESTED, block, TESSERA_NONE);
+      tessera_cuda_forget (device->cuda, block->addr, block->block_bytes);
       tessera_stats_free (&device->stats, block->is_small, block->block_bytes);
       if (tessera_device_must_pend (device, block))
         tessera_device_pend (device, block);
