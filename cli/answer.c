@@ -130,13 +130,10 @@ print_plan_warning (const CliStudy *study)
 
   if (!is_plan_worse (study))
     return;
-  printf ("The plan needs a device of %s, %s one of %s%s%s.\n",
+  printf ("The plan needs a device of %s, %s one of %s%s.\n",
           tessera_format_bytes (study->needs.plan_bytes, plan, sizeof plan),
           is_native ? "native" : "expandable segments",
-          tessera_format_bytes (need->smallest_bytes, other, sizeof other), retries,
-          study->trace->n_streams > 1 && !study->plan->across_streams
-              ? " (tessera plan --across-streams may find a better one)"
-              : "");
+          tessera_format_bytes (need->smallest_bytes, other, sizeof other), retries);
 }
 
 /* What a run that computes nothing cannot know; ends with NULL. */

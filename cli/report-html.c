@@ -196,6 +196,7 @@ append_plan (GString *html, const CliStudy *study)
   const TesseraPlan *plan = study->plan;
   g_autofree char *planned =
       cli_planned_misses (study->planned->n_misses, study->planned->n_planned_misses);
+  g_autofree char *followable = cli_followable_text (plan);
   char height[32], bound[32], proof[128];
   tessera_plan_describe_proof (plan, proof, sizeof proof);
   g_string_append_printf (
@@ -208,12 +209,8 @@ append_plan (GString *html, const CliStudy *study)
       study->planned->n_hits, study->planned->n_misses, planned);
   g_string_append (html, "Strategy ");
   append_escaped (html, plan->strategy);
-  g_string_append_printf (html, ". Followable: %s", cli_followable_name (plan));
-  if (plan->follow_reason != NULL)
-    {
-      g_string_append (html, ": ");
-      append_escaped (html, plan->follow_reason);
-    }
+  g_string_append (html, ". Followable: ");
+  append_escaped (html, followable);
   g_string_append (html, "</p>\n");
   append_edits (html, plan);
   g_string_append (html,

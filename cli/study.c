@@ -201,17 +201,25 @@ cli_study_json_edits (JsonBuilder *builder, const CliStudy *study)
   json_builder_end_array (builder);
 }
 
+static void
+count_seconds (CliStudy *study)
+{
+  study->plan_seconds = (double) (g_get_monotonic_time () - study->plan_begin_us) / 1e6;
+}
+
 TesseraStatus
 cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError *error)
 {
-  gint64 begin_us = g_get_monotonic_time ();
-  TesseraStatus status =
+  TesseraStatus status;
+
+  study->plan_begin_us = g_get_monotonic_time ();
+  status =
       study->limits_waits
           ? tessera_plan_within_waits (study->trace, study->blocks, study->structure,
                                        options, study->most_waits, error, &study->plan)
           : tessera_plan_trace (study->trace, study->blocks, study->structure, options,
                                 error, &study->plan);
-  study->plan_seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
+  count_seconds (study);
   if (status != TESSERA_OK)
     return status;
   if (study->history != NULL)
@@ -241,6 +249,7 @@ cli_study_advise (CliStudy *study, TesseraError *error)
       free (why_no_lengths);
     }
   study->lengths = study->plan->lengths;
+  count_seconds (study);
   return name_file (study->path, status, &found, error);
 }
 
@@ -424,6 +433,10 @@ cli_followable_name (const TesseraPlan *plan)
 char *
 cli_followable_text (const TesseraPlan *plan)
 {
+  if (plan->lengths != NULL && plan->followable == TESSERA_FOLLOWABLE_NO)
+    return g_strdup_printf ("at other lengths by the plan for every length; these "
+                            "offsets by no run: %s",
+                            plan->follow_reason);
   if (plan->lengths != NULL && plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES)
     return g_strdup ("at other lengths by the plan for every length; these "
                      "offsets with the same batches in the same order");

@@ -36,7 +36,8 @@ typedef struct
   TesseraNeeds needs; /* its leak is there from the start; the rest is filled by
                          cli_study_needs() */
   CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
-  double plan_seconds;
+  gint64 plan_begin_us;
+  double plan_seconds; /* from the first block placed to the last advice */
   bool limits_waits; /* of plans across streams; set before cli_study_plan() */
   size_t most_waits; /* hand-overs without slack, then */
 } CliStudy;

@@ -148,6 +148,16 @@ say (const char *what, const char *why)
   return text;
 }
 
+/* Takes @text. */
+static TesseraStatus
+decline (TesseraPlan *plan, char *text)
+{
+  free (plan->follow_reason);
+  plan->followable = TESSERA_FOLLOWABLE_NO;
+  plan->follow_reason = text;
+  return text != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
+}
+
 TesseraStatus
 tessera_advise_plan (const TesseraTrace *trace,
                      const TesseraBlocks *blocks,
@@ -163,6 +173,11 @@ tessera_advise_plan (const TesseraTrace *trace,
   TesseraStatus status;
 
   *out_no_lengths = NULL;
+  if (plan->across_streams && plan->followable != TESSERA_FOLLOWABLE_NO &&
+      decline (plan, say ("it hands memory from stream to stream, which no run does so "
+                          "far: ",
+                          "a plan that keeps streams apart is followed")) != TESSERA_OK)
+    return TESSERA_NO_MEMORY;
   if (plan->followable == TESSERA_FOLLOWABLE_NO && plan->lengths == NULL)
     return TESSERA_OK;
   status = find_peak (&advice, TESSERA_LAYOUT_NATIVE, error, &advice.native_bytes);
@@ -180,12 +195,10 @@ tessera_advise_plan (const TesseraTrace *trace,
       plan->lengths = NULL;
       status = *out_no_lengths != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
     }
-  if (status == TESSERA_OK)
+  *text = '\0';
+  if (status == TESSERA_OK && plan->followable != TESSERA_FOLLOWABLE_NO)
     status = judge (&advice, plan, false, planned, error, text, sizeof text);
   if (status != TESSERA_OK || *text == '\0')
     return status;
-  free (plan->follow_reason);
-  plan->followable = TESSERA_FOLLOWABLE_NO;
-  plan->follow_reason = say ("not advised, since ", text);
-  return plan->follow_reason != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
+  return decline (plan, say ("not advised, since ", text));
 }

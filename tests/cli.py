@@ -224,6 +224,8 @@ def plan_is_checked_followed_and_repeatable(tmp):
 def hand_overs_tell_what_they_wait_for(tmp):
     across = "--across-streams", "--budget", "1"  # plans quickly
     plan = json.loads(good("plan", FSDP, "-o", tmp / "a.tsp", *across, "--json"))
+    assert plan["followable"] == "no" and "from stream to stream" in plan["follow_reason"], plan
+    assert "followable: no: " in good("check", tmp / "a.tsp"), plan
     pairs = plan["hand_over_list"]
     assert plan["hand_overs"] == len(pairs) > 0 and sum(pair["waits"] for pair in pairs) == plan["waits"], plan
     assert all(pair["from_stream"] != pair["to_stream"] or pair["side_streams"] for pair in pairs)

@@ -101,13 +101,9 @@ print_warning (const CliStudy *study)
 {
   char text[160];
 
-  if (!tessera_describe_worse (study->plan->height_bytes,
-                               study->layout->peak_reserved_bytes, text, sizeof text))
-    return;
-  printf ("warning: %s%s\n", text,
-          study->trace->n_streams > 1 && !study->plan->across_streams
-              ? " (--across-streams may take less)"
-              : "");
+  if (tessera_describe_worse (study->plan->height_bytes,
+                              study->layout->peak_reserved_bytes, text, sizeof text))
+    printf ("warning: %s\n", text);
 }
 
 /* "bound 1.20 GiB (0.100 % above)": what no layout is below. Where more is proven than

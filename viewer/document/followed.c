@@ -113,12 +113,12 @@ tessera_followed_new (TesseraData *data,
     make_whole (error);
   if (status == TESSERA_OK && history != NULL && planned->plan->n_edits == 0)
     tessera_history_into_plan (history, planned->plan);
-  planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
   if (status == TESSERA_OK)
     status = tessera_data_simulate (data, TESSERA_LAYOUT_PLAN, planned->plan,
                                     watch->following, error, &planned->layout);
   if (status == TESSERA_OK && !request->is_preview)
     status = advise (planned, watch, error);
+  planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
   if (status == TESSERA_OK)
     *out_planned = g_steal_pointer (&planned);
   tessera_followed_unref (planned);
