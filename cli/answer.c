@@ -40,6 +40,15 @@ answer (const CliStudy *study, const CliQuestion *question)
   return fits (study, TESSERA_LAYOUT_PLAN, question) ? CLI_FITS_PLANNED : CLI_FITS_NOT;
 }
 
+gboolean
+cli_answer_is_yes (const CliStudy *study, const CliQuestion *question)
+{
+  CliFits fitting = answer (study, question);
+
+  return fitting <= CLI_FITS_EXPANDABLE ||
+         (fitting == CLI_FITS_PLANNED && question->follows);
+}
+
 /* Natively in less than the plan needs, and not only by flushing its cache over and over.
  */
 static gboolean

@@ -14,6 +14,7 @@ typedef struct
   guint64 gpu_bytes;        /* as its driver reports it */
   guint64 headroom_bytes;   /* of these, not for PyTorch's tensors */
   const char *headroom_why; /* what the head-room is for */
+  gboolean follows;         /* a plan: the run was asked to */
   gboolean is_lagging;      /* side streams finished late, by a modelled clock */
 } CliQuestion;
 
@@ -25,6 +26,10 @@ typedef enum
   CLI_FITS_PLANNED,
   CLI_FITS_NOT
 } CliFits;
+
+/* Whether the job fits as the question has it: natively or with expandable segments, and
+ * with the plan where one is followed. */
+gboolean cli_answer_is_yes (const CliStudy *study, const CliQuestion *question);
 
 /* @study has a plan and needs (cli_study_plan(), cli_study_needs()) and a layout. */
 void cli_answer_print (const CliStudy *study, const CliQuestion *question);

@@ -2,7 +2,8 @@
  * The `tessera` command: one file per subcommand, one table in main.c.
  *
  * A subcommand returns its exit status: 0 done, 1 the input is at fault (one sentence on
- * stderr), 2 the command line is.
+ * stderr), 2 the command line is. A dry run also answers by it: 3 the job does not fit, 4
+ * the script failed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,6 +19,8 @@
 #define CLI_DONE 0
 #define CLI_FAILED 1
 #define CLI_USAGE 2
+#define CLI_DOES_NOT_FIT 3
+#define CLI_SCRIPT_FAILED 4
 
 typedef struct
 {

@@ -87,7 +87,11 @@ static const CliCommand commands[] = {
     "over a\n"
     "CUDA that computes nothing, one rank, and stops after some whole steps. Then its "
     "trace is\n"
-    "simulated and planned.",
+    "simulated and planned. Status: 0 it fits natively or with expandable segments (with "
+    "--plan:\n"
+    "or with the plan), 3 it does not, or PROGRAM died of memory, 4 PROGRAM failed "
+    "otherwise,\n"
+    "1 and 2 as with every command.",
     cli_dry_run, TRUE },
   { "record", "-o T.tsr -- PROGRAM...", "train on a GPU and record a trace",
     "PROGRAM is what you would type, torchrun included. The exit status is PROGRAM's.",
@@ -119,7 +123,7 @@ print_help (FILE *to)
              commands[i].summary);
   fputs ("\n`tessera COMMAND --help` tells a command's options. Status: 0 done, 1 the "
          "input is\n"
-         "at fault, 2 the command line is.\n",
+         "at fault, 2 the command line is; see dry-run for its own.\n",
          to);
 }
 

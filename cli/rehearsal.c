@@ -34,10 +34,25 @@ is_same_file (const FileMark *a, const FileMark *b)
                          a->at.st_mtim.tv_nsec == b->at.st_mtim.tv_nsec));
 }
 
+/* Whether the program's last word was that memory is out. */
+static gboolean
+died_of_memory (const CliRehearsal *run)
+{
+  TesseraTrace *trace = NULL;
+  gboolean did = tessera_trace_load (run->trace_path, TESSERA_NONE, NULL, NULL, &trace) ==
+                     TESSERA_OK &&
+                 g_strcmp0 (tessera_trace_get_meta (trace, "died_of"), "memory") == 0;
+
+  tessera_trace_free (trace);
+  return did;
+}
+
 /* "how it ended; what is kept": for a program that did not come to a good end. */
 static int
 tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
 {
+  gboolean has_failed = end->signal_number != 0 || end->status != 0;
+  gboolean is_memory = has_trace && has_failed && died_of_memory (run);
   g_autofree char *shown = g_filename_display_name (run->trace_path);
   g_autofree char *program = g_filename_display_name (run->program[0]);
   g_autofree char *how =
@@ -45,6 +60,8 @@ tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
       : end->signal_number != 0
           ? g_strdup_printf ("%s was ended by signal %d (%s)", program,
                              end->signal_number, strsignal (end->signal_number))
+      : is_memory ? g_strdup_printf ("%s died of memory of the GPU (status %d)", program,
+                                     end->status)
       : end->status != 0
           ? g_strdup_printf ("%s ended with status %d", program, end->status)
           : g_strdup_printf ("%s ended", program);
@@ -54,7 +71,7 @@ tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
     tessera_fail (&error, TESSERA_INVALID,
                   "%s; what it did until then is in %s (tessera info %s)", how, shown,
                   shown);
-  else if (end->was_stopped || end->signal_number != 0 || end->status != 0)
+  else if (end->was_stopped || has_failed)
     tessera_fail (&error, TESSERA_INVALID,
                   "%s before it allocated memory of the GPU: "
                   "nothing was recorded",
@@ -64,7 +81,10 @@ tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
                   "%s and allocated no memory of the GPU: nothing was recorded; does it "
                   "move its model to \"cuda\"?",
                   how);
-  return cli_fail (&error);
+  (void) cli_fail (&error);
+  return is_memory                         ? CLI_DOES_NOT_FIT
+         : has_failed && !end->was_stopped ? CLI_SCRIPT_FAILED
+                                           : CLI_FAILED;
 }
 
 /* Processor seconds: other work on the machine does not lengthen them. */
@@ -148,7 +168,9 @@ answer (const CliRehearsal *run)
   if (status == TESSERA_OK)
     status = tessera_plan_save (study.plan, run->plan_path, &error);
   cli_progress_end ();
-  int result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
+  int result = status != TESSERA_OK                         ? cli_fail (&error)
+               : cli_answer_is_yes (&study, &run->question) ? CLI_DONE
+                                                            : CLI_DOES_NOT_FIT;
   if (status == TESSERA_OK && study.structure->n_steps == 0)
     fputs ("tessera: no whole step was seen, so the answer is about the start only\n",
            stderr);

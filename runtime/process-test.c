@@ -301,6 +301,7 @@ marks_body (void)
   tessera_phase_end ();
   module_name = NULL;
   tessera_mark ("saved");
+  tessera_note ("died_of", "memory");
   tessera_step (1);
   tessera_step (-1);
   program_free (program_must_alloc (5000, 0), 0);
@@ -356,6 +357,7 @@ test_marks (void)
       g_assert_cmpstr (sizes, ==, expected[i].sizes);
       g_free (sizes);
     }
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "died_of"), ==, "memory");
   tessera_trace_free (trace);
 }
 

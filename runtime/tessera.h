@@ -74,6 +74,8 @@ TESSERA_API void tessera_phase_end (void);
 TESSERA_API void tessera_module_begin (const char *name);
 TESSERA_API void tessera_module_end (void);
 TESSERA_API void tessera_mark (const char *name);
+/* What the trace is to say of the run: a key of its meta, and the value. */
+TESSERA_API void tessera_note (const char *key, const char *value);
 /* Asked on threads that autograd runs, before an allocation is recorded: the name of the
  * module whose backward runs (borrowed until the next call on this thread), or NULL. It
  * is called with the interpreter's lock held. NULL: nobody is asked. */

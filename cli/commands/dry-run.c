@@ -135,6 +135,7 @@ take_options (const Options *options, CliRehearsal *run)
   job->rank = options->rank;
   job->world = options->world;
   question->gpu = job->gpu;
+  question->follows = options->plan != NULL;
   question->is_lagging = options->lag == 1;
   take_headroom (options, question);
   run->json = options->json;

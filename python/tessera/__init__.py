@@ -166,6 +166,12 @@ def mark(name: str) -> None:
         _session.library.mark(name)
 
 
+def _note(key: str, value: str) -> None:
+    """What the trace is to say of the run."""
+    if _session is not None and _session.library is not None:
+        _session.library.note(key, value)
+
+
 def stats(device: Optional[Any] = None) -> Dict[str, int]:
     """What the library counts beside PyTorch's own statistics, of one device (default:
     the current one): plan_height_bytes, hits, misses, hit_bytes, miss_bytes,

@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 import torch
 
-from . import answers
+from . import _note, answers
 from .say import say
 
 #: Devices that a node is taken to have.
@@ -131,13 +131,16 @@ def _is_about_ranks(error: BaseException) -> bool:
     )
 
 
-def _install_hint() -> None:
-    """A program that ends because nobody told it its rank is one that torchrun starts."""
+def _install_hook(has_world: bool) -> None:
+    """The trace says when the program died of memory. A program that ends because nobody
+    told it its rank is one that torchrun starts."""
     before = sys.excepthook
 
     def explain(kind: Any, error: BaseException, traceback: Any) -> None:
         before(kind, error, traceback)
-        if _is_about_ranks(error):
+        if isinstance(error, torch.cuda.OutOfMemoryError):
+            _note("died_of", "memory")
+        if not has_world and _is_about_ranks(error):
             say(
                 "this program expects a launcher such as torchrun: say which rank of how many "
                 "the dry run is, e.g. tessera dry-run --world 8 --rank 0 -- python ..."
@@ -163,5 +166,4 @@ def install() -> None:
         if torch.distributed.is_available():
             _install_group(rank, world)
             _install_ddp()
-    else:
-        _install_hint()
+    _install_hook(world > 0)

@@ -130,6 +130,7 @@ class Library:
         self._set_finder = self._function("set_module_finder", None, address)
         self._get_stats = self._function("get_stats", number, number, ctypes.POINTER(DeviceStats))
         self._mark = self._function("mark", None, text)
+        self._note = self._function("note", None, text, text)
         #: Everything recorded is in the closed file; memory is served as before.
         self.stop = self._function("stop", None)
         #: A step ends here and this one begins; -1: none begins.
@@ -190,6 +191,10 @@ class Library:
 
     def mark(self, name: str) -> None:
         self._mark(name.encode())
+
+    def note(self, key: str, value: str) -> None:
+        """What the trace is to say of the run."""
+        self._note(key.encode(), value.encode())
 
     def set_module_finder(self, find: Optional[Callable[[], Optional[int]]]) -> None:
         """``find`` gives the address of the name of the module whose backward runs, or

@@ -201,6 +201,16 @@ tessera_module_end (void)
 }
 
 void
+tessera_note (const char *key, const char *value)
+{
+  TesseraRecorder *recorder = tessera_recorder_enter ();
+
+  if (recorder != NULL)
+    tessera_recorder_meta (recorder, key, value);
+  tessera_recorder_leave (recorder);
+}
+
+void
 tessera_mark (const char *name)
 {
   TesseraRecorder *recorder = tessera_recorder_enter ();

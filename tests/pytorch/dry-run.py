@@ -122,12 +122,20 @@ def a_failing_script_keeps_its_trace_and_status(tmp):
     # Sorting asks what code runs on the GPU: 8.6's on a 4090, which nobody builds PyTorch for.
     (tmp / "fails.py").write_text("import sys, torch\ntorch.ones(1 << 20, device='cuda').sort()\nsys.exit(7)\n")
     done = run(tmp, "dry-run", "--gpu", "rtx4090-24", "--", sys.executable, "fails.py")
-    assert done.returncode == 1 and "status 7" in said(done)[-1] and "fails.tsr" in said(done)[-1], done
+    assert done.returncode == 4 and "status 7" in said(done)[-1] and "fails.tsr" in said(done)[-1], done
     assert one(tmp / "fails.tsr", "SELECT count(*) FROM event WHERE action = 1 AND size_bytes = 4 << 20") >= 1
     assert over_null_cuda(tmp, "record", "-o", "f.tsr", "--", sys.executable, "fails.py").returncode == 7
     done = run(tmp, "dry-run", "--", sys.executable, "missing.py")
-    assert done.returncode == 1 and "nothing was recorded" in said(done)[-1], done
+    assert done.returncode == 4 and "nothing was recorded" in said(done)[-1], done
     assert not (tmp / "missing.tsr").exists()
+
+
+@test
+def a_script_that_dies_of_memory_does_not_fit(tmp):
+    (tmp / "dies.py").write_text("import torch\ntorch.cuda.set_per_process_memory_fraction(0.5)\n"
+                                 "torch.empty(60 << 30, dtype=torch.uint8, device='cuda')\n")
+    done = run(tmp, "dry-run", "--", sys.executable, "dies.py")
+    assert done.returncode == 3 and "died of memory" in said(done)[-1], done
 
 
 @test
