@@ -37,10 +37,19 @@ TESSERA_MUST_USE TesseraStatus tessera_plan_load (const char *path,
                                                   TesseraError *error,
                                                   TesseraPlan **out_plan);
 
-/* The plan's groups and slots, kept in the trace file as well (table group, slot). */
+/* The plan's groups and slots, kept in the trace file as well (table group, slot). Takes
+ * the lock. */
 TESSERA_MUST_USE TesseraStatus tessera_trace_save_plan (const char *trace_path,
                                                         const TesseraPlan *plan,
                                                         TesseraError *error);
+
+/* Who reads a file in order to write it anew holds its lock from before the reading until
+ * after the writing: others that do so wait. Nothing lies beside the file for it, and who
+ * only reads need not wait. Where the file system knows no locks there is none. */
+TESSERA_MUST_USE TesseraStatus tessera_file_lock (const char *path,
+                                                  TesseraError *error,
+                                                  int *out_lock);
+void tessera_file_unlock (int lock);
 
 /* A row of a trace's table `edit`. What the rule says is edits/history.h's business. */
 typedef struct
@@ -56,7 +65,7 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_load_edits (const char *trace_path,
                                                          TesseraError *error,
                                                          TesseraStoredEdit **out_edits,
                                                          size_t *out_n_edits);
-/* Replaces them; the rest of the file stays as it is. */
+/* Replaces them; the rest of the file stays as it is. The caller holds the lock. */
 TESSERA_MUST_USE TesseraStatus tessera_trace_save_edits (const char *trace_path,
                                                          const TesseraStoredEdit *edits,
                                                          size_t n_edits,

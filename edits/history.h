@@ -67,6 +67,25 @@ TesseraStatus tessera_history_save (const TesseraHistory *history,
                                     const char *trace_path,
                                     TesseraError *error);
 
+/*
+ * tessera_history_change:
+ * @change: alters what it is given; may fail with a sentence
+ * @out_history: (nullable): what is kept now
+ *
+ * Loads, changes and saves under one lock: of any number of programs that change the
+ * edits of one trace at once, none loses what another one kept.
+ *
+ * Returns: TESSERA_OK, or why nothing was changed
+ */
+typedef TesseraStatus (*TesseraHistoryChange) (TesseraHistory *history,
+                                               void *user,
+                                               TesseraError *error);
+TESSERA_MUST_USE TesseraStatus tessera_history_change (const char *trace_path,
+                                                       TesseraHistoryChange change,
+                                                       void *user,
+                                                       TesseraError *error,
+                                                       TesseraHistory **out_history);
+
 /* Edits that somebody has written down: JSON, or those of a plan or of another .tsr.
  * NULL: failed. */
 TesseraHistory *tessera_history_read (const char *path, TesseraError *error);

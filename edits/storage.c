@@ -165,6 +165,30 @@ tessera_history_save (const TesseraHistory *history,
              : save_beside (history, trace_path, error);
 }
 
+TesseraStatus
+tessera_history_change (const char *trace_path,
+                        TesseraHistoryChange change,
+                        void *user,
+                        TesseraError *error,
+                        TesseraHistory **out_history)
+{
+  g_autoptr (TesseraHistory) history = NULL;
+  int lock;
+  TesseraStatus status = tessera_file_lock (trace_path, error, &lock);
+
+  if (status == TESSERA_OK &&
+      (history = tessera_history_load (trace_path, error)) == NULL)
+    status = error->status;
+  if (status == TESSERA_OK)
+    status = change (history, user, error);
+  if (status == TESSERA_OK)
+    status = tessera_history_save (history, trace_path, error);
+  tessera_file_unlock (lock);
+  if (status == TESSERA_OK && out_history != NULL)
+    *out_history = g_steal_pointer (&history);
+  return status;
+}
+
 void
 tessera_history_into_plan (const TesseraHistory *history, TesseraPlan *plan)
 {

@@ -12,9 +12,10 @@ import lzma
 import os
 import re
 import sqlite3
+import subprocess
 from pathlib import Path
 
-from command import FSDP, GIB, ROOT, SAMPLE, good, refused
+from command import FSDP, GIB, ROOT, SAMPLE, TESSERA, good, refused
 from tap import run_tests, test
 
 MIB = 1 << 20
@@ -156,6 +157,22 @@ def edits_of_a_snapshot_lie_beside_it(tmp):
     assert len(planned(snapshot)["edits"]) == 1
     (tmp / "s.pickle.gz.edits.json").write_text("[{}]")
     refused("plan", snapshot, words=("s.pickle.gz.edits.json", "kind"))
+
+
+@test
+def edits_that_are_added_at_once_are_all_kept(tmp):
+    trace, snapshot = tmp / "s.tsr", tmp / "s.pickle.gz"
+    good("import", SAMPLE, "-o", trace)
+    snapshot.write_bytes(SAMPLE.read_bytes())
+    for path in trace, snapshot:
+        at_once = [subprocess.Popen([TESSERA, "edits", "add", path, "--kind", "cap", "--at", f"{80 + i}GiB"],
+                                    stdout=subprocess.PIPE, text=True) for i in range(10)]
+        listed = [process.communicate()[0].splitlines() for process in at_once]
+        assert [process.returncode for process in at_once] == [0] * 10
+        kept = [edit["pool_bytes"] for edit in json.loads(good("edits", "export", path))]
+        assert sorted(kept) == [(80 + i) * GIB for i in range(10)], kept
+        assert sorted(map(len, listed)) == list(range(1, 11)), listed
+    assert sorted(path.name for path in tmp.iterdir()) == ["s.pickle.gz", "s.pickle.gz.edits.json", "s.tsr"]
 
 
 @test

@@ -79,6 +79,27 @@ list (Call *call, char **argv, TesseraError *error)
   return TESSERA_OK;
 }
 
+/* What is listed afterwards is what the file has then. */
+static TesseraStatus
+change (Call *call, TesseraHistoryChange how, void *user, TesseraError *error)
+{
+  TesseraHistory *changed = NULL;
+  TesseraStatus status = tessera_history_change (call->path, how, user, error, &changed);
+
+  if (status != TESSERA_OK)
+    return status;
+  tessera_history_free (call->history);
+  call->history = changed;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+add_edit (TesseraHistory *history, void *edit, TesseraError *error)
+{
+  tessera_history_add (history, edit);
+  return TESSERA_OK;
+}
+
 static TesseraStatus
 add (Call *call, char **argv, TesseraError *error)
 {
@@ -88,8 +109,9 @@ add (Call *call, char **argv, TesseraError *error)
 
   if (status != TESSERA_OK)
     return status;
-  tessera_history_add (call->history, &edit);
-  return tessera_history_save (call->history, call->path, error);
+  status = change (call, add_edit, &edit, error);
+  tessera_edit_clear (&edit);
+  return status;
 }
 
 /* Looks at the trace as well: edits of anything else would lie beside it for good. */
@@ -107,54 +129,63 @@ find_blocks (Call *call, TesseraHistory *more, const char *name, TesseraError *e
 }
 
 static TesseraStatus
-apply (Call *call, char **argv, TesseraError *error)
+add_standing (TesseraHistory *history, void *more, TesseraError *error)
 {
-  g_autoptr (TesseraHistory) more = tessera_history_read (argv[3], error);
-  TesseraStatus status;
-  const TesseraEdit *edits;
-  size_t n_standing;
+  const TesseraEdit *edits = tessera_history_get (more, NULL);
+  size_t n_standing = tessera_history_get_n_standing (more);
 
-  if (more == NULL)
-    return error->status;
-  status = find_blocks (call, more, argv[3], error);
-  if (status != TESSERA_OK)
-    return status;
-  edits = tessera_history_get (more, NULL);
-  n_standing = tessera_history_get_n_standing (more);
   for (size_t i = 0; i < n_standing; i++)
     {
       TesseraEdit edit;
 
       if (tessera_edit_copy (&edits[i], &edit) != TESSERA_OK)
         return tessera_fail (error, TESSERA_NO_MEMORY, "this machine has no memory left");
-      tessera_history_add (call->history, &edit);
+      tessera_history_add (history, &edit);
     }
-  return tessera_history_save (call->history, call->path, error);
+  return TESSERA_OK;
 }
 
 static TesseraStatus
-go (Call *call,
-    gboolean (*move) (TesseraHistory *),
-    const char *verb,
-    TesseraError *error)
+apply (Call *call, char **argv, TesseraError *error)
 {
-  for (gint i = 0; i < call->times; i++)
-    if (!move (call->history))
-      return tessera_fail (error, TESSERA_INVALID, "%s has %s to %s", call->path,
-                           i > 0 ? "no more edits" : "no edit", verb);
-  return tessera_history_save (call->history, call->path, error);
+  g_autoptr (TesseraHistory) more = tessera_history_read (argv[3], error);
+  TesseraStatus status;
+
+  if (more == NULL)
+    return error->status;
+  status = find_blocks (call, more, argv[3], error);
+  return status == TESSERA_OK ? change (call, add_standing, more, error) : status;
+}
+
+typedef struct
+{
+  const Call *call;
+  gboolean (*move) (TesseraHistory *);
+  const char *verb;
+} Move;
+
+static TesseraStatus
+go (TesseraHistory *history, void *user, TesseraError *error)
+{
+  const Move *move = user;
+
+  for (gint i = 0; i < move->call->times; i++)
+    if (!move->move (history))
+      return tessera_fail (error, TESSERA_INVALID, "%s has %s to %s", move->call->path,
+                           i > 0 ? "no more edits" : "no edit", move->verb);
+  return TESSERA_OK;
 }
 
 static TesseraStatus
 undo (Call *call, char **argv, TesseraError *error)
 {
-  return go (call, tessera_history_undo, "undo", error);
+  return change (call, go, &(Move){ call, tessera_history_undo, "undo" }, error);
 }
 
 static TesseraStatus
 redo (Call *call, char **argv, TesseraError *error)
 {
-  return go (call, tessera_history_redo, "redo", error);
+  return change (call, go, &(Move){ call, tessera_history_redo, "redo" }, error);
 }
 
 static TesseraStatus export(Call *call, char **argv, TesseraError *error)

@@ -107,10 +107,8 @@ tessera_plan_save (const TesseraPlan *plan, const char *path, TesseraError *erro
   return status == TESSERA_OK ? write_and_commit (&file, plan) : status;
 }
 
-TesseraStatus
-tessera_trace_save_plan (const char *trace_path,
-                         const TesseraPlan *plan,
-                         TesseraError *error)
+static TesseraStatus
+replace_plan (const char *trace_path, const TesseraPlan *plan, TesseraError *error)
 {
   TesseraNewFile file;
   TesseraStatus status =
@@ -131,6 +129,20 @@ tessera_trace_save_plan (const char *trace_path,
     return write_and_commit (&file, plan);
   status = tessera_fail_sqlite (error, file.db, rc, trace_path, "write");
   tessera_new_file_discard (&file);
+  return status;
+}
+
+TesseraStatus
+tessera_trace_save_plan (const char *trace_path,
+                         const TesseraPlan *plan,
+                         TesseraError *error)
+{
+  int lock;
+  TesseraStatus status = tessera_file_lock (trace_path, error, &lock);
+
+  if (status == TESSERA_OK)
+    status = replace_plan (trace_path, plan, error);
+  tessera_file_unlock (lock);
   return status;
 }
 
