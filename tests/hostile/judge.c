@@ -66,7 +66,7 @@ save_varying (const char *folder)
                                 true,
                                 .longer = 97 * run,
                                 .drops_late = true,
-                                .kept_bytes = 20 << 10 };
+                                .kept_bytes = 4 << 10 };
       const TestParts parts = {
         .n_steps = 6, .n_micro = 3, .n_layers = 4, .seed = 1 + run, .drops_late = true
       };
