@@ -319,6 +319,22 @@ test_cut_off (void)
     }
 }
 
+/* What a run reserved that failed requests is less than it needed. */
+static void
+test_worse_than_needed (void)
+{
+  TesseraLayout layout = { .peak_reserved_bytes = 4 * GIB };
+  char text[160];
+
+  g_assert_true (tessera_describe_worse (5 * GIB, &layout, text, sizeof text));
+  g_assert_nonnull (strstr (text, "reserved 4.00 GiB: following it would be worse"));
+  g_assert_false (tessera_describe_worse (4 * GIB, &layout, text, sizeof text));
+  g_assert_cmpstr (text, ==, "");
+  layout.n_ooms = 5;
+  g_assert_false (tessera_describe_worse (5 * GIB, &layout, text, sizeof text));
+  g_assert_cmpstr (text, ==, "");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -336,5 +352,6 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/verdict/died-of-a-leak", test_died_of_a_leak);
   g_test_add_func ("/simulator/verdict/died-of-a-limit", test_died_of_a_limit);
   g_test_add_func ("/simulator/verdict/cut-off", test_cut_off);
+  g_test_add_func ("/simulator/verdict/worse-than-needed", test_worse_than_needed);
   return g_test_run ();
 }

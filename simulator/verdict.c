@@ -503,20 +503,20 @@ tessera_verdict (const TesseraTrace *trace,
 
 bool
 tessera_describe_worse (uint64_t height_bytes,
-                        uint64_t reserved_bytes,
+                        const TesseraLayout *layout,
                         char *text,
                         size_t n_text)
 {
   char height[32], reserved[32];
 
   text[0] = '\0';
-  if (height_bytes <= reserved_bytes)
+  if (height_bytes <= layout->peak_reserved_bytes || layout->n_ooms > 0)
     return false;
   snprintf (
       text, n_text,
       "the plan takes %s where the run as it was reserved %s: following it would be "
       "worse",
       tessera_format_bytes (height_bytes, height, sizeof height),
-      tessera_format_bytes (reserved_bytes, reserved, sizeof reserved));
+      tessera_format_bytes (layout->peak_reserved_bytes, reserved, sizeof reserved));
   return true;
 }

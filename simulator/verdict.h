@@ -79,9 +79,10 @@ void tessera_verdict (const TesseraTrace *trace,
  * else "". */
 bool tessera_describe_cut (const TesseraTrace *trace, char *text, size_t n_text);
 
-/* Whether a plan of @height_bytes takes more than the run reserved as it was; @text (160
- * bytes) is then the sentence that warns of it, without its full stop, else "". */
+/* Whether a plan of @height_bytes takes more than the run reserved as it was, in @layout;
+ * @text (160 bytes) is then the sentence that warns of it, without its full stop, else "".
+ * A run that failed requests reserved less than it needed: no plan is worse than that. */
 bool tessera_describe_worse (uint64_t height_bytes,
-                             uint64_t reserved_bytes,
+                             const TesseraLayout *layout,
                              char *text,
                              size_t n_text);

@@ -18,13 +18,6 @@
 
 #define MOST_SECONDS 1000000
 
-/* Never be worse than PyTorch alone: a plan that is must say so. */
-static bool
-is_worse (const CliStudy *study)
-{
-  return study->plan->height_bytes > study->layout->peak_reserved_bytes;
-}
-
 static const char *const strategies[] = {
   [TESSERA_STRATEGY_FREE] = "free",
   [TESSERA_STRATEGY_PAPER] = "paper",
@@ -53,6 +46,7 @@ print_json (const CliStudy *study, const CliRegions *regions, const char *output
       g_strdup_printf ("%016" G_GINT64_MODIFIER "x", plan->slot_digest);
   g_autofree char *fingerprint =
       g_strdup_printf ("%016" G_GINT64_MODIFIER "x", plan->trace_fingerprint);
+  char worse[160];
 
   json_builder_begin_object (builder);
   cli_json_text (builder, "file", study->path);
@@ -83,7 +77,9 @@ print_json (const CliStudy *study, const CliRegions *regions, const char *output
   cli_json_text (builder, "followable", cli_followable_name (plan));
   cli_json_text (builder, "follow_reason", plan->follow_reason);
   cli_json_bytes (builder, "recorded_reserved_bytes", study->layout->peak_reserved_bytes);
-  cli_json_bool (builder, "worse_than_recorded", is_worse (study));
+  cli_json_bool (
+      builder, "worse_than_recorded",
+      tessera_describe_worse (plan->height_bytes, study->layout, worse, sizeof worse));
   cli_json_bytes (builder, "hits", study->planned->n_hits);
   cli_json_bytes (builder, "misses", study->planned->n_misses);
   cli_json_bytes (builder, "planned_misses", study->planned->n_planned_misses);
@@ -96,13 +92,14 @@ print_json (const CliStudy *study, const CliRegions *regions, const char *output
   cli_print_json (builder);
 }
 
+/* Never be worse than PyTorch alone: a plan that is must say so. */
 static void
 print_warning (const CliStudy *study)
 {
   char text[160];
 
-  if (tessera_describe_worse (study->plan->height_bytes,
-                              study->layout->peak_reserved_bytes, text, sizeof text))
+  if (tessera_describe_worse (study->plan->height_bytes, study->layout, text,
+                              sizeof text))
     printf ("warning: %s\n", text);
 }
 

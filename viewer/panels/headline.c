@@ -123,8 +123,7 @@ show_warning (TesseraHeadline *self)
   if (planned != NULL && document->data != NULL && !planned->request.is_preview &&
       tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
                                &layout) == TESSERA_OK &&
-      tessera_describe_worse (planned->plan->height_bytes, layout->peak_reserved_bytes,
-                              text, sizeof text))
+      tessera_describe_worse (planned->plan->height_bytes, layout, text, sizeof text))
     text[0] = g_ascii_toupper (text[0]);
   gtk_label_set_text (GTK_LABEL (self->warning), text);
   gtk_widget_set_visible (self->warning, text[0] != '\0');
