@@ -4,9 +4,10 @@
 nonzero(), where(condition) and masked_select() read a count from the device, which would
 always be 0. The null CUDA is told before each what to answer, so that PyTorch's own code
 with its temporary tensors runs with a count from skew.py. Inside a module of experts
-(Hugging Face's, "eager"), the counts are how many tokens each expert gets. Indexing by a
-mask, x[mask], goes on finding nothing: a __getitem__ of our own would make of every tensor
-a sequence, which PyTorch's constructors treat otherwise.
+(Hugging Face's, "eager"), the counts are how many tokens each expert gets. In other modules, what routes tokens
+is drawn as well (routed.py). Indexing by any other mask, x[mask], goes on finding nothing:
+a __getitem__ of our own would make of every tensor a sequence, which PyTorch's
+constructors treat otherwise.
 """
 
 import ctypes
@@ -17,6 +18,7 @@ import torch
 from torch.nn.modules import module as nn_module
 
 from .imports import after_import
+from .routed import MAX_VALUES, Routed, Router, replace
 from .skew import Skew
 
 _COUNT_BYTES = 4
@@ -31,6 +33,7 @@ class Answers:
         self._tell.restype = None
         self._tell.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
         self.skew = Skew()
+        self._router = Router(self.skew, self.answer)
         #: What the next masked_select() is to find, where somebody knows.
         self.n_selected: Optional[int] = None
         self._hits: List[int] = []  # tokens of each expert that has any
@@ -54,6 +57,7 @@ class Answers:
             self._wrap(owner, "nonzero", self._nonzero)
             self._wrap(owner, "masked_select", self._masked_select)
         self._wrap(torch, "where", self._where)
+        self._router.install()
         nn_module.register_module_forward_pre_hook(self._before)
         nn_module.register_module_forward_hook(self._after, always_call=True)
 
@@ -62,12 +66,13 @@ class Answers:
 
         @functools.wraps(function)
         def answered(*args: Any, **kwargs: Any) -> Any:
-            found = count(*args, **kwargs)
+            is_routed = any(isinstance(arg, Routed) and arg.known is not None for arg in args)
+            found = None if is_routed else count(*args, **kwargs)
             if found is not None:
                 self.answer(found)
             return function(*args, **kwargs)
 
-        setattr(owner, name, answered)
+        replace(owner, name, answered)
 
     # -- what each call is to find, or None where it reads no count -----------------------
 
@@ -97,16 +102,27 @@ class Answers:
 
     # -- modules of experts ---------------------------------------------------------------
 
-    def _before(self, module: torch.nn.Module, args: Any) -> None:
+    def _before(self, module: torch.nn.Module, args: Any) -> Any:
+        self._router.enter(module)
         if type(module).__name__.endswith("Experts") and len(args) > 1:
             n_experts, chosen = getattr(module, "num_experts", None), args[1]
             if isinstance(n_experts, int) and isinstance(chosen, torch.Tensor):
                 if chosen.is_cuda and chosen.dim() == 2:
-                    rows = self.skew.counts(module, n_experts, chosen.numel(), chosen.shape[0])
-                    self._hits = [count for count in rows[0] if count]
-                    self._experts = module
+                    return self._enter_experts(module, n_experts, args)
+        return None
+
+    def _enter_experts(self, module: torch.nn.Module, n_experts: int, args: Any) -> Any:
+        """Values of what was routed need nobody's help, but for those that are too many."""
+        chosen = args[1]
+        if isinstance(chosen, Routed) and chosen.numel() * n_experts <= MAX_VALUES:
+            return None
+        rows = self.skew.counts(module, n_experts, chosen.numel(), chosen.shape[0])
+        self._hits = [count for count in rows[0] if count]
+        self._experts = module
+        return (args[0], chosen.as_subclass(torch.Tensor)) + args[2:]
 
     def _after(self, module: torch.nn.Module, args: Any, output: Any) -> None:
+        self._router.leave(module)
         if module is self._experts:
             self._experts = None
             self._hits = []

@@ -77,7 +77,8 @@ class Skew:
             return remembered.popleft()
         visit = self._n_visits[place] = self._n_visits.get(place, 0) + 1
         rows = [share(self.weights(place, visit, n, row), total, limit) for row in range(n_rows)]
-        if not is_recomputing:
+        # An evaluation is never computed again.
+        if not is_recomputing and (torch.is_grad_enabled() or getattr(thing, "training", True)):
             remembered.append(rows)
         return rows
 
