@@ -386,6 +386,55 @@ test_other_order (void)
   test_study_clear (&studied);
 }
 
+/* Two batches a step, of a length each, in 20 sizes; and workspaces of the first that are
+ * one or three pieces. */
+static TesseraTrace *
+two_batches_trace (void)
+{
+  static const uint64_t firsts[] = { 889, 193, 540, 773, 226, 113, 345, 610 };
+  static const uint64_t seconds[] = { 231, 875, 77, 450, 702, 389, 294, 510 };
+  TesseraTrace *trace = test_trace_new ();
+  uint64_t next = UINT64_C (1) << 30;
+
+  for (uint32_t s = 0; s < 8; s++)
+    {
+      uint32_t begin = (uint32_t) trace->n_events;
+      g_autofree char *name = g_strdup_printf ("step %u", s);
+
+      for (uint32_t i = 0; i < 48; i++, next += UINT64_C (1) << 30)
+        {
+          uint64_t bytes = i < 20   ? 512 * (i + 1) * firsts[s]
+                           : i < 40 ? 512 * (i - 19) * seconds[s]
+                                    : 65536 * (i - 39) * (s % 3 == 0 ? 1 : 3);
+
+          test_alloc (trace, next, bytes);
+          test_free (trace, next, bytes);
+        }
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+/* A length is no longer than sizes can tell: three times the first one over the pieces
+ * would be a length of up to 2667, of which each adds a third of the bytes. */
+static void
+test_whole_bytes (void)
+{
+  const TesseraKindLaws *laws;
+  TestStudied studied;
+
+  test_study (two_batches_trace (), &studied);
+  g_assert_nonnull (tessera_laws_main (studied.laws, &laws));
+  g_assert_false (laws->steps.has_batch);
+  for (uint32_t k = 0; k < laws->steps.n_steps; k++)
+    {
+      g_assert_cmpuint (laws->steps.parameters[k].length, <=, 889);
+      g_assert_cmpuint (laws->steps.parameters[k].second, <=, 875);
+    }
+  test_study_clear (&studied);
+}
+
 /* Every block has one slot, slots are in the order of each step's requests, and none ends
  * before a block of it does. */
 static void
@@ -533,6 +582,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/laws/scale", test_scale);
   g_test_add_func ("/planner/laws/ends-of-recordings", test_ends_of_recordings);
   g_test_add_func ("/planner/laws/other-order", test_other_order);
+  g_test_add_func ("/planner/laws/whole-bytes", test_whole_bytes);
   g_test_add_func ("/planner/laws/slots-hold-their-blocks", test_slots_hold_their_blocks);
   g_test_add_func ("/planner/laws/no-kind", test_no_kind);
   g_test_add_func ("/planner/laws/real", test_real);

@@ -185,6 +185,16 @@ count_varying (const Search *search)
   return n_varying;
 }
 
+/* One more of the unit adds a whole number of bytes, or one in so many as the length is
+ * rounded to. Sizes that are proportional to a length give it in no finer unit than that; a
+ * quotient of two that has to be multiplied to be whole (what one micro-batch asks for over
+ * what another does) counts something that nobody has. */
+static bool
+is_whole (const TesseraSizeLaw *law)
+{
+  return law->rounding % law->denominator == 0;
+}
+
 /* Slots that have a law by these parameters; 0 where they are fewer than @least, which is
  * known as soon as too many have none. */
 static uint64_t
@@ -201,7 +211,7 @@ score (const Search *search, const TesseraFitSteps *steps, uint64_t least)
       TesseraSizeLaw law;
 
       tessera_fit_law (search->terms, tessera_vector (search->vectors, vector), &law);
-      if (law.kind != TESSERA_SIZE_BOUNDED)
+      if (law.kind != TESSERA_SIZE_BOUNDED && is_whole (&law))
         continue;
       n_exact -= search->vectors->n_slots_of[vector];
       if (n_exact < least)
