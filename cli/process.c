@@ -15,10 +15,11 @@ static struct sigaction before; /* of SIGXFSZ */
 
 static struct
 {
+  int to; /* descriptor */
   bool is_closed, is_data;
   int failure;      /* errno of the first write that failed; 0: none did */
   GString *pending; /* the begin of a letter whose end comes with the next write */
-} printed;
+} printed = { .to = STDOUT_FILENO };
 
 static void
 open_streams (void)
@@ -38,7 +39,7 @@ write_all (const char *text, size_t n_bytes)
 {
   while (n_bytes > 0 && printed.failure == 0)
     {
-      ssize_t n = printed.is_closed ? -1 : write (STDOUT_FILENO, text, n_bytes);
+      ssize_t n = printed.is_closed ? -1 : write (printed.to, text, n_bytes);
 
       if (n < 0 && !printed.is_closed && errno == EINTR)
         continue;
@@ -129,6 +130,13 @@ cli_process_print_data (const char *data, size_t n_bytes)
   fwrite (data, 1, n_bytes, stdout); /* judged at the very end */
   fflush (stdout);
   printed.is_data = false;
+}
+
+void
+cli_process_print_to_stderr (void)
+{
+  fflush (stdout);
+  printed.to = STDERR_FILENO;
 }
 
 void

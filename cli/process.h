@@ -20,6 +20,9 @@ void cli_process_begin (void);
 /* Prints a table that programs read: byte by byte. */
 void cli_process_print_data (const char *data, size_t n_bytes);
 
+/* Standard output is the result's: what is printed from now on goes to standard error. */
+void cli_process_print_to_stderr (void);
+
 /* The signal is again what it was: in a child, or before this process becomes another
  * program. Safe between fork and exec. */
 void cli_process_restore (void);

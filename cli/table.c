@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "cli/output.h"
 #include "cli/process.h"
+#include "db/output.h"
 
 struct CliTable
 {
@@ -121,8 +121,7 @@ cli_table_close (CliTable *table, TesseraError *error)
   if (table->path == NULL)
     cli_process_print_data (table->text->str, table->text->len);
   else
-    status =
-        cli_write_file (table->path, table->text->str, (gssize) table->text->len, error);
+    status = tessera_write_file (table->path, table->text->str, table->text->len, error);
   g_string_free (table->text, TRUE);
   g_free (table->path);
   g_free (table);

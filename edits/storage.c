@@ -9,6 +9,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "db/output.h"
 #include "db/store.h"
 #include "edits/json.h"
 #include "edits/texts.h"
@@ -132,7 +133,6 @@ save_beside (const TesseraHistory *history, const char *trace_path, TesseraError
 {
   g_autofree char *path = path_beside (trace_path);
   g_autofree char *text = tessera_history_to_json (history);
-  g_autoptr (GError) failure = NULL;
   const char *fault = edits_json_find_fault (text, strlen (text));
   size_t n_edits;
 
@@ -144,11 +144,7 @@ save_beside (const TesseraHistory *history, const char *trace_path, TesseraError
                                g_strerror (errno));
   if (fault != NULL) /* it could not be read again */
     return tessera_fail (error, TESSERA_INVALID, "Cannot write %s: it %s", path, fault);
-  if (g_file_set_contents_full (
-          path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE,
-          0666, &failure))
-    return TESSERA_OK;
-  return tessera_fail (error, TESSERA_IO, "Cannot write %s: %s", path, failure->message);
+  return tessera_write_file (path, text, strlen (text), error);
 }
 
 TesseraStatus

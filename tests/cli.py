@@ -21,6 +21,8 @@ from tap import run_tests, test
 
 PARTS = ("live_bytes", "rounding_bytes", "pending_bytes", "other_stream_bytes", "hard_bytes",
          "soft_bytes", "cache_bytes")
+UMASK = os.umask(0o022)
+os.umask(UMASK)
 
 
 def check_sum(parts):
@@ -585,13 +587,71 @@ def the_file_that_is_read_is_never_written(tmp):
 
 @test
 def outputs_that_cannot_be_are_refused_first(tmp):
-    os.mkfifo(tmp / "pipe.png")
     (tmp / "folder.png").mkdir()
     for command in ("import", "plan", "export", "report", "render"):
-        for output in ("pipe.png", "folder.png", "nowhere/o.png"):
+        for output in ("folder.png", "nowhere/o.png"):
             refused(command, SAMPLE, "-o", tmp / output, words=(output, "cannot be written"))
         refused(command, SAMPLE, "-o", "", status=2)
-    assert (tmp / "pipe.png").is_fifo() and sorted(os.listdir(tmp)) == ["folder.png", "pipe.png"]
+    assert os.listdir(tmp) == ["folder.png"]
+
+
+WRITING = ((("import", SAMPLE), "t.tsr"), (("plan", SAMPLE), "p.tsp"), (("export", SAMPLE), "o.csv"),
+           (("report", SAMPLE), "r.html"), (("render", SAMPLE, "--no-plan"), "p.png"), (("edits", "export", SAMPLE), "e.json"))
+
+
+def is_same(name, written, wanted):
+    """Pictures of the same data differ from run to run."""
+    n = 24 if name.endswith(("png", "html")) else None
+    return written[:n] == wanted[:n]
+
+
+@test
+def what_is_replaced_keeps_mode_owner_and_links(tmp):
+    (tmp / "there").mkdir()
+    owner = (os.getuid() or 1234, os.getgid() or 1235)
+    for arguments, name in WRITING:
+        target, link = tmp / "there" / name, tmp / name
+        link.symlink_to(f"there/{name}")
+        good(*arguments, "-o", link)  # a link to what is not there yet
+        assert link.is_symlink() and target.stat().st_mode & 0o777 == 0o666 & ~UMASK, name
+        first = target.read_bytes()
+        target.chmod(0o640)
+        os.chown(target, *owner)
+        inode = target.stat().st_ino
+        good(*arguments, "-o", link)
+        now = target.stat()
+        assert link.is_symlink() and is_same(name, target.read_bytes(), first), name
+        assert (now.st_mode & 0o777, now.st_uid, now.st_gid) == (0o640, *owner) and now.st_ino != inode, (name, now)
+    trace = tmp / "there" / "t.tsr"
+    good("edits", "add", tmp / "t.tsr", "--kind", "cap", "--at", "80GiB")
+    good("plan", tmp / "t.tsr", "--store")
+    now = trace.stat()
+    assert (tmp / "t.tsr").is_symlink() and (now.st_mode & 0o777, now.st_uid, now.st_gid) == (0o640, *owner), now
+    assert sorted(os.listdir(tmp)) == sorted(["there", *(name for _, name in WRITING)])
+    assert sorted(os.listdir(tmp / "there")) == sorted(name for _, name in WRITING)
+
+
+@test
+def devices_and_pipes_are_written_to(tmp):
+    for arguments, name in WRITING:
+        good(*arguments, "-o", tmp / name)
+        wanted = (tmp / name).read_bytes()
+        os.mkfifo(tmp / f"pipe-{name}")
+        with subprocess.Popen([TESSERA, *arguments, "-o", tmp / f"pipe-{name}"], stdout=subprocess.DEVNULL) as running:
+            assert is_same(name, (tmp / f"pipe-{name}").read_bytes(), wanted), name
+        assert running.returncode == 0 and (tmp / f"pipe-{name}").is_fifo(), name
+        # Before, the file's name or the device's link was given to another file.
+        shell = ('{ echo first; "$@"; echo last; } > "$0" 2> /dev/null', tmp / "out", TESSERA, *arguments, "-o", "/dev/stdout")
+        subprocess.run(["sh", "-c", *map(str, shell)], check=True)
+        out = (tmp / "out").read_bytes()
+        assert out[:6] == b"first\n" and out[-5:] == b"last\n" and is_same(name, out[6:-5], wanted), name
+        done = subprocess.run([TESSERA, *arguments, "-o", "/dev/stdout"], capture_output=True, check=True)
+        assert is_same(name, done.stdout, wanted), name
+    good("plan", SAMPLE, "-o", "/dev/null")
+    refused("plan", SAMPLE, "-o", "/dev/full", words=("/dev/full", "No space left"))
+    assert Path("/dev/stdout").is_symlink() and Path("/dev/null").is_char_device()
+    os.mkfifo(tmp / "pipe.tsr")
+    refused("record", "-o", tmp / "pipe.tsr", "--", "true", words=("device or pipe",))
 
 
 @test

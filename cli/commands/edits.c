@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/study.h"
+#include "db/output.h"
 #include "db/store.h"
 #include "edits/query.h"
 #include "planner/groups.h"
@@ -193,7 +194,7 @@ static TesseraStatus export(Call *call, char **argv, TesseraError *error)
   g_autofree char *text = tessera_history_to_json (call->history);
 
   if (call->output != NULL)
-    return cli_write_file (call->output, text, -1, error);
+    return tessera_write_file (call->output, text, strlen (text), error);
   cli_process_print_data (text, strlen (text));
   return TESSERA_OK;
 }

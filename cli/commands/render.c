@@ -4,6 +4,7 @@
 
 #include "cli/output.h"
 #include "cli/sheet.h"
+#include "db/output.h"
 
 typedef struct
 {
@@ -60,7 +61,8 @@ parse_sheet (const RenderOptions *options,
   if (options->output == NULL)
     return "say where to draw with -o PICTURE.png or -o PICTURE.svg";
   if (!g_str_has_suffix (options->output, ".png") &&
-      !g_str_has_suffix (options->output, ".svg"))
+      !g_str_has_suffix (options->output, ".svg") &&
+      tessera_output_descriptor (options->output) < 0)
     return "the picture's name must end in .png or .svg";
   if (options->size != NULL &&
       (sscanf (options->size, "%dx%d", &out_sheet->width, &out_sheet->height) != 2 ||
@@ -102,7 +104,7 @@ draw_study (const CliStudy *study,
     return status;
   gsize n_bytes;
   const char *data = g_bytes_get_data (bytes, &n_bytes);
-  return cli_write_file (output, data, (gssize) n_bytes, error);
+  return tessera_write_file (output, data, n_bytes, error);
 }
 
 /* The plan that `tessera plan` makes, and the groups that it has. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/output.h"
+#include "db/output.h"
 
 int
 cli_report (int argc, char **argv)
@@ -45,7 +46,7 @@ cli_report (int argc, char **argv)
   if (status == TESSERA_OK)
     status = cli_report_html (&study, &html, &error);
   if (status == TESSERA_OK)
-    status = cli_write_file (output, html->str, (gssize) html->len, &error);
+    status = tessera_write_file (output, html->str, html->len, &error);
   if (html != NULL)
     g_string_free (html, TRUE);
   cli_study_clear (&study);

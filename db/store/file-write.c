@@ -15,9 +15,6 @@
 #include "db/store/file.h"
 #include "db/store/rows.h"
 
-/* Names tried for the temporary file before giving up. */
-#define N_NAMES 1000
-
 static TesseraStatus
 fail_system (const TesseraNewFile *file, int number)
 {
@@ -35,51 +32,8 @@ void
 tessera_new_file_discard (TesseraNewFile *file)
 {
   sqlite3_close (file->db);
-  if (file->temporary)
-    unlink (file->temporary);
-  free (file->temporary);
-  free (file->target);
+  tessera_output_discard (&file->output);
   memset (file, 0, sizeof *file);
-}
-
-/* Sets target and makes the empty temporary file beside it. The name holds the process
- * id, so that two processes that save to one place do not meet. */
-static TesseraStatus
-make_temporary (TesseraNewFile *file)
-{
-  char resolved[PATH_MAX];
-  struct stat info;
-  size_t n_bytes;
-  int failure = EEXIST;
-
-  file->target = strdup (realpath (file->path, resolved) ? resolved : file->path);
-  if (!file->target)
-    return fail_sqlite (file, SQLITE_NOMEM);
-  if (stat (file->target, &info) == 0 && !S_ISREG (info.st_mode))
-    return tessera_fail (file->error, TESSERA_IO,
-                         "Cannot write %s: there is something else than a file",
-                         file->path);
-  n_bytes = strlen (file->target) + 48;
-  file->temporary = malloc (n_bytes);
-  if (!file->temporary)
-    return fail_sqlite (file, SQLITE_NOMEM);
-  for (unsigned i = 0; i < N_NAMES && failure == EEXIST; i++)
-    {
-      int fd;
-
-      snprintf (file->temporary, n_bytes, "%s.%ld-%u.tmp", file->target, (long) getpid (),
-                i);
-      fd = open (file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (fd >= 0)
-        {
-          close (fd);
-          return TESSERA_OK;
-        }
-      failure = errno;
-    }
-  free (file->temporary);
-  file->temporary = NULL;
-  return fail_system (file, failure);
 }
 
 /* Nobody else sees the file before the rename: no journal, no locks, one sync at the end.
@@ -88,7 +42,7 @@ static int
 open_temporary (TesseraNewFile *file, unsigned page_bytes)
 {
   char pragmas[224];
-  int rc = sqlite3_open_v2 (file->temporary, &file->db,
+  int rc = sqlite3_open_v2 (file->output.temporary, &file->db,
                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 
   if (rc != SQLITE_OK)
@@ -120,7 +74,7 @@ tessera_new_file_create (TesseraNewFile *file,
   int rc;
 
   *file = (TesseraNewFile){ .path = path, .error = error };
-  status = make_temporary (file);
+  status = tessera_output_begin (&file->output, path, error);
   if (status != TESSERA_OK)
     return settle (file, status);
   rc = open_temporary (file, page_bytes);
@@ -144,7 +98,7 @@ tessera_new_file_copy (TesseraNewFile *file,
   *file = (TesseraNewFile){ .path = path, .error = error };
   if (status != TESSERA_OK)
     return status;
-  status = make_temporary (file);
+  status = tessera_output_begin (&file->output, path, error);
   if (status == TESSERA_OK)
     {
       rc = open_temporary (file, 4096);
@@ -158,32 +112,6 @@ tessera_new_file_copy (TesseraNewFile *file,
     }
   sqlite3_close (from);
   return settle (file, status);
-}
-
-/* Returns: 0 or an errno. */
-static int
-sync_path (const char *path, int flags)
-{
-  int fd = open (path, flags | O_CLOEXEC), failure = 0;
-
-  if (fd < 0)
-    return errno;
-  if (fsync (fd) != 0)
-    failure = errno;
-  close (fd);
-  return failure;
-}
-
-/* The rename itself is on disk once its folder is. Where a file system cannot sync a
- * folder, the rename is no less done. */
-static void
-sync_folder (char *target)
-{
-  char *slash = strrchr (target, '/');
-
-  if (slash)
-    slash[slash == target] = '\0';
-  sync_path (slash ? target : ".", O_RDONLY | O_DIRECTORY);
 }
 
 static bool
@@ -230,28 +158,22 @@ remove_journals (const char *target)
 TesseraStatus
 tessera_new_file_commit (TesseraNewFile *file)
 {
-  int rc = sqlite3_exec (file->db, "COMMIT", NULL, NULL, NULL), failure;
+  int rc = sqlite3_exec (file->db, "COMMIT", NULL, NULL, NULL), failure = 0;
+  TesseraStatus status;
 
   if (rc != SQLITE_OK)
     return settle (file, fail_sqlite (file, rc));
   rc = sqlite3_close (file->db);
   file->db = NULL;
+  if (rc == SQLITE_OK && !file->output.is_stream && has_journal (file->output.target))
+    rc = bring_in_journals (file->output.target);
   if (rc != SQLITE_OK)
     return settle (file, fail_sqlite (file, rc));
-  failure = sync_path (file->temporary, O_RDWR);
-  if (!failure && has_journal (file->target))
-    rc = bring_in_journals (file->target);
-  if (rc != SQLITE_OK)
-    return settle (file, fail_sqlite (file, rc));
-  if (!failure)
-    failure = remove_journals (file->target);
-  if (!failure && rename (file->temporary, file->target) != 0)
-    failure = errno;
+  if (!file->output.is_stream)
+    failure = remove_journals (file->output.target);
   if (failure)
     return settle (file, fail_system (file, failure));
-  sync_folder (file->target);
-  free (file->temporary);
-  free (file->target);
+  status = tessera_output_commit (&file->output, file->path, file->error);
   memset (file, 0, sizeof *file);
-  return TESSERA_OK;
+  return status;
 }

@@ -9,6 +9,7 @@
 
 #include <sqlite3.h>
 
+#include "db/output.h"
 #include "db/store/schema.h"
 
 /* Opens @path for reading, refusing in one sentence what is not a whole file of @format.
@@ -31,9 +32,8 @@ int tessera_file_copy_all (sqlite3 *from, sqlite3 *to);
 
 typedef struct
 {
-  sqlite3 *db;      /* in a transaction */
-  char *target;     /* resolved: a symbolic link stays one */
-  char *temporary;  /* beside it */
+  sqlite3 *db; /* in a transaction */
+  TesseraOutput output;
   const char *path; /* as the caller named it; borrowed */
   TesseraError *error;
 } TesseraNewFile;

@@ -187,7 +187,8 @@ test_cannot_save (TestPlace *place, gconstpointer data)
   tessera_trace_free (trace);
 }
 
-/* The target is followed where it is a link, and never replaced where it is no file. */
+/* The target is followed where it is a link, also to what is not there, and never
+ * replaced where it is no file. */
 static void
 test_targets (TestPlace *place, gconstpointer data)
 {
@@ -201,9 +202,13 @@ test_targets (TestPlace *place, gconstpointer data)
   g_assert_cmpint (tessera_trace_save (trace, link, NULL, NULL), ==, TESSERA_OK);
   g_assert_cmpint (lstat (link, &info), ==, 0);
   g_assert_true (S_ISLNK (info.st_mode));
+  g_assert_cmpint (unlink (place->path), ==, 0);
+  g_assert_cmpint (tessera_trace_save (trace, link, NULL, NULL), ==, TESSERA_OK);
+  g_assert_cmpint (lstat (place->path, &info), ==, 0);
+  g_assert_true (S_ISREG (info.st_mode));
   g_assert_cmpint (tessera_trace_save (trace, place->folder, NULL, &error), ==,
                    TESSERA_IO);
-  g_assert_true (g_pattern_match_simple ("*something else than a file", error.text));
+  g_assert_true (g_pattern_match_simple ("*Is a directory", error.text));
   error = (TesseraError){ 0 };
   g_assert_cmpint (tessera_trace_save (trace, "/nonexistent/a.tsr", NULL, &error), ==,
                    TESSERA_IO);

@@ -3,23 +3,25 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <string.h>
+
+#include "db/output.h"
 #include "viewer/document/document-work.h"
 #include "viewer/document/edits/document-edit.h"
 
 void
 tessera_document_save_edits (TesseraDocument *self, const char *path)
 {
-  g_autoptr (GError) error = NULL;
+  TesseraError error = { 0 };
   g_autofree char *json = NULL;
 
   if (self->history == NULL)
     return;
   json = tessera_history_to_json (self->history);
-  if (!g_file_set_contents_full (path, json, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0666,
-                                 &error))
+  if (tessera_write_file (path, json, strlen (json), &error) != TESSERA_OK)
     {
       tessera_document_take_error (
-          self, g_strdup_printf ("%s: choose another place.", error->message));
+          self, g_strdup_printf ("%s: choose another place.", error.text));
       return;
     }
   g_free (self->notice);

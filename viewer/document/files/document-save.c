@@ -11,6 +11,7 @@
 
 #include <gio/gio.h>
 
+#include "db/output.h"
 #include "db/store.h"
 #include "planner/check.h"
 #include "viewer/document/document-work.h"
@@ -57,17 +58,14 @@ tessera_save_bytes (const char *path,
                     const TesseraProgress *progress,
                     TesseraError *error)
 {
-  g_autoptr (GError) write_error = NULL;
+  TesseraError found = { 0 };
 
   /* The last moment at which it can be stopped. */
   if (!progress->report (progress->user, 0.9))
     return TESSERA_CANCELLED;
-  /* Into a file beside it, which then takes its name. */
-  if (!g_file_set_contents_full (path, bytes, (gssize) n_bytes,
-                                 G_FILE_SET_CONTENTS_CONSISTENT, 0666, &write_error))
-    return tessera_fail (error, TESSERA_IO, "%s: choose another place.",
-                         write_error->message);
-  return TESSERA_OK;
+  if (tessera_write_file (path, bytes, n_bytes, &found) == TESSERA_OK)
+    return TESSERA_OK;
+  return tessera_fail (error, found.status, "%s: choose another place.", found.text);
 }
 
 static TesseraStatus
