@@ -52,6 +52,8 @@ TESSERA_API int tessera_start (void);
 /* Everything recorded is in the file and the file is closed; memory is served as before.
  * Call at interpreter exit. Safe to call twice. */
 TESSERA_API void tessera_stop (void);
+/* Whether a trace is being written: not after tessera_stop(), or where it is refused. */
+TESSERA_API int tessera_is_recording (void);
 /* What was recorded so far is in the file when this returns. For tests and snapshots. */
 TESSERA_API int tessera_flush (void);
 

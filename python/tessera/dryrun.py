@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 import torch
 
-from . import _note, answers
+from . import _note, answers, workers
 from .say import say
 
 #: Devices that a node is taken to have.
@@ -156,6 +156,7 @@ def install() -> None:
         return
     _is_installed = True
     answers.install()
+    workers.install()
     world = _number("TESSERA_WORLD", 0)
     if world > 0:
         rank = _number("TESSERA_RANK", 0)

@@ -125,6 +125,7 @@ class Library:
         self._last_error = self._function("last_error", text)
         self._configure = self._function("configure", number, text, text)
         self._start = self._function("start", number)
+        self.is_recording = self._function("is_recording", number)
         self._flush = self._function("flush", number)
         self._take_notice = self._function("take_notice", ctypes.c_size_t, text, ctypes.c_size_t)
         self._set_finder = self._function("set_module_finder", None, address)

@@ -27,8 +27,11 @@ BETWEEN = ("eval", "valid", "test", "save", "saving", "checkpoint", "generat", "
 class Finished(SystemExit):
     """Raised, with status 0, where the asked number of whole steps is done."""
 
+    was_raised = False
+
     def __init__(self) -> None:
         super().__init__(0)
+        Finished.was_raised = True
 
 
 class Told(Protocol):
@@ -200,6 +203,10 @@ class Marks:
         """Ends the program where enough steps are done, in the training thread alone."""
         if self._is_due and self._owner == threading.get_ident():
             raise Finished()
+
+    def go_on(self) -> None:
+        """The program is not ended, however many steps it does."""
+        self._stop_after = None
 
     def found_end(self) -> None:
         """The last optimizer of a step has stepped."""

@@ -9,13 +9,14 @@ before it trains is not spoiled by an early CUDA context.
 
 import atexit
 import os
+from multiprocessing.util import Finalize
 from typing import Any, Dict, Optional, Tuple, Union
 
 import torch
 
-from . import allocator, engine, refused, statistics, streams
+from . import allocator, engine, refused, statistics, streams, workers
 from .library import Library, LibraryError
-from .marks import Marks
+from .marks import Finished, Marks
 from .modules import Modules
 from .optimizers import Optimizers
 from .say import say
@@ -84,6 +85,8 @@ class Session:
         try:
             self._tell_rank(library)
             library.start()
+            if "record" in self._options and not library.is_recording():
+                self.marks.go_on()  # another process records, and may need this one
             try:
                 allocator.install(library)
             except LibraryError:
@@ -97,6 +100,7 @@ class Session:
         statistics.install(library)
         self.attach(library)
         atexit.register(self.close)
+        Finalize(None, self.close, exitpriority=0)  # for a forked worker, whose end is none
 
     def attach(self, library: Library) -> None:
         self._is_attached = True
@@ -122,3 +126,5 @@ class Session:
             self._is_attached = False
             self.library.stop()
             self._say_notices()
+            if Finished.was_raised:
+                workers.end_parent()

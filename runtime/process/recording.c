@@ -186,6 +186,15 @@ tessera_recording_end (TesseraRecorder *taken, const TesseraPlan *followed)
 }
 
 int
+tessera_is_recording (void)
+{
+  TesseraRecorder *used = tessera_recorder_enter ();
+
+  tessera_recorder_leave (used);
+  return used != NULL;
+}
+
+int
 tessera_flush (void)
 {
   TesseraRecorder *used = tessera_recorder_enter ();

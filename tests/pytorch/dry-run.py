@@ -139,6 +139,32 @@ def a_script_that_dies_of_memory_does_not_fit(tmp):
 
 
 @test
+def workers_that_a_dry_run_ends_are_not_waited_for(tmp):
+    """The program waits for what its workers say at their end."""
+    (tmp / "workers.py").write_text("""
+import sys, torch, torch.multiprocessing as mp
+def work(queue):
+    layer = torch.nn.Linear(500, 500).cuda()
+    optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+    for _ in range(1000000):
+        layer(torch.randn(64, 500, device="cuda")).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    queue.put(torch.cuda.max_memory_allocated())
+if __name__ == "__main__":
+    mp.set_start_method(sys.argv[1])
+    queue = mp.Queue()
+    workers = [mp.Process(target=work, args=(queue,)) for _ in range(2)]
+    [worker.start() for worker in workers]
+    print([queue.get() for _ in workers])
+""")
+    for method in "spawn", "fork":
+        answer = answer_of(run(tmp, "dry-run", "--json", "--steps", 3, "-o", "workers.tsr", "--",
+                               sys.executable, "workers.py", method))
+        assert answer["steps"] == 3 and one(tmp / "workers.tsr", "SELECT value FROM meta WHERE key = 'closed'") == "yes"
+
+
+@test
 def plans_that_do_not_hold_are_declined_and_training_goes_on(tmp):
     (tmp / "cut.tsp").write_bytes((tmp / "gpt.tsp").read_bytes()[:20000])
     for plan, named in (("cut.tsp", "cut.tsp"), ("missing-%r.tsp", "missing-0.tsp")):
