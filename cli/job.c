@@ -129,6 +129,7 @@ cli_job_environ (const CliJob *job, char ***out_environ, TesseraError *error)
   set (&env, "TESSERA_POLICY", job->policy);
   set (&env, "TESSERA_STACKS", job->stacks);
   set (&env, "TESSERA_FOLLOW", job->follow);
+  set (&env, "TESSERA_FORCE", job->overwrites ? "1" : NULL);
   *out_environ = g_steal_pointer (&env);
   return TESSERA_OK;
 }

@@ -11,11 +11,12 @@
 /* All strings are borrowed; NULL: the program's own environment decides. */
 typedef struct
 {
-  const char *record; /* pattern of the trace's path, see cli_job_pattern() */
-  const char *plan;   /* pattern as well */
-  const char *policy; /* native, expandable, direct, plan */
-  const char *stacks; /* "0", "1" */
-  const char *follow; /* "length", "trace" */
+  const char *record;  /* pattern of the trace's path, see cli_job_pattern() */
+  const char *plan;    /* pattern as well */
+  const char *policy;  /* native, expandable, direct, plan */
+  const char *stacks;  /* "0", "1" */
+  const char *follow;  /* "length", "trace" */
+  gboolean overwrites; /* what is no trace, where @record is to be */
 
   /* Dry runs only. */
   gboolean is_dry;

@@ -41,19 +41,37 @@ cli_check_output (const char *name, const char *input, const char *output)
 }
 
 int
-cli_check_trace_output (const char *name, const char *input, const char *output)
+cli_check_result (const char *name,
+                  const char *input,
+                  const char *output,
+                  TesseraFileKind kind,
+                  gboolean force)
 {
   struct stat there;
   int result = cli_check_output (name, input, output);
 
-  if (result == CLI_DONE && output != NULL && stat (output, &there) == 0 &&
-      !S_ISREG (there.st_mode))
-    return cannot_write (output, "it is a device or pipe; name a file");
-  if (result != CLI_DONE || output == NULL || g_str_has_suffix (output, ".tsr") ||
-      stat (output, &there) != 0 || there.st_size == 0 ||
-      tessera_file_kind (output) == TESSERA_FILE_TRACE)
+  if (result != CLI_DONE || output == NULL || force || stat (output, &there) != 0 ||
+      !S_ISREG (there.st_mode) || there.st_size == 0 ||
+      tessera_output_descriptor (output) >= 0 || tessera_file_kind (output) == kind)
     return result;
-  return cannot_write (
-      output, "a file that is no trace is there and would be lost; name one that "
-              "ends in .tsr");
+  return cannot_write (output,
+                       kind == TESSERA_FILE_TRACE
+                           ? "a file that is no trace would be lost; name another "
+                             "one, or overwrite it with --force"
+                           : "a file that is no plan would be lost; name another "
+                             "one, or overwrite it with --force");
+}
+
+int
+cli_check_recording (const char *name,
+                     const char *input,
+                     const char *output,
+                     gboolean force)
+{
+  struct stat there;
+
+  if (output != NULL && stat (output, &there) == 0 && !S_ISREG (there.st_mode) &&
+      !S_ISDIR (there.st_mode))
+    return cannot_write (output, "it is a device or pipe; name a file");
+  return cli_check_result (name, input, output, TESSERA_FILE_TRACE, force);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cli/command.h"
+#include "db/store.h"
 
 /*
  * cli_check_output:
@@ -21,6 +22,22 @@
  */
 int cli_check_output (const char *name, const char *input, const char *output);
 
-/* Of a trace that a run will write, which grows: no device; and a file that is no trace, say
- * the program itself, must not lie in its place: only one that ends in .tsr is replaced unseen. */
-int cli_check_trace_output (const char *name, const char *input, const char *output);
+/* The option that goes with cli_check_result(). */
+#define CLI_FORCE(force)                                                                 \
+  {                                                                                      \
+    "force", 0, 0, G_OPTION_ARG_NONE, force,                                             \
+        "Overwrite a file that is something else than what is written", NULL             \
+  }
+
+/* As cli_check_output() of a trace or plan. What is neither empty nor such a file, say a
+ * script, is replaced only by @force. */
+int cli_check_result (const char *name,
+                      const char *input,
+                      const char *output,
+                      TesseraFileKind kind,
+                      gboolean force);
+/* Of a trace that a run writes: it grows, in a file. */
+int cli_check_recording (const char *name,
+                         const char *input,
+                         const char *output,
+                         gboolean force);

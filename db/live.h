@@ -55,6 +55,11 @@ typedef struct
   int64_t ranges_later_ns; /* ranges of earlier batches move by this */
 } TesseraLiveBatch;
 
+/* TESSERA_IO and a sentence where no trace can be made at @path: also where another process
+ * records there or, unless it @overwrites, where a file is that is no trace. */
+TESSERA_MUST_USE TesseraStatus tessera_live_check (const char *path,
+                                                   bool overwrites,
+                                                   TesseraError *error);
 /* Makes the file with its first batch in it, or leaves what was there. TESSERA_IO also
  * where another process records into it. */
 TESSERA_MUST_USE TesseraStatus tessera_live_create (const char *path,

@@ -102,6 +102,27 @@ test_no_place (TestPlace *place, gconstpointer data)
   g_assert_cmpuint (test_place_count_files (place), ==, 0);
 }
 
+static void
+test_no_trace (TestPlace *place, gconstpointer data)
+{
+  TesseraRecorderOptions options = { .path = place->path };
+  TesseraError error = { 0 };
+  TesseraRecorder *recorder;
+  g_autofree char *text = NULL;
+
+  g_assert_true (g_file_set_contents (place->path, "import torch", -1, NULL));
+  g_assert_cmpint (open_recorder (place->path, &error, &recorder), ==, TESSERA_IO);
+  g_assert_nonnull (strstr (error.text, "no trace would be lost"));
+  g_assert_true (g_file_get_contents (place->path, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, "import torch");
+  options.overwrites = true;
+  g_assert_cmpint (tessera_recorder_open (&options, NULL, &recorder), ==, TESSERA_OK);
+  tessera_recorder_device (recorder, &(TesseraRecordedDevice){ .alignment_bytes = 512 });
+  record (recorder, 100);
+  tessera_recorder_close (recorder);
+  g_assert_cmpuint (count_events (place), ==, 100);
+}
+
 /* A file that may grow no further: no signal, a sentence, and what was written stays. In
  * a process of its own, since limits can only go down. */
 static void
@@ -312,6 +333,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   TEST ("/recorder/fault/no-place", test_no_place);
+  TEST ("/recorder/fault/no-trace", test_no_trace);
   TEST ("/recorder/fault/file-limit", test_file_limit);
   TEST ("/recorder/fault/removed", test_removed);
   TEST ("/recorder/fault/replaced", test_replaced);

@@ -320,6 +320,45 @@ test_ranges (TestPlace *place, gconstpointer data)
   tessera_trace_free (trace);
 }
 
+/* An older trace is given up for an event, not for ranges alone. */
+static void
+test_keeps_older (TestPlace *place, gconstpointer data)
+{
+  g_autofree char *older = NULL, *now = NULL;
+  gsize n_older, n_now;
+  TesseraRecorder *recorder = begin (place, 0, 0);
+  TesseraTrace *trace;
+  uint32_t step;
+
+  add_device (recorder, 0);
+  record (recorder, 0, 0, 7);
+  tessera_recorder_close (recorder);
+  g_assert_true (g_file_get_contents (place->path, &older, &n_older, NULL));
+
+  recorder = begin (place, 0, 0);
+  add_device (recorder, 0);
+  tessera_recorder_range_end (recorder, begin_range (recorder, TESSERA_RANGE_STEP, "1"));
+  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  tessera_recorder_end_state (recorder, 0, &(TesseraHeld){ 0 });
+  tessera_recorder_close (recorder);
+  g_assert_true (g_file_get_contents (place->path, &now, &n_now, NULL));
+  g_assert_cmpuint (n_now, ==, n_older);
+  g_assert_cmpint (memcmp (now, older, n_now), ==, 0);
+
+  recorder = begin (place, 0, 0);
+  add_device (recorder, 0);
+  step = begin_range (recorder, TESSERA_RANGE_STEP, "1");
+  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  record (recorder, 0, 0, 3);
+  tessera_recorder_range_end (recorder, step);
+  tessera_recorder_close (recorder);
+  trace = load (place, TESSERA_NONE);
+  check_events (trace, 3);
+  check_range (trace, 0, "1", 0, 3, TESSERA_NONE);
+  tessera_trace_free (trace);
+  g_assert_cmpuint (test_place_count_files (place), ==, 1);
+}
+
 /* Ring of 64, writer asleep: what does not fit is lost, and the file says where. */
 static void
 test_lost (TestPlace *place, gconstpointer data)
@@ -563,6 +602,7 @@ main (int argc, char **argv)
   TEST ("/recorder/killed", test_killed);
   TEST ("/recorder/replaces-killed", test_replaces_killed);
   TEST ("/recorder/ranges", test_ranges);
+  TEST ("/recorder/keeps-older", test_keeps_older);
   TEST ("/recorder/lost", test_lost);
   TEST ("/recorder/refused", test_refused);
   TEST ("/recorder/fork", test_fork);

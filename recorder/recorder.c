@@ -108,9 +108,10 @@ tessera_recorder_open (const TesseraRecorderOptions *options,
   tessera_names_meta (&recorder->names, TESSERA_META_CLOSED, "no");
   if (options->stacks)
     recorder->python = tessera_python_new (&recorder->names);
-  status = tessera_writer_start (
-      options->path, options->flush_ms ? options->flush_ms : DEFAULT_FLUSH_MS,
-      recorder->ring, &recorder->names, error, &recorder->writer);
+  status =
+      tessera_writer_start (options->path, options->overwrites,
+                            options->flush_ms ? options->flush_ms : DEFAULT_FLUSH_MS,
+                            recorder->ring, &recorder->names, error, &recorder->writer);
   if (status == TESSERA_OK)
     *out_recorder = recorder;
   else

@@ -24,7 +24,9 @@ typedef struct TesseraRecorder TesseraRecorder;
 
 typedef struct
 {
-  const char *path;     /* no pattern; a file that is there is replaced */
+  const char *path;     /* no pattern; a trace that is there is replaced, once there is an
+                           event to record */
+  bool overwrites;      /* what is no trace as well */
   const char *source;   /* shown as where the trace comes from */
   uint32_t ring_events; /* rounded up to a power of two; 0: 262144 */
   uint32_t flush_ms;    /* 0: 250; written from half of it on, a batch at a time */

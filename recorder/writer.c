@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "db/array.h"
 #include "recorder/ends.h"
@@ -54,6 +55,8 @@ struct TesseraWriter
   TesseraNews news;
   TesseraBatchRows rows;
   TesseraRingItem *items;
+  size_t n_held;    /* of them: taken and not looked at yet */
+  bool keeps_older; /* a file that is there stays until there is an event */
   uint64_t n_lost, n_refused_told;
   int64_t begun_ns; /* the last batch */
 };
@@ -143,12 +146,15 @@ take_refused (TesseraWriter *writer)
 static TesseraStatus
 gather (TesseraWriter *writer, size_t *out_n_items)
 {
-  size_t n_items = tessera_ring_take (writer->ring, writer->items, BATCH_ITEMS);
+  size_t n_items =
+      writer->n_held + tessera_ring_take (writer->ring, writer->items + writer->n_held,
+                                          BATCH_ITEMS - writer->n_held);
   uint64_t n_lost = tessera_ring_take_lost (writer->ring) + take_refused (writer);
   uint32_t gap = n_lost ? name_gap (writer, n_lost) : TESSERA_NONE;
   TesseraStatus status = tessera_news_take (&writer->news, writer->names);
 
   *out_n_items = n_items;
+  writer->n_held = 0;
   if (status == TESSERA_OK)
     status = tessera_batch_rows_begin (&writer->rows, &writer->news);
   for (size_t i = 0; status == TESSERA_OK && i < n_items; i++)
@@ -177,6 +183,20 @@ write_batch (TesseraWriter *writer, const TesseraLiveBatch *batch, TesseraError 
   return TESSERA_OK;
 }
 
+/* Ranges alone are no recording for which an older file would be given up. */
+static bool
+must_wait (TesseraWriter *writer)
+{
+  if (writer->live || !writer->keeps_older)
+    return false;
+  writer->n_held += tessera_ring_take (writer->ring, writer->items + writer->n_held,
+                                       BATCH_ITEMS - writer->n_held);
+  for (size_t i = 0; i < writer->n_held; i++)
+    if (writer->items[i].kind == TESSERA_ITEM_EVENT)
+      return false;
+  return writer->n_held < BATCH_ITEMS;
+}
+
 /* One transaction. Returns: whether there is more to take; sets is_running to false on
  * failure. */
 static bool
@@ -185,8 +205,11 @@ write_some (TesseraWriter *writer)
   TesseraLiveBatch batch;
   TesseraError error = { 0 };
   size_t n_items;
-  TesseraStatus status = gather (writer, &n_items);
+  TesseraStatus status;
 
+  if (must_wait (writer))
+    return false;
+  status = gather (writer, &n_items);
   if (status == TESSERA_OK && writer->live && n_items == 0 &&
       writer->rows.n_changed == 0 && !tessera_news_any (&writer->news))
     return false;
@@ -272,7 +295,7 @@ close_file (TesseraWriter *writer)
 
   if (tessera_writer_is_running (writer))
     write_some (writer); /* what the last batch refused */
-  if (tessera_writer_is_running (writer) && writer->ends.n_states > 0)
+  if (tessera_writer_is_running (writer) && writer->live && writer->ends.n_states > 0)
     {
       TesseraLiveBatch batch;
 
@@ -353,16 +376,20 @@ create_thread (TesseraWriter *writer)
 
 TesseraStatus
 tessera_writer_start (const char *path,
+                      bool overwrites,
                       uint32_t flush_ms,
                       TesseraRing *ring,
                       TesseraNames *names,
                       TesseraError *error,
                       TesseraWriter **out_writer)
 {
-  TesseraWriter *writer = calloc (1, sizeof *writer);
-  TesseraStatus status;
+  TesseraStatus status = tessera_live_check (path, overwrites, error);
+  TesseraWriter *writer;
 
   *out_writer = NULL;
+  if (status != TESSERA_OK)
+    return status;
+  writer = calloc (1, sizeof *writer);
   if (!writer || !(writer->path = strdup (path)) ||
       !(writer->items = malloc (BATCH_ITEMS * sizeof *writer->items)) ||
       init_locks (writer) != TESSERA_OK)
@@ -374,6 +401,7 @@ tessera_writer_start (const char *path,
     }
   writer->flush_ns = (int64_t) flush_ms * NS_PER_MS;
   writer->ring = ring;
+  writer->keeps_older = access (path, F_OK) == 0;
   writer->names = names;
   atomic_init (&writer->is_running, true);
   tessera_batch_rows_init (&writer->rows, now_ns ());

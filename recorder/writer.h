@@ -14,8 +14,10 @@
 typedef struct TesseraWriter TesseraWriter;
 
 /* Both are borrowed until the writer is stopped or abandoned. @flush_ms: at most this
- * long from an event to its transaction. Waits until the file is made. */
+ * long from an event to its transaction. Waits until the file is made, or found to be an
+ * older trace, which stays until there is an event. */
 TESSERA_MUST_USE TesseraStatus tessera_writer_start (const char *path,
+                                                     bool overwrites,
                                                      uint32_t flush_ms,
                                                      TesseraRing *ring,
                                                      TesseraNames *names,

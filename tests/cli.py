@@ -488,7 +488,7 @@ def files_are_as_documented_and_those_of_the_future_are_refused(tmp):
 def a_full_disk_leaves_nothing_and_spares_the_old_file(tmp):
     (tmp / "kept.tsr").write_text("old")
     for target in ("kept.tsr", "new.tsr"):
-        refused("import", SAMPLE, "-o", tmp / target, limit=200 * 1024)
+        refused("import", SAMPLE, "-o", tmp / target, "--force", limit=200 * 1024, words=("larger than files may be",))
     for command, target in (("plan", "p.tsp"), ("export", "o.csv"), ("render", "o.png"), ("report", "o.html")):
         refused(command, SAMPLE, "-o", tmp / target, limit=20 * 1024, words=(target,))
     assert (tmp / "kept.tsr").read_text() == "old"
@@ -629,6 +629,34 @@ def what_is_replaced_keeps_mode_owner_and_links(tmp):
     assert (tmp / "t.tsr").is_symlink() and (now.st_mode & 0o777, now.st_uid, now.st_gid) == (0o640, *owner), now
     assert sorted(os.listdir(tmp)) == sorted(["there", *(name for _, name in WRITING)])
     assert sorted(os.listdir(tmp / "there")) == sorted(name for _, name in WRITING)
+
+
+@test
+def what_is_something_else_is_not_overwritten(tmp):
+    script = "import torch\n"
+    (tmp / "empty").touch()
+    for command, other, noun in (("import", ("plan",), "trace"), ("plan", ("import",), "plan")):
+        (tmp / "train.py").write_text(script)
+        good(*other, SAMPLE, "-o", tmp / "other")
+        for name in "train.py", "other":
+            before = (tmp / name).read_bytes()
+            refused(command, SAMPLE, "-o", tmp / name, words=(name, f"no {noun}", "--force"))
+            assert (tmp / name).read_bytes() == before
+            good(command, SAMPLE, "-o", tmp / name, "--force")
+            good(command, SAMPLE, "-o", tmp / name)
+        (tmp / "other").unlink()
+        good(command, SAMPLE, "-o", tmp / "empty")
+        (tmp / "empty").write_bytes(b"")
+    for name in "train.py", "t.tsr":
+        (tmp / name).write_text(script)
+        refused("record", "-o", tmp / name, "--", "true", words=(name, "no trace", "--force"))
+        refused("run", "--plan", tmp / "t.tsr", "-o", tmp / name, "--", "true", status=2 if name == "t.tsr" else 1)
+        refused("dry-run", "-o", tmp / name, "--", "true", words=(name, "no trace", "--force"))
+        assert (tmp / name).read_text() == script
+        forced = good("record", "-o", tmp / name, "--force", "--", "sh", "-c", "echo $TESSERA_FORCE")
+        assert forced == "1\n" and (tmp / name).read_text() == script
+    (tmp / "new.tsp").write_text(script)
+    refused("dry-run", "-o", tmp / "new.tsr", "--", "true", words=("new.tsp", "no plan", "--force"))
 
 
 @test

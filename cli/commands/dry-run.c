@@ -65,7 +65,7 @@ typedef struct
 {
   char *gpu, *policy, *plan, *follow, *output, *headroom, *steps;
   gint world, rank, lag;
-  gboolean stacks, json;
+  gboolean stacks, force, json;
 } Options;
 
 /* What the device has to keep free beside the job: as asked for and parsed already, or
@@ -158,10 +158,13 @@ take_paths (const Options *options, CliRehearsal *run)
                       "one process");
   run->trace_path = g_canonicalize_filename (named, NULL);
   run->plan_path = plan_beside (run->trace_path);
+  run->job.overwrites = options->force;
   run->job.record = run->trace_pattern = cli_job_pattern (run->trace_path);
-  int result = cli_check_trace_output ("dry-run", options->plan, run->trace_path);
+  int result =
+      cli_check_recording ("dry-run", options->plan, run->trace_path, options->force);
   if (result == CLI_DONE)
-    result = cli_check_output ("dry-run", options->plan, run->plan_path);
+    result = cli_check_result ("dry-run", options->plan, run->plan_path,
+                               TESSERA_FILE_PLAN, options->force);
   if (result != CLI_DONE || options->plan == NULL)
     return result;
   run->followed_path = g_canonicalize_filename (options->plan, NULL);
@@ -221,6 +224,7 @@ cli_dry_run (int argc, char **argv)
       "The trace to write (default: the script's name, and -planned with --plan); its "
       "plan goes beside it, as .tsp",
       "T.tsr" },
+    CLI_FORCE (&options.force),
     { "stacks", 0, 0, G_OPTION_ARG_NONE, &options.stacks,
       "Record the lines that allocate (default)", NULL },
     { "no-stacks", 0, G_OPTION_FLAG_REVERSE, G_OPTION_ARG_NONE, &options.stacks,

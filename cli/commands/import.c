@@ -9,9 +9,11 @@ int
 cli_import (int argc, char **argv)
 {
   g_autofree char *output = NULL;
+  gboolean force = FALSE;
   CliCommon common = { 0 };
   GOptionEntry entries[] = { { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
                                "The trace to write", "T.tsr" },
+                             CLI_FORCE (&force),
                              { NULL } };
   CliStudy study;
   TesseraError error = { 0 };
@@ -20,7 +22,7 @@ cli_import (int argc, char **argv)
     return CLI_USAGE;
   if (output == NULL)
     return cli_usage ("import", "say where to write with -o T.tsr");
-  int result = cli_check_output ("import", argv[1], output);
+  int result = cli_check_result ("import", argv[1], output, TESSERA_FILE_TRACE, force);
   if (result != CLI_DONE)
     return result;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);

@@ -198,7 +198,7 @@ typedef struct
   char *waits_text, *regions_text;
   CliWaits waits;
   CliRegions regions;
-  gboolean no_edits, across, store;
+  gboolean no_edits, across, store, force;
   gboolean keeps_best;
   char *resume;
   double time_limit_s;
@@ -228,6 +228,7 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
   GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &arguments->output, "The plan to write",
       "P.tsp" },
+    CLI_FORCE (&arguments->force),
     { "across-streams", 0, 0, G_OPTION_ARG_NONE, &arguments->across,
       "Let ranges pass from stream to stream; lists each hand-over", NULL },
     { "waits", 0, 0, G_OPTION_ARG_STRING, &arguments->waits_text,
@@ -331,7 +332,8 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
   options->work_budget = (uint64_t) arguments->budget;
   options->time_limit_s = arguments->time_limit_s;
   options->keeps_best = arguments->keeps_best;
-  return cli_check_output ("plan", path, arguments->output);
+  return cli_check_result ("plan", path, arguments->output, TESSERA_FILE_PLAN,
+                           arguments->force);
 }
 
 /* Opens, plans, and writes what is to be written. */

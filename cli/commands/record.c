@@ -6,7 +6,7 @@ int
 cli_record (int argc, char **argv)
 {
   g_autofree char *output = NULL, *policy = NULL;
-  gboolean stacks = FALSE;
+  gboolean stacks = FALSE, force = FALSE;
   GOptionEntry entries[] = { { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
                                "The trace to write; %r rank, %h host, %p process",
                                "T.tsr" },
@@ -17,6 +17,7 @@ cli_record (int argc, char **argv)
                                "POLICY" },
                              { "stacks", 0, 0, G_OPTION_ARG_NONE, &stacks,
                                "Record the lines that allocate", NULL },
+                             CLI_FORCE (&force),
                              { NULL } };
   CliJob job = { 0 };
 
@@ -28,10 +29,11 @@ cli_record (int argc, char **argv)
       (!cli_job_policy_is_known (policy) || g_str_equal (policy, "plan")))
     return cli_usage ("record", "--policy takes native, expandable or direct, not \"%s\"",
                       policy);
-  int result = cli_check_trace_output ("record", NULL, output);
+  int result = cli_check_recording ("record", NULL, output, force);
   if (result != CLI_DONE)
     return result;
   job.record = output;
+  job.overwrites = force;
   job.policy = policy;
   job.stacks = stacks ? "1" : NULL;
   return cli_job_become (&job, argv + 1);

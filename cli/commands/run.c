@@ -42,6 +42,7 @@ int
 cli_run (int argc, char **argv)
 {
   g_autofree char *output = NULL, *plan = NULL, *follow = NULL;
+  gboolean force = FALSE;
   GOptionEntry entries[] = {
     { "plan", 0, 0, G_OPTION_ARG_FILENAME, &plan,
       "The plan to follow; %r rank, %h host, %p process", "P.tsp" },
@@ -51,6 +52,7 @@ cli_run (int argc, char **argv)
       "length|trace" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
       "Record as well, into this trace; patterns as above", "T.tsr" },
+    CLI_FORCE (&force),
     { NULL }
   };
   CliJob job = { .policy = "plan" };
@@ -63,11 +65,12 @@ cli_run (int argc, char **argv)
     return cli_usage ("run", "--follow takes length or trace, not \"%s\"", follow);
   int result = check_there (plan);
   if (result == CLI_DONE)
-    result = cli_check_trace_output ("run", plan, output);
+    result = cli_check_recording ("run", plan, output, force);
   if (result != CLI_DONE)
     return result;
   job.plan = plan;
   job.follow = follow;
   job.record = output;
+  job.overwrites = force;
   return cli_job_become (&job, argv + 1);
 }

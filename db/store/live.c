@@ -15,6 +15,7 @@
 #include "db/array.h"
 #include "db/store/file.h"
 #include "db/store/tables.h"
+#include "db/store.h"
 
 #define PAGE_BYTES 4096
 /* Pages in the WAL before they move into the file: 16 MiB. More makes checkpoints rarer,
@@ -309,6 +310,28 @@ live_free (TesseraLive *live)
   free (live->real);
   free (live->devices);
   free (live);
+}
+
+TesseraStatus
+tessera_live_check (const char *path, bool overwrites, TesseraError *error)
+{
+  int failure = tessera_output_check (path);
+  struct stat there;
+
+  if (failure)
+    return tessera_fail (error, TESSERA_IO, "Cannot write %s: %s", path,
+                         strerror (failure));
+  if (stat (path, &there) != 0)
+    return TESSERA_OK;
+  if (!S_ISREG (there.st_mode))
+    return tessera_fail (error, TESSERA_IO,
+                         "Cannot write %s: it is not a file but a device or pipe", path);
+  if (there.st_size > 0 && !overwrites && tessera_file_kind (path) != TESSERA_FILE_TRACE)
+    return tessera_fail (error, TESSERA_IO,
+                         "Cannot write %s: a file that is no trace would be lost; name"
+                         " another file, or overwrite it with TESSERA_FORCE=1",
+                         path);
+  return tessera_file_check_idle (path, error);
 }
 
 TesseraStatus

@@ -202,8 +202,9 @@ void
 tessera_options_settle (TesseraOptions *options)
 {
   const char *rank = getenv ("RANK"), *world = getenv ("WORLD_SIZE");
-  const char *conf = getenv ("PYTORCH_ALLOC_CONF");
+  const char *conf = getenv ("PYTORCH_ALLOC_CONF"), *force = getenv ("TESSERA_FORCE");
 
+  options->overwrites = force != NULL && *force != '\0' && strcmp (force, "0") != 0;
   if (conf == NULL)
     conf = getenv ("PYTORCH_CUDA_ALLOC_CONF");
   if (!options->has_rank && (rank == NULL || !set_rank (options, rank)))

@@ -31,12 +31,13 @@ typedef struct
   double limit_fraction; /* 0: none */
   uint32_t flush_ms, ring_events;
   bool has_stacks;
+  bool overwrites; /* a file that is no trace, by one */
 } TesseraOptions;
 
 extern TesseraOptions tessera_options;
 
 /* What the environment says where nobody told: RANK, WORLD_SIZE, the allocator's
- * settings. */
+ * settings, TESSERA_FORCE. */
 void tessera_options_settle (TesseraOptions *options);
 /* %r rank, %h host, %p process, %% a percent sign. False: too long, or another letter. */
 bool tessera_options_expand (const TesseraOptions *options,

@@ -100,6 +100,7 @@ tessera_recording_begin (TesseraPolicyKind policy, const TesseraPlan *plan)
   Facts facts;
   TesseraRecorderOptions options = {
     .path = trace_path,
+    .overwrites = tessera_options.overwrites,
     .source = "a live run",
     .ring_events = tessera_options.ring_events,
     .flush_ms = tessera_options.flush_ms,
@@ -146,7 +147,8 @@ wait_for_users (void)
   return true;
 }
 
-static void
+/* Returns: whether anything was recorded. */
+static bool
 note_loss (TesseraRecorder *closing)
 {
   TesseraRecorderStats stats;
@@ -158,6 +160,7 @@ note_loss (TesseraRecorder *closing)
     tessera_notice ("The trace lacks %" PRIu64 " events of %" PRIu64
                     ": the ring was full; a larger ring_events holds them.",
                     stats.n_lost, stats.n_events + stats.n_lost);
+  return stats.n_written > 0;
 }
 
 /* What was followed, beside what became of it. A process that is killed leaves it out. */
@@ -165,11 +168,12 @@ static void
 close_recorder (TesseraRecorder *closing, const TesseraPlan *followed)
 {
   TesseraError error = { 0 };
+  bool has_trace;
 
   (void) !tessera_recorder_flush (closing, NULL); /* what it met is told here: */
-  note_loss (closing);
+  has_trace = note_loss (closing);
   tessera_recorder_close (closing);
-  if (followed != NULL &&
+  if (has_trace && followed != NULL &&
       tessera_trace_save_plan (trace_path, followed, &error) != TESSERA_OK)
     tessera_notice ("%s; the trace lacks the plan that was followed.", error.text);
 }
