@@ -107,22 +107,23 @@ append_picture (GString *html,
 }
 
 static void
-append_parts (GString *html, const TesseraParts *parts)
+append_parts (GString *html, const CliStudy *study, const TesseraParts *parts)
 {
+  TesseraPart list[TESSERA_N_PARTS];
+
+  tessera_parts_list (study->trace, parts, list);
   g_string_append_printf (html,
                           "<h2>Reserved memory at event %u, byte by byte</h2>\n<table>\n",
                           parts->event_index);
-  for (size_t i = 0; i < cli_n_parts (); i++)
-    {
-      uint64_t bytes;
-      const char *label = cli_part (parts, i, &bytes);
-      append_bar_row (html, label, bytes, parts->reserved_bytes);
-    }
+  for (size_t i = 0; i < TESSERA_N_PARTS; i++)
+    if (list[i].bytes > 0 || !list[i].is_rare)
+      append_bar_row (html, list[i].name, list[i].bytes, parts->reserved_bytes);
   append_bar_row (html, "reserved", parts->reserved_bytes, parts->reserved_bytes);
   g_string_append (
       html,
-      "</table>\n<p class=dim>Hard: between live blocks of its segment. Soft: at the "
-      "edge of a segment in use. Cache: a whole free segment.</p>\n");
+      "</table>\n<p class=dim>Other size: in segments for small requests where the next "
+      "one is large, or the reverse. Hard: between live blocks of its segment. Soft: at "
+      "the edge of a segment in use. Cache: a whole free segment.</p>\n");
 }
 
 static void
@@ -269,7 +270,7 @@ cli_report_html (const CliStudy *study, GString **out_html, TesseraError *error)
       g_string_free (html, TRUE);
       return status;
     }
-  append_parts (html, &verdict.parts);
+  append_parts (html, study, &verdict.parts);
   append_needs (html, study);
   append_largest (html, study, verdict.parts.event_index);
   append_culprits (html, study, &verdict.parts);

@@ -101,7 +101,8 @@ check_layout (const TesseraTrace *trace,
 
       g_assert_cmpint (tessera_parts_at (trace, blocks, layout, e, &p), ==, TESSERA_OK);
       g_assert_cmpuint (p.live_bytes + p.rounding_bytes + p.pending_bytes +
-                            p.other_stream_bytes + p.hard_bytes + p.soft_bytes +
+                            p.new_segment_bytes + p.other_stream_bytes +
+                            p.other_size_bytes + p.hard_bytes + p.soft_bytes +
                             p.cache_bytes,
                         ==, p.reserved_bytes);
       tessera_verdict (trace, layout, &p, NULL, &verdict);

@@ -220,7 +220,8 @@ check_moment (const Case *c, const TesseraLayout *layout, uint32_t at)
   g_assert_cmpuint (parts.rounding_bytes, ==, allocated - live);
   g_assert_cmpuint (parts.pending_bytes, ==, active - allocated);
   g_assert_cmpuint (parts.live_bytes + parts.rounding_bytes + parts.pending_bytes +
-                        parts.other_stream_bytes + parts.hard_bytes + parts.soft_bytes +
+                        parts.new_segment_bytes + parts.other_stream_bytes +
+                        parts.other_size_bytes + parts.hard_bytes + parts.soft_bytes +
                         parts.cache_bytes,
                     ==, reserved);
 }

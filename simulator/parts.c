@@ -10,6 +10,7 @@
 #include "simulator/verdict.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "allocator/caching.h"
 
@@ -188,21 +189,25 @@ count_free (Moment *moment,
   bool other = is_other (moment, segment);
   bool other_size = other && segment->stream == moment->request->stream &&
                     segment->pool == moment->request->pool;
-  uint64_t unlisted = 0;
   uint64_t *place;
 
-  if (is_used_below && is_used_above)
+  if (is_fresh (moment, addr, size_bytes))
+    {
+      parts->new_segment_bytes += size_bytes;
+      return;
+    }
+  if (other && !other_size)
+    place = &parts->other_stream_bytes;
+  else if (is_used_below && is_used_above)
     place = other_size ? &parts->other_size_hard_bytes : &parts->hard_bytes;
   else if (is_used_below || is_used_above)
     place = other_size ? &parts->other_size_soft_bytes : &parts->soft_bytes;
   else
     place = other_size ? &parts->other_size_cache_bytes : &parts->cache_bytes;
-  if (other && !other_size)
-    place = &unlisted;
   *place += size_bytes;
-  if (other)
-    parts->other_stream_bytes += size_bytes;
-  else if (size_bytes > parts->largest_hole_bytes && !is_fresh (moment, addr, size_bytes))
+  if (other_size)
+    parts->other_size_bytes += size_bytes;
+  if (!other && size_bytes > parts->largest_hole_bytes)
     {
       parts->largest_hole_bytes = size_bytes;
       parts->largest_hole_addr = addr;
@@ -299,4 +304,46 @@ tessera_parts_at (const TesseraTrace *trace,
   free (moment.segments);
   free (moment.held);
   return status;
+}
+
+void
+tessera_parts_list (const TesseraTrace *trace,
+                    const TesseraParts *parts,
+                    TesseraPart out_parts[TESSERA_N_PARTS])
+{
+  /* A program of one stream can have private pools. */
+  bool has_streams = trace->n_streams > 1;
+  const TesseraPart list[TESSERA_N_PARTS] = {
+    { "live_bytes", "live", "Asked for by the program and not freed", parts->live_bytes },
+    { "rounding_bytes", "rounding", "Block sizes above what was asked for",
+      parts->rounding_bytes },
+    { "pending_bytes", "pending", "Freed, waiting for an event of another stream",
+      parts->pending_bytes },
+    { "new_segment_bytes", "new segment",
+      "Free, taken just now for the next request, which found no hole",
+      parts->new_segment_bytes, .is_rare = true },
+    { "other_stream_bytes", has_streams ? "other stream" : "other pool",
+      has_streams ? "Free, but kept for another stream or pool than the next request's"
+                  : "Free, but kept for another pool than the next request's",
+      parts->other_stream_bytes },
+    { "other_size_bytes", "other size",
+      "Free, but in segments for small requests (up to 1 MiB) where the next one is "
+      "large, or for large ones where it is small",
+      parts->other_size_bytes },
+    { "hard_bytes", "hard holes", "Free between live blocks of a segment",
+      parts->hard_bytes },
+    { "soft_bytes", "soft holes", "Free at the edge of a segment in use",
+      parts->soft_bytes },
+    { "cache_bytes", "cache", "Whole free segments: given back before anything fails",
+      parts->cache_bytes },
+  };
+
+  memcpy (out_parts, list, sizeof list);
+}
+
+uint64_t
+tessera_parts_free_bytes (const TesseraParts *parts)
+{
+  return parts->reserved_bytes - parts->live_bytes - parts->rounding_bytes -
+         parts->pending_bytes;
 }

@@ -69,7 +69,8 @@ test_hole (void)
   g_assert_cmpint (tessera_parts_at (c.trace, c.blocks, layout, 4, &parts), ==,
                    TESSERA_OK);
   g_assert_cmpuint (parts.request_bytes, ==, 30 * MIB);
-  g_assert_cmpuint (parts.cache_bytes, ==, 40 * MIB);
+  g_assert_cmpuint (parts.new_segment_bytes, ==, 40 * MIB);
+  g_assert_cmpuint (parts.cache_bytes, ==, 0);
   g_assert_cmpuint (parts.largest_hole_bytes, ==, 10 * MIB);
   g_assert_cmpuint (parts.largest_hole_addr, ==, 110 * MIB);
   tessera_verdict (c.trace, layout, &parts, NULL, &verdict);

@@ -109,12 +109,12 @@ check_parts (const Case *c, const TesseraLayout *layout, uint32_t at)
   g_assert_cmpuint (p.live_bytes + p.rounding_bytes + p.pending_bytes, ==,
                     curves->active_bytes[at]);
   g_assert_cmpuint (p.live_bytes + p.rounding_bytes + p.pending_bytes +
-                        p.other_stream_bytes + p.hard_bytes + p.soft_bytes +
-                        p.cache_bytes,
+                        p.new_segment_bytes + p.other_stream_bytes + p.other_size_bytes +
+                        p.hard_bytes + p.soft_bytes + p.cache_bytes,
                     ==, p.reserved_bytes);
   g_assert_cmpuint (p.other_size_hard_bytes + p.other_size_soft_bytes +
                         p.other_size_cache_bytes,
-                    <=, p.other_stream_bytes);
+                    ==, p.other_size_bytes);
 }
 
 static void

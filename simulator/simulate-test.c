@@ -226,7 +226,8 @@ test_three_blocks (void)
      block before kept its tail of 1 MiB. */
   g_assert_cmpint (tessera_parts_at (trace, c.blocks, layout, 6, &parts), ==, TESSERA_OK);
   g_assert_cmpuint (layout->block_bytes[3], ==, 6 * MIB);
-  g_assert_cmpuint (parts.other_stream_bytes, ==, 4 * MIB);
+  g_assert_cmpuint (parts.other_size_bytes, ==, 4 * MIB);
+  g_assert_cmpuint (parts.other_stream_bytes, ==, 0);
   g_assert_cmpuint (parts.soft_bytes, ==, 2 * MIB - 512);
   g_assert_cmpuint (parts.hard_bytes, ==, 0);
   tessera_layout_free (layout);

@@ -22,7 +22,8 @@ judge_oom (TesseraParts parts, const TesseraNeeds *needs)
 
   g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
   parts.reserved_bytes = parts.live_bytes + parts.rounding_bytes + parts.pending_bytes +
-                         parts.other_stream_bytes + parts.hard_bytes + parts.soft_bytes +
+                         parts.new_segment_bytes + parts.other_stream_bytes +
+                         parts.other_size_bytes + parts.hard_bytes + parts.soft_bytes +
                          parts.cache_bytes;
   layout.peak_reserved_bytes = parts.reserved_bytes;
   tessera_verdict (trace, &layout, &parts, needs, &verdict);
@@ -103,9 +104,22 @@ test_died_of_others (void)
                          .soft_bytes = GIB,
                          .free_at_driver_bytes = GIB / 2,
                          .outside_bytes = TESSERA_NOWHERE };
+  TesseraVerdict verdict;
 
+  parts.other_size_bytes = parts.other_size_soft_bytes = 2 * GIB;
+  verdict = judge_oom (parts, NULL);
+  g_assert_cmpint (verdict.cause, ==, TESSERA_CAUSE_OTHER_SIZE);
+  g_assert_cmpstr (verdict.headline, ==,
+                   "Died with its free memory kept for requests of another size.");
+  g_assert_nonnull (
+      strstr (verdict.sentence, " 2.00 GiB in segments for small requests."));
   parts.other_stream_bytes = 4 * GIB;
-  g_assert_cmpint (judge_oom (parts, NULL).cause, ==, TESSERA_CAUSE_STREAMS);
+  verdict = judge_oom (parts, NULL);
+  g_assert_cmpint (verdict.cause, ==, TESSERA_CAUSE_STREAMS);
+  /* This program has one stream. */
+  g_assert_cmpstr (verdict.headline, ==,
+                   "Died with its free memory held by other pools.");
+  g_assert_null (strstr (verdict.sentence, "other stream"));
   parts.pending_bytes = 5 * GIB;
   g_assert_cmpint (judge_oom (parts, NULL).cause, ==, TESSERA_CAUSE_PENDING);
   parts.cache_bytes = 6 * GIB;
@@ -187,18 +201,25 @@ static void
 test_went_through_causes (void)
 {
   TesseraParts parts = { .hard_bytes = GIB };
+  TesseraVerdict verdict;
 
   parts.other_stream_bytes = 10 * GIB;
   g_assert_cmpint (judge_peak (60 * GIB, 60 * GIB, parts, NULL).cause, ==,
                    TESSERA_CAUSE_STREAMS);
-  /* Free memory of the other size class is no other stream's. */
-  parts.other_size_soft_bytes = 8 * GIB;
+  /* Free memory of the other size class is no other stream's; its shape is the cause. */
+  parts.other_size_bytes = parts.other_size_soft_bytes = 10 * GIB;
   g_assert_cmpint (judge_peak (60 * GIB, 60 * GIB, parts, NULL).cause, ==,
                    TESSERA_CAUSE_FRAGMENTATION);
   parts.other_size_soft_bytes = 0;
-  parts.other_size_cache_bytes = 8 * GIB;
-  g_assert_cmpint (judge_peak (60 * GIB, 60 * GIB, parts, NULL).cause, ==,
-                   TESSERA_CAUSE_CACHE);
+  parts.other_stream_bytes = GIB;
+  parts.other_size_cache_bytes = 9 * GIB;
+  parts.request_bytes = 512;
+  verdict = judge_peak (60 * GIB, 60 * GIB, parts, NULL);
+  g_assert_cmpint (verdict.cause, ==, TESSERA_CAUSE_CACHE);
+  g_assert_nonnull (strstr (verdict.sentence,
+                            "first peaks: 1.00 GiB between live blocks, 1.00 GiB held by "
+                            "other pools, 10.00 GiB in segments for large requests "
+                            "(9.00 GiB of it in whole free segments)."));
   parts.pending_bytes = 20 * GIB;
   g_assert_cmpint (judge_peak (60 * GIB, 80 * GIB, parts, NULL).cause, ==,
                    TESSERA_CAUSE_PENDING);
@@ -230,6 +251,8 @@ test_room (void)
                                .pending_bytes = big,
                                .cache_bytes = big,
                                .other_stream_bytes = big,
+                               .other_size_bytes = big,
+                               .other_size_cache_bytes = big,
                                .largest_hole_bytes = big,
                                .request_bytes = big,
                                .free_at_driver_bytes = big,

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocator/caching.h"
 #include "db/size-text.h"
 
 /* Below this share of reserved there is nothing worth winning: the tails of blocks and
@@ -83,6 +84,7 @@ share (uint64_t part, uint64_t whole)
 static TesseraCause
 largest_cause (uint64_t holes_bytes,
                uint64_t streams_bytes,
+               uint64_t other_size_bytes,
                uint64_t pending_bytes,
                uint64_t cache_bytes)
 {
@@ -93,6 +95,7 @@ largest_cause (uint64_t holes_bytes,
   } causes[] = {
     { TESSERA_CAUSE_FRAGMENTATION, holes_bytes },
     { TESSERA_CAUSE_STREAMS, streams_bytes },
+    { TESSERA_CAUSE_OTHER_SIZE, other_size_bytes },
     { TESSERA_CAUSE_PENDING, pending_bytes },
     { TESSERA_CAUSE_CACHE, cache_bytes },
   };
@@ -182,6 +185,7 @@ typedef struct
 {
   uint64_t bytes;
   const char *where;
+  uint64_t whole_bytes; /* of these in whole free segments; 0: not told */
 } Place;
 
 /* "6.18 GiB at the driver, 7.87 GiB in pieces inside PyTorch's segments": all but what
@@ -198,7 +202,33 @@ say_places (Text *text, const Place *places, size_t n_places)
   for (size_t i = 0; i < n_places; i++)
     if (places[i].bytes >= all_bytes / one_in &&
         say_bytes (text, separator, places[i].bytes, places[i].where))
-      separator = ", ";
+      {
+        separator = ", ";
+        say_bytes (text, " (", places[i].whole_bytes, " of it in whole free segments)");
+      }
+}
+
+/* A program of one stream can have private pools. */
+static bool
+has_streams (const Case *this)
+{
+  return this->trace->n_streams > 1;
+}
+
+static const char *
+where_of_streams (const Case *this)
+{
+  return has_streams (this) ? " held by other streams or pools" : " held by other pools";
+}
+
+static Place
+place_of_other_size (const TesseraParts *parts)
+{
+  return (Place){ parts->other_size_bytes,
+                  parts->request_bytes <= TESSERA_SMALL_BYTES
+                      ? " in segments for large requests"
+                      : " in segments for small requests",
+                  parts->other_size_cache_bytes };
 }
 
 /* Without what the steps kept the request would have had its place. */
@@ -223,10 +253,14 @@ driver_could_serve (const Case *this)
 static void
 judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *sentence)
 {
-  static const char *const endings[] = {
+  const char *const endings[] = {
     [TESSERA_CAUSE_NONE] = "of size, not of fragmentation.",
     [TESSERA_CAUSE_FRAGMENTATION] = "of fragmentation, not of size.",
-    [TESSERA_CAUSE_STREAMS] = "with its free memory held by other streams or pools.",
+    [TESSERA_CAUSE_STREAMS] = has_streams (this)
+                                  ? "with its free memory held by other streams or pools."
+                                  : "with its free memory held by other pools.",
+    [TESSERA_CAUSE_OTHER_SIZE] =
+        "with its free memory kept for requests of another size.",
     [TESSERA_CAUSE_PENDING] = "with freed memory still waiting for other streams.",
     [TESSERA_CAUSE_CACHE] = "with whole segments free in its own cache.",
     [TESSERA_CAUSE_SIZE] = "of size, not of fragmentation.",
@@ -238,20 +272,22 @@ judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
   const Place places[] = {
     { this->free_at_driver_bytes, " at the driver" },
     { parts->hard_bytes + parts->soft_bytes, " in pieces inside PyTorch's segments" },
-    { parts->other_stream_bytes, " held by other streams or pools" },
+    { parts->other_stream_bytes, where_of_streams (this) },
+    place_of_other_size (parts),
     { parts->pending_bytes, " freed but waiting for other streams" },
     { parts->cache_bytes, " in whole free segments" },
   };
   char asked[NUMBER_BYTES];
   char number[NUMBER_BYTES];
 
-  verdict->cause = this->free_bytes < parts->request_bytes
-                       ? has_leaked (this) ? TESSERA_CAUSE_LEAK : TESSERA_CAUSE_SIZE
-                   : driver_could_serve (this)
-                       ? TESSERA_CAUSE_LIMIT
-                       : largest_cause (parts->hard_bytes + parts->soft_bytes,
-                                        parts->other_stream_bytes, parts->pending_bytes,
-                                        parts->cache_bytes);
+  verdict->cause =
+      this->free_bytes < parts->request_bytes
+          ? has_leaked (this) ? TESSERA_CAUSE_LEAK : TESSERA_CAUSE_SIZE
+      : driver_could_serve (this)
+          ? TESSERA_CAUSE_LIMIT
+          : largest_cause (parts->hard_bytes + parts->soft_bytes,
+                           parts->other_stream_bytes, parts->other_size_bytes,
+                           parts->pending_bytes, parts->cache_bytes);
   if (verdict->cause == TESSERA_CAUSE_NONE)
     verdict->cause = TESSERA_CAUSE_SIZE;
   say (headline, "%s %s", this->is_recorded ? "Died" : "Would die",
@@ -284,22 +320,6 @@ judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
   say_cures (this, sentence);
 }
 
-/* In a recording the segment comes one event before the block that it was taken for: at
- * the peak it looks free. */
-static uint64_t
-fresh_segment_bytes (const Case *this)
-{
-  const TesseraParts *parts = this->parts;
-  const TesseraEvent *event;
-
-  if (!this->is_recorded || parts->event_index >= this->trace->n_events)
-    return 0;
-  event = &this->trace->events[parts->event_index];
-  return event->action == TESSERA_SEGMENT_ALLOC && event->size_bytes <= parts->cache_bytes
-             ? event->size_bytes
-             : 0;
-}
-
 /* Free memory when reserved first peaks, or does so again after a start with full caches.
  * What only serves requests of another size counts by its own shape here: no request
  * failed for it. */
@@ -309,21 +329,20 @@ judge_peak (const Case *this, TesseraVerdict *verdict, Text *sentence)
   const TesseraParts *parts = this->parts;
   uint64_t hard_bytes = parts->hard_bytes + parts->other_size_hard_bytes;
   uint64_t soft_bytes = parts->soft_bytes + parts->other_size_soft_bytes;
-  uint64_t cache_bytes =
-      parts->cache_bytes - fresh_segment_bytes (this) + parts->other_size_cache_bytes;
-  uint64_t streams_bytes = parts->other_stream_bytes - parts->other_size_hard_bytes -
-                           parts->other_size_soft_bytes - parts->other_size_cache_bytes;
+  uint64_t cache_bytes = parts->cache_bytes + parts->other_size_cache_bytes;
+  uint64_t streams_bytes = parts->other_stream_bytes;
   const Place places[] = {
-    { hard_bytes, " between live blocks" },
-    { soft_bytes, " at the edges of segments in use" },
-    { streams_bytes, " in other streams or pools" },
+    { parts->hard_bytes, " between live blocks" },
+    { parts->soft_bytes, " at the edges of segments in use" },
+    { streams_bytes, where_of_streams (this) },
+    place_of_other_size (parts),
     { parts->pending_bytes, " freed but waiting for other streams" },
-    { cache_bytes, " in whole free segments" },
+    { parts->cache_bytes, " in whole free segments" },
   };
 
-  verdict->cause = largest_cause (hard_bytes + soft_bytes, streams_bytes,
+  verdict->cause = largest_cause (hard_bytes + soft_bytes, streams_bytes, 0,
                                   parts->pending_bytes, cache_bytes);
-  if (hard_bytes + soft_bytes + streams_bytes + parts->pending_bytes + cache_bytes == 0)
+  if (verdict->cause == TESSERA_CAUSE_NONE)
     return;
   if (parts->reserved_bytes < this->layout->peak_reserved_bytes)
     say_bytes (sentence, "; free when reserved comes back, to ", parts->reserved_bytes,
@@ -345,10 +364,12 @@ are_holes_at_edges (const TesseraParts *parts)
 static void
 judge_success (const Case *this, TesseraVerdict *verdict, Text *headline, Text *sentence)
 {
-  static const char *const endings[] = {
+  const char *const endings[] = {
     [TESSERA_CAUSE_NONE] = "",
     [TESSERA_CAUSE_FRAGMENTATION] = ", most of it in holes between blocks",
-    [TESSERA_CAUSE_STREAMS] = ", most of it held by other streams or pools",
+    [TESSERA_CAUSE_STREAMS] = has_streams (this)
+                                  ? ", most of it held by other streams or pools"
+                                  : ", most of it held by other pools",
     [TESSERA_CAUSE_PENDING] = ", most of it freed but waiting for other streams",
     [TESSERA_CAUSE_CACHE] = ", most of it in whole free segments",
   };

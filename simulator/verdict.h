@@ -17,8 +17,11 @@ typedef struct
   uint64_t live_bytes;         /* asked for */
   uint64_t rounding_bytes;     /* block minus asked for */
   uint64_t pending_bytes;      /* freed, its event not done */
-  uint64_t other_stream_bytes; /* free, but of another stream or pool than that moment's
-                                  request (the next alloc or oom at or after the event) */
+  uint64_t new_segment_bytes;  /* as recorded: free, taken by this very event for that
+                                  moment's request (the next alloc or oom at or after it) */
+  uint64_t other_stream_bytes; /* free, but of another stream or pool than the request */
+  uint64_t other_size_bytes;   /* free, of the request's stream and pool, but in segments
+                                  for small requests where it is large, or the reverse */
   uint64_t hard_bytes;         /* free between live blocks of its segment */
   uint64_t soft_bytes;         /* free at the edge of a segment in use */
   uint64_t cache_bytes;        /* a whole free segment */
@@ -28,8 +31,7 @@ typedef struct
   uint64_t free_at_driver_bytes; /* TESSERA_NOWHERE: not known */
   uint64_t
       outside_bytes; /* device memory that is not PyTorch's; TESSERA_NOWHERE: not known */
-  /* Of other_stream_bytes: what is of the request's own stream and pool and only serves
-     requests of another size (small or large), by the same three labels. */
+  /* Of other_size_bytes: by the last three labels. */
   uint64_t other_size_hard_bytes, other_size_soft_bytes, other_size_cache_bytes;
 } TesseraParts;
 
@@ -39,16 +41,36 @@ TESSERA_MUST_USE TesseraStatus tessera_parts_at (const TesseraTrace *trace,
                                                  uint32_t event_index,
                                                  TesseraParts *out_parts);
 
+#define TESSERA_N_PARTS 9
+
+/* One part in the words and with the number that every view tells. */
+typedef struct
+{
+  const char *key;     /* "other_size_bytes" */
+  const char *name;    /* "other size" */
+  const char *meaning; /* "Free, but ..." */
+  uint64_t bytes;
+  bool is_rare; /* a picture leaves it out where it is 0 */
+} TesseraPart;
+
+/* In the order in which a byte is judged. */
+void tessera_parts_list (const TesseraTrace *trace,
+                         const TesseraParts *parts,
+                         TesseraPart out_parts[TESSERA_N_PARTS]);
+/* Those that are reserved and hold nothing: neither live nor pending. */
+uint64_t tessera_parts_free_bytes (const TesseraParts *parts);
+
 typedef enum
 {
   TESSERA_CAUSE_NONE,          /* little is wasted */
   TESSERA_CAUSE_FRAGMENTATION, /* holes between live blocks or at edges */
   TESSERA_CAUSE_STREAMS,       /* free memory held by other streams or pools */
-  TESSERA_CAUSE_PENDING,       /* freed memory waits for events */
-  TESSERA_CAUSE_CACHE,         /* whole free segments: given back before anything fails */
-  TESSERA_CAUSE_SIZE,          /* it simply does not fit: not fragmentation */
-  TESSERA_CAUSE_LEAK,          /* each step keeps more */
-  TESSERA_CAUSE_LIMIT          /* the device had room: something else refused it */
+  TESSERA_CAUSE_OTHER_SIZE, /* free memory that only serves small, or large, requests */
+  TESSERA_CAUSE_PENDING,    /* freed memory waits for events */
+  TESSERA_CAUSE_CACHE,      /* whole free segments: given back before anything fails */
+  TESSERA_CAUSE_SIZE,       /* it simply does not fit: not fragmentation */
+  TESSERA_CAUSE_LEAK,       /* each step keeps more */
+  TESSERA_CAUSE_LIMIT       /* the device had room: something else refused it */
 } TesseraCause;
 
 /* What the policies would need; 0 where not computed (yet). */
@@ -65,7 +87,7 @@ typedef struct
   bool died;          /* the trace holds a failed request */
   TesseraParts parts; /* at the (last) failure, else at the first maximum of reserved */
   char headline[256]; /* "Died of fragmentation, not of size." */
-  char sentence[512]; /* "7.83 GiB asked with 14.05 GiB free: ..." */
+  char sentence[768]; /* "7.83 GiB asked with 14.05 GiB free: ..." */
 } TesseraVerdict;
 
 /* @needs: (nullable) */

@@ -19,7 +19,7 @@ from pathlib import Path
 from command import FSDP, GIB, ROOT, SAMPLE, TESSERA, good, refused, run
 from tap import run_tests, test
 
-PARTS = ("live_bytes", "rounding_bytes", "pending_bytes", "other_stream_bytes", "hard_bytes",
+PARTS = ("live_bytes", "rounding_bytes", "pending_bytes", "new_segment_bytes", "other_stream_bytes", "other_size_bytes", "hard_bytes",
          "soft_bytes", "cache_bytes")
 UMASK = os.umask(0o022)
 os.umask(UMASK)
@@ -113,6 +113,27 @@ def info_tells_the_story_of_the_sample(tmp):
     assert needs["expandable_bytes"] < needs["native_bytes"]
     text = good("info", SAMPLE)
     assert info["headline"] in text and info["sentence"] in text
+
+
+@test
+def parts_are_the_same_in_each_view(tmp):
+    """Names and numbers of the verdict's moment, as info prints them, as JSON and in the report."""
+    streams = {}
+    for trace in SAMPLE, FSDP:
+        told = json.loads(good("info", "--fast", trace, "--json"))
+        check_sum(told)
+        rows = re.findall(r"^  ([a-z= ]+?) +([0-9.]+ [KMG]?i?B)  #*$", good("info", "--fast", trace), re.M)
+        names = [name for name, _ in rows]
+        streams[trace] = names[3:-1] if "new segment" not in names else names[4:-1]
+        good("report", trace, "-o", tmp / "report.html")
+        page = (tmp / "report.html").read_text(encoding="utf-8").split("byte by byte")[1].split("</table>")[0]
+        in_page = re.findall(r"<tr><td>([a-z ]+)</td><td class=n[^>]*>([0-9.]+ [KMG]?i?B)<", page)
+        assert in_page == [(name.replace("= ", ""), size) for name, size in rows], (in_page, rows)
+        shown = [told["parts"][key] for key in PARTS if key != "new_segment_bytes" or told["parts"][key]]
+        assert len(shown) == len(rows) - 1 == len(set(names)) - 1, rows
+    # A program of one stream has nothing of another's.
+    assert streams == {SAMPLE: ["other pool", "other size", "hard holes", "soft holes", "cache"],
+                       FSDP: ["other stream", "other size", "hard holes", "soft holes", "cache"]}, streams
 
 
 @test

@@ -75,7 +75,7 @@ json_failures (JsonBuilder *builder, const CliStudy *study, TesseraError *error)
       if (status != TESSERA_OK)
         return status;
       json_builder_begin_object (builder);
-      cli_json_parts (builder, &parts);
+      cli_json_parts (builder, study, &parts);
       json_builder_end_object (builder);
     }
   json_builder_end_array (builder);
@@ -96,7 +96,7 @@ print_json (const CliStudy *study,
   cli_json_text (builder, "cause", cli_cause_name (verdict->cause));
   cli_json_bool (builder, "died", verdict->died);
   cli_json_warnings (builder, study);
-  cli_json_parts (builder, parts);
+  cli_json_parts (builder, study, parts);
   TesseraStatus status = json_failures (builder, study, error);
   if (status != TESSERA_OK)
     return status;
@@ -125,7 +125,7 @@ print_text (const CliStudy *study,
   CliRecording recording;
 
   printf ("%s\n%s\n", verdict->headline, verdict->sentence);
-  cli_print_parts (parts);
+  cli_print_parts (study, parts);
   cli_print_needs (study);
   if (study->plan != NULL)
     cli_study_print_edits (study, NULL);

@@ -6,35 +6,16 @@
 #include <stdio.h>
 
 static const char *const cause_names[] = {
-  [TESSERA_CAUSE_NONE] = "none",       [TESSERA_CAUSE_FRAGMENTATION] = "fragmentation",
-  [TESSERA_CAUSE_STREAMS] = "streams", [TESSERA_CAUSE_PENDING] = "pending",
-  [TESSERA_CAUSE_CACHE] = "cache",     [TESSERA_CAUSE_SIZE] = "size",
-  [TESSERA_CAUSE_LEAK] = "leak",       [TESSERA_CAUSE_LIMIT] = "limit",
+  [TESSERA_CAUSE_NONE] = "none",
+  [TESSERA_CAUSE_FRAGMENTATION] = "fragmentation",
+  [TESSERA_CAUSE_STREAMS] = "streams",
+  [TESSERA_CAUSE_PENDING] = "pending",
+  [TESSERA_CAUSE_CACHE] = "cache",
+  [TESSERA_CAUSE_SIZE] = "size",
+  [TESSERA_CAUSE_LEAK] = "leak",
+  [TESSERA_CAUSE_LIMIT] = "limit",
+  [TESSERA_CAUSE_OTHER_SIZE] = "other size",
 };
-
-/* The parts in the order in which a byte is judged; their labels on screen and on paper.
- */
-static const struct
-{
-  const char *key;
-  const char *label;
-  size_t at;
-} rows[] = {
-  { "live_bytes", "live", offsetof (TesseraParts, live_bytes) },
-  { "rounding_bytes", "rounding", offsetof (TesseraParts, rounding_bytes) },
-  { "pending_bytes", "pending on an event", offsetof (TesseraParts, pending_bytes) },
-  { "other_stream_bytes", "other stream or pool",
-    offsetof (TesseraParts, other_stream_bytes) },
-  { "hard_bytes", "hard holes", offsetof (TesseraParts, hard_bytes) },
-  { "soft_bytes", "soft holes", offsetof (TesseraParts, soft_bytes) },
-  { "cache_bytes", "cache", offsetof (TesseraParts, cache_bytes) },
-};
-
-static uint64_t
-value_of (const TesseraParts *parts, size_t row)
-{
-  return *(const uint64_t *) (const void *) ((const char *) parts + rows[row].at);
-}
 
 const char *
 cli_cause_name (TesseraCause cause)
@@ -42,28 +23,18 @@ cli_cause_name (TesseraCause cause)
   return cause_names[cause];
 }
 
-size_t
-cli_n_parts (void)
-{
-  return G_N_ELEMENTS (rows);
-}
-
-const char *
-cli_part (const TesseraParts *parts, size_t row, uint64_t *out_bytes)
-{
-  *out_bytes = value_of (parts, row);
-  return rows[row].label;
-}
-
 void
-cli_json_parts (JsonBuilder *builder, const TesseraParts *parts)
+cli_json_parts (JsonBuilder *builder, const CliStudy *study, const TesseraParts *parts)
 {
+  TesseraPart list[TESSERA_N_PARTS];
+
+  tessera_parts_list (study->trace, parts, list);
   cli_json_bytes (builder, "at_event", parts->event_index);
   cli_json_bytes (builder, "reserved_bytes", parts->reserved_bytes);
   json_builder_set_member_name (builder, "parts");
   json_builder_begin_object (builder);
-  for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
-    cli_json_bytes (builder, rows[i].key, value_of (parts, i));
+  for (size_t i = 0; i < TESSERA_N_PARTS; i++)
+    cli_json_bytes (builder, list[i].key, list[i].bytes);
   json_builder_end_object (builder);
   cli_json_bytes (builder, "largest_hole_bytes", parts->largest_hole_bytes);
   cli_json_bytes (builder, "request_bytes", parts->request_bytes);
@@ -149,11 +120,15 @@ print_bar (const char *label, uint64_t bytes, uint64_t whole)
 }
 
 void
-cli_print_parts (const TesseraParts *parts)
+cli_print_parts (const CliStudy *study, const TesseraParts *parts)
 {
+  TesseraPart list[TESSERA_N_PARTS];
+
+  tessera_parts_list (study->trace, parts, list);
   printf ("\nAt event %u:\n", parts->event_index);
-  for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
-    print_bar (rows[i].label, value_of (parts, i), parts->reserved_bytes);
+  for (size_t i = 0; i < TESSERA_N_PARTS; i++)
+    if (list[i].bytes > 0 || !list[i].is_rare)
+      print_bar (list[i].name, list[i].bytes, parts->reserved_bytes);
   print_bar ("= reserved", parts->reserved_bytes, parts->reserved_bytes);
   char hole[32], request[32], driver[32];
   if (parts->request_bytes > 0)

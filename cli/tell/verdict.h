@@ -9,13 +9,11 @@
 #include "simulator/verdict.h"
 
 const char *cli_cause_name (TesseraCause cause);
-/* The parts one by one, in the order in which a byte is judged. */
-size_t cli_n_parts (void);
-const char *cli_part (const TesseraParts *parts, size_t row, uint64_t *out_bytes);
 
 /* Members at_event, reserved_bytes, parts {...}, largest_hole_bytes, request_bytes,
  * free_at_driver_bytes, outside_bytes of the object under construction. */
-void cli_json_parts (JsonBuilder *builder, const TesseraParts *parts);
+void
+cli_json_parts (JsonBuilder *builder, const CliStudy *study, const TesseraParts *parts);
 /* Members native_bytes, expandable_bytes, plan_bytes, bound_bytes, and per policy
  * _retries (flushes with a wait on that device) and _endless_bytes (reserved where memory
  * never ends). */
@@ -28,5 +26,5 @@ void cli_json_warnings (JsonBuilder *builder, const CliStudy *study);
  * recording was cut off; nothing where neither is. */
 void cli_print_warnings (const CliStudy *study);
 
-void cli_print_parts (const TesseraParts *parts);
+void cli_print_parts (const CliStudy *study, const TesseraParts *parts);
 void cli_print_needs (const CliStudy *study);

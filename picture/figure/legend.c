@@ -133,10 +133,7 @@ draw_special_entries (Column *column, const TesseraParts *parts)
   draw_hatched_swatch (sheet, swatch_of (column), sheet->theme->hatch);
   draw_name (column, "reserved, free");
   if (parts != NULL)
-    draw_amount (column,
-                 parts->other_stream_bytes + parts->hard_bytes + parts->soft_bytes +
-                     parts->cache_bytes,
-                 false);
+    draw_amount (column, tessera_parts_free_bytes (parts), false);
   column->y += ROW;
 }
 
@@ -204,15 +201,16 @@ draw_part (
   column->y += ROW;
 }
 
-#define N_PARTS 8
 #define RULE_HEIGHT 18.0
 #define LEAST_HOLDERS 3.0 /* rows worth a caption */
 #define MOST_HOLDERS 10u
 
+/* Their rule, caption and sum, too. */
 static double
 parts_height (const TesseraParts *parts)
 {
-  return parts != NULL ? RULE_HEIGHT + ROW + 4.0 + N_PARTS * ROW : 0.0;
+  size_t n_rows = TESSERA_N_PARTS + (parts != NULL && parts->new_segment_bytes > 0);
+  return parts != NULL ? RULE_HEIGHT + ROW + 4.0 + (double) n_rows * ROW : 0.0;
 }
 
 static void
@@ -256,19 +254,14 @@ static void
 draw_parts (Column *column, const TesseraVerdict *verdict)
 {
   const TesseraParts *p = &verdict->parts;
-  const struct
-  {
-    const char *name;
-    uint64_t bytes;
-  } rows[] = { { "live", p->live_bytes },       { "rounding", p->rounding_bytes },
-               { "pending", p->pending_bytes }, { "other stream", p->other_stream_bytes },
-               { "hard holes", p->hard_bytes }, { "soft holes", p->soft_bytes },
-               { "cache", p->cache_bytes } };
+  TesseraPart rows[TESSERA_N_PARTS];
+  tessera_parts_list (column->sheet->figure->trace, p, rows);
   draw_rule (column);
   draw_caption (column, verdict->died ? "At the failure" : "At the peak of reserved",
                 true);
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-    draw_part (column, rows[i].name, rows[i].bytes, p->reserved_bytes, false);
+  for (size_t i = 0; i < TESSERA_N_PARTS; i++)
+    if (rows[i].bytes > 0 || !rows[i].is_rare)
+      draw_part (column, rows[i].name, rows[i].bytes, p->reserved_bytes, false);
   draw_part (column, "reserved", p->reserved_bytes, p->reserved_bytes, true);
 }
 

@@ -284,7 +284,8 @@ test_parts_sum (Fixture *f, gconstpointer unused)
       WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
       g_assert_cmpuint (p->event_index, ==, event);
       g_assert_cmpuint (p->live_bytes + p->rounding_bytes + p->pending_bytes +
-                            p->other_stream_bytes + p->hard_bytes + p->soft_bytes +
+                            p->new_segment_bytes + p->other_stream_bytes +
+                            p->other_size_bytes + p->hard_bytes + p->soft_bytes +
                             p->cache_bytes,
                         ==, p->reserved_bytes);
     }

@@ -44,8 +44,8 @@ struct _TesseraLegend
   GtkWidget *expander, *more; /* what unfolds */
   GPtrArray *rows;            /* Row: of the entries, as many as were needed once */
   Row *fixed[N_FIXED];
-  GArray *shown;  /* size_t: which entries have blocks, MOST_ENTRIES at most */
-  guint tick;     /* 0: all rows that are unfolded are made, and written */
+  GArray *shown;     /* size_t: which entries have blocks, MOST_ENTRIES at most */
+  guint tick;        /* 0: all rows that are unfolded are made, and written */
   gboolean is_stale; /* they are to be written */
   GtkWidget *all;    /* shows everything again */
 };
@@ -218,9 +218,7 @@ write_fixed_rows (TesseraLegend *self)
   write_missed (self, palette);
   write_fixed (
       self->fixed[RESERVED_FREE], palette->reserved, palette->hatch,
-      sheet != NULL ? tessera_describe_bytes (parts->reserved_bytes - parts->live_bytes -
-                                              parts->rounding_bytes)
-                    : NULL,
+      sheet != NULL ? tessera_describe_bytes (tessera_parts_free_bytes (parts)) : NULL,
       g_strdup ("Taken from the device and used by nothing at the verdict's moment"));
 }
 

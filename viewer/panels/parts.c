@@ -11,8 +11,7 @@
 /* The parts, their sum, and what is told beside them. */
 enum
 {
-  N_PARTS = 7,
-  SUM = N_PARTS,
+  SUM = TESSERA_N_PARTS,
   LARGEST_HOLE,
   NEXT_REQUEST,
   FREE_AT_DRIVER,
@@ -34,32 +33,28 @@ struct _TesseraPartsView
 
 G_DEFINE_TYPE (TesseraPartsView, tessera_parts_view, GTK_TYPE_BOX)
 
-#define ROW(name, field, tooltip)                                                        \
-  {                                                                                      \
-    name, G_STRUCT_OFFSET (TesseraParts, field), tooltip                                 \
-  }
-static const struct
+/* What stands in the rows at the chosen moment. */
+static void
+list_rows (TesseraDocument *document, TesseraPart rows[N_ROWS])
 {
-  const char *name;
-  size_t offset; /* of its uint64_t in TesseraParts */
-  const char *tooltip;
-} rows[N_ROWS] = {
-  ROW ("live", live_bytes, "Asked for by the program and not freed"),
-  ROW ("rounding", rounding_bytes, "Block sizes above what was asked for"),
-  ROW ("pending", pending_bytes, "Freed, waiting for an event of another stream"),
-  ROW ("other stream", other_stream_bytes, "Free, but kept for another stream or pool"),
-  ROW ("hard holes", hard_bytes, "Free between live blocks of a segment"),
-  ROW ("soft holes", soft_bytes, "Free at the edge of a segment in use"),
-  ROW ("cache", cache_bytes, "Whole free segments: given back before anything fails"),
-  [SUM] = ROW ("reserved", reserved_bytes, "Taken from the device: the sum of the above"),
-  [LARGEST_HOLE] =
-      ROW ("largest hole", largest_hole_bytes, "That the next request could use"),
-  [NEXT_REQUEST] =
-      ROW ("next request", request_bytes, "Rounded; the next allocation or failure"),
-  [FREE_AT_DRIVER] = ROW ("free at driver", free_at_driver_bytes, "Not taken by anyone"),
-  [NOT_PYTORCHS] =
-      ROW ("not PyTorch's", outside_bytes, "Device memory outside PyTorch's allocator"),
-};
+  const TesseraParts *parts = &document->told.parts;
+
+  tessera_parts_list (document->data->trace, parts, rows);
+  rows[SUM] =
+      (TesseraPart){ NULL, "reserved", "Taken from the device: the sum of the above",
+                     parts->reserved_bytes };
+  rows[LARGEST_HOLE] =
+      (TesseraPart){ NULL, "largest hole", "That the next request could use",
+                     parts->largest_hole_bytes, .is_rare = true };
+  rows[NEXT_REQUEST] =
+      (TesseraPart){ NULL, "next request", "Rounded; the next allocation or failure",
+                     parts->request_bytes, .is_rare = true };
+  rows[FREE_AT_DRIVER] = (TesseraPart){ NULL, "free at driver", "Not taken by anyone",
+                                        parts->free_at_driver_bytes, .is_rare = true };
+  rows[NOT_PYTORCHS] =
+      (TesseraPart){ NULL, "not PyTorch's", "Device memory outside PyTorch's allocator",
+                     parts->outside_bytes, .is_rare = true };
+}
 
 /* What the verdict says "comes back" of. */
 static gboolean
@@ -97,21 +92,22 @@ set_heading (TesseraPartsView *self)
 }
 
 static void
-show_row (TesseraPartsView *self, int row, uint64_t bytes)
+show_row (TesseraPartsView *self, int row, const TesseraPart *part)
 {
   const TesseraPalette *palette = tessera_palette (self->document->dark);
   double whole = (double) MAX (self->document->told.parts.reserved_bytes, 1);
-  g_autofree char *amount = tessera_describe_bytes (bytes);
-  g_autofree char *exact = tessera_describe_bytes_exact (bytes);
-  g_autofree char *tip = g_strdup_printf ("%s: %s", rows[row].tooltip, exact);
+  g_autofree char *amount = tessera_describe_bytes (part->bytes);
+  g_autofree char *exact = tessera_describe_bytes_exact (part->bytes);
+  g_autofree char *tip = g_strdup_printf ("%s: %s", part->meaning, exact);
 
+  gtk_label_set_text (GTK_LABEL (self->names[row]), part->name);
   gtk_label_set_text (GTK_LABEL (self->amounts[row]), amount);
   tessera_set_tip (self->names[row], tip);
   tessera_set_tip (self->amounts[row], tip);
   if (self->bars[row] == NULL)
     return;
   tessera_set_tip (self->bars[row], tip);
-  tessera_bar_set (self->bars[row], (double) bytes / whole,
+  tessera_bar_set (self->bars[row], (double) part->bytes / whole,
                    row == SUM ? palette->dim : palette->curve_live);
 }
 
@@ -119,6 +115,7 @@ static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraPartsView *self = user;
+  TesseraPart rows[N_ROWS];
 
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_COLOUR)))
     return;
@@ -126,16 +123,18 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   if (document->data == NULL)
     return;
   set_heading (self);
+  list_rows (document, rows);
   for (int row = 0; row < N_ROWS; row++)
     {
-      uint64_t bytes =
-          G_STRUCT_MEMBER (uint64_t, &document->told.parts, rows[row].offset);
-      gboolean is_told = row <= SUM || (bytes != TESSERA_NOWHERE && bytes != 0);
+      uint64_t bytes = rows[row].bytes;
+      gboolean is_told = !rows[row].is_rare || (bytes != TESSERA_NOWHERE && bytes != 0);
 
       gtk_widget_set_visible (self->names[row], is_told);
       gtk_widget_set_visible (self->amounts[row], is_told);
+      if (self->bars[row] != NULL)
+        gtk_widget_set_visible (self->bars[row], is_told);
       if (is_told)
-        show_row (self, row, bytes);
+        show_row (self, row, &rows[row]);
     }
 }
 
@@ -158,7 +157,7 @@ add_row (TesseraPartsView *self, int row)
   const char *css_class = row < SUM ? NULL : row == SUM ? "strong" : "quiet";
   GtkGrid *grid = GTK_GRID (self->grid);
 
-  self->names[row] = tessera_label_new (rows[row].name, css_class);
+  self->names[row] = tessera_label_new ("", css_class);
   self->bars[row] = row <= SUM ? tessera_bar_new (0, 0) : NULL;
   self->amounts[row] = tessera_label_new ("", css_class);
   gtk_label_set_xalign (GTK_LABEL (self->amounts[row]), 1);
