@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/laws/test-steps.h"
+#include "planner/lengths.h"
 #include "planner/planner.h"
 #include "planner/test-traces.h"
 #include "simulator/made-case.h"
@@ -120,6 +122,69 @@ wasteful_plans_are_not (void)
   case_clear (&c);
 }
 
+/* Eight steps of a length each: a batch, four sizes that follow it, and 20 small blocks. */
+static TesseraTrace *
+trace_of_lengths (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  uint64_t next = PAGE;
+
+  trace->alignment_bytes = 512;
+  for (uint32_t s = 0; s < 8; s++)
+    {
+      const uint64_t length = test_steps_lengths[s];
+      uint32_t begin = (uint32_t) trace->n_events;
+      g_autofree char *name = g_strdup_printf ("step %u", s);
+
+      for (uint32_t i = 0; i < 25; i++, next += PAGE)
+        {
+          uint64_t bytes = i == 0 ? 8 * length : i < 5 ? 8192 * i * length : 3072;
+
+          test_alloc (trace, next, bytes);
+          test_free (trace, next, bytes);
+        }
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+/* What a plan has for every length goes where its laws give other sizes than most requests
+ * have, be these as small as nothing. */
+static void
+contradicted_laws_are_not (void)
+{
+  const TesseraLengthsOptions options = { .pack = NULL };
+
+  for (int is_other = 0; is_other < 2; is_other++)
+    {
+      Case c = case_new (trace_of_lengths ());
+      TesseraPlan *plan = make_plan (&c);
+      TesseraError error = { 0 };
+      char *no_lengths = NULL;
+      TesseraLaws *laws;
+
+      g_assert_cmpint (tessera_laws_new (c.trace, c.blocks, c.structure, &laws), ==,
+                       TESSERA_OK);
+      g_assert_cmpint (tessera_lengths_plan (c.trace, c.blocks, c.structure, laws,
+                                             &options, &error, &plan->lengths),
+                       ==, TESSERA_OK);
+      for (uint32_t i = 0; is_other && i < plan->lengths->n_laws; i++)
+        if (plan->lengths->laws[i].kind == TESSERA_SIZE_CONSTANT)
+          plan->lengths->laws[i].numerators[TESSERA_TERM_ONE] = 1024;
+      g_assert_cmpint (tessera_advise_plan (c.trace, c.blocks, c.structure, plan, NULL,
+                                            NULL, &error, &no_lengths),
+                       ==, TESSERA_OK);
+      g_assert_cmpint (plan->lengths != NULL, ==, !is_other);
+      g_assert_cmpint (no_lengths != NULL && strstr (no_lengths, "miss their slots"), ==,
+                       is_other);
+      free (no_lengths);
+      tessera_laws_free (laws);
+      tessera_plan_free (plan);
+      case_clear (&c);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -127,5 +192,6 @@ main (int argc, char **argv)
   g_test_add_func ("/advice/followed-plans-are-advised", followed_plans_are_advised);
   g_test_add_func ("/advice/missed-plans-are-not", missed_plans_are_not);
   g_test_add_func ("/advice/wasteful-plans-are-not", wasteful_plans_are_not);
+  g_test_add_func ("/advice/contradicted-laws-are-not", contradicted_laws_are_not);
   return g_test_run ();
 }

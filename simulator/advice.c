@@ -82,7 +82,8 @@ count_misses (const Advice *advice, const TesseraLayout *layout)
 }
 
 /* By length some requests may miss: a size without a law has the place of the largest
- * that was seen. What that costs shows in what is reserved.
+ * that was seen. What that costs shows in what is reserved; but where most of them miss,
+ * the steps contradict the laws.
  *
  * @text: what speaks against the plan, or "" */
 static void
@@ -96,14 +97,15 @@ describe (const Advice *advice,
   uint64_t other_bytes = is_native ? advice->native_bytes : advice->expandable_bytes;
   uint64_t more_bytes =
       other_bytes / MORE_SHARE > MORE_BYTES ? other_bytes / MORE_SHARE : MORE_BYTES;
-  uint64_t n_misses = by_length ? 0 : count_misses (advice, layout);
+  uint64_t n_misses = by_length ? layout->n_misses - layout->n_planned_misses
+                                : count_misses (advice, layout);
   char planned[32], other[32];
 
   *text = '\0';
   if (layout->declined_index != 0)
     snprintf (text, size, "the trace that it was made from declines it at event %u",
               layout->declined_index);
-  else if (n_misses > 0)
+  else if (n_misses > (by_length ? layout->n_hits : 0))
     snprintf (text, size,
               "of the %" PRIu64 " requests of the trace that it was made from %" PRIu64
               " miss their slots",
