@@ -13,8 +13,9 @@ import sys
 from typing import Any, Callable
 
 import torch
+from torch.multiprocessing import ProcessRaisedException
 
-from . import _note, answers, workers
+from . import _note, answers, lacking, workers
 from .say import say
 
 #: Devices that a node is taken to have.
@@ -126,8 +127,14 @@ _LAUNCHERS = (
 def _is_about_ranks(error: BaseException) -> bool:
     if isinstance(error, KeyError):
         return bool(error.args) and error.args[0] in _LAUNCHERS
-    return isinstance(error, ValueError) and any(
-        "environment variable %s expected" % name in str(error) for name in _LAUNCHERS
+    # A worker's error (mp.spawn) has its text in that of the one who started it.
+    text = str(error)
+    return isinstance(error, Exception) and (
+        any(
+            "environment variable %s expected" % name in text or "KeyError: '%s'" % name in text
+            for name in _LAUNCHERS
+        )
+        or ("NCCL" in text and isinstance(error, (RuntimeError, ProcessRaisedException)))
     )
 
 
@@ -137,13 +144,17 @@ def _install_hook(has_world: bool) -> None:
     before = sys.excepthook
 
     def explain(kind: Any, error: BaseException, traceback: Any) -> None:
+        lacks = None if "NCCL" in str(error) else lacking.sentence(error)
+        if lacks is not None:
+            say(lacks)
+            return
         before(kind, error, traceback)
         if isinstance(error, torch.cuda.OutOfMemoryError):
             _note("died_of", "memory")
         if not has_world and _is_about_ranks(error):
             say(
-                "this program expects a launcher such as torchrun: say which rank of how many "
-                "the dry run is, e.g. tessera dry-run --world 8 --rank 0 -- python ..."
+                "this program has several ranks, as a launcher such as torchrun or mp.spawn starts "
+                "them: say which rank of how many the dry run is, e.g. tessera dry-run --world 8 --rank 0 -- python ..."
             )
 
     sys.excepthook = explain
@@ -156,6 +167,7 @@ def install() -> None:
         return
     _is_installed = True
     answers.install()
+    lacking.install()
     workers.install()
     world = _number("TESSERA_WORLD", 0)
     if world > 0:

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a CUDA that computes nothing has not, said in one sentence, and what is done without
+it: models are not compiled.
+"""
+
+import functools
+import importlib
+import os
+import re
+import sysconfig
+import traceback
+from typing import Any, Optional
+
+import torch
+
+from .say import say
+
+_LACKS = re.compile(
+    r"the null CUDA has no (\w+)"
+    r"|undefined symbol: (cu[A-Z]\w+)"
+    r"|(?:NOT_SUPPORTED|NOT_INITIALIZED|Unknown \w+ error number), when calling `(cu\w+)"
+    r"|(cuFFT) error: CUFFT_NOT_SUPPORTED"
+)
+_PLACE = re.compile(r'File "([^"<]+)", line (\d+)')
+_COMPILED = (
+    "torch.compile runs eagerly in a dry run: a compiled program asks for other and mostly less "
+    "memory, so that this verdict is on the safe side, and a plan is for the program without "
+    "torch.compile (of the compiled one: tessera record on a GPU)"
+)
+
+
+def _is_the_programs(file: str) -> bool:
+    package = os.path.dirname(os.path.abspath(__file__))
+    libraries = ("/site-packages/", "/dist-packages/", package, sysconfig.get_path("stdlib"))
+    return not any(library in file for library in libraries)
+
+
+def _place(text: str) -> str:
+    """The last line of the program itself, as "train.py:12: "."""
+    places = [place for place in _PLACE.findall(text) if _is_the_programs(place[0])]
+    if not places:
+        return ""
+    file, line = places[-1]
+    here = os.getcwd() + os.sep
+    return "%s:%s: " % (file[len(here) :] if file.startswith(here) else file, line)
+
+
+def sentence(error: BaseException) -> Optional[str]:
+    """Of an error, or of a worker's whose text it has; None: it is about something else."""
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    found = _LACKS.findall(text)
+    if not found:
+        return None
+    name = "".join(found[-1])
+    whose = " (Triton asks for it)" if "/triton/" in text else ""
+    return (
+        "%sthe null CUDA, which computes nothing, has no %s%s: leave this part out of the dry "
+        "run, or record the program on a GPU (tessera record -o run.tsr -- python ...)"
+        % (_place(text), name, whose)
+    )
+
+
+def install() -> None:
+    """Graphs are not compiled by inductor, whose kernels nobody could load."""
+    compile_it: Any = torch.compile
+    has_said = False
+
+    @functools.wraps(compile_it)
+    def run_eagerly(*args: Any, **kwargs: Any) -> Any:
+        nonlocal has_said
+        is_inductor = kwargs.get("backend", "inductor") == "inductor"
+        if is_inductor and not kwargs.get("disable") and not has_said:
+            has_said = True
+            say(_COMPILED)
+            # Not by the argument `disable`: a compiled model keeps its _orig_mod so.
+            dynamo: Any = importlib.import_module("torch._dynamo")
+            dynamo.config.disable = True
+        return compile_it(*args, **kwargs)
+
+    setattr(torch, "compile", run_eagerly)
