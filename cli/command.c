@@ -5,10 +5,11 @@
  */
 #include "cli/command.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "cli/process.h"
 
 static const CliCommand *command;
 /* --device was not given: no number that a person may type. */
@@ -169,17 +170,10 @@ cli_usage (const char *name, const char *format, ...)
   return CLI_USAGE;
 }
 
-static volatile sig_atomic_t interrupted;
 static const char *progress_what;
 static bool progress_shown;
 static TesseraNews progress_news;
 #define PROGRESS_WIDTH 78
-
-static void
-on_interrupt (int signal_number)
-{
-  interrupted = 1;
-}
 
 /* "planning  34 %: 1.02 MiB, bound 963.00 KiB, searching exactly" */
 static void
@@ -207,7 +201,7 @@ show_progress (void *user, double fraction)
       fflush (stderr);
       progress_shown = true;
     }
-  return !interrupted;
+  return !cli_process_is_asked ();
 }
 
 const TesseraProgress *
@@ -216,10 +210,6 @@ cli_progress (const char *what)
   static const TesseraProgress progress = { show_progress, NULL };
   progress_what = what;
   progress_news = (TesseraNews){ 0 };
-  /* The first ctrl-C asks the work to stop, the second one kills. */
-  struct sigaction action = { .sa_handler = on_interrupt,
-                              .sa_flags = (int) SA_RESETHAND };
-  sigaction (SIGINT, &action, NULL);
   return &progress;
 }
 
@@ -242,12 +232,6 @@ cli_listener (void)
 {
   static const TesseraListener listener = { take_news, NULL };
   return &listener;
-}
-
-void
-cli_progress_resume (void)
-{
-  interrupted = 0;
 }
 
 void

@@ -90,13 +90,11 @@ int cli_usage (const char *name, const char *format, ...) G_GNUC_PRINTF (2, 3);
  * is kept. */
 const char *cli_shown (const char *text);
 
-/* A progress line on stderr while stderr is a terminal; ctrl-C cancels. */
+/* A progress line on stderr while stderr is a terminal. */
 const TesseraProgress *cli_progress (const char *what);
 void cli_progress_end (void);
 /* What the planner tells goes into that line. */
 const TesseraListener *cli_listener (void);
-/* Ctrl-C was answered by keeping what there was: what comes next goes on. */
-void cli_progress_resume (void);
 
 /* Prints a finished builder's root on stdout. */
 void cli_print_json (JsonBuilder *builder);

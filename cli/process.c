@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "db/output.h"
 
 static struct sigaction before; /* of SIGXFSZ */
 
@@ -20,6 +21,76 @@ static struct
   int failure;      /* errno of the first write that failed; 0: none did */
   GString *pending; /* the begin of a letter whose end comes with the next write */
 } printed = { .to = STDOUT_FILENO };
+
+static const struct
+{
+  int number;
+  const char *text;
+} ending[] = {
+  { SIGINT, "tessera: stopped by SIGINT (ctrl-C) before the end\n" },
+  { SIGTERM, "tessera: stopped by SIGTERM before the end\n" },
+  { SIGHUP, "tessera: stopped by SIGHUP before the end\n" },
+};
+
+static volatile sig_atomic_t asks, is_asked;
+
+static void
+tell (const char *text)
+{
+  ssize_t n = write (STDERR_FILENO, text, strlen (text));
+  (void) n;
+}
+
+/* Calls only what may be called while anything else is interrupted. */
+static void
+end (int number)
+{
+  const struct sigaction as_ever = { .sa_handler = SIG_DFL };
+  sigset_t only;
+
+  if (number == SIGINT && asks)
+    {
+      asks = 0;
+      is_asked = 1;
+      return;
+    }
+  tessera_outputs_remove ();
+  if (isatty (STDERR_FILENO))
+    tell ("\r\033[K"); /* over the line of progress */
+  for (size_t i = 0; i < G_N_ELEMENTS (ending); i++)
+    if (ending[i].number == number)
+      tell (ending[i].text);
+  sigaction (number, &as_ever, NULL);
+  sigemptyset (&only);
+  sigaddset (&only, number);
+  pthread_sigmask (SIG_UNBLOCK, &only, NULL);
+  raise (number);
+}
+
+/* What was ignored (nohup) stays so. */
+static void
+watch_signals (void)
+{
+  const struct sigaction action = { .sa_handler = end, .sa_flags = SA_RESTART };
+  struct sigaction had;
+
+  for (size_t i = 0; i < G_N_ELEMENTS (ending); i++)
+    if (sigaction (ending[i].number, NULL, &had) == 0 && had.sa_handler != SIG_IGN)
+      sigaction (ending[i].number, &action, NULL);
+}
+
+void
+cli_process_ask_on_interrupt (bool asks_now)
+{
+  is_asked = 0;
+  asks = asks_now;
+}
+
+bool
+cli_process_is_asked (void)
+{
+  return is_asked;
+}
 
 static void
 open_streams (void)
@@ -112,6 +183,7 @@ cli_process_begin (void)
 
   open_streams ();
   sigaction (SIGXFSZ, &ignored, &before);
+  watch_signals ();
   printed.pending = g_string_new (NULL);
   shown = fopencookie (NULL, "w", (cookie_io_functions_t){ .write = print_shown });
   if (shown != NULL)

@@ -1,11 +1,12 @@
 /*
- * What the process has from whoever started it, and what it leaves: standard streams,
- * and the signal of a file that may grow no further.
+ * What the process has from whoever started it, and what it leaves: standard streams, and
+ * signals.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -14,6 +15,10 @@
  * like one to a full disk, and does not end the process. What is printed to stdout has its
  * control characters shown. When the process ends and stdout was printed to but could not
  * be written, or was closed, a sentence says so and the status is CLI_FAILED.
+ *
+ * SIGINT, SIGTERM and SIGHUP, unless they are ignored, end the process at once and
+ * whatever it does: temporary files go, a sentence says which signal came, and the process
+ * dies of that signal.
  */
 void cli_process_begin (void);
 
@@ -23,6 +28,11 @@ void cli_process_print_data (const char *data, size_t n_bytes);
 /* Standard output is the result's: what is printed from now on goes to standard error. */
 void cli_process_print_to_stderr (void);
 
-/* The signal is again what it was: in a child, or before this process becomes another
+/* While @asks is true the first SIGINT asks the work to stop; @asks ends with it. */
+void cli_process_ask_on_interrupt (bool asks);
+/* Whether it came, until the next cli_process_ask_on_interrupt(). */
+bool cli_process_is_asked (void);
+
+/* SIGXFSZ is again what it was: in a child, or before this process becomes another
  * program. Safe between fork and exec. */
 void cli_process_restore (void);

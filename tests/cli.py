@@ -7,13 +7,17 @@ SPDX-License-Identifier: Apache-2.0
 """
 import csv
 import gzip
+import itertools
 import json
 import os
 import pickle
+import pty
 import random
 import re
+import signal
 import sqlite3
 import subprocess
+import time
 from pathlib import Path
 
 from command import FSDP, GIB, ROOT, SAMPLE, TESSERA, good, refused, run
@@ -701,6 +705,55 @@ def devices_and_pipes_are_written_to(tmp):
     assert Path("/dev/stdout").is_symlink() and Path("/dev/null").is_char_device()
     os.mkfifo(tmp / "pipe.tsr")
     refused("record", "-o", tmp / "pipe.tsr", "--", "true", words=("device or pipe",))
+
+
+@test
+def a_signal_ends_what_writes_and_leaves_nothing(tmp):
+    """Nobody reads the pipe: the result is complete in a temporary file when the signal comes."""
+    held = tmp / "held"
+    held.mkdir()
+    for number, (arguments, name) in zip(itertools.cycle((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)), WRITING):
+        os.mkfifo(tmp / name)
+        with subprocess.Popen([TESSERA, *arguments, "-o", tmp / name], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, env=dict(os.environ, TMPDIR=str(held))) as running:
+            while not os.listdir(held):
+                time.sleep(0.02)
+            running.send_signal(number)
+            said = running.communicate(timeout=60)
+        assert running.returncode == -number and said[0] == "", (name, running.returncode, said)
+        assert said[1].startswith(f"tessera: stopped by {number.name}") and said[1].count("\n") == 1, said
+        assert os.listdir(held) == [], name
+        (tmp / name).unlink()
+    with subprocess.Popen([TESSERA, "plan", SAMPLE, "-o", tmp / "p.tsp"], stdout=subprocess.DEVNULL,
+                          preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as running:
+        while not list(tmp.glob("p.tsp*")) and running.poll() is None:
+            running.send_signal(signal.SIGHUP)
+            time.sleep(0.02)
+    assert running.returncode == 0
+
+
+@test
+def a_signal_ends_what_works(tmp):
+    """On a terminal it comes while the first line of progress is there."""
+    large = tmp / "large.csv"
+    with large.open("w") as file:
+        file.write("action,id,size_bytes\n")
+        file.writelines(f"alloc,{i},{512 + i * 7919 % 999 * 512}\n" + f"free,{i - 40},\n" * (i >= 40) for i in range(200000))
+    for number, command in ((signal.SIGINT, "plan"), (signal.SIGTERM, "fit"), (signal.SIGHUP, "info")):
+        seen = b""
+        terminal, its = pty.openpty()
+        with subprocess.Popen([TESSERA, command, large], stdout=subprocess.PIPE, stderr=its) as running:
+            os.close(its)
+            while b"%" not in seen:
+                seen += os.read(terminal, 1000)
+            running.send_signal(number)
+            assert running.communicate(timeout=60)[0] == b""
+        while b"before the end" not in seen:
+            seen += os.read(terminal, 1000)
+        os.close(terminal)
+        assert running.returncode == -number, (command, running.returncode, seen)
+        last = seen.decode().replace("\r\n", "\n").rsplit("\033[K", 1)[1]
+        assert last.startswith(f"tessera: stopped by {number.name}"), seen
 
 
 @test

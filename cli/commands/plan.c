@@ -8,6 +8,7 @@
 #include "cli/tell/laws.h"
 #include "cli/tell/misses.h"
 #include "cli/output.h"
+#include "cli/process.h"
 #include "cli/tell/proof.h"
 #include "cli/tell/regions.h"
 #include "cli/study.h"
@@ -367,11 +368,11 @@ make (Arguments *arguments,
   options->resumed_name = arguments->resume;
   study->limits_waits = arguments->waits.kind == CLI_WAITS_AT_MOST;
   study->most_waits = arguments->waits.most;
+  cli_process_ask_on_interrupt (options->keeps_best);
   status = cli_study_plan (study, options, error);
   if (status == TESSERA_OK)
     status = cli_study_regions (study, &arguments->regions, error);
-  if (status == TESSERA_OK && study->plan->cut_short == TESSERA_CUT_BY_PERSON)
-    cli_progress_resume ();
+  cli_process_ask_on_interrupt (false);
   if (status == TESSERA_OK)
     status = cli_study_laws (study, &by_length, error);
   if (status == TESSERA_OK)
