@@ -98,7 +98,7 @@ test_sums (void)
         g_assert_cmpuint (colouring->n_entries, <=, 24);
         for (size_t i = 0; i < colouring->n_entries; i++)
           {
-            bytes += colouring->entries[i].peak_bytes;
+            bytes += colouring->entries[i].live_bytes;
             n_blocks += colouring->entries[i].n_blocks;
             for (size_t k = 0; k < i; k++)
               {
@@ -208,7 +208,7 @@ test_other (void)
   g_assert_cmpstr (colouring->entries[0].name, ==, "net.py:layer_99");
   g_assert_cmpstr (colouring->entries[23].name, ==, "other (77)");
   g_assert_cmpuint (colouring->entries[23].n_blocks, ==, 77);
-  g_assert_cmpuint (colouring->entries[23].peak_bytes, ==, 512 * 77 * 78 / 2);
+  g_assert_cmpuint (colouring->entries[23].live_bytes, ==, 512 * 77 * 78 / 2);
   g_assert_cmpuint (colouring->block_entry[0], ==, 23);
   g_assert_cmpint (tessera_colouring_new (trace, blocks, NULL, NULL, 0,
                                           TESSERA_COLOUR_MODULE, false, &again),

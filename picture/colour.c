@@ -2,7 +2,7 @@
  * Legend and colours of all blocks.
  *
  * Keys are counted, joined by name, put in order (sizes, ages, streams and classes in
- * their own, open sets by what they hold at the peak of live), cut to MAX_ENTRIES with
+ * their own, open sets by what they hold at the peak of live), cut to TESSERA_MAX_LEGEND_ENTRIES with
  * the rest as "other", and coloured. A name of an open set gets the palette slot that its
  * hash prefers; where a larger entry has taken it, the next free one.
  *
@@ -11,12 +11,11 @@
 #include "db/array.h"
 #include "picture/keys.h"
 #include "picture/palette.h"
+#include "simulator/verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_ENTRIES 24u /* "other" included */
 
 typedef struct
 {
@@ -154,7 +153,7 @@ join_names (Legend *legend)
       Named *named = &legend->named[legend->slots[slot] - 1];
       named->all_bytes += legend->bytes_of_key[key];
       named->entry.n_blocks += legend->blocks_of_key[key];
-      named->entry.peak_bytes += legend->peak_of_key[key];
+      named->entry.live_bytes += legend->peak_of_key[key];
     }
   return TESSERA_OK;
 }
@@ -171,8 +170,8 @@ compare_weight (const void *pa, const void *pb, void *user)
 {
   const Named *named = user;
   const Named *a = &named[*(const uint32_t *) pa], *b = &named[*(const uint32_t *) pb];
-  if (a->entry.peak_bytes != b->entry.peak_bytes)
-    return a->entry.peak_bytes < b->entry.peak_bytes ? 1 : -1;
+  if (a->entry.live_bytes != b->entry.live_bytes)
+    return a->entry.live_bytes < b->entry.live_bytes ? 1 : -1;
   if (a->all_bytes != b->all_bytes)
     return a->all_bytes < b->all_bytes ? 1 : -1;
   return strcmp (a->entry.name, b->entry.name);
@@ -228,9 +227,10 @@ paint (const Legend *legend, const uint32_t *order, size_t n)
 static TesseraStatus
 make_entries (Legend *legend, TesseraColouring *colouring, uint16_t *entry_of_named)
 {
-  size_t n = legend->n_named, n_shown = n <= MAX_ENTRIES ? n : MAX_ENTRIES - 1;
+  size_t n = legend->n_named,
+         n_shown = n <= TESSERA_MAX_LEGEND_ENTRIES ? n : TESSERA_MAX_LEGEND_ENTRIES - 1;
   uint32_t *order = malloc ((n + 1) * sizeof *order);
-  colouring->entries = calloc (MAX_ENTRIES, sizeof *colouring->entries);
+  colouring->entries = calloc (TESSERA_MAX_LEGEND_ENTRIES, sizeof *colouring->entries);
   if (order == NULL || colouring->entries == NULL)
     {
       free (order);
@@ -254,7 +254,7 @@ make_entries (Legend *legend, TesseraColouring *colouring, uint16_t *entry_of_na
           snprintf (to->name, sizeof to->name, "other (%zu)", n - n_shown);
           to->rgb = tessera_palette_other (legend->dark);
           to->n_blocks += from->n_blocks;
-          to->peak_bytes += from->peak_bytes;
+          to->live_bytes += from->live_bytes;
         }
     }
   colouring->n_entries = n_shown < n ? n_shown + 1 : n;
@@ -331,6 +331,19 @@ tessera_colouring_new (const TesseraTrace *trace,
   else
     *out_colouring = colouring;
   return status;
+}
+
+void
+tessera_colouring_live_at (const TesseraColouring *colouring,
+                           const TesseraBlocks *blocks,
+                           const TesseraLayout *layout,
+                           uint32_t event_index,
+                           uint64_t out_bytes[TESSERA_MAX_LEGEND_ENTRIES])
+{
+  memset (out_bytes, 0, TESSERA_MAX_LEGEND_ENTRIES * sizeof *out_bytes);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    if (tessera_is_live (blocks, layout, i, event_index))
+      out_bytes[colouring->block_entry[i]] += blocks->blocks[i].size_bytes;
 }
 
 void

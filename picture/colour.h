@@ -11,6 +11,7 @@
 
 #include "db/plan.h"
 #include "planner/structure.h"
+#include "simulator/layout.h"
 
 typedef enum
 {
@@ -29,8 +30,10 @@ typedef struct
   char name[96];
   uint32_t rgb;
   uint64_t n_blocks;
-  uint64_t peak_bytes; /* live of this key at the trace's peak */
+  uint64_t live_bytes; /* of this key where most is live in the trace */
 } TesseraLegendEntry;
+
+#define TESSERA_MAX_LEGEND_ENTRIES 24u /* "other" included */
 
 typedef struct
 {
@@ -41,8 +44,8 @@ typedef struct
   size_t n_entries;
 } TesseraColouring;
 
-/* @structure may be NULL, @groups too when @n_groups is 0. At most 24 entries, the last
- * of them "other (N)" where there were more. */
+/* @structure may be NULL, @groups too when @n_groups is 0. At most
+ * TESSERA_MAX_LEGEND_ENTRIES, the last of them "other (N)" where there were more. */
 TESSERA_MUST_USE TesseraStatus tessera_colouring_new (const TesseraTrace *trace,
                                                       const TesseraBlocks *blocks,
                                                       const TesseraStructure *structure,
@@ -51,6 +54,12 @@ TESSERA_MUST_USE TesseraStatus tessera_colouring_new (const TesseraTrace *trace,
                                                       TesseraColourKey key,
                                                       bool dark,
                                                       TesseraColouring **out_colouring);
+/* What is live of each entry at an event of a layout: their sum is live_bytes of its parts. */
+void tessera_colouring_live_at (const TesseraColouring *colouring,
+                                const TesseraBlocks *blocks,
+                                const TesseraLayout *layout,
+                                uint32_t event_index,
+                                uint64_t out_bytes[TESSERA_MAX_LEGEND_ENTRIES]);
 void tessera_colouring_free (TesseraColouring *colouring);
 /* The colour that a name has unless a larger entry of its legend took it: for lanes of
  * phases. */

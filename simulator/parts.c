@@ -99,6 +99,16 @@ is_held (const TesseraBlocks *blocks,
          blocks->blocks[block].born_index <= event_index;
 }
 
+bool
+tessera_is_live (const TesseraBlocks *blocks,
+                 const TesseraLayout *layout,
+                 size_t block,
+                 uint32_t event_index)
+{
+  return is_held (blocks, layout, block, event_index) &&
+         blocks->blocks[block].freed_index > event_index;
+}
+
 static TesseraStatus
 gather_held (Moment *moment,
              const TesseraBlocks *blocks,

@@ -35,6 +35,13 @@ typedef struct
   uint64_t other_size_hard_bytes, other_size_soft_bytes, other_size_cache_bytes;
 } TesseraParts;
 
+/* Whether a block counts as live at an event: it has its place there, so it did not fail,
+ * and is not freed. The bytes of all that are live are live_bytes. */
+bool tessera_is_live (const TesseraBlocks *blocks,
+                      const TesseraLayout *layout,
+                      size_t block,
+                      uint32_t event_index);
+
 TESSERA_MUST_USE TesseraStatus tessera_parts_at (const TesseraTrace *trace,
                                                  const TesseraBlocks *blocks,
                                                  const TesseraLayout *layout,

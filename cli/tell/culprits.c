@@ -19,12 +19,8 @@ cli_live_blocks (const CliStudy *study, uint32_t event_index)
 {
   GArray *live = g_array_new (FALSE, FALSE, sizeof (guint32));
   for (guint32 i = 0; i < study->blocks->n_blocks; i++)
-    {
-      const TesseraBlock *block = &study->blocks->blocks[i];
-      if (block->born_index <= event_index && block->freed_index > event_index &&
-          study->layout->addr[i] != TESSERA_NOWHERE)
-        g_array_append_val (live, i);
-    }
+    if (tessera_is_live (study->blocks, study->layout, i, event_index))
+      g_array_append_val (live, i);
   g_array_sort_with_data (live, by_size, study->blocks->blocks);
   return live;
 }

@@ -124,6 +124,19 @@ colour_blocks (TesseraSheet *sheet)
                                 f->colour, f->dark, &sheet->colouring);
 }
 
+/* Legends tell of the verdict's moment, as the parts below them do. */
+static void
+count_live (const TesseraFigure *f, TesseraColouring *colouring)
+{
+  uint64_t live_bytes[TESSERA_MAX_LEGEND_ENTRIES];
+  if (f->verdict == NULL || colouring == NULL)
+    return;
+  tessera_colouring_live_at (colouring, f->blocks, f->left, f->verdict->parts.event_index,
+                             live_bytes);
+  for (size_t i = 0; i < colouring->n_entries; i++)
+    colouring->entries[i].live_bytes = live_bytes[i];
+}
+
 static TesseraStatus
 sheet_init (TesseraSheet *sheet)
 {
@@ -138,9 +151,12 @@ sheet_init (TesseraSheet *sheet)
   if (status == TESSERA_OK && f->colour != TESSERA_COLOUR_MODULE)
     status = tessera_colouring_new (f->trace, f->blocks, f->structure, NULL, 0,
                                     TESSERA_COLOUR_MODULE, f->dark, &sheet->modules);
-  if (status == TESSERA_OK)
-    find_top (sheet);
-  return status;
+  if (status != TESSERA_OK)
+    return status;
+  count_live (f, sheet->colouring);
+  count_live (f, sheet->modules);
+  find_top (sheet);
+  return TESSERA_OK;
 }
 
 static void

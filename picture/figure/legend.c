@@ -7,11 +7,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define ROW 18.0
 #define SWATCH 10.0
 #define HATCH_STEP 4.0
-#define BAR_X 78.0
+#define BAR_X 88.0
 #define BAR_RIGHT 44.0
 
 typedef struct
@@ -69,12 +70,25 @@ swatch_of (const Column *column)
   return (TesseraArea){ column->area.x, column->y + 4.0, SWATCH, SWATCH };
 }
 
+/* What the column's numbers are of. */
+static const char *
+moment_of (const Column *column)
+{
+  const TesseraFigure *f = column->sheet->figure;
+  const TesseraVerdict *verdict = f->verdict;
+  return verdict == NULL ? "Where most is live"
+         : verdict->died ? "At the failure"
+         : verdict->parts.reserved_bytes < f->left->peak_reserved_bytes
+             ? "At the later peak of reserved"
+             : "At the peak of reserved";
+}
+
 static void
 draw_entry (Column *column, const TesseraLegendEntry *entry)
 {
   tessera_fill_area (column->sheet->cr, swatch_of (column), entry->rgb, 1.0);
   draw_name (column, entry->name);
-  draw_amount (column, entry->peak_bytes, false);
+  draw_amount (column, entry->live_bytes, false);
   column->y += ROW;
 }
 
@@ -98,28 +112,16 @@ draw_hatched_swatch (const TesseraSheet *sheet, TesseraArea area, uint32_t hatch
   tessera_frame_area (cr, area, sheet->theme->edge, 1.0);
 }
 
-static uint64_t
-failed_bytes (const TesseraBlocks *blocks)
-{
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < blocks->n_blocks; i++)
-    if ((blocks->blocks[i].flags & TESSERA_FAILED) != 0)
-      bytes = blocks->blocks[i].size_bytes; /* the last */
-  return bytes;
-}
-
 static void
 draw_special_entries (Column *column, const TesseraParts *parts)
 {
   const TesseraSheet *sheet = column->sheet;
-  uint64_t failed = failed_bytes (sheet->figure->blocks);
-  if (failed > 0)
+  if (sheet->figure->left->n_ooms > 0)
     {
       TesseraArea swatch = swatch_of (column);
       tessera_fill_area (sheet->cr, swatch, sheet->theme->red, 0.25);
       tessera_frame_area (sheet->cr, swatch, sheet->theme->red, 1.0);
       draw_name (column, "request that failed");
-      draw_amount (column, failed, false);
       column->y += ROW;
     }
   const TesseraLayout *left = sheet->figure->left;
@@ -144,8 +146,8 @@ is_among (const TesseraColouring *colouring, size_t i, size_t n)
   size_t n_larger = 0;
   for (size_t k = 0; k < colouring->n_entries; k++)
     n_larger +=
-        colouring->entries[k].peak_bytes > colouring->entries[i].peak_bytes ||
-        (colouring->entries[k].peak_bytes == colouring->entries[i].peak_bytes && k < i);
+        colouring->entries[k].live_bytes > colouring->entries[i].live_bytes ||
+        (colouring->entries[k].live_bytes == colouring->entries[i].live_bytes && k < i);
   return n_larger < n;
 }
 
@@ -161,7 +163,7 @@ draw_entries (Column *column, size_t n_rows)
     if (is_among (colouring, i, n))
       draw_entry (column, &colouring->entries[i]);
     else
-      rest_bytes += colouring->entries[i].peak_bytes;
+      rest_bytes += colouring->entries[i].live_bytes;
   if (n == colouring->n_entries)
     return;
   snprintf (name, sizeof name, "%zu more", colouring->n_entries - n);
@@ -174,7 +176,7 @@ static void
 draw_legend (Column *column, const TesseraParts *parts, double bottom)
 {
   char caption[64];
-  snprintf (caption, sizeof caption, "At the peak, by %s",
+  snprintf (caption, sizeof caption, "%s, by %s", moment_of (column),
             tessera_colour_key_name (column->sheet->colouring->key));
   draw_caption (column, caption, true);
   double room = bottom - column->y - 2.0 * ROW;
@@ -257,34 +259,44 @@ draw_parts (Column *column, const TesseraVerdict *verdict)
   TesseraPart rows[TESSERA_N_PARTS];
   tessera_parts_list (column->sheet->figure->trace, p, rows);
   draw_rule (column);
-  draw_caption (column, verdict->died ? "At the failure" : "At the peak of reserved",
-                true);
+  draw_caption (column, moment_of (column), true);
   for (size_t i = 0; i < TESSERA_N_PARTS; i++)
     if (rows[i].bytes > 0 || !rows[i].is_rare)
       draw_part (column, rows[i].name, rows[i].bytes, p->reserved_bytes, false);
   draw_part (column, "reserved", p->reserved_bytes, p->reserved_bytes, true);
 }
 
-/* The modules that hold most at the peak, where the column has room for some. */
+static int
+compare_live (const void *pa, const void *pb)
+{
+  const TesseraLegendEntry *a = pa, *b = pb;
+  return (a->live_bytes < b->live_bytes) - (a->live_bytes > b->live_bytes);
+}
+
+/* The modules that hold most at the verdict's moment, where the column has room for some.
+ */
 static void
 draw_holders (Column *column)
 {
-  const TesseraColouring *modules = column->sheet->modules;
+  TesseraColouring *modules = column->sheet->modules;
   TesseraTextStyle style = style_of (column, false, false, TESSERA_TEXT_LEFT);
   double bottom = column->area.y + column->area.height;
   double room = bottom - column->y - RULE_HEIGHT - ROW - 4.0;
+  char caption[64];
   style.cuts_middle = true;
   if (modules == NULL || modules->n_entries < 2 || room < LEAST_HOLDERS * ROW)
     return;
   draw_rule (column);
-  draw_caption (column, "At the peak, by module", true);
+  snprintf (caption, sizeof caption, "%s, by module", moment_of (column));
+  draw_caption (column, caption, true);
+  qsort (modules->entries, modules->n_entries, sizeof *modules->entries, compare_live);
   for (size_t i = 0; i < modules->n_entries && i < MOST_HOLDERS; i++)
     {
-      if (modules->entries[i].peak_bytes == 0 || column->y + ROW > bottom)
+      if (modules->entries[i].live_bytes == 0 || column->y + ROW > bottom)
         return;
       tessera_text_draw (column->sheet->cr, &style, column->area.x, column->y + 13.0,
                          column->area.width - BAR_RIGHT, modules->entries[i].name);
-      draw_amount (column, modules->entries[i].peak_bytes, false);
+      draw_amount (column, modules->entries[i].live_bytes, false);
       column->y += ROW;
     }
 }

@@ -358,3 +358,26 @@ tessera_describe_source (TesseraData *data, uint32_t block)
     }
   return g_strdup ("");
 }
+
+char *
+tessera_describe_told (TesseraDocument *document)
+{
+  const TesseraParts *verdict = &document->verdict.parts;
+  uint32_t event_index = document->told.parts.event_index;
+  const TesseraLayout *layout;
+
+  if (event_index != verdict->event_index)
+    {
+      g_autofree char *event = tessera_describe_count (event_index);
+
+      return g_strconcat ("event ", event, NULL);
+    }
+  if (document->verdict.died)
+    return g_strdup ("the failure");
+  if (document->data != NULL &&
+      tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
+                               &layout) == TESSERA_OK &&
+      verdict->reserved_bytes < layout->peak_reserved_bytes)
+    return g_strdup ("the later peak of reserved");
+  return g_strdup ("the peak of reserved");
+}

@@ -14,7 +14,7 @@ char *tessera_describe_bytes_round (uint64_t bytes); /* "40 GiB": no idle decima
 char *tessera_describe_bytes_exact (uint64_t bytes); /* "8,407,552,000 bytes" */
 /* "33.172 GiB": with as many decimals as tell it from one @step_bytes away. */
 char *tessera_describe_height (uint64_t bytes, double step_bytes);
-char *tessera_describe_count (uint64_t count);       /* "33,457" */
+char *tessera_describe_count (uint64_t count); /* "33,457" */
 /* "1 block", "11,411 blocks". */
 char *tessera_describe_counted (uint64_t count, const char *noun);
 /* Of a plan's height: "= bound", "optimal" where no layout is lower though it is above
@@ -30,6 +30,10 @@ const char *tessera_layout_kind_name (TesseraLayoutKind kind); /* "as recorded" 
 
 /* "step 1, forward", or "before the first step". */
 char *tessera_describe_moment (TesseraData *data, uint32_t event_index);
+/* What parts, legend and the largest blocks are of: "the failure", "the peak of reserved",
+ * "the later peak of reserved" (that comes back after a start with full caches), "event
+ * 1,234". */
+char *tessera_describe_told (TesseraDocument *document);
 /* "step 1, forward": where a block was born; of an unknown moment "at the start". */
 char *tessera_describe_birth (TesseraData *data, uint32_t block);
 char *tessera_describe_death (TesseraData *data, uint32_t block);

@@ -36,8 +36,8 @@ tell_verdicts_moment (TesseraWorkInput *input, TesseraError *error)
   input->moment = layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index
                                      : layout->peak_reserved_index;
   return tessera_explain (
-      tessera_moment_at (input->data, layout, input->moment, &input->told), error,
-      "looking at the moment");
+      tessera_moment_at (input->data, layout, input->paint, input->moment, &input->told),
+      error, "looking at the moment");
 }
 
 /* What the left picture does not wait for. */
@@ -109,13 +109,11 @@ load_work (TesseraJob *job, gpointer user, TesseraError *error)
                               tessera_job_progress (job, 0, 0.7), error, &input->data);
   if (status == TESSERA_OK)
     status = make_left_sheet (job, input, error);
-  if (status == TESSERA_OK)
-    status = tell_verdicts_moment (input, error);
   if (status != TESSERA_OK)
     return status;
   input->history = load_edits (input);
   input->paint = tessera_paint_new (input->data, input->colour_key, input->dark);
-  return input->paint != NULL ? TESSERA_OK
+  return input->paint != NULL ? tell_verdicts_moment (input, error)
                               : tessera_explain (TESSERA_NO_MEMORY, error, "colouring");
 }
 

@@ -15,7 +15,7 @@ moment_work (TesseraJob *job, gpointer user, TesseraError *error)
 
   return tessera_explain (tessera_moment_at (input->data,
                                              input->sheets[TESSERA_SIDE_LEFT]->layout,
-                                             input->moment, &input->told),
+                                             input->paint, input->moment, &input->told),
                           error, "looking at the moment");
 }
 
@@ -37,7 +37,8 @@ moment_done (gpointer owner,
       self->told = input->told;
       tessera_document_changed (self, TESSERA_CHANGED_MOMENT);
     }
-  if (!is_of_this || input->moment != self->moment)
+  if (!is_of_this || input->moment != self->moment ||
+      input->paint->colouring != self->paint->colouring)
     tessera_document_refresh_moment (self);
 }
 
@@ -53,6 +54,7 @@ tessera_document_refresh_moment (TesseraDocument *self)
     return;
   input = tessera_work_input_new (self);
   input->sheets[TESSERA_SIDE_LEFT] = tessera_sheet_ref (self->sheets[TESSERA_SIDE_LEFT]);
+  input->paint = tessera_paint_ref (self->paint);
   input->moment = self->moment;
   tessera_work_start (self, TESSERA_WORK_MOMENT, &moment_kind, input);
 }

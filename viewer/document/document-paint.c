@@ -31,6 +31,8 @@ take_paint (TesseraDocument *self, TesseraPaint *paint)
   self->paint = paint;
   tessera_document_relight (self);
   tessera_document_changed (self, TESSERA_CHANGED_COLOUR);
+  if (self->told.colouring != paint->colouring)
+    tessera_document_refresh_moment (self);
 }
 
 static TesseraStatus

@@ -272,6 +272,19 @@ test_filter (Fixture *f, gconstpointer unused)
   g_assert_null (f->document->paint->shown);
 }
 
+/* The entries hold what is live at the chosen moment. */
+static void
+check_legend (TesseraDocument *document)
+{
+  const TesseraMoment *told = &document->told;
+  uint64_t live_bytes = 0;
+
+  g_assert_true (told->colouring == document->paint->colouring);
+  for (size_t i = 0; i < told->colouring->n_entries; i++)
+    live_bytes += told->live_bytes[i];
+  g_assert_cmpuint (live_bytes, ==, told->parts.live_bytes);
+}
+
 static void
 test_parts_sum (Fixture *f, gconstpointer unused)
 {
@@ -288,7 +301,12 @@ test_parts_sum (Fixture *f, gconstpointer unused)
                             p->other_size_bytes + p->hard_bytes + p->soft_bytes +
                             p->cache_bytes,
                         ==, p->reserved_bytes);
+      check_legend (f->document);
     }
+  /* Colours by another key are counted anew. */
+  tessera_document_set_colour_key (f->document, TESSERA_COLOUR_STREAM);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  check_legend (f->document);
 }
 
 /* However many were asked for: what is told in the end is of the last, and of the layout
@@ -306,8 +324,8 @@ test_latest_moment_wins (Fixture *f, gconstpointer unused)
   WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
   g_assert_cmpuint (f->document->told.parts.event_index, ==, 3);
   g_assert_cmpint (tessera_moment_at (f->document->data,
-                                      f->document->sheets[TESSERA_SIDE_LEFT]->layout, 3,
-                                      &told),
+                                      f->document->sheets[TESSERA_SIDE_LEFT]->layout,
+                                      f->document->paint, 3, &told),
                    ==, TESSERA_OK);
   g_assert_cmpuint (f->document->told.parts.reserved_bytes, ==,
                     told.parts.reserved_bytes);

@@ -38,6 +38,7 @@ count_alike (const TesseraBlocks *blocks,
 
 size_t
 tessera_largest_blocks (const TesseraBlocks *blocks,
+                        const TesseraLayout *layout,
                         uint32_t event_index,
                         size_t n,
                         TesseraAlike *out_rows)
@@ -49,7 +50,7 @@ tessera_largest_blocks (const TesseraBlocks *blocks,
       const TesseraBlock *block = &blocks->blocks[i];
       size_t at;
 
-      if (block->born_index > event_index || block->died_index <= event_index ||
+      if (!tessera_is_live (blocks, layout, i, event_index) ||
           count_alike (blocks, block, out_rows, n_found))
         continue;
       if (n_found == n &&
@@ -68,11 +69,15 @@ tessera_largest_blocks (const TesseraBlocks *blocks,
 TesseraStatus
 tessera_moment_at (const TesseraData *data,
                    const TesseraLayout *layout,
+                   const TesseraPaint *paint,
                    uint32_t event_index,
                    TesseraMoment *out_moment)
 {
-  out_moment->n_largest = tessera_largest_blocks (data->blocks, event_index,
+  out_moment->n_largest = tessera_largest_blocks (data->blocks, layout, event_index,
                                                   TESSERA_N_LARGEST, out_moment->largest);
+  out_moment->colouring = paint->colouring;
+  tessera_colouring_live_at (paint->colouring, data->blocks, layout, event_index,
+                             out_moment->live_bytes);
   return tessera_parts_at (data->trace, data->blocks, layout, event_index,
                            &out_moment->parts);
 }

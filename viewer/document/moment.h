@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "viewer/document/data.h"
+#include "viewer/canvas/paint.h"
 
 #define TESSERA_N_LARGEST 12
 
@@ -21,17 +21,21 @@ typedef struct
   TesseraParts parts; /* with the event it is about */
   TesseraAlike largest[TESSERA_N_LARGEST];
   size_t n_largest;
+  const TesseraColouring *colouring; /* that live_bytes is of; never looked into */
+  uint64_t live_bytes[TESSERA_MAX_LEGEND_ENTRIES]; /* by entry of the legend */
 } TesseraMoment;
 
 /* Looks at every block born so far: for workers. */
 TesseraStatus tessera_moment_at (const TesseraData *data,
                                  const TesseraLayout *layout,
+                                 const TesseraPaint *paint,
                                  uint32_t event_index,
                                  TesseraMoment *out_moment);
 
-/* The largest blocks alive at an event in at most @n rows of those that are alike,
+/* The largest blocks live at an event of @layout in at most @n rows of those that are alike,
  * largest first, of equal sizes the oldest first. Returns: how many rows there are. */
 size_t tessera_largest_blocks (const TesseraBlocks *blocks,
+                               const TesseraLayout *layout,
                                uint32_t event_index,
                                size_t n,
                                TesseraAlike *out_rows);

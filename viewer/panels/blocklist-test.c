@@ -137,12 +137,16 @@ is_alike (const TesseraBlock *a, const TesseraBlock *b)
 
 /* Takes all that are alive and like @best. Returns: how many. */
 static guint
-take_alike (const TesseraBlocks *blocks, uint32_t moment, uint32_t best, uint8_t *taken)
+take_alike (const TesseraBlocks *blocks,
+            const TesseraLayout *layout,
+            uint32_t moment,
+            uint32_t best,
+            uint8_t *taken)
 {
   guint n = 0;
 
   for (uint32_t i = 0; i < blocks->n_blocks; i++)
-    if (blocks->blocks[i].born_index <= moment && blocks->blocks[i].died_index > moment &&
+    if (tessera_is_live (blocks, layout, i, moment) &&
         is_alike (&blocks->blocks[i], &blocks->blocks[best]))
       {
         g_assert_cmpuint (taken[i], ==, 0);
@@ -154,13 +158,11 @@ take_alike (const TesseraBlocks *blocks, uint32_t moment, uint32_t best, uint8_t
 
 /* The slow way: the largest of those alive and what is like it, again and again. */
 static void
-test_largest (void)
+check_largest (const TesseraBlocks *blocks, const TesseraLayout *layout, uint32_t moment)
 {
-  TesseraData *data = open_data ();
-  const TesseraBlocks *blocks = data->blocks;
-  uint32_t moment = blocks->n_events / 2;
   TesseraAlike largest[10];
-  size_t n = tessera_largest_blocks (blocks, moment, G_N_ELEMENTS (largest), largest);
+  size_t n =
+      tessera_largest_blocks (blocks, layout, moment, G_N_ELEMENTS (largest), largest);
   g_autofree uint8_t *taken = g_new0 (uint8_t, blocks->n_blocks);
 
   g_assert_cmpuint (n, >, 0);
@@ -169,15 +171,29 @@ test_largest (void)
       uint32_t best = TESSERA_NONE;
 
       for (uint32_t i = 0; i < blocks->n_blocks; i++)
-        if (!taken[i] && blocks->blocks[i].born_index <= moment &&
-            blocks->blocks[i].died_index > moment &&
+        if (!taken[i] && tessera_is_live (blocks, layout, i, moment) &&
             (best == TESSERA_NONE ||
              blocks->blocks[i].size_bytes > blocks->blocks[best].size_bytes))
           best = i;
       g_assert_cmpuint (largest[rank].block, ==, best);
+      g_assert_cmpuint (blocks->blocks[best].flags & TESSERA_FAILED, ==, 0);
       g_assert_cmpuint (largest[rank].n_blocks, ==,
-                        take_alike (blocks, moment, best, taken));
+                        take_alike (blocks, layout, moment, best, taken));
     }
+}
+
+/* Also where a request failed, which is not alive then. */
+static void
+test_largest (void)
+{
+  TesseraData *data = open_data ();
+  const TesseraLayout *layout;
+
+  g_assert_cmpint (tessera_data_get_layout (data, data->own_kind, NULL, NULL, &layout),
+                   ==, TESSERA_OK);
+  check_largest (data->blocks, layout, data->blocks->n_events / 2);
+  for (size_t i = 0; i < layout->n_ooms; i++)
+    check_largest (data->blocks, layout, layout->ooms[i].event_index);
   tessera_data_unref (data);
 }
 

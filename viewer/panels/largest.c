@@ -50,8 +50,7 @@ static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   TesseraLargest *self = user;
-  g_autofree char *event = tessera_describe_count (document->told.parts.event_index);
-  g_autofree char *text = NULL;
+  g_autofree char *moment = NULL, *text = NULL;
   size_t n;
 
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_GROUPS)))
@@ -66,11 +65,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
       if (i < n)
         show_row (self, i);
     }
-  if (document->told.parts.event_index != document->verdict.parts.event_index)
-    text = g_strdup_printf ("Largest at event %s", event);
-  else
-    text = g_strdup (document->verdict.died ? "Largest at the failure"
-                                            : "Largest at the peak");
+  moment = tessera_describe_told (document);
+  text = g_strconcat ("Largest at ", moment, NULL);
   gtk_label_set_text (GTK_LABEL (self->heading), text);
   gtk_widget_set_visible (self->heading, n > 0);
 }

@@ -134,11 +134,15 @@ write_entry (TesseraLegend *self, Row *row, size_t index)
 {
   const TesseraPaint *paint = self->document->paint;
   const TesseraLegendEntry *entry = &paint->colouring->entries[index];
-  g_autofree char *amount = tessera_describe_bytes (entry->peak_bytes);
+  const TesseraMoment *told = &self->document->told;
+  gboolean is_counted = told->colouring == paint->colouring;
+  g_autofree char *moment = tessera_describe_told (self->document);
+  g_autofree char *amount =
+      is_counted ? tessera_describe_bytes (told->live_bytes[index]) : g_strdup ("…");
   g_autofree char *count = tessera_describe_counted (entry->n_blocks, "block");
-  g_autofree char *tip = g_strdup_printf ("%s: %s, %s live at the peak\n"
+  g_autofree char *tip = g_strdup_printf ("%s: %s, %s live at %s\n"
                                           "Click: this alone. Ctrl+click: out or in.",
-                                          entry->name, count, amount);
+                                          entry->name, count, amount, moment);
 
   row->entry = index;
   tessera_swatch_set (row->swatch, entry->rgb, TESSERA_NONE);
@@ -179,7 +183,7 @@ static void
 write_missed (TesseraLegend *self, const TesseraPalette *palette)
 {
   const TesseraLayout *layout = NULL;
-  g_autofree char *count = NULL;
+  g_autofree char *count = NULL, *bytes = NULL;
 
   for (int side = 0; side < TESSERA_N_SIDES && layout == NULL; side++)
     if (self->document->sheets[side] != NULL &&
@@ -191,15 +195,35 @@ write_missed (TesseraLegend *self, const TesseraPalette *palette)
       return;
     }
   count = tessera_describe_counted (n_unplanned (layout), "request");
-  write_fixed (
-      self->fixed[MISSED], palette->reserved, palette->missed,
-      tessera_describe_bytes (layout->is_left != NULL
-                                  ? layout->miss_bytes - layout->planned_miss_bytes
-                                  : layout->miss_bytes),
-      g_strdup_printf ("%s found no place in the plan's pool%s", count,
-                       layout->pool_bytes > 0 ? " when the run was recorded; in the "
-                                                "table, look for \"missed\""
-                                              : " in simulation"));
+  bytes = tessera_describe_bytes (layout->is_left != NULL
+                                      ? layout->miss_bytes - layout->planned_miss_bytes
+                                      : layout->miss_bytes);
+  write_fixed (self->fixed[MISSED], palette->reserved, palette->missed,
+               g_strdup_printf ("%s in all", bytes),
+               g_strdup_printf ("%s found no place in the plan's pool%s", count,
+                                layout->pool_bytes > 0
+                                    ? " when the run was recorded; in the "
+                                      "table, look for \"missed\""
+                                    : " in simulation"));
+}
+
+/* What a request asked for that failed is not live: no number stands with those that are.
+ */
+static void
+write_failed (TesseraLegend *self, const TesseraLayout *layout, uint32_t rgb)
+{
+  size_t n = layout != NULL ? layout->n_ooms : 0;
+
+  if (n == 0)
+    write_fixed (self->fixed[FAILED], 0, TESSERA_NONE, NULL, NULL);
+  else
+    {
+      g_autofree char *count = tessera_describe_counted (n, "request");
+      g_autofree char *size = tessera_describe_bytes (layout->ooms[n - 1].size_bytes);
+
+      write_fixed (self->fixed[FAILED], rgb, TESSERA_NONE, g_strdup (""),
+                   g_strdup_printf ("%s failed, the last of %s", count, size));
+    }
 }
 
 static void
@@ -207,19 +231,14 @@ write_fixed_rows (TesseraLegend *self)
 {
   const TesseraPalette *palette = tessera_palette (self->document->dark);
   TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
-  const TesseraParts *parts = &self->document->verdict.parts;
-  size_t n_ooms = sheet != NULL ? sheet->layout->n_ooms : 0;
+  const TesseraParts *parts = &self->document->told.parts;
 
-  write_fixed (self->fixed[FAILED], palette->bad, TESSERA_NONE,
-               n_ooms > 0
-                   ? tessera_describe_bytes (sheet->layout->ooms[n_ooms - 1].size_bytes)
-                   : NULL,
-               NULL);
+  write_failed (self, sheet != NULL ? sheet->layout : NULL, palette->bad);
   write_missed (self, palette);
-  write_fixed (
-      self->fixed[RESERVED_FREE], palette->reserved, palette->hatch,
-      sheet != NULL ? tessera_describe_bytes (tessera_parts_free_bytes (parts)) : NULL,
-      g_strdup ("Taken from the device and used by nothing at the verdict's moment"));
+  write_fixed (self->fixed[RESERVED_FREE], palette->reserved, palette->hatch,
+               sheet != NULL ? tessera_describe_bytes (tessera_parts_free_bytes (parts))
+                             : NULL,
+               g_strdup ("Taken from the device and used by nothing at that moment"));
 }
 
 /* --- all of them ------------------------------------------------------------------ */
@@ -273,8 +292,11 @@ static void
 write_all (TesseraLegend *self)
 {
   const TesseraPaint *paint = self->document->paint;
+  g_autofree char *moment = tessera_describe_told (self->document);
+  g_autofree char *caption = g_strconcat ("live at ", moment, NULL);
   guint n_more;
 
+  gtk_label_set_text (GTK_LABEL (self->caption), caption);
   find_shown (self);
   n_more = self->shown->len - MIN (self->shown->len, MOST_OPEN);
   write_entries (self);
@@ -334,7 +356,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 
   if (gtk_drop_down_get_selected (GTK_DROP_DOWN (self->key)) != document->colour_key)
     gtk_drop_down_set_selected (GTK_DROP_DOWN (self->key), document->colour_key);
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_SHEETS))
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_SHEETS |
+              TESSERA_CHANGED_MOMENT))
     {
       self->is_stale = TRUE;
       refresh (self);
@@ -406,7 +429,7 @@ tessera_legend_init (TesseraLegend *self)
   gtk_widget_set_hexpand (self->key, TRUE);
   gtk_widget_set_halign (self->key, GTK_ALIGN_END);
   tessera_set_accessible_label (self->key, "Colour by");
-  self->caption = tessera_label_new ("live at the peak", "caption");
+  self->caption = tessera_label_new ("", "caption");
   gtk_widget_set_halign (self->caption, GTK_ALIGN_END);
   gtk_widget_add_css_class (self->caption, "legend-caption");
   self->entries = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);

@@ -56,39 +56,18 @@ list_rows (TesseraDocument *document, TesseraPart rows[N_ROWS])
                      parts->outside_bytes, .is_rare = true };
 }
 
-/* What the verdict says "comes back" of. */
-static gboolean
-is_later_peak (TesseraDocument *document)
-{
-  const TesseraLayout *layout;
-
-  return tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
-                                  &layout) == TESSERA_OK &&
-         document->verdict.parts.reserved_bytes < layout->peak_reserved_bytes;
-}
-
 static void
 set_heading (TesseraPartsView *self)
 {
-  TesseraDocument *document = self->document;
-  g_autofree char *event = tessera_describe_count (document->told.parts.event_index);
-  g_autofree char *text = NULL;
-  const char *tip = NULL;
+  g_autofree char *moment = tessera_describe_told (self->document);
+  g_autofree char *text = g_strconcat ("At ", moment, NULL);
 
-  if (document->told.parts.event_index != document->verdict.parts.event_index)
-    text = g_strdup_printf ("At event %s", event);
-  else if (document->verdict.died)
-    text = g_strdup ("At the failure");
-  else if (is_later_peak (document))
-    {
-      text = g_strdup ("At the later peak of reserved");
-      tip = "At its first peak reserved memory was higher, with caches full from the "
-            "start: what a run pays for is seen where it comes back";
-    }
-  else
-    text = g_strdup ("At the peak of reserved");
   gtk_label_set_text (GTK_LABEL (self->heading), text);
-  tessera_set_tip (self->heading, tip);
+  tessera_set_tip (self->heading, strstr (text, "later") == NULL
+                                      ? NULL
+                                      : "At its first peak reserved memory was higher, "
+                                        "with caches full from the start: what a run "
+                                        "pays for is seen where it comes back");
 }
 
 static void
