@@ -21,7 +21,8 @@ typedef struct
   TesseraBlocks *out;
   TesseraPlaces places;
   size_t cap_blocks;
-  bool completes; /* the trace has FREE_COMPLETED events: a lone request is pending */
+  bool has_starts; /* blocks out of order: to be put in front */
+  bool completes;  /* the trace has FREE_COMPLETED events: a lone request is pending */
 } Walk;
 
 /* A size close to 2^64 stays what it is, rounded down: nothing wraps to a small block. */
@@ -47,6 +48,7 @@ add_block (Walk *walk, const TesseraBlock *block, uint32_t *out_index)
 {
   TesseraBlocks *out = walk->out;
 
+  walk->has_starts |= (block->flags & TESSERA_AT_START) != 0;
   if (!TESSERA_RESERVE (out->blocks, walk->cap_blocks, out->n_blocks + 1))
     return TESSERA_NO_MEMORY;
   *out_index = (uint32_t) out->n_blocks;
@@ -385,7 +387,9 @@ tessera_blocks_new (const TesseraTrace *trace, TesseraBlocks **out_blocks)
   if (status != TESSERA_OK)
     goto out;
   settle_end (&walk);
-  status = put_in_order (walk.out);
+  tessera_places_clear (&walk.places);
+  if (walk.has_starts)
+    status = put_in_order (walk.out);
   if (status == TESSERA_OK)
     status = order_deaths (walk.out);
   if (status != TESSERA_OK)

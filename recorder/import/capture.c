@@ -14,6 +14,10 @@
 
 /* PyTorch refuses such requests itself. */
 #define MAX_SIZE_BYTES ((uint64_t) 1 << 60)
+/* An entry of PyTorch's takes 27 bytes of the file at least, and ten times that in memory:
+ * past so many records each has to stand for so many bytes. */
+#define FREE_RECORDS ((size_t) 1 << 18)
+#define LEAST_RECORD_BYTES 25
 
 static const char *const texts[TESSERA_N_TEXTS] = {
 #define TEXT(name, text) [TESSERA_TEXT_##name] = text,
@@ -229,6 +233,14 @@ TesseraStatus
 tessera_capture_number (TesseraCapture *capture, size_t n, uint32_t *out_index)
 {
   *out_index = (uint32_t) n;
+  capture->n_records++;
+  if (capture->n_records > FREE_RECORDS &&
+      capture->pickle.op_at / LEAST_RECORD_BYTES < capture->n_records)
+    return tessera_fail (capture->error, TESSERA_BAD_INPUT,
+                         "%s holds %zu entries, segments and blocks in its first %" PRIu64
+                         " bytes, more than those can describe: the snapshot is damaged",
+                         capture->pickle.stream->name, capture->n_records,
+                         capture->pickle.op_at);
   if (n < TESSERA_MAX_EVENTS)
     return TESSERA_OK;
   return tessera_fail (capture->error, TESSERA_BAD_INPUT,

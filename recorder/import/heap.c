@@ -12,6 +12,8 @@
 /* A slot used again keeps a buffer of at most so many items: a dict or a stack, never a
  * list of a million things. */
 #define KEEP_ITEMS 512
+#define TEXT_BYTES 40       /* a text's pointer and places in an index half full */
+#define ALLOCATION_BYTES 16 /* what malloc() adds */
 #define INT_MAX_60 (((int64_t) 1 << 59) - 1)
 #define INT_MIN_60 (-((int64_t) 1 << 59))
 
@@ -93,6 +95,18 @@ tessera_heap_new_float (TesseraHeap *heap, double number, TesseraValue *out_valu
   return TESSERA_OK;
 }
 
+static bool
+lengthen (TesseraHeap *heap, TesseraObject *object)
+{
+  size_t cap_before = object->cap_items;
+
+  if (!TESSERA_RESERVE (object->items, object->cap_items, object->n_items + 1))
+    return false;
+  heap->item_bytes += (object->cap_items - cap_before) * sizeof *object->items +
+                      (cap_before == 0 ? ALLOCATION_BYTES : 0);
+  return true;
+}
+
 /* Joins records that carry on where the list's last run ends. */
 static bool
 lengthen_run (TesseraObject *object, TesseraValue value)
@@ -128,8 +142,7 @@ tessera_heap_append (TesseraHeap *heap,
 
       if (is_list && lengthen_run (object, value))
         continue;
-      if (object->n_items == object->cap_items &&
-          !TESSERA_RESERVE (object->items, object->cap_items, object->n_items + 1))
+      if (object->n_items == object->cap_items && !lengthen (heap, object))
         return TESSERA_NO_MEMORY;
       object->items[object->n_items++] = value;
     }
@@ -156,13 +169,14 @@ tessera_heap_become (TesseraHeap *heap, TesseraValue value, TesseraValue becomes
   if (object->cap_items > KEEP_ITEMS)
     {
       free (object->items);
+      heap->item_bytes -= object->cap_items * sizeof *object->items + ALLOCATION_BYTES;
       object->items = NULL;
       object->cap_items = 0;
     }
   object->n_items = 0;
   if (object->is_shared)
     {
-      if (!TESSERA_RESERVE (object->items, object->cap_items, 1))
+      if (!lengthen (heap, object))
         return TESSERA_NO_MEMORY;
       object->items[0] = becomes;
       object->n_items = 1;
@@ -173,6 +187,14 @@ tessera_heap_become (TesseraHeap *heap, TesseraValue value, TesseraValue becomes
   object->memo = heap->unused;
   heap->unused = slot;
   return TESSERA_OK;
+}
+
+uint64_t
+tessera_heap_held (const TesseraHeap *heap)
+{
+  return heap->n_objects * sizeof *heap->objects + heap->item_bytes +
+         heap->n_bigs * sizeof *heap->bigs + heap->n_floats * sizeof *heap->floats +
+         tessera_strings_count (heap->texts) * TEXT_BYTES;
 }
 
 static int64_t

@@ -117,6 +117,7 @@ typedef struct
   double *floats;
   size_t n_floats, cap_floats;
   TesseraStrings *texts;
+  size_t item_bytes; /* of all objects' items */
 } TesseraHeap;
 
 TESSERA_MUST_USE TesseraStatus tessera_heap_init (TesseraHeap *heap);
@@ -164,6 +165,9 @@ bool tessera_heap_u64 (const TesseraHeap *heap, TesseraValue value, uint64_t *ou
 bool tessera_heap_i64 (const TesseraHeap *heap, TesseraValue value, int64_t *out_number);
 bool
 tessera_heap_double (const TesseraHeap *heap, TesseraValue value, double *out_number);
+
+/* What all of it takes, in bytes: about, as allocators round. */
+uint64_t tessera_heap_held (const TesseraHeap *heap);
 
 /* How many items a list has, a run of records counted one by one. */
 uint64_t tessera_heap_length (const TesseraObject *object);

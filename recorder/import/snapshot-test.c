@@ -453,6 +453,13 @@ test_other_pickles (void)
        "e",
        "is a pickle of a list");
   TOP ("}", "is a pickle of another dict");
+  /* At the first thing in it: what follows is not looked at. */
+  TOP ("](K\x05\xff", "is a pickle of a list of other things, not a memory snapshot");
+  TOP ("]N\xff", "is a pickle of a list of other things");
+  TOP ("(K\x05\xff", "is a pickle of a list of other things");
+  TOP ("}K\x05\xff", "is a pickle of another dict");
+  TOP ("\x8c\x01x\x8c\x01y\x8c\x01z\xff", "is a pickle of a text");
+  TOP ("\x8c\x01x\x8c\x01y\x93", "STACK_GLOBAL at byte 8");
   TOP ("}(\x8c\x08segmentsK\x05u", "`segments` is a number");
   TOP ("}(\x8c\x0d"
        "device_tracesNu",

@@ -5,16 +5,6 @@
  */
 #include "recorder/import/snapshot.h"
 
-static TesseraStatus
-refuse_top (TesseraCapture *capture, const char *what)
-{
-  return tessera_fail (capture->error, TESSERA_BAD_INPUT,
-                       "%s is a pickle of %s, not a memory snapshot: it needs "
-                       "`device_traces` and `segments`, as "
-                       "torch.cuda.memory._dump_snapshot writes them",
-                       capture->pickle.stream->name, what);
-}
-
 /* The list under @key; NULL when there is none. A part of another type is an error. */
 static TesseraStatus
 find_list (TesseraCapture *capture,
@@ -105,10 +95,11 @@ find_parts (TesseraCapture *capture, TesseraValue top, TesseraSnapshotParts *par
       return TESSERA_OK;
     }
   if (!tessera_capture_fields (capture, top, &fields))
-    return refuse_top (capture, tessera_heap_describe (&capture->pickle.heap, top));
+    return tessera_pickle_refuse_top (&capture->pickle,
+                                      tessera_heap_describe (&capture->pickle.heap, top));
   if (!tessera_fields_have (&fields, TESSERA_TEXT_SEGMENTS) &&
       !tessera_fields_have (&fields, TESSERA_TEXT_DEVICE_TRACES))
-    return refuse_top (capture, "another dict");
+    return tessera_pickle_refuse_top (&capture->pickle, "another dict");
   status =
       find_list (capture, &fields, TESSERA_TEXT_SEGMENTS, "segments", &parts->segments);
   if (status == TESSERA_OK)

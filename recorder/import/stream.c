@@ -19,7 +19,10 @@
 
 #define STORED_BYTES ((size_t) 64 * 1024)
 #define GZIP_WINDOW_BITS (15 + 16) /* zlib: 32 KiB, gzip header */
-#define REPORT_STEP 0.005          /* a report each half per cent: some 200 in all */
+/* Snapshots shrink to a fifteenth, tables to a tenth. */
+#define MOST_INFLATED 200
+#define FREE_INFLATED_BYTES ((uint64_t) 4 << 20)
+#define REPORT_STEP 0.005 /* a report each half per cent: some 200 in all */
 
 struct TesseraStreamInside
 {
@@ -108,6 +111,12 @@ read_inflated (TesseraStream *stream, uint8_t *to, size_t n_bytes)
           return 0;
         }
     }
+  stream->n_inflated += n_bytes - inside->z.avail_out;
+  if (stream->n_inflated / MOST_INFLATED >
+      stream->file_at + FREE_INFLATED_BYTES / MOST_INFLATED)
+    stop (stream, TESSERA_BAD_INPUT,
+          "it unpacks to more than 200 times its size, as no snapshot or table does: "
+          "open it unpacked if it is one");
   return n_bytes - inside->z.avail_out;
 }
 

@@ -27,6 +27,7 @@ typedef struct
   char name[300];       /* for sentences: the path as given, valid UTF-8 */
   uint64_t file_bytes;  /* as stored; 0 when not known (a pipe) */
   uint64_t file_at;     /* read so far, as stored */
+  uint64_t n_inflated;  /* bytes of content, of a gzip */
   const TesseraProgress *progress;
   double reported;
   struct TesseraStreamInside *inside;

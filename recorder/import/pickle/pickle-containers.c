@@ -22,6 +22,7 @@ show_dict (TesseraPickle *pickle, TesseraValue *value)
   if (status != TESSERA_OK || becomes == *value)
     return status;
   status = tessera_pickle_become (pickle, *value, becomes);
+  pickle->has_records = true;
   *value = becomes;
   return status;
 }
@@ -74,26 +75,14 @@ append_items (TesseraPickle *pickle, size_t first)
   return TESSERA_OK;
 }
 
-/* A dict that became a record gave its slot back: what is held at once stays small. */
-static TesseraStatus
-new_object (TesseraPickle *pickle, TesseraObjectKind kind, TesseraValue *out_value)
-{
-  if (pickle->heap.n_objects >= TESSERA_PICKLE_MAX_OBJECTS &&
-      pickle->heap.unused == UINT32_MAX)
-    return tessera_pickle_refuse (
-        pickle, "more lists and dicts at once than a snapshot ever has");
-  if (tessera_heap_new_object (&pickle->heap, kind, out_value) != TESSERA_OK)
-    return tessera_pickle_no_memory (pickle);
-  return TESSERA_OK;
-}
-
 static TesseraStatus
 make (TesseraPickle *pickle, TesseraObjectKind kind)
 {
   TesseraValue value;
-  TesseraStatus status = new_object (pickle, kind, &value);
 
-  return status == TESSERA_OK ? tessera_pickle_push (pickle, value) : status;
+  if (tessera_heap_new_object (&pickle->heap, kind, &value) != TESSERA_OK)
+    return tessera_pickle_no_memory (pickle);
+  return tessera_pickle_push (pickle, value);
 }
 
 /* Replaces the values from @first on by one object that holds them. */
@@ -102,10 +91,9 @@ gather (TesseraPickle *pickle, size_t first, TesseraObjectKind kind)
 {
   TesseraValue value;
   TesseraObject *object;
-  TesseraStatus status = new_object (pickle, kind, &value);
 
-  if (status != TESSERA_OK)
-    return status;
+  if (tessera_heap_new_object (&pickle->heap, kind, &value) != TESSERA_OK)
+    return tessera_pickle_no_memory (pickle);
   object = tessera_heap_object (&pickle->heap, value, kind);
   if (tessera_heap_append (&pickle->heap, object, pickle->stack + first,
                            pickle->n_stack - first) != TESSERA_OK)

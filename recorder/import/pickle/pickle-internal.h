@@ -16,17 +16,9 @@ TesseraStatus tessera_pickle_no_memory (TesseraPickle *pickle);
 static inline TesseraStatus
 tessera_pickle_push (TesseraPickle *pickle, TesseraValue value)
 {
-  if (pickle->n_stack == pickle->cap_stack)
-    {
-      if (pickle->n_stack >= TESSERA_PICKLE_MAX_STACK ||
-          (pickle->n_stack >= TESSERA_PICKLE_FREE_STACK &&
-           tessera_stream_position (pickle->stream) / pickle->n_stack <
-               TESSERA_PICKLE_STACK_VALUE_BYTES))
-        return tessera_pickle_refuse (
-            pickle, "more values wait on the stack than a snapshot ever has");
-      if (!TESSERA_RESERVE (pickle->stack, pickle->cap_stack, pickle->n_stack + 1))
-        return tessera_pickle_no_memory (pickle);
-    }
+  if (pickle->n_stack == pickle->cap_stack &&
+      !TESSERA_RESERVE (pickle->stack, pickle->cap_stack, pickle->n_stack + 1))
+    return tessera_pickle_no_memory (pickle);
   pickle->stack[pickle->n_stack++] = value;
   return TESSERA_OK;
 }

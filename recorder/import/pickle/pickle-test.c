@@ -268,14 +268,14 @@ static void
 test_memo (void)
 {
   static const char *const bodies[] = {
-    "](K\x05\x94h\x00h\x00"
+    "](K\x05K\x06\x86\x94h\x00h\x00"
     "e",
-    "](K\x05q\x00h\x00j\x00\x00\x00\x00"
+    "](K\x05K\x06\x86q\x00h\x00j\x00\x00\x00\x00"
     "e",
-    "](K\x05r\x07\x00\x00\x00h\x07h\x07"
+    "](K\x05K\x06\x86\x95\x00\x00\x00\x00\x00\x00\x00\x00r\x07\x00\x00\x00h\x07h\x07"
     "e",
   };
-  static const size_t lengths[] = { 10, 14, 14 };
+  static const size_t lengths[] = { 13, 17, 26 };
 
   for (size_t i = 0; i < G_N_ELEMENTS (bodies); i++)
     {
@@ -287,7 +287,9 @@ test_memo (void)
       list = tessera_heap_object (&read.pickle.heap, read.top, TESSERA_OBJECT_LIST);
       g_assert_cmpuint (list->n_items, ==, 3);
       for (int k = 0; k < 3; k++)
-        g_assert_cmpuint (list->items[k], ==, tessera_value_make (TESSERA_VALUE_INT, 5));
+        g_assert_cmpuint (
+            list->items[k], ==,
+            tessera_value_make (TESSERA_VALUE_PAIR, (uint64_t) 5 << 30 | 6));
       read_done (&read);
     }
 }
@@ -339,6 +341,9 @@ static const struct
   { "t", 1, "TUPLE at byte 2" },
   { "\x86", 1, "TUPLE2 at byte 2" },
   { "\x94", 1, "MEMOIZE at byte 2: there is nothing" },
+  { "]\x94\x94", 3, "MEMOIZE at byte 4: it remembers no new" },
+  { "](]\x94h\x00q\x01", 8, "BINPUT at byte 8: it remembers no new" },
+  { "K\x01\x94", 3, "MEMOIZE at byte 4: it remembers no new" },
   { "", 0, "STOP at byte 2: the data is not finished" },
   { "K\x01K\x02", 4, "STOP at byte 6: the data is not finished" },
   { "K\x01(", 3, "STOP at byte 5: the data is not finished" },
@@ -412,9 +417,9 @@ test_nesting (void)
 
   /* Deep nesting without marks takes memory by the byte, and no stack of ours. */
   to = pickle_new (4);
-  for (int i = 0; i < 200000; i++)
+  for (int i = 0; i < 50000; i++)
     put_op (to, ']');
-  for (int i = 1; i < 200000; i++)
+  for (int i = 1; i < 50000; i++)
     put_op (to, 'a');
   put_op (to, '.');
   read_bytes (&read, to->data, to->len);
@@ -423,23 +428,31 @@ test_nesting (void)
   g_byte_array_unref (to);
 }
 
-/* Values of a byte each would take many times their file's size. */
+/* What a byte or two make would take many times their file's size. */
 static void
-test_pile (void)
+test_piles (void)
 {
-  GByteArray *to = pickle_new (4);
-  Read read;
+  static const char *const piles[] = {
+    "N", "]", "}", "]Na", "}NNs", ")\x94", "J\xff\xff\xff\xffK\x01\x86"
+  };
 
-  put_op (to, '(');
-  for (size_t i = 0; i < 3 * TESSERA_PICKLE_FREE_STACK; i++)
-    put_op (to, 'N');
-  put_op (to, 't');
-  put_op (to, '.');
-  read_bytes (&read, to->data, to->len);
-  g_assert_cmpint (read.status, ==, TESSERA_BAD_INPUT);
-  g_assert_nonnull (strstr (read.error.text, "more values wait on the stack"));
-  read_done (&read);
-  g_byte_array_unref (to);
+  for (size_t i = 0; i < G_N_ELEMENTS (piles); i++)
+    {
+      GByteArray *to = pickle_new (4);
+      Read read;
+
+      put_op (to, '(');
+      while (to->len < TESSERA_PICKLE_FREE_BYTES)
+        put_bytes (to, piles[i], strlen (piles[i]));
+      put_op (to, 't');
+      put_op (to, '.');
+      read_bytes (&read, to->data, to->len);
+      g_assert_cmpint (read.status, ==, TESSERA_BAD_INPUT);
+      g_assert_nonnull (
+          strstr (read.error.text, "at once than a snapshot of that length"));
+      read_done (&read);
+      g_byte_array_unref (to);
+    }
 }
 
 /* Turns dicts with the key 1 into records, numbered. */
@@ -509,7 +522,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pickle/each-byte", test_each_byte);
   g_test_add_func ("/pickle/cycles", test_cycles);
   g_test_add_func ("/pickle/nesting", test_nesting);
-  g_test_add_func ("/pickle/pile", test_pile);
+  g_test_add_func ("/pickle/piles", test_piles);
   g_test_add_func ("/pickle/records", test_records);
   return g_test_run ();
 }

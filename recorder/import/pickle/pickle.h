@@ -19,13 +19,13 @@
 #include "recorder/import/stream.h"
 
 #define TESSERA_PICKLE_MAX_NESTING 10000
-/* What waits on the stack is mostly records of 50 bytes of file and more. A file that
- * piles up values of a byte each would take several times its size in memory: past so
- * many values each has to stand for so many bytes read. */
-#define TESSERA_PICKLE_FREE_STACK ((size_t) 1 << 20)
-#define TESSERA_PICKLE_STACK_VALUE_BYTES 12
-#define TESSERA_PICKLE_MAX_STACK ((size_t) 1 << 27)        /* values: 1 GiB */
-#define TESSERA_PICKLE_MAX_OBJECTS ((size_t) 1 << 24)      /* lists and dicts at once */
+/* Snapshots hold at most one byte of values, lists, dicts and memo for each byte read. A
+ * file that piles up lists of a byte each would take fifty times its size: past so many
+ * bytes at once no more than so many may be held for each byte read. */
+#define TESSERA_PICKLE_FREE_BYTES ((uint64_t) 16 << 20)
+#define TESSERA_PICKLE_HELD_PER_BYTE 4
+/* By then a snapshot has shown an entry, a block or a frame. */
+#define TESSERA_PICKLE_FIRST_RECORD_BYTES ((uint64_t) 1 << 20)
 #define TESSERA_PICKLE_MAX_TEXT_BYTES ((uint64_t) 1 << 28) /* one text */
 #define TESSERA_PICKLE_MAX_RECORD_PAIRS 256 /* longer dicts are no records */
 
@@ -56,11 +56,15 @@ struct TesseraPickle
   size_t n_marks, cap_marks;
   TesseraValue *memo;
   size_t n_memo, cap_memo;
-  uint64_t op_at; /* position of the opcode at work */
+  uint64_t op_at;    /* position of the opcode at work */
+  uint64_t weigh_at; /* position where what is held is looked at again */
   const char *op_name;
   char *text; /* of a text longer than the stream's window */
   size_t cap_text;
   uint8_t protocol;
+  uint8_t op_before; /* FRAME left out */
+  bool is_judged;    /* its first object may be a snapshot's */
+  bool has_records;
   bool is_done;
 };
 
@@ -75,6 +79,9 @@ void tessera_pickle_forget_memo (TesseraPickle *pickle);
 /* Runs to STOP. Failures say file, byte, opcode and what to do. */
 TESSERA_MUST_USE TesseraStatus tessera_pickle_read (TesseraPickle *pickle,
                                                     TesseraValue *out_value);
+
+/* "FILE is a pickle of @what, not a memory snapshot ..." */
+TesseraStatus tessera_pickle_refuse_top (TesseraPickle *pickle, const char *what);
 
 /* Inside a call of dict_done: the list @value has been used up and stands for the record
  * @becomes from now on, wherever the file refers to it. */
