@@ -6,6 +6,7 @@
 #include "cli/tell/kept.h"
 #include "cli/tell/laws.h"
 #include "cli/tell/verdict.h"
+#include "nullcuda/settings.h"
 
 static const char *const fits_names[] = {
   [CLI_FITS_NATIVELY] = "native",
@@ -66,10 +67,11 @@ is_plan_worse (const CliStudy *study)
          is_native_better (study);
 }
 
-/* What fits, and where. */
+/* What fits, and where. That something fits is said of what was seen. */
 static char *
 fit_sentence (const CliStudy *study, const CliQuestion *question)
 {
+  const char *fits_word = question->is_complete ? "Fits" : "What was seen fits";
   char native[32], expandable[32], plan[32], there[32], bound[32];
   tessera_format_bytes (study->needs.native_bytes, native, sizeof native);
   tessera_format_bytes (study->needs.expandable_bytes, expandable, sizeof expandable);
@@ -79,21 +81,22 @@ fit_sentence (const CliStudy *study, const CliQuestion *question)
   switch (answer (study, question))
     {
     case CLI_FITS_NATIVELY:
-      return g_strdup_printf ("Fits natively: it needs %s, and %s leaves %s to PyTorch.",
-                              native, question->gpu, there);
+      return g_strdup_printf ("%s natively: it needs %s, and %s leaves %s to PyTorch.",
+                              fits_word, native, question->gpu, there);
     case CLI_FITS_EXPANDABLE:
       return g_strdup_printf (
-          "Fits only with expandable segments "
+          "%s only with expandable segments "
           "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)%s: native needs %s, "
           "expandable segments %s, the plan %s, and %s leaves %s to PyTorch.",
+          fits_word,
           fits (study, TESSERA_LAYOUT_PLAN, question) && !is_plan_worse (study)
               ? " or with the plan"
               : "",
           native, expandable, plan, question->gpu, there);
     case CLI_FITS_PLANNED:
-      return g_strdup_printf ("Fits only with the plan: native needs %s, expandable "
+      return g_strdup_printf ("%s only with the plan: native needs %s, expandable "
                               "segments %s, the plan %s, and %s leaves %s to PyTorch.",
-                              native, expandable, plan, question->gpu, there);
+                              fits_word, native, expandable, plan, question->gpu, there);
     case CLI_FITS_NOT:
       break;
     }
@@ -163,6 +166,36 @@ not_seen (const CliQuestion *question, const char *out_lines[5])
   out_lines[n] = NULL;
 }
 
+static const TesseraLayoutKind policies[] = { TESSERA_LAYOUT_NATIVE,
+                                              TESSERA_LAYOUT_EXPANDABLE,
+                                              TESSERA_LAYOUT_PLAN };
+
+/* NULL: none that is known, or a plan that is not to be followed. */
+static const char *
+smallest_gpu (const CliStudy *study, TesseraLayoutKind kind, const CliQuestion *question)
+{
+  const NullProfile *gpu =
+      null_profile_least (study->need[kind].smallest_bytes + question->headroom_bytes);
+
+  if (kind == TESSERA_LAYOUT_PLAN && study->plan->followable == TESSERA_FOLLOWABLE_NO)
+    return NULL;
+  return gpu != NULL ? gpu->name : NULL;
+}
+
+void
+cli_answer_print_smallest (const CliStudy *study, const CliQuestion *question)
+{
+  printf ("Smallest known GPU%s:", question->is_complete ? "" : " for what was seen");
+  for (size_t i = 0; i < G_N_ELEMENTS (policies); i++)
+    {
+      const char *gpu = smallest_gpu (study, policies[i], question);
+
+      printf ("%s %s %s", i > 0 ? "," : "", cli_layout_name (policies[i]),
+              gpu != NULL ? gpu : "none");
+    }
+  puts ("");
+}
+
 void
 cli_answer_print (const CliStudy *study, const CliQuestion *question)
 {
@@ -202,6 +235,11 @@ cli_answer_json (JsonBuilder *builder, const CliStudy *study, const CliQuestion 
   const char *unseen[5];
   g_autofree char *text = sentence (study, question);
 
+  json_builder_set_member_name (builder, "smallest_gpus");
+  json_builder_begin_object (builder);
+  for (size_t i = 0; i < G_N_ELEMENTS (policies); i++)
+    cli_json_text (builder, fits_names[i], smallest_gpu (study, policies[i], question));
+  json_builder_end_object (builder);
   cli_json_text (builder, "gpu", question->gpu);
   cli_json_bytes (builder, "gpu_bytes", question->gpu_bytes);
   cli_json_bytes (builder, "headroom_bytes", question->headroom_bytes);

@@ -15,6 +15,7 @@ typedef struct
   guint64 headroom_bytes;   /* of these, not for PyTorch's tensors */
   const char *headroom_why; /* what the head-room is for */
   gboolean follows;         /* a plan: the run was asked to */
+  gboolean is_complete;     /* the script ran to its end, and all of it was seen */
   gboolean is_lagging;      /* side streams finished late, by a modelled clock */
 } CliQuestion;
 
@@ -33,7 +34,9 @@ gboolean cli_answer_is_yes (const CliStudy *study, const CliQuestion *question);
 
 /* @study has a plan and needs (cli_study_plan(), cli_study_needs()) and a layout. */
 void cli_answer_print (const CliStudy *study, const CliQuestion *question);
-/* Members of the object under construction: gpu, gpu_bytes, headroom_bytes,
+/* "Smallest known GPU: native l40s-48, plan rtx4090-24", the head-room included. */
+void cli_answer_print_smallest (const CliStudy *study, const CliQuestion *question);
+/* Members of the object under construction: smallest_gpus, gpu, gpu_bytes, headroom_bytes,
  * headroom_why, available_bytes, live_bytes, fits, sentence, not_seen, and the needs. */
 void cli_answer_json (JsonBuilder *builder,
                       const CliStudy *study,

@@ -94,6 +94,15 @@ set_dry (char ***env, const CliJob *job, TesseraError *error)
   g_autofree char *steps = g_strdup_printf ("%" G_GINT64_FORMAT "-%" G_GINT64_FORMAT,
                                             job->least_steps, job->most_steps);
   set (env, "TESSERA_STEPS", steps);
+  *env = g_environ_unsetenv (*env, "TESSERA_EVENTS");
+  *env = g_environ_unsetenv (*env, "TESSERA_SECONDS");
+  if (job->most_events > 0)
+    set_number (env, "TESSERA_EVENTS", job->most_events);
+  if (job->most_seconds > 0)
+    {
+      char text[G_ASCII_DTOSTR_BUF_SIZE];
+      set (env, "TESSERA_SECONDS", g_ascii_dtostr (text, sizeof text, job->most_seconds));
+    }
   if (job->world > 0)
     {
       set_number (env, "TESSERA_WORLD", job->world);
@@ -271,6 +280,6 @@ cli_job_wait (char **program,
     return does_not_start (program[0], problem->message, error);
   out_end->status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : 0;
   out_end->signal_number = WIFSIGNALED (wait_status) ? WTERMSIG (wait_status) : 0;
-  out_end->was_stopped = stopped_by != 0;
+  out_end->stopped_by = stopped_by;
   return TESSERA_OK;
 }

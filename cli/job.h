@@ -25,15 +25,17 @@ typedef struct
   const char *lag;                /* "0", "1" */
   gint64 least_steps, most_steps; /* whole steps after which the program is stopped: the
                                      least once one repeats the one before */
+  gint64 most_events;             /* it goes on after these steps, up to so many events */
+  double most_seconds;            /* ... or seconds; both 0: it is stopped there */
   gint64 rank, world;             /* world 0: no process group */
 } CliJob;
 
 /* How a program ended. */
 typedef struct
 {
-  int status;           /* of its exit */
-  int signal_number;    /* that ended it; 0: none did */
-  gboolean was_stopped; /* we were told to end, and told it */
+  int status;        /* of its exit */
+  int signal_number; /* that ended it; 0: none did */
+  int stopped_by;    /* a signal that told us to end, and we it; 0: none came */
 } CliJobEnd;
 
 /* Whether @policy is one of those that the library knows. */

@@ -1,6 +1,7 @@
 /* See rehearsal.h. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/rehearsal.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -56,7 +57,7 @@ tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
   g_autofree char *shown = g_filename_display_name (run->trace_path);
   g_autofree char *program = g_filename_display_name (run->program[0]);
   g_autofree char *how =
-      end->was_stopped ? g_strdup_printf ("%s was stopped", program)
+      end->stopped_by != 0 ? g_strdup_printf ("%s was stopped", program)
       : end->signal_number != 0
           ? g_strdup_printf ("%s was ended by signal %d (%s)", program,
                              end->signal_number, strsignal (end->signal_number))
@@ -71,7 +72,7 @@ tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
     tessera_fail (&error, TESSERA_INVALID,
                   "%s; what it did until then is in %s (tessera info %s)", how, shown,
                   shown);
-  else if (end->was_stopped || has_failed)
+  else if (end->stopped_by != 0 || has_failed)
     tessera_fail (&error, TESSERA_INVALID,
                   "%s before it allocated memory of the GPU: "
                   "nothing was recorded",
@@ -82,9 +83,9 @@ tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
                   "move its model to \"cuda\"?",
                   how);
   (void) cli_fail (&error);
-  return is_memory                         ? CLI_DOES_NOT_FIT
-         : has_failed && !end->was_stopped ? CLI_SCRIPT_FAILED
-                                           : CLI_FAILED;
+  return is_memory                            ? CLI_DOES_NOT_FIT
+         : has_failed && end->stopped_by == 0 ? CLI_SCRIPT_FAILED
+                                              : CLI_FAILED;
 }
 
 /* Processor seconds: other work on the machine does not lengthen them. */
@@ -103,8 +104,88 @@ seconds_used (int whose)
          (double) (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
+/* How much of the script is in the trace. */
+typedef struct
+{
+  guint n_evaluations;
+  gboolean is_complete;
+  char *text; /* a sentence, to be freed */
+} Seen;
+
+static gboolean
+is_evaluation (const char *name)
+{
+  static const char *const begins[] = { "eval", "valid", "test", "predict", "generat" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (begins); i++)
+    if (g_ascii_strncasecmp (name, begins[i], strlen (begins[i])) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* Phases of that name between the same two steps are one evaluation; inside of a step they
+ * are how the program trains. */
+static guint
+count_evaluations (const CliStudy *study)
+{
+  const TesseraStructure *structure = study->structure;
+  size_t step = 0, counted_at = G_MAXSIZE;
+  guint n = 0;
+
+  for (size_t i = 0; i < structure->n_phases; i++)
+    {
+      const TesseraPhase *phase = &structure->phases[i];
+
+      while (step < structure->n_steps &&
+             structure->steps[step].end_index <= phase->begin_index)
+        step++;
+      if (step == counted_at || phase->depth > 0 ||
+          !is_evaluation (tessera_phase_name (study->trace, phase)) ||
+          (step < structure->n_steps &&
+           structure->steps[step].begin_index <= phase->begin_index))
+        continue;
+      counted_at = step;
+      n++;
+    }
+  return n;
+}
+
+/* "Seen: 380 steps, no evaluation yet; stopped at 2,000,000 events in step 380." */
 static void
-print_json (const CliRehearsal *run, const CliStudy *study, const Seconds *seconds)
+see (const CliStudy *study, gboolean is_interrupted, Seen *seen)
+{
+  const char *stopped = tessera_trace_get_meta (study->trace, "stopped");
+  size_t n_steps = study->structure->n_steps;
+  g_autofree char *at = g_strdup_printf ("in step %zu", n_steps);
+  g_autofree char *evaluations = NULL;
+  char cut[160];
+
+  seen->n_evaluations = count_evaluations (study);
+  seen->is_complete = !is_interrupted && stopped == NULL &&
+                      !tessera_describe_cut (study->trace, cut, sizeof cut);
+  evaluations =
+      seen->n_evaluations > 0
+          ? g_strdup_printf ("%u evaluation%s", seen->n_evaluations,
+                             seen->n_evaluations == 1 ? "" : "s")
+          : g_strdup_printf ("no evaluation%s", seen->is_complete ? "" : " yet");
+  g_autofree char *end =
+      is_interrupted      ? g_strdup_printf ("; stopped by Ctrl-C %s", at)
+      : seen->is_complete ? g_strdup (", to the end of the script")
+      : stopped == NULL   ? g_strdup_printf ("; the recording breaks off %s", at)
+      : g_str_equal (stopped, "events")
+          ? g_strdup_printf ("; stopped at %zu events %s (--events)",
+                             study->trace->n_events, at)
+      : g_str_equal (stopped, "seconds") ? g_strdup_printf ("; stopped %s (--for)", at)
+                                         : g_strdup ("; stopped after these (--steps)");
+  seen->text = g_strdup_printf ("Seen: %zu step%s, %s%s.", n_steps,
+                                n_steps == 1 ? "" : "s", evaluations, end);
+}
+
+static void
+print_json (const CliRehearsal *run,
+            const CliStudy *study,
+            const Seen *seen,
+            const Seconds *seconds)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
   CliRecording recording;
@@ -115,6 +196,9 @@ print_json (const CliRehearsal *run, const CliStudy *study, const Seconds *secon
   cli_json_bytes (builder, "events", study->trace->n_events);
   cli_json_bytes (builder, "blocks", study->blocks->n_blocks);
   cli_json_bytes (builder, "steps", study->structure->n_steps);
+  cli_json_text (builder, "seen", seen->text);
+  cli_json_bool (builder, "complete", seen->is_complete);
+  cli_json_bytes (builder, "evaluations", seen->n_evaluations);
   cli_json_bytes (builder, "height_bytes", study->plan->height_bytes);
   cli_json_number (builder, "trace_cpu_seconds", seconds->trace);
   cli_json_number (builder, "plan_cpu_seconds", seconds->plan);
@@ -126,11 +210,11 @@ print_json (const CliRehearsal *run, const CliStudy *study, const Seconds *secon
 }
 
 static void
-print_text (const CliRehearsal *run, const CliStudy *study)
+print_text (const CliRehearsal *run, const CliStudy *study, const Seen *seen)
 {
   CliRecording recording;
 
-  puts ("");
+  printf ("\n%s\n", seen->text);
   cli_answer_print (study, &run->question);
   puts ("");
   cli_recording (study, &recording);
@@ -139,17 +223,82 @@ print_text (const CliRehearsal *run, const CliStudy *study)
           cli_shown (run->trace_path), study->trace->n_events, study->blocks->n_blocks,
           study->structure->n_steps, study->structure->n_steps == 1 ? "" : "s",
           cli_shown (run->plan_path));
+  cli_answer_print_smallest (study, &run->question);
 }
 
-/* The trace studied, planned and answered from. */
-static int
-answer (const CliRehearsal *run)
+/* Where the steps end that a plan is made of: what comes later is for the verdict alone. */
+static size_t
+find_plan_end (const CliStudy *study)
 {
-  const CliCommon common = { .json = run->json, .device = -1 };
+  const char *text = tessera_trace_get_meta (study->trace, "plan_steps");
+  const TesseraStructure *structure = study->structure;
+  gint64 n_steps = text != NULL ? g_ascii_strtoll (text, NULL, 10) : 0;
+  size_t end = study->trace->n_events;
+
+  for (size_t i = 0; i < structure->n_steps; i++)
+    if (structure->steps[i].number < n_steps)
+      end = structure->steps[i].end_index;
+  return end;
+}
+
+/* @study's first @n_events, of which @cut is the trace. */
+static TesseraStatus
+cut_study (const CliStudy *study, size_t n_events, TesseraTrace *cut, CliStudy *part)
+{
+  *cut = *study->trace;
+  cut->n_events = n_events;
+  cut->end = (TesseraHeld){ 0 };
+  cut->n_ranges = 0;
+  while (cut->n_ranges < study->trace->n_ranges &&
+         study->trace->ranges[cut->n_ranges].begin_index < n_events)
+    cut->n_ranges++;
+  cut->ranges = g_memdup2 (cut->ranges, cut->n_ranges * sizeof *cut->ranges);
+  for (size_t i = 0; i < cut->n_ranges; i++)
+    cut->ranges[i].end_index = MIN (cut->ranges[i].end_index, (uint32_t) n_events);
+  *part = (CliStudy){ .path = g_strdup (study->path), .trace = cut };
+  TesseraStatus status = tessera_blocks_new (cut, &part->blocks);
+  if (status == TESSERA_OK)
+    status = tessera_structure_new (cut, part->blocks, &part->structure);
+  return status;
+}
+
+/* Plans from the steps that the plan is made of, and judges the plan by all that was seen. */
+static TesseraStatus
+plan (CliStudy *study, TesseraError *error)
+{
   const TesseraPlanOptions options = { .first_step = -1,
                                        .last_step = -1,
                                        .progress = cli_progress ("planning") };
   const TesseraLengthsOptions largest_seen = { 0 };
+  size_t n_events = find_plan_end (study);
+  gboolean goes_on = n_events < study->trace->n_events;
+  TesseraTrace cut;
+  CliStudy part;
+
+  TesseraStatus status = cut_study (study, n_events, &cut, &part);
+  if (status == TESSERA_OK)
+    status = cli_study_plan (&part, &options, error);
+  if (status == TESSERA_OK)
+    status = cli_study_laws (&part, &largest_seen, error);
+  study->plan = g_steal_pointer (&part.plan);
+  study->why_no_lengths = g_steal_pointer (&part.why_no_lengths);
+  study->lengths = part.lengths;
+  study->plan_seconds = part.plan_seconds;
+  part.trace = NULL;
+  cli_study_clear (&part);
+  g_free (cut.ranges);
+  if (status == TESSERA_OK)
+    study->plan->trace_fingerprint = tessera_trace_fingerprint (study->trace);
+  return status == TESSERA_OK && goes_on ? cli_study_advise (study, FALSE, error)
+                                         : status;
+}
+
+/* The trace studied, planned and answered from. */
+static int
+answer (CliRehearsal *run, gboolean is_interrupted)
+{
+  const CliCommon common = { .json = run->json, .device = -1 };
+  Seen seen = { 0 };
   Seconds seconds = { .trace = seconds_used (RUSAGE_CHILDREN) };
   CliStudy study;
   TesseraError error = { 0 };
@@ -159,9 +308,7 @@ answer (const CliRehearsal *run)
     status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);
   seconds.plan = -seconds_used (RUSAGE_SELF);
   if (status == TESSERA_OK)
-    status = cli_study_plan (&study, &options, &error);
-  if (status == TESSERA_OK)
-    status = cli_study_laws (&study, &largest_seen, &error);
+    status = plan (&study, &error);
   seconds.plan += seconds_used (RUSAGE_SELF);
   if (status == TESSERA_OK)
     status = cli_study_needs (&study, &error);
@@ -171,19 +318,23 @@ answer (const CliRehearsal *run)
   int result = status != TESSERA_OK                         ? cli_fail (&error)
                : cli_answer_is_yes (&study, &run->question) ? CLI_DONE
                                                             : CLI_DOES_NOT_FIT;
+  if (status == TESSERA_OK)
+    see (&study, is_interrupted, &seen);
+  run->question.is_complete = seen.is_complete;
   if (status == TESSERA_OK && study.structure->n_steps == 0)
     fputs ("tessera: no whole step was seen, so the answer is about the start only\n",
            stderr);
   if (status == TESSERA_OK && run->json)
-    print_json (run, &study, &seconds);
+    print_json (run, &study, &seen, &seconds);
   else if (status == TESSERA_OK)
-    print_text (run, &study);
+    print_text (run, &study, &seen);
   cli_study_clear (&study);
+  g_free (seen.text);
   return result;
 }
 
 int
-cli_rehearse (const CliRehearsal *run)
+cli_rehearse (CliRehearsal *run)
 {
   g_auto (GStrv) env = NULL;
   CliJobEnd end;
@@ -199,7 +350,9 @@ cli_rehearse (const CliRehearsal *run)
     return cli_fail (&error);
   FileMark after = mark_file (run->trace_path);
   gboolean has_trace = after.exists && !is_same_file (&before, &after);
-  if (!has_trace || end.was_stopped || end.signal_number != 0 || end.status != 0)
+  /* Ctrl-C asks for the answer. */
+  if (!has_trace || (end.stopped_by != 0 ? end.stopped_by != SIGINT
+                                         : end.signal_number != 0 || end.status != 0))
     return tell_end (run, &end, has_trace);
-  return answer (run);
+  return answer (run, end.stopped_by != 0);
 }

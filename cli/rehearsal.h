@@ -21,4 +21,4 @@ typedef struct
 } CliRehearsal;
 
 /* Prints the answer, or a sentence why there is none. Returns the exit status. */
-int cli_rehearse (const CliRehearsal *rehearsal);
+int cli_rehearse (CliRehearsal *rehearsal);

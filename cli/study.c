@@ -234,13 +234,13 @@ cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError
 }
 
 TesseraStatus
-cli_study_advise (CliStudy *study, TesseraError *error)
+cli_study_advise (CliStudy *study, gboolean counts_misses, TesseraError *error)
 {
   TesseraError found = { 0 };
   char *why_no_lengths = NULL;
   TesseraStatus status = tessera_advise_plan (
-      study->trace, study->blocks, study->structure, study->plan, study->planned,
-      cli_progress ("simulating"), &found, &why_no_lengths);
+      study->trace, study->blocks, study->structure, study->plan, counts_misses,
+      study->planned, cli_progress ("simulating"), &found, &why_no_lengths);
 
   if (why_no_lengths != NULL)
     {
@@ -276,7 +276,7 @@ cli_study_laws (CliStudy *study,
   if (status != TESSERA_OK)
     return tessera_fail (error, status, "%s: not enough memory to compare its steps",
                          study->path);
-  return cli_study_advise (study, error);
+  return cli_study_advise (study, TRUE, error);
 }
 
 /* One run without curves: peak of reserved memory, and flushes with a retry. */

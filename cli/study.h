@@ -38,8 +38,8 @@ typedef struct
   CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
   gint64 plan_begin_us;
   double plan_seconds; /* from the first block placed to the last advice */
-  bool limits_waits; /* of plans across streams; set before cli_study_plan() */
-  size_t most_waits; /* hand-overs without slack, then */
+  bool limits_waits;   /* of plans across streams; set before cli_study_plan() */
+  size_t most_waits;   /* hand-overs without slack, then */
 } CliStudy;
 
 /* Opens and finds blocks, steps and phases. */
@@ -87,7 +87,9 @@ TESSERA_MUST_USE TesseraStatus cli_study_laws (CliStudy *study,
                                                const TesseraLengthsOptions *options,
                                                TesseraError *error);
 /* Says in the plan whether a run is advised to follow it (simulator/advice.h). */
-TESSERA_MUST_USE TesseraStatus cli_study_advise (CliStudy *study, TesseraError *error);
+TESSERA_MUST_USE TesseraStatus cli_study_advise (CliStudy *study,
+                                                 gboolean counts_misses,
+                                                 TesseraError *error);
 /* The smallest devices; needs the plan. */
 TESSERA_MUST_USE TesseraStatus cli_study_needs (CliStudy *study, TesseraError *error);
 void cli_study_clear (CliStudy *study);

@@ -70,6 +70,19 @@ static const NullProfile profiles[] = {
     .l2_bytes = 72 << 20,
     .bus_bits = 384,
     .clock_khz = 2520000 },
+  { .name = "l40s-48",
+    .model = "NVIDIA L40S",
+    .total_bytes = UINT64_C (45465) << 20,
+    .major = 8,
+    .minor = 9,
+    .n_multiprocessors = 142,
+    .max_threads_per_multiprocessor = 1536,
+    .max_blocks_per_multiprocessor = 24,
+    .shared_bytes_per_multiprocessor = 102400,
+    .shared_bytes_per_block_optin = 101376,
+    .l2_bytes = 96 << 20,
+    .bus_bits = 384,
+    .clock_khz = 2520000 },
 };
 
 const NullProfile *
@@ -79,4 +92,16 @@ null_profile_find (const char *name)
     if (strcmp (profiles[i].name, name) == 0)
       return &profiles[i];
   return NULL;
+}
+
+const NullProfile *
+null_profile_least (uint64_t bytes)
+{
+  const NullProfile *least = NULL;
+
+  for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++)
+    if (profiles[i].total_bytes >= bytes &&
+        (least == NULL || profiles[i].total_bytes < least->total_bytes))
+      least = &profiles[i];
+  return least;
 }

@@ -71,7 +71,7 @@ read_device (void)
   else if (named == NULL)
     complain (
         "NULLCUDA_DEVICE=%s: neither a profile (a100-40, a100-80, h100-80, h200-141, "
-        "rtx4090-24) nor a size such as 24GiB; taking h100-80",
+        "l40s-48, rtx4090-24) nor a size such as 24GiB; taking h100-80",
         text);
 
   text = getenv ("NULLCUDA_BUDGET");

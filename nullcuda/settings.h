@@ -43,6 +43,8 @@ const NullSettings *null_settings (void);
 
 /* NULL: there is no profile of that name. */
 const NullProfile *null_profile_find (const char *name);
+/* The smallest that has so many bytes; NULL: none has. */
+const NullProfile *null_profile_least (uint64_t bytes);
 
 /* One line on stderr, where the log level is at least @level. */
 void null_log (int level, const char *format, ...)

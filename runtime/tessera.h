@@ -76,6 +76,8 @@ TESSERA_API void tessera_phase_end (void);
 TESSERA_API void tessera_module_begin (const char *name);
 TESSERA_API void tessera_module_end (void);
 TESSERA_API void tessera_mark (const char *name);
+/* From here on none is recorded. */
+TESSERA_API void tessera_leave_out_stacks (void);
 /* What the trace is to say of the run: a key of its meta, and the value. */
 TESSERA_API void tessera_note (const char *key, const char *value);
 /* Asked on threads that autograd runs, before an allocation is recorded: the name of the

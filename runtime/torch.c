@@ -23,6 +23,7 @@ enum
 static _Atomic double fractions[TESSERA_MAX_DEVICES]; /* 0: not told */
 static atomic_bool uses_streams[TESSERA_MAX_DEVICES];
 static atomic_bool tells_streams;
+static atomic_bool leaves_out_stacks;
 
 double
 tessera_torch_fraction (int ordinal)
@@ -86,7 +87,8 @@ serve (RuntimeDevice *device,
     {
       /* Both may take the interpreter's lock, so no lock of ours is held. */
       tessera_finder_ask (recorder);
-      request.stack = tessera_recorder_stack (recorder);
+      if (!atomic_load_explicit (&leaves_out_stacks, memory_order_relaxed))
+        request.stack = tessera_recorder_stack (recorder);
     }
   addr = tessera_device_malloc (device, &request, out_text, n_bytes);
   tessera_recorder_leave (recorder);
@@ -269,6 +271,12 @@ tessera_torch_release_pool (int ordinal, TesseraTorchPool pool)
 
   if (device != NULL)
     tessera_device_release_pool (device, (TesseraPoolId){ pool.owner_id, pool.user_id });
+}
+
+void
+tessera_leave_out_stacks (void)
+{
+  atomic_store (&leaves_out_stacks, true);
 }
 
 static RuntimeDevice *

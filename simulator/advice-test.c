@@ -37,8 +37,8 @@ advise (const Case *c, TesseraPlan *plan)
   TesseraError error = { 0 };
   char *no_lengths = NULL;
 
-  if (tessera_advise_plan (c->trace, c->blocks, c->structure, plan, NULL, NULL, &error,
-                           &no_lengths) != TESSERA_OK)
+  if (tessera_advise_plan (c->trace, c->blocks, c->structure, plan, true, NULL, NULL,
+                           &error, &no_lengths) != TESSERA_OK)
     g_error ("%s", error.text);
   g_assert_null (no_lengths);
   return plan->follow_reason;
@@ -172,8 +172,8 @@ contradicted_laws_are_not (void)
       for (uint32_t i = 0; is_other && i < plan->lengths->n_laws; i++)
         if (plan->lengths->laws[i].kind == TESSERA_SIZE_CONSTANT)
           plan->lengths->laws[i].numerators[TESSERA_TERM_ONE] = 1024;
-      g_assert_cmpint (tessera_advise_plan (c.trace, c.blocks, c.structure, plan, NULL,
-                                            NULL, &error, &no_lengths),
+      g_assert_cmpint (tessera_advise_plan (c.trace, c.blocks, c.structure, plan, true,
+                                            NULL, NULL, &error, &no_lengths),
                        ==, TESSERA_OK);
       g_assert_cmpint (plan->lengths != NULL, ==, !is_other);
       g_assert_cmpint (no_lengths != NULL && strstr (no_lengths, "miss their slots"), ==,

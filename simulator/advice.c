@@ -21,6 +21,7 @@ typedef struct
   const TesseraBlocks *blocks;
   const TesseraStructure *structure;
   const TesseraProgress *progress;
+  bool counts_misses;
   uint64_t native_bytes, expandable_bytes; /* most reserved */
 } Advice;
 
@@ -98,7 +99,8 @@ describe (const Advice *advice,
   uint64_t more_bytes =
       other_bytes / MORE_SHARE > MORE_BYTES ? other_bytes / MORE_SHARE : MORE_BYTES;
   uint64_t n_misses = by_length ? layout->n_misses - layout->n_planned_misses
-                                : count_misses (advice, layout);
+                      : advice->counts_misses ? count_misses (advice, layout)
+                                              : 0;
   char planned[32], other[32];
 
   *text = '\0';
@@ -165,12 +167,13 @@ tessera_advise_plan (const TesseraTrace *trace,
                      const TesseraBlocks *blocks,
                      const TesseraStructure *structure,
                      TesseraPlan *plan,
+                     bool counts_misses,
                      const TesseraLayout *planned,
                      const TesseraProgress *progress,
                      TesseraError *error,
                      char **out_no_lengths)
 {
-  Advice advice = { trace, blocks, structure, progress, 0, 0 };
+  Advice advice = { trace, blocks, structure, progress, counts_misses, 0, 0 };
   char text[256] = "";
   TesseraStatus status;
 

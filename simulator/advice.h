@@ -11,6 +11,7 @@
 
 /*
  * tessera_advise_plan:
+ * @counts_misses: false where the trace goes on behind what the plan was made from
  * @planned: (nullable): the layout under the plan's offsets, where that is there already
  * @out_no_lengths: a sentence where what the plan had for every length was dropped, else
  *   NULL; to be freed
@@ -30,6 +31,7 @@ TESSERA_MUST_USE TesseraStatus tessera_advise_plan (const TesseraTrace *trace,
                                                     const TesseraBlocks *blocks,
                                                     const TesseraStructure *structure,
                                                     TesseraPlan *plan,
+                                                    bool counts_misses,
                                                     const TesseraLayout *planned,
                                                     const TesseraProgress *progress,
                                                     TesseraError *error,

@@ -85,6 +85,15 @@ keep_varied (uint32_t step, Keep out_keeps[4])
     out_keeps[1] = (Keep){ 500 * MIB, 0, 3 };
 }
 
+/* Only the first three steps were recorded with stacks. */
+static void
+keep_after_stacks (uint32_t step, Keep out_keeps[4])
+{
+  keep_outputs (step, out_keeps);
+  for (int i = 0; i < 4 && step >= 3; i++)
+    out_keeps[i].stack = TESSERA_NONE;
+}
+
 static void
 keep_state (uint32_t step, Keep out_keeps[4])
 {
@@ -134,6 +143,8 @@ test_leaks (void)
     { keep_without_stacks, 3, 64, TESSERA_NONE },
     { keep_without_stacks, 12, 64, TESSERA_NONE },
     { keep_varied, 40, 46, 7 },
+    { keep_after_stacks, 6, 64, 7 },
+    { keep_after_stacks, 12, 64, 7 },
     { keep_state, 3, 0, TESSERA_NONE },
     { keep_state, 12, 0, TESSERA_NONE },
     { keep_late_state, 3, 0, TESSERA_NONE },

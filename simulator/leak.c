@@ -19,7 +19,7 @@ typedef struct
 {
   uint64_t key;
   uint64_t bytes;
-  uint32_t step, stack;
+  uint32_t step, stack, block;
 } Kept;
 
 static int
@@ -30,6 +30,23 @@ compare_kept (const void *a, const void *b)
   if (x->key != y->key)
     return x->key < y->key ? -1 : 1;
   return (x->step > y->step) - (x->step < y->step);
+}
+
+/* Puts the alike together: those of one stack, or where none is looked at, or known, those
+ * of one size and stream. */
+static void
+sort_kept (Kept *kept, size_t n_kept, const TesseraBlock *blocks, bool by_stack)
+{
+  for (size_t i = 0; i < n_kept; i++)
+    {
+      const TesseraBlock *block = &blocks[kept[i].block];
+
+      kept[i].key = by_stack && block->stack != TESSERA_NONE
+                        ? (uint64_t) 1 << 63 | block->stack
+                        : block->size_bytes << 16 >> 1 | block->stream;
+    }
+  if (n_kept > 0)
+    qsort (kept, n_kept, sizeof *kept, compare_kept);
 }
 
 /* What steps before the last one keep. The caller frees *out_kept. */
@@ -47,7 +64,6 @@ list_kept (const TesseraBlocks *blocks,
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       const TesseraBlock *block = &blocks->blocks[i];
-      bool has_stack = block->stack != TESSERA_NONE;
 
       if (block->step >= last || block->freed_index < end_index ||
           (block->flags & (TESSERA_AT_START | TESSERA_FAILED)))
@@ -57,14 +73,11 @@ list_kept (const TesseraBlocks *blocks,
           free (kept);
           return TESSERA_NO_MEMORY;
         }
-      kept[n++] = (Kept){ .key = has_stack ? (uint64_t) 1 << 63 | block->stack
-                                           : block->size_bytes << 16 >> 1 | block->stream,
-                          .bytes = block->block_bytes,
+      kept[n++] = (Kept){ .bytes = block->block_bytes,
                           .step = block->step,
-                          .stack = block->stack };
+                          .stack = block->stack,
+                          .block = (uint32_t) i };
     }
-  if (n > 0)
-    qsort (kept, n, sizeof *kept, compare_kept);
   *out_kept = kept;
   *out_n = n;
   return TESSERA_OK;
@@ -158,7 +171,7 @@ tessera_leak_find (const TesseraBlocks *blocks,
                    TesseraLeak *out_leak)
 {
   uint32_t n_steps = (uint32_t) structure->n_steps;
-  bool are_many = n_steps >= MANY_STEPS;
+  bool are_many = n_steps >= MANY_STEPS, have_stacks = true;
   uint64_t *bytes;
   size_t n_kept;
   Kept *kept;
@@ -172,7 +185,12 @@ tessera_leak_find (const TesseraBlocks *blocks,
       free (bytes);
       return TESSERA_NO_MEMORY;
     }
+  /* A dry run records the stacks of its first steps alone. */
+  for (size_t i = 0; i < n_kept; i++)
+    have_stacks &= kept[i].stack != TESSERA_NONE;
+  sort_kept (kept, n_kept, blocks->blocks, have_stacks);
   add_steady (kept, n_kept, are_many, are_many ? n_steps / 2 : 0, bytes, out_leak);
+  sort_kept (kept, n_kept, blocks->blocks, true);
   if (out_leak->step_bytes > 0)
     out_leak->stack = largest_stack (kept, n_kept);
   free (kept);

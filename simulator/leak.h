@@ -4,8 +4,8 @@
  * A block is kept when it is alive at the end of the last step although a whole other
  * step began after it was asked for. What one step keeps is no leak (the state that an
  * optimizer makes, a cache that fills); a leak is what step after step keeps as much of
- * again. With fewer than eight steps only blocks of one stack (without stacks: of one
- * size and stream) are compared, so that the optimizer's state of the first step is not
+ * again. With fewer than eight steps only blocks of one stack (where some have none: of
+ * one size and stream) are compared, so that the optimizer's state of the first step is not
  * taken for a habit; with more, all that the later half of the steps keeps.
  *
  * SPDX-License-Identifier: Apache-2.0

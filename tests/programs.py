@@ -84,11 +84,15 @@ def a_dry_run_is_dry_and_what_its_command_line_says(tmp):
     seen = variables(done)
     assert seen["LD_PRELOAD"].split(":")[0] == str(tmp / "build" / "nullcuda" / "libnullcuda.so"), seen
     assert seen["LD_LIBRARY_PATH"] == f"{tmp}/build/nullcuda:/mine", seen
-    for name, value in (("DRY_RUN", "1"), ("STEPS", "5-5"), ("WORLD", "64"), ("RANK", "3"), ("STACKS", "0"),
+    for name, value in (("DRY_RUN", "1"), ("STEPS", "5-5"), ("EVENTS", None), ("WORLD", "64"), ("RANK", "3"), ("STACKS", "0"),
                         ("POLICY", "native"), ("RECORD", str(tmp / "t.tsr")), ("PLAN", None)):
         assert seen.get(f"TESSERA_{name}") == value, (name, seen)
     assert seen["NULLCUDA_DEVICE"] == str(24 * GIB) and seen["NULLCUDA_LAG"] == "0", seen
     assert seen["NULLCUDA_COUNT"] == "8" and seen["NULLCUDA_FORCE"] == "1" and seen["NULLCUDA_BUDGET"], seen
+    for options, events, seconds in (((), "2000000", None), (("--for", 1.5), None, "1.5"), (("--events", 0), None, None),
+                                     (("--events", 7, "--for", 2), "7", "2"), (("--steps", "2", "--events", 9), "9", None)):
+        seen = variables(away(tessera, "dry-run", *options, "-o", "t.tsr", "--", *SHOW, cwd=tmp, env=environ))
+        assert (seen.get("TESSERA_EVENTS"), seen.get("TESSERA_SECONDS")) == (events, seconds), (options, seen)
     # A program that allocates nothing leaves no trace, and an older one is not taken for its own.
     assert done.returncode == 1 and "nothing was recorded" in done.stderr, done.stderr
     good("import", SAMPLE, "-o", tmp / "t.tsr")
@@ -113,6 +117,7 @@ def a_dry_run_answers_from_the_trace(tmp):
         room = answer["available_bytes"]
         assert room == answer["gpu_bytes"] - answer["headroom_bytes"]
         fitting = [name for name in ("native", "expandable", "plan") if answer[f"{name}_bytes"] <= room] + ["no"]
+        assert answer["complete"] is True and answer["seen"].endswith("to the end of the script."), answer
         assert answer["fits"] == fitting[0] == verdict, (gpu, answer)
         assert len(answer["not_seen"]) == 4
         good("check", tmp / "t.tsp", "--trace", tmp / "t.tsr")
@@ -161,12 +166,16 @@ def a_stopped_dry_run_keeps_its_trace(tmp):
         for name in ("t.tsr", "ready"):
             (tmp / name).unlink(missing_ok=True)
         with subprocess.Popen([tessera, "dry-run", "-o", "t.tsr", "--", "sh", "-c", script], cwd=tmp,
-                              stderr=subprocess.PIPE, text=True) as running:
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
             while not (tmp / "ready").exists():
                 time.sleep(0.02)
             running.send_signal(number)
-            errors = running.communicate(timeout=60)[1]
-        assert running.returncode == 1 and "was stopped" in errors and "t.tsr" in errors, errors
+            out, errors = running.communicate(timeout=60)
+        # Ctrl-C asks for the answer.
+        if number == signal.SIGINT:
+            assert running.returncode == 0 and "stopped by Ctrl-C" in out, (out, errors)
+        else:
+            assert running.returncode == 1 and "was stopped" in errors and "t.tsr" in errors, errors
         good("info", tmp / "t.tsr", "--fast")
 
 
@@ -195,7 +204,7 @@ def a_program_that_cannot_be_dry_run_gets_one_sentence(tmp):
         assert done.returncode == status and len(lines) == 1, (program, done)
         for word in words:
             assert word in lines[0], (word, lines)
-    for bad in (("--gpu", "b300"), ("--gpu", "1"), ("--rank", 1), ("--world", 4, "--rank", 4), ("--steps", 0),
+    for bad in (("--gpu", "b300"), ("--gpu", "1"), ("--rank", 1), ("--world", 4, "--rank", 4), ("--steps", 0), ("--events", -2), ("--for", -1),
                 ("--lag", 2), ("--policy", "best"), ("--policy", "plan"), ("--headroom", "much"), ("-o", "%r.tsr"),
                 ("-o", "")):
         refused("dry-run", *bad, "--", "true", status=2)

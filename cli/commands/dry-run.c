@@ -26,6 +26,9 @@
 #define MOST_GPU_BYTES ((guint64) 16 << 40)
 #define MOST_WORLD (1 << 20)
 
+/* A minute or two of most scripts, and 70 MB of trace. */
+#define MOST_EVENTS 2000000
+
 /* T.tsr -> T.tsp */
 static char *
 plan_beside (const char *trace_path)
@@ -65,6 +68,8 @@ typedef struct
 {
   char *gpu, *policy, *plan, *follow, *output, *headroom, *steps;
   gint world, rank, lag;
+  gint64 events; /* -1: not told */
+  gdouble seconds;
   gboolean stacks, force, json;
 } Options;
 
@@ -82,6 +87,19 @@ take_headroom (const Options *options, CliQuestion *question)
   question->headroom_why = has_group ? NCCL_WHY : CONTEXT_WHY;
 }
 
+/* How far it goes on once the steps of the plan are known: who names the steps alone wants
+ * no more. */
+static void
+take_limits (const Options *options, CliJob *job)
+{
+  gboolean is_told = options->events >= 0 || options->seconds > 0;
+
+  job->most_events = MAX (options->events, 0);
+  job->most_seconds = options->seconds;
+  if (!is_told && options->steps == NULL)
+    job->most_events = MOST_EVENTS;
+}
+
 /* The numbers and names of the command line; CLI_USAGE with a sentence where one is
  * wrong.
  */
@@ -96,10 +114,11 @@ take_options (const Options *options, CliRehearsal *run)
                 : options->plan != NULL ? "plan"
                                         : "native";
   if (!parse_gpu (job->gpu, job, &question->gpu_bytes))
-    return cli_usage ("dry-run",
-                      "--gpu takes a100-40, a100-80, h100-80, h200-141, rtx4090-24 or a "
-                      "size like 24GiB, not \"%s\"",
-                      job->gpu);
+    return cli_usage (
+        "dry-run",
+        "--gpu takes a100-40, a100-80, h100-80, h200-141, l40s-48, rtx4090-24 or a "
+        "size like 24GiB, not \"%s\"",
+        job->gpu);
   if (options->world < 0 || options->world > MOST_WORLD)
     return cli_usage ("dry-run", "--world takes the number of ranks, 1 or more");
   if (options->rank < 0 || options->rank >= MAX (options->world, 1))
@@ -112,6 +131,8 @@ take_options (const Options *options, CliRehearsal *run)
                       "--steps takes a number of whole steps, 1 or more, or a range like "
                       "3-6, not \"%s\"",
                       options->steps);
+  if (options->events < -1 || options->seconds < 0)
+    return cli_usage ("dry-run", "--events and --for take a number, 0 or more");
   if (options->lag != 0 && options->lag != 1)
     return cli_usage ("dry-run", "--lag takes 0 or 1");
   if (!cli_job_policy_is_known (job->policy))
@@ -137,6 +158,7 @@ take_options (const Options *options, CliRehearsal *run)
   question->gpu = job->gpu;
   question->follows = options->plan != NULL;
   question->is_lagging = options->lag == 1;
+  take_limits (options, job);
   take_headroom (options, question);
   run->json = options->json;
   return CLI_DONE;
@@ -201,18 +223,27 @@ dry_run (const Options *options, char **program)
 int
 cli_dry_run (int argc, char **argv)
 {
-  Options options = { .lag = 1, .stacks = TRUE };
+  Options options = { .lag = 1, .stacks = TRUE, .events = -1 };
   GOptionEntry entries[] = {
     { "gpu", 0, 0, G_OPTION_ARG_STRING, &options.gpu,
-      "a100-40, a100-80, h100-80 (default), h200-141, rtx4090-24, or a size like 24GiB",
+      "a100-40, a100-80, h100-80 (default), h200-141, l40s-48, rtx4090-24, or a size "
+      "like "
+      "24GiB",
       "GPU" },
     { "world", 0, 0, G_OPTION_ARG_INT, &options.world,
       "Ranks of the job, whose process group is made up", "N" },
     { "rank", 0, 0, G_OPTION_ARG_INT, &options.rank, "Which of them to run (0)", "N" },
     { "steps", 0, 0, G_OPTION_ARG_STRING, &options.steps,
-      "Stop after this many whole steps; 3-6 (default): after three, or once a later one "
-      "repeats the one before, after six at most",
+      "Plan from this many whole steps, and stop there unless --events or --for say "
+      "more; "
+      "3-6 (default): three, or once a later one repeats the one before, six at most",
       "N[-M]" },
+    { "events", 0, 0, G_OPTION_ARG_INT64, &options.events,
+      "Go on after the steps of the plan until so many events are recorded (default "
+      "2000000); 0: stop there",
+      "N" },
+    { "for", 0, 0, G_OPTION_ARG_DOUBLE, &options.seconds,
+      "... or until so many seconds are over", "SECONDS" },
     { "policy", 0, 0, G_OPTION_ARG_STRING, &options.policy,
       "native (default), expandable, direct or plan", "POLICY" },
     { "plan", 0, 0, G_OPTION_ARG_FILENAME, &options.plan, "Follow this plan", "P.tsp" },

@@ -40,7 +40,7 @@ cli_report (int argc, char **argv)
   if (status == TESSERA_OK)
     status = cli_study_plan (&study, &options, &error);
   if (status == TESSERA_OK)
-    status = cli_study_advise (&study, &error);
+    status = cli_study_advise (&study, TRUE, &error);
   if (status == TESSERA_OK)
     status = cli_study_needs (&study, &error);
   if (status == TESSERA_OK)

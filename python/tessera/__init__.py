@@ -42,6 +42,8 @@ def enable(
     quiet: bool = False,
     steps: Optional[Union[int, Tuple[int, int]]] = None,
     follow: Optional[str] = None,
+    events: int = 0,
+    seconds: float = 0,
     **options: Union[str, int, float],
 ) -> bool:
     """Serve PyTorch's device memory from Tessera's library, from CUDA's start on.
@@ -54,6 +56,9 @@ def enable(
     quiet    say nothing on stderr
     steps    end the program (Finished, status 0) after so many whole steps; (3, 6): after
              three, or as soon from there on as one repeats the one before, six at most
+    events, seconds
+             do not end it after these steps: go on without stacks until so many events are
+             recorded, or so many seconds are over; 0: no such limit
     follow   "length": steps of other lengths than those of the plan's trace are planned as
              well; "trace": the same batches only; by default length where the plan has
              steps that vary
@@ -81,7 +86,7 @@ def enable(
     keys.update(options)
     chosen = {key: value for key, value in keys.items() if value is not None}
     stop_after = (steps, steps) if isinstance(steps, int) else steps
-    session = _make_session(chosen, modules, stop_after)
+    session = _make_session(chosen, modules, stop_after, (events, seconds))
     if session is None:
         return False
     session.install_hooks()
@@ -93,15 +98,18 @@ def _make_session(
     chosen: Dict[str, Union[str, int, float]],
     modules: bool,
     stop_after: Optional[Tuple[int, int]],
+    limits: Tuple[int, float],
 ) -> Optional["Session"]:
     try:
         from . import allocator
+        from .further import Further
         from .library import Library, LibraryError
         from .session import Session
     except ImportError as error:
         say("it needs PyTorch, which can't be imported: %s" % error)
         return None
-    session = Session(chosen, modules, stop_after)
+    further = Further(*limits) if stop_after and any(limits) else None
+    session = Session(chosen, modules, stop_after, further)
     if not chosen:
         return session
     reason = allocator.why_not()
@@ -172,6 +180,12 @@ def _note(key: str, value: str) -> None:
         _session.library.note(key, value)
 
 
+def _give_up() -> None:
+    """The program is ended in the midst of a step."""
+    if _session is not None:
+        _session.marks.give_up()
+
+
 def stats(device: Optional[Any] = None) -> Dict[str, int]:
     """What the library counts beside PyTorch's own statistics, of one device (default:
     the current one): plan_height_bytes, hits, misses, hit_bytes, miss_bytes,
@@ -209,9 +223,17 @@ def _steps_of(text: str) -> Optional[Tuple[int, int]]:
     return steps if 0 < steps[0] <= steps[1] else None
 
 
+def _number_of(name: str) -> float:
+    try:
+        return max(0.0, float(os.environ.get(name) or 0))
+    except ValueError:
+        say("%s takes a number, not %r" % (name, os.environ[name]))
+        return 0
+
+
 def enable_from_environment() -> bool:
     """What TESSERA_RECORD, TESSERA_PLAN, TESSERA_POLICY, TESSERA_FOLLOW, TESSERA_STACKS,
-    TESSERA_STEPS, TESSERA_DRY_RUN, TESSERA_WORLD, TESSERA_RANK and TESSERA_QUIET ask for. Returns
+    TESSERA_STEPS, TESSERA_EVENTS, TESSERA_SECONDS, TESSERA_DRY_RUN, TESSERA_WORLD, TESSERA_RANK and TESSERA_QUIET ask for. Returns
     whether anything was arranged."""
     environment = os.environ
     if environment.get("TESSERA_DRY_RUN", "0") not in ("", "0") or "TESSERA_WORLD" in environment:
@@ -227,6 +249,8 @@ def enable_from_environment() -> bool:
         follow=environment.get("TESSERA_FOLLOW") or None,
         stacks=environment.get("TESSERA_STACKS", "0") not in ("", "0"),
         steps=stop_after,
+        events=int(_number_of("TESSERA_EVENTS")),
+        seconds=_number_of("TESSERA_SECONDS"),
         **wanted,  # type: ignore[arg-type]
     ):
         return True

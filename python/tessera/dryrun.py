@@ -15,7 +15,7 @@ from typing import Any, Callable
 import torch
 from torch.multiprocessing import ProcessRaisedException
 
-from . import _note, answers, lacking, workers
+from . import _give_up, _note, answers, lacking, workers
 from .say import say
 
 #: Devices that a node is taken to have.
@@ -144,6 +144,9 @@ def _install_hook(has_world: bool) -> None:
     before = sys.excepthook
 
     def explain(kind: Any, error: BaseException, traceback: Any) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            _give_up()
+            return  # what was seen until then is answered from
         lacks = None if "NCCL" in str(error) else lacking.sentence(error)
         if lacks is not None:
             say(lacks)

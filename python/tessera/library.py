@@ -131,6 +131,8 @@ class Library:
         self._set_finder = self._function("set_module_finder", None, address)
         self._get_stats = self._function("get_stats", number, number, ctypes.POINTER(DeviceStats))
         self._mark = self._function("mark", None, text)
+        #: From here on no stack is recorded.
+        self.leave_out_stacks = self._function("leave_out_stacks", None)
         self._note = self._function("note", None, text, text)
         #: Everything recorded is in the closed file; memory is served as before.
         self.stop = self._function("stop", None)

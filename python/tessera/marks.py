@@ -18,14 +18,18 @@ its way finds the very micro-batch by the innermost name.
 """
 
 import threading
-from typing import Callable, Dict, List, Optional, Protocol, Tuple
+from typing import TYPE_CHECKING, Callable, Dict, List, Optional, Protocol, Tuple
+
+if TYPE_CHECKING:
+    from .further import Further
 
 #: Begins of names by which a user's phase counts as work between steps.
 BETWEEN = ("eval", "valid", "test", "save", "saving", "checkpoint", "generat", "predict")
 
 
 class Finished(SystemExit):
-    """Raised, with status 0, where the asked number of whole steps is done."""
+    """Raised, with status 0, where the asked number of whole steps is done, or what a dry
+    run may record of them."""
 
     was_raised = False
 
@@ -41,6 +45,8 @@ class Told(Protocol):
 
     def step_repeats(self) -> bool: ...
 
+    def note(self, key: str, value: str) -> None: ...
+
     def phase_begin(self, name: str) -> None: ...
 
     def phase_end(self) -> None: ...
@@ -52,6 +58,7 @@ class Marks:
 
     stop_after  (least, most): the program ends after so many whole steps, once the last
                 one repeats the one before it: a plan needs a step that repeats
+    further     how far it goes on instead; None: it ends
     """
 
     def __init__(
@@ -59,9 +66,11 @@ class Marks:
         stop_after: Optional[Tuple[int, int]] = None,
         is_following: bool = False,
         on_step: Optional[Callable[[], None]] = None,
+        further: Optional["Further"] = None,
     ) -> None:
         self._told: Optional[Told] = None
         self._stop_after = stop_after
+        self._further = further
         self._is_following = is_following
         self._on_step = on_step
         self._main = threading.main_thread().ident
@@ -71,6 +80,10 @@ class Marks:
         self._in_step = False
         self._is_fresh = True  # nothing of the step was done yet
         self._is_due = False  # the last step was done where nothing could be raised
+        #: The steps that a plan is made of are done.
+        self.is_planned = False
+        self._stopped_by = "steps"
+        self._is_given_up = False  # what was begun is not brought to its end
         self._began_between = False
         self._last_began_between = False
         self._n_forwards: Dict[int, int] = {}  # by id of the outermost module
@@ -87,9 +100,10 @@ class Marks:
             told.phase_begin(name)
 
     def detach(self) -> None:
-        """The last. A step that has begun with nothing done is begun once more and left
-        empty, by which whoever reads the trace knows that there was none."""
-        if self._is_fresh and (self._in_step or self._began_between):
+        """The last. A step that has begun with nothing done, or was given up, is begun once
+        more and left empty, by which whoever reads the trace knows that there was none."""
+        is_none = self._is_fresh and (self._in_step or self._began_between)
+        if is_none or (self._is_given_up and self._in_step):
             self._tell_step(self.n_done)
             self._tell_step(-1)
         self._told = None
@@ -194,19 +208,54 @@ class Marks:
         self._began_between = False
         self._n_forwards.clear()
         self._n_backwards = 0
-        self._is_due = self._is_last(self._told is None or self._told.step_repeats())
+        if not self.is_planned and self._is_last(self._told is None or self._told.step_repeats()):
+            self.is_planned = True
+            if self._further is None:
+                self._is_due = True
+            else:
+                self._note("plan_steps", str(self.n_done))
+                self._further.plan_is_known()
         self._tell_step(-1 if self._is_due else self.n_done)
         if self._on_step is not None:
             self._on_step()
 
     def raise_if_due(self) -> None:
         """Ends the program where enough steps are done, in the training thread alone."""
-        if self._is_due and self._owner == threading.get_ident():
+        if self._owner != threading.get_ident():
+            return
+        if self._further is not None and not self._is_due and (self.is_planned or not self.n_done):
+            why = self._further.reached()
+            if why:
+                self._stop(why)
+        if self._is_due:
+            self._note("stopped", self._stopped_by)
             raise Finished()
 
     def go_on(self) -> None:
         """The program is not ended, however many steps it does."""
-        self._stop_after = None
+        self._stop_after = self._further = None
+
+    def _note(self, key: str, value: str) -> None:
+        if self._told is not None:
+            self._told.note(key, value)
+
+    def _stop(self, why: str) -> None:
+        self._stopped_by = why
+        self.give_up()
+        self._is_due = True
+
+    def give_up(self) -> None:
+        """The step that goes on is not brought to its end."""
+        self._is_given_up = True
+
+    def raise_from_outside(self) -> None:
+        """For a program that calls nothing of what raises here."""
+        if self._further is not None and not self._is_due:
+            self._stop(self._further.reached())
+            self._note("stopped", self._stopped_by)
+            from .further import raise_in
+
+            raise_in(self._owner or self._main or 0, Finished)
 
     def found_end(self) -> None:
         """The last optimizer of a step has stepped."""

@@ -138,6 +138,7 @@ class Modules:
         self._owner: Optional[_State] = None  # of the training thread
         self._recomputing: Optional[_State] = None  # has opened the phase of that name
         self._handles: List[Any] = []
+        self._ends_names = False
 
     def install(self) -> None:
         self._handles = [
@@ -160,6 +161,10 @@ class Modules:
         if self._told is not None:
             self._told.set_module_finder(None)
             self._told = None
+
+    def leave_out_names(self) -> None:
+        """From the next outermost call on no module is told."""
+        self._ends_names = True
 
     def forget(self) -> None:
         """A step is over: its graph is gone."""
@@ -196,6 +201,9 @@ class Modules:
 
     def _begin_outermost(self, state: _State, module: nn.Module) -> None:
         state.depth = None
+        if self._ends_names and self._has_names:
+            self._has_names = False
+            self.detach()
         if _graph_task() != -1:
             if self._recomputing is None:
                 self._recomputing = state

@@ -15,6 +15,7 @@ from typing import Any, Dict, Optional, Tuple, Union
 import torch
 
 from . import allocator, engine, refused, statistics, streams, workers
+from .further import Further
 from .library import Library, LibraryError
 from .marks import Finished, Marks
 from .modules import Modules
@@ -32,11 +33,13 @@ class Session:
         options: Dict[str, Value],
         has_modules: bool,
         stop_after: Optional[Tuple[int, int]],
+        further: Optional[Further] = None,
     ):
         self._options = options
         self.library: Optional[Library] = None
         self._is_attached = False
-        self.marks = Marks(stop_after, "plan" in options, self._on_step)
+        self._further = further
+        self.marks = Marks(stop_after, "plan" in options, self._on_step, further)
         # Names are for the trace; to follow a plan, none is asked for.
         self.modules = Modules(self.marks, has_modules and "record" in options, say)
         self._optimizers = Optimizers(self.marks)
@@ -106,6 +109,9 @@ class Session:
         self._is_attached = True
         self.marks.attach(library)
         self.modules.attach(library)
+        if self._further is not None and library.is_recording():
+            marks = self.marks
+            self._further.attach(library, lambda: marks.n_done, marks.raise_from_outside)
         self._say_notices()
 
     def _say_notices(self) -> None:
@@ -115,6 +121,8 @@ class Session:
 
     def _on_step(self) -> None:
         self.modules.forget()
+        if self.marks.is_planned:
+            self.modules.leave_out_names()
         if self._is_attached:
             self._say_notices()
 
@@ -122,6 +130,8 @@ class Session:
         """The trace is closed; memory goes on being served, which can't be undone."""
         self.marks.detach()
         self.modules.detach()
+        if self._further is not None:
+            self._further.detach()
         if self.library is not None and self._is_attached:
             self._is_attached = False
             self.library.stop()

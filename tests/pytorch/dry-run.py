@@ -7,6 +7,8 @@ SPDX-License-Identifier: Apache-2.0
 """
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +44,26 @@ def answer_of(done, status=0):
     return json.loads(done.stdout)
 
 
+# A linear layer, trained; with a large batch after steps 8, 17 ...
+EVALUATES = """
+import sys, torch
+model = torch.nn.Linear(1024, 1024).cuda()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in range(int(sys.argv[1])):
+    model(torch.randn(64, 1024, device="cuda")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    if step % 9 == 8:
+        with torch.no_grad():
+            model(torch.randn(1 << 20, 1024, device="cuda"))
+"""
+
+
+def evaluates(tmp, *options, steps=20):
+    (tmp / "evaluates.py").write_text(EVALUATES)
+    return ("dry-run", "--gpu", "6GiB", *options, "--", sys.executable, "evaluates.py", steps)
+
+
 def one(trace, query):
     return rows(trace, query)[0][0]
 
@@ -52,7 +74,8 @@ def a_dry_run_gives_trace_answer_and_plan(tmp):
     answer = answer_of(done)
     assert Path(answer["trace"]) == tmp / "gpt.tsr" and Path(answer["plan"]) == tmp / "gpt.tsp", answer
     assert "step 1:" in done.stderr, done.stderr
-    assert answer["steps"] == 3 and answer["recording"]["policy"] == "native", answer
+    assert answer["steps"] == 4 and answer["complete"] is True and "end of the script" in answer["seen"], answer
+    assert answer["recording"]["policy"] == "native", answer
     assert answer["recording"]["lost_events"] == 0, answer
     # The answer is what the trace itself gives.
     assert answer["events"] == one(tmp / "gpt.tsr", "SELECT count(*) FROM event")
@@ -70,16 +93,19 @@ def a_dry_run_gives_trace_answer_and_plan(tmp):
 @test
 def the_trace_knows_steps_phases_modules_and_lines(tmp):
     trace = tmp / "gpt.tsr"
-    assert len(rows(trace, "SELECT * FROM step WHERE NOT is_inferred")) >= 3
+    assert len(rows(trace, "SELECT * FROM step WHERE NOT is_inferred")) >= 4
     phases = {row[0] for row in rows(trace, "SELECT DISTINCT name FROM phase")}
     assert {"forward", "backward", "optimizer"} <= phases, phases
     modules = {row[0] for row in rows(trace, "SELECT DISTINCT text FROM range JOIN string ON string_index = name "
                                              "WHERE kind = 3")}
     assert len(modules) > 10, modules
     allocations = one(trace, "SELECT count(*) FROM event WHERE action = 1")
-    with_lines = one(trace, "SELECT count(DISTINCT event_index) FROM event JOIN stack_frame USING (stack) "
-                            "WHERE action = 1 AND file LIKE '%/examples/%'")
-    assert with_lines > allocations / 2, (with_lines, allocations)
+    third = one(trace, "SELECT end_index FROM step ORDER BY begin_index LIMIT 1 OFFSET 2")
+    lines = ("SELECT count(DISTINCT event_index) FROM event JOIN stack_frame USING (stack) "
+             f"WHERE action = 1 AND file LIKE '%/examples/%' AND event_index {{}} {third}")
+    assert one(trace, lines.format("<")) > allocations / 3, allocations
+    # What comes after the steps of the plan has none.
+    assert one(trace, lines.format(">=")) == 0
     info = json.loads(run(tmp, "info", "gpt.tsr", "--json", "--fast").stdout)
     assert info["steps"] >= 3 and info["steps_from"] == "annotations" and info["phases"] > 0, info
     for command in (("report", "gpt.tsr", "-o", "gpt.html"), ("render", "gpt.tsr", "-o", "gpt.png")):
@@ -162,6 +188,43 @@ if __name__ == "__main__":
         answer = answer_of(run(tmp, "dry-run", "--json", "--steps", 3, "-o", "workers.tsr", "--",
                                sys.executable, "workers.py", method))
         assert answer["steps"] == 3 and one(tmp / "workers.tsr", "SELECT value FROM meta WHERE key = 'closed'") == "yes"
+
+
+@test
+def the_verdict_covers_what_was_seen(tmp):
+    short = answer_of(run(tmp, *evaluates(tmp, "--events", 0, "--json")))
+    assert short["complete"] is False and short["evaluations"] == 0 and "no evaluation yet" in short["seen"], short
+    assert short["sentence"].startswith("What was seen fits natively"), short
+    plan = rows(tmp / "evaluates.tsp", "SELECT slot_digest FROM plan")
+    done = run(tmp, *evaluates(tmp))
+    # The plan is made of the same steps, and is of this trace.
+    assert rows(tmp / "evaluates.tsp", "SELECT slot_digest FROM plan") == plan and plan
+    assert run(tmp, "check", "evaluates.tsp", "--trace", "evaluates.tsr").returncode == 0
+    lines = done.stdout.strip().splitlines()
+    assert lines[0] == "Seen: 20 steps, 2 evaluations, to the end of the script.", lines
+    assert done.returncode == 3 and lines[1].startswith("Does not fit") and lines[-1].startswith("Smallest known GPU: native rtx4090-24, "), lines
+
+
+@test
+def a_dry_run_stops_at_a_number_of_events(tmp):
+    answer = answer_of(run(tmp, *evaluates(tmp, "--events", 3000, "--json", steps=10**6)), status=3)
+    assert answer["complete"] is False and "(--events)" in answer["seen"], answer
+    assert 3000 <= answer["events"] <= 3100 and answer["evaluations"] > 3 and answer["steps"] > 90, answer
+    assert answer["fits"] == "no" and answer["live_bytes"] >= 8 << 30, answer
+    assert answer["smallest_gpus"]["native"] == "rtx4090-24", answer
+
+
+@test
+def control_c_gives_the_verdict_on_what_was_seen(tmp):
+    command = [str(dry.TESSERA), *map(str, evaluates(tmp, steps=10**6))]
+    with subprocess.Popen(command, cwd=tmp, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        progress = next(line for line in running.stderr if re.search(r"tessera: \d\d+ steps, [\d,]+ events in", line))
+        running.send_signal(signal.SIGINT)
+        out, errors = running.communicate(timeout=120)
+    lines = out.strip().splitlines()
+    assert running.returncode == 3 and "Traceback" not in errors, (running.returncode, errors)
+    assert "stopped by Ctrl-C in step" in lines[0] and int(lines[0].split()[1]) >= int(progress.split()[1]), lines
+    assert lines[1].startswith("Does not fit"), lines
 
 
 @test

@@ -28,6 +28,9 @@ class Told:
     def step_repeats(self):
         return self.repeats.pop(0) if self.repeats else True
 
+    def note(self, key, value):
+        pass
+
     def phase_begin(self, name):
         self.words.append(">" + name)
 
