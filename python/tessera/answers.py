@@ -17,6 +17,7 @@ from typing import Any, Callable, List, Optional
 import torch
 from torch.nn.modules import module as nn_module
 
+from . import generation
 from .imports import after_import
 from .routed import MAX_VALUES, Routed, Router, replace
 from .skew import Skew
@@ -141,4 +142,7 @@ def install() -> None:
 
         install_dispatcher(answers)
 
+    after_import(
+        "transformers.generation.utils", lambda: generation.install(answers.answer)
+    )
     after_import("megatron.core.transformer.moe.token_dispatcher", install_megatron)

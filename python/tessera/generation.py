@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hugging Face's generate() in a dry run: each decodes to its greatest length.
+
+Whether all sequences have ended is read from the device, which says 0 always: greedy
+search and sampling never stopped, and beam search did so after one token. The length is
+known on the host.
+"""
+
+import functools
+import sys
+from typing import Any, Callable, Optional
+
+_INDEX_BYTES = 8
+
+
+class _State:
+    """Of the loop that runs; one inside another's turn is through before that one asks."""
+
+    is_at_end: Optional[bool] = None  # None: no token was chosen since it was asked
+    length = 0
+    n_new_of_beams: Optional[int] = None  # None: it is no beam search
+
+
+def install(answer: Callable[[int, int], None]) -> None:
+    """transformers.generation.utils was imported."""
+    module: Any = sys.modules["transformers.generation.utils"]
+    criteria_class: Any = module.StoppingCriteriaList
+    mixin: Any = module.GenerationMixin
+    judge = criteria_class.__call__
+    search = mixin._beam_search
+    has_unfinished = mixin._has_unfinished_sequences
+
+    @functools.wraps(judge)
+    def note_length(self: Any, input_ids: Any, *args: Any, **kwargs: Any) -> Any:
+        lengths = [getattr(criterion, "max_length", None) for criterion in self]
+        _State.length = int(input_ids.shape[1])
+        if _State.n_new_of_beams is not None:
+            _State.n_new_of_beams += 1
+        _State.is_at_end = any(
+            isinstance(length, int) and _State.length >= length for length in lengths
+        )
+        return judge(self, input_ids, *args, **kwargs)
+
+    @functools.wraps(has_unfinished)
+    def is_unfinished(self: Any, this_peer_finished: Any, *args: Any, **kwargs: Any) -> bool:
+        is_at_end, _State.is_at_end = bool(_State.is_at_end), None
+        has_unfinished(self, is_at_end, *args, **kwargs)  # what it sends to other ranks
+        if is_at_end and _State.n_new_of_beams is not None:
+            answer(_State.length, _INDEX_BYTES)  # what the best beam is cut to
+            answer(_State.n_new_of_beams, _INDEX_BYTES)
+        return not is_at_end
+
+    @functools.wraps(search)
+    def search_beams(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _State.n_new_of_beams = 0
+        try:
+            return search(self, *args, **kwargs)
+        finally:
+            _State.n_new_of_beams = None
+
+    mixin._beam_search = search_beams
+    criteria_class.__call__ = note_length
+    mixin._has_unfinished_sequences = is_unfinished
