@@ -95,7 +95,6 @@ DESCRIPTOR (Dropout)
 DESCRIPTOR (Filter)
 DESCRIPTOR (Pooling)
 DESCRIPTOR (SpatialTransformer)
-DESCRIPTOR (Tensor)
 
 /* Batch normalisation in PyTorch's own layout wants neither workspace nor reserve. */
 NULL_API (int,

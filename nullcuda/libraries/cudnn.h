@@ -18,3 +18,9 @@ typedef struct
 {
   void *stream;
 } NullCudnn;
+
+/* A tensor's descriptor, of which only those of a recurrent network's weights are read. */
+typedef struct
+{
+  int type, n_dims, dims[3];
+} NullTensor;
