@@ -38,9 +38,10 @@ static const CliCommand commands[] = {
     "given.",
     cli_plan },
   { "explain", "FILE [BLOCK]",
-    "why a block lies where the plan puts it; what makes the peak",
-    "Without BLOCK: what is alive at the peak, and what the plan would take if it were "
-    "freed before.\n"
+    "why a block lies where the plan puts it; what makes the peak of live",
+    "Without BLOCK: what is alive at the peak of live, and what the plan would take if "
+    "it "
+    "were freed before.\n"
     "BLOCK is an index as `tessera export --table blocks` and the viewer show it. The "
     "plan is made\n"
     "with the edits that are kept with FILE, unless --edits or --no-edits is given, and "

@@ -234,6 +234,43 @@ cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError
 }
 
 TesseraStatus
+cli_study_unedited (CliStudy *study,
+                    const TesseraPlanOptions *options,
+                    TesseraError *error)
+{
+  TesseraPlanOptions bare = *options;
+  TesseraPlan *plan = NULL;
+  TesseraStatus status;
+
+  if (options->n_edits == 0)
+    return TESSERA_OK;
+  bare.edits = NULL;
+  bare.n_edits = 0;
+  bare.work_budget = 1;
+  bare.resumed = NULL;
+  bare.listener = NULL;
+  status = tessera_plan_trace (study->trace, study->blocks, study->structure, &bare,
+                               error, &plan);
+  if (status == TESSERA_OK)
+    study->unedited_bytes = plan->height_bytes;
+  tessera_plan_free (plan);
+  return status;
+}
+
+uint64_t
+cli_study_edits_cost (const CliStudy *study)
+{
+  uint64_t pool_bytes = tessera_plan_pool_bytes (study->plan);
+  uint64_t needed_bytes = study->plan->height_bytes +
+                          MAX (study->planned->peak_reserved_bytes, pool_bytes) -
+                          pool_bytes;
+
+  return study->unedited_bytes > 0 && needed_bytes > study->unedited_bytes
+             ? needed_bytes - study->unedited_bytes
+             : 0;
+}
+
+TesseraStatus
 cli_study_advise (CliStudy *study, gboolean counts_misses, TesseraError *error)
 {
   TesseraError found = { 0 };

@@ -37,9 +37,10 @@ typedef struct
                          cli_study_needs() */
   CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
   gint64 plan_begin_us;
-  double plan_seconds; /* from the first block placed to the last advice */
-  bool limits_waits;   /* of plans across streams; set before cli_study_plan() */
-  size_t most_waits;   /* hand-overs without slack, then */
+  double plan_seconds;     /* from the first block placed to the last advice */
+  uint64_t unedited_bytes; /* height of a quick plan without the edits; 0: it has none */
+  bool limits_waits;       /* of plans across streams; set before cli_study_plan() */
+  size_t most_waits;       /* hand-overs without slack, then */
 } CliStudy;
 
 /* Opens and finds blocks, steps and phases. */
@@ -80,6 +81,12 @@ void cli_study_json_edits (JsonBuilder *builder, const CliStudy *study);
 TESSERA_MUST_USE TesseraStatus cli_study_plan (CliStudy *study,
                                                const TesseraPlanOptions *options,
                                                TesseraError *error);
+/* What the plan's edits cost: 0 where they have made nothing larger, or there are none.
+ * What they leave to the dynamic allocator counts as well. */
+TESSERA_MUST_USE TesseraStatus cli_study_unedited (CliStudy *study,
+                                                   const TesseraPlanOptions *options,
+                                                   TesseraError *error);
+uint64_t cli_study_edits_cost (const CliStudy *study);
 /* What kinds of step there are, and how their sizes follow from length and batch; a plan
  * for every length where they do, which becomes part of the plan. Needs the plan, and
  * calls cli_study_advise(). */

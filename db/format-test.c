@@ -540,6 +540,23 @@ test_proofs_are_told (TestPlace *place, gconstpointer data)
     { { .height_bytes = 8, .bound_bytes = 8, .cut_short = TESSERA_CUT_BY_PERSON },
       "optimal (proven); cut short by hand",
       0 },
+    /* What edits force is a cost, what they leave out is told. */
+    { { .height_bytes = 8, .bound_bytes = 8, .n_edits = 1 }, "optimal (proven)", 0 },
+    { { .height_bytes = 3 << 20,
+        .bound_bytes = 1 << 20,
+        .proven_bound_bytes = 3 << 20,
+        .n_edits = 1 },
+      "optimal with its edits (proven), 2.00 MiB above the load bound",
+      0 },
+    { { .height_bytes = 9 << 20,
+        .bound_bytes = 1 << 20,
+        .proven_bound_bytes = 8 << 20,
+        .n_edits = 2 },
+      "within 12.50 % of the proven bound with its edits, 8.00 MiB above the load bound",
+      0.125 },
+    { { .height_bytes = 8, .bound_bytes = 8, .n_edits = 1, .n_placeless = 3 },
+      "optimal with its edits (proven), 3 requests left out",
+      0 },
   };
   for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
     {

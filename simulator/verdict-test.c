@@ -168,7 +168,7 @@ test_went_through (void)
       "20.0 % of reserved is never in use, most of it in holes between blocks.");
   g_assert_cmpstr (
       verdict.sentence, ==,
-      "20.00 GiB of 100.00 GiB reserved were never allocated (peak 80.00 GiB); "
+      "20.00 GiB of 100.00 GiB reserved were never allocated (peak allocated 80.00 GiB); "
       "free when reserved first peaks: 15.00 GiB between live blocks, 5.00 GiB "
       "at the edges of segments in use. Smallest device: 99.00 GiB native, "
       "85.00 GiB with expandable segments, 81.00 GiB with the plan; no layout "
@@ -236,7 +236,7 @@ test_nothing_to_win (void)
                    "1.6 % of reserved is lost to fragmentation: nothing to win here.");
   g_assert_cmpstr (
       verdict.sentence, ==,
-      "1.60 GiB of 100.00 GiB reserved were never allocated (peak 98.40 GiB, "
+      "1.60 GiB of 100.00 GiB reserved were never allocated (peak allocated 98.40 GiB, "
       "with what waits for other streams 99.00 GiB).");
 }
 

@@ -390,7 +390,7 @@ judge_success (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
   say (sentence, "%s of %s reserved were never allocated",
        tessera_format_bytes (wasted_bytes, wasted, sizeof wasted),
        tessera_format_bytes (layout->peak_reserved_bytes, number, sizeof number));
-  say_bytes (sentence, " (peak ", layout->peak_allocated_bytes, "");
+  say_bytes (sentence, " (peak allocated ", layout->peak_allocated_bytes, "");
   if (layout->peak_active_bytes > layout->peak_allocated_bytes)
     say_bytes (sentence, ", with what waits for other streams ",
                layout->peak_active_bytes, "");

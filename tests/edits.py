@@ -281,6 +281,9 @@ def what_is_kept_apart_is_in_the_bound(tmp):
             assert plan["optimal"] and plan["proven_bound_bytes"] == plan["height_bytes"] > 2 * load, plan
             head = good("plan", trace, "--budget", "1", *way).splitlines()[1]
             assert "proven bound" in head and "(0.000 % above)" in head and "alive at most" in head, head
+            cost, proof = good("plan", trace, "--budget", "1", *way).splitlines()[2:4]
+            assert plan["edits_cost_bytes"] > load and cost.startswith("the edits cost "), (plan["edits_cost_bytes"], cost)
+            assert re.match(r"optimal with its edits \(proven\), [0-9.]+ GiB above the load bound; checked$", proof), proof
         good("edits", "undo", trace)
 
 

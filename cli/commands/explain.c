@@ -105,10 +105,10 @@ cli_explain (int argc, char **argv)
   CliExplain explain = { .options = { .first_step = -1, .last_step = -1 }, .n_rows = 5 };
   GOptionEntry entries[] = {
     { "by", 0, 0, G_OPTION_ARG_STRING, &by,
-      "Rows of the peak: phases (of birth and death), line, or size", "WHAT" },
+      "Rows of the peak of live: phases (of birth and death), line, or size", "WHAT" },
     { "freed-before", 0, 0, G_OPTION_ARG_STRING, &before,
       "What if it were freed before each phase of this name, or before an event "
-      "(default: the peak of each step)",
+      "(default: the peak of live of each step)",
       "PHASE|EVENT" },
     { "rows", 0, 0, G_OPTION_ARG_INT, &explain.n_rows,
       "Plan again for so many rows, largest first (default 5)", "N" },

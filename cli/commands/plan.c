@@ -74,6 +74,7 @@ print_json (const CliStudy *study, const CliRegions *regions, const char *output
                        (double) plan->height_bytes - (double) plan->ungrouped_bytes);
     }
   cli_study_json_edits (builder, study);
+  cli_json_bytes (builder, "edits_cost_bytes", cli_study_edits_cost (study));
   cli_json_bool (builder, "checked", plan->checked);
   cli_json_text (builder, "followable", cli_followable_name (plan));
   cli_json_text (builder, "follow_reason", plan->follow_reason);
@@ -124,6 +125,18 @@ format_bound (const TesseraPlan *plan)
 }
 
 static void
+print_edits_cost (const CliStudy *study)
+{
+  uint64_t cost_bytes = cli_study_edits_cost (study);
+  char cost[32], unedited[32];
+
+  if (cost_bytes > 0)
+    printf ("the edits cost %s: a plan without them takes %s\n",
+            tessera_format_bytes (cost_bytes, cost, sizeof cost),
+            tessera_format_bytes (study->unedited_bytes, unedited, sizeof unedited));
+}
+
+static void
 print_text (const CliStudy *study, const char *output)
 {
   const TesseraPlan *plan = study->plan;
@@ -137,6 +150,7 @@ print_text (const CliStudy *study, const char *output)
   printf ("height %s, %s, %zu slots, %zu groups, %.2f s\n",
           tessera_format_bytes (plan->height_bytes, height, sizeof height), bound,
           plan->n_slots, plan->n_groups, study->plan_seconds);
+  print_edits_cost (study);
   tessera_plan_describe_proof (plan, proof, sizeof proof);
   printf ("%s; %s\n", proof, plan->checked ? "checked" : "not checked");
   printf ("strategy %s\n", cli_shown (plan->strategy));
@@ -370,6 +384,8 @@ make (Arguments *arguments,
   study->most_waits = arguments->waits.most;
   cli_process_ask_on_interrupt (options->keeps_best);
   status = cli_study_plan (study, options, error);
+  if (status == TESSERA_OK)
+    status = cli_study_unedited (study, options, error);
   if (status == TESSERA_OK)
     status = cli_study_regions (study, &arguments->regions, error);
   cli_process_ask_on_interrupt (false);

@@ -116,7 +116,7 @@ print_block (const CliExplain *explain, uint32_t index, const TesseraPlaceReason
           planned->is_hit[index] ? "the pool" : "dynamic memory",
           planned->is_hit[index]    ? ""
           : planned->is_left[index] ? ", a planned miss"
-                                    : ", it missed the plan",
+                                    : ", the plan has no place free for it",
           cli_shown (explain->study.plan->strategy));
 }
 

@@ -76,7 +76,8 @@ print_head (const CliExplain *explain, uint64_t bytes, uint32_t at)
   g_autofree char *moment = cli_moment_name (explain);
   char bound[32], height[32];
 
-  printf ("the peak: %s at event %u; the plan takes %s. What if a row were freed before"
+  printf ("the peak of live: %s at event %u; the plan takes %s. What if a row were freed "
+          "before"
           " %s:\n",
           tessera_format_bytes (bytes, bound, sizeof bound), at,
           tessera_format_bytes (explain->study.plan->height_bytes, height, sizeof height),

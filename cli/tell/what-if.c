@@ -22,7 +22,7 @@ cli_moment_name (const CliExplain *explain)
   guint64 event;
 
   if (explain->freed_before == NULL)
-    return g_strdup ("the peak");
+    return g_strdup ("the peak of live");
   if (g_ascii_string_to_unsigned (explain->freed_before, 10, 0, TESSERA_NONE - 1, &event,
                                   NULL))
     return g_strdup_printf ("event %" G_GUINT64_FORMAT, event);

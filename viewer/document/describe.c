@@ -93,8 +93,9 @@ tessera_describe_gap (const TesseraPlan *plan, uint64_t load_bound_bytes)
 {
   if (plan->height_bytes <= plan->bound_bytes && plan->bound_bytes <= load_bound_bytes)
     return g_strdup ("= bound");
+  /* What edits force is a cost: "optimal" is not said of that alone. */
   if (tessera_plan_is_optimal (plan))
-    return g_strdup ("optimal");
+    return g_strdup (plan->n_edits > 0 ? "optimal with edits" : "optimal");
   /* Never rounded down to nothing. */
   return g_strdup_printf ("%.2f %% over %s", MAX (100 * tessera_plan_gap (plan), 0.01),
                           tessera_plan_proven_bound (plan) > load_bound_bytes ? "proven"

@@ -17,7 +17,7 @@ char *tessera_describe_height (uint64_t bytes, double step_bytes);
 char *tessera_describe_count (uint64_t count); /* "33,457" */
 /* "1 block", "11,411 blocks". */
 char *tessera_describe_counted (uint64_t count, const char *noun);
-/* Of a plan's height: "= bound", "optimal" where no layout is lower though it is above
+/* Of a plan's height: "= bound", "optimal" ("optimal with edits") where no layout is lower though it is above
  * the trace's load bound, else how far it is above what is proven: "0.70 % over bound",
  * and "over proven" where that is above the load bound, which is the line on screen. */
 char *tessera_describe_gap (const TesseraPlan *plan, uint64_t load_bound_bytes);

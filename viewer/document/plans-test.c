@@ -209,10 +209,13 @@ test_gap (void)
   {
     uint64_t height_bytes, bound_bytes, proven_bound_bytes;
     const char *text;
+    size_t n_edits;
   } cases[] = {
     { 1000, 1000, 0, "= bound" },
     { 1000, 1000, 1000, "= bound" },
     { 1000, 900, 1000, "optimal" },
+    { 1000, 900, 1000, "optimal with edits", 1 },
+    { 1000, 1000, 0, "= bound", 1 },
     { 1000, 900, 0, "11.11 % over bound" },
     { 1000, 900, 990, "1.01 % over proven" },
     { 1000001, 900000, 1000000, "0.01 % over proven" },
@@ -225,7 +228,8 @@ test_gap (void)
     {
       const TesseraPlan plan = { .height_bytes = cases[i].height_bytes,
                                  .bound_bytes = cases[i].bound_bytes,
-                                 .proven_bound_bytes = cases[i].proven_bound_bytes };
+                                 .proven_bound_bytes = cases[i].proven_bound_bytes,
+                                 .n_edits = cases[i].n_edits };
       uint64_t load_bound = MIN (cases[i].bound_bytes, 1000);
       g_autofree char *text = tessera_describe_gap (&plan, load_bound);
 

@@ -194,6 +194,9 @@ write_missed (TesseraLegend *self, const TesseraPalette *palette)
       write_fixed (self->fixed[MISSED], 0, TESSERA_NONE, NULL, NULL);
       return;
     }
+  /* Only a run that followed a plan can have missed it. */
+  tessera_name_set (self->fixed[MISSED]->name,
+                    layout->pool_bytes > 0 ? "missed the plan" : "beside the pool");
   count = tessera_describe_counted (n_unplanned (layout), "request");
   bytes = tessera_describe_bytes (layout->is_left != NULL
                                       ? layout->miss_bytes - layout->planned_miss_bytes

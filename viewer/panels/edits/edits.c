@@ -24,10 +24,10 @@ struct _TesseraEditsView
   GtkWidget *change;
   GtkWidget *earlier; /* buttons: there are more than are in the list */
   GtkWidget *later;
-  GtkWidget *list;      /* GtkListBox: the beginning, then an edit a row */
-  size_t first;         /* edit in it */
-  size_t n_rows;        /* made; at least as many as are wanted, or some soon */
-  guint tick;           /* 0: all rows are made that are wanted */
+  GtkWidget *list; /* GtkListBox: the beginning, then an edit a row */
+  size_t first;    /* edit in it */
+  size_t n_rows;   /* made; at least as many as are wanted, or some soon */
+  guint tick;      /* 0: all rows are made that are wanted */
   GtkWidget *hint;
 };
 
@@ -46,7 +46,7 @@ tessera_describe_change (TesseraDocument *document)
   if (planned->request.generation != document->request.generation)
     {
       before = tessera_describe_bytes (former);
-      return g_strdup_printf ("Peak %s before the change; %s", before,
+      return g_strdup_printf ("Peak reserved %s before the change; %s", before,
                               document->jobs[TESSERA_WORK_PLAN] != NULL
                                   ? "planning…"
                                   : "not planned again yet");
@@ -56,7 +56,7 @@ tessera_describe_change (TesseraDocument *document)
   after = tessera_describe_bytes (peak);
   bound = tessera_describe_bytes (document->needs.bound_bytes);
   difference = former > peak ? former - peak : peak - former;
-  text = g_string_new ("Peak ");
+  text = g_string_new ("Peak reserved ");
   /* By less than what is told of both. */
   if (!g_str_equal (before, after))
     g_string_append_printf (text, "%s → ", before);

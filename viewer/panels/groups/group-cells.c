@@ -28,7 +28,9 @@ static const struct
                             "Of a group laid out by itself; of a class, and of part of a "
                             "group, the most bytes alive at once",
                             9 },
-  [TESSERA_TREE_PEAK] = { "Peak", "Share of the bytes alive at the trace's peak", 5 },
+  [TESSERA_TREE_PEAK] = { "Peak",
+                          "Share of the bytes alive where most is alive in the trace",
+                          5 },
   [TESSERA_TREE_BYTES] = { "Bytes", "Asked for, of all its blocks", 9 },
   [TESSERA_TREE_FILLED] = { "Filled",
                             "Time-memory product: share of height × time in use", 4 },

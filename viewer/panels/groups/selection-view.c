@@ -22,9 +22,9 @@ enum
   N_FACTS
 };
 
-static const char *const fact_names[N_FACTS] = { "at the peak", "at once", "class",
-                                                 "phases",      "sizes",   "groups",
-                                                 "steps",       "live",    "streams" };
+static const char *const fact_names[N_FACTS] = { "at peak live", "at once", "class",
+                                                 "phases",       "sizes",   "groups",
+                                                 "steps",        "live",    "streams" };
 
 struct _TesseraSelectionView
 {
