@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from command import GIB, SAMPLE, TESSERA, good, refused, run
+from command import GIB, ROOT, SAMPLE, TESSERA, good, refused, run
 from tap import run_tests, test
 
 
@@ -177,6 +177,30 @@ def a_stopped_dry_run_keeps_its_trace(tmp):
         else:
             assert running.returncode == 1 and "was stopped" in errors and "t.tsr" in errors, errors
         good("info", tmp / "t.tsr", "--fast")
+
+
+@test
+def the_package_alone_passes_signals_on(tmp):
+    elsewhere(tmp)
+    (tmp / "build" / "nullcuda" / "libnullcuda.so").touch()
+    shutil.copytree(ROOT / "python" / "tessera", tmp / "python" / "tessera", dirs_exist_ok=True)
+    good("import", SAMPLE, "-o", tmp / "s.tsr")
+    (tmp / "held").mkdir()
+    save = "cp s.tsr $TESSERA_RECORD; touch ready; while :; do sleep 0.05; done"
+    for number, script, status in ((signal.SIGINT, f'trap "exit 9" INT; {save}', 9), (signal.SIGHUP, save, 129),
+                                   (signal.SIGTERM, save, 143)):
+        for name in ("t.tsr", "ready"):
+            (tmp / name).unlink(missing_ok=True)
+        with subprocess.Popen([sys.executable, "-m", "tessera", "dry-run", "-o", "t.tsr", "--", "sh", "-c", script], cwd=tmp,
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              env=dict(os.environ, PYTHONPATH=str(tmp / "python"), TMPDIR=str(tmp / "held"))) as running:
+            while not (tmp / "ready").exists() and running.poll() is None:
+                time.sleep(0.02)
+            running.send_signal(number)
+            errors = running.communicate(timeout=60)[1]
+        assert running.returncode == status and "Traceback" not in errors, (running.returncode, errors)
+        assert os.listdir(tmp / "held") == [] and (tmp / "t.tsr").exists(), errors
+        assert ("t.tsr is written" in errors) == (status > 128), errors
 
 
 @test

@@ -30,6 +30,9 @@ __all__ = [
     "step",
 ]
 
+#: Devices that a node is taken to have, in a dry run.
+RANKS_PER_NODE = 8
+
 _session: Optional["Session"] = None
 
 

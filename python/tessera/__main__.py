@@ -10,13 +10,14 @@ fits; both write the same traces.
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Dict, List, Optional
 
-from .dryrun import RANKS_PER_NODE
+from . import RANKS_PER_NODE
 from .say import say
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -74,6 +75,29 @@ def _parse(arguments: List[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def _ctrl_c_reaches_it() -> bool:
+    """A terminal sends it to everything in the foreground."""
+    try:
+        return os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def _run(program: List[str], environment: Dict[str, str]) -> int:
+    """The program's status, below 0 by a signal. Signals that would end us end the program."""
+    started: List["subprocess.Popen[bytes]"] = []
+
+    def pass_on(number: int, frame: object) -> None:
+        if started and not (number == signal.SIGINT and _ctrl_c_reaches_it()):
+            started[0].send_signal(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, pass_on)
+    started.append(subprocess.Popen(program, env=environment))
+    return started[0].wait()
+
+
 def main(arguments: List[str]) -> int:
     options = _parse(arguments)
     null = _null_cuda()
@@ -83,13 +107,15 @@ def main(arguments: List[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="tessera-") as links:
         environment = _environment(options, null, Path(links))
         try:
-            status = subprocess.run(options.program, env=environment).returncode
+            status = _run(options.program, environment)
         except OSError as error:
             say("%s does not start: %s" % (options.program[0], error.strerror))
             return 1
-    if status == 0 and Path(options.output).exists():
+    if status < 0:
+        say("%s was ended by signal %d" % (options.program[0], -status))
+    if status <= 0 and Path(options.output).exists():
         say("%s is written; `tessera info` and the viewer open it" % options.output)
-    return status
+    return status if status >= 0 else 128 - status
 
 
 if __name__ == "__main__":

@@ -15,11 +15,8 @@ from typing import Any, Callable
 import torch
 from torch.multiprocessing import ProcessRaisedException
 
-from . import _give_up, _note, answers, lacking, workers
+from . import RANKS_PER_NODE, _give_up, _note, answers, lacking, workers
 from .say import say
-
-#: Devices that a node is taken to have.
-RANKS_PER_NODE = 8
 
 _is_installed = False
 
