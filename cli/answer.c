@@ -15,8 +15,8 @@ static const char *const fits_names[] = {
   [CLI_FITS_NOT] = "no",
 };
 
-static guint64
-available (const CliQuestion *question)
+guint64
+cli_answer_available (const CliQuestion *question)
 {
   return question->gpu_bytes > question->headroom_bytes
              ? question->gpu_bytes - question->headroom_bytes
@@ -26,7 +26,7 @@ available (const CliQuestion *question)
 static gboolean
 fits (const CliStudy *study, TesseraLayoutKind kind, const CliQuestion *question)
 {
-  return study->need[kind].smallest_bytes <= available (question) &&
+  return study->need[kind].smallest_bytes <= cli_answer_available (question) &&
          (kind != TESSERA_LAYOUT_PLAN ||
           study->plan->followable != TESSERA_FOLLOWABLE_NO);
 }
@@ -46,7 +46,7 @@ cli_answer_is_yes (const CliStudy *study, const CliQuestion *question)
 {
   CliFits fitting = answer (study, question);
 
-  return fitting <= CLI_FITS_EXPANDABLE ||
+  return fitting <= CLI_FITS_EXPANDABLE || question->adapted != NULL ||
          (fitting == CLI_FITS_PLANNED && question->follows);
 }
 
@@ -77,7 +77,7 @@ fit_sentence (const CliStudy *study, const CliQuestion *question)
   tessera_format_bytes (study->needs.expandable_bytes, expandable, sizeof expandable);
   tessera_format_bytes (study->needs.plan_bytes, plan, sizeof plan);
   tessera_format_bytes (study->needs.bound_bytes, bound, sizeof bound);
-  tessera_format_bytes (available (question), there, sizeof there);
+  tessera_format_bytes (cli_answer_available (question), there, sizeof there);
   switch (answer (study, question))
     {
     case CLI_FITS_NATIVELY:
@@ -104,8 +104,9 @@ fit_sentence (const CliStudy *study, const CliQuestion *question)
       "Does not fit: native needs %s, expandable segments %s, the plan %s, and %s leaves "
       "%s to PyTorch; %s are live at once%s.",
       native, expandable, plan, question->gpu, there, bound,
-      study->needs.bound_bytes > available (question) ? ", more than any layout can hold"
-                                                      : "");
+      study->needs.bound_bytes > cli_answer_available (question)
+          ? ", more than any layout can hold"
+          : "");
 }
 
 /* One sentence that a person acts on, behind what would end a longer run, or what is not
@@ -113,11 +114,16 @@ fit_sentence (const CliStudy *study, const CliQuestion *question)
 static char *
 sentence (const CliStudy *study, const CliQuestion *question)
 {
-  g_autofree char *fit = fit_sentence (study, question);
+  g_autofree char *alone = fit_sentence (study, question);
+  g_autofree char *fit =
+      question->adapted == NULL
+          ? g_strdup (alone)
+          : g_strdup_printf ("%s As it begins: %c%s", question->adapted,
+                             g_ascii_tolower (alone[0]), alone + 1);
   char leak[256], cut[160];
-  gboolean has_leak = tessera_leak_describe (&study->needs.leak, study->needs.leak_line,
-                                             study->needs.native_bytes,
-                                             available (question), leak, sizeof leak);
+  gboolean has_leak = tessera_leak_describe (
+      &study->needs.leak, study->needs.leak_line, study->needs.native_bytes,
+      cli_answer_available (question), leak, sizeof leak);
 
   tessera_describe_cut (study->trace, cut, sizeof cut);
   if (!has_leak)
@@ -244,7 +250,7 @@ cli_answer_json (JsonBuilder *builder, const CliStudy *study, const CliQuestion 
   cli_json_bytes (builder, "gpu_bytes", question->gpu_bytes);
   cli_json_bytes (builder, "headroom_bytes", question->headroom_bytes);
   cli_json_text (builder, "headroom_why", question->headroom_why);
-  cli_json_bytes (builder, "available_bytes", available (question));
+  cli_json_bytes (builder, "available_bytes", cli_answer_available (question));
   cli_json_bytes (builder, "live_bytes", study->layout->peak_live_bytes);
   cli_json_needs (builder, study);
   cli_json_text (builder, "fits", fits_names[answer (study, question)]);

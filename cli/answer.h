@@ -16,6 +16,7 @@ typedef struct
   const char *headroom_why; /* what the head-room is for */
   gboolean follows;         /* a plan: the run was asked to */
   gboolean is_complete;     /* the script ran to its end, and all of it was seen */
+  const char *adapted;      /* a sentence: how the script got on where it did not fit */
   gboolean is_lagging;      /* side streams finished late, by a modelled clock */
 } CliQuestion;
 
@@ -34,6 +35,8 @@ gboolean cli_answer_is_yes (const CliStudy *study, const CliQuestion *question);
 
 /* @study has a plan and needs (cli_study_plan(), cli_study_needs()) and a layout. */
 void cli_answer_print (const CliStudy *study, const CliQuestion *question);
+/* Bytes of the GPU that the head-room leaves to PyTorch. */
+guint64 cli_answer_available (const CliQuestion *question);
 /* "Smallest known GPU: native l40s-48, plan rtx4090-24", the head-room included. */
 void cli_answer_print_smallest (const CliStudy *study, const CliQuestion *question);
 /* Members of the object under construction: smallest_gpus, gpu, gpu_bytes, headroom_bytes,

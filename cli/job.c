@@ -84,7 +84,10 @@ set_dry (char ***env, const CliJob *job, TesseraError *error)
   put_first (env, "LD_PRELOAD", preloaded);
   put_first (env, "LD_LIBRARY_PATH", nullcuda);
   set (env, "NULLCUDA_FORCE", "1"); /* a dry run is dry beside a GPU too */
-  set (env, "NULLCUDA_BUDGET", DRY_BUDGET);
+  if (job->budget_bytes > 0)
+    set_number (env, "NULLCUDA_BUDGET", (gint64) job->budget_bytes);
+  else
+    set (env, "NULLCUDA_BUDGET", DRY_BUDGET);
   set (env, "NULLCUDA_LAG", job->lag);
   if (job->gpu_bytes > 0)
     set_number (env, "NULLCUDA_DEVICE", (gint64) job->gpu_bytes);

@@ -22,6 +22,7 @@ typedef struct
   gboolean is_dry;
   guint64 gpu_bytes;              /* 0: @gpu is a profile */
   const char *gpu;                /* as given */
+  guint64 budget_bytes;           /* that can be allocated; 0: more than any GPU has */
   const char *lag;                /* "0", "1" */
   gint64 least_steps, most_steps; /* whole steps after which the program is stopped: the
                                      least once one repeats the one before */

@@ -9,6 +9,7 @@
 
 #include "cli/program.h"
 #include "cli/recording.h"
+#include "cli/second-run.h"
 #include "db/store.h"
 
 /* Which file lies at a path: another one after recording, which replaces it. */
@@ -185,6 +186,7 @@ static void
 print_json (const CliRehearsal *run,
             const CliStudy *study,
             const Seen *seen,
+            const CliSecondRun *second,
             const Seconds *seconds)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
@@ -199,6 +201,7 @@ print_json (const CliRehearsal *run,
   cli_json_text (builder, "seen", seen->text);
   cli_json_bool (builder, "complete", seen->is_complete);
   cli_json_bytes (builder, "evaluations", seen->n_evaluations);
+  cli_second_run_json (builder, second);
   cli_json_bytes (builder, "height_bytes", study->plan->height_bytes);
   cli_json_number (builder, "trace_cpu_seconds", seconds->trace);
   cli_json_number (builder, "plan_cpu_seconds", seconds->plan);
@@ -293,11 +296,23 @@ plan (CliStudy *study, TesseraError *error)
                                          : status;
 }
 
+/* Who stops a dry run after some steps wants to know of these alone. */
+static gboolean
+may_adapt (const CliRehearsal *run, const CliStudy *study)
+{
+  return study->need[TESSERA_LAYOUT_NATIVE].smallest_bytes >
+             cli_answer_available (&run->question) &&
+         cli_answer_available (&run->question) > 0 &&
+         g_str_equal (run->job.policy, "native") &&
+         (run->job.most_events > 0 || run->job.most_seconds > 0);
+}
+
 /* The trace studied, planned and answered from. */
 static int
 answer (CliRehearsal *run, gboolean is_interrupted)
 {
   const CliCommon common = { .json = run->json, .device = -1 };
+  CliSecondRun second = { 0 };
   Seen seen = { 0 };
   Seconds seconds = { .trace = seconds_used (RUSAGE_CHILDREN) };
   CliStudy study;
@@ -315,20 +330,24 @@ answer (CliRehearsal *run, gboolean is_interrupted)
   if (status == TESSERA_OK)
     status = tessera_plan_save (study.plan, run->plan_path, &error);
   cli_progress_end ();
-  int result = status != TESSERA_OK                         ? cli_fail (&error)
-               : cli_answer_is_yes (&study, &run->question) ? CLI_DONE
-                                                            : CLI_DOES_NOT_FIT;
   if (status == TESSERA_OK)
     see (&study, is_interrupted, &seen);
   run->question.is_complete = seen.is_complete;
+  if (status == TESSERA_OK && !is_interrupted && may_adapt (run, &study))
+    cli_second_run (run, &study, cli_answer_available (&run->question), &second);
+  run->question.adapted = second.text;
+  int result = status != TESSERA_OK                         ? cli_fail (&error)
+               : cli_answer_is_yes (&study, &run->question) ? CLI_DONE
+                                                            : CLI_DOES_NOT_FIT;
   if (status == TESSERA_OK && study.structure->n_steps == 0)
     fputs ("tessera: no whole step was seen, so the answer is about the start only\n",
            stderr);
   if (status == TESSERA_OK && run->json)
-    print_json (run, &study, &seen, &seconds);
+    print_json (run, &study, &seen, &second, &seconds);
   else if (status == TESSERA_OK)
     print_text (run, &study, &seen);
   cli_study_clear (&study);
+  cli_second_run_clear (&second);
   g_free (seen.text);
   return result;
 }

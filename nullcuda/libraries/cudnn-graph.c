@@ -2,10 +2,10 @@
  * cuDNN's graph interface: descriptors that know how many elements hang below them.
  *
  * A program builds tensors, operations, a graph of them, asks a heuristic for engines,
- * and makes plans. Here each graph has one engine. Where the graph holds a convolution,
- * that engine asks for a workspace of two bytes for each element of its tensors, what a
+ * and makes plans. Here each graph has two engines. Where the graph holds a convolution,
+ * the first asks for a workspace of two bytes for each element of its tensors, what a
  * change of their layout would take; the real engines ask for other sizes
- * (docs/NULLCUDA.md). Attention asks for none: what its backward pass accumulates, the
+ * (docs/NULLCUDA.md). The second asks for none: where memory is out, PyTorch goes on to it. Attention asks for none: what its backward pass accumulates, the
  * front end allocates itself.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -43,6 +43,7 @@ enum
   TYPE_DESCRIPTOR = 15,
 };
 
+#define N_RESULTS 2 /* of a heuristic */
 #define WORKSPACE_BYTES_PER_ELEMENT 2
 #define WORKSPACE_ALIGNMENT 512
 #define EXECUTE_NS 20000.0
@@ -129,14 +130,22 @@ NULL_API (int,
   return error;
 }
 
-/* The heuristic's only result: the first of the descriptors that the program made for
- * them. */
-static void
-give_engine (const Descriptor *heuristic, int64_t n_wanted, void **results)
+/* Into the descriptors that the program made for them. Returns how many there are. */
+static int64_t
+give_engines (const Descriptor *heuristic, int64_t n_wanted, void **results)
 {
-  Descriptor *result = n_wanted > 0 && results != NULL ? find (results[0]) : NULL;
-  if (result != NULL)
-    put_in (result, heuristic);
+  if (n_wanted <= 0 || results == NULL)
+    return N_RESULTS;
+  for (int64_t i = 0; i < n_wanted && i < N_RESULTS; i++)
+    {
+      Descriptor *result = find (results[i]);
+      if (result == NULL)
+        continue;
+      put_in (result, heuristic);
+      if (i > 0)
+        result->n_reordered = 0;
+    }
+  return n_wanted < N_RESULTS ? n_wanted : N_RESULTS;
 }
 
 NULL_API (int,
@@ -152,7 +161,7 @@ NULL_API (int,
   const Descriptor *descriptor = find (handle);
   int64_t n = descriptor != NULL, value = 0;
   if (n == 1 && attribute == HEURISTIC_RESULTS)
-    give_engine (descriptor, n_wanted, out);
+    n = give_engines (descriptor, n_wanted, out);
   else if (n == 1 &&
            (attribute == PLAN_WORKSPACE || attribute == ENGINE_CONFIG_WORKSPACE))
     value = (descriptor->n_reordered * WORKSPACE_BYTES_PER_ELEMENT + WORKSPACE_ALIGNMENT -

@@ -88,6 +88,7 @@ class Marks:
         self._last_began_between = False
         self._n_forwards: Dict[int, int] = {}  # by id of the outermost module
         self._n_backwards = 0
+        self._batch = self._most_batch = 0
         #: Whole steps so far; also the number of the step that is being done.
         self.n_done = 0
 
@@ -143,8 +144,10 @@ class Marks:
             self.open("micro-batch %d %s" % (number, name))
         return depth
 
-    def forward(self, root: int) -> int:
-        """An outermost module, whose id is @root, is called with gradients."""
+    def forward(self, root: int, batch: int = 0) -> int:
+        """An outermost module, whose id is @root, is called with gradients. @batch: the
+        first dimension of what it is called with."""
+        self._batch = batch
         self.raise_if_due()
         self._work()
         number = self._n_forwards.get(root, 0)
@@ -208,6 +211,9 @@ class Marks:
         self._began_between = False
         self._n_forwards.clear()
         self._n_backwards = 0
+        if self._further is not None and self._batch > self._most_batch:
+            self._most_batch = self._batch
+            self._note("batch", str(self._batch))
         if not self.is_planned and self._is_last(self._told is None or self._told.step_repeats()):
             self.is_planned = True
             if self._further is None:

@@ -124,6 +124,13 @@ class _Paths:
         return name
 
 
+def _batch_of(args: Any) -> int:
+    for arg in args:
+        if isinstance(arg, torch.Tensor) and arg.dim() > 0:
+            return int(arg.shape[0])
+    return 0
+
+
 class Modules:
     """The hooks. They change nothing of what the program does, and give up for good, in a
     sentence, where something unforeseen fails."""
@@ -187,7 +194,7 @@ class Modules:
             state = self._local.state
             stack = state.stack
             if not stack:
-                self._begin_outermost(state, module)
+                self._begin_outermost(state, module, args)
             name = _NO_NAME
             if self._has_names:
                 name = self._paths.get(module) or self._paths.find(module, stack)
@@ -199,7 +206,7 @@ class Modules:
         except Exception as error:
             self._give_up(error)
 
-    def _begin_outermost(self, state: _State, module: nn.Module) -> None:
+    def _begin_outermost(self, state: _State, module: nn.Module, args: Any) -> None:
         state.depth = None
         if self._ends_names and self._has_names:
             self._has_names = False
@@ -213,7 +220,7 @@ class Modules:
             if self._marks.is_between():
                 return
             if torch.is_grad_enabled():
-                state.depth = self._marks.forward(id(module))
+                state.depth = self._marks.forward(id(module), _batch_of(args))
             else:
                 state.depth = self._marks.evaluation()
 

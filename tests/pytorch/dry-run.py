@@ -210,8 +210,32 @@ def a_dry_run_stops_at_a_number_of_events(tmp):
     answer = answer_of(run(tmp, *evaluates(tmp, "--events", 3000, "--json", steps=10**6)), status=3)
     assert answer["complete"] is False and "(--events)" in answer["seen"], answer
     assert 3000 <= answer["events"] <= 3100 and answer["evaluations"] > 3 and answer["steps"] > 90, answer
-    assert answer["fits"] == "no" and answer["live_bytes"] >= 8 << 30, answer
+    assert answer["fits"] == "no" and answer["live_bytes"] >= 8 << 30 and answer["adapts"] is None, answer
+    assert not (tmp / "evaluates-adapted.tsr").exists()
     assert answer["smallest_gpus"]["native"] == "rtx4090-24", answer
+
+
+@test
+def a_script_that_halves_its_batch_goes_on_with_a_smaller_one(tmp):
+    (tmp / "halves.py").write_text("""
+import torch
+model, batch, n_done = torch.nn.Linear(1024, 1024).cuda(), 1 << 20, 0
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+while n_done < 5:
+    try:
+        model(torch.randn(batch, 1024, device="cuda")).sum().backward()
+        optimizer.step()
+        n_done += 1
+    except torch.cuda.OutOfMemoryError:
+        batch //= 2
+    optimizer.zero_grad()
+""")
+    answer = answer_of(run(tmp, "dry-run", "--gpu", "8GiB", "--json", "--", sys.executable, "halves.py"))
+    adapts = answer["adapts"]
+    assert answer["fits"] == "no" and "with batch 524288 instead of 1048576" in answer["sentence"], answer
+    assert (adapts["batch"], adapts["batch_before"], adapts["steps"]) == (1 << 19, 1 << 20, 5), adapts
+    assert adapts["failed_requests"] >= 1 and adapts["reserved_bytes"] <= answer["available_bytes"], adapts
+    assert Path(adapts["trace"]) == tmp / "halves-adapted.tsr" and Path(adapts["trace"]).exists(), adapts
 
 
 @test

@@ -115,6 +115,12 @@ def memory(_: str) -> None:
            lambda: torch.empty(gib + 1, dtype=torch.uint8, device="cuda"))
     statistics = torch.cuda.memory_stats()
     expect(statistics["num_ooms"] == 2, "two failures are counted")
+    # The first way to do a convolution wants a workspace; the next does without.
+    layer, picture = torch.nn.Conv2d(8, 8, 3, padding=1).cuda(), torch.empty(1, 8, 2048, 2048, device="cuda")
+    rest = torch.empty(gib - (300 << 20), dtype=torch.uint8, device="cuda")
+    expect(layer(picture).shape == picture.shape, "a convolution goes on without a workspace where memory is out")
+    expect(torch.cuda.memory_stats()["num_ooms"] == 3, "... for which it asked")
+    del layer, picture, rest
     expect(torch.empty(1000, pin_memory=True).is_pinned(), "pinned memory is known as such")
     expect(not torch.empty(1000).is_pinned(), "other host memory is not")
 
