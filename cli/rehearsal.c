@@ -176,6 +176,8 @@ see (const CliStudy *study, gboolean is_interrupted, Seen *seen)
       : g_str_equal (stopped, "events")
           ? g_strdup_printf ("; stopped at %zu events %s (--events)",
                              study->trace->n_events, at)
+      : g_str_equal (stopped, "values")
+          ? g_strdup_printf ("; stopped %s, which asks for no more memory", at)
       : g_str_equal (stopped, "seconds") ? g_strdup_printf ("; stopped %s (--for)", at)
                                          : g_strdup ("; stopped after these (--steps)");
   seen->text = g_strdup_printf ("Seen: %zu step%s, %s%s.", n_steps,

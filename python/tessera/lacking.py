@@ -7,6 +7,7 @@ import functools
 import importlib
 import os
 import re
+import sys
 import sysconfig
 import traceback
 from typing import Any, Optional
@@ -43,6 +44,12 @@ def _place(text: str) -> str:
     file, line = places[-1]
     here = os.getcwd() + os.sep
     return "%s:%s: " % (file[len(here) :] if file.startswith(here) else file, line)
+
+
+def place_of(thread: int) -> str:
+    """The line that a thread runs now, as "train.py:12: "."""
+    frame = sys._current_frames().get(thread)
+    return _place("".join(traceback.format_stack(frame))) if frame is not None else ""
 
 
 def sentence(error: BaseException) -> Optional[str]:

@@ -247,6 +247,8 @@ class Marks:
 
     def _stop(self, why: str) -> None:
         self._stopped_by = why
+        if self._further is not None:
+            self._further.tell(why, self.n_done, self._owner or self._main or 0)
         self.give_up()
         self._is_due = True
 

@@ -4,21 +4,24 @@ without and says so; prints TAP.
 
 SPDX-License-Identifier: Apache-2.0
 """
+import itertools
 import os
 import subprocess
 import sys
+import threading
+import types
 
 import dry
 from tap import run_tests, test
 
 
-def dry_run(tmp, text):
-    """Status and what Tessera says, apart from where the trace is."""
+def dry_run(tmp, text, *options):
+    """Status and what Tessera says, apart from where the trace is and how far it is."""
     (tmp / "train.py").write_text(text)
-    done = subprocess.run([str(dry.TESSERA), "dry-run", "--", sys.executable, "train.py"], cwd=tmp,
+    done = subprocess.run([str(dry.TESSERA), "dry-run", *options, "--", sys.executable, "train.py"], cwd=tmp,
                           capture_output=True, text=True, timeout=300, env=dict(os.environ))
     said = [line for line in done.stderr.splitlines() if line.startswith("tessera: ")]
-    return done, [line for line in said if "ended with status" not in line]
+    return done, [line for line in said if "ended with status" not in line and "events in" not in line]
 
 
 @test
@@ -59,6 +62,40 @@ if __name__ == "__main__":
     mp.spawn(work, args=(1,), nprocs=1)
 """)
     assert done.returncode != 0 and "--world 8 --rank 0" in said[-1], done.stderr
+
+
+@test
+def a_loop_that_hangs_on_the_device_is_ended_and_named(tmp):
+    done, said = dry_run(tmp, """
+import torch
+layer = torch.nn.Linear(64, 64).cuda()
+def decode(x):
+    with torch.no_grad():
+        while not (x > 5).all():
+            x = layer(x)
+decode(torch.randn(4, 64, device="cuda"))
+""", "--events", "5000")
+    assert done.returncode == 0 and "stopped at 50" in done.stdout, (done.stdout, done.stderr)
+    assert said[0].startswith("tessera: train.py:") and "no optimizer stepped" in said[0], done.stderr
+    assert int(said[0].split(":")[2]) in (6, 7), said
+
+
+@test
+def a_loop_that_only_asks_for_values_is_ended(tmp):
+    sys.path.insert(0, str(dry.PACKAGE))
+    from tessera import further
+
+    further._PROGRESS_S = further._IDLE_S = 0.01
+    library = types.SimpleNamespace(get_stats=lambda device: types.SimpleNamespace(n_events=7))
+    for seconds, ends in (0, True), (1e9, False):
+        ended, clock = threading.Event(), itertools.count(0, 2e9)
+        loop = further.Further(1000, seconds)
+        loop.attach(library, lambda: 0, ended.set)
+        loop._device_ns = lambda: next(clock)
+        while next(clock) < 1e12 and not ended.wait(0.01):
+            pass
+        loop.detach()
+        assert ended.is_set() == ends and (loop.reached() == "values") == ends, (seconds, loop.reached())
 
 
 run_tests()
