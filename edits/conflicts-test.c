@@ -482,8 +482,8 @@ test_laws (void)
                           { .block_bytes = 1024, .offset_bytes = 1024, .died = 4 },
                           { .block_bytes = 2048, .offset_bytes = 4096, .died = 4 } };
   TesseraPlan made = { .slots = slots, .n_slots = 3, .height_bytes = 6144 };
-  uint32_t two[] = { 0, 1 }, third[] = { 2 };
-  uint64_t offsets[] = { 0, 1024 };
+  uint32_t two[] = { 0, 1 }, third[] = { 2 }, all[] = { 0, 1, 2 };
+  uint64_t offsets[] = { 0, 1024 }, distances[] = { 0, 1024, 3584 };
   TesseraHold hold = {
     .kind = TESSERA_EDIT_PIN, .slots = two, .n_slots = 2, .offsets = offsets
   };
@@ -497,6 +497,12 @@ test_laws (void)
   assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_TOGETHER);
   slots[0].offset_bytes = 512;
   assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_NONE);
+  hold = (TesseraHold){
+    .kind = TESSERA_EDIT_TOGETHER, .slots = all, .n_slots = 3, .offsets = distances
+  };
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_NONE);
+  slots[2].offset_bytes += 512;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_TOGETHER);
   hold = (TesseraHold){ .kind = TESSERA_EDIT_APART, .slots = two, .n_slots = 2 };
   assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_NONE);
   slots[0].offset_bytes = 1024;

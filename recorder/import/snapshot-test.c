@@ -236,6 +236,32 @@ test_times (void)
     }
 }
 
+/* A clock that was set back is noted, and how often. */
+static void
+test_times_that_go_back (void)
+{
+  static const uint64_t times_us[] = { 50, 60, 40, 40, 70, 65 };
+  GByteArray *to = pickle_new (4);
+  TesseraTrace *trace;
+
+  open_dict (to);
+  put_text (to, "segments");
+  put_op (to, ']');
+  put_text (to, "device_traces");
+  open_list (to);
+  open_list (to);
+  for (size_t i = 0; i < G_N_ELEMENTS (times_us); i++)
+    put_entry (to, "snapshot", 0, 0, 0, times_us[i]);
+  close_list (to);
+  close_list (to);
+  close_dict (to);
+  trace = finish (to);
+  g_assert_true (trace->has_time);
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "note.time_goes_back"), ==,
+                   "2 entries are older than the one before");
+  tessera_trace_free (trace);
+}
+
 /* A line below 0 is unknown, like 0. */
 static void
 test_lines (void)
@@ -601,6 +627,7 @@ main (int argc, char **argv)
   g_test_add_func ("/snapshot/bare-segments", test_bare_segments);
   g_test_add_func ("/snapshot/whole", test_whole);
   g_test_add_func ("/snapshot/times", test_times);
+  g_test_add_func ("/snapshot/times-that-go-back", test_times_that_go_back);
   g_test_add_func ("/snapshot/lines", test_lines);
   g_test_add_func ("/snapshot/settings", test_settings);
   g_test_add_func ("/snapshot/annotations", test_annotations);

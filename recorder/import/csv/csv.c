@@ -185,7 +185,6 @@ line_names (const char *line, const char *const *names)
 
       for (char **column = columns; *column != NULL && !found; column++)
         {
-          g_strstrip (*column);
           g_strdelimit (*column, "\"", ' ');
           found = g_ascii_strcasecmp (g_strstrip (*column), *names) == 0;
         }
