@@ -51,6 +51,8 @@ def _environment(options: argparse.Namespace, null: Path, links: Path) -> Dict[s
         TESSERA_DRY_RUN="1",
         TESSERA_RECORD=str(Path(options.output).absolute()),
         TESSERA_STEPS=str(options.steps),
+        TESSERA_EVENTS=str(options.events),
+        TESSERA_SECONDS=str(options.seconds),
     )
     if options.world:
         environment.update(
@@ -69,6 +71,8 @@ def _parse(arguments: List[str]) -> argparse.Namespace:
     dry.add_argument("--gpu", default="h100-80", help="a100-40, h100-80, rtx4090-24, 24GiB ...")
     dry.add_argument("--budget", default="512GiB", help="what may be allocated all the same")
     dry.add_argument("--steps", default="3-6", help="whole steps: 3, or 3-6, until one repeats (3-6)")
+    dry.add_argument("--events", type=int, default=0, help="go on behind these until so many events are recorded")
+    dry.add_argument("--for", dest="seconds", type=float, default=0, help="... or so many seconds are over")
     dry.add_argument("--world", type=int, default=0, help="ranks that the program sees")
     dry.add_argument("--rank", type=int, default=0, help="which of them it is")
     dry.add_argument("program", nargs="+", help="after --: the program and its arguments")
