@@ -8,6 +8,7 @@
 #include "cli/report-css.h"
 #include "cli/sheet.h"
 #include "cli/tell/verdict.h"
+#include "db/proof.h"
 
 #define LARGEST_BLOCKS 20
 #define CULPRIT_LINES 20
@@ -70,7 +71,8 @@ append_head (GString *html, const CliStudy *study, const TesseraVerdict *verdict
   append_number (html, "smallest device: native", study->needs.native_bytes);
   append_number (html, "expandable segments", study->needs.expandable_bytes);
   append_number (html, "plan", study->needs.plan_bytes);
-  append_number (html, "load bound", study->needs.bound_bytes);
+  append_number (html, "bound",
+                 tessera_plan_shown_bound (study->plan, study->needs.bound_bytes));
   g_string_append (html, "</dl>\n");
 }
 
@@ -202,12 +204,12 @@ append_plan (GString *html, const CliStudy *study)
   tessera_plan_describe_proof (plan, proof, sizeof proof);
   g_string_append_printf (
       html,
-      "<h2>The plan</h2>\n<p>Height %s, load bound %s: %s; %zu slots; checked by code "
+      "<h2>The plan</h2>\n<p>Height %s, proven bound %s: %s; %zu slots; checked by code "
       "that shares nothing with the planner. Followed on this trace: %" G_GUINT64_FORMAT
       " hits, %" G_GUINT64_FORMAT " misses%s.</p>\n<p class=dim>",
       tessera_format_bytes (plan->height_bytes, height, sizeof height),
-      tessera_format_bytes (plan->bound_bytes, bound, sizeof bound), proof, plan->n_slots,
-      study->planned->n_hits, study->planned->n_misses, planned);
+      tessera_format_bytes (tessera_plan_proven_bound (plan), bound, sizeof bound), proof,
+      plan->n_slots, study->planned->n_hits, study->planned->n_misses, planned);
   g_string_append (html, "Strategy ");
   append_escaped (html, plan->strategy);
   g_string_append (html, ". Followable: ");

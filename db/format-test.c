@@ -567,6 +567,19 @@ test_proofs_are_told (TestPlace *place, gconstpointer data)
     }
 }
 
+/* One bound is shown: what is proven, but for what edits force. */
+static void
+test_shown_bound (TestPlace *place, gconstpointer data)
+{
+  TesseraPlan plan = { .height_bytes = 9, .bound_bytes = 5, .proven_bound_bytes = 8 };
+
+  g_assert_cmpuint (tessera_plan_shown_bound (NULL, 5), ==, 5);
+  g_assert_cmpuint (tessera_plan_shown_bound (&plan, 5), ==, 8);
+  g_assert_cmpuint (tessera_plan_shown_bound (&plan, 10), ==, 10);
+  plan.n_edits = 1;
+  g_assert_cmpuint (tessera_plan_shown_bound (&plan, 5), ==, 5);
+}
+
 static void
 test_tables_are_strict (TestPlace *place, gconstpointer data)
 {
@@ -592,6 +605,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   ADD ("proofs-are-told", test_proofs_are_told);
+  ADD ("shown-bound", test_shown_bound);
   ADD ("questions", test_questions);
   ADD ("document-is-complete", test_document_is_complete);
   ADD ("blocks-against-walk", test_blocks_against_walk);

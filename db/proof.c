@@ -19,6 +19,15 @@ tessera_plan_proven_bound (const TesseraPlan *plan)
                                                       : plan->bound_bytes;
 }
 
+uint64_t
+tessera_plan_shown_bound (const TesseraPlan *plan, uint64_t load_bound_bytes)
+{
+  uint64_t proven_bytes =
+      plan != NULL && plan->n_edits == 0 ? tessera_plan_proven_bound (plan) : 0;
+
+  return proven_bytes > load_bound_bytes ? proven_bytes : load_bound_bytes;
+}
+
 bool
 tessera_plan_is_optimal (const TesseraPlan *plan)
 {

@@ -13,6 +13,7 @@
  */
 #include "picture/figure/private.h"
 
+#include "db/proof.h"
 #include "db/size-text.h"
 #include "planner/groups.h"
 
@@ -78,6 +79,7 @@ find_top (TesseraSheet *sheet)
   sheet->bound_bytes = figure->needs != NULL ? figure->needs->bound_bytes : 0;
   if (sheet->bound_bytes == 0 && figure->plan != NULL)
     sheet->bound_bytes = figure->plan->bound_bytes;
+  sheet->bound_bytes = tessera_plan_shown_bound (figure->plan, sheet->bound_bytes);
   double top = layout_top (figure->left, sheet->left);
   if (sheet->right != NULL)
     top = larger (top, layout_top (figure->right, sheet->right));

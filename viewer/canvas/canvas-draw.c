@@ -69,8 +69,8 @@ draw_device (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *p
 static void
 draw_bound (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
 {
-  double y =
-      round (tessera_canvas_y_of (self, (double) self->document->data->bound_bytes));
+  double y = round (
+      tessera_canvas_y_of (self, (double) tessera_document_bound (self->document)));
 
   if (y >= 0 && y <= gtk_widget_get_height (GTK_WIDGET (self)))
     tessera_draw_dashes (snapshot, 0, y - 1, gtk_widget_get_width (GTK_WIDGET (self)), 1,

@@ -77,7 +77,7 @@ static void
 say_lines (Words *words)
 {
   TesseraDocument *document = words->canvas->document;
-  uint64_t device = document->ceiling_bytes, bound = document->data->bound_bytes;
+  uint64_t device = document->ceiling_bytes, bound = tessera_document_bound (document);
   g_autofree char *device_size = tessera_describe_bytes (device);
   g_autofree char *device_text = g_strdup_printf (
       "%s %s", document->ceiling_is_device ? "device" : "obtainable", device_size);

@@ -8,6 +8,7 @@
  */
 #include "viewer/canvas/curves.h"
 
+#include "viewer/document/describe.h"
 #include "viewer/document/document-view.h"
 #include "viewer/canvas/box-image.h"
 #include "viewer/canvas/draw.h"
@@ -22,6 +23,7 @@ struct _TesseraCurvesView
   int node_width, node_height, node_scale;
   TesseraSheet *node_sheet; /* whose they are; NULL: nobody's */
   gboolean node_is_dark;
+  uint64_t node_bound;
   TesseraView drag_view;
   double drag_t; /* where the drag began */
   gboolean dragging_window;
@@ -33,7 +35,7 @@ static double
 top_bytes (TesseraCurvesView *self)
 {
   const TesseraLayout *layout = self->drawing.document->sheets[TESSERA_SIDE_LEFT]->layout;
-  uint64_t bound = self->drawing.document->data->bound_bytes;
+  uint64_t bound = tessera_document_bound (self->drawing.document);
 
   /* Its curves are the trace's own: see make_node(). */
   if (self->drawing.document->left_planned != NULL)
@@ -106,6 +108,7 @@ make_node (TesseraCurvesView *self, int width, int height, int scale)
   self->node_height = height;
   self->node_scale = scale;
   self->node_is_dark = self->drawing.document->dark;
+  self->node_bound = tessera_document_bound (self->drawing.document);
   self->node_sheet =
       tessera_sheet_ref (self->drawing.document->sheets[TESSERA_SIDE_LEFT]);
 }
@@ -151,7 +154,7 @@ tessera_curves_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
           self->node_height != height || self->node_scale != scale)
         make_node (self, width, height, scale);
       gtk_snapshot_append_node (snapshot, self->node);
-      bound = height - (double) self->drawing.document->data->bound_bytes /
+      bound = height - (double) tessera_document_bound (self->drawing.document) /
                            top_bytes (self) * height;
       tessera_draw_dashes (snapshot, 0, round (bound), width, 1, 6, palette->good);
       draw_window (self, snapshot, width, height);
@@ -247,7 +250,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   TesseraCurvesView *self = user;
 
   if (self->node_sheet != document->sheets[TESSERA_SIDE_LEFT] ||
-      self->node_is_dark != document->dark)
+      self->node_is_dark != document->dark ||
+      (document->data != NULL && self->node_bound != tessera_document_bound (document)))
     forget_node (self);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_VIEW |
               TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_COLOUR))

@@ -53,14 +53,15 @@ left_subtitle (const TesseraLayout *layout)
 
 /* Two panes beside panels have no width for more. */
 static char *
-right_subtitle (const TesseraFollowed *planned, uint64_t load_bound_bytes)
+right_subtitle (const TesseraFollowed *planned)
 {
   const TesseraPlan *plan = planned->plan;
   g_autofree char *height = tessera_describe_bytes (plan->height_bytes);
-  g_autofree char *gap = tessera_describe_gap (plan, load_bound_bytes);
+  g_autofree char *gap = tessera_describe_gap (plan);
   GString *text = g_string_new (NULL);
 
-  g_string_append_printf (text, "%s%s%s", height, *gap == '=' ? " " : ", ", gap);
+  g_string_append_printf (text, "%s%s%s", height, g_ascii_isdigit (*gap) ? ", " : " ",
+                          gap);
   if (planned->request.is_preview)
     g_string_append (text, ", preview");
   else if (plan->cut_short != TESSERA_CUT_NOT)
@@ -136,9 +137,8 @@ show_titles (TesseraPane *self)
   if (sheet == NULL)
     subtitle = g_strdup ("");
   else
-    subtitle = sheet->planned == NULL
-                   ? left_subtitle (sheet->layout)
-                   : right_subtitle (sheet->planned, self->document->data->bound_bytes);
+    subtitle = sheet->planned == NULL ? left_subtitle (sheet->layout)
+                                      : right_subtitle (sheet->planned);
   if (sheet != NULL && sheet->planned != NULL)
     tooltip = right_tooltip (sheet->planned);
   tessera_name_set (self->title, title);

@@ -88,18 +88,29 @@ tessera_describe_bytes_exact (uint64_t bytes)
   return tessera_describe_counted (bytes, "byte");
 }
 
-char *
-tessera_describe_gap (const TesseraPlan *plan, uint64_t load_bound_bytes)
+uint64_t
+tessera_document_bound (TesseraDocument *document)
 {
-  if (plan->height_bytes <= plan->bound_bytes && plan->bound_bytes <= load_bound_bytes)
-    return g_strdup ("= bound");
+  const TesseraFollowed *planned = document->planned;
+  bool is_full = planned != NULL && !planned->request.is_preview;
+
+  return tessera_plan_shown_bound (is_full ? planned->plan : NULL,
+                                   document->data != NULL ? document->data->bound_bytes
+                                                          : 0);
+}
+
+char *
+tessera_describe_gap (const TesseraPlan *plan)
+{
   /* What edits force is a cost: "optimal" is not said of that alone. */
+  bool is_forced =
+      plan->n_edits > 0 && tessera_plan_proven_bound (plan) > plan->bound_bytes;
+
   if (tessera_plan_is_optimal (plan))
-    return g_strdup (plan->n_edits > 0 ? "optimal with edits" : "optimal");
+    return g_strdup (is_forced ? "by edits" : "= bound");
   /* Never rounded down to nothing. */
   return g_strdup_printf ("%.2f %% over %s", MAX (100 * tessera_plan_gap (plan), 0.01),
-                          tessera_plan_proven_bound (plan) > load_bound_bytes ? "proven"
-                                                                              : "bound");
+                          is_forced ? "proven" : "bound");
 }
 
 char *

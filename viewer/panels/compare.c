@@ -5,6 +5,7 @@
  */
 #include "viewer/panels/compare.h"
 
+#include "db/proof.h"
 #include "viewer/document/describe.h"
 #include "viewer/document/document-plans.h"
 #include "viewer/document/document-view.h"
@@ -86,7 +87,7 @@ show_side (TesseraCompareView *self, int side)
   height = sheet->planned != NULL ? sheet->planned->plan->height_bytes
                                   : sheet->layout->peak_reserved_bytes;
   if (sheet->planned != NULL)
-    bound = sheet->planned->plan->bound_bytes;
+    bound = tessera_plan_proven_bound (sheet->planned->plan);
   set_fact (self, HEIGHT, side, tessera_describe_bytes (height));
   set_fact (
       self, ABOVE, side,

@@ -102,6 +102,25 @@ show_number (TesseraHeadline *self, int which, uint64_t bytes)
     }
 }
 
+/* One bound is shown; the tooltip has what it is, and the other. */
+static void
+show_bound (TesseraHeadline *self)
+{
+  TesseraDocument *document = self->document;
+  uint64_t load_bytes = document->needs.bound_bytes;
+  uint64_t bytes = tessera_document_bound (document);
+  g_autofree char *exact = tessera_describe_bytes_exact (bytes);
+  g_autofree char *load = tessera_describe_bytes_exact (load_bytes);
+  g_autofree char *tip = g_strdup_printf (
+      "Proven that no plan of what this one is held to (its streams) has "
+      "a lower pool: %s\n%s: %s",
+      exact, captions[BOUND].tooltip, load);
+
+  show_number (self, BOUND, load_bytes != 0 ? bytes : 0);
+  if (bytes > load_bytes && load_bytes != 0)
+    tessera_set_tip (gtk_widget_get_parent (self->numbers[BOUND]), tip);
+}
+
 static void
 show_change (TesseraHeadline *self)
 {
@@ -161,20 +180,18 @@ show_proof (TesseraHeadline *self)
 {
   const TesseraFollowed *planned = self->document->planned;
   g_autofree char *text = NULL, *tip = NULL;
-  g_autofree char *height = NULL, *bound = NULL, *exact = NULL, *exact_bound = NULL;
+  g_autofree char *height = NULL, *exact = NULL, *exact_bound = NULL;
   char proof[128];
 
   gtk_widget_set_visible (self->proof, planned != NULL);
   if (planned == NULL)
     return;
   height = tessera_describe_bytes (planned->plan->height_bytes);
-  bound = tessera_describe_bytes (tessera_plan_proven_bound (planned->plan));
   exact = tessera_describe_bytes_exact (planned->plan->height_bytes);
   exact_bound = tessera_describe_bytes_exact (tessera_plan_proven_bound (planned->plan));
   tessera_plan_describe_proof (planned->plan, proof, sizeof proof);
-  text = planned->request.is_preview
-             ? g_strdup_printf ("pool %s, a preview", height)
-             : g_strdup_printf ("pool %s, proven bound %s: %s", height, bound, proof);
+  text = planned->request.is_preview ? g_strdup_printf ("pool %s, a preview", height)
+                                     : g_strdup_printf ("pool %s: %s", height, proof);
   tip =
       g_strdup_printf ("The plan's pool: %s\nProven that no layout of what it is held to "
                        "(its streams, its edits) is lower: %s",
@@ -192,6 +209,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
               TESSERA_CHANGED_WORK))
     {
       show_change (self);
+      show_bound (self);
       show_proof (self);
       show_warning (self);
       show_hint (self);
@@ -206,7 +224,6 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   show_number (self, NATIVE, document->needs.native_bytes);
   show_number (self, EXPANDABLE, document->needs.expandable_bytes);
   show_number (self, PLAN, document->needs.plan_bytes);
-  show_number (self, BOUND, document->needs.bound_bytes);
 }
 
 static void

@@ -150,7 +150,6 @@ numbers_are_plans (Path *p)
   assert_shows_bytes (p, "subtitle-right", plan, "height_bytes");
   assert_shows_bytes (p, "need-bound", plan, "bound_bytes");
   assert_shows_bytes (p, "plan-proof", plan, "height_bytes");
-  assert_shows_bytes (p, "plan-proof", plan, "proven_bound_bytes");
   if (!g_str_has_suffix (text_of (p, "plan-proof"),
                          json_object_get_string_member (plan, "proof")))
     g_error ("the window says \"%s\"", text_of (p, "plan-proof"));

@@ -54,7 +54,7 @@ tessera_describe_change (TesseraDocument *document)
   peak = tessera_followed_peak_bytes (planned, &beside);
   before = tessera_describe_bytes (former);
   after = tessera_describe_bytes (peak);
-  bound = tessera_describe_bytes (document->needs.bound_bytes);
+  bound = tessera_describe_bytes (tessera_document_bound (document));
   difference = former > peak ? former - peak : peak - former;
   text = g_string_new ("Peak reserved ");
   /* By less than what is told of both. */
