@@ -92,6 +92,8 @@ load_edits (TesseraWorkInput *input)
   g_autoptr (TesseraHistory) history =
       tessera_history_load (input->path, &input->history_error);
 
+  if (history != NULL)
+    input->kept_json = tessera_history_to_json (history);
   if (history != NULL &&
       tessera_history_find_blocks (history, input->path, data->trace, data->blocks,
                                    data->structure, &input->history_error) != TESSERA_OK)
@@ -122,14 +124,17 @@ load_work (TesseraJob *job, gpointer user, TesseraError *error)
 static void
 take_edits (TesseraDocument *self, TesseraWorkInput *input)
 {
-  self->edits_unreadable = input->history == NULL;
-  if (self->edits_unreadable)
+  gboolean is_readable = input->history != NULL;
+
+  if (!is_readable)
     self->error = g_strdup_printf ("The edits of this trace are left aside, and new ones "
                                    "not kept: %s",
                                    input->history_error.text);
   tessera_document_take_history (self, input->history != NULL
                                            ? g_steal_pointer (&input->history)
                                            : tessera_history_new ());
+  if (is_readable)
+    self->edits_file = tessera_edits_file_new (self, input->kept_json);
 }
 
 static void

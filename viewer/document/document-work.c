@@ -14,6 +14,7 @@ tessera_work_input_free (gpointer user)
     tessera_sheet_unref (input->sheets[i]);
   tessera_paint_unref (input->paint);
   tessera_history_free (input->history);
+  g_free (input->kept_json);
   tessera_moves_unref (input->moves);
   tessera_followed_unref (input->planned);
   tessera_followed_unref (input->shown);

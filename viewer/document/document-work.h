@@ -26,6 +26,7 @@ typedef struct
   TesseraHistory *history;    /* edits that it is to follow, or that stand */
   gboolean is_of_edits;       /* the plan was made with them */
   TesseraEditConflict conflict;
+  char *kept_json;            /* edits as the file has them; NULL: they can't be read */
   TesseraError history_error; /* its text is empty: the edits could be read */
   TesseraSheet *sheets[TESSERA_N_SIDES];
   TesseraPaint *paint;

@@ -28,12 +28,12 @@ clear_contents (TesseraDocument *self)
   g_clear_pointer (&self->planned, tessera_followed_unref);
   g_clear_pointer (&self->data, tessera_data_unref);
   g_clear_pointer (&self->history, tessera_history_free);
+  g_clear_pointer (&self->edits_file, tessera_edits_file_unref);
   g_clear_pointer (&self->rule, tessera_rule_free);
   g_clear_pointer (&self->moves, tessera_moves_unref);
   g_clear_pointer (&self->proposal.landings, tessera_landings_unref);
   g_clear_pointer (&self->proposal.pushed, g_array_unref);
   self->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
-  self->edits_unreadable = FALSE;
   self->former_bytes = 0;
   self->needs = (TesseraNeeds){ 0 };
   self->verdict = (TesseraVerdict){ 0 };

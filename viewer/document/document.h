@@ -114,7 +114,6 @@ struct _TesseraDocument
 
   TesseraHistory *history;      /* edits of what is open; NULL: nothing is */
   TesseraEditConflict conflict; /* which of them cannot hold together; or NONE */
-  gboolean edits_unreadable;    /* those kept with the trace: nothing is kept there now */
   uint64_t former_bytes;        /* peak of the plan before the last change; 0: unknown */
   TesseraProposal proposal;
   TesseraMoves *moves;      /* from the plan's former picture to this; or NULL */
@@ -141,9 +140,10 @@ struct _TesseraDocument
 
   TesseraJob *jobs[TESSERA_N_WORKS]; /* NULL: not at it */
   double fractions[TESSERA_N_WORKS];
-  GQueue next_kept; /* document-keep.c */
-  char *error;      /* the last thing that went wrong, one sentence; NULL: nothing */
-  char *notice;     /* the last thing that was done, one sentence; NULL: nothing */
+  GQueue next_kept;                    /* document-keep.c */
+  struct TesseraEditsFile *edits_file; /* NULL: nothing is kept */
+  char *error;  /* the last thing that went wrong, one sentence; NULL: nothing */
+  char *notice; /* the last thing that was done, one sentence; NULL: nothing */
   gboolean plan_automatically; /* as soon as a trace is there */
   TesseraPlanRequest request;  /* how to plan */
 };

@@ -69,6 +69,12 @@ void tessera_document_remember_height (TesseraDocument *self);
 void tessera_document_take_history (TesseraDocument *self, TesseraHistory *history);
 /* What follows any change of the edits: kept, shown, planned again. */
 void tessera_document_edits_changed (TesseraDocument *self);
-/* Writes the edits where they are kept. */
+/* Writes the edits where they are kept. What others have kept there meanwhile stays, and
+ * is taken over. */
 void tessera_document_keep_edits (TesseraDocument *self);
+/* What is known of the file that the edits of what is open are kept in. @json: they, as
+ * they were read. */
+typedef struct TesseraEditsFile TesseraEditsFile;
+TesseraEditsFile *tessera_edits_file_new (TesseraDocument *self, const char *json);
+void tessera_edits_file_unref (TesseraEditsFile *file);
 void tessera_rule_free (TesseraRule *rule); /* NULL is fine */

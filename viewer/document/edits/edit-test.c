@@ -246,6 +246,52 @@ test_files (TestSession *f, gconstpointer unused)
   g_unlink (path);
 }
 
+static void
+add_elsewhere (const char *path, uint64_t cap_bytes)
+{
+  TesseraEdit made = tessera_edit_of (TESSERA_EDIT_CAP);
+  g_autoptr (TesseraHistory) history = tessera_history_load (path, NULL);
+
+  made.name = g_strdup ("elsewhere");
+  made.at = cap_bytes;
+  tessera_history_add (history, &made);
+  g_assert_cmpint (tessera_history_save (history, path, NULL), ==, TESSERA_OK);
+}
+
+/* What another program keeps meanwhile is lost neither by an edit here nor by two that
+ * come at once, and is here afterwards. */
+static void
+test_others (TestSession *f, gconstpointer unused)
+{
+  g_autofree char *here = NULL, *there = NULL;
+
+  tessera_document_select (f->document, 1);
+  edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
+  add_elsewhere (f->path, 64 << 20);
+  for (int i = 0; i < 2; i++)
+    {
+      TesseraEdit made = tessera_edit_of (TESSERA_EDIT_CAP);
+
+      made.at = (uint64_t) (80 + i) << 20;
+      tessera_document_add_edit (f->document, &made);
+    }
+  test_session_settle (f);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+  g_assert_nonnull (strstr (f->document->notice, "Another program"));
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 4);
+  g_assert_cmpint (edit_at (f, 0)->kind, ==, TESSERA_EDIT_DYNAMIC);
+  g_assert_cmpstr (edit_at (f, 1)->name, ==, "elsewhere");
+  g_assert_cmpuint (edit_at (f, 2)->at, ==, 80 << 20);
+  g_assert_cmpuint (edit_at (f, 3)->at, ==, 81 << 20);
+  tessera_document_undo (f->document);
+  test_session_settle (f);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 3);
+  here = tessera_history_to_json (f->document->history);
+  test_session_reopen (f);
+  there = tessera_history_to_json (f->document->history);
+  g_assert_cmpstr (here, ==, there);
+}
+
 /* Edits that cannot be read stay where they are, and the trace is open all the same. */
 static void
 test_unreadable (TestSession *f, gconstpointer unused)
@@ -448,6 +494,7 @@ main (int argc, char **argv)
   ADD ("cancel", test_cancel);
   ADD ("conflict", test_conflict);
   ADD ("files", test_files);
+  ADD ("others", test_others);
   ADD ("unreadable", test_unreadable);
   ADD ("another-trace", test_another_trace);
   ADD ("rule", test_rule);
