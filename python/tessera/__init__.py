@@ -111,7 +111,7 @@ def _make_session(
     except ImportError as error:
         say("it needs PyTorch, which can't be imported: %s" % error)
         return None
-    further = Further(*limits) if stop_after and any(limits) else None
+    further = Further.of(*limits) if stop_after else None
     session = Session(chosen, modules, stop_after, further)
     if not chosen:
         return session

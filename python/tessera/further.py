@@ -8,6 +8,7 @@ one that makes no step within the limit, or asks the device over and over withou
 for memory, is ended and its line is named."""
 
 import ctypes
+import os
 import threading
 import time
 from typing import Callable, Optional
@@ -19,15 +20,26 @@ from .say import say
 _PROGRESS_S = 2.0
 #: A program that calls no module is told to end from another thread, after so long.
 _PATIENCE_S = 4.0
+#: Of a program that does no step; also what the command line takes by default.
+_MOST_EVENTS = 2000000
 #: So long without an event, while the device is given this much to do (in its own time).
 _IDLE_S = 60.0
 _IDLE_DEVICE_NS = 1e9
 
 
 class Further:
-    """The limits; 0: there is none of that kind."""
+    """The limits; 0: there is none of that kind. Without @goes_on they are for a program
+    that never comes to the steps of the plan, and its end is there."""
 
-    def __init__(self, events: int, seconds: float) -> None:
+    @classmethod
+    def of(cls, events: int, seconds: float) -> Optional["Further"]:
+        if events or seconds:
+            return cls(events, seconds)
+        is_dry = os.environ.get("TESSERA_DRY_RUN", "0") not in ("", "0")
+        return cls(_MOST_EVENTS, 0, goes_on=False) if is_dry else None
+
+    def __init__(self, events: int, seconds: float, goes_on: bool = True) -> None:
+        self.goes_on = goes_on
         self._events = events
         self._seconds = seconds
         self._began_s = 0.0
@@ -90,10 +102,12 @@ class Further:
         waited_s = 0.0
         idle_since = (-1, 0.0, 0.0)  # events, seconds, time of the device
         while not self._over.wait(_PROGRESS_S) and self._library is not None:
-            say(
+            progress = (
                 "%d steps, %s events in %.0f s"
                 % (self._n_steps(), format(self._n_events(), ","), time.monotonic() - self._began_s)
             )
+            if self.goes_on:
+                say(progress)
             now = (self._n_events(), time.monotonic(), self._device_ns() if self._device_ns else 0)
             if now[0] != idle_since[0]:
                 idle_since = now

@@ -216,7 +216,7 @@ class Marks:
             self._note("batch", str(self._batch))
         if not self.is_planned and self._is_last(self._told is None or self._told.step_repeats()):
             self.is_planned = True
-            if self._further is None:
+            if self._further is None or not self._further.goes_on:
                 self._is_due = True
             else:
                 self._note("plan_steps", str(self.n_done))

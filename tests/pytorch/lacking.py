@@ -81,6 +81,22 @@ decode(torch.randn(4, 64, device="cuda"))
 
 
 @test
+def steps_that_never_come_are_not_waited_for(tmp):
+    sys.path.insert(0, str(dry.PACKAGE))
+    from tessera.further import Further
+
+    os.environ["TESSERA_DRY_RUN"] = "1"
+    guard = Further.of(0, 0)  # --steps 3
+    library = types.SimpleNamespace(get_stats=lambda device: types.SimpleNamespace(n_events=2000000))
+    assert guard is not None and not guard.goes_on
+    guard.attach(library, lambda: 0, lambda: None)
+    assert guard.reached() == "events"
+    guard.detach()
+    del os.environ["TESSERA_DRY_RUN"]
+    assert Further.of(0, 0) is None and Further.of(5, 0).goes_on
+
+
+@test
 def a_loop_that_only_asks_for_values_is_ended(tmp):
     sys.path.insert(0, str(dry.PACKAGE))
     from tessera import further

@@ -42,8 +42,8 @@ HABITS["pictures"] = lambda args: vision(args, lambda step, draw: 224)
 
 @habit
 def recurrent(args):
-    """Truncated back-propagation: a state goes from window to window. Not by cuDNN, which the
-    null CUDA has no recurrent networks of."""
+    """Truncated back-propagation: a state goes from window to window. By PyTorch's own
+    kernels: what cuDNN would ask for is an estimate under the null CUDA."""
     torch.backends.cudnn.enabled = False
     job = Job(args, TOY)
     with torch.device("cuda"):
