@@ -81,6 +81,9 @@ def compare_tells_what_moved(tmp):
     for i, path in enumerate((one, other)):
         plan = json.loads(good("check", path, "--json"))
         assert told["plans"][i]["height_bytes"] == plan["height_bytes"]
+        proven = told["plans"][i]["proven_bound_bytes"]  # what `tessera plan` and the window tell the height against
+        above = 100 * (plan["height_bytes"] / proven - 1)
+        assert abs(told["plans"][i]["above_bound_percent"] - above) < 1e-9 and above < 1 < 100 * (plan["height_bytes"] / plan["bound_bytes"] - 1)
         n = told["same"]["blocks"] + told["moved"]["blocks"] + told[("only_first", "only_second")[i]]["blocks"]
         assert told["plans"][i]["blocks"] == n == len(slots[path])
         assert told["plans"][i]["hits"] > 0

@@ -4,6 +4,7 @@
 #include "cli/accept.h"
 #include "cli/study.h"
 #include "cli/tell/misses.h"
+#include "db/proof.h"
 #include "db/store.h"
 #include "planner/compare.h"
 
@@ -20,9 +21,7 @@ typedef struct
 static double
 percent_above (const TesseraPlan *plan)
 {
-  return plan->bound_bytes > 0
-             ? ((double) plan->height_bytes / (double) plan->bound_bytes - 1) * 100
-             : 0;
+  return 100 * tessera_plan_gap (plan);
 }
 
 static void
@@ -43,6 +42,7 @@ json_plan (JsonBuilder *builder, const Comparison *c, int i)
   cli_json_text (builder, "strategy", c->plans[i]->strategy);
   cli_json_bytes (builder, "height_bytes", c->comparison->height_bytes[i]);
   cli_json_bytes (builder, "bound_bytes", c->comparison->bound_bytes[i]);
+  cli_json_bytes (builder, "proven_bound_bytes", tessera_plan_proven_bound (c->plans[i]));
   cli_json_number (builder, "above_bound_percent", percent_above (c->plans[i]));
   cli_json_bytes (builder, "blocks", c->comparison->n_slots[i]);
   if (c->is_followed)
@@ -103,7 +103,7 @@ print_text (const Comparison *c, size_t n_rows)
 
   for (int i = 0; i < 2; i++)
     {
-      printf ("%s: %s, %.3f %% above the bound, %s", cli_shown (c->paths[i]),
+      printf ("%s: %s, %.3f %% above its proven bound, %s", cli_shown (c->paths[i]),
               tessera_format_bytes (compared->height_bytes[i], size, sizeof size),
               percent_above (c->plans[i]), cli_shown (c->plans[i]->strategy));
       if (c->is_followed)

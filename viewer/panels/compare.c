@@ -76,7 +76,7 @@ static void
 show_side (TesseraCompareView *self, int side)
 {
   const TesseraSheet *sheet = self->document->sheets[side];
-  uint64_t bound = self->document->data->bound_bytes, height;
+  uint64_t bound = tessera_document_bound (self->document), height;
 
   if (sheet == NULL)
     {
