@@ -125,11 +125,13 @@ is_evaluation (const char *name)
 }
 
 /* Phases of that name between the same two steps are one evaluation; inside of a step they
- * are how the program trains. */
+ * are how the program trains. Steps that nobody told but the repetition cut it in many. */
 static guint
 count_evaluations (const CliStudy *study)
 {
   const TesseraStructure *structure = study->structure;
+  size_t n_steps =
+      structure->steps_from == TESSERA_STEPS_ANNOTATED ? structure->n_steps : 0;
   size_t step = 0, counted_at = G_MAXSIZE;
   guint n = 0;
 
@@ -137,13 +139,11 @@ count_evaluations (const CliStudy *study)
     {
       const TesseraPhase *phase = &structure->phases[i];
 
-      while (step < structure->n_steps &&
-             structure->steps[step].end_index <= phase->begin_index)
+      while (step < n_steps && structure->steps[step].end_index <= phase->begin_index)
         step++;
       if (step == counted_at || phase->depth > 0 ||
           !is_evaluation (tessera_phase_name (study->trace, phase)) ||
-          (step < structure->n_steps &&
-           structure->steps[step].begin_index <= phase->begin_index))
+          (step < n_steps && structure->steps[step].begin_index <= phase->begin_index))
         continue;
       counted_at = step;
       n++;
@@ -157,7 +157,12 @@ see (const CliStudy *study, gboolean is_interrupted, Seen *seen)
 {
   const char *stopped = tessera_trace_get_meta (study->trace, "stopped");
   size_t n_steps = study->structure->n_steps;
-  g_autofree char *at = g_strdup_printf ("in step %zu", n_steps);
+  gboolean has_steps = study->structure->steps_from == TESSERA_STEPS_ANNOTATED;
+  g_autofree char *at = has_steps ? g_strdup_printf ("in step %zu", n_steps)
+                                  : g_strdup ("before the first");
+  g_autofree char *steps =
+      has_steps ? g_strdup_printf ("%zu step%s", n_steps, n_steps == 1 ? "" : "s")
+                : g_strdup ("no step of an optimizer");
   g_autofree char *evaluations = NULL;
   char cut[160];
 
@@ -180,8 +185,7 @@ see (const CliStudy *study, gboolean is_interrupted, Seen *seen)
           ? g_strdup_printf ("; stopped %s, which asks for no more memory", at)
       : g_str_equal (stopped, "seconds") ? g_strdup_printf ("; stopped %s (--for)", at)
                                          : g_strdup ("; stopped after these (--steps)");
-  seen->text = g_strdup_printf ("Seen: %zu step%s, %s%s.", n_steps,
-                                n_steps == 1 ? "" : "s", evaluations, end);
+  seen->text = g_strdup_printf ("Seen: %s, %s%s.", steps, evaluations, end);
 }
 
 static void

@@ -118,9 +118,16 @@ def a_dry_run_answers_from_the_trace(tmp):
         assert room == answer["gpu_bytes"] - answer["headroom_bytes"]
         fitting = [name for name in ("native", "expandable", "plan") if answer[f"{name}_bytes"] <= room] + ["no"]
         assert answer["complete"] is True and answer["seen"].endswith("to the end of the script."), answer
+        assert answer["seen"].startswith("Seen: 4 steps, no evaluation, to"), answer
         assert answer["fits"] == fitting[0] == verdict, (gpu, answer)
         assert len(answer["not_seen"]) == 4
         good("check", tmp / "t.tsp", "--trace", tmp / "t.tsr")
+    # What repeats is no step of an optimizer, where nobody told any.
+    with sqlite3.connect(tmp / "s.tsr") as base:
+        base.execute("DELETE FROM range")
+    answer = json.loads(away(tessera, "dry-run", "--json", "-o", "t.tsr", "--", *copy, cwd=tmp).stdout)
+    assert answer["seen"].startswith("Seen: no step of an optimizer, no evaluation"), answer
+    good("import", SAMPLE, "-o", tmp / "s.tsr")
     done = away(tessera, "dry-run", "--gpu", "a100-40", "--world", 8, "--headroom", "6GiB", "-o", "t.tsr", "--", *copy,
                 cwd=tmp)
     assert "6.00 GiB (as asked for)" in done.stdout, done
