@@ -176,6 +176,8 @@ test_whole (void)
   frame = &trace->frames[trace->stack_frames[0]];
   g_assert_cmpstr (tessera_trace_string (trace, frame->name), ==, "layer");
   g_assert_cmpint (frame->line, ==, 3);
+  g_assert_cmpuint (trace->stack_begin[1], ==, 2);
+  g_assert_cmpint (trace->frames[trace->stack_frames[1]].line, ==, 9);
   g_assert_true (trace->starts_empty);
   g_assert_cmpuint (trace->start.n_blocks, ==, 0);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "note.host_entries"), ==,
@@ -202,6 +204,43 @@ test_settings (void)
   g_assert_cmpuint (settings->roundup_divisions[15], ==, 16);
   g_assert_nonnull (
       strstr (tessera_trace_get_meta (trace, "alloc_conf"), "max_split_size_mb:64"));
+  tessera_trace_free (trace);
+}
+
+/* An entry's private pool is its own where the recording names it. */
+static void
+test_pools_of_entries (void)
+{
+  GByteArray *to = pickle_new (4);
+  TesseraTrace *trace;
+
+  open_dict (to);
+  put_text (to, "segments");
+  put_op (to, ']');
+  put_text (to, "device_traces");
+  open_list (to);
+  open_list (to);
+  for (uint64_t pool = 0; pool < 2; pool++)
+    {
+      open_dict (to);
+      put_key_text (to, "action", "alloc");
+      put_key_u64 (to, "addr", BASE + pool * MIB);
+      put_key_u64 (to, "size", 512);
+      put_key_u64 (to, "stream", 0);
+      put_text (to, "pool_id");
+      open_list (to);
+      put_u64 (to, 0);
+      put_u64 (to, pool);
+      close_list (to);
+      close_dict (to);
+    }
+  close_list (to);
+  close_list (to);
+  close_dict (to);
+  trace = finish (to);
+  g_assert_cmpuint (trace->events[0].pool, ==, 0);
+  g_assert_cmpuint (trace->events[1].pool, ==, 1);
+  g_assert_cmpuint (trace->pools[1].user_id, ==, 1);
   tessera_trace_free (trace);
 }
 
@@ -283,6 +322,7 @@ test_lines (void)
   put_text (to, "line");
   put_bytes (to, "J\xff\xff\xff\xff", 5); /* -1 in four bytes */
   close_dict (to);
+  put_frame (to, "known", 1);
   close_list (to);
   put_text (to, "blocks");
   open_list (to);
@@ -293,6 +333,8 @@ test_lines (void)
   g_assert_cmpuint (trace->n_frames, ==, 2);
   g_assert_cmpint (trace->frames[0].line, ==, 1);
   g_assert_cmpint (trace->frames[1].line, ==, 0);
+  g_assert_cmpuint (trace->n_stack_frames, ==, 3);
+  g_assert_cmpuint (trace->stack_frames[2], ==, trace->stack_frames[0]);
   tessera_trace_free (trace);
 }
 
@@ -321,6 +363,36 @@ test_annotations (void)
   g_assert_cmpint (tessera_range_kind_of ("stepping 1"), ==, TESSERA_RANGE_PHASE);
   g_assert_cmpint (tessera_range_kind_of ("Optimizer.step#AdamW.step"), ==,
                    TESSERA_RANGE_PHASE);
+}
+
+/* A range that begins behind the last entry ends where it begins. */
+static void
+test_annotation_behind (void)
+{
+  GByteArray *to = pickle_new (4);
+  TesseraTrace *trace;
+
+  open_dict (to);
+  put_text (to, "segments");
+  put_op (to, ']');
+  put_text (to, "device_traces");
+  open_list (to);
+  open_list (to);
+  put_entry (to, "snapshot", 0, 0, 0, 1000);
+  put_entry (to, "snapshot", 0, 0, 0, 1001);
+  close_list (to);
+  close_list (to);
+  put_text (to, "external_annotations");
+  open_list (to);
+  put_annotation (to, "START", "save", 1005);
+  close_list (to);
+  close_dict (to);
+  trace = finish (to);
+  g_assert_cmpuint (trace->n_ranges, ==, 1);
+  check_range (trace, 0, "save", 2, 2, TESSERA_RANGE_PHASE);
+  g_assert_cmpint (trace->ranges[0].begin_ns, ==, 5000);
+  g_assert_cmpint (trace->ranges[0].end_ns, ==, 5000);
+  tessera_trace_free (trace);
 }
 
 static void
@@ -627,10 +699,12 @@ main (int argc, char **argv)
   g_test_add_func ("/snapshot/bare-segments", test_bare_segments);
   g_test_add_func ("/snapshot/whole", test_whole);
   g_test_add_func ("/snapshot/times", test_times);
+  g_test_add_func ("/snapshot/pools-of-entries", test_pools_of_entries);
   g_test_add_func ("/snapshot/times-that-go-back", test_times_that_go_back);
   g_test_add_func ("/snapshot/lines", test_lines);
   g_test_add_func ("/snapshot/settings", test_settings);
   g_test_add_func ("/snapshot/annotations", test_annotations);
+  g_test_add_func ("/snapshot/annotation-behind", test_annotation_behind);
   g_test_add_func ("/snapshot/devices", test_devices);
   g_test_add_func ("/snapshot/flaws", test_flaws);
   g_test_add_func ("/snapshot/other-pickles", test_other_pickles);
