@@ -107,6 +107,8 @@ load_work (TesseraJob *job, gpointer user, TesseraError *error)
   TesseraWorkInput *input = user;
   TesseraStatus status;
 
+  if (stat (input->path, &input->seen) != 0)
+    input->seen = (struct stat){ 0 };
   status = tessera_data_read (input->path, input->device,
                               tessera_job_progress (job, 0, 0.7), error, &input->data);
   if (status == TESSERA_OK)
@@ -134,7 +136,7 @@ take_edits (TesseraDocument *self, TesseraWorkInput *input)
                                            ? g_steal_pointer (&input->history)
                                            : tessera_history_new ());
   if (is_readable)
-    self->edits_file = tessera_edits_file_new (self, input->kept_json);
+    self->edits_file = tessera_edits_file_new (self, input->kept_json, &input->seen);
 }
 
 static void

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <sys/stat.h>
+
 #include "viewer/document/document.h"
 
 /* What a worker is given, and what it gives back. */
@@ -26,6 +28,7 @@ typedef struct
   TesseraHistory *history;    /* edits that it is to follow, or that stand */
   gboolean is_of_edits;       /* the plan was made with them */
   TesseraEditConflict conflict;
+  struct stat seen;           /* the file, before it was read */
   char *kept_json;            /* edits as the file has them; NULL: they can't be read */
   TesseraError history_error; /* its text is empty: the edits could be read */
   TesseraSheet *sheets[TESSERA_N_SIDES];

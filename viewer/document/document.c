@@ -29,6 +29,12 @@ clear_contents (TesseraDocument *self)
   g_clear_pointer (&self->data, tessera_data_unref);
   g_clear_pointer (&self->history, tessera_history_free);
   g_clear_pointer (&self->edits_file, tessera_edits_file_unref);
+  for (size_t i = 0; i < G_N_ELEMENTS (self->watched); i++)
+    {
+      if (self->watched[i] != NULL)
+        g_file_monitor_cancel (self->watched[i]);
+      g_clear_object (&self->watched[i]);
+    }
   g_clear_pointer (&self->rule, tessera_rule_free);
   g_clear_pointer (&self->moves, tessera_moves_unref);
   g_clear_pointer (&self->proposal.landings, tessera_landings_unref);

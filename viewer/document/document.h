@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include <glib-object.h>
+#include <gio/gio.h>
 
 #include "planner/compare.h"
 #include "viewer/document/grouping.h"
@@ -140,7 +140,8 @@ struct _TesseraDocument
 
   TesseraJob *jobs[TESSERA_N_WORKS]; /* NULL: not at it */
   double fractions[TESSERA_N_WORKS];
-  GQueue next_kept;                    /* document-keep.c */
+  GQueue next_kept;         /* document-keep.c */
+  GFileMonitor *watched[2]; /* what is open, and the edits beside it; NULL: nothing */
   struct TesseraEditsFile *edits_file; /* NULL: nothing is kept */
   char *error;  /* the last thing that went wrong, one sentence; NULL: nothing */
   char *notice; /* the last thing that was done, one sentence; NULL: nothing */

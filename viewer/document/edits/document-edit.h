@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <sys/stat.h>
+
 #include "viewer/document/document.h"
 
 /* What the selected blocks are, as a rule where one can be said. */
@@ -72,9 +74,12 @@ void tessera_document_edits_changed (TesseraDocument *self);
 /* Writes the edits where they are kept. What others have kept there meanwhile stays, and
  * is taken over. */
 void tessera_document_keep_edits (TesseraDocument *self);
-/* What is known of the file that the edits of what is open are kept in. @json: they, as
- * they were read. */
+/* What is known of the file that the edits of what is open are kept in, which is watched
+ * from now on: edits that others keep there are taken over, and where something else is
+ * written there a sentence says so. @json: the edits, as they were read. @seen: the file,
+ * before it was read. */
 typedef struct TesseraEditsFile TesseraEditsFile;
-TesseraEditsFile *tessera_edits_file_new (TesseraDocument *self, const char *json);
+TesseraEditsFile *
+tessera_edits_file_new (TesseraDocument *self, const char *json, const struct stat *seen);
 void tessera_edits_file_unref (TesseraEditsFile *file);
 void tessera_rule_free (TesseraRule *rule); /* NULL is fine */

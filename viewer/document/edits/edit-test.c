@@ -292,6 +292,28 @@ test_others (TestSession *f, gconstpointer unused)
   g_assert_cmpstr (here, ==, there);
 }
 
+/* What another program does to the file is noticed without an edit here. */
+static void
+test_noticed (TestSession *f, gconstpointer unused)
+{
+  g_autofree char *bytes = NULL;
+  gsize n_bytes;
+
+  tessera_document_select (f->document, 1);
+  edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
+  add_elsewhere (f->path, 64 << 20);
+  WAIT (tessera_document_n_standing (f->document) == 2, SLOW_MS);
+  test_session_settle (f);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+  g_assert_cmpstr (edit_at (f, 1)->name, ==, "elsewhere");
+  g_assert_true (g_file_get_contents (f->path, &bytes, &n_bytes, NULL));
+  g_assert_true (g_file_set_contents (f->path, bytes, (gssize) n_bytes, NULL));
+  WAIT (f->document->error != NULL, SLOW_MS);
+  g_assert_nonnull (strstr (f->document->error, "open it again"));
+  g_clear_pointer (&f->document->error, g_free);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 2);
+}
+
 /* Edits that cannot be read stay where they are, and the trace is open all the same. */
 static void
 test_unreadable (TestSession *f, gconstpointer unused)
@@ -495,6 +517,7 @@ main (int argc, char **argv)
   ADD ("conflict", test_conflict);
   ADD ("files", test_files);
   ADD ("others", test_others);
+  ADD ("noticed", test_noticed);
   ADD ("unreadable", test_unreadable);
   ADD ("another-trace", test_another_trace);
   ADD ("rule", test_rule);
