@@ -48,7 +48,8 @@ cli_study_open (CliStudy *study,
   if (status == TESSERA_OK)
     status = tessera_blocks_new (study->trace, &study->blocks);
   if (status == TESSERA_OK)
-    status = name_file (path, tessera_check_sizes (study->blocks, &found), &found, error);
+    status =
+        name_file (path, tessera_check_blocks (study->blocks, &found), &found, error);
   if (status == TESSERA_OK)
     status = tessera_structure_new (study->trace, study->blocks, &study->structure);
   if (status == TESSERA_OK)
@@ -56,7 +57,7 @@ cli_study_open (CliStudy *study,
   if (status == TESSERA_OK && study->needs.leak.stack != TESSERA_NONE)
     {
       g_autofree char *line = cli_own_line (study->trace, study->needs.leak.stack);
-      g_strlcpy (study->needs.leak_line, line, sizeof study->needs.leak_line);
+      tessera_show_text (line, study->needs.leak_line, sizeof study->needs.leak_line);
     }
   cli_progress_end ();
   if (status == TESSERA_NO_MEMORY)
@@ -410,12 +411,6 @@ cli_study_parts (const CliStudy *study,
                  TesseraParts *out_parts,
                  TesseraError *error)
 {
-  if (study->layout->n_events == 0)
-    return tessera_fail (
-        error, TESSERA_INVALID,
-        "%s holds no events: nothing was recorded; turn the recording of "
-        "memory history on before the run allocates",
-        study->path);
   if (event_index >= study->layout->n_events)
     return tessera_fail (error, TESSERA_INVALID,
                          "%s has events 0 to %u, so there is no event %u", study->path,

@@ -120,11 +120,13 @@ test_whole (void)
   plan_case_clear (&c);
 }
 
-/* A plan of an instance is nobody's; an empty trace has an empty one. */
+/* A plan of an instance is nobody's; an empty trace has none. */
 static void
 test_odd (void)
 {
   TesseraTrace *trace = test_trace_random (5, 30, 1);
+  TesseraError error = { 0 };
+  TesseraBlocks *blocks;
   PlanCase c;
 
   trace->alignment_bytes = 1;
@@ -132,10 +134,12 @@ test_odd (void)
   g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_NO);
   plan_case_clear (&c);
 
-  c = plan_case_new (test_trace_new (), &plan_all_steps);
-  g_assert_cmpuint (c.plan->n_slots, ==, 0);
-  g_assert_cmpuint (c.plan->height_bytes, ==, 0);
-  plan_case_clear (&c);
+  trace = test_trace_new ();
+  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_check_blocks (blocks, &error), ==, TESSERA_INVALID);
+  g_assert_nonnull (strstr (error.text, "the trace holds no events"));
+  tessera_blocks_free (blocks);
+  tessera_trace_free (trace);
 
   trace = test_trace_new ();
   test_held (trace, 0x1000, 700, false);

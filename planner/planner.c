@@ -21,10 +21,14 @@
 #define LEAST_IMPOSSIBLE_BYTES (UINT64_C (1) << 50) /* of one block */
 
 TesseraStatus
-tessera_check_sizes (const TesseraBlocks *blocks, TesseraError *error)
+tessera_check_blocks (const TesseraBlocks *blocks, TesseraError *error)
 {
   uint64_t sum = 0;
 
+  if (blocks->n_events == 0)
+    return tessera_fail (error, TESSERA_INVALID,
+                         "the trace holds no events: nothing was recorded; turn the "
+                         "recording of memory history on before the run allocates");
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       if (blocks->blocks[i].block_bytes >= LEAST_IMPOSSIBLE_BYTES &&
@@ -227,7 +231,7 @@ tessera_plan_trace (const TesseraTrace *trace,
                              .options = &own,
                              .error = error };
   TesseraBlocks grouped = { 0 };
-  TesseraStatus status = tessera_check_sizes (blocks, error);
+  TesseraStatus status = tessera_check_blocks (blocks, error);
 
   own.across_streams = own.across_streams && trace->n_streams > 1;
   *out_plan = NULL;

@@ -580,6 +580,12 @@ def names_from_files_cannot_reach_the_terminal(tmp):
     with (tmp / "blocks.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert rows[0]["born_phase"] == HOSTILE, rows[0]
+    # The verdict names the line of a leak.
+    kept = [entry("alloc", (1 << 30) + (i << 26), 10 * i) | {"size": 3 << 20} for i in range(6)]
+    steps = [{"name": f"step {i}", "stage": stage, "device": 0, "time_us": 10 * i + at}
+             for i in range(6) for stage, at in (("START", 0), ("END", 9))]
+    (tmp / "leak.pickle").write_bytes(pickle.dumps({"segments": [], "device_traces": [kept], "external_annotations": steps}))
+    assert f"Keeps 3.00 MiB more each step ({SHOWN}.py:3 {SHOWN})" in good("info", tmp / "leak.pickle")
     # A name that is no UTF-8 is one as well.
     done = subprocess.run([TESSERA, "info", os.fsencode(tmp) + b"/\xff\xc3.pickle"], stderr=subprocess.PIPE)
     assert b"\xff" not in done.stderr and b".pickle cannot be opened" in done.stderr, done.stderr
@@ -761,9 +767,15 @@ def a_signal_ends_what_works(tmp):
 
 @test
 def a_snapshot_without_history_says_so(tmp):
+    blocks = [{"address": 1 << 30, "size": 2 << 20, "requested_size": 2 << 20, "state": "active_pending_free"}]
+    segment = {"address": 1 << 30, "total_size": 2 << 20, "blocks": blocks, "device": 0}
     (tmp / "none.pickle").write_bytes(pickle.dumps({"segments": [], "device_traces": [[]]}, 4))
-    for command in (("info",), ("render", "-o", tmp / "p.png"), ("report", "-o", tmp / "r.html")):
-        refused(command[0], tmp / "none.pickle", *command[1:], words=("none.pickle", "no events"))
+    (tmp / "moment.pickle").write_bytes(pickle.dumps({"segments": [segment], "device_traces": [[]]}, 4))
+    for file in "none.pickle", "moment.pickle":
+        for command in (("info",), ("render", "-o", tmp / "p.png"), ("report", "-o", tmp / "r.html"), ("plan",), ("fit",),
+                        ("explain",), ("simulate", "--policy", "native"), ("import", "-o", tmp / "o.tsr"), ("export",)):
+            refused(command[0], tmp / file, *command[1:], words=(file, "no events"))
+    assert not (tmp / "o.tsr").exists()
 
 
 @test

@@ -136,6 +136,39 @@ test_homo_size (void)
   tessera_trace_free (trace);
 }
 
+/* One moment, of which a block lives for no event at all. */
+static void
+test_no_events (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  const TesseraHeldBlock pending = { .addr = 1 << 30,
+                                     .size_bytes = 4096,
+                                     .block_bytes = 4096,
+                                     .stack = TESSERA_NONE,
+                                     .state = TESSERA_BLOCK_PENDING };
+  const TesseraSegment segment = { .addr = 1 << 30,
+                                   .size_bytes = 2 << 20,
+                                   .stack = TESSERA_NONE };
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+  TesseraGroup *groups;
+  size_t n_groups;
+
+  g_assert_cmpint (tessera_trace_add_segment (&trace->start, &segment), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_add_block (&trace->start, &pending), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_structure_new (trace, blocks, &structure), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_group_blocks (trace, blocks, structure, &groups, &n_groups),
+                   ==, TESSERA_OK);
+  g_assert_cmpuint (n_groups, ==, 1);
+  g_assert_cmpuint (groups[0].n_blocks, ==, 1);
+  g_assert_cmpuint (groups[0].height_bytes, ==, 0);
+  tessera_groups_free (groups, n_groups);
+  tessera_structure_free (structure);
+  tessera_blocks_free (blocks);
+  tessera_trace_free (trace);
+}
+
 static void
 test_no_memory (void)
 {
@@ -178,6 +211,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/groups/fuse/on-top", test_fuse_on_top);
   g_test_add_func ("/planner/groups/names", test_names);
   g_test_add_func ("/planner/groups/homo-size", test_homo_size);
+  g_test_add_func ("/planner/groups/no-events", test_no_events);
   g_test_add_func ("/planner/groups/no-memory", test_no_memory);
   return g_test_run ();
 }

@@ -90,6 +90,13 @@ give_back (Space *space, uint64_t at, uint64_t size_bytes)
   return TESSERA_OK;
 }
 
+/* What was pending when the trace began may end before its first event. */
+static bool
+lives (const TesseraBlock *block)
+{
+  return block->died_index > block->born_index;
+}
+
 TesseraStatus
 tessera_group_measure (const TesseraBlocks *blocks,
                        const uint32_t *births,
@@ -108,10 +115,13 @@ tessera_group_measure (const TesseraBlocks *blocks,
     {
       const TesseraBlock *block = &all[births[i]];
 
+      if (!lives (block))
+        continue;
       for (; all[deaths[death]].died_index <= block->born_index && status == TESSERA_OK;
            death++)
-        status =
-            give_back (&space, offsets[deaths[death]], all[deaths[death]].block_bytes);
+        if (lives (&all[deaths[death]]))
+          status =
+              give_back (&space, offsets[deaths[death]], all[deaths[death]].block_bytes);
       offsets[births[i]] = take (&space, block->block_bytes);
       used += (double) block->block_bytes * (block->died_index - block->born_index);
     }

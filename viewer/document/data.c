@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "planner/planner.h"
 #include "recorder/import/import.h"
 
 static void
@@ -80,6 +81,7 @@ tessera_data_read (const char *path,
 {
   TesseraData *data = g_atomic_rc_box_new0 (TesseraData);
   TesseraOpenOptions options = { .device = device, .progress = progress };
+  TesseraError found = { 0 };
   TesseraStatus status;
 
   *out_data = NULL;
@@ -89,6 +91,12 @@ tessera_data_read (const char *path,
   if (status == TESSERA_OK)
     status = tessera_explain (tessera_blocks_new (data->trace, &data->blocks), error,
                               "looking for blocks");
+  if (status == TESSERA_OK)
+    {
+      status = tessera_check_blocks (data->blocks, &found);
+      if (status != TESSERA_OK)
+        tessera_fail (error, status, "%s: %s", path, found.text);
+    }
   if (status == TESSERA_OK)
     {
       data->pool = tessera_recorded_pool (data->trace);

@@ -146,7 +146,7 @@ take_leak (TesseraDocument *self)
   if (self->needs.leak.stack != TESSERA_NONE)
     {
       g_autofree char *line = cli_own_line (self->data->trace, self->needs.leak.stack);
-      g_strlcpy (self->needs.leak_line, line, sizeof self->needs.leak_line);
+      tessera_show_text (line, self->needs.leak_line, sizeof self->needs.leak_line);
     }
 }
 

@@ -74,6 +74,19 @@ test_says_what_is_wrong (Fixture *f, gconstpointer unused)
 }
 
 static void
+test_says_that_there_is_nothing (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = g_strconcat (f->path, ".csv", NULL);
+
+  g_assert_true (g_file_set_contents (path, "action,id,size_bytes\n", -1, NULL));
+  tessera_document_open (f->document, path);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_unlink (path);
+  g_assert_null (f->document->data);
+  g_assert_nonnull (strstr (f->document->error, ".csv: the trace holds no events"));
+}
+
+static void
 test_keeps_what_is_open (Fixture *f, gconstpointer unused)
 {
   test_open (f->document, f->path);
@@ -541,6 +554,7 @@ main (int argc, char **argv)
   g_test_add ("/document/" name, Fixture, NULL, set_up, function, tear_down)
   ADD ("opens", test_opens);
   ADD ("says what is wrong", test_says_what_is_wrong);
+  ADD ("says that there is nothing", test_says_that_there_is_nothing);
   ADD ("keeps what is open", test_keeps_what_is_open);
   ADD ("can be stopped", test_can_be_stopped);
   ADD ("close drops work", test_close_drops_work);
