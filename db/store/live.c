@@ -318,6 +318,8 @@ tessera_live_check (const char *path, bool overwrites, TesseraError *error)
   int failure = tessera_output_check (path);
   struct stat there;
 
+  if (failure == ENOMEM)
+    return tessera_fail_sqlite (error, NULL, SQLITE_NOMEM, path, "write");
   if (failure)
     return tessera_fail (error, TESSERA_IO, "Cannot write %s: %s", path,
                          strerror (failure));
