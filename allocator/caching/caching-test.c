@@ -275,6 +275,9 @@ test_expandable_growth (void)
   a = take (&bench, 30 * MIB);
   g_assert_cmphex (a, ==, bench.base);
   g_assert_cmpuint (stats_of (&bench).reserved_bytes, ==, 40 * MIB);
+  g_assert_cmpuint (tessera_caching_growth (bench.caching, 5 * MIB, 0, 0), ==, 0);
+  g_assert_cmpuint (tessera_caching_growth (bench.caching, 25 * MIB, 0, 0), ==, 20 * MIB);
+  g_assert_cmpuint (tessera_caching_growth (bench.caching, 31 * MIB, 0, 0), ==, 40 * MIB);
   b = take (&bench, 25 * MIB); /* 10 free, 15 missing: one page more */
   g_assert_cmphex (b, ==, a + 30 * MIB);
   g_assert_cmpuint (stats_of (&bench).reserved_bytes, ==, 60 * MIB);
