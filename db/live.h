@@ -56,10 +56,13 @@ typedef struct
 } TesseraLiveBatch;
 
 /* TESSERA_IO and a sentence where no trace can be made at @path: also where another process
- * records there or, unless it @overwrites, where a file is that is no trace. */
-TESSERA_MUST_USE TesseraStatus tessera_live_check (const char *path,
+ * records there or, unless it @overwrites, where a file is that is no trace. What is there
+ * is this process's to replace until @*out_claim (-1: none) is closed: for others it is
+ * being recorded. */
+TESSERA_MUST_USE TesseraStatus tessera_live_claim (const char *path,
                                                    bool overwrites,
-                                                   TesseraError *error);
+                                                   TesseraError *error,
+                                                   int *out_claim);
 /* Makes the file with its first batch in it, or leaves what was there. TESSERA_IO also
  * where another process records into it. */
 TESSERA_MUST_USE TesseraStatus tessera_live_create (const char *path,

@@ -56,6 +56,7 @@ struct TesseraWriter
   TesseraBatchRows rows;
   TesseraRingItem *items;
   size_t n_held;    /* of them: taken and not looked at yet */
+  int claim;        /* of that file; -1: none */
   bool keeps_older; /* a file that is there stays until there is an event */
   uint64_t n_lost, n_refused_told;
   int64_t begun_ns; /* the last batch */
@@ -166,6 +167,14 @@ gather (TesseraWriter *writer, size_t *out_n_items)
   return status;
 }
 
+static void
+release (int *claim)
+{
+  if (*claim >= 0)
+    close (*claim);
+  *claim = -1;
+}
+
 static TesseraStatus
 write_batch (TesseraWriter *writer, const TesseraLiveBatch *batch, TesseraError *error)
 {
@@ -175,6 +184,7 @@ write_batch (TesseraWriter *writer, const TesseraLiveBatch *batch, TesseraError 
 
   if (status != TESSERA_OK)
     return status;
+  release (&writer->claim);
   tessera_news_written (&writer->news);
   pthread_mutex_lock (&writer->lock);
   writer->stats.n_written = writer->rows.n_events;
@@ -333,6 +343,7 @@ run (void *user)
 static void
 writer_free (TesseraWriter *writer)
 {
+  release (&writer->claim);
   tessera_news_clear (&writer->news);
   tessera_batch_rows_clear (&writer->rows);
   tessera_ends_clear (&writer->ends);
@@ -383,19 +394,24 @@ tessera_writer_start (const char *path,
                       TesseraError *error,
                       TesseraWriter **out_writer)
 {
-  TesseraStatus status = tessera_live_check (path, overwrites, error);
+  int claim;
+  TesseraStatus status = tessera_live_claim (path, overwrites, error, &claim);
   TesseraWriter *writer;
 
   *out_writer = NULL;
   if (status != TESSERA_OK)
     return status;
   writer = calloc (1, sizeof *writer);
+  if (writer)
+    writer->claim = claim;
   if (!writer || !(writer->path = strdup (path)) ||
       !(writer->items = malloc (BATCH_ITEMS * sizeof *writer->items)) ||
       init_locks (writer) != TESSERA_OK)
     {
       if (writer)
         writer_free (writer);
+      else
+        release (&claim);
       return tessera_fail (error, TESSERA_NO_MEMORY,
                            "Cannot write %s: this machine has no memory left", path);
     }

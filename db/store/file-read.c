@@ -157,6 +157,22 @@ tessera_file_check_idle (const char *path, TesseraError *error)
                        path, (long) lock.l_pid);
 }
 
+int
+tessera_file_claim (const char *path)
+{
+  struct flock lock = {
+    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCKS_AT, .l_len = LOCKS_BYTES
+  };
+  int fd = open (path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+
+  if (fd >= 0 && fcntl (fd, F_SETLK, &lock) != 0)
+    {
+      close (fd);
+      fd = -1;
+    }
+  return fd;
+}
+
 static TesseraStatus
 check_header (const char *path,
               const TesseraFormat *format,

@@ -23,6 +23,10 @@ TESSERA_MUST_USE TesseraStatus tessera_file_open (const char *path,
 TESSERA_MUST_USE TesseraStatus tessera_file_check_idle (const char *path,
                                                         TesseraError *error);
 
+/* Makes that true for other processes until the descriptor that is returned is closed, or
+ * any other one of the file in this process. -1: there is no file, or no lock. */
+int tessera_file_claim (const char *path);
+
 /* Nobody is changing the file, and nothing beside it belongs to it: it can be opened any
  * number of times and reads the same. */
 bool tessera_file_is_at_rest (const char *path);

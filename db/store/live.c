@@ -313,11 +313,16 @@ live_free (TesseraLive *live)
 }
 
 TesseraStatus
-tessera_live_check (const char *path, bool overwrites, TesseraError *error)
+tessera_live_claim (const char *path,
+                    bool overwrites,
+                    TesseraError *error,
+                    int *out_claim)
 {
   int failure = tessera_output_check (path);
   struct stat there;
+  TesseraStatus status;
 
+  *out_claim = -1;
   if (failure == ENOMEM)
     return tessera_fail_sqlite (error, NULL, SQLITE_NOMEM, path, "write");
   if (failure)
@@ -333,7 +338,10 @@ tessera_live_check (const char *path, bool overwrites, TesseraError *error)
                          "Cannot write %s: a file that is no trace would be lost; name"
                          " another file, or overwrite it with TESSERA_FORCE=1",
                          path);
-  return tessera_file_check_idle (path, error);
+  status = tessera_file_check_idle (path, error);
+  if (status == TESSERA_OK && (*out_claim = tessera_file_claim (path)) < 0)
+    status = tessera_file_check_idle (path, error); /* another one was faster */
+  return status;
 }
 
 TesseraStatus
