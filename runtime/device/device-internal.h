@@ -98,11 +98,16 @@ struct RuntimeDevice
   RuntimeWait *spare_waits;
   uint64_t retries_before, ooms_before; /* figures that a reset left behind */
   uint64_t step_hash, last_step_hash;   /* of the requests so far; 0: none */
+  char *phase;                          /* the innermost one, or NULL */
+  bool step_is_new, phase_is_new;       /* the policy was not told yet */
 };
 
 /* The lock, and @recorder as that of the call under way. tessera_device_unlock() ends it.
  */
 void tessera_device_enter (RuntimeDevice *device, TesseraRecorder *recorder);
+
+/* Before each event: what began since the event before. */
+void tessera_device_tell_marks (RuntimeDevice *device);
 
 /* What @fraction of the memory is; 0: no limit, which is what 1 and more mean. */
 uint64_t tessera_device_limit (const RuntimeDevice *device, double fraction);

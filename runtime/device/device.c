@@ -5,6 +5,9 @@
  */
 #include "runtime/device/device-internal.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "runtime/process/recording.h"
 
 void
@@ -61,7 +64,7 @@ void
 tessera_device_step (RuntimeDevice *device, TesseraRecorder *recorder)
 {
   tessera_device_enter (device, recorder);
-  tessera_policy_step (device->policy);
+  device->step_is_new = true;
   device->step_hash = 0;
   tessera_device_unlock (device);
 }
@@ -81,9 +84,25 @@ tessera_device_step_repeats (RuntimeDevice *device)
 void
 tessera_device_phase (RuntimeDevice *device, const char *name)
 {
+  char *phase = name != NULL ? strdup (name) : NULL;
+
   tessera_device_lock (device);
-  tessera_policy_phase (device->policy, name);
+  free (device->phase);
+  device->phase = phase;
+  device->phase_is_new = true;
   tessera_device_unlock (device);
+}
+
+/* A step or phase in which nothing happens is in no trace, so that the policy must not
+ * see it either: what it does would differ from its simulation. */
+void
+tessera_device_tell_marks (RuntimeDevice *device)
+{
+  if (device->step_is_new)
+    tessera_policy_step (device->policy);
+  if (device->phase_is_new)
+    tessera_policy_phase (device->policy, device->phase);
+  device->step_is_new = device->phase_is_new = false;
 }
 
 void

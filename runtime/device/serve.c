@@ -82,6 +82,7 @@ tessera_device_malloc (RuntimeDevice *device,
   uint64_t addr = 0;
 
   tessera_device_enter (device, request->recorder);
+  tessera_device_tell_marks (device);
   tessera_device_poll (device);
   block = tessera_device_take_block (device);
   if (block != NULL && tessera_table_reserve (&device->table) == TESSERA_OK &&
@@ -124,6 +125,7 @@ tessera_device_free (RuntimeDevice *device, uint64_t addr, TesseraRecorder *reco
   RuntimeBlock *block;
 
   tessera_device_enter (device, recorder);
+  tessera_device_tell_marks (device);
   block = tessera_table_get (&device->table, addr);
   /* A block that was freed already is pending, and unknown to the policy as a live one.
    */

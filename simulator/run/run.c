@@ -120,6 +120,30 @@ empty_cache (TesseraRun *run, uint32_t e)
   tessera_policy_empty_cache (run->policy);
 }
 
+/* A run tells a step wherever one begins or ends: also where what is done between steps,
+ * an evaluation, say, cuts one in two. */
+static void
+tell_steps (TesseraRun *run, uint32_t e)
+{
+  const TesseraTrace *trace = run->trace;
+  bool is_told = run->step_end <= e;
+
+  if (is_told)
+    run->step_end = TESSERA_NONE;
+  for (; run->n_ranges < trace->n_ranges && trace->ranges[run->n_ranges].begin_index <= e;
+       run->n_ranges++)
+    {
+      const TesseraRange *range = &trace->ranges[run->n_ranges];
+
+      if (range->kind != TESSERA_RANGE_STEP || range->is_inferred)
+        continue;
+      is_told = true;
+      run->step_end = range->end_index > e ? range->end_index : TESSERA_NONE;
+    }
+  if (is_told)
+    tessera_policy_step (run->policy);
+}
+
 /* Steps and phases, as a run tells them that names them itself. What was only inferred
  * from the whole trace no run could tell. */
 static void
@@ -128,10 +152,7 @@ tell_marks (TesseraRun *run, uint32_t e)
   const TesseraStructure *structure = run->structure;
 
   if (structure->steps_from == TESSERA_STEPS_ANNOTATED)
-    for (; run->n_steps < structure->n_steps &&
-           structure->steps[run->n_steps].begin_index <= e;
-         run->n_steps++)
-      tessera_policy_step (run->policy);
+    tell_steps (run, e);
   if (!structure->phases_inferred && structure->phase_of_event != NULL &&
       structure->phase_of_event[e] != run->phase)
     {
@@ -232,6 +253,7 @@ tessera_run (const TesseraTrace *trace,
     .structure = structure,
     .options = run_options->options,
     .phase = TESSERA_NONE,
+    .step_end = TESSERA_NONE,
   };
   TesseraStatus status = tessera_build_init (&run.build, trace, blocks, run.options->kind,
                                              run.options->without_curves);
