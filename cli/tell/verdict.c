@@ -178,7 +178,11 @@ cli_print_needs (const CliStudy *study)
   if (study->plan == NULL)
     return;
   tessera_plan_describe_proof (study->plan, proof, sizeof proof);
-  printf ("the plan's height is %s: %s\n",
+  /* A plan made of the first steps is below what an evaluation behind them takes. */
+  printf ("the plan's height is %s%s: %s\n",
           tessera_format_bytes (study->plan->height_bytes, smallest, sizeof smallest),
+          study->plan->height_bytes < study->needs.bound_bytes
+              ? " (what it has no place for is beside it)"
+              : "",
           proof);
 }
