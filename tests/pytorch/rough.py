@@ -81,6 +81,6 @@ with scratch() as folder:
     report.expect(len(ours) == 2, f"each thing left out is one sentence: {ours}")
     report.expect(Path(folder, "rough.tsr").exists(), "there is a trace")
     status, out, theirs, ours = end(launched)
-    report.expect(status == 1 and any("--world" in line for line in ours),
+    report.expect(status == 4 and any("--world" in line for line in ours),
                   f"a program for a launcher: the sentence names --world: {ours}")
 report.done()
