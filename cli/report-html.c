@@ -72,7 +72,8 @@ append_head (GString *html, const CliStudy *study, const TesseraVerdict *verdict
   append_number (html, "expandable segments", study->needs.expandable_bytes);
   append_number (html, "plan", study->needs.plan_bytes);
   append_number (html, "bound",
-                 tessera_plan_shown_bound (study->plan, study->needs.bound_bytes));
+                 tessera_plan_shown_bound (study->plan, study->needs.bound_bytes,
+                                           tessera_needs_pytorch (&study->needs)));
   g_string_append (html, "</dl>\n");
 }
 

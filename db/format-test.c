@@ -573,11 +573,13 @@ test_shown_bound (TestPlace *place, gconstpointer data)
 {
   TesseraPlan plan = { .height_bytes = 9, .bound_bytes = 5, .proven_bound_bytes = 8 };
 
-  g_assert_cmpuint (tessera_plan_shown_bound (NULL, 5), ==, 5);
-  g_assert_cmpuint (tessera_plan_shown_bound (&plan, 5), ==, 8);
-  g_assert_cmpuint (tessera_plan_shown_bound (&plan, 10), ==, 10);
+  g_assert_cmpuint (tessera_plan_shown_bound (NULL, 5, 0), ==, 5);
+  g_assert_cmpuint (tessera_plan_shown_bound (&plan, 5, 0), ==, 8);
+  g_assert_cmpuint (tessera_plan_shown_bound (&plan, 5, 8), ==, 8);
+  g_assert_cmpuint (tessera_plan_shown_bound (&plan, 5, 7), ==, 5);
+  g_assert_cmpuint (tessera_plan_shown_bound (&plan, 10, 0), ==, 10);
   plan.n_edits = 1;
-  g_assert_cmpuint (tessera_plan_shown_bound (&plan, 5), ==, 5);
+  g_assert_cmpuint (tessera_plan_shown_bound (&plan, 5, 0), ==, 5);
 }
 
 static void

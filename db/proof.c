@@ -20,12 +20,16 @@ tessera_plan_proven_bound (const TesseraPlan *plan)
 }
 
 uint64_t
-tessera_plan_shown_bound (const TesseraPlan *plan, uint64_t load_bound_bytes)
+tessera_plan_shown_bound (const TesseraPlan *plan,
+                          uint64_t load_bound_bytes,
+                          uint64_t pytorch_bytes)
 {
   uint64_t proven_bytes =
       plan != NULL && plan->n_edits == 0 ? tessera_plan_proven_bound (plan) : 0;
+  bool is_of_layouts = pytorch_bytes == 0 || proven_bytes <= pytorch_bytes;
 
-  return proven_bytes > load_bound_bytes ? proven_bytes : load_bound_bytes;
+  return proven_bytes > load_bound_bytes && is_of_layouts ? proven_bytes
+                                                          : load_bound_bytes;
 }
 
 bool

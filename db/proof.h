@@ -16,9 +16,13 @@
 /* The highest bound that is proven, bytes; never below bound_bytes. */
 uint64_t tessera_plan_proven_bound (const TesseraPlan *plan);
 
-/* The one bound that is shown: what is proven for @plan, but where edits may force it; never
- * below @load_bound_bytes, what is alive at most. @plan: (nullable) */
-uint64_t tessera_plan_shown_bound (const TesseraPlan *plan, uint64_t load_bound_bytes);
+/* The one bound that is shown: what is proven for @plan, but where edits may force it, or
+ * where PyTorch does with a smaller device (@pytorch_bytes; 0: not known), since a plan may be
+ * held to more than a layout is; never below @load_bound_bytes, what is alive at most.
+ * @plan: (nullable) */
+uint64_t tessera_plan_shown_bound (const TesseraPlan *plan,
+                                   uint64_t load_bound_bytes,
+                                   uint64_t pytorch_bytes);
 
 /* false: not known. */
 bool tessera_plan_is_optimal (const TesseraPlan *plan);

@@ -483,6 +483,15 @@ put_leak_first (const Case *this, TesseraVerdict *verdict)
   say (&sentence, "%s %s", before.headline, before.sentence);
 }
 
+uint64_t
+tessera_needs_pytorch (const TesseraNeeds *needs)
+{
+  if (needs->native_bytes == 0 || needs->expandable_bytes == 0)
+    return 0;
+  return needs->native_bytes < needs->expandable_bytes ? needs->native_bytes
+                                                       : needs->expandable_bytes;
+}
+
 void
 tessera_verdict (const TesseraTrace *trace,
                  const TesseraLayout *layout,

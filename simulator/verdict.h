@@ -88,6 +88,9 @@ typedef struct
   char leak_line[128]; /* "train.py:6 main", or "" */
 } TesseraNeeds;
 
+/* The smaller device of native's and expandable segments'; 0: not known yet. */
+uint64_t tessera_needs_pytorch (const TesseraNeeds *needs);
+
 typedef struct
 {
   TesseraCause cause;

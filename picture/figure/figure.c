@@ -79,7 +79,9 @@ find_top (TesseraSheet *sheet)
   sheet->bound_bytes = figure->needs != NULL ? figure->needs->bound_bytes : 0;
   if (sheet->bound_bytes == 0 && figure->plan != NULL)
     sheet->bound_bytes = figure->plan->bound_bytes;
-  sheet->bound_bytes = tessera_plan_shown_bound (figure->plan, sheet->bound_bytes);
+  sheet->bound_bytes = tessera_plan_shown_bound (
+      figure->plan, sheet->bound_bytes,
+      figure->needs != NULL ? tessera_needs_pytorch (figure->needs) : 0);
   double top = layout_top (figure->left, sheet->left);
   if (sheet->right != NULL)
     top = larger (top, layout_top (figure->right, sheet->right));

@@ -254,7 +254,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
       (document->data != NULL && self->node_bound != tessera_document_bound (document)))
     forget_node (self);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_VIEW |
-              TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_COLOUR))
+              TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_VERDICT))
     gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 

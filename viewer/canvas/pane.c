@@ -53,11 +53,11 @@ left_subtitle (const TesseraLayout *layout)
 
 /* Two panes beside panels have no width for more. */
 static char *
-right_subtitle (const TesseraFollowed *planned)
+right_subtitle (const TesseraFollowed *planned, uint64_t bound_bytes)
 {
   const TesseraPlan *plan = planned->plan;
   g_autofree char *height = tessera_describe_bytes (plan->height_bytes);
-  g_autofree char *gap = tessera_describe_gap (plan);
+  g_autofree char *gap = tessera_describe_gap (plan, bound_bytes);
   GString *text = g_string_new (NULL);
 
   g_string_append_printf (text, "%s%s%s", height, g_ascii_isdigit (*gap) ? ", " : " ",
@@ -137,8 +137,10 @@ show_titles (TesseraPane *self)
   if (sheet == NULL)
     subtitle = g_strdup ("");
   else
-    subtitle = sheet->planned == NULL ? left_subtitle (sheet->layout)
-                                      : right_subtitle (sheet->planned);
+    subtitle =
+        sheet->planned == NULL
+            ? left_subtitle (sheet->layout)
+            : right_subtitle (sheet->planned, tessera_document_bound (self->document));
   if (sheet != NULL && sheet->planned != NULL)
     tooltip = right_tooltip (sheet->planned);
   tessera_name_set (self->title, title);
@@ -174,7 +176,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
       document->jobs[TESSERA_WORK_SHEETS] != NULL ||
       (self->side == TESSERA_SIDE_RIGHT && document->jobs[TESSERA_WORK_PLAN] != NULL);
 
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_PLANS))
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_PLANS |
+              TESSERA_CHANGED_VERDICT))
     show_titles (self);
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_WORK)))
     return;

@@ -96,21 +96,23 @@ tessera_document_bound (TesseraDocument *document)
 
   return tessera_plan_shown_bound (is_full ? planned->plan : NULL,
                                    document->data != NULL ? document->data->bound_bytes
-                                                          : 0);
+                                                          : 0,
+                                   tessera_needs_pytorch (&document->needs));
 }
 
 char *
-tessera_describe_gap (const TesseraPlan *plan)
+tessera_describe_gap (const TesseraPlan *plan, uint64_t bound_bytes)
 {
   /* What edits force is a cost: "optimal" is not said of that alone. */
   bool is_forced =
       plan->n_edits > 0 && tessera_plan_proven_bound (plan) > plan->bound_bytes;
+  bool is_own = is_forced || tessera_plan_proven_bound (plan) > bound_bytes;
 
   if (tessera_plan_is_optimal (plan))
-    return g_strdup (is_forced ? "by edits" : "= bound");
+    return g_strdup (is_forced ? "by edits" : is_own ? "= proven bound" : "= bound");
   /* Never rounded down to nothing. */
   return g_strdup_printf ("%.2f %% over %s", MAX (100 * tessera_plan_gap (plan), 0.01),
-                          is_forced ? "proven" : "bound");
+                          is_own ? "proven" : "bound");
 }
 
 char *

@@ -20,9 +20,10 @@ char *tessera_describe_counted (uint64_t count, const char *noun);
 /* The bound that is shown: proven for the full plan on the right, else of the trace. */
 uint64_t tessera_document_bound (TesseraDocument *document);
 /* Of a plan's height: "= bound" where no layout is lower, "by edits" where those force
- * more than is alive, else how far it is above what is proven: "0.70 % over bound",
- * and "over proven" with edits, of which no line is on screen. */
-char *tessera_describe_gap (const TesseraPlan *plan);
+ * more than is alive, else how far it is above what is proven: "0.70 % over bound".
+ * "= proven bound" and "over proven" where what is proven of the plan is not @bound_bytes,
+ * the bound on screen. */
+char *tessera_describe_gap (const TesseraPlan *plan, uint64_t bound_bytes);
 /* Of planning: "11.21 GiB so far, bound 11.07 GiB (+1.27 %)"; NULL: nothing is known. */
 char *tessera_describe_news (const TesseraNews *news);
 char *tessera_describe_duration (int64_t ns); /* "1.25 ms" */

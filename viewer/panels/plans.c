@@ -39,14 +39,14 @@ struct _TesseraPlansView
 G_DEFINE_TYPE (TesseraPlansView, tessera_plans_view, GTK_TYPE_BOX)
 
 static char *
-describe_plan (const TesseraKept *kept)
+describe_plan (const TesseraKept *kept, uint64_t bound_bytes)
 {
   const TesseraPlan *plan = kept->followed->plan;
   g_autoptr (GDateTime) made = g_date_time_new_from_unix_local (kept->made_s);
   g_autofree char *clock = g_date_time_format (made, "%H:%M");
   g_autofree char *gap =
       tessera_plan_is_optimal (plan)
-          ? tessera_describe_gap (plan)
+          ? tessera_describe_gap (plan, bound_bytes)
           : g_strdup_printf ("+%.2f %%", MAX (100 * tessera_plan_gap (plan), 0.01));
 
   return g_strdup_printf ("%s · %s", gap, clock);
@@ -190,7 +190,7 @@ show_plan (TesseraPlansView *self, Row *row, guint index)
 {
   TesseraDocument *document = self->document;
   const TesseraKept *kept = tessera_document_get_kept (document, index);
-  g_autofree char *facts = describe_plan (kept);
+  g_autofree char *facts = describe_plan (kept, tessera_document_bound (document));
 
   row->index = index;
   write_row (row, kept->name, kept->followed->plan->height_bytes, facts,
