@@ -207,6 +207,18 @@ test_settings (void)
   tessera_trace_free (trace);
 }
 
+/* A snapshot without segments, up to the entries of its one device. */
+static void
+open_only_trace (GByteArray *to)
+{
+  open_dict (to);
+  put_text (to, "segments");
+  put_op (to, ']');
+  put_text (to, "device_traces");
+  open_list (to);
+  open_list (to);
+}
+
 /* An entry's private pool is its own where the recording names it. */
 static void
 test_pools_of_entries (void)
@@ -214,12 +226,7 @@ test_pools_of_entries (void)
   GByteArray *to = pickle_new (4);
   TesseraTrace *trace;
 
-  open_dict (to);
-  put_text (to, "segments");
-  put_op (to, ']');
-  put_text (to, "device_traces");
-  open_list (to);
-  open_list (to);
+  open_only_trace (to);
   for (uint64_t pool = 0; pool < 2; pool++)
     {
       open_dict (to);
@@ -256,12 +263,7 @@ test_times (void)
       GByteArray *to = pickle_new (4);
       TesseraTrace *trace;
 
-      open_dict (to);
-      put_text (to, "segments");
-      put_op (to, ']');
-      put_text (to, "device_traces");
-      open_list (to);
-      open_list (to);
+      open_only_trace (to);
       put_entry (to, "snapshot", 0, 0, 0, latest_us - 3);
       put_entry (to, "snapshot", 0, 0, 0, latest_us + beyond_us);
       close_list (to);
@@ -283,12 +285,7 @@ test_times_that_go_back (void)
   GByteArray *to = pickle_new (4);
   TesseraTrace *trace;
 
-  open_dict (to);
-  put_text (to, "segments");
-  put_op (to, ']');
-  put_text (to, "device_traces");
-  open_list (to);
-  open_list (to);
+  open_only_trace (to);
   for (size_t i = 0; i < G_N_ELEMENTS (times_us); i++)
     put_entry (to, "snapshot", 0, 0, 0, times_us[i]);
   close_list (to);
@@ -372,12 +369,7 @@ test_annotation_behind (void)
   GByteArray *to = pickle_new (4);
   TesseraTrace *trace;
 
-  open_dict (to);
-  put_text (to, "segments");
-  put_op (to, ']');
-  put_text (to, "device_traces");
-  open_list (to);
-  open_list (to);
+  open_only_trace (to);
   put_entry (to, "snapshot", 0, 0, 0, 1000);
   put_entry (to, "snapshot", 0, 0, 0, 1001);
   close_list (to);
