@@ -204,7 +204,6 @@ make_temporary (TesseraOutput *output)
   output->temporary = malloc (n_bytes);
   if (!output->temporary)
     return ENOMEM;
-  output->place = remember (output->temporary);
   for (unsigned i = 0; i < N_NAMES && failure == EEXIST; i++)
     {
       int fd;
@@ -214,6 +213,8 @@ make_temporary (TesseraOutput *output)
       if (fd >= 0)
         {
           close (fd);
+          /* Not before the name is whole: half of one may be that of a file to keep. */
+          output->place = remember (output->temporary);
           return 0;
         }
       failure = errno;
