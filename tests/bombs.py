@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Files that would fill the memory of whoever imports them: small ones that unpack to much, and pickles of
-which each byte makes many. Each is refused below 300 MiB, and what is taken stays within the promise of
-256 MiB and twelve times the plain bytes. Prints TAP.
+"""Files that would fill the memory of whoever imports them: small ones that unpack to much, and pickles and
+tables of which each byte makes many. The first are refused below 300 MiB, and what is taken stays within the
+promise of 256 MiB and twelve times the plain bytes. Prints TAP.
 
     bombs.py TESSERA SOURCE-ROOT
 
@@ -92,6 +92,27 @@ def the_shortest_entries_are_taken_within_twelve_times_their_bytes(tmp):
     status, said, held = ended([TESSERA, "import", file, "-o", tmp / "short.tsr"])
     assert status == 0, said
     assert held < 32 * MIB + 12 * file.stat().st_size, f"held {held >> 20} MiB of {file.stat().st_size >> 20}"
+
+
+# The shortest rows for as much as a row can make (a block, one that is older than the table, three ranges), and how
+# many of them are still taken.
+TABLES = (("blocks", "id,lower,upper,size\n", ",0,1,1\n", 800_000),
+          ("older", "action,id,size_bytes\n", "free,{:x},5\n", 760_000),
+          ("ranges", "action,id,size_bytes,iteration,phase,module\n", "mark,,,{:x},a,a\n", 1_500_000))
+
+
+@test
+def tables_of_the_shortest_rows_are_refused_before_they_take_more(tmp):
+    for name, head, row, n_rows in TABLES:
+        file = tmp / f"{name}.csv"
+        for n, is_taken in ((n_rows, True), (2 * n_rows, False)):
+            with open(file, "w") as out:
+                out.write(head)
+                out.writelines(map(row.format, range(n)))
+            status, said, held = ended([TESSERA, "import", file, "-o", tmp / "table.tsr"])
+            assert status == (0 if is_taken else 1), said
+            assert is_taken or "rows as short as these take more memory" in said, said
+            assert held < 256 * MIB + 12 * file.stat().st_size, f"{name}: held {held >> 20} MiB"
 
 
 if __name__ == "__main__":

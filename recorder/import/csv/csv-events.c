@@ -118,7 +118,7 @@ add_event (Reader *reader, TesseraAction action, const Id *id)
     }
   if (tessera_trace_add_event (reader->trace, &event) != TESSERA_OK)
     return tessera_csv_no_memory (reader->csv);
-  return TESSERA_OK;
+  return tessera_csv_hold (reader->csv, TESSERA_CSV_EVENT_BYTES);
 }
 
 static TesseraStatus
@@ -177,6 +177,8 @@ run_alloc (Reader *reader)
   if (id->is_empty)
     return TESSERA_OK;
   status = give_addr (reader, id->size_bytes, &id->addr);
+  if (status == TESSERA_OK)
+    status = tessera_csv_hold (reader->csv, TESSERA_CSV_BLOCK_BYTES);
   return status == TESSERA_OK ? add_event (reader, TESSERA_ALLOC, id) : status;
 }
 
@@ -199,7 +201,7 @@ add_older (Reader *reader, Id *id)
   block.block_bytes = (id->size_bytes + ADDR_STEP - 1) / ADDR_STEP * ADDR_STEP;
   if (tessera_trace_add_block (&reader->trace->start, &block) != TESSERA_OK)
     return tessera_csv_no_memory (reader->csv);
-  return TESSERA_OK;
+  return tessera_csv_hold (reader->csv, TESSERA_CSV_OLDER_BYTES);
 }
 
 /* What a free says of its size need not be there; it counts where it is another. */

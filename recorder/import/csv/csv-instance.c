@@ -69,7 +69,8 @@ add_block (Reader *reader, uint64_t lower, uint64_t upper, uint64_t size_bytes)
   reader->blocks[reader->n_blocks++] =
       (Block){ .addr = reader->next_addr, .size_bytes = size_bytes };
   reader->next_addr += size_bytes;
-  return TESSERA_OK;
+  return tessera_csv_hold (reader->csv,
+                           TESSERA_CSV_BLOCK_BYTES + 3 * TESSERA_CSV_EVENT_BYTES);
 }
 
 static TesseraStatus

@@ -19,6 +19,7 @@ typedef struct
   size_t cap_text;
   char *fields[TESSERA_CSV_MAX_COLUMNS];
   size_t n_fields;
+  uint64_t held_bytes; /* what the rows so far take in memory, see tessera_csv_hold() */
 } TesseraCsv;
 
 /* False at the end of the table and on failure; then @out_status parts the two. Empty
@@ -39,6 +40,17 @@ TESSERA_MUST_USE TesseraStatus tessera_csv_u64 (const TesseraCsv *csv,
                                                 const char *name,
                                                 const uint64_t *otherwise,
                                                 uint64_t *out_number);
+
+/* Bytes of memory that an import takes at most for each event, block and range: measured
+ * by tests/bombs.py, where the arrays and hash tables have just grown. */
+#define TESSERA_CSV_EVENT_BYTES 48
+#define TESSERA_CSV_BLOCK_BYTES 220
+#define TESSERA_CSV_OLDER_BYTES 340 /* a block that is there before the first row */
+#define TESSERA_CSV_RANGE_BYTES 100
+
+/* Counts @n_bytes as held, and refuses rows too short for what they hold: an import takes
+ * at most 256 MiB and twelve times the plain bytes. */
+TESSERA_MUST_USE TesseraStatus tessera_csv_hold (TesseraCsv *csv, uint64_t n_bytes);
 
 /* "x.csv line 7: ..." */
 TesseraStatus tessera_csv_refuse (const TesseraCsv *csv, const char *format, ...)

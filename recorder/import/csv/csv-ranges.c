@@ -28,7 +28,9 @@ tessera_csv_ranges_init (TesseraCsvRanges *ranges, TesseraCsv *csv, TesseraTrace
 static TesseraStatus
 close_from (TesseraCsvRanges *ranges, size_t from_level, int64_t at_ns)
 {
-  for (size_t level = TESSERA_CSV_LEVELS; level-- > from_level;)
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t level = TESSERA_CSV_LEVELS; level-- > from_level && status == TESSERA_OK;)
     {
       TesseraRange *range = &ranges->open[level];
 
@@ -39,8 +41,9 @@ close_from (TesseraCsvRanges *ranges, size_t from_level, int64_t at_ns)
       range->end_ns = at_ns;
       if (tessera_trace_add_range (ranges->trace, range) != TESSERA_OK)
         return tessera_csv_no_memory (ranges->csv);
+      status = tessera_csv_hold (ranges->csv, TESSERA_CSV_RANGE_BYTES);
     }
-  return TESSERA_OK;
+  return status;
 }
 
 /* A bare number of an iteration is called "step N", like PyTorch's own. */

@@ -26,10 +26,10 @@ typedef struct
 void
 tessera_csv_ranges_init (TesseraCsvRanges *ranges, TesseraCsv *csv, TesseraTrace *trace);
 
-/* Ends and begins ranges as the row at hand says, at the trace's next event. TESSERA_OK
- * or TESSERA_NO_MEMORY. */
+/* Ends and begins ranges as the row at hand says, at the trace's next event. Refuses
+ * what tessera_csv_hold() does. */
 TESSERA_MUST_USE TesseraStatus tessera_csv_ranges_follow (TesseraCsvRanges *ranges,
                                                           int64_t at_ns);
-/* Behind the last row: ends all that are open. TESSERA_OK or TESSERA_NO_MEMORY. */
+/* Behind the last row: ends all that are open. */
 TESSERA_MUST_USE TesseraStatus tessera_csv_ranges_end (TesseraCsvRanges *ranges,
                                                        int64_t at_ns);

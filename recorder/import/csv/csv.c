@@ -16,6 +16,8 @@
 #include "recorder/import/csv/csv-internal.h"
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
+#define MOST_OF_PLAIN_BYTES 12
+#define FREE_HELD_BYTES ((uint64_t) 224 << 20) /* the program itself takes 16 to 32 MiB */
 
 TesseraStatus
 tessera_csv_refuse (const TesseraCsv *csv, const char *format, ...)
@@ -36,6 +38,19 @@ tessera_csv_no_memory (const TesseraCsv *csv)
   return tessera_fail (csv->error, TESSERA_NO_MEMORY,
                        "no memory left to read %s, at line %" PRIu64, csv->stream->name,
                        csv->line);
+}
+
+TesseraStatus
+tessera_csv_hold (TesseraCsv *csv, uint64_t n_bytes)
+{
+  uint64_t n_read = tessera_stream_position (csv->stream);
+
+  csv->held_bytes += n_bytes;
+  if (csv->held_bytes <= FREE_HELD_BYTES + MOST_OF_PLAIN_BYTES * n_read)
+    return TESSERA_OK;
+  return tessera_csv_refuse (csv, "rows as short as these take more memory than 256 MiB "
+                                  "and twelve times their bytes: import a part of the "
+                                  "table");
 }
 
 /* One logical line into csv->text, without its end; a quoted field may hold line ends. */
