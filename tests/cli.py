@@ -765,6 +765,54 @@ def a_signal_ends_what_works(tmp):
         assert last.startswith(f"tessera: stopped by {number.name}"), seen
 
 
+def write_varied(path, slots=700, steps=8):
+    """Steps of one program with batches of other lengths, whose blocks live across each other: the plan by length takes a minute."""
+    draw = random.Random(4)
+    made = [(draw.randrange(3), draw.randrange(1, 60), draw.randrange(1, 400)) for _ in range(slots)]
+    events, notes = [], []
+
+    def entry(action, addr, size):
+        events.append({"action": action, "addr": addr, "size": size, "stream": 0, "time_us": len(events), "frames": []})
+
+    for step in range(steps):
+        length, dying = draw.randrange(1000, 4000), {}
+        notes.append({"name": f"step {step}", "stage": "START", "device": 0, "time_us": len(events)})
+        for i, (law, factor, life) in enumerate(made):
+            block = (len(events) + 1) << 34, (32768 * factor, 1024 * factor * length, 16 * length * length)[law]
+            entry("alloc", *block)
+            dying.setdefault(min(i + life, slots - 1), []).append(block)
+            for freed in dying.pop(i, ()):
+                entry("free_requested", *freed)
+                entry("free_completed", *freed)
+        notes.append({"name": f"step {step}", "stage": "END", "device": 0, "time_us": len(events) - 1})
+    path.write_bytes(pickle.dumps({"segments": [], "device_traces": [events], "external_annotations": notes}))
+
+
+@test
+def a_signal_ends_planning_by_length(tmp):
+    """No progress is told of that part, and it once went on for seconds and then printed nothing."""
+    write_varied(tmp / "varied.pickle")
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        seen = b""
+        terminal, its = pty.openpty()
+        with subprocess.Popen([TESSERA, "plan", tmp / "varied.pickle", "--budget", "1", "-o", tmp / "p.tsp"],
+                              stdout=subprocess.PIPE, stderr=its) as running:
+            os.close(its)
+            while b"planning 100 %" not in seen:
+                seen += os.read(terminal, 1000)
+            time.sleep(0.5)  # on into the part by length
+            running.send_signal(number)
+            begun = time.monotonic()
+            assert running.communicate(timeout=60)[0] == b""
+            took = time.monotonic() - begun
+        seen = os.read(terminal, 100000)
+        os.close(terminal)
+        assert running.returncode == -number and took < 2, (number, running.returncode, took)
+        last = seen.decode().replace("\r\n", "\n").rsplit("\033[K", 1)[1]
+        assert re.fullmatch(f"tessera: stopped by {number.name}( .ctrl-C.)? before the end\n", last), seen
+        assert os.listdir(tmp) == ["varied.pickle"]
+
+
 @test
 def a_snapshot_without_history_says_so(tmp):
     blocks = [{"address": 1 << 30, "size": 2 << 20, "requested_size": 2 << 20, "state": "active_pending_free"}]
