@@ -450,6 +450,48 @@ test_sizes_that_differ (void)
   tessera_trace_free (trace);
 }
 
+/* A free of another size than its allocation is counted, whichever of its two entries says
+ * so and also where no segment is told of. */
+static void
+test_sizes_of_frees (void)
+{
+  static const struct
+  {
+    uint64_t requested_bytes, completed_bytes;
+    const char *says;
+  } cases[] = { { 512, 512, NULL },
+                { 1024, 1024, "1 sizes differ between entries and the end" },
+                { 1024, 512, "1 sizes differ between entries and the end" },
+                { 512, 1024, "2 sizes differ between entries and the end" } };
+
+  for (size_t i = 0; i < 2 * G_N_ELEMENTS (cases); i++)
+    {
+      const uint64_t addr = (uint64_t) 1 << 40;
+      const TesseraEvent events[] = {
+        { .addr = addr, .size_bytes = 512, .action = TESSERA_ALLOC },
+        { .addr = addr,
+          .size_bytes = cases[i / 2].requested_bytes,
+          .action = TESSERA_FREE_REQUESTED },
+        { .addr = addr,
+          .size_bytes = cases[i / 2].completed_bytes,
+          .action = TESSERA_FREE_COMPLETED },
+      };
+      TesseraTrace *trace;
+
+      g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+      trace->has_segments = i % 2;
+      for (size_t k = 0; k < G_N_ELEMENTS (events); k++)
+        g_assert_cmpint (tessera_trace_add_event (trace, &events[k]), ==, TESSERA_OK);
+      g_assert_cmpint (tessera_rewind (trace), ==, TESSERA_OK);
+      g_assert_cmpstr (tessera_trace_get_meta (trace, "note.size_differs"), ==,
+                       cases[i / 2].says);
+      g_assert_cmpstr (tessera_trace_get_meta (trace, "note.outside_segments"), ==,
+                       i % 2 ? "1 frees or blocks lie in no segment" : NULL);
+      g_assert_cmpuint (trace->start.n_blocks, ==, 0);
+      tessera_trace_free (trace);
+    }
+}
+
 /* The allocation of a block is recorded at a wrong address: the true one must not look
  * older than the trace, where something else lay before it. */
 static void
@@ -551,6 +593,7 @@ main (int argc, char **argv)
   g_test_add_func ("/start/rounding", test_rounding);
   g_test_add_func ("/start/pool-of-class", test_pool_of_class);
   g_test_add_func ("/start/sizes-that-differ", test_sizes_that_differ);
+  g_test_add_func ("/start/sizes-of-frees", test_sizes_of_frees);
   g_test_add_func ("/start/wrong-address", test_wrong_address);
   g_test_add_func ("/start/nonsense", test_nonsense);
   return g_test_run ();

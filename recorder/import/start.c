@@ -208,11 +208,7 @@ undo_free_completed (Rewind *rewind, const TesseraEvent *event)
       rewind->n_double_frees++;
       return TESSERA_OK;
     }
-  if (segment == NULL && rewind->trace->has_segments)
-    {
-      rewind->n_outside++;
-      return TESSERA_OK;
-    }
+  rewind->n_outside += segment == NULL && rewind->trace->has_segments;
   block = calloc (1, sizeof *block);
   if (block == NULL)
     return TESSERA_NO_MEMORY;
@@ -237,7 +233,10 @@ undo_free_requested (Rewind *rewind, const TesseraEvent *event)
   if (block == NULL)
     rewind->n_unknown_requests++;
   else
-    block->is_pending = false;
+    {
+      rewind->n_size_differs += block->size_bytes != event->size_bytes;
+      block->is_pending = false;
+    }
 }
 
 /* Segments */
