@@ -40,6 +40,7 @@ JOBS = {"gpt": ("gpt", [], None), "gpt-recompute": ("gpt", ["--recompute"], None
 MIB = 1 << 20
 MORE_SHARE, MORE_BYTES = 0.02, 4 * MIB
 SECONDS = 400  # a run
+DECLINED = "declined at its start"
 
 
 class Failed(Exception):
@@ -90,21 +91,36 @@ def has_lengths(folder):
 
 
 def measure(folder, program):
-    """A row's cells but the name, and whether --check lets it pass."""
+    """How the plan was followed, and where a run did so, what was reserved and hit."""
     followable = dry_run(folder, "a.tsr", program)["followable"]
     by_length = ["--by-length"] if has_lengths(folder) else []
     seen = dry_run(folder, "b.tsr", program, "--plan", "a.tsp")["recording"]
     if not seen["followed_plan"]:
-        if followable != "no" or by_length:
-            return ["declined at its start", "", "", "", "", "", ""], False
-        return ["not advised, not followed", "", "", "", "", "", ""], True
+        return {"plan": "not advised, not followed" if followable == "no" and not by_length else DECLINED}
     in_process = reserved(folder, "recorded")
-    better = min(reserved(folder, "native"), reserved(folder, "expandable"))
-    difference = in_process - reserved(folder, "plan:a.tsp", *by_length)
-    kind = "declined" if seen["declined_at_event"] else "every length" if by_length else followable
-    cells = [kind, f"{in_process / MIB:.1f}", f"{better / MIB:.1f}", f"{in_process / better:.4f}", f"{seen['hits']:,}",
-             f"{seen['misses']:,}", f"{difference:,}"]
-    return cells, in_process <= better + max(MORE_SHARE * better, MORE_BYTES) and difference == 0
+    return {"plan": "declined" if seen["declined_at_event"] else "every length" if by_length else followable,
+            "reserved_bytes": in_process,
+            "better_bytes": min(reserved(folder, "native"), reserved(folder, "expandable")),
+            "hits": seen["hits"], "misses": seen["misses"],
+            "above_simulation_bytes": in_process - reserved(folder, "plan:a.tsp", *by_length)}
+
+
+def cells_of(found):
+    """A row's cells but the name."""
+    if "reserved_bytes" not in found:
+        return [found["plan"], "", "", "", "", "", ""]
+    in_process, better = found["reserved_bytes"], found["better_bytes"]
+    return [found["plan"], f"{in_process / MIB:.1f}", f"{better / MIB:.1f}", f"{in_process / better:.4f}",
+            f"{found['hits']:,}", f"{found['misses']:,}", f"{found['above_simulation_bytes']:,}"]
+
+
+def is_let_pass(found):
+    """By --check."""
+    if "reserved_bytes" not in found:
+        return found["plan"] != DECLINED
+    better = found["better_bytes"]
+    return (found["reserved_bytes"] <= better + max(MORE_SHARE * better, MORE_BYTES)
+            and found["above_simulation_bytes"] == 0)
 
 
 def as_row(cells):
@@ -138,7 +154,8 @@ def main():
     for name in args.names or programs:
         with tempfile.TemporaryDirectory(prefix="tessera-") as folder:
             try:
-                cells, is_good = measure(folder, programs[name])
+                found = measure(folder, programs[name])
+                cells, is_good = cells_of(found), is_let_pass(found)
             except Failed as failure:
                 cells, is_good = [f"none: {failure}".replace("|", "/")[:160], "", "", "", "", "", ""], False
         row = as_row([name, *cells])
@@ -149,4 +166,5 @@ def main():
     sys.exit(1 if n_worse and args.check else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
