@@ -242,16 +242,23 @@ flush (TesseraLending *lending, uint64_t least_bytes)
   return before_bytes - stats->reserved_bytes;
 }
 
+/* Less beside the pool is not worth the price. */
+static uint64_t
+much_of (const TesseraLending *lending)
+{
+  uint64_t much_bytes = held (lending) / FLUSHED_SHARE;
+
+  return much_bytes > lending->large_page_bytes ? much_bytes : lending->large_page_bytes;
+}
+
 /* Of the cache beside the pool: much of what is held, at a price; or a little, for which
  * half of the waits are never spent. */
 static void
 flush_worth (TesseraLending *lending)
 {
-  uint64_t much_bytes = held (lending) / FLUSHED_SHARE;
+  uint64_t much_bytes = much_of (lending);
   uint64_t returned_bytes = 0;
 
-  if (much_bytes < lending->large_page_bytes)
-    much_bytes = lending->large_page_bytes; /* less is not given back at all */
   if (can_wait (lending, FLUSH_WAITS))
     returned_bytes = flush (lending, much_bytes);
   count_waits (lending, returned_bytes > 0 ? FLUSH_WAITS : 0);
@@ -295,8 +302,27 @@ rise (TesseraLending *lending, uint64_t n_bytes, uint64_t begin_bytes, uint64_t 
 void
 tessera_lending_see_held (TesseraLending *lending)
 {
-  if (held (lending) > lending->most_bytes)
-    lending->most_bytes = held (lending);
+  uint64_t active_bytes = tessera_caching_stats (lending->beside)->active_bytes;
+
+  if (active_bytes > lending->used_bytes)
+    lending->used_bytes = active_bytes;
+  if (held (lending) <= lending->most_bytes)
+    return;
+  lending->most_bytes = held (lending);
+  lending->has_risen = true;
+}
+
+void
+tessera_lending_step (TesseraLending *lending)
+{
+  uint64_t reserved_bytes = tessera_caching_stats (lending->beside)->reserved_bytes;
+
+  if (lending->has_risen && lending->used_bytes + much_of (lending) <= reserved_bytes)
+    {
+      flush_worth (lending);
+      lending->has_risen = false;
+    }
+  lending->used_bytes = 0;
 }
 
 uint64_t

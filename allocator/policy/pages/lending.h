@@ -54,20 +54,22 @@ typedef struct
   const TesseraJudge *judge;
   TesseraRefusal *refusal;
   TesseraForecast forecast;
-  uint64_t limit_bytes;  /* for both together; 0: none */
+  uint64_t limit_bytes;      /* for both together; 0: none */
   uint64_t large_page_bytes; /* of what lies beside the pool */
-  uint64_t most_bytes;   /* that both held together so far */
-  uint64_t refused_bytes; /* beside the pool, at least, in this step; 0: none */
-  uint32_t far_requests; /* needed no sooner is needed late */
-  uint64_t n_requests;   /* of the run so far; the caller counts */
-  uint64_t n_spent;      /* of them, for waiting */
-  uint64_t last_wait;    /* n_requests at the last wait */
-  uint32_t hurry;        /* pages that go with a wait double with each */
-  uint32_t *needs;       /* [n_pages] */
-  uint64_t *idle;        /* [n_pages] need and number of idle pages */
+  uint64_t most_bytes;       /* that both held together so far */
+  uint64_t refused_bytes;    /* beside the pool, at least, in this step; 0: none */
+  uint32_t far_requests;     /* needed no sooner is needed late */
+  uint64_t n_requests;       /* of the run so far; the caller counts */
+  uint64_t n_spent;          /* of them, for waiting */
+  uint64_t last_wait;        /* n_requests at the last wait */
+  uint32_t hurry;            /* pages that go with a wait double with each */
+  uint64_t used_bytes;       /* beside the pool, at most, in this step */
+  uint32_t *needs;           /* [n_pages] */
+  uint64_t *idle;            /* [n_pages] need and number of idle pages */
   uint32_t n_pages;
-  bool is_off;  /* nothing may be given back now */
-  bool is_over; /* the plan is not followed any more */
+  bool has_risen; /* most_bytes, since tessera_lending_step gave something back */
+  bool is_off;    /* nothing may be given back now */
+  bool is_over;   /* the plan is not followed any more */
 } TesseraLending;
 
 /*
@@ -94,6 +96,12 @@ void tessera_lending_see_refused (TesseraLending *lending, uint64_t n_bytes);
 /* After each request: what is held now may be held again. What was only asked for may
  * not. */
 void tessera_lending_see_held (TesseraLending *lending);
+
+/* A step begins. What was cached beside the pool and not used through the whole of the
+ * last one goes back, if it is worth a wait: an evaluation that comes once leaves nothing
+ * there. It does so once for each time that the most rose, so that a run whose steps
+ * differ need not map the same memory again and again. */
+void tessera_lending_step (TesseraLending *lending);
 
 /* Gives back so many bytes of idle pages, and more that are needed late; less where fewer
  * are idle. A page that was only promised is given back by breaking the promise. Returns:

@@ -388,7 +388,10 @@ tessera_planned_step (TesseraPlanned *planned)
   if (planned->by_length != NULL)
     tessera_lengths_follower_step (planned->by_length);
   else
-    tessera_follower_step (planned->follower);
+    {
+      tessera_follower_step (planned->follower);
+      tessera_lending_step (&planned->lending);
+    }
   if (tessera_judge_mark (&planned->judge) && !planned->never_declines)
     tessera_planned_decline (planned, TESSERA_DECLINED_FOR_MISSES);
 }
