@@ -4,7 +4,7 @@
     house.py                 all files: a line for each figure that is other than before; status 1 where a gate is
                              broken
     house.py NAME...         these files (patterns such as 'jobs/*' serve)
-    house.py --fast          without the files of SLOW: half a minute instead of one or two
+    house.py --fast          without the files of SLOW: 17 processor seconds instead of 45
     house.py --repeat 5      planned five times; the median of the processor seconds counts
     house.py --run [NAME...] programs instead of files: the rows of beside.py, in PyTorch (an hour)
     house.py --write ...     writes the figures of what is measured; those of others stay
