@@ -21,8 +21,8 @@ typedef struct
   TesseraBlocks *out;
   TesseraPlaces places;
   size_t cap_blocks;
-  bool has_starts; /* blocks out of order: to be put in front */
-  bool completes;  /* the trace has FREE_COMPLETED events: a lone request is pending */
+  bool is_mixed;  /* blocks of the start lie behind others: to be put in front */
+  bool completes; /* the trace has FREE_COMPLETED events: a lone request is pending */
 } Walk;
 
 /* A size close to 2^64 stays what it is, rounded down: nothing wraps to a small block. */
@@ -47,10 +47,13 @@ static TesseraStatus
 add_block (Walk *walk, const TesseraBlock *block, uint32_t *out_index)
 {
   TesseraBlocks *out = walk->out;
+  const TesseraBlock *last;
 
-  walk->has_starts |= (block->flags & TESSERA_AT_START) != 0;
   if (!TESSERA_RESERVE (out->blocks, walk->cap_blocks, out->n_blocks + 1))
     return TESSERA_NO_MEMORY;
+  last = out->n_blocks > 0 ? &out->blocks[out->n_blocks - 1] : NULL;
+  walk->is_mixed |= last != NULL && (block->flags & TESSERA_AT_START) != 0 &&
+                    ((last->flags & TESSERA_AT_START) == 0 || last->addr > block->addr);
   *out_index = (uint32_t) out->n_blocks;
   out->blocks[out->n_blocks] = *block;
   out->blocks[out->n_blocks].block_bytes =
@@ -302,7 +305,8 @@ by_addr (const void *a, const void *b)
   return *x < *y ? -1 : *x > *y;
 }
 
-/* Blocks of the start in front, by address; the others were made in order of birth. */
+/* Blocks of the start in front, by address; the others were made in order of birth. Nearly
+ * always they lie so already, and no copy is made. */
 static TesseraStatus
 put_in_order (TesseraBlocks *out)
 {
@@ -388,7 +392,7 @@ tessera_blocks_new (const TesseraTrace *trace, TesseraBlocks **out_blocks)
     goto out;
   settle_end (&walk);
   tessera_places_clear (&walk.places);
-  if (walk.has_starts)
+  if (walk.is_mixed)
     status = put_in_order (walk.out);
   if (status == TESSERA_OK)
     status = order_deaths (walk.out);

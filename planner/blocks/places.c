@@ -41,7 +41,7 @@ tessera_places_find (TesseraPlaces *places, uint64_t addr)
 {
   size_t i;
 
-  if (2 * places->n_used >= places->n_places && grow (places) != TESSERA_OK)
+  if (4 * places->n_used >= 3 * places->n_places && grow (places) != TESSERA_OK)
     return NULL;
   i = slot_of (places, addr);
   return &places->places[i];
