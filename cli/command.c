@@ -92,7 +92,12 @@ cli_parse (const char *name,
     add_common (context, common);
   if (!g_option_context_parse (context, argc, argv, &error))
     {
-      cli_usage (name, "%s", error->message);
+      gboolean is_across = strstr (error->message, "--across-streams") != NULL;
+
+      cli_usage (name, "%s",
+                 is_across ? "--across-streams is not there at present: plans keep streams "
+                             "apart, and it comes back on another rule"
+                           : error->message);
       return FALSE;
     }
   if (common != NULL && common->device != ANY_DEVICE && common->device < 0)

@@ -8,7 +8,6 @@
 #include "cli/edit-add.h"
 #include "cli/tell/culprits.h"
 #include "edits/query.h"
-#include "planner/waits.h"
 #include "recorder/import/import.h"
 #include "simulator/advice.h"
 
@@ -214,12 +213,8 @@ cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError
   TesseraStatus status;
 
   study->plan_begin_us = g_get_monotonic_time ();
-  status =
-      study->limits_waits
-          ? tessera_plan_within_waits (study->trace, study->blocks, study->structure,
-                                       options, study->most_waits, error, &study->plan)
-          : tessera_plan_trace (study->trace, study->blocks, study->structure, options,
-                                error, &study->plan);
+  status = tessera_plan_trace (study->trace, study->blocks, study->structure, options,
+                               error, &study->plan);
   count_seconds (study);
   if (status != TESSERA_OK)
     return status;

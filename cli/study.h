@@ -39,8 +39,6 @@ typedef struct
   gint64 plan_begin_us;
   double plan_seconds;     /* from the first block placed to the last advice */
   uint64_t unedited_bytes; /* height of a quick plan without the edits; 0: it has none */
-  bool limits_waits;       /* of plans across streams; set before cli_study_plan() */
-  size_t most_waits;       /* hand-overs without slack, then */
 } CliStudy;
 
 /* Opens and finds blocks, steps and phases. */

@@ -176,7 +176,6 @@ test_random_histories (void)
                                 : test_trace_random (seed, 60, (guint16) (1 + seed % 3)));
       scene.options.n_threads = 1;
       scene.options.strategy = (TesseraStrategy) (seed % 4);
-      scene.options.across_streams = seed % 5 == 0;
       play_history (&scene, seed);
       test_scene_end (&scene, NULL);
     }

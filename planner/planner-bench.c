@@ -49,12 +49,9 @@ print_plan (const char *name,
             const TesseraTrace *trace,
             const TesseraBlocks *blocks,
             const TesseraStructure *structure,
-            double before_s,
-            bool across)
+            double before_s)
 {
-  const TesseraPlanOptions options = { .across_streams = across,
-                                       .first_step = -1,
-                                       .last_step = -1 };
+  const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   uint64_t bound = tessera_blocks_bound (blocks, 0, blocks->n_events, NULL);
   TesseraError error = { 0 };
   TesseraPlan *plan;
@@ -64,9 +61,8 @@ print_plan (const char *name,
       TESSERA_OK)
     g_error ("%s", error.text);
   plan_s = processor_s () - begin_s;
-  g_print ("| %s%s | %zu | %zu | %zu | %.3f | %.3f | %.3f | %.4f | %s |\n", name,
-           across ? ", across streams" : "", blocks->n_blocks, plan->n_slots,
-           plan->n_groups, before_s, plan_s, (double) plan->height_bytes / (1 << 30),
+  g_print ("| %s | %zu | %zu | %zu | %.3f | %.3f | %.3f | %.4f | %s |\n", name,
+           blocks->n_blocks, plan->n_slots, plan->n_groups, before_s, plan_s, (double) plan->height_bytes / (1 << 30),
            (double) plan->height_bytes / (double) bound,
            plan->followable == TESSERA_FOLLOWABLE_YES ? "yes" : "same batches only");
   tessera_plan_free (plan);
@@ -94,9 +90,7 @@ plan_file (const char *folder, const char *file)
     g_error ("not enough memory");
   begin_s = processor_s () - begin_s;
   *strchr (name, '.') = '\0';
-  print_plan (name, trace, blocks, structure, begin_s, false);
-  if (trace->n_streams > 1)
-    print_plan (name, trace, blocks, structure, begin_s, true);
+  print_plan (name, trace, blocks, structure, begin_s);
   tessera_structure_free (structure);
   tessera_blocks_free (blocks);
   tessera_trace_free (trace);

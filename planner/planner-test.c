@@ -194,8 +194,7 @@ test_nonsense (void)
     {
       TesseraTrace *trace = test_trace_new ();
       g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-      const TesseraPlanOptions options = { .across_streams = seed % 2,
-                                           .first_step = seed % 3 ? -1 : 1,
+      const TesseraPlanOptions options = { .first_step = seed % 3 ? -1 : 1,
                                            .last_step = -1 };
       TesseraError error = { 0 };
       TesseraStatus status;
@@ -266,21 +265,16 @@ test_streams (void)
 {
   for (uint32_t seed = 1; seed <= 12; seed++)
     {
-      PlanCase apart = plan_case_new (test_trace_random (seed, 200, 3), &plan_all_steps);
-      PlanCase c = plan_case_new (test_trace_random (seed, 200, 3), &plan_across);
+      PlanCase c = plan_case_new (test_trace_random (seed, 200, 3), &plan_all_steps);
 
-      plan_case_check (&apart, 0, 0);
       plan_case_check (&c, 0, 0);
-      g_assert_cmpuint (apart.plan->n_hand_overs, ==, 0);
-      g_assert_cmpuint (c.plan->height_bytes, <=, apart.plan->height_bytes);
-      plan_case_clear (&apart);
       plan_case_clear (&c);
     }
 }
 
-/* Of one stream nothing is across: small and large share addresses in any order. */
+/* Of one stream small and large share addresses in any order. */
 static void
-test_one_stream_across (void)
+test_one_stream (void)
 {
   TesseraTrace *trace = test_trace_new ();
   PlanCase c;
@@ -289,9 +283,8 @@ test_one_stream_across (void)
   test_free (trace, 1 << 30, 3 << 20);
   test_alloc (trace, 2 << 20, 1 << 20);
   test_alloc (trace, 4 << 20, 512);
-  c = plan_case_new (trace, &plan_across);
+  c = plan_case_new (trace, &plan_all_steps);
   plan_case_check (&c, 0, 0);
-  g_assert_false (c.plan->across_streams);
   g_assert_cmpuint (c.plan->height_bytes, ==, 3 << 20);
   plan_case_clear (&c);
 }
@@ -333,7 +326,6 @@ test_recorded (void)
       PlanCase c = plan_case_new (recorded_trace (seed), &plan_all_steps);
 
       plan_case_check (&c, 0, 0);
-      g_assert_cmpuint (c.plan->n_hand_overs, ==, 0);
       for (uint32_t a = 0; a < c.plan->n_slots; a++)
         for (uint32_t b = 0; b < a; b++)
           n_shared += (c.plan->slots[a].block_bytes <= 1 << 20) !=
@@ -428,7 +420,7 @@ test_streams_fold (void)
 {
   for (uint32_t seed = 1; seed <= 40; seed++)
     {
-      PlanCase c = plan_case_new (streams_loop (seed), &plan_across);
+      PlanCase c = plan_case_new (streams_loop (seed), &plan_all_steps);
 
       g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
       plan_case_check (&c, 0, 4);
@@ -472,9 +464,8 @@ test_no_memory (void)
     { .kind = TESSERA_EDIT_DYNAMIC, .name = (char *) "leave" },
     { .kind = TESSERA_EDIT_CAP, .name = (char *) "cap", .at = 25000 }
   };
-  TesseraPlanOptions both = one, left = one;
+  TesseraPlanOptions left = one;
 
-  both.across_streams = true;
   for (size_t i = 0; i < G_N_ELEMENTS (edits); i++)
     tessera_selector_init (&edits[i].what);
   edits[0].what.least_bytes = 9000;
@@ -483,7 +474,7 @@ test_no_memory (void)
   left.n_edits = G_N_ELEMENTS (edits);
   no_memory (test_trace_loop (3, 4, true), &left);
   no_memory (test_trace_loop (3, 4, true), &one);
-  no_memory (test_trace_random (2, 30, 3), &both);
+  no_memory (test_trace_random (2, 30, 3), &one);
 }
 
 static bool
@@ -569,7 +560,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/plan/streams", test_streams);
   g_test_add_func ("/planner/plan/recorded", test_recorded);
   g_test_add_func ("/planner/plan/interrupted", test_interrupted);
-  g_test_add_func ("/planner/plan/one-stream-across", test_one_stream_across);
+  g_test_add_func ("/planner/plan/one-stream", test_one_stream);
   g_test_add_func ("/planner/plan/streams-fold", test_streams_fold);
   g_test_add_func ("/planner/plan/no-memory", test_no_memory);
   g_test_add_func ("/planner/plan/cancel", test_cancel);

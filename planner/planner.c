@@ -71,7 +71,6 @@ describe (TesseraPlanBuild *build)
   plan->trace_fingerprint = tessera_trace_fingerprint (trace);
   plan->device = trace->device;
   plan->n_streams = (uint32_t) trace->n_streams;
-  plan->across_streams = build->options->across_streams;
   plan->work_budget = build->options->work_budget;
   plan->time_limit_s = build->options->time_limit_s;
   plan->followable =
@@ -223,17 +222,14 @@ tessera_plan_trace (const TesseraTrace *trace,
                     TesseraError *error,
                     TesseraPlan **out_plan)
 {
-  /* With one stream there is nothing to pass from stream to stream. */
-  TesseraPlanOptions own = *options;
   TesseraPlanBuild build = { .trace = trace,
                              .blocks = blocks,
                              .structure = structure,
-                             .options = &own,
+                             .options = options,
                              .error = error };
   TesseraBlocks grouped = { 0 };
   TesseraStatus status = tessera_check_blocks (blocks, error);
 
-  own.across_streams = own.across_streams && trace->n_streams > 1;
   *out_plan = NULL;
   tessera_stop_init (&build.stop, options->progress, options->time_limit_s);
   if (options->out_conflict)
@@ -242,13 +238,9 @@ tessera_plan_trace (const TesseraTrace *trace,
     status = tessera_plan_new (&build.plan);
   if (status == TESSERA_OK)
     status = group (&build, blocks, &grouped);
-  if (status == TESSERA_OK && own.across_streams)
-    status = tessera_order_ends (&grouped, options->waits_from_bytes, &build.noticed);
   if (status == TESSERA_OK)
     status = tessera_run_init (trace, build.blocks, structure, options->first_step,
                                options->last_step, error, &build.run);
-  if (status == TESSERA_OK && own.across_streams)
-    status = tessera_plan_clock_init (&build.clock, &build.run);
   if (status == TESSERA_OK)
     status = tessera_resume_check (&build);
   if (status == TESSERA_OK)
@@ -263,8 +255,6 @@ tessera_plan_trace (const TesseraTrace *trace,
   free (build.items);
   free (build.item_of_slot);
   free (build.left_out);
-  free (build.noticed);
-  tessera_plan_clock_clear (&build.clock);
   tessera_holds_clear (&build.holds);
   tessera_wishes_clear (&build.wishes);
   free (grouped.blocks);

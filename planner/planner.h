@@ -38,11 +38,6 @@ typedef struct
                                  and never ends higher. Depends on it, and says so
                                  (resumed_digest). TESSERA_REFUSED where it does not fit */
   const char *resumed_name;   /* (nullable): what the sentence of that calls it */
-  bool across_streams; /* blocks of different streams may share addresses, one after
-                                another */
-  /* Across streams: only blocks of at least so many bytes are handed on before what the
-   * new owner waits for has slack (db/plan.h). 0: all, UINT64_MAX: none. */
-  uint64_t waits_from_bytes;
   bool regions_for_large; /* dynamic requests: regions for large blocks too (regions.h) */
   int64_t first_step;     /* plan from these steps only (numbers as shown); -1: all */
   int64_t last_step;

@@ -183,12 +183,3 @@ test_trace_shared (const char *path)
     g_error ("%s", error.text);
   return trace;
 }
-
-TesseraTrace *
-test_trace_with_idle_stream (TesseraTrace *trace)
-{
-  uint16_t stream;
-
-  g_assert_cmpint (tessera_trace_add_stream (trace, 0x5555, &stream), ==, TESSERA_OK);
-  return trace;
-}

@@ -31,10 +31,6 @@ void test_held (TesseraTrace *trace, uint64_t addr, uint64_t size_bytes, bool is
 /* A valid history: blocks of 1 .. 64 units that live and die, the same for each seed. */
 TesseraTrace *test_trace_random (uint32_t seed, size_t n_allocs, uint16_t n_streams);
 
-/* @trace with one stream more, that asks for nothing: with one alone none is planned
- * across streams. */
-TesseraTrace *test_trace_with_idle_stream (TesseraTrace *trace);
-
 /*
  * A training loop: @n_steps steps, marked, each with a forward that keeps activations, a
  * backward that frees them and an optimizer step; parameters come first and stay. A batch

@@ -131,7 +131,7 @@ test_follow (void)
   TesseraTrace *trace;
 
   PROGRAM_RUN_CHILD (record_body);
-  program_plan ("run.tsr", "run.tsp", FALSE);
+  program_plan ("run.tsr", "run.tsp");
   PROGRAM_RUN_CHILD (follow_body);
   assert_recorded ("followed.tsr");
   trace = program_load_device ("followed.tsr", 0);

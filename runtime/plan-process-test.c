@@ -136,7 +136,7 @@ run_and_look (void (*run) (void))
 {
   TesseraTrace *trace;
 
-  training_plan (FALSE);
+  training_plan ();
   run ();
   trace = program_load ("followed.tsr");
   g_assert_cmpstr (tessera_trace_get_meta (trace, "policy"), ==, "plan");

@@ -64,7 +64,7 @@ steady_body (void)
 static void
 test_steady (void)
 {
-  training_plan (FALSE);
+  training_plan ();
   PROGRAM_RUN_CHILD (steady_body);
 }
 
@@ -90,7 +90,7 @@ test_follow (void)
 {
   TesseraTrace *trace;
 
-  training_plan (FALSE);
+  training_plan ();
   PROGRAM_RUN_CHILD (follow_body);
   g_assert_cmpuint (count_slots ("followed.tsr"), >, 0);
   trace = program_load ("followed.tsr");
@@ -121,7 +121,7 @@ test_detour (void)
 {
   TesseraTrace *trace;
 
-  training_plan (FALSE);
+  training_plan ();
   PROGRAM_RUN_CHILD (detour_body);
   trace = program_load ("followed.tsr");
   program_assert_no_overlap (trace);
@@ -180,13 +180,6 @@ edited_body (void)
 {
   start_with_plan ();
   assert_declined ("refused by the checker");
-}
-
-static void
-across_body (void)
-{
-  start_with_plan ();
-  assert_declined ("stream to stream");
 }
 
 static void
@@ -261,7 +254,7 @@ test_truncated (void)
   char *bytes;
   gsize n_bytes;
 
-  training_plan (FALSE);
+  training_plan ();
   g_assert_true (g_file_get_contents (program_file ("run.tsp"), &bytes, &n_bytes, NULL));
   g_assert_true (g_file_set_contents (program_file ("run.tsp"), bytes,
                                       (gssize) (n_bytes / 2), NULL));
@@ -283,22 +276,15 @@ edit (const char *sql)
 static void
 test_edited (void)
 {
-  training_plan (FALSE);
+  training_plan ();
   edit ("UPDATE slot SET offset_bytes = 0 WHERE slot_index = 5");
   PROGRAM_RUN_CHILD (edited_body);
 }
 
 static void
-test_across (void)
-{
-  training_plan (TRUE);
-  PROGRAM_RUN_CHILD (across_body);
-}
-
-static void
 test_no_hook (void)
 {
-  training_plan (FALSE);
+  training_plan ();
   PROGRAM_RUN_CHILD (no_hook_body);
 }
 
@@ -306,7 +292,7 @@ static void
 test_too_large (void)
 {
   g_setenv ("NULLCUDA_DEVICE", "1GiB", TRUE);
-  training_plan (FALSE);
+  training_plan ();
   PROGRAM_RUN_CHILD (too_large_body);
   g_setenv ("NULLCUDA_DEVICE", "16GiB", TRUE);
 }
@@ -314,7 +300,7 @@ test_too_large (void)
 static void
 test_other_run (void)
 {
-  training_plan (FALSE);
+  training_plan ();
   PROGRAM_RUN_CHILD (other_rank_body);
   PROGRAM_RUN_CHILD (other_torch_body);
   edit ("UPDATE plan SET device_bytes = device_bytes * 2");
@@ -396,7 +382,7 @@ test_declined_later (gconstpointer user)
   TesseraTrace *trace;
   guint64 declined, mapped = 0, unmapped = 0;
 
-  training_plan (FALSE);
+  training_plan ();
   if (user != NULL)
     PROGRAM_RUN_CHILD (other_batch_body);
   else
@@ -431,7 +417,6 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (foreign_body);
   PROGRAM_ADD_CHILD (truncated_body);
   PROGRAM_ADD_CHILD (edited_body);
-  PROGRAM_ADD_CHILD (across_body);
   PROGRAM_ADD_CHILD (no_hook_body);
   PROGRAM_ADD_CHILD (too_large_body);
   PROGRAM_ADD_CHILD (other_rank_body);
@@ -448,7 +433,6 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/foreign", test_foreign);
   g_test_add_func ("/plan/truncated", test_truncated);
   g_test_add_func ("/plan/edited", test_edited);
-  g_test_add_func ("/plan/across", test_across);
   g_test_add_func ("/plan/no-hook", test_no_hook);
   g_test_add_func ("/plan/too-large", test_too_large);
   g_test_add_func ("/plan/other-run", test_other_run);

@@ -262,11 +262,9 @@ program_load (const char *name)
 }
 
 void
-program_plan (const char *recording, const char *name, gboolean across_streams)
+program_plan (const char *recording, const char *name)
 {
-  const TesseraPlanOptions options = { .across_streams = across_streams,
-                                       .first_step = -1,
-                                       .last_step = -1 };
+  const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   TesseraTrace *trace = program_load_device (recording, 0);
   TesseraBlocks *blocks;
   TesseraStructure *structure;

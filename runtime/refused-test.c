@@ -99,7 +99,7 @@ refuse_each (void (*run) (void))
 {
   guint nth = 1, n_mapped = G_MAXUINT;
 
-  training_plan (FALSE);
+  training_plan ();
   for (; nth <= n_mapped; nth++)
     {
       g_autofree char *number = g_strdup_printf ("%u", nth);

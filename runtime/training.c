@@ -101,8 +101,8 @@ training_record_body (void)
 }
 
 void
-training_plan (gboolean across_streams)
+training_plan (void)
 {
   PROGRAM_RUN_CHILD (training_record_body);
-  program_plan ("run.tsr", "run.tsp", across_streams);
+  program_plan ("run.tsr", "run.tsp");
 }

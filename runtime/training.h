@@ -25,4 +25,4 @@ void training_run (gboolean evaluates);
 
 /* run.tsr, in a process of its own -> run.tsp. The test's main() adds the child. */
 void training_record_body (void);
-void training_plan (gboolean across_streams);
+void training_plan (void);

@@ -178,11 +178,6 @@ tessera_advise_plan (const TesseraTrace *trace,
   TesseraStatus status;
 
   *out_no_lengths = NULL;
-  if (plan->across_streams && plan->followable != TESSERA_FOLLOWABLE_NO &&
-      decline (plan, say ("it hands memory from stream to stream, which no run does so "
-                          "far: ",
-                          "a plan that keeps streams apart is followed")) != TESSERA_OK)
-    return TESSERA_NO_MEMORY;
   if (plan->followable == TESSERA_FOLLOWABLE_NO && plan->lengths == NULL)
     return TESSERA_OK;
   status = find_peak (&advice, TESSERA_LAYOUT_NATIVE, error, &advice.native_bytes);

@@ -79,7 +79,7 @@ test_other_lengths (void)
         test_study (test_steps_trace (&other), &of_other);
         plan = plan_of (&of_made, 4500);
         layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-        case_assert_no_overlap (of_other.blocks, layout, false);
+        case_assert_no_overlap (of_other.blocks, layout);
         /* Two requests of five have no law: they miss, or are taken for others. */
         g_assert_cmpuint (layout->n_hits, >, layout->n_misses);
         g_assert_cmpuint (layout->miss_bytes, <, asked_bytes (&of_other) / 8);
@@ -122,7 +122,7 @@ test_zeroes_later (void)
       test_study (test_steps_trace (&other), &of_other);
       plan = plan_of (&of_made, 4500);
       layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-      case_assert_no_overlap (of_other.blocks, layout, false);
+      case_assert_no_overlap (of_other.blocks, layout);
       g_assert_cmpuint (count_swept_crossing (plan->lengths), ==, is_later ? 12 : 0);
       reserved[is_later] = layout->peak_reserved_bytes;
       n_misses[is_later] = layout->n_misses;
@@ -150,7 +150,7 @@ test_outlives (void)
   plan = plan_of (&of, 8000);
   layout = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
   online = simulate (&of, TESSERA_LAYOUT_EXPANDABLE, NULL);
-  case_assert_no_overlap (of.blocks, layout, false);
+  case_assert_no_overlap (of.blocks, layout);
   for (uint32_t i = 0; i < plan->lengths->n_slots; i++)
     n += tessera_lengths_slot_is_kept (&plan->lengths->slots[i]);
   g_assert_cmpuint (n, ==, 1);
@@ -180,7 +180,7 @@ test_strays (void)
   test_study (test_steps_trace (&other), &of_other);
   plan = plan_of (&of_made, 4500);
   layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-  case_assert_no_overlap (of_other.blocks, layout, false);
+  case_assert_no_overlap (of_other.blocks, layout);
   g_test_message ("%" G_GUINT64_FORMAT " misses, %.4f of what is allocated",
                   (guint64) layout->n_misses,
                   (double) layout->peak_reserved_bytes /
@@ -218,7 +218,7 @@ test_told_in_a_phase (void)
       test_study (made_run (random, &program, units, 12), &of);
       plan = plan_of (&of, 0);
       layout = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
-      case_assert_no_overlap (of.blocks, layout, false);
+      case_assert_no_overlap (of.blocks, layout);
       n_hits += layout->n_hits;
       n_misses += layout->n_misses;
       tessera_layout_free (layout);
@@ -316,7 +316,7 @@ test_parts (void)
       TesseraLayout *expandable = simulate (&of_other, TESSERA_LAYOUT_EXPANDABLE, NULL);
 
       g_assert_nonnull (plan->lengths->cut_phase);
-      case_assert_no_overlap (of_other.blocks, layout, false);
+      case_assert_no_overlap (of_other.blocks, layout);
       g_assert_cmpuint (layout->n_misses, ==, 0);
       g_assert_cmpuint (layout->peak_reserved_bytes, <=,
                         layout->peak_allocated_bytes / 100 * 103);
@@ -340,7 +340,7 @@ test_other_parts (void)
       TesseraPlan *plan = plan_of (&of_made, 2000);
       TesseraLayout *layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
 
-      case_assert_no_overlap (of_other.blocks, layout, false);
+      case_assert_no_overlap (of_other.blocks, layout);
       g_assert_cmpuint (layout->n_misses, ==, 0);
       tessera_layout_free (layout);
       tessera_plan_free (plan);
@@ -366,7 +366,7 @@ test_long_parts (void)
 
       plan->lengths->most.length = 900;
       layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-      case_assert_no_overlap (of_other.blocks, layout, false);
+      case_assert_no_overlap (of_other.blocks, layout);
       g_assert_cmpuint (layout->n_ooms, ==, 0);
       n_hits += layout->n_hits;
       n_misses += layout->n_misses;
@@ -397,7 +397,7 @@ test_beyond (void)
   test_study (test_steps_trace (&other), &of_other);
   plan = plan_of (&of_made, 3860);
   layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-  case_assert_no_overlap (of_other.blocks, layout, false);
+  case_assert_no_overlap (of_other.blocks, layout);
   g_assert_cmpuint (layout->n_ooms, ==, 0);
   g_assert_cmpuint (layout->n_misses, >, 0);
   tessera_layout_free (layout);
@@ -433,7 +433,7 @@ test_no_memory (void)
       status =
           tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout);
       if (status == TESSERA_OK)
-        case_assert_no_overlap (of.blocks, layout, false);
+        case_assert_no_overlap (of.blocks, layout);
       else
         g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
       tessera_layout_free (layout);
@@ -486,7 +486,7 @@ test_edits (void)
       TesseraLayout *layout = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
       bool leaves = kind == TESSERA_EDIT_DYNAMIC || kind == TESSERA_EDIT_CAP;
 
-      case_assert_no_overlap (of.blocks, layout, false);
+      case_assert_no_overlap (of.blocks, layout);
       if (kind == TESSERA_EDIT_MERGE)
         n_misses = layout->n_misses;
       g_assert_cmpuint (layout->n_misses - layout->n_planned_misses, <=, n_misses);

@@ -74,7 +74,7 @@ follow (const Case *of, const TesseraPlan *plan, guint64 *n_hits, guint64 *n_mis
   };
   TesseraLayout *layout = case_simulate (of, &options);
 
-  case_assert_no_overlap (of->blocks, layout, false);
+  case_assert_no_overlap (of->blocks, layout);
   g_assert_cmpuint (layout->n_ooms, ==, 0);
   *n_hits += layout->n_hits;
   *n_misses += layout->n_misses;

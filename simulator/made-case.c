@@ -137,16 +137,14 @@ case_simulate (const Case *c, const TesseraSimulateOptions *options)
 }
 
 void
-case_assert_no_overlap (const TesseraBlocks *blocks,
-                        const TesseraLayout *layout,
-                        bool until_freed)
+case_assert_no_overlap (const TesseraBlocks *blocks, const TesseraLayout *layout)
 {
   const TesseraBlock *all = blocks->blocks;
 
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       uint32_t waited = MAX (layout->died_index[i], all[i].freed_index);
-      uint32_t end = until_freed ? all[i].freed_index : MIN (all[i].died_index, waited);
+      uint32_t end = MIN (all[i].died_index, waited);
 
       for (size_t k = i + 1; k < blocks->n_blocks && all[k].born_index < end; k++)
         if (layout->addr[i] < layout->addr[k] + layout->block_bytes[k] &&

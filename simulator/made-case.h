@@ -32,7 +32,5 @@ TesseraLayout *case_simulate (const Case *c, const TesseraSimulateOptions *optio
 void case_check_layout (const Case *c, const TesseraLayout *layout, guint seed);
 /* No two blocks share an address while both are alive, by the trace: pair by pair. What
  * is pending is at an end where this run waited for the device before the other one did.
- * @until_freed: when it is freed, though another stream still uses it. */
-void case_assert_no_overlap (const TesseraBlocks *blocks,
-                             const TesseraLayout *layout,
-                             bool until_freed);
+ */
+void case_assert_no_overlap (const TesseraBlocks *blocks, const TesseraLayout *layout);

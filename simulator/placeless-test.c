@@ -55,11 +55,10 @@ find_left_out (const Case *c, const uint32_t *chosen, size_t n_chosen)
 }
 
 static TesseraPlan *
-plan_with (const Case *c, const TesseraEdit *edit, bool across)
+plan_with (const Case *c, const TesseraEdit *edit)
 {
   TesseraPlanOptions options = { .edits = edit,
                                  .n_edits = edit != NULL ? 1 : 0,
-                                 .across_streams = across,
                                  .first_step = -1,
                                  .last_step = -1,
                                  .work_budget = 1 << 16 };
@@ -74,14 +73,14 @@ plan_with (const Case *c, const TesseraEdit *edit, bool across)
 }
 
 static TesseraPlan *
-plan_without (const Case *c, uint32_t *chosen, size_t n_chosen, bool across)
+plan_without (const Case *c, uint32_t *chosen, size_t n_chosen)
 {
   TesseraEdit edit = { .kind = TESSERA_EDIT_DYNAMIC, .name = (char *) "leave these" };
 
   tessera_selector_init (&edit.what);
   edit.what.blocks = chosen;
   edit.what.n_blocks = n_chosen;
-  return plan_with (c, &edit, across);
+  return plan_with (c, &edit);
 }
 
 /* A few blocks at random, ascending; of runs of equals some of each. */
@@ -99,12 +98,12 @@ choose (GRand *rand, const Case *c, double share, size_t *out_n)
 
 /* Returns: requests that missed; @n_folded counts plans of a step that repeats. */
 static guint64
-check_leaving (const Case *c, GRand *rand, double share, bool across, guint *n_folded)
+check_leaving (const Case *c, GRand *rand, double share, guint *n_folded)
 {
   size_t n_chosen;
   g_autofree uint32_t *chosen = choose (rand, c, share, &n_chosen);
   g_autofree guint8 *left_out = find_left_out (c, chosen, n_chosen);
-  TesseraPlan *plan = plan_without (c, chosen, n_chosen, across);
+  TesseraPlan *plan = plan_without (c, chosen, n_chosen);
   const TesseraSimulateOptions options = {
     .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
   };
@@ -207,8 +206,8 @@ test_made (void)
     {
       Case c = case_new (made_steps (rand));
 
-      n_missed += check_leaving (&c, rand, n % 10 == 0 ? 1 : 0.05 * (n % 10), n % 7 == 0,
-                                 &n_folded);
+      n_missed +=
+          check_leaving (&c, rand, n % 10 == 0 ? 1 : 0.05 * (n % 10), &n_folded);
       case_clear (&c);
     }
   g_assert_cmpuint (n_missed, >, 5000);
@@ -226,8 +225,8 @@ test_shared (gconstpointer user)
   if (trace == NULL)
     return;
   c = case_new (trace);
-  g_assert_cmpuint (check_leaving (&c, rand, 0.01, false, &n_folded), >, 0);
-  g_assert_cmpuint (check_leaving (&c, rand, 0.2, false, &n_folded), >, 0);
+  g_assert_cmpuint (check_leaving (&c, rand, 0.01, &n_folded), >, 0);
+  g_assert_cmpuint (check_leaving (&c, rand, 0.2, &n_folded), >, 0);
   case_clear (&c);
 }
 
@@ -250,10 +249,10 @@ test_capped (gconstpointer user)
   if (trace == NULL)
     return;
   c = case_new (trace);
-  plan = plan_with (&c, NULL, false);
+  plan = plan_with (&c, NULL);
   edit.at = plan->height_bytes / 10 * 7;
   tessera_plan_free (plan);
-  options.plan = plan = plan_with (&c, &edit, false);
+  options.plan = plan = plan_with (&c, &edit);
   g_assert_cmpuint (plan->n_placeless, >, 100);
   is_left = g_new0 (guint8, c.blocks->n_blocks);
   for (size_t i = 0; i < plan->n_placeless; i++)

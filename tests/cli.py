@@ -61,7 +61,7 @@ def explain_tells_of_blocks_and_of_the_peak(tmp):
 def compare_tells_what_moved(tmp):
     one, other, small = str(tmp / "one.tsp"), str(tmp / "other.tsp"), str(tmp / "small.tsp")
     good("plan", FSDP, "-o", one)
-    good("plan", FSDP, "-o", other, "--across-streams")
+    good("plan", FSDP, "-o", other, "--steps", "1")
     good("plan", SAMPLE, "-o", small)
     same = json.loads(good("compare", one, one, "--json"))
     assert same["moved"] == {"blocks": 0, "bytes": 0} and same["largest_moved"] == []
@@ -223,11 +223,11 @@ def import_gives_the_same_answers(tmp):
 
 @test
 def plan_is_checked_followed_and_repeatable(tmp):
-    for name, extra in ((SAMPLE, ()), (FSDP, ()), (FSDP, ("--across-streams",))):
-        plan = json.loads(good("plan", name, "-o", tmp / "a.tsp", "--json", *extra))
+    for name in SAMPLE, FSDP:
+        plan = json.loads(good("plan", name, "-o", tmp / "a.tsp", "--json"))
         assert plan["checked"] is True and plan["misses"] == 0 and plan["hits"] > 0, plan
         assert plan["bound_bytes"] <= plan["height_bytes"], plan
-        again = json.loads(good("plan", name, "-o", tmp / "b.tsp", "--json", *extra))
+        again = json.loads(good("plan", name, "-o", tmp / "b.tsp", "--json"))
         assert again["slot_digest"] == plan["slot_digest"]
         good("check", tmp / "a.tsp", "--trace", name)
         followed = json.loads(good("simulate", name, "--policy", f"plan:{tmp / 'a.tsp'}", "--json"))
@@ -251,30 +251,9 @@ def plan_is_checked_followed_and_repeatable(tmp):
 
 
 @test
-def hand_overs_tell_what_they_wait_for(tmp):
-    across = "--across-streams", "--budget", "1"  # plans quickly
-    plan = json.loads(good("plan", FSDP, "-o", tmp / "a.tsp", *across, "--json"))
-    assert plan["followable"] == "no" and "from stream to stream" in plan["follow_reason"], plan
-    assert "followable: no: " in good("check", tmp / "a.tsp"), plan
-    pairs = plan["hand_over_list"]
-    assert plan["hand_overs"] == len(pairs) > 0 and sum(pair["waits"] for pair in pairs) == plan["waits"], plan
-    assert all(pair["from_stream"] != pair["to_stream"] or pair["side_streams"] for pair in pairs)
-    assert all(pair["waits"] == (pair["slack_ns"] < 1000000) for pair in pairs if pair["slack_ns"] is not None)
-    stored = sqlite3.connect(tmp / "a.tsp").execute("SELECT from_slot, to_slot, event_slot, slack_ns FROM hand_over")
-    assert sorted(stored, key=str) == sorted(((p["from_slot"], p["to_slot"], p.get("event_slot"), p["slack_ns"])
-                                              for p in pairs), key=str)
-    none = json.loads(good("plan", FSDP, *across, "--waits", "none", "--json"))
-    some = json.loads(good("plan", FSDP, *across, "--waits", str(plan["waits"] // 2), "--json"))
-    assert none["waits"] == 0 and some["waits"] <= plan["waits"] // 2, (none["waits"], some["waits"])
-    assert some["height_bytes"] <= none["height_bytes"]
-    whole = json.loads(good("plan", FSDP, "--across-streams", "--json"))["hand_over_list"]
-    told = json.loads(good("explain", FSDP, str(whole[0]["to_block"]), "--across-streams", "--json"))
-    assert whole[0] in told["hand_over_list"], told["hand_over_list"]
-    # One stream: no curve of equal rows, but why there is none.
-    told = good("plan", SAMPLE, "--across-streams", "--waits", "curve")
-    assert told.splitlines()[-1] == f"{SAMPLE} has one stream: nothing passes between streams, and nothing waits", told
-    refused("plan", FSDP, "--across-streams", "--waits", "few", words=("--waits",), status=2)
-    refused("plan", FSDP, "--waits", "all", words=("--across-streams",), status=2)
+def planning_across_streams_is_told_to_be_away(tmp):
+    for command in "bench", "explain", "fit", "info", "plan", "render", "report":
+        refused(command, FSDP, "--across-streams", words=("--across-streams", "plans keep streams apart"), status=2)
 
 
 def write_mixture(path, steps=5, layers=10, experts=4):

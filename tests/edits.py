@@ -270,20 +270,18 @@ def info_and_fit_tell_of_the_plan_that_plan_makes(tmp):
 
 @test
 def what_is_kept_apart_is_in_the_bound(tmp):
-    """Optimal is told to be, also across streams, by the sum of what shares no address, or by a pin."""
+    """Optimal is told to be by the sum of what shares no address, or by a pin."""
     trace = tmp / "s.tsr"
     good("import", FSDP, "-o", trace)
-    load = planned(trace, "--across-streams", "--budget", "1")["bound_bytes"]
+    load = planned(trace, "--budget", "1")["bound_bytes"]
     for kind, options in (("apart", ("--what", "size>=64MiB")), ("pin", ("--what", "blocks=0", "--at", "100GiB"))):
         add(trace, kind, *options)
-        for way in (), ("--across-streams",):
-            plan = planned(trace, "--budget", "1", *way)
-            assert plan["optimal"] and plan["proven_bound_bytes"] == plan["height_bytes"] > 2 * load, plan
-            head = good("plan", trace, "--budget", "1", *way).splitlines()[1]
-            assert "proven bound" in head and "(0.000 % above)" in head and "alive at most" in head, head
-            cost, proof = good("plan", trace, "--budget", "1", *way).splitlines()[2:4]
-            assert plan["edits_cost_bytes"] > load and cost.startswith("the edits cost "), (plan["edits_cost_bytes"], cost)
-            assert re.match(r"optimal with its edits \(proven\), [0-9.]+ GiB above the load bound; checked$", proof), proof
+        plan = planned(trace, "--budget", "1")
+        assert plan["optimal"] and plan["proven_bound_bytes"] == plan["height_bytes"] > 2 * load, plan
+        head, cost, proof = good("plan", trace, "--budget", "1").splitlines()[1:4]
+        assert "proven bound" in head and "(0.000 % above)" in head and "alive at most" in head, head
+        assert plan["edits_cost_bytes"] > load and cost.startswith("the edits cost "), (plan["edits_cost_bytes"], cost)
+        assert re.match(r"optimal with its edits \(proven\), [0-9.]+ GiB above the load bound; checked$", proof), proof
         good("edits", "undo", trace)
 
 

@@ -130,14 +130,11 @@ plan_file (const char *path,
 int
 cli_bench (int argc, char **argv)
 {
-  gboolean across = FALSE;
   g_autofree char *capacity = NULL;
   guint64 capacity_bytes = 0;
   gint64 budget = 0;
   CliCommon common = { 0 };
-  GOptionEntry entries[] = { { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
-                               "Let ranges pass from stream to stream", NULL },
-                             { "budget", 0, 0, G_OPTION_ARG_INT64, &budget,
+  GOptionEntry entries[] = { { "budget", 0, 0, G_OPTION_ARG_INT64, &budget,
                                "Work units (placements tried)", "N" },
                              { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity,
                                "Say of each plan whether it fits", "BYTES" },
@@ -158,7 +155,6 @@ cli_bench (int argc, char **argv)
     return cli_fail (&error);
   const TesseraPlanOptions options = { .first_step = -1,
                                        .last_step = -1,
-                                       .across_streams = across,
                                        .work_budget = (uint64_t) budget };
   g_autoptr (JsonBuilder) builder = json_builder_new ();
   json_builder_begin_array (builder);

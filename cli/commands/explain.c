@@ -100,7 +100,7 @@ cli_explain (int argc, char **argv)
   g_autofree char *by = NULL;
   g_autofree char *before = NULL;
   g_autofree char *edits_path = NULL;
-  gboolean across = FALSE, no_edits = FALSE;
+  gboolean no_edits = FALSE;
   CliCommon common = { 0 };
   CliExplain explain = { .options = { .first_step = -1, .last_step = -1 }, .n_rows = 5 };
   GOptionEntry entries[] = {
@@ -112,8 +112,6 @@ cli_explain (int argc, char **argv)
       "PHASE|EVENT" },
     { "rows", 0, 0, G_OPTION_ARG_INT, &explain.n_rows,
       "Plan again for so many rows, largest first (default 5)", "N" },
-    { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
-      "Let ranges pass from stream to stream", NULL },
     { "edits", 0, 0, G_OPTION_ARG_FILENAME, &edits_path,
       "Apply these edits, not those kept with FILE", "EDITS.json" },
     { "no-edits", 0, 0, G_OPTION_ARG_NONE, &no_edits, "Apply no edits", NULL },
@@ -131,7 +129,6 @@ cli_explain (int argc, char **argv)
     return cli_usage ("explain", "--edits and --no-edits can't be had together");
   explain.json = common.json;
   explain.freed_before = before;
-  explain.options.across_streams = across;
   TesseraStatus status = cli_study_open (&explain.study, argv[1], &common, &error);
   explain.options.progress = cli_progress ("planning");
   if (status == TESSERA_OK && explain.study.blocks->n_blocks == 0)

@@ -5,11 +5,9 @@
 int
 cli_fit (int argc, char **argv)
 {
-  gboolean across = FALSE, no_edits = FALSE;
+  gboolean no_edits = FALSE;
   CliCommon common = { 0 };
-  GOptionEntry entries[] = { { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
-                               "Let the plan pass ranges from stream to stream", NULL },
-                             { "no-edits", 0, 0, G_OPTION_ARG_NONE, &no_edits,
+  GOptionEntry entries[] = { { "no-edits", 0, 0, G_OPTION_ARG_NONE, &no_edits,
                                "The plan without the edits that are kept with FILE",
                                NULL },
                              { NULL } };
@@ -19,7 +17,6 @@ cli_fit (int argc, char **argv)
 
   if (!cli_parse ("fit", &argc, &argv, entries, &common, 1, 1))
     return CLI_USAGE;
-  options.across_streams = across;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
   if (status == TESSERA_OK)
     status = cli_study_edits (&study, NULL, no_edits, &options, &error);

@@ -155,15 +155,13 @@ int
 cli_info (int argc, char **argv)
 {
   gint64 at = NO_EVENT;
-  gboolean fast = FALSE, across = FALSE, no_edits = FALSE;
+  gboolean fast = FALSE, no_edits = FALSE;
   CliCommon common = { 0 };
   GOptionEntry entries[] = {
     { "at", 0, 0, G_OPTION_ARG_INT64, &at,
       "The moment whose parts are told (default: the verdict's: the last failure, "
       "else the first maximum of reserved, of a followed plan the fullest)",
       "EVENT" },
-    { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
-      "Let the plan pass ranges from stream to stream", NULL },
     { "no-edits", 0, 0, G_OPTION_ARG_NONE, &no_edits,
       "The plan without the edits that are kept with FILE", NULL },
     { "fast", 0, 0, G_OPTION_ARG_NONE, &fast, "Leave out plan and smallest devices",
@@ -180,7 +178,6 @@ cli_info (int argc, char **argv)
     return CLI_USAGE;
   if (at != NO_EVENT && (at < 0 || at >= (gint64) TESSERA_NONE))
     return cli_usage ("info", "--at takes an event index, 0 or more");
-  plan_options.across_streams = across;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
   if (status == TESSERA_OK)
     status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);

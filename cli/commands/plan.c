@@ -13,7 +13,6 @@
 #include "cli/tell/regions.h"
 #include "cli/study.h"
 #include "cli/tell/verdict.h"
-#include "cli/tell/waits.h"
 #include "db/store.h"
 #include "edits/query.h"
 
@@ -64,7 +63,6 @@ print_json (const CliStudy *study, const CliRegions *regions, const char *output
   cli_json_bytes (builder, "region_bytes",
                   tessera_plan_pool_bytes (plan) - plan->height_bytes);
   cli_json_regions (builder, regions);
-  cli_json_waits (builder, study);
   cli_json_number (builder, "seconds", study->plan_seconds);
   cli_json_text (builder, "strategy", plan->strategy);
   if (plan->ungrouped_bytes > 0)
@@ -169,7 +167,6 @@ print_text (const CliStudy *study, const char *output)
   cli_print_kinds (plan);
   cli_print_laws (study);
   print_warning (study);
-  cli_print_waits (study);
   if (output != NULL)
     printf ("written to %s\n", cli_shown (output));
 }
@@ -210,10 +207,9 @@ typedef struct
   char *steps;
   char *edits_path;
   char *strategy;
-  char *waits_text, *regions_text;
-  CliWaits waits;
+  char *regions_text;
   CliRegions regions;
-  gboolean no_edits, across, store, force;
+  gboolean no_edits, store, force;
   gboolean keeps_best;
   char *resume;
   double time_limit_s;
@@ -232,7 +228,6 @@ clear_arguments (Arguments *arguments)
   g_free (arguments->resume);
   g_free (arguments->most_length_text);
   g_free (arguments->most_batch_text);
-  g_free (arguments->waits_text);
   g_free (arguments->regions_text);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Arguments, clear_arguments)
@@ -244,13 +239,6 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &arguments->output, "The plan to write",
       "P.tsp" },
     CLI_FORCE (&arguments->force),
-    { "across-streams", 0, 0, G_OPTION_ARG_NONE, &arguments->across,
-      "Let ranges pass from stream to stream; lists each hand-over", NULL },
-    { "waits", 0, 0, G_OPTION_ARG_STRING, &arguments->waits_text,
-      "Across streams, hand-overs without slack: all (lowest height; the default), none, "
-      "at "
-      "most N, or curve (what fewer cost)",
-      "N" },
     { "regions", 0, 0, G_OPTION_ARG_STRING, &arguments->regions_text,
       "Of dynamic requests: space above the slots: none, SIZE, auto (what reserves least "
       "in simulation), or curve (what several sizes are worth); what small blocks need "
@@ -316,16 +304,9 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
       !parse_strategy (arguments->strategy, &options->strategy))
     return cli_usage ("plan", "--strategy takes free, paper, paper-plain or auto, not %s",
                       arguments->strategy);
-  if (!cli_parse_waits (arguments->waits_text, &arguments->waits))
-    return cli_usage ("plan", "--waits takes all, none, curve or a number, not %s",
-                      arguments->waits_text);
-  if (arguments->waits_text != NULL && !arguments->across)
-    return cli_usage ("plan", "--waits is about plans with --across-streams");
   if (!cli_parse_regions (arguments->regions_text, &arguments->regions))
     return cli_usage ("plan", "--regions takes none, auto, curve or a size, not %s",
                       arguments->regions_text);
-  if (arguments->resume != NULL && arguments->waits.kind != CLI_WAITS_ALL)
-    return cli_usage ("plan", "--resume and --waits can't be had together");
   if (arguments->edits_path != NULL && arguments->no_edits)
     return cli_usage ("plan", "--edits and --no-edits can't be had together");
   if (arguments->budget < 0)
@@ -342,7 +323,6 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
   if (arguments->store && tessera_file_kind (path) != TESSERA_FILE_TRACE)
     return cli_usage (
         "plan", "--store writes into a .tsr, and %s is none (see tessera import)", path);
-  options->across_streams = arguments->across;
   options->regions_for_large = arguments->regions.kind != CLI_REGIONS_SMALL;
   options->work_budget = (uint64_t) arguments->budget;
   options->time_limit_s = arguments->time_limit_s;
@@ -380,8 +360,6 @@ make (Arguments *arguments,
     return status;
   options->resumed = *resumed;
   options->resumed_name = arguments->resume;
-  study->limits_waits = arguments->waits.kind == CLI_WAITS_AT_MOST;
-  study->most_waits = arguments->waits.most;
   cli_process_ask_on_interrupt (options->keeps_best);
   status = cli_study_plan (study, options, error);
   if (status == TESSERA_OK)
@@ -427,10 +405,6 @@ cli_plan (int argc, char **argv)
       print_resumed (&study, resumed);
       print_text (&study, arguments.output);
       cli_print_regions (&study, &arguments.regions);
-      if (arguments.waits.kind == CLI_WAITS_CURVE)
-        status = cli_print_waits_curve (&study, &options, &error);
-      cli_progress_end ();
-      result = status == TESSERA_OK ? CLI_DONE : cli_fail (&error);
     }
   cli_study_clear (&study);
   tessera_plan_free (resumed);

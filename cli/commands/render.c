@@ -9,7 +9,7 @@
 typedef struct
 {
   char *output, *size, *axis, *colour, *policy;
-  gboolean dark, stacked, no_plan, no_edits, across;
+  gboolean dark, stacked, no_plan, no_edits;
   double scale;
 } RenderOptions;
 
@@ -114,9 +114,7 @@ plan_as_edited (CliStudy *study,
                 CliRegrouped *regrouped,
                 TesseraError *error)
 {
-  TesseraPlanOptions plan_options = { .across_streams = options->across,
-                                      .first_step = -1,
-                                      .last_step = -1 };
+  TesseraPlanOptions plan_options = { .first_step = -1, .last_step = -1 };
   TesseraStatus status =
       cli_study_edits (study, NULL, options->no_edits, &plan_options, error);
   if (status == TESSERA_OK)
@@ -176,8 +174,6 @@ cli_render (int argc, char **argv)
       NULL },
     { "no-edits", 0, 0, G_OPTION_ARG_NONE, &options.no_edits,
       "Leave out the edits that are kept with FILE", NULL },
-    { "across-streams", 0, 0, G_OPTION_ARG_NONE, &options.across, "Plan across streams",
-      NULL },
     { NULL }
   };
   CliSheet sheet;

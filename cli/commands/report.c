@@ -10,12 +10,10 @@ int
 cli_report (int argc, char **argv)
 {
   g_autofree char *output = NULL;
-  gboolean across = FALSE, no_edits = FALSE;
+  gboolean no_edits = FALSE;
   CliCommon common = { 0 };
   GOptionEntry entries[] = { { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
                                "The page to write", "REPORT.html" },
-                             { "across-streams", 0, 0, G_OPTION_ARG_NONE, &across,
-                               "Plan across streams", NULL },
                              { "no-edits", 0, 0, G_OPTION_ARG_NONE, &no_edits,
                                "Leave out the edits that are kept with FILE", NULL },
                              { NULL } };
@@ -31,7 +29,6 @@ cli_report (int argc, char **argv)
   int result = cli_check_output ("report", argv[1], output);
   if (result != CLI_DONE)
     return result;
-  options.across_streams = across;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
   if (status == TESSERA_OK)
     status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "cli/tell/culprits.h"
-#include "cli/tell/waits.h"
 #include "simulator/explain.h"
 
 #define MOST_NEIGHBOURS 8
@@ -70,7 +69,6 @@ json_place (const CliExplain *explain,
   json_blocks (builder, "chain", reason->chain, reason->n_chain);
   cli_json_bool (builder, "left", explain->study.planned->is_left[index]);
   (void) cli_explain_edits (builder, explain, index);
-  cli_explain_waits (builder, &explain->study, index);
   TesseraStatus status = cli_explain_what_if (explain, likes, without, &answer, error);
   if (status != TESSERA_OK)
     return status;
@@ -153,7 +151,6 @@ print_place (const CliExplain *explain,
   print_blocks (explain, "carries", reason->above, reason->n_above);
   print_blocks (explain, "down to the ground", reason->chain, reason->n_chain);
   print_lower (reason, is_pinned);
-  cli_explain_waits (NULL, &explain->study, index);
   TesseraStatus status = cli_explain_what_if (explain, likes, without, &answer, error);
   if (status == TESSERA_OK)
     print_answer (explain, &answer, without);

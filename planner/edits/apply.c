@@ -68,8 +68,7 @@ are_of_one_rota (const TesseraPlan *plan, uint32_t a, uint32_t b)
   const TesseraSlot *x = &plan->slots[a], *y = &plan->slots[b];
 
   return is_of_rota (x) && is_of_rota (y) && x->stream == y->stream &&
-         x->pool == y->pool && x->block_bytes == y->block_bytes &&
-         (!plan->across_streams || x->block == y->block);
+         x->pool == y->pool && x->block_bytes == y->block_bytes;
 }
 
 static void

@@ -7,8 +7,6 @@
 
 #include "planner/edits/holds.h"
 #include "planner/pack.h"
-#include "planner/plan/clock.h"
-#include "planner/plan/ordered.h"
 #include "planner/plan/stop.h"
 #include "planner/planner.h"
 #include "planner/run.h"
@@ -39,8 +37,6 @@ typedef struct
   uint32_t *left_out;   /* [n_blocks] of those that stand for others: 1 + the edit that
                            leaves it without a slot, or TESSERA_LEFT_OUT_KEPT; 0: none */
   TesseraStop stop;
-  uint32_t *noticed;      /* ordered.h; NULL: no block is held back */
-  TesseraPlanClock clock; /* across streams only */
 
   TesseraItem *items; /* what is packed: a slot, or two that share a range */
   size_t n_items;
@@ -70,8 +66,7 @@ void tessera_match_tails (TesseraTail *starts,
                           size_t n_wraps);
 
 /* The spares of the repeating step, whose slots are the last so far: as few as serve all
- * rotas (db/plan.h). Of a plan across streams each slot takes turns with a spare of its
- * own only: the list of hand-overs wants to know who was where. */
+ * rotas (db/plan.h). */
 TESSERA_MUST_USE TesseraStatus tessera_build_rotas (TesseraPlanBuild *build);
 /* Adds a spare like the slot @like. */
 TESSERA_MUST_USE TesseraStatus tessera_build_spare (TesseraPlanBuild *build,
@@ -100,7 +95,6 @@ void tessera_build_forget (TesseraPlanBuild *build);
 void tessera_build_let_go (TesseraPlanBuild *build);
 /* Slots, names, holds, items and bound, anew; their offsets; all of that, with rooms. */
 TESSERA_MUST_USE TesseraStatus tessera_build_lay_open (TesseraPlanBuild *build);
-TESSERA_MUST_USE TesseraStatus tessera_build_lay_down (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
 /* The same of one kind of step, with what edits leave out: step by step, or in pairs of
  * steps where that is lower. */
@@ -137,8 +131,6 @@ bool tessera_build_prefers_groups (TesseraPlanBuild *build,
                                    size_t n_strategy);
 /* Offsets, height and strategy, for the items as they are. */
 TESSERA_MUST_USE TesseraStatus tessera_build_offsets (TesseraPlanBuild *build);
-/* The same where a range may pass from stream to stream. */
-TESSERA_MUST_USE TesseraStatus tessera_build_across (TesseraPlanBuild *build);
 
 /* Whether the slot is a spare. Its section has to be closed. */
 static inline bool
@@ -153,11 +145,11 @@ tessera_build_is_spare (const TesseraPlanBuild *build, size_t slot)
 /* Whether what PyTorch keeps apart by size is kept apart here: more than one stream, or a
  * recording of ours, whose plan is there to be followed: the run that does so may bring a
  * stream that the recording lacked (to prefetch batches), and from then on no range
- * passes between small and large at will. Costs 0.01 to 0.2 % of height. */
+ * passes between small and large at will. */
 static inline bool
 tessera_build_splits_sizes (const TesseraPlanBuild *build)
 {
-  return build->plan->n_streams > 1 || build->noticed != NULL ||
+  return build->plan->n_streams > 1 ||
          tessera_trace_get_meta (build->trace, "policy") != NULL;
 }
 

@@ -235,12 +235,11 @@ list_lives (const TesseraPlanBuild *build,
   for (uint32_t i = 0; i < build->n_items; i++)
     {
       const TesseraItem *item = &build->items[i];
-      uint32_t zone = build->plan->across_streams ? 0 : item->zone;
 
       items[i] = (TesseraCapItem){ .size_bytes = item->size_bytes };
-      lives[n++] = (TesseraCapLife){ zone, item->begin, item->end, i };
+      lives[n++] = (TesseraCapLife){ item->zone, item->begin, item->end, i };
       if (item->begin2 < item->end2)
-        lives[n++] = (TesseraCapLife){ zone, item->begin2, item->end2, i };
+        lives[n++] = (TesseraCapLife){ item->zone, item->begin2, item->end2, i };
     }
   *out_n_lives = n;
   for (size_t i = 0; i < build->plan->n_slots; i++)
@@ -370,7 +369,7 @@ lose_some (TesseraPlanBuild *build,
   bool is_taken = false;
   TesseraStatus status = TESSERA_OK;
 
-  if (ways->has_strips && !build->plan->across_streams)
+  if (ways->has_strips)
     status = tessera_strip_find (build, build->wishes.cap_bytes, &strip);
   if (status == TESSERA_OK)
     status = ways->leave_out (build, user, most_bytes, &loss);

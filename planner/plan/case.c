@@ -9,9 +9,6 @@
 #define PLACELESS (TESSERA_NONE - 1)
 
 const TesseraPlanOptions plan_all_steps = { .first_step = -1, .last_step = -1 };
-const TesseraPlanOptions plan_across = { .across_streams = true,
-                                         .first_step = -1,
-                                         .last_step = -1 };
 
 PlanCase
 plan_case_look (TesseraTrace *trace)
@@ -52,28 +49,13 @@ plan_case_shares (const TesseraSlot *a, const TesseraSlot *b)
          b->offset_bytes < a->offset_bytes + a->block_bytes;
 }
 
-/* Whether a block may lie in the one in place of the other: its spare, and where ranges
- * do not pass between streams any of its rota. */
+/* Whether a block may lie in the one in place of the other: in any of its rota. */
 static bool
-take_turns (const TesseraPlan *p, const TesseraSlot *a, const TesseraSlot *b)
+take_turns (const TesseraSlot *a, const TesseraSlot *b)
 {
-  if (p->across_streams)
-    return a->section == b->section && a->block == b->block;
   return a->section == b->section && a->block_bytes == b->block_bytes &&
          a->stream == b->stream && a->pool == b->pool && a->wraps &&
          a->died_next >= a->born && b->wraps && b->died_next >= b->born;
-}
-
-/* Where a block ends in its slot: who takes the range waits for side streams, or waits
- * until the host has seen that they are done. */
-static uint32_t
-end_of (const PlanCase *c, const uint32_t *slot_of, uint32_t b)
-{
-  const TesseraBlock *block = &c->blocks->blocks[b];
-
-  return c->plan->slots[slot_of[b]].side_streams && block->freed_index > block->born_index
-             ? block->freed_index
-             : block->died_index;
 }
 
 /* Whether nothing lies in the slot when block @b comes; those before it have theirs. */
@@ -83,7 +65,7 @@ is_free_for (const PlanCase *c, const uint32_t *slot_of, uint32_t slot, uint32_t
   const TesseraBlock *all = c->blocks->blocks;
 
   for (uint32_t a = 0; a < b; a++)
-    if (slot_of[a] != PLACELESS && end_of (c, slot_of, a) > all[b].born_index &&
+    if (slot_of[a] != PLACELESS && all[a].died_index > all[b].born_index &&
         plan_case_shares (&c->plan->slots[slot_of[a]], &c->plan->slots[slot]))
       return false;
   return true;
@@ -98,7 +80,7 @@ find_turn (const PlanCase *c, const uint32_t *slot_of, uint32_t b)
 
   for (uint32_t i = 0; i < p->n_slots; i++)
     if ((found == TESSERA_NONE || b % 3 == 0) &&
-        take_turns (p, &p->slots[i], &p->slots[slot_of[b]]) &&
+        take_turns (&p->slots[i], &p->slots[slot_of[b]]) &&
         is_free_for (c, slot_of, i, b))
       found = i;
   if (found == TESSERA_NONE)
@@ -181,7 +163,7 @@ place_blocks (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
         continue;
       own = &p->slots[slot_of[b]];
       if (!is_free_for (c, slot_of, slot_of[b], b) ||
-          (!p->across_streams && take_turns (p, own, own) && b % 2))
+          (take_turns (own, own) && b % 2))
         slot_of[b] = find_turn (c, slot_of, b);
     }
   return slot_of;
@@ -193,31 +175,8 @@ is_small (const TesseraBlock *block)
   return block->block_bytes <= 1 << 20;
 }
 
-/* A request of a's owner that a's range could have served, before b. */
-static bool
-is_open (const PlanCase *c, const TesseraBlock *a, uint32_t end, const TesseraBlock *b)
-{
-  const TesseraBlocks *blocks = c->blocks;
-
-  bool is_recorded = tessera_trace_get_meta (c->trace, "policy") != NULL;
-
-  if ((c->trace->n_streams == 1 && !is_recorded) ||
-      (a->stream == b->stream && is_small (a) == is_small (b)))
-    return true;
-  for (uint32_t i = end; i < b->born_index; i++)
-    if (c->trace->events[i].action == TESSERA_ALLOC)
-      {
-        const TesseraBlock *request = &blocks->blocks[blocks->block_of_event[i]];
-
-        if (request->stream == a->stream && is_small (request) == is_small (a) &&
-            request->block_bytes <= a->block_bytes)
-          return true;
-      }
-  return false;
-}
-
-/* In the real trace no two blocks meet in time and address, and ranges pass from stream
- * to stream only where PyTorch's own rule has ordered them. */
+/* In the real trace no two blocks meet in time and address, and of several streams none
+ * passes between these, or between small and large. */
 void
 plan_case_check (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
 {
@@ -232,7 +191,8 @@ plan_case_check (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
             slot_of[b] == PLACELESS ||
             !plan_case_shares (&c->plan->slots[slot_of[a]], &c->plan->slots[slot_of[b]]))
           continue;
-        g_assert_cmpuint (end_of (c, slot_of, a), <=, all[b].born_index);
-        g_assert_true (is_open (c, &all[a], end_of (c, slot_of, a), &all[b]));
+        g_assert_cmpuint (all[a].died_index, <=, all[b].born_index);
+        g_assert_cmpuint (all[a].stream, ==, all[b].stream);
+        g_assert_true (c->trace->n_streams == 1 || is_small (&all[a]) == is_small (&all[b]));
       }
 }

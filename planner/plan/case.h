@@ -16,7 +16,7 @@ typedef struct
   TesseraPlan *plan;
 } PlanCase;
 
-extern const TesseraPlanOptions plan_all_steps, plan_across;
+extern const TesseraPlanOptions plan_all_steps;
 
 /* Takes @trace over; without a plan. */
 PlanCase plan_case_look (TesseraTrace *trace);

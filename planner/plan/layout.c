@@ -208,21 +208,13 @@ tessera_build_lay_open (TesseraPlanBuild *build)
 }
 
 TesseraStatus
-tessera_build_lay_down (TesseraPlanBuild *build)
-{
-  return build->plan->across_streams || build->plan->n_streams == 1
-             ? tessera_build_across (build)
-             : tessera_build_offsets (build);
-}
-
-TesseraStatus
 tessera_build_layout (TesseraPlanBuild *build)
 {
   TesseraStatus status = tessera_build_lay_open (build);
 
   if (status == TESSERA_OK)
-    status = tessera_build_lay_down (build);
-  if (status == TESSERA_OK && !build->plan->across_streams)
+    status = tessera_build_offsets (build);
+  if (status == TESSERA_OK)
     status = tessera_build_rooms (build);
   return status;
 }

@@ -115,7 +115,7 @@ may_be_lower (const TesseraPlanBuild *build)
 
   for (size_t i = 0; i < plan->n_sections; i++)
     has_spares = has_spares || build->n_spares[i] > 0;
-  return !plan->across_streams && has_spares && plan->cut_short == TESSERA_CUT_NOT &&
+  return has_spares && plan->cut_short == TESSERA_CUT_NOT &&
          tessera_build_is_worth (
              plan->height_bytes,
              tessera_blocks_bound (build->blocks, 0, build->run.limit, NULL));
@@ -173,7 +173,7 @@ tessera_build_pairs (TesseraPlanBuild *build)
   TesseraStatus status;
 
   build->load_bytes = build->singles_bytes = 0;
-  if (before != NULL && !build->plan->across_streams)
+  if (before != NULL)
     return has_pairs (before) ? repeat_pairs (build) : lay_out (build);
   status = lay_out (build);
   return status == TESSERA_OK && may_be_lower (build) ? try_pairs (build) : status;

@@ -3,7 +3,7 @@
  *
  * Zones: blocks of different pools never share an address (the memory of a captured graph
  * is in use whenever it is replayed, whatever the trace shows), nor do those of different
- * streams, nor, where several streams are at work, PyTorch's two size classes.
+ * streams, nor, where several streams may be at work, PyTorch's two size classes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,6 +13,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Of one stream small and large keep zones of their own where that costs no more than
+ * this share of the pool: strays of a run that differs, most of them small, have a place
+ * there that is in no large block's way. */
+#define DEAR_ZONES_SHARE 256
 
 typedef struct
 {
@@ -101,18 +106,6 @@ make_tail (const TesseraSlot *slot, uint32_t tail, uint32_t index)
                         .slot = index };
 }
 
-/* Whether a block of the start may come to lie there: in any place of a rota, and of a
- * slot that takes turns with a spare of its own in the spare. */
-static bool
-is_for_starts (const TesseraPlanBuild *build, uint32_t slot, const TesseraSpell *spell)
-{
-  bool is_spare = tessera_build_is_spare (build, slot);
-
-  if (!build->plan->across_streams)
-    return !is_spare;
-  return is_spare || spell->died_next <= spell->born;
-}
-
 /* Tails of the start, then those of the repeating step: the number of requests before the
  * end. */
 static void
@@ -141,7 +134,7 @@ list_tails (const TesseraPlanBuild *build,
       TesseraSpell spell;
 
       if (slot->wraps && tessera_run_spell (run, slot->block, &spell) &&
-          spell.tail != TESSERA_NONE && is_for_starts (build, i, &spell))
+          spell.tail != TESSERA_NONE && !tessera_build_is_spare (build, i))
         tails[n++] = make_tail (slot, spell.tail, i);
     }
   *out_n_wraps = n - *out_n_starts;
@@ -202,8 +195,10 @@ tessera_build_close_ranks (TesseraPlanBuild *build)
   return TESSERA_OK;
 }
 
+/* @splits: small and large have zones of their own. @out_bytes: what the zones need, one
+ * on top of the other. */
 static TesseraStatus
-set_zones (TesseraPlanBuild *build)
+number_zones (TesseraPlanBuild *build, bool splits, uint64_t *out_bytes)
 {
   const TesseraPlan *plan = build->plan;
   Owned *owned = malloc ((plan->n_slots + 1) * sizeof *owned);
@@ -213,10 +208,8 @@ set_zones (TesseraPlanBuild *build)
     return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
-      uint64_t owner = tessera_slot_owner (&plan->slots[i]);
+      uint64_t owner = splits ? tessera_slot_owner (&plan->slots[i]) : plan->slots[i].pool;
 
-      if (!tessera_build_splits_sizes (build))
-        owner = plan->slots[i].pool;
       owned[i] = (Owned){ owner, (uint32_t) i };
     }
   qsort (owned, plan->n_slots, sizeof *owned, by_owner);
@@ -226,7 +219,23 @@ set_zones (TesseraPlanBuild *build)
       build->items[build->item_of_slot[owned[i].slot]].zone = zone;
     }
   free (owned);
-  return TESSERA_OK;
+  return tessera_pack_bound (build->items, build->n_items, out_bytes);
+}
+
+static TesseraStatus
+set_zones (TesseraPlanBuild *build)
+{
+  bool splits = tessera_build_splits_sizes (build);
+  uint64_t apart_bytes, together_bytes;
+  TesseraStatus status = number_zones (build, splits, &apart_bytes);
+
+  if (status != TESSERA_OK || !splits || build->plan->n_streams > 1)
+    return status;
+  status = number_zones (build, false, &together_bytes);
+  return status == TESSERA_OK &&
+                 apart_bytes - together_bytes <= apart_bytes / DEAR_ZONES_SHARE
+             ? number_zones (build, true, &apart_bytes)
+             : status;
 }
 
 TesseraStatus

@@ -60,7 +60,6 @@ go_on (TesseraTrace *trace, const TesseraPlanOptions *like)
   g_assert_cmpint (plan_on (&c, first, like, &error, &all), ==, TESSERA_OK);
   g_assert_cmpuint (all->height_bytes, <=, first->height_bytes);
   g_assert_cmpint (all->cut_short, ==, TESSERA_CUT_NOT);
-  g_assert_cmpuint (all->n_hand_overs > 0, ==, c.plan->n_hand_overs > 0);
   tessera_plan_free (first);
   tessera_plan_free (again);
   tessera_plan_free (all);
@@ -71,12 +70,8 @@ static void
 test_never_higher (void)
 {
   for (uint32_t seed = 1; seed <= 12; seed++)
-    {
-      go_on (test_trace_random (seed, 300, (uint16_t) (1 + seed % 3)), &plan_all_steps);
-      go_on (test_trace_random (seed, 120, 3), &plan_across);
-    }
+    go_on (test_trace_random (seed, 300, (uint16_t) (1 + seed % 3)), &plan_all_steps);
   go_on (test_trace_loop (5, 6, true), &plan_all_steps);
-  go_on (test_trace_with_idle_stream (test_trace_loop (4, 5, true)), &plan_across);
 }
 
 /* Offsets of any kind, and heights that are not theirs: a checked plan, no higher than
@@ -150,7 +145,6 @@ test_does_not_fit (void)
   steps.first_step = 1;
   steps.last_step = 1;
   assert_refused (&c, other.plan, &plan_all_steps, "another trace");
-  assert_refused (&c, c.plan, &plan_across, "streams apart");
   assert_refused (&c, c.plan, &paper, "strategy");
   assert_refused (&loop, loop.plan, &steps, "slots are not those");
   plan_case_clear (&c);

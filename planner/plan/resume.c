@@ -7,7 +7,6 @@
 
 #include "planner/check.h"
 #include "planner/dynamic/rooms.h"
-#include "planner/plan/closing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,10 +44,6 @@ tessera_resume_check (const TesseraPlanBuild *build)
     return TESSERA_OK;
   if (before->trace_fingerprint != tessera_trace_fingerprint (build->trace))
     return refuse (build, "it was made from another trace");
-  if (before->across_streams != build->options->across_streams)
-    return refuse (build, before->across_streams
-                              ? "it lets ranges pass from stream to stream"
-                              : "it keeps streams apart");
   if (build->wishes.cap_bytes != UINT64_MAX)
     return refuse (build, "under a cap it is decided anew which blocks have slots");
   if (!has_strategy (before, build->options->strategy))
@@ -61,8 +56,7 @@ is_like (const TesseraSlot *a, const TesseraSlot *b)
 {
   return a->block == b->block && a->block_bytes == b->block_bytes && a->born == b->born &&
          a->died == b->died && a->section == b->section && a->stream == b->stream &&
-         a->pool == b->pool && a->wraps == b->wraps && a->died_next == b->died_next &&
-         a->side_streams == b->side_streams;
+         a->pool == b->pool && a->wraps == b->wraps && a->died_next == b->died_next;
 }
 
 /* Its height by its slots, whatever it says. Returns: false where its slots are others.
@@ -92,23 +86,13 @@ static TesseraStatus
 derive (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
-  TesseraClosing *closing = NULL;
-  TesseraStatus status;
 
   free (plan->rooms);
   free (plan->regions);
-  free (plan->hand_overs);
   plan->rooms = NULL;
   plan->regions = NULL;
-  plan->hand_overs = NULL;
-  plan->n_rooms = plan->n_regions = plan->n_hand_overs = 0;
-  if (!plan->across_streams)
-    return tessera_build_rooms (build);
-  status = tessera_closing_new (build, &closing);
-  if (status == TESSERA_OK)
-    status = tessera_build_hand_overs (build, closing);
-  tessera_closing_free (closing);
-  return status;
+  plan->n_rooms = plan->n_regions = 0;
+  return tessera_build_rooms (build);
 }
 
 static TesseraStatus

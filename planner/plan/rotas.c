@@ -19,7 +19,6 @@ typedef struct
 {
   uint64_t block_bytes;
   uint32_t stream_pool;
-  uint32_t alone; /* across streams: the slot, so that each is a rota by itself */
   uint32_t slot;
 } Member;
 
@@ -28,9 +27,7 @@ compare_rotas (const Member *x, const Member *y)
 {
   if (x->block_bytes != y->block_bytes)
     return x->block_bytes < y->block_bytes ? -1 : 1;
-  if (x->stream_pool != y->stream_pool)
-    return x->stream_pool < y->stream_pool ? -1 : 1;
-  return (x->alone > y->alone) - (x->alone < y->alone);
+  return (x->stream_pool > y->stream_pool) - (x->stream_pool < y->stream_pool);
 }
 
 static int
@@ -71,7 +68,6 @@ list_members (const TesseraPlanBuild *build, Member *members)
         members[n++] =
             (Member){ .block_bytes = slot->block_bytes,
                       .stream_pool = (uint32_t) slot->stream << 16 | slot->pool,
-                      .alone = plan->across_streams ? i : 0,
                       .slot = i };
     }
   qsort (members, n, sizeof *members, compare_members);
@@ -125,19 +121,6 @@ end_together (TesseraPlan *plan, const Member *members, size_t n_members)
     plan->slots[members[i].slot].died = died;
 }
 
-/* A slot and its spare, both taken over the whole step. */
-static void
-forget_turns (TesseraPlanBuild *build, const Member *members, size_t n_members)
-{
-  for (size_t i = 0; i < n_members; i++)
-    {
-      TesseraSlot *slot = &build->plan->slots[members[i].slot];
-
-      slot->wraps = slot->born > build->run.step_begin;
-      slot->died_next = slot->wraps ? slot->born : 0;
-    }
-}
-
 static TesseraStatus
 build_rota (TesseraPlanBuild *build,
             const Member *members,
@@ -156,8 +139,6 @@ build_rota (TesseraPlanBuild *build,
         status = tessera_build_spare (build, members[i].slot);
         n_spares--;
       }
-  if (plan->across_streams)
-    forget_turns (build, members, n_members);
   return status;
 }
 

@@ -56,7 +56,6 @@ static TesseraSlot
 make_slot (const TesseraPlanBuild *build, uint32_t index, const TesseraSpell *spell)
 {
   const TesseraBlock *block = &build->blocks->blocks[index];
-  TesseraLag lag;
 
   return (TesseraSlot){ .size_bytes = block->size_bytes,
                         .block_bytes = block->block_bytes,
@@ -71,9 +70,7 @@ make_slot (const TesseraPlanBuild *build, uint32_t index, const TesseraSpell *sp
                         .stream = block->stream,
                         .pool = block->pool,
                         .lifetime_class = block->lifetime_class,
-                        .wraps = spell->wraps,
-                        .side_streams =
-                            tessera_has_lag (&build->run, build->noticed, index, &lag) };
+                        .wraps = spell->wraps };
 }
 
 TesseraStatus
@@ -83,8 +80,8 @@ tessera_build_spare (TesseraPlanBuild *build, uint32_t like)
   TesseraSlot spare = build->plan->slots[like];
 
   spare.born = last;
-  spare.wraps = last > build->run.step_begin || !build->plan->across_streams;
-  spare.died_next = last > build->run.step_begin ? last : spare.wraps ? last + 1 : 0;
+  spare.wraps = true;
+  spare.died_next = last > build->run.step_begin ? last : last + 1;
   return add_slot (build, &spare);
 }
 

@@ -433,7 +433,7 @@ settle (TesseraPlanBuild *build, const TesseraStrip *strip)
     return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < plan->n_slots; i++)
     offsets[i] = plan->slots[i].offset_bytes;
-  status = tessera_build_lay_down (build);
+  status = tessera_build_offsets (build);
   if (status == TESSERA_OK && plan->height_bytes >= height_bytes)
     {
       for (size_t i = 0; i < plan->n_slots; i++)

@@ -34,7 +34,7 @@ LONG = "TESSERA_TEST_LONG" in os.environ
 N_DRAWN = int(os.environ.get("TESSERA_HOSTILE_CHANGES", 12))  # of each base
 # NAME: options of `tessera plan`
 PLANS = {
-    "lengths": (), "parts": (), "kinds": (), "experts": (), "streams": ("--across-streams",), "edited": (),
+    "lengths": (), "parts": (), "kinds": (), "experts": (), "edited": (),
 }
 # An edit of each kind, as JSON.
 EDITS = (
@@ -166,7 +166,7 @@ PURPOSE = {
     "lengths": ("length_plan", "length_step", "length_law", "length_slot", "start_slot", "length_order",
                 "length_order_slot", "length_order_edge"),
     "parts": ("length_phase", "length_plan"), "kinds": ("crossing",), "experts": ("room", "region"),
-    "streams": ("hand_over",), "edited": ("plan_edit", "placeless"),
+    "edited": ("plan_edit", "placeless"),
 }
 
 

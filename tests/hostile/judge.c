@@ -106,12 +106,6 @@ make (const char *folder)
   save (test_experts_new (1, FALSE, 4, 40), folder, "experts");
   save (test_experts_new (2, FALSE, 5, 40), folder, "experts-other");
   save_programs (folder, "kinds", 3, (MadeOptions){ .n_kinds = 3, .has_phases = TRUE });
-  save_programs (folder, "streams", 5,
-                 (MadeOptions){ .n_kinds = 1,
-                                .n_streams = 3,
-                                .has_late = TRUE,
-                                .has_phases = TRUE,
-                                .scale = 2048 });
   return 0;
 }
 
@@ -162,7 +156,7 @@ follow_trace (const TesseraPlan *plan, const char *path)
 
       if (tessera_simulate (c.trace, c.blocks, c.structure, &options, &error, &layout) ==
           TESSERA_OK)
-        case_assert_no_overlap (c.blocks, layout, plan->across_streams);
+        case_assert_no_overlap (c.blocks, layout);
       else
         result = refuse (&error);
       tessera_layout_free (layout);

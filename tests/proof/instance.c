@@ -92,8 +92,6 @@ draw_plan_options (Instance *instance)
                                    .n_threads = 1 + instance_pick (random, 2),
                                    .work_budget = 512,
                                    .out_conflict = &instance->conflict };
-  options->across_streams =
-      instance->of.trace->n_streams > 1 && instance_pick (random, 3) == 0;
   if (instance_pick (random, 6) == 0)
     options->strategy = (TesseraStrategy) instance_pick (random, 4);
   options->is_preview = instance_pick (random, 10) == 0;

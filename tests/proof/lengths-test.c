@@ -181,7 +181,7 @@ follow (const Case *of, const TesseraPlan *plan)
                                            .last_step = -1 };
   TesseraLayout *layout = case_simulate (of, &options);
 
-  case_assert_no_overlap (of->blocks, layout, false);
+  case_assert_no_overlap (of->blocks, layout);
   g_assert_cmpuint (layout->n_ooms, ==, 0);
   return layout;
 }
@@ -293,7 +293,6 @@ prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
 
   totals->seed = seed;
   instance_init (&instance, seed, kind);
-  instance.options.across_streams = false;
   options.pack = &pack;
   draw_edits (&instance, edits);
   options.edits = instance.edits;

@@ -62,21 +62,21 @@ is_small (const TesseraSlot *slot)
 /* Pools are apart; where several streams are at work these and their size classes are,
  * or may be. */
 static uint32_t
-zone_of (const TesseraPlan *plan, const TesseraSlot *slot, gboolean is_apart)
+zone_of (const TesseraPlan *plan, const TesseraSlot *slot)
 {
-  if (!is_apart || plan->n_streams == 1)
+  if (plan->n_streams == 1)
     return slot->pool;
   return (slot->pool * plan->n_streams + slot->stream) * 2 + is_small (slot);
 }
 
 static TesseraItem
-item_of (const TesseraPlan *plan, const TesseraSlot *slot, gboolean is_apart)
+item_of (const TesseraPlan *plan, const TesseraSlot *slot)
 {
   const TesseraSection *section = &plan->sections[slot->section];
   TesseraItem item = { .size_bytes = slot->block_bytes,
                        .begin = slot->born,
                        .end = slot->died,
-                       .zone = zone_of (plan, slot, is_apart) };
+                       .zone = zone_of (plan, slot) };
 
   if (slot->wraps && slot->died_next >= slot->born)
     item.begin = section->begin;
@@ -112,7 +112,7 @@ partner_of (const TesseraPlan *plan, const TesseraSection *section, size_t slot)
 
 /* Of one kind of step at most. Who shares a place by agreement is one item. */
 static Items
-items_of (const TesseraPlan *plan, gboolean is_apart)
+items_of (const TesseraPlan *plan)
 {
   Items of = { .items = g_new0 (TesseraItem, plan->n_slots + 1),
                .offsets = g_new0 (uint64_t, plan->n_slots + 1) };
@@ -125,7 +125,7 @@ items_of (const TesseraPlan *plan, gboolean is_apart)
   for (size_t i = 0; i < plan->n_slots; i++) /* those of the start come first */
     {
       size_t partner = partner_of (plan, section, i);
-      TesseraItem item = item_of (plan, &plan->slots[i], is_apart);
+      TesseraItem item = item_of (plan, &plan->slots[i]);
 
       if (partner < plan->n_slots)
         {
@@ -192,12 +192,12 @@ leaves_out (const Instance *instance)
 static void
 judge_lowness (const TesseraPlan *plan, Totals *totals)
 {
-  Items of = items_of (plan, TRUE);
+  Items of = items_of (plan);
 
   g_assert_cmpuint (plan->height_bytes, <=,
                     judge_first_fit_by_size (of.items, of.n_items));
   totals->n_first_fit++;
-  if (!plan->across_streams && of.n_items > 0 && of.n_items <= JUDGE_MOST_TO_TRY)
+  if (of.n_items > 0 && of.n_items <= JUDGE_MOST_TO_TRY)
     {
       g_assert_cmpuint (plan->height_bytes, ==, judge_lowest (of.items, of.n_items));
       totals->n_lowest++;
@@ -208,7 +208,7 @@ judge_lowness (const TesseraPlan *plan, Totals *totals)
 static void
 judge_height (const Instance *instance, const TesseraPlan *plan, Totals *totals)
 {
-  Items of = items_of (plan, !plan->across_streams);
+  Items of = items_of (plan);
 
   judge_assert_keeps (of.items, of.n_items, of.offsets);
   g_assert_cmpuint (plan->height_bytes, ==, judge_top (of.items, of.n_items, of.offsets));
@@ -245,7 +245,7 @@ follow (const Case *of, const TesseraPlan *plan)
   };
   TesseraLayout *layout = case_simulate (of, &options);
 
-  case_assert_no_overlap (of->blocks, layout, plan->across_streams);
+  case_assert_no_overlap (of->blocks, layout);
   g_assert_cmpuint (layout->n_ooms, ==, 0);
   return layout;
 }
@@ -271,7 +271,7 @@ judge_own_run (const Instance *instance, const TesseraPlan *plan, Totals *totals
     g_assert_cmpuint (layout->n_misses, ==, layout->n_planned_misses);
   totals->n_own_planned += layout->n_planned_misses;
   /* What is alive at one moment has places in the plan, apart from each other. */
-  if (layout->n_misses == 0 && plan->n_rooms == 0 && !plan->across_streams)
+  if (layout->n_misses == 0 && plan->n_rooms == 0)
     g_assert_cmpuint (plan->height_bytes, >=,
                       tessera_blocks_bound (instance->of.blocks, 0,
                                             instance->of.blocks->n_events, NULL));
@@ -314,7 +314,7 @@ judge_other_run (Instance *instance, const TesseraPlan *plan, Totals *totals)
   totals->n_other_misses += layout->n_misses;
   totals->n_other_planned += layout->n_planned_misses;
   if (instance_is_certain (instance) && instance->made.scale > 1 &&
-      instance->n_edits == 0 && !plan->across_streams &&
+      instance->n_edits == 0 &&
       instance->options.strategy == TESSERA_STRATEGY_FREE)
     compare_reserved (instance, plan, &other, layout->peak_reserved_bytes, totals);
   tessera_layout_free (layout);

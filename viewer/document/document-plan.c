@@ -270,30 +270,16 @@ tessera_document_open_plan (TesseraDocument *self, const char *path)
   tessera_work_start (self, TESSERA_WORK_PLAN, &plan_kind, input);
 }
 
-/* Another plan of the same edits: the one that is shown is not it. */
-static void
-wish_changed (TesseraDocument *self)
-{
-  self->request.generation++;
-  tessera_document_remember_height (self);
-  tessera_document_changed (self, TESSERA_CHANGED_EDITS);
-  tessera_document_plan_at_once (self);
-}
-
-void
-tessera_document_set_across_streams (TesseraDocument *self, gboolean across)
-{
-  self->request.across_streams = across;
-  wish_changed (self);
-}
-
 void
 tessera_document_set_strategy (TesseraDocument *self, TesseraStrategy strategy)
 {
   if (self->request.strategy == strategy)
     return;
   self->request.strategy = strategy;
-  wish_changed (self);
+  self->request.generation++;
+  tessera_document_remember_height (self);
+  tessera_document_changed (self, TESSERA_CHANGED_EDITS);
+  tessera_document_plan_at_once (self);
 }
 
 /* --- needs ------------------------------------------------------------------------ */

@@ -115,8 +115,6 @@ name_of (const TesseraFollowed *followed, const char *path)
       return g_strdup (cli_shown (base));
     }
   name = g_string_new (strategies[followed->request.strategy]);
-  if (followed->request.across_streams)
-    g_string_append (name, ", across streams");
   if (n_edits > 0)
     g_string_append_printf (name, ", %zu edit%s", n_edits, n_edits == 1 ? "" : "s");
   if (followed->plan->resumed_digest != 0)

@@ -179,8 +179,6 @@ void tessera_document_save (TesseraDocument *self,
                             const char *path);
 void tessera_document_take_error (TesseraDocument *self, char *sentence); /* NULL: seen */
 
-/* May blocks of different streams share addresses? Plans again. */
-void tessera_document_set_across_streams (TesseraDocument *self, gboolean across);
 void tessera_document_set_strategy (TesseraDocument *self, TesseraStrategy strategy);
 void tessera_document_set_left_kind (TesseraDocument *self, TesseraLayoutKind kind);
 /* On the left, in place of PyTorch's layout. */

@@ -50,8 +50,7 @@ is_full (const TesseraFollowed *former,
 {
   return !former->request.is_preview && former->seconds > 0 &&
          former->plan->cut_short == TESSERA_CUT_NOT &&
-         former->request.strategy == request->strategy &&
-         former->request.across_streams == request->across_streams && history != NULL &&
+         former->request.strategy == request->strategy && history != NULL &&
          tessera_history_goes_on (history, former->plan);
 }
 
@@ -86,7 +85,6 @@ tessera_followed_new (TesseraData *data,
     .former = former != NULL ? former->plan : NULL,
     .former_is_full = former != NULL && is_full (former, request, history),
     .resumed = request->goes_on && former != NULL ? former->plan : NULL,
-    .across_streams = request->across_streams,
     .out_conflict = out_conflict,
     .first_step = -1,
     .last_step = -1,

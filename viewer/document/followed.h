@@ -13,7 +13,6 @@
 typedef struct
 {
   TesseraStrategy strategy;
-  gboolean across_streams; /* blocks of different streams may share addresses */
   gboolean is_preview; /* made at once, to be looked at until the full plan is there */
   gboolean goes_on;    /* from the plan that stood, as `tessera plan --resume` does */
   uint32_t generation; /* of the session's edits: which stood */

@@ -40,8 +40,7 @@ struct _TesseraHeadline
   GtkWidget *sentence;
   GtkWidget *change;  /* what the last edit cost or won */
   GtkWidget *warning; /* where following the plan would be worse than not to */
-  GtkWidget *hint;    /* where passing ranges between streams may win something */
-  GtkWidget *hint_text;
+  GtkWidget *hint;    /* where keeping streams apart costs something */
   GtkWidget *numbers[N_NUMBERS];
   GtkWidget *proof; /* whether the plan on the right can be bettered */
 };
@@ -157,8 +156,7 @@ show_hint (TesseraHeadline *self)
   const TesseraFollowed *planned = document->planned;
   gboolean has_hint = planned != NULL && document->data != NULL &&
                       document->data->trace->n_streams > 1 &&
-                      !planned->request.is_preview && !planned->request.across_streams &&
-                      !document->request.across_streams && planned->plan->n_edits == 0 &&
+                      !planned->request.is_preview && planned->plan->n_edits == 0 &&
                       (double) tessera_plan_proven_bound (planned->plan) >
                           WORTH_A_HINT * (double) document->data->bound_bytes;
 
@@ -170,7 +168,7 @@ show_hint (TesseraHeadline *self)
       g_autofree char *text = g_strdup_printf (
           "This plan keeps streams apart: no such plan is below %s.", proven);
 
-      gtk_label_set_text (GTK_LABEL (self->hint_text), text);
+      gtk_label_set_text (GTK_LABEL (self->hint), text);
     }
 }
 
@@ -272,25 +270,6 @@ add_numbers (TesseraHeadline *self)
 }
 
 static GtkWidget *
-hint_new (TesseraHeadline *self)
-{
-  GtkWidget *button = gtk_button_new_with_label ("Plan across streams");
-
-  self->hint = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  self->hint_text = tessera_sentence_new ("", "verdict-change");
-  gtk_widget_set_name (self->hint, "plan-hint");
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), "win.across-streams");
-  gtk_widget_add_css_class (button, "small");
-  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-  tessera_set_tip (button,
-                   "Ranges may pass from stream to stream, ordered on the device: "
-                   "lower plans, followed in simulation only so far");
-  gtk_box_append (GTK_BOX (self->hint), self->hint_text);
-  gtk_box_append (GTK_BOX (self->hint), button);
-  return self->hint;
-}
-
-static GtkWidget *
 sentence_new (const char *css_class)
 {
   GtkWidget *sentence = tessera_sentence_new ("", css_class);
@@ -318,7 +297,9 @@ tessera_headline_init (TesseraHeadline *self)
   self->warning = sentence_new ("problem");
   gtk_widget_set_name (self->warning, "plan-warning");
   gtk_box_append (GTK_BOX (words), self->warning);
-  gtk_box_append (GTK_BOX (words), hint_new (self));
+  self->hint = sentence_new ("verdict-change");
+  gtk_widget_set_name (self->hint, "plan-hint");
+  gtk_box_append (GTK_BOX (words), self->hint);
   gtk_widget_set_hexpand (words, TRUE);
   gtk_widget_set_valign (words, GTK_ALIGN_CENTER);
   gtk_box_append (GTK_BOX (self), words);

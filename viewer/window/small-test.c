@@ -91,7 +91,7 @@ test_size (TestView *f, gconstpointer unused)
   g_rmdir (folder);
 }
 
-/* A plan that keeps streams apart and is far above the bound says so, and what to do. */
+/* A plan that keeps streams apart and is far above the bound says so. */
 static void
 test_hint (TestView *f, gconstpointer unused)
 {
@@ -105,14 +105,6 @@ test_hint (TestView *f, gconstpointer unused)
   g_assert_cmpstr (test_view_text (f, "need-bound"), ==, "40.00 MiB");
   g_assert_cmpstr (test_view_text (f, "plan-proof"), ==,
                    "pool 80.00 MiB: optimal (proven)");
-  test_view_act (f, "across-streams");
-  g_assert_false (gtk_widget_get_visible (test_view_find (f, "plan-hint")));
-  test_window_settle (f->window);
-  g_assert_true (f->document->planned->request.across_streams);
-  g_assert_false (gtk_widget_get_visible (test_view_find (f, "plan-hint")));
-  test_view_act (f, "across-streams");
-  test_window_settle (f->window);
-  g_assert_true (gtk_widget_get_visible (test_view_find (f, "plan-hint")));
   g_unlink (path);
 }
 

@@ -82,15 +82,6 @@ change_dark (GSimpleAction *action, GVariant *state, gpointer user)
 }
 
 static void
-change_across (GSimpleAction *action, GVariant *state, gpointer user)
-{
-  TesseraWindow *self = user;
-
-  tessera_document_set_across_streams (self->document, g_variant_get_boolean (state));
-  g_simple_action_set_state (action, state);
-}
-
-static void
 change_difference (GSimpleAction *action, GVariant *state, gpointer user)
 {
   TesseraWindow *self = user;
@@ -120,7 +111,6 @@ static const GActionEntry entries[] = {
   { "colour", NULL, "s", "'class'", change_colour },
   { "arrange", NULL, "s", "'side'", change_arrange },
   { "dark", NULL, NULL, "false", change_dark },
-  { "across-streams", NULL, NULL, "false", change_across },
   { "table", NULL, NULL, "false", change_table },
 };
 
