@@ -58,8 +58,11 @@ cli_check_result (const char *name,
                        kind == TESSERA_FILE_TRACE
                            ? "a file that is no trace would be lost; name another "
                              "one, or overwrite it with --force"
-                           : "a file that is no plan would be lost; name another "
-                             "one, or overwrite it with --force");
+                       : kind == TESSERA_FILE_PLAN
+                           ? "a file that is no plan would be lost; name another "
+                             "one, or overwrite it with --force"
+                           : "a trace or plan would be lost; name another file, or "
+                             "overwrite it with --force");
 }
 
 int

@@ -29,8 +29,9 @@ int cli_check_output (const char *name, const char *input, const char *output);
         "Overwrite a file that is something else than what is written", NULL             \
   }
 
-/* As cli_check_output() of a trace or plan. What is neither empty nor such a file, say a
- * script, is replaced only by @force. */
+/* As cli_check_output() of a trace or plan, or of another file (TESSERA_FILE_OTHER). What is
+ * neither empty nor such a file, say a script in place of a trace or a trace in place of a
+ * picture, is replaced only by @force. */
 int cli_check_result (const char *name,
                       const char *input,
                       const char *output,

@@ -670,6 +670,14 @@ def what_is_something_else_is_not_overwritten(tmp):
         assert forced == "1\n" and (tmp / name).read_text() == script
     (tmp / "new.tsp").write_text(script)
     refused("dry-run", "-o", tmp / "new.tsr", "--", "true", words=("new.tsp", "no plan", "--force"))
+    for command in "export", "report", "render":
+        for other in "import", "plan":
+            good(other, SAMPLE, "-o", tmp / "kept.png", "--force")
+            before = (tmp / "kept.png").read_bytes()
+            refused(command, SAMPLE, "-o", tmp / "kept.png", words=("kept.png", "a trace or plan would be lost", "--force"))
+            assert (tmp / "kept.png").read_bytes() == before
+            good(command, SAMPLE, "-o", tmp / "kept.png", "--force")
+            good(command, SAMPLE, "-o", tmp / "kept.png")
 
 
 @test

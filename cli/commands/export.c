@@ -251,6 +251,7 @@ cli_export (int argc, char **argv)
 {
   g_autofree char *output = NULL;
   g_autofree char *what = NULL;
+  gboolean force = FALSE;
   CliCommon common = { 0 };
   GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
@@ -259,13 +260,14 @@ cli_export (int argc, char **argv)
       "blocks (default), events, segments, curves, steps; of a plan slots (default) or "
       "placeless",
       "TABLE" },
+    CLI_FORCE (&force),
     { NULL }
   };
   TesseraError error = { 0 };
 
   if (!cli_parse ("export", &argc, &argv, entries, &common, 1, 1))
     return CLI_USAGE;
-  int result = cli_check_output ("export", argv[1], output);
+  int result = cli_check_result ("export", argv[1], output, TESSERA_FILE_OTHER, force);
   if (result != CLI_DONE)
     return result;
   CliTableFormat format =

@@ -9,7 +9,7 @@
 typedef struct
 {
   char *output, *size, *axis, *colour, *policy;
-  gboolean dark, stacked, no_plan, no_edits;
+  gboolean dark, stacked, no_plan, no_edits, force;
   double scale;
 } RenderOptions;
 
@@ -174,6 +174,7 @@ cli_render (int argc, char **argv)
       NULL },
     { "no-edits", 0, 0, G_OPTION_ARG_NONE, &options.no_edits,
       "Leave out the edits that are kept with FILE", NULL },
+    CLI_FORCE (&options.force),
     { NULL }
   };
   CliSheet sheet;
@@ -186,7 +187,8 @@ cli_render (int argc, char **argv)
     {
       const char *mistake = parse_sheet (&options, &sheet, &kind);
       result = mistake != NULL ? cli_usage ("render", "%s", mistake)
-                               : cli_check_output ("render", argv[1], options.output);
+                               : cli_check_result ("render", argv[1], options.output,
+                                                   TESSERA_FILE_OTHER, options.force);
       if (result == CLI_DONE)
         result = render (argv[1], &options, &sheet, kind, &common);
     }

@@ -10,12 +10,13 @@ int
 cli_report (int argc, char **argv)
 {
   g_autofree char *output = NULL;
-  gboolean no_edits = FALSE;
+  gboolean no_edits = FALSE, force = FALSE;
   CliCommon common = { 0 };
   GOptionEntry entries[] = { { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
                                "The page to write", "REPORT.html" },
                              { "no-edits", 0, 0, G_OPTION_ARG_NONE, &no_edits,
                                "Leave out the edits that are kept with FILE", NULL },
+                             CLI_FORCE (&force),
                              { NULL } };
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   TesseraError error = { 0 };
@@ -26,7 +27,7 @@ cli_report (int argc, char **argv)
     return CLI_USAGE;
   if (output == NULL)
     return cli_usage ("report", "say where to write with -o REPORT.html");
-  int result = cli_check_output ("report", argv[1], output);
+  int result = cli_check_result ("report", argv[1], output, TESSERA_FILE_OTHER, force);
   if (result != CLI_DONE)
     return result;
   TesseraStatus status = cli_study_open (&study, argv[1], &common, &error);
