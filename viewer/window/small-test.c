@@ -163,6 +163,36 @@ test_legend_unfolds (TestView *f, gconstpointer unused)
   g_assert_false (gtk_widget_get_visible (more));
 }
 
+/* Requests that found no place in a plan's pool: a recording that followed the plan has
+ * missed it, a simulation serves them beside its pool. */
+static void
+test_legend_missed (TestView *f, gconstpointer unused)
+{
+  GtkWidget *row, *name;
+  TesseraLayout *layout;
+
+  test_window_open (f->window, f->path);
+  row = test_view_find (f, "legend-missed");
+  name = gtk_widget_get_next_sibling (gtk_widget_get_first_child (row));
+  g_assert_false (gtk_widget_get_visible (row));
+  layout = (TesseraLayout *) f->document->sheets[0]->layout;
+  layout->n_misses = 2;
+  layout->miss_bytes = 3 << 20;
+  for (int has_pool = 0; has_pool < 2; has_pool++)
+    {
+      layout->pool_bytes = has_pool ? 8 << 20 : 0;
+      tessera_document_changed (f->document, TESSERA_CHANGED_MOMENT);
+      g_assert_true (gtk_widget_get_visible (row));
+      g_assert_cmpstr (gtk_label_get_text (GTK_LABEL (name)), ==,
+                       has_pool ? "missed the plan" : "beside the pool");
+      g_assert_cmpstr (gtk_label_get_text (GTK_LABEL (gtk_widget_get_last_child (row))),
+                       ==, "3.00 MiB in all");
+    }
+  layout->n_misses = 0;
+  tessera_document_changed (f->document, TESSERA_CHANGED_MOMENT);
+  g_assert_false (gtk_widget_get_visible (row));
+}
+
 /* Making rows anew is what held the window after edits. What a plan or an edit leaves as
  * it was stays the same widget; so does the row of a plan when others come. */
 static void
@@ -203,6 +233,7 @@ main (int argc, char **argv)
   ADD ("hint", test_hint);
   ADD ("later peak", test_later_peak);
   ADD ("legend unfolds", test_legend_unfolds);
+  ADD ("legend missed", test_legend_missed);
   ADD ("rows stay", test_rows_stay);
   return g_test_run ();
 }
