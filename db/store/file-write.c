@@ -122,7 +122,8 @@ has_journal (const char *target)
 
 /* What a journal beside the target holds goes into the target itself, by SQLite's rules:
  * else the file would be without it between the removal of the journal and the rename.
- * What is no database has nothing to lose. Returns: what SQLite says. */
+ * The change of mode is one write of one page: a journal of its own, left by a full disk, would
+ * make the file unreadable. What is no database has nothing to lose. Returns: what SQLite says. */
 static int
 bring_in_journals (const char *target)
 {
@@ -133,7 +134,7 @@ bring_in_journals (const char *target)
   if (rc == SQLITE_OK)
     rc = sqlite3_exec (db,
                        "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; ROLLBACK;"
-                       "PRAGMA journal_mode = DELETE",
+                       "PRAGMA journal_mode = MEMORY",
                        NULL, NULL, NULL);
   sqlite3_close (db);
   return rc == SQLITE_NOTADB || rc == SQLITE_CORRUPT ? SQLITE_OK : rc;
