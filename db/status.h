@@ -22,9 +22,9 @@ typedef enum
   TESSERA_OK = 0,
   TESSERA_NO_MEMORY,     /* the host has no memory left */
   TESSERA_IO,            /* the operating system refused to read or write */
-  TESSERA_BAD_INPUT,     /* the file is damaged or says something impossible */
+  TESSERA_BAD_INPUT,     /* the file is damaged, of another version, or says
+                            something impossible */
   TESSERA_FOREIGN,       /* the file belongs to another program */
-  TESSERA_FUTURE,        /* the file was written by a newer version of this one */
   TESSERA_CANCELLED,     /* the person said stop */
   TESSERA_OUT_OF_DEVICE, /* the device has no memory left: a result, not a fault */
   TESSERA_INVALID,       /* the arguments make no sense together */

@@ -1,13 +1,13 @@
 /*
  * The trace (.tsr) and plan (.tsp) files: SQLite databases that anyone can query.
- * docs/FORMAT.md describes the tables; db/schema/ holds them, version by version.
+ * docs/FORMAT.md describes the tables; db/schema/ holds them.
  *
  * Saving writes a temporary file beside the target and renames it, so that a failure, a
  * full disk or a cancel leaves neither half a file nor a damaged older one. It checks
  * what loading checks (indexes exist, sizes are below 2^63) and refuses with
- * TESSERA_INVALID. Loading refuses files of other programs and of the future in one
- * sentence, reads those of older versions, and believes nothing unchecked: what it
- * returns is sound, whoever made the file. Calls for different files may run in parallel.
+ * TESSERA_INVALID. Loading refuses files of other programs and of other versions in one
+ * sentence and believes nothing unchecked: what it returns is sound, whoever made the
+ * file. Calls for different files may run in parallel.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,12 +36,6 @@ TESSERA_MUST_USE TesseraStatus tessera_plan_save (const TesseraPlan *plan,
 TESSERA_MUST_USE TesseraStatus tessera_plan_load (const char *path,
                                                   TesseraError *error,
                                                   TesseraPlan **out_plan);
-
-/* The plan's groups and slots, kept in the trace file as well (table group, slot). Takes
- * the lock. */
-TESSERA_MUST_USE TesseraStatus tessera_trace_save_plan (const char *trace_path,
-                                                        const TesseraPlan *plan,
-                                                        TesseraError *error);
 
 /* Who reads a file in order to write it anew holds its lock from before the reading until
  * after the writing: others that do so wait. Nothing lies beside the file for it, and who

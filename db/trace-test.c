@@ -355,7 +355,7 @@ test_fail_sentence (void)
   g_assert_cmpint (tessera_fail (&error, TESSERA_IO, "a\nb %s \xff\xc3\xa9", "c"), ==,
                    TESSERA_IO);
   g_assert_cmpstr (error.text, ==, "a\\u000ab c \\xff\xc3\xa9");
-  g_assert_cmpint (tessera_fail (&error, TESSERA_FUTURE, "later"), ==, TESSERA_FUTURE);
+  g_assert_cmpint (tessera_fail (&error, TESSERA_FOREIGN, "later"), ==, TESSERA_FOREIGN);
   g_assert_cmpint (error.status, ==, TESSERA_IO);
   g_assert_cmpstr (error.text, ==, "a\\u000ab c \\xff\xc3\xa9");
   error = (TesseraError){ 0 };

@@ -68,23 +68,6 @@ test_steady (void)
   PROGRAM_RUN_CHILD (steady_body);
 }
 
-static guint
-count_slots (const char *name)
-{
-  sqlite3 *db;
-  sqlite3_stmt *query;
-  guint n_slots;
-
-  g_assert_cmpint (sqlite3_open (program_file (name), &db), ==, SQLITE_OK);
-  g_assert_cmpint (sqlite3_prepare_v2 (db, "SELECT count(*) FROM slot", -1, &query, NULL),
-                   ==, SQLITE_OK);
-  g_assert_cmpint (sqlite3_step (query), ==, SQLITE_ROW);
-  n_slots = (guint) sqlite3_column_int (query, 0);
-  sqlite3_finalize (query);
-  sqlite3_close (db);
-  return n_slots;
-}
-
 static void
 test_follow (void)
 {
@@ -92,7 +75,6 @@ test_follow (void)
 
   training_plan ();
   PROGRAM_RUN_CHILD (follow_body);
-  g_assert_cmpuint (count_slots ("followed.tsr"), >, 0);
   trace = program_load ("followed.tsr");
   g_assert_cmpstr (tessera_trace_get_meta (trace, "policy"), ==, "plan");
   g_assert_cmpstr (tessera_trace_get_meta (trace, "plan_source"), ==, "run.tsp");

@@ -61,8 +61,7 @@ typedef struct
   uint8_t *is_hit;       /* [n_blocks] a plan was followed, in simulation or by the run
                             itself: lies in the plan's pool; else NULL */
   uint8_t *is_left;      /* [n_blocks] the plan that is followed leaves it to the dynamic
-                            allocator, on purpose; NULL: none is, none was left, or the
-                            recording only says how many (before version 9 of traces) */
+                            allocator, on purpose; NULL: no plan was followed */
   TesseraSpan *spans;    /* by born_index */
   size_t n_spans;
   TesseraOom *ooms;
@@ -73,7 +72,7 @@ typedef struct
                                    one that was there before the first event that of the
                                    run's own peak, where it is within 10 % */
   uint64_t n_hits, n_misses;    /* of requests; where is_hit is there */
-  uint64_t n_planned_misses;    /* of the misses: is_left, or what the run counted */
+  uint64_t n_planned_misses;    /* of the misses: is_left */
   uint64_t miss_bytes;          /* asked for by those that missed */
   uint64_t planned_miss_bytes;  /* ... by those of them that were planned */
   uint32_t declined_index;      /* from this event on no plan was followed any more, and

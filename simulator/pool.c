@@ -42,9 +42,6 @@ tessera_recorded_pool (const TesseraTrace *trace)
   if (read_number (trace, "plan_declined", &declined_index) &&
       declined_index < trace->n_events)
     pool.declined_index = (uint32_t) declined_index;
-  if (!read_number (trace, "plan_left", &pool.n_planned_misses) ||
-      !read_number (trace, "plan_left_bytes", &pool.planned_miss_bytes))
-    pool.n_planned_misses = pool.planned_miss_bytes = 0;
   return pool;
 }
 

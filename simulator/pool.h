@@ -13,9 +13,6 @@ typedef struct
   uint64_t addr;
   uint64_t n_bytes;
   uint32_t declined_index; /* as in TesseraLayout */
-  /* Of the requests that missed: those that the plan leaves to the dynamic allocator, as
-   * the run counted them. 0: none, or it was killed before it could say. */
-  uint64_t n_planned_misses, planned_miss_bytes;
 } TesseraRecordedPool;
 
 /* What the trace's meta says, of the trace's device; nothing where it says no sense. */
@@ -26,8 +23,7 @@ bool tessera_pool_holds (TesseraRecordedPool pool, uint64_t addr);
 bool tessera_pool_was_asked (TesseraRecordedPool pool, const TesseraBlock *block);
 /* ... and did it miss the plan: does it lie outside of the pool? */
 bool tessera_pool_was_missed (TesseraRecordedPool pool, const TesseraBlock *block);
-/* Whether that was planned: one of those that the plan leaves to the dynamic allocator.
- * No recording before version 9 of traces says so. */
+/* Whether that was planned: one of those that the plan leaves to the dynamic allocator. */
 bool tessera_pool_was_left (const TesseraTrace *trace,
                             TesseraRecordedPool pool,
                             const TesseraBlock *block);

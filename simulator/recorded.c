@@ -50,19 +50,12 @@ add_span (Recorded *recorded, TesseraSpan span)
   tessera_build_add_span (&recorded->build, span);
 }
 
-/* Which of the misses were planned: recordings before version 9 of traces tell how many,
- * and none of their events is marked. */
+/* Which of the misses were planned. */
 static TesseraStatus
 mark_left (Recorded *recorded)
 {
   TesseraLayout *layout = recorded->build.layout;
-  bool has_marks = false;
 
-  for (size_t e = 0; e < recorded->trace->n_events && !has_marks; e++)
-    has_marks = recorded->trace->events[e].is_left;
-  if (!has_marks)
-    return TESSERA_OK;
-  layout->n_planned_misses = layout->planned_miss_bytes = 0;
   layout->is_left = calloc (layout->n_blocks + 1, sizeof *layout->is_left);
   if (layout->is_left == NULL)
     return TESSERA_NO_MEMORY;
@@ -100,13 +93,6 @@ count_hits (Recorded *recorded)
       layout->n_hits += tessera_pool_was_asked (pool, block) && !was_missed;
       layout->n_misses += was_missed;
       layout->miss_bytes += was_missed ? block->size_bytes : 0;
-    }
-  /* More than all is no sense. */
-  if (pool.n_planned_misses <= layout->n_misses &&
-      pool.planned_miss_bytes <= layout->miss_bytes)
-    {
-      layout->n_planned_misses = pool.n_planned_misses;
-      layout->planned_miss_bytes = pool.planned_miss_bytes;
     }
   return mark_left (recorded);
 }

@@ -367,50 +367,15 @@ test_faults (void)
   case_clear (&c);
 }
 
-/* How many of the misses were planned the run alone knows; more than all are none. */
-static void
-check_left (const char *n_left, const char *left_bytes, uint64_t expected)
-{
-  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
-  TesseraTrace *trace = followed_trace ("plan", "4194304");
-  TesseraLayout *layout;
-  Case c;
-
-  g_assert_cmpint (tessera_trace_set_meta (trace, "plan_left", n_left), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_set_meta (trace, "plan_left_bytes", left_bytes), ==,
-                   TESSERA_OK);
-  c = case_new (trace);
-  layout = case_simulate (&c, &options);
-  g_assert_cmpuint (layout->n_misses, ==, 1);
-  g_assert_cmpuint (layout->n_planned_misses, ==, expected);
-  g_assert_cmpuint (layout->planned_miss_bytes, ==, expected * 1000);
-  tessera_layout_free (layout);
-  case_clear (&c);
-}
-
+/* Which misses were planned the events say; a hit is none. */
 static void
 test_left (void)
 {
-  check_left ("1", "1000", 1);
-  check_left ("2", "1000", 0);
-  check_left ("1", "1001", 0);
-  check_left ("1", "x", 0);
-  check_left ("-1", "0", 0);
-}
-
-/* Which misses were planned the events say, whatever is counted elsewhere; a hit is
- * none. */
-static void
-test_left_events (void)
-{
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
   TesseraTrace *trace = followed_trace ("plan", "4194304");
   TesseraLayout *layout;
   Case c;
 
-  g_assert_cmpint (tessera_trace_set_meta (trace, "plan_left", "0"), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_set_meta (trace, "plan_left_bytes", "0"), ==,
-                   TESSERA_OK);
   trace->events[1].is_left = trace->events[4].is_left = 1;
   c = case_new (trace);
   layout = case_simulate (&c, &options);
@@ -538,7 +503,6 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/simulate/recorded", test_recorded);
   g_test_add_func ("/simulator/simulate/followed", test_followed);
   g_test_add_func ("/simulator/simulate/left", test_left);
-  g_test_add_func ("/simulator/simulate/left-events", test_left_events);
   g_test_add_func ("/simulator/simulate/declined", test_declined);
   g_test_add_func ("/simulator/simulate/faults", test_faults);
   return g_test_run ();

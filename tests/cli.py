@@ -345,18 +345,6 @@ def a_plan_that_is_worse_says_so(tmp):
 
 
 @test
-def a_trace_keeps_the_plan_made_from_it(tmp):
-    good("import", SAMPLE, "-o", tmp / "s.tsr")
-    plan = json.loads(good("plan", tmp / "s.tsr", "--store", "--json"))
-    with sqlite3.connect(tmp / "s.tsr") as base:
-        assert base.execute("SELECT count(*) FROM slot").fetchone()[0] == plan["slots"]
-        names = [row[0] for row in base.execute('SELECT name FROM sqlite_schema WHERE name LIKE "%group%"')]
-        assert names and base.execute(f'SELECT count(*) FROM "{names[0]}"').fetchone()[0] == plan["groups"], names
-    assert json.loads(good("plan", tmp / "s.tsr", "--json"))["slot_digest"] == plan["slot_digest"]
-    refused("plan", SAMPLE, "--store", status=2)
-
-
-@test
 def sample_plan_is_near_the_bound_and_says_why_it_is_not_followable(tmp):
     plan = json.loads(good("plan", SAMPLE, "--json"))
     assert plan["height_bytes"] <= plan["bound_bytes"] * 1.0005, plan
@@ -637,7 +625,6 @@ def what_is_replaced_keeps_mode_owner_and_links(tmp):
         assert (now.st_mode & 0o777, now.st_uid, now.st_gid) == (0o640, *owner) and now.st_ino != inode, (name, now)
     trace = tmp / "there" / "t.tsr"
     good("edits", "add", tmp / "t.tsr", "--kind", "cap", "--at", "80GiB")
-    good("plan", tmp / "t.tsr", "--store")
     now = trace.stat()
     assert (tmp / "t.tsr").is_symlink() and (now.st_mode & 0o777, now.st_uid, now.st_gid) == (0o640, *owner), now
     assert sorted(os.listdir(tmp)) == sorted(["there", *(name for _, name in WRITING)])

@@ -82,25 +82,6 @@ add_step (Run *run, bool has_misses)
   g_assert_cmpint (tessera_trace_add_range (run->trace, &range), ==, TESSERA_OK);
 }
 
-static void
-store_plan (const TesseraTrace *trace, const char *path)
-{
-  TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
-  TesseraPlan *plan;
-  TesseraError error = { 0 };
-
-  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (trace, blocks, &structure), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_plan_trace (trace, blocks, structure, &options, &error, &plan),
-                   ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_save_plan (path, plan, &error), ==, TESSERA_OK);
-  tessera_plan_free (plan);
-  tessera_structure_free (structure);
-  tessera_blocks_free (blocks);
-}
-
 char *
 test_followed_path (void)
 {
@@ -125,7 +106,6 @@ test_followed_path (void)
     add_step (&run, step == 2);
   tessera_trace_settle_ranges (run.trace);
   g_assert_cmpint (tessera_trace_save (run.trace, path, NULL, &error), ==, TESSERA_OK);
-  store_plan (run.trace, path);
   tessera_trace_free (run.trace);
   return path;
 }

@@ -209,7 +209,7 @@ typedef struct
   char *strategy;
   char *regions_text;
   CliRegions regions;
-  gboolean no_edits, store, force;
+  gboolean no_edits, force;
   gboolean keeps_best;
   char *resume;
   double time_limit_s;
@@ -245,8 +245,6 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
       "is "
       "the default",
       "SIZE" },
-    { "store", 0, 0, G_OPTION_ARG_NONE, &arguments->store,
-      "Keep groups and slots in FILE as well, which is a .tsr", NULL },
     { "steps", 0, 0, G_OPTION_ARG_STRING, &arguments->steps, "Plan from these steps only",
       "A-B" },
     { "edits", 0, 0, G_OPTION_ARG_FILENAME, &arguments->edits_path,
@@ -320,9 +318,6 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
                    (uint64_t *[]){ &arguments->most.length, &arguments->most.second }, 2))
     return cli_usage ("plan",
                       "--max-length takes a number, 1 or more, or two as in 512,128");
-  if (arguments->store && tessera_file_kind (path) != TESSERA_FILE_TRACE)
-    return cli_usage (
-        "plan", "--store writes into a .tsr, and %s is none (see tessera import)", path);
   options->regions_for_large = arguments->regions.kind != CLI_REGIONS_SMALL;
   options->work_budget = (uint64_t) arguments->budget;
   options->time_limit_s = arguments->time_limit_s;
@@ -373,8 +368,6 @@ make (Arguments *arguments,
     status = cli_study_layout (study, TESSERA_LAYOUT_RECORDED, common, error);
   if (status == TESSERA_OK && arguments->output != NULL)
     status = tessera_plan_save (study->plan, arguments->output, error);
-  if (status == TESSERA_OK && arguments->store)
-    status = tessera_trace_save_plan (path, study->plan, error);
   return status;
 }
 

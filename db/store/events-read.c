@@ -168,10 +168,7 @@ is_same (const struct stat *a, const struct stat *b)
 static bool
 is_apart_of_use (const TesseraRowReader *reader, const struct stat *as_opened, uint64_t n)
 {
-  const char *name = sqlite3_db_filename (reader->db, "main");
-
-  return name != NULL && *name != '\0' && /* not brought up to date in memory */
-         n <= (uint64_t) as_opened->st_size / TESSERA_EVENT_ROW_BYTES &&
+  return n <= (uint64_t) as_opened->st_size / TESSERA_EVENT_ROW_BYTES &&
          tessera_file_is_at_rest (reader->path);
 }
 

@@ -1,5 +1,5 @@
 /*
- * Opening a trace or plan file: whose it is, whether it is whole, which version.
+ * Opening a trace or plan file: whose it is, of which version, whether it is whole.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -174,12 +174,10 @@ tessera_file_claim (const char *path)
 }
 
 static TesseraStatus
-check_header (const char *path,
-              const TesseraFormat *format,
-              TesseraError *error,
-              unsigned *out_version)
+check_header (const char *path, const TesseraFormat *format, TesseraError *error)
 {
   Header header;
+  uint32_t version;
   int failure = read_header (path, &header);
 
   if (failure == ESPIPE)
@@ -200,15 +198,13 @@ check_header (const char *path,
     return check_whole (path, &header, error);
   if (number_at (&header, AT_APPLICATION_ID) != format->application_id)
     return refuse_owner (path, format, number_at (&header, AT_APPLICATION_ID), error);
-  *out_version = number_at (&header, AT_USER_VERSION);
-  if (*out_version > format->n_migrations)
-    return tessera_fail (error, TESSERA_FUTURE,
-                         "%s was written by a newer Tessera (format %u; this one reads up"
-                         " to %u): update Tessera to open it",
-                         path, *out_version, format->n_migrations);
-  if (*out_version == 0)
+  version = number_at (&header, AT_USER_VERSION);
+  if (version != TESSERA_FORMAT_VERSION)
     return tessera_fail (error, TESSERA_BAD_INPUT,
-                         "%s is damaged: it has no format version; make it again", path);
+                         "%s is a %s of another version of Tessera (format %u; this one"
+                         " reads format %u): %s",
+                         path, format->noun, version, TESSERA_FORMAT_VERSION,
+                         format->remedy);
   if (header.bytes[AT_READ_VERSION] == WAL_VERSION &&
       tessera_file_check_idle (path, error) != TESSERA_OK)
     return TESSERA_IO;
@@ -274,38 +270,6 @@ dup_uri (const char *path)
   return uri;
 }
 
-int
-tessera_file_copy_all (sqlite3 *from, sqlite3 *to)
-{
-  sqlite3_backup *backup = sqlite3_backup_init (to, "main", from, "main");
-
-  if (!backup)
-    return sqlite3_errcode (to);
-  sqlite3_backup_step (backup, -1);
-  return sqlite3_backup_finish (backup);
-}
-
-/* Replaces *db by a copy in memory of the newest version. */
-static int
-bring_up (sqlite3 **db, const TesseraFormat *format, unsigned version)
-{
-  sqlite3 *memory = NULL;
-  int rc = sqlite3_open_v2 (
-      ":memory:", &memory,
-      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
-
-  if (rc == SQLITE_OK)
-    rc = tessera_file_copy_all (*db, memory);
-  if (rc == SQLITE_OK)
-    rc = make_wary (memory);
-  if (rc == SQLITE_OK)
-    rc = tessera_schema_migrate (memory, format, version, format->n_migrations);
-  sqlite3_close (rc == SQLITE_OK ? *db : memory);
-  if (rc == SQLITE_OK)
-    *db = memory;
-  return rc;
-}
-
 TesseraStatus
 tessera_file_open (const char *path,
                    const TesseraFormat *format,
@@ -313,8 +277,7 @@ tessera_file_open (const char *path,
                    sqlite3 **out_db)
 {
   sqlite3 *db = NULL;
-  unsigned version = 0;
-  TesseraStatus status = check_header (path, format, error, &version);
+  TesseraStatus status = check_header (path, format, error);
   char *uri;
   int rc = SQLITE_NOMEM;
 
@@ -328,8 +291,6 @@ tessera_file_open (const char *path,
   free (uri);
   if (rc == SQLITE_OK)
     rc = make_wary (db);
-  if (rc == SQLITE_OK && version < format->n_migrations)
-    rc = bring_up (&db, format, version);
   status = rc == SQLITE_OK ? tessera_schema_check (db, format, path, error)
                            : tessera_fail_sqlite (error, db, rc, path, "read");
   if (status != TESSERA_OK)

@@ -81,8 +81,20 @@ tessera_new_file_create (TesseraNewFile *file,
   if (rc == SQLITE_OK)
     rc = sqlite3_exec (file->db, "BEGIN", NULL, NULL, NULL);
   if (rc == SQLITE_OK)
-    rc = tessera_schema_migrate (file->db, format, 0, format->n_migrations);
+    rc = tessera_schema_create (file->db, format);
   return settle (file, rc == SQLITE_OK ? TESSERA_OK : fail_sqlite (file, rc));
+}
+
+/* Every page of @from into @to. Returns: what SQLite says. */
+static int
+copy_pages (sqlite3 *from, sqlite3 *to)
+{
+  sqlite3_backup *backup = sqlite3_backup_init (to, "main", from, "main");
+
+  if (!backup)
+    return sqlite3_errcode (to);
+  sqlite3_backup_step (backup, -1);
+  return sqlite3_backup_finish (backup);
 }
 
 TesseraStatus
@@ -103,7 +115,7 @@ tessera_new_file_copy (TesseraNewFile *file,
     {
       rc = open_temporary (file, 4096);
       if (rc == SQLITE_OK)
-        rc = tessera_file_copy_all (from, file->db);
+        rc = copy_pages (from, file->db);
       if (rc == SQLITE_OK)
         rc = sqlite3_db_config (file->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
       if (rc == SQLITE_OK)
@@ -122,8 +134,9 @@ has_journal (const char *target)
 
 /* What a journal beside the target holds goes into the target itself, by SQLite's rules:
  * else the file would be without it between the removal of the journal and the rename.
- * The change of mode is one write of one page: a journal of its own, left by a full disk, would
- * make the file unreadable. What is no database has nothing to lose. Returns: what SQLite says. */
+ * The change of mode is one write of one page: a journal of its own, left by a full disk,
+ * would make the file unreadable. What is no database has nothing to lose. Returns: what
+ * SQLite says. */
 static int
 bring_in_journals (const char *target)
 {

@@ -13,7 +13,7 @@
 #include "db/store/schema.h"
 
 /* Opens @path for reading, refusing in one sentence what is not a whole file of @format.
- * Files of an older version are read into memory and brought up there. */
+ */
 TESSERA_MUST_USE TesseraStatus tessera_file_open (const char *path,
                                                   const TesseraFormat *format,
                                                   TesseraError *error,
@@ -31,9 +31,6 @@ int tessera_file_claim (const char *path);
  * number of times and reads the same. */
 bool tessera_file_is_at_rest (const char *path);
 
-/* Every page of @from into @to. Returns: what SQLite says. */
-int tessera_file_copy_all (sqlite3 *from, sqlite3 *to);
-
 typedef struct
 {
   sqlite3 *db; /* in a transaction */
@@ -42,13 +39,13 @@ typedef struct
   TesseraError *error;
 } TesseraNewFile;
 
-/* Starts an empty file of the newest version. @page_bytes: of SQLite. */
+/* Starts an empty file. @page_bytes: of SQLite. */
 TESSERA_MUST_USE TesseraStatus tessera_new_file_create (TesseraNewFile *file,
                                                         const char *path,
                                                         const TesseraFormat *format,
                                                         unsigned page_bytes,
                                                         TesseraError *error);
-/* Starts from a copy of @path, brought to the newest version. */
+/* Starts from a copy of @path. */
 TESSERA_MUST_USE TesseraStatus tessera_new_file_copy (TesseraNewFile *file,
                                                       const char *path,
                                                       const TesseraFormat *format,

@@ -10,12 +10,6 @@
 #include "db/array.h"
 #include "db/store/tables.h"
 
-const char *const tessera_lengths_delete_sql =
-    "DELETE FROM length_plan; DELETE FROM length_step; DELETE FROM length_phase;"
-    "DELETE FROM length_law; DELETE FROM length_slot; DELETE FROM start_slot;"
-    "DELETE FROM length_order; DELETE FROM length_order_slot;"
-    "DELETE FROM length_order_edge";
-
 /* The slot at a place counted over all orders. */
 static void
 get_order_slot (const void *items, size_t index, void *scratch)

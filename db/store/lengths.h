@@ -10,8 +10,6 @@
 #include "db/lengths.h"
 #include "db/store/rows.h"
 
-extern const char *const tessera_lengths_delete_sql; /* empties the tables */
-
 /* @lengths may be NULL: no rows. */
 TESSERA_MUST_USE TesseraStatus tessera_write_lengths (TesseraRowWriter *writer,
                                                       const TesseraLengths *lengths);

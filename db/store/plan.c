@@ -107,45 +107,6 @@ tessera_plan_save (const TesseraPlan *plan, const char *path, TesseraError *erro
   return status == TESSERA_OK ? write_and_commit (&file, plan) : status;
 }
 
-static TesseraStatus
-replace_plan (const char *trace_path, const TesseraPlan *plan, TesseraError *error)
-{
-  TesseraNewFile file;
-  TesseraStatus status =
-      tessera_new_file_copy (&file, trace_path, &tessera_trace_format, error);
-  int rc;
-
-  if (status != TESSERA_OK)
-    return status;
-  rc = sqlite3_exec (file.db,
-                     "DELETE FROM plan; DELETE FROM phase_name; DELETE FROM section;"
-                     "DELETE FROM block_group; DELETE FROM slot; DELETE FROM hand_over;"
-                     "DELETE FROM plan_edit; DELETE FROM crossing; DELETE FROM room;"
-                     "DELETE FROM region; DELETE FROM placeless",
-                     NULL, NULL, NULL);
-  if (rc == SQLITE_OK)
-    rc = sqlite3_exec (file.db, tessera_lengths_delete_sql, NULL, NULL, NULL);
-  if (rc == SQLITE_OK)
-    return write_and_commit (&file, plan);
-  status = tessera_fail_sqlite (error, file.db, rc, trace_path, "write");
-  tessera_new_file_discard (&file);
-  return status;
-}
-
-TesseraStatus
-tessera_trace_save_plan (const char *trace_path,
-                         const TesseraPlan *plan,
-                         TesseraError *error)
-{
-  int lock;
-  TesseraStatus status = tessera_file_lock (trace_path, error, &lock);
-
-  if (status == TESSERA_OK)
-    status = replace_plan (trace_path, plan, error);
-  tessera_file_unlock (lock);
-  return status;
-}
-
 /* Arrays of a plan have no room to spare: capacities are known while reading only. */
 typedef struct
 {

@@ -1,5 +1,5 @@
 /*
- * The tables of both files, version by version.
+ * The tables of both files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,61 +12,29 @@
 #include "db/schema.sql.h"
 #include "db/store.h"
 
-static const char *const trace_migrations[] = {
-  TESSERA_SQL_TRACE_1, TESSERA_SQL_PLAN_1 TESSERA_SQL_TRACE_2,
-  TESSERA_SQL_PLAN_2,  TESSERA_SQL_TRACE_3 TESSERA_SQL_PLAN_3,
-  TESSERA_SQL_PLAN_4,  TESSERA_SQL_PLAN_5,
-  TESSERA_SQL_PLAN_6,  TESSERA_SQL_PLAN_7,
-  TESSERA_SQL_TRACE_4, TESSERA_SQL_PLAN_8,
-  TESSERA_SQL_PLAN_9,  TESSERA_SQL_PLAN_10
+const TesseraFormat tessera_trace_format = {
+  .application_id = TESSERA_TRACE_APPLICATION_ID,
+  .noun = "trace",
+  .remedy = "make it again with tessera record, tessera dry-run or tessera import",
+  .sql = TESSERA_SQL_TRACE,
 };
-static const char *const plan_migrations[] = { TESSERA_SQL_PLAN_1, TESSERA_SQL_PLAN_2,
-                                               TESSERA_SQL_PLAN_3, TESSERA_SQL_PLAN_4,
-                                               TESSERA_SQL_PLAN_5, TESSERA_SQL_PLAN_6,
-                                               TESSERA_SQL_PLAN_7, TESSERA_SQL_PLAN_8,
-                                               TESSERA_SQL_PLAN_9, TESSERA_SQL_PLAN_10 };
-
-#define LENGTH(array) (sizeof (array) / sizeof *(array))
-
-const TesseraFormat tessera_trace_format = { .application_id =
-                                                 TESSERA_TRACE_APPLICATION_ID,
-                                             .noun = "trace",
-                                             .migrations = trace_migrations,
-                                             .n_migrations = LENGTH (trace_migrations),
-                                             .newest = TESSERA_SQL_TRACE };
-const TesseraFormat tessera_plan_format = { .application_id = TESSERA_PLAN_APPLICATION_ID,
-                                            .noun = "plan",
-                                            .migrations = plan_migrations,
-                                            .n_migrations = LENGTH (plan_migrations),
-                                            .newest = TESSERA_SQL_PLAN };
+const TesseraFormat tessera_plan_format = {
+  .application_id = TESSERA_PLAN_APPLICATION_ID,
+  .noun = "plan",
+  .remedy = "make it again with tessera plan",
+  .sql = TESSERA_SQL_PLAN,
+};
 
 int
-tessera_schema_migrate (sqlite3 *db,
-                        const TesseraFormat *format,
-                        unsigned from_version,
-                        unsigned to_version)
+tessera_schema_create (sqlite3 *db, const TesseraFormat *format)
 {
-  bool is_new = from_version == 0 && to_version == format->n_migrations;
-  char pragma[96];
+  char pragmas[96];
+  int rc = sqlite3_exec (db, format->sql, NULL, NULL, NULL);
 
-  if (is_new)
-    {
-      int rc = sqlite3_exec (db, format->newest, NULL, NULL, NULL);
-
-      if (rc != SQLITE_OK)
-        return rc;
-      from_version = to_version;
-    }
-  for (unsigned version = from_version; version < to_version; version++)
-    {
-      int rc = sqlite3_exec (db, format->migrations[version], NULL, NULL, NULL);
-
-      if (rc != SQLITE_OK)
-        return rc;
-    }
-  snprintf (pragma, sizeof pragma, "PRAGMA application_id = %u; PRAGMA user_version = %u",
-            format->application_id, to_version);
-  return sqlite3_exec (db, pragma, NULL, NULL, NULL);
+  snprintf (pragmas, sizeof pragmas,
+            "PRAGMA application_id = %u; PRAGMA user_version = %u",
+            format->application_id, TESSERA_FORMAT_VERSION);
+  return rc == SQLITE_OK ? sqlite3_exec (db, pragmas, NULL, NULL, NULL) : rc;
 }
 
 /* Looks table after table of @model up in the file. Returns: what SQLite says; the first
@@ -113,7 +81,7 @@ tessera_schema_check (sqlite3 *db,
                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
 
   if (rc == SQLITE_OK)
-    rc = tessera_schema_migrate (model, format, 0, format->n_migrations);
+    rc = tessera_schema_create (model, format);
   if (rc == SQLITE_OK)
     rc = sqlite3_prepare_v2 (db,
                              "SELECT count(*) = 1 AND max(sql = ?2 AND type = 'table')"
@@ -125,9 +93,9 @@ tessera_schema_check (sqlite3 *db,
     status = tessera_fail_sqlite (error, db, rc, path, "read");
   else if (*differs)
     status = tessera_fail (error, TESSERA_BAD_INPUT,
-                           "%s is damaged: its table %s is not as Tessera makes it; make"
-                           " it again",
-                           path, differs);
+                           "%s is damaged or of another version of Tessera (its table %s"
+                           " is not as this one makes it): %s",
+                           path, differs, format->remedy);
   sqlite3_finalize (wanted);
   sqlite3_close (model);
   return status;

@@ -1,9 +1,8 @@
 /*
- * The tables of both files, version by version.
+ * The tables of both files: db/schema/ holds the SQL that makes them.
  *
- * db/schema/ holds one .sql file per step. An older file is brought up by those it lacks;
- * a new one is made of all of them at once, with each column that a later step adds in
- * its place (db/schema/embed.py), so both end with the same tables, word by word.
+ * Until a release there is one version of each. A file of another version is refused; none
+ * is brought up.
  *
  * Private to db/.
  *
@@ -15,27 +14,24 @@
 
 #include "db/status.h"
 
+#define TESSERA_FORMAT_VERSION 1
+
 typedef struct
 {
   uint32_t application_id;
-  const char *noun;              /* "trace": for sentences */
-  const char *const *migrations; /* [i] leads from version i to version i + 1 */
-  unsigned n_migrations;         /* so this is the newest version */
-  const char *newest;            /* all of them at once, of nothing */
+  const char *noun;   /* "trace": for sentences */
+  const char *remedy; /* the end of a sentence: which command makes such a file again */
+  const char *sql;    /* makes the tables and views */
 } TesseraFormat;
 
 extern const TesseraFormat tessera_trace_format;
 extern const TesseraFormat tessera_plan_format;
 
-/* Runs the migrations @from_version .. below @to_version and sets user_version.
- * Returns: what SQLite says. The caller holds a transaction, or throws @db away when this
- * fails. */
-int tessera_schema_migrate (sqlite3 *db,
-                            const TesseraFormat *format,
-                            unsigned from_version,
-                            unsigned to_version);
+/* Makes the tables in an empty file. Returns: what SQLite says. The caller holds a
+ * transaction, or throws @db away when this fails. */
+int tessera_schema_create (sqlite3 *db, const TesseraFormat *format);
 
-/* Are the format's tables in @db word by word what the migrations make? A table that only
+/* Are the format's tables in @db word by word what its SQL makes? A table that only
  * has the right name could be a view that never ends. Further tables do no harm. */
 TESSERA_MUST_USE TesseraStatus tessera_schema_check (sqlite3 *db,
                                                      const TesseraFormat *format,

@@ -199,12 +199,6 @@ save_plan (const Scene *scene, TesseraError *error)
 }
 
 static TesseraStatus
-save_plan_in_trace (const Scene *scene, TesseraError *error)
-{
-  return tessera_trace_save_plan (scene->place.path, scene->plan, error);
-}
-
-static TesseraStatus
 load_trace (const Scene *scene, TesseraError *error)
 {
   TesseraTrace *trace = NULL;
@@ -258,7 +252,7 @@ load_edits (const Scene *scene, TesseraError *error)
 }
 
 /* Saving a trace forgets its edits: saving those comes later. */
-static const Work all_work[] = { save_trace, save_plan,  save_plan_in_trace, load_trace,
+static const Work all_work[] = { save_trace, save_plan,  load_trace,
                                  load_plan,  save_edits, load_edits };
 
 static void
@@ -378,7 +372,7 @@ fail_every (Scene *scene, Work work, Fault *fault, int number, const char *patte
 static void
 test_failing_writes (Scene *scene, gconstpointer data)
 {
-  static const Work saves[] = { save_trace, save_plan, save_plan_in_trace, save_edits };
+  static const Work saves[] = { save_trace, save_plan, save_edits };
 
   assert_works (scene, save_trace);
   assert_works (scene, save_plan);
@@ -448,7 +442,7 @@ test_journals_until_the_rename (Scene *scene, gconstpointer data)
 {
   static const char two_edits[] =
       "INSERT INTO edit VALUES (0, 'a', 1, '{}', 0), (1, 'b', 1700000001, '{}', 1)";
-  static const Work saves[] = { save_edits, save_plan_in_trace, save_trace };
+  static const Work saves[] = { save_edits, save_trace };
 
   for (size_t i = 0; i < G_N_ELEMENTS (saves); i++)
     {

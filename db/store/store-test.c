@@ -95,7 +95,7 @@ test_plan_round_trip (TestPlace *place, gconstpointer data)
     }
 }
 
-/* Edits in the trace's file are replaced; trace and plan stay as they are. */
+/* Edits in the trace's file are replaced; the trace stays as it is. */
 static void
 test_edits_in_trace (TestPlace *place, gconstpointer data)
 {
@@ -103,10 +103,8 @@ test_edits_in_trace (TestPlace *place, gconstpointer data)
   const TesseraStoredEdit edits[] = { { name, rule, 1700000000, 0 },
                                       { empty, rule, -1, 1 } };
   TesseraTrace *trace = test_trace_new (SEED, 500), *loaded;
-  TesseraPlan *plan = test_plan_new (SEED, 30);
 
   save (place, trace);
-  g_assert_cmpint (tessera_trace_save_plan (place->path, plan, NULL), ==, TESSERA_OK);
   for (size_t n = 3; n-- > 0;)
     {
       TesseraStoredEdit *found = NULL;
@@ -129,40 +127,6 @@ test_edits_in_trace (TestPlace *place, gconstpointer data)
   loaded = load (place, TESSERA_NONE);
   test_traces_assert_equal (trace, loaded);
   tessera_trace_free (loaded);
-  tessera_trace_free (trace);
-  tessera_plan_free (plan);
-}
-
-/* A plan in the trace's file is replaced by the next; trace and edits stay as they are.
- */
-static void
-test_plan_in_trace (TestPlace *place, gconstpointer data)
-{
-  TesseraTrace *trace = test_trace_new (SEED, 500), *loaded;
-  TesseraError error = { 0 };
-
-  save (place, trace);
-  test_execute (place->path, "INSERT INTO edit VALUES (0, 'mine', 1700000000, '{}', 0)");
-  for (uint32_t round = 0; round < 2; round++)
-    {
-      TesseraPlan *plan = test_plan_new (SEED + round, 300 - round * 100);
-      TesseraStatus status = tessera_trace_save_plan (place->path, plan, &error);
-      g_autofree char *wanted = NULL, *found = NULL;
-
-      g_assert_cmpstr (error.text, ==, "");
-      g_assert_cmpint (status, ==, TESSERA_OK);
-      wanted = g_strdup_printf ("%zu|4|%" G_GUINT64_FORMAT "|1700000000\n", plan->n_slots,
-                                plan->height_bytes);
-      found = test_ask (place->path, "SELECT (SELECT count(*) FROM slot),"
-                                     " (SELECT count(*) FROM block_group), height_bytes,"
-                                     " created_s FROM plan JOIN edit");
-      g_assert_cmpstr (found, ==, wanted);
-      g_assert_cmpuint (test_place_count_files (place), ==, 1);
-      tessera_plan_free (plan);
-      loaded = load (place, TESSERA_NONE);
-      test_traces_assert_equal (trace, loaded);
-      tessera_trace_free (loaded);
-    }
   tessera_trace_free (trace);
 }
 
@@ -352,7 +316,7 @@ test_additions (TestPlace *place, gconstpointer data)
       place->path,
       "CREATE INDEX by_addr ON event (addr); CREATE TABLE mine (a);"
       "CREATE VIEW big AS SELECT * FROM event WHERE size_bytes > 1000000;"
-      "CREATE TRIGGER no AFTER INSERT ON slot BEGIN SELECT raise(abort, 'no'); END;"
+      "CREATE TRIGGER no AFTER INSERT ON edit BEGIN SELECT raise(abort, 'no'); END;"
       "ANALYZE");
   loaded = load (place, TESSERA_NONE);
   test_traces_assert_equal (trace, loaded);
@@ -374,7 +338,6 @@ main (int argc, char **argv)
   ADD ("round-trip", test_round_trip);
   ADD ("empty-round-trip", test_empty_round_trip);
   ADD ("plan-round-trip", test_plan_round_trip);
-  ADD ("plan-in-trace", test_plan_in_trace);
   ADD ("edits-in-trace", test_edits_in_trace);
   ADD ("cannot-save", test_cannot_save);
   ADD ("targets", test_targets);

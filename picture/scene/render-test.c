@@ -393,7 +393,7 @@ test_filter (void)
 static void
 test_missed (void)
 {
-  uint8_t is_hit[] = { 1, 0, 0, 0 }, is_left[] = { 0, 1, 0, 0 };
+  uint8_t is_hit[] = { 1, 0, 0, 0 }, is_left[] = { 0, 0, 0, 0 };
   MadeLayout *made = made_layout_new (8000, 4, 0);
   made_layout_set (made, 0, 0, 10 << 20, 0, 4000);
   made_layout_set (made, 1, 0, 10 << 20, 4000, 8000);
@@ -401,6 +401,7 @@ test_missed (void)
   made_layout_set (made, 3, 10 << 20, 10 << 20, 6000, 8000);
   made->blocks.blocks[3].flags = TESSERA_AT_START;
   made->layout.is_hit = is_hit;
+  made->layout.is_left = is_left;
   made->layout.n_misses = 2;
   Stage stage = stage_of (made, TESSERA_AXIS_EVENTS);
   for (int i = 0; i < 4; i++)
@@ -429,7 +430,7 @@ test_missed (void)
     g_assert_cmphex (pixels[i], !=, MISSED);
   /* What was to miss is nothing to stripe. */
   ink.block_shown = NULL;
-  made->layout.is_left = is_left;
+  is_left[1] = 1;
   tessera_scene_render (stage.scene, &view, &ink, pixels, 80, 80, 80, 0, 0);
   for (int x = 5; x < 35; x++)
     g_assert_cmphex (pixels[60 * 80 + 40 + x], ==, 0x4477aa);

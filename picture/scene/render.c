@@ -115,8 +115,7 @@ has_missed (const TesseraScene *scene, uint32_t block)
   const TesseraLayout *layout = scene->layout;
   const TesseraBlock *b = &scene->blocks->blocks[block];
 
-  return layout->is_hit != NULL && !layout->is_hit[block] &&
-         (layout->is_left == NULL || !layout->is_left[block]) &&
+  return layout->is_hit != NULL && !layout->is_hit[block] && !layout->is_left[block] &&
          (layout->declined_index == 0 || b->born_index < layout->declined_index) &&
          (b->flags & (TESSERA_AT_START | TESSERA_UNKNOWN_START | TESSERA_FAILED)) == 0;
 }

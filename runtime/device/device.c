@@ -38,12 +38,6 @@ tessera_device_limit (const RuntimeDevice *device, double fraction)
              : 0;
 }
 
-bool
-tessera_device_follows (const RuntimeDevice *device)
-{
-  return device->kind == TESSERA_POLICY_PLAN;
-}
-
 void
 tessera_device_set_fraction (RuntimeDevice *device, double fraction)
 {

@@ -23,9 +23,6 @@ RuntimeDevice *tessera_device_open (int ordinal,
                                     const TesseraPlan *plan,
                                     TesseraRecorder *recorder,
                                     TesseraError *error);
-/* Whether it was opened to follow a plan, be that declined since. Fixed; takes no lock.
- */
-bool tessera_device_follows (const RuntimeDevice *device);
 void tessera_device_lock (RuntimeDevice *device);
 void tessera_device_unlock (RuntimeDevice *device);
 

@@ -5,7 +5,6 @@
  */
 #include "runtime/device/device-internal.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -101,22 +100,6 @@ compare_blocks (const void *a, const void *b)
   return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-/* What of the misses was planned, where anything was: events can't tell. */
-static void
-record_left (const RuntimeDevice *device, TesseraRecorder *recorder)
-{
-  TesseraPolicyStats stats;
-  char text[32];
-
-  tessera_policy_get_stats (device->policy, &stats);
-  if (stats.follower.misses_planned == 0)
-    return;
-  snprintf (text, sizeof text, "%" PRIu64, stats.follower.misses_planned);
-  tessera_recorder_meta (recorder, "plan_left", text);
-  snprintf (text, sizeof text, "%" PRIu64, stats.follower.planned_miss_bytes);
-  tessera_recorder_meta (recorder, "plan_left_bytes", text);
-}
-
 void
 tessera_device_record_end (RuntimeDevice *device, TesseraRecorder *recorder)
 {
@@ -130,7 +113,6 @@ tessera_device_record_end (RuntimeDevice *device, TesseraRecorder *recorder)
            sizeof *collection.held.blocks, compare_blocks);
   if (!collection.has_failed)
     tessera_recorder_end_state (recorder, (uint32_t) device->ordinal, &collection.held);
-  record_left (device, recorder);
   free (collection.held.segments);
   free (collection.held.blocks);
 }

@@ -21,7 +21,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* opening devices, sto
 static _Atomic (RuntimeDevice *) devices[TESSERA_MAX_DEVICES]; /* written under lock */
 static TesseraPlan *plan;     /* to be followed; never freed: a device may use it */
 static bool is_plan_taken;    /* by the first device; under lock */
-static bool is_plan_followed; /* ... which does follow it */
 static TesseraPolicyKind policy;
 
 const char *
@@ -59,7 +58,6 @@ open_locked (int ordinal, TesseraError *error)
   tessera_recorder_leave (used);
   if (device == NULL)
     return NULL;
-  is_plan_followed = is_plan_followed || tessera_device_follows (device);
   is_plan_taken = true;
   tessera_marks_tell (device);
   if (tessera_torch_uses_streams (ordinal))
@@ -206,6 +204,6 @@ tessera_stop (void)
   pthread_mutex_lock (&lock);
   taken = take_recorder ();
   if (taken != NULL)
-    tessera_recording_end (taken, is_plan_followed ? plan : NULL);
+    tessera_recording_end (taken);
   pthread_mutex_unlock (&lock);
 }

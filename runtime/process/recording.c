@@ -11,7 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "db/store.h"
 #include "runtime/process/notice.h"
 #include "runtime/process/options.h"
 #include "runtime/tessera.h"
@@ -147,8 +146,7 @@ wait_for_users (void)
   return true;
 }
 
-/* Returns: whether anything was recorded. */
-static bool
+static void
 note_loss (TesseraRecorder *closing)
 {
   TesseraRecorderStats stats;
@@ -160,31 +158,19 @@ note_loss (TesseraRecorder *closing)
     tessera_notice ("The trace lacks %" PRIu64 " events of %" PRIu64
                     ": the ring was full; a larger ring_events holds them.",
                     stats.n_lost, stats.n_events + stats.n_lost);
-  return stats.n_written > 0;
-}
-
-/* What was followed, beside what became of it. A process that is killed leaves it out. */
-static void
-close_recorder (TesseraRecorder *closing, const TesseraPlan *followed)
-{
-  TesseraError error = { 0 };
-  bool has_trace;
-
-  (void) !tessera_recorder_flush (closing, NULL); /* what it met is told here: */
-  has_trace = note_loss (closing);
-  tessera_recorder_close (closing);
-  if (has_trace && followed != NULL &&
-      tessera_trace_save_plan (trace_path, followed, &error) != TESSERA_OK)
-    tessera_notice ("%s; the trace lacks the plan that was followed.", error.text);
 }
 
 void
-tessera_recording_end (TesseraRecorder *taken, const TesseraPlan *followed)
+tessera_recording_end (TesseraRecorder *taken)
 {
   TesseraError error = { 0 };
 
   if (wait_for_users ())
-    close_recorder (taken, followed);
+    {
+      (void) !tessera_recorder_flush (taken, NULL); /* what it met is told here: */
+      note_loss (taken);
+      tessera_recorder_close (taken);
+    }
   else if (tessera_recorder_flush (taken, &error) != TESSERA_OK)
     tessera_notice ("%s", error.text);
 }

@@ -23,8 +23,7 @@ void tessera_recording_begin (TesseraPolicyKind policy, const TesseraPlan *plan)
 /* Nobody enters any more. Returns: (nullable): what is to be ended, once the devices have
  * told it what they hold. */
 TesseraRecorder *tessera_recording_take (void);
-/* Waits a while for those who entered before, and closes it. @followed: (nullable): goes
- * into the trace. */
-void tessera_recording_end (TesseraRecorder *taken, const TesseraPlan *followed);
+/* Waits a while for those who entered before, and closes it. */
+void tessera_recording_end (TesseraRecorder *taken);
 /* In a forked child: the parent's is not ours to close. */
 void tessera_recording_forget (void);

@@ -76,7 +76,7 @@ def trace_commands(trace, out):
     yield "info", trace
     yield "info", trace, "--json"
     yield "plan", trace, "-o", out / "p.tsp"
-    yield "plan", trace, "--store", "--no-edits"
+    yield "plan", trace, "--no-edits"
     yield "fit", trace
     yield "explain", trace, "--rows", "1"
     yield "explain", trace, "0"

@@ -287,14 +287,12 @@ tessera_describe_place (const TesseraSheet *sheet, uint32_t block)
     return g_strdup_printf (
         "0x%" G_GINT64_MODIFIER "x%s", addr,
         layout->pool_bytes == 0 || !tessera_pool_was_missed (sheet->data->pool, b) ? ""
-        : layout->is_left != NULL && layout->is_left[block]
-            ? ", left to the dynamic allocator"
-            : ", missed the plan");
+        : layout->is_left[block] ? ", left to the dynamic allocator"
+                                 : ", missed the plan");
   if (begin == TESSERA_NOWHERE)
     return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x, %s", addr,
-                            layout->is_left != NULL && layout->is_left[block]
-                                ? "left to the dynamic allocator"
-                                : "outside the plan");
+                            layout->is_left[block] ? "left to the dynamic allocator"
+                                                   : "outside the plan");
   offset = tessera_describe_bytes (addr - begin);
   return g_strdup_printf ("%s into the pool", offset);
 }

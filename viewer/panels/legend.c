@@ -170,15 +170,6 @@ write_fixed (Row *row, uint32_t rgb, uint32_t hatch_rgb, char *amount, char *tip
   g_free (tip);
 }
 
-/* What nobody planned to miss, which is striped. Recordings before version 9 of traces do
- * not tell which of the misses were planned: then all are. */
-static uint64_t
-n_unplanned (const TesseraLayout *layout)
-{
-  return layout->is_left != NULL ? layout->n_misses - layout->n_planned_misses
-                                 : layout->n_misses;
-}
-
 static void
 write_missed (TesseraLegend *self, const TesseraPalette *palette)
 {
@@ -186,9 +177,12 @@ write_missed (TesseraLegend *self, const TesseraPalette *palette)
   g_autofree char *count = NULL, *bytes = NULL;
 
   for (int side = 0; side < TESSERA_N_SIDES && layout == NULL; side++)
-    if (self->document->sheets[side] != NULL &&
-        n_unplanned (self->document->sheets[side]->layout) > 0)
-      layout = self->document->sheets[side]->layout;
+    {
+      const TesseraSheet *sheet = self->document->sheets[side];
+
+      if (sheet != NULL && sheet->layout->n_misses > sheet->layout->n_planned_misses)
+        layout = sheet->layout;
+    }
   if (layout == NULL)
     {
       write_fixed (self->fixed[MISSED], 0, TESSERA_NONE, NULL, NULL);
@@ -197,10 +191,9 @@ write_missed (TesseraLegend *self, const TesseraPalette *palette)
   /* Only a run that followed a plan can have missed it. */
   tessera_name_set (self->fixed[MISSED]->name,
                     layout->pool_bytes > 0 ? "missed the plan" : "beside the pool");
-  count = tessera_describe_counted (n_unplanned (layout), "request");
-  bytes = tessera_describe_bytes (layout->is_left != NULL
-                                      ? layout->miss_bytes - layout->planned_miss_bytes
-                                      : layout->miss_bytes);
+  count =
+      tessera_describe_counted (layout->n_misses - layout->n_planned_misses, "request");
+  bytes = tessera_describe_bytes (layout->miss_bytes - layout->planned_miss_bytes);
   write_fixed (self->fixed[MISSED], palette->reserved, palette->missed,
                g_strdup_printf ("%s in all", bytes),
                g_strdup_printf ("%s found no place in the plan's pool%s", count,

@@ -1,4 +1,4 @@
--- Trace files, version 1: what was recorded.
+-- Trace files: what was recorded, and what a person changed about its plan.
 --
 -- SPDX-License-Identifier: Apache-2.0
 --
@@ -113,7 +113,9 @@ CREATE TABLE event (
   stack       INTEGER,          -- stack_index; NULL: unknown
   stream      INTEGER NOT NULL, -- stream_index
   pool        INTEGER NOT NULL, -- pool_index
-  pool_known  INTEGER NOT NULL  -- 1: the source named the pool; 0: found by address
+  pool_known  INTEGER NOT NULL, -- 1: the source named the pool; 0: found by address
+  is_left     INTEGER NOT NULL  -- 1: the plan that was followed leaves it to the dynamic
+                                -- allocator (placeless)
 ) STRICT;
 
 -- What the driver had given at the start and at the end.
@@ -159,6 +161,14 @@ CREATE TABLE range (
   is_inferred INTEGER NOT NULL, -- 1: found by analysis; 0: the source says so
   PRIMARY KEY (device, range_index)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE edit (
+  edit_index INTEGER PRIMARY KEY, -- in the order of their making
+  name       TEXT NOT NULL,    -- given by a person, or empty
+  created_s  INTEGER NOT NULL, -- seconds since 1970-01-01 UTC
+  rule       TEXT NOT NULL,    -- what is to change and how: one JSON object
+  is_undone  INTEGER NOT NULL  -- 1: it does not stand; all that come after it are undone, too
+) STRICT;
 
 CREATE VIEW step AS
   SELECT device, range_index, text AS name, begin_index, end_index, begin_ns, end_ns,
