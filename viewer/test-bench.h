@@ -22,7 +22,6 @@ typedef struct
   int n_actions, n_within, n_within_drawn;
   guint stopper;       /* 0: nothing is to be stopped */
   gboolean is_stopped; /* planning was, before its end */
-  gboolean is_plain;   /* what is measured is none of our window's actions */
 } TestBench;
 
 typedef void (*TestMeasure) (const char *path);

@@ -12,7 +12,6 @@
 #include "viewer/canvas/draw.h"
 #include "viewer/document/edits/document-propose.h"
 #include "viewer/document/select/document-select.h"
-#include "viewer/panels/rows/row-turns.h"
 
 /* Long enough for the eye to follow, too short to wait for. */
 #define MOVES_US 320000
@@ -90,8 +89,6 @@ tessera_canvas_start_moves (TesseraCanvas *self)
   if (!animate || moves == NULL || moves->n_moves == 0 ||
       !gtk_widget_get_mapped (GTK_WIDGET (self)))
     return;
-  /* The first frame of them draws both pictures anew: that is its work. */
-  (void) tessera_row_turns_take (gtk_widget_get_frame_clock (GTK_WIDGET (self)), self);
   self->moves = tessera_moves_ref (moves);
   self->moves_begin_us = self->moves_now_us = 0;
   self->moves_tick =

@@ -6,15 +6,12 @@
 #include "viewer/panels/legend.h"
 
 #include "viewer/document/describe.h"
-#include "viewer/panels/rows/row-turns.h"
 #include "viewer/window/ui.h"
 
 /* Entries beyond this are summed up in one line: nobody tells more colours apart. */
 #define MOST_ENTRIES 200
 /* Entries in sight; the others unfold. */
 #define MOST_OPEN 12
-/* Making a row takes 0.2 to 0.4 ms. */
-#define MOST_MADE 12
 
 /* What is told below the entries. */
 enum
@@ -44,10 +41,8 @@ struct _TesseraLegend
   GtkWidget *expander, *more; /* what unfolds */
   GPtrArray *rows;            /* Row: of the entries, as many as were needed once */
   Row *fixed[N_FIXED];
-  GArray *shown;     /* size_t: which entries have blocks, MOST_ENTRIES at most */
-  guint tick;        /* 0: all rows that are unfolded are made, and written */
-  gboolean is_stale; /* they are to be written */
-  GtkWidget *all;    /* shows everything again */
+  GArray *shown;  /* size_t: which entries have blocks, MOST_ENTRIES at most */
+  GtkWidget *all; /* shows everything again */
 };
 
 G_DEFINE_TYPE (TesseraLegend, tessera_legend, GTK_TYPE_BOX)
@@ -253,15 +248,13 @@ write_entries (TesseraLegend *self)
     }
 }
 
-/* Returns: whether all rows that are in sight are there now. */
-static gboolean
+static void
 make_rows (TesseraLegend *self)
 {
   gboolean unfolded = gtk_expander_get_expanded (GTK_EXPANDER (self->expander));
   guint n = unfolded ? self->shown->len : MIN (self->shown->len, MOST_OPEN);
-  guint end = MIN (n, self->rows->len + MOST_MADE);
 
-  while (self->rows->len < end)
+  while (self->rows->len < n)
     {
       guint at = self->rows->len;
       Row *row = entry_row_new (self, at < MOST_OPEN ? self->entries : self->more);
@@ -269,7 +262,6 @@ make_rows (TesseraLegend *self)
       g_ptr_array_add (self->rows, row);
       write_entry (self, row, g_array_index (self->shown, size_t, at));
     }
-  return self->rows->len >= n;
 }
 
 static void
@@ -296,6 +288,7 @@ write_all (TesseraLegend *self)
   find_shown (self);
   n_more = self->shown->len - MIN (self->shown->len, MOST_OPEN);
   write_entries (self);
+  make_rows (self);
   gtk_widget_set_visible (self->expander, n_more > 0);
   if (n_more > 0)
     {
@@ -308,43 +301,6 @@ write_all (TesseraLegend *self)
   gtk_widget_set_visible (self->all, paint != NULL && paint->shown != NULL);
 }
 
-/* A dozen names are laid out anew in the frame that comes: they are all its work.
- * Returns: whether something is left to do. */
-static gboolean
-work (TesseraLegend *self)
-{
-  if (!tessera_row_turns_take (gtk_widget_get_frame_clock (GTK_WIDGET (self)), self))
-    return TRUE;
-  if (self->is_stale)
-    write_all (self);
-  self->is_stale = FALSE;
-  return !make_rows (self);
-}
-
-static gboolean
-on_tick (GtkWidget *widget, GdkFrameClock *clock, gpointer unused)
-{
-  TesseraLegend *self = TESSERA_LEGEND (widget);
-
-  if (work (self))
-    return G_SOURCE_CONTINUE;
-  self->tick = 0;
-  return G_SOURCE_REMOVE;
-}
-
-static void
-refresh (TesseraLegend *self)
-{
-  if (self->tick == 0 && work (self))
-    self->tick = gtk_widget_add_tick_callback (GTK_WIDGET (self), on_tick, NULL, NULL);
-}
-
-gboolean
-tessera_legend_is_settled (TesseraLegend *self)
-{
-  return self->tick == 0;
-}
-
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
@@ -354,10 +310,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
     gtk_drop_down_set_selected (GTK_DROP_DOWN (self->key), document->colour_key);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_SHEETS |
               TESSERA_CHANGED_MOMENT))
-    {
-      self->is_stale = TRUE;
-      refresh (self);
-    }
+    write_all (self);
 }
 
 static void
@@ -434,7 +387,7 @@ tessera_legend_init (TesseraLegend *self)
   self->expander = gtk_expander_new (NULL);
   gtk_widget_set_name (self->expander, "legend-more");
   gtk_expander_set_child (GTK_EXPANDER (self->expander), self->more);
-  g_signal_connect_swapped (self->expander, "notify::expanded", G_CALLBACK (refresh),
+  g_signal_connect_swapped (self->expander, "notify::expanded", G_CALLBACK (make_rows),
                             self);
   self->rows = g_ptr_array_new_with_free_func (g_free);
   self->shown = g_array_new (FALSE, FALSE, sizeof (size_t));

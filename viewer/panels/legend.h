@@ -14,5 +14,3 @@
 G_DECLARE_FINAL_TYPE (TesseraLegend, tessera_legend, TESSERA, LEGEND, GtkBox)
 
 GtkWidget *tessera_legend_new (TesseraDocument *document);
-/* Whether all that it tells is of the colours there are. */
-gboolean tessera_legend_is_settled (TesseraLegend *self);

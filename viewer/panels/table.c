@@ -9,10 +9,7 @@
 #include "viewer/document/describe.h"
 #include "viewer/document/document-view.h"
 #include "viewer/panels/blocklist.h"
-#include "viewer/panels/rows/cell.h"
-#include "viewer/panels/rows/row-list.h"
-#include "viewer/panels/rows/still.h"
-#include "viewer/panels/sorting.h"
+#include "viewer/panels/row-model.h"
 #include "viewer/window/ui.h"
 
 #include <string.h>
@@ -25,15 +22,13 @@ struct _TesseraTable
   TesseraBlockWish wish;  /* its text is ours */
   TesseraBlockList *list; /* NULL: none yet */
   TesseraJob *job;        /* that makes another; NULL: none */
-  TesseraRowList *rows;
-  TesseraCellKind *kinds[TESSERA_N_COLUMNS];
+  TesseraRowModel *rows;
   GtkWidget *view;
   GtkWidget *note; /* that no block matches */
   GtkWidget *text;
   GtkWidget *least;
   GtkWidget *most;
   GtkWidget *count;
-  guint scroll_tick; /* 0: none is waiting */
 };
 
 G_DEFINE_TYPE (TesseraTable, tessera_table, GTK_TYPE_BOX)
@@ -44,14 +39,14 @@ static const struct
   int n_chars; /* that it has room for at least */
   gboolean is_number;
 } columns[TESSERA_N_COLUMNS] = {
-  [TESSERA_COLUMN_BLOCK] = { "Block", 8, TRUE },
-  [TESSERA_COLUMN_SIZE] = { "Size", 10, TRUE },
-  [TESSERA_COLUMN_LIFE] = { "Life", 21, TRUE },
+  [TESSERA_COLUMN_BLOCK] = { "Block", 9, TRUE },
+  [TESSERA_COLUMN_SIZE] = { "Size", 11, TRUE },
+  [TESSERA_COLUMN_LIFE] = { "Life", 22, TRUE },
   [TESSERA_COLUMN_CLASS] = { "Class", 10, FALSE },
   [TESSERA_COLUMN_PHASES] = { "Phases", 14, FALSE },
   [TESSERA_COLUMN_SOURCE] = { "Source", 20, FALSE },
   [TESSERA_COLUMN_GROUP] = { "Group", 20, FALSE },
-  [TESSERA_COLUMN_ADDRESS] = { "Address", 13, TRUE },
+  [TESSERA_COLUMN_ADDRESS] = { "Address", 15, TRUE },
 };
 
 static char *
@@ -85,10 +80,7 @@ cell_text (TesseraTable *self, TesseraColumn column, uint32_t block)
 static GtkWidget *
 make_cell (gpointer user, int column)
 {
-  GtkWidget *cell = tessera_cell_new (TESSERA_TABLE (user)->kinds[column]);
-
-  gtk_widget_set_name (cell, "cell");
-  return cell;
+  return tessera_cell_new (columns[column].n_chars, columns[column].is_number);
 }
 
 static void
@@ -96,11 +88,9 @@ show_cell (gpointer user, GtkWidget *cell, guint position, int column)
 {
   TesseraTable *self = user;
   g_autofree char *text =
-      position != GTK_INVALID_LIST_POSITION && self->document->data != NULL
-          ? cell_text (self, (TesseraColumn) column, self->list->blocks[position])
-          : g_strdup ("");
+      cell_text (self, (TesseraColumn) column, self->list->blocks[position]);
 
-  tessera_cell_set_text (TESSERA_CELL (cell), text);
+  gtk_inscription_set_text (GTK_INSCRIPTION (cell), text);
 }
 
 static gboolean
@@ -113,18 +103,22 @@ is_selected (gpointer user, guint position)
 
 /* The last of them leads: that is where the person clicked. */
 static void
-choose (gpointer user, guint position, guint n, TesseraSelectHow how)
+choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
 {
   TesseraTable *self = user;
-  const uint32_t *blocks = self->list != NULL ? &self->list->blocks[position] : NULL;
+  g_autofree uint32_t *blocks = g_new (uint32_t, gtk_bitset_get_size (rows) + 1);
+  size_t n = 0;
+  GtkBitsetIter iter;
+  guint position;
 
+  for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
+       more = gtk_bitset_iter_next (&iter, &position))
+    blocks[n++] = self->list->blocks[position];
   tessera_document_select_blocks (self->document, blocks, n, how,
                                   n > 0 ? blocks[n - 1] : TESSERA_NONE);
   if (self->document->selected != TESSERA_NONE)
     tessera_document_reveal (self->document, self->document->selected);
 }
-
-static const TesseraRowListKind row_kind = { make_cell, show_cell, is_selected, choose };
 
 static void
 show_count (TesseraTable *self)
@@ -140,7 +134,17 @@ show_count (TesseraTable *self)
   gtk_label_set_text (GTK_LABEL (self->count), text);
 }
 
-static void queue_scroll (TesseraTable *self);
+/* To the block that leads, where it is in the list. */
+static void
+scroll_to_lead (TesseraTable *self)
+{
+  uint32_t lead = self->document->selected;
+
+  tessera_row_model_scroll_to (self->rows,
+                               self->list != NULL && lead != TESSERA_NONE
+                                   ? tessera_block_list_find (self->list, lead)
+                                   : GTK_INVALID_LIST_POSITION);
+}
 
 /* @list: (transfer full) (nullable) */
 static void
@@ -149,11 +153,11 @@ take_list (TesseraTable *self, TesseraBlockList *list)
   TesseraBlockList *before = self->list;
 
   self->list = list;
-  tessera_row_list_set_rows (self->rows, list != NULL ? list->n_blocks : 0, 0);
+  tessera_row_model_set_length (self->rows, list != NULL ? list->n_blocks : 0);
   tessera_block_list_unref (before);
   tessera_note_show (self->note, list != NULL && list->n_blocks == 0);
   show_count (self);
-  queue_scroll (self);
+  scroll_to_lead (self);
 }
 
 /* --- making lists ----------------------------------------------------------------- */
@@ -227,12 +231,11 @@ make_list (TesseraTable *self)
 gboolean
 tessera_table_is_settled (TesseraTable *self)
 {
-  return self->job == NULL && tessera_row_list_is_settled (self->rows) &&
-         self->scroll_tick == 0;
+  return self->job == NULL && tessera_row_model_is_settled (self->rows);
 }
 
 static void
-on_sort (gpointer user, int column, gboolean down)
+sort (gpointer user, int column, gboolean down)
 {
   TesseraTable *self = user;
 
@@ -241,56 +244,8 @@ on_sort (gpointer user, int column, gboolean down)
   make_list (self);
 }
 
-static GtkColumnViewColumn *
-add_column (TesseraTable *self, TesseraColumn column)
-{
-  GtkColumnViewColumn *added =
-      tessera_row_list_add_column (self->rows, columns[column].title, (int) column);
-
-  self->kinds[column] = tessera_cell_kind_new (
-      &(TesseraCellLook){ .css_class = columns[column].is_number ? "figure" : NULL,
-                          .n_chars = columns[column].n_chars,
-                          .most_lines = columns[column].is_number ? 1 : 2,
-                          .is_number = columns[column].is_number,
-                          .has_tip = TRUE });
-  tessera_sorting_add (added, (int) column);
-  gtk_column_view_column_set_resizable (added, TRUE);
-  gtk_column_view_column_set_expand (added, columns[column].n_chars > 13 &&
-                                                !columns[column].is_number);
-  return added;
-}
-
-/* --- selection
- * --------------------------------------------------------------------------- */
-
-/* Before the view has its size, it would show nothing but the one row. */
-static gboolean
-scroll_to_selected (GtkWidget *view, GdkFrameClock *clock, gpointer user)
-{
-  TesseraTable *self = user;
-  guint position = self->list != NULL && self->document->selected != TESSERA_NONE
-                       ? tessera_block_list_find (self->list, self->document->selected)
-                       : GTK_INVALID_LIST_POSITION;
-
-  if (position == GTK_INVALID_LIST_POSITION || !gtk_widget_get_mapped (view))
-    {
-      self->scroll_tick = 0;
-      return G_SOURCE_REMOVE;
-    }
-  if (gtk_widget_get_height (view) < 40 || !tessera_row_list_is_settled (self->rows) ||
-      !tessera_row_list_scroll_to (self->rows, position))
-    return G_SOURCE_CONTINUE;
-  self->scroll_tick = 0;
-  return G_SOURCE_REMOVE;
-}
-
-static void
-queue_scroll (TesseraTable *self)
-{
-  if (self->scroll_tick == 0 && self->list != NULL && self->list->n_blocks > 0)
-    self->scroll_tick =
-        gtk_widget_add_tick_callback (self->view, scroll_to_selected, self, NULL);
-}
+static const TesseraRowModelKind row_kind = { make_cell, show_cell, is_selected, choose,
+                                              sort };
 
 /* --- filter ----------------------------------------------------------------------------
  */
@@ -337,8 +292,7 @@ fill (TesseraTable *self)
       make_list (self);
       return;
     }
-  tessera_row_list_show (self->rows, TESSERA_COLUMN_CLASS);
-  tessera_row_list_show (self->rows, TESSERA_COLUMN_GROUP);
+  tessera_row_model_refresh (self->rows);
   if (self->list->data == self->document->data)
     return;
   tessera_data_unref (self->list->data);
@@ -354,7 +308,7 @@ on_map (TesseraTable *self)
     return;
   if (self->list == NULL)
     make_list (self);
-  queue_scroll (self);
+  scroll_to_lead (self);
 }
 
 static void
@@ -365,9 +319,9 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_GROUPS))
     fill (self);
   if (what & TESSERA_CHANGED_SELECTION)
-    tessera_row_list_reselect (self->rows);
+    tessera_row_model_refresh (self->rows);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION))
-    queue_scroll (self);
+    scroll_to_lead (self);
 }
 
 static GtkWidget *
@@ -415,12 +369,10 @@ tessera_table_dispose (GObject *object)
 
   forget_job (self);
   if (self->rows != NULL)
-    tessera_row_list_close (self->rows);
+    tessera_row_model_close (self->rows);
   g_clear_object (&self->rows);
   g_clear_pointer (&self->list, tessera_block_list_unref);
   g_clear_object (&self->document);
-  for (int i = 0; i < TESSERA_N_COLUMNS; i++)
-    g_clear_pointer (&self->kinds[i], tessera_cell_kind_unref);
   g_free ((char *) g_steal_pointer (&self->wish.text));
   G_OBJECT_CLASS (tessera_table_parent_class)->dispose (object);
 }
@@ -431,36 +383,43 @@ tessera_table_class_init (TesseraTableClass *class)
   G_OBJECT_CLASS (class)->dispose = tessera_table_dispose;
 }
 
+/* The largest on top first. */
+static void
+add_columns (TesseraTable *self)
+{
+  for (int i = 0; i < TESSERA_N_COLUMNS; i++)
+    {
+      GtkColumnViewColumn *column =
+          tessera_row_model_add_column (self->rows, columns[i].title, i);
+
+      gtk_column_view_column_set_expand (column, columns[i].n_chars > 13 &&
+                                                     !columns[i].is_number);
+      if (i == TESSERA_COLUMN_SIZE)
+        gtk_column_view_sort_by_column (GTK_COLUMN_VIEW (self->view), column,
+                                        GTK_SORT_DESCENDING);
+    }
+}
+
 static void
 tessera_table_init (TesseraTable *self)
 {
   GtkWidget *scrolled = gtk_scrolled_window_new ();
-  GtkColumnViewColumn *by_size = NULL;
 
   g_signal_connect (self, "map", G_CALLBACK (on_map), NULL);
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 6);
   self->wish.most_bytes = UINT64_MAX;
   self->view = gtk_column_view_new (NULL);
-  self->rows = tessera_row_list_new (&row_kind, self, GTK_COLUMN_VIEW (self->view));
+  self->rows = tessera_row_model_new (&row_kind, self, GTK_COLUMN_VIEW (self->view));
   gtk_widget_set_name (self->view, "block-table");
   gtk_widget_add_css_class (self->view, "data-table");
   tessera_set_accessible_label (self->view, "Blocks");
-  for (int i = 0; i < TESSERA_N_COLUMNS; i++)
-    {
-      GtkColumnViewColumn *added = add_column (self, (TesseraColumn) i);
-
-      if (i == TESSERA_COLUMN_SIZE)
-        by_size = added;
-    }
-  tessera_sorting_watch (GTK_COLUMN_VIEW (self->view), on_sort, self);
-  gtk_column_view_sort_by_column (GTK_COLUMN_VIEW (self->view), by_size,
-                                  GTK_SORT_DESCENDING);
-  g_signal_connect_swapped (self->view, "map", G_CALLBACK (queue_scroll), self);
+  add_columns (self);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
   gtk_box_append (GTK_BOX (self), filter_bar_new (self));
   self->note = tessera_note_new (scrolled, "No block matches what the fields above say");
-  gtk_box_append (GTK_BOX (self), tessera_still_new (self->note, 120, 60));
+  gtk_widget_set_vexpand (self->note, TRUE);
+  gtk_box_append (GTK_BOX (self), self->note);
   gtk_widget_add_css_class (GTK_WIDGET (self), "table-panel");
 }
 

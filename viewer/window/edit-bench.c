@@ -14,7 +14,6 @@
 #include "viewer/document/select/document-query.h"
 #include "viewer/document/select/document-select.h"
 #include "viewer/test-bench.h"
-#include "viewer/test-plain.h"
 
 #include <string.h>
 
@@ -159,65 +158,6 @@ measure_panels (TestBench *bench)
   test_bench_end (bench, "colours by group", 0);
 }
 
-static gboolean
-draw_all (gpointer user)
-{
-  gtk_widget_queue_draw (user);
-  for (GtkWidget *child = gtk_widget_get_first_child (user); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    draw_all (child);
-  return G_SOURCE_REMOVE;
-}
-
-/* What GTK takes for as many widgets as are seen, in this run and on this machine: no
- * code of ours is in it. */
-static void
-measure_plain (TestBench *bench)
-{
-  guint n_widgets;
-  GtkWindow *plain = test_plain_new (GTK_WINDOW (bench->window), &n_widgets);
-  g_autofree char *drawn =
-      g_strdup_printf ("(a plain window of %u widgets, drawn)", n_widgets);
-  g_autofree char *changed =
-      g_strdup_printf ("(a plain window of %u widgets, all texts changed)", n_widgets);
-
-  WAIT (gtk_widget_get_mapped (GTK_WIDGET (plain)), BENCH_PATIENCE_MS);
-  test_bench_settle (bench);
-  bench->is_plain = TRUE;
-  test_bench_begin (bench);
-  draw_all (plain);
-  test_bench_end (bench, drawn, 0);
-  test_bench_begin (bench);
-  test_plain_change (plain);
-  test_bench_end (bench, changed, 0);
-  bench->is_plain = FALSE;
-  gtk_window_destroy (plain);
-  test_bench_settle (bench);
-}
-
-/* The same of what GTK does with a list that has as many labels in its 200 rows as the
- * tree has widgets. */
-static void
-measure_plain_list (TestBench *bench)
-{
-  GtkWindow *plain = test_plain_list_new (1000, 8);
-
-  WAIT (gtk_widget_get_mapped (GTK_WIDGET (plain)), BENCH_PATIENCE_MS);
-  test_bench_settle (bench);
-  bench->is_plain = TRUE;
-  test_bench_begin (bench);
-  test_plain_list_scroll (plain, 0.5);
-  test_bench_end (bench, "(a plain list of 8 columns, scrolled far)", 0);
-  test_plain_list_scroll (plain, 1);
-  test_bench_settle (bench);
-  test_bench_begin (bench);
-  test_plain_list_shorten (plain);
-  test_bench_end (bench, "(the same at its end, its last row goes)", 0);
-  bench->is_plain = FALSE;
-  gtk_window_destroy (plain);
-  test_bench_settle (bench);
-}
-
 static void
 measure (const char *path)
 {
@@ -234,8 +174,6 @@ measure (const char *path)
   measure_selections (&bench);
   measure_scrolling (&bench);
   measure_panels (&bench);
-  measure_plain (&bench);
-  measure_plain_list (&bench);
   measure_edits (&bench);
   test_bench_close (&bench);
 }

@@ -6,7 +6,6 @@
 #include "viewer/document/edits/document-edit.h"
 #include "viewer/document/select/document-select.h"
 #include "viewer/panels/edits/edit-commands.h"
-#include "viewer/panels/rows/cell.h"
 #include "viewer/test-window.h"
 #include "viewer/window/ui.h"
 
@@ -311,8 +310,9 @@ append_labels (GtkWidget *widget, GString *text)
 {
   if (GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget))
     g_string_append_printf (text, "%s|", gtk_label_get_text (GTK_LABEL (widget)));
-  if (TESSERA_IS_CELL (widget) && gtk_widget_get_mapped (widget))
-    g_string_append_printf (text, "%s|", tessera_cell_get_text (TESSERA_CELL (widget)));
+  if (GTK_IS_INSCRIPTION (widget) && gtk_widget_get_mapped (widget))
+    g_string_append_printf (text, "%s|",
+                            gtk_inscription_get_text (GTK_INSCRIPTION (widget)));
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
        child = gtk_widget_get_next_sibling (child))
     append_labels (child, text);

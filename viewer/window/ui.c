@@ -117,8 +117,9 @@ may_break (const char *text)
   return text[0] != '.' || strcspn (text + 1, "_.:/#, ") > 3;
 }
 
-char *
-tessera_mark_breaks (const char *text)
+/* With marks where @text may be broken and where not. */
+static char *
+mark_breaks (const char *text)
 {
   GString *marked = g_string_new (NULL);
 
@@ -137,9 +138,41 @@ tessera_mark_breaks (const char *text)
 void
 tessera_name_set (GtkWidget *label, const char *text)
 {
-  g_autofree char *marked = tessera_mark_breaks (text);
+  g_autofree char *marked = mark_breaks (text);
 
   gtk_label_set_text (GTK_LABEL (label), marked);
+}
+
+static gboolean
+tell_text (GtkInscription *cell,
+           int x,
+           int y,
+           gboolean by_keyboard,
+           GtkTooltip *tooltip,
+           gpointer unused)
+{
+  const char *text = gtk_inscription_get_text (cell);
+
+  gtk_tooltip_set_text (tooltip, text);
+  return text != NULL && *text != '\0';
+}
+
+GtkWidget *
+tessera_cell_new (int n_chars, gboolean is_number)
+{
+  GtkWidget *widget = gtk_inscription_new ("");
+  GtkInscription *cell = GTK_INSCRIPTION (widget);
+
+  gtk_inscription_set_min_chars (cell, (guint) n_chars);
+  gtk_inscription_set_text_overflow (cell, GTK_INSCRIPTION_OVERFLOW_ELLIPSIZE_MIDDLE);
+  gtk_inscription_set_xalign (cell, is_number ? 1 : 0);
+  if (is_number)
+    gtk_widget_add_css_class (widget, "figure");
+  gtk_widget_set_valign (widget, GTK_ALIGN_START);
+  gtk_widget_set_name (widget, is_number ? "number" : "line");
+  gtk_widget_set_has_tooltip (widget, TRUE);
+  g_signal_connect (widget, "query-tooltip", G_CALLBACK (tell_text), NULL);
+  return widget;
 }
 
 GtkWidget *
@@ -262,17 +295,6 @@ tessera_bar_set (GtkWidget *bar, double share, uint32_t rgb)
   patch->share = share;
   patch->rgb = rgb;
   gtk_widget_queue_draw (bar);
-}
-
-/* "list.scroll-to-item" belongs to the list inside the column view. */
-void
-tessera_column_view_scroll_to (GtkColumnView *view, guint position)
-{
-  GtkWidget *child = gtk_widget_get_first_child (GTK_WIDGET (view));
-
-  for (; child != NULL; child = gtk_widget_get_next_sibling (child))
-    if (gtk_widget_activate_action (child, "list.scroll-to-item", "u", position))
-      return;
 }
 
 void

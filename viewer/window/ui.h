@@ -32,8 +32,10 @@ GtkWidget *tessera_sentence_new (const char *text, const char *css_classes);
 GtkWidget *
 tessera_name_new (const char *widget_name, const char *css_classes, int most_lines);
 void tessera_name_set (GtkWidget *label, const char *text);
-/* A name with marks where it may be broken and where not. */
-char *tessera_mark_breaks (const char *text);
+/* GtkInscription: a text in a cell of a list, on one line, which asks for the room of
+ * @n_chars whatever it says; what is too long is ellipsized in its middle, and a tooltip
+ * has all of it. @is_number: at the end of its cell, digits of one width. */
+GtkWidget *tessera_cell_new (int n_chars, gboolean is_number);
 GtkWidget *tessera_heading_new (const char *text);
 /* @child, and above it, where there is nothing in it, a sentence that says so:
  * tessera_note_show(). */
@@ -45,8 +47,6 @@ void tessera_swatch_set (GtkWidget *swatch, uint32_t rgb, uint32_t hatch_rgb);
 /* A bar of @share (0..1) of its width. */
 GtkWidget *tessera_bar_new (double share, uint32_t rgb);
 void tessera_bar_set (GtkWidget *bar, double share, uint32_t rgb);
-/* Only works once the view has its size. */
-void tessera_column_view_scroll_to (GtkColumnView *view, guint position);
 void tessera_remove_children (GtkWidget *box);
 void tessera_set_accessible_label (GtkWidget *widget, const char *label);
 

@@ -1,6 +1,6 @@
 /*
  * What the main thread does while somebody looks around in the window, with a real hand:
- * wheel, drags, keys, dialogs; with the tree of groups and the table of blocks on screen
+ * wheel, drags, keys, the table, dialogs; with the tree of groups and the table of blocks on screen
  * and a plan on either side. Then another file over the open one, and none.
  *
  * Of traces that are made up, 100,000 and a million blocks; or of the file that is named.
@@ -142,6 +142,60 @@ measure_walks (TestBench *bench)
   gtk_widget_grab_focus (find (bench, "groups"));
   measure_key (bench, XK_Down, 20, "down in the groups, 20 times");
   measure_key (bench, XK_Right, 1, "unfold a group");
+  measure_action (bench, "win.clear", "nothing selected");
+}
+
+/* --- the table ------------------------------------------------------------------------
+ */
+
+static void
+measure_text (TestBench *bench, const char *entry, const char *text, const char *what)
+{
+  test_bench_begin (bench);
+  gtk_editable_set_text (GTK_EDITABLE (find (bench, entry)), text);
+  /* The entry waits for the next letter. */
+  test_bench_wait_ms (300);
+  test_bench_end (bench, what, 0);
+}
+
+static void
+measure_scroll (TestBench *bench, const char *list, double share, const char *what)
+{
+  GtkAdjustment *down =
+      gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (find (bench, list)));
+
+  test_bench_begin (bench);
+  gtk_adjustment_set_value (down, share * gtk_adjustment_get_upper (down));
+  test_bench_end (bench, what, 0);
+}
+
+static void
+measure_table (TestBench *bench)
+{
+  GtkColumnView *view = GTK_COLUMN_VIEW (find (bench, "block-table"));
+  GListModel *columns = gtk_column_view_get_columns (view);
+
+  test_bench_act (bench, "win.table");
+  test_bench_settle (bench);
+  measure_action (bench, "win.table", "open the table");
+  for (guint i = 0; i < g_list_model_get_n_items (columns); i++)
+    {
+      g_autoptr (GtkColumnViewColumn) column = g_list_model_get_item (columns, i);
+      g_autofree char *what = g_strdup_printf ("sort by column %u", i);
+
+      test_bench_begin (bench);
+      gtk_column_view_sort_by_column (view, column, GTK_SORT_DESCENDING);
+      test_bench_end (bench, what, 0);
+    }
+  measure_text (bench, "filter-text", "a", "filter by a text");
+  measure_text (bench, "filter-least", "1 GiB", "and by a size: few are left");
+  measure_text (bench, "filter-least", "", "by the text alone");
+  measure_text (bench, "filter-text", "", "no filter");
+  measure_scroll (bench, "block-table", 0.0001, "scroll the table a little");
+  measure_scroll (bench, "block-table", 0.5, "scroll it far");
+  measure_wheel (bench, "block-table", 5, "the wheel over the table");
+  measure_action (bench, "win.select-all", "select all blocks");
+  measure_scroll (bench, "block-table", 0.1, "scroll while all is selected");
   measure_action (bench, "win.clear", "nothing selected");
 }
 
@@ -367,6 +421,7 @@ measure (const char *path)
   measure_wheel (&bench, "canvas-right", 5, "the wheel on the right: out");
   measure_band (&bench);
   measure_walks (&bench);
+  measure_table (&bench);
   measure_query (&bench);
   measure_looks (&bench);
   measure_dialogs (&bench);

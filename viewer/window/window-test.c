@@ -7,6 +7,7 @@
 #include "viewer/document/document-view.h"
 #include "viewer/panels/headline.h"
 #include "viewer/test-window.h"
+#include "viewer/window/ui.h"
 
 #include "db/size-text.h"
 #include "db/store.h"
@@ -281,6 +282,71 @@ test_selection_of_several (TestView *f, gconstpointer unused)
                    "2 × 2.00 MiB\n1 × 1.00 MiB");
 }
 
+/* What the rows of the table that are seen say, a number and a size each. */
+static void
+append_rows (GtkWidget *widget, GString *text)
+{
+  if (g_str_equal (gtk_widget_get_name (widget), "number") &&
+      gtk_widget_get_mapped (widget) &&
+      strchr (gtk_inscription_get_text (GTK_INSCRIPTION (widget)), 'x') == NULL &&
+      strstr (gtk_inscription_get_text (GTK_INSCRIPTION (widget)), "event") == NULL)
+    g_string_append_printf (text, "%s;",
+                            gtk_inscription_get_text (GTK_INSCRIPTION (widget)));
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    append_rows (child, text);
+}
+
+static void
+assert_rows (TestView *f, const char *expected)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  test_window_settle (f->window);
+  append_rows (test_view_find (f, "block-table"), text);
+  g_assert_cmpstr (text->str, ==, expected);
+}
+
+/* Sorted by a head, filtered to fewer rows and back: no row says what is no more. */
+static void
+test_rows_of_table (TestView *f, gconstpointer unused)
+{
+  GtkColumnView *view;
+  GtkWidget *least;
+  g_autoptr (GtkColumnViewColumn) by_block = NULL;
+
+  test_window_open (f->window, f->path);
+  test_view_act (f, "table");
+  view = GTK_COLUMN_VIEW (test_view_find (f, "block-table"));
+  least = test_view_find (f, "filter-least");
+  by_block = g_list_model_get_item (gtk_column_view_get_columns (view), 0);
+  assert_rows (f, "1;2.00 MiB;2;2.00 MiB;0;1.00 MiB;");
+  gtk_column_view_sort_by_column (view, by_block, GTK_SORT_ASCENDING);
+  assert_rows (f, "0;1.00 MiB;1;2.00 MiB;2;2.00 MiB;");
+  gtk_column_view_sort_by_column (view, by_block, GTK_SORT_DESCENDING);
+  assert_rows (f, "2;2.00 MiB;1;2.00 MiB;0;1.00 MiB;");
+  gtk_editable_set_text (GTK_EDITABLE (least), "2 MiB");
+  assert_rows (f, "2;2.00 MiB;1;2.00 MiB;");
+  gtk_editable_set_text (GTK_EDITABLE (least), "3 MiB");
+  assert_rows (f, "");
+  gtk_editable_set_text (GTK_EDITABLE (least), "");
+  assert_rows (f, "2;2.00 MiB;1;2.00 MiB;0;1.00 MiB;");
+}
+
+/* To whom it is read out a cell is a label, and whoever rests on it reads all of it. */
+static void
+test_cell (TestView *f, gconstpointer unused)
+{
+  GtkWidget *cell = g_object_ref_sink (tessera_cell_new (4, FALSE));
+
+  gtk_inscription_set_text (GTK_INSCRIPTION (cell), "forward 1, step 0");
+  gtk_test_accessible_assert_role (GTK_ACCESSIBLE (cell), GTK_ACCESSIBLE_ROLE_LABEL);
+  gtk_test_accessible_assert_property (
+      GTK_ACCESSIBLE (cell), GTK_ACCESSIBLE_PROPERTY_LABEL, "forward 1, step 0");
+  g_assert_true (gtk_widget_get_has_tooltip (cell));
+  g_object_unref (cell);
+}
+
 static guint
 n_rows_selected (GtkSelectionModel *rows)
 {
@@ -544,6 +610,8 @@ main (int argc, char **argv)
   ADD ("zoom actions", test_zoom_actions);
   ADD ("selection is everywhere", test_selection_is_everywhere);
   ADD ("selection of several", test_selection_of_several);
+  ADD ("rows of the table", test_rows_of_table);
+  ADD ("cell", test_cell);
   ADD ("groups", test_groups);
   ADD ("compare", test_compare);
   ADD ("filter table", test_filter_table);

@@ -37,8 +37,7 @@ tessera_window_open (TesseraWindow *self, GFile *file)
 gboolean
 tessera_window_is_settled (TesseraWindow *self)
 {
-  if (tessera_document_is_busy (self->document) || self->unfold_tick != 0 ||
-      !tessera_legend_is_settled (TESSERA_LEGEND (self->legend)))
+  if (tessera_document_is_busy (self->document) || self->unfold_tick != 0)
     return FALSE;
   for (int i = 0; i < TESSERA_N_SIDES; i++)
     if (!tessera_canvas_is_complete (TESSERA_CANVAS (self->canvases[i])))

@@ -6,16 +6,9 @@
 #include "viewer/panels/groups/group-cells.h"
 
 #include "viewer/document/describe.h"
-#include "viewer/panels/rows/cell.h"
-#include "viewer/panels/sorting.h"
+#include "viewer/window/ui.h"
 
 #include <string.h>
-
-struct TesseraGroupCells
-{
-  TesseraCellKind *kinds[TESSERA_N_TREE_COLUMNS];
-  TesseraCellKind *reasons;
-};
 
 static const struct
 {
@@ -27,13 +20,13 @@ static const struct
   [TESSERA_TREE_HEIGHT] = { "Height",
                             "Of a group laid out by itself; of a class, and of part of a "
                             "group, the most bytes alive at once",
-                            9 },
+                            11 },
   [TESSERA_TREE_PEAK] = { "Peak",
                           "Share of the bytes alive where most is alive in the trace",
-                          5 },
-  [TESSERA_TREE_BYTES] = { "Bytes", "Asked for, of all its blocks", 9 },
+                          7 },
+  [TESSERA_TREE_BYTES] = { "Bytes", "Asked for, of all its blocks", 11 },
   [TESSERA_TREE_FILLED] = { "Filled",
-                            "Time-memory product: share of height × time in use", 4 },
+                            "Time-memory product: share of height × time in use", 6 },
 };
 
 static const TesseraGroupRow *
@@ -167,55 +160,31 @@ cell_of (const TesseraGrouping *grouping,
 
 /* --- widgets ---------------------------------------------------------------------- */
 
-TesseraGroupCells *
-tessera_group_cells_new (void)
-{
-  TesseraGroupCells *self = g_new0 (TesseraGroupCells, 1);
-
-  for (int i = 0; i < TESSERA_N_TREE_COLUMNS; i++)
-    self->kinds[i] = tessera_cell_kind_new (
-        &(TesseraCellLook){ .css_class = i == TESSERA_TREE_NAME ? NULL : "figure",
-                            .n_chars = columns[i].n_chars,
-                            .most_lines = i == TESSERA_TREE_NAME ? 4 : 1,
-                            .is_number = i != TESSERA_TREE_NAME,
-                            .has_tip = i == TESSERA_TREE_NAME });
-  self->reasons = tessera_cell_kind_new (
-      &(TesseraCellLook){ .css_class = "reason", .n_chars = 8, .most_lines = 3 });
-  return self;
-}
-
-void
-tessera_group_cells_free (TesseraGroupCells *self)
-{
-  for (int i = 0; i < TESSERA_N_TREE_COLUMNS; i++)
-    tessera_cell_kind_unref (self->kinds[i]);
-  tessera_cell_kind_unref (self->reasons);
-  g_free (self);
-}
-
 /* Its name and, below, its reason. */
 static GtkWidget *
-names_new (TesseraGroupCells *self)
+names_new (void)
 {
   GtkWidget *expander = gtk_tree_expander_new ();
   GtkWidget *names = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *name = tessera_cell_new (self->kinds[TESSERA_TREE_NAME]);
+  GtkWidget *name = tessera_name_new ("cell", NULL, 4), *reason;
 
-  gtk_widget_set_name (name, "cell");
+  gtk_label_set_width_chars (GTK_LABEL (name), columns[TESSERA_TREE_NAME].n_chars);
   /* All of its column, which is all that expands. */
   gtk_widget_set_hexpand (names, TRUE);
   gtk_widget_set_hexpand (expander, FALSE);
   gtk_box_append (GTK_BOX (names), name);
-  gtk_box_append (GTK_BOX (names), tessera_cell_new (self->reasons));
+  reason = tessera_cell_new (8, FALSE);
+  gtk_widget_add_css_class (reason, "reason");
+  gtk_box_append (GTK_BOX (names), reason);
   gtk_tree_expander_set_child (GTK_TREE_EXPANDER (expander), names);
   return expander;
 }
 
 GtkWidget *
-tessera_group_cells_make (TesseraGroupCells *self, TesseraTreeColumn column)
+tessera_group_cells_make (TesseraTreeColumn column)
 {
-  return column == TESSERA_TREE_NAME ? names_new (self)
-                                     : tessera_cell_new (self->kinds[column]);
+  return column == TESSERA_TREE_NAME ? names_new ()
+                                     : tessera_cell_new (columns[column].n_chars, TRUE);
 }
 
 static void
@@ -233,8 +202,9 @@ show_names (GtkTreeExpander *expander,
   for (GtkWidget *w = gtk_widget_get_first_child (GTK_WIDGET (expander)); w != names;
        w = gtk_widget_get_next_sibling (w))
     gtk_widget_set_valign (w, GTK_ALIGN_START);
-  tessera_cell_set_text (TESSERA_CELL (name), name_text);
-  tessera_cell_set_text (TESSERA_CELL (reason), reason_text);
+  tessera_name_set (name, name_text);
+  gtk_inscription_set_text (GTK_INSCRIPTION (reason), reason_text);
+  tessera_set_tip (name, name_text);
   gtk_widget_set_visible (reason, *reason_text != '\0');
 }
 
@@ -244,33 +214,25 @@ tessera_group_cells_show (GtkWidget *cell,
                           GtkTreeListRow *row,
                           TesseraTreeColumn column)
 {
-  g_autoptr (TesseraNode) node = row != NULL ? gtk_tree_list_row_get_item (row) : NULL;
-  g_autofree char *text = NULL;
+  g_autoptr (TesseraNode) node = gtk_tree_list_row_get_item (row);
+  g_autofree char *text = column == TESSERA_TREE_NAME ? name_of (grouping, node)
+                                                      : cell_of (grouping, node, column);
+  g_autofree char *reason = reason_of (grouping, node);
 
-  if (column != TESSERA_TREE_NAME)
-    {
-      text = node != NULL ? cell_of (grouping, node, column) : g_strdup ("");
-      tessera_cell_set_text (TESSERA_CELL (cell), text);
-      return;
-    }
-  text = node != NULL ? name_of (grouping, node) : g_strdup ("");
-  {
-    g_autofree char *reason = node != NULL ? reason_of (grouping, node) : g_strdup ("");
-
+  if (column == TESSERA_TREE_NAME)
     show_names (GTK_TREE_EXPANDER (cell), row, text, reason);
-  }
+  else
+    gtk_inscription_set_text (GTK_INSCRIPTION (cell), text);
 }
 
 void
-tessera_group_cells_add (TesseraRowList *rows, GtkColumnView *view)
+tessera_group_cells_add (TesseraRowModel *rows, GtkColumnView *view)
 {
   for (int i = 0; i < TESSERA_N_TREE_COLUMNS; i++)
     {
       GtkColumnViewColumn *column =
-          tessera_row_list_add_column (rows, columns[i].title, i);
+          tessera_row_model_add_column (rows, columns[i].title, i);
 
-      tessera_sorting_add (column, i);
-      gtk_column_view_column_set_resizable (column, TRUE);
       gtk_column_view_column_set_expand (column, i == TESSERA_TREE_NAME);
       if (i == TESSERA_TREE_HEIGHT)
         gtk_column_view_sort_by_column (view, column, GTK_SORT_DESCENDING);

@@ -6,17 +6,12 @@
 #pragma once
 
 #include "viewer/panels/groups/group-tree.h"
-#include "viewer/panels/rows/row-list.h"
+#include "viewer/panels/row-model.h"
 
-/* What the cells of the tree share. */
-typedef struct TesseraGroupCells TesseraGroupCells;
-
-TesseraGroupCells *tessera_group_cells_new (void);
-void tessera_group_cells_free (TesseraGroupCells *self);
 /* All columns, which can be sorted by, the heights on top first. */
-void tessera_group_cells_add (TesseraRowList *rows, GtkColumnView *view);
-GtkWidget *tessera_group_cells_make (TesseraGroupCells *self, TesseraTreeColumn column);
-/* @row: (nullable): of a tree of @grouping; NULL: nothing is shown. */
+void tessera_group_cells_add (TesseraRowModel *rows, GtkColumnView *view);
+GtkWidget *tessera_group_cells_make (TesseraTreeColumn column);
+/* @row: of a tree of @grouping. */
 void tessera_group_cells_show (GtkWidget *cell,
                                const TesseraGrouping *grouping,
                                GtkTreeListRow *row,

@@ -13,8 +13,6 @@
 #include "viewer/document/document-view.h"
 #include "viewer/panels/groups/group-cells.h"
 #include "viewer/panels/groups/query-entry.h"
-#include "viewer/panels/rows/still.h"
-#include "viewer/panels/sorting.h"
 #include "viewer/window/ui.h"
 
 struct _TesseraGroupsView
@@ -24,16 +22,13 @@ struct _TesseraGroupsView
   TesseraDocument *document;
   TesseraGrouping *grouping; /* that the tree shows; NULL: nothing */
   GtkTreeListModel *tree;    /* NULL: nothing */
-  TesseraGroupCells *cells;
-  TesseraRowList *rows;
+  TesseraRowModel *rows;
   GtkWidget *view;
   GtkWidget *note; /* that no block matches */
   TesseraTreeColumn column;
   gboolean down;
   gboolean is_followed; /* the tree is being opened at what is selected */
   uint8_t *wholes; /* WHOLE_* of each place, then of each class; NULL: not asked yet */
-  guint scroll_tick;
-  guint scroll_to;
 };
 
 G_DEFINE_TYPE (TesseraGroupsView, tessera_groups_view, GTK_TYPE_BOX)
@@ -70,17 +65,20 @@ node_at (TesseraGroupsView *self, guint position)
 
 /* The last block of them that stands in a row of its own leads. */
 static void
-choose (gpointer user, guint position, guint n, TesseraSelectHow how)
+choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
 {
   TesseraGroupsView *self = user;
   TesseraSelection *found;
   size_t n_all = self->grouping->data->blocks->n_blocks;
   uint8_t *is_in = g_malloc0 (MAX (n_all, 1));
   uint32_t lead = TESSERA_NONE;
+  GtkBitsetIter iter;
+  guint position;
 
-  for (guint i = position; i < position + n; i++)
+  for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
+       more = gtk_bitset_iter_next (&iter, &position))
     {
-      g_autoptr (TesseraNode) node = node_at (self, i);
+      g_autoptr (TesseraNode) node = node_at (self, position);
 
       mark_node (self->grouping, node, is_in);
       if (node->kind == TESSERA_NODE_BLOCK)
@@ -96,32 +94,6 @@ choose (gpointer user, guint position, guint n, TesseraSelectHow how)
 }
 
 /* --- blocks to rows --------------------------------------------------------------- */
-
-static gboolean
-scroll (GtkWidget *view, GdkFrameClock *clock, gpointer user)
-{
-  TesseraGroupsView *self = user;
-
-  if (!gtk_widget_get_mapped (view))
-    {
-      self->scroll_tick = 0;
-      return G_SOURCE_REMOVE;
-    }
-  /* Rows that became other were work enough for this frame. */
-  if (gtk_widget_get_height (view) < 40 || !tessera_row_list_is_settled (self->rows) ||
-      !tessera_row_list_scroll_to (self->rows, self->scroll_to))
-    return G_SOURCE_CONTINUE;
-  self->scroll_tick = 0;
-  return G_SOURCE_REMOVE;
-}
-
-static void
-queue_scroll (TesseraGroupsView *self, guint position)
-{
-  self->scroll_to = position;
-  if (self->scroll_tick == 0)
-    self->scroll_tick = gtk_widget_add_tick_callback (self->view, scroll, self, NULL);
-}
 
 /* Whether all blocks of a place or class are selected. */
 enum
@@ -222,9 +194,9 @@ follow_selection (TesseraGroupsView *self)
     return;
   if (!self->is_followed && gtk_widget_get_mapped (GTK_WIDGET (self)))
     lead = open_to_lead (self);
-  tessera_row_list_reselect (self->rows);
+  tessera_row_model_refresh (self->rows);
   if (lead != NULL)
-    queue_scroll (self, gtk_tree_list_row_get_position (lead));
+    tessera_row_model_scroll_to (self->rows, gtk_tree_list_row_get_position (lead));
 }
 
 /* --- the tree --------------------------------------------------------------------- */
@@ -237,36 +209,25 @@ n_rows (TesseraGroupsView *self)
 
 /* Rows were opened or closed. */
 static void
-on_rows (GListModel *tree,
-         guint position,
-         guint n_removed,
-         guint n_added,
-         TesseraGroupsView *self)
+show_tree (TesseraGroupsView *self)
 {
-  tessera_row_list_set_rows (self->rows, n_rows (self), position);
+  tessera_row_model_set_length (self->rows, n_rows (self));
 }
 
 static GtkWidget *
 make_cell (gpointer user, int column)
 {
-  TesseraGroupsView *self = user;
-
-  return tessera_group_cells_make (self->cells, (TesseraTreeColumn) column);
+  return tessera_group_cells_make ((TesseraTreeColumn) column);
 }
 
 static void
 show_cell (gpointer user, GtkWidget *cell, guint position, int column)
 {
   TesseraGroupsView *self = user;
-  g_autoptr (GtkTreeListRow) row =
-      self->tree != NULL && position != GTK_INVALID_LIST_POSITION
-          ? gtk_tree_list_model_get_row (self->tree, position)
-          : NULL;
+  g_autoptr (GtkTreeListRow) row = gtk_tree_list_model_get_row (self->tree, position);
 
   tessera_group_cells_show (cell, self->grouping, row, (TesseraTreeColumn) column);
 }
-
-static const TesseraRowListKind row_kind = { make_cell, show_cell, is_selected, choose };
 
 static void
 forget_tree (TesseraGroupsView *self)
@@ -291,10 +252,11 @@ rebuild (TesseraGroupsView *self)
         tessera_group_tree_open_like (self->tree, before);
       else
         tessera_group_tree_open_classes (self->tree);
-      g_signal_connect (self->tree, "items-changed", G_CALLBACK (on_rows), self);
+      g_signal_connect_swapped (self->tree, "items-changed", G_CALLBACK (show_tree),
+                                self);
     }
   forget_wholes (self);
-  tessera_row_list_set_rows (self->rows, n_rows (self), 0);
+  show_tree (self);
   tessera_note_show (self->note, self->tree != NULL && n_rows (self) == 0);
   follow_selection (self);
 }
@@ -323,11 +285,11 @@ tessera_groups_view_get_tree (TesseraGroupsView *self)
 gboolean
 tessera_groups_view_is_settled (TesseraGroupsView *self)
 {
-  return tessera_row_list_is_settled (self->rows) && self->scroll_tick == 0;
+  return tessera_row_model_is_settled (self->rows);
 }
 
 static void
-on_sort (gpointer user, int column, gboolean down)
+sort (gpointer user, int column, gboolean down)
 {
   TesseraGroupsView *self = user;
 
@@ -335,6 +297,9 @@ on_sort (gpointer user, int column, gboolean down)
   self->down = down;
   rebuild (self);
 }
+
+static const TesseraRowModelKind row_kind = { make_cell, show_cell, is_selected, choose,
+                                              sort };
 
 static void
 ask (TesseraGroupsView *self)
@@ -418,12 +383,11 @@ tessera_groups_view_dispose (GObject *object)
   TesseraGroupsView *self = TESSERA_GROUPS_VIEW (object);
 
   if (self->rows != NULL)
-    tessera_row_list_close (self->rows);
+    tessera_row_model_close (self->rows);
   g_clear_object (&self->rows);
   forget_tree (self);
   g_clear_pointer (&self->grouping, tessera_grouping_unref);
   forget_wholes (self);
-  g_clear_pointer (&self->cells, tessera_group_cells_free);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (tessera_groups_view_parent_class)->dispose (object);
 }
@@ -443,9 +407,8 @@ tessera_groups_view_init (TesseraGroupsView *self)
   gtk_box_set_spacing (GTK_BOX (self), 6);
   self->column = TESSERA_TREE_HEIGHT;
   self->down = TRUE;
-  self->cells = tessera_group_cells_new ();
   self->view = gtk_column_view_new (NULL);
-  self->rows = tessera_row_list_new (&row_kind, self, GTK_COLUMN_VIEW (self->view));
+  self->rows = tessera_row_model_new (&row_kind, self, GTK_COLUMN_VIEW (self->view));
   gtk_widget_set_name (self->view, "groups");
   gtk_widget_add_css_class (self->view, "data-table");
   tessera_set_accessible_label (self->view, "Classes, groups and blocks");
@@ -463,13 +426,13 @@ tessera_groups_view_new (TesseraDocument *document)
   GtkWidget *scrolled = gtk_scrolled_window_new ();
 
   self->document = g_object_ref (document);
-  tessera_group_cells_add (self->rows, GTK_COLUMN_VIEW (self->view));
-  tessera_sorting_watch (GTK_COLUMN_VIEW (self->view), on_sort, self);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
   gtk_box_append (GTK_BOX (self), tessera_query_entry_new (document));
   self->note =
       tessera_note_new (scrolled, "No block matches: Escape in the field shows all");
-  gtk_box_append (GTK_BOX (self), tessera_still_new (self->note, 120, 60));
+  gtk_widget_set_vexpand (self->note, TRUE);
+  gtk_box_append (GTK_BOX (self), self->note);
+  tessera_group_cells_add (self->rows, GTK_COLUMN_VIEW (self->view));
   tessera_watch (document, GTK_WIDGET (self), on_changed);
   return GTK_WIDGET (self);
 }

@@ -1,0 +1,287 @@
+/*
+ * What a column view shows, row by row. See row-model.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/panels/row-model.h"
+
+/* A view that is lower, in pixels, has not got its size yet. */
+#define LEAST_HEIGHT 40
+/* The scroll bar lies over what is at the edge, in pixels. */
+#define EDGE 6
+
+struct _TesseraRowModel
+{
+  GObject parent_instance;
+
+  const TesseraRowModelKind *kind; /* NULL: it is closed */
+  gpointer user;
+  GtkColumnView *view; /* NULL: it has gone */
+  guint n_rows;
+  guint scroll_tick; /* 0: the view is where it should be */
+  guint scroll_to;
+};
+
+/* --- items ------------------------------------------------------------------------ */
+
+static GType
+get_item_type (GListModel *model)
+{
+  return G_TYPE_OBJECT;
+}
+
+static guint
+get_n_items (GListModel *model)
+{
+  return TESSERA_ROW_MODEL (model)->n_rows;
+}
+
+static gpointer
+get_item (GListModel *model, guint position)
+{
+  return position < get_n_items (model) ? g_object_new (G_TYPE_OBJECT, NULL) : NULL;
+}
+
+static void
+init_list_model (GListModelInterface *interface)
+{
+  interface->get_item_type = get_item_type;
+  interface->get_n_items = get_n_items;
+  interface->get_item = get_item;
+}
+
+/* --- what is selected ------------------------------------------------------------- */
+
+static gboolean
+is_selected (GtkSelectionModel *model, guint position)
+{
+  TesseraRowModel *self = TESSERA_ROW_MODEL (model);
+
+  return self->kind != NULL && position < self->n_rows &&
+         self->kind->is_selected (self->user, position);
+}
+
+/* Of the rows of @mask those in @wanted are to be selected, and no others of them. All
+ * that GTK does by itself comes here. */
+static gboolean
+set_selection (GtkSelectionModel *model, GtkBitset *wanted, GtkBitset *mask)
+{
+  TesseraRowModel *self = TESSERA_ROW_MODEL (model);
+  g_autoptr (GtkBitset) more = gtk_bitset_copy (wanted);
+  g_autoptr (GtkBitset) less = gtk_bitset_copy (mask);
+  gboolean is_all = gtk_bitset_get_size (mask) >= self->n_rows;
+
+  if (self->kind == NULL || gtk_bitset_is_empty (mask) ||
+      gtk_bitset_get_maximum (mask) >= self->n_rows)
+    return FALSE;
+  gtk_bitset_intersect (more, mask);
+  gtk_bitset_subtract (less, wanted);
+  if (is_all || !gtk_bitset_is_empty (more))
+    self->kind->choose (self->user, more,
+                        is_all ? TESSERA_SELECT_ONLY : TESSERA_SELECT_MORE);
+  if (!is_all && !gtk_bitset_is_empty (less))
+    self->kind->choose (self->user, less, TESSERA_SELECT_LESS);
+  return TRUE;
+}
+
+static void
+init_selection (GtkSelectionModelInterface *interface)
+{
+  interface->is_selected = is_selected;
+  interface->set_selection = set_selection;
+}
+
+G_DEFINE_TYPE_WITH_CODE (TesseraRowModel,
+                         tessera_row_model,
+                         G_TYPE_OBJECT,
+                         G_IMPLEMENT_INTERFACE (G_TYPE_LIST_MODEL, init_list_model)
+                             G_IMPLEMENT_INTERFACE (GTK_TYPE_SELECTION_MODEL,
+                                                    init_selection))
+
+/* --- what became other ------------------------------------------------------------ */
+
+/* GTK binds the rows anew that it is told of. */
+void
+tessera_row_model_refresh (TesseraRowModel *self)
+{
+  if (self->n_rows > 0)
+    gtk_selection_model_selection_changed (GTK_SELECTION_MODEL (self), 0, self->n_rows);
+}
+
+/* Rows that were there and are stay, with their widgets: they are written anew, which
+ * takes a tenth of making them. */
+void
+tessera_row_model_set_length (TesseraRowModel *self, guint n_rows)
+{
+  guint n_before = self->n_rows, n_same = MIN (n_before, n_rows);
+
+  self->n_rows = n_rows;
+  if (n_before != n_rows)
+    g_list_model_items_changed (G_LIST_MODEL (self), n_same, n_before - n_same,
+                                n_rows - n_same);
+  if (n_same > 0)
+    gtk_selection_model_selection_changed (GTK_SELECTION_MODEL (self), 0, n_same);
+}
+
+/* --- columns ---------------------------------------------------------------------- */
+
+static int
+column_of (gpointer object)
+{
+  return GPOINTER_TO_INT (g_object_get_data (object, "column"));
+}
+
+static void
+on_setup (GtkSignalListItemFactory *factory, GtkListItem *item, TesseraRowModel *self)
+{
+  guint n_columns = g_list_model_get_n_items (gtk_column_view_get_columns (self->view));
+  GtkWidget *cell;
+
+  if (self->kind == NULL)
+    return;
+  cell = self->kind->make (self->user, column_of (factory));
+  if (column_of (factory) + 1 == (int) n_columns)
+    gtk_widget_set_margin_end (cell, EDGE);
+  gtk_list_item_set_child (item, cell);
+}
+
+static void
+on_bind (GtkSignalListItemFactory *factory, GtkListItem *item, TesseraRowModel *self)
+{
+  if (self->kind != NULL)
+    self->kind->show (self->user, gtk_list_item_get_child (item),
+                      gtk_list_item_get_position (item), column_of (factory));
+}
+
+/* GTK's own sorting would make an object of every row. So each column has a sorter that
+ * only tells which column it is: to compare two objects by the view's sorter reveals the
+ * column and the direction that the person chose. All of this is the main thread's. */
+static int probed_column;
+
+static int
+probe (gconstpointer a, gconstpointer b, gpointer column)
+{
+  probed_column = GPOINTER_TO_INT (column);
+  return -1;
+}
+
+static void
+on_sort (TesseraRowModel *self, GtkSorterChange change, GtkSorter *sorter)
+{
+  g_autoptr (GObject) a = g_object_new (G_TYPE_OBJECT, NULL);
+  g_autoptr (GObject) b = g_object_new (G_TYPE_OBJECT, NULL);
+  GtkOrdering ordering;
+
+  probed_column = -1;
+  ordering = gtk_sorter_compare (sorter, a, b);
+  if (probed_column >= 0 && self->kind != NULL)
+    self->kind->sort (self->user, probed_column, ordering == GTK_ORDERING_LARGER);
+}
+
+GtkColumnViewColumn *
+tessera_row_model_add_column (TesseraRowModel *self, const char *title, int column)
+{
+  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
+  GtkColumnViewColumn *added = gtk_column_view_column_new (title, factory);
+  g_autoptr (GtkCustomSorter) sorter =
+      gtk_custom_sorter_new (probe, GINT_TO_POINTER (column), NULL);
+
+  g_object_set_data (G_OBJECT (factory), "column", GINT_TO_POINTER (column));
+  g_signal_connect_object (factory, "setup", G_CALLBACK (on_setup), self, 0);
+  g_signal_connect_object (factory, "bind", G_CALLBACK (on_bind), self, 0);
+  gtk_column_view_column_set_sorter (added, GTK_SORTER (sorter));
+  gtk_column_view_column_set_resizable (added, TRUE);
+  gtk_column_view_append_column (self->view, added);
+  g_object_unref (added); /* the view's */
+  return added;
+}
+
+/* --- scrolling -------------------------------------------------------------------- */
+
+/* "list.scroll-to-item" belongs to the list inside the column view. */
+static void
+scroll_view_to (GtkColumnView *view, guint position)
+{
+  GtkWidget *child = gtk_widget_get_first_child (GTK_WIDGET (view));
+
+  for (; child != NULL; child = gtk_widget_get_next_sibling (child))
+    if (gtk_widget_activate_action (child, "list.scroll-to-item", "u", position))
+      return;
+}
+
+static gboolean
+on_tick (GtkWidget *view, GdkFrameClock *clock, gpointer user)
+{
+  TesseraRowModel *self = user;
+
+  if (gtk_widget_get_mapped (view) && gtk_widget_get_height (view) < LEAST_HEIGHT)
+    return G_SOURCE_CONTINUE;
+  self->scroll_tick = 0;
+  if (gtk_widget_get_mapped (view) && self->scroll_to < self->n_rows)
+    scroll_view_to (self->view, self->scroll_to);
+  return G_SOURCE_REMOVE;
+}
+
+/* A view that has no size yet would show nothing but the one row. */
+void
+tessera_row_model_scroll_to (TesseraRowModel *self, guint position)
+{
+  self->scroll_to = position;
+  if (position != GTK_INVALID_LIST_POSITION && self->scroll_tick == 0 &&
+      self->view != NULL)
+    self->scroll_tick =
+        gtk_widget_add_tick_callback (GTK_WIDGET (self->view), on_tick, self, NULL);
+}
+
+gboolean
+tessera_row_model_is_settled (TesseraRowModel *self)
+{
+  return self->scroll_tick == 0;
+}
+
+/* --- life ------------------------------------------------------------------------- */
+
+void
+tessera_row_model_close (TesseraRowModel *self)
+{
+  if (self->scroll_tick != 0 && self->view != NULL)
+    gtk_widget_remove_tick_callback (GTK_WIDGET (self->view), self->scroll_tick);
+  self->scroll_tick = 0;
+  self->kind = NULL;
+}
+
+static void
+tessera_row_model_finalize (GObject *object)
+{
+  TesseraRowModel *self = TESSERA_ROW_MODEL (object);
+
+  g_clear_weak_pointer (&self->view);
+  G_OBJECT_CLASS (tessera_row_model_parent_class)->finalize (object);
+}
+
+static void
+tessera_row_model_class_init (TesseraRowModelClass *class)
+{
+  G_OBJECT_CLASS (class)->finalize = tessera_row_model_finalize;
+}
+
+static void
+tessera_row_model_init (TesseraRowModel *self)
+{
+}
+
+TesseraRowModel *
+tessera_row_model_new (const TesseraRowModelKind *kind,
+                       gpointer user,
+                       GtkColumnView *view)
+{
+  TesseraRowModel *self = g_object_new (TESSERA_TYPE_ROW_MODEL, NULL);
+
+  self->kind = kind;
+  self->user = user;
+  g_set_weak_pointer (&self->view, view);
+  gtk_column_view_set_model (view, GTK_SELECTION_MODEL (self));
+  g_signal_connect_object (gtk_column_view_get_sorter (view), "changed",
+                           G_CALLBACK (on_sort), self, G_CONNECT_SWAPPED);
+  return self;
+}
