@@ -50,8 +50,7 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_conditions (TesseraLengthsBuild *
 TESSERA_MUST_USE TesseraStatus tessera_lengths_start (TesseraLengthsBuild *build,
                                                       TesseraError *error);
 /* The orders of the swept. */
-TESSERA_MUST_USE TesseraStatus tessera_lengths_orders (TesseraLengthsBuild *build,
-                                                       TesseraError *error);
+TESSERA_MUST_USE TesseraStatus tessera_lengths_orders (TesseraLengthsBuild *build);
 /* What expandable segments reserve for the trace at most. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_online (const TesseraLengthsBuild *build,
                                                        uint64_t *out_bytes);

@@ -110,7 +110,7 @@ lay_out (TesseraLengthsBuild *build, TesseraError *error)
   if (status == TESSERA_OK)
     status = tessera_lengths_start (build, error);
   if (status == TESSERA_OK)
-    status = tessera_lengths_orders (build, error);
+    status = tessera_lengths_orders (build);
   return status;
 }
 

@@ -70,12 +70,9 @@ tessera_lengths_splits_sizes (const TesseraLengthsBuild *build)
 }
 
 /* The small ones lie at the bottom, in a zone of their own. A law counts by what it gives
- * at the most, or (@by_size) what it gives here. Returns: how many they are. */
+ * at the most. Returns: how many they are. */
 static uint32_t
-set_zones (const TesseraLengthsBuild *build,
-           const uint32_t *swept,
-           bool by_size,
-           TesseraItem *items)
+set_zones (const TesseraLengthsBuild *build, const uint32_t *swept, TesseraItem *items)
 {
   const TesseraLengths *of = build->out;
   uint32_t n_low = 0;
@@ -84,7 +81,7 @@ set_zones (const TesseraLengthsBuild *build,
     {
       const TesseraSizeLaw *law = &of->laws[of->slots[swept[i]].law];
       uint64_t bytes = items[i].size_bytes;
-      bool is_small = (by_size || tessera_size_law_evaluate (law, &of->most, &bytes)) &&
+      bool is_small = tessera_size_law_evaluate (law, &of->most, &bytes) &&
                       bytes <= TESSERA_SMALL_BYTES;
 
       items[i].zone = !is_small;
@@ -104,8 +101,7 @@ pack_apart (const TesseraLengthsBuild *build,
             uint64_t *out_offsets,
             uint32_t *out_n_low)
 {
-  uint32_t n_swept = build->out->n_swept,
-           n_small = set_zones (build, swept, false, items);
+  uint32_t n_swept = build->out->n_swept, n_small = set_zones (build, swept, items);
   TesseraItem *some = calloc ((size_t) n + 1, sizeof *some);
   uint64_t *offsets = calloc ((size_t) n + 1, sizeof *offsets), above = 0;
   TesseraStatus status = some && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
@@ -135,16 +131,6 @@ pack_apart (const TesseraLengthsBuild *build,
   return status;
 }
 
-/* To other owners it is there as long as its range is closed to them. */
-static void
-keep_closed (const TesseraClosed *closed, TesseraItem *item)
-{
-  item->owner = closed->owner;
-  item->wide_begin = item->begin;
-  item->wide_end = closed->opens > item->end ? closed->opens : item->end;
-  item->wide_end2 = closed->tail;
-}
-
 TesseraStatus
 tessera_lengths_lay_out (const TesseraLengthsBuild *build,
                          const uint32_t *swept,
@@ -169,21 +155,16 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
   if (way->is_first)
     options.n_orders = FIRST_ORDERS;
   for (; n < of->n_swept && status == TESSERA_OK; n++)
-    {
-      items[n] =
-          (TesseraItem){ .size_bytes = size_of (of, swept[n], way->is_first, block_bytes),
-                         .begin = swept[n],
-                         .end = of->slots[swept[n]].died };
-      if (way->closed)
-        keep_closed (&way->closed[swept[n]], &items[n]);
-    }
+    items[n] =
+        (TesseraItem){ .size_bytes = size_of (of, swept[n], way->is_first, block_bytes),
+                       .begin = swept[n],
+                       .end = of->slots[swept[n]].died };
   *out_n_low = 0;
-  if (status == TESSERA_OK && way->has_zones)
-    *out_n_low = set_zones (build, swept, way->are_zones_of_sizes, items);
+  if (status == TESSERA_OK && way->has_zones && !way->is_first)
+    *out_n_low = set_zones (build, swept, items);
   if (status == TESSERA_OK && way->is_first)
     n += pin_once (of, block_bytes, items + n);
-  if (status == TESSERA_OK && way->is_first && of->cut_phase &&
-      tessera_lengths_splits_sizes (build))
+  if (status == TESSERA_OK && way->is_first && of->cut_phase && way->has_zones)
     status = pack_apart (build, swept, items, n, &options, offsets, out_n_low);
   else if (status == TESSERA_OK && way->is_first_fit)
     status = tessera_pack_first_fit (items, n, offsets, &packing.height_bytes);
@@ -192,10 +173,7 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
   for (uint32_t i = 0; i < of->n_swept && status == TESSERA_OK; i++)
     out_laid_out[i] = (TesseraLaidOut){ .begin = items[i].begin,
                                         .end = items[i].end,
-                                        .offset_bytes = offsets[i],
-                                        .owner = items[i].owner,
-                                        .closed_end = items[i].wide_end,
-                                        .closed_tail = items[i].wide_end2 };
+                                        .offset_bytes = offsets[i] };
   free (items);
   free (offsets);
   return status;
@@ -219,7 +197,7 @@ tessera_lengths_first_fit (const TesseraLengthsBuild *build,
                               .begin = swept[i],
                               .end = of->slots[swept[i]].died };
   if (status == TESSERA_OK && way->has_zones)
-    (void) set_zones (build, swept, way->are_zones_of_sizes, items);
+    (void) set_zones (build, swept, items);
   *out_bound_bytes = 0;
   if (status == TESSERA_OK)
     status = tessera_pack_bound (items, of->n_swept, out_bound_bytes);

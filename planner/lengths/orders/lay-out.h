@@ -6,10 +6,9 @@
 #pragma once
 
 #include "planner/lengths/build.h"
-#include "planner/lengths/orders/closed.h"
 #include "planner/lengths/orders/order.h"
 
-/* Whether PyTorch's small blocks and its large ones are kept apart, as in every plan that
+/* Whether PyTorch's small blocks and its large ones are to be kept apart, as in a plan that
  * is there to be followed (planner/plan/build.h). */
 bool tessera_lengths_splits_sizes (const TesseraLengthsBuild *build);
 
@@ -17,12 +16,9 @@ typedef struct
 {
   bool is_first;  /* of the step that makes what one step makes: others may lie in its
                      place  until it comes. Around what is pinned zones would cost more
-                     than  they  are worth, and nothing is closed */
+                     than  they  are worth, but in steps of parts */
   bool has_zones; /* small ones (at the most) lie below all others */
-  bool are_zones_of_sizes;     /* ... at the parameters */
-  bool is_first_fit;           /* by size, instead of a packing */
-  const TesseraClosed *closed; /* [n_slots] (nullable: nothing is): how long small and
-                                  large ones are kept apart */
+  bool is_first_fit; /* by size, instead of a packing */
 } TesseraLayOutWay;
 
 /*
@@ -42,7 +38,7 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_lay_out (const TesseraLengthsBuil
                                                         TesseraLaidOut *out_laid_out,
                                                         uint32_t *out_n_low);
 
-/* Of the same slots without anything pinned or closed: what no layout is below, and the
+/* Of the same slots without anything pinned: what no layout is below, and the
  * height of first fit by size. @out_height_bytes: (nullable). TESSERA_OK or
  * TESSERA_NO_MEMORY. */
 TESSERA_MUST_USE TesseraStatus

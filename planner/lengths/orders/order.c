@@ -20,10 +20,6 @@ typedef struct
 {
   const TesseraLaidOut *items;
   uint32_t n;
-  uint32_t *closed; /* [n] items that have ended and are closed to others */
-  uint32_t n_closed;
-  uint32_t *others;    /* [n] of these in the way of one */
-  uint32_t *nearest;   /* [n] places of those */
   uint32_t *by_offset; /* [n] the order */
   uint32_t *place;     /* [n] of each item in it */
   uint32_t *by_begin;  /* [n] items */
@@ -144,112 +140,6 @@ sort_places (Build *build)
   return true;
 }
 
-static bool
-is_closed_after (const TesseraLaidOut *item)
-{
-  return item->closed_end > item->end;
-}
-
-/* What is closed to others when it ends. */
-static void
-see_end (Build *build, uint32_t item)
-{
-  if (is_closed_after (&build->items[item]))
-    build->closed[build->n_closed++] = item;
-}
-
-static bool
-meet (const TesseraLaidOut *a, const TesseraLaidOut *b)
-{
-  return a->begin < b->end && b->begin < a->end;
-}
-
-static int
-by_number (const void *a, const void *b)
-{
-  const uint32_t *x = a, *y = b;
-
-  return (*x > *y) - (*x < *y);
-}
-
-/* The places of @n items that share no address with @item though they are not alive with
- * it: it rests on those below, those above rest on it. One that is alive together with
- * another that lies nearer needs no edge of its own, since a chain leads there. */
-static bool
-rest_on_closed (Build *build, uint32_t item, const uint32_t *others, uint32_t n)
-{
-  uint32_t place = build->place[item], *nearest = build->nearest, n_nearest = 0;
-
-  for (uint32_t i = 0; i < n; i++)
-    nearest[n_nearest++] = build->place[others[i]];
-  if (n > 1)
-    qsort (nearest, n, sizeof *nearest, by_number);
-  for (int turn = 0; turn < 2; turn++)
-    {
-      const TesseraLaidOut *last = NULL;
-
-      for (uint32_t i = 0; i < n; i++)
-        {
-          uint32_t at = nearest[turn ? i : n - 1 - i];
-          const TesseraLaidOut *other = &build->items[build->by_offset[at]];
-
-          if (turn ? at < place : at > place)
-            continue;
-          if (last && meet (last, other))
-            continue;
-          last = other;
-          if (!add_edge (build, turn ? place : at, turn ? at : place))
-            return false;
-        }
-    }
-  return true;
-}
-
-/* The item is born: of those that are closed, the ones of other owners are in its way. */
-static bool
-enter_among_closed (Build *build, uint32_t item)
-{
-  const TesseraLaidOut *born = &build->items[item];
-  uint32_t n_kept = 0, n = 0;
-
-  for (uint32_t i = 0; i < build->n_closed; i++)
-    if (build->items[build->closed[i]].closed_end > born->begin)
-      build->closed[n_kept++] = build->closed[i];
-  build->n_closed = n_kept;
-  for (uint32_t i = 0; i < n_kept; i++)
-    if (build->items[build->closed[i]].owner != born->owner)
-      build->others[n++] = build->closed[i];
-  return n == 0 || rest_on_closed (build, item, build->others, n);
-}
-
-/* Those of other owners that are born before what is closed to them from the step before
- * has opened. */
-static bool
-walk_tails (Build *build)
-{
-  for (uint32_t i = 0; i < build->n; i++)
-    {
-      const TesseraLaidOut *item = &build->items[i];
-      uint32_t n = 0;
-
-      if (item->closed_tail == 0)
-        continue;
-      for (uint32_t k = 0;
-           k < build->n && build->items[build->by_begin[k]].begin < item->closed_tail;
-           k++)
-        {
-          uint32_t other = build->by_begin[k];
-
-          if (build->items[other].owner != item->owner && other != i &&
-              !meet (&build->items[other], item))
-            build->others[n++] = other;
-        }
-      if (n > 0 && !rest_on_closed (build, i, build->others, n))
-        return false;
-    }
-  return true;
-}
-
 /* Ends come before begins of the same moment. */
 static bool
 walk (Build *build)
@@ -261,12 +151,9 @@ walk (Build *build)
       uint32_t item = build->by_begin[i];
 
       for (; build->items[build->by_end[ended]].end <= build->items[item].begin; ended++)
-        {
-          if (!leave (build, build->place[build->by_end[ended]]))
-            return false;
-          see_end (build, build->by_end[ended]);
-        }
-      if (!enter (build, build->place[item]) || !enter_among_closed (build, item))
+        if (!leave (build, build->place[build->by_end[ended]]))
+          return false;
+      if (!enter (build, build->place[item]))
         return false;
     }
   return true;
@@ -326,23 +213,16 @@ tessera_order_from_layout (const TesseraLaidOut *items,
   build.by_begin = malloc (n_bytes);
   build.by_end = malloc (n_bytes);
   build.alive = malloc (n_bytes);
-  build.closed = malloc (n_bytes);
-  build.others = malloc (n_bytes);
-  build.nearest = malloc (n_bytes);
-  if (build.closed && build.others && build.nearest && build.by_offset && build.place &&
-      build.by_begin && build.by_end && build.alive && sort_places (&build) &&
+  if (build.by_offset && build.place && build.by_begin && build.by_end && build.alive &&
+      sort_places (&build) &&
       sort_by_key (items, n_items, false, n_positions, build.by_begin) &&
-      sort_by_key (items, n_items, true, n_positions, build.by_end) && walk (&build) &&
-      walk_tails (&build))
+      sort_by_key (items, n_items, true, n_positions, build.by_end) && walk (&build))
     status = finish (&build, out_order);
   free (build.by_offset);
   free (build.place);
   free (build.by_begin);
   free (build.by_end);
   free (build.alive);
-  free (build.closed);
-  free (build.others);
-  free (build.nearest);
   free (build.edges);
   return status;
 }

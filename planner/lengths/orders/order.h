@@ -11,16 +11,11 @@
 
 #include "db/lengths.h"
 
-/* [begin, end) and where it lies. To items of other owners it is there over [begin,
- * closed_end) and, in the next step, [0, closed_tail) as well: none of these shares an
- * address with it. */
+/* [begin, end) and where it lies. */
 typedef struct
 {
   uint32_t begin, end;
   uint64_t offset_bytes;
-  uint32_t owner;
-  uint32_t closed_end; /* up to @end: no difference */
-  uint32_t closed_tail;
 } TesseraLaidOut;
 
 /*
@@ -28,9 +23,6 @@ typedef struct
  * @items: no two that are alive in one moment have the same offset; begin < end
  * @n_positions: no end is beyond it
  * @out_order: slots are indices into @items; laws are left 0
- *
- * Costs as many looks as there are pairs of which one is born while the other is closed
- * to it.
  *
  * Returns: TESSERA_OK or TESSERA_NO_MEMORY
  */

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "planner/lengths/build.h"
-#include "planner/lengths/orders/closed.h"
 #include "planner/laws/fit/terms.h"
 
 enum
@@ -20,11 +19,10 @@ enum
       TESSERA_FIT_STEPS + TESSERA_ORDERS_UNSEEN_OF_TWO + TESSERA_ORDERS_OUTSIDE,
   TESSERA_ORDERS_SPREAD = 10,  /* points that are packed for in any case */
   TESSERA_ORDERS_FURTHER = 16, /* ... and where orders are highest above the bound */
-  /* Three packings more at a point, of two lengths at those that were seen, and all that
-   * in zones, and with ranges that pass. */
+  /* Two packings more at a point, of two lengths at those that were seen. */
   TESSERA_ORDERS_TRIED =
-      2 * (TESSERA_ORDERS_SPREAD + TESSERA_ORDERS_FURTHER +
-           3 * (TESSERA_FIT_STEPS + TESSERA_ORDERS_UNSEEN + TESSERA_ORDERS_OUTSIDE))
+      TESSERA_ORDERS_SPREAD + TESSERA_ORDERS_FURTHER +
+      2 * (TESSERA_FIT_STEPS + TESSERA_ORDERS_UNSEEN + TESSERA_ORDERS_OUTSIDE)
 };
 
 /* Another order is worth its place in the file where it is better by this. */
@@ -35,7 +33,6 @@ typedef struct
   TesseraParameters parameters;
   bool is_observed;
   bool is_outside;
-  bool is_longer;           /* ... than what the plan is for */
   uint64_t first_fit_bytes; /* no more than first fit by size comes to there, and some
                                order is no higher; UINT64_MAX: nobody looked */
   uint64_t bound_bytes; /* no layout of those that are tried is below; 0: nobody looked */
@@ -54,16 +51,14 @@ typedef struct
   size_t n_points;
   TesseraOrder orders[TESSERA_ORDERS_TRIED];
   size_t n_orders;
-  TesseraClosed *closed; /* [n_slots] */
-  bool is_closed_found;  /* for all points */
-  bool passes; /* small and large may follow each other, once they are open; else they are
-                  kept apart in zones, where they are at all */
-  bool is_passing[TESSERA_ORDERS_TRIED];     /* of the orders */
+  bool splits; /* small and large blocks have zones of their own */
   size_t chosen_from[TESSERA_ORDERS_POINTS]; /* which of them those of the plan are */
 } TesseraOrders;
 
 /* The parameters that orders are measured at. */
 void tessera_orders_choose_points (TesseraOrders *orders);
+/* Whether they do. TESSERA_OK or TESSERA_NO_MEMORY */
+TESSERA_MUST_USE TesseraStatus tessera_orders_split (TesseraOrders *orders);
 /* Tries orders: adds them, and their heights at the points. TESSERA_OK,
  * TESSERA_NO_MEMORY, TESSERA_CANCELLED or TESSERA_INVALID: there are no sizes anywhere.
  */

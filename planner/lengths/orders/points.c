@@ -78,7 +78,6 @@ add_outside (TesseraOrders *orders, uint64_t length, uint64_t parts, uint64_t ba
   at.length = at.length < 32 ? 1 : at.length / 32;
   add (orders, &at);
   orders->points[orders->n_points - 1].is_outside = true;
-  orders->points[orders->n_points - 1].is_longer = parts > 32;
 }
 
 /* Lengths below half the shortest and above the longest, of the smallest and the largest
