@@ -13,8 +13,7 @@
 
 #define EDITS_JSON_MOST_BYTES (256 << 20)
 
-/* What keeps a text from being JSON by its letters (the parser takes comments, other
- * bases and assignments as well), no larger and nested no deeper than edits are: a
+/* Why a text is larger, or nested deeper, than edits are, or no JSON by its letters: a
  * phrase, or NULL. */
 const char *edits_json_find_fault (const char *text, gsize n_bytes);
 
