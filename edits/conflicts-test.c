@@ -175,76 +175,44 @@ test_random_histories (void)
                        seed % 2 ? test_trace_loop (3, 4, true)
                                 : test_trace_random (seed, 60, (guint16) (1 + seed % 3)));
       scene.options.n_threads = 1;
-      scene.options.strategy = (TesseraStrategy) (seed % 4);
+      scene.options.strategy = (TesseraStrategy) (seed % 2);
       play_history (&scene, seed);
       test_scene_end (&scene, NULL);
     }
 }
 
+/* Groups made by hand are units under the strategy that looks at them. */
 static void
 test_strategies (void)
 {
   TestScene scene;
-  uint64_t heights[4];
+  TesseraPlan *bare, *grouped, *merged;
 
-  test_scene_open (&scene, test_trace_loop (4, 12, true));
-  for (guint i = 0; i < 4; i++)
-    {
-      TesseraPlan *made;
-
-      scene.options.strategy = (TesseraStrategy) i;
-      made = test_plan (&scene);
-      heights[i] = made->height_bytes;
-      g_assert_cmpuint (made->ungrouped_bytes, ==,
-                        i == TESSERA_STRATEGY_FREE ? 0 : heights[TESSERA_STRATEGY_FREE]);
-      g_assert_cmpint (strstr (made->strategy, "grouping") != NULL, ==,
-                       i != TESSERA_STRATEGY_FREE);
-      tessera_plan_free (made);
-    }
-  g_assert_cmpuint (
-      heights[TESSERA_STRATEGY_AUTO], ==,
-      MIN (heights[TESSERA_STRATEGY_FREE], heights[TESSERA_STRATEGY_PAPER]));
+  test_scene_open (&scene, test_trace_random (20, 400, 1));
+  bare = test_plan (&scene);
+  scene.options.strategy = TESSERA_STRATEGY_STALLOC;
+  grouped = test_plan (&scene);
+  test_add_group (&scene, TESSERA_EDIT_MERGE, "", "all");
+  merged = test_plan (&scene);
+  g_assert_true (g_str_has_prefix (bare->strategy, "free: "));
+  g_assert_true (g_str_has_prefix (grouped->strategy, "stalloc: "));
+  g_assert_cmpuint (grouped->height_bytes, >, bare->height_bytes);
+  g_assert_cmpuint (merged->height_bytes, !=, grouped->height_bytes);
+  tessera_plan_free (bare);
+  tessera_plan_free (grouped);
+  tessera_plan_free (merged);
   test_scene_end (&scene, NULL);
 }
 
 /* Edits hold under any strategy. */
 static void
-test_paper_with_edits (TestScene *scene, gconstpointer data)
+test_stalloc_with_edits (TestScene *scene, gconstpointer data)
 {
-  scene->options.strategy = TESSERA_STRATEGY_PAPER;
+  scene->options.strategy = TESSERA_STRATEGY_STALLOC;
   test_add_group (scene, TESSERA_EDIT_GROUP, ACTIVATIONS, "mine");
   test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
   test_add_apart (scene, PARAMETERS, "size=9216");
   tessera_plan_free (test_plan (scene)); /* the checker looks at pins and sets */
-}
-
-/* A preview under paper packs groups only, and says nothing of what they cost. A plan of
- * groups is all that it knows of layouts: as high as that is no answer. */
-static void
-test_paper_preview (void)
-{
-  for (guint32 seed = 20; seed < 24; seed++)
-    {
-      TestScene scene;
-      TesseraPlan *full, *preview;
-
-      test_scene_open (&scene, test_trace_random (seed, 400, 1));
-      scene.options.strategy = TESSERA_STRATEGY_PAPER;
-      full = test_plan (&scene);
-      g_assert_cmpuint (full->ungrouped_bytes, >, 0);
-      scene.options.is_preview = scene.options.former_is_full = true;
-      scene.options.former = full;
-      preview = test_plan (&scene);
-      g_assert_cmpuint (preview->ungrouped_bytes, ==, 0);
-      g_assert_cmpuint (preview->height_bytes, ==, full->height_bytes);
-      g_assert_true (g_str_has_prefix (preview->strategy, "paper: "));
-      g_assert_null (strstr (preview->strategy, "grouping"));
-      tessera_plan_free (preview);
-      test_add (&scene, TESSERA_EDIT_PIN, FIRST, MIB);
-      tessera_plan_free (test_plan (&scene)); /* the checker looks at the pin */
-      tessera_plan_free (full);
-      test_scene_end (&scene, NULL);
-    }
 }
 
 static void
@@ -411,7 +379,7 @@ test_no_memory (TestScene *scene, gconstpointer data)
   scene->options.n_threads = 1;
   for (guint i = 0; i < 2; i++)
     {
-      scene->options.strategy = i ? TESSERA_STRATEGY_AUTO : TESSERA_STRATEGY_FREE;
+      scene->options.strategy = i ? TESSERA_STRATEGY_STALLOC : TESSERA_STRATEGY_FREE;
       for (unsigned nth = 1;; nth++)
         {
           long held = tessera_fail_alloc_held ();
@@ -529,9 +497,8 @@ main (int argc, char **argv)
   ADD ("other-trace", test_other_trace);
   g_test_add_func ("/edits/conflicts/random-histories", test_random_histories);
   g_test_add_func ("/edits/conflicts/strategies", test_strategies);
-  ADD ("paper-with-edits", test_paper_with_edits);
+  ADD ("stalloc-with-edits", test_stalloc_with_edits);
   g_test_add_func ("/edits/conflicts/preview", test_preview);
-  g_test_add_func ("/edits/conflicts/paper-preview", test_paper_preview);
   g_test_add_func ("/edits/conflicts/preview-of-former", test_preview_of_former);
   g_test_add_func ("/edits/conflicts/preview-left-out", test_preview_left_out);
   g_test_add_func ("/edits/conflicts/preview-of-pins", test_preview_of_pins);

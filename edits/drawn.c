@@ -179,7 +179,7 @@ drawn_edits (const TesseraPlan *plan,
       edit->at = (uint64_t) ((double) plan->height_bytes *
                              g_rand_double_range (random, 0.8, 0.99));
       return;
-    case TESSERA_DRAWN_PAPER:
+    case TESSERA_DRAWN_STALLOC:
       draw_set (plan, random, edits, TESSERA_EDIT_GROUP, 16)->group = strdup ("drawn");
       return;
     case TESSERA_DRAWN_NOTHING:

@@ -22,7 +22,7 @@ typedef enum
   TESSERA_DRAWN_APART,
   TESSERA_DRAWN_DYNAMIC,
   TESSERA_DRAWN_CAP,
-  TESSERA_DRAWN_PAPER, /* a group made by hand, under the strategy paper */
+  TESSERA_DRAWN_STALLOC, /* a group made by hand, under the strategy stalloc */
   TESSERA_N_DRAWN
 } TesseraDrawn;
 

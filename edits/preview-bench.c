@@ -7,13 +7,13 @@
  * Whether a preview that misses its aims (MOST_ABOVE, MOST_S) could have met them is said
  * by the full plan: when it first knew a layout within MOST_ABOVE of its own end, and
  * when one as low as the preview. A full plan that is not there by MOST_S shows that the
- * planner's methods need longer. Of the strategy paper, whose packing is heard of without
+ * planner's methods need longer. Of the strategy stalloc, whose packing is heard of without
  * its groups first, all that is known is when the full plan was done.
  *
  * TESSERA_PREVIEW_DRAWS: edits of a kind for a trace (default 2). TESSERA_PREVIEW_FILE:
  * only traces whose name holds this. TESSERA_PREVIEW_OTHER: another trace instead of
  * these. TESSERA_PREVIEW_SEEDS: other edits, "3", or "0..5" of several seeds, which take
- * as much longer: meson test -t 6. TESSERA_PREVIEW_STRATEGY: "paper" for all edits and
+ * as much longer: meson test -t 6. TESSERA_PREVIEW_STRATEGY: "stalloc" for all edits and
  * the plan before them.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -48,10 +48,10 @@ static const char *const files[] = {
   "snapshots/pytorch-2.6/t_def.pickle",
 };
 
-static const char *const kinds[] = { "nothing",     "pin, anywhere", "pin, at a stop",
-                                     "four pins",   "several moved", "together",
-                                     "apart",       "dynamic",       "cap",
-                                     "paper, group" };
+static const char *const kinds[] = { "nothing",       "pin, anywhere", "pin, at a stop",
+                                     "four pins",     "several moved", "together",
+                                     "apart",         "dynamic",       "cap",
+                                     "stalloc, group" };
 
 typedef struct
 {
@@ -95,16 +95,16 @@ processor_s (void)
 }
 
 static bool
-is_all_paper (void)
+is_all_stalloc (void)
 {
-  return g_strcmp0 (g_getenv ("TESSERA_PREVIEW_STRATEGY"), "paper") == 0;
+  return g_strcmp0 (g_getenv ("TESSERA_PREVIEW_STRATEGY"), "stalloc") == 0;
 }
 
 static TesseraStrategy
 strategy_of (TesseraDrawn kind)
 {
-  return kind == TESSERA_DRAWN_PAPER || is_all_paper () ? TESSERA_STRATEGY_PAPER
-                                                        : TESSERA_STRATEGY_FREE;
+  return kind == TESSERA_DRAWN_STALLOC || is_all_stalloc () ? TESSERA_STRATEGY_STALLOC
+                                                            : TESSERA_STRATEGY_FREE;
 }
 
 static void
@@ -393,7 +393,7 @@ print_misses (const GArray *samples, TesseraDrawn kind)
         "\n%u of %u previews are within 0.1 %% of the full plan, %u in time (50 ms, of "
         "more than 10,000 blocks in proportion), %u both\n"
         "%u of %u misses: the full plan itself was not as near in that time; in %u it "
-        "was, of %u (paper) nobody heard\n",
+        "was, of %u (stalloc) nobody heard\n",
         n - n_above, n, n - n_late, n - n_missed, n_missed - n_within_reach - n_unheard,
         n_missed, n_within_reach, n_unheard);
   else

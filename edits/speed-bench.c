@@ -1,6 +1,6 @@
 /*
  * How long edits take on many blocks: previews of each kind of edit, free and under
- * paper, after a full plan of 100,000 made-up blocks and of the largest shared trace, and
+ * stalloc, after a full plan of 100,000 made-up blocks and of the largest shared trace, and
  * groups anew of a million blocks. Processor seconds, all threads together, and how often
  * that is what it takes to find blocks and structure of the same trace, which any view of
  * it begins with: the machine's load and speed drop out.
@@ -28,9 +28,9 @@ typedef struct
   TesseraTrace *trace;
   TesseraBlocks *blocks;
   TesseraStructure *structure;
-  TesseraPlan *plan;  /* without edits, free */
-  TesseraPlan *paper; /* the same under paper */
-  double structure_s; /* what all else is compared with */
+  TesseraPlan *plan;    /* without edits, free */
+  TesseraPlan *stalloc; /* the same under stalloc */
+  double structure_s;   /* what all else is compared with */
 } Study;
 
 static double
@@ -182,8 +182,8 @@ plan (const Study *study, const TesseraEdit *edit, TesseraStrategy strategy, boo
                                        .n_edits = edit != NULL,
                                        .strategy = strategy,
                                        .is_preview = preview,
-                                       .former = strategy == TESSERA_STRATEGY_PAPER
-                                                     ? study->paper
+                                       .former = strategy == TESSERA_STRATEGY_STALLOC
+                                                     ? study->stalloc
                                                      : study->plan,
                                        .former_is_full = true,
                                        .first_step = -1,
@@ -240,9 +240,9 @@ static void
 measure_preview (const Study *study, const Kind *kind, TesseraStrategy strategy)
 {
   TesseraEdit edit = edit_of (study, kind);
-  g_autofree char *what =
-      g_strdup_printf ("preview, %s: %s",
-                       strategy == TESSERA_STRATEGY_PAPER ? "paper" : "free", kind->name);
+  g_autofree char *what = g_strdup_printf (
+      "preview, %s: %s", strategy == TESSERA_STRATEGY_STALLOC ? "stalloc" : "free",
+      kind->name);
   double least_s = G_MAXDOUBLE;
   TesseraPlan *made = NULL;
 
@@ -301,17 +301,17 @@ measure (const char *name, TesseraTrace *trace, bool with_previews)
   study.plan = plan (&study, NULL, TESSERA_STRATEGY_FREE, false);
   print (&study, "full plan", processor_s () - begin_s, study.plan);
   begin_s = processor_s ();
-  study.paper = plan (&study, NULL, TESSERA_STRATEGY_PAPER, false);
-  print (&study, "full plan, paper", processor_s () - begin_s, study.paper);
+  study.stalloc = plan (&study, NULL, TESSERA_STRATEGY_STALLOC, false);
+  print (&study, "full plan, stalloc", processor_s () - begin_s, study.stalloc);
   measure_regroup (&study);
   for (size_t i = 0; with_previews && i < G_N_ELEMENTS (kinds); i++)
     {
       if (!is_named ("TESSERA_SPEED_EDIT", kinds[i].name))
         continue;
       measure_preview (&study, &kinds[i], TESSERA_STRATEGY_FREE);
-      measure_preview (&study, &kinds[i], TESSERA_STRATEGY_PAPER);
+      measure_preview (&study, &kinds[i], TESSERA_STRATEGY_STALLOC);
     }
-  tessera_plan_free (study.paper);
+  tessera_plan_free (study.stalloc);
   tessera_plan_free (study.plan);
   tessera_structure_free (study.structure);
   tessera_blocks_free (study.blocks);

@@ -23,7 +23,7 @@
  * - cap: the pool is at most @at bytes. What does not fit gets no slot, the least bytes x
  *   lifetime first.
  *
- * Groups shape the layout under the strategies paper and auto (planner.h); pin, together,
+ * Groups shape the layout under the strategy stalloc (planner.h); pin, together,
  * apart, dynamic, class and cap hold under all.
  *
  * SPDX-License-Identifier: Apache-2.0

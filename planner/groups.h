@@ -24,7 +24,6 @@ TESSERA_MUST_USE TesseraStatus tessera_groups_measure (const TesseraBlocks *bloc
                                                        size_t n_groups);
 void tessera_groups_free (TesseraGroup *groups, size_t n_groups);
 
-/* The published method's pieces. */
 typedef struct
 {
   uint64_t size_bytes;
@@ -33,21 +32,8 @@ typedef struct
   uint32_t source; /* the caller's: what it stands for */
 } TesseraDecision;
 
-typedef struct
-{
-  TesseraDecision *decisions;
-  size_t n_decisions;
-} TesseraLocalPlan;
-
 /* A local layout: each, in order of begin, in the lowest gap that holds it. Sorts by
  * begin; *out_height_bytes is the highest end. */
 TESSERA_MUST_USE TesseraStatus tessera_lay_lowest (TesseraDecision *decisions,
                                                    size_t n_decisions,
                                                    uint64_t *out_height_bytes);
-/* Inserts the smaller (by height) into the larger; *out_accepted tells whether the fused
- * area is smaller than the sum. On acceptance *out_fused is the new plan (caller frees
- * decisions). */
-TESSERA_MUST_USE TesseraStatus tessera_fuse (const TesseraLocalPlan *a,
-                                             const TesseraLocalPlan *b,
-                                             bool *out_accepted,
-                                             TesseraLocalPlan *out_fused);

@@ -78,8 +78,6 @@ typedef struct
   uint64_t most_bytes; /* where something is pinned: TESSERA_REFUSED, with no conflict,
                           once it is proven that no layout is lower than this; 0: all are
                           wanted */
-  uint64_t rival_bytes; /* a layout of the same items that is so high is known: after the
-                           first orders only what ends lower is looked for; 0: none is */
   uint32_t rough_part; /* where there is @former: so small a part of the height above the
                           bound is low enough as well; 0: none is */
   const TesseraProgress *progress;

@@ -9,15 +9,11 @@
 #include "planner/edit.h"
 #include "planner/pack.h"
 
-/* What shapes the layout. Where it is not free, what grouping costs is in plan->strategy.
- */
+/* What shapes the layout. */
 typedef enum
 {
-  TESSERA_STRATEGY_FREE,        /* no groups: best height */
-  TESSERA_STRATEGY_PAPER,       /* as published (STAlloc): groups as rectangles, fused */
-  TESSERA_STRATEGY_PAPER_PLAIN, /* the same without HomoPhase groups, each request by
-                                   itself: what the authors' code does by default */
-  TESSERA_STRATEGY_AUTO         /* the better of paper and free */
+  TESSERA_STRATEGY_FREE,   /* no groups: best height */
+  TESSERA_STRATEGY_STALLOC /* groups laid out as units and fused, as published */
 } TesseraStrategy;
 
 typedef struct

@@ -422,17 +422,10 @@ def edits_hold_in_plans_for_every_length(tmp):
 
 
 @test
-def strategies_say_what_groups_cost(tmp):
-    free = planned(SAMPLE)
-    assert "ungrouped_bytes" not in free
-    heights = {}
-    for strategy in ("paper", "paper-plain", "auto"):
-        plan = planned(SAMPLE, "--strategy", strategy)
-        heights[strategy] = plan["height_bytes"]
-        assert plan["checked"] and plan["misses"] == 0 and plan["strategy"].startswith(strategy), plan
-        assert plan["ungrouped_bytes"] == free["height_bytes"]
-        assert plan["grouping_costs_bytes"] == plan["height_bytes"] - plan["ungrouped_bytes"]
-    assert heights["auto"] == min(heights["paper"], free["height_bytes"])
+def the_published_method_is_a_strategy(tmp):
+    plan = planned(SAMPLE, "--strategy", "stalloc")
+    assert plan["checked"] and plan["misses"] == 0 and plan["strategy"].startswith("stalloc: "), plan
+    assert plan["height_bytes"] > planned(SAMPLE)["height_bytes"]
 
 
 @test

@@ -20,9 +20,7 @@
 
 static const char *const strategies[] = {
   [TESSERA_STRATEGY_FREE] = "free",
-  [TESSERA_STRATEGY_PAPER] = "paper",
-  [TESSERA_STRATEGY_PAPER_PLAIN] = "paper-plain",
-  [TESSERA_STRATEGY_AUTO] = "auto",
+  [TESSERA_STRATEGY_STALLOC] = "stalloc",
 };
 
 static gboolean
@@ -65,12 +63,6 @@ print_json (const CliStudy *study, const CliRegions *regions, const char *output
   cli_json_regions (builder, regions);
   cli_json_number (builder, "seconds", study->plan_seconds);
   cli_json_text (builder, "strategy", plan->strategy);
-  if (plan->ungrouped_bytes > 0)
-    {
-      cli_json_bytes (builder, "ungrouped_bytes", plan->ungrouped_bytes);
-      cli_json_number (builder, "grouping_costs_bytes",
-                       (double) plan->height_bytes - (double) plan->ungrouped_bytes);
-    }
   cli_study_json_edits (builder, study);
   cli_json_bytes (builder, "edits_cost_bytes", cli_study_edits_cost (study));
   cli_json_bool (builder, "checked", plan->checked);
@@ -252,8 +244,8 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
       "EDITS" },
     { "no-edits", 0, 0, G_OPTION_ARG_NONE, &arguments->no_edits, "Apply no edits", NULL },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &arguments->strategy,
-      "free (best height; the default), paper (groups as rectangles), paper-plain "
-      "(equal sizes in layers) or auto",
+      "free (best height; the default) or stalloc (groups laid out as units, as "
+      "published)",
       "NAME" },
     { "budget", 0, 0, G_OPTION_ARG_INT64, &arguments->budget,
       "Work units (placements tried)", "N" },
@@ -300,7 +292,7 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
     return cli_usage ("plan", "--steps takes A or A-B, not \"%s\"", arguments->steps);
   if (arguments->strategy != NULL &&
       !parse_strategy (arguments->strategy, &options->strategy))
-    return cli_usage ("plan", "--strategy takes free, paper, paper-plain or auto, not %s",
+    return cli_usage ("plan", "--strategy takes free or stalloc, not %s",
                       arguments->strategy);
   if (!cli_parse_regions (arguments->regions_text, &arguments->regions))
     return cli_usage ("plan", "--regions takes none, auto, curve or a size, not %s",

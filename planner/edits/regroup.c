@@ -6,7 +6,6 @@
 #include "planner/edits/regroup.h"
 
 #include "planner/groups.h"
-#include "planner/groups/private.h"
 #include "planner/modules.h"
 
 #include "db/array.h"

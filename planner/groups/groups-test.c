@@ -1,5 +1,5 @@
 /*
- * Groups: fusion by worked examples, names and measures of whole groupings.
+ * Groups: names and measures of whole groupings.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,53 +7,6 @@
 
 #include "planner/test-traces.h"
 #include "tests/fail_alloc.h"
-
-/* P: p 4 units [0, 6) at 0, q 4 units [0, 3) at 4. */
-static TesseraDecision p_and_q[] = { { 4, 0, 6, 0 }, { 4, 0, 3, 4 } };
-
-/* r fits beside q's end: height 8, [0, 8), 56 of 64, better than 56 of 68 apart. */
-static void
-test_fuse_accepts (void)
-{
-  TesseraDecision r[] = { { 4, 3, 8, 0 } };
-  const TesseraLocalPlan large = { p_and_q, 2 }, small = { r, 1 };
-  TesseraLocalPlan fused;
-  bool accepted;
-
-  g_assert_cmpint (tessera_fuse (&small, &large, &accepted, &fused), ==, TESSERA_OK);
-  g_assert_true (accepted);
-  g_assert_cmpuint (fused.n_decisions, ==, 3);
-  g_assert_cmpuint (fused.decisions[2].offset_bytes, ==, 4);
-  free (fused.decisions);
-}
-
-/* r lives so long that the fused rectangle is mostly empty: 104 of 160 against 116. */
-static void
-test_fuse_rejects (void)
-{
-  TesseraDecision r[] = { { 4, 3, 20, 0 } };
-  const TesseraLocalPlan large = { p_and_q, 2 }, small = { r, 1 };
-  TesseraLocalPlan fused;
-  bool accepted;
-
-  g_assert_cmpint (tessera_fuse (&large, &small, &accepted, &fused), ==, TESSERA_OK);
-  g_assert_false (accepted);
-  g_assert_null (fused.decisions);
-}
-
-/* What fits nowhere goes on top, in its own layout. */
-static void
-test_fuse_on_top (void)
-{
-  TesseraDecision r[] = { { 4, 0, 6, 0 }, { 2, 0, 6, 4 } };
-  const TesseraLocalPlan large = { p_and_q, 2 }, small = { r, 2 };
-  TesseraLocalPlan fused;
-  bool accepted;
-
-  /* Areas: 48 + 36 apart, 14 * 6 fused: no gain. */
-  g_assert_cmpint (tessera_fuse (&large, &small, &accepted, &fused), ==, TESSERA_OK);
-  g_assert_false (accepted);
-}
 
 static const TesseraGroup *
 find_group (const TesseraGroup *groups, size_t n_groups, const char *name)
@@ -206,9 +159,6 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/planner/groups/fuse/accepts", test_fuse_accepts);
-  g_test_add_func ("/planner/groups/fuse/rejects", test_fuse_rejects);
-  g_test_add_func ("/planner/groups/fuse/on-top", test_fuse_on_top);
   g_test_add_func ("/planner/groups/names", test_names);
   g_test_add_func ("/planner/groups/homo-size", test_homo_size);
   g_test_add_func ("/planner/groups/no-events", test_no_events);

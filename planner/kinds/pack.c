@@ -70,40 +70,26 @@ write_places (TesseraKindsPacking *packing, const uint64_t *offsets)
   packing->is_first = false;
 }
 
-static TesseraStatus
-pack_groups (const TesseraKindsPacking *packing,
-             const TesseraPackOptions *options,
-             uint64_t *offsets,
-             TesseraPacking *out_packing)
-{
-  const TesseraPlanBuild *build = packing->build;
-  TesseraPaperItem *grouped = malloc (packing->n_items * sizeof *grouped);
-  TesseraStatus status;
-
-  if (!grouped)
-    return TESSERA_NO_MEMORY;
-  tessera_build_find_groups (build, packing->item_of_slot, packing->n_items, grouped);
-  status = tessera_paper_pack (packing->items, grouped, packing->n_items,
-                               build->options->strategy != TESSERA_STRATEGY_PAPER_PLAIN,
-                               options, offsets, out_packing);
-  free (grouped);
-  return status;
-}
-
+/* Groups shape the largest kind: around what has its place each unit would be in the way
+ * of something. */
 static TesseraStatus
 pack (const TesseraKindsPacking *packing, uint64_t *offsets, TesseraPacking *out_packing)
 {
   TesseraPlanBuild *build = packing->build;
   const TesseraPackOptions options = tessera_build_pack_options (build);
+  bool is_grouped =
+      packing->is_first && build->options->strategy == TESSERA_STRATEGY_STALLOC;
   TesseraStatus status;
 
   *out_packing = (TesseraPacking){ .strategy = "nothing to place" };
   if (packing->n_items == 0)
     return TESSERA_OK;
-  status = packing->is_grouped ? pack_groups (packing, &options, offsets, out_packing)
-                               : tessera_pack (packing->items, packing->n_items, &options,
-                                               offsets, out_packing);
-  if (status == TESSERA_OK && !packing->is_grouped && packing->is_first &&
+  status = is_grouped
+               ? tessera_build_pack_groups (build, packing->items, packing->item_of_slot,
+                                            packing->n_items, offsets, out_packing)
+               : tessera_pack (packing->items, packing->n_items, &options, offsets,
+                               out_packing);
+  if (status == TESSERA_OK && !is_grouped && packing->is_first &&
       build->holds.n_holds > 0 && !build->options->is_preview)
     status = tessera_unheld_improve (packing->items, packing->n_items, &options, offsets,
                                      out_packing);
@@ -192,34 +178,6 @@ pack_next (TesseraKindsPacking *packing,
   return status;
 }
 
-/* The same. Around what has its place rectangles may be dear: then blocks one by one,
- * where that is lower. */
-static TesseraStatus
-pack_next_grouped (TesseraKindsPacking *packing,
-                   uint64_t *offsets,
-                   uint64_t *other_offsets,
-                   uint64_t *out_height)
-{
-  uint64_t height, *ungrouped;
-  TesseraStatus status = pack_next (packing, offsets, other_offsets, out_height);
-
-  if (status != TESSERA_OK || *out_height <= packing->height_bytes)
-    return status;
-  ungrouped = malloc ((packing->n_items + 1) * sizeof *ungrouped);
-  if (!ungrouped)
-    return TESSERA_NO_MEMORY;
-  packing->is_grouped = false;
-  status = pack_next (packing, ungrouped, other_offsets, &height);
-  packing->is_grouped = true;
-  if (status == TESSERA_OK && height < *out_height)
-    {
-      memcpy (offsets, ungrouped, packing->n_items * sizeof *offsets);
-      *out_height = height;
-    }
-  free (ungrouped);
-  return status;
-}
-
 static TesseraStatus
 pack_kind (TesseraKindsPacking *packing, uint32_t kind)
 {
@@ -236,9 +194,7 @@ pack_kind (TesseraKindsPacking *packing, uint32_t kind)
   if (!offsets || !other_offsets)
     status = TESSERA_NO_MEMORY;
   else if (!packing->is_first)
-    status = packing->is_grouped
-                 ? pack_next_grouped (packing, offsets, other_offsets, &height)
-                 : pack_next (packing, offsets, other_offsets, &height);
+    status = pack_next (packing, offsets, other_offsets, &height);
   else
     {
       status = pack_all (packing, offsets, &result);
@@ -327,39 +283,11 @@ height_of (const TesseraPlan *plan)
   return height;
 }
 
-/* The same with groups as rectangles: what is to be taken of both. */
-static TesseraStatus
-choose (TesseraKindsPacking *packing, char *strategy, size_t n_strategy)
-{
-  TesseraPlan *plan = packing->build->plan;
-  const TesseraPacking ungrouped = { .height_bytes = height_of (plan),
-                                     .strategy = packing->strategy };
-  TesseraPacking grouped;
-  uint64_t *offsets = malloc ((plan->n_slots + 1) * sizeof *offsets);
-  TesseraStatus status = offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
-
-  for (size_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
-    offsets[i] = plan->slots[i].offset_bytes;
-  packing->is_grouped = true;
-  if (status == TESSERA_OK)
-    status = pack_kinds (packing);
-  grouped =
-      (TesseraPacking){ .height_bytes = height_of (plan), .strategy = packing->strategy };
-  if (status == TESSERA_OK &&
-      !tessera_build_prefers_groups (packing->build, &grouped, &ungrouped, strategy,
-                                     n_strategy))
-    for (size_t i = 0; i < plan->n_slots; i++)
-      plan->slots[i].offset_bytes = offsets[i];
-  free (offsets);
-  return status;
-}
-
 TesseraStatus
 tessera_kinds_pack (TesseraPlanBuild *build, TesseraCarries *carries)
 {
   TesseraPlan *plan = build->plan;
   TesseraKindsPacking packing = { .build = build, .carries = carries };
-  char strategy[200];
   TesseraStatus status = list_zones (&packing);
 
   packing.item_of_slot = malloc ((plan->n_slots + 1) * sizeof (uint32_t));
@@ -370,13 +298,10 @@ tessera_kinds_pack (TesseraPlanBuild *build, TesseraCarries *carries)
     status = TESSERA_NO_MEMORY;
   if (status == TESSERA_OK)
     status = pack_kinds (&packing);
-  if (status == TESSERA_OK)
-    snprintf (strategy, sizeof strategy, "free: %s", packing.strategy);
-  if (status == TESSERA_OK && build->options->strategy != TESSERA_STRATEGY_FREE)
-    status = choose (&packing, strategy, sizeof strategy);
   plan->height_bytes = height_of (plan);
   free (plan->strategy);
-  plan->strategy = status == TESSERA_OK ? strdup (strategy) : NULL;
+  plan->strategy =
+      status == TESSERA_OK ? tessera_build_describe (build, packing.strategy) : NULL;
   free (packing.owners);
   free (packing.items);
   free (packing.item_of_slot);

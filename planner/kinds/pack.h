@@ -17,7 +17,6 @@ typedef struct
   bool is_placed[TESSERA_MAX_KINDS];
   uint8_t *has_place; /* [n_slots] its offset is known */
   bool is_first;      /* the kind at hand is: start, end and carries have no place yet */
-  bool is_grouped;    /* groups are rectangles */
   uint64_t height_bytes;
   const char *strategy; /* static text: of the first kind's packing */
 

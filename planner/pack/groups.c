@@ -326,16 +326,6 @@ note_above (TesseraPackCall *call, size_t group, size_t n_above, uint64_t height
   return true;
 }
 
-/* Of a zone that others are put on top of nobody knows what it may take. */
-static uint64_t
-rival_of (const TesseraPackCall *call, const TesseraPackProblem *problem)
-{
-  const bool is_all = problem->is_whole_pool || call->zones.n_groups == 1;
-  return is_all && call->rival_bytes > problem->base_bytes
-             ? call->rival_bytes - problem->base_bytes
-             : 0;
-}
-
 /* Without the last @n_above of the group. *@out_is_noted: unless these are in the way. */
 static TesseraStatus
 pack_part (TesseraPackCall *call,
@@ -371,7 +361,6 @@ pack_part (TesseraPackCall *call,
   if (problem->little_bytes != 0)
     hard.work_budget = call->n_left > 0 ? call->work_left / 2 : call->work_left;
   hard.spent = &spent;
-  hard.rival_bytes = rival_of (call, problem);
   if (status == TESSERA_OK && problem->n_items > 0)
     {
       places = calloc (problem->n_items, sizeof *places);

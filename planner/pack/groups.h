@@ -31,7 +31,6 @@ typedef struct
   uint64_t base_bytes;             /* of the group in work, that live always */
   uint64_t n_left;                 /* groups after it: nobody knows their height yet */
   uint64_t most_bytes;             /* see TesseraPackOptions */
-  uint64_t rival_bytes;            /* the same */
   uint64_t work_left;   /* of a preview: what the groups before have not spent */
   uint64_t slack_bytes; /* that the groups to come may be above what they take at least */
 } TesseraPackCall;

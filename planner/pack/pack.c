@@ -243,7 +243,6 @@ pack_all (const TesseraItem *items,
   if (options != NULL && options->is_glance)
     options_of_all.glance_part = n_items <= FEW_AT_A_GLANCE ? PART_OF_GLANCE : 1;
   call.most_bytes = options != NULL ? options->most_bytes : 0;
-  call.rival_bytes = options != NULL ? options->rival_bytes : 0;
   if (options_of_all.rough_part != 0)
     call.slack_bytes = call.packing.bound_bytes / options_of_all.rough_part;
   options_of_all.hard_budget = options_of_all.work_budget / count_hard (&call);

@@ -10,7 +10,6 @@
 #include "planner/plan/stop.h"
 #include "planner/planner.h"
 #include "planner/run.h"
-#include "planner/strategy/paper.h"
 
 enum
 {
@@ -116,19 +115,16 @@ TESSERA_MUST_USE TesseraStatus tessera_build_pack (TesseraPlanBuild *build,
                                                    size_t n_items,
                                                    uint64_t *offsets,
                                                    TesseraPacking *out_packing);
-/* What groups each item, by its first slot. @item_of_slot: [n_slots] or TESSERA_NONE */
-void tessera_build_find_groups (const TesseraPlanBuild *build,
-                                const uint32_t *item_of_slot,
-                                size_t n_items,
-                                TesseraPaperItem *grouped);
-/* Of two packings, one with groups, whether that is to be taken: as was asked for, else
- * the lower, ties to the groups, which a person can see. Tells what they cost in
- * @out_strategy and ungrouped_bytes of the plan. */
-bool tessera_build_prefers_groups (TesseraPlanBuild *build,
-                                   const TesseraPacking *grouped,
-                                   const TesseraPacking *ungrouped,
-                                   char *out_strategy,
-                                   size_t n_strategy);
+/* Packs items with the groups of their slots as units, as the strategy `stalloc` does.
+ * @item_of_slot: [n_slots] or TESSERA_NONE */
+TESSERA_MUST_USE TesseraStatus tessera_build_pack_groups (const TesseraPlanBuild *build,
+                                                          const TesseraItem *items,
+                                                          const uint32_t *item_of_slot,
+                                                          size_t n_items,
+                                                          uint64_t *offsets,
+                                                          TesseraPacking *out_packing);
+/* "free: lowest offset next", after the strategy asked for. Allocated; NULL: no memory. */
+char *tessera_build_describe (const TesseraPlanBuild *build, const char *packing);
 /* Offsets, height and strategy, for the items as they are. */
 TESSERA_MUST_USE TesseraStatus tessera_build_offsets (TesseraPlanBuild *build);
 

@@ -5,7 +5,7 @@
  */
 #include "planner/plan/build.h"
 #include "planner/plan/unheld.h"
-#include "planner/strategy/paper.h"
+#include "planner/stalloc/stalloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,18 +230,19 @@ main_phase (const TesseraPlanBuild *build, uint32_t phase)
                                             : TESSERA_NONE;
 }
 
-void
-tessera_build_find_groups (const TesseraPlanBuild *build,
-                           const uint32_t *item_of_slot,
-                           size_t n_items,
-                           TesseraPaperItem *grouped)
+/* What groups each item, by its first slot. */
+static void
+find_groups (const TesseraPlanBuild *build,
+             const uint32_t *item_of_slot,
+             size_t n_items,
+             TesseraStallocItem *grouped)
 {
   const TesseraPlan *plan = build->plan;
 
   for (size_t i = 0; i < n_items; i++)
-    grouped[i] = (TesseraPaperItem){ .group = TESSERA_NONE,
-                                     .from_phase = TESSERA_NONE,
-                                     .to_phase = TESSERA_NONE };
+    grouped[i] = (TesseraStallocItem){ .group = TESSERA_NONE,
+                                       .from_phase = TESSERA_NONE,
+                                       .to_phase = TESSERA_NONE };
   for (size_t i = plan->n_slots; i-- > 0;)
     {
       const TesseraSlot *slot = &plan->slots[i];
@@ -249,7 +250,7 @@ tessera_build_find_groups (const TesseraPlanBuild *build,
 
       if (item_of_slot[i] == TESSERA_NONE)
         continue;
-      grouped[item_of_slot[i]] = (TesseraPaperItem){
+      grouped[item_of_slot[i]] = (TesseraStallocItem){
         .group = slot->group,
         .from_phase = main_phase (build, block->born_phase),
         .to_phase = main_phase (build, block->died_phase),
@@ -258,175 +259,82 @@ tessera_build_find_groups (const TesseraPlanBuild *build,
     }
 }
 
-/* A preview under paper packs groups only: nobody sees what they cost before the full
- * plan is there, and a plan before that had groups tells nothing of layouts without. */
-static bool
-has_groups_only (const TesseraPlanBuild *build)
+TesseraStatus
+tessera_build_pack_groups (const TesseraPlanBuild *build,
+                           const TesseraItem *items,
+                           const uint32_t *item_of_slot,
+                           size_t n_items,
+                           uint64_t *offsets,
+                           TesseraPacking *out_packing)
 {
-  return build->options->is_preview && build->n_items > 0 &&
-         (build->options->strategy == TESSERA_STRATEGY_PAPER ||
-          build->options->strategy == TESSERA_STRATEGY_PAPER_PLAIN);
+  const TesseraPackOptions options = tessera_build_pack_options (build);
+  TesseraStallocItem *grouped = malloc ((n_items + 1) * sizeof *grouped);
+  TesseraStatus status;
+
+  if (!grouped)
+    return TESSERA_NO_MEMORY;
+  find_groups (build, item_of_slot, n_items, grouped);
+  status = tessera_stalloc_pack (items, grouped, n_items, &options, offsets, out_packing);
+  free (grouped);
+  return status;
 }
 
 static TesseraStatus
 pack_groups (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_packing)
-{
-  TesseraPackOptions options = tessera_build_pack_options (build);
-  const TesseraComplaint complaint = tessera_build_complaint (build);
-  TesseraPaperItem *grouped = malloc ((build->n_items + 1) * sizeof *grouped);
-  uint64_t *former = NULL;
-  TesseraStatus status = TESSERA_OK;
-
-  if (!grouped)
-    return TESSERA_NO_MEMORY;
-  if (has_groups_only (build) && hint_of (build) != NULL)
-    status = look_before (build, &options, &former);
-  if (status == TESSERA_OK)
-    {
-      tessera_build_find_groups (build, build->item_of_slot, build->n_items, grouped);
-      status =
-          tessera_paper_pack (build->items, grouped, build->n_items,
-                              build->options->strategy != TESSERA_STRATEGY_PAPER_PLAIN,
-                              &options, offsets, out_packing);
-    }
-  free (former);
-  if (status == TESSERA_REFUSED)
-    status = tessera_holds_explain (&build->holds, build->item_of_slot, build->items,
-                                    &complaint, out_packing->conflict);
-  free (grouped);
-  return status == TESSERA_OK ? tessera_build_settle_cut (build, out_packing) : status;
-}
-
-/* "... (grouping costs 1.20 GiB, 3.1 %)" */
-static void
-write_cost (char *text, size_t n_text, uint64_t grouped_bytes, uint64_t free_bytes)
-{
-  bool costs = grouped_bytes >= free_bytes;
-
-  snprintf (
-      text, n_text, "grouping %s %s, %.1f %%", costs ? "costs" : "wins",
-      TESSERA_SIZE (costs ? grouped_bytes - free_bytes : free_bytes - grouped_bytes),
-      free_bytes ? 100.0 *
-                       (costs ? (double) (grouped_bytes - free_bytes)
-                              : (double) (free_bytes - grouped_bytes)) /
-                       (double) free_bytes
-                 : 0);
-}
-
-static const char *
-name_of_groups (const TesseraPlanBuild *build)
-{
-  return build->options->strategy == TESSERA_STRATEGY_PAPER_PLAIN ? "paper-plain"
-                                                                  : "paper";
-}
-
-bool
-tessera_build_prefers_groups (TesseraPlanBuild *build,
-                              const TesseraPacking *grouped,
-                              const TesseraPacking *ungrouped,
-                              char *out_strategy,
-                              size_t n_strategy)
-{
-  TesseraStrategy wanted = build->options->strategy;
-  bool is_grouped =
-      wanted != TESSERA_STRATEGY_AUTO || grouped->height_bytes <= ungrouped->height_bytes;
-  char cost[64];
-
-  write_cost (cost, sizeof cost, grouped->height_bytes, ungrouped->height_bytes);
-  snprintf (out_strategy, n_strategy, "%s: %s (%s)",
-            wanted != TESSERA_STRATEGY_AUTO ? name_of_groups (build)
-            : is_grouped                    ? "auto: paper"
-                                            : "auto: free",
-            is_grouped ? grouped->strategy : ungrouped->strategy, cost);
-  build->plan->ungrouped_bytes = ungrouped->height_bytes;
-  return is_grouped;
-}
-
-/* Layouts of the items, and what is told of the one that is taken. */
-typedef struct
-{
-  uint64_t *offsets, *others; /* others: room for one more */
-  TesseraPacking packing;
-  uint64_t proven_bound_bytes;
-  char strategy[200];
-} Layouts;
-
-static TesseraStatus
-choose (TesseraPlanBuild *build, Layouts *layouts)
-{
-  uint64_t *kept = layouts->offsets;
-  TesseraPacking grouped;
-  TesseraStatus status = pack_groups (build, layouts->others, &grouped);
-
-  if (status == TESSERA_OK &&
-      tessera_build_prefers_groups (build, &grouped, &layouts->packing, layouts->strategy,
-                                    sizeof layouts->strategy))
-    {
-      layouts->offsets = layouts->others;
-      layouts->others = kept;
-      layouts->packing = grouped;
-    }
-  return status;
-}
-
-/* Of groups as rectangles too, no layout is lower than what is proven of blocks one by
- * one. */
-static TesseraStatus
-pack_all (TesseraPlanBuild *build, Layouts *layouts)
-{
-  TesseraStatus status = tessera_build_pack (build, build->items, build->n_items,
-                                             layouts->offsets, &layouts->packing);
-
-  if (status != TESSERA_OK)
-    return status;
-  layouts->proven_bound_bytes = layouts->packing.proven_bound_bytes;
-  snprintf (layouts->strategy, sizeof layouts->strategy, "free: %s",
-            layouts->packing.strategy);
-  return build->options->strategy != TESSERA_STRATEGY_FREE && build->n_items > 0
-             ? choose (build, layouts)
-             : TESSERA_OK;
-}
-
-static TesseraStatus
-pack_groups_only (TesseraPlanBuild *build, Layouts *layouts)
 {
   const TesseraComplaint complaint = tessera_build_complaint (build);
   TesseraStatus status =
       tessera_holds_apply (&build->holds, build->item_of_slot, build->plan, &complaint,
                            build->items, build->n_items);
 
-  if (status == TESSERA_OK)
-    status = pack_groups (build, layouts->offsets, &layouts->packing);
-  if (status == TESSERA_OK)
-    snprintf (layouts->strategy, sizeof layouts->strategy, "%s: %s",
-              name_of_groups (build), layouts->packing.strategy);
-  layouts->proven_bound_bytes = build->plan->bound_bytes;
-  return status;
+  if (status != TESSERA_OK)
+    return status;
+  status = tessera_build_pack_groups (build, build->items, build->item_of_slot,
+                                      build->n_items, offsets, out_packing);
+  out_packing->proven_bound_bytes = build->plan->bound_bytes;
+  if (status == TESSERA_REFUSED)
+    status = tessera_holds_explain (&build->holds, build->item_of_slot, build->items,
+                                    &complaint, out_packing->conflict);
+  return status == TESSERA_OK ? tessera_build_settle_cut (build, out_packing) : status;
+}
+
+char *
+tessera_build_describe (const TesseraPlanBuild *build, const char *packing)
+{
+  const char *name =
+      build->options->strategy == TESSERA_STRATEGY_STALLOC ? "stalloc" : "free";
+  size_t n_bytes = strlen (name) + strlen (packing) + sizeof ": ";
+  char *text = malloc (n_bytes);
+
+  if (text)
+    snprintf (text, n_bytes, "%s: %s", name, packing);
+  return text;
 }
 
 TesseraStatus
 tessera_build_offsets (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
-  Layouts layouts = { .offsets = malloc ((build->n_items + 1) * sizeof (uint64_t)),
-                      .others = malloc ((build->n_items + 1) * sizeof (uint64_t)) };
+  uint64_t *offsets = malloc ((build->n_items + 1) * sizeof *offsets);
+  TesseraPacking packing;
   TesseraStatus status = TESSERA_NO_MEMORY;
 
-  if (layouts.offsets && layouts.others)
-    status = has_groups_only (build) ? pack_groups_only (build, &layouts)
-                                     : pack_all (build, &layouts);
+  if (offsets)
+    status =
+        build->options->strategy == TESSERA_STRATEGY_STALLOC
+            ? pack_groups (build, offsets, &packing)
+            : tessera_build_pack (build, build->items, build->n_items, offsets, &packing);
   if (status != TESSERA_OK)
     goto out;
   for (size_t i = 0; i < plan->n_slots; i++)
-    plan->slots[i].offset_bytes = layouts.offsets[build->item_of_slot[i]];
-  plan->height_bytes = layouts.packing.height_bytes;
-  plan->proven_bound_bytes = layouts.proven_bound_bytes;
+    plan->slots[i].offset_bytes = offsets[build->item_of_slot[i]];
+  plan->height_bytes = packing.height_bytes;
+  plan->proven_bound_bytes = packing.proven_bound_bytes;
   free (plan->strategy);
-  plan->strategy = strdup (layouts.strategy);
+  plan->strategy = tessera_build_describe (build, packing.strategy);
   if (!plan->strategy)
     status = TESSERA_NO_MEMORY;
 out:
-  free (layouts.offsets);
-  free (layouts.others);
+  free (offsets);
   return status;
 }

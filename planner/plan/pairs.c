@@ -37,7 +37,7 @@ set_aside (TesseraPlanBuild *build, Layout *out_layout)
   tessera_build_let_go (build);
   build->plan->strategy = build->plan->follow_reason = NULL;
   build->plan->cut_short = TESSERA_CUT_NOT;
-  build->plan->proven_bound_bytes = build->plan->ungrouped_bytes = 0;
+  build->plan->proven_bound_bytes = 0;
   build->run = (TesseraRun){ 0 };
   build->left_out = NULL;
 }

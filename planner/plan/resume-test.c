@@ -139,13 +139,13 @@ test_does_not_fit (void)
   PlanCase c = plan_case_new (test_trace_random (1, 60, 2), &plan_all_steps);
   PlanCase other = plan_case_new (test_trace_random (2, 60, 2), &plan_all_steps);
   PlanCase loop = plan_case_new (test_trace_loop (5, 4, true), &plan_all_steps);
-  TesseraPlanOptions paper = plan_all_steps, steps = plan_all_steps;
+  TesseraPlanOptions stalloc = plan_all_steps, steps = plan_all_steps;
 
-  paper.strategy = TESSERA_STRATEGY_PAPER;
+  stalloc.strategy = TESSERA_STRATEGY_STALLOC;
   steps.first_step = 1;
   steps.last_step = 1;
   assert_refused (&c, other.plan, &plan_all_steps, "another trace");
-  assert_refused (&c, c.plan, &paper, "strategy");
+  assert_refused (&c, c.plan, &stalloc, "strategy");
   assert_refused (&loop, loop.plan, &steps, "slots are not those");
   plan_case_clear (&c);
   plan_case_clear (&other);

@@ -20,19 +20,13 @@ refuse (const TesseraPlanBuild *build, const char *reason)
                        name != NULL ? name : "that plan", reason);
 }
 
-/* Groups as rectangles are asked for, and the plan before has them. */
 static bool
 has_strategy (const TesseraPlan *plan, TesseraStrategy strategy)
 {
-  static const char *const names[] = {
-    [TESSERA_STRATEGY_PAPER] = "paper:", [TESSERA_STRATEGY_PAPER_PLAIN] = "paper-plain:"
-  };
-  const char *name =
-      strategy == TESSERA_STRATEGY_PAPER || strategy == TESSERA_STRATEGY_PAPER_PLAIN
-          ? names[strategy]
-          : "";
+  bool is_stalloc =
+      plan->strategy != NULL && strncmp (plan->strategy, "stalloc:", 8) == 0;
 
-  return plan->strategy != NULL && strncmp (plan->strategy, name, strlen (name)) == 0;
+  return is_stalloc == (strategy == TESSERA_STRATEGY_STALLOC);
 }
 
 TesseraStatus

@@ -33,7 +33,6 @@ struct TesseraStrip
   size_t n_places, n_lost;
   uint64_t begin_bytes, n_bytes; /* of the strip */
   double weight; /* bytes x lifetime of what is lost */
-  uint64_t ungrouped_bytes; /* of what it was cut from, as the rest */
   char *strategy;
   bool was_at_bound;
 };
@@ -105,7 +104,6 @@ note_places (const TesseraPlanBuild *build, TesseraStrip *strip)
   memset (strip->place_of_block, 0xff, n_blocks * sizeof *strip->place_of_block);
   memset (strip->place_of_spare, 0xff, n_blocks * sizeof *strip->place_of_spare);
   memcpy (strip->left_out, build->left_out, n_blocks * sizeof *strip->left_out);
-  strip->ungrouped_bytes = build->plan->ungrouped_bytes;
   strip->was_at_bound = is_at_bound (build->plan);
   for (size_t i = 0; i < build->n_items; i++)
     {
@@ -425,7 +423,6 @@ settle (TesseraPlanBuild *build, const TesseraStrip *strip)
   TesseraStatus status;
 
   plan->proven_bound_bytes = plan->bound_bytes;
-  plan->ungrouped_bytes = strip->ungrouped_bytes;
   if (is_low_enough (build, strip))
     return describe (plan, strip);
   offsets = malloc ((plan->n_slots + 1) * sizeof *offsets);

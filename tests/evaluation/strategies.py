@@ -18,7 +18,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[2]
 os.environ.setdefault("TESSERA_SOURCE_ROOT", str(SOURCE))
 BUILD = Path(os.environ.setdefault("TESSERA_BUILD_ROOT", str(SOURCE / "build")))
-STRATEGIES = "free", "paper", "paper-plain"
+STRATEGIES = "free", "stalloc"
 GIB = 1 << 30
 
 

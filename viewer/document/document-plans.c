@@ -101,9 +101,7 @@ name_of (const TesseraFollowed *followed, const char *path)
 {
   static const char *const strategies[] = {
     [TESSERA_STRATEGY_FREE] = "free",
-    [TESSERA_STRATEGY_PAPER] = "paper",
-    [TESSERA_STRATEGY_PAPER_PLAIN] = "paper, plain",
-    [TESSERA_STRATEGY_AUTO] = "auto",
+    [TESSERA_STRATEGY_STALLOC] = "stalloc",
   };
   size_t n_edits = followed->plan->n_edits;
   GString *name;

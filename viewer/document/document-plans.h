@@ -14,7 +14,7 @@
 /* One that is kept. */
 typedef struct
 {
-  char *name; /* "free", "paper, 2 edits", "night.tsp", "kept 1" */
+  char *name; /* "free", "stalloc, 2 edits", "night.tsp", "kept 1" */
   TesseraFollowed *followed;
   gint64 made_s;    /* since 1970, UTC */
   gboolean by_hand; /* stays whatever is planned */

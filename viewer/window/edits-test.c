@@ -388,7 +388,7 @@ test_groups_are_seen (TestView *f, gconstpointer unused)
 static void
 test_strategy (TestView *f, gconstpointer unused)
 {
-  static const char *const names[] = { "paper", "paper-plain", "auto", "free" };
+  static const char *const names[] = { "stalloc", "free" };
 
   for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
     {

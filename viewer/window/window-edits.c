@@ -12,7 +12,7 @@
 #include "viewer/document/select/document-select.h"
 #include "viewer/panels/edits/edit-bar.h"
 
-static const char *const strategies[] = { "free", "paper", "paper-plain", "auto" };
+static const char *const strategies[] = { "free", "stalloc" };
 
 static GSimpleAction *
 action_of (TesseraWindow *self, const char *name)

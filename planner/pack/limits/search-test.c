@@ -1,6 +1,6 @@
 /*
  * Tests of how far is looked for lower layouts of what is apart or of bodies: to what is
- * proven, below a rival, as far as the work budget pays.
+ * proven, as far as the work budget pays.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,68 +40,6 @@ test_apart_is_proven (void)
   g_assert_cmpuint (packing.proven_bound_bytes, ==, sum);
   g_assert_cmpuint (packing.height_bytes, ==, sum);
   g_assert_true (packing.is_optimal);
-}
-
-typedef struct
-{
-  uint64_t lowest_bytes; /* told so far */
-} Heard;
-
-static void
-hear (void *user, const TesseraNews *news)
-{
-  Heard *heard = user;
-  if (news->height_bytes != 0)
-    heard->lowest_bytes = MIN (heard->lowest_bytes, news->height_bytes);
-}
-
-/* Whether a rival is as high as what there would be, lower than any layout or far above:
- * a layout by the laws, never higher than what rules began from, and nobody hears of a
- * height that none has. */
-static void
-test_rival (void)
-{
-  enum
-  {
-    N = 150
-  };
-  GRand *random = g_rand_new_with_seed (20261122);
-  uint32_t n_same = 0, n_runs = 0;
-  for (int run = 0; run < 40; run++)
-    {
-      TesseraItem items[N];
-      uint64_t offsets[N];
-      TesseraPacking plain, against;
-      for (uint32_t i = 0; i < N; i++)
-        {
-          items[i] =
-              test_limits_item (random, &(TestLimitsShape){ N, 90, 1, 0, 0, FALSE });
-          items[i].body = i < N / 2 ? i / 5 + 1 : 0; /* too many for chains */
-          items[i].body_offset_bytes = i < N / 2 ? 60 * (i % 5) : 0;
-        }
-      TesseraPackOptions options = { .n_threads = 1 + (uint32_t) run % 3,
-                                     .work_budget = 1 << 17 };
-      g_assert_cmpint (tessera_pack (items, N, &options, offsets, &plain), ==,
-                       TESSERA_OK);
-      const uint64_t rivals[] = { 1, plain.bound_bytes + 1, plain.height_bytes,
-                                  100 * plain.height_bytes };
-      for (guint k = 0; k < G_N_ELEMENTS (rivals); k++, n_runs++)
-        {
-          Heard heard = { UINT64_MAX };
-          const TesseraListener listener = { hear, &heard };
-          options.rival_bytes = rivals[k];
-          options.listener = &listener;
-          g_assert_cmpint (tessera_pack (items, N, &options, offsets, &against), ==,
-                           TESSERA_OK);
-          test_limits_assert_laws (items, N, offsets, &against);
-          g_assert_cmpuint (heard.lowest_bytes, ==, against.height_bytes);
-          if (k == 3) /* far above: nobody is given up for it */
-            g_assert_cmpuint (against.height_bytes, ==, plain.height_bytes);
-          n_same += against.height_bytes == plain.height_bytes;
-        }
-    }
-  g_assert_cmpuint (n_same, <, n_runs); /* rules were asked for less */
-  g_rand_free (random);
 }
 
 static void
@@ -159,7 +97,6 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/pack-search/apart-is-proven", test_apart_is_proven);
-  g_test_add_func ("/pack-search/rival", test_rival);
   g_test_add_func ("/pack-search/turns-are-paid", test_turns_are_paid);
   return g_test_run ();
 }

@@ -20,7 +20,6 @@ typedef struct
   uint32_t glance_part;   /* is_glance: of the looks at it; 0: it is not */
   uint32_t rough_part;    /* the same */
   uint64_t hard_budget;   /* instead of work_budget where a layout of before is torn */
-  uint64_t rival_bytes;   /* see TesseraPackOptions; of this problem's items */
   uint64_t *spent;        /* (nullable): what chains took of the work is added */
   const TesseraProgress *progress;
   bool *stopped; /* (nullable): told to stop: what is known then is the answer. Is set,

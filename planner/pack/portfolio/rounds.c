@@ -67,15 +67,6 @@ n_sweeps_allowed (const TesseraPortfolio *portfolio)
          (portfolio->problem->n_items + SWEPT_AT_LEAST);
 }
 
-/* What is higher is of no use. */
-static uint64_t
-most_useful (const TesseraPortfolio *portfolio)
-{
-  uint64_t best_bytes = portfolio->best.height_bytes,
-           rival_bytes = portfolio->options->rival_bytes;
-  return rival_bytes != 0 && rival_bytes <= best_bytes ? rival_bytes - 1 : best_bytes;
-}
-
 /* Each at no more than the best so far or given up. */
 static void
 run_rules (TesseraPortfolio *portfolio,
@@ -87,7 +78,7 @@ run_rules (TesseraPortfolio *portfolio,
       is_near (portfolio))
     return;
   portfolio->round = round;
-  atomic_store (&portfolio->shared.best_height_bytes, most_useful (portfolio));
+  atomic_store (&portfolio->shared.best_height_bytes, portfolio->best.height_bytes);
   tessera_portfolio_run_round (portfolio, workers, (uint32_t) n_rules);
 }
 

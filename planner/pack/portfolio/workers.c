@@ -92,8 +92,8 @@ tell (const TesseraPortfolioWorker *worker)
   uint64_t found_bytes = atomic_load (&portfolio->shared.best_height_bytes);
   if (listener == NULL)
     return;
-  if (found_bytes < height_bytes && found_bytes != portfolio->options->rival_bytes - 1)
-    height_bytes = found_bytes; /* and not what is merely asked for */
+  if (found_bytes < height_bytes)
+    height_bytes = found_bytes;
   const TesseraNews news = { .height_bytes =
                                  height_bytes != UINT64_MAX ? height_bytes : 0,
                              .bound_bytes = portfolio->problem->bound_bytes,

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/strategy/paper.h"
+#include "planner/stalloc/stalloc.h"
 
 #include <glib.h>
 
@@ -25,14 +25,14 @@ enum
 typedef struct
 {
   TesseraItem items[MOST_ITEMS];
-  TesseraPaperItem grouped[MOST_ITEMS];
+  TesseraStallocItem grouped[MOST_ITEMS];
   uint64_t offsets[MOST_ITEMS];
   size_t n;
   TesseraPacking packing;
 } Case;
 
 static uint32_t
-add (Case *c, uint64_t units, uint32_t begin, uint32_t end, TesseraPaperItem grouped)
+add (Case *c, uint64_t units, uint32_t begin, uint32_t end, TesseraStallocItem grouped)
 {
   c->items[c->n] =
       (TesseraItem){ .size_bytes = units * UNIT, .begin = begin, .end = end };
@@ -40,18 +40,18 @@ add (Case *c, uint64_t units, uint32_t begin, uint32_t end, TesseraPaperItem gro
   return (uint32_t) c->n++;
 }
 
-static const TesseraPaperItem alone = { .group = TESSERA_NONE,
-                                        .from_phase = TESSERA_NONE,
-                                        .to_phase = TESSERA_NONE,
-                                        .kind = TESSERA_GROUP_HOMO_SIZE };
+static const TesseraStallocItem alone = { .group = TESSERA_NONE,
+                                          .from_phase = TESSERA_NONE,
+                                          .to_phase = TESSERA_NONE,
+                                          .kind = TESSERA_GROUP_HOMO_SIZE };
 
 static TesseraStatus
-pack (Case *c, bool is_grouped)
+pack (Case *c)
 {
   const TesseraPackOptions options = { .n_threads = 1 };
 
-  return tessera_paper_pack (c->items, c->grouped, c->n, is_grouped, &options, c->offsets,
-                             &c->packing);
+  return tessera_stalloc_pack (c->items, c->grouped, c->n, &options, c->offsets,
+                               &c->packing);
 }
 
 static bool
@@ -90,9 +90,9 @@ assert_lies_apart (const Case *c)
 }
 
 static uint64_t
-height (Case *c, bool is_grouped)
+height (Case *c)
 {
-  g_assert_cmpint (pack (c, is_grouped), ==, TESSERA_OK);
+  g_assert_cmpint (pack (c), ==, TESSERA_OK);
   assert_lies_apart (c);
   return c->packing.height_bytes / UNIT;
 }
@@ -103,8 +103,8 @@ height (Case *c, bool is_grouped)
 static void
 test_fusion (void)
 {
-  const TesseraPaperItem p = { 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
-  const TesseraPaperItem r = { 1, PHASE_B, PHASE_C, TESSERA_GROUP_HOMO_PHASE };
+  const TesseraStallocItem p = { 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
+  const TesseraStallocItem r = { 1, PHASE_B, PHASE_C, TESSERA_GROUP_HOMO_PHASE };
 
   for (int is_long = 0; is_long < 2; is_long++)
     {
@@ -113,26 +113,44 @@ test_fusion (void)
       add (&c, 4, 0, 6, p);
       add (&c, 4, 0, 3, p);
       add (&c, 4, 3, is_long ? 20 : 8, r);
-      g_assert_cmpuint (height (&c, true), ==, is_long ? 12 : 8);
+      g_assert_cmpuint (height (&c), ==, is_long ? 12 : 8);
       g_assert_cmpuint (c.offsets[0], ==, 0);
       g_assert_cmpuint (c.offsets[1], ==, 4 * UNIT);
       g_assert_cmpuint (c.offsets[2], ==, (is_long ? 8 : 4) * UNIT);
     }
 }
 
+/* P = {p, q} of phases A to B, R = {s, r} of B to C. r fits above p beside q, s nowhere:
+ * it goes on top. The area of one is 18 x 8, less than 16 x 8 and 6 x 8. */
+static void
+test_fusion_on_top (void)
+{
+  const TesseraStallocItem p = { 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
+  const TesseraStallocItem r = { 1, PHASE_B, PHASE_C, TESSERA_GROUP_HOMO_PHASE };
+  static const uint64_t at[] = { 0, 8, 16, 8 };
+  Case c = { 0 };
+
+  add (&c, 8, 0, 8, p);
+  add (&c, 8, 0, 3, p);
+  add (&c, 2, 0, 8, r);
+  add (&c, 4, 3, 8, r);
+  g_assert_cmpuint (height (&c), ==, 18);
+  for (size_t i = 0; i < c.n; i++)
+    g_assert_cmpuint (c.offsets[i], ==, at[i] * UNIT);
+}
+
 /* Not adjacent, the two groups of the example above stay two. */
 static void
 test_only_adjacent_groups_fuse (void)
 {
-  const TesseraPaperItem p = { 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
-  const TesseraPaperItem r = { 1, PHASE_C, PHASE_C, TESSERA_GROUP_HOMO_PHASE };
+  const TesseraStallocItem p = { 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
+  const TesseraStallocItem r = { 1, PHASE_C, PHASE_C, TESSERA_GROUP_HOMO_PHASE };
   Case c = { 0 };
 
   add (&c, 4, 0, 6, p);
   add (&c, 4, 0, 3, p);
   add (&c, 4, 3, 8, r);
-  g_assert_cmpuint (height (&c, true), ==, 12);
-  g_assert_cmpuint (height (&c, false), ==, 8); /* one by one there is room */
+  g_assert_cmpuint (height (&c), ==, 12);
 }
 
 /* a[0,4) b[1,3) c[3,6) d[4,8) e[6,9) are the layers {a, d} and {b, c, e}. */
@@ -145,7 +163,7 @@ test_layers (void)
 
   for (size_t i = 0; i < G_N_ELEMENTS (lives); i++)
     add (&c, 1, lives[i][0], lives[i][1], alone);
-  g_assert_cmpuint (height (&c, true), ==, 2);
+  g_assert_cmpuint (height (&c), ==, 2);
   for (size_t i = 0; i < G_N_ELEMENTS (lives); i++)
     g_assert_cmpuint (c.offsets[i], ==, layers[i] * UNIT);
 }
@@ -162,7 +180,7 @@ test_standing_layers (void)
   now = add (&c, 4, 1, 3, alone);
   later = add (&c, 4, 4, 8, alone);
   beside = add (&c, 4, 5, 7, alone);
-  g_assert_cmpuint (height (&c, true), ==, 12);
+  g_assert_cmpuint (height (&c), ==, 12);
   g_assert_cmpuint (c.offsets[later], ==, 0);
   g_assert_cmpuint (c.offsets[now], ==, 8 * UNIT);
   g_assert_cmpuint (c.offsets[beside], ==, 8 * UNIT);
@@ -172,8 +190,8 @@ test_standing_layers (void)
 static void
 test_dynamic (void)
 {
-  const TesseraPaperItem dynamic = { 0, TESSERA_NONE, TESSERA_NONE,
-                                     TESSERA_GROUP_HOMO_LAYER };
+  const TesseraStallocItem dynamic = { 0, TESSERA_NONE, TESSERA_NONE,
+                                       TESSERA_GROUP_HOMO_LAYER };
   Case c = { 0 };
   uint32_t before, after;
 
@@ -182,11 +200,11 @@ test_dynamic (void)
   add (&c, 4, 8, 12, alone);
   before = add (&c, 4, 3, 7, dynamic);
   after = add (&c, 4, 9, 10, dynamic);
-  g_assert_cmpuint (height (&c, true), ==, 16);
+  g_assert_cmpuint (height (&c), ==, 16);
   g_assert_cmpuint (c.offsets[before], ==, 12 * UNIT);
   g_assert_cmpuint (c.offsets[after], ==, 8 * UNIT);
   add (&c, 8, 3, 7, dynamic);
-  g_assert_cmpuint (height (&c, true), >, 16);
+  g_assert_cmpuint (height (&c), >, 16);
 }
 
 /* A slot that wraps is alive at both ends; another may have its layer in between. */
@@ -199,19 +217,19 @@ test_wraps (void)
 
   c.items[wraps].begin2 = 0;
   c.items[wraps].end2 = 3;
-  g_assert_cmpuint (height (&c, true), ==, 4);
+  g_assert_cmpuint (height (&c), ==, 4);
   g_assert_cmpuint (c.offsets[between], ==, 0);
   c.items[wraps].end2 = 4;
-  g_assert_cmpuint (height (&c, true), ==, 8);
+  g_assert_cmpuint (height (&c), ==, 8);
 }
 
-/* P's q wraps, and its lives reach into those of p: as a whole P is alive all the time,
- * and r would be inserted where q lies in its other life. */
+/* P's q wraps: it is a unit by itself, in which nobody else lies in either of its lives,
+ * and r is inserted into none. */
 static void
 test_wraps_in_a_group (void)
 {
-  const TesseraPaperItem p = { 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
-  const TesseraPaperItem r = { 1, PHASE_B, PHASE_C, TESSERA_GROUP_HOMO_PHASE };
+  const TesseraStallocItem p = { 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
+  const TesseraStallocItem r = { 1, PHASE_B, PHASE_C, TESSERA_GROUP_HOMO_PHASE };
   Case c = { 0 };
   uint32_t q;
 
@@ -219,15 +237,15 @@ test_wraps_in_a_group (void)
   q = add (&c, 4, 9, 12, p);
   c.items[q].end2 = 6;
   add (&c, 4, 3, 9, r);
-  g_assert_cmpuint (height (&c, true), ==, 16);
+  g_assert_cmpuint (height (&c), ==, 16);
 }
 
-/* A hand-made group is a rectangle under both; edits that hold one of it leave the rest
+/* A hand-made group is a unit; an edit that pins one of its items leaves the others
  * together. */
 static void
 test_hand_made (void)
 {
-  const TesseraPaperItem mine = { 0, TESSERA_NONE, TESSERA_NONE, TESSERA_GROUP_HAND };
+  const TesseraStallocItem mine = { 0, TESSERA_NONE, TESSERA_NONE, TESSERA_GROUP_HAND };
   Case c = { 0 };
   uint32_t pinned;
 
@@ -235,11 +253,10 @@ test_hand_made (void)
   add (&c, 4, 8, 10, mine);
   pinned = add (&c, 2, 4, 6, mine);
   add (&c, 4, 3, 8, alone);
-  g_assert_cmpuint (height (&c, true), ==, 8);
-  g_assert_cmpuint (height (&c, false), ==, 8);
+  g_assert_cmpuint (height (&c), ==, 8);
   c.items[pinned].is_pinned = 1;
   c.items[pinned].pinned_bytes = 100 * UNIT;
-  g_assert_cmpuint (height (&c, true), ==, 102);
+  g_assert_cmpuint (height (&c), ==, 102);
   g_assert_cmpuint (c.offsets[0], ==, c.offsets[1]); /* as laid out by themselves */
 }
 
@@ -250,11 +267,11 @@ fill_randomly (Case *c, GRand *random)
     {
       uint32_t begin = (uint32_t) g_rand_int_range (random, 20, 80);
       uint32_t end = begin + (uint32_t) g_rand_int_range (random, 1, 20);
-      TesseraPaperItem grouped = { .group = (uint32_t) g_rand_int_range (random, 0, 8),
-                                   .from_phase =
-                                       (uint32_t) g_rand_int_range (random, 0, 3),
-                                   .to_phase =
-                                       (uint32_t) g_rand_int_range (random, 0, 3) };
+      TesseraStallocItem grouped = { .group = (uint32_t) g_rand_int_range (random, 0, 8),
+                                     .from_phase =
+                                         (uint32_t) g_rand_int_range (random, 0, 3),
+                                     .to_phase =
+                                         (uint32_t) g_rand_int_range (random, 0, 3) };
       uint32_t item;
 
       grouped.kind = (uint8_t) (grouped.group % (TESSERA_GROUP_HAND + 1));
@@ -281,7 +298,7 @@ test_random (void)
           c.items[3].is_pinned = 1;
           c.items[3].pinned_bytes = 5000 * UNIT;
         }
-      height (&c, round % 2);
+      height (&c);
     }
 }
 
@@ -302,13 +319,13 @@ test_held_around (void)
         if (c.grouped[i].kind == TESSERA_GROUP_HOMO_LAYER)
           c.grouped[i].kind = TESSERA_GROUP_HOMO_SIZE;
       c.n--;
-      layered = height (&c, true);
+      layered = height (&c);
       without = c;
       c.n++;
       c.items[c.n - 1].zone = 0;
       c.items[c.n - 1].apart = 1;
       most = layered + c.items[c.n - 1].size_bytes / UNIT;
-      g_assert_cmpuint (height (&c, true), <=, most);
+      g_assert_cmpuint (height (&c), <=, most);
 
       c.items[c.n - 1].apart = 0;
       c.items[c.n - 1].is_pinned = 1;
@@ -318,39 +335,7 @@ test_held_around (void)
         if (without.offsets[i] < pinned_bytes + c.items[c.n - 1].size_bytes &&
             pinned_bytes < without.offsets[i] + without.items[i].size_bytes)
           most += without.items[i].size_bytes / UNIT;
-      g_assert_cmpuint (height (&c, true), <=, most);
-    }
-}
-
-/* A preview does with one of two packings where it can: still nothing overlaps, pins
- * hold, and no layout is above the layers by more than what is held. */
-static void
-test_brief (void)
-{
-  g_autoptr (GRand) random = g_rand_new_with_seed (31);
-  const TesseraPackOptions options = { .n_threads = 1,
-                                       .is_brief = true,
-                                       .rough_part = 2048 };
-
-  for (int round = 0; round < 100; round++)
-    {
-      Case c = { 0 };
-      uint64_t most;
-
-      fill_randomly (&c, random);
-      for (size_t i = 0; i < c.n; i++)
-        if (c.grouped[i].kind == TESSERA_GROUP_HOMO_LAYER && round % 2)
-          c.grouped[i].kind = TESSERA_GROUP_HOMO_SIZE;
-      most = height (&c, true) + c.items[3].size_bytes / UNIT;
-      c.items[3].apart = round % 4 < 2;
-      c.items[3].is_pinned = round % 4 >= 2;
-      c.items[3].pinned_bytes = most * UNIT;
-      g_assert_cmpint (tessera_paper_pack (c.items, c.grouped, c.n, true, &options,
-                                           c.offsets, &c.packing),
-                       ==, TESSERA_OK);
-      assert_lies_apart (&c);
-      if (round % 4 == 1)
-        g_assert_cmpuint (c.packing.height_bytes, <=, most * UNIT);
+      g_assert_cmpuint (height (&c), <=, most);
     }
 }
 
@@ -367,7 +352,7 @@ test_many_held (void)
                                        .work_budget = 1,
                                        .fit_at_most = 1000 };
   g_autofree TesseraItem *items = g_new0 (TesseraItem, N);
-  g_autofree TesseraPaperItem *grouped = g_new0 (TesseraPaperItem, N);
+  g_autofree TesseraStallocItem *grouped = g_new0 (TesseraStallocItem, N);
   g_autofree uint64_t *offsets = g_new0 (uint64_t, N);
   TesseraPacking layered, held;
 
@@ -377,14 +362,14 @@ test_many_held (void)
     {
       grouped[i] = alone;
       if (i % 10 == 0)
-        grouped[i] = (TesseraPaperItem){ 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
+        grouped[i] =
+            (TesseraStallocItem){ 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
     }
-  g_assert_cmpint (
-      tessera_paper_pack (items, grouped, N, true, &options, offsets, &layered), ==,
-      TESSERA_OK);
-  items[1].apart = 1;
-  g_assert_cmpint (tessera_paper_pack (items, grouped, N, true, &options, offsets, &held),
+  g_assert_cmpint (tessera_stalloc_pack (items, grouped, N, &options, offsets, &layered),
                    ==, TESSERA_OK);
+  items[1].apart = 1;
+  g_assert_cmpint (tessera_stalloc_pack (items, grouped, N, &options, offsets, &held), ==,
+                   TESSERA_OK);
   g_test_message ("%" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT " %s",
                   layered.height_bytes, held.height_bytes, held.strategy);
   g_assert_cmpuint (held.height_bytes, <=, layered.height_bytes + items[1].size_bytes);
@@ -404,7 +389,7 @@ test_no_memory (void)
       TesseraStatus status;
 
       tessera_fail_alloc_at (nth);
-      status = pack (&c, true);
+      status = pack (&c);
       g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
       if (!tessera_fail_alloc_stop ())
         {
@@ -419,18 +404,18 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/planner/paper/fusion", test_fusion);
-  g_test_add_func ("/planner/paper/only-adjacent", test_only_adjacent_groups_fuse);
-  g_test_add_func ("/planner/paper/layers", test_layers);
-  g_test_add_func ("/planner/paper/standing-layers", test_standing_layers);
-  g_test_add_func ("/planner/paper/dynamic", test_dynamic);
-  g_test_add_func ("/planner/paper/wraps", test_wraps);
-  g_test_add_func ("/planner/paper/wraps-in-a-group", test_wraps_in_a_group);
-  g_test_add_func ("/planner/paper/hand-made", test_hand_made);
-  g_test_add_func ("/planner/paper/random", test_random);
-  g_test_add_func ("/planner/paper/held-around", test_held_around);
-  g_test_add_func ("/planner/paper/brief", test_brief);
-  g_test_add_func ("/planner/paper/many-held", test_many_held);
-  g_test_add_func ("/planner/paper/no-memory", test_no_memory);
+  g_test_add_func ("/planner/stalloc/fusion", test_fusion);
+  g_test_add_func ("/planner/stalloc/fusion-on-top", test_fusion_on_top);
+  g_test_add_func ("/planner/stalloc/only-adjacent", test_only_adjacent_groups_fuse);
+  g_test_add_func ("/planner/stalloc/layers", test_layers);
+  g_test_add_func ("/planner/stalloc/standing-layers", test_standing_layers);
+  g_test_add_func ("/planner/stalloc/dynamic", test_dynamic);
+  g_test_add_func ("/planner/stalloc/wraps", test_wraps);
+  g_test_add_func ("/planner/stalloc/wraps-in-a-group", test_wraps_in_a_group);
+  g_test_add_func ("/planner/stalloc/hand-made", test_hand_made);
+  g_test_add_func ("/planner/stalloc/random", test_random);
+  g_test_add_func ("/planner/stalloc/held-around", test_held_around);
+  g_test_add_func ("/planner/stalloc/many-held", test_many_held);
+  g_test_add_func ("/planner/stalloc/no-memory", test_no_memory);
   return g_test_run ();
 }
