@@ -271,8 +271,6 @@ typedef struct
   uint64_t bound_bytes;        /* load bound of the canonical run */
   uint64_t proven_bound_bytes; /* no layout of these slots is lower, with apart what the
                                   plan keeps apart; 0: not looked for. See proof.h */
-  uint64_t ungrouped_bytes; /* height of the best layout without groups: what is above it
-                               is the price of grouping; 0: not looked for */
   uint32_t alignment_bytes;
   uint64_t trace_fingerprint;
   uint64_t slot_digest; /* of all slots' places: equal plans have equal digests */

@@ -80,7 +80,6 @@ fill_edits (TesseraPlan *plan)
 static void
 fill_proof (TesseraPlan *plan, GRand *random)
 {
-  plan->ungrouped_bytes = test_any_bytes (random);
   plan->proven_bound_bytes = test_any_bytes (random);
   plan->cut_short = (uint8_t) test_below (random, 3);
   plan->time_limit_s = g_rand_double (random);
@@ -337,7 +336,6 @@ edits_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
 static void
 plan_facts_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
 {
-  SAME (ungrouped_bytes);
   SAME (proven_bound_bytes);
   SAME (cut_short);
   g_assert_cmpfloat (a->time_limit_s, ==, b->time_limit_s);

@@ -27,7 +27,6 @@ CREATE TABLE plan (
   device_bytes       INTEGER NOT NULL, -- memory of its device; 0: not told
   torch              TEXT,             -- version of PyTorch; NULL: not told
   -- How good it is known to be, and what it was made with.
-  ungrouped_bytes    INTEGER NOT NULL, -- height of the same plan without groups; 0: not looked for
   proven_bound_bytes INTEGER NOT NULL, -- no layout of these slots is lower; 0: nobody looked
                                        -- beyond bound_bytes
   cut_short          INTEGER NOT NULL, -- 0: planned to the end, 1: its time was up, 2: a person

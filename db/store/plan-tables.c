@@ -26,7 +26,6 @@ static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, rank, U32),
   COLUMN (TesseraPlan, device_bytes, BYTES),
   COLUMN (TesseraPlan, torch, TEXT_OR_NULL),
-  COLUMN (TesseraPlan, ungrouped_bytes, BYTES),
   COLUMN (TesseraPlan, proven_bound_bytes, BYTES),
   COLUMN (TesseraPlan, cut_short, U8, BELOW (CUTS)),
   COLUMN (TesseraPlan, time_limit_s, REAL),

@@ -282,7 +282,6 @@ static const struct
   { "UPDATE slot SET side_streams = 2", "*side_streams is 2*" },
   { "UPDATE plan_edit SET plan_edit_index = 7 WHERE plan_edit_index = 1",
     "*plan_edit, row 1, the numbering is broken*" },
-  { "UPDATE plan SET ungrouped_bytes = -1", "*ungrouped_bytes is*" },
   { "UPDATE plan SET proven_bound_bytes = -1", "*proven_bound_bytes is*" },
   { "UPDATE plan SET cut_short = 3", "*cut_short is 3*" },
   { "UPDATE plan SET time_limit_s = 9e999", "*is missing or not a number*" },
@@ -294,7 +293,7 @@ static const struct
     "n_positions,"
     " trace_fingerprint, slot_digest, device, n_streams, across_streams, followable,"
     " checked, follow_reason, strategy, source, world, rank, device_bytes, torch,"
-    " ungrouped_bytes, proven_bound_bytes, cut_short, time_limit_s, work_budget,"
+    " proven_bound_bytes, cut_short, time_limit_s, work_budget,"
     " resumed_digest"
     " FROM plan",
     "*plan, row 1, it repeats*" },
