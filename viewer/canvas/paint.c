@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/canvas/paint.h"
-#include "viewer/document/let-go.h"
 
 #include <string.h>
 
@@ -80,7 +79,7 @@ void
 tessera_paint_unref (TesseraPaint *paint)
 {
   if (paint != NULL)
-    tessera_let_go (paint, paint_clear);
+    g_atomic_rc_box_release_full (paint, paint_clear);
 }
 
 static TesseraInk

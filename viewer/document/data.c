@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/data.h"
-#include "viewer/document/let-go.h"
 
 #include <stdlib.h>
 
@@ -55,7 +54,7 @@ void
 tessera_data_unref (TesseraData *data)
 {
   if (data != NULL)
-    tessera_let_go (data, data_clear);
+    g_atomic_rc_box_release_full (data, data_clear);
 }
 
 TesseraStatus

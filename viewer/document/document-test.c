@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/document-view.h"
-#include "viewer/document/let-go.h"
 #include "viewer/document/select/document-select.h"
 #include "viewer/document/document.h"
 #include "viewer/test-help.h"
@@ -523,29 +522,6 @@ test_stopped_save_is_whole (Fixture *f, gconstpointer unused)
     }
 }
 
-static GThread *cleared_by; /* atomic; NULL: not yet */
-
-static void
-note_clear (gpointer box)
-{
-  g_atomic_pointer_set (&cleared_by, g_thread_self ());
-}
-
-/* The last reference goes, and not on the thread that let it go. */
-static void
-test_let_go (void)
-{
-  int *box = g_atomic_rc_box_new0 (int);
-
-  g_atomic_rc_box_acquire (box);
-  tessera_let_go (box, note_clear);
-  g_usleep (20000);
-  g_assert_null (g_atomic_pointer_get (&cleared_by));
-  tessera_let_go (box, note_clear);
-  WAIT (g_atomic_pointer_get (&cleared_by) != NULL, SLOW_MS);
-  g_assert_true (g_atomic_pointer_get (&cleared_by) != g_thread_self ());
-}
-
 int
 main (int argc, char **argv)
 {
@@ -572,6 +548,5 @@ main (int argc, char **argv)
   ADD ("saves in the background", test_saves_in_background);
   ADD ("a failed save leaves nothing", test_failed_save_leaves_nothing);
   ADD ("a stopped save is whole", test_stopped_save_is_whole);
-  g_test_add_func ("/document/let go", test_let_go);
   return g_test_run ();
 }

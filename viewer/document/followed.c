@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/followed.h"
-#include "viewer/document/let-go.h"
 
 #include "db/store.h"
 #include "planner/check.h"
@@ -30,7 +29,7 @@ void
 tessera_followed_unref (TesseraFollowed *planned)
 {
   if (planned != NULL)
-    tessera_let_go (planned, planned_clear);
+    g_atomic_rc_box_release_full (planned, planned_clear);
 }
 
 /* The planner's sentences are for behind a colon. */

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/grouping.h"
-#include "viewer/document/let-go.h"
 
 static void
 grouping_clear (gpointer user)
@@ -30,7 +29,7 @@ void
 tessera_grouping_unref (TesseraGrouping *grouping)
 {
   if (grouping != NULL)
-    tessera_let_go (grouping, grouping_clear);
+    g_atomic_rc_box_release_full (grouping, grouping_clear);
 }
 
 static uint8_t

@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/sheet.h"
-#include "viewer/document/let-go.h"
 
 static void
 sheet_clear (gpointer user)
@@ -26,7 +25,7 @@ void
 tessera_sheet_unref (TesseraSheet *sheet)
 {
   if (sheet != NULL)
-    tessera_let_go (sheet, sheet_clear);
+    g_atomic_rc_box_release_full (sheet, sheet_clear);
 }
 
 TesseraStatus

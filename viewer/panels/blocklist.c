@@ -9,7 +9,6 @@
 #include "viewer/panels/blocklist.h"
 
 #include "viewer/document/describe.h"
-#include "viewer/document/let-go.h"
 
 #include <string.h>
 
@@ -220,7 +219,7 @@ void
 tessera_block_list_unref (TesseraBlockList *list)
 {
   if (list != NULL)
-    tessera_let_go (list, list_clear);
+    g_atomic_rc_box_release_full (list, list_clear);
 }
 
 gboolean

@@ -353,7 +353,6 @@ left_panel_new (TesseraWindow *self)
   gtk_widget_add_css_class (box, "panel");
   scrolled = scrolled_new (box, LEFT_LEAST_WIDTH);
   gtk_widget_add_css_class (scrolled, "panel-side");
-  self->sides[TESSERA_SIDE_LEFT] = (TesseraWindowSide){ scrolled, box, LEFT_LEAST_WIDTH };
   return scrolled;
 }
 
@@ -391,7 +390,6 @@ right_panel_new (TesseraWindow *self)
   gtk_widget_add_css_class (box, "panel-side");
   gtk_box_append (GTK_BOX (box), switcher);
   gtk_box_append (GTK_BOX (box), stack);
-  self->sides[TESSERA_SIDE_RIGHT] = (TesseraWindowSide){ box, stack, -1 };
   return box;
 }
 

@@ -9,14 +9,6 @@
 #include "viewer/panels/edits/edits.h"
 #include "viewer/window/window.h"
 
-/* What stands beside the layouts. */
-typedef struct
-{
-  GtkWidget *frame;    /* stays where it is */
-  GtkWidget *contents; /* in it */
-  int least_width;     /* of the frame, with contents or without */
-} TesseraWindowSide;
-
 struct _TesseraWindow
 {
   GtkApplicationWindow parent_instance;
@@ -45,9 +37,6 @@ struct _TesseraWindow
   GtkWidget *conflict_undo, *conflict_show; /* buttons of the message */
   GtkWidget *plan_button, *export_button;
   GtkWidget *legend;
-  TesseraWindowSide sides[TESSERA_N_SIDES];
-  guint unfold_tick; /* 0: the page is in sight, or no file is */
-  int unfold_step;
 };
 
 /* A filter, a head and three rows. */
@@ -57,10 +46,6 @@ struct _TesseraWindow
 
 /* window-build.c */
 void tessera_window_build (TesseraWindow *self);
-/* window-unfold.c: the page of a file, part by part. */
-void tessera_window_unfold (TesseraWindow *self);
-/* No file is open any more. */
-void tessera_window_stop_unfolding (TesseraWindow *self);
 /* window-actions.c */
 void tessera_window_add_actions (TesseraWindow *self);
 void tessera_window_update_actions (TesseraWindow *self);

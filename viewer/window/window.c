@@ -37,7 +37,7 @@ tessera_window_open (TesseraWindow *self, GFile *file)
 gboolean
 tessera_window_is_settled (TesseraWindow *self)
 {
-  if (tessera_document_is_busy (self->document) || self->unfold_tick != 0)
+  if (tessera_document_is_busy (self->document))
     return FALSE;
   for (int i = 0; i < TESSERA_N_SIDES; i++)
     if (!tessera_canvas_is_complete (TESSERA_CANVAS (self->canvases[i])))
@@ -107,6 +107,17 @@ show_title (TesseraWindow *self)
 }
 
 static void
+show_page (TesseraWindow *self)
+{
+  GtkStack *stack = GTK_STACK (self->stack);
+
+  if (g_str_equal (gtk_stack_get_visible_child_name (stack), "main"))
+    return;
+  gtk_stack_set_visible_child_name (stack, "main");
+  gtk_widget_grab_focus (self->canvases[TESSERA_SIDE_LEFT]);
+}
+
+static void
 show_state (TesseraWindow *self)
 {
   TesseraDocument *document = self->document;
@@ -115,13 +126,10 @@ show_state (TesseraWindow *self)
   g_autofree char *text = NULL;
 
   if (document->data != NULL)
-    tessera_window_unfold (self);
+    show_page (self);
   else
-    {
-      tessera_window_stop_unfolding (self);
-      gtk_stack_set_visible_child_name (GTK_STACK (self->stack),
-                                        loading ? "loading" : "empty");
-    }
+    gtk_stack_set_visible_child_name (GTK_STACK (self->stack),
+                                      loading ? "loading" : "empty");
   gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->loading_progress),
                                  document->fractions[TESSERA_WORK_LOAD]);
   if (!loading || document->path == NULL)
@@ -213,9 +221,6 @@ tessera_window_dispose (GObject *object)
   if (self->recent_handler != 0)
     g_clear_signal_handler (&self->recent_handler, gtk_recent_manager_get_default ());
   g_clear_object (&self->chooser);
-  if (self->unfold_tick != 0)
-    gtk_widget_remove_tick_callback (GTK_WIDGET (self), self->unfold_tick);
-  self->unfold_tick = 0;
   if (self->document != NULL)
     {
       g_signal_handlers_disconnect_by_func (self->document, on_changed, self);

@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/edits/landings.h"
-#include "viewer/document/let-go.h"
 
 #include <stdlib.h>
 
@@ -85,7 +84,7 @@ void
 tessera_landings_unref (TesseraLandings *landings)
 {
   if (landings != NULL)
-    tessera_let_go (landings, landings_clear);
+    g_atomic_rc_box_release_full (landings, landings_clear);
 }
 
 static Lane

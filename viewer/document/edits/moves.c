@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/edits/moves.h"
-#include "viewer/document/let-go.h"
 
 #include <stdlib.h>
 
@@ -24,7 +23,7 @@ void
 tessera_moves_unref (TesseraMoves *moves)
 {
   if (moves != NULL)
-    tessera_let_go (moves, moves_clear);
+    g_atomic_rc_box_release_full (moves, moves_clear);
 }
 
 static double

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/document/select/selection.h"
-#include "viewer/document/let-go.h"
 
 #include <string.h>
 
@@ -30,7 +29,7 @@ void
 tessera_selection_unref (TesseraSelection *selection)
 {
   if (selection != NULL)
-    tessera_let_go (selection, selection_clear);
+    g_atomic_rc_box_release_full (selection, selection_clear);
 }
 
 TesseraSelection *
