@@ -13,8 +13,6 @@
 /* At most in the list: GTK makes, styles and lays out every row, seen or not, for 1 ms
  * each in all. */
 #define MOST_ROWS 40
-/* In one frame. */
-#define MOST_MADE 4
 
 struct _TesseraEditsView
 {
@@ -26,8 +24,7 @@ struct _TesseraEditsView
   GtkWidget *later;
   GtkWidget *list; /* GtkListBox: the beginning, then an edit a row */
   size_t first;    /* edit in it */
-  size_t n_rows;   /* made; at least as many as are wanted, or some soon */
-  guint tick;      /* 0: all rows are made that are wanted */
+  size_t n_rows;   /* made; at least as many as are wanted */
   GtkWidget *hint;
 };
 
@@ -106,7 +103,7 @@ n_rows_wanted (TesseraEditsView *self)
   return MIN (n_edits - MIN (self->first, n_edits), MOST_ROWS);
 }
 
-/* The row of the edit @index, which is one of those in the list; NULL: not made yet. */
+/* The row of the edit @index, which is one of those in the list. */
 static GtkListBoxRow *
 row_of (TesseraEditsView *self, size_t index)
 {
@@ -115,11 +112,9 @@ row_of (TesseraEditsView *self, size_t index)
 }
 
 static void
-make_rows (TesseraEditsView *self, size_t most)
+make_rows (TesseraEditsView *self)
 {
-  size_t n = MIN (n_rows_wanted (self), self->n_rows + most);
-
-  for (; self->n_rows < n; self->n_rows++)
+  for (size_t n = n_rows_wanted (self); self->n_rows < n; self->n_rows++)
     {
       GtkWidget *row = tessera_edit_row_new (self->document);
 
@@ -139,28 +134,6 @@ show_standing (TesseraEditsView *self)
                                           : row_of (self, n - 1));
   else
     gtk_list_box_unselect_all (list);
-}
-
-static gboolean
-on_tick (GtkWidget *list, GdkFrameClock *clock, gpointer user)
-{
-  TesseraEditsView *self = user;
-
-  make_rows (self, MOST_MADE);
-  show_standing (self);
-  if (self->n_rows < n_rows_wanted (self) && gtk_widget_get_mapped (list))
-    return G_SOURCE_CONTINUE;
-  self->tick = 0;
-  return G_SOURCE_REMOVE;
-}
-
-/* A row takes 0.3 ms to be made and as much to be laid out. */
-static void
-queue_rest (TesseraEditsView *self)
-{
-  if (self->tick == 0 && self->n_rows < n_rows_wanted (self) &&
-      gtk_widget_get_mapped (self->list))
-    self->tick = gtk_widget_add_tick_callback (self->list, on_tick, self, NULL);
 }
 
 static void
@@ -195,9 +168,8 @@ refresh (TesseraEditsView *self)
       if (i < n)
         tessera_edit_row_show (TESSERA_EDIT_ROW (row), self->first + i);
     }
-  make_rows (self, MOST_MADE - MIN (self->n_rows, MOST_MADE));
+  make_rows (self);
   show_standing (self);
-  queue_rest (self);
 }
 
 /* The list shows @index, and what is around it where it did not before. */
@@ -219,7 +191,6 @@ tessera_edits_view_show (TesseraEditsView *self, size_t index)
     return;
   go_to (self, index);
   refresh (self);
-  make_rows (self, MOST_ROWS);
   gtk_widget_grab_focus (GTK_WIDGET (row_of (self, index)));
 }
 
@@ -347,7 +318,6 @@ tessera_edits_view_init (TesseraEditsView *self)
   gtk_widget_set_name (self->list, "edits");
   tessera_set_accessible_label (self->list, "Edits, oldest first");
   g_signal_connect (self->list, "row-activated", G_CALLBACK (on_row_activated), self);
-  g_signal_connect_swapped (self->list, "map", G_CALLBACK (queue_rest), self);
   gtk_list_box_append (GTK_LIST_BOX (self->list), beginning_new ());
   self->earlier = more_new ("edits-earlier", G_CALLBACK (on_earlier), self);
   self->later = more_new ("edits-later", G_CALLBACK (on_later), self);
