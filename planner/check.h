@@ -1,6 +1,6 @@
 /*
  * The checker: accepts a plan or says which law it breaks. Shares nothing with the
- * packer, not even a helper. O(n log n) in slots and hand-overs.
+ * packer, not even a helper. O(n log n) in slots.
  *
  * Laws, in the order in which they are tried; the first that is broken is the verdict:
  *
@@ -13,8 +13,7 @@
  *             request's own (ordinal TESSERA_NONE) may stand anywhere in the section and
  *             be born at its begin though it is empty
  * lifetimes   born < died <= n_positions; one that wraps belongs to the section that
- *             repeats, died >= its end, begin < died_next <= its end, and across streams
- *             died_next <= born; else died_next is 0
+ *             repeats, died >= its end, begin < died_next <= its end; else died_next is 0
  * placeless   requests without a place are born inside their section and in order, each
  *             after the slot before the one that it says comes next, and before that;
  *             with a size as slots have it, and stream < n_streams. They have no address:
@@ -27,19 +26,15 @@
  *             died_next > born. They have the same end, and their requests (those with
  *             an ordinal) have never more blocks alive together than the rota has
  *             slots: each block over [born, section end) and [section begin, died_next)
- * streams     stream < n_streams. Slots of different pools never share an address, and
- *             without across_streams nor do those of different streams, and no hand-over
- *             is listed. With it: a range passes to another owner (stream, pool and size
- *             class) only when it is open (see below); every hand-over is listed; and all
- *             that is listed is between two slots of different streams, or from one with
- *             side streams
+ * streams     stream < n_streams. Slots of different pools or streams never share an
+ *             address
  * rooms       rooms in order, each once, of a section's slot and a stream; from the
  *             request before it on and until died (and of the next step until died_next)
  *             no slot has an address of a room's range, which is aligned and below the
  *             height; slots of other streams or pools, and with several streams of the
  *             other size class, never have. Regions lie one above the other from
  *             height_bytes on, one of each stream and class. None with several kinds of
- *             step or across streams
+ *             step
  * height      height_bytes is the highest end of a slot or room
  * bound       bound_bytes is the largest sum of block_bytes alive in one moment
  * proof       proven_bound_bytes is 0, or neither below bound_bytes nor above
@@ -50,7 +45,7 @@
  *
  * Where several sections repeat (kinds of step, db/plan.h) these say instead:
  *
- * sections    they lie side by side, 64 at most, in a plan that keeps streams apart
+ * sections    they lie side by side, 64 at most
  * lifetimes   besides: what of the start outlives it does so over all kinds, what of a
  *             kind wraps ends with its section or after all kinds, all else inside its
  *             section; crossings are in order, each of a slot that wraps into the section
@@ -72,18 +67,6 @@
  * apart       slots kept apart share no address, whenever they live; one of a rota stands
  *             for all places of it
  * cap         height_bytes is at most what the pool may take
- *
- * What has to be listed as a hand-over: walk the slots in the order of the list, those of
- * the section that repeats twice. Where a slot B is born, look at every address of
- * its range for the slot A that was the last to be born there. If A's stream is another
- * than B's, (A, B) is a hand-over; each pair needs to be listed once. More pairs of
- * different streams may be listed: waiting too often is slow, not wrong. The same where A
- * has side streams, whatever B's stream, A itself included.
- * The range is open where A's owner has asked for something not larger than A since A's
- * end (at the latest right then), and so for each block that it had there before. Where
- * event_slot is told it is one of these requests, the last of its kind before B. A block
- * of the start that ends where the section that repeats begins may live on as long as the
- * slot that wraps in its place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -130,16 +113,6 @@ TESSERA_MUST_USE TesseraStatus tessera_check_plan (const TesseraPlan *plan,
 TESSERA_MUST_USE TesseraStatus tessera_check_lengths (const TesseraLengths *lengths,
                                                       TesseraLaw *out_law,
                                                       TesseraError *error);
-
-/* Whether small and large blocks of a step are kept apart at each of @at (array
- * length=n_at), as the law of streams says of plans across streams: with the step done
- * twice, and for the one that makes what one step makes once. What is not a slot's
- * (rooms) is not looked at. As above. */
-TESSERA_MUST_USE TesseraStatus tessera_check_lengths_sizes (const TesseraLengths *lengths,
-                                                            const TesseraParameters *at,
-                                                            size_t n_at,
-                                                            TesseraLaw *out_law,
-                                                            TesseraError *error);
 
 /* Whether what is pinned lies there in the start and in a step of any length: at the same
  * parameters as above. @of_slot: [n_slots] offset or UINT64_MAX: not pinned; @of_start:

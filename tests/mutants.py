@@ -28,8 +28,8 @@ NO_PRODUCT = re.compile(r"(test|bench|made-options|naive|snapshot-writer)")
 # FOLDER: what is run first, since it fails soonest, then the rest of what watches it.
 WATCHERS = {
     "planner/check": (
-        ["planner-check", "planner-check-hand-overs", "planner-check-kinds", "planner-check-lengths",
-         "planner-check-placeless", "fuzz-corpus-check", "planner-plan-waits", "planner-plan-rotas",
+        ["planner-check", "planner-check-kinds", "planner-check-lengths",
+         "planner-check-placeless", "fuzz-corpus-check", "planner-plan-rotas",
          "planner-compare", "planner-parts", "planner-kept", "planner-dynamic", "edits-conflicts"],
         ["planner-lengths", "planner-lengths-edits", "planner-lengths-random", "planner-two-lengths", "edits-plan",
          "edits-cap", "by-length", "kinds", "placeless", "plan", "golden", "fuzz-corpus-follow"]),

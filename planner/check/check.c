@@ -165,7 +165,7 @@ check_slots_of_section (const TesseraPlan *plan,
 static bool
 may_be_another (const TesseraPlan *plan, size_t section, size_t n_repeats)
 {
-  return !plan->across_streams && n_repeats <= TESSERA_CHECK_MAX_KINDS &&
+  return n_repeats <= TESSERA_CHECK_MAX_KINDS &&
          plan->sections[section - 1].kind == TESSERA_SECTION_REPEATS &&
          plan->sections[section - 1].end == plan->sections[section].begin &&
          plan->n_sections <= n_repeats + TESSERA_CHECK_MAX_KINDS;
@@ -195,8 +195,8 @@ check_sections (const TesseraPlan *plan, TesseraError *error)
       if (repeats && n_repeats > 1 && !may_be_another (plan, i, n_repeats))
         return tessera_fail (
             error, TESSERA_REFUSED,
-            "sections: expected one that repeats, or up to %d in a row in a plan that "
-            "keeps streams apart, found section %zu as another",
+            "sections: expected one that repeats, or up to %d in a row, found section %zu "
+            "as another",
             TESSERA_CHECK_MAX_KINDS, i);
       if (section->first_slot != slot_index ||
           section->n_slots > plan->n_slots - slot_index)
@@ -224,8 +224,7 @@ wrap_is_sane (const TesseraPlan *plan, const TesseraSlot *slot)
   if (!slot->wraps)
     return slot->died_next == 0;
   return section->kind == TESSERA_SECTION_REPEATS && slot->died >= section->end &&
-         slot->died_next > section->begin && slot->died_next <= section->end &&
-         (slot->died_next <= slot->born || !plan->across_streams);
+         slot->died_next > section->begin && slot->died_next <= section->end;
 }
 
 static TesseraStatus
@@ -241,8 +240,7 @@ check_lifetimes (const TesseraPlan *plan, TesseraError *error)
       if (!wrap_is_sane (plan, slot))
         return refuse_slot (plan, i, error,
                             "lifetime: expected a wrap, if any, from the end of the "
-                            "repeating section into its next time, and across streams "
-                            "to not after the next birth; its next end is",
+                            "repeating section into its next time; its next end is",
                             slot->died_next);
     }
   return TESSERA_OK;

@@ -66,7 +66,7 @@ mark (const TesseraPlan *plan,
   for (size_t i = 0; i < n; i++)
     {
       sides[slots[i]] |= side;
-      for (size_t k = 0; !plan->across_streams && plan->slots[slots[i]].wraps &&
+      for (size_t k = 0; plan->slots[slots[i]].wraps &&
                          plan->slots[slots[i]].died_next >= plan->slots[slots[i]].born &&
                          k < plan->n_slots;
            k++)

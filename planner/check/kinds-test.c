@@ -549,9 +549,6 @@ test_mutations (void)
   plan->crossings[0].died = 20;
   assert_law (plan, TESSERA_LAW_LIFETIME);
   plan = small_plan ();
-  plan->across_streams = 1;
-  assert_law (plan, TESSERA_LAW_SECTIONS);
-  plan = small_plan ();
   plan->sections[2].kind = TESSERA_SECTION_ONCE;
   assert_law (plan, TESSERA_LAW_SECTIONS);
   plan = small_plan ();

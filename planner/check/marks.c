@@ -59,12 +59,6 @@ tessera_marks_remove (TesseraMarks *marks, uint64_t number)
     }
 }
 
-bool
-tessera_marks_has (const TesseraMarks *marks, uint64_t number)
-{
-  return marks->words[0][number / 64] >> (number % 64) & 1;
-}
-
 /* Up until a word has a mark on the right side, then down to its nearest. */
 uint64_t
 tessera_marks_above (const TesseraMarks *marks, uint64_t number)

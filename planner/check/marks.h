@@ -28,4 +28,3 @@ void tessera_marks_remove (TesseraMarks *marks, uint64_t number);
 /* The nearest member above or below @number, which itself does not count. */
 uint64_t tessera_marks_above (const TesseraMarks *marks, uint64_t number);
 uint64_t tessera_marks_below (const TesseraMarks *marks, uint64_t number);
-bool tessera_marks_has (const TesseraMarks *marks, uint64_t number);

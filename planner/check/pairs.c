@@ -97,11 +97,10 @@ tessera_check_pairs (const TesseraPlan *plan, TesseraError *error)
       if (status == TESSERA_OK)
         status = check_without_slots (plan, s, error);
     }
-  if (status == TESSERA_OK && n_pairs > 0 && (n_repeats > 1 || plan->across_streams))
-    return tessera_fail (
-        error, TESSERA_REFUSED,
-        "sections: expected pairs of steps in a plan of one kind of step "
-        "that keeps streams apart, found %" PRIu32 " kinds",
-        n_repeats);
+  if (status == TESSERA_OK && n_pairs > 0 && n_repeats > 1)
+    return tessera_fail (error, TESSERA_REFUSED,
+                         "sections: expected pairs of steps in a plan of one kind of step, "
+                         "found %" PRIu32 " kinds",
+                         n_repeats);
   return status;
 }

@@ -390,11 +390,10 @@ tessera_check_rooms (const TesseraPlan *plan, TesseraError *error)
 
   for (size_t i = 0; i < plan->n_sections; i++)
     n_repeats += plan->sections[i].kind == TESSERA_SECTION_REPEATS;
-  if (status == TESSERA_OK && plan->n_rooms > 0 &&
-      (n_repeats > 1 || plan->across_streams))
+  if (status == TESSERA_OK && plan->n_rooms > 0 && n_repeats > 1)
     return tessera_fail (error, TESSERA_REFUSED,
-                         "rooms: expected none in a plan of several kinds of step, or "
-                         "across streams, found %zu",
+                         "rooms: expected none in a plan of several kinds of step, found "
+                         "%zu",
                          plan->n_rooms);
   for (size_t i = 0; i < plan->n_rooms && status == TESSERA_OK; i++)
     status = check_room (&sweep, i);

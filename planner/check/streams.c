@@ -1,10 +1,9 @@
 /*
  * The law of streams. See check.h for what it says and sweep.h.
  *
- * Without sharing, one walk over the slots by offset is enough: if the slot that reaches
- * highest so far is of the newcomer's stream, no other stream can still be there, for it
- * would have met that slot before. With sharing, see hand-overs.c; pools are apart all
- * the same.
+ * One walk over the slots by offset is enough: if the slot that reaches highest so far is
+ * of the newcomer's stream, no other stream can still be there, for it would have met that
+ * slot before.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,20 +11,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-TesseraStatus
-tessera_check_refuse_pair (const TesseraPlan *plan,
-                           const char *expected,
-                           size_t first,
-                           size_t second,
-                           TesseraError *error)
-{
-  TesseraSlotText one, other;
-  tessera_check_describe (plan, first, &one);
-  tessera_check_describe (plan, second, &other);
-  return tessera_fail (error, TESSERA_REFUSED, "streams: expected %s, found %s and %s",
-                       expected, one.text, other.text);
-}
 
 typedef struct
 {
@@ -51,9 +36,21 @@ top_of (const TesseraPlan *plan, uint32_t slot)
 /* Nobody shares addresses with a private pool: a captured graph uses its memory whenever
  * it is replayed. */
 static bool
-may_share (const TesseraPlan *plan, const TesseraSlot *a, const TesseraSlot *b)
+may_share (const TesseraSlot *a, const TesseraSlot *b)
 {
-  return a->pool == b->pool && (plan->across_streams || a->stream == b->stream);
+  return a->pool == b->pool && a->stream == b->stream;
+}
+
+static TesseraStatus
+refuse_pair (const TesseraPlan *plan, size_t first, size_t second, TesseraError *error)
+{
+  TesseraSlotText one, other;
+  tessera_check_describe (plan, first, &one);
+  tessera_check_describe (plan, second, &other);
+  return tessera_fail (error, TESSERA_REFUSED,
+                       "streams: expected no address shared between streams or private "
+                       "pools, found %s and %s",
+                       one.text, other.text);
 }
 
 static TesseraStatus
@@ -71,49 +68,15 @@ check_apart (const TesseraPlan *plan, TesseraError *error)
     {
       uint32_t slot = starts[i].slot;
       bool is_alone = highest == TESSERA_NONE ||
-                      may_share (plan, &plan->slots[highest], &plan->slots[slot]) ||
+                      may_share (&plan->slots[highest], &plan->slots[slot]) ||
                       top_of (plan, highest) <= starts[i].offset_bytes;
       if (!is_alone)
-        status = tessera_check_refuse_pair (
-            plan, "no address shared between streams or private pools", highest, slot,
-            error);
+        status = refuse_pair (plan, highest, slot, error);
       if (highest == TESSERA_NONE || top_of (plan, slot) > top_of (plan, highest))
         highest = slot;
     }
   free (starts);
   return status;
-}
-
-/* What is listed makes sense, whether it is needed or not. */
-static TesseraStatus
-check_listed (const TesseraPlan *plan, TesseraError *error)
-{
-  if (!plan->across_streams && plan->n_hand_overs > 0)
-    return tessera_fail (error, TESSERA_REFUSED,
-                         "streams: expected no hand-over in a plan that keeps streams "
-                         "apart, found %zu",
-                         plan->n_hand_overs);
-  for (size_t i = 0; i < plan->n_hand_overs; i++)
-    {
-      const TesseraHandOver *hand_over = &plan->hand_overs[i];
-      if (hand_over->from_slot >= plan->n_slots || hand_over->to_slot >= plan->n_slots)
-        return tessera_fail (error, TESSERA_REFUSED,
-                             "streams: expected a hand-over between two of %zu slots, "
-                             "found %" PRIu32 " to %" PRIu32,
-                             plan->n_slots, hand_over->from_slot, hand_over->to_slot);
-      if (hand_over->event_slot != TESSERA_NONE && hand_over->event_slot >= plan->n_slots)
-        return tessera_fail (
-            error, TESSERA_REFUSED,
-            "streams: expected an event at one of %zu slots, found %" PRIu32,
-            plan->n_slots, hand_over->event_slot);
-      if (plan->slots[hand_over->from_slot].stream ==
-              plan->slots[hand_over->to_slot].stream &&
-          !plan->slots[hand_over->from_slot].side_streams)
-        return tessera_check_refuse_pair (plan, "a hand-over to be between two streams",
-                                          hand_over->from_slot, hand_over->to_slot,
-                                          error);
-    }
-  return TESSERA_OK;
 }
 
 TesseraStatus
@@ -128,10 +91,5 @@ tessera_check_streams (const TesseraPlan *plan, TesseraError *error)
                              "streams: expected a stream below %" PRIu32 ", found %s",
                              plan->n_streams, text.text);
       }
-  TesseraStatus status = check_listed (plan, error);
-  if (status == TESSERA_OK)
-    status = check_apart (plan, error);
-  if (status != TESSERA_OK || !plan->across_streams)
-    return status;
-  return tessera_check_hand_overs (plan, error);
+  return check_apart (plan, error);
 }

@@ -19,13 +19,6 @@ void tessera_check_describe (const TesseraPlan *plan,
                              size_t slot_index,
                              TesseraSlotText *text);
 
-/* "streams: expected @expected, found one and the other" */
-TESSERA_MUST_USE TesseraStatus tessera_check_refuse_pair (const TesseraPlan *plan,
-                                                          const char *expected,
-                                                          size_t first,
-                                                          size_t second,
-                                                          TesseraError *error);
-
 /* Each: TESSERA_OK, TESSERA_REFUSED with a sentence in @error, or TESSERA_NO_MEMORY. */
 TESSERA_MUST_USE TesseraStatus tessera_check_overlap (const TesseraPlan *plan,
                                                       TesseraError *error);
@@ -35,9 +28,6 @@ TESSERA_MUST_USE TesseraStatus tessera_check_bound (const TesseraPlan *plan,
                                                     TesseraError *error);
 TESSERA_MUST_USE TesseraStatus tessera_check_streams (const TesseraPlan *plan,
                                                       TesseraError *error);
-/* The part of it about streams that share addresses. */
-TESSERA_MUST_USE TesseraStatus tessera_check_hand_overs (const TesseraPlan *plan,
-                                                         TesseraError *error);
 TESSERA_MUST_USE TesseraStatus tessera_check_placeless (const TesseraPlan *plan,
                                                         TesseraError *error);
 /* Both halves of a pair of steps ask for the same. */

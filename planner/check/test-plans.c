@@ -110,229 +110,19 @@ oracle_height (const TesseraPlan *plan)
   return height;
 }
 
-/* ---- hand-overs, by definition: unit by unit of addresses, stay by stay ---- */
-
-/* One block of a slot in a run that does the section that repeats (1) twice. */
-typedef struct
-{
-  uint32_t slot, born, died, opens;
-} Stay;
-
-/* A range that has to be handed over: what may be waited for, and when it is taken. */
-typedef struct
-{
-  uint32_t from, to, opens, born;
-} Passing;
-
-static gboolean
-is_same_owner (const TesseraSlot *a, const TesseraSlot *b)
-{
-  return a->stream == b->stream && a->pool == b->pool; /* all are small */
-}
-
-static uint32_t
-period_of (const TesseraPlan *plan)
-{
-  return plan->sections[1].end - plan->sections[1].begin;
-}
-
-/* Where what lives on in the place of a slot that wraps ends, or its own end. */
-static uint32_t
-end_at_start (const TesseraPlan *plan, const TesseraSlot *slot)
-{
-  for (size_t i = 0; i < plan->n_slots && slot->section == 0; i++)
-    {
-      const TesseraSlot *other = &plan->slots[i];
-      if (slot->died == plan->sections[1].begin && other->wraps &&
-          is_same_owner (slot, other) && other->offset_bytes == slot->offset_bytes &&
-          other->block_bytes == slot->block_bytes)
-        return other->died_next;
-    }
-  return slot->died > plan->sections[1].end ? slot->died + period_of (plan) : slot->died;
-}
-
-/* All stays, in the order in which a run comes to them. */
-static GArray *
-list_stays (const TesseraPlan *plan)
-{
-  GArray *stays = g_array_new (FALSE, FALSE, sizeof (Stay));
-  uint32_t period = period_of (plan), end = plan->sections[1].end;
-  for (size_t s = 0; s < plan->n_sections; s++)
-    for (int time = 0; time <= (s == 1); time++)
-      for (uint32_t i = 0; i < plan->sections[s].n_slots; i++)
-        {
-          const TesseraSlot *slot = &plan->slots[plan->sections[s].first_slot + i];
-          uint32_t shift = s == 2 || time == 1 ? period : 0;
-          Stay stay = { plan->sections[s].first_slot + i, slot->born + shift,
-                        slot->died + shift, UINT32_MAX };
-          if (s == 0)
-            stay.died = end_at_start (plan, slot);
-          else if (s == 1 && time == 0)
-            stay.died = slot->wraps ? slot->died_next + period : MIN (slot->died, end);
-          g_array_append_val (stays, stay);
-        }
-  for (guint i = 0; i < stays->len; i++)
-    for (guint k = 0; k < stays->len; k++)
-      {
-        Stay *stay = &g_array_index (stays, Stay, i);
-        const Stay *other = &g_array_index (stays, Stay, k);
-        const TesseraSlot *slot = &plan->slots[stay->slot];
-        const TesseraSlot *request = &plan->slots[other->slot];
-        if (request->ordinal != TESSERA_NONE && is_same_owner (slot, request) &&
-            request->block_bytes <= slot->block_bytes && other->born >= stay->died)
-          stay->opens = MIN (stay->opens, other->born);
-      }
-  return stays;
-}
-
-/* Everything that passes, to the owner itself only from slots with side streams. Sets
- * *out_closed where something passes that is not open. */
-static GArray *
-list_passings (const TesseraPlan *plan, gboolean *out_closed)
-{
-  GArray *passings = g_array_new (FALSE, FALSE, sizeof (Passing));
-  GArray *stays = list_stays (plan);
-  *out_closed = FALSE;
-  for (uint64_t at = 0; at < oracle_height (plan); at += CHECK_ALIGNMENT)
-    {
-      uint32_t last = TESSERA_NONE, opens = 0;
-      for (guint i = 0; i < stays->len; i++)
-        {
-          const Stay *stay = &g_array_index (stays, Stay, i);
-          const TesseraSlot *slot = &plan->slots[stay->slot];
-          if (at < slot->offset_bytes || at >= slot->offset_bytes + slot->block_bytes)
-            continue;
-          const TesseraSlot *from = last != TESSERA_NONE ? &plan->slots[last] : slot;
-          Passing passing = { last, stay->slot, opens, stay->born };
-          if (last != TESSERA_NONE &&
-              (from->stream != slot->stream || from->side_streams))
-            g_array_append_val (passings, passing);
-          *out_closed |= !is_same_owner (from, slot) && opens > stay->born;
-          /* What the owner is not yet ordered behind stays to be waited for. */
-          if (last == TESSERA_NONE || !is_same_owner (from, slot) || opens <= stay->born)
-            opens = 0;
-          opens = MAX (opens, stay->opens);
-          last = stay->slot;
-        }
-    }
-  g_array_free (stays, TRUE);
-  return passings;
-}
-
-/* The last time that the event is recorded before @born, or TESSERA_NONE. */
-static uint32_t
-recorded_at (GArray *stays, uint32_t event_slot, uint32_t born)
-{
-  uint32_t at = TESSERA_NONE;
-  for (guint i = 0; i < stays->len; i++)
-    {
-      const Stay *stay = &g_array_index (stays, Stay, i);
-      if (stay->slot == event_slot && stay->born <= born)
-        at = stay->born;
-    }
-  return at;
-}
-
-static gboolean
-waits_for_it (const TesseraPlan *plan,
-              GArray *stays,
-              const TesseraHandOver *pair,
-              const Passing *passing)
-{
-  if (pair->from_slot != passing->from || pair->to_slot != passing->to)
-    return FALSE;
-  if (pair->event_slot == TESSERA_NONE)
-    return TRUE;
-  if (!is_same_owner (&plan->slots[pair->event_slot], &plan->slots[passing->from]))
-    return FALSE;
-  uint32_t at = recorded_at (stays, pair->event_slot, passing->born);
-  return at != TESSERA_NONE && at >= passing->opens;
-}
-
-static gboolean
-oracle_apart (const TesseraPlan *plan)
-{
-  gboolean broken = FALSE;
-  for (size_t i = 0; i < plan->n_slots; i++)
-    for (size_t k = 0; k < i; k++)
-      broken |= (plan->slots[i].pool != plan->slots[k].pool ||
-                 (!plan->across_streams &&
-                  plan->slots[i].stream != plan->slots[k].stream)) &&
-                check_share_addresses (&plan->slots[i], &plan->slots[k]);
-  return broken;
-}
-
-gboolean
-check_oracle_closed (const TesseraPlan *plan)
-{
-  gboolean is_closed;
-  g_array_free (list_passings (plan, &is_closed), TRUE);
-  return is_closed;
-}
-
 gboolean
 check_oracle_streams (const TesseraPlan *plan)
 {
-  gboolean broken = oracle_apart (plan);
-  if (broken || !plan->across_streams)
-    return broken;
-  GArray *passings = list_passings (plan, &broken);
-  GArray *stays = list_stays (plan);
-  for (guint i = 0; i < passings->len && !broken; i++)
-    {
-      const Passing *passing = &g_array_index (passings, Passing, i);
-      gboolean is_listed = FALSE;
-      for (size_t k = 0; k < plan->n_hand_overs && !is_listed; k++)
-        is_listed = waits_for_it (plan, stays, &plan->hand_overs[k], passing);
-      broken |= !is_listed;
-    }
-  g_array_free (stays, TRUE);
-  g_array_free (passings, TRUE);
-  return broken;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    for (size_t k = 0; k < i; k++)
+      if ((plan->slots[i].pool != plan->slots[k].pool ||
+           plan->slots[i].stream != plan->slots[k].stream) &&
+          check_share_addresses (&plan->slots[i], &plan->slots[k]))
+        return TRUE;
+  return FALSE;
 }
 
 /* ---- plans ---- */
-
-/* A request at which an event is in time for what passes; mostly told. */
-static uint32_t
-find_event (const TesseraPlan *plan, GArray *stays, const Passing *passing)
-{
-  if (plan->slots[passing->from].stream == plan->slots[passing->to].stream)
-    return TESSERA_NONE;
-  for (uint32_t i = 0; i < plan->n_slots && (passing->from + passing->to) % 4 != 0; i++)
-    {
-      uint32_t at = recorded_at (stays, i, passing->born);
-      if (is_same_owner (&plan->slots[i], &plan->slots[passing->from]) &&
-          at != TESSERA_NONE && at >= passing->opens)
-        return i;
-    }
-  return TESSERA_NONE;
-}
-
-static void
-list_hand_overs (TesseraPlan *plan)
-{
-  gboolean is_closed;
-  GArray *passings = list_passings (plan, &is_closed);
-  GArray *stays = list_stays (plan);
-  free (plan->hand_overs);
-  plan->hand_overs = calloc (passings->len + 1, sizeof *plan->hand_overs);
-  plan->n_hand_overs = 0;
-  for (guint i = 0; i < passings->len; i++)
-    {
-      const Passing *passing = &g_array_index (passings, Passing, i);
-      gboolean is_listed = FALSE;
-      for (size_t k = 0; k < plan->n_hand_overs && !is_listed; k++)
-        is_listed = waits_for_it (plan, stays, &plan->hand_overs[k], passing);
-      if (!is_listed)
-        plan->hand_overs[plan->n_hand_overs++] =
-            (TesseraHandOver){ passing->from, passing->to,
-                               find_event (plan, stays, passing), TESSERA_NO_SLACK,
-                               TESSERA_NO_SLACK };
-    }
-  g_array_free (stays, TRUE);
-  g_array_free (passings, TRUE);
-}
 
 /* States what follows from the slots. */
 void
@@ -342,8 +132,6 @@ check_seal (TesseraPlan *plan)
   plan->bound_bytes = oracle_bound (plan);
   plan->proven_bound_bytes = (plan->bound_bytes + plan->height_bytes) / 2;
   plan->slot_digest = tessera_plan_digest (plan);
-  if (plan->across_streams)
-    list_hand_overs (plan);
 }
 
 static void
@@ -391,7 +179,6 @@ random_section (GRand *random, TesseraPlan *plan, uint32_t section_index)
         .group = TESSERA_NONE,
         .ordinal = i,
         .stream = (uint16_t) check_pick (random, plan->n_streams),
-        .side_streams = plan->across_streams && check_pick (random, 6) == 0,
       };
       slot->size_bytes = slot->block_bytes - check_pick (random, CHECK_ALIGNMENT);
       random_life (random, plan, slot);
@@ -430,21 +217,6 @@ random_rota (GRand *random, TesseraPlan *plan)
     }
 }
 
-/* The same of the first @n_placed slots and @slot_index: all others out of the way. */
-static gboolean
-is_closed_among (const TesseraPlan *plan, size_t slot_index, size_t n_placed)
-{
-  TesseraPlan copy = *plan;
-  uint64_t height_bytes = oracle_height (plan);
-  copy.slots = g_memdup2 (plan->slots, plan->n_slots * sizeof *plan->slots);
-  for (size_t i = n_placed; i < plan->n_slots; i++)
-    if (i != slot_index)
-      copy.slots[i].offset_bytes = height_bytes += 8 * CHECK_ALIGNMENT;
-  gboolean is_closed = check_oracle_closed (&copy);
-  g_free (copy.slots);
-  return is_closed;
-}
-
 gboolean
 check_fits (const TesseraPlan *plan, size_t slot_index, size_t n_placed)
 {
@@ -454,25 +226,23 @@ check_fits (const TesseraPlan *plan, size_t slot_index, size_t n_placed)
       const TesseraSlot *other = &plan->slots[k];
       if (k == slot_index || !check_share_addresses (slot, other))
         continue;
-      if (!plan->across_streams && slot->stream != other->stream)
+      if (slot->stream != other->stream)
         return FALSE;
       for (uint32_t position = 0; position < plan->n_positions; position++)
         if (check_is_alive (plan, slot, position) &&
             check_is_alive (plan, other, position))
           return FALSE;
     }
-  return !plan->across_streams || n_placed == 0 ||
-         !is_closed_among (plan, slot_index, n_placed);
+  return TRUE;
 }
 
 TesseraPlan *
-check_random_slots (GRand *random, gboolean across)
+check_random_slots (GRand *random)
 {
   TesseraPlan *plan;
   g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
   plan->alignment_bytes = CHECK_ALIGNMENT;
   plan->n_streams = 1 + check_pick (random, 3);
-  plan->across_streams = across ? 1 : 0;
   plan->n_sections = 3;
   plan->sections = calloc (3, sizeof *plan->sections);
   for (uint32_t s = 0; s < 3; s++)
@@ -488,16 +258,15 @@ check_random_slots (GRand *random, gboolean across)
   plan->slots = calloc (plan->n_slots, sizeof *plan->slots);
   for (uint32_t s = 0; s < 3; s++)
     random_section (random, plan, s);
-  if (!across)
-    random_rota (random, plan);
+  random_rota (random, plan);
   return plan;
 }
 
 /* A right plan: every slot at the first offset where it fits. */
 TesseraPlan *
-check_random_plan (GRand *random, gboolean across)
+check_random_plan (GRand *random)
 {
-  TesseraPlan *plan = check_random_slots (random, across);
+  TesseraPlan *plan = check_random_slots (random);
   for (size_t i = 0; i < plan->n_slots; i++)
     while (!check_fits (plan, i, i))
       plan->slots[i].offset_bytes += CHECK_ALIGNMENT;

@@ -23,13 +23,11 @@ gboolean check_share_addresses (const TesseraSlot *a, const TesseraSlot *b);
 gboolean check_oracle_overlap (const TesseraPlan *plan);
 gboolean check_oracle_rotas (const TesseraPlan *plan);
 gboolean check_oracle_streams (const TesseraPlan *plan);
-/* Only whether a range passes to another owner before it is open. */
-gboolean check_oracle_closed (const TesseraPlan *plan);
 /* States what follows from the slots. */
 void check_seal (TesseraPlan *plan);
 /* Whether the slot disturbs none of the first @n_placed. */
 gboolean check_fits (const TesseraPlan *plan, size_t slot_index, size_t n_placed);
 /* All at offset 0, nothing stated. */
-TesseraPlan *check_random_slots (GRand *random, gboolean across);
+TesseraPlan *check_random_slots (GRand *random);
 /* A right plan. */
-TesseraPlan *check_random_plan (GRand *random, gboolean across);
+TesseraPlan *check_random_plan (GRand *random);

@@ -64,7 +64,7 @@ change_section (TesseraSection *section, Bytes *bytes)
 static void
 change_plan (TesseraPlan *plan, Bytes *bytes)
 {
-  switch (bytes_below (bytes, 8))
+  switch (bytes_below (bytes, 7))
     {
     case 0:
       plan->n_positions = any_number (bytes);
@@ -79,9 +79,6 @@ change_plan (TesseraPlan *plan, Bytes *bytes)
       plan->height_bytes = (uint64_t) any_number (bytes) << (any_number (bytes) % 40);
       break;
     case 4:
-      plan->across_streams = 1;
-      break;
-    case 5:
       change_section (&plan->sections[bytes_below (bytes, (uint32_t) plan->n_sections)],
                       bytes);
       break;
@@ -116,8 +113,7 @@ judge (const TesseraPlan *plan)
     return;
   g_assert_false (check_oracle_overlap (plan));
   g_assert_false (check_oracle_rotas (plan));
-  if (!plan->across_streams) /* of which it knows three sections only */
-    g_assert_false (check_oracle_streams (plan));
+  g_assert_false (check_oracle_streams (plan));
 }
 
 static void
