@@ -435,6 +435,89 @@ test_whole_bytes (void)
   test_study_clear (&studied);
 }
 
+/* Steps of @n_sizes sizes: as many bytes as each of @counts says of the step, in turn. */
+static void
+study_counts (uint64_t (*count) (uint32_t step, uint32_t size),
+              uint32_t n_sizes,
+              TestStudied *studied)
+{
+  TesseraTrace *trace = test_trace_new ();
+  uint64_t next = UINT64_C (1) << 30;
+
+  for (uint32_t s = 0; s < 8; s++)
+    {
+      uint32_t begin = (uint32_t) trace->n_events;
+      g_autofree char *name = g_strdup_printf ("step %u", s);
+
+      for (uint32_t i = 0; i < n_sizes; i++, next += UINT64_C (1) << 34)
+        {
+          uint64_t bytes = 512 * (i / 4 + 1) * count (s, i % 4);
+
+          test_alloc (trace, next, bytes);
+          test_free (trace, next, bytes);
+        }
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  test_study (trace, studied);
+}
+
+static const uint64_t drawn_lengths[] = { 889, 193, 540, 773, 226, 113, 345, 610 };
+static const uint64_t drawn_batches[] = { 2, 8, 3, 1, 4, 2, 8, 3 };
+
+/* Tokens, and the pairs of each sequence. */
+static uint64_t
+tokens_or_pairs (uint32_t step, uint32_t size)
+{
+  uint64_t length = drawn_lengths[step];
+
+  return drawn_batches[step] * length * (size == 3 ? length : 1);
+}
+
+/* Two batches, of few lengths: what is never multiplied with a batch is no length of it. */
+static uint64_t
+few_lengths (uint32_t step, uint32_t size)
+{
+  static const uint64_t firsts[] = { 66, 70, 73, 71, 70, 65, 66, 73 };
+  static const uint64_t seconds[] = { 72, 72, 69, 68, 68, 69, 72, 69 };
+
+  return size == 0   ? firsts[step]
+         : size == 1 ? seconds[step]
+                     : seconds[step] * seconds[step];
+}
+
+/* The square of a length is no second length: one of up to 21385800 was told. */
+static void
+test_squares (void)
+{
+  const TesseraKindLaws *laws;
+  TestStudied studied;
+
+  study_counts (tokens_or_pairs, 40, &studied);
+  g_assert_nonnull (tessera_laws_main (studied.laws, &laws));
+  g_assert_true (laws->steps.has_batch && !laws->steps.has_second);
+  for (uint32_t k = 0; k < 8; k++)
+    {
+      uint32_t step = studied.laws->kinds.kinds[0].steps[k];
+
+      g_assert_cmpuint (laws->steps.parameters[k].length, ==, drawn_lengths[step]);
+      g_assert_cmpuint (laws->steps.parameters[k].batch, ==, drawn_batches[step]);
+    }
+  test_study_clear (&studied);
+}
+
+static void
+test_few_lengths (void)
+{
+  const TesseraKindLaws *laws;
+  TestStudied studied;
+
+  study_counts (few_lengths, 40, &studied);
+  tessera_laws_main (studied.laws, &laws);
+  g_assert_true (!laws || !laws->steps.has_batch);
+  test_study_clear (&studied);
+}
+
 /* Every block has one slot, slots are in the order of each step's requests, and none ends
  * before a block of it does. */
 static void
@@ -583,6 +666,8 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/laws/ends-of-recordings", test_ends_of_recordings);
   g_test_add_func ("/planner/laws/other-order", test_other_order);
   g_test_add_func ("/planner/laws/whole-bytes", test_whole_bytes);
+  g_test_add_func ("/planner/laws/squares", test_squares);
+  g_test_add_func ("/planner/laws/few-lengths", test_few_lengths);
   g_test_add_func ("/planner/laws/slots-hold-their-blocks", test_slots_hold_their_blocks);
   g_test_add_func ("/planner/laws/no-kind", test_no_kind);
   g_test_add_func ("/planner/laws/real", test_real);

@@ -16,12 +16,12 @@ enum
 {
   MAX_DIRECTIONS = 12, /* those that most slots are proportional to */
   MAX_SCALED = 4,      /* directions in a unit of their own */
-  MAX_CANDIDATES = 3 * MAX_DIRECTIONS + MAX_SCALED,
+  MAX_CANDIDATES = 4 * (MAX_DIRECTIONS + MAX_SCALED),
   MAX_SCORED = 256, /* vectors of most slots that candidates are judged by */
-  /* Slots that a second parameter has to explain beyond those that one does, of those
-     that vary: one in so many, unless both multiplied are what most slots follow. */
+  /* Slots that a second parameter has to explain beyond those that one does; and where it
+     is a second length, of those that vary one in so many more. */
   WORTH_A_PARAMETER = 2,
-  WORTH_A_STRANGER = 10
+  WORTH_A_LENGTH = 10
 };
 
 typedef struct
@@ -110,24 +110,34 @@ find_directions (Search *search)
           search->n_candidates * sizeof *search->known);
 }
 
+static void
+add_quotient (Search *search, const TesseraDirection *of, const TesseraDirection *by)
+{
+  TesseraDirection quotient;
+
+  if (tessera_direction_divide (of, by, search->n_steps, &quotient))
+    search->n_candidates = tessera_direction_count_in (
+        search->candidates, search->n_candidates, &quotient, search->n_steps);
+}
+
 /* Batch or length alone may give no size: as quotients of the first, which nearly all
- * sizes are proportional to, and another. */
+ * sizes are proportional to, and another; where that is the square of a length, its
+ * quotient by the first is the length, by which the first is divided then. */
 static void
 add_quotients (Search *search)
 {
+  const TesseraDirection *first = &search->candidates[0];
   size_t n = search->n_candidates;
 
   for (size_t i = 1; i < n; i++)
-    for (int turn = 0; turn < 2; turn++)
-      {
-        TesseraDirection quotient;
-        const TesseraDirection *of = &search->candidates[turn ? i : 0];
-        const TesseraDirection *by = &search->candidates[turn ? 0 : i];
+    {
+      size_t before = search->n_candidates;
 
-        if (tessera_direction_divide (of, by, search->n_steps, &quotient))
-          search->n_candidates = tessera_direction_count_in (
-              search->candidates, search->n_candidates, &quotient, search->n_steps);
-      }
+      add_quotient (search, &search->candidates[i], first);
+      if (search->n_candidates > before)
+        add_quotient (search, first, &search->candidates[before]);
+      add_quotient (search, first, &search->candidates[i]);
+    }
 }
 
 /* Lengths in the unit that something else is rounded by. */
@@ -220,21 +230,13 @@ score (const Search *search, const TesseraFitSteps *steps, uint64_t least)
   return n_exact;
 }
 
-/* Batch times length is what most slots are proportional to. */
+/* Batch times length is what most slots are proportional to. Two that are not multiplied
+ * anywhere are two lengths (of micro-batches, or one length and its square), no batch. */
 static bool
 is_product (const Search *search, size_t batch, size_t length)
 {
   return tessera_direction_is_product (&search->candidates[0], &search->candidates[batch],
                                        &search->candidates[length], search->n_steps);
-}
-
-/* How many slots a pair has to explain to be worth it. */
-static uint64_t
-threshold (const Search *search, size_t batch, size_t length, uint64_t single)
-{
-  return single + WORTH_A_PARAMETER +
-         (is_product (search, batch, length) ? 0
-                                             : count_varying (search) / WORTH_A_STRANGER);
 }
 
 /* Of two that explain as much the length is the larger (batch and length exchanged, where
@@ -248,37 +250,24 @@ is_plainer (const TesseraFitSteps *steps, const TesseraFitSteps *than)
          (a->length > b->length || (a->length == b->length && a->batch < b->batch));
 }
 
-/* Whether one length, perhaps with a batch, explains what varies but for a little. */
-static bool
-is_enough (const Search *search, uint64_t n_exact, bool is_stranger)
-{
-  uint64_t n_varying = count_varying (search);
-
-  return !is_stranger && n_exact + n_varying / WORTH_A_STRANGER >= n_varying;
-}
-
-/* Two lengths, where they explain more by far. Two that are strangers to each other may
- * be what else counts as length and batch, and explain as much. */
+/* Two lengths, where one, perhaps with a batch, leaves more than a little unexplained, and
+ * two explain more by far. */
 static void
-choose_two (const Search *search,
-            uint64_t single,
-            uint64_t n_exact_of_one,
-            bool is_stranger,
-            TesseraFitSteps *out_steps)
+choose_two (const Search *search, uint64_t n_exact_of_one, TesseraFitSteps *out_steps)
 {
-  uint64_t worth = WORTH_A_PARAMETER + count_varying (search) / WORTH_A_STRANGER;
-  uint64_t least = is_stranger ? n_exact_of_one : n_exact_of_one + worth, best = 0;
+  uint64_t n_varying = count_varying (search), best = 0;
+  uint64_t a_little = n_varying / WORTH_A_LENGTH;
   TesseraFitSteps found[TESSERA_TWO_LENGTHS], *chosen = NULL;
   size_t n;
 
-  if (is_enough (search, n_exact_of_one, is_stranger))
+  if (n_exact_of_one + a_little >= n_varying)
     return;
   n = tessera_two_lengths_find (search->known, search->n_known, search->candidates,
                                 search->n_candidates, search->n_steps, found);
   for (size_t i = 0; i < n; i++)
     {
       uint64_t extra = found[i].has_batch ? 0 : WORTH_A_PARAMETER;
-      uint64_t wanted = least > single + worth ? least : single + worth, n_exact, value;
+      uint64_t wanted = n_exact_of_one + WORTH_A_PARAMETER + a_little, n_exact, value;
 
       if (best >= wanted + extra)
         wanted = best + 1 - extra;
@@ -300,7 +289,6 @@ choose (const Search *search, bool one_only, TesseraFitSteps *out_steps)
 {
   TesseraFitSteps steps;
   uint64_t best = 0, single;
-  bool is_stranger = false;
 
   set_steps (search, NULL, NULL, out_steps);
   for (size_t i = 0; i < search->n_candidates; i++)
@@ -321,12 +309,11 @@ choose (const Search *search, bool one_only, TesseraFitSteps *out_steps)
   for (size_t i = 0; i < search->n_candidates; i++)
     for (size_t k = 0; k < search->n_candidates; k++)
       {
-        uint64_t n_exact, wanted;
+        uint64_t n_exact, wanted = single + WORTH_A_PARAMETER;
 
-        if (k == i)
+        if (k == i || !is_product (search, i, k))
           continue;
         set_steps (search, &search->candidates[i], &search->candidates[k], &steps);
-        wanted = threshold (search, i, k, single);
         if (wanted < best)
           wanted = best;
         n_exact = score (search, &steps, wanted);
@@ -334,11 +321,10 @@ choose (const Search *search, bool one_only, TesseraFitSteps *out_steps)
             (n_exact > best || (n_exact == best && is_plainer (&steps, out_steps))))
           {
             best = n_exact;
-            is_stranger = !is_product (search, i, k);
             *out_steps = steps;
           }
       }
-  choose_two (search, single, best, is_stranger, out_steps);
+  choose_two (search, best, out_steps);
 }
 
 /* The first length is that which a step asks by first. */
