@@ -5,6 +5,8 @@
  */
 #include "edits/history.h"
 
+#include <string.h>
+
 #include "edits/texts.h"
 
 struct TesseraHistory
@@ -116,6 +118,18 @@ tessera_history_go (TesseraHistory *history, size_t n_standing)
   history->n_standing = MIN (n_standing, history->edits->len);
   for (guint i = 0; i < history->edits->len; i++)
     g_array_index (history->edits, TesseraEdit, i).is_undone = i >= history->n_standing;
+}
+
+void
+tessera_history_withdraw (TesseraHistory *history, size_t index)
+{
+  TesseraEdit *edits = (TesseraEdit *) (void *) history->edits->data;
+  TesseraEdit undone = edits[index];
+
+  memmove (&edits[index], &edits[index + 1],
+           (history->n_standing - index - 1) * sizeof *edits);
+  edits[history->n_standing - 1] = undone;
+  tessera_history_undo (history);
 }
 
 void

@@ -27,6 +27,8 @@ gboolean tessera_history_undo (TesseraHistory *history);
 gboolean tessera_history_redo (TesseraHistory *history);
 /* Undoes or redoes until @n_standing edits stand: a click into the list. */
 void tessera_history_go (TesseraHistory *history, size_t n_standing);
+/* Undoes the standing edit at @index alone: those behind it stand on. */
+void tessera_history_withdraw (TesseraHistory *history, size_t index);
 void tessera_history_rename (TesseraHistory *history, size_t index, const char *name);
 
 /*

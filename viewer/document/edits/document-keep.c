@@ -3,8 +3,9 @@
  *
  * One write is at work at a time; where changes came meanwhile, the latest is next. What
  * is on its way gets there, also when the file is closed. Another program may keep edits
- * in the same file: a write that finds others there than were last seen adds what is new
- * here behind them, and the session then goes on with all of these.
+ * in the same file: a write that finds others there than were last seen undoes there what
+ * was undone here, adds what is new here behind them, and the session then goes on with
+ * all of these.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -113,6 +114,44 @@ find_blocks (Kept *kept)
                                        &kept->cannot_show);
 }
 
+static char *
+edit_text (const TesseraEdit *edit)
+{
+  g_autoptr (TesseraHistory) alone = tessera_history_new ();
+  TesseraEdit copy;
+
+  if (tessera_edit_copy (edit, &copy) != TESSERA_OK)
+    g_error ("out of memory");
+  tessera_history_add (alone, &copy);
+  return tessera_history_to_json (alone);
+}
+
+/* What was undone here since the file was last seen no longer stands in @found either. */
+static void
+withdraw_undone (const Kept *kept, TesseraHistory *found)
+{
+  const TesseraEditsFile *file = kept->file;
+  g_autoptr (TesseraHistory) seen =
+      tessera_history_from_json (file->json, -1, file->path, NULL);
+
+  if (seen == NULL || file->is_behind)
+    return;
+  for (size_t i = tessera_history_get_n_standing (seen); i-- > kept->n_same;)
+    {
+      g_autofree char *undone = edit_text (&tessera_history_get (seen, NULL)[i]);
+
+      for (size_t k = tessera_history_get_n_standing (found); k-- > 0;)
+        {
+          g_autofree char *text = edit_text (&tessera_history_get (found, NULL)[k]);
+
+          if (!g_str_equal (text, undone))
+            continue;
+          tessera_history_withdraw (found, k);
+          break;
+        }
+    }
+}
+
 /* Those of others are in @found: what is new here goes behind them. */
 static void
 join_others (Kept *kept, TesseraHistory *found)
@@ -120,6 +159,7 @@ join_others (Kept *kept, TesseraHistory *found)
   const TesseraEdit *edits = tessera_history_get (kept->history, NULL);
   size_t n_standing = tessera_history_get_n_standing (kept->history);
 
+  withdraw_undone (kept, found);
   for (size_t i = kept->n_same; i < n_standing; i++)
     {
       TesseraEdit edit;
@@ -201,7 +241,7 @@ take_over (TesseraDocument *self, Kept *kept)
   self->notice =
       g_strdup_printf ("Another program changed the edits of %s: they are "
                        "here now%s.",
-                       file->path, kept->is_look ? "" : ", with yours behind them");
+                       file->path, kept->is_look ? "" : ", with what you changed");
   tessera_document_changed (self, TESSERA_CHANGED_EDITS | TESSERA_CHANGED_WORK);
   tessera_document_refresh_groups (self);
   tessera_document_plan_at_once (self);

@@ -292,6 +292,33 @@ test_others (TestSession *f, gconstpointer unused)
   g_assert_cmpstr (here, ==, there);
 }
 
+/* An undo that meets an edit of another program is of the own last edit, which can be
+ * redone, and leaves the other's. */
+static void
+test_undo_among_others (TestSession *f, gconstpointer unused)
+{
+  g_autoptr (TesseraHistory) there = NULL;
+  size_t n_edits;
+
+  tessera_document_select (f->document, 1);
+  edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
+  add_elsewhere (f->path, 64 << 20);
+  tessera_document_undo (f->document);
+  test_session_settle (f);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+  g_assert_nonnull (strstr (f->document->notice, "Another program"));
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
+  g_assert_cmpstr (edit_at (f, 0)->name, ==, "elsewhere");
+  there = tessera_history_load (f->path, NULL);
+  g_assert_cmpstr (tessera_history_get (there, &n_edits)[0].name, ==, "elsewhere");
+  g_assert_cmpuint (n_edits, ==, 2);
+  g_assert_cmpuint (tessera_history_get_n_standing (there), ==, 1);
+  tessera_document_redo (f->document);
+  test_session_settle (f);
+  g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 2);
+  g_assert_cmpint (edit_at (f, 1)->kind, ==, TESSERA_EDIT_DYNAMIC);
+}
+
 /* What another program does to the file is noticed without an edit here. */
 static void
 test_noticed (TestSession *f, gconstpointer unused)
@@ -517,6 +544,7 @@ main (int argc, char **argv)
   ADD ("conflict", test_conflict);
   ADD ("files", test_files);
   ADD ("others", test_others);
+  ADD ("undo-among-others", test_undo_among_others);
   ADD ("noticed", test_noticed);
   ADD ("unreadable", test_unreadable);
   ADD ("another-trace", test_another_trace);
