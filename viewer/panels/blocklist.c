@@ -22,36 +22,12 @@ typedef struct
   uint32_t n_blocks;
 } Making;
 
-static uint64_t
-key_of (const Making *self, uint32_t index)
-{
-  const TesseraBlock *block = &self->data->blocks->blocks[index];
-
-  switch (self->wish.column)
-    {
-    case TESSERA_COLUMN_SIZE:
-      return block->size_bytes;
-    case TESSERA_COLUMN_LIFE:
-      return block->died_index - block->born_index;
-    case TESSERA_COLUMN_CLASS:
-      return block->lifetime_class;
-    case TESSERA_COLUMN_PHASES:
-      return (uint64_t) block->born_phase << 32 | block->died_phase;
-    case TESSERA_COLUMN_ADDRESS:
-      return block->addr;
-    case TESSERA_COLUMN_GROUP:
-      return block->group;
-    case TESSERA_COLUMN_SOURCE:
-      return block->stack;
-    default:
-      return index;
-    }
-}
+/* --- order ------------------------------------------------------------------------ */
 
 typedef struct
 {
   uint64_t key;
-  uint32_t block;
+  uint32_t index;
 } Pair;
 
 /* Least significant digit first, 16 bits each; digits in which all agree are skipped. */
@@ -85,28 +61,57 @@ radix_sort (Pair *pairs, Pair *spare, uint32_t n)
   return pairs;
 }
 
-static void
-sort (Making *self)
+void
+tessera_sort_indices (uint32_t *indices,
+                      uint32_t n,
+                      TesseraKeyFunc key_of,
+                      gconstpointer user,
+                      gboolean down)
 {
-  uint32_t n = self->n_blocks;
   g_autofree Pair *first = g_new (Pair, MAX (n, 1));
   g_autofree Pair *second = g_new (Pair, MAX (n, 1));
   const Pair *sorted;
 
   for (uint32_t i = 0; i < n; i++)
     {
-      uint64_t key = key_of (self, self->blocks[i]);
+      uint64_t key = key_of (user, indices[i]);
 
-      /* Downwards by turning the key round keeps equal blocks in order of birth. */
-      first[i] = (Pair){ self->wish.down ? ~key : key, self->blocks[i] };
+      /* Downwards by turning the key round keeps equals in their order. */
+      first[i] = (Pair){ down ? ~key : key, indices[i] };
     }
   sorted = radix_sort (first, second, n);
   for (uint32_t i = 0; i < n; i++)
-    self->blocks[i] = sorted[i].block;
+    indices[i] = sorted[i].index;
 }
 
-/* --- text filter
- * ------------------------------------------------------------------------ */
+static uint64_t
+key_of (gconstpointer user, uint32_t index)
+{
+  const Making *self = user;
+  const TesseraBlock *block = &self->data->blocks->blocks[index];
+
+  switch (self->wish.column)
+    {
+    case TESSERA_COLUMN_SIZE:
+      return block->size_bytes;
+    case TESSERA_COLUMN_LIFE:
+      return block->died_index - block->born_index;
+    case TESSERA_COLUMN_CLASS:
+      return block->lifetime_class;
+    case TESSERA_COLUMN_PHASES:
+      return (uint64_t) block->born_phase << 32 | block->died_phase;
+    case TESSERA_COLUMN_ADDRESS:
+      return block->addr;
+    case TESSERA_COLUMN_GROUP:
+      return block->group;
+    case TESSERA_COLUMN_SOURCE:
+      return block->stack;
+    default:
+      return index;
+    }
+}
+
+/* --- text filter ------------------------------------------------------------------ */
 
 static uint8_t
 has_text (const Making *self, const char *where)
@@ -207,7 +212,7 @@ tessera_block_list_new (TesseraData *data, const TesseraBlockWish *wish)
   making.text = g_utf8_casefold (wish->text != NULL ? wish->text : "", -1);
   making.blocks = g_new (uint32_t, MAX (data->blocks->n_blocks, 1));
   filter (&making);
-  sort (&making);
+  tessera_sort_indices (making.blocks, making.n_blocks, key_of, &making, wish->down);
   g_free (making.text);
   list->data = tessera_data_ref (data);
   list->blocks = making.blocks;

@@ -36,6 +36,15 @@ typedef struct
   guint n_blocks;
 } TesseraBlockList;
 
+typedef uint64_t (*TesseraKeyFunc) (gconstpointer user, uint32_t index);
+
+/* By the keys of @indices; equals stay as they are, whichever way. 10 M take a second. */
+void tessera_sort_indices (uint32_t *indices,
+                           uint32_t n,
+                           TesseraKeyFunc key_of,
+                           gconstpointer user,
+                           gboolean down);
+
 /* (transfer full) Any thread's. */
 TesseraBlockList *tessera_block_list_new (TesseraData *data,
                                           const TesseraBlockWish *wish);

@@ -5,6 +5,8 @@
  */
 #include "viewer/panels/groups/group-nodes.h"
 
+#include "viewer/panels/blocklist.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,15 +40,8 @@ node_new (TesseraNodeKind kind, uint32_t index)
 
 /* --- lists ------------------------------------------------------------------------ */
 
-typedef struct
-{
-  double key;
-  uint32_t index; /* of the nodes' kind */
-} Entry;
-
 /* Children of one node, in order. GTK asks for them of every row that it binds, to see
- * whether it can be opened: nothing is looked at before one is wanted, and no more is
- * sorted than is listed. */
+ * whether it can be opened: nothing is looked at before one is wanted. */
 struct _TesseraNodes
 {
   GObject parent_instance;
@@ -55,9 +50,8 @@ struct _TesseraNodes
   TesseraNodeKind kind;
   const uint32_t *indices; /* of @kind */
   uint32_t *own_indices;   /* the same; NULL: the grouping's */
-  Entry *order;            /* NULL: not looked at yet; of blocks those that are sorted */
+  uint32_t *order;         /* the same, sorted; NULL: not looked at yet */
   uint32_t n;
-  uint32_t n_sorted; /* at the front of order */
   uint32_t n_listed; /* then comes a row for the rest, if any */
 };
 
@@ -84,7 +78,7 @@ tessera_node_order_unref (gpointer order)
   g_rc_box_release_full (order, tree_clear);
 }
 
-static void sort_first (TesseraNodes *self, uint32_t n_wanted);
+static void look (TesseraNodes *self);
 
 static GType
 get_item_type (GListModel *model)
@@ -107,8 +101,8 @@ get_item (GListModel *model, guint position)
 
   if (position < self->n_listed)
     {
-      sort_first (self, self->n_listed);
-      return node_new (self->kind, self->order[position].index);
+      look (self);
+      return node_new (self->kind, self->order[position]);
     }
   if (position == self->n_listed && self->n_listed < self->n)
     return node_new (TESSERA_NODE_MORE, self->n - self->n_listed);
@@ -150,23 +144,33 @@ tessera_nodes_init (TesseraNodes *self)
 
 /* --- order ------------------------------------------------------------------------ */
 
-static double
+/* Of what is not negative the bits are in order. */
+static uint64_t
+key_of_double (double value)
+{
+  uint64_t key;
+
+  memcpy (&key, &value, sizeof key);
+  return key;
+}
+
+static uint64_t
 key_of_row (const TesseraGroupRow *row, TesseraTreeColumn column)
 {
   switch (column)
     {
     case TESSERA_TREE_PEAK:
-      return (double) row->peak_bytes;
+      return row->peak_bytes;
     case TESSERA_TREE_BYTES:
-      return (double) row->size_bytes;
+      return row->size_bytes;
     case TESSERA_TREE_FILLED:
-      return row->filled;
+      return key_of_double (row->filled);
     default:
-      return (double) row->height_bytes;
+      return row->height_bytes;
     }
 }
 
-static double
+static uint64_t
 key_of_block (const TesseraData *data, uint32_t block, TesseraTreeColumn column)
 {
   const TesseraBlock *b = &data->blocks->blocks[block];
@@ -175,183 +179,58 @@ key_of_block (const TesseraData *data, uint32_t block, TesseraTreeColumn column)
     {
     case TESSERA_TREE_PEAK:
       return b->born_index <= data->bound_index && b->died_index > data->bound_index
-                 ? (double) b->block_bytes
+                 ? b->block_bytes
                  : 0;
     case TESSERA_TREE_HEIGHT:
-      return (double) b->block_bytes;
+      return b->block_bytes;
     case TESSERA_TREE_BYTES:
-      return (double) b->size_bytes;
+      return b->size_bytes;
     case TESSERA_TREE_FILLED:
-      return (double) (b->died_index - b->born_index);
+      return b->died_index - b->born_index;
     default:
-      return (double) block;
+      return block;
     }
 }
 
-static double
-key_of (const TesseraNodes *self, uint32_t index)
+static uint64_t
+key_of (gconstpointer user, uint32_t index)
 {
+  const TesseraNodes *self = user;
   const TesseraGrouping *grouping = self->tree->grouping;
   TesseraTreeColumn column = self->tree->column;
 
   if (self->kind == TESSERA_NODE_BLOCK)
     return key_of_block (grouping->data, index, column);
   if (self->kind == TESSERA_NODE_CLASS)
-    return column == TESSERA_TREE_NAME ? (double) index
+    return column == TESSERA_TREE_NAME ? index
                                        : key_of_row (&grouping->classes[index], column);
   return key_of_row (&grouping->rows[index], column);
 }
 
+/* Equals stay as they are numbered, whichever way. */
 static int
 compare_names (const void *a, const void *b, void *user)
 {
-  const TesseraData *data = user;
-
-  return g_utf8_collate (tessera_place_name (data, ((const Entry *) a)->index),
-                         tessera_place_name (data, ((const Entry *) b)->index));
-}
-
-/* Keys are where names come in their order. */
-static void
-rank_names (TesseraNodes *self)
-{
-  TesseraData *data = self->tree->grouping->data;
-
-  qsort_r (self->order, self->n, sizeof *self->order, compare_names, data);
-  for (uint32_t i = 1; i < self->n; i++)
-    self->order[i].key =
-        self->order[i - 1].key +
-        (compare_names (&self->order[i - 1], &self->order[i], data) != 0);
-}
-
-/* Equals stay as they are numbered, whichever way. */
-static int
-compare (const void *a, const void *b, void *user)
-{
-  const Entry *x = a, *y = b;
   const TesseraNodeOrder *tree = user;
+  const TesseraData *data = tree->grouping->data;
+  uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+  int order = g_utf8_collate (tessera_place_name (data, x), tessera_place_name (data, y));
 
-  if (x->key != y->key)
-    return (x->key < y->key) != tree->down ? -1 : 1;
-  return (x->index > y->index) - (x->index < y->index);
+  if (order != 0)
+    return (order < 0) != tree->down ? -1 : 1;
+  return (x > y) - (x < y);
 }
 
 static void
 look (TesseraNodes *self)
 {
-  if (self->order != NULL)
+  if (self->order != NULL || self->n == 0)
     return;
-  self->order = g_new (Entry, MAX (self->n, 1));
-  for (uint32_t i = 0; i < self->n; i++)
-    self->order[i] = (Entry){ 0, self->indices[i] };
+  self->order = g_memdup2 (self->indices, self->n * sizeof *self->order);
   if (self->kind == TESSERA_NODE_GROUP && self->tree->column == TESSERA_TREE_NAME)
-    rank_names (self);
+    qsort_r (self->order, self->n, sizeof *self->order, compare_names, self->tree);
   else
-    for (uint32_t i = 0; i < self->n; i++)
-      self->order[i].key = key_of (self, self->indices[i]);
-}
-
-static void
-swap (Entry *a, Entry *b)
-{
-  Entry entry = *a;
-
-  *a = *b;
-  *b = entry;
-}
-
-/* Quickselect: the first @n_wanted of all come to the front, in any order. */
-static void
-bring_forward (Entry *entries, size_t n, size_t n_wanted, TesseraNodeOrder *tree)
-{
-  size_t begin = 0, end = n;
-
-  while (end - begin > 1 && n_wanted > begin && n_wanted < end)
-    {
-      Entry pivot = entries[begin + (end - begin) / 2];
-      size_t left = begin, right = end - 1;
-
-      while (TRUE)
-        {
-          while (compare (&entries[left], &pivot, tree) < 0)
-            left++;
-          while (compare (&entries[right], &pivot, tree) > 0)
-            right--;
-          if (left >= right)
-            break;
-          swap (&entries[left++], &entries[right--]);
-        }
-      if (n_wanted <= left)
-        end = left;
-      else
-        begin = left;
-    }
-}
-
-static Entry
-entry_of_block (const TesseraNodes *self, uint32_t i)
-{
-  return (Entry){ key_of (self, self->indices[i]), self->indices[i] };
-}
-
-static Entry
-last_of (const Entry *entries, size_t n, TesseraNodeOrder *tree)
-{
-  size_t last = 0;
-
-  for (size_t i = 1; i < n; i++)
-    if (compare (&entries[i], &entries[last], tree) > 0)
-      last = i;
-  return entries[last];
-}
-
-/* The @n_next that come behind those that are sorted. One pass over all blocks that keeps
- * no more than twice of what is wanted: entries of a million blocks would be 16 MB, most
- * of the time for new memory. */
-static void
-sort_next_blocks (TesseraNodes *self, uint32_t n_next)
-{
-  const Entry *before = self->n_sorted > 0 ? &self->order[self->n_sorted - 1] : NULL;
-  size_t n_most = 2 * (size_t) n_next, n = 0;
-  g_autofree Entry *next = g_new (Entry, n_most);
-  Entry last = { 0 };
-  gboolean has_last = FALSE;
-
-  for (uint32_t i = 0; i < self->n; i++)
-    {
-      Entry entry = entry_of_block (self, i);
-
-      if ((has_last && compare (&entry, &last, self->tree) >= 0) ||
-          (before != NULL && compare (&entry, before, self->tree) <= 0))
-        continue;
-      next[n++] = entry;
-      if (n < n_most)
-        continue;
-      bring_forward (next, n, n_next, self->tree);
-      n = n_next;
-      last = last_of (next, n, self->tree);
-      has_last = TRUE;
-    }
-  bring_forward (next, n, n_next, self->tree);
-  qsort_r (next, n_next, sizeof *next, compare, self->tree);
-  self->order = g_renew (Entry, self->order, self->n_sorted + n_next);
-  memcpy (&self->order[self->n_sorted], next, n_next * sizeof *next);
-  self->n_sorted += n_next;
-}
-
-static void
-sort_first (TesseraNodes *self, uint32_t n_wanted)
-{
-  if (n_wanted <= self->n_sorted)
-    return;
-  if (self->kind == TESSERA_NODE_BLOCK)
-    {
-      sort_next_blocks (self, n_wanted - self->n_sorted);
-      return;
-    }
-  look (self);
-  qsort_r (self->order, self->n, sizeof *self->order, compare, self->tree);
-  self->n_sorted = self->n;
+    tessera_sort_indices (self->order, self->n, key_of, self, self->tree->down);
 }
 
 static TesseraNodes *
@@ -419,29 +298,11 @@ tessera_nodes_of_blocks (TesseraNodeOrder *tree, uint32_t place)
 static guint
 find_position (TesseraNodes *nodes, uint32_t index)
 {
-  sort_first (nodes, nodes->n);
+  look (nodes);
   for (uint32_t i = 0; i < nodes->n; i++)
-    if (nodes->order[i].index == index)
+    if (nodes->order[i] == index)
       return i;
   return G_MAXUINT;
-}
-
-static guint
-find_block (TesseraNodes *nodes, uint32_t block)
-{
-  Entry item = { 0, block };
-  gboolean is_in = FALSE;
-  guint position = 0;
-
-  item.key = key_of (nodes, block);
-  for (uint32_t i = 0; i < nodes->n; i++)
-    {
-      Entry entry = entry_of_block (nodes, i);
-
-      is_in |= entry.index == block;
-      position += compare (&entry, &item, nodes->tree) < 0;
-    }
-  return is_in ? position : G_MAXUINT;
 }
 
 guint
@@ -449,9 +310,7 @@ tessera_nodes_find (TesseraNodes *nodes, TesseraNodeKind kind, uint32_t index)
 {
   guint before = get_n_items (G_LIST_MODEL (nodes));
   uint32_t most = kind == TESSERA_NODE_BLOCK ? MOST_LISTED : UINT32_MAX;
-  guint position = nodes->kind != kind          ? G_MAXUINT
-                   : kind == TESSERA_NODE_BLOCK ? find_block (nodes, index)
-                                                : find_position (nodes, index);
+  guint position = nodes->kind == kind ? find_position (nodes, index) : G_MAXUINT;
 
   if (position >= most)
     return G_MAXUINT;

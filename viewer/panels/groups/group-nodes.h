@@ -5,7 +5,7 @@
  * A GtkTreeListModel keeps a record for each row that is open, so a group lists its first
  * thousand blocks in the order that was chosen, and a row that brings more. GTK asks for
  * the children of every row that it binds, to see whether it can be opened: so nothing is
- * looked at before one is wanted, and no more is sorted than is listed.
+ * sorted before one is wanted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -181,6 +181,59 @@ test_order (Fixture *f, gconstpointer unused)
       }
 }
 
+static uint64_t
+value_of_block (const TesseraData *data, uint32_t block, TesseraTreeColumn column)
+{
+  const TesseraBlock *b = &data->blocks->blocks[block];
+
+  return column == TESSERA_TREE_NAME     ? block
+         : column == TESSERA_TREE_HEIGHT ? b->block_bytes
+         : column == TESSERA_TREE_BYTES  ? b->size_bytes
+         : column == TESSERA_TREE_FILLED ? b->died_index - b->born_index
+         : b->born_index <= data->bound_index && b->died_index > data->bound_index
+             ? b->block_bytes
+             : 0;
+}
+
+/* The blocks of a group come in order, equals by birth. */
+static void
+test_order_of_blocks (Fixture *f, gconstpointer unused)
+{
+  const TesseraData *data = f->document->data;
+
+  if (is_missing (f))
+    return;
+  for (int column = 0; column < TESSERA_N_TREE_COLUMNS; column++)
+    for (int down = 0; down < 2; down++)
+      {
+        g_autoptr (GtkTreeListModel) tree = tessera_group_tree_new (
+            f->document->grouping, (TesseraTreeColumn) column, down);
+        g_autoptr (GtkTreeListRow) group = tessera_group_tree_open_to (
+            tree, TESSERA_NODE_GROUP, tessera_place_of (data, 5));
+        GListModel *blocks;
+        uint32_t last = TESSERA_NONE;
+
+        gtk_tree_list_row_set_expanded (group, TRUE);
+        blocks = gtk_tree_list_row_get_children (group);
+        for (guint i = 0; i < MIN (g_list_model_get_n_items (blocks), 1000); i++)
+          {
+            g_autoptr (TesseraNode) node = g_list_model_get_item (blocks, i);
+            uint64_t value, before;
+
+            g_assert_cmpint (node->kind, ==, TESSERA_NODE_BLOCK);
+            value = value_of_block (data, node->index, (TesseraTreeColumn) column);
+            before = last == TESSERA_NONE
+                         ? value
+                         : value_of_block (data, last, (TesseraTreeColumn) column);
+            g_assert_true (down ? value <= before : value >= before);
+            if (last != TESSERA_NONE && value == before)
+              g_assert_cmpuint (last, <, node->index);
+            last = node->index;
+          }
+        g_assert_cmpuint (last, !=, TESSERA_NONE);
+      }
+}
+
 static guint
 n_rows (GtkTreeListModel *tree)
 {
@@ -291,6 +344,7 @@ main (int argc, char **argv)
   ADD ("sums", "sample", test_sums);
   ADD ("sums of few", "three", test_sums);
   ADD ("order", "sample", test_order);
+  ADD ("order of blocks", "sample", test_order_of_blocks);
   ADD ("many", "many", test_many);
   ADD ("query", "three", test_query);
   ADD ("similar", "many", test_similar);
