@@ -126,12 +126,6 @@ tessera_new_file_copy (TesseraNewFile *file,
   return settle (file, status);
 }
 
-static bool
-has_journal (const char *target)
-{
-  return !tessera_file_is_at_rest (target);
-}
-
 /* What a journal beside the target holds goes into the target itself, by SQLite's rules:
  * else the file would be without it between the removal of the journal and the rename.
  * The change of mode is one write of one page: a journal of its own, left by a full disk,
@@ -179,7 +173,8 @@ tessera_new_file_commit (TesseraNewFile *file)
     return settle (file, fail_sqlite (file, rc));
   rc = sqlite3_close (file->db);
   file->db = NULL;
-  if (rc == SQLITE_OK && !file->output.is_stream && has_journal (file->output.target))
+  if (rc == SQLITE_OK && !file->output.is_stream &&
+      !tessera_file_is_at_rest (file->output.target))
     rc = bring_in_journals (file->output.target);
   if (rc != SQLITE_OK)
     return settle (file, fail_sqlite (file, rc));

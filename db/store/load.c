@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "db/array.h"
-#include "db/store/events-read.h"
 #include "db/store/file.h"
 #include "db/stack-tree.h"
 #include "db/store/tables.h"
@@ -20,7 +19,6 @@ typedef struct
   TesseraHeld *held; /* where segments and blocks go now */
   TesseraStackTree tree;
   TesseraRowReader reader;
-  struct stat as_opened;
   uint64_t n_events;    /* as the file says */
   bool is_one_of_many;  /* the file has other devices' events in between */
   uint32_t *event_keys; /* then: of each event, its index in the file */
@@ -222,27 +220,6 @@ set_limits (Load *load)
       load->is_one_of_many ? TESSERA_MAX_EVENTS + 1 : trace->n_events + 1;
 }
 
-/* The bulk of the file: by several threads where that can be, else in order, with the
- * room taken at once where the file is large enough to hold so many. */
-static TesseraStatus
-read_events (Load *load)
-{
-  TesseraTrace *trace = load->trace;
-  TesseraScope scope = { .device = trace->device };
-  TesseraStatus status = TESSERA_REFUSED;
-
-  if (!load->is_one_of_many)
-    status = tessera_read_events_apart (&load->reader, &load->as_opened, trace->device,
-                                        load->n_events, trace);
-  if (status != TESSERA_REFUSED)
-    return status;
-  if (load->n_events <= (uint64_t) load->as_opened.st_size / TESSERA_EVENT_ROW_BYTES &&
-      !TESSERA_RESERVE (trace->events, trace->cap_events, load->n_events))
-    return tessera_fail_sqlite (load->reader.error, NULL, SQLITE_NOMEM, load->reader.path,
-                                "read");
-  return tessera_read_rows (&load->reader, &tessera_event_table, scope, take_event, load);
-}
-
 static TesseraStatus
 read_parts (Load *load)
 {
@@ -261,7 +238,7 @@ read_parts (Load *load)
                 { &tessera_device_table, false, take_device },
                 { &tessera_stream_table, false, take_stream },
                 { &tessera_pool_table, false, take_pool },
-                { &tessera_event_table, false, NULL }, /* read_events() */
+                { &tessera_event_table, false, take_event },
                 { &tessera_segment_table, false, take_segment },
                 { &tessera_segment_table, true, take_segment },
                 { &tessera_held_block_table, false, take_held_block },
@@ -275,9 +252,8 @@ read_parts (Load *load)
 
       set_limits (load);
       load->held = parts[i].at_end ? &load->trace->end : &load->trace->start;
-      status = parts[i].take == NULL ? read_events (load)
-                                     : tessera_read_rows (&load->reader, parts[i].table,
-                                                          scope, parts[i].take, load);
+      status =
+          tessera_read_rows (&load->reader, parts[i].table, scope, parts[i].take, load);
     }
   if (status == TESSERA_OK && load->trace->n_events != load->n_events)
     status = tessera_fail (load->reader.error, TESSERA_BAD_INPUT,
@@ -342,8 +318,6 @@ tessera_trace_load (const char *path,
   TesseraStatus status;
 
   *out_trace = NULL;
-  if (stat (path, &load.as_opened) != 0) /* opening says why */
-    memset (&load.as_opened, 0, sizeof load.as_opened);
   status = tessera_file_open (path, &tessera_trace_format, error, &load.reader.db);
   if (status != TESSERA_OK)
     return status;

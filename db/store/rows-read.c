@@ -14,7 +14,7 @@
 #define N_REPORTS 100
 
 static void
-compose (const TesseraTable *table, TesseraScope scope, char *sql)
+compose (const TesseraTable *table, char *sql)
 {
   static const char *const scopes[] = { "", " WHERE device = ?1",
                                         " WHERE device = ?1 AND at_end = ?2" };
@@ -22,13 +22,8 @@ compose (const TesseraTable *table, TesseraScope scope, char *sql)
 
   for (size_t i = 0; i < table->n_columns; i++)
     at += (size_t) snprintf (sql + at, SQL_BYTES - at, ", %s", table->columns[i].name);
-  at += (size_t) snprintf (sql + at, SQL_BYTES - at, " FROM %s%s", table->name,
-                           scopes[table->n_scopes]);
-  if (scope.end_key > 0)
-    at += (size_t) snprintf (sql + at, SQL_BYTES - at, "%s %s >= ?3 AND %s < ?4",
-                             table->n_scopes > 0 ? " AND" : " WHERE", table->key,
-                             table->key);
-  snprintf (sql + at, SQL_BYTES - at, " ORDER BY %s", table->key);
+  snprintf (sql + at, SQL_BYTES - at, " FROM %s%s ORDER BY %s", table->name,
+            scopes[table->n_scopes], table->key);
 }
 
 static int
@@ -40,10 +35,6 @@ bind (sqlite3_stmt *statement, const TesseraTable *table, TesseraScope scope)
     rc = sqlite3_bind_int64 (statement, 1, scope.device);
   if (rc == SQLITE_OK && table->n_scopes > 1)
     rc = sqlite3_bind_int (statement, 2, scope.at_end);
-  if (rc == SQLITE_OK && scope.end_key > 0)
-    rc = sqlite3_bind_int64 (statement, 3, (sqlite3_int64) scope.begin_key);
-  if (rc == SQLITE_OK && scope.end_key > 0)
-    rc = sqlite3_bind_int64 (statement, 4, (sqlite3_int64) scope.end_key);
   return rc;
 }
 
@@ -176,13 +167,6 @@ read_item (TesseraRowReader *reader,
   return fail_row (reader, table, index, reason);
 }
 
-TesseraStatus
-tessera_fail_cancelled (const TesseraRowReader *reader)
-{
-  return tessera_fail (reader->error, TESSERA_CANCELLED, "Reading %s was cancelled",
-                       reader->path);
-}
-
 static TesseraStatus
 take_item (TesseraRowReader *reader,
            const TesseraTable *table,
@@ -206,21 +190,21 @@ take_item (TesseraRowReader *reader,
                          reader->n_read < reader->n_rows
                              ? (double) reader->n_read / (double) reader->n_rows
                              : 1.0))
-    return tessera_fail_cancelled (reader);
+    return tessera_fail (reader->error, TESSERA_CANCELLED, "Reading %s was cancelled",
+                         reader->path);
   return TESSERA_OK;
 }
 
-/* @index: of the first row, which is also the least key it may have. */
 static TesseraStatus
 step_rows (TesseraRowReader *reader,
            const TesseraTable *table,
-           uint64_t index,
            sqlite3_stmt *statement,
            TesseraTakeRow take,
            void *user,
            char *item)
 {
-  sqlite3_int64 last_key = (sqlite3_int64) index - 1;
+  sqlite3_int64 last_key = -1;
+  uint64_t index = 0;
   int rc;
 
   while ((rc = sqlite3_step (statement)) == SQLITE_ROW)
@@ -260,14 +244,13 @@ tessera_read_rows (TesseraRowReader *reader,
 
   if (!item)
     return tessera_fail_sqlite (reader->error, NULL, SQLITE_NOMEM, reader->path, "read");
-  compose (table, scope, sql);
+  compose (table, sql);
   rc = sqlite3_prepare_v2 (reader->db, sql, -1, &statement, NULL);
   if (rc == SQLITE_OK)
     rc = bind (statement, table, scope);
-  status =
-      rc == SQLITE_OK
-          ? step_rows (reader, table, scope.begin_key, statement, take, user, item)
-          : tessera_fail_sqlite (reader->error, reader->db, rc, reader->path, "read");
+  status = rc == SQLITE_OK ? step_rows (reader, table, statement, take, user, item)
+                           : tessera_fail_sqlite (reader->error, reader->db, rc,
+                                                  reader->path, "read");
   sqlite3_finalize (statement);
   free (item);
   return status;

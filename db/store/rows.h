@@ -99,9 +99,6 @@ typedef struct
 {
   uint32_t device;
   bool at_end;
-  /* Reading only: rows from this key on, which is also the first row's index, and before
-   * that one; 0, 0: all. */
-  uint64_t begin_key, end_key;
 } TesseraScope;
 
 /* Rows to be written: items in an array, or handed out one by one by @get. */
@@ -161,9 +158,6 @@ TESSERA_MUST_USE TesseraStatus tessera_read_rows (TesseraRowReader *reader,
                                                   TesseraScope scope,
                                                   TesseraTakeRow take,
                                                   void *user);
-
-/* TESSERA_CANCELLED, with its sentence. */
-TesseraStatus tessera_fail_cancelled (const TesseraRowReader *reader);
 
 /* Frees the texts of an item and sets them to NULL. */
 void tessera_item_clear (const TesseraTable *table, void *item);
