@@ -93,7 +93,7 @@ draw_plan_options (Instance *instance)
                                    .work_budget = 512,
                                    .out_conflict = &instance->conflict };
   if (instance_pick (random, 6) == 0)
-    options->strategy = (TesseraStrategy) instance_pick (random, 4);
+    options->strategy = TESSERA_STRATEGY_STALLOC;
   options->is_preview = instance_pick (random, 10) == 0;
 }
 
