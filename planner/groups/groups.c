@@ -11,7 +11,6 @@
 #include "planner/groups/private.h"
 
 #include "db/array.h"
-#include "db/hash.h"
 #include "planner/modules.h"
 
 #include <stdlib.h>
@@ -62,84 +61,6 @@ by_key (const void *a, const void *b)
   int order = compare_keys (&x->key, &y->key);
 
   return order ? order : x->block < y->block ? -1 : x->block > y->block;
-}
-
-/* One multiplication a field: some million blocks ask. */
-static uint64_t
-hash_key (const TesseraGroupKey *key)
-{
-  const uint64_t fields[] = { (uint64_t) key->kind << 8 | (uint64_t) key->lifetime_class,
-                              key->step, (uint64_t) key->from << 32 | key->to,
-                              key->size_bytes };
-  uint64_t hash = TESSERA_HASH_START;
-
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    {
-      hash = (hash ^ fields[i]) * UINT64_C (0x9E3779B97F4A7C15);
-      hash ^= hash >> 29;
-    }
-  return hash;
-}
-
-/* The place of @key in the table of @mask + 1 slots of firsts: of its own, or empty. */
-static size_t
-slot_of_key (const Keyed *keyed, const uint32_t *table, size_t mask, uint32_t i)
-{
-  size_t slot = (size_t) (hash_key (&keyed[i].key) >> 16) & mask;
-
-  while (table[slot] != TESSERA_NONE &&
-         compare_keys (&keyed[table[slot]].key, &keyed[i].key) != 0)
-    slot = (slot + 1) & mask;
-  return slot;
-}
-
-/* Sorts by key, then block. There are far fewer keys than blocks: only the first block of
- * each key is sorted, the others are dealt out to where their key begins. */
-static TesseraStatus
-sort_by_key (Keyed *keyed, size_t n)
-{
-  size_t n_slots = 2, n_firsts = 0;
-
-  while (n_slots < 2 * n)
-    n_slots *= 2;
-  uint32_t *table = malloc (n_slots * sizeof *table);
-  uint32_t *next = calloc (n + 1, sizeof *next); /* of a first: blocks, then the place */
-  Keyed *firsts = malloc ((n + 1) * sizeof *firsts);
-  Keyed *sorted = malloc ((n + 1) * sizeof *sorted);
-  TesseraStatus status = TESSERA_NO_MEMORY;
-
-  if (table && next && firsts && sorted)
-    {
-      memset (table, 0xff, n_slots * sizeof *table); /* TESSERA_NONE */
-      for (uint32_t i = 0; i < n; i++)
-        {
-          size_t slot = slot_of_key (keyed, table, n_slots - 1, i);
-
-          if (table[slot] == TESSERA_NONE)
-            {
-              table[slot] = i;
-              firsts[n_firsts++] = keyed[i];
-            }
-          next[table[slot]]++;
-        }
-      qsort (firsts, n_firsts, sizeof *firsts, by_key);
-      for (size_t f = 0, place = 0; f < n_firsts; f++)
-        {
-          uint32_t count = next[firsts[f].block];
-
-          next[firsts[f].block] = (uint32_t) place;
-          place += count;
-        }
-      for (uint32_t i = 0; i < n; i++)
-        sorted[next[table[slot_of_key (keyed, table, n_slots - 1, i)]]++] = keyed[i];
-      memcpy (keyed, sorted, n * sizeof *keyed);
-      status = TESSERA_OK;
-    }
-  free (table);
-  free (next);
-  free (firsts);
-  free (sorted);
-  return status;
 }
 
 /* Phases of equal name, whatever their instance: the first of them stands for all. */
@@ -393,9 +314,9 @@ tessera_group_blocks (const TesseraTrace *trace,
     {
       for (uint32_t i = 0; i < blocks->n_blocks; i++)
         grouping.keyed[i] = (Keyed){ key_of (&grouping, &blocks->blocks[i]), i };
-      status = sort_by_key (grouping.keyed, blocks->n_blocks);
-      if (status == TESSERA_OK)
-        status = assign (&grouping, &keys);
+      if (blocks->n_blocks)
+        qsort (grouping.keyed, blocks->n_blocks, sizeof *grouping.keyed, by_key);
+      status = assign (&grouping, &keys);
     }
   if (status == TESSERA_OK)
     status = tessera_groups_measure (blocks, grouping.groups, grouping.n_groups);
