@@ -1,5 +1,5 @@
 /*
- * Units and layers: what the files of the strategy `stalloc` share (stalloc.h).
+ * Units: what the files of the strategy `stalloc` share (stalloc.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,9 +35,3 @@ tessera_stalloc_make_units (const TesseraItem *items,
                             size_t n_order,
                             TesseraStallocUnits *out);
 void tessera_stalloc_clear_units (TesseraStallocUnits *units);
-
-/* Sorts the units and gives each an offset in layers from @base_bytes upwards.
- * *@out_top_bytes: the end of the highest layer */
-TESSERA_MUST_USE TesseraStatus tessera_stalloc_place_layers (TesseraStallocUnits *units,
-                                                             uint64_t base_bytes,
-                                                             uint64_t *out_top_bytes);
