@@ -168,18 +168,32 @@ test_layers (void)
     g_assert_cmpuint (c.offsets[i], ==, layers[i] * UNIT);
 }
 
-/* Descending sizes: the free time of a layer that stands comes first, one at a time; what
- * finds none opens its own. */
+/* Of two that are free the layer whose last end is the latest. */
+static void
+test_latest_layer (void)
+{
+  Case c = { 0 };
+
+  add (&c, 1, 0, 3, alone);
+  add (&c, 1, 0, 4, alone);
+  add (&c, 1, 5, 6, alone);
+  g_assert_cmpuint (height (&c), ==, 2);
+  g_assert_cmpuint (c.offsets[2], ==, c.offsets[1]);
+}
+
+/* Descending sizes: the free time of a layer that stands comes first, for each of a
+ * HomoSize group by itself; what finds none opens its own. */
 static void
 test_standing_layers (void)
 {
+  const TesseraStallocItem equal = { 0, PHASE_A, PHASE_A, TESSERA_GROUP_HOMO_SIZE };
   Case c = { 0 };
   uint32_t later, now, beside;
 
   add (&c, 8, 0, 4, alone);
-  now = add (&c, 4, 1, 3, alone);
-  later = add (&c, 4, 4, 8, alone);
-  beside = add (&c, 4, 5, 7, alone);
+  now = add (&c, 4, 1, 3, equal);
+  later = add (&c, 4, 4, 8, equal);
+  beside = add (&c, 4, 5, 7, equal);
   g_assert_cmpuint (height (&c), ==, 12);
   g_assert_cmpuint (c.offsets[later], ==, 0);
   g_assert_cmpuint (c.offsets[now], ==, 8 * UNIT);
@@ -260,6 +274,29 @@ test_hand_made (void)
   g_assert_cmpuint (c.offsets[0], ==, c.offsets[1]); /* as laid out by themselves */
 }
 
+/* A pin holds the body of its item, too: r lies in the way of the other one, p is in
+ * nobody's way and stays in its layer. */
+static void
+test_pinned_body (void)
+{
+  Case c = { 0 };
+  uint32_t pinned, other;
+
+  add (&c, 8, 0, 10, alone);
+  add (&c, 4, 0, 10, alone);
+  pinned = add (&c, 2, 0, 10, alone);
+  other = add (&c, 2, 0, 10, alone);
+  c.items[pinned].body = c.items[other].body = 1;
+  c.items[pinned].body_offset_bytes = 100 * UNIT;
+  c.items[pinned].is_pinned = 1;
+  c.items[pinned].pinned_bytes = 100 * UNIT;
+  c.items[other].body_offset_bytes = 10 * UNIT;
+  g_assert_cmpuint (height (&c), ==, 102);
+  g_assert_cmpuint (c.offsets[0], ==, 0);
+  g_assert_cmpuint (c.offsets[1], ==, 12 * UNIT);
+  g_assert_cmpuint (c.offsets[other], ==, 10 * UNIT);
+}
+
 static void
 fill_randomly (Case *c, GRand *random)
 {
@@ -334,8 +371,14 @@ test_held_around (void)
       for (size_t i = 0; i < without.n; i++)
         if (without.offsets[i] < pinned_bytes + c.items[c.n - 1].size_bytes &&
             pinned_bytes < without.offsets[i] + without.items[i].size_bytes)
-          most += without.items[i].size_bytes / UNIT;
+          {
+            most += without.items[i].size_bytes / UNIT;
+            without.offsets[i] = UINT64_MAX;
+          }
       g_assert_cmpuint (height (&c), <=, most);
+      for (size_t i = 0; i < without.n; i++)
+        g_assert_true (without.offsets[i] == UINT64_MAX ||
+                       without.offsets[i] == c.offsets[i]);
     }
 }
 
@@ -408,11 +451,13 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/stalloc/fusion-on-top", test_fusion_on_top);
   g_test_add_func ("/planner/stalloc/only-adjacent", test_only_adjacent_groups_fuse);
   g_test_add_func ("/planner/stalloc/layers", test_layers);
+  g_test_add_func ("/planner/stalloc/latest-layer", test_latest_layer);
   g_test_add_func ("/planner/stalloc/standing-layers", test_standing_layers);
   g_test_add_func ("/planner/stalloc/dynamic", test_dynamic);
   g_test_add_func ("/planner/stalloc/wraps", test_wraps);
   g_test_add_func ("/planner/stalloc/wraps-in-a-group", test_wraps_in_a_group);
   g_test_add_func ("/planner/stalloc/hand-made", test_hand_made);
+  g_test_add_func ("/planner/stalloc/pinned-body", test_pinned_body);
   g_test_add_func ("/planner/stalloc/random", test_random);
   g_test_add_func ("/planner/stalloc/held-around", test_held_around);
   g_test_add_func ("/planner/stalloc/many-held", test_many_held);
