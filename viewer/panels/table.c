@@ -52,7 +52,7 @@ static const struct
 static char *
 cell_text (TesseraTable *self, TesseraColumn column, uint32_t block)
 {
-  TesseraData *data = self->document->data;
+  TesseraData *data = self->list->data;
 
   switch (column)
     {
@@ -292,11 +292,11 @@ fill (TesseraTable *self)
       make_list (self);
       return;
     }
-  tessera_row_model_refresh (self->rows);
   if (self->list->data == self->document->data)
     return;
   tessera_data_unref (self->list->data);
   self->list->data = tessera_data_ref (self->document->data);
+  tessera_row_model_refresh (self->rows);
   if (tessera_block_wish_depends_on_groups (&self->wish))
     make_list (self);
 }
