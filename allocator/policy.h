@@ -18,8 +18,7 @@
  * a plan keeps unused. A plan that was made for another run is declined
  * (allocator/policy/planned/judge.h): expandable rules serve from then on, blocks in the
  * pool stay until they are freed, and the pages that nobody needs are given back. So is
- * one whose pool has the memory that a request would fail for. Plans made across streams
- * are refused by tessera_policy_new(): their hand-overs need events on the device.
+ * one whose pool has the memory that a request would fail for.
  *
  * Not thread-safe: the caller holds one lock per device.
  *
@@ -49,9 +48,7 @@ typedef struct
   bool by_length;                /* plan: follow what it has for every length */
   bool has_fine_pages; /* plan: what lies beside the pool comes in pages as fine as the
                           pool's, where the settings have larger ones */
-  bool
-      is_simulation; /* nothing computes on this memory: any plan is taken as it is, also
-                        one made across streams, whose hand-overs then count as ordered */
+  bool is_simulation;  /* nothing computes on this memory: any plan is taken as it is */
   bool never_declines; /* a plan is followed however badly it fits: for tests */
 } TesseraPolicyOptions;
 

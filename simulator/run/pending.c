@@ -44,8 +44,6 @@ tessera_run_request_free (TesseraRun *run, uint32_t block)
   tessera_build_free_requested (&run->build, block);
   tessera_policy_free_requested (run->policy, run->build.layout->addr[block]);
   tessera_run_note_pending (run, block);
-  if (run->has_side_streams && run->ends_when_freed[block])
-    tessera_run_complete (run, block);
 }
 
 static int

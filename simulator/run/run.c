@@ -88,8 +88,6 @@ tessera_run_place (TesseraRun *run, uint32_t b, bool is_request)
                              block->stream, block->pool, &grant);
 
   count_hit (run, b, &grant, is_request);
-  if (status == TESSERA_OK && run->has_side_streams && grant.slot != TESSERA_NONE)
-    run->ends_when_freed[b] = run->options->plan->slots[grant.slot].side_streams;
   if (status == TESSERA_OK)
     tessera_build_place (&run->build, b, grant.grant.addr, grant.grant.block_bytes);
   else if (status == TESSERA_OUT_OF_DEVICE)
@@ -259,13 +257,6 @@ tessera_run (const TesseraTrace *trace,
                                              run.options->without_curves);
 
   *out_layout = NULL;
-  run.has_side_streams = run.options->kind == TESSERA_LAYOUT_PLAN &&
-                         run.options->plan->across_streams && !run.options->by_length;
-  if (status == TESSERA_OK && run.has_side_streams)
-    {
-      run.ends_when_freed = calloc (blocks->n_blocks + 1, 1);
-      status = run.ends_when_freed ? TESSERA_OK : TESSERA_NO_MEMORY;
-    }
   if (status == TESSERA_OK)
     status = tessera_run_open_policy (&run, run_options->limit_bytes, error);
   if (status == TESSERA_OK)
@@ -291,6 +282,5 @@ tessera_run (const TesseraTrace *trace,
   tessera_build_clear (&run.build);
   tessera_flushes_clear (&run.flushes);
   free (run.pending);
-  free (run.ends_when_freed);
   return status;
 }

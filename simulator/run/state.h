@@ -35,9 +35,6 @@ typedef struct
   size_t n_ranges;          /* of the trace, looked at for steps that began */
   uint32_t step_end;        /* of the step that goes on, or TESSERA_NONE */
   bool completes;           /* the trace has completions; else a free is both */
-  bool has_side_streams;    /* ends of blocks are a matter of the plan's slots */
-  uint8_t *ends_when_freed; /* [n_blocks] across streams: who takes the range waits for
-                               its side streams (TesseraSlot) */
   bool has_seen_pools;      /* a request of a private pool */
 } TesseraRun;
 

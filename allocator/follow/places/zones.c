@@ -107,7 +107,7 @@ tessera_zones_init (TesseraZones *zones, const TesseraSlots *slots)
   for (uint32_t r = 0; r < slots->n_offsets; r++)
     zones->at[r] = NOBODY;
   n_zones = number_zones (zones);
-  zones->is_off = n_zones > MAX_ZONES || slots->plan->across_streams;
+  zones->is_off = n_zones > MAX_ZONES;
   for (uint32_t z = 0; !zones->is_off && z < n_zones; z++)
     mark_zone (zones, z, depths);
   if (!zones->is_off)

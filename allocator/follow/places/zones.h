@@ -22,7 +22,7 @@ typedef struct
   uint32_t *at;      /* [n_offsets] the zone between this offset and the next */
   uint64_t *ends;    /* [n_offsets] up to where it is the same */
   uint32_t *of_slot; /* [n_slots] */
-  bool is_off;       /* ranges pass between streams by listed hand-overs only */
+  bool is_off;       /* there are too many zones to tell them apart: nothing is lent */
 } TesseraZones;
 
 /* Slots of equal keys are what PyTorch would serve from the same memory. */

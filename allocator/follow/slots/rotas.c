@@ -12,7 +12,6 @@ typedef struct
 {
   uint32_t section;
   uint32_t signature;
-  uint32_t alone; /* across streams: its block, so that only its own spare is equal */
   uint32_t block;
   uint32_t slot;
 } Member;
@@ -28,9 +27,7 @@ compare_rotas (const Member *x, const Member *y)
 {
   if (x->section != y->section)
     return compare_numbers (x->section, y->section);
-  if (x->signature != y->signature)
-    return compare_numbers (x->signature, y->signature);
-  return compare_numbers (x->alone, y->alone);
+  return compare_numbers (x->signature, y->signature);
 }
 
 /* A slot comes right before the spare that was made from the same block. */
@@ -100,7 +97,6 @@ tessera_slots_fill_rotas (TesseraSlots *slots)
         members[n_members++] =
             (Member){ .section = plan->slots[i].section,
                       .signature = tessera_slots_signature_of (slots, i),
-                      .alone = plan->across_streams ? plan->slots[i].block : 0,
                       .block = plan->slots[i].block,
                       .slot = i };
     }

@@ -24,8 +24,7 @@
 
 typedef struct TesseraGuard TesseraGuard;
 
-/* The laws one by one, for two reasons: a simulation of hand-overs does without order,
- * and tests leave out one at a time and look for the harm. */
+/* The laws one by one: tests leave out one at a time and look for the harm. */
 typedef struct
 {
   bool live;    /* bytes of live blocks are not taken */

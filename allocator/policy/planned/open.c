@@ -75,10 +75,6 @@ accept_plan (const TesseraPolicyOptions *options, TesseraError *error)
     return TESSERA_OK;
   if (options->by_length)
     return accept_alignment (plan->lengths->alignment_bytes, error);
-  if (plan->across_streams)
-    return tessera_fail (error, TESSERA_REFUSED,
-                         "the plan hands memory from stream to stream, which needs "
-                         "events on the device: plan again without --across-streams");
   if (plan->followable == TESSERA_FOLLOWABLE_NO)
     return tessera_fail (error, TESSERA_REFUSED, "the plan cannot be followed: %s",
                          plan->follow_reason != NULL ? plan->follow_reason : "unknown");
@@ -122,7 +118,6 @@ is_free (void *user, uint64_t begin_bytes, uint64_t end_bytes)
 /* The pool, and who follows the plan in it. */
 static TesseraStatus
 open_by_length (TesseraPlanned *planned,
-                const TesseraGuardLaws *laws,
                 TesseraDevice *device,
                 const TesseraObserver *observer,
                 TesseraError *error)
@@ -133,7 +128,7 @@ open_by_length (TesseraPlanned *planned,
   TesseraStatus status = tessera_lengths_height (lengths, &height_bytes);
 
   if (status == TESSERA_OK)
-    status = tessera_guard_new (0, laws, &planned->guard);
+    status = tessera_guard_new (0, &tessera_guard_laws, &planned->guard);
   if (status != TESSERA_OK)
     return say (error, status);
   status = tessera_pages_reserve (&planned->pages, height_bytes, device, observer, error);
@@ -172,7 +167,6 @@ far_ahead (const TesseraPlan *plan)
 /* The same of a plan that is for one run. */
 static TesseraStatus
 open_pool (TesseraPlanned *planned,
-           const TesseraGuardLaws *laws,
            TesseraDevice *device,
            const TesseraObserver *observer,
            TesseraError *error)
@@ -180,8 +174,8 @@ open_pool (TesseraPlanned *planned,
   TesseraStatus status = tessera_follower_new (planned->plan, &planned->follower);
 
   if (status == TESSERA_OK)
-    status = tessera_guard_new (tessera_plan_pool_bytes (planned->plan), laws,
-                                &planned->guard);
+    status = tessera_guard_new (tessera_plan_pool_bytes (planned->plan),
+                                &tessera_guard_laws, &planned->guard);
   if (status != TESSERA_OK)
     return say (error, status);
   tessera_follower_set_guard (planned->follower,
@@ -216,15 +210,11 @@ tessera_planned_new (const TesseraPolicyOptions *options,
                      TesseraPlanned **out_planned)
 {
   TesseraStatus status = accept_plan (options, error);
-  TesseraGuardLaws laws = tessera_guard_laws;
   TesseraPlanned *planned;
 
   *out_planned = NULL;
   if (status != TESSERA_OK)
     return status;
-  /* Accepted for a simulation only, where its hand-overs count as ordered. */
-  if (options->plan->across_streams && !options->by_length)
-    laws.streams = laws.sizes = false;
   planned = calloc (1, sizeof *planned);
   if (planned == NULL)
     return say (error, TESSERA_NO_MEMORY);
@@ -237,9 +227,9 @@ tessera_planned_new (const TesseraPolicyOptions *options,
   planned->growth.refusal = &planned->refusal;
   planned->growth.may_flush = true;
   if (options->by_length)
-    status = open_by_length (planned, &laws, device, observer, error);
+    status = open_by_length (planned, device, observer, error);
   else
-    status = open_pool (planned, &laws, device, observer, error);
+    status = open_pool (planned, device, observer, error);
   if (status != TESSERA_OK)
     {
       tessera_planned_free (planned);

@@ -235,12 +235,6 @@ test_refusals (void)
   options.plan = NULL;
   assert_refused (&options, door, TESSERA_INVALID, "no plan");
   options.plan = &made->plan;
-  made->plan.across_streams = 1;
-  assert_refused (&options, door, TESSERA_REFUSED, "stream to stream");
-  options.is_simulation = true;
-  tessera_policy_free (program_open (&options, door));
-  options.is_simulation = false;
-  made->plan.across_streams = 0;
 
   made->plan.followable = TESSERA_FOLLOWABLE_NO;
   made->plan.follow_reason = reason;
