@@ -246,7 +246,7 @@ test_document_is_complete (TestPlace *place, gconstpointer data)
                     " FROM sqlite_schema AS schema"
                     " JOIN pragma_table_info (schema.name) AS column"
                     " WHERE column.name NOT IN ('recording_index', 'device_index',"
-                    " 'meta_index', 'plan_index', 'hand_over_index',"
+                    " 'meta_index', 'plan_index',"
                     " 'plan_edit_index', 'crossing_index', 'room_index', 'region_index', "
                     "'length_plan_index', 'length_step_index',"
                     " 'length_order_edge_index')");

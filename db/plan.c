@@ -34,7 +34,6 @@ tessera_plan_free (TesseraPlan *plan)
   free (plan->slots);
   free (plan->placeless);
   free (plan->sections);
-  free (plan->hand_overs);
   free (plan->crossings);
   free (plan->rooms);
   free (plan->regions);
@@ -114,13 +113,4 @@ tessera_plan_digest (const TesseraPlan *plan)
       hash = tessera_hash_number (hash, plan->crossings[i].died);
     }
   return hash_placeless (plan, hash_dynamic (plan, hash));
-}
-
-bool
-tessera_hand_over_waits (const TesseraHandOver *hand_over)
-{
-  if (hand_over->slack_ns != TESSERA_NO_SLACK)
-    return hand_over->slack_ns < TESSERA_SLACK_NS;
-  return hand_over->slack_requests == TESSERA_NO_SLACK ||
-         hand_over->slack_requests < TESSERA_SLACK_REQUESTS;
 }

@@ -33,9 +33,7 @@
  *
  * Two kinds of slots are no request's own (ordinal TESSERA_NONE): blocks alive before the
  * first event (born 0), and spares, last of the repeating section: the places that a rota
- * needs beyond those of its requests (wraps, died_next >= born). In a plan across streams
- * each slot takes turns with one spare of its own only, which was made from the same
- * block; there both have died_next == born.
+ * needs beyond those of its requests (wraps, died_next >= born).
  * A block of the start that lives on into the first repeating step shares the range of
  * the wrapping slot that ends at the same request: its own slot then ends where the step
  * begins, the other's second interval stands for the rest.
@@ -48,7 +46,7 @@
  * unless a wrapping slot at the same place stands for the rest. Slots of several kinds
  * may share a place when the one is gone wherever the other is born. A rota is of all
  * kinds: each in which one of its requests is made has all of its places, some as spares;
- * they are reserved all the time. Not across streams.
+ * they are reserved all the time.
  *
  * Dynamic requests: steps may also make requests that have no slot, since each step asks
  * for other sizes there. Rooms say where they can go: a room belongs to what comes before
@@ -114,9 +112,6 @@ typedef struct
   uint16_t pool;
   uint8_t lifetime_class; /* TesseraClass */
   uint8_t wraps;
-  uint8_t side_streams; /* across streams: its blocks are used by other streams too
-                           (record_stream) and are at an end when freed: who takes the
-                           range waits for these streams */
 } TesseraSlot;
 
 typedef enum
@@ -143,33 +138,6 @@ typedef struct
   uint32_t section; /* that repeats; not the slot's own */
   uint32_t died;    /* position inside it: begin < died <= end; the end: it goes on */
 } TesseraCrossing;
-
-#define TESSERA_NO_SLACK INT64_MIN /* not told */
-
-/*
- * A range that passes from one stream to another, or, where other streams use the blocks
- * of from_slot too, to whomever (plans made across streams only).
- *
- * The stream of to_slot waits for an event on from_slot's stream, recorded at the request
- * event_slot, and for the side streams of from_slot. The slack is what lies between the
- * later of both (of the side streams: when the host saw that they were done) and the
- * request of to_slot; the least where a run comes to it several times.
- */
-typedef struct
-{
-  uint32_t from_slot;
-  uint32_t to_slot;
-  uint32_t event_slot;    /* TESSERA_NONE: the stream is the same; or not told */
-  int64_t slack_ns;       /* by the trace's clock, or TESSERA_NO_SLACK: it has none */
-  int64_t slack_requests; /* requests and frees of all streams, or TESSERA_NO_SLACK */
-} TesseraHandOver;
-
-/* More than streams of one program are usually apart: such a wait costs nothing. */
-#define TESSERA_SLACK_NS INT64_C (1000000)
-#define TESSERA_SLACK_REQUESTS 64
-
-/* Whether the new stream may stand still: there is less than the slack above. */
-bool tessera_hand_over_waits (const TesseraHandOver *hand_over);
 
 /* Space for the dynamic requests of one place in a section. */
 typedef struct
@@ -251,8 +219,6 @@ typedef struct
   size_t n_placeless;
   TesseraSection *sections;
   size_t n_sections;
-  TesseraHandOver *hand_overs;
-  size_t n_hand_overs;
   TesseraCrossing *crossings; /* by slot, then section */
   size_t n_crossings;
   TesseraRoom *rooms; /* by section, before, stream, is_small: each once */
@@ -276,7 +242,6 @@ typedef struct
   uint64_t slot_digest; /* of all slots' places: equal plans have equal digests */
   uint32_t device;
   uint32_t n_streams;
-  uint8_t across_streams;
   uint8_t followable;      /* TesseraFollowable */
   uint8_t checked;         /* the checker accepted it */
   uint8_t cut_short;       /* TesseraCut */

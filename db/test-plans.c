@@ -31,8 +31,7 @@ fill_slots (TesseraPlan *plan, GRand *random)
                                     .stream = (uint16_t) test_below (random, 65536),
                                     .pool = (uint16_t) test_below (random, 65536),
                                     .lifetime_class = (uint8_t) test_below (random, 5),
-                                    .wraps = (uint8_t) test_below (random, 2),
-                                    .side_streams = (uint8_t) test_below (random, 2) };
+                                    .wraps = (uint8_t) test_below (random, 2) };
 }
 
 static void
@@ -88,20 +87,10 @@ fill_proof (TesseraPlan *plan, GRand *random)
 }
 
 static void
-fill_hand_overs (TesseraPlan *plan, GRand *random)
+fill_crossings (TesseraPlan *plan, GRand *random)
 {
   size_t n_slots = plan->n_slots;
 
-  plan->n_hand_overs = 2;
-  plan->hand_overs = calloc (2, sizeof *plan->hand_overs);
-  for (uint32_t i = 0; i < 2; i++)
-    plan->hand_overs[i] =
-        (TesseraHandOver){ .from_slot = test_below (random, n_slots),
-                           .to_slot = test_below (random, n_slots),
-                           .event_slot = test_any_index (random, n_slots),
-                           .slack_ns =
-                               i ? TESSERA_NO_SLACK : (int64_t) test_any_64 (random),
-                           .slack_requests = i ? -7 : TESSERA_NO_SLACK };
   plan->n_crossings = 2;
   plan->crossings = calloc (2, sizeof *plan->crossings);
   for (uint32_t i = 0; i < 2; i++)
@@ -170,7 +159,6 @@ fill_plan_facts (TesseraPlan *plan, GRand *random)
   plan->slot_digest = test_any_64 (random);
   plan->device = g_rand_int (random);
   plan->n_streams = g_rand_int (random);
-  plan->across_streams = 1;
   plan->followable = TESSERA_FOLLOWABLE_YES;
   plan->checked = 1;
   plan->follow_reason = test_below (random, 2) ? strdup ("a step repeats") : NULL;
@@ -201,7 +189,7 @@ test_plan_new (uint32_t seed, size_t n_slots)
   fill_slots (plan, random);
   fill_edits (plan);
   fill_proof (plan, random);
-  fill_hand_overs (plan, random);
+  fill_crossings (plan, random);
   fill_rooms (plan, random);
   fill_placeless (plan, random);
   fill_plan_facts (plan, random);
@@ -226,7 +214,6 @@ slots_assert_equal (const TesseraSlot *a, const TesseraSlot *b)
   SAME (pool);
   SAME (lifetime_class);
   SAME (wraps);
-  SAME (side_streams);
 }
 
 static void
@@ -261,20 +248,6 @@ sections_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
       SAME (crossings[i].slot);
       SAME (crossings[i].section);
       SAME (crossings[i].died);
-    }
-}
-
-static void
-hand_overs_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
-{
-  SAME (n_hand_overs);
-  for (size_t i = 0; i < a->n_hand_overs; i++)
-    {
-      SAME (hand_overs[i].from_slot);
-      SAME (hand_overs[i].to_slot);
-      SAME (hand_overs[i].event_slot);
-      SAME (hand_overs[i].slack_ns);
-      SAME (hand_overs[i].slack_requests);
     }
 }
 
@@ -352,7 +325,6 @@ plan_facts_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
   SAME (slot_digest);
   SAME (device);
   SAME (n_streams);
-  SAME (across_streams);
   SAME (followable);
   SAME (checked);
   g_assert_cmpstr (a->follow_reason, ==, b->follow_reason);
@@ -374,7 +346,6 @@ test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
   for (size_t i = 0; i < a->n_groups; i++)
     groups_assert_equal (&a->groups[i], &b->groups[i]);
   sections_assert_equal (a, b);
-  hand_overs_assert_equal (a, b);
   rooms_assert_equal (a, b);
   SAME (n_placeless);
   for (size_t i = 0; i < a->n_placeless; i++)

@@ -15,7 +15,6 @@ CREATE TABLE plan (
   slot_digest        INTEGER NOT NULL, -- equal plans, equal digests; 64 bits without sign
   device             INTEGER NOT NULL,
   n_streams          INTEGER NOT NULL,
-  across_streams     INTEGER NOT NULL, -- 1: streams share addresses, see hand_over
   followable         INTEGER NOT NULL, -- 0: no, 1: by a run of the same batches, 2: yes
   checked            INTEGER NOT NULL, -- 1: the checker accepted it
   follow_reason      TEXT,             -- why so followable
@@ -87,23 +86,7 @@ CREATE TABLE slot (
   pool           INTEGER NOT NULL,
   lifetime_class INTEGER NOT NULL, -- 1: persistent, 2: scoped, 3: transient, 4: dynamic,
                                    -- 0: not classified
-  wraps          INTEGER NOT NULL, -- 1: lives past the end of the repeating step
-  side_streams   INTEGER NOT NULL  -- 1: other streams use its blocks as well (record_stream)
-                                   -- and may not be done when it is freed: who takes the
-                                   -- range waits for them
-) STRICT;
-
--- Ranges that pass from one stream to another.
-CREATE TABLE hand_over (
-  hand_over_index INTEGER PRIMARY KEY,
-  from_slot       INTEGER NOT NULL, -- slot_index
-  to_slot         INTEGER NOT NULL, -- slot_index
-  event_slot      INTEGER, -- the owner's request before which the event is recorded that the new
-                           -- stream waits for; NULL: only the side streams are waited for
-  slack_ns        INTEGER, -- from when that is done, as the host knows, to the request that takes
-                           -- the range, by the clock of the trace, the least of all steps; below
-                           -- 0: not done by then. NULL: no clock
-  slack_requests  INTEGER  -- the same in requests and frees of all streams
+  wraps          INTEGER NOT NULL  -- 1: lives past the end of the repeating step
 ) STRICT;
 
 -- The edits that made the plan what it is.

@@ -16,7 +16,6 @@ static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, slot_digest, BITS),
   COLUMN (TesseraPlan, device, U32),
   COLUMN (TesseraPlan, n_streams, U32),
-  COLUMN (TesseraPlan, across_streams, FLAG),
   COLUMN (TesseraPlan, followable, U8, BELOW (FOLLOWABLES)),
   COLUMN (TesseraPlan, checked, FLAG),
   COLUMN (TesseraPlan, follow_reason, TEXT_OR_NULL),
@@ -96,8 +95,7 @@ static const TesseraColumn slot_columns[] = {
   COLUMN (TesseraSlot, stream, U16),
   COLUMN (TesseraSlot, pool, U16),
   COLUMN (TesseraSlot, lifetime_class, U8, BELOW (CLASSES)),
-  COLUMN (TesseraSlot, wraps, FLAG),
-  COLUMN (TesseraSlot, side_streams, FLAG)
+  COLUMN (TesseraSlot, wraps, FLAG)
 };
 TABLE (slot, "slot", "slot_index", TesseraSlot, slot_columns);
 
@@ -129,15 +127,6 @@ TABLE (placeless,
        TesseraPlaceless,
        placeless_columns,
        .check = check_placeless);
-
-static const TesseraColumn hand_over_columns[] = {
-  COLUMN (TesseraHandOver, from_slot, U32, BELOW (SLOTS)),
-  COLUMN (TesseraHandOver, to_slot, U32, BELOW (SLOTS)),
-  COLUMN (TesseraHandOver, event_slot, U32_OR_NONE, BELOW (SLOTS)),
-  COLUMN (TesseraHandOver, slack_ns, NUMBER_OR_NULL),
-  COLUMN (TesseraHandOver, slack_requests, NUMBER_OR_NULL)
-};
-TABLE (hand_over, "hand_over", "hand_over_index", TesseraHandOver, hand_over_columns);
 
 static const TesseraColumn crossing_columns[] = {
   COLUMN (TesseraCrossing, slot, U32, BELOW (SLOTS)),

@@ -75,9 +75,6 @@ store_number (const TesseraColumn *column, sqlite3_int64 number, char *at)
     case TESSERA_COLUMN_BYTES_OR_ALL:
       *(uint64_t *) at = (uint64_t) number;
       return number >= 0;
-    case TESSERA_COLUMN_NUMBER_OR_NULL:
-      *(int64_t *) at = number;
-      return number != INT64_MIN;
     default: /* TESSERA_COLUMN_BITS, TESSERA_COLUMN_NUMBER: any 64 bits */
       *(int64_t *) at = number;
       return true;
@@ -92,8 +89,6 @@ store_null (const TesseraColumn *column, char *at)
     *(uint32_t *) at = TESSERA_NONE;
   else if (column->kind == TESSERA_COLUMN_BYTES_OR_ALL)
     *(uint64_t *) at = UINT64_MAX;
-  else if (column->kind == TESSERA_COLUMN_NUMBER_OR_NULL)
-    *(int64_t *) at = INT64_MIN;
   else if (column->kind == TESSERA_COLUMN_TEXT_OR_NULL)
     *(char **) at = NULL;
   else

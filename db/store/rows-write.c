@@ -215,10 +215,6 @@ result_value (sqlite3_context *context, const TesseraColumn *column, const char 
       if (*(const uint64_t *) at != UINT64_MAX)
         sqlite3_result_int64 (context, *(const sqlite3_int64 *) at);
       return;
-    case TESSERA_COLUMN_NUMBER_OR_NULL:
-      if (*(const int64_t *) at != INT64_MIN)
-        sqlite3_result_int64 (context, *(const int64_t *) at);
-      return;
     case TESSERA_COLUMN_BYTES:
     case TESSERA_COLUMN_BITS:
     case TESSERA_COLUMN_NUMBER:

@@ -20,16 +20,15 @@ typedef enum
   TESSERA_COLUMN_U8, /* below the column's limit, as are all plain numbers */
   TESSERA_COLUMN_U16,
   TESSERA_COLUMN_U32,
-  TESSERA_COLUMN_U32_OR_NONE,    /* TESSERA_NONE is NULL */
-  TESSERA_COLUMN_BOOL,           /* bool */
-  TESSERA_COLUMN_FLAG,           /* uint8_t, 0 or 1 */
-  TESSERA_COLUMN_BYTES,          /* uint64_t, at most INT64_MAX */
-  TESSERA_COLUMN_BYTES_OR_ALL,   /* ... and UINT64_MAX is NULL */
-  TESSERA_COLUMN_BITS,           /* uint64_t, stored as the int64_t of the same bits */
-  TESSERA_COLUMN_NUMBER,         /* int64_t */
-  TESSERA_COLUMN_NUMBER_OR_NULL, /* ... and INT64_MIN is NULL */
-  TESSERA_COLUMN_REAL,           /* double, finite */
-  TESSERA_COLUMN_TEXT,           /* char *, owned by the item */
+  TESSERA_COLUMN_U32_OR_NONE,  /* TESSERA_NONE is NULL */
+  TESSERA_COLUMN_BOOL,         /* bool */
+  TESSERA_COLUMN_FLAG,         /* uint8_t, 0 or 1 */
+  TESSERA_COLUMN_BYTES,        /* uint64_t, at most INT64_MAX */
+  TESSERA_COLUMN_BYTES_OR_ALL, /* ... and UINT64_MAX is NULL */
+  TESSERA_COLUMN_BITS,         /* uint64_t, stored as the int64_t of the same bits */
+  TESSERA_COLUMN_NUMBER,       /* int64_t */
+  TESSERA_COLUMN_REAL,         /* double, finite */
+  TESSERA_COLUMN_TEXT,         /* char *, owned by the item */
   TESSERA_COLUMN_TEXT_OR_NULL,
   TESSERA_COLUMN_COUNT /* size_t; written for people, left alone by reading */
 } TesseraColumnKind;

@@ -257,12 +257,11 @@ static const struct
   { "UPDATE slot SET wraps = 2", "*wraps is 2*" },
   { "UPDATE slot SET lifetime_class = 5", "*lifetime_class is 5*" },
   { "UPDATE slot SET offset_bytes = -512", "*offset_bytes is of the wrong type*" },
-  { "DELETE FROM slot WHERE slot_index = 20",
+  { "DELETE FROM slot WHERE slot_index = 20; UPDATE crossing SET slot = 0",
     "*section, row 2, its slots do not exist*" },
   { "DELETE FROM slot WHERE slot_index = 3", "*slot, row 3, the numbering is broken*" },
   { "UPDATE section SET end_position = 1001", "*end_position is 1001*" },
   { "UPDATE section SET n_slots = 4294967295", "*its slots do not exist*" },
-  { "UPDATE hand_over SET to_slot = 21", "*hand_over, row 0, to_slot is 21*" },
   { "UPDATE crossing SET slot = 21", "*crossing, row 0, slot is 21*" },
   { "UPDATE section SET is_paired = 2", "*section, row 0, is_paired is 2*" },
   { "UPDATE crossing SET section = 3", "*crossing, row 0, section is 3*" },
@@ -277,9 +276,6 @@ static const struct
   { "UPDATE region SET end_bytes = begin_bytes - 1",
     "*region, row 0, end_bytes is before begin_bytes*" },
   { "UPDATE region SET stream = 65536", "*region, row 0, stream is*" },
-  { "UPDATE hand_over SET event_slot = 21", "*hand_over, row 0, event_slot is 21*" },
-  { "UPDATE hand_over SET slack_ns = -9223372036854775807 - 1", "*slack_ns is*" },
-  { "UPDATE slot SET side_streams = 2", "*side_streams is 2*" },
   { "UPDATE plan_edit SET plan_edit_index = 7 WHERE plan_edit_index = 1",
     "*plan_edit, row 1, the numbering is broken*" },
   { "UPDATE plan SET proven_bound_bytes = -1", "*proven_bound_bytes is*" },
@@ -291,7 +287,7 @@ static const struct
   { "DELETE FROM plan", "*holds no plan*" },
   { "INSERT INTO plan SELECT 1, height_bytes, bound_bytes, alignment_bytes, "
     "n_positions,"
-    " trace_fingerprint, slot_digest, device, n_streams, across_streams, followable,"
+    " trace_fingerprint, slot_digest, device, n_streams, followable,"
     " checked, follow_reason, strategy, source, world, rank, device_bytes, torch,"
     " proven_bound_bytes, cut_short, time_limit_s, work_budget,"
     " resumed_digest"

@@ -39,20 +39,19 @@ extern const TesseraTable tessera_segment_table;    /* TesseraSegment */
 extern const TesseraTable tessera_held_block_table; /* TesseraHeldBlock */
 extern const TesseraTable tessera_range_table;      /* TesseraRange */
 
-extern const TesseraTable tessera_edit_table;       /* TesseraStoredEdit */
+extern const TesseraTable tessera_edit_table; /* TesseraStoredEdit */
 
 /* of both files */
-extern const TesseraTable tessera_plan_table;       /* TesseraPlan */
-extern const TesseraTable tessera_phase_name_table; /* TesseraTextItem */
-extern const TesseraTable tessera_section_table;    /* TesseraSection */
-extern const TesseraTable tessera_group_table;      /* TesseraGroup */
-extern const TesseraTable tessera_slot_table;       /* TesseraSlot */
-extern const TesseraTable tessera_hand_over_table;  /* TesseraHandOver */
-extern const TesseraTable tessera_crossing_table;   /* TesseraCrossing */
-extern const TesseraTable tessera_room_table;       /* TesseraRoom */
-extern const TesseraTable tessera_region_table;     /* TesseraRegion */
-extern const TesseraTable tessera_placeless_table;  /* TesseraPlaceless */
-extern const TesseraTable tessera_plan_edit_table;  /* TesseraPlanEdit */
+extern const TesseraTable tessera_plan_table;         /* TesseraPlan */
+extern const TesseraTable tessera_phase_name_table;   /* TesseraTextItem */
+extern const TesseraTable tessera_section_table;      /* TesseraSection */
+extern const TesseraTable tessera_group_table;        /* TesseraGroup */
+extern const TesseraTable tessera_slot_table;         /* TesseraSlot */
+extern const TesseraTable tessera_crossing_table;     /* TesseraCrossing */
+extern const TesseraTable tessera_room_table;         /* TesseraRoom */
+extern const TesseraTable tessera_region_table;       /* TesseraRegion */
+extern const TesseraTable tessera_placeless_table;    /* TesseraPlaceless */
+extern const TesseraTable tessera_plan_edit_table;    /* TesseraPlanEdit */
 extern const TesseraTable tessera_length_plan_table;  /* TesseraLengths */
 extern const TesseraTable tessera_length_step_table;  /* TesseraParameters */
 extern const TesseraTable tessera_length_phase_table; /* TesseraTextItem */

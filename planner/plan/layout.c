@@ -51,11 +51,10 @@ tessera_build_let_go (TesseraPlanBuild *build)
   plan->slots = NULL;
   plan->placeless = NULL;
   plan->sections = NULL;
-  plan->hand_overs = NULL;
   plan->crossings = NULL;
   plan->rooms = NULL;
   plan->regions = NULL;
-  plan->n_strings = plan->n_slots = plan->n_sections = plan->n_hand_overs = 0;
+  plan->n_strings = plan->n_slots = plan->n_sections = 0;
   plan->n_crossings = plan->n_rooms = plan->n_regions = plan->n_placeless = 0;
   plan->bound_bytes = plan->height_bytes = 0;
   memset (build->n_spares, 0, sizeof build->n_spares);
@@ -76,7 +75,6 @@ tessera_build_forget (TesseraPlanBuild *build)
   free (plan->slots);
   free (plan->placeless);
   free (plan->sections);
-  free (plan->hand_overs);
   free (plan->crossings);
   free (plan->rooms);
   free (plan->regions);
