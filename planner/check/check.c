@@ -193,11 +193,11 @@ check_sections (const TesseraPlan *plan, TesseraError *error)
       bool repeats = section->kind == TESSERA_SECTION_REPEATS;
       n_repeats += repeats;
       if (repeats && n_repeats > 1 && !may_be_another (plan, i, n_repeats))
-        return tessera_fail (
-            error, TESSERA_REFUSED,
-            "sections: expected one that repeats, or up to %d in a row, found section %zu "
-            "as another",
-            TESSERA_CHECK_MAX_KINDS, i);
+        return tessera_fail (error, TESSERA_REFUSED,
+                             "sections: expected one that repeats, or up to %d in a row, "
+                             "found section %zu "
+                             "as another",
+                             TESSERA_CHECK_MAX_KINDS, i);
       if (section->first_slot != slot_index ||
           section->n_slots > plan->n_slots - slot_index)
         return tessera_fail (

@@ -98,9 +98,10 @@ tessera_check_pairs (const TesseraPlan *plan, TesseraError *error)
         status = check_without_slots (plan, s, error);
     }
   if (status == TESSERA_OK && n_pairs > 0 && n_repeats > 1)
-    return tessera_fail (error, TESSERA_REFUSED,
-                         "sections: expected pairs of steps in a plan of one kind of step, "
-                         "found %" PRIu32 " kinds",
-                         n_repeats);
+    return tessera_fail (
+        error, TESSERA_REFUSED,
+        "sections: expected pairs of steps in a plan of one kind of step, "
+        "found %" PRIu32 " kinds",
+        n_repeats);
   return status;
 }
