@@ -95,9 +95,10 @@ cli_parse (const char *name,
       gboolean is_across = strstr (error->message, "--across-streams") != NULL;
 
       cli_usage (name, "%s",
-                 is_across ? "--across-streams is not there at present: plans keep streams "
-                             "apart, and it comes back on another rule"
-                           : error->message);
+                 is_across
+                     ? "--across-streams is not there at present: plans keep streams "
+                       "apart, and it comes back on another rule"
+                     : error->message);
       return FALSE;
     }
   if (common != NULL && common->device != ANY_DEVICE && common->device < 0)

@@ -62,7 +62,8 @@ print_plan (const char *name,
     g_error ("%s", error.text);
   plan_s = processor_s () - begin_s;
   g_print ("| %s | %zu | %zu | %zu | %.3f | %.3f | %.3f | %.4f | %s |\n", name,
-           blocks->n_blocks, plan->n_slots, plan->n_groups, before_s, plan_s, (double) plan->height_bytes / (1 << 30),
+           blocks->n_blocks, plan->n_slots, plan->n_groups, before_s, plan_s,
+           (double) plan->height_bytes / (1 << 30),
            (double) plan->height_bytes / (double) bound,
            plan->followable == TESSERA_FOLLOWABLE_YES ? "yes" : "same batches only");
   tessera_plan_free (plan);

@@ -52,7 +52,7 @@ typedef struct
  * TESSERA_REFUSED where no device could have served the blocks (their sizes are damaged).
  * Planning begins with this check. */
 TESSERA_MUST_USE TesseraStatus tessera_check_blocks (const TesseraBlocks *blocks,
-                                                    TesseraError *error);
+                                                     TesseraError *error);
 /* The same trace, options and budget give the same slots on every machine. The plan has
  * been checked when plan->checked is set; a plan that fails its check is never returned.
  */

@@ -206,8 +206,7 @@ test_made (void)
     {
       Case c = case_new (made_steps (rand));
 
-      n_missed +=
-          check_leaving (&c, rand, n % 10 == 0 ? 1 : 0.05 * (n % 10), &n_folded);
+      n_missed += check_leaving (&c, rand, n % 10 == 0 ? 1 : 0.05 * (n % 10), &n_folded);
       case_clear (&c);
     }
   g_assert_cmpuint (n_missed, >, 5000);

@@ -37,8 +37,7 @@ tessera_kinds_find (const TesseraPlanBuild *build, TesseraKindsBuild *kinds)
   TesseraStatus status;
 
   *kinds = (TesseraKindsBuild){ 0 };
-  if (options->first_step >= 0 || options->last_step >= 0 ||
-      structure->n_steps < 2)
+  if (options->first_step >= 0 || options->last_step >= 0 || structure->n_steps < 2)
     return TESSERA_OK;
   status = tessera_units_init (units, build->trace, build->blocks, structure, 0,
                                (uint32_t) structure->n_steps - 1,

@@ -162,8 +162,7 @@ place_blocks (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
       if (slot_of[b] == PLACELESS)
         continue;
       own = &p->slots[slot_of[b]];
-      if (!is_free_for (c, slot_of, slot_of[b], b) ||
-          (take_turns (own, own) && b % 2))
+      if (!is_free_for (c, slot_of, slot_of[b], b) || (take_turns (own, own) && b % 2))
         slot_of[b] = find_turn (c, slot_of, b);
     }
   return slot_of;
@@ -193,6 +192,7 @@ plan_case_check (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
           continue;
         g_assert_cmpuint (all[a].died_index, <=, all[b].born_index);
         g_assert_cmpuint (all[a].stream, ==, all[b].stream);
-        g_assert_true (c->trace->n_streams == 1 || is_small (&all[a]) == is_small (&all[b]));
+        g_assert_true (c->trace->n_streams == 1 ||
+                       is_small (&all[a]) == is_small (&all[b]));
       }
 }

@@ -208,7 +208,8 @@ number_zones (TesseraPlanBuild *build, bool splits, uint64_t *out_bytes)
     return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
-      uint64_t owner = splits ? tessera_slot_owner (&plan->slots[i]) : plan->slots[i].pool;
+      uint64_t owner =
+          splits ? tessera_slot_owner (&plan->slots[i]) : plan->slots[i].pool;
 
       owned[i] = (Owned){ owner, (uint32_t) i };
     }

@@ -30,12 +30,12 @@ typedef struct
   size_t n_pending, cap_pending;
   TesseraFlushes flushes; /* calls of empty_cache() */
   size_t n_flushed;
-  size_t n_dead;            /* of blocks->by_death */
-  uint32_t phase;           /* the policy was last told */
-  size_t n_ranges;          /* of the trace, looked at for steps that began */
-  uint32_t step_end;        /* of the step that goes on, or TESSERA_NONE */
-  bool completes;           /* the trace has completions; else a free is both */
-  bool has_seen_pools;      /* a request of a private pool */
+  size_t n_dead;       /* of blocks->by_death */
+  uint32_t phase;      /* the policy was last told */
+  size_t n_ranges;     /* of the trace, looked at for steps that began */
+  uint32_t step_end;   /* of the step that goes on, or TESSERA_NONE */
+  bool completes;      /* the trace has completions; else a free is both */
+  bool has_seen_pools; /* a request of a private pool */
 } TesseraRun;
 
 /* Opens the device and the policy on it. A plan whose pool has no room is declined, as in

@@ -314,8 +314,7 @@ judge_other_run (Instance *instance, const TesseraPlan *plan, Totals *totals)
   totals->n_other_misses += layout->n_misses;
   totals->n_other_planned += layout->n_planned_misses;
   if (instance_is_certain (instance) && instance->made.scale > 1 &&
-      instance->n_edits == 0 &&
-      instance->options.strategy == TESSERA_STRATEGY_FREE)
+      instance->n_edits == 0 && instance->options.strategy == TESSERA_STRATEGY_FREE)
     compare_reserved (instance, plan, &other, layout->peak_reserved_bytes, totals);
   tessera_layout_free (layout);
   case_clear (&other);

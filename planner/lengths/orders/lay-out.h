@@ -14,10 +14,10 @@ bool tessera_lengths_splits_sizes (const TesseraLengthsBuild *build);
 
 typedef struct
 {
-  bool is_first;  /* of the step that makes what one step makes: others may lie in its
+  bool is_first;     /* of the step that makes what one step makes: others may lie in its
                      place  until it comes. Around what is pinned zones would cost more
                      than  they  are worth, but in steps of parts */
-  bool has_zones; /* small ones (at the most) lie below all others */
+  bool has_zones;    /* small ones (at the most) lie below all others */
   bool is_first_fit; /* by size, instead of a packing */
 } TesseraLayOutWay;
 

@@ -243,8 +243,8 @@ find_bounds (TesseraOrders *orders)
 
   for (size_t i = 0; i < orders->n_points && status == TESSERA_OK; i++)
     {
-      status = find_limits (orders, i, orders->splits, &orders->points[i].bound_bytes,
-                            NULL);
+      status =
+          find_limits (orders, i, orders->splits, &orders->points[i].bound_bytes, NULL);
       if (status == TESSERA_INVALID)
         {
           orders->points[i].bound_bytes = 0;

@@ -113,7 +113,8 @@ test_zones (void)
 static void
 test_little (void)
 {
-  const uint64_t large_bytes = MOST * 4 * KIB, small_bytes = large_bytes / 300 / 512 * 512;
+  const uint64_t large_bytes = MOST * 4 * KIB,
+                 small_bytes = large_bytes / 300 / 512 * 512;
 
   for (int is_recorded = 0; is_recorded < 2; is_recorded++)
     {
