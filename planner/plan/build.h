@@ -108,13 +108,6 @@ bool tessera_build_is_worth (uint64_t singles_bytes, uint64_t bytes);
  * always keeps the best): else TESSERA_CANCELLED. */
 TESSERA_MUST_USE TesseraStatus tessera_build_settle_cut (TesseraPlanBuild *build,
                                                          const TesseraPacking *packing);
-/* Writes what edits hold into @items, packs them freely, and says which edits conflict.
- * Of pairs whose load is not enough below that of single steps: TESSERA_REFUSED. */
-TESSERA_MUST_USE TesseraStatus tessera_build_pack (TesseraPlanBuild *build,
-                                                   TesseraItem *items,
-                                                   size_t n_items,
-                                                   uint64_t *offsets,
-                                                   TesseraPacking *out_packing);
 /* Packs items with the groups of their slots as units, as the strategy `stalloc` does.
  * @item_of_slot: [n_slots] or TESSERA_NONE */
 TESSERA_MUST_USE TesseraStatus tessera_build_pack_groups (const TesseraPlanBuild *build,

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/size-text.h"
-
 /* Of a preview: all orders of the first round, no walks over all neighbours of very many
  * items, and of what improves so much as keeps 10,000 blocks below a twentieth of a
  * second (benchmark preview). */
@@ -147,13 +145,13 @@ find_former (const TesseraPlanBuild *build, uint64_t **out_former, bool *out_is_
 /* Rotas of single steps cost places, so load. Where pairs have no less of it, packing
  * them would take long and win nothing. */
 static TesseraStatus
-check_load (TesseraPlanBuild *build, const TesseraItem *items, size_t n_items)
+check_load (TesseraPlanBuild *build)
 {
   TesseraStatus status;
 
   if (build->load_bytes != 0)
     return TESSERA_OK;
-  status = tessera_pack_bound (items, n_items, &build->load_bytes);
+  status = tessera_pack_bound (build->items, build->n_items, &build->load_bytes);
   return status == TESSERA_OK && build->singles_bytes != 0 &&
                  !tessera_build_is_worth (build->singles_bytes, build->load_bytes)
              ? TESSERA_REFUSED
@@ -162,11 +160,12 @@ check_load (TesseraPlanBuild *build, const TesseraItem *items, size_t n_items)
 
 /* Whether all orders would be tried in vain. */
 static bool
-is_long (const TesseraPlanBuild *build, size_t n_items)
+is_long (const TesseraPlanBuild *build)
 {
   const TesseraPlan *before = hint_of (build);
 
-  return build->options->is_preview && before != NULL && n_items > MOST_ITEMS_OF_ORDERS &&
+  return build->options->is_preview && before != NULL &&
+         build->n_items > MOST_ITEMS_OF_ORDERS &&
          before->height_bytes - before->height_bytes / PREVIEW_ROUGH_PART >
              before->bound_bytes;
 }
@@ -187,40 +186,25 @@ look_before (const TesseraPlanBuild *build,
   return status;
 }
 
-TesseraStatus
-tessera_build_pack (TesseraPlanBuild *build,
-                    TesseraItem *items,
-                    size_t n_items,
-                    uint64_t *offsets,
-                    TesseraPacking *out_packing)
+static TesseraStatus
+pack_freely (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_packing)
 {
   TesseraPackOptions options = tessera_build_pack_options (build);
-  const TesseraComplaint complaint = tessera_build_complaint (build);
   uint64_t *former = NULL;
-  TesseraStatus status = tessera_holds_apply (&build->holds, build->item_of_slot,
-                                              build->plan, &complaint, items, n_items);
+  TesseraStatus status = TESSERA_OK;
 
-  *out_packing = (TesseraPacking){ .strategy = "nothing to place" };
-  if (status != TESSERA_OK || n_items == 0)
-    return status;
-  if (build->singles_bytes != 0)
-    status = check_load (build, items, n_items);
-  if (status != TESSERA_OK)
-    return status;
-  if (hint_of (build) != NULL && n_items == build->n_items)
+  if (hint_of (build) != NULL)
     status = look_before (build, &options, &former);
-  options.n_orders = is_long (build, n_items) ? PREVIEW_ORDERS : 0;
+  options.n_orders = is_long (build) ? PREVIEW_ORDERS : 0;
   if (status == TESSERA_OK)
-    status = tessera_pack (items, n_items, &options, offsets, out_packing);
+    status = tessera_pack (build->items, build->n_items, &options, offsets, out_packing);
   if (status == TESSERA_OK && !build->options->is_preview && former == NULL)
-    status = tessera_unheld_improve (items, n_items, &options, offsets, out_packing);
+    status = tessera_unheld_improve (build->items, build->n_items, &options, offsets,
+                                     out_packing);
   free (former);
   if (status == TESSERA_OK && build->load_bytes == 0)
     build->load_bytes = out_packing->bound_bytes;
-  if (status == TESSERA_REFUSED)
-    status = tessera_holds_explain (&build->holds, build->item_of_slot, items, &complaint,
-                                    out_packing->conflict);
-  return status == TESSERA_OK ? tessera_build_settle_cut (build, out_packing) : status;
+  return status;
 }
 
 static uint32_t
@@ -279,19 +263,31 @@ tessera_build_pack_groups (const TesseraPlanBuild *build,
   return status;
 }
 
+/* Packs as the strategy says, and says which edits conflict. Of pairs whose load is not
+ * enough below that of single steps: TESSERA_REFUSED. */
 static TesseraStatus
-pack_groups (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_packing)
+pack (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_packing)
 {
   const TesseraComplaint complaint = tessera_build_complaint (build);
   TesseraStatus status =
       tessera_holds_apply (&build->holds, build->item_of_slot, build->plan, &complaint,
                            build->items, build->n_items);
 
+  *out_packing = (TesseraPacking){ .strategy = "nothing to place" };
+  if (status != TESSERA_OK || build->n_items == 0)
+    return status;
+  if (build->singles_bytes != 0)
+    status = check_load (build);
   if (status != TESSERA_OK)
     return status;
-  status = tessera_build_pack_groups (build, build->items, build->item_of_slot,
-                                      build->n_items, offsets, out_packing);
-  out_packing->proven_bound_bytes = build->plan->bound_bytes;
+  if (build->options->strategy == TESSERA_STRATEGY_FREE)
+    status = pack_freely (build, offsets, out_packing);
+  else
+    {
+      status = tessera_build_pack_groups (build, build->items, build->item_of_slot,
+                                          build->n_items, offsets, out_packing);
+      out_packing->proven_bound_bytes = build->plan->bound_bytes;
+    }
   if (status == TESSERA_REFUSED)
     status = tessera_holds_explain (&build->holds, build->item_of_slot, build->items,
                                     &complaint, out_packing->conflict);
@@ -317,13 +313,8 @@ tessera_build_offsets (TesseraPlanBuild *build)
   TesseraPlan *plan = build->plan;
   uint64_t *offsets = malloc ((build->n_items + 1) * sizeof *offsets);
   TesseraPacking packing;
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  TesseraStatus status = offsets ? pack (build, offsets, &packing) : TESSERA_NO_MEMORY;
 
-  if (offsets)
-    status =
-        build->options->strategy == TESSERA_STRATEGY_STALLOC
-            ? pack_groups (build, offsets, &packing)
-            : tessera_build_pack (build, build->items, build->n_items, offsets, &packing);
   if (status != TESSERA_OK)
     goto out;
   for (size_t i = 0; i < plan->n_slots; i++)
