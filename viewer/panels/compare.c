@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/compare.h"
+#include "viewer/panels/panels.h"
 
 #include "db/proof.h"
 #include "viewer/document/describe.h"
@@ -30,6 +30,10 @@ enum
   ONLY_RIGHT,
   N_COUNTS
 };
+
+#define TESSERA_TYPE_COMPARE (tessera_compare_view_get_type ())
+G_DECLARE_FINAL_TYPE (
+    TesseraCompareView, tessera_compare_view, TESSERA, COMPARE_VIEW, GtkBox)
 
 struct _TesseraCompareView
 {

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/devices.h"
+#include "viewer/panels/panels.h"
 
 #include "viewer/window/ui.h"
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/headline.h"
+#include "viewer/panels/panels.h"
 
 #include "db/proof.h"
 #include "viewer/document/describe.h"
@@ -30,6 +30,9 @@ enum
   BOUND,
   N_NUMBERS
 };
+
+#define TESSERA_TYPE_HEADLINE (tessera_headline_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraHeadline, tessera_headline, TESSERA, HEADLINE, GtkBox)
 
 struct _TesseraHeadline
 {

@@ -3,13 +3,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/inspector.h"
+#include "viewer/panels/panels.h"
 
 #include "viewer/document/describe.h"
-#include "viewer/panels/largest.h"
-#include "viewer/panels/neighbours.h"
 #include "viewer/panels/groups/selection-view.h"
-#include "viewer/panels/stack-view.h"
 #include "viewer/window/ui.h"
 
 enum
@@ -25,6 +22,9 @@ enum
   GROUP,
   N_FACTS
 };
+
+#define TESSERA_TYPE_INSPECTOR (tessera_inspector_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraInspector, tessera_inspector, TESSERA, INSPECTOR, GtkBox)
 
 struct _TesseraInspector
 {
@@ -130,8 +130,7 @@ show_block (TesseraInspector *self)
                       document->left_planned != NULL                   ? "left at"
                       : document->left_kind == TESSERA_LAYOUT_RECORDED ? "recorded at"
                                                                        : "simulated at");
-  tessera_stack_view_set_stack (TESSERA_STACK_VIEW (self->stack), data->trace,
-                                block->stack);
+  tessera_stack_view_set_stack (self->stack, data->trace, block->stack);
 }
 
 static void
@@ -145,7 +144,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
     return;
   /* Another trace may lie where the last one lay. */
   if (what & TESSERA_CHANGED_TRACE)
-    tessera_stack_view_set_stack (TESSERA_STACK_VIEW (self->stack), NULL, TESSERA_NONE);
+    tessera_stack_view_set_stack (self->stack, NULL, TESSERA_NONE);
   gtk_widget_set_visible (self->empty, !any);
   gtk_widget_set_visible (self->filled, any);
   if (any)

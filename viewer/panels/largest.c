@@ -3,12 +3,15 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/largest.h"
+#include "viewer/panels/panels.h"
 
 #include "viewer/document/describe.h"
 #include "viewer/document/select/document-select.h"
 #include "viewer/document/document-view.h"
 #include "viewer/window/ui.h"
+
+#define TESSERA_TYPE_LARGEST (tessera_largest_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraLargest, tessera_largest, TESSERA, LARGEST, GtkBox)
 
 struct _TesseraLargest
 {

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/legend.h"
+#include "viewer/panels/panels.h"
 
 #include "viewer/document/describe.h"
 #include "viewer/window/ui.h"
@@ -29,6 +29,9 @@ typedef struct
   GtkWidget *box, *swatch, *name, *amount;
   size_t entry;
 } Row;
+
+#define TESSERA_TYPE_LEGEND (tessera_legend_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraLegend, tessera_legend, TESSERA, LEGEND, GtkBox)
 
 struct _TesseraLegend
 {

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/neighbours.h"
+#include "viewer/panels/panels.h"
 
 #include "viewer/document/describe.h"
 #include "viewer/document/document-view.h"
@@ -23,6 +23,9 @@ enum
 static const char *const names[N_NEIGHBOURS] = { "born before",    "born after",
                                                  "rests on",       "above it",
                                                  "plan: rests on", "plan: above" };
+
+#define TESSERA_TYPE_NEIGHBOURS (tessera_neighbours_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraNeighbours, tessera_neighbours, TESSERA, NEIGHBOURS, GtkBox)
 
 struct _TesseraNeighbours
 {

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/parts.h"
+#include "viewer/panels/panels.h"
 
 #include "viewer/document/describe.h"
 #include "viewer/window/ui.h"
@@ -18,6 +18,9 @@ enum
   NOT_PYTORCHS,
   N_ROWS
 };
+
+#define TESSERA_TYPE_PARTS (tessera_parts_view_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraPartsView, tessera_parts_view, TESSERA, PARTS_VIEW, GtkBox)
 
 struct _TesseraPartsView
 {

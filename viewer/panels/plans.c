@@ -6,12 +6,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/plans.h"
+#include "viewer/panels/panels.h"
 
 #include "db/proof.h"
 #include "viewer/document/describe.h"
 #include "viewer/document/document-plans.h"
-#include "viewer/panels/compare.h"
 #include "viewer/window/ui.h"
 
 typedef struct
@@ -24,6 +23,9 @@ typedef struct
   GtkWidget *sides[TESSERA_N_SIDES]; /* buttons, as is the next */
   GtkWidget *forget;
 } Row;
+
+#define TESSERA_TYPE_PLANS (tessera_plans_view_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraPlansView, tessera_plans_view, TESSERA, PLANS_VIEW, GtkBox)
 
 struct _TesseraPlansView
 {

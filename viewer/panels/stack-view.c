@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/stack-view.h"
+#include "viewer/panels/panels.h"
 
 #include "cli/command.h"
 #include "picture/keys.h"
@@ -14,6 +14,9 @@
 #define MOST_FRAMES 120
 /* Of function and place: more stand below each other. */
 #define MOST_BESIDE_CHARS 28
+
+#define TESSERA_TYPE_STACK_VIEW (tessera_stack_view_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraStackView, tessera_stack_view, TESSERA, STACK_VIEW, GtkBox)
 
 struct _TesseraStackView
 {
@@ -131,10 +134,10 @@ tessera_stack_view_new (void)
 }
 
 void
-tessera_stack_view_set_stack (TesseraStackView *self,
-                              const TesseraTrace *trace,
-                              uint32_t stack)
+tessera_stack_view_set_stack (GtkWidget *view, const TesseraTrace *trace, uint32_t stack)
 {
+  TesseraStackView *self = TESSERA_STACK_VIEW (view);
+
   if (self->trace == trace && self->stack == stack)
     return;
   self->trace = trace;

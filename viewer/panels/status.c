@@ -3,10 +3,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/status.h"
+#include "viewer/panels/panels.h"
 
 #include "viewer/document/describe.h"
 #include "viewer/window/ui.h"
+
+#define TESSERA_TYPE_STATUS (tessera_status_bar_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraStatusBar, tessera_status_bar, TESSERA, STATUS_BAR, GtkBox)
 
 struct _TesseraStatusBar
 {

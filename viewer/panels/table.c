@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/table.h"
+#include "viewer/panels/panels.h"
 
 #include "db/size-text.h"
 #include "viewer/document/describe.h"
@@ -13,6 +13,9 @@
 #include "viewer/window/ui.h"
 
 #include <string.h>
+
+#define TESSERA_TYPE_TABLE (tessera_table_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraTable, tessera_table, TESSERA, TABLE, GtkBox)
 
 struct _TesseraTable
 {
@@ -229,8 +232,10 @@ make_list (TesseraTable *self)
 }
 
 gboolean
-tessera_table_is_settled (TesseraTable *self)
+tessera_table_is_settled (GtkWidget *table)
 {
+  TesseraTable *self = TESSERA_TABLE (table);
+
   return self->job == NULL && tessera_row_model_is_settled (self->rows);
 }
 

@@ -4,17 +4,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/canvas/curves.h"
-#include "viewer/panels/devices.h"
+#include "viewer/panels/panels.h"
 #include "viewer/panels/edits/edit-bar.h"
 #include "viewer/panels/edits/edit-menu.h"
 #include "viewer/panels/groups/groups.h"
-#include "viewer/panels/headline.h"
-#include "viewer/panels/inspector.h"
-#include "viewer/panels/legend.h"
-#include "viewer/panels/parts.h"
-#include "viewer/panels/plans.h"
-#include "viewer/panels/status.h"
-#include "viewer/panels/table.h"
 #include "viewer/window/ui.h"
 #include "viewer/window/window-private.h"
 

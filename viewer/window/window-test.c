@@ -5,7 +5,7 @@
  */
 #include "viewer/document/select/document-select.h"
 #include "viewer/document/document-view.h"
-#include "viewer/panels/headline.h"
+#include "viewer/panels/panels.h"
 #include "viewer/test-window.h"
 #include "viewer/window/ui.h"
 

@@ -9,8 +9,7 @@
 #include "viewer/document/describe.h"
 #include "viewer/window/ui.h"
 #include "viewer/panels/groups/groups.h"
-#include "viewer/panels/legend.h"
-#include "viewer/panels/table.h"
+#include "viewer/panels/panels.h"
 #include "viewer/window/window-private.h"
 
 G_DEFINE_TYPE (TesseraWindow, tessera_window, GTK_TYPE_APPLICATION_WINDOW)
@@ -45,7 +44,7 @@ tessera_window_is_settled (TesseraWindow *self)
   return (!gtk_widget_get_mapped (self->groups) ||
           tessera_groups_view_is_settled (TESSERA_GROUPS_VIEW (self->groups))) &&
          (!gtk_widget_get_mapped (self->table_panel) ||
-          tessera_table_is_settled (TESSERA_TABLE (self->table_panel)));
+          tessera_table_is_settled (self->table_panel));
 }
 
 void
