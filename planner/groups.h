@@ -20,8 +20,7 @@ TESSERA_MUST_USE TesseraStatus tessera_group_blocks (const TesseraTrace *trace,
 /* Number, height and product of groups whose blocks are what the blocks' group fields
  * say. Names stay as they are. */
 TESSERA_MUST_USE TesseraStatus tessera_groups_measure (const TesseraBlocks *blocks,
-                                                       TesseraGroup *groups,
-                                                       size_t n_groups);
+                                                       TesseraGroup *groups);
 void tessera_groups_free (TesseraGroup *groups, size_t n_groups);
 
 typedef struct
@@ -32,8 +31,8 @@ typedef struct
   uint32_t source; /* the caller's: what it stands for */
 } TesseraDecision;
 
-/* A local layout: each, in order of begin, in the lowest gap that holds it. Sorts by
- * begin; *out_height_bytes is the highest end. */
+/* A local layout: each of @decisions, which are in order of begin, in the lowest gap that
+ * holds it. *@out_height_bytes is the highest end. */
 TESSERA_MUST_USE TesseraStatus tessera_lay_lowest (TesseraDecision *decisions,
                                                    size_t n_decisions,
                                                    uint64_t *out_height_bytes);

@@ -360,5 +360,5 @@ tessera_regroup_finish (TesseraRegroup *regroup)
   for (size_t i = 0; i < blocks->n_blocks; i++)
     blocks->blocks[i].group = new_index[blocks->blocks[i].group];
   free (new_index);
-  return tessera_groups_measure (blocks, regroup->groups, regroup->n_groups);
+  return tessera_groups_measure (blocks, regroup->groups);
 }

@@ -224,51 +224,27 @@ assign (Grouping *grouping, TesseraGroupKey **out_keys)
   return status;
 }
 
-/* Members of group g are [first[g], first[g + 1]) of an array in the order of @blocks. */
-static void
-sort_by_group (const TesseraBlocks *blocks,
-               const uint32_t *order,
-               const uint32_t *first,
-               uint32_t *next,
-               size_t n_groups,
-               uint32_t *members)
-{
-  memcpy (next, first, n_groups * sizeof *next);
-  for (uint32_t i = 0; i < blocks->n_blocks; i++)
-    {
-      uint32_t block = order ? order[i] : i;
-
-      members[next[blocks->blocks[block].group]++] = block;
-    }
-}
-
 TesseraStatus
-tessera_groups_measure (const TesseraBlocks *blocks,
-                        TesseraGroup *groups,
-                        size_t n_groups)
+tessera_groups_measure (const TesseraBlocks *blocks, TesseraGroup *groups)
 {
-  uint32_t *first = calloc (2 * n_groups + 2, sizeof *first),
-           *next = first + n_groups + 1;
-  uint32_t *births = malloc ((2 * blocks->n_blocks + 1) * sizeof *births);
-  uint32_t *deaths = births + blocks->n_blocks;
-  uint64_t *offsets = malloc ((blocks->n_blocks + 1) * sizeof *offsets);
-  TesseraStatus status = first && births && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
+  size_t n = blocks->n_blocks;
+  TesseraKeyed *members = malloc ((n + 1) * sizeof *members);
+  TesseraDecision *room = malloc ((n + 1) * sizeof *room);
+  TesseraStatus status = TESSERA_NO_MEMORY;
 
-  if (status == TESSERA_OK)
+  for (uint32_t i = 0; members && i < n; i++)
+    members[i] = (TesseraKeyed){ blocks->blocks[i].group, i };
+  if (members && room)
+    status = tessera_sort_keyed (members, n);
+  for (size_t i = 0, end; i < n && status == TESSERA_OK; i = end)
     {
-      for (size_t i = 0; i < blocks->n_blocks; i++)
-        first[blocks->blocks[i].group + 1]++;
-      for (size_t g = 0; g < n_groups; g++)
-        first[g + 1] += first[g];
-      sort_by_group (blocks, NULL, first, next, n_groups, births);
-      sort_by_group (blocks, blocks->by_death, first, next, n_groups, deaths);
+      for (end = i + 1; end < n && members[end].key == members[i].key;)
+        end++;
+      status = tessera_group_measure (blocks, members + i, end - i, room,
+                                      &groups[members[i].key]);
     }
-  for (size_t g = 0; g < n_groups && status == TESSERA_OK; g++)
-    status = tessera_group_measure (blocks, births + first[g], deaths + first[g],
-                                    first[g + 1] - first[g], offsets, &groups[g]);
-  free (first);
-  free (births);
-  free (offsets);
+  free (members);
+  free (room);
   return status;
 }
 
@@ -319,7 +295,7 @@ tessera_group_blocks (const TesseraTrace *trace,
       status = assign (&grouping, &keys);
     }
   if (status == TESSERA_OK)
-    status = tessera_groups_measure (blocks, grouping.groups, grouping.n_groups);
+    status = tessera_groups_measure (blocks, grouping.groups);
   if (status == TESSERA_OK)
     status = name_groups (&grouping, keys);
   if (status == TESSERA_OK)

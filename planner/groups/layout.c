@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/groups/private.h"
+
 #include "db/array.h"
 
 #include <stdlib.h>
@@ -90,102 +91,68 @@ give_back (Space *space, uint64_t at, uint64_t size_bytes)
   return TESSERA_OK;
 }
 
-/* What was pending when the trace began may end before its first event. */
-static bool
-lives (const TesseraBlock *block)
-{
-  return block->died_index > block->born_index;
-}
-
-TesseraStatus
-tessera_group_measure (const TesseraBlocks *blocks,
-                       const uint32_t *births,
-                       const uint32_t *deaths,
-                       size_t n_members,
-                       uint64_t *offsets,
-                       TesseraGroup *group)
-{
-  const TesseraBlock *all = blocks->blocks;
-  Space space = { 0 };
-  TesseraStatus status = TESSERA_OK;
-  double used = 0, reserved;
-  size_t death = 0;
-
-  for (size_t i = 0; i < n_members && status == TESSERA_OK; i++)
-    {
-      const TesseraBlock *block = &all[births[i]];
-
-      if (!lives (block))
-        continue;
-      for (; all[deaths[death]].died_index <= block->born_index && status == TESSERA_OK;
-           death++)
-        if (lives (&all[deaths[death]]))
-          status =
-              give_back (&space, offsets[deaths[death]], all[deaths[death]].block_bytes);
-      offsets[births[i]] = take (&space, block->block_bytes);
-      used += (double) block->block_bytes * (block->died_index - block->born_index);
-    }
-  free (space.gaps);
-  if (status != TESSERA_OK || !n_members)
-    return status;
-  reserved = (double) space.height *
-             (all[deaths[n_members - 1]].died_index - all[births[0]].born_index);
-  group->n_blocks = (uint32_t) n_members;
-  group->height_bytes = space.height;
-  group->bytes_x_events = used < 1.8e19 ? (uint64_t) used : UINT64_MAX;
-  group->time_memory_product = reserved > 0 ? used / reserved : 1;
-  return TESSERA_OK;
-}
-
-static int
-by_begin (const void *a, const void *b)
-{
-  const TesseraDecision *x = a, *y = b;
-
-  if (x->begin != y->begin)
-    return x->begin < y->begin ? -1 : 1;
-  return (x->source > y->source) - (x->source < y->source);
-}
-
-static int
-by_end (const void *a, const void *b)
-{
-  const TesseraDecision *x = *(const TesseraDecision *const *) a,
-                        *y = *(const TesseraDecision *const *) b;
-
-  if (x->end != y->end)
-    return x->end < y->end ? -1 : 1;
-  return (x > y) - (x < y);
-}
-
 TesseraStatus
 tessera_lay_lowest (TesseraDecision *decisions,
                     size_t n_decisions,
                     uint64_t *out_height_bytes)
 {
-  TesseraDecision **ends = malloc ((n_decisions + 1) * sizeof (TesseraDecision *));
+  TesseraKeyed *ends = malloc ((n_decisions + 1) * sizeof *ends);
   Space space = { 0 };
-  TesseraStatus status = ends ? TESSERA_OK : TESSERA_NO_MEMORY;
-  size_t n_ended = 0;
+  TesseraStatus status = TESSERA_NO_MEMORY;
 
-  *out_height_bytes = 0;
-  if (status != TESSERA_OK || n_decisions == 0)
-    goto out;
-  qsort (decisions, n_decisions, sizeof *decisions, by_begin);
-  for (size_t i = 0; i < n_decisions; i++)
-    ends[i] = &decisions[i];
-  qsort (ends, n_decisions, sizeof (TesseraDecision *), by_end);
-  for (size_t i = 0; i < n_decisions && status == TESSERA_OK; i++)
+  for (uint32_t i = 0; ends && i < n_decisions; i++)
+    ends[i] = (TesseraKeyed){ decisions[i].end, i };
+  if (ends)
+    status = tessera_sort_keyed (ends, n_decisions);
+  for (size_t i = 0, n_ended = 0; i < n_decisions && status == TESSERA_OK; i++)
     {
       /* What ends by now began before it: it has a place. */
-      for (; ends[n_ended]->end <= decisions[i].begin && status == TESSERA_OK; n_ended++)
-        status =
-            give_back (&space, ends[n_ended]->offset_bytes, ends[n_ended]->size_bytes);
+      for (; ends[n_ended].key <= decisions[i].begin && status == TESSERA_OK; n_ended++)
+        {
+          const TesseraDecision *ended = &decisions[ends[n_ended].value];
+
+          status = give_back (&space, ended->offset_bytes, ended->size_bytes);
+        }
       decisions[i].offset_bytes = take (&space, decisions[i].size_bytes);
     }
   *out_height_bytes = space.height;
-out:
   free (space.gaps);
   free (ends);
   return status;
+}
+
+TesseraStatus
+tessera_group_measure (const TesseraBlocks *blocks,
+                       const TesseraKeyed *members,
+                       size_t n_members,
+                       TesseraDecision *room,
+                       TesseraGroup *group)
+{
+  uint32_t end = 0;
+  size_t n = 0;
+  double used = 0, reserved;
+  TesseraStatus status;
+
+  for (size_t i = 0; i < n_members; i++)
+    {
+      const TesseraBlock *block = &blocks->blocks[members[i].value];
+
+      end = block->died_index > end ? block->died_index : end;
+      /* What was pending when the trace began may end before its first event. */
+      if (block->died_index <= block->born_index)
+        continue;
+      room[n++] = (TesseraDecision){ .size_bytes = block->block_bytes,
+                                     .begin = block->born_index,
+                                     .end = block->died_index };
+      used += (double) block->block_bytes * (block->died_index - block->born_index);
+    }
+  status = tessera_lay_lowest (room, n, &group->height_bytes);
+  if (status != TESSERA_OK || !n_members)
+    return status;
+  reserved =
+      (double) group->height_bytes * (end - blocks->blocks[members[0].value].born_index);
+  group->n_blocks = (uint32_t) n_members;
+  group->bytes_x_events = used < 1.8e19 ? (uint64_t) used : UINT64_MAX;
+  group->time_memory_product = reserved > 0 ? used / reserved : 1;
+  return TESSERA_OK;
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "db/sort.h"
 #include "planner/groups.h"
 
 /* What makes blocks a group: kind, class and two names or phases. */
@@ -19,13 +20,12 @@ typedef struct
   bool are_modules;    /* from and to are strings of the trace, not phases */
 } TesseraGroupKey;
 
-/* Fills height, bytes_x_events, product and number of a group. @births are its blocks in
- * order of birth, @deaths the same in order of death; @offsets is room for all blocks. */
+/* Fills height, bytes_x_events, product and number of a group. The values of @members are
+ * its blocks in order of birth; @room is for as many. */
 TESSERA_MUST_USE TesseraStatus tessera_group_measure (const TesseraBlocks *blocks,
-                                                      const uint32_t *births,
-                                                      const uint32_t *deaths,
+                                                      const TesseraKeyed *members,
                                                       size_t n_members,
-                                                      uint64_t *offsets,
+                                                      TesseraDecision *room,
                                                       TesseraGroup *group);
 
 /* Allocated; NULL: no memory. */

@@ -26,8 +26,8 @@ typedef struct
   size_t n_units, cap_units;
 } TesseraStallocUnits;
 
-/* Units of the items in @order, which is by group, adjacent groups fused. Returns:
- * TESSERA_OK or TESSERA_NO_MEMORY; @out is to be cleared in any case. */
+/* Units of the items in @order, which is by group and then by begin; adjacent groups are
+ * fused. Returns: TESSERA_OK or TESSERA_NO_MEMORY; @out is to be cleared in any case. */
 TESSERA_MUST_USE TesseraStatus
 tessera_stalloc_make_units (const TesseraItem *items,
                             const TesseraStallocItem *grouped,

@@ -162,7 +162,7 @@ place_in_layers (TesseraStallocUnits *units, uint64_t base_bytes, uint64_t *out_
 
 typedef struct
 {
-  uint32_t zone, group, item;
+  uint32_t zone, group, begin, item;
 } Place;
 
 typedef struct
@@ -183,7 +183,7 @@ is_for_layers (const TesseraItem *item, const TesseraStallocItem *grouped)
 }
 
 static int
-by_zone_and_group (const void *a, const void *b)
+by_zone_group_and_begin (const void *a, const void *b)
 {
   const Place *x = a, *y = b;
 
@@ -191,6 +191,8 @@ by_zone_and_group (const void *a, const void *b)
     return x->zone < y->zone ? -1 : 1;
   if (x->group != y->group)
     return x->group < y->group ? -1 : 1;
+  if (x->begin != y->begin)
+    return x->begin < y->begin ? -1 : 1;
   return (x->item > y->item) - (x->item < y->item);
 }
 
@@ -238,10 +240,10 @@ place_layers (const TesseraItem *items,
     {
       offsets[i] = UINT64_MAX;
       if (is_for_layers (&items[i], &grouped[i]))
-        places[n++] = (Place){ items[i].zone, grouped[i].group, i };
+        places[n++] = (Place){ items[i].zone, grouped[i].group, items[i].begin, i };
     }
   if (n)
-    qsort (places, n, sizeof *places, by_zone_and_group);
+    qsort (places, n, sizeof *places, by_zone_group_and_begin);
   for (size_t i = 0; i < n; i++)
     order[i] = places[i].item;
   for (size_t i = 0, end; i < n && status == TESSERA_OK; i = end)
