@@ -8,7 +8,7 @@
 #include "cli/report-css.h"
 #include "cli/sheet.h"
 #include "cli/tell/verdict.h"
-#include "db/proof.h"
+#include "db/plan.h"
 
 #define LARGEST_BLOCKS 20
 #define CULPRIT_LINES 20

@@ -10,8 +10,8 @@
 #include <sqlite3.h>
 #include <string.h>
 
-#include "db/proof.h"
-#include "db/store/schema.h"
+#include "db/plan.h"
+#include "db/store/file.h"
 #include "db/store.h"
 #include "db/test-place.h"
 #include "db/test-traces.h"

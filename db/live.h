@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "db/stack-tree.h"
+#include "db/intern.h"
 #include "db/trace.h"
 
 typedef struct TesseraLive TesseraLive;

@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#include "db/stack-tree.h"
+#include "db/intern.h"
 #include "recorder/recorder.h"
 
 typedef struct

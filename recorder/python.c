@@ -11,7 +11,7 @@
 
 #include "db/array.h"
 #include "db/hash.h"
-#include "db/index.h"
+#include "db/intern.h"
 
 /* The innermost of a deeper stack. */
 #define MOST_FRAMES 256

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "db/size-law.h"
+#include "db/lengths.h"
 #include "planner/test-traces.h"
 
 #define MADE_UNIT 512u

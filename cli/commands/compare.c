@@ -4,7 +4,7 @@
 #include "cli/accept.h"
 #include "cli/study.h"
 #include "cli/tell/misses.h"
-#include "db/proof.h"
+#include "db/plan.h"
 #include "db/store.h"
 #include "planner/compare.h"
 

@@ -1,5 +1,9 @@
 /*
- * A trace or plan file as a whole: looked at, opened, made beside its target and renamed.
+ * A trace or plan file as a whole: its tables, and how it is looked at, opened, made
+ * beside its target and renamed.
+ *
+ * db/schema/ holds the SQL that makes the tables. Until a release there is one version of
+ * each format: a file of another version is refused, none is brought up.
  *
  * Private to db/.
  *
@@ -10,7 +14,31 @@
 #include <sqlite3.h>
 
 #include "db/output.h"
-#include "db/store/schema.h"
+#include "db/status.h"
+
+#define TESSERA_FORMAT_VERSION 1
+
+typedef struct
+{
+  uint32_t application_id;
+  const char *noun;   /* "trace": for sentences */
+  const char *remedy; /* the end of a sentence: which command makes such a file again */
+  const char *sql;    /* makes the tables and views */
+} TesseraFormat;
+
+extern const TesseraFormat tessera_trace_format;
+extern const TesseraFormat tessera_plan_format;
+
+/* Makes the tables in an empty file. Returns: what SQLite says. The caller holds a
+ * transaction, or throws @db away when this fails. */
+int tessera_schema_create (sqlite3 *db, const TesseraFormat *format);
+
+/* Are the format's tables in @db word by word what its SQL makes? A table that only
+ * has the right name could be a view that never ends. Further tables do no harm. */
+TESSERA_MUST_USE TesseraStatus tessera_schema_check (sqlite3 *db,
+                                                     const TesseraFormat *format,
+                                                     const char *path,
+                                                     TesseraError *error);
 
 /* Opens @path for reading, refusing in one sentence what is not a whole file of @format.
  */

@@ -1,6 +1,6 @@
 /*
- * C structs as rows of a table: ranges of values and what reading has in common with
- * writing.
+ * C structs as rows of a table: ranges of values, and rows back into items. Nothing that
+ * a file says is believed before it is checked.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -189,4 +189,246 @@ tessera_fail_sqlite (
                            "Cannot %s %s: the file is damaged (%s); make it again", verb,
                            path, db ? sqlite3_errmsg (db) : sqlite3_errstr (rc));
     }
+}
+
+#define SQL_BYTES 2048
+/* Progress is asked about this often over all rows. */
+#define N_REPORTS 100
+
+static void
+compose (const TesseraTable *table, char *sql)
+{
+  static const char *const scopes[] = { "", " WHERE device = ?1",
+                                        " WHERE device = ?1 AND at_end = ?2" };
+  size_t at = (size_t) snprintf (sql, SQL_BYTES, "SELECT %s", table->key);
+
+  for (size_t i = 0; i < table->n_columns; i++)
+    at += (size_t) snprintf (sql + at, SQL_BYTES - at, ", %s", table->columns[i].name);
+  snprintf (sql + at, SQL_BYTES - at, " FROM %s%s ORDER BY %s", table->name,
+            scopes[table->n_scopes], table->key);
+}
+
+static int
+bind (sqlite3_stmt *statement, const TesseraTable *table, TesseraScope scope)
+{
+  int rc = SQLITE_OK;
+
+  if (table->n_scopes > 0)
+    rc = sqlite3_bind_int64 (statement, 1, scope.device);
+  if (rc == SQLITE_OK && table->n_scopes > 1)
+    rc = sqlite3_bind_int (statement, 2, scope.at_end);
+  return rc;
+}
+
+static TesseraStatus
+fail_row (TesseraRowReader *reader,
+          const TesseraTable *table,
+          uint64_t index,
+          const char *reason)
+{
+  return tessera_fail (reader->error, TESSERA_BAD_INPUT,
+                       "%s is damaged: in table %s, row %llu, %s; make it again",
+                       reader->path, table->name, (unsigned long long) index, reason);
+}
+
+/* Returns: whether @number fits the struct's field; stores it if so. */
+static bool
+store_number (const TesseraColumn *column, sqlite3_int64 number, char *at)
+{
+  switch (column->kind)
+    {
+    case TESSERA_COLUMN_BOOL:
+      *(bool *) at = number == 1;
+      return number == 0 || number == 1;
+    case TESSERA_COLUMN_U8:
+    case TESSERA_COLUMN_FLAG:
+      *(uint8_t *) at = (uint8_t) number;
+      return number >= 0 && number <= UINT8_MAX;
+    case TESSERA_COLUMN_U16:
+      *(uint16_t *) at = (uint16_t) number;
+      return number >= 0 && number <= UINT16_MAX;
+    case TESSERA_COLUMN_U32:
+      *(uint32_t *) at = (uint32_t) number;
+      return number >= 0 && number <= UINT32_MAX;
+    case TESSERA_COLUMN_U32_OR_NONE:
+      *(uint32_t *) at = (uint32_t) number;
+      return number >= 0 && number < TESSERA_NONE;
+    case TESSERA_COLUMN_BYTES:
+    case TESSERA_COLUMN_BYTES_OR_ALL:
+      *(uint64_t *) at = (uint64_t) number;
+      return number >= 0;
+    default: /* TESSERA_COLUMN_BITS, TESSERA_COLUMN_NUMBER: any 64 bits */
+      *(int64_t *) at = number;
+      return true;
+    }
+}
+
+/* Returns: TESSERA_BAD_INPUT for a NULL where there is to be none. */
+static TesseraStatus
+store_null (const TesseraColumn *column, char *at)
+{
+  if (column->kind == TESSERA_COLUMN_U32_OR_NONE)
+    *(uint32_t *) at = TESSERA_NONE;
+  else if (column->kind == TESSERA_COLUMN_BYTES_OR_ALL)
+    *(uint64_t *) at = UINT64_MAX;
+  else if (column->kind == TESSERA_COLUMN_TEXT_OR_NULL)
+    *(char **) at = NULL;
+  else
+    return TESSERA_BAD_INPUT;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+store_text (sqlite3_value *value, char *at)
+{
+  const char *text = (const char *) sqlite3_value_text (value);
+
+  *(char **) at = text ? strdup (text) : NULL;
+  return *(char **) at ? TESSERA_OK : TESSERA_NO_MEMORY;
+}
+
+/* @value: unprotected, which is enough for a connection of one thread; asking it is
+ * faster than asking the statement for each thing about a column. */
+static TesseraStatus
+store_value (sqlite3_value *value, const TesseraColumn *column, char *at)
+{
+  int type = sqlite3_value_type (value);
+  bool is_text =
+      column->kind == TESSERA_COLUMN_TEXT || column->kind == TESSERA_COLUMN_TEXT_OR_NULL;
+
+  if (column->kind == TESSERA_COLUMN_COUNT)
+    return TESSERA_OK;
+  if (type == SQLITE_NULL)
+    return store_null (column, at);
+  if (is_text)
+    return type == SQLITE_TEXT ? store_text (value, at) : TESSERA_BAD_INPUT;
+  if (column->kind == TESSERA_COLUMN_REAL)
+    {
+      *(double *) at = sqlite3_value_double (value);
+      return type == SQLITE_FLOAT ? TESSERA_OK : TESSERA_BAD_INPUT;
+    }
+  if (type == SQLITE_INTEGER && store_number (column, sqlite3_value_int64 (value), at))
+    return TESSERA_OK;
+  return TESSERA_BAD_INPUT;
+}
+
+/* Fills @item from the statement's row. On failure its texts are freed. */
+static TesseraStatus
+read_item (TesseraRowReader *reader,
+           const TesseraTable *table,
+           sqlite3_stmt *statement,
+           uint64_t index,
+           char *item)
+{
+  char reason[160];
+
+  for (size_t i = 0; i < table->n_columns; i++)
+    {
+      const TesseraColumn *column = &table->columns[i];
+      TesseraStatus status = store_value (sqlite3_column_value (statement, (int) i + 1),
+                                          column, item + column->offset);
+
+      if (status == TESSERA_OK)
+        continue;
+      tessera_item_clear (table, item);
+      if (status == TESSERA_NO_MEMORY)
+        return tessera_fail_sqlite (reader->error, NULL, SQLITE_NOMEM, reader->path,
+                                    "read");
+      snprintf (reason, sizeof reason, "%s is of the wrong type or too large",
+                column->name);
+      return fail_row (reader, table, index, reason);
+    }
+  if (tessera_item_check (table, item, index, &reader->limits, reason, sizeof reason))
+    return TESSERA_OK;
+  tessera_item_clear (table, item);
+  return fail_row (reader, table, index, reason);
+}
+
+static TesseraStatus
+take_item (TesseraRowReader *reader,
+           const TesseraTable *table,
+           TesseraTakeRow take,
+           void *user,
+           char *item,
+           uint64_t index,
+           uint64_t key)
+{
+  TesseraStatus status = take (user, item, index, key);
+
+  if (status == TESSERA_NO_MEMORY)
+    return tessera_fail_sqlite (reader->error, NULL, SQLITE_NOMEM, reader->path, "read");
+  if (status != TESSERA_OK)
+    return fail_row (reader, table, index,
+                     "it repeats an earlier row, leaves a gap or is one too many");
+  if (reader->n_read++ < reader->n_next_report)
+    return TESSERA_OK;
+  reader->n_next_report = reader->n_read + reader->n_rows / N_REPORTS;
+  if (!tessera_progress (reader->progress,
+                         reader->n_read < reader->n_rows
+                             ? (double) reader->n_read / (double) reader->n_rows
+                             : 1.0))
+    return tessera_fail (reader->error, TESSERA_CANCELLED, "Reading %s was cancelled",
+                         reader->path);
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+step_rows (TesseraRowReader *reader,
+           const TesseraTable *table,
+           sqlite3_stmt *statement,
+           TesseraTakeRow take,
+           void *user,
+           char *item)
+{
+  sqlite3_int64 last_key = -1;
+  uint64_t index = 0;
+  int rc;
+
+  while ((rc = sqlite3_step (statement)) == SQLITE_ROW)
+    {
+      sqlite3_int64 key = sqlite3_column_int64 (statement, 0);
+      TesseraStatus status;
+
+      if (sqlite3_column_type (statement, 0) != SQLITE_INTEGER || key <= last_key ||
+          (!table->has_gaps && key != last_key + 1))
+        return fail_row (reader, table, index, "the numbering is broken");
+      last_key = key;
+      memset (item, 0, table->item_bytes);
+      status = read_item (reader, table, statement, index, item);
+      if (status == TESSERA_OK)
+        status = take_item (reader, table, take, user, item, index, (uint64_t) key);
+      if (status != TESSERA_OK)
+        return status;
+      index++;
+    }
+  if (rc != SQLITE_DONE)
+    return tessera_fail_sqlite (reader->error, reader->db, rc, reader->path, "read");
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_read_rows (TesseraRowReader *reader,
+                   const TesseraTable *table,
+                   TesseraScope scope,
+                   TesseraTakeRow take,
+                   void *user)
+{
+  char sql[SQL_BYTES];
+  sqlite3_stmt *statement = NULL;
+  TesseraStatus status;
+  char *item = malloc (table->item_bytes);
+  int rc;
+
+  if (!item)
+    return tessera_fail_sqlite (reader->error, NULL, SQLITE_NOMEM, reader->path, "read");
+  compose (table, sql);
+  rc = sqlite3_prepare_v2 (reader->db, sql, -1, &statement, NULL);
+  if (rc == SQLITE_OK)
+    rc = bind (statement, table, scope);
+  status = rc == SQLITE_OK ? step_rows (reader, table, statement, take, user, item)
+                           : tessera_fail_sqlite (reader->error, reader->db, rc,
+                                                  reader->path, "read");
+  sqlite3_finalize (statement);
+  free (item);
+  return status;
 }

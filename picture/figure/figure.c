@@ -13,7 +13,7 @@
  */
 #include "picture/figure/private.h"
 
-#include "db/proof.h"
+#include "db/plan.h"
 #include "db/size-text.h"
 #include "planner/groups.h"
 

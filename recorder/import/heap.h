@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "db/strings.h"
+#include "db/intern.h"
 
 typedef uint64_t TesseraValue;
 

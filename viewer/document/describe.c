@@ -6,7 +6,7 @@
 #include "viewer/document/describe.h"
 
 #include "cli/command.h"
-#include "db/proof.h"
+#include "db/plan.h"
 #include "db/size-text.h"
 #include "picture/keys.h"
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "db/proof.h"
+#include "db/plan.h"
 #include "viewer/document/edits/document-edit.h"
 #include "viewer/document/document-plans.h"
 #include "viewer/document/edits/document-propose.h"

@@ -6,7 +6,7 @@
 #include "viewer/document/describe.h"
 #include "viewer/document/document-plans.h"
 
-#include "db/proof.h"
+#include "db/plan.h"
 #include "db/store.h"
 #include "viewer/document/select/document-select.h"
 #include "viewer/test-help.h"

@@ -5,7 +5,7 @@
  */
 #include "viewer/panels/panels.h"
 
-#include "db/proof.h"
+#include "db/plan.h"
 #include "viewer/document/describe.h"
 #include "viewer/document/document-plans.h"
 #include "viewer/document/document-view.h"

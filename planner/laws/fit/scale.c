@@ -5,7 +5,7 @@
  */
 #include "planner/laws/fit/scale.h"
 
-#include "db/size-law.h"
+#include "db/lengths.h"
 
 enum
 {

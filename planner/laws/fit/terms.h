@@ -1,5 +1,5 @@
 /*
- * The parameters of steps, and the terms of size laws (db/size-law.h) in each of them, for
+ * The parameters of steps, and the terms of size laws (db/lengths.h) in each of them, for
  * each way of rounding: computed once for all slots whose sizes are tried by them.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "db/size-law.h"
+#include "db/lengths.h"
 #include "db/status.h"
 
 enum

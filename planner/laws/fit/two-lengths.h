@@ -6,7 +6,7 @@
  * multiplied those of what the decoder looks up in the encoder. So two of the directions
  * that most slots lie in are taken as source and target (times batch), each direction and
  * quotient as batch; those are good with which most slots lie in the direction of one of
- * the terms of laws (db/size-law.h), and of equals those of the least numbers: what is
+ * the terms of laws (db/lengths.h), and of equals those of the least numbers: what is
  * multiplied in a length's place is none.
  *
  * Example: sizes of two steps in the directions (2, 3), (5, 4), (10, 12), (4, 9): (2, 3)

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "db/size-law.h"
+#include "db/lengths.h"
 #include "planner/laws/kind/kind.h"
 
 /* A slot of the merged sequence, as the first step that had it shows it. */

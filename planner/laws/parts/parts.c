@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/cutter.h"
+#include "db/lengths.h"
 
 enum
 {

@@ -16,7 +16,7 @@
 #include <glib.h>
 
 #include "db/array.h"
-#include "db/strings.h"
+#include "db/intern.h"
 #include "recorder/import/csv/csv-ranges.h"
 #include "recorder/import/snapshot.h"
 

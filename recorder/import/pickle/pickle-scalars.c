@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "db/strings.h"
+#include "db/intern.h"
 
 /* Of a long number that are looked at: 64 bits and a sign. */
 #define LONG_BYTES 9

@@ -9,7 +9,7 @@
 
 #include <glib/gstdio.h>
 
-#include "db/strings.h"
+#include "db/intern.h"
 #include "recorder/import/pickle/opcode.h"
 #include "recorder/import/pickle/pickle-writer.h"
 

@@ -1,0 +1,513 @@
+/*
+ * The tables of a trace, of a plan and of a plan for every length: a column for a field
+ * of the struct that a row holds.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "db/store/tables.h"
+
+#include "db/intern.h"
+
+#define COLUMN(Item, field, column_kind, ...)                                            \
+  {                                                                                      \
+    .name = #field, .offset = offsetof (Item, field),                                    \
+    .kind = TESSERA_COLUMN_##column_kind, __VA_ARGS__                                    \
+  }
+/* Where the column is called otherwise than the field. */
+#define NAMED(column_name, Item, field, column_kind, ...)                                \
+  {                                                                                      \
+    .name = column_name, .offset = offsetof (Item, field),                               \
+    .kind = TESSERA_COLUMN_##column_kind, __VA_ARGS__                                    \
+  }
+/* The item is the value. */
+#define WHOLE(column_name, column_kind, ...)                                             \
+  {                                                                                      \
+    .name = column_name, .kind = TESSERA_COLUMN_##column_kind, __VA_ARGS__               \
+  }
+#define BELOW(what) .limit = TESSERA_LIMIT_##what
+
+#define TABLE(variable, table_name, key_name, Item, column_list, ...)                    \
+  const TesseraTable tessera_##variable##_table = { .name = table_name,                  \
+                                                    .key = key_name,                     \
+                                                    .columns = column_list,              \
+                                                    .n_columns = sizeof column_list /    \
+                                                                 sizeof *column_list,    \
+                                                    .item_bytes = sizeof (Item),         \
+                                                    __VA_ARGS__ };                       \
+  _Static_assert(sizeof column_list / sizeof *column_list <= TESSERA_MAX_COLUMNS,        \
+                 "more columns than a row can have")
+
+static const TesseraColumn recording_columns[] = {
+  COLUMN (TesseraTrace, source, TEXT),
+  COLUMN (TesseraTrace, n_events, COUNT),
+  NAMED ("memory_bytes", TesseraTrace, device_bytes, BYTES),
+  COLUMN (TesseraTrace, limit_bytes, BYTES),
+  COLUMN (TesseraTrace, alignment_bytes, U32, .minimum = 1),
+  COLUMN (TesseraTrace, has_addresses, BOOL),
+  COLUMN (TesseraTrace, has_segments, BOOL),
+  COLUMN (TesseraTrace, has_time, BOOL),
+  COLUMN (TesseraTrace, starts_empty, BOOL),
+  NAMED ("is_expandable", TesseraTrace, settings.is_expandable, BOOL),
+  NAMED ("max_split_bytes", TesseraTrace, settings.max_split_bytes, BYTES_OR_ALL),
+  NAMED ("max_non_split_rounding_bytes",
+         TesseraTrace,
+         settings.max_non_split_rounding_bytes,
+         BYTES),
+  NAMED ("large_segment_bytes", TesseraTrace, settings.large_segment_bytes, BYTES),
+  NAMED ("garbage_collection_threshold",
+         TesseraTrace,
+         settings.garbage_collection_threshold,
+         REAL),
+};
+TABLE (recording,
+       "recording",
+       "recording_index",
+       TesseraTrace,
+       recording_columns,
+       .n_scopes = 1,
+       .has_gaps = true);
+
+static const TesseraColumn rounding_columns[] = { WHOLE ("divisions", U32) };
+TABLE (rounding, "rounding", "interval_index", uint32_t, rounding_columns, .n_scopes = 1);
+
+static const TesseraColumn meta_columns[] = { COLUMN (TesseraMeta, key, TEXT),
+                                              COLUMN (TesseraMeta, value, TEXT) };
+TABLE (meta, "meta", "meta_index", TesseraMeta, meta_columns);
+
+static const TesseraColumn string_columns[] = { COLUMN (TesseraTextItem, text, TEXT) };
+TABLE (string, "string", "string_index", TesseraTextItem, string_columns);
+
+static const TesseraColumn frame_columns[] = {
+  COLUMN (TesseraFrame, name, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraFrame, file, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraFrame, line, NUMBER)
+};
+TABLE (frame, "frame", "frame_index", TesseraFrame, frame_columns);
+
+/* Callers come first: no walk outward can run in a circle. */
+static const char *
+check_stack_node (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraStackNode *node = item;
+
+  return node->caller == TESSERA_NONE || node->caller < index ? NULL
+                                                              : "caller is not an earlier"
+                                                                " row";
+}
+
+static const TesseraColumn stack_node_columns[] = {
+  COLUMN (TesseraStackNode, caller, U32_OR_NONE),
+  COLUMN (TesseraStackNode, frame, U32, BELOW (FRAMES))
+};
+TABLE (stack_node,
+       "stack_node",
+       "node_index",
+       TesseraStackNode,
+       stack_node_columns,
+       .check = check_stack_node);
+
+static const TesseraColumn stack_columns[] = { WHOLE (
+    "node", U32_OR_NONE, BELOW (NODES)) };
+TABLE (stack, "stack", "stack_index", uint32_t, stack_columns);
+
+static const TesseraColumn device_columns[] = {
+  COLUMN (TesseraDeviceInfo, device, U32), COLUMN (TesseraDeviceInfo, n_events, BYTES),
+  COLUMN (TesseraDeviceInfo, n_segments, BYTES)
+};
+TABLE (device, "device", "device_index", TesseraDeviceInfo, device_columns);
+
+static const TesseraColumn stream_columns[] = { WHOLE ("handle", BITS) };
+TABLE (stream, "stream", "stream_index", uint64_t, stream_columns, .n_scopes = 1);
+
+static const TesseraColumn pool_columns[] = { COLUMN (TesseraPoolId, owner_id, BITS),
+                                              COLUMN (TesseraPoolId, user_id, BITS) };
+TABLE (pool, "pool", "pool_index", TesseraPoolId, pool_columns, .n_scopes = 1);
+
+static const TesseraColumn event_columns[] = {
+  COLUMN (TesseraEvent, action, U8, BELOW (ACTIONS), .minimum = 1),
+  COLUMN (TesseraEvent, addr, BITS),
+  COLUMN (TesseraEvent, size_bytes, BYTES),
+  COLUMN (TesseraEvent, at_ns, NUMBER),
+  COLUMN (TesseraEvent, stack, U32_OR_NONE, BELOW (STACKS)),
+  COLUMN (TesseraEvent, stream, U16, BELOW (STREAMS)),
+  COLUMN (TesseraEvent, pool, U16, BELOW (POOLS)),
+  COLUMN (TesseraEvent, pool_known, FLAG),
+  COLUMN (TesseraEvent, is_left, FLAG)
+};
+TABLE (event,
+       "event",
+       "event_index",
+       TesseraEvent,
+       event_columns,
+       .n_scopes = 1,
+       .has_gaps = true);
+
+static const TesseraColumn segment_columns[] = {
+  COLUMN (TesseraSegment, addr, BITS),
+  COLUMN (TesseraSegment, size_bytes, BYTES),
+  COLUMN (TesseraSegment, stack, U32_OR_NONE, BELOW (STACKS)),
+  COLUMN (TesseraSegment, stream, U16, BELOW (STREAMS)),
+  COLUMN (TesseraSegment, pool, U16, BELOW (POOLS)),
+  COLUMN (TesseraSegment, is_small, BOOL),
+  COLUMN (TesseraSegment, is_expandable, BOOL)
+};
+TABLE (
+    segment, "segment", "segment_index", TesseraSegment, segment_columns, .n_scopes = 2);
+
+static const TesseraColumn held_block_columns[] = {
+  COLUMN (TesseraHeldBlock, addr, BITS),
+  COLUMN (TesseraHeldBlock, size_bytes, BYTES),
+  COLUMN (TesseraHeldBlock, block_bytes, BYTES),
+  COLUMN (TesseraHeldBlock, stack, U32_OR_NONE, BELOW (STACKS)),
+  COLUMN (TesseraHeldBlock, state, U8, BELOW (STATES)),
+  COLUMN (TesseraHeldBlock, tail_open, FLAG)
+};
+TABLE (held_block,
+       "held_block",
+       "block_index",
+       TesseraHeldBlock,
+       held_block_columns,
+       .n_scopes = 2);
+
+/* Parents come first: no walk outward can run in a circle. */
+static const char *
+check_range (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraRange *range = item;
+
+  if (range->begin_index > range->end_index)
+    return "end_index is before begin_index";
+  if (range->parent != TESSERA_NONE && range->parent >= index)
+    return "parent is not an earlier row";
+  return NULL;
+}
+
+static const TesseraColumn range_columns[] = {
+  COLUMN (TesseraRange, name, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraRange, kind, U8, BELOW (RANGE_KINDS)),
+  COLUMN (TesseraRange, begin_index, U32, BELOW (MOMENTS)),
+  COLUMN (TesseraRange, end_index, U32, BELOW (MOMENTS)),
+  COLUMN (TesseraRange, begin_ns, NUMBER),
+  COLUMN (TesseraRange, end_ns, NUMBER),
+  COLUMN (TesseraRange, parent, U32_OR_NONE),
+  COLUMN (TesseraRange, is_inferred, FLAG)
+};
+TABLE (range,
+       "range",
+       "range_index",
+       TesseraRange,
+       range_columns,
+       .n_scopes = 1,
+       .check = check_range);
+
+static const TesseraColumn edit_columns[] = {
+  COLUMN (TesseraStoredEdit, name, TEXT), COLUMN (TesseraStoredEdit, created_s, NUMBER),
+  COLUMN (TesseraStoredEdit, rule, TEXT), COLUMN (TesseraStoredEdit, is_undone, FLAG)
+};
+TABLE (edit, "edit", "edit_index", TesseraStoredEdit, edit_columns);
+
+static const TesseraColumn plan_columns[] = {
+  COLUMN (TesseraPlan, height_bytes, BYTES),
+  COLUMN (TesseraPlan, bound_bytes, BYTES),
+  COLUMN (TesseraPlan, alignment_bytes, U32, .minimum = 1),
+  COLUMN (TesseraPlan, n_positions, U32),
+  COLUMN (TesseraPlan, trace_fingerprint, BITS),
+  COLUMN (TesseraPlan, slot_digest, BITS),
+  COLUMN (TesseraPlan, device, U32),
+  COLUMN (TesseraPlan, n_streams, U32),
+  COLUMN (TesseraPlan, followable, U8, BELOW (FOLLOWABLES)),
+  COLUMN (TesseraPlan, checked, FLAG),
+  COLUMN (TesseraPlan, follow_reason, TEXT_OR_NULL),
+  COLUMN (TesseraPlan, strategy, TEXT_OR_NULL),
+  COLUMN (TesseraPlan, source, TEXT_OR_NULL),
+  COLUMN (TesseraPlan, world, U32),
+  COLUMN (TesseraPlan, rank, U32),
+  COLUMN (TesseraPlan, device_bytes, BYTES),
+  COLUMN (TesseraPlan, torch, TEXT_OR_NULL),
+  COLUMN (TesseraPlan, proven_bound_bytes, BYTES),
+  COLUMN (TesseraPlan, cut_short, U8, BELOW (CUTS)),
+  COLUMN (TesseraPlan, time_limit_s, REAL),
+  COLUMN (TesseraPlan, work_budget, BYTES),
+  COLUMN (TesseraPlan, resumed_digest, BITS)
+};
+TABLE (plan, "plan", "plan_index", TesseraPlan, plan_columns);
+
+static const TesseraColumn phase_name_columns[] = { NAMED (
+    "name", TesseraTextItem, text, TEXT) };
+TABLE (phase_name, "phase_name", "phase", TesseraTextItem, phase_name_columns);
+
+static const char *
+check_section (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraSection *section = item;
+
+  if (section->begin > section->end)
+    return "end_position is before begin_position";
+  if ((uint64_t) section->first_slot + section->n_slots >
+      limits->below[TESSERA_LIMIT_SLOTS])
+    return "its slots do not exist";
+  return NULL;
+}
+
+/* first_slot may be one past the last: of an empty section at the end. */
+static const TesseraColumn section_columns[] = {
+  NAMED ("begin_position", TesseraSection, begin, U32, BELOW (POSITIONS)),
+  NAMED ("end_position", TesseraSection, end, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraSection, first_slot, U32),
+  COLUMN (TesseraSection, n_slots, U32),
+  NAMED ("repeats", TesseraSection, kind, FLAG),
+  COLUMN (TesseraSection, n_steps, U32),
+  COLUMN (TesseraSection, is_paired, FLAG)
+};
+TABLE (section,
+       "section",
+       "section_index",
+       TesseraSection,
+       section_columns,
+       .check = check_section);
+
+static const TesseraColumn group_columns[] = {
+  COLUMN (TesseraGroup, name, TEXT),
+  COLUMN (TesseraGroup, kind, U8, BELOW (GROUP_KINDS)),
+  COLUMN (TesseraGroup, lifetime_class, U8, BELOW (CLASSES)),
+  COLUMN (TesseraGroup, n_blocks, U32),
+  COLUMN (TesseraGroup, height_bytes, BYTES),
+  COLUMN (TesseraGroup, bytes_x_events, BITS),
+  COLUMN (TesseraGroup, time_memory_product, REAL)
+};
+TABLE (group, "block_group", "group_index", TesseraGroup, group_columns);
+
+/* Whether lifetimes and places make sense is the checker's to say (planner/check.h): a
+ * plan that breaks its laws can be read, so that the law can be named. */
+static const TesseraColumn slot_columns[] = {
+  COLUMN (TesseraSlot, size_bytes, BYTES),
+  COLUMN (TesseraSlot, block_bytes, BYTES),
+  COLUMN (TesseraSlot, offset_bytes, BYTES),
+  COLUMN (TesseraSlot, born, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraSlot, died, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraSlot, died_next, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraSlot, section, U32, BELOW (SECTIONS)),
+  COLUMN (TesseraSlot, phase, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraSlot, ordinal, U32_OR_NONE),
+  NAMED ("block_group", TesseraSlot, group, U32_OR_NONE, BELOW (GROUPS)),
+  COLUMN (TesseraSlot, block, U32_OR_NONE),
+  COLUMN (TesseraSlot, stream, U16),
+  COLUMN (TesseraSlot, pool, U16),
+  COLUMN (TesseraSlot, lifetime_class, U8, BELOW (CLASSES)),
+  COLUMN (TesseraSlot, wraps, FLAG)
+};
+TABLE (slot, "slot", "slot_index", TesseraSlot, slot_columns);
+
+static const char *
+check_placeless (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraPlaceless *placeless = item;
+
+  return placeless->before > limits->below[TESSERA_LIMIT_SLOTS]
+             ? "before_slot does not exist"
+             : NULL;
+}
+
+static const TesseraColumn placeless_columns[] = {
+  COLUMN (TesseraPlaceless, size_bytes, BYTES),
+  COLUMN (TesseraPlaceless, block_bytes, BYTES),
+  COLUMN (TesseraPlaceless, section, U32, BELOW (SECTIONS)),
+  NAMED ("before_slot", TesseraPlaceless, before, U32),
+  COLUMN (TesseraPlaceless, born, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraPlaceless, phase, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraPlaceless, ordinal, U32_OR_NONE),
+  COLUMN (TesseraPlaceless, block, U32_OR_NONE),
+  COLUMN (TesseraPlaceless, stream, U16),
+  COLUMN (TesseraPlaceless, pool, U16)
+};
+TABLE (placeless,
+       "placeless",
+       "placeless_index",
+       TesseraPlaceless,
+       placeless_columns,
+       .check = check_placeless);
+
+static const TesseraColumn crossing_columns[] = {
+  COLUMN (TesseraCrossing, slot, U32, BELOW (SLOTS)),
+  COLUMN (TesseraCrossing, section, U32, BELOW (SECTIONS)),
+  COLUMN (TesseraCrossing, died, U32, BELOW (POSITIONS))
+};
+TABLE (crossing, "crossing", "crossing_index", TesseraCrossing, crossing_columns);
+
+static const char *
+check_room (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraRoom *room = item;
+
+  if (room->begin_bytes > room->end_bytes)
+    return "end_bytes is before begin_bytes";
+  /* One past the last: nothing comes next. */
+  if (room->before > limits->below[TESSERA_LIMIT_SLOTS])
+    return "before_slot does not exist";
+  return NULL;
+}
+
+static const TesseraColumn room_columns[] = {
+  COLUMN (TesseraRoom, section, U32, BELOW (SECTIONS)),
+  NAMED ("before_slot", TesseraRoom, before, U32),
+  COLUMN (TesseraRoom, born, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraRoom, died, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraRoom, died_next, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraRoom, stream, U16),
+  COLUMN (TesseraRoom, is_small, FLAG),
+  COLUMN (TesseraRoom, begin_bytes, BYTES),
+  COLUMN (TesseraRoom, end_bytes, BYTES),
+  COLUMN (TesseraRoom, n_requests, U32),
+  COLUMN (TesseraRoom, most_bytes, BYTES),
+  COLUMN (TesseraRoom, sum_bytes, BYTES)
+};
+TABLE (room, "room", "room_index", TesseraRoom, room_columns, .check = check_room);
+
+static const char *
+check_region (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraRegion *region = item;
+
+  return region->begin_bytes > region->end_bytes ? "end_bytes is before begin_bytes"
+                                                 : NULL;
+}
+
+static const TesseraColumn region_columns[] = {
+  COLUMN (TesseraRegion, stream, U16), COLUMN (TesseraRegion, is_small, FLAG),
+  COLUMN (TesseraRegion, begin_bytes, BYTES), COLUMN (TesseraRegion, end_bytes, BYTES)
+};
+TABLE (region,
+       "region",
+       "region_index",
+       TesseraRegion,
+       region_columns,
+       .check = check_region);
+
+static const TesseraColumn plan_edit_columns[] = { COLUMN (TesseraPlanEdit, name, TEXT),
+                                                   COLUMN (TesseraPlanEdit, rule, TEXT) };
+TABLE (plan_edit, "plan_edit", "plan_edit_index", TesseraPlanEdit, plan_edit_columns);
+
+static const TesseraColumn length_plan_columns[] = {
+  NAMED ("most_batch", TesseraLengths, most.batch, BYTES, .minimum = 1),
+  NAMED ("most_length", TesseraLengths, most.length, BYTES, .minimum = 1),
+  COLUMN (TesseraLengths, has_batch, BOOL),
+  COLUMN (TesseraLengths, n_steps, U32),
+  COLUMN (TesseraLengths, n_early, U32),
+  COLUMN (TesseraLengths, fixed_bytes, BYTES),
+  COLUMN (TesseraLengths, start_bytes, BYTES),
+  COLUMN (TesseraLengths, alignment_bytes, U32, .minimum = 1),
+  COLUMN (TesseraLengths, cut_phase, TEXT_OR_NULL),
+  NAMED ("most_second", TesseraLengths, most.second, BYTES),
+};
+TABLE (
+    length_plan, "length_plan", "length_plan_index", TesseraLengths, length_plan_columns);
+
+static const TesseraColumn length_step_columns[] = {
+  COLUMN (TesseraParameters, batch, BYTES),
+  COLUMN (TesseraParameters, length, BYTES),
+  COLUMN (TesseraParameters, second, BYTES),
+};
+TABLE (length_step,
+       "length_step",
+       "length_step_index",
+       TesseraParameters,
+       length_step_columns);
+
+static const TesseraColumn length_phase_columns[] = { NAMED (
+    "name", TesseraTextItem, text, TEXT) };
+TABLE (length_phase,
+       "length_phase",
+       "length_phase_index",
+       TesseraTextItem,
+       length_phase_columns);
+
+static const TesseraColumn length_law_columns[] = {
+  NAMED ("by_one", TesseraSizeLaw, numerators[TESSERA_TERM_ONE], NUMBER),
+  NAMED ("by_batch", TesseraSizeLaw, numerators[TESSERA_TERM_BATCH], NUMBER),
+  NAMED ("by_length", TesseraSizeLaw, numerators[TESSERA_TERM_LENGTH], NUMBER),
+  NAMED ("by_tokens", TesseraSizeLaw, numerators[TESSERA_TERM_TOKENS], NUMBER),
+  NAMED ("by_square", TesseraSizeLaw, numerators[TESSERA_TERM_SQUARE], NUMBER),
+  COLUMN (TesseraSizeLaw, denominator, NUMBER),
+  COLUMN (TesseraSizeLaw, cap_bytes, BYTES),
+  COLUMN (TesseraSizeLaw, rounding, U32),
+  COLUMN (TesseraSizeLaw, kind, U8),
+  NAMED ("by_second", TesseraSizeLaw, numerators[TESSERA_TERM_SECOND], NUMBER),
+  NAMED (
+      "by_second_tokens", TesseraSizeLaw, numerators[TESSERA_TERM_SECOND_TOKENS], NUMBER),
+  NAMED (
+      "by_second_square", TesseraSizeLaw, numerators[TESSERA_TERM_SECOND_SQUARE], NUMBER),
+  NAMED ("by_cross", TesseraSizeLaw, numerators[TESSERA_TERM_CROSS], NUMBER),
+  NAMED ("by_bare_square", TesseraSizeLaw, numerators[TESSERA_TERM_BARE_SQUARE], NUMBER),
+  NAMED ("by_bare_second_square",
+         TesseraSizeLaw,
+         numerators[TESSERA_TERM_BARE_SECOND_SQUARE],
+         NUMBER),
+  NAMED ("by_bare_cross", TesseraSizeLaw, numerators[TESSERA_TERM_BARE_CROSS], NUMBER),
+  COLUMN (TesseraSizeLaw, rounds, U8),
+  COLUMN (TesseraSizeLaw, when_second, U8),
+  COLUMN (TesseraSizeLaw, when_other, U8),
+  COLUMN (TesseraSizeLaw, when_multiple, U32),
+  COLUMN (TesseraSizeLaw, from_tokens, BYTES),
+  COLUMN (TesseraSizeLaw, to_tokens, BYTES),
+};
+TABLE (length_law, "length_law", "length_law_index", TesseraSizeLaw, length_law_columns);
+
+static const TesseraColumn length_slot_columns[] = {
+  COLUMN (TesseraLengthsSlot, law, U32, BELOW (LAWS)),
+  COLUMN (TesseraLengthsSlot, died, U32),
+  COLUMN (TesseraLengthsSlot, phase, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraLengthsSlot, stream, U16),
+  COLUMN (TesseraLengthsSlot, pool, U16),
+  COLUMN (TesseraLengthsSlot, place, U8, BELOW (PLACES)),
+  COLUMN (TesseraLengthsSlot, is_once, FLAG),
+  COLUMN (TesseraLengthsSlot, crosses, FLAG),
+  COLUMN (TesseraLengthsSlot, offset_bytes, BYTES),
+  COLUMN (TesseraLengthsSlot, spare_bytes, BYTES),
+  COLUMN (TesseraLengthsSlot, seen, U8),
+  COLUMN (TesseraLengthsSlot, is_over_cuts, FLAG),
+  COLUMN (TesseraLengthsSlot, from_tokens, BYTES),
+  COLUMN (TesseraLengthsSlot, to_tokens, BYTES),
+};
+TABLE (length_slot,
+       "length_slot",
+       "length_slot_index",
+       TesseraLengthsSlot,
+       length_slot_columns);
+
+static const TesseraColumn start_slot_columns[] = {
+  COLUMN (TesseraStartSlot, size_bytes, BYTES),
+  COLUMN (TesseraStartSlot, block_bytes, BYTES),
+  COLUMN (TesseraStartSlot, offset_bytes, BYTES),
+  COLUMN (TesseraStartSlot, died, U32),
+  COLUMN (TesseraStartSlot, phase, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraStartSlot, stream, U16),
+  COLUMN (TesseraStartSlot, pool, U16),
+  COLUMN (TesseraStartSlot, is_held, FLAG),
+  COLUMN (TesseraStartSlot, is_left, FLAG),
+};
+TABLE (
+    start_slot, "start_slot", "start_slot_index", TesseraStartSlot, start_slot_columns);
+
+static const TesseraColumn order_columns[] = {
+  COLUMN (TesseraOrder, from_tokens, BYTES),
+  COLUMN (TesseraOrder, is_first, FLAG),
+  COLUMN (TesseraOrder, n_low, U32),
+};
+TABLE (order, "length_order", "length_order_index", TesseraOrder, order_columns);
+
+static const TesseraColumn order_slot_columns[] = { WHOLE ("slot", U32, BELOW (SLOTS)) };
+TABLE (order_slot,
+       "length_order_slot",
+       "length_order_slot_index",
+       uint32_t,
+       order_slot_columns);
+
+static const TesseraColumn order_edge_columns[] = {
+  COLUMN (TesseraOrderEdge, above, U32),
+  COLUMN (TesseraOrderEdge, below, U32),
+};
+TABLE (order_edge,
+       "length_order_edge",
+       "length_order_edge_index",
+       TesseraOrderEdge,
+       order_edge_columns);
