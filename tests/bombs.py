@@ -70,7 +70,21 @@ def what_piles_up_is_refused(tmp):
         refuse(tmp / name, "more lists, dicts and values at once")
         (tmp / name).unlink()
     write(tmp / "entries", ENTRY, b"}(h\1h\2h\3K\1h\4K\1u", 48 * MIB, b"eeu.")
-    refuse(tmp / "entries", "entries, segments and blocks in its first")
+    refuse(tmp / "entries", "entries, segments, blocks and stacks in its first")
+
+
+@test
+def stacks_of_frames_of_two_bytes_are_refused(tmp):
+    """Each of its own, of a hundred frames that are one of two."""
+    frames = b"](" + b"}\x94(" + key("filename") + b"h\2" + key("line") + b"K\1" + key("name") + b"h\2u" + \
+        b"}\x94(h\7h\2h\x08K\2h\x09h\2ue"
+    with open(tmp / "stacks", "wb") as out:
+        out.write(ENTRY + b"}(h\1h\2h\3K\2h\4K\1" + key("frames") + frames + b"u")
+        for i in range(40_000):
+            stack = b"".join(b"h\x0a" if i >> bit & 1 else b"h\6" for bit in range(100))
+            out.write(b"}(h\1h\2h\3J" + struct.pack("<i", 512 * (i + 2)) + b"h\4K\1h\5](" + stack + b"eu")
+        out.write(b"eeu.")
+    refuse(tmp / "stacks", "entries, segments, blocks and stacks in its first")
 
 
 @test

@@ -18,6 +18,8 @@
  * past so many records each has to stand for so many bytes. */
 #define FREE_RECORDS ((size_t) 1 << 18)
 #define LEAST_RECORD_BYTES 25
+/* The frames of a new stack take five bytes each in a real file, and 51 in memory. */
+#define FRAMES_A_RECORD 5
 
 static const char *const texts[TESSERA_N_TEXTS] = {
 #define TEXT(name, text) [TESSERA_TEXT_##name] = text,
@@ -237,7 +239,7 @@ tessera_capture_number (TesseraCapture *capture, size_t n, uint32_t *out_index)
   if (capture->n_records > FREE_RECORDS &&
       capture->pickle.op_at / LEAST_RECORD_BYTES < capture->n_records)
     return tessera_fail (capture->error, TESSERA_BAD_INPUT,
-                         "%s holds %zu entries, segments and blocks in its first %" PRIu64
+                         "%s holds %zu entries, segments, blocks and stacks in its first %" PRIu64
                          " bytes, more than those can describe: the snapshot is damaged",
                          capture->pickle.stream->name, capture->n_records,
                          capture->pickle.op_at);
@@ -283,6 +285,7 @@ tessera_capture_stack (TesseraCapture *capture,
       for (uint32_t frame = 0; frame < count; frame++)
         capture->scratch[n_frames++] = tessera_record_first (item) + frame;
     }
+  capture->n_records += n_frames / FRAMES_A_RECORD; /* judged with the next record */
   if (n_frames > 0 && tessera_trace_add_stack (capture->trace, capture->scratch, n_frames,
                                                out_stack) != TESSERA_OK)
     return tessera_capture_no_memory (capture);

@@ -181,7 +181,7 @@ typedef struct
   size_t n_histories, cap_histories;
   TesseraAnnotationRecord *annotations;
   size_t n_annotations, cap_annotations;
-  size_t n_records; /* of all kinds but frames */
+  size_t n_records; /* of all kinds; some frames of a stack count as one */
   TesseraFlaw flaws[TESSERA_MAX_FLAWS];
   size_t n_flaws;
 
