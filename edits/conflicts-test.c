@@ -302,7 +302,7 @@ test_preview_left_out (void)
       test_scene_open (&scene, test_trace_random (seed, 400, 1));
       full = test_plan (&scene);
       leave_out_smallest (&scene, full);
-      scene.options.is_preview = scene.options.former_is_full = true;
+      scene.options.is_preview = true;
       scene.options.former = full;
       preview = test_plan (&scene);
       g_assert_cmpuint (preview->n_slots, ==, full->n_slots - 1);

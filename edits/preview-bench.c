@@ -146,7 +146,6 @@ plan (const Study *study,
                                        .strategy = strategy,
                                        .is_preview = watch == NULL,
                                        .former = study->plan,
-                                       .former_is_full = true,
                                        .first_step = -1,
                                        .last_step = -1,
                                        .listener = watch ? &listener : NULL };

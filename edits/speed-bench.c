@@ -185,7 +185,6 @@ plan (const Study *study, const TesseraEdit *edit, TesseraStrategy strategy, boo
                                        .former = strategy == TESSERA_STRATEGY_STALLOC
                                                      ? study->stalloc
                                                      : study->plan,
-                                       .former_is_full = true,
                                        .first_step = -1,
                                        .last_step = -1 };
   TesseraError error = { 0 };

@@ -63,23 +63,12 @@ typedef struct
   uint32_t n_threads;   /* 0: one per processor */
   uint64_t work_budget; /* units (placements tried); 0: default. Never seconds: the result
                            is a pure function of items and options */
-  size_t fit_at_most;   /* problems of more items are fitted in order of time only; 0:
-                           default */
-  uint32_t n_orders;    /* only so many of the portfolio's orders, likely winners first;
-                           0: all */
   const uint64_t *former; /* (nullable) (array length=n_items): where the items lay in a
-                             layout before, UINT64_MAX: nowhere. A hint: orders that
-                             follow it are tried as well, and the result depends on it */
-  bool is_brief;          /* where there is @former, few orders are tried beside it */
-  bool is_settled; /* @former was packed with all of the work, and these items are held
-                      to no less: a layout that is no higher is low enough */
-  bool is_glance;  /* what @former comes to is told, however high, and nothing is
-                      done to lower it where it can be repaired at all */
-  uint64_t most_bytes; /* where something is pinned: TESSERA_REFUSED, with no conflict,
+                             layout before, UINT64_MAX: nowhere. It is repaired first */
+  bool is_preview;        /* @former is repaired, orders are tried, little is improved */
+  uint64_t most_bytes;    /* where something is pinned: TESSERA_REFUSED, with no conflict,
                           once it is proven that no layout is lower than this; 0: all are
                           wanted */
-  uint32_t rough_part; /* where there is @former: so small a part of the height above the
-                          bound is low enough as well; 0: none is */
   const TesseraProgress *progress;
   bool keeps_best; /* where @progress says stop, what is known then is the answer, not
                       TESSERA_CANCELLED: is_cut_short. Once it says stop it has to stay

@@ -22,13 +22,11 @@ typedef struct
   const TesseraEdit *edits; /* (nullable): in their order; those undone are skipped */
   size_t n_edits;
   TesseraEditConflict *out_conflict; /* (nullable): set on TESSERA_REFUSED */
-  bool is_preview; /* as fast as can be: a portfolio's first orders only. What is kept
+  bool is_preview; /* as fast as can be: @former repaired, or one order. What is kept
                       and exported is planned without */
   const TesseraPlan *former; /* (nullable): of a preview: a plan of the same trace and
                                 structure, made before; where its slots lie is a hint. A
                                 full plan never looks at it */
-  bool former_is_full; /* it is no preview, and all edits that it was made with are among
-                          these: a preview that is no higher is low enough */
   const TesseraPlan *resumed; /* (nullable): of the same trace, made with these options
                                  before, whoever wrote its file: planning goes on from it
                                  and never ends higher. Depends on it, and says so

@@ -18,18 +18,20 @@ typedef struct
   uint64_t top_bytes;  /* of those passed */
   uint64_t free_bytes; /* below the first range that was not passed */
   uint64_t at_bytes;   /* end of the last that was */
-  uint64_t slack_bytes;
   size_t n_passed;
 } Walk;
 
 /* In ascending order of where they lay; a hint may say anything. */
 static TesseraStatus
-list_places (const TesseraPackProblem *problem, TesseraKeyed *places, size_t *out_n)
+list_places (const TesseraPackProblem *problem,
+             const uint64_t *former,
+             TesseraKeyed *places,
+             size_t *out_n)
 {
   size_t n = 0;
   for (uint32_t i = 0; i < problem->n_items; i++)
     {
-      uint64_t at_bytes = problem->former[problem->items[i].source];
+      uint64_t at_bytes = former[problem->items[i].source];
       if (at_bytes <= TESSERA_PACK_MOST_BYTES)
         places[n++] = (TesseraKeyed){ at_bytes, i };
     }
@@ -44,22 +46,6 @@ has_left (const TesseraPackProblem *problem, uint32_t item)
   const TesseraPackLimit *limit = problem->limits != NULL ? &problem->limits[item] : NULL;
   return limit != NULL && (limit->pinned_bytes != TESSERA_PACK_NOT_PINNED ||
                            limit->body != TESSERA_PACK_NO_BODY);
-}
-
-/* Gaps that are too small to be worth who would lie across their ends. */
-static void
-skip_small (Walk *walk)
-{
-  const TesseraPackProblem *problem = walk->problem;
-  for (; walk->n_passed < problem->n_blocked; walk->n_passed++)
-    {
-      const TesseraPackRange *range = &problem->blocked[walk->n_passed];
-      uint64_t gap_bytes = range->begin_bytes - walk->at_bytes;
-      if (gap_bytes > walk->slack_bytes)
-        return;
-      walk->slack_bytes -= gap_bytes;
-      walk->at_bytes = range->end_bytes;
-    }
 }
 
 /* The first address below which @used_bytes are free. */
@@ -80,23 +66,20 @@ address_of (Walk *walk, uint64_t used_bytes)
 }
 
 TesseraStatus
-tessera_pack_hints_find (TesseraPackProblem *problem, uint64_t slack_bytes)
+tessera_pack_hints_find (TesseraPackProblem *problem, const uint64_t *former)
 {
   TesseraKeyed *places = malloc ((problem->n_items + 1) * sizeof *places);
   size_t n_places;
-  Walk walk = { .problem = problem, .slack_bytes = slack_bytes };
+  Walk walk = { .problem = problem };
   problem->hints = malloc ((problem->n_items + 1) * sizeof *problem->hints);
   if (places == NULL || problem->hints == NULL ||
-      list_places (problem, places, &n_places) != TESSERA_OK)
+      list_places (problem, former, places, &n_places) != TESSERA_OK)
     {
       free (places);
       return TESSERA_NO_MEMORY;
     }
   for (size_t i = 0; i < problem->n_items; i++)
     problem->hints[i] = TESSERA_PACK_NO_HINT;
-  skip_small (&walk);
-  problem->hint_low_bytes = address_of (&walk, 0);
-  size_t n_below = walk.n_passed;
   for (size_t k = 0; k < n_places; k++)
     {
       uint32_t item = places[k].value;
@@ -110,11 +93,7 @@ tessera_pack_hints_find (TesseraPackProblem *problem, uint64_t slack_bytes)
         continue;
       walk.used_bytes += end_bytes - (is_above ? begin_bytes : walk.top_bytes);
       walk.top_bytes = end_bytes;
-      if (problem->hints[item] + problem->items[item].size_bytes >
-          problem->hint_top_bytes)
-        problem->hint_top_bytes = problem->hints[item] + problem->items[item].size_bytes;
     }
-  problem->is_torn = walk.n_passed > n_below;
   free (places);
   return TESSERA_OK;
 }

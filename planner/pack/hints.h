@@ -21,12 +21,11 @@
 
 /*
  * tessera_pack_hints_find:
- * @slack_bytes: gaps below are left out while they are no more in all
+ * @former: as in TesseraPackOptions
  *
- * Sets problem->hints and what belongs to them, by problem->former, which must not be
- * NULL. What is blocked must be known.
+ * Sets problem->hints. What is blocked must be known.
  *
  * Returns: TESSERA_OK or TESSERA_NO_MEMORY.
  */
 TESSERA_MUST_USE TesseraStatus tessera_pack_hints_find (TesseraPackProblem *problem,
-                                                        uint64_t slack_bytes);
+                                                        const uint64_t *former);

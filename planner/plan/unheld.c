@@ -81,7 +81,6 @@ tessera_unheld_improve (const TesseraItem *items,
   others = former + n_items;
   status = pack_unheld (items, n_items, options, former);
   repair.former = former;
-  repair.is_brief = true;
   if (status == TESSERA_OK)
     status = tessera_pack (items, n_items, &repair, others, &repaired);
   if (status == TESSERA_OK && repaired.height_bytes < packing->height_bytes)

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The method is one pass: the packer tries so many orders of what layers leave to it. */
-#define N_ORDERS 6
 #define STRATEGY "groups as units, fused, in layers"
 
 typedef struct
@@ -329,7 +327,7 @@ place_rest (const TesseraItem *items,
             uint64_t *offsets,
             TesseraPacking *out_packing)
 {
-  TesseraPackOptions few = *options;
+  TesseraPackOptions one_pass = *options;
   TesseraItem *around = malloc ((n_items + 1) * sizeof *around);
   Range *pinned = malloc ((n_items + 1) * sizeof *pinned);
   size_t n_pinned = 0;
@@ -337,8 +335,7 @@ place_rest (const TesseraItem *items,
                              ? find_pinned (items, n_items, pinned, &n_pinned)
                              : TESSERA_NO_MEMORY;
 
-  if (few.n_orders == 0 || few.n_orders > N_ORDERS)
-    few.n_orders = N_ORDERS;
+  one_pass.work_budget = 1; /* as the method is: nothing is improved */
   for (size_t i = 0; status == TESSERA_OK && i < n_items; i++)
     {
       around[i] = items[i];
@@ -349,7 +346,7 @@ place_rest (const TesseraItem *items,
       around[i].pinned_bytes = offsets[i];
     }
   if (status == TESSERA_OK)
-    status = tessera_pack (around, n_items, &few, offsets, out_packing);
+    status = tessera_pack (around, n_items, &one_pass, offsets, out_packing);
   free (around);
   free (pinned);
   return status;

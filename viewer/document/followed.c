@@ -41,18 +41,6 @@ make_whole (TesseraError *error)
     g_strlcat (error->text, ".", sizeof error->text);
 }
 
-/* Whether a plan had all of the work, and less to hold to than is wanted now. */
-static bool
-is_full (const TesseraFollowed *former,
-         const TesseraPlanRequest *request,
-         const TesseraHistory *history)
-{
-  return !former->request.is_preview && former->seconds > 0 &&
-         former->plan->cut_short == TESSERA_CUT_NOT &&
-         former->request.strategy == request->strategy && history != NULL &&
-         tessera_history_goes_on (history, former->plan);
-}
-
 /* Plans made here hold nothing for other lengths, so nothing is dropped. */
 static TesseraStatus
 advise (TesseraFollowed *planned, const TesseraPlanWatch *watch, TesseraError *error)
@@ -82,7 +70,6 @@ tessera_followed_new (TesseraData *data,
     .strategy = request->strategy,
     .is_preview = request->is_preview,
     .former = former != NULL ? former->plan : NULL,
-    .former_is_full = former != NULL && is_full (former, request, history),
     .resumed = request->goes_on && former != NULL ? former->plan : NULL,
     .out_conflict = out_conflict,
     .first_step = -1,

@@ -13,7 +13,6 @@
 enum
 {
   /* Around what is pinned packing is dearer: the likely orders, and less work. */
-  FIRST_ORDERS = 12,
   FIRST_WORK = 1 << 18
 };
 
@@ -152,8 +151,6 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
     options = *build->options->pack;
   if (way->is_first && options.work_budget == 0)
     options.work_budget = FIRST_WORK;
-  if (way->is_first)
-    options.n_orders = FIRST_ORDERS;
   for (; n < of->n_swept && status == TESSERA_OK; n++)
     items[n] =
         (TesseraItem){ .size_bytes = size_of (of, swept[n], way->is_first, block_bytes),

@@ -2,9 +2,7 @@
  * An attempt at a problem whose items are held to something. See attempt.h.
  *
  * What is pinned comes first. Then the order is followed; at the first item of a body all
- * of the body is placed in one move: its base rises until every item fits above it. The
- * skyline knows the items that it has placed itself; around what is pinned or blocked,
- * which may lie above free room, it goes by the shelf, which holds nothing else then.
+ * of the body is placed in one move: its base rises until every item fits above it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +13,6 @@
 typedef struct
 {
   TesseraDesk *desk;
-  TesseraPlacement placement;
   uint64_t height_bytes;
 } Attempt;
 
@@ -23,13 +20,7 @@ typedef struct
 static uint64_t
 lowest_from (const Attempt *attempt, const TesseraPackItem *item, uint64_t from_bytes)
 {
-  const TesseraDesk *desk = attempt->desk;
-  if (attempt->placement == TESSERA_PLACE_SKYLINE)
-    {
-      uint64_t floor = tessera_reach_floor (&desk->lowest.reach, item);
-      from_bytes = floor > from_bytes ? floor : from_bytes;
-    }
-  return tessera_shelf_fit_from (&desk->shelf, item, from_bytes);
+  return tessera_shelf_fit_from (&attempt->desk->shelf, item, from_bytes);
 }
 
 static void
@@ -37,12 +28,7 @@ put (Attempt *attempt, uint32_t item_index, uint64_t offset)
 {
   TesseraDesk *desk = attempt->desk;
   const TesseraPackItem *item = &desk->problem->items[item_index];
-  bool is_pinned =
-      desk->problem->limits[item_index].pinned_bytes != TESSERA_PACK_NOT_PINNED;
-  if (is_pinned || attempt->placement != TESSERA_PLACE_SKYLINE)
-    tessera_shelf_put (&desk->shelf, item_index, offset);
-  else
-    tessera_reach_raise (&desk->lowest.reach, item, offset + item->size_bytes);
+  tessera_shelf_put (&desk->shelf, item_index, offset);
   desk->offsets[item_index] = offset;
   if (offset + item->size_bytes > attempt->height_bytes)
     attempt->height_bytes = offset + item->size_bytes;
@@ -87,16 +73,14 @@ put_item (Attempt *attempt, uint32_t item_index)
     return;
   if (limit->body != TESSERA_PACK_NO_BODY)
     put_body (attempt, limit->body);
-  else if (attempt->placement == TESSERA_PLACE_BEST_FIT)
-    put (attempt, item_index, tessera_shelf_best_fit (&desk->shelf, item));
   else
     put (attempt, item_index, lowest_from (attempt, item, 0));
 }
 
 static Attempt
-begin (TesseraDesk *desk, TesseraPlacement placement)
+begin (TesseraDesk *desk)
 {
-  Attempt attempt = { .desk = desk, .placement = placement };
+  Attempt attempt = { .desk = desk };
   tessera_shelf_empty (&desk->shelf);
   tessera_shelf_block (&desk->shelf);
   memset (desk->bodies_put, 0, desk->problem->n_bodies);
@@ -105,12 +89,9 @@ begin (TesseraDesk *desk, TesseraPlacement placement)
 }
 
 void
-tessera_attempt_first (TesseraDesk *desk,
-                       TesseraPlacement placement,
-                       size_t n_items,
-                       uint64_t *height_bytes)
+tessera_attempt_first (TesseraDesk *desk, size_t n_items, uint64_t *height_bytes)
 {
-  Attempt attempt = begin (desk, placement);
+  Attempt attempt = begin (desk);
   for (size_t i = 0; i < n_items; i++)
     put_item (&attempt, desk->order[i]);
   *height_bytes = attempt.height_bytes;
@@ -118,13 +99,11 @@ tessera_attempt_first (TesseraDesk *desk,
 
 bool
 tessera_attempt_limits (TesseraDesk *desk,
-                        TesseraPlacement placement,
                         const TesseraPackWatch *watch,
                         uint64_t *out_height_bytes)
 {
   const TesseraPackProblem *problem = desk->problem;
-  tessera_reach_flatten (&desk->lowest.reach);
-  Attempt attempt = begin (desk, placement);
+  Attempt attempt = begin (desk);
   for (size_t i = 0; i < problem->n_items; i++)
     {
       if (i % TESSERA_LOOK_EVERY == 0 &&

@@ -66,20 +66,10 @@ tessera_desk_clear (TesseraDesk *desk)
 }
 
 static uint64_t
-place_on_skyline (TesseraDesk *desk, const TesseraPackItem *item)
+place_on_shelf (TesseraDesk *desk, uint32_t item_index)
 {
-  uint64_t offset = tessera_reach_floor (&desk->lowest.reach, item);
-  tessera_reach_raise (&desk->lowest.reach, item, offset + item->size_bytes);
-  return offset;
-}
-
-static uint64_t
-place_on_shelf (TesseraDesk *desk, uint32_t item_index, TesseraPlacement placement)
-{
-  const TesseraPackItem *item = &desk->problem->items[item_index];
-  uint64_t offset = placement == TESSERA_PLACE_FIRST_FIT
-                        ? tessera_shelf_first_fit (&desk->shelf, item)
-                        : tessera_shelf_best_fit (&desk->shelf, item);
+  uint64_t offset =
+      tessera_shelf_first_fit (&desk->shelf, &desk->problem->items[item_index]);
   tessera_shelf_put (&desk->shelf, item_index, offset);
   return offset;
 }
@@ -111,10 +101,9 @@ tessera_attempt (TesseraDesk *desk,
                                  watch, desk->offsets,
                                  out_height_bytes) == TESSERA_LOWEST_DONE;
   if (problem->limits != NULL)
-    return tessera_attempt_limits (desk, placement, watch, out_height_bytes);
+    return tessera_attempt_limits (desk, watch, out_height_bytes);
   uint64_t height_bytes = 0;
-  bool forgets = placement != TESSERA_PLACE_SKYLINE && is_by_time (desk);
-  tessera_reach_flatten (&desk->lowest.reach);
+  bool forgets = is_by_time (desk);
   tessera_shelf_empty (&desk->shelf);
   for (size_t i = 0; i < problem->n_items; i++)
     {
@@ -125,9 +114,7 @@ tessera_attempt (TesseraDesk *desk,
       const TesseraPackItem *item = &problem->items[item_index];
       if (forgets && i % TESSERA_LOOK_EVERY == 0)
         tessera_shelf_forget (&desk->shelf, tessera_pack_first_section (item));
-      uint64_t offset = placement == TESSERA_PLACE_SKYLINE
-                            ? place_on_skyline (desk, item)
-                            : place_on_shelf (desk, item_index, placement);
+      uint64_t offset = place_on_shelf (desk, item_index);
       desk->offsets[item_index] = offset;
       if (offset + item->size_bytes > height_bytes)
         height_bytes = offset + item->size_bytes;
@@ -138,13 +125,11 @@ tessera_attempt (TesseraDesk *desk,
 
 /* Wherever the shelf has room for them. */
 static void
-place_first_class (TesseraDesk *desk,
-                   TesseraPlacement placement,
-                   TesseraFirstPlaces *places)
+place_first_class (TesseraDesk *desk, TesseraFirstPlaces *places)
 {
   places->height_bytes = 0;
   if (desk->problem->limits != NULL)
-    tessera_attempt_first (desk, placement, desk->n_first, &places->height_bytes);
+    tessera_attempt_first (desk, desk->n_first, &places->height_bytes);
   else
     tessera_shelf_empty (&desk->shelf);
   for (size_t i = 0; i < desk->n_first; i++)
@@ -152,7 +137,7 @@ place_first_class (TesseraDesk *desk,
       uint32_t item_index = desk->order[i];
       if (desk->problem->limits == NULL)
         {
-          uint64_t offset = place_on_shelf (desk, item_index, placement);
+          uint64_t offset = place_on_shelf (desk, item_index);
           uint64_t top = offset + desk->problem->items[item_index].size_bytes;
           desk->offsets[item_index] = offset;
           if (top > places->height_bytes)
@@ -166,14 +151,12 @@ place_first_class (TesseraDesk *desk,
 static uint64_t
 put_first_class (TesseraDesk *desk, const TesseraRule *rule)
 {
-  const bool is_first_fit = rule->fit == TESSERA_SWEEP_FIRST_FIT;
-  const size_t way = (is_first_fit ? 1 : 0) + (rule->is_backward ? 2 : 0);
+  const size_t way = rule->is_backward ? 1 : 0;
   TesseraFirstPlaces *places = &desk->first[way];
   if (places->offsets == NULL)
     {
       places->offsets = &desk->first_offsets[way * desk->n_first];
-      place_first_class (
-          desk, is_first_fit ? TESSERA_PLACE_FIRST_FIT : TESSERA_PLACE_BEST_FIT, places);
+      place_first_class (desk, places);
     }
   for (size_t i = 0; i < desk->n_first; i++)
     {
@@ -183,18 +166,6 @@ put_first_class (TesseraDesk *desk, const TesseraRule *rule)
   return places->height_bytes;
 }
 
-/* Who comes last has no places of its own: it fills holes. */
-static TesseraSweepFit
-fit_of_class (const TesseraRule *rule,
-              const uint32_t ends[TESSERA_RULE_MAX_CLASSES],
-              uint32_t class)
-{
-  bool is_last = ends[class] == ends[TESSERA_RULE_MAX_CLASSES - 1];
-  return rule->fit == TESSERA_SWEEP_OWN_PLACE && is_last && class > 1
-             ? TESSERA_SWEEP_BEST_FIT
-             : rule->fit;
-}
-
 bool
 tessera_attempt_sweep (TesseraDesk *desk,
                        const TesseraRule *rule,
@@ -202,16 +173,15 @@ tessera_attempt_sweep (TesseraDesk *desk,
                        const TesseraPackWatch *watch,
                        uint64_t *out_height_bytes)
 {
-  uint32_t ends[TESSERA_RULE_MAX_CLASSES];
+  uint32_t ends[TESSERA_RULE_N_CLASSES];
   tessera_rule_order (rule, desk->sweep.times, desk->order, ends);
   tessera_sweep_begin (&desk->sweep, rule->is_backward, looks);
   *out_height_bytes = put_first_class (desk, rule);
-  for (uint32_t c = 1; c < TESSERA_RULE_MAX_CLASSES; c++)
+  for (uint32_t c = 1; c < TESSERA_RULE_N_CLASSES; c++)
     if (ends[c] > ends[c - 1] &&
         !tessera_sweep_class (&desk->sweep, &desk->order[ends[c - 1]],
-                              ends[c] - ends[c - 1], fit_of_class (rule, ends, c),
-                              ends[c - 1] == ends[0] ? rule->ground_bytes : 0, watch,
-                              desk->offsets, out_height_bytes))
+                              ends[c] - ends[c - 1], rule->fit, watch, desk->offsets,
+                              out_height_bytes))
       return false;
   return true;
 }

@@ -17,35 +17,26 @@
 typedef enum
 {
   TESSERA_PLACE_FIRST_FIT, /* lowest gap that takes it */
-  TESSERA_PLACE_BEST_FIT,  /* smallest gap that takes it */
-  TESSERA_PLACE_SKYLINE,   /* on top of all that lies in its sections */
   TESSERA_PLACE_LOWEST     /* lowest reachable offset next; the order settles ties */
 } TesseraPlacement;
-
-typedef struct
-{
-  const char *name; /* for people: which order, which placement */
-  TesseraOrderKey keys[TESSERA_ORDER_MAX_KEYS];
-  TesseraPlacement placement;
-} TesseraCandidate;
 
 /* What kinds of attempts a desk is for: room for others is not made. */
 typedef struct
 {
-  bool has_orders;           /* orders, skylines, the lowest offset */
+  bool has_orders;           /* orders, the lowest offset */
   size_t n_on_shelf;         /* so many items are fitted in any order */
   const TesseraTimes *times; /* for sweeps; NULL: none */
 } TesseraDeskParts;
 
-/* Where those lie that come before all sweeps. Rules differ in what comes after them:
- * first fit or best fit, forward or backward is all that they see of a rule. */
+/* Where those lie that come before all sweeps: forward or backward is all that they see
+ * of a rule. */
 typedef struct
 {
   uint64_t *offsets; /* [n_items] in the order of their class; NULL: not known yet */
   uint64_t height_bytes;
 } TesseraFirstPlaces;
 
-#define TESSERA_N_FIRST_PLACES 4
+#define TESSERA_N_FIRST_PLACES 2
 
 /* What one thread needs to make attempts, one after another. */
 typedef struct
@@ -56,7 +47,7 @@ typedef struct
   uint64_t *offsets;   /* by item, of the last attempt */
   uint8_t *bodies_put; /* [n_bodies] of the attempt in progress; NULL without limits */
   TesseraShelf shelf;
-  TesseraLowest lowest; /* its reach serves TESSERA_PLACE_SKYLINE as well */
+  TesseraLowest lowest;
   TesseraSweep sweep;
   TesseraFirstPlaces first[TESSERA_N_FIRST_PLACES];
   uint64_t *first_offsets; /* room for these */
@@ -85,14 +76,12 @@ TESSERA_MUST_USE bool tessera_attempt_sweep (TesseraDesk *desk,
                                              uint64_t looks,
                                              const TesseraPackWatch *watch,
                                              uint64_t *out_height_bytes);
-/* The same of a problem with limits. */
+/* First fit of a problem with limits. */
 TESSERA_MUST_USE bool tessera_attempt_limits (TesseraDesk *desk,
-                                              TesseraPlacement placement,
                                               const TesseraPackWatch *watch,
                                               uint64_t *out_height_bytes);
 /* The first @n_items of the order that stands in @desk, and all that is pinned, on an
  * empty shelf: what sweeps then go around. Raises *height_bytes. */
 void tessera_attempt_first (TesseraDesk *desk,
-                            TesseraPlacement placement,
                             size_t n_items,
                             uint64_t *height_bytes);

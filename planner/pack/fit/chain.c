@@ -24,33 +24,19 @@ static const TesseraOrderKey first_orders[TESSERA_N_CHAINS][TESSERA_ORDER_MAX_KE
   { TESSERA_BY_LOAD, TESSERA_BY_SIZE, TESSERA_BY_LIFE },
 };
 
-/* Which get furthest with some 100 attempts, on made loads with pins. */
-static const uint32_t by_speed[TESSERA_N_CHAINS] = { 5, 7, 2, 4, 3, 0, 6, 1 };
-
-/* Where it is known where the items lay before, so many chains begin with that order. */
-#define N_AS_BEFORE 4
-static const TesseraOrderKey as_before[TESSERA_ORDER_MAX_KEYS] = { TESSERA_BY_FORMER,
-                                                                   TESSERA_BY_AREA };
-
 TesseraStatus
 tessera_chains_init (TesseraChain chains[TESSERA_N_CHAINS],
                      const TesseraPackProblem *problem,
-                     uint32_t n_chains,
                      TesseraOrderEntry *entries)
 {
-  bool is_all = n_chains == TESSERA_N_CHAINS;
-  for (uint32_t i = 0; i < n_chains; i++)
+  for (uint32_t i = 0; i < TESSERA_N_CHAINS; i++)
     {
-      const TesseraOrderKey *keys = first_orders[is_all ? i : by_speed[i]];
       chains[i].random_state = i;
       chains[i].n_settled = 0;
       chains[i].order = calloc (problem->n_items, sizeof *chains[i].order);
       if (chains[i].order == NULL)
         return TESSERA_NO_MEMORY;
-      tessera_order_items (
-          problem,
-          is_all && problem->former != NULL && i < N_AS_BEFORE ? as_before : keys,
-          entries, chains[i].order);
+      tessera_order_items (problem, first_orders[i], entries, chains[i].order);
     }
   return TESSERA_OK;
 }

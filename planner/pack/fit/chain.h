@@ -25,11 +25,9 @@ typedef struct
   uint64_t n_settled; /* floors found anew by those who take turns, in its tries so far */
 } TesseraChain;
 
-/* All chains, each with the order of its own number; where fewer are wanted, @n_chains
- * that get somewhere soonest. */
+/* All chains, each with the order of its own number. */
 TESSERA_MUST_USE TesseraStatus tessera_chains_init (TesseraChain chains[TESSERA_N_CHAINS],
                                                     const TesseraPackProblem *problem,
-                                                    uint32_t n_chains,
                                                     TesseraOrderEntry *entries);
 void tessera_chains_clear (TesseraChain chains[TESSERA_N_CHAINS]); /* zeroed: fine */
 

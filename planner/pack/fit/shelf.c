@@ -81,27 +81,15 @@ higher (uint32_t a, uint32_t b)
 typedef struct
 {
   const TesseraPackItem *item;
-  uint64_t top;      /* of the neighbours met so far */
-  uint64_t best_gap; /* UINT64_MAX: none */
-  uint64_t best_at;
-  bool stops_at_first;
+  uint64_t top; /* of the neighbours met so far */
 } Walk;
 
-/* Notes the gap below @entry; returns true when the walk is over. */
+/* Returns: true where the item fits below @entry: the walk is over. */
 static bool
 meet_entry (Walk *walk, const TesseraShelfEntry *entry)
 {
-  if (entry->offset > walk->top)
-    {
-      uint64_t gap = entry->offset - walk->top;
-      if (gap >= walk->item->size_bytes && gap < walk->best_gap)
-        {
-          walk->best_gap = gap;
-          walk->best_at = walk->top;
-          if (walk->stops_at_first || gap == walk->item->size_bytes)
-            return true;
-        }
-    }
+  if (entry->offset > walk->top && entry->offset - walk->top >= walk->item->size_bytes)
+    return true;
   if (entry->top > walk->top)
     walk->top = entry->top;
   return false;
@@ -156,43 +144,25 @@ matters (const TesseraShelf *shelf,
          ((limit->in & chunk->apart) | (limit->apart & chunk->in)) != 0;
 }
 
-static uint64_t
-fit (const TesseraShelf *shelf,
-     const TesseraPackItem *item,
-     uint64_t from_bytes,
-     bool stops_at_first)
+uint64_t
+tessera_shelf_fit_from (const TesseraShelf *shelf,
+                        const TesseraPackItem *item,
+                        uint64_t from_bytes)
 {
-  Walk walk = { .item = item,
-                .top = from_bytes,
-                .best_gap = UINT64_MAX,
-                .stops_at_first = stops_at_first };
+  Walk walk = { .item = item, .top = from_bytes };
   const uint32_t life[2] = { tessera_pack_first_section (item),
                              tessera_pack_last_section (item) };
   for (uint32_t c = 0; c < shelf->n_chunks; c++)
     if (matters (shelf, &shelf->chunks[c], item, life) &&
         walk_chunk (shelf, &shelf->chunks[c], &walk))
       break;
-  return walk.best_gap != UINT64_MAX ? walk.best_at : walk.top;
+  return walk.top;
 }
 
 uint64_t
 tessera_shelf_first_fit (const TesseraShelf *shelf, const TesseraPackItem *item)
 {
-  return fit (shelf, item, 0, true);
-}
-
-uint64_t
-tessera_shelf_best_fit (const TesseraShelf *shelf, const TesseraPackItem *item)
-{
-  return fit (shelf, item, 0, false);
-}
-
-uint64_t
-tessera_shelf_fit_from (const TesseraShelf *shelf,
-                        const TesseraPackItem *item,
-                        uint64_t from_bytes)
-{
-  return fit (shelf, item, from_bytes, true);
+  return tessera_shelf_fit_from (shelf, item, 0);
 }
 
 static void

@@ -5,7 +5,7 @@
  * Idea: entries sorted by offset in chunks of some dozen; each chunk knows the sections
  * that its entries touch at all, so that a question skips chunks that cannot matter. A
  * question walks upwards over the entries alive together with the item and stops at the
- * first gap (first fit) or at the top (best fit). Cost: the entries met on the way.
+ * first gap. Cost: the entries met on the way.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,8 +50,6 @@ void tessera_shelf_clear (TesseraShelf *shelf); /* frees; a zeroed one is fine *
 void tessera_shelf_empty (TesseraShelf *shelf);
 /* The lowest offset at which the item fits. */
 uint64_t tessera_shelf_first_fit (const TesseraShelf *shelf, const TesseraPackItem *item);
-/* The lower end of the smallest gap that takes it, else the top of its neighbours. */
-uint64_t tessera_shelf_best_fit (const TesseraShelf *shelf, const TesseraPackItem *item);
 /* The lowest offset from @from_bytes on at which the item fits. */
 uint64_t tessera_shelf_fit_from (const TesseraShelf *shelf,
                                  const TesseraPackItem *item,

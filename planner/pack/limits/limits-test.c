@@ -390,7 +390,7 @@ test_no_memory (void)
   const TestLimitsShape shape = { 60, 40, 3, 2, 0, TRUE };
   TesseraItem items[60];
   uint64_t offsets[60];
-  TesseraPackOptions options = { .n_threads = 2, .work_budget = 1000 };
+  TesseraPackOptions options = { .n_threads = 1, .work_budget = 1000 };
   TesseraPacking packing;
   for (uint32_t i = 0; i < shape.n_items; i++)
     items[i] = test_limits_item (random, &shape);

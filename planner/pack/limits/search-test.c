@@ -86,7 +86,8 @@ test_turns_are_paid (void)
                        TESSERA_OK);
     }
   g_assert_cmpuint (n_rounds[1], >, 0);
-  g_assert_cmpuint (2 * n_rounds[1], <, n_rounds[0]);
+  /* Half of what placements alone would pay for: three attempts of a chain a time. */
+  g_assert_cmpuint (2 * n_rounds[1], <, (1 << 19) / (3 * N));
   g_free (offsets);
   g_free (items);
   g_rand_free (random);

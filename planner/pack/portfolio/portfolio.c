@@ -1,5 +1,5 @@
 /*
- * The portfolio: orders x placements, tried in threads. See portfolio.h.
+ * Orders and rules, in threads. See portfolio.h.
  *
  * Attempts are numbered and taken in that order by whoever is idle. The winner is the
  * lowest number that reaches the bound, else the lowest height, ties to the lower number;
@@ -7,30 +7,342 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack/portfolio/former.h"
-#include "planner/pack/portfolio/rounds.h"
-#include "planner/pack/repack/owners.h"
+#include "planner/pack/portfolio/portfolio.h"
 
+#include "planner/pack/portfolio/improve.h"
+
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Of a preview: the rounds of more items take 1.4 to 3 processor seconds at 100,000, and
- * end up to as much lower as this part of the height of before. */
-#define MOST_ITEMS_OF_ROUNDS 32768
-#define NEAR_SETTLED 256
-/* Of a preview: of no more items repairs get a part of their looks before orders, and one
- * after them. */
-#define MOST_ITEMS_OF_HASTE 32768
-#define HASTY_PART 8
-#define LATER_PART 2
-/* What was brought nearer to the bound than this part of it may be again, and at once. */
-#define HARD_PART 2048
+#define BY(key) TESSERA_BY_##key
 
-/* What is known of the problem before anything is tried, and room for the best. */
-static TesseraStatus
-init_run (TesseraPortfolio *portfolio, TesseraDeskParts *parts)
+/* First fit walks over the neighbours of each item, which costs the square of their
+ * number: a quarter of a second at 30,000 items, four times as much at twice as many. */
+#define MOST_ITEMS_TO_FIT 65536
+/* Before a sweep the items with two lives, or held to something, are fitted one after the
+ * other: more of them cost too much. */
+#define MOST_ITEMS_BEFORE_SWEEPS 16384
+/* The lowest reachable offset takes a second at 300,000 items. Of larger problems sweeps
+ * do as well in a fraction of that. */
+#define MOST_ITEMS_OF_ORDERS 131072
+#define MOST_ITEMS_OF_FIRST_ORDER 524288
+/* Without windows (several owners) the lowest offset costs some twenty times as much. */
+#define MOST_ITEMS_OF_OWNERS 4096
+#define MOST_ITEMS_OF_OWNERS_FIRST 262144
+/* A sweep of a million items takes a third of a second. */
+#define N_RULES_OF_HUGE 4
+
+/* A preview of no more items tries all orders and improves a little: a tenth of a second for
+ * 10,000 of them. Of more the repaired layout, or one order, is all there is time for. */
+#define MOST_ITEMS_OF_PREVIEW 16384
+
+/* What one sweep may spend on looking ahead (sweep.h). */
+#define LOOKS_OF_A_SWEEP (UINT64_C (1) << 22)
+#define LOOKS_AN_ITEM 8
+
+#define LOWEST "lowest offset next; "
+#define FIRST_FIT "first fit by "
+
+typedef struct
+{
+  const char *of_lowest, *of_first_fit; /* names, by placement */
+  TesseraOrderKey keys[TESSERA_ORDER_MAX_KEYS];
+} Order;
+
+/* Likely winners first. On real training traces the first or the second is at the bound
+ * almost always. */
+static const Order orders[] = {
+  { LOWEST "contention, life, area",
+    FIRST_FIT "contention, life, area",
+    { BY (PREFERENCE), BY (CONTENTION), BY (LIFE), BY (AREA) } },
+  { LOWEST "load, area, life",
+    FIRST_FIT "load, area, life",
+    { BY (LOAD), BY (AREA), BY (LIFE) } },
+  { LOWEST "life, area", FIRST_FIT "life, area", { BY (LIFE), BY (AREA) } },
+  { LOWEST "area", FIRST_FIT "area", { BY (AREA) } },
+  { LOWEST "size, life", FIRST_FIT "size, life", { BY (SIZE), BY (LIFE) } },
+};
+#define N_ORDERS ((uint32_t) (sizeof orders / sizeof orders[0]))
+/* The orders that come before the rules for sweeps. */
+#define N_ORDERS_BEFORE_RULES 2
+
+/* What is tried, by number. */
+typedef enum
+{
+  BY_ORDER, /* at the lowest reachable offset, or by first fit where that can't be had */
+  BY_RULE,
+  BY_SIZE, /* first fit */
+  BY_TIME  /* first fit; of problems too large for another */
+} Way;
+
+typedef struct
+{
+  const TesseraPackProblem *problem;
+  const TesseraPortfolioOptions *options;
+  TesseraPackShared shared;
+  TesseraTimes times; /* zeroed where there are no sweeps */
+  bool has_sweeps;
+  bool has_lowest;         /* the lowest reachable offset can be had */
+  uint64_t longest_events; /* life of an item */
+  uint32_t n_rules, n_attempts;
+  _Atomic uint32_t next_number;
+  bool is_hurried; /* nothing is reported, and the first that ends is enough */
+} Portfolio;
+
+typedef struct
+{
+  Portfolio *portfolio;
+  TesseraDesk desk;
+  TesseraPackLayout best;
+  uint32_t best_number;
+  pthread_t thread;
+  bool reports; /* to the person who waits: one thread only */
+} Worker;
+
+static Way
+way_of (const Portfolio *portfolio, uint32_t number, uint32_t *out_index)
+{
+  *out_index = number;
+  if (number < N_ORDERS_BEFORE_RULES)
+    return BY_ORDER;
+  *out_index = number - N_ORDERS_BEFORE_RULES;
+  if (*out_index < portfolio->n_rules)
+    return BY_RULE;
+  *out_index = number - portfolio->n_rules;
+  if (*out_index < N_ORDERS)
+    return BY_ORDER;
+  return *out_index == N_ORDERS ? BY_SIZE : BY_TIME;
+}
+
+/* Whether an order is worth its time, and by which placement. */
+static bool
+can_place (const Portfolio *portfolio, uint32_t order, TesseraPlacement *out_placement)
 {
   const TesseraPackProblem *problem = portfolio->problem;
-  TesseraScope *scope = &portfolio->scope;
+  size_t most_items = order == 0 ? MOST_ITEMS_OF_FIRST_ORDER : MOST_ITEMS_OF_ORDERS;
+  if (problem->n_owners > 1)
+    most_items = order == 0 && problem->limits == NULL ? MOST_ITEMS_OF_OWNERS_FIRST
+                                                       : MOST_ITEMS_OF_OWNERS;
+  *out_placement = portfolio->has_lowest ? TESSERA_PLACE_LOWEST : TESSERA_PLACE_FIRST_FIT;
+  return problem->n_items <= (portfolio->has_lowest ? most_items : MOST_ITEMS_TO_FIT);
+}
+
+static bool
+attempt_in_order (Worker *worker,
+                  const TesseraOrderKey *keys,
+                  TesseraPlacement placement,
+                  const TesseraPackWatch *watch,
+                  uint64_t *out_height_bytes)
+{
+  TesseraDesk *desk = &worker->desk;
+  tessera_order_items (worker->portfolio->problem, keys, desk->entries, desk->order);
+  return tessera_attempt (desk, placement, watch, out_height_bytes);
+}
+
+static bool
+attempt_rule (Worker *worker,
+              uint32_t number,
+              const TesseraPackWatch *watch,
+              TesseraPackLayout *attempt)
+{
+  static const char *const names[2][2] = {
+    { "first fit in order of time", "first fit in order of time, backward" },
+    { "best fit in order of time", "best fit in order of time, backward" },
+  };
+  const Portfolio *portfolio = worker->portfolio;
+  const TesseraRule rule = tessera_rule_nth (portfolio->longest_events, number);
+  attempt->strategy = names[rule.fit == TESSERA_SWEEP_BEST_FIT][rule.is_backward];
+  return tessera_attempt_sweep (&worker->desk, &rule,
+                                LOOKS_OF_A_SWEEP +
+                                    LOOKS_AN_ITEM * portfolio->problem->n_items,
+                                watch, &attempt->height_bytes);
+}
+
+/* Returns: false where the attempt was given up, or is not for this problem. */
+static bool
+make_attempt (Worker *worker, uint32_t number, TesseraPackLayout *attempt)
+{
+  static const TesseraOrderKey by_size[TESSERA_ORDER_MAX_KEYS] = { BY (SIZE), BY (LIFE) };
+  static const TesseraOrderKey by_time[TESSERA_ORDER_MAX_KEYS] = { BY (TIME) };
+  Portfolio *portfolio = worker->portfolio;
+  const size_t n_items = portfolio->problem->n_items;
+  const TesseraPackWatch watch = { &portfolio->shared, number };
+  TesseraPlacement placement;
+  uint32_t index;
+  switch (way_of (portfolio, number, &index))
+    {
+    case BY_ORDER:
+      attempt->strategy =
+          portfolio->has_lowest ? orders[index].of_lowest : orders[index].of_first_fit;
+      return can_place (portfolio, index, &placement) &&
+             attempt_in_order (worker, orders[index].keys, placement, &watch,
+                               &attempt->height_bytes);
+    case BY_RULE:
+      return attempt_rule (worker, index, &watch, attempt);
+    case BY_SIZE:
+      attempt->strategy = "first fit by size";
+      return n_items <= MOST_ITEMS_TO_FIT &&
+             attempt_in_order (worker, by_size, TESSERA_PLACE_FIRST_FIT, &watch,
+                               &attempt->height_bytes);
+    case BY_TIME:
+      attempt->strategy = "first fit in order of time";
+      return n_items > MOST_ITEMS_TO_FIT && !portfolio->has_sweeps &&
+             attempt_in_order (worker, by_time, TESSERA_PLACE_FIRST_FIT, &watch,
+                               &attempt->height_bytes);
+    }
+  return false;
+}
+
+/* Lowers an atomic to @value; the order among threads does not matter. */
+#define LOWER(atomic, value)                                                             \
+  do                                                                                     \
+    {                                                                                    \
+      __typeof__ (value) known = atomic_load (atomic);                                   \
+      while ((value) < known && !atomic_compare_exchange_weak (atomic, &known, (value))) \
+        ;                                                                                \
+    }                                                                                    \
+  while (0)
+
+/* Keeps what the desk holds where it is better than what this thread had. */
+static void
+keep_attempt (Worker *worker, uint32_t number, TesseraPackLayout attempt)
+{
+  TesseraPackShared *shared = &worker->portfolio->shared;
+  LOWER (&shared->best_height_bytes, attempt.height_bytes);
+  if (attempt.height_bytes <= worker->portfolio->problem->bound_bytes)
+    LOWER (&shared->reached, number);
+  if (attempt.height_bytes >= worker->best.height_bytes)
+    return;
+  attempt.offsets = worker->desk.offsets;
+  worker->desk.offsets = worker->best.offsets;
+  worker->best = attempt;
+  worker->best_number = number;
+}
+
+/* Returns: false when the work is to stop. */
+static bool
+report (const Worker *worker, uint32_t number)
+{
+  Portfolio *portfolio = worker->portfolio;
+  const TesseraPortfolioOptions *options = portfolio->options;
+  const TesseraListener *listener = options->listener;
+  uint64_t height_bytes = atomic_load (&portfolio->shared.best_height_bytes);
+  const TesseraNews news = { .height_bytes =
+                                 height_bytes != UINT64_MAX ? height_bytes : 0,
+                             .bound_bytes = portfolio->problem->bound_bytes,
+                             .doing = "trying orders" };
+  if (!worker->reports || portfolio->is_hurried)
+    return true;
+  if (listener != NULL)
+    listener->tell (listener->user, &news);
+  double done = TESSERA_PACK_ORDERS_FRACTION * number / portfolio->n_attempts;
+  return tessera_progress (options->progress,
+                           options->fraction_begin +
+                               done * (options->fraction_end - options->fraction_begin));
+}
+
+/* Returns: false when there is none any more. */
+static bool
+make_next_attempt (Worker *worker)
+{
+  Portfolio *portfolio = worker->portfolio;
+  uint32_t number = atomic_fetch_add (&portfolio->next_number, 1);
+  TesseraPackLayout attempt = { 0 };
+  if (number >= portfolio->n_attempts ||
+      number > atomic_load (&portfolio->shared.reached) ||
+      (portfolio->is_hurried && worker->best.height_bytes != UINT64_MAX) ||
+      atomic_load (&portfolio->shared.cancelled))
+    return false;
+  if (!report (worker, number))
+    atomic_store (&portfolio->shared.cancelled, true);
+  if (make_attempt (worker, number, &attempt))
+    keep_attempt (worker, number, attempt);
+  return true;
+}
+
+static void *
+work (void *data)
+{
+  while (make_next_attempt (data))
+    ;
+  return NULL;
+}
+
+static void
+worker_clear (Worker *worker)
+{
+  tessera_desk_clear (&worker->desk);
+  free (worker->best.offsets);
+  worker->best.offsets = NULL;
+}
+
+static TesseraStatus
+worker_init (Worker *worker, Portfolio *portfolio)
+{
+  const TesseraPackProblem *problem = portfolio->problem;
+  const TesseraDeskParts parts = {
+    .has_orders = problem->n_items <= MOST_ITEMS_OF_FIRST_ORDER || !portfolio->has_sweeps,
+    .n_on_shelf = !portfolio->has_sweeps || problem->n_items <= MOST_ITEMS_TO_FIT
+                      ? problem->n_items
+                      : MOST_ITEMS_BEFORE_SWEEPS,
+    .times = portfolio->has_sweeps ? &portfolio->times : NULL,
+  };
+  *worker = (Worker){ .portfolio = portfolio,
+                      .best = { .height_bytes = UINT64_MAX,
+                                .offsets = malloc (problem->n_items *
+                                                   sizeof *worker->best.offsets) } };
+  TesseraStatus status = worker->best.offsets != NULL
+                             ? tessera_desk_init (&worker->desk, problem, &parts)
+                             : TESSERA_NO_MEMORY;
+  if (status != TESSERA_OK)
+    worker_clear (worker);
+  return status;
+}
+
+/* What one thread found is the best where it is lower, or as high and of lower number. */
+static void
+take_better (Worker *best, Worker *other)
+{
+  TesseraPackLayout layout = other->best;
+  if (layout.height_bytes > best->best.height_bytes ||
+      (layout.height_bytes == best->best.height_bytes &&
+       other->best_number > best->best_number))
+    return;
+  other->best = best->best;
+  best->best = layout;
+  best->best_number = other->best_number;
+}
+
+/* The other threads; one that cannot be had costs speed only. */
+static void
+work_in_threads (Portfolio *portfolio, Worker *first)
+{
+  uint32_t n_others = portfolio->options->n_threads - 1, n_running = 0;
+  Worker *others = n_others > 0 ? calloc (n_others, sizeof *others) : NULL;
+  for (; others != NULL && n_running < n_others; n_running++)
+    {
+      if (worker_init (&others[n_running], portfolio) != TESSERA_OK)
+        break;
+      if (pthread_create (&others[n_running].thread, NULL, work, &others[n_running]) == 0)
+        continue;
+      worker_clear (&others[n_running]);
+      break;
+    }
+  work (first);
+  for (uint32_t i = 0; i < n_running; i++)
+    {
+      pthread_join (others[i].thread, NULL);
+      take_better (first, &others[i]);
+      worker_clear (&others[i]);
+    }
+  free (others);
+}
+
+static TesseraStatus
+init (Portfolio *portfolio)
+{
+  const TesseraPackProblem *problem = portfolio->problem;
   size_t n_before = 0;
   for (uint32_t i = 0; i < problem->n_items; i++)
     {
@@ -38,138 +350,92 @@ init_run (TesseraPortfolio *portfolio, TesseraDeskParts *parts)
       if (problem->items[i].life_events > portfolio->longest_events)
         portfolio->longest_events = problem->items[i].life_events;
     }
-  *scope = (TesseraScope){ .problem = problem,
-                           .fit_at_most = portfolio->options->fit_at_most,
-                           .has_sweeps = tessera_scope_can_sweep (problem, n_before),
-                           .is_brief = portfolio->options->is_brief,
-                           .is_rough = portfolio->options->rough_part != 0,
-                           .is_glance = portfolio->options->rough_part != 0 &&
-                                        portfolio->options->glance_part != 0 };
-  TesseraStatus status = tessera_finished_init (&portfolio->best, problem->n_items);
-  if (status == TESSERA_OK && scope->has_sweeps)
-    {
-      portfolio->cuts = tessera_life_cuts (problem);
-      status = tessera_times_init (&portfolio->times, problem);
-    }
-  bool fits_all = !scope->has_sweeps || problem->n_items <= scope->fit_at_most;
-  *parts = (TesseraDeskParts){
-    .has_orders = tessera_scope_has_orders (scope),
-    .n_on_shelf = fits_all ? problem->n_items : n_before,
-    .times = scope->has_sweeps ? &portfolio->times : NULL,
-  };
-  return status;
+  portfolio->has_lowest = tessera_fixed_is_for (problem);
+  portfolio->has_sweeps = !problem->has_zones && problem->n_owners == 1 &&
+                          n_before <= MOST_ITEMS_BEFORE_SWEEPS;
+  if (portfolio->has_sweeps)
+    portfolio->n_rules =
+        problem->n_items <= MOST_ITEMS_OF_FIRST_ORDER ? TESSERA_N_RULES : N_RULES_OF_HUGE;
+  portfolio->n_attempts = N_ORDERS + portfolio->n_rules + 2;
+  return portfolio->has_sweeps ? tessera_times_init (&portfolio->times, problem)
+                               : TESSERA_OK;
 }
 
-/* What the rounds have left above the bound, around the peak. In place. */
-static TesseraStatus
-repack (const TesseraPortfolio *portfolio, uint64_t *offsets, uint64_t *height_bytes)
+/* Told to stop: the best so far is the answer. Where there is none one attempt is made,
+ * whatever is said. */
+static void
+hurry (Portfolio *portfolio, Worker *first)
 {
-  const TesseraPortfolioOptions *options = portfolio->options;
-  const TesseraRepackOptions repack_options = {
-    .looks = tessera_scope_looks_of_repack (&portfolio->scope, options->work_budget),
-    .progress = options->progress,
-    .fraction = options->fraction_end,
-  };
-  if (options->stopped != NULL && *options->stopped)
-    return TESSERA_OK;
-  TesseraStatus status =
-      portfolio->problem->n_owners > 1
-          ? tessera_repack_owners (portfolio->problem, &repack_options, offsets,
-                                   height_bytes)
-          : tessera_repack (&portfolio->times, &repack_options, offsets, height_bytes);
-  if (status != TESSERA_CANCELLED || options->stopped == NULL)
-    return status;
-  *options->stopped = true;
-  return TESSERA_OK;
+  *portfolio->options->stopped = true;
+  atomic_store (&portfolio->shared.cancelled, false);
+  if (first->best.height_bytes != UINT64_MAX)
+    return;
+  portfolio->is_hurried = true;
+  atomic_store (&portfolio->next_number, 0);
+  work (first);
 }
 
-static bool
-is_over (const TesseraPortfolio *portfolio)
+/* The likely winner goes first, by itself: where it ends the search others would work in
+ * vain. A preview of many items has enough with it. */
+static void
+try_all (Portfolio *portfolio, Worker *first)
 {
-  return tessera_pack_is_enough (portfolio->problem, portfolio->best.height_bytes);
-}
-
-/* Whether what a layout of before has come to is all that is wanted: at a glance, or
- * where all orders of a large problem would take seconds to be little lower, if at all.
- */
-static bool
-is_repaired_enough (const TesseraPortfolio *portfolio)
-{
-  const TesseraPackProblem *problem = portfolio->problem;
-  uint64_t height_bytes = portfolio->best.height_bytes,
-           settled_bytes = problem->settled_bytes;
-  if (height_bytes == UINT64_MAX || portfolio->options->glance_part != 0)
-    return height_bytes != UINT64_MAX;
-  return portfolio->options->rough_part != 0 && problem->n_items > MOST_ITEMS_OF_ROUNDS &&
-         settled_bytes > problem->bound_bytes + problem->bound_bytes / HARD_PART &&
-         height_bytes <= settled_bytes + settled_bytes / NEAR_SETTLED;
-}
-
-/* The first orders take as long as a tenth of the looks that repairs of few items may
- * take in vain, a half of many items, and end at the bound as often. */
-static TesseraStatus
-repair (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
-{
-  const bool is_first = portfolio->options->rough_part != 0 &&
-                        portfolio->options->glance_part == 0 &&
-                        portfolio->problem->n_items <= MOST_ITEMS_OF_HASTE;
-  TesseraStatus status = tessera_portfolio_repair (portfolio, is_first ? HASTY_PART : 1);
-  if (status != TESSERA_OK || is_repaired_enough (portfolio) || is_over (portfolio))
-    return status;
-  status = tessera_portfolio_run_orders (portfolio, workers);
-  if (status == TESSERA_OK && is_first && !is_over (portfolio))
-    status = tessera_portfolio_repair (portfolio, LATER_PART);
-  return status;
-}
-
-static TesseraStatus
-look_for (TesseraPortfolio *portfolio, TesseraPortfolioWorker *workers)
-{
-  TesseraStatus status = repair (portfolio, workers);
-  if (status != TESSERA_OK || is_repaired_enough (portfolio) || is_over (portfolio))
-    return status;
-  return tessera_portfolio_run_rounds (portfolio, workers);
+  bool *stopped = portfolio->options->stopped;
+  if (stopped != NULL && *stopped)
+    hurry (portfolio, first);
+  else if (make_next_attempt (first) &&
+           atomic_load (&portfolio->shared.reached) == UINT32_MAX &&
+           !(portfolio->options->is_preview &&
+             portfolio->problem->n_items > MOST_ITEMS_OF_PREVIEW &&
+             first->best.height_bytes != UINT64_MAX))
+    work_in_threads (portfolio, first);
+  if (stopped != NULL && atomic_load (&portfolio->shared.cancelled))
+    hurry (portfolio, first);
 }
 
 TesseraStatus
-tessera_portfolio_run (const TesseraPackProblem *problem,
+tessera_portfolio_run (TesseraPackProblem *problem,
                        const TesseraPortfolioOptions *options,
                        uint64_t *offsets,
                        uint64_t *out_height_bytes,
                        const char **out_strategy)
 {
-  TesseraPortfolioWorker *workers = NULL;
-  TesseraDeskParts parts;
-  TesseraPortfolio portfolio = {
+  Portfolio portfolio = {
     .problem = problem,
     .options = options,
     .shared = { .best_height_bytes = UINT64_MAX, .reached = UINT32_MAX },
   };
-  TesseraStatus status = init_run (&portfolio, &parts);
+  Worker first = { 0 };
+  TesseraStatus status = init (&portfolio);
   if (status == TESSERA_OK)
-    status = tessera_portfolio_workers_new (&portfolio, &parts, &workers);
-  if (status == TESSERA_OK)
-    status = look_for (&portfolio, workers);
-  if (status == TESSERA_OK && atomic_load (&portfolio.shared.cancelled))
-    status = TESSERA_CANCELLED;
+    status = worker_init (&first, &portfolio);
+  first.reports = true;
+  TesseraImprovement improvement = {
+    .problem = problem,
+    .options = options,
+    .desk = &first.desk,
+    .times = portfolio.has_sweeps ? &portfolio.times : NULL,
+    .has_lowest = portfolio.has_lowest,
+    .best = &first.best,
+  };
+  if (status == TESSERA_OK && problem->hints != NULL)
+    status = tessera_improve_former (&improvement);
+  if (status == TESSERA_OK && first.best.height_bytes > problem->bound_bytes)
+    {
+      try_all (&portfolio, &first);
+      if (atomic_load (&portfolio.shared.cancelled))
+        status = TESSERA_CANCELLED;
+    }
+  if (status == TESSERA_OK &&
+      (!options->is_preview || problem->n_items <= MOST_ITEMS_OF_PREVIEW))
+    status = tessera_improve (&improvement);
   if (status == TESSERA_OK)
     {
-      memcpy (offsets, portfolio.best.offsets, problem->n_items * sizeof *offsets);
-      *out_height_bytes = portfolio.best.height_bytes;
-      *out_strategy = portfolio.best.name;
+      memcpy (offsets, first.best.offsets, problem->n_items * sizeof *offsets);
+      *out_height_bytes = first.best.height_bytes;
+      *out_strategy = first.best.strategy;
     }
-  if (options->spent != NULL)
-    *options->spent += portfolio.work_done;
-  tessera_chains_clear (portfolio.chains);
-  tessera_portfolio_workers_free (workers, options->n_threads);
-  if (status == TESSERA_OK && !problem->has_zones && options->glance_part == 0 &&
-      (portfolio.scope.has_sweeps || problem->n_owners > 1))
-    {
-      status = repack (&portfolio, offsets, out_height_bytes);
-      if (*out_height_bytes < portfolio.best.height_bytes)
-        *out_strategy = "packed anew around the peak";
-    }
-  tessera_finished_clear (&portfolio.best);
+  worker_clear (&first);
   tessera_times_clear (&portfolio.times);
   return status;
 }

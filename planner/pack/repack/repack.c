@@ -40,7 +40,7 @@ tessera_repack_lower (TesseraEjection *ejection,
   const TesseraPackProblem *problem = ejection->problem;
   uint64_t bound_bytes = problem->bound_bytes;
   uint64_t step_bytes = (*height_bytes - bound_bytes) / FIRST_PART + 1;
-  while (!tessera_pack_is_enough (problem, *height_bytes) &&
+  while (*height_bytes > bound_bytes &&
          step_bytes > bound_bytes / SMALLEST_PART &&
          ejection->looks < ejection->options->looks && !ejection->is_cancelled)
     {
@@ -63,7 +63,7 @@ tessera_repack (const TesseraTimes *times,
                 uint64_t *height_bytes)
 {
   TesseraEjection ejection = { 0 };
-  if (options->looks == 0 || tessera_pack_is_enough (times->problem, *height_bytes))
+  if (options->looks == 0 || *height_bytes <= times->problem->bound_bytes)
     return TESSERA_OK;
   TesseraStatus status = tessera_ejection_init (&ejection, times, options);
   if (status == TESSERA_OK)

@@ -22,7 +22,7 @@ enum
 /* Of what a preview spends: next to nothing. */
 static const TesseraPackOptions hurried = { .n_threads = 1,
                                             .work_budget = 1,
-                                            .n_orders = 1 };
+                                            .is_preview = true };
 
 typedef struct
 {
@@ -84,7 +84,7 @@ test_many_around (void)
   g_autofree uint64_t *former = g_new0 (uint64_t, N_MANY);
   g_autofree uint64_t *offsets = g_new0 (uint64_t, N_MANY);
   const TesseraPackOptions options = {
-    .n_threads = 1, .work_budget = 1, .former = former, .is_brief = true
+    .n_threads = 1, .former = former, .is_preview = true
   };
   TesseraPacking packing;
   for (uint32_t i = 0; i < N_MANY; i++)
@@ -103,47 +103,6 @@ test_many_around (void)
   g_assert_cmpuint (offsets[0], ==, 3);
   for (uint32_t i = 2; i < N_MANY; i++)
     g_assert_cmpuint (offsets[i], ==, 2);
-}
-
-/* Of many items nothing else is tried where the layout of before was above the bound, as
- * what is repaired is little higher. */
-static void
-test_many (void)
-{
-  enum
-  {
-    N_MANY = 40000
-  };
-  g_autofree TesseraItem *items = g_new0 (TesseraItem, N_MANY);
-  g_autofree uint64_t *former = g_new0 (uint64_t, N_MANY);
-  g_autofree uint64_t *offsets = g_new0 (uint64_t, N_MANY);
-  TesseraPackOptions options = { .n_threads = 1, .work_budget = 1, .n_orders = 3 };
-  TesseraPacking packing;
-  uint64_t before_bytes;
-  g_assert_cmpint (tessera_generate (TESSERA_GENERATE_DRIFT, 1, items, N_MANY), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_pack (items, N_MANY, &options, former, &packing), ==,
-                   TESSERA_OK);
-  before_bytes = packing.height_bytes;
-  g_assert_cmpuint (before_bytes, >, packing.bound_bytes + packing.bound_bytes / 1000);
-  items[5].is_pinned = 1; /* lives nearly always */
-  items[5].pinned_bytes = former[16];
-  options = (TesseraPackOptions){ .n_threads = 1,
-                                  .work_budget = 1 << 13,
-                                  .fit_at_most = 4096,
-                                  .former = former,
-                                  .is_brief = true,
-                                  .is_settled = true,
-                                  .rough_part = 4096 };
-  g_assert_cmpint (tessera_pack (items, N_MANY, &options, offsets, &packing), ==,
-                   TESSERA_OK);
-  g_test_message ("%.5f of before, %.5f of the bound: %s",
-                  (double) packing.height_bytes / (double) before_bytes,
-                  (double) packing.height_bytes / (double) packing.bound_bytes,
-                  packing.strategy);
-  g_assert_cmpstr (packing.strategy, ==, "as before, repaired");
-  g_assert_cmpuint (packing.height_bytes, >, before_bytes + before_bytes / 4096);
-  g_assert_cmpuint (packing.height_bytes, <=, before_bytes + before_bytes / 256);
 }
 
 static size_t
@@ -254,7 +213,7 @@ test_example (void)
   small_clear (&small);
 }
 
-/* That of hints.h, and a zone that takes its gaps and who leaves out of the layout. */
+/* That of hints.h. */
 static void
 test_hints (void)
 {
@@ -264,26 +223,14 @@ test_hints (void)
                   .former = { 4, 5, 7 } };
   const uint64_t expected[] = { 5, 7, 9 };
   small_init (&small, 3);
-  small.problem->former = small.former;
   small.problem->blocked = g_new (TesseraPackRange, 2);
   small.problem->blocked[0] = (TesseraPackRange){ 0, 5 };
   small.problem->blocked[1] = (TesseraPackRange){ 6, 7 };
   small.problem->n_blocked = 2;
-  g_assert_cmpint (tessera_pack_hints_find (small.problem, 0), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_pack_hints_find (small.problem, small.former), ==, TESSERA_OK);
   for (uint32_t i = 0; i < 3; i++)
     g_assert_cmpuint (small.problem->hints[i], ==,
                       expected[small.problem->items[i].source]);
-  g_assert_true (small.problem->is_torn);
-  g_assert_cmpuint (small.problem->hint_top_bytes, ==, 12);
-  /* The gap at 5 is let be: all is above. */
-  free (small.problem->hints);
-  small.former[2] = 90;
-  g_assert_cmpint (tessera_pack_hints_find (small.problem, 1), ==, TESSERA_OK);
-  for (uint32_t i = 0; i < 3; i++)
-    g_assert_cmpuint (small.problem->hints[i], ==,
-                      expected[small.problem->items[i].source] +
-                          (small.problem->items[i].source == 0 ? 2 : 1));
-  g_assert_false (small.problem->is_torn);
   small_clear (&small);
 }
 
@@ -294,10 +241,7 @@ test_zones_make_room (void)
 {
   TesseraPackOptions options = { .n_threads = 1, .work_budget = 1 << 16 };
   const TesseraPackOptions preview = { .n_threads = 1,
-                                       .work_budget = 1 << 14,
-                                       .is_brief = true,
-                                       .is_settled = true,
-                                       .rough_part = 4096 };
+                                       .is_preview = true };
   for (uint32_t seed = 1; seed <= 6; seed++)
     {
       g_autofree Packed *packed = g_new0 (Packed, 1);
@@ -328,55 +272,6 @@ test_zones_make_room (void)
                             1001);
       options = (TesseraPackOptions){ .n_threads = 1, .work_budget = 1 << 16 };
     }
-}
-
-/* What is low enough ends the search, and which layout that is does not depend on who was
- * faster. */
-static void
-test_threads (void)
-{
-  enum
-  {
-    N = 400
-  };
-  static const uint32_t parts[] = { 10, 30, 100, 300 };
-  uint32_t n_early = 0;
-  GRand *random = g_rand_new_with_seed (SEED);
-  for (uint32_t round = 0; round < 24; round++)
-    {
-      TesseraPackOptions options = { .n_threads = 1,
-                                     .work_budget = 1 << 12,
-                                     .is_brief = true,
-                                     .rough_part = parts[round % 4] };
-      TesseraItem items[N];
-      uint64_t former[N] /* of no use */, offsets[N], others[N];
-      TesseraPacking packing;
-      for (uint32_t i = 0; i < N; i++)
-        {
-          items[i] =
-              (TesseraItem){ .size_bytes =
-                                 1 + (uint64_t) g_rand_int_range (random, 0, 64),
-                             .begin = (uint32_t) g_rand_int_range (random, 0, 200) };
-          items[i].end = items[i].begin + 1 +
-                         (uint32_t) g_rand_int_range (random, 0, i % 5 ? 12 : 90);
-          former[i] = (uint64_t) g_rand_int_range (random, 0, 2000);
-        }
-      options.former = former;
-      g_assert_cmpint (tessera_pack (items, N, &options, offsets, &packing), ==,
-                       TESSERA_OK);
-      n_early += packing.height_bytes > packing.bound_bytes &&
-                 packing.height_bytes <=
-                     packing.bound_bytes + packing.bound_bytes / options.rough_part;
-      for (options.n_threads = 2; options.n_threads <= 4; options.n_threads++)
-        {
-          g_assert_cmpint (tessera_pack (items, N, &options, others, &packing), ==,
-                           TESSERA_OK);
-          g_assert_cmpmem (offsets, sizeof offsets, others, sizeof others);
-        }
-    }
-  g_rand_free (random);
-  g_test_message ("%u ended early", n_early);
-  g_assert_cmpuint (n_early, >, 4);
 }
 
 /* Two of a body, 3 apart, among two others: they keep their distance, below what is
@@ -490,11 +385,9 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/repair/many-around", test_many_around);
-  g_test_add_func ("/repair/many", test_many);
   g_test_add_func ("/repair/example", test_example);
   g_test_add_func ("/repair/hints", test_hints);
   g_test_add_func ("/repair/zones-make-room", test_zones_make_room);
-  g_test_add_func ("/repair/threads", test_threads);
   g_test_add_func ("/repair/body", test_body);
   g_test_add_func ("/repair/below-pin", test_below_pin);
   g_test_add_func ("/repair/not-lower", test_not_lower);

@@ -194,7 +194,7 @@ static void
 halve (Repair *repair, uint64_t low_bytes, uint64_t *height_bytes)
 {
   const TesseraPackProblem *problem = repair->ejection.problem;
-  while (!tessera_pack_is_enough (problem, *height_bytes) && *height_bytes > low_bytes &&
+  while (*height_bytes > problem->bound_bytes && *height_bytes > low_bytes &&
          *height_bytes - low_bytes > *height_bytes / NEAREST_PART &&
          has_looks (repair, false))
     {
@@ -221,8 +221,7 @@ search (Repair *repair, uint64_t *offsets, uint64_t *height_bytes)
       target_bytes = least_bytes + more;
       if (target_bytes >= *height_bytes || !has_looks (repair, true))
         return;
-      is_reached = repair->options->goes_on ? go_on (repair, target_bytes)
-                                            : reach (repair, target_bytes);
+      is_reached = go_on (repair, target_bytes);
     }
   note (repair, repair->found, &found_bytes);
   if (low_bytes != 0)

@@ -20,8 +20,6 @@ typedef struct
 {
   TesseraRepackOptions chains;
   const uint64_t *former; /* [n_items] where each lay, or TESSERA_NOWHERE */
-  bool goes_on; /* to a target that is higher from where the last one was given up, not
-                   from the layout of before */
 } TesseraRepairOptions;
 
 /*

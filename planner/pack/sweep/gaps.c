@@ -267,14 +267,6 @@ tessera_gaps_give (TesseraGaps *gaps, uint64_t begin, uint64_t end)
     insert (gaps, rank, at, (TesseraGap){ begin, end });
 }
 
-bool
-tessera_gaps_are_free (const TesseraGaps *gaps, uint64_t begin, uint64_t end)
-{
-  uint32_t rank = rank_of (gaps, begin);
-  uint32_t n_below = count_below (gaps, rank, begin);
-  return n_below > 0 && gaps_of (gaps, rank)[n_below - 1].end >= end;
-}
-
 const TesseraGap *
 tessera_gaps_next (const TesseraGaps *gaps,
                    TesseraGapsCursor *cursor,

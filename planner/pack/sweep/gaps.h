@@ -45,9 +45,6 @@ void tessera_gaps_take (TesseraGaps *gaps, uint64_t begin, uint64_t end);
 /* [@begin, @end) must have been taken. */
 void tessera_gaps_give (TesseraGaps *gaps, uint64_t begin, uint64_t end);
 
-/* Tells whether all of [@begin, @end) is free. */
-bool tessera_gaps_are_free (const TesseraGaps *gaps, uint64_t begin, uint64_t end);
-
 /* Where a walk over the gaps stands; zeroed: before the first. */
 typedef struct
 {

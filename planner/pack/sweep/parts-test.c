@@ -1,9 +1,8 @@
 /*
- * Tests of what sweeps are made of: free ranges, against a slow model, and cuts.
+ * Tests of what sweeps are made of: free ranges, against a slow model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack/sweep/cuts.h"
 #include "planner/pack/sweep/gaps.h"
 
 #include <glib.h>
@@ -38,17 +37,6 @@ assert_gaps (const TesseraGaps *gaps, const gboolean *is_taken, uint64_t size_by
       if (end < N_BYTES)
         g_assert_cmpuint (gap->end, ==, end);
     }
-}
-
-/* Any range is free exactly when the model says so. */
-static void
-assert_free (const TesseraGaps *gaps, const gboolean *is_taken, GRand *random)
-{
-  uint64_t begin = pick (random, N_BYTES), end = begin + 1 + pick (random, 8);
-  gboolean is_free = TRUE;
-  for (uint64_t at = begin; at < MIN (end, N_BYTES); at++)
-    is_free = is_free && !is_taken[at];
-  g_assert_true (tessera_gaps_are_free (gaps, begin, end) == is_free);
 }
 
 static void
@@ -87,8 +75,6 @@ test_gaps (void)
               memcpy (held[k], held[--n_held], sizeof held[k]);
             }
           if (step % 16 == 0)
-            assert_free (&gaps, is_taken, random);
-          if (step % 16 == 0)
             assert_gaps (&gaps, is_taken, 1 + pick (random, 6));
         }
       assert_gaps (&gaps, is_taken, 1);
@@ -99,50 +85,10 @@ test_gaps (void)
   g_rand_free (random);
 }
 
-/* Many short lives, some long ones, nothing between: that is where they are cut. */
-static void
-test_life_cuts (void)
-{
-  enum
-  {
-    N = 400
-  };
-  TesseraItem items[N] = { 0 };
-  uint32_t members[N];
-  for (uint32_t shift = 0; shift < 20; shift += 5)
-    {
-      TesseraPackProblem *problem;
-      for (uint32_t i = 0; i < N; i++)
-        {
-          uint32_t life = (i % 40 == 0 ? 700 + i : 2 + i % 3) << shift;
-          members[i] = i;
-          items[i] = (TesseraItem){ .size_bytes = 8, .begin = i << shift };
-          items[i].end = items[i].begin + life;
-        }
-      g_assert_cmpint (tessera_pack_problem_new (items, NULL, members, N, NULL, &problem),
-                       ==, TESSERA_OK);
-      TesseraLifeCuts cuts = tessera_life_cuts (problem);
-      g_assert_cmpuint (cuts.break_events, >=, 4u << shift);
-      g_assert_cmpuint (cuts.break_events, <, 700u << shift);
-      g_assert_cmpuint (cuts.share_events, ==, 0); /* those of one length are more */
-      tessera_pack_problem_free (problem);
-    }
-  /* All live as long: nothing is short. */
-  for (uint32_t i = 0; i < N; i++)
-    items[i].end = items[i].begin + 100;
-  TesseraPackProblem *problem;
-  g_assert_cmpint (tessera_pack_problem_new (items, NULL, members, N, NULL, &problem), ==,
-                   TESSERA_OK);
-  g_assert_cmpuint (tessera_life_cuts (problem).break_events, ==, 0);
-  g_assert_cmpuint (tessera_life_cuts (problem).share_events, ==, 0);
-  tessera_pack_problem_free (problem);
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/sweep-parts/gaps", test_gaps);
-  g_test_add_func ("/sweep-parts/life-cuts", test_life_cuts);
   return g_test_run ();
 }

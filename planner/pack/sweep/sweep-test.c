@@ -5,7 +5,6 @@
  */
 #include "planner/generate.h"
 #include "planner/pack/fit/attempt.h"
-#include "planner/pack/sweep/outward.h"
 
 #include <glib.h>
 #include <string.h>
@@ -83,84 +82,6 @@ naive_fit (const TesseraPackProblem *problem,
   return best != UINT64_MAX ? best : top;
 }
 
-/* What a slow sweep remembers of those that went. */
-typedef struct
-{
-  uint32_t left[MAX_ITEMS]; /* items in the order of their ends */
-  uint32_t n_left;
-  uint32_t n_ended; /* of times->by_end, or from the last of by_begin on */
-} NaiveLeft;
-
-/* Tells whether [offset, offset + size) meets none of the @n_placed first of @order. */
-static gboolean
-naive_is_open (const TesseraPackProblem *problem,
-               const uint32_t *order,
-               uint32_t n_placed,
-               const uint64_t *offsets,
-               uint64_t offset)
-{
-  uint64_t end = offset + problem->items[order[n_placed]].size_bytes;
-  for (uint32_t i = 0; i < n_placed; i++)
-    if (tessera_pack_meet (problem, order[n_placed], order[i]) &&
-        offsets[order[i]] < end &&
-        offset < offsets[order[i]] + problem->items[order[i]].size_bytes)
-      return FALSE;
-  return TRUE;
-}
-
-/* Who of those placed has gone when the item comes, in the order in which they went. */
-static void
-naive_note_ends (const TesseraTimes *times,
-                 const TesseraRule *rule,
-                 const uint32_t *order,
-                 uint32_t n_placed,
-                 NaiveLeft *naive)
-{
-  const TesseraPackLives *now = &times->problem->items[order[n_placed]].lives;
-  for (; naive->n_ended < times->n_lives; naive->n_ended++)
-    {
-      uint32_t k = naive->n_ended;
-      uint32_t life =
-          rule->is_backward ? times->by_begin[times->n_lives - 1 - k] : times->by_end[k];
-      const TesseraPackLives *lives = &times->problem->items[life / 2].lives;
-      gboolean is_placed = FALSE;
-      if (rule->is_backward ? (life & 1 ? lives->begin2 : lives->begin) < now->end
-                            : (life & 1 ? lives->end2 : lives->end) > now->begin)
-        return;
-      for (uint32_t i = 0; i < n_placed; i++)
-        is_placed = is_placed || order[i] == life / 2;
-      if (is_placed && lives->begin2 >= lives->end2)
-        naive->left[naive->n_left++] = life / 2;
-    }
-}
-
-/* The same for a rule by which each size keeps to its own places. */
-static uint64_t
-naive_own (const TesseraPackProblem *problem,
-           const uint32_t *order,
-           uint32_t n_placed,
-           const uint64_t *offsets,
-           uint64_t ground_bytes,
-           NaiveLeft *naive)
-{
-  uint64_t size_bytes = problem->items[order[n_placed]].size_bytes, top = 0;
-  for (uint32_t k = naive->n_left; k-- > 0;)
-    {
-      uint32_t other = naive->left[k];
-      if (problem->items[other].size_bytes != size_bytes)
-        continue;
-      memmove (&naive->left[k], &naive->left[k + 1],
-               (naive->n_left-- - k - 1) * sizeof naive->left[0]);
-      if (naive_is_open (problem, order, n_placed, offsets, offsets[other]))
-        return offsets[other];
-    }
-  for (uint32_t i = 0; i < n_placed; i++)
-    top = MAX (top, offsets[order[i]] + problem->items[order[i]].size_bytes);
-  return top + size_bytes <= ground_bytes
-             ? top
-             : naive_fit (problem, order, n_placed, offsets, TESSERA_SWEEP_BEST_FIT);
-}
-
 /* The order of a rule: classes as cut, in each by time, and everybody once. */
 static void
 assert_order (const TesseraPackProblem *problem,
@@ -169,7 +90,7 @@ assert_order (const TesseraPackProblem *problem,
               const uint32_t *ends)
 {
   gboolean is_there[MAX_ITEMS] = { FALSE };
-  for (uint32_t c = 0, i = 0; c < TESSERA_RULE_MAX_CLASSES; c++)
+  for (uint32_t c = 0, i = 0; c < TESSERA_RULE_N_CLASSES; c++)
     for (uint32_t first = i; i < ends[c]; i++)
       {
         const TesseraPackItem *item = &problem->items[order[i]];
@@ -181,14 +102,10 @@ assert_order (const TesseraPackProblem *problem,
           g_assert_cmpuint (item->lives.end, <=, last->lives.end);
         else
           g_assert_cmpuint (item->lives.begin, >=, last->lives.begin);
-        for (uint32_t k = 0; c > 0 && k < rule->n_life_cuts; k++)
-          g_assert_true ((item->life_events > rule->life_cuts[k]) ==
-                         (last->life_events > rule->life_cuts[k]));
-        for (uint32_t k = 0; c > 0 && k < rule->n_size_cuts; k++)
-          g_assert_true ((item->size_bytes > rule->size_cuts[k]) ==
-                         (last->size_bytes > rule->size_cuts[k]));
+        g_assert_true (c == 0 ||
+                       (c == 1) == (item->life_events > rule->longest_short_events));
       }
-  g_assert_cmpuint (ends[TESSERA_RULE_MAX_CLASSES - 1], ==, problem->n_items);
+  g_assert_cmpuint (ends[TESSERA_RULE_N_CLASSES - 1], ==, problem->n_items);
 }
 
 static void
@@ -197,7 +114,7 @@ test_against_naive (void)
   GRand *random = g_rand_new_with_seed (SEED + 1);
   for (int run = 0; run < 250; run++)
     {
-      uint32_t n = 1 + pick (random, MAX_ITEMS - 1), ends[TESSERA_RULE_MAX_CLASSES];
+      uint32_t n = 1 + pick (random, MAX_ITEMS - 1), ends[TESSERA_RULE_N_CLASSES];
       TesseraPackProblem *problem = random_problem (random, n, run % 3 == 0);
       TesseraTimes times;
       TesseraDesk desk = { 0 };
@@ -210,9 +127,9 @@ test_against_naive (void)
       for (int k = 0; k < 12; k++) /* what comes first is kept from rule to rule */
         {
           uint64_t height, top = 0, offsets[MAX_ITEMS];
-          TesseraRule rule = tessera_rule_nth (problem, 60, pick (random, 200));
-          for (uint32_t c = 0; c < rule.n_size_cuts; c++)
-            rule.size_cuts[c] = pick (random, 20);
+          TesseraRule rule = tessera_rule_nth (60, pick (random, TESSERA_N_RULES));
+          if (k % 2 == 0)
+            rule.longest_short_events = pick (random, 60);
           g_assert_true (
               tessera_attempt_sweep (&desk, &rule, UINT64_MAX, &watch, &height));
           tessera_rule_order (&rule, &times, desk.order, ends);
@@ -220,127 +137,15 @@ test_against_naive (void)
           for (uint32_t i = 0; i < n; i++)
             {
               uint32_t item = desk.order[i];
-              offsets[item] = naive_fit (problem, desk.order, i, offsets, rule.fit);
+              offsets[item] =
+                  naive_fit (problem, desk.order, i, offsets,
+                             i < ends[0] ? TESSERA_SWEEP_FIRST_FIT : rule.fit);
               g_assert_cmpuint (desk.offsets[item], ==, offsets[item]);
               top = MAX (top, offsets[item] + problem->items[item].size_bytes);
             }
           g_assert_cmpuint (height, ==, top);
         }
       tessera_desk_clear (&desk);
-      tessera_times_clear (&times);
-      tessera_pack_problem_free (problem);
-    }
-  g_rand_free (random);
-}
-
-/* Each size in its own places: long ones first, the short ones where they fit best. */
-static void
-test_own_places (void)
-{
-  GRand *random = g_rand_new_with_seed (SEED + 2);
-  for (int run = 0; run < 400; run++)
-    {
-      uint32_t n = 1 + pick (random, MAX_ITEMS - 1), ends[TESSERA_RULE_MAX_CLASSES];
-      TesseraPackProblem *problem = random_problem (random, n, run % 3 == 0);
-      const TesseraLifeCuts cuts = { pick (random, 8), pick (random, 60) };
-      TesseraTimes times;
-      TesseraDesk desk = { 0 };
-      TesseraPackShared shared = { .best_height_bytes = UINT64_MAX,
-                                   .reached = UINT32_MAX };
-      const TesseraPackWatch watch = { &shared, 0 };
-      uint64_t height, offsets[MAX_ITEMS];
-      g_assert_cmpint (tessera_times_init (&times, problem), ==, TESSERA_OK);
-      const TesseraDeskParts parts = { .n_on_shelf = n, .times = &times };
-      g_assert_cmpint (tessera_desk_init (&desk, problem, &parts), ==, TESSERA_OK);
-      TesseraRule rule =
-          tessera_rule_own_nth (problem, &cuts, pick (random, TESSERA_N_OWN_RULES));
-      if (run % 2 == 0)
-        rule.ground_bytes = problem->bound_bytes * pick (random, 10) / 8;
-      g_assert_true (tessera_attempt_sweep (&desk, &rule, UINT64_MAX, &watch, &height));
-      tessera_rule_order (&rule, &times, desk.order, ends);
-      assert_order (problem, &rule, desk.order, ends);
-      for (uint32_t c = 0, i = 0; c < TESSERA_RULE_MAX_CLASSES; c++)
-        {
-          NaiveLeft naive = { .n_left = 0 };
-          gboolean is_last = ends[c] == n && c > 1;
-          uint64_t ground_bytes = i == ends[0] ? rule.ground_bytes : 0;
-          for (; i < ends[c]; i++)
-            {
-              uint32_t item = desk.order[i];
-              naive_note_ends (&times, &rule, desk.order, i, &naive);
-              offsets[item] =
-                  c == 0 || is_last
-                      ? naive_fit (problem, desk.order, i, offsets,
-                                   TESSERA_SWEEP_BEST_FIT)
-                      : naive_own (problem, desk.order, i, offsets, ground_bytes, &naive);
-              g_assert_cmpuint (desk.offsets[item], ==, offsets[item]);
-            }
-        }
-      tessera_desk_clear (&desk);
-      tessera_times_clear (&times);
-      tessera_pack_problem_free (problem);
-    }
-  g_rand_free (random);
-}
-
-/* Those alive at the peak without holes, then the others where a slow fit puts them. */
-static void
-test_outward (void)
-{
-  GRand *random = g_rand_new_with_seed (SEED + 4);
-  for (int run = 0; run < 200; run++)
-    {
-      uint32_t n = 1 + pick (random, MAX_ITEMS - 1), order[MAX_ITEMS], n_at_peak = 0;
-      TesseraPackProblem *problem = random_problem (random, n, FALSE);
-      TesseraTimes times;
-      TesseraSweep sweep = { 0 };
-      TesseraPackShared shared = { .best_height_bytes = UINT64_MAX,
-                                   .reached = UINT32_MAX };
-      const TesseraPackWatch watch = { &shared, 0 };
-      uint64_t height, offsets[MAX_ITEMS], slow[MAX_ITEMS], peak_bytes = 0, top = 0;
-      uint32_t peak = 0, number = pick (random, TESSERA_N_OUTWARD);
-      g_assert_true (tessera_outward_is_for (problem));
-      g_assert_cmpint (tessera_times_init (&times, problem), ==, TESSERA_OK);
-      g_assert_cmpint (tessera_sweep_init (&sweep, &times), ==, TESSERA_OK);
-      g_assert_true (tessera_sweep_outward (&sweep, number, UINT64_MAX, &watch, order,
-                                            offsets, &height));
-      for (uint32_t s = 0; s < problem->n_sections; s++)
-        {
-          uint64_t load = 0;
-          for (uint32_t i = 0; i < n; i++)
-            if (problem->items[i].lives.begin <= s && problem->items[i].lives.end > s)
-              load += problem->items[i].size_bytes;
-          if (load > peak_bytes)
-            {
-              peak_bytes = load;
-              peak = s;
-            }
-        }
-      for (uint32_t pass = 0, k = 0; pass < 3; pass++)
-        for (uint32_t j = 0; j < n; j++)
-          {
-            gboolean by_end = pass == 2 || (pass == 0 && number / 2 == 1);
-            uint32_t item = (by_end ? times.by_end[n - 1 - j] : times.by_begin[j]) / 2;
-            const TesseraPackLives *lives = &problem->items[item].lives;
-            if (pass != (lives->begin > peak ? 1 : lives->end <= peak ? 2 : 0))
-              continue;
-            order[k++] = item;
-            n_at_peak += pass == 0 ? 1 : 0;
-          }
-      for (uint32_t i = 0; i < n; i++)
-        {
-          slow[order[i]] = i < n_at_peak
-                               ? top
-                               : naive_fit (problem, order, i, slow,
-                                            number % 2 == 0 ? TESSERA_SWEEP_BEST_FIT
-                                                            : TESSERA_SWEEP_FIRST_FIT);
-          g_assert_cmpuint (offsets[order[i]], ==, slow[order[i]]);
-          top = MAX (top, slow[order[i]] + problem->items[order[i]].size_bytes);
-          if (i + 1 == n_at_peak)
-            g_assert_cmpuint (top, ==, problem->bound_bytes);
-        }
-      g_assert_cmpuint (height, ==, top);
-      tessera_sweep_clear (&sweep);
       tessera_times_clear (&times);
       tessera_pack_problem_free (problem);
     }
@@ -392,7 +197,7 @@ test_much_ahead (void)
           offsets[i] = 19 * (uint64_t) source; /* 9 bytes between any two */
         }
       g_assert_true (tessera_sweep_class (&sweep, &long_one, 1, TESSERA_SWEEP_FIRST_FIT,
-                                          0, &watch, offsets, &height) == (spends == 1));
+                                          &watch, offsets, &height) == (spends == 1));
     }
   for (uint32_t i = 0; i <= N; i++)
     if (i != long_one)
@@ -446,8 +251,6 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/sweep/against-naive", test_against_naive);
-  g_test_add_func ("/sweep/own-places", test_own_places);
-  g_test_add_func ("/sweep/outward", test_outward);
   g_test_add_func ("/sweep/much-ahead", test_much_ahead);
   g_test_add_func ("/sweep/generated", test_generated);
   return g_test_run ();

@@ -20,7 +20,6 @@
 typedef struct
 {
   const uint64_t *offsets;
-  TesseraSweepFit fit;
   uint32_t n_later;
   uint32_t entered; /* of sweep->later */
   uint32_t left;    /* of all lives, by end */
@@ -79,8 +78,7 @@ tessera_sweep_init (TesseraSweep *sweep, const TesseraTimes *times)
   sweep->spare = malloc (MAX_TAKEN * sizeof *sweep->spare);
   if (sweep->later != NULL && sweep->is_placed != NULL && sweep->taken != NULL &&
       sweep->spare != NULL &&
-      tessera_gaps_init (&sweep->gaps, highest + problem->n_blocked) == TESSERA_OK &&
-      tessera_left_init (&sweep->left, &times->sizes, problem->n_items) == TESSERA_OK)
+      tessera_gaps_init (&sweep->gaps, highest + problem->n_blocked) == TESSERA_OK)
     return TESSERA_OK;
   tessera_sweep_clear (sweep);
   return TESSERA_NO_MEMORY;
@@ -94,7 +92,6 @@ tessera_sweep_clear (TesseraSweep *sweep)
   free (sweep->taken);
   free (sweep->spare);
   tessera_gaps_clear (&sweep->gaps);
-  tessera_left_clear (&sweep->left);
   memset (sweep, 0, sizeof *sweep);
 }
 
@@ -118,8 +115,6 @@ leave (TesseraSweep *sweep, const Moment *moment, uint32_t life)
   const TesseraPackItem *item = item_of (sweep, life);
   uint64_t offset = moment->offsets[life / 2];
   tessera_gaps_give (&sweep->gaps, offset, offset + item->size_bytes);
-  if (moment->fit == TESSERA_SWEEP_OWN_PLACE && item->lives.begin2 >= item->lives.end2)
-    tessera_left_push (&sweep->left, life / 2);
 }
 
 /* Ends and begins up to @time, as they come: what is taken must be free, so ends of a
@@ -300,39 +295,6 @@ find (const TesseraSweep *sweep, uint64_t size_bytes, TesseraSweepFit fit)
     }
 }
 
-/* Tells whether the range is free now and will be for the life of the item in hand. */
-static bool
-is_open (const TesseraSweep *sweep, uint64_t begin, uint64_t end)
-{
-  for (uint32_t i = 0; i < sweep->n_taken && sweep->taken[i].begin < end; i++)
-    if (sweep->taken[i].end > begin)
-      return false;
-  return tessera_gaps_are_free (&sweep->gaps, begin, end);
-}
-
-/* Where the last of its size has gone; else on top of all up to @ground_bytes; else the
- * best fit: then it takes places that were left by others. */
-static uint64_t
-find_own (TesseraSweep *sweep,
-          const Moment *moment,
-          uint32_t item,
-          uint64_t height_bytes,
-          uint64_t ground_bytes)
-{
-  uint64_t size_bytes = sweep->times->problem->items[item].size_bytes;
-  for (uint32_t other;
-       (other = tessera_left_pop (&sweep->left, item)) != TESSERA_NO_ITEM;)
-    {
-      uint64_t offset = moment->offsets[other];
-      if (is_open (sweep, offset, offset + size_bytes))
-        return offset;
-    }
-  if (height_bytes + size_bytes <= ground_bytes &&
-      is_open (sweep, height_bytes, height_bytes + size_bytes))
-    return height_bytes;
-  return find (sweep, size_bytes, TESSERA_SWEEP_BEST_FIT);
-}
-
 /* All is free but what is blocked. */
 static void
 open_gaps (TesseraSweep *sweep)
@@ -361,13 +323,11 @@ tessera_sweep_class (TesseraSweep *sweep,
                      const uint32_t *class,
                      size_t n,
                      TesseraSweepFit fit,
-                     uint64_t ground_bytes,
                      const TesseraPackWatch *watch,
                      uint64_t *offsets,
                      uint64_t *height_bytes)
 {
-  Moment moment = { .offsets = offsets, .fit = fit };
-  tessera_left_reset (&sweep->left);
+  Moment moment = { .offsets = offsets };
   list_later (sweep, &moment);
   open_gaps (sweep);
   for (size_t i = 0; i < n; i++)
@@ -379,10 +339,7 @@ tessera_sweep_class (TesseraSweep *sweep,
       go_on_to (sweep, &moment, begin_of (sweep, life));
       if (!collect_taken (sweep, &moment, life))
         return false;
-      uint64_t offset =
-          fit == TESSERA_SWEEP_OWN_PLACE
-              ? find_own (sweep, &moment, class[i], *height_bytes, ground_bytes)
-              : find (sweep, size_bytes, fit);
+      uint64_t offset = find (sweep, size_bytes, fit);
       tessera_gaps_take (&sweep->gaps, offset, offset + size_bytes);
       sweep->is_placed[class[i]] = 1;
       offsets[class[i]] = offset;

@@ -33,7 +33,6 @@ typedef struct
   uint32_t *later;    /* [n_lives] lives of those placed in classes before, by begin */
   uint8_t *is_placed; /* [n_items] */
   TesseraGaps gaps;
-  TesseraLeft left;
   TesseraGap *taken; /* what the item in hand has to go around */
   TesseraGap *spare; /* as much room, for sorting */
   uint32_t n_taken;
@@ -54,16 +53,12 @@ void tessera_sweep_note (TesseraSweep *sweep, uint32_t item);
 typedef enum
 {
   TESSERA_SWEEP_FIRST_FIT, /* lowest gap that takes it */
-  TESSERA_SWEEP_BEST_FIT,  /* smallest gap that takes it, the lowest of these */
-  TESSERA_SWEEP_OWN_PLACE  /* where the last of its size has gone; else on top of all, as
-                              high as was said; else the best fit */
+  TESSERA_SWEEP_BEST_FIT   /* smallest gap that takes it, the lowest of these */
 } TesseraSweepFit;
 
 /*
  * tessera_sweep_class:
  * @class: (array length=n): items of one life, in the order of the sweep
- * @ground_bytes: with TESSERA_SWEEP_OWN_PLACE, how high new ground is broken while there
- *   may be holes below
  * @offsets: by item; of those that have a place
  * @height_bytes: raised by the highest end
  *
@@ -73,7 +68,6 @@ TESSERA_MUST_USE bool tessera_sweep_class (TesseraSweep *sweep,
                                            const uint32_t *class,
                                            size_t n,
                                            TesseraSweepFit fit,
-                                           uint64_t ground_bytes,
                                            const TesseraPackWatch *watch,
                                            uint64_t *offsets,
                                            uint64_t *height_bytes);

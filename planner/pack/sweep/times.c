@@ -83,8 +83,6 @@ tessera_times_init (TesseraTimes *times, const TesseraPackProblem *problem)
     sort_lives (times, tessera_life_end, lives, counts, times->by_end);
   free (lives);
   free (counts);
-  if (status == TESSERA_OK)
-    status = tessera_sizes_init (&times->sizes, problem);
   if (status != TESSERA_OK)
     tessera_times_clear (times);
   return status;
@@ -95,6 +93,5 @@ tessera_times_clear (TesseraTimes *times)
 {
   free (times->by_begin);
   free (times->by_end);
-  tessera_sizes_clear (&times->sizes);
   *times = (TesseraTimes){ 0 };
 }

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "planner/pack/sweep/left.h"
+#include "planner/pack/problem.h"
 
 /* Read-only once made, for any thread. A life is its item's number * 2, + 1 for the
  * second life. */
@@ -15,7 +15,6 @@ typedef struct
   uint32_t *by_begin, *by_end; /* [n_lives] in a section by moments of end, then and
                                   by begin as the caller had them */
   uint32_t n_lives;
-  TesseraSizes sizes;
 } TesseraTimes;
 
 TESSERA_MUST_USE TesseraStatus tessera_times_init (TesseraTimes *times,
