@@ -22,13 +22,10 @@ typedef enum
   TESSERA_GENERATE_DRIFT,
   /* One model with experts: what each expert gets of a micro-batch is drawn, so that
    * hardly two sizes are equal. */
-  TESSERA_GENERATE_EXPERTS,
-  /* Sharded: parameters are gathered layer by layer on one stream, gradients scattered on
-   * another, and ranges pass between the three once they are open (wide lives). */
-  TESSERA_GENERATE_SHARDS
+  TESSERA_GENERATE_EXPERTS
 } TesseraGenerateKind;
 
-#define TESSERA_N_GENERATE_KINDS 4
+#define TESSERA_N_GENERATE_KINDS 3
 
 /* For people. */
 const char *tessera_generate_name (TesseraGenerateKind kind);

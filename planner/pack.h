@@ -27,13 +27,7 @@ typedef struct
   uint32_t begin, end;   /* alive over [begin, end), end > begin */
   uint32_t begin2, end2; /* and again over this one, earlier; begin2 == end2: not */
   uint32_t zone;         /* items of different zones never share an address (streams) */
-  /* Where ranges pass between owners (streams) only some time after an end: for items of
-   * other owners this one is alive over [wide_begin, wide_end) and [wide_begin2,
-   * wide_end2), which hold the lives above; all 0: no difference. */
-  uint32_t owner; /* small numbers: 0, 1, 2 ... */
-  uint32_t wide_begin, wide_end;
-  uint32_t wide_begin2, wide_end2;
-  uint8_t prefer_low; /* persistent: at the bottom where heights are equal */
+  uint8_t prefer_low;    /* persistent: at the bottom where heights are equal */
   uint8_t is_pinned;
   uint64_t pinned_bytes; /* its offset, of the whole pool; a multiple of the alignment */
   uint64_t in, apart;    /* sets, a bit each: apart[i] & in[k] != 0 keeps i and k apart */
@@ -107,23 +101,6 @@ TESSERA_MUST_USE TesseraStatus tessera_pack (const TesseraItem *items,
                                              const TesseraPackOptions *options,
                                              uint64_t *offsets,
                                              TesseraPacking *out_packing);
-/* What no layout is below: the load, or what closed ranges force (pack/closed.h); zones
- * one on top of the other. Knows nothing of pins, sets and bodies. Fails as above. */
-TESSERA_MUST_USE TesseraStatus tessera_pack_closed_bound (const TesseraItem *items,
-                                                          size_t n_items,
-                                                          uint64_t *out_bound_bytes);
-
-/*
- * tessera_pack_held_bound:
- *
- * What no layout is below for what items are held to, whoever shares with whom otherwise:
- * the highest pin, and sets that are kept apart in themselves. 0: nothing of that.
- *
- * Returns: as tessera_pack() does
- */
-TESSERA_MUST_USE TesseraStatus tessera_pack_held_bound (const TesseraItem *items,
-                                                        size_t n_items,
-                                                        uint64_t *out_bound_bytes);
 /* The largest load over time (zones packed apart: the sum of their peaks), or the highest
  * pinned end. Fails as above. */
 TESSERA_MUST_USE TesseraStatus tessera_pack_bound (const TesseraItem *items,

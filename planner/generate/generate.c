@@ -5,7 +5,6 @@
  */
 #include "planner/generate.h"
 
-#include "planner/generate/shards.h"
 
 #include "planner/pack/random.h"
 
@@ -174,7 +173,7 @@ const char *
 tessera_generate_name (TesseraGenerateKind kind)
 {
   static const char *const names[TESSERA_N_GENERATE_KINDS] = {
-    "three pipelines", "three pipelines that drift", "experts", "shards on three streams"
+    "three pipelines", "three pipelines that drift", "experts"
   };
   return names[kind];
 }
@@ -185,8 +184,6 @@ tessera_generate (TesseraGenerateKind kind,
                   TesseraItem *items,
                   uint32_t n_items)
 {
-  if (kind == TESSERA_GENERATE_SHARDS)
-    return tessera_generate_shards (seed, items, n_items);
   const uint32_t n_models = kind == TESSERA_GENERATE_EXPERTS ? 1 : 3;
   Maker maker = { .items = items, .cap_items = n_items, .random_state = seed };
   Model *models = malloc (n_models * sizeof *models);

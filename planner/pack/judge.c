@@ -18,25 +18,13 @@ lives_meet (const uint32_t a[2][2], const uint32_t b[2][2])
   return FALSE;
 }
 
-static void
-lives_of (const TesseraItem *item, gboolean is_wide, uint32_t lives[2][2])
-{
-  const uint32_t plain[2][2] = { { item->begin, item->end },
-                                 { item->begin2, item->end2 } };
-  const uint32_t wide[2][2] = { { item->wide_begin, item->wide_end },
-                                { item->wide_begin2, item->wide_end2 } };
-  memcpy (lives, is_wide && item->wide_end > 0 ? wide : plain, sizeof plain);
-}
-
 gboolean
 judge_conflict (const TesseraItem *a, const TesseraItem *b)
 {
-  uint32_t of_a[2][2], of_b[2][2];
-  gboolean is_wide = a->owner != b->owner;
+  const uint32_t of_a[2][2] = { { a->begin, a->end }, { a->begin2, a->end2 } };
+  const uint32_t of_b[2][2] = { { b->begin, b->end }, { b->begin2, b->end2 } };
   if (a->zone != b->zone || (a->apart & b->in) != 0 || (b->apart & a->in) != 0)
     return TRUE;
-  lives_of (a, is_wide, of_a);
-  lives_of (b, is_wide, of_b);
   return lives_meet (of_a, of_b);
 }
 

@@ -206,7 +206,7 @@ test_finder (void)
       uint32_t n = (uint32_t) problem->n_items, begin, end;
       uint32_t ranks[80];
       TesseraFinder finder = { 0 };
-      g_assert_cmpint (tessera_finder_init (&finder, problem, 0), ==, TESSERA_OK);
+      g_assert_cmpint (tessera_finder_init (&finder, problem), ==, TESSERA_OK);
       for (uint32_t i = 0; i < n; i++)
         ranks[i] = pick (random, 3) ? i * 7 % 83 : TESSERA_NO_RANK;
       tessera_finder_fill (&finder, ranks, n);

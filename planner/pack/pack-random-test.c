@@ -2,8 +2,8 @@
  * Random problems from fixed seeds: whatever the packer answers is judged by code that
  * shares nothing with it (judge.h).
  *
- * Sizes, lives, second lives (steps that come again), zones and owners (streams) with
- * wide lives, pins, sets, bodies. 2,000 problems, 10,000 with TESSERA_TEST_LONG, or what
+ * Sizes, lives, second lives (steps that come again), zones (streams), pins,
+ * sets, bodies. 2,000 problems, 10,000 with TESSERA_TEST_LONG, or what
  * TESSERA_PACK_PROBLEMS says.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -59,7 +59,7 @@ later (GRand *random, uint32_t moment, uint32_t at_most)
 }
 
 static void
-random_lives (GRand *random, TesseraItem *item, gboolean has_second, gboolean has_owners)
+random_lives (GRand *random, TesseraItem *item, gboolean has_second)
 {
   item->begin = pick (random, N_MOMENTS - 1);
   item->end = later (random, item->begin + 1, pick (random, 3) ? 5 : N_MOMENTS);
@@ -68,13 +68,6 @@ random_lives (GRand *random, TesseraItem *item, gboolean has_second, gboolean ha
       item->end2 = 1 + pick (random, item->begin);
       item->begin2 = pick (random, item->end2);
     }
-  if (!has_owners)
-    return;
-  item->owner = pick (random, 3);
-  item->wide_begin = item->begin;
-  item->wide_end = later (random, item->end, 4);
-  item->wide_begin2 = item->begin2;
-  item->wide_end2 = item->begin2 < item->end2 ? later (random, item->end2, 4) : 0;
 }
 
 /* Pins without regard to others, sets, bodies: some of these can't be had together. */
@@ -110,7 +103,7 @@ hold (GRand *random, Problem *problem)
 static void
 random_problem (GRand *random, Problem *problem)
 {
-  gboolean has_second = pick (random, 2) == 0, has_owners = pick (random, 4) == 0;
+  gboolean has_second = pick (random, 2) == 0;
   uint32_t n_zones = pick (random, 3) ? 1 : 3;
   uint32_t most_size = pick (random, 2) ? 8 : 60;
   memset (problem, 0, sizeof *problem);
@@ -122,7 +115,7 @@ random_problem (GRand *random, Problem *problem)
       item->size_bytes = 1 + pick (random, most_size);
       item->prefer_low = (uint8_t) pick (random, 2);
       item->zone = pick (random, n_zones);
-      random_lives (random, item, has_second, has_owners);
+      random_lives (random, item, has_second);
     }
   if (pick (random, 4) == 0)
     hold (random, problem);
@@ -351,7 +344,7 @@ test_more_work (void)
       for (uint32_t i = 0; i < N_WORK; i++)
         {
           items[i].size_bytes = 1 + pick (random, 50);
-          random_lives (random, &items[i], FALSE, FALSE);
+          random_lives (random, &items[i], FALSE);
           items[i].zone = seed % 3 == 0 ? pick (random, 3) : 0;
         }
       for (uint64_t work = 1; work <= 1 << 17; work = work * 3 + 1)

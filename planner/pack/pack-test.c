@@ -18,7 +18,6 @@ typedef struct
   uint32_t n_zones;
   uint64_t max_size_bytes;
   gboolean has_second;
-  uint32_t n_owners; /* 0: no wide lives */
 } Shape;
 
 static TesseraItem
@@ -40,16 +39,6 @@ random_item (GRand *random, const Shape *shape)
     {
       item.end2 = (uint32_t) g_rand_int_range (random, 1, (int) begin + 1);
       item.begin2 = (uint32_t) g_rand_int_range (random, 0, (int) item.end2);
-    }
-  if (shape->n_owners > 0)
-    {
-      item.owner = (uint32_t) g_rand_int_range (random, 0, (int) shape->n_owners);
-      item.wide_begin = item.begin;
-      item.wide_end = MIN (item.end + (uint32_t) g_rand_int_range (random, 0, 9), n);
-      item.wide_begin2 = item.begin2;
-      item.wide_end2 = item.end2;
-      if (item.begin2 < item.end2)
-        item.wide_end2 = MIN (item.end2 + (uint32_t) g_rand_int_range (random, 0, 9), n);
     }
   return item;
 }
@@ -93,13 +82,8 @@ slow_bound (const TesseraItem *items, const Shape *shape)
 static gboolean
 meet (const TesseraItem *a, const TesseraItem *b)
 {
-  gboolean wide = a->owner != b->owner && a->wide_end > 0 && b->wide_end > 0;
-  const uint32_t lives[2][2][2] = {
-    { { wide ? a->wide_begin : a->begin, wide ? a->wide_end : a->end },
-      { wide ? a->wide_begin2 : a->begin2, wide ? a->wide_end2 : a->end2 } },
-    { { wide ? b->wide_begin : b->begin, wide ? b->wide_end : b->end },
-      { wide ? b->wide_begin2 : b->begin2, wide ? b->wide_end2 : b->end2 } },
-  };
+  const uint32_t lives[2][2][2] = { { { a->begin, a->end }, { a->begin2, a->end2 } },
+                                    { { b->begin, b->end }, { b->begin2, b->end2 } } };
   for (int i = 0; i < 2; i++)
     for (int k = 0; k < 2; k++)
       {
@@ -139,7 +123,7 @@ static const Shape shapes[] = {
   { 12, 8, 1, 5, FALSE },          { 30, 20, 1, 100, TRUE },
   { 60, 100, 3, 1 << 20, FALSE },  { 120, 40, 2, 1 << 20, TRUE },
   { 300, 700, 1, 1 << 30, FALSE }, { 400, 900, 4, 64, TRUE },
-  { 60, 50, 2, 1 << 20, TRUE, 3 }, { 300, 400, 1, 1 << 20, TRUE, 4 },
+  { 60, 50, 2, 1 << 20, TRUE },    { 300, 400, 1, 1 << 20, TRUE },
 };
 
 static void
@@ -213,21 +197,6 @@ test_small_ones (void)
   two[1].zone = 1;
   g_assert_cmpint (tessera_pack (two, 2, NULL, offsets, &packing), ==, TESSERA_OK);
   g_assert_cmpuint (packing.height_bytes, ==, 14);
-
-  /* What one owner leaves is closed to others for a while, not to itself. */
-  TesseraItem closed[] = {
-    { .size_bytes = 8, .begin = 0, .end = 5, .wide_begin = 0, .wide_end = 7 },
-    { .size_bytes = 6, .begin = 5, .end = 9, .wide_begin = 5, .wide_end = 9 },
-    { .size_bytes = 2, .begin = 7, .end = 9, .wide_begin = 7, .wide_end = 9 },
-  };
-  g_assert_cmpint (tessera_pack (closed, 3, NULL, offsets, &packing), ==, TESSERA_OK);
-  g_assert_cmpuint (packing.height_bytes, ==, 8);
-  closed[1].owner = 1;
-  g_assert_cmpint (tessera_pack (closed, 3, NULL, offsets, &packing), ==, TESSERA_OK);
-  g_assert_cmpuint (packing.height_bytes, ==, 14);
-  closed[1].begin = closed[1].wide_begin = 7;
-  g_assert_cmpint (tessera_pack (closed, 3, NULL, offsets, &packing), ==, TESSERA_OK);
-  g_assert_cmpuint (packing.height_bytes, ==, 8);
 
   /* One that wraps around meets at both ends. */
   TesseraItem wrapped[] = {
@@ -319,9 +288,6 @@ test_invalid (void)
     { { .size_bytes = 1, .begin = 1, .end = 1 } },
     { { .size_bytes = 1, .begin = 2, .end = 1 } },
     { { .size_bytes = 1, .begin = 2, .end = 3, .begin2 = 1, .end2 = 0 } },
-    { { .size_bytes = 1, .begin = 2, .end = 3, .owner = 256 } },
-    { { .size_bytes = 1, .begin = 2, .end = 4, .wide_begin = 2, .wide_end = 3 } },
-    { { .size_bytes = 1, .begin = 2, .end = 4, .wide_begin = 5, .wide_end = 5 } },
     { { .size_bytes = 1, .begin = 2, .end = 3, .begin2 = 1, .end2 = 3 } },
     { { .size_bytes = huge, .begin = 0, .end = 1 },
       { .size_bytes = huge, .begin = 1, .end = 2 } },

@@ -34,30 +34,12 @@
 
 #define NOTHING_TO_DO "stacked: all live always"
 
-/* More owners than this would take too much room for their skylines. */
-#define MAX_OWNERS 256
-
-/* The life lies within one of the wide ones. */
-static bool
-is_covered (const TesseraItem *item, uint32_t begin, uint32_t end)
-{
-  return begin >= end || (item->wide_begin <= begin && end <= item->wide_end) ||
-         (item->wide_begin2 <= begin && end <= item->wide_end2);
-}
-
 static bool
 item_is_valid (const TesseraItem *item)
 {
-  if (item->size_bytes == 0 || item->begin >= item->end || item->owner >= MAX_OWNERS)
-    return false;
-  if (item->begin2 != item->end2 &&
-      (item->begin2 >= item->end2 || item->end2 > item->begin))
-    return false;
-  if (item->wide_begin == item->wide_end)
-    return item->wide_end == 0 && item->wide_begin2 == item->wide_end2;
-  return item->wide_begin < item->wide_end && item->wide_begin2 <= item->wide_end2 &&
-         is_covered (item, item->begin, item->end) &&
-         is_covered (item, item->begin2, item->end2);
+  return item->size_bytes > 0 && item->begin < item->end &&
+         (item->begin2 == item->end2 ||
+          (item->begin2 < item->end2 && item->end2 <= item->begin));
 }
 
 static TesseraStatus
@@ -486,72 +468,5 @@ tessera_pack_bound (const TesseraItem *items, size_t n_items, uint64_t *out_boun
   TesseraStatus status = call_init (&call, items, n_items);
   *out_bound_bytes = status == TESSERA_OK ? call.packing.bound_bytes : 0;
   call_clear (&call);
-  return status;
-}
-
-TesseraStatus
-tessera_pack_closed_bound (const TesseraItem *items,
-                           size_t n_items,
-                           uint64_t *out_bound_bytes)
-{
-  TesseraPackZones zones = { 0 };
-  TesseraStatus status = validate (items, n_items);
-  *out_bound_bytes = 0;
-  if (status == TESSERA_OK && n_items > 0)
-    status = tessera_pack_zones_init (&zones, items, NULL, n_items);
-  for (size_t g = 0, begin = 0; g < zones.n_groups && status == TESSERA_OK; g++)
-    {
-      TesseraPackProblem *problem;
-      status = tessera_pack_problem_new (items, NULL, &zones.items[begin],
-                                         zones.ends[g] - begin, NULL, &problem);
-      if (status != TESSERA_OK)
-        break;
-      *out_bound_bytes += problem->bound_bytes;
-      tessera_pack_problem_free (problem);
-      begin = zones.ends[g];
-    }
-  tessera_pack_zones_clear (&zones);
-  return status;
-}
-
-static TesseraStatus
-find_held_bound (const TesseraItem *items,
-                 size_t n_items,
-                 TesseraPackLimit *limits,
-                 uint32_t *members,
-                 uint64_t *out_bound_bytes)
-{
-  TesseraPackProblem *problem;
-  uint64_t pin_bytes;
-  tessera_pack_limits_fill (items, n_items, limits);
-  for (uint32_t i = 0; i < n_items; i++)
-    members[i] = i;
-  TesseraStatus status =
-      tessera_pack_problem_new (items, limits, members, n_items, NULL, &problem);
-  if (status != TESSERA_OK)
-    return status;
-  *out_bound_bytes = tessera_pack_apart_bound (problem);
-  pin_bytes = tessera_pack_highest_pin (items, limits, n_items);
-  if (pin_bytes > *out_bound_bytes)
-    *out_bound_bytes = pin_bytes;
-  tessera_pack_problem_free (problem);
-  return TESSERA_OK;
-}
-
-TesseraStatus
-tessera_pack_held_bound (const TesseraItem *items,
-                         size_t n_items,
-                         uint64_t *out_bound_bytes)
-{
-  TesseraPackLimit *limits = malloc ((n_items + 1) * sizeof *limits);
-  uint32_t *members = malloc ((n_items + 1) * sizeof *members);
-  TesseraStatus status = validate (items, n_items);
-  *out_bound_bytes = 0;
-  if (limits == NULL || members == NULL)
-    status = TESSERA_NO_MEMORY;
-  if (status == TESSERA_OK && n_items > 0)
-    status = find_held_bound (items, n_items, limits, members, out_bound_bytes);
-  free (limits);
-  free (members);
   return status;
 }

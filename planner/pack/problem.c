@@ -9,13 +9,12 @@
 #include "planner/pack/problem.h"
 
 #include "db/sort.h"
-#include "planner/pack/closed.h"
 #include "planner/pack/fit/tree.h"
 
 #include <stdlib.h>
 
 /* A birth or a death of one life: the key is its time * 2 + (1 for a birth), so that
- * deaths come first; the value is item * 4 + 0, 1: its lives, 2, 3: its wide ones. */
+ * deaths come first; the value is item * 2 + 0, 1: its lives. */
 typedef TesseraKeyed Edge;
 
 /* What the walk finds in a section. */
@@ -33,20 +32,13 @@ collect_edges (const TesseraPackProblem *problem, const TesseraItem *items, Edge
   for (size_t i = 0; i < problem->n_items; i++)
     {
       const TesseraItem *item = &items[problem->items[i].source];
-      bool has_wide = item->wide_begin < item->wide_end;
-      const uint32_t times[4][2] = {
-        { item->begin, item->end },
-        { item->begin2, item->end2 },
-        { has_wide ? item->wide_begin : item->begin,
-          has_wide ? item->wide_end : item->end },
-        { has_wide ? item->wide_begin2 : item->begin2,
-          has_wide ? item->wide_end2 : item->end2 },
-      };
-      for (uint32_t k = 0; k < (problem->n_owners > 1 ? 4u : 2u); k++)
+      const uint32_t times[2][2] = { { item->begin, item->end },
+                                     { item->begin2, item->end2 } };
+      for (uint32_t k = 0; k < 2; k++)
         {
           if (times[k][0] >= times[k][1])
             continue;
-          uint32_t life = (uint32_t) i * 4 + k;
+          uint32_t life = (uint32_t) i * 2 + k;
           if (edges != NULL)
             {
               edges[n_edges] = (Edge){ (uint64_t) times[k][0] * 2 + 1, life };
@@ -62,14 +54,13 @@ collect_edges (const TesseraPackProblem *problem, const TesseraItem *items, Edge
 static uint32_t *
 side_of_edge (TesseraPackItem *item, const Edge *edge)
 {
-  TesseraPackLives *lives = edge->value & 2 ? &item->wide : &item->lives;
+  TesseraPackLives *lives = &item->lives;
   if (edge->key & 1)
     return edge->value & 1 ? &lives->begin2 : &lives->begin;
   return edge->value & 1 ? &lives->end2 : &lives->end;
 }
 
-/* Sets the sections of every life and the load of every section. Wide lives make sections
- * but no load: what is only closed takes nothing from its owner. */
+/* Sets the sections of every life and the load of every section. */
 static void
 walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Load *loads)
 {
@@ -78,16 +69,13 @@ walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Load
   uint64_t load_bytes = 0, n_alive = 0;
   for (size_t i = 0; i < n_edges; i++)
     {
-      TesseraPackItem *item = &problem->items[edges[i].value / 4];
-      bool is_birth = edges[i].key & 1, is_wide = edges[i].value & 2;
+      TesseraPackItem *item = &problem->items[edges[i].value / 2];
+      bool is_birth = edges[i].key & 1;
       section += is_birth && has_died ? 1 : 0;
       has_died = !is_birth;
       *side_of_edge (item, &edges[i]) = is_birth ? section : section + 1;
-      if (!is_wide)
-        {
-          load_bytes += is_birth ? item->size_bytes : -item->size_bytes;
-          n_alive += is_birth ? 1 : UINT64_MAX;
-        }
+      load_bytes += is_birth ? item->size_bytes : -item->size_bytes;
+      n_alive += is_birth ? 1 : UINT64_MAX;
       if (!is_birth)
         continue;
       /* Within a section all births come first: the last birth leaves its load. */
@@ -96,8 +84,6 @@ walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Load
         problem->bound_bytes = load_bytes;
     }
   problem->n_sections = section + 1;
-  for (size_t i = 0; i < problem->n_items && problem->n_owners == 1; i++)
-    problem->items[i].wide = problem->items[i].lives;
 }
 
 static uint64_t
@@ -183,21 +169,6 @@ settle_those_that_live_always (TesseraPackProblem *problem,
   problem->bound_bytes -= problem->base_bytes;
 }
 
-/* How many owners there are, if that matters at all. */
-static uint32_t
-count_owners (const TesseraItem *items, const uint32_t *members, size_t n_members)
-{
-  bool has_wide = false;
-  uint32_t highest = 0;
-  for (size_t i = 0; i < n_members; i++)
-    {
-      const TesseraItem *item = &items[members[i]];
-      has_wide = has_wide || item->wide_begin < item->wide_end;
-      highest = item->owner > highest ? item->owner : highest;
-    }
-  return has_wide ? highest + 1 : 1;
-}
-
 static void
 fill_items (TesseraPackProblem *problem,
             const TesseraItem *items,
@@ -215,11 +186,9 @@ fill_items (TesseraPackProblem *problem,
         }
       problem->items[i] = (TesseraPackItem){
         .lives = none,
-        .wide = none,
         .size_bytes = item->size_bytes,
         .life_events = life,
         .end_event = item->end,
-        .owner = problem->n_owners > 1 ? item->owner : 0,
         .source = members[i],
         .prefer_low = item->prefer_low != 0,
       };
@@ -375,7 +344,6 @@ tessera_pack_problem_new (const TesseraItem *items,
   if (problem->items == NULL)
     goto out;
   problem->n_items = n_members;
-  problem->n_owners = count_owners (items, members, n_members);
   fill_items (problem, items, members);
   size_t n_edges = collect_edges (problem, items, NULL);
   edges = malloc (n_edges * sizeof *edges);
@@ -395,8 +363,6 @@ tessera_pack_problem_new (const TesseraItem *items,
   if (offsets != NULL && can_settle (problem, limits))
     settle_those_that_live_always (problem, limits, offsets);
   status = sort_in_time (problem);
-  if (status == TESSERA_OK)
-    status = tessera_pack_closed (problem, &problem->bound_bytes);
   if (status == TESSERA_OK)
     status = take_limits (problem, limits);
   if (status != TESSERA_OK)

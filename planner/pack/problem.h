@@ -28,14 +28,12 @@ typedef struct
 
 typedef struct
 {
-  TesseraPackLives lives; /* for items of its own owner */
-  TesseraPackLives wide;  /* for those of others; the same where there is one owner */
-  uint64_t curve;         /* place of (begin, end) on a space-filling curve */
+  TesseraPackLives lives;
+  uint64_t curve; /* place of (begin, end) on a space-filling curve */
   uint64_t size_bytes;
   uint64_t life_events; /* of both lives together, in the caller's time */
   uint64_t load_bytes;  /* largest load at any moment of its life */
   uint32_t contention;  /* largest number of items alive at any moment of its life */
-  uint32_t owner;       /* 0 .. n_owners - 1 */
   uint32_t source;      /* index into the caller's items */
   uint32_t end_event;   /* of the first life, in the caller's time */
   uint8_t prefer_low;
@@ -53,9 +51,7 @@ typedef struct
   size_t n_items;
   uint32_t n_sections;
   uint64_t base_bytes;  /* taken below by items that live always */
-  uint64_t bound_bytes; /* largest load of @items alone, or what closed ranges force
-                             (closed.h): base_bytes not counted */
-  uint32_t n_owners;    /* 1 where wide lives are the same or all have one owner */
+  uint64_t bound_bytes; /* largest load of @items alone: base_bytes not counted */
   bool has_second;      /* some item has a second life */
   uint64_t *hints;      /* [n_items] where they lay in a layout before (hints.h), freed
                              with the rest; NULL: there is none */
@@ -76,26 +72,17 @@ typedef struct
   size_t n_blocked;
 } TesseraPackProblem;
 
-/* All lives, wide ones too, lie in [first section, last section). */
+/* Both lives lie in [first section, last section). */
 static inline uint32_t
 tessera_pack_first_section (const TesseraPackItem *item)
 {
-  uint32_t lives =
-      item->lives.begin < item->lives.begin2 ? item->lives.begin : item->lives.begin2;
-  uint32_t wide =
-      item->wide.begin < item->wide.begin2 ? item->wide.begin : item->wide.begin2;
-
-  return lives < wide ? lives : wide;
+  return item->lives.begin < item->lives.begin2 ? item->lives.begin : item->lives.begin2;
 }
 
 static inline uint32_t
 tessera_pack_last_section (const TesseraPackItem *item)
 {
-  uint32_t lives =
-      item->lives.end > item->lives.end2 ? item->lives.end : item->lives.end2;
-  uint32_t wide = item->wide.end > item->wide.end2 ? item->wide.end : item->wide.end2;
-
-  return lives > wide ? lives : wide;
+  return item->lives.end > item->lives.end2 ? item->lives.end : item->lives.end2;
 }
 
 /* Tells whether some moment lies in lives of both. */
@@ -112,8 +99,7 @@ tessera_pack_lives_meet (const TesseraPackLives *a, const TesseraPackLives *b)
 static inline bool
 tessera_pack_items_meet (const TesseraPackItem *a, const TesseraPackItem *b)
 {
-  return a->owner == b->owner ? tessera_pack_lives_meet (&a->lives, &b->lives)
-                              : tessera_pack_lives_meet (&a->wide, &b->wide);
+  return tessera_pack_lives_meet (&a->lives, &b->lives);
 }
 
 /* The same, whatever keeps them apart. @i and @k are positions in problem->items. */

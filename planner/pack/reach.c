@@ -12,21 +12,11 @@ TesseraStatus
 tessera_reach_init (TesseraReach *reach, const TesseraPackProblem *problem)
 {
   reach->problem = problem;
-  reach->n_owners = problem->n_owners;
-  reach->own = calloc (reach->n_owners, sizeof *reach->own);
-  reach->others = calloc (reach->n_owners, sizeof *reach->others);
   if (problem->limits != NULL)
     reach->tops = calloc (1, sizeof *reach->tops);
-  if (reach->own == NULL || reach->others == NULL ||
-      (problem->limits != NULL && reach->tops == NULL))
-    goto fail;
-  for (uint32_t i = 0; i < reach->n_owners; i++)
-    if (tessera_skyline_init (&reach->own[i], problem->n_sections) != TESSERA_OK ||
-        (reach->n_owners > 1 &&
-         tessera_skyline_init (&reach->others[i], problem->n_sections) != TESSERA_OK))
-      goto fail;
-  return TESSERA_OK;
-fail:
+  if ((problem->limits == NULL || reach->tops != NULL) &&
+      tessera_skyline_init (&reach->skyline, problem->n_sections) == TESSERA_OK)
+    return TESSERA_OK;
   tessera_reach_clear (reach);
   return TESSERA_NO_MEMORY;
 }
@@ -34,15 +24,7 @@ fail:
 void
 tessera_reach_clear (TesseraReach *reach)
 {
-  for (uint32_t i = 0; i < reach->n_owners; i++)
-    {
-      if (reach->own != NULL)
-        tessera_skyline_clear (&reach->own[i]);
-      if (reach->others != NULL)
-        tessera_skyline_clear (&reach->others[i]);
-    }
-  free (reach->own);
-  free (reach->others);
+  tessera_skyline_clear (&reach->skyline);
   free (reach->tops);
   memset (reach, 0, sizeof *reach);
 }
@@ -52,12 +34,7 @@ tessera_reach_flatten (TesseraReach *reach)
 {
   if (reach->tops != NULL)
     memset (reach->tops, 0, sizeof *reach->tops);
-  for (uint32_t i = 0; i < reach->n_owners; i++)
-    {
-      tessera_skyline_flatten (&reach->own[i]);
-      if (reach->n_owners > 1)
-        tessera_skyline_flatten (&reach->others[i]);
-    }
+  tessera_skyline_flatten (&reach->skyline);
 }
 
 static uint64_t
@@ -128,20 +105,10 @@ raise_limits (TesseraReach *reach, const TesseraPackItem *item, uint64_t top)
   tops->zones[0] = top;
 }
 
-static uint64_t
-life_floor (const TesseraReach *reach, const TesseraPackItem *item)
-{
-  uint64_t own = highest_over (&reach->own[item->owner], &item->lives);
-  if (reach->n_owners == 1)
-    return own;
-  uint64_t others = highest_over (&reach->others[item->owner], &item->wide);
-  return own > others ? own : others;
-}
-
 uint64_t
 tessera_reach_floor (const TesseraReach *reach, const TesseraPackItem *item)
 {
-  uint64_t life = life_floor (reach, item);
+  uint64_t life = highest_over (&reach->skyline, &item->lives);
   if (reach->tops == NULL)
     return life;
   uint64_t limit = limit_floor (reach, item);
@@ -153,8 +120,5 @@ tessera_reach_raise (TesseraReach *reach, const TesseraPackItem *item, uint64_t 
 {
   if (reach->tops != NULL)
     raise_limits (reach, item, top);
-  raise_over (&reach->own[item->owner], &item->lives, top);
-  for (uint32_t i = 0; reach->n_owners > 1 && i < reach->n_owners; i++)
-    if (i != item->owner)
-      raise_over (&reach->others[i], &item->wide, top);
+  raise_over (&reach->skyline, &item->lives, top);
 }

@@ -1,10 +1,5 @@
 /*
- * How low an item can go: the skyline, or one for each owner.
- *
- * Where ranges may pass between owners, an item has lives in the eyes of its own owner's
- * items and wider ones in those of others. Then there are two skylines for each owner:
- * what its own items have raised over their own lives, and what all others have raised
- * over their wider ones. An item's floor is the higher of what it finds in both.
+ * How low an item can go: the highest of the skyline over its lives.
  *
  * What may not share an address whenever it lives (limits.h) counts by the top of each
  * set, and of the two highest zones.
@@ -27,9 +22,7 @@ typedef struct
 {
   const TesseraPackProblem *problem;
   TesseraReachTops *tops; /* NULL where the problem has no limits */
-  uint32_t n_owners;
-  TesseraSkyline *own;    /* [n_owners] */
-  TesseraSkyline *others; /* [n_owners]; unused where there is one owner */
+  TesseraSkyline skyline;
 } TesseraReach;
 
 TESSERA_MUST_USE TesseraStatus tessera_reach_init (TesseraReach *reach,

@@ -25,14 +25,13 @@ expect (bool holds)
 static TesseraItem
 read_item (const uint8_t *b)
 {
-  TesseraItem item = {
+  return (TesseraItem){
     .size_bytes = b[0] & 0x80 ? (uint64_t) b[0] << 52 : b[0] & 0x3f,
     .begin = b[1],
     .end = (uint32_t) b[1] + (b[2] & 0x1f),
     .begin2 = b[3] & 0x80 ? b[3] & 0x7f : 0,
     .end2 = b[3] & 0x80 ? (uint32_t) (b[3] & 0x7f) + b[4] : 0,
     .zone = b[2] >> 6,
-    .owner = b[5] & 7,
     .prefer_low = b[2] >> 5 & 1,
     .is_pinned = b[6] & 1,
     .pinned_bytes = b[6] & 2 ? (uint64_t) b[7] << 52 : b[7],
@@ -41,14 +40,6 @@ read_item (const uint8_t *b)
     .body = b[10] & 3,
     .body_offset_bytes = b[10] & 4 ? (uint64_t) b[11] << 52 : b[11],
   };
-  if (b[5] & 8)
-    {
-      item.wide_begin = item.begin - (b[12] < item.begin ? b[12] & 3 : 0);
-      item.wide_end = item.end + b[13];
-      item.wide_begin2 = item.begin2;
-      item.wide_end2 = item.end2 + (item.end2 != 0 ? b[14] : 0);
-    }
-  return item;
 }
 
 static bool
@@ -60,16 +51,8 @@ ranges_meet (uint32_t a_begin, uint32_t a_end, uint32_t b_begin, uint32_t b_end)
 static bool
 lives_meet (const TesseraItem *a, const TesseraItem *b)
 {
-  bool a_wide = a->owner != b->owner && a->wide_end != 0;
-  bool b_wide = a->owner != b->owner && b->wide_end != 0;
-  const uint32_t of_a[] = { a_wide ? a->wide_begin : a->begin,
-                            a_wide ? a->wide_end : a->end,
-                            a_wide ? a->wide_begin2 : a->begin2,
-                            a_wide ? a->wide_end2 : a->end2 };
-  const uint32_t of_b[] = { b_wide ? b->wide_begin : b->begin,
-                            b_wide ? b->wide_end : b->end,
-                            b_wide ? b->wide_begin2 : b->begin2,
-                            b_wide ? b->wide_end2 : b->end2 };
+  const uint32_t of_a[] = { a->begin, a->end, a->begin2, a->end2 };
+  const uint32_t of_b[] = { b->begin, b->end, b->begin2, b->end2 };
   for (int i = 0; i < 4; i += 2)
     for (int k = 0; k < 4; k += 2)
       if (ranges_meet (of_a[i], of_a[i + 1], of_b[k], of_b[k + 1]))

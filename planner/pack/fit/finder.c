@@ -31,19 +31,8 @@ join (const TesseraFinderBox *a, const TesseraFinderBox *b)
                              higher (a->last_end, b->last_end) };
 }
 
-/* Items of one owner lie together: boxes of several would hold nearly all sections. */
 static void
-fill_leaves (TesseraFinder *finder, const TesseraPackProblem *problem)
-{
-  uint32_t n_leaves = 0;
-  for (uint32_t owner = 0; owner < problem->n_owners; owner++)
-    for (uint32_t i = 0; i < problem->n_items; i++)
-      if (problem->items[i].owner == owner)
-        finder->leaves[i] = finder->n_leaves + n_leaves++;
-}
-
-static void
-fill_boxes (TesseraFinder *finder, const TesseraPackProblem *problem, uint32_t stride)
+fill_boxes (TesseraFinder *finder, const TesseraPackProblem *problem)
 {
   for (uint32_t i = 0; i < finder->n_leaves; i++)
     finder->boxes[finder->n_leaves + i] =
@@ -51,41 +40,34 @@ fill_boxes (TesseraFinder *finder, const TesseraPackProblem *problem, uint32_t s
   for (uint32_t i = 0; i < problem->n_items; i++)
     {
       const TesseraPackItem *item = &problem->items[i];
-      uint32_t first = item->owner * stride;
-      uint32_t begin = first + item->lives.begin;
-      uint32_t end = first + item->lives.end;
-      finder->boxes[finder->leaves[i]] = (TesseraFinderBox){ begin, begin, end, end };
+      uint32_t begin = item->lives.begin, end = item->lives.end;
+      finder->boxes[finder->n_leaves + i] = (TesseraFinderBox){ begin, begin, end, end };
     }
   for (uint32_t node = finder->n_leaves - 1; node >= ROOT; node--)
     finder->boxes[node] = join (&finder->boxes[node * 2], &finder->boxes[node * 2 + 1]);
 }
 
 TesseraStatus
-tessera_finder_init (TesseraFinder *finder,
-                     const TesseraPackProblem *problem,
-                     uint32_t stride)
+tessera_finder_init (TesseraFinder *finder, const TesseraPackProblem *problem)
 {
   uint32_t n_leaves = 1;
   while (n_leaves < problem->n_items)
     n_leaves *= 2;
   finder->n_leaves = n_leaves;
-  finder->leaves = calloc (problem->n_items + 1, sizeof *finder->leaves);
   finder->boxes = calloc ((size_t) n_leaves * 2, sizeof *finder->boxes);
   finder->best = calloc ((size_t) n_leaves * 2, sizeof *finder->best);
-  if (finder->leaves == NULL || finder->boxes == NULL || finder->best == NULL)
+  if (finder->boxes == NULL || finder->best == NULL)
     {
       tessera_finder_clear (finder);
       return TESSERA_NO_MEMORY;
     }
-  fill_leaves (finder, problem);
-  fill_boxes (finder, problem, stride);
+  fill_boxes (finder, problem);
   return TESSERA_OK;
 }
 
 void
 tessera_finder_clear (TesseraFinder *finder)
 {
-  free (finder->leaves);
   free (finder->boxes);
   free (finder->best);
   memset (finder, 0, sizeof *finder);
@@ -97,7 +79,7 @@ tessera_finder_fill (TesseraFinder *finder, const uint32_t *ranks, size_t n_item
   uint32_t n_leaves = finder->n_leaves;
   memset (&finder->best[n_leaves], 0xff, n_leaves * sizeof *finder->best);
   for (size_t i = 0; i < n_items; i++)
-    finder->best[finder->leaves[i]] = ranks[i];
+    finder->best[n_leaves + i] = ranks[i];
   for (uint32_t node = n_leaves - 1; node >= ROOT; node--)
     finder->best[node] = lower (finder->best[node * 2], finder->best[node * 2 + 1]);
 }
@@ -105,7 +87,7 @@ tessera_finder_fill (TesseraFinder *finder, const uint32_t *ranks, size_t n_item
 void
 tessera_finder_set (TesseraFinder *finder, uint32_t item, uint32_t rank)
 {
-  uint32_t node = finder->leaves[item];
+  uint32_t node = finder->n_leaves + item;
   finder->best[node] = rank;
   for (node /= 2; node >= ROOT; node /= 2)
     {

@@ -24,15 +24,12 @@ typedef struct
 typedef struct
 {
   uint32_t n_leaves;       /* a power of two */
-  uint32_t *leaves;        /* [n_items]: owner after owner, each in the problem's order */
   TesseraFinderBox *boxes; /* [2 * n_leaves] */
   uint32_t *best;          /* [2 * n_leaves]: lowest rank below, or TESSERA_NO_RANK */
 } TesseraFinder;
 
-/* @stride: the sections of an item's owner begin at owner x stride. */
 TESSERA_MUST_USE TesseraStatus tessera_finder_init (TesseraFinder *finder,
-                                                    const TesseraPackProblem *problem,
-                                                    uint32_t stride);
+                                                    const TesseraPackProblem *problem);
 void tessera_finder_clear (TesseraFinder *finder); /* frees; a zeroed one is fine */
 /* Sets the ranks of all items at once. */
 void tessera_finder_fill (TesseraFinder *finder, const uint32_t *ranks, size_t n_items);

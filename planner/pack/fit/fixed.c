@@ -35,8 +35,7 @@ tessera_fixed_is_for (const TesseraPackProblem *problem)
   if (problem->limits == NULL)
     return true;
   size_t n_fixed = count_fixed (problem);
-  return problem->n_owners == 1 && !problem->has_zones &&
-         n_fixed <= problem->n_items / MOST_FIXED &&
+  return !problem->has_zones && n_fixed <= problem->n_items / MOST_FIXED &&
          (problem->n_blocked + n_fixed) * (uint64_t) problem->n_items <= MAX_LOOKS;
 }
 

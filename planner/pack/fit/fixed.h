@@ -30,7 +30,7 @@ typedef struct
 } TesseraFixed;
 
 /* Whether the rule of the lowest reachable offset is for this problem: no limits, or such
- * as leave one owner and one zone, and not too many fixed items. */
+ * as leave one zone, and not too many fixed items. */
 bool tessera_fixed_is_for (const TesseraPackProblem *problem);
 /* Of a problem without limits, or that it is not for: nothing is fixed. */
 TESSERA_MUST_USE TesseraStatus tessera_fixed_init (TesseraFixed *fixed,

@@ -16,21 +16,10 @@
 static void
 lower_windows (TesseraLowest *lowest)
 {
-  const TesseraPackProblem *problem = lowest->problem;
-  const TesseraReach *reach = &lowest->reach;
-  for (uint32_t i = 0; i < problem->n_owners; i++)
-    {
-      tessera_windows_flatten (&lowest->windows[i]);
-      for (uint32_t s = 0; s < problem->n_sections; s++)
-        {
-          uint64_t own = tessera_skyline_highest (&reach->own[i], s, s + 1);
-          uint64_t others = problem->n_owners > 1
-                                ? tessera_skyline_highest (&reach->others[i], s, s + 1)
-                                : 0;
-          tessera_windows_raise (&lowest->windows[i], s, s + 1,
-                                 own > others ? own : others);
-        }
-    }
+  tessera_windows_flatten (&lowest->windows);
+  for (uint32_t s = 0; s < lowest->problem->n_sections; s++)
+    tessera_windows_raise (&lowest->windows, s, s + 1,
+                           tessera_skyline_highest (&lowest->reach.skyline, s, s + 1));
 }
 
 void
@@ -38,11 +27,10 @@ tessera_lowest_raise (TesseraLowest *lowest)
 {
   int64_t least = INT64_MAX;
   uint64_t old_capacity_bytes = lowest->capacity_bytes;
-  tessera_passing_count (&lowest->fixed, old_capacity_bytes, lowest->windows, false,
+  tessera_passing_count (&lowest->fixed, old_capacity_bytes, &lowest->windows, false,
                          &lowest->room);
-  if (lowest->has_windows)
-    lower_windows (lowest);
-  tessera_passing_count (&lowest->fixed, old_capacity_bytes, lowest->windows, true,
+  lower_windows (lowest);
+  tessera_passing_count (&lowest->fixed, old_capacity_bytes, &lowest->windows, true,
                          &lowest->room);
   for (uint32_t s = 0; s < lowest->problem->n_sections; s++)
     for (uint32_t rank = lowest->parked_head[s]; rank != TESSERA_NO_RANK;
@@ -86,34 +74,34 @@ settle_turns (TesseraLowest *lowest, uint64_t up_to_bytes)
   return TESSERA_NO_RANK;
 }
 
-/* The lowest window of an owner. */
+/* The lowest window. */
 typedef struct
 {
-  uint32_t owner, begin, end;
+  uint32_t begin, end;
   uint64_t height_bytes;
 } Window;
 
 static Window
-lowest_window (const TesseraLowest *lowest, uint32_t owner)
+lowest_window (const TesseraLowest *lowest)
 {
-  Window window = { .owner = owner };
+  Window window;
   window.begin =
-      tessera_windows_lowest (&lowest->windows[owner], &window.height_bytes, &window.end);
+      tessera_windows_lowest (&lowest->windows, &window.height_bytes, &window.end);
   return window;
 }
 
 /* Nothing that lives inside the window can come next. Where there is nothing to lift it
- * to, the owner is spent. */
+ * to, the windows are spent. */
 static void
 lift (TesseraLowest *lowest, Window window)
 {
   const TesseraFixed *fixed = &lowest->fixed;
-  TesseraWindows *windows = &lowest->windows[window.owner];
+  TesseraWindows *windows = &lowest->windows;
   size_t next = tessera_fixed_next (fixed, window.begin, window.end, window.height_bytes);
   if (next == fixed->n_ranges ||
       fixed->ranges[next].offset >= tessera_windows_beside (windows, window.begin))
     {
-      lowest->is_spent[window.owner] = !tessera_windows_lift (windows, window.begin);
+      lowest->is_spent = !tessera_windows_lift (windows, window.begin);
       return;
     }
   tessera_passing_lift (&fixed->ranges[next], window.begin, window.end,
@@ -141,73 +129,15 @@ is_put_off (TesseraLowest *lowest, uint32_t rank, uint64_t height_bytes)
   return true;
 }
 
-/* Whether the item has to lie above its window for the sake of others: then it takes its
- * turn. */
-static bool
-has_to_wait (TesseraLowest *lowest, uint32_t rank, uint64_t height_bytes)
-{
-  uint32_t item_index = lowest->order[rank];
-  const TesseraPackItem *item = &lowest->problem->items[item_index];
-  uint64_t floor;
-  if (lowest->problem->n_owners == 1)
-    return false;
-  floor = tessera_lowest_floor (lowest, item);
-  if (floor <= height_bytes)
-    return false;
-  tessera_finder_set (&lowest->finder, item_index, TESSERA_NO_RANK);
-  tessera_turns_push (&lowest->turns, (TesseraWaiting){ floor, rank });
-  return true;
-}
-
 /* The best rank that lives inside the window and can lie at its height. */
 static uint32_t
 best_inside (TesseraLowest *lowest, Window window)
 {
-  uint32_t first = window.owner * lowest->problem->n_sections, best;
+  uint32_t best;
   do
-    best =
-        tessera_finder_best (&lowest->finder, first + window.begin, first + window.end);
-  while (best != TESSERA_NO_RANK && (is_put_off (lowest, best, window.height_bytes) ||
-                                     has_to_wait (lowest, best, window.height_bytes)));
+    best = tessera_finder_best (&lowest->finder, window.begin, window.end);
+  while (best != TESSERA_NO_RANK && is_put_off (lowest, best, window.height_bytes));
   return best;
-}
-
-/* The height of the lowest windows, or UINT64_MAX where all owners are spent. */
-static uint64_t
-lowest_height (const TesseraLowest *lowest)
-{
-  uint64_t least = UINT64_MAX;
-  for (uint32_t i = 0; i < lowest->problem->n_owners; i++)
-    if (!lowest->is_spent[i] && lowest_window (lowest, i).height_bytes < least)
-      least = lowest_window (lowest, i).height_bytes;
-  return least;
-}
-
-/* Among the lowest windows of all owners. */
-static uint32_t
-best_of_windows (TesseraLowest *lowest, uint64_t height_bytes)
-{
-  uint32_t best = TESSERA_NO_RANK;
-  for (uint32_t i = 0; i < lowest->problem->n_owners; i++)
-    {
-      Window window = lowest_window (lowest, i);
-      if (lowest->is_spent[i] || window.height_bytes != height_bytes)
-        continue;
-      uint32_t inside = best_inside (lowest, window);
-      best = inside < best ? inside : best;
-    }
-  return best;
-}
-
-static void
-lift_all (TesseraLowest *lowest, uint64_t height_bytes)
-{
-  for (uint32_t i = 0; i < lowest->problem->n_owners; i++)
-    {
-      Window window = lowest_window (lowest, i);
-      if (!lowest->is_spent[i] && window.height_bytes == height_bytes)
-        lift (lowest, window);
-    }
 }
 
 uint32_t
@@ -215,18 +145,19 @@ tessera_lowest_choose (TesseraLowest *lowest)
 {
   for (;;)
     {
-      uint64_t height_bytes = lowest->has_windows ? lowest_height (lowest) : UINT64_MAX;
+      Window window = lowest_window (lowest);
+      uint64_t height_bytes = lowest->is_spent ? UINT64_MAX : window.height_bytes;
       uint32_t second = settle_turns (lowest, height_bytes);
       uint32_t best;
       if (second != TESSERA_NO_RANK && lowest->turns.entries[0].floor < height_bytes)
         return second;
       if (height_bytes == UINT64_MAX)
         return second;
-      best = best_of_windows (lowest, height_bytes);
+      best = best_inside (lowest, window);
       if (second != TESSERA_NO_RANK && second < best)
         return second;
       if (best != TESSERA_NO_RANK)
         return best;
-      lift_all (lowest, height_bytes);
+      lift (lowest, window);
     }
 }

@@ -30,7 +30,7 @@ tessera_lowest_takes_its_turn (const TesseraLowest *lowest, uint32_t item_index)
   const TesseraPackLives *lives = &problem->items[item_index].lives;
   const TesseraPackLimit *limit =
       problem->limits != NULL ? &problem->limits[item_index] : NULL;
-  return !lowest->has_windows || lives->begin2 < lives->end2 ||
+  return lives->begin2 < lives->end2 ||
          (limit != NULL && (limit->in | limit->apart) != 0);
 }
 
@@ -46,7 +46,7 @@ wait_for_turn (TesseraLowest *lowest, uint32_t rank)
   else
     {
       tessera_finder_set (&lowest->finder, item_index, rank);
-      lowest->is_spent[item->owner] = false;
+      lowest->is_spent = false;
     }
 }
 

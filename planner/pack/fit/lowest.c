@@ -8,42 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Items of several owners all wait in the heap at first: it settles ties by rank over all
- * windows, which ends a little lower (FSDP1 0.25 %, a wav2vec2 0.4 %). But each item is
- * given a new floor for each height that others reach: 66 to 340 on sharded training,
- * 1,100 on a Mamba, whose 58,000 small and large blocks took 10 s. After so many in one
- * order all begins anew with windows for each owner; of so many items at once. */
-#define MAX_SETTLED 6000000
-#define MAX_ITEMS_OF_TURNS 131072
-
 /* How many choices pass between two looks at the watch. */
 #define LOOK_EVERY 256
-
-static TesseraStatus
-init_windows (TesseraLowest *lowest)
-{
-  uint32_t n_owners = lowest->problem->n_owners;
-  lowest->windows = calloc (n_owners, sizeof *lowest->windows);
-  lowest->is_spent = calloc (n_owners, sizeof *lowest->is_spent);
-  if (lowest->windows == NULL || lowest->is_spent == NULL)
-    return TESSERA_NO_MEMORY;
-  for (uint32_t i = 0; i < n_owners; i++)
-    if (tessera_windows_init (&lowest->windows[i], lowest->problem->n_sections) !=
-        TESSERA_OK)
-      return TESSERA_NO_MEMORY;
-  return TESSERA_OK;
-}
 
 TesseraStatus
 tessera_lowest_init (TesseraLowest *lowest, const TesseraPackProblem *problem)
 {
   size_t n_words = problem->n_sections / 64 + 1;
   lowest->problem = problem;
-  lowest->max_settled = MAX_SETTLED;
   if (tessera_reach_init (&lowest->reach, problem) != TESSERA_OK ||
       tessera_room_init (&lowest->room, problem->n_sections) != TESSERA_OK ||
-      init_windows (lowest) != TESSERA_OK ||
-      tessera_finder_init (&lowest->finder, problem, problem->n_sections) != TESSERA_OK ||
+      tessera_windows_init (&lowest->windows, problem->n_sections) != TESSERA_OK ||
+      tessera_finder_init (&lowest->finder, problem) != TESSERA_OK ||
       tessera_fixed_init (&lowest->fixed, problem) != TESSERA_OK ||
       tessera_turns_init (&lowest->turns, problem->n_items) != TESSERA_OK)
     goto fail;
@@ -67,10 +43,7 @@ tessera_lowest_clear (TesseraLowest *lowest)
 {
   tessera_reach_clear (&lowest->reach);
   tessera_room_clear (&lowest->room);
-  for (uint32_t i = 0; lowest->windows != NULL && i < lowest->problem->n_owners; i++)
-    tessera_windows_clear (&lowest->windows[i]);
-  free (lowest->windows);
-  free (lowest->is_spent);
+  tessera_windows_clear (&lowest->windows);
   tessera_finder_clear (&lowest->finder);
   tessera_fixed_clear (&lowest->fixed);
   tessera_turns_clear (&lowest->turns);
@@ -82,24 +55,14 @@ tessera_lowest_clear (TesseraLowest *lowest)
   memset (lowest, 0, sizeof *lowest);
 }
 
-static bool
-can_have_windows (const TesseraLowest *lowest)
-{
-  return lowest->problem->n_owners == 1 || lowest->fixed.n_ranges == 0;
-}
-
 static void
-start (TesseraLowest *lowest,
-       const uint32_t *order,
-       uint64_t capacity_bytes,
-       bool has_windows)
+start (TesseraLowest *lowest, const uint32_t *order, uint64_t capacity_bytes)
 {
   const TesseraPackProblem *problem = lowest->problem;
   lowest->order = order;
   lowest->capacity_bytes = capacity_bytes;
   lowest->has_limit = true;
   lowest->n_raises = 0;
-  lowest->has_windows = has_windows;
   lowest->n_settled = 0;
   tessera_reach_flatten (&lowest->reach);
   tessera_room_reset (&lowest->room, (int64_t) capacity_bytes);
@@ -120,9 +83,8 @@ start (TesseraLowest *lowest,
             lowest->fixed.n_ranges * sizeof *lowest->deferred_head);
   lowest->n_parked = 0;
   lowest->turns.n_entries = 0;
-  for (uint32_t i = 0; i < problem->n_owners; i++)
-    tessera_windows_flatten (&lowest->windows[i]);
-  memset (lowest->is_spent, 0, problem->n_owners * sizeof *lowest->is_spent);
+  tessera_windows_flatten (&lowest->windows);
+  lowest->is_spent = false;
   for (uint32_t rank = 0; rank < problem->n_items; rank++)
     {
       uint32_t item = order[rank];
@@ -136,22 +98,14 @@ start (TesseraLowest *lowest,
 }
 
 static void
-raise_windows (TesseraWindows *windows, const TesseraPackLives *lives, uint64_t top)
-{
-  tessera_windows_raise (windows, lives->begin, lives->end, top);
-  tessera_windows_raise (windows, lives->begin2, lives->end2, top);
-}
-
-static void
 put (TesseraLowest *lowest, const TesseraPackItem *item, uint64_t floor)
 {
   const uint32_t lives[2][2] = { { item->lives.begin, item->lives.end },
                                  { item->lives.begin2, item->lives.end2 } };
   uint64_t top = floor + item->size_bytes;
   tessera_reach_raise (&lowest->reach, item, top);
-  for (uint32_t i = 0; lowest->has_windows && i < lowest->problem->n_owners; i++)
-    raise_windows (&lowest->windows[i], i == item->owner ? &item->lives : &item->wide,
-                   top);
+  for (int i = 0; i < 2; i++)
+    tessera_windows_raise (&lowest->windows, lives[i][0], lives[i][1], top);
   for (int i = 0; i < 2; i++)
     tessera_room_add (&lowest->room, lives[i][0], lives[i][1],
                       (int64_t) item->size_bytes);
@@ -159,23 +113,16 @@ put (TesseraLowest *lowest, const TesseraPackItem *item, uint64_t floor)
     tessera_lowest_unpark (lowest, lives[i][0], lives[i][1]);
 }
 
-static bool
-is_too_slow (const TesseraLowest *lowest)
+TesseraLowestEnd
+tessera_lowest_place (TesseraLowest *lowest,
+                      const uint32_t *order,
+                      uint64_t capacity_bytes,
+                      bool may_raise,
+                      const TesseraPackWatch *watch,
+                      uint64_t *offsets,
+                      uint64_t *out_height_bytes)
 {
-  return lowest->n_settled > lowest->max_settled && !lowest->has_windows &&
-         can_have_windows (lowest);
-}
-
-/* As tessera_lowest_place(), once started. Where the heap is too slow it ends as if it
- * were stuck. */
-static TesseraLowestEnd
-place (TesseraLowest *lowest,
-       bool may_raise,
-       const TesseraPackWatch *watch,
-       uint64_t *offsets,
-       uint64_t *out_height_bytes)
-{
-  const uint32_t *order = lowest->order;
+  start (lowest, order, capacity_bytes);
   uint64_t height_bytes = lowest->fixed.height_bytes;
   uint32_t n_looks = 0;
   tessera_fixed_copy (&lowest->fixed, lowest->problem->n_items, offsets);
@@ -189,8 +136,6 @@ place (TesseraLowest *lowest,
       if (n_looks++ % LOOK_EVERY == 0 && !tessera_pack_watch_goes_on (watch, least_bytes))
         return TESSERA_LOWEST_STOPPED;
       uint32_t rank = tessera_lowest_choose (lowest);
-      if (is_too_slow (lowest))
-        return TESSERA_LOWEST_STUCK;
       if (rank == TESSERA_NO_RANK && !may_raise)
         return TESSERA_LOWEST_STUCK;
       if (rank == TESSERA_NO_RANK)
@@ -215,25 +160,4 @@ place (TesseraLowest *lowest,
     }
   *out_height_bytes = height_bytes;
   return TESSERA_LOWEST_DONE;
-}
-
-TesseraLowestEnd
-tessera_lowest_place (TesseraLowest *lowest,
-                      const uint32_t *order,
-                      uint64_t capacity_bytes,
-                      bool may_raise,
-                      const TesseraPackWatch *watch,
-                      uint64_t *offsets,
-                      uint64_t *out_height_bytes)
-{
-  const TesseraPackProblem *problem = lowest->problem;
-  bool has_windows = can_have_windows (lowest) &&
-                     (problem->n_owners == 1 || problem->n_items > MAX_ITEMS_OF_TURNS);
-  TesseraLowestEnd end;
-  start (lowest, order, capacity_bytes, has_windows);
-  end = place (lowest, may_raise, watch, offsets, out_height_bytes);
-  if (end != TESSERA_LOWEST_STUCK || !is_too_slow (lowest))
-    return end;
-  start (lowest, order, capacity_bytes, true);
-  return place (lowest, may_raise, watch, offsets, out_height_bytes);
 }

@@ -9,12 +9,8 @@
  *
  * Floors are not kept. What matters is the lowest window of the skyline: items that live
  * inside it have its height as floor and come next; if there are none, the window is
- * lifted. Items with two lives, which may lie in windows of different heights, and all
- * items where there are several owners, wait in a heap by a lower bound of their floor
- * and are looked at when their turn seems to come. Where so many owners' items wait that
- * this is too slow, there are windows for each owner, over what its own items and those
- * of others have raised; an item that would have to lie above its window, for the sake of
- * what others see of its life, waits in the heap.
+ * lifted. Items with two lives, which may lie in windows of different heights, wait in a
+ * heap by a lower bound of their floor and are looked at when their turn seems to come.
  *
  * Cost: some O(log n) a placement, and a question to the finder for each.
  *
@@ -36,13 +32,10 @@ typedef struct
   const uint32_t *order; /* items by rank, of the attempt in progress */
   TesseraReach reach;
   TesseraRoom room;
-  bool has_windows;        /* else all take their turns */
-  uint64_t n_settled;      /* floors found anew of those who take their turns */
-  uint64_t max_settled;    /* more are too slow: then windows for each owner serve */
-  TesseraWindows *windows; /* [n_owners] */
-  bool *is_spent;          /* [n_owners] none of its items waits in a window */
-  TesseraFinder finder;    /* those with one life that wait; owner o's sections begin at
-                              o x n_sections */
+  uint64_t n_settled; /* floors found anew of those who take their turns */
+  TesseraWindows windows;
+  bool is_spent;        /* no item waits in a window */
+  TesseraFinder finder; /* those with one life that wait */
   TesseraFixed fixed;
   uint32_t *ranks;       /* [n_items] scratch */
   TesseraTurns turns;    /* those whose floor is not that of one window */

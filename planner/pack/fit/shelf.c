@@ -8,13 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lives by which owners see each other, sets and zones have to be asked for one by one.
- */
+/* Sets and zones have to be asked for one by one. */
 static bool
 is_by_life (const TesseraPackProblem *problem)
 {
-  return !problem->has_second && problem->n_owners == 1 && !problem->has_zones &&
-         !problem->has_sets;
+  return !problem->has_second && !problem->has_zones && !problem->has_sets;
 }
 
 TesseraStatus

@@ -17,9 +17,9 @@ enum
 };
 
 static const TestLimitsShape shapes[] = {
-  { 6, 5, 1, 0, 2, TRUE },     { 25, 12, 1, 0, 0, TRUE },  { 40, 30, 1, 0, 5, FALSE },
-  { 60, 40, 3, 0, 6, TRUE },   { 80, 50, 2, 3, 9, TRUE },  { 150, 200, 1, 0, 12, TRUE },
-  { 160, 90, 4, 0, 0, FALSE }, { 120, 60, 1, 2, 7, TRUE },
+  { 6, 5, 1, 2, TRUE },     { 25, 12, 1, 0, TRUE },  { 40, 30, 1, 5, FALSE },
+  { 60, 40, 3, 6, TRUE },   { 80, 50, 2, 9, TRUE },  { 150, 200, 1, 12, TRUE },
+  { 160, 90, 4, 0, FALSE }, { 120, 60, 1, 7, TRUE },
 };
 
 /* Where an item has to lie, seen from the pins of its body; G_MAXUINT64: anywhere. */
@@ -387,7 +387,7 @@ static void
 test_no_memory (void)
 {
   GRand *random = g_rand_new_with_seed (5);
-  const TestLimitsShape shape = { 60, 40, 3, 2, 0, TRUE };
+  const TestLimitsShape shape = { 60, 40, 3, 0, TRUE };
   TesseraItem items[60];
   uint64_t offsets[60];
   TesseraPackOptions options = { .n_threads = 1, .work_budget = 1000 };

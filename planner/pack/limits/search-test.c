@@ -64,7 +64,7 @@ test_turns_are_paid (void)
   guint n_rounds[2] = { 0, 0 };
   for (uint32_t i = 0; i < N; i++)
     {
-      items[i] = test_limits_item (random, &(TestLimitsShape){ N, N, 1, 0, 0, FALSE });
+      items[i] = test_limits_item (random, &(TestLimitsShape){ N, N, 1, 0, FALSE });
       if (i % 50 == 1) /* the sum of what is apart can't be reached beside these */
         items[i] = (TesseraItem){ .size_bytes = 60 + test_limits_pick (random, 200),
                                   .begin = test_limits_pick (random, N / 2),

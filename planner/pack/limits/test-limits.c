@@ -37,14 +37,6 @@ test_limits_item (GRand *random, const TestLimitsShape *shape)
       item.end2 = 1 + test_limits_pick (random, begin);
       item.begin2 = test_limits_pick (random, item.end2);
     }
-  if (shape->n_owners > 0)
-    {
-      item.owner = test_limits_pick (random, shape->n_owners);
-      item.wide_begin = item.begin;
-      item.wide_end = item.end + test_limits_pick (random, 4);
-      item.wide_begin2 = item.begin2;
-      item.wide_end2 = item.end2;
-    }
   return item;
 }
 
@@ -58,14 +50,8 @@ spans_meet (uint32_t begin, uint32_t end, uint32_t begin2, uint32_t end2)
 static gboolean
 keep_apart (const TesseraItem *a, const TesseraItem *b)
 {
-  gboolean wide = a->owner != b->owner && a->wide_end > 0 && b->wide_end > 0;
   if (a->zone != b->zone || (a->in & b->apart) != 0 || (b->in & a->apart) != 0)
     return TRUE;
-  if (wide)
-    return spans_meet (a->wide_begin, a->wide_end, b->wide_begin, b->wide_end) ||
-           spans_meet (a->wide_begin2, a->wide_end2, b->wide_begin, b->wide_end) ||
-           spans_meet (a->wide_begin, a->wide_end, b->wide_begin2, b->wide_end2) ||
-           spans_meet (a->wide_begin2, a->wide_end2, b->wide_begin2, b->wide_end2);
   return spans_meet (a->begin, a->end, b->begin, b->end) ||
          spans_meet (a->begin2, a->end2, b->begin, b->end) ||
          spans_meet (a->begin, a->end, b->begin2, b->end2) ||

@@ -12,7 +12,7 @@
 
 typedef struct
 {
-  uint32_t n_items, n_moments, n_zones, n_owners, n_bodies;
+  uint32_t n_items, n_moments, n_zones, n_bodies;
   gboolean has_sets;
 } TestLimitsShape;
 

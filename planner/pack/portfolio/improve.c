@@ -7,7 +7,7 @@
 
 #include "planner/pack/fit/chain.h"
 #include "planner/pack/portfolio/refine.h"
-#include "planner/pack/repack/owners.h"
+#include "planner/pack/repack/repair.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,17 +118,13 @@ repack (Rounds *rounds)
     .progress = of->options->progress,
     .fraction = fraction_of (rounds),
   };
-  if (of->problem->has_zones || (of->times == NULL && of->problem->n_owners == 1) ||
-      !has_work (rounds, work))
+  if (of->problem->has_zones || of->times == NULL || !has_work (rounds, work))
     return TESSERA_OK;
   TesseraStatus status = report (rounds, "re-packing around the peak");
   if (status != TESSERA_OK || is_stopped (of->options))
     return status;
-  status = of->problem->n_owners > 1
-               ? tessera_repack_owners (of->problem, &options, of->best->offsets,
-                                        &of->best->height_bytes)
-               : tessera_repack (of->times, &options, of->best->offsets,
-                                 &of->best->height_bytes);
+  status =
+      tessera_repack (of->times, &options, of->best->offsets, &of->best->height_bytes);
   rounds->spent += work;
   if (of->best->height_bytes < before_bytes)
     of->best->strategy = "re-packed around the peak";
@@ -225,8 +221,7 @@ tessera_improve_former (TesseraImprovement *improvement)
     looks = FEWEST_REPAIR_LOOKS;
   if (looks > MOST_REPAIR_LOOKS)
     looks = MOST_REPAIR_LOOKS;
-  if (problem->has_zones || (improvement->times == NULL && problem->n_owners == 1) ||
-      is_stopped (options))
+  if (problem->has_zones || improvement->times == NULL || is_stopped (options))
     return TESSERA_OK;
   const TesseraRepairOptions repair = {
     .chains = { .looks = looks,
@@ -234,11 +229,8 @@ tessera_improve_former (TesseraImprovement *improvement)
                 .fraction = options->fraction_begin },
     .former = problem->hints,
   };
-  TesseraStatus status =
-      problem->n_owners > 1
-          ? tessera_repair_owners (problem, &repair, best->offsets, &best->height_bytes)
-          : tessera_repair (problem, improvement->times, &repair, best->offsets,
-                            &best->height_bytes);
+  TesseraStatus status = tessera_repair (problem, improvement->times, &repair,
+                                         best->offsets, &best->height_bytes);
   if (best->height_bytes != UINT64_MAX)
     best->strategy = "as before, repaired";
   return settle_stop (options, status);

@@ -27,9 +27,6 @@
  * do as well in a fraction of that. */
 #define MOST_ITEMS_OF_ORDERS 131072
 #define MOST_ITEMS_OF_FIRST_ORDER 524288
-/* Without windows (several owners) the lowest offset costs some twenty times as much. */
-#define MOST_ITEMS_OF_OWNERS 4096
-#define MOST_ITEMS_OF_OWNERS_FIRST 262144
 /* A sweep of a million items takes a third of a second. */
 #define N_RULES_OF_HUGE 4
 
@@ -121,9 +118,6 @@ can_place (const Portfolio *portfolio, uint32_t order, TesseraPlacement *out_pla
 {
   const TesseraPackProblem *problem = portfolio->problem;
   size_t most_items = order == 0 ? MOST_ITEMS_OF_FIRST_ORDER : MOST_ITEMS_OF_ORDERS;
-  if (problem->n_owners > 1)
-    most_items = order == 0 && problem->limits == NULL ? MOST_ITEMS_OF_OWNERS_FIRST
-                                                       : MOST_ITEMS_OF_OWNERS;
   *out_placement = portfolio->has_lowest ? TESSERA_PLACE_LOWEST : TESSERA_PLACE_FIRST_FIT;
   return problem->n_items <= (portfolio->has_lowest ? most_items : MOST_ITEMS_TO_FIT);
 }
@@ -351,8 +345,7 @@ init (Portfolio *portfolio)
         portfolio->longest_events = problem->items[i].life_events;
     }
   portfolio->has_lowest = tessera_fixed_is_for (problem);
-  portfolio->has_sweeps = !problem->has_zones && problem->n_owners == 1 &&
-                          n_before <= MOST_ITEMS_BEFORE_SWEEPS;
+  portfolio->has_sweeps = !problem->has_zones && n_before <= MOST_ITEMS_BEFORE_SWEEPS;
   if (portfolio->has_sweeps)
     portfolio->n_rules =
         problem->n_items <= MOST_ITEMS_OF_FIRST_ORDER ? TESSERA_N_RULES : N_RULES_OF_HUGE;

@@ -38,7 +38,7 @@ typedef struct
 bool
 tessera_refinement_is_for (const TesseraPackProblem *problem)
 {
-  return problem->limits == NULL && problem->n_blocked == 0 && problem->n_owners == 1 &&
+  return problem->limits == NULL && problem->n_blocked == 0 &&
          problem->n_items <= MOST_ITEMS;
 }
 

@@ -22,7 +22,7 @@ typedef struct
   uint64_t load_bound_bytes; /* before anything was proven */
 } TesseraRefinement;
 
-/* Problems of few items, held to nothing, of one owner. */
+/* Problems of few items, held to nothing. */
 bool tessera_refinement_is_for (const TesseraPackProblem *problem);
 /* Of a problem that it is not for nothing is made. */
 TESSERA_MUST_USE TesseraStatus tessera_refinement_init (TesseraRefinement *refinement,

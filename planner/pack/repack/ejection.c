@@ -175,20 +175,6 @@ list_around (TesseraEjection *ejection, const TesseraPackItem *item)
   return n_second == SIZE_MAX ? SIZE_MAX : n + n_second;
 }
 
-/* With several owners lives here are those that others see, and wide ones the item's own
- * (owners.h): whoever of the same owner is never alive together with it is not in its
- * way.
- */
-static bool
-is_in_way (const TesseraEjection *ejection, uint32_t item, uint32_t other)
-{
-  const TesseraPackItem *a = &ejection->problem->items[item];
-  const TesseraPackItem *b = &ejection->problem->items[other];
-  return ejection->offsets[other] != TESSERA_NOWHERE &&
-         (ejection->problem->n_owners == 1 || a->owner != b->owner ||
-          tessera_pack_lives_meet (&a->wide, &b->wide));
-}
-
 /* Those that sets keep apart from the item. Returns: as below. */
 static size_t
 meet_sets (TesseraEjection *ejection, uint32_t item, size_t n)
@@ -221,7 +207,7 @@ meet (TesseraEjection *ejection, uint32_t item, size_t n)
   for (size_t i = 0; i < n_around; i++)
     {
       uint32_t other = ejection->lives[i] / 2;
-      if (other == item || !is_in_way (ejection, item, other))
+      if (other == item || ejection->offsets[other] == TESSERA_NOWHERE)
         continue;
       if (n == ejection->max_meetings)
         return SIZE_MAX;

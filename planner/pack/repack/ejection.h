@@ -48,7 +48,7 @@ typedef struct
   bool is_cancelled;
 } TesseraEjection;
 
-/* @times: of a problem without zones; with several owners see owners.h. Nobody lies
+/* @times: of a problem without zones. Nobody lies
  * anywhere. */
 TESSERA_MUST_USE TesseraStatus
 tessera_ejection_init (TesseraEjection *ejection,

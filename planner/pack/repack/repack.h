@@ -22,7 +22,7 @@
 
 /*
  * tessera_repack:
- * @times: of a problem without zones and with one owner
+ * @times: of a problem without zones
  * @offsets: (array): by item; none two overlap. Never worse on return
  * @height_bytes: of @offsets
  *

@@ -24,7 +24,7 @@ typedef struct
 
 /*
  * tessera_repair:
- * @times: of @problem, which is without zones; with several owners see owners.h
+ * @times: of @problem, which is without zones
  * @offsets: (array): set where something lower was found
  * @height_bytes: what is to be beaten, UINT64_MAX: nothing; that of @offsets where
  *   something lower was found
