@@ -16,7 +16,8 @@ typedef struct
   const TesseraTrace *trace;
   const TesseraBlocks *blocks;
   const TesseraStructure *structure;
-  const TesseraGroup *groups; /* (nullable) that the blocks' group fields mean, for colours;
+  const TesseraGroup
+      *groups; /* (nullable) that the blocks' group fields mean, for colours;
                                  else the blocks are grouped for them */
   size_t n_groups;
   const TesseraLayout *left, *right; /* right may be NULL */

@@ -24,7 +24,7 @@ typedef struct
   TesseraEditConflict *out_conflict; /* (nullable): set on TESSERA_REFUSED */
   bool is_preview; /* as fast as can be: @former repaired, or one order. What is kept
                       and exported is planned without */
-  const TesseraPlan *former; /* (nullable): of a preview: a plan of the same trace and
+  const TesseraPlan *former;  /* (nullable): of a preview: a plan of the same trace and
                                 structure, made before; where its slots lie is a hint. A
                                 full plan never looks at it */
   const TesseraPlan *resumed; /* (nullable): of the same trace, made with these options

@@ -26,7 +26,7 @@ typedef struct
   uint64_t before_bytes;  /* reserved after the event before */
   uint64_t grown_bytes;   /* the most that an event raised reserved to, first there */
   uint32_t grown_index;
-  uint32_t *open;         /* spans that have not ended, ascending addr */
+  uint32_t *open; /* spans that have not ended, ascending addr */
   size_t n_open, cap_open;
   size_t cap_spans, cap_ooms;
 } TesseraBuild;

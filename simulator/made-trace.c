@@ -239,7 +239,8 @@ hold (const TesseraCaching *caching, bool is_start, TesseraHeld *held)
 static void
 begin (Recorder *recorder, guint32 seed)
 {
-  const TesseraObserver observer = { on_alloc, on_free, on_map, on_unmap, .user = recorder };
+  const TesseraObserver observer = { on_alloc, on_free, on_map, on_unmap,
+                                     .user = recorder };
   TesseraCachingOptions options;
   uint16_t index;
 

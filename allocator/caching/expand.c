@@ -101,9 +101,10 @@ tessera_caching_measure_growth (TesseraCaching *caching, const CachingRequest *r
 
   if (block == NULL)
     {
-      const CachingChain chain = { .page_bytes = request->pool->is_small
-                                                     ? caching->rules.small_buffer_bytes
-                                                     : caching->settings.large_segment_bytes };
+      const CachingChain chain = { .page_bytes =
+                                       request->pool->is_small
+                                           ? caching->rules.small_buffer_bytes
+                                           : caching->settings.large_segment_bytes };
 
       return up_to_page (&chain, 0, left_bytes);
     }

@@ -5,7 +5,6 @@
  */
 #include "planner/generate.h"
 
-
 #include "planner/pack/random.h"
 
 #include <stdlib.h>

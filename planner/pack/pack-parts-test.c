@@ -306,8 +306,7 @@ test_shelf (void)
             tessera_shelf_forget (&shelf,
                                   tessera_pack_first_section (&problem->items[item]));
           uint64_t first = tessera_shelf_first_fit (&shelf, &problem->items[item]);
-          g_assert_cmpuint (first, ==,
-                            naive_fit (problem, offsets, placed, i, item));
+          g_assert_cmpuint (first, ==, naive_fit (problem, offsets, placed, i, item));
           /* Somewhere higher at times, so that gaps come about. */
           uint64_t from = pick (random, 2) ? 0 : pick (random, 100);
           offsets[item] =

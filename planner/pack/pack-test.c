@@ -235,8 +235,7 @@ test_many (void)
     }
   for (uint32_t k = 0; k < 2; k++)
     {
-      TesseraPackOptions options = { .n_threads = 1 + 2 * k,
-                                     .work_budget = 1 };
+      TesseraPackOptions options = { .n_threads = 1 + 2 * k, .work_budget = 1 };
       TesseraPacking packing;
       offsets[k] = g_new (uint64_t, N_ITEMS);
       g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, offsets[k], &packing), ==,
@@ -474,8 +473,7 @@ test_hard_cores (void)
             items[n_items++] = item;
           }
       TesseraPacking packing;
-      TesseraPackOptions options = { .work_budget = 1 << 17,
-                                     .n_threads = 1 + round % 2 };
+      TesseraPackOptions options = { .work_budget = 1 << 17, .n_threads = 1 + round % 2 };
       g_assert_cmpint (tessera_pack (items, n_items, &options, offsets, &packing), ==,
                        TESSERA_OK);
       assert_packed (items, n_items, offsets, &packing);

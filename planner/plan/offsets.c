@@ -71,8 +71,8 @@ find_former (const TesseraPlanBuild *build, uint64_t **out_former)
     if (before->slots[i].block < n_blocks)
       of_block[before->slots[i].block] = before->slots[i].offset_bytes;
   for (size_t i = 0; i < plan->n_slots; i++)
-    former[build->item_of_slot[i]] = build->last ? build->last[plan->slots[i].block]
-                                                 : of_block[plan->slots[i].block];
+    former[build->item_of_slot[i]] =
+        build->last ? build->last[plan->slots[i].block] : of_block[plan->slots[i].block];
   free (of_block);
   return TESSERA_OK;
 }

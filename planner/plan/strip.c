@@ -21,7 +21,7 @@ typedef struct
 {
   uint64_t offset_bytes;
   uint32_t begin, end, begin2, end2;
-  bool stays;          /* held by an edit, or of a rota with spares */
+  bool stays; /* held by an edit, or of a rota with spares */
 } Place;
 
 struct TesseraStrip
@@ -32,7 +32,7 @@ struct TesseraStrip
   uint32_t *lost;                            /* blocks */
   size_t n_places, n_lost;
   uint64_t begin_bytes, n_bytes; /* of the strip */
-  double weight; /* bytes x lifetime of what is lost */
+  double weight;                 /* bytes x lifetime of what is lost */
   char *strategy;
   bool was_at_bound;
 };
@@ -109,10 +109,9 @@ note_places (const TesseraPlanBuild *build, TesseraStrip *strip)
     {
       const TesseraItem *item = &build->items[i];
 
-      strip->places[i] = (Place){ .begin = item->begin,
-                                  .end = item->end,
-                                  .begin2 = item->begin2,
-                                  .end2 = item->end2 };
+      strip->places[i] = (Place){
+        .begin = item->begin, .end = item->end, .begin2 = item->begin2, .end2 = item->end2
+      };
     }
   for (size_t i = 0; i < build->plan->n_slots; i++)
     {
@@ -122,7 +121,8 @@ note_places (const TesseraPlanBuild *build, TesseraStrip *strip)
       bool is_spare = tessera_build_is_spare (build, i);
 
       place->offset_bytes = slot->offset_bytes;
-      place->stays |= is_spare || (has_spares && slot->wraps && slot->died_next >= slot->born) ||
+      place->stays |= is_spare ||
+                      (has_spares && slot->wraps && slot->died_next >= slot->born) ||
                       (build->holds.is_held && build->holds.is_held[i]);
       (is_spare ? strip->place_of_spare : strip->place_of_block)[slot->block] = item;
     }
@@ -265,8 +265,8 @@ tessera_strip_find (const TesseraPlanBuild *build,
 {
   uint64_t alignment_bytes = build->plan->alignment_bytes,
            n_bytes = build->plan->height_bytes - cap_bytes;
-  Rise rise = { .n_bytes = (n_bytes + alignment_bytes - 1) / alignment_bytes *
-                           alignment_bytes };
+  Rise rise = { .n_bytes =
+                    (n_bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes };
   TesseraStrip *strip;
   TesseraStatus status;
 
@@ -344,9 +344,9 @@ set_offsets (TesseraPlanBuild *build, const TesseraStrip *strip, Pairing *pairin
     {
       TesseraSlot *slot = &build->plan->slots[i];
       uint32_t item = build->item_of_slot[i];
-      uint32_t place = (tessera_build_is_spare (build, i) ? strip->place_of_spare
-                                                          : strip->place_of_block)
-          [slot->block];
+      uint32_t place =
+          (tessera_build_is_spare (build, i) ? strip->place_of_spare
+                                             : strip->place_of_block)[slot->block];
 
       if (place == TESSERA_NONE || !pair (pairing, item, place) ||
           !is_for (strip, &strip->places[place], &build->items[item]))
@@ -443,7 +443,9 @@ settle (TesseraPlanBuild *build, const TesseraStrip *strip)
 }
 
 TesseraStatus
-tessera_strip_take (TesseraPlanBuild *build, const TesseraStrip *strip, bool *out_is_taken)
+tessera_strip_take (TesseraPlanBuild *build,
+                    const TesseraStrip *strip,
+                    bool *out_is_taken)
 {
   size_t n_blocks = build->blocks->n_blocks;
   uint32_t *chosen = malloc ((n_blocks + 1) * sizeof *chosen); /* by load */

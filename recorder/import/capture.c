@@ -238,11 +238,11 @@ tessera_capture_number (TesseraCapture *capture, size_t n, uint32_t *out_index)
   capture->n_records++;
   if (capture->n_records > FREE_RECORDS &&
       capture->pickle.op_at / LEAST_RECORD_BYTES < capture->n_records)
-    return tessera_fail (capture->error, TESSERA_BAD_INPUT,
-                         "%s holds %zu entries, segments, blocks and stacks in its first %" PRIu64
-                         " bytes, more than those can describe: the snapshot is damaged",
-                         capture->pickle.stream->name, capture->n_records,
-                         capture->pickle.op_at);
+    return tessera_fail (
+        capture->error, TESSERA_BAD_INPUT,
+        "%s holds %zu entries, segments, blocks and stacks in its first %" PRIu64
+        " bytes, more than those can describe: the snapshot is damaged",
+        capture->pickle.stream->name, capture->n_records, capture->pickle.op_at);
   if (n < TESSERA_MAX_EVENTS)
     return TESSERA_OK;
   return tessera_fail (capture->error, TESSERA_BAD_INPUT,

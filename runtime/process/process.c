@@ -19,8 +19,8 @@
 static atomic_int state;                                 /* TesseraProcessState */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* opening devices, stopping */
 static _Atomic (RuntimeDevice *) devices[TESSERA_MAX_DEVICES]; /* written under lock */
-static TesseraPlan *plan;     /* to be followed; never freed: a device may use it */
-static bool is_plan_taken;    /* by the first device; under lock */
+static TesseraPlan *plan;  /* to be followed; never freed: a device may use it */
+static bool is_plan_taken; /* by the first device; under lock */
 static TesseraPolicyKind policy;
 
 const char *

@@ -66,18 +66,18 @@ tessera_followed_new (TesseraData *data,
                       TesseraFollowed **out_planned)
 {
   TesseraFollowed *planned = g_atomic_rc_box_new0 (TesseraFollowed);
-  TesseraPlanOptions options = {
-    .strategy = request->strategy,
-    .is_preview = request->is_preview,
-    .former = former != NULL ? former->plan : NULL,
-    .resumed = request->goes_on && former != NULL ? former->plan : NULL,
-    .out_conflict = out_conflict,
-    .first_step = -1,
-    .last_step = -1,
-    .progress = watch->planning,
-    .keeps_best = !request->is_preview,
-    .listener = watch->listener
-  };
+  TesseraPlanOptions options = { .strategy = request->strategy,
+                                 .is_preview = request->is_preview,
+                                 .former = former != NULL ? former->plan : NULL,
+                                 .resumed = request->goes_on && former != NULL
+                                                ? former->plan
+                                                : NULL,
+                                 .out_conflict = out_conflict,
+                                 .first_step = -1,
+                                 .last_step = -1,
+                                 .progress = watch->planning,
+                                 .keeps_best = !request->is_preview,
+                                 .listener = watch->listener };
   gint64 begin_us = g_get_monotonic_time ();
   TesseraStatus status;
 

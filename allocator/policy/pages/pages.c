@@ -210,8 +210,9 @@ tessera_pages_trim (TesseraPages *pages, TesseraGuard *guard)
 
   if (pages->n_bytes == 0)
     return 0;
-  while (tessera_pages_next_unneeded (pages, guard, end_bytes, &begin_bytes, &end_bytes) &&
-         tessera_guard_close (guard, begin_bytes, end_bytes) == TESSERA_OK)
+  while (
+      tessera_pages_next_unneeded (pages, guard, end_bytes, &begin_bytes, &end_bytes) &&
+      tessera_guard_close (guard, begin_bytes, end_bytes) == TESSERA_OK)
     give_back (pages, begin_bytes, end_bytes);
   if (pages->held_bytes == 0)
     {

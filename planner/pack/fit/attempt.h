@@ -82,6 +82,4 @@ TESSERA_MUST_USE bool tessera_attempt_limits (TesseraDesk *desk,
                                               uint64_t *out_height_bytes);
 /* The first @n_items of the order that stands in @desk, and all that is pinned, on an
  * empty shelf: what sweeps then go around. Raises *height_bytes. */
-void tessera_attempt_first (TesseraDesk *desk,
-                            size_t n_items,
-                            uint64_t *height_bytes);
+void tessera_attempt_first (TesseraDesk *desk, size_t n_items, uint64_t *height_bytes);

@@ -40,8 +40,7 @@ tessera_repack_lower (TesseraEjection *ejection,
   const TesseraPackProblem *problem = ejection->problem;
   uint64_t bound_bytes = problem->bound_bytes;
   uint64_t step_bytes = (*height_bytes - bound_bytes) / FIRST_PART + 1;
-  while (*height_bytes > bound_bytes &&
-         step_bytes > bound_bytes / SMALLEST_PART &&
+  while (*height_bytes > bound_bytes && step_bytes > bound_bytes / SMALLEST_PART &&
          ejection->looks < ejection->options->looks && !ejection->is_cancelled)
     {
       uint64_t left_bytes = *height_bytes - bound_bytes;

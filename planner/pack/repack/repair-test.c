@@ -83,9 +83,9 @@ test_many_around (void)
   g_autofree TesseraItem *items = g_new0 (TesseraItem, N_MANY);
   g_autofree uint64_t *former = g_new0 (uint64_t, N_MANY);
   g_autofree uint64_t *offsets = g_new0 (uint64_t, N_MANY);
-  const TesseraPackOptions options = {
-    .n_threads = 1, .former = former, .is_preview = true
-  };
+  const TesseraPackOptions options = { .n_threads = 1,
+                                       .former = former,
+                                       .is_preview = true };
   TesseraPacking packing;
   for (uint32_t i = 0; i < N_MANY; i++)
     {
@@ -240,8 +240,7 @@ static void
 test_zones_make_room (void)
 {
   TesseraPackOptions options = { .n_threads = 1, .work_budget = 1 << 16 };
-  const TesseraPackOptions preview = { .n_threads = 1,
-                                       .is_preview = true };
+  const TesseraPackOptions preview = { .n_threads = 1, .is_preview = true };
   for (uint32_t seed = 1; seed <= 6; seed++)
     {
       g_autofree Packed *packed = g_new0 (Packed, 1);
