@@ -253,6 +253,50 @@ test_room_on_top (void)
   plan_case_clear (&c);
 }
 
+/* A slot of a private pool lies above all else, by itself, and is not there while a room is in
+ * use: the room may not lie there all the same. */
+static void
+test_room_of_another_pool (void)
+{
+  PlanCase c = plan_case_new (test_experts_new (1, FALSE, 4, 1), &plan_all_steps);
+  TesseraPlan *plan = c.plan;
+  TesseraLaw law;
+  TesseraError error = { 0 };
+  size_t other = 0, r = 0;
+
+  for (gboolean is_found = FALSE; !is_found;)
+    {
+      const TesseraRoom *room = &plan->rooms[r];
+      const TesseraSlot *slot = &plan->slots[other];
+
+      g_assert_cmpuint (r, <, plan->n_rooms);
+      is_found = slot->wraps == 0 && room->died_next == 0 &&
+                 (slot->died <= room->born || room->died <= slot->born);
+      if (!is_found && ++other == plan->n_slots)
+        {
+          other = 0;
+          r++;
+        }
+    }
+  plan->slots[other].pool = 1;
+  plan->slots[other].offset_bytes = plan->height_bytes;
+  const uint64_t n_bytes = plan->slots[other].block_bytes;
+  plan->height_bytes += n_bytes;
+  for (size_t i = 0; i < plan->n_regions; i++)
+    {
+      plan->regions[i].begin_bytes += n_bytes;
+      plan->regions[i].end_bytes += n_bytes;
+    }
+  plan->slot_digest = tessera_plan_digest (plan);
+  g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==, TESSERA_OK);
+  plan->rooms[r].begin_bytes = plan->height_bytes - n_bytes;
+  plan->rooms[r].end_bytes = plan->height_bytes;
+  plan->slot_digest = tessera_plan_digest (plan);
+  g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==, TESSERA_REFUSED);
+  g_assert_cmpstr (tessera_law_name (law), ==, "rooms");
+  plan_case_clear (&c);
+}
+
 /* Breaks the plan in one way; FALSE: not possible. */
 typedef gboolean (*Breaker) (TesseraPlan *plan);
 
@@ -505,6 +549,8 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/dynamic/follows", test_follows);
   g_test_add_func ("/planner/dynamic/mutations", test_mutations);
   g_test_add_func ("/planner/dynamic/room-on-top", test_room_on_top);
+  g_test_add_func ("/planner/dynamic/room-of-another-pool",
+                   test_room_of_another_pool);
   g_test_add_func ("/planner/dynamic/no-memory", test_no_memory);
   g_test_add_func ("/planner/dynamic/edits", test_edits_of_dynamic_requests);
   return g_test_run ();
