@@ -549,8 +549,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/dynamic/follows", test_follows);
   g_test_add_func ("/planner/dynamic/mutations", test_mutations);
   g_test_add_func ("/planner/dynamic/room-on-top", test_room_on_top);
-  g_test_add_func ("/planner/dynamic/room-of-another-pool",
-                   test_room_of_another_pool);
+  g_test_add_func ("/planner/dynamic/room-of-another-pool", test_room_of_another_pool);
   g_test_add_func ("/planner/dynamic/no-memory", test_no_memory);
   g_test_add_func ("/planner/dynamic/edits", test_edits_of_dynamic_requests);
   return g_test_run ();
