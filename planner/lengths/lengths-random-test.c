@@ -25,7 +25,7 @@ enum
 #define MOST_OF_FIRST_FIT 1.02
 /* The worst of a grid over both lengths, in the mean; 1.0013 where packings are made at
  * twenty of 40 pairs, wherever these lie. */
-#define MOST_OF_FIRST_FIT_OF_TWO 1.001
+#define MOST_OF_FIRST_FIT_OF_TWO 1.0008
 
 static int64_t
 below (GRand *rand, gint32 end)
@@ -373,7 +373,7 @@ test_two_lengths (void)
 
   for (int i = 0; i < N_PLANS / 5; i++)
     {
-      const TesseraPackOptions pack = { .n_threads = 1, .work_budget = 8000 };
+      const TesseraPackOptions pack = { .n_threads = 1, .work_budget = 60000 };
       const TesseraLengthsOptions options = { .pack = &pack };
       TesseraTrace trace = { .n_streams = 1 };
       TesseraLengths *of = make (rand);
@@ -397,7 +397,7 @@ test_two_lengths (void)
     }
   g_test_message ("%d plans, %u too far above first fit, %.4f in the mean", n, n_above,
                   sum / n);
-  g_assert_cmpuint (n_above, <=, 1);
+  g_assert_cmpuint (n_above, ==, 0);
   g_assert_cmpfloat (sum, <=, n * MOST_OF_FIRST_FIT_OF_TWO);
   g_rand_free (rand);
 }

@@ -111,6 +111,17 @@ tessera_pack_meet (const TesseraPackProblem *problem, uint32_t i, uint32_t k)
           tessera_pack_limits_meet (&problem->limits[i], &problem->limits[k]));
 }
 
+/* The highest end of a layout of all items. */
+static inline uint64_t
+tessera_pack_height (const TesseraPackProblem *problem, const uint64_t *offsets)
+{
+  uint64_t height_bytes = 0;
+  for (size_t i = 0; i < problem->n_items; i++)
+    if (offsets[i] + problem->items[i].size_bytes > height_bytes)
+      height_bytes = offsets[i] + problem->items[i].size_bytes;
+  return height_bytes;
+}
+
 /* Tells whether the item is held to something of its own. */
 static inline bool
 tessera_pack_is_held (const TesseraPackProblem *problem, uint32_t i)

@@ -88,16 +88,6 @@ tessera_refinement_clear (TesseraRefinement *refinement)
   *refinement = (TesseraRefinement){ 0 };
 }
 
-static uint64_t
-height_of (const TesseraPackProblem *problem, const uint64_t *offsets)
-{
-  uint64_t height_bytes = 0;
-  for (size_t i = 0; i < problem->n_items; i++)
-    if (offsets[i] + problem->items[i].size_bytes > height_bytes)
-      height_bytes = offsets[i] + problem->items[i].size_bytes;
-  return height_bytes;
-}
-
 /* The caller knows how far all of the work is. */
 static bool
 report (void *user, double fraction)
@@ -126,7 +116,7 @@ ask (Call *call, uint64_t capacity_bytes, uint64_t looks, TesseraExactAnswer *ou
     of->problem->bound_bytes = capacity_bytes + of->unit_bytes;
   if (result.answer == TESSERA_EXACT_FITS)
     {
-      call->best->height_bytes = height_of (of->problem, call->best->offsets);
+      call->best->height_bytes = tessera_pack_height (of->problem, call->best->offsets);
       call->has_found = true;
     }
   return status;

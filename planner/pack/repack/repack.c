@@ -12,16 +12,6 @@
 /* Targets nearer to the height than this part of the bound are not worth it. */
 #define SMALLEST_PART (1u << 19)
 
-static uint64_t
-height_of (const TesseraPackProblem *problem, const uint64_t *offsets)
-{
-  uint64_t height_bytes = 0;
-  for (size_t i = 0; i < problem->n_items; i++)
-    if (offsets[i] + problem->items[i].size_bytes > height_bytes)
-      height_bytes = offsets[i] + problem->items[i].size_bytes;
-  return height_bytes;
-}
-
 /* Takes out what sticks out, and puts it back below the target. */
 static bool
 reach (TesseraEjection *ejection, const uint64_t *offsets, uint64_t target_bytes)
@@ -48,7 +38,7 @@ tessera_repack_lower (TesseraEjection *ejection,
                  *height_bytes - (step_bytes < left_bytes ? step_bytes : left_bytes)))
         {
           memcpy (offsets, ejection->offsets, problem->n_items * sizeof *offsets);
-          *height_bytes = height_of (problem, offsets);
+          *height_bytes = tessera_pack_height (problem, offsets);
         }
       else
         step_bytes /= 2;
