@@ -5,7 +5,7 @@
  */
 #include "viewer/test-bench.h"
 
-#include "viewer/document/edits/document-edit.h"
+#include "viewer/model/document.h"
 #include "viewer/test-made.h"
 #include "viewer/test-turns.h"
 

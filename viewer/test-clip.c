@@ -5,7 +5,7 @@
  */
 #include "viewer/test-clip.h"
 
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-#include "viewer/document/document.h"
+#include "viewer/model/document.h"
 
 static inline gboolean
 test_set_true (gpointer flag)

@@ -6,8 +6,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/canvas/canvas-private.h"
-#include "viewer/document/describe.h"
-#include "viewer/canvas/draw.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/draw.h"
 
 #define MARGIN 8
 #define AWAY 14 /* from the pointer */

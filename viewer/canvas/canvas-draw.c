@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/canvas/canvas-private.h"
-#include "viewer/document/describe.h"
-#include "viewer/canvas/draw.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/draw.h"
 
 #include <math.h>
 

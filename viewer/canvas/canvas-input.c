@@ -9,8 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/canvas/canvas-moving.h"
-#include "viewer/document/select/document-select.h"
-#include "viewer/document/document-view.h"
+#include "viewer/model/document.h"
 
 #include <math.h>
 

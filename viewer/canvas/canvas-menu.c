@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/canvas/canvas-private.h"
-#include "viewer/panels/edits/edit-commands.h"
+#include "viewer/model/document.h"
 
 static void
 make_menu (TesseraCanvas *self)

@@ -9,9 +9,8 @@
 #include <math.h>
 
 #include "viewer/canvas/box-image.h"
-#include "viewer/canvas/draw.h"
-#include "viewer/document/edits/document-propose.h"
-#include "viewer/document/select/document-select.h"
+#include "viewer/kit/draw.h"
+#include "viewer/model/document.h"
 
 /* Long enough for the eye to follow, too short to wait for. */
 #define MOVES_US 320000

@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/canvas/canvas-private.h"
-#include "viewer/canvas/draw.h"
+#include "viewer/kit/draw.h"
 #include "viewer/canvas/labels.h"
-#include "viewer/document/describe.h"
+#include "viewer/model/document.h"
 
 #include <math.h>
 

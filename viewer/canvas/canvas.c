@@ -6,10 +6,8 @@
 #include "viewer/canvas/canvas.h"
 
 #include "viewer/canvas/canvas-moving.h"
-#include "viewer/document/describe.h"
-#include "viewer/document/select/document-select.h"
-#include "viewer/document/edits/document-propose.h"
-#include "viewer/canvas/draw.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/draw.h"
 
 G_DEFINE_TYPE (TesseraCanvas, tessera_canvas, GTK_TYPE_WIDGET)
 

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "viewer/document/document.h"
+#include "viewer/model/document.h"
 
 #include <gtk/gtk.h>
 

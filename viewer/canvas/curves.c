@@ -8,11 +8,10 @@
  */
 #include "viewer/canvas/curves.h"
 
-#include "viewer/document/describe.h"
-#include "viewer/document/document-view.h"
+#include "viewer/model/document.h"
 #include "viewer/canvas/box-image.h"
-#include "viewer/canvas/draw.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/draw.h"
+#include "viewer/kit/kit.h"
 
 #include <math.h>
 

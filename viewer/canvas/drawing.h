@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 typedef struct
 {

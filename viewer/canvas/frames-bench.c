@@ -9,8 +9,7 @@
  */
 #include "picture/made-layout.h"
 #include "viewer/canvas/canvas.h"
-#include "viewer/document/select/document-select.h"
-#include "viewer/document/document-view.h"
+#include "viewer/model/document-private.h"
 #include "viewer/test-window.h"
 
 #include <malloc.h>

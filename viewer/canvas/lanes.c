@@ -6,11 +6,10 @@
 #include "viewer/canvas/lanes.h"
 
 #include "cli/command.h"
-#include "viewer/document/describe.h"
-#include "viewer/document/document-view.h"
-#include "viewer/canvas/draw.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/draw.h"
 #include "viewer/canvas/phase-colour.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 #define STEP_HEIGHT 18
 #define PHASE_HEIGHT 15

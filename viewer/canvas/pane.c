@@ -5,11 +5,10 @@
  */
 #include "viewer/canvas/pane.h"
 
-#include "viewer/document/describe.h"
-#include "viewer/document/document-plans.h"
+#include "viewer/model/document.h"
 #include "viewer/canvas/lanes.h"
 #include "viewer/canvas/ruler.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 struct _TesseraPane
 {

@@ -8,9 +8,9 @@
  */
 #include "viewer/canvas/ruler.h"
 
-#include "viewer/document/describe.h"
-#include "viewer/canvas/draw.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/draw.h"
+#include "viewer/kit/kit.h"
 
 #include <math.h>
 

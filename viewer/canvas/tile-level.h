@@ -9,8 +9,7 @@
 
 #include <gtk/gtk.h>
 
-#include "viewer/canvas/paint.h"
-#include "viewer/document/sheet.h"
+#include "viewer/model/data.h"
 
 #define TESSERA_TILE_PIXELS 256
 

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/panels/blocklist.h"
-#include "viewer/document/moment.h"
+#include "viewer/model/data.h"
 #include "viewer/test-help.h"
 
 #include <glib/gstdio.h>

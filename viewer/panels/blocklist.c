@@ -8,7 +8,7 @@
  */
 #include "viewer/panels/blocklist.h"
 
-#include "viewer/document/describe.h"
+#include "viewer/model/document.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "viewer/document/data.h"
+#include "viewer/model/data.h"
 
 typedef enum
 {

@@ -6,10 +6,8 @@
 #include "viewer/panels/panels.h"
 
 #include "db/plan.h"
-#include "viewer/document/describe.h"
-#include "viewer/document/document-plans.h"
-#include "viewer/document/document-view.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 #define N_MOVED 12
 

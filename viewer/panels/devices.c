@@ -5,7 +5,7 @@
  */
 #include "viewer/panels/panels.h"
 
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 static void
 on_selected (GtkDropDown *list, GParamSpec *property, TesseraDocument *document)

@@ -6,10 +6,9 @@
 #include "viewer/panels/panels.h"
 
 #include "db/plan.h"
-#include "viewer/document/describe.h"
-#include "viewer/document/edits/document-edit.h"
+#include "viewer/model/document.h"
 #include "viewer/panels/edits/edits.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 /* Of numbers and of the line below them, in characters, whatever they say: where these
  * become wider or narrower every sentence beside them is broken into lines anew, at each

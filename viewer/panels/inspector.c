@@ -5,9 +5,9 @@
  */
 #include "viewer/panels/panels.h"
 
-#include "viewer/document/describe.h"
+#include "viewer/model/document.h"
 #include "viewer/panels/groups/selection-view.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 enum
 {

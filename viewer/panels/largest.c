@@ -5,10 +5,8 @@
  */
 #include "viewer/panels/panels.h"
 
-#include "viewer/document/describe.h"
-#include "viewer/document/select/document-select.h"
-#include "viewer/document/document-view.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 #define TESSERA_TYPE_LARGEST (tessera_largest_get_type ())
 G_DECLARE_FINAL_TYPE (TesseraLargest, tessera_largest, TESSERA, LARGEST, GtkBox)

@@ -5,8 +5,8 @@
  */
 #include "viewer/panels/panels.h"
 
-#include "viewer/document/describe.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 /* Entries beyond this are summed up in one line: nobody tells more colours apart. */
 #define MOST_ENTRIES 200

@@ -5,9 +5,8 @@
  */
 #include "viewer/panels/panels.h"
 
-#include "viewer/document/describe.h"
-#include "viewer/document/document-view.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 enum
 {

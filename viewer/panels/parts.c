@@ -5,8 +5,8 @@
  */
 #include "viewer/panels/panels.h"
 
-#include "viewer/document/describe.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 /* The parts, their sum, and what is told beside them. */
 enum

@@ -9,9 +9,8 @@
 #include "viewer/panels/panels.h"
 
 #include "db/plan.h"
-#include "viewer/document/describe.h"
-#include "viewer/document/document-plans.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 typedef struct
 {

@@ -13,7 +13,7 @@
 
 #include <gtk/gtk.h>
 
-#include "viewer/document/select/document-select.h"
+#include "viewer/model/document.h"
 
 typedef struct
 {

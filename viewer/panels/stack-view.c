@@ -7,8 +7,8 @@
 
 #include "cli/command.h"
 #include "picture/keys.h"
-#include "viewer/document/describe.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 /* Frames beyond this are counted, not shown: a label each would take seconds. */
 #define MOST_FRAMES 120

@@ -5,8 +5,8 @@
  */
 #include "viewer/panels/panels.h"
 
-#include "viewer/document/describe.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 #define TESSERA_TYPE_STATUS (tessera_status_bar_get_type ())
 G_DECLARE_FINAL_TYPE (TesseraStatusBar, tessera_status_bar, TESSERA, STATUS_BAR, GtkBox)

@@ -6,11 +6,10 @@
 #include "viewer/panels/panels.h"
 
 #include "db/size-text.h"
-#include "viewer/document/describe.h"
-#include "viewer/document/document-view.h"
+#include "viewer/model/document.h"
 #include "viewer/panels/blocklist.h"
 #include "viewer/panels/row-model.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 #include <string.h>
 

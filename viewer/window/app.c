@@ -5,7 +5,7 @@
  */
 #include "viewer/window/app.h"
 
-#include "viewer/panels/edits/edit-commands.h"
+#include "viewer/model/document.h"
 #include "viewer/window/screenshot.h"
 #include "viewer/window/window-size.h"
 #include "viewer/window/window.h"

@@ -3,9 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/edits/document-edit.h"
-#include "viewer/document/select/document-select.h"
-#include "viewer/panels/edits/edit-commands.h"
+#include "viewer/model/document.h"
 #include "viewer/panels/groups/groups.h"
 #include "viewer/test-clip.h"
 #include "viewer/test-window.h"

@@ -3,11 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/edits/document-edit.h"
-#include "viewer/document/select/document-select.h"
-#include "viewer/panels/edits/edit-commands.h"
+#include "viewer/model/document.h"
 #include "viewer/test-window.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

@@ -5,12 +5,9 @@
  */
 #include "db/size-text.h"
 #include "viewer/canvas/canvas-private.h"
-#include "viewer/canvas/draw.h"
-#include "viewer/canvas/paint.h"
+#include "viewer/kit/draw.h"
 #include "viewer/canvas/phase-colour.h"
-#include "viewer/document/describe.h"
-#include "viewer/document/select/document-query.h"
-#include "viewer/document/select/document-select.h"
+#include "viewer/model/document.h"
 #include "viewer/panels/blocklist.h"
 #include "viewer/test-window.h"
 

@@ -4,8 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/edits/document-edit.h"
-#include "viewer/document/select/document-select.h"
+#include "viewer/model/document.h"
 #include "viewer/test-clip.h"
 #include "viewer/test-hand.h"
 #include "viewer/test-window.h"

@@ -5,10 +5,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/copy-text.h"
-#include "viewer/document/select/document-select.h"
+#include "viewer/model/document-private.h"
 #include "viewer/test-window.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 #include "viewer/window/window-size.h"
 
 #include <glib/gstdio.h>

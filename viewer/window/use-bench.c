@@ -8,11 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "edits/history.h"
-#include "viewer/document/document-plans.h"
-#include "viewer/document/document-view.h"
-#include "viewer/document/edits/document-edit.h"
-#include "viewer/document/select/document-query.h"
-#include "viewer/document/select/document-select.h"
+#include "viewer/model/document.h"
 #include "viewer/test-bench.h"
 #include "viewer/test-hand.h"
 

@@ -4,13 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/edits/document-edit.h"
-#include "viewer/document/edits/document-propose.h"
-#include "viewer/document/document-plans.h"
-#include "viewer/document/select/document-query.h"
-#include "viewer/document/select/document-select.h"
-#include "viewer/document/document-view.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 #include "viewer/window/window-private.h"
 
 /* Steps of the keyboard: a share of what is shown, and a factor. */

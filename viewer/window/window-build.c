@@ -8,7 +8,7 @@
 #include "viewer/panels/edits/edit-bar.h"
 #include "viewer/panels/edits/edit-menu.h"
 #include "viewer/panels/groups/groups.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 #include "viewer/window/window-private.h"
 
 #define LEFT_LEAST_WIDTH 228

@@ -7,9 +7,7 @@
 
 #include <string.h>
 
-#include "viewer/document/edits/document-edit.h"
-#include "viewer/document/edits/document-propose.h"
-#include "viewer/document/select/document-select.h"
+#include "viewer/model/document.h"
 #include "viewer/panels/edits/edit-bar.h"
 
 static const char *const strategies[] = { "free", "stalloc" };

@@ -3,8 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/copy-text.h"
-#include "viewer/document/edits/document-edit.h"
+#include "viewer/model/document.h"
 #include "viewer/window/window-private.h"
 
 #include <string.h>

@@ -4,8 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/document-plans.h"
-#include "viewer/document/document-view.h"
+#include "viewer/model/document.h"
 #include "viewer/window/window-private.h"
 
 static const char *const left_names[] = { "recorded", "native", "expandable" };

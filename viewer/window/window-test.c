@@ -3,11 +3,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/document/select/document-select.h"
-#include "viewer/document/document-view.h"
+#include "viewer/model/document.h"
 #include "viewer/panels/panels.h"
 #include "viewer/test-window.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 #include "db/size-text.h"
 #include "db/store.h"

@@ -6,8 +6,8 @@
 #include "viewer/window/window.h"
 
 #include "cli/command.h"
-#include "viewer/document/describe.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 #include "viewer/panels/groups/groups.h"
 #include "viewer/panels/panels.h"
 #include "viewer/window/window-private.h"

@@ -10,12 +10,9 @@
 
 #include "db/size-text.h"
 #include "edits/query.h"
-#include "viewer/document/describe.h"
-#include "viewer/document/edits/document-edit.h"
-#include "viewer/document/edits/document-propose.h"
-#include "viewer/document/select/document-select.h"
+#include "viewer/model/document.h"
 #include "viewer/panels/blocklist.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 struct _TesseraEditBar
 {

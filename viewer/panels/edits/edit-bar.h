@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include "viewer/document/document.h"
-#include "viewer/panels/edits/edit-commands.h"
+#include "viewer/model/document.h"
 
 #include <gtk/gtk.h>
 

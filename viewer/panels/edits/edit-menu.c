@@ -5,9 +5,8 @@
  */
 #include "viewer/panels/edits/edit-menu.h"
 
-#include "viewer/document/edits/document-edit.h"
-#include "viewer/panels/edits/edit-commands.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 #define MOST_ITEMS 24
 

@@ -6,8 +6,8 @@
 #include "viewer/panels/edits/edit-row.h"
 
 #include "edits/query.h"
-#include "viewer/document/edits/document-edit.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 struct _TesseraEditRow
 {

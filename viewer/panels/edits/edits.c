@@ -5,10 +5,9 @@
  */
 #include "viewer/panels/edits/edits.h"
 
-#include "viewer/document/describe.h"
-#include "viewer/document/edits/document-edit.h"
+#include "viewer/model/document.h"
 #include "viewer/panels/edits/edit-row.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 /* At most in the list: GTK makes, styles and lays out every row, seen or not, for 1 ms
  * each in all. */

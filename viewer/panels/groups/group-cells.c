@@ -5,8 +5,8 @@
  */
 #include "viewer/panels/groups/group-cells.h"
 
-#include "viewer/document/describe.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 #include <string.h>
 

@@ -6,8 +6,7 @@
  */
 #include "viewer/panels/groups/group-tree.h"
 
-#include "viewer/document/select/document-query.h"
-#include "viewer/document/select/document-select.h"
+#include "viewer/model/document.h"
 #include "viewer/test-help.h"
 
 #include <glib/gstdio.h>

@@ -8,7 +8,7 @@
 
 #include <gtk/gtk.h>
 
-#include "viewer/document/grouping.h"
+#include "viewer/model/data.h"
 
 typedef enum
 {

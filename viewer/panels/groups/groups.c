@@ -8,12 +8,10 @@
  */
 #include "viewer/panels/groups/groups.h"
 
-#include "viewer/document/select/document-query.h"
-#include "viewer/document/select/document-select.h"
-#include "viewer/document/document-view.h"
+#include "viewer/model/document.h"
 #include "viewer/panels/groups/group-cells.h"
 #include "viewer/panels/groups/query-entry.h"
-#include "viewer/window/ui.h"
+#include "viewer/kit/kit.h"
 
 struct _TesseraGroupsView
 {

@@ -5,9 +5,8 @@
  */
 #include "viewer/panels/groups/query-entry.h"
 
-#include "viewer/document/describe.h"
-#include "viewer/document/select/document-query.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 #include <string.h>
 

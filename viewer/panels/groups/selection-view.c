@@ -5,8 +5,8 @@
  */
 #include "viewer/panels/groups/selection-view.h"
 
-#include "viewer/document/describe.h"
-#include "viewer/window/ui.h"
+#include "viewer/model/document.h"
+#include "viewer/kit/kit.h"
 
 enum
 {

@@ -1,0 +1,167 @@
+/*
+ * Small pieces that every drawing uses.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/kit/draw.h"
+
+#include <math.h>
+
+GdkRGBA
+tessera_rgba (uint32_t rgb, double alpha)
+{
+  return (GdkRGBA){ .red = (float) (rgb >> 16 & 255) / 255,
+                    .green = (float) (rgb >> 8 & 255) / 255,
+                    .blue = (float) (rgb & 255) / 255,
+                    .alpha = (float) alpha };
+}
+
+void
+tessera_draw_box (GtkSnapshot *snapshot,
+                  double x,
+                  double y,
+                  double width,
+                  double height,
+                  uint32_t rgb,
+                  double alpha)
+{
+  GdkRGBA colour = tessera_rgba (rgb, alpha);
+
+  if (width > 0 && height > 0)
+    gtk_snapshot_append_color (
+        snapshot, &colour,
+        &GRAPHENE_RECT_INIT ((float) x, (float) y, (float) width, (float) height));
+}
+
+void
+tessera_draw_outline (GtkSnapshot *snapshot,
+                      double x,
+                      double y,
+                      double width,
+                      double height,
+                      double line,
+                      uint32_t rgb)
+{
+  tessera_draw_box (snapshot, x, y, width, line, rgb, 1);
+  tessera_draw_box (snapshot, x, y + height - line, width, line, rgb, 1);
+  tessera_draw_box (snapshot, x, y + line, line, height - 2 * line, rgb, 1);
+  tessera_draw_box (snapshot, x + width - line, y + line, line, height - 2 * line, rgb,
+                    1);
+}
+
+void
+tessera_draw_pill (GtkSnapshot *snapshot,
+                   double x,
+                   double y,
+                   double width,
+                   double height,
+                   double radius,
+                   uint32_t rgb,
+                   double alpha)
+{
+  GskRoundedRect shape;
+  graphene_rect_t box =
+      GRAPHENE_RECT_INIT ((float) x, (float) y, (float) width, (float) height);
+
+  if (width <= 0 || height <= 0)
+    return;
+  gsk_rounded_rect_init_from_rect (&shape, &box, (float) MIN (radius, width / 2));
+  gtk_snapshot_push_rounded_clip (snapshot, &shape);
+  tessera_draw_box (snapshot, x, y, width, height, rgb, alpha);
+  gtk_snapshot_pop (snapshot);
+}
+
+void
+tessera_draw_dashes (GtkSnapshot *snapshot,
+                     double x,
+                     double y,
+                     double width,
+                     double height,
+                     double dash,
+                     uint32_t rgb)
+{
+  gboolean across = width > height;
+  double length = across ? width : height;
+
+  for (double at = 0; at < length; at += 2 * dash)
+    {
+      double piece = MIN (dash, length - at);
+
+      tessera_draw_box (snapshot, across ? x + at : x, across ? y : y + at,
+                        across ? piece : width, across ? height : piece, rgb, 1);
+    }
+}
+
+PangoLayout *
+tessera_text_new (GtkWidget *widget,
+                  const char *text,
+                  double relative_size,
+                  gboolean bold)
+{
+  PangoLayout *layout = gtk_widget_create_pango_layout (widget, text);
+  PangoAttrList *attributes = pango_attr_list_new ();
+
+  pango_attr_list_insert (attributes, pango_attr_scale_new (relative_size));
+  /* Figures of equal width: numbers that change do not dance. */
+  pango_attr_list_insert (attributes, pango_attr_font_features_new ("tnum"));
+  if (bold)
+    pango_attr_list_insert (attributes, pango_attr_weight_new (PANGO_WEIGHT_BOLD));
+  pango_layout_set_attributes (layout, attributes);
+  pango_attr_list_unref (attributes);
+  return layout;
+}
+
+void
+tessera_draw_text (
+    GtkSnapshot *snapshot, PangoLayout *layout, double x, double y, uint32_t rgb)
+{
+  GdkRGBA colour = tessera_rgba (rgb, 1);
+
+  gtk_snapshot_save (snapshot);
+  gtk_snapshot_translate (snapshot,
+                          &GRAPHENE_POINT_INIT ((float) round (x), (float) round (y)));
+  gtk_snapshot_append_layout (snapshot, layout, &colour);
+  gtk_snapshot_restore (snapshot);
+}
+
+void
+tessera_draw_label (GtkSnapshot *snapshot,
+                    PangoLayout *layout,
+                    double x,
+                    double y,
+                    uint32_t rgb,
+                    uint32_t ground_rgb)
+{
+  int width, height;
+
+  pango_layout_get_pixel_size (layout, &width, &height);
+  tessera_draw_pill (snapshot, round (x) - 3, round (y), width + 6, height, 3, ground_rgb,
+                     0.78);
+  tessera_draw_text (snapshot, layout, x, y, rgb);
+}
+
+double
+tessera_nice_step (double span, int most)
+{
+  double raw = span / MAX (most, 1);
+  double power = pow (10, floor (log10 (raw)));
+  double share = raw / power;
+
+  return power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
+}
+
+double
+tessera_nice_step_bytes (double span, int most)
+{
+  double raw = span / MAX (most, 1);
+  double unit = 1;
+
+  while (unit * 1024 <= raw)
+    unit *= 1024;
+  raw /= unit;
+  /* Within a unit by tens, as people read them; what goes on into the next by parts of
+   * that: 512 MiB, 1 GiB, 1.5 GiB, but no 500 MiB, 1000 MiB, 1.46 GiB. */
+  if (span < 1024 * unit)
+    return unit * tessera_nice_step (raw, 1);
+  return unit * MAX (exp2 (ceil (log2 (raw))), 256);
+}

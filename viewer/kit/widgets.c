@@ -1,0 +1,361 @@
+/*
+ * Short ways to make the widgets that the panels are built of.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/kit/kit.h"
+
+#include "db/size-text.h"
+#include "viewer/kit/draw.h"
+
+#include <string.h>
+
+void
+tessera_watch (TesseraDocument *document, GtkWidget *widget, TesseraChangedFunc changed)
+{
+  g_signal_connect_object (document, "changed", G_CALLBACK (changed), widget, 0);
+  changed (document, TESSERA_CHANGED_ALL, widget);
+}
+
+GtkWidget *
+tessera_label_new (const char *text, const char *css_classes)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  if (css_classes != NULL)
+    {
+      g_auto (GStrv) classes = g_strsplit (css_classes, " ", -1);
+
+      gtk_widget_set_css_classes (label, (const char **) classes);
+    }
+  return label;
+}
+
+GtkWidget *
+tessera_heading_new (const char *text)
+{
+  return tessera_label_new (text, "panel-heading");
+}
+
+/* Of the unit behind the number that @text, a blank behind a digit, ends; 0: none. */
+static size_t
+unit_length (const char *text)
+{
+  static const char *const others[] = { "%", "bytes" };
+
+  for (size_t i = 0; i < TESSERA_N_SIZE_UNITS + G_N_ELEMENTS (others); i++)
+    {
+      const char *unit = i < TESSERA_N_SIZE_UNITS ? tessera_size_units[i].name
+                                                  : others[i - TESSERA_N_SIZE_UNITS];
+      size_t n = strlen (unit);
+
+      if (g_str_has_prefix (text + 1, unit) && !g_ascii_isalnum (text[1 + n]))
+        return n;
+    }
+  return 0;
+}
+
+static gboolean
+is_before_unit (const char *text, const char *at)
+{
+  return *at == ' ' && at > text && g_ascii_isdigit (at[-1]) && unit_length (at) > 0;
+}
+
+/* Of attributes, since what is written is what is copied and compared. */
+static void
+keep_units (GtkLabel *label)
+{
+  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
+  const char *text = gtk_label_get_text (label);
+
+  /* A hyphen would be taken for a part of a name. */
+  pango_attr_list_insert (attributes, pango_attr_insert_hyphens_new (FALSE));
+  for (const char *at = text; *at != '\0'; at++)
+    if (is_before_unit (text, at))
+      {
+        PangoAttribute *join = pango_attr_allow_breaks_new (FALSE);
+
+        join->start_index = (guint) (at - text) - 1;
+        join->end_index = (guint) (at - text + 1) + (guint) unit_length (at);
+        pango_attr_list_insert (attributes, join);
+      }
+  gtk_label_set_attributes (label, attributes);
+}
+
+GtkWidget *
+tessera_sentence_new (const char *text, const char *css_classes)
+{
+  GtkWidget *label = tessera_label_new (text, css_classes);
+
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  g_signal_connect (label, "notify::label", G_CALLBACK (keep_units), NULL);
+  keep_units (GTK_LABEL (label));
+  return label;
+}
+
+GtkWidget *
+tessera_name_new (const char *widget_name, const char *css_classes, int most_lines)
+{
+  GtkWidget *label = tessera_sentence_new ("", css_classes);
+
+  gtk_label_set_lines (GTK_LABEL (label), most_lines);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
+  gtk_widget_set_name (label, widget_name);
+  return label;
+}
+
+/* Behind what joins the parts of a name; not before a file's suffix. */
+static gboolean
+may_break (const char *text)
+{
+  if (g_ascii_islower (text[0]) && g_ascii_isupper (text[1]) && g_ascii_islower (text[2]))
+    return TRUE;
+  if (strchr ("_.:/#", text[0]) == NULL || g_ascii_isdigit (text[1]))
+    return FALSE;
+  return text[0] != '.' || strcspn (text + 1, "_.:/#, ") > 3;
+}
+
+/* With marks where @text may be broken and where not. */
+static char *
+mark_breaks (const char *text)
+{
+  GString *marked = g_string_new (NULL);
+
+  for (; *text != '\0'; text++)
+    {
+      g_string_append_c (marked, *text);
+      if ((text[0] == '-' && text[1] == '>') ||
+          (text[0] == ':' && g_ascii_isdigit (text[1])))
+        g_string_append (marked, TESSERA_NO_BREAK);
+      else if (may_break (text))
+        g_string_append (marked, TESSERA_MAY_BREAK);
+    }
+  return g_string_free (marked, FALSE);
+}
+
+void
+tessera_name_set (GtkWidget *label, const char *text)
+{
+  g_autofree char *marked = mark_breaks (text);
+
+  gtk_label_set_text (GTK_LABEL (label), marked);
+}
+
+static gboolean
+tell_text (GtkInscription *cell,
+           int x,
+           int y,
+           gboolean by_keyboard,
+           GtkTooltip *tooltip,
+           gpointer unused)
+{
+  const char *text = gtk_inscription_get_text (cell);
+
+  gtk_tooltip_set_text (tooltip, text);
+  return text != NULL && *text != '\0';
+}
+
+GtkWidget *
+tessera_cell_new (int n_chars, gboolean is_number)
+{
+  GtkWidget *widget = gtk_inscription_new ("");
+  GtkInscription *cell = GTK_INSCRIPTION (widget);
+
+  gtk_inscription_set_min_chars (cell, (guint) n_chars);
+  gtk_inscription_set_text_overflow (cell, GTK_INSCRIPTION_OVERFLOW_ELLIPSIZE_MIDDLE);
+  gtk_inscription_set_xalign (cell, is_number ? 1 : 0);
+  if (is_number)
+    gtk_widget_add_css_class (widget, "figure");
+  gtk_widget_set_valign (widget, GTK_ALIGN_START);
+  gtk_widget_set_name (widget, is_number ? "number" : "line");
+  gtk_widget_set_has_tooltip (widget, TRUE);
+  g_signal_connect (widget, "query-tooltip", G_CALLBACK (tell_text), NULL);
+  return widget;
+}
+
+GtkWidget *
+tessera_note_new (GtkWidget *child, const char *text)
+{
+  GtkWidget *note = gtk_overlay_new ();
+  GtkWidget *label = tessera_sentence_new (text, "quiet");
+
+  gtk_widget_set_halign (label, GTK_ALIGN_CENTER);
+  gtk_widget_set_valign (label, GTK_ALIGN_CENTER);
+  gtk_widget_set_can_target (label, FALSE);
+  gtk_widget_set_visible (label, FALSE);
+  gtk_widget_set_name (label, "note");
+  gtk_overlay_set_child (GTK_OVERLAY (note), child);
+  gtk_overlay_add_overlay (GTK_OVERLAY (note), label);
+  return note;
+}
+
+void
+tessera_note_show (GtkWidget *note, gboolean is_empty)
+{
+  gtk_widget_set_visible (gtk_widget_get_last_child (note), is_empty);
+}
+
+typedef struct
+{
+  uint32_t rgb;
+  uint32_t hatch_rgb;
+  double share;
+} Patch;
+
+static void
+set_source (cairo_t *cr, uint32_t rgb)
+{
+  GdkRGBA colour = tessera_rgba (rgb, 1);
+
+  gdk_cairo_set_source_rgba (cr, &colour);
+}
+
+static void
+draw_swatch (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer user)
+{
+  const Patch *patch = user;
+
+  set_source (cr, patch->rgb);
+  cairo_rectangle (cr, 0, 0, width, height);
+  cairo_fill (cr);
+  if (patch->hatch_rgb == TESSERA_NONE)
+    return;
+  set_source (cr, patch->hatch_rgb);
+  cairo_set_line_width (cr, 1);
+  cairo_rectangle (cr, 0, 0, width, height);
+  cairo_clip (cr);
+  for (int x = 0; x < width + height; x += 4)
+    {
+      cairo_move_to (cr, x, 0);
+      cairo_line_to (cr, x - height, height);
+    }
+  cairo_stroke (cr);
+}
+
+static void
+draw_bar (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer user)
+{
+  const Patch *patch = user;
+
+  set_source (cr, patch->rgb);
+  cairo_rectangle (cr, 0, 0, MAX (patch->share * width, 1), height);
+  cairo_fill (cr);
+}
+
+static const char patch_key[] = "patch";
+
+static GtkWidget *
+patch_new (int width, int height, GtkDrawingAreaDrawFunc draw, const Patch *patch)
+{
+  GtkWidget *area = gtk_drawing_area_new ();
+  Patch *own = g_memdup2 (patch, sizeof *patch);
+
+  gtk_drawing_area_set_content_width (GTK_DRAWING_AREA (area), width);
+  gtk_drawing_area_set_content_height (GTK_DRAWING_AREA (area), height);
+  gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (area), draw, own, NULL);
+  g_object_set_data_full (G_OBJECT (area), patch_key, own, g_free);
+  gtk_widget_set_valign (area, GTK_ALIGN_CENTER);
+  return area;
+}
+
+GtkWidget *
+tessera_swatch_new (uint32_t rgb, uint32_t hatch_rgb)
+{
+  return patch_new (12, 12, draw_swatch, &(Patch){ rgb, hatch_rgb, 1 });
+}
+
+void
+tessera_swatch_set (GtkWidget *swatch, uint32_t rgb, uint32_t hatch_rgb)
+{
+  Patch *patch = g_object_get_data (G_OBJECT (swatch), patch_key);
+
+  if (patch->rgb == rgb && patch->hatch_rgb == hatch_rgb)
+    return;
+  patch->rgb = rgb;
+  patch->hatch_rgb = hatch_rgb;
+  gtk_widget_queue_draw (swatch);
+}
+
+GtkWidget *
+tessera_bar_new (double share, uint32_t rgb)
+{
+  return patch_new (36, 6, draw_bar, &(Patch){ rgb, TESSERA_NONE, CLAMP (share, 0, 1) });
+}
+
+void
+tessera_bar_set (GtkWidget *bar, double share, uint32_t rgb)
+{
+  Patch *patch = g_object_get_data (G_OBJECT (bar), patch_key);
+
+  share = CLAMP (share, 0, 1);
+  if (patch->share == share && patch->rgb == rgb)
+    return;
+  patch->share = share;
+  patch->rgb = rgb;
+  gtk_widget_queue_draw (bar);
+}
+
+void
+tessera_remove_children (GtkWidget *box)
+{
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (box)) != NULL)
+    gtk_box_remove (GTK_BOX (box), child);
+}
+
+void
+tessera_set_accessible_label (GtkWidget *widget, const char *label)
+{
+  gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  label, -1);
+}
+
+static const char tip_key[] = "tip";
+
+static gboolean
+tell_tip (GtkWidget *widget,
+          int x,
+          int y,
+          gboolean by_keyboard,
+          GtkTooltip *tooltip,
+          gpointer unused)
+{
+  const char *text = g_object_get_data (G_OBJECT (widget), tip_key);
+
+  gtk_tooltip_set_text (tooltip, text);
+  return text != NULL;
+}
+
+void
+tessera_set_tip (GtkWidget *widget, const char *text)
+{
+  const char *before = g_object_get_data (G_OBJECT (widget), tip_key);
+
+  if (g_strcmp0 (before, text) == 0)
+    return;
+  if (g_signal_handler_find (widget, G_SIGNAL_MATCH_FUNC, 0, 0, NULL, tell_tip, NULL) ==
+      0)
+    g_signal_connect (widget, "query-tooltip", G_CALLBACK (tell_tip), NULL);
+  g_object_set_data_full (G_OBJECT (widget), tip_key, g_strdup (text), g_free);
+  gtk_widget_set_has_tooltip (widget, text != NULL);
+}
+
+const char *
+tessera_get_tip (GtkWidget *widget)
+{
+  const char *text = g_object_get_data (G_OBJECT (widget), tip_key);
+
+  return text != NULL ? text : gtk_widget_get_tooltip_text (widget);
+}
+
+void
+tessera_set_classes (GtkWidget *widget, const char *const *classes)
+{
+  g_auto (GStrv) before = gtk_widget_get_css_classes (widget);
+
+  if (!g_strv_equal ((const char *const *) before, classes))
+    gtk_widget_set_css_classes (widget, (const char **) classes);
+}

@@ -1,0 +1,395 @@
+/*
+ * Words for what is drawn.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/model/document-private.h"
+
+#include "cli/command.h"
+#include "db/plan.h"
+#include "db/size-text.h"
+#include "picture/keys.h"
+
+#include <math.h>
+#include <string.h>
+
+char *
+tessera_describe_bytes (uint64_t bytes)
+{
+  char buffer[32];
+
+  return g_strdup (tessera_format_bytes (bytes, buffer, sizeof buffer));
+}
+
+/* "40.00 GiB" -> "40 GiB". */
+static char *
+without_idle_decimals (char *text)
+{
+  static const char *const idle[] = { ".00 ", ".0 " };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (idle); i++)
+    {
+      char *at = strstr (text, idle[i]);
+
+      if (at != NULL)
+        {
+          const char *rest = at + strlen (idle[i]) - 1;
+
+          memmove (at, rest, strlen (rest) + 1);
+        }
+    }
+  return text;
+}
+
+char *
+tessera_describe_bytes_round (uint64_t bytes)
+{
+  return without_idle_decimals (tessera_describe_bytes (bytes));
+}
+
+char *
+tessera_describe_height (uint64_t bytes, double step_bytes)
+{
+  const TesseraSizeUnit *unit = tessera_size_unit ((double) bytes, 1);
+  int decimals = (int) ceil (log10 (unit->bytes / MAX (step_bytes, 1)));
+
+  if (decimals <= 2)
+    return tessera_describe_bytes_round (bytes);
+  return g_strdup_printf ("%.*f %s", decimals, (double) bytes / unit->bytes, unit->name);
+}
+
+char *
+tessera_describe_count (uint64_t count)
+{
+  g_autofree char *digits = g_strdup_printf ("%" G_GUINT64_FORMAT, count);
+  size_t n = strlen (digits);
+  GString *text = g_string_new (NULL);
+
+  for (size_t i = 0; i < n; i++)
+    {
+      if (i > 0 && (n - i) % 3 == 0)
+        g_string_append_c (text, ',');
+      g_string_append_c (text, digits[i]);
+    }
+  return g_string_free (text, FALSE);
+}
+
+char *
+tessera_describe_counted (uint64_t count, const char *noun)
+{
+  g_autofree char *text = tessera_describe_count (count);
+
+  return g_strdup_printf ("%s %s%s", text, noun, count == 1 ? "" : "s");
+}
+
+char *
+tessera_describe_bytes_exact (uint64_t bytes)
+{
+  return tessera_describe_counted (bytes, "byte");
+}
+
+uint64_t
+tessera_document_bound (TesseraDocument *document)
+{
+  const TesseraFollowed *planned = document->planned;
+  bool is_full = planned != NULL && !planned->request.is_preview;
+
+  return tessera_plan_shown_bound (is_full ? planned->plan : NULL,
+                                   document->data != NULL ? document->data->bound_bytes
+                                                          : 0,
+                                   tessera_needs_pytorch (&document->needs));
+}
+
+char *
+tessera_describe_gap (const TesseraPlan *plan, uint64_t bound_bytes)
+{
+  /* What edits force is a cost: "optimal" is not said of that alone. */
+  bool is_forced =
+      plan->n_edits > 0 && tessera_plan_proven_bound (plan) > plan->bound_bytes;
+  bool is_own = is_forced || tessera_plan_proven_bound (plan) > bound_bytes;
+
+  if (tessera_plan_is_optimal (plan))
+    return g_strdup (is_forced ? "by edits" : is_own ? "= proven bound" : "= bound");
+  /* Never rounded down to nothing. */
+  return g_strdup_printf ("%.2f %% over %s", MAX (100 * tessera_plan_gap (plan), 0.01),
+                          is_own ? "proven" : "bound");
+}
+
+char *
+tessera_describe_news (const TesseraNews *news)
+{
+  TesseraPlan plan = { .height_bytes = news->height_bytes,
+                       .bound_bytes = news->bound_bytes };
+  g_autofree char *height = tessera_describe_bytes (news->height_bytes);
+  g_autofree char *bound = tessera_describe_bytes (news->bound_bytes);
+
+  if (news->height_bytes == 0)
+    return NULL;
+  if (tessera_plan_is_optimal (&plan))
+    return g_strdup_printf ("%s so far, the bound", height);
+  return g_strdup_printf ("%s so far, bound %s (+%.2f %%)", height, bound,
+                          MAX (100 * tessera_plan_gap (&plan), 0.01));
+}
+
+char *
+tessera_describe_duration (int64_t ns)
+{
+  double at = (double) ns;
+
+  if (ns < 0)
+    return g_strdup ("unknown");
+  if (ns == 0)
+    return g_strdup ("0 s");
+  if (ns < 1000)
+    return g_strdup_printf ("%d ns", (int) ns);
+  if (ns < 1000000)
+    return without_idle_decimals (g_strdup_printf ("%.1f µs", at / 1e3));
+  if (ns < 1000000000)
+    return without_idle_decimals (g_strdup_printf ("%.2f ms", at / 1e6));
+  return without_idle_decimals (g_strdup_printf ("%.2f s", at / 1e9));
+}
+
+const char *
+tessera_class_name (uint8_t lifetime_class)
+{
+  static const char *const names[] = { "", "persistent", "scoped", "transient",
+                                       "dynamic" };
+
+  return lifetime_class < G_N_ELEMENTS (names) ? names[lifetime_class] : "";
+}
+
+const char *
+tessera_layout_kind_name (TesseraLayoutKind kind)
+{
+  static const char *const names[] = { "as recorded", "native, simulated",
+                                       "expandable, simulated", "plan" };
+
+  return kind < G_N_ELEMENTS (names) ? names[kind] : "";
+}
+
+static const TesseraStep *
+step_at (const TesseraStructure *structure, uint32_t event_index)
+{
+  size_t low = 0, high = structure->n_steps;
+
+  while (low < high)
+    {
+      size_t middle = (low + high) / 2;
+
+      if (structure->steps[middle].end_index <= event_index)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  if (low < structure->n_steps && structure->steps[low].begin_index <= event_index)
+    return &structure->steps[low];
+  return NULL;
+}
+
+char *
+tessera_describe_moment (TesseraData *data, uint32_t event_index)
+{
+  const TesseraStructure *structure = data->structure;
+  const TesseraStep *step = step_at (structure, event_index);
+  uint32_t phase =
+      structure->phase_of_event != NULL && event_index < data->blocks->n_events
+          ? structure->phase_of_event[event_index]
+          : TESSERA_NONE;
+  GString *text = g_string_new (NULL);
+
+  if (step != NULL)
+    g_string_append_printf (text, "step %" G_GINT64_FORMAT, step->number);
+  else if (structure->n_steps > 0 && event_index < structure->steps[0].begin_index)
+    g_string_append (text, "before the first step");
+  else if (structure->n_steps > 0)
+    g_string_append (text, "between steps");
+  if (phase != TESSERA_NONE)
+    g_string_append_printf (
+        text, "%s%s", text->len > 0 ? ", " : "",
+        cli_shown (tessera_phase_name (data->trace, &structure->phases[phase])));
+  return g_string_free (text, FALSE);
+}
+
+char *
+tessera_describe_birth (TesseraData *data, uint32_t block)
+{
+  const TesseraBlock *b = &data->blocks->blocks[block];
+  g_autofree char *moment = NULL;
+
+  if (b->flags & (TESSERA_AT_START | TESSERA_UNKNOWN_START))
+    return g_strdup ("before the trace began");
+  moment = tessera_describe_moment (data, b->born_index);
+  if (*moment == '\0')
+    return g_strdup_printf ("event %u", b->born_index);
+  return g_steal_pointer (&moment);
+}
+
+char *
+tessera_describe_death (TesseraData *data, uint32_t block)
+{
+  const TesseraBlock *b = &data->blocks->blocks[block];
+  g_autofree char *moment = NULL;
+
+  if (b->flags & TESSERA_FAILED)
+    return g_strdup ("never born: the request failed");
+  if (b->died_index >= data->blocks->n_events)
+    return g_strdup ("alive at the end");
+  moment = tessera_describe_moment (data, b->died_index);
+  if (*moment == '\0')
+    return g_strdup_printf ("event %u", b->died_index);
+  return g_steal_pointer (&moment);
+}
+
+char *
+tessera_describe_life (TesseraData *data, uint32_t block)
+{
+  const TesseraBlock *b = &data->blocks->blocks[block];
+  uint32_t end = MIN (b->died_index, data->blocks->n_events);
+  g_autofree char *events = tessera_describe_counted (end - b->born_index, "event");
+
+  if (data->trace->has_time && end > b->born_index && end < data->trace->n_events)
+    {
+      g_autofree char *time = tessera_describe_duration (
+          data->trace->events[end].at_ns - data->trace->events[b->born_index].at_ns);
+
+      return g_strdup_printf ("%s, %s", events, time);
+    }
+  return g_steal_pointer (&events);
+}
+
+/* Where the plan's pool that holds an address begins; TESSERA_NOWHERE: none does. */
+static uint64_t
+pool_begin (const TesseraLayout *layout, uint64_t addr)
+{
+  for (size_t i = 0; i < layout->n_spans; i++)
+    {
+      const TesseraSpan *span = &layout->spans[i];
+
+      if (span->is_plan_pool && addr >= span->addr &&
+          addr - span->addr < span->size_bytes)
+        return layout->pool_addr;
+    }
+  return TESSERA_NOWHERE;
+}
+
+char *
+tessera_describe_place (const TesseraSheet *sheet, uint32_t block)
+{
+  const TesseraLayout *layout = sheet->layout;
+  const TesseraBlock *b = &sheet->data->blocks->blocks[block];
+  uint64_t addr = layout->addr[block], begin;
+  g_autofree char *offset = NULL;
+
+  if (addr == TESSERA_NOWHERE)
+    return g_strdup ("nowhere: the request failed");
+  begin = pool_begin (layout, addr);
+  if (sheet->planned == NULL && begin == TESSERA_NOWHERE)
+    return g_strdup_printf (
+        "0x%" G_GINT64_MODIFIER "x%s", addr,
+        layout->pool_bytes == 0 || !tessera_pool_was_missed (sheet->data->pool, b) ? ""
+        : layout->is_left[block] ? ", left to the dynamic allocator"
+                                 : ", missed the plan");
+  if (begin == TESSERA_NOWHERE)
+    return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x, %s", addr,
+                            layout->is_left[block] ? "left to the dynamic allocator"
+                                                   : "outside the plan");
+  offset = tessera_describe_bytes (addr - begin);
+  return g_strdup_printf ("%s into the pool", offset);
+}
+
+char *
+tessera_describe_address (TesseraData *data, uint32_t block)
+{
+  const TesseraBlock *b = &data->blocks->blocks[block];
+
+  return b->flags & TESSERA_FAILED
+             ? g_strdup ("failed")
+             : g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", b->addr);
+}
+
+char *
+tessera_describe_phases (TesseraData *data, uint32_t block)
+{
+  const TesseraBlock *b = &data->blocks->blocks[block];
+  const TesseraStructure *structure = data->structure;
+  const char *born, *died;
+
+  if (b->born_phase >= structure->n_phases)
+    return g_strdup ("");
+  born = tessera_phase_name (data->trace, &structure->phases[b->born_phase]);
+  if (b->died_phase >= structure->n_phases)
+    return g_strdup (born);
+  died = tessera_phase_name (data->trace, &structure->phases[b->died_phase]);
+  return g_str_equal (born, died) ? g_strdup (born)
+                                  : g_strdup_printf ("%s → %s", born, died);
+}
+
+char *
+tessera_describe_group (TesseraData *data, uint32_t block)
+{
+  uint32_t group = data->blocks->blocks[block].group;
+
+  return g_strdup (group < data->n_groups ? data->groups[group].name : "");
+}
+
+char *
+tessera_describe_frame_place (const TesseraTrace *trace, uint32_t frame)
+{
+  const TesseraFrame *f = &trace->frames[frame];
+  const char *file = cli_shown (tessera_trace_string (trace, f->file));
+  const char *slash = strrchr (file, '/');
+  const char *base = slash != NULL ? slash + 1 : file;
+
+  if (*base == '\0' || g_str_equal (base, "??"))
+    return g_strdup ("");
+  if (f->line <= 0)
+    return g_strdup (base);
+  return g_strdup_printf ("%s:%" G_GINT64_FORMAT, base, f->line);
+}
+
+char *
+tessera_describe_source (TesseraData *data, uint32_t block)
+{
+  const TesseraTrace *trace = data->trace;
+  uint32_t stack = data->blocks->blocks[block].stack;
+
+  if (stack >= trace->n_stacks)
+    return g_strdup ("");
+  for (uint32_t i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
+    {
+      uint32_t frame = trace->stack_frames[i];
+
+      if (tessera_frame_is_own (trace, frame))
+        {
+          g_autofree char *place = tessera_describe_frame_place (trace, frame);
+
+          return g_strdup_printf (
+              "%s, %s",
+              cli_shown (tessera_trace_string (trace, trace->frames[frame].name)), place);
+        }
+    }
+  return g_strdup ("");
+}
+
+char *
+tessera_describe_told (TesseraDocument *document)
+{
+  const TesseraParts *verdict = &document->verdict.parts;
+  uint32_t event_index = document->told.parts.event_index;
+  const TesseraLayout *layout;
+
+  if (event_index != verdict->event_index)
+    {
+      g_autofree char *event = tessera_describe_count (event_index);
+
+      return g_strconcat ("event ", event, NULL);
+    }
+  if (document->verdict.died)
+    return g_strdup ("the failure");
+  if (document->data != NULL &&
+      tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
+                               &layout) == TESSERA_OK &&
+      verdict->reserved_bytes < layout->peak_reserved_bytes)
+    return g_strdup ("the later peak of reserved");
+  return g_strdup ("the peak of reserved");
+}

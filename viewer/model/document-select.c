@@ -1,0 +1,453 @@
+/*
+ * Choosing blocks, one or many.
+ *
+ * What looks at every block of a trace is a worker's: half a million take longer than a
+ * frame has.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/model/document-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- at once ---------------------------------------------------------------------- */
+
+void
+tessera_document_set_selection (TesseraDocument *self,
+                                TesseraSelection *selection,
+                                uint32_t lead)
+{
+  g_clear_pointer (&self->jobs[TESSERA_WORK_SELECT], tessera_job_drop);
+  if (!tessera_selection_has (selection, lead))
+    lead = self->selected;
+  if (!tessera_selection_has (selection, lead))
+    lead = selection != NULL ? selection->blocks[0] : TESSERA_NONE;
+  if (lead == self->selected && tessera_selection_equals (selection, self->selection))
+    {
+      tessera_selection_unref (selection);
+      return;
+    }
+  self->selected = lead;
+  tessera_document_drop_proposal (self);
+  tessera_selection_unref (self->selection);
+  self->selection = selection;
+  tessera_document_relight (self);
+  tessera_document_refresh_facts (self);
+  tessera_document_changed (self, TESSERA_CHANGED_SELECTION);
+}
+
+static size_t
+n_blocks_of (TesseraDocument *self)
+{
+  return self->data != NULL ? self->data->blocks->n_blocks : 0;
+}
+
+/* @found: (transfer full) (nullable) */
+static void
+join (TesseraDocument *self, TesseraSelection *found, TesseraSelectHow how, uint32_t lead)
+{
+  tessera_document_set_selection (
+      self, tessera_selection_join (self->selection, found, how), lead);
+  tessera_selection_unref (found);
+}
+
+void
+tessera_document_select_blocks (TesseraDocument *self,
+                                const uint32_t *blocks,
+                                size_t n_blocks,
+                                TesseraSelectHow how,
+                                uint32_t lead)
+{
+  join (self, tessera_selection_of_blocks (n_blocks_of (self), blocks, n_blocks), how,
+        lead);
+}
+
+void
+tessera_document_select (TesseraDocument *self, uint32_t block)
+{
+  if (block == TESSERA_NONE)
+    tessera_document_set_selection (self, NULL, block);
+  else
+    tessera_document_select_blocks (self, &block, 1, TESSERA_SELECT_ONLY, block);
+}
+
+void
+tessera_document_select_toggle (TesseraDocument *self, uint32_t block)
+{
+  tessera_document_select_blocks (self, &block, 1,
+                                  tessera_document_is_selected (self, block)
+                                      ? TESSERA_SELECT_LESS
+                                      : TESSERA_SELECT_MORE,
+                                  block);
+}
+
+static gboolean
+is_in_sight (const TesseraDocument *self, uint32_t block)
+{
+  const TesseraView *v = &self->view;
+
+  for (int side = 0; side < TESSERA_N_SIDES; side++)
+    {
+      TesseraView rect;
+
+      if (self->sheets[side] != NULL &&
+          tessera_scene_block_rect (self->sheets[side]->scene, block, &rect) &&
+          rect.y0 < v->y1 && rect.y1 > v->y0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* How many blocks were born before a place on the axis. */
+static uint32_t
+n_born_before (const TesseraDocument *self, double t)
+{
+  const TesseraSheet *sheet = self->sheets[TESSERA_SIDE_LEFT];
+  const TesseraBlocks *blocks = self->data->blocks;
+  uint32_t low = 0, high = (uint32_t) blocks->n_blocks;
+
+  while (low < high)
+    {
+      uint32_t middle = low + (high - low) / 2;
+
+      if (tessera_sheet_t_of (sheet, blocks->blocks[middle].born_index) < t)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+/* Where nothing leads: the block under the pointer, else the first or the last one born
+ * in the part that is shown; where none is, the nearest beyond it. */
+static uint32_t
+first_of (TesseraDocument *self, int direction)
+{
+  uint32_t n = (uint32_t) n_blocks_of (self), begin, end;
+
+  if (self->hovered < n)
+    return self->hovered;
+  if (self->sheets[TESSERA_SIDE_LEFT] == NULL)
+    return direction > 0 ? 0 : n - 1;
+  begin = n_born_before (self, self->view.t0);
+  end = n_born_before (self, self->view.t1);
+  /* All is shown to the very end. */
+  if (self->view.t1 >= 1)
+    end = n;
+  for (uint32_t i = begin; i < end; i++)
+    {
+      uint32_t block = direction > 0 ? i : begin + end - 1 - i;
+
+      if (is_in_sight (self, block))
+        return block;
+    }
+  return direction > 0 ? MIN (begin, n - 1) : MAX (end, 1) - 1;
+}
+
+/* The block born before or after the one that leads; TESSERA_NONE: there are none. */
+static uint32_t
+next_of (TesseraDocument *self, int direction)
+{
+  size_t n = n_blocks_of (self);
+
+  if (n == 0)
+    return TESSERA_NONE;
+  if (self->selected == TESSERA_NONE)
+    return first_of (self, direction);
+  return (uint32_t) CLAMP ((gint64) self->selected + direction, 0, (gint64) n - 1);
+}
+
+void
+tessera_document_select_next (TesseraDocument *self, int direction)
+{
+  uint32_t next = next_of (self, direction);
+
+  if (next == TESSERA_NONE)
+    return;
+  tessera_document_select (self, next);
+  tessera_document_reveal (self, next);
+}
+
+void
+tessera_document_select_next_too (TesseraDocument *self, int direction)
+{
+  uint32_t next = next_of (self, direction);
+
+  if (next == TESSERA_NONE)
+    return;
+  tessera_document_select_blocks (self, &next, 1, TESSERA_SELECT_MORE, next);
+  tessera_document_reveal (self, next);
+}
+
+gboolean
+tessera_document_is_selected (TesseraDocument *self, uint32_t block)
+{
+  return tessera_selection_has (self->selection, block);
+}
+
+size_t
+tessera_document_n_selected (TesseraDocument *self)
+{
+  return self->selection != NULL ? self->selection->n_blocks : 0;
+}
+
+/* --- searches --------------------------------------------------------------------- */
+
+typedef struct Search Search;
+/* Of an edit: what it is about, and what that is kept apart from. */
+#define MOST_SELECTORS 2
+
+/* Marks what it is looking for. On a worker. */
+typedef TesseraStatus (*SearchFunc) (const Search *search, uint8_t *is_in);
+
+struct Search
+{
+  TesseraData *data;
+  SearchFunc look;
+  TesseraSelectHow how;
+  TesseraSelection *before;
+  TesseraSheet *sheet;
+  TesseraView rect;
+  uint32_t event_index;
+  uint32_t place;                            /* of a group */
+  TesseraSelector selectors[MOST_SELECTORS]; /* any of which matches */
+  size_t n_selectors;
+  TesseraSelection *after;
+  uint32_t largest;
+};
+
+static void
+search_free (gpointer user)
+{
+  Search *search = user;
+
+  tessera_data_unref (search->data);
+  tessera_sheet_unref (search->sheet);
+  tessera_selection_unref (search->before);
+  tessera_selection_unref (search->after);
+  for (size_t i = 0; i < MOST_SELECTORS; i++)
+    tessera_selector_clear (&search->selectors[i]);
+  g_free (search);
+}
+
+static uint32_t
+largest_of (const TesseraSelection *selection, const TesseraBlocks *blocks)
+{
+  uint32_t largest = selection != NULL ? selection->blocks[0] : TESSERA_NONE;
+
+  for (size_t i = 0; selection != NULL && i < selection->n_blocks; i++)
+    if (blocks->blocks[selection->blocks[i]].size_bytes >
+        blocks->blocks[largest].size_bytes)
+      largest = selection->blocks[i];
+  return largest;
+}
+
+static TesseraStatus
+search_work (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  Search *search = user;
+  size_t n = search->data->blocks->n_blocks;
+  uint8_t *is_in = g_malloc0 (MAX (n, 1));
+  TesseraStatus status = search->look (search, is_in);
+  TesseraSelection *found;
+
+  if (status != TESSERA_OK)
+    {
+      g_free (is_in);
+      return tessera_explain (status, error, "looking for blocks");
+    }
+  found = tessera_selection_new (n, is_in);
+  search->after = tessera_selection_join (search->before, found, search->how);
+  search->largest = largest_of (search->after, search->data->blocks);
+  tessera_selection_unref (found);
+  return TESSERA_OK;
+}
+
+static void
+search_done (gpointer owner,
+             gpointer user,
+             TesseraStatus status,
+             const TesseraError *error)
+{
+  TesseraDocument *self = owner;
+  Search *search = user;
+  uint32_t lead;
+
+  if (!tessera_work_finished (self, TESSERA_WORK_SELECT, status, error))
+    return;
+  lead = tessera_selection_has (search->after, self->selected) ? self->selected
+                                                               : search->largest;
+  tessera_document_set_selection (self, g_steal_pointer (&search->after), lead);
+}
+
+static const TesseraJobKind search_kind = { search_work, search_done, NULL, search_free,
+                                            "search" };
+
+static Search *
+search_new (TesseraDocument *self, SearchFunc look, TesseraSelectHow how)
+{
+  Search *search = g_new0 (Search, 1);
+
+  search->data = tessera_data_ref (self->data);
+  search->look = look;
+  search->how = how;
+  for (size_t i = 0; i < MOST_SELECTORS; i++)
+    tessera_selector_init (&search->selectors[i]);
+  search->before = tessera_selection_ref (self->selection);
+  return search;
+}
+
+static void
+search_start (TesseraDocument *self, Search *search)
+{
+  tessera_work_start (self, TESSERA_WORK_SELECT, &search_kind, search);
+}
+
+static TesseraStatus
+look_in_rect (const Search *search, uint8_t *is_in)
+{
+  uint32_t *blocks = NULL;
+  size_t n = 0;
+  TesseraStatus status =
+      tessera_scene_blocks_in (search->sheet->scene, &search->rect, &blocks, &n);
+
+  for (size_t i = 0; i < n; i++)
+    is_in[blocks[i]] = 1;
+  free (blocks);
+  return status;
+}
+
+void
+tessera_document_select_in (TesseraDocument *self,
+                            TesseraSide side,
+                            const TesseraView *rect,
+                            TesseraSelectHow how)
+{
+  Search *search;
+
+  if (self->sheets[side] == NULL)
+    return;
+  search = search_new (self, look_in_rect, how);
+  search->sheet = tessera_sheet_ref (self->sheets[side]);
+  search->rect = *rect;
+  search_start (self, search);
+}
+
+static TesseraStatus
+look_alive (const Search *search, uint8_t *is_in)
+{
+  const TesseraBlocks *blocks = search->data->blocks;
+
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    is_in[i] = blocks->blocks[i].born_index <= search->event_index &&
+               blocks->blocks[i].died_index > search->event_index;
+  return TESSERA_OK;
+}
+
+void
+tessera_document_select_alive (TesseraDocument *self,
+                               uint32_t event_index,
+                               TesseraSelectHow how)
+{
+  Search *search;
+
+  if (self->data == NULL)
+    return;
+  search = search_new (self, look_alive, how);
+  search->event_index = event_index;
+  search_start (self, search);
+}
+
+static TesseraStatus
+look_everywhere (const Search *search, uint8_t *is_in)
+{
+  memset (is_in, 1, search->data->blocks->n_blocks);
+  return TESSERA_OK;
+}
+
+void
+tessera_document_select_all (TesseraDocument *self)
+{
+  if (self->data != NULL)
+    search_start (self, search_new (self, look_everywhere, TESSERA_SELECT_ONLY));
+}
+
+static TesseraStatus
+look_for_matches (const Search *search, uint8_t *is_in)
+{
+  const TesseraData *data = search->data;
+  size_t n_blocks = data->blocks->n_blocks;
+  g_autofree uint8_t *matches = g_malloc0 (MAX (n_blocks, 1));
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; i < search->n_selectors && status == TESSERA_OK; i++)
+    {
+      status = tessera_select (&search->selectors[i], data->trace, data->blocks,
+                               data->structure, data->groups, data->n_groups, matches);
+      for (size_t block = 0; block < n_blocks; block++)
+        is_in[block] |= matches[block];
+    }
+  return status;
+}
+
+void
+tessera_document_select_matches (TesseraDocument *self,
+                                 TesseraSelector *selector,
+                                 TesseraSelectHow how)
+{
+  Search *search;
+
+  if (self->data == NULL)
+    {
+      tessera_selector_clear (selector);
+      return;
+    }
+  search = search_new (self, look_for_matches, how);
+  search->selectors[0] = *selector;
+  search->n_selectors = 1;
+  tessera_selector_init (selector);
+  search_start (self, search);
+}
+
+void
+tessera_document_select_edit (TesseraDocument *self, size_t index)
+{
+  size_t n_edits = 0;
+  const TesseraEdit *edits =
+      self->history != NULL ? tessera_history_get (self->history, &n_edits) : NULL;
+  Search *search;
+  TesseraStatus status;
+
+  /* A cap is about the pool. */
+  if (self->data == NULL || index >= n_edits || edits[index].kind == TESSERA_EDIT_CAP)
+    return;
+  search = search_new (self, look_for_matches, TESSERA_SELECT_ONLY);
+  search->n_selectors = edits[index].has_with ? 2 : 1;
+  status = tessera_selector_copy (&edits[index].what, &search->selectors[0]);
+  if (status == TESSERA_OK && edits[index].has_with)
+    status = tessera_selector_copy (&edits[index].with, &search->selectors[1]);
+  if (status != TESSERA_OK)
+    g_error ("out of memory");
+  search_start (self, search);
+}
+
+static TesseraStatus
+look_in_group (const Search *search, uint8_t *is_in)
+{
+  for (uint32_t i = 0; i < search->data->blocks->n_blocks; i++)
+    is_in[i] = tessera_place_of (search->data, i) == search->place;
+  return TESSERA_OK;
+}
+
+void
+tessera_document_select_group_of (TesseraDocument *self, uint32_t block)
+{
+  Search *search;
+
+  if (block >= n_blocks_of (self))
+    return;
+  search = search_new (self, look_in_group, TESSERA_SELECT_ONLY);
+  search->place = tessera_place_of (self->data, block);
+  search_start (self, search);
+}

@@ -1,0 +1,550 @@
+/*
+ * The session without any display: opening, planning, moving about, choosing.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/model/document.h"
+#include "viewer/test-help.h"
+
+#include "db/store.h"
+#include "planner/check.h"
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct
+{
+  TesseraDocument *document;
+  char *path;
+  guint changed; /* what was heard since it was last cleared */
+} Fixture;
+
+static void
+on_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  ((Fixture *) user)->changed |= what;
+}
+
+static void
+set_up (Fixture *f, gconstpointer unused)
+{
+  f->document = tessera_document_new ();
+  f->path = test_three_blocks_path ();
+  g_signal_connect (f->document, "changed", G_CALLBACK (on_changed), f);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer unused)
+{
+  tessera_document_close (f->document);
+  g_assert_finalize_object (f->document);
+  g_unlink (f->path);
+  g_free (f->path);
+}
+
+static void
+test_opens (Fixture *f, gconstpointer unused)
+{
+  test_open (f->document, f->path);
+  g_assert_cmpuint (f->changed & TESSERA_CHANGED_TRACE, !=, 0);
+  g_assert_cmpuint (f->document->data->blocks->n_blocks, ==, 3);
+  g_assert_nonnull (f->document->sheets[TESSERA_SIDE_LEFT]);
+  g_assert_nonnull (f->document->sheets[TESSERA_SIDE_RIGHT]);
+  /* 1 MiB beside 2 MiB, twice. */
+  g_assert_cmpuint (f->document->data->bound_bytes, ==, 3 << 20);
+  g_assert_cmpuint (f->document->planned->plan->height_bytes, ==, 3 << 20);
+  g_assert_cmpuint (f->document->needs.bound_bytes, ==, 3 << 20);
+  g_assert_cmpuint (f->document->needs.native_bytes, >=, 3 << 20);
+  g_assert_cmpuint (f->document->needs.plan_bytes, >=, 3 << 20);
+  g_assert_cmpstr (f->document->verdict.headline, !=, "");
+}
+
+static void
+test_says_what_is_wrong (Fixture *f, gconstpointer unused)
+{
+  tessera_document_open (f->document, "/nowhere/at-all.pickle");
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_null (f->document->data);
+  g_assert_nonnull (f->document->error);
+  g_assert_nonnull (strstr (f->document->error, "at-all.pickle"));
+}
+
+static void
+test_says_that_there_is_nothing (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = g_strconcat (f->path, ".csv", NULL);
+
+  g_assert_true (g_file_set_contents (path, "action,id,size_bytes\n", -1, NULL));
+  tessera_document_open (f->document, path);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_unlink (path);
+  g_assert_null (f->document->data);
+  g_assert_nonnull (strstr (f->document->error, ".csv: the trace holds no events"));
+}
+
+static void
+test_keeps_what_is_open (Fixture *f, gconstpointer unused)
+{
+  test_open (f->document, f->path);
+  tessera_document_open (f->document, "/nowhere/at-all.pickle");
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_nonnull (f->document->error);
+  g_assert_nonnull (f->document->data);
+  g_assert_cmpstr (f->document->path, ==, f->path);
+}
+
+static void
+test_can_be_stopped (Fixture *f, gconstpointer unused)
+{
+  tessera_document_open (f->document, f->path);
+  tessera_document_cancel (f->document);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  /* Stopped in time or not: never half open, never an error. */
+  g_assert_cmpstr (f->document->error, ==, NULL);
+  if (f->document->data != NULL)
+    g_assert_nonnull (f->document->sheets[TESSERA_SIDE_LEFT]);
+}
+
+static void
+test_close_drops_work (Fixture *f, gconstpointer unused)
+{
+  tessera_document_open (f->document, f->path);
+  tessera_document_close (f->document);
+  g_assert_false (tessera_document_is_busy (f->document));
+  /* The dropped worker holds the document until it ends. */
+  WAIT (G_OBJECT (f->document)->ref_count == 1, SLOW_MS);
+  g_assert_null (f->document->data);
+}
+
+static void
+test_view_stays_inside (Fixture *f, gconstpointer unused)
+{
+  const TesseraView *v = &f->document->view;
+  double world;
+
+  test_open (f->document, f->path);
+  world = f->document->world_bytes;
+  g_assert_true (tessera_document_is_fit (f->document));
+  g_assert_cmpfloat (world, >=, 3 << 20);
+  tessera_document_zoom (f->document, 4, 2, 0.5, world / 2);
+  g_assert_cmpfloat_with_epsilon (v->t1 - v->t0, 0.25, 1e-9);
+  g_assert_cmpfloat_with_epsilon (v->y1 - v->y0, world / 2, 1);
+  /* The point under the pointer stays. */
+  g_assert_cmpfloat_with_epsilon ((v->t0 + v->t1) / 2, 0.5, 1e-9);
+  tessera_document_pan (f->document, 100, -100);
+  g_assert_cmpfloat_with_epsilon (v->t1, 1, 1e-9);
+  g_assert_cmpfloat_with_epsilon (v->y0, 0, 1e-6);
+  g_assert_cmpfloat_with_epsilon (v->t1 - v->t0, 0.25, 1e-9);
+  tessera_document_zoom (f->document, 1e30, 1e30, 1, 0);
+  g_assert_cmpfloat (v->t1, >, v->t0);
+  g_assert_cmpfloat (v->y1, >, v->y0);
+  tessera_document_zoom (f->document, 1e-30, 1e-30, 1, 0);
+  g_assert_true (tessera_document_is_fit (f->document));
+  tessera_document_set_view (f->document, &(TesseraView){ NAN, 1, 0, INFINITY });
+  g_assert_true (v->t0 >= 0 && v->t1 <= 1 && v->y0 >= 0 && v->y1 <= world);
+}
+
+static void
+test_reveals_blocks (Fixture *f, gconstpointer unused)
+{
+  const TesseraView *v = &f->document->view;
+
+  test_open (f->document, f->path);
+  tessera_document_zoom (f->document, 50, 50, 0, 0);
+  for (uint32_t block = 0; block < 3; block++)
+    {
+      TesseraView rect;
+
+      tessera_document_reveal (f->document, block);
+      g_assert_true (tessera_scene_block_rect (
+          f->document->sheets[TESSERA_SIDE_LEFT]->scene, block, &rect));
+      g_assert_true (rect.t0 >= v->t0 - 1e-9 && rect.t1 <= v->t1 + 1e-9);
+      g_assert_true (rect.y0 >= v->y0 - 1 && rect.y1 <= v->y1 + 1);
+    }
+}
+
+/* From nothing to what is looked at. */
+static void
+test_selection_begins_in_view (Fixture *f, gconstpointer unused)
+{
+  TesseraView last, all;
+
+  test_open (f->document, f->path);
+  all = f->document->view;
+  g_assert_true (
+      tessera_scene_block_rect (f->document->sheets[TESSERA_SIDE_LEFT]->scene, 2, &last));
+  /* All of it, at the height of a block that was born before. */
+  tessera_document_select_next (f->document, -1);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  tessera_document_select (f->document, TESSERA_NONE);
+  tessera_document_set_view (f->document, &last);
+  tessera_document_select_next (f->document, 1);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  tessera_document_select (f->document, TESSERA_NONE);
+  tessera_document_set_view (f->document, &last);
+  tessera_document_select_next_too (f->document, -1);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  /* Nobody is born at the very end: the nearest. */
+  tessera_document_select (f->document, TESSERA_NONE);
+  tessera_document_show_time (f->document, 0.999, 1);
+  tessera_document_select_next (f->document, 1);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  /* Under the pointer. */
+  tessera_document_select (f->document, TESSERA_NONE);
+  tessera_document_set_view (f->document, &all);
+  tessera_document_hover (f->document, TESSERA_SIDE_LEFT, 1);
+  tessera_document_select_next (f->document, 1);
+  g_assert_cmpuint (f->document->selected, ==, 1);
+}
+
+static void
+test_selection_steps (Fixture *f, gconstpointer unused)
+{
+  test_open (f->document, f->path);
+  tessera_document_select_next (f->document, 1);
+  g_assert_cmpuint (f->document->selected, ==, 0);
+  tessera_document_select_next (f->document, 1);
+  tessera_document_select_next (f->document, 1);
+  tessera_document_select_next (f->document, 1);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  tessera_document_select_next (f->document, -1);
+  g_assert_cmpuint (f->document->selected, ==, 1);
+  f->changed = 0;
+  tessera_document_select (f->document, 1);
+  g_assert_cmpuint (f->changed, ==, 0);
+}
+
+static void
+test_axis_keeps_events (Fixture *f, gconstpointer unused)
+{
+  const TesseraSheet *sheet;
+
+  test_open (f->document, f->path);
+  sheet = f->document->sheets[TESSERA_SIDE_LEFT];
+  tessera_document_show_time (f->document, tessera_sheet_t_of (sheet, 3),
+                              tessera_sheet_t_of (sheet, 5));
+  tessera_document_set_axis_kind (f->document, TESSERA_AXIS_EVENTS);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  sheet = f->document->sheets[TESSERA_SIDE_LEFT];
+  g_assert_cmpint (sheet->axis->kind, ==, TESSERA_AXIS_EVENTS);
+  g_assert_cmpint (f->document->sheets[TESSERA_SIDE_RIGHT]->axis->kind, ==,
+                   TESSERA_AXIS_EVENTS);
+  g_assert_cmpfloat (f->document->view.t0, <=, tessera_sheet_t_of (sheet, 3) + 1e-9);
+  g_assert_cmpfloat (f->document->view.t1, >=, tessera_sheet_t_of (sheet, 5) - 1e-9);
+}
+
+static void
+test_layouts_switch (Fixture *f, gconstpointer unused)
+{
+  test_open (f->document, f->path);
+  for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_EXPANDABLE; kind++)
+    {
+      tessera_document_set_left_kind (f->document, (TesseraLayoutKind) kind);
+      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+      g_assert_cmpint (f->document->sheets[TESSERA_SIDE_LEFT]->layout->kind, ==, kind);
+    }
+}
+
+static void
+test_filter (Fixture *f, gconstpointer unused)
+{
+  const TesseraColouring *colouring;
+  size_t entry;
+
+  test_open (f->document, f->path);
+  tessera_document_set_colour_key (f->document, TESSERA_COLOUR_SIZE);
+  g_assert_cmpint (f->document->paint->colouring->key, !=, TESSERA_COLOUR_SIZE);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_cmpint (f->document->paint->colouring->key, ==, TESSERA_COLOUR_SIZE);
+  colouring = f->document->paint->colouring;
+  entry = colouring->block_entry[0];
+  g_assert_null (f->document->paint->shown);
+  tessera_document_filter (f->document, entry, TRUE);
+  g_assert_nonnull (f->document->paint->shown);
+  g_assert_true (f->document->paint->shown[0]);
+  g_assert_cmpint (f->document->paint->shown[1], ==,
+                   colouring->block_entry[1] == colouring->block_entry[0]);
+  tessera_document_filter (f->document, entry, TRUE);
+  g_assert_null (f->document->paint->shown);
+  tessera_document_filter (f->document, entry, FALSE);
+  g_assert_false (f->document->paint->shown[0]);
+  tessera_document_show_all (f->document);
+  g_assert_null (f->document->paint->shown);
+
+  /* One after the other: a worker whose work was dropped still holds the document. */
+  tessera_document_set_dark (f->document, TRUE);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  tessera_document_set_colour_key (f->document, TESSERA_COLOUR_STREAM);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_cmpint (f->document->paint->colouring->key, ==, TESSERA_COLOUR_STREAM);
+  g_assert_true (f->document->paint->dark);
+  g_assert_null (f->document->paint->shown);
+}
+
+/* The entries hold what is live at the chosen moment. */
+static void
+check_legend (TesseraDocument *document)
+{
+  const TesseraMoment *told = &document->told;
+  uint64_t live_bytes = 0;
+
+  g_assert_true (told->colouring == document->paint->colouring);
+  for (size_t i = 0; i < told->colouring->n_entries; i++)
+    live_bytes += told->live_bytes[i];
+  g_assert_cmpuint (live_bytes, ==, told->parts.live_bytes);
+}
+
+static void
+test_parts_sum (Fixture *f, gconstpointer unused)
+{
+  test_open (f->document, f->path);
+  for (uint32_t event = 0; event < f->document->data->blocks->n_events; event++)
+    {
+      const TesseraParts *p = &f->document->told.parts;
+
+      tessera_document_set_moment (f->document, event);
+      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+      g_assert_cmpuint (p->event_index, ==, event);
+      g_assert_cmpuint (p->live_bytes + p->rounding_bytes + p->pending_bytes +
+                            p->new_segment_bytes + p->other_stream_bytes +
+                            p->other_size_bytes + p->hard_bytes + p->soft_bytes +
+                            p->cache_bytes,
+                        ==, p->reserved_bytes);
+      check_legend (f->document);
+    }
+  /* Colours by another key are counted anew. */
+  tessera_document_set_colour_key (f->document, TESSERA_COLOUR_STREAM);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  check_legend (f->document);
+}
+
+/* However many were asked for: what is told in the end is of the last, and of the layout
+ * that is shown. */
+static void
+test_latest_moment_wins (Fixture *f, gconstpointer unused)
+{
+  TesseraMoment told;
+
+  test_open (f->document, f->path);
+  for (int pass = 0; pass < 200; pass++)
+    tessera_document_set_moment (f->document, (uint32_t) pass % 5);
+  tessera_document_set_moment (f->document, 3);
+  tessera_document_set_left_kind (f->document, TESSERA_LAYOUT_EXPANDABLE);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_cmpuint (f->document->told.parts.event_index, ==, 3);
+  g_assert_cmpint (tessera_moment_at (f->document->data,
+                                      f->document->sheets[TESSERA_SIDE_LEFT]->layout,
+                                      f->document->paint, 3, &told),
+                   ==, TESSERA_OK);
+  g_assert_cmpuint (f->document->told.parts.reserved_bytes, ==,
+                    told.parts.reserved_bytes);
+  g_assert_cmpuint (f->document->told.n_largest, ==, told.n_largest);
+  for (size_t i = 0; i < told.n_largest; i++)
+    {
+      g_assert_cmpuint (f->document->told.largest[i].block, ==, told.largest[i].block);
+      g_assert_cmpuint (f->document->told.largest[i].n_blocks, ==,
+                        told.largest[i].n_blocks);
+    }
+}
+
+static void
+test_devices (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = test_devices_path ();
+
+  test_open (f->document, path);
+  g_assert_cmpuint (f->document->data->trace->n_devices, ==, 3);
+  g_assert_cmpuint (f->document->data->trace->device, ==, 1);
+  g_assert_cmpuint (f->document->data->trace->n_events, ==, 2);
+  tessera_document_set_device (f->document, 3);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_cmpstr (f->document->path, ==, path);
+  g_assert_cmpuint (f->document->data->trace->device, ==, 3);
+  g_assert_cmpuint (f->document->data->trace->n_events, ==, 1);
+  /* What is not there is said, and what is open stays. */
+  tessera_document_set_device (f->document, 2);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  g_assert_nonnull (f->document->error);
+  g_assert_cmpuint (f->document->data->trace->device, ==, 3);
+  /* The device is that file's: another file begins anew. */
+  test_open (f->document, f->path);
+  test_open (f->document, path);
+  g_assert_cmpuint (f->document->data->trace->device, ==, 1);
+  g_unlink (path);
+}
+
+static void
+save (Fixture *f, TesseraSave what, const char *path)
+{
+  g_clear_pointer (&f->document->notice, g_free);
+  g_clear_pointer (&f->document->error, g_free);
+  tessera_document_save (f->document, what, FALSE, path);
+  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+}
+
+static void
+test_exports (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = g_strconcat (f->path, ".tsp", NULL);
+  TesseraError error = { 0 };
+  TesseraPlan *plan = NULL;
+  TesseraLaw law;
+
+  save (f, TESSERA_SAVE_PLAN, path);
+  g_assert_nonnull (f->document->error);
+  g_clear_pointer (&f->document->error, g_free);
+  test_open (f->document, f->path);
+  save (f, TESSERA_SAVE_PLAN, path);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+  g_assert_nonnull (strstr (f->document->notice, path));
+  g_assert_cmpint (tessera_plan_load (path, &error, &plan), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_check_plan (plan, f->document->data->trace, &law, &error), ==,
+                   TESSERA_OK);
+  tessera_plan_free (plan);
+  /* A plan's file, opened, takes the plan's place. */
+  {
+    const TesseraFollowed *before = f->document->planned;
+
+    test_open (f->document, path);
+    g_assert_true (f->document->planned != before);
+    g_assert_cmpuint (f->document->planned->plan->height_bytes, ==, 3 << 20);
+  }
+  g_unlink (path);
+}
+
+static const struct
+{
+  TesseraSave what;
+  const char *name;
+  const char *begin; /* of the file */
+} targets[] = {
+  { TESSERA_SAVE_PICTURE, "a.png", "\x89PNG" },
+  { TESSERA_SAVE_PICTURE, "a.svg", "<?xml" },
+  { TESSERA_SAVE_REPORT, "a.html", "<!" },
+  { TESSERA_SAVE_PLAN, "a.tsp", "" },
+};
+
+/* A path in a new folder, which must hold nothing else when it goes. */
+static char *
+target_new (size_t i)
+{
+  g_autofree char *folder = g_dir_make_tmp ("saves-XXXXXX", NULL);
+
+  return g_build_filename (folder, targets[i].name, NULL);
+}
+
+static void
+target_free (char *path)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+
+  g_unlink (path);
+  g_assert_cmpint (g_rmdir (folder), ==, 0);
+  g_free (path);
+}
+
+/* The work is a worker's: the call comes back with nothing written yet said, and what it
+ * reads stays alive though all is closed meanwhile. */
+static void
+test_saves_in_background (Fixture *f, gconstpointer unused)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (targets); i++)
+    {
+      char *path = target_new (i);
+      g_autofree char *bytes = NULL;
+      size_t n_bytes = 0;
+
+      test_open (f->document, f->path);
+      g_clear_pointer (&f->document->notice, g_free);
+      tessera_document_save (f->document, targets[i].what, TRUE, path);
+      g_assert_nonnull (f->document->jobs[TESSERA_WORK_SAVE]);
+      g_assert_null (f->document->notice);
+      /* One at a time, aloud. */
+      tessera_document_save (f->document, targets[i].what, TRUE, "/nowhere/second");
+      g_assert_nonnull (strstr (f->document->error, "/nowhere/second"));
+      tessera_document_close (f->document);
+      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+      g_assert_cmpstr (f->document->error, ==, NULL);
+      g_assert_nonnull (strstr (f->document->notice, path));
+      g_assert_true (g_file_get_contents (path, &bytes, &n_bytes, NULL));
+      g_assert_cmpuint (n_bytes, >, 1000);
+      g_assert_true (g_str_has_prefix (bytes, targets[i].begin));
+      target_free (path);
+    }
+}
+
+static void
+test_failed_save_leaves_nothing (Fixture *f, gconstpointer unused)
+{
+  test_open (f->document, f->path);
+  for (size_t i = 0; i < G_N_ELEMENTS (targets); i++)
+    {
+      char *path = target_new (i);
+      g_autofree char *inside = g_build_filename (path, "below", NULL);
+
+      /* A folder is in the way. */
+      g_assert_cmpint (g_mkdir (path, 0700), ==, 0);
+      save (f, targets[i].what, path);
+      g_assert_nonnull (f->document->error);
+      g_assert_null (f->document->notice);
+      g_assert_cmpint (g_rmdir (path), ==, 0);
+      /* No such folder. */
+      save (f, targets[i].what, inside);
+      g_assert_nonnull (f->document->error);
+      g_assert_nonnull (strstr (f->document->error, targets[i].name));
+      target_free (path);
+    }
+  g_clear_pointer (&f->document->error, g_free);
+}
+
+/* Stopped, in time or not: what was there, or all of the new one. */
+static void
+test_stopped_save_is_whole (Fixture *f, gconstpointer unused)
+{
+  test_open (f->document, f->path);
+  for (size_t i = 0; i < G_N_ELEMENTS (targets); i++)
+    {
+      char *path = target_new (i);
+      g_autofree char *bytes = NULL;
+
+      g_assert_true (g_file_set_contents (path, "old", -1, NULL));
+      g_clear_pointer (&f->document->notice, g_free);
+      tessera_document_save (f->document, targets[i].what, FALSE, path);
+      tessera_document_cancel (f->document);
+      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+      g_assert_cmpstr (f->document->error, ==, NULL);
+      g_assert_true (g_file_get_contents (path, &bytes, NULL, NULL));
+      g_assert_cmpint (g_str_equal (bytes, "old"), ==, f->document->notice == NULL);
+      target_free (path);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+#define ADD(name, function)                                                              \
+  g_test_add ("/document/" name, Fixture, NULL, set_up, function, tear_down)
+  ADD ("opens", test_opens);
+  ADD ("says what is wrong", test_says_what_is_wrong);
+  ADD ("says that there is nothing", test_says_that_there_is_nothing);
+  ADD ("keeps what is open", test_keeps_what_is_open);
+  ADD ("can be stopped", test_can_be_stopped);
+  ADD ("close drops work", test_close_drops_work);
+  ADD ("view stays inside", test_view_stays_inside);
+  ADD ("reveals blocks", test_reveals_blocks);
+  ADD ("selection begins in view", test_selection_begins_in_view);
+  ADD ("selection steps", test_selection_steps);
+  ADD ("axis keeps events", test_axis_keeps_events);
+  ADD ("layouts switch", test_layouts_switch);
+  ADD ("filter", test_filter);
+  ADD ("parts sum", test_parts_sum);
+  ADD ("latest moment wins", test_latest_moment_wins);
+  ADD ("devices", test_devices);
+  ADD ("exports", test_exports);
+  ADD ("saves in the background", test_saves_in_background);
+  ADD ("a failed save leaves nothing", test_failed_save_leaves_nothing);
+  ADD ("a stopped save is whole", test_stopped_save_is_whole);
+  return g_test_run ();
+}

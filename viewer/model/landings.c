@@ -1,0 +1,416 @@
+/*
+ * Where blocks could lie in a plan instead: places for them to be pinned at.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/model/data.h"
+
+#include <stdlib.h>
+
+/* How often the person may say stop. */
+#define BLOCKS_A_REPORT 65536
+
+/* One slot that moves: a place, and when it is taken. */
+typedef struct
+{
+  uint64_t addr;
+  uint64_t n_bytes;
+  uint64_t distance_bytes;
+  uint16_t stream;
+  uint8_t lifetime_class;
+  GArray *lives; /* of Life, by birth, disjoint */
+} Lane;
+
+typedef struct
+{
+  uint32_t born, died;
+} Life;
+
+typedef struct
+{
+  const TesseraBlock *blocks;
+  const TesseraLayout *layout;
+  GPtrArray *lanes;
+  GHashTable *lane_of;
+  uint8_t *moves; /* [n_blocks] */
+  GArray *obstacles;
+  Life hull;
+} Search;
+
+static guint
+lane_hash (gconstpointer user)
+{
+  const Lane *lane = user;
+
+  return (guint) (lane->addr >> 9) * 2654435761u ^ (guint) (lane->n_bytes >> 9);
+}
+
+static gboolean
+lane_equal (gconstpointer x, gconstpointer y)
+{
+  const Lane *a = x, *b = y;
+
+  return a->addr == b->addr && a->n_bytes == b->n_bytes && a->stream == b->stream &&
+         a->lifetime_class == b->lifetime_class;
+}
+
+static void
+lane_free (gpointer user)
+{
+  Lane *lane = user;
+
+  g_array_unref (lane->lives);
+  g_free (lane);
+}
+
+static void
+landings_clear (gpointer user)
+{
+  TesseraLandings *landings = user;
+
+  g_free (landings->blocks);
+  g_free (landings->distance_bytes);
+  g_free (landings->obstacles);
+  g_free (landings->stops);
+}
+
+TesseraLandings *
+tessera_landings_ref (TesseraLandings *landings)
+{
+  return g_atomic_rc_box_acquire (landings);
+}
+
+void
+tessera_landings_unref (TesseraLandings *landings)
+{
+  if (landings != NULL)
+    g_atomic_rc_box_release_full (landings, landings_clear);
+}
+
+static Lane
+key_of (const Search *search, uint32_t block)
+{
+  return (Lane){ .addr = search->layout->addr[block],
+                 .n_bytes = search->layout->block_bytes[block],
+                 .stream = search->blocks[block].stream,
+                 .lifetime_class = search->blocks[block].lifetime_class };
+}
+
+static gboolean
+is_placed (const TesseraLayout *layout, uint32_t block)
+{
+  return layout->addr[block] != TESSERA_NOWHERE && layout->is_hit != NULL &&
+         layout->is_hit[block];
+}
+
+/* The chosen ones that can be moved, and the slots they lie in. */
+static void
+take_chosen (Search *search,
+             TesseraLandings *landings,
+             const uint32_t *chosen,
+             size_t n_chosen)
+{
+  uint64_t low = UINT64_MAX, high = 0;
+
+  landings->blocks = g_new (uint32_t, n_chosen);
+  landings->distance_bytes = g_new (uint64_t, n_chosen);
+  for (size_t i = 0; i < n_chosen; i++)
+    if (is_placed (search->layout, chosen[i]))
+      {
+        Lane key = key_of (search, chosen[i]);
+
+        landings->blocks[landings->n_blocks++] = chosen[i];
+        landings->size_bytes += key.n_bytes;
+        low = MIN (low, key.addr);
+        high = MAX (high, key.addr + key.n_bytes);
+        if (!g_hash_table_contains (search->lane_of, &key))
+          {
+            Lane *lane = g_memdup2 (&key, sizeof key);
+
+            lane->lives = g_array_new (FALSE, FALSE, sizeof (Life));
+            g_ptr_array_add (search->lanes, lane);
+            g_hash_table_add (search->lane_of, lane);
+          }
+      }
+  landings->base_bytes = low - landings->pool_addr;
+  landings->height_bytes = high - low;
+  for (size_t i = 0; i < landings->n_blocks; i++)
+    landings->distance_bytes[i] = search->layout->addr[landings->blocks[i]] - low;
+  for (guint i = 0; i < search->lanes->len; i++)
+    {
+      Lane *lane = search->lanes->pdata[i];
+
+      lane->distance_bytes = lane->addr - low;
+    }
+}
+
+static void
+find_lives (Search *search, uint32_t n_blocks)
+{
+  search->hull = (Life){ UINT32_MAX, 0 };
+  for (uint32_t i = 0; i < n_blocks; i++)
+    if (is_placed (search->layout, i))
+      {
+        Lane key = key_of (search, i);
+        Lane *lane = g_hash_table_lookup (search->lane_of, &key);
+        Life life = { search->blocks[i].born_index, search->layout->died_index[i] };
+
+        if (lane == NULL)
+          continue;
+        search->moves[i] = 1;
+        g_array_append_val (lane->lives, life);
+        search->hull.born = MIN (search->hull.born, life.born);
+        search->hull.died = MAX (search->hull.died, life.died);
+      }
+}
+
+static gboolean
+meets (const Lane *lane, Life life)
+{
+  const Life *lives = (const Life *) (const void *) lane->lives->data;
+  guint low = 0, high = lane->lives->len;
+
+  /* The first that dies after the other is born. */
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (lives[middle].died > life.born)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+  return low < lane->lives->len && lives[low].born < life.died;
+}
+
+static TesseraStatus
+find_obstacles (Search *search,
+                const TesseraLandings *landings,
+                uint32_t n_blocks,
+                const TesseraProgress *progress)
+{
+  for (uint32_t i = 0; i < n_blocks; i++)
+    {
+      Life life = { search->blocks[i].born_index, search->layout->died_index[i] };
+
+      if (i % BLOCKS_A_REPORT == 0 &&
+          !tessera_progress (progress, (double) i / (double) n_blocks))
+        return TESSERA_CANCELLED;
+      if (search->moves[i] || !is_placed (search->layout, i) ||
+          life.born >= search->hull.died || life.died <= search->hull.born)
+        continue;
+      for (guint k = 0; k < search->lanes->len; k++)
+        {
+          const Lane *lane = search->lanes->pdata[k];
+          int64_t bottom = (int64_t) (search->layout->addr[i] - landings->pool_addr);
+          TesseraObstacle obstacle = {
+            .block = i,
+            .low = bottom - (int64_t) (lane->distance_bytes + lane->n_bytes),
+            .high = bottom + (int64_t) search->layout->block_bytes[i] -
+                    (int64_t) lane->distance_bytes,
+          };
+
+          if (obstacle.high > 0 && meets (lane, life))
+            g_array_append_val (search->obstacles, obstacle);
+        }
+    }
+  return TESSERA_OK;
+}
+
+static int
+compare_obstacles (const void *x, const void *y)
+{
+  const TesseraObstacle *a = x, *b = y;
+
+  if (a->low != b->low)
+    return a->low < b->low ? -1 : 1;
+  return (a->high > b->high) - (a->high < b->high);
+}
+
+static int
+compare_stops (const void *x, const void *y)
+{
+  const TesseraStop *a = x, *b = y;
+
+  return (a->offset_bytes > b->offset_bytes) - (a->offset_bytes < b->offset_bytes);
+}
+
+/* Obstacles by their low end: the furthest high end so far tells what is free. */
+static void
+make_stops (TesseraLandings *landings)
+{
+  size_t n = 0, next = 0, n_unique = 0;
+  int64_t reach = INT64_MIN;
+
+  landings->stops = g_new0 (TesseraStop, 2 * landings->n_obstacles + 2);
+  landings->stops[n++].offset_bytes = 0;
+  landings->stops[n++].offset_bytes = landings->base_bytes;
+  for (size_t i = 0; i < landings->n_obstacles; i++)
+    {
+      const TesseraObstacle *obstacle = &landings->obstacles[i];
+
+      if (obstacle->low >= 0)
+        landings->stops[n++].offset_bytes = (uint64_t) obstacle->low;
+      landings->stops[n++].offset_bytes = (uint64_t) obstacle->high;
+    }
+  qsort (landings->stops, n, sizeof *landings->stops, compare_stops);
+  for (size_t i = 0; i < n; i++)
+    {
+      int64_t at = (int64_t) landings->stops[i].offset_bytes;
+
+      if (n_unique > 0 && landings->stops[n_unique - 1].offset_bytes == (uint64_t) at)
+        continue;
+      for (; next < landings->n_obstacles && landings->obstacles[next].low < at; next++)
+        reach = MAX (reach, landings->obstacles[next].high);
+      landings->stops[n_unique].offset_bytes = (uint64_t) at;
+      landings->stops[n_unique++].is_free = reach <= at;
+    }
+  landings->n_stops = n_unique;
+}
+
+TesseraStatus
+tessera_landings_new (TesseraFollowed *planned,
+                      const uint32_t *chosen,
+                      size_t n_chosen,
+                      const TesseraProgress *progress,
+                      TesseraError *error,
+                      TesseraLandings **out_landings)
+{
+  uint32_t n_blocks = (uint32_t) planned->data->blocks->n_blocks;
+  TesseraLandings *landings = g_atomic_rc_box_new0 (TesseraLandings);
+  g_autoptr (GPtrArray) lanes = g_ptr_array_new_with_free_func (lane_free);
+  g_autoptr (GHashTable) lane_of = g_hash_table_new (lane_hash, lane_equal);
+  g_autofree uint8_t *moves = g_new0 (uint8_t, MAX (n_blocks, 1));
+  Search search = {
+    .blocks = planned->data->blocks->blocks,
+    .layout = planned->layout,
+    .lanes = lanes,
+    .lane_of = lane_of,
+    .moves = moves,
+    .obstacles = g_array_new (FALSE, FALSE, sizeof (TesseraObstacle)),
+  };
+  TesseraStatus status = TESSERA_OK;
+
+  *out_landings = NULL;
+  landings->pool_addr = planned->layout->pool_addr;
+  take_chosen (&search, landings, chosen, n_chosen);
+  if (landings->n_blocks == 0)
+    status = tessera_fail (error, TESSERA_REFUSED,
+                           "What is selected has no place in the plan's pool: there is "
+                           "nothing to move.");
+  if (status == TESSERA_OK)
+    {
+      find_lives (&search, n_blocks);
+      status = find_obstacles (&search, landings, n_blocks, progress);
+    }
+  landings->n_obstacles = search.obstacles->len;
+  landings->obstacles =
+      (TesseraObstacle *) (void *) g_array_free (search.obstacles, FALSE);
+  if (status == TESSERA_OK)
+    {
+      if (landings->n_obstacles > 0)
+        qsort (landings->obstacles, landings->n_obstacles, sizeof *landings->obstacles,
+               compare_obstacles);
+      make_stops (landings);
+      *out_landings = g_steal_pointer (&landings);
+    }
+  tessera_landings_unref (landings);
+  return status;
+}
+
+/* The first stop that is not below. */
+static size_t
+first_stop (const TesseraLandings *landings, int64_t offset_bytes)
+{
+  size_t low = 0, high = landings->n_stops;
+
+  while (low < high)
+    {
+      size_t middle = low + (high - low) / 2;
+
+      if ((int64_t) landings->stops[middle].offset_bytes >= offset_bytes)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+  return low;
+}
+
+/* The nearest stop to one side that will do, or TESSERA_NOWHERE. */
+static uint64_t
+walk (const TesseraLandings *landings, size_t from, int direction, gboolean only_free)
+{
+  /* Below the first the index wraps and is beyond the last. */
+  for (size_t i = from; i < landings->n_stops; i += (size_t) (ptrdiff_t) direction)
+    if (landings->stops[i].is_free || !only_free)
+      return landings->stops[i].offset_bytes;
+  return TESSERA_NOWHERE;
+}
+
+static uint64_t
+nearest (const TesseraLandings *landings, int64_t offset_bytes, gboolean only_free)
+{
+  size_t from = first_stop (landings, offset_bytes);
+  uint64_t above = walk (landings, from, 1, only_free);
+  uint64_t below = walk (landings, from - 1, -1, only_free);
+
+  if (above == TESSERA_NOWHERE || below == TESSERA_NOWHERE)
+    return MIN (above, below);
+  return (int64_t) above - offset_bytes < offset_bytes - (int64_t) below ? above : below;
+}
+
+uint64_t
+tessera_landings_snap (const TesseraLandings *landings,
+                       int64_t offset_bytes,
+                       uint64_t reach_bytes)
+{
+  uint64_t free_one = nearest (landings, offset_bytes, TRUE);
+
+  if (free_one != TESSERA_NOWHERE &&
+      (uint64_t) ABS ((int64_t) free_one - offset_bytes) <= reach_bytes)
+    return free_one;
+  return nearest (landings, offset_bytes, FALSE);
+}
+
+uint64_t
+tessera_landings_next (const TesseraLandings *landings,
+                       uint64_t offset_bytes,
+                       int direction,
+                       gboolean pushing)
+{
+  size_t from = direction > 0 ? first_stop (landings, (int64_t) offset_bytes + 1)
+                              : first_stop (landings, (int64_t) offset_bytes) - 1;
+  uint64_t next = walk (landings, from, direction, !pushing);
+
+  if (next == TESSERA_NOWHERE)
+    next = walk (landings, from, direction, FALSE);
+  return next != TESSERA_NOWHERE ? next : offset_bytes;
+}
+
+static int
+compare_indices (gconstpointer x, gconstpointer y)
+{
+  const uint32_t *a = x, *b = y;
+
+  return (*a > *b) - (*a < *b);
+}
+
+GArray *
+tessera_landings_pushed (const TesseraLandings *landings, uint64_t offset_bytes)
+{
+  GArray *pushed = g_array_new (FALSE, FALSE, sizeof (uint32_t));
+  guint n = 0;
+
+  for (size_t i = 0;
+       i < landings->n_obstacles && landings->obstacles[i].low < (int64_t) offset_bytes;
+       i++)
+    if (landings->obstacles[i].high > (int64_t) offset_bytes)
+      g_array_append_val (pushed, landings->obstacles[i].block);
+  g_array_sort (pushed, compare_indices);
+  for (guint i = 0; i < pushed->len; i++)
+    if (n == 0 ||
+        g_array_index (pushed, uint32_t, n - 1) != g_array_index (pushed, uint32_t, i))
+      g_array_index (pushed, uint32_t, n++) = g_array_index (pushed, uint32_t, i);
+  g_array_set_size (pushed, n);
+  return pushed;
+}
