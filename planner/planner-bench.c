@@ -1,5 +1,5 @@
 /*
- * Planning the shared traces: the table of docs/PLANNER.md. Seconds are of the processor,
+ * Planning the shared traces: the table of docs/EVALUATION.md. Seconds are of the processor,
  * all threads together; the height is compared with the load bound of the trace itself.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rows of docs/PLANNER.md: heights under each strategy.
+"""Rows of docs/EVALUATION.md: heights under each strategy.
 
     strategies.py FILE...        snapshots, traces, planner's instances
     strategies.py --examples     each example of the tests, dry-run first
