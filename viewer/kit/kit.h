@@ -9,9 +9,8 @@
 
 #include "viewer/model/document.h"
 
-typedef void (*TesseraChangedFunc) (TesseraDocument *document,
-                                    guint what,
-                                    gpointer widget);
+/* @user: the widget, or the panel, that follows the document. */
+typedef void (*TesseraChangedFunc) (TesseraDocument *document, guint what, gpointer user);
 
 /* Calls @changed now, with everything, and at every change while @widget lives. */
 void
@@ -58,3 +57,54 @@ void tessera_set_tip (GtkWidget *widget, const char *text);
 const char *tessera_get_tip (GtkWidget *widget);
 /* gtk_widget_set_css_classes() styles a widget anew even where it had just these. */
 void tessera_set_classes (GtkWidget *widget, const char *const *classes);
+
+/* --- panels ----------------------------------------------------------------------- */
+
+/* A box of widgets below each other that follows a document, and what belongs to it: a
+ * panel's own struct begins with this, and lives as long as the box. */
+typedef struct
+{
+  GtkWidget *box;
+  TesseraDocument *document;
+  GDestroyNotify clear; /* (nullable): of the panel, when the box has gone */
+} TesseraPanel;
+
+/* A panel of @n_bytes, all zero behind its beginning; its box is called @name. */
+gpointer tessera_panel_new (size_t n_bytes,
+                            TesseraDocument *document,
+                            const char *name,
+                            int spacing,
+                            GDestroyNotify clear);
+/* The panel of a box. */
+gpointer tessera_panel_of (GtkWidget *box);
+/* Calls @changed with the panel now, with everything, and at every change while its box
+ * lives. Returns: the box. */
+GtkWidget *tessera_panel_watch (gpointer panel, TesseraChangedFunc changed);
+void tessera_panel_add (gpointer panel, GtkWidget *child);
+void tessera_panel_add_line (gpointer panel);
+
+/* A name, and what is known of it. */
+typedef struct
+{
+  GtkWidget *name, *value;
+} TesseraFact;
+
+GtkWidget *tessera_grid_new (void);
+/* A grid of @n facts, each of at most @most_lines lines. */
+GtkWidget *
+tessera_facts_new (TesseraFact *facts, const char *const *names, int n, int most_lines);
+/* @text: (transfer full) (nullable): where it is empty the fact is not seen. */
+void tessera_fact_set (TesseraFact *fact, char *text);
+/* A label of a number, at the end of its room. */
+GtkWidget *tessera_number_new (const char *name, const char *css_classes);
+
+/* Blocks with their sizes below a heading, as buttons: one that is pressed is selected,
+ * with Control or Shift together with what is, and comes into sight. Not seen while it is
+ * empty. @n_rows: at most. */
+GtkWidget *tessera_links_new (TesseraDocument *document, const char *heading, int n_rows);
+/* Empty from now on; then each that is to be in it. */
+void tessera_links_begin (GtkWidget *blocks);
+void
+tessera_links_add (GtkWidget *blocks, uint32_t block, uint64_t bytes, const char *words);
+/* Whether Control or Shift is held while something is pressed. */
+gboolean tessera_wants_more (GtkWidget *pressed);

@@ -1,14 +1,17 @@
 /*
- * The verdict on top of the window: one sentence, four numbers.
+ * The lines around the pictures: the verdict on top of the window, one sentence and four
+ * numbers; which device of the file, in the header; at the bottom the chosen moment in
+ * words, and what is being worked on.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/kit/kit.h"
+#include "viewer/panels/edits/edits.h"
 #include "viewer/panels/panels.h"
 
 #include "db/plan.h"
-#include "viewer/model/document.h"
-#include "viewer/panels/edits/edits.h"
-#include "viewer/kit/kit.h"
+
+/* --- the verdict ------------------------------------------------------------------ */
 
 /* Of numbers and of the line below them, in characters, whatever they say: where these
  * become wider or narrower every sentence beside them is broken into lines anew, at each
@@ -30,14 +33,9 @@ enum
   N_NUMBERS
 };
 
-#define TESSERA_TYPE_HEADLINE (tessera_headline_get_type ())
-G_DECLARE_FINAL_TYPE (TesseraHeadline, tessera_headline, TESSERA, HEADLINE, GtkBox)
-
-struct _TesseraHeadline
+typedef struct
 {
-  GtkBox parent_instance;
-
-  TesseraDocument *document;
+  TesseraPanel panel;
   GtkWidget *title;
   GtkWidget *sentence;
   GtkWidget *change;  /* what the last edit cost or won */
@@ -45,9 +43,7 @@ struct _TesseraHeadline
   GtkWidget *hint;    /* where keeping streams apart costs something */
   GtkWidget *numbers[N_NUMBERS];
   GtkWidget *proof; /* whether the plan on the right can be bettered */
-};
-
-G_DEFINE_TYPE (TesseraHeadline, tessera_headline, GTK_TYPE_BOX)
+} Headline;
 
 static const struct
 {
@@ -82,9 +78,9 @@ verdict_class (TesseraDocument *document, int which, uint64_t bytes)
 }
 
 static void
-show_number (TesseraHeadline *self, int which, uint64_t bytes)
+show_number (Headline *self, int which, uint64_t bytes)
 {
-  TesseraDocument *document = self->document;
+  TesseraDocument *document = self->panel.document;
   g_autofree char *text = NULL;
   g_autofree char *exact = tessera_describe_bytes_exact (bytes);
   gboolean coming = document->jobs[TESSERA_WORK_NEEDS] != NULL ||
@@ -105,9 +101,9 @@ show_number (TesseraHeadline *self, int which, uint64_t bytes)
 
 /* One bound is shown; the tooltip has what it is, and the other. */
 static void
-show_bound (TesseraHeadline *self)
+show_bound (Headline *self)
 {
-  TesseraDocument *document = self->document;
+  TesseraDocument *document = self->panel.document;
   uint64_t load_bytes = document->needs.bound_bytes;
   uint64_t bytes = tessera_document_bound (document);
   g_autofree char *exact = tessera_describe_bytes_exact (bytes);
@@ -122,20 +118,27 @@ show_bound (TesseraHeadline *self)
     tessera_set_tip (gtk_widget_get_parent (self->numbers[BOUND]), tip);
 }
 
+/* @text: (nullable): nothing is to be said. */
 static void
-show_change (TesseraHeadline *self)
+say (GtkWidget *sentence, const char *text)
 {
-  g_autofree char *change = tessera_describe_change (self->document);
+  gtk_label_set_text (GTK_LABEL (sentence), text != NULL ? text : "");
+  gtk_widget_set_visible (sentence, text != NULL);
+}
 
-  gtk_label_set_text (GTK_LABEL (self->change), change != NULL ? change : "");
-  gtk_widget_set_visible (self->change, change != NULL);
+static void
+show_change (Headline *self)
+{
+  g_autofree char *change = tessera_describe_change (self->panel.document);
+
+  say (self->change, change);
 }
 
 /* What `tessera plan` warns of. */
 static void
-show_warning (TesseraHeadline *self)
+show_warning (Headline *self)
 {
-  TesseraDocument *document = self->document;
+  TesseraDocument *document = self->panel.document;
   const TesseraFollowed *planned = document->planned;
   const TesseraLayout *layout;
   char text[160] = "";
@@ -145,65 +148,59 @@ show_warning (TesseraHeadline *self)
                                &layout) == TESSERA_OK &&
       tessera_describe_worse (planned->plan->height_bytes, layout, text, sizeof text))
     text[0] = g_ascii_toupper (text[0]);
-  gtk_label_set_text (GTK_LABEL (self->warning), text);
-  gtk_widget_set_visible (self->warning, text[0] != '\0');
+  say (self->warning, text[0] != '\0' ? text : NULL);
 }
 
 /* What a plan is held to is no news to the planner, but to who looks at a plan that is
  * proven and still far above the bound. */
 static void
-show_hint (TesseraHeadline *self)
+show_hint (Headline *self)
 {
-  TesseraDocument *document = self->document;
+  TesseraDocument *document = self->panel.document;
   const TesseraFollowed *planned = document->planned;
-  gboolean has_hint = planned != NULL && document->data != NULL &&
-                      document->data->trace->n_streams > 1 &&
-                      !planned->request.is_preview && planned->plan->n_edits == 0 &&
-                      (double) tessera_plan_proven_bound (planned->plan) >
-                          WORTH_A_HINT * (double) document->data->bound_bytes;
+  g_autofree char *proven = NULL, *text = NULL;
 
-  gtk_widget_set_visible (self->hint, has_hint);
-  if (has_hint)
+  if (planned != NULL && document->data != NULL && document->data->trace->n_streams > 1 &&
+      !planned->request.is_preview && planned->plan->n_edits == 0 &&
+      (double) tessera_plan_proven_bound (planned->plan) >
+          WORTH_A_HINT * (double) document->data->bound_bytes)
     {
-      g_autofree char *proven =
-          tessera_describe_bytes (tessera_plan_proven_bound (planned->plan));
-      g_autofree char *text = g_strdup_printf (
-          "This plan keeps streams apart: no such plan is below %s.", proven);
-
-      gtk_label_set_text (GTK_LABEL (self->hint), text);
+      proven = tessera_describe_bytes (tessera_plan_proven_bound (planned->plan));
+      text = g_strdup_printf ("This plan keeps streams apart: no such plan is below %s.",
+                              proven);
     }
+  say (self->hint, text);
 }
 
 /* The words and numbers of `tessera plan`. Of a preview nothing is claimed. */
 static void
-show_proof (TesseraHeadline *self)
+show_proof (Headline *self)
 {
-  const TesseraFollowed *planned = self->document->planned;
-  g_autofree char *text = NULL, *tip = NULL;
-  g_autofree char *height = NULL, *exact = NULL, *exact_bound = NULL;
+  const TesseraFollowed *planned = self->panel.document->planned;
+  g_autofree char *text = NULL, *tip = NULL, *height = NULL, *exact = NULL, *bound = NULL;
   char proof[128];
 
-  gtk_widget_set_visible (self->proof, planned != NULL);
-  if (planned == NULL)
-    return;
-  height = tessera_describe_bytes (planned->plan->height_bytes);
-  exact = tessera_describe_bytes_exact (planned->plan->height_bytes);
-  exact_bound = tessera_describe_bytes_exact (tessera_plan_proven_bound (planned->plan));
-  tessera_plan_describe_proof (planned->plan, proof, sizeof proof);
-  text = planned->request.is_preview ? g_strdup_printf ("pool %s, a preview", height)
-                                     : g_strdup_printf ("pool %s: %s", height, proof);
-  tip =
-      g_strdup_printf ("The plan's pool: %s\nProven that no layout of what it is held to "
-                       "(its streams, its edits) is lower: %s",
-                       exact, exact_bound);
-  gtk_label_set_text (GTK_LABEL (self->proof), text);
+  if (planned != NULL)
+    {
+      height = tessera_describe_bytes (planned->plan->height_bytes);
+      exact = tessera_describe_bytes_exact (planned->plan->height_bytes);
+      bound = tessera_describe_bytes_exact (tessera_plan_proven_bound (planned->plan));
+      tessera_plan_describe_proof (planned->plan, proof, sizeof proof);
+      text = planned->request.is_preview ? g_strdup_printf ("pool %s, a preview", height)
+                                         : g_strdup_printf ("pool %s: %s", height, proof);
+      tip = g_strdup_printf (
+          "The plan's pool: %s\nProven that no layout of what it is held to "
+          "(its streams, its edits) is lower: %s",
+          exact, bound);
+    }
+  say (self->proof, text);
   tessera_set_tip (self->proof, tip);
 }
 
 static void
-on_changed (TesseraDocument *document, guint what, gpointer user)
+headline_changed (TesseraDocument *document, guint what, gpointer user)
 {
-  TesseraHeadline *self = user;
+  Headline *self = user;
 
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS |
               TESSERA_CHANGED_WORK))
@@ -216,7 +213,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
     }
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_VERDICT | TESSERA_CHANGED_WORK)))
     return;
-  gtk_widget_set_visible (GTK_WIDGET (self), document->data != NULL);
+  gtk_widget_set_visible (self->panel.box, document->data != NULL);
   if (document->data == NULL)
     return;
   gtk_label_set_text (GTK_LABEL (self->title), document->verdict.headline);
@@ -226,21 +223,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   show_number (self, PLAN, document->needs.plan_bytes);
 }
 
-static void
-tessera_headline_dispose (GObject *object)
-{
-  g_clear_object (&TESSERA_HEADLINE (object)->document);
-  G_OBJECT_CLASS (tessera_headline_parent_class)->dispose (object);
-}
-
-static void
-tessera_headline_class_init (TesseraHeadlineClass *class)
-{
-  G_OBJECT_CLASS (class)->dispose = tessera_headline_dispose;
-}
-
-static void
-add_numbers (TesseraHeadline *self)
+static GtkWidget *
+numbers_new (Headline *self)
 {
   GtkWidget *grid = gtk_grid_new ();
   GtkWidget *above = tessera_label_new ("smallest device", "caption");
@@ -268,55 +252,216 @@ add_numbers (TesseraHeadline *self)
   gtk_widget_set_name (self->proof, "plan-proof");
   gtk_grid_attach (GTK_GRID (grid), self->proof, 0, 2, N_NUMBERS, 1);
   gtk_widget_set_valign (grid, GTK_ALIGN_CENTER);
-  gtk_box_append (GTK_BOX (self), grid);
+  return grid;
 }
 
 static GtkWidget *
-sentence_new (const char *css_class)
+add_sentence (GtkWidget *box, const char *name, const char *css_class)
 {
   GtkWidget *sentence = tessera_sentence_new ("", css_class);
 
   gtk_label_set_width_chars (GTK_LABEL (sentence), SENTENCE_CHARS);
+  gtk_widget_set_name (sentence, name);
+  gtk_box_append (GTK_BOX (box), sentence);
   return sentence;
-}
-
-static void
-tessera_headline_init (TesseraHeadline *self)
-{
-  GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
-
-  self->title = sentence_new ("verdict");
-  self->sentence = sentence_new ("verdict-sentence");
-  gtk_label_set_selectable (GTK_LABEL (self->sentence), TRUE);
-  gtk_widget_set_focusable (self->sentence, FALSE);
-  gtk_widget_set_name (self->title, "verdict-headline");
-  gtk_widget_set_name (self->sentence, "verdict-sentence");
-  gtk_box_append (GTK_BOX (words), self->title);
-  gtk_box_append (GTK_BOX (words), self->sentence);
-  self->change = sentence_new ("verdict-change");
-  gtk_widget_set_name (self->change, "plan-change");
-  gtk_box_append (GTK_BOX (words), self->change);
-  self->warning = sentence_new ("problem");
-  gtk_widget_set_name (self->warning, "plan-warning");
-  gtk_box_append (GTK_BOX (words), self->warning);
-  self->hint = sentence_new ("verdict-change");
-  gtk_widget_set_name (self->hint, "plan-hint");
-  gtk_box_append (GTK_BOX (words), self->hint);
-  gtk_widget_set_hexpand (words, TRUE);
-  gtk_widget_set_valign (words, GTK_ALIGN_CENTER);
-  gtk_box_append (GTK_BOX (self), words);
-  gtk_box_set_spacing (GTK_BOX (self), 24);
-  gtk_widget_add_css_class (GTK_WIDGET (self), "headline");
-  gtk_widget_set_name (GTK_WIDGET (self), "headline");
-  add_numbers (self);
 }
 
 GtkWidget *
 tessera_headline_new (TesseraDocument *document)
 {
-  TesseraHeadline *self = g_object_new (TESSERA_TYPE_HEADLINE, NULL);
+  Headline *self = tessera_panel_new (sizeof *self, document, "headline", 24, NULL);
+  GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
 
-  self->document = g_object_ref (document);
-  tessera_watch (document, GTK_WIDGET (self), on_changed);
-  return GTK_WIDGET (self);
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->panel.box),
+                                  GTK_ORIENTATION_HORIZONTAL);
+  self->title = add_sentence (words, "verdict-headline", "verdict");
+  self->sentence = add_sentence (words, "verdict-sentence", "verdict-sentence");
+  gtk_label_set_selectable (GTK_LABEL (self->sentence), TRUE);
+  gtk_widget_set_focusable (self->sentence, FALSE);
+  self->change = add_sentence (words, "plan-change", "verdict-change");
+  self->warning = add_sentence (words, "plan-warning", "problem");
+  self->hint = add_sentence (words, "plan-hint", "verdict-change");
+  gtk_widget_set_hexpand (words, TRUE);
+  gtk_widget_set_valign (words, GTK_ALIGN_CENTER);
+  tessera_panel_add (self, words);
+  tessera_panel_add (self, numbers_new (self));
+  gtk_widget_add_css_class (self->panel.box, "headline");
+  return tessera_panel_watch (self, headline_changed);
+}
+
+/* --- which device ----------------------------------------------------------------- */
+
+static void
+on_device_selected (GtkDropDown *list, GParamSpec *property, TesseraDocument *document)
+{
+  guint at = gtk_drop_down_get_selected (list);
+
+  if (document->data != NULL && at < document->data->trace->n_devices)
+    tessera_document_set_device (document, document->data->trace->devices[at].device);
+}
+
+static void
+show_device_names (GtkDropDown *list, const TesseraTrace *trace)
+{
+  g_autoptr (GtkStringList) names = gtk_string_list_new (NULL);
+
+  for (size_t i = 0; i < trace->n_devices; i++)
+    gtk_string_list_take (names, g_strdup_printf ("Device %u", trace->devices[i].device));
+  gtk_drop_down_set_model (list, G_LIST_MODEL (names));
+}
+
+/* Also after a device could not be opened: then the one that stayed is the one chosen. */
+static void
+show_device (GtkDropDown *list, const TesseraTrace *trace)
+{
+  for (guint i = 0; i < trace->n_devices; i++)
+    if (trace->devices[i].device == trace->device)
+      gtk_drop_down_set_selected (list, i);
+}
+
+static void
+devices_changed (TesseraDocument *document, guint what, gpointer widget)
+{
+  const TesseraTrace *trace = document->data != NULL ? document->data->trace : NULL;
+
+  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_WORK)))
+    return;
+  gtk_widget_set_visible (widget, trace != NULL && trace->n_devices > 1);
+  if (trace == NULL || trace->n_devices <= 1)
+    return;
+  g_signal_handlers_block_by_func (widget, on_device_selected, document);
+  if (what & TESSERA_CHANGED_TRACE)
+    show_device_names (widget, trace);
+  if (document->jobs[TESSERA_WORK_LOAD] == NULL)
+    show_device (widget, trace);
+  g_signal_handlers_unblock_by_func (widget, on_device_selected, document);
+}
+
+GtkWidget *
+tessera_devices_new (TesseraDocument *document)
+{
+  GtkWidget *list = gtk_drop_down_new (NULL, NULL);
+
+  gtk_widget_set_name (list, "devices");
+  gtk_widget_set_tooltip_text (list, "Which device of the file");
+  tessera_set_accessible_label (list, "Which device of the file");
+  g_signal_connect_object (list, "notify::selected", G_CALLBACK (on_device_selected),
+                           document, 0);
+  tessera_watch (document, list, devices_changed);
+  return list;
+}
+
+/* --- the line at the bottom ------------------------------------------------------- */
+
+typedef struct
+{
+  TesseraPanel panel;
+  GtkWidget *moment;
+  GtkWidget *work;
+  GtkWidget *progress;
+  GtkWidget *cancel;
+} StatusBar;
+
+static void
+show_moment (StatusBar *self)
+{
+  TesseraDocument *document = self->panel.document;
+  const TesseraSheet *sheet = document->sheets[TESSERA_SIDE_LEFT];
+  g_autofree char *event = tessera_describe_count (document->moment);
+  g_autofree char *moment = NULL, *live = NULL, *reserved = NULL;
+  g_autofree char *text = NULL;
+
+  if (sheet == NULL || document->moment >= sheet->layout->n_events)
+    {
+      gtk_label_set_text (GTK_LABEL (self->moment), "");
+      return;
+    }
+  moment = tessera_describe_moment (document->data, document->moment);
+  live = tessera_describe_bytes (sheet->layout->curves.live_bytes[document->moment]);
+  reserved =
+      tessera_describe_bytes (sheet->layout->curves.reserved_bytes[document->moment]);
+  text = g_strdup_printf ("Event %s%s%s · live %s, reserved %s", event,
+                          *moment != '\0' ? " · " : "", moment, live, reserved);
+  tessera_name_set (self->moment, text);
+  tessera_set_tip (self->moment, text);
+}
+
+/* What the planner has while it works. */
+static void
+show_news (StatusBar *self, int work, const char *name)
+{
+  TesseraJob *job = self->panel.document->jobs[work];
+  TesseraNews news = tessera_job_news (job);
+  g_autofree char *text = tessera_describe_news (&news);
+  const char *stop = "Stop";
+
+  if (text != NULL)
+    {
+      g_autofree char *both = g_strdup_printf ("%s: %s", name, text);
+
+      gtk_label_set_text (GTK_LABEL (self->work), both);
+      stop = "Stop, and keep the best plan so far";
+    }
+  else
+    gtk_label_set_text (GTK_LABEL (self->work), name);
+  tessera_set_tip (self->cancel, stop);
+}
+
+static void
+show_work (StatusBar *self)
+{
+  static const char *const names[TESSERA_WORK_MOMENT] = { "Opening", "Simulating",
+                                                          "Planning", "Smallest device…",
+                                                          "Writing" };
+  TesseraDocument *document = self->panel.document;
+  int work = 0;
+
+  while (work < TESSERA_WORK_MOMENT && document->jobs[work] == NULL)
+    work++;
+  gtk_widget_set_visible (self->work, work < TESSERA_WORK_MOMENT);
+  gtk_widget_set_visible (self->progress, work < TESSERA_WORK_MOMENT);
+  gtk_widget_set_visible (self->cancel, work < TESSERA_WORK_MOMENT);
+  if (work == TESSERA_WORK_MOMENT)
+    return;
+  show_news (self, work, names[work]);
+  gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->progress),
+                                 document->fractions[work]);
+  tessera_set_accessible_label (self->progress, names[work]);
+}
+
+static void
+status_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  StatusBar *self = user;
+
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_SHEETS))
+    show_moment (self);
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_WORK))
+    show_work (self);
+}
+
+GtkWidget *
+tessera_status_bar_new (TesseraDocument *document)
+{
+  StatusBar *self = tessera_panel_new (sizeof *self, document, "status", 8, NULL);
+
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->panel.box),
+                                  GTK_ORIENTATION_HORIZONTAL);
+  self->moment = tessera_name_new ("moment", "quiet", 2);
+  gtk_widget_set_hexpand (self->moment, TRUE);
+  self->work = tessera_label_new ("", "quiet");
+  gtk_widget_set_name (self->work, "work");
+  self->progress = gtk_progress_bar_new ();
+  gtk_widget_set_valign (self->progress, GTK_ALIGN_CENTER);
+  gtk_widget_set_size_request (self->progress, 80, -1);
+  self->cancel = gtk_button_new_from_icon_name ("tessera-stop-symbolic");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->cancel), "win.cancel");
+  tessera_set_accessible_label (self->cancel, "Stop");
+  gtk_widget_set_css_classes (self->cancel, (const char *[]){ "flat", "small", NULL });
+  tessera_panel_add (self, self->moment);
+  tessera_panel_add (self, self->work);
+  tessera_panel_add (self, self->progress);
+  tessera_panel_add (self, self->cancel);
+  gtk_widget_add_css_class (self->panel.box, "status");
+  return tessera_panel_watch (self, status_changed);
 }

@@ -1,19 +1,15 @@
 /*
- * What the colours mean, and a filter.
+ * What the colours mean, and a filter; below, what reserved memory is made of.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/kit/kit.h"
 #include "viewer/panels/panels.h"
 
-#include "viewer/model/document.h"
-#include "viewer/kit/kit.h"
-
-/* Entries beyond this are summed up in one line: nobody tells more colours apart. */
-#define MOST_ENTRIES 200
 /* Entries in sight; the others unfold. */
-#define MOST_OPEN 12
+#define MOST_OPEN 12u
 
-/* What is told below the entries. */
+/* What stands below the entries. */
 enum
 {
   FAILED,
@@ -22,7 +18,6 @@ enum
   N_FIXED
 };
 
-/* A place for an entry: it stays while what stands in it changes. */
 typedef struct
 {
   GtkWidget *button; /* NULL: a fixed row */
@@ -30,111 +25,80 @@ typedef struct
   size_t entry;
 } Row;
 
-#define TESSERA_TYPE_LEGEND (tessera_legend_get_type ())
-G_DECLARE_FINAL_TYPE (TesseraLegend, tessera_legend, TESSERA, LEGEND, GtkBox)
-
-struct _TesseraLegend
+typedef struct
 {
-  GtkBox parent_instance;
-
-  TesseraDocument *document;
-  GtkWidget *key;     /* GtkDropDown */
-  GtkWidget *caption; /* of the entries' numbers */
-  GtkWidget *entries;
-  GtkWidget *expander, *more; /* what unfolds */
-  GPtrArray *rows;            /* Row: of the entries, as many as were needed once */
-  Row *fixed[N_FIXED];
-  GArray *shown;  /* size_t: which entries have blocks, MOST_ENTRIES at most */
+  TesseraPanel panel;
+  GtkWidget *key;      /* GtkDropDown */
+  GtkWidget *caption;  /* of the entries' numbers */
+  GtkWidget *expander; /* of the entries beyond MOST_OPEN */
+  Row rows[TESSERA_MAX_LEGEND_ENTRIES];
+  Row fixed[N_FIXED];
   GtkWidget *all; /* shows everything again */
-};
-
-G_DEFINE_TYPE (TesseraLegend, tessera_legend, GTK_TYPE_BOX)
+} Legend;
 
 /* --- a row ------------------------------------------------------------------------ */
 
 static void
-on_entry_clicked (
-    GtkGestureClick *gesture, int n, double x, double y, TesseraLegend *self)
+on_entry_clicked (GtkWidget *button, Legend *self)
 {
-  GtkWidget *button = gtk_event_controller_get_widget (GTK_EVENT_CONTROLLER (gesture));
-  const Row *row = g_object_get_data (G_OBJECT (button), "row");
-  GdkModifierType state =
-      gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (gesture));
+  const Row *row = self->rows;
 
-  gtk_gesture_set_state (GTK_GESTURE (gesture), GTK_EVENT_SEQUENCE_CLAIMED);
-  tessera_document_filter (self->document, row->entry,
-                           (state & (GDK_CONTROL_MASK | GDK_SHIFT_MASK)) == 0);
+  while (row->button != button)
+    row++;
+  tessera_document_filter (self->panel.document, row->entry,
+                           !tessera_wants_more (button));
 }
 
-static void
-on_entry_activated (GtkButton *button, TesseraLegend *self)
-{
-  const Row *row = g_object_get_data (G_OBJECT (button), "row");
-
-  tessera_document_filter (self->document, row->entry, TRUE);
-}
-
-static Row *
+static Row
 row_new (void)
 {
-  Row *row = g_new0 (Row, 1);
+  Row row = { .box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8),
+              .swatch = tessera_swatch_new (0, TESSERA_NONE),
+              .name = tessera_name_new ("legend-name", NULL, 5),
+              .amount = tessera_label_new ("", "amount") };
 
-  row->box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  row->swatch = tessera_swatch_new (0, TESSERA_NONE);
-  row->name = tessera_name_new ("legend-name", NULL, 5);
-  row->amount = tessera_label_new ("", "amount");
-  gtk_widget_set_hexpand (row->name, TRUE);
-  gtk_box_append (GTK_BOX (row->box), row->swatch);
-  gtk_box_append (GTK_BOX (row->box), row->name);
-  gtk_box_append (GTK_BOX (row->box), row->amount);
+  gtk_widget_set_hexpand (row.name, TRUE);
+  gtk_box_append (GTK_BOX (row.box), row.swatch);
+  gtk_box_append (GTK_BOX (row.box), row.name);
+  gtk_box_append (GTK_BOX (row.box), row.amount);
   return row;
 }
 
-/* In @box from now on. */
-static Row *
-entry_row_new (TesseraLegend *self, GtkWidget *box)
+static Row
+entry_row_new (Legend *self, GtkWidget *box)
 {
-  Row *row = row_new ();
-  GtkGesture *click = gtk_gesture_click_new ();
+  Row row = row_new ();
 
-  row->button = gtk_button_new ();
-  gtk_button_set_child (GTK_BUTTON (row->button), row->box);
-  gtk_widget_set_css_classes (row->button,
-                              (const char *[]){ "flat", "legend-row", NULL });
-  g_object_set_data (G_OBJECT (row->button), "row", row);
-  /* The gesture sees the click before the button does, with its modifiers; the button
-   * serves the keyboard. */
-  gtk_event_controller_set_propagation_phase (GTK_EVENT_CONTROLLER (click),
-                                              GTK_PHASE_CAPTURE);
-  g_signal_connect (click, "pressed", G_CALLBACK (on_entry_clicked), self);
-  gtk_widget_add_controller (row->button, GTK_EVENT_CONTROLLER (click));
-  g_signal_connect (row->button, "clicked", G_CALLBACK (on_entry_activated), self);
-  gtk_box_append (GTK_BOX (box), row->button);
+  row.button = gtk_button_new ();
+  gtk_button_set_child (GTK_BUTTON (row.button), row.box);
+  gtk_widget_set_css_classes (row.button, (const char *[]){ "flat", "legend-row", NULL });
+  g_signal_connect (row.button, "clicked", G_CALLBACK (on_entry_clicked), self);
+  gtk_box_append (GTK_BOX (box), row.button);
   return row;
 }
 
-static Row *
+static Row
 fixed_row_new (GtkWidget *box, const char *name, const char *widget_name)
 {
-  Row *row = row_new ();
+  Row row = row_new ();
 
-  tessera_name_set (row->name, name);
-  gtk_widget_add_css_class (row->box, "legend-fixed");
-  gtk_widget_set_name (row->box, widget_name);
-  gtk_box_append (GTK_BOX (box), row->box);
+  tessera_name_set (row.name, name);
+  gtk_widget_add_css_class (row.box, "legend-fixed");
+  gtk_widget_set_name (row.box, widget_name);
+  gtk_box_append (GTK_BOX (box), row.box);
   return row;
 }
 
 /* --- what stands in them ---------------------------------------------------------- */
 
 static void
-write_entry (TesseraLegend *self, Row *row, size_t index)
+write_entry (Legend *self, Row *row, size_t index)
 {
-  const TesseraPaint *paint = self->document->paint;
+  const TesseraPaint *paint = self->panel.document->paint;
   const TesseraLegendEntry *entry = &paint->colouring->entries[index];
-  const TesseraMoment *told = &self->document->told;
+  const TesseraMoment *told = &self->panel.document->told;
   gboolean is_counted = told->colouring == paint->colouring;
-  g_autofree char *moment = tessera_describe_told (self->document);
+  g_autofree char *moment = tessera_describe_told (self->panel.document);
   g_autofree char *amount =
       is_counted ? tessera_describe_bytes (told->live_bytes[index]) : g_strdup ("…");
   g_autofree char *count = tessera_describe_counted (entry->n_blocks, "block");
@@ -153,7 +117,7 @@ write_entry (TesseraLegend *self, Row *row, size_t index)
     gtk_widget_add_css_class (row->button, "filtered");
 }
 
-/* @amount: NULL: it is not told. Takes it and @tip over. */
+/* @amount: NULL: the row is not seen. Takes it and @tip over. */
 static void
 write_fixed (Row *row, uint32_t rgb, uint32_t hatch_rgb, char *amount, char *tip)
 {
@@ -169,30 +133,30 @@ write_fixed (Row *row, uint32_t rgb, uint32_t hatch_rgb, char *amount, char *tip
 }
 
 static void
-write_missed (TesseraLegend *self, const TesseraPalette *palette)
+write_missed (Legend *self, const TesseraPalette *palette)
 {
   const TesseraLayout *layout = NULL;
   g_autofree char *count = NULL, *bytes = NULL;
 
   for (int side = 0; side < TESSERA_N_SIDES && layout == NULL; side++)
     {
-      const TesseraSheet *sheet = self->document->sheets[side];
+      const TesseraSheet *sheet = self->panel.document->sheets[side];
 
       if (sheet != NULL && sheet->layout->n_misses > sheet->layout->n_planned_misses)
         layout = sheet->layout;
     }
   if (layout == NULL)
     {
-      write_fixed (self->fixed[MISSED], 0, TESSERA_NONE, NULL, NULL);
+      write_fixed (&self->fixed[MISSED], 0, TESSERA_NONE, NULL, NULL);
       return;
     }
   /* Only a run that followed a plan can have missed it. */
-  tessera_name_set (self->fixed[MISSED]->name,
+  tessera_name_set (self->fixed[MISSED].name,
                     layout->pool_bytes > 0 ? "missed the plan" : "beside the pool");
   count =
       tessera_describe_counted (layout->n_misses - layout->n_planned_misses, "request");
   bytes = tessera_describe_bytes (layout->miss_bytes - layout->planned_miss_bytes);
-  write_fixed (self->fixed[MISSED], palette->reserved, palette->missed,
+  write_fixed (&self->fixed[MISSED], palette->reserved, palette->missed,
                g_strdup_printf ("%s in all", bytes),
                g_strdup_printf ("%s found no place in the plan's pool%s", count,
                                 layout->pool_bytes > 0
@@ -204,32 +168,32 @@ write_missed (TesseraLegend *self, const TesseraPalette *palette)
 /* What a request asked for that failed is not live: no number stands with those that are.
  */
 static void
-write_failed (TesseraLegend *self, const TesseraLayout *layout, uint32_t rgb)
+write_failed (Legend *self, const TesseraLayout *layout, uint32_t rgb)
 {
   size_t n = layout != NULL ? layout->n_ooms : 0;
 
   if (n == 0)
-    write_fixed (self->fixed[FAILED], 0, TESSERA_NONE, NULL, NULL);
+    write_fixed (&self->fixed[FAILED], 0, TESSERA_NONE, NULL, NULL);
   else
     {
       g_autofree char *count = tessera_describe_counted (n, "request");
       g_autofree char *size = tessera_describe_bytes (layout->ooms[n - 1].size_bytes);
 
-      write_fixed (self->fixed[FAILED], rgb, TESSERA_NONE, g_strdup (""),
+      write_fixed (&self->fixed[FAILED], rgb, TESSERA_NONE, g_strdup (""),
                    g_strdup_printf ("%s failed, the last of %s", count, size));
     }
 }
 
 static void
-write_fixed_rows (TesseraLegend *self)
+write_fixed_rows (Legend *self)
 {
-  const TesseraPalette *palette = tessera_palette (self->document->dark);
-  TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
-  const TesseraParts *parts = &self->document->told.parts;
+  const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
+  TesseraSheet *sheet = self->panel.document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraParts *parts = &self->panel.document->told.parts;
 
   write_failed (self, sheet != NULL ? sheet->layout : NULL, palette->bad);
   write_missed (self, palette);
-  write_fixed (self->fixed[RESERVED_FREE], palette->reserved, palette->hatch,
+  write_fixed (&self->fixed[RESERVED_FREE], palette->reserved, palette->hatch,
                sheet != NULL ? tessera_describe_bytes (tessera_parts_free_bytes (parts))
                              : NULL,
                g_strdup ("Taken from the device and used by nothing at that moment"));
@@ -237,77 +201,45 @@ write_fixed_rows (TesseraLegend *self)
 
 /* --- all of them ------------------------------------------------------------------ */
 
-/* Rows that are there: of what stands in them. Folded ones need not be there. */
-static void
-write_entries (TesseraLegend *self)
+/* Those that have blocks. Returns: how many they are. */
+static guint
+write_entries (Legend *self)
 {
-  for (guint i = 0; i < self->rows->len; i++)
-    {
-      Row *row = g_ptr_array_index (self->rows, i);
+  const TesseraPaint *paint = self->panel.document->paint;
+  size_t n_entries = paint != NULL ? paint->colouring->n_entries : 0;
+  guint n = 0;
 
-      gtk_widget_set_visible (row->button, i < self->shown->len);
-      if (i < self->shown->len)
-        write_entry (self, row, g_array_index (self->shown, size_t, i));
-    }
-}
-
-static void
-make_rows (TesseraLegend *self)
-{
-  gboolean unfolded = gtk_expander_get_expanded (GTK_EXPANDER (self->expander));
-  guint n = unfolded ? self->shown->len : MIN (self->shown->len, MOST_OPEN);
-
-  while (self->rows->len < n)
-    {
-      guint at = self->rows->len;
-      Row *row = entry_row_new (self, at < MOST_OPEN ? self->entries : self->more);
-
-      g_ptr_array_add (self->rows, row);
-      write_entry (self, row, g_array_index (self->shown, size_t, at));
-    }
-}
-
-static void
-find_shown (TesseraLegend *self)
-{
-  const TesseraPaint *paint = self->document->paint;
-
-  g_array_set_size (self->shown, 0);
-  for (size_t i = 0; paint != NULL && i < MIN (paint->colouring->n_entries, MOST_ENTRIES);
-       i++)
+  for (size_t i = 0; i < n_entries; i++)
     if (paint->colouring->entries[i].n_blocks > 0)
-      g_array_append_val (self->shown, i);
+      {
+        gtk_widget_set_visible (self->rows[n].button, TRUE);
+        write_entry (self, &self->rows[n++], i);
+      }
+  for (guint i = n; i < TESSERA_MAX_LEGEND_ENTRIES; i++)
+    gtk_widget_set_visible (self->rows[i].button, FALSE);
+  return n;
 }
 
 static void
-write_all (TesseraLegend *self)
+write_all (Legend *self)
 {
-  const TesseraPaint *paint = self->document->paint;
-  g_autofree char *moment = tessera_describe_told (self->document);
+  const TesseraPaint *paint = self->panel.document->paint;
+  g_autofree char *moment = tessera_describe_told (self->panel.document);
   g_autofree char *caption = g_strconcat ("live at ", moment, NULL);
-  guint n_more;
+  guint n = write_entries (self);
+  g_autofree char *more = g_strdup_printf ("%u more", n - MIN (n, MOST_OPEN));
 
   gtk_label_set_text (GTK_LABEL (self->caption), caption);
-  find_shown (self);
-  n_more = self->shown->len - MIN (self->shown->len, MOST_OPEN);
-  write_entries (self);
-  make_rows (self);
-  gtk_widget_set_visible (self->expander, n_more > 0);
-  if (n_more > 0)
-    {
-      g_autofree char *text = g_strdup_printf ("%u more", n_more);
-
-      if (g_strcmp0 (gtk_expander_get_label (GTK_EXPANDER (self->expander)), text) != 0)
-        gtk_expander_set_label (GTK_EXPANDER (self->expander), text);
-    }
+  gtk_widget_set_visible (self->expander, n > MOST_OPEN);
+  gtk_expander_set_label (GTK_EXPANDER (self->expander), more);
   write_fixed_rows (self);
   gtk_widget_set_visible (self->all, paint != NULL && paint->shown != NULL);
 }
 
 static void
-on_changed (TesseraDocument *document, guint what, gpointer user)
+legend_changed (TesseraDocument *document, guint what, gpointer user)
 {
-  TesseraLegend *self = user;
+  Legend *self = user;
 
   if (gtk_drop_down_get_selected (GTK_DROP_DOWN (self->key)) != document->colour_key)
     gtk_drop_down_set_selected (GTK_DROP_DOWN (self->key), document->colour_key);
@@ -317,62 +249,20 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 }
 
 static void
-on_key_selected (GtkDropDown *key, GParamSpec *spec, TesseraLegend *self)
+on_key_selected (GtkDropDown *key, GParamSpec *spec, Legend *self)
 {
-  g_autofree char *value = g_strdup (
-      tessera_colour_key_name ((TesseraColourKey) gtk_drop_down_get_selected (key)));
+  guint selected = gtk_drop_down_get_selected (key);
 
-  if (gtk_drop_down_get_selected (key) != self->document->colour_key)
-    gtk_widget_activate_action (GTK_WIDGET (self), "win.colour", "s", value);
+  if (selected != self->panel.document->colour_key)
+    gtk_widget_activate_action (self->panel.box, "win.colour", "s",
+                                tessera_colour_key_name ((TesseraColourKey) selected));
 }
 
-static void
-tessera_legend_dispose (GObject *object)
-{
-  g_clear_object (&TESSERA_LEGEND (object)->document);
-  G_OBJECT_CLASS (tessera_legend_parent_class)->dispose (object);
-}
-
-/* Rows go last: their buttons may still be told of. */
-static void
-tessera_legend_finalize (GObject *object)
-{
-  TesseraLegend *self = TESSERA_LEGEND (object);
-
-  for (int i = 0; i < N_FIXED; i++)
-    g_free (self->fixed[i]);
-  g_ptr_array_unref (self->rows);
-  g_array_unref (self->shown);
-  G_OBJECT_CLASS (tessera_legend_parent_class)->finalize (object);
-}
-
-static void
-tessera_legend_class_init (TesseraLegendClass *class)
-{
-  G_OBJECT_CLASS (class)->dispose = tessera_legend_dispose;
-  G_OBJECT_CLASS (class)->finalize = tessera_legend_finalize;
-}
-
-/* As close as the entries are to each other. */
-static void
-add_below (TesseraLegend *self)
-{
-  GtkWidget *below = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-
-  gtk_box_append (GTK_BOX (below), self->expander);
-  self->fixed[FAILED] = fixed_row_new (below, "request that failed", "legend-failed");
-  self->fixed[MISSED] = fixed_row_new (below, "missed the plan", "legend-missed");
-  self->fixed[RESERVED_FREE] = fixed_row_new (below, "reserved, free", "legend-free");
-  gtk_widget_add_css_class (below, "legend-below");
-  gtk_box_append (GTK_BOX (self), below);
-}
-
-static void
-tessera_legend_init (TesseraLegend *self)
+static GtkWidget *
+head_new (Legend *self)
 {
   GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   GtkStringList *names = gtk_string_list_new (NULL);
-  GtkWidget *label = tessera_heading_new ("Colour by");
 
   for (int i = 0; i < TESSERA_N_COLOUR_KEYS; i++)
     gtk_string_list_append (names, tessera_colour_key_name ((TesseraColourKey) i));
@@ -381,42 +271,190 @@ tessera_legend_init (TesseraLegend *self)
   gtk_widget_set_hexpand (self->key, TRUE);
   gtk_widget_set_halign (self->key, GTK_ALIGN_END);
   tessera_set_accessible_label (self->key, "Colour by");
-  self->caption = tessera_label_new ("", "caption");
-  gtk_widget_set_halign (self->caption, GTK_ALIGN_END);
-  gtk_widget_add_css_class (self->caption, "legend-caption");
-  self->entries = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  gtk_widget_set_name (self->entries, "legend-entries");
-  self->more = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  gtk_box_append (GTK_BOX (head), tessera_heading_new ("Colour by"));
+  gtk_box_append (GTK_BOX (head), self->key);
+  return head;
+}
+
+/* What unfolds and the fixed rows, as close as the entries are to each other. */
+static GtkWidget *
+below_new (Legend *self, GtkWidget *more)
+{
+  GtkWidget *below = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+
   self->expander = gtk_expander_new (NULL);
   gtk_widget_set_name (self->expander, "legend-more");
-  gtk_expander_set_child (GTK_EXPANDER (self->expander), self->more);
-  g_signal_connect_swapped (self->expander, "notify::expanded", G_CALLBACK (make_rows),
-                            self);
-  self->rows = g_ptr_array_new_with_free_func (g_free);
-  self->shown = g_array_new (FALSE, FALSE, sizeof (size_t));
-  self->all = gtk_button_new_with_label ("Show all");
-  gtk_widget_set_name (self->all, "legend-all");
-  gtk_widget_add_css_class (self->all, "flat");
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->all), "win.show-all");
-  gtk_box_append (GTK_BOX (head), label);
-  gtk_box_append (GTK_BOX (head), self->key);
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 6);
-  gtk_box_append (GTK_BOX (self), head);
-  gtk_box_append (GTK_BOX (self), self->caption);
-  gtk_box_append (GTK_BOX (self), self->entries);
-  add_below (self);
-  gtk_box_append (GTK_BOX (self), self->all);
-  gtk_widget_set_name (GTK_WIDGET (self), "legend");
+  gtk_expander_set_child (GTK_EXPANDER (self->expander), more);
+  gtk_box_append (GTK_BOX (below), self->expander);
+  self->fixed[FAILED] = fixed_row_new (below, "request that failed", "legend-failed");
+  self->fixed[MISSED] = fixed_row_new (below, "missed the plan", "legend-missed");
+  self->fixed[RESERVED_FREE] = fixed_row_new (below, "reserved, free", "legend-free");
+  gtk_widget_add_css_class (below, "legend-below");
+  return below;
 }
 
 GtkWidget *
 tessera_legend_new (TesseraDocument *document)
 {
-  TesseraLegend *self = g_object_new (TESSERA_TYPE_LEGEND, NULL);
+  Legend *self = tessera_panel_new (sizeof *self, document, "legend", 6, NULL);
+  GtkWidget *entries = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *more = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
 
-  self->document = g_object_ref (document);
-  tessera_watch (document, GTK_WIDGET (self), on_changed);
+  gtk_widget_set_name (entries, "legend-entries");
+  for (guint i = 0; i < TESSERA_MAX_LEGEND_ENTRIES; i++)
+    self->rows[i] = entry_row_new (self, i < MOST_OPEN ? entries : more);
+  self->caption = tessera_label_new ("", "caption");
+  gtk_widget_set_halign (self->caption, GTK_ALIGN_END);
+  gtk_widget_add_css_class (self->caption, "legend-caption");
+  self->all = gtk_button_new_with_label ("Show all");
+  gtk_widget_set_name (self->all, "legend-all");
+  gtk_widget_add_css_class (self->all, "flat");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->all), "win.show-all");
+  tessera_panel_add (self, head_new (self));
+  tessera_panel_add (self, self->caption);
+  tessera_panel_add (self, entries);
+  tessera_panel_add (self, below_new (self, more));
+  tessera_panel_add (self, self->all);
+  tessera_panel_watch (self, legend_changed);
   g_signal_connect (self->key, "notify::selected", G_CALLBACK (on_key_selected), self);
-  return GTK_WIDGET (self);
+  return self->panel.box;
+}
+
+/* --- what reserved memory is made of at the chosen moment, to the byte ------------ */
+
+/* The parts, their sum, and what stands beside them. */
+enum
+{
+  SUM = TESSERA_N_PARTS,
+  LARGEST_HOLE,
+  NEXT_REQUEST,
+  FREE_AT_DRIVER,
+  NOT_PYTORCHS,
+  N_PART_ROWS
+};
+
+typedef struct
+{
+  TesseraPanel panel;
+  GtkWidget *heading;
+  GtkWidget *names[N_PART_ROWS];
+  GtkWidget *bars[N_PART_ROWS]; /* NULL: none */
+  GtkWidget *amounts[N_PART_ROWS];
+} Parts;
+
+/* What stands in the rows at the chosen moment. */
+static void
+list_parts (TesseraDocument *document, TesseraPart rows[N_PART_ROWS])
+{
+  const TesseraParts *parts = &document->told.parts;
+
+  tessera_parts_list (document->data->trace, parts, rows);
+  rows[SUM] =
+      (TesseraPart){ NULL, "reserved", "Taken from the device: the sum of the above",
+                     parts->reserved_bytes };
+  rows[LARGEST_HOLE] =
+      (TesseraPart){ NULL, "largest hole", "That the next request could use",
+                     parts->largest_hole_bytes, .is_rare = true };
+  rows[NEXT_REQUEST] =
+      (TesseraPart){ NULL, "next request", "Rounded; the next allocation or failure",
+                     parts->request_bytes, .is_rare = true };
+  rows[FREE_AT_DRIVER] = (TesseraPart){ NULL, "free at driver", "Not taken by anyone",
+                                        parts->free_at_driver_bytes, .is_rare = true };
+  rows[NOT_PYTORCHS] =
+      (TesseraPart){ NULL, "not PyTorch's", "Device memory outside PyTorch's allocator",
+                     parts->outside_bytes, .is_rare = true };
+}
+
+static void
+set_heading (Parts *self)
+{
+  g_autofree char *moment = tessera_describe_told (self->panel.document);
+  g_autofree char *text = g_strconcat ("At ", moment, NULL);
+
+  gtk_label_set_text (GTK_LABEL (self->heading), text);
+  tessera_set_tip (self->heading, strstr (text, "later") == NULL
+                                      ? NULL
+                                      : "At its first peak reserved memory was higher, "
+                                        "with caches full from the start: what a run "
+                                        "pays for is seen where it comes back");
+}
+
+static void
+show_part (Parts *self, int row, const TesseraPart *part)
+{
+  const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
+  double whole = (double) MAX (self->panel.document->told.parts.reserved_bytes, 1);
+  g_autofree char *amount = tessera_describe_bytes (part->bytes);
+  g_autofree char *exact = tessera_describe_bytes_exact (part->bytes);
+  g_autofree char *tip = g_strdup_printf ("%s: %s", part->meaning, exact);
+
+  gtk_label_set_text (GTK_LABEL (self->names[row]), part->name);
+  gtk_label_set_text (GTK_LABEL (self->amounts[row]), amount);
+  tessera_set_tip (self->names[row], tip);
+  tessera_set_tip (self->amounts[row], tip);
+  if (self->bars[row] == NULL)
+    return;
+  tessera_set_tip (self->bars[row], tip);
+  tessera_bar_set (self->bars[row], (double) part->bytes / whole,
+                   row == SUM ? palette->dim : palette->curve_live);
+}
+
+static void
+parts_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  Parts *self = user;
+  TesseraPart rows[N_PART_ROWS];
+
+  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_COLOUR)))
+    return;
+  gtk_widget_set_visible (self->panel.box, document->data != NULL);
+  if (document->data == NULL)
+    return;
+  set_heading (self);
+  list_parts (document, rows);
+  for (int row = 0; row < N_PART_ROWS; row++)
+    {
+      uint64_t bytes = rows[row].bytes;
+      gboolean is_seen = !rows[row].is_rare || (bytes != TESSERA_NOWHERE && bytes != 0);
+
+      gtk_widget_set_visible (self->names[row], is_seen);
+      gtk_widget_set_visible (self->amounts[row], is_seen);
+      if (self->bars[row] != NULL)
+        gtk_widget_set_visible (self->bars[row], is_seen);
+      if (is_seen)
+        show_part (self, row, &rows[row]);
+    }
+}
+
+static void
+add_part (Parts *self, GtkGrid *grid, int row)
+{
+  const char *css_class = row < SUM ? NULL : row == SUM ? "strong" : "quiet";
+
+  self->names[row] = tessera_label_new ("", css_class);
+  self->bars[row] = row <= SUM ? tessera_bar_new (0, 0) : NULL;
+  self->amounts[row] = tessera_number_new ("amount", css_class);
+  gtk_widget_add_css_class (self->amounts[row], "figure");
+  gtk_widget_set_hexpand (self->names[row], TRUE);
+  gtk_grid_attach (grid, self->names[row], 0, row, 1, 1);
+  if (self->bars[row] != NULL)
+    gtk_grid_attach (grid, self->bars[row], 1, row, 1, 1);
+  gtk_grid_attach (grid, self->amounts[row], 2, row, 1, 1);
+}
+
+GtkWidget *
+tessera_parts_view_new (TesseraDocument *document)
+{
+  Parts *self = tessera_panel_new (sizeof *self, document, "parts", 6, NULL);
+  GtkWidget *grid = gtk_grid_new ();
+
+  self->heading = tessera_heading_new ("");
+  gtk_widget_set_name (self->heading, "parts-heading");
+  gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
+  gtk_grid_set_row_spacing (GTK_GRID (grid), 4);
+  for (int row = 0; row < N_PART_ROWS; row++)
+    add_part (self, GTK_GRID (grid), row);
+  tessera_panel_add (self, self->heading);
+  tessera_panel_add (self, grid);
+  return tessera_panel_watch (self, parts_changed);
 }

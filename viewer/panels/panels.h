@@ -33,28 +33,12 @@ gboolean tessera_table_is_settled (GtkWidget *table);
  * file has several. Choosing opens the file again. */
 GtkWidget *tessera_devices_new (TesseraDocument *document);
 
-/* Everything about the selected block: exact bytes, both places, what it rests on,
- * its neighbours and its stack. */
+/* Everything about the selected blocks: of several what they have in common, of the one
+ * that leads its exact bytes, both places, its stack and what lies around it. Below, the
+ * largest blocks alive at the chosen moment. */
 GtkWidget *tessera_inspector_new (TesseraDocument *document);
 
-/* The largest blocks alive at the chosen moment: what the memory is made of. */
-GtkWidget *tessera_largest_new (TesseraDocument *document);
-
-/* What lies around the selected block: before and after it in time, below and above
- * it in address. Each is a button that selects it. */
-GtkWidget *tessera_neighbours_new (TesseraDocument *document);
-
-/* A stack, folded to the program's own lines; a switch shows all of it. */
-GtkWidget *tessera_stack_view_new (void);
-/* @trace: (nullable) must outlive what is shown. */
-void
-tessera_stack_view_set_stack (GtkWidget *view, const TesseraTrace *trace, uint32_t stack);
-
 /* Several plans: those that are kept, which of them stands on which side, and how the
- * two that are shown differ. */
-GtkWidget *tessera_plans_view_new (TesseraDocument *document);
-
-/* How what stands on the left and on the right differ: heights, hits, what moved. Of
- * two plans these are the numbers of `tessera compare`: both come from
+ * two that are shown differ, in the numbers of `tessera compare`: both come from
  * tessera_compare_plans(). */
-GtkWidget *tessera_compare_view_new (TesseraDocument *document);
+GtkWidget *tessera_plans_view_new (TesseraDocument *document);

@@ -1,78 +1,293 @@
 /*
- * Several plans: those that are kept, and which stands on which side.
- *
- * A plan's row stays while it is kept: what is told in it is written anew, the focus
- * stays on its buttons. The row of a plan that went serves the one that came.
+ * Several plans: those that are kept, which stands on which side, and how what is shown
+ * on both sides differs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/kit/kit.h"
 #include "viewer/panels/panels.h"
 
 #include "db/plan.h"
-#include "viewer/model/document.h"
-#include "viewer/kit/kit.h"
+
+static GtkWidget *
+small_button_new (const char *label, const char *action, const char *tip)
+{
+  GtkWidget *button = gtk_button_new_with_label (label);
+
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), action);
+  gtk_widget_add_css_class (button, "small");
+  tessera_set_tip (button, tip);
+  return button;
+}
+
+/* --- how both sides differ -------------------------------------------------------- */
+
+#define N_MOVED 12
+
+enum
+{
+  HEIGHT,
+  ABOVE,
+  HITS,
+  MISSES,
+  N_FACTS
+};
+
+enum
+{
+  SAME,
+  MOVED,
+  ONLY_LEFT,
+  ONLY_RIGHT,
+  N_COUNTS
+};
 
 typedef struct
 {
-  const void *key; /* whose row it is: a TesseraKept, the document: PyTorch's; NULL:
-                      nobody's; never followed */
-  guint index;     /* of those kept, or TESSERA_NONE: PyTorch's layout */
+  TesseraPanel panel;
+  GtkWidget *facts[N_FACTS][TESSERA_N_SIDES];
+  GtkWidget *hint;
+  GtkWidget *differences;         /* of two plans */
+  GtkWidget *counts[N_COUNTS][2]; /* blocks, bytes */
+  GtkWidget *select;
+  GtkWidget *moved;
+} Comparison;
+
+static const char *const side_names[TESSERA_N_SIDES] = { "left", "right" };
+static const char *const fact_names[N_FACTS] = { "height", "above bound", "hits",
+                                                 "misses" };
+static const char *const amount_names[2] = { "blocks", "bytes" };
+static const char *const count_names[N_COUNTS] = { "same", "moved", "left only",
+                                                   "right only" };
+
+/* @text: (transfer full) (nullable) */
+static void
+take_text (GtkWidget *label, char *text)
+{
+  gtk_label_set_text (GTK_LABEL (label), text != NULL ? text : "–");
+  g_free (text);
+}
+
+static char *
+describe_misses (const TesseraLayout *layout)
+{
+  g_autofree char *all = tessera_describe_count (layout->n_misses);
+  g_autofree char *planned = tessera_describe_count (layout->n_planned_misses);
+
+  return layout->n_planned_misses > 0 ? g_strdup_printf ("%s (%s planned)", all, planned)
+                                      : g_steal_pointer (&all);
+}
+
+static void
+show_side (Comparison *self, int side)
+{
+  TesseraDocument *document = self->panel.document;
+  const TesseraSheet *sheet = document->sheets[side];
+  const TesseraPlan *plan =
+      sheet != NULL && sheet->planned != NULL ? sheet->planned->plan : NULL;
+  char *texts[N_FACTS] = { NULL };
+
+  if (sheet != NULL)
+    {
+      uint64_t height =
+          plan != NULL ? plan->height_bytes : sheet->layout->peak_reserved_bytes;
+      uint64_t bound = plan != NULL ? tessera_plan_proven_bound (plan)
+                                    : tessera_document_bound (document);
+
+      texts[HEIGHT] = tessera_describe_bytes (height);
+      texts[ABOVE] = g_strdup_printf (
+          "%.1f %%", 100 * ((double) height / (double) MAX (bound, 1) - 1));
+    }
+  if (sheet != NULL && sheet->layout->is_hit != NULL)
+    {
+      texts[HITS] = tessera_describe_count (sheet->layout->n_hits);
+      texts[MISSES] = describe_misses (sheet->layout);
+    }
+  for (int fact = 0; fact < N_FACTS; fact++)
+    take_text (self->facts[fact][side], texts[fact]);
+}
+
+static void
+add_moved (GtkWidget *moved, const TesseraMovedBlock *move)
+{
+  uint64_t before = move->offset_bytes[0], after = move->offset_bytes[1];
+  g_autofree char *from = tessera_describe_bytes (before);
+  g_autofree char *to = tessera_describe_bytes (after);
+  g_autofree char *by =
+      tessera_describe_bytes (after > before ? after - before : before - after);
+  /* By less than what both are written with. */
+  g_autofree char *place =
+      g_str_equal (from, to)
+          ? g_strdup_printf ("%s, %s %s", from, after > before ? "up" : "down", by)
+          : g_strdup_printf ("%s → %s", from, to);
+
+  tessera_links_add (moved, move->block, move->block_bytes, place);
+}
+
+static void
+show_differences (Comparison *self)
+{
+  const TesseraComparison *c = self->panel.document->comparison;
+  const struct
+  {
+    size_t n;
+    uint64_t bytes;
+  } amounts[N_COUNTS] = { { c->n_same, c->same_bytes },
+                          { c->n_moved, c->moved_bytes },
+                          { c->n_only[0], c->only_bytes[0] },
+                          { c->n_only[1], c->only_bytes[1] } };
+
+  for (int i = 0; i < N_COUNTS; i++)
+    {
+      take_text (self->counts[i][0], tessera_describe_count (amounts[i].n));
+      take_text (self->counts[i][1], tessera_describe_bytes (amounts[i].bytes));
+    }
+  gtk_widget_set_sensitive (self->select, self->panel.document->difference != NULL);
+  tessera_links_begin (self->moved);
+  for (size_t i = 0; i < MIN (N_MOVED, c->n_moved); i++)
+    add_moved (self->moved, &c->moves[i]);
+}
+
+static void
+comparison_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  Comparison *self = user;
+  gboolean both = document->left_planned != NULL && document->planned != NULL;
+
+  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_PLANS)))
+    return;
+  gtk_widget_set_visible (self->panel.box, document->data != NULL);
+  if (document->data == NULL)
+    return;
+  for (int side = 0; side < TESSERA_N_SIDES; side++)
+    show_side (self, side);
+  gtk_widget_set_visible (self->hint, !both);
+  gtk_widget_set_visible (self->differences, both && document->comparison != NULL);
+  if (document->comparison != NULL)
+    show_differences (self);
+}
+
+/* Numbers, two a line: @heads above them, @names before them, each called "compare-" and
+ * its name, and where @by_side that of its head. */
+static GtkWidget *
+numbers_new (GtkWidget *(*numbers)[2],
+             int n,
+             const char *const *names,
+             const char *const heads[2],
+             gboolean by_side)
+{
+  GtkWidget *widget = tessera_grid_new ();
+  GtkGrid *grid = GTK_GRID (widget);
+
+  for (int column = 0; column < 2; column++)
+    {
+      GtkWidget *head = tessera_number_new ("head", "quiet");
+
+      gtk_label_set_text (GTK_LABEL (head), heads[column]);
+      gtk_grid_attach (grid, head, column + 1, 0, 1, 1);
+    }
+  for (int i = 0; i < n; i++)
+    {
+      gtk_grid_attach (grid, tessera_label_new (names[i], "quiet"), 0, i + 1, 1, 1);
+      for (int column = 0; column < 2; column++)
+        {
+          g_autofree char *name =
+              g_strconcat ("compare-", names[i], by_side || column > 0 ? "-" : "",
+                           by_side || column > 0 ? heads[column] : "", NULL);
+
+          numbers[i][column] = tessera_number_new (name, "figure");
+          gtk_widget_set_hexpand (numbers[i][column], TRUE);
+          gtk_grid_attach (grid, numbers[i][column], column + 1, i + 1, 1, 1);
+        }
+    }
+  return widget;
+}
+
+static GtkWidget *
+differences_new (Comparison *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
+  GtkWidget *buttons = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *show = gtk_toggle_button_new_with_label ("Show what moved");
+
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (show), "win.difference");
+  gtk_widget_add_css_class (show, "small");
+  tessera_set_tip (show,
+                   "Light up what lies elsewhere, dim what lies at the same offset (x)");
+  self->select = small_button_new ("Select it", "win.select-difference",
+                                   "Select all blocks that lie elsewhere");
+  self->moved = tessera_links_new (self->panel.document, "Largest that moved", N_MOVED);
+  gtk_box_append (GTK_BOX (buttons), show);
+  gtk_box_append (GTK_BOX (buttons), self->select);
+  gtk_box_append (GTK_BOX (box),
+                  numbers_new (self->counts, N_COUNTS, count_names, amount_names, FALSE));
+  gtk_box_append (GTK_BOX (box), buttons);
+  gtk_box_append (GTK_BOX (box), self->moved);
+  return box;
+}
+
+static GtkWidget *
+comparison_new (TesseraDocument *document)
+{
+  Comparison *self = tessera_panel_new (sizeof *self, document, "compare", 10, NULL);
+
+  self->hint = tessera_sentence_new (
+      "To see what moved, put a plan on the left as well: PyTorch's addresses are not "
+      "offsets of a pool.",
+      "quiet");
+  self->differences = differences_new (self);
+  tessera_panel_add (self, tessera_heading_new ("Compared"));
+  tessera_panel_add (self,
+                     numbers_new (self->facts, N_FACTS, fact_names, side_names, TRUE));
+  tessera_panel_add (self, self->hint);
+  tessera_panel_add (self, self->differences);
+  return tessera_panel_watch (self, comparison_changed);
+}
+
+/* --- a plan that is kept ---------------------------------------------------------- */
+
+/* Row 0 is PyTorch's layout, row 1 + i the plan that is kept as number i: the newest
+ * below PyTorch's, which stays the widget that it is where others come. */
+typedef struct
+{
   GtkWidget *grid;
-  GtkWidget *title, *amount, *words;
+  GtkWidget *title, *height, *words;
   GtkWidget *sides[TESSERA_N_SIDES]; /* buttons, as is the next */
   GtkWidget *forget;
 } Row;
 
-#define TESSERA_TYPE_PLANS (tessera_plans_view_get_type ())
-G_DECLARE_FINAL_TYPE (TesseraPlansView, tessera_plans_view, TESSERA, PLANS_VIEW, GtkBox)
-
-struct _TesseraPlansView
+typedef struct
 {
-  GtkBox parent_instance;
-
-  TesseraDocument *document;
+  TesseraPanel panel;
   GtkWidget *box;   /* of the rows */
-  GPtrArray *rows;  /* Row, from the top */
+  GArray *rows;     /* Row */
   GtkWidget *on;    /* button */
   gboolean filling; /* buttons follow, they are not pressed */
-};
-
-G_DEFINE_TYPE (TesseraPlansView, tessera_plans_view, GTK_TYPE_BOX)
-
-static char *
-describe_plan (const TesseraKept *kept, uint64_t bound_bytes)
-{
-  const TesseraPlan *plan = kept->followed->plan;
-  g_autoptr (GDateTime) made = g_date_time_new_from_unix_local (kept->made_s);
-  g_autofree char *clock = g_date_time_format (made, "%H:%M");
-  g_autofree char *gap =
-      tessera_plan_is_optimal (plan)
-          ? tessera_describe_gap (plan, bound_bytes)
-          : g_strdup_printf ("+%.2f %%", MAX (100 * tessera_plan_gap (plan), 0.01));
-
-  return g_strdup_printf ("%s · %s", gap, clock);
-}
-
-/* --- a row ------------------------------------------------------------------------ */
+} Plans;
 
 static void
-set_active (TesseraPlansView *self, GtkWidget *button, gboolean active)
+set_active (Plans *self, GtkWidget *button, gboolean active)
 {
   self->filling = TRUE;
   gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (button), active);
   self->filling = FALSE;
 }
 
-static const Row *
-row_of (GtkWidget *button)
+static guint
+row_of (Plans *self, GtkWidget *button)
 {
-  return g_object_get_data (G_OBJECT (button), "row");
+  guint i = 0;
+
+  while (!gtk_widget_is_ancestor (button, g_array_index (self->rows, Row, i).grid))
+    i++;
+  return i;
 }
 
 static void
-on_side (GtkToggleButton *button, TesseraPlansView *self)
+on_side (GtkToggleButton *button, Plans *self)
 {
-  const Row *row = row_of (GTK_WIDGET (button));
+  guint at = row_of (self, GTK_WIDGET (button));
+  const Row *row = &g_array_index (self->rows, Row, at);
   TesseraSide side = row->sides[TESSERA_SIDE_LEFT] == GTK_WIDGET (button)
                          ? TESSERA_SIDE_LEFT
                          : TESSERA_SIDE_RIGHT;
@@ -82,20 +297,21 @@ on_side (GtkToggleButton *button, TesseraPlansView *self)
   /* What stands there does not go by another press. */
   if (!gtk_toggle_button_get_active (button))
     set_active (self, GTK_WIDGET (button), TRUE);
-  else if (row->index == TESSERA_NONE)
-    tessera_document_set_left_kind (self->document, self->document->left_kind);
+  else if (at == 0)
+    tessera_document_set_left_kind (self->panel.document,
+                                    self->panel.document->left_kind);
   else
-    tessera_document_show_kept (self->document, side, row->index);
+    tessera_document_show_kept (self->panel.document, side, at - 1);
 }
 
 static void
-on_forget (GtkButton *button, TesseraPlansView *self)
+on_forget (GtkWidget *button, Plans *self)
 {
-  tessera_document_forget_kept (self->document, row_of (GTK_WIDGET (button))->index);
+  tessera_document_forget_kept (self->panel.document, row_of (self, button) - 1);
 }
 
 static GtkWidget *
-side_button_new (TesseraPlansView *self, Row *row, TesseraSide side)
+side_button_new (Plans *self, TesseraSide side)
 {
   gboolean is_left = side == TESSERA_SIDE_LEFT;
   GtkWidget *button = gtk_toggle_button_new_with_label (is_left ? "Left" : "Right");
@@ -103,63 +319,55 @@ side_button_new (TesseraPlansView *self, Row *row, TesseraSide side)
   gtk_widget_set_name (button, is_left ? "plan-left" : "plan-right");
   tessera_set_tip (button, is_left ? "Show it on the left" : "Show it on the right");
   gtk_widget_add_css_class (button, "small");
-  g_object_set_data (G_OBJECT (button), "row", row);
   g_signal_connect (button, "toggled", G_CALLBACK (on_side), self);
   return button;
 }
 
-static GtkWidget *
-forget_button_new (TesseraPlansView *self, Row *row)
+static void
+add_row (Plans *self)
 {
-  GtkWidget *button = gtk_button_new_from_icon_name ("window-close-symbolic");
-
-  gtk_widget_set_css_classes (button, (const char *[]){ "flat", "small", NULL });
-  gtk_widget_set_name (button, "plan-forget");
-  g_object_set_data (G_OBJECT (button), "row", row);
-  g_signal_connect (button, "clicked", G_CALLBACK (on_forget), self);
-  return button;
-}
-
-static Row *
-row_new (TesseraPlansView *self)
-{
-  Row *row = g_new0 (Row, 1);
   GtkWidget *buttons = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 4);
+  gboolean is_plan = self->rows->len > 0;
+  Row row = { .grid = gtk_grid_new (),
+              .title = tessera_name_new ("plan-name", "strong", 2),
+              .height = tessera_number_new ("plan-height", "figure"),
+              .words = tessera_label_new ("", "quiet"),
+              .forget = gtk_button_new_from_icon_name ("window-close-symbolic") };
 
-  row->grid = gtk_grid_new ();
-  row->title = tessera_name_new ("plan-name", "strong", 2);
-  row->amount = tessera_label_new ("", "figure");
-  row->words = tessera_label_new ("", "quiet");
-  gtk_widget_set_halign (buttons, GTK_ALIGN_END);
-  gtk_widget_set_hexpand (row->title, TRUE);
-  gtk_label_set_xalign (GTK_LABEL (row->amount), 1);
-  gtk_grid_set_column_spacing (GTK_GRID (row->grid), 8);
-  gtk_grid_set_row_spacing (GTK_GRID (row->grid), 2);
-  gtk_grid_attach (GTK_GRID (row->grid), row->title, 0, 0, 1, 1);
-  gtk_grid_attach (GTK_GRID (row->grid), row->amount, 1, 0, 1, 1);
-  gtk_grid_attach (GTK_GRID (row->grid), row->words, 0, 1, 1, 1);
-  gtk_grid_attach (GTK_GRID (row->grid), buttons, 1, 1, 1, 1);
   for (int side = 0; side < TESSERA_N_SIDES; side++)
     {
-      row->sides[side] = side_button_new (self, row, (TesseraSide) side);
-      gtk_box_append (GTK_BOX (buttons), row->sides[side]);
+      row.sides[side] = side_button_new (self, (TesseraSide) side);
+      gtk_box_append (GTK_BOX (buttons), row.sides[side]);
     }
-  row->forget = forget_button_new (self, row);
-  gtk_box_append (GTK_BOX (buttons), row->forget);
-  gtk_box_append (GTK_BOX (self->box), row->grid);
-  return row;
+  gtk_widget_set_css_classes (row.forget, (const char *[]){ "flat", "small", NULL });
+  gtk_widget_set_name (row.forget, "plan-forget");
+  g_signal_connect (row.forget, "clicked", G_CALLBACK (on_forget), self);
+  gtk_box_append (GTK_BOX (buttons), row.forget);
+  gtk_widget_set_visible (row.sides[TESSERA_SIDE_RIGHT], is_plan);
+  gtk_widget_set_visible (row.forget, is_plan);
+  gtk_widget_set_halign (buttons, GTK_ALIGN_END);
+  gtk_widget_set_hexpand (row.title, TRUE);
+  gtk_grid_set_column_spacing (GTK_GRID (row.grid), 8);
+  gtk_grid_set_row_spacing (GTK_GRID (row.grid), 2);
+  gtk_grid_attach (GTK_GRID (row.grid), row.title, 0, 0, 1, 1);
+  gtk_grid_attach (GTK_GRID (row.grid), row.height, 1, 0, 1, 1);
+  gtk_grid_attach (GTK_GRID (row.grid), row.words, 0, 1, 1, 1);
+  gtk_grid_attach (GTK_GRID (row.grid), buttons, 1, 1, 1, 1);
+  gtk_box_insert_child_after (GTK_BOX (self->box), row.grid,
+                              is_plan ? g_array_index (self->rows, Row, 0).grid : NULL);
+  g_array_append_val (self->rows, row);
 }
 
 /* @tip: of @facts. */
 static void
-write_row (Row *row, const char *name, uint64_t bytes, const char *facts, const char *tip)
+write_row (
+    const Row *row, const char *name, uint64_t bytes, const char *facts, const char *tip)
 {
-  g_autofree char *height = tessera_describe_bytes (bytes);
   g_autofree char *forget = g_strdup_printf ("Forget the plan %s", name);
 
   tessera_name_set (row->title, name);
   tessera_set_tip (row->title, name);
-  gtk_label_set_text (GTK_LABEL (row->amount), height);
+  take_text (row->height, tessera_describe_bytes (bytes));
   gtk_label_set_text (GTK_LABEL (row->words), facts);
   tessera_set_tip (row->words, tip);
   tessera_set_tip (row->forget, forget);
@@ -167,15 +375,12 @@ write_row (Row *row, const char *name, uint64_t bytes, const char *facts, const 
 }
 
 static void
-show_reality (TesseraPlansView *self, Row *row)
+show_reality (Plans *self, const Row *row)
 {
-  TesseraDocument *document = self->document;
+  TesseraDocument *document = self->panel.document;
   const TesseraLayout *layout;
   g_autofree char *name = NULL;
 
-  row->index = TESSERA_NONE;
-  gtk_widget_set_visible (row->sides[TESSERA_SIDE_RIGHT], FALSE);
-  gtk_widget_set_visible (row->forget, FALSE);
   if (tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
                                &layout) != TESSERA_OK)
     return;
@@ -187,14 +392,19 @@ show_reality (TesseraPlansView *self, Row *row)
 }
 
 static void
-show_plan (TesseraPlansView *self, Row *row, guint index)
+show_plan (Plans *self, const Row *row, const TesseraKept *kept)
 {
-  TesseraDocument *document = self->document;
-  const TesseraKept *kept = tessera_document_get_kept (document, index);
-  g_autofree char *facts = describe_plan (kept, tessera_document_bound (document));
+  TesseraDocument *document = self->panel.document;
+  const TesseraPlan *plan = kept->followed->plan;
+  g_autoptr (GDateTime) made = g_date_time_new_from_unix_local (kept->made_s);
+  g_autofree char *clock = g_date_time_format (made, "%H:%M");
+  g_autofree char *gap =
+      tessera_plan_is_optimal (plan)
+          ? tessera_describe_gap (plan, tessera_document_bound (document))
+          : g_strdup_printf ("+%.2f %%", MAX (100 * tessera_plan_gap (plan), 0.01));
+  g_autofree char *facts = g_strdup_printf ("%s · %s", gap, clock);
 
-  row->index = index;
-  write_row (row, kept->name, kept->followed->plan->height_bytes, facts,
+  write_row (row, kept->name, plan->height_bytes, facts,
              "Height above the bound, and when it was made");
   set_active (self, row->sides[TESSERA_SIDE_LEFT],
               kept->followed == document->left_planned);
@@ -203,151 +413,78 @@ show_plan (TesseraPlansView *self, Row *row, guint index)
 
 /* --- all of them ------------------------------------------------------------------ */
 
-/* Those of what is still there keep their keys; the others have none. */
 static void
-disown_rows (TesseraPlansView *self)
+show_rows (Plans *self)
 {
-  TesseraDocument *document = self->document;
+  TesseraDocument *document = self->panel.document;
+  guint n = document->data != NULL ? tessera_document_n_kept (document) + 1 : 0;
 
-  for (guint i = 0; i < self->rows->len; i++)
-    {
-      Row *row = g_ptr_array_index (self->rows, i);
-      gboolean is_there = row->key == document && document->data != NULL;
-
-      for (guint k = 0; k < tessera_document_n_kept (document) && !is_there; k++)
-        is_there = row->key == tessera_document_get_kept (document, k);
-      if (!is_there)
-        row->key = NULL;
-    }
-}
-
-/* The row of @key, one of nobody, or a new one: at @position from now on. */
-static Row *
-take_row (TesseraPlansView *self, const void *key, guint position)
-{
-  Row *before = position > 0 ? g_ptr_array_index (self->rows, position - 1) : NULL;
-  Row *row = NULL;
-  guint at = self->rows->len;
-
-  for (guint i = position; i < self->rows->len; i++)
-    {
-      const Row *other = g_ptr_array_index (self->rows, i);
-
-      if (other->key == key)
-        {
-          at = i;
-          break;
-        }
-      /* The first row is PyTorch's own, and lacks buttons. */
-      if (other->key == NULL && at == self->rows->len && position > 0)
-        at = i;
-    }
-  row = at < self->rows->len ? g_ptr_array_steal_index (self->rows, at) : row_new (self);
-  row->key = key;
-  g_ptr_array_insert (self->rows, (int) position, row);
-  gtk_box_reorder_child_after (GTK_BOX (self->box), row->grid,
-                               before != NULL ? before->grid : NULL);
-  return row;
-}
-
-/* PyTorch's, then the plans, newest first. */
-static void
-refresh (TesseraPlansView *self)
-{
-  TesseraDocument *document = self->document;
-  guint n_kept = document->data != NULL ? tessera_document_n_kept (document) : 0;
-  guint n = document->data != NULL ? n_kept + 1 : 0;
-
-  disown_rows (self);
-  for (guint i = 0; i < n; i++)
-    if (i == 0)
-      show_reality (self, take_row (self, document, 0));
-    else
-      show_plan (self,
-                 take_row (self, tessera_document_get_kept (document, n_kept - i), i),
-                 n_kept - i);
+  while (self->rows->len < n)
+    add_row (self);
   while (self->rows->len > n)
     {
-      Row *row = g_ptr_array_index (self->rows, n);
-
-      gtk_box_remove (GTK_BOX (self->box), row->grid);
-      g_ptr_array_remove_index (self->rows, n);
+      gtk_box_remove (GTK_BOX (self->box),
+                      g_array_index (self->rows, Row, self->rows->len - 1).grid);
+      g_array_set_size (self->rows, self->rows->len - 1);
     }
-}
-
-/* What is off says why; what is on, what it does. */
-static void
-tell_of_going_on (TesseraPlansView *self)
-{
-  const char *why = tessera_document_why_no_going_on (self->document);
-
-  tessera_set_tip (self->on,
-                   why != NULL
-                       ? why
-                       : "Go on from the plan on the right instead of anew: never "
-                         "higher, and the same as tessera plan --resume makes of it");
+  for (guint i = 0; i < n; i++)
+    if (i == 0)
+      show_reality (self, &g_array_index (self->rows, Row, 0));
+    else
+      show_plan (self, &g_array_index (self->rows, Row, i),
+                 tessera_document_get_kept (document, i - 1));
 }
 
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
+  Plans *self = user;
+
+  /* What is off says why; what is on, what it does. */
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS |
               TESSERA_CHANGED_WORK))
-    tell_of_going_on (user);
+    {
+      const char *why = tessera_document_why_no_going_on (document);
+
+      tessera_set_tip (self->on,
+                       why != NULL
+                           ? why
+                           : "Go on from the plan on the right instead of anew: never "
+                             "higher, and the same as tessera plan --resume makes of it");
+    }
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_PLANS))
-    refresh (user);
+    show_rows (self);
 }
 
 static void
-tessera_plans_view_dispose (GObject *object)
+plans_clear (gpointer plans)
 {
-  g_clear_object (&TESSERA_PLANS_VIEW (object)->document);
-  g_clear_pointer (&TESSERA_PLANS_VIEW (object)->rows, g_ptr_array_unref);
-  G_OBJECT_CLASS (tessera_plans_view_parent_class)->dispose (object);
-}
-
-static void
-tessera_plans_view_class_init (TesseraPlansViewClass *class)
-{
-  G_OBJECT_CLASS (class)->dispose = tessera_plans_view_dispose;
-}
-
-static void
-tessera_plans_view_init (TesseraPlansView *self)
-{
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  GtkWidget *title = tessera_heading_new ("Which stands where");
-  GtkWidget *keep = gtk_button_new_with_label ("Keep this plan");
-
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 10);
-  gtk_widget_set_hexpand (title, TRUE);
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (keep), "win.keep-plan");
-  tessera_set_tip (
-      keep, "Keep the plan on the right under a name of its own, whatever is planned");
-  gtk_widget_add_css_class (keep, "small");
-  self->on = gtk_button_new_with_label ("Plan on");
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->on), "win.plan-on");
-  gtk_widget_add_css_class (self->on, "small");
-  gtk_widget_set_name (self->on, "plan-on");
-  gtk_box_append (GTK_BOX (head), title);
-  gtk_box_append (GTK_BOX (head), self->on);
-  gtk_box_append (GTK_BOX (head), keep);
-  self->rows = g_ptr_array_new_with_free_func (g_free);
-  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
-  gtk_widget_set_name (self->box, "plans");
-  gtk_box_append (GTK_BOX (self), head);
-  gtk_box_append (GTK_BOX (self), self->box);
+  g_array_unref (((Plans *) plans)->rows);
 }
 
 GtkWidget *
 tessera_plans_view_new (TesseraDocument *document)
 {
-  TesseraPlansView *self = g_object_new (TESSERA_TYPE_PLANS, NULL);
+  Plans *self =
+      tessera_panel_new (sizeof *self, document, "plans-panel", 10, plans_clear);
+  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+  GtkWidget *title = tessera_heading_new ("Which stands where");
+  GtkWidget *keep = small_button_new (
+      "Keep this plan", "win.keep-plan",
+      "Keep the plan on the right under a name of its own, whatever is planned");
 
-  self->document = g_object_ref (document);
-  gtk_box_append (GTK_BOX (self), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
-  gtk_box_append (GTK_BOX (self), tessera_compare_view_new (document));
-  tessera_watch (document, GTK_WIDGET (self), on_changed);
-  return GTK_WIDGET (self);
+  gtk_widget_set_hexpand (title, TRUE);
+  self->on = small_button_new ("Plan on", "win.plan-on", NULL);
+  gtk_widget_set_name (self->on, "plan-on");
+  gtk_box_append (GTK_BOX (head), title);
+  gtk_box_append (GTK_BOX (head), self->on);
+  gtk_box_append (GTK_BOX (head), keep);
+  self->rows = g_array_new (FALSE, FALSE, sizeof (Row));
+  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
+  gtk_widget_set_name (self->box, "plans");
+  tessera_panel_add (self, head);
+  tessera_panel_add (self, self->box);
+  tessera_panel_add_line (self);
+  tessera_panel_add (self, comparison_new (document));
+  return tessera_panel_watch (self, on_changed);
 }

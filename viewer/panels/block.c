@@ -1,0 +1,596 @@
+/*
+ * Everything about the selected blocks: of several what they have in common; of the one
+ * that leads them its exact bytes, both places, its stack and its neighbours; below, the
+ * largest blocks alive at the chosen moment.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/kit/kit.h"
+#include "viewer/panels/panels.h"
+
+#include "cli/command.h"
+#include "picture/keys.h"
+
+/* Frames beyond this are counted, not shown: a label each would take seconds. */
+#define MOST_FRAMES 120
+/* Of function and place: more stand below each other. */
+#define MOST_BESIDE_CHARS 28
+
+/* --- several ---------------------------------------------------------------------- */
+
+enum
+{
+  AT_PEAK,
+  AT_ONCE,
+  CLASSES,
+  PHASES_OF_SEVERAL,
+  SIZES,
+  GROUPS,
+  STEPS,
+  LIVES_OF_SEVERAL,
+  STREAMS,
+  N_COMMON
+};
+
+static const char *const common_names[N_COMMON] = {
+  "at peak live", "at once", "class", "phases", "sizes",
+  "groups",       "steps",   "live",  "streams"
+};
+
+typedef struct
+{
+  TesseraPanel panel;
+  GtkWidget *count;
+  GtkWidget *bytes;
+  GtkWidget *grid;
+  TesseraFact facts[N_COMMON];
+} Several;
+
+static char *
+describe_peak (const TesseraSelectionFacts *facts, uint64_t bound_bytes)
+{
+  g_autofree char *bytes = tessera_describe_bytes (facts->peak_bytes);
+
+  return g_strdup_printf ("%s, %.1f %% of it", bytes,
+                          100.0 * (double) facts->peak_bytes /
+                              (double) MAX (bound_bytes, 1));
+}
+
+static char *
+describe_at_once (const TesseraSelectionFacts *facts)
+{
+  g_autofree char *bytes = tessera_describe_bytes (facts->most_bytes);
+  g_autofree char *event = tessera_describe_count (facts->most_index);
+
+  return g_strdup_printf ("%s at most, from event %s", bytes, event);
+}
+
+static char *
+describe_classes (const TesseraSelectionFacts *facts)
+{
+  GString *text = g_string_new (NULL);
+
+  for (uint8_t class = 0; class < TESSERA_N_CLASSES; class ++)
+    if (facts->n_of_class[class] > 0)
+      {
+        g_autofree char *n = tessera_describe_count (facts->n_of_class[class]);
+
+        g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "", n,
+                                tessera_class_name (class));
+      }
+  return g_string_free (text, FALSE);
+}
+
+typedef char *(*DescribeValue) (TesseraData *data, uint64_t value);
+
+static char *
+describe_size (TesseraData *data, uint64_t value)
+{
+  return tessera_describe_bytes (value);
+}
+
+static char *
+describe_phases (TesseraData *data, uint64_t value)
+{
+  return tessera_selection_facts_describe_phases (data, (uint32_t) value);
+}
+
+static char *
+describe_group (TesseraData *data, uint64_t value)
+{
+  return g_strdup (value < data->n_groups ? data->groups[value].name : "no group");
+}
+
+/* "12 × 1.00 MiB, 3 × 2.00 MiB, 7 more", a line each. */
+static char *
+describe_common (TesseraData *data,
+                 const TesseraCommon *common,
+                 size_t n_different,
+                 DescribeValue describe)
+{
+  GString *text = g_string_new (NULL);
+
+  for (size_t i = 0; i < MIN (n_different, TESSERA_N_COMMON); i++)
+    {
+      g_autofree char *n = tessera_describe_count (common[i].n_blocks);
+      g_autofree char *value = describe (data, common[i].value);
+
+      g_string_append_printf (text, "%s%s × %s", i > 0 ? "\n" : "", n, value);
+    }
+  if (n_different > TESSERA_N_COMMON)
+    {
+      g_autofree char *n = tessera_describe_count (n_different - TESSERA_N_COMMON);
+
+      g_string_append_printf (text, "\n%s more", n);
+    }
+  return g_string_free (text, FALSE);
+}
+
+static char *
+describe_steps (TesseraData *data, const TesseraSelectionFacts *facts)
+{
+  const TesseraStep *steps = data->structure->steps;
+
+  if (facts->first_step == TESSERA_NONE)
+    return g_strdup ("outside of steps");
+  if (facts->first_step == facts->last_step)
+    return g_strdup_printf ("%" G_GINT64_FORMAT, steps[facts->first_step].number);
+  return g_strdup_printf ("%" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
+                          steps[facts->first_step].number,
+                          steps[facts->last_step].number);
+}
+
+static char *
+describe_lifetimes (const TesseraSelectionFacts *facts)
+{
+  g_autofree char *least = tessera_describe_count (facts->least_life);
+  g_autofree char *most = tessera_describe_counted (facts->most_life, "event");
+
+  return facts->least_life == facts->most_life
+             ? g_strdup (most)
+             : g_strdup_printf ("%s to %s", least, most);
+}
+
+static void
+show_common (Several *self)
+{
+  TesseraData *data = self->panel.document->data;
+  const TesseraSelectionFacts *facts = &self->panel.document->facts;
+  TesseraFact *all = self->facts;
+  g_autofree char *bytes = tessera_describe_bytes (facts->size_bytes);
+  g_autofree char *exact = tessera_describe_bytes_exact (facts->size_bytes);
+  g_autofree char *asked = g_strdup_printf ("%s asked", bytes);
+
+  gtk_label_set_text (GTK_LABEL (self->bytes), asked);
+  tessera_set_tip (self->bytes, exact);
+  tessera_fact_set (&all[AT_PEAK], describe_peak (facts, data->bound_bytes));
+  tessera_fact_set (&all[AT_ONCE], describe_at_once (facts));
+  tessera_fact_set (&all[CLASSES], describe_classes (facts));
+  tessera_fact_set (
+      &all[PHASES_OF_SEVERAL],
+      describe_common (data, facts->phases, facts->n_phases, describe_phases));
+  tessera_fact_set (&all[SIZES],
+                    describe_common (data, facts->sizes, facts->n_sizes, describe_size));
+  tessera_fact_set (&all[GROUPS], describe_common (data, facts->groups, facts->n_groups,
+                                                   describe_group));
+  tessera_fact_set (&all[STEPS], describe_steps (data, facts));
+  tessera_fact_set (&all[LIVES_OF_SEVERAL], describe_lifetimes (facts));
+  tessera_fact_set (&all[STREAMS], g_strdup_printf ("%u", facts->n_streams));
+}
+
+static void
+several_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  Several *self = user;
+  const TesseraSelection *selection = document->selection;
+  gboolean many = selection != NULL && selection->n_blocks > 1;
+  gboolean is_known = many && document->facts.selection == selection;
+  g_autofree char *text = NULL;
+
+  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION |
+                TESSERA_CHANGED_FACTS | TESSERA_CHANGED_GROUPS)))
+    return;
+  gtk_widget_set_visible (self->panel.box, many);
+  if (!many)
+    return;
+  text = tessera_describe_counted (selection->n_blocks, "block");
+  gtk_label_set_text (GTK_LABEL (self->count), text);
+  /* Old facts are another selection's. */
+  gtk_widget_set_opacity (self->grid, is_known ? 1 : 0.3);
+  if (is_known)
+    show_common (self);
+}
+
+static GtkWidget *
+several_new (TesseraDocument *document)
+{
+  Several *self = tessera_panel_new (sizeof *self, document, "selection", 8, NULL);
+
+  self->count = tessera_label_new ("", "block-size");
+  self->bytes = tessera_label_new ("", "quiet");
+  self->grid = tessera_facts_new (self->facts, common_names, N_COMMON, 12);
+  gtk_widget_set_name (self->count, "selection-count");
+  gtk_widget_set_name (self->bytes, "selection-bytes");
+  gtk_widget_set_name (self->facts[AT_PEAK].value, "selection-peak");
+  gtk_widget_set_name (self->facts[SIZES].value, "selection-sizes");
+  tessera_panel_add (self, self->count);
+  tessera_panel_add (self, self->bytes);
+  tessera_panel_add (self, self->grid);
+  tessera_panel_add_line (self);
+  tessera_panel_add (self, tessera_heading_new ("The outlined one"));
+  return tessera_panel_watch (self, several_changed);
+}
+
+/* --- a stack, folded to the program's own lines ----------------------------------- */
+
+typedef struct
+{
+  GtkWidget *box;
+  GtkWidget *all; /* GtkToggleButton */
+  GtkWidget *frames;
+  const TesseraTrace *trace;
+  uint32_t stack;
+} Stack;
+
+static GtkWidget *
+frame_new (const TesseraTrace *trace, uint32_t frame, gboolean is_own)
+{
+  const char *name = cli_shown (tessera_trace_string (trace, trace->frames[frame].name));
+  const char *file = cli_shown (tessera_trace_string (trace, trace->frames[frame].file));
+  g_autofree char *place = tessera_describe_frame_place (trace, frame);
+  g_autofree char *tip =
+      g_strdup_printf ("%s\n%s:%" G_GINT64_FORMAT, name, file, trace->frames[frame].line);
+  gboolean is_long =
+      g_utf8_strlen (name, -1) + g_utf8_strlen (place, -1) > MOST_BESIDE_CHARS;
+  GtkWidget *row = gtk_box_new (
+      is_long ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL, is_long ? 0 : 8);
+  GtkWidget *function = tessera_name_new ("frame", is_own ? "strong" : "quiet", 3);
+  GtkWidget *where = tessera_name_new ("frame", is_own ? "place own" : "place", 3);
+
+  tessera_name_set (function, name);
+  tessera_name_set (where, place);
+  gtk_widget_set_hexpand (function, TRUE);
+  gtk_label_set_xalign (GTK_LABEL (where), 1);
+  tessera_set_tip (row, tip);
+  gtk_box_append (GTK_BOX (row), function);
+  gtk_box_append (GTK_BOX (row), where);
+  return row;
+}
+
+static void
+show_frames (Stack *self)
+{
+  const TesseraTrace *trace = self->trace;
+  gboolean all = gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->all));
+  unsigned n_shown = 0, n_folded = 0;
+
+  for (uint32_t i = trace->stack_begin[self->stack];
+       i < trace->stack_begin[self->stack + 1]; i++)
+    {
+      gboolean is_own = tessera_frame_is_own (trace, trace->stack_frames[i]);
+
+      if ((all || is_own) && n_shown++ < MOST_FRAMES)
+        gtk_box_append (GTK_BOX (self->frames),
+                        frame_new (trace, trace->stack_frames[i], is_own));
+      else
+        n_folded++;
+    }
+  if (n_folded > 0)
+    {
+      g_autofree char *number = tessera_describe_count (n_folded);
+      g_autofree char *text =
+          all ? g_strdup_printf ("and %s more frames", number)
+              : g_strdup_printf ("%s frames of libraries folded", number);
+
+      gtk_box_append (GTK_BOX (self->frames), tessera_label_new (text, "quiet"));
+    }
+}
+
+static void
+show_stack (Stack *self)
+{
+  gboolean is_known = self->trace != NULL && self->stack < self->trace->n_stacks;
+
+  tessera_remove_children (self->frames);
+  gtk_widget_set_visible (self->all, is_known);
+  if (is_known)
+    show_frames (self);
+  else
+    gtk_box_append (
+        GTK_BOX (self->frames),
+        tessera_sentence_new ("The file has no stack for this block.", "quiet"));
+}
+
+static void
+set_stack (Stack *self, const TesseraTrace *trace, uint32_t stack)
+{
+  if (self->trace == trace && self->stack == stack)
+    return;
+  self->trace = trace;
+  self->stack = stack;
+  show_stack (self);
+}
+
+static void
+make_stack (Stack *self)
+{
+  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+  GtkWidget *heading = tessera_heading_new ("Stack");
+
+  self->stack = TESSERA_NONE;
+  self->all = gtk_toggle_button_new_with_label ("All frames");
+  gtk_widget_add_css_class (self->all, "flat");
+  gtk_widget_add_css_class (self->all, "small");
+  gtk_widget_set_name (self->all, "stack-all");
+  g_signal_connect_swapped (self->all, "toggled", G_CALLBACK (show_stack), self);
+  self->frames = gtk_box_new (GTK_ORIENTATION_VERTICAL, 3);
+  gtk_widget_set_name (self->frames, "stack-frames");
+  gtk_widget_set_hexpand (heading, TRUE);
+  gtk_box_append (GTK_BOX (head), heading);
+  gtk_box_append (GTK_BOX (head), self->all);
+  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 4);
+  gtk_box_append (GTK_BOX (self->box), head);
+  gtk_box_append (GTK_BOX (self->box), self->frames);
+}
+
+/* --- the one that leads ----------------------------------------------------------- */
+
+enum
+{
+  CLASS,
+  LIVES,
+  BORN,
+  DIES,
+  PHASES,
+  STREAM,
+  LEFT_AT,
+  RIGHT_AT,
+  GROUP,
+  N_FACTS
+};
+
+static const char *const fact_names[N_FACTS] = { "class",   "lives",      "born",
+                                                 "dies",    "phases",     "stream",
+                                                 "lies at", "planned at", "group" };
+
+#define N_NEIGHBOURS 6
+
+typedef struct
+{
+  TesseraPanel panel;
+  GtkWidget *empty;
+  GtkWidget *filled;
+  GtkWidget *size;
+  GtkWidget *exact;
+  TesseraFact facts[N_FACTS];
+  Stack stack;
+  GtkWidget *neighbours;
+  GtkWidget *largest;
+} Inspector;
+
+/* As the driver numbers it, with the pool that the block is of. */
+static char *
+describe_stream (TesseraData *data, const TesseraBlock *block)
+{
+  uint64_t handle =
+      block->stream < data->trace->n_streams ? data->trace->streams[block->stream] : 0;
+  GString *text = g_string_new (NULL);
+
+  if (handle == 0)
+    g_string_append (text, "default");
+  else
+    g_string_append_printf (text, "%u (0x%" G_GINT64_MODIFIER "x)", block->stream,
+                            handle);
+  if (block->pool != 0)
+    g_string_append_printf (text, ", private pool %u", block->pool);
+  return g_string_free (text, FALSE);
+}
+
+static char *
+describe_place (TesseraDocument *document, TesseraSide side)
+{
+  const TesseraSheet *sheet = document->sheets[side];
+
+  return sheet != NULL ? tessera_describe_place (sheet, document->selected) : NULL;
+}
+
+static void
+show_sizes (Inspector *self, const TesseraBlock *block)
+{
+  TesseraDocument *document = self->panel.document;
+  const TesseraSheet *sheet = document->sheets[TESSERA_SIDE_LEFT];
+  uint64_t taken =
+      sheet != NULL && sheet->layout->addr[document->selected] != TESSERA_NOWHERE
+          ? sheet->layout->block_bytes[document->selected]
+          : block->block_bytes;
+  uint64_t lost = taken > block->size_bytes ? taken - block->size_bytes : 0;
+  g_autofree char *size = tessera_describe_bytes (block->size_bytes);
+  g_autofree char *asked = tessera_describe_bytes_exact (block->size_bytes);
+  g_autofree char *rounding = tessera_describe_bytes_exact (lost);
+  g_autofree char *exact =
+      lost > 0 ? g_strdup_printf ("%s asked, %s rounding", asked, rounding)
+               : g_strdup_printf ("%s asked", asked);
+
+  gtk_label_set_text (GTK_LABEL (self->size), size);
+  gtk_label_set_text (GTK_LABEL (self->exact), exact);
+  tessera_set_tip (self->exact, exact);
+}
+
+static void
+show_block (Inspector *self)
+{
+  TesseraDocument *document = self->panel.document;
+  TesseraData *data = document->data;
+  uint32_t selected = document->selected;
+  const TesseraBlock *block = &data->blocks->blocks[selected];
+  TesseraFact *facts = self->facts;
+
+  show_sizes (self, block);
+  tessera_fact_set (&facts[CLASS], g_strdup (tessera_class_name (block->lifetime_class)));
+  tessera_fact_set (&facts[LIVES], tessera_describe_life (data, selected));
+  tessera_fact_set (&facts[BORN], tessera_describe_birth (data, selected));
+  tessera_fact_set (&facts[DIES], tessera_describe_death (data, selected));
+  tessera_fact_set (&facts[PHASES], tessera_describe_phases (data, selected));
+  tessera_fact_set (&facts[STREAM], describe_stream (data, block));
+  tessera_fact_set (&facts[LEFT_AT], describe_place (document, TESSERA_SIDE_LEFT));
+  tessera_fact_set (&facts[RIGHT_AT], describe_place (document, TESSERA_SIDE_RIGHT));
+  tessera_fact_set (&facts[GROUP], tessera_describe_group (data, selected));
+  gtk_label_set_text (GTK_LABEL (facts[LEFT_AT].name),
+                      document->left_planned != NULL                   ? "left at"
+                      : document->left_kind == TESSERA_LAYOUT_RECORDED ? "recorded at"
+                                                                       : "simulated at");
+  set_stack (&self->stack, data->trace, block->stack);
+}
+
+/* The block that touches @block below (@above: above) while it is born, or
+ * TESSERA_NONE. */
+static uint32_t
+find_in_address (const TesseraSheet *sheet, uint32_t block, gboolean above)
+{
+  TesseraView rect;
+  double t, y;
+
+  if (sheet == NULL || !tessera_scene_block_rect (sheet->scene, block, &rect))
+    return TESSERA_NONE;
+  /* A hair inside its life, half of the smallest block beyond its edge. */
+  t = rect.t0 + (rect.t1 - rect.t0) * 1e-6;
+  y = above ? rect.y1 + 256 : rect.y0 - 256;
+  return y < 0 ? TESSERA_NONE : tessera_scene_block_at (sheet->scene, t, y);
+}
+
+/* Before and after it in time, below and above it in address. */
+static void
+show_neighbours (Inspector *self)
+{
+  const TesseraDocument *document = self->panel.document;
+  const TesseraBlocks *blocks = document->data->blocks;
+  uint32_t selected = document->selected;
+  const TesseraSheet *left = document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraSheet *right = document->sheets[TESSERA_SIDE_RIGHT];
+  const struct
+  {
+    const char *name;
+    uint32_t block;
+  } all[N_NEIGHBOURS] = {
+    { "born before", selected > 0 ? selected - 1 : TESSERA_NONE },
+    { "born after", selected + 1 < blocks->n_blocks ? selected + 1 : TESSERA_NONE },
+    { "it rests on", find_in_address (left, selected, FALSE) },
+    { "above it", find_in_address (left, selected, TRUE) },
+    { "plan: it rests on", find_in_address (right, selected, FALSE) },
+    { "plan: above it", find_in_address (right, selected, TRUE) },
+  };
+
+  tessera_links_begin (self->neighbours);
+  for (int i = 0; i < N_NEIGHBOURS; i++)
+    if (all[i].block != TESSERA_NONE)
+      {
+        const TesseraBlock *block = &blocks->blocks[all[i].block];
+        g_autofree char *words = g_strdup_printf (
+            "%s, %s", all[i].name, tessera_class_name (block->lifetime_class));
+
+        tessera_links_add (self->neighbours, all[i].block, block->size_bytes, words);
+      }
+}
+
+/* --- the largest, those that are alike in one row --------------------------------- */
+
+static void
+add_alike (GtkWidget *largest, TesseraData *data, const TesseraAlike *alike)
+{
+  const TesseraBlock *block = &data->blocks->blocks[alike->block];
+  g_autofree char *source = tessera_describe_source (data, alike->block);
+  g_autofree char *phases = tessera_describe_phases (data, alike->block);
+  g_autofree char *number = tessera_describe_count (alike->n_blocks);
+  const char *words = *source != '\0'   ? source
+                      : *phases != '\0' ? phases
+                                        : tessera_class_name (block->lifetime_class);
+  g_autofree char *several = g_strdup_printf ("%s × %s", number, words);
+
+  tessera_links_add (largest, alike->block, block->size_bytes,
+                     alike->n_blocks > 1 ? several : words);
+}
+
+static void
+show_largest (Inspector *self)
+{
+  TesseraDocument *document = self->panel.document;
+  g_autofree char *moment = NULL, *text = NULL;
+
+  tessera_links_begin (self->largest);
+  if (document->data == NULL)
+    return;
+  moment = tessera_describe_told (document);
+  text = g_strconcat ("Largest at ", moment, NULL);
+  gtk_label_set_text (GTK_LABEL (gtk_widget_get_first_child (self->largest)), text);
+  for (size_t i = 0; i < document->told.n_largest; i++)
+    add_alike (self->largest, document->data, &document->told.largest[i]);
+}
+
+/* --- all of it -------------------------------------------------------------------- */
+
+static void
+on_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  Inspector *self = user;
+  gboolean any = document->data != NULL && document->selected != TESSERA_NONE;
+
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_GROUPS))
+    show_largest (self);
+  if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION |
+                TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_GROUPS)))
+    return;
+  /* Another trace may lie where the last one lay. */
+  if (what & TESSERA_CHANGED_TRACE)
+    set_stack (&self->stack, NULL, TESSERA_NONE);
+  gtk_widget_set_visible (self->empty, !any);
+  gtk_widget_set_visible (self->filled, any);
+  if (any)
+    {
+      show_block (self);
+      show_neighbours (self);
+    }
+}
+
+static GtkWidget *
+filled_new (Inspector *self)
+{
+  GtkBox *box = GTK_BOX (gtk_box_new (GTK_ORIENTATION_VERTICAL, 8));
+
+  self->size = tessera_label_new ("", "block-size");
+  self->exact = tessera_sentence_new ("", "quiet");
+  gtk_widget_set_name (self->size, "block-size");
+  gtk_widget_set_name (self->exact, "block-exact");
+  make_stack (&self->stack);
+  self->neighbours = tessera_links_new (self->panel.document, "Neighbours", N_NEIGHBOURS);
+  gtk_box_append (box, self->size);
+  gtk_box_append (box, self->exact);
+  gtk_box_append (box, tessera_facts_new (self->facts, fact_names, N_FACTS, 4));
+  gtk_box_append (box, gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
+  gtk_box_append (box, self->stack.box);
+  gtk_box_append (box, gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
+  gtk_box_append (box, self->neighbours);
+  gtk_widget_set_name (self->facts[LEFT_AT].value, "block-left");
+  return GTK_WIDGET (box);
+}
+
+GtkWidget *
+tessera_inspector_new (TesseraDocument *document)
+{
+  Inspector *self = tessera_panel_new (sizeof *self, document, "inspector", 10, NULL);
+
+  self->empty = tessera_sentence_new (
+      "Click a block to see its size, its life, where it lies in both layouts, and the "
+      "line of the program that asked for it. Ctrl+click takes more of them, Shift+drag "
+      "all that a band covers.",
+      "quiet");
+  gtk_widget_set_name (self->empty, "inspector-empty");
+  self->filled = filled_new (self);
+  self->largest = tessera_links_new (document, "", TESSERA_N_LARGEST);
+  gtk_widget_set_name (self->largest, "largest");
+  tessera_panel_add (self, several_new (document));
+  tessera_panel_add (self, self->empty);
+  tessera_panel_add (self, self->filled);
+  tessera_panel_add_line (self);
+  tessera_panel_add (self, self->largest);
+  return tessera_panel_watch (self, on_changed);
+}
