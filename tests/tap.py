@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that are functions of a folder: each is tried, the verdicts are printed as TAP."""
 
+import signal
 import sys
 import tempfile
 from pathlib import Path
+
+# A shell's background job and nohup ignore these, and what a test starts would too: signals that tests
+# send would then end nothing.
+for number in signal.SIGINT, signal.SIGHUP:
+    signal.signal(number, signal.SIG_DFL)
 
 tests = []
 
