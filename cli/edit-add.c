@@ -9,8 +9,7 @@
 
 #include "cli/study.h"
 #include "db/store.h"
-#include "edits/names.h"
-#include "edits/query.h"
+#include "edits/edits.h"
 #include "planner/groups.h"
 
 void
@@ -52,14 +51,16 @@ expect (const TesseraEdit *edit,
   if (is_wanted == (value != NULL))
     return TESSERA_OK;
   return tessera_fail (error, TESSERA_INVALID, "an edit of kind %s %s --%s",
-                       edits_kind_name (edit->kind),
+                       edits_get_name (EDITS_KINDS, edit->kind),
                        is_wanted ? "needs" : "does not take", option);
 }
 
 static TesseraStatus
 read_kind (const CliEditWords *words, TesseraEdit *edit, TesseraError *error)
 {
-  TesseraEditKind kind = words->kind != NULL ? edits_kind_of (words->kind) : 0;
+  TesseraEditKind kind =
+      words->kind != NULL ? (TesseraEditKind) edits_find_number (EDITS_KINDS, words->kind)
+                          : 0;
   gboolean has_group = kind == TESSERA_EDIT_MERGE || kind == TESSERA_EDIT_GROUP ||
                        kind == TESSERA_EDIT_MOVE;
   gboolean has_at = kind == TESSERA_EDIT_PIN || kind == TESSERA_EDIT_CAP;
@@ -100,11 +101,13 @@ read_rest (const CliEditWords *words, TesseraEdit *edit, TesseraError *error)
     return tessera_fail (error, TESSERA_INVALID, "--at takes a size or a number, not %s",
                          words->at);
   edit->at = at;
-  if (words->by != NULL && (edit->by = edits_split_of (words->by)) == 0)
+  if (words->by != NULL &&
+      (edit->by = (TesseraSplitBy) edits_find_number (EDITS_SPLITS, words->by)) == 0)
     return tessera_fail (error, TESSERA_INVALID,
                          "--by takes phase, size, module, step or at, not %s", words->by);
   if (words->lifetime_class != NULL &&
-      (edit->lifetime_class = edits_class_of (words->lifetime_class)) == 0)
+      (edit->lifetime_class =
+           (guint8) edits_find_number (EDITS_CLASSES, words->lifetime_class)) == 0)
     return tessera_fail (error, TESSERA_INVALID,
                          "--class takes persistent, scoped, transient or dynamic, not %s",
                          words->lifetime_class);
@@ -203,7 +206,7 @@ check_reach (const CliStudy *study,
     return tessera_fail (error, status, "%s: not enough memory", study->path);
   if (reach.n_dynamic > 0 && reach.n_placed == 0)
     return tessera_fail (error, TESSERA_INVALID, "an edit of kind %s can't hold here: %s",
-                         edits_kind_name (edit->kind), TESSERA_ALL_DYNAMIC);
+                         edits_get_name (EDITS_KINDS, edit->kind), TESSERA_ALL_DYNAMIC);
   if (reach.n_dynamic > 0)
     *out_remark = g_strdup_printf (
         "%zu of the %zu blocks that this is about differ from step to step: they have no "

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "cli/command.h"
-#include "edits/history.h"
+#include "edits/edits.h"
 
 /* As typed; each may be NULL. */
 typedef struct

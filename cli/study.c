@@ -7,7 +7,7 @@
 
 #include "cli/edit-add.h"
 #include "cli/tell/culprits.h"
-#include "edits/query.h"
+#include "edits/edits.h"
 #include "recorder/import/import.h"
 #include "simulator/advice.h"
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "cli/command.h"
-#include "edits/history.h"
+#include "edits/edits.h"
 #include "planner/lengths.h"
 #include "planner/planner.h"
 #include "simulator/simulate.h"

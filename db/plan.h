@@ -204,7 +204,7 @@ typedef struct
   double time_memory_product; /* used / reserved area of the local layout, 0..1 */
 } TesseraGroup;
 
-/* A change that a person made, as it was when the plan was: edits/history.h reads it. */
+/* A change that a person made, as it was when the plan was: edits/edits.h reads it. */
 typedef struct
 {
   char *name;

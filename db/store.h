@@ -45,7 +45,7 @@ TESSERA_MUST_USE TesseraStatus tessera_file_lock (const char *path,
                                                   int *out_lock);
 void tessera_file_unlock (int lock);
 
-/* A row of a trace's table `edit`. What the rule says is edits/history.h's business. */
+/* A row of a trace's table `edit`. What the rule says is edits/edits.h's business. */
 typedef struct
 {
   char *name;

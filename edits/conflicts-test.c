@@ -11,7 +11,6 @@
 #include "edits/test-edits.h"
 #include "planner/check.h"
 #include "planner/test-traces.h"
-#include "tests/fail_alloc.h"
 
 static void
 assert_conflict (TestScene *scene, guint first, guint second, const char *pattern)
@@ -364,71 +363,6 @@ test_preview_of_pins (void)
 }
 
 static void
-test_no_memory (TestScene *scene, gconstpointer data)
-{
-  test_add_group (scene, TESSERA_EDIT_GROUP, ACTIVATIONS, "mine");
-  test_add (scene, TESSERA_EDIT_SPLIT, "group=mine", 0)->by = TESSERA_SPLIT_SIZE;
-  test_add_group (scene, TESSERA_EDIT_MERGE, PARAMETERS, "weights");
-  test_add (scene, TESSERA_EDIT_CLASS, "size=4", 0)->lifetime_class =
-      TESSERA_CLASS_SCOPED;
-  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
-  test_add (scene, TESSERA_EDIT_TOGETHER, "size>=10KiB", 0);
-  test_add_apart (scene, PARAMETERS, "size=9216");
-  test_add (scene, TESSERA_EDIT_DYNAMIC, "size=1000 ordinal=0", 0);
-  test_add (scene, TESSERA_EDIT_CAP, "", 2 * MIB);
-  scene->options.n_threads = 1;
-  for (guint i = 0; i < 2; i++)
-    {
-      scene->options.strategy = i ? TESSERA_STRATEGY_STALLOC : TESSERA_STRATEGY_FREE;
-      for (unsigned nth = 1;; nth++)
-        {
-          long held = tessera_fail_alloc_held ();
-          TesseraPlan *made = NULL;
-          TesseraStatus status;
-
-          tessera_fail_alloc_at (nth);
-          status = test_try_plan (scene, &made);
-          if (!tessera_fail_alloc_stop ())
-            {
-              g_assert_cmpint (status, ==, TESSERA_OK);
-              tessera_plan_free (made);
-              break;
-            }
-          g_assert_true (status == TESSERA_OK || status == TESSERA_NO_MEMORY);
-          tessera_plan_free (made);
-          g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-        }
-    }
-}
-
-/* A copy is whole or nothing. */
-static void
-test_copies_without_memory (void)
-{
-  for (TesseraEditKind kind = TESSERA_EDIT_MERGE; kind <= TESSERA_EDIT_CAP; kind++)
-    {
-      TesseraEdit edit = test_edit_of_kind (kind), copy;
-
-      for (unsigned nth = 1;; nth++)
-        {
-          long held = tessera_fail_alloc_held ();
-          TesseraStatus status;
-
-          tessera_fail_alloc_at (nth);
-          status = tessera_edit_copy (&edit, &copy);
-          if (!tessera_fail_alloc_stop ())
-            break;
-          g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-          g_assert_null (copy.name);
-          g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-        }
-      test_edits_assert_equal (&edit, &copy);
-      tessera_edit_clear (&copy);
-      tessera_edit_clear (&edit);
-    }
-}
-
-static void
 assert_breaks (const TesseraPlan *made, TesseraHold *hold, uint64_t cap, TesseraLaw law)
 {
   const TesseraHolds holds = { hold, hold != NULL, NULL };
@@ -502,8 +436,6 @@ main (int argc, char **argv)
   g_test_add_func ("/edits/conflicts/preview-of-former", test_preview_of_former);
   g_test_add_func ("/edits/conflicts/preview-left-out", test_preview_left_out);
   g_test_add_func ("/edits/conflicts/preview-of-pins", test_preview_of_pins);
-  ADD ("no-memory", test_no_memory);
-  g_test_add_func ("/edits/conflicts/copies-without-memory", test_copies_without_memory);
   g_test_add_func ("/edits/conflicts/laws", test_laws);
   return g_test_run ();
 }

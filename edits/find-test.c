@@ -8,10 +8,9 @@
 
 #include <string.h>
 
-#include "edits/query.h"
+#include "edits/edits.h"
 #include "planner/edits/block-names.h"
 #include "planner/test-traces.h"
-#include "tests/fail_alloc.h"
 
 static TesseraStatus
 find (TestScene *scene, TesseraHistory *history)
@@ -263,37 +262,6 @@ test_odd_phases (gconstpointer name)
   test_scene_end (&scene, NULL);
 }
 
-/* Each refusal of memory is told as one, and nothing is lost that held memory. */
-static void
-test_no_memory (TestScene *home, gconstpointer unused)
-{
-  TestScene larger;
-  bool has_failed = true;
-
-  test_scene_open (&larger, test_trace_loop (4, 7, true));
-  for (unsigned long nth = 1; has_failed; nth++)
-    {
-      g_autoptr (TesseraHistory) list = list_of (home, "phase=forward");
-      long held = tessera_fail_alloc_held ();
-      TesseraStatus status;
-      TesseraEdit edit;
-
-      g_assert_cmpint (tessera_edit_copy (only_edit (list), &edit), ==, TESSERA_OK);
-      g_clear_pointer (&edit.what.names, tessera_block_names_unref);
-      tessera_fail_alloc_at (nth);
-      status = tessera_edits_name_blocks (home->trace, home->blocks, home->structure,
-                                          &edit, 1);
-      if (status == TESSERA_OK)
-        status = tessera_edits_find_blocks (larger.trace, larger.blocks, larger.structure,
-                                            &edit, 1, NULL);
-      has_failed = tessera_fail_alloc_stop ();
-      g_assert_cmpint (status, ==, has_failed ? TESSERA_NO_MEMORY : TESSERA_OK);
-      tessera_edit_clear (&edit);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  test_scene_end (&larger, NULL);
-}
-
 #define ADD(path, test)                                                                  \
   g_test_add (path, TestScene, NULL, test_scene_begin, test, test_scene_end)
 
@@ -309,7 +277,6 @@ main (int argc, char **argv)
   ADD ("/find/without-names", test_without_names);
   ADD ("/find/both-sides", test_both_sides);
   ADD ("/find/json", test_json);
-  ADD ("/find/no-memory", test_no_memory);
   g_test_add_data_func ("/find/odd/lines", "for\nward", test_odd_phases);
   g_test_add_data_func ("/find/odd/no-text", "for\xff\xed\xa0\x80ward", test_odd_phases);
   return g_test_run ();

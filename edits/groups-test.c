@@ -11,7 +11,6 @@
 
 #include "planner/groups.h"
 #include "planner/test-traces.h"
-#include "tests/fail_alloc.h"
 
 static void
 test_class (TestScene *scene, gconstpointer data)
@@ -224,41 +223,6 @@ test_regroup_refused (TestScene *scene, gconstpointer data)
       strstr (scene->error.text, tessera_history_get (scene->history, NULL)[1].name));
 }
 
-static void
-test_regroup_without_memory (TestScene *scene, gconstpointer data)
-{
-  unsigned nth = 1;
-
-  test_add_group (scene, TESSERA_EDIT_GROUP, ACTIVATIONS, "mine");
-  test_add (scene, TESSERA_EDIT_SPLIT, "group=mine", 0)->by = TESSERA_SPLIT_SIZE;
-  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
-  test_add (scene, TESSERA_EDIT_CLASS, FIRST, 0)->lifetime_class =
-      TESSERA_CLASS_PERSISTENT;
-  for (;; nth++)
-    {
-      long held = tessera_fail_alloc_held ();
-      TesseraBlock *blocks;
-      TesseraGroup *groups;
-      gsize n_groups;
-      TesseraStatus status;
-
-      tessera_fail_alloc_at (nth);
-      status = regroup (scene, &blocks, &groups, &n_groups);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          tessera_groups_free (groups, n_groups);
-          free (blocks);
-          break;
-        }
-      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      g_assert_null (blocks);
-      g_assert_null (groups);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  g_assert_cmpuint (nth, >, 20);
-}
-
 /* Copies of the edits that stand, settled; for free_edits(). */
 static TesseraStatus
 settle (const TestScene *scene, TesseraEdit **out_edits, gsize *out_n_edits)
@@ -344,39 +308,6 @@ test_settled (TestScene *scene, gconstpointer data)
   free_edits (edits, n_edits);
 }
 
-static void
-test_settled_without_memory (TestScene *scene, gconstpointer data)
-{
-  unsigned nth = 1;
-  bool failed = true;
-
-  add_edits_to_settle (scene);
-  for (; failed; nth++)
-    {
-      const TesseraEdit *edits;
-      TesseraEdit *copies;
-      TesseraStatus status = TESSERA_OK;
-      gsize n_edits;
-      long held;
-
-      edits = tessera_history_get (scene->history, &n_edits);
-      copies = g_new0 (TesseraEdit, n_edits);
-      held = tessera_fail_alloc_held ();
-      for (gsize i = 0; i < n_edits; i++)
-        g_assert_cmpint (tessera_edit_copy (&edits[i], &copies[i]), ==, TESSERA_OK);
-      tessera_fail_alloc_at (nth);
-      status = tessera_edits_settle (scene->trace, scene->blocks, scene->structure,
-                                     copies, n_edits);
-      failed = tessera_fail_alloc_stop ();
-      g_assert_cmpint (status, ==, failed ? TESSERA_NO_MEMORY : TESSERA_OK);
-      for (gsize i = 0; i < n_edits; i++)
-        tessera_edit_clear (&copies[i]);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-      g_free (copies);
-    }
-  g_assert_cmpuint (nth, >, 30);
-}
-
 #define ADD(path, test)                                                                  \
   g_test_add ("/edits/groups/" path, TestScene, NULL, test_scene_begin, test,            \
               test_scene_end)
@@ -390,8 +321,6 @@ main (int argc, char **argv)
   ADD ("splits", test_splits);
   ADD ("regroup", test_regroup);
   ADD ("regroup-refused", test_regroup_refused);
-  ADD ("regroup-without-memory", test_regroup_without_memory);
   ADD ("settled", test_settled);
-  ADD ("settled-without-memory", test_settled_without_memory);
   return g_test_run ();
 }

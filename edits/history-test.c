@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "edits/history.h"
+#include "edits/edits.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -157,6 +157,15 @@ static const struct
   { "[[[[[[[[[[[[[[[[[[[[", "*not a list of edits*" },
   { "/* \" */ []", "*not a list of edits*" },
   { "]", "*not JSON*" },
+  { "[{\"kind\": \"cap\", \"name\": \"\", \"pool_bytes\": 0x10}]",
+    "*not a list of edits*" },
+  { "[{\"kind\": \"cap\", \"name\": \"\", \"pool_bytes\": 010}]",
+    "*not a list of edits*" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\",\n\"what\": {\"blocks\": [1]}, \"what\": "
+    "{}}]",
+    "it, in line 2, \"what\" comes twice: leave one of both out" },
+  { "[{\"kind\": \"dynamic\", \"name\": \"\", \"what\": {\"step\": 1, \"step\": 2}}]",
+    "it, in line 1, \"step\" comes twice*" },
   { "[\"\xff\"]", "it is not text in UTF-8" },
 };
 

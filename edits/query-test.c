@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "edits/query.h"
+#include "edits/edits.h"
 
 #include <string.h>
 

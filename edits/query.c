@@ -1,14 +1,13 @@
 /*
- * Selectors as text: query.h.
+ * Selectors and edits as text: edits.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "edits/query.h"
+#include "edits/private.h"
 
 #include <string.h>
 
 #include "db/size-text.h"
-#include "edits/names.h"
 
 #define BLANKS " \t\r\n\f\v"
 #define MOST_BLOCKS (10 * 1000 * 1000) /* by hand: what asks for memory is a text */
@@ -252,84 +251,48 @@ apply_blocks (const Condition *condition, TesseraSelector *selector, char **out_
 }
 
 static gboolean
-apply_number (const Condition *condition,
-              guint64 most,
-              guint64 *out_number,
-              char **out_error)
+apply_field (const Condition *condition,
+             const EditsField *field,
+             TesseraSelector *selector,
+             char **out_error)
 {
-  return g_ascii_string_to_unsigned (condition->value, 10, 0, most, out_number, NULL) ||
-         complain (out_error, "%s takes a number, not \"%s\"", condition->key,
-                   condition->value);
-}
+  const char *key = condition->key, *value = condition->value;
+  guint64 number = 0;
 
-static gboolean
-apply_text (const Condition *condition, char **text, char **out_error)
-{
-  if (*condition->value == '\0' || !edits_is_one_line (condition->value))
-    return complain (out_error, "%s takes a text on one line", condition->key);
-  g_free (*text);
-  *text = g_strdup (condition->value);
+  if (field->type == EDITS_TEXT)
+    {
+      if (*value == '\0' || !edits_is_one_line (value))
+        return complain (out_error, "%s takes a text on one line", key);
+      *edits_get_text (field, selector) = g_strdup (value);
+      return TRUE;
+    }
+  if (field->type == EDITS_NAME)
+    {
+      number = edits_find_number (field->names, value);
+      if (number == 0)
+        return complain (
+            out_error, "class takes persistent, scoped, transient or dynamic, not \"%s\"",
+            value);
+    }
+  else if (!g_ascii_string_to_unsigned (value, 10, 0, field->most, &number, NULL))
+    return complain (out_error, "%s takes a number, not \"%s\"", key, value);
+  edits_set_number (field, selector, number);
   return TRUE;
-}
-
-static gboolean
-apply_class (const Condition *condition, TesseraSelector *selector, char **out_error)
-{
-  selector->lifetime_class = edits_class_of (condition->value);
-  return selector->lifetime_class != 0 ||
-         complain (out_error,
-                   "class takes persistent, scoped, transient or dynamic, not \"%s\"",
-                   condition->value);
 }
 
 static gboolean
 apply_equality (const Condition *condition, TesseraSelector *selector, char **out_error)
 {
-  const struct
-  {
-    const char *key;
-    char **text;
-  } texts[] = { { "phase", &selector->phase },
-                { "died", &selector->died_phase },
-                { "module", &selector->module },
-                { "source", &selector->source },
-                { "group", &selector->group } };
-  guint64 number;
-
-  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
-    if (g_str_equal (condition->key, texts[i].key))
-      return apply_text (condition, texts[i].text, out_error);
-  if (g_str_equal (condition->key, "class"))
-    return apply_class (condition, selector, out_error);
+  for (gsize i = 0; i < EDITS_N_FIELDS; i++)
+    if (g_strcmp0 (edits_fields[i].condition, condition->key) == 0)
+      return apply_field (condition, &edits_fields[i], selector, out_error);
   if (g_str_equal (condition->key, "blocks"))
     return apply_blocks (condition, selector, out_error);
-  if (g_str_equal (condition->key, "step"))
-    {
-      if (!apply_number (condition, G_MAXINT64, &number, out_error))
-        return FALSE;
-      selector->step = (gint64) number;
-    }
-  else if (g_str_equal (condition->key, "stream"))
-    {
-      if (!apply_number (condition, G_MAXUINT16, &number, out_error))
-        return FALSE;
-      selector->stream = (gint32) number;
-    }
-  else if (g_str_equal (condition->key, "ordinal") ||
-           g_str_equal (condition->key, "alive"))
-    {
-      if (!apply_number (condition, TESSERA_NONE - 1, &number, out_error))
-        return FALSE;
-      *(*condition->key == 'o' ? &selector->ordinal : &selector->alive_at) =
-          (guint32) number;
-    }
-  else
-    return complain (out_error,
-                     "there is no condition \"%s\": it is one of size, life, phase, "
-                     "died, module, source, "
-                     "group, class, step, stream, ordinal, alive, blocks",
-                     condition->key);
-  return TRUE;
+  return complain (out_error,
+                   "there is no condition \"%s\": it is one of size, life, phase, "
+                   "died, module, source, "
+                   "group, class, step, stream, ordinal, alive, blocks",
+                   condition->key);
 }
 
 /* @seen: keys before this one. Limits may be several, all else takes one value. */
@@ -418,11 +381,8 @@ add_limits (
 }
 
 static void
-add_text (GString *text, const char *key, const char *value)
+add_text (GString *text, const char *value)
 {
-  if (value == NULL)
-    return;
-  g_string_append_printf (text, " %s=", key);
   if (strpbrk (value, " \"\\") == NULL)
     {
       g_string_append (text, value);
@@ -448,20 +408,75 @@ tessera_query_format (const TesseraSelector *selector)
                             selector->n_blocks == 1 ? "" : "s");
   add_limits (text, "size", selector->least_bytes, selector->most_bytes, TRUE);
   add_limits (text, "life", selector->least_life, selector->most_life, FALSE);
-  add_text (text, "phase", selector->phase);
-  add_text (text, "died", selector->died_phase);
-  add_text (text, "module", selector->module);
-  add_text (text, "source", selector->source);
-  add_text (text, "group", selector->group);
-  add_text (text, "class", edits_class_name (selector->lifetime_class));
-  if (selector->step >= 0)
-    g_string_append_printf (text, " step=%" G_GINT64_FORMAT, selector->step);
-  if (selector->stream >= 0)
-    g_string_append_printf (text, " stream=%d", selector->stream);
-  if (selector->ordinal != TESSERA_NONE)
-    g_string_append_printf (text, " ordinal=%u", selector->ordinal);
-  if (selector->alive_at != TESSERA_NONE)
-    g_string_append_printf (text, " alive=%u", selector->alive_at);
+  for (const EditsField *field = edits_fields; field < edits_fields + EDITS_N_FIELDS;
+       field++)
+    {
+      if (field->condition == NULL || !edits_is_set (field, selector))
+        continue;
+      g_string_append_printf (text, " %s=", field->condition);
+      if (field->type == EDITS_TEXT)
+        add_text (text, *edits_get_text (field, selector));
+      else if (field->type == EDITS_NAME)
+        g_string_append (text, edits_get_name (field->names, (guint) edits_get_number (
+                                                                 field, selector)));
+      else
+        g_string_append_printf (text, "%" G_GUINT64_FORMAT,
+                                edits_get_number (field, selector));
+    }
   g_string_erase (text, 0, text->len > 0);
   return g_string_free (text, FALSE);
+}
+
+static char *
+describe_selector (const TesseraSelector *selector)
+{
+  char *text = tessera_query_format (selector);
+
+  if (*text != '\0')
+    return text;
+  g_free (text);
+  return g_strdup ("all blocks");
+}
+
+char *
+tessera_edit_describe (const TesseraEdit *edit)
+{
+  g_autofree char *what = describe_selector (&edit->what);
+  const char *size = TESSERA_SIZE (edit->at);
+
+  switch (edit->kind)
+    {
+    case TESSERA_EDIT_MERGE:
+      return g_strdup_printf ("Merge the groups of %s as \"%s\"", what, edit->group);
+    case TESSERA_EDIT_SPLIT:
+      if (edit->by == TESSERA_SPLIT_AT)
+        return g_strdup_printf ("Split the groups of %s at event %" G_GUINT64_FORMAT,
+                                what, edit->at);
+      return g_strdup_printf ("Split the groups of %s by %s", what,
+                              edits_get_name (EDITS_SPLITS, edit->by));
+    case TESSERA_EDIT_GROUP:
+      return g_strdup_printf ("Group %s as \"%s\"", what, edit->group);
+    case TESSERA_EDIT_MOVE:
+      return g_strdup_printf ("Move %s to \"%s\"", what, edit->group);
+    case TESSERA_EDIT_PIN:
+      return g_strdup_printf ("Pin %s at %s", what, size);
+    case TESSERA_EDIT_TOGETHER:
+      return g_strdup_printf ("Keep %s together", what);
+    case TESSERA_EDIT_APART:
+      if (edit->has_with)
+        {
+          g_autofree char *with = describe_selector (&edit->with);
+
+          return g_strdup_printf ("Keep %s apart from %s", what, with);
+        }
+      return g_strdup_printf ("Keep %s apart from each other", what);
+    case TESSERA_EDIT_DYNAMIC:
+      return g_strdup_printf ("Leave %s to the dynamic allocator", what);
+    case TESSERA_EDIT_CLASS:
+      return g_strdup_printf ("Take %s for %s", what,
+                              edits_get_name (EDITS_CLASSES, edit->lifetime_class));
+    case TESSERA_EDIT_CAP:
+      return g_strdup_printf ("Cap the pool at %s", size);
+    }
+  return g_strdup ("Change something");
 }

@@ -1,5 +1,5 @@
 /*
- * Rules for blocks that were chosen by hand: query.h.
+ * Rules for blocks that were chosen by hand: edits.h.
  *
  * What all of them have in common is the narrowest rule there can be. If it means others
  * as well, there is none. If not, conditions that another run need not have are left out
@@ -7,11 +7,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "edits/query.h"
+#include "edits/private.h"
 
 #include <string.h>
 
-#include "edits/texts.h"
 #include "planner/modules.h"
 
 typedef struct
@@ -26,13 +25,6 @@ typedef struct
   guint8 *chosen;   /* by block */
   guint8 *selected; /* room for as many */
 } View;
-
-static void
-no_memory (TesseraStatus status)
-{
-  if (status != TESSERA_OK)
-    g_error ("there is no memory left for a rule");
-}
 
 static const char *
 phase_of (const View *view, guint32 phase)
@@ -99,82 +91,73 @@ describe_block (const View *view, guint32 index, TesseraSelector *selector)
   selector->lifetime_class = block->lifetime_class;
 }
 
-static void
-keep_common (char **text, const char *other)
+static gboolean
+are_equal (const EditsField *field, const TesseraSelector *a, const TesseraSelector *b)
 {
-  if (*text != NULL && g_strcmp0 (*text, other) != 0)
-    g_clear_pointer (text, g_free);
+  return field->type == EDITS_TEXT
+             ? g_strcmp0 (*edits_get_text (field, a), *edits_get_text (field, b)) == 0
+             : edits_get_number (field, a) == edits_get_number (field, b);
+}
+
+static void
+clear_field (const EditsField *field, TesseraSelector *selector)
+{
+  if (field->type == EDITS_TEXT)
+    g_free (*edits_get_text (field, selector));
+  edits_set_number (field, selector, field->none);
 }
 
 /* Leaves what both say. */
 static void
 intersect (TesseraSelector *common, const TesseraSelector *other)
 {
-  common->least_bytes = MIN (common->least_bytes, other->least_bytes);
-  common->most_bytes = MAX (common->most_bytes, other->most_bytes);
-  keep_common (&common->phase, other->phase);
-  keep_common (&common->died_phase, other->died_phase);
-  keep_common (&common->module, other->module);
-  keep_common (&common->source, other->source);
-  keep_common (&common->group, other->group);
-  if (common->step != other->step)
-    common->step = -1;
-  if (common->stream != other->stream)
-    common->stream = -1;
-  if (common->ordinal != other->ordinal)
-    common->ordinal = TESSERA_NONE;
-  if (common->lifetime_class != other->lifetime_class)
-    common->lifetime_class = 0;
+  guint64 least_bytes = MIN (common->least_bytes, other->least_bytes);
+  guint64 most_bytes = MAX (common->most_bytes, other->most_bytes);
+
+  for (gsize i = 0; i < EDITS_N_FIELDS; i++)
+    if (!are_equal (&edits_fields[i], common, other))
+      clear_field (&edits_fields[i], common);
+  common->least_bytes = least_bytes;
+  common->most_bytes = most_bytes;
 }
 
 static gboolean
 is_exact (const View *view, const TesseraSelector *selector)
 {
-  no_memory (tessera_select (selector, view->trace, view->blocks, view->structure,
-                             view->groups, view->n_groups, view->selected));
+  edits_demand_memory (tessera_select (selector, view->trace, view->blocks,
+                                       view->structure, view->groups, view->n_groups,
+                                       view->selected));
   return memcmp (view->selected, view->chosen, view->blocks->n_blocks) == 0;
 }
 
-/* The condition that another run is least likely to have comes first. */
-static void
-leave_out (TesseraSelector *selector, guint condition)
-{
-  switch (condition)
-    {
-    case 0:
-      g_clear_pointer (&selector->group, g_free);
-      break;
-    case 1:
-      selector->step = -1;
-      break;
-    case 2:
-      g_clear_pointer (&selector->source, g_free);
-      break;
-    case 3:
-      selector->lifetime_class = 0;
-      break;
-    case 4:
-      selector->stream = -1;
-      break;
-    case 5:
-      selector->ordinal = TESSERA_NONE;
-      break;
-    default:
-      g_clear_pointer (&selector->died_phase, g_free);
-    }
-}
+/* What another run is least likely to have is left out first. */
+static const gsize left_out[] = {
+  G_STRUCT_OFFSET (TesseraSelector, group),
+  G_STRUCT_OFFSET (TesseraSelector, step),
+  G_STRUCT_OFFSET (TesseraSelector, source),
+  G_STRUCT_OFFSET (TesseraSelector, lifetime_class),
+  G_STRUCT_OFFSET (TesseraSelector, stream),
+  G_STRUCT_OFFSET (TesseraSelector, ordinal),
+  G_STRUCT_OFFSET (TesseraSelector, died_phase),
+};
 
-#define N_LEFT_OUT 7
+static void
+leave_out (TesseraSelector *selector, gsize offset)
+{
+  for (gsize i = 0; i < EDITS_N_FIELDS; i++)
+    if (edits_fields[i].offset == offset)
+      clear_field (&edits_fields[i], selector);
+}
 
 static void
 generalise (const View *view, TesseraSelector *selector)
 {
-  for (guint condition = 0; condition < N_LEFT_OUT; condition++)
+  for (gsize i = 0; i < G_N_ELEMENTS (left_out); i++)
     {
       TesseraSelector wider;
 
-      no_memory (tessera_selector_copy (selector, &wider));
-      leave_out (&wider, condition);
+      edits_demand_memory (tessera_selector_copy (selector, &wider));
+      leave_out (&wider, left_out[i]);
       if (is_exact (view, &wider))
         {
           TesseraSelector narrower = *selector;
@@ -252,8 +235,8 @@ tessera_query_rule_for (const TesseraTrace *trace,
                 .selected = selected };
   gboolean is_rule;
 
-  no_memory (tessera_block_ordinals (trace, blocks, structure, ordinals));
-  no_memory (tessera_find_modules (trace, &view.modules));
+  edits_demand_memory (tessera_block_ordinals (trace, blocks, structure, ordinals));
+  edits_demand_memory (tessera_find_modules (trace, &view.modules));
   for (gsize i = 0; i < n_chosen; i++)
     marks[chosen[i]] = 1;
   is_rule = find_rule (&view, chosen, n_chosen, selector);
@@ -270,7 +253,7 @@ tessera_query_similar (const TesseraTrace *trace,
 {
   View view = { .trace = trace, .blocks = blocks, .structure = structure };
 
-  no_memory (tessera_find_modules (trace, &view.modules));
+  edits_demand_memory (tessera_find_modules (trace, &view.modules));
   describe_block (&view, block, selector);
   selector->step = -1;
   selector->lifetime_class = 0;

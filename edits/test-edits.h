@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "edits/history.h"
+#include "edits/edits.h"
 
 /* Kinds 1 .. TESSERA_EDIT_CAP, everything in use that a kind can have. */
 TesseraEdit test_edit_of_kind (TesseraEditKind kind);

@@ -6,7 +6,7 @@
 #include "edits/test-scene.h"
 
 #include "allocator/follow.h"
-#include "edits/query.h"
+#include "edits/edits.h"
 #include "planner/test-traces.h"
 
 void

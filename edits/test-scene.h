@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "edits/history.h"
+#include "edits/edits.h"
 #include "planner/planner.h"
 
 #define MIB (UINT64_C (1) << 20)

@@ -40,7 +40,7 @@ FORBIDDEN_CALLS = {"abort", "exit", "_exit", "printf", "puts", "fprintf", "perro
 # Product lines (.c and .h but tests, benches, generators, fakes): today's. They go down with each cut, to the
 # 80,000 that one engineer can own; a folder that needs more says in its commit what left.
 MOST_LINES = {"planner": 39_910, "viewer": 20_990, "allocator": 14_900, "recorder": 9_350, "cli": 9_120, "db": 7_330,
-              "simulator": 5_560, "picture": 5_400, "nullcuda": 5_060, "runtime": 4_870, "edits": 2_800}
+              "simulator": 5_560, "picture": 5_400, "nullcuda": 5_060, "runtime": 4_870, "edits": 2_310}
 NOT_PRODUCT = re.compile(r"(^|/)(tests?|bench|fuzz|fake|generate)/|(-test|-bench|-benchmark|-fuzz)\.[ch]$|/(test|made)-[^/]*$|"
                          r"(^|/)(naive|oracle)\.[ch]$")
 FORMATTER = "version 14."  # others differ in details

@@ -11,7 +11,7 @@
 #include "cli/study.h"
 #include "db/output.h"
 #include "db/store.h"
-#include "edits/query.h"
+#include "edits/edits.h"
 #include "planner/groups.h"
 
 typedef struct

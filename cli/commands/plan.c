@@ -14,7 +14,7 @@
 #include "cli/study.h"
 #include "cli/tell/verdict.h"
 #include "db/store.h"
-#include "edits/query.h"
+#include "edits/edits.h"
 
 #define MOST_SECONDS 1000000
 

@@ -4,8 +4,7 @@
 
 #include <stdio.h>
 
-#include "edits/names.h"
-#include "edits/query.h"
+#include "edits/edits.h"
 
 /* What an edit of the kind did for this place. */
 static const char *const effects[] = {
@@ -102,7 +101,7 @@ tell (JsonBuilder *builder,
     }
   json_builder_begin_object (builder);
   cli_json_bytes (builder, "edit", index + 1);
-  cli_json_text (builder, "kind", edits_kind_name (edit->kind));
+  cli_json_text (builder, "kind", edits_get_name (EDITS_KINDS, edit->kind));
   cli_json_text (builder, "text", text);
   cli_json_bytes (builder, "block", through);
   json_builder_end_object (builder);

@@ -4,8 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "edits/history.h"
-#include "edits/query.h"
+#include "edits/edits.h"
 #include "tests/fuzz/fuzz.h"
 
 static void

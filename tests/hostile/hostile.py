@@ -194,7 +194,9 @@ def add_trace_test(name):
 REFUSED_EDITS = {
     "deep": "[" * 100000 + "]" * 100000,
     "version": '{"version": 99, "edits": []}',
+    "twice": '[{"kind": "dynamic", "name": "", "what": {"blocks": [1]}, "what": {}}]',
     "large-number": '[{"kind": "cap", "name": "", "pool_bytes": ' + "9" * 100000 + "}]",
+    "other-base": '[{"kind": "cap", "name": "", "pool_bytes": 0x10}]',
     "long-name": '[{"kind": "cap", "name": "' + "n" * (1 << 20) + '", "pool_bytes": 1}]',
     "long-key": '[{"' + "k" * (1 << 20) + '": 1}]',
     "not-utf8": b'[{"kind": "cap", "name": "\xff", "pool_bytes": 1}]',

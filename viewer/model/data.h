@@ -9,7 +9,7 @@
 #pragma once
 
 #include "db/plan.h"
-#include "edits/history.h"
+#include "edits/edits.h"
 #include "picture/curves.h"
 #include "picture/scene.h"
 #include "planner/edit.h"

@@ -8,7 +8,7 @@
 #include <gio/gio.h>
 #include <string.h>
 
-#include "edits/query.h"
+#include "edits/edits.h"
 
 TesseraEdit
 tessera_edit_of (TesseraEditKind kind)

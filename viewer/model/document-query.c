@@ -5,7 +5,7 @@
  */
 #include "viewer/model/document-private.h"
 
-#include "edits/query.h"
+#include "edits/edits.h"
 
 typedef struct
 {

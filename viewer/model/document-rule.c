@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "edits/query.h"
+#include "edits/edits.h"
 
 typedef struct
 {

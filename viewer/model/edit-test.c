@@ -6,7 +6,7 @@
 #include "viewer/model/document.h"
 #include "viewer/test-session.h"
 
-#include "edits/query.h"
+#include "edits/edits.h"
 
 #include <glib/gstdio.h>
 

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/model/document.h"
-#include "edits/query.h"
+#include "edits/edits.h"
 #include "viewer/test-help.h"
 
 #include <glib/gstdio.h>

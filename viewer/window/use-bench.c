@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "edits/history.h"
+#include "edits/edits.h"
 #include "viewer/model/document.h"
 #include "viewer/test-bench.h"
 #include "viewer/test-hand.h"

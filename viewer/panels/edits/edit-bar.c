@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "db/size-text.h"
-#include "edits/query.h"
+#include "edits/edits.h"
 #include "viewer/model/document.h"
 #include "viewer/panels/blocklist.h"
 #include "viewer/kit/kit.h"

@@ -5,7 +5,7 @@
  */
 #include "viewer/panels/edits/edit-row.h"
 
-#include "edits/query.h"
+#include "edits/edits.h"
 #include "viewer/model/document.h"
 #include "viewer/kit/kit.h"
 

@@ -1,9 +1,9 @@
 /*
- * The history of edits of one trace: a list, and how far it is undone.
+ * What a person changed about a trace: a history of edits, as text, as JSON, and kept
+ * beside the trace.
  *
- * Undo and redo are without limit. An edit that is added behind undone ones replaces
- * them. The planner is given the edits that stand. GLib's manners: out of memory ends our
- * own process. Not thread-safe; take a copy for a worker (tessera_history_copy).
+ * GLib's manners: out of memory ends our own process. What an edit is and does:
+ * planner/edit.h. Its form in files: docs/FORMAT.md.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,6 +13,13 @@
 
 #include "planner/edit.h"
 
+/*
+ * TesseraHistory: a list of edits, and how far it is undone.
+ *
+ * Undo and redo are without limit. An edit that is added behind undone ones replaces
+ * them. The planner is given the edits that stand. Not thread-safe; take a copy for a
+ * worker (tessera_history_copy).
+ */
 typedef struct TesseraHistory TesseraHistory;
 
 TesseraHistory *tessera_history_new (void);
@@ -51,9 +58,10 @@ const TesseraEdit *tessera_history_get (const TesseraHistory *history,
 size_t tessera_history_get_n_standing (const TesseraHistory *history);
 
 /*
- * JSON in and out: an array of objects, one an edit (docs/FORMAT.md). Reading refuses
- * what is not understood in one sentence: unknown kinds and members, too (a misspelt rule
- * must not select everything). @name: the file, for sentences.
+ * JSON in and out: an array of objects, one an edit. Reading refuses what is not
+ * understood in one sentence: unknown kinds and members, and members that come twice, too
+ * (a misspelt or repeated rule must not select everything). @name: the file, for
+ * sentences.
  */
 char *tessera_history_to_json (const TesseraHistory *history);
 TesseraHistory *tessera_history_from_json (const char *text,
@@ -63,7 +71,7 @@ TesseraHistory *tessera_history_from_json (const char *text,
 
 /* Of a .tsr the table `edit`; of any other file PATH.edits.json beside it, where that is.
  * A trace without edits gives an empty history. NULL: failed. Saving writes the whole
- * file or none (docs/FORMAT.md); an empty history leaves no PATH.edits.json. */
+ * file or none; an empty history leaves no PATH.edits.json. */
 TesseraHistory *tessera_history_load (const char *trace_path, TesseraError *error);
 TesseraStatus tessera_history_save (const TesseraHistory *history,
                                     const char *trace_path,
@@ -103,3 +111,56 @@ bool tessera_history_goes_on (const TesseraHistory *history, const TesseraPlan *
 TesseraHistory *tessera_history_from_plan (const TesseraPlan *plan,
                                            const char *name,
                                            TesseraError *error);
+
+/*
+ * Selectors as text: what the search field, the command line and lists of edits show.
+ *
+ *   size>=1MiB phase=backward died=optimizer module=*mlp* class=transient life<100 step=3
+ *   stream=1 ordinal=0 source=train.py:12 group="forward -> backward" alive=12345
+ *   blocks=3,7-9
+ *
+ * Conditions are joined by blanks: all have to hold. size and life take < <= = >= >, the
+ * others = only. Sizes are those of db/size-text.h, also with blanks, as in
+ * size >= 1.5 GiB; texts with blanks are quoted, and inside quotes a backslash stands
+ * before a quote or a backslash.
+ */
+
+/* @selector: initialised and filled. FALSE: *out_error is one sentence that names the
+ * condition (g_free()). An empty text selects every block. */
+gboolean
+tessera_query_parse (const char *text, TesseraSelector *selector, char **out_error);
+/* The text of @selector, which reads back as the same; but blocks by hand are told as "12
+ * blocks", since there may be thousands. */
+char *tessera_query_format (const TesseraSelector *selector);
+/* One sentence for a list: "Pin size>=1MiB phase=backward at 3.25 GiB". */
+char *tessera_edit_describe (const TesseraEdit *edit);
+/* The rule that selects exactly the chosen (by module, phase, size, ordinal ...), so that
+ * it holds for tomorrow's trace, without conditions that are not needed for that; FALSE:
+ * there is none, and @selector lists the blocks. */
+gboolean tessera_query_rule_for (const TesseraTrace *trace,
+                                 const TesseraBlocks *blocks,
+                                 const TesseraStructure *structure,
+                                 const TesseraGroup *groups,
+                                 size_t n_groups,
+                                 const uint32_t *chosen,
+                                 size_t n_chosen,
+                                 TesseraSelector *selector);
+/* "Similar to this": same size, phases of birth and death, module, stream; any step. */
+void tessera_query_similar (const TesseraTrace *trace,
+                            const TesseraBlocks *blocks,
+                            const TesseraStructure *structure,
+                            uint32_t block,
+                            TesseraSelector *selector);
+
+/* What kinds, ways to split and lifetime classes are called in JSON and in queries. */
+typedef enum
+{
+  EDITS_KINDS,
+  EDITS_SPLITS,
+  EDITS_CLASSES
+} EditsNames;
+
+/* NULL: @number is none of them. */
+const char *edits_get_name (EditsNames names, guint number);
+/* 0: there is none of that name. */
+guint edits_find_number (EditsNames names, const char *name);
