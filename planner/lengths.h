@@ -26,8 +26,7 @@ typedef struct
  *
  * Each order is that of a packing at one of the observed parameters. All are measured at
  * every observed and at 40 other parameters; the best is taken, or several, each for a
- * range, where that is better. Of two lengths there are no ranges: as many are taken as
- * make a step lower, and of these each step has the lowest.
+ * range, where that is better.
  *
  * Returns: TESSERA_OK, TESSERA_NO_MEMORY, TESSERA_CANCELLED, TESSERA_INVALID where laws
  *   give no sizes at the most, or TESSERA_REFUSED with a sentence why laws are not enough
@@ -55,10 +54,8 @@ tessera_lengths_measure (const TesseraLengths *lengths,
                          const TesseraParameters *parameters,
                          TesseraLengthsNeed *out_need);
 
-/* The longest step of the batch, and of the second length (0: there is one only), that
- * takes at most @device_bytes; 0: none does. */
+/* The longest step of the batch that takes at most @device_bytes; 0: none does. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_longest (const TesseraLengths *lengths,
                                                         uint64_t batch,
-                                                        uint64_t second,
                                                         uint64_t device_bytes,
                                                         uint64_t *out_length);

@@ -831,7 +831,7 @@ def usage_mistakes_have_status_two(tmp):
     refused("info", SAMPLE, "--device-memory", "99999999999999999999999", status=2)
     refused("info", SAMPLE, "--device", "-1", status=2)
     refused("info", SAMPLE, "--at", "-1", status=2)
-    for most in (("--max-length", "0"), ("--max-length", "512,0"), ("--max-length", "1,2,3"), ("--max-length", ""),
+    for most in (("--max-length", "0"), ("--max-length", "512,128"), ("--max-length", ""),
                  ("--max-batch", "0"), ("--max-batch", "-1"), ("--max-batch", "2,3"), ("--max-batch", "99999999999")):
         refused("plan", SAMPLE, *most, status=2, words=(most[0], "1 or more"))
     refused("info", "--", "-no-such-file", words=("-no-such-file",))

@@ -31,7 +31,7 @@ WATCHERS = {
         ["planner-check", "planner-check-kinds", "planner-check-lengths",
          "planner-check-placeless", "fuzz-corpus-check", "planner-plan-rotas",
          "planner-compare", "planner-parts", "planner-kept", "planner-dynamic", "edits-conflicts"],
-        ["planner-lengths", "planner-lengths-edits", "planner-lengths-random", "planner-two-lengths", "edits-plan",
+        ["planner-lengths", "planner-lengths-edits", "planner-lengths-random", "edits-plan",
          "edits-cap", "by-length", "kinds", "placeless", "plan", "golden", "fuzz-corpus-follow"]),
     "allocator/caching": (
         ["caching", "caching-random", "reuse", "tree", "simulate", "verify", "peak"],

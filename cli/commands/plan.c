@@ -257,9 +257,7 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
     { "resume", 0, 0, G_OPTION_ARG_FILENAME, &arguments->resume,
       "Go on from this plan of FILE: never higher, and it says so", "P.tsp" },
     { "max-length", 0, 0, G_OPTION_ARG_STRING, &arguments->most_length_text,
-      "Where steps vary: plan for lengths up to this one (the longest seen); where they "
-      "have two (encoder and decoder) for both up to these",
-      "N[,M]" },
+      "Where steps vary: plan for lengths up to this one (the longest seen)", "N" },
     { "max-batch", 0, 0, G_OPTION_ARG_STRING, &arguments->most_batch_text,
       "... and for batches up to this one (the largest seen)", "N" },
     { NULL }
@@ -268,19 +266,11 @@ parse_arguments (int *argc, char ***argv, Arguments *arguments, CliCommon *commo
   return cli_parse ("plan", argc, argv, entries, common, 1, 1);
 }
 
-/* Up to @n_most numbers between commas, 1 or more each; NULL leaves them as they are. */
+/* A number, 1 or more; NULL leaves *@most as it is. */
 static gboolean
-parse_most (const char *text, uint64_t *const most[], guint n_most)
+parse_most (const char *text, uint64_t *most)
 {
-  g_auto (GStrv) words = g_strsplit (text != NULL ? text : "", ",", -1);
-  guint n = g_strv_length (words);
-
-  if (n > n_most || (text != NULL && n == 0))
-    return FALSE;
-  for (guint i = 0; i < n; i++)
-    if (!g_ascii_string_to_unsigned (words[i], 10, 1, G_MAXINT32, most[i], NULL))
-      return FALSE;
-  return TRUE;
+  return text == NULL || g_ascii_string_to_unsigned (text, 10, 1, G_MAXINT32, most, NULL);
 }
 
 /* Fills @options with what they say. Returns: CLI_DONE, CLI_FAILED or CLI_USAGE */
@@ -303,13 +293,10 @@ check_arguments (Arguments *arguments, const char *path, TesseraPlanOptions *opt
     return cli_usage ("plan", "--budget takes a number of work units, 0 or more");
   if (!(arguments->time_limit_s >= 0 && arguments->time_limit_s <= MOST_SECONDS))
     return cli_usage ("plan", "--time-limit takes seconds, 0 (none) to %d", MOST_SECONDS);
-  if (!parse_most (arguments->most_batch_text, (uint64_t *[]){ &arguments->most.batch },
-                   1))
+  if (!parse_most (arguments->most_batch_text, &arguments->most.batch))
     return cli_usage ("plan", "--max-batch takes a number, 1 or more");
-  if (!parse_most (arguments->most_length_text,
-                   (uint64_t *[]){ &arguments->most.length, &arguments->most.second }, 2))
-    return cli_usage ("plan",
-                      "--max-length takes a number, 1 or more, or two as in 512,128");
+  if (!parse_most (arguments->most_length_text, &arguments->most.length))
+    return cli_usage ("plan", "--max-length takes a number, 1 or more");
   options->regions_for_large = arguments->regions.kind != CLI_REGIONS_SMALL;
   options->work_budget = (uint64_t) arguments->budget;
   options->time_limit_s = arguments->time_limit_s;

@@ -5,8 +5,7 @@
 
 enum
 {
-  N_CURVE = 10, /* lengths up to the most that needs are printed for */
-  N_TABLE = 5   /* ... and of two, lengths of each */
+  N_CURVE = 10 /* lengths up to the most that needs are printed for */
 };
 
 typedef struct
@@ -24,20 +23,15 @@ widen (Span *span, guint64 value)
 static void
 print_parameters (const TesseraFitSteps *steps)
 {
-  Span batch = { G_MAXUINT64, 0 }, length = { G_MAXUINT64, 0 },
-       second = { G_MAXUINT64, 0 };
+  Span batch = { G_MAXUINT64, 0 }, length = { G_MAXUINT64, 0 };
 
   for (uint32_t i = 0; i < steps->n_steps; i++)
     {
       widen (&batch, steps->parameters[i].batch);
       widen (&length, steps->parameters[i].length);
-      widen (&second, steps->parameters[i].second);
     }
   printf ("length %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT, length.least,
           length.most);
-  if (steps->has_second)
-    printf (", second length %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT, second.least,
-            second.most);
   if (steps->has_batch)
     printf (", batch %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT, batch.least,
             batch.most);
@@ -53,54 +47,11 @@ print_need (const TesseraLengths *lengths, const TesseraParameters *of, const ch
     return;
   if (lengths->has_batch)
     printf ("  batch %3" G_GUINT64_FORMAT ",", of->batch);
-  printf ("  length %6" G_GUINT64_FORMAT, of->length);
-  if (lengths->most.second > 0)
-    printf (" and %6" G_GUINT64_FORMAT, of->second);
-  printf ("%s: height %s, bound %s, height / bound %.4f\n", what,
+  printf ("  length %6" G_GUINT64_FORMAT "%s: height %s, bound %s, height / bound %.4f\n",
+          of->length, what,
           tessera_format_bytes (need.height_bytes, height, sizeof height),
           tessera_format_bytes (need.bound_bytes, bound, sizeof bound),
           (double) need.height_bytes / (double) MAX (need.bound_bytes, 1));
-}
-
-/* One of two lengths, each at N_TABLE places up to the most. */
-static TesseraParameters
-table_at (const TesseraLengths *lengths, uint64_t row, uint64_t column)
-{
-  return (TesseraParameters){ lengths->most.batch,
-                              MAX (lengths->most.length * row / N_TABLE, 1),
-                              MAX (lengths->most.second * column / N_TABLE, 1) };
-}
-
-/* Of two lengths: height, and height over bound, one down and the other across. */
-static void
-print_table (const TesseraLengths *lengths)
-{
-  char batch[48] = "", height[32];
-
-  if (lengths->has_batch)
-    g_snprintf (batch, sizeof batch, " of batch %" G_GUINT64_FORMAT, lengths->most.batch);
-  printf ("height%s by length, down, and second length, across (height / bound):\n%9s",
-          batch, "");
-  for (uint64_t k = 1; k <= N_TABLE; k++)
-    printf (" %20" G_GUINT64_FORMAT, table_at (lengths, 1, k).second);
-  putchar ('\n');
-  for (uint64_t i = 1; i <= N_TABLE; i++)
-    {
-      printf (" %8" G_GUINT64_FORMAT, table_at (lengths, i, 1).length);
-      for (uint64_t k = 1; k <= N_TABLE; k++)
-        {
-          const TesseraParameters at = table_at (lengths, i, k);
-          TesseraLengthsNeed need;
-
-          if (tessera_lengths_measure (lengths, &at, &need) == TESSERA_OK)
-            printf (" %11s (%.4f)",
-                    tessera_format_bytes (need.height_bytes, height, sizeof height),
-                    (double) need.height_bytes / (double) MAX (need.bound_bytes, 1));
-          else
-            printf (" %20s", "-");
-        }
-      putchar ('\n');
-    }
 }
 
 static void
@@ -122,14 +73,10 @@ print_fits (const CliStudy *study)
 
   if (device_bytes == 0)
     return;
-  printf ("on a device of %s, as far as laws go",
+  printf ("on a device of %s, as far as laws go:",
           tessera_format_bytes (device_bytes, text, sizeof text));
-  if (lengths->most.second > 0)
-    printf (", second length %" G_GUINT64_FORMAT, lengths->most.second);
-  putchar (':');
   for (uint64_t batch = 1; batch <= lengths->most.batch; batch *= 2)
-    if (tessera_lengths_longest (lengths, batch, lengths->most.second, device_bytes,
-                                 &length) == TESSERA_OK)
+    if (tessera_lengths_longest (lengths, batch, device_bytes, &length) == TESSERA_OK)
       {
         if (lengths->has_batch)
           printf (" batch %" G_GUINT64_FORMAT, batch);
@@ -142,8 +89,6 @@ void
 cli_print_most (const TesseraLengths *lengths)
 {
   printf ("%" G_GUINT64_FORMAT, lengths->most.length);
-  if (lengths->most.second > 0)
-    printf (", second length up to %" G_GUINT64_FORMAT, lengths->most.second);
   if (lengths->has_batch)
     printf (" and batch up to %" G_GUINT64_FORMAT, lengths->most.batch);
 }
@@ -176,10 +121,7 @@ print_lengths (const CliStudy *study)
   printf ("; checked\n");
   for (uint32_t i = 0; i < lengths->n_observed; i++)
     print_need (lengths, &lengths->observed[i], " (seen)");
-  if (lengths->most.second > 0)
-    print_table (lengths);
-  else
-    print_curve (lengths);
+  print_curve (lengths);
   print_fits (study);
 }
 
@@ -234,8 +176,6 @@ json_at (JsonBuilder *builder, const TesseraLengths *lengths, const TesseraParam
   json_builder_begin_object (builder);
   cli_json_bytes (builder, "batch", at->batch);
   cli_json_bytes (builder, "length", at->length);
-  if (at->second > 0)
-    cli_json_bytes (builder, "second_length", at->second);
   json_need (builder, lengths, at);
   json_builder_end_object (builder);
 }
@@ -243,17 +183,9 @@ json_at (JsonBuilder *builder, const TesseraLengths *lengths, const TesseraParam
 static void
 json_curve (JsonBuilder *builder, const TesseraLengths *lengths)
 {
-  bool has_two = lengths != NULL && lengths->most.second > 0;
-
   json_builder_set_member_name (builder, "curve");
   json_builder_begin_array (builder);
-  for (uint64_t i = 0; has_two && i < N_TABLE * N_TABLE; i++)
-    {
-      const TesseraParameters at = table_at (lengths, i / N_TABLE + 1, i % N_TABLE + 1);
-
-      json_at (builder, lengths, &at);
-    }
-  for (uint64_t i = 1; lengths != NULL && !has_two && i <= N_CURVE; i++)
+  for (uint64_t i = 1; lengths != NULL && i <= N_CURVE; i++)
     json_at (builder, lengths,
              &(TesseraParameters){ lengths->most.batch,
                                    MAX (lengths->most.length * i / N_CURVE, 1) });
@@ -279,8 +211,6 @@ json_parameters (JsonBuilder *builder,
       if (steps->has_batch)
         cli_json_bytes (builder, "batch", steps->parameters[i].batch);
       cli_json_bytes (builder, "length", steps->parameters[i].length);
-      if (steps->has_second)
-        cli_json_bytes (builder, "second_length", steps->parameters[i].second);
       json_need (builder, lengths, &steps->parameters[i]);
       json_builder_end_object (builder);
     }

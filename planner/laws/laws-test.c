@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/fit/scale.h"
 #include "planner/laws/kind/diff.h"
 #include "planner/laws/laws.h"
 #include "planner/laws/test-steps.h"
@@ -296,52 +295,6 @@ test_kinds (void)
     }
 }
 
-/* Whether numbers of pieces are those of the length in units of @scale. */
-static bool
-is_scale (const uint64_t *length, const uint64_t *pieces, uint32_t n, uint64_t scale)
-{
-  for (uint64_t rounding = 8; rounding <= 128; rounding *= 2)
-    for (uint64_t factor = 1; factor <= 8; factor++)
-      {
-        uint32_t k = 0;
-
-        while (k < n &&
-               (length[k] * scale + rounding - 1) / rounding == pieces[k] * factor)
-          k++;
-        if (k == n)
-          return true;
-      }
-  return false;
-}
-
-static void
-test_scale (void)
-{
-  const uint64_t images[] = { 14, 8, 12, 15, 14 }, pieces[] = { 44, 25, 37, 47, 44 };
-  const uint64_t others[] = { 44, 25, 39, 47, 44 };
-  g_autoptr (GRand) rand = g_rand_new_with_seed (20261122);
-  uint32_t n_found = 0;
-
-  g_assert_cmpuint (tessera_scale_of (images, pieces, 5), ==, 197);
-  g_assert_cmpuint (tessera_scale_of (images, others, 5), ==, 0);
-  for (uint32_t round = 0; round < 500; round++)
-    {
-      uint64_t scale = (uint64_t) g_rand_int_range (rand, 2, 400);
-      uint64_t rounding = (uint64_t) 8 << g_rand_int_range (rand, 0, 5);
-      uint64_t some[8], counts[8], found;
-
-      for (uint32_t k = 0; k < 8; k++)
-        {
-          some[k] = (uint64_t) g_rand_int_range (rand, 1, 60);
-          counts[k] = (some[k] * scale + rounding - 1) / rounding;
-        }
-      found = tessera_scale_of (some, counts, 8);
-      g_assert_true (found == 0 || is_scale (some, counts, 8, found));
-      n_found += found == scale;
-    }
-  g_assert_cmpuint (n_found, >, 100);
-}
-
 /* A recording ends with its last step, whose gradients the next one would have dropped;
  * and the optimizer's state can be many requests beside those of a step. */
 static void
@@ -362,76 +315,6 @@ test_ends_of_recordings (void)
   for (uint32_t i = 0; i < kind->n_slots; i++)
     n_cross += kind->slots[i].n_cross > 0;
   g_assert_cmpuint (n_cross, ==, 1 + 40); /* the loss, and the state */
-  test_study_clear (&studied);
-}
-
-/* Where short steps ask in another order, what lies at the same place is not the same. No
- * second parameter explains such pairs. */
-static void
-test_other_order (void)
-{
-  const TestSteps made = { 8, 12, .swaps_below = 1400 };
-  const TesseraKindLaws *laws;
-  const TesseraKind *kind;
-  TestStudied studied;
-
-  test_study (test_steps_trace (&made), &studied);
-  kind = tessera_laws_main (studied.laws, &laws);
-  g_assert_nonnull (kind);
-  g_assert_cmpuint (kind->n_steps, ==, 8);
-  g_assert_false (laws->steps.has_batch || laws->steps.has_second);
-  /* The noise of each layer, from step 1 on. */
-  g_assert_cmpuint (laws->n_slots_by_kind[TESSERA_SIZE_BOUNDED] - laws->n_slots_once, <=,
-                    12);
-  test_study_clear (&studied);
-}
-
-/* Two batches a step, of a length each, in 20 sizes; and workspaces of the first that are
- * one or three pieces. */
-static TesseraTrace *
-two_batches_trace (void)
-{
-  static const uint64_t firsts[] = { 889, 193, 540, 773, 226, 113, 345, 610 };
-  static const uint64_t seconds[] = { 231, 875, 77, 450, 702, 389, 294, 510 };
-  TesseraTrace *trace = test_trace_new ();
-  uint64_t next = UINT64_C (1) << 30;
-
-  for (uint32_t s = 0; s < 8; s++)
-    {
-      uint32_t begin = (uint32_t) trace->n_events;
-      g_autofree char *name = g_strdup_printf ("step %u", s);
-
-      for (uint32_t i = 0; i < 48; i++, next += UINT64_C (1) << 30)
-        {
-          uint64_t bytes = i < 20   ? 512 * (i + 1) * firsts[s]
-                           : i < 40 ? 512 * (i - 19) * seconds[s]
-                                    : 65536 * (i - 39) * (s % 3 == 0 ? 1 : 3);
-
-          test_alloc (trace, next, bytes);
-          test_free (trace, next, bytes);
-        }
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
-    }
-  tessera_trace_settle_ranges (trace);
-  return trace;
-}
-
-/* A length is no longer than sizes can tell: three times the first one over the pieces
- * would be a length of up to 2667, of which each adds a third of the bytes. */
-static void
-test_whole_bytes (void)
-{
-  const TesseraKindLaws *laws;
-  TestStudied studied;
-
-  test_study (two_batches_trace (), &studied);
-  g_assert_nonnull (tessera_laws_main (studied.laws, &laws));
-  g_assert_false (laws->steps.has_batch);
-  for (uint32_t k = 0; k < laws->steps.n_steps; k++)
-    {
-      g_assert_cmpuint (laws->steps.parameters[k].length, <=, 889);
-      g_assert_cmpuint (laws->steps.parameters[k].second, <=, 875);
-    }
   test_study_clear (&studied);
 }
 
@@ -486,7 +369,7 @@ few_lengths (uint32_t step, uint32_t size)
                      : seconds[step] * seconds[step];
 }
 
-/* The square of a length is no second length: one of up to 21385800 was told. */
+/* Tokens and their squares tell both, though neither batch nor length is asked for alone. */
 static void
 test_squares (void)
 {
@@ -495,7 +378,7 @@ test_squares (void)
 
   study_counts (tokens_or_pairs, 40, &studied);
   g_assert_nonnull (tessera_laws_main (studied.laws, &laws));
-  g_assert_true (laws->steps.has_batch && !laws->steps.has_second);
+  g_assert_true (laws->steps.has_batch);
   for (uint32_t k = 0; k < 8; k++)
     {
       uint32_t step = studied.laws->kinds.kinds[0].steps[k];
@@ -662,10 +545,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/laws/fit/extremes", test_extremes);
   g_test_add_func ("/planner/laws/diff", test_diff);
   g_test_add_func ("/planner/laws/kinds", test_kinds);
-  g_test_add_func ("/planner/laws/scale", test_scale);
   g_test_add_func ("/planner/laws/ends-of-recordings", test_ends_of_recordings);
-  g_test_add_func ("/planner/laws/other-order", test_other_order);
-  g_test_add_func ("/planner/laws/whole-bytes", test_whole_bytes);
   g_test_add_func ("/planner/laws/squares", test_squares);
   g_test_add_func ("/planner/laws/few-lengths", test_few_lengths);
   g_test_add_func ("/planner/laws/slots-hold-their-blocks", test_slots_hold_their_blocks);

@@ -8,34 +8,7 @@
 #include <stdlib.h>
 
 #include "planner/laws/kind/refine.h"
-#include "planner/laws/kind/split.h"
 #include "planner/laws/parts/cuts.h"
-
-/* What was compared without sizes may have paired requests that only lie at the same
- * place, and a second parameter explains any such pairs. So where one length tells most,
- * the kind is compared anew by its laws, and parameters are looked for in what is left.
- */
-static TesseraStatus
-search_again (TesseraLaws *laws,
-              uint32_t kind,
-              const TesseraTrace *trace,
-              const TesseraBlocks *blocks,
-              const TesseraStructure *structure)
-{
-  TesseraKind *of = &laws->kinds.kinds[kind];
-  TesseraKindLaws one;
-  TesseraStatus status = tessera_kind_laws_init_one (&one, of, blocks);
-  bool has_changed = status == TESSERA_OK && one.varies;
-
-  if (has_changed)
-    status = tessera_kind_refine (of, &one, trace, blocks, structure,
-                                  laws->parts.phase != NULL);
-  tessera_kind_laws_clear (&one);
-  if (status != TESSERA_OK || !has_changed)
-    return status;
-  tessera_kind_laws_clear (&laws->laws[kind]);
-  return tessera_kind_laws_init (&laws->laws[kind], of, blocks, NULL);
-}
 
 static TesseraStatus
 find_laws (TesseraLaws *laws,
@@ -52,14 +25,9 @@ find_laws (TesseraLaws *laws,
   status = tessera_kind_laws_init (&laws->laws[kind], of, blocks, NULL);
   if (status == TESSERA_REFUSED)
     return TESSERA_OK;
-  if (status == TESSERA_OK && laws->laws[kind].varies &&
-      (laws->laws[kind].steps.has_batch || laws->laws[kind].steps.has_second))
-    status = search_again (laws, kind, trace, blocks, structure);
   if (status == TESSERA_OK && laws->laws[kind].varies)
     status = tessera_kind_refine (of, &laws->laws[kind], trace, blocks, structure,
                                   laws->parts.phase != NULL);
-  if (status == TESSERA_OK && laws->laws[kind].steps.has_second)
-    status = tessera_kind_split (of, &laws->laws[kind], blocks);
   return status;
 }
 

@@ -53,21 +53,6 @@ drop_all (Maker *maker, GArray *held)
   g_array_set_size (held, 0);
 }
 
-/* Another order, and other lifetimes: as where a kernel for small sizes needs its
- * workspace sooner. */
-static void
-make_swapped (Maker *maker, bool is_swapped, uint64_t l)
-{
-  uint64_t temporary;
-
-  if (!is_swapped)
-    hold (maker, 3072);
-  temporary = put (maker, 4096 * l);
-  if (is_swapped)
-    hold (maker, 3072);
-  test_free (maker->trace, temporary, 4096 * l);
-}
-
 static uint64_t
 noise_of (uint32_t step, uint32_t layer)
 {
@@ -85,8 +70,6 @@ make_layer (Maker *maker, const TestSteps *made, uint32_t step, uint32_t layer)
   if (made->masks_pad && layer % 4 == 0 && l % 8 != 0)
     hold (maker, 2 * b * l * ((l + 7) / 8 * 8));
   test_free (maker->trace, put (maker, noise), noise);
-  if (made->swaps_below > 0 && layer % 3 == 0)
-    make_swapped (maker, l < made->swaps_below, l);
 }
 
 /* A loss that a step appends to a list, or drops; or that it leaves to the next. */
@@ -151,9 +134,6 @@ test_steps_trace (const TestSteps *made)
           if (k == 0 && made->keepers > 0)
             make_loss (&maker, made, made->keepers >> s & 1);
         }
-      if (made->lawless_bytes > 0)
-        hold (&maker, (uint64_t) made->lawless_bytes *
-                          (made->lawless_steps >> s & 1 ? noise_of (s, 1) : 1100));
       if (made->kept_bytes > 0)
         make_kept (&maker, made->kept_bytes * b * l, &kept, &last_bytes);
       loss = put (&maker, 4);

@@ -23,14 +23,10 @@ typedef struct
   bool drops_late;   /* gradients, one a layer: the next step begins by dropping them */
   uint64_t stray_bytes; /* each step holds such a block at its end */
   bool drops_later; /* ... once it has its batch: they are there for its first requests */
-  uint32_t swaps_below; /* each third layer makes a gradient and a temporary of the
-                           length; in shorter steps the temporary first */
-  uint32_t kept_bytes;  /* of each token; there until the next step has its own */
-  uint32_t keepers;   /* a bit for each step: it keeps a small block for good that others
+  uint32_t kept_bytes; /* of each token; there until the next step has its own */
+  uint32_t keepers;    /* a bit for each step: it keeps a small block for good that others
                           drop; 0: nobody asks for it */
-  bool keeps_to_next; /* not for good: to the middle of the next step */
-  uint32_t lawless_bytes; /* 1,100 times so many has a block of each step, ... */
-  uint32_t lawless_steps; /* ... but for these, a bit for each: less, by no law */
+  bool keeps_to_next;  /* not for good: to the middle of the next step */
 } TestSteps;
 
 /* A training loop over batches of different length: tokens, positions, rotations, for

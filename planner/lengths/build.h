@@ -44,18 +44,12 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_crossing (TesseraLengthsBuild *bu
 /* Where steps are cut: what one part makes for others of its step, and who asks for what.
  * Needs to know what is early. */
 void tessera_lengths_over_cuts (TesseraLengthsBuild *build);
-/* With two lengths: what is asked for in some steps only, by their lengths. */
-TESSERA_MUST_USE TesseraStatus tessera_lengths_conditions (TesseraLengthsBuild *build);
 /* What comes before the first step; offsets of all that is fixed. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_start (TesseraLengthsBuild *build,
                                                       TesseraError *error);
 /* The orders of the swept. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_orders (TesseraLengthsBuild *build);
-/* What expandable segments reserve for the trace at most. */
-TESSERA_MUST_USE TesseraStatus tessera_lengths_online (const TesseraLengthsBuild *build,
-                                                       uint64_t *out_bytes);
-/* TESSERA_REFUSED where some observed step would take far more than is ever alive, or a
- * size without a law more than expandable segments reserve. */
+/* TESSERA_REFUSED where some observed step would take far more than is ever alive. */
 TESSERA_MUST_USE TesseraStatus
 tessera_lengths_refuse_dear (const TesseraLengthsBuild *build, TesseraError *error);
 

@@ -1,6 +1,5 @@
 /*
- * Plans for every length of steps that keep something now and then, and of steps most of
- * which follows no law.
+ * Plans for every length of steps that keep something now and then.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -84,43 +83,11 @@ test_once (void)
   tessera_lengths_free (lengths);
 }
 
-/* A block without a law misses beside the place of the largest that was seen. There is no
- * plan where it is much of most steps, or takes one above expandable segments; where it
- * is little there is. */
-static void
-test_lawless (void)
-{
-  static const struct
-  {
-    uint32_t bytes, steps;
-    const char *reason; /* NULL: there is a plan */
-  } cases[] = { { 400000, 0xfe, "* most steps ask for more than a tenth *" },
-                { 400000, 0x14, "* a large one has none: * expandable segments *" },
-                { 1000, 0xfe, NULL },
-                { 1000, 0x14, NULL } };
-
-  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      const TestSteps made = { 8, 12, .lawless_bytes = cases[i].bytes,
-                               .lawless_steps = cases[i].steps };
-      TesseraError error = { 0 };
-      TesseraLengths *lengths;
-
-      g_assert_cmpint (plan (&made, &error, &lengths), ==,
-                       cases[i].reason ? TESSERA_REFUSED : TESSERA_OK);
-      if (cases[i].reason && !g_pattern_match_simple (cases[i].reason, error.text))
-        g_error ("%s", error.text);
-      g_assert_true ((lengths == NULL) == (cases[i].reason != NULL));
-      tessera_lengths_free (lengths);
-    }
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planner/lengths/habits", test_habits);
   g_test_add_func ("/planner/lengths/once", test_once);
-  g_test_add_func ("/planner/lengths/lawless", test_lawless);
   return g_test_run ();
 }

@@ -8,11 +8,9 @@
 #include <string.h>
 
 #include "allocator/follow/lengths/instance.h"
-#include "allocator/follow/lengths/lengths.h"
 #include "allocator/follow/lengths/sweep.h"
 #include "planner/check.h"
 #include "planner/lengths/orders/lay-out.h"
-#include "planner/pack/judge.h"
 
 enum
 {
@@ -21,11 +19,6 @@ enum
   MAX_SLOTS = 60,
   MAX_LAWS = 8
 };
-
-#define MOST_OF_FIRST_FIT 1.02
-/* The worst of a grid over both lengths, in the mean; 1.0013 where packings are made at
- * twenty of 40 pairs, wherever these lie. */
-#define MOST_OF_FIRST_FIT_OF_TWO 1.0008
 
 static int64_t
 below (GRand *rand, gint32 end)
@@ -227,187 +220,10 @@ test_random (void)
   g_rand_free (rand);
 }
 
-static uint64_t
-first_fit_at (const TesseraLengths *of, const uint64_t *bytes)
-{
-  g_autofree TesseraItem *items = g_new0 (TesseraItem, of->n_swept + 1);
-  uint32_t n = 0;
-
-  for (uint32_t i = 0; i < of->n_slots; i++)
-    if (of->slots[i].place == TESSERA_PLACE_SWEPT)
-      items[n++] = (TesseraItem){ .size_bytes = bytes[of->slots[i].law],
-                                  .begin = i,
-                                  .end = of->slots[i].died };
-  return of->fixed_bytes + judge_first_fit_by_size (items, n);
-}
-
-/* Whatever the laws are, no step that was seen lies higher than first fit by size of its
- * own sizes; returns how often orders from packings at others did, as make() has them. */
-static guint
-judge_orders (TesseraLengths *of, GRand *rand)
-{
-  const TesseraPackOptions pack = { .n_threads = 1, .work_budget = 2000 };
-  const TesseraLengthsOptions options = { .pack = &pack };
-  TesseraTrace trace = { .n_streams = 1 };
-  TesseraLengthsBuild build = { .trace = &trace, .options = &options, .out = of };
-  g_autofree uint64_t *bytes = g_new (uint64_t, of->n_laws);
-  g_autofree uint64_t *tops = g_new (uint64_t, of->n_swept + 1);
-  const TesseraOrder *order;
-  guint n_above = 0;
-
-  of->n_observed = N_LENGTHS;
-  of->observed = g_new0 (TesseraParameters, N_LENGTHS);
-  for (uint32_t i = 0; i < N_LENGTHS; i++)
-    {
-      of->observed[i] = (TesseraParameters){ 1 + (uint64_t) below (rand, 4),
-                                             1 + (uint64_t) below (rand, 2000) };
-      g_assert_true (tessera_sweep_sizes (of, &of->observed[i], bytes));
-      n_above += tessera_sweep_by (of, &of->observed[i], false, bytes, NULL, tops,
-                                   &order) > first_fit_at (of, bytes);
-    }
-  while (of->n_orders > 0)
-    tessera_order_clear (&of->orders[--of->n_orders]);
-  g_clear_pointer (&of->orders, free);
-  g_assert_cmpint (tessera_lengths_orders (&build), ==, TESSERA_OK);
-  for (uint32_t i = 0; i < N_LENGTHS; i++)
-    {
-      g_assert_true (tessera_sweep_sizes (of, &of->observed[i], bytes));
-      g_assert_cmpuint (
-          tessera_sweep_by (of, &of->observed[i], false, bytes, NULL, tops, &order), <=,
-          first_fit_at (of, bytes));
-    }
-  return n_above;
-}
-
-static void
-test_first_fit (void)
-{
-  GRand *rand = g_rand_new_with_seed (20261124);
-  guint n_above = 0;
-
-  for (int i = 0; i < N_PLANS / 3; i++)
-    {
-      TesseraLengths *of = make (rand);
-      char reason[80];
-
-      if (of->n_orders > 0)
-        n_above += judge_orders (of, rand);
-      g_assert_true (tessera_lengths_is_sound (of, reason, sizeof reason));
-      tessera_lengths_free (of);
-    }
-  g_assert_cmpuint (n_above, >, N_PLANS / 30);
-  g_rand_free (rand);
-}
-
-static bool
-is_of_fixed (const TesseraLengths *of, uint32_t law)
-{
-  for (uint32_t i = 0; i < of->n_slots; i++)
-    if (of->slots[i].law == law && of->slots[i].place == TESSERA_PLACE_FIXED)
-      return true;
-  return false;
-}
-
-/* Some of its sizes depend on a second length, and some requests come where a length is a
- * multiple of eight only, or is none. */
-static void
-make_two (TesseraLengths *of, GRand *rand)
-{
-  of->most.second = 300 + (uint64_t) below (rand, 700);
-  for (uint32_t i = 0; i < of->n_laws; i++)
-    if (below (rand, 4) == 0 && !is_of_fixed (of, i))
-      {
-        of->laws[i].when_multiple = 8;
-        of->laws[i].when_second = below (rand, 2) == 0;
-        of->laws[i].when_other = below (rand, 2) == 0;
-      }
-  of->fixed_bytes = 0;
-  place_fixed (of);
-  of->n_observed = N_LENGTHS;
-  of->observed = g_new0 (TesseraParameters, N_LENGTHS);
-  for (uint32_t i = 0; i < N_LENGTHS; i++)
-    of->observed[i] = (TesseraParameters){
-      .batch = 1 + (uint64_t) below (rand, 4),
-      .length = 200 + (uint64_t) below (rand, 1800),
-      .second = 100 + (uint64_t) below (rand, (gint32) of->most.second - 100),
-    };
-}
-
-/* Of a grid from half the shortest to the longest: the highest height over first fit by
- * size. No step is higher than the pool. */
-static double
-worst_of_grid (const TesseraLengths *of)
-{
-  g_autofree uint64_t *bytes = g_new (uint64_t, of->n_laws);
-  g_autofree uint64_t *tops = g_new (uint64_t, of->n_swept + 1);
-  const TesseraOrder *order;
-  uint64_t pool_bytes;
-  double worst = 0;
-
-  g_assert_cmpint (tessera_lengths_height (of, &pool_bytes), ==, TESSERA_OK);
-  for (uint64_t i = 0; i < 12 * 12; i++)
-    {
-      const TesseraParameters at = { .batch = 1 + i % 4,
-                                     .length =
-                                         100 + (of->most.length - 100) * (i / 12) / 11,
-                                     .second =
-                                         50 + (of->most.second - 50) * (i % 12) / 11 };
-      uint64_t height;
-
-      g_assert_true (tessera_sweep_sizes (of, &at, bytes));
-      height = tessera_sweep_by (of, &at, false, bytes, NULL, tops, &order);
-      g_assert_cmpuint (height, <=, pool_bytes);
-      worst = MAX (worst, (double) height / (double) first_fit_at (of, bytes));
-    }
-  return worst;
-}
-
-/* At lengths that nobody saw a step is hardly ever above first fit by size either. */
-static void
-test_two_lengths (void)
-{
-  GRand *rand = g_rand_new_with_seed (20261125);
-  guint n_above = 0;
-  double sum = 0;
-  int n = 0;
-
-  for (int i = 0; i < N_PLANS / 5; i++)
-    {
-      const TesseraPackOptions pack = { .n_threads = 1, .work_budget = 60000 };
-      const TesseraLengthsOptions options = { .pack = &pack };
-      TesseraTrace trace = { .n_streams = 1 };
-      TesseraLengths *of = make (rand);
-      TesseraLengthsBuild build = { .trace = &trace, .options = &options, .out = of };
-
-      while (of->n_orders > 0)
-        tessera_order_clear (&of->orders[--of->n_orders]);
-      g_clear_pointer (&of->orders, free);
-      make_two (of, rand);
-      if (of->n_swept > 0)
-        {
-          double worst;
-
-          g_assert_cmpint (tessera_lengths_orders (&build), ==, TESSERA_OK);
-          worst = worst_of_grid (of);
-          n_above += worst > MOST_OF_FIRST_FIT;
-          sum += worst;
-          n++;
-        }
-      tessera_lengths_free (of);
-    }
-  g_test_message ("%d plans, %u too far above first fit, %.4f in the mean", n, n_above,
-                  sum / n);
-  g_assert_cmpuint (n_above, ==, 0);
-  g_assert_cmpfloat (sum, <=, n * MOST_OF_FIRST_FIT_OF_TWO);
-  g_rand_free (rand);
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planner/lengths/random", test_random);
-  g_test_add_func ("/planner/lengths/first-fit", test_first_fit);
-  g_test_add_func ("/planner/lengths/two", test_two_lengths);
   return g_test_run ();
 }

@@ -309,7 +309,7 @@ test_longest (void)
         TesseraPlan *instance;
 
         g_assert_cmpint (
-            tessera_lengths_longest (planned.lengths, batch, 0, device_bytes, &at.length),
+            tessera_lengths_longest (planned.lengths, batch, device_bytes, &at.length),
             ==, TESSERA_OK);
         g_assert_cmpuint (at.length, >, 0);
         for (int is_first = 0; is_first < 2; is_first++)
@@ -491,11 +491,11 @@ test_prefix (void)
       g_assert_true (tessera_guess_see (guess, 0, bytes));
       g_assert_true (tessera_guess_is_known (guess, &known));
       g_assert_cmpuint (known.length, ==, length);
-      g_assert_cmpint (tessera_lengths_longest (of, 1, 0, block_bytes, &longest), ==,
+      g_assert_cmpint (tessera_lengths_longest (of, 1, block_bytes, &longest), ==,
                        TESSERA_OK);
       g_assert_cmpuint (longest, ==, (block_bytes + 34816) / 16);
     }
-  g_assert_cmpint (tessera_lengths_longest (of, 1, 0, UINT64_C (1) << 62, &longest), ==,
+  g_assert_cmpint (tessera_lengths_longest (of, 1, UINT64_C (1) << 62, &longest), ==,
                    TESSERA_OK);
   g_assert_cmpuint (longest, ==, (1 << 21) - 1);
   g_free (guess);

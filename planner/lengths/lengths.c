@@ -64,8 +64,6 @@ set_parameters (TesseraLengthsBuild *build)
         out->most.batch = out->observed[i].batch;
       if (build->options->most.length == 0 && out->most.length < out->observed[i].length)
         out->most.length = out->observed[i].length;
-      if (build->options->most.second == 0 && out->most.second < out->observed[i].second)
-        out->most.second = out->observed[i].second;
     }
   if (!out->has_batch)
     out->most.batch = 1;
@@ -87,7 +85,6 @@ refuse_longer (const TesseraLengthsBuild *build, TesseraError *error)
         const char *what;
         uint64_t seen, most;
       } of[] = { { "length", seen->length, most->length },
-                 { "second length", seen->second, most->second },
                  { "batch", seen->batch, most->batch } };
 
       for (size_t k = 0; k < sizeof of / sizeof *of; k++)

@@ -160,7 +160,6 @@ fits (const TesseraLengths *lengths,
 TesseraStatus
 tessera_lengths_longest (const TesseraLengths *lengths,
                          uint64_t batch,
-                         uint64_t second,
                          uint64_t device_bytes,
                          uint64_t *out_length)
 {
@@ -169,7 +168,7 @@ tessera_lengths_longest (const TesseraLengths *lengths,
   *out_length = 0;
   while (low < high)
     {
-      const TesseraParameters middle = { batch, low + (high - low) / 2, second };
+      const TesseraParameters middle = { batch, low + (high - low) / 2 };
       bool does_fit;
       TesseraStatus status = fits (lengths, &middle, device_bytes, &does_fit);
 

@@ -139,35 +139,9 @@ tell_seen (TesseraLengthsBuild *build)
       else if (in_first && kind->slots[i].n_seen == 1 && kind->n_steps > 1)
         slot->seen = TESSERA_SEEN_FIRST;
       if (!in_first && kind->slots[i].n_seen == 1 && kind->n_steps > 2 &&
-          kind->slots[i].when_multiple == 0 && slot->place == TESSERA_PLACE_SWEPT)
+          slot->place == TESSERA_PLACE_SWEPT)
         slot->place = TESSERA_PLACE_NONE;
     }
-}
-
-/* The batch of a step that seems to have none: that of the trace's first step came before
- * it, and that of the last ends with the program, which makes it look like something
- * else. Returns: the slot that is next, 0 where there is no such batch. */
-static uint32_t
-see_batch (const TesseraLengthsBuild *build, uint32_t k, TesseraGuess *guess)
-{
-  uint32_t slots[TESSERA_GUESS_LEADING], n = 0;
-  uint32_t n_leading = tessera_guess_leading (build->out, slots);
-  uint32_t step = build->kind->steps[k];
-  uint32_t first =
-      tessera_first_born (build->blocks, build->structure->steps[step].begin_index);
-  uint64_t sizes[TESSERA_GUESS_LEADING];
-
-  if (build->parts->phase || n_leading == 0 ||
-      tessera_kind_block (build->kind, slots[0], k) != TESSERA_NONE ||
-      (step == 0 && first < n_leading))
-    return 0;
-  first -= step == 0 ? n_leading : 0;
-  while (n < n_leading && first + n < build->blocks->n_blocks)
-    {
-      sizes[n] = build->blocks->blocks[first + n].size_bytes;
-      n++;
-    }
-  return tessera_guess_see_batch (guess, sizes, n);
 }
 
 /* After how many slots the parameters of step @k are known; n_slots + 1: never. */
@@ -176,13 +150,9 @@ count_until_known (const TesseraLengthsBuild *build, uint32_t k, TesseraGuess *g
 {
   const TesseraLengths *out = build->out;
   TesseraParameters known;
-  uint32_t next;
 
   tessera_guess_init (guess, out);
-  next = see_batch (build, k, guess);
-  if (next > 0 && tessera_guess_is_known (guess, &known))
-    return next;
-  for (uint32_t i = next; i < out->n_slots; i++)
+  for (uint32_t i = 0; i < out->n_slots; i++)
     {
       uint32_t block = tessera_kind_block (build->kind, i, k);
 
@@ -305,8 +275,6 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
     status = tessera_lengths_crossing (build);
   if (status == TESSERA_OK)
     status = tessera_lengths_fix_slots (build, error);
-  if (status == TESSERA_OK && build->laws->steps.has_second)
-    status = tessera_lengths_conditions (build);
   if (status == TESSERA_OK)
     status = tessera_lengths_tell_kept (build, owner >> 16, owner & 0xffff);
   for (uint32_t i = 0; i < out->n_slots; i++)

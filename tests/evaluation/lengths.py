@@ -32,8 +32,6 @@ PROGRAMS = {
     "llama": (["llama.py", "--var-length", "--recompute"], 1),
     "bert": (["bert.py", "--var-length"], 1),
     "accumulate": (["accumulate.py", "--var-length", "--micro-batches", "3"], 1),
-    "t5": (["translate.py"], 1),
-    "bart": (["translate.py", "--model", "bart"], 1),
 }
 HEAD = """| program | plan of seed | height / bound: seen | ten others | by length: seeds 1, 2, 3 | expandable |
 | --- | --- | --- | --- | --- | --- |"""

@@ -11,10 +11,8 @@
  */
 #include "allocator/follow/lengths/instance.h"
 #include "allocator/follow/lengths/lengths.h"
-#include "allocator/follow/lengths/sweep.h"
 #include "planner/check.h"
 #include "planner/lengths.h"
-#include "planner/pack/judge.h"
 #include "tests/proof/instance.h"
 
 enum
@@ -23,14 +21,8 @@ enum
   N_UNSEEN = 10
 };
 
-/* Of all heights; in their mean. */
-#define MOST_ABOVE_FIRST_FIT 0.02
+/* Of the mean of all heights. */
 #define MOST_OF_BOUND 1.05
-/* At lengths that were seen: where small and large follow each other, an order for one
- * length may be held to more than first fit is, which knows nothing of that. */
-#define MOST_SEEN_ABOVE_FIRST_FIT 0.0001
-
-#define SMALL ((uint64_t) 1 << 20) /* PyTorch's small pool serves up to this */
 
 /* Of a run of other lengths, all of which is planned. What is above 1 is steps beyond
  * what the plan is for, in pages of the pool. */
@@ -41,15 +33,12 @@ typedef struct
   guint32 seed; /* at hand */
   guint n_plans, n_without, n_refused, n_layouts;
   guint64 n_own, n_own_misses, n_other, n_other_misses;
-  guint n_planned;                    /* programs all of which has slots */
-  guint64 n_sure, n_sure_misses;      /* of their runs */
-  guint n_too_long;                   /* runs with a step that is not planned */
-  guint n_compared;                   /* with what expandable segments reserve */
-  double sum, worst;                  /* of that */
-  double sum_above;                   /* height over bound */
-  guint n_heights, n_above_first_fit; /* at unseen lengths as well */
-  guint n_seen_above;                 /* at observed lengths */
-  double worst_of_first_fit;          /* there */
+  guint n_planned;               /* programs all of which has slots */
+  guint64 n_sure, n_sure_misses; /* of their runs */
+  guint n_too_long;              /* runs with a step that is not planned */
+  guint n_compared;              /* with what expandable segments reserve */
+  double sum, worst;             /* of that */
+  double sum_above;              /* height over bound */
   guint n_above;
 } Totals;
 
@@ -93,43 +82,6 @@ judge_at (const TesseraLengths *lengths, const TesseraParameters *at, Totals *to
     }
 }
 
-/* How high the swept reach, and where first fit by size would put them at that length,
- * the lowest apart from the others where the order keeps them apart, or small and large
- * where several streams work: first fit knows nothing of when these may follow each
- * other. At lengths that were seen none lies higher; at others an order comes from a
- * packing at some other length, so a few do. */
-static void
-judge_height (const TesseraLengths *lengths,
-              const TesseraParameters *at,
-              bool is_observed,
-              bool splits,
-              Totals *totals)
-{
-  const TesseraOrder *order;
-  g_autofree TesseraItem *items = g_new0 (TesseraItem, lengths->n_swept + 1);
-  g_autofree uint64_t *bytes = g_new (uint64_t, lengths->n_laws + 1);
-  g_autofree uint64_t *tops = g_new (uint64_t, lengths->n_swept + 1);
-  uint64_t height, first_fit;
-
-  if (!tessera_sweep_sizes (lengths, at, bytes))
-    return;
-  height = tessera_sweep_by (lengths, at, false, bytes, NULL, tops, &order);
-  for (uint32_t i = 0; i < lengths->n_swept; i++)
-    items[i] = (TesseraItem){ .size_bytes = bytes[order->laws[i]],
-                              .begin = order->slots[i],
-                              .end = lengths->slots[order->slots[i]].died,
-                              .zone = order->n_low > 0
-                                          ? i >= order->n_low
-                                          : splits && bytes[order->laws[i]] > SMALL };
-  first_fit = lengths->fixed_bytes + judge_first_fit_by_size (items, lengths->n_swept);
-  totals->n_heights++;
-  totals->n_above_first_fit += height > first_fit;
-  totals->n_seen_above += is_observed && height > first_fit;
-  if (is_observed)
-    totals->worst_of_first_fit =
-        MAX (totals->worst_of_first_fit, (double) height / (double) first_fit);
-}
-
 static void
 judge_need (const Instance *instance,
             const TesseraLengths *lengths,
@@ -151,13 +103,10 @@ judge_need (const Instance *instance,
 static void
 judge_layouts (Instance *instance, const TesseraLengths *lengths, Totals *totals)
 {
-  bool splits = instance->of.trace->n_streams > 1;
-
   for (uint32_t i = 0; i < lengths->n_observed; i++)
     {
       judge_at (lengths, &lengths->observed[i], totals);
       judge_need (instance, lengths, &lengths->observed[i], totals);
-      judge_height (lengths, &lengths->observed[i], true, splits, totals);
     }
   for (uint32_t i = 0; i < N_UNSEEN; i++)
     {
@@ -167,7 +116,6 @@ judge_layouts (Instance *instance, const TesseraLengths *lengths, Totals *totals
       };
 
       judge_at (lengths, &unseen, totals);
-      judge_height (lengths, &unseen, false, splits, totals);
     }
 }
 
@@ -342,10 +290,6 @@ prove_all (InstanceKind kind, Edits edits, guint n)
                   "layouts; height %.4f of the bound",
                   totals.n_plans, totals.n_without, totals.n_refused, totals.n_layouts,
                   totals.sum_above / MAX (totals.n_above, 1));
-  g_test_message ("%u of %u heights above first fit by size, %u of these at observed "
-                  "lengths; there %.4f of it at most",
-                  totals.n_above_first_fit, totals.n_heights, totals.n_seen_above,
-                  totals.worst_of_first_fit);
   g_test_message ("own runs: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
                   " misses; other runs %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT,
                   totals.n_own, totals.n_own_misses, totals.n_other,
@@ -361,10 +305,6 @@ prove_all (InstanceKind kind, Edits edits, guint n)
   if (edits != NO_EDITS || n < N_SHORT) /* what moves lies above pins; of few it says
                                             little */
     return;
-  g_assert_cmpfloat (totals.n_seen_above, <=,
-                     MOST_SEEN_ABOVE_FIRST_FIT * totals.n_heights);
-  g_assert_cmpfloat (totals.n_above_first_fit, <=,
-                     MOST_ABOVE_FIRST_FIT * totals.n_heights);
   g_assert_cmpfloat (totals.sum_above, <=, MOST_OF_BOUND * totals.n_above);
 }
 

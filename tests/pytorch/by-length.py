@@ -5,8 +5,7 @@
 
 The plan of examples/llama.py, each batch padded to a length of its own, is made from one seed and
 followed by others in processes of their own; or that of examples/accumulate.py, whose steps have
-three micro-batches of such a length each; or that of examples/translate.py, where sources and
-targets have a length each. The shim between PyTorch and the library judges: what
+three micro-batches of such a length each. The shim between PyTorch and the library judges: what
 was handed out was free and aligned, and the driver gave less than expandable segments take.
 
 SPDX-License-Identifier: Apache-2.0
@@ -18,12 +17,10 @@ from pathlib import Path
 import dry
 
 STEPS = 6
-STEPS_OF_TWO = 10  # a law of three terms, held out, takes more steps
 ARGUMENTS = {
     "llama": ["--recompute", "--var-length", "--length", "2048", "--steps", STEPS + 1],
     "accumulate": ["--var-length", "--micro-batches", "3", "--evaluate-every", "0", "--save-every", "0",
                    "--steps", STEPS + 1],
-    "translate": ["--steps", STEPS_OF_TWO + 1],
 }
 SEEDS = [2, 3]
 LEAST_HIT = 0.97  # of the bytes that a step asks for
@@ -33,21 +30,16 @@ MORE = ["--log-norms", "--evaluate-every", "2", "--prefetch"]
 LEAST_HIT_WITH_MORE, MOST_RESERVED_WITH_MORE = 0.80, 1.10
 # Of micro-batches: the embedding's gradient is sorted in workspaces without a law, at the peak.
 MOST_RESERVED_OF_PARTS = 1.05
-MOST_RESERVED_OF_TWO = 1.02
 WAYS = {
     "llama": [([], LEAST_HIT, MOST_RESERVED), (MORE, LEAST_HIT_WITH_MORE, MOST_RESERVED_WITH_MORE)],
     "accumulate": [([], LEAST_HIT, MOST_RESERVED_OF_PARTS)],
-    "translate": [([], LEAST_HIT, MOST_RESERVED_OF_TWO)],
 }
-STEPS_OF = {"translate": STEPS_OF_TWO}
-# Pairs of lengths up to so many, whatever those of the plan's own run were.
-PLAN_FOR = {"translate": ["--max-length", "512,256"]}
 
 
 def follow(folder, shim, program, seed, more, options):
     """What the shim saw, and what the program's user read."""
     report_path = Path(folder) / "shim.json"
-    done = dry.run(dry.TESSERA, "dry-run", "--json", "--no-stacks", "--steps", STEPS_OF.get(program, STEPS), *options, "-o",
+    done = dry.run(dry.TESSERA, "dry-run", "--json", "--no-stacks", "--steps", STEPS, *options, "-o",
                    Path(folder) / "other.tsr", "--", sys.executable,
                    dry.EXAMPLES / f"{program}.py", *ARGUMENTS[program], "--seed", seed, *more, cwd=folder,
                    env={"TESSERA_LIBRARY": str(shim), "TESSERA_SHIM_REPORT": str(report_path)})
@@ -98,15 +90,13 @@ def main(shim, program="llama", *always):
     with dry.scratch() as folder:
         plan = Path(folder) / "a.tsp"
         dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / f"{program}.py", *ARGUMENTS[program], "--seed", "1", *always,
-                    options=["--no-stacks", "--steps", STEPS_OF.get(program, STEPS)])
-        if program in PLAN_FOR:
-            dry.tessera("plan", plan.with_suffix(".tsr"), *PLAN_FOR[program], "-o", plan)
+                    options=["--no-stacks", "--steps", STEPS])
         for seed in SEEDS:
             for more, *limits in WAYS[program][:1] if always else WAYS[program]:
                 more = [*always, *more]
                 alone, _ = follow(folder, shim, program, seed, more, ["--policy", "expandable"])
                 seen, said = follow(folder, shim, program, seed, more, ["--plan", plan])
-                judge(report, folder, " ".join(["seed", str(seed), *more]), STEPS_OF.get(program, STEPS), seen, said,
+                judge(report, folder, " ".join(["seed", str(seed), *more]), STEPS, seen, said,
                       alone, *limits)
     report.done()
 

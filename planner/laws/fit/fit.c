@@ -27,13 +27,6 @@ typedef struct
 #define LENGTH TESSERA_TERM_LENGTH
 #define TOKENS TESSERA_TERM_TOKENS
 #define SQUARE TESSERA_TERM_SQUARE
-#define SECOND TESSERA_TERM_SECOND
-#define SECOND_TOKENS TESSERA_TERM_SECOND_TOKENS
-#define SECOND_SQUARE TESSERA_TERM_SECOND_SQUARE
-#define CROSS TESSERA_TERM_CROSS
-#define BARE_SQUARE TESSERA_TERM_BARE_SQUARE
-#define BARE_SECOND_SQUARE TESSERA_TERM_BARE_SECOND_SQUARE
-#define BARE_CROSS TESSERA_TERM_BARE_CROSS
 
 /* Simple ones first. */
 static const Shape shapes[] = {
@@ -51,49 +44,6 @@ static const Shape shapes[] = {
   { 2, { SQUARE, BATCH }, true },
   { 3, { TOKENS, BATCH, ONE }, true },
   { 3, { SQUARE, TOKENS, ONE }, false },
-};
-
-/* The same where there are two lengths. */
-static const Shape shapes_of_two[] = {
-  { 1, { BATCH }, true },
-  { 1, { TOKENS }, false },
-  { 1, { SECOND_TOKENS }, false },
-  { 1, { LENGTH }, true },
-  { 1, { SECOND }, true },
-  { 1, { SQUARE }, false },
-  { 1, { CROSS }, false },
-  { 1, { SECOND_SQUARE }, false },
-  { 1, { BARE_SQUARE }, true },
-  { 1, { BARE_CROSS }, true },
-  { 1, { BARE_SECOND_SQUARE }, true },
-  { 2, { TOKENS, ONE }, false },
-  { 2, { SECOND_TOKENS, ONE }, false },
-  { 2, { TOKENS, SECOND_TOKENS }, false },
-  { 2, { LENGTH, ONE }, true },
-  { 2, { SECOND, ONE }, true },
-  { 2, { LENGTH, SECOND }, true },
-  { 2, { BATCH, ONE }, true },
-  { 2, { TOKENS, BATCH }, true },
-  { 2, { SECOND_TOKENS, BATCH }, true },
-  { 2, { TOKENS, LENGTH }, true },
-  { 2, { SECOND_TOKENS, SECOND }, true },
-  { 2, { SQUARE, ONE }, false },
-  { 2, { CROSS, ONE }, false },
-  { 2, { SECOND_SQUARE, ONE }, false },
-  { 2, { SQUARE, TOKENS }, false },
-  { 2, { CROSS, TOKENS }, false },
-  { 2, { CROSS, SECOND_TOKENS }, false },
-  { 2, { SECOND_SQUARE, SECOND_TOKENS }, false },
-  { 2, { SQUARE, BATCH }, true },
-  { 2, { SECOND_SQUARE, BATCH }, true },
-  { 3, { TOKENS, SECOND_TOKENS, ONE }, false },
-  { 3, { TOKENS, BATCH, ONE }, true },
-  { 3, { SECOND_TOKENS, BATCH, ONE }, true },
-  { 3, { TOKENS, SECOND_TOKENS, BATCH }, true },
-  { 3, { SQUARE, TOKENS, ONE }, false },
-  { 3, { SECOND_SQUARE, SECOND_TOKENS, ONE }, false },
-  { 3, { CROSS, TOKENS, SECOND_TOKENS }, false },
-  { 3, { SQUARE, CROSS, SECOND_SQUARE }, false }, /* both lengths in one sequence */
 };
 
 typedef struct
@@ -319,45 +269,12 @@ store (const Shape *shape, Wide *numerators, Wide below, TesseraSizeLaw *law)
   return true;
 }
 
-/* One length by itself, or by the other. */
-static bool
-is_product (uint8_t term)
-{
-  return term == SQUARE || term == SECOND_SQUARE || term == CROSS ||
-         term == BARE_SQUARE || term == BARE_SECOND_SQUARE || term == BARE_CROSS;
-}
-
 static uint8_t
 kind_of (const TesseraSizeLaw *law)
 {
   if (law->rounding > 1 || law->cap_bytes > 0)
     return TESSERA_SIZE_ROUNDED;
-  for (uint8_t term = 0; term < TESSERA_N_TERMS; term++)
-    if (law->numerators[term] != 0 && is_product (term))
-      return TESSERA_SIZE_QUADRATIC;
-  return TESSERA_SIZE_AFFINE;
-}
-
-/* The terms that each way of rounding changes. */
-static const uint32_t rounded_terms[TESSERA_N_ROUNDED] = {
-  1u << LENGTH | 1u << TOKENS | 1u << SQUARE | 1u << CROSS | 1u << BARE_SQUARE |
-      1u << BARE_CROSS,
-  1u << SECOND | 1u << SECOND_TOKENS | 1u << SECOND_SQUARE | 1u << CROSS |
-      1u << BARE_SECOND_SQUARE | 1u << BARE_CROSS,
-  1u << TOKENS,
-  1u << SECOND_TOKENS,
-};
-
-/* Else it is the same as without, or as the length rounded. */
-static bool
-has_rounded (const Shape *shape, bool has_batch, const TesseraFitRounding *rounding)
-{
-  if (rounding->of >= TESSERA_ROUNDS_TOKENS && !has_batch)
-    return false;
-  for (size_t k = 0; k < shape->n; k++)
-    if (rounded_terms[rounding->of] >> shape->terms[k] & 1)
-      return true;
-  return rounding->to == 1;
+  return law->numerators[SQUARE] != 0 ? TESSERA_SIZE_QUADRATIC : TESSERA_SIZE_AFFINE;
 }
 
 /* The determinant of three columns of some rows, but for multiples of 2^64. */
@@ -423,8 +340,7 @@ fit_shape (const Observations *seen, const Shape *shape, size_t way, TesseraSize
       return false; /* a simpler shape's */
   if (!gives_all (&of, seen, numerators, below) || !is_confirmed (&of))
     return false;
-  law->rounding = seen->terms->ways[way].to;
-  law->rounds = (uint8_t) seen->terms->ways[way].of;
+  law->rounding = tessera_fit_roundings[way];
   return store (shape, numerators, below, law);
 }
 
@@ -434,16 +350,11 @@ fit_rounded (const Observations *seen,
              size_t max_coefficients,
              TesseraSizeLaw *law)
 {
-  const TesseraFitSteps *steps = &seen->terms->steps;
-  const Shape *all = steps->has_second ? shapes_of_two : shapes;
-  size_t n = steps->has_second ? sizeof shapes_of_two / sizeof *shapes_of_two
-                               : sizeof shapes / sizeof *shapes;
+  bool has_batch = seen->terms->steps.has_batch;
 
-  for (size_t s = 0; s < n; s++)
-    if (all[s].n <= max_coefficients && (steps->has_batch || !all[s].needs_batch) &&
-        (!steps->has_second ||
-         has_rounded (&all[s], steps->has_batch, &seen->terms->ways[way])) &&
-        fit_shape (seen, &all[s], way, law))
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+    if (shapes[s].n <= max_coefficients && (has_batch || !shapes[s].needs_batch) &&
+        fit_shape (seen, &shapes[s], way, law))
       return true;
   return false;
 }
@@ -451,7 +362,7 @@ fit_rounded (const Observations *seen,
 static bool
 fit_any (const Observations *seen, size_t max_coefficients, TesseraSizeLaw *law)
 {
-  for (size_t way = 0; way < seen->terms->n_ways; way++)
+  for (size_t way = 0; way < TESSERA_FIT_WAYS; way++)
     if (fit_rounded (seen, way, max_coefficients, law))
       return true;
   return false;

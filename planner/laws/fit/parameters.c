@@ -8,20 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/laws/fit/scale.h"
-#include "planner/laws/fit/two-lengths.h"
+#include "planner/laws/fit/directions.h"
 #include "planner/laws/kind/vectors.h"
 
 enum
 {
   MAX_DIRECTIONS = 12, /* those that most slots are proportional to */
-  MAX_SCALED = 4,      /* directions in a unit of their own */
-  MAX_CANDIDATES = 4 * (MAX_DIRECTIONS + MAX_SCALED),
-  MAX_SCORED = 256, /* vectors of most slots that candidates are judged by */
-  /* Slots that a second parameter has to explain beyond those that one does; and where it
-     is a second length, of those that vary one in so many more. */
-  WORTH_A_PARAMETER = 2,
-  WORTH_A_LENGTH = 10
+  MAX_CANDIDATES = 4 * MAX_DIRECTIONS,
+  MAX_SCORED = 256,     /* vectors of most slots that candidates are judged by */
+  WORTH_A_PARAMETER = 2 /* slots that a batch has to explain beyond those of a length */
 };
 
 typedef struct
@@ -140,35 +135,6 @@ add_quotients (Search *search)
     }
 }
 
-/* Lengths in the unit that something else is rounded by. */
-static void
-add_scaled (Search *search)
-{
-  const TesseraDirection first = search->candidates[0];
-  uint32_t n = search->n_steps, n_scaled = 0;
-
-  for (size_t i = 0; i < search->n_scored && n_scaled < MAX_SCALED; i++)
-    {
-      TesseraDirection pieces = { .n_slots = 0 }, scaled = { .n_slots = 0 };
-      uint64_t scale;
-      size_t n_before = search->n_candidates;
-
-      memcpy (pieces.values, tessera_vector (search->vectors, search->scored[i]),
-              n * sizeof *pieces.values);
-      if (!tessera_direction_reduce (&pieces, n) ||
-          tessera_direction_is_equal (&pieces, &first, n))
-        continue;
-      scale = tessera_scale_of (first.values, pieces.values, n);
-      if (scale == 0)
-        continue;
-      for (uint32_t k = 0; k < n; k++)
-        scaled.values[k] = first.values[k] * scale;
-      search->n_candidates = tessera_direction_count_in (
-          search->candidates, search->n_candidates, &scaled, n);
-      n_scaled += search->n_candidates > n_before;
-    }
-}
-
 static void
 set_steps (const Search *search,
            const TesseraDirection *batch,
@@ -195,16 +161,6 @@ count_varying (const Search *search)
   return n_varying;
 }
 
-/* One more of the unit adds a whole number of bytes, or one in so many as the length is
- * rounded to. Sizes that are proportional to a length give it in no finer unit than that; a
- * quotient of two that has to be multiplied to be whole (what one micro-batch asks for over
- * what another does) counts something that nobody has. */
-static bool
-is_whole (const TesseraSizeLaw *law)
-{
-  return law->rounding % law->denominator == 0;
-}
-
 /* Slots that have a law by these parameters; 0 where they are fewer than @least, which is
  * known as soon as too many have none. */
 static uint64_t
@@ -221,7 +177,7 @@ score (const Search *search, const TesseraFitSteps *steps, uint64_t least)
       TesseraSizeLaw law;
 
       tessera_fit_law (search->terms, tessera_vector (search->vectors, vector), &law);
-      if (law.kind != TESSERA_SIZE_BOUNDED && is_whole (&law))
+      if (law.kind != TESSERA_SIZE_BOUNDED)
         continue;
       n_exact -= search->vectors->n_slots_of[vector];
       if (n_exact < least)
@@ -250,42 +206,8 @@ is_plainer (const TesseraFitSteps *steps, const TesseraFitSteps *than)
          (a->length > b->length || (a->length == b->length && a->batch < b->batch));
 }
 
-/* Two lengths, where one, perhaps with a batch, leaves more than a little unexplained, and
- * two explain more by far. */
 static void
-choose_two (const Search *search, uint64_t n_exact_of_one, TesseraFitSteps *out_steps)
-{
-  uint64_t n_varying = count_varying (search), best = 0;
-  uint64_t a_little = n_varying / WORTH_A_LENGTH;
-  TesseraFitSteps found[TESSERA_TWO_LENGTHS], *chosen = NULL;
-  size_t n;
-
-  if (n_exact_of_one + a_little >= n_varying)
-    return;
-  n = tessera_two_lengths_find (search->known, search->n_known, search->candidates,
-                                search->n_candidates, search->n_steps, found);
-  for (size_t i = 0; i < n; i++)
-    {
-      uint64_t extra = found[i].has_batch ? 0 : WORTH_A_PARAMETER;
-      uint64_t wanted = n_exact_of_one + WORTH_A_PARAMETER + a_little, n_exact, value;
-
-      if (best >= wanted + extra)
-        wanted = best + 1 - extra;
-      n_exact = score (search, &found[i], wanted);
-      value = n_exact + extra;
-      if (n_exact >= wanted && value > best)
-        {
-          best = value;
-          chosen = &found[i];
-        }
-    }
-  if (chosen)
-    *out_steps = *chosen;
-}
-
-/* @one_only: one length and nothing else. */
-static void
-choose (const Search *search, bool one_only, TesseraFitSteps *out_steps)
+choose (const Search *search, TesseraFitSteps *out_steps)
 {
   TesseraFitSteps steps;
   uint64_t best = 0, single;
@@ -303,8 +225,6 @@ choose (const Search *search, bool one_only, TesseraFitSteps *out_steps)
           *out_steps = steps;
         }
     }
-  if (one_only)
-    return;
   single = best;
   for (size_t i = 0; i < search->n_candidates; i++)
     for (size_t k = 0; k < search->n_candidates; k++)
@@ -324,40 +244,10 @@ choose (const Search *search, bool one_only, TesseraFitSteps *out_steps)
             *out_steps = steps;
           }
       }
-  choose_two (search, best, out_steps);
-}
-
-/* The first length is that which a step asks by first. */
-static void
-order_lengths (const Search *search, uint32_t n_slots, TesseraFitSteps *steps)
-{
-  const TesseraVectors *vectors = search->vectors;
-  bool is_second = false;
-  TesseraSizeLaw law;
-
-  tessera_fit_terms_set (search->terms, steps);
-  for (uint32_t i = 0; i < n_slots; i++)
-    if (varies (vectors, vectors->of_slot[i]))
-      {
-        tessera_fit_law (search->terms, tessera_vector (vectors, vectors->of_slot[i]),
-                         &law);
-        if (tessera_law_tells_one (&law, &is_second))
-          break;
-      }
-  for (uint32_t k = 0; k < steps->n_steps && is_second; k++)
-    {
-      TesseraParameters *of = &steps->parameters[k];
-
-      *of = (TesseraParameters){ of->batch, of->second, of->length };
-    }
 }
 
 static void
-find_parameters (Search *search,
-                 uint32_t n_slots,
-                 const TesseraFitSteps *steps,
-                 bool one_only,
-                 TesseraKindLaws *laws)
+find_parameters (Search *search, const TesseraFitSteps *steps, TesseraKindLaws *laws)
 {
   laws->varies = true;
   if (steps)
@@ -367,12 +257,8 @@ find_parameters (Search *search,
     }
   choose_scored (search);
   find_directions (search);
-  if (search->n_candidates > 0)
-    add_scaled (search);
   add_quotients (search);
-  choose (search, one_only, &laws->steps);
-  if (laws->steps.has_second)
-    order_lengths (search, n_slots, &laws->steps);
+  choose (search, &laws->steps);
   laws->varies = search->n_candidates > 0;
 }
 
@@ -425,12 +311,11 @@ has_giants (const TesseraVectors *vectors)
   return false;
 }
 
-static TesseraStatus
-laws_init (TesseraKindLaws *laws,
-           const TesseraKind *kind,
-           const TesseraBlocks *blocks,
-           const TesseraFitSteps *steps,
-           bool one_only)
+TesseraStatus
+tessera_kind_laws_init (TesseraKindLaws *laws,
+                        const TesseraKind *kind,
+                        const TesseraBlocks *blocks,
+                        const TesseraFitSteps *steps)
 {
   TesseraVectors vectors;
   Search *search = calloc (1, sizeof *search);
@@ -445,7 +330,7 @@ laws_init (TesseraKindLaws *laws,
   if (status == TESSERA_OK)
     {
       *search = (Search){ .vectors = &vectors, .n_steps = kind->n_steps, .terms = terms };
-      find_parameters (search, kind->n_slots, steps, one_only, laws);
+      find_parameters (search, steps, laws);
     }
   if (status == TESSERA_OK)
     status = fit_all (laws, &vectors, kind, terms);
@@ -455,23 +340,6 @@ laws_init (TesseraKindLaws *laws,
   if (status != TESSERA_OK)
     tessera_kind_laws_clear (laws);
   return status;
-}
-
-TesseraStatus
-tessera_kind_laws_init (TesseraKindLaws *laws,
-                        const TesseraKind *kind,
-                        const TesseraBlocks *blocks,
-                        const TesseraFitSteps *steps)
-{
-  return laws_init (laws, kind, blocks, steps, false);
-}
-
-TesseraStatus
-tessera_kind_laws_init_one (TesseraKindLaws *laws,
-                            const TesseraKind *kind,
-                            const TesseraBlocks *blocks)
-{
-  return laws_init (laws, kind, blocks, NULL, true);
 }
 
 void

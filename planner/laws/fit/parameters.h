@@ -37,8 +37,4 @@ TESSERA_MUST_USE TesseraStatus tessera_kind_laws_init (TesseraKindLaws *laws,
                                                        const TesseraKind *kind,
                                                        const TesseraBlocks *blocks,
                                                        const TesseraFitSteps *steps);
-/* As with no steps known, but one length is all that is looked for. */
-TESSERA_MUST_USE TesseraStatus tessera_kind_laws_init_one (TesseraKindLaws *laws,
-                                                           const TesseraKind *kind,
-                                                           const TesseraBlocks *blocks);
 void tessera_kind_laws_clear (TesseraKindLaws *laws);

@@ -14,7 +14,7 @@
 enum
 {
   TESSERA_FIT_STEPS = 64, /* that are looked at; more make no law truer */
-  TESSERA_FIT_WAYS = 29   /* of rounding, at most */
+  TESSERA_FIT_WAYS = 8    /* of rounding */
 };
 
 #define TESSERA_ABSENT UINT64_MAX /* the step has no such request */
@@ -23,24 +23,17 @@ typedef struct
 {
   TesseraParameters parameters[TESSERA_FIT_STEPS];
   uint32_t n_steps;
-  bool has_batch;  /* the batch varies as well */
-  bool has_second; /* ... and a second length: else it is 0 */
+  bool has_batch; /* the batch varies as well */
 } TesseraFitSteps;
 
-/* What is rounded, and to what. */
-typedef struct
-{
-  uint32_t to;
-  TesseraRounded of;
-} TesseraFitRounding;
+/* What a length is rounded to, simple ones first. */
+extern const uint32_t tessera_fit_roundings[TESSERA_FIT_WAYS];
 
-/* 180 KB: not for the stack. */
+/* 50 KB: not for the stack. */
 typedef struct
 {
   TesseraFitSteps steps;
   uint32_t first_of[TESSERA_FIT_STEPS]; /* the first step with the same parameters */
-  TesseraFitRounding ways[TESSERA_FIT_WAYS];
-  size_t n_ways;
   bool are_known[TESSERA_FIT_WAYS][TESSERA_FIT_STEPS]; /* no term is too large */
   int64_t terms[TESSERA_FIT_WAYS][TESSERA_FIT_STEPS][TESSERA_N_TERMS];
 } TesseraFitTerms;

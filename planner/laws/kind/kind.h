@@ -22,11 +22,7 @@ typedef struct
   uint32_t phase;  /* index into the structure's phases of the first step seen, or NONE */
   uint32_t died;   /* slot before whose request it has ended; n_slots: the step's end */
   uint32_t n_seen; /* steps that have a block here */
-  uint32_t n_cross;       /* ... that lives into the next step, or to the trace's end */
-  uint32_t when_multiple; /* only steps whose length is one of this; 0: any
-                             (planner/laws/kind/split.h) */
-  uint8_t when_other;     /* 1: ... whose length is none */
-  uint8_t when_second;    /* 1: ... whose second length */
+  uint32_t n_cross; /* ... that lives into the next step, or to the trace's end */
 } TesseraKindSlot;
 
 typedef struct

@@ -52,7 +52,6 @@ differ (const TesseraLaws *laws,
 
   return step_of[kind->steps[a]] == step_of[kind->steps[b]] &&
          (of->parameters[a].length != of->parameters[b].length ||
-          of->parameters[a].second != of->parameters[b].second ||
           of->parameters[a].batch != of->parameters[b].batch);
 }
 

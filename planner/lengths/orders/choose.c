@@ -4,22 +4,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <float.h>
 #include <string.h>
 
 #include "planner/lengths/orders/orders.h"
 
 /* An order that is there already is worth a second place where it is better by this. */
 #define WORTH_A_COPY 0.01
-
-enum
-{
-  /* Of two lengths each step sweeps all of its orders: so many slots in all, but some
-   * orders in any case, and no more of small steps than a file should hold. */
-  MOST_SWEPT = 20000,
-  FEWEST_OF_TWO = 4,
-  MOST_OF_TWO = 12
-};
 
 /* What an order loses where steps are unlikely counts for so much less. */
 #define OUTSIDE_PART 10
@@ -34,17 +24,14 @@ tessera_orders_least (const TesseraOrders *orders, const TesseraOrdersPoint *poi
   return least;
 }
 
-/* How much worse than the best the order is at the point: 1 is no worse. Above first fit
- * by size, where another is not, it is worse than anything else. */
+/* How much worse than the best the order is at the point: 1 is no worse. */
 static double
 cost_at (const TesseraOrders *orders, size_t order, const TesseraOrdersPoint *point)
 {
-  uint64_t height = point->heights[order], least = tessera_orders_least (orders, point);
-  double ratio = (double) height / (double) least;
+  double ratio =
+      (double) point->heights[order] / (double) tessera_orders_least (orders, point);
 
-  if (point->is_outside)
-    ratio = 1 + (ratio - 1) / OUTSIDE_PART;
-  return height > least && height > point->first_fit_bytes ? ratio + 1 : ratio;
+  return point->is_outside ? 1 + (ratio - 1) / OUTSIDE_PART : ratio;
 }
 
 /* The same at its worst. */
@@ -134,8 +121,8 @@ end_of_range (const TesseraOrders *orders, size_t from, size_t *out_best)
 
 /* Ranges of points, as long as one order is good enough for all of each. A range begins
  * beyond the last point of the one before. */
-static TesseraStatus
-choose_ranges (TesseraOrders *orders)
+TesseraStatus
+tessera_orders_choose (TesseraOrders *orders)
 {
   TesseraLengths *out = orders->build->out;
   bool is_used[TESSERA_ORDERS_TRIED] = { false };
@@ -156,79 +143,4 @@ choose_ranges (TesseraOrders *orders)
       from = to;
     }
   return status;
-}
-
-/* How much worse than the best of all the best of those chosen is at each point. */
-typedef struct
-{
-  double costs[TESSERA_ORDERS_POINTS];
-  bool is_chosen[TESSERA_ORDERS_TRIED];
-} Chosen;
-
-/* The same with one more. */
-static double
-cost_with (const TesseraOrders *orders, const Chosen *chosen, size_t order, size_t point)
-{
-  double cost = cost_at (orders, order, &orders->points[point]);
-
-  return cost < chosen->costs[point] ? cost : chosen->costs[point];
-}
-
-/* What the order would leave of that: the squares of what is too much, all together. */
-static double
-left_with (const TesseraOrders *orders, const Chosen *chosen, size_t order)
-{
-  double sum = 0;
-
-  for (size_t i = 0; i < orders->n_points; i++)
-    {
-      double over = cost_with (orders, chosen, order, i) - 1;
-
-      if (over > TESSERA_ORDERS_WORTH)
-        sum += over * over;
-    }
-  return sum;
-}
-
-static size_t
-most_of_two (const TesseraOrders *orders)
-{
-  size_t most = MOST_SWEPT / ((size_t) orders->build->out->n_swept + 1);
-
-  return most < FEWEST_OF_TWO ? FEWEST_OF_TWO : most > MOST_OF_TWO ? MOST_OF_TWO : most;
-}
-
-/* Of two lengths: what helps most, until the rest is too little or a step would have to
- * try too many. Each has the lowest of them. */
-static TesseraStatus
-choose_for_two (TesseraOrders *orders)
-{
-  Chosen chosen = { 0 };
-  TesseraStatus status = TESSERA_OK;
-  size_t n = 0, best;
-
-  for (size_t i = 0; i < orders->n_points; i++)
-    chosen.costs[i] = DBL_MAX;
-  do
-    {
-      best = 0;
-      for (size_t k = 1; k < orders->n_orders; k++)
-        if (left_with (orders, &chosen, k) < left_with (orders, &chosen, best))
-          best = k;
-      chosen.is_chosen[best] = true;
-      for (size_t i = 0; i < orders->n_points; i++)
-        chosen.costs[i] = cost_with (orders, &chosen, best, i);
-    }
-  while (left_with (orders, &chosen, best) > 0 && ++n < most_of_two (orders));
-  for (size_t k = 0; k < orders->n_orders && status == TESSERA_OK; k++)
-    if (chosen.is_chosen[k])
-      status = add (orders, k, 0);
-  return status;
-}
-
-TesseraStatus
-tessera_orders_choose (TesseraOrders *orders)
-{
-  return orders->build->out->most.second > 0 ? choose_for_two (orders)
-                                             : choose_ranges (orders);
 }

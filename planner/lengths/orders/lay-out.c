@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "allocator/caching.h"
-#include "planner/pack/first-fit.h"
 
 enum
 {
@@ -163,8 +162,6 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
     n += pin_once (of, block_bytes, items + n);
   if (status == TESSERA_OK && way->is_first && of->cut_phase && way->has_zones)
     status = pack_apart (build, swept, items, n, &options, offsets, out_n_low);
-  else if (status == TESSERA_OK && way->is_first_fit)
-    status = tessera_pack_first_fit (items, n, offsets, &packing.height_bytes);
   else if (status == TESSERA_OK)
     status = tessera_pack (items, n, &options, offsets, &packing);
   for (uint32_t i = 0; i < of->n_swept && status == TESSERA_OK; i++)
@@ -177,30 +174,25 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
 }
 
 TesseraStatus
-tessera_lengths_first_fit (const TesseraLengthsBuild *build,
-                           const uint32_t *swept,
-                           const TesseraLayOutWay *way,
-                           const uint64_t *block_bytes,
-                           uint64_t *out_bound_bytes,
-                           uint64_t *out_height_bytes)
+tessera_lengths_bound (const TesseraLengthsBuild *build,
+                       const uint32_t *swept,
+                       bool has_zones,
+                       const uint64_t *block_bytes,
+                       uint64_t *out_bytes)
 {
   const TesseraLengths *of = build->out;
   TesseraItem *items = calloc ((size_t) of->n_swept + 1, sizeof *items);
-  uint64_t *offsets = calloc ((size_t) of->n_swept + 1, sizeof *offsets);
-  TesseraStatus status = items && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
+  TesseraStatus status = items ? TESSERA_OK : TESSERA_NO_MEMORY;
 
   for (uint32_t i = 0; i < of->n_swept && status == TESSERA_OK; i++)
     items[i] = (TesseraItem){ .size_bytes = size_of (of, swept[i], false, block_bytes),
                               .begin = swept[i],
                               .end = of->slots[swept[i]].died };
-  if (status == TESSERA_OK && way->has_zones)
+  if (status == TESSERA_OK && has_zones)
     (void) set_zones (build, swept, items);
-  *out_bound_bytes = 0;
+  *out_bytes = 0;
   if (status == TESSERA_OK)
-    status = tessera_pack_bound (items, of->n_swept, out_bound_bytes);
-  if (status == TESSERA_OK && out_height_bytes)
-    status = tessera_pack_first_fit (items, of->n_swept, offsets, out_height_bytes);
+    status = tessera_pack_bound (items, of->n_swept, out_bytes);
   free (items);
-  free (offsets);
   return status;
 }

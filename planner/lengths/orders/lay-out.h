@@ -14,11 +14,10 @@ bool tessera_lengths_splits_sizes (const TesseraLengthsBuild *build);
 
 typedef struct
 {
-  bool is_first;     /* of the step that makes what one step makes: others may lie in its
+  bool is_first;  /* of the step that makes what one step makes: others may lie in its
                      place  until it comes. Around what is pinned zones would cost more
                      than  they  are worth, but in steps of parts */
-  bool has_zones;    /* small ones (at the most) lie below all others */
-  bool is_first_fit; /* by size, instead of a packing */
+  bool has_zones; /* small ones (at the most) lie below all others */
 } TesseraLayOutWay;
 
 /*
@@ -38,13 +37,10 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_lay_out (const TesseraLengthsBuil
                                                         TesseraLaidOut *out_laid_out,
                                                         uint32_t *out_n_low);
 
-/* Of the same slots without anything pinned: what no layout is below, and the
- * height of first fit by size. @out_height_bytes: (nullable). TESSERA_OK or
+/* What no layout of the same slots, without anything pinned, is below. TESSERA_OK or
  * TESSERA_NO_MEMORY. */
-TESSERA_MUST_USE TesseraStatus
-tessera_lengths_first_fit (const TesseraLengthsBuild *build,
-                           const uint32_t *swept,
-                           const TesseraLayOutWay *way,
-                           const uint64_t *block_bytes,
-                           uint64_t *out_bound_bytes,
-                           uint64_t *out_height_bytes);
+TESSERA_MUST_USE TesseraStatus tessera_lengths_bound (const TesseraLengthsBuild *build,
+                                                      const uint32_t *swept,
+                                                      bool has_zones,
+                                                      const uint64_t *block_bytes,
+                                                      uint64_t *out_bytes);

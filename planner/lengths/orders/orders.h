@@ -11,18 +11,13 @@
 
 enum
 {
-  TESSERA_ORDERS_UNSEEN = 40, /* parameters besides the observed, up to the most, ... */
-  TESSERA_ORDERS_UNSEEN_OF_TWO = 960, /* ... and where there are two lengths */
-  TESSERA_ORDERS_OUTSIDE = 16, /* shorter and longer ones than a plan is likely to meet;
-                                  of two lengths the corners of the box */
+  TESSERA_ORDERS_UNSEEN = 40,  /* parameters besides the observed, up to the most */
+  TESSERA_ORDERS_OUTSIDE = 16, /* shorter and longer ones than a plan is likely to meet */
   TESSERA_ORDERS_POINTS =
-      TESSERA_FIT_STEPS + TESSERA_ORDERS_UNSEEN_OF_TWO + TESSERA_ORDERS_OUTSIDE,
+      TESSERA_FIT_STEPS + TESSERA_ORDERS_UNSEEN + TESSERA_ORDERS_OUTSIDE,
   TESSERA_ORDERS_SPREAD = 10,  /* points that are packed for in any case */
   TESSERA_ORDERS_FURTHER = 16, /* ... and where orders are highest above the bound */
-  /* Two packings more at a point, of two lengths at those that were seen. */
-  TESSERA_ORDERS_TRIED =
-      TESSERA_ORDERS_SPREAD + TESSERA_ORDERS_FURTHER +
-      2 * (TESSERA_FIT_STEPS + TESSERA_ORDERS_UNSEEN + TESSERA_ORDERS_OUTSIDE)
+  TESSERA_ORDERS_TRIED = TESSERA_ORDERS_SPREAD + TESSERA_ORDERS_FURTHER
 };
 
 /* Another order is worth its place in the file where it is better by this. */
@@ -33,8 +28,6 @@ typedef struct
   TesseraParameters parameters;
   bool is_observed;
   bool is_outside;
-  uint64_t first_fit_bytes; /* no more than first fit by size comes to there, and some
-                               order is no higher; UINT64_MAX: nobody looked */
   uint64_t bound_bytes; /* no layout of those that are tried is below; 0: nobody looked */
   bool is_packed;       /* an order was tried that is for this point */
   uint64_t heights[TESSERA_ORDERS_TRIED];

@@ -9,15 +9,6 @@
 #include "allocator/follow/lengths/sweep.h"
 #include "planner/lengths/orders/orders.h"
 
-enum
-{
-  /* Without a divisor in common with TESSERA_ORDERS_UNSEEN_OF_TWO. Found by trying all:
-   * with these no two points lie close to each other, of all or of each eighth one. */
-  STRIDE = 293,
-  BATCH_STRIDE = 31,
-  N_CORNERS = 8
-};
-
 static int
 by_tokens (const void *a, const void *b)
 {
@@ -39,8 +30,7 @@ between (uint64_t least, uint64_t most, uint64_t i, uint64_t n)
 static void
 add (TesseraOrders *orders, const TesseraParameters *at)
 {
-  orders->points[orders->n_points++] =
-      (TesseraOrdersPoint){ .parameters = *at, .first_fit_bytes = UINT64_MAX };
+  orders->points[orders->n_points++] = (TesseraOrdersPoint){ .parameters = *at };
 }
 
 /* The shortest and the smallest batch that were seen; what the plan is for, if more. */
@@ -60,10 +50,8 @@ add_observed (TesseraOrders *orders, TesseraParameters *least, TesseraParameters
       orders->points[i].is_observed = true;
       least->batch = at->batch < least->batch ? at->batch : least->batch;
       least->length = at->length < least->length ? at->length : least->length;
-      least->second = at->second < least->second ? at->second : least->second;
     }
-  if (most->batch < least->batch || most->length < least->length ||
-      most->second < least->second)
+  if (most->batch < least->batch || most->length < least->length)
     *most = *least;
 }
 
@@ -98,32 +86,6 @@ add_all_outside (TesseraOrders *orders,
                  "so many points there are room for");
 }
 
-/* Where slots of two lengths are as large to each other as they can be. */
-static void
-add_corners (TesseraOrders *orders,
-             const TesseraParameters *least,
-             const TesseraParameters *most)
-{
-  for (size_t i = 0; i < N_CORNERS; i++)
-    if (i % 2 == 0 || most->batch > least->batch)
-      add (orders, &(TesseraParameters){ i & 1 ? most->batch : least->batch,
-                                         i & 2 ? most->length : least->length,
-                                         i & 4 ? most->second : least->second });
-}
-
-/* Lengths that are a multiple, as programs that pad have, and more that are none. */
-static void
-round_some (const TesseraOrders *orders, TesseraParameters *at, uint64_t i)
-{
-  uint64_t first = tessera_sweep_multiple (orders->build->out, false);
-  uint64_t second = tessera_sweep_multiple (orders->build->out, true);
-
-  if (i % 8 < 2 && at->length >= first)
-    at->length -= at->length % first;
-  if (i % 8 % 2 == 0 && i % 8 < 4 && at->second >= second)
-    at->second -= at->second % second;
-}
-
 /* From the least to the longest, each batch in turn. */
 static void
 add_unseen (TesseraOrders *orders,
@@ -141,56 +103,16 @@ add_unseen (TesseraOrders *orders,
     }
 }
 
-/* The @i-th of TESSERA_ORDERS_UNSEEN_OF_TWO lengths, more of them short: what is alive
- * when a step is highest changes there within a few. */
-static uint64_t
-among_short (uint64_t least, uint64_t most, uint64_t i)
-{
-  return least + (between (least, most, i, TESSERA_ORDERS_UNSEEN_OF_TWO) - least) *
-                     (2 * i + 1) / (2 * TESSERA_ORDERS_UNSEEN_OF_TWO);
-}
-
-/* All over the box: a lattice, in which each of one length meets another of the other,
- * and another batch. */
-static void
-add_unseen_of_two (TesseraOrders *orders,
-                   const TesseraParameters *least,
-                   const TesseraParameters *most)
-{
-  const uint64_t n = TESSERA_ORDERS_UNSEEN_OF_TWO;
-
-  for (uint64_t i = 0; i < n; i++)
-    {
-      TesseraParameters at = {
-        .batch =
-            least->batch + (most->batch - least->batch + 1) * (i * BATCH_STRIDE % n) / n,
-        .length = among_short (least->length, most->length, i),
-        .second = among_short (least->second, most->second, i * STRIDE % n),
-      };
-
-      round_some (orders, &at, i);
-      add (orders, &at);
-    }
-}
-
-/* The observed, and others from half the shortest to the longest. Of one length some that
- * are shorter or longer than that as well, of two the corners of the box. */
+/* The observed, others from half the shortest to the longest, and some that are shorter or
+ * longer than that. */
 void
 tessera_orders_choose_points (TesseraOrders *orders)
 {
   TesseraParameters least, most;
 
   add_observed (orders, &least, &most);
-  if (most.second == 0)
-    add_all_outside (orders, &least, &most);
+  add_all_outside (orders, &least, &most);
   least.length = (least.length + 1) / 2;
-  least.second = (least.second + 1) / 2;
-  if (most.second > 0)
-    {
-      add_corners (orders, &least, &most);
-      add_unseen_of_two (orders, &least, &most);
-    }
-  else
-    add_unseen (orders, &least, &most);
+  add_unseen (orders, &least, &most);
   qsort (orders->points, orders->n_points, sizeof *orders->points, by_tokens);
 }

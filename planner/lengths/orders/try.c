@@ -10,16 +10,6 @@
 #include "allocator/follow/lengths/sweep.h"
 #include "planner/lengths/orders/lay-out.h"
 
-enum
-{
-  /* Of so many slots at most orders are compared with first fit by size at each point, of
-   * more at those that were seen: it takes as long as a packing. */
-  FEW_SLOTS = 1024,
-  /* Outside of what was seen a packing is worth its time where orders are above the bound
-   * by more than this part of it. */
-  OUTSIDE_PART = 100
-};
-
 /* A packing more is worth its time where every order is above what no layout is below by
  * more than this part of it. */
 #define WORTH_A_PACKING 0.003
@@ -62,16 +52,14 @@ take_in (TesseraOrders *orders, uint32_t n_low)
   orders->n_orders++;
 }
 
-/* The order of a packing for the @point-th parameters, or of first fit by size there.
- * None where there are no sizes. */
+/* The order of a packing for the @point-th parameters. None where there are no sizes. */
 static TesseraStatus
-add_order (TesseraOrders *orders, size_t point, bool is_first_fit)
+add_order (TesseraOrders *orders, size_t point)
 {
   const TesseraLengths *out = orders->build->out;
   TesseraLaidOut *laid_out = calloc ((size_t) out->n_swept + 1, sizeof *laid_out);
   const TesseraLayOutWay way = { .is_first = orders->is_first,
-                                 .has_zones = orders->splits,
-                                 .is_first_fit = is_first_fit };
+                                 .has_zones = orders->splits };
   uint32_t n_low = 0;
   TesseraStatus status = laid_out ? TESSERA_OK : TESSERA_NO_MEMORY;
 
@@ -92,94 +80,18 @@ add_order (TesseraOrders *orders, size_t point, bool is_first_fit)
 }
 
 /* What no layout at the @point-th is below, of one that keeps small and large apart where
- * @splits; where @out_first_fit_bytes is not NULL, the height of first fit by size as
- * well. TESSERA_INVALID: no sizes there. */
+ * @splits. TESSERA_INVALID: no sizes there. */
 static TesseraStatus
-find_limits (const TesseraOrders *orders,
-             size_t point,
-             bool splits,
-             uint64_t *out_bound_bytes,
-             uint64_t *out_first_fit_bytes)
+find_bound (const TesseraOrders *orders, size_t point, bool splits, uint64_t *out_bytes)
 {
   const TesseraLengths *out = orders->build->out;
-  const TesseraLayOutWay way = { .has_zones = splits };
   TesseraStatus status;
 
   if (!tessera_sweep_sizes (out, &orders->points[point].parameters, orders->block_bytes))
     return TESSERA_INVALID;
-  status =
-      tessera_lengths_first_fit (orders->build, orders->swept, &way, orders->block_bytes,
-                                 out_bound_bytes, out_first_fit_bytes);
-  *out_bound_bytes += out->fixed_bytes;
-  if (out_first_fit_bytes)
-    *out_first_fit_bytes += out->fixed_bytes;
-  return status;
-}
-
-/* Whether some order that is likely to be chosen at the point is above that height. */
-static bool
-is_above (const TesseraOrders *orders, const TesseraOrdersPoint *point, uint64_t height)
-{
-  double enough =
-      (double) tessera_orders_least (orders, point) * (1 + TESSERA_ORDERS_WORTH);
-
-  for (size_t k = 0; k < orders->n_orders; k++)
-    if (point->heights[k] > height && (double) point->heights[k] <= enough)
-      return true;
-  return false;
-}
-
-/* A packing at the point, and if that is not low enough first fit itself. */
-static TesseraStatus
-try_lower (TesseraOrders *orders, size_t point, uint64_t bound_bytes)
-{
-  const TesseraOrdersPoint *of = &orders->points[point];
-  TesseraStatus status = TESSERA_OK;
-  uint64_t least = tessera_orders_least (orders, of);
-
-  if (least > of->first_fit_bytes ||
-      (of->is_outside && least > bound_bytes + bound_bytes / OUTSIDE_PART))
-    status = add_order (orders, point, false);
-  if (status == TESSERA_OK && tessera_orders_least (orders, of) > of->first_fit_bytes)
-    status = add_order (orders, point, true);
-  return status;
-}
-
-/* Whether what first fit comes to there is to be known. */
-static bool
-counts_first_fit (const TesseraOrders *orders, const TesseraOrdersPoint *point)
-{
-  return point->is_observed ||
-         (orders->build->out->n_swept <= FEW_SLOTS && point->parameters.second == 0);
-}
-
-/* An order is from a packing at some other length: first fit by size at this one may lie
- * lower. At each length that was seen none is chosen that does not lie as low. */
-static TesseraStatus
-try_below_first_fit (TesseraOrders *orders)
-{
-  TesseraStatus status = TESSERA_OK;
-
-  for (size_t i = 0; i < orders->n_points && status == TESSERA_OK; i++)
-    {
-      TesseraOrdersPoint *point = &orders->points[i];
-      uint64_t bound_bytes, first_fit_bytes;
-
-      if ((!point->is_observed && point->parameters.second > 0) ||
-          tessera_orders_least (orders, point) == UINT64_MAX)
-        continue;
-      status = find_limits (orders, i, orders->splits, &bound_bytes, NULL);
-      if (status != TESSERA_OK)
-        break;
-      /* First fit is no lower than that, which some order comes to. */
-      first_fit_bytes = point->is_observed ? bound_bytes : UINT64_MAX;
-      if (is_above (orders, point, bound_bytes) && counts_first_fit (orders, point))
-        status = find_limits (orders, i, orders->splits, &bound_bytes, &first_fit_bytes);
-      if (first_fit_bytes < point->first_fit_bytes)
-        point->first_fit_bytes = first_fit_bytes;
-      if (status == TESSERA_OK && is_above (orders, point, bound_bytes))
-        status = try_lower (orders, i, bound_bytes);
-    }
+  status = tessera_lengths_bound (orders->build, orders->swept, splits,
+                                  orders->block_bytes, out_bytes);
+  *out_bytes += out->fixed_bytes;
   return status;
 }
 
@@ -198,7 +110,7 @@ try_spread (TesseraOrders *orders)
     {
       size_t at = n > 1 ? i * (n_inside - 1) / (n - 1) : 0;
 
-      status = add_order (orders, inside[at], false);
+      status = add_order (orders, inside[at]);
     }
   return status;
 }
@@ -243,8 +155,7 @@ find_bounds (TesseraOrders *orders)
 
   for (size_t i = 0; i < orders->n_points && status == TESSERA_OK; i++)
     {
-      status =
-          find_limits (orders, i, orders->splits, &orders->points[i].bound_bytes, NULL);
+      status = find_bound (orders, i, orders->splits, &orders->points[i].bound_bytes);
       if (status == TESSERA_INVALID)
         {
           orders->points[i].bound_bytes = 0;
@@ -267,7 +178,7 @@ try_further (TesseraOrders *orders)
 
       if (worst == orders->n_points)
         break;
-      status = add_order (orders, worst, false);
+      status = add_order (orders, worst);
     }
   return status;
 }
@@ -285,7 +196,7 @@ largest_bound (const TesseraOrders *orders, bool splits, uint64_t *out_bytes)
 
       if (!orders->points[i].is_observed)
         continue;
-      status = find_limits (orders, i, splits, &bytes, NULL);
+      status = find_bound (orders, i, splits, &bytes);
       if (status == TESSERA_OK && bytes > *out_bytes)
         *out_bytes = bytes;
       if (status == TESSERA_INVALID)
@@ -321,8 +232,5 @@ tessera_orders_try (TesseraOrders *orders)
   status = try_spread (orders);
   if (status == TESSERA_OK && orders->n_orders == 0)
     return TESSERA_INVALID;
-  if (status == TESSERA_OK && !orders->is_first)
-    status = try_further (orders);
-  return status == TESSERA_OK && !orders->is_first ? try_below_first_fit (orders)
-                                                   : status;
+  return status == TESSERA_OK && !orders->is_first ? try_further (orders) : status;
 }
