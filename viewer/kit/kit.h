@@ -58,6 +58,10 @@ const char *tessera_get_tip (GtkWidget *widget);
 /* gtk_widget_set_css_classes() styles a widget anew even where it had just these. */
 void tessera_set_classes (GtkWidget *widget, const char *const *classes);
 
+void tessera_set_class (GtkWidget *widget, const char *css_class, gboolean has_it);
+/* @trigger: "F2". */
+void tessera_add_key (GtkWidget *widget, const char *trigger, GtkShortcutFunc pressed);
+
 /* --- panels ----------------------------------------------------------------------- */
 
 /* A box of widgets below each other that follows a document, and what belongs to it: a

@@ -359,3 +359,24 @@ tessera_set_classes (GtkWidget *widget, const char *const *classes)
   if (!g_strv_equal ((const char *const *) before, classes))
     gtk_widget_set_css_classes (widget, (const char **) classes);
 }
+
+void
+tessera_add_key (GtkWidget *widget, const char *trigger, GtkShortcutFunc pressed)
+{
+  GtkEventController *controller = gtk_shortcut_controller_new ();
+
+  gtk_shortcut_controller_add_shortcut (
+      GTK_SHORTCUT_CONTROLLER (controller),
+      gtk_shortcut_new (gtk_shortcut_trigger_parse_string (trigger),
+                        gtk_callback_action_new (pressed, NULL, NULL)));
+  gtk_widget_add_controller (widget, controller);
+}
+
+void
+tessera_set_class (GtkWidget *widget, const char *css_class, gboolean has_it)
+{
+  if (has_it)
+    gtk_widget_add_css_class (widget, css_class);
+  else
+    gtk_widget_remove_css_class (widget, css_class);
+}

@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/kit/kit.h"
-#include "viewer/panels/edits/edits.h"
 #include "viewer/panels/panels.h"
 
 #include "db/plan.h"

@@ -42,3 +42,30 @@ GtkWidget *tessera_inspector_new (TesseraDocument *document);
  * two that are shown differ, in the numbers of `tessera compare`: both come from
  * tessera_compare_plans(). */
 GtkWidget *tessera_plans_view_new (TesseraDocument *document);
+
+/* Lifetime classes, the groups that the planner keeps together, and their blocks, as a
+ * tree: sort by any column, filter by a query, select both ways. */
+GtkWidget *tessera_groups_view_new (TesseraDocument *document);
+/* What it shows; NULL: nothing. */
+GtkTreeListModel *tessera_groups_view_get_tree (GtkWidget *view);
+/* Whether all rows are there that are to be seen. */
+gboolean tessera_groups_view_is_settled (GtkWidget *view);
+
+/* The history: what was edited, in words; how far it is undone. */
+GtkWidget *tessera_edits_view_new (TesseraDocument *document);
+/* Takes the focus to an edit. */
+void tessera_edits_view_show (GtkWidget *view, size_t index);
+/* "Peak 2.30 GiB → 2.31 GiB, 10.00 MiB more by the last change; bound 2.29 GiB":
+ * (transfer full); NULL: nothing is known. */
+char *tessera_describe_change (TesseraDocument *document);
+
+/* The menu of edits: a popover, whose items are actions of the window above it. An item
+ * that cannot be used now says why in its tooltip, which a GtkPopoverMenu has no room
+ * for: so the items are buttons. */
+GtkWidget *tessera_edit_menu_new (TesseraDocument *document);
+
+/* Asks for the value of an edit, above the canvases, where the plan stays in sight: what
+ * the edit is about, as a rule where there is one, and a name, a size, an offset ... */
+GtkWidget *tessera_edit_bar_new (TesseraDocument *document);
+/* Shows itself and takes the focus. */
+void tessera_edit_bar_ask (GtkWidget *bar, const TesseraEditCommand *command);

@@ -1,9 +1,9 @@
 /*
- * What a column view shows, row by row. See row-model.h.
+ * What a column view shows, row by row.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/row-model.h"
+#include "viewer/panels/private.h"
 
 /* A view that is lower, in pixels, has not got its size yet. */
 #define LEAST_HEIGHT 40

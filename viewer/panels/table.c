@@ -3,27 +3,18 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/kit/kit.h"
 #include "viewer/panels/panels.h"
+#include "viewer/panels/private.h"
 
 #include "db/size-text.h"
-#include "viewer/model/document.h"
-#include "viewer/panels/blocklist.h"
-#include "viewer/panels/row-model.h"
-#include "viewer/kit/kit.h"
 
-#include <string.h>
-
-#define TESSERA_TYPE_TABLE (tessera_table_get_type ())
-G_DECLARE_FINAL_TYPE (TesseraTable, tessera_table, TESSERA, TABLE, GtkBox)
-
-struct _TesseraTable
+typedef struct
 {
-  GtkBox parent_instance;
-
-  TesseraDocument *document;
-  TesseraBlockWish wish;  /* its text is ours */
-  TesseraBlockList *list; /* NULL: none yet */
-  TesseraJob *job;        /* that makes another; NULL: none */
+  TesseraPanel panel;
+  TesseraBlockFilter filter; /* its text is ours */
+  TesseraBlockList *list;    /* NULL: none yet */
+  TesseraJob *job;           /* that makes another; NULL: none */
   TesseraRowModel *rows;
   GtkWidget *view;
   GtkWidget *note; /* that no block matches */
@@ -31,9 +22,7 @@ struct _TesseraTable
   GtkWidget *least;
   GtkWidget *most;
   GtkWidget *count;
-};
-
-G_DEFINE_TYPE (TesseraTable, tessera_table, GTK_TYPE_BOX)
+} Table;
 
 static const struct
 {
@@ -52,7 +41,7 @@ static const struct
 };
 
 static char *
-cell_text (TesseraTable *self, TesseraColumn column, uint32_t block)
+cell_text (Table *self, TesseraColumn column, uint32_t block)
 {
   TesseraData *data = self->list->data;
 
@@ -88,7 +77,7 @@ make_cell (gpointer user, int column)
 static void
 show_cell (gpointer user, GtkWidget *cell, guint position, int column)
 {
-  TesseraTable *self = user;
+  Table *self = user;
   g_autofree char *text =
       cell_text (self, (TesseraColumn) column, self->list->blocks[position]);
 
@@ -98,16 +87,17 @@ show_cell (gpointer user, GtkWidget *cell, guint position, int column)
 static gboolean
 is_selected (gpointer user, guint position)
 {
-  TesseraTable *self = user;
+  Table *self = user;
 
-  return tessera_document_is_selected (self->document, self->list->blocks[position]);
+  return tessera_document_is_selected (self->panel.document,
+                                       self->list->blocks[position]);
 }
 
 /* The last of them leads: that is where the person clicked. */
 static void
 choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
 {
-  TesseraTable *self = user;
+  Table *self = user;
   g_autofree uint32_t *blocks = g_new (uint32_t, gtk_bitset_get_size (rows) + 1);
   size_t n = 0;
   GtkBitsetIter iter;
@@ -116,18 +106,19 @@ choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
   for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
        more = gtk_bitset_iter_next (&iter, &position))
     blocks[n++] = self->list->blocks[position];
-  tessera_document_select_blocks (self->document, blocks, n, how,
+  tessera_document_select_blocks (self->panel.document, blocks, n, how,
                                   n > 0 ? blocks[n - 1] : TESSERA_NONE);
-  if (self->document->selected != TESSERA_NONE)
-    tessera_document_reveal (self->document, self->document->selected);
+  if (self->panel.document->selected != TESSERA_NONE)
+    tessera_document_reveal (self->panel.document, self->panel.document->selected);
 }
 
 static void
-show_count (TesseraTable *self)
+show_count (Table *self)
 {
   guint n = self->list != NULL ? self->list->n_blocks : 0;
-  size_t n_all =
-      self->document->data != NULL ? self->document->data->blocks->n_blocks : 0;
+  size_t n_all = self->panel.document->data != NULL
+                     ? self->panel.document->data->blocks->n_blocks
+                     : 0;
   g_autofree char *shown = tessera_describe_count (n);
   g_autofree char *all = tessera_describe_counted (n_all, "block");
   g_autofree char *text =
@@ -138,9 +129,9 @@ show_count (TesseraTable *self)
 
 /* To the block that leads, where it is in the list. */
 static void
-scroll_to_lead (TesseraTable *self)
+scroll_to_lead (Table *self)
 {
-  uint32_t lead = self->document->selected;
+  uint32_t lead = self->panel.document->selected;
 
   tessera_row_model_scroll_to (self->rows,
                                self->list != NULL && lead != TESSERA_NONE
@@ -150,7 +141,7 @@ scroll_to_lead (TesseraTable *self)
 
 /* @list: (transfer full) (nullable) */
 static void
-take_list (TesseraTable *self, TesseraBlockList *list)
+take_list (Table *self, TesseraBlockList *list)
 {
   TesseraBlockList *before = self->list;
 
@@ -167,7 +158,7 @@ take_list (TesseraTable *self, TesseraBlockList *list)
 typedef struct
 {
   TesseraData *data;
-  TesseraBlockWish wish; /* its text is ours */
+  TesseraBlockFilter filter; /* its text is ours */
   TesseraBlockList *list;
 } Making;
 
@@ -178,7 +169,7 @@ making_free (gpointer user)
 
   tessera_data_unref (making->data);
   tessera_block_list_unref (making->list);
-  g_free ((char *) making->wish.text);
+  g_free ((char *) making->filter.text);
   g_free (making);
 }
 
@@ -187,7 +178,7 @@ making_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Making *making = user;
 
-  making->list = tessera_block_list_new (making->data, &making->wish);
+  making->list = tessera_block_list_new (making->data, &making->filter);
   return TESSERA_OK;
 }
 
@@ -197,7 +188,7 @@ making_done (gpointer owner,
              TesseraStatus status,
              const TesseraError *error)
 {
-  TesseraTable *self = owner;
+  Table *self = tessera_panel_of (owner);
   Making *making = user;
 
   g_clear_pointer (&self->job, tessera_job_unref);
@@ -208,32 +199,31 @@ static const TesseraJobKind making_kind = { making_work, making_done, NULL, maki
                                             "list of blocks" };
 
 static void
-forget_job (TesseraTable *self)
+forget_job (Table *self)
 {
   g_clear_pointer (&self->job, tessera_job_drop);
 }
 
 /* Sorting and filtering a million rows takes frames: a worker does. */
 static void
-make_list (TesseraTable *self)
+make_list (Table *self)
 {
   Making *making;
 
   forget_job (self);
-  if (self->document == NULL || self->document->data == NULL ||
-      !gtk_widget_get_mapped (GTK_WIDGET (self)))
+  if (self->panel.document->data == NULL || !gtk_widget_get_mapped (self->panel.box))
     return;
   making = g_new0 (Making, 1);
-  making->data = tessera_data_ref (self->document->data);
-  making->wish = self->wish;
-  making->wish.text = g_strdup (self->wish.text);
-  self->job = tessera_job_start (&making_kind, G_OBJECT (self), making);
+  making->data = tessera_data_ref (self->panel.document->data);
+  making->filter = self->filter;
+  making->filter.text = g_strdup (self->filter.text);
+  self->job = tessera_job_start (&making_kind, G_OBJECT (self->panel.box), making);
 }
 
 gboolean
 tessera_table_is_settled (GtkWidget *table)
 {
-  TesseraTable *self = TESSERA_TABLE (table);
+  Table *self = tessera_panel_of (table);
 
   return self->job == NULL && tessera_row_model_is_settled (self->rows);
 }
@@ -241,18 +231,17 @@ tessera_table_is_settled (GtkWidget *table)
 static void
 sort (gpointer user, int column, gboolean down)
 {
-  TesseraTable *self = user;
+  Table *self = user;
 
-  self->wish.column = (TesseraColumn) column;
-  self->wish.down = down;
+  self->filter.column = (TesseraColumn) column;
+  self->filter.down = down;
   make_list (self);
 }
 
 static const TesseraRowModelKind row_kind = { make_cell, show_cell, is_selected, choose,
                                               sort };
 
-/* --- filter ----------------------------------------------------------------------------
- */
+/* --- filter ----------------------------------------------------------------------- */
 
 static uint64_t
 entered_bytes (GtkWidget *entry, uint64_t otherwise)
@@ -268,27 +257,27 @@ entered_bytes (GtkWidget *entry, uint64_t otherwise)
 }
 
 static void
-on_filter (TesseraTable *self)
+on_filter (Table *self)
 {
-  g_free ((char *) self->wish.text);
-  self->wish.text = g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->text)));
-  self->wish.least_bytes = entered_bytes (self->least, 0);
-  self->wish.most_bytes = entered_bytes (self->most, UINT64_MAX);
+  g_free ((char *) self->filter.text);
+  self->filter.text = g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->text)));
+  self->filter.least_bytes = entered_bytes (self->least, 0);
+  self->filter.most_bytes = entered_bytes (self->most, UINT64_MAX);
   make_list (self);
 }
 
 static gboolean
-is_of_same_trace (TesseraTable *self)
+is_of_same_trace (Table *self)
 {
-  return self->list != NULL && self->document->data != NULL &&
+  return self->list != NULL && self->panel.document->data != NULL &&
          tessera_data_origin (self->list->data) ==
-             tessera_data_origin (self->document->data);
+             tessera_data_origin (self->panel.document->data);
 }
 
 /* What edits of groups change: of the same trace only classes and groups can be others.
  */
 static void
-fill (TesseraTable *self)
+fill (Table *self)
 {
   if (!is_of_same_trace (self))
     {
@@ -296,20 +285,18 @@ fill (TesseraTable *self)
       make_list (self);
       return;
     }
-  if (self->list->data == self->document->data)
+  if (self->list->data == self->panel.document->data)
     return;
   tessera_data_unref (self->list->data);
-  self->list->data = tessera_data_ref (self->document->data);
+  self->list->data = tessera_data_ref (self->panel.document->data);
   tessera_row_model_refresh (self->rows);
-  if (tessera_block_wish_depends_on_groups (&self->wish))
+  if (tessera_block_filter_depends_on_groups (&self->filter))
     make_list (self);
 }
 
 static void
-on_map (TesseraTable *self)
+on_map (GtkWidget *box, Table *self)
 {
-  if (self->document == NULL)
-    return;
   if (self->list == NULL)
     make_list (self);
   scroll_to_lead (self);
@@ -318,7 +305,7 @@ on_map (TesseraTable *self)
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
-  TesseraTable *self = user;
+  Table *self = user;
 
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_GROUPS))
     fill (self);
@@ -329,7 +316,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 }
 
 static GtkWidget *
-size_entry_new (TesseraTable *self, const char *placeholder, const char *name)
+size_entry_new (Table *self, const char *placeholder, const char *name)
 {
   GtkWidget *entry = gtk_entry_new ();
 
@@ -344,7 +331,7 @@ size_entry_new (TesseraTable *self, const char *placeholder, const char *name)
 }
 
 static GtkWidget *
-filter_bar_new (TesseraTable *self)
+filter_bar_new (Table *self)
 {
   GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
 
@@ -366,30 +353,9 @@ filter_bar_new (TesseraTable *self)
   return bar;
 }
 
-static void
-tessera_table_dispose (GObject *object)
-{
-  TesseraTable *self = TESSERA_TABLE (object);
-
-  forget_job (self);
-  if (self->rows != NULL)
-    tessera_row_model_close (self->rows);
-  g_clear_object (&self->rows);
-  g_clear_pointer (&self->list, tessera_block_list_unref);
-  g_clear_object (&self->document);
-  g_free ((char *) g_steal_pointer (&self->wish.text));
-  G_OBJECT_CLASS (tessera_table_parent_class)->dispose (object);
-}
-
-static void
-tessera_table_class_init (TesseraTableClass *class)
-{
-  G_OBJECT_CLASS (class)->dispose = tessera_table_dispose;
-}
-
 /* The largest on top first. */
 static void
-add_columns (TesseraTable *self)
+add_columns (Table *self)
 {
   for (int i = 0; i < TESSERA_N_COLUMNS; i++)
     {
@@ -405,14 +371,31 @@ add_columns (TesseraTable *self)
 }
 
 static void
-tessera_table_init (TesseraTable *self)
+on_destroy (GtkWidget *box, Table *self)
 {
+  forget_job (self);
+  tessera_row_model_close (self->rows);
+}
+
+static void
+table_clear (gpointer table)
+{
+  Table *self = table;
+
+  g_clear_object (&self->rows);
+  tessera_block_list_unref (self->list);
+  g_free ((char *) self->filter.text);
+}
+
+GtkWidget *
+tessera_table_new (TesseraDocument *document)
+{
+  Table *self = tessera_panel_new (sizeof *self, document, "table-panel", 6, table_clear);
   GtkWidget *scrolled = gtk_scrolled_window_new ();
 
-  g_signal_connect (self, "map", G_CALLBACK (on_map), NULL);
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 6);
-  self->wish.most_bytes = UINT64_MAX;
+  g_signal_connect (self->panel.box, "map", G_CALLBACK (on_map), self);
+  g_signal_connect (self->panel.box, "destroy", G_CALLBACK (on_destroy), self);
+  self->filter.most_bytes = UINT64_MAX;
   self->view = gtk_column_view_new (NULL);
   self->rows = tessera_row_model_new (&row_kind, self, GTK_COLUMN_VIEW (self->view));
   gtk_widget_set_name (self->view, "block-table");
@@ -420,19 +403,10 @@ tessera_table_init (TesseraTable *self)
   tessera_set_accessible_label (self->view, "Blocks");
   add_columns (self);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
-  gtk_box_append (GTK_BOX (self), filter_bar_new (self));
+  tessera_panel_add (self, filter_bar_new (self));
   self->note = tessera_note_new (scrolled, "No block matches what the fields above say");
   gtk_widget_set_vexpand (self->note, TRUE);
-  gtk_box_append (GTK_BOX (self), self->note);
-  gtk_widget_add_css_class (GTK_WIDGET (self), "table-panel");
-}
-
-GtkWidget *
-tessera_table_new (TesseraDocument *document)
-{
-  TesseraTable *self = g_object_new (TESSERA_TYPE_TABLE, NULL);
-
-  self->document = g_object_ref (document);
-  tessera_watch (document, GTK_WIDGET (self), on_changed);
-  return GTK_WIDGET (self);
+  tessera_panel_add (self, self->note);
+  gtk_widget_add_css_class (self->panel.box, "table-panel");
+  return tessera_panel_watch (self, on_changed);
 }

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/model/document.h"
-#include "viewer/panels/groups/groups.h"
+#include "viewer/panels/panels.h"
 #include "viewer/test-clip.h"
 #include "viewer/test-window.h"
 
@@ -119,7 +119,7 @@ look_at_tree (Look *look)
   act (look, "clear");
   act (look, "side::groups");
   test_window_settle (look->window);
-  tree = tessera_groups_view_get_tree (TESSERA_GROUPS_VIEW (view));
+  tree = tessera_groups_view_get_tree (view);
   for (guint i = 0; i < MIN (g_list_model_get_n_items (G_LIST_MODEL (tree)), 60); i++)
     {
       g_autoptr (GtkTreeListRow) row = gtk_tree_list_model_get_row (tree, i);

@@ -8,7 +8,7 @@
 #include "viewer/kit/draw.h"
 #include "viewer/canvas/phase-colour.h"
 #include "viewer/model/document.h"
-#include "viewer/panels/blocklist.h"
+#include "viewer/panels/private.h"
 #include "viewer/test-window.h"
 
 #include <glib/gstdio.h>

@@ -5,9 +5,6 @@
  */
 #include "viewer/canvas/curves.h"
 #include "viewer/panels/panels.h"
-#include "viewer/panels/edits/edit-bar.h"
-#include "viewer/panels/edits/edit-menu.h"
-#include "viewer/panels/groups/groups.h"
 #include "viewer/kit/kit.h"
 #include "viewer/window/window-private.h"
 

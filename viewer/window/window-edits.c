@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "viewer/model/document.h"
-#include "viewer/panels/edits/edit-bar.h"
+#include "viewer/panels/panels.h"
 
 static const char *const strategies[] = { "free", "stalloc" };
 
@@ -34,7 +34,7 @@ on_command (GSimpleAction *action, GVariant *parameter, gpointer user)
     i++;
   if (commands[i].asks)
     {
-      tessera_edit_bar_ask (TESSERA_EDIT_BAR (self->edit_bar), &commands[i]);
+      tessera_edit_bar_ask (self->edit_bar, &commands[i]);
       return;
     }
   edit = tessera_edit_of (commands[i].kind);
@@ -105,7 +105,7 @@ on_show_conflict (GSimpleAction *action, GVariant *parameter, gpointer user)
   if (conflict->first == TESSERA_NONE)
     return;
   gtk_stack_set_visible_child_name (GTK_STACK (self->side), "edits");
-  tessera_edits_view_show (TESSERA_EDITS_VIEW (self->edits), other);
+  tessera_edits_view_show (self->edits, other);
   tessera_document_select_edit (self->document, other);
 }
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "viewer/canvas/pane.h"
-#include "viewer/panels/edits/edits.h"
+#include "viewer/panels/panels.h"
 #include "viewer/window/window.h"
 
 struct _TesseraWindow

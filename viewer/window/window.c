@@ -8,7 +8,6 @@
 #include "cli/command.h"
 #include "viewer/model/document.h"
 #include "viewer/kit/kit.h"
-#include "viewer/panels/groups/groups.h"
 #include "viewer/panels/panels.h"
 #include "viewer/window/window-private.h"
 
@@ -42,7 +41,7 @@ tessera_window_is_settled (TesseraWindow *self)
     if (!tessera_canvas_is_complete (TESSERA_CANVAS (self->canvases[i])))
       return FALSE;
   return (!gtk_widget_get_mapped (self->groups) ||
-          tessera_groups_view_is_settled (TESSERA_GROUPS_VIEW (self->groups))) &&
+          tessera_groups_view_is_settled (self->groups)) &&
          (!gtk_widget_get_mapped (self->table_panel) ||
           tessera_table_is_settled (self->table_panel));
 }

@@ -6,9 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/blocklist.h"
-
-#include "viewer/model/document.h"
+#include "viewer/panels/private.h"
 
 #include <string.h>
 
@@ -16,7 +14,7 @@
 typedef struct
 {
   const TesseraData *data;
-  TesseraBlockWish wish;
+  TesseraBlockFilter by;
   char *text;       /* casefolded; "": all */
   uint32_t *blocks; /* as shown */
   uint32_t n_blocks;
@@ -90,7 +88,7 @@ key_of (gconstpointer user, uint32_t index)
   const Making *self = user;
   const TesseraBlock *block = &self->data->blocks->blocks[index];
 
-  switch (self->wish.column)
+  switch (self->by.column)
     {
     case TESSERA_COLUMN_SIZE:
       return block->size_bytes;
@@ -162,7 +160,7 @@ match_groups (const Making *self)
 }
 
 static void
-filter (Making *self)
+filter_blocks (Making *self)
 {
   const TesseraBlocks *blocks = self->data->blocks;
   gboolean by_text = *self->text != '\0';
@@ -180,7 +178,7 @@ filter (Making *self)
     {
       const TesseraBlock *b = &blocks->blocks[i];
 
-      if (b->size_bytes < self->wish.least_bytes || b->size_bytes > self->wish.most_bytes)
+      if (b->size_bytes < self->by.least_bytes || b->size_bytes > self->by.most_bytes)
         continue;
       if (!by_text || (b->stack < self->data->trace->n_stacks && stacks[b->stack]) ||
           (b->born_phase < self->data->structure->n_phases && phases[b->born_phase]) ||
@@ -204,15 +202,15 @@ list_clear (gpointer user)
 }
 
 TesseraBlockList *
-tessera_block_list_new (TesseraData *data, const TesseraBlockWish *wish)
+tessera_block_list_new (TesseraData *data, const TesseraBlockFilter *filter)
 {
   TesseraBlockList *list = g_atomic_rc_box_new0 (TesseraBlockList);
-  Making making = { .data = data, .wish = *wish };
+  Making making = { .data = data, .by = *filter };
 
-  making.text = g_utf8_casefold (wish->text != NULL ? wish->text : "", -1);
+  making.text = g_utf8_casefold (filter->text != NULL ? filter->text : "", -1);
   making.blocks = g_new (uint32_t, MAX (data->blocks->n_blocks, 1));
-  filter (&making);
-  tessera_sort_indices (making.blocks, making.n_blocks, key_of, &making, wish->down);
+  filter_blocks (&making);
+  tessera_sort_indices (making.blocks, making.n_blocks, key_of, &making, filter->down);
   g_free (making.text);
   list->data = tessera_data_ref (data);
   list->blocks = making.blocks;
@@ -228,10 +226,11 @@ tessera_block_list_unref (TesseraBlockList *list)
 }
 
 gboolean
-tessera_block_wish_depends_on_groups (const TesseraBlockWish *wish)
+tessera_block_filter_depends_on_groups (const TesseraBlockFilter *filter)
 {
-  return wish->column == TESSERA_COLUMN_GROUP || wish->column == TESSERA_COLUMN_CLASS ||
-         (wish->text != NULL && *wish->text != '\0');
+  return filter->column == TESSERA_COLUMN_GROUP ||
+         filter->column == TESSERA_COLUMN_CLASS ||
+         (filter->text != NULL && *filter->text != '\0');
 }
 
 guint

@@ -3,29 +3,23 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/groups/query-entry.h"
-
-#include "viewer/model/document.h"
 #include "viewer/kit/kit.h"
+#include "viewer/panels/private.h"
 
 #include <string.h>
 
 #define WIDTH_CHARS 50
 
-struct _TesseraQueryEntry
+typedef struct
 {
-  GtkBox parent_instance;
-
-  TesseraDocument *document;
+  TesseraPanel panel;
   GtkWidget *entry;
   GtkWidget *help; /* menu button */
   GtkWidget *error;
   GtkWidget *count;
   GtkWidget *select;
   char *seen; /* the document's query, as last heard of */
-};
-
-G_DEFINE_TYPE (TesseraQueryEntry, tessera_query_entry, GTK_TYPE_BOX)
+} Query;
 
 static const struct
 {
@@ -48,35 +42,35 @@ static const struct
 };
 
 static const char *
-text_of (TesseraQueryEntry *self)
+text_of (Query *self)
 {
   return gtk_editable_get_text (GTK_EDITABLE (self->entry));
 }
 
 static void
-on_search (TesseraQueryEntry *self)
+on_search (Query *self)
 {
-  tessera_document_set_query (self->document, text_of (self));
+  tessera_document_set_query (self->panel.document, text_of (self));
 }
 
 static void
-on_select (TesseraQueryEntry *self)
+on_select (Query *self)
 {
   if (*text_of (self) != '\0' &&
-      !tessera_document_select_query (self->document, text_of (self), TESSERA_SELECT_ONLY,
-                                      NULL))
+      !tessera_document_select_query (self->panel.document, text_of (self),
+                                      TESSERA_SELECT_ONLY, NULL))
     on_search (self); /* says what is wrong without the entry's delay */
 }
 
 static void
-on_stop (TesseraQueryEntry *self)
+on_stop (Query *self)
 {
   gtk_editable_set_text (GTK_EDITABLE (self->entry), "");
 }
 
 /* Puts an example behind what is there, its value selected to be written over. */
 static void
-on_example (GtkButton *button, TesseraQueryEntry *self)
+on_example (GtkButton *button, Query *self)
 {
   const char *example = gtk_widget_get_name (GTK_WIDGET (button));
   const char *before = text_of (self);
@@ -93,10 +87,10 @@ on_example (GtkButton *button, TesseraQueryEntry *self)
 }
 
 static void
-show_count (TesseraQueryEntry *self)
+show_count (Query *self)
 {
-  const TesseraGrouping *grouping = self->document->grouping;
-  gboolean is_query = self->document->query != NULL;
+  const TesseraGrouping *grouping = self->panel.document->grouping;
+  gboolean is_query = self->panel.document->query != NULL;
   g_autofree char *text = NULL, *shown = NULL, *all = NULL, *groups = NULL;
   uint32_t n_groups = 0;
 
@@ -119,9 +113,9 @@ show_count (TesseraQueryEntry *self)
 
 /* A query that came from elsewhere stands in the field, unless somebody types there. */
 static void
-follow_query (TesseraQueryEntry *self)
+follow_query (Query *self)
 {
-  const char *query = self->document->query;
+  const char *query = self->panel.document->query;
 
   if (g_strcmp0 (query, self->seen) == 0)
     return;
@@ -137,7 +131,7 @@ follow_query (TesseraQueryEntry *self)
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
-  TesseraQueryEntry *self = user;
+  Query *self = user;
   const char *error = document->query_error;
 
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_GROUPS)))
@@ -145,10 +139,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   follow_query (self);
   gtk_label_set_text (GTK_LABEL (self->error), error != NULL ? error : "");
   gtk_widget_set_visible (self->error, error != NULL);
-  if (error != NULL)
-    gtk_widget_add_css_class (self->entry, "error");
-  else
-    gtk_widget_remove_css_class (self->entry, "error");
+  tessera_set_class (self->entry, "error", error != NULL);
   gtk_accessible_update_state (
       GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_STATE_INVALID,
       error != NULL ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
@@ -156,7 +147,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 }
 
 static GtkWidget *
-help_new (TesseraQueryEntry *self)
+help_new (Query *self)
 {
   GtkWidget *popover = gtk_popover_new ();
   GtkWidget *grid = gtk_grid_new ();
@@ -190,27 +181,18 @@ help_new (TesseraQueryEntry *self)
 }
 
 static void
-tessera_query_entry_dispose (GObject *object)
+query_clear (gpointer query)
 {
-  g_clear_object (&TESSERA_QUERY_ENTRY (object)->document);
-  g_clear_pointer (&TESSERA_QUERY_ENTRY (object)->seen, g_free);
-  G_OBJECT_CLASS (tessera_query_entry_parent_class)->dispose (object);
+  g_free (((Query *) query)->seen);
 }
 
-static void
-tessera_query_entry_class_init (TesseraQueryEntryClass *class)
+GtkWidget *
+tessera_query_entry_new (TesseraDocument *document)
 {
-  G_OBJECT_CLASS (class)->dispose = tessera_query_entry_dispose;
-}
-
-static void
-tessera_query_entry_init (TesseraQueryEntry *self)
-{
+  Query *self = tessera_panel_new (sizeof *self, document, "query", 4, query_clear);
   GtkWidget *top = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
   GtkWidget *bottom = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
 
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 4);
   self->entry = gtk_search_entry_new ();
   g_object_set (self->entry, "placeholder-text", "size>=1MiB phase=forward", "hexpand",
                 TRUE, NULL);
@@ -234,21 +216,12 @@ tessera_query_entry_init (TesseraQueryEntry *self)
   gtk_widget_set_name (self->select, "select-matches");
   gtk_box_append (GTK_BOX (bottom), self->count);
   gtk_box_append (GTK_BOX (bottom), self->select);
-  gtk_box_append (GTK_BOX (self), top);
-  gtk_box_append (GTK_BOX (self), self->error);
-  gtk_box_append (GTK_BOX (self), bottom);
+  tessera_panel_add (self, top);
+  tessera_panel_add (self, self->error);
+  tessera_panel_add (self, bottom);
   g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (on_search), self);
   g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (on_select), self);
   g_signal_connect_swapped (self->entry, "stop-search", G_CALLBACK (on_stop), self);
   g_signal_connect_swapped (self->select, "clicked", G_CALLBACK (on_select), self);
-}
-
-GtkWidget *
-tessera_query_entry_new (TesseraDocument *document)
-{
-  TesseraQueryEntry *self = g_object_new (TESSERA_TYPE_QUERY_ENTRY, NULL);
-
-  self->document = g_object_ref (document);
-  tessera_watch (document, GTK_WIDGET (self), on_changed);
-  return GTK_WIDGET (self);
+  return tessera_panel_watch (self, on_changed);
 }

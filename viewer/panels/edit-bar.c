@@ -3,22 +3,18 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/edits/edit-bar.h"
+#include "viewer/kit/kit.h"
+#include "viewer/panels/panels.h"
+
+#include "db/size-text.h"
+#include "edits/edits.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "db/size-text.h"
-#include "edits/edits.h"
-#include "viewer/model/document.h"
-#include "viewer/panels/blocklist.h"
-#include "viewer/kit/kit.h"
-
-struct _TesseraEditBar
+typedef struct
 {
-  GtkBox parent_instance;
-
-  TesseraDocument *document;
+  TesseraPanel panel;
   const TesseraEditCommand *command; /* NULL: closed */
   GtkWidget *title;
   GtkWidget *what;
@@ -29,12 +25,10 @@ struct _TesseraEditBar
   GtkWidget *problem;
   GtkWidget *apply;
   GWeakRef came_from; /* who had the focus, and gets it back */
-};
-
-G_DEFINE_TYPE (TesseraEditBar, tessera_edit_bar, GTK_TYPE_BOX)
+} Bar;
 
 /* Fills the edit from the text. Returns: what is wrong with it (g_free()), or NULL. */
-typedef char *(*Fill) (TesseraEditBar *self, const char *text, TesseraEdit *edit);
+typedef char *(*Fill) (Bar *self, const char *text, TesseraEdit *edit);
 
 /* libc's: an edit is freed by the planner's side. */
 static char *
@@ -59,21 +53,21 @@ has_group (TesseraDocument *document, const char *name)
 }
 
 static char *
-fill_name (TesseraEditBar *self, const char *text, TesseraEdit *edit)
+fill_name (Bar *self, const char *text, TesseraEdit *edit)
 {
   if (*text == '\0')
     return g_strdup ("A group has a name");
-  if (edit->kind == TESSERA_EDIT_GROUP && has_group (self->document, text))
+  if (edit->kind == TESSERA_EDIT_GROUP && has_group (self->panel.document, text))
     return g_strdup ("There is a group of this name: move to it, or choose another name");
   edit->group = text_copy (text);
   return NULL;
 }
 
 static char *
-fill_offset (TesseraEditBar *self, const char *text, TesseraEdit *edit)
+fill_offset (Bar *self, const char *text, TesseraEdit *edit)
 {
   const TesseraPlan *plan =
-      self->document->planned != NULL ? self->document->planned->plan : NULL;
+      self->panel.document->planned != NULL ? self->panel.document->planned->plan : NULL;
   uint32_t alignment = plan != NULL ? MAX (plan->alignment_bytes, 1) : 512;
 
   if (*text == '\0' || !tessera_parse_bytes (text, &edit->at))
@@ -84,7 +78,7 @@ fill_offset (TesseraEditBar *self, const char *text, TesseraEdit *edit)
 }
 
 static char *
-fill_cap (TesseraEditBar *self, const char *text, TesseraEdit *edit)
+fill_cap (Bar *self, const char *text, TesseraEdit *edit)
 {
   if (*text == '\0' || !tessera_parse_bytes (text, &edit->at) || edit->at == 0)
     return g_strdup ("A size of the pool, such as 2 GiB");
@@ -92,7 +86,7 @@ fill_cap (TesseraEditBar *self, const char *text, TesseraEdit *edit)
 }
 
 static char *
-fill_apart (TesseraEditBar *self, const char *text, TesseraEdit *edit)
+fill_apart (Bar *self, const char *text, TesseraEdit *edit)
 {
   char *error = NULL;
 
@@ -103,7 +97,7 @@ fill_apart (TesseraEditBar *self, const char *text, TesseraEdit *edit)
 }
 
 static char *
-fill_class (TesseraEditBar *self, const char *text, TesseraEdit *edit)
+fill_class (Bar *self, const char *text, TesseraEdit *edit)
 {
   edit->lifetime_class =
       (uint8_t) (1 + gtk_drop_down_get_selected (GTK_DROP_DOWN (self->choice)));
@@ -111,7 +105,7 @@ fill_class (TesseraEditBar *self, const char *text, TesseraEdit *edit)
 }
 
 static char *
-fill_group (TesseraEditBar *self, const char *text, TesseraEdit *edit)
+fill_group (Bar *self, const char *text, TesseraEdit *edit)
 {
   GtkStringObject *chosen =
       gtk_drop_down_get_selected_item (GTK_DROP_DOWN (self->choice));
@@ -149,13 +143,12 @@ asked_of (TesseraEditKind kind)
   return i;
 }
 
-/* --- what it is about -----------------------------------------------------------------
- */
+/* --- what it is about ------------------------------------------------------------- */
 
 static void
-show_what (TesseraEditBar *self)
+show_what (Bar *self)
 {
-  TesseraDocument *document = self->document;
+  TesseraDocument *document = self->panel.document;
   const TesseraRule *rule = document->rule;
   g_autofree char *text = NULL, *count = NULL;
   size_t n_chosen = tessera_document_n_selected (document);
@@ -183,9 +176,9 @@ show_what (TesseraEditBar *self)
 }
 
 static void
-offer (TesseraEditBar *self)
+offer (Bar *self)
 {
-  const TesseraData *data = self->document->data;
+  const TesseraData *data = self->panel.document->data;
   g_autoptr (GtkStringList) names = gtk_string_list_new (NULL);
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
 
@@ -200,12 +193,11 @@ offer (TesseraEditBar *self)
   gtk_drop_down_set_model (GTK_DROP_DOWN (self->choice), G_LIST_MODEL (names));
 }
 
-/* --- the value ------------------------------------------------------------------------
- */
+/* --- the value -------------------------------------------------------------------- */
 
 /* Returns: what is wrong, or NULL. */
 static char *
-fill (TesseraEditBar *self, TesseraEdit *edit)
+fill (Bar *self, TesseraEdit *edit)
 {
   g_autofree char *text =
       g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->entry))));
@@ -216,7 +208,7 @@ fill (TesseraEditBar *self, TesseraEdit *edit)
 }
 
 static void
-check (TesseraEditBar *self)
+check (Bar *self)
 {
   g_autofree char *problem = NULL;
   TesseraEdit edit;
@@ -240,7 +232,7 @@ check (TesseraEditBar *self)
 }
 
 static void
-close_bar (TesseraEditBar *self)
+close_bar (Bar *self)
 {
   g_autoptr (GtkWidget) came_from = NULL;
 
@@ -250,11 +242,11 @@ close_bar (TesseraEditBar *self)
   came_from = g_weak_ref_get (&self->came_from);
   if (came_from != NULL && gtk_widget_get_mapped (came_from))
     gtk_widget_grab_focus (came_from);
-  gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
+  gtk_widget_set_visible (self->panel.box, FALSE);
 }
 
 static void
-on_apply (GtkWidget *unused, TesseraEditBar *self)
+on_apply (GtkWidget *unused, Bar *self)
 {
   g_autofree char *problem = NULL;
   gboolean by_rule;
@@ -270,19 +262,19 @@ on_apply (GtkWidget *unused, TesseraEditBar *self)
     }
   by_rule = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->by_rule));
   if (self->command->kind == TESSERA_EDIT_CAP)
-    tessera_document_add_edit (self->document, &edit);
+    tessera_document_add_edit (self->panel.document, &edit);
   else if (self->command->kind == TESSERA_EDIT_PIN)
     {
-      tessera_document_pin_at (self->document, edit.at, by_rule);
+      tessera_document_pin_at (self->panel.document, edit.at, by_rule);
       tessera_edit_clear (&edit);
     }
   else
-    tessera_document_edit_selection (self->document, &edit, by_rule);
+    tessera_document_edit_selection (self->panel.document, &edit, by_rule);
   close_bar (self);
 }
 
 static void
-on_cancel (GtkWidget *unused, TesseraEditBar *self)
+on_cancel (GtkWidget *unused, Bar *self)
 {
   close_bar (self);
 }
@@ -290,23 +282,22 @@ on_cancel (GtkWidget *unused, TesseraEditBar *self)
 static gboolean
 on_escape (GtkWidget *widget, GVariant *arguments, gpointer unused)
 {
-  close_bar (TESSERA_EDIT_BAR (widget));
+  close_bar (tessera_panel_of (widget));
   return TRUE;
 }
 
 static void
-on_edited (GObject *unused, GParamSpec *property, TesseraEditBar *self)
+on_edited (GObject *unused, GParamSpec *property, Bar *self)
 {
   check (self);
 }
 
-/* --- open and closed ------------------------------------------------------------------
- */
+/* --- open and closed -------------------------------------------------------------- */
 
 static char *
-first_text (TesseraEditBar *self)
+first_text (Bar *self)
 {
-  TesseraDocument *document = self->document;
+  TesseraDocument *document = self->panel.document;
   const TesseraSheet *plan = document->sheets[TESSERA_SIDE_RIGHT];
   const TesseraSelection *selection = document->selection;
   double lowest = INFINITY;
@@ -322,18 +313,19 @@ first_text (TesseraEditBar *self)
 }
 
 void
-tessera_edit_bar_ask (TesseraEditBar *self, const TesseraEditCommand *command)
+tessera_edit_bar_ask (GtkWidget *bar, const TesseraEditCommand *command)
 {
+  Bar *self = tessera_panel_of (bar);
   size_t which = asked_of (command->kind);
-  GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self)));
+  GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (self->panel.box));
   g_autofree char *title = g_strndup (command->title, strcspn (command->title, "\xe2"));
   g_autofree char *text = NULL;
 
-  if (focus != NULL && !gtk_widget_is_ancestor (focus, GTK_WIDGET (self)))
+  if (focus != NULL && !gtk_widget_is_ancestor (focus, self->panel.box))
     g_weak_ref_set (&self->came_from, focus);
   self->command = command;
   text = first_text (self);
-  tessera_document_seek_rule (self->document);
+  tessera_document_seek_rule (self->panel.document);
   gtk_label_set_text (GTK_LABEL (self->title), title);
   gtk_label_set_text (GTK_LABEL (self->caption), asked[which].caption);
   g_object_set (self->entry, "placeholder-text", asked[which].hint, NULL);
@@ -346,14 +338,14 @@ tessera_edit_bar_ask (TesseraEditBar *self, const TesseraEditCommand *command)
     offer (self);
   show_what (self);
   check (self);
-  gtk_widget_set_visible (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_visible (self->panel.box, TRUE);
   gtk_widget_grab_focus (asked[which].is_choice ? self->choice : self->entry);
 }
 
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
-  TesseraEditBar *self = user;
+  Bar *self = user;
 
   /* It is about what was selected when it was asked for. */
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION))
@@ -363,19 +355,9 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 }
 
 static void
-tessera_edit_bar_dispose (GObject *object)
+bar_clear (gpointer bar)
 {
-  g_clear_object (&TESSERA_EDIT_BAR (object)->document);
-  g_weak_ref_set (&TESSERA_EDIT_BAR (object)->came_from, NULL);
-  G_OBJECT_CLASS (tessera_edit_bar_parent_class)->dispose (object);
-}
-
-static void
-tessera_edit_bar_class_init (TesseraEditBarClass *class)
-{
-  G_OBJECT_CLASS (class)->dispose = tessera_edit_bar_dispose;
-  gtk_widget_class_add_binding (GTK_WIDGET_CLASS (class), GDK_KEY_Escape, 0, on_escape,
-                                NULL);
+  g_weak_ref_clear (&((Bar *) bar)->came_from);
 }
 
 static void
@@ -412,7 +394,7 @@ choice_new (void)
 }
 
 static void
-add_values (TesseraEditBar *self, GtkWidget *row)
+add_values (Bar *self, GtkWidget *row)
 {
   GtkWidget *cancel = gtk_button_new_with_label ("Cancel");
 
@@ -437,14 +419,14 @@ add_values (TesseraEditBar *self, GtkWidget *row)
   g_signal_connect (cancel, "clicked", G_CALLBACK (on_cancel), self);
 }
 
-static void
-tessera_edit_bar_init (TesseraEditBar *self)
+GtkWidget *
+tessera_edit_bar_new (TesseraDocument *document)
 {
+  Bar *self = tessera_panel_new (sizeof *self, document, "edit-bar", 6, bar_clear);
   GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
   GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
 
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 6);
+  g_weak_ref_init (&self->came_from, NULL);
   self->title = tessera_label_new ("", "pane-title");
   self->what = tessera_name_new ("edit-what", "quiet", 4);
   gtk_widget_set_hexpand (self->title, TRUE);
@@ -456,21 +438,12 @@ tessera_edit_bar_init (TesseraEditBar *self)
   add_values (self, row);
   self->problem = tessera_sentence_new ("", "problem");
   gtk_widget_set_name (self->problem, "edit-problem");
-  gtk_box_append (GTK_BOX (self), head);
-  gtk_box_append (GTK_BOX (self), self->what);
-  gtk_box_append (GTK_BOX (self), row);
-  gtk_box_append (GTK_BOX (self), self->problem);
-  gtk_widget_add_css_class (GTK_WIDGET (self), "edit-bar");
-  gtk_widget_set_name (GTK_WIDGET (self), "edit-bar");
-  gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
-}
-
-GtkWidget *
-tessera_edit_bar_new (TesseraDocument *document)
-{
-  TesseraEditBar *self = g_object_new (TESSERA_TYPE_EDIT_BAR, NULL);
-
-  self->document = g_object_ref (document);
-  tessera_watch (document, GTK_WIDGET (self), on_changed);
-  return GTK_WIDGET (self);
+  tessera_panel_add (self, head);
+  tessera_panel_add (self, self->what);
+  tessera_panel_add (self, row);
+  tessera_panel_add (self, self->problem);
+  gtk_widget_add_css_class (self->panel.box, "edit-bar");
+  gtk_widget_set_visible (self->panel.box, FALSE);
+  tessera_add_key (self->panel.box, "Escape", on_escape);
+  return tessera_panel_watch (self, on_changed);
 }

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/blocklist.h"
+#include "viewer/panels/private.h"
 #include "viewer/model/data.h"
 #include "viewer/test-help.h"
 
@@ -36,11 +36,11 @@ static void
 test_sort (void)
 {
   TesseraData *data = open_data ();
-  TesseraBlockWish wish = { .column = TESSERA_COLUMN_SIZE, .most_bytes = UINT64_MAX };
+  TesseraBlockFilter filter = { .column = TESSERA_COLUMN_SIZE, .most_bytes = UINT64_MAX };
 
-  for (wish.down = 0; wish.down < 2; wish.down++)
+  for (filter.down = 0; filter.down < 2; filter.down++)
     {
-      TesseraBlockList *list = tessera_block_list_new (data, &wish);
+      TesseraBlockList *list = tessera_block_list_new (data, &filter);
 
       g_assert_cmpuint (list->n_blocks, ==, data->blocks->n_blocks);
       for (guint i = 1; i < list->n_blocks; i++)
@@ -49,21 +49,21 @@ test_sort (void)
           int order = sign (data->blocks->blocks[a].size_bytes,
                             data->blocks->blocks[b].size_bytes);
 
-          g_assert_cmpint (wish.down ? -order : order, <=, 0);
+          g_assert_cmpint (filter.down ? -order : order, <=, 0);
           /* Equals stay in order of birth, whichever way. */
           if (order == 0)
             g_assert_cmpuint (a, <, b);
         }
       tessera_block_list_unref (list);
     }
-  wish.down = FALSE;
+  filter.down = FALSE;
   for (int column = 0; column < TESSERA_N_COLUMNS; column++)
     {
       g_autofree uint8_t *seen = g_new0 (uint8_t, data->blocks->n_blocks);
       TesseraBlockList *list;
 
-      wish.column = (TesseraColumn) column;
-      list = tessera_block_list_new (data, &wish);
+      filter.column = (TesseraColumn) column;
+      list = tessera_block_list_new (data, &filter);
       g_assert_cmpuint (list->n_blocks, ==, data->blocks->n_blocks);
       for (guint i = 0; i < list->n_blocks; i++)
         seen[list->blocks[i]]++;
@@ -78,22 +78,22 @@ static void
 test_filter_sizes (void)
 {
   TesseraData *data = open_data ();
-  const TesseraBlockWish wish = { .column = TESSERA_COLUMN_SIZE,
-                                  .least_bytes = 1 << 20,
-                                  .most_bytes = 64 << 20 };
-  TesseraBlockList *list = tessera_block_list_new (data, &wish);
+  const TesseraBlockFilter filter = { .column = TESSERA_COLUMN_SIZE,
+                                      .least_bytes = 1 << 20,
+                                      .most_bytes = 64 << 20 };
+  TesseraBlockList *list = tessera_block_list_new (data, &filter);
   guint n_expected = 0;
 
   for (size_t i = 0; i < data->blocks->n_blocks; i++)
-    n_expected += data->blocks->blocks[i].size_bytes >= wish.least_bytes &&
-                  data->blocks->blocks[i].size_bytes <= wish.most_bytes;
+    n_expected += data->blocks->blocks[i].size_bytes >= filter.least_bytes &&
+                  data->blocks->blocks[i].size_bytes <= filter.most_bytes;
   g_assert_cmpuint (list->n_blocks, ==, n_expected);
   for (guint i = 0; i < n_expected; i++)
     {
       uint32_t block = list->blocks[i];
 
-      g_assert_cmpuint (data->blocks->blocks[block].size_bytes, >=, wish.least_bytes);
-      g_assert_cmpuint (data->blocks->blocks[block].size_bytes, <=, wish.most_bytes);
+      g_assert_cmpuint (data->blocks->blocks[block].size_bytes, >=, filter.least_bytes);
+      g_assert_cmpuint (data->blocks->blocks[block].size_bytes, <=, filter.most_bytes);
       g_assert_cmpuint (tessera_block_list_find (list, block), ==, i);
     }
   tessera_block_list_unref (list);
@@ -103,8 +103,8 @@ test_filter_sizes (void)
 static guint
 count_with_text (TesseraData *data, const char *text)
 {
-  const TesseraBlockWish wish = { .text = text, .most_bytes = UINT64_MAX };
-  TesseraBlockList *list = tessera_block_list_new (data, &wish);
+  const TesseraBlockFilter filter = { .text = text, .most_bytes = UINT64_MAX };
+  TesseraBlockList *list = tessera_block_list_new (data, &filter);
   guint n = list->n_blocks;
 
   if (n == 0)

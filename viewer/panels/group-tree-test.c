@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/groups/group-tree.h"
+#include "viewer/panels/private.h"
 
 #include "viewer/model/document.h"
 #include "viewer/test-help.h"

@@ -1,0 +1,490 @@
+/*
+ * The history: what was edited, in words; how far it is undone. And the menu of edits.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/kit/kit.h"
+#include "viewer/panels/panels.h"
+
+#include "edits/edits.h"
+
+/* Of what wraps: else the panel would be as wide as its longest line. */
+#define WIDTH_CHARS 24
+#define MOST_ITEMS 24
+
+typedef struct
+{
+  TesseraPanel panel;
+  GtkWidget *change;
+  GtkWidget *list; /* GtkListBox: the beginning, then an edit a row */
+  size_t n_rows;   /* of edits */
+  GtkWidget *hint;
+} Edits;
+
+char *
+tessera_describe_change (TesseraDocument *document)
+{
+  const TesseraFollowed *planned = document->planned;
+  uint64_t former = document->former_bytes, peak, beside, difference;
+  g_autofree char *before = NULL, *after = NULL, *bound = NULL;
+  GString *text;
+
+  if (planned == NULL || former == 0 || document->conflict.first != TESSERA_NONE)
+    return NULL;
+  if (planned->request.generation != document->request.generation)
+    {
+      before = tessera_describe_bytes (former);
+      return g_strdup_printf ("Peak reserved %s before the change; %s", before,
+                              document->jobs[TESSERA_WORK_PLAN] != NULL
+                                  ? "planning…"
+                                  : "not planned again yet");
+    }
+  peak = tessera_followed_peak_bytes (planned, &beside);
+  before = tessera_describe_bytes (former);
+  after = tessera_describe_bytes (peak);
+  bound = tessera_describe_bytes (tessera_document_bound (document));
+  difference = former > peak ? former - peak : peak - former;
+  text = g_string_new ("Peak reserved ");
+  /* By less than what both are written with. */
+  if (!g_str_equal (before, after))
+    g_string_append_printf (text, "%s → ", before);
+  g_string_append (text, after);
+  if (planned->request.is_preview)
+    g_string_append (text, " (preview)");
+  else if (planned->plan->cut_short != TESSERA_CUT_NOT)
+    g_string_append (text, " (cut short)");
+  if (difference == 0)
+    g_string_append (text, ", as before");
+  else
+    {
+      g_autofree char *bytes = tessera_describe_bytes (difference);
+
+      g_string_append_printf (text, ", the change %s %s",
+                              former > peak ? "wins" : "costs", bytes);
+    }
+  if (beside != 0)
+    {
+      g_autofree char *bytes = tessera_describe_bytes (beside);
+
+      g_string_append_printf (text, "; %s of it outside the pool", bytes);
+    }
+  g_string_append_printf (text, "; bound %s", bound);
+  return g_string_free (text, FALSE);
+}
+
+/* --- an edit: its number, its name, which can be changed in place ----------------- */
+
+typedef struct
+{
+  Edits *edits;
+  GtkWidget *row;
+  GtkWidget *number;
+  GtkWidget *name; /* GtkStack: as it is, or an entry */
+} Row;
+
+static const char row_key[] = "row";
+
+static Row *
+row_of (GtkWidget *widget)
+{
+  return g_object_get_data (
+      G_OBJECT (gtk_widget_get_ancestor (widget, GTK_TYPE_LIST_BOX_ROW)), row_key);
+}
+
+/* Of the edit. */
+static size_t
+index_of (const Row *self)
+{
+  return (size_t) gtk_list_box_row_get_index (GTK_LIST_BOX_ROW (self->row)) - 1;
+}
+
+static void
+end_rename (GtkWidget *entry, gboolean keep)
+{
+  Row *self = row_of (entry);
+  g_autofree char *text = g_strdup (gtk_editable_get_text (GTK_EDITABLE (entry)));
+
+  if (g_str_equal (gtk_stack_get_visible_child_name (GTK_STACK (self->name)), "name"))
+    return;
+  gtk_stack_set_visible_child_name (GTK_STACK (self->name), "name");
+  gtk_widget_grab_focus (self->row);
+  if (keep)
+    tessera_document_rename_edit (self->edits->panel.document, index_of (self), text);
+}
+
+static void
+on_entry_activate (GtkWidget *entry, gpointer unused)
+{
+  end_rename (entry, TRUE);
+}
+
+static gboolean
+on_entry_escape (GtkWidget *entry, GVariant *arguments, gpointer unused)
+{
+  end_rename (entry, FALSE);
+  return TRUE;
+}
+
+static void
+begin_rename (Row *self)
+{
+  GtkStack *stack = GTK_STACK (self->name);
+  GtkWidget *entry = gtk_stack_get_child_by_name (stack, "entry");
+
+  gtk_editable_set_text (GTK_EDITABLE (entry),
+                         tessera_get_tip (gtk_stack_get_child_by_name (stack, "name")));
+  gtk_stack_set_visible_child_name (stack, "entry");
+  gtk_widget_grab_focus (entry);
+}
+
+static void
+on_rename_clicked (GtkWidget *button, gpointer unused)
+{
+  begin_rename (row_of (button));
+}
+
+static gboolean
+on_rename (GtkWidget *row, GVariant *arguments, gpointer unused)
+{
+  begin_rename (row_of (row));
+  return TRUE;
+}
+
+static GtkWidget *
+name_new (void)
+{
+  GtkWidget *stack = gtk_stack_new ();
+  GtkWidget *label = tessera_name_new ("edit-title", NULL, 6);
+  GtkWidget *entry = gtk_entry_new ();
+
+  gtk_label_set_max_width_chars (GTK_LABEL (label), WIDTH_CHARS);
+  tessera_set_accessible_label (entry, "Name of the edit");
+  gtk_widget_set_name (entry, "edit-name");
+  gtk_stack_add_named (GTK_STACK (stack), label, "name");
+  gtk_stack_add_named (GTK_STACK (stack), entry, "entry");
+  gtk_stack_set_vhomogeneous (GTK_STACK (stack), FALSE);
+  gtk_widget_set_hexpand (stack, TRUE);
+  g_signal_connect (entry, "activate", G_CALLBACK (on_entry_activate), NULL);
+  tessera_add_key (entry, "Escape", on_entry_escape);
+  return stack;
+}
+
+/* What is being typed goes on where the edit is still of the name that it had. */
+static void
+write_name (GtkStack *stack, const char *name)
+{
+  GtkWidget *label = gtk_stack_get_child_by_name (stack, "name");
+  GtkWidget *entry = gtk_stack_get_child_by_name (stack, "entry");
+
+  if (g_strcmp0 (tessera_get_tip (label), name) == 0)
+    return;
+  tessera_name_set (label, name);
+  tessera_set_tip (label, name);
+  gtk_editable_set_text (GTK_EDITABLE (entry), name);
+  gtk_stack_set_visible_child (stack, label);
+}
+
+static GtkWidget *
+rename_button_new (void)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name ("document-edit-symbolic");
+
+  gtk_button_set_has_frame (GTK_BUTTON (button), FALSE);
+  gtk_widget_add_css_class (button, "small");
+  gtk_widget_set_valign (button, GTK_ALIGN_START);
+  tessera_set_tip (button, "Rename (F2)");
+  tessera_set_accessible_label (button, "Rename");
+  g_signal_connect (button, "clicked", G_CALLBACK (on_rename_clicked), NULL);
+  return button;
+}
+
+static void
+show_row (Row *self)
+{
+  TesseraDocument *document = self->edits->panel.document;
+  size_t n_edits, index = index_of (self);
+  gboolean stands = index < tessera_document_n_standing (document);
+  const TesseraEdit *edit = &tessera_history_get (document->history, &n_edits)[index];
+  g_autofree char *words = tessera_edit_describe (edit);
+  g_autofree char *number = g_strdup_printf ("%zu", index + 1);
+  g_autofree char *tip = g_strdup_printf (
+      "%s\n%s", words, stands ? "Undo what comes after it" : "Redo up to here");
+
+  gtk_label_set_text (GTK_LABEL (self->number), number);
+  write_name (GTK_STACK (self->name), edit->name);
+  tessera_set_tip (self->row, tip);
+  tessera_set_class (self->row, "undone", !stands);
+  tessera_set_class (self->row, "conflict",
+                     index == document->conflict.first ||
+                         index == document->conflict.second);
+}
+
+static GtkWidget *
+row_new (Edits *edits)
+{
+  Row *self = g_new0 (Row, 1);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+
+  self->edits = edits;
+  self->row = gtk_list_box_row_new ();
+  self->number = tessera_label_new ("", "quiet figure");
+  self->name = name_new ();
+  gtk_widget_set_valign (self->number, GTK_ALIGN_START);
+  gtk_box_append (GTK_BOX (box), self->number);
+  gtk_box_append (GTK_BOX (box), self->name);
+  gtk_box_append (GTK_BOX (box), rename_button_new ());
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (self->row), box);
+  g_object_set_data_full (G_OBJECT (self->row), row_key, self, g_free);
+  tessera_add_key (self->row, "F2", on_rename);
+  return self->row;
+}
+
+static GtkWidget *
+beginning_new (void)
+{
+  GtkWidget *row = gtk_list_box_row_new ();
+
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row),
+                              tessera_label_new ("The plan without edits", "quiet"));
+  tessera_set_tip (row, "Undo all");
+  return row;
+}
+
+/* --- the list --------------------------------------------------------------------- */
+
+static GtkListBoxRow *
+row_at (Edits *self, size_t position)
+{
+  return gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), (int) position);
+}
+
+/* Rows stay, each the place of an edit: what stands in them is written anew. */
+static void
+show_rows (Edits *self)
+{
+  size_t n = tessera_document_n_edits (self->panel.document);
+
+  for (; self->n_rows < n; self->n_rows++)
+    gtk_list_box_append (GTK_LIST_BOX (self->list), row_new (self));
+  for (; self->n_rows > n; self->n_rows--)
+    gtk_list_box_remove (GTK_LIST_BOX (self->list),
+                         GTK_WIDGET (row_at (self, self->n_rows)));
+  for (size_t i = 1; i <= n; i++)
+    show_row (row_of (GTK_WIDGET (row_at (self, i))));
+  gtk_widget_set_visible (self->list, n > 0);
+  gtk_widget_set_visible (self->hint, n == 0);
+  gtk_list_box_select_row (
+      GTK_LIST_BOX (self->list),
+      row_at (self, tessera_document_n_standing (self->panel.document)));
+}
+
+void
+tessera_edits_view_show (GtkWidget *view, size_t index)
+{
+  Edits *self = tessera_panel_of (view);
+
+  if (index < self->n_rows)
+    gtk_widget_grab_focus (GTK_WIDGET (row_at (self, index + 1)));
+}
+
+static void
+on_row_activated (GtkListBox *list, GtkListBoxRow *row, Edits *self)
+{
+  tessera_document_go_to_edits (self->panel.document,
+                                (size_t) gtk_list_box_row_get_index (row));
+}
+
+static void
+on_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  Edits *self = user;
+
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS |
+              TESSERA_CHANGED_WORK))
+    {
+      g_autofree char *change = tessera_describe_change (document);
+
+      gtk_label_set_text (GTK_LABEL (self->change), change != NULL ? change : "");
+      gtk_widget_set_visible (self->change, change != NULL);
+    }
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_EDITS))
+    show_rows (self);
+}
+
+/* GTK holds on to a row that had the focus in it, if it goes with its list. */
+static void
+on_destroy (GtkWidget *box, Edits *self)
+{
+  for (; self->n_rows > 0; self->n_rows--)
+    gtk_list_box_remove (GTK_LIST_BOX (self->list),
+                         GTK_WIDGET (row_at (self, self->n_rows)));
+}
+
+static GtkWidget *
+buttons_new (void)
+{
+  static const struct
+  {
+    const char *icon;
+    const char *action;
+    const char *tooltip;
+  } buttons[] = {
+    { "edit-undo-symbolic", "win.undo", "Undo (Ctrl+Z)" },
+    { "edit-redo-symbolic", "win.redo", "Redo (Ctrl+Shift+Z)" },
+    { "document-open-symbolic", "win.open-edits", "Add edits from a file" },
+    { "document-save-symbolic", "win.save-edits", "Write the edits to a file" },
+  };
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+
+  gtk_widget_add_css_class (box, "linked");
+  for (size_t i = 0; i < G_N_ELEMENTS (buttons); i++)
+    {
+      GtkWidget *button = gtk_button_new_from_icon_name (buttons[i].icon);
+
+      gtk_actionable_set_action_name (GTK_ACTIONABLE (button), buttons[i].action);
+      tessera_set_tip (button, buttons[i].tooltip);
+      tessera_set_accessible_label (button, buttons[i].tooltip);
+      gtk_box_append (GTK_BOX (box), button);
+    }
+  return box;
+}
+
+static GtkWidget *
+sentence_new (const char *name, const char *text, const char *css_class)
+{
+  GtkWidget *sentence = tessera_sentence_new (text, css_class);
+
+  gtk_label_set_max_width_chars (GTK_LABEL (sentence), WIDTH_CHARS);
+  gtk_widget_set_name (sentence, name);
+  return sentence;
+}
+
+GtkWidget *
+tessera_edits_view_new (TesseraDocument *document)
+{
+  Edits *self = tessera_panel_new (sizeof *self, document, "edits-panel", 10, NULL);
+
+  self->change = sentence_new ("edits-change", "", NULL);
+  self->hint = sentence_new (
+      "edits-empty",
+      "Nothing is edited. Select blocks, then choose from the menu Edit, or drag what is "
+      "selected up or down on the plan. Each edit is kept with the trace and planned "
+      "at once.",
+      "quiet");
+  self->list = gtk_list_box_new ();
+  gtk_widget_add_css_class (self->list, "edits");
+  gtk_widget_set_name (self->list, "edits");
+  tessera_set_accessible_label (self->list, "Edits, oldest first");
+  g_signal_connect (self->list, "row-activated", G_CALLBACK (on_row_activated), self);
+  g_signal_connect (self->panel.box, "destroy", G_CALLBACK (on_destroy), self);
+  gtk_list_box_append (GTK_LIST_BOX (self->list), beginning_new ());
+  tessera_panel_add (self, buttons_new ());
+  tessera_panel_add (self, self->change);
+  tessera_panel_add (self, self->hint);
+  tessera_panel_add (self, self->list);
+  return tessera_panel_watch (self, on_changed);
+}
+
+/* --- the menu --------------------------------------------------------------------- */
+
+typedef struct
+{
+  TesseraDocument *document;
+  GtkWidget *items[MOST_ITEMS]; /* by command */
+} Menu;
+
+static void
+menu_free (gpointer user)
+{
+  Menu *menu = user;
+
+  g_object_unref (menu->document);
+  g_free (menu);
+}
+
+/* An action that is off leaves no word: whoever asks why is told here. */
+static void
+show_reasons (Menu *menu)
+{
+  size_t n;
+  const TesseraEditCommand *commands = tessera_edit_commands (&n);
+
+  for (size_t i = 0; i < n; i++)
+    tessera_set_tip (
+        menu->items[i],
+        tessera_document_why_no_edit (menu->document, commands[i].kind, commands[i].by));
+}
+
+static void
+on_clicked (GtkButton *button, GtkPopover *popover)
+{
+  gtk_popover_popdown (popover);
+}
+
+static GtkWidget *
+item_new (GtkWidget *popover, const char *title, const char *action, const char *key)
+{
+  GtkWidget *button = gtk_button_new ();
+  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 24);
+  GtkWidget *name = tessera_label_new (title, NULL);
+  g_autofree char *detailed = g_strconcat ("win.", action, NULL);
+  g_autofree char *key_text = NULL;
+  GdkModifierType modifiers;
+  guint value;
+
+  gtk_widget_set_hexpand (name, TRUE);
+  gtk_box_append (GTK_BOX (row), name);
+  if (gtk_accelerator_parse (key, &value, &modifiers))
+    {
+      GtkWidget *label;
+
+      key_text = gtk_accelerator_get_label (value, modifiers);
+      label = tessera_label_new (key_text, "quiet");
+      gtk_box_append (GTK_BOX (row), label);
+    }
+  gtk_button_set_child (GTK_BUTTON (button), row);
+  gtk_button_set_has_frame (GTK_BUTTON (button), FALSE);
+  gtk_widget_add_css_class (button, "menu-item");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), detailed);
+  gtk_widget_set_name (button, action);
+  tessera_set_accessible_label (button, title);
+  g_signal_connect (button, "clicked", G_CALLBACK (on_clicked), popover);
+  return button;
+}
+
+static void
+on_show (GtkWidget *popover, Menu *menu)
+{
+  show_reasons (menu);
+}
+
+GtkWidget *
+tessera_edit_menu_new (TesseraDocument *document)
+{
+  GtkWidget *popover = gtk_popover_new ();
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  Menu *menu = g_new0 (Menu, 1);
+  size_t n;
+  const TesseraEditCommand *commands = tessera_edit_commands (&n);
+
+  g_assert (n <= MOST_ITEMS);
+  menu->document = g_object_ref (document);
+  gtk_box_append (GTK_BOX (box), item_new (popover, "Undo", "undo", "<Control>z"));
+  gtk_box_append (GTK_BOX (box), item_new (popover, "Redo", "redo", "<Control><Shift>z"));
+  gtk_box_append (GTK_BOX (box), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
+  for (size_t i = 0; i < n; i++)
+    {
+      if (commands[i].begins)
+        gtk_box_append (GTK_BOX (box), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
+      menu->items[i] =
+          item_new (popover, commands[i].title, commands[i].action, commands[i].key);
+      gtk_box_append (GTK_BOX (box), menu->items[i]);
+    }
+  gtk_popover_set_child (GTK_POPOVER (popover), box);
+  gtk_popover_set_has_arrow (GTK_POPOVER (popover), FALSE);
+  gtk_widget_add_css_class (popover, "edit-menu");
+  g_object_set_data_full (G_OBJECT (popover), "menu", menu, menu_free);
+  g_signal_connect (popover, "show", G_CALLBACK (on_show), menu);
+  show_reasons (menu);
+  return popover;
+}

@@ -1,0 +1,642 @@
+/*
+ * Lifetime classes, the groups that the planner keeps together, and their blocks, as a
+ * tree: sort by any column, filter by a query, select both ways.
+ *
+ * Nothing is counted while nobody looks: the grouping is asked for when the panel is
+ * first seen.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/kit/kit.h"
+#include "viewer/panels/panels.h"
+#include "viewer/panels/private.h"
+
+#include <string.h>
+
+typedef struct
+{
+  TesseraPanel panel;
+  TesseraGrouping *grouping; /* that the tree shows; NULL: nothing */
+  GtkTreeListModel *tree;    /* NULL: nothing */
+  TesseraRowModel *rows;
+  GtkWidget *view;
+  GtkWidget *note; /* that no block matches */
+  TesseraTreeColumn column;
+  gboolean down;
+  gboolean is_followed; /* the tree is being opened at what is selected */
+  uint8_t *wholes; /* WHOLE_* of each place, then of each class; NULL: not asked yet */
+} Groups;
+
+/* --- cells ------------------------------------------------------------------------ */
+
+static const struct
+{
+  const char *title;
+  int n_chars; /* that it has room for at least */
+} columns[TESSERA_N_TREE_COLUMNS] = {
+  [TESSERA_TREE_NAME] = { "Group", 12 },
+  /* Of a group laid out by itself; of a class, and of part of a group, the most bytes
+   * alive at once. */
+  [TESSERA_TREE_HEIGHT] = { "Height", 11 },
+  /* Share of the bytes alive where most is alive in the trace. */
+  [TESSERA_TREE_PEAK] = { "Peak", 7 },
+  /* Asked for, of all its blocks. */
+  [TESSERA_TREE_BYTES] = { "Bytes", 11 },
+  /* Time-memory product: share of height x time in use. */
+  [TESSERA_TREE_FILLED] = { "Filled", 6 },
+};
+
+static const TesseraGroupRow *
+row_of (const TesseraGrouping *grouping, const TesseraNode *node)
+{
+  return node->kind == TESSERA_NODE_CLASS ? &grouping->classes[node->index]
+                                          : &grouping->rows[node->index];
+}
+
+/* Its class stands above it already. */
+static const char *
+short_name (TesseraData *data, uint32_t place)
+{
+  const char *name = tessera_place_name (data, place);
+  const char *class = place < data->n_groups
+                          ? tessera_class_name (data->groups[place].lifetime_class)
+                          : "";
+
+  if (*class != '\0' && g_str_has_prefix (name, class) &&
+      g_str_has_prefix (name + strlen (class), ", "))
+    return name + strlen (class) + 2;
+  return name;
+}
+
+/* Groups made by hand may have blocks of more than one. */
+static const char *
+class_name (uint32_t lifetime_class)
+{
+  return lifetime_class == 0 ? "several classes"
+                             : tessera_class_name ((uint8_t) lifetime_class);
+}
+
+static char *
+name_of (const TesseraGrouping *grouping, const TesseraNode *node)
+{
+  TesseraData *data = grouping->data;
+  g_autofree char *n = NULL;
+
+  if (node->kind == TESSERA_NODE_MORE)
+    {
+      n = tessera_describe_count (node->index);
+      return g_strdup_printf ("%s more: Enter lists them", n);
+    }
+  if (node->kind == TESSERA_NODE_BLOCK)
+    {
+      g_autofree char *source = tessera_describe_source (data, node->index);
+
+      n = tessera_describe_count (node->index);
+      return *source != '\0' ? g_strdup_printf ("%s · %s", n, source)
+                             : g_strdup_printf ("block %s", n);
+    }
+  n = tessera_describe_count (row_of (grouping, node)->n_blocks);
+  return g_strdup_printf ("%s (%s)",
+                          node->kind == TESSERA_NODE_CLASS
+                              ? class_name (node->index)
+                              : short_name (data, node->index),
+                          n);
+}
+
+static char *
+describe_share (uint64_t bytes, uint64_t bound_bytes)
+{
+  return g_strdup_printf ("%.1f %%",
+                          100.0 * (double) bytes / (double) MAX (bound_bytes, 1));
+}
+
+static char *
+cell_of_block (TesseraData *data, uint32_t block, TesseraTreeColumn column)
+{
+  const TesseraBlock *b = &data->blocks->blocks[block];
+
+  switch (column)
+    {
+    case TESSERA_TREE_HEIGHT:
+      return tessera_describe_bytes (b->block_bytes);
+    case TESSERA_TREE_BYTES:
+      return tessera_describe_bytes (b->size_bytes);
+    case TESSERA_TREE_PEAK:
+      if (b->born_index > data->bound_index || b->died_index <= data->bound_index)
+        return g_strdup ("–");
+      return describe_share (b->block_bytes, data->bound_bytes);
+    default:
+      return g_strdup ("");
+    }
+}
+
+static char *
+cell_of_row (const TesseraGrouping *grouping,
+             const TesseraNode *node,
+             TesseraTreeColumn column)
+{
+  const TesseraGroupRow *row = row_of (grouping, node);
+
+  switch (column)
+    {
+    case TESSERA_TREE_HEIGHT:
+      return tessera_describe_bytes (row->height_bytes);
+    case TESSERA_TREE_BYTES:
+      return tessera_describe_bytes (row->size_bytes);
+    case TESSERA_TREE_PEAK:
+      return describe_share (row->peak_bytes, grouping->data->bound_bytes);
+    case TESSERA_TREE_FILLED:
+      return g_strdup_printf ("%.0f %%", row->filled * 100);
+    default:
+      return g_strdup ("");
+    }
+}
+
+/* Below the name: why these blocks are together, how long a block lives. */
+static char *
+reason_of (const TesseraGrouping *grouping, const TesseraNode *node)
+{
+  if (node->kind == TESSERA_NODE_BLOCK)
+    return tessera_describe_life (grouping->data, node->index);
+  if (node->kind == TESSERA_NODE_GROUP)
+    return g_strdup (tessera_place_reason (grouping->data, node->index));
+  return g_strdup ("");
+}
+
+static char *
+cell_of (const TesseraGrouping *grouping,
+         const TesseraNode *node,
+         TesseraTreeColumn column)
+{
+  if (node->kind == TESSERA_NODE_MORE)
+    return g_strdup ("");
+  if (node->kind == TESSERA_NODE_BLOCK)
+    return cell_of_block (grouping->data, node->index, column);
+  return cell_of_row (grouping, node, column);
+}
+
+/* --- widgets ---------------------------------------------------------------------- */
+
+/* Its name and, below, its reason. */
+static GtkWidget *
+names_new (void)
+{
+  GtkWidget *expander = gtk_tree_expander_new ();
+  GtkWidget *names = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *name = tessera_name_new ("cell", NULL, 4), *reason;
+
+  gtk_label_set_width_chars (GTK_LABEL (name), columns[TESSERA_TREE_NAME].n_chars);
+  /* All of its column, which is all that expands. */
+  gtk_widget_set_hexpand (names, TRUE);
+  gtk_widget_set_hexpand (expander, FALSE);
+  gtk_box_append (GTK_BOX (names), name);
+  reason = tessera_cell_new (8, FALSE);
+  gtk_widget_add_css_class (reason, "reason");
+  gtk_box_append (GTK_BOX (names), reason);
+  gtk_tree_expander_set_child (GTK_TREE_EXPANDER (expander), names);
+  return expander;
+}
+
+static GtkWidget *
+make_cell (gpointer user, int column)
+{
+  return column == TESSERA_TREE_NAME ? names_new ()
+                                     : tessera_cell_new (columns[column].n_chars, TRUE);
+}
+
+static void
+show_names (GtkTreeExpander *expander,
+            GtkTreeListRow *row,
+            const char *name_text,
+            const char *reason_text)
+{
+  GtkWidget *names = gtk_tree_expander_get_child (expander);
+  GtkWidget *name = gtk_widget_get_first_child (names);
+  GtkWidget *reason = gtk_widget_get_next_sibling (name);
+
+  gtk_tree_expander_set_list_row (expander, row);
+  /* Its arrow stands beside the first line. */
+  for (GtkWidget *w = gtk_widget_get_first_child (GTK_WIDGET (expander)); w != names;
+       w = gtk_widget_get_next_sibling (w))
+    gtk_widget_set_valign (w, GTK_ALIGN_START);
+  tessera_name_set (name, name_text);
+  gtk_inscription_set_text (GTK_INSCRIPTION (reason), reason_text);
+  tessera_set_tip (name, name_text);
+  gtk_widget_set_visible (reason, *reason_text != '\0');
+}
+
+static void
+show_cell (gpointer user, GtkWidget *cell, guint position, int column)
+{
+  Groups *self = user;
+  g_autoptr (GtkTreeListRow) row = gtk_tree_list_model_get_row (self->tree, position);
+  g_autoptr (TesseraNode) node = gtk_tree_list_row_get_item (row);
+  g_autofree char *text = NULL, *reason = NULL;
+
+  if (column == TESSERA_TREE_NAME)
+    {
+      text = name_of (self->grouping, node);
+      reason = reason_of (self->grouping, node);
+      show_names (GTK_TREE_EXPANDER (cell), row, text, reason);
+      return;
+    }
+  text = cell_of (self->grouping, node, (TesseraTreeColumn) column);
+  gtk_inscription_set_text (GTK_INSCRIPTION (cell), text);
+}
+
+static void
+add_columns (Groups *self)
+{
+  for (int i = 0; i < TESSERA_N_TREE_COLUMNS; i++)
+    {
+      GtkColumnViewColumn *column =
+          tessera_row_model_add_column (self->rows, columns[i].title, i);
+
+      gtk_column_view_column_set_expand (column, i == TESSERA_TREE_NAME);
+      if (i == TESSERA_TREE_HEIGHT)
+        gtk_column_view_sort_by_column (GTK_COLUMN_VIEW (self->view), column,
+                                        GTK_SORT_DESCENDING);
+    }
+}
+
+/* --- rows to blocks --------------------------------------------------------------- */
+
+static void
+mark_place (const TesseraGrouping *grouping, uint32_t place, uint8_t *is_in)
+{
+  for (uint32_t i = grouping->begin[place]; i < grouping->begin[place + 1]; i++)
+    is_in[grouping->blocks[i]] = 1;
+}
+
+static void
+mark_node (const TesseraGrouping *grouping, const TesseraNode *node, uint8_t *is_in)
+{
+  if (node->kind == TESSERA_NODE_BLOCK)
+    is_in[node->index] = 1;
+  else if (node->kind == TESSERA_NODE_GROUP)
+    mark_place (grouping, node->index, is_in);
+  else if (node->kind == TESSERA_NODE_CLASS)
+    for (uint32_t place = 0; place < grouping->n_places; place++)
+      if (grouping->rows[place].lifetime_class == node->index)
+        mark_place (grouping, place, is_in);
+}
+
+static TesseraNode *
+node_at (Groups *self, guint position)
+{
+  g_autoptr (GtkTreeListRow) row = gtk_tree_list_model_get_row (self->tree, position);
+
+  return row != NULL ? gtk_tree_list_row_get_item (row) : NULL;
+}
+
+/* The last block of them that stands in a row of its own leads. */
+static void
+choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
+{
+  Groups *self = user;
+  TesseraSelection *found;
+  size_t n_all = self->grouping->data->blocks->n_blocks;
+  uint8_t *is_in = g_malloc0 (MAX (n_all, 1));
+  uint32_t lead = TESSERA_NONE;
+  GtkBitsetIter iter;
+  guint position;
+
+  for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
+       more = gtk_bitset_iter_next (&iter, &position))
+    {
+      g_autoptr (TesseraNode) node = node_at (self, position);
+
+      mark_node (self->grouping, node, is_in);
+      if (node->kind == TESSERA_NODE_BLOCK)
+        lead = node->index;
+    }
+  found = tessera_selection_new (n_all, is_in);
+  self->is_followed = TRUE;
+  tessera_document_set_selection (
+      self->panel.document,
+      tessera_selection_join (self->panel.document->selection, found, how), lead);
+  self->is_followed = FALSE;
+  tessera_selection_unref (found);
+}
+
+/* --- blocks to rows --------------------------------------------------------------- */
+
+/* Whether all blocks of a place or class are selected. */
+enum
+{
+  WHOLE_UNKNOWN,
+  WHOLE_YES,
+  WHOLE_NO
+};
+
+static void
+forget_wholes (Groups *self)
+{
+  g_clear_pointer (&self->wholes, g_free);
+}
+
+/* The first block that is not ends it: of a million only those few are looked at whose
+ * group is wholly selected. */
+static gboolean
+is_place_whole (Groups *self, uint32_t place)
+{
+  const TesseraGrouping *grouping = self->grouping;
+  const TesseraSelection *selection = self->panel.document->selection;
+  uint32_t i = grouping->begin[place], end = grouping->begin[place + 1];
+
+  if (self->wholes[place] == WHOLE_UNKNOWN)
+    {
+      while (i < end && selection->is_in[grouping->blocks[i]])
+        i++;
+      self->wholes[place] = i == end ? WHOLE_YES : WHOLE_NO;
+    }
+  return self->wholes[place] == WHOLE_YES;
+}
+
+static gboolean
+is_class_whole (Groups *self, uint32_t class)
+{
+  const TesseraGrouping *grouping = self->grouping;
+  uint8_t *whole = &self->wholes[grouping->n_places + class];
+
+  if (*whole == WHOLE_UNKNOWN)
+    {
+      uint32_t place = 0;
+
+      while (
+          place < grouping->n_places &&
+          (grouping->rows[place].lifetime_class != class || is_place_whole (self, place)))
+        place++;
+      *whole = place == grouping->n_places ? WHOLE_YES : WHOLE_NO;
+    }
+  return *whole == WHOLE_YES;
+}
+
+/* A class, a group where all of it is. */
+static gboolean
+is_selected (gpointer user, guint position)
+{
+  Groups *self = user;
+  const TesseraGrouping *grouping = self->grouping;
+  g_autoptr (TesseraNode) node = NULL;
+
+  if (self->panel.document->selection == NULL || grouping == NULL)
+    return FALSE;
+  if (self->wholes == NULL)
+    self->wholes = g_new0 (uint8_t, grouping->n_places + TESSERA_N_CLASSES);
+  node = node_at (self, position);
+  if (node->kind == TESSERA_NODE_BLOCK)
+    return tessera_document_is_selected (self->panel.document, node->index);
+  if (node->kind == TESSERA_NODE_GROUP)
+    return is_place_whole (self, node->index);
+  return node->kind == TESSERA_NODE_CLASS && is_class_whole (self, node->index);
+}
+
+/* Opens the tree at the block that leads, or at its group where all of that is
+ * selected. */
+static GtkTreeListRow *
+open_to_lead (Groups *self)
+{
+  uint32_t lead = self->panel.document->selected;
+  uint32_t place;
+  GtkTreeListRow *row = NULL;
+
+  if (lead == TESSERA_NONE)
+    return NULL;
+  place = tessera_place_of (self->grouping->data, lead);
+  if (tessera_document_n_selected (self->panel.document) == 1)
+    row = tessera_group_tree_open_to (self->tree, TESSERA_NODE_BLOCK, lead);
+  return row != NULL ? row
+                     : tessera_group_tree_open_to (self->tree, TESSERA_NODE_GROUP, place);
+}
+
+static void
+follow_selection (Groups *self)
+{
+  g_autoptr (GtkTreeListRow) lead = NULL;
+
+  forget_wholes (self);
+  if (self->tree == NULL)
+    return;
+  if (!self->is_followed && gtk_widget_get_mapped (self->panel.box))
+    lead = open_to_lead (self);
+  tessera_row_model_refresh (self->rows);
+  if (lead != NULL)
+    tessera_row_model_scroll_to (self->rows, gtk_tree_list_row_get_position (lead));
+}
+
+/* --- the tree --------------------------------------------------------------------- */
+
+static guint
+n_rows (Groups *self)
+{
+  return self->tree != NULL ? g_list_model_get_n_items (G_LIST_MODEL (self->tree)) : 0;
+}
+
+/* Rows were opened or closed. */
+static void
+show_tree (Groups *self)
+{
+  tessera_row_model_set_length (self->rows, n_rows (self));
+}
+
+static void
+forget_tree (Groups *self)
+{
+  if (self->tree != NULL)
+    g_signal_handlers_disconnect_by_data (self->tree, self);
+  g_clear_object (&self->tree);
+}
+
+/* What was open stays open. */
+static void
+rebuild (Groups *self)
+{
+  g_autoptr (GtkTreeListModel) before =
+      self->tree != NULL ? g_object_ref (self->tree) : NULL;
+
+  forget_tree (self);
+  if (self->grouping != NULL)
+    {
+      self->tree = tessera_group_tree_new (self->grouping, self->column, self->down);
+      if (before != NULL)
+        tessera_group_tree_open_like (self->tree, before);
+      else
+        tessera_group_tree_open_classes (self->tree);
+      g_signal_connect_swapped (self->tree, "items-changed", G_CALLBACK (show_tree),
+                                self);
+    }
+  forget_wholes (self);
+  show_tree (self);
+  tessera_note_show (self->note, self->tree != NULL && n_rows (self) == 0);
+  follow_selection (self);
+}
+
+static void
+take_grouping (Groups *self)
+{
+  TesseraGrouping *grouping = self->panel.document->grouping;
+  if (self->grouping == grouping)
+    return;
+  /* Another file's rows open nothing. */
+  if (grouping == NULL || self->grouping == NULL ||
+      tessera_data_origin (grouping->data) != tessera_data_origin (self->grouping->data))
+    forget_tree (self);
+  tessera_grouping_unref (self->grouping);
+  self->grouping = grouping != NULL ? tessera_grouping_ref (grouping) : NULL;
+  rebuild (self);
+}
+
+GtkTreeListModel *
+tessera_groups_view_get_tree (GtkWidget *view)
+{
+  return ((Groups *) tessera_panel_of (view))->tree;
+}
+
+gboolean
+tessera_groups_view_is_settled (GtkWidget *view)
+{
+  return tessera_row_model_is_settled (((Groups *) tessera_panel_of (view))->rows);
+}
+
+static void
+sort (gpointer user, int column, gboolean down)
+{
+  Groups *self = user;
+
+  self->column = (TesseraTreeColumn) column;
+  self->down = down;
+  rebuild (self);
+}
+
+static const TesseraRowModelKind row_kind = { make_cell, show_cell, is_selected, choose,
+                                              sort };
+
+static void
+ask (Groups *self)
+{
+  if (self->panel.document->data != NULL && self->panel.document->grouping == NULL &&
+      self->panel.document->jobs[TESSERA_WORK_GROUPS] == NULL &&
+      gtk_widget_get_mapped (self->panel.box))
+    tessera_document_set_query (self->panel.document, "");
+}
+
+static void
+on_map (GtkWidget *box, Groups *self)
+{
+  ask (self);
+  follow_selection (self);
+}
+
+static void
+on_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  Groups *self = user;
+
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_GROUPS))
+    take_grouping (self);
+  if (what & TESSERA_CHANGED_TRACE)
+    ask (self);
+  if (what & TESSERA_CHANGED_SELECTION)
+    follow_selection (self);
+}
+
+/* Enter or a double click: opens or closes, shows a block, lists more. */
+static void
+on_activate (GtkColumnView *view, guint position, Groups *self)
+{
+  g_autoptr (GtkTreeListRow) row = gtk_tree_list_model_get_row (self->tree, position);
+  g_autoptr (TesseraNode) node = row != NULL ? gtk_tree_list_row_get_item (row) : NULL;
+
+  if (node == NULL)
+    return;
+  if (node->kind == TESSERA_NODE_BLOCK)
+    tessera_document_reveal (self->panel.document, node->index);
+  else if (node->kind == TESSERA_NODE_MORE)
+    tessera_group_tree_more (self->tree, row);
+  else
+    gtk_tree_list_row_set_expanded (row, !gtk_tree_list_row_get_expanded (row));
+}
+
+/* --- keys ------------------------------------------------------------------------- */
+
+/* Right and Left open and close what is selected. */
+static gboolean
+on_key (GtkEventControllerKey *controller,
+        guint key,
+        guint code,
+        GdkModifierType state,
+        Groups *self)
+{
+  gboolean open = key == GDK_KEY_Right || key == GDK_KEY_KP_Right;
+  gboolean close = key == GDK_KEY_Left || key == GDK_KEY_KP_Left;
+  g_autoptr (GtkTreeListRow) row = NULL;
+  guint position = 0;
+
+  if (!(open || close) || self->tree == NULL || self->panel.document->selection == NULL)
+    return FALSE;
+  while (position < n_rows (self) && !is_selected (self, position))
+    position++;
+  row = gtk_tree_list_model_get_row (self->tree, position);
+  if (row == NULL || !gtk_tree_list_row_is_expandable (row))
+    return FALSE;
+  gtk_tree_list_row_set_expanded (row, open);
+  return TRUE;
+}
+
+/* --- all of it -------------------------------------------------------------------- */
+
+static void
+on_destroy (GtkWidget *box, Groups *self)
+{
+  tessera_row_model_close (self->rows);
+  forget_tree (self);
+}
+
+static void
+groups_clear (gpointer groups)
+{
+  Groups *self = groups;
+
+  g_clear_object (&self->rows);
+  tessera_grouping_unref (self->grouping);
+  forget_wholes (self);
+}
+
+static GtkWidget *
+view_new (Groups *self)
+{
+  GtkWidget *scrolled = gtk_scrolled_window_new ();
+  GtkEventController *keys = gtk_event_controller_key_new ();
+
+  self->view = gtk_column_view_new (NULL);
+  self->rows = tessera_row_model_new (&row_kind, self, GTK_COLUMN_VIEW (self->view));
+  gtk_widget_set_name (self->view, "groups");
+  gtk_widget_add_css_class (self->view, "data-table");
+  tessera_set_accessible_label (self->view, "Classes, groups and blocks");
+  g_signal_connect (self->view, "activate", G_CALLBACK (on_activate), self);
+  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key), self);
+  gtk_widget_add_controller (self->view, keys);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
+  return scrolled;
+}
+
+GtkWidget *
+tessera_groups_view_new (TesseraDocument *document)
+{
+  Groups *self =
+      tessera_panel_new (sizeof *self, document, "groups-panel", 6, groups_clear);
+
+  self->column = TESSERA_TREE_HEIGHT;
+  self->down = TRUE;
+  self->note = tessera_note_new (view_new (self),
+                                 "No block matches: Escape in the field shows all");
+  gtk_widget_set_vexpand (self->note, TRUE);
+  add_columns (self);
+  g_signal_connect (self->panel.box, "map", G_CALLBACK (on_map), self);
+  g_signal_connect (self->panel.box, "destroy", G_CALLBACK (on_destroy), self);
+  tessera_panel_add (self, tessera_query_entry_new (document));
+  tessera_panel_add (self, self->note);
+  return tessera_panel_watch (self, on_changed);
+}

@@ -1,0 +1,155 @@
+/*
+ * What the panels share: lists of blocks, the rows of a table, the tree of groups. For
+ * this folder and its tests.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "viewer/model/document.h"
+
+#include <gtk/gtk.h>
+
+/* --- the blocks as a list: sorted and filtered; made by a worker, and never changed - */
+
+typedef enum
+{
+  TESSERA_COLUMN_BLOCK, /* by birth */
+  TESSERA_COLUMN_SIZE,
+  TESSERA_COLUMN_LIFE,
+  TESSERA_COLUMN_CLASS,
+  TESSERA_COLUMN_PHASES,
+  TESSERA_COLUMN_SOURCE,
+  TESSERA_COLUMN_GROUP,
+  TESSERA_COLUMN_ADDRESS,
+  TESSERA_N_COLUMNS
+} TesseraColumn;
+
+typedef struct
+{
+  TesseraColumn column; /* to sort by; equals stay in order of birth */
+  gboolean down;
+  const char *text; /* (nullable): in class, phases, group or any line of the stack,
+                       without regard to case; "": all */
+  uint64_t least_bytes, most_bytes; /* inclusive */
+} TesseraBlockFilter;
+
+typedef struct
+{
+  TesseraData *data;
+  uint32_t *blocks;
+  guint n_blocks;
+} TesseraBlockList;
+
+typedef uint64_t (*TesseraKeyFunc) (gconstpointer user, uint32_t index);
+
+/* By the keys of @indices; equals stay as they are, whichever way. 10 M take a second. */
+void tessera_sort_indices (uint32_t *indices,
+                           uint32_t n,
+                           TesseraKeyFunc key_of,
+                           gconstpointer user,
+                           gboolean down);
+
+/* (transfer full) Any thread's. */
+TesseraBlockList *tessera_block_list_new (TesseraData *data,
+                                          const TesseraBlockFilter *filter);
+void tessera_block_list_unref (TesseraBlockList *list); /* NULL is fine */
+/* Where a block is in the list, or G_MAXUINT. */
+guint tessera_block_list_find (const TesseraBlockList *list, uint32_t block);
+/* Whether edits of groups may make another list of it. */
+gboolean tessera_block_filter_depends_on_groups (const TesseraBlockFilter *filter);
+
+/* --- what a column view shows, row by row ----------------------------------------- */
+
+/* How many rows there are, what their cells say, which are selected, and by which column
+ * they are sorted. Nothing is kept of them: a row's item is made when the view wants one,
+ * and whoever made the list is asked, row by row, what is selected. GtkMultiSelection
+ * would make and keep an object of each row that is selected, which for a million takes
+ * longer than many frames. */
+typedef struct
+{
+  /* A cell's widget. */
+  GtkWidget *(*make) (gpointer user, int column);
+  /* Writes a row into it. */
+  void (*show) (gpointer user, GtkWidget *cell, guint position, int column);
+  gboolean (*is_selected) (gpointer user, guint position);
+  /* A person did so. */
+  void (*choose) (gpointer user, const GtkBitset *rows, TesseraSelectHow how);
+  void (*sort) (gpointer user, int column, gboolean down);
+} TesseraRowModelKind;
+
+#define TESSERA_TYPE_ROW_MODEL (tessera_row_model_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraRowModel, tessera_row_model, TESSERA, ROW_MODEL, GObject)
+
+/* Becomes the model of @view. @user: until it is closed. */
+TesseraRowModel *tessera_row_model_new (const TesseraRowModelKind *kind,
+                                        gpointer user,
+                                        GtkColumnView *view);
+/* Another column of the view, called @column from now on, that can be sorted by. (transfer
+ * none) */
+GtkColumnViewColumn *
+tessera_row_model_add_column (TesseraRowModel *self, const char *title, int column);
+/* So many rows from now on, and all may say something else than before. */
+void tessera_row_model_set_length (TesseraRowModel *self, guint n_rows);
+/* What is selected became other, or what the rows say: all that are there are written
+ * anew. */
+void tessera_row_model_refresh (TesseraRowModel *self);
+/* Scrolls there, as soon as the view has its size; GTK_INVALID_LIST_POSITION: stays. */
+void tessera_row_model_scroll_to (TesseraRowModel *self, guint position);
+/* Whether the view is where it is to be. */
+gboolean tessera_row_model_is_settled (TesseraRowModel *self);
+/* Asks nobody any more: whoever made it goes. */
+void tessera_row_model_close (TesseraRowModel *self);
+
+/* --- lifetime classes, their groups, their blocks --------------------------------- */
+
+typedef enum
+{
+  TESSERA_TREE_NAME,   /* of blocks: by birth */
+  TESSERA_TREE_HEIGHT, /* of blocks: with rounding */
+  TESSERA_TREE_PEAK,
+  TESSERA_TREE_BYTES,
+  TESSERA_TREE_FILLED, /* of blocks: how long they live */
+  TESSERA_N_TREE_COLUMNS
+} TesseraTreeColumn;
+
+typedef enum
+{
+  TESSERA_NODE_CLASS,
+  TESSERA_NODE_GROUP, /* a place of the grouping */
+  TESSERA_NODE_BLOCK,
+  TESSERA_NODE_MORE /* so many blocks are not listed (yet) */
+} TesseraNodeKind;
+
+/* An item of the tree. */
+#define TESSERA_TYPE_NODE (tessera_node_get_type ())
+G_DECLARE_FINAL_TYPE (TesseraNode, tessera_node, TESSERA, NODE, GObject)
+
+struct _TesseraNode
+{
+  GObject parent_instance;
+
+  TesseraNodeKind kind;
+  uint32_t index; /* class, place, block; of the others: how many */
+};
+
+/* The whole tree, closed. (transfer full) */
+GtkTreeListModel *tessera_group_tree_new (TesseraGrouping *grouping,
+                                          TesseraTreeColumn column,
+                                          gboolean down);
+/* The row of an item that is in the tree, which is opened on the way; NULL: it is not
+ * there. (transfer full) */
+GtkTreeListRow *
+tessera_group_tree_open_to (GtkTreeListModel *tree, TesseraNodeKind kind, uint32_t index);
+/* Lists more blocks of the group in which @row, a TESSERA_NODE_MORE, is the last. */
+void tessera_group_tree_more (GtkTreeListModel *tree, GtkTreeListRow *row);
+/* Opens all classes: their groups are seen. */
+void tessera_group_tree_open_classes (GtkTreeListModel *tree);
+/* Opens in @tree what is open in @like: classes and groups. */
+void tessera_group_tree_open_like (GtkTreeListModel *tree, GtkTreeListModel *like);
+
+/* --- the field that queries are typed into ---------------------------------------- */
+
+/* Filters the groups while typing, Enter selects what matches. Below it stands why a
+ * query is none; beside it what can be asked. */
+GtkWidget *tessera_query_entry_new (TesseraDocument *document);
