@@ -3,16 +3,23 @@
 
 #include <stdio.h>
 
-#include "cli/tell/kept.h"
-#include "cli/tell/laws.h"
-#include "cli/tell/verdict.h"
+#include "cli/tell.h"
 #include "nullcuda/settings.h"
 
+/* Best first: what fits natively needs nobody's help. */
+typedef enum
+{
+  FITS_NATIVELY,
+  FITS_EXPANDABLE,
+  FITS_PLANNED,
+  FITS_NOT
+} Fits;
+
 static const char *const fits_names[] = {
-  [CLI_FITS_NATIVELY] = "native",
-  [CLI_FITS_EXPANDABLE] = "expandable",
-  [CLI_FITS_PLANNED] = "plan",
-  [CLI_FITS_NOT] = "no",
+  [FITS_NATIVELY] = "native",
+  [FITS_EXPANDABLE] = "expandable",
+  [FITS_PLANNED] = "plan",
+  [FITS_NOT] = "no",
 };
 
 guint64
@@ -31,23 +38,23 @@ fits (const CliStudy *study, TesseraLayoutKind kind, const CliQuestion *question
           study->plan->followable != TESSERA_FOLLOWABLE_NO);
 }
 
-static CliFits
+static Fits
 answer (const CliStudy *study, const CliQuestion *question)
 {
   if (fits (study, TESSERA_LAYOUT_NATIVE, question))
-    return CLI_FITS_NATIVELY;
+    return FITS_NATIVELY;
   if (fits (study, TESSERA_LAYOUT_EXPANDABLE, question))
-    return CLI_FITS_EXPANDABLE;
-  return fits (study, TESSERA_LAYOUT_PLAN, question) ? CLI_FITS_PLANNED : CLI_FITS_NOT;
+    return FITS_EXPANDABLE;
+  return fits (study, TESSERA_LAYOUT_PLAN, question) ? FITS_PLANNED : FITS_NOT;
 }
 
 gboolean
 cli_answer_is_yes (const CliStudy *study, const CliQuestion *question)
 {
-  CliFits fitting = answer (study, question);
+  Fits fitting = answer (study, question);
 
-  return fitting <= CLI_FITS_EXPANDABLE || question->adapted != NULL ||
-         (fitting == CLI_FITS_PLANNED && question->follows);
+  return fitting <= FITS_EXPANDABLE || question->adapted != NULL ||
+         (fitting == FITS_PLANNED && question->follows);
 }
 
 /* Natively in less than the plan needs, and not only by flushing its cache over and over.
@@ -72,18 +79,17 @@ static char *
 fit_sentence (const CliStudy *study, const CliQuestion *question)
 {
   const char *fits_word = question->is_complete ? "Fits" : "What was seen fits";
-  char native[32], expandable[32], plan[32], there[32], bound[32];
-  tessera_format_bytes (study->needs.native_bytes, native, sizeof native);
-  tessera_format_bytes (study->needs.expandable_bytes, expandable, sizeof expandable);
-  tessera_format_bytes (study->needs.plan_bytes, plan, sizeof plan);
-  tessera_format_bytes (study->needs.bound_bytes, bound, sizeof bound);
-  tessera_format_bytes (cli_answer_available (question), there, sizeof there);
+  const char *native = TESSERA_SIZE (study->needs.native_bytes);
+  const char *expandable = TESSERA_SIZE (study->needs.expandable_bytes);
+  const char *plan = TESSERA_SIZE (study->needs.plan_bytes);
+  const char *there = TESSERA_SIZE (cli_answer_available (question));
+
   switch (answer (study, question))
     {
-    case CLI_FITS_NATIVELY:
+    case FITS_NATIVELY:
       return g_strdup_printf ("%s natively: it needs %s, and %s leaves %s to PyTorch.",
                               fits_word, native, question->gpu, there);
-    case CLI_FITS_EXPANDABLE:
+    case FITS_EXPANDABLE:
       return g_strdup_printf (
           "%s only with expandable segments "
           "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)%s: native needs %s, "
@@ -93,17 +99,18 @@ fit_sentence (const CliStudy *study, const CliQuestion *question)
               ? " or with the plan"
               : "",
           native, expandable, plan, question->gpu, there);
-    case CLI_FITS_PLANNED:
+    case FITS_PLANNED:
       return g_strdup_printf ("%s only with the plan: native needs %s, expandable "
                               "segments %s, the plan %s, and %s leaves %s to PyTorch.",
                               fits_word, native, expandable, plan, question->gpu, there);
-    case CLI_FITS_NOT:
+    case FITS_NOT:
       break;
     }
   return g_strdup_printf (
       "Does not fit: native needs %s, expandable segments %s, the plan %s, and %s leaves "
       "%s to PyTorch; %s are live at once%s.",
-      native, expandable, plan, question->gpu, there, bound,
+      native, expandable, plan, question->gpu, there,
+      TESSERA_SIZE (study->needs.bound_bytes),
       study->needs.bound_bytes > cli_answer_available (question)
           ? ", more than any layout can hold"
           : "");
@@ -136,7 +143,6 @@ sentence (const CliStudy *study, const CliQuestion *question)
 static void
 print_plan_warning (const CliStudy *study)
 {
-  char plan[32], other[32];
   gboolean is_native = is_native_better (study) &&
                        study->needs.native_bytes < study->needs.expandable_bytes;
   const CliNeed *need =
@@ -149,9 +155,9 @@ print_plan_warning (const CliStudy *study)
   if (!is_plan_worse (study))
     return;
   printf ("The plan needs a device of %s, %s one of %s%s.\n",
-          tessera_format_bytes (study->needs.plan_bytes, plan, sizeof plan),
+          TESSERA_SIZE (study->needs.plan_bytes),
           is_native ? "native" : "expandable segments",
-          tessera_format_bytes (need->smallest_bytes, other, sizeof other), retries);
+          TESSERA_SIZE (need->smallest_bytes), retries);
 }
 
 /* What a run that computes nothing cannot know; ends with NULL. */
@@ -205,7 +211,6 @@ cli_answer_print_smallest (const CliStudy *study, const CliQuestion *question)
 void
 cli_answer_print (const CliStudy *study, const CliQuestion *question)
 {
-  char gpu[32], headroom[32], live[32];
   const char *unseen[5];
   g_autofree char *text = sentence (study, question);
   g_autofree char *followable = cli_followable_text (study->plan);
@@ -214,20 +219,19 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
   print_plan_warning (study);
   if (study->lengths != NULL)
     {
-      printf ("One plan for every length up to ");
-      cli_print_most (study->lengths);
-      puts (" is made: steps may differ when it is followed");
+      g_autofree char *most = cli_most_text (study->lengths);
+      printf ("One plan for every length up to %s is made: steps may differ when it is "
+              "followed\n",
+              most);
     }
   printf ("followable: %s\n", cli_shown (followable));
   if (study->why_no_lengths != NULL)
     printf ("%s\n", cli_shown (study->why_no_lengths));
-  cli_print_kept (study);
+  cli_tell_kept (NULL, study);
   cli_print_needs (study);
-  printf ("  %-20s %14s\n", "live",
-          tessera_format_bytes (study->layout->peak_live_bytes, live, sizeof live));
+  printf ("live at most: %s\n", TESSERA_SIZE (study->layout->peak_live_bytes));
   printf ("\n%s has %s; head-room %s (%s)\n", question->gpu,
-          tessera_format_bytes (question->gpu_bytes, gpu, sizeof gpu),
-          tessera_format_bytes (question->headroom_bytes, headroom, sizeof headroom),
+          TESSERA_SIZE (question->gpu_bytes), TESSERA_SIZE (question->headroom_bytes),
           question->headroom_why);
   not_seen (question, unseen);
   puts ("Not seen by a run that computes nothing:");
@@ -236,33 +240,30 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
 }
 
 void
-cli_answer_json (JsonBuilder *builder, const CliStudy *study, const CliQuestion *question)
+cli_answer_json (JsonBuilder *json, const CliStudy *study, const CliQuestion *question)
 {
   const char *unseen[5];
   g_autofree char *text = sentence (study, question);
 
-  json_builder_set_member_name (builder, "smallest_gpus");
-  json_builder_begin_object (builder);
+  cli_json_object (json, "smallest_gpus");
   for (size_t i = 0; i < G_N_ELEMENTS (policies); i++)
-    cli_json_text (builder, fits_names[i], smallest_gpu (study, policies[i], question));
-  json_builder_end_object (builder);
-  cli_json_text (builder, "gpu", question->gpu);
-  cli_json_bytes (builder, "gpu_bytes", question->gpu_bytes);
-  cli_json_bytes (builder, "headroom_bytes", question->headroom_bytes);
-  cli_json_text (builder, "headroom_why", question->headroom_why);
-  cli_json_bytes (builder, "available_bytes", cli_answer_available (question));
-  cli_json_bytes (builder, "live_bytes", study->layout->peak_live_bytes);
-  cli_json_needs (builder, study);
-  cli_json_text (builder, "fits", fits_names[answer (study, question)]);
-  cli_json_text (builder, "sentence", text);
-  cli_json_warnings (builder, study);
-  cli_json_bool (builder, "plan_is_worse", is_plan_worse (study));
-  cli_json_text (builder, "followable", cli_followable_name (study->plan));
-  cli_json_text (builder, "follow_reason", study->plan->follow_reason);
+    cli_json_text (json, fits_names[i], smallest_gpu (study, policies[i], question));
+  json_builder_end_object (json);
+  cli_json_text (json, "gpu", question->gpu);
+  cli_json_integer (json, "gpu_bytes", question->gpu_bytes);
+  cli_json_integer (json, "headroom_bytes", question->headroom_bytes);
+  cli_json_text (json, "headroom_why", question->headroom_why);
+  cli_json_integer (json, "available_bytes", cli_answer_available (question));
+  cli_json_integer (json, "live_bytes", study->layout->peak_live_bytes);
+  cli_json_needs (json, study);
+  cli_json_text (json, "fits", fits_names[answer (study, question)]);
+  cli_json_text (json, "sentence", text);
+  cli_json_warnings (json, study);
+  cli_json_bool (json, "plan_is_worse", is_plan_worse (study));
+  cli_json_followable (json, study->plan);
   not_seen (question, unseen);
-  json_builder_set_member_name (builder, "not_seen");
-  json_builder_begin_array (builder);
+  cli_json_array (json, "not_seen");
   for (size_t i = 0; unseen[i] != NULL; i++)
-    json_builder_add_string_value (builder, unseen[i]);
-  json_builder_end_array (builder);
+    json_builder_add_string_value (json, unseen[i]);
+  json_builder_end_array (json);
 }

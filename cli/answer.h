@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "cli/print.h"
 #include "cli/study.h"
 
 /* What is asked about. Strings are borrowed. */
@@ -20,27 +21,17 @@ typedef struct
   gboolean is_lagging;      /* side streams finished late, by a modelled clock */
 } CliQuestion;
 
-/* Best first: what fits natively needs nobody's help. */
-typedef enum
-{
-  CLI_FITS_NATIVELY,
-  CLI_FITS_EXPANDABLE,
-  CLI_FITS_PLANNED,
-  CLI_FITS_NOT
-} CliFits;
-
+/* Bytes of the GPU that the head-room leaves to PyTorch. */
+guint64 cli_answer_available (const CliQuestion *question);
 /* Whether the job fits as the question has it: natively or with expandable segments, and
  * with the plan where one is followed. */
 gboolean cli_answer_is_yes (const CliStudy *study, const CliQuestion *question);
 
 /* @study has a plan and needs (cli_study_plan(), cli_study_needs()) and a layout. */
 void cli_answer_print (const CliStudy *study, const CliQuestion *question);
-/* Bytes of the GPU that the head-room leaves to PyTorch. */
-guint64 cli_answer_available (const CliQuestion *question);
 /* "Smallest known GPU: native l40s-48, plan rtx4090-24", the head-room included. */
 void cli_answer_print_smallest (const CliStudy *study, const CliQuestion *question);
-/* Members of the object under construction: smallest_gpus, gpu, gpu_bytes, headroom_bytes,
- * headroom_why, available_bytes, live_bytes, fits, sentence, not_seen, and the needs. */
-void cli_answer_json (JsonBuilder *builder,
-                      const CliStudy *study,
-                      const CliQuestion *question);
+/* Members smallest_gpus, gpu, gpu_bytes, headroom_bytes, headroom_why, available_bytes,
+ * live_bytes, fits, sentence, not_seen, and the needs. */
+void
+cli_answer_json (JsonBuilder *json, const CliStudy *study, const CliQuestion *question);

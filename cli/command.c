@@ -1,127 +1,110 @@
-/*
- * What all subcommands share: options, sizes, sentences, progress, JSON.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
+/* See command.h. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/process.h"
+#include <errno.h>
 
-static const CliCommand *command;
+#include "cli/process.h"
+#include "db/output.h"
+
 /* --device was not given: no number that a person may type. */
 #define ANY_DEVICE G_MININT
 
-static CliCommon *parsing; /* GOption's callbacks for sizes have no other way to it */
+static const CliCommand *command; /* that runs */
+CliGiven cli_given = { .device = -1 };
 
 void
-cli_set_command (const CliCommand *running)
+cli_usage (const char *format, ...)
 {
-  command = running;
+  va_list arguments;
+
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  fprintf (stderr, "tessera %s: %s (see tessera %s --help)\n", command->name,
+           cli_shown (text), command->name);
+  exit (CLI_USAGE);
 }
 
-static gboolean
-parse_size_option (const char *name, const char *value, gpointer user, GError **error)
+void
+cli_complain (const TesseraError *error)
 {
-  guint64 bytes;
-  if (!tessera_parse_bytes (value, &bytes))
-    {
-      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                   "%s takes bytes or a size like 40GiB, not \"%s\"", name, value);
-      return FALSE;
-    }
-  if (g_str_equal (name, "--device-memory"))
-    parsing->device_bytes = bytes;
-  else
-    parsing->limit_bytes = bytes;
-  return TRUE;
+  cli_progress_end ();
+  fprintf (stderr, "tessera: %s\n",
+           error->text[0] != '\0' ? error->text : "out of memory");
 }
 
-static void
-add_common (GOptionContext *context, CliCommon *common)
+void
+cli_fail (const TesseraError *error)
 {
-  const GOptionEntry entries[] = {
-    { "json", 0, 0, G_OPTION_ARG_NONE, &common->json, "Print JSON", NULL },
-    { "device", 0, 0, G_OPTION_ARG_INT, &common->device,
-      "Which device of the file (default: the one with most events)", "N" },
-    { "device-memory", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_size_option,
-      "Memory of the device, which snapshots do not tell", "BYTES" },
-    { "memory-limit", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_size_option,
-      "Limit set by set_per_process_memory_fraction", "BYTES" },
-    { NULL }
-  };
-  common->device = ANY_DEVICE;
-  parsing = common;
-  g_option_context_add_main_entries (context, entries, NULL);
+  cli_complain (error);
+  exit (CLI_FAILED);
 }
 
-/* GOption leaves a "--" where it is if what follows begins with a dash. */
-static void
-drop_dashes (int *argc, char **argv)
+void
+cli_fail_with (const char *format, ...)
 {
-  if (*argc < 2 || !g_str_equal (argv[1], "--"))
+  va_list arguments;
+
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  cli_progress_end ();
+  fprintf (stderr, "tessera: %s\n", cli_shown (text));
+  exit (CLI_FAILED);
+}
+
+static TesseraError last_error;
+
+TesseraError *
+cli_error (void)
+{
+  last_error = (TesseraError){ 0 };
+  return &last_error;
+}
+
+void
+cli_must (TesseraStatus status)
+{
+  if (status != TESSERA_OK)
+    cli_fail (&last_error);
+}
+
+void
+cli_must_of (const char *path, TesseraStatus status)
+{
+  g_autofree char *base = g_path_get_basename (path);
+
+  if (status == TESSERA_OK)
     return;
-  for (int i = 1; i < *argc; i++)
-    argv[i] = argv[i + 1];
-  (*argc)--;
+  if (strstr (last_error.text, base) != NULL)
+    cli_fail (&last_error);
+  cli_fail_with ("%s: %s", path,
+                 last_error.text[0] != '\0' ? last_error.text : "not enough memory");
 }
 
-gboolean
-cli_parse (const char *name,
-           int *argc,
-           char ***argv,
-           GOptionEntry *entries,
-           CliCommon *common,
-           int min_files,
-           int max_files)
+void
+cli_read_size (const char *option, const char *text, guint64 *bytes)
 {
-  g_autofree char *program = g_strdup_printf ("tessera %s", name);
-  g_autoptr (GOptionContext) context = g_option_context_new (command->synopsis);
-  g_autoptr (GError) error = NULL;
+  if (text != NULL && !tessera_parse_bytes (text, bytes))
+    cli_usage ("%s takes bytes or a size like 40GiB, not \"%s\"", option, text);
+}
 
-  g_set_prgname (program);
-  g_option_context_set_summary (context, command->help);
-  /* A program's own options are not ours. */
-  g_option_context_set_strict_posix (context, command->takes_program);
-  if (entries != NULL)
-    g_option_context_add_main_entries (context, entries, NULL);
-  if (common != NULL)
-    add_common (context, common);
-  if (!g_option_context_parse (context, argc, argv, &error))
-    {
-      gboolean is_across = strstr (error->message, "--across-streams") != NULL;
-
-      cli_usage (name, "%s",
-                 is_across
-                     ? "--across-streams is not there at present: plans keep streams "
-                       "apart, and it comes back on another rule"
-                     : error->message);
-      return FALSE;
-    }
-  if (common != NULL && common->device != ANY_DEVICE && common->device < 0)
-    {
-      cli_usage (name, "--device takes a number, 0 or more");
-      return FALSE;
-    }
-  if (common != NULL && common->device == ANY_DEVICE)
-    common->device = -1;
-  drop_dashes (argc, *argv);
-  int n_files = *argc - 1;
-  if (n_files < min_files || (max_files >= 0 && n_files > max_files))
-    {
-      cli_usage (name, "expected %s, got %d argument%s", command->synopsis, n_files,
-                 n_files == 1 ? "" : "s");
-      return FALSE;
-    }
-  return TRUE;
+void
+cli_read_least (const char *option, gint64 value, gint64 least, const char *what)
+{
+  if (value < least)
+    cli_usage ("%s takes %s, %" G_GINT64_FORMAT " or more", option, what, least);
 }
 
 /* A step's number: digits only, below 2^53, as JSON carries it. */
 static gboolean
-parse_step (const char *text, const char **out_end, gint64 *out_step)
+read_step (const char *text, const char **out_end, gint64 *out_step)
 {
   char *end = NULL;
   if (!g_ascii_isdigit (*text))
@@ -133,16 +116,25 @@ parse_step (const char *text, const char **out_end, gint64 *out_step)
 }
 
 gboolean
-cli_parse_steps (const char *text, gint64 *out_first, gint64 *out_last)
+cli_read_steps (const char *text, gint64 *out_first, gint64 *out_last)
 {
   const char *end;
-  if (!parse_step (text, &end, out_first))
+  if (!read_step (text, &end, out_first))
     return FALSE;
   *out_last = *out_first;
   if (*end == '\0')
     return TRUE;
-  return *end == '-' && parse_step (end + 1, &end, out_last) && *end == '\0' &&
+  return *end == '-' && read_step (end + 1, &end, out_last) && *end == '\0' &&
          *out_last >= *out_first;
+}
+
+int
+cli_choose (const char *text, const char *const *names)
+{
+  for (int i = 0; names[i] != NULL; i++)
+    if (text == NULL || g_str_equal (text, names[i]))
+      return i;
+  return -1;
 }
 
 const char *
@@ -155,25 +147,95 @@ cli_shown (const char *text)
   return strcmp (shown, text) == 0 ? text : g_intern_string (shown);
 }
 
-int
-cli_fail (const TesseraError *error)
+static char *device_text, *limit_text;
+
+static const GOptionEntry trace_options[] = {
+  CLI_OPTION ("json", 0, NONE, &cli_given.json, "Print JSON", NULL),
+  CLI_OPTION ("device",
+              0,
+              INT,
+              &cli_given.device,
+              "Which device of the file (default: the one with most events)",
+              "N"),
+  CLI_OPTION ("device-memory",
+              0,
+              STRING,
+              &device_text,
+              "Memory of the device, which snapshots do not tell",
+              "BYTES"),
+  CLI_OPTION ("memory-limit",
+              0,
+              STRING,
+              &limit_text,
+              "Limit set by set_per_process_memory_fraction",
+              "BYTES"),
+  { NULL }
+};
+
+/* GOption leaves a "--" where it is if what follows begins with a dash. */
+static void
+drop_dashes (int *argc, char **argv)
 {
-  cli_progress_end ();
-  fprintf (stderr, "tessera: %s\n",
-           error->text[0] != '\0' ? error->text : "out of memory");
-  return CLI_FAILED;
+  if (*argc < 2 || !g_str_equal (argv[1], "--"))
+    return;
+  for (int i = 1; i < *argc; i++)
+    argv[i] = argv[i + 1];
+  (*argc)--;
+}
+
+static void
+parse (int *argc, char ***argv)
+{
+  g_autofree char *program = g_strdup_printf ("tessera %s", command->name);
+  g_autoptr (GOptionContext) context = g_option_context_new (command->synopsis);
+  g_autoptr (GError) error = NULL;
+
+  g_set_prgname (program);
+  g_option_context_set_summary (context, command->help);
+  /* A program's own options are not ours. */
+  g_option_context_set_strict_posix (context, (command->takes & CLI_RUNS_PROGRAM) != 0);
+  if (command->options != NULL)
+    g_option_context_add_main_entries (context, command->options, NULL);
+  if (command->takes & CLI_READS_TRACE)
+    g_option_context_add_main_entries (context, trace_options, NULL);
+  cli_given.device = ANY_DEVICE;
+  if (!g_option_context_parse (context, argc, argv, &error))
+    cli_usage ("%s", strstr (error->message, "--across-streams") != NULL
+                         ? "--across-streams is not there at present: plans keep streams "
+                           "apart, and it comes back on another rule"
+                         : error->message);
+  drop_dashes (argc, *argv);
+}
+
+static void
+check_given (int n_files)
+{
+  if (cli_given.device != ANY_DEVICE && cli_given.device < 0)
+    cli_usage ("--device takes a number, 0 or more");
+  if (cli_given.device == ANY_DEVICE)
+    cli_given.device = -1;
+  cli_read_size ("--device-memory", device_text, &cli_given.device_bytes);
+  cli_read_size ("--memory-limit", limit_text, &cli_given.limit_bytes);
+  if (n_files < command->n_least || (command->n_most >= 0 && n_files > command->n_most))
+    cli_usage ("expected %s, got %d argument%s", command->synopsis, n_files,
+               n_files == 1 ? "" : "s");
+  if (cli_given.edits_path != NULL && cli_given.no_edits)
+    cli_usage ("--edits and --no-edits can't be had together");
 }
 
 int
-cli_usage (const char *name, const char *format, ...)
+cli_start (const CliCommand *started, int argc, char **argv)
 {
-  va_list arguments;
-  va_start (arguments, format);
-  g_autofree char *text = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  fprintf (stderr, "tessera %s: %s (see tessera %s --help)\n", name, cli_shown (text),
-           name);
-  return CLI_USAGE;
+  const unsigned writes = CLI_WRITES_TRACE | CLI_WRITES_PLAN | CLI_WRITES_OTHER;
+
+  command = started;
+  parse (&argc, &argv);
+  check_given (argc - 1);
+  if ((command->takes & CLI_NEEDS_OUTPUT) && cli_given.output == NULL)
+    cli_usage ("say where to write with %s", strstr (command->synopsis, "-o "));
+  if (cli_given.output != NULL && (command->takes & writes))
+    cli_check_output (argv[1], cli_given.output, command->takes & writes);
+  return command->run (argc - 1, argv + 1);
 }
 
 static const char *progress_what;
@@ -185,15 +247,12 @@ static TesseraNews progress_news;
 static void
 describe_progress (double fraction, char *text, size_t n_text)
 {
-  char height[32], bound[32];
   if (progress_news.height_bytes == 0)
     g_snprintf (text, n_text, "%s %3.0f %%", progress_what, fraction * 100);
   else
     g_snprintf (text, n_text, "%s %3.0f %%: %s, bound %s, %s", progress_what,
-                fraction * 100,
-                tessera_format_bytes (progress_news.height_bytes, height, sizeof height),
-                tessera_format_bytes (progress_news.bound_bytes, bound, sizeof bound),
-                progress_news.doing);
+                fraction * 100, TESSERA_SIZE (progress_news.height_bytes),
+                TESSERA_SIZE (progress_news.bound_bytes), progress_news.doing);
 }
 
 static bool
@@ -240,52 +299,63 @@ cli_listener (void)
   return &listener;
 }
 
-void
-cli_print_json (JsonBuilder *builder)
+G_NORETURN static void
+cannot_write (const char *output, const char *why)
 {
-  g_autoptr (JsonGenerator) generator = json_generator_new ();
-  g_autoptr (JsonNode) root = json_builder_get_root (builder);
-  json_generator_set_pretty (generator, TRUE);
-  json_generator_set_root (generator, root);
-  g_autofree char *text = json_generator_to_data (generator, NULL);
-  puts (text);
+  g_autofree char *shown = g_filename_display_name (output);
+  cli_fail_with ("%s cannot be written: %s", shown, why);
+}
+
+/* Why what lies at @output may not be replaced, or NULL. */
+static const char *
+what_would_be_lost (const char *output, unsigned writes)
+{
+  TesseraFileKind there = tessera_file_kind (output);
+
+  if ((writes & CLI_WRITES_TRACE) && there != TESSERA_FILE_TRACE)
+    return "a file that is no trace would be lost; name another one, or overwrite it "
+           "with --force";
+  if ((writes & CLI_WRITES_PLAN) && there != TESSERA_FILE_PLAN)
+    return "a file that is no plan would be lost; name another one, or overwrite it with "
+           "--force";
+  if ((writes & CLI_WRITES_OTHER) && there != TESSERA_FILE_OTHER)
+    return "a trace or plan would be lost; name another file, or overwrite it with "
+           "--force";
+  return NULL;
 }
 
 void
-cli_json_bytes (JsonBuilder *builder, const char *key, guint64 bytes)
+cli_check_output (const char *input, const char *output, unsigned writes)
 {
-  json_builder_set_member_name (builder, key);
-  if (bytes == G_MAXUINT64)
-    json_builder_add_null_value (builder);
-  else
-    json_builder_add_int_value (builder, (gint64) bytes);
+  struct stat in, out;
+
+  if (*output == '\0')
+    cli_usage ("-o takes the name of a file, not an empty one");
+  int failure = tessera_output_check (output);
+  int descriptor = tessera_output_descriptor (output);
+  if (failure == EISDIR)
+    cannot_write (output, "it is a folder; name a file in it");
+  if (failure != 0)
+    cannot_write (output, g_strerror (failure));
+  if (descriptor == STDOUT_FILENO)
+    cli_process_print_to_stderr ();
+  if (stat (output, &out) != 0 || !S_ISREG (out.st_mode) || descriptor >= 0)
+    return;
+  if (input != NULL && stat (input, &in) == 0 && in.st_dev == out.st_dev &&
+      in.st_ino == out.st_ino)
+    cli_usage ("-o names the file that is read: choose another one");
+  const char *why =
+      cli_given.force || out.st_size == 0 ? NULL : what_would_be_lost (output, writes);
+  if (why != NULL)
+    cannot_write (output, why);
 }
 
 void
-cli_json_text (JsonBuilder *builder, const char *key, const char *text)
+cli_check_recording (const char *input, const char *output)
 {
-  json_builder_set_member_name (builder, key);
-  if (text == NULL)
-    json_builder_add_null_value (builder);
-  else if (g_utf8_validate (text, -1, NULL))
-    json_builder_add_string_value (builder, text);
-  else
-    {
-      g_autofree char *valid = g_utf8_make_valid (text, -1);
-      json_builder_add_string_value (builder, valid);
-    }
-}
+  struct stat there;
 
-void
-cli_json_bool (JsonBuilder *builder, const char *key, gboolean value)
-{
-  json_builder_set_member_name (builder, key);
-  json_builder_add_boolean_value (builder, value);
-}
-
-void
-cli_json_number (JsonBuilder *builder, const char *key, double value)
-{
-  json_builder_set_member_name (builder, key);
-  json_builder_add_double_value (builder, value);
+  if (stat (output, &there) == 0 && !S_ISREG (there.st_mode) && !S_ISDIR (there.st_mode))
+    cannot_write (output, "it is a device or pipe; name a file");
+  cli_check_output (input, output, CLI_WRITES_TRACE);
 }

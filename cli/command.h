@@ -1,19 +1,20 @@
 /*
- * The `tessera` command: one file per subcommand, one table in main.c.
+ * What all subcommands share: the command line, sentences that end the command, progress,
+ * and where a result is written.
  *
- * A subcommand returns its exit status: 0 done, 1 the input is at fault (one sentence on
- * stderr), 2 the command line is. A dry run also answers by it: 3 the job does not fit, 4
- * the script failed.
+ * A subcommand is a CliCommand in its own file, listed in main.c. It returns its exit
+ * status: 0 done, 1 the input is at fault, 2 the command line is. A dry run also answers
+ * by it: 3 the job does not fit, 4 the script failed. What fails on the way ends the
+ * command where it is found, with one sentence on stderr: nobody passes it on.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 #include <glib.h>
-#include <json-glib/json-glib.h>
 
 #include "db/size-text.h"
-#include "db/status.h"
+#include "db/store.h"
 #include "planner/pack.h"
 
 #define CLI_DONE 0
@@ -22,69 +23,91 @@
 #define CLI_DOES_NOT_FIT 3
 #define CLI_SCRIPT_FAILED 4
 
+/* What a subcommand's command line holds beside its own options. */
+typedef enum
+{
+  CLI_READS_TRACE = 1 << 0,  /* --json, --device, --device-memory, --memory-limit */
+  CLI_RUNS_PROGRAM = 1 << 1, /* what follows the options is a program with its own */
+  CLI_NEEDS_OUTPUT = 1 << 2, /* -o has to be given */
+  CLI_WRITES_TRACE = 1 << 3, /* what -o names may be replaced where it is a trace ... */
+  CLI_WRITES_PLAN = 1 << 4,  /* ... a plan ... */
+  CLI_WRITES_OTHER = 1 << 5, /* ... or neither */
+} CliTakes;
+
 typedef struct
 {
   const char *name;
-  const char *synopsis;               /* "FILE -o T.tsr" */
-  const char *summary;                /* one line, lower case */
-  const char *help;                   /* what it prints and how to read it */
-  int (*run) (int argc, char **argv); /* argv[0] is the subcommand */
-  gboolean takes_program; /* what follows the options is a program with its own */
+  const char *synopsis;        /* "FILE -o T.tsr" */
+  const char *summary;         /* one line, lower case */
+  const char *help;            /* what it prints and how to read it */
+  unsigned takes;              /* CliTakes */
+  int n_least, n_most;         /* files, or words of the program; most -1: any number */
+  const GOptionEntry *options; /* (nullable): its own */
+  int (*run) (int n_files, char **files);
 } CliCommand;
 
-/* main says which command runs, before it does: for the help text. */
-void cli_set_command (const CliCommand *command);
+extern const CliCommand cli_bench, cli_check, cli_compare, cli_dry_run, cli_edits,
+    cli_explain, cli_export, cli_fit, cli_import, cli_info, cli_plan, cli_record,
+    cli_render, cli_report, cli_run, cli_simulate, cli_view;
 
-int cli_import (int argc, char **argv);
-int cli_info (int argc, char **argv);
-int cli_simulate (int argc, char **argv);
-int cli_fit (int argc, char **argv);
-int cli_plan (int argc, char **argv);
-int cli_explain (int argc, char **argv);
-int cli_edits (int argc, char **argv);
-int cli_check (int argc, char **argv);
-int cli_compare (int argc, char **argv);
-int cli_bench (int argc, char **argv);
-int cli_export (int argc, char **argv);
-int cli_render (int argc, char **argv);
-int cli_report (int argc, char **argv);
-int cli_view (int argc, char **argv);
-int cli_dry_run (int argc, char **argv);
-int cli_record (int argc, char **argv);
-int cli_run (int argc, char **argv);
-
-/* Options that every subcommand reading a trace understands. */
+/* The options that several subcommands have, as given. */
 typedef struct
 {
   gboolean json;
-  gint device; /* -1: the one with most events */
-  guint64 device_bytes;
-  guint64 limit_bytes;
-} CliCommon;
+  gint device;                       /* -1: the one with most events */
+  guint64 device_bytes, limit_bytes; /* 0: not told */
+  char *output;
+  gboolean force;
+  char *edits_path;
+  gboolean no_edits;
+} CliGiven;
 
-/*
- * cli_parse:
- * @entries: (nullable): the subcommand's own options
- * @common: (nullable): filled when given
- * @min_files, @max_files: how many arguments must remain (max -1: any number)
- *
- * Parses argv by GOption; on a mistake prints it with the way to --help.
- *
- * Returns: true when the remaining arguments are in argv[1 .. *argc)
- */
-gboolean cli_parse (const char *name,
-                    int *argc,
-                    char ***argv,
-                    GOptionEntry *entries,
-                    CliCommon *common,
-                    int min_files,
-                    int max_files);
+extern CliGiven cli_given;
 
-/* "3", "1-2"; false: not a range of steps. */
-gboolean cli_parse_steps (const char *text, gint64 *out_first, gint64 *out_last);
+/* Entries of tables of options. */
+#define CLI_OPTION(name, letter, kind, variable, text, value)                            \
+  {                                                                                      \
+    name, letter, 0, G_OPTION_ARG_##kind, variable, text, value                          \
+  }
+#define CLI_OPTION_OUTPUT(text, value)                                                   \
+  CLI_OPTION ("output", 'o', FILENAME, &cli_given.output, text, value)
+#define CLI_OPTION_FORCE                                                                 \
+  CLI_OPTION ("force", 0, NONE, &cli_given.force,                                        \
+              "Overwrite a file that is something else than what is written", NULL)
+#define CLI_OPTION_EDITS                                                                 \
+  CLI_OPTION ("edits", 0, FILENAME, &cli_given.edits_path,                               \
+              "Apply these edits (JSON, or a .tsp's or .tsr's), not those kept with "    \
+              "FILE",                                                                    \
+              "EDITS")
+#define CLI_OPTION_NO_EDITS                                                              \
+  CLI_OPTION ("no-edits", 0, NONE, &cli_given.no_edits,                                  \
+              "The plan without the edits that are kept with FILE", NULL)
 
-int cli_fail (const TesseraError *error);
-int cli_usage (const char *name, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Parses the command line into cli_given and the command's own options, and looks at what
+ * -o names. Mistakes end the command. Returns: its exit status */
+int cli_start (const CliCommand *command, int argc, char **argv);
+
+/* Ends the command: the sentence on stderr with the way to --help, status CLI_USAGE. */
+G_NORETURN void cli_usage (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* Ends the command: the sentence on stderr, status CLI_FAILED. */
+G_NORETURN void cli_fail (const TesseraError *error);
+/* Only the sentence. */
+void cli_complain (const TesseraError *error);
+G_NORETURN void cli_fail_with (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* Where the next call is to say what went wrong, and the end of the command if it did:
+ * cli_must (tessera_plan_load (path, cli_error (), &plan)). */
+TesseraError *cli_error (void);
+void cli_must (TesseraStatus status);
+/* The sentence names the file that it is about: @path goes before it where it does not. */
+void cli_must_of (const char *path, TesseraStatus status);
+
+/* Readers of options; what is wrong ends the command. NULL leaves the value as it is. */
+void cli_read_size (const char *option, const char *text, guint64 *bytes);
+void cli_read_least (const char *option, gint64 value, gint64 least, const char *what);
+/* "3", "1-2"; returns FALSE: not a range of steps. */
+gboolean cli_read_steps (const char *text, gint64 *out_first, gint64 *out_last);
+/* Position of @text among @names, which end with NULL, or -1. NULL: the first. */
+int cli_choose (const char *text, const char *const *names);
 
 /* @text, which came from anywhere, as one line that can be printed: itself or a text that
  * is kept. */
@@ -96,10 +119,18 @@ void cli_progress_end (void);
 /* What the planner tells goes into that line. */
 const TesseraListener *cli_listener (void);
 
-/* Prints a finished builder's root on stdout. */
-void cli_print_json (JsonBuilder *builder);
-/* Members of the object under construction. */
-void cli_json_bytes (JsonBuilder *builder, const char *key, guint64 bytes);
-void cli_json_text (JsonBuilder *builder, const char *key, const char *text);
-void cli_json_bool (JsonBuilder *builder, const char *key, gboolean value);
-void cli_json_number (JsonBuilder *builder, const char *key, double value);
+/*
+ * cli_check_output:
+ * @input: (nullable): the file that is read
+ * @output: the file that is to be written
+ * @writes: one of CliTakes; 0: any file may be replaced
+ *
+ * Ends the command where @output can't be written or must not be: a folder in its place,
+ * a folder that is not there, @input itself, which would be lost, or (without --force)
+ * what is neither empty nor of the kind that is written, say a script in place of a trace
+ * or a trace in place of a picture. Where it is standard output, what is to be read goes
+ * to standard error.
+ */
+void cli_check_output (const char *input, const char *output, unsigned writes);
+/* Of a trace that a run writes: it grows, in a file. */
+void cli_check_recording (const char *input, const char *output);

@@ -8,6 +8,18 @@
 
 #include "cli/command.h"
 
+typedef enum
+{
+  CLI_PLACE_VIEWER,   /* the viewer's program */
+  CLI_PLACE_LIBRARY,  /* libtessera.so */
+  CLI_PLACE_NULLCUDA, /* the folder of libnullcuda.so */
+  CLI_PLACE_AUTOLOAD, /* the folder that Python enables Tessera from */
+} CliPlace;
+
+/* Where that lies: beside this program in the build tree, or where it is installed.
+ * Returns: (transfer full) (nullable) (type filename): an absolute path of what is there */
+char *cli_place_find (CliPlace place);
+
 /* All strings are borrowed; NULL: the program's own environment decides. */
 typedef struct
 {
@@ -39,6 +51,18 @@ typedef struct
   int stopped_by;    /* a signal that told us to end, and we it; 0: none came */
 } CliJobEnd;
 
+/* "train" for `python dir/train.py`, "pkg.main" for `python -m pkg.main`, else the
+ * program's own name. Transfer full. */
+char *cli_program_name (char **program);
+
+/* The launcher of several processes that the command line names ("torchrun"); NULL: none.
+ * Borrowed. */
+const char *cli_program_launcher (char **program);
+
+/* Where the program is a Python: whether it starts, and has a PyTorch built for CUDA. One
+ * sentence where not. Other programs pass. */
+TESSERA_MUST_USE TesseraStatus cli_program_check (char **program, TesseraError *error);
+
 /* Whether @policy is one of those that the library knows. */
 gboolean cli_job_policy_is_known (const char *policy);
 
@@ -59,9 +83,8 @@ TESSERA_MUST_USE TesseraStatus cli_job_environ (const CliJob *job,
                                                 TesseraError *error);
 
 /* Becomes the program, whose exit status is then ours, and which gets all signals. Where
- * a part of Tessera is missing it runs without, after a sentence. Returns (the status to
- * exit with) only where the program does not start. */
-int cli_job_become (const CliJob *job, char **program);
+ * a part of Tessera is missing it runs without, after a sentence. */
+G_NORETURN void cli_job_become (const CliJob *job, char **program);
 
 /*
  * cli_job_wait:

@@ -1,16 +1,14 @@
 /* See rehearsal.h. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/rehearsal.h"
 
+#include <glib/gstdio.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "cli/program.h"
-#include "cli/recording.h"
-#include "cli/second-run.h"
-#include "db/store.h"
+#include "cli/tell.h"
 
 /* Which file lies at a path: another one after recording, which replaces it. */
 typedef struct
@@ -83,7 +81,7 @@ tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
                   "%s and allocated no memory of the GPU: nothing was recorded; does it "
                   "move its model to \"cuda\"?",
                   how);
-  (void) cli_fail (&error);
+  cli_complain (&error);
   return is_memory                            ? CLI_DOES_NOT_FIT
          : has_failed && end->stopped_by == 0 ? CLI_SCRIPT_FAILED
                                               : CLI_FAILED;
@@ -188,50 +186,151 @@ see (const CliStudy *study, gboolean is_interrupted, Seen *seen)
   seen->text = g_strdup_printf ("Seen: %s, %s%s.", steps, evaluations, end);
 }
 
+/* A dry run that does not fit, once more with the memory that the GPU has: a script may
+ * catch that memory is out and go on with less. */
+typedef struct
+{
+  guint64 n_failed; /* requests, all of them caught; 0: the script did not get on */
+  size_t n_steps;
+  guint64 reserved_bytes; /* at most */
+  gint64 batch,
+      batch_before; /* of its steps, and of those of the first run; 0: not told */
+  char *trace_path;
+  char *text; /* a sentence */
+} SecondRun;
+
+/* Of the steps that were brought to their end: the largest. */
+static gint64
+get_batch (const CliStudy *study)
+{
+  const char *text = tessera_trace_get_meta (study->trace, "batch");
+
+  return text != NULL ? g_ascii_strtoll (text, NULL, 10) : 0;
+}
+
+static void
+describe (const CliRehearsal *first, SecondRun *second)
+{
+  g_autofree char *batch = second->batch <= 0 || second->batch == second->batch_before
+                               ? g_strdup ("")
+                               : g_strdup_printf (" with batch %" G_GINT64_FORMAT
+                                                  " instead of %" G_GINT64_FORMAT,
+                                                  second->batch, second->batch_before);
+
+  second->text = g_strdup_printf (
+      "Catches that memory is out and goes on%s: with the memory of %s %" G_GUINT64_FORMAT
+      " request%s failed and %zu steps were done, at most %s reserved (%s).",
+      batch, first->question.gpu, second->n_failed, second->n_failed == 1 ? "" : "s",
+      second->n_steps, TESSERA_SIZE (second->reserved_bytes), second->trace_path);
+}
+
+/* What the trace of the second run says. */
+static void
+judge (const CliRehearsal *first, const CliStudy *study, SecondRun *second)
+{
+  g_auto (CliStudy) again = { 0 };
+
+  if (!cli_study_try (&again, second->trace_path))
+    return;
+  const TesseraStructure *structure = again.structure;
+  const TesseraLayout *layout = again.layout;
+  if (structure->n_steps > 0 && layout->n_ooms > 0 &&
+      structure->steps[structure->n_steps - 1].begin_index > layout->ooms[0].event_index)
+    second->n_failed = layout->n_ooms;
+  second->n_steps = structure->n_steps;
+  second->reserved_bytes = layout->peak_reserved_bytes;
+  second->batch = get_batch (&again);
+  second->batch_before = get_batch (study);
+  if (second->n_failed > 0)
+    describe (first, second);
+}
+
+/* What goes wrong is no news: the script did not get on. The trace stays where it did. */
+static void
+run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_second)
+{
+  g_autofree char *stem = g_strndup (
+      first->trace_path, strlen (first->trace_path) -
+                             (g_str_has_suffix (first->trace_path, ".tsr") ? 4 : 0));
+  g_autofree char *pattern = NULL;
+  g_auto (GStrv) env = NULL;
+  CliJob job = first->job;
+  CliJobEnd end = { .status = -1 };
+  TesseraError error = { 0 };
+
+  *out_second = (SecondRun){ .trace_path = g_strdup_printf ("%s-adapted.tsr", stem) };
+  job.record = pattern = cli_job_pattern (out_second->trace_path);
+  job.budget_bytes = cli_answer_available (&first->question);
+  job.stacks = "0";
+  g_unlink (out_second->trace_path);
+  fprintf (stderr,
+           "tessera: natively it does not fit %s; once more with the memory of that, to "
+           "see whether the script adapts\n",
+           first->question.gpu);
+  if (cli_job_environ (&job, &env, &error) == TESSERA_OK &&
+      cli_job_wait (first->program, env, TRUE, &end, &error) == TESSERA_OK &&
+      end.status == 0 && end.signal_number == 0 && end.stopped_by == 0)
+    judge (first, study, out_second);
+  if (out_second->n_failed == 0)
+    g_unlink (out_second->trace_path);
+}
+
+static void
+json_second (JsonBuilder *json, const SecondRun *second)
+{
+  if (second->n_failed == 0)
+    {
+      cli_json_null (json, "adapts");
+      return;
+    }
+  cli_json_object (json, "adapts");
+  cli_json_text (json, "trace", second->trace_path);
+  cli_json_integer (json, "failed_requests", second->n_failed);
+  cli_json_integer (json, "steps", second->n_steps);
+  cli_json_integer (json, "reserved_bytes", second->reserved_bytes);
+  cli_json_integer (json, "batch", (guint64) MAX (second->batch, 0));
+  cli_json_integer (json, "batch_before", (guint64) MAX (second->batch_before, 0));
+  json_builder_end_object (json);
+}
+
 static void
 print_json (const CliRehearsal *run,
             const CliStudy *study,
             const Seen *seen,
-            const CliSecondRun *second,
+            const SecondRun *second,
             const Seconds *seconds)
 {
-  g_autoptr (JsonBuilder) builder = json_builder_new ();
-  CliRecording recording;
+  JsonBuilder *json = cli_json_new ();
 
-  json_builder_begin_object (builder);
-  cli_json_text (builder, "trace", run->trace_path);
-  cli_json_text (builder, "plan", run->plan_path);
-  cli_json_bytes (builder, "events", study->trace->n_events);
-  cli_json_bytes (builder, "blocks", study->blocks->n_blocks);
-  cli_json_bytes (builder, "steps", study->structure->n_steps);
-  cli_json_text (builder, "seen", seen->text);
-  cli_json_bool (builder, "complete", seen->is_complete);
-  cli_json_bytes (builder, "evaluations", seen->n_evaluations);
-  cli_second_run_json (builder, second);
-  cli_json_bytes (builder, "height_bytes", study->plan->height_bytes);
-  cli_json_number (builder, "trace_cpu_seconds", seconds->trace);
-  cli_json_number (builder, "plan_cpu_seconds", seconds->plan);
-  cli_recording (study, &recording);
-  cli_recording_json (builder, &recording);
-  cli_answer_json (builder, study, &run->question);
-  json_builder_end_object (builder);
-  cli_print_json (builder);
+  cli_json_text (json, "trace", run->trace_path);
+  cli_json_text (json, "plan", run->plan_path);
+  cli_json_integer (json, "events", study->trace->n_events);
+  cli_json_integer (json, "blocks", study->blocks->n_blocks);
+  cli_json_integer (json, "steps", study->structure->n_steps);
+  cli_json_text (json, "seen", seen->text);
+  cli_json_bool (json, "complete", seen->is_complete);
+  cli_json_integer (json, "evaluations", seen->n_evaluations);
+  json_second (json, second);
+  cli_json_integer (json, "height_bytes", study->plan->height_bytes);
+  cli_json_number (json, "trace_cpu_seconds", seconds->trace);
+  cli_json_number (json, "plan_cpu_seconds", seconds->plan);
+  cli_json_recording (json, study);
+  cli_answer_json (json, study, &run->question);
+  cli_json_print (json);
 }
 
 static void
 print_text (const CliRehearsal *run, const CliStudy *study, const Seen *seen)
 {
-  CliRecording recording;
+  size_t n_steps = study->structure->n_steps;
 
   printf ("\n%s\n", seen->text);
   cli_answer_print (study, &run->question);
   puts ("");
-  cli_recording (study, &recording);
-  cli_recording_print (&recording);
+  cli_print_recording (study);
   printf ("trace %s: %zu events, %zu blocks, %zu step%s\nplan  %s\n",
           cli_shown (run->trace_path), study->trace->n_events, study->blocks->n_blocks,
-          study->structure->n_steps, study->structure->n_steps == 1 ? "" : "s",
-          cli_shown (run->plan_path));
+          n_steps, n_steps == 1 ? "" : "s", cli_shown (run->plan_path));
   cli_answer_print_smallest (study, &run->question);
 }
 
@@ -251,9 +350,11 @@ find_plan_end (const CliStudy *study)
 }
 
 /* @study's first @n_events, of which @cut is the trace. */
-static TesseraStatus
-cut_study (const CliStudy *study, size_t n_events, TesseraTrace *cut, CliStudy *part)
+static CliStudy
+cut_study (const CliStudy *study, size_t n_events, TesseraTrace *cut)
 {
+  CliStudy part = { .path = g_strdup (study->path), .trace = cut };
+
   *cut = *study->trace;
   cut->n_events = n_events;
   cut->end = (TesseraHeld){ 0 };
@@ -264,52 +365,44 @@ cut_study (const CliStudy *study, size_t n_events, TesseraTrace *cut, CliStudy *
   cut->ranges = g_memdup2 (cut->ranges, cut->n_ranges * sizeof *cut->ranges);
   for (size_t i = 0; i < cut->n_ranges; i++)
     cut->ranges[i].end_index = MIN (cut->ranges[i].end_index, (uint32_t) n_events);
-  *part = (CliStudy){ .path = g_strdup (study->path), .trace = cut };
-  TesseraStatus status = tessera_blocks_new (cut, &part->blocks);
-  if (status == TESSERA_OK)
-    status = tessera_structure_new (cut, part->blocks, &part->structure);
-  return status;
+  cli_must_of (study->path, tessera_blocks_new (cut, &part.blocks));
+  cli_must_of (study->path, tessera_structure_new (cut, part.blocks, &part.structure));
+  return part;
 }
 
 /* Plans from the steps that the plan is made of, and judges the plan by all that was seen. */
-static TesseraStatus
-plan (CliStudy *study, TesseraError *error)
+static void
+plan (CliStudy *study)
 {
   const TesseraPlanOptions options = { .first_step = -1,
                                        .last_step = -1,
                                        .progress = cli_progress ("planning") };
   const TesseraLengthsOptions largest_seen = { 0 };
   size_t n_events = find_plan_end (study);
-  gboolean goes_on = n_events < study->trace->n_events;
   TesseraTrace cut;
-  CliStudy part;
+  g_auto (CliStudy) part = cut_study (study, n_events, &cut);
 
-  TesseraStatus status = cut_study (study, n_events, &cut, &part);
-  if (status == TESSERA_OK)
-    status = cli_study_plan (&part, &options, error);
-  if (status == TESSERA_OK)
-    status = cli_study_laws (&part, &largest_seen, error);
+  cli_study_plan (&part, &options);
+  cli_study_laws (&part, &largest_seen);
   study->plan = g_steal_pointer (&part.plan);
   study->why_no_lengths = g_steal_pointer (&part.why_no_lengths);
   study->lengths = part.lengths;
   study->plan_seconds = part.plan_seconds;
-  part.trace = NULL;
-  cli_study_clear (&part);
+  part.trace = NULL; /* borrowed */
   g_free (cut.ranges);
-  if (status == TESSERA_OK)
-    study->plan->trace_fingerprint = tessera_trace_fingerprint (study->trace);
-  return status == TESSERA_OK && goes_on ? cli_study_advise (study, FALSE, error)
-                                         : status;
+  study->plan->trace_fingerprint = tessera_trace_fingerprint (study->trace);
+  if (n_events < study->trace->n_events)
+    cli_study_advise (study, FALSE);
 }
 
 /* Who stops a dry run after some steps wants to know of these alone. */
 static gboolean
 may_adapt (const CliRehearsal *run, const CliStudy *study)
 {
-  return study->need[TESSERA_LAYOUT_NATIVE].smallest_bytes >
-             cli_answer_available (&run->question) &&
-         cli_answer_available (&run->question) > 0 &&
-         g_str_equal (run->job.policy, "native") &&
+  guint64 available_bytes = cli_answer_available (&run->question);
+
+  return study->need[TESSERA_LAYOUT_NATIVE].smallest_bytes > available_bytes &&
+         available_bytes > 0 && g_str_equal (run->job.policy, "native") &&
          (run->job.most_events > 0 || run->job.most_seconds > 0);
 }
 
@@ -317,43 +410,34 @@ may_adapt (const CliRehearsal *run, const CliStudy *study)
 static int
 answer (CliRehearsal *run, gboolean is_interrupted)
 {
-  const CliCommon common = { .json = run->json, .device = -1 };
-  CliSecondRun second = { 0 };
+  g_auto (CliStudy) study = { 0 };
+  SecondRun second = { 0 };
   Seen seen = { 0 };
   Seconds seconds = { .trace = seconds_used (RUSAGE_CHILDREN) };
-  CliStudy study;
-  TesseraError error = { 0 };
 
-  TesseraStatus status = cli_study_open (&study, run->trace_path, &common, &error);
-  if (status == TESSERA_OK)
-    status = cli_study_layout (&study, TESSERA_LAYOUT_RECORDED, &common, &error);
+  cli_study_open (&study, run->trace_path);
+  cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
   seconds.plan = -seconds_used (RUSAGE_SELF);
-  if (status == TESSERA_OK)
-    status = plan (&study, &error);
+  plan (&study);
   seconds.plan += seconds_used (RUSAGE_SELF);
-  if (status == TESSERA_OK)
-    status = cli_study_needs (&study, &error);
-  if (status == TESSERA_OK)
-    status = tessera_plan_save (study.plan, run->plan_path, &error);
+  cli_study_needs (&study);
+  cli_must (tessera_plan_save (study.plan, run->plan_path, cli_error ()));
   cli_progress_end ();
-  if (status == TESSERA_OK)
-    see (&study, is_interrupted, &seen);
+  see (&study, is_interrupted, &seen);
   run->question.is_complete = seen.is_complete;
-  if (status == TESSERA_OK && !is_interrupted && may_adapt (run, &study))
-    cli_second_run (run, &study, cli_answer_available (&run->question), &second);
+  if (!is_interrupted && may_adapt (run, &study))
+    run_again (run, &study, &second);
   run->question.adapted = second.text;
-  int result = status != TESSERA_OK                         ? cli_fail (&error)
-               : cli_answer_is_yes (&study, &run->question) ? CLI_DONE
-                                                            : CLI_DOES_NOT_FIT;
-  if (status == TESSERA_OK && study.structure->n_steps == 0)
+  if (study.structure->n_steps == 0)
     fputs ("tessera: no whole step was seen, so the answer is about the start only\n",
            stderr);
-  if (status == TESSERA_OK && run->json)
+  if (cli_given.json)
     print_json (run, &study, &seen, &second, &seconds);
-  else if (status == TESSERA_OK)
+  else
     print_text (run, &study, &seen);
-  cli_study_clear (&study);
-  cli_second_run_clear (&second);
+  int result = cli_answer_is_yes (&study, &run->question) ? CLI_DONE : CLI_DOES_NOT_FIT;
+  g_free (second.trace_path);
+  g_free (second.text);
   g_free (seen.text);
   return result;
 }
@@ -363,16 +447,11 @@ cli_rehearse (CliRehearsal *run)
 {
   g_auto (GStrv) env = NULL;
   CliJobEnd end;
-  TesseraError error = { 0 };
   FileMark before = mark_file (run->trace_path);
 
-  TesseraStatus status = cli_job_environ (&run->job, &env, &error);
-  if (status == TESSERA_OK)
-    status = cli_program_check (run->program, &error);
-  if (status == TESSERA_OK)
-    status = cli_job_wait (run->program, env, run->json, &end, &error);
-  if (status != TESSERA_OK)
-    return cli_fail (&error);
+  cli_must (cli_job_environ (&run->job, &env, cli_error ()));
+  cli_must (cli_program_check (run->program, cli_error ()));
+  cli_must (cli_job_wait (run->program, env, cli_given.json, &end, cli_error ()));
   FileMark after = mark_file (run->trace_path);
   gboolean has_trace = after.exists && !is_same_file (&before, &after);
   /* Ctrl-C asks for the answer. */

@@ -13,7 +13,6 @@ typedef struct
 {
   CliJob job;
   CliQuestion question;
-  gboolean json;
   char **program;                         /* borrowed; ends with NULL */
   char *trace_path, *plan_path;           /* absolute; written */
   char *followed_path;                    /* a plan that is read, or NULL */

@@ -1,204 +1,144 @@
 /* See study.h. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/study.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/edit-add.h"
-#include "cli/tell/culprits.h"
 #include "edits/edits.h"
+#include "planner/check.h"
+#include "planner/groups.h"
+#include "picture/keys.h"
 #include "recorder/import/import.h"
 #include "simulator/advice.h"
 
-/* What was found of the trace, or of a plan for it, with the name of the file. */
-static TesseraStatus
-name_file (const char *path,
-           TesseraStatus status,
-           const TesseraError *found,
-           TesseraError *error)
-{
-  g_autofree char *base = g_path_get_basename (path);
-
-  if (status == TESSERA_OK)
-    return status;
-  if (strstr (found->text, base) != NULL)
-    return tessera_fail (error, status, "%s", found->text);
-  return tessera_fail (error, status, "%s: %s", path, found->text);
-}
-
 TesseraStatus
-cli_study_open (CliStudy *study,
-                const char *path,
-                const CliCommon *common,
-                TesseraError *error)
+cli_open_trace (const char *path,
+                const char *doing,
+                TesseraError *error,
+                TesseraTrace **out_trace)
 {
   const TesseraOpenOptions options = {
-    .device = common->device < 0 ? TESSERA_NONE : (uint32_t) common->device,
-    .device_bytes = common->device_bytes,
-    .limit_bytes = common->limit_bytes,
-    .progress = cli_progress ("opening"),
+    .device = cli_given.device < 0 ? TESSERA_NONE : (uint32_t) cli_given.device,
+    .device_bytes = cli_given.device_bytes,
+    .limit_bytes = cli_given.limit_bytes,
+    .progress = cli_progress (doing),
   };
-  TesseraError found = { 0 };
 
-  memset (study, 0, sizeof *study);
-  study->path = g_strdup (path);
-  TesseraStatus status = tessera_open (path, &options, error, &study->trace);
-  if (status == TESSERA_OK)
-    status = tessera_blocks_new (study->trace, &study->blocks);
-  if (status == TESSERA_OK)
-    status =
-        name_file (path, tessera_check_blocks (study->blocks, &found), &found, error);
-  if (status == TESSERA_OK)
-    status = tessera_structure_new (study->trace, study->blocks, &study->structure);
-  if (status == TESSERA_OK)
-    status = tessera_leak_find (study->blocks, study->structure, &study->needs.leak);
-  if (status == TESSERA_OK && study->needs.leak.stack != TESSERA_NONE)
+  return tessera_open (path, &options, error, out_trace);
+}
+
+char *
+cli_own_line (const TesseraTrace *trace, uint32_t stack)
+{
+  if (stack == TESSERA_NONE)
+    return g_strdup ("(no stack)");
+  uint32_t begin = trace->stack_begin[stack], end = trace->stack_begin[stack + 1];
+  if (begin == end)
+    return g_strdup ("(no stack)");
+  uint32_t chosen = begin;
+  for (uint32_t i = begin; i < end; i++)
+    if (tessera_frame_is_own (trace, trace->stack_frames[i]))
+      {
+        chosen = i;
+        break;
+      }
+  const TesseraFrame *frame = &trace->frames[trace->stack_frames[chosen]];
+  g_autofree char *file = g_path_get_basename (tessera_trace_string (trace, frame->file));
+  return g_strdup_printf ("%s:%" G_GINT64_FORMAT " %s", file, frame->line,
+                          tessera_trace_string (trace, frame->name));
+}
+
+/* What can be said of the trace that is open. */
+static void
+study_trace (CliStudy *study)
+{
+  cli_must_of (study->path, tessera_blocks_new (study->trace, &study->blocks));
+  cli_must_of (study->path, tessera_check_blocks (study->blocks, cli_error ()));
+  cli_must_of (study->path,
+               tessera_structure_new (study->trace, study->blocks, &study->structure));
+  cli_must_of (study->path,
+               tessera_leak_find (study->blocks, study->structure, &study->needs.leak));
+  if (study->needs.leak.stack != TESSERA_NONE)
     {
       g_autofree char *line = cli_own_line (study->trace, study->needs.leak.stack);
       tessera_show_text (line, study->needs.leak_line, sizeof study->needs.leak_line);
     }
   cli_progress_end ();
-  if (status == TESSERA_NO_MEMORY)
-    tessera_fail (error, status, "%s: not enough memory to open it", path);
-  return status;
 }
 
-TesseraStatus
+void
+cli_study_open (CliStudy *study, const char *path)
+{
+  *study = (CliStudy){ .path = g_strdup (path) };
+  cli_must (cli_open_trace (path, "opening", cli_error (), &study->trace));
+  study_trace (study);
+}
+
+gboolean
+cli_study_try (CliStudy *study, const char *path)
+{
+  *study = (CliStudy){ .path = g_strdup (path) };
+  if (cli_open_trace (path, "opening", cli_error (), &study->trace) != TESSERA_OK)
+    return FALSE;
+  study_trace (study);
+  cli_study_layout (study, TESSERA_LAYOUT_RECORDED);
+  return TRUE;
+}
+
+TesseraSimulateOptions
+cli_simulate_options (TesseraLayoutKind kind, const TesseraPlan *plan)
+{
+  return (TesseraSimulateOptions){
+    .kind = kind, .plan = plan, .first_step = -1, .last_step = -1
+  };
+}
+
+TesseraLayout *
 cli_study_simulate (const CliStudy *study,
                     const TesseraSimulateOptions *options,
-                    const char *plan_path,
-                    TesseraError *error,
-                    TesseraLayout **out_layout)
+                    const char *plan_path)
 {
-  TesseraError found = { 0 };
-  TesseraStatus status = tessera_simulate (study->trace, study->blocks, study->structure,
-                                           options, &found, out_layout);
+  TesseraLayout *layout = NULL;
 
-  return name_file (plan_path != NULL ? plan_path : study->path, status, &found, error);
+  cli_must_of (plan_path != NULL ? plan_path : study->path,
+               tessera_simulate (study->trace, study->blocks, study->structure, options,
+                                 cli_error (), &layout));
+  return layout;
 }
 
-TesseraStatus
-cli_study_layout (CliStudy *study,
-                  TesseraLayoutKind kind,
-                  const CliCommon *common,
-                  TesseraError *error)
+void
+cli_study_layout (CliStudy *study, TesseraLayoutKind kind)
 {
   bool recorded = study->trace->has_addresses && study->trace->has_segments;
-  TesseraSimulateOptions options = {
-    .kind = kind == TESSERA_LAYOUT_RECORDED && !recorded ? TESSERA_LAYOUT_NATIVE : kind,
-    .first_step = -1,
-    .last_step = -1,
-    .progress = cli_progress ("simulating"),
-  };
-  if (options.kind != TESSERA_LAYOUT_RECORDED && common != NULL)
+  TesseraSimulateOptions options = cli_simulate_options (
+      kind == TESSERA_LAYOUT_RECORDED && !recorded ? TESSERA_LAYOUT_NATIVE : kind, NULL);
+
+  options.progress = cli_progress ("simulating");
+  if (options.kind != TESSERA_LAYOUT_RECORDED)
     {
-      options.device_bytes = common->device_bytes;
-      options.limit_bytes = common->limit_bytes;
+      options.device_bytes = cli_given.device_bytes;
+      options.limit_bytes = cli_given.limit_bytes;
     }
   g_clear_pointer (&study->layout, tessera_layout_free);
-  TesseraStatus status =
-      cli_study_simulate (study, &options, NULL, error, &study->layout);
+  study->layout = cli_study_simulate (study, &options, NULL);
   cli_progress_end ();
-  return status;
 }
 
-TesseraStatus
-cli_study_edits (CliStudy *study,
-                 const char *edits_path,
-                 gboolean no_edits,
-                 TesseraPlanOptions *options,
-                 TesseraError *error)
+void
+cli_study_edits (CliStudy *study, TesseraPlanOptions *options)
 {
-  if (edits_path != NULL)
-    study->history = tessera_history_read (edits_path, error);
-  else if (no_edits)
-    study->history = tessera_history_new ();
-  else
-    study->history = tessera_history_load (study->path, error);
+  const char *from = cli_given.edits_path != NULL ? cli_given.edits_path : study->path;
+  TesseraError *error = cli_error ();
+
+  study->history = cli_given.edits_path != NULL ? tessera_history_read (from, error)
+                   : cli_given.no_edits         ? tessera_history_new ()
+                                                : tessera_history_load (from, error);
   if (study->history == NULL)
-    return error->status;
-  TesseraStatus status = tessera_history_find_blocks (
-      study->history, edits_path != NULL ? edits_path : study->path, study->trace,
-      study->blocks, study->structure, error);
-  if (status != TESSERA_OK)
-    return status;
+    cli_fail (error);
+  cli_must (tessera_history_find_blocks (study->history, from, study->trace,
+                                         study->blocks, study->structure, error));
   options->edits = tessera_history_get (study->history, NULL);
   options->n_edits = tessera_history_get_n_standing (study->history);
-  return TESSERA_OK;
-}
-
-/* Groups and classes may be other edits' work: who asks for these is not judged. */
-static gboolean
-is_about_nothing (const CliStudy *study, const TesseraEdit *edit)
-{
-  g_autofree uint8_t *selected = g_new0 (uint8_t, study->blocks->n_blocks + 1);
-
-  return edit->what.group == NULL && edit->what.lifetime_class == 0 &&
-         tessera_select (&edit->what, study->trace, study->blocks, study->structure, NULL,
-                         0, selected) == TESSERA_OK &&
-         memchr (selected, 1, study->blocks->n_blocks) == NULL;
-}
-
-static gboolean
-is_note (const TesseraMeta *meta)
-{
-  return g_str_has_prefix (meta->key, "note.");
-}
-
-void
-cli_study_print_notes (const CliStudy *study)
-{
-  for (size_t i = 0; i < study->trace->n_meta; i++)
-    if (is_note (&study->trace->meta[i]))
-      printf ("note: %s\n", cli_shown (study->trace->meta[i].value));
-}
-
-void
-cli_study_json_notes (JsonBuilder *builder, const CliStudy *study)
-{
-  json_builder_set_member_name (builder, "notes");
-  json_builder_begin_array (builder);
-  for (size_t i = 0; i < study->trace->n_meta; i++)
-    if (is_note (&study->trace->meta[i]))
-      json_builder_add_string_value (builder, cli_shown (study->trace->meta[i].value));
-  json_builder_end_array (builder);
-}
-
-void
-cli_study_print_edits (const CliStudy *study, const char *edits_path)
-{
-  size_t n_edits = tessera_history_get_n_standing (study->history);
-  const TesseraEdit *edits = tessera_history_get (study->history, NULL);
-
-  if (n_edits > 0)
-    printf ("%zu edit%s of %s applied%s\n", n_edits, n_edits == 1 ? "" : "s",
-            cli_shown (edits_path != NULL ? edits_path : study->path),
-            edits_path != NULL ? "" : " (--no-edits leaves them out)");
-  for (size_t i = 0; i < n_edits; i++)
-    if (is_about_nothing (study, &edits[i]))
-      printf ("  of these \"%s\" is about no block of %s\n", cli_shown (edits[i].name),
-              cli_shown (study->path));
-}
-
-void
-cli_study_json_edits (JsonBuilder *builder, const CliStudy *study)
-{
-  size_t n_edits = tessera_history_get_n_standing (study->history);
-  const TesseraEdit *edits = tessera_history_get (study->history, NULL);
-
-  json_builder_set_member_name (builder, "edits");
-  json_builder_begin_array (builder);
-  for (size_t i = 0; i < n_edits; i++)
-    {
-      g_autofree char *text = tessera_edit_describe (&edits[i]);
-
-      json_builder_begin_object (builder);
-      cli_json_text (builder, "name", edits[i].name);
-      cli_json_text (builder, "text", text);
-      json_builder_end_object (builder);
-    }
-  json_builder_end_array (builder);
 }
 
 static void
@@ -207,50 +147,46 @@ count_seconds (CliStudy *study)
   study->plan_seconds = (double) (g_get_monotonic_time () - study->plan_begin_us) / 1e6;
 }
 
-TesseraStatus
-cli_study_plan (CliStudy *study, const TesseraPlanOptions *options, TesseraError *error)
+void
+cli_study_plan (CliStudy *study, const TesseraPlanOptions *options)
 {
-  TesseraStatus status;
-
   study->plan_begin_us = g_get_monotonic_time ();
-  status = tessera_plan_trace (study->trace, study->blocks, study->structure, options,
-                               error, &study->plan);
+  cli_must (tessera_plan_trace (study->trace, study->blocks, study->structure, options,
+                                cli_error (), &study->plan));
   count_seconds (study);
-  if (status != TESSERA_OK)
-    return status;
   if (study->history != NULL)
     tessera_history_into_plan (study->history, study->plan);
-  const TesseraSimulateOptions follow = {
-    .kind = TESSERA_LAYOUT_PLAN,
-    .plan = study->plan,
-    .first_step = -1,
-    .last_step = -1,
-  };
-  return cli_study_simulate (study, &follow, NULL, error, &study->planned);
+  const TesseraSimulateOptions follow =
+      cli_simulate_options (TESSERA_LAYOUT_PLAN, study->plan);
+  study->planned = cli_study_simulate (study, &follow, NULL);
 }
 
-TesseraStatus
-cli_study_unedited (CliStudy *study,
-                    const TesseraPlanOptions *options,
-                    TesseraError *error)
+void
+cli_study_plan_as_edited (CliStudy *study)
+{
+  TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
+
+  cli_study_edits (study, &options);
+  cli_study_plan (study, &options);
+}
+
+void
+cli_study_unedited (CliStudy *study, const TesseraPlanOptions *options)
 {
   TesseraPlanOptions bare = *options;
   TesseraPlan *plan = NULL;
-  TesseraStatus status;
 
   if (options->n_edits == 0)
-    return TESSERA_OK;
+    return;
   bare.edits = NULL;
   bare.n_edits = 0;
   bare.work_budget = 1;
   bare.resumed = NULL;
   bare.listener = NULL;
-  status = tessera_plan_trace (study->trace, study->blocks, study->structure, &bare,
-                               error, &plan);
-  if (status == TESSERA_OK)
-    study->unedited_bytes = plan->height_bytes;
+  cli_must (tessera_plan_trace (study->trace, study->blocks, study->structure, &bare,
+                                cli_error (), &plan));
+  study->unedited_bytes = plan->height_bytes;
   tessera_plan_free (plan);
-  return status;
 }
 
 uint64_t
@@ -266,15 +202,16 @@ cli_study_edits_cost (const CliStudy *study)
              : 0;
 }
 
-TesseraStatus
-cli_study_advise (CliStudy *study, gboolean counts_misses, TesseraError *error)
+void
+cli_study_advise (CliStudy *study, gboolean counts_misses)
 {
-  TesseraError found = { 0 };
   char *why_no_lengths = NULL;
-  TesseraStatus status = tessera_advise_plan (
-      study->trace, study->blocks, study->structure, study->plan, counts_misses,
-      study->planned, cli_progress ("simulating"), &found, &why_no_lengths);
 
+  cli_must_of (study->path,
+               tessera_advise_plan (study->trace, study->blocks, study->structure,
+                                    study->plan, counts_misses, study->planned,
+                                    cli_progress ("simulating"), cli_error (),
+                                    &why_no_lengths));
   if (why_no_lengths != NULL)
     {
       g_free (study->why_no_lengths);
@@ -283,98 +220,65 @@ cli_study_advise (CliStudy *study, gboolean counts_misses, TesseraError *error)
     }
   study->lengths = study->plan->lengths;
   count_seconds (study);
-  return name_file (study->path, status, &found, error);
 }
 
-TesseraStatus
-cli_study_laws (CliStudy *study,
-                const TesseraLengthsOptions *options,
-                TesseraError *error)
+void
+cli_study_laws (CliStudy *study, const TesseraLengthsOptions *options)
 {
   TesseraError declined = { 0 };
+
+  cli_must_of (study->path, tessera_laws_new (study->trace, study->blocks,
+                                              study->structure, &study->laws));
   TesseraStatus status =
-      tessera_laws_new (study->trace, study->blocks, study->structure, &study->laws);
-  if (status == TESSERA_OK)
-    status =
-        tessera_lengths_plan (study->trace, study->blocks, study->structure, study->laws,
-                              options, &declined, &study->plan->lengths);
+      tessera_lengths_plan (study->trace, study->blocks, study->structure, study->laws,
+                            options, &declined, &study->plan->lengths);
   if (status == TESSERA_REFUSED || status == TESSERA_INVALID)
-    {
-      study->why_no_lengths = g_strdup (
-          declined.text[0] != 0
-              ? declined.text
-              : "sizes are beyond what can be computed: no plan for every length");
-      status = TESSERA_OK;
-    }
-  if (status != TESSERA_OK)
-    return tessera_fail (error, status, "%s: not enough memory to compare its steps",
-                         study->path);
-  return cli_study_advise (study, TRUE, error);
+    study->why_no_lengths = g_strdup (
+        declined.text[0] != '\0'
+            ? declined.text
+            : "sizes are beyond what can be computed: no plan for every length");
+  else
+    cli_must_of (study->path, status);
+  cli_study_advise (study, TRUE);
 }
 
-/* One run without curves: peak of reserved memory, and flushes with a retry. */
-static TesseraStatus
-run_once (CliStudy *study,
-          const TesseraSimulateOptions *options,
-          uint64_t *out_reserved_bytes,
-          uint64_t *out_retries,
-          TesseraError *error)
+static CliNeed
+find_need (CliStudy *study, TesseraLayoutKind kind)
 {
-  TesseraLayout *layout = NULL;
-  TesseraStatus status = cli_study_simulate (study, options, NULL, error, &layout);
+  TesseraSimulateOptions options =
+      cli_simulate_options (kind, kind == TESSERA_LAYOUT_PLAN ? study->plan : NULL);
+  CliNeed need = { 0 };
+  TesseraLayout *layout;
 
-  if (status != TESSERA_OK)
-    return status;
-  if (out_reserved_bytes != NULL)
-    *out_reserved_bytes = layout->peak_reserved_bytes;
-  if (out_retries != NULL)
-    *out_retries = layout->n_retries;
+  options.without_curves = true;
+  options.progress = cli_progress ("finding the smallest device");
+  cli_must_of (study->path, tessera_fit (study->trace, study->blocks, study->structure,
+                                         &options, cli_error (), &need.smallest_bytes));
+  layout = cli_study_simulate (study, &options, NULL);
+  need.endless_bytes = layout->peak_reserved_bytes;
   tessera_layout_free (layout);
-  return TESSERA_OK;
+  options.device_bytes = need.smallest_bytes;
+  layout = cli_study_simulate (study, &options, NULL);
+  need.retries = layout->n_retries;
+  tessera_layout_free (layout);
+  return need;
 }
 
-static TesseraStatus
-find_need (CliStudy *study, TesseraLayoutKind kind, CliNeed *need, TesseraError *error)
+void
+cli_study_needs (CliStudy *study)
 {
-  TesseraSimulateOptions options = {
-    .kind = kind,
-    .plan = kind == TESSERA_LAYOUT_PLAN ? study->plan : NULL,
-    .first_step = -1,
-    .last_step = -1,
-    .without_curves = true,
-    .progress = cli_progress ("finding the smallest device"),
-  };
-  TesseraError found = { 0 };
-  TesseraStatus status = tessera_fit (study->trace, study->blocks, study->structure,
-                                      &options, &found, &need->smallest_bytes);
+  CliNeed *need = study->need;
 
-  status = name_file (study->path, status, &found, error);
-  if (status == TESSERA_OK)
-    status = run_once (study, &options, &need->endless_bytes, NULL, error);
-  options.device_bytes = need->smallest_bytes;
-  if (status == TESSERA_OK)
-    status = run_once (study, &options, NULL, &need->retries, error);
-  return status;
-}
-
-TesseraStatus
-cli_study_needs (CliStudy *study, TesseraError *error)
-{
-  static const TesseraLayoutKind kinds[] = { TESSERA_LAYOUT_NATIVE,
-                                             TESSERA_LAYOUT_EXPANDABLE,
-                                             TESSERA_LAYOUT_PLAN };
-  TesseraStatus status = TESSERA_OK;
-
-  for (size_t i = 0; i < G_N_ELEMENTS (kinds) && status == TESSERA_OK; i++)
-    if (kinds[i] != TESSERA_LAYOUT_PLAN || study->plan != NULL)
-      status = find_need (study, kinds[i], &study->need[kinds[i]], error);
+  need[TESSERA_LAYOUT_NATIVE] = find_need (study, TESSERA_LAYOUT_NATIVE);
+  need[TESSERA_LAYOUT_EXPANDABLE] = find_need (study, TESSERA_LAYOUT_EXPANDABLE);
+  if (study->plan != NULL)
+    need[TESSERA_LAYOUT_PLAN] = find_need (study, TESSERA_LAYOUT_PLAN);
   cli_progress_end ();
-  study->needs.native_bytes = study->need[TESSERA_LAYOUT_NATIVE].smallest_bytes;
-  study->needs.expandable_bytes = study->need[TESSERA_LAYOUT_EXPANDABLE].smallest_bytes;
-  study->needs.plan_bytes = study->need[TESSERA_LAYOUT_PLAN].smallest_bytes;
+  study->needs.native_bytes = need[TESSERA_LAYOUT_NATIVE].smallest_bytes;
+  study->needs.expandable_bytes = need[TESSERA_LAYOUT_EXPANDABLE].smallest_bytes;
+  study->needs.plan_bytes = need[TESSERA_LAYOUT_PLAN].smallest_bytes;
   study->needs.bound_bytes =
       tessera_blocks_bound (study->blocks, 0, study->blocks->n_events, NULL);
-  return status;
 }
 
 void
@@ -401,87 +305,86 @@ cli_study_moment (const CliStudy *study)
 }
 
 TesseraStatus
-cli_study_parts (const CliStudy *study,
-                 uint32_t event_index,
-                 TesseraParts *out_parts,
-                 TesseraError *error)
-{
-  if (event_index >= study->layout->n_events)
-    return tessera_fail (error, TESSERA_INVALID,
-                         "%s has events 0 to %u, so there is no event %u", study->path,
-                         study->layout->n_events - 1, event_index);
-  return tessera_parts_at (study->trace, study->blocks, study->layout, event_index,
-                           out_parts);
-}
-
-TesseraStatus
-cli_study_verdict (const CliStudy *study,
-                   TesseraVerdict *out_verdict,
-                   TesseraError *error)
+cli_study_verdict (const CliStudy *study, TesseraVerdict *out_verdict)
 {
   TesseraParts parts;
-  TesseraStatus status = cli_study_parts (study, cli_study_moment (study), &parts, error);
+  TesseraStatus status = tessera_parts_at (study->trace, study->blocks, study->layout,
+                                           cli_study_moment (study), &parts);
   if (status == TESSERA_OK)
     tessera_verdict (study->trace, study->layout, &parts, &study->needs, out_verdict);
   return status;
 }
 
-const char *
-cli_layout_name (TesseraLayoutKind kind)
+TesseraParts
+cli_study_parts (const CliStudy *study, uint32_t event_index)
 {
-  switch (kind)
-    {
-    case TESSERA_LAYOUT_RECORDED:
-      return "as recorded";
-    case TESSERA_LAYOUT_NATIVE:
-      return "native";
-    case TESSERA_LAYOUT_EXPANDABLE:
-      return "expandable segments";
-    case TESSERA_LAYOUT_PLAN:
-      return "plan";
-    }
-  return "";
+  TesseraParts parts;
+
+  if (event_index >= study->layout->n_events)
+    cli_fail_with ("%s has events 0 to %u, so there is no event %u", study->path,
+                   study->layout->n_events - 1, event_index);
+  cli_must_of (study->path, tessera_parts_at (study->trace, study->blocks, study->layout,
+                                              event_index, &parts));
+  return parts;
 }
 
-const char *
-cli_followable_name (const TesseraPlan *plan)
+CliRegrouped
+cli_regroup (const CliStudy *study)
 {
-  switch (plan->followable)
-    {
-    case TESSERA_FOLLOWABLE_YES:
-      return "yes";
-    case TESSERA_FOLLOWABLE_SAME_BATCHES:
-      return "same batches only";
-    default:
-      return "no";
-    }
+  CliRegrouped regrouped = { .blocks = *study->blocks };
+
+  regrouped.blocks.blocks = NULL;
+  cli_must_of (study->path,
+               tessera_edits_regroup (study->trace, study->blocks, study->structure,
+                                      tessera_history_get (study->history, NULL),
+                                      tessera_history_get_n_standing (study->history),
+                                      cli_error (), NULL, &regrouped.blocks.blocks,
+                                      &regrouped.groups, &regrouped.n_groups));
+  return regrouped;
 }
 
-char *
-cli_followable_text (const TesseraPlan *plan)
+void
+cli_regrouped_clear (CliRegrouped *regrouped)
 {
-  if (plan->lengths != NULL && plan->followable == TESSERA_FOLLOWABLE_NO)
-    return g_strdup_printf ("at other lengths by the plan for every length; these "
-                            "offsets by no run: %s",
-                            plan->follow_reason);
-  if (plan->lengths != NULL && plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES)
-    return g_strdup ("at other lengths by the plan for every length; these "
-                     "offsets with the same batches in the same order");
-  return g_strdup_printf ("%s%s%s", cli_followable_name (plan),
-                          plan->follow_reason != NULL ? ": " : "",
-                          plan->follow_reason != NULL ? plan->follow_reason : "");
+  tessera_groups_free (regrouped->groups, regrouped->n_groups);
+  free (regrouped->blocks.blocks);
+  *regrouped = (CliRegrouped){ 0 };
+}
+
+TesseraPlan *
+cli_load_plan (const char *path)
+{
+  TesseraPlan *plan = NULL;
+
+  cli_must (tessera_plan_load (path, cli_error (), &plan));
+  return plan;
+}
+
+void
+cli_accept_plan (const char *path, const TesseraPlan *plan, const TesseraTrace *trace)
+{
+  TesseraError found = { 0 };
+  TesseraLaw law = TESSERA_LAW_NONE;
+  TesseraStatus status = tessera_check_plan (plan, trace, &law, &found);
+
+  if (status == TESSERA_OK && plan->lengths != NULL)
+    status = tessera_check_lengths (plan->lengths, &law, &found);
+  if (status != TESSERA_OK && law == TESSERA_LAW_NONE)
+    cli_fail_with ("%s: %s", path, found.text);
+  if (status != TESSERA_OK)
+    cli_fail_with ("%s: breaks the law of %s: %s", path, tessera_law_name (law),
+                   found.text);
 }
 
 gboolean
 cli_parse_policy (const char *text, TesseraLayoutKind *out_kind, const char **out_plan)
 {
+  static const char *const names[] = { "recorded", "native", "expandable", NULL };
+  int chosen = cli_choose (text, names);
+
   *out_plan = NULL;
-  if (g_str_equal (text, "recorded"))
-    *out_kind = TESSERA_LAYOUT_RECORDED;
-  else if (g_str_equal (text, "native"))
-    *out_kind = TESSERA_LAYOUT_NATIVE;
-  else if (g_str_equal (text, "expandable"))
-    *out_kind = TESSERA_LAYOUT_EXPANDABLE;
+  if (chosen >= 0)
+    *out_kind = (TesseraLayoutKind) chosen;
   else if (g_str_has_prefix (text, "plan:") && text[5] != '\0')
     {
       *out_kind = TESSERA_LAYOUT_PLAN;

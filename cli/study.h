@@ -1,5 +1,6 @@
 /*
- * A file opened and studied: what every subcommand starts from.
+ * A file opened and studied: what every subcommand starts from. What fails ends the
+ * command, but where a call returns a status.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,82 +42,84 @@ typedef struct
   uint64_t unedited_bytes; /* height of a quick plan without the edits; 0: it has none */
 } CliStudy;
 
+/* The trace, as the command line says which device of the file. */
+TESSERA_MUST_USE TesseraStatus cli_open_trace (const char *path,
+                                               const char *doing,
+                                               TesseraError *error,
+                                               TesseraTrace **out_trace);
 /* Opens and finds blocks, steps and phases. */
-TESSERA_MUST_USE TesseraStatus cli_study_open (CliStudy *study,
-                                               const char *path,
-                                               const CliCommon *common,
-                                               TesseraError *error);
+void cli_study_open (CliStudy *study, const char *path);
+/* The same with the layout as recorded. Returns: whether the file is there and whole */
+gboolean cli_study_try (CliStudy *study, const char *path);
+void cli_study_clear (CliStudy *study);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliStudy, cli_study_clear)
+
+/* Options of a run of the whole trace, on a device that never ends. @plan: (nullable) */
+TesseraSimulateOptions cli_simulate_options (TesseraLayoutKind kind,
+                                             const TesseraPlan *plan);
 /* tessera_simulate() of the study's trace; what goes wrong is said with the name of the
  * file: @plan_path (nullable) where a plan from a file is followed. */
-TESSERA_MUST_USE TesseraStatus cli_study_simulate (const CliStudy *study,
-                                                   const TesseraSimulateOptions *options,
-                                                   const char *plan_path,
-                                                   TesseraError *error,
-                                                   TesseraLayout **out_layout);
+TesseraLayout *cli_study_simulate (const CliStudy *study,
+                                   const TesseraSimulateOptions *options,
+                                   const char *plan_path);
 /* Adds the layout under @kind (RECORDED falls back to NATIVE where nothing was recorded).
  */
-TESSERA_MUST_USE TesseraStatus cli_study_layout (CliStudy *study,
-                                                 TesseraLayoutKind kind,
-                                                 const CliCommon *common,
-                                                 TesseraError *error);
-/* What a plan is made with: the edits of @edits_path, else those kept with the file, else
- * (@no_edits) none. Those that stand go into @options, for as long as the study is there.
+void cli_study_layout (CliStudy *study, TesseraLayoutKind kind);
+/* What a plan is made with: the edits of --edits, else those kept with the file, else
+ * (--no-edits) none. Those that stand go into @options, for as long as the study is there.
  */
-TESSERA_MUST_USE TesseraStatus cli_study_edits (CliStudy *study,
-                                                const char *edits_path,
-                                                gboolean no_edits,
-                                                TesseraPlanOptions *options,
-                                                TesseraError *error);
-/* What the importer found odd, a line each; as JSON: "notes". */
-void cli_study_print_notes (const CliStudy *study);
-void cli_study_json_notes (JsonBuilder *builder, const CliStudy *study);
-/* "3 edits of run.tsr applied (--no-edits leaves them out)"; nothing where there are
- * none. */
-void cli_study_print_edits (const CliStudy *study, const char *edits_path);
-/* The same as JSON, also where there are none: "edits", name and text of each. */
-void cli_study_json_edits (JsonBuilder *builder, const CliStudy *study);
+void cli_study_edits (CliStudy *study, TesseraPlanOptions *options);
 /* Plans, and lays the trace out under the plan, which carries the study's edits. */
-TESSERA_MUST_USE TesseraStatus cli_study_plan (CliStudy *study,
-                                               const TesseraPlanOptions *options,
-                                               TesseraError *error);
-/* What the plan's edits cost: 0 where they have made nothing larger, or there are none.
- * What they leave to the dynamic allocator counts as well. */
-TESSERA_MUST_USE TesseraStatus cli_study_unedited (CliStudy *study,
-                                                   const TesseraPlanOptions *options,
-                                                   TesseraError *error);
+void cli_study_plan (CliStudy *study, const TesseraPlanOptions *options);
+/* The plan that `tessera plan` makes where it is told nothing: both of the above. */
+void cli_study_plan_as_edited (CliStudy *study);
+/* Finds what the plan's edits cost: 0 where they have made nothing larger, or there are
+ * none. What they leave to the dynamic allocator counts as well. */
+void cli_study_unedited (CliStudy *study, const TesseraPlanOptions *options);
 uint64_t cli_study_edits_cost (const CliStudy *study);
 /* What kinds of step there are, and how their sizes follow from length and batch; a plan
  * for every length where they do, which becomes part of the plan. Needs the plan, and
  * calls cli_study_advise(). */
-TESSERA_MUST_USE TesseraStatus cli_study_laws (CliStudy *study,
-                                               const TesseraLengthsOptions *options,
-                                               TesseraError *error);
+void cli_study_laws (CliStudy *study, const TesseraLengthsOptions *options);
 /* Says in the plan whether a run is advised to follow it (simulator/advice.h). */
-TESSERA_MUST_USE TesseraStatus cli_study_advise (CliStudy *study,
-                                                 gboolean counts_misses,
-                                                 TesseraError *error);
+void cli_study_advise (CliStudy *study, gboolean counts_misses);
 /* The smallest devices; needs the plan. */
-TESSERA_MUST_USE TesseraStatus cli_study_needs (CliStudy *study, TesseraError *error);
-void cli_study_clear (CliStudy *study);
+void cli_study_needs (CliStudy *study);
 
 /* The moment a verdict is about: the last failure, else peak_reserved_index of the
  * layout. */
 uint32_t cli_study_moment (const CliStudy *study);
-/* What was reserved at @event_index; says so where there is no such event. */
-TESSERA_MUST_USE TesseraStatus cli_study_parts (const CliStudy *study,
-                                                uint32_t event_index,
-                                                TesseraParts *out_parts,
-                                                TesseraError *error);
-/* Verdict at the moment above, with what is known of needs. */
+/* Verdict at that moment, with what is known of needs. */
 TESSERA_MUST_USE TesseraStatus cli_study_verdict (const CliStudy *study,
-                                                  TesseraVerdict *out_verdict,
-                                                  TesseraError *error);
-/* The layout's name: "as recorded", "native", "expandable segments", "plan". */
-const char *cli_layout_name (TesseraLayoutKind kind);
-/* "yes", "same batches only", "no". */
-const char *cli_followable_name (const TesseraPlan *plan);
-/* ... and why; what stands behind "followable: ". */
-char *cli_followable_text (const TesseraPlan *plan);
+                                                  TesseraVerdict *out_verdict);
+/* What was reserved at @event_index; says so where there is no such event. */
+TesseraParts cli_study_parts (const CliStudy *study, uint32_t event_index);
+
+/* A study's blocks with the groups and classes that edits give them: of those that stand,
+ * after cli_study_edits(); else the planner's own groups. Lives as long as the study. */
+typedef struct
+{
+  TesseraBlocks
+      blocks; /* the study's but for their groups and classes, which are owned */
+  TesseraGroup *groups;
+  size_t n_groups;
+} CliRegrouped;
+
+CliRegrouped cli_regroup (const CliStudy *study);
+void cli_regrouped_clear (CliRegrouped *regrouped);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliRegrouped, cli_regrouped_clear)
+
+/* The plan in the file. */
+TesseraPlan *cli_load_plan (const char *path);
+/* What is followed, drawn or compared has been looked at by the checker: else the
+ * sentence names the law that the plan breaks. @trace: (nullable): the one it has to be
+ * made from. */
+void
+cli_accept_plan (const char *path, const TesseraPlan *plan, const TesseraTrace *trace);
+
+/* The innermost line of the program's own (else of anything), or "(no stack)"; newly
+ * allocated. */
+char *cli_own_line (const TesseraTrace *trace, uint32_t stack);
 /* "recorded", "native", "expandable" or "plan:P.tsp"; *out_plan points into @text, or
  * NULL. */
 gboolean

@@ -7,7 +7,7 @@
  */
 #include "viewer/model/document-private.h"
 
-#include "cli/tell/culprits.h"
+#include "cli/study.h"
 #include "db/store.h"
 
 static void

@@ -5,7 +5,7 @@
  */
 #include "viewer/model/document-private.h"
 
-#include "cli/commands/report.h"
+#include "cli/picture.h"
 
 TesseraStatus
 tessera_report_save (const TesseraSaveInput *input,

@@ -1,0 +1,286 @@
+/*
+ * tessera dry-run: a training program over a CUDA that computes nothing; then the answer
+ * whether it fits.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <string.h>
+
+#include "cli/rehearsal.h"
+#include "nullcuda/settings.h"
+
+#define MIB ((guint64) 1 << 20)
+
+/* Rules of thumb for what a GPU holds beside PyTorch's memory, not measured here: a
+ * context whose kernels load lazily takes about half a GiB, libraries add to it; NCCL
+ * holds buffers for each communicator. */
+#define CONTEXT_BYTES (768 * MIB)
+#define NCCL_BYTES (1024 * MIB)
+#define CONTEXT_WHY "assumed: 768 MiB for the CUDA context and its kernels"
+#define NCCL_WHY CONTEXT_WHY ", 1 GiB for NCCL's buffers"
+
+/* No GPU has as much, and the null CUDA's addresses end somewhere. */
+#define MOST_GPU_BYTES ((guint64) 16 << 40)
+#define MOST_WORLD (1 << 20)
+
+/* A minute or two of most scripts, and 70 MB of trace. */
+#define MOST_EVENTS 2000000
+
+static char *gpu, *policy, *plan, *follow, *headroom, *steps;
+static gint world, rank, lag = 1;
+static gint64 events = -1; /* -1: not told */
+static gdouble seconds;
+static gboolean has_stacks = TRUE;
+
+/* T.tsr -> T.tsp */
+static char *
+plan_beside (const char *trace_path)
+{
+  size_t n = strlen (trace_path);
+  if (g_str_has_suffix (trace_path, ".tsr"))
+    n -= strlen (".tsr");
+  return g_strdup_printf ("%.*s.tsp", (int) n, trace_path);
+}
+
+/* In the working directory, after the script; not over the trace of the plan it follows.
+ */
+static char *
+trace_of (char **program, const CliJob *job, gboolean follows)
+{
+  g_autofree char *name = cli_program_name (program);
+  g_autofree char *suffix = job->world > 1
+                                ? g_strdup_printf ("-rank%" G_GINT64_FORMAT, job->rank)
+                                : g_strdup ("");
+  return g_strdup_printf ("%s%s%s.tsr", name, suffix, follows ? "-planned" : "");
+}
+
+static gboolean
+parse_gpu (const char *name, CliJob *job, guint64 *out_bytes)
+{
+  const NullProfile *profile = null_profile_find (name);
+  if (profile != NULL)
+    *out_bytes = profile->total_bytes;
+  else if (tessera_parse_bytes (name, &job->gpu_bytes))
+    *out_bytes = job->gpu_bytes;
+  else
+    return FALSE;
+  return *out_bytes >= NULL_GRANULE && *out_bytes < MOST_GPU_BYTES;
+}
+
+/* What the device has to keep free beside the job: as asked for and parsed already, or
+ * what CUDA takes, and NCCL where there are others. */
+static void
+take_headroom (CliQuestion *question)
+{
+  gboolean has_group = world > 1;
+
+  question->headroom_why = "as asked for";
+  if (headroom != NULL)
+    return;
+  question->headroom_bytes = has_group ? CONTEXT_BYTES + NCCL_BYTES : CONTEXT_BYTES;
+  question->headroom_why = has_group ? NCCL_WHY : CONTEXT_WHY;
+}
+
+/* How far it goes on once the steps of the plan are known: who names the steps alone wants
+ * no more. */
+static void
+take_limits (CliJob *job)
+{
+  gboolean is_told = events >= 0 || seconds > 0;
+
+  job->most_events = MAX (events, 0);
+  job->most_seconds = seconds;
+  if (!is_told && steps == NULL)
+    job->most_events = MOST_EVENTS;
+}
+
+/* The numbers and names of the command line. */
+static void
+take_options (CliRehearsal *run)
+{
+  CliJob *job = &run->job;
+  CliQuestion *question = &run->question;
+
+  job->gpu = gpu != NULL ? gpu : "h100-80";
+  job->policy = policy != NULL ? policy : plan != NULL ? "plan" : "native";
+  if (!parse_gpu (job->gpu, job, &question->gpu_bytes))
+    cli_usage (
+        "--gpu takes a100-40, a100-80, h100-80, h200-141, l40s-48, rtx4090-24 or a "
+        "size like 24GiB, not \"%s\"",
+        job->gpu);
+  if (world < 0 || world > MOST_WORLD)
+    cli_usage ("--world takes the number of ranks, 1 or more");
+  if (rank < 0 || rank >= MAX (world, 1))
+    cli_usage ("--rank takes 0 to %d in a world of %d (see --world)", MAX (world, 1) - 1,
+               MAX (world, 1));
+  if (!cli_read_steps (steps != NULL ? steps : "3-6", &job->least_steps,
+                       &job->most_steps) ||
+      job->least_steps < 1)
+    cli_usage ("--steps takes a number of whole steps, 1 or more, or a range like 3-6, "
+               "not \"%s\"",
+               steps);
+  if (events < -1 || seconds < 0)
+    cli_usage ("--events and --for take a number, 0 or more");
+  if (lag != 0 && lag != 1)
+    cli_usage ("--lag takes 0 or 1");
+  if (!cli_job_policy_is_known (job->policy))
+    cli_usage ("--policy takes native, expandable, direct or plan, not \"%s\"",
+               job->policy);
+  if (g_str_equal (job->policy, "plan") != (plan != NULL))
+    cli_usage ("--policy plan and --plan P.tsp go together");
+  if (!cli_job_follow_is_known (follow) || (follow != NULL && plan == NULL))
+    cli_usage ("--follow takes length or trace, beside --plan P.tsp");
+  cli_read_size ("--headroom", headroom, &question->headroom_bytes);
+
+  job->is_dry = TRUE;
+  job->follow = follow;
+  job->stacks = has_stacks ? "1" : "0";
+  job->lag = lag == 1 ? "1" : "0";
+  job->rank = rank;
+  job->world = world;
+  question->gpu = job->gpu;
+  question->follows = plan != NULL;
+  question->is_lagging = lag == 1;
+  take_limits (job);
+  take_headroom (question);
+}
+
+/* Where it writes, and the plan that it follows, looked at before minutes go by. */
+static void
+take_paths (CliRehearsal *run)
+{
+  g_autofree char *named = cli_given.output != NULL
+                               ? g_strdup (cli_given.output)
+                               : trace_of (run->program, &run->job, plan != NULL);
+
+  if (*named == '\0' || strchr (named, '%') != NULL)
+    cli_usage ("-o takes the name of one file, without %%: a dry run is one process");
+  run->trace_path = g_canonicalize_filename (named, NULL);
+  run->plan_path = plan_beside (run->trace_path);
+  run->job.overwrites = cli_given.force;
+  run->job.record = run->trace_pattern = cli_job_pattern (run->trace_path);
+  cli_check_recording (plan, run->trace_path);
+  cli_check_output (plan, run->plan_path, CLI_WRITES_PLAN);
+  if (plan == NULL)
+    return;
+  run->followed_path = g_canonicalize_filename (plan, NULL);
+  run->job.plan = run->followed_pattern = cli_job_pattern (run->followed_path);
+  tessera_plan_free (cli_load_plan (run->followed_path));
+}
+
+static int
+run_dry (int n_words, char **program)
+{
+  const char *launcher = cli_program_launcher (program);
+  CliRehearsal run = { .program = program };
+
+  if (launcher != NULL)
+    cli_usage ("a dry run is one rank of the job: leave %s out and say --world 64 --rank "
+               "3 -- python train.py",
+               launcher);
+  take_options (&run);
+  take_paths (&run);
+  int result = cli_rehearse (&run);
+  g_free (run.trace_path);
+  g_free (run.plan_path);
+  g_free (run.followed_path);
+  g_free (run.trace_pattern);
+  g_free (run.followed_pattern);
+  return result;
+}
+
+static const GOptionEntry dry_options[] = {
+  CLI_OPTION ("gpu",
+              0,
+              STRING,
+              &gpu,
+              "a100-40, a100-80, h100-80 (default), h200-141, l40s-48, rtx4090-24, or a "
+              "size like 24GiB",
+              "GPU"),
+  CLI_OPTION (
+      "world", 0, INT, &world, "Ranks of the job, whose process group is made up", "N"),
+  CLI_OPTION ("rank", 0, INT, &rank, "Which of them to run (0)", "N"),
+  CLI_OPTION ("steps",
+              0,
+              STRING,
+              &steps,
+              "Plan from this many whole steps, and stop there unless --events or --for "
+              "say more; 3-6 (default): three, or once a later one repeats the one "
+              "before, six at most",
+              "N[-M]"),
+  CLI_OPTION ("events",
+              0,
+              INT64,
+              &events,
+              "Go on after the steps of the plan until so many events are recorded "
+              "(default 2000000); 0: stop there",
+              "N"),
+  CLI_OPTION (
+      "for", 0, DOUBLE, &seconds, "... or until so many seconds are over", "SECONDS"),
+  CLI_OPTION ("policy",
+              0,
+              STRING,
+              &policy,
+              "native (default), expandable, direct or plan",
+              "POLICY"),
+  CLI_OPTION ("plan", 0, FILENAME, &plan, "Follow this plan", "P.tsp"),
+  CLI_OPTION (
+      "follow",
+      0,
+      STRING,
+      &follow,
+      "length: also steps of other lengths than those it was made from; trace: the same "
+      "batches only (default: length where the plan has steps that vary)",
+      "length|trace"),
+  CLI_OPTION_OUTPUT (
+      "The trace to write (default: the script's name, and -planned with --plan); its "
+      "plan goes beside it, as .tsp",
+      "T.tsr"),
+  CLI_OPTION_FORCE,
+  CLI_OPTION (
+      "stacks", 0, NONE, &has_stacks, "Record the lines that allocate (default)", NULL),
+  { "no-stacks", 0, G_OPTION_FLAG_REVERSE, G_OPTION_ARG_NONE, &has_stacks,
+    "Do not, which is faster", NULL },
+  CLI_OPTION ("lag",
+              0,
+              INT,
+              &lag,
+              "1: work takes a modelled time (default); 0: it ends at once",
+              "0|1"),
+  CLI_OPTION ("headroom",
+              0,
+              STRING,
+              &headroom,
+              "Memory of the GPU that is not PyTorch's",
+              "BYTES"),
+  CLI_OPTION ("json",
+              0,
+              NONE,
+              &cli_given.json,
+              "Print JSON; the program's own output goes to stderr",
+              NULL),
+  { NULL }
+};
+
+const CliCommand cli_dry_run = {
+  .name = "dry-run",
+  .synopsis = "-- PROGRAM...",
+  .summary = "train with no GPU: will it fit, and what is its plan?",
+  .help =
+      "PROGRAM is what you would type, e.g. python train.py --lr 3e-4. It runs unchanged "
+      "over a\n"
+      "CUDA that computes nothing, one rank, and goes on to its end, to 2000000 events "
+      "(--events, --for)\n"
+      "or to Ctrl-C. Then its trace is simulated; the plan is made of its first whole "
+      "steps.\n"
+      "The first line says what was seen. Status: 0 it fits natively or with expandable "
+      "segments (with --plan:\n"
+      "or with the plan), 3 it does not, or PROGRAM died of memory, 4 PROGRAM failed "
+      "otherwise,\n"
+      "1 and 2 as with every command.",
+  .takes = CLI_RUNS_PROGRAM,
+  .n_least = 1,
+  .n_most = -1,
+  .options = dry_options,
+  .run = run_dry,
+};

@@ -1,0 +1,643 @@
+/*
+ * tessera explain FILE [BLOCK]: why a block lies where it lies, what makes the peak of the
+ * load, and what a plan would take if blocks were freed before it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/live.h"
+#include "cli/tell.h"
+#include "edits/edits.h"
+#include "planner/what-if.h"
+#include "simulator/explain.h"
+
+#define MOST_NEIGHBOURS 8
+#define MOST_ROWS 100
+
+static char *by_text;
+static char *freed_before; /* a phase or an event; NULL: the peak */
+static gint n_asked = 5;   /* rows that are planned again */
+
+typedef struct
+{
+  CliStudy study;             /* planned with the edits that stand */
+  CliRegrouped regrouped;     /* its blocks as these edits class them */
+  TesseraPlanOptions options; /* of every plan that is made here */
+  TesseraEdit *settled; /* [study.history's] those edits, of the blocks that they mean */
+  CliBy by;
+  TesseraMoments moments;
+} Explain;
+
+/* A question and its answer. */
+typedef struct
+{
+  gboolean without;  /* kept elsewhere, not freed before */
+  guint64 n_changed; /* blocks, over the whole trace */
+  guint64 changed_bytes;
+  guint64 bound_bytes, height_bytes;
+  guint64 n_left; /* requests that edits leave to the dynamic allocator */
+} WhatIf;
+
+static gboolean
+is_event (const char *text, guint64 *out_event)
+{
+  return g_ascii_string_to_unsigned (text, 10, 0, TESSERA_NONE - 1, out_event, NULL);
+}
+
+/* What --freed-before says, in words. */
+static char *
+name_moment (void)
+{
+  guint64 event;
+
+  if (freed_before == NULL)
+    return g_strdup ("the peak of live");
+  return is_event (freed_before, &event)
+             ? g_strdup_printf ("event %" G_GUINT64_FORMAT, event)
+             : g_strdup_printf ("every %s", freed_before);
+}
+
+static void
+find_moments (Explain *explain)
+{
+  const CliStudy *study = &explain->study;
+  TesseraMoments *moments = &explain->moments;
+  TesseraStatus status = TESSERA_OK;
+  guint64 event;
+
+  if (freed_before == NULL)
+    status = tessera_moments_of_peaks (study->blocks, study->structure, moments);
+  else if (!is_event (freed_before, &event))
+    status =
+        tessera_moments_of_phase (study->trace, study->structure, freed_before, moments);
+  else if (event >= study->blocks->n_events)
+    cli_fail_with ("%s has events 0 to %u, so there is no event %s", study->path,
+                   study->blocks->n_events - 1, freed_before);
+  else
+    {
+      moments->events = calloc (1, sizeof *moments->events);
+      moments->events[moments->n_events++] = (uint32_t) event;
+    }
+  cli_must_of (study->path, status);
+  if (moments->n_events == 0)
+    cli_fail_with ("%s has no phase called \"%s\": the viewer shows those it has",
+                   study->path, freed_before != NULL ? freed_before : "");
+}
+
+/* The plan that the engineer has: with the edits that stand. */
+static void
+plan_as_edited (Explain *explain)
+{
+  CliStudy *study = &explain->study;
+  TesseraPlanOptions *options = &explain->options;
+
+  cli_study_edits (study, options);
+  explain->regrouped = cli_regroup (study);
+  cli_study_plan (study, options);
+  explain->settled = g_new0 (TesseraEdit, options->n_edits + 1);
+  for (size_t i = 0; i < options->n_edits; i++)
+    cli_must_of (study->path,
+                 tessera_edit_copy (&options->edits[i], &explain->settled[i]));
+  cli_must_of (study->path,
+               tessera_edits_settle (study->trace, study->blocks, study->structure,
+                                     explain->settled, options->n_edits));
+}
+
+/* Plans again, with the same edits of the same blocks, as if the chosen were freed before
+ * the moments. What is there all the time can be freed before no peak: the question is
+ * then what keeping such blocks elsewhere would win, on another device or in the host's
+ * memory. */
+static WhatIf
+ask_what_if (const Explain *explain, const guint8 *chosen, guint8 lifetime_class)
+{
+  const CliStudy *study = &explain->study;
+  TesseraPlanOptions options = explain->options;
+  WhatIf answer = { .without = freed_before == NULL &&
+                               lifetime_class == TESSERA_CLASS_PERSISTENT };
+  TesseraPlan *plan = NULL;
+  TesseraBlocks copy;
+  size_t n_changed;
+
+  options.edits = explain->settled;
+  cli_must_of (study->path,
+               tessera_blocks_freed_before (study->blocks, chosen,
+                                            answer.without ? NULL : &explain->moments,
+                                            &n_changed, &answer.changed_bytes, &copy));
+  cli_must (tessera_plan_trace (study->trace, &copy, study->structure, &options,
+                                cli_error (), &plan));
+  tessera_blocks_freed_before_clear (&copy);
+  answer.n_changed = n_changed;
+  answer.bound_bytes = plan->bound_bytes;
+  answer.height_bytes = plan->height_bytes;
+  answer.n_left = plan->n_placeless;
+  tessera_plan_free (plan);
+  return answer;
+}
+
+/* "1.5 GiB instead of 2 GiB (-512 MiB)", and what is left to the dynamic allocator. */
+static char *
+describe_answer (const Explain *explain, const WhatIf *answer)
+{
+  const TesseraPlan *plan = explain->study.plan;
+  const guint64 now_bytes = plan->height_bytes, then_bytes = answer->height_bytes;
+  const gboolean wins = then_bytes <= now_bytes;
+  g_autofree char *left =
+      plan->n_placeless == 0 && answer->n_left == 0
+          ? g_strdup ("")
+          : g_strdup_printf (", and leaves %" G_GUINT64_FORMAT
+                             " requests to the dynamic allocator instead of %zu",
+                             answer->n_left, plan->n_placeless);
+
+  return g_strdup_printf (
+      "%s instead of %s (%s%s)%s", TESSERA_SIZE (then_bytes), TESSERA_SIZE (now_bytes),
+      wins ? "-" : "+",
+      TESSERA_SIZE (wins ? now_bytes - then_bytes : then_bytes - now_bytes), left);
+}
+
+static void
+json_answer (JsonBuilder *json, const WhatIf *answer)
+{
+  cli_json_object (json, "what_if");
+  cli_json_text (json, "kind", answer->without ? "kept elsewhere" : "freed before");
+  cli_json_integer (json, "changed_blocks", answer->n_changed);
+  cli_json_integer (json, "changed_bytes", answer->changed_bytes);
+  cli_json_integer (json, "bound_bytes", answer->bound_bytes);
+  cli_json_integer (json, "height_bytes", answer->height_bytes);
+  cli_json_integer (json, "left", answer->n_left);
+  json_builder_end_object (json);
+}
+
+/* What an edit of the kind did for this place. */
+static const char *const effects[] = {
+  [TESSERA_EDIT_MERGE] = "groups it, which the strategy free does not look at",
+  [TESSERA_EDIT_SPLIT] = "groups it, which the strategy free does not look at",
+  [TESSERA_EDIT_GROUP] = "groups it, which the strategy free does not look at",
+  [TESSERA_EDIT_MOVE] = "groups it, which the strategy free does not look at",
+  [TESSERA_EDIT_PIN] = "pins it there",
+  [TESSERA_EDIT_TOGETHER] = "keeps its distances from others",
+  [TESSERA_EDIT_APART] = "keeps its addresses from others",
+  [TESSERA_EDIT_DYNAMIC] = "leaves it to the dynamic allocator",
+  [TESSERA_EDIT_CLASS] = "classes it",
+  [TESSERA_EDIT_CAP] = "has no room for it under its cap",
+};
+
+/* Blocks that are one place of the plan: @block, and its like in other steps that lie
+ * there or are left out as it is. */
+static guint8 *
+find_place_mates (const Explain *explain, uint32_t block)
+{
+  const TesseraLayout *planned = explain->study.planned;
+  guint8 *mates = cli_find_alike (&explain->study, block);
+
+  for (size_t i = 0; i < planned->n_blocks; i++)
+    if (mates[i] && i != block)
+      mates[i] = planned->is_left[i] == planned->is_left[block] &&
+                 (planned->is_left[i] || (planned->is_hit[i] && planned->is_hit[block] &&
+                                          planned->addr[i] == planned->addr[block]));
+  return mates;
+}
+
+/* The first of the selector's blocks (settled) that is a mate, @block before others. */
+static uint32_t
+find_mate (const TesseraSelector *selector, const guint8 *mates, uint32_t block)
+{
+  uint32_t found = TESSERA_NONE;
+
+  for (size_t i = 0; i < selector->n_blocks; i++)
+    if (selector->blocks[i] == block)
+      return block;
+    else if (found == TESSERA_NONE && mates[selector->blocks[i]])
+      found = selector->blocks[i];
+  return found;
+}
+
+/* Through which block the edit is about the place, or TESSERA_NONE. What is left out has
+ * none that could be held, and a cap is about what nothing else left out. */
+static uint32_t
+find_concerned (const TesseraEdit *edit,
+                const guint8 *mates,
+                uint32_t block,
+                gboolean is_left,
+                gboolean was_told)
+{
+  if (edit->kind == TESSERA_EDIT_CAP)
+    return is_left && !was_told ? block : TESSERA_NONE;
+  if (is_left && (edit->kind == TESSERA_EDIT_PIN || edit->kind == TESSERA_EDIT_TOGETHER ||
+                  edit->kind == TESSERA_EDIT_APART))
+    return TESSERA_NONE;
+  uint32_t through = find_mate (&edit->what, mates, block);
+
+  return through == TESSERA_NONE && edit->has_with ? find_mate (&edit->with, mates, block)
+                                                   : through;
+}
+
+static void
+print_edit (const TesseraEdit *edit,
+            size_t index,
+            gboolean is_left,
+            uint32_t block,
+            uint32_t through)
+{
+  g_autofree char *text = tessera_edit_describe (edit);
+  const char *effect =
+      edit->kind == TESSERA_EDIT_DYNAMIC && !is_left
+          ? "would leave it to the dynamic allocator, but it has no slot, since its "
+            "request differs from step to step"
+          : effects[edit->kind];
+
+  printf ("edit %zu %s", index + 1, effect);
+  if (through != block)
+    printf (", by way of block %u, whose place it shares", through);
+  printf (": %s\n", cli_shown (text));
+}
+
+static void
+json_edit (JsonBuilder *json, const TesseraEdit *edit, size_t index, uint32_t through)
+{
+  g_autofree char *text = tessera_edit_describe (edit);
+
+  json_builder_begin_object (json);
+  cli_json_integer (json, "edit", index + 1);
+  cli_json_text (json, "kind", edits_get_name (EDITS_KINDS, edit->kind));
+  cli_json_text (json, "text", text);
+  cli_json_integer (json, "block", through);
+  json_builder_end_object (json);
+}
+
+/* The edits behind the place of @block, a line or an object each. @json: (nullable).
+ * Returns: whether one pins it */
+static gboolean
+tell_edits (JsonBuilder *json, const Explain *explain, uint32_t block)
+{
+  const TesseraEdit *edits = explain->options.edits;
+  const gboolean is_left = explain->study.planned->is_left[block];
+  g_autofree guint8 *mates = find_place_mates (explain, block);
+  gboolean is_pinned = FALSE, was_left = FALSE;
+
+  /* Caps last: they take what other edits did not. */
+  for (int caps = 0; caps < 2; caps++)
+    for (size_t i = 0; i < explain->options.n_edits; i++)
+      {
+        uint32_t through =
+            (edits[i].kind == TESSERA_EDIT_CAP) == caps
+                ? find_concerned (&explain->settled[i], mates, block, is_left, was_left)
+                : TESSERA_NONE;
+
+        if (through == TESSERA_NONE)
+          continue;
+        if (json != NULL)
+          json_edit (json, &edits[i], i, through);
+        else
+          print_edit (&edits[i], i, is_left, block, through);
+        is_pinned |= edits[i].kind == TESSERA_EDIT_PIN;
+        was_left |= edits[i].kind == TESSERA_EDIT_DYNAMIC;
+      }
+  return is_pinned;
+}
+
+static void
+json_blocks (JsonBuilder *json, const char *key, const uint32_t *blocks, size_t n)
+{
+  cli_json_array (json, key);
+  for (size_t i = 0; i < n; i++)
+    json_builder_add_int_value (json, blocks[i]);
+  json_builder_end_array (json);
+}
+
+static void
+print_blocks (const Explain *explain, const char *what, const uint32_t *blocks, size_t n)
+{
+  printf ("%s: %s", what, n == 0 ? "nothing" : "");
+  for (size_t i = 0; i < MIN (n, MOST_NEIGHBOURS); i++)
+    {
+      const TesseraBlock *block = &explain->study.blocks->blocks[blocks[i]];
+
+      printf ("%sblock %u (%s, events %u to %u)", i > 0 ? ", " : "", blocks[i],
+              TESSERA_SIZE (block->block_bytes), block->born_index, block->died_index);
+    }
+  printf (n > MOST_NEIGHBOURS ? ", and %zu more\n" : "\n", n - MOST_NEIGHBOURS);
+}
+
+static void
+json_place (const Explain *explain,
+            uint32_t index,
+            const TesseraPlaceReason *reason,
+            const WhatIf *answer)
+{
+  const CliStudy *study = &explain->study;
+  const TesseraBlock *block = &explain->regrouped.blocks.blocks[index];
+  g_autofree char *line = cli_own_line (study->trace, block->stack);
+  JsonBuilder *json = cli_json_new ();
+
+  cli_json_text (json, "file", study->path);
+  cli_json_integer (json, "block", index);
+  cli_json_integer (json, "size_bytes", block->size_bytes);
+  cli_json_integer (json, "block_bytes", reason->block_bytes);
+  cli_json_integer (json, "born_index", block->born_index);
+  cli_json_integer (json, "died_index", block->died_index);
+  cli_json_text (json, "class", cli_class_name (block->lifetime_class));
+  cli_json_text (json, "line", line);
+  cli_json_text (json, "layout", cli_layout_name (study->planned->kind));
+  cli_json_text (json, "strategy", study->plan->strategy);
+  cli_json_integer (json, "addr", reason->addr);
+  cli_json_integer (json, "offset_bytes", reason->addr - reason->base_addr);
+  cli_json_integer (json, "lower_offset_bytes", reason->lower_addr - reason->base_addr);
+  json_blocks (json, "below", reason->below, reason->n_below);
+  json_blocks (json, "above", reason->above, reason->n_above);
+  json_blocks (json, "chain", reason->chain, reason->n_chain);
+  cli_json_bool (json, "left", study->planned->is_left[index]);
+  cli_json_array (json, "edits");
+  tell_edits (json, explain, index);
+  json_builder_end_array (json);
+  json_answer (json, answer);
+  cli_json_print (json);
+}
+
+/* What it is and where it lies. */
+static void
+print_block (const Explain *explain, uint32_t index, const TesseraPlaceReason *reason)
+{
+  const TesseraBlock *block = &explain->regrouped.blocks.blocks[index];
+  const TesseraLayout *planned = explain->study.planned;
+  g_autofree char *line = cli_own_line (explain->study.trace, block->stack);
+  const uint64_t offset = reason->addr - reason->base_addr;
+
+  printf ("block %u: %s (%" G_GUINT64_FORMAT " bytes asked for), %s, stream %u,"
+          " events %u to %u\n%s\n",
+          index, TESSERA_SIZE (reason->block_bytes), block->size_bytes,
+          cli_class_name (block->lifetime_class), block->stream, block->born_index,
+          block->died_index, cli_shown (line));
+  printf ("in the plan it lies at %s to %s of %s%s; strategy %s\n", TESSERA_SIZE (offset),
+          TESSERA_SIZE (offset + reason->block_bytes),
+          planned->is_hit[index] ? "the pool" : "dynamic memory",
+          planned->is_hit[index]    ? ""
+          : planned->is_left[index] ? ", a planned miss"
+                                    : ", the plan has no place free for it",
+          cli_shown (explain->study.plan->strategy));
+}
+
+static void
+print_lower (const TesseraPlaceReason *reason, gboolean is_pinned)
+{
+  if (reason->lower_addr == reason->addr)
+    puts ("lower: no place below is free over its whole life");
+  else
+    printf ("lower: %s is free over its whole life; %s\n",
+            TESSERA_SIZE (reason->lower_addr - reason->base_addr),
+            is_pinned ? "the pin keeps it from there"
+                      : "the strategy's order placed it when others it was kept from lay "
+                        "there");
+}
+
+static void
+print_place (const Explain *explain,
+             uint32_t index,
+             const TesseraPlaceReason *reason,
+             const WhatIf *answer)
+{
+  g_autofree char *moment = name_moment ();
+  g_autofree char *text = describe_answer (explain, answer);
+
+  print_block (explain, index, reason);
+  const gboolean is_pinned = tell_edits (NULL, explain, index);
+  print_blocks (explain, "rests on", reason->below, reason->n_below);
+  print_blocks (explain, "carries", reason->above, reason->n_above);
+  print_blocks (explain, "down to the ground", reason->chain, reason->n_chain);
+  print_lower (reason, is_pinned);
+  printf ("what if %s%s: %s%s\n", answer->without ? "kept elsewhere" : "freed before ",
+          answer->without ? "" : cli_shown (moment),
+          answer->n_changed == 0 ? "nothing changes, it does not live across that"
+                                 : "the plan takes ",
+          answer->n_changed == 0 ? "" : text);
+}
+
+static void
+explain_block (const Explain *explain, const char *text)
+{
+  const CliStudy *study = &explain->study;
+  TesseraPlaceReason reason;
+  guint64 index;
+
+  if (!g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32, &index, NULL) ||
+      index >= study->blocks->n_blocks)
+    cli_fail_with ("%s has blocks 0 to %zu, so there is no block %s", study->path,
+                   study->blocks->n_blocks - 1, text);
+  TesseraStatus status =
+      tessera_explain_place (study->blocks, study->planned, (uint32_t) index, &reason);
+  if (status == TESSERA_INVALID)
+    cli_fail_with ("%s: block %s was never placed: its request failed", study->path,
+                   text);
+  cli_must_of (study->path, status);
+  g_autofree guint8 *alike = cli_find_alike (study, (uint32_t) index);
+  const WhatIf answer = ask_what_if (
+      explain, alike, explain->regrouped.blocks.blocks[index].lifetime_class);
+  if (cli_given.json)
+    json_place (explain, (uint32_t) index, &reason, &answer);
+  else
+    print_place (explain, (uint32_t) index, &reason, &answer);
+  tessera_place_reason_clear (&reason);
+}
+
+/* One byte a block: those that would be in the row called @name, at any moment. */
+static guint8 *
+find_row_blocks (const CliStudy *study, CliBy by, const char *name)
+{
+  guint8 *chosen = g_new0 (guint8, study->blocks->n_blocks + 1);
+
+  for (size_t i = 0; i < study->blocks->n_blocks; i++)
+    {
+      g_autofree char *own = cli_row_name (study, by, &study->blocks->blocks[i]);
+
+      chosen[i] = g_str_equal (own, name);
+    }
+  return chosen;
+}
+
+static void
+json_row (JsonBuilder *json, const CliRow *row, const WhatIf *answer)
+{
+  json_builder_begin_object (json);
+  cli_json_text (json, "name", row->name);
+  cli_json_integer (json, "bytes", row->bytes);
+  cli_json_integer (json, "blocks", row->n_blocks);
+  cli_json_text (json, "class", cli_class_name (row->lifetime_class));
+  cli_json_bool (json, "recomputable", row->is_recomputable);
+  if (answer != NULL)
+    json_answer (json, answer);
+  json_builder_end_object (json);
+}
+
+/* @answer: (nullable): nobody asked */
+static void
+print_row (CliTable *table,
+           const Explain *explain,
+           const CliRow *row,
+           const WhatIf *answer)
+{
+  g_autofree char *name = g_strdup_printf (
+      "%s%s", row->name, row->is_recomputable ? " (could be recomputed)" : "");
+  g_autofree char *text =
+      answer != NULL && answer->n_changed > 0 ? describe_answer (explain, answer) : NULL;
+  g_autofree char *told =
+      text == NULL
+          ? NULL
+          : g_strdup_printf ("%s: %s",
+                             answer->without ? "kept elsewhere" : "freed before", text);
+
+  cli_table_integer (table, row->bytes);
+  cli_table_integer (table, row->n_blocks);
+  cli_table_text (table, cli_class_name (row->lifetime_class));
+  cli_table_text (table, name);
+  cli_table_text (table, told);
+  cli_table_end_row (table);
+}
+
+static void
+tell_rows (const Explain *explain, const CliStudy *shown, uint32_t at, JsonBuilder *json)
+{
+  static const char *const columns[] = {
+    "bytes", "blocks", "class", "row", "what_the_plan_would_take", NULL
+  };
+  g_autoptr (GArray) alive = g_array_new (FALSE, FALSE, sizeof (guint32));
+  CliTable *table = json == NULL ? cli_table_new (CLI_TABLE_TEXT, columns) : NULL;
+
+  for (guint32 i = 0; i < shown->blocks->n_blocks; i++)
+    if (shown->blocks->blocks[i].born_index <= at &&
+        shown->blocks->blocks[i].died_index > at)
+      g_array_append_val (alive, i);
+  g_autoptr (GArray) rows = cli_group_blocks (shown, alive, explain->by, FALSE);
+  for (guint i = 0; i < MIN (rows->len, MOST_ROWS); i++)
+    {
+      const CliRow *row = &g_array_index (rows, CliRow, i);
+      gboolean is_asked = i < (guint) n_asked;
+      WhatIf answer = { 0 };
+
+      if (is_asked)
+        {
+          g_autofree guint8 *chosen = find_row_blocks (shown, explain->by, row->name);
+          answer = ask_what_if (explain, chosen, row->lifetime_class);
+        }
+      if (json != NULL)
+        json_row (json, row, is_asked ? &answer : NULL);
+      else
+        print_row (table, explain, row, is_asked ? &answer : NULL);
+    }
+  cli_progress_end ();
+  if (table != NULL)
+    cli_table_print (table);
+}
+
+static void
+explain_peak (const Explain *explain)
+{
+  CliStudy shown = explain->study;
+  TesseraBlocks blocks = explain->regrouped.blocks;
+  g_autofree char *moment = name_moment ();
+  uint32_t at = 0;
+  uint64_t bytes = tessera_blocks_bound (&blocks, 0, blocks.n_events, &at);
+
+  shown.blocks = &blocks;
+  if (cli_given.json)
+    {
+      JsonBuilder *json = cli_json_new ();
+
+      cli_json_text (json, "file", shown.path);
+      cli_json_integer (json, "at_event", at);
+      cli_json_integer (json, "bound_bytes", bytes);
+      cli_json_integer (json, "height_bytes", shown.plan->height_bytes);
+      cli_json_integer (json, "edits", shown.plan->n_edits);
+      cli_json_text (json, "freed_before", moment);
+      cli_json_array (json, "rows");
+      tell_rows (explain, &shown, at, json);
+      json_builder_end_array (json);
+      cli_json_print (json);
+      return;
+    }
+  printf ("the peak of live: %s at event %u; the plan takes %s. What if a row were freed "
+          "before %s:\n",
+          TESSERA_SIZE (bytes), at, TESSERA_SIZE (shown.plan->height_bytes),
+          cli_shown (moment));
+  tell_rows (explain, &shown, at, NULL);
+}
+
+static int
+run_explain (int n_files, char **files)
+{
+  static const char *const ways[] = {
+    [CLI_BY_PHASES] = "phases", [CLI_BY_LINE] = "line", [CLI_BY_SIZE] = "size", NULL
+  };
+  Explain explain = { .options = { .first_step = -1, .last_step = -1 } };
+  int by = cli_choose (by_text, ways);
+
+  if (by < 0)
+    cli_usage ("--by takes phases, line or size, not \"%s\"", by_text);
+  cli_read_least ("--rows", n_asked, 0, "a number of rows");
+  explain.by = (CliBy) by;
+  cli_study_open (&explain.study, files[0]);
+  explain.options.progress = cli_progress ("planning");
+  if (explain.study.blocks->n_blocks == 0)
+    cli_fail_with ("%s holds no blocks", files[0]);
+  plan_as_edited (&explain);
+  find_moments (&explain);
+  cli_progress_end ();
+  if (!cli_given.json)
+    cli_print_edits (&explain.study);
+  if (n_files == 2)
+    explain_block (&explain, files[1]);
+  else
+    explain_peak (&explain);
+  for (size_t i = 0; i < explain.options.n_edits; i++)
+    tessera_edit_clear (&explain.settled[i]);
+  g_free (explain.settled);
+  free (explain.moments.events);
+  cli_regrouped_clear (&explain.regrouped);
+  cli_study_clear (&explain.study);
+  return CLI_DONE;
+}
+
+static const GOptionEntry explain_options[] = {
+  CLI_OPTION ("by",
+              0,
+              STRING,
+              &by_text,
+              "Rows of the peak of live: phases (of birth and death), line, or size",
+              "WHAT"),
+  CLI_OPTION ("freed-before",
+              0,
+              STRING,
+              &freed_before,
+              "What if it were freed before each phase of this name, or before an event "
+              "(default: the peak of live of each step)",
+              "PHASE|EVENT"),
+  CLI_OPTION ("rows",
+              0,
+              INT,
+              &n_asked,
+              "Plan again for so many rows, largest first (default 5)",
+              "N"),
+  CLI_OPTION_EDITS,
+  CLI_OPTION_NO_EDITS,
+  { NULL }
+};
+
+const CliCommand cli_explain = {
+  .name = "explain",
+  .synopsis = "FILE [BLOCK]",
+  .summary = "why a block lies where the plan puts it; what makes the peak of live",
+  .help =
+      "Without BLOCK: what is alive at the peak of live, and what the plan would take if "
+      "it "
+      "were freed before.\n"
+      "BLOCK is an index as `tessera export --table blocks` and the viewer show it. The "
+      "plan is made\n"
+      "with the edits that are kept with FILE, unless --edits or --no-edits is given, "
+      "and "
+      "they are told.",
+  .takes = CLI_READS_TRACE,
+  .n_least = 1,
+  .n_most = 2,
+  .options = explain_options,
+  .run = run_explain,
+};

@@ -1,0 +1,299 @@
+/*
+ * What a file is: tessera info, fit and import.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+
+#include "cli/tell.h"
+
+/* --at was not given: no number that a person may type. */
+#define NO_EVENT G_MININT64
+
+#define MOST_FAILURES 100
+
+static gint64 at_event = NO_EVENT;
+static gboolean is_fast;
+
+static const char *const steps_from[] = {
+  [TESSERA_STEPS_NONE] = "none",
+  [TESSERA_STEPS_ANNOTATED] = "annotations",
+  [TESSERA_STEPS_REPETITION] = "repetition",
+};
+
+static double
+fragmentation (const TesseraLayout *layout)
+{
+  return layout->peak_reserved_bytes > 0 ? 1.0 - (double) layout->peak_allocated_bytes /
+                                                     (double) layout->peak_reserved_bytes
+                                         : 0.0;
+}
+
+static void
+json_facts (JsonBuilder *json, const CliStudy *study)
+{
+  const TesseraTrace *trace = study->trace;
+  const TesseraLayout *layout = study->layout;
+
+  cli_json_text (json, "file", study->path);
+  cli_json_text (json, "format", tessera_trace_get_meta (trace, "format"));
+  cli_json_integer (json, "device", trace->device);
+  cli_json_integer (json, "devices", trace->n_devices);
+  cli_json_integer (json, "device_bytes",
+                    trace->device_bytes ? trace->device_bytes : G_MAXUINT64);
+  cli_json_integer (json, "events", trace->n_events);
+  cli_json_integer (json, "blocks", study->blocks->n_blocks);
+  cli_json_integer (json, "streams", trace->n_streams);
+  cli_json_integer (json, "steps", study->structure->n_steps);
+  cli_json_text (json, "steps_from", steps_from[study->structure->steps_from]);
+  cli_json_number (json, "steps_confidence", study->structure->confidence);
+  cli_json_integer (json, "phases", study->structure->n_phases);
+  cli_json_bool (json, "phases_inferred", study->structure->phases_inferred);
+  cli_json_text (json, "layout", cli_layout_name (layout->kind));
+  cli_json_text (json, "note", layout->note);
+  cli_json_notes (json, study);
+  cli_json_integer (json, "peak_live_bytes", layout->peak_live_bytes);
+  cli_json_integer (json, "peak_allocated_bytes", layout->peak_allocated_bytes);
+  cli_json_integer (json, "peak_active_bytes", layout->peak_active_bytes);
+  cli_json_integer (json, "peak_reserved_bytes", layout->peak_reserved_bytes);
+  cli_json_number (json, "fragmentation", fragmentation (layout));
+  cli_json_integer (json, "ooms", layout->n_ooms);
+  cli_json_recording (json, study);
+}
+
+static void
+json_failures (JsonBuilder *json, const CliStudy *study)
+{
+  /* The last ones: a loop that catches the error may fail thousands of times. */
+  size_t n = study->layout->n_ooms;
+
+  cli_json_array (json, "failures");
+  for (size_t i = n > MOST_FAILURES ? n - MOST_FAILURES : 0; i < n; i++)
+    {
+      TesseraParts parts = cli_study_parts (study, study->layout->ooms[i].event_index);
+
+      json_builder_begin_object (json);
+      cli_json_parts (json, study, &parts);
+      json_builder_end_object (json);
+    }
+  json_builder_end_array (json);
+}
+
+static void
+print_json (const CliStudy *study,
+            const TesseraVerdict *verdict,
+            const TesseraParts *parts)
+{
+  JsonBuilder *json = cli_json_new ();
+
+  json_facts (json, study);
+  cli_json_text (json, "headline", verdict->headline);
+  cli_json_text (json, "sentence", verdict->sentence);
+  cli_json_text (json, "cause", cli_cause_name (verdict->cause));
+  cli_json_bool (json, "died", verdict->died);
+  cli_json_warnings (json, study);
+  cli_json_parts (json, study, parts);
+  json_failures (json, study);
+  if (study->plan != NULL)
+    {
+      cli_json_edits (json, study);
+      cli_tell_kinds (json, study->plan);
+    }
+  cli_json_object (json, "needs");
+  cli_json_needs (json, study);
+  json_builder_end_object (json);
+  cli_json_print (json);
+}
+
+static void
+print_text (const CliStudy *study,
+            const TesseraVerdict *verdict,
+            const TesseraParts *parts)
+{
+  const TesseraTrace *trace = study->trace;
+  const TesseraStructure *structure = study->structure;
+  const char *format = tessera_trace_get_meta (trace, "format");
+
+  printf ("%s\n%s\n", verdict->headline, verdict->sentence);
+  cli_print_parts (study, parts);
+  cli_print_needs (study);
+  if (study->plan != NULL)
+    cli_print_edits (study);
+  printf ("\n%s: %s, device %u of %zu; %zu events, %zu blocks, %zu stream%s\n",
+          cli_shown (trace->source != NULL ? trace->source : study->path),
+          format != NULL ? cli_shown (format) : "trace", trace->device,
+          trace->n_devices > 0 ? trace->n_devices : 1, trace->n_events,
+          study->blocks->n_blocks, trace->n_streams, trace->n_streams == 1 ? "" : "s");
+  printf (
+      "%zu steps (%s, confidence %.2f), %zu phases%s; layout %s; fragmentation %.1f %%\n",
+      structure->n_steps, steps_from[structure->steps_from], structure->confidence,
+      structure->n_phases, structure->phases_inferred ? " (inferred)" : "",
+      cli_layout_name (study->layout->kind), fragmentation (study->layout) * 100);
+  if (study->plan != NULL)
+    {
+      cli_tell_kept (NULL, study);
+      cli_tell_kinds (NULL, study->plan);
+    }
+  cli_print_recording (study);
+  if (study->layout->note[0] != '\0')
+    printf ("note: %s\n", cli_shown (study->layout->note));
+  cli_print_notes (study);
+}
+
+static int
+run_info (int n_files, char **files)
+{
+  g_auto (CliStudy) study = { 0 };
+  TesseraVerdict verdict;
+
+  if (at_event != NO_EVENT && (at_event < 0 || at_event >= (gint64) TESSERA_NONE))
+    cli_usage ("--at takes an event index, 0 or more");
+  cli_study_open (&study, files[0]);
+  cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
+  if (!is_fast)
+    {
+      cli_study_plan_as_edited (&study);
+      cli_study_needs (&study);
+    }
+  cli_must_of (files[0], cli_study_verdict (&study, &verdict));
+  const TesseraParts parts = cli_study_parts (
+      &study, at_event == NO_EVENT ? cli_study_moment (&study) : (uint32_t) at_event);
+  if (cli_given.json)
+    print_json (&study, &verdict, &parts);
+  else
+    print_text (&study, &verdict, &parts);
+  return CLI_DONE;
+}
+
+static const GOptionEntry info_options[] = {
+  CLI_OPTION (
+      "at",
+      0,
+      INT64,
+      &at_event,
+      "The moment whose parts are told (default: the verdict's: the last failure, "
+      "else the first maximum of reserved, of a followed plan the fullest)",
+      "EVENT"),
+  CLI_OPTION_NO_EDITS,
+  CLI_OPTION ("fast", 0, NONE, &is_fast, "Leave out plan and smallest devices", NULL),
+  { NULL }
+};
+
+const CliCommand cli_info = {
+  .name = "info",
+  .synopsis = "FILE",
+  .summary = "why is reserved above allocated: the verdict and its parts",
+  .help =
+      "FILE is a PyTorch snapshot (.pickle, .pickle.gz), a CSV or a .tsr.\n"
+      "The parts sum to the reserved bytes of that moment, to the byte. The plan is made "
+      "with the\n"
+      "edits that are kept with FILE (tessera edits), as `tessera plan` makes it, unless "
+      "--no-edits is\ngiven.",
+  .takes = CLI_READS_TRACE,
+  .n_least = 1,
+  .n_most = 1,
+  .options = info_options,
+  .run = run_info,
+};
+
+static int
+run_fit (int n_files, char **files)
+{
+  g_auto (CliStudy) study = { 0 };
+
+  cli_study_open (&study, files[0]);
+  cli_study_plan_as_edited (&study);
+  cli_study_needs (&study);
+  if (cli_given.json)
+    {
+      JsonBuilder *json = cli_json_new ();
+
+      cli_json_text (json, "file", study.path);
+      cli_json_warnings (json, &study);
+      cli_json_needs (json, &study);
+      cli_json_edits (json, &study);
+      cli_json_print (json);
+      return CLI_DONE;
+    }
+  cli_print_warnings (&study);
+  cli_print_needs (&study);
+  cli_print_edits (&study);
+  return CLI_DONE;
+}
+
+static const GOptionEntry fit_options[] = { CLI_OPTION_NO_EDITS, { NULL } };
+
+const CliCommand cli_fit = {
+  .name = "fit",
+  .synopsis = "FILE",
+  .summary = "the smallest device that completes the trace, policy by policy",
+  .help = "Found by bisection over the simulation, to 2 MiB. The plan is made with the "
+          "edits that are kept\nwith FILE, unless --no-edits is given.",
+  .takes = CLI_READS_TRACE,
+  .n_least = 1,
+  .n_most = 1,
+  .options = fit_options,
+  .run = run_fit,
+};
+
+/* What no other command takes is no trace that anybody should keep: a replay can fail where
+ * something was held at the start. */
+static void
+check_replay (const CliStudy *study)
+{
+  const TesseraTrace *trace = study->trace;
+  bool is_recorded = trace->has_addresses && trace->has_segments;
+  TesseraSimulateOptions options = cli_simulate_options (
+      is_recorded ? TESSERA_LAYOUT_RECORDED : TESSERA_LAYOUT_NATIVE, NULL);
+
+  if (!is_recorded && trace->start.n_segments == 0 && trace->start.n_blocks == 0)
+    return;
+  options.without_curves = true;
+  options.progress = cli_progress ("checking");
+  tessera_layout_free (cli_study_simulate (study, &options, NULL));
+}
+
+static int
+run_import (int n_files, char **files)
+{
+  g_auto (CliStudy) study = { 0 };
+  const char *output = cli_given.output;
+
+  cli_study_open (&study, files[0]);
+  check_replay (&study);
+  cli_must (
+      tessera_trace_save (study.trace, output, cli_progress ("writing"), cli_error ()));
+  cli_progress_end ();
+  if (cli_given.json)
+    {
+      JsonBuilder *json = cli_json_new ();
+
+      cli_json_text (json, "file", output);
+      cli_json_integer (json, "events", study.trace->n_events);
+      cli_json_integer (json, "stacks", study.trace->n_stacks);
+      cli_json_integer (json, "blocks", study.blocks->n_blocks);
+      cli_json_notes (json, &study);
+      cli_json_print (json);
+      return CLI_DONE;
+    }
+  printf ("%s: %zu events, %zu blocks, %zu stacks\n", cli_shown (output),
+          study.trace->n_events, study.blocks->n_blocks, study.trace->n_stacks);
+  cli_print_notes (&study);
+  return CLI_DONE;
+}
+
+static const GOptionEntry import_options[] = {
+  CLI_OPTION_OUTPUT ("The trace to write", "T.tsr"), CLI_OPTION_FORCE, { NULL }
+};
+
+const CliCommand cli_import = {
+  .name = "import",
+  .synopsis = "FILE -o T.tsr",
+  .summary = "turn a snapshot or CSV into a trace that anyone can query",
+  .help = "docs/FORMAT.md describes the tables and answers ten questions in SQL.",
+  .takes = CLI_READS_TRACE | CLI_NEEDS_OUTPUT | CLI_WRITES_TRACE,
+  .n_least = 1,
+  .n_most = 1,
+  .options = import_options,
+  .run = run_import,
+};

@@ -1,0 +1,228 @@
+/* tessera render, and the figure of picture.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/picture.h"
+
+#include <cairo-svg.h>
+#include <stdio.h>
+
+#include "cli/tell.h"
+#include "db/output.h"
+
+/* What the figure's titles say. */
+typedef struct
+{
+  char left[96], left_sub[160], right_sub[200];
+} Titles;
+
+static void
+write_titles (const CliStudy *study, Titles *titles)
+{
+  const TesseraLayout *layout = study->layout;
+
+  *titles = (Titles){ 0 };
+  g_snprintf (titles->left, sizeof titles->left, "%s, %s", tessera_layout_owner (layout),
+              cli_layout_name (layout->kind));
+  g_snprintf (titles->left_sub, sizeof titles->left_sub,
+              "peak reserved %s, peak live %s%s",
+              TESSERA_SIZE (layout->peak_reserved_bytes),
+              TESSERA_SIZE (layout->peak_live_bytes), layout->n_ooms > 0 ? ", died" : "");
+  if (study->plan == NULL)
+    return;
+  g_autofree char *proof = cli_proof_text (study->plan);
+  g_snprintf (titles->right_sub, sizeof titles->right_sub,
+              "height %s, %s, checked, %.2f s", TESSERA_SIZE (study->plan->height_bytes),
+              proof, study->plan_seconds);
+}
+
+static cairo_status_t
+append_bytes (void *closure, const unsigned char *data, unsigned int n_data)
+{
+  g_byte_array_append (closure, data, n_data);
+  return CAIRO_STATUS_SUCCESS;
+}
+
+static TesseraStatus
+draw (const TesseraFigure *figure,
+      const CliSheet *sheet,
+      cairo_surface_t *surface,
+      TesseraError *error)
+{
+  cairo_t *cr = cairo_create (surface);
+  TesseraStatus status =
+      tessera_figure_draw (figure, cr, sheet->width, sheet->height, sheet->scale, error);
+  cairo_destroy (cr);
+  if (status == TESSERA_OK && cairo_surface_status (surface) != CAIRO_STATUS_SUCCESS)
+    status = tessera_fail (error, TESSERA_NO_MEMORY, "the picture could not be drawn: %s",
+                           cairo_status_to_string (cairo_surface_status (surface)));
+  return status;
+}
+
+TesseraStatus
+cli_draw_sheet (const CliStudy *study,
+                const TesseraVerdict *verdict,
+                const CliSheet *sheet,
+                TesseraError *error,
+                GBytes **out_bytes)
+{
+  const CliRegrouped *regrouped = sheet->regrouped;
+  GByteArray *bytes = g_byte_array_new ();
+  cairo_surface_t *surface;
+  Titles titles;
+
+  write_titles (study, &titles);
+  const TesseraFigure figure = {
+    .trace = study->trace,
+    .blocks = regrouped != NULL ? &regrouped->blocks : study->blocks,
+    .groups = regrouped != NULL ? regrouped->groups : NULL,
+    .n_groups = regrouped != NULL ? regrouped->n_groups : 0,
+    .structure = study->structure,
+    .left = study->layout,
+    .right = study->planned,
+    .left_title = titles.left,
+    .left_subtitle = titles.left_sub,
+    .right_title = "Plan",
+    .right_subtitle = titles.right_sub,
+    .plan = study->plan,
+    .verdict = verdict,
+    .needs = &study->needs,
+    .axis = sheet->axis,
+    .colour = sheet->colour,
+    .dark = sheet->dark,
+    .stacked = sheet->stacked,
+  };
+  if (sheet->is_svg)
+    surface = cairo_svg_surface_create_for_stream (append_bytes, bytes, sheet->width,
+                                                   sheet->height);
+  else
+    {
+      surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24,
+                                            (int) (sheet->width * sheet->scale),
+                                            (int) (sheet->height * sheet->scale));
+      cairo_surface_set_device_scale (surface, sheet->scale, sheet->scale);
+    }
+  TesseraStatus status = draw (&figure, sheet, surface, error);
+  if (status == TESSERA_OK && !sheet->is_svg)
+    cairo_surface_write_to_png_stream (surface, append_bytes, bytes);
+  cairo_surface_finish (surface);
+  cairo_surface_destroy (surface);
+  *out_bytes = g_byte_array_free_to_bytes (bytes);
+  if (status != TESSERA_OK)
+    g_clear_pointer (out_bytes, g_bytes_unref);
+  return status;
+}
+
+static char *size_text, *axis_text, *colour_text, *policy_text;
+static gboolean is_dark, is_stacked, has_no_plan;
+static double scale = 1;
+
+static CliSheet
+read_sheet (void)
+{
+  static const char *const axes[] = { "bytes", "events", "time", NULL };
+  static const TesseraAxisKind axis_kinds[] = { TESSERA_AXIS_BYTES_MOVED,
+                                                TESSERA_AXIS_EVENTS, TESSERA_AXIS_TIME };
+  const char *colours[TESSERA_N_COLOUR_KEYS + 1] = { NULL };
+  const char *output = cli_given.output;
+  CliSheet sheet = { .width = 1600,
+                     .height = 1000,
+                     .scale = scale,
+                     .dark = is_dark,
+                     .stacked = is_stacked,
+                     .is_svg = g_str_has_suffix (output, ".svg") };
+
+  for (int key = 0; key < TESSERA_N_COLOUR_KEYS; key++)
+    colours[key] = tessera_colour_key_name ((TesseraColourKey) key);
+  int axis = cli_choose (axis_text, axes), colour = cli_choose (colour_text, colours);
+  if (!sheet.is_svg && !g_str_has_suffix (output, ".png") &&
+      tessera_output_descriptor (output) < 0)
+    cli_usage ("the picture's name must end in .png or .svg");
+  if (size_text != NULL &&
+      (sscanf (size_text, "%dx%d", &sheet.width, &sheet.height) != 2 ||
+       sheet.width < 640 || sheet.height < 400 || sheet.width > 16384 ||
+       sheet.height > 16384))
+    cli_usage ("--size takes WIDTHxHEIGHT, 640x400 to 16384x16384");
+  if (!(scale >= 0.5 && scale <= 8))
+    cli_usage ("--scale takes 0.5 to 8");
+  if (axis < 0)
+    cli_usage ("--axis takes bytes, events or time");
+  if (colour < 0)
+    cli_usage ("--colour takes class, group, size, stream, phase, module or age");
+  sheet.axis = axis_kinds[axis];
+  sheet.colour = (TesseraColourKey) colour;
+  return sheet;
+}
+
+static int
+run_render (int n_files, char **files)
+{
+  g_auto (CliStudy) study = { 0 };
+  g_auto (CliRegrouped) regrouped = { 0 };
+  g_autoptr (GBytes) bytes = NULL;
+  CliSheet sheet = read_sheet ();
+  TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
+  TesseraLayoutKind kind = TESSERA_LAYOUT_RECORDED;
+  const char *plan = NULL;
+  TesseraVerdict verdict;
+  gsize n_bytes;
+
+  if (policy_text != NULL &&
+      (!cli_parse_policy (policy_text, &kind, &plan) || plan != NULL))
+    cli_usage ("--policy takes recorded, native or expandable");
+  cli_study_open (&study, files[0]);
+  cli_study_layout (&study, kind);
+  cli_study_edits (&study, &options);
+  regrouped = cli_regroup (&study);
+  if (!has_no_plan)
+    {
+      cli_study_plan (&study, &options);
+      cli_study_needs (&study);
+    }
+  sheet.regrouped = &regrouped;
+  cli_must_of (files[0], cli_study_verdict (&study, &verdict));
+  cli_must (cli_draw_sheet (&study, &verdict, &sheet, cli_error (), &bytes));
+  const char *data = g_bytes_get_data (bytes, &n_bytes);
+  cli_must (tessera_write_file (cli_given.output, data, n_bytes, cli_error ()));
+  return CLI_DONE;
+}
+
+static const GOptionEntry render_options[] = {
+  CLI_OPTION_OUTPUT ("The picture to write", "PICTURE"),
+  CLI_OPTION ("size", 0, STRING, &size_text, "Size (default 1600x1000)", "WxH"),
+  CLI_OPTION ("scale", 0, DOUBLE, &scale, "Pixels per unit (default 1)", "S"),
+  CLI_OPTION ("axis",
+              0,
+              STRING,
+              &axis_text,
+              "Time axis: bytes moved (default), events, time",
+              "AXIS"),
+  CLI_OPTION ("colour",
+              0,
+              STRING,
+              &colour_text,
+              "Colour by class (default), group, size, stream, phase, module, age",
+              "KEY"),
+  CLI_OPTION ("policy",
+              0,
+              STRING,
+              &policy_text,
+              "Left: recorded (default), native, expandable",
+              "POLICY"),
+  CLI_OPTION ("dark", 0, NONE, &is_dark, "Light on dark", NULL),
+  CLI_OPTION ("stacked", 0, NONE, &is_stacked, "One layout above the other", NULL),
+  CLI_OPTION ("no-plan", 0, NONE, &has_no_plan, "Draw the left layout only", NULL),
+  CLI_OPTION_NO_EDITS,
+  CLI_OPTION_FORCE,
+  { NULL }
+};
+
+const CliCommand cli_render = {
+  .name = "render",
+  .synopsis = "FILE -o PICTURE.png|svg",
+  .summary = "draw both layouts side by side",
+  .help =
+      "Time runs to the right, addresses upward; reserved but free memory is hatched.",
+  .takes = CLI_READS_TRACE | CLI_NEEDS_OUTPUT | CLI_WRITES_OTHER,
+  .n_least = 1,
+  .n_most = 1,
+  .options = render_options,
+  .run = run_render,
+};

@@ -1,0 +1,32 @@
+/*
+ * What a study looks like: the figure as PNG or SVG, and the page of `tessera report`.
+ * Nothing here ends the command: the viewer makes reports, too.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "cli/study.h"
+#include "picture/figure.h"
+
+typedef struct
+{
+  int width, height; /* in user units */
+  double scale;      /* device pixels per unit */
+  gboolean dark, stacked, is_svg;
+  TesseraAxisKind axis;
+  TesseraColourKey colour;
+  const CliRegrouped *regrouped; /* (nullable): what colours go by */
+} CliSheet;
+
+/* The bytes of a PNG or SVG of the study; the caller unrefs. */
+TESSERA_MUST_USE TesseraStatus cli_draw_sheet (const CliStudy *study,
+                                               const TesseraVerdict *verdict,
+                                               const CliSheet *sheet,
+                                               TesseraError *error,
+                                               GBytes **out_bytes);
+/* One self-contained HTML page: verdict, pictures, tables. The caller frees the text with
+ * g_string_free(). */
+TESSERA_MUST_USE TesseraStatus cli_report_html (const CliStudy *study,
+                                                GString **out_html,
+                                                TesseraError *error);

@@ -1,0 +1,283 @@
+/*
+ * tessera plan FILE -o P.tsp.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+
+#include "cli/process.h"
+#include "cli/regions.h"
+#include "cli/tell.h"
+
+#define MOST_SECONDS 1000000
+
+static char *steps, *strategy, *regions_text, *resume, *most_length, *most_batch;
+static double time_limit_s;
+static gboolean keeps_best;
+static gint64 budget;
+
+static void
+print_json (const CliStudy *study, const CliRegions *regions)
+{
+  const TesseraPlan *plan = study->plan;
+  JsonBuilder *json = cli_json_new ();
+  char worse[160];
+
+  cli_json_text (json, "file", study->path);
+  cli_json_text (json, "plan", cli_given.output);
+  cli_json_warnings (json, study);
+  cli_json_integer (json, "bound_bytes", plan->bound_bytes);
+  cli_json_integer (json, "height_bytes", plan->height_bytes);
+  cli_json_proof (json, plan);
+  cli_json_integer (json, "slots", plan->n_slots);
+  cli_json_integer (json, "placeless", plan->n_placeless);
+  cli_json_integer (json, "sections", plan->n_sections);
+  cli_json_integer (json, "groups", plan->n_groups);
+  cli_json_integer (json, "rooms", plan->n_rooms);
+  cli_json_integer (json, "region_bytes",
+                    tessera_plan_pool_bytes (plan) - plan->height_bytes);
+  cli_json_regions (json, regions);
+  cli_json_number (json, "seconds", study->plan_seconds);
+  cli_json_text (json, "strategy", plan->strategy);
+  cli_json_edits (json, study);
+  cli_json_integer (json, "edits_cost_bytes", cli_study_edits_cost (study));
+  cli_json_bool (json, "checked", plan->checked);
+  cli_json_followable (json, plan);
+  cli_json_integer (json, "recorded_reserved_bytes", study->layout->peak_reserved_bytes);
+  cli_json_bool (
+      json, "worse_than_recorded",
+      tessera_describe_worse (plan->height_bytes, study->layout, worse, sizeof worse));
+  cli_json_integer (json, "hits", study->planned->n_hits);
+  cli_json_integer (json, "misses", study->planned->n_misses);
+  cli_json_integer (json, "planned_misses", study->planned->n_planned_misses);
+  cli_tell_kept (json, study);
+  cli_tell_kinds (json, plan);
+  cli_json_laws (json, study);
+  cli_json_digest (json, "slot_digest", plan->slot_digest);
+  cli_json_digest (json, "fingerprint", plan->trace_fingerprint);
+  cli_json_print (json);
+}
+
+/* "bound 1.20 GiB (0.100 % above)": what no layout is below. Where more is proven than
+ * what is alive at once, as of blocks that edits keep apart, that is told beside it. */
+static char *
+format_bound (const TesseraPlan *plan)
+{
+  uint64_t bound_bytes = tessera_plan_proven_bound (plan);
+  double over = bound_bytes > 0
+                    ? ((double) plan->height_bytes / (double) bound_bytes - 1) * 100
+                    : 0;
+
+  return bound_bytes > plan->bound_bytes
+             ? g_strdup_printf ("proven bound %s (%.3f %% above), alive at most %s",
+                                TESSERA_SIZE (bound_bytes), over,
+                                TESSERA_SIZE (plan->bound_bytes))
+             : g_strdup_printf ("bound %s (%.3f %% above)", TESSERA_SIZE (bound_bytes),
+                                over);
+}
+
+static void
+print_text (const CliStudy *study, const TesseraPlan *resumed)
+{
+  const TesseraPlan *plan = study->plan;
+  const TesseraLayout *planned = study->planned;
+  uint64_t cost_bytes = cli_study_edits_cost (study);
+  g_autofree char *misses =
+      cli_planned_misses (planned->n_misses, planned->n_planned_misses);
+  g_autofree char *proof = cli_proof_text (plan), *bound = format_bound (plan);
+  g_autofree char *followable = cli_followable_text (plan);
+  char worse[160];
+
+  cli_print_edits (study);
+  if (resumed != NULL)
+    printf ("goes on from a plan of %s; planning without it may give another than this\n",
+            TESSERA_SIZE (resumed->height_bytes));
+  cli_print_warnings (study);
+  printf ("height %s, %s, %zu slots, %zu groups, %.2f s\n",
+          TESSERA_SIZE (plan->height_bytes), bound, plan->n_slots, plan->n_groups,
+          study->plan_seconds);
+  if (cost_bytes > 0)
+    printf ("the edits cost %s: a plan without them takes %s\n",
+            TESSERA_SIZE (cost_bytes), TESSERA_SIZE (study->unedited_bytes));
+  printf ("%s; %s\n", proof, plan->checked ? "checked" : "not checked");
+  printf ("strategy %s\n", cli_shown (plan->strategy));
+  if (plan->n_rooms > 0)
+    printf ("rooms for dynamic requests: %zu, and %s above the height\n", plan->n_rooms,
+            TESSERA_SIZE (tessera_plan_pool_bytes (plan) - plan->height_bytes));
+  if (plan->n_placeless > 0)
+    printf ("left to the dynamic allocator: %zu requests of the plan\n",
+            plan->n_placeless);
+  printf ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
+          " misses%s\n",
+          planned->n_hits, planned->n_misses, misses);
+  printf ("followable: %s\n", cli_shown (followable));
+  cli_tell_kept (NULL, study);
+  cli_tell_kinds (NULL, plan);
+  cli_print_laws (study);
+  /* Never be worse than PyTorch alone: a plan that is must say so. */
+  if (tessera_describe_worse (plan->height_bytes, study->layout, worse, sizeof worse))
+    printf ("warning: %s\n", worse);
+  if (cli_given.output != NULL)
+    printf ("written to %s\n", cli_shown (cli_given.output));
+}
+
+/* A number, 1 or more; NULL leaves *@most as it is. */
+static gboolean
+parse_most (const char *text, uint64_t *most)
+{
+  return text == NULL || g_ascii_string_to_unsigned (text, 10, 1, G_MAXINT32, most, NULL);
+}
+
+static void
+read_options (TesseraPlanOptions *options, TesseraParameters *most, CliRegions *regions)
+{
+  static const char *const strategies[] = {
+    [TESSERA_STRATEGY_FREE] = "free", [TESSERA_STRATEGY_STALLOC] = "stalloc", NULL
+  };
+  int chosen = cli_choose (strategy, strategies);
+
+  if (steps != NULL && !cli_read_steps (steps, &options->first_step, &options->last_step))
+    cli_usage ("--steps takes A or A-B, not \"%s\"", steps);
+  if (chosen < 0)
+    cli_usage ("--strategy takes free or stalloc, not %s", strategy);
+  if (!cli_parse_regions (regions_text, regions))
+    cli_usage ("--regions takes none, auto, curve or a size, not %s", regions_text);
+  cli_read_least ("--budget", budget, 0, "a number of work units");
+  if (!(time_limit_s >= 0 && time_limit_s <= MOST_SECONDS))
+    cli_usage ("--time-limit takes seconds, 0 (none) to %d", MOST_SECONDS);
+  if (!parse_most (most_batch, &most->batch))
+    cli_usage ("--max-batch takes a number, 1 or more");
+  if (!parse_most (most_length, &most->length))
+    cli_usage ("--max-length takes a number, 1 or more");
+  options->strategy = (TesseraStrategy) chosen;
+  options->regions_for_large = regions->kind != CLI_REGIONS_SMALL;
+  options->work_budget = (uint64_t) budget;
+  options->time_limit_s = time_limit_s;
+  options->keeps_best = keeps_best;
+}
+
+/* The plan to go on from; the planner judges the rest of it. */
+static TesseraPlan *
+load_resumed (const TesseraHistory *history)
+{
+  TesseraPlan *plan = cli_load_plan (resume);
+
+  if (!tessera_history_made_plan (history, plan))
+    cli_fail_with ("planning can't go on from %s: it was made with other edits than "
+                   "those that stand now",
+                   resume);
+  cli_accept_plan (resume, plan, NULL);
+  return plan;
+}
+
+static int
+run_plan (int n_files, char **files)
+{
+  g_auto (CliStudy) study = { 0 };
+  TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
+  TesseraLengthsOptions by_length = { 0 };
+  TesseraPlan *resumed = NULL;
+  CliRegions regions;
+
+  read_options (&options, &by_length.most, &regions);
+  cli_study_open (&study, files[0]);
+  options.progress = cli_progress ("planning");
+  options.listener = cli_listener ();
+  cli_study_edits (&study, &options);
+  by_length.edits = options.edits;
+  by_length.n_edits = options.n_edits;
+  if (resume != NULL)
+    resumed = load_resumed (study.history);
+  options.resumed = resumed;
+  options.resumed_name = resume;
+  cli_process_ask_on_interrupt (keeps_best);
+  cli_study_plan (&study, &options);
+  cli_study_unedited (&study, &options);
+  cli_study_regions (&study, &regions);
+  cli_process_ask_on_interrupt (false);
+  cli_study_laws (&study, &by_length);
+  cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
+  if (cli_given.output != NULL)
+    cli_must (tessera_plan_save (study.plan, cli_given.output, cli_error ()));
+  cli_progress_end ();
+  if (cli_given.json)
+    print_json (&study, &regions);
+  else
+    {
+      print_text (&study, resumed);
+      cli_print_regions (&study, &regions);
+    }
+  tessera_plan_free (resumed);
+  return CLI_DONE;
+}
+
+static const GOptionEntry plan_options[] = {
+  CLI_OPTION_OUTPUT ("The plan to write", "P.tsp"),
+  CLI_OPTION_FORCE,
+  CLI_OPTION ("regions",
+              0,
+              STRING,
+              &regions_text,
+              "Of dynamic requests: space above the slots: none, SIZE, auto (what "
+              "reserves least in simulation), or curve (what several sizes are worth); "
+              "what small blocks need is the default",
+              "SIZE"),
+  CLI_OPTION ("steps", 0, STRING, &steps, "Plan from these steps only", "A-B"),
+  CLI_OPTION_EDITS,
+  CLI_OPTION_NO_EDITS,
+  CLI_OPTION ("strategy",
+              0,
+              STRING,
+              &strategy,
+              "free (best height; the default) or stalloc (groups laid out as units, as "
+              "published)",
+              "NAME"),
+  CLI_OPTION ("budget", 0, INT64, &budget, "Work units (placements tried)", "N"),
+  CLI_OPTION ("time-limit",
+              0,
+              DOUBLE,
+              &time_limit_s,
+              "Stop then, with the best plan so far, which says that it was cut short",
+              "SECONDS"),
+  CLI_OPTION ("keep-best",
+              0,
+              NONE,
+              &keeps_best,
+              "Stopped by ctrl-C, keep the best plan so far",
+              NULL),
+  CLI_OPTION ("resume",
+              0,
+              FILENAME,
+              &resume,
+              "Go on from this plan of FILE: never higher, and it says so",
+              "P.tsp"),
+  CLI_OPTION ("max-length",
+              0,
+              STRING,
+              &most_length,
+              "Where steps vary: plan for lengths up to this one (the longest seen)",
+              "N"),
+  CLI_OPTION ("max-batch",
+              0,
+              STRING,
+              &most_batch,
+              "... and for batches up to this one (the largest seen)",
+              "N"),
+  { NULL }
+};
+
+const CliCommand cli_plan = {
+  .name = "plan",
+  .synopsis = "FILE -o P.tsp",
+  .summary = "plan where every block goes; checked before it is written",
+  .help =
+      "The same trace, edits, options and budget give the same plan on every machine. "
+      "Edits that\n"
+      "are kept with FILE (tessera edits) are applied unless --edits or --no-edits is "
+      "given.",
+  .takes = CLI_READS_TRACE | CLI_WRITES_PLAN,
+  .n_least = 1,
+  .n_most = 1,
+  .options = plan_options,
+  .run = run_plan,
+};

@@ -1,0 +1,489 @@
+/*
+ * Files of plans: tessera check, compare and bench.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/tell.h"
+#include "planner/check.h"
+#include "planner/compare.h"
+#include "recorder/import/import.h"
+
+/* What is planned where no file is named: in the source tree. */
+#define SAMPLES "samples"
+
+static char *trace_path;
+static gint n_rows = 10;
+
+static void
+json_check (const char *path, const TesseraPlan *plan, TesseraLaw law, const char *text)
+{
+  JsonBuilder *json = cli_json_new ();
+  bool is_accepted = law == TESSERA_LAW_NONE;
+
+  cli_json_text (json, "file", path);
+  cli_json_bool (json, "accepted", is_accepted);
+  cli_json_text (json, "law", is_accepted ? NULL : tessera_law_name (law));
+  cli_json_text (json, "at_fault",
+                 is_accepted                      ? NULL
+                 : law == TESSERA_LAW_FINGERPRINT ? trace_path
+                                                  : path);
+  cli_json_text (json, "finding", is_accepted ? NULL : text);
+  cli_json_integer (json, "slots", plan->n_slots);
+  cli_json_integer (json, "placeless", plan->n_placeless);
+  cli_json_integer (json, "height_bytes", plan->height_bytes);
+  cli_json_integer (json, "bound_bytes", plan->bound_bytes);
+  cli_json_proof (json, plan);
+  cli_json_followable (json, plan);
+  cli_json_print (json);
+}
+
+static void
+print_accepted (const char *path, const TesseraPlan *plan)
+{
+  g_autofree char *followable = cli_followable_text (plan);
+  g_autofree char *proof = cli_proof_text (plan);
+
+  printf ("%s: accepted: %zu slots in %s, no overlap in time and address\n",
+          cli_shown (path), plan->n_slots, TESSERA_SIZE (plan->height_bytes));
+  printf ("the plan says: %s\nfollowable: %s\n", proof, cli_shown (followable));
+  if (plan->lengths == NULL)
+    return;
+  g_autofree char *most = cli_most_text (plan->lengths);
+  printf (
+      "so is its plan for every length, at the %u %s that it was made from and others "
+      "up to length %s\n",
+      plan->lengths->n_observed, plan->lengths->cut_phase ? "parts of steps" : "steps",
+      most);
+}
+
+/* The trace of the plan's device: which that is, no option says here. */
+static TesseraTrace *
+open_trace_of (const TesseraPlan *plan, const char *plan_path)
+{
+  const TesseraOpenOptions options = { .device = plan->device,
+                                       .progress = cli_progress ("opening") };
+  TesseraTrace *trace = NULL;
+  TesseraStatus status = tessera_open (trace_path, &options, cli_error (), &trace);
+
+  if (status == TESSERA_INVALID && plan->device != 0)
+    cli_fail_with ("%s is of device %u, which %s does not hold", plan_path, plan->device,
+                   trace_path);
+  cli_must (status);
+  cli_progress_end ();
+  return trace;
+}
+
+static int
+run_check (int n_files, char **files)
+{
+  TesseraPlan *plan = cli_load_plan (files[0]);
+  TesseraTrace *trace = trace_path != NULL ? open_trace_of (plan, files[0]) : NULL;
+  TesseraLaw law = TESSERA_LAW_NONE;
+  TesseraError error = { 0 };
+  TesseraStatus status = tessera_check_plan (plan, trace, &law, &error);
+
+  if (status == TESSERA_OK && plan->lengths != NULL)
+    status = tessera_check_lengths (plan->lengths, &law, &error);
+  if (cli_given.json)
+    json_check (files[0], plan, law, error.text);
+  else if (status == TESSERA_OK)
+    print_accepted (files[0], plan);
+  tessera_trace_free (trace);
+  tessera_plan_free (plan);
+  /* The fingerprint is looked at last: the plan breaks no law by itself. */
+  if (law == TESSERA_LAW_FINGERPRINT)
+    cli_fail_with ("%s: is not the trace that %s was made from: %s", trace_path, files[0],
+                   error.text);
+  if (law != TESSERA_LAW_NONE)
+    cli_fail_with ("%s: breaks the law of %s: %s", files[0], tessera_law_name (law),
+                   error.text);
+  if (status != TESSERA_OK)
+    cli_fail (&error);
+  return CLI_DONE;
+}
+
+static const GOptionEntry check_options[] = {
+  CLI_OPTION (
+      "trace", 0, FILENAME, &trace_path, "The trace it claims to be made from", "FILE"),
+  { NULL }
+};
+
+const CliCommand cli_check = {
+  .name = "check",
+  .synopsis = "P.tsp",
+  .summary = "accept a plan or name the law it breaks",
+  .help = "The checker shares no code with the planner.",
+  .takes = CLI_READS_TRACE,
+  .n_least = 1,
+  .n_most = 1,
+  .options = check_options,
+  .run = run_check,
+};
+
+typedef struct
+{
+  char **paths; /* [2] */
+  TesseraPlan *plans[2];
+  TesseraComparison *compared;
+  CliStudy study;             /* of the trace, where one was named */
+  TesseraLayout *followed[2]; /* then */
+} Comparison;
+
+static void
+json_count (JsonBuilder *json, const char *key, size_t n_blocks, uint64_t n_bytes)
+{
+  cli_json_object (json, key);
+  cli_json_integer (json, "blocks", n_blocks);
+  cli_json_integer (json, "bytes", n_bytes);
+  json_builder_end_object (json);
+}
+
+static void
+json_plan (JsonBuilder *json, const Comparison *c, int i)
+{
+  const TesseraLayout *followed = c->followed[i];
+
+  json_builder_begin_object (json);
+  cli_json_text (json, "file", c->paths[i]);
+  cli_json_text (json, "strategy", c->plans[i]->strategy);
+  cli_json_integer (json, "height_bytes", c->compared->height_bytes[i]);
+  cli_json_integer (json, "bound_bytes", c->compared->bound_bytes[i]);
+  cli_json_integer (json, "proven_bound_bytes", tessera_plan_proven_bound (c->plans[i]));
+  cli_json_number (json, "above_bound_percent", 100 * tessera_plan_gap (c->plans[i]));
+  cli_json_integer (json, "blocks", c->compared->n_slots[i]);
+  if (followed != NULL)
+    {
+      cli_json_integer (json, "hits", followed->n_hits);
+      cli_json_integer (json, "misses", followed->n_misses);
+      cli_json_integer (json, "planned_misses", followed->n_planned_misses);
+    }
+  json_builder_end_object (json);
+}
+
+/* The largest that moved, as text or as a member. */
+static void
+tell_moves (JsonBuilder *json, const TesseraComparison *compared)
+{
+  static const char *const columns[] = { "block", "block_bytes", "first_offset_bytes",
+                                         "second_offset_bytes", NULL };
+  size_t n = MIN (compared->n_moved, (size_t) n_rows);
+
+  if (json == NULL && n > 0)
+    puts ("\nmoved:");
+  CliTable *table = cli_table_new_member (json, "largest_moved", columns);
+  for (size_t i = 0; i < n; i++)
+    {
+      cli_table_integer (table, compared->moves[i].block);
+      cli_table_integer (table, compared->moves[i].block_bytes);
+      cli_table_integer (table, compared->moves[i].offset_bytes[0]);
+      cli_table_integer (table, compared->moves[i].offset_bytes[1]);
+      cli_table_end_row (table);
+    }
+  cli_table_print (table);
+}
+
+static void
+json_comparison (const Comparison *c)
+{
+  const TesseraComparison *compared = c->compared;
+  JsonBuilder *json = cli_json_new ();
+
+  cli_json_array (json, "plans");
+  for (int i = 0; i < 2; i++)
+    json_plan (json, c, i);
+  json_builder_end_array (json);
+  json_count (json, "same", compared->n_same, compared->same_bytes);
+  json_count (json, "moved", compared->n_moved, compared->moved_bytes);
+  json_count (json, "only_first", compared->n_only[0], compared->only_bytes[0]);
+  json_count (json, "only_second", compared->n_only[1], compared->only_bytes[1]);
+  tell_moves (json, compared);
+  cli_json_print (json);
+}
+
+static void
+print_count (const char *what, size_t n_blocks, uint64_t n_bytes)
+{
+  printf ("%-22s %8zu blocks %14s\n", what, n_blocks, TESSERA_SIZE (n_bytes));
+}
+
+static void
+print_comparison (const Comparison *c)
+{
+  const TesseraComparison *compared = c->compared;
+
+  for (int i = 0; i < 2; i++)
+    {
+      const TesseraLayout *followed = c->followed[i];
+
+      printf ("%s: %s, %.3f %% above its proven bound, %s", cli_shown (c->paths[i]),
+              TESSERA_SIZE (compared->height_bytes[i]),
+              100 * tessera_plan_gap (c->plans[i]), cli_shown (c->plans[i]->strategy));
+      if (followed != NULL)
+        {
+          g_autofree char *planned =
+              cli_planned_misses (followed->n_misses, followed->n_planned_misses);
+
+          printf (", %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT " misses%s",
+                  followed->n_hits, followed->n_misses, planned);
+        }
+      putchar ('\n');
+    }
+  print_count ("at the same offset", compared->n_same, compared->same_bytes);
+  print_count ("moved", compared->n_moved, compared->moved_bytes);
+  print_count ("only in the first", compared->n_only[0], compared->only_bytes[0]);
+  print_count ("only in the second", compared->n_only[1], compared->only_bytes[1]);
+  tell_moves (NULL, compared);
+}
+
+/* The hits that each plan is expected to have, by simulation. */
+static void
+follow_plans (Comparison *c)
+{
+  cli_given.device = (gint) c->plans[0]->device;
+  cli_study_open (&c->study, trace_path);
+  for (int i = 0; i < 2; i++)
+    cli_accept_plan (c->paths[i], c->plans[i], c->study.trace);
+  for (int i = 0; i < 2; i++)
+    {
+      TesseraSimulateOptions options =
+          cli_simulate_options (TESSERA_LAYOUT_PLAN, c->plans[i]);
+
+      options.device_bytes = cli_given.device_bytes != 0 ? cli_given.device_bytes
+                                                         : c->study.trace->device_bytes;
+      options.without_curves = true;
+      options.progress = cli_progress ("following");
+      c->followed[i] = cli_study_simulate (&c->study, &options, c->paths[i]);
+    }
+  cli_progress_end ();
+}
+
+static int
+run_compare (int n_files, char **files)
+{
+  Comparison c = { .paths = files };
+
+  cli_read_least ("--rows", n_rows, 0, "a number of rows");
+  for (int i = 0; i < 2; i++)
+    c.plans[i] = cli_load_plan (files[i]);
+  if (c.plans[0]->trace_fingerprint != c.plans[1]->trace_fingerprint)
+    cli_fail_with ("%s and %s are not of the same trace (fingerprints "
+                   "%016" G_GINT64_MODIFIER "x and %016" G_GINT64_MODIFIER
+                   "x): their blocks are not the same",
+                   files[0], files[1], c.plans[0]->trace_fingerprint,
+                   c.plans[1]->trace_fingerprint);
+  cli_must (tessera_compare_plans (c.plans[0], c.plans[1], cli_error (), &c.compared));
+  if (trace_path != NULL)
+    follow_plans (&c);
+  else
+    for (int i = 0; i < 2; i++)
+      cli_accept_plan (files[i], c.plans[i], NULL);
+  if (cli_given.json)
+    json_comparison (&c);
+  else
+    print_comparison (&c);
+  cli_study_clear (&c.study);
+  tessera_comparison_free (c.compared);
+  for (int i = 0; i < 2; i++)
+    {
+      tessera_layout_free (c.followed[i]);
+      tessera_plan_free (c.plans[i]);
+    }
+  return CLI_DONE;
+}
+
+static const GOptionEntry compare_options[] = {
+  CLI_OPTION ("trace",
+              0,
+              FILENAME,
+              &trace_path,
+              "The trace that both were made from: also tells the hits of each",
+              "FILE"),
+  CLI_OPTION (
+      "rows", 0, INT, &n_rows, "List so many of the largest that moved (10)", "N"),
+  { NULL }
+};
+
+const CliCommand cli_compare = {
+  .name = "compare",
+  .synopsis = "A.tsp B.tsp",
+  .summary = "what lies elsewhere in another plan of the same trace",
+  .help = "With --trace the hits that each is expected to have, by simulation.",
+  .takes = CLI_READS_TRACE,
+  .n_least = 2,
+  .n_most = 2,
+  .options = compare_options,
+  .run = run_compare,
+};
+
+static char *capacity_text;
+static guint64 capacity_bytes; /* 0: nobody asked */
+static gint64 budget;
+
+static double
+processor_seconds (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
+}
+
+static int
+compare_texts (const void *a, const void *b)
+{
+  return strcmp (*(char *const *) a, *(char *const *) b);
+}
+
+static GStrv
+list_samples (void)
+{
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  g_autoptr (GDir) folder = g_dir_open (SAMPLES, 0, NULL);
+  const char *name;
+
+  while (folder != NULL && (name = g_dir_read_name (folder)) != NULL)
+    if (g_str_has_suffix (name, ".pickle.gz"))
+      {
+        g_autofree char *path = g_build_filename (SAMPLES, name, NULL);
+        g_strv_builder_add (builder, path);
+      }
+  GStrv paths = g_strv_builder_end (builder);
+  if (paths[0] == NULL)
+    cli_fail_with ("there is no folder \"%s\" with the bundled samples here: name the "
+                   "files to plan",
+                   SAMPLES);
+  qsort (paths, g_strv_length (paths), sizeof *paths, compare_texts);
+  return paths;
+}
+
+static void
+print_bench (CliTable *table, const CliStudy *study, double seconds)
+{
+  const TesseraPlan *plan = study->plan;
+  g_autofree char *name = g_path_get_basename (study->path);
+  g_autofree char *proof = cli_proof_text (plan);
+  g_autofree char *time = g_strdup_printf ("%.3f", seconds);
+  g_autofree char *ratio =
+      g_strdup_printf ("%.4f", plan->bound_bytes > 0 ? (double) plan->height_bytes /
+                                                           (double) plan->bound_bytes
+                                                     : 1);
+
+  cli_table_text (table, name);
+  cli_table_integer (table, study->blocks->n_blocks);
+  cli_table_integer (table, plan->n_slots);
+  cli_table_integer (table, plan->height_bytes);
+  cli_table_integer (table, plan->bound_bytes);
+  cli_table_text (table, ratio);
+  cli_table_text (table, proof);
+  cli_table_text (table, time);
+  cli_table_text (table, plan->strategy);
+  if (capacity_bytes > 0)
+    cli_table_text (table, plan->height_bytes <= capacity_bytes ? "yes" : "no");
+  cli_table_end_row (table);
+}
+
+static void
+json_bench (JsonBuilder *json, const CliStudy *study, double seconds)
+{
+  const TesseraPlan *plan = study->plan;
+
+  json_builder_begin_object (json);
+  cli_json_text (json, "file", study->path);
+  cli_json_integer (json, "blocks", study->blocks->n_blocks);
+  cli_json_integer (json, "slots", plan->n_slots);
+  cli_json_integer (json, "height_bytes", plan->height_bytes);
+  cli_json_integer (json, "bound_bytes", plan->bound_bytes);
+  cli_json_proof (json, plan);
+  if (capacity_bytes > 0)
+    cli_json_bool (json, "fits", plan->height_bytes <= capacity_bytes);
+  cli_json_number (json, "processor_seconds", seconds);
+  cli_json_text (json, "strategy", plan->strategy);
+  json_builder_end_object (json);
+}
+
+static void
+bench_file (const char *path, JsonBuilder *json, CliTable *table)
+{
+  g_auto (CliStudy) study = { 0 };
+  const TesseraPlanOptions options = { .first_step = -1,
+                                       .last_step = -1,
+                                       .work_budget = (uint64_t) budget,
+                                       .progress = cli_progress ("planning"),
+                                       .listener = cli_listener () };
+
+  cli_study_open (&study, path);
+  cli_progress ("planning");
+  double begin = processor_seconds ();
+  cli_must (tessera_plan_trace (study.trace, study.blocks, study.structure, &options,
+                                cli_error (), &study.plan));
+  double seconds = processor_seconds () - begin;
+  cli_progress_end ();
+  if (json != NULL)
+    json_bench (json, &study, seconds);
+  else
+    print_bench (table, &study, seconds);
+}
+
+static int
+run_bench (int n_files, char **files)
+{
+  const char *columns[] = { "file",
+                            "blocks",
+                            "slots",
+                            "height, bytes",
+                            "load bound, bytes",
+                            "height / bound",
+                            "proof",
+                            "plan, processor s",
+                            "strategy",
+                            NULL,
+                            NULL };
+  g_autofree char *fits = NULL;
+  g_auto (GStrv) samples = NULL;
+
+  if (strcmp (files[0], "planner") != 0)
+    cli_usage ("\"%s\" can't be measured; \"planner\" can", files[0]);
+  cli_read_least ("--budget", budget, 0, "a number of work units");
+  cli_read_size ("--capacity", capacity_text, &capacity_bytes);
+  if (capacity_text != NULL && capacity_bytes == 0)
+    cli_usage ("--capacity takes a size as 32GiB, not \"%s\"", capacity_text);
+  if (n_files == 1)
+    samples = list_samples ();
+  if (capacity_bytes > 0)
+    columns[9] = fits = g_strdup_printf ("fits %" G_GUINT64_FORMAT, capacity_bytes);
+  JsonBuilder *json = cli_given.json ? cli_json_new_array () : NULL;
+  CliTable *table = json == NULL ? cli_table_new (CLI_TABLE_MARKDOWN, columns) : NULL;
+  for (char **path = samples != NULL ? samples : files + 1; *path != NULL; path++)
+    bench_file (*path, json, table);
+  if (json != NULL)
+    cli_json_print_array (json);
+  else
+    cli_table_print (table);
+  return CLI_DONE;
+}
+
+static const GOptionEntry bench_options[] = {
+  CLI_OPTION ("budget", 0, INT64, &budget, "Work units (placements tried)", "N"),
+  CLI_OPTION (
+      "capacity", 0, STRING, &capacity_text, "Say of each plan whether it fits", "BYTES"),
+  { NULL }
+};
+
+const CliCommand cli_bench = {
+  .name = "bench",
+  .synopsis = "planner [FILE...]",
+  .summary = "what planning reaches and costs, file by file",
+  .help =
+      "A table of height over load bound and processor seconds. Without FILE: the "
+      "samples in\n"
+      "the folder samples. FILE may be a planner's instance (CSV: id,lower,upper,size).",
+  .takes = CLI_READS_TRACE,
+  .n_least = 1,
+  .n_most = -1,
+  .options = bench_options,
+  .run = run_bench,
+};

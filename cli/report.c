@@ -1,0 +1,313 @@
+/* tessera report: the page, section by section. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/picture.h"
+
+#include "cli/live.h"
+#include "cli/report-css.h"
+#include "cli/tell.h"
+#include "db/output.h"
+
+#define LARGEST_BLOCKS 20
+#define CULPRIT_LINES 20
+#define MOST_GROUPS 24
+
+static void
+append_escaped (GString *html, const char *text)
+{
+  g_autofree char *escaped = g_markup_escape_text (cli_shown (text), -1);
+  g_string_append (html, escaped);
+}
+
+static void
+append_bytes (GString *html, uint64_t bytes)
+{
+  g_string_append_printf (html,
+                          "<td class=n title=\"%" G_GUINT64_FORMAT " bytes\">%s</td>",
+                          bytes, TESSERA_SIZE (bytes));
+}
+
+static void
+append_bar_row (GString *html, const char *label, uint64_t bytes, uint64_t whole)
+{
+  g_string_append (html, "<tr><td>");
+  append_escaped (html, label);
+  g_string_append (html, "</td>");
+  append_bytes (html, bytes);
+  if (bytes > 0 && whole > 0)
+    g_string_append_printf (
+        html, "<td class=bar><span style=\"width:%.2f%%\"></span></td></tr>\n",
+        (double) bytes / (double) whole * 100);
+  else
+    g_string_append (html, "<td></td></tr>\n");
+}
+
+static void
+append_number (GString *html, const char *label, uint64_t bytes)
+{
+  if (bytes > 0)
+    g_string_append_printf (
+        html, "<div><dt>%s</dt><dd title=\"%" G_GUINT64_FORMAT " bytes\">%s</dd></div>\n",
+        label, bytes, TESSERA_SIZE (bytes));
+}
+
+static void
+append_head (GString *html, const CliStudy *study, const TesseraVerdict *verdict)
+{
+  g_string_append (html, "<!doctype html><html lang=en><head><meta charset=utf-8>"
+                         "<meta name=viewport content=\"width=device-width\"><title>");
+  append_escaped (html,
+                  study->trace->source != NULL ? study->trace->source : study->path);
+  g_string_append_printf (html, " - Tessera</title><style>%s</style></head><body>\n<h1>",
+                          report_css);
+  append_escaped (html, verdict->headline);
+  g_string_append (html, "</h1>\n<p class=lead>");
+  append_escaped (html, verdict->sentence);
+  g_string_append (html, "</p>\n<dl class=numbers>\n");
+  append_number (html, "smallest device: native", study->needs.native_bytes);
+  append_number (html, "expandable segments", study->needs.expandable_bytes);
+  append_number (html, "plan", study->needs.plan_bytes);
+  append_number (html, "bound",
+                 tessera_plan_shown_bound (study->plan, study->needs.bound_bytes,
+                                           tessera_needs_pytorch (&study->needs)));
+  g_string_append (html, "</dl>\n");
+}
+
+static TesseraStatus
+append_picture (GString *html,
+                const CliStudy *study,
+                const TesseraVerdict *verdict,
+                TesseraError *error)
+{
+  g_string_append (html, "<picture>\n");
+  for (int dark = 1; dark >= 0; dark--)
+    {
+      const CliSheet sheet = { .width = 1600, .height = 1000, .scale = 1, .dark = dark };
+      g_autoptr (GBytes) png = NULL;
+      gsize n_bytes;
+      TesseraStatus status = cli_draw_sheet (study, verdict, &sheet, error, &png);
+      if (status != TESSERA_OK)
+        return status;
+      const guchar *data = g_bytes_get_data (png, &n_bytes);
+      g_autofree char *text = g_base64_encode (data, n_bytes);
+      g_string_append_printf (html,
+                              dark ? "<source media=\"(prefers-color-scheme: dark)\" "
+                                     "srcset=\"data:image/png;base64,%s\">\n"
+                                   : "<img alt=\"time runs right, addresses up: "
+                                     "PyTorch's layout beside the planned one\" "
+                                     "src=\"data:image/png;base64,%s\">\n",
+                              text);
+    }
+  g_string_append (html, "</picture>\n");
+  return TESSERA_OK;
+}
+
+static void
+append_parts (GString *html, const CliStudy *study, const TesseraParts *parts)
+{
+  TesseraPart list[TESSERA_N_PARTS];
+
+  tessera_parts_list (study->trace, parts, list);
+  g_string_append_printf (html,
+                          "<h2>Reserved memory at event %u, byte by byte</h2>\n<table>\n",
+                          parts->event_index);
+  for (size_t i = 0; i < TESSERA_N_PARTS; i++)
+    if (list[i].bytes > 0 || !list[i].is_rare)
+      append_bar_row (html, list[i].name, list[i].bytes, parts->reserved_bytes);
+  append_bar_row (html, "reserved", parts->reserved_bytes, parts->reserved_bytes);
+  g_string_append (
+      html,
+      "</table>\n<p class=dim>Other size: in segments for small requests where the next "
+      "one is large, or the reverse. Hard: between live blocks of its segment. Soft: at "
+      "the edge of a segment in use. Cache: a whole free segment.</p>\n");
+}
+
+static void
+append_largest (GString *html, const CliStudy *study, uint32_t at)
+{
+  g_autoptr (GArray) live = cli_live_blocks (study, at);
+  g_string_append_printf (
+      html,
+      "<h2>Largest of %u live blocks</h2>\n<table><tr><th class=n>size"
+      "<th class=n>events<th>born in<th>class<th>line</tr>\n",
+      live->len);
+  for (guint i = 0; i < MIN (live->len, LARGEST_BLOCKS); i++)
+    {
+      const TesseraBlock *block =
+          &study->blocks->blocks[g_array_index (live, guint32, i)];
+      g_autofree char *line = cli_own_line (study->trace, block->stack);
+      g_string_append (html, "<tr>");
+      append_bytes (html, block->size_bytes);
+      g_string_append_printf (html, "<td class=n>%u</td><td>",
+                              block->died_index - block->born_index);
+      if (block->born_phase != TESSERA_NONE)
+        append_escaped (
+            html, tessera_phase_name (study->trace,
+                                      &study->structure->phases[block->born_phase]));
+      g_string_append_printf (html, "</td><td>%s</td><td><code>",
+                              cli_class_name (block->lifetime_class));
+      append_escaped (html, line);
+      g_string_append (html, "</code></td></tr>\n");
+    }
+  g_string_append (html, "</table>\n");
+}
+
+static void
+append_culprits (GString *html, const CliStudy *study, const TesseraParts *parts)
+{
+  g_autoptr (GArray) live = cli_live_blocks (study, parts->event_index);
+  g_autoptr (GArray) culprits = cli_group_blocks (study, live, CLI_BY_LINE, TRUE);
+  g_string_append (html, "<h2>Live bytes by source line</h2>\n<table><tr><th>line<th "
+                         "class=n>bytes<th></tr>\n");
+  for (guint i = 0; i < MIN (culprits->len, CULPRIT_LINES); i++)
+    {
+      const CliRow *culprit = &g_array_index (culprits, CliRow, i);
+      g_autofree char *label =
+          g_strdup_printf ("%s (%" G_GUINT64_FORMAT " block%s)", culprit->name,
+                           culprit->n_blocks, culprit->n_blocks == 1 ? "" : "s");
+      append_bar_row (html, label, culprit->bytes, parts->live_bytes);
+    }
+  g_string_append (html, "</table>\n");
+}
+
+/* What a person changed about it. */
+static void
+append_edits (GString *html, const TesseraPlan *plan)
+{
+  if (plan->n_edits == 0)
+    return;
+  g_string_append (html, "<p>Edited by hand:</p>\n<ol class=edits>\n");
+  for (size_t i = 0; i < plan->n_edits; i++)
+    {
+      g_string_append (html, "<li>");
+      append_escaped (html, plan->edits[i].name);
+      g_string_append (html, "</li>\n");
+    }
+  g_string_append (html, "</ol>\n");
+}
+
+static void
+append_plan (GString *html, const CliStudy *study)
+{
+  const TesseraPlan *plan = study->plan;
+  g_autofree char *planned =
+      cli_planned_misses (study->planned->n_misses, study->planned->n_planned_misses);
+  g_autofree char *followable = cli_followable_text (plan);
+  g_autofree char *proof = cli_proof_text (plan);
+  g_string_append_printf (
+      html,
+      "<h2>The plan</h2>\n<p>Height %s, proven bound %s: %s; %zu slots; checked by code "
+      "that shares nothing with the planner. Followed on this trace: %" G_GUINT64_FORMAT
+      " hits, %" G_GUINT64_FORMAT " misses%s.</p>\n<p class=dim>",
+      TESSERA_SIZE (plan->height_bytes), TESSERA_SIZE (tessera_plan_proven_bound (plan)),
+      proof, plan->n_slots, study->planned->n_hits, study->planned->n_misses, planned);
+  g_string_append (html, "Strategy ");
+  append_escaped (html, plan->strategy);
+  g_string_append (html, ". Followable: ");
+  append_escaped (html, followable);
+  g_string_append (html, "</p>\n");
+  append_edits (html, plan);
+  g_string_append (html,
+                   "<table><tr><th>group<th class=n>height<th class=n>blocks<th class=n>"
+                   "time-memory product</tr>\n");
+  for (size_t i = 0; i < MIN (plan->n_groups, MOST_GROUPS); i++)
+    {
+      g_string_append (html, "<tr><td>");
+      append_escaped (html, plan->groups[i].name);
+      g_string_append (html, "</td>");
+      append_bytes (html, plan->groups[i].height_bytes);
+      g_string_append_printf (html, "<td class=n>%u</td><td class=n>%.3f</td></tr>\n",
+                              plan->groups[i].n_blocks,
+                              plan->groups[i].time_memory_product);
+    }
+  g_string_append (html, "</table>\n");
+}
+
+static void
+append_needs (GString *html, const CliStudy *study)
+{
+  static const TesseraLayoutKind kinds[] = { TESSERA_LAYOUT_NATIVE,
+                                             TESSERA_LAYOUT_EXPANDABLE,
+                                             TESSERA_LAYOUT_PLAN };
+  g_string_append (html,
+                   "<h2>What would fit</h2>\n<table><tr><th>policy<th class=n>smallest "
+                   "device<th class=n>flushes and waits there<th class=n>reserved "
+                   "where memory never ends</tr>\n");
+  for (size_t i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      const CliNeed *need = &study->need[kinds[i]];
+      g_string_append_printf (html, "<tr><td>%s</td>", cli_layout_name (kinds[i]));
+      append_bytes (html, need->smallest_bytes);
+      g_string_append_printf (html, "<td class=n>%" G_GUINT64_FORMAT "</td>",
+                              need->retries);
+      append_bytes (html, need->endless_bytes);
+      g_string_append (html, "</tr>\n");
+    }
+  g_string_append (html,
+                   "</table>\n<p class=dim>A request that failed counts as served "
+                   "here. Found by running the trace again under each policy.</p>\n");
+}
+
+TesseraStatus
+cli_report_html (const CliStudy *study, GString **out_html, TesseraError *error)
+{
+  TesseraVerdict verdict;
+  TesseraStatus status = cli_study_verdict (study, &verdict);
+  if (status != TESSERA_OK)
+    return status;
+  GString *html = g_string_new (NULL);
+  append_head (html, study, &verdict);
+  status = append_picture (html, study, &verdict, error);
+  if (status != TESSERA_OK)
+    {
+      g_string_free (html, TRUE);
+      return status;
+    }
+  append_parts (html, study, &verdict.parts);
+  append_needs (html, study);
+  append_largest (html, study, verdict.parts.event_index);
+  append_culprits (html, study, &verdict.parts);
+  if (study->plan != NULL && study->planned != NULL)
+    append_plan (html, study);
+  g_string_append_printf (html,
+                          "<p class=dim>Tessera %s; %zu events, %zu blocks, %zu steps. ",
+                          TESSERA_VERSION, study->trace->n_events,
+                          study->blocks->n_blocks, study->structure->n_steps);
+  append_escaped (html, study->layout->note);
+  g_string_append (html, "</p>\n</body></html>\n");
+  *out_html = html;
+  return TESSERA_OK;
+}
+
+static int
+run_report (int n_files, char **files)
+{
+  g_auto (CliStudy) study = { 0 };
+  GString *html = NULL;
+
+  cli_study_open (&study, files[0]);
+  cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
+  cli_study_plan_as_edited (&study);
+  cli_study_advise (&study, TRUE);
+  cli_study_needs (&study);
+  cli_must (cli_report_html (&study, &html, cli_error ()));
+  cli_must (tessera_write_file (cli_given.output, html->str, html->len, cli_error ()));
+  g_string_free (html, TRUE);
+  return CLI_DONE;
+}
+
+static const GOptionEntry report_options[] = { CLI_OPTION_OUTPUT ("The page to write",
+                                                                  "REPORT.html"),
+                                               CLI_OPTION_NO_EDITS,
+                                               CLI_OPTION_FORCE,
+                                               { NULL } };
+
+const CliCommand cli_report = {
+  .name = "report",
+  .synopsis = "FILE -o REPORT.html",
+  .summary = "one self-contained HTML page: verdict, pictures, tables",
+  .help = "The page needs no network and prints well.",
+  .takes = CLI_READS_TRACE | CLI_NEEDS_OUTPUT | CLI_WRITES_OTHER,
+  .n_least = 1,
+  .n_most = 1,
+  .options = report_options,
+  .run = run_report,
+};

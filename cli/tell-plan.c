@@ -1,0 +1,411 @@
+/* See tell.h. SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/tell.h"
+
+enum
+{
+  N_PHASES = 4, /* named of each kind of step */
+  N_CURVE = 10  /* lengths up to the most that needs are told for */
+};
+
+char *
+cli_proof_text (const TesseraPlan *plan)
+{
+  char text[128];
+
+  tessera_plan_describe_proof (plan, text, sizeof text);
+  return g_strdup (text);
+}
+
+void
+cli_json_proof (JsonBuilder *json, const TesseraPlan *plan)
+{
+  static const char *const cuts[] = {
+    [TESSERA_CUT_BY_TIME] = "time", [TESSERA_CUT_BY_PERSON] = "person"
+  };
+  g_autofree char *proof = cli_proof_text (plan);
+
+  cli_json_integer (json, "proven_bound_bytes", tessera_plan_proven_bound (plan));
+  cli_json_number (json, "gap", tessera_plan_gap (plan));
+  if (tessera_plan_is_optimal (plan))
+    cli_json_bool (json, "optimal", TRUE);
+  else
+    cli_json_null (json, "optimal");
+  cli_json_text (json, "proof", proof);
+  cli_json_text (json, "cut_short", cuts[plan->cut_short]);
+  if (plan->resumed_digest != 0)
+    cli_json_digest (json, "resumed_digest", plan->resumed_digest);
+  else
+    cli_json_null (json, "resumed_digest");
+  if (plan->time_limit_s > 0)
+    cli_json_number (json, "time_limit_s", plan->time_limit_s);
+  else
+    cli_json_null (json, "time_limit_s");
+}
+
+static const char *
+followable_name (const TesseraPlan *plan)
+{
+  return plan->followable == TESSERA_FOLLOWABLE_YES            ? "yes"
+         : plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES ? "same batches only"
+                                                               : "no";
+}
+
+char *
+cli_followable_text (const TesseraPlan *plan)
+{
+  if (plan->lengths != NULL && plan->followable == TESSERA_FOLLOWABLE_NO)
+    return g_strdup_printf ("at other lengths by the plan for every length; these "
+                            "offsets by no run: %s",
+                            plan->follow_reason);
+  if (plan->lengths != NULL && plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES)
+    return g_strdup ("at other lengths by the plan for every length; these "
+                     "offsets with the same batches in the same order");
+  return g_strdup_printf ("%s%s%s", followable_name (plan),
+                          plan->follow_reason != NULL ? ": " : "",
+                          plan->follow_reason != NULL ? plan->follow_reason : "");
+}
+
+void
+cli_json_followable (JsonBuilder *json, const TesseraPlan *plan)
+{
+  cli_json_text (json, "followable", followable_name (plan));
+  cli_json_text (json, "follow_reason", plan->follow_reason);
+}
+
+char *
+cli_planned_misses (guint64 n_misses, guint64 n_planned)
+{
+  if (n_planned == 0)
+    return g_strdup ("");
+  if (n_planned == n_misses)
+    return g_strdup (", all planned");
+  return g_strdup_printf (", %" G_GUINT64_FORMAT " of them planned", n_planned);
+}
+
+/* Of a section and line: what a step keeps. */
+typedef struct
+{
+  char *line;
+  guint64 bytes;
+  guint n_requests;
+} Kept;
+
+static void
+free_kept (gpointer kept)
+{
+  g_free (((Kept *) kept)->line);
+  g_free (kept);
+}
+
+/* Of a pair of steps: the first keeps as much. */
+static gboolean
+is_of_second (const CliStudy *study, const TesseraPlaceless *placeless)
+{
+  const TesseraSection *section = &study->plan->sections[placeless->section];
+  const TesseraBlock *all = study->blocks->blocks;
+
+  return section->is_paired && section->n_slots > 0 &&
+         all[placeless->block].step !=
+             all[study->plan->slots[section->first_slot].block].step;
+}
+
+/* By section and line, in the order of requests: array of Kept. */
+static GPtrArray *
+list_kept (const CliStudy *study)
+{
+  const TesseraPlan *plan = study->plan;
+  GPtrArray *rows = g_ptr_array_new_with_free_func (free_kept);
+  g_autoptr (GHashTable) found =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  if (study->history != NULL && tessera_history_get_n_standing (study->history) > 0)
+    return rows;
+  for (size_t i = 0; i < plan->n_placeless; i++)
+    {
+      const TesseraPlaceless *placeless = &plan->placeless[i];
+
+      if (plan->sections[placeless->section].kind != TESSERA_SECTION_REPEATS ||
+          placeless->block >= study->blocks->n_blocks || is_of_second (study, placeless))
+        continue;
+      g_autofree char *line =
+          cli_own_line (study->trace, study->blocks->blocks[placeless->block].stack);
+      char *key = g_strdup_printf ("%u %s", placeless->section, line);
+      Kept *row = g_hash_table_lookup (found, key);
+      if (row == NULL)
+        {
+          row = g_new0 (Kept, 1);
+          row->line = g_steal_pointer (&line);
+          g_ptr_array_add (rows, row);
+        }
+      g_hash_table_replace (found, key, row);
+      row->bytes += placeless->block_bytes;
+      row->n_requests++;
+    }
+  return rows;
+}
+
+void
+cli_tell_kept (JsonBuilder *json, const CliStudy *study)
+{
+  static const char *const columns[] = { "line", "bytes", "requests", NULL };
+  g_autoptr (GPtrArray) rows = list_kept (study);
+
+  if (json == NULL && rows->len > 0)
+    puts ("each step keeps for good:");
+  CliTable *table = cli_table_new_member (json, "kept", columns);
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const Kept *row = rows->pdata[i];
+
+      cli_table_text (table, row->line);
+      cli_table_integer (table, row->bytes);
+      cli_table_integer (table, row->n_requests);
+      cli_table_end_row (table);
+    }
+  cli_table_print (table);
+}
+
+/* The first address that no slot of the section takes, nor any above. */
+static guint64
+height_of (const TesseraPlan *plan, const TesseraSection *section)
+{
+  guint64 height = 0;
+
+  for (uint32_t i = 0; i < section->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[section->first_slot + i];
+
+      height = MAX (height, slot->offset_bytes + slot->block_bytes);
+    }
+  return height;
+}
+
+/* "forward, backward, optimizer": the phases of its requests, in order, each once. */
+static char *
+phases_of (const TesseraPlan *plan, const TesseraSection *section)
+{
+  GString *text = g_string_new (NULL);
+  uint32_t seen[N_PHASES];
+  guint n = 0;
+
+  for (uint32_t i = 0; i < section->n_slots; i++)
+    {
+      uint32_t phase = plan->slots[section->first_slot + i].phase;
+      gboolean is_new = phase < plan->n_strings && plan->strings[phase][0] != '\0';
+
+      for (guint k = 0; k < n && is_new; k++)
+        is_new = seen[k] != phase;
+      if (!is_new)
+        continue;
+      if (n == N_PHASES)
+        {
+          g_string_append (text, " ...");
+          break;
+        }
+      seen[n++] = phase;
+      g_string_append_printf (text, "%s%s", n > 1 ? ", " : "", plan->strings[phase]);
+    }
+  return g_string_free (text, FALSE);
+}
+
+void
+cli_tell_kinds (JsonBuilder *json, const TesseraPlan *plan)
+{
+  static const char *const columns[] = { "steps", "slots", "height_bytes", "phases",
+                                         NULL };
+  guint n_kinds = 0;
+
+  for (size_t s = 0; s < plan->n_sections; s++)
+    n_kinds += plan->sections[s].kind == TESSERA_SECTION_REPEATS;
+  if (json == NULL && n_kinds < 2)
+    return;
+  CliTable *table = cli_table_new_member (json, "kinds", columns);
+  for (size_t s = 0; s < plan->n_sections; s++)
+    {
+      const TesseraSection *section = &plan->sections[s];
+
+      if (section->kind != TESSERA_SECTION_REPEATS)
+        continue;
+      g_autofree char *phases = phases_of (plan, section);
+      cli_table_integer (table, section->n_steps);
+      cli_table_integer (table, section->n_slots);
+      cli_table_integer (table, height_of (plan, section));
+      cli_table_text (table, phases);
+      cli_table_end_row (table);
+    }
+  cli_table_print (table);
+}
+
+char *
+cli_most_text (const TesseraLengths *lengths)
+{
+  GString *text = g_string_new (NULL);
+
+  g_string_append_printf (text, "%" G_GUINT64_FORMAT, lengths->most.length);
+  if (lengths->has_batch)
+    g_string_append_printf (text, " and batch up to %" G_GUINT64_FORMAT,
+                            lengths->most.batch);
+  return g_string_free (text, FALSE);
+}
+
+static void
+print_seen (const TesseraLengths *lengths, const TesseraParameters *of)
+{
+  TesseraLengthsNeed need;
+
+  if (tessera_lengths_measure (lengths, of, &need) != TESSERA_OK)
+    return;
+  if (lengths->has_batch)
+    printf ("  batch %3" G_GUINT64_FORMAT ",", of->batch);
+  printf ("  length %6" G_GUINT64_FORMAT, of->length);
+  printf (" (seen): height %s, bound %s, height / bound %.4f\n",
+          TESSERA_SIZE (need.height_bytes), TESSERA_SIZE (need.bound_bytes),
+          (double) need.height_bytes / (double) MAX (need.bound_bytes, 1));
+}
+
+static void
+print_fits (const CliStudy *study)
+{
+  const TesseraLengths *lengths = study->lengths;
+  guint64 device_bytes = study->trace->device_bytes, length;
+
+  if (device_bytes == 0)
+    return;
+  printf ("on a device of %s, as far as laws go:", TESSERA_SIZE (device_bytes));
+  for (uint64_t batch = 1; batch <= lengths->most.batch; batch *= 2)
+    if (tessera_lengths_longest (lengths, batch, device_bytes, &length) == TESSERA_OK)
+      {
+        if (lengths->has_batch)
+          printf (" batch %" G_GUINT64_FORMAT, batch);
+        printf (" length up to %" G_GUINT64_FORMAT "%s", length,
+                2 * batch <= lengths->most.batch ? "," : "\n");
+      }
+}
+
+static guint
+count_placed (const TesseraLengths *lengths, TesseraPlaceKind place)
+{
+  guint n = 0;
+
+  for (guint32 i = 0; i < lengths->n_slots; i++)
+    n += lengths->slots[i].place == place;
+  return n;
+}
+
+void
+cli_print_laws (const CliStudy *study)
+{
+  const TesseraLengths *lengths = study->lengths;
+  const TesseraKindLaws *of;
+  const TesseraKind *kind = tessera_laws_main (study->laws, &of);
+  const char *phase = kind != NULL ? study->laws->parts.phase : NULL;
+
+  if (kind == NULL)
+    return;
+  if (phase != NULL)
+    printf ("steps vary in parts, cut where \"%s\" begins again; ", cli_shown (phase));
+  printf ("%ss that vary: %u of %zu are of one kind\n", phase != NULL ? "part" : "step",
+          kind->n_steps,
+          phase != NULL ? study->laws->parts.structure.n_steps
+                        : study->structure->n_steps);
+  if (lengths == NULL && study->why_no_lengths != NULL)
+    printf ("%s\n", cli_shown (study->why_no_lengths));
+  if (lengths == NULL)
+    return;
+  g_autofree char *most = cli_most_text (lengths);
+  guint n_left = count_placed (lengths, TESSERA_PLACE_NONE);
+  printf ("one plan for every length up to %s: %u slots in %u order%s, %u with a fixed "
+          "place",
+          most, lengths->n_slots, lengths->n_orders, lengths->n_orders == 1 ? "" : "s",
+          count_placed (lengths, TESSERA_PLACE_FIXED));
+  if (n_left > 0)
+    printf (", %u with none", n_left);
+  puts ("; checked");
+  for (uint32_t i = 0; i < lengths->n_observed; i++)
+    print_seen (lengths, &lengths->observed[i]);
+  print_fits (study);
+}
+
+static void
+json_need (JsonBuilder *json, const TesseraLengths *lengths, const TesseraParameters *of)
+{
+  TesseraLengthsNeed need;
+
+  if (lengths == NULL || tessera_lengths_measure (lengths, of, &need) != TESSERA_OK)
+    return;
+  cli_json_integer (json, "height_bytes", need.height_bytes);
+  cli_json_integer (json, "bound_bytes", need.bound_bytes);
+}
+
+static void
+json_curve (JsonBuilder *json, const TesseraLengths *lengths)
+{
+  cli_json_array (json, "curve");
+  for (uint64_t i = 1; lengths != NULL && i <= N_CURVE; i++)
+    {
+      const TesseraParameters at = {
+        .batch = lengths->most.batch,
+        .length = MAX (lengths->most.length * i / N_CURVE, 1),
+      };
+
+      json_builder_begin_object (json);
+      cli_json_integer (json, "batch", at.batch);
+      cli_json_integer (json, "length", at.length);
+      json_need (json, lengths, &at);
+      json_builder_end_object (json);
+    }
+  json_builder_end_array (json);
+}
+
+static void
+json_parameters (JsonBuilder *json,
+                 const TesseraStepParts *parts,
+                 const TesseraKind *kind,
+                 const TesseraFitSteps *steps,
+                 const TesseraLengths *lengths)
+{
+  cli_json_array (json, "parameters");
+  for (uint32_t i = 0; i < steps->n_steps; i++)
+    {
+      json_builder_begin_object (json);
+      cli_json_integer (json, "step",
+                        parts->phase ? parts->step_of[kind->steps[i]] : kind->steps[i]);
+      if (parts->phase)
+        cli_json_integer (json, "part", kind->steps[i]);
+      if (steps->has_batch)
+        cli_json_integer (json, "batch", steps->parameters[i].batch);
+      cli_json_integer (json, "length", steps->parameters[i].length);
+      json_need (json, lengths, &steps->parameters[i]);
+      json_builder_end_object (json);
+    }
+  json_builder_end_array (json);
+}
+
+void
+cli_json_laws (JsonBuilder *json, const CliStudy *study)
+{
+  static const char *const names[TESSERA_N_SIZE_KINDS] = {
+    "constant", "affine", "quadratic", "rounded", "without_law",
+  };
+  const TesseraKindLaws *of;
+  const TesseraKind *kind = tessera_laws_main (study->laws, &of);
+
+  if (kind == NULL)
+    {
+      cli_json_null (json, "steps_that_vary");
+      return;
+    }
+  cli_json_object (json, "steps_that_vary");
+  if (study->laws->parts.phase != NULL)
+    cli_json_text (json, "cut_phase", study->laws->parts.phase);
+  json_parameters (json, &study->laws->parts, kind, &of->steps, study->lengths);
+  json_curve (json, study->lengths);
+  if (study->why_no_lengths != NULL)
+    cli_json_text (json, "no_plan_for_every_length", study->why_no_lengths);
+  for (int i = 0; i < TESSERA_N_SIZE_KINDS; i++)
+    cli_json_integer (json, names[i], of->n_slots_by_kind[i]);
+  cli_json_integer (json, "in_one_step_only", of->n_slots_once);
+  json_builder_end_object (json);
+}
