@@ -4,7 +4,7 @@
  * A request is matched by signature (stream, rounded size, phase, order among its equals)
  * within a bounded look-ahead and re-synchronised at every phase mark and step; never by
  * position alone. An address is handed out only if its range is free at that moment, and
- * the caller's own guard takes it. A request whose slot is taken gets another place that
+ * the caller's own hook takes it. A request whose slot is taken gets another place that
  * no slot needs meanwhile, or swaps with a later one of its size. What does not match is
  * a miss, and the caller serves it by expandable rules; so is a placeless request
  * (db/plan.h), which nothing is handed out for.
@@ -32,10 +32,10 @@ typedef struct
 {
   bool (*take) (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes);
   void *user;
-} TesseraFollowerGuard;
+} TesseraFollowerHook;
 /* Copied; none at first. */
-void tessera_follower_set_guard (TesseraFollower *follower,
-                                 const TesseraFollowerGuard *guard);
+void tessera_follower_set_hook (TesseraFollower *follower,
+                                const TesseraFollowerHook *hook);
 
 /* The run enters a phase (name may be NULL: no name) or a step. Both optional; without
  * any marks the step structure is found again from the requests themselves. */

@@ -16,9 +16,8 @@
  * so ordered gets another place that is, else it is a miss. A miss that finds the device
  * full may lie anywhere in the pool that is free and ordered: no run ends for memory that
  * a plan keeps unused. A plan that was made for another run is declined
- * (allocator/policy/planned/judge.h): expandable rules serve from then on, blocks in the
- * pool stay until they are freed, and the pages that nobody needs are given back. So is
- * one whose pool has the memory that a request would fail for.
+ * (allocator/policy/monitor.h): expandable rules serve from then on, blocks in the pool
+ * stay until they are freed, and the pages that nobody needs are given back.
  *
  * Not thread-safe: the caller holds one lock per device.
  *
@@ -106,18 +105,11 @@ typedef struct
   uint64_t asked_bytes, missed_bytes;
 } TesseraHitCount;
 
-typedef enum
-{
-  TESSERA_NOT_DECLINED,
-  TESSERA_DECLINED_FOR_MISSES,
-  TESSERA_DECLINED_FOR_SHORTAGE /* the device was full, and the pool was not */
-} TesseraDeclineReason;
-
 /* Once, and for good. */
 typedef struct
 {
-  TesseraDeclineReason reason;
-  TesseraHitCount misfit;  /* of the stretches of the run that decided it; or nothing */
+  bool is_declined;
+  TesseraHitCount misfit;  /* of the stretches of the run that decided it */
   uint64_t pool_bytes;     /* of the whole pool */
   uint64_t returned_bytes; /* of it at once */
 } TesseraDecline;

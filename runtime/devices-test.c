@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/program.h"
+#include "tests/runtime/program.h"
 
 #define MIB ((gsize) 1 << 20)
 

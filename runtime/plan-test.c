@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/training.h"
+#include "tests/runtime/training.h"
 
 #include <glib/gstdio.h>
 #include <sqlite3.h>

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/training.h"
+#include "tests/runtime/training.h"
 
 #include <string.h>
 

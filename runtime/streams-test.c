@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/program.h"
+#include "tests/runtime/program.h"
 
 #include "db/store.h"
 

@@ -8,7 +8,7 @@
  */
 #include "simulator/made-trace.h"
 
-#include "allocator/caching/made-options.h"
+#include "tests/allocator/made-options.h"
 #include "allocator/virtual.h"
 
 typedef struct

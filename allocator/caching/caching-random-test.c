@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/caching/made-options.h"
-#include "allocator/caching/naive.h"
+#include "tests/allocator/made-options.h"
+#include "tests/allocator/naive.h"
 
 enum
 {

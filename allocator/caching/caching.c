@@ -243,3 +243,9 @@ tessera_caching_set_limit (TesseraCaching *caching, uint64_t limit_bytes)
 {
   caching->limit_bytes = limit_bytes;
 }
+
+void
+tessera_caching_set_kept (TesseraCaching *caching, uint64_t kept_bytes)
+{
+  caching->kept_bytes = kept_bytes;
+}

@@ -121,6 +121,18 @@ tessera_caching_measure_growth (TesseraCaching *caching, const CachingRequest *r
   return growth_bytes;
 }
 
+/* The device is asked what it has left only where some of that is not to be had. */
+static bool
+may_map (const TesseraCaching *caching, uint64_t size_bytes)
+{
+  uint64_t left_bytes = caching->kept_bytes != 0
+                            ? caching->device->free_bytes (caching->device)
+                            : UINT64_MAX;
+
+  return left_bytes >= caching->kept_bytes &&
+         size_bytes <= left_bytes - caching->kept_bytes;
+}
+
 /* Maps the first @size_bytes, up to whole pages, of an unmapped block, which then joins
  * its mapped free neighbours. */
 static TesseraStatus
@@ -132,6 +144,8 @@ map (TesseraCaching *caching, CachingBlock *block, uint64_t size_bytes)
   TesseraStatus status;
 
   mapped_bytes = smaller (up_to_page (chain, begin, size_bytes), block->size_bytes);
+  if (!may_map (caching, mapped_bytes))
+    return TESSERA_OUT_OF_DEVICE;
   status = caching->device->map (caching->device, addr, mapped_bytes, block->stream);
   if (status != TESSERA_OK)
     return status;

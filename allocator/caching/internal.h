@@ -77,6 +77,7 @@ struct TesseraCaching
   TesseraSettings settings;
   TesseraRules rules;
   uint64_t limit_bytes;
+  uint64_t kept_bytes; /* by the device, for others */
   TesseraDevice *device;
   TesseraObserver observer;
   TesseraCachingStats stats;

@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-#include "allocator/follow/small-plan.h"
+#include "tests/allocator/small-plan.h"
 
 static void
 test_streams_and_pools (void)

@@ -2,10 +2,10 @@
  * Following a plan: which slot, if any, serves this request now.
  *
  * Which slot a request is, the course of the run tells
- * (allocator/follow/course/course.h), or that it is one which the plan leaves to others.
+ * (allocator/follow/course.h), or that it is one which the plan leaves to others.
  * The slot is only a proposal: a range is handed out when it is free
- * (allocator/follow/places/taken.h), else another that is not needed meanwhile
- * (allocator/follow/places/reuse.h). Cost: a look-up in a hash table, a comparison and
+ * (allocator/follow/taken.h), else another that is not needed meanwhile
+ * (allocator/follow/reuse.h). Cost: a look-up in a hash table, a comparison and
  * two words of a bitmap where the run does what was planned.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -14,11 +14,11 @@
 
 #include <stdlib.h>
 
-#include "allocator/follow/course/course.h"
-#include "allocator/follow/course/pairs.h"
-#include "allocator/follow/places/reuse.h"
-#include "allocator/follow/places/rooms.h"
-#include "allocator/follow/places/taken.h"
+#include "allocator/follow/course.h"
+#include "allocator/follow/steps.h"
+#include "allocator/follow/reuse.h"
+#include "allocator/follow/rooms.h"
+#include "allocator/follow/taken.h"
 #include "allocator/follow/slots.h"
 
 struct TesseraFollower
@@ -28,8 +28,8 @@ struct TesseraFollower
   TesseraCourse course;
   TesseraFollowPairs pairs;
   TesseraTaken *taken;
-  TesseraFollowerGuard guard; /* the caller's */
-  TesseraFollowerGuard inner; /* ... after the dynamic blocks, where there may be any */
+  TesseraFollowerHook hook;  /* the caller's */
+  TesseraFollowerHook inner; /* ... after the dynamic blocks, where there may be any */
   TesseraReuse reuse;
   TesseraRooms rooms;
   uint64_t asked_bytes; /* rounded, of the request that is being served */
@@ -66,7 +66,7 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
   if (status != TESSERA_OK)
     goto fail;
   tessera_follow_pairs_init (&follower->pairs, &follower->slots);
-  tessera_follower_set_guard (follower, &(TesseraFollowerGuard){ 0 });
+  tessera_follower_set_hook (follower, &(TesseraFollowerHook){ 0 });
   status = TESSERA_NO_MEMORY;
   follower->used_in = calloc (plan->n_slots + 1, sizeof *follower->used_in);
   follower->freed = malloc ((follower->slots.n_rotas + 1) * sizeof *follower->freed);
@@ -97,7 +97,7 @@ tessera_follower_free (TesseraFollower *follower)
   free (follower);
 }
 
-/* The guard of slots: dynamic blocks are in their way as well. */
+/* The hook for slots: dynamic blocks are in their way as well. */
 static bool
 take_of_slots (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
 {
@@ -106,16 +106,16 @@ take_of_slots (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
   if (tessera_rooms_are_in_way (&follower->rooms, offset_bytes,
                                 offset_bytes + follower->asked_bytes, out_end_bytes))
     return false;
-  return follower->guard.take == NULL ||
-         follower->guard.take (follower->guard.user, offset_bytes, out_end_bytes);
+  return follower->hook.take == NULL ||
+         follower->hook.take (follower->hook.user, offset_bytes, out_end_bytes);
 }
 
 void
-tessera_follower_set_guard (TesseraFollower *follower, const TesseraFollowerGuard *guard)
+tessera_follower_set_hook (TesseraFollower *follower, const TesseraFollowerHook *hook)
 {
-  follower->guard = follower->inner = *guard;
+  follower->hook = follower->inner = *hook;
   if (follower->plan->n_rooms > 0 || follower->plan->n_regions > 0)
-    follower->inner = (TesseraFollowerGuard){ take_of_slots, follower };
+    follower->inner = (TesseraFollowerHook){ take_of_slots, follower };
 }
 
 void
@@ -256,8 +256,8 @@ take_room (TesseraFollower *follower,
   if (!has_rooms (follower))
     return false;
   request = as_dynamic (follower, stream, pool);
-  return tessera_rooms_take (&follower->rooms, follower->taken, &follower->guard,
-                             &request, out_offset_bytes);
+  return tessera_rooms_take (&follower->rooms, follower->taken, &follower->hook, &request,
+                             out_offset_bytes);
 }
 
 /* Where the run is in the plan, after this request. Returns: which of its requests. */

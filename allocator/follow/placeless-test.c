@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "allocator/follow.h"
-#include "allocator/follow/course/course.h"
+#include "allocator/follow/course.h"
 
 #include <glib.h>
 #include <string.h>

@@ -1,14 +1,24 @@
 /*
- * The policy that keeps nothing.
+ * The policy that keeps nothing: a call of the driver for every block.
+ *
+ * Requests of 1 MiB and more are segments of their own, given back when their free
+ * completes. Smaller ones share slabs of 2 MiB by PyTorch's rules for its small pool, per
+ * stream; a slab goes back with its last block. So what lives is what must fit, plus less
+ * than the slabs: a run that dies under a caching policy can be recorded. Slow: the
+ * driver waits for the whole device whenever memory goes back.
+ *
+ * Private pools are served by PyTorch's native rules, whatever the size: what a graph
+ * captured stays in use after its blocks are freed, until the pool is released.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/policy/direct.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "allocator/policy/functions.h"
 #include "allocator/table.h"
+
+#define DIRECT_BYTES ((uint64_t) 1 << 20) /* from here on: the device itself */
 
 /* A segment of one block. */
 typedef struct
@@ -19,103 +29,67 @@ typedef struct
   TesseraBlockState state;
 } Segment;
 
-struct TesseraDirect
+typedef struct
 {
+  TesseraPolicy policy; /* must be first; its allocator has the slabs and private pools */
   TesseraDevice *device;
   TesseraObserver observer;
-  TesseraCaching *slabs;
   TesseraTable segments;     /* by address */
   TesseraCachingStats stats; /* of the segments; its peaks: of all */
   uint64_t limit_bytes;      /* 0: none */
-};
+} Direct;
 
-TesseraStatus
-tessera_direct_new (const TesseraPolicyOptions *options,
-                    TesseraDevice *device,
-                    const TesseraObserver *observer,
-                    TesseraDirect **out_direct)
+static TesseraCachingStats
+sum_stats (const Direct *direct)
 {
-  TesseraDirect *direct = calloc (1, sizeof *direct);
-  TesseraCachingOptions slabs = options->caching;
-  TesseraStatus status;
+  const TesseraCachingStats *own = &direct->stats;
+  TesseraCachingStats sum = *tessera_caching_stats (direct->policy.caching);
 
-  *out_direct = NULL;
-  if (direct == NULL)
-    return TESSERA_NO_MEMORY;
-  direct->device = device;
-  direct->limit_bytes = options->caching.limit_bytes;
-  if (observer != NULL)
-    direct->observer = *observer;
-  slabs.settings = (TesseraSettings){
-    .max_split_bytes = UINT64_MAX,
-    .large_segment_bytes = options->caching.settings.large_segment_bytes,
-  };
-  status = tessera_caching_new (&slabs, device, observer, &direct->slabs);
-  if (status == TESSERA_OK)
-    *out_direct = direct;
-  else
-    tessera_direct_free (direct);
-  return status;
-}
-
-void
-tessera_direct_free (TesseraDirect *direct)
-{
-  if (direct == NULL)
-    return;
-  for (size_t i = 0; i < direct->segments.n_slots; i++)
-    if (direct->segments.slots[i].addr != 0)
-      free (direct->segments.slots[i].value);
-  tessera_table_clear (&direct->segments);
-  tessera_caching_free (direct->slabs);
-  free (direct);
+  sum.allocated_bytes += own->allocated_bytes;
+  sum.active_bytes += own->active_bytes;
+  sum.requested_bytes += own->requested_bytes;
+  sum.reserved_bytes += own->reserved_bytes;
+  sum.n_retries += own->n_retries;
+  sum.n_ooms += own->n_ooms;
+  sum.peak_allocated_bytes = own->peak_allocated_bytes;
+  sum.peak_active_bytes = own->peak_active_bytes;
+  sum.peak_requested_bytes = own->peak_requested_bytes;
+  sum.peak_reserved_bytes = own->peak_reserved_bytes;
+  return sum;
 }
 
 static void
-raise_to (uint64_t *peak_bytes, uint64_t bytes)
-{
-  if (bytes > *peak_bytes)
-    *peak_bytes = bytes;
-}
-
-static void
-raise_peaks (TesseraDirect *direct)
+raise_peaks (Direct *direct)
 {
   TesseraCachingStats *stats = &direct->stats;
-  TesseraCachingStats now;
+  const TesseraCachingStats now = sum_stats (direct);
 
-  tessera_direct_get_stats (direct, &now);
-  raise_to (&stats->peak_allocated_bytes, now.allocated_bytes);
-  raise_to (&stats->peak_active_bytes, now.active_bytes);
-  raise_to (&stats->peak_requested_bytes, now.requested_bytes);
-  raise_to (&stats->peak_reserved_bytes, now.reserved_bytes);
+  tessera_raise_to (&stats->peak_allocated_bytes, now.allocated_bytes);
+  tessera_raise_to (&stats->peak_active_bytes, now.active_bytes);
+  tessera_raise_to (&stats->peak_requested_bytes, now.requested_bytes);
+  tessera_raise_to (&stats->peak_reserved_bytes, now.reserved_bytes);
 }
 
 static TesseraStatus
-ask_device (TesseraDirect *direct,
-            uint64_t block_bytes,
-            uint32_t stream,
-            uint64_t *out_addr)
+ask_device (Direct *direct, uint64_t block_bytes, uint32_t stream, uint64_t *out_addr)
 {
-  TesseraCachingStats now;
+  uint64_t reserved_bytes = sum_stats (direct).reserved_bytes;
 
-  tessera_direct_get_stats (direct, &now);
-  if (direct->limit_bytes != 0 &&
-      (now.reserved_bytes > direct->limit_bytes ||
-       block_bytes > direct->limit_bytes - now.reserved_bytes))
+  if (direct->limit_bytes != 0 && (reserved_bytes > direct->limit_bytes ||
+                                   block_bytes > direct->limit_bytes - reserved_bytes))
     return TESSERA_OUT_OF_DEVICE;
   return direct->device->allocate (direct->device, block_bytes, stream, out_addr);
 }
 
 /* Waits for what is pending, which gives it back, and asks again. */
 static TesseraStatus
-obtain (TesseraDirect *direct, uint64_t block_bytes, uint32_t stream, uint64_t *out_addr)
+obtain (Direct *direct, uint64_t block_bytes, uint32_t stream, uint64_t *out_addr)
 {
   TesseraStatus status = ask_device (direct, block_bytes, stream, out_addr);
 
   if (status != TESSERA_OUT_OF_DEVICE)
     return status;
-  tessera_caching_empty_cache (direct->slabs);
+  tessera_caching_empty_cache (direct->policy.caching);
   direct->stats.n_retries++;
   status = ask_device (direct, block_bytes, stream, out_addr);
   if (status == TESSERA_OUT_OF_DEVICE)
@@ -124,7 +98,7 @@ obtain (TesseraDirect *direct, uint64_t block_bytes, uint32_t stream, uint64_t *
 }
 
 static TesseraStatus
-add_segment (TesseraDirect *direct,
+add_segment (Direct *direct,
              uint64_t size_bytes,
              uint32_t stream,
              TesseraGrant *out_grant)
@@ -159,7 +133,7 @@ add_segment (TesseraDirect *direct,
 
 /* What the segments leave of the limit, of which 0 would be none. */
 static void
-limit_slabs (TesseraDirect *direct)
+limit_slabs (Direct *direct)
 {
   uint64_t limit_bytes = direct->limit_bytes;
 
@@ -167,46 +141,45 @@ limit_slabs (TesseraDirect *direct)
     limit_bytes = limit_bytes > direct->stats.reserved_bytes
                       ? limit_bytes - direct->stats.reserved_bytes
                       : 1;
-  tessera_caching_set_limit (direct->slabs, limit_bytes);
+  tessera_caching_set_limit (direct->policy.caching, limit_bytes);
 }
 
-TesseraStatus
-tessera_direct_malloc (TesseraDirect *direct,
-                       uint64_t size_bytes,
-                       uint32_t stream,
-                       uint32_t pool,
-                       TesseraGrant *out_grant)
+static TesseraStatus
+direct_malloc (TesseraPolicy *policy,
+               uint64_t size_bytes,
+               uint32_t stream,
+               uint32_t pool,
+               TesseraPolicyGrant *out_grant)
 {
+  Direct *direct = (Direct *) policy;
   TesseraStatus status;
 
-  *out_grant = (TesseraGrant){ 0 };
-  /* Sizes beyond reason too: the caching allocator refuses them as PyTorch does. */
-  if (size_bytes < TESSERA_DIRECT_BYTES || pool != 0 ||
-      size_bytes >= TESSERA_REFUSED_FROM_BYTES)
+  if (size_bytes < DIRECT_BYTES || pool != 0)
     {
       limit_slabs (direct);
-      status =
-          tessera_caching_malloc (direct->slabs, size_bytes, stream, pool, out_grant);
+      status = tessera_caching_malloc (policy->caching, size_bytes, stream, pool,
+                                       &out_grant->grant);
     }
   else
-    status = add_segment (direct, size_bytes, stream, out_grant);
+    status = add_segment (direct, size_bytes, stream, &out_grant->grant);
   raise_peaks (direct);
   return status;
 }
 
 static Segment *
-segment_at (const TesseraDirect *direct, uint64_t addr)
+segment_at (const Direct *direct, uint64_t addr)
 {
   return addr != 0 ? tessera_table_get (&direct->segments, addr) : NULL;
 }
 
-TesseraStatus
-tessera_direct_free_requested (TesseraDirect *direct, uint64_t addr)
+static TesseraStatus
+direct_free_requested (TesseraPolicy *policy, uint64_t addr)
 {
+  Direct *direct = (Direct *) policy;
   Segment *segment = segment_at (direct, addr);
 
   if (segment == NULL)
-    return tessera_caching_free_requested (direct->slabs, addr);
+    return tessera_caching_free_requested (direct->policy.caching, addr);
   if (segment->state != TESSERA_BLOCK_LIVE)
     return TESSERA_INVALID;
   segment->state = TESSERA_BLOCK_PENDING;
@@ -214,15 +187,16 @@ tessera_direct_free_requested (TesseraDirect *direct, uint64_t addr)
   return TESSERA_OK;
 }
 
-TesseraStatus
-tessera_direct_free_completed (TesseraDirect *direct, uint64_t addr)
+static TesseraStatus
+direct_free_completed (TesseraPolicy *policy, uint64_t addr)
 {
+  Direct *direct = (Direct *) policy;
   const TesseraObserver *observer = &direct->observer;
   Segment *segment = segment_at (direct, addr);
   uint64_t block_bytes;
 
   if (segment == NULL)
-    return tessera_caching_free_to_device (direct->slabs, addr);
+    return tessera_caching_free_to_device (direct->policy.caching, addr);
   if (segment->state != TESSERA_BLOCK_PENDING)
     return TESSERA_INVALID;
   block_bytes = segment->block_bytes;
@@ -237,39 +211,24 @@ tessera_direct_free_completed (TesseraDirect *direct, uint64_t addr)
   return TESSERA_OK;
 }
 
-void
-tessera_direct_set_limit (TesseraDirect *direct, uint64_t limit_bytes)
+static void
+direct_set_limit (TesseraPolicy *policy, uint64_t limit_bytes)
 {
-  direct->limit_bytes = limit_bytes;
+  ((Direct *) policy)->limit_bytes = limit_bytes;
 }
 
-TesseraCaching *
-tessera_direct_slabs (TesseraDirect *direct)
+static void
+direct_add_stats (const TesseraPolicy *policy, TesseraPolicyStats *stats)
 {
-  return direct->slabs;
+  stats->caching = sum_stats ((const Direct *) policy);
+  stats->extra_bytes = stats->caching.reserved_bytes;
+  stats->peak_extra_bytes = stats->caching.peak_reserved_bytes;
 }
 
-void
-tessera_direct_get_stats (const TesseraDirect *direct, TesseraCachingStats *out_stats)
+static void
+direct_reset_peaks (TesseraPolicy *policy)
 {
-  const TesseraCachingStats *own = &direct->stats;
-
-  tessera_caching_get_stats (direct->slabs, out_stats);
-  out_stats->allocated_bytes += own->allocated_bytes;
-  out_stats->active_bytes += own->active_bytes;
-  out_stats->requested_bytes += own->requested_bytes;
-  out_stats->reserved_bytes += own->reserved_bytes;
-  out_stats->n_retries += own->n_retries;
-  out_stats->n_ooms += own->n_ooms;
-  out_stats->peak_allocated_bytes = own->peak_allocated_bytes;
-  out_stats->peak_active_bytes = own->peak_active_bytes;
-  out_stats->peak_requested_bytes = own->peak_requested_bytes;
-  out_stats->peak_reserved_bytes = own->peak_reserved_bytes;
-}
-
-void
-tessera_direct_reset_peaks (TesseraDirect *direct)
-{
+  Direct *direct = (Direct *) policy;
   TesseraCachingStats *stats = &direct->stats;
 
   stats->peak_allocated_bytes = stats->peak_active_bytes = 0;
@@ -277,11 +236,14 @@ tessera_direct_reset_peaks (TesseraDirect *direct)
   raise_peaks (direct);
 }
 
-void
-tessera_direct_each (const TesseraDirect *direct,
-                     void (*visit) (void *user, const TesseraBlockInfo *info),
-                     void *user)
+/* The segments of one block each, in no order. */
+static void
+direct_each (const TesseraPolicy *policy,
+             void (*visit) (void *user, const TesseraBlockInfo *info),
+             void *user)
 {
+  const Direct *direct = (const Direct *) policy;
+
   for (size_t i = 0; i < direct->segments.n_slots; i++)
     {
       uint64_t addr = direct->segments.slots[i].addr;
@@ -296,12 +258,12 @@ tessera_direct_each (const TesseraDirect *direct,
                                         .stream = segment->stream,
                                         .state = segment->state });
     }
-  tessera_caching_each (direct->slabs, visit, user);
 }
 
-TesseraStatus
-tessera_direct_check (const TesseraDirect *direct, TesseraError *error)
+static TesseraStatus
+direct_check (const TesseraPolicy *policy, TesseraError *error)
 {
+  const Direct *direct = (const Direct *) policy;
   uint64_t reserved_bytes = 0;
   uint64_t allocated_bytes = 0;
 
@@ -322,5 +284,56 @@ tessera_direct_check (const TesseraDirect *direct, TesseraError *error)
                          " allocated, found %" PRIu64 " and %" PRIu64,
                          reserved_bytes, allocated_bytes, direct->stats.reserved_bytes,
                          direct->stats.allocated_bytes);
-  return tessera_caching_check (direct->slabs, error);
+  return TESSERA_OK;
+}
+
+static void
+direct_free (TesseraPolicy *policy)
+{
+  Direct *direct = (Direct *) policy;
+
+  for (size_t i = 0; i < direct->segments.n_slots; i++)
+    if (direct->segments.slots[i].addr != 0)
+      free (direct->segments.slots[i].value);
+  tessera_table_clear (&direct->segments);
+}
+
+static const TesseraPolicyFunctions functions = {
+  .malloc = direct_malloc,
+  .free_requested = direct_free_requested,
+  .free_completed = direct_free_completed,
+  .set_limit = direct_set_limit,
+  .add_stats = direct_add_stats,
+  .reset_peaks = direct_reset_peaks,
+  .each = direct_each,
+  .check = direct_check,
+  .free = direct_free,
+};
+
+TesseraStatus
+tessera_direct_new (const TesseraPolicyOptions *options,
+                    TesseraDevice *device,
+                    const TesseraObserver *observer,
+                    TesseraPolicy **out_policy)
+{
+  TesseraCachingOptions slabs = options->caching;
+  Direct *direct = calloc (1, sizeof *direct);
+  TesseraStatus status;
+
+  if (direct == NULL)
+    return TESSERA_NO_MEMORY;
+  direct->policy.functions = &functions;
+  direct->device = device;
+  direct->observer = *observer;
+  direct->limit_bytes = options->caching.limit_bytes;
+  slabs.settings = (TesseraSettings){
+    .max_split_bytes = UINT64_MAX,
+    .large_segment_bytes = options->caching.settings.large_segment_bytes,
+  };
+  status = tessera_caching_new (&slabs, device, observer, &direct->policy.caching);
+  if (status == TESSERA_OK)
+    *out_policy = &direct->policy;
+  else
+    free (direct);
+  return status;
 }

@@ -8,7 +8,7 @@
 #include "allocator/policy.h"
 
 #include "allocator/host.h"
-#include "allocator/policy/program.h"
+#include "tests/allocator/program.h"
 
 #define KIB ((uint64_t) 1 << 10)
 #define MIB ((uint64_t) 1 << 20)

@@ -160,7 +160,7 @@ take_back (Pool *pool, TesseraFollower *follower, const TesseraEvent *event, gsi
   g_assert_true (tessera_follower_free_at (follower, offset - 1));
 }
 
-/* Follows @plan with the requests of @c's trace, without any guard. */
+/* Follows @plan with the requests of @c's trace, without any hook. */
 static TesseraFollowerStats
 follow (const TesseraPlan *plan, const PlanCase *c, size_t *out_static_misses)
 {

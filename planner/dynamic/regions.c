@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/follow/places/rooms.h"
+#include "allocator/follow/rooms.h"
 #include "planner/regions.h"
 
 /* As good as endless. */
@@ -76,7 +76,7 @@ note_top (Rehearsal *rehearsal, uint64_t end_bytes)
 static void
 play (Rehearsal *rehearsal, TesseraRooms *rooms, const TesseraTaken *nothing)
 {
-  const TesseraFollowerGuard guard = { 0 };
+  const TesseraFollowerHook hook = { 0 };
 
   for (size_t i = 0; i < 2 * rehearsal->guests->n_guests; i++)
     {
@@ -93,7 +93,7 @@ play (Rehearsal *rehearsal, TesseraRooms *rooms, const TesseraTaken *nothing)
           if (*offset != UINT64_MAX)
             tessera_rooms_give_back (rooms, *offset);
         }
-      else if (tessera_rooms_take (rooms, nothing, &guard, &request, offset))
+      else if (tessera_rooms_take (rooms, nothing, &hook, &request, offset))
         note_top (rehearsal, *offset + guest->like.most_bytes);
     }
 }

@@ -27,17 +27,6 @@ say_misses (const TesseraDecline *decline)
       TESSERA_SIZE (decline->pool_bytes));
 }
 
-static void
-say_shortage (const TesseraDecline *decline)
-{
-  tessera_notice ("The plan is declined, since a request that missed it found the device "
-                  "full: expandable rules serve from here on, and %s of its pool of %s, "
-                  "unused just then, are given back. Record what this run does, and plan "
-                  "it.",
-                  TESSERA_SIZE (decline->returned_bytes),
-                  TESSERA_SIZE (decline->pool_bytes));
-}
-
 /* Events have their place in the recording as index. */
 static void
 record (RuntimeDevice *device)
@@ -79,10 +68,7 @@ tessera_device_plan_declined (void *user)
   TesseraPolicyStats stats;
 
   tessera_policy_get_stats (device->policy, &stats);
-  if (stats.decline.reason == TESSERA_DECLINED_FOR_MISSES)
-    say_misses (&stats.decline);
-  else
-    say_shortage (&stats.decline);
+  say_misses (&stats.decline);
   if (device->recorder != NULL)
     record (device);
 }

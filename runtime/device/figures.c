@@ -18,7 +18,7 @@ tessera_device_get_stats (RuntimeDevice *device, TesseraDeviceStats *out_stats)
   *out_stats = device->stats;
   out_stats->n_alloc_retries = policy.caching.n_retries - device->retries_before;
   tessera_device_unlock (device);
-  out_stats->plan_is_declined = policy.decline.reason != TESSERA_NOT_DECLINED;
+  out_stats->plan_is_declined = policy.decline.is_declined;
   out_stats->plan_height_bytes =
       out_stats->plan_is_declined ? 0 : policy.pool_height_bytes;
   out_stats->pool_bytes = policy.pool_bytes;

@@ -1,5 +1,5 @@
 /*
- * Tests of the books: by hand, and over a pool whose guard leaves out one law at a time.
+ * Tests of the books: by hand, and over a pool whose occupancy map leaves out one law at a time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-#include "allocator/policy/guard/guard.h"
+#include "allocator/follow/occupancy.h"
 
 #define SEED 20261123
 #define MIB ((uint64_t) 1 << 20)
@@ -193,7 +193,7 @@ typedef struct
 typedef struct
 {
   GRand *rand;
-  TesseraGuard *guard;
+  TesseraOccupancy *map;
   Books *books;
   Hand hand;
   GArray *held; /* Held */
@@ -211,12 +211,12 @@ request (Run *run)
   const uint64_t limits[] = { 8, 200, 2048, 2100, 9000 };
   const uint64_t size_bytes =
       512 * (1 + pick (run, limits[pick (run, 5)])) - pick (run, 512);
-  const TesseraGuardRequest asked = { .size_bytes = size_bytes,
-                                      .block_bytes = (size_bytes + 511) / 512 * 512,
-                                      .stream = (uint32_t) pick (run, 3) };
+  const TesseraOccupancyRequest asked = { .size_bytes = size_bytes,
+                                          .block_bytes = (size_bytes + 511) / 512 * 512,
+                                          .stream = (uint32_t) pick (run, 3) };
 
   books_request (run->books, size_bytes, asked.stream);
-  g_assert_cmpint (tessera_guard_see_request (run->guard, &asked), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_occupancy_see_request (run->map, &asked), ==, TESSERA_OK);
   for (int i = 0; i < 6; i++)
     {
       Held held = { .offset_bytes = pick (run, POOL_BYTES / 512) * 512 };
@@ -225,8 +225,8 @@ request (Run *run)
       if (run->held->len > 0 && pick (run, 2) == 0)
         held.offset_bytes =
             g_array_index (run->held, Held, pick (run, run->held->len)).offset_bytes;
-      if (tessera_guard_take (run->guard, held.offset_bytes, &asked, &end_bytes) !=
-          TESSERA_GUARD_GRANTED)
+      if (tessera_occupancy_take (run->map, held.offset_bytes, &asked, &end_bytes) !=
+          TESSERA_OCCUPANCY_GRANTED)
         continue;
       books_hand_out (run->books, BASE + held.offset_bytes, size_bytes, asked.stream);
       held.has_side = pick (run, 3) == 0;
@@ -237,7 +237,7 @@ request (Run *run)
     }
 }
 
-/* The first half of a free, or the second, when the other stream has come so far. A guard
+/* The first half of a free, or the second, when the other stream has come so far. A map
  * without laws may have forgotten the block. */
 static void
 give_back (Run *run)
@@ -251,7 +251,7 @@ give_back (Run *run)
       guint n_marks = run->hand.marks->len;
 
       books_give_back (run->books, BASE + held->offset_bytes);
-      ignored = tessera_guard_free_requested (run->guard, held->offset_bytes);
+      ignored = tessera_occupancy_free_requested (run->map, held->offset_bytes);
       held->is_freed = true;
       if (run->hand.marks->len > n_marks)
         held->mark = g_ptr_array_index (run->hand.marks, run->hand.marks->len - 1);
@@ -260,21 +260,21 @@ give_back (Run *run)
     }
   if (held->mark != NULL)
     *held->mark = TRUE;
-  ignored = tessera_guard_free_completed (run->guard, held->offset_bytes);
+  ignored = tessera_occupancy_free_completed (run->map, held->offset_bytes);
   (void) ignored;
   g_array_remove_index_fast (run->held, i);
 }
 
 /* Hands out memory of a pool under these laws. Returns: what the books found. */
 static BooksFindings
-run_under (const TesseraGuardLaws *laws)
+run_under (const TesseraOccupancyLaws *laws)
 {
   Run run = { .rand = g_rand_new_with_seed (SEED),
               .held = g_array_new (FALSE, FALSE, sizeof (Held)) };
   BooksFindings findings;
 
   run.books = begin (&run.hand);
-  g_assert_cmpint (tessera_guard_new (POOL_BYTES, laws, &run.guard), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_occupancy_new (POOL_BYTES, laws, &run.map), ==, TESSERA_OK);
   for (int i = 0; i < 20000; i++)
     if (run.held->len < 8 || (run.held->len < 60 && pick (&run, 2) == 0))
       request (&run);
@@ -282,17 +282,17 @@ run_under (const TesseraGuardLaws *laws)
       give_back (&run);
   findings = *books_findings (run.books);
   end (&run.hand, run.books);
-  tessera_guard_free (run.guard);
+  tessera_occupancy_free (run.map);
   g_array_unref (run.held);
   g_rand_free (run.rand);
   return findings;
 }
 
 static void
-test_guard (void)
+test_occupancy (void)
 {
-  BooksFindings found = run_under (&tessera_guard_laws);
-  TesseraGuardLaws laws;
+  BooksFindings found = run_under (&tessera_occupancy_laws);
+  TesseraOccupancyLaws laws;
 
   g_test_message ("%" G_GUINT64_FORMAT " reused, %" G_GUINT64_FORMAT
                   " of them after another stream, %" G_GUINT64_FORMAT " of another kind",
@@ -304,22 +304,22 @@ test_guard (void)
                         found.n_other_kind + found.n_misaligned + found.n_unknown_frees,
                     ==, 0);
 
-  laws = tessera_guard_laws;
+  laws = tessera_occupancy_laws;
   laws.live = false;
   g_assert_cmpuint (run_under (&laws).n_overlaps, >, 0);
-  laws = tessera_guard_laws;
+  laws = tessera_occupancy_laws;
   laws.pending = false;
   g_assert_cmpuint (run_under (&laws).n_pending, >, 0);
-  laws = tessera_guard_laws;
+  laws = tessera_occupancy_laws;
   laws.streams = false;
   g_assert_cmpuint (run_under (&laws).n_other_stream, >, 0);
-  laws = tessera_guard_laws;
+  laws = tessera_occupancy_laws;
   laws.sizes = false;
   g_assert_cmpuint (run_under (&laws).n_other_kind, >, 0);
-  laws = tessera_guard_laws;
+  laws = tessera_occupancy_laws;
   laws.since = false;
   g_assert_cmpuint (run_under (&laws).n_other_kind, >, 0);
-  laws = tessera_guard_laws;
+  laws = tessera_occupancy_laws;
   laws.fits = false;
   g_assert_cmpuint (run_under (&laws).n_other_kind, >, 0);
 }
@@ -332,6 +332,6 @@ main (int argc, char **argv)
   g_test_add_func ("/tests/books/other-stream", test_other_stream);
   g_test_add_func ("/tests/books/pending", test_pending);
   g_test_add_func ("/tests/books/other-kind", test_other_kind);
-  g_test_add_func ("/tests/books/guard", test_guard);
+  g_test_add_func ("/tests/books/occupancy", test_occupancy);
   return g_test_run ();
 }

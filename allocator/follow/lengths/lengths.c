@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/follow/lengths/guess.h"
 #include "allocator/follow/lengths/instance.h"
-#include "allocator/follow/lengths/private.h"
+#include "allocator/follow/lengths/sweep.h"
 
 enum
 {
@@ -17,11 +18,185 @@ enum
   MAX_MISSED = 16,
   /* A step beyond what the plan is for is planned, too, as far as laws go: with this
      share of the pool more. What is longer yet may be none (an evaluation, say). */
-  BEYOND_SHARE = 4
+  BEYOND_SHARE = 4,
+  /* Misses in a row from which on the guess is doubted. */
+  MIN_DOUBTS = 4,
+  /* Requests of a step that no early slot is like, before it counts as lost. */
+  STRANGERS = 64
 };
 
 /* One that the plan has no name for. */
 #define OTHER_PHASE (TESSERA_NONE - 1)
+
+/* A place that does not move, and whether a block lies there. */
+typedef struct
+{
+  uint64_t offset_bytes;
+  uint32_t slot;
+  bool is_spare;
+  bool is_taken;
+  bool is_own; /* ... by a block of the slot, not by one that may lie there meanwhile */
+} FixedPlace;
+
+typedef struct
+{
+  const TesseraLengths *lengths;
+  uint64_t *most_bytes; /* [n_laws] what fixed places have */
+  FixedPlace *places;   /* by offset */
+  uint32_t n_places;
+  uint32_t *own, *spare; /* [n_slots] index into places, or TESSERA_NONE */
+} FixedPlaces;
+
+typedef enum
+{
+  STATE_START, /* before the first step */
+  STATE_EARLY, /* of a step whose length is not known */
+  STATE_KNOWN,
+  STATE_UNPLANNED
+} State;
+
+struct TesseraLengthsFollower
+{
+  const TesseraLengths *lengths;
+  TesseraLengthsHooks hooks;
+  uint64_t most_height_bytes; /* that a step may be planned with */
+  FixedPlaces fixed;
+  bool *is_spare, *is_there; /* [n_slots] for the next instance */
+  State state;
+  TesseraGuess guess;
+  TesseraParameters known; /* of this step */
+  uint32_t next_early;     /* slot */
+  uint32_t n_strangers;
+  uint32_t phase;    /* that the run is in: of the plan's strings; not below n_strings:
+                        another one, or TESSERA_NONE */
+  TesseraPlan *plan; /* of this step, or of the start */
+  bool has_phases;   /* the run tells them */
+  bool is_new_phase; /* an early slot's, for the first time in this step */
+  bool *was_phase;   /* [n_strings] in this step */
+  TesseraCutter cutter;
+  bool is_later_part;                     /* not the first of its step */
+  bool was_placeless;                     /* the last request */
+  uint32_t n_missed;                      /* in a row */
+  uint64_t before[TESSERA_GUESS_LEADING]; /* the last that were asked for before the first
+                                             step, where its batch may be among them */
+  uint32_t n_before;
+  TesseraFollower *follower;
+  TesseraFollowerStats stats; /* of what is past, and of early requests */
+};
+
+/* ---- Fixed places ---- */
+
+static int
+by_offset (const void *a, const void *b)
+{
+  const FixedPlace *x = a;
+  const FixedPlace *y = b;
+
+  return (x->offset_bytes > y->offset_bytes) - (x->offset_bytes < y->offset_bytes);
+}
+
+static void
+list_places (FixedPlaces *fixed)
+{
+  const TesseraLengths *lengths = fixed->lengths;
+
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      fixed->own[i] = fixed->spare[i] = TESSERA_NONE;
+      if (slot->place != TESSERA_PLACE_FIXED)
+        continue;
+      fixed->places[fixed->n_places++] =
+          (FixedPlace){ slot->offset_bytes, i, false, false };
+      if (slot->crosses && slot->spare_bytes != slot->offset_bytes)
+        fixed->places[fixed->n_places++] =
+            (FixedPlace){ slot->spare_bytes, i, true, false };
+    }
+  qsort (fixed->places, fixed->n_places, sizeof *fixed->places, by_offset);
+  for (uint32_t k = 0; k < fixed->n_places; k++)
+    {
+      const FixedPlace *place = &fixed->places[k];
+
+      (place->is_spare ? fixed->spare : fixed->own)[place->slot] = k;
+    }
+}
+
+/* Nothing lies in any. To be cleared in any case. */
+static TesseraStatus
+fixed_places_init (FixedPlaces *fixed, const TesseraLengths *lengths)
+{
+  size_t n = (size_t) lengths->n_slots + 1;
+
+  *fixed = (FixedPlaces){ .lengths = lengths };
+  fixed->most_bytes = malloc (((size_t) lengths->n_laws + 1) * sizeof *fixed->most_bytes);
+  fixed->places = calloc (2 * n, sizeof *fixed->places);
+  fixed->own = malloc (n * sizeof *fixed->own);
+  fixed->spare = malloc (n * sizeof *fixed->spare);
+  if (!fixed->most_bytes || !fixed->places || !fixed->own || !fixed->spare ||
+      !tessera_sweep_sizes (lengths, &lengths->most, fixed->most_bytes))
+    return TESSERA_NO_MEMORY;
+  list_places (fixed);
+  return TESSERA_OK;
+}
+
+static void
+fixed_places_clear (FixedPlaces *fixed)
+{
+  free (fixed->most_bytes);
+  free (fixed->places);
+  free (fixed->own);
+  free (fixed->spare);
+  *fixed = (FixedPlaces){ 0 };
+}
+
+/* The one at the offset, or NULL. */
+static FixedPlace *
+fixed_places_at (const FixedPlaces *fixed, uint64_t offset_bytes)
+{
+  const FixedPlace key = { .offset_bytes = offset_bytes };
+
+  return fixed->n_places > 0
+             ? bsearch (&key, fixed->places, fixed->n_places, sizeof key, by_offset)
+             : NULL;
+}
+
+/* The slot's own, or NULL: it has none. */
+static const FixedPlace *
+fixed_places_own (const FixedPlaces *fixed, uint32_t slot)
+{
+  return fixed->own[slot] != TESSERA_NONE ? &fixed->places[fixed->own[slot]] : NULL;
+}
+
+/* Takes a place of the slot that is free, large enough, and granted. Returns: whether
+ * there is one. */
+static bool
+fixed_places_take (FixedPlaces *fixed,
+                   uint32_t slot,
+                   uint64_t size_bytes,
+                   const TesseraFollowerHook *hook,
+                   uint64_t *out_offset_bytes)
+{
+  const uint32_t places[] = { fixed->own[slot], fixed->spare[slot] };
+
+  if (size_bytes > fixed->most_bytes[fixed->lengths->slots[slot].law])
+    return false;
+  for (size_t k = 0; k < 2; k++)
+    {
+      FixedPlace *place = places[k] != TESSERA_NONE ? &fixed->places[places[k]] : NULL;
+      uint64_t end_bytes;
+
+      if (place == NULL || place->is_taken ||
+          !hook->take (hook->user, place->offset_bytes, &end_bytes))
+        continue;
+      place->is_taken = place->is_own = true;
+      *out_offset_bytes = place->offset_bytes;
+      return true;
+    }
+  return false;
+}
+
+/* ---- The plan of one step ---- */
 
 static void
 add_stats (TesseraFollowerStats *sum, const TesseraFollowerStats *more)
@@ -64,10 +239,216 @@ follow_instance (TesseraLengthsFollower *follower)
       drop_instance (follower);
       return false;
     }
-  follower->hooks.expect (follower->hooks.guard.user, follower->plan->height_bytes);
-  tessera_follower_set_guard (follower->follower, &follower->hooks.guard);
+  follower->hooks.expect (follower->hooks.hook.user, follower->plan->height_bytes);
+  tessera_follower_set_hook (follower->follower, &follower->hooks.hook);
   return true;
 }
+
+/* The length of the step is not known, whatever was thought so far. */
+static void
+begin_early (TesseraLengthsFollower *follower)
+{
+  drop_instance (follower);
+  follower->n_missed = 0;
+  follower->state = STATE_EARLY;
+  follower->next_early = 0;
+  tessera_guess_init (&follower->guess, follower->lengths);
+}
+
+/* Which blocks lie in fixed places already, and whether the rest of what one step makes
+ * leaves its places to others until it comes. */
+static TesseraInstanceOptions
+look_around (TesseraLengthsFollower *follower)
+{
+  const TesseraLengths *lengths = follower->lengths;
+  TesseraInstanceOptions options = { .is_there = follower->is_there,
+                                     .first_slot = follower->next_early,
+                                     .is_spare = follower->is_spare };
+  uint32_t n_lent = 0, n_there = 0;
+
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    {
+      const FixedPlace *place = fixed_places_own (&follower->fixed, i);
+      bool is_taken = place != NULL && place->is_taken;
+
+      follower->is_spare[i] = lengths->slots[i].crosses && is_taken;
+      follower->is_there[i] =
+          tessera_lengths_slot_stays (&lengths->slots[i]) && is_taken && place->is_own;
+      if (!tessera_lengths_slot_lends (lengths, &lengths->slots[i]))
+        continue;
+      /* Elsewhere, if the part that made it was not planned. */
+      if (follower->is_later_part && lengths->slots[i].seen == TESSERA_SEEN_FIRST)
+        follower->is_there[i] = true;
+      n_lent++;
+      n_there += follower->is_there[i];
+    }
+  /* Of a step's parts the first finds nothing there; what a part leaves out is little. */
+  options.is_first = lengths->cut_phase != NULL ? 2 * n_there < n_lent : n_there < n_lent;
+  options.shares_once = follower->hooks.is_free (
+      follower->hooks.hook.user,
+      tessera_instance_base (lengths, follower->fixed.most_bytes, follower->is_there),
+      lengths->fixed_bytes);
+  return options;
+}
+
+/* The length is known: a plan for the rest of the step. Whoever knows it in the phase
+ * that tells it has no doubt because of that phase. */
+static void
+begin_known (TesseraLengthsFollower *follower, const TesseraParameters *parameters)
+{
+  const TesseraInstanceOptions options = look_around (follower);
+
+  follower->is_new_phase = false;
+  follower->known = *parameters;
+  follower->state = tessera_instance_of_step (follower->lengths, parameters, &options,
+                                              &follower->plan) == TESSERA_OK &&
+                            follow_instance (follower)
+                        ? STATE_KNOWN
+                        : STATE_UNPLANNED;
+}
+
+/* ---- The first requests of a step, which tell its length ---- */
+
+/* What is asked for before the length is known, and may tell it. */
+static bool
+is_early (const TesseraLengthsSlot *slot)
+{
+  return tessera_lengths_slot_is_kept (slot) ||
+         (slot->place == TESSERA_PLACE_FIXED && !tessera_lengths_slot_stays (slot));
+}
+
+/* The early slot that the request is, or TESSERA_NONE. */
+static uint32_t
+find_early (TesseraLengthsFollower *follower,
+            uint64_t size_bytes,
+            uint32_t stream,
+            uint32_t pool)
+{
+  const TesseraLengths *lengths = follower->lengths;
+
+  for (uint32_t i = follower->next_early; i < lengths->n_early; i++)
+    {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
+
+      if (is_early (slot) && slot->stream == stream && slot->pool == pool &&
+          (!follower->has_phases || slot->phase == follower->phase) &&
+          tessera_guess_see (&follower->guess, i, size_bytes))
+        return i;
+    }
+  return TESSERA_NONE;
+}
+
+/* As tessera_lengths_follower_malloc(), of a step whose length is not known. */
+static bool
+serve_early (TesseraLengthsFollower *follower,
+             uint64_t size_bytes,
+             uint32_t stream,
+             uint32_t pool,
+             uint64_t *out_offset_bytes)
+{
+  uint32_t slot = find_early (follower, size_bytes, stream, pool);
+  TesseraParameters parameters;
+  bool is_hit = false;
+
+  if (slot == TESSERA_NONE)
+    follower->n_strangers += follower->n_strangers <= STRANGERS;
+  else
+    {
+      follower->next_early = slot + 1;
+      follower->was_placeless =
+          tessera_lengths_slot_is_kept (&follower->lengths->slots[slot]);
+      is_hit = fixed_places_take (&follower->fixed, slot, size_bytes,
+                                  &follower->hooks.hook, out_offset_bytes);
+      if (tessera_guess_is_known (&follower->guess, &parameters))
+        begin_known (follower, &parameters);
+    }
+  follower->stats.hits += is_hit;
+  follower->stats.hit_bytes += is_hit ? size_bytes : 0;
+  follower->stats.misses += !is_hit;
+  follower->stats.miss_bytes += is_hit ? 0 : size_bytes;
+  follower->stats.misses_unknown += slot == TESSERA_NONE;
+  follower->stats.misses_planned += follower->was_placeless;
+  follower->stats.planned_miss_bytes += follower->was_placeless ? size_bytes : 0;
+  follower->stats.misses_occupied +=
+      slot != TESSERA_NONE && !is_hit && !follower->was_placeless;
+  return is_hit;
+}
+
+/* A size that is always the same tells nothing. */
+static bool
+tells (const TesseraLengthsFollower *follower, uint32_t slot)
+{
+  const TesseraLengths *lengths = follower->lengths;
+
+  return lengths->laws[lengths->slots[slot].law].kind != TESSERA_SIZE_CONSTANT;
+}
+
+/* Of two lengths one request never tells both: it may be one of this very step. */
+static bool
+is_of_known (const TesseraLengthsFollower *follower, uint32_t slot, uint64_t size_bytes)
+{
+  const TesseraLengths *lengths = follower->lengths;
+  uint64_t bytes;
+
+  return lengths->most.second > 0 &&
+         tessera_size_law_evaluate (&lengths->laws[lengths->slots[slot].law],
+                                    &follower->known, &bytes) &&
+         bytes == size_bytes;
+}
+
+/* A request came though the length is known. What comes between steps may look like the
+ * begin of one. Where nothing of it hits, or a phase begins in which the length is told,
+ * a request that would be the first of a step of another length is. */
+static void
+doubt_length (TesseraLengthsFollower *follower,
+              uint64_t size_bytes,
+              uint32_t stream,
+              uint32_t pool)
+{
+  TesseraParameters parameters;
+  TesseraGuess guess;
+  uint32_t next_early = follower->next_early, slot;
+  bool is_other;
+
+  if (follower->n_missed < MIN_DOUBTS && !follower->is_new_phase)
+    return;
+  follower->is_new_phase = false;
+  guess = follower->guess;
+  tessera_guess_init (&follower->guess, follower->lengths);
+  follower->next_early = 0;
+  slot = find_early (follower, size_bytes, stream, pool);
+  is_other = slot != TESSERA_NONE && tells (follower, slot) &&
+             !is_of_known (follower, slot, size_bytes) &&
+             !(tessera_guess_is_known (&follower->guess, &parameters) &&
+               parameters.length == follower->known.length &&
+               parameters.second == follower->known.second &&
+               parameters.batch == follower->known.batch);
+  follower->guess = guess;
+  follower->next_early = next_early;
+  if (is_other)
+    begin_early (follower);
+}
+
+/* Before the first step: keeps the last requests like those that a step begins with. */
+static void
+remember_early (TesseraLengthsFollower *follower,
+                uint64_t size_bytes,
+                uint32_t stream,
+                uint32_t pool)
+{
+  uint32_t slots[TESSERA_GUESS_LEADING];
+  uint32_t n = tessera_guess_leading (follower->lengths, slots);
+  const TesseraLengthsSlot *slot = n > 0 ? &follower->lengths->slots[slots[0]] : NULL;
+
+  if (slot == NULL || slot->stream != stream || slot->pool != pool)
+    return;
+  if (follower->n_before == n)
+    memmove (follower->before, follower->before + 1,
+             --follower->n_before * sizeof *follower->before);
+  follower->before[follower->n_before++] = size_bytes;
+}
+
+/* ---- The follower ---- */
 
 TesseraStatus
 tessera_lengths_follower_new (const TesseraLengths *lengths,
@@ -89,7 +470,7 @@ tessera_lengths_follower_new (const TesseraLengths *lengths,
   follower->was_phase =
       calloc ((size_t) lengths->n_strings + 1, sizeof *follower->was_phase);
   if (!follower->is_spare || !follower->is_there || !follower->was_phase ||
-      tessera_fixed_places_init (&follower->fixed, lengths) != TESSERA_OK ||
+      fixed_places_init (&follower->fixed, lengths) != TESSERA_OK ||
       tessera_lengths_height (lengths, &follower->most_height_bytes) != TESSERA_OK ||
       tessera_instance_of_start (lengths, &follower->plan) != TESSERA_OK)
     {
@@ -97,8 +478,7 @@ tessera_lengths_follower_new (const TesseraLengths *lengths,
       return TESSERA_NO_MEMORY;
     }
   follower->most_height_bytes += follower->most_height_bytes / BEYOND_SHARE;
-  follower->state =
-      follow_instance (follower) ? TESSERA_LENGTHS_START : TESSERA_LENGTHS_UNPLANNED;
+  follower->state = follow_instance (follower) ? STATE_START : STATE_UNPLANNED;
   *out_follower = follower;
   return TESSERA_OK;
 }
@@ -110,28 +490,18 @@ tessera_lengths_follower_free (TesseraLengthsFollower *follower)
     return;
   tessera_follower_free (follower->follower);
   tessera_plan_free (follower->plan);
-  tessera_fixed_places_clear (&follower->fixed);
+  fixed_places_clear (&follower->fixed);
   free (follower->is_spare);
   free (follower->is_there);
   free (follower->was_phase);
   free (follower);
 }
 
-void
-tessera_lengths_begin_early (TesseraLengthsFollower *follower)
-{
-  drop_instance (follower);
-  follower->n_missed = 0;
-  follower->state = TESSERA_LENGTHS_EARLY;
-  follower->next_early = 0;
-  tessera_guess_init (&follower->guess, follower->lengths);
-}
-
 /* A step, or a part of it. */
 static void
 begin_part (TesseraLengthsFollower *follower)
 {
-  tessera_lengths_begin_early (follower);
+  begin_early (follower);
   follower->n_strangers = 0;
   follower->is_new_phase = false;
   memset (follower->was_phase, 0, follower->lengths->n_strings);
@@ -140,7 +510,7 @@ begin_part (TesseraLengthsFollower *follower)
 void
 tessera_lengths_follower_step (TesseraLengthsFollower *follower)
 {
-  bool is_first = follower->state == TESSERA_LENGTHS_START;
+  bool is_first = follower->state == STATE_START;
 
   begin_part (follower);
   if (is_first)
@@ -157,8 +527,7 @@ tessera_lengths_follower_phase (TesseraLengthsFollower *follower, const char *na
 
   if (lengths->cut_phase != NULL && name != NULL)
     name = tessera_bare_phase (name);
-  if (tessera_cutter_see (&follower->cutter, name) &&
-      follower->state != TESSERA_LENGTHS_START)
+  if (tessera_cutter_see (&follower->cutter, name) && follower->state != STATE_START)
     {
       begin_part (follower);
       follower->is_later_part = true;
@@ -179,57 +548,6 @@ tessera_lengths_follower_phase (TesseraLengthsFollower *follower, const char *na
     tessera_follower_phase (follower->follower, name);
 }
 
-/* Which blocks lie in fixed places already, and whether the rest of what one step makes
- * leaves its places to others until it comes. */
-static TesseraInstanceOptions
-look_around (TesseraLengthsFollower *follower)
-{
-  const TesseraLengths *lengths = follower->lengths;
-  TesseraInstanceOptions options = { .is_there = follower->is_there,
-                                     .first_slot = follower->next_early,
-                                     .is_spare = follower->is_spare };
-  uint32_t n_lent = 0, n_there = 0;
-
-  for (uint32_t i = 0; i < lengths->n_slots; i++)
-    {
-      const TesseraFixedPlace *place = tessera_fixed_places_own (&follower->fixed, i);
-      bool is_taken = place != NULL && place->is_taken;
-
-      follower->is_spare[i] = lengths->slots[i].crosses && is_taken;
-      follower->is_there[i] =
-          tessera_lengths_slot_stays (&lengths->slots[i]) && is_taken && place->is_own;
-      if (!tessera_lengths_slot_lends (lengths, &lengths->slots[i]))
-        continue;
-      /* Elsewhere, if the part that made it was not planned. */
-      if (follower->is_later_part && lengths->slots[i].seen == TESSERA_SEEN_FIRST)
-        follower->is_there[i] = true;
-      n_lent++;
-      n_there += follower->is_there[i];
-    }
-  /* Of a step's parts the first finds nothing there; what a part leaves out is little. */
-  options.is_first = lengths->cut_phase != NULL ? 2 * n_there < n_lent : n_there < n_lent;
-  options.shares_once = follower->hooks.is_free (
-      follower->hooks.guard.user,
-      tessera_instance_base (lengths, follower->fixed.most_bytes, follower->is_there),
-      lengths->fixed_bytes);
-  return options;
-}
-
-void
-tessera_lengths_begin_known (TesseraLengthsFollower *follower,
-                             const TesseraParameters *parameters)
-{
-  const TesseraInstanceOptions options = look_around (follower);
-
-  follower->is_new_phase = false;
-  follower->known = *parameters;
-  follower->state = tessera_instance_of_step (follower->lengths, parameters, &options,
-                                              &follower->plan) == TESSERA_OK &&
-                            follow_instance (follower)
-                        ? TESSERA_LENGTHS_KNOWN
-                        : TESSERA_LENGTHS_UNPLANNED;
-}
-
 bool
 tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
                                  uint64_t size_bytes,
@@ -238,20 +556,19 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
                                  uint64_t *out_offset_bytes)
 {
   TesseraParameters parameters;
-  TesseraFixedPlace *place;
+  FixedPlace *place;
   uint32_t slot;
 
   follower->was_placeless = false;
-  if (follower->state == TESSERA_LENGTHS_START)
-    tessera_early_remember (follower, size_bytes, stream, pool);
-  else if (follower->state == TESSERA_LENGTHS_EARLY && follower->next_early > 0 &&
+  if (follower->state == STATE_START)
+    remember_early (follower, size_bytes, stream, pool);
+  else if (follower->state == STATE_EARLY && follower->next_early > 0 &&
            tessera_guess_is_known (&follower->guess, &parameters))
-    tessera_lengths_begin_known (follower,
-                                 &parameters); /* by what came before the first step */
-  if (follower->state == TESSERA_LENGTHS_KNOWN)
-    tessera_early_doubt (follower, size_bytes, stream, pool);
-  if (follower->state == TESSERA_LENGTHS_EARLY)
-    return tessera_early_serve (follower, size_bytes, stream, pool, out_offset_bytes);
+    begin_known (follower, &parameters); /* by what came before the first step */
+  if (follower->state == STATE_KNOWN)
+    doubt_length (follower, size_bytes, stream, pool);
+  if (follower->state == STATE_EARLY)
+    return serve_early (follower, size_bytes, stream, pool, out_offset_bytes);
   if (follower->follower == NULL)
     {
       follower->stats.misses++;
@@ -267,9 +584,9 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
       return false;
     }
   follower->n_missed = 0;
-  if (follower->state == TESSERA_LENGTHS_START)
+  if (follower->state == STATE_START)
     return true;
-  place = tessera_fixed_places_at (&follower->fixed, *out_offset_bytes);
+  place = fixed_places_at (&follower->fixed, *out_offset_bytes);
   if (place != NULL)
     {
       place->is_taken = true;
@@ -282,7 +599,7 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
 void
 tessera_lengths_follower_free_at (TesseraLengthsFollower *follower, uint64_t offset_bytes)
 {
-  TesseraFixedPlace *place = tessera_fixed_places_at (&follower->fixed, offset_bytes);
+  FixedPlace *place = fixed_places_at (&follower->fixed, offset_bytes);
 
   if (place != NULL)
     place->is_taken = false;
@@ -299,10 +616,8 @@ tessera_lengths_follower_was_placeless (const TesseraLengthsFollower *follower)
 bool
 tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower)
 {
-  return follower->state == TESSERA_LENGTHS_UNPLANNED ||
-         follower->n_missed > MAX_MISSED ||
-         (follower->state == TESSERA_LENGTHS_EARLY &&
-          follower->n_strangers > TESSERA_LENGTHS_STRANGERS);
+  return follower->state == STATE_UNPLANNED || follower->n_missed > MAX_MISSED ||
+         (follower->state == STATE_EARLY && follower->n_strangers > STRANGERS);
 }
 
 void

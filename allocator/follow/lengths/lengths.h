@@ -19,7 +19,7 @@ typedef struct TesseraLengthsFollower TesseraLengthsFollower;
 
 typedef struct
 {
-  TesseraFollowerGuard guard;
+  TesseraFollowerHook hook;
   /* The step under way is planned with so many bytes; memory comes as it is handed out.
    */
   void (*expect) (void *user, uint64_t height_bytes);

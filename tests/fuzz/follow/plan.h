@@ -2,7 +2,7 @@
  * Plans out of a fuzzer's bytes: sound enough to be opened, and no checker's business.
  *
  * Their places are packed, so that following them hits, or lie at random, so that the
- * guard is asked for every wrong thing.
+ * occupancy map is asked for every wrong thing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

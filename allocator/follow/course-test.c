@@ -1,0 +1,362 @@
+/*
+ * Tests of where a run is in its plan: sections, kinds of step, phases, and finding it
+ * again.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/follow.h"
+#include "allocator/follow/slots.h"
+
+#include <glib.h>
+
+#include "tests/allocator/small-plan.h"
+
+#define SEED 20260611
+
+static void
+test_sections (void)
+{
+  static const guint ends[] = { 2, 6, 8 };
+  /* slots: start ab, step cdef, end gh */
+  TesseraPlan plan = small_plan_make ("ABCDEFGH", "        ", ends, 3);
+
+  small_plan_check_follow (&plan, "ABCDEFGH", "abcdefgh");
+  small_plan_check_follow (&plan, "ABCDEFCDEFCDEFGH", "abcdefcdefcdefgh");
+  small_plan_check_follow (&plan, "AB|CDEF|CDEFGH", "abcdefcdefgh");
+  small_plan_check_follow (&plan, "AB|CDE|CDEF|CDEF", "abcdecdefcdef");
+  /* a request nobody planned, and one of another size, change nothing */
+  small_plan_check_follow (&plan, "ABCZDEFCDEF", "abc-defcdef");
+  small_plan_clear (&plan);
+}
+
+/* The first step of a small program is the start's: it begins like the others, with a mark
+ * that is not far from the start's end. */
+static void
+test_first_step (void)
+{
+  static const guint ends[] = { 5, 8 };
+  /* slots: start abcde, of which the first step makes cde; step fgh */
+  TesseraPlan plan = small_plan_make ("ABCDECDF", "        ", ends, 2);
+
+  small_plan_check_follow (&plan, "AB|CDE|CDF|CDF", "abcdefghfgh");
+  /* Its last request is left out, or the first of the next step. */
+  small_plan_check_follow (&plan, "AB|CD|CDF|CDF", "abcdfghfgh");
+  small_plan_check_follow (&plan, "AB|CDE|DF|CDF", "abcdeghfgh");
+  small_plan_clear (&plan);
+}
+
+/* Of rows that are alike the nearest, whichever way; in the phase and section it is to be
+ * of. */
+static void
+test_nearest (void)
+{
+  static const guint ends[] = { 27, 36 };
+  /* rows of the start end at 7, 16 and 25, that of the step at 34 */
+  TesseraPlan plan = small_plan_make ("ABCDEFGHZABCDEFGHZABCDEFGHZABCDEFGHZ",
+                                      "fffffffffbbbbbbbbbfffffffffbbbbbbbbb", ends, 2);
+  static const struct
+  {
+    uint32_t cursor;
+    TesseraGramRange range;
+    uint32_t expected;
+  } cases[] = {
+    { 0, { 0, 36, TESSERA_NONE }, 7 },
+    { 11, { 0, 36, TESSERA_NONE }, 7 },
+    { 12, { 0, 36, TESSERA_NONE }, 16 },
+    { 20, { 0, 36, TESSERA_NONE }, 16 },
+    { 36, { 0, 36, TESSERA_NONE }, 34 },
+    { 36, { 0, 27, TESSERA_NONE }, 25 },
+    { 0, { 27, 36, TESSERA_NONE }, 34 },
+    { 0, { 0, 27, 1 }, 16 },
+    { 36, { 0, 27, 1 }, 16 },
+    { 16, { 0, 27, 0 }, 7 }, /* as far as 25, and before it */
+    { 0, { 26, 34, TESSERA_NONE }, TESSERA_NONE },
+  };
+  TesseraSlots slots;
+
+  g_assert_cmpint (tessera_slots_init (&slots, &plan), ==, TESSERA_OK);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    g_assert_cmpuint (tessera_slots_find_gram_near (&slots, slots.signatures,
+                                                    cases[i].cursor, &cases[i].range),
+                      ==, cases[i].expected);
+  g_assert_cmpuint (
+      tessera_slots_find_gram_near (&slots, slots.signatures + 4, 0, &cases[0].range), ==,
+      11);
+  tessera_slots_clear (&slots);
+  small_plan_clear (&plan);
+}
+
+/* Two kinds of step that begin alike, and one that does not: the first request that only
+ * one of them has tells which it is. */
+static void
+test_kinds (void)
+{
+  static const guint ends[] = { 2, 6, 10, 13, 14 };
+  /* slots: start ab, kinds cdef, ghij and klm, end n */
+  TesseraPlan plan = small_plan_make ("ABCDEFCDGHXYCZ", "              ", ends, 5);
+
+  plan.sections[2].kind = plan.sections[3].kind = TESSERA_SECTION_REPEATS;
+  small_plan_check_follow (&plan, "AB|CDEF|CDEF", "abcdefcdef");
+  small_plan_check_follow (&plan, "AB|CDEF|CDGH|CDEF|CDEF", "abcdefcdijcdefcdef");
+  /* What comes most often is thought of first. */
+  small_plan_check_follow (&plan, "AB|CDGH|CDGH|CDGH|CDEF", "abcdijghijghijghef");
+  /* No mark where the evaluation begins. */
+  small_plan_check_follow (&plan, "AB|CDEFXYC|CDGH|CDEFXYC|CDEF",
+                           "abcdefklmcdijcdefklmcdef");
+  /* No marks at all. */
+  small_plan_check_follow (&plan, "ABCDEFCDGHXYCCDEFCDEF", "abcdefcdijklmcdefcdef");
+  /* A request that nobody planned tells nothing. */
+  small_plan_check_follow (&plan, "AB|CDEF|CWDGH|XYC", "abcdefc-dijklm");
+  /* One that is left out: the step is none of them, and goes on as the likely one. */
+  small_plan_check_follow (&plan, "AB|CDEF|CDEF|CEF|CDGH", "abcdefcdefcefcdij");
+  small_plan_clear (&plan);
+}
+
+/* Follows @plan up to slot @jump, then from 500 on, then from 0: far more than is looked
+ * ahead for. Returns: the requests until the run was found again. */
+static guint
+count_lost (const TesseraPlan *plan, guint jump)
+{
+  TesseraFollower *follower;
+  guint n_lost = 0;
+
+  g_assert_cmpint (tessera_follower_new (plan, &follower), ==, TESSERA_OK);
+  for (guint k = 0; k < jump + 300; k++)
+    {
+      guint i = k < jump ? k : k < jump + 200 ? k - jump + 500 : k - jump - 200;
+      uint64_t offset;
+      uint32_t slot = TESSERA_NONE;
+
+      if (tessera_follower_malloc (follower, plan->slots[i].size_bytes, 0, 0, &offset,
+                                   &slot))
+        g_assert_true (tessera_follower_free_at (follower, offset));
+      n_lost += slot != i;
+      if (k == jump - 1 || k == jump + 199 || k == jump + 299)
+        g_assert_cmpuint (slot, ==, i);
+    }
+  tessera_follower_free (follower);
+  return n_lost;
+}
+
+static void
+test_lost (void)
+{
+  const guint n = 1000;
+  const guint ends[] = { 0, n };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
+  g_autoptr (GString) sizes = g_string_new (NULL);
+  g_autoptr (GString) phases = g_string_new (NULL);
+  guint n_soon = 0;
+  TesseraPlan plan;
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_string_append_c (sizes, (char) g_rand_int_range (rand, 'A', 'G'));
+      g_string_append_c (phases, ' ');
+    }
+  plan = small_plan_make (sizes->str, phases->str, ends, 2);
+  for (guint jump = 100; jump < 116; jump++)
+    {
+      guint n_lost = count_lost (&plan, jump);
+
+      g_test_message ("requests until found again, twice: %u", n_lost);
+      g_assert_cmpuint (n_lost, <, 80);
+      n_soon += n_lost <= 2 * TESSERA_GRAM_REQUESTS;
+    }
+  /* Where nothing else looks like it: with the first that tell one place from others. */
+  g_assert_cmpuint (n_soon, >=, 6);
+  small_plan_clear (&plan);
+}
+
+static void
+test_phase (void)
+{
+  static const guint ends[] = { 0, 12 };
+  TesseraPlan plan = small_plan_make ("ABABABABCCCC", "ffffbbbbbbbb", ends, 2);
+
+  /* Three requests of the first phase are missing. By themselves A and B are ambiguous.
+   */
+  small_plan_check_follow (&plan, "|fABABbABABCCCC", "abcdefghijkl");
+  small_plan_check_follow (&plan, "|fAbABABCCCC", "aefghijkl");
+  small_plan_clear (&plan);
+}
+
+static guint
+count_in_place (TesseraFollower *follower, const TesseraPlan *plan, guint first, guint n)
+{
+  guint n_in_place = 0;
+
+  for (guint i = first; i < first + n; i++)
+    {
+      uint64_t offset;
+      uint32_t slot;
+
+      if (!tessera_follower_malloc (follower, plan->slots[i].size_bytes, 0, 0, &offset,
+                                    &slot))
+        continue;
+      n_in_place += slot == i;
+      g_assert_true (tessera_follower_free_at (follower, offset));
+    }
+  return n_in_place;
+}
+
+/* Logging between steps asks for what a later part of a step asks for, and for more than
+ * is looked ahead: the phase that begins then says where the run is. */
+static void
+test_far_phase (void)
+{
+  const guint n_start = 2, n_forward = 100, n_tail = 60, n_step = n_forward + n_tail;
+  /* the start holds the first two steps */
+  const guint ends[] = { n_start + 2 * n_step, n_start + 3 * n_step };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
+  g_autoptr (GString) sizes = g_string_new (NULL);
+  g_autofree char *phases = g_strnfill (ends[1], ' ');
+  TesseraPlan plan;
+  TesseraFollower *follower;
+
+  for (guint i = 0; i < ends[1]; i++)
+    {
+      g_string_append_c (sizes, (char) g_rand_int_range (rand, 'A', 'Z'));
+      if (i >= n_start && (i - n_start) % n_step < n_forward)
+        phases[i] = 'f';
+    }
+  plan = small_plan_make (sizes->str, phases, ends, 2);
+  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  count_in_place (follower, &plan, 0, n_start);
+  for (guint step = 0; step < 5; step++)
+    {
+      guint forward = n_start + MIN (step, 2) * n_step, tail = forward + n_forward;
+
+      tessera_follower_step (follower);
+      if (step > 0)
+        count_in_place (follower, &plan, tail, n_tail / 2);
+      tessera_follower_phase (follower, "forward");
+      g_assert_cmpuint (count_in_place (follower, &plan, forward, n_forward), ==,
+                        n_forward);
+      tessera_follower_phase (follower, NULL);
+      /* entered again without requests: that moves nothing */
+      tessera_follower_phase (follower, "forward");
+      tessera_follower_phase (follower, NULL);
+      g_assert_cmpuint (count_in_place (follower, &plan, tail, n_tail), ==, n_tail);
+    }
+  tessera_follower_free (follower);
+  small_plan_clear (&plan);
+}
+
+/* An evaluation that asks for what the start asked for does not bring the start back. */
+static void
+test_start_is_past (void)
+{
+  const guint n_start = 150, n_step = 60;
+  const guint ends[] = { n_start, n_start + n_step };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
+  g_autoptr (GString) sizes = g_string_new (NULL);
+  g_autofree char *phases = g_strnfill (n_start + n_step, ' ');
+  TesseraPlan plan;
+  TesseraFollower *follower;
+
+  for (guint i = 0; i < n_start + n_step; i++)
+    g_string_append_c (sizes, (char) g_rand_int_range (rand, 'A', 'Z'));
+  plan = small_plan_make (sizes->str, phases, ends, 2);
+  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  g_assert_cmpuint (count_in_place (follower, &plan, 0, n_start), ==, n_start);
+  tessera_follower_step (follower);
+  g_assert_cmpuint (count_in_place (follower, &plan, n_start, n_step), ==, n_step);
+  tessera_follower_step (follower);
+  count_in_place (follower, &plan, 0, n_start / 2);
+  tessera_follower_step (follower);
+  g_assert_cmpuint (count_in_place (follower, &plan, n_start, n_step), ==, n_step);
+  tessera_follower_free (follower);
+  small_plan_clear (&plan);
+}
+
+/* One request of the run, like a slot of the plan: what is kept has to get its place. */
+static void
+ask_like (TesseraFollower *follower, const TesseraSlot *slot)
+{
+  uint64_t offset_bytes;
+  bool is_hit =
+      tessera_follower_malloc (follower, slot->size_bytes, 0, 0, &offset_bytes, NULL);
+
+  if (slot->lifetime_class == TESSERA_CLASS_PERSISTENT)
+    g_assert_true (is_hit && offset_bytes == slot->offset_bytes);
+  else if (is_hit)
+    g_assert_true (tessera_follower_free_at (follower, offset_bytes));
+}
+
+/* The first step is skipped before its "backward" part, that makes forty things to keep:
+ * the next step makes these, in the places that the start has for them. */
+static void
+test_owed (void)
+{
+  enum
+  {
+    N_FORWARD = 12,
+    N_SIZES = 20,
+    FIRST_KEPT = 1 + N_FORWARD,
+    N_START = FIRST_KEPT + 3 * N_SIZES,
+    N_ALL = N_START + N_FORWARD + N_SIZES
+  };
+  const guint ends[] = { N_START, N_ALL };
+  g_autoptr (GString) sizes = g_string_new ("Z");
+  g_autoptr (GString) phases = g_string_new (" ");
+  TesseraFollowerStats stats;
+  TesseraFollower *follower;
+  TesseraPlan plan;
+
+  for (guint section = 0; section < 2; section++)
+    {
+      for (guint i = 0; i < N_FORWARD; i++)
+        g_string_append_c (sizes, (char) ('U' + section + i % 4));
+      for (guint i = 0; section == 0 && i < 2 * N_SIZES; i++)
+        g_string_append_c (sizes, (char) ('A' + i / 2));
+      for (guint i = 0; i < N_SIZES; i++)
+        g_string_append_c (sizes, (char) ('A' + i));
+      while (phases->len < sizes->len)
+        g_string_append_c (phases, sizes->str[phases->len] >= 'U' ? 'f' : 'b');
+    }
+  phases->str[0] = ' ';
+  plan = small_plan_make (sizes->str, phases->str, ends, 2);
+  for (guint i = FIRST_KEPT; i < FIRST_KEPT + 2 * N_SIZES; i++)
+    plan.slots[i].lifetime_class = TESSERA_CLASS_PERSISTENT;
+  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  ask_like (follower, &plan.slots[0]);
+  for (guint step = 0; step < 6; step++)
+    {
+      guint forward = step == 0 ? 1 : N_START;
+      guint backward = step == 1 ? FIRST_KEPT : N_START + N_FORWARD;
+
+      tessera_follower_step (follower);
+      if (step == 1) /* that of the step before, in which nothing was asked for */
+        tessera_follower_phase (follower, "backward");
+      tessera_follower_phase (follower, "forward");
+      for (guint i = forward; i < forward + N_FORWARD; i++)
+        ask_like (follower, &plan.slots[i]);
+      if (step == 0)
+        continue;
+      tessera_follower_phase (follower, "backward");
+      for (guint i = backward; i < (step == 1 ? N_START : N_ALL); i++)
+        ask_like (follower, &plan.slots[i]);
+    }
+  tessera_follower_get_stats (follower, &stats);
+  /* Of the second step's forward part, until its place is found. */
+  g_assert_cmpuint (stats.misses, <=, N_FORWARD);
+  tessera_follower_free (follower);
+  small_plan_clear (&plan);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/allocator/follow/course/nearest", test_nearest);
+  g_test_add_func ("/allocator/follow/course/sections", test_sections);
+  g_test_add_func ("/follow-course/first-step", test_first_step);
+  g_test_add_func ("/allocator/follow/course/kinds", test_kinds);
+  g_test_add_func ("/allocator/follow/course/lost", test_lost);
+  g_test_add_func ("/allocator/follow/course/phase", test_phase);
+  g_test_add_func ("/allocator/follow/course/far-phase", test_far_phase);
+  g_test_add_func ("/allocator/follow/course/start-is-past", test_start_is_past);
+  g_test_add_func ("/allocator/follow/course/owed", test_owed);
+  return g_test_run ();
+}

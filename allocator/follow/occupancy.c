@@ -1,0 +1,621 @@
+/*
+ * The occupancy map of a plan's pool: what is granted, and which of its memory nobody
+ * needs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/follow/occupancy.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "allocator/follow/pieces.h"
+#include "allocator/table.h"
+#include "db/array.h"
+
+struct TesseraOccupancy
+{
+  TesseraPieces pieces; /* of the pool */
+  uint64_t now;         /* counts requests */
+  TesseraTable asked;   /* what streams asked for, by kind of request */
+  TesseraOccupancyStats stats;
+  uint32_t first_stream; /* of the first request */
+  bool has_several;      /* streams at work */
+  TesseraOccupancyLaws laws;
+  uint64_t released[(UINT16_MAX + 1) / 64]; /* private pools, one bit each */
+};
+
+/* What a stream has asked for since a moment is evidence that the program has ordered its
+ * work by then. Kept is only what a question needs: of each kind of request (stream,
+ * pool, small or large) the sizes that no later one undercuts, which ascend with time. A
+ * question is a binary search, a request costs its own removal later. */
+typedef struct
+{
+  uint64_t at;
+  uint64_t block_bytes;
+} Request;
+
+typedef struct
+{
+  Request *requests; /* ascending in both */
+  size_t n_requests, cap_requests;
+} Kind;
+
+/* Never 0: that is no key of the table. Pools have 16 bits. */
+static uint64_t
+key_of (uint32_t stream, uint32_t pool, bool is_small)
+{
+  return ((uint64_t) stream << 18 | (uint64_t) pool << 2 | (uint64_t) is_small << 1) + 1;
+}
+
+static void
+clear_evidence (TesseraTable *kinds)
+{
+  for (size_t i = 0; i < kinds->n_slots; i++)
+    if (kinds->slots[i].addr != 0)
+      {
+        Kind *kind = kinds->slots[i].value;
+
+        free (kind->requests);
+        free (kind);
+      }
+  tessera_table_clear (kinds);
+}
+
+static Kind *
+add_kind (TesseraTable *kinds, uint64_t key)
+{
+  Kind *kind = calloc (1, sizeof *kind);
+
+  if (kind == NULL || tessera_table_reserve (kinds) != TESSERA_OK)
+    {
+      free (kind);
+      return NULL;
+    }
+  tessera_table_add (kinds, key, kind);
+  return kind;
+}
+
+/* A request at the moment @now, which never goes back. TESSERA_NO_MEMORY: nothing
+ * changed. */
+static TesseraStatus
+note_evidence (TesseraTable *kinds,
+               uint32_t stream,
+               uint32_t pool,
+               bool is_small,
+               uint64_t block_bytes,
+               uint64_t now)
+{
+  uint64_t key = key_of (stream, pool, is_small);
+  Kind *kind = tessera_table_get (kinds, key);
+
+  if (kind == NULL)
+    kind = add_kind (kinds, key);
+  if (kind == NULL ||
+      !TESSERA_RESERVE (kind->requests, kind->cap_requests, kind->n_requests + 1))
+    return TESSERA_NO_MEMORY;
+  while (kind->n_requests > 0 &&
+         kind->requests[kind->n_requests - 1].block_bytes >= block_bytes)
+    kind->n_requests--;
+  kind->requests[kind->n_requests++] = (Request){ now, block_bytes };
+  return TESSERA_OK;
+}
+
+/* The smallest block asked for after @since, UINT64_MAX: none was. */
+static uint64_t
+least_after (const TesseraTable *kinds,
+             uint32_t stream,
+             uint32_t pool,
+             bool is_small,
+             uint64_t since)
+{
+  const Kind *kind = tessera_table_get (kinds, key_of (stream, pool, is_small));
+  size_t low = 0;
+  size_t high;
+
+  if (kind == NULL)
+    return UINT64_MAX;
+  high = kind->n_requests;
+  while (low < high)
+    {
+      size_t middle = low + (high - low) / 2;
+
+      if (kind->requests[middle].at <= since)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low < kind->n_requests ? kind->requests[low].block_bytes : UINT64_MAX;
+}
+
+const TesseraOccupancyLaws tessera_occupancy_laws = { true, true, true, true,
+                                                      true, true, true };
+
+/* What PyTorch makes of a request, but for the divisions of its settings: they change
+ * neither its class nor which of two is larger. */
+static uint64_t
+torch_bytes (const TesseraOccupancyRequest *request)
+{
+  uint64_t step = TESSERA_MIN_BLOCK_BYTES;
+
+  return (request->size_bytes / step + (request->size_bytes % step != 0)) * step;
+}
+
+static bool
+is_small (uint64_t torch_bytes)
+{
+  return torch_bytes <= TESSERA_SMALL_BYTES;
+}
+
+TesseraStatus
+tessera_occupancy_new (uint64_t height_bytes,
+                       const TesseraOccupancyLaws *laws,
+                       TesseraOccupancy **out_map)
+{
+  TesseraOccupancy *map = calloc (1, sizeof *map);
+
+  *out_map = NULL;
+  if (map == NULL || tessera_pieces_init (&map->pieces, height_bytes) != TESSERA_OK)
+    {
+      free (map);
+      return TESSERA_NO_MEMORY;
+    }
+  map->laws = *laws;
+  map->first_stream = TESSERA_NONE;
+  *out_map = map;
+  return TESSERA_OK;
+}
+
+void
+tessera_occupancy_free (TesseraOccupancy *map)
+{
+  if (map == NULL)
+    return;
+  tessera_pieces_clear (&map->pieces);
+  clear_evidence (&map->asked);
+  free (map);
+}
+
+/* Pools have 16 bits. */
+static void
+set_released (TesseraOccupancy *map, uint32_t pool, bool is_released)
+{
+  uint64_t bit = (uint64_t) 1 << pool % 64;
+
+  map->released[pool / 64] &= ~bit;
+  if (is_released)
+    map->released[pool / 64] |= bit;
+}
+
+TesseraStatus
+tessera_occupancy_see_request (TesseraOccupancy *map,
+                               const TesseraOccupancyRequest *request)
+{
+  if (!tessera_pieces_prepare (&map->pieces))
+    return TESSERA_NO_MEMORY;
+  map->now++;
+  if (request->pool != 0)
+    set_released (map, request->pool, false);
+  if (map->first_stream == TESSERA_NONE)
+    map->first_stream = request->stream;
+  if (request->stream != map->first_stream)
+    map->has_several = true;
+  if (!map->has_several || !map->laws.sizes)
+    return TESSERA_OK;
+  return note_evidence (&map->asked, request->stream, request->pool,
+                        is_small (torch_bytes (request)), torch_bytes (request),
+                        map->now);
+}
+
+void
+tessera_occupancy_see_streams (TesseraOccupancy *map)
+{
+  map->has_several = true;
+}
+
+bool
+tessera_occupancy_has_several (const TesseraOccupancy *map)
+{
+  return map->has_several;
+}
+
+/* Has the stream of a done block asked since for what PyTorch could have served from it?
+ */
+static bool
+was_asked_since (const TesseraOccupancy *map, const TesseraPiece *piece)
+{
+  uint64_t since = map->laws.since ? piece->done_at : 0;
+  uint64_t least_bytes = least_after (&map->asked, piece->stream, piece->pool,
+                                      is_small (piece->torch_bytes), since);
+
+  return least_bytes <= piece->torch_bytes ||
+         (!map->laws.fits && least_bytes != UINT64_MAX);
+}
+
+static TesseraOccupancyVerdict
+ask_piece (const TesseraOccupancy *map,
+           const TesseraPiece *piece,
+           const TesseraOccupancyRequest *request)
+{
+  const TesseraOccupancyLaws *laws = &map->laws;
+
+  if ((piece->state == TESSERA_BLOCK_LIVE && laws->live) ||
+      (piece->state == TESSERA_BLOCK_PENDING && laws->pending) || piece->is_closed)
+    return TESSERA_OCCUPANCY_TAKEN;
+  if (piece->block_bytes == 0)
+    return TESSERA_OCCUPANCY_GRANTED;
+  if ((piece->stream != request->stream && laws->streams) ||
+      (piece->pool != request->pool && laws->pools))
+    return TESSERA_OCCUPANCY_UNORDERED;
+  if (!map->has_several || !laws->sizes ||
+      is_small (piece->torch_bytes) == is_small (torch_bytes (request)) ||
+      was_asked_since (map, piece))
+    return TESSERA_OCCUPANCY_GRANTED;
+  return TESSERA_OCCUPANCY_UNORDERED;
+}
+
+/* Granted: the pieces that the range begins and ends in. */
+static TesseraOccupancyVerdict
+ask (const TesseraOccupancy *map,
+     uint64_t offset_bytes,
+     const TesseraOccupancyRequest *request,
+     uint64_t *out_end_bytes,
+     TesseraPiece **out_first,
+     TesseraPiece **out_last)
+{
+  TesseraPiece *piece;
+
+  *out_end_bytes = map->pieces.height_bytes;
+  if (request->block_bytes == 0 || offset_bytes >= map->pieces.height_bytes ||
+      request->block_bytes > map->pieces.height_bytes - offset_bytes)
+    return TESSERA_OCCUPANCY_TAKEN;
+  piece = tessera_pieces_recall (&map->pieces, offset_bytes);
+  if (piece != NULL && piece->end_bytes == offset_bytes + request->block_bytes)
+    {
+      *out_end_bytes = piece->end_bytes;
+      *out_first = *out_last = piece;
+      return ask_piece (map, piece, request);
+    }
+  *out_last = tessera_pieces_at (&map->pieces, offset_bytes + request->block_bytes - 1);
+  /* From the far end: what is told to be in the way lets the caller look behind all. */
+  for (piece = *out_last; piece != NULL; piece = tessera_piece_previous (piece))
+    {
+      TesseraOccupancyVerdict verdict = ask_piece (map, piece, request);
+
+      *out_end_bytes = piece->end_bytes;
+      *out_first = piece;
+      if (verdict != TESSERA_OCCUPANCY_GRANTED ||
+          tessera_piece_begin (piece) <= offset_bytes)
+        return verdict;
+    }
+  return TESSERA_OCCUPANCY_TAKEN; /* no piece reaches down to it: outside */
+}
+
+TesseraOccupancyVerdict
+tessera_occupancy_ask (const TesseraOccupancy *map,
+                       uint64_t offset_bytes,
+                       const TesseraOccupancyRequest *request,
+                       uint64_t *out_end_bytes)
+{
+  TesseraPiece *first;
+  TesseraPiece *last;
+
+  return ask (map, offset_bytes, request, out_end_bytes, &first, &last);
+}
+
+bool
+tessera_occupancy_find (const TesseraOccupancy *map,
+                        const TesseraOccupancyRequest *request,
+                        const TesseraOccupancySearch *search,
+                        uint64_t *out_offset_bytes)
+{
+  uint64_t begin_bytes = search->begin_bytes;
+  uint32_t n_left = search->most_pieces;
+  const TesseraPiece *piece = begin_bytes < map->pieces.height_bytes
+                                  ? tessera_pieces_at (&map->pieces, begin_bytes)
+                                  : NULL;
+
+  for (; piece != NULL && n_left > 0; piece = tessera_piece_next (piece), n_left--)
+    {
+      if (begin_bytes >= search->end_bytes ||
+          request->block_bytes > search->end_bytes - begin_bytes)
+        return false;
+      if (!(search->with_closed && piece->is_closed) &&
+          ask_piece (map, piece, request) != TESSERA_OCCUPANCY_GRANTED)
+        begin_bytes = piece->end_bytes;
+      else if (piece->end_bytes - begin_bytes >= request->block_bytes)
+        {
+          *out_offset_bytes = begin_bytes;
+          return true;
+        }
+    }
+  return false;
+}
+
+static void
+count (TesseraOccupancy *map, const TesseraOccupancyRequest *request)
+{
+  map->stats.allocated_bytes += request->block_bytes;
+  map->stats.active_bytes += request->block_bytes;
+  map->stats.requested_bytes += request->size_bytes;
+}
+
+TesseraOccupancyVerdict
+tessera_occupancy_take (TesseraOccupancy *map,
+                        uint64_t offset_bytes,
+                        const TesseraOccupancyRequest *request,
+                        uint64_t *out_end_bytes)
+{
+  uint64_t end_bytes = offset_bytes + request->block_bytes;
+  TesseraPiece *first;
+  TesseraPiece *last;
+  TesseraOccupancyVerdict verdict =
+      ask (map, offset_bytes, request, out_end_bytes, &first, &last);
+
+  if (verdict != TESSERA_OCCUPANCY_GRANTED)
+    return verdict;
+  if (!tessera_pieces_prepare (&map->pieces)) /* closing and opening took some */
+    {
+      *out_end_bytes = map->pieces.height_bytes;
+      return TESSERA_OCCUPANCY_TAKEN;
+    }
+  first = tessera_pieces_join (&map->pieces, first, last, offset_bytes, end_bytes);
+  tessera_pieces_remember (&map->pieces, first);
+  first->size_bytes = request->size_bytes;
+  first->block_bytes = request->block_bytes;
+  first->torch_bytes = torch_bytes (request);
+  first->stream = request->stream;
+  first->pool = request->pool;
+  first->state = TESSERA_BLOCK_LIVE;
+  count (map, request);
+  return TESSERA_OCCUPANCY_GRANTED;
+}
+
+static TesseraPiece *
+block_at (TesseraOccupancy *map, uint64_t offset_bytes, TesseraBlockState state)
+{
+  TesseraPiece *piece = tessera_pieces_recall (&map->pieces, offset_bytes);
+
+  if (piece == NULL && offset_bytes < map->pieces.height_bytes)
+    piece = tessera_pieces_at (&map->pieces, offset_bytes);
+  return piece != NULL && tessera_piece_begin (piece) == offset_bytes &&
+                 piece->state == state
+             ? piece
+             : NULL;
+}
+
+TesseraStatus
+tessera_occupancy_free_requested (TesseraOccupancy *map, uint64_t offset_bytes)
+{
+  TesseraPiece *piece = block_at (map, offset_bytes, TESSERA_BLOCK_LIVE);
+
+  if (piece == NULL)
+    return TESSERA_INVALID;
+  piece->state = TESSERA_BLOCK_PENDING;
+  map->stats.allocated_bytes -= piece->block_bytes;
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_occupancy_free_completed (TesseraOccupancy *map, uint64_t offset_bytes)
+{
+  TesseraPiece *piece = block_at (map, offset_bytes, TESSERA_BLOCK_PENDING);
+
+  if (piece == NULL)
+    return TESSERA_INVALID;
+  piece->state = TESSERA_BLOCK_FREE;
+  piece->done_at = map->now;
+  map->stats.active_bytes -= piece->block_bytes;
+  map->stats.requested_bytes -= piece->size_bytes;
+  piece->size_bytes = 0;
+  return TESSERA_OK;
+}
+
+void
+tessera_occupancy_release_pool (TesseraOccupancy *map, uint32_t pool)
+{
+  if (pool <= UINT16_MAX)
+    set_released (map, pool, true);
+}
+
+const TesseraOccupancyStats *
+tessera_occupancy_stats (const TesseraOccupancy *map)
+{
+  return &map->stats;
+}
+
+void
+tessera_occupancy_each (const TesseraOccupancy *map,
+                        uint64_t pool_addr,
+                        void (*visit) (void *user, const TesseraBlockInfo *info),
+                        void *user)
+{
+  for (const TesseraPiece *piece = tessera_pieces_first (&map->pieces); piece != NULL;
+       piece = tessera_piece_next (piece))
+    {
+      const TesseraBlockInfo info = {
+        .addr = pool_addr + tessera_piece_begin (piece),
+        .block_bytes = piece->end_bytes - tessera_piece_begin (piece),
+        .size_bytes = piece->size_bytes,
+        .segment_addr = pool_addr,
+        .stream = piece->stream,
+        .pool = piece->pool,
+        .state = piece->state,
+      };
+
+      if (!piece->is_closed)
+        visit (user, &info);
+    }
+}
+
+static TesseraStatus
+refuse (TesseraError *error, const char *what, uint64_t expected, uint64_t found)
+{
+  return tessera_fail (error, TESSERA_INVALID,
+                       "occupancy map: %s: expected %" PRIu64 ", found %" PRIu64, what,
+                       expected, found);
+}
+
+TesseraStatus
+tessera_occupancy_check (const TesseraOccupancy *map, TesseraError *error)
+{
+  TesseraOccupancyStats sums = { 0 };
+
+  if (!tessera_pieces_check (&map->pieces))
+    return tessera_fail (error, TESSERA_INVALID,
+                         "occupancy map: the pieces do not cover the pool, each once");
+  for (const TesseraPiece *piece = tessera_pieces_first (&map->pieces); piece != NULL;
+       piece = tessera_piece_next (piece))
+    {
+      uint64_t piece_bytes = piece->end_bytes - tessera_piece_begin (piece);
+
+      if (piece->state == TESSERA_BLOCK_FREE)
+        continue;
+      if (piece_bytes != piece->block_bytes)
+        return refuse (error, "bytes of a block", piece->block_bytes, piece_bytes);
+      sums.active_bytes += piece_bytes;
+      sums.requested_bytes += piece->size_bytes;
+      if (piece->state == TESSERA_BLOCK_LIVE)
+        sums.allocated_bytes += piece_bytes;
+    }
+  if (sums.allocated_bytes != map->stats.allocated_bytes)
+    return refuse (error, "allocated bytes", sums.allocated_bytes,
+                   map->stats.allocated_bytes);
+  if (sums.active_bytes != map->stats.active_bytes)
+    return refuse (error, "active bytes", sums.active_bytes, map->stats.active_bytes);
+  if (sums.requested_bytes != map->stats.requested_bytes)
+    return refuse (error, "requested bytes", sums.requested_bytes,
+                   map->stats.requested_bytes);
+  return TESSERA_OK;
+}
+
+/* Pools have 16 bits. */
+static bool
+was_released (const TesseraOccupancy *map, uint32_t pool)
+{
+  return (map->released[pool / 64] >> pool % 64 & 1) != 0;
+}
+
+static bool
+is_needed (const TesseraOccupancy *map, const TesseraPiece *piece)
+{
+  return piece->state != TESSERA_BLOCK_FREE || piece->is_closed ||
+         (piece->block_bytes != 0 && piece->pool != 0 &&
+          !was_released (map, piece->pool));
+}
+
+/* The whole pages of [begin_bytes, end_bytes). */
+static bool
+has_pages (const TesseraOccupancy *map,
+           uint64_t page_bytes,
+           uint64_t *begin_bytes,
+           uint64_t *end_bytes)
+{
+  uint64_t into_bytes = *begin_bytes % page_bytes;
+
+  if (*begin_bytes >= *end_bytes ||
+      (into_bytes != 0 && *end_bytes - *begin_bytes <= page_bytes - into_bytes))
+    return false;
+  *begin_bytes += into_bytes != 0 ? page_bytes - into_bytes : 0;
+  if (*end_bytes < map->pieces.height_bytes)
+    *end_bytes -= *end_bytes % page_bytes;
+  return *begin_bytes < *end_bytes;
+}
+
+bool
+tessera_occupancy_next_unneeded (const TesseraOccupancy *map,
+                                 uint64_t from_bytes,
+                                 uint64_t page_bytes,
+                                 uint64_t *out_begin_bytes,
+                                 uint64_t *out_end_bytes)
+{
+  const TesseraPiece *piece = from_bytes < map->pieces.height_bytes
+                                  ? tessera_pieces_at (&map->pieces, from_bytes)
+                                  : NULL;
+
+  while (piece != NULL)
+    {
+      *out_begin_bytes = tessera_piece_begin (piece);
+      if (*out_begin_bytes < from_bytes)
+        *out_begin_bytes = from_bytes;
+      *out_end_bytes = *out_begin_bytes;
+      for (; piece != NULL && !is_needed (map, piece); piece = tessera_piece_next (piece))
+        *out_end_bytes = piece->end_bytes;
+      if (has_pages (map, page_bytes, out_begin_bytes, out_end_bytes))
+        return true;
+      if (piece != NULL)
+        piece = tessera_piece_next (piece);
+    }
+  return false;
+}
+
+/* Returns: the range as one piece, or NULL where there is no memory; nothing changed
+ * then. */
+static TesseraPiece *
+join_range (TesseraOccupancy *map, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  if (!tessera_pieces_prepare (&map->pieces))
+    return NULL;
+  return tessera_pieces_join (&map->pieces, tessera_pieces_at (&map->pieces, begin_bytes),
+                              tessera_pieces_at (&map->pieces, end_bytes - 1),
+                              begin_bytes, end_bytes);
+}
+
+TesseraStatus
+tessera_occupancy_close (TesseraOccupancy *map, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  TesseraPiece *piece = join_range (map, begin_bytes, end_bytes);
+
+  if (piece == NULL)
+    return TESSERA_NO_MEMORY;
+  piece->is_closed = true;
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_occupancy_open (TesseraOccupancy *map, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  TesseraPiece *piece = join_range (map, begin_bytes, end_bytes);
+
+  if (piece == NULL)
+    return TESSERA_NO_MEMORY;
+  piece->is_closed = false;
+  piece->size_bytes = piece->block_bytes = 0;
+  return TESSERA_OK;
+}
+
+bool
+tessera_occupancy_next_closed (const TesseraOccupancy *map,
+                               uint64_t from_bytes,
+                               uint64_t *out_begin_bytes,
+                               uint64_t *out_end_bytes)
+{
+  const TesseraPiece *piece = from_bytes < map->pieces.height_bytes
+                                  ? tessera_pieces_at (&map->pieces, from_bytes)
+                                  : NULL;
+
+  while (piece != NULL && !piece->is_closed)
+    piece = tessera_piece_next (piece);
+  if (piece == NULL)
+    return false;
+  *out_begin_bytes = tessera_piece_begin (piece);
+  if (*out_begin_bytes < from_bytes)
+    *out_begin_bytes = from_bytes;
+  *out_end_bytes = piece->end_bytes;
+  return true;
+}
+
+bool
+tessera_occupancy_is_free (const TesseraOccupancy *map,
+                           uint64_t begin_bytes,
+                           uint64_t end_bytes)
+{
+  const TesseraPiece *piece = begin_bytes < map->pieces.height_bytes
+                                  ? tessera_pieces_at (&map->pieces, begin_bytes)
+                                  : NULL;
+
+  while (piece != NULL && tessera_piece_begin (piece) < end_bytes &&
+         piece->state == TESSERA_BLOCK_FREE)
+    piece = tessera_piece_next (piece);
+  return piece == NULL || tessera_piece_begin (piece) >= end_bytes;
+}

@@ -1,0 +1,181 @@
+/*
+ * Which step a run is doing: see steps.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/follow/steps.h"
+
+/* A step counts for its kind once so many requests agree, or all there are. */
+#define SURE_REQUESTS 32
+
+void
+tessera_follow_kinds_init (TesseraFollowKinds *kinds, const TesseraSlots *slots)
+{
+  const TesseraPlan *plan = slots->plan;
+  uint32_t s = 0;
+
+  *kinds = (TesseraFollowKinds){ .slots = slots, .counted = TESSERA_NONE };
+  while (s < plan->n_sections && plan->sections[s].kind != TESSERA_SECTION_REPEATS)
+    s++;
+  kinds->first = s;
+  while (s < plan->n_sections && plan->sections[s].kind == TESSERA_SECTION_REPEATS &&
+         kinds->n_kinds < TESSERA_FOLLOW_KINDS)
+    {
+      kinds->n_kinds++;
+      s++;
+    }
+}
+
+bool
+tessera_follow_kinds_has (const TesseraFollowKinds *kinds, uint32_t section)
+{
+  return kinds->n_kinds > 1 && section != TESSERA_NONE && section >= kinds->first &&
+         section - kinds->first < kinds->n_kinds;
+}
+
+void
+tessera_follow_kinds_begin (TesseraFollowKinds *kinds)
+{
+  kinds->possible =
+      kinds->n_kinds < 64 ? (UINT64_C (1) << kinds->n_kinds) - 1 : UINT64_MAX;
+  kinds->n_asked = 0;
+  kinds->counted = TESSERA_NONE;
+}
+
+uint32_t
+tessera_follow_kinds_likely (const TesseraFollowKinds *kinds)
+{
+  uint32_t best = 0;
+
+  for (uint32_t k = 1; k < kinds->n_kinds; k++)
+    if (kinds->n_steps[k] > kinds->n_steps[best] ||
+        (kinds->n_steps[k] == kinds->n_steps[best] &&
+         tessera_slots_n_requests (kinds->slots, kinds->first + k) >
+             tessera_slots_n_requests (kinds->slots, kinds->first + best)))
+      best = k;
+  return kinds->first + best;
+}
+
+static bool
+asks_for (const TesseraFollowKinds *kinds, uint32_t kind, uint32_t signature)
+{
+  uint32_t section = kinds->first + kind;
+
+  return kinds->n_asked < tessera_slots_n_requests (kinds->slots, section) &&
+         kinds->slots
+                 ->signatures[kinds->slots->first_requests[section] + kinds->n_asked] ==
+             signature;
+}
+
+/* The run is in step with the kind. */
+static void
+count (TesseraFollowKinds *kinds, uint32_t kind)
+{
+  if (kinds->counted == kind ||
+      (kinds->n_asked < SURE_REQUESTS &&
+       kinds->n_asked < tessera_slots_n_requests (kinds->slots, kinds->first + kind)))
+    return;
+  if (kinds->counted != TESSERA_NONE)
+    kinds->n_steps[kinds->counted]--;
+  kinds->n_steps[kind]++;
+  kinds->counted = kind;
+}
+
+uint32_t
+tessera_follow_kinds_see (TesseraFollowKinds *kinds,
+                          uint32_t signature,
+                          uint32_t section,
+                          uint32_t *out_place)
+{
+  uint32_t best = TESSERA_NONE;
+  bool was_possible = false;
+
+  if (kinds->possible == 0)
+    return TESSERA_NONE;
+  if (tessera_follow_kinds_has (kinds, section))
+    was_possible = kinds->possible >> (section - kinds->first) & 1;
+  for (uint32_t k = 0; k < kinds->n_kinds; k++)
+    {
+      if (!(kinds->possible >> k & 1))
+        continue;
+      if (!asks_for (kinds, k, signature))
+        kinds->possible &= ~(UINT64_C (1) << k);
+      else if (best == TESSERA_NONE || kinds->n_steps[k] > kinds->n_steps[best])
+        best = k;
+    }
+  *out_place = kinds->n_asked++;
+  if (best == TESSERA_NONE)
+    return TESSERA_NONE;
+  if (was_possible && kinds->possible >> (section - kinds->first) & 1)
+    best = section - kinds->first;
+  count (kinds, best);
+  return kinds->first + best == section ? TESSERA_NONE : kinds->first + best;
+}
+
+static const TesseraSection *
+find_pair (const TesseraPlan *plan, uint32_t *out_section)
+{
+  for (uint32_t s = 0; s < plan->n_sections; s++)
+    if (plan->sections[s].is_paired && plan->sections[s].kind == TESSERA_SECTION_REPEATS)
+      {
+        *out_section = s;
+        return &plan->sections[s];
+      }
+  return NULL;
+}
+
+void
+tessera_follow_pairs_init (TesseraFollowPairs *pairs, const TesseraSlots *slots)
+{
+  uint32_t s = 0;
+
+  *pairs = (TesseraFollowPairs){ .slots = slots };
+  if (find_pair (slots->plan, &s) != NULL)
+    pairs->half_request =
+        slots->first_requests[s] + tessera_slots_n_requests (slots, s) / 2;
+}
+
+/* The half that leaves blocks of the slot to the other one; 2: none does. */
+static uint32_t
+half_of (const TesseraFollowPairs *pairs, uint32_t slot)
+{
+  const TesseraPlan *plan = pairs->slots->plan;
+  const TesseraSlot *of = &plan->slots[slot];
+  uint32_t half_slot;
+
+  if (pairs->half_request == 0 || !plan->sections[of->section].is_paired)
+    return 2;
+  half_slot = pairs->slots->next_slots[pairs->half_request];
+  if (slot >= half_slot)
+    return of->wraps ? 1 : 2;
+  return half_slot < plan->n_slots && of->died > plan->slots[half_slot].born ? 0 : 2;
+}
+
+void
+tessera_follow_pairs_take (TesseraFollowPairs *pairs, uint32_t slot)
+{
+  uint32_t half = half_of (pairs, slot);
+
+  if (half < 2)
+    pairs->left_bytes[half] += pairs->slots->plan->slots[slot].block_bytes;
+}
+
+void
+tessera_follow_pairs_give_back (TesseraFollowPairs *pairs, uint32_t slot)
+{
+  uint32_t half = half_of (pairs, slot);
+
+  if (half < 2)
+    pairs->left_bytes[half] -= pairs->slots->plan->slots[slot].block_bytes;
+}
+
+uint32_t
+tessera_follow_pairs_place (const TesseraFollowPairs *pairs)
+{
+  uint32_t s = 0;
+
+  if (pairs->half_request == 0 || pairs->left_bytes[0] <= pairs->left_bytes[1])
+    return 0;
+  (void) find_pair (pairs->slots->plan, &s);
+  return pairs->half_request - pairs->slots->first_requests[s];
+}

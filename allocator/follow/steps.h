@@ -1,0 +1,79 @@
+/*
+ * Which step a run is doing: of which kind, where a plan has several; which half of a
+ * pair, where a plan's repeating section is two steps.
+ *
+ * Nobody tells the kind. When a step begins all kinds are possible; each request leaves
+ * those that ask for the same there. The follower goes on with the kind that it took for
+ * likely as long as that is possible, and passes to another one at the first request that
+ * only that one has. When none is possible any more, the step differs from all: the follower's
+ * alignment decides as it does for any other plan.
+ *
+ * Both halves of a pair ask for the same, and no request tells one from the other. What
+ * does is where the blocks lie that the step before left: those of the first half have
+ * other places than those of the second, and are still there when the next step begins.
+ * So a run that lost its way, or leaves out steps, is in the right half again at its next
+ * step.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "allocator/follow/slots.h"
+
+enum
+{
+  TESSERA_FOLLOW_KINDS = 64 /* of more, the first so many are told apart */
+};
+
+typedef struct
+{
+  const TesseraSlots *slots;
+  uint32_t first; /* section of the first kind; the others come right behind it */
+  uint32_t n_kinds;
+  uint64_t possible;                      /* a bit each */
+  uint32_t n_asked;                       /* requests since the step began */
+  uint64_t n_steps[TESSERA_FOLLOW_KINDS]; /* that turned out to be of the kind */
+  uint32_t counted;                       /* the kind of this step so far, or NONE */
+} TesseraFollowKinds;
+
+void tessera_follow_kinds_init (TesseraFollowKinds *kinds, const TesseraSlots *slots);
+
+/* Whether there are several, and the section is one of them. */
+bool tessera_follow_kinds_has (const TesseraFollowKinds *kinds, uint32_t section);
+
+/* A step begins: all kinds are possible. */
+void tessera_follow_kinds_begin (TesseraFollowKinds *kinds);
+
+/* The section of the kind that came most often; of equals, and at first, the one with
+ * most requests. */
+uint32_t tessera_follow_kinds_likely (const TesseraFollowKinds *kinds);
+
+/*
+ * tessera_follow_kinds_see:
+ * @section: the one that the run is thought to be in
+ *
+ * A request came with this signature.
+ *
+ * Returns: a section that the run must be in instead, TESSERA_NONE: there is no such; its
+ *   place of the request in *@out_place
+ */
+uint32_t tessera_follow_kinds_see (TesseraFollowKinds *kinds,
+                                   uint32_t signature,
+                                   uint32_t section,
+                                   uint32_t *out_place);
+
+typedef struct
+{
+  const TesseraSlots *slots;
+  uint32_t half_request;  /* the first of the second half; 0: the plan has no pairs */
+  uint64_t left_bytes[2]; /* held that each half leaves to the other */
+} TesseraFollowPairs;
+
+void tessera_follow_pairs_init (TesseraFollowPairs *pairs, const TesseraSlots *slots);
+
+/* A block of the slot came, or has gone. */
+void tessera_follow_pairs_take (TesseraFollowPairs *pairs, uint32_t slot);
+void tessera_follow_pairs_give_back (TesseraFollowPairs *pairs, uint32_t slot);
+
+/* The place in the repeating section at which a step begins now. */
+uint32_t tessera_follow_pairs_place (const TesseraFollowPairs *pairs);

@@ -1,0 +1,537 @@
+/*
+ * Tests of plans that are declined: what is given back, when, and what stays.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/policy.h"
+
+#include <glib.h>
+
+#include "allocator/host.h"
+#include "tests/allocator/program.h"
+#include "allocator/virtual.h"
+#include "tests/fail_alloc.h"
+
+#define SEED 20261124
+#define MIB ((uint64_t) 1 << 20)
+
+enum
+{
+  N_SLOTS = 40,
+  STEP_REQUESTS = 100
+};
+
+/* Blocks of a MiB, each beside the one before. */
+static MadePlan *
+make_plan (void)
+{
+  MadePlan *made = g_new0 (MadePlan, 1);
+
+  for (guint i = 0; i < N_SLOTS; i++)
+    made_plan_add_slot (made, MIB, 0, i * MIB);
+  made_plan_finish (made, N_SLOTS * MIB);
+  return made;
+}
+
+typedef struct
+{
+  MadePlan *made;
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraPolicyGrant placed[N_SLOTS]; /* in the pool, in order */
+  guint n_declined, n_unmapped;       /* of the pool */
+  uint64_t pool_addr, unmapped_bytes;
+} Case;
+
+static void
+on_unmap (void *user, uint64_t addr, uint64_t size_bytes)
+{
+  Case *c = user;
+
+  if (addr - c->pool_addr >= N_SLOTS * MIB)
+    return;
+  c->n_unmapped++;
+  c->unmapped_bytes += size_bytes;
+}
+
+static void
+on_map (void *user,
+        uint64_t addr,
+        uint64_t size_bytes,
+        uint32_t stream,
+        uint32_t pool,
+        bool is_small)
+{
+  Case *c = user;
+
+  if (addr - c->pool_addr < N_SLOTS * MIB)
+    c->unmapped_bytes -= size_bytes;
+}
+
+static void
+on_declined (void *user)
+{
+  Case *c = user;
+  TesseraPolicyStats stats;
+
+  c->n_declined++;
+  tessera_policy_get_stats (c->policy, &stats);
+  g_assert_true (stats.decline.is_declined);
+  /* What it did not hold any more it had lent before. */
+  g_assert_cmpuint (N_SLOTS * MIB - stats.decline.pool_bytes +
+                        stats.decline.returned_bytes,
+                    ==, c->unmapped_bytes);
+  g_assert_cmpuint (stats.pool_bytes, ==,
+                    stats.decline.pool_bytes - stats.decline.returned_bytes);
+}
+
+static void
+open_case (Case *c, uint64_t device_bytes, uint64_t limit_bytes)
+{
+  const TesseraObserver observer = { .segment_map = on_map,
+                                     .segment_unmap = on_unmap,
+                                     .plan_declined = on_declined,
+                                     .user = c };
+  TesseraPolicyOptions options;
+
+  *c = (Case){ .made = make_plan () };
+  options = made_plan_options (c->made);
+  options.caching.limit_bytes = limit_bytes;
+  tessera_virtual_init (&c->device, device_bytes);
+  c->policy = program_open_plan (&options, &c->device.device, &observer, &c->pool_addr);
+  c->unmapped_bytes = N_SLOTS * MIB;
+}
+
+static void
+close_case (Case *c)
+{
+  program_check_sums (c->policy);
+  tessera_policy_free (c->policy);
+  g_free (c->made);
+}
+
+static void
+place (Case *c)
+{
+  for (guint i = 0; i < N_SLOTS; i++)
+    {
+      c->placed[i] = program_take (c->policy, MIB, 0);
+      g_assert_true (c->placed[i].is_hit);
+    }
+}
+
+/* Steps of something else, one after the other, until the plan is declined. */
+static void
+misfit (Case *c)
+{
+  for (guint step = 0; c->n_declined == 0; step++)
+    {
+      g_assert_cmpuint (step, <, 3);
+      tessera_policy_step (c->policy);
+      for (guint i = 0; i < STEP_REQUESTS && c->n_declined == 0; i++)
+        program_give_back (c->policy, program_take (c->policy, 3 * MIB, 0));
+    }
+  g_assert_cmpuint (c->n_declined, ==, 1);
+}
+
+/* What lives stays, what does not goes in whole pages, the last with the last block. */
+static void
+test_gives_back (void)
+{
+  TesseraPolicyStats stats;
+  uint64_t n_misses;
+  Case c;
+
+  open_case (&c, 0, 0);
+  place (&c);
+  for (guint i = 0; i < N_SLOTS; i++)
+    if (i != 5 && i != 20 && i != 21)
+      program_give_back (c.policy, c.placed[i]);
+  misfit (&c);
+  stats = program_check_sums (c.policy);
+  g_assert_true (stats.decline.is_declined);
+  n_misses = stats.decline.misfit.n_misses;
+  g_assert_cmpuint (n_misses, >, STEP_REQUESTS);
+  g_assert_cmpuint (n_misses, <=, 2 * STEP_REQUESTS);
+  g_assert_cmpuint (stats.decline.misfit.n_requests, ==, n_misses);
+  g_assert_cmpuint (stats.decline.misfit.missed_bytes, ==, n_misses * 3 * MIB);
+  g_assert_cmpuint (stats.decline.misfit.asked_bytes, ==, n_misses * 3 * MIB);
+  g_assert_cmpuint (stats.pool_bytes, ==, 4 * MIB); /* pages of two */
+  g_assert_cmpuint (c.n_unmapped, ==, 4);           /* lent, and three when declined */
+  g_assert_cmpuint (c.device.used_bytes, ==, stats.caching.reserved_bytes);
+  g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, c.device.peak_used_bytes);
+
+  /* Nothing is placed by the plan any more, and what lives is known. */
+  g_assert_false (program_take (c.policy, MIB, 0).is_hit);
+  g_assert_cmpint (tessera_policy_free_completed (c.policy, c.placed[5].grant.addr), ==,
+                   TESSERA_INVALID);
+  program_give_back (c.policy, c.placed[5]);
+  program_give_back (c.policy, c.placed[20]);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 4 * MIB);
+  tessera_policy_step (c.policy);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 2 * MIB);
+  program_give_back (c.policy, c.placed[21]);
+  stats = program_check_sums (c.policy);
+  g_assert_cmpuint (stats.pool_bytes, ==, 0);
+  g_assert_cmpuint (c.unmapped_bytes, ==, N_SLOTS * MIB);
+  g_assert_cmpuint (c.device.used_bytes, ==, stats.extra_bytes);
+  g_assert_cmpint (tessera_policy_free_requested (c.policy, c.placed[21].grant.addr), ==,
+                   TESSERA_INVALID);
+  g_assert_cmpuint (stats.follower.hits, ==, N_SLOTS);
+  g_assert_cmpuint (stats.follower.misses, ==, n_misses);
+  g_assert_cmpuint (c.n_declined, ==, 1);
+  tessera_policy_reset_peaks (c.policy);
+  g_assert_cmpuint (program_check_sums (c.policy).caching.peak_reserved_bytes, ==,
+                    stats.extra_bytes);
+  close_case (&c);
+}
+
+/* Pending blocks are as good as live ones; empty_cache() gives back as well. */
+static void
+test_pending (void)
+{
+  Case c;
+
+  open_case (&c, 0, 0);
+  place (&c);
+  for (guint i = 2; i < N_SLOTS; i++)
+    program_give_back (c.policy, c.placed[i]);
+  program_give_back (c.policy, c.placed[0]);
+  g_assert_cmpint (tessera_policy_free_requested (c.policy, c.placed[1].grant.addr), ==,
+                   TESSERA_OK);
+  misfit (&c);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 2 * MIB);
+  tessera_policy_empty_cache (c.policy);
+  g_assert_cmpuint (c.device.used_bytes, ==, 2 * MIB);
+  tessera_policy_set_routed (c.policy, true); /* a graph is captured: nothing goes */
+  g_assert_cmpint (tessera_policy_free_completed (c.policy, c.placed[1].grant.addr), ==,
+                   TESSERA_OK);
+  tessera_policy_step (c.policy);
+  g_assert_cmpuint (c.device.used_bytes, ==, 2 * MIB);
+  tessera_policy_set_routed (c.policy, false);
+  tessera_policy_empty_cache (c.policy);
+  g_assert_cmpuint (c.device.used_bytes, ==, 0);
+  close_case (&c);
+}
+
+/* A graph uses what it freed, until its pool is released. */
+static void
+test_private_pool (void)
+{
+  TesseraPolicyGrant grant;
+  Case c;
+
+  open_case (&c, 0, 0);
+  for (guint i = 0; i < N_SLOTS; i++)
+    c.made->slots[i].pool = i < 8 ? 3 : 0;
+  tessera_policy_free (c.policy);
+  tessera_virtual_init (&c.device, 0);
+  c.policy = NULL;
+  {
+    const TesseraObserver observer = { .plan_declined = on_declined,
+                                       .segment_map = on_map,
+                                       .segment_unmap = on_unmap,
+                                       .user = &c };
+    const TesseraPolicyOptions options = made_plan_options (c.made);
+
+    c.policy = program_open_plan (&options, &c.device.device, &observer, &c.pool_addr);
+  }
+  /* An earlier pool of this number is gone: the requests take that back. */
+  tessera_policy_release_pool (c.policy, 3);
+  for (guint i = 0; i < 8; i++)
+    {
+      g_assert_cmpint (tessera_policy_malloc (c.policy, MIB, 0, 3, &grant), ==,
+                       TESSERA_OK);
+      g_assert_true (grant.is_hit);
+      c.placed[i] = grant;
+    }
+  for (guint i = 0; i < 8; i++)
+    program_give_back (c.policy, c.placed[i]);
+  misfit (&c);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 8 * MIB);
+  g_assert_cmpint (tessera_policy_release_pool (c.policy, 3), ==, TESSERA_INVALID);
+  tessera_policy_step (c.policy);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 0);
+  close_case (&c);
+}
+
+/* The device is full and the pool is not: its pages serve who would fail, the plan is
+ * followed on. */
+static void
+test_shortage (void)
+{
+  TesseraPolicyGrant beside, grant;
+  TesseraPolicyStats stats;
+  Case c;
+
+  open_case (&c, 60 * MIB, 0);
+  beside = program_take (c.policy, 20 * MIB, 0);
+  place (&c);
+  for (guint i = 0; i < N_SLOTS; i++)
+    if (i % 19 != 18) /* two live ones cut the pool: no piece has 20 MiB */
+      program_give_back (c.policy, c.placed[i]);
+  tessera_policy_set_routed (c.policy, true);
+  g_assert_cmpint (tessera_policy_malloc (c.policy, 20 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  tessera_policy_set_routed (c.policy, false);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, N_SLOTS * MIB);
+  grant = program_take (c.policy, 20 * MIB, 0);
+  g_assert_false (grant.is_hit);
+  stats = program_check_sums (c.policy);
+  g_assert_cmpuint (stats.pool_bytes, <=, 20 * MIB);
+  g_assert_cmpuint (stats.caching.n_ooms, ==, 1);
+  g_assert_cmpuint (c.device.used_bytes, <=, 60 * MIB);
+
+  /* The places are as they were: what is lent comes back from beside the pool. */
+  program_give_back (c.policy, grant);
+  program_give_back (c.policy, beside);
+  tessera_policy_step (c.policy);
+  for (guint i = 0; i < N_SLOTS; i++)
+    if (i % 19 == 18)
+      program_give_back (c.policy, c.placed[i]);
+  place (&c);
+  stats = program_check_sums (c.policy);
+  g_assert_cmpuint (stats.pool_bytes, ==, N_SLOTS * MIB);
+  g_assert_cmpuint (c.n_declined, ==, 0);
+  g_assert_cmpuint (c.device.peak_used_bytes, <=, 60 * MIB);
+  g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, c.device.peak_used_bytes);
+  close_case (&c);
+}
+
+/* A device that others fill as well: what was held before does not count. */
+static void
+test_shrunk (void)
+{
+  TesseraPolicyGrant grant;
+  Case c;
+
+  open_case (&c, 0, 0);
+  place (&c);
+  grant = program_take (c.policy, 20 * MIB, 0);
+  for (guint i = 0; i < N_SLOTS; i++)
+    if (i % 19 != 18)
+      program_give_back (c.policy, c.placed[i]);
+  program_give_back (c.policy, grant);
+  tessera_policy_empty_cache (c.policy);
+  g_assert_cmpuint (c.device.used_bytes, ==, 40 * MIB);
+  c.device.device_bytes = 41 * MIB;
+  grant = program_take (c.policy, 20 * MIB, 0);
+  g_assert_false (grant.is_hit);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, <=, 20 * MIB);
+  g_assert_cmpint (tessera_policy_malloc (c.policy, 41 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  g_assert_cmpuint (c.n_declined, ==, 0);
+  close_case (&c);
+}
+
+/* The pool that is given back counts no longer. */
+static void
+test_limit (void)
+{
+  TesseraPolicyGrant grant;
+  Case c;
+
+  open_case (&c, 0, 60 * MIB);
+  misfit (&c);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 0);
+  grant = program_take (c.policy, 60 * MIB, 0);
+  program_give_back (c.policy, grant);
+  tessera_policy_set_limit (c.policy, 40 * MIB);
+  tessera_policy_empty_cache (c.policy);
+  g_assert_cmpint (tessera_policy_malloc (c.policy, 41 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  program_take (c.policy, 40 * MIB, 0);
+  close_case (&c);
+}
+
+/* Wherever the host's memory ends: the pool may stay longer, nothing else. */
+static void
+test_faults (void)
+{
+  long held = tessera_fail_alloc_held ();
+  unsigned nth = 1;
+  bool has_failed = true;
+
+  for (; has_failed; nth++)
+    {
+      Case c;
+      TesseraPolicyGrant grant;
+
+      open_case (&c, 0, 0);
+      place (&c);
+      for (guint i = 0; i < N_SLOTS; i += 2)
+        program_give_back (c.policy, c.placed[i]);
+      tessera_policy_step (c.policy);
+      tessera_fail_alloc_at (nth);
+      for (guint i = 0; i < 6 * STEP_REQUESTS; i++)
+        {
+          if (tessera_policy_malloc (c.policy, (1 + i % 7) * 2 * MIB + i * 512, i % 3, 0,
+                                     &grant) == TESSERA_OK)
+            program_give_back (c.policy, grant);
+          if (i % STEP_REQUESTS == 0)
+            tessera_policy_step (c.policy);
+        }
+      has_failed = tessera_fail_alloc_stop ();
+      g_assert_cmpuint (c.n_declined, ==, 1);
+      for (guint i = 1; i < N_SLOTS; i += 2)
+        program_give_back (c.policy, c.placed[i]);
+      tessera_policy_step (c.policy);
+      g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 0);
+      close_case (&c);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+    }
+  g_assert_cmpuint (nth, >, 2);
+}
+
+typedef struct
+{
+  Program program;
+  GRand *rand;
+  MadePlan *made;
+  TesseraHost host;
+} Watched;
+
+/* Steps of any length, and phases in which the program does something else: so the plan
+ * may be declined at any of its moments. */
+static void
+run_watched (Watched *watched)
+{
+  Program *program = &watched->program;
+  GRand *rand = watched->rand;
+  guint next_mark = 0;
+
+  for (guint n = 0; n < 1500; n++)
+    {
+      const TesseraSlot *slot = &watched->made->slots[n % MADE_PLAN_SLOTS];
+
+      if (n == next_mark)
+        {
+          tessera_policy_step (program->policy);
+          next_mark += (guint) g_rand_int_range (rand, 30, 300);
+        }
+      if (g_rand_int_range (rand, 0, 100) < 30)
+        slot = &watched->made->slots[g_rand_int_range (rand, 0, MADE_PLAN_SLOTS)];
+      program_ask (program, slot, slot->stream, (uint32_t) (n / 97 % 5 == 4));
+      program_free_some (program, rand);
+      if (g_rand_int_range (rand, 0, 200) == 0)
+        tessera_policy_release_pool (program->policy, 1);
+      if (g_rand_int_range (rand, 0, 200) == 0)
+        tessera_policy_empty_cache (program->policy);
+      if (n % 50 == 0)
+        program_check_sums (program->policy);
+    }
+}
+
+static TesseraDecline
+watch (guint seed, uint64_t device_bytes)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  g_autofree MadePlan *made = made_plan_hostile (rand, 24 * MIB);
+  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (ProgramBlock));
+  g_autoptr (GArray) pending = g_array_new (FALSE, FALSE, sizeof (ProgramBlock));
+  g_autoptr (Oracle) oracle = NULL;
+  TesseraPolicyOptions options = made_plan_options (made);
+  TesseraPolicyStats stats;
+  Watched watched = { .rand = rand, .made = made };
+  Program *program = &watched.program;
+
+  options.caching.settings.large_segment_bytes = 4 * MIB;
+  tessera_host_init (&watched.host, device_bytes);
+  watched.host.synchronize = program_complete_all;
+  watched.host.user = program;
+  *program = (Program){ .live = live, .pending = pending };
+  program_start (program, &options, &watched.host.device);
+  oracle = program->oracle;
+  run_watched (&watched);
+  program_free_all (program);
+  tessera_policy_release_pool (program->policy, 1);
+  tessera_policy_empty_cache (program->policy);
+  stats = program_check_sums (program->policy);
+  g_assert_cmpuint (watched.host.used_bytes, ==, stats.pool_bytes);
+  if (stats.decline.is_declined)
+    g_assert_cmpuint (stats.pool_bytes, ==, 0);
+  g_assert_cmpuint (program->n_lent, >, 10);
+  tessera_policy_free (program->policy);
+  return stats.decline;
+}
+
+/* Nothing that lives is pulled from under the program, nothing is handed out twice. */
+static void
+test_random (void)
+{
+  guint n_declined = 0;
+
+  for (guint i = 0; i < 10; i++)
+    n_declined += watch (SEED + i, i % 2 == 0 ? 0 : 36 * MIB).is_declined;
+  g_test_message ("%u of 10 declined", n_declined);
+  g_assert_cmpuint (n_declined, >=, 3);
+}
+
+/* What is left of the pool between blocks that live on serves large requests first,
+ * though there is room beside it: that may go, this can't. */
+static void
+test_fills (void)
+{
+  TesseraPolicyGrant grant;
+  uint64_t used_bytes;
+  Case c;
+
+  open_case (&c, 0, 0);
+  place (&c);
+  for (guint i = 0; i < N_SLOTS; i++)
+    if (i % 3 != 0)
+      program_give_back (c.policy, c.placed[i]);
+  misfit (&c);
+  program_give_back (c.policy, program_take (c.policy, 20 * MIB, 0));
+  used_bytes = c.device.used_bytes;
+  /* Slots 0 and 3 live in the first two pages. */
+  grant = program_take (c.policy, 2 * MIB, 0);
+  g_assert_false (grant.is_hit);
+  g_assert_cmpuint (grant.grant.addr, ==, c.pool_addr + MIB);
+  g_assert_cmpuint (c.device.used_bytes, ==, used_bytes);
+  program_give_back (c.policy, grant);
+  grant = program_take (c.policy, 3 * MIB, 0); /* no such hole */
+  g_assert_cmpuint (grant.grant.addr - c.pool_addr, >=, N_SLOTS * MIB);
+  close_case (&c);
+}
+
+/* Before more is held than ever was, what lies idle beside the pool goes, as it does
+ * while a plan is followed. */
+static void
+test_watched (void)
+{
+  TesseraPolicyGrant first, second;
+  Case c;
+
+  open_case (&c, 0, 0);
+  misfit (&c);
+  first = program_take (c.policy, 20 * MIB, 0);
+  second = program_take (c.policy, 20 * MIB, 0);
+  g_assert_cmpuint (c.device.used_bytes, ==, 40 * MIB);
+  program_give_back (c.policy, first);
+  first = program_take (c.policy, 40 * MIB, 0);
+  g_assert_cmpuint (c.device.used_bytes, ==, 60 * MIB);
+  /* What a graph uses without asking stays. */
+  program_give_back (c.policy, second);
+  tessera_policy_set_routed (c.policy, true);
+  program_take (c.policy, 60 * MIB, 0);
+  g_assert_cmpuint (c.device.used_bytes, ==, 120 * MIB);
+  close_case (&c);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/declined/gives-back", test_gives_back);
+  g_test_add_func ("/declined/pending", test_pending);
+  g_test_add_func ("/declined/private-pool", test_private_pool);
+  g_test_add_func ("/declined/shortage", test_shortage);
+  g_test_add_func ("/declined/shrunk", test_shrunk);
+  g_test_add_func ("/declined/limit", test_limit);
+  g_test_add_func ("/declined/faults", test_faults);
+  g_test_add_func ("/declined/random", test_random);
+  g_test_add_func ("/declined/fills", test_fills);
+  g_test_add_func ("/declined/watched", test_watched);
+  return g_test_run ();
+}

@@ -1,0 +1,458 @@
+/*
+ * Tests of following a plan: what is handed out, what is refused, what is counted.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/policy.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "allocator/host.h"
+#include "tests/allocator/program.h"
+#include "allocator/virtual.h"
+#include "tests/fail_alloc.h"
+
+#define SEED 20261123
+#define MIB ((uint64_t) 1 << 20)
+
+static void
+test_follows (void)
+{
+  g_autofree MadePlan *made = made_plan_small ();
+  TesseraPolicyOptions options = made_plan_options (made);
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraPolicyStats stats;
+  TesseraPolicyGrant grants[3];
+  TesseraPolicyGrant extra;
+
+  tessera_virtual_init (&device, 100 * MIB);
+  policy = program_open (&options, &device.device);
+  g_assert_null (tessera_policy_caching (policy));
+  g_assert_cmpuint (device.used_bytes, ==, 0);
+  for (guint step = 0; step < 4; step++)
+    {
+      /* What was used once stays: later steps ask the driver for nothing. */
+      g_assert_cmpuint (device.n_mapped, ==, step > 0 ? 4 : 0);
+      g_assert_cmpuint (device.n_unmapped, ==, 0);
+      for (guint i = 0; i < 3; i++)
+        {
+          grants[i] =
+              program_take (policy, made->slots[i].size_bytes - 1, made->slots[i].stream);
+          tessera_policy_get_stats (policy, &stats);
+          g_assert_true (grants[i].is_hit);
+          g_assert_cmpuint (grants[i].slot, ==, i);
+          g_assert_cmpuint (grants[i].grant.addr, ==,
+                            stats.pool_addr + made->slots[i].offset_bytes);
+          g_assert_cmpuint (grants[i].grant.block_bytes, ==, made->slots[i].block_bytes);
+        }
+      /* Not planned: outside the pool. */
+      extra = program_take (policy, 9 * MIB, 0);
+      g_assert_false (extra.is_hit);
+      g_assert_cmpuint (extra.slot, ==, TESSERA_NONE);
+      g_assert_true (extra.grant.addr < stats.pool_addr ||
+                     extra.grant.addr >= stats.pool_addr + 7 * MIB);
+      g_assert_cmpint (tessera_policy_free_completed (policy, grants[0].grant.addr), ==,
+                       TESSERA_INVALID);
+      stats = program_check_sums (policy);
+      program_give_back (policy, extra);
+      for (guint i = 0; i < 3; i++)
+        program_give_back (policy, grants[i]);
+      tessera_policy_step (policy);
+    }
+  g_assert_cmpuint (stats.pool_bytes, ==, 7 * MIB);
+  g_assert_cmpuint (stats.extra_bytes, ==, 20 * MIB);
+  g_assert_cmpuint (stats.follower.hits, ==, 12);
+  g_assert_cmpuint (stats.follower.misses, ==, 4);
+  g_assert_cmpuint (stats.misses_unordered, ==, 0);
+  g_assert_cmpuint (stats.caching.peak_allocated_bytes, ==, 15 * MIB + 1024);
+  g_assert_cmpuint (stats.caching.peak_active_bytes, ==, 15 * MIB + 1024);
+  g_assert_cmpuint (stats.caching.peak_requested_bytes, ==, 15 * MIB + 1024 - 3);
+  g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, 27 * MIB);
+  g_assert_cmpint (tessera_policy_free_requested (policy, grants[0].grant.addr), ==,
+                   TESSERA_INVALID);
+  g_assert_cmpint (tessera_policy_free_requested (policy, stats.pool_addr + 6 * MIB + 5),
+                   ==, TESSERA_INVALID);
+
+  tessera_policy_empty_cache (policy);
+  tessera_policy_reset_peaks (policy);
+  tessera_policy_get_stats (policy, &stats);
+  g_assert_cmpuint (stats.caching.peak_allocated_bytes, ==, 0);
+  g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, 7 * MIB);
+  g_assert_cmpuint (stats.peak_extra_bytes, ==, 0);
+  g_assert_cmpuint (device.used_bytes, ==, 7 * MIB);
+  tessera_policy_free (policy);
+}
+
+/* The pool counts against the limit. */
+static void
+test_limit (void)
+{
+  g_autofree MadePlan *made = made_plan_small ();
+  TesseraPolicyOptions options = made_plan_options (made);
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraPolicyGrant grant;
+
+  tessera_virtual_init (&device, 0);
+  options.caching.limit_bytes = 27 * MIB;
+  policy = program_open (&options, &device.device);
+  for (guint i = 0; i < 3; i++)
+    g_assert_true (
+        program_take (policy, made->slots[i].size_bytes, made->slots[i].stream).is_hit);
+  grant = program_take (policy, 8 * MIB, 0);
+  program_give_back (policy, grant);
+  tessera_policy_empty_cache (policy);
+  tessera_policy_set_limit (policy, 27 * MIB - 1);
+  g_assert_cmpint (tessera_policy_malloc (policy, 8 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  tessera_policy_set_limit (policy, MIB);
+  g_assert_cmpint (tessera_policy_malloc (policy, 8 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  tessera_policy_set_limit (policy, 0);
+  g_assert_cmpint (tessera_policy_malloc (policy, 90 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OK);
+  tessera_policy_free (policy);
+}
+
+/* Memory that the plan does not use at the moment serves before the run ends. */
+static void
+test_rescue (void)
+{
+  g_autofree MadePlan *made = made_plan_small ();
+  TesseraPolicyOptions options = made_plan_options (made);
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraPolicyStats stats;
+  TesseraPolicyGrant first;
+  TesseraPolicyGrant rescued;
+  TesseraPolicyGrant grant;
+
+  tessera_virtual_init (&device, 8 * MIB);
+  policy = program_open (&options, &device.device);
+  first = program_take (policy, made->slots[0].size_bytes, 0);
+  g_assert_true (first.is_hit);
+  rescued = program_take (policy, 2 * MIB + 512, 0);
+  tessera_policy_get_stats (policy, &stats);
+  g_assert_false (rescued.is_hit);
+  g_assert_cmpuint (rescued.slot, ==, TESSERA_NONE);
+  g_assert_cmpuint (rescued.grant.addr, ==, stats.pool_addr + 4 * MIB);
+  g_assert_cmpuint (stats.misses_rescued, ==, 1);
+  g_assert_cmpuint (stats.caching.n_ooms, ==, 0);
+  g_assert_cmpint (tessera_policy_malloc (policy, 2 * MIB, 0, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  /* Its slot is taken now, and there is no other place: the device has one page. */
+  grant = program_take (policy, made->slots[2].size_bytes, 0);
+  tessera_policy_get_stats (policy, &stats);
+  g_assert_cmpuint (stats.misses_rescued, ==, 1 + !grant.is_hit);
+  program_check_sums (policy);
+  program_give_back (policy, rescued);
+  program_give_back (policy, first);
+  program_give_back (policy, grant);
+  /* Of the other stream only what no one used: the last MiB but 512. */
+  g_assert_cmpint (tessera_policy_malloc (policy, 3 * MIB, 1, 0, &grant), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  g_assert_cmpuint (device.n_unmapped, ==, 0);
+  stats = program_check_sums (policy);
+  g_assert_cmpuint (stats.caching.n_ooms, ==, 2);
+  /* Pages go for it again, and what was away from the pool no one used. */
+  tessera_policy_step (policy);
+  grant = program_take (policy, 3 * MIB, 1);
+  g_assert_cmpuint (device.n_unmapped, >, 0);
+  g_assert_cmpuint (stats.caching.peak_allocated_bytes, ==, 6 * MIB + 512 + 1024);
+  tessera_policy_free (policy);
+}
+
+/* What PyTorch refuses unseen is no request: the plan is not asked, nor declined for it.
+ */
+static void
+test_absurd (void)
+{
+  static const uint64_t sizes[] = { UINT64_MAX, UINT64_MAX - 511, UINT64_MAX / 2,
+                                    UINT64_C (1) << 60 };
+  g_autofree MadePlan *made = made_plan_small ();
+  TesseraPolicyOptions options = made_plan_options (made);
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraPolicyStats before, stats;
+  TesseraPolicyGrant grant;
+
+  tessera_virtual_init (&device, 7 * MIB); /* no miss is served but in the pool */
+  policy = program_open (&options, &device.device);
+  for (guint i = 0; i < 3; i++)
+    program_give_back (
+        policy, program_take (policy, made->slots[i].size_bytes, made->slots[i].stream));
+  tessera_policy_get_stats (policy, &before);
+  g_assert_cmpuint (before.follower.hits, ==, 3);
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      g_assert_cmpint (tessera_policy_malloc (policy, sizes[i], 0, 0, &grant), ==,
+                       TESSERA_OUT_OF_DEVICE);
+      tessera_policy_get_stats (policy, &stats);
+      g_assert_false (stats.decline.is_declined);
+      g_assert_cmpuint (stats.follower.misses, ==, before.follower.misses);
+      g_assert_cmpuint (stats.caching.n_ooms, ==, i + 1);
+    }
+  program_check_sums (policy);
+  tessera_policy_free (policy);
+}
+
+static void
+assert_refused (const TesseraPolicyOptions *options,
+                TesseraDevice *device,
+                TesseraStatus expected,
+                const char *part)
+{
+  TesseraError error = { 0 };
+  TesseraPolicy *policy;
+
+  g_assert_cmpint (tessera_policy_new (options, device, NULL, &error, &policy), ==,
+                   expected);
+  g_assert_null (policy);
+  g_assert_cmpint (error.status, ==, expected);
+  g_assert_nonnull (strstr (error.text, part));
+}
+
+static void
+test_refusals (void)
+{
+  g_autofree MadePlan *made = made_plan_small ();
+  TesseraPolicyOptions options = made_plan_options (made);
+  TesseraVirtual device;
+  TesseraDevice *door = &device.device;
+  char reason[] = "it has no order";
+
+  tessera_virtual_init (&device, 7 * MIB - 1);
+  assert_refused (&options, door, TESSERA_OUT_OF_DEVICE, "does not give");
+  tessera_virtual_init (&device, 7 * MIB);
+  options.caching.limit_bytes = 6 * MIB;
+  assert_refused (&options, door, TESSERA_OUT_OF_DEVICE, "may use");
+  options.caching.limit_bytes = 0;
+  tessera_policy_free (program_open (&options, door));
+
+  tessera_virtual_init (&device, 0);
+  options.plan = NULL;
+  assert_refused (&options, door, TESSERA_INVALID, "no plan");
+  options.plan = &made->plan;
+
+  made->plan.followable = TESSERA_FOLLOWABLE_NO;
+  made->plan.follow_reason = reason;
+  assert_refused (&options, door, TESSERA_REFUSED, reason);
+  made->plan.followable = TESSERA_FOLLOWABLE_YES;
+
+  made->slots[1].offset_bytes += 256;
+  assert_refused (&options, door, TESSERA_REFUSED, "multiples of 512");
+  made->slots[1].offset_bytes -= 256;
+  made->plan.alignment_bytes = 64;
+  assert_refused (&options, door, TESSERA_REFUSED, "multiples of 512");
+  made->plan.alignment_bytes = 512;
+
+  made->slots[1].offset_bytes = 6 * MIB;
+  assert_refused (&options, door, TESSERA_REFUSED, "damaged");
+  made->slots[1].offset_bytes = 4 * MIB;
+  tessera_policy_free (program_open (&options, door));
+}
+
+/* What comes before the slot and has no place. */
+static void
+ask_placeless (Program *run, const MadePlan *made, uint32_t slot)
+{
+  for (size_t i = 0; i < made->plan.n_placeless; i++)
+    if (made->placeless[i].before == slot)
+      {
+        const TesseraSlot like = { .size_bytes = made->placeless[i].size_bytes,
+                                   .block_bytes = made->placeless[i].block_bytes };
+
+        program_ask (run, &like, made->placeless[i].stream, 0);
+      }
+}
+
+/* Asks for what the plan has next, mostly; frees as it likes. */
+static void
+run_program (Program *run, GRand *rand, const MadePlan *made)
+{
+  for (guint n = 0; n < 3000; n++)
+    {
+      const TesseraSlot *slot = &made->slots[n % MADE_PLAN_SLOTS];
+      gint32 chance = g_rand_int_range (rand, 0, 100);
+
+      if (n % MADE_PLAN_SLOTS == 0)
+        tessera_policy_step (run->policy);
+      ask_placeless (run, made, n % MADE_PLAN_SLOTS);
+      if (chance < 85)
+        program_ask (run, slot, slot->stream, 0);
+      else if (chance < 95)
+        program_ask (run, &made->slots[g_rand_int_range (rand, 0, MADE_PLAN_SLOTS)],
+                     (uint32_t) g_rand_int_range (rand, 0, 3), 0);
+      program_free_some (run, rand);
+      if (n % 500 == 0)
+        program_check_sums (run->policy);
+    }
+}
+
+/* Whatever the plan says, what is handed out is free and ordered, and nobody's content
+ * changes. */
+static void
+test_random (void)
+{
+  for (guint seed = SEED; seed < SEED + 2; seed++)
+    {
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+      g_autofree MadePlan *made = made_plan_hostile (rand, 24 * MIB);
+      g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (ProgramBlock));
+      g_autoptr (GArray) pending = g_array_new (FALSE, FALSE, sizeof (ProgramBlock));
+      g_autoptr (Oracle) oracle = NULL;
+      TesseraPolicyOptions options = made_plan_options (made);
+      TesseraPolicyStats stats;
+      TesseraHost host;
+      Program run = { .live = live, .pending = pending };
+
+      options.never_declines = true;
+      tessera_host_init (&host, 44 * MIB);
+      host.synchronize = program_complete_all;
+      host.user = &run;
+      program_start (&run, &options, &host.device);
+      oracle = run.oracle;
+      run_program (&run, rand, made);
+      stats = program_check_sums (run.policy);
+      g_test_message ("seed %u: %u hits, %u of them elsewhere, %u misses, %u unordered",
+                      seed, (guint) stats.follower.hits,
+                      (guint) stats.follower.hits_elsewhere,
+                      (guint) stats.follower.misses, (guint) stats.misses_unordered);
+      g_assert_cmpuint (stats.follower.hits, ==, run.n_hits);
+      g_assert_cmpuint (run.n_hits, >, 200);
+      g_assert_cmpuint (run.n_in_pool - run.n_hits, ==, stats.misses_rescued);
+      g_assert_cmpuint (stats.misses_rescued, >, 20);
+      g_assert_cmpuint (stats.misses_unordered, >, 100);
+      g_assert_cmpuint (stats.misses_unordered, <=, stats.follower.misses);
+      g_assert_cmpuint (stats.follower.misses_planned, >, 100);
+      program_free_all (&run);
+      tessera_policy_empty_cache (run.policy);
+      stats = program_check_sums (run.policy);
+      g_assert_cmpuint (host.used_bytes, ==, stats.pool_bytes);
+      g_assert_cmpuint (host.peak_used_bytes, ==, stats.caching.peak_reserved_bytes);
+      g_assert_cmpuint (run.n_lent, >, 20);
+      tessera_policy_free (run.policy);
+    }
+}
+
+/* What a person left to others is no sign that the plan does not suit, however much it
+ * is; all else counts as ever. */
+static void
+check_left (gboolean is_followed)
+{
+  g_autofree MadePlan *made = g_new0 (MadePlan, 1);
+  TesseraPolicyOptions options = made_plan_options (made);
+  TesseraPolicyGrant grant;
+  TesseraPolicyStats stats;
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  guint n_steps = 20, n_slots = 70, n_left = 3;
+
+  for (guint i = 0; i < n_slots; i++)
+    made_plan_add_slot (made, MIB, 0, i * MIB);
+  for (guint i = 0; i < n_left; i++)
+    made_plan_add_placeless (
+        made, &(TesseraSlot){ .size_bytes = 200 * MIB, .block_bytes = 200 * MIB });
+  made_plan_finish (made, n_slots * MIB);
+  if (!is_followed)
+    made->plan.n_placeless = 0;
+  tessera_virtual_init (&device, 0);
+  policy = program_open (&options, &device.device);
+  tessera_policy_get_stats (policy, &stats);
+  for (guint step = 0; step < n_steps; step++)
+    {
+      tessera_policy_step (policy);
+      for (guint i = 0; i < n_slots + n_left; i++)
+        {
+          grant = program_take (policy, i < n_slots ? MIB : 200 * MIB, 0);
+          g_assert_cmpint (grant.is_placeless, ==, is_followed && i >= n_slots);
+          g_assert_true (!is_followed || grant.is_hit == !grant.is_placeless);
+          g_assert_true (!is_followed ||
+                         grant.is_hit == (grant.grant.addr - stats.pool_addr <
+                                          stats.pool_height_bytes));
+          program_give_back (policy, grant);
+        }
+    }
+  stats = program_check_sums (policy);
+  g_assert_cmpint (stats.decline.is_declined, ==, !is_followed);
+  if (is_followed)
+    {
+      g_assert_cmpuint (stats.follower.misses_planned, ==, n_steps * n_left);
+      g_assert_cmpuint (stats.follower.planned_miss_bytes, ==,
+                        n_steps * n_left * 200 * MIB);
+      g_assert_cmpuint (stats.follower.misses, ==, n_steps * n_left);
+      g_assert_cmpuint (stats.follower.hits, ==, n_steps * n_slots);
+    }
+  tessera_policy_free (policy);
+}
+
+static void
+test_left (void)
+{
+  check_left (TRUE);
+  check_left (FALSE);
+}
+
+/* Every allocation of the host fails once: nothing is kept, nothing half done. */
+static void
+test_faults (void)
+{
+  g_autofree MadePlan *made = made_plan_small ();
+  const TesseraPolicyOptions options = made_plan_options (made);
+  long held = tessera_fail_alloc_held ();
+  unsigned nth = 1;
+  guint n_served_all_the_same = 0;
+
+  made_plan_add_placeless (made, &made->slots[1]);
+  for (;; nth++)
+    {
+      TesseraError error = { 0 };
+      TesseraPolicy *policy;
+      TesseraVirtual device;
+      TesseraPolicyGrant grant;
+      TesseraStatus status;
+      bool has_failed;
+
+      tessera_virtual_init (&device, 0);
+      tessera_fail_alloc_at (nth);
+      status = tessera_policy_new (&options, &device.device, NULL, &error, &policy);
+      for (guint i = 0; status == TESSERA_OK && i < 9; i++)
+        status = tessera_policy_malloc (policy, made->slots[i % 3].size_bytes,
+                                        made->slots[i % 3].stream, 0, &grant);
+      has_failed = tessera_fail_alloc_stop ();
+      /* Where there is none to note which pages are lent or back, none are. */
+      g_assert_true (status == TESSERA_NO_MEMORY || status == TESSERA_OK);
+      g_assert_true (has_failed || status == TESSERA_OK);
+      n_served_all_the_same += has_failed && status == TESSERA_OK;
+      if (policy != NULL)
+        program_check_sums (policy);
+      else
+        {
+          g_assert_cmpstr (error.text, !=, "");
+          g_assert_cmpuint (device.used_bytes, ==, 0);
+        }
+      tessera_policy_free (policy);
+      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
+      if (!has_failed)
+        break;
+    }
+  g_assert_cmpuint (nth, >, 20);
+  g_assert_cmpuint (n_served_all_the_same, <, nth / 4);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/plan/follows", test_follows);
+  g_test_add_func ("/plan/limit", test_limit);
+  g_test_add_func ("/plan/refusals", test_refusals);
+  g_test_add_func ("/plan/rescue", test_rescue);
+  g_test_add_func ("/plan/absurd", test_absurd);
+  g_test_add_func ("/plan/random", test_random);
+  g_test_add_func ("/plan/left", test_left);
+  g_test_add_func ("/plan/faults", test_faults);
+  return g_test_run ();
+}

@@ -1,0 +1,679 @@
+/*
+ * The memory of a plan's pool: see pool.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/policy/pool.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "allocator/policy/functions.h"
+
+#define GRAIN_BYTES ((uint64_t) 2 << 20) /* what drivers have */
+#define LITTLE_BYTES ((uint64_t) 20 << 20)
+
+enum
+{
+  MORE_SHARE = 32,    /* of the pool goes with what has to, if it is needed late */
+  WAIT_REQUESTS = 64, /* that earn it */
+  FLUSH_WAITS = 4,    /* as much as so many: what was cached is mapped anew */
+  FLUSHED_SHARE = 64, /* ... so it is done for so much of what is held */
+  LITTLE_WAITS = 16,  /* ... or for LITTLE_BYTES, at this price */
+  KEPT_WAITS = 256,   /* earned, and not yet used */
+  /* A wait within WAIT_REQUESTS of the one before hurries, up to a quarter of the pool a
+     wait; none for so many times that forgets it. */
+  MOST_HURRY = 5,
+  HURRY_SHARE = 4 << MOST_HURRY,
+  CALM_WAITS = 8,
+  REFUSALS_IN_A_ROW = 2,
+  PATIENT_REQUESTS = 64 /* for which a refusal stands */
+};
+
+static uint64_t
+round_up (uint64_t bytes, uint64_t step_bytes)
+{
+  return (bytes / step_bytes + (bytes % step_bytes != 0)) * step_bytes;
+}
+
+uint64_t
+tessera_pool_page_bytes (uint64_t n_bytes)
+{
+  return round_up (n_bytes / TESSERA_MOST_PAGES + 1, GRAIN_BYTES);
+}
+
+/* ---- Promises ---- */
+
+/* The pool's end counts as the end of a page. */
+static uint64_t
+bytes_of_page (const TesseraPool *pool, uint64_t page)
+{
+  uint64_t rest_bytes = pool->n_bytes - page * pool->page_bytes;
+
+  return rest_bytes < pool->page_bytes ? rest_bytes : pool->page_bytes;
+}
+
+static bool
+is_promised (const TesseraPool *pool, uint64_t page)
+{
+  return page < TESSERA_MOST_PAGES && (pool->promised[page / 64] >> page % 64 & 1) != 0;
+}
+
+static void
+promise_all (TesseraPool *pool)
+{
+  for (uint64_t page = 0; page * pool->page_bytes < pool->n_bytes; page++)
+    pool->promised[page / 64] |= (uint64_t) 1 << page % 64;
+  pool->promised_bytes = pool->height_bytes = pool->n_bytes;
+  pool->was_promised = true;
+}
+
+/* Nobody keeps memory for these pages any more, so far as it was promised. */
+static void
+break_promise (TesseraPool *pool, uint64_t first, uint64_t end)
+{
+  for (uint64_t page = first; page < end && pool->promised_bytes > 0; page++)
+    if (is_promised (pool, page))
+      {
+        pool->promised[page / 64] &= ~((uint64_t) 1 << page % 64);
+        pool->promised_bytes -= bytes_of_page (pool, page);
+      }
+}
+
+/* ---- Making it ---- */
+
+static TesseraStatus
+refuse (TesseraStatus status, uint64_t n_bytes, TesseraError *error)
+{
+  return tessera_fail (error, status,
+                       "the device does not give the plan's pool of %" PRIu64 " bytes",
+                       n_bytes);
+}
+
+static TesseraStatus
+reserve (TesseraPool *pool, uint64_t n_bytes, bool is_promised)
+{
+  TesseraDevice *device = pool->users.device;
+  TesseraStatus status = device->reserve (device, 0, pool->page_bytes, &pool->addr,
+                                          &pool->reservation_bytes);
+
+  if (status != TESSERA_OK)
+    return status;
+  pool->n_bytes =
+      is_promised ? n_bytes
+                  : pool->reservation_bytes - pool->reservation_bytes % pool->page_bytes;
+  status = pool->reservation_bytes < n_bytes ? TESSERA_OUT_OF_DEVICE : TESSERA_OK;
+  if (status == TESSERA_OK)
+    status = tessera_occupancy_new (pool->n_bytes, &tessera_occupancy_laws, &pool->map);
+  if (status == TESSERA_OK)
+    status = tessera_occupancy_close (pool->map, 0, pool->n_bytes);
+  if (status != TESSERA_OK)
+    tessera_pool_close (pool);
+  return status;
+}
+
+TesseraStatus
+tessera_pool_open (TesseraPool *pool,
+                   uint64_t n_bytes,
+                   bool is_promised,
+                   TesseraError *error)
+{
+  uint64_t limit_bytes = pool->users.limit_bytes;
+  TesseraStatus status;
+
+  pool->page_bytes = tessera_pool_page_bytes (n_bytes);
+  if (is_promised && limit_bytes != 0 && n_bytes > limit_bytes)
+    return tessera_fail (error, TESSERA_OUT_OF_DEVICE,
+                         "the plan's pool of %" PRIu64
+                         " bytes is larger than the %" PRIu64
+                         " bytes that this process may use",
+                         n_bytes, limit_bytes);
+  if (is_promised && n_bytes > pool->users.device->free_bytes (pool->users.device))
+    return refuse (TESSERA_OUT_OF_DEVICE, n_bytes, error);
+  if (is_promised && n_bytes == 0)
+    status = tessera_occupancy_new (0, &tessera_occupancy_laws, &pool->map);
+  else
+    status = reserve (pool, n_bytes, is_promised);
+  if (status != TESSERA_OK)
+    return refuse (status, n_bytes, error);
+  if (is_promised)
+    promise_all (pool);
+  return TESSERA_OK;
+}
+
+void
+tessera_pool_clear (TesseraPool *pool)
+{
+  tessera_occupancy_free (pool->map);
+  pool->map = NULL;
+}
+
+static void
+unreserve (TesseraPool *pool)
+{
+  if (pool->n_bytes > 0)
+    pool->users.device->unreserve (pool->users.device, pool->addr,
+                                   pool->reservation_bytes);
+  pool->n_bytes = 0;
+}
+
+void
+tessera_pool_close (TesseraPool *pool)
+{
+  unreserve (pool);
+  tessera_pool_clear (pool);
+}
+
+/* ---- Pages that go ---- */
+
+/* The range is closed at the map. Waits for the device. */
+static void
+unmap (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  const TesseraObserver *observer = &pool->users.observer;
+  uint64_t addr = pool->addr + begin_bytes;
+
+  pool->held_bytes -= end_bytes - begin_bytes;
+  if (observer->segment_unmap != NULL)
+    observer->segment_unmap (observer->user, addr, end_bytes - begin_bytes);
+  pool->users.device->unmap (pool->users.device, addr, end_bytes - begin_bytes);
+}
+
+uint64_t
+tessera_pool_trim (TesseraPool *pool)
+{
+  uint64_t held_bytes = pool->held_bytes;
+  uint64_t begin_bytes;
+  uint64_t end_bytes = 0;
+
+  if (pool->n_bytes == 0)
+    return 0;
+  while (tessera_occupancy_next_unneeded (pool->map, end_bytes, pool->page_bytes,
+                                          &begin_bytes, &end_bytes) &&
+         tessera_occupancy_close (pool->map, begin_bytes, end_bytes) == TESSERA_OK)
+    unmap (pool, begin_bytes, end_bytes);
+  if (pool->held_bytes == 0)
+    unreserve (pool);
+  return held_bytes - pool->held_bytes;
+}
+
+uint64_t
+tessera_pool_count_idle (const TesseraPool *pool)
+{
+  uint64_t idle_bytes = pool->promised_bytes;
+  uint64_t begin_bytes;
+  uint64_t end_bytes = 0;
+
+  while (pool->held_bytes > 0 &&
+         tessera_occupancy_next_unneeded (pool->map, end_bytes, pool->page_bytes,
+                                          &begin_bytes, &end_bytes))
+    idle_bytes += end_bytes - begin_bytes;
+  return idle_bytes;
+}
+
+/* In order of need, of equals the lower page first. */
+static uint64_t
+key_of (uint32_t need, uint32_t page)
+{
+  return (uint64_t) need << 32 | (UINT32_MAX - page);
+}
+
+static uint32_t
+page_of (uint64_t key)
+{
+  return UINT32_MAX - (uint32_t) key;
+}
+
+static int
+latest_first (const void *a, const void *b)
+{
+  const uint64_t *x = a;
+  const uint64_t *y = b;
+
+  return (*x < *y) - (*x > *y);
+}
+
+static int
+lowest_first (const void *a, const void *b)
+{
+  uint32_t x = page_of (*(const uint64_t *) a);
+  uint32_t y = page_of (*(const uint64_t *) b);
+
+  return (x > y) - (x < y);
+}
+
+/* Idle pages, but for those that reach into the range: the one needed latest first.
+ * @needs: (array length=n_pages). Returns: how many; their keys in @idle. */
+static uint32_t
+list_idle (const TesseraPool *pool,
+           uint64_t begin_bytes,
+           uint64_t end_bytes,
+           bool with_promised,
+           const uint32_t *needs,
+           uint64_t *idle)
+{
+  uint64_t page_bytes = pool->page_bytes;
+  uint64_t first_bytes, last_bytes = 0;
+  uint32_t n_idle = 0;
+
+  while (tessera_occupancy_next_unneeded (pool->map, last_bytes, page_bytes, &first_bytes,
+                                          &last_bytes))
+    for (uint64_t at = first_bytes; at < last_bytes; at += page_bytes)
+      {
+        uint32_t page = (uint32_t) (at / page_bytes);
+
+        if (at + page_bytes <= begin_bytes || at >= end_bytes)
+          idle[n_idle++] = key_of (needs[page], page);
+      }
+  if (with_promised && pool->promised_bytes > 0)
+    for (uint32_t page = 0; page < TESSERA_MOST_PAGES; page++)
+      if (is_promised (pool, page))
+        idle[n_idle++] = key_of (needs[page], page);
+  if (n_idle > 0)
+    qsort (idle, n_idle, sizeof *idle, latest_first);
+  return n_idle;
+}
+
+/* Pages in ascending order. A promise costs nothing to break. */
+static void
+give_back_pages (TesseraPool *pool, const uint64_t *keys, uint32_t n)
+{
+  for (uint32_t i = 0, end; i < n; i = end)
+    {
+      uint32_t page = page_of (keys[i]);
+      bool was_promised = is_promised (pool, page);
+      uint64_t begin_bytes = page * pool->page_bytes, end_bytes;
+
+      for (end = i + 1; end < n && page_of (keys[end]) == page + (end - i) &&
+                        is_promised (pool, page_of (keys[end])) == was_promised;)
+        end++;
+      end_bytes = begin_bytes + (end - i) * pool->page_bytes;
+      if (end_bytes > pool->n_bytes)
+        end_bytes = pool->n_bytes;
+      if (was_promised)
+        break_promise (pool, page, page + (uint64_t) (end - i));
+      else if (tessera_occupancy_close (pool->map, begin_bytes, end_bytes) == TESSERA_OK)
+        unmap (pool, begin_bytes, end_bytes);
+      else
+        return;
+    }
+}
+
+static uint64_t
+claimed (const TesseraPool *pool)
+{
+  return pool->held_bytes + pool->promised_bytes;
+}
+
+/* As many bytes, if there are, and more that are needed late. */
+static void
+give_back_idle (TesseraPool *pool,
+                uint64_t n_bytes,
+                uint64_t begin_bytes,
+                uint64_t end_bytes,
+                bool with_promised)
+{
+  uint64_t page_bytes = pool->page_bytes;
+  uint32_t n_pages = (uint32_t) (round_up (pool->height_bytes, page_bytes) / page_bytes);
+  uint64_t least = n_bytes / page_bytes + (n_bytes % page_bytes != 0);
+  uint64_t most = least + n_pages / MORE_SHARE;
+  /* The sooner one wait follows another, the more pages go with each. */
+  uint64_t hurried =
+      least + (pool->hurry > 0 ? ((uint64_t) n_pages << pool->hurry) / HURRY_SHARE : 0);
+  uint64_t *idle = malloc (((size_t) n_pages + 1) * sizeof *idle);
+  uint32_t *needs = malloc (((size_t) n_pages + 1) * sizeof *needs);
+  uint32_t n_idle = 0;
+  uint32_t n = 0;
+
+  if (idle != NULL && needs != NULL)
+    {
+      pool->users.forecast.forecast (pool->users.forecast.user, page_bytes, n_pages,
+                                     needs);
+      n_idle = list_idle (pool, begin_bytes, end_bytes, with_promised, needs, idle);
+    }
+  while (n < n_idle &&
+         (n < hurried || (n < most && idle[n] >> 32 >= pool->users.far_requests)))
+    n++;
+  if (n > 0)
+    qsort (idle, n, sizeof *idle, lowest_first);
+  give_back_pages (pool, idle, n);
+  free (idle);
+  free (needs);
+}
+
+/* ... or all, once nobody needs them any more. Returns: bytes given back, or that are
+ * promised no more. */
+static uint64_t
+give_back (TesseraPool *pool,
+           uint64_t n_bytes,
+           uint64_t begin_bytes,
+           uint64_t end_bytes,
+           bool with_promised)
+{
+  uint64_t claimed_bytes = claimed (pool);
+
+  if (pool->is_over)
+    tessera_pool_trim (pool);
+  else
+    give_back_idle (pool, n_bytes, begin_bytes, end_bytes, with_promised);
+  return claimed_bytes - claimed (pool);
+}
+
+uint64_t
+tessera_pool_give_back (TesseraPool *pool, uint64_t n_bytes)
+{
+  return pool->is_off ? 0 : give_back (pool, n_bytes, 0, 0, true);
+}
+
+/* ---- When they go ---- */
+
+static uint64_t
+held (const TesseraPool *pool)
+{
+  return pool->held_bytes + tessera_caching_stats (pool->users.beside)->reserved_bytes;
+}
+
+/* Whether the run has earned so many waits. */
+static bool
+can_wait (TesseraPool *pool, uint64_t n_waits)
+{
+  if (pool->n_spent < pool->n_requests)
+    pool->n_spent = pool->n_requests;
+  return !pool->is_off && pool->n_spent + n_waits * WAIT_REQUESTS <=
+                              pool->n_requests + KEPT_WAITS * WAIT_REQUESTS;
+}
+
+static void
+count_waits (TesseraPool *pool, uint64_t n_waits)
+{
+  if (n_waits == 0)
+    return;
+  if (pool->n_requests - pool->last_wait > CALM_WAITS * WAIT_REQUESTS)
+    pool->hurry = 0;
+  else if (pool->n_requests - pool->last_wait < WAIT_REQUESTS && pool->hurry < MOST_HURRY)
+    pool->hurry++;
+  pool->last_wait = pool->n_requests;
+  pool->n_spent += n_waits * WAIT_REQUESTS;
+}
+
+/* What lies beside the pool and nobody uses, unless that is less than @least_bytes.
+ * Returns: bytes given back. */
+static uint64_t
+flush (TesseraPool *pool, uint64_t least_bytes)
+{
+  const TesseraCachingStats *stats = tessera_caching_stats (pool->users.beside);
+  uint64_t before_bytes = stats->reserved_bytes;
+
+  if (pool->is_off || before_bytes - stats->active_bytes < least_bytes)
+    return 0;
+  tessera_caching_empty_cache (pool->users.beside);
+  return before_bytes - stats->reserved_bytes;
+}
+
+/* Less beside the pool is not worth the price. */
+static uint64_t
+much_of (const TesseraPool *pool)
+{
+  uint64_t much_bytes = held (pool) / FLUSHED_SHARE;
+
+  return much_bytes > pool->users.large_page_bytes ? much_bytes
+                                                   : pool->users.large_page_bytes;
+}
+
+/* Of the cache beside the pool: much of what is held, at a price; or a little, for which
+ * half of the waits are never spent. */
+static void
+flush_worth (TesseraPool *pool)
+{
+  uint64_t much_bytes = much_of (pool);
+  uint64_t returned_bytes = 0;
+
+  if (can_wait (pool, FLUSH_WAITS))
+    returned_bytes = flush (pool, much_bytes);
+  count_waits (pool, returned_bytes > 0 ? FLUSH_WAITS : 0);
+  if (returned_bytes > 0 || much_bytes <= LITTLE_BYTES ||
+      !can_wait (pool, KEPT_WAITS / 2 + LITTLE_WAITS))
+    return;
+  returned_bytes = flush (pool, LITTLE_BYTES);
+  count_waits (pool, returned_bytes > 0 ? LITTLE_WAITS : 0);
+}
+
+/* What both may hold together without a thought of what is idle. */
+static uint64_t
+allowance (const TesseraPool *pool)
+{
+  return pool->was_promised && pool->most_bytes < pool->n_bytes &&
+                 !tessera_monitor_doubts (pool->users.monitor)
+             ? pool->n_bytes
+             : pool->most_bytes;
+}
+
+/* So much more is about to be held; what lies in that range of the pool is not idle. */
+static void
+rise (TesseraPool *pool, uint64_t n_bytes, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  uint64_t most_bytes = allowance (pool);
+  uint64_t wanted_bytes = held (pool) + n_bytes;
+  uint64_t returned_bytes;
+
+  if (wanted_bytes > most_bytes && can_wait (pool, 1))
+    {
+      returned_bytes =
+          give_back (pool, wanted_bytes - most_bytes, begin_bytes, end_bytes, false);
+      count_waits (pool, returned_bytes > 0);
+      wanted_bytes -= returned_bytes;
+    }
+  if (wanted_bytes > most_bytes)
+    flush_worth (pool);
+}
+
+/* A plan for every length takes what its steps need, and gives back on shortage only. */
+static bool
+has_measure (const TesseraPool *pool)
+{
+  return pool->was_promised || pool->is_over;
+}
+
+void
+tessera_pool_make_room (TesseraPool *pool, uint64_t n_bytes)
+{
+  if (n_bytes > 0 && has_measure (pool) &&
+      (pool->beside_refused_bytes == 0 || n_bytes < pool->beside_refused_bytes))
+    rise (pool, n_bytes, 0, 0);
+}
+
+void
+tessera_pool_see_refused (TesseraPool *pool, uint64_t n_bytes)
+{
+  if (pool->beside_refused_bytes == 0 || n_bytes < pool->beside_refused_bytes)
+    pool->beside_refused_bytes = n_bytes;
+}
+
+void
+tessera_pool_see_held (TesseraPool *pool)
+{
+  uint64_t active_bytes = tessera_caching_stats (pool->users.beside)->active_bytes;
+  uint64_t held_bytes = held (pool);
+
+  if (active_bytes > pool->used_bytes)
+    pool->used_bytes = active_bytes;
+  if (held_bytes <= pool->most_bytes)
+    return;
+  pool->most_bytes = held_bytes;
+  pool->has_risen = true;
+}
+
+void
+tessera_pool_step (TesseraPool *pool)
+{
+  uint64_t reserved_bytes = tessera_caching_stats (pool->users.beside)->reserved_bytes;
+
+  pool->beside_refused_bytes = 0;
+  tessera_pool_forget_refusal (pool);
+  if (pool->was_promised && !pool->is_over && pool->has_risen &&
+      pool->used_bytes + much_of (pool) <= reserved_bytes)
+    {
+      flush_worth (pool);
+      pool->has_risen = false;
+    }
+  pool->used_bytes = 0;
+}
+
+void
+tessera_pool_end (TesseraPool *pool)
+{
+  tessera_pool_see_held (pool);
+  pool->is_over = true;
+  break_promise (pool, 0, TESSERA_MOST_PAGES);
+}
+
+/* ---- Pages that come ---- */
+
+/* The next closed pages that reach into the range. */
+static bool
+next_closed (const TesseraPool *pool,
+             uint64_t *from_bytes,
+             uint64_t end_bytes,
+             uint64_t *out_begin_bytes,
+             uint64_t *out_end_bytes)
+{
+  uint64_t last_bytes = round_up (end_bytes, pool->page_bytes);
+
+  if (!tessera_occupancy_next_closed (pool->map, *from_bytes, out_begin_bytes,
+                                      out_end_bytes) ||
+      *out_begin_bytes >= end_bytes)
+    return false;
+  *out_begin_bytes -= *out_begin_bytes % pool->page_bytes;
+  if (*out_end_bytes > last_bytes)
+    *out_end_bytes = last_bytes;
+  *from_bytes = *out_end_bytes;
+  return true;
+}
+
+static uint64_t
+count_missing (const TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  uint64_t missing_bytes = 0;
+  uint64_t first_bytes, last_bytes;
+
+  while (next_closed (pool, &begin_bytes, end_bytes, &first_bytes, &last_bytes))
+    missing_bytes += last_bytes - first_bytes;
+  return missing_bytes;
+}
+
+/* Returns: false: not for all of the range. */
+static bool
+map_missing (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  TesseraDevice *device = pool->users.device;
+  const TesseraObserver *observer = &pool->users.observer;
+  uint64_t first_bytes, last_bytes;
+
+  while (next_closed (pool, &begin_bytes, end_bytes, &first_bytes, &last_bytes))
+    {
+      uint64_t addr = pool->addr + first_bytes;
+      uint64_t n_bytes = last_bytes - first_bytes;
+
+      if (device->map (device, addr, n_bytes, 0) != TESSERA_OK)
+        return false;
+      if (tessera_occupancy_open (pool->map, first_bytes, last_bytes) != TESSERA_OK)
+        {
+          device->unmap (device, addr, n_bytes);
+          return false;
+        }
+      pool->held_bytes += n_bytes;
+      tessera_raise_to (&pool->height_bytes, last_bytes);
+      break_promise (pool, first_bytes / pool->page_bytes,
+                     round_up (last_bytes, pool->page_bytes) / pool->page_bytes);
+      if (observer->segment_map != NULL)
+        observer->segment_map (observer->user, addr, n_bytes, 0, 0, false);
+    }
+  return true;
+}
+
+/* Memory for the range, as far as the device has it and it is allowed. */
+static bool
+fetch (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  uint64_t limit_bytes = pool->users.limit_bytes;
+
+  return (limit_bytes == 0 ||
+          held (pool) + count_missing (pool, begin_bytes, end_bytes) <= limit_bytes) &&
+         map_missing (pool, begin_bytes, end_bytes);
+}
+
+void
+tessera_pool_fulfil (TesseraPool *pool)
+{
+  for (uint64_t first = 0, end; pool->promised_bytes > 0 && first < TESSERA_MOST_PAGES;
+       first = end + 1)
+    {
+      for (end = first; is_promised (pool, end);)
+        end++;
+      if (end > first && !fetch (pool, first * pool->page_bytes, end * pool->page_bytes))
+        break;
+    }
+  tessera_pool_see_held (pool);
+}
+
+static void
+note_refusal (TesseraPool *pool, uint64_t bytes)
+{
+  pool->n_since = 0;
+  pool->held_since_bytes = held (pool);
+  if (pool->n_refused < REFUSALS_IN_A_ROW)
+    pool->n_refused++;
+  pool->refused_bytes = pool->n_refused == REFUSALS_IN_A_ROW ? bytes : 0;
+}
+
+/* Whether the device would refuse so much, as far as is known. */
+static bool
+would_refuse (TesseraPool *pool, uint64_t bytes)
+{
+  if (held (pool) < pool->held_since_bytes)
+    pool->refused_bytes = 0;
+  else
+    pool->held_since_bytes = held (pool);
+  return pool->refused_bytes != 0 && bytes >= pool->refused_bytes;
+}
+
+void
+tessera_pool_forget_refusal (TesseraPool *pool)
+{
+  pool->refused_bytes = 0;
+}
+
+void
+tessera_pool_count_request (TesseraPool *pool)
+{
+  pool->n_requests++;
+  if (pool->refused_bytes != 0 && ++pool->n_since >= PATIENT_REQUESTS)
+    pool->refused_bytes = 0;
+}
+
+bool
+tessera_pool_bring_back (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  uint64_t missing_bytes;
+
+  if (pool->held_bytes == pool->n_bytes ||
+      !tessera_occupancy_is_free (pool->map, begin_bytes, end_bytes))
+    return false;
+  missing_bytes = count_missing (pool, begin_bytes, end_bytes);
+  if (missing_bytes == 0)
+    return false;
+  if (has_measure (pool))
+    rise (pool, missing_bytes, begin_bytes, end_bytes);
+  if (would_refuse (pool, missing_bytes))
+    return false;
+  if (fetch (pool, begin_bytes, end_bytes) ||
+      (flush (pool, 1) > 0 && fetch (pool, begin_bytes, end_bytes)))
+    {
+      tessera_pool_see_held (pool);
+      pool->refused_bytes = pool->held_since_bytes = 0;
+      pool->n_refused = 0;
+      return true;
+    }
+  note_refusal (pool, count_missing (pool, begin_bytes, end_bytes));
+  return false;
+}

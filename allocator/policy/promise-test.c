@@ -1,0 +1,497 @@
+/*
+ * Tests of a pool whose pages get their memory when they are used first: what a run
+ * holds, what is kept for the plan, and what becomes of it when the device refuses.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/policy.h"
+
+#include <glib.h>
+
+#include "tests/allocator/program.h"
+#include "allocator/virtual.h"
+
+#define MIB ((uint64_t) 1 << 20)
+
+enum
+{
+  N_SLOTS = 40,
+  N_STEPS = 4,
+  POOL_MIB = 2 * N_SLOTS
+};
+
+/* A device whose nth mapping fails, once. */
+typedef struct
+{
+  TesseraVirtual virtual; /* must be first */
+  TesseraStatus (*map) (TesseraDevice *, uint64_t, uint64_t, uint32_t);
+  guint n_calls, fails_at;
+  TesseraStatus fails_with;
+} Failing;
+
+static TesseraStatus
+map_or_fail (TesseraDevice *device, uint64_t addr, uint64_t size_bytes, uint32_t stream)
+{
+  Failing *failing = (Failing *) device;
+
+  if (++failing->n_calls == failing->fails_at)
+    return failing->fails_with;
+  return failing->map (device, addr, size_bytes, stream);
+}
+
+typedef struct
+{
+  MadePlan *made;
+  Failing device;
+  TesseraPolicy *policy;
+  uint64_t pool_addr;
+  TesseraPolicyGrant placed[N_SLOTS];
+} Case;
+
+/* From the middle of the pool on, and then from its beginning. */
+static uint64_t
+offset_of (guint slot)
+{
+  return (slot + N_SLOTS / 2) % N_SLOTS * 2 * MIB;
+}
+
+/* Slots of a page each, side by side. */
+static void
+open_case (Case *c, uint64_t device_bytes)
+{
+  TesseraPolicyOptions options;
+  TesseraPolicyStats stats;
+
+  *c = (Case){ .made = g_new0 (MadePlan, 1) };
+  for (guint i = 0; i < N_SLOTS; i++)
+    made_plan_add_slot (c->made, 2 * MIB, 0, offset_of (i));
+  made_plan_finish (c->made, POOL_MIB * MIB);
+  options = made_plan_options (c->made);
+  options.never_declines = true;
+  tessera_virtual_init (&c->device.virtual, device_bytes);
+  c->device.map = c->device.virtual.device.map;
+  c->device.virtual.device.map = map_or_fail;
+  c->policy = program_open (&options, &c->device.virtual.device);
+  tessera_policy_get_stats (c->policy, &stats);
+  c->pool_addr = stats.pool_addr;
+  g_assert_cmpuint (stats.caching.reserved_bytes, ==, 0);
+  g_assert_cmpuint (stats.promised_bytes, ==, POOL_MIB * MIB);
+}
+
+/* What the policy says it holds is what the device gave; what it promised is there. */
+static TesseraPolicyStats
+check (Case *c)
+{
+  const TesseraVirtual *device = &c->device.virtual;
+  TesseraPolicyStats stats = program_check_sums (c->policy);
+
+  g_assert_cmpuint (stats.caching.reserved_bytes, ==, device->used_bytes);
+  g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, device->peak_used_bytes);
+  if (device->device_bytes != 0)
+    g_assert_cmpuint (device->used_bytes + stats.promised_bytes, <=,
+                      device->device_bytes);
+  return stats;
+}
+
+static void
+close_case (Case *c)
+{
+  check (c);
+  tessera_policy_free (c->policy);
+  g_free (c->made);
+}
+
+static guint
+place (Case *c, guint first, guint end)
+{
+  guint n_hits = 0;
+
+  for (guint i = first; i < end; i++)
+    {
+      c->placed[i] = program_take (c->policy, 2 * MIB, 0);
+      n_hits += c->placed[i].is_hit;
+      g_assert_cmpint (c->placed[i].is_hit, ==,
+                       c->placed[i].grant.addr == c->pool_addr + offset_of (i));
+    }
+  return n_hits;
+}
+
+static void
+give_back (Case *c, guint first, guint end)
+{
+  for (guint i = first; i < end; i++)
+    program_give_back (c->policy, c->placed[i]);
+}
+
+static bool
+is_in_pool (const Case *c, TesseraPolicyGrant grant)
+{
+  return grant.grant.addr - c->pool_addr < POOL_MIB * MIB;
+}
+
+/* A run that needs half of the pool holds half of it, and asks the driver in its first
+ * step only. */
+static void
+test_half (void)
+{
+  guint n_mapped = 0;
+  Case c;
+
+  open_case (&c, 0);
+  for (guint step = 0; step < N_STEPS; step++)
+    {
+      tessera_policy_step (c.policy);
+      g_assert_cmpuint (place (&c, 0, N_SLOTS / 2), ==, N_SLOTS / 2);
+      give_back (&c, 0, N_SLOTS / 2);
+      g_assert_cmpuint (check (&c).pool_bytes, ==, POOL_MIB / 2 * MIB);
+      g_assert_cmpuint (c.device.n_calls, ==, step == 0 ? N_SLOTS / 2 : n_mapped);
+      n_mapped = c.device.n_calls;
+    }
+  g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 0);
+  close_case (&c);
+}
+
+/* A run that misses most of what it asks for holds what it asks for, not that and what it
+ * used of the pool before. */
+static void
+test_doubted (void)
+{
+  Case c;
+
+  open_case (&c, 0);
+  for (guint step = 0; step < N_STEPS; step++)
+    {
+      TesseraPolicyGrant miss;
+
+      tessera_policy_step (c.policy);
+      place (&c, 0, N_SLOTS / 2);
+      give_back (&c, 0, N_SLOTS / 2);
+      miss = program_take (c.policy, 33 * MIB, 0); /* 40, as pages */
+      g_assert_false (miss.is_hit);
+      program_give_back (c.policy, miss);
+    }
+  g_assert_cmpuint (c.device.virtual.peak_used_bytes, ==, 40 * MIB);
+  close_case (&c);
+}
+
+/* A run that suits waits for nothing: what is idle is needed in the same step. */
+static void
+test_trusted (void)
+{
+  Case c;
+
+  open_case (&c, 0);
+  tessera_policy_step (c.policy);
+  place (&c, 0, N_SLOTS / 2);
+  give_back (&c, 0, N_SLOTS / 2);
+  g_assert_false (program_take (c.policy, 3 * MIB, 0).is_hit);
+  g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 0);
+  g_assert_cmpuint (place (&c, N_SLOTS / 2, N_SLOTS), ==, N_SLOTS / 2);
+  g_assert_cmpuint (c.device.virtual.n_unmapped, >, 0); /* above the pool it lends */
+  g_assert_cmpuint (c.device.virtual.peak_used_bytes, ==, POOL_MIB * MIB);
+  close_case (&c);
+}
+
+/* What misses leaves the plan its memory, so far as there is other. */
+static void
+test_kept (void)
+{
+  TesseraPolicyGrant beside, inside;
+  Case c;
+
+  open_case (&c, (POOL_MIB + 20) * MIB);
+  beside = program_take (c.policy, 20 * MIB, 0);
+  g_assert_false (is_in_pool (&c, beside));
+  inside = program_take (c.policy, 20 * MIB, 0);
+  g_assert_false (inside.is_hit);
+  g_assert_true (is_in_pool (&c, inside));
+  g_assert_cmpuint (check (&c).extra_bytes, ==, 20 * MIB);
+  program_give_back (c.policy, inside);
+  tessera_policy_step (c.policy);
+  g_assert_cmpuint (place (&c, 0, N_SLOTS), ==, N_SLOTS);
+  g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 0);
+  close_case (&c);
+}
+
+/* ... and of a limit as well. */
+static void
+test_limit (void)
+{
+  Case c;
+
+  open_case (&c, 0);
+  tessera_policy_set_limit (c.policy, (POOL_MIB + 20) * MIB);
+  place (&c, 0, 1);
+  g_assert_false (is_in_pool (&c, program_take (c.policy, 20 * MIB, 0)));
+  g_assert_true (is_in_pool (&c, program_take (c.policy, 20 * MIB, 0)));
+  g_assert_cmpuint (check (&c).extra_bytes, ==, 20 * MIB);
+  close_case (&c);
+}
+
+/* A request that would fail breaks the promise, as far as it has to. */
+static void
+test_broken (void)
+{
+  TesseraPolicyGrant miss;
+  TesseraPolicyStats stats;
+  Case c;
+
+  open_case (&c, (POOL_MIB + 20) * MIB);
+  place (&c, 0, 2);                            /* 40 and 36 MiB on both sides */
+  miss = program_take (c.policy, 41 * MIB, 0); /* 60, as pages: 20 are nobody's */
+  g_assert_false (is_in_pool (&c, miss));
+  stats = check (&c);
+  g_assert_cmpuint (stats.pool_bytes, ==, 4 * MIB);
+  g_assert_cmpuint (stats.promised_bytes, <=, 36 * MIB);
+  g_assert_cmpuint (stats.promised_bytes, >, 10 * MIB);
+  g_assert_cmpuint (stats.caching.n_ooms, ==, 0);
+  g_assert_cmpuint (c.device.virtual.used_bytes, <=, (POOL_MIB + 20) * MIB);
+  program_give_back (c.policy, miss);
+  give_back (&c, 0, 2);
+  tessera_policy_step (c.policy);
+  g_assert_cmpuint (place (&c, 0, N_SLOTS), ==, N_SLOTS); /* once the cache is flushed */
+  close_case (&c);
+}
+
+/* Somebody else takes the memory: what does not come is a miss, and is served where there
+ * is some; the plan goes on once there is more. */
+static void
+test_taken_by_others (void)
+{
+  TesseraPolicyGrant grant;
+  guint n_hits;
+  Case c;
+
+  open_case (&c, POOL_MIB * MIB);
+  place (&c, 0, 10);
+  c.device.virtual.device_bytes = 30 * MIB;
+  for (n_hits = 10; tessera_policy_malloc (c.policy, 2 * MIB, 0, 0, &grant) == TESSERA_OK;
+       n_hits++)
+    c.placed[n_hits] = grant;
+  g_assert_cmpuint (n_hits, ==, 15); /* all that there is */
+  give_back (&c, 0, 15);
+  c.device.virtual.device_bytes = POOL_MIB * MIB;
+  tessera_policy_step (c.policy);
+  g_assert_cmpuint (place (&c, 0, N_SLOTS), ==, N_SLOTS);
+  close_case (&c);
+}
+
+/* What others leave of the device is what the run holds. */
+static void
+others_take_the_rest (Case *c)
+{
+  c->device.virtual.device_bytes = c->device.virtual.used_bytes;
+}
+
+static guint
+n_calls (const Case *c)
+{
+  return c->device.n_calls + (guint) c->device.virtual.n_synchronized;
+}
+
+/* A pool that is not given what it needs has memory all the same: what misses lies there
+ * where nothing may be given back for it. */
+static void
+test_refused_page (void)
+{
+  TesseraPolicyGrant miss;
+  Case c;
+
+  open_case (&c, POOL_MIB * MIB);
+  place (&c, 0, 10); /* in the middle of the pool */
+  give_back (&c, 0, 10);
+  others_take_the_rest (&c);
+  tessera_policy_set_routed (c.policy, true);
+  miss = program_take (c.policy, 3 * MIB, 0);
+  g_assert_false (miss.is_hit);
+  g_assert_true (is_in_pool (&c, miss));
+  g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 0);
+  program_give_back (c.policy, miss);
+  tessera_policy_set_routed (c.policy, false);
+  c.device.virtual.device_bytes = POOL_MIB * MIB;
+  tessera_policy_step (c.policy);
+  g_assert_cmpuint (place (&c, 0, N_SLOTS), ==, N_SLOTS);
+  close_case (&c);
+}
+
+enum
+{
+  BESIDE_MIB = 20 /* one page of what expandable rules map */
+};
+
+/* The first ten slots have memory; beside the pool there is room for some others, with a
+ * block in the way of giving it back. */
+static TesseraPolicyGrant
+open_full (Case *c)
+{
+  TesseraPolicyGrant in_the_way;
+
+  open_case (c, (POOL_MIB + BESIDE_MIB) * MIB);
+  tessera_policy_step (c->policy);
+  in_the_way = program_take (c->policy, 3 * MIB, 0);
+  place (c, 0, 10);
+  others_take_the_rest (c);
+  return in_the_way;
+}
+
+/* The device is full: it is asked for pages of the pool twice, and not with each request.
+ */
+static void
+test_refused_often (void)
+{
+  enum
+  {
+    N_BESIDE = 8 /* slots that find room there */
+  };
+  TesseraPolicyGrant in_the_way;
+  guint n_before;
+  Case c;
+
+  in_the_way = open_full (&c);
+  n_before = n_calls (&c);
+  for (guint i = 10; i < 10 + N_BESIDE; i++)
+    {
+      c.placed[i] = program_take (c.policy, 2 * MIB, 0);
+      g_assert_false (c.placed[i].is_hit);
+      g_assert_false (is_in_pool (&c, c.placed[i]));
+    }
+  g_assert_cmpuint (n_calls (&c) - n_before, <=, 2 * 2); /* each asks, and flushes */
+
+  /* What this process gives back it can have. */
+  give_back (&c, 10, 10 + N_BESIDE);
+  program_give_back (c.policy, in_the_way);
+  tessera_policy_empty_cache (c.policy);
+  g_assert_cmpuint (place (&c, 10 + N_BESIDE, 20 + N_BESIDE), ==, 10);
+  c.device.virtual.device_bytes = 0;
+  close_case (&c);
+}
+
+/* What others gave back is found out after some requests, of which none fails. */
+static void
+test_refused_for_a_while (void)
+{
+  enum
+  {
+    MOST_REQUESTS = 64
+  };
+  Case c;
+
+  open_full (&c);
+  for (guint i = 10; i < 12; i++)
+    g_assert_false (program_take (c.policy, 2 * MIB, 0).is_hit);
+  c.device.virtual.device_bytes = 0;
+  g_assert_false (program_take (c.policy, 2 * MIB, 0).is_hit);
+  for (guint i = 0; i < MOST_REQUESTS; i++)
+    program_give_back (c.policy, program_take (c.policy, 3 * MIB, 0));
+  g_assert_true (program_take (c.policy, 2 * MIB, 0).is_hit);
+  close_case (&c);
+}
+
+/* Who would fail asks the device, whatever it refused before. */
+static void
+test_refused_but_needed (void)
+{
+  TesseraPolicyGrant grant;
+  guint n_served = 10;
+  Case c;
+
+  open_full (&c);
+  while (tessera_policy_malloc (c.policy, 2 * MIB, 0, 0, &grant) == TESSERA_OK)
+    n_served++;
+  g_assert_cmpuint (n_served, ==, 10 + 8);
+  c.device.virtual.device_bytes += 2 * MIB;
+  g_assert_true (is_in_pool (&c, program_take (c.policy, 2 * MIB, 0)));
+  c.device.virtual.device_bytes = 0;
+  close_case (&c);
+}
+
+/* Before graphs may be captured all is mapped that the plan could want. */
+static void
+test_routed (void)
+{
+  guint n_mapped;
+  Case c;
+
+  open_case (&c, 0);
+  place (&c, 0, 5);
+  tessera_policy_set_routed (c.policy, true);
+  g_assert_cmpuint (check (&c).pool_bytes, ==, POOL_MIB * MIB);
+  n_mapped = c.device.n_calls;
+  place (&c, 5, N_SLOTS);
+  g_assert_cmpuint (c.device.n_calls, ==, n_mapped);
+  tessera_policy_set_routed (c.policy, false);
+  close_case (&c);
+}
+
+/* Whichever mapping fails, and for whatever reason: the request is served elsewhere or
+ * fails alone, nothing is half there, and the next step goes by the plan. */
+static void
+check_faults (TesseraStatus fails_with)
+{
+  guint fails_at = 0, n_failed = 0;
+  bool has_failed = true;
+
+  while (has_failed)
+    {
+      Case c;
+
+      open_case (&c, (POOL_MIB + 44) * MIB);
+      c.device.fails_at = ++fails_at;
+      c.device.fails_with = fails_with;
+      for (guint step = 0; step < N_STEPS; step++)
+        {
+          guint n_hits = 0;
+
+          tessera_policy_step (c.policy);
+          for (guint i = 0; i < N_SLOTS; i++)
+            {
+              TesseraPolicyGrant miss;
+
+              if (tessera_policy_malloc (c.policy, 2 * MIB, 0, 0, &c.placed[i]) ==
+                  TESSERA_OK)
+                n_hits += c.placed[i].is_hit;
+              else
+                n_failed++;
+              if (i % 10 == 3 &&
+                  tessera_policy_malloc (c.policy, 3 * MIB, 0, 0, &miss) == TESSERA_OK)
+                program_give_back (c.policy, miss);
+              check (&c);
+            }
+          for (guint i = 0; i < N_SLOTS; i++)
+            if (c.placed[i].grant.addr != 0)
+              program_give_back (c.policy, c.placed[i]);
+          g_assert_cmpuint (n_hits, >=, step == 0 ? N_SLOTS - 1 : N_SLOTS);
+        }
+      has_failed = c.device.n_calls >= fails_at;
+      close_case (&c);
+    }
+  g_assert_cmpuint (fails_at, >, N_SLOTS);
+  g_assert_cmpuint (n_failed, ==, 0);
+}
+
+static void
+test_faults (void)
+{
+  check_faults (TESSERA_OUT_OF_DEVICE);
+  check_faults (TESSERA_IO);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/promise/half", test_half);
+  g_test_add_func ("/promise/doubted", test_doubted);
+  g_test_add_func ("/promise/trusted", test_trusted);
+  g_test_add_func ("/promise/kept", test_kept);
+  g_test_add_func ("/promise/limit", test_limit);
+  g_test_add_func ("/promise/broken", test_broken);
+  g_test_add_func ("/promise/taken-by-others", test_taken_by_others);
+  g_test_add_func ("/promise/refused-page", test_refused_page);
+  g_test_add_func ("/promise/refused-often", test_refused_often);
+  g_test_add_func ("/promise/refused-for-a-while", test_refused_for_a_while);
+  g_test_add_func ("/promise/refused-but-needed", test_refused_but_needed);
+  g_test_add_func ("/promise/routed", test_routed);
+  g_test_add_func ("/promise/faults", test_faults);
+  return g_test_run ();
+}

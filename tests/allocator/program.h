@@ -1,0 +1,83 @@
+/*
+ * Plans made for tests, and a program of random requests that is watched while a policy
+ * serves it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "allocator/policy.h"
+#include "tests/allocator/oracle.h"
+
+enum
+{
+  MADE_PLAN_SLOTS = 300
+};
+
+/* A plan of one section, which repeats. */
+typedef struct
+{
+  TesseraPlan plan;
+  TesseraSection section;
+  TesseraSlot slots[MADE_PLAN_SLOTS];
+  TesseraPlaceless placeless[MADE_PLAN_SLOTS];
+} MadePlan;
+
+void made_plan_add_slot (MadePlan *made,
+                         uint64_t block_bytes,
+                         uint32_t stream,
+                         uint64_t offset_bytes);
+/* Comes before the slot that is added next, and has the shape of @like. */
+void made_plan_add_placeless (MadePlan *made, const TesseraSlot *like);
+void made_plan_finish (MadePlan *made, uint64_t height_bytes);
+/* Three blocks beside each other, of two streams. */
+MadePlan *made_plan_small (void);
+/* What no planner would make and no checker pass: places at random, so that the map is
+ * asked for every wrong thing. One request in eight is placeless. */
+MadePlan *made_plan_hostile (GRand *rand, uint64_t height_bytes);
+TesseraPolicyOptions made_plan_options (const MadePlan *made);
+
+TesseraPolicy *program_open (const TesseraPolicyOptions *options, TesseraDevice *device);
+/* The same of a plan, with somebody who looks on; and where its pool begins. */
+TesseraPolicy *program_open_plan (const TesseraPolicyOptions *options,
+                                  TesseraDevice *device,
+                                  const TesseraObserver *observer,
+                                  uint64_t *out_pool_addr);
+TesseraPolicyGrant
+program_take (TesseraPolicy *policy, uint64_t size_bytes, uint32_t stream);
+void program_give_back (TesseraPolicy *policy, TesseraPolicyGrant grant);
+/* What each() tells sums to what the figures say. */
+TesseraPolicyStats program_check_sums (TesseraPolicy *policy);
+
+typedef struct
+{
+  TesseraPolicyGrant grant;
+  guint id;
+} ProgramBlock;
+
+/* Over a device of the host's memory, where it writes. */
+typedef struct
+{
+  TesseraPolicy *policy;
+  Oracle *oracle;
+  GArray *live, *pending; /* ProgramBlock */
+  uint64_t pool_addr, pool_bytes;
+  guint n_hits, n_in_pool;
+  guint n_lent; /* times that memory of the pool was taken away */
+} Program;
+
+/* The same program's policy: the watcher learns of memory that is taken away. */
+void program_start (Program *program,
+                    const TesseraPolicyOptions *options,
+                    TesseraDevice *device);
+
+/* Asks, and where it is served asserts that the watcher agrees. */
+void
+program_ask (Program *program, const TesseraSlot *like, uint32_t stream, uint32_t pool);
+/* Frees some blocks, so that few are left; completes some that were freed. */
+void program_free_some (Program *program, GRand *rand);
+void program_free_all (Program *program);
+/* @user: the program. Completes all that is pending. */
+void program_complete_all (void *user);
