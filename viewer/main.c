@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/window/app.h"
+#include "viewer/window/window.h"
 
 #include <malloc.h>
 

@@ -5,7 +5,7 @@
  */
 #include "viewer/test-window.h"
 
-#include "viewer/window/screenshot.h"
+#include "viewer/window/window.h"
 
 #include <glib/gstdio.h>
 #include <locale.h>
@@ -144,6 +144,14 @@ GtkWidget *
 test_view_find (TestView *view, const char *name)
 {
   return test_find (GTK_WIDGET (view->window), name);
+}
+
+gboolean
+test_view_sees (TestView *view, const char *name)
+{
+  GtkWidget *found = find (GTK_WIDGET (view->window), name);
+
+  return found != NULL && gtk_widget_get_mapped (found);
 }
 
 const char *

@@ -5,9 +5,8 @@
  */
 #pragma once
 
-#include "viewer/window/app.h"
-#include "viewer/test-help.h"
 #include "viewer/window/window.h"
+#include "viewer/test-help.h"
 
 /* FALSE: there is no display, and the test program should skip. */
 gboolean test_init_display (int *argc, char ***argv);
@@ -37,6 +36,8 @@ typedef struct
 void test_view_set_up (TestView *view, gconstpointer unused);
 void test_view_tear_down (TestView *view, gconstpointer unused);
 GtkWidget *test_view_find (TestView *view, const char *name);
+/* There is one of that name, and it is seen. */
+gboolean test_view_sees (TestView *view, const char *name);
 /* A label's. */
 const char *test_view_text (TestView *view, const char *name);
 /* @action: without "win." */

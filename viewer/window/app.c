@@ -1,19 +1,24 @@
 /*
- * The application: options, files from outside, style, keys.
+ * The application: options, files from outside, keys, pictures of a window.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/window/app.h"
-
-#include "viewer/model/document.h"
-#include "viewer/window/screenshot.h"
-#include "viewer/window/window-size.h"
 #include "viewer/window/window.h"
 
+#include <glib/gstdio.h>
 #include <locale.h>
 #include <stdlib.h>
 
+/* A window that stays settled this long has drawn its last tile too. */
+#define QUIET_MS 400
+#define LOOK_EVERY_MS 50
 #define MOST_TRIES 20
+
+/* Of window.ini: what all panels have room in; and what no screen has. */
+#define GROUP "window"
+#define LEAST_WIDTH 640
+#define LEAST_HEIGHT 400
+#define MOST 16384
 
 struct _TesseraApp
 {
@@ -29,10 +34,52 @@ struct _TesseraApp
   gboolean at_once;    /* the screenshot does not wait */
 };
 
-G_DEFINE_TYPE (TesseraApp, tessera_app, GTK_TYPE_APPLICATION)
+G_DEFINE_TYPE (TesseraApp, tessera_app, ADW_TYPE_APPLICATION)
 
-/* --- actions
- * ------------------------------------------------------------------------------- */
+/* --- the size of the last window ----------------------------------------------------- */
+
+static char *
+path_of (void)
+{
+  return g_build_filename (g_get_user_config_dir (), "tessera", "window.ini", NULL);
+}
+
+void
+tessera_window_restore_size (GtkWindow *window)
+{
+  g_autoptr (GKeyFile) file = g_key_file_new ();
+  g_autofree char *path = path_of ();
+  int width, height;
+
+  if (!g_key_file_load_from_file (file, path, G_KEY_FILE_NONE, NULL))
+    return;
+  width = g_key_file_get_integer (file, GROUP, "width", NULL);
+  height = g_key_file_get_integer (file, GROUP, "height", NULL);
+  if (width < LEAST_WIDTH || height < LEAST_HEIGHT || width > MOST || height > MOST)
+    return;
+  gtk_window_set_default_size (window, width, height);
+  if (g_key_file_get_boolean (file, GROUP, "maximized", NULL))
+    gtk_window_maximize (window);
+}
+
+void
+tessera_window_keep_size (GtkWindow *window)
+{
+  g_autoptr (GKeyFile) file = g_key_file_new ();
+  g_autofree char *path = path_of ();
+  g_autofree char *folder = g_path_get_dirname (path);
+  int width, height;
+
+  /* Of a window that is maximized this is the size that it goes back to. */
+  gtk_window_get_default_size (window, &width, &height);
+  g_key_file_set_integer (file, GROUP, "width", width);
+  g_key_file_set_integer (file, GROUP, "height", height);
+  g_key_file_set_boolean (file, GROUP, "maximized", gtk_window_is_maximized (window));
+  if (g_mkdir_with_parents (folder, 0700) == 0)
+    g_key_file_save_to_file (file, path, NULL);
+}
+
+/* --- actions -------------------------------------------------------------------------- */
 
 static void
 on_quit (GSimpleAction *action, GVariant *parameter, gpointer user)
@@ -42,7 +89,7 @@ on_quit (GSimpleAction *action, GVariant *parameter, gpointer user)
   while ((window = gtk_application_get_windows (user)) != NULL)
     {
       if (TESSERA_APP (user)->screenshot == NULL)
-        tessera_window_size_keep (window->data);
+        tessera_window_keep_size (window->data);
       gtk_window_destroy (window->data);
     }
 }
@@ -50,7 +97,7 @@ on_quit (GSimpleAction *action, GVariant *parameter, gpointer user)
 static gboolean
 on_close (GtkWindow *window, gpointer unused)
 {
-  tessera_window_size_keep (window);
+  tessera_window_keep_size (window);
   return FALSE;
 }
 
@@ -60,7 +107,7 @@ remembering_window_new (GtkApplication *app)
 {
   GtkWidget *window = tessera_window_new (app);
 
-  tessera_window_size_restore (GTK_WINDOW (window));
+  tessera_window_restore_size (GTK_WINDOW (window));
   g_signal_connect (window, "close-request", G_CALLBACK (on_close), NULL);
   return window;
 }
@@ -68,20 +115,11 @@ remembering_window_new (GtkApplication *app)
 static void
 on_about (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  GtkWidget *about = g_object_new (
-      GTK_TYPE_ABOUT_DIALOG, "title", "About Tessera", "program-name", "Tessera",
-      "logo-icon-name", TESSERA_APPLICATION_ID, "version", TESSERA_VERSION, "comments",
-      "Why does GPU memory run out, and how would it lie better?", "license-type",
-      GTK_LICENSE_APACHE_2_0, "transient-for", gtk_application_get_active_window (user),
-      "modal", TRUE, NULL);
-  GtkWidget *name;
-
-  gtk_window_present (GTK_WINDOW (about));
-  /* The focus marks the name as if it were to be copied. */
-  name = gtk_window_get_focus (GTK_WINDOW (about));
-  if (GTK_IS_LABEL (name))
-    gtk_label_select_region (GTK_LABEL (name), 0, 0);
-  gtk_window_set_focus (GTK_WINDOW (about), NULL);
+  adw_show_about_window (gtk_application_get_active_window (user), "application-name",
+                         "Tessera", "application-icon", TESSERA_APPLICATION_ID, "version",
+                         TESSERA_VERSION, "comments",
+                         "Why does GPU memory run out, and how would it lie better?",
+                         "license-type", GTK_LICENSE_APACHE_2_0, NULL);
 }
 
 static void
@@ -140,20 +178,138 @@ set_keys (GtkApplication *app)
     }
 }
 
-/* --- start
- * --------------------------------------------------------------------------------- */
+/* --- a window as a picture ------------------------------------------------------------- */
+
+GdkTexture *
+tessera_widget_to_texture (GtkWidget *widget)
+{
+  g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (widget);
+  g_autoptr (GtkSnapshot) snapshot = gtk_snapshot_new ();
+  GdkTexture *texture;
+  GskRenderNode *node;
+  GtkNative *native = gtk_widget_get_native (widget);
+  int scale = gtk_widget_get_scale_factor (widget);
+  /* With its frame, which a window's own width leaves out: anything else would scale. */
+  int width = gdk_paintable_get_intrinsic_width (paintable);
+  int height = gdk_paintable_get_intrinsic_height (paintable);
+
+  gtk_snapshot_scale (snapshot, (float) scale, (float) scale);
+  gdk_paintable_snapshot (paintable, snapshot, width, height);
+  node = gtk_snapshot_to_node (snapshot);
+  if (node == NULL || native == NULL)
+    return NULL;
+  texture = gsk_renderer_render_texture (
+      gtk_native_get_renderer (native), node,
+      &GRAPHENE_RECT_INIT (0, 0, (float) (width * scale), (float) (height * scale)));
+  gsk_render_node_unref (node);
+  return texture;
+}
+
+/* Once everything in it is done, the actions that were asked for too. */
+typedef struct
+{
+  TesseraApp *app;
+  GWeakRef window;
+  char **actions; /* to be done, NULL at the end */
+  size_t n_done;
+  int quiet_ms;
+  int n_tries;
+} Shot;
 
 static void
-load_style (void)
+shot_free (gpointer user)
 {
-  GtkCssProvider *provider = gtk_css_provider_new ();
+  Shot *shot = user;
 
-  gtk_css_provider_load_from_resource (provider, "/org/tessera/Viewer/style.css");
-  gtk_style_context_add_provider_for_display (gdk_display_get_default (),
-                                              GTK_STYLE_PROVIDER (provider),
-                                              GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
-  g_object_unref (provider);
+  g_weak_ref_clear (&shot->window);
+  g_strfreev (shot->actions);
+  g_free (shot);
 }
+
+/* An action is as g_action_print_detailed_name() writes it. */
+static void
+do_action (GtkWidget *window, const char *name)
+{
+  g_autofree char *action = NULL;
+  g_autoptr (GVariant) target = NULL;
+
+  if (*name != '\0' && (!g_action_parse_detailed_name (name, &action, &target, NULL) ||
+                        !gtk_widget_activate_action_variant (window, action, target)))
+    g_printerr ("tessera-viewer: there is no action %s.\n", name);
+}
+
+/* Once. A picture of an error is a picture, but the caller wanted the file's. */
+static void
+tell_no_file (TesseraApp *self, TesseraWindow *window)
+{
+  if (!self->wants_file || tessera_window_get_document (window)->data != NULL)
+    return;
+  if (!self->failed)
+    g_printerr ("tessera-viewer: %s\n", tessera_window_get_said (window));
+  self->failed = TRUE;
+}
+
+/* Between frames there may be nothing to take yet: then FALSE, and TRUE after some. */
+static gboolean
+take_picture (Shot *shot, GtkWidget *window)
+{
+  TesseraApp *self = shot->app;
+  g_autoptr (GdkTexture) texture = tessera_widget_to_texture (window);
+
+  if ((texture == NULL || !gdk_texture_save_to_png (texture, self->screenshot)) &&
+      shot->n_tries++ < MOST_TRIES)
+    {
+      gtk_widget_queue_draw (window);
+      return FALSE;
+    }
+  if (shot->n_tries > MOST_TRIES)
+    {
+      g_printerr ("tessera-viewer: %s could not be written.\n", self->screenshot);
+      self->failed = TRUE;
+    }
+  on_quit (NULL, NULL, self);
+  return TRUE;
+}
+
+/* The first settled moment is when a trace is there for the actions to work on; each has
+ * its whole effect before the next. */
+static gboolean
+look (gpointer user)
+{
+  Shot *shot = user;
+  g_autoptr (TesseraWindow) window = g_weak_ref_get (&shot->window);
+  const char *action = shot->actions[shot->n_done];
+
+  if (window == NULL)
+    return G_SOURCE_REMOVE;
+  if (!shot->app->at_once || action != NULL)
+    {
+      shot->quiet_ms =
+          tessera_window_is_settled (window) ? shot->quiet_ms + LOOK_EVERY_MS : 0;
+      if (shot->quiet_ms < (action != NULL ? LOOK_EVERY_MS : QUIET_MS))
+        return G_SOURCE_CONTINUE;
+      tell_no_file (shot->app, window);
+    }
+  if (action == NULL)
+    return take_picture (shot, GTK_WIDGET (window)) ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
+  do_action (GTK_WIDGET (window), action);
+  shot->n_done++;
+  shot->quiet_ms = 0;
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+picture_when_settled (TesseraApp *self, GtkWidget *window)
+{
+  Shot *shot = g_new0 (Shot, 1);
+
+  shot->app = self;
+  g_weak_ref_init (&shot->window, window);
+  shot->actions = g_strsplit (self->actions != NULL ? self->actions : "", ",", -1);
+  g_timeout_add_full (G_PRIORITY_DEFAULT, LOOK_EVERY_MS, look, shot, shot_free);
+}
+
+/* --- start --------------------------------------------------------------------------- */
 
 /* Its words are, whatever the locale: 33.17 GiB of 11,411 blocks, as the command writes
  * them and the fields read them; left is where the plans' panel says that it is, and
@@ -172,98 +328,12 @@ tessera_app_startup (GApplication *app)
 
   G_APPLICATION_CLASS (tessera_app_parent_class)->startup (app);
   speak_english ();
-  load_style ();
   g_action_map_add_action_entries (G_ACTION_MAP (app), entries, G_N_ELEMENTS (entries),
                                    app);
   set_keys (GTK_APPLICATION (app));
   if (self->dark)
-    g_object_set (gtk_settings_get_default (), "gtk-application-prefer-dark-theme", TRUE,
-                  NULL);
-}
-
-static void
-on_shot (gpointer user, gboolean success)
-{
-  TesseraApp *self = user;
-
-  if (!success)
-    g_printerr ("tessera-viewer: %s could not be written.\n", self->screenshot);
-  self->failed |= !success;
-  on_quit (NULL, NULL, self);
-}
-
-/* An action is as g_action_print_detailed_name() writes it. */
-static void
-do_action (GtkWidget *window, const char *name)
-{
-  g_autofree char *action = NULL;
-  g_autoptr (GVariant) target = NULL;
-
-  if (*name != '\0' && (!g_action_parse_detailed_name (name, &action, &target, NULL) ||
-                        !gtk_widget_activate_action_variant (window, action, target)))
-    g_printerr ("tessera-viewer: there is no action %s.\n", name);
-}
-
-typedef struct
-{
-  TesseraApp *app;
-  TesseraWindow *window;
-  char **actions; /* to be done, NULL at the end */
-  size_t n_done;
-  int n_tries;
-} Ready;
-
-static void
-ready_free (gpointer user)
-{
-  Ready *ready = user;
-
-  g_strfreev (ready->actions);
-  g_free (ready);
-}
-
-/* Once. A picture of an error is a picture, but the caller wanted the file's. */
-static void
-tell_no_file (Ready *ready)
-{
-  if (ready->app->wants_file && !ready->app->failed)
-    g_printerr ("tessera-viewer: %s\n", tessera_window_get_said (ready->window));
-  ready->app->failed = ready->app->wants_file;
-}
-
-/* The first settled moment is when a trace is there for the actions to work on; each has
- * its whole effect before the next. */
-static gboolean
-when_ready (gpointer user)
-{
-  Ready *ready = user;
-
-  if (ready->app->at_once && ready->actions[ready->n_done] == NULL)
-    {
-      gboolean success =
-          tessera_widget_save_png (GTK_WIDGET (ready->window), ready->app->screenshot);
-
-      /* Between frames there may be nothing to take yet. */
-      if (!success && ready->n_tries++ < MOST_TRIES)
-        {
-          gtk_widget_queue_draw (GTK_WIDGET (ready->window));
-          return G_SOURCE_CONTINUE;
-        }
-      on_shot (ready->app, success);
-      return G_SOURCE_REMOVE;
-    }
-  if (!tessera_window_is_settled (ready->window))
-    return G_SOURCE_CONTINUE;
-  if (tessera_window_get_document (ready->window)->data == NULL)
-    tell_no_file (ready);
-  if (ready->actions[ready->n_done] != NULL)
-    {
-      do_action (GTK_WIDGET (ready->window), ready->actions[ready->n_done++]);
-      return G_SOURCE_CONTINUE;
-    }
-  tessera_screenshot_when_settled (ready->window, ready->app->screenshot, on_shot,
-                                   ready->app);
-  return G_SOURCE_REMOVE;
+    adw_style_manager_set_color_scheme (adw_style_manager_get_default (),
+                                        ADW_COLOR_SCHEME_FORCE_DARK);
 }
 
 static GtkWidget *
@@ -279,14 +349,7 @@ show_window (TesseraApp *self)
     gtk_widget_activate_action (window, "win.arrange", "s", "stacked");
   gtk_window_present (GTK_WINDOW (window));
   if (self->screenshot != NULL)
-    {
-      Ready *ready = g_new0 (Ready, 1);
-
-      ready->app = self;
-      ready->window = TESSERA_WINDOW (window);
-      ready->actions = g_strsplit (self->actions != NULL ? self->actions : "", ",", -1);
-      g_timeout_add_full (G_PRIORITY_DEFAULT, 100, when_ready, ready, ready_free);
-    }
+    picture_when_settled (self, window);
   return window;
 }
 

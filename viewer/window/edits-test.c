@@ -260,9 +260,9 @@ static void
 test_conflict (TestView *f, gconstpointer unused)
 {
   pin (f, 0);
-  g_assert_false (gtk_widget_get_mapped (test_view_find (f, "conflict-undo")));
+  g_assert_false (test_view_sees (f, "conflict-undo"));
   pin (f, 1);
-  g_assert_true (gtk_widget_get_mapped (test_view_find (f, "message")));
+  g_assert_true (test_view_sees (f, "message"));
   g_assert_true (gtk_widget_get_mapped (test_view_find (f, "conflict-undo")));
   g_assert_true (gtk_widget_get_mapped (test_view_find (f, "conflict-show")));
   for (size_t i = 0; i < 2; i++)
@@ -284,7 +284,7 @@ test_conflict (TestView *f, gconstpointer unused)
   g_assert_false (tessera_document_is_selected (f->document, 1));
   g_signal_emit_by_name (test_view_find (f, "conflict-undo"), "clicked");
   test_window_settle (f->window);
-  g_assert_false (gtk_widget_get_mapped (test_view_find (f, "message")));
+  g_assert_false (test_view_sees (f, "message"));
   g_assert_true (test_view_is_enabled (f, "export-plan"));
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
 }

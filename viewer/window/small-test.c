@@ -8,7 +8,7 @@
 #include "viewer/model/document-private.h"
 #include "viewer/test-window.h"
 #include "viewer/kit/kit.h"
-#include "viewer/window/window-size.h"
+#include "viewer/window/window.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -71,9 +71,9 @@ test_size (TestView *f, gconstpointer unused)
   int width, height;
 
   gtk_window_set_default_size (window, 1111, 777);
-  tessera_window_size_keep (window);
+  tessera_window_keep_size (window);
   gtk_window_set_default_size (window, 900, 700);
-  tessera_window_size_restore (window);
+  tessera_window_restore_size (window);
   gtk_window_get_default_size (window, &width, &height);
   g_assert_cmpint (width, ==, 1111);
   g_assert_cmpint (height, ==, 777);
@@ -81,7 +81,7 @@ test_size (TestView *f, gconstpointer unused)
     {
       gtk_window_set_default_size (window, 900, 700);
       g_assert_true (g_file_set_contents (path, bad[i], -1, NULL));
-      tessera_window_size_restore (window);
+      tessera_window_restore_size (window);
       gtk_window_get_default_size (window, &width, &height);
       g_assert_cmpint (width, ==, 900);
       g_assert_cmpint (height, ==, 700);

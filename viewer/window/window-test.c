@@ -57,14 +57,12 @@ test_page (TestView *f, gconstpointer unused)
 static void
 test_error_is_said (TestView *f, gconstpointer unused)
 {
-  GtkWidget *message = test_view_find (f, "message");
-
   test_window_open (f->window, "/nowhere/at-all.pickle");
-  g_assert_true (gtk_widget_get_mapped (message));
+  g_assert_true (test_view_sees (f, "message"));
   g_assert_nonnull (strstr (test_view_text (f, "message"), "at-all.pickle"));
   g_assert_true (gtk_widget_get_mapped (test_view_find (f, "empty")));
   test_view_act (f, "dismiss");
-  WAIT (!gtk_widget_get_mapped (message), 5000);
+  WAIT (!test_view_sees (f, "message"), 5000);
 }
 
 /* The words on top are the verdict's, and the numbers are the needs'. */
@@ -180,6 +178,8 @@ test_selection_is_everywhere (TestView *f, gconstpointer unused)
 {
   test_window_open (f->window, f->path);
   test_view_act (f, "table");
+  /* Wherever the pointer is. */
+  tessera_document_hover (f->document, TESSERA_SIDE_LEFT, TESSERA_NONE);
   test_view_act (f, "next-block");
   test_view_act (f, "next-block");
   g_assert_cmpuint (f->document->selected, ==, 1);
@@ -211,6 +211,7 @@ test_selection_of_several (TestView *f, gconstpointer unused)
   test_window_settle (f->window);
   g_assert_true (gtk_widget_get_mapped (test_view_find (f, "block-table")));
   rows = gtk_column_view_get_model (GTK_COLUMN_VIEW (test_view_find (f, "block-table")));
+  tessera_document_hover (f->document, TESSERA_SIDE_LEFT, TESSERA_NONE);
   test_view_act (f, "next-block");
   g_assert_false (gtk_widget_get_mapped (test_view_find (f, "selection-count")));
   test_view_act (f, "next-block-too");
@@ -536,6 +537,7 @@ test_is_accessible (TestView *f, gconstpointer unused)
                                        "PyTorch's layout, time by address");
   g_assert_true (gtk_widget_get_focusable (canvas));
   test_window_open (f->window, f->path);
+  tessera_document_hover (f->document, TESSERA_SIDE_LEFT, TESSERA_NONE);
   test_view_act (f, "next-block");
   gtk_test_accessible_assert_property (
       GTK_ACCESSIBLE (test_view_find (f, "canvas-right")),

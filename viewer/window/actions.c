@@ -1,0 +1,709 @@
+/*
+ * Everything that can be done, as actions: menus, keys, buttons and tests use the same.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/canvas/canvas.h"
+#include "viewer/kit/kit.h"
+#include "viewer/panels/panels.h"
+#include "viewer/window/window-private.h"
+
+/* Steps of the keyboard: a share of what is shown, and a factor. */
+#define KEY_PAN 0.15
+#define KEY_ZOOM 1.4
+
+/* What an action needs to be on. */
+enum
+{
+  NEEDS_TRACE = 1 << 0,
+  NEEDS_LEAD = 1 << 1, /* a block that leads the selection */
+  NEEDS_SELECTION = 1 << 2,
+  NEEDS_PLAN = 1 << 3,
+  NEEDS_NO_PLANNING = 1 << 4,
+  NEEDS_GOING_ON = 1 << 5, /* there is a plan to go on from */
+  NEEDS_EXPORT = 1 << 6,   /* there is a plan to be exported */
+  NEEDS_NO_SAVING = 1 << 7,
+  NEEDS_FAILURE = 1 << 8,
+  NEEDS_DIFFERENCE = 1 << 9,
+  NEEDS_WORK = 1 << 10,
+  NEEDS_PROPOSAL = 1 << 11,
+  NEEDS_EDITS = 1 << 12,
+  NEEDS_STANDING = 1 << 13, /* edits */
+  NEEDS_UNDONE = 1 << 14,
+  NEEDS_CONFLICT = 1 << 15,
+  NEEDS_HOLE = 1 << 16
+};
+
+typedef struct
+{
+  const char *name;
+  guint needs;
+  const char *type; /* of its parameter; NULL: it has none */
+  void (*act) (TesseraWindow *self, TesseraDocument *document, GVariant *parameter);
+} Action;
+
+#define DO(name, statement)                                                              \
+  static void do_##name (TesseraWindow *self, TesseraDocument *document,                 \
+                         GVariant *parameter)                                            \
+  {                                                                                      \
+    statement;                                                                           \
+  }
+
+static GSimpleAction *
+action_of (TesseraWindow *self, const char *name)
+{
+  return G_SIMPLE_ACTION (g_action_map_lookup_action (G_ACTION_MAP (self), name));
+}
+
+/* --- looking around ----------------------------------------------------------------- */
+
+/* The side that has the focus, else the left one. */
+static TesseraSide
+side_of_focus (TesseraWindow *self)
+{
+  return gtk_widget_has_focus (self->canvases[TESSERA_SIDE_RIGHT]) ? TESSERA_SIDE_RIGHT
+                                                                   : TESSERA_SIDE_LEFT;
+}
+
+/* What is selected stays where it is seen, else the middle of the picture. */
+static void
+zoom (TesseraWindow *self, double factor)
+{
+  const TesseraDocument *document = self->document;
+  const TesseraView *v = &document->view;
+  const TesseraSheet *sheet = document->sheets[side_of_focus (self)];
+  TesseraView at;
+
+  if (sheet == NULL || document->selected == TESSERA_NONE ||
+      !tessera_scene_block_rect (sheet->scene, document->selected, &at) ||
+      at.t1 <= v->t0 || at.t0 >= v->t1 || at.y1 <= v->y0 || at.y0 >= v->y1)
+    at = *v;
+  tessera_document_zoom (self->document, factor, factor,
+                         (MAX (at.t0, v->t0) + MIN (at.t1, v->t1)) / 2,
+                         (MAX (at.y0, v->y0) + MIN (at.y1, v->y1)) / 2);
+}
+
+DO (zoom_in, zoom (self, KEY_ZOOM))
+DO (zoom_out, zoom (self, 1 / KEY_ZOOM))
+DO (fit, tessera_document_fit (document))
+DO (pan_left, tessera_document_pan (document, -KEY_PAN, 0))
+DO (pan_right, tessera_document_pan (document, KEY_PAN, 0))
+DO (pan_up, tessera_document_pan (document, 0, KEY_PAN))
+DO (pan_down, tessera_document_pan (document, 0, -KEY_PAN))
+DO (go_begin, tessera_document_pan (document, -1e12, 0))
+DO (go_end, tessera_document_pan (document, 1e12, 0))
+
+static void
+go_to_failure (TesseraDocument *document)
+{
+  const TesseraLayout *layout = document->sheets[TESSERA_SIDE_LEFT]->layout;
+
+  tessera_document_go_to (document, layout->ooms[layout->n_ooms - 1].event_index);
+}
+
+static void
+go_to_peak (TesseraDocument *document)
+{
+  const TesseraSheet *sheet = document->sheets[TESSERA_SIDE_LEFT];
+
+  if (sheet != NULL)
+    tessera_document_go_to (document, sheet->layout->peak_reserved_index);
+}
+
+DO (go_failure, go_to_failure (document))
+DO (go_peak, go_to_peak (document))
+DO (go_hole, tessera_document_select_hole_keeper (document))
+
+/* --- choosing blocks ---------------------------------------------------------------- */
+
+static void
+select_block (TesseraDocument *document, uint32_t block)
+{
+  if (document->data != NULL && block < document->data->blocks->n_blocks)
+    tessera_document_select (document, block);
+}
+
+static void
+select_query (TesseraWindow *self, const char *text)
+{
+  g_autofree char *error = NULL;
+
+  if (!tessera_document_select_query (self->document, text, TESSERA_SELECT_ONLY, &error))
+    tessera_window_say (self, error, TRUE);
+}
+
+/* What is in the hand is put back first. */
+static void
+clear_choice (TesseraDocument *document)
+{
+  if (tessera_document_is_proposing (document))
+    {
+      tessera_document_drop_proposal (document);
+      return;
+    }
+  tessera_document_select (document, TESSERA_NONE);
+  tessera_document_reset_moment (document);
+}
+
+static void
+show_side (TesseraWindow *self, const char *name)
+{
+  g_action_group_activate_action (G_ACTION_GROUP (self), "side",
+                                  g_variant_new_string (name));
+}
+
+static void
+set_query (TesseraWindow *self, const char *text)
+{
+  show_side (self, "groups");
+  tessera_document_set_query (self->document, text);
+}
+
+/* To where queries are typed. */
+static void
+find_query (TesseraWindow *self)
+{
+  show_side (self, "groups");
+  gtk_widget_child_focus (gtk_stack_get_visible_child (GTK_STACK (self->side)),
+                          GTK_DIR_TAB_FORWARD);
+}
+
+static void
+copy_selection (TesseraWindow *self)
+{
+  g_autofree char *text = tessera_copy_text (self->document);
+
+  if (text != NULL)
+    gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (self)), text);
+}
+
+DO (next_block, tessera_document_select_next (document, 1))
+DO (previous_block, tessera_document_select_next (document, -1))
+DO (next_block_too, tessera_document_select_next_too (document, 1))
+DO (previous_block_too, tessera_document_select_next_too (document, -1))
+DO (select, select_block (document, g_variant_get_uint32 (parameter)))
+DO (select_group, tessera_document_select_group_of (document, document->selected))
+DO (select_similar, tessera_document_select_similar (document, document->selected))
+DO (select_query, select_query (self, g_variant_get_string (parameter, NULL)))
+DO (select_alive,
+    tessera_document_select_alive (document, document->moment, TESSERA_SELECT_ONLY))
+DO (select_sight,
+    tessera_document_select_in (
+        document, side_of_focus (self), &document->view, TESSERA_SELECT_ONLY))
+DO (select_all, tessera_document_select_all (document))
+DO (select_difference, tessera_document_select_difference (document))
+DO (clear, clear_choice (document))
+DO (query, set_query (self, g_variant_get_string (parameter, NULL)))
+DO (find, find_query (self))
+DO (copy, copy_selection (self))
+DO (ask, tessera_canvas_ask (TESSERA_CANVAS (self->canvases[side_of_focus (self)])))
+DO (show_all, tessera_document_show_all (document))
+
+/* --- files, plans ------------------------------------------------------------------- */
+
+static void
+open_path (TesseraWindow *self, const char *path)
+{
+  g_autoptr (GFile) file = g_file_new_for_commandline_arg (path);
+
+  tessera_window_open (self, file);
+}
+
+static void
+show_kept (TesseraDocument *document, TesseraSide side, GVariant *index)
+{
+  tessera_document_show_kept (document, side, g_variant_get_uint32 (index));
+}
+
+DO (open, tessera_window_choose (self, TESSERA_FILE_TO_OPEN))
+DO (open_path, open_path (self, g_variant_get_string (parameter, NULL)))
+DO (close_file, tessera_document_close (document))
+DO (device, tessera_document_set_device (document, g_variant_get_uint32 (parameter)))
+DO (plan, tessera_document_plan (document))
+DO (plan_on, tessera_document_go_on (document))
+DO (cancel, tessera_document_cancel (document))
+DO (keep_plan, tessera_document_keep_plan (document))
+DO (show_left, show_kept (document, TESSERA_SIDE_LEFT, parameter))
+DO (show_right, show_kept (document, TESSERA_SIDE_RIGHT, parameter))
+DO (export_plan, tessera_window_choose (self, TESSERA_FILE_FOR_PLAN))
+DO (export_plan_to,
+    tessera_document_save (
+        document, TESSERA_SAVE_PLAN, FALSE, g_variant_get_string (parameter, NULL)))
+DO (save_picture, tessera_window_choose (self, TESSERA_FILE_FOR_PICTURE))
+DO (save_report, tessera_window_choose (self, TESSERA_FILE_FOR_REPORT))
+DO (save_picture_to,
+    tessera_window_save_picture (self, g_variant_get_string (parameter, NULL)))
+DO (open_edits, tessera_window_choose (self, TESSERA_FILE_OF_EDITS))
+DO (save_edits, tessera_window_choose (self, TESSERA_FILE_FOR_EDITS))
+DO (open_edits_from,
+    tessera_document_load_edits (document, g_variant_get_string (parameter, NULL)))
+DO (save_edits_to,
+    tessera_document_save_edits (document, g_variant_get_string (parameter, NULL)))
+DO (dismiss, tessera_window_say (self, "", FALSE))
+
+/* --- edits -------------------------------------------------------------------------- */
+
+static void
+show_conflict (TesseraWindow *self)
+{
+  const TesseraEditConflict *conflict = &self->document->conflict;
+  uint32_t other = MIN (conflict->first, conflict->second);
+
+  gtk_stack_set_visible_child_name (GTK_STACK (self->side), "edits");
+  tessera_edits_view_show (self->edits, other);
+  tessera_document_select_edit (self->document, other);
+}
+
+DO (undo, tessera_document_undo (document))
+DO (redo, tessera_document_redo (document))
+DO (pin_up, tessera_document_propose_next (document, 1, FALSE))
+DO (pin_down, tessera_document_propose_next (document, -1, FALSE))
+DO (pin_up_push, tessera_document_propose_next (document, 1, TRUE))
+DO (pin_down_push, tessera_document_propose_next (document, -1, TRUE))
+DO (pin_here, tessera_document_accept_proposal (document))
+DO (pin_at, tessera_document_pin_at (document, g_variant_get_uint64 (parameter), TRUE))
+DO (show_conflict, show_conflict (self))
+
+static void
+on_edit (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TesseraWindow *self = user;
+  const char *name = g_action_get_name (G_ACTION (action));
+  size_t n, i = 0;
+  const TesseraEditCommand *commands = tessera_edit_commands (&n);
+  TesseraEdit edit;
+
+  while (!g_str_equal (commands[i].action, name))
+    i++;
+  if (commands[i].asks)
+    {
+      tessera_edit_bar_ask (self->edit_bar, &commands[i]);
+      return;
+    }
+  edit = tessera_edit_of (commands[i].kind);
+  edit.by = commands[i].by;
+  if (edit.by == TESSERA_SPLIT_AT)
+    edit.at = self->document->moment;
+  tessera_document_edit_selection (self->document, &edit, TRUE);
+}
+
+/* --- all of them -------------------------------------------------------------------- */
+
+static const Action actions[] = {
+  { "open", 0, NULL, do_open },
+  { "open-path", 0, "s", do_open_path },
+  { "close-file", NEEDS_TRACE, NULL, do_close_file },
+  { "plan", NEEDS_TRACE | NEEDS_NO_PLANNING, NULL, do_plan },
+  { "plan-on", NEEDS_GOING_ON, NULL, do_plan_on },
+  { "cancel", NEEDS_WORK, NULL, do_cancel },
+  { "export-plan", NEEDS_EXPORT, NULL, do_export_plan },
+  { "export-plan-to", NEEDS_EXPORT, "s", do_export_plan_to },
+  { "save-picture", NEEDS_TRACE | NEEDS_NO_SAVING, NULL, do_save_picture },
+  { "save-report", NEEDS_EXPORT, NULL, do_save_report },
+  { "save-picture-to", NEEDS_TRACE | NEEDS_NO_SAVING, "s", do_save_picture_to },
+  { "dismiss", 0, NULL, do_dismiss },
+  { "zoom-in", NEEDS_TRACE, NULL, do_zoom_in },
+  { "zoom-out", NEEDS_TRACE, NULL, do_zoom_out },
+  { "fit", NEEDS_TRACE, NULL, do_fit },
+  { "pan-left", NEEDS_TRACE, NULL, do_pan_left },
+  { "pan-right", NEEDS_TRACE, NULL, do_pan_right },
+  { "pan-up", NEEDS_TRACE, NULL, do_pan_up },
+  { "pan-down", NEEDS_TRACE, NULL, do_pan_down },
+  { "go-begin", NEEDS_TRACE, NULL, do_go_begin },
+  { "go-end", NEEDS_TRACE, NULL, do_go_end },
+  { "go-peak", NEEDS_TRACE, NULL, do_go_peak },
+  { "go-failure", NEEDS_FAILURE, NULL, do_go_failure },
+  { "go-hole", NEEDS_HOLE, NULL, do_go_hole },
+  { "next-block", NEEDS_TRACE, NULL, do_next_block },
+  { "previous-block", NEEDS_TRACE, NULL, do_previous_block },
+  { "next-block-too", NEEDS_TRACE, NULL, do_next_block_too },
+  { "previous-block-too", NEEDS_TRACE, NULL, do_previous_block_too },
+  { "select", 0, "u", do_select },
+  { "select-group", NEEDS_LEAD, NULL, do_select_group },
+  { "select-similar", NEEDS_LEAD, NULL, do_select_similar },
+  { "select-query", 0, "s", do_select_query },
+  { "select-alive", NEEDS_TRACE, NULL, do_select_alive },
+  { "select-sight", NEEDS_TRACE, NULL, do_select_sight },
+  { "select-all", NEEDS_TRACE, NULL, do_select_all },
+  { "select-difference", NEEDS_DIFFERENCE, NULL, do_select_difference },
+  { "clear", NEEDS_TRACE, NULL, do_clear },
+  { "query", 0, "s", do_query },
+  { "find", NEEDS_TRACE, NULL, do_find },
+  { "copy", NEEDS_SELECTION, NULL, do_copy },
+  { "ask", NEEDS_TRACE, NULL, do_ask },
+  { "show-all", 0, NULL, do_show_all },
+  { "keep-plan", NEEDS_PLAN, NULL, do_keep_plan },
+  { "show-left", 0, "u", do_show_left },
+  { "show-right", 0, "u", do_show_right },
+  { "device", 0, "u", do_device },
+  { "undo", NEEDS_STANDING, NULL, do_undo },
+  { "redo", NEEDS_UNDONE, NULL, do_redo },
+  { "pin-up", NEEDS_SELECTION | NEEDS_PLAN, NULL, do_pin_up },
+  { "pin-down", NEEDS_SELECTION | NEEDS_PLAN, NULL, do_pin_down },
+  { "pin-up-push", NEEDS_SELECTION | NEEDS_PLAN, NULL, do_pin_up_push },
+  { "pin-down-push", NEEDS_SELECTION | NEEDS_PLAN, NULL, do_pin_down_push },
+  { "pin-here", NEEDS_PROPOSAL, NULL, do_pin_here },
+  { "pin-at", 0, "t", do_pin_at },
+  { "show-conflict", NEEDS_CONFLICT, NULL, do_show_conflict },
+  { "open-edits", NEEDS_TRACE, NULL, do_open_edits },
+  { "save-edits", NEEDS_EDITS, NULL, do_save_edits },
+  { "open-edits-from", 0, "s", do_open_edits_from },
+  { "save-edits-to", 0, "s", do_save_edits_to },
+};
+
+static void
+on_action (GSimpleAction *simple, GVariant *parameter, gpointer user)
+{
+  TesseraWindow *self = user;
+  const char *name = g_action_get_name (G_ACTION (simple));
+  const Action *action = actions;
+
+  while (!g_str_equal (action->name, name))
+    action++;
+  action->act (self, self->document, parameter);
+}
+
+static guint
+what_there_is (TesseraDocument *document)
+{
+  const TesseraSheet *left = document->sheets[TESSERA_SIDE_LEFT];
+  size_t n_standing = tessera_document_n_standing (document);
+  size_t n_edits = tessera_document_n_edits (document);
+  const struct
+  {
+    guint need;
+    gboolean is_there;
+  } needs[] = {
+    { NEEDS_TRACE, document->data != NULL },
+    { NEEDS_LEAD, document->selected != TESSERA_NONE },
+    { NEEDS_SELECTION, document->selection != NULL },
+    { NEEDS_PLAN, document->planned != NULL },
+    { NEEDS_NO_PLANNING, document->jobs[TESSERA_WORK_PLAN] == NULL },
+    { NEEDS_GOING_ON, tessera_document_why_no_going_on (document) == NULL },
+    { NEEDS_EXPORT, tessera_document_why_no_export (document) == NULL },
+    { NEEDS_NO_SAVING, document->jobs[TESSERA_WORK_SAVE] == NULL },
+    { NEEDS_FAILURE, left != NULL && left->layout->n_ooms > 0 },
+    { NEEDS_DIFFERENCE, document->difference != NULL },
+    { NEEDS_WORK, tessera_document_is_busy (document) },
+    { NEEDS_PROPOSAL, document->proposal.landings != NULL },
+    { NEEDS_EDITS, n_edits > 0 },
+    { NEEDS_STANDING, n_standing > 0 },
+    { NEEDS_UNDONE, n_standing < n_edits },
+    { NEEDS_CONFLICT, document->conflict.first != TESSERA_NONE },
+    { NEEDS_HOLE, document->told.parts.largest_hole_bytes != 0 },
+  };
+  guint there = 0;
+
+  for (size_t i = 0; i < G_N_ELEMENTS (needs); i++)
+    if (needs[i].is_there)
+      there |= needs[i].need;
+  return there;
+}
+
+/* --- actions with a state ------------------------------------------------------------ */
+
+/* Menus and buttons show it, so it follows the document, whoever changed that. */
+
+static const char *const left_names[] = { "recorded", "native", "expandable", NULL };
+static const char *const axis_names[] = { "bytes", "events", "time", NULL };
+static const char *const axis_titles[] = { "bytes moved", "event index", "time" };
+static const char *const strategies[] = { "free", "stalloc", NULL };
+
+/* -1: none is called so. */
+static int
+index_of (const char *const *names, GVariant *name)
+{
+  for (int i = 0; names[i] != NULL; i++)
+    if (g_str_equal (names[i], g_variant_get_string (name, NULL)))
+      return i;
+  return -1;
+}
+
+static void
+change_left (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+  int kind = index_of (left_names, state);
+
+  if (kind >= 0 && ((TesseraLayoutKind) kind != self->document->left_kind ||
+                    self->document->left_planned != NULL))
+    tessera_document_set_left_kind (self->document, (TesseraLayoutKind) kind);
+  tessera_window_update_actions (self);
+}
+
+static void
+change_axis (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+  int kind = index_of (axis_names, state);
+
+  if (kind >= 0)
+    tessera_document_set_axis_kind (self->document, (TesseraAxisKind) kind);
+  tessera_window_update_actions (self);
+}
+
+static void
+change_colour (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+
+  for (int key = 0; key < TESSERA_N_COLOUR_KEYS; key++)
+    if (g_str_equal (tessera_colour_key_name ((TesseraColourKey) key),
+                     g_variant_get_string (state, NULL)))
+      tessera_document_set_colour_key (self->document, (TesseraColourKey) key);
+  tessera_window_update_actions (self);
+}
+
+static void
+change_strategy (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  int strategy = index_of (strategies, state);
+
+  if (strategy >= 0)
+    tessera_document_set_strategy (TESSERA_WINDOW (user)->document,
+                                   (TesseraStrategy) strategy);
+}
+
+static void
+change_arrange (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+  gboolean stacked = g_str_equal (g_variant_get_string (state, NULL), "stacked");
+
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->panes),
+                                  stacked ? GTK_ORIENTATION_VERTICAL
+                                          : GTK_ORIENTATION_HORIZONTAL);
+  g_simple_action_set_state (action, state);
+}
+
+static void
+change_side (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  GtkStack *side = GTK_STACK (TESSERA_WINDOW (user)->side);
+  const char *name = g_variant_get_string (state, NULL);
+
+  if (gtk_stack_get_child_by_name (side, name) != NULL)
+    gtk_stack_set_visible_child_name (side, name);
+}
+
+/* All windows follow. */
+static void
+change_dark (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  adw_style_manager_set_color_scheme (adw_style_manager_get_default (),
+                                      g_variant_get_boolean (state)
+                                          ? ADW_COLOR_SCHEME_FORCE_DARK
+                                          : ADW_COLOR_SCHEME_FORCE_LIGHT);
+}
+
+static void
+change_difference (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  tessera_document_set_show_difference (TESSERA_WINDOW (user)->document,
+                                        g_variant_get_boolean (state));
+  g_simple_action_set_state (action, state);
+}
+
+static void
+change_table (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TesseraWindow *self = user;
+  int height = gtk_widget_get_height (self->above_table);
+
+  gtk_widget_set_visible (self->table_panel, g_variant_get_boolean (state));
+  if (height > 0)
+    gtk_paned_set_position (GTK_PANED (self->above_table),
+                            height - MAX (TESSERA_TABLE_LEAST_HEIGHT, height / 4));
+  g_simple_action_set_state (action, state);
+}
+
+static const GActionEntry switches[] = {
+  { "left", NULL, "s", "'recorded'", change_left },
+  { "axis", NULL, "s", "'bytes'", change_axis },
+  { "colour", NULL, "s", "'class'", change_colour },
+  { "strategy", NULL, "s", "'free'", change_strategy },
+  { "arrange", NULL, "s", "'side'", change_arrange },
+  { "side", NULL, "s", "'block'", change_side },
+  { "dark", NULL, NULL, "false", change_dark },
+  { "difference", NULL, NULL, "false", change_difference },
+  { "table", NULL, NULL, "false", change_table },
+};
+
+void
+tessera_window_add_actions (TesseraWindow *self)
+{
+  size_t n;
+  const TesseraEditCommand *commands = tessera_edit_commands (&n);
+
+  for (size_t i = 0; i < G_N_ELEMENTS (actions); i++)
+    {
+      const GActionEntry entry = { .name = actions[i].name,
+                                   .activate = on_action,
+                                   .parameter_type = actions[i].type };
+
+      g_action_map_add_action_entries (G_ACTION_MAP (self), &entry, 1, self);
+    }
+  for (size_t i = 0; i < n; i++)
+    {
+      const GActionEntry entry = { .name = commands[i].action, .activate = on_edit };
+
+      g_action_map_add_action_entries (G_ACTION_MAP (self), &entry, 1, self);
+    }
+  g_action_map_add_action_entries (G_ACTION_MAP (self), switches, G_N_ELEMENTS (switches),
+                                   self);
+}
+
+/* --- what is on, what is chosen ------------------------------------------------------ */
+
+/* GTK makes another child for it each time. */
+static void
+set_label (GtkWidget *button, const char *text)
+{
+  if (g_strcmp0 (gtk_menu_button_get_label (GTK_MENU_BUTTON (button)), text) != 0)
+    gtk_menu_button_set_label (GTK_MENU_BUTTON (button), text);
+}
+
+static void
+show_titles (TesseraWindow *self)
+{
+  TesseraDocument *document = self->document;
+  const TesseraSheet *left = document->sheets[TESSERA_SIDE_LEFT];
+  g_autofree char *axis = g_strdup_printf ("axis: %s", axis_titles[document->axis_kind]);
+  g_autofree char *left_title =
+      document->left_planned != NULL
+          ? g_strdup ("Left: a plan")
+          : g_strdup_printf ("%s: %s",
+                             tessera_layout_owner (left != NULL ? left->layout : NULL),
+                             document->left_kind == TESSERA_LAYOUT_RECORDED
+                                 ? "as recorded"
+                                 : left_names[document->left_kind]);
+
+  set_label (self->left_menu, left_title);
+  set_label (self->axis_menu, axis);
+}
+
+static void
+show_states (TesseraWindow *self)
+{
+  TesseraDocument *document = self->document;
+  const struct
+  {
+    const char *name, *state;
+  } names[] = {
+    { "left", left_names[document->left_kind] },
+    { "axis", axis_names[document->axis_kind] },
+    { "colour", tessera_colour_key_name (document->colour_key) },
+    { "strategy", strategies[document->request.strategy] },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
+    g_simple_action_set_state (action_of (self, names[i].name),
+                               g_variant_new_string (names[i].state));
+  g_simple_action_set_state (action_of (self, "dark"),
+                             g_variant_new_boolean (document->dark));
+}
+
+/* What is off says why; what is on, what it does. */
+static void
+show_reasons (TesseraWindow *self)
+{
+  TesseraDocument *document = self->document;
+  const char *why_no_export = tessera_document_why_no_export (document);
+
+  tessera_set_tip (self->export_button, why_no_export != NULL
+                                            ? why_no_export
+                                            : "Write the plan to a file (Ctrl+E)");
+  tessera_set_tip (self->plan_button, document->data == NULL ? "Open a trace first"
+                                      : document->jobs[TESSERA_WORK_PLAN] != NULL
+                                          ? "The plan is being made"
+                                          : "Make the plan again (Ctrl+P)");
+}
+
+void
+tessera_window_update_actions (TesseraWindow *self)
+{
+  TesseraDocument *document = self->document;
+  guint there = what_there_is (document);
+  size_t n;
+  const TesseraEditCommand *commands = tessera_edit_commands (&n);
+
+  for (size_t i = 0; i < G_N_ELEMENTS (actions); i++)
+    g_simple_action_set_enabled (action_of (self, actions[i].name),
+                                 (actions[i].needs & ~there) == 0);
+  for (size_t i = 0; i < n; i++)
+    g_simple_action_set_enabled (action_of (self, commands[i].action),
+                                 tessera_document_why_no_edit (document, commands[i].kind,
+                                                               commands[i].by) == NULL);
+  g_simple_action_set_enabled (action_of (self, "left"), document->data != NULL);
+  g_simple_action_set_enabled (action_of (self, "difference"), document->planned != NULL);
+  show_states (self);
+  show_titles (self);
+  show_reasons (self);
+}
+
+/* --- keys ---------------------------------------------------------------------------- */
+
+typedef struct
+{
+  const char *keys;
+  const char *action;
+} Shortcut;
+
+static void
+add_shortcuts (GtkWidget *widget, const Shortcut *shortcuts, size_t n)
+{
+  GtkEventController *controller = gtk_shortcut_controller_new ();
+
+  for (size_t i = 0; i < n; i++)
+    gtk_shortcut_controller_add_shortcut (
+        GTK_SHORTCUT_CONTROLLER (controller),
+        gtk_shortcut_new (gtk_shortcut_trigger_parse_string (shortcuts[i].keys),
+                          gtk_named_action_new (shortcuts[i].action)));
+  gtk_widget_add_controller (widget, controller);
+}
+
+void
+tessera_window_add_shortcuts (GtkWidget *canvases)
+{
+  static const Shortcut shortcuts[] = {
+    { "Left|a", "win.pan-left" },
+    { "Right|d", "win.pan-right" },
+    { "Up|w", "win.pan-up" },
+    { "Down|s", "win.pan-down" },
+    { "plus|equal|KP_Add", "win.zoom-in" },
+    { "minus|KP_Subtract", "win.zoom-out" },
+    { "0|KP_0", "win.fit" },
+    { "Home", "win.go-begin" },
+    { "End", "win.go-end" },
+    { "n", "win.next-block" },
+    { "p", "win.previous-block" },
+    { "<Shift>n", "win.next-block-too" },
+    { "<Shift>p", "win.previous-block-too" },
+    { "g", "win.select-group" },
+    { "m", "win.select-similar" },
+    { "l", "win.select-alive" },
+    { "v", "win.select-sight" },
+    { "x", "win.difference" },
+    { "<Control>a", "win.select-all" },
+    { "Menu|<Shift>F10", "win.ask" },
+    { "k", "win.go-peak" },
+    { "h", "win.go-hole" },
+    { "<Alt>Up", "win.pin-up" },
+    { "<Alt>Down", "win.pin-down" },
+    { "<Alt><Shift>Up", "win.pin-up-push" },
+    { "<Alt><Shift>Down", "win.pin-down-push" },
+    { "Return|KP_Enter", "win.pin-here" },
+    { "f", "win.go-failure" },
+    { "Escape", "win.clear" },
+  };
+
+  add_shortcuts (canvases, shortcuts, G_N_ELEMENTS (shortcuts));
+}
+
+void
+tessera_window_add_copy_key (GtkWidget *page)
+{
+  static const Shortcut shortcut = { "<Control>c", "win.copy" };
+
+  add_shortcuts (page, &shortcut, 1);
+}
