@@ -226,12 +226,11 @@ void
 cli_study_laws (CliStudy *study, const TesseraLengthsOptions *options)
 {
   TesseraError declined = { 0 };
+  TesseraStatus status;
 
-  cli_must_of (study->path, tessera_laws_new (study->trace, study->blocks,
-                                              study->structure, &study->laws));
-  TesseraStatus status =
-      tessera_lengths_plan (study->trace, study->blocks, study->structure, study->laws,
-                            options, &declined, &study->plan->lengths);
+  study->laws = tessera_laws_new (study->trace, study->blocks, study->structure);
+  status = tessera_lengths_plan (study->trace, study->blocks, study->structure,
+                                 study->laws, options, &declined, &study->plan->lengths);
   if (status == TESSERA_REFUSED || status == TESSERA_INVALID)
     study->why_no_lengths = g_strdup (
         declined.text[0] != '\0'

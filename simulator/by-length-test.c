@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/parts/test-parts.h"
+#include "planner/lengths/test-parts.h"
 #include "planner/lengths.h"
 #include "planner/planner.h"
 #include "simulator/made-case.h"

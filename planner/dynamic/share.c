@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "db/hash.h"
-#include "planner/laws/kind/diff.h"
+#include "planner/diff.h"
 #include "planner/structure/private.h"
 
 enum

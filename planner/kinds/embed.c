@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "planner/laws/kind/diff.h"
+#include "planner/diff.h"
 
 #define MAX_LEFT_OUT 1024 /* here and there */
 

@@ -8,7 +8,7 @@
 
 #include "planner/kinds/embed.h"
 #include "planner/kinds/pack.h"
-#include "planner/laws/kind/diff.h"
+#include "planner/diff.h"
 
 #define MAX_DIFFERENT 2048
 

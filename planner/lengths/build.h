@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "planner/lengths.h"
+#include "planner/lengths/models.h"
 
 typedef struct
 {

@@ -8,8 +8,8 @@
 #include "allocator/follow/lengths/instance.h"
 #include "allocator/follow/lengths/lengths.h"
 #include "planner/check.h"
-#include "planner/laws/test-steps.h"
-#include "tests/fail_alloc.h"
+#include "planner/lengths/models.h"
+#include "planner/lengths/test-steps.h"
 
 enum
 {
@@ -394,61 +394,6 @@ test_cap (void)
   edited_clear (&edited);
 }
 
-static void
-assert_survives (Edited *edited)
-{
-  const TesseraPackOptions pack = { .n_threads = 1 };
-  const TesseraLengthsOptions options = { .pack = &pack,
-                                          .edits = &edited->edit,
-                                          .n_edits = 1 };
-  TesseraLengths *lengths;
-  TesseraStatus status;
-
-  for (unsigned long nth = 1;; nth += 1 + nth / 20)
-    {
-      long held = tessera_fail_alloc_held ();
-      TesseraError error = { 0 };
-
-      tessera_fail_alloc_at (nth);
-      status =
-          tessera_lengths_plan (edited->of.trace, edited->of.blocks, edited->of.structure,
-                                edited->of.laws, &options, &error, &lengths);
-      if (!tessera_fail_alloc_stop ())
-        break;
-      if (status == TESSERA_OK) /* one order fewer was tried */
-        tessera_lengths_free (lengths);
-      else
-        g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  g_assert_cmpint (status, ==, TESSERA_OK);
-  tessera_lengths_free (lengths);
-}
-
-static void
-test_no_memory (void)
-{
-  static const TesseraEditKind kinds[] = { TESSERA_EDIT_PIN, TESSERA_EDIT_APART,
-                                           TESSERA_EDIT_CAP };
-
-  for (size_t k = 0; k < G_N_ELEMENTS (kinds); k++)
-    {
-      Edited edited;
-
-      edited_init (&edited, kinds[k]);
-      edited.edit.at = 512;
-      if (kinds[k] == TESSERA_EDIT_CAP)
-        edited.edit.at =
-            tessera_blocks_bound (edited.of.blocks, 0, edited.of.blocks->n_events, NULL) /
-            1024 * 512;
-      add_block (&edited.edit.what, block_of_step (&edited, 10));
-      if (kinds[k] == TESSERA_EDIT_APART)
-        add_block (&edited.edit.what, block_of_step (&edited, 12));
-      assert_survives (&edited);
-      edited_clear (&edited);
-    }
-}
-
 int
 main (int argc, char **argv)
 {
@@ -459,6 +404,5 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/lengths/edits/apart", test_apart);
   g_test_add_func ("/planner/lengths/edits/checker-of-apart", test_checker_of_apart);
   g_test_add_func ("/planner/lengths/edits/cap", test_cap);
-  g_test_add_func ("/planner/lengths/edits/no-memory", test_no_memory);
   return g_test_run ();
 }

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/test-steps.h"
+#include "planner/lengths/test-steps.h"
 #include "planner/lengths.h"
 
 #define LOSS_BYTES 1536 /* of what is kept in test steps */

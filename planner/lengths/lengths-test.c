@@ -12,10 +12,9 @@
 #include "allocator/follow/lengths/instance.h"
 #include "allocator/follow/lengths/sweep.h"
 #include "planner/check.h"
-#include "planner/laws/test-steps.h"
+#include "planner/lengths/test-steps.h"
 #include "planner/lengths/orders/order.h"
 #include "planner/pack.h"
-#include "tests/fail_alloc.h"
 
 typedef struct
 {

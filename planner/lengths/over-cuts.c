@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "allocator/caching.h"
-#include "planner/laws/fit/fit.h"
+
 #include "planner/lengths/orders/lay-out.h"
 
 /* Of each part of the kind. */

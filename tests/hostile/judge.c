@@ -18,7 +18,7 @@
 #include "db/store.h"
 #include "planner/check.h"
 #include "planner/dynamic/test-experts.h"
-#include "planner/laws/parts/test-parts.h"
+#include "planner/lengths/test-parts.h"
 #include "simulator/made-case.h"
 #include "simulator/made-program.h"
 #include "simulator/made-trace.h"

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "planner/lengths/build.h"
-#include "planner/laws/fit/terms.h"
 
 enum
 {

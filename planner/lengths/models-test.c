@@ -3,10 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/kind/diff.h"
-#include "planner/laws/laws.h"
-#include "planner/laws/test-steps.h"
-#include "tests/fail_alloc.h"
+#include "planner/diff.h"
+#include "planner/lengths/models.h"
+#include "planner/lengths/test-steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +17,10 @@ static const uint64_t *const batches = test_steps_batches;
 static void
 fit (const TesseraFitSteps *steps, const uint64_t *sizes, TesseraSizeLaw *out_law)
 {
-  TesseraFitTerms *terms;
+  g_autofree TesseraFitTerms *terms = g_new (TesseraFitTerms, 1);
 
-  g_assert_cmpint (tessera_fit_terms_new (steps, &terms), ==, TESSERA_OK);
+  tessera_fit_terms_set (terms, steps);
   tessera_fit_law (terms, sizes, out_law);
-  free (terms);
 }
 
 static uint64_t
@@ -507,50 +505,24 @@ test_real (void)
     }
 }
 
-static void
-test_no_memory (void)
-{
-  const TestSteps made = { 8, 5, true, true, true };
-  TestStudied studied;
-  TesseraLaws *laws;
-  TesseraStatus status;
-
-  test_study (test_steps_trace (&made), &studied);
-  for (unsigned long nth = 1;; nth++)
-    {
-      long held = tessera_fail_alloc_held ();
-
-      tessera_fail_alloc_at (nth);
-      status = tessera_laws_new (studied.trace, studied.blocks, studied.structure, &laws);
-      if (!tessera_fail_alloc_stop ())
-        break;
-      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      g_assert_null (laws);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  g_assert_cmpint (status, ==, TESSERA_OK);
-  tessera_laws_free (laws);
-  test_study_clear (&studied);
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/planner/laws/fit/known", test_known);
-  g_test_add_func ("/planner/laws/fit/noise", test_noise);
-  g_test_add_func ("/planner/laws/fit/random", test_random_has_no_law);
-  g_test_add_func ("/planner/laws/fit/too-few", test_too_few);
-  g_test_add_func ("/planner/laws/fit/unconfirmed", test_unconfirmed);
-  g_test_add_func ("/planner/laws/fit/extremes", test_extremes);
-  g_test_add_func ("/planner/laws/diff", test_diff);
-  g_test_add_func ("/planner/laws/kinds", test_kinds);
-  g_test_add_func ("/planner/laws/ends-of-recordings", test_ends_of_recordings);
-  g_test_add_func ("/planner/laws/squares", test_squares);
-  g_test_add_func ("/planner/laws/few-lengths", test_few_lengths);
-  g_test_add_func ("/planner/laws/slots-hold-their-blocks", test_slots_hold_their_blocks);
-  g_test_add_func ("/planner/laws/no-kind", test_no_kind);
-  g_test_add_func ("/planner/laws/real", test_real);
-  g_test_add_func ("/planner/laws/no-memory", test_no_memory);
+  g_test_add_func ("/planner/models/fit/known", test_known);
+  g_test_add_func ("/planner/models/fit/noise", test_noise);
+  g_test_add_func ("/planner/models/fit/random", test_random_has_no_law);
+  g_test_add_func ("/planner/models/fit/too-few", test_too_few);
+  g_test_add_func ("/planner/models/fit/unconfirmed", test_unconfirmed);
+  g_test_add_func ("/planner/models/fit/extremes", test_extremes);
+  g_test_add_func ("/planner/models/diff", test_diff);
+  g_test_add_func ("/planner/models/kinds", test_kinds);
+  g_test_add_func ("/planner/models/ends-of-recordings", test_ends_of_recordings);
+  g_test_add_func ("/planner/models/squares", test_squares);
+  g_test_add_func ("/planner/models/few-lengths", test_few_lengths);
+  g_test_add_func ("/planner/models/slots-hold-their-blocks",
+                   test_slots_hold_their_blocks);
+  g_test_add_func ("/planner/models/no-kind", test_no_kind);
+  g_test_add_func ("/planner/models/real", test_real);
   return g_test_run ();
 }

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "planner/laws/test-steps.h"
+#include "planner/lengths/test-steps.h"
 
 typedef struct
 {

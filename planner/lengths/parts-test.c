@@ -3,9 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/parts/test-parts.h"
+#include "planner/lengths/test-parts.h"
 #include "planner/lengths.h"
-#include "tests/fail_alloc.h"
 
 static TesseraLengths *
 plan_of (const TestStudied *of)
@@ -148,37 +147,6 @@ test_gradients (void)
 }
 
 static void
-test_no_memory (void)
-{
-  const TestParts made = { 4, 2, 4, .seed = 3 };
-  TestStudied of;
-
-  test_study (test_parts_trace (&made), &of);
-  for (unsigned long nth = 1;; nth += 1 + nth / 20)
-    {
-      long held = tessera_fail_alloc_held ();
-      const TesseraLengthsOptions options = { .most = { 0, 0 } };
-      TesseraError error = { 0 };
-      TesseraLengths *lengths = NULL;
-      TesseraLaws *laws = NULL;
-      TesseraStatus status;
-
-      tessera_fail_alloc_at (nth);
-      status = tessera_laws_new (of.trace, of.blocks, of.structure, &laws);
-      if (status == TESSERA_OK)
-        status = tessera_lengths_plan (of.trace, of.blocks, of.structure, laws, &options,
-                                       &error, &lengths);
-      tessera_lengths_free (lengths);
-      tessera_laws_free (laws);
-      if (!tessera_fail_alloc_stop ())
-        break;
-      g_assert_true (status == TESSERA_NO_MEMORY || status == TESSERA_OK);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  test_study_clear (&of);
-}
-
-static void
 test_bare_names (void)
 {
   g_assert_cmpstr (tessera_bare_phase ("micro-batch 12 forward"), ==, "forward");
@@ -196,7 +164,6 @@ main (int argc, char **argv)
   g_test_add_func ("/parts/between", test_between);
   g_test_add_func ("/parts/not-cut", test_not_cut);
   g_test_add_func ("/parts/gradients", test_gradients);
-  g_test_add_func ("/parts/no-memory", test_no_memory);
   g_test_add_func ("/parts/bare-names", test_bare_names);
   return g_test_run ();
 }

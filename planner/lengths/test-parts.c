@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/parts/test-parts.h"
+#include "planner/lengths/test-parts.h"
 
 #define PAGE ((uint64_t) 1 << 32)
 #define UNIT ((uint64_t) 32768)

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/kind/diff.h"
+#include "planner/diff.h"
 
 #include <stdlib.h>
 

@@ -1,23 +1,198 @@
 /*
- * What varies between the steps of a kind: see parameters.h.
+ * What varies between the steps of a kind, and every slot's size model.
+ *
+ * Nobody tells the length or the batch: they are read from the sizes. A size that is
+ * proportional to something gives that something up to a factor: the sizes of a slot in
+ * each step, divided by their greatest common divisor, are a *direction*. Whatever the slot
+ * counts (tokens, images, pairs of tokens), all slots that count the same lie in one. Each
+ * direction, and each quotient of two, is tried as the length, each two as batch and
+ * length; what gives most slots an exact model wins, one parameter before two. So a length
+ * is in the units in which the sizes count it: where all lengths are multiples of 64, it is
+ * a 64th.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/fit/parameters.h"
+#include "planner/lengths/models.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/laws/fit/directions.h"
-#include "planner/laws/kind/vectors.h"
-
 enum
 {
+  MAX_FACTOR = 64,     /* of a product, over the same without common divisors */
   MAX_DIRECTIONS = 12, /* those that most slots are proportional to */
   MAX_CANDIDATES = 4 * MAX_DIRECTIONS,
   MAX_SCORED = 256,     /* vectors of most slots that candidates are judged by */
   WORTH_A_PARAMETER = 2 /* slots that a batch has to explain beyond those of a length */
 };
+
+/* Whole numbers without a common divisor, one for each step. */
+typedef struct
+{
+  uint64_t values[TESSERA_FIT_STEPS];
+  uint32_t n_slots; /* proportional to it */
+} Direction;
+
+static void
+read_sizes (const TesseraKind *kind,
+            const TesseraBlocks *blocks,
+            uint32_t slot,
+            uint64_t *out_sizes)
+{
+  for (uint32_t k = 0; k < kind->n_steps; k++)
+    {
+      uint32_t block = tessera_kind_block (kind, slot, k);
+
+      out_sizes[k] =
+          block == TESSERA_NONE ? TESSERA_ABSENT : blocks->blocks[block].size_bytes;
+    }
+}
+
+void
+tessera_vectors_init (TesseraVectors *vectors,
+                      const TesseraKind *kind,
+                      const TesseraBlocks *blocks)
+{
+  uint32_t n = kind->n_slots;
+  size_t n_bytes = kind->n_steps * sizeof *vectors->sizes;
+  g_autoptr (GHashTable) known = g_hash_table_new_full (
+      g_bytes_hash, g_bytes_equal, (GDestroyNotify) g_bytes_unref, NULL);
+
+  *vectors = (TesseraVectors){ .n_steps = kind->n_steps };
+  vectors->sizes = g_malloc (((size_t) n + 1) * n_bytes);
+  vectors->n_slots_of = g_new0 (uint32_t, n + 1);
+  vectors->of_slot = g_new (uint32_t, n + 1);
+  for (uint32_t i = 0; i < n; i++)
+    {
+      uint64_t *sizes = vectors->sizes + (size_t) vectors->n_vectors * kind->n_steps;
+      GBytes *key;
+      gpointer index;
+
+      read_sizes (kind, blocks, i, sizes);
+      key = g_bytes_new (sizes, n_bytes);
+      if (g_hash_table_lookup_extended (known, key, NULL, &index))
+        g_bytes_unref (key);
+      else
+        {
+          index = GUINT_TO_POINTER (vectors->n_vectors++);
+          g_hash_table_insert (known, key, index);
+        }
+      vectors->of_slot[i] = GPOINTER_TO_UINT (index);
+      vectors->n_slots_of[vectors->of_slot[i]]++;
+    }
+}
+
+void
+tessera_vectors_clear (TesseraVectors *vectors)
+{
+  g_free (vectors->sizes);
+  g_free (vectors->n_slots_of);
+  g_free (vectors->of_slot);
+  memset (vectors, 0, sizeof *vectors);
+}
+
+static uint64_t
+common_divisor (uint64_t a, uint64_t b)
+{
+  while (b != 0)
+    {
+      uint64_t rest = a % b;
+
+      a = b;
+      b = rest;
+    }
+  return a;
+}
+
+/* Divides by what all have in common. Returns: false: not a direction, since nothing
+ * varies or a step has none. */
+static bool
+reduce (Direction *direction, uint32_t n_steps)
+{
+  uint64_t divisor = 0;
+  bool is_varied = false;
+
+  for (uint32_t k = 0; k < n_steps; k++)
+    {
+      if (direction->values[k] == 0 || direction->values[k] > (uint64_t) TESSERA_MAX_TERM)
+        return false;
+      divisor = common_divisor (divisor, direction->values[k]);
+      is_varied = is_varied || direction->values[k] != direction->values[0];
+    }
+  for (uint32_t k = 0; k < n_steps; k++)
+    direction->values[k] /= divisor;
+  return is_varied;
+}
+
+static bool
+is_equal (const Direction *a, const Direction *b, uint32_t n_steps)
+{
+  return memcmp (a->values, b->values, n_steps * sizeof *a->values) == 0;
+}
+
+/* Counts @direction among the @n first of @known. Returns: how many are known then. */
+static size_t
+count_in (Direction *known, size_t n, const Direction *direction, uint32_t n_steps)
+{
+  for (size_t i = 0; i < n; i++)
+    if (is_equal (&known[i], direction, n_steps))
+      {
+        known[i].n_slots += direction->n_slots;
+        return n;
+      }
+  known[n] = *direction;
+  return n + 1;
+}
+
+/* @of / @by as whole numbers, reduced. Returns: false: they would be too large, or no
+ * direction. */
+static bool
+divide (const Direction *of, const Direction *by, uint32_t n_steps, Direction *out)
+{
+  uint64_t below = 1;
+
+  *out = (Direction){ .n_slots = 0 };
+  for (uint32_t k = 0; k < n_steps; k++)
+    {
+      uint64_t rest = by->values[k] / common_divisor (of->values[k], by->values[k]);
+
+      below = below / common_divisor (below, rest) * rest;
+      if (below > UINT32_MAX)
+        return false;
+    }
+  for (uint32_t k = 0; k < n_steps; k++)
+    {
+      uint64_t divisor = common_divisor (of->values[k], by->values[k]);
+
+      if (of->values[k] > (uint64_t) TESSERA_MAX_TERM / below)
+        return false;
+      out->values[k] = of->values[k] / divisor * (below / (by->values[k] / divisor));
+    }
+  return reduce (out, n_steps);
+}
+
+/* @a x @b is @product, but for a small factor. A quotient with anything else gives that
+ * too, with a factor beyond reason. */
+static bool
+is_times (const Direction *product,
+          const Direction *a,
+          const Direction *b,
+          uint32_t n_steps)
+{
+  uint64_t factor = 0;
+
+  for (uint32_t k = 0; k < n_steps; k++)
+    {
+      uint64_t found;
+
+      if (__builtin_mul_overflow (a->values[k], b->values[k], &found) ||
+          found % product->values[k] != 0 ||
+          (k > 0 && found / product->values[k] != factor))
+        return false;
+      factor = found / product->values[k];
+    }
+  return factor <= MAX_FACTOR;
+}
 
 typedef struct
 {
@@ -25,9 +200,9 @@ typedef struct
   uint32_t n_steps;
   uint32_t scored[MAX_SCORED]; /* vectors that vary */
   size_t n_scored;
-  TesseraDirection known[MAX_SCORED]; /* most slots first */
+  Direction known[MAX_SCORED]; /* most slots first */
   size_t n_known;
-  TesseraDirection candidates[MAX_CANDIDATES];
+  Direction candidates[MAX_CANDIDATES];
   size_t n_candidates;
   TesseraFitTerms *terms; /* of the parameters that are tried */
 } Search;
@@ -35,8 +210,8 @@ typedef struct
 static int
 by_slots (const void *a, const void *b)
 {
-  const TesseraDirection *x = a;
-  const TesseraDirection *y = b;
+  const Direction *x = a;
+  const Direction *y = b;
 
   if (x->n_slots != y->n_slots)
     return x->n_slots > y->n_slots ? -1 : 1;
@@ -90,13 +265,13 @@ find_directions (Search *search)
 
   for (size_t i = 0; i < search->n_scored; i++)
     {
-      TesseraDirection direction = { .n_slots = vectors->n_slots_of[search->scored[i]] };
+      Direction direction = { .n_slots = vectors->n_slots_of[search->scored[i]] };
 
       memcpy (direction.values, tessera_vector (vectors, search->scored[i]),
               search->n_steps * sizeof *direction.values);
-      if (tessera_direction_reduce (&direction, search->n_steps))
-        search->n_known = tessera_direction_count_in (search->known, search->n_known,
-                                                      &direction, search->n_steps);
+      if (reduce (&direction, search->n_steps))
+        search->n_known =
+            count_in (search->known, search->n_known, &direction, search->n_steps);
     }
   qsort (search->known, search->n_known, sizeof *search->known, by_slots);
   search->n_candidates =
@@ -106,13 +281,13 @@ find_directions (Search *search)
 }
 
 static void
-add_quotient (Search *search, const TesseraDirection *of, const TesseraDirection *by)
+add_quotient (Search *search, const Direction *of, const Direction *by)
 {
-  TesseraDirection quotient;
+  Direction quotient;
 
-  if (tessera_direction_divide (of, by, search->n_steps, &quotient))
-    search->n_candidates = tessera_direction_count_in (
-        search->candidates, search->n_candidates, &quotient, search->n_steps);
+  if (divide (of, by, search->n_steps, &quotient))
+    search->n_candidates =
+        count_in (search->candidates, search->n_candidates, &quotient, search->n_steps);
 }
 
 /* Batch or length alone may give no size: as quotients of the first, which nearly all
@@ -121,7 +296,7 @@ add_quotient (Search *search, const TesseraDirection *of, const TesseraDirection
 static void
 add_quotients (Search *search)
 {
-  const TesseraDirection *first = &search->candidates[0];
+  const Direction *first = &search->candidates[0];
   size_t n = search->n_candidates;
 
   for (size_t i = 1; i < n; i++)
@@ -137,8 +312,8 @@ add_quotients (Search *search)
 
 static void
 set_steps (const Search *search,
-           const TesseraDirection *batch,
-           const TesseraDirection *length,
+           const Direction *batch,
+           const Direction *length,
            TesseraFitSteps *out_steps)
 {
   memset (out_steps, 0, sizeof *out_steps);
@@ -191,8 +366,8 @@ score (const Search *search, const TesseraFitSteps *steps, uint64_t least)
 static bool
 is_product (const Search *search, size_t batch, size_t length)
 {
-  return tessera_direction_is_product (&search->candidates[0], &search->candidates[batch],
-                                       &search->candidates[length], search->n_steps);
+  return is_times (&search->candidates[0], &search->candidates[batch],
+                   &search->candidates[length], search->n_steps);
 }
 
 /* Of two that explain as much the length is the larger (batch and length exchanged, where
@@ -274,33 +449,29 @@ does_explain (const TesseraKindLaws *laws)
          n[TESSERA_SIZE_BOUNDED];
 }
 
-/* Slots of one vector share a law. */
-static TesseraStatus
+/* Slots of one vector share a model. */
+static void
 fit_all (TesseraKindLaws *laws,
          const TesseraVectors *vectors,
          const TesseraKind *kind,
          TesseraFitTerms *terms)
 {
-  uint32_t n_slots = kind->n_slots;
-
-  laws->laws = calloc (vectors->n_vectors + 1, sizeof *laws->laws);
-  laws->law_of_slot = malloc ((n_slots + 1) * sizeof *laws->law_of_slot);
-  if (!laws->laws || !laws->law_of_slot)
-    return TESSERA_NO_MEMORY;
+  laws->laws = g_new0 (TesseraSizeLaw, vectors->n_vectors + 1);
   laws->n_laws = vectors->n_vectors;
+  laws->law_of_slot =
+      g_memdup2 (vectors->of_slot, (kind->n_slots + 1) * sizeof (uint32_t));
   tessera_fit_terms_set (terms, &laws->steps);
   for (uint32_t i = 0; i < vectors->n_vectors; i++)
     {
       tessera_fit_law (terms, tessera_vector (vectors, i), &laws->laws[i]);
       laws->n_slots_by_kind[laws->laws[i].kind] += vectors->n_slots_of[i];
     }
-  memcpy (laws->law_of_slot, vectors->of_slot, n_slots * sizeof *laws->law_of_slot);
-  for (uint32_t i = 0; i < n_slots; i++)
+  for (uint32_t i = 0; i < kind->n_slots; i++)
     laws->n_slots_once += kind->slots[i].n_seen == 1;
   laws->varies = laws->varies && does_explain (laws);
-  return TESSERA_OK;
 }
 
+/* Sizes that no model can be computed with. */
 static bool
 has_giants (const TesseraVectors *vectors)
 {
@@ -311,41 +482,31 @@ has_giants (const TesseraVectors *vectors)
   return false;
 }
 
-TesseraStatus
+void
 tessera_kind_laws_init (TesseraKindLaws *laws,
                         const TesseraKind *kind,
                         const TesseraBlocks *blocks,
                         const TesseraFitSteps *steps)
 {
   TesseraVectors vectors;
-  Search *search = calloc (1, sizeof *search);
-  TesseraFitTerms *terms = calloc (1, sizeof *terms);
-  TesseraStatus status = tessera_vectors_init (&vectors, kind, blocks);
+  g_autofree Search *search = g_new0 (Search, 1);
+  g_autofree TesseraFitTerms *terms = g_new0 (TesseraFitTerms, 1);
 
-  memset (laws, 0, sizeof *laws);
-  if (!search || !terms)
-    status = TESSERA_NO_MEMORY;
-  if (status == TESSERA_OK && has_giants (&vectors))
-    status = TESSERA_REFUSED;
-  if (status == TESSERA_OK)
+  *laws = (TesseraKindLaws){ 0 };
+  tessera_vectors_init (&vectors, kind, blocks);
+  if (!has_giants (&vectors))
     {
       *search = (Search){ .vectors = &vectors, .n_steps = kind->n_steps, .terms = terms };
       find_parameters (search, steps, laws);
+      fit_all (laws, &vectors, kind, terms);
     }
-  if (status == TESSERA_OK)
-    status = fit_all (laws, &vectors, kind, terms);
   tessera_vectors_clear (&vectors);
-  free (search);
-  free (terms);
-  if (status != TESSERA_OK)
-    tessera_kind_laws_clear (laws);
-  return status;
 }
 
 void
 tessera_kind_laws_clear (TesseraKindLaws *laws)
 {
-  free (laws->laws);
-  free (laws->law_of_slot);
-  memset (laws, 0, sizeof *laws);
+  g_free (laws->laws);
+  g_free (laws->law_of_slot);
+  *laws = (TesseraKindLaws){ 0 };
 }

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "planner/laws/laws.h"
+#include "planner/lengths.h"
 #include "planner/test-traces.h"
 
 #define TEST_STATES 3 /* blocks of the optimizer's state */

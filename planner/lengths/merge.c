@@ -1,18 +1,18 @@
 /*
- * The merged sequence of several steps' requests: see merge.h.
+ * Steps request by request: what each does, and the sequence that holds the requests of
+ * several in order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/kind/merge.h"
+#include "planner/lengths/models.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "db/hash.h"
-#include "planner/laws/kind/diff.h"
+#include "planner/diff.h"
 
 /* Of the requests, so many have to be common to be of one kind; where that is known, and
- * those without a law count as different until they are paired. */
+ * those without a model count as different until they are paired. */
 #define COMMON_SHARE 0.85
 #define COMMON_SIZES 0.5
 /* The first part of a step keeps its gradients, all others drop theirs. */
@@ -20,26 +20,218 @@
 
 enum
 {
-  MAX_DIFFERENT = 4096, /* bounds the memory ... */
-  MAX_WORK = 1 << 26,   /* ... and the work on steps that have nothing in common */
+  EXACT_LIFE = 8,             /* requests */
+  LIFE_CROSSES = 64,          /* no magnitude is as large */
+  MOST_OPEN_DIFFERENT = 1024, /* requests of the last step and the one before */
+  MAX_DIFFERENT = 4096,       /* bounds the memory ... */
+  MAX_WORK = 1 << 26,         /* ... and the work on steps that have nothing in common */
   MIN_DIFFERENT = 16
 };
 
-TesseraStatus
+/* @tokens: of one sequence, then of the other. Returns: how many are common; 0 also where
+ * they differ in more than @max_different. */
+static uint32_t
+compare_tokens (const uint64_t *tokens,
+                uint32_t n_a,
+                uint32_t n_b,
+                uint32_t max_different,
+                uint32_t *out_b_of_a)
+{
+  uint32_t n_common;
+
+  return tessera_diff (tokens, n_a, tokens + n_a, n_b, max_different, out_b_of_a,
+                       &n_common) == TESSERA_OK
+             ? n_common
+             : 0;
+}
+
+/* They are in order of birth, after those of the start. */
+uint32_t
+tessera_first_born (const TesseraBlocks *blocks, uint32_t index)
+{
+  size_t low = 0, high = blocks->n_blocks;
+
+  while (low < high)
+    {
+      size_t middle = low + (high - low) / 2;
+      const TesseraBlock *block = &blocks->blocks[middle];
+
+      if (block->flags & TESSERA_AT_START || block->born_index < index)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return (uint32_t) low;
+}
+
+static uint64_t
+hash_phase (const TesseraTrace *trace, const TesseraStructure *structure, uint32_t phase)
+{
+  const char *name;
+
+  if (phase == TESSERA_NONE)
+    return TESSERA_HASH_START;
+  name = tessera_phase_name (trace, &structure->phases[phase]);
+  return tessera_hash_bytes (TESSERA_HASH_START, name, strlen (name));
+}
+
+static uint64_t
+life_class (const TesseraSkeletonRequest *request, uint32_t index)
+{
+  uint32_t life = request->end - index, bits = 0;
+
+  if (request->crosses)
+    return LIFE_CROSSES;
+  if (life <= EXACT_LIFE)
+    return life;
+  while (life >> bits)
+    bits++;
+  return EXACT_LIFE + bits;
+}
+
+/* What the request is told by, from where it is born and when it ends. */
+static void
+name_request (TesseraSkeletonRequest *request, const TesseraBlock *block, uint32_t index)
+{
+  request->place = tessera_hash_number (request->phase,
+                                        (uint64_t) request->crosses << 32 |
+                                            (uint64_t) block->stream << 16 | block->pool);
+  request->token = tessera_hash_number (request->place, life_class (request, index));
+}
+
+static void
+hash_all (TesseraSkeleton *skeleton)
+{
+  skeleton->hash = TESSERA_HASH_START;
+  for (uint32_t i = 0; i < skeleton->n_requests; i++)
+    skeleton->hash = tessera_hash_number (skeleton->hash, skeleton->requests[i].token);
+}
+
+static void
+fill (TesseraSkeleton *skeleton,
+      const TesseraTrace *trace,
+      const TesseraBlocks *blocks,
+      const TesseraStructure *structure,
+      uint32_t first,
+      uint32_t n)
+{
+  /* What is freed between the mark of a step and its first request is in nobody's way. */
+  uint32_t next_born = first + n < blocks->n_blocks ? blocks->blocks[first + n].born_index
+                                                    : skeleton->end_index;
+  uint32_t phase = TESSERA_NONE;
+  uint64_t of_phase = hash_phase (trace, structure, phase);
+
+  for (uint32_t i = 0; i < n; i++)
+    {
+      const TesseraBlock *block = &blocks->blocks[first + i];
+      TesseraSkeletonRequest *request = &skeleton->requests[i];
+
+      if (block->born_phase != phase)
+        {
+          phase = block->born_phase;
+          of_phase = hash_phase (trace, structure, phase);
+        }
+      request->block = first + i;
+      request->crosses = block->died_index >= next_born;
+      request->end =
+          request->crosses ? n : tessera_first_born (blocks, block->died_index) - first;
+      if (request->end <= i)
+        request->end = i + 1;
+      request->phase = of_phase;
+      name_request (request, block, i);
+    }
+  skeleton->n_requests = n;
+  hash_all (skeleton);
+}
+
+static void
+init_as_recorded (TesseraSkeleton *skeleton,
+                  const TesseraTrace *trace,
+                  const TesseraBlocks *blocks,
+                  const TesseraStructure *structure,
+                  uint32_t step)
+{
+  const TesseraStep *of = &structure->steps[step];
+  uint32_t first, n;
+
+  *skeleton =
+      (TesseraSkeleton){ .begin_index = of->begin_index,
+                         .end_index = step + 1 < structure->n_steps ? of[1].begin_index
+                                                                    : blocks->n_events };
+  first = tessera_first_born (blocks, skeleton->begin_index);
+  n = tessera_first_born (blocks, skeleton->end_index) - first;
+  skeleton->requests = g_new (TesseraSkeletonRequest, n + 1);
+  fill (skeleton, trace, blocks, structure, first, n);
+}
+
+/* What is alive when the trace ends seems to live into a next step. It does where the
+ * step before has a request that does, and else has ended soon after: gradients, say,
+ * which the next step would have begun by dropping. */
+static void
+correct_open_ends (TesseraSkeleton *last,
+                   const TesseraSkeleton *before,
+                   const TesseraBlocks *blocks)
+{
+  uint32_t n_a = before->n_requests, n_b = last->n_requests, n_common;
+  g_autofree uint64_t *tokens = g_new (uint64_t, (size_t) n_a + n_b + 1);
+  g_autofree uint32_t *b_of_a = g_new (uint32_t, n_a + 1);
+  g_autofree bool *has_like = g_new0 (bool, n_b + 1);
+
+  for (uint32_t i = 0; i < n_a; i++)
+    tokens[i] = before->requests[i].token;
+  for (uint32_t i = 0; i < n_b; i++)
+    tokens[n_a + i] = last->requests[i].token;
+  n_common = compare_tokens (tokens, n_a, n_b, MOST_OPEN_DIFFERENT, b_of_a);
+  for (uint32_t i = 0; i < n_a && n_common > 0; i++)
+    if (b_of_a[i] != TESSERA_NONE)
+      has_like[b_of_a[i]] = true;
+  for (uint32_t i = 0; i < n_b && n_common > 0; i++)
+    if (last->requests[i].crosses && !has_like[i])
+      {
+        last->requests[i].crosses = false;
+        name_request (&last->requests[i], &blocks->blocks[last->requests[i].block], i);
+      }
+  hash_all (last);
+}
+
+void
+tessera_skeleton_init (TesseraSkeleton *skeleton,
+                       const TesseraTrace *trace,
+                       const TesseraBlocks *blocks,
+                       const TesseraStructure *structure,
+                       uint32_t step)
+{
+  TesseraSkeleton before;
+
+  init_as_recorded (skeleton, trace, blocks, structure, step);
+  if (step == 0 || step + 1 < structure->n_steps)
+    return;
+  init_as_recorded (&before, trace, blocks, structure, step - 1);
+  correct_open_ends (skeleton, &before, blocks);
+  tessera_skeleton_clear (&before);
+}
+
+void
+tessera_skeleton_clear (TesseraSkeleton *skeleton)
+{
+  g_free (skeleton->requests);
+  *skeleton = (TesseraSkeleton){ 0 };
+}
+
+void
 tessera_merge_init (TesseraMerge *merge, uint32_t max_steps)
 {
-  *merge = (TesseraMerge){ .max_steps = max_steps };
-  merge->steps = calloc (max_steps + 1, sizeof *merge->steps);
-  return merge->steps ? TESSERA_OK : TESSERA_NO_MEMORY;
+  *merge = (TesseraMerge){ .max_steps = max_steps,
+                           .steps = g_new0 (const TesseraSkeleton *, max_steps + 1) };
 }
 
 void
 tessera_merge_clear (TesseraMerge *merge)
 {
-  free (merge->slots);
-  free (merge->requests);
-  free (merge->steps);
-  memset (merge, 0, sizeof *merge);
+  g_free (merge->slots);
+  g_free (merge->requests);
+  g_free (merge->steps);
+  *merge = (TesseraMerge){ 0 };
 }
 
 /* What has a law and is not of the size that it gives is something else. */
@@ -166,41 +358,21 @@ new_slot (TesseraMerge *merge,
                               .row = row };
 }
 
-static TesseraStatus
-reserve_rows (TesseraMerge *merge, size_t n_rows)
-{
-  uint32_t *more;
-
-  if (n_rows <= merge->cap_rows)
-    return TESSERA_OK;
-  n_rows += n_rows / 4;
-  more = realloc (merge->requests, n_rows * merge->max_steps * sizeof *more);
-  if (!more)
-    return TESSERA_NO_MEMORY;
-  merge->requests = more;
-  merge->cap_rows = n_rows;
-  return TESSERA_OK;
-}
-
 /* The new sequence: all of the old one, and what only the step has before the common
  * place that it comes before. */
-static TesseraStatus
+static void
 join (TesseraMerge *merge,
       const TesseraSkeleton *skeleton,
       const TesseraBlocks *blocks,
       const uint32_t *b_of_a,
       uint32_t n_new)
 {
-  size_t n_all = merge->n_slots + n_new;
-  TesseraMergedSlot *all = malloc ((n_all + 1) * sizeof *all);
+  size_t n_all = merge->n_slots + n_new, n = 0;
+  TesseraMergedSlot *all = g_new (TesseraMergedSlot, n_all + 1);
   uint32_t row = (uint32_t) merge->n_slots, b = 0;
-  size_t n = 0;
 
-  if (!all || reserve_rows (merge, n_all) != TESSERA_OK)
-    {
-      free (all);
-      return TESSERA_NO_MEMORY;
-    }
+  merge->requests =
+      g_realloc (merge->requests, n_all * merge->max_steps * sizeof *merge->requests);
   for (size_t a = 0; a < merge->n_slots; a++)
     {
       for (; b_of_a[a] != TESSERA_NONE && b < b_of_a[a]; b++, row++)
@@ -211,11 +383,10 @@ join (TesseraMerge *merge,
     }
   for (; b < skeleton->n_requests; b++, row++)
     all[n++] = new_slot (merge, skeleton, blocks, b, row);
-  free (merge->slots);
+  g_free (merge->slots);
   merge->slots = all;
   merge->n_slots = n;
   merge->steps[merge->n_steps++] = skeleton;
-  return TESSERA_OK;
 }
 
 /* Before sizes are known by laws. What lives over the cuts of a step hardly varies, and
@@ -253,35 +424,28 @@ request_token (const TesseraMerge *merge,
                       : skeleton_token (merge, request->token, request->crosses, bytes);
 }
 
-static TesseraStatus
+/* Returns: how many slots have a request of the step. */
+static uint32_t
 compare (const TesseraMerge *merge,
          const TesseraSkeleton *skeleton,
          uint32_t step,
          const TesseraBlocks *blocks,
-         uint32_t *b_of_a,
-         uint32_t *out_n_common)
+         uint32_t *b_of_a)
 {
-  uint32_t n_a = (uint32_t) merge->n_slots, n_b = skeleton->n_requests;
-  /* What lives longer is one difference there and one here; what one has more is others.
-   */
+  uint32_t n_a = (uint32_t) merge->n_slots, n_b = skeleton->n_requests, n_common;
+  /* A longer lifetime is one difference there and one here; what one has more is others. */
   uint32_t most = n_a > n_b ? n_a / 2 + n_a - n_b : n_b / 2 + n_b - n_a;
   uint32_t affordable = (uint32_t) (MAX_WORK / ((uint64_t) n_a + n_b + 1));
-  uint64_t *tokens = malloc (((size_t) n_a + n_b + 1) * sizeof *tokens);
-  TesseraStatus status;
+  g_autofree uint64_t *tokens = g_new (uint64_t, (size_t) n_a + n_b + 1);
 
-  if (!tokens)
-    return TESSERA_NO_MEMORY;
-  most = most + MIN_DIFFERENT < MAX_DIFFERENT ? most + MIN_DIFFERENT : MAX_DIFFERENT;
   for (uint32_t i = 0; i < n_a; i++)
     tokens[i] = slot_token (merge, i, step);
   for (uint32_t i = 0; i < n_b; i++)
     tokens[n_a + i] = request_token (merge, &skeleton->requests[i], blocks);
-  status = tessera_diff (tokens, n_a, tokens + n_a, n_b,
-                         most < affordable ? most : affordable, b_of_a, out_n_common);
-  if (status == TESSERA_OK && *out_n_common > 0)
-    *out_n_common += pair_rest (merge, skeleton, blocks, b_of_a);
-  free (tokens);
-  return status;
+  n_common = compare_tokens (tokens, n_a, n_b,
+                             MIN (MIN (most + MIN_DIFFERENT, MAX_DIFFERENT), affordable),
+                             b_of_a);
+  return n_common > 0 ? n_common + pair_rest (merge, skeleton, blocks, b_of_a) : 0;
 }
 
 /* What only this step has and what it keeps, as the first one does the optimizer's state,
@@ -345,33 +509,25 @@ is_alike (const TesseraMerge *merge,
          is_part_like (merge, skeleton, b_of_a, n_common, share);
 }
 
-TesseraStatus
+bool
 tessera_merge_step (TesseraMerge *merge,
                     const TesseraSkeleton *skeleton,
                     uint32_t step,
-                    const TesseraBlocks *blocks,
-                    bool *out_joined)
+                    const TesseraBlocks *blocks)
 {
-  uint32_t *b_of_a, n_common = 0;
-  TesseraStatus status = TESSERA_OK;
+  g_autofree uint32_t *b_of_a = g_new (uint32_t, merge->n_slots + 1);
+  uint32_t n_common = 0;
 
-  *out_joined = false;
   if (merge->n_steps == merge->max_steps || skeleton->n_requests == 0)
-    return TESSERA_OK;
-  b_of_a = malloc ((merge->n_slots + 1) * sizeof *b_of_a);
-  if (!b_of_a)
-    return TESSERA_NO_MEMORY;
+    return false;
   if (merge->n_steps == 0)
     merge->n_first = skeleton->n_requests;
   else
-    status = compare (merge, skeleton, step, blocks, b_of_a, &n_common);
-  *out_joined = status == TESSERA_OK &&
-                (merge->n_steps == 0 || is_alike (merge, skeleton, b_of_a, n_common));
-  if (status == TESSERA_OK && *out_joined)
-    status = join (merge, skeleton, blocks, b_of_a, skeleton->n_requests - n_common);
-  free (b_of_a);
-  *out_joined = *out_joined && status == TESSERA_OK;
-  return status;
+    n_common = compare (merge, skeleton, step, blocks, b_of_a);
+  if (merge->n_steps > 0 && !is_alike (merge, skeleton, b_of_a, n_common))
+    return false;
+  join (merge, skeleton, blocks, b_of_a, skeleton->n_requests - n_common);
+  return true;
 }
 
 /* The latest end of any step's block, in slots. What is alive when the trace ends may
@@ -408,26 +564,23 @@ see_step (const TesseraMerge *merge,
     }
 }
 
-TesseraStatus
+void
 tessera_merge_finish (const TesseraMerge *merge,
                       const TesseraBlocks *blocks,
                       TesseraKind *kind)
 {
-  uint32_t n = (uint32_t) merge->n_slots, most = 0, *slot_of_request;
+  uint32_t n = (uint32_t) merge->n_slots, most = 0;
+  size_t n_cells = (size_t) n * merge->n_steps;
+  g_autofree uint32_t *slot_of_request = NULL;
 
   kind->n_slots = n;
   kind->n_steps = merge->n_steps;
-  kind->slots = calloc (n + 1, sizeof *kind->slots);
-  kind->blocks = malloc (((size_t) n * merge->n_steps + 1) * sizeof *kind->blocks);
+  kind->slots = g_new0 (TesseraKindSlot, n + 1);
+  kind->blocks = g_new (uint32_t, n_cells + 1);
+  memset (kind->blocks, 0xff, n_cells * sizeof *kind->blocks);
   for (uint32_t k = 0; k < merge->n_steps; k++)
-    most = merge->steps[k]->n_requests > most ? merge->steps[k]->n_requests : most;
-  slot_of_request = malloc ((most + 1) * sizeof *slot_of_request);
-  if (!kind->slots || !kind->blocks || !slot_of_request)
-    {
-      free (slot_of_request);
-      return TESSERA_NO_MEMORY;
-    }
-  memset (kind->blocks, 0xff, (size_t) n * merge->n_steps * sizeof *kind->blocks);
+    most = MAX (most, merge->steps[k]->n_requests);
+  slot_of_request = g_new (uint32_t, most + 1);
   for (uint32_t k = 0; k < merge->n_steps; k++)
     {
       for (uint32_t i = 0; i < n; i++)
@@ -440,6 +593,4 @@ tessera_merge_finish (const TesseraMerge *merge,
         }
       see_step (merge, blocks, k, slot_of_request, kind);
     }
-  free (slot_of_request);
-  return TESSERA_OK;
 }

@@ -1,11 +1,45 @@
 /*
- * A law for the sizes of a slot: see fit.h.
+ * A size model for a slot, from what was seen of it: see models.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/laws/fit/fit.h"
+#include "planner/lengths/models.h"
 
 #include <string.h>
+
+/* What a length is rounded to, simple ones first. */
+static const uint32_t roundings[TESSERA_FIT_WAYS] = { 1, 8, 16, 32, 64, 128, 4, 2 };
+
+/* NULL: one of them is too large. */
+static const int64_t *
+terms_at (const TesseraFitTerms *terms, size_t way, uint32_t step)
+{
+  return terms->are_known[way][step] ? terms->terms[way][step] : NULL;
+}
+
+static bool
+is_equal (const TesseraParameters *a, const TesseraParameters *b)
+{
+  return a->batch == b->batch && a->length == b->length;
+}
+
+void
+tessera_fit_terms_set (TesseraFitTerms *terms, const TesseraFitSteps *steps)
+{
+  terms->steps = *steps;
+  for (uint32_t k = 0; k < steps->n_steps; k++)
+    {
+      uint32_t first = 0;
+
+      while (!is_equal (&steps->parameters[first], &steps->parameters[k]))
+        first++;
+      terms->first_of[k] = first;
+      for (size_t way = 0; way < TESSERA_FIT_WAYS; way++)
+        terms->are_known[way][k] =
+            tessera_size_terms (&steps->parameters[k], roundings[way],
+                                TESSERA_ROUNDS_LENGTH, terms->terms[way][k]);
+    }
+}
 
 __extension__ typedef __int128 Wide;
 
@@ -97,7 +131,7 @@ design (const Observations *of, const Shape *shape, size_t way, Design *out)
   out->n_columns = shape->n;
   for (size_t i = 0; i < of->n; i++)
     {
-      const int64_t *terms = tessera_fit_terms_at (of->terms, way, of->steps[i]);
+      const int64_t *terms = terms_at (of->terms, way, of->steps[i]);
 
       if (!terms)
         return false;
@@ -198,7 +232,7 @@ find_basis (const Design *of, size_t except, size_t *out_rows)
   return n == of->n_columns;
 }
 
-/* Would the same law come out without any one of the observations? */
+/* Whether the same model would come out without any one of the observations. */
 static bool
 is_confirmed (const Design *of)
 {
@@ -303,8 +337,7 @@ is_refuted (const Observations *seen, const Shape *shape, size_t way, size_t fir
 
   for (size_t i = 0; i <= n; i++)
     {
-      const int64_t *terms =
-          tessera_fit_terms_at (seen->terms, way, seen->steps[first + i]);
+      const int64_t *terms = terms_at (seen->terms, way, seen->steps[first + i]);
 
       if (!terms)
         return true; /* it has no law there */
@@ -340,7 +373,7 @@ fit_shape (const Observations *seen, const Shape *shape, size_t way, TesseraSize
       return false; /* a simpler shape's */
   if (!gives_all (&of, seen, numerators, below) || !is_confirmed (&of))
     return false;
-  law->rounding = tessera_fit_roundings[way];
+  law->rounding = roundings[way];
   return store (shape, numerators, below, law);
 }
 
