@@ -1,14 +1,17 @@
 /*
- * What a trace file became: events, blocks, structure, and the layouts made from them.
+ * What a trace file became, how it runs under a plan, and layouts ready to be drawn.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/model/data.h"
 
-#include <stdlib.h>
-
+#include "db/store.h"
+#include "planner/check.h"
 #include "planner/planner.h"
 #include "recorder/import/import.h"
+#include "simulator/advice.h"
+
+#include <stdlib.h>
 
 static void
 folds_clear (TesseraFolds *folds)
@@ -317,4 +320,204 @@ const TesseraFolds *
 tessera_data_get_folds (TesseraData *data, TesseraLayoutKind kind)
 {
   return &tessera_data_origin (data)->folds[kind];
+}
+
+/* --- a plan, and how the trace runs under it ----------------------------------------- */
+
+static void
+planned_clear (gpointer user)
+{
+  TesseraFollowed *planned = user;
+
+  tessera_layout_free (planned->layout);
+  tessera_plan_free (planned->plan);
+  tessera_data_unref (planned->data);
+}
+
+TesseraFollowed *
+tessera_followed_ref (TesseraFollowed *planned)
+{
+  return g_atomic_rc_box_acquire (planned);
+}
+
+void
+tessera_followed_unref (TesseraFollowed *planned)
+{
+  if (planned != NULL)
+    g_atomic_rc_box_release_full (planned, planned_clear);
+}
+
+/* The planner's sentences are for behind a colon. */
+static void
+make_whole (TesseraError *error)
+{
+  error->text[0] = g_ascii_toupper (error->text[0]);
+  if (!g_str_has_suffix (error->text, "."))
+    g_strlcat (error->text, ".", sizeof error->text);
+}
+
+/* Plans made here hold nothing for other lengths, so nothing is dropped. */
+static TesseraStatus
+advise (TesseraFollowed *planned, const TesseraPlanWatch *watch, TesseraError *error)
+{
+  const TesseraData *data = planned->data;
+  char *no_lengths = NULL;
+  TesseraStatus status =
+      tessera_advise_plan (data->trace, data->blocks, data->structure, planned->plan,
+                           true, planned->layout, watch->following, error, &no_lengths);
+
+  free (no_lengths);
+  return tessera_explain (status, error, "following the plan");
+}
+
+TesseraStatus
+tessera_followed_new (TesseraData *data,
+                      const TesseraPlanRequest *request,
+                      const TesseraHistory *history,
+                      const TesseraFollowed *former,
+                      const TesseraPlanWatch *watch,
+                      TesseraError *error,
+                      TesseraEditConflict *out_conflict,
+                      TesseraFollowed **out_planned)
+{
+  TesseraFollowed *planned = g_atomic_rc_box_new0 (TesseraFollowed);
+  TesseraPlanOptions options = { .strategy = request->strategy,
+                                 .is_preview = request->is_preview,
+                                 .former = former != NULL ? former->plan : NULL,
+                                 .resumed = request->goes_on && former != NULL
+                                                ? former->plan
+                                                : NULL,
+                                 .out_conflict = out_conflict,
+                                 .first_step = -1,
+                                 .last_step = -1,
+                                 .progress = watch->planning,
+                                 .keeps_best = !request->is_preview,
+                                 .listener = watch->listener };
+  gint64 begin_us = g_get_monotonic_time ();
+  TesseraStatus status;
+
+  *out_planned = NULL;
+  planned->data = tessera_data_ref (data);
+  planned->request = *request;
+  if (history != NULL)
+    {
+      options.edits = tessera_history_get (history, &options.n_edits);
+      options.n_edits = tessera_history_get_n_standing (history);
+    }
+  status =
+      tessera_explain (tessera_plan_trace (data->trace, data->blocks, data->structure,
+                                           &options, error, &planned->plan),
+                       error, "planning");
+  if (status != TESSERA_OK && error != NULL)
+    make_whole (error);
+  if (status == TESSERA_OK && history != NULL && planned->plan->n_edits == 0)
+    tessera_history_into_plan (history, planned->plan);
+  if (status == TESSERA_OK)
+    status = tessera_data_simulate (data, TESSERA_LAYOUT_PLAN, planned->plan,
+                                    watch->following, error, &planned->layout);
+  if (status == TESSERA_OK && !request->is_preview)
+    status = advise (planned, watch, error);
+  planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
+  if (status == TESSERA_OK)
+    *out_planned = g_steal_pointer (&planned);
+  tessera_followed_unref (planned);
+  return status;
+}
+
+TesseraStatus
+tessera_followed_load (TesseraData *data,
+                       const char *path,
+                       const TesseraProgress *progress,
+                       TesseraError *error,
+                       TesseraFollowed **out_planned)
+{
+  TesseraFollowed *planned = g_atomic_rc_box_new0 (TesseraFollowed);
+  TesseraLaw law;
+  TesseraStatus status;
+
+  *out_planned = NULL;
+  planned->data = tessera_data_ref (data);
+  status = tessera_plan_load (path, error, &planned->plan);
+  if (status == TESSERA_OK)
+    status = tessera_check_plan (planned->plan, data->trace, &law, error);
+  if (status == TESSERA_OK)
+    status = tessera_data_simulate (data, TESSERA_LAYOUT_PLAN, planned->plan, progress,
+                                    error, &planned->layout);
+  if (status == TESSERA_OK)
+    *out_planned = g_steal_pointer (&planned);
+  tessera_followed_unref (planned);
+  return tessera_explain (status, error, "reading the plan");
+}
+
+uint64_t
+tessera_followed_peak_bytes (const TesseraFollowed *planned, uint64_t *out_beside_bytes)
+{
+  const TesseraLayout *layout = planned->layout;
+  uint64_t pool_bytes = tessera_plan_pool_bytes (planned->plan);
+
+  *out_beside_bytes =
+      layout->peak_reserved_bytes - MIN (layout->peak_reserved_bytes, pool_bytes);
+  return planned->plan->height_bytes + *out_beside_bytes;
+}
+
+/* --- a layout ready to be drawn ------------------------------------------------------ */
+
+static void
+sheet_clear (gpointer user)
+{
+  TesseraSheet *sheet = user;
+
+  tessera_scene_free (sheet->scene);
+  tessera_followed_unref (sheet->planned);
+  tessera_data_unref (sheet->data);
+}
+
+TesseraSheet *
+tessera_sheet_ref (TesseraSheet *sheet)
+{
+  return g_atomic_rc_box_acquire (sheet);
+}
+
+void
+tessera_sheet_unref (TesseraSheet *sheet)
+{
+  if (sheet != NULL)
+    g_atomic_rc_box_release_full (sheet, sheet_clear);
+}
+
+TesseraStatus
+tessera_sheet_new (TesseraData *data,
+                   TesseraFollowed *planned,
+                   TesseraLayoutKind kind,
+                   TesseraAxisKind axis_kind,
+                   const TesseraProgress *progress,
+                   TesseraError *error,
+                   TesseraSheet **out_sheet)
+{
+  TesseraSheet *sheet = g_atomic_rc_box_new0 (TesseraSheet);
+  TesseraStatus status = TESSERA_OK;
+
+  *out_sheet = NULL;
+  sheet->data = tessera_data_ref (data);
+  sheet->planned = planned != NULL ? tessera_followed_ref (planned) : NULL;
+  if (planned != NULL)
+    sheet->layout = planned->layout;
+  else
+    status = tessera_data_get_layout (data, kind, progress, error, &sheet->layout);
+  if (status == TESSERA_OK)
+    status = tessera_data_get_axis (data, axis_kind, error, &sheet->axis);
+  if (status == TESSERA_OK)
+    status = tessera_explain (
+        tessera_scene_new (data->blocks, sheet->layout, sheet->axis, &sheet->scene),
+        error, "making the picture");
+  if (status == TESSERA_OK)
+    *out_sheet = g_steal_pointer (&sheet);
+  tessera_sheet_unref (sheet);
+  return status;
+}
+
+double
+tessera_sheet_t_of (const TesseraSheet *sheet, uint32_t event_index)
+{
+  return sheet->axis->at[MIN (event_index, sheet->axis->n_events)];
 }

@@ -1,5 +1,5 @@
 /*
- * Words for what is drawn.
+ * Words for what is drawn; what is selected, as text; what can be done to the plan by hand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -392,4 +392,167 @@ tessera_describe_told (TesseraDocument *document)
       verdict->reserved_bytes < layout->peak_reserved_bytes)
     return g_strdup ("the later peak of reserved");
   return g_strdup ("the peak of reserved");
+}
+
+/* --- what is selected, as text ------------------------------------------------------- */
+
+/* A table of these is made in a frame's time. */
+#define MOST_ROWS 1000
+
+/* Takes @text over; nothing where it is not known. */
+static void
+add_line (GString *lines, const char *name, char *text)
+{
+  if (text != NULL && *text != '\0')
+    g_string_append_printf (lines, "%s: %s\n", name, text);
+  g_free (text);
+}
+
+static void
+add_stack (GString *lines, const TesseraTrace *trace, uint32_t stack)
+{
+  if (stack >= trace->n_stacks)
+    return;
+  g_string_append (lines, "stack:\n");
+  for (uint32_t i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
+    {
+      const TesseraFrame *frame = &trace->frames[trace->stack_frames[i]];
+
+      g_string_append_printf (lines, "  %s, %s:%" G_GINT64_FORMAT "\n",
+                              cli_shown (tessera_trace_string (trace, frame->name)),
+                              cli_shown (tessera_trace_string (trace, frame->file)),
+                              frame->line);
+    }
+}
+
+static char *
+text_of_block (TesseraDocument *document, uint32_t index)
+{
+  TesseraData *data = document->data;
+  const TesseraBlock *block = &data->blocks->blocks[index];
+  GString *lines = g_string_new (NULL);
+  g_autofree char *number = tessera_describe_count (index);
+  g_autofree char *size = tessera_describe_bytes (block->size_bytes);
+  g_autofree char *exact = tessera_describe_bytes_exact (block->size_bytes);
+
+  g_string_append_printf (lines, "block %s: %s (%s)\n", number, size, exact);
+  add_line (lines, "class", g_strdup (tessera_class_name (block->lifetime_class)));
+  add_line (lines, "lives", tessera_describe_life (data, index));
+  add_line (lines, "born", tessera_describe_birth (data, index));
+  add_line (lines, "dies", tessera_describe_death (data, index));
+  add_line (lines, "phases", tessera_describe_phases (data, index));
+  add_line (lines, "stream", g_strdup_printf ("%u", block->stream));
+  for (int side = 0; side < TESSERA_N_SIDES; side++)
+    if (document->sheets[side] != NULL)
+      add_line (lines, side == TESSERA_SIDE_LEFT ? "left" : "right",
+                tessera_describe_place (document->sheets[side], index));
+  add_line (lines, "group", tessera_describe_group (data, index));
+  add_stack (lines, data->trace, block->stack);
+  return g_string_free (lines, FALSE);
+}
+
+static void
+add_row (GString *rows, TesseraData *data, uint32_t index)
+{
+  const TesseraBlock *block = &data->blocks->blocks[index];
+  g_autofree char *phases = tessera_describe_phases (data, index);
+  g_autofree char *source = tessera_describe_source (data, index);
+  g_autofree char *group = tessera_describe_group (data, index);
+  g_autofree char *address = tessera_describe_address (data, index);
+  char *names[] = { phases, source, group };
+
+  /* Names may have whatever a file has. */
+  for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
+    g_strdelimit (names[i], "\t\r\n", ' ');
+  g_string_append_printf (rows, "%u\t%" G_GUINT64_FORMAT "\t%u\t%u\t%s\t", index,
+                          block->size_bytes, block->born_index, block->died_index,
+                          tessera_class_name (block->lifetime_class));
+  g_string_append_printf (rows, "%s\t%s\t%s\t%s\n", phases, source, group, address);
+}
+
+static char *
+text_of_several (TesseraDocument *document)
+{
+  const TesseraSelection *selection = document->selection;
+  GString *rows = g_string_new ("block\tbytes\tborn\tdied\tclass\tphases\tsource\tgroup\t"
+                                "address\n");
+
+  for (size_t i = 0; i < MIN (selection->n_blocks, MOST_ROWS); i++)
+    add_row (rows, document->data, selection->blocks[i]);
+  if (selection->n_blocks > MOST_ROWS)
+    {
+      g_autofree char *n = tessera_describe_count (selection->n_blocks - MOST_ROWS);
+
+      g_string_append_printf (rows, "and %s more\n", n);
+    }
+  return g_string_free (rows, FALSE);
+}
+
+char *
+tessera_copy_text (TesseraDocument *document)
+{
+  if (document->data == NULL || document->selection == NULL)
+    return NULL;
+  if (tessera_document_n_selected (document) == 1)
+    return text_of_block (document, document->selection->blocks[0]);
+  return text_of_several (document);
+}
+
+/* --- edits by hand ------------------------------------------------------------------- */
+
+static const TesseraEditCommand commands[] = {
+  { "edit-group", "New group…", "<Control>g", TESSERA_EDIT_GROUP, 0, TRUE, FALSE },
+  { "edit-move", "Move to group…", "<Control><Shift>g", TESSERA_EDIT_MOVE, 0, TRUE,
+    FALSE },
+  { "edit-merge", "Merge groups…", "<Control>m", TESSERA_EDIT_MERGE, 0, TRUE, FALSE },
+  { "edit-split-phase", "Split by phase", "<Alt>1", TESSERA_EDIT_SPLIT,
+    TESSERA_SPLIT_PHASE, FALSE, TRUE },
+  { "edit-split-size", "Split by size", "<Alt>2", TESSERA_EDIT_SPLIT, TESSERA_SPLIT_SIZE,
+    FALSE, FALSE },
+  { "edit-split-module", "Split by module", "<Alt>3", TESSERA_EDIT_SPLIT,
+    TESSERA_SPLIT_MODULE, FALSE, FALSE },
+  { "edit-split-step", "Split by step", "<Alt>4", TESSERA_EDIT_SPLIT, TESSERA_SPLIT_STEP,
+    FALSE, FALSE },
+  { "edit-split-at", "Split at the moment", "<Alt>5", TESSERA_EDIT_SPLIT,
+    TESSERA_SPLIT_AT, FALSE, FALSE },
+  { "edit-pin", "Pin at an offset…", "<Control><Shift>p", TESSERA_EDIT_PIN, 0, TRUE,
+    TRUE },
+  { "edit-together", "Keep together", "<Control>k", TESSERA_EDIT_TOGETHER, 0, FALSE,
+    FALSE },
+  { "edit-apart", "Keep apart…", "<Control><Shift>k", TESSERA_EDIT_APART, 0, TRUE,
+    FALSE },
+  { "edit-dynamic", "Leave to the dynamic allocator", "<Control>u", TESSERA_EDIT_DYNAMIC,
+    0, FALSE, TRUE },
+  { "edit-class", "Change class…", "<Control>l", TESSERA_EDIT_CLASS, 0, TRUE, FALSE },
+  { "edit-cap", "Cap the pool…", "<Control><Shift>l", TESSERA_EDIT_CAP, 0, TRUE, FALSE },
+};
+
+const TesseraEditCommand *
+tessera_edit_commands (size_t *out_n_commands)
+{
+  *out_n_commands = G_N_ELEMENTS (commands);
+  return commands;
+}
+
+GMenuModel *
+tessera_edit_menu_model (void)
+{
+  GMenu *menu = g_menu_new ();
+  GMenu *section = g_menu_new ();
+
+  for (size_t i = 0; i < G_N_ELEMENTS (commands); i++)
+    {
+      g_autofree char *action = g_strconcat ("win.", commands[i].action, NULL);
+
+      if (commands[i].begins)
+        {
+          g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
+          g_object_unref (section);
+          section = g_menu_new ();
+        }
+      g_menu_append (section, commands[i].title, action);
+    }
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
+  g_object_unref (section);
+  return G_MENU_MODEL (menu);
 }

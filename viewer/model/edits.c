@@ -1,0 +1,617 @@
+/*
+ * Edits: what the person changed about the plan, and the planning that follows.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/model/document-private.h"
+
+#include "db/output.h"
+#include "edits/edits.h"
+
+#include <gio/gio.h>
+#include <string.h>
+
+TesseraEdit
+tessera_edit_of (TesseraEditKind kind)
+{
+  TesseraEdit edit = { .kind = kind };
+
+  tessera_selector_init (&edit.what);
+  tessera_selector_init (&edit.with);
+  return edit;
+}
+
+size_t
+tessera_document_n_standing (TesseraDocument *self)
+{
+  return self->history != NULL ? tessera_history_get_n_standing (self->history) : 0;
+}
+
+size_t
+tessera_document_n_edits (TesseraDocument *self)
+{
+  size_t n = 0;
+
+  if (self->history != NULL)
+    tessera_history_get (self->history, &n);
+  return n;
+}
+
+gboolean
+tessera_document_is_plan_current (TesseraDocument *self)
+{
+  return self->planned != NULL && !self->planned->request.is_preview &&
+         self->planned->request.generation == self->request.generation;
+}
+
+const char *
+tessera_document_why_no_export (TesseraDocument *self)
+{
+  if (self->data == NULL)
+    return "Open a trace first";
+  if (self->jobs[TESSERA_WORK_SAVE] != NULL)
+    return "Another file is being written";
+  if (self->planned == NULL)
+    return self->jobs[TESSERA_WORK_PLAN] != NULL ? "The plan is still being made"
+                                                 : "There is no plan yet: make one first";
+  if (self->conflict.first != TESSERA_NONE)
+    return "Two edits conflict: undo one of them first";
+  if (!tessera_document_is_plan_current (self))
+    return self->jobs[TESSERA_WORK_PLAN] != NULL
+               ? "The full plan is still being made"
+               : "The plan is not of the edits that stand: plan again first";
+  return NULL;
+}
+
+/* What was planned last is what the next plan is compared with. */
+void
+tessera_document_remember_height (TesseraDocument *self)
+{
+  uint64_t beside_bytes;
+
+  if (self->planned != NULL && !self->planned->request.is_preview)
+    self->former_bytes = tessera_followed_peak_bytes (self->planned, &beside_bytes);
+}
+
+void
+tessera_document_edits_changed (TesseraDocument *self)
+{
+  tessera_document_remember_height (self);
+  self->request.generation++;
+  self->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
+  tessera_document_keep_edits (self);
+  tessera_document_changed (self, TESSERA_CHANGED_EDITS);
+  tessera_document_refresh_groups (self);
+  tessera_document_plan_at_once (self);
+}
+
+void
+tessera_document_take_history (TesseraDocument *self, TesseraHistory *history)
+{
+  tessera_history_free (self->history);
+  self->history = history;
+  self->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
+  self->former_bytes = 0;
+  self->request.generation++;
+}
+
+void
+tessera_document_add_edit (TesseraDocument *self, TesseraEdit *edit)
+{
+  if (self->history == NULL)
+    {
+      tessera_edit_clear (edit);
+      return;
+    }
+  if (edit->name == NULL)
+    edit->name = tessera_edit_describe (edit);
+  if (edit->created_s == 0)
+    edit->created_s = g_get_real_time () / G_USEC_PER_SEC;
+  tessera_history_add (self->history, edit);
+  tessera_document_edits_changed (self);
+}
+
+void
+tessera_document_undo (TesseraDocument *self)
+{
+  if (self->history != NULL && tessera_history_undo (self->history))
+    tessera_document_edits_changed (self);
+}
+
+void
+tessera_document_redo (TesseraDocument *self)
+{
+  if (self->history != NULL && tessera_history_redo (self->history))
+    tessera_document_edits_changed (self);
+}
+
+void
+tessera_document_go_to_edits (TesseraDocument *self, size_t n_standing)
+{
+  if (self->history == NULL || n_standing > tessera_document_n_edits (self) ||
+      n_standing == tessera_document_n_standing (self))
+    return;
+  tessera_history_go (self->history, n_standing);
+  tessera_document_edits_changed (self);
+}
+
+/* A name is no reason to plan again, but the exported plan bears it. */
+void
+tessera_document_rename_edit (TesseraDocument *self, size_t index, const char *name)
+{
+  size_t n_edits = tessera_document_n_edits (self);
+  g_autofree char *stripped = g_strstrip (g_strdup (name));
+
+  if (index >= n_edits || *stripped == '\0' ||
+      g_str_equal (tessera_history_get (self->history, &n_edits)[index].name, stripped))
+    return;
+  tessera_history_rename (self->history, index, stripped);
+  if (index < tessera_document_n_standing (self))
+    tessera_document_edits_changed (self);
+  else
+    {
+      tessera_document_keep_edits (self);
+      tessera_document_changed (self, TESSERA_CHANGED_EDITS);
+    }
+}
+
+/* --- edits in files ------------------------------------------------------------------ */
+
+void
+tessera_document_save_edits (TesseraDocument *self, const char *path)
+{
+  TesseraError error = { 0 };
+  g_autofree char *json = NULL;
+
+  if (self->history == NULL)
+    return;
+  json = tessera_history_to_json (self->history);
+  if (tessera_write_file (path, json, strlen (json), &error) != TESSERA_OK)
+    {
+      tessera_document_take_error (
+          self, g_strdup_printf ("%s: choose another place.", error.text));
+      return;
+    }
+  g_free (self->notice);
+  self->notice =
+      g_strdup_printf ("%zu edit%s written to %s.", tessera_document_n_edits (self),
+                       tessera_document_n_edits (self) == 1 ? " was" : "s were", path);
+  tessera_document_changed (self, TESSERA_CHANGED_WORK);
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+
+typedef struct
+{
+  char *path;
+  TesseraData *data;
+  TesseraHistory *history;
+} Reading;
+
+static void
+reading_free (gpointer user)
+{
+  Reading *reading = user;
+
+  g_free (reading->path);
+  tessera_data_unref (reading->data);
+  tessera_history_free (reading->history);
+  g_free (reading);
+}
+
+static TesseraStatus
+read_work (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  Reading *reading = user;
+  const TesseraData *data = reading->data;
+
+  reading->history = tessera_history_read (reading->path, error);
+  if (reading->history == NULL)
+    return error->status;
+  return tessera_history_find_blocks (reading->history, reading->path, data->trace,
+                                      data->blocks, data->structure, error);
+}
+
+static void
+read_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
+{
+  TesseraDocument *self = owner;
+  Reading *reading = user;
+  const TesseraEdit *edits;
+  size_t n_standing;
+
+  if (!tessera_work_finished (self, TESSERA_WORK_EDIT, status, error) ||
+      self->data == NULL || self->history == NULL ||
+      tessera_data_origin (reading->data) != tessera_data_origin (self->data))
+    return;
+  edits = tessera_history_get (reading->history, NULL);
+  n_standing = tessera_history_get_n_standing (reading->history);
+  for (size_t i = 0; i < n_standing; i++)
+    {
+      TesseraEdit copy;
+
+      if (tessera_edit_copy (&edits[i], &copy) != TESSERA_OK)
+        g_error ("out of memory");
+      tessera_history_add (self->history, &copy);
+    }
+  g_free (self->notice);
+  self->notice = g_strdup_printf ("%zu edit%s read from %s.", n_standing,
+                                  n_standing == 1 ? " was" : "s were", reading->path);
+  tessera_document_changed (self, TESSERA_CHANGED_WORK);
+  if (n_standing > 0)
+    tessera_document_edits_changed (self);
+}
+
+static const TesseraJobKind read_kind = { read_work, read_done, NULL, reading_free,
+                                          "edits" };
+
+void
+tessera_document_load_edits (TesseraDocument *self, const char *path)
+{
+  Reading *reading;
+
+  if (self->history == NULL || self->data == NULL)
+    return;
+  reading = g_new0 (Reading, 1);
+  reading->path = g_strdup (path);
+  reading->data = tessera_data_ref (self->data);
+  tessera_work_start (self, TESSERA_WORK_EDIT, &read_kind, reading);
+}
+
+/* --- edits of what is selected ------------------------------------------------------- */
+
+typedef struct
+{
+  TesseraData *data;
+  TesseraSelection *chosen;
+  gboolean has_edit; /* else the rule alone is asked for */
+  gboolean by_rule;
+  gboolean is_listed; /* the edit says its blocks, and has them named only */
+  TesseraEdit edit;
+  TesseraRule *rule;
+} Question;
+
+void
+tessera_rule_free (TesseraRule *rule)
+{
+  if (rule == NULL)
+    return;
+  tessera_selector_clear (&rule->selector);
+  g_free (rule->text);
+  g_free (rule);
+}
+
+static void
+question_free (gpointer user)
+{
+  Question *question = user;
+
+  if (question->has_edit)
+    tessera_edit_clear (&question->edit);
+  tessera_rule_free (question->rule);
+  tessera_data_unref (question->data);
+  tessera_selection_unref (question->chosen);
+  g_free (question);
+}
+
+static void
+list_blocks (const Question *question, TesseraSelector *selector)
+{
+  tessera_selector_clear (selector);
+  selector->n_blocks = question->chosen->n_blocks;
+  selector->blocks = malloc (selector->n_blocks * sizeof *selector->blocks);
+  if (selector->blocks == NULL)
+    g_error ("out of memory");
+  memcpy (selector->blocks, question->chosen->blocks,
+          selector->n_blocks * sizeof *selector->blocks);
+}
+
+/* What is listed is found in other traces by its names. */
+static TesseraStatus
+name_blocks (const Question *question, TesseraSelector *selector)
+{
+  const TesseraData *data = question->data;
+  TesseraEdit edit = { .what = *selector };
+  TesseraStatus status =
+      tessera_edits_name_blocks (data->trace, data->blocks, data->structure, &edit, 1);
+
+  selector->names = edit.what.names;
+  return status;
+}
+
+static TesseraStatus
+rule_work (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  Question *question = user;
+  const TesseraData *data = question->data;
+  TesseraRule *rule;
+
+  if (question->is_listed)
+    return name_blocks (question, &question->edit.what);
+  rule = g_new0 (TesseraRule, 1);
+  tessera_selector_init (&rule->selector);
+  question->rule = rule;
+  if (question->has_edit && !question->by_rule)
+    list_blocks (question, &rule->selector);
+  else
+    rule->is_rule = tessera_query_rule_for (
+        data->trace, data->blocks, data->structure, data->groups, data->n_groups,
+        question->chosen->blocks, question->chosen->n_blocks, &rule->selector);
+  rule->text = tessera_query_format (&rule->selector);
+  return question->has_edit ? name_blocks (question, &rule->selector) : TESSERA_OK;
+}
+
+/* A pin of several by a rule is at one place; by a list each keeps its distance. */
+static void
+fill_what (Question *question)
+{
+  TesseraEdit *edit = &question->edit;
+
+  if (question->is_listed)
+    return;
+  if (question->rule->is_rule && edit->shape != NULL)
+    {
+      free (edit->shape);
+      edit->shape = NULL;
+    }
+  tessera_selector_clear (&edit->what);
+  edit->what = question->rule->selector;
+  tessera_selector_init (&question->rule->selector);
+}
+
+/* Groups that it may speak of are others by now, or about to be. */
+static gboolean
+is_late (TesseraDocument *self, const Question *question)
+{
+  return question->data != self->data || self->jobs[TESSERA_WORK_REGROUP] != NULL;
+}
+
+static void ask_again (TesseraDocument *self, Question *question);
+
+static void
+rule_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
+{
+  TesseraDocument *self = owner;
+  Question *question = user;
+  TesseraWork work = question->has_edit ? TESSERA_WORK_EDIT : TESSERA_WORK_RULE;
+
+  if (!tessera_work_finished (self, work, status, error) || self->data == NULL ||
+      tessera_data_origin (question->data) != tessera_data_origin (self->data))
+    return;
+  if (!question->is_listed && is_late (self, question))
+    {
+      ask_again (self, question);
+      return;
+    }
+  if (question->has_edit)
+    {
+      fill_what (question);
+      tessera_document_add_edit (self, &question->edit);
+      question->has_edit = FALSE;
+      return;
+    }
+  tessera_rule_free (self->rule);
+  self->rule = g_steal_pointer (&question->rule);
+  tessera_document_changed (self, TESSERA_CHANGED_PROPOSAL);
+}
+
+static const TesseraJobKind rule_kind = { rule_work, rule_done, NULL, question_free,
+                                          "rule" };
+
+static Question *
+question_new (TesseraDocument *self)
+{
+  Question *question = g_new0 (Question, 1);
+
+  question->data = tessera_data_ref (self->data);
+  question->chosen = tessera_selection_ref (self->selection);
+  return question;
+}
+
+static void
+ask_again (TesseraDocument *self, Question *question)
+{
+  Question *again = g_new0 (Question, 1);
+
+  again->data = tessera_data_ref (self->data);
+  again->chosen = tessera_selection_ref (question->chosen);
+  again->has_edit = question->has_edit;
+  again->by_rule = question->by_rule;
+  again->edit = question->edit;
+  question->has_edit = FALSE;
+  tessera_work_start (self, again->has_edit ? TESSERA_WORK_EDIT : TESSERA_WORK_RULE,
+                      &rule_kind, again);
+}
+
+void
+tessera_document_seek_rule (TesseraDocument *self)
+{
+  g_clear_pointer (&self->rule, tessera_rule_free);
+  if (self->selection != NULL)
+    tessera_work_start (self, TESSERA_WORK_RULE, &rule_kind, question_new (self));
+}
+
+void
+tessera_document_edit_selection (TesseraDocument *self,
+                                 TesseraEdit *edit,
+                                 gboolean by_rule)
+{
+  Question *question;
+
+  if (self->selection == NULL)
+    {
+      tessera_edit_clear (edit);
+      return;
+    }
+  question = question_new (self);
+  question->has_edit = TRUE;
+  question->by_rule = by_rule;
+  question->edit = *edit;
+  *edit = tessera_edit_of (edit->kind);
+  tessera_work_start (self, TESSERA_WORK_EDIT, &rule_kind, question);
+}
+
+void
+tessera_document_add_listed (TesseraDocument *self, TesseraEdit *edit)
+{
+  Question *question;
+
+  if (self->data == NULL)
+    {
+      tessera_edit_clear (edit);
+      return;
+    }
+  question = g_new0 (Question, 1);
+  question->data = tessera_data_ref (self->data);
+  question->has_edit = question->is_listed = TRUE;
+  question->edit = *edit;
+  *edit = tessera_edit_of (edit->kind);
+  tessera_work_start (self, TESSERA_WORK_EDIT, &rule_kind, question);
+}
+
+const char *
+tessera_document_why_no_edit (TesseraDocument *self,
+                              TesseraEditKind kind,
+                              TesseraSplitBy by)
+{
+  if (self->data == NULL)
+    return "Open a trace first";
+  if (kind == TESSERA_EDIT_CAP)
+    return NULL;
+  if (self->selection == NULL)
+    return "Select the blocks it is about first";
+  if (self->jobs[TESSERA_WORK_EDIT] != NULL || self->jobs[TESSERA_WORK_REGROUP] != NULL)
+    return "The last edit is still being made";
+  if ((kind == TESSERA_EDIT_MERGE || kind == TESSERA_EDIT_TOGETHER) &&
+      self->selection->n_blocks < 2)
+    return "Select more than one block first";
+  if (kind == TESSERA_EDIT_SPLIT && by == TESSERA_SPLIT_STEP &&
+      self->data->structure->n_steps < 2)
+    return "The trace has no two steps";
+  if (kind == TESSERA_EDIT_SPLIT && by == TESSERA_SPLIT_PHASE &&
+      self->data->structure->n_phases < 2)
+    return "The trace has no two phases";
+  return NULL;
+}
+
+/* --- groups and classes, as the edits that stand make them --------------------------- */
+
+/* What is told of the groups comes with them, so that no view ever sees one without the
+ * other. An edit that can't be applied leaves all as it was: planning says why. */
+
+typedef struct
+{
+  TesseraData *data; /* that was, then that is */
+  TesseraHistory *history;
+  gboolean is_grouping_wanted;
+  char *query; /* of the grouping; NULL: all blocks */
+  TesseraGrouping *grouping;
+} Regrouping;
+
+static void
+regrouping_free (gpointer user)
+{
+  Regrouping *regrouping = user;
+
+  tessera_grouping_unref (regrouping->grouping);
+  tessera_history_free (regrouping->history);
+  tessera_data_unref (regrouping->data);
+  g_free (regrouping->query);
+  g_free (regrouping);
+}
+
+static TesseraStatus
+regroup_work (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  Regrouping *regrouping = user;
+  TesseraData *before = regrouping->data;
+  size_t n_edits = 0;
+  const TesseraEdit *edits = tessera_history_get (regrouping->history, &n_edits);
+  gboolean is_new;
+  TesseraStatus status = tessera_data_regroup (
+      before, edits, tessera_history_get_n_standing (regrouping->history), error,
+      &regrouping->data);
+
+  if (status != TESSERA_OK)
+    {
+      regrouping->data = before;
+      return status;
+    }
+  is_new = regrouping->data != before;
+  tessera_data_unref (before);
+  return regrouping->is_grouping_wanted && is_new
+             ? tessera_query_groups (regrouping->data, regrouping->query, error,
+                                     &regrouping->grouping)
+             : TESSERA_OK;
+}
+
+/* The query may have changed meanwhile. */
+static void
+take_grouping (TesseraDocument *self, Regrouping *regrouping)
+{
+  gboolean is_same =
+      regrouping->grouping != NULL && g_strcmp0 (self->query, regrouping->query) == 0;
+
+  if (is_same)
+    {
+      tessera_grouping_unref (self->grouping);
+      self->grouping = g_steal_pointer (&regrouping->grouping);
+    }
+  else if (self->grouping != NULL && self->jobs[TESSERA_WORK_GROUPS] == NULL)
+    tessera_document_set_query (self, self->query != NULL ? self->query : "");
+}
+
+static gboolean
+is_colour_of_groups (TesseraColourKey key)
+{
+  return key == TESSERA_COLOUR_CLASS || key == TESSERA_COLOUR_GROUP;
+}
+
+static void
+regroup_done (gpointer owner,
+              gpointer user,
+              TesseraStatus status,
+              const TesseraError *error)
+{
+  TesseraDocument *self = owner;
+  Regrouping *regrouping = user;
+
+  if (status == TESSERA_REFUSED)
+    status = TESSERA_CANCELLED;
+  if (!tessera_work_finished (self, TESSERA_WORK_REGROUP, status, error) ||
+      regrouping->data == self->data)
+    return;
+  tessera_data_unref (self->data);
+  self->data = tessera_data_ref (regrouping->data);
+  take_grouping (self, regrouping);
+  tessera_selection_facts_clear (&self->facts); /* they number groups */
+  tessera_document_refresh_facts (self);
+  if (is_colour_of_groups (self->colour_key) && self->jobs[TESSERA_WORK_PAINT] == NULL)
+    tessera_document_refresh_paint (self);
+  tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
+}
+
+static const TesseraJobKind regroup_kind = { regroup_work, regroup_done, NULL,
+                                             regrouping_free, "groups" };
+
+void
+tessera_document_refresh_groups (TesseraDocument *self)
+{
+  Regrouping *regrouping;
+  size_t n_edits = 0;
+  const TesseraEdit *edits;
+
+  g_clear_pointer (&self->jobs[TESSERA_WORK_REGROUP], tessera_job_drop);
+  if (self->data == NULL || self->history == NULL)
+    return;
+  edits = tessera_history_get (self->history, &n_edits);
+  if (self->data == tessera_data_origin (self->data) &&
+      !tessera_edits_are_of_groups (edits, tessera_document_n_standing (self)))
+    return;
+  regrouping = g_new0 (Regrouping, 1);
+  regrouping->data = tessera_data_ref (self->data);
+  regrouping->history = tessera_history_copy (self->history);
+  regrouping->is_grouping_wanted = self->grouping != NULL;
+  regrouping->query = g_strdup (self->query);
+  tessera_work_start (self, TESSERA_WORK_REGROUP, &regroup_kind, regrouping);
+}

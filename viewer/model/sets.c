@@ -1,0 +1,572 @@
+/*
+ * Sets of blocks: what is selected, what that is in numbers, blocks by class and group.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/model/data.h"
+
+#include "cli/command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- a set of blocks ----------------------------------------------------------------- */
+
+/* One byte for each block of the trace and a list of those that are in it: drawing asks
+ * for the byte, panels walk the list. A million blocks are made in about a millisecond. */
+
+static void
+selection_clear (gpointer user)
+{
+  TesseraSelection *selection = user;
+
+  g_free (selection->blocks);
+  g_free (selection->is_in);
+}
+
+TesseraSelection *
+tessera_selection_ref (TesseraSelection *selection)
+{
+  return selection != NULL ? g_atomic_rc_box_acquire (selection) : NULL;
+}
+
+void
+tessera_selection_unref (TesseraSelection *selection)
+{
+  if (selection != NULL)
+    g_atomic_rc_box_release_full (selection, selection_clear);
+}
+
+TesseraSelection *
+tessera_selection_new (size_t n_all, uint8_t *is_in)
+{
+  TesseraSelection *selection;
+  size_t n = 0;
+
+  for (size_t i = 0; i < n_all; i++)
+    n += is_in[i];
+  if (n == 0)
+    {
+      g_free (is_in);
+      return NULL;
+    }
+  selection = g_atomic_rc_box_new0 (TesseraSelection);
+  selection->blocks = g_new (uint32_t, n);
+  selection->is_in = is_in;
+  selection->n_all = n_all;
+  for (size_t i = 0; i < n_all; i++)
+    if (is_in[i])
+      selection->blocks[selection->n_blocks++] = (uint32_t) i;
+  return selection;
+}
+
+TesseraSelection *
+tessera_selection_of_blocks (size_t n_all, const uint32_t *blocks, size_t n_blocks)
+{
+  uint8_t *is_in = g_malloc0 (MAX (n_all, 1));
+
+  for (size_t i = 0; i < n_blocks; i++)
+    if (blocks[i] < n_all)
+      is_in[blocks[i]] = 1;
+  return tessera_selection_new (n_all, is_in);
+}
+
+TesseraSelection *
+tessera_selection_join (TesseraSelection *selection,
+                        TesseraSelection *found,
+                        TesseraSelectHow how)
+{
+  uint8_t *is_in;
+
+  if (how == TESSERA_SELECT_ONLY || (selection == NULL && how == TESSERA_SELECT_MORE))
+    return tessera_selection_ref (found);
+  if (selection == NULL || found == NULL)
+    return tessera_selection_ref (selection);
+  is_in = g_memdup2 (selection->is_in, selection->n_all);
+  for (size_t i = 0; i < found->n_blocks; i++)
+    is_in[found->blocks[i]] = how == TESSERA_SELECT_MORE;
+  return tessera_selection_new (selection->n_all, is_in);
+}
+
+gboolean
+tessera_selection_has (const TesseraSelection *selection, uint32_t block)
+{
+  return selection != NULL && block < selection->n_all && selection->is_in[block];
+}
+
+gboolean
+tessera_selection_equals (const TesseraSelection *a, const TesseraSelection *b)
+{
+  if (a == NULL || b == NULL)
+    return a == b;
+  return a->n_all == b->n_all && a->n_blocks == b->n_blocks &&
+         memcmp (a->blocks, b->blocks, a->n_blocks * sizeof *a->blocks) == 0;
+}
+
+/* --- a selection in numbers ---------------------------------------------------------- */
+
+typedef struct
+{
+  uint64_t value;
+  uint32_t block; /* one that has it */
+} Valued;
+
+static int
+compare_values (const void *a, const void *b)
+{
+  const Valued *x = a, *y = b;
+
+  if (x->value != y->value)
+    return (x->value > y->value) - (x->value < y->value);
+  return (x->block > y->block) - (x->block < y->block);
+}
+
+/* Keeps the most common; of equals the one that came first. */
+static void
+note_common (TesseraCommon *most, TesseraCommon common)
+{
+  size_t at = TESSERA_N_COMMON;
+
+  while (at > 0 && most[at - 1].n_blocks < common.n_blocks)
+    at--;
+  if (at == TESSERA_N_COMMON)
+    return;
+  for (size_t i = TESSERA_N_COMMON - 1; i > at; i--)
+    most[i] = most[i - 1];
+  most[at] = common;
+}
+
+/* @by_block: the value that is kept is a block that has it. Returns: how many differ. */
+static size_t
+count_values (Valued *values, size_t n, gboolean by_block, TesseraCommon *most)
+{
+  size_t n_different = 0;
+
+  qsort (values, n, sizeof *values, compare_values);
+  for (size_t i = 0, end; i < n; i = end)
+    {
+      for (end = i + 1; end < n && values[end].value == values[i].value; end++)
+        ;
+      note_common (
+          most, (TesseraCommon){ by_block ? values[i].block : values[i].value, end - i });
+      n_different++;
+    }
+  return n_different;
+}
+
+/* For each phase the first of its name: a phase of every step is one. */
+static uint32_t *
+name_phases (const TesseraData *data)
+{
+  size_t n = data->structure->n_phases;
+  uint32_t *first = g_new (uint32_t, MAX (n, 1));
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (size_t i = 0; i < n; i++)
+    {
+      char *name = (char *) tessera_phase_name (data->trace, &data->structure->phases[i]);
+      gpointer known;
+
+      if (!g_hash_table_lookup_extended (seen, name, NULL, &known))
+        g_hash_table_insert (seen, name, known = GUINT_TO_POINTER (i));
+      first[i] = GPOINTER_TO_UINT (known);
+    }
+  return first;
+}
+
+typedef uint64_t (*ValueOf) (const TesseraBlock *block, const uint32_t *phases);
+
+static uint64_t
+size_of (const TesseraBlock *block, const uint32_t *phases)
+{
+  return block->size_bytes;
+}
+
+static uint64_t
+group_of (const TesseraBlock *block, const uint32_t *phases)
+{
+  return block->group;
+}
+
+/* Blocks that live on are others than those that die in no phase. */
+static uint64_t
+phases_of (const TesseraBlock *block, const uint32_t *phases)
+{
+  uint64_t born = block->born_phase != TESSERA_NONE ? phases[block->born_phase] + 1 : 0;
+  uint64_t died = block->died_phase != TESSERA_NONE ? phases[block->died_phase] + 1
+                  : block->flags & TESSERA_AT_END   ? UINT32_MAX
+                                                    : 0;
+
+  return born << 32 | died;
+}
+
+static const char *
+name_of_phase (const TesseraData *data, uint32_t phase)
+{
+  return phase != TESSERA_NONE ? cli_shown (tessera_phase_name (
+                                     data->trace, &data->structure->phases[phase]))
+                               : "no phase";
+}
+
+char *
+tessera_selection_facts_describe_phases (const TesseraData *data, uint32_t block)
+{
+  const TesseraBlock *b = &data->blocks->blocks[block];
+  const char *born = name_of_phase (data, b->born_phase);
+  const char *died = name_of_phase (data, b->died_phase);
+
+  if (b->died_phase == TESSERA_NONE && b->flags & TESSERA_AT_END)
+    return g_strdup_printf ("%s, lives on", born);
+  return g_str_equal (born, died) ? g_strdup (born)
+                                  : g_strdup_printf ("%s → %s", born, died);
+}
+
+static void
+count_common (const TesseraData *data, TesseraSelectionFacts *facts)
+{
+  const TesseraSelection *selection = facts->selection;
+  g_autofree Valued *values = g_new (Valued, selection->n_blocks);
+  g_autofree uint32_t *phases = name_phases (data);
+  const struct
+  {
+    ValueOf value_of;
+    gboolean by_block;
+    TesseraCommon *most;
+    size_t *n_different;
+  } counts[] = { { size_of, FALSE, facts->sizes, &facts->n_sizes },
+                 { group_of, FALSE, facts->groups, &facts->n_groups },
+                 { phases_of, TRUE, facts->phases, &facts->n_phases } };
+
+  for (size_t c = 0; c < G_N_ELEMENTS (counts); c++)
+    {
+      for (size_t i = 0; i < selection->n_blocks; i++)
+        {
+          uint32_t b = selection->blocks[i];
+
+          values[i] =
+              (Valued){ counts[c].value_of (&data->blocks->blocks[b], phases), b };
+        }
+      *counts[c].n_different =
+          count_values (values, selection->n_blocks, counts[c].by_block, counts[c].most);
+    }
+}
+
+static int
+compare_indices (const void *a, const void *b)
+{
+  const Valued *x = a, *y = b;
+
+  return (x->block > y->block) - (x->block < y->block);
+}
+
+/* Sweep over births, which the list has in order, and deaths. */
+static void
+find_most (const TesseraData *data, TesseraSelectionFacts *facts)
+{
+  const TesseraBlock *blocks = data->blocks->blocks;
+  const TesseraSelection *selection = facts->selection;
+  size_t n = selection->n_blocks, gone = 0;
+  g_autofree Valued *deaths = g_new (Valued, n); /* bytes, and the event */
+  uint64_t alive = 0;
+
+  for (size_t i = 0; i < n; i++)
+    {
+      const TesseraBlock *b = &blocks[selection->blocks[i]];
+
+      deaths[i] = (Valued){ b->block_bytes, b->died_index };
+    }
+  qsort (deaths, n, sizeof *deaths, compare_indices);
+  for (size_t i = 0; i < n; i++)
+    {
+      const TesseraBlock *b = &blocks[selection->blocks[i]];
+
+      while (deaths[gone].block <= b->born_index)
+        alive -= deaths[gone++].value;
+      alive += b->block_bytes;
+      if (alive > facts->most_bytes)
+        {
+          facts->most_bytes = alive;
+          facts->most_index = b->born_index;
+        }
+    }
+}
+
+static void
+sum_up (const TesseraData *data, TesseraSelectionFacts *facts)
+{
+  const TesseraBlock *blocks = data->blocks->blocks;
+  g_autofree uint8_t *streams = g_malloc0 (UINT16_MAX + 1);
+
+  facts->largest = facts->selection->blocks[0];
+  facts->first_step = facts->last_step = TESSERA_NONE;
+  facts->least_life = UINT32_MAX;
+  for (size_t i = 0; i < facts->selection->n_blocks; i++)
+    {
+      const TesseraBlock *b = &blocks[facts->selection->blocks[i]];
+      uint32_t life = b->died_index - b->born_index;
+
+      facts->size_bytes += b->size_bytes;
+      if (b->born_index <= data->bound_index && b->died_index > data->bound_index)
+        facts->peak_bytes += b->block_bytes;
+      if (b->size_bytes > blocks[facts->largest].size_bytes)
+        facts->largest = facts->selection->blocks[i];
+      facts->least_life = MIN (facts->least_life, life);
+      facts->most_life = MAX (facts->most_life, life);
+      if (b->lifetime_class < G_N_ELEMENTS (facts->n_of_class))
+        facts->n_of_class[b->lifetime_class]++;
+      if (b->step != TESSERA_NONE)
+        {
+          if (facts->first_step == TESSERA_NONE)
+            facts->first_step = facts->last_step = b->step;
+          facts->first_step = MIN (facts->first_step, b->step);
+          facts->last_step = MAX (facts->last_step, b->step);
+        }
+      facts->n_streams += !streams[b->stream];
+      streams[b->stream] = 1;
+    }
+}
+
+void
+tessera_selection_facts (const TesseraData *data,
+                         TesseraSelection *selection,
+                         TesseraSelectionFacts *out_facts)
+{
+  out_facts->selection = tessera_selection_ref (selection);
+  sum_up (data, out_facts);
+  count_common (data, out_facts);
+  find_most (data, out_facts);
+}
+
+void
+tessera_selection_facts_clear (TesseraSelectionFacts *facts)
+{
+  tessera_selection_unref (facts->selection);
+  *facts = (TesseraSelectionFacts){ 0 };
+}
+
+/* --- blocks by lifetime class and group ---------------------------------------------- */
+
+/* One sweep over births and deaths sums up every place and class at once; nothing here
+ * grows faster than the blocks. */
+
+static void
+grouping_clear (gpointer user)
+{
+  TesseraGrouping *grouping = user;
+
+  g_free (grouping->rows);
+  g_free (grouping->begin);
+  g_free (grouping->blocks);
+  tessera_data_unref (grouping->data);
+}
+
+TesseraGrouping *
+tessera_grouping_ref (TesseraGrouping *grouping)
+{
+  return g_atomic_rc_box_acquire (grouping);
+}
+
+void
+tessera_grouping_unref (TesseraGrouping *grouping)
+{
+  if (grouping != NULL)
+    g_atomic_rc_box_release_full (grouping, grouping_clear);
+}
+
+static uint8_t
+class_of (const TesseraBlock *block)
+{
+  return block->lifetime_class < TESSERA_N_CLASSES ? block->lifetime_class : 0;
+}
+
+uint32_t
+tessera_place_of (const TesseraData *data, uint32_t block)
+{
+  const TesseraBlock *b = &data->blocks->blocks[block];
+
+  return b->group < data->n_groups ? b->group : (uint32_t) data->n_groups + class_of (b);
+}
+
+const char *
+tessera_place_name (const TesseraData *data, uint32_t place)
+{
+  return place < data->n_groups ? data->groups[place].name : "in no group";
+}
+
+const char *
+tessera_place_reason (const TesseraData *data, uint32_t place)
+{
+  static const char *const reasons[] = {
+    [TESSERA_GROUP_PERSISTENT] = "outlive the steps",
+    [TESSERA_GROUP_HOMO_PHASE] = "HomoPhase: same phases",
+    [TESSERA_GROUP_HOMO_SIZE] = "HomoSize: same size",
+    [TESSERA_GROUP_HOMO_LAYER] = "HomoLayer: same module",
+    [TESSERA_GROUP_HAND] = "made by hand",
+  };
+  uint8_t kind;
+
+  if (place >= data->n_groups)
+    return "nothing in common";
+  kind = data->groups[place].kind;
+  return kind < G_N_ELEMENTS (reasons) ? reasons[kind] : "";
+}
+
+/* --- counting --------------------------------------------------------------------- */
+
+typedef struct
+{
+  TesseraGroupRow *row;
+  uint64_t alive_bytes;
+  uint64_t used;       /* block bytes x events */
+  uint32_t first, end; /* events */
+} Sum;
+
+static void
+sum_init (Sum *sum, TesseraGroupRow *row, uint8_t lifetime_class)
+{
+  row->lifetime_class = lifetime_class;
+  row->is_whole = TRUE;
+  *sum = (Sum){ .row = row, .first = UINT32_MAX };
+}
+
+static void
+sum_birth (Sum *sum, const TesseraData *data, const TesseraBlock *b)
+{
+  TesseraGroupRow *row = sum->row;
+
+  row->n_blocks++;
+  row->size_bytes += b->size_bytes;
+  if (b->born_index <= data->bound_index && b->died_index > data->bound_index)
+    row->peak_bytes += b->block_bytes;
+  sum->alive_bytes += b->block_bytes;
+  row->height_bytes = MAX (row->height_bytes, sum->alive_bytes);
+  sum->used += b->block_bytes * (b->died_index - b->born_index);
+  sum->first = MIN (sum->first, b->born_index);
+  sum->end = MAX (sum->end, b->died_index);
+}
+
+static void
+finish_row (const Sum *sum)
+{
+  double area = (double) sum->row->height_bytes * ((double) sum->end - sum->first);
+
+  sum->row->filled = area > 0 ? (double) sum->used / area : 0;
+}
+
+/* The class that a place stands under in the tree. */
+static uint8_t
+class_over (const TesseraGrouping *grouping, uint32_t place)
+{
+  uint8_t class = grouping->rows[place].lifetime_class;
+
+  return class < TESSERA_N_CLASSES ? class : 0;
+}
+
+static void
+sum_deaths (const TesseraGrouping *grouping,
+            const uint8_t *is_in,
+            uint32_t until,
+            size_t *gone,
+            Sum *places,
+            Sum *classes)
+{
+  const TesseraBlocks *blocks = grouping->data->blocks;
+
+  for (; *gone < blocks->n_blocks; ++*gone)
+    {
+      uint32_t d = blocks->by_death[*gone];
+      const TesseraBlock *dead = &blocks->blocks[d];
+      uint32_t place;
+
+      if (dead->died_index > until)
+        break;
+      if (is_in != NULL && !is_in[d])
+        continue;
+      place = tessera_place_of (grouping->data, d);
+      places[place].alive_bytes -= dead->block_bytes;
+      classes[class_over (grouping, place)].alive_bytes -= dead->block_bytes;
+    }
+}
+
+static void
+sweep (TesseraGrouping *grouping, const uint8_t *is_in, Sum *places, Sum *classes)
+{
+  const TesseraBlocks *blocks = grouping->data->blocks;
+  size_t gone = 0;
+
+  for (uint32_t i = 0; i < blocks->n_blocks; i++)
+    {
+      const TesseraBlock *b = &blocks->blocks[i];
+      uint32_t place = tessera_place_of (grouping->data, i);
+      uint8_t class = class_over (grouping, place);
+
+      if (is_in != NULL && !is_in[i])
+        {
+          grouping->rows[place].is_whole = grouping->classes[class].is_whole = FALSE;
+          continue;
+        }
+      sum_deaths (grouping, is_in, b->born_index, &gone, places, classes);
+      sum_birth (&places[place], grouping->data, b);
+      sum_birth (&classes[class], grouping->data, b);
+    }
+}
+
+/* Counting sort by place keeps births in order. */
+static void
+list_blocks (TesseraGrouping *grouping, const uint8_t *is_in)
+{
+  size_t n_blocks = grouping->data->blocks->n_blocks;
+  g_autofree uint32_t *next = NULL;
+
+  for (size_t place = 0; place < grouping->n_places; place++)
+    grouping->begin[place + 1] =
+        grouping->begin[place] + (uint32_t) grouping->rows[place].n_blocks;
+  grouping->blocks = g_new (uint32_t, MAX (grouping->begin[grouping->n_places], 1));
+  next = g_memdup2 (grouping->begin, grouping->n_places * sizeof *next);
+  for (uint32_t i = 0; i < n_blocks; i++)
+    if (is_in == NULL || is_in[i])
+      grouping->blocks[next[tessera_place_of (grouping->data, i)]++] = i;
+}
+
+/* Of whole groups the planner knows better: it laid them out. */
+static void
+take_local_layouts (TesseraGrouping *grouping)
+{
+  for (size_t i = 0; i < grouping->data->n_groups; i++)
+    if (grouping->rows[i].is_whole)
+      {
+        grouping->rows[i].height_bytes = grouping->data->groups[i].height_bytes;
+        grouping->rows[i].filled = grouping->data->groups[i].time_memory_product;
+      }
+}
+
+TesseraGrouping *
+tessera_grouping_new (TesseraData *data, const uint8_t *is_in)
+{
+  TesseraGrouping *grouping = g_atomic_rc_box_new0 (TesseraGrouping);
+  g_autofree Sum *places = NULL;
+  Sum classes[TESSERA_N_CLASSES];
+
+  grouping->data = tessera_data_ref (data);
+  grouping->n_places = data->n_groups + TESSERA_N_CLASSES;
+  grouping->rows = g_new0 (TesseraGroupRow, grouping->n_places);
+  grouping->begin = g_new0 (uint32_t, grouping->n_places + 1);
+  places = g_new (Sum, grouping->n_places);
+  for (size_t i = 0; i < data->n_groups; i++)
+    sum_init (&places[i], &grouping->rows[i], data->groups[i].lifetime_class);
+  for (uint8_t class = 0; class < TESSERA_N_CLASSES; class ++)
+    {
+      size_t place = data->n_groups + class;
+
+      sum_init (&places[place], &grouping->rows[place], class);
+      sum_init (&classes[class], &grouping->classes[class], class);
+    }
+  sweep (grouping, is_in, places, classes);
+  for (size_t i = 0; i < grouping->n_places; i++)
+    finish_row (&places[i]);
+  for (size_t i = 0; i < TESSERA_N_CLASSES; i++)
+    finish_row (&classes[i]);
+  take_local_layouts (grouping);
+  list_blocks (grouping, is_in);
+  return grouping;
+}
