@@ -11,7 +11,7 @@
  */
 #include "picture/axis.h"
 
-#include <stdlib.h>
+#include <glib.h>
 
 #define SMALL_SHARE 50.0
 
@@ -64,22 +64,14 @@ sum_up (TesseraAxis *axis)
   at[n] = 1.0;
 }
 
-TesseraStatus
+TesseraAxis *
 tessera_axis_new (const TesseraTrace *trace,
                   const TesseraBlocks *blocks,
-                  TesseraAxisKind kind,
-                  TesseraAxis **out_axis)
+                  TesseraAxisKind kind)
 {
-  *out_axis = NULL;
   uint32_t n_events = blocks->n_events;
-  TesseraAxis *axis = calloc (1, sizeof *axis);
-  double *at = calloc ((size_t) n_events + 2, sizeof *at);
-  if (axis == NULL || at == NULL)
-    {
-      free (axis);
-      free (at);
-      return TESSERA_NO_MEMORY;
-    }
+  TesseraAxis *axis = g_new0 (TesseraAxis, 1);
+  double *at = g_new0 (double, (size_t) n_events + 2);
   if (kind == TESSERA_AXIS_TIME && !trace->has_time)
     kind = TESSERA_AXIS_EVENTS;
   axis->kind = kind;
@@ -91,16 +83,15 @@ tessera_axis_new (const TesseraTrace *trace,
     add_time (trace, at + 1, n_events);
   if (n_events > 0)
     sum_up (axis);
-  *out_axis = axis;
-  return TESSERA_OK;
+  return axis;
 }
 
 void
 tessera_axis_free (TesseraAxis *axis)
 {
   if (axis != NULL)
-    free (axis->at);
-  free (axis);
+    g_free (axis->at);
+  g_free (axis);
 }
 
 uint32_t

@@ -25,10 +25,9 @@ typedef struct
 } TesseraAxis;
 
 /* A trace without time gets an axis of events when asked for one of time: see kind. */
-TESSERA_MUST_USE TesseraStatus tessera_axis_new (const TesseraTrace *trace,
-                                                 const TesseraBlocks *blocks,
-                                                 TesseraAxisKind kind,
-                                                 TesseraAxis **out_axis);
+TesseraAxis *tessera_axis_new (const TesseraTrace *trace,
+                               const TesseraBlocks *blocks,
+                               TesseraAxisKind kind);
 void tessera_axis_free (TesseraAxis *axis);
 /* The last event that begins at or before @position; 0 left of the axis, the last event
  * right of it. */

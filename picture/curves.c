@@ -9,7 +9,7 @@
  */
 #include "picture/curves.h"
 
-#include <stdlib.h>
+#include <glib.h>
 
 #define FAN 16u
 #define MAX_LEVELS 8 /* FAN ^ 8 = 2 ^ 32 */
@@ -51,31 +51,22 @@ fill_level (TesseraFold *fold, int level, uint32_t n_below)
     }
 }
 
-TesseraStatus
-tessera_fold_new (const uint64_t *values, uint32_t n_values, TesseraFold **out_fold)
+TesseraFold *
+tessera_fold_new (const uint64_t *values, uint32_t n_values)
 {
-  *out_fold = NULL;
-  TesseraFold *fold = calloc (1, sizeof *fold);
-  if (fold == NULL)
-    return TESSERA_NO_MEMORY;
+  TesseraFold *fold = g_new0 (TesseraFold, 1);
   fold->values = values;
   fold->n_values = n_values;
   for (uint32_t n = n_values; n > FAN && fold->n_levels < MAX_LEVELS;)
     {
       uint32_t n_above = n / FAN + (n % FAN != 0);
       int level = fold->n_levels;
-      fold->levels[level] = malloc (n_above * sizeof (Span));
-      if (fold->levels[level] == NULL)
-        {
-          tessera_fold_free (fold);
-          return TESSERA_NO_MEMORY;
-        }
+      fold->levels[level] = g_new (Span, n_above);
       fold->n_levels++;
       fill_level (fold, level, n);
       n = n_above;
     }
-  *out_fold = fold;
-  return TESSERA_OK;
+  return fold;
 }
 
 void
@@ -84,8 +75,8 @@ tessera_fold_free (TesseraFold *fold)
   if (fold == NULL)
     return;
   for (int i = 0; i < fold->n_levels; i++)
-    free (fold->levels[i]);
-  free (fold);
+    g_free (fold->levels[i]);
+  g_free (fold);
 }
 
 /* Takes one entry of a level (-1: the values themselves) into @span. */
@@ -150,4 +141,60 @@ tessera_fold_columns (const TesseraFold *fold,
       low[c] = span.low;
       high[c] = span.high;
     }
+}
+
+/* ---- drawing ---------------------------------------------------------------------- */
+
+double
+tessera_graph_y_of (const TesseraGraph *graph, double bytes)
+{
+  return graph->y + graph->height * (1.0 - bytes / graph->top_bytes);
+}
+
+/* A path along the highs or lows, left to right, as steps. */
+static void
+trace_columns (const TesseraGraph *graph,
+               const TesseraFold *fold,
+               const TesseraAxis *axis,
+               bool is_high)
+{
+  double step = graph->width / graph->n_columns;
+  g_autofree uint64_t *low = g_new (uint64_t, graph->n_columns + 1);
+  g_autofree uint64_t *high = g_new (uint64_t, graph->n_columns + 1);
+  const uint64_t *values = is_high ? high : low;
+  tessera_fold_columns (fold, axis, 0.0, 1.0, graph->n_columns, low, high);
+  for (uint32_t c = 0; c < graph->n_columns; c++)
+    {
+      double y = tessera_graph_y_of (graph, (double) values[c]), x = graph->x + c * step;
+      if (c > 0 && values[c] == values[c - 1] && c + 1 < graph->n_columns &&
+          values[c] == values[c + 1])
+        continue;
+      cairo_line_to (graph->cr, x, y);
+      cairo_line_to (graph->cr, x + step, y);
+    }
+}
+
+void
+tessera_graph_fill (const TesseraGraph *graph,
+                    const TesseraFold *fold,
+                    const TesseraAxis *axis,
+                    bool is_high)
+{
+  double bottom = graph->y + graph->height;
+  trace_columns (graph, fold, axis, is_high);
+  cairo_line_to (graph->cr, graph->x + graph->width, bottom);
+  cairo_line_to (graph->cr, graph->x, bottom);
+  cairo_close_path (graph->cr);
+  cairo_fill (graph->cr);
+}
+
+void
+tessera_graph_line (const TesseraGraph *graph,
+                    const TesseraFold *fold,
+                    const TesseraAxis *axis)
+{
+  trace_columns (graph, fold, axis, true);
+  cairo_set_line_width (graph->cr, 1.0);
+  cairo_set_line_join (graph->cr, CAIRO_LINE_JOIN_BEVEL);
+  cairo_stroke (graph->cr);
 }

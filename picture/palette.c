@@ -7,6 +7,7 @@
  */
 #include "picture/palette.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Names prefer the first, calm and well apart; the rest serve when those are taken. */
@@ -96,4 +97,17 @@ uint32_t
 tessera_palette_other (bool dark)
 {
   return dark ? 0x85878c : 0xb4b4b4;
+}
+
+uint32_t
+tessera_palette_text_on (uint32_t rgb)
+{
+  static const double shares[] = { 0.0722, 0.7152, 0.2126 };
+  double light = 0.0; /* as WCAG has it */
+  for (int i = 0; i < 3; i++)
+    {
+      double c = (rgb >> (8 * i) & 255) / 255.0;
+      light += shares[i] * (c <= 0.03928 ? c / 12.92 : pow ((c + 0.055) / 1.055, 2.4));
+    }
+  return (light + 0.05) * (light + 0.05) > 1.05 * 0.05 ? 0x000000 : 0xffffff;
 }

@@ -25,3 +25,5 @@ uint32_t tessera_palette_other (bool dark);
 uint32_t tessera_palette_fit (uint32_t rgb, bool dark);
 /* How light a colour looks, 0..1. */
 double tessera_palette_light (uint32_t rgb);
+/* Black or white, whichever is read better on @rgb: its contrast is 4.5 at least. */
+uint32_t tessera_palette_text_on (uint32_t rgb);

@@ -21,9 +21,7 @@ check_scene (const Stage *stage, const TesseraLayout *layout)
   TesseraAxis *axis;
   TesseraScene *scene;
   gint64 from = g_get_monotonic_time ();
-  g_assert_cmpint (
-      tessera_axis_new (stage->trace, stage->blocks, TESSERA_AXIS_BYTES_MOVED, &axis), ==,
-      0);
+  axis = tessera_axis_new (stage->trace, stage->blocks, TESSERA_AXIS_BYTES_MOVED);
   g_assert_cmpint (tessera_scene_new (stage->blocks, layout, axis, &scene), ==, 0);
   double height = (double) tessera_scene_height_bytes (scene);
   g_test_message ("scene %.0f ms, %zu spans, height %.3f x reserved",

@@ -51,9 +51,7 @@ draw (const Stage *stage, const Golden *golden)
   TesseraScene *scene;
   TesseraAxis *axis;
 
-  g_assert_cmpint (
-      tessera_axis_new (stage->trace, stage->blocks, TESSERA_AXIS_BYTES_MOVED, &axis), ==,
-      TESSERA_OK);
+  axis = tessera_axis_new (stage->trace, stage->blocks, TESSERA_AXIS_BYTES_MOVED);
   g_assert_cmpint (tessera_scene_new (stage->blocks, layout, axis, &scene), ==,
                    TESSERA_OK);
   g_assert_cmpint (tessera_colouring_new (stage->trace, stage->blocks, stage->structure,

@@ -145,9 +145,8 @@ static TesseraStatus
 sheet_init (TesseraSheet *sheet)
 {
   const TesseraFigure *f = sheet->figure;
-  TesseraStatus status = tessera_axis_new (f->trace, f->blocks, f->axis, &sheet->axis);
-  if (status == TESSERA_OK)
-    status = colour_blocks (sheet);
+  sheet->axis = tessera_axis_new (f->trace, f->blocks, f->axis);
+  TesseraStatus status = colour_blocks (sheet);
   if (status == TESSERA_OK)
     status = tessera_scene_new (f->blocks, f->left, sheet->axis, &sheet->left);
   if (status == TESSERA_OK && f->right != NULL)
@@ -233,9 +232,7 @@ draw_sheet (const TesseraSheet *sheet, double width, double height)
   TesseraStatus status =
       draw_panels (sheet, (TesseraArea){ right_x, below + 10.0, right_width,
                                          curves_y - below - 10.0 - GAP });
-  if (status == TESSERA_OK)
-    status = tessera_draw_curves (
-        sheet, (TesseraArea){ right_x, curves_y, right_width, curves });
+  tessera_draw_curves (sheet, (TesseraArea){ right_x, curves_y, right_width, curves });
   draw_foot (sheet, (TesseraArea){ right_x + SCALE_WIDTH, foot_y,
                                    right_width - SCALE_WIDTH, FOOT_HEIGHT });
   return status;

@@ -50,7 +50,7 @@ TesseraStatus tessera_draw_panel (const TesseraSheet *sheet,
                                   TesseraArea area,
                                   bool with_scale);
 void tessera_draw_lanes (const TesseraSheet *sheet, TesseraArea area);
-TesseraStatus tessera_draw_curves (const TesseraSheet *sheet, TesseraArea area);
+void tessera_draw_curves (const TesseraSheet *sheet, TesseraArea area);
 
 /* The height that lanes need: 0 for a trace without steps and phases. */
 double tessera_lanes_height (const TesseraStructure *structure);

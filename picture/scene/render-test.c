@@ -115,8 +115,7 @@ stage_of (MadeLayout *made, TesseraAxisKind kind)
 {
   Stage stage = { .made = made };
   uint64_t state = SEED;
-  g_assert_cmpint (tessera_axis_new (&made->trace, &made->blocks, kind, &stage.axis), ==,
-                   0);
+  stage.axis = tessera_axis_new (&made->trace, &made->blocks, kind);
   g_assert_cmpint (
       tessera_scene_new (&made->blocks, &made->layout, stage.axis, &stage.scene), ==, 0);
   stage.rgb = g_new (uint32_t, made->blocks.n_blocks + 1);

@@ -90,9 +90,7 @@ time_scene (size_t n_blocks, double baseline)
   MadeLayout *made = made_layout_random (n_blocks, 5);
   TesseraAxis *axis;
   TesseraScene *scene;
-  if (tessera_axis_new (&made->trace, &made->blocks, TESSERA_AXIS_EVENTS, &axis) !=
-      TESSERA_OK)
-    exit (1);
+  axis = tessera_axis_new (&made->trace, &made->blocks, TESSERA_AXIS_EVENTS);
   double from = cpu_ms ();
   if (tessera_scene_new (&made->blocks, &made->layout, axis, &scene) != TESSERA_OK)
     exit (1);

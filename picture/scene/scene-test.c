@@ -22,9 +22,7 @@ static Stage
 stage_of (MadeLayout *made)
 {
   Stage stage = { .made = made };
-  g_assert_cmpint (
-      tessera_axis_new (&made->trace, &made->blocks, TESSERA_AXIS_EVENTS, &stage.axis),
-      ==, 0);
+  stage.axis = tessera_axis_new (&made->trace, &made->blocks, TESSERA_AXIS_EVENTS);
   g_assert_cmpint (
       tessera_scene_new (&made->blocks, &made->layout, stage.axis, &stage.scene), ==, 0);
   return stage;

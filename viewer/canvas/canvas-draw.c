@@ -1,12 +1,10 @@
 /*
- * What lies on top of a canvas's tiles: grid, lines, failures, holes, outlines. Words are
- * in canvas-words.c.
+ * What lies on top of a canvas's tiles: grid, lines, failures, holes, outlines; and what
+ * they are, in words.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/canvas/canvas-private.h"
-#include "viewer/model/document.h"
-#include "viewer/kit/draw.h"
+#include "viewer/canvas/private.h"
 
 #include <math.h>
 
@@ -17,52 +15,53 @@
 /* Pixels beyond the edge: far enough for no outline to show. */
 #define OUT_OF_SIGHT 20
 
-double
-tessera_canvas_visible_x (const TesseraCanvas *self, double t)
+/* Places cut to what can be seen: a box of a million pixels is slow, and one of a billion
+ * more than the renderer can count. */
+static double
+visible_x (const TesseraCanvas *self, double t)
 {
   return CLAMP (tessera_canvas_x_of (self, t), -OUT_OF_SIGHT,
-                gtk_widget_get_width (GTK_WIDGET (self)) + OUT_OF_SIGHT);
+                gtk_widget_get_width (self->panel.box) + OUT_OF_SIGHT);
 }
 
-double
-tessera_canvas_visible_y (const TesseraCanvas *self, double bytes)
+static double
+visible_y (const TesseraCanvas *self, double bytes)
 {
   return CLAMP (tessera_canvas_y_of (self, bytes), -OUT_OF_SIGHT,
-                gtk_widget_get_height (GTK_WIDGET (self)) + OUT_OF_SIGHT);
+                gtk_widget_get_height (self->panel.box) + OUT_OF_SIGHT);
 }
 
 double
 tessera_canvas_grid_step_bytes (const TesseraCanvas *self)
 {
-  const TesseraView *v = &self->document->view;
+  const TesseraView *v = &self->panel.document->view;
 
   /* Of nothing there is no half a byte. */
-  return MAX (
-      tessera_nice_step_bytes (
-          v->y1 - v->y0,
-          MAX (gtk_widget_get_height (GTK_WIDGET (self)) / BETWEEN_GRID_LINES, 3)),
-      1);
+  return MAX (tessera_nice_step_bytes (
+                  v->y1 - v->y0,
+                  MAX (gtk_widget_get_height (self->panel.box) / BETWEEN_GRID_LINES, 3)),
+              1);
 }
 
 static void
 draw_grid (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
 {
-  const TesseraView *v = &self->document->view;
+  const TesseraView *v = &self->panel.document->view;
   double step = tessera_canvas_grid_step_bytes (self);
 
   for (double at = ceil (v->y0 / step) * step; at < v->y1; at += step)
     tessera_draw_box (snapshot, 0, round (tessera_canvas_y_of (self, at)),
-                      gtk_widget_get_width (GTK_WIDGET (self)), 1, palette->dim, 0.22);
+                      gtk_widget_get_width (self->panel.box), 1, palette->dim, 0.22);
 }
 
 static void
 draw_device (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
 {
-  uint64_t device = self->document->ceiling_bytes;
+  uint64_t device = self->panel.document->ceiling_bytes;
   double y = round (tessera_canvas_y_of (self, (double) device));
 
-  if (device > 0 && y >= 0 && y <= gtk_widget_get_height (GTK_WIDGET (self)))
-    tessera_draw_box (snapshot, 0, y - 1, gtk_widget_get_width (GTK_WIDGET (self)), 2,
+  if (device > 0 && y >= 0 && y <= gtk_widget_get_height (self->panel.box))
+    tessera_draw_box (snapshot, 0, y - 1, gtk_widget_get_width (self->panel.box), 2,
                       palette->bad, 1);
 }
 
@@ -70,11 +69,11 @@ static void
 draw_bound (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
 {
   double y = round (
-      tessera_canvas_y_of (self, (double) tessera_document_bound (self->document)));
+      tessera_canvas_y_of (self, (double) tessera_document_bound (self->panel.document)));
 
-  if (y >= 0 && y <= gtk_widget_get_height (GTK_WIDGET (self)))
-    tessera_draw_dashes (snapshot, 0, y - 1, gtk_widget_get_width (GTK_WIDGET (self)), 1,
-                         6, palette->good);
+  if (y >= 0 && y <= gtk_widget_get_height (self->panel.box))
+    tessera_draw_dashes (snapshot, 0, y - 1, gtk_widget_get_width (self->panel.box), 1, 6,
+                         palette->good);
 }
 
 /* A request that failed, at its size: where the plan has room for it, or on top of all
@@ -85,7 +84,7 @@ draw_request (TesseraCanvas *self,
               const TesseraPalette *palette,
               const TesseraOom *oom)
 {
-  TesseraData *data = self->document->data;
+  TesseraData *data = self->panel.document->data;
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
   uint32_t block = oom->event_index < data->blocks->n_events
                        ? data->blocks->block_of_event[oom->event_index]
@@ -100,11 +99,11 @@ draw_request (TesseraCanvas *self,
   rect.y1 = rect.y0 + (double) oom->size_bytes;
   if (block != TESSERA_NONE)
     (void) tessera_scene_block_rect (sheet->scene, block, &rect);
-  x = tessera_canvas_visible_x (self, rect.t0);
-  y = tessera_canvas_visible_y (self, rect.y1);
-  width = MAX (tessera_canvas_visible_x (self, rect.t1) - x, LEAST_MARK);
-  height = MAX (tessera_canvas_visible_y (self, rect.y0) - y, 3);
-  x = MIN (x, MAX (gtk_widget_get_width (GTK_WIDGET (self)) - width, 0));
+  x = visible_x (self, rect.t0);
+  y = visible_y (self, rect.y1);
+  width = MAX (visible_x (self, rect.t1) - x, LEAST_MARK);
+  height = MAX (visible_y (self, rect.y0) - y, 3);
+  x = MIN (x, MAX (gtk_widget_get_width (self->panel.box) - width, 0));
   tessera_draw_box (snapshot, x, y, width, height, palette->bad, 0.3);
   tessera_draw_outline (snapshot, x, y, width, height, 1.5, palette->bad);
 }
@@ -113,10 +112,10 @@ static void
 draw_failures (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
 {
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
-  const TesseraSheet *left = self->document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraSheet *left = self->panel.document->sheets[TESSERA_SIDE_LEFT];
   const TesseraLayout *recorded = left != NULL ? left->layout : sheet->layout;
-  int width = gtk_widget_get_width (GTK_WIDGET (self));
-  int height = gtk_widget_get_height (GTK_WIDGET (self));
+  int width = gtk_widget_get_width (self->panel.box);
+  int height = gtk_widget_get_height (self->panel.box);
   double last_x = -1e9, x1;
 
   for (size_t i = 0; i < recorded->n_ooms; i++)
@@ -136,11 +135,12 @@ draw_failures (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette 
     }
 }
 
-gboolean
-tessera_canvas_hole_box (TesseraCanvas *self, graphene_rect_t *out_box)
+/* Of the largest hole of the chosen moment. Returns: whether it can be seen. */
+static gboolean
+hole_box (TesseraCanvas *self, graphene_rect_t *out_box)
 {
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
-  const TesseraParts *parts = &self->document->told.parts;
+  const TesseraParts *parts = &self->panel.document->told.parts;
   uint64_t bottom;
   double x, y, end;
 
@@ -150,10 +150,9 @@ tessera_canvas_hole_box (TesseraCanvas *self, graphene_rect_t *out_box)
       tessera_scene_y_of (sheet->scene, parts->largest_hole_addr, parts->event_index);
   if (bottom == TESSERA_NOWHERE)
     return FALSE;
-  x = tessera_canvas_visible_x (self, tessera_sheet_t_of (sheet, parts->event_index));
-  y = tessera_canvas_visible_y (self,
-                                (double) bottom + (double) parts->largest_hole_bytes);
-  end = tessera_canvas_visible_y (self, (double) bottom);
+  x = visible_x (self, tessera_sheet_t_of (sheet, parts->event_index));
+  y = visible_y (self, (double) bottom + (double) parts->largest_hole_bytes);
+  end = visible_y (self, (double) bottom);
   *out_box = GRAPHENE_RECT_INIT ((float) x - 4, (float) y, 8, (float) (end - y));
   return end - y >= 3;
 }
@@ -164,7 +163,7 @@ draw_hole (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
 {
   graphene_rect_t box;
 
-  if (tessera_canvas_hole_box (self, &box))
+  if (hole_box (self, &box))
     tessera_draw_outline (snapshot, (double) box.origin.x, (double) box.origin.y,
                           (double) box.size.width, (double) box.size.height, 2,
                           palette->accent);
@@ -180,8 +179,10 @@ first_of_pool (const TesseraLayout *layout)
   return NULL;
 }
 
-gboolean
-tessera_canvas_pool_box (TesseraCanvas *self, graphene_rect_t *out_box)
+/* Of the pool of the plan that the recorded run followed, for as long as it did. Returns:
+ * whether there is one, and it has a place. */
+static gboolean
+pool_box (TesseraCanvas *self, graphene_rect_t *out_box)
 {
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
   const TesseraLayout *layout = sheet->layout;
@@ -195,12 +196,12 @@ tessera_canvas_pool_box (TesseraCanvas *self, graphene_rect_t *out_box)
   if (bottom == TESSERA_NOWHERE)
     return FALSE;
   bottom -= first->addr - layout->pool_addr;
-  x = tessera_canvas_visible_x (self, tessera_sheet_t_of (sheet, first->born_index));
-  y = tessera_canvas_visible_y (self, (double) (bottom + layout->pool_bytes));
-  *out_box = GRAPHENE_RECT_INIT (
-      (float) x, (float) y,
-      (float) (tessera_canvas_visible_x (self, tessera_sheet_t_of (sheet, end)) - x),
-      (float) (tessera_canvas_visible_y (self, (double) bottom) - y));
+  x = visible_x (self, tessera_sheet_t_of (sheet, first->born_index));
+  y = visible_y (self, (double) (bottom + layout->pool_bytes));
+  *out_box =
+      GRAPHENE_RECT_INIT ((float) x, (float) y,
+                          (float) (visible_x (self, tessera_sheet_t_of (sheet, end)) - x),
+                          (float) (visible_y (self, (double) bottom) - y));
   return TRUE;
 }
 
@@ -210,7 +211,7 @@ draw_pool (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
 {
   graphene_rect_t box;
 
-  if (tessera_canvas_pool_box (self, &box))
+  if (pool_box (self, &box))
     tessera_draw_outline (snapshot, (double) box.origin.x, (double) box.origin.y,
                           (double) box.size.width, (double) box.size.height, 1.5,
                           palette->accent);
@@ -219,11 +220,12 @@ draw_pool (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
 static void
 draw_moment (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
 {
-  double x = round (tessera_canvas_x_of (
-      self, tessera_sheet_t_of (tessera_canvas_sheet (self), self->document->moment)));
-  int height = gtk_widget_get_height (GTK_WIDGET (self));
+  double x = round (
+      tessera_canvas_x_of (self, tessera_sheet_t_of (tessera_canvas_sheet (self),
+                                                     self->panel.document->moment)));
+  int height = gtk_widget_get_height (self->panel.box);
 
-  if (x >= 0 && x <= gtk_widget_get_width (GTK_WIDGET (self)))
+  if (x >= 0 && x <= gtk_widget_get_width (self->panel.box))
     tessera_draw_dashes (snapshot, x, 0, 1, height, 3, palette->dim);
 }
 
@@ -237,13 +239,354 @@ draw_block (
   if (block == TESSERA_NONE ||
       !tessera_scene_block_rect (tessera_canvas_sheet (self)->scene, block, &rect))
     return;
-  x = tessera_canvas_visible_x (self, rect.t0);
-  x1 = tessera_canvas_visible_x (self, rect.t1);
-  y = tessera_canvas_visible_y (self, rect.y1);
-  y1 = tessera_canvas_visible_y (self, rect.y0);
+  x = visible_x (self, rect.t0);
+  x1 = visible_x (self, rect.t1);
+  y = visible_y (self, rect.y1);
+  y1 = visible_y (self, rect.y0);
   tessera_draw_outline (snapshot, x - line, y - line, MAX (x1 - x, 2) + 2 * line,
                         MAX (y1 - y, 2) + 2 * line, line, rgb);
 }
+
+/* --- room for words --------------------------------------------------------------- */
+
+/* Air between two. */
+#define GAP 2
+
+void
+tessera_labels_begin (TesseraLabels *self, double width, double height)
+{
+  self->width = (float) width;
+  self->height = (float) height;
+  self->n_taken = 0;
+}
+
+void
+tessera_labels_avoid (TesseraLabels *self, const graphene_rect_t *box)
+{
+  if (self->n_taken < TESSERA_MOST_LABELS)
+    self->taken[self->n_taken++] = *box;
+}
+
+static gboolean
+is_free (const TesseraLabels *self, const graphene_rect_t *box)
+{
+  if (box->origin.y < 0 || box->origin.y + box->size.height > self->height)
+    return FALSE;
+  for (unsigned i = 0; i < self->n_taken; i++)
+    {
+      const graphene_rect_t *r = &self->taken[i];
+
+      if (box->origin.x < r->origin.x + r->size.width + GAP &&
+          r->origin.x < box->origin.x + box->size.width + GAP &&
+          box->origin.y < r->origin.y + r->size.height + GAP &&
+          r->origin.y < box->origin.y + box->size.height + GAP)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+tessera_labels_place (TesseraLabels *self, graphene_rect_t *box, double most_pixels)
+{
+  graphene_rect_t best = *box, at;
+  float wanted, least = INFINITY;
+
+  if (self->n_taken == TESSERA_MOST_LABELS)
+    return FALSE;
+  best.origin.x = fmaxf (fminf (best.origin.x, self->width - best.size.width), 0);
+  best.origin.y = fmaxf (fminf (best.origin.y, self->height - best.size.height), 0);
+  wanted = best.origin.y;
+  at = best;
+  if (is_free (self, &at))
+    least = 0;
+  /* Else the nearest free place touches one of those in the way. */
+  for (unsigned i = 0; least > 0 && i < 2 * self->n_taken; i++)
+    {
+      const graphene_rect_t *r = &self->taken[i / 2];
+      float way;
+
+      at.origin.y = i % 2 == 0 ? r->origin.y - at.size.height - GAP
+                               : r->origin.y + r->size.height + GAP;
+      way = fabsf (at.origin.y - wanted);
+      if (way < least && way <= most_pixels && is_free (self, &at))
+        {
+          best = at;
+          least = way;
+        }
+    }
+  if (isinf (least))
+    return FALSE;
+  *box = best;
+  tessera_labels_avoid (self, box);
+  return TRUE;
+}
+
+/* --- words ------------------------------------------------------------------------ */
+
+/* The device and the bound are said first; what finds no room beside what was said before
+ * is left out. */
+
+/* From the edge, and from what they are about. */
+#define MARGIN 7
+/* Around words on a ground of their own. */
+#define PAD 3
+/* How far they may make way before nobody knows what they are about. */
+#define MOST_WAY 60
+/* A selected block so small, in pixels, is not written over. */
+#define SMALL_BLOCK 80
+/* Failures nearer to each other than this have one label. */
+#define BETWEEN_FAILURES 160
+
+typedef struct
+{
+  TesseraCanvas *canvas;
+  GtkSnapshot *snapshot;
+  const TesseraPalette *palette;
+  TesseraLabels room;
+  int width, height;
+} Words;
+
+static PangoLayout *
+text_new (Words *words, const char *text, int *out_width, int *out_height)
+{
+  PangoLayout *layout = tessera_text_new (words->canvas->panel.box, text, 0.85, FALSE);
+
+  pango_layout_get_pixel_size (layout, out_width, out_height);
+  return layout;
+}
+
+/* At (@x, @y), or as near as there is room. Returns: whether there was any. */
+static gboolean
+say (Words *words, PangoLayout *text, double x, double y, double most_way, uint32_t rgb)
+{
+  graphene_rect_t box;
+  int w, h;
+
+  pango_layout_get_pixel_size (text, &w, &h);
+  box = GRAPHENE_RECT_INIT ((float) x - PAD, (float) round (y), (float) w + 2 * PAD,
+                            (float) h);
+  if (!tessera_labels_place (&words->room, &box, most_way))
+    return FALSE;
+  tessera_draw_label (words->snapshot, text, (double) box.origin.x + PAD,
+                      (double) box.origin.y, rgb, words->palette->background);
+  return TRUE;
+}
+
+/* --- lines ------------------------------------------------------------------------- */
+
+/* Where a line lies, which nothing is written across. Returns: whether it is seen. */
+static gboolean
+avoid_line (Words *words, uint64_t bytes, double *out_y)
+{
+  double y = round (tessera_canvas_y_of (words->canvas, (double) bytes));
+
+  *out_y = y;
+  if (bytes == 0 || y < 0 || y > words->height)
+    return FALSE;
+  tessera_labels_avoid (&words->room,
+                        &GRAPHENE_RECT_INIT (0, (float) y - 1, (float) words->width, 1));
+  return TRUE;
+}
+
+static void
+say_lines (Words *words)
+{
+  TesseraDocument *document = words->canvas->panel.document;
+  uint64_t device = document->ceiling_bytes, bound = tessera_document_bound (document);
+  g_autofree char *device_size = tessera_describe_bytes (device);
+  g_autofree char *device_text = g_strdup_printf (
+      "%s %s", document->ceiling_is_device ? "device" : "obtainable", device_size);
+  g_autofree char *bound_size = tessera_describe_bytes (bound);
+  g_autofree char *bound_text = g_strdup_printf ("bound %s", bound_size);
+  g_autoptr (PangoLayout) text = NULL;
+  double device_y, bound_y;
+  gboolean has_device = avoid_line (words, device, &device_y);
+  gboolean has_bound = avoid_line (words, bound, &bound_y);
+  int w, h;
+
+  if (has_device)
+    {
+      text = text_new (words, device_text, &w, &h);
+      say (words, text, words->width - w - MARGIN, device_y + 3, MOST_WAY,
+           words->palette->bad);
+      g_clear_object (&text);
+    }
+  if (!has_bound)
+    return;
+  text = text_new (words, bound_text, &w, &h);
+  say (words, text, MARGIN, bound_y - h - 4, MOST_WAY, words->palette->good);
+}
+
+/* --- marks ------------------------------------------------------------------------- */
+
+static void
+say_failure (Words *words, const TesseraOom *oom, double x)
+{
+  TesseraCanvas *self = words->canvas;
+  const TesseraParts *parts = &self->panel.document->verdict.parts;
+  g_autofree char *asked = tessera_describe_bytes (oom->size_bytes);
+  g_autofree char *hole = tessera_describe_bytes (parts->largest_hole_bytes);
+  g_autofree char *text = parts->event_index == oom->event_index
+                              ? g_strdup_printf ("asked %s, hole %s", asked, hole)
+                              : g_strdup_printf ("asked %s", asked);
+  g_autoptr (PangoLayout) title =
+      tessera_text_new (self->panel.box, "out of memory", 0.9, TRUE);
+  g_autoptr (PangoLayout) line = NULL;
+  graphene_rect_t box;
+  int w1, w2, h, h2;
+  double y = tessera_canvas_y_of (self, (double) self->panel.document->ceiling_bytes) + 4;
+
+  pango_layout_get_pixel_size (title, &w1, &h);
+  line = text_new (words, text, &w2, &h2);
+  /* Below the device's line, to the side of the mark where there is room. */
+  w2 = MAX (w1, w2) + 12;
+  x = x - w2 - 6 > 0 ? x - w2 - 6 : x + 8;
+  box = GRAPHENE_RECT_INIT (
+      (float) x, (float) round (self->panel.document->ceiling_bytes > 0 ? y : 8),
+      (float) w2, (float) (h + h2 + 8));
+  /* Where it is too low for both lines, the title says what the mark is. */
+  if (!tessera_labels_place (&words->room, &box, words->height))
+    {
+      g_clear_object (&line);
+      box.size = GRAPHENE_SIZE_INIT ((float) w1 + 12, (float) h + 6);
+      if (!tessera_labels_place (&words->room, &box, words->height))
+        return;
+    }
+  x = (double) box.origin.x;
+  y = (double) box.origin.y;
+  tessera_draw_pill (words->snapshot, x, y, (double) box.size.width,
+                     (double) box.size.height, 4, words->palette->background, 0.88);
+  tessera_draw_text (words->snapshot, title, x + 6, y + 3, words->palette->bad);
+  if (line != NULL)
+    tessera_draw_text (words->snapshot, line, x + 6, y + 4 + h, words->palette->dim);
+}
+
+static void
+say_failures (Words *words)
+{
+  TesseraCanvas *self = words->canvas;
+  const TesseraSheet *sheet = tessera_canvas_sheet (self);
+  const TesseraLayout *layout = sheet->layout;
+  double last_x = -INFINITY;
+
+  /* A plan has room for them. */
+  for (size_t i = 0; sheet->planned == NULL && i < layout->n_ooms; i++)
+    {
+      double x = tessera_canvas_x_of (
+          self, tessera_sheet_t_of (sheet, layout->ooms[i].event_index));
+
+      if (x < -MARGIN || x > words->width + MARGIN || x - last_x <= BETWEEN_FAILURES)
+        continue;
+      say_failure (words, &layout->ooms[i], x);
+      last_x = x;
+    }
+}
+
+static void
+say_hole (Words *words)
+{
+  const TesseraParts *parts = &words->canvas->panel.document->told.parts;
+  g_autofree char *size = tessera_describe_bytes (parts->largest_hole_bytes);
+  g_autofree char *words_of = g_strdup_printf ("largest hole %s", size);
+  g_autoptr (PangoLayout) text = NULL;
+  graphene_rect_t box;
+  double x, top, end;
+  int w, h;
+
+  if (!hole_box (words->canvas, &box))
+    return;
+  text = text_new (words, words_of, &w, &h);
+  /* In the middle of what can be seen of it. */
+  top = MAX ((double) box.origin.y, 0);
+  end = MIN ((double) box.origin.y + (double) box.size.height, words->height);
+  if (end - top <= h + 4)
+    return;
+  x = (double) box.origin.x - w - 8;
+  say (words, text, x > 0 ? x : (double) box.origin.x + (double) box.size.width + 8,
+       (top + end - h) / 2, (end - top - h) / 2, words->palette->accent);
+}
+
+static void
+say_pool (Words *words)
+{
+  const TesseraLayout *layout = tessera_canvas_sheet (words->canvas)->layout;
+  g_autofree char *size = tessera_describe_bytes (layout->pool_bytes);
+  g_autofree char *words_of = g_strdup_printf ("the plan's pool %s", size);
+  int w, h;
+  g_autoptr (PangoLayout) text = text_new (words, words_of, &w, &h);
+  graphene_rect_t box;
+
+  if (pool_box (words->canvas, &box) && box.size.height > (float) h + 8)
+    say (words, text,
+         MIN ((double) box.origin.x + (double) box.size.width, words->width) - w - 10,
+         (double) box.origin.y + 5, MOST_WAY, words->palette->accent);
+}
+
+/* The outline of what is selected says more than the grid. */
+static void
+avoid_selected (Words *words)
+{
+  TesseraCanvas *self = words->canvas;
+  TesseraView rect;
+  double x, y, width, height;
+
+  if (self->panel.document->selected == TESSERA_NONE ||
+      !tessera_scene_block_rect (tessera_canvas_sheet (self)->scene,
+                                 self->panel.document->selected, &rect))
+    return;
+  x = visible_x (self, rect.t0);
+  y = visible_y (self, rect.y1);
+  width = visible_x (self, rect.t1) - x;
+  height = visible_y (self, rect.y0) - y;
+  if (width < SMALL_BLOCK && height < SMALL_BLOCK)
+    tessera_labels_avoid (&words->room,
+                          &GRAPHENE_RECT_INIT ((float) x - 2, (float) y - 2,
+                                               (float) width + 4, (float) height + 4));
+}
+
+/* Above its line, else below, or not. */
+static void
+say_grid (Words *words)
+{
+  const TesseraView *v = &words->canvas->panel.document->view;
+  double step = tessera_canvas_grid_step_bytes (words->canvas);
+  uint32_t rgb = words->palette->dim;
+
+  for (double at = ceil (v->y0 / step) * step; at < v->y1; at += step)
+    {
+      double y = round (tessera_canvas_y_of (words->canvas, at));
+      g_autofree char *size = NULL;
+      g_autoptr (PangoLayout) text = NULL;
+      int w, h;
+
+      if (at <= 0 || y > words->height - 4)
+        continue;
+      size = tessera_describe_height ((uint64_t) at, step);
+      text = text_new (words, size, &w, &h);
+      if (y <= h + 2 || !say (words, text, MARGIN, y - h - 3, 0, rgb))
+        say (words, text, MARGIN, y + 3, 0, rgb);
+    }
+}
+
+static void
+draw_words (TesseraCanvas *self, GtkSnapshot *snapshot)
+{
+  Words words = { .canvas = self,
+                  .snapshot = snapshot,
+                  .palette = tessera_palette (self->panel.document->dark),
+                  .width = gtk_widget_get_width (self->panel.box),
+                  .height = gtk_widget_get_height (self->panel.box) };
+
+  tessera_labels_begin (&words.room, words.width, words.height);
+  say_lines (&words);
+  avoid_selected (&words);
+  say_hole (&words);
+  say_failures (&words);
+  say_pool (&words);
+  say_grid (&words);
+}
+
+/* --- the band, and all of it ------------------------------------------------------ */
 
 /* What the band covers: bytes of address and events of time. */
 static void
@@ -264,14 +607,13 @@ draw_band_words (TesseraCanvas *self,
                        : self->band == TESSERA_BAND_SELECT_MORE ? "select also"
                                                                 : "select",
                        bytes, events);
-  g_autoptr (PangoLayout) layout =
-      tessera_text_new (GTK_WIDGET (self), text, 0.85, FALSE);
+  g_autoptr (PangoLayout) layout = tessera_text_new (self->panel.box, text, 0.85, FALSE);
   int w, h;
   double x, y;
 
   pango_layout_get_pixel_size (layout, &w, &h);
   x = CLAMP (MIN (self->band_x, self->band_end_x) + 5, 5,
-             MAX (gtk_widget_get_width (GTK_WIDGET (self)) - w - 5, 5));
+             MAX (gtk_widget_get_width (self->panel.box) - w - 5, 5));
   y = MIN (self->band_y, self->band_end_y) - h - 4;
   if (y < 2)
     y = MIN (self->band_y, self->band_end_y) + 4;
@@ -298,7 +640,7 @@ draw_band (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
 void
 tessera_canvas_draw_marks (TesseraCanvas *self, GtkSnapshot *snapshot)
 {
-  TesseraDocument *document = self->document;
+  TesseraDocument *document = self->panel.document;
   const TesseraPalette *palette = tessera_palette (document->dark);
 
   draw_grid (self, snapshot, palette);
@@ -311,6 +653,6 @@ tessera_canvas_draw_marks (TesseraCanvas *self, GtkSnapshot *snapshot)
   if (document->hovered != document->selected)
     draw_block (self, snapshot, document->hovered, 1, palette->text);
   draw_block (self, snapshot, document->selected, 2, palette->select);
-  tessera_canvas_draw_words (self, snapshot);
+  draw_words (self, snapshot);
   draw_band (self, snapshot, palette);
 }

@@ -8,8 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/canvas/canvas-moving.h"
-#include "viewer/model/document.h"
+#include "viewer/canvas/private.h"
 
 #include <math.h>
 
@@ -28,9 +27,9 @@ hover_at (TesseraCanvas *self, double x, double y)
   if (sheet != NULL && x >= 0)
     block = tessera_scene_block_at (sheet->scene, tessera_canvas_t_at (self, x),
                                     tessera_canvas_bytes_at (self, y));
-  tessera_document_hover (self->document, self->side, block);
+  tessera_document_hover (self->panel.document, self->side, block);
   if (block != TESSERA_NONE)
-    gtk_widget_queue_draw (GTK_WIDGET (self)); /* the card follows the pointer */
+    gtk_widget_queue_draw (self->panel.box); /* the card follows the pointer */
 }
 
 static void
@@ -54,9 +53,9 @@ on_scroll (GtkEventControllerScroll *controller,
   GdkModifierType state =
       gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (controller));
   double x = self->pointer_x >= 0 ? self->pointer_x
-                                  : gtk_widget_get_width (GTK_WIDGET (self)) / 2.0;
+                                  : gtk_widget_get_width (self->panel.box) / 2.0;
   double y = self->pointer_y >= 0 ? self->pointer_y
-                                  : gtk_widget_get_height (GTK_WIDGET (self)) / 2.0;
+                                  : gtk_widget_get_height (self->panel.box) / 2.0;
   double factor;
 
   if (tessera_canvas_sheet (self) == NULL)
@@ -64,11 +63,11 @@ on_scroll (GtkEventControllerScroll *controller,
   /* A touch pad's sideways movement is a movement, not a zoom. */
   if (fabs (dx) > fabs (dy) && !(state & GDK_SHIFT_MASK))
     {
-      tessera_document_pan (self->document, dx * 0.05, 0);
+      tessera_document_pan (self->panel.document, dx * 0.05, 0);
       return TRUE;
     }
   factor = pow (WHEEL_FACTOR, -(fabs (dy) > 0 ? dy : dx));
-  tessera_document_zoom (self->document, state & GDK_SHIFT_MASK ? 1 : factor,
+  tessera_document_zoom (self->panel.document, state & GDK_SHIFT_MASK ? 1 : factor,
                          state & GDK_CONTROL_MASK ? 1 : factor,
                          tessera_canvas_t_at (self, x),
                          tessera_canvas_bytes_at (self, y));
@@ -88,7 +87,7 @@ on_pinch (GtkGestureZoom *gesture, double scale, TesseraCanvas *self)
   double x = self->pointer_x, y = self->pointer_y;
 
   gtk_gesture_get_bounding_box_center (GTK_GESTURE (gesture), &x, &y);
-  tessera_document_zoom (self->document, scale / self->pinch, scale / self->pinch,
+  tessera_document_zoom (self->panel.document, scale / self->pinch, scale / self->pinch,
                          tessera_canvas_t_at (self, x),
                          tessera_canvas_bytes_at (self, y));
   self->pinch = scale;
@@ -113,8 +112,8 @@ on_drag_begin (GtkGestureDrag *gesture, double x, double y, TesseraCanvas *self)
       gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (gesture));
   guint button = gtk_gesture_single_get_current_button (GTK_GESTURE_SINGLE (gesture));
 
-  gtk_widget_grab_focus (GTK_WIDGET (self));
-  self->drag_view = self->document->view;
+  gtk_widget_grab_focus (self->panel.box);
+  self->drag_view = self->panel.document->view;
   self->band = band_for (self, button, state);
   if (button == GDK_BUTTON_PRIMARY && self->band == TESSERA_BAND_NONE &&
       (state & GDK_CONTROL_MASK) == 0)
@@ -128,8 +127,8 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TesseraCanvas *se
 {
   const TesseraView *v = &self->drag_view;
   TesseraView next = *v;
-  double dt = dx / MAX (gtk_widget_get_width (GTK_WIDGET (self)), 1) * (v->t1 - v->t0);
-  double db = dy / MAX (gtk_widget_get_height (GTK_WIDGET (self)), 1) * (v->y1 - v->y0);
+  double dt = dx / MAX (gtk_widget_get_width (self->panel.box), 1) * (v->t1 - v->t0);
+  double db = dy / MAX (gtk_widget_get_height (self->panel.box), 1) * (v->y1 - v->y0);
 
   if (tessera_canvas_sheet (self) == NULL)
     return;
@@ -141,17 +140,17 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TesseraCanvas *se
   if (self->band != TESSERA_BAND_NONE)
     {
       self->band_end_x =
-          CLAMP (self->band_x + dx, 0, gtk_widget_get_width (GTK_WIDGET (self)));
+          CLAMP (self->band_x + dx, 0, gtk_widget_get_width (self->panel.box));
       self->band_end_y =
-          CLAMP (self->band_y + dy, 0, gtk_widget_get_height (GTK_WIDGET (self)));
-      gtk_widget_queue_draw (GTK_WIDGET (self));
+          CLAMP (self->band_y + dy, 0, gtk_widget_get_height (self->panel.box));
+      gtk_widget_queue_draw (self->panel.box);
       return;
     }
   next.t0 -= dt;
   next.t1 -= dt;
   next.y0 += db;
   next.y1 += db;
-  tessera_document_set_view (self->document, &next);
+  tessera_document_set_view (self->panel.document, &next);
 }
 
 static uint32_t
@@ -174,15 +173,16 @@ click (TesseraCanvas *self, double x, double y, GdkModifierType state)
   if (state & (GDK_CONTROL_MASK | GDK_SHIFT_MASK))
     {
       if (block != TESSERA_NONE && (state & GDK_SHIFT_MASK))
-        tessera_document_select_blocks (self->document, &block, 1, TESSERA_SELECT_MORE,
-                                        block);
+        tessera_document_select_blocks (self->panel.document, &block, 1,
+                                        TESSERA_SELECT_MORE, block);
       else if (block != TESSERA_NONE)
-        tessera_document_select_toggle (self->document, block);
+        tessera_document_select_toggle (self->panel.document, block);
       return;
     }
   tessera_document_set_moment (
-      self->document, tessera_axis_event_at (sheet->axis, tessera_canvas_t_at (self, x)));
-  tessera_document_select (self->document, block);
+      self->panel.document,
+      tessera_axis_event_at (sheet->axis, tessera_canvas_t_at (self, x)));
+  tessera_document_select (self->panel.document, block);
 }
 
 /* Of the block under the pointer, or of those selected where it is one of them. */
@@ -194,8 +194,9 @@ ask (TesseraCanvas *self, double x, double y)
   if (tessera_canvas_sheet (self) == NULL)
     return;
   block = block_at (self, x, y);
-  if (block != TESSERA_NONE && !tessera_document_is_selected (self->document, block))
-    tessera_document_select (self->document, block);
+  if (block != TESSERA_NONE &&
+      !tessera_document_is_selected (self->panel.document, block))
+    tessera_document_select (self->panel.document, block);
   tessera_canvas_pop_menu_up (self, x, y);
 }
 
@@ -214,14 +215,14 @@ tessera_canvas_band_view (const TesseraCanvas *self)
 static void
 zoom_to_band (TesseraCanvas *self, gboolean wide, gboolean high)
 {
-  const TesseraView *v = &self->document->view;
+  const TesseraView *v = &self->panel.document->view;
   TesseraView next = tessera_canvas_band_view (self);
 
   if (!wide)
     next.t0 = v->t0, next.t1 = v->t1;
   if (!high)
     next.y0 = v->y0, next.y1 = v->y1;
-  tessera_document_set_view (self->document, &next);
+  tessera_document_set_view (self->panel.document, &next);
 }
 
 static void
@@ -232,7 +233,7 @@ end_band (TesseraCanvas *self, TesseraBand band, gboolean wide, gboolean high)
   if (band == TESSERA_BAND_ZOOM)
     zoom_to_band (self, wide, high);
   else
-    tessera_document_select_in (self->document, self->side, &rect,
+    tessera_document_select_in (self->panel.document, self->side, &rect,
                                 band == TESSERA_BAND_SELECT_MORE ? TESSERA_SELECT_MORE
                                                                  : TESSERA_SELECT_ONLY);
 }
@@ -247,7 +248,7 @@ on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TesseraCanvas *self)
   self->band = TESSERA_BAND_NONE;
   if (self->pinning)
     tessera_canvas_end_pin (self, fabs (dx) >= 3 || fabs (dy) >= 3);
-  gtk_widget_queue_draw (GTK_WIDGET (self));
+  gtk_widget_queue_draw (self->panel.box);
   if (band != TESSERA_BAND_NONE && (fabs (dx) >= LEAST_BAND || fabs (dy) >= LEAST_BAND))
     end_band (self, band, fabs (dx) >= LEAST_BAND, fabs (dy) >= LEAST_BAND);
   else if (band == TESSERA_BAND_ZOOM)
@@ -263,7 +264,7 @@ on_drag_cancel (GtkGesture *gesture, GdkEventSequence *sequence, TesseraCanvas *
   self->band = TESSERA_BAND_NONE;
   if (self->pinning)
     tessera_canvas_end_pin (self, FALSE);
-  gtk_widget_queue_draw (GTK_WIDGET (self));
+  gtk_widget_queue_draw (self->panel.box);
 }
 
 static void
@@ -276,7 +277,7 @@ add_drag (TesseraCanvas *self, guint button)
   g_signal_connect (drag, "drag-update", G_CALLBACK (on_drag_update), self);
   g_signal_connect (drag, "drag-end", G_CALLBACK (on_drag_end), self);
   g_signal_connect (drag, "cancel", G_CALLBACK (on_drag_cancel), self);
-  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drag));
+  gtk_widget_add_controller (self->panel.box, GTK_EVENT_CONTROLLER (drag));
 }
 
 void
@@ -290,12 +291,12 @@ tessera_canvas_add_controllers (TesseraCanvas *self)
   g_signal_connect (motion, "motion", G_CALLBACK (on_motion), self);
   g_signal_connect (motion, "enter", G_CALLBACK (on_motion), self);
   g_signal_connect (motion, "leave", G_CALLBACK (on_leave), self);
-  gtk_widget_add_controller (GTK_WIDGET (self), motion);
+  gtk_widget_add_controller (self->panel.box, motion);
   g_signal_connect (scroll, "scroll", G_CALLBACK (on_scroll), self);
-  gtk_widget_add_controller (GTK_WIDGET (self), scroll);
+  gtk_widget_add_controller (self->panel.box, scroll);
   g_signal_connect (pinch, "begin", G_CALLBACK (on_pinch_begin), self);
   g_signal_connect (pinch, "scale-changed", G_CALLBACK (on_pinch), self);
-  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (pinch));
+  gtk_widget_add_controller (self->panel.box, GTK_EVENT_CONTROLLER (pinch));
   add_drag (self, GDK_BUTTON_PRIMARY);
   add_drag (self, GDK_BUTTON_SECONDARY);
 }

@@ -4,13 +4,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/canvas/canvas-moving.h"
+#include "viewer/canvas/private.h"
 
 #include <math.h>
-
-#include "viewer/canvas/box-image.h"
-#include "viewer/kit/draw.h"
-#include "viewer/model/document.h"
 
 /* Long enough for the eye to follow, too short to wait for. */
 #define MOVES_US 320000
@@ -23,18 +19,23 @@
 /* Outlines of one proposal; more cannot be told apart. */
 #define MOST_OUTLINES 1500
 
+typedef struct
+{
+  double x, y, width, height; /* logical pixels */
+} Box;
+
 /* Where a rectangle of the world lies, cut to what can be seen. FALSE: nowhere. */
 static gboolean
-box_of (TesseraCanvas *self, const TesseraView *rect, TesseraBox *out_box)
+box_of (TesseraCanvas *self, const TesseraView *rect, Box *out_box)
 {
-  double right = gtk_widget_get_width (GTK_WIDGET (self)) + 4;
-  double bottom = gtk_widget_get_height (GTK_WIDGET (self)) + 4;
+  double right = gtk_widget_get_width (self->panel.box) + 4;
+  double bottom = gtk_widget_get_height (self->panel.box) + 4;
   double x0 = CLAMP (tessera_canvas_x_of (self, rect->t0), -4, right);
   double x1 = CLAMP (tessera_canvas_x_of (self, rect->t1), -4, right);
   double y0 = CLAMP (tessera_canvas_y_of (self, rect->y1), -4, bottom);
   double y1 = CLAMP (tessera_canvas_y_of (self, rect->y0), -4, bottom);
 
-  *out_box = (TesseraBox){ x0, y0, MAX (x1 - x0, 1), MAX (y1 - y0, 1) };
+  *out_box = (Box){ x0, y0, MAX (x1 - x0, 1), MAX (y1 - y0, 1) };
   return x1 > 0 && x0 < right - 4 && y1 > 0 && y0 < bottom - 4;
 }
 
@@ -52,9 +53,9 @@ progress_of (const TesseraCanvas *self)
 }
 
 static gboolean
-on_tick (GtkWidget *widget, GdkFrameClock *clock, gpointer unused)
+on_tick (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
 {
-  TesseraCanvas *self = TESSERA_CANVAS (widget);
+  TesseraCanvas *self = user;
 
   self->moves_now_us = gdk_frame_clock_get_frame_time (clock);
   if (self->moves_begin_us == 0)
@@ -71,7 +72,7 @@ void
 tessera_canvas_stop_moves (TesseraCanvas *self)
 {
   if (self->moves_tick != 0)
-    gtk_widget_remove_tick_callback (GTK_WIDGET (self), self->moves_tick);
+    gtk_widget_remove_tick_callback (self->panel.box, self->moves_tick);
   self->moves_tick = 0;
   g_clear_pointer (&self->moves, tessera_moves_unref);
 }
@@ -79,61 +80,74 @@ tessera_canvas_stop_moves (TesseraCanvas *self)
 void
 tessera_canvas_start_moves (TesseraCanvas *self)
 {
-  TesseraMoves *moves = self->document->moves;
+  TesseraMoves *moves = self->panel.document->moves;
   gboolean animate = TRUE;
 
   tessera_canvas_stop_moves (self);
-  g_object_get (gtk_widget_get_settings (GTK_WIDGET (self)), "gtk-enable-animations",
+  g_object_get (gtk_widget_get_settings (self->panel.box), "gtk-enable-animations",
                 &animate, NULL);
   if (!animate || moves == NULL || moves->n_moves == 0 ||
-      !gtk_widget_get_mapped (GTK_WIDGET (self)))
+      !gtk_widget_get_mapped (self->panel.box))
     return;
   self->moves = tessera_moves_ref (moves);
   self->moves_begin_us = self->moves_now_us = 0;
-  self->moves_tick =
-      gtk_widget_add_tick_callback (GTK_WIDGET (self), on_tick, NULL, NULL);
+  self->moves_tick = gtk_widget_add_tick_callback (self->panel.box, on_tick, self, NULL);
+}
+
+/* Boxes go to the nearest pixels. */
+static void
+add_box (cairo_t *cr, const Box *box)
+{
+  cairo_rectangle (cr, round (box->x), round (box->y), MAX (round (box->width), 1),
+                   MAX (round (box->height), 1));
 }
 
 static void
-draw_move (TesseraCanvas *self,
-           TesseraBoxImage *image,
-           const TesseraMove *move,
-           const TesseraPalette *palette)
+draw_move (TesseraCanvas *self, cairo_t *cr, const TesseraMove *move)
 {
-  const TesseraPaint *paint = self->document->paint;
+  const TesseraPaint *paint = self->panel.document->paint;
   double dy = (move->from_y0 - move->to.y0) * (1 - progress_of (self));
   TesseraView rect = { move->to.t0, move->to.t1, move->to.y0 + dy, move->to.y1 + dy };
-  TesseraBox box;
+  gboolean is_lit = paint->lit == NULL || tessera_selection_has (paint->lit, move->block);
+  Box box;
 
   if ((paint->shown != NULL && !paint->shown[move->block]) || !box_of (self, &rect, &box))
     return;
-  tessera_box_image_fill (
-      image, &box, paint->ink.block_rgb[move->block],
-      paint->lit == NULL || tessera_selection_has (paint->lit, move->block) ? 1 : DIMMED);
-  if (box.height > EDGED && box.width > EDGED)
-    tessera_box_image_outline (image, &box, palette->background);
+  tessera_set_source (cr, paint->ink.block_rgb[move->block], is_lit ? 1 : DIMMED);
+  add_box (cr, &box);
+  cairo_fill (cr);
+  if (box.height <= EDGED || box.width <= EDGED)
+    return;
+  tessera_set_source (cr, tessera_palette (self->panel.document->dark)->background, 1);
+  cairo_rectangle (cr, round (box.x) + 0.5, round (box.y) + 0.5, round (box.width) - 1,
+                   round (box.height) - 1);
+  cairo_stroke (cr);
 }
 
+/* A renderer takes 2 us for each box that it hears of: all of them are one node. */
 void
 tessera_canvas_draw_moves (TesseraCanvas *self, GtkSnapshot *snapshot)
 {
-  GtkWidget *widget = GTK_WIDGET (self);
-  const TesseraPalette *palette = tessera_palette (self->document->dark);
-  TesseraBoxImage *image;
-  TesseraBox box;
+  int width = gtk_widget_get_width (self->panel.box);
+  int height = gtk_widget_get_height (self->panel.box);
+  cairo_t *cr;
+  Box box;
 
-  if (self->moves == NULL || self->document->paint == NULL)
+  if (self->moves == NULL || self->panel.document->paint == NULL)
     return;
-  image = tessera_box_image_new (gtk_widget_get_width (widget),
-                                 gtk_widget_get_height (widget),
-                                 gtk_widget_get_scale_factor (widget));
+  cr = gtk_snapshot_append_cairo (
+      snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
+  cairo_set_antialias (cr, CAIRO_ANTIALIAS_NONE);
+  cairo_set_line_width (cr, 1);
   /* The picture below shows where they are to be: nobody is there yet. */
+  tessera_set_source (cr, tessera_palette (self->panel.document->dark)->reserved, 1);
   for (size_t i = 0; i < self->moves->n_moves; i++)
     if (box_of (self, &self->moves->moves[i].to, &box))
-      tessera_box_image_fill (image, &box, palette->reserved, 1);
+      add_box (cr, &box);
+  cairo_fill (cr);
   for (size_t i = 0; i < self->moves->n_moves; i++)
-    draw_move (self, image, &self->moves->moves[i], palette);
-  tessera_box_image_draw (image, snapshot);
+    draw_move (self, cr, &self->moves->moves[i]);
+  cairo_destroy (cr);
 }
 
 /* --- by hand --------------------------------------------------------------------------
@@ -146,35 +160,35 @@ tessera_canvas_begin_pin (TesseraCanvas *self, double x, double y)
 
   if (self->side != TESSERA_SIDE_RIGHT || sheet == NULL ||
       !tessera_document_is_selected (
-          self->document,
+          self->panel.document,
           tessera_scene_block_at (sheet->scene, tessera_canvas_t_at (self, x),
                                   tessera_canvas_bytes_at (self, y))))
     return FALSE;
   self->pinning = TRUE;
   self->pin_dy = 0;
-  tessera_document_propose (self->document);
+  tessera_document_propose (self->panel.document);
   return TRUE;
 }
 
 static double
 bytes_a_pixel (TesseraCanvas *self)
 {
-  const TesseraView *v = &self->document->view;
+  const TesseraView *v = &self->panel.document->view;
 
-  return (v->y1 - v->y0) / MAX (gtk_widget_get_height (GTK_WIDGET (self)), 1);
+  return (v->y1 - v->y0) / MAX (gtk_widget_get_height (self->panel.box), 1);
 }
 
 void
 tessera_canvas_update_pin (TesseraCanvas *self, double dy)
 {
-  const TesseraLandings *landings = self->document->proposal.landings;
+  const TesseraLandings *landings = self->panel.document->proposal.landings;
   double scale = bytes_a_pixel (self);
 
   /* Its places may still be looked for: then it goes where the hand is once they are
    * there. */
   self->pin_dy = dy;
   if (landings != NULL)
-    tessera_document_propose_at (self->document,
+    tessera_document_propose_at (self->panel.document,
                                  (int64_t) ((double) landings->base_bytes - dy * scale),
                                  (uint64_t) (REACH_PIXELS * scale));
 }
@@ -182,26 +196,26 @@ tessera_canvas_update_pin (TesseraCanvas *self, double dy)
 void
 tessera_canvas_end_pin (TesseraCanvas *self, gboolean is_drop)
 {
-  const TesseraProposal *proposal = &self->document->proposal;
+  const TesseraProposal *proposal = &self->panel.document->proposal;
 
   self->pinning = FALSE;
   if (is_drop && proposal->landings != NULL &&
       proposal->offset_bytes != proposal->landings->base_bytes)
-    tessera_document_accept_proposal (self->document);
+    tessera_document_accept_proposal (self->panel.document);
   else
-    tessera_document_drop_proposal (self->document);
+    tessera_document_drop_proposal (self->panel.document);
 }
 
 static void
 draw_pushed (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
 {
   const TesseraScene *scene = tessera_canvas_sheet (self)->scene;
-  const GArray *pushed = self->document->proposal.pushed;
+  const GArray *pushed = self->panel.document->proposal.pushed;
 
   for (guint i = 0; i < MIN (pushed->len, MOST_OUTLINES); i++)
     {
       TesseraView rect;
-      TesseraBox box;
+      Box box;
 
       if (tessera_scene_block_rect (scene, g_array_index (pushed, uint32_t, i), &rect) &&
           box_of (self, &rect, &box))
@@ -218,11 +232,11 @@ static void
 draw_label (TesseraCanvas *self,
             GtkSnapshot *snapshot,
             const TesseraPalette *palette,
-            TesseraBox box)
+            Box box)
 {
-  int width = gtk_widget_get_width (GTK_WIDGET (self)), w, h;
-  g_autofree char *text = tessera_document_describe_proposal (self->document);
-  g_autoptr (PangoLayout) layout = tessera_text_new (GTK_WIDGET (self), text, 1, TRUE);
+  int width = gtk_widget_get_width (self->panel.box), w, h;
+  g_autofree char *text = tessera_document_describe_proposal (self->panel.document);
+  g_autoptr (PangoLayout) layout = tessera_text_new (self->panel.box, text, 1, TRUE);
   double y;
 
   pango_layout_get_pixel_size (layout, &w, &h);
@@ -235,11 +249,11 @@ draw_label (TesseraCanvas *self,
 void
 tessera_canvas_draw_proposal (TesseraCanvas *self, GtkSnapshot *snapshot)
 {
-  const TesseraPalette *palette = tessera_palette (self->document->dark);
-  const TesseraProposal *proposal = &self->document->proposal;
+  const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
+  const TesseraProposal *proposal = &self->panel.document->proposal;
   const TesseraLandings *landings = proposal->landings;
-  const TesseraPaint *paint = self->document->paint;
-  TesseraBox whole = { 0, INFINITY, 0, 0 };
+  const TesseraPaint *paint = self->panel.document->paint;
+  Box whole = { 0, INFINITY, 0, 0 };
   double dy;
 
   if (landings == NULL || self->side != TESSERA_SIDE_RIGHT || paint == NULL)
@@ -250,7 +264,7 @@ tessera_canvas_draw_proposal (TesseraCanvas *self, GtkSnapshot *snapshot)
     {
       uint32_t block = landings->blocks[i];
       TesseraView rect;
-      TesseraBox box;
+      Box box;
 
       if (!tessera_scene_block_rect (tessera_canvas_sheet (self)->scene, block, &rect))
         continue;

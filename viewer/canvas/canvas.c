@@ -3,56 +3,48 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/canvas/canvas.h"
-
-#include "viewer/canvas/canvas-moving.h"
-#include "viewer/model/document.h"
-#include "viewer/kit/draw.h"
-
-G_DEFINE_TYPE (TesseraCanvas, tessera_canvas, GTK_TYPE_WIDGET)
+#include "viewer/canvas/private.h"
 
 double
 tessera_canvas_x_of (const TesseraCanvas *self, double t)
 {
-  const TesseraView *v = &self->document->view;
-
-  return (t - v->t0) / (v->t1 - v->t0) * gtk_widget_get_width (GTK_WIDGET (self));
+  return tessera_view_x_of (&self->panel, t);
 }
 
 double
 tessera_canvas_y_of (const TesseraCanvas *self, double bytes)
 {
-  const TesseraView *v = &self->document->view;
+  const TesseraView *v = &self->panel.document->view;
 
-  return (v->y1 - bytes) / (v->y1 - v->y0) * gtk_widget_get_height (GTK_WIDGET (self));
+  return (v->y1 - bytes) / (v->y1 - v->y0) * gtk_widget_get_height (self->panel.box);
 }
 
 double
 tessera_canvas_t_at (const TesseraCanvas *self, double x)
 {
-  const TesseraView *v = &self->document->view;
-
-  return v->t0 + x / MAX (gtk_widget_get_width (GTK_WIDGET (self)), 1) * (v->t1 - v->t0);
+  return tessera_view_t_at (&self->panel, x);
 }
 
 double
 tessera_canvas_bytes_at (const TesseraCanvas *self, double y)
 {
-  const TesseraView *v = &self->document->view;
+  const TesseraView *v = &self->panel.document->view;
 
-  return v->y1 - y / MAX (gtk_widget_get_height (GTK_WIDGET (self)), 1) * (v->y1 - v->y0);
+  return v->y1 - y / MAX (gtk_widget_get_height (self->panel.box), 1) * (v->y1 - v->y0);
 }
 
 const TesseraSheet *
 tessera_canvas_sheet (const TesseraCanvas *self)
 {
-  return self->document->sheets[self->side];
+  return self->panel.document->sheets[self->side];
 }
+
+/* --- for who does not see it ------------------------------------------------------ */
 
 static void
 say_value (TesseraCanvas *self)
 {
-  TesseraDocument *document = self->document;
+  TesseraDocument *document = self->panel.document;
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
   g_autofree char *proposed = tessera_document_describe_proposal (document);
   g_autofree char *text = NULL;
@@ -77,7 +69,7 @@ say_value (TesseraCanvas *self)
       text = g_strdup_printf ("%sblock of %s, %s, %s", several != NULL ? several : "",
                               size, life, place);
     }
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self),
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->panel.box),
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, text, -1);
 }
 
@@ -88,10 +80,10 @@ say_label (TesseraCanvas *self)
   gboolean is_plan =
       sheet != NULL ? sheet->planned != NULL : self->side == TESSERA_SIDE_RIGHT;
 
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  is_plan ? "Planned layout, time by address"
-                                          : "PyTorch's layout, time by address",
-                                  -1);
+  gtk_accessible_update_property (
+      GTK_ACCESSIBLE (self->panel.box), GTK_ACCESSIBLE_PROPERTY_LABEL,
+      is_plan ? "Planned layout, time by address" : "PyTorch's layout, time by address",
+      -1);
 }
 
 static void
@@ -100,10 +92,10 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   TesseraCanvas *self = user;
 
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS))
-    say_label (self);
-
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS))
-    tessera_tiles_set_sheet (self->tiles, document->sheets[self->side]);
+    {
+      say_label (self);
+      tessera_tiles_set_sheet (self->tiles, document->sheets[self->side]);
+    }
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_SELECTION))
     tessera_tiles_set_paint (self->tiles, document->paint);
   if (self->side == TESSERA_SIDE_RIGHT && (what & TESSERA_CHANGED_SHEETS) &&
@@ -115,33 +107,172 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
       (TESSERA_CHANGED_SELECTION | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_PROPOSAL))
     say_value (self);
   if (what & ~(guint) TESSERA_CHANGED_WORK)
-    gtk_widget_queue_draw (GTK_WIDGET (self));
+    gtk_widget_queue_draw (self->panel.box);
 }
+
+/* --- the card beside the pointer -------------------------------------------------- */
+
+/* What the block under the pointer is, in a few lines. Drawn, not a GtkTooltip: it must
+ * follow the pointer without delay. */
+
+#define MARGIN 8
+#define AWAY 14 /* from the pointer */
+
+static void
+append_word (GString *text, const char *word)
+{
+  if (*word == '\0')
+    return;
+  if (text->len > 0)
+    g_string_append (text, " · ");
+  g_string_append (text, word);
+}
+
+static char *
+second_line (TesseraCanvas *self, uint32_t block)
+{
+  TesseraData *data = self->panel.document->data;
+  g_autofree char *life = tessera_describe_life (data, block);
+  g_autofree char *phases = tessera_describe_phases (data, block);
+  g_autofree char *birth = tessera_describe_birth (data, block);
+  GString *text = g_string_new (life);
+
+  append_word (text, *phases != '\0' ? phases : birth);
+  return g_string_free (text, FALSE);
+}
+
+static char *
+third_line (TesseraCanvas *self, uint32_t block)
+{
+  g_autofree char *place = tessera_describe_place (tessera_canvas_sheet (self), block);
+  g_autofree char *group = tessera_describe_group (self->panel.document->data, block);
+  GString *text = g_string_new (place);
+
+  append_word (text, group);
+  return g_string_free (text, FALSE);
+}
+
+static void
+draw_card (TesseraCanvas *self, GtkSnapshot *snapshot)
+{
+  TesseraDocument *document = self->panel.document;
+  const TesseraPalette *palette = tessera_palette (document->dark);
+  uint32_t block = document->hovered;
+  int canvas_width = gtk_widget_get_width (self->panel.box);
+  int canvas_height = gtk_widget_get_height (self->panel.box);
+  g_autofree char *size = NULL, *title = NULL, *second = NULL, *third = NULL,
+                  *source = NULL;
+  g_autoptr (PangoLayout) head = NULL, body = NULL;
+  g_autofree char *lines = NULL;
+  int w1, w2, h1, h2;
+  double x, y, width, height;
+
+  if (block == TESSERA_NONE || document->hovered_side != self->side ||
+      self->pointer_x < 0 || self->band != TESSERA_BAND_NONE)
+    return;
+  size = tessera_describe_bytes (document->data->blocks->blocks[block].size_bytes);
+  title = g_strdup_printf (
+      "%s, %s", size,
+      tessera_class_name (document->data->blocks->blocks[block].lifetime_class));
+  second = second_line (self, block);
+  third = third_line (self, block);
+  source = tessera_describe_source (document->data, block);
+  lines = g_strjoin ("\n", second, third, *source != '\0' ? source : NULL, NULL);
+  head = tessera_text_new (self->panel.box, title, 1.0, TRUE);
+  body = tessera_text_new (self->panel.box, lines, 0.85, FALSE);
+  pango_layout_set_ellipsize (body, PANGO_ELLIPSIZE_END);
+  pango_layout_set_width (body, (canvas_width - 2 * MARGIN - 8) * PANGO_SCALE);
+  pango_layout_get_pixel_size (head, &w1, &h1);
+  pango_layout_get_pixel_size (body, &w2, &h2);
+  width = MAX (w1, w2) + 2 * MARGIN;
+  height = h1 + h2 + 2 * MARGIN - 2;
+  x = self->pointer_x + AWAY;
+  if (x + width > canvas_width - 4)
+    x = MAX (self->pointer_x - AWAY - width, 4);
+  y = self->pointer_y + AWAY;
+  if (y + height > canvas_height - 4)
+    y = MAX (self->pointer_y - AWAY - height, 4);
+  tessera_draw_pill (snapshot, x - 1, y - 1, width + 2, height + 2, 7, palette->frame, 1);
+  tessera_draw_pill (snapshot, x, y, width, height, 6, palette->background, 0.97);
+  tessera_draw_text (snapshot, head, x + MARGIN, y + MARGIN - 2, palette->text);
+  tessera_draw_text (snapshot, body, x + MARGIN, y + MARGIN + h1, palette->dim);
+}
+
+/* --- what can be done with the selected blocks, as a menu where they are ----------- */
+
+static void
+make_menu (TesseraCanvas *self)
+{
+  g_autoptr (GtkBuilder) builder =
+      gtk_builder_new_from_resource ("/org/tessera/Viewer/menus.ui");
+
+  g_autoptr (GMenuModel) edits = tessera_edit_menu_model ();
+  GMenu *menu = G_MENU (gtk_builder_get_object (builder, "block-menu"));
+
+  g_menu_append_submenu (menu, "Edit the plan", edits);
+  self->menu = gtk_popover_menu_new_from_model (G_MENU_MODEL (menu));
+  gtk_popover_set_has_arrow (GTK_POPOVER (self->menu), FALSE);
+  gtk_widget_set_halign (self->menu, GTK_ALIGN_START);
+  gtk_widget_set_name (self->menu, "block-menu");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->menu),
+                                  GTK_ACCESSIBLE_PROPERTY_LABEL, "Selected blocks", -1);
+  gtk_widget_set_parent (self->menu, self->panel.box);
+}
+
+void
+tessera_canvas_pop_menu_up (TesseraCanvas *self, double x, double y)
+{
+  if (self->menu == NULL)
+    make_menu (self);
+  gtk_popover_set_pointing_to (GTK_POPOVER (self->menu),
+                               &(GdkRectangle){ (int) x, (int) y, 1, 1 });
+  gtk_popover_popup (GTK_POPOVER (self->menu));
+}
+
+void
+tessera_canvas_ask (GtkWidget *canvas)
+{
+  TesseraCanvas *self = tessera_panel_of (canvas);
+  int width = gtk_widget_get_width (self->panel.box);
+  int height = gtk_widget_get_height (self->panel.box);
+  const TesseraSheet *sheet = tessera_canvas_sheet (self);
+  TesseraView rect = self->panel.document->view;
+  double x, y;
+
+  if (sheet == NULL)
+    return;
+  if (self->panel.document->selected != TESSERA_NONE)
+    (void) tessera_scene_block_rect (sheet->scene, self->panel.document->selected, &rect);
+  x = tessera_canvas_x_of (self, (rect.t0 + rect.t1) / 2);
+  y = tessera_canvas_y_of (self, (rect.y0 + rect.y1) / 2);
+  tessera_canvas_pop_menu_up (self, CLAMP (x, 0, width), CLAMP (y, 0, height));
+}
+
+/* --- the canvas ------------------------------------------------------------------- */
 
 static void
 on_tile (gpointer user)
 {
-  gtk_widget_queue_draw (user);
+  gtk_widget_queue_draw (((TesseraCanvas *) user)->panel.box);
 }
 
 gboolean
-tessera_canvas_is_complete (TesseraCanvas *self)
+tessera_canvas_is_complete (GtkWidget *canvas)
 {
+  const TesseraCanvas *self = tessera_panel_of (canvas);
+
   return self->moves == NULL && tessera_tiles_is_complete (self->tiles);
 }
 
 static void
-tessera_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+draw (gpointer user, GtkSnapshot *snapshot, int width, int height)
 {
-  TesseraCanvas *self = TESSERA_CANVAS (widget);
-  const TesseraPalette *palette = tessera_palette (self->document->dark);
-  int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
+  TesseraCanvas *self = user;
+  const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
 
-  gtk_snapshot_push_clip (snapshot,
-                          &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
   tessera_draw_box (snapshot, 0, 0, width, height, palette->background, 1);
-  tessera_tiles_snapshot (self->tiles, snapshot, &self->document->view, width, height,
-                          gtk_widget_get_scale_factor (widget),
+  tessera_tiles_snapshot (self->tiles, snapshot, &self->panel.document->view, width,
+                          height, gtk_widget_get_scale_factor (self->panel.box),
                           self->pointer_x >= 0 ? self->pointer_x : width / 2.0,
                           self->pointer_y >= 0 ? self->pointer_y : height / 2.0);
   tessera_canvas_draw_moves (self, snapshot);
@@ -151,102 +282,38 @@ tessera_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       tessera_canvas_draw_proposal (self, snapshot);
     }
   tessera_draw_outline (snapshot, 0, 0, width, height, 1, palette->frame);
-  if (gtk_widget_has_visible_focus (widget))
-    tessera_draw_outline (snapshot, 0, 0, width, height, 2, palette->accent);
   if (tessera_canvas_sheet (self) != NULL)
-    tessera_canvas_draw_card (self, snapshot);
-  gtk_snapshot_pop (snapshot);
+    draw_card (self, snapshot);
 }
 
 static void
-tessera_canvas_measure (GtkWidget *widget,
-                        GtkOrientation orientation,
-                        int for_size,
-                        int *minimum,
-                        int *natural,
-                        int *minimum_baseline,
-                        int *natural_baseline)
+on_destroy (GtkWidget *canvas, TesseraCanvas *self)
 {
-  *minimum = orientation == GTK_ORIENTATION_HORIZONTAL ? 160 : 56;
-  *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 480 : 400;
-}
-
-void
-tessera_canvas_ask (TesseraCanvas *self)
-{
-  int width = gtk_widget_get_width (GTK_WIDGET (self));
-  int height = gtk_widget_get_height (GTK_WIDGET (self));
-  const TesseraSheet *sheet = tessera_canvas_sheet (self);
-  TesseraView rect = self->document->view;
-  double x, y;
-
-  if (sheet == NULL)
-    return;
-  if (self->document->selected != TESSERA_NONE)
-    (void) tessera_scene_block_rect (sheet->scene, self->document->selected, &rect);
-  x = tessera_canvas_x_of (self, (rect.t0 + rect.t1) / 2);
-  y = tessera_canvas_y_of (self, (rect.y0 + rect.y1) / 2);
-  tessera_canvas_pop_menu_up (self, CLAMP (x, 0, width), CLAMP (y, 0, height));
-}
-
-static void
-tessera_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
-{
-  TesseraCanvas *self = TESSERA_CANVAS (widget);
-
-  if (self->menu != NULL)
-    gtk_popover_present (GTK_POPOVER (self->menu));
-}
-
-static void
-tessera_canvas_dispose (GObject *object)
-{
-  TesseraCanvas *self = TESSERA_CANVAS (object);
-
   tessera_canvas_stop_moves (self);
-  if (self->document != NULL)
-    g_clear_signal_handler (&self->changed_handler, self->document);
   g_clear_pointer (&self->menu, gtk_widget_unparent);
-  g_clear_pointer (&self->tiles, tessera_tiles_free);
-  g_clear_object (&self->document);
-  G_OBJECT_CLASS (tessera_canvas_parent_class)->dispose (object);
 }
 
 static void
-tessera_canvas_class_init (TesseraCanvasClass *class)
+canvas_clear (gpointer canvas)
 {
-  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (class);
-
-  G_OBJECT_CLASS (class)->dispose = tessera_canvas_dispose;
-  widget_class->snapshot = tessera_canvas_snapshot;
-  widget_class->measure = tessera_canvas_measure;
-  widget_class->size_allocate = tessera_canvas_size_allocate;
-  gtk_widget_class_set_css_name (widget_class, "canvas");
-  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
-}
-
-static void
-tessera_canvas_init (TesseraCanvas *self)
-{
-  self->tiles = tessera_tiles_new (on_tile, self);
-  self->pointer_x = self->pointer_y = -1;
-  gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
-  gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);
-  gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
-  tessera_canvas_add_controllers (self);
+  tessera_tiles_free (((TesseraCanvas *) canvas)->tiles);
 }
 
 GtkWidget *
 tessera_canvas_new (TesseraDocument *document, TesseraSide side)
 {
-  TesseraCanvas *self = g_object_new (TESSERA_TYPE_CANVAS, NULL);
+  static const TesseraDrawingKind kind = { draw, 160, 56, 480, 400 };
+  TesseraCanvas *self = tessera_drawing_new (
+      sizeof *self, document, side == TESSERA_SIDE_LEFT ? "canvas-left" : "canvas-right",
+      &kind, canvas_clear);
 
-  self->document = g_object_ref (document);
   self->side = side;
-  self->changed_handler =
-      g_signal_connect (document, "changed", G_CALLBACK (on_changed), self);
-  gtk_widget_set_name (GTK_WIDGET (self),
-                       side == TESSERA_SIDE_LEFT ? "canvas-left" : "canvas-right");
-  on_changed (document, TESSERA_CHANGED_ALL, self);
-  return GTK_WIDGET (self);
+  self->tiles = tessera_tiles_new (on_tile, self);
+  self->pointer_x = self->pointer_y = -1;
+  gtk_widget_set_focusable (self->panel.box, TRUE);
+  gtk_widget_set_hexpand (self->panel.box, TRUE);
+  gtk_widget_set_vexpand (self->panel.box, TRUE);
+  g_signal_connect (self->panel.box, "destroy", G_CALLBACK (on_destroy), self);
+  tessera_canvas_add_controllers (self);
+  return tessera_panel_watch (self, on_changed);
 }

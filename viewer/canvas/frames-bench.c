@@ -199,7 +199,7 @@ bench (size_t n_blocks)
   gtk_window_set_child (GTK_WINDOW (window), canvas);
   gtk_window_set_decorated (GTK_WINDOW (window), FALSE);
   gtk_window_present (GTK_WINDOW (window));
-  WAIT (tessera_canvas_is_complete (TESSERA_CANVAS (canvas)), SLOW_MS);
+  WAIT (tessera_canvas_is_complete (canvas), SLOW_MS);
   measure (document, canvas, "pan", n_blocks, FALSE);
   measure (document, canvas, "zoom", n_blocks, TRUE);
   measure_selection (document, n_blocks);

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/canvas/labels.h"
+#include "viewer/canvas/private.h"
 
 #include <glib.h>
 

@@ -1,39 +1,29 @@
 /*
- * One side of the picture: title, lanes, canvas.
+ * One side of the picture: title, lanes, canvas, ruler.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/canvas/pane.h"
+#include "viewer/canvas/private.h"
 
-#include "viewer/model/document.h"
-#include "viewer/canvas/lanes.h"
-#include "viewer/canvas/ruler.h"
-#include "viewer/kit/kit.h"
-
-struct _TesseraPane
+typedef struct
 {
-  GtkBox parent_instance;
-
-  TesseraDocument *document;
+  TesseraPanel panel;
   TesseraSide side;
   GtkWidget *title;
   GtkWidget *subtitle;
   GtkWidget *spinner;
-  GtkWidget *lanes;
   GtkWidget *canvas;
   GtkWidget *cover; /* over the canvas while it has nothing to show */
   GtkWidget *cover_text;
   GtkWidget *progress;
   GtkWidget *plan_button;
   GtkWidget *cancel_button;
-};
+} Pane;
 
-G_DEFINE_TYPE (TesseraPane, tessera_pane, GTK_TYPE_BOX)
-
-TesseraCanvas *
-tessera_pane_get_canvas (TesseraPane *self)
+GtkWidget *
+tessera_pane_get_canvas (GtkWidget *pane)
 {
-  return TESSERA_CANVAS (self->canvas);
+  return ((Pane *) tessera_panel_of (pane))->canvas;
 }
 
 static char *
@@ -122,24 +112,22 @@ plan_title (TesseraDocument *document, const TesseraFollowed *planned)
 }
 
 static void
-show_titles (TesseraPane *self)
+show_titles (Pane *self)
 {
-  const TesseraSheet *sheet = self->document->sheets[self->side];
-  g_autofree char *title = NULL;
-  g_autofree char *subtitle = NULL;
-  g_autofree char *tooltip = NULL;
-
-  title = sheet != NULL && sheet->planned != NULL
-              ? plan_title (self->document, sheet->planned)
-          : self->side == TESSERA_SIDE_LEFT ? left_title (self->document)
-                                            : g_strdup ("Plan");
+  const TesseraSheet *sheet = self->panel.document->sheets[self->side];
+  g_autofree char *subtitle = NULL, *tooltip = NULL;
+  g_autofree char *title = sheet != NULL && sheet->planned != NULL
+                               ? plan_title (self->panel.document, sheet->planned)
+                           : self->side == TESSERA_SIDE_LEFT
+                               ? left_title (self->panel.document)
+                               : g_strdup ("Plan");
   if (sheet == NULL)
     subtitle = g_strdup ("");
   else
-    subtitle =
-        sheet->planned == NULL
-            ? left_subtitle (sheet->layout)
-            : right_subtitle (sheet->planned, tessera_document_bound (self->document));
+    subtitle = sheet->planned == NULL
+                   ? left_subtitle (sheet->layout)
+                   : right_subtitle (sheet->planned,
+                                     tessera_document_bound (self->panel.document));
   if (sheet != NULL && sheet->planned != NULL)
     tooltip = right_tooltip (sheet->planned);
   tessera_name_set (self->title, title);
@@ -149,9 +137,9 @@ show_titles (TesseraPane *self)
 }
 
 static void
-show_cover (TesseraPane *self)
+show_cover (Pane *self)
 {
-  TesseraDocument *document = self->document;
+  TesseraDocument *document = self->panel.document;
   gboolean planning = document->jobs[TESSERA_WORK_PLAN] != NULL;
   gboolean empty = document->sheets[self->side] == NULL && document->data != NULL;
 
@@ -170,7 +158,7 @@ show_cover (TesseraPane *self)
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
-  TesseraPane *self = user;
+  Pane *self = user;
   gboolean working =
       document->jobs[TESSERA_WORK_SHEETS] != NULL ||
       (self->side == TESSERA_SIDE_RIGHT && document->jobs[TESSERA_WORK_PLAN] != NULL);
@@ -186,7 +174,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 }
 
 static GtkWidget *
-cover_new (TesseraPane *self)
+cover_new (Pane *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
 
@@ -214,7 +202,7 @@ cover_new (TesseraPane *self)
 }
 
 static GtkWidget *
-head_new (TesseraPane *self)
+head_new (Pane *self)
 {
   GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
   GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
@@ -235,43 +223,20 @@ head_new (TesseraPane *self)
   return head;
 }
 
-static void
-tessera_pane_dispose (GObject *object)
-{
-  g_clear_object (&TESSERA_PANE (object)->document);
-  G_OBJECT_CLASS (tessera_pane_parent_class)->dispose (object);
-}
-
-static void
-tessera_pane_class_init (TesseraPaneClass *class)
-{
-  G_OBJECT_CLASS (class)->dispose = tessera_pane_dispose;
-}
-
-static void
-tessera_pane_init (TesseraPane *self)
-{
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 4);
-}
-
 GtkWidget *
 tessera_pane_new (TesseraDocument *document, TesseraSide side)
 {
-  TesseraPane *self = g_object_new (TESSERA_TYPE_PANE, NULL);
+  Pane *self = tessera_panel_new (sizeof *self, document, "pane", 4, NULL);
   GtkWidget *overlay = gtk_overlay_new ();
 
-  self->document = g_object_ref (document);
   self->side = side;
-  self->lanes = tessera_lanes_new (document);
   self->canvas = tessera_canvas_new (document, side);
   self->cover = cover_new (self);
   gtk_overlay_set_child (GTK_OVERLAY (overlay), self->canvas);
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), self->cover);
-  gtk_box_append (GTK_BOX (self), head_new (self));
-  gtk_box_append (GTK_BOX (self), self->lanes);
-  gtk_box_append (GTK_BOX (self), overlay);
-  gtk_box_append (GTK_BOX (self), tessera_ruler_new (document));
-  tessera_watch (document, GTK_WIDGET (self), on_changed);
-  return GTK_WIDGET (self);
+  tessera_panel_add (self, head_new (self));
+  tessera_panel_add (self, tessera_lanes_new (document));
+  tessera_panel_add (self, overlay);
+  tessera_panel_add (self, tessera_ruler_new (document));
+  return tessera_panel_watch (self, on_changed);
 }

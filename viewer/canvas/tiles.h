@@ -11,13 +11,15 @@
 
 #include <gtk/gtk.h>
 
-#include "viewer/canvas/tile-level.h"
+#include "viewer/model/data.h"
+
+#define TESSERA_TILE_PIXELS 256
 
 typedef struct TesseraTiles TesseraTiles;
 
 /* @ready: called on the main thread whenever a tile arrived. */
 TesseraTiles *tessera_tiles_new (void (*ready) (gpointer user), gpointer user);
-/* @ready is not called any more; tiles that are being drawn are let go of. */
+/* @ready is not called any more; tiles that are being drawn are forgotten. */
 void tessera_tiles_free (TesseraTiles *tiles);
 
 /* NULL: nothing to draw. */

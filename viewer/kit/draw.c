@@ -17,6 +17,14 @@ tessera_rgba (uint32_t rgb, double alpha)
 }
 
 void
+tessera_set_source (cairo_t *cr, uint32_t rgb, double alpha)
+{
+  GdkRGBA colour = tessera_rgba (rgb, alpha);
+
+  gdk_cairo_set_source_rgba (cr, &colour);
+}
+
+void
 tessera_draw_box (GtkSnapshot *snapshot,
                   double x,
                   double y,
@@ -164,4 +172,86 @@ tessera_nice_step_bytes (double span, int most)
   if (span < 1024 * unit)
     return unit * tessera_nice_step (raw, 1);
   return unit * MAX (exp2 (ceil (log2 (raw))), 256);
+}
+
+/* --- a drawing -------------------------------------------------------------------- */
+
+typedef struct
+{
+  GtkWidget parent_instance;
+
+  const TesseraDrawingKind *kind;
+} TesseraDrawing;
+
+typedef GtkWidgetClass TesseraDrawingClass;
+
+static GType tessera_drawing_get_type (void);
+G_DEFINE_TYPE (TesseraDrawing, tessera_drawing, GTK_TYPE_WIDGET)
+
+static void
+drawing_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+  int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
+  TesseraPanel *panel = tessera_panel_of (widget);
+
+  gtk_snapshot_push_clip (snapshot,
+                          &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
+  ((TesseraDrawing *) widget)->kind->draw (panel, snapshot, width, height);
+  if (gtk_widget_has_visible_focus (widget))
+    tessera_draw_outline (snapshot, 0, 0, width, height, 2,
+                          tessera_palette (panel->document->dark)->accent);
+  gtk_snapshot_pop (snapshot);
+}
+
+static void
+drawing_measure (GtkWidget *widget,
+                 GtkOrientation orientation,
+                 int for_size,
+                 int *minimum,
+                 int *natural,
+                 int *minimum_baseline,
+                 int *natural_baseline)
+{
+  const TesseraDrawingKind *kind = ((TesseraDrawing *) widget)->kind;
+  gboolean across = orientation == GTK_ORIENTATION_HORIZONTAL;
+
+  *minimum = across ? kind->least_width : kind->least_height;
+  *natural = across ? kind->width : kind->height;
+}
+
+/* A menu that was set on it. */
+static void
+drawing_size_allocate (GtkWidget *widget, int width, int height, int baseline)
+{
+  GtkWidget *menu = gtk_widget_get_first_child (widget);
+
+  if (menu != NULL)
+    gtk_popover_present (GTK_POPOVER (menu));
+}
+
+static void
+tessera_drawing_class_init (TesseraDrawingClass *class)
+{
+  class->snapshot = drawing_snapshot;
+  class->measure = drawing_measure;
+  class->size_allocate = drawing_size_allocate;
+  gtk_widget_class_set_accessible_role (class, GTK_ACCESSIBLE_ROLE_IMG);
+}
+
+static void
+tessera_drawing_init (TesseraDrawing *self)
+{
+}
+
+gpointer
+tessera_drawing_new (size_t n_bytes,
+                     TesseraDocument *document,
+                     const char *name,
+                     const TesseraDrawingKind *kind,
+                     GDestroyNotify clear)
+{
+  TesseraDrawing *drawing = g_object_new (tessera_drawing_get_type (), NULL);
+
+  drawing->kind = kind;
+  return tessera_panel_new_on (GTK_WIDGET (drawing), n_bytes, document, name, clear);
 }

@@ -7,9 +7,10 @@
  */
 #pragma once
 
-#include <gtk/gtk.h>
+#include "viewer/kit/kit.h"
 
 GdkRGBA tessera_rgba (uint32_t rgb, double alpha);
+void tessera_set_source (cairo_t *cr, uint32_t rgb, double alpha);
 void tessera_draw_box (GtkSnapshot *snapshot,
                        double x,
                        double y,
@@ -61,3 +62,19 @@ void tessera_draw_label (GtkSnapshot *snapshot,
  * @most fit into @span. */
 double tessera_nice_step (double span, int most);
 double tessera_nice_step_bytes (double span, int most);
+
+/* What a widget draws, and its size in logical pixels. */
+typedef struct
+{
+  void (*draw) (gpointer drawing, GtkSnapshot *snapshot, int width, int height);
+  int least_width, least_height;
+  int width, height; /* where there is room */
+} TesseraDrawingKind;
+
+/* A panel whose box is a widget that draws itself, cut to its place, and shows where the
+ * focus is. */
+gpointer tessera_drawing_new (size_t n_bytes,
+                              TesseraDocument *document,
+                              const char *name,
+                              const TesseraDrawingKind *kind,
+                              GDestroyNotify clear);

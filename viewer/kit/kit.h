@@ -79,6 +79,12 @@ gpointer tessera_panel_new (size_t n_bytes,
                             const char *name,
                             int spacing,
                             GDestroyNotify clear);
+/* The same of another widget than a box. */
+gpointer tessera_panel_new_on (GtkWidget *box,
+                               size_t n_bytes,
+                               TesseraDocument *document,
+                               const char *name,
+                               GDestroyNotify clear);
 /* The panel of a box. */
 gpointer tessera_panel_of (GtkWidget *box);
 /* Calls @changed with the panel now, with everything, and at every change while its box

@@ -23,20 +23,31 @@ panel_free (gpointer user)
 }
 
 gpointer
+tessera_panel_new_on (GtkWidget *box,
+                      size_t n_bytes,
+                      TesseraDocument *document,
+                      const char *name,
+                      GDestroyNotify clear)
+{
+  TesseraPanel *panel = g_malloc0 (n_bytes);
+
+  panel->box = box;
+  panel->document = g_object_ref (document);
+  panel->clear = clear;
+  gtk_widget_set_name (panel->box, name);
+  g_object_set_data_full (G_OBJECT (panel->box), panel_key, panel, panel_free);
+  return panel;
+}
+
+gpointer
 tessera_panel_new (size_t n_bytes,
                    TesseraDocument *document,
                    const char *name,
                    int spacing,
                    GDestroyNotify clear)
 {
-  TesseraPanel *panel = g_malloc0 (n_bytes);
-
-  panel->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, spacing);
-  panel->document = g_object_ref (document);
-  panel->clear = clear;
-  gtk_widget_set_name (panel->box, name);
-  g_object_set_data_full (G_OBJECT (panel->box), panel_key, panel, panel_free);
-  return panel;
+  return tessera_panel_new_on (gtk_box_new (GTK_ORIENTATION_VERTICAL, spacing), n_bytes,
+                               document, name, clear);
 }
 
 gpointer

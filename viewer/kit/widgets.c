@@ -205,24 +205,16 @@ typedef struct
 } Patch;
 
 static void
-set_source (cairo_t *cr, uint32_t rgb)
-{
-  GdkRGBA colour = tessera_rgba (rgb, 1);
-
-  gdk_cairo_set_source_rgba (cr, &colour);
-}
-
-static void
 draw_swatch (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer user)
 {
   const Patch *patch = user;
 
-  set_source (cr, patch->rgb);
+  tessera_set_source (cr, patch->rgb, 1);
   cairo_rectangle (cr, 0, 0, width, height);
   cairo_fill (cr);
   if (patch->hatch_rgb == TESSERA_NONE)
     return;
-  set_source (cr, patch->hatch_rgb);
+  tessera_set_source (cr, patch->hatch_rgb, 1);
   cairo_set_line_width (cr, 1);
   cairo_rectangle (cr, 0, 0, width, height);
   cairo_clip (cr);
@@ -239,7 +231,7 @@ draw_bar (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer use
 {
   const Patch *patch = user;
 
-  set_source (cr, patch->rgb);
+  tessera_set_source (cr, patch->rgb, 1);
   cairo_rectangle (cr, 0, 0, MAX (patch->share * width, 1), height);
   cairo_fill (cr);
 }

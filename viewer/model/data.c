@@ -225,8 +225,7 @@ tessera_data_get_axis (TesseraData *data,
                        TesseraError *error,
                        const TesseraAxis **out_axis)
 {
-  TesseraAxis *axis = NULL;
-  TesseraStatus status = TESSERA_OK;
+  TesseraAxis *axis;
 
   data = tessera_data_origin (data);
   g_mutex_lock (&data->lock);
@@ -234,29 +233,24 @@ tessera_data_get_axis (TesseraData *data,
   g_mutex_unlock (&data->lock);
   if (*out_axis != NULL)
     return TESSERA_OK;
-  status = tessera_explain (tessera_axis_new (data->trace, data->blocks, kind, &axis),
-                            error, "laying out the time axis");
+  axis = tessera_axis_new (data->trace, data->blocks, kind);
   g_mutex_lock (&data->lock);
-  if (status == TESSERA_OK && data->axes[kind] == NULL)
+  if (data->axes[kind] == NULL)
     data->axes[kind] = g_steal_pointer (&axis);
   *out_axis = data->axes[kind];
   g_mutex_unlock (&data->lock);
   tessera_axis_free (axis);
-  return status;
+  return TESSERA_OK;
 }
 
-static TesseraStatus
+static void
 folds_new (const TesseraLayout *layout, TesseraFolds *folds)
 {
-  TesseraStatus status;
   uint32_t n = layout->n_events;
 
-  status = tessera_fold_new (layout->curves.live_bytes, n, &folds->live);
-  if (status == TESSERA_OK)
-    status = tessera_fold_new (layout->curves.allocated_bytes, n, &folds->allocated);
-  if (status == TESSERA_OK)
-    status = tessera_fold_new (layout->curves.reserved_bytes, n, &folds->reserved);
-  return status;
+  folds->live = tessera_fold_new (layout->curves.live_bytes, n);
+  folds->allocated = tessera_fold_new (layout->curves.allocated_bytes, n);
+  folds->reserved = tessera_fold_new (layout->curves.reserved_bytes, n);
 }
 
 TesseraStatus
@@ -301,7 +295,7 @@ tessera_data_get_layout (TesseraData *data,
     return TESSERA_OK;
   status = tessera_data_simulate (data, kind, NULL, progress, error, &layout);
   if (status == TESSERA_OK)
-    status = tessera_explain (folds_new (layout, &folds), error, "folding the curves");
+    folds_new (layout, &folds);
   g_mutex_lock (&data->lock);
   if (status == TESSERA_OK && data->layouts[kind] == NULL)
     {

@@ -196,7 +196,7 @@ DO (clear, clear_choice (document))
 DO (query, set_query (self, g_variant_get_string (parameter, NULL)))
 DO (find, find_query (self))
 DO (copy, copy_selection (self))
-DO (ask, tessera_canvas_ask (TESSERA_CANVAS (self->canvases[side_of_focus (self)])))
+DO (ask, tessera_canvas_ask (self->canvases[side_of_focus (self)]))
 DO (show_all, tessera_document_show_all (document))
 
 /* --- files, plans ------------------------------------------------------------------- */

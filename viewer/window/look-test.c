@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "db/size-text.h"
-#include "viewer/canvas/canvas-private.h"
+#include "viewer/canvas/private.h"
 #include "viewer/kit/draw.h"
-#include "viewer/canvas/phase-colour.h"
+#include "picture/palette.h"
 #include "viewer/model/document.h"
 #include "viewer/panels/private.h"
 #include "viewer/test-window.h"
@@ -224,7 +224,7 @@ test_heights_can_be_read_off (TestView *f, gconstpointer unused)
 {
   g_autofree char *sample = test_sample_path ();
   const TesseraView *v = &f->document->view;
-  const TesseraCanvas *canvas = TESSERA_CANVAS (test_view_find (f, "canvas-left"));
+  const TesseraCanvas *canvas = tessera_panel_of (test_view_find (f, "canvas-left"));
   double step;
 
   if (sample == NULL)
@@ -288,6 +288,15 @@ assert_read (uint32_t words, uint32_t ground)
   g_assert_cmpfloat (MAX (a, b) / MIN (a, b), >=, 4.5);
 }
 
+/* On the lane of a phase. */
+static void
+assert_name_is_read (const char *name, gboolean dark)
+{
+  uint32_t ground = tessera_colour_of_name (name, dark);
+
+  assert_read (tessera_palette_text_on (ground), ground);
+}
+
 /* Words on the canvas have the contrast that WCAG asks of small ones. */
 static void
 test_words_have_contrast (TestView *f, gconstpointer unused)
@@ -303,15 +312,15 @@ test_words_have_contrast (TestView *f, gconstpointer unused)
 
       for (size_t i = 0; i < G_N_ELEMENTS (words); i++)
         assert_read (words[i], p->background);
-      assert_read (p->text, p->lane);
+      assert_read (tessera_palette_text_on (p->lane), p->lane);
       for (size_t i = 0; i < G_N_ELEMENTS (phases); i++)
-        assert_read (p->text, tessera_phase_colour (phases[i], dark));
+        assert_name_is_read (phases[i], dark);
       /* Others have a colour by their names. */
       for (int i = 0; i < 100; i++)
         {
           g_autofree char *name = g_strdup_printf ("p%d", i);
 
-          assert_read (p->text, tessera_phase_colour (name, dark));
+          assert_name_is_read (name, dark);
         }
     }
 }

@@ -3,8 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/canvas/curves.h"
-#include "viewer/canvas/pane.h"
+#include "viewer/canvas/canvas.h"
 #include "viewer/kit/kit.h"
 #include "viewer/panels/panels.h"
 #include "viewer/window/window-private.h"
@@ -262,7 +261,7 @@ centre_new (TesseraWindow *self)
     {
       GtkWidget *pane = tessera_pane_new (self->document, (TesseraSide) side);
 
-      self->canvases[side] = GTK_WIDGET (tessera_pane_get_canvas (TESSERA_PANE (pane)));
+      self->canvases[side] = tessera_pane_get_canvas (pane);
       gtk_box_append (GTK_BOX (self->panes), pane);
     }
   self->edit_bar = tessera_edit_bar_new (self->document);
@@ -622,7 +621,7 @@ tessera_window_is_settled (TesseraWindow *self)
   if (tessera_document_is_busy (self->document))
     return FALSE;
   for (int i = 0; i < TESSERA_N_SIDES; i++)
-    if (!tessera_canvas_is_complete (TESSERA_CANVAS (self->canvases[i])))
+    if (!tessera_canvas_is_complete (self->canvases[i]))
       return FALSE;
   return (!gtk_widget_get_mapped (self->groups) ||
           tessera_groups_view_is_settled (self->groups)) &&

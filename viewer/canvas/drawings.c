@@ -1,0 +1,630 @@
+/*
+ * What is drawn beside the canvases: steps and phases above them, the time axis below
+ * them, and memory over time.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/canvas/private.h"
+
+#include "cli/command.h"
+#include "picture/palette.h"
+
+#include <math.h>
+
+double
+tessera_view_x_of (const TesseraPanel *drawing, double t)
+{
+  const TesseraView *v = &drawing->document->view;
+
+  return (t - v->t0) / (v->t1 - v->t0) * gtk_widget_get_width (drawing->box);
+}
+
+double
+tessera_view_t_at (const TesseraPanel *drawing, double x)
+{
+  const TesseraView *v = &drawing->document->view;
+
+  return v->t0 + x / MAX (gtk_widget_get_width (drawing->box), 1) * (v->t1 - v->t0);
+}
+
+/* --- lanes: steps, and two levels of phases --------------------------------------- */
+
+#define STEP_HEIGHT 18
+#define PHASE_HEIGHT 15
+#define GAP 3
+/* Pixels for the first letters of a name. */
+#define LEAST_CUT 30
+/* Deeper phases than this are found by hovering blocks; a lane each would eat the
+ * canvas. */
+#define MOST_DEPTH 2
+
+typedef struct
+{
+  TesseraPanel panel;
+} Lanes;
+
+static const TesseraAxis *
+axis_of (Lanes *self)
+{
+  const TesseraSheet *sheet = self->panel.document->sheets[TESSERA_SIDE_LEFT];
+
+  return sheet != NULL ? sheet->axis : NULL;
+}
+
+static double
+x_of (Lanes *self, uint32_t event_index)
+{
+  const TesseraAxis *axis = axis_of (self);
+
+  return tessera_view_x_of (&self->panel, axis->at[MIN (event_index, axis->n_events)]);
+}
+
+/* In the middle of a box, or as much of it as there is room for, but not of a number. */
+static void
+draw_name (Lanes *self,
+           GtkSnapshot *snapshot,
+           const graphene_rect_t *box,
+           uint32_t ground_rgb,
+           const char *name)
+{
+  g_autoptr (PangoLayout) layout = tessera_text_new (self->panel.box, name, 0.82, FALSE);
+  int w, h, room = (int) box->size.width - 6;
+
+  pango_layout_get_pixel_size (layout, &w, &h);
+  if (w > room)
+    {
+      if (room < LEAST_CUT || g_ascii_isdigit (*name))
+        return;
+      pango_layout_set_width (layout, room * PANGO_SCALE);
+      pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
+      w = room;
+    }
+  tessera_draw_text (snapshot, layout,
+                     (double) box->origin.x + ((double) box->size.width - w) / 2,
+                     (double) box->origin.y + ((double) box->size.height - h) / 2,
+                     tessera_palette_text_on (ground_rgb));
+}
+
+/* A stretch of a lane with its name where there is room for it. Where it ends within the
+ * pixel that is drawn already, which *@last is the end of, it adds nothing. Returns:
+ * FALSE: past the right edge. */
+static gboolean
+draw_stretch (Lanes *self,
+              GtkSnapshot *snapshot,
+              double x0,
+              double x1,
+              double y,
+              double height,
+              uint32_t rgb,
+              const char *name,
+              double *last)
+{
+  int width = gtk_widget_get_width (self->panel.box);
+
+  if (x1 < 0 || x1 < *last + 0.5)
+    return TRUE;
+  if (x0 > width)
+    return FALSE;
+  x0 = MAX (x0, -8);
+  *last = x1 = MIN (x1, width + 8);
+  /* A pixel between neighbours, but never nothing. */
+  tessera_draw_pill (snapshot, x0, y, MAX (x1 - x0 - 1, 1), height, x1 - x0 > 8 ? 3 : 0,
+                     rgb, 1);
+  if (x1 - x0 < 24)
+    return TRUE;
+  x0 = MAX (x0, 0);
+  draw_name (self, snapshot,
+             &GRAPHENE_RECT_INIT ((float) x0, (float) y, (float) (MIN (x1, width) - x0),
+                                  (float) height),
+             rgb, name);
+  return TRUE;
+}
+
+static void
+draw_lanes (gpointer user, GtkSnapshot *snapshot, int width, int height)
+{
+  Lanes *self = user;
+  const TesseraDocument *document = self->panel.document;
+  const TesseraStructure *structure;
+  double last = -1e9, last_of_depth[MOST_DEPTH] = { -1e9, -1e9 };
+  gboolean more = TRUE;
+
+  if (axis_of (self) == NULL)
+    return;
+  structure = document->data->structure;
+  for (size_t i = 0; more && i < structure->n_steps; i++)
+    {
+      const TesseraStep *step = &structure->steps[i];
+      double x0 = x_of (self, step->begin_index), x1 = x_of (self, step->end_index);
+      g_autofree char *name = g_strdup_printf ("%s%" G_GINT64_FORMAT,
+                                               x1 - x0 > 60 ? "step " : "", step->number);
+
+      more = draw_stretch (self, snapshot, x0, x1, 0, STEP_HEIGHT,
+                           tessera_palette (document->dark)->lane, name, &last);
+    }
+  more = TRUE;
+  for (size_t i = 0; more && i < structure->n_phases; i++)
+    {
+      const TesseraPhase *phase = &structure->phases[i];
+      const char *name = tessera_phase_name (document->data->trace, phase);
+
+      if (phase->depth < MOST_DEPTH)
+        more = draw_stretch (self, snapshot, x_of (self, phase->begin_index),
+                             x_of (self, phase->end_index),
+                             STEP_HEIGHT + GAP + phase->depth * (PHASE_HEIGHT + GAP),
+                             PHASE_HEIGHT, tessera_colour_of_name (name, document->dark),
+                             cli_shown (name), &last_of_depth[phase->depth]);
+    }
+}
+
+typedef struct
+{
+  uint32_t begin, end; /* events */
+  char *name;
+} Stretch;
+
+/* The innermost step or phase at a point, with its name (g_free()); FALSE: none. */
+static gboolean
+find_stretch (Lanes *self, double x, double y, Stretch *out)
+{
+  const TesseraAxis *axis = axis_of (self);
+  const TesseraData *data = self->panel.document->data;
+  guint depth = (guint) MAX ((y - STEP_HEIGHT - GAP) / (PHASE_HEIGHT + GAP), 0);
+  uint32_t event;
+
+  if (axis == NULL)
+    return FALSE;
+  event = tessera_axis_event_at (axis, tessera_view_t_at (&self->panel, x));
+  for (size_t i = 0; y < STEP_HEIGHT && i < data->structure->n_steps; i++)
+    {
+      const TesseraStep *step = &data->structure->steps[i];
+
+      if (event < step->begin_index || event >= step->end_index)
+        continue;
+      *out = (Stretch){ step->begin_index, step->end_index,
+                        g_strdup_printf ("step %" G_GINT64_FORMAT, step->number) };
+      return TRUE;
+    }
+  for (size_t i = 0; y >= STEP_HEIGHT && i < data->structure->n_phases; i++)
+    {
+      const TesseraPhase *phase = &data->structure->phases[i];
+
+      if (phase->depth != depth || event < phase->begin_index ||
+          event >= phase->end_index)
+        continue;
+      *out = (Stretch){ phase->begin_index, phase->end_index,
+                        g_strconcat (cli_shown (tessera_phase_name (data->trace, phase)),
+                                     phase->is_inferred ? " (inferred from stacks)" : "",
+                                     NULL) };
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+on_lane_pressed (GtkGestureClick *gesture, int n, double x, double y, Lanes *self)
+{
+  const TesseraAxis *axis = axis_of (self);
+  Stretch found;
+
+  gtk_widget_grab_focus (self->panel.box);
+  if (!find_stretch (self, x, y, &found))
+    return;
+  tessera_document_show_time (self->panel.document, axis->at[found.begin],
+                              axis->at[MIN (found.end, axis->n_events)]);
+  g_free (found.name);
+}
+
+static gboolean
+on_lane_tooltip (
+    GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip, Lanes *self)
+{
+  g_autofree char *first = NULL, *last = NULL, *text = NULL;
+  Stretch found;
+
+  if (keyboard || !find_stretch (self, x, y, &found))
+    return FALSE;
+  first = tessera_describe_count (found.begin);
+  last = tessera_describe_count (found.end);
+  text = g_strdup_printf ("%s\nevents %s to %s", found.name, first, last);
+  gtk_tooltip_set_text (tooltip, text);
+  g_free (found.name);
+  return TRUE;
+}
+
+/* A trace without steps and phases leaves its room to the canvas. */
+static void
+make_room (Lanes *self)
+{
+  const TesseraData *data = self->panel.document->data;
+  guint n_depths = 0;
+
+  for (size_t i = 0; data != NULL && i < data->structure->n_phases; i++)
+    n_depths = MAX (n_depths, data->structure->phases[i].depth + 1);
+  gtk_widget_set_visible (self->panel.box,
+                          data != NULL && (data->structure->n_steps > 0 || n_depths > 0));
+  gtk_widget_set_size_request (self->panel.box, 80,
+                               STEP_HEIGHT + (int) MIN (n_depths, MOST_DEPTH) *
+                                                 (PHASE_HEIGHT + GAP));
+}
+
+static void
+lanes_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  Lanes *self = user;
+
+  if (what & TESSERA_CHANGED_TRACE)
+    make_room (self);
+  if (what & (TESSERA_CHANGED_VIEW | TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS |
+              TESSERA_CHANGED_COLOUR))
+    gtk_widget_queue_draw (self->panel.box);
+}
+
+GtkWidget *
+tessera_lanes_new (TesseraDocument *document)
+{
+  static const TesseraDrawingKind kind = { .draw = draw_lanes };
+  Lanes *self = tessera_drawing_new (sizeof *self, document, "lanes", &kind, NULL);
+  GtkGesture *click = gtk_gesture_click_new ();
+
+  g_signal_connect (click, "pressed", G_CALLBACK (on_lane_pressed), self);
+  gtk_widget_add_controller (self->panel.box, GTK_EVENT_CONTROLLER (click));
+  gtk_widget_set_has_tooltip (self->panel.box, TRUE);
+  g_signal_connect (self->panel.box, "query-tooltip", G_CALLBACK (on_lane_tooltip), self);
+  tessera_set_accessible_label (self->panel.box, "Steps and phases over time");
+  return tessera_panel_watch (self, lanes_changed);
+}
+
+/* --- the ruler -------------------------------------------------------------------- */
+
+/* Events are marked at round numbers, wherever the axis puts them: where it is wide, an
+ * event is. On the axis of time the marks are round times. */
+
+#define RULER_HEIGHT 17
+#define TICK 10
+/* Between the left edges of two labels. */
+#define LEAST_GAP 72
+
+typedef struct
+{
+  TesseraPanel panel;
+  double free_from; /* left of this a label would touch the one before */
+} Ruler;
+
+/* Returns: FALSE past the right edge. */
+static gboolean
+draw_mark (Ruler *self, GtkSnapshot *snapshot, double t, const char *text)
+{
+  uint32_t rgb = tessera_palette (self->panel.document->dark)->dim;
+  int width = gtk_widget_get_width (self->panel.box), w, h;
+  double x = round (tessera_view_x_of (&self->panel, t));
+  g_autoptr (PangoLayout) layout = NULL;
+
+  if (x < 0)
+    return TRUE;
+  if (x > width || x < self->free_from)
+    return x <= width;
+  layout = tessera_text_new (self->panel.box, text, 0.82, FALSE);
+  pango_layout_get_pixel_size (layout, &w, &h);
+  if (x + 3 + w > width)
+    return FALSE;
+  tessera_draw_box (snapshot, x, 0, 1, TICK, rgb, 0.5);
+  tessera_draw_text (snapshot, layout, x + 4, 1, rgb);
+  self->free_from = x + MAX (LEAST_GAP, w + 14);
+  return TRUE;
+}
+
+static void
+draw_events (Ruler *self, GtkSnapshot *snapshot, const TesseraAxis *axis)
+{
+  const TesseraView *v = &self->panel.document->view;
+  uint32_t first = tessera_axis_event_at (axis, v->t0);
+  uint32_t last = tessera_axis_event_at (axis, v->t1);
+  /* More candidates than labels: the axis may bunch them. */
+  double step = MAX (tessera_nice_step ((double) (last - first) + 1, 24), 1);
+  int n = 0;
+
+  for (double at = ceil (first / step) * step; at <= last && n < 200; at += step, n++)
+    {
+      g_autofree char *count = tessera_describe_count ((uint64_t) at);
+      /* The first that is written says what the others count. */
+      g_autofree char *text =
+          g_strconcat (self->free_from < 0 ? "event " : "", count, NULL);
+
+      if (!draw_mark (self, snapshot, axis->at[(uint32_t) at], text))
+        return;
+    }
+}
+
+static void
+draw_times (Ruler *self, GtkSnapshot *snapshot, const TesseraTrace *trace, int width)
+{
+  const TesseraView *v = &self->panel.document->view;
+  double begin = (double) trace->events[0].at_ns;
+  double whole = (double) trace->events[trace->n_events - 1].at_ns - begin;
+  double step = tessera_nice_step (whole * (v->t1 - v->t0), MAX (width / 110, 2));
+
+  if (whole <= 0)
+    return;
+  for (double at = ceil (v->t0 * whole / step) * step; at <= v->t1 * whole; at += step)
+    {
+      g_autofree char *text = tessera_describe_duration ((int64_t) at);
+
+      if (!draw_mark (self, snapshot, at / whole, text))
+        return;
+    }
+}
+
+static void
+draw_ruler (gpointer user, GtkSnapshot *snapshot, int width, int height)
+{
+  Ruler *self = user;
+  const TesseraSheet *sheet = self->panel.document->sheets[TESSERA_SIDE_LEFT];
+
+  self->free_from = -1;
+  if (sheet == NULL || sheet->axis->n_events == 0)
+    return;
+  if (sheet->axis->kind == TESSERA_AXIS_TIME && sheet->data->trace->has_time)
+    draw_times (self, snapshot, sheet->data->trace, width);
+  else
+    draw_events (self, snapshot, sheet->axis);
+}
+
+static void
+ruler_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  if (what & (TESSERA_CHANGED_VIEW | TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS |
+              TESSERA_CHANGED_COLOUR))
+    gtk_widget_queue_draw (((Ruler *) user)->panel.box);
+}
+
+GtkWidget *
+tessera_ruler_new (TesseraDocument *document)
+{
+  static const TesseraDrawingKind kind = { draw_ruler, 80, RULER_HEIGHT, 80,
+                                           RULER_HEIGHT };
+  Ruler *self = tessera_drawing_new (sizeof *self, document, "ruler", &kind, NULL);
+
+  gtk_widget_set_tooltip_text (self->panel.box, "Event numbers, or time");
+  tessera_set_accessible_label (self->panel.box, "Time axis");
+  return tessera_panel_watch (self, ruler_changed);
+}
+
+/* --- memory over time, and the map of what is shown ------------------------------- */
+
+typedef struct
+{
+  TesseraPanel panel;
+  GskRenderNode *node; /* the curves; NULL: to be made */
+  int node_width, node_height, node_scale;
+  TesseraSheet *node_sheet; /* whose they are; NULL: nobody's */
+  gboolean node_is_dark;
+  uint64_t node_bound;
+  TesseraView drag_view;
+  double drag_t; /* where the drag began */
+  gboolean dragging_window;
+} Curves;
+
+static const TesseraSheet *
+sheet_of (Curves *self)
+{
+  return self->panel.document->sheets[TESSERA_SIDE_LEFT];
+}
+
+/* A plan's side says nothing of what was reserved: the trace's own curves stay. */
+static TesseraLayoutKind
+kind_of (Curves *self)
+{
+  return sheet_of (self)->planned != NULL ? self->panel.document->data->own_kind
+                                          : sheet_of (self)->layout->kind;
+}
+
+static double
+top_bytes (Curves *self)
+{
+  const TesseraLayout *layout = sheet_of (self)->layout;
+  uint64_t bound = tessera_document_bound (self->panel.document);
+
+  if (sheet_of (self)->planned != NULL)
+    (void) tessera_data_get_layout (self->panel.document->data, kind_of (self), NULL,
+                                    NULL, &layout);
+  return (double) MAX (MAX (layout->peak_reserved_bytes, bound), 1) * 1.08;
+}
+
+static void
+forget_node (Curves *self)
+{
+  g_clear_pointer (&self->node, gsk_render_node_unref);
+  g_clear_pointer (&self->node_sheet, tessera_sheet_unref);
+}
+
+/* Folded to low and high per device pixel column, so that no peak can vanish, and kept as
+ * one image until data, size or colours change. */
+static cairo_surface_t *
+draw_image (Curves *self, int width, int height)
+{
+  const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
+  const TesseraFolds *folds =
+      tessera_data_get_folds (self->panel.document->data, kind_of (self));
+  const struct
+  {
+    const TesseraFold *fold;
+    uint32_t rgb;
+  } curves[] = { { folds->reserved, palette->curve_reserved },
+                 { folds->allocated, palette->curve_allocated },
+                 { folds->live, palette->curve_live } };
+  cairo_surface_t *image =
+      cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
+  cairo_t *cr = cairo_create (image);
+  const TesseraGraph graph = {
+    cr, 0, 0, width, height, top_bytes (self), (uint32_t) width
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (curves); i++)
+    {
+      tessera_set_source (cr, curves[i].rgb, 0.55);
+      tessera_graph_fill (&graph, curves[i].fold, sheet_of (self)->axis, TRUE);
+      tessera_set_source (cr, curves[i].rgb, 1);
+      tessera_graph_fill (&graph, curves[i].fold, sheet_of (self)->axis, FALSE);
+    }
+  cairo_destroy (cr);
+  return image;
+}
+
+static void
+make_node (Curves *self, int width, int height, int scale)
+{
+  const TesseraDocument *document = self->panel.document;
+  cairo_surface_t *image = draw_image (self, width * scale, height * scale);
+  cairo_t *cr;
+
+  forget_node (self);
+  self->node =
+      gsk_cairo_node_new (&GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
+  cr = gsk_cairo_node_get_draw_context (self->node);
+  cairo_surface_set_device_scale (image, scale, scale);
+  cairo_set_source_surface (cr, image, 0, 0);
+  cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
+  cairo_paint (cr);
+  cairo_destroy (cr);
+  cairo_surface_destroy (image);
+  self->node_width = width;
+  self->node_height = height;
+  self->node_scale = scale;
+  self->node_is_dark = document->dark;
+  self->node_bound = tessera_document_bound (self->panel.document);
+  self->node_sheet = tessera_sheet_ref (document->sheets[TESSERA_SIDE_LEFT]);
+}
+
+static void
+draw_window (Curves *self, GtkSnapshot *snapshot, int width, int height)
+{
+  const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
+  const TesseraView *v = &self->panel.document->view;
+  double x0 = floor (v->t0 * width), x1 = ceil (v->t1 * width);
+  double moment =
+      round (tessera_sheet_t_of (sheet_of (self), self->panel.document->moment) * width);
+
+  tessera_draw_dashes (snapshot, MIN (moment, width - 1), 0, 1, height, 3, palette->dim);
+  /* A window of a thousandth must still be seen and grasped. */
+  if (x1 - x0 < 6)
+    {
+      x0 = CLAMP ((x0 + x1) / 2 - 3, 0, width - 6);
+      x1 = x0 + 6;
+    }
+  tessera_draw_box (snapshot, 0, 0, x0, height, palette->background, 0.6);
+  tessera_draw_box (snapshot, x1, 0, width - x1, height, palette->background, 0.6);
+  tessera_draw_outline (snapshot, x0, 0, x1 - x0, height, 2, palette->accent);
+}
+
+static void
+draw_curves (gpointer user, GtkSnapshot *snapshot, int width, int height)
+{
+  Curves *self = user;
+  const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
+  int scale = gtk_widget_get_scale_factor (self->panel.box);
+
+  tessera_draw_box (snapshot, 0, 0, width, height, palette->background, 1);
+  if (sheet_of (self) != NULL && width > 0)
+    {
+      double bound = height - (double) tessera_document_bound (self->panel.document) /
+                                  top_bytes (self) * height;
+
+      if (self->node == NULL || self->node_width != width ||
+          self->node_height != height || self->node_scale != scale)
+        make_node (self, width, height, scale);
+      gtk_snapshot_append_node (snapshot, self->node);
+      tessera_draw_dashes (snapshot, 0, round (bound), width, 1, 6, palette->good);
+      draw_window (self, snapshot, width, height);
+    }
+  tessera_draw_outline (snapshot, 0, 0, width, height, 1, palette->frame);
+}
+
+static void
+on_drag_begin (GtkGestureDrag *gesture, double x, double y, Curves *self)
+{
+  TesseraDocument *document = self->panel.document;
+  const TesseraView *v = &document->view;
+  double t = x / MAX (gtk_widget_get_width (self->panel.box), 1);
+  double half = (v->t1 - v->t0) / 2;
+
+  gtk_widget_grab_focus (self->panel.box);
+  if (sheet_of (self) == NULL)
+    return;
+  self->drag_t = t;
+  self->dragging_window = v->t1 - v->t0 < 1;
+  if (self->dragging_window && (t < v->t0 || t > v->t1))
+    tessera_document_show_time (document, t - half, t + half);
+  self->drag_view = document->view;
+  tessera_document_set_moment (document,
+                               tessera_axis_event_at (sheet_of (self)->axis, t));
+}
+
+/* With a window on a part the window moves; with everything shown a stretch is drawn
+ * out. */
+static void
+on_drag_update (GtkGestureDrag *gesture, double dx, double dy, Curves *self)
+{
+  double dt = dx / MAX (gtk_widget_get_width (self->panel.box), 1);
+  double other = CLAMP (self->drag_t + dt, 0, 1);
+
+  if (sheet_of (self) == NULL)
+    return;
+  if (self->dragging_window)
+    tessera_document_show_time (self->panel.document, self->drag_view.t0 + dt,
+                                self->drag_view.t1 + dt);
+  else if (fabs (dx) > 4)
+    tessera_document_show_time (self->panel.document, MIN (self->drag_t, other),
+                                MAX (self->drag_t, other));
+}
+
+static gboolean
+on_scroll (GtkEventControllerScroll *controller, double dx, double dy, Curves *self)
+{
+  const TesseraView *v = &self->panel.document->view;
+
+  tessera_document_zoom (self->panel.document, pow (1.25, -dy), 1, (v->t0 + v->t1) / 2,
+                         (v->y0 + v->y1) / 2);
+  return TRUE;
+}
+
+static void
+curves_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  Curves *self = user;
+
+  if (self->node_sheet != document->sheets[TESSERA_SIDE_LEFT] ||
+      self->node_is_dark != document->dark ||
+      (document->data != NULL && self->node_bound != tessera_document_bound (document)))
+    forget_node (self);
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_VIEW |
+              TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_VERDICT))
+    gtk_widget_queue_draw (self->panel.box);
+}
+
+static void
+curves_clear (gpointer curves)
+{
+  forget_node (curves);
+}
+
+GtkWidget *
+tessera_curves_view_new (TesseraDocument *document)
+{
+  static const TesseraDrawingKind kind = { draw_curves, 160, 56, 480, 84 };
+  Curves *self =
+      tessera_drawing_new (sizeof *self, document, "curves", &kind, curves_clear);
+  GtkGesture *drag = gtk_gesture_drag_new ();
+  GtkEventController *scroll =
+      gtk_event_controller_scroll_new (GTK_EVENT_CONTROLLER_SCROLL_VERTICAL);
+
+  g_signal_connect (drag, "drag-begin", G_CALLBACK (on_drag_begin), self);
+  g_signal_connect (drag, "drag-update", G_CALLBACK (on_drag_update), self);
+  gtk_widget_add_controller (self->panel.box, GTK_EVENT_CONTROLLER (drag));
+  g_signal_connect (scroll, "scroll", G_CALLBACK (on_scroll), self);
+  gtk_widget_add_controller (self->panel.box, scroll);
+  gtk_widget_set_focusable (self->panel.box, TRUE);
+  tessera_set_accessible_label (self->panel.box,
+                                "Memory over time, and the window on it");
+  return tessera_panel_watch (self, curves_changed);
+}

@@ -1,0 +1,119 @@
+/*
+ * What the files of this folder share.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "viewer/canvas/canvas.h"
+#include "viewer/canvas/tiles.h"
+#include "viewer/kit/draw.h"
+
+#include <graphene.h>
+
+/* --- what shares the time of the view: lanes above a canvas, a ruler below it ------ */
+
+/* Between logical pixels of a drawing and the world. */
+double tessera_view_x_of (const TesseraPanel *drawing, double t);
+double tessera_view_t_at (const TesseraPanel *drawing, double x);
+/* Steps and phases; a click on one shows it whole. */
+GtkWidget *tessera_lanes_new (TesseraDocument *document);
+/* Event numbers where they fall, or clock time. */
+GtkWidget *tessera_ruler_new (TesseraDocument *document);
+
+/* --- room for words on a picture --------------------------------------------------- */
+
+/* None covers another, or a line that must be seen. First come, first served: what is
+ * asked for first stands where it wants to, what comes later makes way up or down, by as
+ * little as it takes, and what finds no room is left out. Draws nothing and needs no
+ * display. */
+#define TESSERA_MOST_LABELS 48
+
+typedef struct
+{
+  float width, height; /* of the picture, pixels */
+  graphene_rect_t taken[TESSERA_MOST_LABELS];
+  unsigned n_taken;
+} TesseraLabels;
+
+/* @width, @height: pixels. */
+void tessera_labels_begin (TesseraLabels *self, double width, double height);
+/* No label will stand on @box. */
+void tessera_labels_avoid (TesseraLabels *self, const graphene_rect_t *box);
+/* Room for @box, which is moved into the picture and then up or down by at most
+ * @most_pixels. Returns: whether there is; @box is then where, and taken. */
+gboolean
+tessera_labels_place (TesseraLabels *self, graphene_rect_t *box, double most_pixels);
+
+/* --- the canvas -------------------------------------------------------------------- */
+
+/* What a rubber band that is being drawn is for. */
+typedef enum
+{
+  TESSERA_BAND_NONE,
+  TESSERA_BAND_ZOOM,
+  TESSERA_BAND_SELECT,
+  TESSERA_BAND_SELECT_MORE
+} TesseraBand;
+
+typedef struct
+{
+  TesseraPanel panel;
+  TesseraSide side;
+  TesseraTiles *tiles;
+
+  double pointer_x, pointer_y; /* last seen; < 0: not here */
+  TesseraBand band;
+  double band_x, band_y; /* where it began */
+  double band_end_x, band_end_y;
+  TesseraView drag_view; /* the view when a drag began */
+  double pinch;          /* scale of the pinch so far */
+  GtkWidget *menu;       /* of a block; NULL: was never asked for */
+
+  gboolean pinning;    /* what is selected is in the hand */
+  double pin_dy;       /* pixels it was moved by */
+  TesseraMoves *moves; /* on their way; or NULL */
+  guint moves_tick;
+  int64_t moves_begin_us, moves_now_us;
+} TesseraCanvas;
+
+/* Between logical pixels and the world. */
+double tessera_canvas_x_of (const TesseraCanvas *self, double t);
+double tessera_canvas_y_of (const TesseraCanvas *self, double bytes);
+double tessera_canvas_t_at (const TesseraCanvas *self, double x);
+double tessera_canvas_bytes_at (const TesseraCanvas *self, double y);
+/* What the band covers. */
+TesseraView tessera_canvas_band_view (const TesseraCanvas *self);
+const TesseraSheet *tessera_canvas_sheet (const TesseraCanvas *self); /* or NULL */
+
+/* canvas-draw.c: what lies on top of the tiles. */
+void tessera_canvas_draw_marks (TesseraCanvas *self, GtkSnapshot *snapshot);
+/* Places cut to what can be seen: a box of a million pixels is slow, and one of a billion
+ * more than the renderer can count. */
+double tessera_canvas_visible_x (const TesseraCanvas *self, double t);
+double tessera_canvas_visible_y (const TesseraCanvas *self, double bytes);
+double tessera_canvas_grid_step_bytes (const TesseraCanvas *self);
+/* Of the largest hole of the chosen moment. Returns: whether it can be seen. */
+gboolean tessera_canvas_hole_box (TesseraCanvas *self, graphene_rect_t *out_box);
+/* Of the pool of the plan that the recorded run followed, for as long as it did. Returns:
+ * whether there is one, and it has a place. */
+gboolean tessera_canvas_pool_box (TesseraCanvas *self, graphene_rect_t *out_box);
+
+/* canvas-input.c: pointer, wheel, pinch, drag. */
+void tessera_canvas_add_controllers (TesseraCanvas *self);
+/* canvas.c: what can be done with blocks, at a place of the canvas. */
+void tessera_canvas_pop_menu_up (TesseraCanvas *self, double x, double y);
+
+/* canvas-moving.c: blocks on their way over a canvas: from the former plan to this, and
+ * where one is being put by hand. */
+/* Blocks set out from where they were, unless the person wants no motion. */
+void tessera_canvas_start_moves (TesseraCanvas *self);
+void tessera_canvas_stop_moves (TesseraCanvas *self);
+void tessera_canvas_draw_moves (TesseraCanvas *self, GtkSnapshot *snapshot);
+
+/* A press on what is selected takes it in hand. Returns: whether it did. */
+gboolean tessera_canvas_begin_pin (TesseraCanvas *self, double x, double y);
+void tessera_canvas_update_pin (TesseraCanvas *self, double dy);
+/* @is_drop: the hand has moved; else it was a click. */
+void tessera_canvas_end_pin (TesseraCanvas *self, gboolean is_drop);
+void tessera_canvas_draw_proposal (TesseraCanvas *self, GtkSnapshot *snapshot);
