@@ -36,8 +36,7 @@ measure (const char *path)
            (double) (g_get_monotonic_time () - begin_us) / 1e6,
            (test_cpu_ms (TRUE) - all_ms) / 1e3);
   WAIT (gtk_widget_get_mapped (test_find (window, "canvas-left")), SLOW_MS);
-  WAIT (tessera_canvas_is_complete (test_find (window, "canvas-left")),
-        SLOW_MS);
+  WAIT (tessera_canvas_is_complete (test_find (window, "canvas-left")), SLOW_MS);
   g_print ("first picture after %.2f s, %.2f s of all threads, %.0f ms of the main "
            "thread; longest turn %.0f ms on the wall, %.1f of the processor, %.1f of it "
            "the renderer's: %s\n",
