@@ -3,7 +3,7 @@
 
     beside.py                        all programs
     beside.py NAME...                these; the rows of others stay
-    beside.py --programs FOLDER ...  the small scripts are there (shared/programs beside this tree)
+    beside.py --programs FOLDER ...  the small scripts are there (programs/ beside the shared data)
     beside.py --check NAME...        writes nothing; fails where a plan that is followed reserves more than the
                                      better of the two by 2 % and by 4 MiB, or other than simulation says
     beside.py --list                 the names
@@ -30,6 +30,7 @@ SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TESSERA_BUILD_ROOT", SOURCE / "build")).resolve()
 PYTHON = os.environ.get("TESSERA_TEST_PYTHON", "python3")
 HABITS = Path(__file__).resolve().parent / "habits"
+SCRIPTS = Path(os.environ.get("TESSERA_SHARED_DATA") or SOURCE.parent / "shared" / "data").parent / "programs"
 PAGE = SOURCE / "docs" / "EVALUATION.md"
 BEGIN, END = "<!-- beside: tests/evaluation/beside.py -->", "<!-- end of beside -->"
 HEAD = ["program", "plan", "reserved MiB", "better of both MiB", "over it", "hits", "misses", "process - simulation"]
@@ -139,11 +140,13 @@ def write(rows):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("names", nargs="*", metavar="NAME")
-    options.add_argument("--programs", type=Path, default=SOURCE.parent / "shared" / "programs", metavar="FOLDER")
+    options.add_argument("--programs", type=Path, default=SCRIPTS, metavar="FOLDER")
     options.add_argument("--check", action="store_true")
     options.add_argument("--list", action="store_true")
     args = options.parse_args()
     programs = list_programs(args.programs)
+    if args.check and not args.programs.is_dir() and any(name.endswith(".py") for name in args.names):
+        sys.exit(77)
     unknown = set(args.names) - set(programs)
     if unknown:
         options.error(f"no program {', '.join(sorted(unknown))} (--list)")
