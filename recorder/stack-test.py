@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Python stacks, recorded by the library in this very interpreter and read from the trace.
 
-stack-test.py SHIM: SHIM is recorder/stack-shim.c as a shared library. Prints TAP.
+stack-test.py SHIM: SHIM is tests/recorder/stack-shim.c as a shared library. Prints TAP.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -24,7 +24,7 @@ from pathlib import Path
 
 NO_BUILD = 125  # what `meson test` ends with
 HERE = Path(__file__).resolve().parent
-NO_PRODUCT = re.compile(r"(test|bench|made-options|naive|snapshot-writer)")
+NO_PRODUCT = re.compile(r"(test|bench|made-options|naive)")
 # FOLDER: what is run first, since it fails soonest, then the rest of what watches it.
 WATCHERS = {
     "planner/check": (

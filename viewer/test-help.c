@@ -5,7 +5,7 @@
  */
 #include "viewer/test-help.h"
 
-#include "recorder/import/snapshot-writer.h"
+#include "tests/recorder/snapshot-writer.h"
 
 #include <glib/gstdio.h>
 #include <unistd.h>

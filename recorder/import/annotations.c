@@ -17,10 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <glib.h>
-
-#include "db/array.h"
-#include "recorder/import/snapshot.h"
+#include "recorder/import/private.h"
 
 typedef struct
 {
@@ -64,22 +61,18 @@ tessera_range_kind_of (const char *name)
   return TESSERA_RANGE_PHASE;
 }
 
-static TesseraStatus
+static void
 add_mark (Marks *marks, const TesseraAnnotationRecord *record, int64_t zero_us)
 {
   Mark mark = { .at_ns = (record->time_us - zero_us) * 1000,
                 .order = (uint32_t) marks->n_marks,
                 .open_before = TESSERA_NONE,
                 .is_end = record->is_end };
-  TesseraStatus status = tessera_capture_string (
-      marks->capture, tessera_value_make (TESSERA_VALUE_TEXT, record->name), &mark.name);
 
-  if (status != TESSERA_OK)
-    return status;
-  if (!TESSERA_RESERVE (marks->marks, marks->cap_marks, marks->n_marks + 1))
-    return tessera_capture_no_memory (marks->capture);
+  mark.name = tessera_capture_string (
+      marks->capture, tessera_value_make (TESSERA_VALUE_TEXT, record->name));
+  IMPORT_RESERVE (marks->marks, marks->cap_marks, marks->n_marks + 1);
   marks->marks[marks->n_marks++] = mark;
-  return TESSERA_OK;
 }
 
 static bool
@@ -96,7 +89,7 @@ any_of_device (const TesseraCapture *capture, const TesseraObject *list)
 
 /* Those made while the chosen device was current; when none was, those of all devices:
  * the time still says where they belong. */
-static TesseraStatus
+static void
 gather_marks (Marks *marks, const TesseraObject *list, int64_t zero_us)
 {
   TesseraCapture *capture = marks->capture;
@@ -115,18 +108,14 @@ gather_marks (Marks *marks, const TesseraObject *list, int64_t zero_us)
         {
           const TesseraAnnotationRecord *record =
               &capture->annotations[tessera_record_first (item) + k];
-          TesseraStatus status;
 
           marks->n_flawed += record->is_flawed;
           if (record->is_flawed ||
               (is_narrow && record->device != capture->trace->device))
             continue;
-          status = add_mark (marks, record, zero_us);
-          if (status != TESSERA_OK)
-            return status;
+          add_mark (marks, record, zero_us);
         }
     }
-  return TESSERA_OK;
 }
 
 static int
@@ -166,7 +155,7 @@ place_marks (Marks *marks)
     }
 }
 
-static TesseraStatus
+static void
 add_range (Marks *marks, const Mark *begin, const Mark *end, uint32_t name)
 {
   TesseraTrace *trace = marks->capture->trace;
@@ -188,37 +177,29 @@ add_range (Marks *marks, const Mark *begin, const Mark *end, uint32_t name)
         range.end_ns = range.begin_ns;
     }
   range.kind = (uint8_t) tessera_range_kind_of (tessera_trace_string (trace, name));
-  if (tessera_trace_add_range (trace, &range) != TESSERA_OK)
-    return tessera_capture_no_memory (marks->capture);
-  return TESSERA_OK;
+  import_must (tessera_trace_add_range (trace, &range));
 }
 
-static TesseraStatus
+static void
 open_slot (Marks *marks, uint32_t name, uint32_t **out_slot)
 {
   *out_slot = NULL;
-  if (!TESSERA_RESERVE (marks->open, marks->cap_open, (size_t) name + 1))
-    return tessera_capture_no_memory (marks->capture);
+  IMPORT_RESERVE (marks->open, marks->cap_open, (size_t) name + 1);
   while (marks->n_open <= name)
     marks->open[marks->n_open++] = TESSERA_NONE;
   *out_slot = &marks->open[name];
-  return TESSERA_OK;
 }
 
-static TesseraStatus
+static void
 pair_marks (Marks *marks)
 {
-  TesseraStatus status = TESSERA_OK;
-
-  for (size_t i = 0; i < marks->n_marks && status == TESSERA_OK; i++)
+  for (size_t i = 0; i < marks->n_marks; i++)
     {
       Mark *mark = &marks->marks[i];
       Mark *begin;
       uint32_t *slot;
 
-      status = open_slot (marks, mark->name, &slot);
-      if (status != TESSERA_OK)
-        return status;
+      open_slot (marks, mark->name, &slot);
       if (!mark->is_end)
         {
           mark->open_before = *slot;
@@ -232,54 +213,47 @@ pair_marks (Marks *marks)
           begin->is_closed = true;
           *slot = begin->open_before;
         }
-      status = add_range (marks, begin, mark, mark->name);
+      add_range (marks, begin, mark, mark->name);
     }
-  for (size_t i = 0; i < marks->n_marks && status == TESSERA_OK; i++)
+  for (size_t i = 0; i < marks->n_marks; i++)
     if (!marks->marks[i].is_end && !marks->marks[i].is_closed)
       {
         marks->n_unfinished++;
-        status = add_range (marks, &marks->marks[i], NULL, marks->marks[i].name);
+        add_range (marks, &marks->marks[i], NULL, marks->marks[i].name);
       }
-  return status;
 }
 
-static TesseraStatus
+static void
 note_marks (const Marks *marks)
 {
   TesseraTrace *trace = marks->capture->trace;
-  TesseraStatus status = tessera_note (trace, "annotations_flawed", marks->n_flawed,
-                                       "annotations make no sense: left out");
 
-  if (status == TESSERA_OK)
-    status = tessera_note (trace, "annotations_begun_before", marks->n_begun_before,
-                           "annotations begin before the recording");
-  if (status == TESSERA_OK)
-    status = tessera_note (trace, "annotations_unfinished", marks->n_unfinished,
-                           "annotations do not end");
-  return status == TESSERA_OK ? TESSERA_OK : tessera_capture_no_memory (marks->capture);
+  tessera_note (trace, "annotations_flawed", marks->n_flawed,
+                "annotations make no sense: left out");
+  tessera_note (trace, "annotations_begun_before", marks->n_begun_before,
+                "annotations begin before the recording");
+  tessera_note (trace, "annotations_unfinished", marks->n_unfinished,
+                "annotations do not end");
 }
 
-TesseraStatus
+void
 tessera_snapshot_take_annotations (TesseraCapture *capture,
                                    const TesseraSnapshotParts *parts,
                                    int64_t zero_us)
 {
   Marks marks = { .capture = capture };
-  TesseraStatus status;
 
   if (parts->annotations == NULL || zero_us == TESSERA_TIME_MISSING)
-    return TESSERA_OK;
-  status = gather_marks (&marks, parts->annotations, zero_us);
-  if (status == TESSERA_OK && marks.n_marks > 0)
+    return;
+  gather_marks (&marks, parts->annotations, zero_us);
+  if (marks.n_marks > 0)
     {
       qsort (marks.marks, marks.n_marks, sizeof *marks.marks, compare_marks);
       place_marks (&marks);
-      status = pair_marks (&marks);
+      pair_marks (&marks);
     }
-  if (status == TESSERA_OK)
-    status = note_marks (&marks);
+  note_marks (&marks);
   free (marks.marks);
   free (marks.open);
   tessera_trace_settle_ranges (capture->trace);
-  return status;
 }

@@ -3,14 +3,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/capture.h"
-
 #include <inttypes.h>
 #include <string.h>
 
-#include <glib.h>
-
-#include "db/array.h"
+#include "recorder/import/private.h"
 
 /* PyTorch refuses such requests itself. */
 #define MAX_SIZE_BYTES ((uint64_t) 1 << 60)
@@ -93,51 +89,31 @@ tessera_capture_fields (TesseraCapture *capture,
   return true;
 }
 
-TesseraStatus
-tessera_capture_no_memory (TesseraCapture *capture)
-{
-  return tessera_fail (capture->error, TESSERA_NO_MEMORY, "no memory left to read %s",
-                       capture->pickle.stream->name);
-}
-
 /* The conversion is remembered: a stack's frames name the same files over and over. */
-static TesseraStatus
-intern (TesseraCapture *capture, uint32_t text, uint32_t *out_string)
+static uint32_t
+intern (TesseraCapture *capture, uint32_t text)
 {
   const char *bytes = tessera_strings_get (capture->pickle.heap.texts, text);
-  size_t n_bytes = strlen (bytes);
-  char *valid = NULL;
-  TesseraStatus status;
+  g_autofree char *valid = g_utf8_make_valid (bytes, -1);
 
-  if (!TESSERA_RESERVE (capture->strings, capture->cap_strings, (size_t) text + 1))
-    return tessera_capture_no_memory (capture);
+  IMPORT_RESERVE (capture->strings, capture->cap_strings, (size_t) text + 1);
   while (capture->n_strings <= text)
     capture->strings[capture->n_strings++] = TESSERA_NONE;
-  if (!g_utf8_validate (bytes, (gssize) n_bytes, NULL))
-    bytes = valid = g_utf8_make_valid (bytes, (gssize) n_bytes);
-  status = tessera_trace_intern (capture->trace, bytes, strlen (bytes),
-                                 &capture->strings[text]);
-  g_free (valid);
-  *out_string = capture->strings[text];
-  return status == TESSERA_OK ? TESSERA_OK : tessera_capture_no_memory (capture);
+  import_must (tessera_trace_intern (capture->trace, valid, strlen (valid),
+                                     &capture->strings[text]));
+  return capture->strings[text];
 }
 
-TesseraStatus
-tessera_capture_string (TesseraCapture *capture, TesseraValue value, uint32_t *out_string)
+uint32_t
+tessera_capture_string (TesseraCapture *capture, TesseraValue value)
 {
   uint32_t text = (uint32_t) (value >> TESSERA_VALUE_TAG_BITS);
 
   if (tessera_value_kind (value) != TESSERA_VALUE_TEXT)
-    {
-      *out_string = TESSERA_NONE;
-      return TESSERA_OK;
-    }
-  if (text < capture->n_strings && capture->strings[text] != TESSERA_NONE)
-    {
-      *out_string = capture->strings[text];
-      return TESSERA_OK;
-    }
-  return intern (capture, text, out_string);
+    return TESSERA_NONE;
+  return text < capture->n_strings && capture->strings[text] != TESSERA_NONE
+             ? capture->strings[text]
+             : intern (capture, text);
 }
 
 bool
@@ -251,28 +227,23 @@ tessera_capture_number (TesseraCapture *capture, size_t n, uint32_t *out_index)
 }
 
 /* Turns a list of frames into a stack of the trace, once: the list stands for it then. */
-TesseraStatus
-tessera_capture_stack (TesseraCapture *capture,
-                       const TesseraFields *fields,
-                       uint32_t *out_stack)
+uint32_t
+tessera_capture_stack (TesseraCapture *capture, const TesseraFields *fields)
 {
   TesseraValue value;
   const TesseraObject *list;
   size_t n_frames = 0;
+  uint32_t stack = TESSERA_NONE;
 
-  *out_stack = TESSERA_NONE;
   if (!tessera_fields_have (fields, TESSERA_TEXT_FRAMES))
-    return TESSERA_OK;
+    return TESSERA_NONE;
   value =
       tessera_heap_resolve (&capture->pickle.heap, fields->values[TESSERA_TEXT_FRAMES]);
   if (tessera_value_is_record (value, TESSERA_RECORD_STACK))
-    {
-      *out_stack = tessera_record_first (value);
-      return TESSERA_OK;
-    }
+    return tessera_record_first (value);
   list = tessera_heap_object (&capture->pickle.heap, value, TESSERA_OBJECT_LIST);
   if (list == NULL)
-    return TESSERA_OK;
+    return TESSERA_NONE;
   for (size_t i = 0; i < list->n_items; i++)
     {
       TesseraValue item = tessera_heap_resolve (&capture->pickle.heap, list->items[i]);
@@ -280,18 +251,17 @@ tessera_capture_stack (TesseraCapture *capture,
 
       if (!tessera_value_is_record (item, TESSERA_RECORD_FRAME))
         continue;
-      if (!TESSERA_RESERVE (capture->scratch, capture->cap_scratch, n_frames + count))
-        return tessera_capture_no_memory (capture);
+      IMPORT_RESERVE (capture->scratch, capture->cap_scratch, n_frames + count);
       for (uint32_t frame = 0; frame < count; frame++)
         capture->scratch[n_frames++] = tessera_record_first (item) + frame;
     }
   capture->n_records += n_frames / FRAMES_A_RECORD; /* judged with the next record */
-  if (n_frames > 0 && tessera_trace_add_stack (capture->trace, capture->scratch, n_frames,
-                                               out_stack) != TESSERA_OK)
-    return tessera_capture_no_memory (capture);
-  return tessera_pickle_become (
-      &capture->pickle, value,
-      tessera_value_record (TESSERA_RECORD_STACK, *out_stack, 1));
+  if (n_frames > 0)
+    import_must (
+        tessera_trace_add_stack (capture->trace, capture->scratch, n_frames, &stack));
+  tessera_pickle_become (&capture->pickle, value,
+                         tessera_value_record (TESSERA_RECORD_STACK, stack, 1));
+  return stack;
 }
 
 TesseraStatus
@@ -307,8 +277,7 @@ tessera_capture_stream (TesseraCapture *capture, uint64_t handle, uint16_t *out_
     return tessera_fail (capture->error, TESSERA_BAD_INPUT,
                          "%s names more than %d streams: the snapshot is damaged",
                          capture->pickle.stream->name, TESSERA_MAX_STREAMS);
-  if (!TESSERA_RESERVE (capture->streams, capture->cap_streams, capture->n_streams + 1))
-    return tessera_capture_no_memory (capture);
+  IMPORT_RESERVE (capture->streams, capture->cap_streams, capture->n_streams + 1);
   *out_stream = (uint16_t) capture->n_streams;
   capture->streams[capture->n_streams++] = handle;
   return TESSERA_OK;
@@ -354,39 +323,33 @@ tessera_capture_pool (TesseraCapture *capture, TesseraPoolId id, uint16_t *out_p
     return tessera_fail (capture->error, TESSERA_BAD_INPUT,
                          "%s names more than %d memory pools: the snapshot is damaged",
                          capture->pickle.stream->name, TESSERA_MAX_STREAMS);
-  if (!TESSERA_RESERVE (capture->pools, capture->cap_pools, capture->n_pools + 1))
-    return tessera_capture_no_memory (capture);
+  IMPORT_RESERVE (capture->pools, capture->cap_pools, capture->n_pools + 1);
   *out_pool = (uint16_t) capture->n_pools;
   capture->pools[capture->n_pools++] = id;
   return TESSERA_OK;
 }
 
-TesseraStatus
+void
 tessera_capture_init (TesseraCapture *capture,
                       TesseraStream *stream,
                       TesseraTrace *trace,
                       TesseraError *error)
 {
-  TesseraStatus status;
-  uint16_t pool;
-
   memset (capture, 0, sizeof *capture);
   capture->trace = trace;
   capture->error = error;
-  status = tessera_pickle_init (&capture->pickle, stream, error);
-  if (status != TESSERA_OK)
-    return status;
+  tessera_pickle_init (&capture->pickle, stream, error);
   capture->pickle.dict_done = dict_done;
   capture->pickle.user = capture;
   for (uint32_t i = 0; i < TESSERA_N_TEXTS; i++)
     {
       uint32_t id;
 
-      if (tessera_strings_intern (capture->pickle.heap.texts, texts[i], strlen (texts[i]),
-                                  &id) != TESSERA_OK)
-        return tessera_capture_no_memory (capture);
+      import_must (tessera_strings_intern (capture->pickle.heap.texts, texts[i],
+                                           strlen (texts[i]), &id));
     }
-  return tessera_capture_pool (capture, (TesseraPoolId){ 0 }, &pool);
+  IMPORT_RESERVE (capture->pools, capture->cap_pools, 1);
+  capture->pools[capture->n_pools++] = (TesseraPoolId){ 0 };
 }
 
 void

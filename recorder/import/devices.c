@@ -9,9 +9,8 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "recorder/import/snapshot.h"
+#include "recorder/import/private.h"
 
 #define MAX_UNKNOWN_ACTIONS 8 /* names kept for the note */
 
@@ -51,7 +50,7 @@ count_segments (const TesseraCapture *capture,
 }
 
 /* Devices in use, and device 0 where none is. */
-static TesseraStatus
+static void
 list_devices (TesseraCapture *capture,
               const TesseraSnapshotParts *parts,
               const uint64_t *n_segments)
@@ -64,14 +63,11 @@ list_devices (TesseraCapture *capture,
                                      entries != NULL ? count_entries (entries) : 0,
                                  .n_segments = n_segments[device] };
 
-      if ((info.n_events > 0 || info.n_segments > 0) &&
-          tessera_trace_add_device (capture->trace, &info) != TESSERA_OK)
-        return tessera_capture_no_memory (capture);
+      if (info.n_events > 0 || info.n_segments > 0)
+        import_must (tessera_trace_add_device (capture->trace, &info));
     }
-  if (capture->trace->n_devices == 0 &&
-      tessera_trace_add_device (capture->trace, &(TesseraDeviceInfo){ 0 }) != TESSERA_OK)
-    return tessera_capture_no_memory (capture);
-  return TESSERA_OK;
+  if (capture->trace->n_devices == 0)
+    import_must (tessera_trace_add_device (capture->trace, &(TesseraDeviceInfo){ 0 }));
 }
 
 static TesseraStatus
@@ -95,17 +91,11 @@ tessera_snapshot_choose_device (TesseraCapture *capture,
                                 uint32_t wanted)
 {
   TesseraTrace *trace = capture->trace;
-  uint64_t *n_segments = calloc (TESSERA_MAX_DEVICES, sizeof *n_segments);
+  g_autofree uint64_t *n_segments = g_new0 (uint64_t, TESSERA_MAX_DEVICES);
   const TesseraDeviceInfo *chosen = NULL;
-  TesseraStatus status;
 
-  if (n_segments == NULL)
-    return tessera_capture_no_memory (capture);
   count_segments (capture, parts, n_segments);
-  status = list_devices (capture, parts, n_segments);
-  free (n_segments);
-  if (status != TESSERA_OK)
-    return status;
+  list_devices (capture, parts, n_segments);
   for (size_t i = 0; i < trace->n_devices; i++)
     {
       const TesseraDeviceInfo *info = &trace->devices[i];
@@ -141,7 +131,7 @@ count_unknown (Unknown *unknown, uint32_t name)
     unknown->names[unknown->n_names++] = name;
 }
 
-static TesseraStatus
+static void
 note_unknown (TesseraCapture *capture, const Unknown *unknown)
 {
   char text[192];
@@ -150,19 +140,13 @@ note_unknown (TesseraCapture *capture, const Unknown *unknown)
 
   for (size_t i = 0; i < unknown->n_names && n < sizeof text - 1; i++)
     {
-      uint32_t string;
       TesseraValue value = tessera_value_make (TESSERA_VALUE_TEXT, unknown->names[i]);
-      TesseraStatus status = tessera_capture_string (capture, value, &string);
 
-      if (status != TESSERA_OK)
-        return status;
-      n += (size_t) snprintf (text + n, sizeof text - n, " %.20s",
-                              tessera_trace_string (capture->trace, string));
+      n += (size_t) snprintf (
+          text + n, sizeof text - n, " %.20s",
+          tessera_trace_string (capture->trace, tessera_capture_string (capture, value)));
     }
-  if (tessera_note (capture->trace, "unknown_actions", unknown->n_entries, text) !=
-      TESSERA_OK)
-    return tessera_capture_no_memory (capture);
-  return TESSERA_OK;
+  tessera_note (capture->trace, "unknown_actions", unknown->n_entries, text);
 }
 
 static TesseraStatus
@@ -224,11 +208,12 @@ gather_events (TesseraCapture *capture, const TesseraObject *entries)
         return status;
     }
   capture->trace->n_events = n_events;
-  return note_unknown (capture, &unknown);
+  note_unknown (capture, &unknown);
+  return TESSERA_OK;
 }
 
 /* Streams and pools get their numbers by first use on this device. */
-static TesseraStatus
+static void
 number_streams (TesseraCapture *capture)
 {
   TesseraTrace *trace = capture->trace;
@@ -237,22 +222,19 @@ number_streams (TesseraCapture *capture)
     {
       TesseraEvent *event = &trace->events[i];
 
-      if (tessera_trace_add_stream (trace, capture->streams[event->stream],
-                                    &event->stream) != TESSERA_OK ||
-          tessera_trace_add_pool (trace, capture->pools[event->pool], &event->pool) !=
-              TESSERA_OK)
-        return tessera_capture_no_memory (capture);
+      import_must (tessera_trace_add_stream (trace, capture->streams[event->stream],
+                                             &event->stream));
+      import_must (
+          tessera_trace_add_pool (trace, capture->pools[event->pool], &event->pool));
     }
-  return TESSERA_OK;
 }
 
 /* Times count from the first event; one entry without makes them all mean nothing. */
-static TesseraStatus
+static void
 settle_times (TesseraTrace *trace, int64_t *out_zero_us)
 {
   int64_t zero_ns = trace->n_events > 0 ? trace->events[0].at_ns : TESSERA_TIME_MISSING;
   uint64_t n_back = 0, n_missing = 0;
-  TesseraStatus status;
 
   for (size_t i = 0; i < trace->n_events; i++)
     n_missing += trace->events[i].at_ns == TESSERA_TIME_MISSING;
@@ -265,12 +247,10 @@ settle_times (TesseraTrace *trace, int64_t *out_zero_us)
       n_back += i > 0 && event->at_ns < event[-1].at_ns;
     }
   *out_zero_us = trace->has_time ? zero_ns / 1000 : TESSERA_TIME_MISSING;
-  status = tessera_note (trace, "time_goes_back", n_back,
-                         "entries are older than the one before");
-  if (status == TESSERA_OK && n_missing < trace->n_events)
-    status = tessera_note (trace, "time_missing", n_missing,
-                           "entries have no time: no time is shown");
-  return status;
+  tessera_note (trace, "time_goes_back", n_back, "entries are older than the one before");
+  if (n_missing < trace->n_events)
+    tessera_note (trace, "time_missing", n_missing,
+                  "entries have no time: no time is shown");
 }
 
 TesseraStatus
@@ -282,9 +262,9 @@ tessera_snapshot_take_events (TesseraCapture *capture,
   TesseraStatus status =
       gather_events (capture, entries_of (capture, parts, trace->device));
 
-  if (status == TESSERA_OK)
-    status = number_streams (capture);
-  if (status == TESSERA_OK && settle_times (trace, out_zero_us) != TESSERA_OK)
-    status = tessera_capture_no_memory (capture);
-  return status;
+  if (status != TESSERA_OK)
+    return status;
+  number_streams (capture);
+  settle_times (trace, out_zero_us);
+  return TESSERA_OK;
 }

@@ -13,7 +13,7 @@
 #include <glib/gstdio.h>
 
 #include "db/store.h"
-#include "recorder/import/pickle/pickle-writer.h"
+#include "tests/recorder/snapshot-writer.h"
 
 static char *folder; /* for files made here */
 

@@ -1,12 +1,12 @@
 /*
- * What a trace entry, a frame, a use of a block and an annotation in a snapshot become.
+ * What each kind of dict in a snapshot becomes: a trace entry, a frame, a segment, a block,
+ * a use of a block, an annotation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
 
-#include "db/array.h"
-#include "recorder/import/capture.h"
+#include "recorder/import/private.h"
 
 #define MAX_TIME_US ((int64_t) 1 << 52) /* the year 2112; fits nanoseconds in 63 bits */
 
@@ -99,10 +99,9 @@ tessera_make_entry (TesseraCapture *capture,
   TesseraStatus status =
       tessera_capture_number (capture, capture->trace->n_events, &index);
 
-  if (status == TESSERA_OK)
-    status = tessera_capture_stack (capture, fields, &event.stack);
   if (status != TESSERA_OK)
     return status;
+  event.stack = tessera_capture_stack (capture, fields);
   capture->seen |= fields->present;
   event.action = action_of (fields, &unknown);
   if (event.action == TESSERA_ACTION_UNKNOWN)
@@ -126,8 +125,7 @@ tessera_make_entry (TesseraCapture *capture,
       tessera_capture_flaw (capture, TESSERA_RECORD_ENTRY, index, wrong, fields);
       event.action = TESSERA_ACTION_FLAWED;
     }
-  if (tessera_trace_add_event (capture->trace, &event) != TESSERA_OK)
-    return tessera_capture_no_memory (capture);
+  import_must (tessera_trace_add_event (capture->trace, &event));
   *out_value = tessera_value_record (TESSERA_RECORD_ENTRY, index, 1);
   return TESSERA_OK;
 }
@@ -139,24 +137,19 @@ tessera_make_frame (TesseraCapture *capture,
                     const TesseraFields *fields,
                     TesseraValue *out_value)
 {
-  TesseraFrame frame = { 0 };
+  TesseraFrame frame = {
+    .name = tessera_capture_string (capture, fields->values[TESSERA_TEXT_NAME]),
+    .file = tessera_capture_string (capture, fields->values[TESSERA_TEXT_FILENAME])
+  };
   uint32_t index;
-  TesseraStatus status =
-      tessera_capture_string (capture, fields->values[TESSERA_TEXT_NAME], &frame.name);
 
-  if (status == TESSERA_OK)
-    status = tessera_capture_string (capture, fields->values[TESSERA_TEXT_FILENAME],
-                                     &frame.file);
-  if (status != TESSERA_OK)
-    return status;
   /* One file at hand has 2^64 - 1 as a line: unknown, like 0. */
   if (!tessera_fields_have (fields, TESSERA_TEXT_LINE) ||
       !tessera_heap_i64 (&capture->pickle.heap, fields->values[TESSERA_TEXT_LINE],
                          &frame.line) ||
       frame.line < 0)
     frame.line = 0;
-  if (tessera_trace_add_frame (capture->trace, &frame, &index) != TESSERA_OK)
-    return tessera_capture_no_memory (capture);
+  import_must (tessera_trace_add_frame (capture->trace, &frame, &index));
   *out_value = tessera_value_record (TESSERA_RECORD_FRAME, index, 1);
   return TESSERA_OK;
 }
@@ -172,16 +165,13 @@ tessera_make_history (TesseraCapture *capture,
   uint32_t index;
   TesseraStatus status = tessera_capture_number (capture, capture->n_histories, &index);
 
-  if (status == TESSERA_OK)
-    status = tessera_capture_stack (capture, fields, &history.stack);
   if (status != TESSERA_OK)
     return status;
+  history.stack = tessera_capture_stack (capture, fields);
   if (!tessera_capture_size (capture, fields, TESSERA_TEXT_REAL_SIZE,
                              &history.real_bytes))
     history.real_bytes = 0;
-  if (!TESSERA_RESERVE (capture->histories, capture->cap_histories,
-                        capture->n_histories + 1))
-    return tessera_capture_no_memory (capture);
+  IMPORT_RESERVE (capture->histories, capture->cap_histories, capture->n_histories + 1);
   capture->histories[capture->n_histories++] = history;
   *out_value = tessera_value_record (TESSERA_RECORD_HISTORY, index, 1);
   return TESSERA_OK;
@@ -215,10 +205,203 @@ tessera_make_annotation (TesseraCapture *capture,
   annotation.device = (uint32_t) device;
   if (!annotation.is_flawed)
     annotation.name = (uint32_t) (name >> TESSERA_VALUE_TAG_BITS);
-  if (!TESSERA_RESERVE (capture->annotations, capture->cap_annotations,
-                        capture->n_annotations + 1))
-    return tessera_capture_no_memory (capture);
+  IMPORT_RESERVE (capture->annotations, capture->cap_annotations,
+                  capture->n_annotations + 1);
   capture->annotations[capture->n_annotations++] = annotation;
   *out_value = tessera_value_record (TESSERA_RECORD_ANNOTATION, index, 1);
+  return TESSERA_OK;
+}
+
+/* Segments and their blocks */
+
+/* The latest use of a block, which comes first in its list; NULL: none recorded. */
+static const TesseraHistoryRecord *
+latest_use (TesseraCapture *capture, const TesseraFields *fields)
+{
+  const TesseraObject *list;
+
+  if (!tessera_fields_have (fields, TESSERA_TEXT_HISTORY))
+    return NULL;
+  list = tessera_heap_object (
+      &capture->pickle.heap,
+      tessera_heap_resolve (&capture->pickle.heap, fields->values[TESSERA_TEXT_HISTORY]),
+      TESSERA_OBJECT_LIST);
+  if (list == NULL || list->n_items == 0 ||
+      !tessera_value_is_record (list->items[0], TESSERA_RECORD_HISTORY))
+    return NULL;
+  return &capture->histories[tessera_record_first (list->items[0])];
+}
+
+static bool
+read_state (const TesseraFields *fields, uint8_t *out_state)
+{
+  if (tessera_fields_say (fields, TESSERA_TEXT_STATE, TESSERA_TEXT_ACTIVE_ALLOCATED))
+    *out_state = TESSERA_BLOCK_LIVE;
+  else if (tessera_fields_say (fields, TESSERA_TEXT_STATE,
+                               TESSERA_TEXT_ACTIVE_PENDING_FREE) ||
+           tessera_fields_say (fields, TESSERA_TEXT_STATE,
+                               TESSERA_TEXT_ACTIVE_AWAITING_FREE))
+    *out_state = TESSERA_BLOCK_PENDING;
+  else if (tessera_fields_say (fields, TESSERA_TEXT_STATE, TESSERA_TEXT_INACTIVE))
+    *out_state = TESSERA_BLOCK_FREE;
+  else
+    return false;
+  return true;
+}
+
+TesseraStatus
+tessera_make_block (TesseraCapture *capture,
+                    const TesseraFields *fields,
+                    TesseraValue *out_value)
+{
+  TesseraBlockRecord block = { .next = TESSERA_NONE };
+  const TesseraHistoryRecord *use;
+  uint32_t index;
+  TesseraTextId wrong = TESSERA_N_TEXTS;
+  TesseraStatus status = tessera_capture_number (capture, capture->n_blocks, &index);
+
+  if (status != TESSERA_OK)
+    return status;
+  block.stack = tessera_capture_stack (capture, fields);
+  capture->seen |= fields->present;
+  use = latest_use (capture, fields);
+  if (use != NULL && block.stack == TESSERA_NONE)
+    block.stack = use->stack;
+  if (!read_state (fields, &block.state))
+    wrong = TESSERA_TEXT_STATE;
+  if (!tessera_capture_size (capture, fields, TESSERA_TEXT_SIZE, &block.size_bytes))
+    wrong = TESSERA_TEXT_SIZE;
+  if (tessera_fields_have (fields, TESSERA_TEXT_ADDRESS) &&
+      !tessera_capture_handle (capture, fields, TESSERA_TEXT_ADDRESS, &block.addr))
+    wrong = TESSERA_TEXT_ADDRESS;
+  if (!tessera_capture_size (capture, fields, TESSERA_TEXT_REQUESTED_SIZE,
+                             &block.requested_bytes))
+    block.requested_bytes = use != NULL ? use->real_bytes : block.size_bytes;
+  if (wrong != TESSERA_N_TEXTS)
+    block.is_flawed =
+        tessera_capture_flaw (capture, TESSERA_RECORD_BLOCK, index, wrong, fields);
+  IMPORT_RESERVE (capture->blocks, capture->cap_blocks, capture->n_blocks + 1);
+  capture->blocks[capture->n_blocks++] = block;
+  *out_value = tessera_value_record (TESSERA_RECORD_BLOCK, index, 1);
+  return TESSERA_OK;
+}
+
+/* Links the blocks of a segment's list; false when it holds anything else, or blocks of
+ * another segment. */
+static bool
+take_blocks (TesseraCapture *capture, const TesseraObject *list, uint32_t *out_first)
+{
+  uint32_t *link = out_first;
+
+  for (size_t i = 0; i < list->n_items; i++)
+    {
+      TesseraValue item = tessera_heap_resolve (&capture->pickle.heap, list->items[i]);
+      uint32_t first = tessera_record_first (item);
+
+      if (!tessera_value_is_record (item, TESSERA_RECORD_BLOCK))
+        return false;
+      for (uint32_t k = first; k < first + tessera_record_count (item); k++)
+        {
+          if (capture->blocks[k].is_taken)
+            return false;
+          capture->blocks[k].is_taken = true;
+          *link = k;
+          link = &capture->blocks[k].next;
+        }
+    }
+  return true;
+}
+
+static TesseraTextId
+read_segment (TesseraCapture *capture,
+              const TesseraFields *fields,
+              TesseraSegmentRecord *segment,
+              uint64_t *out_stream)
+{
+  uint64_t device = 0, end;
+
+  if (!tessera_capture_size (capture, fields, TESSERA_TEXT_TOTAL_SIZE,
+                             &segment->size_bytes))
+    return TESSERA_TEXT_TOTAL_SIZE;
+  if (!tessera_capture_handle (capture, fields, TESSERA_TEXT_ADDRESS, &segment->addr) ||
+      __builtin_add_overflow (segment->addr, segment->size_bytes, &end))
+    return TESSERA_TEXT_ADDRESS;
+  if (tessera_fields_have (fields, TESSERA_TEXT_STREAM) &&
+      !tessera_capture_handle (capture, fields, TESSERA_TEXT_STREAM, out_stream))
+    return TESSERA_TEXT_STREAM;
+  if (tessera_fields_have (fields, TESSERA_TEXT_DEVICE) &&
+      (!tessera_capture_u64 (capture, fields, TESSERA_TEXT_DEVICE, &device) ||
+       device >= TESSERA_MAX_DEVICES))
+    return TESSERA_TEXT_DEVICE;
+  segment->device = (uint32_t) device;
+  return TESSERA_N_TEXTS;
+}
+
+/* The pool it serves; a file that does not say has one by the size of small buffers. */
+static bool
+is_small (const TesseraFields *fields, uint64_t size_bytes)
+{
+  if (tessera_fields_say (fields, TESSERA_TEXT_SEGMENT_TYPE, TESSERA_TEXT_SMALL))
+    return true;
+  if (tessera_fields_say (fields, TESSERA_TEXT_SEGMENT_TYPE, TESSERA_TEXT_LARGE))
+    return false;
+  return size_bytes == (uint64_t) 2 << 20;
+}
+
+static void
+read_blocks (TesseraCapture *capture,
+             const TesseraFields *fields,
+             TesseraSegmentRecord *segment,
+             TesseraTextId *wrong)
+{
+  TesseraHeap *heap = &capture->pickle.heap;
+  TesseraValue value;
+  const TesseraObject *list;
+
+  if (!tessera_fields_have (fields, TESSERA_TEXT_BLOCKS))
+    return;
+  value = tessera_heap_resolve (heap, fields->values[TESSERA_TEXT_BLOCKS]);
+  list = tessera_heap_object (heap, value, TESSERA_OBJECT_LIST);
+  if (list == NULL || !take_blocks (capture, list, &segment->first_block))
+    {
+      *wrong = TESSERA_TEXT_BLOCKS;
+      return;
+    }
+  tessera_pickle_become (&capture->pickle, value,
+                         tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_NONE));
+}
+
+TesseraStatus
+tessera_make_segment (TesseraCapture *capture,
+                      const TesseraFields *fields,
+                      TesseraValue *out_value)
+{
+  TesseraSegmentRecord segment = { .first_block = TESSERA_NONE };
+  TesseraTextId wrong;
+  TesseraPoolId pool;
+  uint64_t stream = 0;
+  uint32_t index;
+  TesseraStatus status = tessera_capture_number (capture, capture->n_segments, &index);
+
+  if (status != TESSERA_OK)
+    return status;
+  segment.stack = tessera_capture_stack (capture, fields);
+  capture->seen |= fields->present;
+  wrong = read_segment (capture, fields, &segment, &stream);
+  read_blocks (capture, fields, &segment, &wrong);
+  segment.is_small = is_small (fields, segment.size_bytes);
+  segment.is_expandable = tessera_fields_are_true (fields, TESSERA_TEXT_IS_EXPANDABLE);
+  tessera_capture_pool_id (capture, fields, TESSERA_TEXT_SEGMENT_POOL_ID, &pool);
+  status = tessera_capture_pool (capture, pool, &segment.pool);
+  if (status == TESSERA_OK)
+    status = tessera_capture_stream (capture, stream, &segment.stream);
+  if (status != TESSERA_OK)
+    return status;
+  if (wrong != TESSERA_N_TEXTS)
+    segment.is_flawed =
+        tessera_capture_flaw (capture, TESSERA_RECORD_SEGMENT, index, wrong, fields);
+  IMPORT_RESERVE (capture->segments, capture->cap_segments, capture->n_segments + 1);
+  capture->segments[capture->n_segments++] = segment;
+  *out_value = tessera_value_record (TESSERA_RECORD_SEGMENT, index, 1);
   return TESSERA_OK;
 }

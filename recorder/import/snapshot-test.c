@@ -3,10 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/snapshot.h"
+#include "recorder/import/private.h"
 
-#include "recorder/import/snapshot-writer.h"
-#include "tests/fail_alloc.h"
+#include "tests/recorder/snapshot-writer.h"
 
 static TesseraStatus
 import (const void *bytes,
@@ -16,13 +15,9 @@ import (const void *bytes,
         TesseraTrace **out)
 {
   const TesseraOpenOptions options = { .device = device };
-  TesseraStream *stream;
-  TesseraStatus status = tessera_stream_open_memory (bytes, n_bytes, &stream);
+  TesseraStream *stream = tessera_stream_new (bytes, n_bytes);
+  TesseraStatus status = tessera_import_snapshot (stream, &options, error, out);
 
-  *out = NULL;
-  if (status != TESSERA_OK)
-    return tessera_fail (error, status, "no memory left");
-  status = tessera_import_snapshot (stream, &options, error, out);
   tessera_stream_close (stream);
   return status;
 }
@@ -614,43 +609,11 @@ test_truncated (void)
     {
       TesseraError error = { 0 };
       TesseraTrace *trace;
-      long held = tessera_fail_alloc_held ();
 
       g_assert_cmpint (import (to->data, n, TESSERA_NONE, &error, &trace), ==,
                        TESSERA_BAD_INPUT);
       g_assert_null (trace);
       g_assert_nonnull (strstr (error.text, "in the middle of its data"));
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  g_byte_array_unref (to);
-}
-
-static void
-test_no_memory (void)
-{
-  GByteArray *to = whole_snapshot ();
-
-  put_op (to, '.');
-  for (unsigned long nth = 1;; nth++)
-    {
-      TesseraError error = { 0 };
-      TesseraTrace *trace;
-      TesseraStatus status;
-      long held = tessera_fail_alloc_held ();
-
-      tessera_fail_alloc_at (nth);
-      status = import (to->data, to->len, TESSERA_NONE, &error, &trace);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          g_assert_cmpuint (nth, >, 50);
-          tessera_trace_free (trace);
-          break;
-        }
-      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      g_assert_null (trace);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-      g_assert_cmpstr (error.text, !=, "");
     }
   g_byte_array_unref (to);
 }
@@ -702,7 +665,6 @@ main (int argc, char **argv)
   g_test_add_func ("/snapshot/other-pickles", test_other_pickles);
   g_test_add_func ("/snapshot/no-segments", test_no_segments);
   g_test_add_func ("/snapshot/truncated", test_truncated);
-  g_test_add_func ("/snapshot/no-memory", test_no_memory);
   g_test_add_func ("/snapshot/damaged", test_damaged);
   return g_test_run ();
 }

@@ -1,9 +1,329 @@
 /*
- * A PyTorch memory snapshot of any era, 1.13 to 2.15, as a trace.
+ * A PyTorch memory snapshot of any era, 1.13 to 2.15, as a trace: its parts, the allocator's
+ * settings, and the segments and blocks at the end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/snapshot.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/import/private.h"
+
+void
+tessera_note (TesseraTrace *trace, const char *key, uint64_t n, const char *text)
+{
+  g_autofree char *name = g_strconcat ("note.", key, NULL);
+  g_autofree char *value = g_strdup_printf ("%" PRIu64 " %s", n, text);
+
+  if (n > 0)
+    import_must (tessera_trace_set_meta (trace, name, value));
+}
+
+/* Settings
+ *
+ * Two are not exported one by one; the text of PYTORCH_CUDA_ALLOC_CONF has them, as far
+ * as it was the last one set. */
+
+#define MIB ((uint64_t) 1 << 20)
+#define MAX_MIB ((uint64_t) 1 << 40)
+#define MAX_DIVISIONS ((uint64_t) 1 << 20)
+
+static uint64_t
+option_bytes (const char *conf, const char *name, uint64_t otherwise)
+{
+  const char *at = strstr (conf, name);
+  char *end;
+  guint64 mib;
+
+  if (at == NULL)
+    return otherwise;
+  at += strlen (name);
+  at += strspn (at, " \t");
+  if (*at++ != ':')
+    return otherwise;
+  mib = g_ascii_strtoull (at, &end, 10);
+  return end == at || mib > MAX_MIB ? otherwise : mib * MIB;
+}
+
+/* The list of {'1': n, '2': n ... '32768': n}: key is the size in MiB. */
+static void
+take_divisions (TesseraCapture *capture, TesseraValue value, TesseraSettings *settings)
+{
+  TesseraHeap *heap = &capture->pickle.heap;
+  const TesseraObject *dict =
+      tessera_heap_object (heap, tessera_heap_resolve (heap, value), TESSERA_OBJECT_DICT);
+
+  for (size_t i = 0; dict != NULL && i + 1 < dict->n_items; i += 2)
+    {
+      guint64 mib, n;
+      int entry;
+
+      if (tessera_value_kind (dict->items[i]) != TESSERA_VALUE_TEXT ||
+          !tessera_heap_u64 (heap, dict->items[i + 1], &n) || n > MAX_DIVISIONS)
+        continue;
+      mib = g_ascii_strtoull (
+          tessera_strings_get (heap->texts,
+                               (uint32_t) (dict->items[i] >> TESSERA_VALUE_TAG_BITS)),
+          NULL, 10);
+      if (mib == 0 || (mib & (mib - 1)) != 0)
+        continue;
+      entry = __builtin_ctzll (mib);
+      if (entry < (int) G_N_ELEMENTS (settings->roundup_divisions))
+        settings->roundup_divisions[entry] = (uint32_t) n;
+    }
+}
+
+/* The text under the older or the newer name; "" when there is none. */
+static const char *
+conf_text (TesseraCapture *capture, const TesseraFields *fields)
+{
+  static const TesseraTextId keys[] = { TESSERA_TEXT_CONF, TESSERA_TEXT_NEW_CONF };
+  const char *conf = "";
+
+  for (size_t i = 0; i < G_N_ELEMENTS (keys) && *conf == '\0'; i++)
+    if (tessera_fields_have (fields, keys[i]))
+      conf = tessera_trace_string (
+          capture->trace, tessera_capture_string (capture, fields->values[keys[i]]));
+  return conf;
+}
+
+static void
+take_fields (TesseraCapture *capture, const TesseraFields *fields)
+{
+  TesseraSettings *settings = &capture->trace->settings;
+  const TesseraHeap *heap = &capture->pickle.heap;
+  const char *conf = conf_text (capture, fields);
+  int64_t max_split;
+  double threshold;
+
+  if (tessera_fields_have (fields, TESSERA_TEXT_MAX_SPLIT_SIZE) &&
+      tessera_heap_i64 (heap, fields->values[TESSERA_TEXT_MAX_SPLIT_SIZE], &max_split))
+    settings->max_split_bytes = max_split < 0 ? UINT64_MAX : (uint64_t) max_split;
+  if (tessera_fields_have (fields, TESSERA_TEXT_GC_THRESHOLD) &&
+      tessera_heap_double (heap, fields->values[TESSERA_TEXT_GC_THRESHOLD], &threshold) &&
+      threshold > 0 && threshold <= 1)
+    settings->garbage_collection_threshold = threshold;
+  settings->is_expandable =
+      tessera_fields_have (fields, TESSERA_TEXT_EXPANDABLE_SEGMENTS) &&
+      fields->values[TESSERA_TEXT_EXPANDABLE_SEGMENTS] ==
+          tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_TRUE);
+  if (tessera_fields_have (fields, TESSERA_TEXT_ROUNDUP_DIVISIONS))
+    take_divisions (capture, fields->values[TESSERA_TEXT_ROUNDUP_DIVISIONS], settings);
+  settings->max_non_split_rounding_bytes = option_bytes (
+      conf, "max_non_split_rounding_mb", settings->max_non_split_rounding_bytes);
+  settings->large_segment_bytes =
+      option_bytes (conf, "large_segment_size_mb", settings->large_segment_bytes);
+  if (!tessera_settings_make_sense (settings))
+    settings->large_segment_bytes = 20 * MIB;
+  import_must (tessera_trace_set_meta (capture->trace, "alloc_conf", conf));
+}
+
+/* By the keys that came with each version; releases between are inferred ("or so"). */
+static const char *
+era_of (const TesseraCapture *capture,
+        const TesseraSnapshotParts *parts,
+        const TesseraFields *settings)
+{
+  const TesseraFields seen = { .present = capture->seen };
+
+  if (parts->is_bare && !tessera_fields_have (&seen, TESSERA_TEXT_IS_EXPANDABLE))
+    return "1.13 or 2.0";
+  if (tessera_fields_have (&seen, TESSERA_TEXT_POOL_ID) || parts->n_host_entries > 0)
+    return "2.12 or later";
+  if (tessera_fields_have (settings, TESSERA_TEXT_STREAM_REUSE))
+    return "2.9 to 2.11";
+  if (tessera_fields_have (&seen, TESSERA_TEXT_COMPILE_CONTEXT))
+    return "2.8 or so";
+  if (parts->annotations != NULL)
+    return "2.5 to 2.7";
+  if (parts->has_settings)
+    return "2.3 or 2.4";
+  if (tessera_fields_have (&seen, TESSERA_TEXT_TIME_US))
+    return "2.2 or so";
+  if (tessera_fields_have (&seen, TESSERA_TEXT_IS_EXPANDABLE))
+    return "2.1 or so";
+  return "2.0 or so";
+}
+
+static void
+take_settings (TesseraCapture *capture, const TesseraSnapshotParts *parts)
+{
+  TesseraFields fields = { 0 };
+
+  if (parts->has_settings && tessera_capture_fields (capture, parts->settings, &fields))
+    take_fields (capture, &fields);
+  import_must (
+      tessera_trace_set_meta (capture->trace, "format", "PyTorch memory snapshot"));
+  import_must (tessera_trace_set_meta (capture->trace, "pytorch",
+                                       era_of (capture, parts, &fields)));
+}
+
+/* The end
+ *
+ * Kept as recorded, even where it contradicts itself: a check against a replay has to see
+ * what the file says. What contradicts is counted in notes. */
+
+typedef struct
+{
+  TesseraCapture *capture;
+  uint64_t n_elsewhere; /* blocks not where the one before ends */
+  uint64_t n_uneven;    /* segments whose blocks do not fill them */
+  uint64_t n_overlaps;
+} End;
+
+static TesseraStatus
+add_block (End *end, const TesseraBlockRecord *record, uint64_t *at)
+{
+  TesseraHeldBlock block = { .addr = record->addr != 0 ? record->addr : *at,
+                             .block_bytes = record->size_bytes,
+                             .stack = record->stack,
+                             .state = record->state };
+
+  end->n_elsewhere += block.addr != *at;
+  if (record->state != TESSERA_BLOCK_FREE)
+    block.size_bytes = record->requested_bytes;
+  if (__builtin_add_overflow (block.addr, block.block_bytes, at))
+    return tessera_fail (end->capture->error, TESSERA_BAD_INPUT,
+                         "%s: a block at 0x%" PRIx64 " of %" PRIu64
+                         " bytes ends past all addresses: the snapshot is damaged",
+                         end->capture->pickle.stream->name, block.addr,
+                         block.block_bytes);
+  import_must (tessera_trace_add_block (&end->capture->trace->end, &block));
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+add_blocks (End *end, const TesseraSegmentRecord *record)
+{
+  TesseraCapture *capture = end->capture;
+  uint64_t at = record->addr;
+
+  for (uint32_t k = record->first_block; k != TESSERA_NONE; k = capture->blocks[k].next)
+    {
+      TesseraStatus status;
+
+      if (capture->blocks[k].is_flawed)
+        {
+          char where[64];
+
+          snprintf (where, sizeof where, "a block of the segment at 0x%" PRIx64,
+                    record->addr);
+          return tessera_capture_refuse (capture, TESSERA_RECORD_BLOCK, k, where);
+        }
+      status = add_block (end, &capture->blocks[k], &at);
+      if (status != TESSERA_OK)
+        return status;
+    }
+  end->n_uneven += at != record->addr + record->size_bytes;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+add_segment (End *end, uint32_t index)
+{
+  TesseraCapture *capture = end->capture;
+  const TesseraSegmentRecord *record = &capture->segments[index];
+  TesseraSegment segment = { .addr = record->addr,
+                             .size_bytes = record->size_bytes,
+                             .stack = record->stack,
+                             .is_small = record->is_small,
+                             .is_expandable = record->is_expandable };
+
+  if (record->device != capture->trace->device)
+    return TESSERA_OK;
+  if (record->is_flawed)
+    {
+      char where[64];
+
+      snprintf (where, sizeof where, "segment %" PRIu32, index);
+      return tessera_capture_refuse (capture, TESSERA_RECORD_SEGMENT, index, where);
+    }
+  import_must (tessera_trace_add_stream (capture->trace, capture->streams[record->stream],
+                                         &segment.stream));
+  import_must (tessera_trace_add_pool (capture->trace, capture->pools[record->pool],
+                                       &segment.pool));
+  import_must (tessera_trace_add_segment (&capture->trace->end, &segment));
+  return add_blocks (end, record);
+}
+
+#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static int
+compare_segments (const void *left, const void *right)
+{
+  const TesseraSegment *a = left, *b = right;
+  int order = COMPARE (a->addr, b->addr);
+
+  return order != 0 ? order : COMPARE (a->size_bytes, b->size_bytes);
+}
+
+static int
+compare_blocks (const void *left, const void *right)
+{
+  const TesseraHeldBlock *a = left, *b = right;
+  int order = COMPARE (a->addr, b->addr);
+
+  return order != 0 ? order : COMPARE (a->block_bytes, b->block_bytes);
+}
+
+static void
+sort_held (TesseraHeld *held)
+{
+  if (held->n_segments > 0)
+    qsort (held->segments, held->n_segments, sizeof *held->segments, compare_segments);
+  if (held->n_blocks > 0)
+    qsort (held->blocks, held->n_blocks, sizeof *held->blocks, compare_blocks);
+}
+
+static void
+note_oddities (End *end)
+{
+  TesseraTrace *trace = end->capture->trace;
+
+  for (size_t i = 1; i < trace->end.n_segments; i++)
+    end->n_overlaps +=
+        trace->end.segments[i].addr <
+        trace->end.segments[i - 1].addr + trace->end.segments[i - 1].size_bytes;
+  tessera_note (trace, "end_blocks_elsewhere", end->n_elsewhere,
+                "final blocks leave a gap or overlap");
+  tessera_note (trace, "end_segments_uneven", end->n_uneven,
+                "final segments are not the sum of their blocks");
+  tessera_note (trace, "end_segments_overlap", end->n_overlaps, "final segments overlap");
+}
+
+static TesseraStatus
+take_end (TesseraCapture *capture, const TesseraSnapshotParts *parts)
+{
+  End end = { .capture = capture };
+
+  for (size_t i = 0; parts->segments != NULL && i < parts->segments->n_items; i++)
+    {
+      TesseraValue item =
+          tessera_heap_resolve (&capture->pickle.heap, parts->segments->items[i]);
+
+      if (!tessera_value_is_record (item, TESSERA_RECORD_SEGMENT))
+        return tessera_fail (
+            capture->error, TESSERA_BAD_INPUT,
+            "%s: `segments` holds %s where a segment belongs: the snapshot "
+            "is damaged",
+            capture->pickle.stream->name,
+            tessera_heap_describe (&capture->pickle.heap, item));
+      for (uint32_t k = 0; k < tessera_record_count (item); k++)
+        {
+          TesseraStatus status = add_segment (&end, tessera_record_first (item) + k);
+
+          if (status != TESSERA_OK)
+            return status;
+        }
+    }
+  sort_held (&capture->trace->end);
+  note_oddities (&end);
+  return TESSERA_OK;
+}
+
+/* The parts */
 
 /* The list under @key; NULL when there is none. A part of another type is an error. */
 static TesseraStatus
@@ -119,27 +439,25 @@ find_parts (TesseraCapture *capture, TesseraValue top, TesseraSnapshotParts *par
 }
 
 /* What there is: a history, one entry of state mode, or a moment without history. */
-static TesseraStatus
+static void
 note_history (TesseraCapture *capture, const TesseraSnapshotParts *parts)
 {
   TesseraTrace *trace = capture->trace;
-  TesseraStatus status = TESSERA_OK;
 
   if (trace->n_events == 0)
-    status = tessera_trace_set_meta (trace, "history",
-                                     "none: the snapshot shows one moment; record with "
-                                     "torch.cuda.memory._record_memory_history()");
+    import_must (
+        tessera_trace_set_meta (trace, "history",
+                                "none: the snapshot shows one moment; record with "
+                                "torch.cuda.memory._record_memory_history()"));
   else if (trace->n_events == 1)
-    status = tessera_trace_set_meta (trace, "history",
-                                     "none: one entry, as recorded with enabled='state'; "
-                                     "record with enabled='all'");
-  if (status == TESSERA_OK)
-    status = tessera_note (trace, "host_entries", parts->n_host_entries,
-                           "entries of host memory left aside");
-  if (status == TESSERA_OK)
-    status = tessera_note (trace, "host_segments", parts->n_host_segments,
-                           "segments of host memory left aside");
-  return status == TESSERA_OK ? TESSERA_OK : tessera_capture_no_memory (capture);
+    import_must (
+        tessera_trace_set_meta (trace, "history",
+                                "none: one entry, as recorded with enabled='state'; "
+                                "record with enabled='all'"));
+  tessera_note (trace, "host_entries", parts->n_host_entries,
+                "entries of host memory left aside");
+  tessera_note (trace, "host_segments", parts->n_host_segments,
+                "segments of host memory left aside");
 }
 
 /* torch.profiler's timeline in this format has one made-up segment around everything. */
@@ -173,16 +491,14 @@ fill (TesseraCapture *capture, const TesseraOpenOptions *options)
   if (status == TESSERA_OK)
     status = tessera_snapshot_take_events (capture, &parts, &zero_us);
   if (status == TESSERA_OK)
-    status = tessera_snapshot_take_end (capture, &parts);
-  if (status == TESSERA_OK)
-    status = tessera_snapshot_take_settings (capture, &parts);
-  if (status == TESSERA_OK)
-    status = tessera_snapshot_take_annotations (capture, &parts, zero_us);
-  if (status == TESSERA_OK)
-    status = note_history (capture, &parts);
-  if (status == TESSERA_OK && tessera_rewind (trace) != TESSERA_OK)
-    status = tessera_capture_no_memory (capture);
-  return status;
+    status = take_end (capture, &parts);
+  if (status != TESSERA_OK)
+    return status;
+  take_settings (capture, &parts);
+  tessera_snapshot_take_annotations (capture, &parts, zero_us);
+  note_history (capture, &parts);
+  tessera_rewind (trace);
+  return TESSERA_OK;
 }
 
 TesseraStatus
@@ -195,19 +511,12 @@ tessera_import_snapshot (TesseraStream *stream,
   TesseraCapture capture;
   TesseraStatus status;
 
-  *out_trace = NULL;
-  if (tessera_trace_new (&trace) != TESSERA_OK)
-    return tessera_fail (error, TESSERA_NO_MEMORY, "no memory left to read %s",
-                         stream->name);
-  status = tessera_capture_init (&capture, stream, trace, error);
-  if (status == TESSERA_OK)
-    status = fill (&capture, options);
+  import_must (tessera_trace_new (&trace));
+  tessera_capture_init (&capture, stream, trace, error);
+  status = fill (&capture, options);
   tessera_capture_clear (&capture);
   if (status != TESSERA_OK)
-    {
-      tessera_trace_free (trace);
-      return status;
-    }
+    g_clear_pointer (&trace, tessera_trace_free);
   *out_trace = trace;
-  return TESSERA_OK;
+  return status;
 }

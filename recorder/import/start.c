@@ -18,53 +18,125 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/start-internal.h"
-
-#include <stdlib.h>
-
 #include "allocator/caching.h"
+#include "allocator/tree.h"
+#include "recorder/import/private.h"
 
 #define SMALL_SEGMENT_BYTES ((uint64_t) 2 << 20)
+
+typedef struct
+{
+  TesseraTreeNode node; /* first: a node is its item */
+  uint64_t size_bytes;
+  uint32_t stack;
+  uint16_t stream;
+  uint16_t pool;
+  bool is_small;
+  bool is_expandable;
+} RewindSegment;
+
+typedef struct
+{
+  TesseraTreeNode node;
+  uint64_t size_bytes;  /* as asked for */
+  uint64_t block_bytes; /* known ones */
+  uint64_t upper;       /* unknown ones: nothing of theirs lies at or above */
+  uint32_t stack;
+  bool is_known;
+  bool is_pending;
+} RewindBlock;
+
+/* Which pool an address of an expandable range was ever seen to serve. */
+typedef struct
+{
+  TesseraTreeNode node;
+  uint16_t pool;
+  bool is_small;
+} RewindKnown;
+
+typedef struct
+{
+  TesseraTrace *trace;
+  TesseraTree segments, blocks, known;
+  bool needs_pools; /* some event does not say its pool, and there is more than one */
+  uint64_t n_unknown_allocs, n_double_frees, n_outside, n_unknown_requests,
+      n_unknown_segments, n_overlaps, n_size_differs, n_tails, n_open;
+} Rewind;
+
+static uint64_t
+rewind_addr_of (const TesseraTreeNode *node)
+{
+  return node->key.major;
+}
+
+static TesseraTreeKey
+rewind_key_of (uint64_t addr)
+{
+  return (TesseraTreeKey){ .major = addr };
+}
+
+static TesseraTreeNode *
+rewind_at (const TesseraTree *tree, uint64_t addr)
+{
+  TesseraTreeNode *node = tessera_tree_at_least (tree, rewind_key_of (addr));
+
+  return node != NULL && rewind_addr_of (node) == addr ? node : NULL;
+}
+
+/* The last node at or below @addr. */
+static TesseraTreeNode *
+rewind_floor_of (const TesseraTree *tree, uint64_t addr)
+{
+  return tessera_tree_below (tree, (TesseraTreeKey){ .major = addr, .middle = 1 });
+}
+
+static uint64_t
+rewind_end_of (const RewindSegment *segment)
+{
+  return rewind_addr_of (&segment->node) + segment->size_bytes;
+}
+
+static RewindSegment *
+rewind_segment_over (const Rewind *rewind, uint64_t addr)
+{
+  RewindSegment *segment = (RewindSegment *) rewind_floor_of (&rewind->segments, addr);
+
+  return segment != NULL && addr < rewind_end_of (segment) ? segment : NULL;
+}
 
 static void
 drop (TesseraTree *tree, TesseraTreeNode *node)
 {
   tessera_tree_remove (tree, node);
-  free (node);
+  g_free (node);
 }
 
 /* Nothing may begin there yet. */
-static TesseraStatus
+static void
 add_segment (Rewind *rewind,
              uint64_t addr,
              const RewindSegment *like,
              uint64_t size_bytes)
 {
-  RewindSegment *segment = malloc (sizeof *segment);
+  RewindSegment *segment = g_new (RewindSegment, 1);
 
-  if (segment == NULL)
-    return TESSERA_NO_MEMORY;
   *segment = *like;
   segment->size_bytes = size_bytes;
   tessera_tree_insert (&rewind->segments, &segment->node, rewind_key_of (addr));
-  return TESSERA_OK;
 }
 
-static TesseraStatus
+static void
 remember (Rewind *rewind, uint64_t addr, bool is_small, uint16_t pool)
 {
   RewindKnown *known = (RewindKnown *) rewind_at (&rewind->known, addr);
 
   if (known == NULL)
     {
-      known = malloc (sizeof *known);
-      if (known == NULL)
-        return TESSERA_NO_MEMORY;
+      known = g_new (RewindKnown, 1);
       tessera_tree_insert (&rewind->known, &known->node, rewind_key_of (addr));
     }
   known->is_small = is_small;
   known->pool = pool;
-  return TESSERA_OK;
 }
 
 static const RewindKnown *
@@ -90,24 +162,22 @@ maps_small_pages (const Rewind *rewind, const TesseraEvent *event)
   return event->size_bytes % rewind->trace->settings.large_segment_bytes != 0;
 }
 
-static TesseraStatus
+static void
 learn_map (Rewind *rewind, const TesseraEvent *event)
 {
   bool is_small = maps_small_pages (rewind, event);
   const RewindKnown *near = nearest (rewind, event->addr);
   uint16_t pool = near != NULL && near->is_small == is_small ? near->pool : 0;
-
-  return remember (rewind, event->addr, is_small, event->pool_known ? event->pool : pool);
+  remember (rewind, event->addr, is_small, event->pool_known ? event->pool : pool);
 }
 
 /* The end of the trace, and what its map entries say about expandable ranges. */
-static TesseraStatus
+static void
 begin_at_end (Rewind *rewind)
 {
   const TesseraTrace *trace = rewind->trace;
-  TesseraStatus status = TESSERA_OK;
 
-  for (size_t i = 0; i < trace->end.n_segments && status == TESSERA_OK; i++)
+  for (size_t i = 0; i < trace->end.n_segments; i++)
     {
       const TesseraSegment *from = &trace->end.segments[i];
       RewindSegment segment = { .stack = from->stack,
@@ -118,11 +188,11 @@ begin_at_end (Rewind *rewind)
 
       if (rewind_at (&rewind->segments, from->addr) != NULL)
         continue; /* counted by the importer */
-      status = add_segment (rewind, from->addr, &segment, from->size_bytes);
-      if (status == TESSERA_OK && from->is_expandable)
-        status = remember (rewind, from->addr, from->is_small, from->pool);
+      add_segment (rewind, from->addr, &segment, from->size_bytes);
+      if (from->is_expandable)
+        remember (rewind, from->addr, from->is_small, from->pool);
     }
-  for (size_t i = 0; i < trace->end.n_blocks && status == TESSERA_OK; i++)
+  for (size_t i = 0; i < trace->end.n_blocks; i++)
     {
       const TesseraHeldBlock *from = &trace->end.blocks[i];
       RewindBlock *block;
@@ -130,9 +200,7 @@ begin_at_end (Rewind *rewind)
       if (from->state == TESSERA_BLOCK_FREE ||
           rewind_at (&rewind->blocks, from->addr) != NULL)
         continue;
-      block = calloc (1, sizeof *block);
-      if (block == NULL)
-        return TESSERA_NO_MEMORY;
+      block = g_new0 (RewindBlock, 1);
       block->size_bytes = from->size_bytes;
       block->block_bytes = from->block_bytes;
       block->stack = from->stack;
@@ -140,10 +208,9 @@ begin_at_end (Rewind *rewind)
       block->is_pending = from->state == TESSERA_BLOCK_PENDING;
       tessera_tree_insert (&rewind->blocks, &block->node, rewind_key_of (from->addr));
     }
-  for (size_t i = 0; i < trace->n_events && status == TESSERA_OK; i++)
+  for (size_t i = 0; i < trace->n_events; i++)
     if (trace->events[i].action == TESSERA_SEGMENT_MAP)
-      status = learn_map (rewind, &trace->events[i]);
-  return status;
+      learn_map (rewind, &trace->events[i]);
 }
 
 /* Blocks */
@@ -195,7 +262,7 @@ undo_alloc (Rewind *rewind, const TesseraEvent *event)
   drop_overlapped (rewind, event);
 }
 
-static TesseraStatus
+static void
 undo_free_completed (Rewind *rewind, const TesseraEvent *event)
 {
   TesseraTreeNode *above =
@@ -206,12 +273,10 @@ undo_free_completed (Rewind *rewind, const TesseraEvent *event)
   if (above != NULL && rewind_addr_of (above) == event->addr)
     {
       rewind->n_double_frees++;
-      return TESSERA_OK;
+      return;
     }
   rewind->n_outside += segment == NULL && rewind->trace->has_segments;
-  block = calloc (1, sizeof *block);
-  if (block == NULL)
-    return TESSERA_NO_MEMORY;
+  block = g_new0 (RewindBlock, 1);
   block->size_bytes = event->size_bytes;
   block->upper = segment != NULL ? rewind_end_of (segment) : UINT64_MAX;
   if (above != NULL && rewind_addr_of (above) < block->upper)
@@ -222,7 +287,6 @@ undo_free_completed (Rewind *rewind, const TesseraEvent *event)
   below = (RewindBlock *) tessera_tree_previous (&block->node);
   if (below != NULL && !below->is_known && below->upper > event->addr)
     below->upper = event->addr;
-  return TESSERA_OK;
 }
 
 static void
@@ -255,7 +319,7 @@ undo_segment_alloc (Rewind *rewind, const TesseraEvent *event)
   drop (&rewind->segments, &segment->node);
 }
 
-static TesseraStatus
+static void
 undo_segment_free (Rewind *rewind, const TesseraEvent *event)
 {
   RewindSegment segment = { .stack = TESSERA_NONE,
@@ -266,33 +330,31 @@ undo_segment_free (Rewind *rewind, const TesseraEvent *event)
   if (rewind_at (&rewind->segments, event->addr) != NULL)
     {
       rewind->n_unknown_segments++;
-      return TESSERA_OK;
+      return;
     }
-  return add_segment (rewind, event->addr, &segment, event->size_bytes);
+  add_segment (rewind, event->addr, &segment, event->size_bytes);
 }
 
-static TesseraStatus
+static void
 undo_segment_map (Rewind *rewind, const TesseraEvent *event)
 {
   RewindSegment *segment = rewind_segment_over (rewind, event->addr);
   RewindSegment like;
   uint64_t begin, end, cut = event->addr + event->size_bytes;
-  TesseraStatus status = TESSERA_OK;
 
   if (segment == NULL)
     {
       rewind->n_unknown_segments++;
-      return TESSERA_OK;
+      return;
     }
   like = *segment;
   begin = rewind_addr_of (&segment->node);
   end = rewind_end_of (segment);
   drop (&rewind->segments, &segment->node);
   if (event->addr > begin)
-    status = add_segment (rewind, begin, &like, event->addr - begin);
-  if (status == TESSERA_OK && cut < end && rewind_at (&rewind->segments, cut) == NULL)
-    status = add_segment (rewind, cut, &like, end - cut);
-  return status;
+    add_segment (rewind, begin, &like, event->addr - begin);
+  if (cut < end && rewind_at (&rewind->segments, cut) == NULL)
+    add_segment (rewind, cut, &like, end - cut);
 }
 
 static bool
@@ -302,7 +364,7 @@ can_join (const RewindSegment *segment, const RewindSegment *like)
          segment->is_small == like->is_small && segment->pool == like->pool;
 }
 
-static TesseraStatus
+static void
 undo_segment_unmap (Rewind *rewind, const TesseraEvent *event)
 {
   const RewindKnown *near = nearest (rewind, event->addr);
@@ -311,13 +373,10 @@ undo_segment_unmap (Rewind *rewind, const TesseraEvent *event)
                          .is_expandable = true };
   uint64_t begin = event->addr, end = event->addr + event->size_bytes;
   RewindSegment *joined;
-  TesseraStatus status;
 
   like.is_small = near != NULL ? near->is_small : maps_small_pages (rewind, event);
   like.pool = event->pool_known ? event->pool : near != NULL ? near->pool : 0;
-  status = remember (rewind, event->addr, like.is_small, like.pool);
-  if (status != TESSERA_OK)
-    return status;
+  remember (rewind, event->addr, like.is_small, like.pool);
   joined = begin > 0 ? rewind_segment_over (rewind, begin - 1) : NULL;
   if (can_join (joined, &like))
     {
@@ -334,39 +393,42 @@ undo_segment_unmap (Rewind *rewind, const TesseraEvent *event)
   if (rewind_at (&rewind->segments, begin) != NULL)
     {
       rewind->n_unknown_segments++;
-      return TESSERA_OK;
+      return;
     }
-  return add_segment (rewind, begin, &like, end - begin);
+  add_segment (rewind, begin, &like, end - begin);
 }
 
-static TesseraStatus
+static void
 undo (Rewind *rewind, const TesseraEvent *event)
 {
   switch ((TesseraAction) event->action)
     {
     case TESSERA_ALLOC:
       undo_alloc (rewind, event);
-      return TESSERA_OK;
+      break;
     case TESSERA_FREE_REQUESTED:
       undo_free_requested (rewind, event);
-      return TESSERA_OK;
+      break;
     case TESSERA_FREE_COMPLETED:
-      return undo_free_completed (rewind, event);
+      undo_free_completed (rewind, event);
+      break;
     case TESSERA_SEGMENT_ALLOC:
       undo_segment_alloc (rewind, event);
-      return TESSERA_OK;
+      break;
     case TESSERA_SEGMENT_FREE:
-      return undo_segment_free (rewind, event);
+      undo_segment_free (rewind, event);
+      break;
     case TESSERA_SEGMENT_MAP:
-      return undo_segment_map (rewind, event);
+      undo_segment_map (rewind, event);
+      break;
     case TESSERA_SEGMENT_UNMAP:
-      return undo_segment_unmap (rewind, event);
+      undo_segment_unmap (rewind, event);
+      break;
     case TESSERA_OOM:
     case TESSERA_SNAPSHOT:
     case TESSERA_MARK:
-      return TESSERA_OK;
+      break;
     }
-  return TESSERA_OK;
 }
 
 /* An event that does not say its pool has that of the segment around its address. */
@@ -382,7 +444,7 @@ find_pool (Rewind *rewind, TesseraEvent *event)
     event->pool = segment->pool;
 }
 
-static TesseraStatus
+static void
 walk_back (Rewind *rewind)
 {
   TesseraTrace *trace = rewind->trace;
@@ -392,17 +454,155 @@ walk_back (Rewind *rewind)
       TesseraEvent *event = &trace->events[i];
       bool is_back_after =
           event->action == TESSERA_SEGMENT_FREE || event->action == TESSERA_SEGMENT_UNMAP;
-      TesseraStatus status;
 
       if (rewind->needs_pools && !is_back_after)
         find_pool (rewind, event);
-      status = undo (rewind, event);
-      if (status != TESSERA_OK)
-        return status;
+      undo (rewind, event);
       if (rewind->needs_pools && is_back_after)
         find_pool (rewind, event);
     }
-  return TESSERA_OK;
+}
+
+/* Where the walk arrived */
+
+/* How large an unknown block was, see the head of this file. */
+static void
+settle_size (Rewind *rewind,
+             const RewindSegment *segment,
+             RewindBlock *block,
+             bool *out_open)
+{
+  const TesseraSettings *settings = &rewind->trace->settings;
+  uint64_t rounded = tessera_round_size (settings, block->size_bytes);
+  uint64_t room = block->upper - rewind_addr_of (&block->node);
+
+  block->block_bytes = rounded;
+  *out_open = false;
+  if (rounded > room)
+    {
+      rewind->n_overlaps++;
+      block->block_bytes = room;
+    }
+  else if (segment != NULL && rounded < room && !segment->is_small &&
+           !segment->is_expandable)
+    {
+      if (room - rounded <= TESSERA_SMALL_BYTES || rounded >= settings->max_split_bytes)
+        {
+          rewind->n_tails++;
+          block->block_bytes = room;
+        }
+      else
+        {
+          rewind->n_open++;
+          *out_open = true;
+        }
+    }
+}
+
+static void
+settle_segments (Rewind *rewind)
+{
+  uint64_t end = 0;
+
+  for (TesseraTreeNode *node = tessera_tree_first (&rewind->segments); node != NULL;
+       node = tessera_tree_next (node))
+    {
+      const RewindSegment *from = (const RewindSegment *) node;
+      TesseraSegment segment = { .addr = rewind_addr_of (node),
+                                 .size_bytes = from->size_bytes,
+                                 .stack = from->stack,
+                                 .stream = from->stream,
+                                 .pool = from->pool,
+                                 .is_small = from->is_small,
+                                 .is_expandable = from->is_expandable };
+
+      if (segment.size_bytes == 0 || segment.addr < end)
+        {
+          rewind->n_overlaps++;
+          continue;
+        }
+      end = rewind_end_of (from);
+      import_must (tessera_trace_add_segment (&rewind->trace->start, &segment));
+    }
+}
+
+/* Blocks in order beside the segments in order; what lies in none, or over its neighbour,
+ * is left out: whoever reads the start state may rely on it. */
+static void
+settle_blocks (Rewind *rewind)
+{
+  TesseraHeld *start = &rewind->trace->start;
+  size_t k = 0;
+  uint64_t end = 0;
+
+  for (TesseraTreeNode *node = tessera_tree_first (&rewind->blocks); node != NULL;
+       node = tessera_tree_next (node))
+    {
+      RewindBlock *from = (RewindBlock *) node;
+      const TesseraTreeNode *next = tessera_tree_next (node);
+      TesseraHeldBlock block = { .addr = rewind_addr_of (node), .stack = from->stack };
+      const RewindSegment *segment;
+      uint64_t limit = UINT64_MAX;
+      bool is_open = false;
+
+      while (k < start->n_segments &&
+             start->segments[k].addr + start->segments[k].size_bytes <= block.addr)
+        k++;
+      if (k < start->n_segments && start->segments[k].addr <= block.addr)
+        limit = start->segments[k].addr + start->segments[k].size_bytes;
+      else if (rewind->trace->has_segments)
+        {
+          rewind->n_outside++;
+          continue;
+        }
+      segment = rewind_segment_over (rewind, block.addr);
+      if (!from->is_known)
+        settle_size (rewind, segment, from, &is_open);
+      if (next != NULL && rewind_addr_of (next) < limit)
+        limit = rewind_addr_of (next);
+      if (from->block_bytes > limit - block.addr)
+        {
+          rewind->n_overlaps++;
+          from->block_bytes = limit - block.addr;
+        }
+      if (block.addr < end || from->block_bytes == 0)
+        continue;
+      block.size_bytes = from->size_bytes;
+      block.block_bytes = from->block_bytes;
+      block.state = from->is_pending ? TESSERA_BLOCK_PENDING : TESSERA_BLOCK_LIVE;
+      block.tail_open = is_open;
+      end = block.addr + block.block_bytes;
+      import_must (tessera_trace_add_block (start, &block));
+    }
+}
+
+static void
+note_oddities (const Rewind *rewind)
+{
+  const TesseraNote notes[] = {
+    { "alloc_not_live", rewind->n_unknown_allocs, "allocations are not live afterwards" },
+    { "free_still_live", rewind->n_double_frees, "freed blocks are live afterwards" },
+    { "outside_segments", rewind->n_outside, "frees or blocks lie in no segment" },
+    { "free_not_completed", rewind->n_unknown_requests, "free requests never complete" },
+    { "segment_mismatch", rewind->n_unknown_segments,
+      "segment entries contradict the end" },
+    { "start_overlaps", rewind->n_overlaps, "ranges of the start state overlap: cut" },
+    { "size_differs", rewind->n_size_differs,
+      "sizes differ between entries and the end" },
+    { "start_tails", rewind->n_tails, "blocks older than the trace own a tail" },
+    { "start_tails_open", rewind->n_open, "blocks older than the trace may own a tail" },
+  };
+
+  for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+    tessera_note (rewind->trace, notes[i].key, notes[i].n, notes[i].text);
+}
+
+static void
+settle (Rewind *rewind)
+{
+  settle_segments (rewind);
+  settle_blocks (rewind);
+  note_oddities (rewind);
 }
 
 static void
@@ -412,19 +612,16 @@ clear_tree (TesseraTree *tree)
     drop (tree, tree->root);
 }
 
-TesseraStatus
+void
 tessera_rewind (TesseraTrace *trace)
 {
   Rewind rewind = { .trace = trace, .needs_pools = trace->n_pools > 1 };
-  TesseraStatus status = begin_at_end (&rewind);
 
-  if (status == TESSERA_OK)
-    status = walk_back (&rewind);
-  if (status == TESSERA_OK)
-    status = tessera_rewind_settle (&rewind);
+  begin_at_end (&rewind);
+  walk_back (&rewind);
+  settle (&rewind);
   clear_tree (&rewind.segments);
   clear_tree (&rewind.blocks);
   clear_tree (&rewind.known);
   trace->starts_empty = trace->start.n_segments == 0 && trace->start.n_blocks == 0;
-  return status;
 }

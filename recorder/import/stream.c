@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/stream.h"
+#include "recorder/import/private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-
-#include <glib.h>
 
 #define STORED_BYTES ((size_t) 64 * 1024)
 #define GZIP_WINDOW_BITS (15 + 16) /* zlib: 32 KiB, gzip header */
@@ -97,13 +95,9 @@ read_inflated (TesseraStream *stream, uint8_t *to, size_t n_bytes)
       if (inside->between_members && !next_member (inside))
         return 0;
       rc = inflate (&inside->z, Z_NO_FLUSH);
+      import_need (rc != Z_MEM_ERROR);
       if (rc == Z_STREAM_END)
         inside->between_members = true;
-      else if (rc == Z_MEM_ERROR)
-        {
-          stop (stream, TESSERA_NO_MEMORY, "no memory left");
-          return 0;
-        }
       else if (rc != Z_OK && rc != Z_BUF_ERROR)
         {
           stop (stream, TESSERA_BAD_INPUT,
@@ -218,9 +212,7 @@ begin_inflating (TesseraStream *stream, TesseraError *error)
     return tessera_fail (error, TESSERA_IO,
                          "%s cannot be read twice: unpack it into a file first",
                          stream->name);
-  if (inflateInit2 (&inside->z, GZIP_WINDOW_BITS) != Z_OK)
-    return tessera_fail (error, TESSERA_NO_MEMORY, "no memory left to unpack %s",
-                         stream->name);
+  import_need (inflateInit2 (&inside->z, GZIP_WINDOW_BITS) == Z_OK);
   inside->is_inflating = true;
   stream->is_gzip = true;
   stream->is_at_end = false;
@@ -255,22 +247,12 @@ tessera_stream_open (const char *path,
                      TesseraError *error,
                      TesseraStream **out_stream)
 {
-  TesseraStream *stream = calloc (1, sizeof *stream);
+  TesseraStream *stream = g_new0 (TesseraStream, 1);
   TesseraStatus status;
 
   *out_stream = NULL;
-  if (stream != NULL)
-    {
-      stream->inside = calloc (1, sizeof *stream->inside);
-      stream->window = malloc (TESSERA_STREAM_WINDOW_BYTES);
-    }
-  if (stream == NULL || stream->inside == NULL || stream->window == NULL)
-    {
-      if (stream != NULL && stream->inside != NULL)
-        stream->inside->fd = -1;
-      tessera_stream_close (stream);
-      return tessera_fail (error, TESSERA_NO_MEMORY, "no memory left to open a file");
-    }
+  stream->inside = g_new0 (struct TesseraStreamInside, 1);
+  stream->window = g_malloc (TESSERA_STREAM_WINDOW_BYTES);
   stream->inside->fd = -1;
   stream->progress = progress;
   stream->from = stream->at = stream->end = stream->window;
@@ -293,20 +275,17 @@ tessera_stream_open (const char *path,
   return TESSERA_OK;
 }
 
-TesseraStatus
-tessera_stream_open_memory (const void *bytes, size_t n_bytes, TesseraStream **out_stream)
+TesseraStream *
+tessera_stream_new (const void *bytes, size_t n_bytes)
 {
-  TesseraStream *stream = calloc (1, sizeof *stream);
+  TesseraStream *stream = g_new0 (TesseraStream, 1);
 
-  *out_stream = stream;
-  if (stream == NULL)
-    return TESSERA_NO_MEMORY;
   stream->from = stream->at = bytes;
   stream->end = stream->at + n_bytes;
   stream->is_at_end = true;
   stream->file_bytes = stream->file_at = n_bytes;
   g_strlcpy (stream->name, "memory", sizeof stream->name);
-  return TESSERA_OK;
+  return stream;
 }
 
 void
@@ -321,7 +300,7 @@ tessera_stream_close (TesseraStream *stream)
       if (stream->inside->fd >= 0)
         close (stream->inside->fd);
     }
-  free (stream->inside);
-  free (stream->window);
-  free (stream);
+  g_free (stream->inside);
+  g_free (stream->window);
+  g_free (stream);
 }

@@ -3,18 +3,16 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/csv/csv.h"
+#include "recorder/import/private.h"
 #include "tests/fuzz/fuzz.h"
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n_bytes)
 {
   TesseraError error = { 0 };
-  TesseraStream *stream;
+  TesseraStream *stream = tessera_stream_new (bytes, n_bytes);
   TesseraTrace *trace = NULL;
 
-  if (tessera_stream_open_memory (bytes, n_bytes, &stream) != TESSERA_OK)
-    return 0;
   if (tessera_csv_knows (stream))
     fuzz_check (tessera_import_csv (stream, &error, &trace), &error);
   if (trace != NULL)

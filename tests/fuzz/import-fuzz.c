@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/snapshot.h"
+#include "recorder/import/private.h"
 #include "tests/fuzz/fuzz.h"
 
 static void
@@ -53,11 +53,9 @@ LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n_bytes)
 {
   const TesseraOpenOptions options = { .device = TESSERA_NONE };
   TesseraError error = { 0 };
-  TesseraStream *stream;
+  TesseraStream *stream = tessera_stream_new (bytes, n_bytes);
   TesseraTrace *trace;
 
-  if (tessera_stream_open_memory (bytes, n_bytes, &stream) != TESSERA_OK)
-    return 0;
   fuzz_check (tessera_import_snapshot (stream, &options, &error, &trace), &error);
   if (trace != NULL)
     {

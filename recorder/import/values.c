@@ -3,11 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/heap.h"
-
 #include <string.h>
 
-#include "db/array.h"
+#include "recorder/import/private.h"
 
 /* A slot used again keeps a buffer of at most so many items: a dict or a stack, never a
  * list of a million things. */
@@ -17,12 +15,12 @@
 #define INT_MAX_60 (((int64_t) 1 << 59) - 1)
 #define INT_MIN_60 (-((int64_t) 1 << 59))
 
-TesseraStatus
+void
 tessera_heap_init (TesseraHeap *heap)
 {
   memset (heap, 0, sizeof *heap);
   heap->unused = UINT32_MAX;
-  return tessera_strings_new (&heap->texts);
+  import_must (tessera_strings_new (&heap->texts));
 }
 
 void
@@ -37,10 +35,8 @@ tessera_heap_clear (TesseraHeap *heap)
   memset (heap, 0, sizeof *heap);
 }
 
-TesseraStatus
-tessera_heap_new_object (TesseraHeap *heap,
-                         TesseraObjectKind kind,
-                         TesseraValue *out_value)
+TesseraValue
+tessera_heap_new_object (TesseraHeap *heap, TesseraObjectKind kind)
 {
   TesseraObject *object;
   uint32_t slot = heap->unused;
@@ -52,9 +48,8 @@ tessera_heap_new_object (TesseraHeap *heap,
     }
   else
     {
-      if (heap->n_objects >= UINT32_MAX - 1 ||
-          !TESSERA_RESERVE (heap->objects, heap->cap_objects, heap->n_objects + 1))
-        return TESSERA_NO_MEMORY;
+      import_need (heap->n_objects < UINT32_MAX - 1);
+      IMPORT_RESERVE (heap->objects, heap->cap_objects, heap->n_objects + 1);
       slot = (uint32_t) heap->n_objects++;
       object = &heap->objects[slot];
       memset (object, 0, sizeof *object);
@@ -63,48 +58,38 @@ tessera_heap_new_object (TesseraHeap *heap,
   object->memo = UINT32_MAX;
   object->kind = (uint8_t) kind;
   object->is_shared = false;
-  *out_value = tessera_value_make (TESSERA_VALUE_OBJECT, slot);
-  return TESSERA_OK;
+  return tessera_value_make (TESSERA_VALUE_OBJECT, slot);
 }
 
-TesseraStatus
-tessera_heap_new_big (TesseraHeap *heap, TesseraBig big, TesseraValue *out_value)
+TesseraValue
+tessera_heap_new_big (TesseraHeap *heap, TesseraBig big)
 {
   int64_t as_signed = (int64_t) big.bits;
 
   if (!big.is_huge && (as_signed < 0) == big.is_negative && as_signed <= INT_MAX_60 &&
       as_signed >= INT_MIN_60)
-    {
-      *out_value = tessera_value_make (TESSERA_VALUE_INT, big.bits);
-      return TESSERA_OK;
-    }
-  if (!TESSERA_RESERVE (heap->bigs, heap->cap_bigs, heap->n_bigs + 1))
-    return TESSERA_NO_MEMORY;
+    return tessera_value_make (TESSERA_VALUE_INT, big.bits);
+  IMPORT_RESERVE (heap->bigs, heap->cap_bigs, heap->n_bigs + 1);
   heap->bigs[heap->n_bigs] = big;
-  *out_value = tessera_value_make (TESSERA_VALUE_BIG, heap->n_bigs++);
-  return TESSERA_OK;
+  return tessera_value_make (TESSERA_VALUE_BIG, heap->n_bigs++);
 }
 
-TesseraStatus
-tessera_heap_new_float (TesseraHeap *heap, double number, TesseraValue *out_value)
+TesseraValue
+tessera_heap_new_float (TesseraHeap *heap, double number)
 {
-  if (!TESSERA_RESERVE (heap->floats, heap->cap_floats, heap->n_floats + 1))
-    return TESSERA_NO_MEMORY;
+  IMPORT_RESERVE (heap->floats, heap->cap_floats, heap->n_floats + 1);
   heap->floats[heap->n_floats] = number;
-  *out_value = tessera_value_make (TESSERA_VALUE_FLOAT, heap->n_floats++);
-  return TESSERA_OK;
+  return tessera_value_make (TESSERA_VALUE_FLOAT, heap->n_floats++);
 }
 
-static bool
+static void
 lengthen (TesseraHeap *heap, TesseraObject *object)
 {
   size_t cap_before = object->cap_items;
 
-  if (!TESSERA_RESERVE (object->items, object->cap_items, object->n_items + 1))
-    return false;
+  IMPORT_RESERVE (object->items, object->cap_items, object->n_items + 1);
   heap->item_bytes += (object->cap_items - cap_before) * sizeof *object->items +
                       (cap_before == 0 ? ALLOCATION_BYTES : 0);
-  return true;
 }
 
 /* Joins records that carry on where the list's last run ends. */
@@ -128,7 +113,7 @@ lengthen_run (TesseraObject *object, TesseraValue value)
   return true;
 }
 
-TesseraStatus
+void
 tessera_heap_append (TesseraHeap *heap,
                      TesseraObject *object,
                      const TesseraValue *values,
@@ -142,11 +127,10 @@ tessera_heap_append (TesseraHeap *heap,
 
       if (is_list && lengthen_run (object, value))
         continue;
-      if (object->n_items == object->cap_items && !lengthen (heap, object))
-        return TESSERA_NO_MEMORY;
+      if (object->n_items == object->cap_items)
+        lengthen (heap, object);
       object->items[object->n_items++] = value;
     }
-  return TESSERA_OK;
 }
 
 TesseraObject *
@@ -160,7 +144,7 @@ tessera_heap_object (TesseraHeap *heap, TesseraValue value, TesseraObjectKind ki
   return object->kind == kind ? object : NULL;
 }
 
-TesseraStatus
+void
 tessera_heap_become (TesseraHeap *heap, TesseraValue value, TesseraValue becomes)
 {
   uint32_t slot = (uint32_t) (value >> TESSERA_VALUE_TAG_BITS);
@@ -176,17 +160,15 @@ tessera_heap_become (TesseraHeap *heap, TesseraValue value, TesseraValue becomes
   object->n_items = 0;
   if (object->is_shared)
     {
-      if (!lengthen (heap, object))
-        return TESSERA_NO_MEMORY;
+      lengthen (heap, object);
       object->items[0] = becomes;
       object->n_items = 1;
       object->kind = TESSERA_OBJECT_MOVED;
-      return TESSERA_OK;
+      return;
     }
   object->kind = TESSERA_OBJECT_UNUSED;
   object->memo = heap->unused;
   heap->unused = slot;
-  return TESSERA_OK;
 }
 
 uint64_t

@@ -1,19 +1,15 @@
 /*
- * Comma-separated tables: lines, quotes, columns, numbers.
+ * Comma-separated tables: lines, quotes, columns, numbers; and planning instances.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/csv/csv.h"
-
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include <glib.h>
-
-#include "db/array.h"
-#include "recorder/import/csv/csv-internal.h"
+#include "recorder/import/private.h"
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 #define MOST_OF_PLAIN_BYTES 12
@@ -30,14 +26,6 @@ tessera_csv_refuse (const TesseraCsv *csv, const char *format, ...)
   va_end (arguments);
   return tessera_fail (csv->error, TESSERA_BAD_INPUT, "%s line %" PRIu64 ": %s",
                        csv->stream->name, csv->line, what);
-}
-
-TesseraStatus
-tessera_csv_no_memory (const TesseraCsv *csv)
-{
-  return tessera_fail (csv->error, TESSERA_NO_MEMORY,
-                       "no memory left to read %s, at line %" PRIu64, csv->stream->name,
-                       csv->line);
 }
 
 TesseraStatus
@@ -81,11 +69,7 @@ read_line (TesseraCsv *csv, size_t *out_n_bytes, TesseraStatus *out_status)
               csv, is_quoted ? "a quote does not end" : "the line is longer than 1 MiB");
           return false;
         }
-      if (!TESSERA_RESERVE (csv->text, csv->cap_text, n + 2))
-        {
-          *out_status = tessera_csv_no_memory (csv);
-          return false;
-        }
+      IMPORT_RESERVE (csv->text, csv->cap_text, n + 2);
       csv->text[n++] = byte;
     }
   if (stream->status != TESSERA_OK)
@@ -259,6 +243,152 @@ check_header (const TesseraCsv *csv)
   return TESSERA_OK;
 }
 
+/* A planning instance: id,lower,upper,size, each row a block alive over [lower, upper).
+ *
+ * Times become events in order; where one block ends at the time another begins, it ends
+ * first. Sizes count in the file's own unit, so nothing is aligned. */
+
+#define FIRST_ADDR ((uint64_t) 1 << 32)
+#define MAX_SIZE_BYTES ((uint64_t) 1 << 60)
+
+typedef struct
+{
+  uint64_t addr;
+  uint64_t size_bytes;
+} InstanceBlock;
+
+/* A block begins or ends. */
+typedef struct
+{
+  uint64_t at;
+  uint32_t block;
+  bool is_begin;
+} Edge;
+
+typedef struct
+{
+  TesseraCsv *csv;
+  InstanceBlock *blocks;
+  size_t n_blocks, cap_blocks;
+  Edge *edges;
+  size_t n_edges, cap_edges;
+  uint64_t next_addr;
+  uint64_t n_empty;
+} Instance;
+
+static TesseraStatus
+add_block (Instance *reader, uint64_t lower, uint64_t upper, uint64_t size_bytes)
+{
+  if (lower >= upper)
+    return tessera_csv_refuse (reader->csv,
+                               "upper is %" PRIu64 " and lower %" PRIu64
+                               ": a block has to live for a while",
+                               upper, lower);
+  if (size_bytes > MAX_SIZE_BYTES || reader->next_addr > UINT64_MAX - 2 * MAX_SIZE_BYTES)
+    return tessera_csv_refuse (reader->csv, "sizes of more than 2^60 bytes");
+  if (size_bytes == 0)
+    {
+      reader->n_empty++;
+      return TESSERA_OK;
+    }
+  if (reader->n_blocks >= UINT32_MAX / 4)
+    return tessera_csv_refuse (reader->csv, "more than a thousand million blocks");
+  IMPORT_RESERVE (reader->blocks, reader->cap_blocks, reader->n_blocks + 1);
+  IMPORT_RESERVE (reader->edges, reader->cap_edges, reader->n_edges + 2);
+  for (int i = 0; i < 2; i++)
+    reader->edges[reader->n_edges++] = (Edge){ .at = i == 0 ? lower : upper,
+                                               .block = (uint32_t) reader->n_blocks,
+                                               .is_begin = i == 0 };
+  reader->blocks[reader->n_blocks++] =
+      (InstanceBlock){ .addr = reader->next_addr, .size_bytes = size_bytes };
+  reader->next_addr += size_bytes;
+  return tessera_csv_hold (reader->csv,
+                           TESSERA_CSV_BLOCK_BYTES + 3 * TESSERA_CSV_EVENT_BYTES);
+}
+
+static TesseraStatus
+read_blocks (Instance *reader)
+{
+  static const char *const names[] = { "lower", "upper", "size" };
+  TesseraCsv *csv = reader->csv;
+  int columns[3];
+  TesseraStatus status;
+
+  for (int i = 0; i < 3; i++)
+    columns[i] = tessera_csv_column (csv, names[i]);
+  while (tessera_csv_next (csv, &status))
+    {
+      uint64_t numbers[3];
+
+      for (int i = 0; i < 3 && status == TESSERA_OK; i++)
+        status = tessera_csv_u64 (csv, columns[i], names[i], NULL, &numbers[i]);
+      if (status == TESSERA_OK)
+        status = add_block (reader, numbers[0], numbers[1], numbers[2]);
+      if (status != TESSERA_OK)
+        return status;
+    }
+  return status;
+}
+
+static int
+compare_edges (const void *left, const void *right)
+{
+  const Edge *a = left, *b = right;
+
+  if (a->at != b->at)
+    return a->at < b->at ? -1 : 1;
+  if (a->is_begin != b->is_begin)
+    return a->is_begin ? 1 : -1;
+  return a->block < b->block ? -1 : a->block > b->block;
+}
+
+static void
+add_events (const Instance *reader, TesseraTrace *trace)
+{
+  static const TesseraAction of_begin[] = { TESSERA_ALLOC };
+  static const TesseraAction of_end[] = { TESSERA_FREE_REQUESTED,
+                                          TESSERA_FREE_COMPLETED };
+
+  for (size_t i = 0; i < reader->n_edges; i++)
+    {
+      const Edge *edge = &reader->edges[i];
+      const InstanceBlock *block = &reader->blocks[edge->block];
+      const TesseraAction *actions = edge->is_begin ? of_begin : of_end;
+      size_t n_actions = edge->is_begin ? 1 : 2;
+
+      for (size_t k = 0; k < n_actions; k++)
+        {
+          TesseraEvent event = { .addr = block->addr,
+                                 .size_bytes = block->size_bytes,
+                                 .stack = TESSERA_NONE,
+                                 .action = (uint8_t) actions[k] };
+
+          import_must (tessera_trace_add_event (trace, &event));
+        }
+    }
+}
+
+static TesseraStatus
+read_instance (TesseraCsv *csv, TesseraTrace *trace)
+{
+  Instance reader = { .csv = csv, .next_addr = FIRST_ADDR };
+  TesseraStatus status = read_blocks (&reader);
+
+  if (status == TESSERA_OK && reader.n_edges > 0)
+    qsort (reader.edges, reader.n_edges, sizeof *reader.edges, compare_edges);
+  if (status == TESSERA_OK)
+    add_events (&reader, trace);
+  free (reader.blocks);
+  free (reader.edges);
+  if (status != TESSERA_OK)
+    return status;
+  trace->alignment_bytes = 1;
+  trace->starts_empty = true;
+  import_must (tessera_trace_set_meta (trace, "format", "CSV planning instance"));
+  tessera_note (trace, "empty_blocks", reader.n_empty, "blocks of size 0 left out");
+  return TESSERA_OK;
+}
+
 TesseraStatus
 tessera_import_csv (TesseraStream *stream, TesseraError *error, TesseraTrace **out_trace)
 {
@@ -266,9 +396,7 @@ tessera_import_csv (TesseraStream *stream, TesseraError *error, TesseraTrace **o
   TesseraTrace *trace;
   TesseraStatus status;
 
-  *out_trace = NULL;
-  if (tessera_trace_new (&trace) != TESSERA_OK)
-    return tessera_csv_no_memory (&csv);
+  import_must (tessera_trace_new (&trace));
   if (tessera_stream_has (stream, strlen (BYTE_ORDER_MARK)) &&
       memcmp (stream->at, BYTE_ORDER_MARK, strlen (BYTE_ORDER_MARK)) == 0)
     stream->at += strlen (BYTE_ORDER_MARK);
@@ -282,13 +410,10 @@ tessera_import_csv (TesseraStream *stream, TesseraError *error, TesseraTrace **o
   if (status == TESSERA_OK)
     status = tessera_csv_column (&csv, "action") >= 0
                  ? tessera_csv_read_events (&csv, trace)
-                 : tessera_csv_read_instance (&csv, trace);
+                 : read_instance (&csv, trace);
   free (csv.text);
   if (status != TESSERA_OK)
-    {
-      tessera_trace_free (trace);
-      return status;
-    }
+    g_clear_pointer (&trace, tessera_trace_free);
   *out_trace = trace;
-  return TESSERA_OK;
+  return status;
 }

@@ -3,22 +3,18 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/csv/csv.h"
+#include "recorder/import/private.h"
 
 #include <glib.h>
 #include <string.h>
 
-#include "tests/fail_alloc.h"
-
 static TesseraStatus
 import (const char *text, size_t n_bytes, TesseraError *error, TesseraTrace **out)
 {
-  TesseraStream *stream;
-  TesseraStatus status = tessera_stream_open_memory (text, n_bytes, &stream);
+  TesseraStream *stream = tessera_stream_new (text, n_bytes);
+  TesseraStatus status;
 
   *out = NULL;
-  if (status != TESSERA_OK)
-    return tessera_fail (error, status, "no memory left");
   if (!tessera_csv_knows (stream))
     status = tessera_fail (error, TESSERA_FOREIGN, "unknown columns");
   else
@@ -265,35 +261,6 @@ test_long_line (void)
   g_assert_nonnull (strstr (error.text, "line 2: the line is longer than 1 MiB"));
 }
 
-static void
-test_no_memory (void)
-{
-  static const char *const tables[] = { whole,
-                                        "id,lower,upper,size\n0,2,5,7\n1,5,9,3\n" };
-
-  for (size_t i = 0; i < G_N_ELEMENTS (tables); i++)
-    for (unsigned long nth = 1;; nth++)
-      {
-        TesseraError error = { 0 };
-        TesseraTrace *trace;
-        TesseraStatus status;
-        long held = tessera_fail_alloc_held ();
-
-        tessera_fail_alloc_at (nth);
-        status = import (tables[i], strlen (tables[i]), &error, &trace);
-        if (!tessera_fail_alloc_stop ())
-          {
-            g_assert_cmpint (status, ==, TESSERA_OK);
-            g_assert_cmpuint (nth, >, 10);
-            tessera_trace_free (trace);
-            break;
-          }
-        g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-        g_assert_null (trace);
-        g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-      }
-}
-
 int
 main (int argc, char **argv)
 {
@@ -305,6 +272,5 @@ main (int argc, char **argv)
   g_test_add_func ("/csv/sizes-that-differ", test_sizes_that_differ);
   g_test_add_func ("/csv/sentences", test_sentences);
   g_test_add_func ("/csv/long-line", test_long_line);
-  g_test_add_func ("/csv/no-memory", test_no_memory);
   return g_test_run ();
 }

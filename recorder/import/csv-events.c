@@ -2,23 +2,125 @@
  * A table of events: seq,time_us,action,id,size_bytes,stream,iteration,phase,module.
  *
  * Each use of an id gets an address of its own, so that the table is a trace like any
- * other. Rows of the same iteration, phase or module form ranges (csv-ranges.h).
+ * other. Rows of the same iteration, phase or module form ranges.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/csv/csv-internal.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <glib.h>
+#include "recorder/import/private.h"
 
-#include "db/array.h"
-#include "db/intern.h"
-#include "recorder/import/csv/csv-ranges.h"
-#include "recorder/import/snapshot.h"
+/* Ranges of a table: rows of the same iteration, phase or module one after the other. A
+ * range ends where an enclosing one does. */
+
+enum
+{
+  N_LEVELS = 3 /* steps, phases, modules: outer before inner */
+};
+
+typedef struct
+{
+  TesseraCsv *csv;
+  TesseraTrace *trace;
+  int columns[N_LEVELS]; /* or -1: the table has none */
+  TesseraRange open[N_LEVELS];
+  bool is_open[N_LEVELS];
+} Ranges;
+
+static const struct
+{
+  const char *column;
+  uint8_t kind;
+} levels[N_LEVELS] = { { "iteration", TESSERA_RANGE_STEP },
+                       { "phase", TESSERA_RANGE_PHASE },
+                       { "module", TESSERA_RANGE_MODULE } };
+
+static void
+init_ranges (Ranges *ranges, TesseraCsv *csv, TesseraTrace *trace)
+{
+  *ranges = (Ranges){ .csv = csv, .trace = trace };
+  for (size_t level = 0; level < N_LEVELS; level++)
+    ranges->columns[level] = tessera_csv_column (csv, levels[level].column);
+}
+
+static TesseraStatus
+close_from (Ranges *ranges, size_t from_level, int64_t at_ns)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t level = N_LEVELS; level-- > from_level && status == TESSERA_OK;)
+    {
+      TesseraRange *range = &ranges->open[level];
+
+      if (!ranges->is_open[level])
+        continue;
+      ranges->is_open[level] = false;
+      range->end_index = (uint32_t) ranges->trace->n_events;
+      range->end_ns = at_ns;
+      import_must (tessera_trace_add_range (ranges->trace, range));
+      status = tessera_csv_hold (ranges->csv, TESSERA_CSV_RANGE_BYTES);
+    }
+  return status;
+}
+
+/* A bare number of an iteration is called "step N", like PyTorch's own. */
+static void
+open_range (Ranges *ranges, size_t level, const char *text, int64_t at_ns)
+{
+  TesseraRange *range = &ranges->open[level];
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  g_autofree char *name = level == 0 && valid[strspn (valid, "0123456789")] == '\0'
+                              ? g_strdup_printf ("step %s", valid)
+                              : g_strdup (valid);
+
+  *range = (TesseraRange){ .begin_index = (uint32_t) ranges->trace->n_events,
+                           .begin_ns = at_ns,
+                           .parent = TESSERA_NONE,
+                           .kind = levels[level].kind };
+  import_must (tessera_trace_intern (ranges->trace, name, strlen (name), &range->name));
+  ranges->is_open[level] = true;
+}
+
+/* Compares what is open with the row: from the first difference inwards, all is new. The
+ * texts of the row before are gone, so the names are compared. */
+static TesseraStatus
+follow_ranges (Ranges *ranges, int64_t at_ns)
+{
+  bool is_new = false;
+
+  for (size_t level = 0; level < N_LEVELS; level++)
+    {
+      const char *text = tessera_csv_text (ranges->csv, ranges->columns[level]);
+      const char *open =
+          ranges->is_open[level]
+              ? tessera_trace_string (ranges->trace, ranges->open[level].name)
+              : "";
+      TesseraStatus status = TESSERA_OK;
+
+      if (level == 0 && g_str_has_prefix (open, "step ") &&
+          !g_str_has_prefix (text, "step "))
+        open += strlen ("step ");
+      if (!is_new && strcmp (open, text) != 0)
+        {
+          is_new = true;
+          status = close_from (ranges, level, at_ns);
+        }
+      if (status != TESSERA_OK)
+        return status;
+      if (is_new && *text != '\0')
+        open_range (ranges, level, text, at_ns);
+    }
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+end_ranges (Ranges *ranges, int64_t at_ns)
+{
+  return close_from (ranges, 0, at_ns);
+}
 
 #define FIRST_ADDR ((uint64_t) 1 << 32)
 #define ADDR_STEP ((uint64_t) 512)
@@ -64,7 +166,7 @@ typedef struct
   bool has_row;
   bool has_time;
   uint64_t n_empty, n_size_differs;
-  TesseraCsvRanges ranges;
+  Ranges ranges;
 } Reader;
 
 static int64_t
@@ -81,10 +183,8 @@ find_id (Reader *reader, Id **out_id)
 
   if (*name == '\0')
     return tessera_csv_refuse (reader->csv, "id is empty: every block needs one");
-  if (tessera_strings_intern (reader->id_names, name, strlen (name), &index) !=
-          TESSERA_OK ||
-      !TESSERA_RESERVE (reader->ids, reader->cap_ids, (size_t) index + 1))
-    return tessera_csv_no_memory (reader->csv);
+  import_must (tessera_strings_intern (reader->id_names, name, strlen (name), &index));
+  IMPORT_RESERVE (reader->ids, reader->cap_ids, (size_t) index + 1);
   while (reader->n_ids <= index)
     reader->ids[reader->n_ids++] = (Id){ 0 };
   *out_id = &reader->ids[index];
@@ -116,8 +216,7 @@ add_event (Reader *reader, TesseraAction action, const Id *id)
       event.size_bytes = id->size_bytes;
       event.stream = id->stream;
     }
-  if (tessera_trace_add_event (reader->trace, &event) != TESSERA_OK)
-    return tessera_csv_no_memory (reader->csv);
+  import_must (tessera_trace_add_event (reader->trace, &event));
   return tessera_csv_hold (reader->csv, TESSERA_CSV_EVENT_BYTES);
 }
 
@@ -145,8 +244,7 @@ read_stream (Reader *reader, uint16_t *out_stream)
   if (status != TESSERA_OK)
     return status;
   status = tessera_trace_add_stream (reader->trace, handle, out_stream);
-  if (status == TESSERA_NO_MEMORY)
-    return tessera_csv_no_memory (reader->csv);
+  import_need (status != TESSERA_NO_MEMORY);
   if (status != TESSERA_OK || *out_stream >= TESSERA_MAX_STREAMS)
     return tessera_csv_refuse (reader->csv, "more than %d streams", TESSERA_MAX_STREAMS);
   return TESSERA_OK;
@@ -199,8 +297,7 @@ add_older (Reader *reader, Id *id)
   block.addr = id->addr;
   block.size_bytes = id->size_bytes;
   block.block_bytes = (id->size_bytes + ADDR_STEP - 1) / ADDR_STEP * ADDR_STEP;
-  if (tessera_trace_add_block (&reader->trace->start, &block) != TESSERA_OK)
-    return tessera_csv_no_memory (reader->csv);
+  import_must (tessera_trace_add_block (&reader->trace->start, &block));
   return tessera_csv_hold (reader->csv, TESSERA_CSV_OLDER_BYTES);
 }
 
@@ -311,15 +408,14 @@ read_rows (Reader *reader)
       if (status == TESSERA_OK)
         status = read_time (reader);
       if (status == TESSERA_OK)
-        status = tessera_csv_ranges_follow (&reader->ranges, now_ns (reader));
+        status = follow_ranges (&reader->ranges, now_ns (reader));
       if (status == TESSERA_OK)
         status = run_row (reader);
       if (status != TESSERA_OK)
         return status;
       reader->has_row = true;
     }
-  return status == TESSERA_OK ? tessera_csv_ranges_end (&reader->ranges, now_ns (reader))
-                              : status;
+  return status == TESSERA_OK ? end_ranges (&reader->ranges, now_ns (reader)) : status;
 }
 
 /* Without a time in every row there is none. */
@@ -342,7 +438,7 @@ compare_blocks (const void *left, const void *right)
   return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-static TesseraStatus
+static void
 finish (Reader *reader)
 {
   TesseraTrace *trace = reader->trace;
@@ -357,8 +453,8 @@ finish (Reader *reader)
                                  .stack = TESSERA_NONE,
                                  .state = TESSERA_BLOCK_LIVE };
 
-      if (id->addr != 0 && tessera_trace_add_block (&trace->end, &block) != TESSERA_OK)
-        return tessera_csv_no_memory (reader->csv);
+      if (id->addr != 0)
+        import_must (tessera_trace_add_block (&trace->end, &block));
     }
   if (trace->end.n_blocks > 0)
     qsort (trace->end.blocks, trace->end.n_blocks, sizeof *trace->end.blocks,
@@ -368,14 +464,10 @@ finish (Reader *reader)
     forget_times (trace);
   trace->starts_empty = trace->start.n_blocks == 0;
   tessera_trace_settle_ranges (trace);
-  if (tessera_trace_set_meta (trace, "format", "CSV table of events") != TESSERA_OK ||
-      tessera_note (trace, "empty_blocks", reader->n_empty,
-                    "blocks of 0 bytes left out") != TESSERA_OK ||
-      tessera_note (trace, "size_differs", reader->n_size_differs,
-                    "frees of another size than their allocation, which was taken") !=
-          TESSERA_OK)
-    return tessera_csv_no_memory (reader->csv);
-  return TESSERA_OK;
+  import_must (tessera_trace_set_meta (trace, "format", "CSV table of events"));
+  tessera_note (trace, "empty_blocks", reader->n_empty, "blocks of 0 bytes left out");
+  tessera_note (trace, "size_differs", reader->n_size_differs,
+                "frees of another size than their allocation, which was taken");
 }
 
 TesseraStatus
@@ -388,12 +480,11 @@ tessera_csv_read_events (TesseraCsv *csv, TesseraTrace *trace)
 
   for (int i = 0; i < N_COLUMNS; i++)
     reader.columns[i] = tessera_csv_column (csv, names[i]);
-  tessera_csv_ranges_init (&reader.ranges, csv, trace);
-  if (tessera_strings_new (&reader.id_names) != TESSERA_OK)
-    return tessera_csv_no_memory (csv);
+  init_ranges (&reader.ranges, csv, trace);
+  import_must (tessera_strings_new (&reader.id_names));
   status = read_rows (&reader);
   if (status == TESSERA_OK)
-    status = finish (&reader);
+    finish (&reader);
   tessera_strings_free (reader.id_names);
   free (reader.ids);
   return status;
