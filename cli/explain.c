@@ -424,12 +424,9 @@ explain_block (const Explain *explain, const char *text)
       index >= study->blocks->n_blocks)
     cli_fail_with ("%s has blocks 0 to %zu, so there is no block %s", study->path,
                    study->blocks->n_blocks - 1, text);
-  TesseraStatus status =
-      tessera_explain_place (study->blocks, study->planned, (uint32_t) index, &reason);
-  if (status == TESSERA_INVALID)
+  if (!tessera_explain_place (study->blocks, study->planned, (uint32_t) index, &reason))
     cli_fail_with ("%s: block %s was never placed: its request failed", study->path,
                    text);
-  cli_must_of (study->path, status);
   g_autofree guint8 *alike = cli_find_alike (study, (uint32_t) index);
   const WhatIf answer = ask_what_if (
       explain, alike, explain->regrouped.blocks.blocks[index].lifetime_class);

@@ -144,7 +144,6 @@ static int
 run_info (int n_files, char **files)
 {
   g_auto (CliStudy) study = { 0 };
-  TesseraVerdict verdict;
 
   if (at_event != NO_EVENT && (at_event < 0 || at_event >= (gint64) TESSERA_NONE))
     cli_usage ("--at takes an event index, 0 or more");
@@ -155,7 +154,7 @@ run_info (int n_files, char **files)
       cli_study_plan_as_edited (&study);
       cli_study_needs (&study);
     }
-  cli_must_of (files[0], cli_study_verdict (&study, &verdict));
+  const TesseraVerdict verdict = cli_study_verdict (&study);
   const TesseraParts parts = cli_study_parts (
       &study, at_event == NO_EVENT ? cli_study_moment (&study) : (uint32_t) at_event);
   if (cli_given.json)

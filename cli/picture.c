@@ -161,7 +161,6 @@ run_render (int n_files, char **files)
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   TesseraLayoutKind kind = TESSERA_LAYOUT_RECORDED;
   const char *plan = NULL;
-  TesseraVerdict verdict;
   gsize n_bytes;
 
   if (policy_text != NULL &&
@@ -177,7 +176,7 @@ run_render (int n_files, char **files)
       cli_study_needs (&study);
     }
   sheet.regrouped = &regrouped;
-  cli_must_of (files[0], cli_study_verdict (&study, &verdict));
+  const TesseraVerdict verdict = cli_study_verdict (&study);
   cli_must (cli_draw_sheet (&study, &verdict, &sheet, cli_error (), &bytes));
   const char *data = g_bytes_get_data (bytes, &n_bytes);
   cli_must (tessera_write_file (cli_given.output, data, n_bytes, cli_error ()));

@@ -249,13 +249,10 @@ append_needs (GString *html, const CliStudy *study)
 TesseraStatus
 cli_report_html (const CliStudy *study, GString **out_html, TesseraError *error)
 {
-  TesseraVerdict verdict;
-  TesseraStatus status = cli_study_verdict (study, &verdict);
-  if (status != TESSERA_OK)
-    return status;
+  const TesseraVerdict verdict = cli_study_verdict (study);
   GString *html = g_string_new (NULL);
   append_head (html, study, &verdict);
-  status = append_picture (html, study, &verdict, error);
+  TesseraStatus status = append_picture (html, study, &verdict, error);
   if (status != TESSERA_OK)
     {
       g_string_free (html, TRUE);

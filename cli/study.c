@@ -56,8 +56,7 @@ study_trace (CliStudy *study)
   cli_must_of (study->path, tessera_check_blocks (study->blocks, cli_error ()));
   cli_must_of (study->path,
                tessera_structure_new (study->trace, study->blocks, &study->structure));
-  cli_must_of (study->path,
-               tessera_leak_find (study->blocks, study->structure, &study->needs.leak));
+  study->needs.leak = tessera_leak_find (study->blocks, study->structure);
   if (study->needs.leak.stack != TESSERA_NONE)
     {
       g_autofree char *line = cli_own_line (study->trace, study->needs.leak.stack);
@@ -303,28 +302,24 @@ cli_study_moment (const CliStudy *study)
                             : layout->peak_reserved_index;
 }
 
-TesseraStatus
-cli_study_verdict (const CliStudy *study, TesseraVerdict *out_verdict)
+TesseraVerdict
+cli_study_verdict (const CliStudy *study)
 {
-  TesseraParts parts;
-  TesseraStatus status = tessera_parts_at (study->trace, study->blocks, study->layout,
-                                           cli_study_moment (study), &parts);
-  if (status == TESSERA_OK)
-    tessera_verdict (study->trace, study->layout, &parts, &study->needs, out_verdict);
-  return status;
+  TesseraVerdict verdict;
+  const TesseraParts parts = tessera_parts_at (study->trace, study->blocks, study->layout,
+                                               cli_study_moment (study));
+
+  tessera_verdict (study->trace, study->layout, &parts, &study->needs, &verdict);
+  return verdict;
 }
 
 TesseraParts
 cli_study_parts (const CliStudy *study, uint32_t event_index)
 {
-  TesseraParts parts;
-
   if (event_index >= study->layout->n_events)
     cli_fail_with ("%s has events 0 to %u, so there is no event %u", study->path,
                    study->layout->n_events - 1, event_index);
-  cli_must_of (study->path, tessera_parts_at (study->trace, study->blocks, study->layout,
-                                              event_index, &parts));
-  return parts;
+  return tessera_parts_at (study->trace, study->blocks, study->layout, event_index);
 }
 
 CliRegrouped

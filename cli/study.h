@@ -90,8 +90,7 @@ void cli_study_needs (CliStudy *study);
  * layout. */
 uint32_t cli_study_moment (const CliStudy *study);
 /* Verdict at that moment, with what is known of needs. */
-TESSERA_MUST_USE TesseraStatus cli_study_verdict (const CliStudy *study,
-                                                  TesseraVerdict *out_verdict);
+TesseraVerdict cli_study_verdict (const CliStudy *study);
 /* What was reserved at @event_index; says so where there is no such event. */
 TesseraParts cli_study_parts (const CliStudy *study, uint32_t event_index);
 

@@ -1,14 +1,11 @@
 /* See advice.h. SPDX-License-Identifier: Apache-2.0 */
 #include "simulator/advice.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <glib.h>
 
 #include "db/lengths.h"
-#include "simulator/simulate.h"
 #include "db/size-text.h"
+#include "simulator/simulate.h"
 
 /* A plan reserves at most one part in so many more than the better of PyTorch's own two
  * allocators, or so much in a small program. */
@@ -86,38 +83,31 @@ count_misses (const Advice *advice, const TesseraLayout *layout)
  * that was seen. What that costs shows in what is reserved; but where most of them miss,
  * the steps contradict the laws.
  *
- * @text: what speaks against the plan, or "" */
-static void
-describe (const Advice *advice,
-          const TesseraLayout *layout,
-          bool by_length,
-          char *text,
-          size_t size)
+ * Returns: what speaks against the plan, or NULL */
+static char *
+find_fault (const Advice *advice, const TesseraLayout *layout, bool by_length)
 {
   bool is_native = advice->native_bytes <= advice->expandable_bytes;
-  uint64_t other_bytes = is_native ? advice->native_bytes : advice->expandable_bytes;
-  uint64_t more_bytes =
-      other_bytes / MORE_SHARE > MORE_BYTES ? other_bytes / MORE_SHARE : MORE_BYTES;
+  uint64_t other_bytes = MIN (advice->native_bytes, advice->expandable_bytes);
+  uint64_t more_bytes = MAX (other_bytes / MORE_SHARE, MORE_BYTES);
   uint64_t n_misses = by_length ? layout->n_misses - layout->n_planned_misses
                       : advice->counts_misses ? count_misses (advice, layout)
                                               : 0;
-  char planned[32], other[32];
 
-  *text = '\0';
   if (layout->declined_index != 0)
-    snprintf (text, size, "the trace that it was made from declines it at event %u",
-              layout->declined_index);
-  else if (n_misses > (by_length ? layout->n_hits : 0))
-    snprintf (text, size,
-              "of the %" PRIu64 " requests of the trace that it was made from %" PRIu64
-              " miss their slots",
-              layout->n_hits + layout->n_misses, n_misses);
-  else if (layout->peak_reserved_bytes > other_bytes + more_bytes)
-    snprintf (text, size,
-              "with it the trace that it was made from reserves %s, and %s %s",
-              tessera_format_bytes (layout->peak_reserved_bytes, planned, sizeof planned),
-              is_native ? "natively" : "with expandable segments",
-              tessera_format_bytes (other_bytes, other, sizeof other));
+    return g_strdup_printf ("the trace that it was made from declines it at event %u",
+                            layout->declined_index);
+  if (n_misses > (by_length ? layout->n_hits : 0))
+    return g_strdup_printf ("of the %" G_GUINT64_FORMAT
+                            " requests of the trace that it was made from "
+                            "%" G_GUINT64_FORMAT " miss their slots",
+                            layout->n_hits + layout->n_misses, n_misses);
+  if (layout->peak_reserved_bytes > other_bytes + more_bytes)
+    return g_strdup_printf (
+        "with it the trace that it was made from reserves %s, and %s %s",
+        TESSERA_SIZE (layout->peak_reserved_bytes),
+        is_native ? "natively" : "with expandable segments", TESSERA_SIZE (other_bytes));
+  return NULL;
 }
 
 /* @layout: (nullable): where it is known already */
@@ -127,39 +117,18 @@ judge (const Advice *advice,
        bool by_length,
        const TesseraLayout *layout,
        TesseraError *error,
-       char *text,
-       size_t size)
+       char **out_fault)
 {
   TesseraLayout *own = NULL;
   TesseraStatus status = TESSERA_OK;
 
+  *out_fault = NULL;
   if (layout == NULL)
     status = run (advice, TESSERA_LAYOUT_PLAN, plan, by_length, error, &own);
   if (status == TESSERA_OK)
-    describe (advice, layout != NULL ? layout : own, by_length, text, size);
+    *out_fault = find_fault (advice, layout != NULL ? layout : own, by_length);
   tessera_layout_free (own);
   return status;
-}
-
-static char *
-say (const char *what, const char *why)
-{
-  size_t size = strlen (what) + strlen (why) + 1;
-  char *text = malloc (size);
-
-  if (text != NULL)
-    snprintf (text, size, "%s%s", what, why);
-  return text;
-}
-
-/* Takes @text. */
-static TesseraStatus
-decline (TesseraPlan *plan, char *text)
-{
-  free (plan->follow_reason);
-  plan->followable = TESSERA_FOLLOWABLE_NO;
-  plan->follow_reason = text;
-  return text != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
 }
 
 TesseraStatus
@@ -174,7 +143,7 @@ tessera_advise_plan (const TesseraTrace *trace,
                      char **out_no_lengths)
 {
   Advice advice = { trace, blocks, structure, progress, counts_misses, 0, 0 };
-  char text[256] = "";
+  g_autofree char *fault = NULL, *fault_by_length = NULL;
   TesseraStatus status;
 
   *out_no_lengths = NULL;
@@ -185,20 +154,20 @@ tessera_advise_plan (const TesseraTrace *trace,
     status =
         find_peak (&advice, TESSERA_LAYOUT_EXPANDABLE, error, &advice.expandable_bytes);
   if (status == TESSERA_OK && plan->lengths != NULL)
-    status = judge (&advice, plan, true, NULL, error, text, sizeof text);
-  if (status == TESSERA_OK && plan->lengths != NULL && *text == '\0')
-    return TESSERA_OK;
-  if (status == TESSERA_OK && plan->lengths != NULL)
     {
-      *out_no_lengths = say ("no plan for every length is advised: ", text);
-      tessera_lengths_free (plan->lengths);
-      plan->lengths = NULL;
-      status = *out_no_lengths != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
+      status = judge (&advice, plan, true, NULL, error, &fault_by_length);
+      if (status != TESSERA_OK || fault_by_length == NULL)
+        return status;
+      *out_no_lengths =
+          g_strconcat ("no plan for every length is advised: ", fault_by_length, NULL);
+      g_clear_pointer (&plan->lengths, tessera_lengths_free);
     }
-  *text = '\0';
   if (status == TESSERA_OK && plan->followable != TESSERA_FOLLOWABLE_NO)
-    status = judge (&advice, plan, false, planned, error, text, sizeof text);
-  if (status != TESSERA_OK || *text == '\0')
+    status = judge (&advice, plan, false, planned, error, &fault);
+  if (status != TESSERA_OK || fault == NULL)
     return status;
-  return decline (plan, say ("not advised, since ", text));
+  g_free (plan->follow_reason);
+  plan->followable = TESSERA_FOLLOWABLE_NO;
+  plan->follow_reason = g_strconcat ("not advised, since ", fault, NULL);
+  return TESSERA_OK;
 }

@@ -5,81 +5,63 @@
  */
 #include "simulator/build.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "db/array.h"
-
-/* At least one item, so that NULL always means failure. */
-static void *
-new_array (size_t n_items, size_t item_bytes)
-{
-  return calloc (n_items > 0 ? n_items : 1, item_bytes);
-}
-
-static bool
+static void
 allocate_curves (TesseraCurves *curves, size_t n_events)
 {
-  curves->live_bytes = new_array (n_events, sizeof *curves->live_bytes);
-  curves->allocated_bytes = new_array (n_events, sizeof *curves->allocated_bytes);
-  curves->active_bytes = new_array (n_events, sizeof *curves->active_bytes);
-  curves->reserved_bytes = new_array (n_events, sizeof *curves->reserved_bytes);
-  return curves->live_bytes != NULL && curves->allocated_bytes != NULL &&
-         curves->active_bytes != NULL && curves->reserved_bytes != NULL;
+  curves->live_bytes = g_new0 (uint64_t, n_events);
+  curves->allocated_bytes = g_new0 (uint64_t, n_events);
+  curves->active_bytes = g_new0 (uint64_t, n_events);
+  curves->reserved_bytes = g_new0 (uint64_t, n_events);
 }
 
-TesseraStatus
+void
 tessera_build_init (TesseraBuild *build,
                     const TesseraTrace *trace,
                     const TesseraBlocks *blocks,
                     TesseraLayoutKind kind,
                     bool without_curves)
 {
-  TesseraLayout *layout = calloc (1, sizeof *layout);
+  TesseraLayout *layout = g_new0 (TesseraLayout, 1);
+  size_t n = blocks->n_blocks;
 
   *build = (TesseraBuild){
-    .trace = trace, .blocks = blocks, .layout = layout, .without_curves = without_curves
+    .trace = trace,
+    .blocks = blocks,
+    .layout = layout,
+    .without_curves = without_curves,
+    .states = g_new0 (uint8_t, n),
+    .spans = g_array_new (FALSE, FALSE, sizeof (TesseraSpan)),
+    .open = g_array_new (FALSE, FALSE, sizeof (uint32_t)),
+    .ooms = g_array_new (FALSE, FALSE, sizeof (TesseraOom)),
   };
-  if (layout == NULL)
-    return TESSERA_NO_MEMORY;
   layout->kind = kind;
   layout->n_events = blocks->n_events;
-  layout->n_blocks = blocks->n_blocks;
-  layout->addr = new_array (blocks->n_blocks, sizeof *layout->addr);
-  layout->block_bytes = new_array (blocks->n_blocks, sizeof *layout->block_bytes);
-  layout->died_index = new_array (blocks->n_blocks, sizeof *layout->died_index);
-  build->states = new_array (blocks->n_blocks, sizeof *build->states);
+  layout->n_blocks = n;
+  layout->addr = g_new (uint64_t, n);
+  layout->block_bytes = g_new0 (uint64_t, n);
+  layout->died_index = g_new (uint32_t, n);
   if (kind == TESSERA_LAYOUT_PLAN)
     {
-      layout->is_hit = new_array (blocks->n_blocks, sizeof *layout->is_hit);
-      layout->is_left = new_array (blocks->n_blocks, sizeof *layout->is_left);
+      layout->is_hit = g_new0 (uint8_t, n + 1);
+      layout->is_left = g_new0 (uint8_t, n + 1);
     }
-  if (layout->addr == NULL || layout->block_bytes == NULL || layout->died_index == NULL ||
-      build->states == NULL ||
-      (kind == TESSERA_LAYOUT_PLAN &&
-       (layout->is_hit == NULL || layout->is_left == NULL)) ||
-      (!without_curves && !allocate_curves (&layout->curves, blocks->n_events)))
-    {
-      tessera_build_clear (build);
-      return TESSERA_NO_MEMORY;
-    }
-  for (size_t i = 0; i < blocks->n_blocks; i++)
+  if (!without_curves)
+    allocate_curves (&layout->curves, blocks->n_events);
+  for (size_t i = 0; i < n; i++)
     {
       layout->addr[i] = TESSERA_NOWHERE;
       layout->died_index[i] = blocks->blocks[i].died_index;
     }
-  return TESSERA_OK;
 }
 
 void
 tessera_build_clear (TesseraBuild *build)
 {
-  tessera_layout_free (build->layout);
-  free (build->states);
-  free (build->open);
-  build->layout = NULL;
-  build->states = NULL;
-  build->open = NULL;
+  g_clear_pointer (&build->layout, tessera_layout_free);
+  g_clear_pointer (&build->states, g_free);
+  g_clear_pointer (&build->spans, g_array_unref);
+  g_clear_pointer (&build->open, g_array_unref);
+  g_clear_pointer (&build->ooms, g_array_unref);
 }
 
 void
@@ -123,33 +105,34 @@ tessera_build_oom (TesseraBuild *build,
                    uint64_t size_bytes,
                    uint64_t free_at_driver_bytes)
 {
-  TesseraLayout *layout = build->layout;
+  const TesseraOom oom = { .event_index = build->now,
+                           .size_bytes = size_bytes,
+                           .stream = block->stream,
+                           .pool = block->pool,
+                           .free_at_driver_bytes = free_at_driver_bytes };
 
-  if (!TESSERA_RESERVE (layout->ooms, build->cap_ooms, layout->n_ooms + 1))
-    {
-      build->status = TESSERA_NO_MEMORY;
-      return;
-    }
-  layout->ooms[layout->n_ooms++] = (TesseraOom){
-    .event_index = build->now,
-    .size_bytes = size_bytes,
-    .stream = block->stream,
-    .pool = block->pool,
-    .free_at_driver_bytes = free_at_driver_bytes,
-  };
+  g_array_append_val (build->ooms, oom);
+  build->layout->n_ooms = build->ooms->len;
+}
+
+static TesseraSpan *
+get_open (const TesseraBuild *build, guint at)
+{
+  return &g_array_index (build->spans, TesseraSpan,
+                         g_array_index (build->open, uint32_t, at));
 }
 
 /* Position in the open spans of the first that ends above @addr. */
-static size_t
+static guint
 find_open (const TesseraBuild *build, uint64_t addr)
 {
-  size_t low = 0;
-  size_t high = build->n_open;
+  guint low = 0;
+  guint high = build->open->len;
 
   while (low < high)
     {
-      size_t middle = low + (high - low) / 2;
-      const TesseraSpan *span = &build->layout->spans[build->open[middle]];
+      guint middle = low + (high - low) / 2;
+      const TesseraSpan *span = get_open (build, middle);
 
       if (span->addr + span->size_bytes <= addr)
         low = middle + 1;
@@ -162,29 +145,19 @@ find_open (const TesseraBuild *build, uint64_t addr)
 static void
 open_span (TesseraBuild *build, TesseraSpan span)
 {
-  TesseraLayout *layout = build->layout;
-  size_t at = find_open (build, span.addr);
+  uint32_t index = build->spans->len;
 
-  if (!TESSERA_RESERVE (layout->spans, build->cap_spans, layout->n_spans + 1) ||
-      !TESSERA_RESERVE (build->open, build->cap_open, build->n_open + 1))
-    {
-      build->status = TESSERA_NO_MEMORY;
-      return;
-    }
   span.born_index = build->now;
-  span.died_index = layout->n_events;
-  memmove (build->open + at + 1, build->open + at,
-           (build->n_open - at) * sizeof *build->open);
-  build->open[at] = (uint32_t) layout->n_spans;
-  build->n_open++;
-  layout->spans[layout->n_spans++] = span;
+  span.died_index = build->layout->n_events;
+  g_array_insert_val (build->open, find_open (build, span.addr), index);
+  g_array_append_val (build->spans, span);
 }
 
 /* A file may name ranges that reach beyond the last address: they end there. */
 static uint64_t
 clip (uint64_t addr, uint64_t size_bytes)
 {
-  return size_bytes < UINT64_MAX - addr ? size_bytes : UINT64_MAX - addr;
+  return MIN (size_bytes, UINT64_MAX - addr);
 }
 
 void
@@ -201,7 +174,7 @@ void
 tessera_build_cut (TesseraBuild *build, uint64_t addr, uint64_t size_bytes)
 {
   uint64_t end = addr + clip (addr, size_bytes);
-  size_t at;
+  guint at;
 
   if (build->without_curves)
     {
@@ -209,9 +182,9 @@ tessera_build_cut (TesseraBuild *build, uint64_t addr, uint64_t size_bytes)
       return;
     }
   at = find_open (build, addr);
-  while (at < build->n_open && build->status == TESSERA_OK)
+  while (at < build->open->len)
     {
-      TesseraSpan *span = &build->layout->spans[build->open[at]];
+      TesseraSpan *span = get_open (build, at);
       TesseraSpan low = *span;
       TesseraSpan high = *span;
 
@@ -219,9 +192,7 @@ tessera_build_cut (TesseraBuild *build, uint64_t addr, uint64_t size_bytes)
         break;
       build->reserved_bytes -= span->size_bytes;
       span->died_index = build->now;
-      build->n_open--;
-      memmove (build->open + at, build->open + at + 1,
-               (build->n_open - at) * sizeof *build->open);
+      g_array_remove_index (build->open, at);
       if (low.addr < addr)
         {
           low.size_bytes = addr - low.addr;
@@ -256,12 +227,10 @@ raise_peaks (TesseraBuild *build)
 {
   TesseraLayout *layout = build->layout;
 
-  if (build->live_bytes > layout->peak_live_bytes)
-    layout->peak_live_bytes = build->live_bytes;
-  if (build->allocated_bytes > layout->peak_allocated_bytes)
-    layout->peak_allocated_bytes = build->allocated_bytes;
-  if (build->active_bytes > layout->peak_active_bytes)
-    layout->peak_active_bytes = build->active_bytes;
+  layout->peak_live_bytes = MAX (layout->peak_live_bytes, build->live_bytes);
+  layout->peak_allocated_bytes =
+      MAX (layout->peak_allocated_bytes, build->allocated_bytes);
+  layout->peak_active_bytes = MAX (layout->peak_active_bytes, build->active_bytes);
   if (build->reserved_bytes > layout->peak_reserved_bytes || is_fuller (build))
     {
       build->fullest_bytes = build->allocated_bytes;
@@ -291,10 +260,8 @@ note_growth (TesseraBuild *build)
 
 /* Of a peak that was there at the start. */
 static void
-move_to_growth (TesseraBuild *build)
+move_to_growth (const TesseraBuild *build, TesseraLayout *layout)
 {
-  TesseraLayout *layout = build->layout;
-
   if (!build->has_pool && build->grown_bytes > 0 &&
       (double) build->grown_bytes >= REGROWN_SHARE * (double) layout->peak_reserved_bytes)
     layout->peak_reserved_index = build->grown_index;
@@ -318,18 +285,16 @@ tessera_build_end_event (TesseraBuild *build)
 TesseraLayout *
 tessera_build_finish (TesseraBuild *build)
 {
-  TesseraLayout *layout = build->layout;
-  size_t n_kept = 0;
+  TesseraLayout *layout = g_steal_pointer (&build->layout);
+  size_t n_spans = build->spans->len;
 
-  if (build->status != TESSERA_OK)
-    return NULL;
-  move_to_growth (build);
+  layout->ooms = (TesseraOom *) g_array_free (g_steal_pointer (&build->ooms), FALSE);
+  layout->spans = (TesseraSpan *) g_array_free (g_steal_pointer (&build->spans), FALSE);
+  move_to_growth (build, layout);
   /* What came and went within one event was never there after an event. */
-  for (size_t i = 0; i < layout->n_spans; i++)
+  for (size_t i = 0; i < n_spans; i++)
     if (layout->spans[i].born_index < layout->spans[i].died_index)
-      layout->spans[n_kept++] = layout->spans[i];
-  layout->n_spans = n_kept;
-  build->layout = NULL;
+      layout->spans[layout->n_spans++] = layout->spans[i];
   return layout;
 }
 

@@ -2,12 +2,13 @@
  * Building a layout event by event: who lies where, what is reserved, the curves.
  *
  * The recorded layout and the simulated ones differ in who decides; what follows from a
- * decision is worked out here, once. A failure of the host's memory is kept in @status,
- * so that observers, which return nothing, can report it.
+ * decision is worked out here, once. Private to simulator/.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
+
+#include <glib.h>
 
 #include "simulator/layout.h"
 
@@ -16,7 +17,6 @@ typedef struct
   const TesseraTrace *trace;
   const TesseraBlocks *blocks;
   TesseraLayout *layout;
-  TesseraStatus status;
   bool without_curves;
   uint8_t *states; /* [n_blocks] TesseraBlockState; FREE: not placed, or gone */
   uint32_t now;    /* event that is worked on */
@@ -26,16 +26,16 @@ typedef struct
   uint64_t before_bytes;  /* reserved after the event before */
   uint64_t grown_bytes;   /* the most that an event raised reserved to, first there */
   uint32_t grown_index;
-  uint32_t *open; /* spans that have not ended, ascending addr */
-  size_t n_open, cap_open;
-  size_t cap_spans, cap_ooms;
+  GArray *spans; /* of TesseraSpan: all there were */
+  GArray *open;  /* of uint32_t: those that have not ended, ascending addr */
+  GArray *ooms;  /* of TesseraOom */
 } TesseraBuild;
 
-TESSERA_MUST_USE TesseraStatus tessera_build_init (TesseraBuild *build,
-                                                   const TesseraTrace *trace,
-                                                   const TesseraBlocks *blocks,
-                                                   TesseraLayoutKind kind,
-                                                   bool without_curves);
+void tessera_build_init (TesseraBuild *build,
+                         const TesseraTrace *trace,
+                         const TesseraBlocks *blocks,
+                         TesseraLayoutKind kind,
+                         bool without_curves);
 void tessera_build_clear (TesseraBuild *build); /* the layout too, if still here */
 
 void tessera_build_place (TesseraBuild *build,
@@ -60,8 +60,8 @@ void tessera_build_cut (TesseraBuild *build, uint64_t addr, uint64_t size_bytes)
 void tessera_build_start (TesseraBuild *build);
 /* Nothing more happens in event @build->now. */
 void tessera_build_end_event (TesseraBuild *build);
-/* Hands the layout over; NULL on failure (then see @status). */
-TESSERA_MUST_USE TesseraLayout *tessera_build_finish (TesseraBuild *build);
+/* Hands the layout over. */
+TesseraLayout *tessera_build_finish (TesseraBuild *build);
 
 /* Was freed before the first event and waits for its completion. */
 bool tessera_is_pending_at_start (const TesseraTrace *trace,
@@ -69,3 +69,26 @@ bool tessera_is_pending_at_start (const TesseraTrace *trace,
                                   uint32_t block);
 /* Index of the block of the start that lies at @addr, or TESSERA_NONE. */
 uint32_t tessera_start_block_at (const TesseraBlocks *blocks, uint64_t addr);
+
+/* recorded.c: everything where the file says it lay. TESSERA_REFUSED for a trace without
+ * addresses or segments: a CSV says neither. */
+TESSERA_MUST_USE TesseraStatus tessera_lay_recorded (const TesseraTrace *trace,
+                                                     const TesseraBlocks *blocks,
+                                                     bool without_curves,
+                                                     const TesseraProgress *progress,
+                                                     TesseraError *error,
+                                                     TesseraLayout **out_layout);
+
+/*
+ * recorded.c: the calls of empty_cache() that the recording shows: array of uint32_t
+ * events, ascending.
+ *
+ * A snapshot has no entry for them; they show as memory given back to the driver. What was
+ * given back between two calls of the program came from one of them. If nothing was taken
+ * from the driver before the next request, or no request follows, nobody was short of
+ * memory: empty_cache(). If a request took memory afterwards, it either flushed because
+ * the device refused it (the policy's own doing, nothing to repeat), or came after an
+ * empty_cache() that left it nothing. The device can't have refused what it is known to
+ * have.
+ */
+GArray *tessera_find_flushes (const TesseraTrace *trace);

@@ -10,7 +10,6 @@
 #include "planner/planner.h"
 #include "simulator/made-case.h"
 #include "simulator/made-program.h"
-#include "tests/fail_alloc.h"
 
 /* @most_length: 0: the longest seen. */
 static TesseraPlan *
@@ -406,45 +405,6 @@ test_beyond (void)
   test_study_clear (&of_other);
 }
 
-/* Without memory of the host a step is not planned, or the simulation ends; nothing
- * leaks. */
-static void
-test_no_memory (void)
-{
-  const TestSteps made = { 8, 12, true, true, true, 0 };
-  TestStudied of;
-  TesseraPlan *plan;
-
-  test_study (test_steps_trace (&made), &of);
-  plan = plan_of (&of, 4500);
-  for (unsigned long nth = 1;; nth += 1 + nth / 30)
-    {
-      const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN,
-                                               .plan = plan,
-                                               .by_length = true,
-                                               .first_step = -1,
-                                               .last_step = -1 };
-      long held = tessera_fail_alloc_held ();
-      TesseraError error = { 0 };
-      TesseraLayout *layout = NULL;
-      TesseraStatus status;
-
-      tessera_fail_alloc_at (nth);
-      status =
-          tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout);
-      if (status == TESSERA_OK)
-        case_assert_no_overlap (of.blocks, layout);
-      else
-        g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      tessera_layout_free (layout);
-      if (!tessera_fail_alloc_stop ())
-        break;
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  tessera_plan_free (plan);
-  test_study_clear (&of);
-}
-
 /* The plan of a made trace under one edit of a block of its third step. Where there is a
  * cap it is of a share of what the plan takes otherwise. */
 static TesseraPlan *
@@ -541,7 +501,6 @@ main (int argc, char **argv)
   g_test_add_func ("/by-length/other-parts", test_other_parts);
   g_test_add_func ("/by-length/long-parts", test_long_parts);
   g_test_add_func ("/by-length/beyond", test_beyond);
-  g_test_add_func ("/by-length/no-memory", test_no_memory);
   g_test_add_func ("/by-length/edits", test_edits);
   g_test_add_func ("/by-length/refused", test_refused);
   return g_test_run ();

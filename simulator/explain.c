@@ -5,9 +5,7 @@
  */
 #include "simulator/explain.h"
 
-#include <stdlib.h>
-
-#include "db/array.h"
+#include <glib.h>
 
 /* Who stands on whom is told this far down; a wall of small blocks has no end. */
 #define MAX_CHAIN 64
@@ -23,12 +21,6 @@ typedef struct
   uint64_t block_bytes;
   uint32_t block;
 } Neighbour;
-
-typedef struct
-{
-  Neighbour *neighbours;
-  size_t n, cap;
-} List;
 
 /* Addresses. */
 typedef struct
@@ -56,15 +48,6 @@ meet (const Where *where, uint32_t a, uint32_t b)
          where->blocks->blocks[b].born_index < where->layout->died_index[a];
 }
 
-static TesseraStatus
-append (List *list, const Where *where, uint32_t block)
-{
-  if (!TESSERA_RESERVE (list->neighbours, list->cap, list->n + 1))
-    return TESSERA_NO_MEMORY;
-  list->neighbours[list->n++] = (Neighbour){ where->layout->block_bytes[block], block };
-  return TESSERA_OK;
-}
-
 /* Largest first, then in their order. */
 static int
 by_size (const void *a, const void *b)
@@ -77,34 +60,26 @@ by_size (const void *a, const void *b)
 }
 
 /* Those that end where @block begins (@is_below), or begin where it ends: by size. */
-static TesseraStatus
-find_neighbours (const Where *where,
-                 uint32_t block,
-                 bool is_below,
-                 uint32_t **out_found,
-                 size_t *out_n_found)
+static uint32_t *
+find_neighbours (const Where *where, uint32_t block, bool is_below, size_t *out_n)
 {
   const TesseraLayout *layout = where->layout;
-  TesseraStatus status = TESSERA_OK;
-  List list = { 0 };
+  g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (Neighbour));
 
-  for (uint32_t i = 0; i < layout->n_blocks && status == TESSERA_OK; i++)
+  for (uint32_t i = 0; i < layout->n_blocks; i++)
     if (i != block && lies (where, i) && meet (where, i, block) &&
         (is_below ? end_of (where, i) == layout->addr[block]
                   : layout->addr[i] == end_of (where, block)))
-      status = append (&list, where, i);
-  *out_n_found = 0;
-  *out_found = status == TESSERA_OK ? malloc ((list.n + 1) * sizeof **out_found) : NULL;
-  if (*out_found)
-    {
-      if (list.n > 0)
-        qsort (list.neighbours, list.n, sizeof *list.neighbours, by_size);
-      for (size_t i = 0; i < list.n; i++)
-        (*out_found)[i] = list.neighbours[i].block;
-      *out_n_found = list.n;
-    }
-  free (list.neighbours);
-  return *out_found ? TESSERA_OK : TESSERA_NO_MEMORY;
+      {
+        const Neighbour neighbour = { layout->block_bytes[i], i };
+        g_array_append_val (list, neighbour);
+      }
+  g_array_sort (list, by_size);
+  uint32_t *found = g_new (uint32_t, list->len);
+  for (guint i = 0; i < list->len; i++)
+    found[i] = g_array_index (list, Neighbour, i).block;
+  *out_n = list->len;
+  return found;
 }
 
 /* Where the memory begins that holds @block when it is born: pages side by side are one,
@@ -146,96 +121,80 @@ by_begin (const void *a, const void *b)
 }
 
 /* The lowest gap from the base on that is free over the whole life of @block. */
-static TesseraStatus
-find_lower (const Where *where, uint32_t block, TesseraPlaceReason *reason)
+static uint64_t
+find_lower (const Where *where, uint32_t block, const TesseraPlaceReason *reason)
 {
   const TesseraLayout *layout = where->layout;
-  Range *taken = malloc ((layout->n_blocks + 1) * sizeof *taken);
+  g_autoptr (GArray) taken = g_array_new (FALSE, FALSE, sizeof (Range));
   uint64_t top = reason->base_addr;
-  size_t n = 0;
 
-  if (!taken)
-    return TESSERA_NO_MEMORY;
   for (uint32_t i = 0; i < layout->n_blocks; i++)
     if (i != block && lies (where, i) && meet (where, i, block) &&
         end_of (where, i) > reason->base_addr && layout->addr[i] < reason->addr)
-      taken[n++] = (Range){ layout->addr[i], end_of (where, i) };
-  qsort (taken, n, sizeof *taken, by_begin);
-  reason->lower_addr = reason->addr;
-  for (size_t i = 0; i < n; i++)
+      {
+        const Range range = { layout->addr[i], end_of (where, i) };
+        g_array_append_val (taken, range);
+      }
+  g_array_sort (taken, by_begin);
+  for (guint i = 0; i < taken->len; i++)
     {
-      if (taken[i].begin >= top && taken[i].begin - top >= reason->block_bytes)
+      const Range *range = &g_array_index (taken, Range, i);
+
+      if (range->begin >= top && range->begin - top >= reason->block_bytes)
         break;
-      if (taken[i].end > top)
-        top = taken[i].end;
+      top = MAX (top, range->end);
     }
   /* What is left up to the block is free together with its own range. */
-  if (top < reason->addr)
-    reason->lower_addr = top;
-  free (taken);
-  return TESSERA_OK;
+  return MIN (top, reason->addr);
 }
 
 /* Step by step to the ground, by the largest each time. */
-static TesseraStatus
+static void
 find_chain (const Where *where, TesseraPlaceReason *reason)
 {
-  TesseraStatus status = TESSERA_OK;
-  uint32_t *below = NULL;
-  size_t n_below = 0;
-
-  reason->chain = malloc (MAX_CHAIN * sizeof *reason->chain);
-  if (!reason->chain)
-    return TESSERA_NO_MEMORY;
+  reason->chain = g_new (uint32_t, MAX_CHAIN);
   if (reason->n_below > 0)
     reason->chain[reason->n_chain++] = reason->below[0];
   while (reason->n_chain > 0 && reason->n_chain < MAX_CHAIN)
     {
-      status = find_neighbours (where, reason->chain[reason->n_chain - 1], true, &below,
-                                &n_below);
-      if (status == TESSERA_OK && n_below > 0)
-        reason->chain[reason->n_chain++] = below[0];
-      free (below);
-      if (status != TESSERA_OK || n_below == 0)
+      size_t n_below;
+      g_autofree uint32_t *below =
+          find_neighbours (where, reason->chain[reason->n_chain - 1], true, &n_below);
+
+      if (n_below == 0)
         break;
+      reason->chain[reason->n_chain++] = below[0];
     }
-  return status;
 }
 
-TesseraStatus
+bool
 tessera_explain_place (const TesseraBlocks *blocks,
                        const TesseraLayout *layout,
                        uint32_t block,
                        TesseraPlaceReason *out_reason)
 {
   const Where where = { blocks, layout };
-  TesseraStatus status;
+  TesseraPlaceReason reason = { 0 };
 
-  *out_reason = (TesseraPlaceReason){ 0 };
+  *out_reason = reason;
   if (block >= layout->n_blocks || !lies (&where, block))
-    return TESSERA_INVALID;
-  out_reason->addr = layout->addr[block];
-  out_reason->block_bytes = layout->block_bytes[block];
-  out_reason->base_addr = find_base (&where, block);
-  status =
-      find_neighbours (&where, block, true, &out_reason->below, &out_reason->n_below);
-  if (status == TESSERA_OK)
-    status =
-        find_neighbours (&where, block, false, &out_reason->above, &out_reason->n_above);
-  if (status == TESSERA_OK)
-    status = find_lower (&where, block, out_reason);
-  if (status == TESSERA_OK)
-    status = find_chain (&where, out_reason);
-  if (status != TESSERA_OK)
-    tessera_place_reason_clear (out_reason);
-  return status;
+    return false;
+  reason.addr = layout->addr[block];
+  reason.block_bytes = layout->block_bytes[block];
+  reason.base_addr = find_base (&where, block);
+  reason.below = find_neighbours (&where, block, true, &reason.n_below);
+  reason.above = find_neighbours (&where, block, false, &reason.n_above);
+  reason.lower_addr = find_lower (&where, block, &reason);
+  find_chain (&where, &reason);
+  *out_reason = reason;
+  return true;
 }
 
 void
 tessera_place_reason_clear (TesseraPlaceReason *reason)
 {
-  free (reason->below);
-  free (reason->above);
-  free (reason->chain);
+  g_free (reason->below);
+  g_free (reason->above);
+  g_free (reason->chain);
   *reason = (TesseraPlaceReason){ 0 };
 }

@@ -24,10 +24,10 @@ typedef struct
   size_t n_chain;
 } TesseraPlaceReason;
 
-/* TESSERA_INVALID: the block was never placed (its request failed). The caller clears
- * *out_reason. Linear in blocks, for each block of the chain once more. */
-TESSERA_MUST_USE TesseraStatus tessera_explain_place (const TesseraBlocks *blocks,
-                                                      const TesseraLayout *layout,
-                                                      uint32_t block,
-                                                      TesseraPlaceReason *out_reason);
+/* Linear in blocks, for each block of the chain once more. The caller clears *out_reason.
+ * Returns: whether the block was ever placed (its request did not fail) */
+bool tessera_explain_place (const TesseraBlocks *blocks,
+                            const TesseraLayout *layout,
+                            uint32_t block,
+                            TesseraPlaceReason *out_reason);
 void tessera_place_reason_clear (TesseraPlaceReason *reason);

@@ -56,7 +56,7 @@ find_leak (uint32_t n_steps, Program program)
                                                      .step = step };
           }
     }
-  g_assert_cmpint (tessera_leak_find (&blocks, &structure, &leak), ==, TESSERA_OK);
+  leak = tessera_leak_find (&blocks, &structure);
   return leak;
 }
 

@@ -1,11 +1,8 @@
 /* See leak.h. SPDX-License-Identifier: Apache-2.0 */
 #include "simulator/leak.h"
 
+#include <glib.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "db/array.h"
 #include "db/size-text.h"
 
 enum
@@ -35,52 +32,41 @@ compare_kept (const void *a, const void *b)
 /* Puts the alike together: those of one stack, or where none is looked at, or known, those
  * of one size and stream. */
 static void
-sort_kept (Kept *kept, size_t n_kept, const TesseraBlock *blocks, bool by_stack)
+sort_kept (GArray *kept, const TesseraBlock *blocks, bool by_stack)
 {
-  for (size_t i = 0; i < n_kept; i++)
+  for (guint i = 0; i < kept->len; i++)
     {
-      const TesseraBlock *block = &blocks[kept[i].block];
+      Kept *one = &g_array_index (kept, Kept, i);
+      const TesseraBlock *block = &blocks[one->block];
 
-      kept[i].key = by_stack && block->stack != TESSERA_NONE
-                        ? (uint64_t) 1 << 63 | block->stack
-                        : block->size_bytes << 16 >> 1 | block->stream;
+      one->key = by_stack && block->stack != TESSERA_NONE
+                     ? (uint64_t) 1 << 63 | block->stack
+                     : block->size_bytes << 16 >> 1 | block->stream;
     }
-  if (n_kept > 0)
-    qsort (kept, n_kept, sizeof *kept, compare_kept);
+  g_array_sort (kept, compare_kept);
 }
 
-/* What steps before the last one keep. The caller frees *out_kept. */
-static TesseraStatus
-list_kept (const TesseraBlocks *blocks,
-           const TesseraStructure *structure,
-           Kept **out_kept,
-           size_t *out_n)
+/* What steps before the last one keep: array of Kept. */
+static GArray *
+list_kept (const TesseraBlocks *blocks, const TesseraStructure *structure)
 {
   uint32_t last = (uint32_t) structure->n_steps - 1;
   uint32_t end_index = structure->steps[last].end_index;
-  size_t n = 0, cap = 0;
-  Kept *kept = NULL;
+  GArray *kept = g_array_new (FALSE, FALSE, sizeof (Kept));
 
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       const TesseraBlock *block = &blocks->blocks[i];
+      const Kept one = { .bytes = block->block_bytes,
+                         .step = block->step,
+                         .stack = block->stack,
+                         .block = (uint32_t) i };
 
-      if (block->step >= last || block->freed_index < end_index ||
-          (block->flags & (TESSERA_AT_START | TESSERA_FAILED)))
-        continue;
-      if (!TESSERA_RESERVE (kept, cap, n + 1))
-        {
-          free (kept);
-          return TESSERA_NO_MEMORY;
-        }
-      kept[n++] = (Kept){ .bytes = block->block_bytes,
-                          .step = block->step,
-                          .stack = block->stack,
-                          .block = (uint32_t) i };
+      if (block->step < last && block->freed_index >= end_index &&
+          (block->flags & (TESSERA_AT_START | TESSERA_FAILED)) == 0)
+        g_array_append_val (kept, one);
     }
-  *out_kept = kept;
-  *out_n = n;
-  return TESSERA_OK;
+  return kept;
 }
 
 static int
@@ -165,37 +151,27 @@ largest_stack (const Kept *kept, size_t n_kept)
   return stack;
 }
 
-TesseraStatus
-tessera_leak_find (const TesseraBlocks *blocks,
-                   const TesseraStructure *structure,
-                   TesseraLeak *out_leak)
+TesseraLeak
+tessera_leak_find (const TesseraBlocks *blocks, const TesseraStructure *structure)
 {
   uint32_t n_steps = (uint32_t) structure->n_steps;
+  TesseraLeak leak = { .n_steps = n_steps, .stack = TESSERA_NONE };
   bool are_many = n_steps >= MANY_STEPS, have_stacks = true;
-  uint64_t *bytes;
-  size_t n_kept;
-  Kept *kept;
 
-  *out_leak = (TesseraLeak){ .n_steps = n_steps, .stack = TESSERA_NONE };
   if (n_steps < LEAST_STEPS)
-    return TESSERA_OK;
-  bytes = malloc (n_steps * sizeof *bytes);
-  if (bytes == NULL || list_kept (blocks, structure, &kept, &n_kept) != TESSERA_OK)
-    {
-      free (bytes);
-      return TESSERA_NO_MEMORY;
-    }
+    return leak;
+  g_autoptr (GArray) kept = list_kept (blocks, structure);
+  g_autofree uint64_t *bytes = g_new (uint64_t, n_steps);
+  const Kept *rows = (const Kept *) kept->data;
   /* A dry run records the stacks of its first steps alone. */
-  for (size_t i = 0; i < n_kept; i++)
-    have_stacks &= kept[i].stack != TESSERA_NONE;
-  sort_kept (kept, n_kept, blocks->blocks, have_stacks);
-  add_steady (kept, n_kept, are_many, are_many ? n_steps / 2 : 0, bytes, out_leak);
-  sort_kept (kept, n_kept, blocks->blocks, true);
-  if (out_leak->step_bytes > 0)
-    out_leak->stack = largest_stack (kept, n_kept);
-  free (kept);
-  free (bytes);
-  return TESSERA_OK;
+  for (guint i = 0; i < kept->len; i++)
+    have_stacks &= rows[i].stack != TESSERA_NONE;
+  sort_kept (kept, blocks->blocks, have_stacks);
+  add_steady (rows, kept->len, are_many, are_many ? n_steps / 2 : 0, bytes, &leak);
+  sort_kept (kept, blocks->blocks, true);
+  if (leak.step_bytes > 0)
+    leak.stack = largest_stack (rows, kept->len);
+  return leak;
 }
 
 uint32_t
@@ -233,18 +209,18 @@ tessera_leak_describe (const TesseraLeak *leak,
   out_text[0] = '\0';
   if (last == 0)
     return false;
-  n = snprintf (out_text, n_text, "Keeps %s more each step%s%s%s",
-                TESSERA_SIZE (leak->step_bytes), *line != '\0' ? " (" : "", line,
-                *line != '\0' ? ")" : "");
+  n = g_snprintf (out_text, n_text, "Keeps %s more each step%s%s%s",
+                  TESSERA_SIZE (leak->step_bytes), *line != '\0' ? " (" : "", line,
+                  *line != '\0' ? ")" : "");
   if (n < 0 || (size_t) n >= n_text)
     return true;
   if (device_bytes == 0)
-    snprintf (out_text + n, n_text - (size_t) n, ", in each of the %" PRIu32 " seen.",
-              leak->n_steps);
+    g_snprintf (out_text + n, n_text - (size_t) n, ", in each of the %" PRIu32 " seen.",
+                leak->n_steps);
   else if (needed_bytes > device_bytes)
-    snprintf (out_text + n, n_text - (size_t) n, ".");
+    g_snprintf (out_text + n, n_text - (size_t) n, ".");
   else
-    snprintf (out_text + n, n_text - (size_t) n,
-              ": dies at about step %" PRIu32 " of this device.", last);
+    g_snprintf (out_text + n, n_text - (size_t) n,
+                ": dies at about step %" PRIu32 " of this device.", last);
   return true;
 }

@@ -26,11 +26,9 @@ typedef struct
   uint32_t stack;      /* of most of it, or TESSERA_NONE */
 } TesseraLeak;
 
-/* @blocks: with their steps, see tessera_structure_new(). TESSERA_OK or
- * TESSERA_NO_MEMORY. O(n log n) in what is kept. */
-TESSERA_MUST_USE TesseraStatus tessera_leak_find (const TesseraBlocks *blocks,
-                                                  const TesseraStructure *structure,
-                                                  TesseraLeak *out_leak);
+/* @blocks: with their steps, see tessera_structure_new(). O(n log n) in what is kept. */
+TesseraLeak tessera_leak_find (const TesseraBlocks *blocks,
+                               const TesseraStructure *structure);
 
 /* About the step in which @device_bytes are full, where the steps seen needed
  * @needed_bytes of them (0: not known, as much as was kept); 0 where @device_bytes is 0

@@ -9,7 +9,7 @@
  */
 #include "simulator/verdict.h"
 
-#include <stdlib.h>
+#include <glib.h>
 #include <string.h>
 
 #include "allocator/caching.h"
@@ -27,10 +27,8 @@ typedef struct
   const TesseraEvent *request; /* that moment's; NULL: none */
   bool request_is_small;
   const TesseraEvent *fresh; /* segment that this event took for the request; or NULL */
-  TesseraSpan *segments;
-  size_t n_segments;
-  Held *held;
-  size_t n_held;
+  GArray *segments;          /* of TesseraSpan, and ... */
+  GArray *held;              /* of Held: by address */
   TesseraParts *parts;
 } Moment;
 
@@ -63,29 +61,27 @@ is_continued (const TesseraSpan *segment, const TesseraSpan *next)
          segment->is_small == next->is_small;
 }
 
-static TesseraStatus
+static void
 gather_segments (Moment *moment, const TesseraLayout *layout, uint32_t event_index)
 {
-  size_t n = 0;
-  size_t n_joined = 0;
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (TesseraSpan));
 
-  moment->segments = malloc ((layout->n_spans + 1) * sizeof *moment->segments);
-  if (moment->segments == NULL)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < layout->n_spans && layout->spans[i].born_index <= event_index;
        i++)
     if (layout->spans[i].died_index > event_index)
-      moment->segments[n++] = layout->spans[i];
-  if (n > 0)
-    qsort (moment->segments, n, sizeof *moment->segments, compare_spans);
-  for (size_t i = 0; i < n; i++)
-    if (n_joined > 0 &&
-        is_continued (&moment->segments[n_joined - 1], &moment->segments[i]))
-      moment->segments[n_joined - 1].size_bytes += moment->segments[i].size_bytes;
-    else
-      moment->segments[n_joined++] = moment->segments[i];
-  moment->n_segments = n_joined;
-  return TESSERA_OK;
+      g_array_append_val (spans, layout->spans[i]);
+  g_array_sort (spans, compare_spans);
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const TesseraSpan *next = &g_array_index (spans, TesseraSpan, i);
+      TesseraSpan *last = &g_array_index (moment->segments, TesseraSpan,
+                                          MAX (moment->segments->len, 1) - 1);
+
+      if (moment->segments->len > 0 && is_continued (last, next))
+        last->size_bytes += next->size_bytes;
+      else
+        g_array_append_vals (moment->segments, next, 1);
+    }
 }
 
 static bool
@@ -109,34 +105,26 @@ tessera_is_live (const TesseraBlocks *blocks,
          blocks->blocks[block].freed_index > event_index;
 }
 
-static TesseraStatus
+static void
 gather_held (Moment *moment,
              const TesseraBlocks *blocks,
              const TesseraLayout *layout,
              uint32_t event_index)
 {
-  size_t n_blocks = layout->n_blocks;
-  size_t n = 0;
-
   /* By birth but for those of the start, which all count as born at 0. */
-  while (n_blocks > 0 && blocks->blocks[n_blocks - 1].born_index > event_index)
-    n_blocks--;
-  for (size_t i = 0; i < n_blocks; i++)
-    n += is_held (blocks, layout, i, event_index);
-  moment->held = malloc ((n + 1) * sizeof *moment->held);
-  if (moment->held == NULL)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < n_blocks; i++)
+  for (size_t i = 0; i < layout->n_blocks && blocks->blocks[i].born_index <= event_index;
+       i++)
     if (is_held (blocks, layout, i, event_index))
-      moment->held[moment->n_held++] = (Held){
-        .addr = layout->addr[i],
-        .size_bytes = layout->block_bytes[i],
-        .asked_bytes = blocks->blocks[i].size_bytes,
-        .is_pending = blocks->blocks[i].freed_index <= event_index,
-      };
-  if (moment->n_held > 0)
-    qsort (moment->held, moment->n_held, sizeof *moment->held, compare_held);
-  return TESSERA_OK;
+      {
+        const Held held = {
+          .addr = layout->addr[i],
+          .size_bytes = layout->block_bytes[i],
+          .asked_bytes = blocks->blocks[i].size_bytes,
+          .is_pending = blocks->blocks[i].freed_index <= event_index,
+        };
+        g_array_append_val (moment->held, held);
+      }
+  g_array_sort (moment->held, compare_held);
 }
 
 static void
@@ -228,7 +216,7 @@ static void
 count_held (Moment *moment, const Held *held, uint64_t size_bytes)
 {
   TesseraParts *parts = moment->parts;
-  uint64_t asked_bytes = held->asked_bytes < size_bytes ? held->asked_bytes : size_bytes;
+  uint64_t asked_bytes = MIN (held->asked_bytes, size_bytes);
 
   if (held->is_pending)
     parts->pending_bytes += size_bytes;
@@ -242,20 +230,22 @@ count_held (Moment *moment, const Held *held, uint64_t size_bytes)
 /* @next_held: the first block that ends above the segment's begin. What a damaged file
  * lets overlap or stick out is cut off, so that the parts always sum up. */
 static void
-count_segment (Moment *moment, const TesseraSpan *segment, size_t *next_held)
+count_segment (Moment *moment, const TesseraSpan *segment, guint *next_held)
 {
   uint64_t at = segment->addr;
   uint64_t end = segment->addr + segment->size_bytes;
   bool is_used = false;
-  size_t i = *next_held;
+  guint i = *next_held;
 
   moment->parts->reserved_bytes += segment->size_bytes;
-  for (; i < moment->n_held && moment->held[i].addr < end; i++)
+  for (; i < moment->held->len; i++)
     {
-      const Held *held = &moment->held[i];
-      uint64_t begin = held->addr > at ? held->addr : at;
+      const Held *held = &g_array_index (moment->held, Held, i);
+      uint64_t begin = MAX (held->addr, at);
       uint64_t held_end = end;
 
+      if (held->addr >= end)
+        break;
       if (held->size_bytes < end - held->addr)
         held_end = held->addr + held->size_bytes;
       if (held_end <= begin)
@@ -288,32 +278,26 @@ add_device (TesseraParts *parts, const TesseraTrace *trace, const TesseraLayout 
     parts->outside_bytes = trace->device_bytes - known_bytes;
 }
 
-TesseraStatus
+TesseraParts
 tessera_parts_at (const TesseraTrace *trace,
                   const TesseraBlocks *blocks,
                   const TesseraLayout *layout,
-                  uint32_t event_index,
-                  TesseraParts *out_parts)
+                  uint32_t event_index)
 {
-  Moment moment = { .parts = out_parts };
-  size_t next_held = 0;
-  TesseraStatus status;
+  g_autoptr (GArray) segments = g_array_new (FALSE, FALSE, sizeof (TesseraSpan));
+  g_autoptr (GArray) held = g_array_new (FALSE, FALSE, sizeof (Held));
+  TesseraParts parts = { .event_index = event_index };
+  Moment moment = { .parts = &parts, .segments = segments, .held = held };
+  guint next_held = 0;
 
-  *out_parts = (TesseraParts){ .event_index = event_index };
-  status = gather_segments (&moment, layout, event_index);
-  if (status == TESSERA_OK)
-    status = gather_held (&moment, blocks, layout, event_index);
-  if (status == TESSERA_OK)
-    {
-      find_request (&moment, trace, event_index);
-      find_fresh (&moment, trace, layout, event_index);
-      for (size_t i = 0; i < moment.n_segments; i++)
-        count_segment (&moment, &moment.segments[i], &next_held);
-      add_device (out_parts, trace, layout);
-    }
-  free (moment.segments);
-  free (moment.held);
-  return status;
+  gather_segments (&moment, layout, event_index);
+  gather_held (&moment, blocks, layout, event_index);
+  find_request (&moment, trace, event_index);
+  find_fresh (&moment, trace, layout, event_index);
+  for (guint i = 0; i < segments->len; i++)
+    count_segment (&moment, &g_array_index (segments, TesseraSpan, i), &next_held);
+  add_device (&parts, trace, layout);
+  return parts;
 }
 
 void

@@ -101,8 +101,7 @@ check_parts (const Case *c, const TesseraLayout *layout, uint32_t at)
   const TesseraCurves *curves = &layout->curves;
   TesseraParts p;
 
-  g_assert_cmpint (tessera_parts_at (c->trace, c->blocks, layout, at, &p), ==,
-                   TESSERA_OK);
+  p = tessera_parts_at (c->trace, c->blocks, layout, at);
   g_assert_cmpuint (p.reserved_bytes, ==, curves->reserved_bytes[at]);
   g_assert_cmpuint (p.live_bytes, ==, curves->live_bytes[at]);
   g_assert_cmpuint (p.live_bytes + p.rounding_bytes, ==, curves->allocated_bytes[at]);
@@ -240,9 +239,7 @@ test_verdict_of_sample (void)
     return;
   layout = simulate (&c, TESSERA_LAYOUT_RECORDED, 0);
   g_assert_cmpuint (layout->n_ooms, ==, 1);
-  g_assert_cmpint (
-      tessera_parts_at (c.trace, c.blocks, layout, layout->ooms[0].event_index, &parts),
-      ==, TESSERA_OK);
+  parts = tessera_parts_at (c.trace, c.blocks, layout, layout->ooms[0].event_index);
   tessera_verdict (c.trace, layout, &parts, &needs, &verdict);
   g_assert_cmpstr (verdict.headline, ==, "Died of fragmentation, not of size.");
   g_assert_cmpstr (

@@ -7,15 +7,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/recorded.h"
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "simulator/build.h"
 
 #include "allocator/caching.h"
-#include "simulator/build.h"
-#include "simulator/pool.h"
 #include "simulator/verify/verify.h"
+
+/* Of a device some may be taken by others (context, libraries, other processes). */
+#define SURE_SHARE 0.9
 
 typedef struct
 {
@@ -50,51 +48,33 @@ add_span (Recorded *recorded, TesseraSpan span)
   tessera_build_add_span (&recorded->build, span);
 }
 
-/* Which of the misses were planned. */
-static TesseraStatus
-mark_left (Recorded *recorded)
+/* What the plan that was followed served, and which of the misses were planned. */
+static void
+count_hits (const Recorded *recorded, TesseraLayout *layout)
 {
-  TesseraLayout *layout = recorded->build.layout;
-
-  layout->is_left = calloc (layout->n_blocks + 1, sizeof *layout->is_left);
-  if (layout->is_left == NULL)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < layout->n_blocks; i++)
-    {
-      const TesseraBlock *block = &recorded->blocks->blocks[i];
-
-      layout->is_left[i] = tessera_pool_was_left (recorded->trace, recorded->pool, block);
-      layout->n_planned_misses += layout->is_left[i];
-      layout->planned_miss_bytes += layout->is_left[i] ? block->size_bytes : 0;
-    }
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-count_hits (Recorded *recorded)
-{
-  TesseraLayout *layout = recorded->build.layout;
   TesseraRecordedPool pool = recorded->pool;
 
   if (pool.n_bytes == 0)
-    return TESSERA_OK;
+    return;
   layout->pool_addr = pool.addr;
   layout->pool_bytes = pool.n_bytes;
   layout->declined_index = pool.declined_index;
-  layout->is_hit = calloc (layout->n_blocks + 1, sizeof *layout->is_hit);
-  if (layout->is_hit == NULL)
-    return TESSERA_NO_MEMORY;
+  layout->is_hit = g_new0 (uint8_t, layout->n_blocks + 1);
+  layout->is_left = g_new0 (uint8_t, layout->n_blocks + 1);
   for (size_t i = 0; i < layout->n_blocks; i++)
     {
       const TesseraBlock *block = &recorded->blocks->blocks[i];
       bool was_missed = tessera_pool_was_missed (pool, block);
+      bool was_left = tessera_pool_was_left (recorded->trace, pool, block);
 
       layout->is_hit[i] = tessera_pool_holds (pool, block->addr);
+      layout->is_left[i] = was_left;
       layout->n_hits += tessera_pool_was_asked (pool, block) && !was_missed;
       layout->n_misses += was_missed;
       layout->miss_bytes += was_missed ? block->size_bytes : 0;
+      layout->n_planned_misses += was_left;
+      layout->planned_miss_bytes += was_left ? block->size_bytes : 0;
     }
-  return mark_left (recorded);
 }
 
 static void
@@ -202,7 +182,7 @@ walk (Recorded *recorded, const TesseraProgress *progress)
   const TesseraBlocks *blocks = recorded->blocks;
   TesseraBuild *build = &recorded->build;
 
-  for (uint32_t e = 0; e < trace->n_events && build->status == TESSERA_OK; e++)
+  for (uint32_t e = 0; e < trace->n_events; e++)
     {
       build->now = e;
       for (; recorded->n_dead < blocks->n_blocks; recorded->n_dead++)
@@ -219,32 +199,23 @@ walk (Recorded *recorded, const TesseraProgress *progress)
           !tessera_progress (progress, (double) e / (double) trace->n_events))
         return TESSERA_CANCELLED;
     }
-  return build->status;
-}
-
-static void
-write_note (const Recorded *recorded, TesseraLayout *layout)
-{
-  if (recorded->n_rounded > 0)
-    snprintf (layout->note, sizeof layout->note,
-              "The sizes of %llu blocks are the rounded requests: the file does not say "
-              "them and the replay did not get there.",
-              (unsigned long long) recorded->n_rounded);
+  return TESSERA_OK;
 }
 
 TesseraStatus
 tessera_lay_recorded (const TesseraTrace *trace,
                       const TesseraBlocks *blocks,
-                      const TesseraSimulateOptions *options,
+                      bool without_curves,
+                      const TesseraProgress *progress,
                       TesseraError *error,
                       TesseraLayout **out_layout)
 {
   Recorded recorded = { .trace = trace,
                         .blocks = blocks,
                         .pool = tessera_recorded_pool (trace) };
+  TesseraLayout *layout;
   TesseraStatus status;
 
-  *out_layout = NULL;
   if (!trace->has_addresses || !trace->has_segments)
     return tessera_fail (
         error, TESSERA_REFUSED,
@@ -253,25 +224,133 @@ tessera_lay_recorded (const TesseraTrace *trace,
   status = tessera_verify (trace, NULL, &recorded.replay);
   if (status != TESSERA_OK)
     return tessera_fail (error, status, "the replay of the trace failed");
-  status = tessera_build_init (&recorded.build, trace, blocks, options->kind,
-                               options->without_curves);
+  tessera_build_init (&recorded.build, trace, blocks, TESSERA_LAYOUT_RECORDED,
+                      without_curves);
+  place_start (&recorded);
+  status = walk (&recorded, progress);
   if (status == TESSERA_OK)
     {
-      place_start (&recorded);
-      status = walk (&recorded, options->progress);
+      *out_layout = layout = tessera_build_finish (&recorded.build);
+      count_hits (&recorded, layout);
+      if (recorded.n_rounded > 0)
+        g_snprintf (
+            layout->note, sizeof layout->note,
+            "The sizes of %" G_GUINT64_FORMAT
+            " blocks are the rounded requests: the file does not say them and the "
+            "replay did not get there.",
+            recorded.n_rounded);
     }
-  if (status == TESSERA_OK)
-    status = count_hits (&recorded);
-  if (status == TESSERA_OK)
-    {
-      *out_layout = tessera_build_finish (&recorded.build);
-      status = recorded.build.status;
-    }
-  if (*out_layout != NULL)
-    write_note (&recorded, *out_layout);
   tessera_build_clear (&recorded.build);
   tessera_verification_clear (&recorded.replay);
-  if (status == TESSERA_NO_MEMORY)
-    tessera_fail (error, status, "there is no memory left for the layout");
   return status;
+}
+
+typedef struct
+{
+  uint64_t reserved_bytes; /* before the call */
+  uint64_t taken_bytes;    /* by it */
+  uint64_t given_bytes;
+  uint32_t first_given;
+} Window;
+
+static bool
+is_taken (uint8_t action)
+{
+  return action == TESSERA_SEGMENT_ALLOC || action == TESSERA_SEGMENT_MAP;
+}
+
+static bool
+is_given_back (uint8_t action)
+{
+  return action == TESSERA_SEGMENT_FREE || action == TESSERA_SEGMENT_UNMAP;
+}
+
+/* Entries that come before the entry of the call that caused them. */
+static bool
+is_of_call (uint8_t action)
+{
+  return is_taken (action) || is_given_back (action) ||
+         action == TESSERA_FREE_COMPLETED || action == TESSERA_MARK;
+}
+
+static uint64_t
+start_bytes (const TesseraTrace *trace)
+{
+  uint64_t bytes = 0;
+
+  for (size_t i = 0; i < trace->start.n_segments; i++)
+    bytes += trace->start.segments[i].size_bytes;
+  return bytes;
+}
+
+/* So much the device has for sure. */
+static uint64_t
+known_capacity (const TesseraTrace *trace)
+{
+  uint64_t reserved = start_bytes (trace);
+  uint64_t most = reserved;
+  uint64_t device = (uint64_t) (SURE_SHARE * (double) trace->device_bytes);
+
+  for (size_t e = 0; e < trace->n_events; e++)
+    {
+      const TesseraEvent *event = &trace->events[e];
+
+      if (is_taken (event->action))
+        reserved += event->size_bytes;
+      else if (is_given_back (event->action))
+        reserved -= MIN (event->size_bytes, reserved);
+      most = MAX (most, reserved);
+    }
+  most = MAX (most, device);
+  return trace->limit_bytes != 0 ? MIN (trace->limit_bytes, most) : most;
+}
+
+static bool
+is_empty_cache (const TesseraTrace *trace,
+                const Window *window,
+                uint8_t call,
+                uint64_t capacity_bytes)
+{
+  if (window->given_bytes == 0 || call == TESSERA_OOM)
+    return false;
+  if (call != TESSERA_ALLOC || window->taken_bytes == 0)
+    return true;
+  /* Garbage collection gives back before anything is refused. */
+  return trace->settings.garbage_collection_threshold <= 0 &&
+         window->reserved_bytes + window->taken_bytes <= capacity_bytes;
+}
+
+GArray *
+tessera_find_flushes (const TesseraTrace *trace)
+{
+  uint64_t capacity_bytes = known_capacity (trace);
+  TesseraRecordedPool pool = tessera_recorded_pool (trace);
+  Window window = { .reserved_bytes = start_bytes (trace) };
+  GArray *flushes = g_array_new (FALSE, FALSE, sizeof (uint32_t));
+
+  for (size_t e = 0; e <= trace->n_events; e++)
+    {
+      const TesseraEvent *event = e < trace->n_events ? &trace->events[e] : NULL;
+      uint8_t action = event != NULL ? event->action : TESSERA_SNAPSHOT;
+
+      if (is_taken (action))
+        window.taken_bytes += event->size_bytes;
+      else if (is_given_back (action) && tessera_pool_holds (pool, event->addr))
+        /* A declined plan's: nobody called for it. */
+        window.reserved_bytes -= MIN (event->size_bytes, window.reserved_bytes);
+      else if (is_given_back (action))
+        {
+          if (window.given_bytes == 0)
+            window.first_given = (uint32_t) e;
+          window.given_bytes += event->size_bytes;
+        }
+      if (is_of_call (action))
+        continue;
+      if (is_empty_cache (trace, &window, action, capacity_bytes))
+        g_array_append_val (flushes, window.first_given);
+      window.reserved_bytes += window.taken_bytes;
+      window.reserved_bytes -= MIN (window.given_bytes, window.reserved_bytes);
+      window.taken_bytes = window.given_bytes = 0;
+    }
+  return flushes;
 }

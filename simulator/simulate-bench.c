@@ -149,7 +149,6 @@ main (void)
       };
       TesseraError error = { 0 };
       TesseraLayout *layout;
-      TesseraParts parts;
       double begin = seconds ();
       double taken;
 
@@ -158,9 +157,7 @@ main (void)
         g_error ("%s", error.text);
       taken = seconds () - begin;
       begin = seconds ();
-      if (tessera_parts_at (trace, blocks, layout, layout->n_events / 2, &parts) !=
-          TESSERA_OK)
-        g_error ("no memory");
+      tessera_parts_at (trace, blocks, layout, layout->n_events / 2);
       g_print (
           "%-10s %.3f s, %.1f M events/s, %.1f x malloc; parts of one moment %.2f ms\n",
           names[kind], taken, (double) trace->n_events / taken / 1e6, taken / base,

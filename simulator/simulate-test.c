@@ -13,7 +13,6 @@
 #include "simulator/made-case.h"
 #include "simulator/made-trace.h"
 #include "simulator/verdict.h"
-#include "tests/fail_alloc.h"
 
 #define MIB ((uint64_t) 1 << 20)
 #define SEED 20260613
@@ -209,7 +208,7 @@ test_three_blocks (void)
   g_assert_cmpuint (layout->addr[3] - layout->spans[0].addr, ==, 14 * MIB);
   g_assert_cmpuint (layout->block_bytes[0], ==, 6 * MIB);
 
-  g_assert_cmpint (tessera_parts_at (trace, c.blocks, layout, 3, &parts), ==, TESSERA_OK);
+  parts = tessera_parts_at (trace, c.blocks, layout, 3);
   g_assert_cmpuint (parts.live_bytes, ==, 10 * MIB - 100);
   g_assert_cmpuint (parts.rounding_bytes, ==, 100);
   g_assert_cmpuint (parts.pending_bytes, ==, 4 * MIB);
@@ -217,14 +216,14 @@ test_three_blocks (void)
   g_assert_cmpuint (parts.request_bytes, ==, 5 * MIB);
   g_assert_cmpuint (parts.largest_hole_bytes, ==, 6 * MIB);
 
-  g_assert_cmpint (tessera_parts_at (trace, c.blocks, layout, 4, &parts), ==, TESSERA_OK);
+  parts = tessera_parts_at (trace, c.blocks, layout, 4);
   g_assert_cmpuint (parts.pending_bytes, ==, 0);
   g_assert_cmpuint (parts.hard_bytes, ==, 4 * MIB);
   g_assert_cmpuint (parts.soft_bytes, ==, 6 * MIB);
 
   /* The last request is a small one: the large segment's space is of no use to it. The
      block before kept its tail of 1 MiB. */
-  g_assert_cmpint (tessera_parts_at (trace, c.blocks, layout, 6, &parts), ==, TESSERA_OK);
+  parts = tessera_parts_at (trace, c.blocks, layout, 6);
   g_assert_cmpuint (layout->block_bytes[3], ==, 6 * MIB);
   g_assert_cmpuint (parts.other_size_bytes, ==, 4 * MIB);
   g_assert_cmpuint (parts.other_stream_bytes, ==, 0);
@@ -302,71 +301,6 @@ followed_trace (const char *policy, const char *pool_bytes)
   return trace;
 }
 
-/* Each allocation of the host refused once: the same answer, and nothing kept. */
-static void
-check_faults (const Case *c, const TesseraSimulateOptions *options)
-{
-  long held = tessera_fail_alloc_held ();
-
-  for (unsigned long nth = 1;; nth++)
-    {
-      TesseraLayout *layout;
-      TesseraError error = { 0 };
-      TesseraStatus status;
-
-      tessera_fail_alloc_at (nth);
-      status =
-          tessera_simulate (c->trace, c->blocks, c->structure, options, &error, &layout);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          g_assert_cmpuint (nth, >, 10);
-          tessera_layout_free (layout);
-          break;
-        }
-      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      g_assert_cmpstr (error.text, !=, "");
-      g_assert_null (layout);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-}
-
-static void
-test_faults (void)
-{
-  Case c = case_new (case_trace (300, 2, 8, SEED));
-  TesseraPlan *plan = stack_plan (&c);
-  TesseraSimulateOptions options = { .plan = plan, .first_step = -1, .last_step = -1 };
-  TesseraLayout *layout;
-  long held;
-
-  for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_PLAN; kind++)
-    {
-      options.kind = kind;
-      check_faults (&c, &options);
-    }
-  layout = case_simulate (&c, &options);
-  held = tessera_fail_alloc_held ();
-  for (unsigned long nth = 1; nth <= 2; nth++)
-    {
-      TesseraParts parts;
-
-      tessera_fail_alloc_at (nth);
-      g_assert_cmpint (tessera_parts_at (c.trace, c.blocks, layout, 100, &parts), ==,
-                       TESSERA_NO_MEMORY);
-      g_assert_true (tessera_fail_alloc_stop ());
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  tessera_layout_free (layout);
-  /* A recording of the same: the file's word for what lies where. */
-  c.trace->has_addresses = c.trace->has_segments = true;
-  options.kind = TESSERA_LAYOUT_RECORDED;
-  check_faults (&c, &options);
-  stack_plan_free (plan);
-  case_clear (&c);
-}
-
 /* Which misses were planned the events say; a hit is none. */
 static void
 test_left (void)
@@ -385,7 +319,6 @@ test_left (void)
   for (size_t i = 0; i < c.blocks->n_blocks; i++)
     g_assert_cmpuint (layout->is_left[i], ==, c.blocks->blocks[i].size_bytes == 1000);
   tessera_layout_free (layout);
-  check_faults (&c, &options);
   case_clear (&c);
 }
 
@@ -414,7 +347,6 @@ test_followed (void)
   for (size_t i = 0; i < c.blocks->n_blocks; i++)
     g_assert_cmpint (layout->is_hit[i], ==, c.blocks->blocks[i].addr - MIB < 4 * MIB);
   tessera_layout_free (layout);
-  check_faults (&c, &options);
   case_clear (&c);
   for (size_t i = 0; i < G_N_ELEMENTS (others); i++)
     {
@@ -504,6 +436,5 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/simulate/followed", test_followed);
   g_test_add_func ("/simulator/simulate/left", test_left);
   g_test_add_func ("/simulator/simulate/declined", test_declined);
-  g_test_add_func ("/simulator/simulate/faults", test_faults);
   return g_test_run ();
 }

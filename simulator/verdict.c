@@ -10,10 +10,8 @@
  */
 #include "simulator/verdict.h"
 
+#include <glib.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "allocator/caching.h"
 #include "db/size-text.h"
@@ -21,17 +19,6 @@
 /* Below this share of reserved there is nothing worth winning: the tails of blocks and
  * the last segment of each pool are always there. */
 #define LITTLE_SHARE 0.03
-
-enum
-{
-  NUMBER_BYTES = 32
-};
-
-typedef struct
-{
-  char *at;
-  size_t n_left;
-} Text;
 
 typedef struct
 {
@@ -45,33 +32,13 @@ typedef struct
   bool is_recorded;
 } Case;
 
-static void TESSERA_PRINTF (2, 3) say (Text *text, const char *format, ...)
-{
-  va_list args;
-  int n;
-
-  va_start (args, format);
-  n = vsnprintf (text->at, text->n_left, format, args);
-  va_end (args);
-  if (n < 0)
-    return;
-  if ((size_t) n >= text->n_left)
-    n = (int) text->n_left - 1;
-  text->at += n;
-  text->n_left -= (size_t) n;
-}
-
 /* "@before 1.23 GiB@after", or nothing for 0 bytes. Returns: whether it said anything. */
 static bool
-say_bytes (Text *text, const char *before, uint64_t bytes, const char *after)
+say_bytes (GString *text, const char *before, uint64_t bytes, const char *after)
 {
-  char number[NUMBER_BYTES];
-
-  if (bytes == 0)
-    return false;
-  say (text, "%s%s%s", before, tessera_format_bytes (bytes, number, sizeof number),
-       after);
-  return true;
+  if (bytes > 0)
+    g_string_append_printf (text, "%s%s%s", before, TESSERA_SIZE (bytes), after);
+  return bytes > 0;
 }
 
 static double
@@ -101,7 +68,7 @@ largest_cause (uint64_t holes_bytes,
   };
   size_t largest = 0;
 
-  for (size_t i = 1; i < sizeof causes / sizeof causes[0]; i++)
+  for (size_t i = 1; i < G_N_ELEMENTS (causes); i++)
     if (causes[i].bytes > causes[largest].bytes)
       largest = i;
   return causes[largest].bytes > 0 ? causes[largest].cause : TESSERA_CAUSE_NONE;
@@ -116,14 +83,14 @@ is_least (uint64_t bytes, const TesseraNeeds *needs)
 }
 
 static void
-say_needs (const Case *this, Text *text)
+say_needs (const Case *this, GString *text)
 {
   const TesseraNeeds *needs = &this->needs;
   const char *separator = "";
 
   if (needs->native_bytes == 0 && needs->expandable_bytes == 0 && needs->plan_bytes == 0)
     return;
-  say (text, " Smallest device: ");
+  g_string_append (text, " Smallest device: ");
   if (say_bytes (text, separator, needs->native_bytes, " native"))
     separator = ", ";
   if (say_bytes (text, separator, needs->expandable_bytes, " with expandable segments"))
@@ -136,12 +103,12 @@ say_needs (const Case *this, Text *text)
   else
     say_bytes (text, "; below ", needs->bound_bytes,
                " only by waiting for other streams");
-  say (text, ".");
+  g_string_append (text, ".");
 }
 
 /* What would have saved a run that failed. */
 static void
-say_cures (const Case *this, Text *text)
+say_cures (const Case *this, GString *text)
 {
   const TesseraNeeds *needs = &this->needs;
   bool was_expandable = this->is_recorded ? this->trace->settings.is_expandable
@@ -171,7 +138,7 @@ say_cures (const Case *this, Text *text)
 }
 
 static void
-say_outside (const Case *this, Text *text)
+say_outside (const Case *this, GString *text)
 {
   const uint64_t worth_saying = (uint64_t) 1 << 20;
 
@@ -191,7 +158,7 @@ typedef struct
 /* "6.18 GiB at the driver, 7.87 GiB in pieces inside PyTorch's segments": all but what
  * would not change the picture. */
 static void
-say_places (Text *text, const Place *places, size_t n_places)
+say_places (GString *text, const Place *places, size_t n_places)
 {
   const uint64_t one_in = 200;
   uint64_t all_bytes = 0;
@@ -251,7 +218,10 @@ driver_could_serve (const Case *this)
 }
 
 static void
-judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *sentence)
+judge_failure (const Case *this,
+               TesseraVerdict *verdict,
+               GString *headline,
+               GString *sentence)
 {
   const char *const endings[] = {
     [TESSERA_CAUSE_NONE] = "of size, not of fragmentation.",
@@ -277,8 +247,6 @@ judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
     { parts->pending_bytes, " freed but waiting for other streams" },
     { parts->cache_bytes, " in whole free segments" },
   };
-  char asked[NUMBER_BYTES];
-  char number[NUMBER_BYTES];
 
   verdict->cause =
       this->free_bytes < parts->request_bytes
@@ -290,32 +258,35 @@ judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
                            parts->pending_bytes, parts->cache_bytes);
   if (verdict->cause == TESSERA_CAUSE_NONE)
     verdict->cause = TESSERA_CAUSE_SIZE;
-  say (headline, "%s %s", this->is_recorded ? "Died" : "Would die",
-       endings[verdict->cause]);
-  tessera_format_bytes (parts->request_bytes, asked, sizeof asked);
+  g_string_append_printf (headline, "%s %s", this->is_recorded ? "Died" : "Would die",
+                          endings[verdict->cause]);
+  const char *asked = TESSERA_SIZE (parts->request_bytes);
+
   if (verdict->cause == TESSERA_CAUSE_LIMIT)
     {
-      say (sentence, "%s asked with %s free at the driver", asked,
-           tessera_format_bytes (this->free_at_driver_bytes, number, sizeof number));
-      say (sentence,
-           ", where a new segment would have fitted: a memory fraction, a pool's "
-           "own allocator or another library refused it.");
+      g_string_append_printf (sentence, "%s asked with %s free at the driver", asked,
+                              TESSERA_SIZE (this->free_at_driver_bytes));
+      g_string_append (
+          sentence,
+          ", where a new segment would have fitted: a memory fraction, a pool's "
+          "own allocator or another library refused it.");
     }
   else if (verdict->cause == TESSERA_CAUSE_SIZE || verdict->cause == TESSERA_CAUSE_LEAK)
     {
-      say (sentence,
-           "This is not fragmentation, because all that was free would not hold it: "
-           "%s asked, %s free, and live blocks alone take ",
-           asked, tessera_format_bytes (this->free_bytes, number, sizeof number));
-      say (sentence, "%s.", tessera_format_bytes (live_bytes, number, sizeof number));
+      g_string_append_printf (
+          sentence,
+          "This is not fragmentation, because all that was free would not hold it: "
+          "%s asked, %s free, and live blocks alone take ",
+          asked, TESSERA_SIZE (this->free_bytes));
+      g_string_append_printf (sentence, "%s.", TESSERA_SIZE (live_bytes));
     }
   else
     {
-      say (sentence, "%s asked with %s free: ", asked,
-           tessera_format_bytes (this->free_bytes, number, sizeof number));
-      say_places (sentence, places, sizeof places / sizeof places[0]);
+      g_string_append_printf (sentence, "%s asked with %s free: ", asked,
+                              TESSERA_SIZE (this->free_bytes));
+      say_places (sentence, places, G_N_ELEMENTS (places));
       say_bytes (sentence, "; the largest hole is ", parts->largest_hole_bytes, "");
-      say (sentence, ".");
+      g_string_append (sentence, ".");
     }
   say_cures (this, sentence);
 }
@@ -324,7 +295,7 @@ judge_failure (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
  * What only serves requests of another size counts by its own shape here: no request
  * failed for it. */
 static void
-judge_peak (const Case *this, TesseraVerdict *verdict, Text *sentence)
+judge_peak (const Case *this, TesseraVerdict *verdict, GString *sentence)
 {
   const TesseraParts *parts = this->parts;
   uint64_t hard_bytes = parts->hard_bytes + parts->other_size_hard_bytes;
@@ -348,8 +319,8 @@ judge_peak (const Case *this, TesseraVerdict *verdict, Text *sentence)
     say_bytes (sentence, "; free when reserved comes back, to ", parts->reserved_bytes,
                ": ");
   else
-    say (sentence, "; free when reserved first peaks: ");
-  say_places (sentence, places, sizeof places / sizeof places[0]);
+    g_string_append (sentence, "; free when reserved first peaks: ");
+  say_places (sentence, places, G_N_ELEMENTS (places));
 }
 
 /* Of what lies between live blocks and at the edges of segments: is there more of the
@@ -362,7 +333,10 @@ are_holes_at_edges (const TesseraParts *parts)
 }
 
 static void
-judge_success (const Case *this, TesseraVerdict *verdict, Text *headline, Text *sentence)
+judge_success (const Case *this,
+               TesseraVerdict *verdict,
+               GString *headline,
+               GString *sentence)
 {
   const char *const endings[] = {
     [TESSERA_CAUSE_NONE] = "",
@@ -378,52 +352,54 @@ judge_success (const Case *this, TesseraVerdict *verdict, Text *headline, Text *
                               ? layout->peak_reserved_bytes - layout->peak_allocated_bytes
                               : 0;
   double fragmentation = share (wasted_bytes, layout->peak_reserved_bytes);
-  char wasted[NUMBER_BYTES];
-  char number[NUMBER_BYTES];
 
   if (layout->peak_reserved_bytes == 0)
     {
-      say (headline, "Nothing was reserved.");
-      say (sentence, "No memory was taken from the driver in this trace.");
+      g_string_append (headline, "Nothing was reserved.");
+      g_string_append (sentence, "No memory was taken from the driver in this trace.");
       return;
     }
-  say (sentence, "%s of %s reserved were never allocated",
-       tessera_format_bytes (wasted_bytes, wasted, sizeof wasted),
-       tessera_format_bytes (layout->peak_reserved_bytes, number, sizeof number));
+  g_string_append_printf (sentence, "%s of %s reserved were never allocated",
+                          TESSERA_SIZE (wasted_bytes),
+                          TESSERA_SIZE (layout->peak_reserved_bytes));
   say_bytes (sentence, " (peak allocated ", layout->peak_allocated_bytes, "");
   if (layout->peak_active_bytes > layout->peak_allocated_bytes)
     say_bytes (sentence, ", with what waits for other streams ",
                layout->peak_active_bytes, "");
-  say (sentence, ")");
+  g_string_append (sentence, ")");
   if (fragmentation >= LITTLE_SHARE)
     judge_peak (this, verdict, sentence);
-  say (sentence, ".");
+  g_string_append (sentence, ".");
   if (verdict->cause == TESSERA_CAUSE_NONE)
-    say (headline, "%.1f %% of reserved is lost to fragmentation: nothing to win here.",
-         100 * fragmentation);
+    g_string_append_printf (
+        headline, "%.1f %% of reserved is lost to fragmentation: nothing to win here.",
+        100 * fragmentation);
   else
-    say (headline, "%.1f %% of reserved is never in use%s.", 100 * fragmentation,
-         verdict->cause == TESSERA_CAUSE_FRAGMENTATION && are_holes_at_edges (this->parts)
-             ? ", most of it at the edges of segments in use"
-             : endings[verdict->cause]);
+    g_string_append_printf (
+        headline, "%.1f %% of reserved is never in use%s.", 100 * fragmentation,
+        verdict->cause == TESSERA_CAUSE_FRAGMENTATION && are_holes_at_edges (this->parts)
+            ? ", most of it at the edges of segments in use"
+            : endings[verdict->cause]);
   if (verdict->cause == TESSERA_CAUSE_CACHE)
-    say (sentence, " Whole segments are given back before anything fails.");
+    g_string_append (sentence, " Whole segments are given back before anything fails.");
   say_needs (this, sentence);
 }
 
 /* How the plan fared that the recorded run followed. */
 static void
-say_followed (const Case *this, Text *sentence)
+say_followed (const Case *this, GString *sentence)
 {
   const TesseraLayout *layout = this->layout;
   const char *source = tessera_trace_get_meta (this->trace, "plan_source");
 
   if (layout->pool_bytes == 0)
     return;
-  say (sentence, " Plan %s was followed: %" PRIu64 " hits, %" PRIu64 " misses",
-       source != NULL ? source : "without a name", layout->n_hits, layout->n_misses);
+  g_string_append_printf (
+      sentence, " Plan %s was followed: %" PRIu64 " hits, %" PRIu64 " misses",
+      source != NULL ? source : "without a name", layout->n_hits, layout->n_misses);
   if (layout->n_planned_misses > 0)
-    say (sentence, ", %" PRIu64 " of them planned", layout->n_planned_misses);
+    g_string_append_printf (sentence, ", %" PRIu64 " of them planned",
+                            layout->n_planned_misses);
   if (layout->n_misses > 0)
     say_bytes (sentence, " (", layout->miss_bytes, ")");
   say_bytes (sentence, ", pool ", layout->pool_bytes, "");
@@ -431,56 +407,59 @@ say_followed (const Case *this, Text *sentence)
     say_bytes (sentence, ", extras ", layout->peak_reserved_bytes - layout->pool_bytes,
                "");
   if (layout->declined_index > 0)
-    say (sentence, "; it did not suit the run, which declined it at event %" PRIu32,
-         layout->declined_index);
-  say (sentence, ".");
+    g_string_append_printf (
+        sentence, "; it did not suit the run, which declined it at event %" PRIu32,
+        layout->declined_index);
+  g_string_append (sentence, ".");
 }
 
 bool
 tessera_describe_cut (const TesseraTrace *trace, char *text, size_t n_text)
 {
   const char *closed = tessera_trace_get_meta (trace, TESSERA_META_CLOSED);
-  bool is_cut = closed != NULL && strcmp (closed, "no") == 0;
+  bool is_cut = g_strcmp0 (closed, "no") == 0;
 
-  snprintf (text, n_text, "%s",
-            is_cut
-                ? "The recording was cut off (killed, or the disk was full): what came "
-                  "after its last event is in no figure here."
-                : "");
+  g_snprintf (text, n_text, "%s",
+              is_cut
+                  ? "The recording was cut off (killed, or the disk was full): what came "
+                    "after its last event is in no figure here."
+                  : "");
   return is_cut;
 }
 
 static void
-say_cut (const Case *this, Text *sentence)
+say_cut (const Case *this, GString *sentence)
 {
   char text[160];
 
   if (tessera_describe_cut (this->trace, text, sizeof text))
-    say (sentence, " %s", text);
+    g_string_append_printf (sentence, " %s", text);
 }
 
 /* A leak comes first: whatever else is true of the trace, a longer run ends by it. */
 static void
-put_leak_first (const Case *this, TesseraVerdict *verdict)
+put_leak_first (const Case *this,
+                TesseraVerdict *verdict,
+                GString *headline,
+                GString *sentence)
 {
-  TesseraVerdict before = *verdict;
   char text[sizeof verdict->headline];
   uint64_t needed_bytes = this->needs.native_bytes > 0
                               ? this->needs.native_bytes
                               : this->layout->peak_reserved_bytes;
-  Text sentence = { verdict->sentence, sizeof verdict->sentence };
 
   if (!tessera_leak_describe (&this->needs.leak, this->needs.leak_line, needed_bytes,
                               verdict->died ? 0 : this->device_bytes, text, sizeof text))
     return;
+  g_string_prepend_c (sentence, ' ');
   if (verdict->died)
     {
-      say (&sentence, "%s %s", text, before.sentence);
+      g_string_prepend (sentence, text);
       return;
     }
   verdict->cause = TESSERA_CAUSE_LEAK;
-  snprintf (verdict->headline, sizeof verdict->headline, "%s", text);
-  say (&sentence, "%s %s", before.headline, before.sentence);
+  g_string_prepend (sentence, headline->str);
+  g_string_assign (headline, text);
 }
 
 uint64_t
@@ -506,8 +485,8 @@ tessera_verdict (const TesseraTrace *trace,
     .device_bytes = trace->device_bytes,
     .is_recorded = layout->kind == TESSERA_LAYOUT_RECORDED,
   };
-  Text headline = { out_verdict->headline, sizeof out_verdict->headline };
-  Text sentence = { out_verdict->sentence, sizeof out_verdict->sentence };
+  g_autoptr (GString) headline = g_string_new (NULL);
+  g_autoptr (GString) sentence = g_string_new (NULL);
 
   *out_verdict = (TesseraVerdict){ .parts = *parts, .died = layout->n_ooms > 0 };
   if (needs != NULL)
@@ -522,13 +501,15 @@ tessera_verdict (const TesseraTrace *trace,
   this.free_bytes = this.free_at_driver_bytes + parts->reserved_bytes -
                     parts->live_bytes - parts->rounding_bytes;
   if (out_verdict->died)
-    judge_failure (&this, out_verdict, &headline, &sentence);
+    judge_failure (&this, out_verdict, headline, sentence);
   else
-    judge_success (&this, out_verdict, &headline, &sentence);
-  say_outside (&this, &sentence);
-  say_followed (&this, &sentence);
-  say_cut (&this, &sentence);
-  put_leak_first (&this, out_verdict);
+    judge_success (&this, out_verdict, headline, sentence);
+  say_outside (&this, sentence);
+  say_followed (&this, sentence);
+  say_cut (&this, sentence);
+  put_leak_first (&this, out_verdict, headline, sentence);
+  g_strlcpy (out_verdict->headline, headline->str, sizeof out_verdict->headline);
+  g_strlcpy (out_verdict->sentence, sentence->str, sizeof out_verdict->sentence);
 }
 
 bool
@@ -537,16 +518,13 @@ tessera_describe_worse (uint64_t height_bytes,
                         char *text,
                         size_t n_text)
 {
-  char height[32], reserved[32];
-
   text[0] = '\0';
   if (height_bytes <= layout->peak_reserved_bytes || layout->n_ooms > 0)
     return false;
-  snprintf (
+  g_snprintf (
       text, n_text,
       "the plan takes %s where the run as it was reserved %s: following it would be "
       "worse",
-      tessera_format_bytes (height_bytes, height, sizeof height),
-      tessera_format_bytes (layout->peak_reserved_bytes, reserved, sizeof reserved));
+      TESSERA_SIZE (height_bytes), TESSERA_SIZE (layout->peak_reserved_bytes));
   return true;
 }

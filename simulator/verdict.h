@@ -42,11 +42,10 @@ bool tessera_is_live (const TesseraBlocks *blocks,
                       size_t block,
                       uint32_t event_index);
 
-TESSERA_MUST_USE TesseraStatus tessera_parts_at (const TesseraTrace *trace,
-                                                 const TesseraBlocks *blocks,
-                                                 const TesseraLayout *layout,
-                                                 uint32_t event_index,
-                                                 TesseraParts *out_parts);
+TesseraParts tessera_parts_at (const TesseraTrace *trace,
+                               const TesseraBlocks *blocks,
+                               const TesseraLayout *layout,
+                               uint32_t event_index);
 
 #define TESSERA_N_PARTS 9
 

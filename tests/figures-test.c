@@ -69,14 +69,12 @@ draw_all (const Stage *stage, const char *name)
 {
   TesseraNeeds needs = { .plan_bytes = stage->plan->height_bytes,
                          .bound_bytes = stage->plan->bound_bytes };
-  TesseraParts parts;
   TesseraVerdict verdict;
   uint32_t at = stage->left->n_ooms > 0
                     ? stage->left->ooms[stage->left->n_ooms - 1].event_index
                     : stage->left->peak_reserved_index;
-  g_assert_cmpint (
-      tessera_parts_at (stage->trace, stage->blocks, stage->left, at, &parts), ==,
-      TESSERA_OK);
+  const TesseraParts parts =
+      tessera_parts_at (stage->trace, stage->blocks, stage->left, at);
   tessera_verdict (stage->trace, stage->left, &parts, &needs, &verdict);
   TesseraFigure figure = { .trace = stage->trace,
                            .blocks = stage->blocks,

@@ -52,12 +52,11 @@ stage_new (void)
       (TesseraNeeds){ UINT64_C (18) << 30, stage->right->peak_reserved_bytes, 0,
                       tessera_blocks_bound (stage->blocks, 0, stage->blocks->n_events,
                                             &at) };
-  TesseraParts parts;
   uint32_t moment = stage->left->n_ooms > 0
                         ? stage->left->ooms[stage->left->n_ooms - 1].event_index
                         : stage->left->peak_reserved_index;
-  g_assert_cmpint (
-      tessera_parts_at (stage->trace, stage->blocks, stage->left, moment, &parts), ==, 0);
+  const TesseraParts parts =
+      tessera_parts_at (stage->trace, stage->blocks, stage->left, moment);
   tessera_verdict (stage->trace, stage->left, &parts, &stage->needs, &stage->verdict);
   return stage;
 }

@@ -8,12 +8,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/verify/verify-back.h"
+#include "simulator/verify/verify-internal.h"
 
-#include "allocator/table.h"
-
+#include <glib.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 /* Pages of small pools; those of large ones are multiples of it. */
 #define PAGE_BYTES (2 * TESSERA_MIB)
@@ -34,33 +32,35 @@ typedef struct
   bool is_pending;
 } Held;
 
+/* By address, the numbers of which are the keys: no entry lies at 0. */
 typedef struct
 {
   const TesseraTrace *trace;
-  TesseraTable blocks;   /* of Held */
-  TesseraTable segments; /* of Held */
-  TesseraTable pages;
-  Held *held; /* [n_held], handed out one by one */
-  size_t n_held;
+  GHashTable *blocks;   /* to Held */
+  GHashTable *segments; /* to Held */
+  GHashTable *pages;
 } Back;
 
-static TesseraStatus
-bring (Back *back, TesseraTable *table, uint64_t addr, uint64_t size_bytes, bool pending)
+static Held *
+find (GHashTable *table, uint64_t addr)
 {
-  TesseraStatus status = tessera_table_reserve (table);
+  return g_hash_table_lookup (table, GSIZE_TO_POINTER (addr));
+}
 
-  if (status != TESSERA_OK)
-    return status;
-  back->held[back->n_held] = (Held){ size_bytes, pending };
-  tessera_table_add (table, addr, &back->held[back->n_held++]);
-  return TESSERA_OK;
+static void
+bring (GHashTable *table, uint64_t addr, uint64_t size_bytes, bool is_pending)
+{
+  Held *held = g_new (Held, 1);
+
+  *held = (Held){ size_bytes, is_pending };
+  g_hash_table_insert (table, GSIZE_TO_POINTER (addr), held);
 }
 
 /* Whether what is brought is there already, and what is taken is not. */
 static bool
-is_wrong (const TesseraTable *table, const TesseraEvent *event, bool is_brought)
+is_wrong (GHashTable *table, const TesseraEvent *event, bool is_brought)
 {
-  const Held *held = event->addr != 0 ? tessera_table_get (table, event->addr) : NULL;
+  const Held *held = find (table, event->addr);
 
   if (is_brought)
     return held != NULL || event->addr == 0;
@@ -75,85 +75,71 @@ are_pages_wrong (const Back *back, const TesseraEvent *event, bool are_brought)
   if (n_pages > MAX_PAGES || event->addr == 0)
     return true;
   for (uint64_t i = 0; i < n_pages; i++)
-    if ((tessera_table_get (&back->pages, event->addr + i * PAGE_BYTES) != NULL) ==
-        are_brought)
+    if (g_hash_table_contains (
+            back->pages, GSIZE_TO_POINTER (event->addr + i * PAGE_BYTES)) == are_brought)
       return true;
   return false;
 }
 
-static TesseraStatus
+static void
 bring_pages (Back *back, uint64_t addr, uint64_t size_bytes)
 {
-  TesseraStatus status = TESSERA_OK;
-
   if (addr == 0 || size_bytes / PAGE_BYTES > MAX_PAGES)
-    return TESSERA_OK;
-  for (uint64_t at = 0; at + PAGE_BYTES <= size_bytes && status == TESSERA_OK;
-       at += PAGE_BYTES)
-    {
-      status = tessera_table_reserve (&back->pages);
-      if (status == TESSERA_OK && tessera_table_get (&back->pages, addr + at) == NULL)
-        tessera_table_add (&back->pages, addr + at, back);
-    }
-  return status;
+    return;
+  for (uint64_t at = 0; at + PAGE_BYTES <= size_bytes; at += PAGE_BYTES)
+    g_hash_table_add (back->pages, GSIZE_TO_POINTER (addr + at));
 }
 
-static TesseraStatus
+static void
 begin_at_end (Back *back)
 {
   const TesseraHeld *end = &back->trace->end;
-  TesseraStatus status = TESSERA_OK;
 
-  back->held =
-      calloc (back->trace->n_events + end->n_blocks + end->n_segments + 1, sizeof (Held));
-  if (back->held == NULL)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < end->n_blocks && status == TESSERA_OK; i++)
+  for (size_t i = 0; i < end->n_blocks; i++)
     if (end->blocks[i].state != TESSERA_BLOCK_FREE && end->blocks[i].addr != 0 &&
-        tessera_table_get (&back->blocks, end->blocks[i].addr) == NULL)
-      status = bring (back, &back->blocks, end->blocks[i].addr, end->blocks[i].size_bytes,
-                      end->blocks[i].state == TESSERA_BLOCK_PENDING);
-  for (size_t i = 0; i < end->n_segments && status == TESSERA_OK; i++)
+        find (back->blocks, end->blocks[i].addr) == NULL)
+      bring (back->blocks, end->blocks[i].addr, end->blocks[i].size_bytes,
+             end->blocks[i].state == TESSERA_BLOCK_PENDING);
+  for (size_t i = 0; i < end->n_segments; i++)
     if (end->segments[i].is_expandable)
-      status = bring_pages (back, end->segments[i].addr, end->segments[i].size_bytes);
+      bring_pages (back, end->segments[i].addr, end->segments[i].size_bytes);
     else if (end->segments[i].addr != 0 &&
-             tessera_table_get (&back->segments, end->segments[i].addr) == NULL)
-      status = bring (back, &back->segments, end->segments[i].addr,
-                      end->segments[i].size_bytes, false);
-  return status;
+             find (back->segments, end->segments[i].addr) == NULL)
+      bring (back->segments, end->segments[i].addr, end->segments[i].size_bytes, false);
 }
 
 /* Undoes one entry that fits. */
-static TesseraStatus
+static void
 undo (Back *back, const TesseraEvent *event)
 {
   uint64_t addr = event->addr, size_bytes = event->size_bytes;
-  Held *held;
 
   switch (event->action)
     {
     case TESSERA_ALLOC:
-      tessera_table_remove (&back->blocks, addr);
-      return TESSERA_OK;
+      g_hash_table_remove (back->blocks, GSIZE_TO_POINTER (addr));
+      break;
     case TESSERA_FREE_COMPLETED:
-      return bring (back, &back->blocks, addr, size_bytes, true);
+      bring (back->blocks, addr, size_bytes, true);
+      break;
     case TESSERA_FREE_REQUESTED:
-      held = tessera_table_get (&back->blocks, addr);
-      held->is_pending = false;
-      return TESSERA_OK;
+      find (back->blocks, addr)->is_pending = false;
+      break;
     case TESSERA_SEGMENT_ALLOC:
-      tessera_table_remove (&back->segments, addr);
-      return TESSERA_OK;
+      g_hash_table_remove (back->segments, GSIZE_TO_POINTER (addr));
+      break;
     case TESSERA_SEGMENT_FREE:
-      return bring (back, &back->segments, addr, size_bytes, false);
+      bring (back->segments, addr, size_bytes, false);
+      break;
     case TESSERA_SEGMENT_MAP:
       for (uint64_t at = 0; at < size_bytes; at += PAGE_BYTES)
-        tessera_table_remove (&back->pages, addr + at);
-      return TESSERA_OK;
+        g_hash_table_remove (back->pages, GSIZE_TO_POINTER (addr + at));
+      break;
     case TESSERA_SEGMENT_UNMAP:
-      return bring_pages (back, addr, size_bytes);
+      bring_pages (back, addr, size_bytes);
+      break;
     default:
-      return TESSERA_OK;
+      break;
     }
 }
 
@@ -165,17 +151,17 @@ does_not_fit (const Back *back, const TesseraEvent *event)
   switch (event->action)
     {
     case TESSERA_ALLOC:
-      held = event->addr != 0 ? tessera_table_get (&back->blocks, event->addr) : NULL;
-      return is_wrong (&back->blocks, event, false) || held->is_pending;
+      held = find (back->blocks, event->addr);
+      return is_wrong (back->blocks, event, false) || held->is_pending;
     case TESSERA_FREE_COMPLETED:
-      return is_wrong (&back->blocks, event, true);
+      return is_wrong (back->blocks, event, true);
     case TESSERA_FREE_REQUESTED:
-      held = event->addr != 0 ? tessera_table_get (&back->blocks, event->addr) : NULL;
-      return is_wrong (&back->blocks, event, false) || !held->is_pending;
+      held = find (back->blocks, event->addr);
+      return is_wrong (back->blocks, event, false) || !held->is_pending;
     case TESSERA_SEGMENT_ALLOC:
-      return is_wrong (&back->segments, event, false);
+      return is_wrong (back->segments, event, false);
     case TESSERA_SEGMENT_FREE:
-      return is_wrong (&back->segments, event, true);
+      return is_wrong (back->segments, event, true);
     case TESSERA_SEGMENT_MAP:
       return are_pages_wrong (back, event, false);
     case TESSERA_SEGMENT_UNMAP:
@@ -341,14 +327,17 @@ find_misaligned (const TesseraTrace *trace)
                                                         : (uint32_t) trace->n_events;
 }
 
-static TesseraStatus
+static void
 walk_back (TesseraReplay *replay)
 {
   const TesseraTrace *trace = replay->trace;
-  Back back = { .trace = trace };
-  TesseraStatus status = begin_at_end (&back);
+  g_autoptr (GHashTable) blocks = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_autoptr (GHashTable) segments = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_autoptr (GHashTable) pages = g_hash_table_new (NULL, NULL);
+  Back back = { trace, blocks, segments, pages };
 
-  for (uint32_t i = (uint32_t) trace->n_events; i-- > 0 && status == TESSERA_OK;)
+  begin_at_end (&back);
+  for (uint32_t i = (uint32_t) trace->n_events; i-- > 0;)
     {
       if (does_not_fit (&back, &trace->events[i]))
         {
@@ -358,26 +347,20 @@ walk_back (TesseraReplay *replay)
             name (replay, culprit);
           break;
         }
-      status = undo (&back, &trace->events[i]);
+      undo (&back, &trace->events[i]);
     }
-  free (back.held);
-  tessera_table_clear (&back.blocks);
-  tessera_table_clear (&back.segments);
-  tessera_table_clear (&back.pages);
-  return status;
 }
 
-TesseraStatus
+void
 tessera_verify_back (TesseraReplay *replay)
 {
   uint32_t misaligned = find_misaligned (replay->trace);
 
-  if (misaligned < replay->trace->n_events)
+  if (misaligned == replay->trace->n_events)
     {
-      if (misaligned != replay->difference_index)
-        name (replay, misaligned);
-      return TESSERA_OK;
+      if (replay->difference_index < replay->trace->n_events)
+        walk_back (replay);
     }
-  return replay->difference_index < replay->trace->n_events ? walk_back (replay)
-                                                            : TESSERA_OK;
+  else if (misaligned != replay->difference_index)
+    name (replay, misaligned);
 }

@@ -5,23 +5,13 @@
  */
 #include "simulator/verify/verify-internal.h"
 
+#include <glib.h>
 #include <inttypes.h>
-#include <stdlib.h>
-
-typedef struct
-{
-  TesseraBlockInfo *blocks; /* NULL while they are only counted */
-  size_t n_blocks;
-} Blocks;
 
 static void
-add_block (void *user, const TesseraBlockInfo *info)
+add_block (void *blocks, const TesseraBlockInfo *info)
 {
-  Blocks *blocks = user;
-
-  if (blocks->blocks != NULL)
-    blocks->blocks[blocks->n_blocks] = *info;
-  blocks->n_blocks++;
+  g_array_append_vals (blocks, info, 1);
 }
 
 static int
@@ -42,17 +32,19 @@ state_name (uint8_t state)
 }
 
 static void
-compare_blocks (const Blocks *ours,
+compare_blocks (const GArray *ours,
                 TesseraReplay *replay,
                 TesseraVerification *verification)
 {
   const TesseraTrace *trace = replay->trace;
   const TesseraHeld *end = &trace->end;
-  size_t i = 0, k = 0;
+  guint i = 0;
+  size_t k = 0;
 
-  while (i < ours->n_blocks || k < end->n_blocks)
+  while (i < ours->len || k < end->n_blocks)
     {
-      const TesseraBlockInfo *expected = i < ours->n_blocks ? &ours->blocks[i] : NULL;
+      const TesseraBlockInfo *expected =
+          i < ours->len ? &g_array_index (ours, TesseraBlockInfo, i) : NULL;
       const TesseraHeldBlock *found = k < end->n_blocks ? &end->blocks[k] : NULL;
 
       if (found == NULL || (expected != NULL && expected->addr < found->addr))
@@ -91,36 +83,36 @@ compare_blocks (const Blocks *ours,
 /* The mapped range that begins with block @index; sets @index to the first block behind
  * it. */
 static TesseraSegment
-take_range (const Blocks *blocks, size_t *index)
+take_range (const GArray *blocks, guint *index)
 {
-  const TesseraBlockInfo *first = &blocks->blocks[*index];
+  const TesseraBlockInfo *all = (const TesseraBlockInfo *) blocks->data;
+  const TesseraBlockInfo *first = &all[*index];
   TesseraSegment range = { .addr = first->addr,
                            .stream = (uint16_t) first->stream,
                            .pool = (uint16_t) first->pool,
                            .is_small = first->is_small,
                            .is_expandable = first->is_expandable };
 
-  while (*index < blocks->n_blocks &&
-         blocks->blocks[*index].segment_addr == first->segment_addr &&
-         blocks->blocks[*index].addr == range.addr + range.size_bytes)
-    range.size_bytes += blocks->blocks[(*index)++].block_bytes;
+  while (*index < blocks->len && all[*index].segment_addr == first->segment_addr &&
+         all[*index].addr == range.addr + range.size_bytes)
+    range.size_bytes += all[(*index)++].block_bytes;
   return range;
 }
 
 static void
-compare_segments (const Blocks *ours, TesseraReplay *replay)
+compare_segments (const GArray *ours, TesseraReplay *replay)
 {
   const TesseraTrace *trace = replay->trace;
   const TesseraHeld *end = &trace->end;
-  size_t i = 0;
+  guint i = 0;
 
-  for (size_t k = 0; i < ours->n_blocks || k < end->n_segments; k++)
+  for (size_t k = 0; i < ours->len || k < end->n_segments; k++)
     {
       static const TesseraSegment none = { 0 };
       TesseraSegment expected = none;
       const TesseraSegment *found = k < end->n_segments ? &end->segments[k] : &none;
 
-      if (i < ours->n_blocks)
+      if (i < ours->len)
         expected = take_range (ours, &i);
       if (expected.addr != found->addr || expected.size_bytes != found->size_bytes ||
           expected.stream != found->stream || expected.pool != found->pool ||
@@ -140,23 +132,16 @@ compare_segments (const Blocks *ours, TesseraReplay *replay)
     }
 }
 
-TesseraStatus
+void
 tessera_verify_final (const TesseraCaching *caching,
                       TesseraReplay *replay,
                       TesseraVerification *verification)
 {
-  Blocks blocks = { 0 };
+  g_autoptr (GArray) blocks = g_array_new (FALSE, FALSE, sizeof (TesseraBlockInfo));
 
-  tessera_caching_each (caching, add_block, &blocks);
-  blocks.blocks = calloc (blocks.n_blocks + 1, sizeof *blocks.blocks);
-  if (blocks.blocks == NULL)
-    return TESSERA_NO_MEMORY;
-  blocks.n_blocks = 0;
-  tessera_caching_each (caching, add_block, &blocks);
-  qsort (blocks.blocks, blocks.n_blocks, sizeof *blocks.blocks, compare_by_address);
+  tessera_caching_each (caching, add_block, blocks);
+  g_array_sort (blocks, compare_by_address);
   verification->final_right = 0;
-  compare_blocks (&blocks, replay, verification);
-  compare_segments (&blocks, replay);
-  free (blocks.blocks);
-  return TESSERA_OK;
+  compare_blocks (blocks, replay, verification);
+  compare_segments (blocks, replay);
 }

@@ -52,6 +52,19 @@ tessera_verify_with_rules (const TesseraTrace *trace,
                            TesseraVerification *out_verification);
 
 /* Compares what the policy holds now with the state at the end of the trace. */
-TESSERA_MUST_USE TesseraStatus tessera_verify_final (const TesseraCaching *caching,
-                                                     TesseraReplay *replay,
-                                                     TesseraVerification *verification);
+void tessera_verify_final (const TesseraCaching *caching,
+                           TesseraReplay *replay,
+                           TesseraVerification *verification);
+
+/*
+ * verify-back.c: the recording held against itself, from its end backwards.
+ *
+ * A wrong entry also makes the state at the start wrong, which was found by walking
+ * backwards over it; the replay then fails earlier, at an entry that is right. Where the
+ * replay found a difference, finds the last entry that does not fit what follows it and
+ * the state at the end, and if it comes later, names that one instead.
+ *
+ * One thing makes a difference of its own: a single segment at an odd address. (Of a
+ * segment that was free from before the trace until a flush in it, nothing else tells.)
+ */
+void tessera_verify_back (TesseraReplay *replay);

@@ -6,7 +6,6 @@
  */
 #include "simulator/made-trace.h"
 #include "simulator/verify/verify-internal.h"
-#include "tests/fail_alloc.h"
 
 #define MIB ((uint64_t) 1 << 20)
 
@@ -381,29 +380,6 @@ test_hostile (void)
   g_rand_free (rand);
 }
 
-static void
-test_failing_host (void)
-{
-  TesseraTrace *trace = made_trace (2, 30, 90);
-  bool is_complete = false;
-
-  for (unsigned long nth = 1; !is_complete; nth++)
-    {
-      long held = tessera_fail_alloc_held ();
-      TesseraVerification verification;
-      TesseraStatus status;
-
-      g_assert_cmpuint (nth, <, 5000);
-      tessera_fail_alloc_at (nth);
-      status = tessera_verify (trace, NULL, &verification);
-      is_complete = !tessera_fail_alloc_stop ();
-      g_assert_cmpint (status, ==, is_complete ? TESSERA_OK : TESSERA_NO_MEMORY);
-      tessera_verification_clear (&verification);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  tessera_trace_free (trace);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -418,6 +394,5 @@ main (int argc, char **argv)
   g_test_add_func ("/verify/changed-entry", test_changed_entry);
   g_test_add_func ("/verify/changed-final-state", test_changed_final_state);
   g_test_add_func ("/verify/hostile", test_hostile);
-  g_test_add_func ("/verify/failing-host", test_failing_host);
   return g_test_run ();
 }

@@ -5,10 +5,9 @@
  */
 #include "simulator/verify/verify.h"
 
-#include <stdlib.h>
+#include <glib.h>
 #include <string.h>
 
-#include "simulator/verify/verify-back.h"
 #include "simulator/verify/verify-internal.h"
 
 enum
@@ -18,7 +17,6 @@ enum
   MAX_TAIL_RETRIES = 64
 };
 
-/* Counts anew from the start, with the sizes of start blocks as known so far. */
 /* What a killed process could not say any more is not held against it. */
 static bool
 says_end (const TesseraTrace *trace)
@@ -29,6 +27,7 @@ says_end (const TesseraTrace *trace)
          strcmp (format, TESSERA_FORMAT_RECORDED) != 0;
 }
 
+/* Counts anew from the start, with the sizes of start blocks as known so far. */
 static TesseraStatus
 replay_once (TesseraVerifier *verifier,
              const TesseraRules *rules,
@@ -65,7 +64,7 @@ replay_once (TesseraVerifier *verifier,
   verification->segments_right = verifier->replay.n_segments_right;
   if (status == TESSERA_OK && verifier->replay.difference_index == TESSERA_NONE &&
       says_end (verifier->trace))
-    status = tessera_verify_final (verifier->caching, &verifier->replay, verification);
+    tessera_verify_final (verifier->caching, &verifier->replay, verification);
   return status;
 }
 
@@ -96,23 +95,18 @@ smallest_size (const TesseraTrace *trace, size_t start_block)
              : tessera_round_size (&trace->settings, block->size_bytes);
 }
 
-static TesseraStatus
+/* One more each: no array of zero bytes. */
+static void
 make_room (TesseraVerifier *verifier)
 {
   const TesseraTrace *trace = verifier->trace;
   TesseraVerification *verification = verifier->verification;
 
-  /* One more each: no allocation of zero bytes. */
-  verification->block_bytes =
-      calloc (trace->n_events + 1, sizeof *verification->block_bytes);
-  verification->start_block_bytes =
-      calloc (trace->start.n_blocks + 1, sizeof *verification->start_block_bytes);
-  if (verification->block_bytes == NULL || verification->start_block_bytes == NULL)
-    return TESSERA_NO_MEMORY;
+  verification->block_bytes = g_new0 (uint64_t, trace->n_events + 1);
+  verification->start_block_bytes = g_new0 (uint64_t, trace->start.n_blocks + 1);
   verifier->start_bytes = verification->start_block_bytes;
   for (size_t i = 0; i < trace->start.n_blocks; i++)
     verifier->start_bytes[i] = smallest_size (trace, i);
-  return TESSERA_OK;
 }
 
 /* Replays until nothing more is learnt about the sizes of start blocks. */
@@ -154,16 +148,16 @@ tessera_verify_with_rules (const TesseraTrace *trace,
                                    settings->max_split_bytes != UINT64_MAX ||
                                    (settings->garbage_collection_threshold > 0 &&
                                     trace->limit_bytes != 0) };
-  TesseraStatus status;
+  TesseraStatus status = TESSERA_OK;
 
   *out_verification = (TesseraVerification){ .first_difference = TESSERA_NONE };
   count_expected (trace, out_verification);
-  status = make_room (&verifier);
-  if (status == TESSERA_OK && out_verification->has_history)
+  make_room (&verifier);
+  if (out_verification->has_history)
     {
       status = replay_with_retries (&verifier, rules, progress);
       if (status == TESSERA_OK)
-        status = tessera_verify_back (&verifier.replay);
+        tessera_verify_back (&verifier.replay);
       out_verification->first_difference = verifier.replay.difference_index;
       memcpy (out_verification->difference, verifier.replay.difference,
               sizeof out_verification->difference);
@@ -185,8 +179,8 @@ tessera_verify (const TesseraTrace *trace,
 void
 tessera_verification_clear (TesseraVerification *verification)
 {
-  free (verification->block_bytes);
-  free (verification->start_block_bytes);
+  g_free (verification->block_bytes);
+  g_free (verification->start_block_bytes);
   *verification = (TesseraVerification){ .first_difference = TESSERA_NONE };
 }
 

@@ -123,7 +123,7 @@ tessera_data_analyse (TesseraData *data, TesseraError *error)
     data->bound_bytes = tessera_blocks_bound (data->blocks, 0, data->blocks->n_events,
                                               &data->bound_index);
   if (status == TESSERA_OK)
-    status = tessera_leak_find (data->blocks, data->structure, &data->leak);
+    data->leak = tessera_leak_find (data->blocks, data->structure);
   return tessera_explain (status, error, "looking for steps and groups");
 }
 

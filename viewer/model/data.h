@@ -15,7 +15,6 @@
 #include "planner/edit.h"
 #include "planner/groups.h"
 #include "planner/planner.h"
-#include "simulator/pool.h"
 #include "simulator/simulate.h"
 #include "simulator/verdict.h"
 

@@ -244,6 +244,6 @@ tessera_moment_at (const TesseraData *data,
   out_moment->colouring = paint->colouring;
   tessera_colouring_live_at (paint->colouring, data->blocks, layout, event_index,
                              out_moment->live_bytes);
-  return tessera_parts_at (data->trace, data->blocks, layout, event_index,
-                           &out_moment->parts);
+  out_moment->parts = tessera_parts_at (data->trace, data->blocks, layout, event_index);
+  return TESSERA_OK;
 }
