@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "db/store.h"
-#include "db/test-place.h"
+#include "tests/db/test-place.h"
 #include "recorder/recorder.h"
 
 static TesseraStatus

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "db/store.h"
-#include "db/test-place.h"
+#include "tests/db/test-place.h"
 
 #define ROUNDS 20
 #define LONG_ROUNDS 200

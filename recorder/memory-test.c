@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "db/store.h"
-#include "db/test-place.h"
+#include "tests/db/test-place.h"
 #include "recorder/recorder.h"
 #include "tests/fail_alloc.h"
 

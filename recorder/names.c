@@ -1,9 +1,9 @@
 /*
- * What events and ranges refer to by number: see names.h.
+ * What events and ranges refer to by number: private.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/names.h"
+#include "recorder/private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,10 +73,13 @@ tessera_names_clear (TesseraNames *names)
 }
 
 void
-tessera_names_device (TesseraNames *names, const TesseraRecordedDevice *device)
+tessera_recorder_device (TesseraRecorder *recorder, const TesseraRecordedDevice *device)
 {
+  TesseraNames *names = &recorder->names;
   TesseraTrace *head;
 
+  if (!tessera_recorder_is_recording (recorder))
+    return;
   pthread_mutex_lock (&names->lock);
   head = names->is_assumed ? names->devices[0] : find_device (names, device->device);
   if (!head)
@@ -95,14 +98,17 @@ tessera_names_device (TesseraNames *names, const TesseraRecordedDevice *device)
 }
 
 void
-tessera_names_stream (TesseraNames *names,
-                      uint32_t device,
-                      uint16_t stream,
-                      uint64_t handle)
+tessera_recorder_stream (TesseraRecorder *recorder,
+                         uint32_t device,
+                         uint16_t stream,
+                         uint64_t handle)
 {
+  TesseraNames *names = &recorder->names;
   TesseraTrace *head;
   uint16_t added;
 
+  if (!tessera_recorder_is_recording (recorder))
+    return;
   pthread_mutex_lock (&names->lock);
   head = find_device (names, device);
   if (head && stream == head->n_streams &&
@@ -112,11 +118,17 @@ tessera_names_stream (TesseraNames *names,
 }
 
 void
-tessera_names_pool (TesseraNames *names, uint32_t device, uint16_t pool, TesseraPoolId id)
+tessera_recorder_pool (TesseraRecorder *recorder,
+                       uint32_t device,
+                       uint16_t pool,
+                       TesseraPoolId id)
 {
+  TesseraNames *names = &recorder->names;
   TesseraTrace *head;
   uint16_t added;
 
+  if (!tessera_recorder_is_recording (recorder))
+    return;
   pthread_mutex_lock (&names->lock);
   head = find_device (names, device);
   if (head && pool == head->n_pools &&

@@ -1,9 +1,9 @@
 /*
- * The Python stack of the calling thread: see python.h.
+ * The Python stack of the calling thread: private.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/python.h"
+#include "recorder/private.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 
 #include "db/array.h"
 #include "db/hash.h"
-#include "db/intern.h"
 
 /* The innermost of a deeper stack. */
 #define MOST_FRAMES 256

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "db/test-place.h"
+#include "tests/db/test-place.h"
 #include "recorder/recorder.h"
 
 #define N_BURST 250000 /* fits the ring */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "db/store.h"
-#include "db/test-place.h"
+#include "tests/db/test-place.h"
 
 /* Who may do nothing: root would be let into a folder that nobody may write. */
 #define NOBODY 65534

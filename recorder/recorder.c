@@ -3,32 +3,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/recorder.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "recorder/names.h"
-#include "recorder/python.h"
-#include "recorder/ring.h"
-#include "recorder/writer.h"
+#include "recorder/private.h"
 
 #define DEFAULT_RING_EVENTS 262144
 #define DEFAULT_FLUSH_MS 250
-
-struct TesseraRecorder
-{
-  unsigned n_forks; /* when it was opened: a child's differs */
-  TesseraRing *ring;
-  TesseraWriter *writer;
-  TesseraNames names;
-  TesseraPython *python;      /* NULL: no stacks */
-  pthread_mutex_t range_lock; /* handles are given in the ring's order */
-  uint32_t n_handles;
-  atomic_uint_fast64_t n_marks; /* ends and begins of ranges in the ring */
-};
 
 /* Forks between this process and the one that loaded the library. */
 static atomic_uint n_forks;
@@ -45,9 +26,8 @@ watch_forks (void)
   pthread_atfork (NULL, NULL, count_fork);
 }
 
-/* Neither a child of whoever opened it nor after a failure. */
-static bool
-is_recording (const TesseraRecorder *recorder)
+bool
+tessera_recorder_is_recording (const TesseraRecorder *recorder)
 {
   return recorder->n_forks == atomic_load_explicit (&n_forks, memory_order_relaxed) &&
          tessera_writer_is_running (recorder->writer);
@@ -135,43 +115,16 @@ tessera_recorder_close (TesseraRecorder *recorder)
 }
 
 void
-tessera_recorder_device (TesseraRecorder *recorder, const TesseraRecordedDevice *device)
-{
-  if (is_recording (recorder))
-    tessera_names_device (&recorder->names, device);
-}
-
-void
-tessera_recorder_stream (TesseraRecorder *recorder,
-                         uint32_t device,
-                         uint16_t stream,
-                         uint64_t handle)
-{
-  if (is_recording (recorder))
-    tessera_names_stream (&recorder->names, device, stream, handle);
-}
-
-void
-tessera_recorder_pool (TesseraRecorder *recorder,
-                       uint32_t device,
-                       uint16_t pool,
-                       TesseraPoolId id)
-{
-  if (is_recording (recorder))
-    tessera_names_pool (&recorder->names, device, pool, id);
-}
-
-void
 tessera_recorder_meta (TesseraRecorder *recorder, const char *key, const char *value)
 {
-  if (is_recording (recorder))
+  if (tessera_recorder_is_recording (recorder))
     tessera_names_meta (&recorder->names, key, value);
 }
 
 uint32_t
 tessera_recorder_stack (TesseraRecorder *recorder)
 {
-  return recorder->python && is_recording (recorder)
+  return recorder->python && tessera_recorder_is_recording (recorder)
              ? tessera_python_stack (recorder->python)
              : TESSERA_NONE;
 }
@@ -185,7 +138,7 @@ tessera_recorder_event (TesseraRecorder *recorder,
                            .device = device,
                            .kind = TESSERA_ITEM_EVENT };
 
-  if (!is_recording (recorder))
+  if (!tessera_recorder_is_recording (recorder))
     return false;
   item.event.at_ns = now_ns ();
   return tessera_ring_push (recorder->ring, &item);
@@ -211,7 +164,7 @@ tessera_recorder_range_begin (TesseraRecorder *recorder,
                            .kind = TESSERA_ITEM_RANGE_BEGIN };
   uint32_t handle = TESSERA_NONE;
 
-  if (!is_recording (recorder))
+  if (!tessera_recorder_is_recording (recorder))
     return TESSERA_NONE;
   item.range.name = tessera_names_string (&recorder->names, name);
   pthread_mutex_lock (&recorder->range_lock);
@@ -228,7 +181,7 @@ tessera_recorder_range_end (TesseraRecorder *recorder, uint32_t range)
 {
   TesseraRingItem item = { .range = { .handle = range }, .kind = TESSERA_ITEM_RANGE_END };
 
-  if (range == TESSERA_NONE || !is_recording (recorder))
+  if (range == TESSERA_NONE || !tessera_recorder_is_recording (recorder))
     return;
   item.range.at_ns = now_ns ();
   if (!push_mark (recorder, &item))
@@ -263,6 +216,6 @@ tessera_recorder_end_state (TesseraRecorder *recorder,
                             uint32_t device,
                             const TesseraHeld *held)
 {
-  if (is_recording (recorder))
+  if (tessera_recorder_is_recording (recorder))
     tessera_writer_end_state (recorder->writer, device, held);
 }

@@ -2,7 +2,7 @@
  * The ring: order, wrapping, many producers, what is lost. SPDX-License-Identifier:
  * Apache-2.0
  */
-#include "recorder/ring.h"
+#include "recorder/private.h"
 
 #include <glib.h>
 

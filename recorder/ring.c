@@ -1,5 +1,5 @@
 /*
- * The ring between producers and the writer: see ring.h.
+ * The ring between producers and the writer: private.h.
  *
  * Positions count up for ever; a position's place is its low bits. A producer takes
  * position p by moving head from p to p + 1, which it may only while p is less than a
@@ -9,9 +9,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/ring.h"
+#include "recorder/private.h"
 
-#include <stdatomic.h>
 #include <sys/mman.h>
 
 #define LINE_BYTES 64

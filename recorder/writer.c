@@ -1,5 +1,5 @@
 /*
- * The thread that takes what is in the ring and writes it into the file: see writer.h.
+ * The thread that takes what is in the ring and writes it into the file: private.h.
  *
  * Nobody wakes it for an event: that would be a system call under the lock of whoever
  * allocates. It looks every TICK_MS how full the ring is, and writes when half the flush
@@ -8,11 +8,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/writer.h"
+#include "recorder/private.h"
 
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +18,6 @@
 #include <unistd.h>
 
 #include "db/array.h"
-#include "recorder/ends.h"
-#include "recorder/rows.h"
 
 #define TICK_MS 25
 #define NS_PER_MS 1000000

@@ -1,0 +1,518 @@
+/*
+ * One transaction: what came since the last one of names, and what the ring gave, as rows.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/array.h"
+#include "recorder/private.h"
+
+/* What the writer has seen of the names, and what came since */
+
+/* Copies @from's facts of the device; streams and pools are only ever added. */
+static TesseraStatus
+copy_head (TesseraTrace *head, const TesseraTrace *from)
+{
+  TesseraStatus status = tessera_trace_set_source (head, from->source);
+  uint16_t added;
+
+  head->device = from->device;
+  head->device_bytes = from->device_bytes;
+  head->limit_bytes = from->limit_bytes;
+  head->alignment_bytes = from->alignment_bytes;
+  head->settings = from->settings;
+  head->has_addresses = from->has_addresses;
+  head->has_segments = from->has_segments;
+  head->has_time = from->has_time;
+  head->starts_empty = from->starts_empty;
+  for (size_t i = head->n_streams; status == TESSERA_OK && i < from->n_streams; i++)
+    status = tessera_trace_add_stream (head, from->streams[i], &added);
+  for (size_t i = head->n_pools; status == TESSERA_OK && i < from->n_pools; i++)
+    status = tessera_trace_add_pool (head, from->pools[i], &added);
+  return status;
+}
+
+static TesseraStatus
+take_devices (TesseraNews *news, const TesseraNames *names)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  if (!TESSERA_RESERVE (news->heads, news->cap_heads, names->n_devices) ||
+      !TESSERA_RESERVE (news->devices, news->cap_devices, names->n_devices))
+    return TESSERA_NO_MEMORY;
+  for (size_t i = 0; status == TESSERA_OK && i < names->n_devices; i++)
+    {
+      if (i == news->n_devices)
+        {
+          status = tessera_trace_new (&news->heads[i]);
+          if (status != TESSERA_OK)
+            break;
+          news->n_devices++;
+        }
+      news->devices[i] = (TesseraLiveDevice){ .head = news->heads[i], .has_news = true };
+      status = copy_head (news->heads[i], names->devices[i]);
+    }
+  return status;
+}
+
+static TesseraStatus
+take_meta (TesseraNews *news, const TesseraNames *names)
+{
+  const TesseraTrace *shared = names->shared;
+  TesseraStatus status = news->meta ? TESSERA_OK : tessera_trace_new (&news->meta);
+
+  for (size_t i = 0; status == TESSERA_OK && i < shared->n_meta; i++)
+    status =
+        tessera_trace_set_meta (news->meta, shared->meta[i].key, shared->meta[i].value);
+  news->has_meta = true;
+  return status;
+}
+
+typedef struct
+{
+  void **array; /* of the copies */
+  size_t *cap, *n_new;
+  const void *from;
+  size_t n_seen, n_all, item_bytes;
+} List;
+
+static bool
+take_list (const List *list)
+{
+  size_t n_new = list->n_all - list->n_seen;
+
+  if (!tessera_array_reserve (list->array, list->cap, n_new, list->item_bytes))
+    return false;
+  if (n_new)
+    memcpy (*list->array, (const char *) list->from + list->n_seen * list->item_bytes,
+            n_new * list->item_bytes);
+  *list->n_new = n_new;
+  return true;
+}
+
+static bool
+take_lists (TesseraNews *news, const TesseraNames *names)
+{
+  const TesseraTrace *shared = names->shared;
+  const TesseraStackTree *tree = &names->tree;
+  size_t n_strings = tessera_trace_n_strings (shared);
+  const List lists[] = {
+    { (void **) &news->frames, &news->cap_frames, &news->n_new_frames, shared->frames,
+      news->n_frames, shared->n_frames, sizeof *news->frames },
+    { (void **) &news->nodes, &news->cap_nodes, &news->n_new_nodes, tree->nodes,
+      news->n_nodes, tree->n_nodes, sizeof *news->nodes },
+    { (void **) &news->stack_nodes, &news->cap_stacks, &news->n_new_stacks,
+      tree->stack_nodes, news->n_stacks, tree->n_stacks, sizeof *news->stack_nodes }
+  };
+
+  if (!TESSERA_RESERVE (news->strings, news->cap_strings, n_strings - news->n_strings))
+    return false;
+  news->n_new_strings = n_strings - news->n_strings;
+  for (size_t i = 0; i < news->n_new_strings; i++) /* the text itself never moves */
+    news->strings[i] = tessera_trace_string (shared, (uint32_t) (news->n_strings + i));
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    if (!take_list (&lists[i]))
+      return false;
+  return true;
+}
+
+TesseraStatus
+tessera_news_take (TesseraNews *news, TesseraNames *names)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  pthread_mutex_lock (&names->lock);
+  if (names->has_news)
+    {
+      status = take_devices (news, names);
+      if (status == TESSERA_OK)
+        status = take_meta (news, names);
+      names->has_news = false;
+    }
+  if (status == TESSERA_OK && !take_lists (news, names))
+    status = TESSERA_NO_MEMORY;
+  pthread_mutex_unlock (&names->lock);
+  return status;
+}
+
+bool
+tessera_news_any (const TesseraNews *news)
+{
+  return news->has_meta || news->n_new_strings || news->n_new_frames ||
+         news->n_new_nodes || news->n_new_stacks;
+}
+
+void
+tessera_news_fill (const TesseraNews *news, TesseraLiveBatch *batch)
+{
+  *batch = (TesseraLiveBatch){ .devices = news->devices,
+                               .n_devices = news->n_devices,
+                               .strings = news->strings,
+                               .n_strings = news->n_new_strings,
+                               .frames = news->frames,
+                               .n_frames = news->n_new_frames,
+                               .nodes = news->nodes,
+                               .n_nodes = news->n_new_nodes,
+                               .stack_nodes = news->stack_nodes,
+                               .n_stacks = news->n_new_stacks,
+                               .meta = news->meta->meta,
+                               .n_meta = news->has_meta ? news->meta->n_meta : 0 };
+}
+
+void
+tessera_news_written (TesseraNews *news)
+{
+  news->n_strings += news->n_new_strings;
+  news->n_frames += news->n_new_frames;
+  news->n_nodes += news->n_new_nodes;
+  news->n_stacks += news->n_new_stacks;
+  news->has_meta = false;
+  for (size_t i = 0; i < news->n_devices; i++)
+    news->devices[i] = (TesseraLiveDevice){ .head = news->heads[i] };
+}
+
+void
+tessera_news_clear (TesseraNews *news)
+{
+  for (size_t i = 0; i < news->n_devices; i++)
+    tessera_trace_free (news->heads[i]);
+  free (news->heads);
+  free (news->devices);
+  tessera_trace_free (news->meta);
+  free (news->strings);
+  free (news->frames);
+  free (news->nodes);
+  free (news->stack_nodes);
+  memset (news, 0, sizeof *news);
+}
+
+/* What the ring gave */
+
+void
+tessera_batch_rows_init (TesseraBatchRows *rows, int64_t now_ns)
+{
+  *rows = (TesseraBatchRows){ .base_ns = now_ns, .last_ns = now_ns };
+}
+
+void
+tessera_batch_rows_clear (TesseraBatchRows *rows)
+{
+  for (size_t i = 0; i < rows->n_devices; i++)
+    {
+      free (rows->devices[i].events);
+      free (rows->devices[i].indices);
+    }
+  free (rows->devices);
+  free (rows->open);
+  free (rows->ranges);
+  free (rows->range_indices);
+  memset (rows, 0, sizeof *rows);
+}
+
+TesseraStatus
+tessera_batch_rows_begin (TesseraBatchRows *rows, const TesseraNews *news)
+{
+  if (!TESSERA_RESERVE (rows->devices, rows->cap_devices, news->n_devices))
+    return TESSERA_NO_MEMORY;
+  for (; rows->n_devices < news->n_devices; rows->n_devices++)
+    rows->devices[rows->n_devices] = (TesseraDeviceRows){ 0 };
+  for (size_t i = 0; i < rows->n_devices; i++)
+    rows->devices[i].n_events = 0;
+  rows->n_changed = 0;
+  rows->ranges_later_ns = 0;
+  return TESSERA_OK;
+}
+
+/* Could a reader make sense of it? */
+static bool
+is_sound (const TesseraEvent *event, const TesseraTrace *head, const TesseraNews *news)
+{
+  return event->action >= TESSERA_ALLOC && event->action <= TESSERA_MARK &&
+         event->size_bytes <= INT64_MAX && event->stream < head->n_streams &&
+         event->pool < head->n_pools &&
+         (event->stack == TESSERA_NONE ||
+          event->stack < news->n_stacks + news->n_new_stacks);
+}
+
+static TesseraStatus
+add_event (TesseraBatchRows *rows, const TesseraNews *news, const TesseraRingItem *item)
+{
+  TesseraEvent event = item->event;
+  TesseraDeviceRows *to;
+  size_t place = 0;
+
+  while (place < news->n_devices && news->heads[place]->device != item->device)
+    place++;
+  if (place == news->n_devices || !is_sound (&event, news->heads[place], news) ||
+      rows->n_events >= TESSERA_MAX_EVENTS)
+    {
+      rows->n_refused++;
+      return TESSERA_OK;
+    }
+  to = &rows->devices[place];
+  if (!TESSERA_RESERVE (to->events, to->cap_events, to->n_events + 1) ||
+      !TESSERA_RESERVE (to->indices, to->cap_indices, to->n_events + 1))
+    return TESSERA_NO_MEMORY;
+  if (event.at_ns < rows->last_ns)
+    event.at_ns = rows->last_ns;
+  if (!rows->has_base)
+    {
+      rows->ranges_later_ns = rows->base_ns - event.at_ns;
+      rows->base_ns = event.at_ns;
+      rows->has_base = true;
+    }
+  rows->last_ns = event.at_ns;
+  event.at_ns -= rows->base_ns;
+  event.pool_known = 1;
+  to->events[to->n_events] = event;
+  to->indices[to->n_events++] = (uint32_t) rows->n_events++;
+  return TESSERA_OK;
+}
+
+/* Later than all before. */
+static int64_t
+tick (TesseraBatchRows *rows, int64_t now_ns)
+{
+  rows->last_ns = now_ns > rows->last_ns ? now_ns : rows->last_ns + 1;
+  return rows->last_ns;
+}
+
+/* Of ranges that end now or later, the one begun last before the open one at @place: all
+ * that ended before cannot hold it. */
+static uint32_t
+parent_of (const TesseraBatchRows *rows, size_t place)
+{
+  return place > 0 ? rows->open[place - 1].index : TESSERA_NONE;
+}
+
+/* The row of the open range at @place as of now. Times settle when the batch is filled,
+ * for the first event may come yet. */
+static TesseraStatus
+change (TesseraBatchRows *rows, size_t place, int64_t end_ns)
+{
+  const TesseraOpenRange *open = &rows->open[place];
+  TesseraRange range = open->range;
+
+  if (!TESSERA_RESERVE (rows->ranges, rows->cap_ranges, rows->n_changed + 1) ||
+      !TESSERA_RESERVE (rows->range_indices, rows->cap_range_indices,
+                        rows->n_changed + 1))
+    return TESSERA_NO_MEMORY;
+  range.end_index = (uint32_t) rows->n_events;
+  range.end_ns = end_ns;
+  range.parent = parent_of (rows, place);
+  rows->ranges[rows->n_changed] = range;
+  rows->range_indices[rows->n_changed++] = open->index;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+open_range (TesseraBatchRows *rows, uint32_t handle, const TesseraRange *range)
+{
+  if (!TESSERA_RESERVE (rows->open, rows->cap_open, rows->n_open + 1))
+    return TESSERA_NO_MEMORY;
+  rows->open[rows->n_open] = (TesseraOpenRange){ .handle = handle,
+                                                 .index = (uint32_t) rows->n_ranges++,
+                                                 .range = *range };
+  rows->open[rows->n_open].range.begin_index = (uint32_t) rows->n_events;
+  rows->n_open++;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+close_range (TesseraBatchRows *rows, size_t place, int64_t end_ns)
+{
+  TesseraStatus status = change (rows, place, end_ns);
+
+  rows->n_open--;
+  memmove (&rows->open[place], &rows->open[place + 1],
+           (rows->n_open - place) * sizeof *rows->open);
+  return status;
+}
+
+TesseraStatus
+tessera_batch_rows_end_range (TesseraBatchRows *rows, uint32_t handle, int64_t now_ns)
+{
+  for (size_t place = rows->n_open; place-- > 0;)
+    if (rows->open[place].handle == handle)
+      return close_range (rows, place, tick (rows, now_ns));
+  return TESSERA_INVALID;
+}
+
+static TesseraStatus
+begin_range (TesseraBatchRows *rows, const TesseraRingItem *item)
+{
+  TesseraRange range = { .name = item->range.name,
+                         .kind = item->range.kind,
+                         .is_inferred = item->range.is_inferred,
+                         .begin_ns = tick (rows, item->range.at_ns) };
+
+  return open_range (rows, item->range.handle, &range);
+}
+
+/* Ended twice: the first time counts. */
+static TesseraStatus
+end_range (TesseraBatchRows *rows, const TesseraRingItem *item)
+{
+  TesseraStatus status =
+      tessera_batch_rows_end_range (rows, item->range.handle, item->range.at_ns);
+
+  return status == TESSERA_INVALID ? TESSERA_OK : status;
+}
+
+TesseraStatus
+tessera_batch_rows_add (TesseraBatchRows *rows,
+                        const TesseraNews *news,
+                        const TesseraRingItem *item)
+{
+  switch (item->kind)
+    {
+    case TESSERA_ITEM_RANGE_BEGIN:
+      return begin_range (rows, item);
+    case TESSERA_ITEM_RANGE_END:
+      return end_range (rows, item);
+    default:
+      return add_event (rows, news, item);
+    }
+}
+
+TesseraStatus
+tessera_batch_rows_add_gap (TesseraBatchRows *rows, uint32_t name, int64_t now_ns)
+{
+  TesseraRange range = { .name = name, .begin_ns = tick (rows, rows->last_ns) };
+  TesseraStatus status = open_range (rows, TESSERA_NONE, &range);
+
+  return status == TESSERA_OK ? close_range (rows, rows->n_open - 1, tick (rows, now_ns))
+                              : status;
+}
+
+TesseraStatus
+tessera_batch_rows_fill (TesseraBatchRows *rows,
+                         TesseraNews *news,
+                         TesseraLiveBatch *batch)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  tessera_news_fill (news, batch);
+  for (size_t place = 0; status == TESSERA_OK && place < rows->n_open; place++)
+    status = change (rows, place, rows->last_ns + 1);
+  for (size_t i = 0; i < rows->n_changed; i++)
+    {
+      rows->ranges[i].begin_ns -= rows->base_ns;
+      rows->ranges[i].end_ns -= rows->base_ns;
+    }
+  for (size_t i = 0; i < rows->n_devices; i++)
+    {
+      news->devices[i].events = rows->devices[i].events;
+      news->devices[i].event_indices = rows->devices[i].indices;
+      news->devices[i].n_events = rows->devices[i].n_events;
+      news->heads[i]->n_events += rows->devices[i].n_events;
+    }
+  batch->ranges = rows->ranges;
+  batch->range_indices = rows->range_indices;
+  batch->n_ranges = rows->n_changed;
+  batch->ranges_later_ns = rows->ranges_later_ns;
+  return status;
+}
+
+/* What the driver has given at the end */
+
+static int
+by_segment_addr (const void *left, const void *right)
+{
+  const TesseraSegment *a = left, *b = right;
+
+  return (a->addr > b->addr) - (a->addr < b->addr);
+}
+
+static int
+by_block_addr (const void *left, const void *right)
+{
+  const TesseraHeldBlock *a = left, *b = right;
+
+  return (a->addr > b->addr) - (a->addr < b->addr);
+}
+
+static void
+clear_held (TesseraHeld *held)
+{
+  free (held->segments);
+  free (held->blocks);
+  *held = (TesseraHeld){ 0 };
+}
+
+static bool
+copy_held (TesseraHeld *to, const TesseraHeld *from)
+{
+  if (!TESSERA_RESERVE (to->segments, to->cap_segments, from->n_segments) ||
+      !TESSERA_RESERVE (to->blocks, to->cap_blocks, from->n_blocks))
+    return false;
+  for (; to->n_segments < from->n_segments; to->n_segments++)
+    to->segments[to->n_segments] = from->segments[to->n_segments];
+  for (; to->n_blocks < from->n_blocks; to->n_blocks++)
+    to->blocks[to->n_blocks] = from->blocks[to->n_blocks];
+  if (to->n_segments > 0)
+    qsort (to->segments, to->n_segments, sizeof *to->segments, by_segment_addr);
+  if (to->n_blocks > 0)
+    qsort (to->blocks, to->n_blocks, sizeof *to->blocks, by_block_addr);
+  return true;
+}
+
+void
+tessera_ends_set (TesseraEnds *ends, uint32_t device, const TesseraHeld *held)
+{
+  size_t at = 0;
+
+  while (at < ends->n_states && ends->states[at].device != device)
+    at++;
+  if (!TESSERA_RESERVE (ends->states, ends->cap_states, at + 1))
+    return;
+  if (at < ends->n_states)
+    clear_held (&ends->states[at].held);
+  else
+    ends->states[ends->n_states++] = (TesseraEndState){ .device = device };
+  if (!copy_held (&ends->states[at].held, held))
+    clear_held (&ends->states[at].held);
+}
+
+/* A stack, stream or pool that nobody told is unknown: the state is worth more. */
+static void
+settle (TesseraHeld *held, const TesseraTrace *head, size_t n_stacks)
+{
+  for (size_t i = 0; i < held->n_segments; i++)
+    {
+      TesseraSegment *segment = &held->segments[i];
+
+      if (segment->stack >= n_stacks)
+        segment->stack = TESSERA_NONE;
+      if (segment->stream >= head->n_streams)
+        segment->stream = 0;
+      if (segment->pool >= head->n_pools)
+        segment->pool = 0;
+    }
+  for (size_t i = 0; i < held->n_blocks; i++)
+    if (held->blocks[i].stack >= n_stacks)
+      held->blocks[i].stack = TESSERA_NONE;
+}
+
+void
+tessera_ends_fill (TesseraEnds *ends, TesseraNews *news)
+{
+  for (size_t i = 0; i < news->n_devices; i++)
+    for (size_t at = 0; at < ends->n_states; at++)
+      if (ends->states[at].device == news->heads[i]->device)
+        {
+          settle (&ends->states[at].held, news->heads[i], news->n_stacks);
+          news->devices[i].end = &ends->states[at].held;
+        }
+}
+
+void
+tessera_ends_clear (TesseraEnds *ends)
+{
+  for (size_t i = 0; i < ends->n_states; i++)
+    clear_held (&ends->states[i].held);
+  free (ends->states);
+  *ends = (TesseraEnds){ 0 };
+}
