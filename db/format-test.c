@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "db/plan.h"
-#include "db/store/file.h"
+#include "db/store/private.h"
 #include "db/store.h"
-#include "db/test-place.h"
-#include "db/test-traces.h"
+#include "tests/db/test-place.h"
+#include "tests/db/test-traces.h"
 
 #define SEED 20240517
 #define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)

@@ -5,7 +5,6 @@
  */
 #include "db/sort.h"
 
-#include "db/search.h"
 #include "tests/fail_alloc.h"
 
 #include <glib.h>

@@ -11,7 +11,7 @@
 #include <sqlite3.h>
 
 #include "db/store.h"
-#include "db/test-traces.h"
+#include "tests/db/test-traces.h"
 #include "planner/blocks.h"
 #include "recorder/import/import.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/search.h"
+#include "db/sort.h"
 
 /* ---- Signatures: a hash table by stream, pool and rounded size ---- */
 

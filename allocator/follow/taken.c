@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/search.h"
+#include "db/sort.h"
 
 enum
 {

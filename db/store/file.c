@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "db/store/file.h"
+#include "db/store/private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,6 @@
 #include <unistd.h>
 
 #include "db/schema.sql.h"
-#include "db/store.h"
-#include "db/store/rows.h"
 
 /* SQLite's file header: https://www.sqlite.org/fileformat.html, 1.3. Big-endian. */
 #define HEADER_BYTES 100

@@ -8,8 +8,8 @@
 
 #include "db/lengths.h"
 #include "db/store.h"
-#include "db/test-place.h"
-#include "db/test-traces.h"
+#include "tests/db/test-place.h"
+#include "tests/db/test-traces.h"
 
 #define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
 

@@ -13,9 +13,7 @@
 #include <sys/stat.h>
 
 #include "db/array.h"
-#include "db/store/file.h"
-#include "db/store/tables.h"
-#include "db/store.h"
+#include "db/store/private.h"
 
 #define PAGE_BYTES 4096
 /* Pages in the WAL before they move into the file: 16 MiB. More makes checkpoints rarer,
@@ -113,50 +111,23 @@ settle_devices (TesseraLive *live,
   return rc == SQLITE_OK ? TESSERA_OK : fail_sqlite (live, db, rc, error);
 }
 
-typedef struct
-{
-  const TesseraTable *table;
-  TesseraRows rows;
-  bool at_end;
-} Part;
-
-static TesseraStatus
-write_parts (TesseraRowWriter *writer, uint32_t device, const Part *parts, size_t n_parts)
-{
-  TesseraStatus status = TESSERA_OK;
-
-  for (size_t i = 0; status == TESSERA_OK && i < n_parts; i++)
-    status = tessera_write_rows (
-        writer, parts[i].table,
-        (TesseraScope){ .device = device, .at_end = parts[i].at_end }, parts[i].rows);
-  return status;
-}
-
 #define LENGTH(array) (sizeof (array) / sizeof *(array))
 
 static TesseraStatus
 write_names (TesseraLive *live, TesseraRowWriter *writer, const TesseraLiveBatch *batch)
 {
   uint64_t *below = live->limits.below;
-  const Part parts[] = {
-    { &tessera_meta_table,
-      { .items = batch->meta, .n_items = batch->n_meta, .replaces = true } },
-    { &tessera_string_table,
-      { .items = batch->strings,
-        .n_items = batch->n_strings,
-        .first_key = below[TESSERA_LIMIT_STRINGS] } },
-    { &tessera_frame_table,
-      { .items = batch->frames,
-        .n_items = batch->n_frames,
-        .first_key = below[TESSERA_LIMIT_FRAMES] } },
-    { &tessera_stack_node_table,
-      { .items = batch->nodes,
-        .n_items = batch->n_nodes,
-        .first_key = below[TESSERA_LIMIT_NODES] } },
-    { &tessera_stack_table,
-      { .items = batch->stack_nodes,
-        .n_items = batch->n_stacks,
-        .first_key = below[TESSERA_LIMIT_STACKS] } },
+  const TesseraRows parts[] = {
+    { &tessera_meta_table, .items = batch->meta, .n_items = batch->n_meta,
+      .replaces = true },
+    { &tessera_string_table, .items = batch->strings, .n_items = batch->n_strings,
+      .first_key = below[TESSERA_LIMIT_STRINGS] },
+    { &tessera_frame_table, .items = batch->frames, .n_items = batch->n_frames,
+      .first_key = below[TESSERA_LIMIT_FRAMES] },
+    { &tessera_stack_node_table, .items = batch->nodes, .n_items = batch->n_nodes,
+      .first_key = below[TESSERA_LIMIT_NODES] },
+    { &tessera_stack_table, .items = batch->stack_nodes, .n_items = batch->n_stacks,
+      .first_key = below[TESSERA_LIMIT_STACKS] },
   };
 
   below[TESSERA_LIMIT_STRINGS] += batch->n_strings;
@@ -165,7 +136,7 @@ write_names (TesseraLive *live, TesseraRowWriter *writer, const TesseraLiveBatch
   below[TESSERA_LIMIT_STACKS] += batch->n_stacks;
   for (size_t i = 0; i < batch->n_devices; i++)
     below[TESSERA_LIMIT_MOMENTS] += batch->devices[i].n_events;
-  return write_parts (writer, 0, parts, LENGTH (parts));
+  return tessera_write_rows (writer, 0, parts, LENGTH (parts));
 }
 
 static TesseraStatus
@@ -183,44 +154,32 @@ write_device (TesseraLive *live,
                              .n_events = head->n_events,
                              .n_segments = end->n_segments };
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
-  const Part parts[] = {
-    { &tessera_recording_table,
-      { .items = head, .n_items = 1, .first_key = place, .replaces = true } },
-    { &tessera_device_table,
-      { .items = &info, .n_items = 1, .first_key = place, .replaces = true } },
-    { &tessera_rounding_table,
-      { .items = head->settings.roundup_divisions,
-        .n_items = MIN (LENGTH (head->settings.roundup_divisions), n_if_news),
-        .replaces = true } },
-    { &tessera_stream_table,
-      { .items = head->streams,
-        .n_items = MIN (head->n_streams, n_if_news),
-        .replaces = true } },
-    { &tessera_pool_table,
-      { .items = head->pools,
-        .n_items = MIN (head->n_pools, n_if_news),
-        .replaces = true } },
-    { &tessera_event_table,
-      { .items = device->events,
-        .n_items = device->n_events,
-        .keys = device->event_indices } },
-    { &tessera_range_table,
-      { .items = batch->ranges,
-        .n_items = batch->n_ranges,
-        .keys = batch->range_indices,
-        .replaces = true } },
-    { &tessera_segment_table,
-      { .items = end->segments, .n_items = end->n_segments },
-      true },
-    { &tessera_held_block_table,
-      { .items = end->blocks, .n_items = end->n_blocks },
-      true },
+  const TesseraRows parts[] = {
+    { &tessera_recording_table, .items = head, .n_items = 1, .first_key = place,
+      .replaces = true },
+    { &tessera_device_table, .items = &info, .n_items = 1, .first_key = place,
+      .replaces = true },
+    { &tessera_rounding_table, .items = head->settings.roundup_divisions,
+      .n_items = MIN (LENGTH (head->settings.roundup_divisions), n_if_news),
+      .replaces = true },
+    { &tessera_stream_table, .items = head->streams,
+      .n_items = MIN (head->n_streams, n_if_news), .replaces = true },
+    { &tessera_pool_table, .items = head->pools,
+      .n_items = MIN (head->n_pools, n_if_news), .replaces = true },
+    { &tessera_event_table, .items = device->events, .n_items = device->n_events,
+      .keys = device->event_indices },
+    { &tessera_range_table, .items = batch->ranges, .n_items = batch->n_ranges,
+      .keys = batch->range_indices, .replaces = true },
+    { &tessera_segment_table, .items = end->segments, .n_items = end->n_segments,
+      .at_end = true },
+    { &tessera_held_block_table, .items = end->blocks, .n_items = end->n_blocks,
+      .at_end = true },
   };
 #undef MIN
 
   live->limits.below[TESSERA_LIMIT_STREAMS] = head->n_streams;
   live->limits.below[TESSERA_LIMIT_POOLS] = head->n_pools;
-  return write_parts (writer, head->device, parts, LENGTH (parts));
+  return tessera_write_rows (writer, head->device, parts, LENGTH (parts));
 }
 
 /* In a transaction that the caller began. */
@@ -230,17 +189,15 @@ write_batch (TesseraLive *live,
              const TesseraLiveBatch *batch,
              TesseraError *error)
 {
-  TesseraRowWriter *writer = NULL;
+  TesseraRowWriter writer = {
+    .db = db, .path = live->path, .limits = &live->limits, .error = error
+  };
   TesseraStatus status = settle_devices (live, db, batch, error);
 
   if (status == TESSERA_OK)
-    status =
-        tessera_row_writer_new (db, live->path, &live->limits, 0, NULL, error, &writer);
-  if (status == TESSERA_OK)
-    status = write_names (live, writer, batch);
+    status = write_names (live, &writer, batch);
   for (size_t i = 0; status == TESSERA_OK && i < batch->n_devices; i++)
-    status = write_device (live, writer, batch, i);
-  tessera_row_writer_free (writer);
+    status = write_device (live, &writer, batch, i);
   return status;
 }
 

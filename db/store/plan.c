@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "db/store.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -11,8 +10,7 @@
 #include <string.h>
 
 #include "db/array.h"
-#include "db/store/file.h"
-#include "db/store/tables.h"
+#include "db/store/private.h"
 
 /* The slot at a place counted over all orders. */
 static void
@@ -65,44 +63,40 @@ write_edges (TesseraRowWriter *writer, const TesseraLengths *lengths)
     {
       const EdgesOfOrder edges = { &lengths->orders[k], k * lengths->n_swept,
                                    lengths->n_swept };
+      const TesseraRows rows = { &tessera_order_edge_table, &edges,
+                                 lengths->orders[k].n_edges, get_edge, first_key };
 
-      status = tessera_write_rows (writer, &tessera_order_edge_table, (TesseraScope){ 0 },
-                                   (TesseraRows){ .items = &edges,
-                                                  .n_items = lengths->orders[k].n_edges,
-                                                  .get = get_edge,
-                                                  .first_key = first_key });
+      status = tessera_write_rows (writer, 0, &rows, 1);
       first_key += lengths->orders[k].n_edges;
     }
   return status;
 }
 
+/* Its slots are others than the plan's: so are the limits. */
 static TesseraStatus
-write_lengths_tables (TesseraRowWriter *writer, const TesseraLengths *lengths)
+write_lengths (TesseraNewFile *file, const TesseraLengths *lengths)
 {
-  TesseraStatus status = TESSERA_OK;
-
-  if (!lengths)
-    return TESSERA_OK;
-  const struct
-  {
-    const TesseraTable *table;
-    TesseraRows rows;
-  } parts[] = {
-    { &tessera_length_plan_table, { lengths, 1, NULL } },
-    { &tessera_length_step_table, { lengths->observed, lengths->n_observed, NULL } },
-    { &tessera_length_phase_table, { lengths->strings, lengths->n_strings, NULL } },
-    { &tessera_length_law_table, { lengths->laws, lengths->n_laws, NULL } },
-    { &tessera_length_slot_table, { lengths->slots, lengths->n_slots, NULL } },
-    { &tessera_start_slot_table, { lengths->start, lengths->n_start, NULL } },
-    { &tessera_order_table, { lengths->orders, lengths->n_orders, NULL } },
-    { &tessera_order_slot_table,
-      { lengths, (size_t) lengths->n_orders * lengths->n_swept, get_order_slot } },
+  const TesseraRows parts[] = {
+    { &tessera_length_plan_table, lengths, 1 },
+    { &tessera_length_step_table, lengths->observed, lengths->n_observed },
+    { &tessera_length_phase_table, lengths->strings, lengths->n_strings },
+    { &tessera_length_law_table, lengths->laws, lengths->n_laws },
+    { &tessera_length_slot_table, lengths->slots, lengths->n_slots },
+    { &tessera_start_slot_table, lengths->start, lengths->n_start },
+    { &tessera_order_table, lengths->orders, lengths->n_orders },
+    { &tessera_order_slot_table, lengths, (size_t) lengths->n_orders * lengths->n_swept,
+      get_order_slot },
   };
+  TesseraLimits limits;
+  TesseraRowWriter writer = { file->db, file->path, &limits, NULL, file->error };
+  TesseraStatus status;
 
-  for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)
-    status =
-        tessera_write_rows (writer, parts[i].table, (TesseraScope){ 0 }, parts[i].rows);
-  return status == TESSERA_OK ? write_edges (writer, lengths) : status;
+  tessera_limits_init (&limits);
+  limits.below[TESSERA_LIMIT_STRINGS] = lengths->n_strings;
+  limits.below[TESSERA_LIMIT_LAWS] = lengths->n_laws;
+  limits.below[TESSERA_LIMIT_SLOTS] = lengths->n_slots;
+  status = tessera_write_rows (&writer, 0, parts, sizeof parts / sizeof *parts);
+  return status == TESSERA_OK ? write_edges (&writer, lengths) : status;
 }
 
 typedef struct
@@ -325,60 +319,30 @@ set_limits (TesseraLimits *limits, const TesseraPlan *plan)
   limits->below[TESSERA_LIMIT_SLOTS] = plan->n_slots;
 }
 
-/* Its slots are others than the plan's: so are the limits. */
-static TesseraStatus
-write_lengths (TesseraNewFile *file, const TesseraPlan *plan)
-{
-  TesseraLimits limits;
-  TesseraRowWriter *writer;
-  TesseraStatus status;
-
-  tessera_limits_init (&limits);
-  if (plan->lengths)
-    {
-      limits.below[TESSERA_LIMIT_STRINGS] = plan->lengths->n_strings;
-      limits.below[TESSERA_LIMIT_LAWS] = plan->lengths->n_laws;
-      limits.below[TESSERA_LIMIT_SLOTS] = plan->lengths->n_slots;
-    }
-  status = tessera_row_writer_new (file->db, file->path, &limits, 0, NULL, file->error,
-                                   &writer);
-  if (status == TESSERA_OK)
-    status = write_lengths_tables (writer, plan->lengths);
-  tessera_row_writer_free (writer);
-  return status;
-}
-
 static TesseraStatus
 write_plan (TesseraNewFile *file, const TesseraPlan *plan)
 {
-  const struct
-  {
-    const TesseraTable *table;
-    TesseraRows rows;
-  } parts[] = {
-    { &tessera_plan_table, { plan, 1, NULL } },
-    { &tessera_phase_name_table, { plan->strings, plan->n_strings, NULL } },
-    { &tessera_section_table, { plan->sections, plan->n_sections, NULL } },
-    { &tessera_group_table, { plan->groups, plan->n_groups, NULL } },
-    { &tessera_slot_table, { plan->slots, plan->n_slots, NULL } },
-    { &tessera_plan_edit_table, { plan->edits, plan->n_edits, NULL } },
-    { &tessera_crossing_table, { plan->crossings, plan->n_crossings, NULL } },
-    { &tessera_room_table, { plan->rooms, plan->n_rooms, NULL } },
-    { &tessera_region_table, { plan->regions, plan->n_regions, NULL } },
-    { &tessera_placeless_table, { plan->placeless, plan->n_placeless, NULL } },
+  const TesseraRows parts[] = {
+    { &tessera_plan_table, plan, 1 },
+    { &tessera_phase_name_table, plan->strings, plan->n_strings },
+    { &tessera_section_table, plan->sections, plan->n_sections },
+    { &tessera_group_table, plan->groups, plan->n_groups },
+    { &tessera_slot_table, plan->slots, plan->n_slots },
+    { &tessera_plan_edit_table, plan->edits, plan->n_edits },
+    { &tessera_crossing_table, plan->crossings, plan->n_crossings },
+    { &tessera_room_table, plan->rooms, plan->n_rooms },
+    { &tessera_region_table, plan->regions, plan->n_regions },
+    { &tessera_placeless_table, plan->placeless, plan->n_placeless },
   };
   TesseraLimits limits;
-  TesseraRowWriter *writer;
+  TesseraRowWriter writer = { file->db, file->path,  &limits,
+                              NULL,     file->error, plan->n_slots };
   TesseraStatus status;
 
   set_limits (&limits, plan);
-  status = tessera_row_writer_new (file->db, file->path, &limits, plan->n_slots, NULL,
-                                   file->error, &writer);
-  for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)
-    status =
-        tessera_write_rows (writer, parts[i].table, (TesseraScope){ 0 }, parts[i].rows);
-  tessera_row_writer_free (writer);
-  return status == TESSERA_OK ? write_lengths (file, plan) : status;
+  status = tessera_write_rows (&writer, 0, parts, sizeof parts / sizeof *parts);
+  return status == TESSERA_OK && plan->lengths ? write_lengths (file, plan->lengths)
+                                               : status;
 }
 
 static TesseraStatus

@@ -4,16 +4,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "db/store/rows.h"
+#include "db/store/private.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "db/lengths.h"
-#include "db/plan.h"
 
 void
 tessera_limits_init (TesseraLimits *limits)
@@ -191,6 +188,7 @@ tessera_fail_sqlite (
     }
 }
 
+/* The widest table needs about 500 bytes. */
 #define SQL_BYTES 2048
 /* Progress is asked about this often over all rows. */
 #define N_REPORTS 100
@@ -430,5 +428,165 @@ tessera_read_rows (TesseraRowReader *reader,
                                                   reader->path, "read");
   sqlite3_finalize (statement);
   free (item);
+  return status;
+}
+
+/* Writing */
+
+static bool
+report (TesseraRowWriter *writer)
+{
+  if (writer->n_written++ < writer->n_next_report)
+    return true;
+  writer->n_next_report = writer->n_written + writer->n_rows / N_REPORTS;
+  return tessera_progress (writer->progress, writer->n_rows > 0
+                                                 ? (double) (writer->n_written - 1) /
+                                                       (double) writer->n_rows
+                                                 : 0);
+}
+
+/* INSERT INTO t (device, key, a) VALUES (?, ?, ?) */
+static void
+compose_insert (const TesseraTable *table, bool replaces, char *sql)
+{
+  static const char *const scopes[] = { "", "device, ", "device, at_end, " };
+  size_t at = (size_t) snprintf (sql, SQL_BYTES, "%s INTO %s (%s%s",
+                                 replaces ? "REPLACE" : "INSERT", table->name,
+                                 scopes[table->n_scopes], table->key);
+
+  for (size_t i = 0; i < table->n_columns; i++)
+    at += (size_t) snprintf (sql + at, SQL_BYTES - at, ", %s", table->columns[i].name);
+  at += (size_t) snprintf (sql + at, SQL_BYTES - at, ") VALUES (?");
+  for (size_t i = 0; i < table->n_scopes + table->n_columns; i++)
+    at += (size_t) snprintf (sql + at, SQL_BYTES - at, ", ?");
+  snprintf (sql + at, SQL_BYTES - at, ")");
+}
+
+static int
+bind_or_null (sqlite3_stmt *statement, int place, bool is_null, uint64_t number)
+{
+  return is_null ? sqlite3_bind_null (statement, place)
+                 : sqlite3_bind_int64 (statement, place, (sqlite3_int64) number);
+}
+
+static int
+bind_value (sqlite3_stmt *statement,
+            int place,
+            const TesseraColumn *column,
+            const char *at)
+{
+  switch (column->kind)
+    {
+    case TESSERA_COLUMN_U8:
+    case TESSERA_COLUMN_FLAG:
+      return sqlite3_bind_int (statement, place, *(const uint8_t *) at);
+    case TESSERA_COLUMN_BOOL:
+      return sqlite3_bind_int (statement, place, *(const bool *) at);
+    case TESSERA_COLUMN_U16:
+      return sqlite3_bind_int (statement, place, *(const uint16_t *) at);
+    case TESSERA_COLUMN_U32:
+      return sqlite3_bind_int64 (statement, place, *(const uint32_t *) at);
+    case TESSERA_COLUMN_U32_OR_NONE:
+      return bind_or_null (statement, place, *(const uint32_t *) at == TESSERA_NONE,
+                           *(const uint32_t *) at);
+    case TESSERA_COLUMN_BYTES_OR_ALL:
+      return bind_or_null (statement, place, *(const uint64_t *) at == UINT64_MAX,
+                           *(const uint64_t *) at);
+    case TESSERA_COLUMN_REAL:
+      return sqlite3_bind_double (statement, place, *(const double *) at);
+    case TESSERA_COLUMN_TEXT:
+    case TESSERA_COLUMN_TEXT_OR_NULL: /* NULL is NULL */
+      return sqlite3_bind_text (statement, place, *(char *const *) at, -1, SQLITE_STATIC);
+    case TESSERA_COLUMN_COUNT:
+      return sqlite3_bind_int64 (statement, place, (sqlite3_int64) * (const size_t *) at);
+    default: /* TESSERA_COLUMN_BYTES, TESSERA_COLUMN_BITS, TESSERA_COLUMN_NUMBER */
+      return sqlite3_bind_int64 (statement, place, *(const int64_t *) at);
+    }
+}
+
+/* The scopes are bound; @item is in range. Returns: what SQLite says. */
+static int
+insert_item (sqlite3_stmt *statement,
+             const TesseraTable *table,
+             const char *item,
+             uint64_t key)
+{
+  int place = table->n_scopes + 1;
+  int rc = sqlite3_bind_int64 (statement, place, (sqlite3_int64) key);
+
+  for (size_t i = 0; rc == SQLITE_OK && i < table->n_columns; i++)
+    rc = bind_value (statement, ++place, &table->columns[i],
+                     item + table->columns[i].offset);
+  if (rc != SQLITE_OK)
+    return rc;
+  rc = sqlite3_step (statement);
+  return rc == SQLITE_DONE ? sqlite3_reset (statement) : rc;
+}
+
+static TesseraStatus
+insert_rows (TesseraRowWriter *writer, sqlite3_stmt *statement, const TesseraRows *rows)
+{
+  const TesseraTable *table = rows->table;
+  _Alignas(uint64_t) char scratch[TESSERA_SCRATCH_BYTES];
+  char reason[160];
+
+  for (size_t i = 0; i < rows->n_items; i++)
+    {
+      const char *item = (const char *) rows->items + i * table->item_bytes;
+      uint64_t key = rows->keys ? rows->keys[i] : rows->first_key + i;
+      int rc;
+
+      if (!report (writer))
+        return tessera_fail (writer->error, TESSERA_CANCELLED,
+                             "Saving %s was cancelled; nothing was written",
+                             writer->path);
+      if (rows->get)
+        {
+          rows->get (rows->items, i, scratch);
+          item = scratch;
+        }
+      if (!tessera_item_check (table, item, key, writer->limits, reason, sizeof reason))
+        return tessera_fail (writer->error, TESSERA_INVALID,
+                             "Cannot save %s: in table %s, row %zu, %s", writer->path,
+                             table->name, i, reason);
+      rc = insert_item (statement, table, item, key);
+      if (rc != SQLITE_OK)
+        return tessera_fail_sqlite (writer->error, writer->db, rc, writer->path, "write");
+    }
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+write_part (TesseraRowWriter *writer, uint32_t device, const TesseraRows *rows)
+{
+  const TesseraScope scope = { .device = device, .at_end = rows->at_end };
+  char sql[SQL_BYTES];
+  sqlite3_stmt *statement = NULL;
+  TesseraStatus status;
+  int rc;
+
+  if (rows->n_items == 0)
+    return TESSERA_OK;
+  compose_insert (rows->table, rows->replaces, sql);
+  rc = sqlite3_prepare_v2 (writer->db, sql, -1, &statement, NULL);
+  if (rc == SQLITE_OK)
+    rc = bind (statement, rows->table, scope);
+  status = rc == SQLITE_OK ? insert_rows (writer, statement, rows)
+                           : tessera_fail_sqlite (writer->error, writer->db, rc,
+                                                  writer->path, "write");
+  sqlite3_finalize (statement);
+  return status;
+}
+
+TesseraStatus
+tessera_write_rows (TesseraRowWriter *writer,
+                    uint32_t device,
+                    const TesseraRows *parts,
+                    size_t n_parts)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; status == TESSERA_OK && i < n_parts; i++)
+    status = write_part (writer, device, &parts[i]);
   return status;
 }

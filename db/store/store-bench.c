@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "db/store.h"
-#include "db/test-traces.h"
+#include "tests/db/test-traces.h"
 
 #define N_EVENTS 1000000
 #define SEED 20240517

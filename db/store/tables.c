@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "db/store/tables.h"
+#include "db/store/private.h"
 
 #include "db/intern.h"
 

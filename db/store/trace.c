@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "db/store.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,23 +10,13 @@
 
 #include "db/array.h"
 #include "db/intern.h"
-#include "db/store/file.h"
-#include "db/store/tables.h"
+#include "db/store/private.h"
 
 /* A file has some thirty tables and each takes a page at least: small traces get small
  * pages. Measured: 1,000 events take 47 KiB with small ones, 124 KiB with large. */
 #define SMALL_TRACE_EVENTS 65536
 #define SMALL_PAGE_BYTES 1024
 #define LARGE_PAGE_BYTES 4096
-
-typedef struct
-{
-  const TesseraTable *table;
-  bool at_end;
-  TesseraRows rows;
-} Part;
-
-#define MAX_PARTS 20
 
 static void
 get_string (const void *items, size_t index, void *scratch)
@@ -54,69 +43,40 @@ limits_of (const TesseraTrace *trace, const TesseraStackTree *tree)
   return limits;
 }
 
-#define ROWS(array, n)                                                                   \
-  {                                                                                      \
-    .items = (array), .n_items = (n)                                                     \
-  }
-
-static size_t
-list_parts (const TesseraTrace *trace, const TesseraStackTree *tree, Part *parts)
-{
-  const TesseraSettings *settings = &trace->settings;
-  const Part all[] = {
-    { &tessera_recording_table, .rows = ROWS (trace, 1) },
-    { &tessera_rounding_table,
-      .rows = ROWS (settings->roundup_divisions,
-                    sizeof settings->roundup_divisions / sizeof (uint32_t)) },
-    { &tessera_meta_table, .rows = ROWS (trace->meta, trace->n_meta) },
-    { &tessera_string_table,
-      .rows = { trace, tessera_trace_n_strings (trace), get_string } },
-    { &tessera_frame_table, .rows = ROWS (trace->frames, trace->n_frames) },
-    { &tessera_stack_node_table, .rows = ROWS (tree->nodes, tree->n_nodes) },
-    { &tessera_stack_table, .rows = ROWS (tree->stack_nodes, tree->n_stacks) },
-    { &tessera_device_table, .rows = ROWS (trace->devices, trace->n_devices) },
-    { &tessera_stream_table, .rows = ROWS (trace->streams, trace->n_streams) },
-    { &tessera_pool_table, .rows = ROWS (trace->pools, trace->n_pools) },
-    { &tessera_event_table, .rows = ROWS (trace->events, trace->n_events) },
-    { &tessera_segment_table,
-      .rows = ROWS (trace->start.segments, trace->start.n_segments) },
-    { &tessera_segment_table, true, ROWS (trace->end.segments, trace->end.n_segments) },
-    { &tessera_held_block_table,
-      .rows = ROWS (trace->start.blocks, trace->start.n_blocks) },
-    { &tessera_held_block_table, true, ROWS (trace->end.blocks, trace->end.n_blocks) },
-    { &tessera_range_table, .rows = ROWS (trace->ranges, trace->n_ranges) },
-  };
-
-  _Static_assert(sizeof all / sizeof *all <= MAX_PARTS, "more parts than there is room");
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    parts[i] = all[i];
-  return sizeof all / sizeof *all;
-}
-
 static TesseraStatus
-write_parts (TesseraNewFile *file,
+write_trace (TesseraNewFile *file,
              const TesseraTrace *trace,
              const TesseraStackTree *tree,
              const TesseraProgress *progress)
 {
-  Part parts[MAX_PARTS];
-  size_t n_parts = list_parts (trace, tree, parts);
+  const TesseraSettings *settings = &trace->settings;
+  const TesseraHeld *start = &trace->start, *end = &trace->end;
+  const TesseraRows parts[] = {
+    { &tessera_recording_table, trace, 1 },
+    { &tessera_rounding_table, settings->roundup_divisions,
+      sizeof settings->roundup_divisions / sizeof (uint32_t) },
+    { &tessera_meta_table, trace->meta, trace->n_meta },
+    { &tessera_string_table, trace, tessera_trace_n_strings (trace), get_string },
+    { &tessera_frame_table, trace->frames, trace->n_frames },
+    { &tessera_stack_node_table, tree->nodes, tree->n_nodes },
+    { &tessera_stack_table, tree->stack_nodes, tree->n_stacks },
+    { &tessera_device_table, trace->devices, trace->n_devices },
+    { &tessera_stream_table, trace->streams, trace->n_streams },
+    { &tessera_pool_table, trace->pools, trace->n_pools },
+    { &tessera_event_table, trace->events, trace->n_events },
+    { &tessera_segment_table, start->segments, start->n_segments },
+    { &tessera_segment_table, end->segments, end->n_segments, .at_end = true },
+    { &tessera_held_block_table, start->blocks, start->n_blocks },
+    { &tessera_held_block_table, end->blocks, end->n_blocks, .at_end = true },
+    { &tessera_range_table, trace->ranges, trace->n_ranges },
+  };
+  const size_t n_parts = sizeof parts / sizeof *parts;
   TesseraLimits limits = limits_of (trace, tree);
-  TesseraRowWriter *writer;
-  uint64_t n_rows = 0;
-  TesseraStatus status;
+  TesseraRowWriter writer = { file->db, file->path, &limits, progress, file->error };
 
   for (size_t i = 0; i < n_parts; i++)
-    n_rows += parts[i].rows.n_items;
-  status = tessera_row_writer_new (file->db, file->path, &limits, n_rows, progress,
-                                   file->error, &writer);
-  for (size_t i = 0; status == TESSERA_OK && i < n_parts; i++)
-    status = tessera_write_rows (
-        writer, parts[i].table,
-        (TesseraScope){ .device = trace->device, .at_end = parts[i].at_end },
-        parts[i].rows);
-  tessera_row_writer_free (writer);
-  return status;
+    writer.n_rows += parts[i].n_items;
+  return tessera_write_rows (&writer, trace->device, parts, n_parts);
 }
 
 TesseraStatus
@@ -140,7 +100,7 @@ tessera_trace_save (const TesseraTrace *trace,
         error);
   if (status == TESSERA_OK)
     {
-      status = write_parts (&file, trace, &tree, progress);
+      status = write_trace (&file, trace, &tree, progress);
       if (status == TESSERA_OK)
         status = tessera_new_file_commit (&file);
       else
@@ -528,21 +488,15 @@ tessera_trace_load_edits (const char *trace_path,
 static TesseraStatus
 write_edits (TesseraNewFile *file, const TesseraStoredEdit *edits, size_t n_edits)
 {
-  const TesseraRows rows = { .items = edits, .n_items = n_edits };
+  const TesseraRows rows = { &tessera_edit_table, edits, n_edits };
   TesseraLimits limits;
-  TesseraRowWriter *writer;
-  TesseraStatus status;
+  TesseraRowWriter writer = { file->db, file->path, &limits, NULL, file->error };
   int rc = sqlite3_exec (file->db, "DELETE FROM edit", NULL, NULL, NULL);
 
   if (rc != SQLITE_OK)
     return tessera_fail_sqlite (file->error, file->db, rc, file->path, "write");
   tessera_limits_init (&limits);
-  status = tessera_row_writer_new (file->db, file->path, &limits, n_edits, NULL,
-                                   file->error, &writer);
-  if (status == TESSERA_OK)
-    status = tessera_write_rows (writer, &tessera_edit_table, (TesseraScope){ 0 }, rows);
-  tessera_row_writer_free (writer);
-  return status;
+  return tessera_write_rows (&writer, 0, &rows, 1);
 }
 
 TesseraStatus

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "db/array.h"
-#include "db/search.h"
+#include "db/sort.h"
 #include "planner/kinds/pack.h"
 
 /* Positions as this kind's own run has them: the others are left out. */

@@ -7,7 +7,7 @@
 
 #include "allocator/follow/lengths/instance.h"
 #include "db/store.h"
-#include "db/test-traces.h"
+#include "tests/db/test-traces.h"
 #include "tests/fuzz/file-input.h"
 
 #define SEED 1

@@ -3,13 +3,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "db/test-traces.h"
+#include "tests/db/test-traces.h"
 
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/test-random.h"
+#include "tests/db/test-random.h"
 
 #define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
 

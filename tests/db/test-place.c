@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "db/test-place.h"
+#include "tests/db/test-place.h"
 
 #include <glib/gstdio.h>
 #include <sqlite3.h>
