@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/remembered.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nullcuda/memory/ranges.h"
+#include "nullcuda/ranges.h"
+#include "nullcuda/remembered.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static NullRanges known; /* data: a copy of the bytes; value: the kernel before it */
@@ -95,4 +94,57 @@ null_remembered_forget (uint64_t addr, uint64_t n_bytes)
   pthread_mutex_lock (&lock);
   cut (addr, n_bytes, NULL);
   pthread_mutex_unlock (&lock);
+}
+
+/* Answers laid ready for coming copies to the host, such as counts of nonzero(). */
+
+typedef struct Answer Answer;
+
+struct Answer
+{
+  Answer *next;
+  size_t n_bytes;
+  char bytes[];
+};
+
+static pthread_mutex_t answer_lock = PTHREAD_MUTEX_INITIALIZER;
+static Answer *first_answer, **last_answer = &first_answer;
+
+/* The next copy of exactly @n_bytes from the device to the host, by any thread, gives
+ * @bytes (copied here). Answers of one length are used in the order in which they came.
+ */
+NULL_API (void, nullcuda_answer, const void *bytes, size_t n_bytes)
+{
+  Answer *answer = malloc (sizeof *answer + n_bytes);
+  if (answer == NULL)
+    return;
+  answer->next = NULL;
+  answer->n_bytes = n_bytes;
+  memcpy (answer->bytes, bytes, n_bytes);
+  pthread_mutex_lock (&answer_lock);
+  *last_answer = answer;
+  last_answer = &answer->next;
+  pthread_mutex_unlock (&answer_lock);
+}
+
+bool
+null_answer_take (void *out, size_t n_bytes)
+{
+  pthread_mutex_lock (&answer_lock);
+  Answer **link = &first_answer;
+  while (*link != NULL && (*link)->n_bytes != n_bytes)
+    link = &(*link)->next;
+  Answer *answer = *link;
+  if (answer != NULL)
+    {
+      *link = answer->next;
+      if (last_answer == &answer->next)
+        last_answer = link;
+    }
+  pthread_mutex_unlock (&answer_lock);
+  if (answer == NULL)
+    return false;
+  memcpy (out, answer->bytes, n_bytes);
+  free (answer);
+  return true;
 }

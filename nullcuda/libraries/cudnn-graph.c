@@ -14,7 +14,7 @@
 
 #include "nullcuda/libraries/cudnn.h"
 #include "nullcuda/device.h"
-#include "nullcuda/memory/slab.h"
+#include "nullcuda/slab.h"
 #include "nullcuda/streams/stream.h"
 
 /* cudnnBackendDescriptorType_t */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "nullcuda/api.h"
+#include "nullcuda/device.h"
 #include "nullcuda/memory/memory.h"
 #include "nullcuda/settings.h"
 
@@ -130,5 +131,21 @@ NULL_API (int, nvmlDeviceGetGpuFabricInfoV, void *device, FabricInfo *out_info)
   out_info->status = NVML_NOT_SUPPORTED;
   out_info->clique_id = 0;
   out_info->state = 0;
+  return NULL_OK;
+}
+
+/* CUPTI, which profilers ask for activities of the device: there are none. All of its
+ * other calls fail, and PyTorch's profiler goes on with what the host does. */
+
+NULL_API (int, cuptiGetVersion, unsigned *out_version)
+{
+  *out_version = (unsigned) null_settings ()->cuda_version * 10;
+  return NULL_OK;
+}
+
+NULL_API (int, cuptiGetResultString, int result, const char **out_text)
+{
+  const char *text = null_unsupported_text ();
+  *out_text = text != NULL ? text : "CUPTI_RESULT";
   return NULL_OK;
 }

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/memory/host.h"
 #include "nullcuda/memory/memory.h"
 #include "nullcuda/remembered.h"
 #include "nullcuda/streams/stream.h"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/memory/host.h"
+#include "nullcuda/memory/memory.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/memory/memory.h"
-#include "nullcuda/memory/ranges.h"
+#include "nullcuda/ranges.h"
 
 enum
 {

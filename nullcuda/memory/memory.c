@@ -6,9 +6,8 @@
 
 #include "nullcuda/api.h"
 #include "nullcuda/device.h"
-#include "nullcuda/memory/ranges.h"
+#include "nullcuda/ranges.h"
 #include "nullcuda/settings.h"
-#include "nullcuda/memory/vmm.h"
 
 /* Where Linux maps nothing by itself, and where address sanitizer lets programs map.
  * Always the same, so that two runs give equal addresses. */

@@ -42,3 +42,28 @@ bool null_memory_find (uint64_t addr,
                        int *out_device);
 /* Whether every byte may be read and written by a copy. Host memory always may. */
 bool null_memory_is_backed (uint64_t addr, uint64_t n_bytes);
+
+/*
+ * Host memory that CUDA knows: pinned, registered, managed.
+ */
+
+/* The kind of memory at @addr (NULL_MEMORY_...), where CUDA knows it; else unregistered.
+ */
+int null_host_kind (uint64_t addr);
+
+/* Makes the bytes zero. Whole pages of pinned memory are given back instead of written,
+ * so that a run may move more to the host than the machine has memory. */
+void null_host_clear (void *addr, size_t n_bytes);
+
+/*
+ * The driver's virtual memory calls: physical handles mapped into reserved addresses.
+ *
+ * A handle takes its bytes from the budget when it is made and gives them back when it is
+ * released and mapped nowhere. Mappings cover handles whole, as CUDA demands.
+ */
+
+/* Whether any byte of the range has memory behind it. */
+bool null_vmm_is_mapped (uint64_t addr, uint64_t n_bytes);
+/* The mapping that holds @addr. */
+bool
+null_vmm_find (uint64_t addr, uint64_t *out_base, uint64_t *out_n_bytes, int *out_device);

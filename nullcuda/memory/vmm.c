@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/memory/vmm.h"
+#include "nullcuda/memory/memory.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/memory/memory.h"
-#include "nullcuda/memory/ranges.h"
+#include "nullcuda/ranges.h"
 #include "nullcuda/remembered.h"
 #include "nullcuda/settings.h"
 

@@ -4,9 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "nullcuda/device.h"
-#include "nullcuda/streams/graph.h"
-#include "nullcuda/memory/slab.h"
 #include "nullcuda/streams/stream.h"
+#include "nullcuda/slab.h"
 
 #define HOST_NS_PER_RECORD 500.0
 #define HOST_NS_PER_QUERY 200.0

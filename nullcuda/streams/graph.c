@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/streams/graph.h"
+#include "nullcuda/streams/stream.h"
 
 #include <stdlib.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/memory/slab.h"
+#include "nullcuda/slab.h"
 
 enum
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/streams/stream.h"
+#include <pthread.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/streams/graph.h"
 #include "nullcuda/settings.h"
+#include "nullcuda/streams/stream.h"
 
 #define HOST_NS_PER_LAUNCH 5000.0
 #define HOST_NS_PER_QUERY 200.0
@@ -276,4 +276,54 @@ NULL_API (int,
   if (error == NULL_OK)
     function (stream, NULL_OK, user);
   return error;
+}
+
+static pthread_mutex_t clock_lock = PTHREAD_MUTEX_INITIALIZER;
+static double now_ns;
+
+void
+null_clock_lock (void)
+{
+  pthread_mutex_lock (&clock_lock);
+}
+
+void
+null_clock_unlock (void)
+{
+  pthread_mutex_unlock (&clock_lock);
+}
+
+double
+null_clock_now (void)
+{
+  return now_ns;
+}
+
+void
+null_clock_spend (double ns)
+{
+  now_ns += ns;
+}
+
+void
+null_clock_reach (double at_ns)
+{
+  if (at_ns > now_ns)
+    now_ns = at_ns;
+}
+
+void
+null_clock_wait_for_all (int device)
+{
+  null_clock_lock ();
+  null_clock_reach (null_stream_last_end (device));
+  null_clock_unlock ();
+}
+
+NULL_API (double, nullcuda_now_ns, void)
+{
+  null_clock_lock ();
+  double ns = now_ns;
+  null_clock_unlock ();
+  return ns;
 }

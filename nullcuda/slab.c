@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/memory/slab.h"
+#include "nullcuda/slab.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/memory/ranges.h"
+#include "nullcuda/ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
