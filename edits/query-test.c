@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "edits/test-edits.h"
+#include "edits/test-scene.h"
 #include "planner/groups.h"
 #include "planner/test-traces.h"
 
@@ -155,9 +156,7 @@ test_sentences (void)
 
 typedef struct
 {
-  TesseraTrace *trace;
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
+  TestScene base;
   TesseraGroup *groups;
   size_t n_groups;
 } Scene;
@@ -165,11 +164,8 @@ typedef struct
 static void
 scene_begin (Scene *scene, TesseraTrace *trace)
 {
-  scene->trace = trace;
-  g_assert_cmpint (tessera_blocks_new (trace, &scene->blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (trace, scene->blocks, &scene->structure), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_group_blocks (trace, scene->blocks, scene->structure,
+  test_scene_open (&scene->base, trace);
+  g_assert_cmpint (tessera_group_blocks (trace, scene->base.blocks, scene->base.structure,
                                          &scene->groups, &scene->n_groups),
                    ==, TESSERA_OK);
 }
@@ -178,37 +174,23 @@ static void
 scene_end (Scene *scene)
 {
   tessera_groups_free (scene->groups, scene->n_groups);
-  tessera_structure_free (scene->structure);
-  tessera_blocks_free (scene->blocks);
-  tessera_trace_free (scene->trace);
+  test_scene_end (&scene->base, NULL);
 }
 
+/* By block; *out_n: how many are. */
 static guint8 *
-select_blocks (const Scene *scene, const TesseraSelector *selector)
+select_blocks (const Scene *scene, const TesseraSelector *selector, gsize *out_n)
 {
-  guint8 *selected = g_new0 (guint8, scene->blocks->n_blocks + 1);
+  const TestScene *base = &scene->base;
+  guint8 *selected = g_new0 (guint8, base->blocks->n_blocks + 1);
 
-  g_assert_cmpint (tessera_select (selector, scene->trace, scene->blocks,
-                                   scene->structure, scene->groups, scene->n_groups,
-                                   selected),
+  g_assert_cmpint (tessera_select (selector, base->trace, base->blocks, base->structure,
+                                   scene->groups, scene->n_groups, selected),
                    ==, TESSERA_OK);
+  *out_n = 0;
+  for (gsize i = 0; i < base->blocks->n_blocks; i++)
+    *out_n += selected[i];
   return selected;
-}
-
-static gsize
-count (const Scene *scene, const char *text)
-{
-  g_autofree char *error = NULL;
-  g_autofree guint8 *selected = NULL;
-  TesseraSelector selector;
-  gsize n = 0;
-
-  g_assert_true (tessera_query_parse (text, &selector, &error));
-  selected = select_blocks (scene, &selector);
-  for (gsize i = 0; i < scene->blocks->n_blocks; i++)
-    n += selected[i];
-  tessera_selector_clear (&selector);
-  return n;
 }
 
 /* Three steps of four layers: 4 parameters, then of each step a batch, 4 activations and
@@ -216,25 +198,44 @@ count (const Scene *scene, const char *text)
 static void
 test_select (void)
 {
+  static const struct
+  {
+    const char *query;
+    gsize n;
+  } cases[] = {
+    { "", 4 + 3 * 6 },
+    { "class=persistent", 4 },
+    { "size=1000", 3 },
+    { "size=8192", 3 },
+    { "size=8192 step=1", 1 },
+    { "size=8192 ordinal=0", 3 },
+    { "size=8192 ordinal=1", 0 },
+    { "size>=8192 step=1 phase=forward", 4 },
+    { "size>=8192 step=1 phase=for*d died=backward", 4 },
+    { "phase=for", 0 },
+    { "stream=1", 0 },
+    { "blocks=0,2,99", 2 },
+    { "blocks=0,2 size>=5120", 1 },
+    { "alive=3", 4 },
+    { "module=*", 0 },
+    { "group=*persistent*", 4 },
+  };
   Scene scene;
 
   scene_begin (&scene, test_trace_loop (3, 4, true));
-  g_assert_cmpuint (count (&scene, ""), ==, 4 + 3 * 6);
-  g_assert_cmpuint (count (&scene, "class=persistent"), ==, 4);
-  g_assert_cmpuint (count (&scene, "size=1000"), ==, 3);
-  g_assert_cmpuint (count (&scene, "size=8192"), ==, 3);
-  g_assert_cmpuint (count (&scene, "size=8192 step=1"), ==, 1);
-  g_assert_cmpuint (count (&scene, "size=8192 ordinal=0"), ==, 3);
-  g_assert_cmpuint (count (&scene, "size=8192 ordinal=1"), ==, 0);
-  g_assert_cmpuint (count (&scene, "size>=8192 step=1 phase=forward"), ==, 4);
-  g_assert_cmpuint (count (&scene, "size>=8192 step=1 phase=for*d died=backward"), ==, 4);
-  g_assert_cmpuint (count (&scene, "phase=for"), ==, 0);
-  g_assert_cmpuint (count (&scene, "stream=1"), ==, 0);
-  g_assert_cmpuint (count (&scene, "blocks=0,2,99"), ==, 2);
-  g_assert_cmpuint (count (&scene, "blocks=0,2 size>=5120"), ==, 1);
-  g_assert_cmpuint (count (&scene, "alive=3"), ==, 4);
-  g_assert_cmpuint (count (&scene, "module=*"), ==, 0);
-  g_assert_cmpuint (count (&scene, "group=*persistent*"), ==, 4);
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *error = NULL;
+      g_autofree guint8 *selected = NULL;
+      TesseraSelector selector;
+      gsize n;
+
+      g_assert_true (tessera_query_parse (cases[i].query, &selector, &error));
+      selected = select_blocks (&scene, &selector, &n);
+      if (n != cases[i].n)
+        g_error ("%s selects %zu blocks, not %zu", cases[i].query, n, cases[i].n);
+      tessera_selector_clear (&selector);
+    }
   scene_end (&scene);
 }
 
@@ -243,6 +244,7 @@ static void
 test_rules (void)
 {
   Scene scene;
+  const TestScene *base = &scene.base;
   g_autoptr (GRand) random = g_rand_new_with_seed (11);
   gsize n_rules = 0;
 
@@ -254,19 +256,17 @@ test_rules (void)
       g_autofree guint8 *selected = NULL;
       TesseraSelector selector;
       gboolean is_rule;
-      gsize n_selected = 0;
+      gsize n_selected;
 
       first = (guint32) g_rand_int_range (random, 0,
-                                          (gint32) (scene.blocks->n_blocks - 4 * 7));
+                                          (gint32) (base->blocks->n_blocks - 4 * 7));
       for (guint32 i = 0; i < n; i++)
         chosen[i] = first + i * 7; /* a step has seven */
       is_rule =
-          tessera_query_rule_for (scene.trace, scene.blocks, scene.structure,
+          tessera_query_rule_for (base->trace, base->blocks, base->structure,
                                   scene.groups, scene.n_groups, chosen, n, &selector);
       g_assert_cmpint (is_rule, ==, selector.blocks == NULL);
-      selected = select_blocks (&scene, &selector);
-      for (gsize i = 0; i < scene.blocks->n_blocks; i++)
-        n_selected += selected[i];
+      selected = select_blocks (&scene, &selector, &n_selected);
       g_assert_cmpuint (n_selected, ==, n);
       for (guint32 i = 0; i < n; i++)
         g_assert_true (selected[chosen[i]]);
@@ -284,14 +284,12 @@ test_similar (void)
   g_autofree guint8 *selected = NULL;
   TesseraSelector selector;
   guint32 of_first_step = 4 + 1; /* after four parameters and the batch */
-  gsize n = 0;
+  gsize n;
 
   scene_begin (&scene, test_trace_loop (3, 4, true));
-  tessera_query_similar (scene.trace, scene.blocks, scene.structure, of_first_step,
-                         &selector);
-  selected = select_blocks (&scene, &selector);
-  for (gsize i = 0; i < scene.blocks->n_blocks; i++)
-    n += selected[i];
+  tessera_query_similar (scene.base.trace, scene.base.blocks, scene.base.structure,
+                         of_first_step, &selector);
+  selected = select_blocks (&scene, &selector, &n);
   g_assert_cmpuint (n, ==, 3);
   g_assert_true (selected[of_first_step]);
   tessera_selector_clear (&selector);

@@ -303,6 +303,28 @@ test_against_model (void)
   g_assert_cmpuint (n_open, >, 10);
 }
 
+/* A trace of @events whose end has @segment and @blocks, walked back. */
+static TesseraTrace *
+rewind_trace (const TesseraSegment *segment,
+              const TesseraHeldBlock *blocks,
+              size_t n_blocks,
+              const TesseraEvent *events,
+              size_t n_events)
+{
+  TesseraTrace *trace;
+
+  import_must (tessera_trace_new (&trace));
+  trace->has_segments = segment != NULL;
+  if (segment != NULL)
+    import_must (tessera_trace_add_segment (&trace->end, segment));
+  for (size_t i = 0; i < n_blocks; i++)
+    import_must (tessera_trace_add_block (&trace->end, &blocks[i]));
+  for (size_t i = 0; i < n_events; i++)
+    import_must (tessera_trace_add_event (trace, &events[i]));
+  tessera_rewind (trace);
+  return trace;
+}
+
 /* The example at the head of start.c. */
 static void
 test_tail (void)
@@ -322,15 +344,8 @@ test_tail (void)
     { .addr = base, .size_bytes = 5 * MIB + 100, .action = TESSERA_FREE_COMPLETED },
     { .addr = base + 12 * MIB, .size_bytes = 2 * MIB, .action = TESSERA_FREE_COMPLETED },
   };
-  TesseraTrace *trace;
+  TesseraTrace *trace = rewind_trace (&segment, blocks, 1, events, G_N_ELEMENTS (events));
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
-  trace->has_segments = true;
-  g_assert_cmpint (tessera_trace_add_segment (&trace->end, &segment), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_add_block (&trace->end, &blocks[0]), ==, TESSERA_OK);
-  for (size_t i = 0; i < G_N_ELEMENTS (events); i++)
-    g_assert_cmpint (tessera_trace_add_event (trace, &events[i]), ==, TESSERA_OK);
-  tessera_rewind (trace);
   g_assert_cmpuint (trace->start.n_blocks, ==, 3);
   g_assert_cmpuint (trace->start.blocks[0].block_bytes, ==, rounded + 300 * 1024);
   g_assert_false (trace->start.blocks[0].tail_open);
@@ -354,12 +369,12 @@ test_rounding (void)
                                .action = TESSERA_FREE_COMPLETED };
   TesseraTrace *trace;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  import_must (tessera_trace_new (&trace));
   trace->has_segments = true;
   for (size_t i = 0; i < G_N_ELEMENTS (trace->settings.roundup_divisions); i++)
     trace->settings.roundup_divisions[i] = 2;
-  g_assert_cmpint (tessera_trace_add_segment (&trace->end, &segment), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
+  import_must (tessera_trace_add_segment (&trace->end, &segment));
+  import_must (tessera_trace_add_event (trace, &event));
   tessera_rewind (trace);
   g_assert_cmpuint (trace->start.n_blocks, ==, 1);
   g_assert_cmpuint (trace->start.blocks[0].block_bytes, ==, 384 * 1024);
@@ -393,12 +408,12 @@ test_pool_of_class (void)
       TesseraTrace *trace;
       uint16_t id;
 
-      g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+      import_must (tessera_trace_new (&trace));
       g_assert_cmpint (
           tessera_trace_add_pool (trace, (TesseraPoolId){ .user_id = 3 }, &id), ==,
           TESSERA_OK);
       trace->has_segments = true;
-      g_assert_cmpint (tessera_trace_add_segment (&trace->end, &segment), ==, TESSERA_OK);
+      import_must (tessera_trace_add_segment (&trace->end, &segment));
       for (size_t k = 0; k < G_N_ELEMENTS (events); k++)
         {
           TesseraEvent event = events[k];
@@ -406,7 +421,7 @@ test_pool_of_class (void)
           event.addr = base + 40 * MIB;
           event.size_bytes = cases[i].size_bytes;
           event.stack = TESSERA_NONE;
-          g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
+          import_must (tessera_trace_add_event (trace, &event));
         }
       tessera_rewind (trace);
       for (size_t k = 0; k < trace->n_events; k++)
@@ -428,23 +443,18 @@ test_sizes_that_differ (void)
     { .addr = base, .size_bytes = 3 * MIB, .action = TESSERA_ALLOC },
     { .addr = base + 4 * MIB, .size_bytes = 3 * MIB, .action = TESSERA_ALLOC },
   };
-  TesseraTrace *trace;
+  const TesseraHeldBlock blocks[] = {
+    { .addr = base,
+      .size_bytes = 2 * MIB,
+      .block_bytes = 2 * MIB,
+      .state = TESSERA_BLOCK_LIVE },
+    { .addr = base + 4 * MIB,
+      .size_bytes = 3 * MIB,
+      .block_bytes = 3 * MIB,
+      .state = TESSERA_BLOCK_LIVE },
+  };
+  TesseraTrace *trace = rewind_trace (&segment, blocks, 2, events, G_N_ELEMENTS (events));
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
-  trace->has_segments = true;
-  g_assert_cmpint (tessera_trace_add_segment (&trace->end, &segment), ==, TESSERA_OK);
-  for (uint64_t i = 0; i < 2; i++)
-    {
-      const TesseraHeldBlock block = { .addr = base + 4 * i * MIB,
-                                       .size_bytes = (2 + i) * MIB,
-                                       .block_bytes = (2 + i) * MIB,
-                                       .state = TESSERA_BLOCK_LIVE };
-
-      g_assert_cmpint (tessera_trace_add_block (&trace->end, &block), ==, TESSERA_OK);
-    }
-  for (size_t i = 0; i < G_N_ELEMENTS (events); i++)
-    g_assert_cmpint (tessera_trace_add_event (trace, &events[i]), ==, TESSERA_OK);
-  tessera_rewind (trace);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "note.size_differs"), ==,
                    "1 sizes differ between entries and the end");
   tessera_trace_free (trace);
@@ -478,10 +488,10 @@ test_sizes_of_frees (void)
       };
       TesseraTrace *trace;
 
-      g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+      import_must (tessera_trace_new (&trace));
       trace->has_segments = i % 2;
       for (size_t k = 0; k < G_N_ELEMENTS (events); k++)
-        g_assert_cmpint (tessera_trace_add_event (trace, &events[k]), ==, TESSERA_OK);
+        import_must (tessera_trace_add_event (trace, &events[k]));
       tessera_rewind (trace);
       g_assert_cmpstr (tessera_trace_get_meta (trace, "note.size_differs"), ==,
                        cases[i / 2].says);
@@ -510,15 +520,8 @@ test_wrong_address (void)
     { .addr = base + 1024, .size_bytes = 512, .action = TESSERA_FREE_COMPLETED },
     { .addr = base + 512 * 1024, .size_bytes = 2048, .action = TESSERA_ALLOC },
   };
-  TesseraTrace *trace;
+  TesseraTrace *trace = rewind_trace (&segment, &block, 1, events, G_N_ELEMENTS (events));
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
-  trace->has_segments = true;
-  g_assert_cmpint (tessera_trace_add_segment (&trace->end, &segment), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_add_block (&trace->end, &block), ==, TESSERA_OK);
-  for (size_t i = 0; i < G_N_ELEMENTS (events); i++)
-    g_assert_cmpint (tessera_trace_add_event (trace, &events[i]), ==, TESSERA_OK);
-  tessera_rewind (trace);
   g_assert_cmpuint (trace->start.n_blocks, ==, 0);
   g_assert_nonnull (tessera_trace_get_meta (trace, "note.alloc_not_live"));
   tessera_trace_free (trace);
@@ -535,7 +538,7 @@ test_nonsense (void)
       TesseraTrace *trace;
       uint64_t end = 0;
 
-      g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+      import_must (tessera_trace_new (&trace));
       trace->has_segments = true;
       for (int i = 0; i < 10; i++)
         {
@@ -551,9 +554,8 @@ test_nonsense (void)
             .state = TESSERA_BLOCK_LIVE,
           };
 
-          g_assert_cmpint (tessera_trace_add_segment (&trace->end, &segment), ==,
-                           TESSERA_OK);
-          g_assert_cmpint (tessera_trace_add_block (&trace->end, &block), ==, TESSERA_OK);
+          import_must (tessera_trace_add_segment (&trace->end, &segment));
+          import_must (tessera_trace_add_block (&trace->end, &block));
         }
       for (int i = 0; i < 300; i++)
         {
@@ -564,7 +566,7 @@ test_nonsense (void)
                 (uint8_t) g_rand_int_range (random, TESSERA_ALLOC, TESSERA_MARK + 1),
           };
 
-          g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
+          import_must (tessera_trace_add_event (trace, &event));
         }
       tessera_rewind (trace);
       for (size_t i = 0; i < trace->start.n_segments; i++)
