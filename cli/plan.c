@@ -6,18 +6,17 @@
 #include <stdio.h>
 
 #include "cli/process.h"
-#include "cli/regions.h"
 #include "cli/tell.h"
 
 #define MOST_SECONDS 1000000
 
-static char *steps, *strategy, *regions_text, *resume, *most_length, *most_batch;
+static char *steps, *strategy, *most_length, *most_batch;
 static double time_limit_s;
-static gboolean keeps_best;
+static gboolean keeps_best, no_regions;
 static gint64 budget;
 
 static void
-print_json (const CliStudy *study, const CliRegions *regions)
+print_json (const CliStudy *study)
 {
   const TesseraPlan *plan = study->plan;
   JsonBuilder *json = cli_json_new ();
@@ -36,7 +35,6 @@ print_json (const CliStudy *study, const CliRegions *regions)
   cli_json_integer (json, "rooms", plan->n_rooms);
   cli_json_integer (json, "region_bytes",
                     tessera_plan_pool_bytes (plan) - plan->height_bytes);
-  cli_json_regions (json, regions);
   cli_json_number (json, "seconds", study->plan_seconds);
   cli_json_text (json, "strategy", plan->strategy);
   cli_json_edits (json, study);
@@ -77,7 +75,7 @@ format_bound (const TesseraPlan *plan)
 }
 
 static void
-print_text (const CliStudy *study, const TesseraPlan *resumed)
+print_text (const CliStudy *study)
 {
   const TesseraPlan *plan = study->plan;
   const TesseraLayout *planned = study->planned;
@@ -89,9 +87,6 @@ print_text (const CliStudy *study, const TesseraPlan *resumed)
   char worse[160];
 
   cli_print_edits (study);
-  if (resumed != NULL)
-    printf ("goes on from a plan of %s; planning without it may give another than this\n",
-            TESSERA_SIZE (resumed->height_bytes));
   cli_print_warnings (study);
   printf ("height %s, %s, %zu slots, %zu groups, %.2f s\n",
           TESSERA_SIZE (plan->height_bytes), bound, plan->n_slots, plan->n_groups,
@@ -129,7 +124,7 @@ parse_most (const char *text, uint64_t *most)
 }
 
 static void
-read_options (TesseraPlanOptions *options, TesseraParameters *most, CliRegions *regions)
+read_options (TesseraPlanOptions *options, TesseraParameters *most)
 {
   static const char *const strategies[] = {
     [TESSERA_STRATEGY_FREE] = "free", [TESSERA_STRATEGY_STALLOC] = "stalloc", NULL
@@ -140,8 +135,6 @@ read_options (TesseraPlanOptions *options, TesseraParameters *most, CliRegions *
     cli_usage ("--steps takes A or A-B, not \"%s\"", steps);
   if (chosen < 0)
     cli_usage ("--strategy takes free or stalloc, not %s", strategy);
-  if (!cli_parse_regions (regions_text, regions))
-    cli_usage ("--regions takes none, auto, curve or a size, not %s", regions_text);
   cli_read_least ("--budget", budget, 0, "a number of work units");
   if (!(time_limit_s >= 0 && time_limit_s <= MOST_SECONDS))
     cli_usage ("--time-limit takes seconds, 0 (none) to %d", MOST_SECONDS);
@@ -150,24 +143,10 @@ read_options (TesseraPlanOptions *options, TesseraParameters *most, CliRegions *
   if (!parse_most (most_length, &most->length))
     cli_usage ("--max-length takes a number, 1 or more");
   options->strategy = (TesseraStrategy) chosen;
-  options->regions_for_large = regions->kind != CLI_REGIONS_SMALL;
+  options->without_regions = no_regions;
   options->work_budget = (uint64_t) budget;
   options->time_limit_s = time_limit_s;
   options->keeps_best = keeps_best;
-}
-
-/* The plan to go on from; the planner judges the rest of it. */
-static TesseraPlan *
-load_resumed (const TesseraHistory *history)
-{
-  TesseraPlan *plan = cli_load_plan (resume);
-
-  if (!tessera_history_made_plan (history, plan))
-    cli_fail_with ("planning can't go on from %s: it was made with other edits than "
-                   "those that stand now",
-                   resume);
-  cli_accept_plan (resume, plan, NULL);
-  return plan;
 }
 
 static int
@@ -176,24 +155,17 @@ run_plan (int n_files, char **files)
   g_auto (CliStudy) study = { 0 };
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   TesseraLengthsOptions by_length = { 0 };
-  TesseraPlan *resumed = NULL;
-  CliRegions regions;
 
-  read_options (&options, &by_length.most, &regions);
+  read_options (&options, &by_length.most);
   cli_study_open (&study, files[0]);
   options.progress = cli_progress ("planning");
   options.listener = cli_listener ();
   cli_study_edits (&study, &options);
   by_length.edits = options.edits;
   by_length.n_edits = options.n_edits;
-  if (resume != NULL)
-    resumed = load_resumed (study.history);
-  options.resumed = resumed;
-  options.resumed_name = resume;
   cli_process_ask_on_interrupt (keeps_best);
   cli_study_plan (&study, &options);
   cli_study_unedited (&study, &options);
-  cli_study_regions (&study, &regions);
   cli_process_ask_on_interrupt (false);
   cli_study_laws (&study, &by_length);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
@@ -201,27 +173,21 @@ run_plan (int n_files, char **files)
     cli_must (tessera_plan_save (study.plan, cli_given.output, cli_error ()));
   cli_progress_end ();
   if (cli_given.json)
-    print_json (&study, &regions);
+    print_json (&study);
   else
-    {
-      print_text (&study, resumed);
-      cli_print_regions (&study, &regions);
-    }
-  tessera_plan_free (resumed);
+    print_text (&study);
   return CLI_DONE;
 }
 
 static const GOptionEntry plan_options[] = {
   CLI_OPTION_OUTPUT ("The plan to write", "P.tsp"),
   CLI_OPTION_FORCE,
-  CLI_OPTION ("regions",
+  CLI_OPTION ("no-regions",
               0,
-              STRING,
-              &regions_text,
-              "Of dynamic requests: space above the slots: none, SIZE, auto (what "
-              "reserves least in simulation), or curve (what several sizes are worth); "
-              "what small blocks need is the default",
-              "SIZE"),
+              NONE,
+              &no_regions,
+              "Dynamic requests: no space above the slots for small blocks without room",
+              NULL),
   CLI_OPTION ("steps", 0, STRING, &steps, "Plan from these steps only", "A-B"),
   CLI_OPTION_EDITS,
   CLI_OPTION_NO_EDITS,
@@ -245,12 +211,6 @@ static const GOptionEntry plan_options[] = {
               &keeps_best,
               "Stopped by ctrl-C, keep the best plan so far",
               NULL),
-  CLI_OPTION ("resume",
-              0,
-              FILENAME,
-              &resume,
-              "Go on from this plan of FILE: never higher, and it says so",
-              "P.tsp"),
   CLI_OPTION ("max-length",
               0,
               STRING,

@@ -180,7 +180,6 @@ cli_study_unedited (CliStudy *study, const TesseraPlanOptions *options)
   bare.edits = NULL;
   bare.n_edits = 0;
   bare.work_budget = 1;
-  bare.resumed = NULL;
   bare.listener = NULL;
   cli_must (tessera_plan_trace (study->trace, study->blocks, study->structure, &bare,
                                 cli_error (), &plan));

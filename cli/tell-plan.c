@@ -34,10 +34,6 @@ cli_json_proof (JsonBuilder *json, const TesseraPlan *plan)
     cli_json_null (json, "optimal");
   cli_json_text (json, "proof", proof);
   cli_json_text (json, "cut_short", cuts[plan->cut_short]);
-  if (plan->resumed_digest != 0)
-    cli_json_digest (json, "resumed_digest", plan->resumed_digest);
-  else
-    cli_json_null (json, "resumed_digest");
   if (plan->time_limit_s > 0)
     cli_json_number (json, "time_limit_s", plan->time_limit_s);
   else

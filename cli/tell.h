@@ -48,8 +48,8 @@ void cli_json_recording (JsonBuilder *json, const CliStudy *study);
 /* "optimal (proven)" or how far the height is above what is proven; to be freed. */
 char *cli_proof_text (const TesseraPlan *plan);
 /* proven_bound_bytes, gap (0.01: one percent above it), optimal (true, or null: not
- * known), proof (the sentence), cut_short (null, "time" or "person"), resumed_digest (of
- * the plan that it goes on from, null: none) and time_limit_s (null: none). */
+ * known), proof (the sentence), cut_short (null, "time" or "person") and
+ * time_limit_s (null: none). */
 void cli_json_proof (JsonBuilder *json, const TesseraPlan *plan);
 /* What stands behind "followable: "; to be freed. "followable": "yes", "same batches
  * only", "no"; "follow_reason". */

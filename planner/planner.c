@@ -9,7 +9,6 @@
 #include "planner/kinds/plan.h"
 #include "planner/plan/build.h"
 #include "planner/plan/cap.h"
-#include "planner/plan/resume.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -182,8 +181,6 @@ make (TesseraPlanBuild *build)
     status = describe_run (build);
   if (status == TESSERA_OK)
     status = lay_out (build);
-  if (status == TESSERA_OK)
-    status = tessera_resume_settle (build);
   build->plan->slot_digest = tessera_plan_digest (build->plan);
   return status;
 }
@@ -241,8 +238,6 @@ tessera_plan_trace (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     status = tessera_run_init (trace, build.blocks, structure, options->first_step,
                                options->last_step, error, &build.run);
-  if (status == TESSERA_OK)
-    status = tessera_resume_check (&build);
   if (status == TESSERA_OK)
     status = make (&build);
   if (status == TESSERA_OK)

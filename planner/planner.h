@@ -24,16 +24,11 @@ typedef struct
   TesseraEditConflict *out_conflict; /* (nullable): set on TESSERA_REFUSED */
   bool is_preview; /* as fast as can be: @former repaired, or one order. What is kept
                       and exported is planned without */
-  const TesseraPlan *former;  /* (nullable): of a preview: a plan of the same trace and
-                                structure, made before; where its slots lie is a hint. A
-                                full plan never looks at it */
-  const TesseraPlan *resumed; /* (nullable): of the same trace, made with these options
-                                 before, whoever wrote its file: planning goes on from it
-                                 and never ends higher. Depends on it, and says so
-                                 (resumed_digest). TESSERA_REFUSED where it does not fit */
-  const char *resumed_name;   /* (nullable): what the sentence of that calls it */
-  bool regions_for_large; /* dynamic requests: regions for large blocks too (regions.h) */
-  int64_t first_step;     /* plan from these steps only (numbers as shown); -1: all */
+  const TesseraPlan *former; /* (nullable): of a preview: a plan of the same trace and
+                               structure, made before; where its slots lie is a hint. A
+                               full plan never looks at it */
+  bool without_regions;      /* dynamic requests: none for small blocks above the slots */
+  int64_t first_step;        /* plan from these steps only (numbers as shown); -1: all */
   int64_t last_step;
   uint32_t n_threads;   /* 0: one per processor */
   uint64_t work_budget; /* 0: default */

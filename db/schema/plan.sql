@@ -31,10 +31,7 @@ CREATE TABLE plan (
   cut_short          INTEGER NOT NULL, -- 0: planned to the end, 1: its time was up, 2: a person
                                        -- stopped it. Then planning again gives another plan
   time_limit_s       REAL NOT NULL,    -- seconds; 0: none
-  work_budget        INTEGER NOT NULL, -- units of work; 0: as many as the planner thinks right
-  resumed_digest     INTEGER NOT NULL  -- slot_digest of the plan that this one was planned on
-                                       -- from: without that one planning again may give
-                                       -- another; 0: none
+  work_budget        INTEGER NOT NULL  -- units of work; 0: as many as the planner thinks right
 ) STRICT;
 
 CREATE TABLE phase_name (

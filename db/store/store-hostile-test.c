@@ -289,8 +289,7 @@ static const struct
     "n_positions,"
     " trace_fingerprint, slot_digest, device, n_streams, followable,"
     " checked, follow_reason, strategy, source, world, rank, device_bytes, torch,"
-    " proven_bound_bytes, cut_short, time_limit_s, work_budget,"
-    " resumed_digest"
+    " proven_bound_bytes, cut_short, time_limit_s, work_budget"
     " FROM plan",
     "*plan, row 1, it repeats*" },
   { "UPDATE block_group SET kind = 5", "*kind is 5*" },

@@ -227,8 +227,7 @@ static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, proven_bound_bytes, BYTES),
   COLUMN (TesseraPlan, cut_short, U8, BELOW (CUTS)),
   COLUMN (TesseraPlan, time_limit_s, REAL),
-  COLUMN (TesseraPlan, work_budget, BYTES),
-  COLUMN (TesseraPlan, resumed_digest, BITS)
+  COLUMN (TesseraPlan, work_budget, BYTES)
 };
 TABLE (plan, "plan", "plan_index", TesseraPlan, plan_columns);
 

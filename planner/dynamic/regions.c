@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "allocator/follow/rooms.h"
-#include "planner/regions.h"
 
 /* As good as endless. */
 #define ENDLESS (UINT64_C (1) << 44)
+#define MOST_REGIONS 64 /* streams and size classes; more do without */
 
 /* A guest comes or goes. */
 typedef struct
@@ -29,7 +29,7 @@ typedef struct
   TesseraGuests *guests;
   Move *moves;
   uint64_t *offsets; /* of guests; UINT64_MAX: it lies nowhere */
-  uint64_t tops[TESSERA_MAX_REGIONS];
+  uint64_t tops[MOST_REGIONS];
 } Rehearsal;
 
 static int
@@ -101,7 +101,7 @@ play (Rehearsal *rehearsal, TesseraRooms *rooms, const TesseraTaken *nothing)
 static void
 add_regions (TesseraPlan *plan)
 {
-  for (size_t i = 0; i < plan->n_rooms && plan->n_regions < TESSERA_MAX_REGIONS; i++)
+  for (size_t i = 0; i < plan->n_rooms && plan->n_regions < MOST_REGIONS; i++)
     {
       const TesseraRoom *room = &plan->rooms[i];
       bool is_there = false;
@@ -120,7 +120,7 @@ add_regions (TesseraPlan *plan)
 }
 
 static void
-set_regions (Rehearsal *rehearsal, bool with_large)
+set_regions (Rehearsal *rehearsal)
 {
   TesseraPlan *plan = rehearsal->plan;
   size_t n_regions = plan->n_regions;
@@ -132,7 +132,7 @@ set_regions (Rehearsal *rehearsal, bool with_large)
 
       /* Large ones: expandable rules take no more for them than a region would, and give
          it back (docs/PLANNER.md). */
-      if (rehearsal->tops[k] == 0 || (!region.is_small && !with_large))
+      if (rehearsal->tops[k] == 0 || !region.is_small)
         continue;
       region.begin_bytes = tessera_plan_pool_bytes (plan);
       region.end_bytes = region.begin_bytes + rehearsal->tops[k];
@@ -143,8 +143,7 @@ set_regions (Rehearsal *rehearsal, bool with_large)
 TesseraStatus
 tessera_find_regions (TesseraPlan *plan,
                       const TesseraBlocks *blocks,
-                      TesseraGuests *guests,
-                      bool with_large)
+                      TesseraGuests *guests)
 {
   Rehearsal rehearsal = { .plan = plan,
                           .blocks = blocks,
@@ -156,7 +155,7 @@ tessera_find_regions (TesseraPlan *plan,
   TesseraTaken *nothing = NULL;
   TesseraStatus status = TESSERA_NO_MEMORY;
 
-  plan->regions = calloc (TESSERA_MAX_REGIONS, sizeof *plan->regions);
+  plan->regions = calloc (MOST_REGIONS, sizeof *plan->regions);
   if (rehearsal.moves && rehearsal.offsets && plan->regions)
     status = tessera_taken_new (NULL, 0, &nothing);
   if (status == TESSERA_OK)
@@ -168,7 +167,7 @@ tessera_find_regions (TesseraPlan *plan,
   if (status == TESSERA_OK)
     {
       play (&rehearsal, &rooms, nothing);
-      set_regions (&rehearsal, with_large);
+      set_regions (&rehearsal);
     }
   tessera_rooms_clear (&rooms);
   tessera_taken_free (nothing);

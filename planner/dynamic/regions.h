@@ -9,9 +9,8 @@
 #include "planner/dynamic/guests.h"
 
 /* Serves the dynamic requests of the trace from the rooms of the plan and gives it
- * regions for those that find none, @with_large: for large blocks as well.
+ * regions for those that find none: for small blocks.
  * TESSERA_OK or TESSERA_NO_MEMORY. */
 TESSERA_MUST_USE TesseraStatus tessera_find_regions (TesseraPlan *plan,
                                                      const TesseraBlocks *blocks,
-                                                     TesseraGuests *guests,
-                                                     bool with_large);
+                                                     TesseraGuests *guests);

@@ -209,9 +209,8 @@ tessera_build_rooms (TesseraPlanBuild *build)
   status = list_rooms (build->plan, &guests);
   if (status == TESSERA_OK)
     status = tessera_find_holes (build->plan, are_sizes_apart (build));
-  if (status == TESSERA_OK)
-    status = tessera_find_regions (build->plan, build->blocks, &guests,
-                                   build->options->regions_for_large);
+  if (status == TESSERA_OK && !build->options->without_regions)
+    status = tessera_find_regions (build->plan, build->blocks, &guests);
   free (guests.guests);
   return status;
 }

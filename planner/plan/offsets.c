@@ -43,18 +43,11 @@ tessera_build_settle_cut (TesseraPlanBuild *build, const TesseraPacking *packing
   return TESSERA_OK;
 }
 
-/* The plan before, where it is to be looked at. */
-static const TesseraPlan *
-hint_of (const TesseraPlanBuild *build)
-{
-  return build->options->is_preview ? build->options->former : build->options->resumed;
-}
-
 /* Where the items lay in the plan before, by their blocks: for the caller to free. */
 static TesseraStatus
 find_former (const TesseraPlanBuild *build, uint64_t **out_former)
 {
-  const TesseraPlan *before = hint_of (build), *plan = build->plan;
+  const TesseraPlan *before = build->options->former, *plan = build->plan;
   size_t n_blocks = build->blocks->n_blocks;
   uint64_t *of_block = malloc ((n_blocks + 1) * sizeof *of_block);
   uint64_t *former = malloc ((build->n_items + 1) * sizeof *former);
@@ -100,12 +93,12 @@ pack_freely (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_pac
   uint64_t *former = NULL;
   TesseraStatus status = TESSERA_OK;
 
-  if (hint_of (build) != NULL)
+  if (build->options->is_preview && build->options->former != NULL)
     status = find_former (build, &former);
   options.former = former;
   if (status == TESSERA_OK)
     status = tessera_pack (build->items, build->n_items, &options, offsets, out_packing);
-  if (status == TESSERA_OK && !build->options->is_preview && former == NULL)
+  if (status == TESSERA_OK && !build->options->is_preview)
     status = tessera_unheld_improve (build->items, build->n_items, &options, offsets,
                                      out_packing);
   free (former);

@@ -153,7 +153,7 @@ try_pairs (TesseraPlanBuild *build)
   return TESSERA_OK;
 }
 
-/* As the plan that is repaired, or gone on from, has them. */
+/* As the plan that is repaired has them. */
 static TesseraStatus
 repeat_pairs (TesseraPlanBuild *build)
 {
@@ -169,7 +169,7 @@ TesseraStatus
 tessera_build_pairs (TesseraPlanBuild *build)
 {
   const TesseraPlanOptions *options = build->options;
-  const TesseraPlan *before = options->is_preview ? options->former : options->resumed;
+  const TesseraPlan *before = options->is_preview ? options->former : NULL;
   TesseraStatus status;
 
   build->load_bytes = build->singles_bytes = 0;

@@ -63,7 +63,6 @@ def plan_commands(plan, base, trace, out):
     yield "compare", plan, base, "--json"
     yield "simulate", trace, "--policy", f"plan:{plan}"
     yield "simulate", trace, "--policy", f"plan:{plan}", "--by-length"
-    yield "plan", trace, "--resume", plan, "-o", out / "again.tsp"
     yield "plan", trace, "--edits", plan
     yield "edits", "apply", out / "copy.tsr", plan
     yield "edits", "add", out / "copy.tsr", "--kind", "pin", "--what", "blocks=1-2", "--at", "0", "--shape", plan

@@ -76,11 +76,7 @@ right_tooltip (const TesseraFollowed *planned)
     g_string_append_printf (text, ", with %zu edit%s", plan->n_edits,
                             plan->n_edits == 1 ? "" : "s");
   if (plan->cut_short != TESSERA_CUT_NOT)
-    g_string_append (text, "\nCut short: planning again makes the full plan, planning "
-                           "on goes on from this");
-  if (plan->resumed_digest != 0)
-    g_string_append (text, "\nGone on from a plan that was made before: planning again "
-                           "begins anew and may give another");
+    g_string_append (text, "\nCut short: planning again makes the full plan");
   if (plan->follow_reason != NULL && *plan->follow_reason != '\0')
     g_string_append_printf (text, "\n%s", plan->follow_reason);
   return g_string_free (text, FALSE);

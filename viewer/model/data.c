@@ -378,9 +378,6 @@ tessera_followed_new (TesseraData *data,
   TesseraPlanOptions options = { .strategy = request->strategy,
                                  .is_preview = request->is_preview,
                                  .former = former != NULL ? former->plan : NULL,
-                                 .resumed = request->goes_on && former != NULL
-                                                ? former->plan
-                                                : NULL,
                                  .out_conflict = out_conflict,
                                  .first_step = -1,
                                  .last_step = -1,

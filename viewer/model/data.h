@@ -122,7 +122,6 @@ typedef struct
 {
   TesseraStrategy strategy;
   gboolean is_preview; /* made at once, to be looked at until the full plan is there */
-  gboolean goes_on;    /* from the plan that stood, as `tessera plan --resume` does */
   uint32_t generation; /* of the session's edits: which stood */
 } TesseraPlanRequest;
 
@@ -146,8 +145,7 @@ typedef struct
 } TesseraPlanWatch;
 
 /* @history: (nullable): edits to be applied.
- * @former: (nullable): the plan that stands; a hint for a preview, and what a plan goes
- * on from.
+ * @former: (nullable): the plan that stands; a hint for a preview.
  * @out_conflict: (nullable): set on TESSERA_REFUSED. */
 TesseraStatus tessera_followed_new (TesseraData *data,
                                     const TesseraPlanRequest *request,

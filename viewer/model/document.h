@@ -157,11 +157,6 @@ void tessera_document_close (TesseraDocument *self);
 void tessera_document_plan (TesseraDocument *self);
 /* The same, with a preview of it at once. */
 void tessera_document_plan_at_once (TesseraDocument *self);
-/* Plans on from the plan that stands, as `tessera plan --resume` does: never higher, and
- * what comes of it is the same as there, as often as it is done. */
-void tessera_document_go_on (TesseraDocument *self);
-/* NULL: it can be done. Else the reason, a sentence. */
-const char *tessera_document_why_no_going_on (TesseraDocument *self);
 /* Stops the most recent of the works that run; opening first. */
 void tessera_document_cancel (TesseraDocument *self);
 gboolean tessera_document_is_busy (TesseraDocument *self);

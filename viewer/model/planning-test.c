@@ -108,72 +108,6 @@ test_stop_keeps_best (TestSession *f, gconstpointer unused)
   g_assert_cmpuint (tessera_document_n_kept (f->document), ==, 2);
 }
 
-/* What planning on from a plan gives with nobody looking on. */
-static uint64_t
-digest_from (TestSession *f, const TesseraPlan *before)
-{
-  const TesseraData *data = f->document->data;
-  TesseraPlanOptions options = { .first_step = -1, .last_step = -1, .resumed = before };
-  TesseraPlan *plan;
-  TesseraError error = { 0 };
-  uint64_t digest;
-
-  g_assert_cmpint (tessera_plan_trace (data->trace, data->blocks, data->structure,
-                                       &options, &error, &plan),
-                   ==, TESSERA_OK);
-  digest = plan->slot_digest;
-  tessera_plan_free (plan);
-  return digest;
-}
-
-/* Goes on and compares; the plan that stood before is kept beside it. */
-static void
-go_on (TestSession *f)
-{
-  TesseraFollowed *before = tessera_followed_ref (f->document->planned);
-
-  g_assert_null (tessera_document_why_no_going_on (f->document));
-  tessera_document_go_on (f->document);
-  g_assert_nonnull (tessera_document_why_no_going_on (f->document));
-  test_session_settle (f);
-  g_assert_true (f->document->planned != before);
-  g_assert_cmpint (f->document->planned->plan->cut_short, ==, TESSERA_CUT_NOT);
-  g_assert_cmpuint (f->document->planned->plan->resumed_digest, ==,
-                    before->plan->slot_digest);
-  g_assert_cmpuint (f->document->planned->plan->height_bytes, <=,
-                    before->plan->height_bytes);
-  g_assert_cmpuint (f->document->planned->plan->slot_digest, ==,
-                    digest_from (f, before->plan));
-  g_assert_cmpstr (tessera_document_plan_name (f->document, f->document->planned), ==,
-                   "free, gone on");
-  g_assert_null (tessera_document_why_no_export (f->document));
-  tessera_followed_unref (before);
-}
-
-/* As `tessera plan --resume` does, also twice; not with other edits, nor under a cap. */
-static void
-test_goes_on (TestSession *f, gconstpointer unused)
-{
-  TesseraEdit made = tessera_edit_of (TESSERA_EDIT_CAP);
-
-  WAIT (is_planning (f), SLOW_MS);
-  tessera_document_cancel (f->document);
-  test_session_settle (f);
-  assert_cut_short (f);
-  go_on (f);
-  go_on (f);
-  g_assert_cmpuint (tessera_document_n_kept (f->document), ==, 2);
-  made.at = f->document->planned->plan->height_bytes * 2 / 512 * 512;
-  tessera_document_select (f->document, 0);
-  tessera_document_edit_selection (f->document, &made, FALSE);
-  WAIT (tessera_document_n_standing (f->document) == 1, SLOW_MS);
-  tessera_document_cancel (f->document);
-  test_session_settle (f);
-  g_assert_nonnull (strstr (tessera_document_why_no_going_on (f->document), "cap"));
-  tessera_document_go_on (f->document);
-  g_assert_null (f->document->jobs[TESSERA_WORK_PLAN]);
-}
-
 /* At the first moment, where the preview is likely to be lower. */
 static void
 test_never_above_preview (TestSession *f, gconstpointer unused)
@@ -254,7 +188,6 @@ main (int argc, char **argv)
   g_test_add ("/planning/" name, TestSession, NULL, set_up, function,                    \
               test_session_tear_down)
   ADD ("a stop keeps the best", test_stop_keeps_best);
-  ADD ("goes on", test_goes_on);
   ADD ("never above the preview", test_never_above_preview);
   ADD ("what was dropped is gone", test_dropped_is_gone);
   ADD ("told seldom", test_told_seldom);

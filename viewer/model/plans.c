@@ -149,7 +149,7 @@ seek_needs (TesseraDocument *self)
 }
 
 static void
-start_plan (TesseraDocument *self, gboolean is_preview, gboolean goes_on)
+start_plan (TesseraDocument *self, gboolean is_preview)
 {
   TesseraWorkInput *input;
 
@@ -157,7 +157,6 @@ start_plan (TesseraDocument *self, gboolean is_preview, gboolean goes_on)
     return;
   input = tessera_work_input_new (self);
   input->request.is_preview = is_preview;
-  input->request.goes_on = goes_on;
   input->history = tessera_history_copy (self->history);
   input->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
   if (self->sheets[TESSERA_SIDE_RIGHT] != NULL)
@@ -181,7 +180,7 @@ plan_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
     tessera_document_changed (self, TESSERA_CHANGED_EDITS);
   if (status == TESSERA_OK && input->request.is_preview && input->path == NULL &&
       input->shown == NULL)
-    start_plan (self, FALSE, FALSE);
+    start_plan (self, FALSE);
   else
     seek_needs (self);
 }
@@ -189,52 +188,13 @@ plan_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
 void
 tessera_document_plan (TesseraDocument *self)
 {
-  start_plan (self, FALSE, FALSE);
-}
-
-static gboolean
-has_cap (TesseraDocument *self)
-{
-  size_t n;
-  const TesseraEdit *edits = tessera_history_get (self->history, &n);
-
-  n = tessera_history_get_n_standing (self->history);
-  for (size_t i = 0; i < n; i++)
-    if (edits[i].kind == TESSERA_EDIT_CAP)
-      return TRUE;
-  return FALSE;
-}
-
-/* What the planner would refuse, or could not win. It judges the rest. */
-const char *
-tessera_document_why_no_going_on (TesseraDocument *self)
-{
-  if (self->data == NULL)
-    return "Open a trace first";
-  if (self->jobs[TESSERA_WORK_PLAN] != NULL)
-    return "The plan is still being made";
-  if (self->planned == NULL)
-    return "There is no plan yet: make one first";
-  if (has_cap (self))
-    return "Under a cap it is decided anew which blocks have slots: plan again instead";
-  if (!tessera_document_is_plan_current (self) || !self->is_plan_of_edits)
-    return "The plan is not of the edits that stand: plan again first";
-  if (tessera_plan_is_optimal (self->planned->plan))
-    return "It is proven that no plan is lower";
-  return NULL;
-}
-
-void
-tessera_document_go_on (TesseraDocument *self)
-{
-  if (tessera_document_why_no_going_on (self) == NULL)
-    start_plan (self, FALSE, TRUE);
+  start_plan (self, FALSE);
 }
 
 void
 tessera_document_plan_at_once (TesseraDocument *self)
 {
-  start_plan (self, TRUE, FALSE);
+  start_plan (self, TRUE);
 }
 
 void
@@ -448,8 +408,6 @@ name_of (const TesseraFollowed *followed, const char *path)
   name = g_string_new (strategies[followed->request.strategy]);
   if (n_edits > 0)
     g_string_append_printf (name, ", %zu edit%s", n_edits, n_edits == 1 ? "" : "s");
-  if (followed->plan->resumed_digest != 0)
-    g_string_append (name, ", gone on");
   if (followed->plan->cut_short != TESSERA_CUT_NOT)
     g_string_append (name, ", cut short");
   return g_string_free (name, FALSE);

@@ -120,7 +120,7 @@ save_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
       g_free (self->notice);
       self->notice = g_strdup_printf (
           is_cut ? "The plan was checked and written to %s: cut short, "
-                   "planning again makes the full one, planning on goes on from it."
+                   "planning again makes the full one."
           : input->what == TESSERA_SAVE_PLAN ? "The plan was checked and written to %s."
                                              : "%s was written.",
           input->path);

@@ -261,7 +261,6 @@ typedef struct
   TesseraPanel panel;
   GtkWidget *box;   /* of the rows */
   GArray *rows;     /* Row */
-  GtkWidget *on;    /* button */
   gboolean filling; /* buttons follow, they are not pressed */
 } Plans;
 
@@ -441,17 +440,6 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   Plans *self = user;
 
   /* What is off says why; what is on, what it does. */
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS |
-              TESSERA_CHANGED_WORK))
-    {
-      const char *why = tessera_document_why_no_going_on (document);
-
-      tessera_set_tip (self->on,
-                       why != NULL
-                           ? why
-                           : "Go on from the plan on the right instead of anew: never "
-                             "higher, and the same as tessera plan --resume makes of it");
-    }
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_PLANS))
     show_rows (self);
 }
@@ -474,10 +462,7 @@ tessera_plans_view_new (TesseraDocument *document)
       "Keep the plan on the right under a name of its own, whatever is planned");
 
   gtk_widget_set_hexpand (title, TRUE);
-  self->on = small_button_new ("Plan on", "win.plan-on", NULL);
-  gtk_widget_set_name (self->on, "plan-on");
   gtk_box_append (GTK_BOX (head), title);
-  gtk_box_append (GTK_BOX (head), self->on);
   gtk_box_append (GTK_BOX (head), keep);
   self->rows = g_array_new (FALSE, FALSE, sizeof (Row));
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);

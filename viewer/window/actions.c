@@ -20,18 +20,17 @@ enum
   NEEDS_SELECTION = 1 << 2,
   NEEDS_PLAN = 1 << 3,
   NEEDS_NO_PLANNING = 1 << 4,
-  NEEDS_GOING_ON = 1 << 5, /* there is a plan to go on from */
-  NEEDS_EXPORT = 1 << 6,   /* there is a plan to be exported */
-  NEEDS_NO_SAVING = 1 << 7,
-  NEEDS_FAILURE = 1 << 8,
-  NEEDS_DIFFERENCE = 1 << 9,
-  NEEDS_WORK = 1 << 10,
-  NEEDS_PROPOSAL = 1 << 11,
-  NEEDS_EDITS = 1 << 12,
-  NEEDS_STANDING = 1 << 13, /* edits */
-  NEEDS_UNDONE = 1 << 14,
-  NEEDS_CONFLICT = 1 << 15,
-  NEEDS_HOLE = 1 << 16
+  NEEDS_EXPORT = 1 << 5, /* there is a plan to be exported */
+  NEEDS_NO_SAVING = 1 << 6,
+  NEEDS_FAILURE = 1 << 7,
+  NEEDS_DIFFERENCE = 1 << 8,
+  NEEDS_WORK = 1 << 9,
+  NEEDS_PROPOSAL = 1 << 10,
+  NEEDS_EDITS = 1 << 11,
+  NEEDS_STANDING = 1 << 12, /* edits */
+  NEEDS_UNDONE = 1 << 13,
+  NEEDS_CONFLICT = 1 << 14,
+  NEEDS_HOLE = 1 << 15
 };
 
 typedef struct
@@ -220,7 +219,6 @@ DO (open_path, open_path (self, g_variant_get_string (parameter, NULL)))
 DO (close_file, tessera_document_close (document))
 DO (device, tessera_document_set_device (document, g_variant_get_uint32 (parameter)))
 DO (plan, tessera_document_plan (document))
-DO (plan_on, tessera_document_go_on (document))
 DO (cancel, tessera_document_cancel (document))
 DO (keep_plan, tessera_document_keep_plan (document))
 DO (show_left, show_kept (document, TESSERA_SIDE_LEFT, parameter))
@@ -294,7 +292,6 @@ static const Action actions[] = {
   { "open-path", 0, "s", do_open_path },
   { "close-file", NEEDS_TRACE, NULL, do_close_file },
   { "plan", NEEDS_TRACE | NEEDS_NO_PLANNING, NULL, do_plan },
-  { "plan-on", NEEDS_GOING_ON, NULL, do_plan_on },
   { "cancel", NEEDS_WORK, NULL, do_cancel },
   { "export-plan", NEEDS_EXPORT, NULL, do_export_plan },
   { "export-plan-to", NEEDS_EXPORT, "s", do_export_plan_to },
@@ -379,7 +376,6 @@ what_there_is (TesseraDocument *document)
     { NEEDS_SELECTION, document->selection != NULL },
     { NEEDS_PLAN, document->planned != NULL },
     { NEEDS_NO_PLANNING, document->jobs[TESSERA_WORK_PLAN] == NULL },
-    { NEEDS_GOING_ON, tessera_document_why_no_going_on (document) == NULL },
     { NEEDS_EXPORT, tessera_document_why_no_export (document) == NULL },
     { NEEDS_NO_SAVING, document->jobs[TESSERA_WORK_SAVE] == NULL },
     { NEEDS_FAILURE, left != NULL && left->layout->n_ooms > 0 },
