@@ -140,7 +140,7 @@ const TesseraCachingStats *tessera_caching_stats (const TesseraCaching *caching)
 void tessera_caching_reset_peaks (TesseraCaching *caching);
 /* From the next request on; what is held above it already stays. 0: none. */
 void tessera_caching_set_limit (TesseraCaching *caching, uint64_t limit_bytes);
-/* Expandable segments leave the device so many bytes of what it has, for somebody else. */
+/* Expandable segments leave the device so many bytes of what it has, for others. */
 void tessera_caching_set_kept (TesseraCaching *caching, uint64_t kept_bytes);
 
 /* Puts the state at the start of a trace in place, and takes over the trace's stream

@@ -189,6 +189,7 @@ in_child (const Load *load, const char *policy)
   return ns;
 }
 
+/* runtime-bench [LOAD] */
 int
 main (int argc, char **argv)
 {
@@ -208,6 +209,8 @@ main (int argc, char **argv)
     {
       double ns[] = { 1e9, 1e9, 1e9 };
 
+      if (argc > 1 && strcmp (argv[1], loads[i].name) != 0)
+        continue;
       in_child (&loads[i], NULL);
       program_plan ("bench.tsr", "bench.tsp");
       for (int round = 0; round < N_ROUNDS; round++)

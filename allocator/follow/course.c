@@ -516,6 +516,23 @@ note_left_out (TesseraCourse *course, uint32_t first, uint32_t end)
     }
 }
 
+static void
+note_found (TesseraCourse *course, uint32_t request)
+{
+  course->out_of_sync -= course->out_of_sync > 0;
+  if (request >= course->owed_place && request < course->owed_end)
+    course->owed_phase = TESSERA_NONE;
+}
+
+void
+tessera_course_pass (TesseraCourse *course, uint32_t request)
+{
+  course->align.cursor++;
+  course->recent[course->n_recent++ % TESSERA_GRAM_REQUESTS] =
+      course->slots->signatures[request];
+  note_found (course, request);
+}
+
 uint32_t
 tessera_course_find (TesseraCourse *course, const TesseraAlignRequest *request)
 {

@@ -72,3 +72,22 @@ void tessera_course_phase (TesseraCourse *course, const char *name);
 /* A request came with this signature of the plan's. Returns: which of the plan's requests
  * it is, or TESSERA_NONE. */
 uint32_t tessera_course_find (TesseraCourse *course, const TesseraAlignRequest *request);
+
+/* The request that comes next, where a run that is in sync could mean no other by it; or
+ * TESSERA_NONE. */
+static inline uint32_t
+tessera_course_next (const TesseraCourse *course)
+{
+  uint32_t first;
+
+  if (!course->align.is_sure || course->far_phase != TESSERA_NONE ||
+      course->kinds.possible != 0 || course->align.cursor < 0)
+    return TESSERA_NONE;
+  first = course->slots->first_requests[course->section];
+  return course->align.cursor < course->slots->first_requests[course->section + 1] - first
+             ? first + (uint32_t) course->align.cursor
+             : TESSERA_NONE;
+}
+
+/* That request came: what tessera_course_find() would do. */
+void tessera_course_pass (TesseraCourse *course, uint32_t request);

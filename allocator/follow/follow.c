@@ -263,12 +263,15 @@ take_room (TesseraFollower *follower,
 /* Where the run is in the plan, after this request. Returns: which of its requests. */
 static uint32_t
 find_request (TesseraFollower *follower,
-              uint32_t signature,
+              uint64_t size_bytes,
               uint32_t stream,
               uint32_t pool)
 {
+  uint32_t signature =
+      tessera_slots_find_signature (&follower->slots, size_bytes, stream, pool);
   TesseraAlignRequest request = { signature, UINT64_MAX };
 
+  follower->asked_bytes = tessera_slots_round (&follower->slots, size_bytes);
   if (has_rooms (follower))
     {
       const TesseraDynamicRequest dynamic = as_dynamic (follower, stream, pool);
@@ -281,6 +284,32 @@ find_request (TesseraFollower *follower,
       (follower->course.align.is_sure || !has_rooms (follower)))
     return TESSERA_NONE;
   return tessera_course_find (&follower->course, &request);
+}
+
+/* The request, where it is the one that comes next, and a slot's. */
+static uint32_t
+expect_request (TesseraFollower *follower,
+                uint64_t size_bytes,
+                uint32_t stream,
+                uint32_t pool)
+{
+  const TesseraSlots *slots = &follower->slots;
+  uint32_t request = follower->plan->n_rooms == 0
+                         ? tessera_course_next (&follower->course)
+                         : TESSERA_NONE;
+  uint32_t slot =
+      request != TESSERA_NONE ? tessera_slots_of_request (slots, request) : TESSERA_NONE;
+  const TesseraSlot *of;
+
+  if (slot == TESSERA_NONE)
+    return TESSERA_NONE;
+  of = &follower->plan->slots[slot];
+  if (of->stream != stream || of->pool != pool || size_bytes > of->block_bytes ||
+      of->block_bytes - size_bytes >= slots->step_bytes)
+    return TESSERA_NONE;
+  follower->asked_bytes = of->block_bytes;
+  tessera_course_pass (&follower->course, request);
+  return request;
 }
 
 typedef enum
@@ -310,13 +339,11 @@ tessera_follower_malloc (TesseraFollower *follower,
                          uint32_t *out_slot)
 {
   TesseraFollowerStats *stats = &follower->stats;
-  uint32_t signature =
-      tessera_slots_find_signature (&follower->slots, size_bytes, stream, pool);
-  uint32_t request, slot;
+  uint32_t request = expect_request (follower, size_bytes, stream, pool), slot;
   bool is_known;
 
-  follower->asked_bytes = tessera_slots_round (&follower->slots, size_bytes);
-  request = find_request (follower, signature, stream, pool);
+  if (request == TESSERA_NONE)
+    request = find_request (follower, size_bytes, stream, pool);
   slot = request != TESSERA_NONE ? tessera_slots_of_request (&follower->slots, request)
                                  : TESSERA_NONE;
   is_known = slot != TESSERA_NONE;

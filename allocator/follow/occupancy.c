@@ -13,10 +13,16 @@
 #include "allocator/table.h"
 #include "db/array.h"
 
+enum
+{
+  MOST_CELLS = 16 /* pieces that a block leaves as they are; more become one */
+};
+
 struct TesseraOccupancy
 {
   TesseraPieces pieces; /* of the pool */
   uint64_t now;         /* counts requests */
+  TesseraPiece *freed;  /* last, or NULL */
   TesseraTable asked;   /* what streams asked for, by kind of request */
   TesseraOccupancyStats stats;
   uint32_t first_stream; /* of the first request */
@@ -254,6 +260,29 @@ ask_piece (const TesseraOccupancy *map,
   return TESSERA_OCCUPANCY_UNORDERED;
 }
 
+/* Whether a few pieces from @first on end at @end_bytes and are granted, one and all;
+ * then the last of them is in *out_last. */
+static bool
+is_granted (const TesseraOccupancy *map,
+            TesseraPiece *first,
+            uint64_t end_bytes,
+            const TesseraOccupancyRequest *request,
+            TesseraPiece **out_last)
+{
+  TesseraPiece *piece = first;
+
+  for (int n = 0; n < MOST_CELLS && piece->end_bytes <= end_bytes &&
+                  ask_piece (map, piece, request) == TESSERA_OCCUPANCY_GRANTED;
+       n++)
+    {
+      *out_last = piece;
+      if (piece->end_bytes == end_bytes)
+        return true;
+      piece = piece->next;
+    }
+  return false;
+}
+
 /* Granted: the pieces that the range begins and ends in. */
 static TesseraOccupancyVerdict
 ask (const TesseraOccupancy *map,
@@ -269,16 +298,14 @@ ask (const TesseraOccupancy *map,
   if (request->block_bytes == 0 || offset_bytes >= map->pieces.height_bytes ||
       request->block_bytes > map->pieces.height_bytes - offset_bytes)
     return TESSERA_OCCUPANCY_TAKEN;
-  piece = tessera_pieces_recall (&map->pieces, offset_bytes);
-  if (piece != NULL && piece->end_bytes == offset_bytes + request->block_bytes)
-    {
-      *out_end_bytes = piece->end_bytes;
-      *out_first = *out_last = piece;
-      return ask_piece (map, piece, request);
-    }
+  *out_first = tessera_pieces_recall (&map->pieces, offset_bytes);
+  if (*out_first != NULL &&
+      is_granted (map, *out_first, offset_bytes + request->block_bytes, request,
+                  out_last))
+    return TESSERA_OCCUPANCY_GRANTED;
   *out_last = tessera_pieces_at (&map->pieces, offset_bytes + request->block_bytes - 1);
   /* From the far end: what is told to be in the way lets the caller look behind all. */
-  for (piece = *out_last; piece != NULL; piece = tessera_piece_previous (piece))
+  for (piece = *out_last; piece != NULL; piece = piece->previous)
     {
       TesseraOccupancyVerdict verdict = ask_piece (map, piece, request);
 
@@ -315,7 +342,7 @@ tessera_occupancy_find (const TesseraOccupancy *map,
                                   ? tessera_pieces_at (&map->pieces, begin_bytes)
                                   : NULL;
 
-  for (; piece != NULL && n_left > 0; piece = tessera_piece_next (piece), n_left--)
+  for (; piece != NULL && n_left > 0; piece = piece->next, n_left--)
     {
       if (begin_bytes >= search->end_bytes ||
           request->block_bytes > search->end_bytes - begin_bytes)
@@ -340,6 +367,24 @@ count (TesseraOccupancy *map, const TesseraOccupancyRequest *request)
   map->stats.requested_bytes += request->size_bytes;
 }
 
+/* The pieces from @first to @end_bytes are those of a live block. */
+static void
+occupy (TesseraPiece *first, uint64_t end_bytes, const TesseraOccupancyRequest *request)
+{
+  for (TesseraPiece *piece = first;; piece = piece->next)
+    {
+      piece->size_bytes = request->size_bytes;
+      piece->block_bytes = request->block_bytes;
+      piece->torch_bytes = torch_bytes (request);
+      piece->stream = request->stream;
+      piece->pool = request->pool;
+      piece->state = TESSERA_BLOCK_LIVE;
+      piece->is_inside = piece != first;
+      if (piece->end_bytes >= end_bytes)
+        return;
+    }
+}
+
 TesseraOccupancyVerdict
 tessera_occupancy_take (TesseraOccupancy *map,
                         uint64_t offset_bytes,
@@ -347,8 +392,8 @@ tessera_occupancy_take (TesseraOccupancy *map,
                         uint64_t *out_end_bytes)
 {
   uint64_t end_bytes = offset_bytes + request->block_bytes;
-  TesseraPiece *first;
-  TesseraPiece *last;
+  TesseraPiece *first, *last;
+  int n = 0;
   TesseraOccupancyVerdict verdict =
       ask (map, offset_bytes, request, out_end_bytes, &first, &last);
 
@@ -359,14 +404,13 @@ tessera_occupancy_take (TesseraOccupancy *map,
       *out_end_bytes = map->pieces.height_bytes;
       return TESSERA_OCCUPANCY_TAKEN;
     }
-  first = tessera_pieces_join (&map->pieces, first, last, offset_bytes, end_bytes);
+  first = tessera_pieces_cut_out (&map->pieces, first, last, offset_bytes, end_bytes);
+  for (last = first; n < MOST_CELLS && last->end_bytes < end_bytes; n++)
+    last = last->next;
+  if (last->end_bytes < end_bytes)
+    tessera_pieces_join (&map->pieces, first, end_bytes);
+  occupy (first, end_bytes, request);
   tessera_pieces_remember (&map->pieces, first);
-  first->size_bytes = request->size_bytes;
-  first->block_bytes = request->block_bytes;
-  first->torch_bytes = torch_bytes (request);
-  first->stream = request->stream;
-  first->pool = request->pool;
-  first->state = TESSERA_BLOCK_LIVE;
   count (map, request);
   return TESSERA_OCCUPANCY_GRANTED;
 }
@@ -374,25 +418,39 @@ tessera_occupancy_take (TesseraOccupancy *map,
 static TesseraPiece *
 block_at (TesseraOccupancy *map, uint64_t offset_bytes, TesseraBlockState state)
 {
-  TesseraPiece *piece = tessera_pieces_recall (&map->pieces, offset_bytes);
+  TesseraPiece *piece = map->freed; /* the second half of a free follows the first */
 
+  if (piece == NULL || tessera_piece_begin (piece) != offset_bytes ||
+      piece->end_bytes == 0)
+    piece = tessera_pieces_recall (&map->pieces, offset_bytes);
+  map->freed = piece;
   if (piece == NULL && offset_bytes < map->pieces.height_bytes)
     piece = tessera_pieces_at (&map->pieces, offset_bytes);
   return piece != NULL && tessera_piece_begin (piece) == offset_bytes &&
-                 piece->state == state
+                 piece->state == state && !piece->is_inside
              ? piece
              : NULL;
+}
+
+/* Where the block ends that begins in @piece. */
+static uint64_t
+end_of_block (const TesseraPiece *piece)
+{
+  return tessera_piece_begin (piece) + piece->block_bytes;
 }
 
 TesseraStatus
 tessera_occupancy_free_requested (TesseraOccupancy *map, uint64_t offset_bytes)
 {
   TesseraPiece *piece = block_at (map, offset_bytes, TESSERA_BLOCK_LIVE);
+  uint64_t end_bytes;
 
   if (piece == NULL)
     return TESSERA_INVALID;
-  piece->state = TESSERA_BLOCK_PENDING;
   map->stats.allocated_bytes -= piece->block_bytes;
+  end_bytes = end_of_block (piece);
+  for (; piece != NULL && tessera_piece_begin (piece) < end_bytes; piece = piece->next)
+    piece->state = TESSERA_BLOCK_PENDING;
   return TESSERA_OK;
 }
 
@@ -400,14 +458,20 @@ TesseraStatus
 tessera_occupancy_free_completed (TesseraOccupancy *map, uint64_t offset_bytes)
 {
   TesseraPiece *piece = block_at (map, offset_bytes, TESSERA_BLOCK_PENDING);
+  uint64_t end_bytes;
 
   if (piece == NULL)
     return TESSERA_INVALID;
-  piece->state = TESSERA_BLOCK_FREE;
-  piece->done_at = map->now;
   map->stats.active_bytes -= piece->block_bytes;
   map->stats.requested_bytes -= piece->size_bytes;
-  piece->size_bytes = 0;
+  end_bytes = end_of_block (piece);
+  for (; piece != NULL && tessera_piece_begin (piece) < end_bytes; piece = piece->next)
+    {
+      piece->state = TESSERA_BLOCK_FREE;
+      piece->done_at = map->now;
+      piece->size_bytes = 0;
+      piece->is_inside = false;
+    }
   return TESSERA_OK;
 }
 
@@ -431,11 +495,13 @@ tessera_occupancy_each (const TesseraOccupancy *map,
                         void *user)
 {
   for (const TesseraPiece *piece = tessera_pieces_first (&map->pieces); piece != NULL;
-       piece = tessera_piece_next (piece))
+       piece = piece->next)
     {
       const TesseraBlockInfo info = {
         .addr = pool_addr + tessera_piece_begin (piece),
-        .block_bytes = piece->end_bytes - tessera_piece_begin (piece),
+        .block_bytes = piece->state == TESSERA_BLOCK_FREE
+                           ? piece->end_bytes - tessera_piece_begin (piece)
+                           : piece->block_bytes,
         .size_bytes = piece->size_bytes,
         .segment_addr = pool_addr,
         .stream = piece->stream,
@@ -443,7 +509,7 @@ tessera_occupancy_each (const TesseraOccupancy *map,
         .state = piece->state,
       };
 
-      if (!piece->is_closed)
+      if (!piece->is_closed && !piece->is_inside)
         visit (user, &info);
     }
 }
@@ -460,23 +526,27 @@ TesseraStatus
 tessera_occupancy_check (const TesseraOccupancy *map, TesseraError *error)
 {
   TesseraOccupancyStats sums = { 0 };
+  uint64_t block_bytes = 0;
 
   if (!tessera_pieces_check (&map->pieces))
     return tessera_fail (error, TESSERA_INVALID,
                          "occupancy map: the pieces do not cover the pool, each once");
   for (const TesseraPiece *piece = tessera_pieces_first (&map->pieces); piece != NULL;
-       piece = tessera_piece_next (piece))
+       piece = piece->next)
     {
-      uint64_t piece_bytes = piece->end_bytes - tessera_piece_begin (piece);
+      bool is_end = piece->next == NULL || !piece->next->is_inside;
 
-      if (piece->state == TESSERA_BLOCK_FREE)
+      if (!piece->is_inside)
+        block_bytes = 0;
+      block_bytes += piece->end_bytes - tessera_piece_begin (piece);
+      if (piece->state == TESSERA_BLOCK_FREE || !is_end)
         continue;
-      if (piece_bytes != piece->block_bytes)
-        return refuse (error, "bytes of a block", piece->block_bytes, piece_bytes);
-      sums.active_bytes += piece_bytes;
+      if (block_bytes != piece->block_bytes)
+        return refuse (error, "bytes of a block", piece->block_bytes, block_bytes);
+      sums.active_bytes += block_bytes;
       sums.requested_bytes += piece->size_bytes;
       if (piece->state == TESSERA_BLOCK_LIVE)
-        sums.allocated_bytes += piece_bytes;
+        sums.allocated_bytes += block_bytes;
     }
   if (sums.allocated_bytes != map->stats.allocated_bytes)
     return refuse (error, "allocated bytes", sums.allocated_bytes,
@@ -539,12 +609,12 @@ tessera_occupancy_next_unneeded (const TesseraOccupancy *map,
       if (*out_begin_bytes < from_bytes)
         *out_begin_bytes = from_bytes;
       *out_end_bytes = *out_begin_bytes;
-      for (; piece != NULL && !is_needed (map, piece); piece = tessera_piece_next (piece))
+      for (; piece != NULL && !is_needed (map, piece); piece = piece->next)
         *out_end_bytes = piece->end_bytes;
       if (has_pages (map, page_bytes, out_begin_bytes, out_end_bytes))
         return true;
       if (piece != NULL)
-        piece = tessera_piece_next (piece);
+        piece = piece->next;
     }
   return false;
 }
@@ -554,11 +624,15 @@ tessera_occupancy_next_unneeded (const TesseraOccupancy *map,
 static TesseraPiece *
 join_range (TesseraOccupancy *map, uint64_t begin_bytes, uint64_t end_bytes)
 {
+  TesseraPiece *first;
+
   if (!tessera_pieces_prepare (&map->pieces))
     return NULL;
-  return tessera_pieces_join (&map->pieces, tessera_pieces_at (&map->pieces, begin_bytes),
-                              tessera_pieces_at (&map->pieces, end_bytes - 1),
-                              begin_bytes, end_bytes);
+  first = tessera_pieces_cut_out (
+      &map->pieces, tessera_pieces_at (&map->pieces, begin_bytes),
+      tessera_pieces_at (&map->pieces, end_bytes - 1), begin_bytes, end_bytes);
+  tessera_pieces_join (&map->pieces, first, end_bytes);
+  return first;
 }
 
 TesseraStatus
@@ -595,7 +669,7 @@ tessera_occupancy_next_closed (const TesseraOccupancy *map,
                                   : NULL;
 
   while (piece != NULL && !piece->is_closed)
-    piece = tessera_piece_next (piece);
+    piece = piece->next;
   if (piece == NULL)
     return false;
   *out_begin_bytes = tessera_piece_begin (piece);
@@ -616,6 +690,6 @@ tessera_occupancy_is_free (const TesseraOccupancy *map,
 
   while (piece != NULL && tessera_piece_begin (piece) < end_bytes &&
          piece->state == TESSERA_BLOCK_FREE)
-    piece = tessera_piece_next (piece);
+    piece = piece->next;
   return piece == NULL || tessera_piece_begin (piece) >= end_bytes;
 }

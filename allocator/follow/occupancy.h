@@ -1,8 +1,8 @@
 /*
  * The occupancy map of a plan's pool: what of it is taken, and who used the rest last.
  *
- * The map shares nothing with the matching, which it does not trust: a range is handed out
- * only after the map granted it. Two laws:
+ * The map shares nothing with the matching, which it does not trust: a range is handed
+ * out only after the map granted it. Two laws:
  *   - no byte is taken that is taken already, be it live or pending;
  *   - a free byte goes to a request whose stream is ordered behind its last use. That is
  *     a byte nobody used yet; or one that a block of the same stream and pool used last.
@@ -13,10 +13,10 @@
  *     however coarse the steps are in which the plan counts.
  * Bytes never pass between private pools: graphs use theirs without asking.
  *
- * Ranges are pieces in a search tree; what a taken range covers becomes one piece, and
- * pieces begin and end where some block did. A range that is a piece already is found
- * without the tree, so a slot that is taken and given back in turn costs a look at one
- * piece; all else is O(log n).
+ * Ranges are pieces, which begin and end where some block did, in order and in a search
+ * tree. A block lies in a few of them, and leaves them as they are for its successors, or
+ * makes one of many. So where a slot is taken and given back in turn its pieces are found
+ * without the tree, and neither cut nor joined; all else is O(log n).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -100,7 +100,8 @@ typedef struct
   bool with_closed;     /* what is closed there will be opened */
 } TesseraOccupancySearch;
 
-/* The lowest place that would be granted to the request. Returns: whether there is one. */
+/* The lowest place that would be granted to the request. Returns: whether there is one.
+ */
 bool tessera_occupancy_find (const TesseraOccupancy *map,
                              const TesseraOccupancyRequest *request,
                              const TesseraOccupancySearch *search,

@@ -99,6 +99,10 @@ cut (TesseraPieces *pieces, TesseraPiece *piece, uint64_t offset_bytes)
   TesseraPiece *rest = take_spare (pieces);
 
   *rest = *piece;
+  rest->previous = piece;
+  if (rest->next != NULL)
+    rest->next->previous = rest;
+  piece->next = rest;
   piece->end_bytes = offset_bytes;
   tessera_tree_insert (&pieces->tree, &rest->node,
                        (TesseraTreeKey){ .major = offset_bytes });
@@ -106,25 +110,33 @@ cut (TesseraPieces *pieces, TesseraPiece *piece, uint64_t offset_bytes)
 }
 
 TesseraPiece *
-tessera_pieces_join (TesseraPieces *pieces,
-                     TesseraPiece *first,
-                     TesseraPiece *last,
-                     uint64_t begin_bytes,
-                     uint64_t end_bytes)
+tessera_pieces_cut_out (TesseraPieces *pieces,
+                        TesseraPiece *first,
+                        TesseraPiece *last,
+                        uint64_t begin_bytes,
+                        uint64_t end_bytes)
 {
   if (last->end_bytes > end_bytes)
     cut (pieces, last, end_bytes);
   if (tessera_piece_begin (first) < begin_bytes)
     first = cut (pieces, first, begin_bytes);
+  return first;
+}
+
+void
+tessera_pieces_join (TesseraPieces *pieces, TesseraPiece *first, uint64_t end_bytes)
+{
   while (first->end_bytes < end_bytes)
     {
-      TesseraPiece *piece = tessera_piece_next (first);
+      TesseraPiece *piece = first->next;
 
       first->end_bytes = piece->end_bytes;
+      first->next = piece->next;
+      if (piece->next != NULL)
+        piece->next->previous = first;
       tessera_tree_remove (&pieces->tree, &piece->node);
       put_spare (pieces, piece);
     }
-  return first;
 }
 
 bool
@@ -134,10 +146,13 @@ tessera_pieces_check (const TesseraPieces *pieces)
 
   if (!tessera_tree_check (&pieces->tree))
     return false;
-  for (const TesseraPiece *piece = tessera_pieces_first (pieces); piece != NULL;
-       piece = tessera_piece_next (piece))
+  for (const TesseraPiece *piece = tessera_pieces_first (pieces), *before = NULL;
+       piece != NULL; before = piece, piece = piece->next)
     {
-      if (tessera_piece_begin (piece) != end_bytes || piece->end_bytes <= end_bytes)
+      if (tessera_piece_begin (piece) != end_bytes || piece->end_bytes <= end_bytes ||
+          piece->previous != before ||
+          piece != (TesseraPiece *) (before != NULL ? tessera_tree_next (&before->node)
+                                                    : tessera_tree_first (&pieces->tree)))
         return false;
       end_bytes = piece->end_bytes;
     }

@@ -11,14 +11,15 @@
 #include "allocator/caching.h"
 #include "allocator/tree.h"
 
-#define TESSERA_RECENT_PIECES 4096 /* 2^12 that are found without the tree */
+#define TESSERA_RECENT_PIECES 16384 /* 2^14 that are found without the tree */
 
 typedef struct TesseraPiece TesseraPiece;
 
 /* [node.key.major, end_bytes) of the pool. */
 struct TesseraPiece
 {
-  TesseraTreeNode node; /* must be first */
+  TesseraTreeNode node;          /* must be first */
+  TesseraPiece *previous, *next; /* by place */
   uint64_t end_bytes;
   uint64_t size_bytes;  /* asked for by the block here; 0 when free */
   uint64_t block_bytes; /* of the block here, or the last one; 0: never used */
@@ -26,6 +27,7 @@ struct TesseraPiece
   uint64_t done_at;     /* free: when the last one was done */
   uint32_t stream, pool;
   TesseraBlockState state;
+  bool is_inside;     /* of a block that begins in a piece before */
   bool is_closed;     /* free, and no memory lies there */
   TesseraPiece *link; /* spare */
 };
@@ -44,20 +46,21 @@ typedef struct
 TESSERA_MUST_USE TesseraStatus tessera_pieces_init (TesseraPieces *pieces,
                                                     uint64_t height_bytes);
 void tessera_pieces_clear (TesseraPieces *pieces);
-/* Room for two tessera_pieces_join(): what is given back while a request is served leaves
- * room for the request. False: no memory. */
+/* Room for two tessera_pieces_cut_out(): what is given back while a request is served
+ * leaves room for the request. False: no memory. */
 TESSERA_MUST_USE bool tessera_pieces_prepare (TesseraPieces *pieces);
 
 /* The piece that holds the byte at @offset_bytes, which must lie in the pool. */
 TesseraPiece *tessera_pieces_at (const TesseraPieces *pieces, uint64_t offset_bytes);
-/* Makes one piece of [begin_bytes, end_bytes), which lies in @first to @last. What they
- * reach beyond it keeps its history; the pieces between are gone. Returns: that piece, of
- * the history of @first. */
-TesseraPiece *tessera_pieces_join (TesseraPieces *pieces,
-                                   TesseraPiece *first,
-                                   TesseraPiece *last,
-                                   uint64_t begin_bytes,
-                                   uint64_t end_bytes);
+/* Cuts [begin_bytes, end_bytes) out, which lies in @first to @last: what they reach
+ * beyond it keeps its history in pieces of its own. Returns: the first piece of it. */
+TesseraPiece *tessera_pieces_cut_out (TesseraPieces *pieces,
+                                      TesseraPiece *first,
+                                      TesseraPiece *last,
+                                      uint64_t begin_bytes,
+                                      uint64_t end_bytes);
+/* One piece up to @end_bytes, where another one ends, of the history of @first. */
+void tessera_pieces_join (TesseraPieces *pieces, TesseraPiece *first, uint64_t end_bytes);
 /* Whether the tree is whole and the pieces cover the pool, each byte once. */
 TESSERA_MUST_USE bool tessera_pieces_check (const TesseraPieces *pieces);
 
@@ -72,7 +75,7 @@ tessera_pieces_recent (TesseraPieces *pieces, uint64_t begin_bytes)
 {
   uint64_t hash = begin_bytes / 512 * UINT64_C (0x9e3779b97f4a7c15);
 
-  return &pieces->recent[hash >> 52];
+  return &pieces->recent[hash >> 50];
 }
 
 static inline void
@@ -94,21 +97,9 @@ tessera_pieces_recall (const TesseraPieces *pieces, uint64_t begin_bytes)
              : NULL;
 }
 
-/* In ascending order; NULL behind the last, or before the first. */
+/* The lowest, or NULL. */
 static inline TesseraPiece *
 tessera_pieces_first (const TesseraPieces *pieces)
 {
   return (TesseraPiece *) tessera_tree_first (&pieces->tree);
-}
-
-static inline TesseraPiece *
-tessera_piece_next (const TesseraPiece *piece)
-{
-  return (TesseraPiece *) tessera_tree_next (&piece->node);
-}
-
-static inline TesseraPiece *
-tessera_piece_previous (const TesseraPiece *piece)
-{
-  return (TesseraPiece *) tessera_tree_previous (&piece->node);
 }

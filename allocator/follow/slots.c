@@ -374,6 +374,17 @@ is_sound (const TesseraPlan *plan)
   return slot == plan->n_slots;
 }
 
+static uint64_t
+find_step (const TesseraPlan *plan)
+{
+  uint64_t step_bytes = plan->alignment_bytes > 0 ? plan->alignment_bytes : 1;
+
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (plan->slots[i].block_bytes % step_bytes != 0)
+      return 0;
+  return step_bytes;
+}
+
 /* Spares stand last in a section that repeats; they are no request's own. */
 static void
 count_asked (TesseraSlots *slots)
@@ -501,6 +512,7 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
       tessera_slots_clear (slots);
       return TESSERA_NO_MEMORY;
     }
+  slots->step_bytes = find_step (plan);
   count_asked (slots);
   fill_requests (slots);
   if (fill_rotas (slots) != TESSERA_OK)

@@ -46,6 +46,7 @@ typedef struct
   uint32_t *next_slots;  /* [n_requests + 1] the request's slot; of a placeless one that
                             of the next which has one, as for the request after it */
   uint64_t most_bytes;   /* of the largest request, rounded */
+  uint64_t step_bytes;   /* that all sizes are multiples of; 0: not all are */
   uint32_t *rotas;       /* [n_slots] 0, 1, 2 ..., or TESSERA_NONE: takes no turns */
   uint32_t *next_places; /* [n_slots] the slot to take when this one is taken, and so on
                             until all of its rota were tried and this one comes again */

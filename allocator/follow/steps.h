@@ -5,8 +5,8 @@
  * Nobody tells the kind. When a step begins all kinds are possible; each request leaves
  * those that ask for the same there. The follower goes on with the kind that it took for
  * likely as long as that is possible, and passes to another one at the first request that
- * only that one has. When none is possible any more, the step differs from all: the follower's
- * alignment decides as it does for any other plan.
+ * only that one has. When none is possible any more, the step differs from all: the
+ * follower's alignment decides as it does for any other plan.
  *
  * Both halves of a pair ask for the same, and no request tells one from the other. What
  * does is where the blocks lie that the step before left: those of the first half have

@@ -30,6 +30,8 @@ struct TesseraTaken
   uint64_t *level[MAX_LEVELS];
   uint32_t n_levels;
   uint32_t n_offsets;
+  uint32_t *ranks; /* of offsets, by a hash: open addressing; n_offsets: nobody's */
+  uint32_t ranks_mask;
 };
 
 static size_t
@@ -48,6 +50,37 @@ count_words (uint32_t n_offsets, uint32_t *out_n_levels)
   while (n_bits > 1);
   *out_n_levels = n_levels;
   return total;
+}
+
+/* Where the offset is among the hashed ranks, or the empty one where it would be. */
+static uint32_t *
+find_hashed (const TesseraTaken *taken, uint64_t offset_bytes)
+{
+  uint32_t at =
+      (uint32_t) (offset_bytes * UINT64_C (0x9e3779b97f4a7c15) >> 32) & taken->ranks_mask;
+
+  while (taken->ranks[at] != taken->n_offsets &&
+         taken->offsets[taken->ranks[at]] != offset_bytes)
+    at = (at + 1) & taken->ranks_mask;
+  return &taken->ranks[at];
+}
+
+static bool
+hash_ranks (TesseraTaken *taken)
+{
+  size_t n_places = 1;
+
+  while (n_places < 2 * ((size_t) taken->n_offsets + 1))
+    n_places *= 2;
+  taken->ranks = malloc (n_places * sizeof *taken->ranks);
+  if (taken->ranks == NULL)
+    return false;
+  taken->ranks_mask = (uint32_t) (n_places - 1);
+  for (size_t i = 0; i < n_places; i++)
+    taken->ranks[i] = taken->n_offsets;
+  for (uint32_t r = 0; r < taken->n_offsets; r++)
+    *find_hashed (taken, taken->offsets[r]) = r;
+  return true;
 }
 
 TesseraStatus
@@ -74,6 +107,11 @@ tessera_taken_new (const uint64_t *offsets, uint32_t n_offsets, TesseraTaken **o
     }
   if (n_offsets > 0)
     memcpy (taken->offsets, offsets, n_offsets * sizeof *offsets);
+  if (!hash_ranks (taken))
+    {
+      tessera_taken_free (taken);
+      return TESSERA_NO_MEMORY;
+    }
   for (uint32_t l = 0; l < taken->n_levels; l++)
     {
       taken->level[l] = taken->words + at;
@@ -92,6 +130,7 @@ tessera_taken_free (TesseraTaken *taken)
   free (taken->offsets);
   free (taken->ranges);
   free (taken->words);
+  free (taken->ranks);
   free (taken);
 }
 
@@ -213,10 +252,9 @@ tessera_taken_take (TesseraTaken *taken,
 bool
 tessera_taken_give_back (TesseraTaken *taken, uint64_t offset_bytes, uint32_t *out_holder)
 {
-  uint32_t rank = tessera_taken_rank (taken, offset_bytes);
+  uint32_t rank = *find_hashed (taken, offset_bytes);
 
-  if (rank == taken->n_offsets || taken->offsets[rank] != offset_bytes ||
-      !is_begin (taken, rank))
+  if (rank == taken->n_offsets || !is_begin (taken, rank))
     return false;
   clear_bit (taken, rank);
   *out_holder = taken->ranges[rank].holder;

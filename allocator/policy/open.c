@@ -204,6 +204,9 @@ tessera_planned_new (const TesseraPolicyOptions *options,
   planned->plan = options->plan;
   planned->never_declines = options->never_declines;
   planned->limit_bytes = options->caching.limit_bytes;
+  planned->align_bytes = options->by_length ? options->plan->lengths->alignment_bytes
+                                            : options->plan->alignment_bytes;
+  planned->align_bytes += planned->align_bytes == 0;
   planned->observer = *observer;
   tessera_monitor_init (&planned->monitor, options->plan);
   beside = options_beside (options, height_bytes);

@@ -145,14 +145,13 @@ tessera_planned_take (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes
   return verdict == TESSERA_OCCUPANCY_GRANTED;
 }
 
-/* In whole steps of the plan's alignment, as the matching counts. */
 static uint64_t
 round_size (const TesseraPlanned *planned, uint64_t size_bytes)
 {
-  uint64_t step = planned->by_length != NULL ? planned->plan->lengths->alignment_bytes
-                                             : planned->plan->alignment_bytes;
+  uint64_t step = planned->align_bytes;
 
-  step += step == 0;
+  if ((step & (step - 1)) == 0) /* as a rule */
+    return (size_bytes + step - 1) & ~(step - 1);
   return (size_bytes / step + (size_bytes % step != 0)) * step;
 }
 
@@ -446,8 +445,10 @@ planned_malloc (TesseraPolicy *policy,
         is_served = place_unplanned (planned, out_grant);
     }
   if (!is_served)
-    status = serve_miss (planned, out_grant);
-  tessera_pool_see_held (&planned->pool);
+    {
+      status = serve_miss (planned, out_grant);
+      tessera_pool_see_held (&planned->pool);
+    }
   see_pool (planned);
   if (status == TESSERA_OK)
     raise_peaks (planned);

@@ -23,6 +23,7 @@ typedef struct
   TesseraDecline decline;
   TesseraObserver observer;
   TesseraPolicyStats peaks; /* its peaks count */
+  uint64_t align_bytes;     /* in whole steps of which the matching counts */
   uint64_t limit_bytes;     /* for the pool and what lies beside it; 0: none */
   uint64_t seen_held_bytes, seen_promised_bytes; /* by what lies beside the pool */
   uint64_t step_bytes;                           /* by length: of the step under way */

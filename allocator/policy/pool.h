@@ -110,9 +110,9 @@ typedef struct
 uint64_t tessera_pool_page_bytes (uint64_t n_bytes);
 
 /* Addresses for a pool of @n_bytes, with memory promised to all of it; or, not
- * @is_promised, in pages for as many, but the pool may outgrow that. TESSERA_OUT_OF_DEVICE
- * where the device has less left than is promised, or the limit forbids it. On failure
- * nothing is held, and @error says why. @pool: users are set. */
+ * @is_promised, in pages for as many, but the pool may outgrow that. On failure nothing
+ * is held, and @error says why: TESSERA_OUT_OF_DEVICE where the device has less left than
+ * is promised, or the limit forbids it. @pool: users are set. */
 TESSERA_MUST_USE TesseraStatus tessera_pool_open (TesseraPool *pool,
                                                   uint64_t n_bytes,
                                                   bool is_promised,
