@@ -167,6 +167,3 @@ typedef struct
 void tessera_caching_each (const TesseraCaching *caching,
                            void (*visit) (void *user, const TesseraBlockInfo *info),
                            void *user);
-
-/* Recomputes every cached figure; writes expected and found into @error. */
-TesseraStatus tessera_caching_check (const TesseraCaching *caching, TesseraError *error);

@@ -136,5 +136,3 @@ void tessera_policy_each (const TesseraPolicy *policy,
                           void *user);
 /* For a simulated run that takes over a state: native and expandable only, else NULL. */
 TesseraCaching *tessera_policy_caching (TesseraPolicy *policy);
-TESSERA_MUST_USE TesseraStatus tessera_policy_check (const TesseraPolicy *policy,
-                                                     TesseraError *error);

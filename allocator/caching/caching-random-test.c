@@ -6,6 +6,7 @@
  */
 #include "tests/allocator/made-options.h"
 #include "tests/allocator/naive.h"
+#include "tests/allocator/check.h"
 
 enum
 {

@@ -6,6 +6,7 @@
 #include "allocator/caching/internal.h"
 #include "allocator/virtual.h"
 #include "tests/fail_alloc.h"
+#include "tests/allocator/check.h"
 
 #include <glib.h>
 

@@ -249,3 +249,29 @@ tessera_caching_set_kept (TesseraCaching *caching, uint64_t kept_bytes)
 {
   caching->kept_bytes = kept_bytes;
 }
+
+void
+tessera_caching_each (const TesseraCaching *caching,
+                      void (*visit) (void *user, const TesseraBlockInfo *info),
+                      void *user)
+{
+  for (const CachingChain *chain = caching->first_chain; chain != NULL;
+       chain = chain->next)
+    for (const CachingBlock *block = chain->first; block != NULL; block = block->next)
+      {
+        const TesseraBlockInfo info = {
+          .addr = block->addr,
+          .block_bytes = block->size_bytes,
+          .size_bytes = block->requested_bytes,
+          .segment_addr = chain->addr,
+          .stream = block->stream,
+          .pool = block->pool->index,
+          .is_small = block->pool->is_small,
+          .is_expandable = chain->page_bytes != 0,
+          .state = block->state,
+        };
+
+        if (block->is_mapped)
+          visit (user, &info);
+      }
+}

@@ -4,7 +4,7 @@
  * A chain is what the driver gave in one piece: a cudaMalloc segment, or the reservation
  * of an expandable one. Its blocks are linked in address order and cover it without gaps.
  * A block is free, pending or live, mapped or not, and belongs to one pool for good.
- * Invariants, checked by tessera_caching_check():
+ * Invariants, checked by tests/allocator/check.c:
  *   - free mapped blocks are in their pool's `free` tree, free unmapped ones in
  *     `unmapped`; live and pending ones, and no others, are in `table` by address;
  *   - two neighbours that are both free and equally mapped do not exist;

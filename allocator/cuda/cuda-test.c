@@ -15,6 +15,7 @@
 #include "allocator/cuda/fake/fake-cuda.h"
 #include "allocator/policy.h"
 #include "tests/fail_alloc.h"
+#include "tests/allocator/check.h"
 
 #define SEED 20261124
 #define MIB ((uint64_t) 1 << 20)

@@ -12,7 +12,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "allocator/policy/functions.h"
@@ -260,33 +259,6 @@ direct_each (const TesseraPolicy *policy,
     }
 }
 
-static TesseraStatus
-direct_check (const TesseraPolicy *policy, TesseraError *error)
-{
-  const Direct *direct = (const Direct *) policy;
-  uint64_t reserved_bytes = 0;
-  uint64_t allocated_bytes = 0;
-
-  for (size_t i = 0; i < direct->segments.n_slots; i++)
-    if (direct->segments.slots[i].addr != 0)
-      {
-        const Segment *segment = direct->segments.slots[i].value;
-
-        reserved_bytes += segment->block_bytes;
-        if (segment->state == TESSERA_BLOCK_LIVE)
-          allocated_bytes += segment->block_bytes;
-      }
-  if (reserved_bytes != direct->stats.reserved_bytes ||
-      reserved_bytes != direct->stats.active_bytes ||
-      allocated_bytes != direct->stats.allocated_bytes)
-    return tessera_fail (error, TESSERA_INVALID,
-                         "direct: expected %" PRIu64 " bytes reserved and %" PRIu64
-                         " allocated, found %" PRIu64 " and %" PRIu64,
-                         reserved_bytes, allocated_bytes, direct->stats.reserved_bytes,
-                         direct->stats.allocated_bytes);
-  return TESSERA_OK;
-}
-
 static void
 direct_free (TesseraPolicy *policy)
 {
@@ -306,7 +278,6 @@ static const TesseraPolicyFunctions functions = {
   .add_stats = direct_add_stats,
   .reset_peaks = direct_reset_peaks,
   .each = direct_each,
-  .check = direct_check,
   .free = direct_free,
 };
 

@@ -36,6 +36,7 @@ typedef struct
   void (*each) (const TesseraPolicy *policy,
                 void (*visit) (void *user, const TesseraBlockInfo *info),
                 void *user);
+  /* For tests (tests/allocator/check.h): */
   TesseraStatus (*check) (const TesseraPolicy *policy, TesseraError *error);
   void (*free) (TesseraPolicy *policy);
 } TesseraPolicyFunctions;

@@ -10,6 +10,7 @@
 #include "tests/allocator/program.h"
 #include "allocator/virtual.h"
 #include "tests/fail_alloc.h"
+#include "tests/allocator/check.h"
 
 #define SEED 20261121
 #define MIB ((uint64_t) 1 << 20)

@@ -215,13 +215,3 @@ tessera_policy_caching (TesseraPolicy *policy)
              ? policy->caching
              : NULL;
 }
-
-TesseraStatus
-tessera_policy_check (const TesseraPolicy *policy, TesseraError *error)
-{
-  TesseraStatus status = TESSERA_OK;
-
-  if (policy->functions->check != NULL)
-    status = policy->functions->check (policy, error);
-  return status == TESSERA_OK ? tessera_caching_check (policy->caching, error) : status;
-}

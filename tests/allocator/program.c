@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/allocator/program.h"
+#include "tests/allocator/check.h"
 
 #define MIB ((uint64_t) 1 << 20)
 

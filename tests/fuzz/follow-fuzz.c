@@ -15,6 +15,7 @@
 #include "tests/fuzz/follow/books.h"
 #include "tests/fuzz/follow/plan.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/allocator/check.h"
 
 #define MIB ((uint64_t) 1 << 20)
 #define SIDE_STREAM 8 /* that and the next compute, and never ask for memory */

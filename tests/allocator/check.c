@@ -1,38 +1,15 @@
 /*
- * Looking at everything: the walk over all blocks, and the check of all invariants.
+ * The check of all invariants of an allocator: see check.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/caching/internal.h"
+#include "tests/allocator/check.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-void
-tessera_caching_each (const TesseraCaching *caching,
-                      void (*visit) (void *user, const TesseraBlockInfo *info),
-                      void *user)
-{
-  for (const CachingChain *chain = caching->first_chain; chain != NULL;
-       chain = chain->next)
-    for (const CachingBlock *block = chain->first; block != NULL; block = block->next)
-      {
-        const TesseraBlockInfo info = {
-          .addr = block->addr,
-          .block_bytes = block->size_bytes,
-          .size_bytes = block->requested_bytes,
-          .segment_addr = chain->addr,
-          .stream = block->stream,
-          .pool = block->pool->index,
-          .is_small = block->pool->is_small,
-          .is_expandable = chain->page_bytes != 0,
-          .state = block->state,
-        };
-
-        if (block->is_mapped)
-          visit (user, &info);
-      }
-}
+#include "allocator/caching/internal.h"
+#include "allocator/policy/functions.h"
 
 typedef struct
 {
@@ -182,4 +159,14 @@ tessera_caching_check (const TesseraCaching *caching, TesseraError *error)
                stats->requested_bytes))
     return TESSERA_INVALID;
   return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_policy_check (const TesseraPolicy *policy, TesseraError *error)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  if (policy->functions->check != NULL)
+    status = policy->functions->check (policy, error);
+  return status == TESSERA_OK ? tessera_caching_check (policy->caching, error) : status;
 }
