@@ -46,11 +46,9 @@ stage_clear (Stage *stage)
 static TesseraColouring *
 colouring_of (const Stage *stage, TesseraColourKey key, bool dark)
 {
-  TesseraColouring *colouring = NULL;
-  TesseraStatus status =
+  TesseraColouring *colouring =
       tessera_colouring_new (stage->trace, stage->blocks, stage->structure, stage->groups,
-                             stage->n_groups, key, dark, &colouring);
-  g_assert_cmpint (status, ==, TESSERA_OK);
+                             stage->n_groups, key, dark);
   g_assert_cmpint (colouring->key, ==, key);
   return colouring;
 }
@@ -201,18 +199,16 @@ test_other (void)
     }
   g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
   TesseraColouring *colouring, *again;
-  g_assert_cmpint (tessera_colouring_new (trace, blocks, NULL, NULL, 0,
-                                          TESSERA_COLOUR_MODULE, false, &colouring),
-                   ==, TESSERA_OK);
+  colouring =
+      tessera_colouring_new (trace, blocks, NULL, NULL, 0, TESSERA_COLOUR_MODULE, false);
   g_assert_cmpuint (colouring->n_entries, ==, 24);
   g_assert_cmpstr (colouring->entries[0].name, ==, "net.py:layer_99");
   g_assert_cmpstr (colouring->entries[23].name, ==, "other (77)");
   g_assert_cmpuint (colouring->entries[23].n_blocks, ==, 77);
   g_assert_cmpuint (colouring->entries[23].live_bytes, ==, 512 * 77 * 78 / 2);
   g_assert_cmpuint (colouring->block_entry[0], ==, 23);
-  g_assert_cmpint (tessera_colouring_new (trace, blocks, NULL, NULL, 0,
-                                          TESSERA_COLOUR_MODULE, false, &again),
-                   ==, TESSERA_OK);
+  again =
+      tessera_colouring_new (trace, blocks, NULL, NULL, 0, TESSERA_COLOUR_MODULE, false);
   g_assert_cmpmem (again->block_rgb, 100 * 4, colouring->block_rgb, 100 * 4);
   tessera_colouring_free (again);
   tessera_colouring_free (colouring);

@@ -8,11 +8,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "db/array.h"
 #include "picture/keys.h"
 #include "picture/palette.h"
 #include "simulator/verdict.h"
 
+#include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +29,7 @@ typedef struct
   TesseraKeys keys;
   uint64_t *blocks_of_key, *bytes_of_key, *peak_of_key; /* [n_keys] */
   uint32_t *named_of_key;                               /* [n_keys] */
-  Named *named;
-  size_t n_named, cap_named;
-  uint32_t *slots; /* hash table: number of a name + 1 */
-  size_t n_slots;  /* a power of two */
+  GArray *named;                                        /* Named */
   bool dark;
 } Legend;
 
@@ -47,12 +44,10 @@ tessera_colour_key_name (TesseraColourKey key)
 }
 
 /* The first event after which most is live, or TESSERA_NONE when nothing ever is. */
-static TesseraStatus
-find_peak (const TesseraBlocks *blocks, uint32_t *out_peak)
+static uint32_t
+find_peak (const TesseraBlocks *blocks)
 {
-  int64_t *change = calloc ((size_t) blocks->n_events + 1, sizeof *change);
-  if (change == NULL)
-    return TESSERA_NO_MEMORY;
+  g_autofree int64_t *change = g_new0 (int64_t, (size_t) blocks->n_events + 1);
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       const TesseraBlock *b = &blocks->blocks[i];
@@ -63,28 +58,24 @@ find_peak (const TesseraBlocks *blocks, uint32_t *out_peak)
         change[b->freed_index] -= (int64_t) b->size_bytes;
     }
   int64_t live = 0, most = 0;
-  *out_peak = TESSERA_NONE;
+  uint32_t peak = TESSERA_NONE;
   for (uint32_t i = 0; i < blocks->n_events; i++)
     {
       live += change[i];
       if (live > most)
         {
           most = live;
-          *out_peak = i;
+          peak = i;
         }
     }
-  free (change);
-  return TESSERA_OK;
+  return peak;
 }
 
-static TesseraStatus
+static void
 count_keys (Legend *legend)
 {
   const TesseraBlocks *blocks = legend->keys.blocks;
-  uint32_t peak;
-  TesseraStatus status = find_peak (blocks, &peak);
-  if (status != TESSERA_OK)
-    return status;
+  uint32_t peak = find_peak (blocks);
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       const TesseraBlock *b = &blocks->blocks[i];
@@ -95,67 +86,41 @@ count_keys (Legend *legend)
           peak < b->freed_index && peak != TESSERA_NONE)
         legend->peak_of_key[key] += b->size_bytes;
     }
-  return TESSERA_OK;
 }
 
-static size_t
-slot_of (const Legend *legend, const char *name)
+static Named *
+named_at (const Legend *legend, size_t i)
 {
-  uint64_t hash = UINT64_C (14695981039346656037); /* FNV-1a */
-  for (const char *c = name; *c != '\0'; c++)
-    hash = (hash ^ (unsigned char) *c) * UINT64_C (1099511628211);
-  size_t slot = (size_t) hash & (legend->n_slots - 1);
-  while (legend->slots[slot] != 0 &&
-         strcmp (legend->named[legend->slots[slot] - 1].entry.name, name) != 0)
-    slot = (slot + 1) & (legend->n_slots - 1);
-  return slot;
-}
-
-static TesseraStatus
-add_named (Legend *legend, const char *name, size_t key)
-{
-  if (!TESSERA_RESERVE (legend->named, legend->cap_named, legend->n_named + 1))
-    return TESSERA_NO_MEMORY;
-  Named *named = &legend->named[legend->n_named++];
-  memset (named, 0, sizeof *named);
-  snprintf (named->entry.name, sizeof named->entry.name, "%s", name);
-  named->first_key = key;
-  return TESSERA_OK;
+  return &g_array_index (legend->named, Named, i);
 }
 
 /* Joins keys of equal name. */
-static TesseraStatus
+static void
 join_names (Legend *legend)
 {
-  size_t n_used = 0;
-  for (size_t key = 0; key < legend->keys.n_keys; key++)
-    n_used += legend->blocks_of_key[key] > 0;
-  for (legend->n_slots = 64; legend->n_slots < n_used * 2;)
-    legend->n_slots *= 2;
-  legend->slots = calloc (legend->n_slots, sizeof *legend->slots);
-  if (legend->slots == NULL)
-    return TESSERA_NO_MEMORY;
+  g_autoptr (GHashTable) numbers = /* of a name, and one more */
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   for (size_t key = 0; key < legend->keys.n_keys; key++)
     {
       if (legend->blocks_of_key[key] == 0)
         continue;
       char name[TESSERA_KEY_NAME_BYTES];
       tessera_key_name (&legend->keys, key, name);
-      size_t slot = slot_of (legend, name);
-      if (legend->slots[slot] == 0)
+      guint number = GPOINTER_TO_UINT (g_hash_table_lookup (numbers, name));
+      if (number == 0)
         {
-          TesseraStatus status = add_named (legend, name, key);
-          if (status != TESSERA_OK)
-            return status;
-          legend->slots[slot] = (uint32_t) legend->n_named;
+          Named added = { .first_key = key };
+          g_strlcpy (added.entry.name, name, sizeof added.entry.name);
+          g_array_append_val (legend->named, added);
+          number = legend->named->len;
+          g_hash_table_insert (numbers, g_strdup (name), GUINT_TO_POINTER (number));
         }
-      legend->named_of_key[key] = legend->slots[slot] - 1;
-      Named *named = &legend->named[legend->slots[slot] - 1];
+      Named *named = named_at (legend, number - 1);
+      legend->named_of_key[key] = number - 1;
       named->all_bytes += legend->bytes_of_key[key];
       named->entry.n_blocks += legend->blocks_of_key[key];
       named->entry.live_bytes += legend->peak_of_key[key];
     }
-  return TESSERA_OK;
 }
 
 static bool
@@ -209,7 +174,7 @@ paint (const Legend *legend, const uint32_t *order, size_t n)
   bool taken[2 * TESSERA_N_PALETTE] = { false };
   for (size_t i = 0; i < n; i++)
     {
-      Named *named = &legend->named[order[i]];
+      Named *named = named_at (legend, order[i]);
       if (has_own_order (legend->keys.kind))
         {
           named->entry.rgb = fixed_rgb (legend, named->first_key);
@@ -224,27 +189,22 @@ paint (const Legend *legend, const uint32_t *order, size_t n)
 }
 
 /* The legend in its order; entry_of_named says where each name went. */
-static TesseraStatus
+static void
 make_entries (Legend *legend, TesseraColouring *colouring, uint16_t *entry_of_named)
 {
-  size_t n = legend->n_named,
+  size_t n = legend->named->len,
          n_shown = n <= TESSERA_MAX_LEGEND_ENTRIES ? n : TESSERA_MAX_LEGEND_ENTRIES - 1;
-  uint32_t *order = malloc ((n + 1) * sizeof *order);
-  colouring->entries = calloc (TESSERA_MAX_LEGEND_ENTRIES, sizeof *colouring->entries);
-  if (order == NULL || colouring->entries == NULL)
-    {
-      free (order);
-      return TESSERA_NO_MEMORY;
-    }
+  g_autofree uint32_t *order = g_new (uint32_t, n + 1);
+  colouring->entries = g_new0 (TesseraLegendEntry, TESSERA_MAX_LEGEND_ENTRIES);
   for (size_t i = 0; i < n; i++)
     order[i] = (uint32_t) i;
-  qsort_r (order, n, sizeof *order, compare_weight, legend->named);
+  qsort_r (order, n, sizeof *order, compare_weight, legend->named->data);
   paint (legend, order, n_shown);
   if (has_own_order (legend->keys.kind))
-    qsort_r (order, n_shown, sizeof *order, compare_place, legend->named);
+    qsort_r (order, n_shown, sizeof *order, compare_place, legend->named->data);
   for (size_t i = 0; i < n; i++)
     {
-      const TesseraLegendEntry *from = &legend->named[order[i]].entry;
+      const TesseraLegendEntry *from = &named_at (legend, order[i])->entry;
       TesseraLegendEntry *to = &colouring->entries[i < n_shown ? i : n_shown];
       entry_of_named[order[i]] = (uint16_t) (to - colouring->entries);
       if (i < n_shown)
@@ -258,79 +218,55 @@ make_entries (Legend *legend, TesseraColouring *colouring, uint16_t *entry_of_na
         }
     }
   colouring->n_entries = n_shown < n ? n_shown + 1 : n;
-  free (order);
-  return TESSERA_OK;
 }
 
-static TesseraStatus
+static void
 colour_blocks (Legend *legend, TesseraColouring *colouring)
 {
   const TesseraBlocks *blocks = legend->keys.blocks;
-  uint16_t *entry_of_named = malloc ((legend->n_named + 1) * sizeof *entry_of_named);
-  colouring->block_rgb = malloc ((blocks->n_blocks + 1) * sizeof *colouring->block_rgb);
-  colouring->block_entry =
-      malloc ((blocks->n_blocks + 1) * sizeof *colouring->block_entry);
-  TesseraStatus status = TESSERA_NO_MEMORY;
-  if (entry_of_named != NULL && colouring->block_rgb != NULL &&
-      colouring->block_entry != NULL)
-    status = make_entries (legend, colouring, entry_of_named);
-  for (size_t i = 0; status == TESSERA_OK && i < blocks->n_blocks; i++)
+  g_autofree uint16_t *entry_of_named = g_new (uint16_t, legend->named->len + 1);
+  colouring->block_rgb = g_new (uint32_t, blocks->n_blocks + 1);
+  colouring->block_entry = g_new (uint16_t, blocks->n_blocks + 1);
+  make_entries (legend, colouring, entry_of_named);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       size_t key = tessera_key_of (&legend->keys, &blocks->blocks[i]);
       uint16_t entry = entry_of_named[legend->named_of_key[key]];
       colouring->block_entry[i] = entry;
       colouring->block_rgb[i] = colouring->entries[entry].rgb;
     }
-  free (entry_of_named);
-  return status;
 }
 
-TesseraStatus
+TesseraColouring *
 tessera_colouring_new (const TesseraTrace *trace,
                        const TesseraBlocks *blocks,
                        const TesseraStructure *structure,
                        const TesseraGroup *groups,
                        size_t n_groups,
                        TesseraColourKey key,
-                       bool dark,
-                       TesseraColouring **out_colouring)
+                       bool dark)
 {
-  *out_colouring = NULL;
   Legend legend = { .keys = { key, trace, blocks, structure, groups, n_groups, 0, NULL },
                     .dark = dark };
-  TesseraColouring *colouring = calloc (1, sizeof *colouring);
-  TesseraStatus status =
-      colouring != NULL ? tessera_keys_init (&legend.keys) : TESSERA_NO_MEMORY;
-  if (status == TESSERA_OK)
-    {
-      size_t n_keys = legend.keys.n_keys;
-      colouring->key = key;
-      legend.blocks_of_key = calloc (n_keys, sizeof *legend.blocks_of_key);
-      legend.bytes_of_key = calloc (n_keys, sizeof *legend.bytes_of_key);
-      legend.peak_of_key = calloc (n_keys, sizeof *legend.peak_of_key);
-      legend.named_of_key = calloc (n_keys, sizeof *legend.named_of_key);
-      if (legend.blocks_of_key == NULL || legend.bytes_of_key == NULL ||
-          legend.peak_of_key == NULL || legend.named_of_key == NULL)
-        status = TESSERA_NO_MEMORY;
-    }
-  if (status == TESSERA_OK)
-    status = count_keys (&legend);
-  if (status == TESSERA_OK)
-    status = join_names (&legend);
-  if (status == TESSERA_OK)
-    status = colour_blocks (&legend, colouring);
+  TesseraColouring *colouring = g_new0 (TesseraColouring, 1);
+  tessera_keys_init (&legend.keys);
+  size_t n_keys = legend.keys.n_keys;
+  colouring->key = key;
+  legend.blocks_of_key = g_new0 (uint64_t, n_keys);
+  legend.bytes_of_key = g_new0 (uint64_t, n_keys);
+  legend.peak_of_key = g_new0 (uint64_t, n_keys);
+  legend.named_of_key = g_new0 (uint32_t, n_keys);
+  legend.named = g_array_new (FALSE, FALSE, sizeof (Named));
+  count_keys (&legend);
+  join_names (&legend);
+  colour_blocks (&legend, colouring);
   tessera_keys_clear (&legend.keys);
-  free (legend.blocks_of_key);
-  free (legend.bytes_of_key);
-  free (legend.peak_of_key);
-  free (legend.named_of_key);
-  free (legend.named);
-  free (legend.slots);
-  if (status != TESSERA_OK)
-    tessera_colouring_free (colouring);
-  else
-    *out_colouring = colouring;
-  return status;
+  g_free (legend.blocks_of_key);
+  g_free (legend.bytes_of_key);
+  g_free (legend.peak_of_key);
+  g_free (legend.named_of_key);
+  g_array_unref (legend.named);
+  return colouring;
 }
 
 void
@@ -351,10 +287,10 @@ tessera_colouring_free (TesseraColouring *colouring)
 {
   if (colouring == NULL)
     return;
-  free (colouring->block_rgb);
-  free (colouring->block_entry);
-  free (colouring->entries);
-  free (colouring);
+  g_free (colouring->block_rgb);
+  g_free (colouring->block_entry);
+  g_free (colouring->entries);
+  g_free (colouring);
 }
 
 uint32_t

@@ -46,14 +46,13 @@ typedef struct
 
 /* @structure may be NULL, @groups too when @n_groups is 0. At most
  * TESSERA_MAX_LEGEND_ENTRIES, the last of them "other (N)" where there were more. */
-TESSERA_MUST_USE TesseraStatus tessera_colouring_new (const TesseraTrace *trace,
-                                                      const TesseraBlocks *blocks,
-                                                      const TesseraStructure *structure,
-                                                      const TesseraGroup *groups,
-                                                      size_t n_groups,
-                                                      TesseraColourKey key,
-                                                      bool dark,
-                                                      TesseraColouring **out_colouring);
+TesseraColouring *tessera_colouring_new (const TesseraTrace *trace,
+                                         const TesseraBlocks *blocks,
+                                         const TesseraStructure *structure,
+                                         const TesseraGroup *groups,
+                                         size_t n_groups,
+                                         TesseraColourKey key,
+                                         bool dark);
 /* What is live of each entry at an event of a layout: their sum is live_bytes of its parts. */
 void tessera_colouring_live_at (const TesseraColouring *colouring,
                                 const TesseraBlocks *blocks,

@@ -5,8 +5,8 @@
  */
 #include "picture/keys.h"
 
+#include <glib.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "db/size-text.h"
@@ -25,13 +25,11 @@ has_modules (const TesseraTrace *trace)
 }
 
 /* Ranges come outer before inner: the last to write is the innermost. */
-static TesseraStatus
+static void
 find_modules (TesseraKeys *keys)
 {
   uint32_t n_events = keys->blocks->n_events;
-  keys->module_of_event = malloc (((size_t) n_events + 1) * sizeof (uint32_t));
-  if (keys->module_of_event == NULL)
-    return TESSERA_NO_MEMORY;
+  keys->module_of_event = g_new (uint32_t, (size_t) n_events + 1);
   for (uint32_t i = 0; i <= n_events; i++)
     keys->module_of_event[i] = TESSERA_NONE;
   for (size_t r = 0; r < keys->trace->n_ranges; r++)
@@ -41,10 +39,9 @@ find_modules (TesseraKeys *keys)
         for (uint32_t i = range->begin_index; i < range->end_index && i < n_events; i++)
           keys->module_of_event[i] = (uint32_t) r;
     }
-  return TESSERA_OK;
 }
 
-TesseraStatus
+void
 tessera_keys_init (TesseraKeys *keys)
 {
   const TesseraTrace *trace = keys->trace;
@@ -65,7 +62,7 @@ tessera_keys_init (TesseraKeys *keys)
     case TESSERA_COLOUR_MODULE:
       keys->n_keys = trace->n_stacks + trace->n_ranges + 1;
       if (has_modules (trace))
-        return find_modules (keys);
+        find_modules (keys);
       break;
     case TESSERA_COLOUR_AGE:
       keys->n_keys = N_AGES;
@@ -74,14 +71,12 @@ tessera_keys_init (TesseraKeys *keys)
       keys->n_keys = TESSERA_CLASS_DYNAMIC + 1;
       break;
     }
-  return TESSERA_OK;
 }
 
 void
 tessera_keys_clear (TesseraKeys *keys)
 {
-  free (keys->module_of_event);
-  keys->module_of_event = NULL;
+  g_clear_pointer (&keys->module_of_event, g_free);
 }
 
 static size_t
@@ -176,13 +171,6 @@ name_stream (const TesseraKeys *keys, size_t key, char *name)
     snprintf (name, TESSERA_KEY_NAME_BYTES, "stream %zu", key);
 }
 
-static bool
-ends_with (const char *text, const char *end)
-{
-  size_t n = strlen (text), n_end = strlen (end);
-  return n >= n_end && strcmp (text + n - n_end, end) == 0;
-}
-
 bool
 tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame)
 {
@@ -196,14 +184,14 @@ tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame)
   for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
     if (strstr (file, libraries[i]) != NULL)
       return false;
-  return ends_with (file, ".py") && file[0] != '<';
+  return g_str_has_suffix (file, ".py") && file[0] != '<';
 }
 
 /* Python source that is neither PyTorch's own nor made up by the interpreter. */
 static bool
 is_program (const char *file)
 {
-  return ends_with (file, ".py") && strstr (file, "/torch/") == NULL &&
+  return g_str_has_suffix (file, ".py") && strstr (file, "/torch/") == NULL &&
          strncmp (file, "torch/", 6) != 0;
 }
 

@@ -24,7 +24,7 @@ typedef struct
   uint32_t *module_of_event; /* range number or TESSERA_NONE; NULL: no such ranges */
 } TesseraKeys;
 
-TESSERA_MUST_USE TesseraStatus tessera_keys_init (TesseraKeys *keys);
+void tessera_keys_init (TesseraKeys *keys);
 void tessera_keys_clear (TesseraKeys *keys);
 size_t tessera_key_of (const TesseraKeys *keys, const TesseraBlock *block); /* < n_keys */
 /* Python source that is no library's and not the interpreter's own; cells of a notebook

@@ -14,14 +14,15 @@
 #include "picture/colour.h"
 #include "simulator/layout.h"
 
+#include <glib.h>
+
 typedef struct TesseraScene TesseraScene;
 
-/* @blocks, @layout and @axis are borrowed and must outlive the scene. Blocks whose
+/* @blocks, @layout and @axis are borrowed and must outlive the scene; they are of one trace. Blocks whose
  * request failed in this layout have no rectangle. */
-TESSERA_MUST_USE TesseraStatus tessera_scene_new (const TesseraBlocks *blocks,
-                                                  const TesseraLayout *layout,
-                                                  const TesseraAxis *axis,
-                                                  TesseraScene **out_scene);
+TesseraScene *tessera_scene_new (const TesseraBlocks *blocks,
+                                 const TesseraLayout *layout,
+                                 const TesseraAxis *axis);
 void tessera_scene_free (TesseraScene *scene);
 
 /* Height of everything, in bytes: the top of the highest row. */
@@ -40,11 +41,8 @@ typedef struct
 
 /* The block under a point, or TESSERA_NONE. */
 uint32_t tessera_scene_block_at (const TesseraScene *scene, double t, double y_bytes);
-/* All blocks that meet a rectangle; caller frees. */
-TESSERA_MUST_USE TesseraStatus tessera_scene_blocks_in (const TesseraScene *scene,
-                                                        const TesseraView *view,
-                                                        uint32_t **out_blocks,
-                                                        size_t *out_n_blocks);
+/* All blocks that meet a rectangle, uint32_t: (transfer full). */
+GArray *tessera_scene_blocks_in (const TesseraScene *scene, const TesseraView *view);
 /* The rectangle of a block; false when it is not placed in this layout. */
 bool tessera_scene_block_rect (const TesseraScene *scene,
                                uint32_t block,

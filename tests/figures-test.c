@@ -22,7 +22,7 @@ check_scene (const Stage *stage, const TesseraLayout *layout)
   TesseraScene *scene;
   gint64 from = g_get_monotonic_time ();
   axis = tessera_axis_new (stage->trace, stage->blocks, TESSERA_AXIS_BYTES_MOVED);
-  g_assert_cmpint (tessera_scene_new (stage->blocks, layout, axis, &scene), ==, 0);
+  scene = tessera_scene_new (stage->blocks, layout, axis);
   double height = (double) tessera_scene_height_bytes (scene);
   g_test_message ("scene %.0f ms, %zu spans, height %.3f x reserved",
                   (double) (g_get_monotonic_time () - from) / 1000.0, layout->n_spans,

@@ -52,12 +52,9 @@ draw (const Stage *stage, const Golden *golden)
   TesseraAxis *axis;
 
   axis = tessera_axis_new (stage->trace, stage->blocks, TESSERA_AXIS_BYTES_MOVED);
-  g_assert_cmpint (tessera_scene_new (stage->blocks, layout, axis, &scene), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_colouring_new (stage->trace, stage->blocks, stage->structure,
-                                          NULL, 0, TESSERA_COLOUR_CLASS, golden->dark,
-                                          &colouring),
-                   ==, TESSERA_OK);
+  scene = tessera_scene_new (stage->blocks, layout, axis);
+  colouring = tessera_colouring_new (stage->trace, stage->blocks, stage->structure, NULL,
+                                     0, TESSERA_COLOUR_CLASS, golden->dark);
   double height = (double) tessera_scene_height_bytes (scene);
   const TesseraView view = { golden->part.t0, golden->part.t1, golden->part.y0 * height,
                              golden->part.y1 * height };

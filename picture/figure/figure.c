@@ -17,9 +17,9 @@
 #include "db/size-text.h"
 #include "planner/groups.h"
 
+#include <glib.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MARGIN 20.0
@@ -34,12 +34,6 @@
 #define DEVICE_IN_SIGHT 1.6 /* a device larger than this times all else is left out */
 #define ROOM_ABOVE 1.03
 
-static double
-larger (double a, double b)
-{
-  return a > b ? a : b;
-}
-
 /* Where the tallest thing of a layout ends: its rows, or a request that had no room. */
 static double
 layout_top (const TesseraLayout *layout, const TesseraScene *scene)
@@ -49,8 +43,8 @@ layout_top (const TesseraLayout *layout, const TesseraScene *scene)
     {
       uint32_t at = layout->ooms[i].event_index;
       if (layout->curves.reserved_bytes != NULL && at < layout->n_events)
-        top = larger (top, (double) layout->curves.reserved_bytes[at] +
-                               (double) layout->ooms[i].size_bytes);
+        top = fmax (top, (double) layout->curves.reserved_bytes[at] +
+                             (double) layout->ooms[i].size_bytes);
     }
   return top;
 }
@@ -84,48 +78,34 @@ find_top (TesseraSheet *sheet)
       figure->needs != NULL ? tessera_needs_pytorch (figure->needs) : 0);
   double top = layout_top (figure->left, sheet->left);
   if (sheet->right != NULL)
-    top = larger (top, layout_top (figure->right, sheet->right));
-  top = larger (top, (double) sheet->bound_bytes);
+    top = fmax (top, layout_top (figure->right, sheet->right));
+  top = fmax (top, (double) sheet->bound_bytes);
   find_room (sheet);
   double room = (double) sheet->room_bytes;
   sheet->shows_room = room > 0.0 && room <= top * DEVICE_IN_SIGHT;
   if (sheet->shows_room)
-    top = larger (top, room);
+    top = fmax (top, room);
   sheet->top_bytes = top > 0.0 ? top * ROOM_ABOVE : 1.0;
 }
 
 /* Blocks know their groups only where somebody has grouped them, and a plan's groups are
  * numbered by its own grouping: colours by group are taken from a grouping made here. */
-static TesseraStatus
-colour_by_group (TesseraSheet *sheet)
+static TesseraColouring *
+colour_by_group (const TesseraFigure *f)
 {
-  const TesseraFigure *f = sheet->figure;
   TesseraBlocks grouped = *f->blocks;
-  TesseraGroup *groups = NULL;
-  size_t n_groups = 0;
-  grouped.blocks = malloc ((grouped.n_blocks + 1) * sizeof *grouped.blocks);
-  if (grouped.blocks == NULL)
-    return TESSERA_NO_MEMORY;
-  if (grouped.n_blocks > 0)
-    memcpy (grouped.blocks, f->blocks->blocks, grouped.n_blocks * sizeof *grouped.blocks);
-  TesseraStatus status =
-      tessera_group_blocks (f->trace, &grouped, f->structure, &groups, &n_groups);
-  if (status == TESSERA_OK)
-    status = tessera_colouring_new (f->trace, &grouped, f->structure, groups, n_groups,
-                                    f->colour, f->dark, &sheet->colouring);
+  TesseraGroup *groups;
+  size_t n_groups;
+  grouped.blocks = g_new (TesseraBlock, grouped.n_blocks + 1);
+  memcpy (grouped.blocks, f->blocks->blocks, grouped.n_blocks * sizeof *grouped.blocks);
+  if (tessera_group_blocks (f->trace, &grouped, f->structure, &groups, &n_groups) !=
+      TESSERA_OK)
+    g_error ("failed to allocate groups of %zu blocks", grouped.n_blocks);
+  TesseraColouring *colouring = tessera_colouring_new (
+      f->trace, &grouped, f->structure, groups, n_groups, f->colour, f->dark);
   tessera_groups_free (groups, n_groups);
-  free (grouped.blocks);
-  return status;
-}
-
-static TesseraStatus
-colour_blocks (TesseraSheet *sheet)
-{
-  const TesseraFigure *f = sheet->figure;
-  if (f->colour == TESSERA_COLOUR_GROUP && f->structure != NULL && f->groups == NULL)
-    return colour_by_group (sheet);
-  return tessera_colouring_new (f->trace, f->blocks, f->structure, f->groups, f->n_groups,
-                                f->colour, f->dark, &sheet->colouring);
+  g_free (grouped.blocks);
+  return colouring;
 }
 
 /* Legends tell of the verdict's moment, as the parts below them do. */
@@ -141,25 +121,25 @@ count_live (const TesseraFigure *f, TesseraColouring *colouring)
     colouring->entries[i].live_bytes = live_bytes[i];
 }
 
-static TesseraStatus
+static void
 sheet_init (TesseraSheet *sheet)
 {
   const TesseraFigure *f = sheet->figure;
+  if (f->colour == TESSERA_COLOUR_GROUP && f->structure != NULL && f->groups == NULL)
+    sheet->colouring = colour_by_group (f);
+  else
+    sheet->colouring = tessera_colouring_new (f->trace, f->blocks, f->structure,
+                                              f->groups, f->n_groups, f->colour, f->dark);
+  if (f->colour != TESSERA_COLOUR_MODULE)
+    sheet->modules = tessera_colouring_new (f->trace, f->blocks, f->structure, NULL, 0,
+                                            TESSERA_COLOUR_MODULE, f->dark);
   sheet->axis = tessera_axis_new (f->trace, f->blocks, f->axis);
-  TesseraStatus status = colour_blocks (sheet);
-  if (status == TESSERA_OK)
-    status = tessera_scene_new (f->blocks, f->left, sheet->axis, &sheet->left);
-  if (status == TESSERA_OK && f->right != NULL)
-    status = tessera_scene_new (f->blocks, f->right, sheet->axis, &sheet->right);
-  if (status == TESSERA_OK && f->colour != TESSERA_COLOUR_MODULE)
-    status = tessera_colouring_new (f->trace, f->blocks, f->structure, NULL, 0,
-                                    TESSERA_COLOUR_MODULE, f->dark, &sheet->modules);
-  if (status != TESSERA_OK)
-    return status;
+  sheet->left = tessera_scene_new (f->blocks, f->left, sheet->axis);
+  if (f->right != NULL)
+    sheet->right = tessera_scene_new (f->blocks, f->right, sheet->axis);
   count_live (f, sheet->colouring);
   count_live (f, sheet->modules);
   find_top (sheet);
-  return TESSERA_OK;
 }
 
 static void
@@ -189,33 +169,30 @@ draw_foot (const TesseraSheet *sheet, TesseraArea area)
 }
 
 /* Both canvases, side by side or one above the other. */
-static TesseraStatus
+static void
 draw_panels (const TesseraSheet *sheet, TesseraArea area)
 {
   const TesseraFigure *f = sheet->figure;
   TesseraArea left = area, right = area;
-  if (sheet->right == NULL)
-    return tessera_draw_panel (sheet, f->left, sheet->left, area, true);
-  if (f->stacked)
+  if (sheet->right != NULL && f->stacked)
     {
       left.height = floor ((area.height - GAP) / 2.0);
       right.y += left.height + GAP;
       right.height = area.height - left.height - GAP;
     }
-  else
+  else if (sheet->right != NULL)
     {
       double canvas = floor ((area.width - SCALE_WIDTH - GAP) / 2.0);
       left.width = canvas + SCALE_WIDTH;
       right.x += left.width + GAP;
       right.width = canvas;
     }
-  TesseraStatus status = tessera_draw_panel (sheet, f->left, sheet->left, left, true);
-  if (status == TESSERA_OK)
-    status = tessera_draw_panel (sheet, f->right, sheet->right, right, f->stacked);
-  return status;
+  tessera_draw_panel (sheet, f->left, sheet->left, left, true);
+  if (sheet->right != NULL)
+    tessera_draw_panel (sheet, f->right, sheet->right, right, f->stacked);
 }
 
-static TesseraStatus
+static void
 draw_sheet (const TesseraSheet *sheet, double width, double height)
 {
   cairo_t *cr = sheet->cr;
@@ -229,13 +206,18 @@ draw_sheet (const TesseraSheet *sheet, double width, double height)
   tessera_fill_area (cr, (TesseraArea){ 0, below, width, 1 }, sheet->theme->line, 1.0);
   tessera_draw_legend (
       sheet, (TesseraArea){ MARGIN, below + 12.0, legend - 8.0, foot_y - below - 12.0 });
-  TesseraStatus status =
-      draw_panels (sheet, (TesseraArea){ right_x, below + 10.0, right_width,
-                                         curves_y - below - 10.0 - GAP });
+  draw_panels (sheet, (TesseraArea){ right_x, below + 10.0, right_width,
+                                     curves_y - below - 10.0 - GAP });
   tessera_draw_curves (sheet, (TesseraArea){ right_x, curves_y, right_width, curves });
   draw_foot (sheet, (TesseraArea){ right_x + SCALE_WIDTH, foot_y,
                                    right_width - SCALE_WIDTH, FOOT_HEIGHT });
-  return status;
+}
+
+static bool
+is_of_trace (const TesseraFigure *figure, const TesseraLayout *layout)
+{
+  return layout->n_blocks == figure->blocks->n_blocks &&
+         layout->n_events == figure->blocks->n_events;
 }
 
 TesseraStatus
@@ -253,26 +235,21 @@ tessera_figure_draw (const TesseraFigure *figure,
         "A picture of %.0f x %.0f at scale %g can't be drawn: it needs at "
         "least %.0f x %.0f, and at most 32,767 pixels each way.",
         width, height, scale, MIN_WIDTH, MIN_HEIGHT);
+  if (!is_of_trace (figure, figure->left) ||
+      (figure->right != NULL && !is_of_trace (figure, figure->right)))
+    return tessera_fail (error, TESSERA_INVALID,
+                         "The layouts of this picture do not belong to one trace.");
   TesseraSheet sheet = {
     .figure = figure, .theme = tessera_theme (figure->dark), .cr = cr, .scale = scale
   };
   cairo_save (cr);
   tessera_text_prepare (cr);
-  TesseraStatus status = sheet_init (&sheet);
-  if (status == TESSERA_OK)
-    status = draw_sheet (&sheet, width, height);
+  sheet_init (&sheet);
+  draw_sheet (&sheet, width, height);
   cairo_restore (cr);
   sheet_clear (&sheet);
-  if (status == TESSERA_OK && cairo_status (cr) != CAIRO_STATUS_SUCCESS)
+  if (cairo_status (cr) != CAIRO_STATUS_SUCCESS)
     return tessera_fail (error, TESSERA_IO, "The picture could not be drawn: %s.",
                          cairo_status_to_string (cairo_status (cr)));
-  if (status == TESSERA_NO_MEMORY)
-    return tessera_fail (
-        error, status,
-        "The picture needs more memory than this machine has left; close "
-        "something else or draw it smaller.");
-  if (status != TESSERA_OK)
-    return tessera_fail (error, status,
-                         "The layouts of this picture do not belong to one trace.");
-  return status;
+  return TESSERA_OK;
 }

@@ -8,9 +8,9 @@
  */
 #include "picture/figure/private.h"
 
+#include <glib.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "db/size-text.h"
 
@@ -37,7 +37,7 @@ y_of (const Panel *panel, double bytes)
   return c->y + c->height * (1.0 - bytes / panel->sheet->top_bytes);
 }
 
-static TesseraStatus
+static void
 draw_raster (const Panel *panel)
 {
   const TesseraSheet *sheet = panel->sheet;
@@ -48,10 +48,7 @@ draw_raster (const Panel *panel)
   cairo_surface_t *surface =
       cairo_image_surface_create (CAIRO_FORMAT_RGB24, width, height);
   if (cairo_surface_status (surface) != CAIRO_STATUS_SUCCESS)
-    {
-      cairo_surface_destroy (surface);
-      return TESSERA_NO_MEMORY;
-    }
+    g_error ("failed to allocate a picture of %d x %d", width, height);
   TesseraView view = { 0.0, 1.0, 0.0, sheet->top_bytes };
   TesseraInk ink = { sheet->colouring->block_rgb,
                      NULL,
@@ -74,7 +71,6 @@ draw_raster (const Panel *panel)
   cairo_paint (sheet->cr);
   cairo_restore (sheet->cr);
   cairo_surface_destroy (surface);
-  return TESSERA_OK;
 }
 
 /* Words on the canvas, on a ground that keeps them readable above blocks. */
@@ -323,7 +319,7 @@ draw_title (const Panel *panel, TesseraArea area)
                        area.y + 13.0, area.width - width - 10.0, subtitle);
 }
 
-TesseraStatus
+void
 tessera_draw_panel (const TesseraSheet *sheet,
                     const TesseraLayout *layout,
                     const TesseraScene *scene,
@@ -343,9 +339,7 @@ tessera_draw_panel (const TesseraSheet *sheet,
   draw_title (&panel, area);
   tessera_draw_lanes (sheet, (TesseraArea){ panel.canvas.x, area.y + TITLE_HEIGHT,
                                             panel.canvas.width, lanes });
-  TesseraStatus status = draw_raster (&panel);
-  if (status != TESSERA_OK)
-    return status;
+  draw_raster (&panel);
   cairo_save (sheet->cr);
   draw_scale (&panel, with_scale);
   draw_pool (&panel);
@@ -356,5 +350,4 @@ tessera_draw_panel (const TesseraSheet *sheet,
   draw_note (&panel);
   tessera_frame_area (sheet->cr, panel.canvas, sheet->theme->line, 1.0);
   cairo_restore (sheet->cr);
-  return TESSERA_OK;
 }

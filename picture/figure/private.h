@@ -44,11 +44,11 @@ typedef struct
 double tessera_head_height (const TesseraSheet *sheet, double width);
 void tessera_draw_head (const TesseraSheet *sheet, TesseraArea area);
 void tessera_draw_legend (const TesseraSheet *sheet, TesseraArea area);
-TesseraStatus tessera_draw_panel (const TesseraSheet *sheet,
-                                  const TesseraLayout *layout,
-                                  const TesseraScene *scene,
-                                  TesseraArea area,
-                                  bool with_scale);
+void tessera_draw_panel (const TesseraSheet *sheet,
+                         const TesseraLayout *layout,
+                         const TesseraScene *scene,
+                         TesseraArea area,
+                         bool with_scale);
 void tessera_draw_lanes (const TesseraSheet *sheet, TesseraArea area);
 void tessera_draw_curves (const TesseraSheet *sheet, TesseraArea area);
 

@@ -8,18 +8,32 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "picture/scene/box-index.h"
+#include "picture/scene/private.h"
 
-#include "picture/scene/big-alloc.h"
-
+#include <glib.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#define HUGE_PAGE_BYTES ((size_t) 2 << 20)
 #define SMALL_TIME_BITS 12 /* 1 / 4096 of the axis */
 #define SMALL_Y_BITS 11    /* 1 / 2048 of the height */
 #define MORTON_BITS 13     /* of each direction; 2 * 13 + 6 bits of class = 32 */
 #define RADIX_BITS 11
 #define GATHER_AHEAD 24 /* records between asking for one and copying it */
+
+void *
+tessera_big_alloc (size_t n_bytes)
+{
+  size_t rounded = (n_bytes + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+  if (n_bytes < 2 * HUGE_PAGE_BYTES)
+    return g_malloc (n_bytes > 0 ? n_bytes : 1);
+  void *array = aligned_alloc (HUGE_PAGE_BYTES, rounded);
+  if (array == NULL)
+    g_error ("failed to allocate %zu bytes", rounded);
+  madvise (array, rounded, MADV_HUGEPAGE); /* where it is refused nothing changes */
+  return array;
+}
 
 typedef struct
 {
@@ -96,16 +110,14 @@ widen (TesseraBox *box, const TesseraBox *by)
   box->y1 = by->y1 > box->y1 ? by->y1 : box->y1;
 }
 
-static TesseraStatus
+static void
 build_levels (TesseraBoxIndex *index)
 {
   size_t n_below = index->n_records;
   for (int level = 0; n_below > 0 && level < TESSERA_BOX_INDEX_MAX_LEVELS; level++)
     {
       size_t n = (n_below + TESSERA_BOX_INDEX_FAN - 1) / TESSERA_BOX_INDEX_FAN;
-      TesseraBox *nodes = malloc (n * sizeof *nodes);
-      if (nodes == NULL)
-        return TESSERA_NO_MEMORY;
+      TesseraBox *nodes = g_new (TesseraBox, n);
       for (size_t i = 0; i < n_below; i++)
         {
           const TesseraBox *below =
@@ -122,21 +134,14 @@ build_levels (TesseraBoxIndex *index)
         break;
       n_below = n;
     }
-  return TESSERA_OK;
 }
 
-/* The records' order, or NULL: no memory. */
+/* The records' order. */
 static Sorted *
 sort_records (const TesseraRecord *records, size_t n, uint32_t height_units)
 {
   Sorted *from = tessera_big_alloc (n * sizeof *from);
   Sorted *to = tessera_big_alloc (n * sizeof *to);
-  if (from == NULL || to == NULL)
-    {
-      free (from);
-      free (to);
-      return NULL;
-    }
   for (size_t i = 0; i < n; i++)
     from[i] = (Sorted){ key_of (&records[i].box, height_units), (uint32_t) i };
   Sorted *sorted = radix_sort (from, to, n);
@@ -144,33 +149,25 @@ sort_records (const TesseraRecord *records, size_t n, uint32_t height_units)
   return sorted;
 }
 
-TesseraStatus
+void
 tessera_box_index_init (TesseraBoxIndex *index,
                         TesseraRecord *records,
                         size_t n_records,
                         uint32_t height_units)
 {
-  memset (index, 0, sizeof *index);
-  TesseraStatus status = TESSERA_NO_MEMORY;
   Sorted *sorted = sort_records (records, n_records, height_units);
-  if (sorted != NULL)
-    index->records = tessera_big_alloc (n_records * sizeof *index->records);
-  if (index->records != NULL)
+  memset (index, 0, sizeof *index);
+  index->records = tessera_big_alloc (n_records * sizeof *index->records);
+  index->n_records = n_records;
+  for (size_t i = 0; i < n_records; i++)
     {
-      for (size_t i = 0; i < n_records; i++)
-        {
-          size_t ahead = i + GATHER_AHEAD < n_records ? i + GATHER_AHEAD : i;
-          __builtin_prefetch (&records[sorted[ahead].at]);
-          index->records[i] = records[sorted[i].at];
-        }
-      index->n_records = n_records;
-      status = build_levels (index);
+      size_t ahead = i + GATHER_AHEAD < n_records ? i + GATHER_AHEAD : i;
+      __builtin_prefetch (&records[sorted[ahead].at]);
+      index->records[i] = records[sorted[i].at];
     }
+  build_levels (index);
   free (sorted);
   free (records);
-  if (status != TESSERA_OK)
-    tessera_box_index_clear (index);
-  return status;
 }
 
 void
@@ -178,7 +175,7 @@ tessera_box_index_clear (TesseraBoxIndex *index)
 {
   free (index->records);
   for (int i = 0; i < index->n_levels; i++)
-    free (index->levels[i]);
+    g_free (index->levels[i]);
   memset (index, 0, sizeof *index);
 }
 

@@ -116,8 +116,7 @@ stage_of (MadeLayout *made, TesseraAxisKind kind)
   Stage stage = { .made = made };
   uint64_t state = SEED;
   stage.axis = tessera_axis_new (&made->trace, &made->blocks, kind);
-  g_assert_cmpint (
-      tessera_scene_new (&made->blocks, &made->layout, stage.axis, &stage.scene), ==, 0);
+  stage.scene = tessera_scene_new (&made->blocks, &made->layout, stage.axis);
   stage.rgb = g_new (uint32_t, made->blocks.n_blocks + 1);
   for (size_t i = 0; i < made->blocks.n_blocks; i++)
     stage.rgb[i] = (uint32_t) made_random (&state) & 0xffffff;

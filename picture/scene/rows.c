@@ -1,22 +1,25 @@
 /*
- * Which addresses become rows, and which blocks lie in them; rows-place.c says where.
+ * Which addresses become rows, where they lie, and which blocks lie in them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "picture/scene/rows.h"
-
-#include "db/array.h"
-#include "picture/scene/big-alloc.h"
+#include "picture/scene/private.h"
 #include "planner/check/marks.h"
+#include "planner/pack.h"
 
+#include <glib.h>
 #include <stdlib.h>
+
+#define MAX_OFFLINE_ROWS 4096
+#define SLACK_PERCENT 2
+#define PACK_WORK 100000 /* placements; some 20 ms */
 
 typedef struct
 {
   const TesseraBlocks *blocks;
   const TesseraLayout *layout;
   TesseraRows *rows;
-  size_t cap_rows;
+  GArray *all; /* TesseraRow: what becomes rows->rows */
 } Builder;
 
 static int
@@ -74,28 +77,23 @@ compare_died (const void *pa, const void *pb, void *user)
   return order != 0 ? order : compare_u64 (ia, ib);
 }
 
+/* The numbers below @n in an order. g_free() */
 static uint32_t *
-sorted_spans (const TesseraLayout *layout,
-              int (*compare) (const void *, const void *, void *))
+sorted_numbers (size_t n, int (*compare) (const void *, const void *, void *), void *user)
 {
-  uint32_t *order = malloc ((layout->n_spans + 1) * sizeof *order);
-  if (order == NULL)
-    return NULL;
-  for (size_t i = 0; i < layout->n_spans; i++)
+  uint32_t *order = g_new (uint32_t, n + 1);
+  for (size_t i = 0; i < n; i++)
     order[i] = (uint32_t) i;
-  qsort_r (order, layout->n_spans, sizeof *order, compare, layout->spans);
+  qsort_r (order, n, sizeof *order, compare, user);
   return order;
 }
 
 static TesseraRow *
 add_row (Builder *builder, uint64_t addr, uint64_t size, uint32_t born, uint32_t died)
 {
-  TesseraRows *rows = builder->rows;
-  if (!TESSERA_RESERVE (rows->rows, builder->cap_rows, rows->n_rows + 1))
-    return NULL;
-  TesseraRow *row = &rows->rows[rows->n_rows++];
-  *row = (TesseraRow){ addr, size, 0, born, died };
-  return row;
+  TesseraRow row = { addr, size, 0, born, died };
+  g_array_append_val (builder->all, row);
+  return &g_array_index (builder->all, TesseraRow, builder->all->len - 1);
 }
 
 /* Whether @span carries on the expandable reservation that @last belongs to, or the pool.
@@ -123,13 +121,12 @@ begin_row (Builder *builder, const TesseraSpan *span)
   return add_row (builder, addr, end - addr, span->born_index, span->died_index);
 }
 
-static TesseraStatus
+static void
 rows_of_spans (Builder *builder)
 {
   const TesseraLayout *layout = builder->layout;
-  uint32_t *order = sorted_spans (layout, compare_owner);
-  if (order == NULL)
-    return TESSERA_NO_MEMORY;
+  g_autofree uint32_t *order =
+      sorted_numbers (layout->n_spans, compare_owner, layout->spans);
   const TesseraSpan *last = NULL;
   TesseraRow *row = NULL;
   for (size_t i = 0; i < layout->n_spans; i++)
@@ -137,27 +134,17 @@ rows_of_spans (Builder *builder)
       const TesseraSpan *span = &layout->spans[order[i]];
       if (carries_on (last, row, span))
         {
-          uint64_t end = span->addr + span->size_bytes;
-          if (end > row->addr + row->size_bytes)
-            row->size_bytes = end - row->addr;
-          if (span->born_index < row->born_index)
-            row->born_index = span->born_index;
-          if (span->died_index > row->died_index)
-            row->died_index = span->died_index;
+          row->size_bytes =
+              MAX (row->size_bytes, span->addr + span->size_bytes - row->addr);
+          row->born_index = MIN (row->born_index, span->born_index);
+          row->died_index = MAX (row->died_index, span->died_index);
         }
       else
         row = begin_row (builder, span);
-      if (row == NULL)
-        {
-          free (order);
-          return TESSERA_NO_MEMORY;
-        }
-      builder->rows->row_of_span[order[i]] = (uint32_t) (builder->rows->n_rows - 1);
+      builder->rows->row_of_span[order[i]] = builder->all->len - 1;
       last = span;
     }
-  builder->rows->n_span_rows = builder->rows->n_rows;
-  free (order);
-  return TESSERA_OK;
+  builder->rows->n_span_rows = builder->all->len;
 }
 
 /* ---- blocks into spans ------------------------------------------------------------ */
@@ -236,42 +223,28 @@ place_blocks (Builder *builder, Sweep *sweep)
   return all_found;
 }
 
-static TesseraStatus
-rank_by_addr (Sweep *sweep)
-{
-  const TesseraLayout *layout = sweep->layout;
-  sweep->by_addr = sorted_spans (layout, compare_span_addr);
-  sweep->rank = malloc ((layout->n_spans + 1) * sizeof *sweep->rank);
-  sweep->addr = malloc ((layout->n_spans + 1) * sizeof *sweep->addr);
-  if (sweep->by_addr == NULL || sweep->rank == NULL || sweep->addr == NULL)
-    return TESSERA_NO_MEMORY;
-  for (uint32_t i = 0; i < layout->n_spans; i++)
-    {
-      sweep->rank[sweep->by_addr[i]] = i;
-      sweep->addr[i] = layout->spans[sweep->by_addr[i]].addr;
-    }
-  return tessera_marks_init (&sweep->alive, layout->n_spans);
-}
-
-static TesseraStatus
-find_rows_of_blocks (Builder *builder, bool *out_all_found)
+/* Returns: whether all were found. */
+static bool
+find_rows_of_blocks (Builder *builder)
 {
   const TesseraLayout *layout = builder->layout;
-  Sweep sweep = { .layout = layout };
-  sweep.by_born = sorted_spans (layout, compare_born);
-  sweep.by_died = sorted_spans (layout, compare_died);
-  TesseraStatus status = sweep.by_born != NULL && sweep.by_died != NULL
-                             ? rank_by_addr (&sweep)
-                             : TESSERA_NO_MEMORY;
-  if (status == TESSERA_OK)
-    *out_all_found = place_blocks (builder, &sweep);
-  free (sweep.by_born);
-  free (sweep.by_died);
-  free (sweep.by_addr);
-  free (sweep.rank);
-  free (sweep.addr);
+  size_t n = layout->n_spans;
+  g_autofree uint32_t *by_born = sorted_numbers (n, compare_born, layout->spans);
+  g_autofree uint32_t *by_died = sorted_numbers (n, compare_died, layout->spans);
+  g_autofree uint32_t *by_addr = sorted_numbers (n, compare_span_addr, layout->spans);
+  g_autofree uint32_t *rank = g_new (uint32_t, n + 1);
+  g_autofree uint64_t *addr = g_new (uint64_t, n + 1);
+  Sweep sweep = { layout, by_born, by_died, by_addr, rank, addr, { { NULL } }, 0, 0 };
+  for (uint32_t i = 0; i < n; i++)
+    {
+      rank[by_addr[i]] = i;
+      addr[i] = layout->spans[by_addr[i]].addr;
+    }
+  if (tessera_marks_init (&sweep.alive, n) != TESSERA_OK)
+    g_error ("failed to allocate marks for %zu spans", n);
+  bool all_found = place_blocks (builder, &sweep);
   tessera_marks_clear (&sweep.alive);
-  return status;
+  return all_found;
 }
 
 static int
@@ -283,17 +256,15 @@ compare_addr (const void *pa, const void *pb, void *user)
 }
 
 /* Blocks outside of any span: each run of addresses that they touch is a row range. */
-static TesseraStatus
+static void
 rows_of_lone_blocks (Builder *builder)
 {
   const TesseraLayout *layout = builder->layout;
-  TesseraRows *rows = builder->rows;
+  uint64_t *block_y = builder->rows->block_y;
   size_t n = 0;
-  uint32_t *lone = malloc ((layout->n_blocks + 1) * sizeof *lone);
-  if (lone == NULL)
-    return TESSERA_NO_MEMORY;
+  g_autofree uint32_t *lone = g_new (uint32_t, layout->n_blocks + 1);
   for (size_t i = 0; i < layout->n_blocks; i++)
-    if (layout->addr[i] != TESSERA_NOWHERE && rows->block_y[i] == TESSERA_NOWHERE)
+    if (layout->addr[i] != TESSERA_NOWHERE && block_y[i] == TESSERA_NOWHERE)
       lone[n++] = (uint32_t) i;
   qsort_r (lone, n, sizeof *lone, compare_addr, (void *) layout);
   TesseraRow *row = NULL;
@@ -302,56 +273,347 @@ rows_of_lone_blocks (Builder *builder)
       uint64_t addr = layout->addr[lone[i]], size = layout->block_bytes[lone[i]];
       if (row == NULL || addr > row->addr + row->size_bytes)
         row = add_row (builder, addr, size, 0, layout->n_events);
-      else if (addr + size > row->addr + row->size_bytes)
-        row->size_bytes = addr + size - row->addr;
-      if (row == NULL)
-        {
-          free (lone);
-          return TESSERA_NO_MEMORY;
-        }
-      rows->block_y[lone[i]] = rows->n_rows - 1;
+      row->size_bytes = MAX (row->size_bytes, addr + size - row->addr);
+      block_y[lone[i]] = builder->all->len - 1;
     }
-  free (lone);
-  return TESSERA_OK;
 }
 
-TesseraStatus
-tessera_rows_new (const TesseraBlocks *blocks,
-                  const TesseraLayout *layout,
-                  TesseraRows **out_rows)
+/* ---- where rows lie --------------------------------------------------------------- */
+
+/* Where rows lie, so that nothing overlaps and everything is low.
+ *
+ * First fit in two orders: the longest life first (what stays for ever lies at the
+ * bottom, like the floor that everything else stands on), and the order of time. The
+ * first is kept unless the second is lower by more than SLACK_PERCENT. On recorded
+ * traces that is as high as what was reserved nearly always; where segments came and
+ * went so that it is not, the planner's packer is asked, and taken where it is lower.
+ *
+ * Each placement looks at all rows placed so far; beyond MAX_OFFLINE_ROWS only the order
+ * of time is used, where rows whose life is over give their place back. */
+
+typedef struct
 {
-  *out_rows = NULL;
-  TesseraRows *rows = calloc (1, sizeof *rows);
-  if (rows == NULL)
-    return TESSERA_NO_MEMORY;
-  Builder builder = { blocks, layout, rows, 0 };
-  bool all_found = true;
-  rows->layout = layout;
-  rows->row_of_span = malloc ((layout->n_spans + 1) * sizeof *rows->row_of_span);
-  rows->block_y = tessera_big_alloc (layout->n_blocks * sizeof *rows->block_y);
-  TesseraStatus status =
-      rows->row_of_span != NULL && rows->block_y != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
-  if (status == TESSERA_OK)
-    status = rows_of_spans (&builder);
-  if (status == TESSERA_OK)
-    status = find_rows_of_blocks (&builder, &all_found);
-  if (status == TESSERA_OK && !all_found)
-    status = rows_of_lone_blocks (&builder);
-  if (status == TESSERA_OK)
-    status = tessera_rows_place (rows);
-  if (status != TESSERA_OK)
+  const TesseraRows *rows;
+  bool *is_pool; /* [n_rows]: a plan's pool, at the bottom */
+} Order;
+
+static int
+compare_time (const void *pa, const void *pb, void *user)
+{
+  const Order *order = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  const TesseraRow *a = &order->rows->rows[ia], *b = &order->rows->rows[ib];
+  int by = order->is_pool[ib] - order->is_pool[ia];
+  if (by == 0)
+    by = compare_u64 (a->born_index, b->born_index);
+  if (by == 0)
+    by = compare_u64 (b->died_index, a->died_index);
+  if (by == 0)
+    by = compare_u64 (a->addr, b->addr);
+  return by != 0 ? by : compare_u64 (ia, ib);
+}
+
+static int
+compare_life (const void *pa, const void *pb, void *user)
+{
+  const Order *order = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  const TesseraRow *a = &order->rows->rows[ia], *b = &order->rows->rows[ib];
+  int by = order->is_pool[ib] - order->is_pool[ia];
+  if (by == 0)
+    by = compare_u64 (b->died_index - b->born_index, a->died_index - a->born_index);
+  return by != 0 ? by : compare_time (pa, pb, user);
+}
+
+/* A row that has its place: side by side in memory, as all of them are looked at for
+ * each row that is placed. */
+typedef struct
+{
+  uint64_t y_bytes;
+  uint64_t size_bytes;
+  uint32_t born_index;
+  uint32_t died_index;
+} Placed;
+
+/* The lowest gap between what was placed, by y, that @row fits into while it lives. */
+static uint64_t
+find_gap (const Placed *placed, size_t n_placed, const TesseraRow *row)
+{
+  uint64_t y = 0;
+  for (size_t k = 0; k < n_placed; k++)
     {
-      tessera_rows_free (rows);
-      return status;
+      const Placed *other = &placed[k];
+      if (other->died_index <= row->born_index || row->died_index <= other->born_index)
+        continue;
+      if (other->y_bytes >= y && other->y_bytes - y >= row->size_bytes)
+        break;
+      if (other->y_bytes + other->size_bytes > y)
+        y = other->y_bytes + other->size_bytes;
     }
+  return y;
+}
+
+/* Places rows in @order, lowest gap first; @placed is room for n_rows, kept by y. Returns
+ * the height. */
+static uint64_t
+first_fit (TesseraRow *rows, const uint32_t *order, size_t n, Placed *placed)
+{
+  uint64_t height = 0;
+  size_t n_placed = 0;
+  for (size_t i = 0; i < n; i++)
+    {
+      TesseraRow *row = &rows[order[i]];
+      row->y_bytes = find_gap (placed, n_placed, row);
+      size_t place = n_placed++;
+      for (; place > 0 && placed[place - 1].y_bytes > row->y_bytes; place--)
+        placed[place] = placed[place - 1];
+      placed[place] =
+          (Placed){ row->y_bytes, row->size_bytes, row->born_index, row->died_index };
+      if (row->y_bytes + row->size_bytes > height)
+        height = row->y_bytes + row->size_bytes;
+    }
+  return height;
+}
+
+static int
+compare_death (const void *pa, const void *pb, void *user)
+{
+  const TesseraRow *rows = user;
+  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
+  int by = compare_u64 (rows[ia].died_index, rows[ib].died_index);
+  return by != 0 ? by : compare_u64 (ia, ib);
+}
+
+static bool
+is_solid (const TesseraRow *row)
+{
+  return row->size_bytes > 0 && row->born_index < row->died_index;
+}
+
+/* Free stretches of an endless height. */
+
+/* In order, none beside another. A device has room for some thousand segments of 2 MiB and
+ * more at once: to walk along them is fast enough. */
+typedef struct
+{
+  uint64_t begin, end;
+} Gap;
+
+/* The beginning of the lowest gap of at least @size_bytes, which becomes smaller. Where
+ * there is none (sizes near 2^64 that no memory has): 0, and nothing is taken. */
+static uint64_t
+take_gap (GArray *gaps, uint64_t size_bytes)
+{
+  for (guint i = 0; i < gaps->len; i++)
+    {
+      Gap *gap = &g_array_index (gaps, Gap, i);
+      uint64_t begin = gap->begin;
+      if (gap->end - begin < size_bytes)
+        continue;
+      gap->begin += size_bytes;
+      if (gap->begin == gap->end)
+        g_array_remove_index (gaps, i);
+      return begin;
+    }
+  return 0;
+}
+
+/* [begin, end) was taken, is not empty, and joins what is free beside it. */
+static void
+give_gap (GArray *gaps, uint64_t begin, uint64_t end)
+{
+  guint at = 0;
+  while (at < gaps->len && g_array_index (gaps, Gap, at).begin < begin)
+    at++;
+  Gap gap = { begin, end };
+  g_array_insert_val (gaps, at, gap);
+  if (at + 1 < gaps->len && g_array_index (gaps, Gap, at + 1).begin == end)
+    {
+      g_array_index (gaps, Gap, at).end = g_array_index (gaps, Gap, at + 1).end;
+      g_array_remove_index (gaps, at + 1);
+    }
+  if (at > 0 && g_array_index (gaps, Gap, at - 1).end == begin)
+    {
+      g_array_index (gaps, Gap, at - 1).end = g_array_index (gaps, Gap, at).end;
+      g_array_remove_index (gaps, at);
+    }
+}
+
+/* First fit in the order of time, where all that is not over is in the way. A pool is
+ * there from the beginning. Rows that are never there lie at 0. */
+static void
+first_fit_by_time (TesseraRows *rows, const Order *by, const uint32_t *order)
+{
+  size_t n = rows->n_span_rows, n_over = 0;
+  g_autofree uint32_t *by_death = g_memdup2 (order, n * sizeof *by_death);
+  g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (Gap));
+  Gap all = { 0, UINT64_MAX };
+  g_array_append_val (gaps, all);
+  qsort_r (by_death, n, sizeof *by_death, compare_death, rows->rows);
+  rows->height_bytes = 0;
+  for (size_t i = 0; i < n; i++)
+    {
+      TesseraRow *row = &rows->rows[order[i]], *over;
+      while (!by->is_pool[order[i]] && n_over < n &&
+             (over = &rows->rows[by_death[n_over]])->died_index <= row->born_index)
+        {
+          if (is_solid (over))
+            give_gap (gaps, over->y_bytes, over->y_bytes + over->size_bytes);
+          n_over++;
+        }
+      row->y_bytes = is_solid (row) ? take_gap (gaps, row->size_bytes) : 0;
+      rows->height_bytes = MAX (rows->height_bytes, row->y_bytes + row->size_bytes);
+    }
+}
+
+static bool
+is_lower (uint64_t height, uint64_t than)
+{
+  return than > height + height / 100 * SLACK_PERCENT;
+}
+
+/* The most that is there at one moment: no placement can be lower. */
+static uint64_t
+row_bound (const TesseraRows *rows, uint32_t n_events)
+{
+  g_autofree int64_t *change = g_new0 (int64_t, (size_t) n_events + 2);
+  int64_t now = 0, most = 0;
+  for (size_t i = 0; i < rows->n_span_rows; i++)
+    {
+      const TesseraRow *row = &rows->rows[i];
+      uint32_t died = MIN (row->died_index, n_events + 1);
+      change[MIN (row->born_index, died)] += (int64_t) row->size_bytes;
+      change[died] -= (int64_t) row->size_bytes;
+    }
+  for (uint32_t i = 0; i <= n_events; i++)
+    {
+      now += change[i];
+      most = MAX (most, now);
+    }
+  return (uint64_t) most;
+}
+
+/* Asks the packer; rows stay as they are unless it is lower. */
+static void
+pack_rows (TesseraRows *rows, uint32_t n_events)
+{
+  size_t n = rows->n_span_rows;
+  const TesseraPackOptions options = { .n_threads = 1, .work_budget = PACK_WORK };
+  g_autofree TesseraItem *items = g_new0 (TesseraItem, n + 1);
+  g_autofree uint64_t *offsets = g_new0 (uint64_t, n + 1);
+  TesseraPacking packing;
+  for (size_t i = 0; i < n; i++)
+    {
+      const TesseraRow *row = &rows->rows[i];
+      items[i].size_bytes = row->size_bytes;
+      items[i].begin = row->born_index;
+      items[i].end = row->died_index;
+      items[i].prefer_low = row->died_index - row->born_index > n_events / 2;
+    }
+  if (tessera_pack (items, n, &options, offsets, &packing) != TESSERA_OK ||
+      !is_lower (packing.height_bytes, rows->height_bytes))
+    return;
+  for (size_t i = 0; i < n; i++)
+    rows->rows[i].y_bytes = offsets[i];
+  rows->height_bytes = packing.height_bytes;
+}
+
+/* Returns whether any row is a plan's pool. */
+static bool
+find_pools (const TesseraRows *rows, bool *is_pool)
+{
+  bool any = false;
+  for (size_t i = 0; i < rows->layout->n_spans; i++)
+    if (rows->layout->spans[i].is_plan_pool)
+      any = is_pool[rows->row_of_span[i]] = true;
+  return any;
+}
+
+/* Both orders, the better of the two. */
+static void
+place_in_orders (TesseraRows *rows, Order *by, uint32_t *order)
+{
+  size_t n = rows->n_span_rows;
+  for (size_t i = 0; i < n; i++)
+    order[i] = (uint32_t) i;
+  qsort_r (order, n, sizeof *order, compare_time, by);
+  if (n > MAX_OFFLINE_ROWS)
+    {
+      first_fit_by_time (rows, by, order);
+      return;
+    }
+  Placed placed[MAX_OFFLINE_ROWS];
+  uint64_t by_time = first_fit (rows->rows, order, n, placed);
+  qsort_r (order, n, sizeof *order, compare_life, by);
+  rows->height_bytes = first_fit (rows->rows, order, n, placed);
+  if (is_lower (by_time, rows->height_bytes))
+    {
+      qsort_r (order, n, sizeof *order, compare_time, by);
+      rows->height_bytes = first_fit (rows->rows, order, n, placed);
+    }
+}
+
+/* The packer takes no empty rows and none without life. */
+static bool
+all_solid (const TesseraRows *rows)
+{
+  for (size_t i = 0; i < rows->n_span_rows; i++)
+    if (!is_solid (&rows->rows[i]))
+      return false;
+  return true;
+}
+
+/* Runs of blocks outside of any span are there all the time: one above the other. */
+static void
+stack_lone_rows (TesseraRows *rows)
+{
+  for (size_t i = rows->n_span_rows; i < rows->n_rows; i++)
+    {
+      rows->rows[i].y_bytes = rows->height_bytes;
+      rows->height_bytes += rows->rows[i].size_bytes;
+    }
+}
+
+static void
+place_rows (TesseraRows *rows)
+{
+  size_t n = rows->n_span_rows;
+  uint32_t n_events = rows->layout->n_events;
+  g_autofree bool *is_pool = g_new0 (bool, n + 1);
+  g_autofree uint32_t *order = g_new (uint32_t, n + 1);
+  Order by = { rows, is_pool };
+  bool has_pool = find_pools (rows, is_pool);
+  place_in_orders (rows, &by, order);
+  if (!has_pool && n <= MAX_OFFLINE_ROWS &&
+      is_lower (row_bound (rows, n_events), rows->height_bytes) && all_solid (rows))
+    pack_rows (rows, n_events);
+  stack_lone_rows (rows);
+}
+
+/* ---- all of it -------------------------------------------------------------------- */
+
+TesseraRows *
+tessera_rows_new (const TesseraBlocks *blocks, const TesseraLayout *layout)
+{
+  TesseraRows *rows = g_new0 (TesseraRows, 1);
+  Builder builder = { blocks, layout, rows,
+                      g_array_new (FALSE, FALSE, sizeof (TesseraRow)) };
+  rows->layout = layout;
+  rows->row_of_span = g_new (uint32_t, layout->n_spans + 1);
+  rows->block_y = tessera_big_alloc (layout->n_blocks * sizeof *rows->block_y);
+  rows_of_spans (&builder);
+  if (!find_rows_of_blocks (&builder))
+    rows_of_lone_blocks (&builder);
+  rows->n_rows = builder.all->len;
+  rows->rows = (TesseraRow *) (void *) g_array_free (builder.all, FALSE);
+  place_rows (rows);
   for (size_t i = 0; i < layout->n_blocks; i++)
     if (rows->block_y[i] != TESSERA_NOWHERE)
       {
         const TesseraRow *row = &rows->rows[rows->block_y[i]];
         rows->block_y[i] = row->y_bytes + (layout->addr[i] - row->addr);
       }
-  *out_rows = rows;
-  return TESSERA_OK;
+  return rows;
 }
 
 void
@@ -360,9 +622,9 @@ tessera_rows_free (TesseraRows *rows)
   if (rows == NULL)
     return;
   tessera_rows_drop_blocks (rows);
-  free (rows->rows);
-  free (rows->row_of_span);
-  free (rows);
+  g_free (rows->rows);
+  g_free (rows->row_of_span);
+  g_free (rows);
 }
 
 void

@@ -88,12 +88,9 @@ static void
 time_scene (size_t n_blocks, double baseline)
 {
   MadeLayout *made = made_layout_random (n_blocks, 5);
-  TesseraAxis *axis;
-  TesseraScene *scene;
-  axis = tessera_axis_new (&made->trace, &made->blocks, TESSERA_AXIS_EVENTS);
+  TesseraAxis *axis = tessera_axis_new (&made->trace, &made->blocks, TESSERA_AXIS_EVENTS);
   double from = cpu_ms ();
-  if (tessera_scene_new (&made->blocks, &made->layout, axis, &scene) != TESSERA_OK)
-    exit (1);
+  TesseraScene *scene = tessera_scene_new (&made->blocks, &made->layout, axis);
   printf ("%zu blocks, %zu segments\n", n_blocks, made->layout.n_spans);
   printf ("  %-10s %8.2f ms\n", "build", cpu_ms () - from);
   static const uint32_t colours[] = { 0x4477aa, 0x66ccee, 0xddaa33, 0xaa3377 };

@@ -3,10 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "picture/scene/big-alloc.h"
 #include "picture/scene/private.h"
 
-#include <stdlib.h>
+#include <glib.h>
 
 static uint32_t
 time_units (double position)
@@ -41,15 +40,13 @@ make_box (const TesseraScene *scene,
 }
 
 /* The order of blocks is that of time: what they need of the axis lies close together. */
-static TesseraStatus
+static void
 index_blocks (TesseraScene *scene, uint32_t height_units)
 {
   const TesseraLayout *layout = scene->layout;
   const uint64_t *block_y = scene->rows->block_y;
   TesseraRecord *records = tessera_big_alloc (layout->n_blocks * sizeof *records);
   size_t n = 0;
-  if (records == NULL)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < layout->n_blocks; i++)
     {
       records[n].id = (uint32_t) i;
@@ -57,17 +54,15 @@ index_blocks (TesseraScene *scene, uint32_t height_units)
            make_box (scene, scene->blocks->blocks[i].born_index, layout->died_index[i],
                      block_y[i], layout->block_bytes[i], &records[n].box);
     }
-  return tessera_box_index_init (&scene->block_index, records, n, height_units);
+  tessera_box_index_init (&scene->block_index, records, n, height_units);
 }
 
-static TesseraStatus
+static void
 index_spans (TesseraScene *scene, uint32_t height_units)
 {
   const TesseraLayout *layout = scene->layout;
   TesseraRecord *records = tessera_big_alloc (layout->n_spans * sizeof *records);
   size_t n = 0;
-  if (records == NULL)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < layout->n_spans; i++)
     {
       const TesseraSpan *span = &layout->spans[i];
@@ -77,7 +72,7 @@ index_spans (TesseraScene *scene, uint32_t height_units)
                      row->y_bytes + (span->addr - row->addr), span->size_bytes,
                      &records[n].box);
     }
-  return tessera_box_index_init (&scene->span_index, records, n, height_units);
+  tessera_box_index_init (&scene->span_index, records, n, height_units);
 }
 
 /* Most frees complete with the next event: those are not worth a rectangle. */
@@ -91,7 +86,7 @@ is_pending (const TesseraScene *scene, size_t block)
 }
 
 /* From the free of a block to when its memory could be used again. */
-static TesseraStatus
+static void
 index_pending (TesseraScene *scene, uint32_t height_units)
 {
   const TesseraLayout *layout = scene->layout;
@@ -99,8 +94,6 @@ index_pending (TesseraScene *scene, uint32_t height_units)
   for (size_t i = 0; i < layout->n_blocks; i++)
     n_pending += is_pending (scene, i);
   TesseraRecord *records = tessera_big_alloc (n_pending * sizeof *records);
-  if (records == NULL)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; n_pending > 0 && i < layout->n_blocks; i++)
     if (is_pending (scene, i))
       {
@@ -108,50 +101,28 @@ index_pending (TesseraScene *scene, uint32_t height_units)
         n += make_box (scene, scene->blocks->blocks[i].freed_index, layout->died_index[i],
                        scene->rows->block_y[i], layout->block_bytes[i], &records[n].box);
       }
-  return tessera_box_index_init (&scene->pending_index, records, n, height_units);
+  tessera_box_index_init (&scene->pending_index, records, n, height_units);
 }
 
-static TesseraStatus
-build (TesseraScene *scene)
+TesseraScene *
+tessera_scene_new (const TesseraBlocks *blocks,
+                   const TesseraLayout *layout,
+                   const TesseraAxis *axis)
 {
-  TesseraStatus status = tessera_rows_new (scene->blocks, scene->layout, &scene->rows);
-  if (status != TESSERA_OK)
-    return status;
+  TesseraScene *scene = g_new0 (TesseraScene, 1);
+  scene->blocks = blocks;
+  scene->layout = layout;
+  scene->axis = axis;
+  scene->rows = tessera_rows_new (blocks, layout);
   uint64_t height = scene->rows->height_bytes;
   while (height >> scene->y_shift >= UINT32_MAX)
     scene->y_shift++;
   uint32_t units = (uint32_t) (height >> scene->y_shift) + 1;
-  status = index_spans (scene, units);
-  if (status == TESSERA_OK)
-    status = index_pending (scene, units);
-  if (status == TESSERA_OK)
-    status = index_blocks (scene, units);
+  index_spans (scene, units);
+  index_pending (scene, units);
+  index_blocks (scene, units);
   tessera_rows_drop_blocks (scene->rows);
-  return status;
-}
-
-TesseraStatus
-tessera_scene_new (const TesseraBlocks *blocks,
-                   const TesseraLayout *layout,
-                   const TesseraAxis *axis,
-                   TesseraScene **out_scene)
-{
-  *out_scene = NULL;
-  if (layout->n_blocks != blocks->n_blocks || layout->n_blocks >= UINT32_MAX ||
-      layout->n_spans >= UINT32_MAX || axis->n_events != layout->n_events)
-    return TESSERA_INVALID;
-  TesseraScene *scene = calloc (1, sizeof *scene);
-  if (scene == NULL)
-    return TESSERA_NO_MEMORY;
-  scene->blocks = blocks;
-  scene->layout = layout;
-  scene->axis = axis;
-  TesseraStatus status = build (scene);
-  if (status != TESSERA_OK)
-    tessera_scene_free (scene);
-  else
-    *out_scene = scene;
-  return status;
+  return scene;
 }
 
 void
@@ -163,7 +134,7 @@ tessera_scene_free (TesseraScene *scene)
   tessera_box_index_clear (&scene->block_index);
   tessera_box_index_clear (&scene->span_index);
   tessera_box_index_clear (&scene->pending_index);
-  free (scene);
+  g_free (scene);
 }
 
 uint64_t
@@ -210,40 +181,20 @@ tessera_scene_block_at (const TesseraScene *scene, double t, double y_bytes)
   return TESSERA_NONE;
 }
 
-TesseraStatus
-tessera_scene_blocks_in (const TesseraScene *scene,
-                         const TesseraView *view,
-                         uint32_t **out_blocks,
-                         size_t *out_n_blocks)
+GArray *
+tessera_scene_blocks_in (const TesseraScene *scene, const TesseraView *view)
 {
-  *out_blocks = NULL;
-  *out_n_blocks = 0;
   TesseraBox box = tessera_scene_box_of_view (scene, view);
-  uint32_t *found = NULL;
-  size_t n_found = 0, cap = 0, n;
+  GArray *found = g_array_new (FALSE, FALSE, sizeof (uint32_t));
   const TesseraRecord *records;
+  size_t n;
   TesseraWalk walk;
   tessera_walk_init (&walk, &scene->block_index, box);
   while ((records = tessera_walk_next (&walk, &n)) != NULL)
-    {
-      if (n_found + n > cap)
-        {
-          cap = cap * 2 + TESSERA_BOX_INDEX_FAN;
-          uint32_t *grown = realloc (found, cap * sizeof *grown);
-          if (grown == NULL)
-            {
-              free (found);
-              return TESSERA_NO_MEMORY;
-            }
-          found = grown;
-        }
-      for (size_t i = 0; i < n; i++)
-        if (tessera_box_meets (&records[i].box, &box))
-          found[n_found++] = records[i].id;
-    }
-  *out_blocks = found;
-  *out_n_blocks = n_found;
-  return TESSERA_OK;
+    for (size_t i = 0; i < n; i++)
+      if (tessera_box_meets (&records[i].box, &box))
+        g_array_append_val (found, records[i].id);
+  return found;
 }
 
 bool

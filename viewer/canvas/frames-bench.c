@@ -127,9 +127,7 @@ made_document (size_t n_blocks)
   g_assert_cmpint (
       tessera_data_get_axis (data, TESSERA_AXIS_EVENTS, &error, &sheet->axis), ==,
       TESSERA_OK);
-  g_assert_cmpint (
-      tessera_scene_new (data->blocks, sheet->layout, sheet->axis, &sheet->scene), ==,
-      TESSERA_OK);
+  sheet->scene = tessera_scene_new (data->blocks, sheet->layout, sheet->axis);
   document->data = data;
   document->sheets[TESSERA_SIDE_LEFT] = sheet;
   document->world_bytes = (double) tessera_scene_height_bytes (sheet->scene);

@@ -47,9 +47,7 @@ set_up (Fixture *f, gconstpointer unused)
   g_assert_cmpint (
       tessera_data_get_axis (f->data, TESSERA_AXIS_EVENTS, &error, &f->sheet->axis), ==,
       TESSERA_OK);
-  g_assert_cmpint (tessera_scene_new (f->data->blocks, f->sheet->layout, f->sheet->axis,
-                                      &f->sheet->scene),
-                   ==, TESSERA_OK);
+  f->sheet->scene = tessera_scene_new (f->data->blocks, f->sheet->layout, f->sheet->axis);
   f->paint = tessera_paint_new (f->data, TESSERA_COLOUR_SIZE, FALSE);
   f->tiles = tessera_tiles_new (on_ready, f);
   tessera_tiles_set_sheet (f->tiles, f->sheet);

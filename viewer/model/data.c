@@ -498,11 +498,10 @@ tessera_sheet_new (TesseraData *data,
   if (status == TESSERA_OK)
     status = tessera_data_get_axis (data, axis_kind, error, &sheet->axis);
   if (status == TESSERA_OK)
-    status = tessera_explain (
-        tessera_scene_new (data->blocks, sheet->layout, sheet->axis, &sheet->scene),
-        error, "making the picture");
-  if (status == TESSERA_OK)
-    *out_sheet = g_steal_pointer (&sheet);
+    {
+      sheet->scene = tessera_scene_new (data->blocks, sheet->layout, sheet->axis);
+      *out_sheet = g_steal_pointer (&sheet);
+    }
   tessera_sheet_unref (sheet);
   return status;
 }

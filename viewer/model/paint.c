@@ -106,12 +106,8 @@ tessera_paint_new (TesseraData *data, TesseraColourKey key, gboolean dark)
 
   paint->data = tessera_data_ref (data);
   paint->dark = dark;
-  if (tessera_colouring_new (data->trace, data->blocks, data->structure, data->groups,
-                             data->n_groups, key, dark, &paint->colouring) != TESSERA_OK)
-    {
-      tessera_paint_unref (paint);
-      return NULL;
-    }
+  paint->colouring = tessera_colouring_new (data->trace, data->blocks, data->structure,
+                                            data->groups, data->n_groups, key, dark);
   paint->shown_entries = g_malloc (MAX (paint->colouring->n_entries, 1));
   memset (paint->shown_entries, 1, paint->colouring->n_entries);
   paint->ink = ink_of (paint);

@@ -309,15 +309,12 @@ search_start (TesseraDocument *self, Search *search)
 static TesseraStatus
 look_in_rect (const Search *search, uint8_t *is_in)
 {
-  uint32_t *blocks = NULL;
-  size_t n = 0;
-  TesseraStatus status =
-      tessera_scene_blocks_in (search->sheet->scene, &search->rect, &blocks, &n);
+  g_autoptr (GArray) blocks =
+      tessera_scene_blocks_in (search->sheet->scene, &search->rect);
 
-  for (size_t i = 0; i < n; i++)
-    is_in[blocks[i]] = 1;
-  free (blocks);
-  return status;
+  for (guint i = 0; i < blocks->len; i++)
+    is_in[g_array_index (blocks, uint32_t, i)] = 1;
+  return TESSERA_OK;
 }
 
 void
