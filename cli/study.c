@@ -7,7 +7,7 @@
 #include "edits/edits.h"
 #include "planner/check.h"
 #include "planner/groups.h"
-#include "picture/keys.h"
+#include "picture/colour.h"
 #include "recorder/import/import.h"
 #include "simulator/advice.h"
 

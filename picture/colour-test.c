@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "picture/keys.h"
+#include "picture/colour.h"
 #include "picture/made-trace.h"
 #include "picture/palette.h"
 #include "planner/groups.h"

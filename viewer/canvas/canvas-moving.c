@@ -10,13 +10,13 @@
 
 /* Long enough for the eye to follow, too short to wait for. */
 #define MOVES_US 320000
-/* Of pixels: from here on blocks are told apart by an edge. */
+/* Of pixels: from here on an edge keeps blocks apart for the eye. */
 #define EDGED 7
 /* A free place this near is meant. */
 #define REACH_PIXELS 14
 /* As the picture below dims what is not selected. */
 #define DIMMED 0.3
-/* Outlines of one proposal; more cannot be told apart. */
+/* Outlines of one proposal; more are one area for the eye. */
 #define MOST_OUTLINES 1500
 
 typedef struct

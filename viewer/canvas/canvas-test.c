@@ -15,51 +15,30 @@ typedef struct
   TesseraDocument *document;
   GtkWidget *canvas;
   char *path;
+  double x, y; /* shares: where block 0 is, for those who take it in hand */
 } Fixture;
 
 static void
-set_up (Fixture *f, gconstpointer unused)
+set_up (Fixture *f, gconstpointer canvas)
 {
   f->window = test_window_new ();
   f->document = tessera_window_get_document (f->window);
   f->path = test_three_blocks_path ();
-  f->canvas = test_find (GTK_WIDGET (f->window), "canvas-left");
+  f->canvas = test_find (GTK_WIDGET (f->window), canvas);
   test_window_open (f->window, f->path);
   WAIT (gtk_window_is_active (GTK_WINDOW (f->window)), 5000);
 }
 
 static void
-point_at (Fixture *f, GtkWidget *widget, double share_x, double share_y)
-{
-  test_hand_point (widget, share_x, share_y);
-}
-
-static void
-button (Fixture *f, unsigned number, gboolean down)
-{
-  test_hand_button (number, down);
-}
-
-static void
 tear_down (Fixture *f, gconstpointer unused)
 {
+  g_autofree char *kept = g_strconcat (f->path, ".edits.json", NULL);
+
   WAIT (test_hand_is_off (f->canvas), 5000);
   test_window_free (f->window);
+  g_unlink (kept);
   g_unlink (f->path);
   g_free (f->path);
-}
-
-static void
-key (Fixture *f, KeySym symbol, gboolean down)
-{
-  test_hand_key (symbol, down);
-}
-
-static void
-type (Fixture *f, KeySym symbol)
-{
-  key (f, symbol, TRUE);
-  key (f, symbol, FALSE);
 }
 
 static double
@@ -74,17 +53,23 @@ span_y (Fixture *f)
   return f->document->view.y1 - f->document->view.y0;
 }
 
-/* The share of the canvas where a block's middle is. */
+/* The share of a side's canvas where a block's middle is. */
 static void
-middle_of (Fixture *f, uint32_t block, double *share_x, double *share_y)
+middle_on (Fixture *f, TesseraSide side, uint32_t block, double *share_x, double *share_y)
 {
   const TesseraView *v = &f->document->view;
   TesseraView rect;
 
-  g_assert_true (tessera_scene_block_rect (f->document->sheets[TESSERA_SIDE_LEFT]->scene,
-                                           block, &rect));
+  g_assert_true (
+      tessera_scene_block_rect (f->document->sheets[side]->scene, block, &rect));
   *share_x = ((rect.t0 + rect.t1) / 2 - v->t0) / (v->t1 - v->t0);
   *share_y = (v->y1 - (rect.y0 + rect.y1) / 2) / (v->y1 - v->y0);
+}
+
+static void
+middle_of (Fixture *f, uint32_t block, double *share_x, double *share_y)
+{
+  middle_on (f, TESSERA_SIDE_LEFT, block, share_x, share_y);
 }
 
 static void
@@ -92,19 +77,19 @@ test_wheel (Fixture *f, gconstpointer unused)
 {
   double world = f->document->world_bytes;
 
-  point_at (f, f->canvas, 0.25, 0.25);
-  button (f, 4, TRUE);
-  button (f, 4, FALSE);
+  test_hand_point (f->canvas, 0.25, 0.25);
+  test_hand_button (4, TRUE);
+  test_hand_button (4, FALSE);
   WAIT (span_t (f) < 0.99, 5000);
   g_assert_cmpfloat_with_epsilon (span_t (f), 0.8, 1e-6);
   g_assert_cmpfloat_with_epsilon (span_y (f), 0.8 * world, world * 1e-6);
   /* What was under the pointer still is. */
   g_assert_cmpfloat_with_epsilon (f->document->view.t0 + 0.25 * span_t (f), 0.25, 0.01);
-  key (f, XK_Control_L, TRUE);
-  button (f, 4, TRUE);
-  button (f, 4, FALSE);
+  test_hand_key (XK_Control_L, TRUE);
+  test_hand_button (4, TRUE);
+  test_hand_button (4, FALSE);
   WAIT (span_t (f) < 0.7, 5000);
-  key (f, XK_Control_L, FALSE);
+  test_hand_key (XK_Control_L, FALSE);
   g_assert_cmpfloat_with_epsilon (span_t (f), 0.64, 1e-6);
   g_assert_cmpfloat_with_epsilon (span_y (f), 0.8 * world, world * 1e-6);
 }
@@ -116,12 +101,12 @@ test_drag (Fixture *f, gconstpointer unused)
 
   tessera_document_zoom (f->document, 4, 4, 0.5, f->document->world_bytes / 2);
   before = f->document->view.t0;
-  point_at (f, f->canvas, 0.5, 0.5);
-  button (f, 1, TRUE);
-  point_at (f, f->canvas, 0.6, 0.5);
-  point_at (f, f->canvas, 0.75, 0.5);
+  test_hand_point (f->canvas, 0.5, 0.5);
+  test_hand_button (1, TRUE);
+  test_hand_point (f->canvas, 0.6, 0.5);
+  test_hand_point (f->canvas, 0.75, 0.5);
   WAIT (f->document->view.t0 < before - 0.04, 5000);
-  button (f, 1, FALSE);
+  test_hand_button (1, FALSE);
   /* A quarter of the width to the right is a quarter of the span earlier. */
   WAIT (f->document->view.t0 < before - 0.06, 5000);
   g_assert_cmpfloat_with_epsilon (f->document->view.t0, before - 0.25 * 0.25, 0.005);
@@ -133,11 +118,11 @@ test_rubber_band (Fixture *f, gconstpointer unused)
 {
   double world = f->document->world_bytes;
 
-  point_at (f, f->canvas, 0.25, 0.25);
-  button (f, 3, TRUE);
-  point_at (f, f->canvas, 0.5, 0.5);
-  point_at (f, f->canvas, 0.75, 0.5);
-  button (f, 3, FALSE);
+  test_hand_point (f->canvas, 0.25, 0.25);
+  test_hand_button (3, TRUE);
+  test_hand_point (f->canvas, 0.5, 0.5);
+  test_hand_point (f->canvas, 0.75, 0.5);
+  test_hand_button (3, FALSE);
   WAIT (span_t (f) < 0.9, 5000);
   g_assert_cmpfloat_with_epsilon (f->document->view.t0, 0.25, 0.01);
   g_assert_cmpfloat_with_epsilon (f->document->view.t1, 0.75, 0.01);
@@ -154,10 +139,10 @@ test_click_selects (Fixture *f, gconstpointer unused)
   for (uint32_t block = 0; block < 3; block++)
     {
       middle_of (f, block, &x, &y);
-      point_at (f, f->canvas, x, y);
+      test_hand_point (f->canvas, x, y);
       WAIT (f->document->hovered == block, 5000);
-      button (f, 1, TRUE);
-      button (f, 1, FALSE);
+      test_hand_button (1, TRUE);
+      test_hand_button (1, FALSE);
       WAIT (f->document->selected == block, 5000);
       g_assert_cmpstr (gtk_label_get_text (size), ==,
                        block == 0 ? "1.00 MiB" : "2.00 MiB");
@@ -199,10 +184,10 @@ click_block (Fixture *f, uint32_t block)
   double x, y;
 
   middle_of (f, block, &x, &y);
-  point_at (f, f->canvas, x, y);
+  test_hand_point (f->canvas, x, y);
   WAIT (f->document->hovered == block, 5000);
-  button (f, 1, TRUE);
-  button (f, 1, FALSE);
+  test_hand_button (1, TRUE);
+  test_hand_button (1, FALSE);
 }
 
 /* Control takes in and out; a band with Shift takes what it meets. */
@@ -211,22 +196,22 @@ test_several (Fixture *f, gconstpointer unused)
 {
   click_block (f, 0);
   WAIT (f->document->selected == 0, 5000);
-  key (f, XK_Control_L, TRUE);
+  test_hand_key (XK_Control_L, TRUE);
   click_block (f, 2);
   WAIT (tessera_document_n_selected (f->document) == 2, 5000);
   g_assert_cmpuint (f->document->selected, ==, 2);
   click_block (f, 0);
   WAIT (tessera_document_n_selected (f->document) == 1, 5000);
-  key (f, XK_Control_L, FALSE);
+  test_hand_key (XK_Control_L, FALSE);
   g_assert_true (tessera_document_is_selected (f->document, 2));
-  key (f, XK_Shift_L, TRUE);
-  point_at (f, f->canvas, 0.02, 0.02);
-  button (f, 1, TRUE);
-  point_at (f, f->canvas, 0.5, 0.5);
-  point_at (f, f->canvas, 0.98, 0.98);
-  button (f, 1, FALSE);
+  test_hand_key (XK_Shift_L, TRUE);
+  test_hand_point (f->canvas, 0.02, 0.02);
+  test_hand_button (1, TRUE);
+  test_hand_point (f->canvas, 0.5, 0.5);
+  test_hand_point (f->canvas, 0.98, 0.98);
+  test_hand_button (1, FALSE);
   WAIT (tessera_document_n_selected (f->document) == 3, 5000);
-  key (f, XK_Shift_L, FALSE);
+  test_hand_key (XK_Shift_L, FALSE);
   g_assert_true (tessera_document_is_fit (f->document)); /* and moved nothing */
 }
 
@@ -245,10 +230,10 @@ test_menu (Fixture *f, gconstpointer unused)
       if (several)
         tessera_document_select_blocks (f->document, two, 2, TESSERA_SELECT_ONLY, 0);
       middle_of (f, 2, &x, &y);
-      point_at (f, f->canvas, x, y);
+      test_hand_point (f->canvas, x, y);
       WAIT (f->document->hovered == 2, 5000);
-      button (f, 3, TRUE);
-      button (f, 3, FALSE);
+      test_hand_button (3, TRUE);
+      test_hand_button (3, FALSE);
       WAIT (f->document->selected == (several ? 0 : 2), 5000);
       g_assert_cmpuint (tessera_document_n_selected (f->document), ==, several ? 2 : 1);
       menu = test_find (f->canvas, "block-menu");
@@ -270,7 +255,7 @@ test_others_are_dimmed (Fixture *f, gconstpointer unused)
   int width, height;
 
   tessera_document_set_moment (f->document, 0);
-  point_at (f, f->canvas, 0.5, 0.02); /* no card over anything */
+  test_hand_point (f->canvas, 0.5, 0.02); /* no card over anything */
   WAIT (f->document->hovered == TESSERA_NONE, 5000);
   tessera_document_select_blocks (f->document, two, 2, TESSERA_SELECT_ONLY, 0);
   test_window_settle (f->window);
@@ -282,15 +267,11 @@ test_others_are_dimmed (Fixture *f, gconstpointer unused)
 
       for (uint32_t block = 0; block < 3; block++)
         {
-          const TesseraView *v = &f->document->view;
-          TesseraView rect;
+          double x, y;
           uint32_t pixel;
 
-          g_assert_true (
-              tessera_scene_block_rect (f->document->sheets[side]->scene, block, &rect));
-          pixel = pixel_at (pixels, width, height,
-                            ((rect.t0 + rect.t1) / 2 - v->t0) / (v->t1 - v->t0),
-                            (v->y1 - (rect.y0 + rect.y1) / 2) / (v->y1 - v->y0) + 0.01);
+          middle_on (f, (TesseraSide) side, block, &x, &y);
+          pixel = pixel_at (pixels, width, height, x, y + 0.01);
           if (block < 2)
             g_assert_cmphex (pixel, ==, ink->block_rgb[block]);
           else
@@ -304,27 +285,27 @@ static void
 test_keys (Fixture *f, gconstpointer unused)
 {
   gtk_widget_grab_focus (f->canvas);
-  type (f, XK_equal);
+  test_hand_press (0, XK_equal);
   WAIT (span_t (f) < 0.9, 5000);
-  type (f, XK_Right);
+  test_hand_press (0, XK_Right);
   WAIT (f->document->view.t1 >= 0.9, 5000);
-  type (f, XK_0);
+  test_hand_press (0, XK_0);
   WAIT (tessera_document_is_fit (f->document), 5000);
-  type (f, XK_n);
+  test_hand_press (0, XK_n);
   WAIT (f->document->selected == 0, 5000);
-  type (f, XK_n);
+  test_hand_press (0, XK_n);
   WAIT (f->document->selected == 1, 5000);
-  type (f, XK_p);
+  test_hand_press (0, XK_p);
   WAIT (f->document->selected == 0, 5000);
-  key (f, XK_Shift_L, TRUE);
-  type (f, XK_n);
+  test_hand_key (XK_Shift_L, TRUE);
+  test_hand_press (0, XK_n);
   WAIT (tessera_document_n_selected (f->document) == 2, 5000);
-  key (f, XK_Shift_L, FALSE);
-  type (f, XK_v);
+  test_hand_key (XK_Shift_L, FALSE);
+  test_hand_press (0, XK_v);
   WAIT (tessera_document_n_selected (f->document) == 3, 5000);
-  type (f, XK_Escape);
+  test_hand_press (0, XK_Escape);
   WAIT (f->document->selected == TESSERA_NONE, 5000);
-  type (f, XK_Tab);
+  test_hand_press (0, XK_Tab);
   WAIT (gtk_widget_has_focus (test_find (GTK_WIDGET (f->window), "canvas-right")), 5000);
 }
 
@@ -337,9 +318,9 @@ test_typing_is_typing (Fixture *f, gconstpointer unused)
   gtk_widget_activate_action (GTK_WIDGET (f->window), "win.table", NULL);
   WAIT (gtk_widget_get_mapped (text), 5000);
   gtk_widget_grab_focus (text);
-  type (f, XK_n);
-  type (f, XK_0);
-  type (f, XK_w);
+  test_hand_press (0, XK_n);
+  test_hand_press (0, XK_0);
+  test_hand_press (0, XK_w);
   WAIT (g_str_equal (gtk_editable_get_text (GTK_EDITABLE (text)), "n0w"), 5000);
   g_assert_cmpuint (f->document->selected, ==, TESSERA_NONE);
   g_assert_true (tessera_document_is_fit (f->document));
@@ -424,13 +405,116 @@ test_pixels_are_right (Fixture *f, gconstpointer unused)
   g_assert_cmpuint (n_hatch, >, (size_t) width * (size_t) height / 50);
 }
 
+/* --- a block in the hand: dragged over the plan, dropped, given back --------------- */
+
+/* The first of three blocks is selected: planned beside the two others, which share a
+ * place. */
+static void
+set_up_pin (Fixture *f, gconstpointer canvas)
+{
+  set_up (f, canvas);
+  tessera_document_select (f->document, 0);
+  test_window_settle (f->window);
+  middle_on (f, TESSERA_SIDE_RIGHT, 0, &f->x, &f->y);
+}
+
+/* From the bottom to the other place that is free: on top of the two. */
+static uint64_t
+drag_block (Fixture *f)
+{
+  const TesseraView *v = &f->document->view;
+  const TesseraLandings *landings;
+  uint64_t other;
+  double share;
+
+  test_hand_point (f->canvas, f->x, f->y);
+  test_hand_button (1, TRUE);
+  WAIT (f->document->proposal.landings != NULL, 5000);
+  landings = f->document->proposal.landings;
+  g_assert_cmpuint (f->document->proposal.offset_bytes, ==, landings->base_bytes);
+  other = 3 << 20;
+  g_assert_cmpuint (landings->base_bytes, ==, 0);
+  share = ((double) landings->base_bytes - (double) other) / (v->y1 - v->y0);
+  test_hand_point (f->canvas, f->x, f->y + share / 2);
+  test_hand_point (f->canvas, f->x, f->y + share);
+  WAIT (f->document->proposal.offset_bytes == other, 5000);
+  g_assert_cmpuint (f->document->proposal.pushed->len, ==, 0);
+  return other;
+}
+
+static void
+test_pin_drop (Fixture *f, gconstpointer unused)
+{
+  TesseraView view = f->document->view;
+  uint64_t other = drag_block (f);
+  size_t n;
+
+  test_hand_button (1, FALSE);
+  WAIT (tessera_document_n_standing (f->document) == 1, 5000);
+  test_window_settle (f->window);
+  g_assert_cmpint (tessera_history_get (f->document->history, &n)->kind, ==,
+                   TESSERA_EDIT_PIN);
+  g_assert_cmpuint (tessera_history_get (f->document->history, &n)->at, ==, other);
+  g_assert_null (f->document->proposal.landings);
+  /* The hand moved the block, not the picture. */
+  g_assert_cmpfloat (f->document->view.t0, ==, view.t0);
+}
+
+static void
+test_pin_escape (Fixture *f, gconstpointer unused)
+{
+  drag_block (f);
+  test_hand_press (0, XK_Escape);
+  WAIT (f->document->proposal.landings == NULL, 5000);
+  test_hand_button (1, FALSE);
+  WAIT (test_hand_is_off (f->canvas), 5000);
+  test_window_settle (f->window);
+  g_assert_cmpuint (tessera_document_n_edits (f->document), ==, 0);
+  g_assert_cmpuint (f->document->selected, ==, 0);
+}
+
+/* A press that goes nowhere is a click. */
+static void
+test_pin_click (Fixture *f, gconstpointer unused)
+{
+  test_hand_point (f->canvas, f->x, f->y);
+  test_hand_button (1, TRUE);
+  WAIT (f->document->proposal.landings != NULL, 5000);
+  test_hand_button (1, FALSE);
+  WAIT (f->document->proposal.landings == NULL, 5000);
+  test_window_settle (f->window);
+  g_assert_cmpuint (tessera_document_n_edits (f->document), ==, 0);
+}
+
+static void
+test_pin_keys (Fixture *f, gconstpointer unused)
+{
+  uint64_t base;
+
+  gtk_widget_grab_focus (f->canvas);
+  test_hand_press (GDK_ALT_MASK, XK_Up);
+  WAIT (f->document->proposal.landings != NULL, 5000);
+  base = f->document->proposal.landings->base_bytes;
+  test_hand_press (GDK_ALT_MASK, base == 0 ? XK_Up : XK_Down);
+  WAIT (f->document->proposal.offset_bytes != base, 5000);
+  test_hand_press (0, XK_Escape);
+  WAIT (f->document->proposal.landings == NULL, 5000);
+  g_assert_cmpuint (f->document->selected, ==, 0);
+  test_hand_press (GDK_ALT_MASK, base == 0 ? XK_Up : XK_Down);
+  WAIT (f->document->proposal.landings != NULL, 5000);
+  WAIT (f->document->proposal.offset_bytes != base, 5000);
+  test_hand_press (0, XK_Return);
+  WAIT (tessera_document_n_standing (f->document) == 1, 5000);
+  test_window_settle (f->window);
+}
+
 int
 main (int argc, char **argv)
 {
   if (!test_init_display (&argc, &argv))
     return 0;
 #define ADD(name, function)                                                              \
-  g_test_add ("/canvas/" name, Fixture, NULL, set_up, function, tear_down)
+  g_test_add ("/canvas/" name, Fixture, "canvas-left", set_up, function, tear_down)
   ADD ("wheel", test_wheel);
   ADD ("drag", test_drag);
   ADD ("rubber band", test_rubber_band);
@@ -442,5 +526,12 @@ main (int argc, char **argv)
   ADD ("typing is typing", test_typing_is_typing);
   ADD ("far jump", test_far_jump);
   ADD ("pixels", test_pixels_are_right);
+#define ADD_PIN(name, function)                                                          \
+  g_test_add ("/canvas/pin/" name, Fixture, "canvas-right", set_up_pin, function,        \
+              tear_down)
+  ADD_PIN ("drop", test_pin_drop);
+  ADD_PIN ("escape", test_pin_escape);
+  ADD_PIN ("click", test_pin_click);
+  ADD_PIN ("keys", test_pin_keys);
   return g_test_run ();
 }

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "db/plan.h"
 #include "db/size-text.h"
-#include "picture/keys.h"
+#include "picture/colour.h"
 
 #include <math.h>
 #include <string.h>

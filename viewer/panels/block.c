@@ -9,7 +9,7 @@
 #include "viewer/panels/panels.h"
 
 #include "cli/command.h"
-#include "picture/keys.h"
+#include "picture/colour.h"
 
 /* Frames beyond this are counted, not shown: a label each would take seconds. */
 #define MOST_FRAMES 120

@@ -402,7 +402,7 @@ menu_free (gpointer user)
   g_free (menu);
 }
 
-/* An action that is off leaves no word: whoever asks why is told here. */
+/* An action that is off leaves no word: here whoever asks why reads it. */
 static void
 show_reasons (Menu *menu)
 {

@@ -100,7 +100,7 @@ G_DEFINE_TYPE_WITH_CODE (TesseraRowModel,
 
 /* --- what became other ------------------------------------------------------------ */
 
-/* GTK binds the rows anew that it is told of. */
+/* GTK binds the rows anew that have changed. */
 void
 tessera_row_model_refresh (TesseraRowModel *self)
 {
