@@ -11,7 +11,6 @@
 #include "allocator/follow/lengths/sweep.h"
 
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-#define SMALL_BYTES (UINT64_C (1) << 20) /* PyTorch's small pool serves up to this */
 
 /* A plan with room for its slots, and the names. */
 static TesseraStatus
@@ -27,12 +26,10 @@ new_plan (const TesseraLengths *lengths, uint32_t n_positions, TesseraPlan **out
   plan->n_positions = n_positions > 0 ? n_positions : 1;
   plan->followable = TESSERA_FOLLOWABLE_SAME_BATCHES;
   plan->slots = calloc ((size_t) n_positions + 1, sizeof *plan->slots);
-  plan->rooms = calloc ((size_t) n_positions + 1, sizeof *plan->rooms);
   plan->placeless = calloc ((size_t) n_positions + 1, sizeof *plan->placeless);
   plan->sections = calloc (1, sizeof *plan->sections);
   plan->strings = calloc ((size_t) lengths->n_strings + 1, sizeof *plan->strings);
-  if (!plan->slots || !plan->rooms || !plan->placeless || !plan->sections ||
-      !plan->strings)
+  if (!plan->slots || !plan->placeless || !plan->sections || !plan->strings)
     return TESSERA_NO_MEMORY;
   plan->n_sections = 1;
   for (; plan->n_strings < lengths->n_strings; plan->n_strings++)
@@ -210,76 +207,6 @@ sweep (const TesseraLengths *lengths,
   return status;
 }
 
-/* ---- Rooms: places whose size no law tells, for whatever comes there ---- */
-
-/* The place of @slot, behind the slots that are there; @plan has room for it. */
-static void
-add_room (TesseraPlan *plan, const TesseraSlot *slot)
-{
-  plan->rooms[plan->n_rooms++] = (TesseraRoom){
-    .begin_bytes = slot->offset_bytes,
-    .end_bytes = slot->offset_bytes + slot->block_bytes,
-    .most_bytes = slot->block_bytes,
-    .sum_bytes = slot->block_bytes,
-    .before = (uint32_t) plan->n_slots,
-    .born = plan->n_slots > 0 ? plan->slots[plan->n_slots - 1].born + 1 : 0,
-    .died = slot->died,
-    .n_requests = 1,
-    .stream = slot->stream,
-    .is_small = slot->block_bytes <= SMALL_BYTES,
-  };
-}
-
-/* Whether the range that the room would be is needed by a slot while it is open. */
-static bool
-is_needed (const TesseraPlan *plan, const TesseraRoom *room)
-{
-  for (size_t i = 0; i < plan->n_slots; i++)
-    {
-      const TesseraSlot *slot = &plan->slots[i];
-
-      if (slot->offset_bytes < room->end_bytes &&
-          room->begin_bytes < slot->offset_bytes + slot->block_bytes &&
-          slot->born < room->died && room->born < slot->died)
-        return true;
-    }
-  return false;
-}
-
-static int
-by_place (const void *a, const void *b)
-{
-  const TesseraRoom *x = a, *y = b;
-
-  if (x->before != y->before)
-    return x->before < y->before ? -1 : 1;
-  if (x->is_small != y->is_small)
-    return x->is_small < y->is_small ? -1 : 1;
-  return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
-}
-
-/* Once all slots are there: keeps the rooms that no slot needs, the first of each place
- * and class, and raises the plan's height to them. */
-static void
-settle_rooms (TesseraPlan *plan)
-{
-  size_t n = 0;
-
-  if (plan->n_rooms > 0)
-    qsort (plan->rooms, plan->n_rooms, sizeof *plan->rooms, by_place);
-  for (size_t i = 0; i < plan->n_rooms; i++)
-    {
-      const TesseraRoom *room = &plan->rooms[i];
-
-      if (is_needed (plan, room) || (n > 0 && plan->rooms[n - 1].before == room->before &&
-                                     plan->rooms[n - 1].is_small == room->is_small))
-        continue;
-      plan->height_bytes = MAX (plan->height_bytes, room->end_bytes);
-      plan->rooms[n++] = *room;
-    }
-  plan->n_rooms = n;
-}
-
 /* ---- Slots ---- */
 
 /* @slot without what is the same of all slots of such a plan. */
@@ -334,15 +261,6 @@ slot_of_start (const TesseraStartSlot *of, uint32_t n_start)
   };
 }
 
-/* Where there are two lengths a size without a law is nobody's to be matched by: its
- * place is a room for what comes there. */
-static bool
-is_room (const TesseraLengths *lengths, const TesseraLengthsSlot *slot)
-{
-  return lengths->most.second > 0 && slot->place == TESSERA_PLACE_SWEPT &&
-         lengths->laws[slot->law].kind == TESSERA_SIZE_BOUNDED;
-}
-
 static void
 add_slots (TesseraPlan *plan,
            const TesseraLengths *lengths,
@@ -358,8 +276,7 @@ add_slots (TesseraPlan *plan,
       bool is_spare = of->crosses && options->is_spare && options->is_spare[i];
       TesseraSlot slot;
 
-      if (is_left_out (of, options) || is_beyond (of, parameters) ||
-          block_bytes[of->law] == 0)
+      if (is_left_out (of, options) || is_beyond (of, parameters))
         continue;
       slot = slot_of_step (of, block_bytes[of->law],
                            of->place == TESSERA_PLACE_SWEPT ? swept[i]
@@ -372,10 +289,7 @@ add_slots (TesseraPlan *plan,
           (of->place == TESSERA_PLACE_FIXED &&
            block_bytes[of->law] > most_bytes[of->law]))
         continue;
-      if (is_room (lengths, of))
-        add_room (plan, &slot);
-      else
-        add_slot (plan, i, slot);
+      add_slot (plan, i, slot);
     }
 }
 
@@ -404,7 +318,6 @@ tessera_instance_of_step (const TesseraLengths *lengths,
   if (status == TESSERA_OK)
     {
       add_slots (plan, lengths, parameters, options, block_bytes, most_bytes, swept);
-      settle_rooms (plan);
       status = finish (plan);
     }
   if (status == TESSERA_OK)

@@ -1,5 +1,5 @@
 /*
- * Tests of following a plan for every length: where a guess was wrong, and rooms.
+ * Tests of following a plan for every length: where a guess was wrong.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -169,62 +169,10 @@ test_guessed_again (void)
   tessera_lengths_follower_free (run.follower);
 }
 
-/* Two requests tell two lengths; what comes then has no law, so its place is a room. */
-static void
-make_room (Made *made)
-{
-  make (made);
-  made->laws[1] = made->laws[0];
-  made->laws[1].numerators[TESSERA_TERM_TOKENS] = 0;
-  made->laws[1].numerators[TESSERA_TERM_SECOND_TOKENS] = EARLY_BYTES;
-  made->laws[2].kind = TESSERA_SIZE_BOUNDED;
-  made->slots[1].place = TESSERA_PLACE_FIXED;
-  made->slots[1].offset_bytes = made->slots[1].spare_bytes = MOST_LENGTH * EARLY_BYTES;
-  made->slots[1].died = 3;
-  made->slots[2] =
-      (TesseraLengthsSlot){ .law = 2, .died = 3, .place = TESSERA_PLACE_SWEPT };
-  made->order_slot = made->order_law = 2;
-  made->lengths.most.second = MOST_LENGTH;
-  made->lengths.n_early = 2;
-  made->lengths.fixed_bytes = 2 * MOST_LENGTH * EARLY_BYTES;
-}
-
-/* What was served without a slot is counted, in the step under way and when it is past.
- */
-static void
-test_rooms_are_counted (void)
-{
-  Made made;
-  Run run = { 0 };
-  const TesseraLengthsHooks hooks = { { take, &run }, expect, is_free };
-  TesseraFollowerStats stats;
-  char reason[96];
-
-  make_room (&made);
-  g_assert_true (tessera_lengths_is_sound (&made.lengths, reason, sizeof reason));
-  g_assert_cmpint (tessera_lengths_follower_new (&made.lengths, &hooks, &run.follower),
-                   ==, TESSERA_OK);
-  for (uint64_t step = 1; step <= 2; step++)
-    {
-      tessera_lengths_follower_step (run.follower);
-      g_assert_cmpuint (ask (&run, 3 * EARLY_BYTES), ==, 0);
-      g_assert_cmpuint (ask (&run, 5 * EARLY_BYTES), ==, MOST_LENGTH * EARLY_BYTES);
-      g_assert_cmpuint (ask (&run, 1000), ==, made.lengths.fixed_bytes);
-      tessera_lengths_follower_get_stats (run.follower, &stats);
-      g_assert_cmpuint (stats.hits, ==, 3 * step);
-      g_assert_cmpuint (stats.hits_dynamic, ==, step);
-      give_back (&run, 0, 3 * EARLY_BYTES);
-      give_back (&run, MOST_LENGTH * EARLY_BYTES, 5 * EARLY_BYTES);
-      give_back (&run, made.lengths.fixed_bytes, 1000);
-    }
-  tessera_lengths_follower_free (run.follower);
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/lengths/guessed-again", test_guessed_again);
-  g_test_add_func ("/lengths/rooms-are-counted", test_rooms_are_counted);
   return g_test_run ();
 }

@@ -74,12 +74,9 @@ struct TesseraLengthsFollower
   bool is_new_phase; /* an early slot's, for the first time in this step */
   bool *was_phase;   /* [n_strings] in this step */
   TesseraCutter cutter;
-  bool is_later_part;                     /* not the first of its step */
-  bool was_placeless;                     /* the last request */
-  uint32_t n_missed;                      /* in a row */
-  uint64_t before[TESSERA_GUESS_LEADING]; /* the last that were asked for before the first
-                                             step, where its batch may be among them */
-  uint32_t n_before;
+  bool is_later_part; /* not the first of its step */
+  bool was_placeless; /* the last request */
+  uint32_t n_missed;  /* in a row */
   TesseraFollower *follower;
   TesseraFollowerStats stats; /* of what is past, and of early requests */
 };
@@ -383,19 +380,6 @@ tells (const TesseraLengthsFollower *follower, uint32_t slot)
   return lengths->laws[lengths->slots[slot].law].kind != TESSERA_SIZE_CONSTANT;
 }
 
-/* Of two lengths one request never tells both: it may be one of this very step. */
-static bool
-is_of_known (const TesseraLengthsFollower *follower, uint32_t slot, uint64_t size_bytes)
-{
-  const TesseraLengths *lengths = follower->lengths;
-  uint64_t bytes;
-
-  return lengths->most.second > 0 &&
-         tessera_size_law_evaluate (&lengths->laws[lengths->slots[slot].law],
-                                    &follower->known, &bytes) &&
-         bytes == size_bytes;
-}
-
 /* A request came though the length is known. What comes between steps may look like the
  * begin of one. Where nothing of it hits, or a phase begins in which the length is told,
  * a request that would be the first of a step of another length is. */
@@ -418,34 +402,13 @@ doubt_length (TesseraLengthsFollower *follower,
   follower->next_early = 0;
   slot = find_early (follower, size_bytes, stream, pool);
   is_other = slot != TESSERA_NONE && tells (follower, slot) &&
-             !is_of_known (follower, slot, size_bytes) &&
              !(tessera_guess_is_known (&follower->guess, &parameters) &&
                parameters.length == follower->known.length &&
-               parameters.second == follower->known.second &&
                parameters.batch == follower->known.batch);
   follower->guess = guess;
   follower->next_early = next_early;
   if (is_other)
     begin_early (follower);
-}
-
-/* Before the first step: keeps the last requests like those that a step begins with. */
-static void
-remember_early (TesseraLengthsFollower *follower,
-                uint64_t size_bytes,
-                uint32_t stream,
-                uint32_t pool)
-{
-  uint32_t slots[TESSERA_GUESS_LEADING];
-  uint32_t n = tessera_guess_leading (follower->lengths, slots);
-  const TesseraLengthsSlot *slot = n > 0 ? &follower->lengths->slots[slots[0]] : NULL;
-
-  if (slot == NULL || slot->stream != stream || slot->pool != pool)
-    return;
-  if (follower->n_before == n)
-    memmove (follower->before, follower->before + 1,
-             --follower->n_before * sizeof *follower->before);
-  follower->before[follower->n_before++] = size_bytes;
 }
 
 /* ---- The follower ---- */
@@ -510,12 +473,7 @@ begin_part (TesseraLengthsFollower *follower)
 void
 tessera_lengths_follower_step (TesseraLengthsFollower *follower)
 {
-  bool is_first = follower->state == STATE_START;
-
   begin_part (follower);
-  if (is_first)
-    follower->next_early =
-        tessera_guess_see_batch (&follower->guess, follower->before, follower->n_before);
   follower->cutter.had_other = false;
   follower->is_later_part = false;
 }
@@ -555,16 +513,10 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
                                  uint32_t pool,
                                  uint64_t *out_offset_bytes)
 {
-  TesseraParameters parameters;
   FixedPlace *place;
   uint32_t slot;
 
   follower->was_placeless = false;
-  if (follower->state == STATE_START)
-    remember_early (follower, size_bytes, stream, pool);
-  else if (follower->state == STATE_EARLY && follower->next_early > 0 &&
-           tessera_guess_is_known (&follower->guess, &parameters))
-    begin_known (follower, &parameters); /* by what came before the first step */
   if (follower->state == STATE_KNOWN)
     doubt_length (follower, size_bytes, stream, pool);
   if (follower->state == STATE_EARLY)

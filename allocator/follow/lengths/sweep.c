@@ -23,23 +23,8 @@ tessera_sweep_sizes (const TesseraLengths *lengths,
       if (!tessera_size_law_evaluate (&lengths->laws[i], parameters, &bytes))
         return false;
       out_block_bytes[i] = bytes == 0 ? step : (bytes + step - 1) / step * step;
-      if (tessera_size_law_is_conditional (&lengths->laws[i]) &&
-          tessera_size_law_is_absent (&lengths->laws[i], parameters))
-        out_block_bytes[i] = 0;
     }
   return true;
-}
-
-uint64_t
-tessera_sweep_multiple (const TesseraLengths *lengths, bool is_second)
-{
-  uint64_t multiple = 1;
-
-  for (uint32_t i = 0; i < lengths->n_laws; i++)
-    if (lengths->laws[i].when_multiple > multiple &&
-        lengths->laws[i].when_second == is_second)
-      multiple = lengths->laws[i].when_multiple;
-  return multiple;
 }
 
 /* Compiled to no branch: which of them is larger nobody can foresee. */
@@ -128,31 +113,6 @@ order_of_range (const TesseraLengths *lengths,
   return found;
 }
 
-/* The lowest, of equals the first. */
-static const TesseraOrder *
-lowest_order (const TesseraLengths *lengths,
-              bool is_first,
-              const uint64_t *block_bytes,
-              const uint64_t *floors,
-              uint64_t *tops)
-{
-  const TesseraOrder *lowest = NULL;
-  uint64_t least = UINT64_MAX;
-
-  for (uint32_t i = 0; i < lengths->n_orders; i++)
-    if (lengths->orders[i].is_first == is_first)
-      {
-        uint64_t height = sweep (lengths, &lengths->orders[i], block_bytes, floors, tops);
-
-        if (!lowest || height < least)
-          {
-            lowest = &lengths->orders[i];
-            least = height;
-          }
-      }
-  return lowest;
-}
-
 uint64_t
 tessera_sweep_by (const TesseraLengths *lengths,
                   const TesseraParameters *parameters,
@@ -162,49 +122,9 @@ tessera_sweep_by (const TesseraLengths *lengths,
                   uint64_t *out_tops,
                   const TesseraOrder **out_order)
 {
-  *out_order = lengths->most.second > 0
-                   ? lowest_order (lengths, is_first, block_bytes, floors, out_tops)
-                   : order_of_range (lengths, parameters, is_first);
+  *out_order = order_of_range (lengths, parameters, is_first);
   return *out_order ? sweep (lengths, *out_order, block_bytes, floors, out_tops)
                     : UINT64_MAX;
-}
-
-/* The longest length that is not above and no multiple of what some requests depend on,
- * where @length is one; else that is one. */
-static uint64_t
-other_length (const TesseraLengths *lengths, uint64_t length, bool is_second)
-{
-  uint64_t multiple = tessera_sweep_multiple (lengths, is_second);
-  uint64_t beyond = length % multiple;
-
-  return multiple == 1 || length < multiple ? length
-         : beyond > 0                       ? length - beyond
-                                            : length - 1;
-}
-
-/* What no step of at most these lengths takes more than, 0 where nothing is swept: of two
- * lengths each has the lowest order, of one that of its range. Returns: false where a law
- * gives no sizes. */
-static bool
-most_of_orders (const TesseraLengths *lengths,
-                const TesseraParameters *at,
-                uint64_t *sizes,
-                uint64_t *tops,
-                uint64_t *out_bytes)
-{
-  uint64_t bytes = 0;
-
-  if (!tessera_sweep_sizes (lengths, at, sizes))
-    return false;
-  for (uint32_t k = 0; k < lengths->n_orders && !lengths->orders[k].is_first; k++)
-    {
-      uint64_t height = tessera_sweep (lengths, &lengths->orders[k], sizes, tops);
-
-      if (bytes == 0 || (lengths->most.second > 0 ? height < bytes : height > bytes))
-        bytes = height;
-    }
-  *out_bytes = bytes;
-  return true;
 }
 
 TesseraStatus
@@ -215,20 +135,16 @@ tessera_lengths_height (const TesseraLengths *lengths, uint64_t *out_height_byte
   TesseraStatus status = sizes && tops ? TESSERA_OK : TESSERA_NO_MEMORY;
 
   *out_height_bytes = lengths->start_bytes;
-  for (int i = 0; i < (lengths->most.second > 0 ? 4 : 1) && status == TESSERA_OK; i++)
-    {
-      TesseraParameters at = lengths->most;
-      uint64_t height = 0;
+  if (status == TESSERA_OK && !tessera_sweep_sizes (lengths, &lengths->most, sizes))
+    status = TESSERA_INVALID;
+  for (uint32_t k = 0; k < lengths->n_orders && status == TESSERA_OK; k++)
+    if (!lengths->orders[k].is_first)
+      {
+        uint64_t height = tessera_sweep (lengths, &lengths->orders[k], sizes, tops);
 
-      if (i & 1)
-        at.length = other_length (lengths, at.length, false);
-      if (i & 2)
-        at.second = other_length (lengths, at.second, true);
-      if (!most_of_orders (lengths, &at, sizes, tops, &height) && i == 0)
-        status = TESSERA_INVALID;
-      if (height > *out_height_bytes)
-        *out_height_bytes = height;
-    }
+        if (height > *out_height_bytes)
+          *out_height_bytes = height;
+      }
   free (sizes);
   free (tops);
   return status;

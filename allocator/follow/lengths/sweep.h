@@ -10,15 +10,11 @@
 
 #include "db/lengths.h"
 
-/* What each law takes, in whole blocks: [n_laws]; 0 where nothing is asked for. Returns:
+/* What each law takes, in whole blocks: [n_laws]. Returns:
  * false: a law gives nothing for these parameters. */
 bool tessera_sweep_sizes (const TesseraLengths *lengths,
                           const TesseraParameters *parameters,
                           uint64_t *out_block_bytes);
-
-/* What the length (of two the second) has to be a multiple of for some requests, and for
- * others not; 1: nothing. */
-uint64_t tessera_sweep_multiple (const TesseraLengths *lengths, bool is_second);
 
 /*
  * tessera_sweep:
@@ -46,8 +42,8 @@ uint64_t tessera_sweep_above (const TesseraLengths *lengths,
  * @is_first: by the orders for the step that makes what one step makes, else by the
  *   others
  * @floors: as above, or NULL
- * @out_order: the one that is used for these parameters: the one of their range, or where
- *   there are two lengths, which have no ranges, the lowest. NULL: there is none
+ * @out_order: the one that is used for these parameters: the one of their range. NULL:
+ *   there is none
  *
  * Returns: the height; UINT64_MAX where there is no order.
  */
