@@ -13,9 +13,7 @@
 
 enum
 {
-  N_SAMPLED = 16, /* parameters that are checked besides the observed */
-  STRIDE = 5,     /* of the second length through as many: no divisor in common */
-  N_CORNERS = 8   /* of batch, length and second length */
+  N_SAMPLED = 16 /* parameters that are checked besides the observed */
 };
 
 /* The step that makes what one step makes; the same with that kept free; the others. */
@@ -32,13 +30,9 @@ tessera_check_refuse_at (const TesseraParameters *at,
                          const TesseraError *found,
                          TesseraError *error)
 {
-  char second[48] = "";
-
-  if (at->second > 0)
-    snprintf (second, sizeof second, ", second length %" PRIu64, at->second);
   return tessera_fail (error, TESSERA_REFUSED,
-                       "at batch %" PRIu64 " and length %" PRIu64 "%s: %s", at->batch,
-                       at->length, second, found->text);
+                       "at batch %" PRIu64 " and length %" PRIu64 ": %s", at->batch,
+                       at->length, found->text);
 }
 
 /* The @k-th of N_SAMPLED + 1 numbers from 1 to @most. */
@@ -48,30 +42,15 @@ sample_to (uint64_t most, uint64_t k)
   return 1 + (most - 1) / N_SAMPLED * k + (most - 1) % N_SAMPLED * k / N_SAMPLED;
 }
 
-static uint64_t
-count_samples (const TesseraLengths *lengths)
-{
-  return N_SAMPLED + 1 + (lengths->most.second > 0 ? N_CORNERS : 0);
-}
-
-/* The parameters that are checked besides the observed: the @k-th. Where there are two
- * lengths each of one meets another of the other, and then come the corners of the box:
- * there slots are as large to each other as they can be. */
+/* The parameters that are checked besides the observed: the @k-th of N_SAMPLED + 1. */
 static TesseraParameters
 sample (const TesseraLengths *lengths, uint64_t k)
 {
   const TesseraParameters *most = &lengths->most;
-  uint64_t corner = k - N_SAMPLED - 1;
-  uint64_t second = k == N_SAMPLED ? k : k * STRIDE % N_SAMPLED;
 
-  if (k > N_SAMPLED)
-    return (TesseraParameters){ corner & 1 ? most->batch : 1,
-                                corner & 2 ? most->length : 1,
-                                corner & 4 ? most->second : 1 };
   return (TesseraParameters){
     .batch = k == N_SAMPLED ? most->batch : 1 + k % most->batch,
     .length = sample_to (most->length, k),
-    .second = most->second > 0 ? sample_to (most->second, second) : 0,
   };
 }
 
@@ -148,7 +127,7 @@ tessera_check_each_step (const TesseraLengths *lengths,
 
   for (uint32_t i = 0; i < lengths->n_observed && status == TESSERA_OK; i++)
     status = visit_ways (&visit, &lengths->observed[i]);
-  for (uint64_t k = 0; k < count_samples (lengths) && status == TESSERA_OK; k++)
+  for (uint64_t k = 0; k <= N_SAMPLED && status == TESSERA_OK; k++)
     {
       const TesseraParameters sampled = sample (lengths, k);
 
